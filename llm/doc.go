@@ -1,0 +1,17 @@
+// Package llm is one API over all models: messages in, a stream of events or a whole [Response] out.
+//
+// A [Provider] speaks one vendor's wire format and has one method, Stream. A [Client] routes requests to providers by name and
+// wraps them in [Middleware]; [Collect] turns a stream into a [Response]. Failures are an [*Error] with a sentinel kind
+// ([ErrRateLimit], [ErrAuthentication], ...) that errors.Is finds.
+//
+// # The stream contract
+//
+// Every provider keeps it, and package llmtest checks it:
+//
+//   - deltas are incremental: concatenated, they are the block;
+//   - a block's events (start, deltas, end) carry its index, and blocks start in rising order;
+//   - the last event is [EventFinish] with the whole [Response];
+//   - any other end of the body is exactly one error, an [*Error]; a stream never ends in silence, and nothing follows an error;
+//   - breaking out of the loop closes the connection;
+//   - a ping is not progress: it does not postpone the idle timer, and it is not an event.
+package llm

@@ -1,0 +1,240 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// A Part is one piece of a message's content. The set is closed: [Text], [Media], [Thinking], [ToolCall], [ToolResult] and
+// [Opaque], always as values, never as pointers.
+type Part interface{ isPart() }
+
+// Text is plain text.
+type Text struct {
+	Text string `json:"text"`
+	// Signature is what the model's provider attached to the text to be sent back with it (Gemini's thought signature).
+	Signature string `json:"signature,omitempty"`
+}
+
+// Media is an image, an audio clip or a document. Exactly one of Data and URL is set.
+type Media struct {
+	// MIME is the media type, such as image/png or application/pdf. It decides how a provider sends the part.
+	MIME string `json:"mime"`
+	Data []byte `json:"data,omitempty"`
+	URL  string `json:"url,omitempty"`
+	// Name is a document's file name, where there is one.
+	Name string `json:"name,omitempty"`
+	// Detail is OpenAI's resolution hint for images: low, high, auto or empty.
+	Detail string `json:"detail,omitempty"`
+}
+
+// Thinking is a block of the model's reasoning, kept so that it can be sent back verbatim.
+type Thinking struct {
+	Text      string `json:"text,omitempty"`
+	Signature string `json:"signature,omitempty"`
+	// Redacted says that Signature is an encrypted block without readable text.
+	Redacted bool `json:"redacted,omitempty"`
+	// ID is the provider's own id of the block, where it has one (an OpenAI reasoning item).
+	ID string `json:"id,omitempty"`
+}
+
+// ToolCall is the model's wish to have a tool run.
+type ToolCall struct {
+	// ID pairs the call with its result. Providers without ids get synthetic ones.
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Args is the model's exact text: a JSON object, or free text where Free is set. It is kept as text because the bytes must
+	// go back to the model as they came, and because it need not be valid JSON.
+	Args string `json:"args"`
+	// Free marks the call of a free-form tool, whose Args are not JSON.
+	Free      bool   `json:"free,omitempty"`
+	Signature string `json:"signature,omitempty"`
+}
+
+// ToolResult answers the [ToolCall] with the same id.
+type ToolResult struct {
+	CallID string `json:"call_id"`
+	Name   string `json:"name,omitempty"`
+	// Content is text and media, nothing else.
+	Content Parts `json:"content,omitempty"`
+	IsError bool  `json:"is_error,omitempty"`
+	// Free says that the call was one of a free-form tool.
+	Free bool `json:"free,omitempty"`
+}
+
+// Opaque is a block of a provider that this package has no name for. It is carried verbatim and goes back only to the provider
+// that sent it.
+type Opaque struct {
+	Provider string `json:"provider"`
+	// Data is the block as the provider sent it: one JSON value.
+	Data string `json:"data"`
+}
+
+func (Text) isPart()       {}
+func (Media) isPart()      {}
+func (Thinking) isPart()   {}
+func (ToolCall) isPart()   {}
+func (ToolResult) isPart() {}
+func (Opaque) isPart()     {}
+
+// Parts is the content of a message. Its JSON is an array of objects with the part's kind as the only key,
+// [{"text":{"text":"hi"}}], and is lossless for valid UTF-8.
+type Parts []Part
+
+// TextParts is content that consists of one text.
+func TextParts(text string) Parts { return Parts{Text{Text: text}} }
+
+// Text joins the text parts.
+func (p Parts) Text() string {
+	var first string
+	var joined []byte
+	for _, part := range p {
+		t, ok := part.(Text)
+		switch {
+		case !ok || t.Text == "":
+		case joined != nil:
+			joined = append(joined, t.Text...)
+		case first == "":
+			first = t.Text
+		default:
+			joined = append(append(joined, first...), t.Text...)
+		}
+	}
+	if joined != nil {
+		return string(joined)
+	}
+	return first
+}
+
+// ToolCalls returns the calls in order.
+func (p Parts) ToolCalls() []ToolCall {
+	var calls []ToolCall
+	for _, part := range p {
+		if c, ok := part.(ToolCall); ok {
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
+
+// Reasoning joins the readable text of the thinking blocks.
+func (p Parts) Reasoning() string {
+	var b []byte
+	for _, part := range p {
+		if t, ok := part.(Thinking); ok {
+			b = append(b, t.Text...)
+		}
+	}
+	return string(b)
+}
+
+// The kinds of part, as they stand in JSON.
+const (
+	kindText       = "text"
+	kindMedia      = "media"
+	kindThinking   = "thinking"
+	kindToolCall   = "tool_call"
+	kindToolResult = "tool_result"
+	kindOpaque     = "opaque"
+)
+
+func kindOf(p Part) (string, error) {
+	switch p.(type) {
+	case Text:
+		return kindText, nil
+	case Media:
+		return kindMedia, nil
+	case Thinking:
+		return kindThinking, nil
+	case ToolCall:
+		return kindToolCall, nil
+	case ToolResult:
+		return kindToolResult, nil
+	case Opaque:
+		return kindOpaque, nil
+	case nil:
+		return "", errors.New("llm: nil part")
+	}
+	return "", fmt.Errorf("llm: part of type %T: parts are values of this package's types, not pointers", p)
+}
+
+// MarshalJSON implements json.Marshaler. A nil or pointer part is an error.
+func (p Parts) MarshalJSON() ([]byte, error) {
+	if p == nil {
+		return []byte("null"), nil
+	}
+	var b bytes.Buffer
+	b.WriteByte('[')
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	for i, part := range p {
+		kind, err := kindOf(part)
+		if err != nil {
+			return nil, fmt.Errorf("part %d: %w", i, err)
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(`{"` + kind + `":`)
+		if err := enc.Encode(part); err != nil {
+			return nil, fmt.Errorf("part %d: %w", i, err)
+		}
+		b.Truncate(b.Len() - 1) // the encoder's newline
+		b.WriteByte('}')
+	}
+	b.WriteByte(']')
+	return b.Bytes(), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler. An unknown kind is an error: dropping it would lose what the model said.
+func (p *Parts) UnmarshalJSON(data []byte) error {
+	var raw []map[string]json.RawMessage
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return fmt.Errorf("llm: parts: %w", err)
+	}
+	if raw == nil {
+		*p = nil
+		return nil
+	}
+	parts := make(Parts, 0, len(raw))
+	for i, m := range raw {
+		if len(m) != 1 {
+			return fmt.Errorf("llm: part %d has %d kinds, want one", i, len(m))
+		}
+		for kind, body := range m {
+			part, err := decodePart(kind, body)
+			if err != nil {
+				return fmt.Errorf("llm: part %d: %w", i, err)
+			}
+			parts = append(parts, part)
+		}
+	}
+	*p = parts
+	return nil
+}
+
+func decodePart(kind string, body []byte) (Part, error) {
+	switch kind {
+	case kindText:
+		return decodeAs[Text](body)
+	case kindMedia:
+		return decodeAs[Media](body)
+	case kindThinking:
+		return decodeAs[Thinking](body)
+	case kindToolCall:
+		return decodeAs[ToolCall](body)
+	case kindToolResult:
+		return decodeAs[ToolResult](body)
+	case kindOpaque:
+		return decodeAs[Opaque](body)
+	}
+	return nil, fmt.Errorf("unknown kind %q", kind)
+}
+
+func decodeAs[P Part](body []byte) (Part, error) {
+	var p P
+	err := json.Unmarshal(body, &p)
+	return p, err
+}
