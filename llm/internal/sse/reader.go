@@ -1,0 +1,229 @@
+package sse
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+)
+
+// DefaultMax is the largest event that a [Reader] takes when it is not told otherwise, in bytes.
+const DefaultMax = 64 << 20
+
+// ErrTooLong is the error of an event, or a single line, that exceeds the reader's maximum.
+var ErrTooLong = errors.New("sse: event too long")
+
+// readSize is how much is asked of the source at once, in bytes. Unread bytes beyond the current line never exceed it.
+const readSize = 16 << 10
+
+// Event is one dispatched event. Type and Data are valid until the next call of [Reader.Next].
+type Event struct {
+	// Type is "message" where the stream did not name one.
+	Type []byte
+	// Data is the event's data lines, joined by newlines.
+	Data []byte
+	// ID is the last event id that the stream had set when the event ended, its own or an earlier event's.
+	ID string
+}
+
+// Reader splits a byte stream into events. It must not be used by two goroutines at once.
+type Reader struct {
+	src io.Reader
+	max int
+	err error // of the source; reported once the buffer holds no further line
+
+	// buf[start:end] is unread; no line ends before scanned. Between events and inside of them, buf[from:to] is the data of the
+	// event so far: it lies before start, so a line's value can be moved up to its end in place.
+	buf                 []byte
+	start, scanned, end int
+	from, to            int
+	hasData             bool
+
+	eventType []byte
+	id        []byte // of the event being read
+	lastID    string
+	retry     time.Duration
+	comments  int
+	skipLF    bool // the last line ended with a CR, so an LF right after it belongs to that line end
+	begun     bool // the first line was read: a byte order mark is no longer one
+}
+
+// NewReader returns a reader of src. An event of more than max bytes is an error; 0 means [DefaultMax].
+func NewReader(src io.Reader, max int) *Reader {
+	if max <= 0 {
+		max = DefaultMax
+	}
+	return &Reader{src: src, max: max, buf: make([]byte, 0, readSize)}
+}
+
+// Next returns the next event. It returns as soon as the event is complete, without waiting for more bytes. Comments and
+// events without data are skipped, so a caller that measures progress by Next's returns is not fooled by keep-alive lines.
+// At the end of the source the error is io.EOF, and an incomplete event is dropped, as the standard demands; other errors are
+// the source's own or [ErrTooLong].
+func (r *Reader) Next() (Event, error) {
+	r.from, r.to, r.hasData = 0, 0, false
+	r.eventType = r.eventType[:0]
+	for {
+		line, err := r.line()
+		if err != nil {
+			return Event{}, err
+		}
+		if len(line) > 0 {
+			r.field(line)
+			continue
+		}
+		if r.lastID != string(r.id) {
+			r.lastID = string(r.id)
+		}
+		if !r.hasData { // nothing to dispatch; the next event starts afresh
+			r.eventType = r.eventType[:0]
+			continue
+		}
+		if len(r.eventType) == 0 {
+			r.eventType = append(r.eventType, "message"...)
+		}
+		return Event{Type: r.eventType, Data: r.buf[r.from:r.to], ID: r.lastID}, nil
+	}
+}
+
+// LastEventID is the id that a reconnecting client would send.
+func (r *Reader) LastEventID() string { return r.lastID }
+
+// Retry is the reconnection time that the stream asked for, 0 when it did not.
+func (r *Reader) Retry() time.Duration { return r.retry }
+
+// Comments counts the comment lines so far. They are signs of life and not progress.
+func (r *Reader) Comments() int { return r.comments }
+
+// line returns the next line without its end. It is valid until the next call.
+func (r *Reader) line() ([]byte, error) {
+	for {
+		if r.skipLF && r.start < r.end {
+			r.skipLF = false
+			if r.buf[r.start] == '\n' {
+				r.start++
+				r.scanned = max(r.scanned, r.start)
+			}
+		}
+		if i := lineEnd(r.buf[r.scanned:r.end]); i >= 0 {
+			stop := r.scanned + i
+			line := r.buf[r.start:stop]
+			r.skipLF = r.buf[stop] == '\r'
+			r.start, r.scanned = stop+1, stop+1
+			if !r.begun {
+				r.begun = true
+				line = bytes.TrimPrefix(line, []byte("\xEF\xBB\xBF"))
+			}
+			return line, nil
+		}
+		r.scanned = r.end
+		if r.err != nil {
+			return nil, r.err
+		}
+		if err := r.fill(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// lineEnd is the index of the first CR or LF, or -1.
+func lineEnd(b []byte) int {
+	lf := bytes.IndexByte(b, '\n')
+	if lf >= 0 {
+		b = b[:lf]
+	}
+	if cr := bytes.IndexByte(b, '\r'); cr >= 0 {
+		return cr
+	}
+	return lf
+}
+
+// fill reads once. It first closes the gaps in the buffer, so that the buffer never holds more than the event's data and the
+// line being read, whatever came before them.
+func (r *Reader) fill() error {
+	data, unread := r.to-r.from, r.end-r.start
+	if data+unread > r.max {
+		return fmt.Errorf("%w: more than %d bytes", ErrTooLong, r.max)
+	}
+	if cap(r.buf)-r.end < readSize {
+		if data+unread+readSize > cap(r.buf) {
+			grown := make([]byte, 0, 2*(data+unread)+readSize)
+			copy(grown[:data], r.buf[r.from:r.to])
+			copy(grown[data:data+unread], r.buf[r.start:r.end])
+			r.buf = grown
+		} else {
+			full := r.buf[:cap(r.buf)]
+			copy(full, full[r.from:r.to])
+			copy(full[data:], full[r.start:r.end])
+		}
+		r.from, r.to = 0, data
+		r.start, r.end = data, data+unread
+		r.scanned = r.end
+	}
+	for range 100 { // a reader may return nothing now and then; one that only does so is broken
+		n, err := r.src.Read(r.buf[r.end : r.end+readSize : r.end+readSize])
+		r.buf = r.buf[:max(len(r.buf), r.end+n)]
+		r.end += n
+		r.err = err
+		if n > 0 || err != nil {
+			return nil
+		}
+	}
+	return io.ErrNoProgress
+}
+
+// field interprets one non-empty line.
+func (r *Reader) field(line []byte) {
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	switch string(name) {
+	case "": // a line that starts with a colon
+		r.comments++
+	case "data":
+		r.data(value)
+	case "event":
+		r.eventType = append(r.eventType[:0], value...)
+	case "id":
+		if bytes.IndexByte(value, 0) < 0 {
+			r.id = append(r.id[:0], value...)
+		}
+	case "retry":
+		if ms, ok := digits(value); ok {
+			r.retry = ms
+		}
+	}
+}
+
+// data appends a line to the event's data. The first line stays where it is in the buffer; every further one moves up behind
+// it, over the field name that it has just been cut from.
+func (r *Reader) data(value []byte) {
+	if !r.hasData {
+		r.hasData = true
+		r.from = r.start - 1 - len(value) // the value ends one byte before start: at its line end
+		r.to = r.from + len(value)
+		return
+	}
+	r.buf[r.to] = '\n'
+	copy(r.buf[r.to+1:], value)
+	r.to += 1 + len(value)
+}
+
+// digits reads a reconnection time in milliseconds; what does not fit a duration is the longest one.
+func digits(b []byte) (time.Duration, bool) {
+	if len(b) == 0 {
+		return 0, false
+	}
+	const limit = math.MaxInt64 / int64(time.Millisecond)
+	var n int64
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		if n = min(n*10+int64(c-'0'), limit/10-1); n == limit/10-1 {
+			continue
+		}
+	}
+	return time.Duration(n) * time.Millisecond, true
+}

@@ -1,0 +1,6 @@
+// Package tool is what a model can call: a [Tool], the [Registry] of a session, and the pipeline that runs one call (look up,
+// validate, authorize, run, truncate).
+//
+// What is declared to the model and what can be executed is the same registry. Tools are stateless; what one must remember
+// within a session is reached through [Call].Session.
+package tool

@@ -1,0 +1,124 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// Session is what a tool may ask the session that called it. Package agent implements it; [Plain] is one without an agent. It
+// is safe for concurrent use.
+type Session interface {
+	// Outputs keeps whole outputs of which the model saw a part; nil when the session keeps none.
+	Outputs() Outputs
+	// Processes are the session's background commands; nil when it allows none.
+	Processes() Processes
+	// Agents are the session's subagents; nil when it may have none.
+	Agents() Agents
+	// Ask puts a question to whoever gave the task and waits for the answer. ErrNobody when there is no one to ask.
+	Ask(ctx context.Context, q Question) (Answer, error)
+	// State is a tool's memory in this session: the value of init at the first call with this key, the same value later. Keys
+	// are of an unexported type of the tool's package.
+	State(key any, init func() any) any
+}
+
+// ErrNobody means that a question has nobody to answer it.
+var ErrNobody = errors.New("nobody can answer questions in this session")
+
+// Question is asked of a person.
+type Question struct {
+	Text    string
+	Options []string // to choose from; any text may still come back
+}
+
+// Answer is what came back.
+type Answer struct{ Text string }
+
+// Outputs keeps what calls printed, by id, for as long as the session lives.
+type Outputs interface {
+	// Create opens a new output for writing. Its id is the call's, made unique.
+	Create(callID string) (id string, w io.WriteCloser, err error)
+	// Open reads an output back.
+	Open(id string) (r io.ReadSeekCloser, err error)
+}
+
+// Processes keeps a session's background commands. Ids are never used again; one from before a restart says so.
+type Processes interface {
+	Start(ctx context.Context, e env.Environment, cmd env.Command) (id string, err error)
+	// Read returns what a command has printed since the last Read, and its exit once it has ended.
+	Read(ctx context.Context, id string) (text string, exit *env.Exit, err error)
+	Write(ctx context.Context, id, input string) error
+	Kill(ctx context.Context, id string) error
+}
+
+// Agents keeps a session's subagents.
+type Agents interface {
+	Spawn(ctx context.Context, task AgentTask) (AgentStatus, error)
+	Send(ctx context.Context, id, message string) (AgentStatus, error)
+	// Wait blocks until the agent has finished its input.
+	Wait(ctx context.Context, id string) (AgentResult, error)
+	Close(ctx context.Context, id string) (AgentStatus, error)
+}
+
+// AgentTask is what a subagent is started with. Only Task is required.
+type AgentTask struct {
+	Task     string
+	Dir      string // inside the environment
+	Model    string
+	MaxTurns int
+}
+
+// AgentStatus is where a subagent is.
+type AgentStatus struct {
+	ID     string `json:"agent_id"`
+	Status string `json:"status"` // running, completed, failed, closed
+}
+
+// AgentResult is what a subagent came to.
+type AgentResult struct {
+	Output    string `json:"output"`
+	Success   bool   `json:"success"`
+	TurnsUsed int    `json:"turns_used"`
+}
+
+// Plain is a session without an agent, for running single tools. Its zero value is ready.
+type Plain struct{ memory Memory }
+
+// Outputs implements [Session].
+func (p *Plain) Outputs() Outputs { return nil }
+
+// Processes implements [Session].
+func (p *Plain) Processes() Processes { return nil }
+
+// Agents implements [Session].
+func (p *Plain) Agents() Agents { return nil }
+
+// Ask implements [Session].
+func (p *Plain) Ask(context.Context, Question) (Answer, error) { return Answer{}, ErrNobody }
+
+// State implements [Session].
+func (p *Plain) State(key any, init func() any) any { return p.memory.State(key, init) }
+
+// Memory implements Session.State. Its zero value is ready.
+type Memory struct {
+	mu     sync.Mutex
+	values map[any]any
+}
+
+// State returns the value that the first call with this key made.
+func (m *Memory) State(key any, init func() any) any {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v, ok := m.values[key]
+	if !ok {
+		v = init()
+		if m.values == nil {
+			m.values = map[any]any{}
+		}
+		m.values[key] = v
+	}
+	return v
+}

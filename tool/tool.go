@@ -1,0 +1,166 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/llm"
+)
+
+// Tool is something that a model can call. It holds no state: the same value serves any number of sessions at once.
+type Tool struct {
+	llm.ToolDefinition
+	// Access tells from the arguments what a call would touch. It must not have effects. Nil means that every call is Exclusive.
+	Access func(args string) (Access, error)
+	// Run does the work. An error becomes an error result that the model reads: it should say what to do next. Run must end
+	// soon after its context.
+	Run func(ctx context.Context, call *Call) (Result, error)
+	// Limit is how much of a result the model sees.
+	Limit Limit
+	// RawInput says that the arguments are handed over as they are, without being JSON. A tool with a Grammar has raw input.
+	RawInput bool
+
+	err error // what New found wrong with the definition; reported by Register
+}
+
+// New makes a tool of a Go function. The parameters' JSON Schema comes from Args when the definition has none: field names and
+// optionality from the json tags, descriptions from jsonschema tags. What is wrong with Args or the schema, Register reports.
+func New[Args any](def llm.ToolDefinition, run func(ctx context.Context, call *Call, args Args) (Result, error)) Tool {
+	t := Tool{ToolDefinition: def}
+	if def.Parameters == nil {
+		t.Parameters, t.err = schemaOf[Args]()
+	}
+	t.Run = func(ctx context.Context, call *Call) (Result, error) {
+		args, err := Decode[Args](call.Args)
+		if err != nil {
+			return Result{}, err
+		}
+		return run(ctx, call, args)
+	}
+	return t
+}
+
+func schemaOf[Args any]() (json.RawMessage, error) {
+	schema, err := jsonschema.For[Args](nil)
+	if err != nil {
+		return nil, fmt.Errorf("cannot infer parameters: %w", err)
+	}
+	return json.Marshal(schema)
+}
+
+// Decode reads a call's arguments into a struct.
+func Decode[Args any](text string) (Args, error) {
+	var args Args
+	if err := json.Unmarshal([]byte(text), &args); err != nil {
+		return args, fmt.Errorf("cannot read the arguments: %w", err)
+	}
+	return args, nil
+}
+
+// WithAccess returns the tool with an Access that reads typed arguments.
+func WithAccess[Args any](t Tool, access func(args Args) Access) Tool {
+	t.Access = func(text string) (Access, error) {
+		args, err := Decode[Args](text)
+		if err != nil {
+			return Access{}, err
+		}
+		return access(args), nil
+	}
+	return t
+}
+
+// Effect is how far a call reaches.
+type Effect uint8
+
+// The effects. The zero value is the most careful one.
+const (
+	Exclusive Effect = iota // runs alone among the calls of its answer
+	Writes                  // changes files or runs commands
+	ReadOnly                // changes nothing: safe to run again
+)
+
+// String is the effect's name.
+func (e Effect) String() string {
+	switch e {
+	case Writes:
+		return "writes"
+	case ReadOnly:
+		return "read_only"
+	}
+	return "exclusive"
+}
+
+// Access is what a call would touch: read by the scheduler, the permission hook and whoever shows a call to a person.
+type Access struct {
+	Effect Effect
+	// Paths are the files that the call reads or, unless it is ReadOnly, writes. Calls of one answer that share a path of
+	// which one is written run in their order.
+	Paths []string
+	// Command is the script that it would run.
+	Command string
+}
+
+// Call is one invocation.
+type Call struct {
+	ID, Name string
+	// Args is the arguments' text after validation: JSON that fits the schema, unless the tool has raw input.
+	Args string
+	Env  env.Environment
+	// Live receives output while the call runs; nil when nobody listens.
+	Live    func(stream int, p []byte)
+	Session Session
+}
+
+// Result is what a tool gives back.
+type Result struct {
+	// Content is text and media. Text may be long: the pipeline cuts what the model sees by the tool's limit.
+	Content llm.Parts
+	IsError bool
+	// Done ends the input after this round; Final is then its answer.
+	Done  bool
+	Final string
+	// Gap says that the text in Content is only the head and the tail of what there was.
+	Gap Gap
+	// OutputRef names the whole output in the session's output store, when the tool put it there.
+	OutputRef string
+	// Hint tells the model how to see what truncation removes. Empty means a general sentence.
+	Hint string
+}
+
+// Gap is a hole in a text: what a bounded capture did not keep.
+type Gap struct {
+	At    int   // byte offset of the hole in the text
+	Bytes int64 // its size; 0 means that there is no hole
+	Chars int64
+	Lines int64 // newlines in it
+}
+
+// Text is a successful result of plain text.
+func Text(text string) Result { return Result{Content: llm.TextParts(text)} }
+
+// Errorf is an error result. Its text is for the model: it says what went wrong and what to do.
+func Errorf(format string, args ...any) Result {
+	return Result{Content: llm.TextParts(fmt.Sprintf(format, args...)), IsError: true}
+}
+
+// check reports what makes a tool unfit to be registered.
+func (t *Tool) check() error {
+	switch {
+	case t.err != nil:
+		return t.err
+	case t.Name == "":
+		return errors.New("it has no name")
+	case t.Run == nil:
+		return errors.New("it has no Run")
+	case t.Parameters == nil && !t.raw():
+		return errors.New("it has no parameters; a tool without any takes {\"type\":\"object\",\"properties\":{}}")
+	}
+	return nil
+}
+
+func (t *Tool) raw() bool { return t.RawInput || t.Grammar != nil }

@@ -1,0 +1,175 @@
+package tool
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Limit is how much of a tool's text the model sees. The limit counts kept text; what marks a cut comes on top. The zero value
+// is the general default, [DefaultChars] from head and tail.
+type Limit struct {
+	// Chars is in Unicode code points; 0 means DefaultChars, negative means no limit. It is applied first.
+	Chars int
+	// Lines is applied second, keeping the first and the last half; 0 means no limit.
+	Lines int
+	Keep  Keep
+}
+
+// Keep says which part of a long text stays.
+type Keep uint8
+
+// What stays of a text that is cut by characters.
+const (
+	KeepHeadTail Keep = iota // the first and the last half
+	KeepHead
+	KeepTail
+)
+
+// DefaultChars is the limit of a tool that names none, in code points.
+const DefaultChars = 30_000
+
+// defaultHint says how to see the rest when a tool does not.
+const defaultHint = "Ask for a smaller part if you need more of it."
+
+// Apply cuts text and says where and how much. It reports whether anything is missing from what it returns. Counts are exact:
+// characters and lines of the original text, the gap's included.
+func (l Limit) Apply(text string, gap Gap, hint string) (string, bool) {
+	if hint == "" {
+		hint = defaultHint
+	}
+	c := l.cutChars(text, gap)
+	head, tail := c.head, c.tail
+	marker := ""
+	if c.chars > 0 {
+		marker = fmt.Sprintf("[WARNING: Tool output was truncated. %d characters were removed %s. %s]", c.chars, c.where, hint)
+	}
+	if l.Lines > 0 {
+		h, t := l.cutLines(&c)
+		head, tail = h, t
+	}
+	return joinParts(head, marker, tail), c.chars > 0 || head != c.head || tail != c.tail
+}
+
+// cut is a text as its head and its tail, with what lies between them counted. A text that was not cut is all head.
+type cut struct {
+	head, tail string
+	chars      int64 // removed between head and tail
+	newlines   int64 // among them
+	where      string
+}
+
+func (l Limit) cutChars(text string, gap Gap) cut {
+	limit := l.Chars
+	if limit == 0 {
+		limit = DefaultChars
+	}
+	if gap.Bytes == 0 {
+		gap = Gap{}
+	}
+	c := cut{head: text, chars: gap.Chars, newlines: gap.Lines, where: "from the middle"}
+	if gap.Bytes > 0 {
+		c.head, c.tail = text[:gap.At], text[gap.At:]
+	}
+	if limit < 0 || len(text) <= limit || utf8.RuneCountInString(text) <= limit {
+		return c
+	}
+	keepHead, keepTail := limit/2, limit-limit/2
+	switch l.Keep {
+	case KeepHead:
+		keepHead, keepTail, c.where = limit, 0, "from the end"
+	case KeepTail:
+		keepHead, keepTail, c.where = 0, limit, "from the beginning"
+	}
+	from, to := runeOffset(text, keepHead), runeOffsetFromEnd(text, keepTail)
+	removed := text[from:to]
+	c.chars += int64(utf8.RuneCountInString(removed))
+	c.newlines += int64(strings.Count(removed, "\n"))
+	c.head, c.tail = text[:from], text[to:]
+	return c
+}
+
+// cutLines keeps the first and last half of the lines that are left, around a line that counts what is missing of the original.
+// The character marker stays between head and tail and is never among the removed.
+func (l Limit) cutLines(c *cut) (head, tail string) {
+	headLines, tailLines := splitLines(c.head), splitLines(c.tail)
+	total := len(headLines) + len(tailLines)
+	if total <= l.Lines {
+		return c.head, c.tail
+	}
+	first, last := l.Lines/2, l.Lines-l.Lines/2
+	omitted := int64(total - l.Lines)
+	spans := first <= len(headLines) && last <= len(tailLines)
+	if c.chars > 0 && spans {
+		omitted = c.originalLinesBetween(len(headLines), len(tailLines), first, last)
+	}
+	marker := fmt.Sprintf("[... %d lines omitted ...]\n", omitted)
+	switch {
+	case first > len(headLines): // all of the head stays: cut within the tail
+		first -= len(headLines)
+		return c.head, strings.Join(tailLines[:first], "") + marker + strings.Join(tailLines[len(tailLines)-last:], "")
+	case last > len(tailLines): // all of the tail stays: cut within the head
+		last -= len(tailLines)
+		return strings.Join(headLines[:first], "") + marker + strings.Join(headLines[len(headLines)-last:], ""), c.tail
+	}
+	return strings.Join(headLines[:first], ""), marker + strings.Join(tailLines[len(tailLines)-last:], "")
+}
+
+// originalLinesBetween counts the original lines of which nothing is shown, when the first lines of the head and the last of the
+// tail are. The head's last line and the tail's first may be parts of lines, even of the same one.
+func (c *cut) originalLinesBetween(headLines, tailLines, first, last int) int64 {
+	tailStart := 1 + int64(strings.Count(c.head, "\n")) + c.newlines // the original number of the tail's first line
+	lastShown := int64(first)
+	firstShown := tailStart + int64(tailLines-last)
+	if last == 0 {
+		firstShown = tailStart + int64(tailLines)
+	}
+	return max(0, firstShown-lastShown-1)
+}
+
+// splitLines splits after each newline. Empty text has no lines.
+func splitLines(s string) []string {
+	if s == "" {
+		return nil
+	}
+	lines := strings.SplitAfter(s, "\n")
+	if lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return lines
+}
+
+// joinParts puts the marker on a line of its own between head and tail.
+func joinParts(head, marker, tail string) string {
+	if marker == "" {
+		return head + tail
+	}
+	if head != "" && !strings.HasSuffix(head, "\n") {
+		head += "\n"
+	}
+	if tail != "" {
+		marker += "\n"
+	}
+	return head + marker + tail
+}
+
+// runeOffset is the byte offset of the nth code point, or the length.
+func runeOffset(s string, n int) int {
+	for i := range s {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(s)
+}
+
+// runeOffsetFromEnd is the byte offset from which n code points are left.
+func runeOffsetFromEnd(s string, n int) int {
+	i := len(s)
+	for ; n > 0 && i > 0; n-- {
+		_, size := utf8.DecodeLastRuneInString(s[:i])
+		i -= size
+	}
+	return i
+}

@@ -1,0 +1,280 @@
+package tool
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// schema checks arguments. It is lenient where a model errs harmlessly (a number or boolean as a string, a null for an optional
+// parameter, a field that is not there) and strict where a guess could do damage.
+type schema struct {
+	doc      *jsonschema.Schema
+	resolved *jsonschema.Resolved
+}
+
+func parseSchema(raw json.RawMessage) (*schema, error) {
+	doc := new(jsonschema.Schema)
+	if err := json.Unmarshal(raw, doc); err != nil {
+		return nil, fmt.Errorf("parameters: %w", err)
+	}
+	if !slices.Contains(typesOf(doc), "object") {
+		return nil, errors.New("parameters: the schema must be of type object")
+	}
+	resolved, err := doc.Resolve(nil)
+	if err != nil {
+		return nil, fmt.Errorf("parameters: %w", err)
+	}
+	return &schema{doc: doc, resolved: resolved}, nil
+}
+
+// validate returns the arguments to run with, or the problem in words for the model. The text comes back as it was unless
+// something had to be mended.
+func (s *schema) validate(text string) (args, problem string) {
+	if strings.TrimSpace(text) == "" {
+		text = "{}"
+	}
+	value, err := decodeJSON(text)
+	if err != nil {
+		return "", "they are not valid JSON (" + err.Error() + ")"
+	}
+	if _, ok := value.(map[string]any); !ok {
+		return "", "they must be one JSON object with the parameters as its fields, not " + describe(value)
+	}
+	m := mender{}
+	value = m.fit("", value, s.doc)
+	if len(m.problems) > 0 {
+		return "", strings.Join(m.problems, "; ")
+	}
+	if m.changed {
+		mended, err := json.Marshal(value)
+		if err != nil {
+			return "", err.Error()
+		}
+		text = string(mended)
+	}
+	var plain any // the validator wants float64, not json.Number
+	if err := json.Unmarshal([]byte(text), &plain); err != nil {
+		return "", err.Error()
+	}
+	if err := s.resolved.Validate(plain); err != nil {
+		return "", err.Error()
+	}
+	return text, ""
+}
+
+func decodeJSON(text string) (any, error) {
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	var value any
+	if err := dec.Decode(&value); err != nil {
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, errors.New("the text breaks off; was the answer cut?")
+		}
+		return nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("more text after the object, at byte %d", dec.InputOffset())
+	}
+	return value, nil
+}
+
+// mender fits a value to a schema and collects what cannot be fitted.
+type mender struct {
+	changed  bool
+	problems []string
+}
+
+func (m *mender) problem(path, format string, args ...any) {
+	m.problems = append(m.problems, fmt.Sprintf("parameter %q ", path)+fmt.Sprintf(format, args...))
+}
+
+func (m *mender) fit(path string, value any, doc *jsonschema.Schema) any {
+	if doc == nil {
+		return value
+	}
+	types := typesOf(doc)
+	switch v := value.(type) {
+	case map[string]any:
+		if slices.Contains(types, "object") {
+			return m.fitObject(path, v, doc)
+		}
+	case []any:
+		if slices.Contains(types, "array") {
+			for i := range v {
+				v[i] = m.fit(fmt.Sprintf("%s[%d]", path, i), v[i], doc.Items)
+			}
+			return v
+		}
+	case string:
+		if coerced, ok := coerce(v, types); ok {
+			m.changed = true
+			return coerced
+		}
+	case json.Number, bool:
+		if len(types) == 1 && types[0] == "string" {
+			m.changed = true
+			return fmt.Sprint(v)
+		}
+	}
+	if len(types) > 0 && !slices.ContainsFunc(types, func(t string) bool { return isType(value, t) }) {
+		m.problem(path, "must be %s, got %s", strings.Join(articles(types), " or "), describe(value))
+		return value
+	}
+	if len(doc.Enum) > 0 && !slices.ContainsFunc(doc.Enum, func(e any) bool { return fmt.Sprint(e) == fmt.Sprint(value) }) {
+		m.problem(path, "must be one of %s, got %s", list(doc.Enum), describe(value))
+	}
+	return value
+}
+
+func (m *mender) fitObject(path string, v map[string]any, doc *jsonschema.Schema) any {
+	for _, name := range doc.Required {
+		if _, ok := v[name]; !ok {
+			m.problem(join(path, name), "is missing; it is required (%s)", strings.Join(articles(typesOf(doc.Properties[name])), " or "))
+		}
+	}
+	for _, name := range sortedKeys(v) {
+		property := doc.Properties[name]
+		switch {
+		case property != nil && v[name] == nil && !slices.Contains(doc.Required, name) && !slices.Contains(typesOf(property), "null"):
+			delete(v, name)
+			m.changed = true
+		case property != nil:
+			v[name] = m.fit(join(path, name), v[name], property)
+		case closed(doc):
+			delete(v, name)
+			m.changed = true
+		}
+	}
+	return v
+}
+
+// coerce reads a string as what the schema wants, where it is exactly that.
+func coerce(s string, types []string) (any, bool) {
+	if slices.Contains(types, "string") {
+		return nil, false
+	}
+	for _, t := range types {
+		switch t {
+		case "integer", "number":
+			if n := json.Number(strings.TrimSpace(s)); isType(n, t) {
+				return n, true
+			}
+		case "boolean":
+			switch strings.ToLower(strings.TrimSpace(s)) {
+			case "true":
+				return true, true
+			case "false":
+				return false, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// closed reports whether the schema forbids properties that it does not name (additionalProperties: false).
+func closed(doc *jsonschema.Schema) bool {
+	a := doc.AdditionalProperties
+	return a != nil && a.Not != nil
+}
+
+func typesOf(doc *jsonschema.Schema) []string {
+	switch {
+	case doc == nil:
+		return nil
+	case doc.Type != "":
+		return []string{doc.Type}
+	}
+	return doc.Types
+}
+
+func isType(value any, t string) bool {
+	switch v := value.(type) {
+	case nil:
+		return t == "null"
+	case bool:
+		return t == "boolean"
+	case string:
+		return t == "string"
+	case []any:
+		return t == "array"
+	case map[string]any:
+		return t == "object"
+	case json.Number:
+		f, err := strconv.ParseFloat(string(v), 64)
+		return err == nil && (t == "number" || t == "integer" && f == float64(int64(f)))
+	}
+	return false
+}
+
+func articles(types []string) []string {
+	named := make([]string, len(types))
+	for i, t := range types {
+		article := "a "
+		if strings.ContainsAny(t[:1], "aeiou") {
+			article = "an "
+		}
+		named[i] = article + t
+	}
+	return named
+}
+
+// describe shows a value to the model, shortened.
+func describe(value any) string {
+	const limit = 60
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprintf("a %T", value)
+	}
+	shown := string(text)
+	if len(shown) > limit {
+		shown = strings.ToValidUTF8(shown[:limit], "") + "..."
+	}
+	switch value.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "the string " + shown
+	case json.Number:
+		return "the number " + shown
+	case bool:
+		return "the boolean " + shown
+	case []any:
+		return "the array " + shown
+	}
+	return "the object " + shown
+}
+
+func list(values []any) string {
+	var b bytes.Buffer
+	for i, v := range values {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%q", fmt.Sprint(v))
+	}
+	return b.String()
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func sortedKeys(m map[string]any) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
