@@ -73,7 +73,7 @@ func (e *Error) Error() string {
 	if e.Status != 0 {
 		facts = append(facts, fmt.Sprintf("HTTP %d", e.Status))
 	}
-	if e.Code != "" && e.Kind != nil && e.Code != e.Kind.Error() {
+	if e.Code != "" && (e.Kind == nil || !strings.HasPrefix(e.Code, e.Kind.Error())) {
 		facts = append(facts, e.Code)
 	}
 	if len(facts) > 0 {

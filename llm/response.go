@@ -63,6 +63,17 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
+// Sub returns the difference: what was used since v.
+func (u Usage) Sub(v Usage) Usage {
+	return Usage{
+		Input:      u.Input - v.Input,
+		CacheRead:  u.CacheRead - v.CacheRead,
+		CacheWrite: u.CacheWrite - v.CacheWrite,
+		Output:     u.Output - v.Output,
+		Reasoning:  u.Reasoning - v.Reasoning,
+	}
+}
+
 // Total is all tokens, in and out.
 func (u Usage) Total() int { return u.Input + u.Output }
 

@@ -72,6 +72,9 @@ func (r *Reader) Next() (Event, error) {
 		}
 		if len(line) > 0 {
 			r.field(line)
+			if max(len(line), r.to-r.from) > r.max {
+				return Event{}, fmt.Errorf("%w: more than %d bytes", ErrTooLong, r.max)
+			}
 			continue
 		}
 		if r.lastID != string(r.id) {
@@ -218,11 +221,13 @@ func digits(b []byte) (time.Duration, bool) {
 	const limit = math.MaxInt64 / int64(time.Millisecond)
 	var n int64
 	for _, c := range b {
-		if c < '0' || c > '9' {
+		switch {
+		case c < '0' || c > '9':
 			return 0, false
-		}
-		if n = min(n*10+int64(c-'0'), limit/10-1); n == limit/10-1 {
-			continue
+		case n < limit/10:
+			n = n*10 + int64(c-'0')
+		default:
+			n = limit
 		}
 	}
 	return time.Duration(n) * time.Millisecond, true

@@ -1,0 +1,125 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// request is the next model call: what the header holds, the settings, and the history as it stands.
+func request(s *State) *llm.Request {
+	h := &s.Header
+	req := &llm.Request{
+		Provider:    h.Provider,
+		Model:       s.Model,
+		Messages:    s.messages[:len(s.messages):len(s.messages)],
+		Tools:       h.Tools,
+		ToolChoice:  h.Params.ToolChoice,
+		Sequential:  h.Params.Sequential,
+		Effort:      s.Effort,
+		MaxTokens:   h.Params.MaxTokens,
+		Temperature: h.Params.Temperature,
+		CacheKey:    h.ID,
+		NoCache:     h.Params.NoCache,
+	}
+	if h.Params.Options != nil {
+		req.Options = map[string]rawJSON{h.Provider: h.Params.Options}
+	}
+	return req
+}
+
+// callModel makes one attempt of the model call that is due and commits its answer, or its fault.
+func (s *Session) callModel(ctx context.Context) error {
+	if err := s.sync(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	req := request(&s.state)
+	attempt, step, epoch := len(s.state.Faults)+1, s.state.Steps+1, s.state.Epoch
+	s.mu.Unlock()
+	req.Memo = &s.memo
+	if attempt == 1 {
+		s.events.emit(&StepStart{Step: step, Epoch: epoch})
+	}
+	start := time.Now()
+	a := attemptStream{events: s.events}
+	resp, err := a.read(s.client.Stream(ctx, req))
+	if err != nil {
+		return s.commit(s.faultOf(err, attempt, a.discarded(), time.Since(start)))
+	}
+	msg := resp.Message
+	msg.Role, msg.Provider, msg.Model = llm.RoleAssistant, resp.Provider, resp.Model
+	return s.commit(answerRecord{Message: msg, Usage: resp.Usage, Finish: resp.Finish, ResponseID: resp.ID,
+		Latency: time.Since(start)})
+}
+
+func (s *Session) faultOf(err error, attempt int, discarded []string, latency time.Duration) faultRecord {
+	f := Fault{Kind: llm.KindOf(err), Text: err.Error(), Discarded: discarded, Latency: latency}
+	var e *llm.Error
+	if asError(err, &e) {
+		f.Provider, f.Code, f.Status, f.RequestID = e.Provider, e.Code, e.Status, e.RequestID
+		f.Retryable = llm.Retryable(err)
+		if e.Message != "" {
+			f.Text = e.Message
+		}
+	}
+	if delay, again := s.retry.delay(attempt, err); again {
+		f.Delay, f.RetryAt = delay, s.now().Add(delay)
+	}
+	return faultRecord{f}
+}
+
+func asError(err error, target **llm.Error) bool { return errors.As(err, target) }
+
+// attemptStream turns the stream of one attempt into events and remembers the texts, in case they have to be discarded.
+type attemptStream struct {
+	events *eventStream
+	texts  []*strings.Builder
+	block  int // of the provider, for the text that is open
+}
+
+func (a *attemptStream) read(stream eventSeq) (*llm.Response, error) {
+	var resp *llm.Response
+	for ev, err := range stream {
+		if err != nil {
+			return nil, err
+		}
+		switch ev.Type {
+		case llm.EventTextDelta:
+			a.text(ev)
+		case llm.EventThinkingDelta:
+			a.events.emit(&ThinkingDelta{Text: ev.Delta})
+		case llm.EventFinish:
+			resp = ev.Response
+		}
+	}
+	if resp == nil {
+		return nil, llm.Errorf(llm.ErrStream, "the stream ended without an answer")
+	}
+	return resp, nil
+}
+
+// text emits a delta, and the start of its block when it is the first: a block begins when text comes.
+func (a *attemptStream) text(ev llm.StreamEvent) {
+	if ev.Delta == "" {
+		return
+	}
+	if len(a.texts) == 0 || a.block != ev.Block {
+		a.block = ev.Block
+		a.texts = append(a.texts, new(strings.Builder))
+		a.events.emit(&AssistantTextStart{Block: len(a.texts) - 1})
+	}
+	a.texts[len(a.texts)-1].WriteString(ev.Delta)
+	a.events.emit(&AssistantTextDelta{Block: len(a.texts) - 1, Text: ev.Delta})
+}
+
+func (a *attemptStream) discarded() []string {
+	var texts []string
+	for _, t := range a.texts {
+		texts = append(texts, t.String())
+	}
+	return texts
+}

@@ -1,0 +1,182 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// killTime is what ending a command takes at most after its grace time (requirement D4), with a margin: a tool that is busy
+// killing is not ignoring its context.
+const killTime = 700 * time.Millisecond
+
+// runCalls brings every open call to its result: it prepares and authorizes them in order, records the intent of those with
+// effects, and runs them side by side as far as they do not get into each other's way. Each result is committed when it is
+// there. The error is one of ours; a tool's is a result.
+func (s *Session) runCalls(ctx context.Context, step Step) error {
+	batch := s.prepare(ctx, step)
+	if err := s.recordIntent(batch); err != nil {
+		return err
+	}
+	var failed error
+	results := make(chan error)
+	for i, c := range batch {
+		waitFor := batch.before(i, s.profile.Sequential)
+		if len(waitFor) == 0 {
+			s.announce(c)
+		}
+		go func() {
+			for _, earlier := range waitFor {
+				<-earlier.done
+			}
+			if len(waitFor) > 0 {
+				s.announce(c)
+			}
+			err := s.settle(c, s.execute(ctx, c))
+			close(c.done)
+			results <- err
+		}()
+	}
+	for range batch {
+		if err := <-results; failed == nil {
+			failed = err
+		}
+	}
+	return failed
+}
+
+// call is one call of a batch on its way to its result.
+type call struct {
+	*tool.Prepared
+	sent string // the arguments as the model sent them
+	done chan struct{}
+}
+
+type batch []*call
+
+func (s *Session) prepare(ctx context.Context, step Step) batch {
+	b := make(batch, 0, len(step.Calls))
+	for _, o := range step.Calls {
+		c := &call{sent: o.Args, done: make(chan struct{})}
+		switch {
+		case o.Intended: // recorded before this batch: by a process that is no more
+			c.Prepared = refused(o.ToolCall, unknownOutcome)
+		case step.Reason != "" || ctx.Err() != nil:
+			c.Prepared = refused(o.ToolCall, notRun)
+		default:
+			c.Prepared = s.registry.Authorize(ctx, s.registry.Prepare(o.ToolCall), s.authorize)
+		}
+		b = append(b, c)
+	}
+	return b
+}
+
+const (
+	unknownOutcome = "Error: the session stopped while this call was running, and its outcome is unknown: it may have had no " +
+		"effect, some, or all. It was not run again. Look at the current state before you go on."
+	notRun    = "Error: the call was not run, because the session was interrupted."
+	abandoned = "Error: the session was interrupted, and the tool did not stop in time; it was abandoned. What it did is unknown."
+)
+
+func refused(c llm.ToolCall, text string) *tool.Prepared {
+	result := tool.Result{Content: llm.TextParts(text), IsError: true}
+	return &tool.Prepared{Call: c, Outcome: &tool.Outcome{Result: result, Model: result.Content}}
+}
+
+func (s *Session) recordIntent(b batch) error {
+	var calls []llm.ToolCall
+	for _, c := range b {
+		if c.Outcome == nil && c.Access.Effect != tool.ReadOnly {
+			calls = append(calls, c.Call)
+		}
+	}
+	if len(calls) > 0 {
+		if err := s.commit(intentRecord{Calls: calls}); err != nil {
+			return err
+		}
+	}
+	return s.sync()
+}
+
+// before returns the earlier calls that call i has to wait for: all of them when one of the two is exclusive, those that share
+// a path of which one writes.
+func (b batch) before(i int, sequential bool) []*call {
+	var wait []*call
+	for _, earlier := range b[:i] {
+		if sequential || conflict(earlier, b[i]) {
+			wait = append(wait, earlier)
+		}
+	}
+	return wait
+}
+
+func conflict(a, b *call) bool {
+	if a.Outcome != nil || b.Outcome != nil { // nothing runs
+		return false
+	}
+	if a.Access.Effect == tool.Exclusive || b.Access.Effect == tool.Exclusive {
+		return true
+	}
+	if a.Access.Effect == tool.ReadOnly && b.Access.Effect == tool.ReadOnly {
+		return false
+	}
+	return slices.ContainsFunc(a.Access.Paths, func(p string) bool { return slices.Contains(b.Access.Paths, p) })
+}
+
+func (s *Session) announce(c *call) {
+	s.events.emit(&ToolCallStart{CallID: c.Call.ID, Name: c.Call.Name, Arguments: arguments(c.Call.Args)})
+}
+
+// settle commits a result. A journal that fails must not leave the call's start without its end.
+func (s *Session) settle(c *call, result resultRecord) error {
+	err := s.commit(result)
+	if err != nil {
+		s.events.add(&ToolCallEnd{CallID: c.Call.ID, Name: c.Call.Name, Output: err.Error(), OutputBytes: int64(len(err.Error())),
+			OutputComplete: true, IsError: true})
+	}
+	s.events.flush()
+	return err
+}
+
+// execute runs a call and waits for it, but not for ever: a tool that ignores the end of its context is abandoned.
+func (s *Session) execute(ctx context.Context, c *call) resultRecord {
+	if c.Outcome == nil && ctx.Err() != nil {
+		c.Prepared = refused(c.Call, notRun)
+	}
+	live := &liveOutput{call: c.Call.ID, events: s.events}
+	defer live.close()
+	finished := make(chan *tool.Outcome, 1)
+	go func() {
+		finished <- c.Run(ctx, tool.Call{Env: s.env, Live: live.write, Session: (*toolSession)(s)})
+	}()
+	var o *tool.Outcome
+	select {
+	case o = <-finished:
+	case <-ctx.Done():
+		select {
+		case o = <-finished:
+		case <-time.After(s.grace + killTime):
+			o = refused(c.Call, abandoned).Outcome
+			s.events.emit(&Warning{Code: "tool_abandoned", Text: fmt.Sprintf("The tool %s did not stop within %v and was abandoned.",
+				c.Call.Name, s.grace)})
+		}
+	}
+	if o.Panic != "" {
+		s.events.emit(&Warning{Code: "tool_panic", Text: fmt.Sprintf("The tool %s panicked:\n%s", c.Call.Name, o.Panic)})
+	}
+	return c.result(o)
+}
+
+func (c *call) result(o *tool.Outcome) resultRecord {
+	full := o.Content.Text()
+	r := resultRecord{CallID: c.Call.ID, Name: c.Call.Name, Content: o.Model, IsError: o.IsError, Done: o.Done, Final: o.Final,
+		OutputRef: o.OutputRef, Bytes: int64(len(full)) + o.Gap.Bytes, Duration: o.Duration, full: full, cut: o.Gap.Bytes > 0}
+	if c.Call.Args != c.sent {
+		r.Args = c.Call.Args
+	}
+	return r
+}

@@ -1,0 +1,180 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// causes of a running input's end that come from the session; every other cause is the host's context.
+var (
+	errInterrupt = errors.New("agent: interrupted")
+	errAbort     = errors.New("agent: aborted")
+)
+
+func stopReason(ctx context.Context) Reason {
+	if errors.Is(context.Cause(ctx), errAbort) {
+		return Aborted
+	}
+	return Interrupted
+}
+
+// Steer puts a message to the model before the next model call of the running input. In an idle session it waits for the next
+// Submit. Nil means that it is in the journal.
+func (s *Session) Steer(text string) error { return s.enqueue(Steering, text) }
+
+// FollowUp queues a task that runs as an input of its own when the running one has ended, by itself or at a limit. An abort or
+// an error drops it. Nil means that it is in the journal.
+func (s *Session) FollowUp(text string) error { return s.enqueue(FollowUps, text) }
+
+func (s *Session) enqueue(lane Lane, text string) error {
+	if strings.TrimSpace(text) == "" {
+		return errors.New("agent: the message is empty")
+	}
+	return s.put(queuedRecord{Lane: lane, Text: validText(text), Source: "host"})
+}
+
+// Set changes settings from the next model call on.
+func (s *Session) Set(set Settings) error {
+	if set.Model != nil && *set.Model == "" {
+		return errors.New("agent: the model's name is empty")
+	}
+	return s.put(settingRecord{set})
+}
+
+// put commits what a host asks for and makes it durable.
+func (s *Session) put(rec record) error {
+	s.mu.Lock()
+	err := ErrClosed
+	if s.ending == "" {
+		err = s.append(rec)
+	}
+	s.mu.Unlock()
+	s.events.deliver()
+	if err != nil {
+		return err
+	}
+	return s.sync()
+}
+
+// Interrupt ends the running input and keeps the session: the model's stream is cut, commands are ended with all that they
+// started, and open calls get error results. It returns at once; Submit returns when it is done. At rest it does nothing.
+func (s *Session) Interrupt() {
+	s.mu.Lock()
+	cancel := s.cancel
+	s.mu.Unlock()
+	if cancel != nil {
+		cancel(errInterrupt)
+	}
+}
+
+// Abort ends the session like Close, without waiting for it.
+func (s *Session) Abort() { s.end() }
+
+// Close ends the session: a running input is interrupted, SESSION_END is emitted, the journal is closed. It waits until all of
+// that is done and returns the failure that ended the session, if it was one of ours. It may be called again, but not from
+// OnEvent.
+func (s *Session) Close() error {
+	s.end()
+	<-s.closed
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failure
+}
+
+func (s *Session) end() {
+	s.mu.Lock()
+	running := s.cancel
+	first := s.ending == ""
+	switch {
+	case first && running != nil:
+		s.ending = Aborted
+	case first:
+		s.ending = Closed
+	}
+	s.mu.Unlock()
+	switch {
+	case running != nil:
+		running(errAbort) // release does the rest
+	case first:
+		go s.shutdown()
+	}
+}
+
+// shutdown emits the session's end, writes it down and gives everything free.
+func (s *Session) shutdown() {
+	s.once.Do(func() {
+		s.mu.Lock()
+		s.reportFailure()
+		var err error
+		if s.state.Records > 0 && s.failure == nil {
+			if err = s.append(endRecord{Session: true, Reason: s.ending}); err == nil {
+				err = s.sync()
+			}
+		}
+		s.events.add(&SessionEnd{State: StatusClosed, Reason: s.ending}) // dropped when the record has made one
+		if s.journal != nil {
+			err = errors.Join(err, s.journal.Close())
+		}
+		if s.failure == nil && err != nil {
+			s.failure = fmt.Errorf("agent: the session's end could not be written: %w", err)
+		}
+		s.mu.Unlock()
+		s.events.flush()
+		close(s.closed)
+	})
+}
+
+// reportFailure tells of a failure that could not become a record, and ends an input that is open for its sake.
+func (s *Session) reportFailure() {
+	if s.failure == nil {
+		return
+	}
+	s.events.add(&Error{ErrorKind: "journal", Text: s.failure.Error()})
+	if in := s.state.Input; in != nil {
+		s.events.add(&ProcessingEnd{Reason: Failed, Text: in.Final, Usage: in.Usage, Turns: in.Turns, ToolRounds: in.Rounds,
+			State: StatusClosed})
+	}
+}
+
+// Status is where the session is.
+func (s *Session) Status() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.cancel != nil:
+		return StatusProcessing
+	case s.ending != "":
+		return StatusClosed
+	}
+	return StatusIdle
+}
+
+// Events yields all events from the session's start, and goes on with new ones until SESSION_END or the end of ctx. Any number
+// of cursors can run at once; none holds up the session.
+func (s *Session) Events(ctx context.Context) iter.Seq[Event] { return s.events.cursor(ctx) }
+
+// History returns the turns so far. Their parts are shared with the session: read them only.
+func (s *Session) History() []Turn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.state.Turns)
+}
+
+// Usage is what the session has spent, failed attempts included.
+func (s *Session) Usage() llm.Usage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.Usage
+}
+
+// Definitions is what the model is told of the session's tools.
+func (s *Session) Definitions() []llm.ToolDefinition { return s.registry.Definitions() }
+
+// validText is the door for text that enters a session: journal, events and model see the same.
+func validText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

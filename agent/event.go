@@ -1,0 +1,204 @@
+package agent
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// Event is something that happened in a session. each kind is a struct of this package with an [EventHeader] embedded; consumers get
+// pointers and tell them apart by a type switch. Events are shared between consumers: read them, do not change them. Their
+// JSON is flat.
+type Event interface {
+	// Head is what all events have.
+	Head() *EventHeader
+	kind() Kind
+}
+
+// EventHeader is what all events have.
+type EventHeader struct {
+	Kind      Kind      `json:"kind"`
+	SessionID string    `json:"session_id"`
+	Seq       int64     `json:"seq"`  // rises from 1
+	Time      time.Time `json:"time"` // UTC
+}
+
+// Head implements [Event].
+func (h *EventHeader) Head() *EventHeader { return h }
+
+// Kind is an event's kind, as it stands in JSON.
+type Kind string
+
+// SessionStart is the first event of a session, and of each resume of it.
+type SessionStart struct {
+	EventHeader
+	Model       string `json:"model"`
+	Provider    string `json:"provider"`
+	Profile     string `json:"profile"`
+	Dir         string `json:"dir"`
+	Containment string `json:"containment"`
+	Resumed     bool   `json:"resumed"`
+	ParentID    string `json:"parent_id,omitempty"`
+}
+
+// SessionEnd is the last event, exactly once.
+type SessionEnd struct {
+	EventHeader
+	State  Status `json:"state"`
+	Reason Reason `json:"reason"`
+}
+
+// UserInput begins an input.
+type UserInput struct {
+	EventHeader
+	Text string `json:"text"`
+}
+
+// ProcessingEnd ends an input: exactly one for each UserInput.
+type ProcessingEnd struct {
+	EventHeader
+	Reason     Reason    `json:"reason"`
+	Text       string    `json:"text"`
+	Usage      llm.Usage `json:"usage"`
+	Turns      int       `json:"turns"`
+	ToolRounds int       `json:"tool_rounds"`
+	State      Status    `json:"state"`
+}
+
+// StepStart begins one model call; its attempts lie between it and StepEnd.
+type StepStart struct {
+	EventHeader
+	Step  int `json:"step"`
+	Epoch int `json:"epoch"`
+}
+
+// StepEnd ends a model call.
+type StepEnd struct {
+	EventHeader
+	Step         int              `json:"step"`
+	FinishReason llm.FinishReason `json:"finish_reason"`
+	Usage        llm.Usage        `json:"usage"`
+	LatencyMS    int64            `json:"latency_ms"` // of the last attempt
+	Attempts     int              `json:"attempts"`
+}
+
+// AssistantTextStart begins a text of the model. Block numbers the texts of one attempt from 0.
+type AssistantTextStart struct {
+	EventHeader
+	Block int `json:"block"`
+}
+
+// AssistantTextDelta is a piece of text.
+type AssistantTextDelta struct {
+	EventHeader
+	Block int    `json:"block"`
+	Text  string `json:"text"`
+}
+
+// AssistantTextEnd has the whole text. Discarded says that the attempt broke off and its text counts for nothing.
+type AssistantTextEnd struct {
+	EventHeader
+	Block     int    `json:"block"`
+	Text      string `json:"text"`
+	Discarded bool   `json:"discarded"`
+}
+
+// ThinkingDelta is a piece of the model's reasoning.
+type ThinkingDelta struct {
+	EventHeader
+	Text string `json:"text"`
+}
+
+// ToolCallStart says that a call is dispatched.
+type ToolCallStart struct {
+	EventHeader
+	CallID string `json:"call_id"`
+	Name   string `json:"name"`
+	// Arguments is a JSON object, or {"_raw": "..."} when the model's text is none.
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// ToolCallOutputDelta is live output of a command.
+type ToolCallOutputDelta struct {
+	EventHeader
+	CallID string `json:"call_id"`
+	Stream string `json:"stream"` // stdout or stderr
+	Text   string `json:"text"`
+}
+
+// ToolCallEnd has what a call came to: exactly one for each ToolCallStart, after its result is in the journal.
+type ToolCallEnd struct {
+	EventHeader
+	CallID string `json:"call_id"`
+	Name   string `json:"name"`
+	// Output is the whole output, or its head and tail when OutputComplete is false. The model may have seen less.
+	Output         string `json:"output"`
+	OutputBytes    int64  `json:"output_bytes"` // of the whole output
+	OutputComplete bool   `json:"output_complete"`
+	OutputRef      string `json:"output_ref,omitempty"` // into the output store
+	IsError        bool   `json:"is_error"`
+	DurationMS     int64  `json:"duration_ms"`
+}
+
+// SteeringInjected says that queued text has become a turn.
+type SteeringInjected struct {
+	EventHeader
+	Text   string `json:"text"`
+	Source string `json:"source"` // host or hook
+}
+
+// TurnLimit says that a limit ends the input.
+type TurnLimit struct {
+	EventHeader
+	Limit Reason `json:"limit"`
+	Value int    `json:"value"`
+}
+
+// Warning is something that the host should know and that changes nothing.
+type Warning struct {
+	EventHeader
+	Code string `json:"code"`
+	Text string `json:"text"`
+}
+
+// Error is a failure that ends the session.
+type Error struct {
+	EventHeader
+	ErrorKind string `json:"error_kind"` // as llm.KindOf
+	Text      string `json:"text"`
+	Provider  string `json:"provider,omitempty"`
+	Status    int    `json:"status,omitempty"`
+	Retryable bool   `json:"retryable"`
+	RequestID string `json:"request_id,omitempty"`
+}
+
+// LLMRetry says that a model call failed and will be tried again.
+type LLMRetry struct {
+	EventHeader
+	Attempt       int    `json:"attempt"` // the one that failed, from 1
+	DelayMS       int64  `json:"delay_ms"`
+	ErrorKind     string `json:"error_kind"`
+	Status        int    `json:"status,omitempty"`
+	Text          string `json:"text"`
+	TextDiscarded bool   `json:"text_discarded"`
+}
+
+func (*SessionStart) kind() Kind        { return "SESSION_START" }
+func (*SessionEnd) kind() Kind          { return "SESSION_END" }
+func (*UserInput) kind() Kind           { return "USER_INPUT" }
+func (*ProcessingEnd) kind() Kind       { return "PROCESSING_END" }
+func (*StepStart) kind() Kind           { return "STEP_START" }
+func (*StepEnd) kind() Kind             { return "STEP_END" }
+func (*AssistantTextStart) kind() Kind  { return "ASSISTANT_TEXT_START" }
+func (*AssistantTextDelta) kind() Kind  { return "ASSISTANT_TEXT_DELTA" }
+func (*AssistantTextEnd) kind() Kind    { return "ASSISTANT_TEXT_END" }
+func (*ThinkingDelta) kind() Kind       { return "THINKING_DELTA" }
+func (*ToolCallStart) kind() Kind       { return "TOOL_CALL_START" }
+func (*ToolCallOutputDelta) kind() Kind { return "TOOL_CALL_OUTPUT_DELTA" }
+func (*ToolCallEnd) kind() Kind         { return "TOOL_CALL_END" }
+func (*SteeringInjected) kind() Kind    { return "STEERING_INJECTED" }
+func (*TurnLimit) kind() Kind           { return "TURN_LIMIT" }
+func (*Warning) kind() Kind             { return "WARNING" }
+func (*Error) kind() Kind               { return "ERROR" }
+func (*LLMRetry) kind() Kind            { return "LLM_RETRY" }

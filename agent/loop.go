@@ -1,0 +1,57 @@
+package agent
+
+import (
+	"context"
+	"time"
+)
+
+// run is the loop: ask what to do, do it, and ask again. Whatever a step comes to is committed to the journal before the next
+// question, so that the answer depends on nothing else. It returns when the session is at rest, or with an error of ours; a
+// failure of the model or of a tool is a record like any other.
+func (s *Session) run(ctx context.Context) error {
+	for {
+		step, err := s.decide(ctx)
+		if err != nil {
+			return err
+		}
+		switch step.Act {
+		case Rest:
+			return nil
+		case Run:
+			err = s.runCalls(ctx, step)
+		case Call:
+			err = s.callModel(ctx)
+		case Wait:
+			s.sleep(ctx, step.Until)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// decide asks Next. Steps that need no work (to begin an input, to inject steering, to end an input) are committed at once,
+// under the same lock, so that nothing gets between the decision and its record. The end of the context is written down first,
+// so that Next sees it like anything else.
+func (s *Session) decide(ctx context.Context) (Step, error) {
+	defer s.events.flush()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if in := s.state.Input; ctx.Err() != nil && in != nil && in.Stop == "" {
+		if err := s.append(stopRecord{Reason: stopReason(ctx)}); err != nil {
+			return Step{}, err
+		}
+	}
+	step := Next(&s.state, &s.policy, s.now())
+	return step, s.append(s.state.records(step)...)
+}
+
+// sleep waits for a time or for the end of the context. The next decision tells which it was.
+func (s *Session) sleep(ctx context.Context, until time.Time) {
+	timer := time.NewTimer(until.Sub(s.now()))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,198 @@
+package agent
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// The states below are built from records, as every state is.
+var (
+	at = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+	begun    = []record{headerRecord{Version: version, Header: Header{ID: "s", System: "sys"}}, inputRecord{Text: "task"}}
+	said     = answerRecord{Message: llm.Assistant("done")}
+	steered  = queuedRecord{Lane: Steering, Text: "left", Source: "host"}
+	followUp = queuedRecord{Lane: FollowUps, Text: "and then", Source: "host"}
+)
+
+func asked(ids ...string) answerRecord {
+	m := llm.Message{Role: llm.RoleAssistant}
+	for _, id := range ids {
+		m.Parts = append(m.Parts, llm.ToolCall{ID: id, Name: "shell", Args: "{}"})
+	}
+	return answerRecord{Message: m}
+}
+
+func got(id string) resultRecord {
+	return resultRecord{CallID: id, Name: "shell", Content: llm.TextParts("ok")}
+}
+
+func stateOf(t *testing.T, records ...record) *State {
+	t.Helper()
+	s := new(State)
+	for i, rec := range records {
+		if err := s.accepts(rec); err != nil {
+			t.Fatalf("record %d: %v", i, err)
+		}
+		s.fold(rec, at)
+	}
+	return s
+}
+
+func ended(reason Reason) []record { return []record{said, endRecord{Reason: reason}} }
+
+func TestNext(t *testing.T) {
+	later := at.Add(time.Minute)
+	wait := faultRecord{Fault{Kind: "server", Retryable: true, RetryAt: later}}
+	final := faultRecord{Fault{Kind: "authentication"}}
+	limits := Policy{MaxToolRounds: 1, MaxTurns: 2}
+	round := []record{asked("a"), got("a")}
+	tests := []struct {
+		name    string
+		records []record // after begun
+		policy  Policy
+		now     time.Time
+		want    Step
+	}{
+		{name: "a new input calls the model", want: Step{Act: Call}},
+		{name: "A3 an answer without calls ends it", records: []record{said}, want: Step{Act: Finish, Reason: Completed}},
+		{name: "calls run", records: []record{asked("a", "b")}, want: Step{Act: Run, Calls: openCalls("a", "b")}},
+		{name: "the calls left run", records: []record{asked("a", "b"), got("b")}, want: Step{Act: Run, Calls: openCalls("a")}},
+		{name: "results call the model", records: round, want: Step{Act: Call}},
+		{name: "A14 a done tool ends it", records: []record{asked("a"), resultRecord{CallID: "a", Done: true}},
+			want: Step{Act: Finish, Reason: Done}},
+		{name: "A6 steering before the first call", records: []record{steered}, want: Step{Act: Inject}},
+		{name: "A6 steering after results", records: append(round[:2:2], steered), want: Step{Act: Inject}},
+		{name: "A6 steering keeps an answered input going", records: []record{said, steered}, want: Step{Act: Inject}},
+		{name: "nothing between calls and results", records: []record{asked("a"), steered}, want: Step{Act: Run, Calls: openCalls("a")}},
+		{name: "injected steering calls the model", records: []record{steered, turnRecord{Origin: OriginSteer, Text: "left", Queued: 1}},
+			want: Step{Act: Call}},
+		{name: "A4 the round limit", records: round, policy: limits, want: Step{Act: Finish, Reason: MaxToolRounds, Value: 1}},
+		{name: "A4 the turn limit", records: append(round[:2:2], append(round, steered)...), policy: Policy{MaxTurns: 2},
+			want: Step{Act: Finish, Reason: MaxTurns, Value: 2}},
+		{name: "A4 no limit on the answer itself", records: append(round[:2:2], said), policy: limits,
+			want: Step{Act: Finish, Reason: Completed}},
+		{name: "A5 an interrupt ends it", records: append(round[:2:2], stopRecord{Reason: Interrupted}),
+			want: Step{Act: Finish, Reason: Interrupted}},
+		{name: "A5 an interrupt gives open calls their results first", records: []record{asked("a"), stopRecord{Reason: Interrupted}},
+			want: Step{Act: Run, Calls: openCalls("a"), Reason: Interrupted}},
+		{name: "A5 an abort", records: []record{stopRecord{Reason: Aborted}}, want: Step{Act: Finish, Reason: Aborted}},
+		{name: "A11 a failed attempt waits", records: []record{wait}, want: Step{Act: Wait, Until: later}},
+		{name: "A11 then it is tried again", records: []record{wait}, now: later, want: Step{Act: Call}},
+		{name: "A11 with nothing in between", records: []record{wait, steered}, now: later, want: Step{Act: Call}},
+		{name: "A11 a final failure ends it", records: []record{wait, final}, want: Step{Act: Finish, Reason: Failed}},
+		{name: "A11 an answer forgets the failures", records: []record{wait, asked("a"), got("a")}, want: Step{Act: Call}},
+		{name: "at rest", records: ended(Completed), want: Step{Act: Rest}},
+		{name: "A6 steering waits while idle", records: append(ended(Completed), steered), want: Step{Act: Rest}},
+		{name: "A7 a follow-up after completion", records: append(ended(Completed), followUp), want: Step{Act: Begin}},
+		{name: "A7 a follow-up after a limit", records: append([]record{followUp}, ended(MaxTurns)...), want: Step{Act: Begin}},
+		{name: "A7 none after an interrupt", records: append([]record{followUp}, ended(Interrupted)...), want: Step{Act: Rest}},
+		{name: "A7 an abort drops it", records: append([]record{followUp}, ended(Aborted)...), want: Step{Act: Rest}},
+		{name: "A7 not before the end", records: []record{followUp}, want: Step{Act: Call}},
+		{name: "an unfinished input goes on", records: append(append(round[:2:2], endRecord{Reason: Interrupted}), inputRecord{Continue: true}),
+			want: Step{Act: Call}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.now.IsZero() {
+				tt.now = at
+			}
+			s := stateOf(t, append(begun[:2:2], tt.records...)...)
+			if step := Next(s, &tt.policy, tt.now); !reflect.DeepEqual(step, tt.want) {
+				t.Errorf("Next = %+v, want %+v", step, tt.want)
+			}
+		})
+	}
+	if step := Next(new(State), new(Policy), at); step.Act != Rest {
+		t.Errorf("Next of nothing = %+v, want Rest", step)
+	}
+}
+
+func openCalls(ids ...string) []OpenCall {
+	var calls []OpenCall
+	for _, c := range asked(ids...).Message.Parts.ToolCalls() {
+		calls = append(calls, OpenCall{ToolCall: c})
+	}
+	return calls
+}
+
+// Results stand right after their calls and in their order, whatever order they came in.
+func TestA2_ResultsInCallOrder(t *testing.T) {
+	s := stateOf(t, append(begun[:2:2], asked("a", "b", "c"), got("c"), got("a"), got("b"))...)
+	last := s.Turns[len(s.Turns)-1]
+	if last.Kind != TurnToolResults {
+		t.Fatalf("last turn is %s, want tool_results", last.Kind)
+	}
+	var ids string
+	for _, p := range last.Message.Parts {
+		ids += p.(llm.ToolResult).CallID
+	}
+	if ids != "abc" {
+		t.Errorf("results in order %s, want abc", ids)
+	}
+}
+
+// A journal that was damaged must not make the fold panic: each record is refused where it cannot come.
+func TestFoldRefusesRecordsOutOfPlace(t *testing.T) {
+	all := []record{headerRecord{}, inputRecord{}, inputRecord{Continue: true}, queuedRecord{}, turnRecord{}, answerRecord{},
+		intentRecord{}, resultRecord{}, faultRecord{}, settingRecord{}, stopRecord{}, endRecord{}}
+	idle := append(begun[:2:2], ended(Completed)...)
+	tests := []struct {
+		name    string
+		records []record
+		accepts map[string]bool
+	}{
+		{"nothing yet", nil, map[string]bool{"header": true}},
+		{"at rest", idle, map[string]bool{"input": true, "queued": true, "setting": true}},
+		{"an open input", begun, map[string]bool{"queued": true, "turn": true, "answer": true, "intent": true, "fault": true,
+			"setting": true, "stop": true, "end": true}},
+		{"an open call", append(begun[:2:2], asked("")), map[string]bool{"queued": true, "turn": true, "answer": true, "intent": true,
+			"result": true, "fault": true, "setting": true, "stop": true, "end": true}},
+	}
+	for _, tt := range tests {
+		for _, rec := range all {
+			s := stateOf(t, tt.records...)
+			if err := s.accepts(rec); (err == nil) != tt.accepts[rec.kind()] {
+				t.Errorf("%s: accepts(%s) = %v", tt.name, rec.kind(), err)
+			} else if err == nil {
+				s.fold(rec, at) // must not panic
+			}
+		}
+	}
+}
+
+func TestA11_RetryDelays(t *testing.T) {
+	r := Retry{Jitter: func() float64 { return 0 }}.withDefaults()
+	server := llm.Errorf(llm.ErrServer, "down")
+	limited := func(d time.Duration) error { return &llm.Error{Kind: llm.ErrRateLimit, RetryAfter: d} }
+	tests := []struct {
+		attempt int
+		err     error
+		want    time.Duration
+		again   bool
+	}{
+		{1, server, time.Second, true},
+		{2, server, 2 * time.Second, true},
+		{5, server, 16 * time.Second, true},
+		{6, server, 0, false},
+		{1, limited(7 * time.Second), 7 * time.Second, true},
+		{1, limited(61 * time.Second), 61 * time.Second, false},
+		{1, llm.Errorf(llm.ErrAuthentication, "no"), 0, false},
+		{1, &llm.Error{Kind: llm.ErrServer, Final: true}, 0, false},
+	}
+	for _, tt := range tests {
+		if d, again := r.delay(tt.attempt, tt.err); again != tt.again || again && d != tt.want {
+			t.Errorf("delay(%d, %v) = %v, %v, want %v, %v", tt.attempt, tt.err, d, again, tt.want, tt.again)
+		}
+	}
+	half := Retry{Max: 40, Jitter: func() float64 { return 0.5 }}.withDefaults()
+	if d, _ := half.delay(1, server); d != 750*time.Millisecond {
+		t.Errorf("delay with jitter 0.5 = %v, want 750ms", d)
+	}
+	if d, _ := half.delay(40, server); d != 45*time.Second {
+		t.Errorf("delay of a late attempt = %v, want three quarters of the cap", d)
+	}
+}

@@ -1,0 +1,101 @@
+package agent
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/profile"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// Options say what a session is made of. Client, Profile and Env are required; the zero value of everything else is a sensible
+// default.
+type Options struct {
+	Client  *llm.Client
+	Profile profile.Profile
+	// Env is where tools run. The session does not close it.
+	Env env.Environment
+
+	// ID names the session; empty means a new UUID.
+	ID string
+	// Provider, Model and Effort override the profile's. Effort empty sends nothing.
+	Provider, Model, Effort string
+	// Tools come on top of the profile's; the last one of a name wins.
+	Tools []tool.Tool
+	// System replaces the whole system prompt that would be rendered. Instructions go last into the rendered one.
+	System, Instructions string
+
+	// Journal keeps the session's records; nil keeps them nowhere. The session is its only writer and closes it.
+	Journal journal.Log
+	// OnEvent receives every event, in order, one at a time. The loop waits for it. Steer, FollowUp, Interrupt, Abort and the
+	// methods that only read may be called from it; Submit, Continue and Close may not.
+	OnEvent func(Event)
+	// Authorize decides about every call before it runs. Nil allows everything.
+	Authorize tool.Authorize
+
+	// MaxToolRounds limits the tool rounds of one input, MaxTurns the assistant turns of the session; 0 means no limit.
+	MaxToolRounds, MaxTurns int
+	Retry                   Retry
+
+	ToolChoice  llm.ToolChoice
+	MaxTokens   int
+	Temperature *float64
+	// ProviderOptions replaces the profile's: one JSON object.
+	ProviderOptions json.RawMessage
+	NoCache         bool
+
+	// Grace is how long a tool may go on after its context has ended, before it is abandoned: 2 s and what a command's kill
+	// takes on top, unless set.
+	Grace time.Duration
+	// Now is the clock.
+	Now func() time.Time
+	// NewID makes ids.
+	NewID func() string
+}
+
+// Retry says how failed model calls are tried again. The zero value means the defaults.
+type Retry struct {
+	// Max is the number of retries after the first attempt: 5 unless set, none when negative.
+	Max int
+	// Base is the first delay, doubled with each retry: 1 s unless set. Cap is the longest: 60 s unless set. A provider's
+	// Retry-After up to the cap is obeyed; a longer one makes the failure final.
+	Base, Cap time.Duration
+	// Jitter returns a number in [0, 1) that shortens a delay by up to a half. Math/rand unless set.
+	Jitter func() float64
+}
+
+func (r Retry) withDefaults() Retry {
+	if r.Max == 0 {
+		r.Max = 5
+	}
+	if r.Base == 0 {
+		r.Base = time.Second
+	}
+	if r.Cap == 0 {
+		r.Cap = 60 * time.Second
+	}
+	if r.Jitter == nil {
+		r.Jitter = rand.Float64
+	}
+	return r
+}
+
+// delay is how long to wait after the nth failed attempt (from 1), and whether there is another attempt at all.
+func (r Retry) delay(attempt int, err error) (time.Duration, bool) {
+	var e *llm.Error
+	if attempt > r.Max || !llm.Retryable(err) || !asError(err, &e) {
+		return 0, false
+	}
+	if e.RetryAfter > 0 {
+		return e.RetryAfter, e.RetryAfter <= r.Cap
+	}
+	d := r.Cap
+	if shift := attempt - 1; shift < 30 && r.Base<<shift < r.Cap {
+		d = r.Base << shift
+	}
+	return d - time.Duration(r.Jitter()*float64(d)/2), true
+}

@@ -1,0 +1,156 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/profile"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// newHeader settles what a session sends in every request.
+func newHeader(ctx context.Context, o Options, registry *tool.Registry, now time.Time) (Header, error) {
+	p := o.Profile
+	h := Header{Profile: p.Name, Dialect: p.Dialect, Provider: first(o.Provider, p.Provider), Model: first(o.Model, p.Model),
+		Effort: o.Effort, Dir: o.Env.WorkDir(), System: o.System, Tools: registry.Definitions(),
+		Params: Params{ToolChoice: o.ToolChoice, Sequential: p.Sequential, MaxTokens: o.MaxTokens, Temperature: o.Temperature,
+			Options: o.ProviderOptions, NoCache: o.NoCache}}
+	if h.Model == "" {
+		return Header{}, errors.New("agent: no model: set Options.Model, or one in the profile")
+	}
+	if h.Params.Options == nil {
+		h.Params.Options = p.Options
+	}
+	if h.System == "" {
+		h.System = SystemPrompt(ctx, p, o.Env, h.Model, o.Instructions, now)
+	}
+	return h, nil
+}
+
+func first(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// SystemPrompt renders the system prompt of a session: the profile's prompt, the environment, project documents, and the user's
+// instructions last. A session renders it once, at its start. It reads files and runs git in e; what cannot be read is left out.
+func SystemPrompt(ctx context.Context, p profile.Profile, e env.Environment, model, instructions string, now time.Time) string {
+	repo := lookAtRepository(ctx, e)
+	layers := []string{
+		strings.TrimSpace(p.Prompt),
+		environmentBlock(e, repo, model, now),
+		projectDocuments(ctx, e, repo.root, append([]string{"AGENTS.md"}, p.Documents...)),
+		strings.TrimSpace(instructions),
+	}
+	layers = slices.DeleteFunc(layers, func(l string) bool { return l == "" })
+	return validText(strings.Join(layers, "\n\n"))
+}
+
+func environmentBlock(e env.Environment, repo repository, model string, now time.Time) string {
+	var b strings.Builder
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%s: %s\n", name, strings.ReplaceAll(value, "\n", " "))
+		}
+	}
+	platform := e.Platform()
+	b.WriteString("<environment>\n")
+	line("Working directory", e.WorkDir())
+	line("Is git repository", map[bool]string{true: "yes", false: "no"}[repo.root != ""])
+	line("Git branch", repo.branch)
+	line("Platform", platform.OS+"/"+platform.Arch)
+	line("OS version", platform.Version)
+	line("Today's date", now.Format(time.DateOnly))
+	line("Model", model)
+	b.WriteString("</environment>")
+	return b.String()
+}
+
+// repository is what git says of the working directory; the zero value is none.
+type repository struct{ root, branch string }
+
+// lookAtRepository asks git. No git and no repository are no error.
+func lookAtRepository(ctx context.Context, e env.Environment) repository {
+	const script = "git rev-parse --show-toplevel && git symbolic-ref --short -q HEAD"
+	const timeout = 5 * time.Second
+	out := env.NewCapture(env.CaptureOptions{})
+	_, err := env.Run(ctx, e, env.Command{Script: script + " 2>/dev/null", Output: out.Write}, timeout)
+	if err != nil {
+		return repository{}
+	}
+	root, branch, _ := strings.Cut(strings.TrimSpace(out.Text()), "\n")
+	if !path.IsAbs(root) {
+		return repository{}
+	}
+	return repository{root: root, branch: branch}
+}
+
+// documentBudget is how much of the project's documents goes into the prompt, in bytes (requirement E5).
+const documentBudget = 32 << 10
+
+const documentsCut = "[Project instructions truncated at 32KB]"
+
+// projectDocuments reads the documents of each directory from the repository's root (or the working directory) down to the
+// working directory: the root's first, so that the ones nearer to the work have the last word.
+func projectDocuments(ctx context.Context, e env.Environment, root string, names []string) string {
+	var b strings.Builder
+	left := documentBudget
+	for _, dir := range directoriesDown(root, e.WorkDir()) {
+		for _, name := range names {
+			text := readDocument(ctx, e, path.Join(dir, name), left+1)
+			if text == "" {
+				continue
+			}
+			heading := fmt.Sprintf("# Project instructions from %s\n\n", path.Join(dir, name))
+			if len(text) > left {
+				return b.String() + heading + text[:left] + "\n" + documentsCut
+			}
+			left -= len(text)
+			b.WriteString(heading + strings.TrimSpace(text) + "\n\n")
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func directoriesDown(root, dir string) []string {
+	if root == "" || dir != root && !strings.HasPrefix(dir, strings.TrimSuffix(root, "/")+"/") {
+		return []string{dir}
+	}
+	var dirs []string
+	for d := dir; ; d = path.Dir(d) {
+		dirs = append(dirs, d)
+		if d == root || d == path.Dir(d) {
+			break
+		}
+	}
+	slices.Reverse(dirs)
+	return dirs
+}
+
+// readDocument reads at most limit bytes of a regular file that the environment lets us read; anything else is no document.
+func readDocument(ctx context.Context, e env.Environment, name string, limit int) string {
+	info, err := e.Stat(ctx, name)
+	if err != nil || info.Mode&fs.ModeType != 0 {
+		return ""
+	}
+	f, err := e.Open(ctx, name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, int64(limit)))
+	if err != nil {
+		return ""
+	}
+	return validText(string(data))
+}

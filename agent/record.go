@@ -1,0 +1,196 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
+)
+
+// version is the version of the records below. It goes up when an older reader would misread them.
+const version = 1
+
+// record is one thing that happened. Everything that a session remembers is made of these.
+type record interface{ kind() string }
+
+// headerRecord begins a session: what was sent to the model and will be sent again after a resume.
+type headerRecord struct {
+	Version int `json:"version"`
+	Header
+}
+
+// Header is what stays the same for all of a session.
+type Header struct {
+	ID       string               `json:"id"`
+	Parent   string               `json:"parent,omitempty"` // the session that spawned this one
+	ForkOf   string               `json:"fork_of,omitempty"`
+	Profile  string               `json:"profile"`
+	Dialect  string               `json:"dialect,omitempty"`
+	Provider string               `json:"provider"`
+	Model    string               `json:"model"`
+	Dir      string               `json:"dir"`
+	Effort   string               `json:"effort,omitempty"`
+	System   string               `json:"system"`
+	Tools    []llm.ToolDefinition `json:"tools"`
+	Params   Params               `json:"params,omitzero"`
+}
+
+// Params are request parameters that a session never changes.
+type Params struct {
+	ToolChoice  llm.ToolChoice  `json:"tool_choice,omitzero"`
+	Sequential  bool            `json:"sequential,omitempty"`
+	MaxTokens   int             `json:"max_tokens,omitempty"`
+	Temperature *float64        `json:"temperature,omitempty"`
+	Options     json.RawMessage `json:"options,omitempty"` // the provider's
+	NoCache     bool            `json:"no_cache,omitempty"`
+}
+
+// inputRecord begins an input: a user turn, or the last input again.
+type inputRecord struct {
+	Text     string    `json:"text,omitempty"`
+	More     llm.Parts `json:"more,omitempty"`
+	Queued   int       `json:"queued,omitempty"`   // the follow-up that it is
+	Continue bool      `json:"continue,omitempty"` // goes on with the last input; adds no turn
+}
+
+// queuedRecord is steering or a follow-up that was accepted.
+type queuedRecord struct {
+	Lane   Lane   `json:"lane"`
+	Text   string `json:"text"`
+	Source string `json:"source"`
+}
+
+// turnRecord is a turn that nobody typed into Submit.
+type turnRecord struct {
+	Origin Origin `json:"origin"`
+	Text   string `json:"text"`
+	Queued int    `json:"queued,omitempty"` // the queue entry that it is
+	Source string `json:"source,omitempty"`
+}
+
+// answerRecord is the model's answer.
+type answerRecord struct {
+	Message    llm.Message   `json:"message"`
+	Usage      llm.Usage     `json:"usage"`
+	Finish     llm.Finish    `json:"finish"`
+	ResponseID string        `json:"response_id,omitempty"`
+	Latency    time.Duration `json:"latency"` // of the attempt that succeeded
+}
+
+// intentRecord says which calls with effects are about to run.
+type intentRecord struct {
+	Calls []llm.ToolCall `json:"calls"` // with the effective arguments
+}
+
+// resultRecord is what became of a call.
+type resultRecord struct {
+	CallID    string        `json:"call_id"`
+	Name      string        `json:"name"`
+	Args      string        `json:"args,omitempty"` // as it ran, where that differs from what the model sent
+	Content   llm.Parts     `json:"content"`        // as the model sees it
+	IsError   bool          `json:"is_error,omitempty"`
+	Done      bool          `json:"done,omitempty"`
+	Final     string        `json:"final,omitempty"`
+	OutputRef string        `json:"output_ref,omitempty"`
+	Bytes     int64         `json:"bytes"` // of the whole output
+	Duration  time.Duration `json:"duration"`
+
+	full string // the whole output, for the live event; the journal does without
+	cut  bool   // full is not the whole output either
+}
+
+// faultRecord is a model call that failed.
+type faultRecord struct{ Fault }
+
+// Fault is a failed attempt of a model call.
+type Fault struct {
+	Kind      string `json:"kind"` // llm.KindOf
+	Text      string `json:"text"`
+	Provider  string `json:"provider,omitempty"`
+	Code      string `json:"code,omitempty"`
+	Status    int    `json:"status,omitempty"`
+	RequestID string `json:"request_id,omitempty"`
+	Retryable bool   `json:"retryable,omitempty"`
+	// RetryAt is when the next attempt is due; zero means that there is none.
+	RetryAt time.Time     `json:"retry_at,omitzero"`
+	Delay   time.Duration `json:"delay,omitempty"`
+	Usage   llm.Usage     `json:"usage,omitzero"`
+	// Discarded is the text that had arrived and was thrown away, one entry a block.
+	Discarded []string      `json:"discarded,omitempty"`
+	Latency   time.Duration `json:"latency,omitempty"`
+}
+
+// Err is the fault as an error: an *llm.Error of its kind.
+func (f *Fault) Err() error {
+	return &llm.Error{Kind: llm.Kind(f.Kind), Provider: f.Provider, Code: f.Code, Message: f.Text, Status: f.Status,
+		RequestID: f.RequestID, Final: !f.Retryable}
+}
+
+// settingRecord changes settings from the next model call on.
+type settingRecord struct{ Settings }
+
+// Settings are what can change while a session runs. Nil fields stay as they are.
+type Settings struct {
+	Model  *string `json:"model,omitempty"`
+	Effort *string `json:"effort,omitempty"`
+}
+
+// stopRecord says that the open input is to end.
+type stopRecord struct {
+	Reason Reason `json:"reason"` // interrupted or aborted
+}
+
+// endRecord ends the open input, or the session.
+type endRecord struct {
+	Session bool   `json:"session,omitempty"`
+	Reason  Reason `json:"reason"`
+	Value   int    `json:"value,omitempty"` // of the limit
+}
+
+func (headerRecord) kind() string  { return "header" }
+func (inputRecord) kind() string   { return "input" }
+func (queuedRecord) kind() string  { return "queued" }
+func (turnRecord) kind() string    { return "turn" }
+func (answerRecord) kind() string  { return "answer" }
+func (intentRecord) kind() string  { return "intent" }
+func (resultRecord) kind() string  { return "result" }
+func (faultRecord) kind() string   { return "fault" }
+func (settingRecord) kind() string { return "setting" }
+func (stopRecord) kind() string    { return "stop" }
+func (endRecord) kind() string     { return "end" }
+
+// decodeRecord reads a journal line. An unknown kind is an error: skipping it would resume a different session.
+func decodeRecord(line journal.Record) (record, error) {
+	decode, ok := map[string]func([]byte) (record, error){
+		"header":  decodeAs[headerRecord],
+		"input":   decodeAs[inputRecord],
+		"queued":  decodeAs[queuedRecord],
+		"turn":    decodeAs[turnRecord],
+		"answer":  decodeAs[answerRecord],
+		"intent":  decodeAs[intentRecord],
+		"result":  decodeAs[resultRecord],
+		"fault":   decodeAs[faultRecord],
+		"setting": decodeAs[settingRecord],
+		"stop":    decodeAs[stopRecord],
+		"end":     decodeAs[endRecord],
+	}[line.Kind]
+	if !ok {
+		return nil, fmt.Errorf("agent: record %d: unknown kind %q; the journal was written by a newer version", line.N, line.Kind)
+	}
+	rec, err := decode(line.Data)
+	if err != nil {
+		return nil, fmt.Errorf("agent: record %d (%s): %w", line.N, line.Kind, err)
+	}
+	if h, ok := rec.(headerRecord); ok && h.Version > version {
+		return nil, fmt.Errorf("agent: the journal has version %d, this program reads up to %d", h.Version, version)
+	}
+	return rec, nil
+}
+
+func decodeAs[R record](data []byte) (record, error) {
+	var rec R
+	err := json.Unmarshal(data, &rec)
+	return rec, err
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/anthropic"
+	"github.com/attractor-go/attractor/llm/fakellm"
+	claude "github.com/attractor-go/attractor/profile/anthropic"
+)
+
+// demoDelay is the pause between two pieces of the model's text, so that one sees it come.
+const demoDelay = 15 * time.Millisecond
+
+func newDemo(t terminal) *cobra.Command {
+	var dir string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Watch a session without a key: a scripted model fixes a failing test",
+		Long: "demo makes a little git repository with a failing test and runs a session in it. Only the model is scripted: it is a\n" +
+			"server on the loopback interface, and the session talks to it over HTTP, edits real files and runs real commands.\n" +
+			"It needs git and a POSIX shell, no key and no network.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd.Context(), t, dir, asJSON) },
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "empty or new directory for the repository, which is kept (default: a temporary one)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print events, one JSON object a line")
+	return cmd
+}
+
+func demo(ctx context.Context, t terminal, dir string, asJSON bool) (err error) {
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "attractor-demo-"); err != nil {
+			return fail(exitFailed, "%w", err)
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	}
+	if err := makeDemoRepository(dir); err != nil {
+		return err
+	}
+	url, stop, err := serveDemoModel()
+	if err != nil {
+		return fail(exitFailed, "%w", err)
+	}
+	defer stop()
+	provider, err := anthropic.New(anthropic.Options{APIKey: "demo", BaseURL: url})
+	if err != nil {
+		return fail(exitFailed, "%w", err)
+	}
+	local, err := openDir(dir)
+	if err != nil {
+		return err
+	}
+	if !asJSON {
+		fmt.Fprintf(t.err, "The task: %s\nThe model is scripted; files, commands and HTTP are real.\n\n", demoTask)
+	}
+	r := runner{terminal: t, local: local, json: asJSON}
+	opts := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(), Env: local}
+	if err := r.run(ctx, opts, demoTask); err != nil {
+		return err
+	}
+	return checkDemo(ctx, dir)
+}
+
+// makeDemoRepository writes the project and commits it, so that the session can show a diff.
+func makeDemoRepository(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fail(exitUsage, "cannot make the demo's directory: %w", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fail(exitUsage, "cannot read the demo's directory: %w", err)
+	}
+	if len(entries) > 0 {
+		return fail(exitUsage, "%s is not empty: the demo wants a directory of its own", dir)
+	}
+	files, err := fs.Sub(demoRepository, "demo")
+	if err != nil {
+		return fail(exitFailed, "%w", err)
+	}
+	if err := os.CopyFS(dir, files); err != nil {
+		return fail(exitFailed, "cannot write the demo's files: %w", err)
+	}
+	for _, args := range [][]string{{"init", "--quiet"}, {"add", "."},
+		{"-c", "user.name=Attractor", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false", "commit", "--quiet", "-m", "A slug function"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fail(exitFailed, "the demo needs git; git %s: %w\n%s", args[0], err, out)
+		}
+	}
+	return nil
+}
+
+// serveDemoModel starts the scripted model on a port of the loopback interface.
+func serveDemoModel() (url string, stop func(), err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	server := &http.Server{Handler: fakellm.New(demoModel, fakellm.Options{Delay: demoDelay})}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	return "http://" + listener.Addr().String(), func() {
+		server.Close() // its clients are gone
+		<-served
+	}, nil
+}
+
+// checkDemo runs the test itself: what the session says is not proof.
+func checkDemo(ctx context.Context, dir string) error {
+	cmd := exec.CommandContext(ctx, "sh", "slug_test.sh")
+	cmd.Dir = filepath.Clean(dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fail(exitFailed, "the session has ended, but the test still fails:\n%s", out)
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// inspectFlags are those of the commands that look at a profile.
+type inspectFlags struct{ profile, dir string }
+
+func (f *inspectFlags) register(cmd *cobra.Command, dir bool) {
+	cmd.Flags().StringVar(&f.profile, "profile", "anthropic", "profile to look at")
+	if dir {
+		cmd.Flags().StringVar(&f.dir, "dir", ".", "working directory")
+	}
+}
+
+func newTools(t terminal) *cobra.Command {
+	var f inspectFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "tools",
+		Short: "List the tools that a profile offers the model",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			p, err := findProfile(f.profile)
+			if err != nil {
+				return err
+			}
+			registry, err := tool.NewRegistry(p.Tools...)
+			if err != nil {
+				return fail(exitFailed, "%w", err)
+			}
+			if asJSON {
+				return printJSON(t, registry.Definitions())
+			}
+			return printTools(t, registry.Definitions())
+		},
+	}
+	f.register(cmd, false)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print [{name, description, parameters}]")
+	return cmd
+}
+
+func printJSON(t terminal, value any) error {
+	enc := json.NewEncoder(t.out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(value)
+}
+
+func printTools(t terminal, defs []llm.ToolDefinition) error {
+	for i, def := range defs {
+		if i > 0 {
+			fmt.Fprintln(t.out)
+		}
+		text, err := describeTool(def)
+		if err != nil {
+			return fail(exitFailed, "tool %s: %w", def.Name, err)
+		}
+		if _, err := fmt.Fprint(t.out, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newTool(t terminal) *cobra.Command {
+	var f inspectFlags
+	cmd := &cobra.Command{
+		Use:   "tool NAME JSON",
+		Short: "Run one tool call as a session would, and print what the model would see",
+		Example: `  attractor tool read_file '{"file_path":"README.md","limit":5}'
+  attractor tool shell '{"command":"git status --short"}' --dir ~/project`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := findProfile(f.profile)
+			if err != nil {
+				return err
+			}
+			if !json.Valid([]byte(args[1])) {
+				return fail(exitUsage, "the arguments are not valid JSON: %s", args[1])
+			}
+			registry, err := tool.NewRegistry(p.Tools...)
+			if err != nil {
+				return fail(exitFailed, "%w", err)
+			}
+			local, err := openDir(f.dir)
+			if err != nil {
+				return err
+			}
+			call := llm.ToolCall{ID: "call_1", Name: args[0], Args: args[1]}
+			outcome := registry.Run(cmd.Context(), call, tool.Call{Env: local, Session: new(tool.Plain)}, nil)
+			if err := printParts(t, outcome.Model); err != nil {
+				return err
+			}
+			if err := local.Close(); err != nil {
+				return fail(exitFailed, "%w", err)
+			}
+			if outcome.IsError {
+				return &exitError{code: exitFailed}
+			}
+			return nil
+		},
+	}
+	f.register(cmd, true)
+	return cmd
+}
+
+// printParts prints what a model gets; media by type and size.
+func printParts(t terminal, parts llm.Parts) error {
+	for _, part := range parts {
+		var err error
+		switch p := part.(type) {
+		case llm.Text:
+			_, err = fmt.Fprintln(t.out, p.Text)
+		case llm.Media:
+			_, err = fmt.Fprintf(t.out, "[image %s %d]\n", p.MIME, len(p.Data))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newPrompt(t terminal) *cobra.Command {
+	var f inspectFlags
+	var instructions string
+	cmd := &cobra.Command{
+		Use:   "prompt",
+		Short: "Print the system prompt that a session in the directory would have",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := findProfile(f.profile)
+			if err != nil {
+				return err
+			}
+			text, err := readInstructions(instructions)
+			if err != nil {
+				return err
+			}
+			local, err := openDir(f.dir)
+			if err != nil {
+				return err
+			}
+			defer local.Close()
+			_, err = fmt.Fprintln(t.out, agent.SystemPrompt(cmd.Context(), p, local, p.Model, text, time.Now()))
+			return err
+		},
+	}
+	f.register(cmd, true)
+	cmd.Flags().StringVar(&instructions, "instructions", "", "user instructions: TEXT, or @FILE")
+	return cmd
+}

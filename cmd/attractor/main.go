@@ -1,0 +1,88 @@
+// Command attractor runs coding-agent sessions from a terminal or a script. It is one host of package agent, and a thin one:
+// flags, wiring and rendering.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes.
+const (
+	exitFailed  = 1   // the work failed: a provider's error, an error result
+	exitUsage   = 2   // the command line, or a file that it names
+	exitLimit   = 3   // a limit or a timeout ended the work
+	exitAccess  = 4   // no key, or a key that the provider does not accept
+	exitSIGINT  = 130 // as shells report it
+	exitSIGTERM = 143
+)
+
+func main() {
+	os.Exit(execute(os.Args[1:], terminal{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
+}
+
+// terminal is where a command reads and writes.
+type terminal struct {
+	in  io.Reader
+	out io.Writer
+	err io.Writer
+}
+
+// exitError is an error with the exit code that it stands for. One without text has been reported already.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+func fail(code int, format string, args ...any) error {
+	return &exitError{code: code, err: fmt.Errorf(format, args...)}
+}
+
+// execute runs the command line and returns the exit code.
+func execute(args []string, t terminal) int {
+	root := newRoot(t)
+	root.SetArgs(args)
+	err := root.Execute()
+	if err == nil {
+		return 0
+	}
+	var coded *exitError
+	if !errors.As(err, &coded) { // cobra's own errors are about the command line
+		coded = &exitError{code: exitUsage, err: fmt.Errorf("%w\nRun 'attractor --help' for the commands and their flags.", err)}
+	}
+	if text := coded.Error(); text != "" {
+		fmt.Fprintln(t.err, "attractor: "+text)
+	}
+	return coded.code
+}
+
+func newRoot(t terminal) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "attractor",
+		Short: "Run coding agents",
+		Long: "attractor runs a coding agent: a language model with tools to read, edit and run things in a directory.\n\n" +
+			"Without a key: attractor demo shows a whole session with a scripted model.\n" +
+			"With one:      ANTHROPIC_API_KEY=... attractor run \"fix the failing test\"",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetIn(t.in)
+	root.SetOut(t.out)
+	root.SetErr(t.err)
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(newRun(t), newDemo(t), newTools(t), newTool(t), newPrompt(t), newVersion(t))
+	return root
+}

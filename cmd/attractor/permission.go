@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"golang.org/x/term"
+
+	"github.com/attractor-go/attractor/tool"
+)
+
+// permission decides about calls in the way that the flags chose.
+type permission struct {
+	mode   permissionMode
+	answer io.Reader // what a person types, with askFirst
+	err    io.Writer
+
+	mu    sync.Mutex
+	lines *bufio.Reader
+	all   bool // a person said: allow everything from now on
+}
+
+type permissionMode uint8
+
+const (
+	allowAll permissionMode = iota
+	askFirst
+	lookOnly
+)
+
+// permission settles the mode: exactly one of the flags, or asking when there is a terminal to ask on.
+func (f *runFlags) permission(t terminal) (*permission, error) {
+	chosen := 0
+	p := &permission{err: t.err}
+	for mode, set := range []bool{allowAll: f.yes, askFirst: f.ask, lookOnly: f.readOnly} {
+		if set {
+			chosen++
+			p.mode = permissionMode(mode)
+		}
+	}
+	if chosen > 1 {
+		return nil, fail(exitUsage, "--yes, --ask and --read-only exclude each other")
+	}
+	if chosen == 1 && p.mode != askFirst {
+		return p, nil
+	}
+	p.mode = askFirst
+	var ok bool
+	if p.answer, ok = openTerminal(t.in); !ok {
+		if f.ask {
+			return nil, fail(exitUsage, "--ask needs a terminal to ask on")
+		}
+		return nil, fail(exitUsage, "there is no terminal to ask for permission: give --yes to allow everything, or --read-only")
+	}
+	return p, nil
+}
+
+// openTerminal finds where a person can type: standard input, or the controlling terminal when the prompt came through a pipe.
+func openTerminal(stdin io.Reader) (io.Reader, bool) {
+	if f, ok := stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return f, true
+	}
+	tty, err := os.Open("/dev/tty")
+	return tty, err == nil
+}
+
+// authorize implements tool.Authorize.
+func (p *permission) authorize(ctx context.Context, req tool.Request) (tool.Decision, error) {
+	allow := tool.Decision{Verdict: tool.Allow}
+	switch {
+	case p.mode == allowAll || req.Access.Effect == tool.ReadOnly:
+		return allow, nil
+	case p.mode == lookOnly:
+		return tool.Decision{Reason: "this session is read-only; it may look at files, but not change or run anything"}, nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.all {
+		return allow, nil
+	}
+	return p.ask(ctx, req)
+}
+
+func (p *permission) ask(ctx context.Context, req tool.Request) (tool.Decision, error) {
+	fmt.Fprintf(p.err, "\n%s\nAllow it? [y]es, [a]ll from now on, or [n]o and why: ", question(req))
+	line, err := p.readLine(ctx)
+	if err != nil {
+		return tool.Decision{}, err
+	}
+	word, reason, _ := strings.Cut(strings.TrimSpace(line), " ")
+	switch strings.ToLower(word) {
+	case "a", "all":
+		p.all = true
+		fallthrough
+	case "y", "yes":
+		return tool.Decision{Verdict: tool.Allow}, nil
+	}
+	return tool.Decision{Reason: strings.TrimSpace("the user said no. " + reason)}, nil
+}
+
+func question(req tool.Request) string {
+	if req.Access.Command != "" {
+		return "The agent wants to run:\n  " + strings.ReplaceAll(req.Access.Command, "\n", "\n  ")
+	}
+	return fmt.Sprintf("The agent wants to call %s %s", req.Call.Name, shorten(req.Call.Args, 500))
+}
+
+// readLine waits for a line or for the end of the context. A line that comes later answers the next question's reader.
+func (p *permission) readLine(ctx context.Context) (string, error) {
+	if p.lines == nil {
+		p.lines = bufio.NewReader(p.answer)
+	}
+	type read struct {
+		line string
+		err  error
+	}
+	done := make(chan read, 1)
+	go func() {
+		line, err := p.lines.ReadString('\n')
+		done <- read{line, err}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil && r.line == "" {
+			return "", errors.New("nobody answered")
+		}
+		return r.line, nil
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/llm"
+)
+
+// progress shows a session to a person: what the model says as it comes, a line for each tool call, a closing line. Failures to
+// write it are nobody's business: it is decoration.
+type progress struct {
+	w       io.Writer
+	colour  bool
+	start   time.Time
+	running map[string]*agent.ToolCallStart
+	calls   int
+	open    bool // the cursor is behind streamed text
+}
+
+// The colours of a terminal (SGR).
+const (
+	bold  = "1"
+	dim   = "2"
+	red   = "31"
+	green = "32"
+	amber = "33"
+)
+
+func (p *progress) show(ev agent.Event) {
+	switch e := ev.(type) {
+	case *agent.SessionStart:
+		p.line("%s", p.paint(dim, fmt.Sprintf("%s · %s · %s", e.Model, e.Dir, e.SessionID)))
+	case *agent.AssistantTextDelta:
+		fmt.Fprint(p.w, e.Text)
+		p.open = !strings.HasSuffix(e.Text, "\n")
+	case *agent.AssistantTextEnd:
+		p.endLine()
+		if e.Discarded {
+			p.line("%s", p.paint(amber, "↻ the answer broke off; what is above does not count"))
+		}
+	case *agent.ToolCallStart:
+		p.running[e.CallID] = e
+	case *agent.ToolCallEnd:
+		p.call(e)
+	case *agent.SteeringInjected:
+		p.line("%s %s", p.paint(amber, "→"), e.Text)
+	case *agent.LLMRetry:
+		p.line("%s", p.paint(amber, fmt.Sprintf("↻ %s; attempt %d in %v", e.Text, e.Attempt+1, rounded(time.Duration(e.DelayMS)*time.Millisecond))))
+	case *agent.Warning:
+		p.line("%s", p.paint(amber, "! "+e.Text))
+	case *agent.ProcessingEnd:
+		p.close(e)
+	}
+}
+
+// call is one line: what was called, on what, how it came out and how long it took.
+func (p *progress) call(e *agent.ToolCallEnd) {
+	p.calls++
+	subject := ""
+	if start := p.running[e.CallID]; start != nil {
+		subject = subjectOf(start.Arguments)
+		delete(p.running, e.CallID)
+	}
+	mark, outcome := p.paint(green, "✓"), ""
+	if e.IsError {
+		mark, outcome = p.paint(red, "✗"), " · "+p.paint(red, shorten(lastLine(e.Output), 100))
+	}
+	p.line("%s %s %s%s %s", mark, p.paint(bold, e.Name), subject, outcome,
+		p.paint(dim, rounded(time.Duration(e.DurationMS)*time.Millisecond).String()))
+}
+
+func (p *progress) close(e *agent.ProcessingEnd) {
+	word := string(e.Reason)
+	if e.Reason == agent.Completed {
+		word = "done"
+	}
+	p.line("%s", p.paint(dim, fmt.Sprintf("%s · %s · %s · %s · %v", word, count(e.Turns, "turn"), count(p.calls, "tool call"),
+		tokens(e.Usage), rounded(time.Since(p.start)))))
+}
+
+func tokens(u llm.Usage) string {
+	cached := ""
+	if u.CacheRead > 0 {
+		cached = fmt.Sprintf(" (%.0f%% cached)", 100*u.CacheHitRatio())
+	}
+	return fmt.Sprintf("%s tokens in%s, %s out", thousands(u.Input), cached, thousands(u.Output))
+}
+
+func thousands(n int) string {
+	if n < 10_000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%.1fk", float64(n)/1000)
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func rounded(d time.Duration) time.Duration {
+	if d > 10*time.Second {
+		return d.Round(time.Second)
+	}
+	if d > time.Second {
+		return d.Round(100 * time.Millisecond)
+	}
+	return d.Round(time.Millisecond)
+}
+
+func (p *progress) line(format string, args ...any) {
+	p.endLine()
+	fmt.Fprintf(p.w, format+"\n", args...)
+}
+
+func (p *progress) endLine() {
+	if p.open {
+		fmt.Fprintln(p.w)
+		p.open = false
+	}
+}
+
+func (p *progress) paint(sgr, text string) string {
+	if !p.colour || text == "" {
+		return text
+	}
+	return "\x1b[" + sgr + "m" + text + "\x1b[0m"
+}
+
+// subjectOf is what a person wants to know of a call's arguments: the command, the file, the pattern; else all of them.
+func subjectOf(arguments json.RawMessage) string {
+	const limit = 100
+	var args map[string]any
+	if json.Unmarshal(arguments, &args) == nil {
+		for _, name := range []string{"command", "file_path", "pattern", "path", "_raw"} {
+			if text, ok := args[name].(string); ok {
+				return shorten(text, limit)
+			}
+		}
+	}
+	return shorten(string(arguments), limit)
+}
+
+// shorten makes one line of a text, with what is too long cut.
+func shorten(text string, limit int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(text) <= limit {
+		return text
+	}
+	return string([]rune(text)[:limit]) + "…"
+}
+
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}

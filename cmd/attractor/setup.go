@@ -1,0 +1,47 @@
+package main
+
+import (
+	"io"
+	"os"
+	"strings"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// openDir opens a working directory.
+func openDir(dir string) (*env.Local, error) {
+	local, err := env.NewLocal(dir, env.LocalOptions{})
+	if err != nil {
+		return nil, fail(exitUsage, "cannot work in %s: %w", dir, err)
+	}
+	return local, nil
+}
+
+// readInstructions resolves TEXT or @FILE.
+func readInstructions(value string) (string, error) {
+	name, isFile := strings.CutPrefix(value, "@")
+	if !isFile {
+		return value, nil
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return "", fail(exitUsage, "cannot read the instructions: %w", err)
+	}
+	return string(data), nil
+}
+
+// readPrompt joins the words of the prompt; a lone - means standard input.
+func readPrompt(args []string, stdin io.Reader) (string, error) {
+	prompt := strings.Join(args, " ")
+	if prompt == "-" {
+		data, err := io.ReadAll(stdin)
+		if err != nil {
+			return "", fail(exitUsage, "cannot read the prompt from standard input: %w", err)
+		}
+		prompt = string(data)
+	}
+	if strings.TrimSpace(prompt) == "" {
+		return "", fail(exitUsage, "the prompt is empty: give it as an argument, or - to read it from standard input")
+	}
+	return prompt, nil
+}

@@ -1,0 +1,78 @@
+package attractor_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"path"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/attractor-go/attractor/"
+
+// allowed is the dependency rule: what each package may import, beside the standard library. A pattern ends in /... for a
+// whole tree; llm/<provider> stands for every provider package.
+var allowed = map[string][]string{
+	"":                   {},
+	"llm":                {},
+	"llm/internal/sse":   {},
+	"llm/internal/api":   {"llm", "llm/internal/sse"},
+	"llm/anthropic":      {"llm", "llm/internal/..."},
+	"llm/fakellm":        {"llm"},
+	"llm/llmtest":        {"llm", "llm/fakellm"},
+	"env":                {"golang.org/x/sys/..."},
+	"env/envtest":        {"env"},
+	"search":             {"env", "github.com/bmatcuk/doublestar/v4"},
+	"tool":               {"llm", "env", "github.com/google/jsonschema-go/jsonschema"},
+	"tool/coding":        {"llm", "tool", "env", "search", "patch"},
+	"profile":            {"tool", "llm"},
+	"profile/anthropic":  {"profile", "tool", "tool/coding"},
+	"journal":            {"golang.org/x/sys/..."},
+	"agent":              {"llm", "env", "tool", "profile", "journal", "github.com/google/uuid"},
+	"cmd/attractor":      {"...", "github.com/spf13/cobra", "golang.org/x/term"},
+	"cmd/attractor/demo": {"llm", "llm/fakellm"},
+}
+
+// TestDependencyRule keeps the arrows of DESIGN.md: they point one way, and a new package has to be put on the map.
+func TestDependencyRule(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var pkg struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := dec.Decode(&pkg); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimPrefix(strings.TrimPrefix(pkg.ImportPath, strings.TrimSuffix(module, "/")), "/")
+		rules, ok := allowed[name]
+		if !ok {
+			t.Errorf("package %s is not on the map: say here what it may import", name)
+			continue
+		}
+		for _, imp := range pkg.Imports {
+			if !standard(imp) && !matchAny(rules, strings.TrimPrefix(imp, module)) {
+				t.Errorf("%s imports %s, which the dependency rule forbids", name, imp)
+			}
+		}
+	}
+}
+
+func standard(imp string) bool { return !strings.Contains(strings.Split(imp, "/")[0], ".") }
+
+func matchAny(rules []string, imp string) bool {
+	for _, rule := range rules {
+		tree, isTree := strings.CutSuffix(rule, "...")
+		if rule == imp || isTree && strings.HasPrefix(path.Clean(imp)+"/", tree) {
+			return true
+		}
+	}
+	return false
+}

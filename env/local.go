@@ -1,0 +1,136 @@
+package env
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// DefaultGrace is the time between TERM and KILL when LocalOptions.Grace is zero; requirement D4.
+const DefaultGrace = 2 * time.Second
+
+// LocalOptions are what a host chooses about a Local. The zero value is a safe default.
+type LocalOptions struct {
+	// Roots are directories, besides the working directory, in which files may be read and written. Each must exist.
+	Roots []string
+	// Grace is how long a process tree has between TERM and KILL; zero means DefaultGrace, less than zero no grace at all.
+	Grace time.Duration
+	// Vars says which of the host's environment variables commands inherit.
+	Vars VarPolicy
+	// DropVars names variables that are dropped under every policy, besides the provider keys that always are: those in
+	// which this host keeps its own credentials. Names are compared without case.
+	DropVars []string
+	// Environ is what Vars is applied to, as KEY=value; nil means os.Environ() at the time of NewLocal.
+	Environ []string
+	// Env is added to every command's environment after the policy, as KEY=value.
+	Env []string
+}
+
+// Local is this machine: files below a working directory and other roots that the host allows, and commands in a shell.
+//
+// Files stay inside the roots whatever symbolic links say, also when a link is swapped while a call runs: every operation goes
+// through an os.Root. Commands are not confined; that is a sandbox's work.
+//
+// On Linux and macOS a command runs in a process group of its own; what leaves the group (setsid) survives Kill and Close.
+// Windows has the files, where names are compared with the roots' names by case, and no commands: Start returns an error that
+// wraps errors.ErrUnsupported.
+//
+// All methods may be called concurrently. After Close they return errors that wrap fs.ErrClosed.
+type Local struct {
+	dir     string  // as given, absolute, slash-separated
+	roots   []*root // the working directory is the first
+	escapes error   // what os.Root says when a name leaves it
+	shell   string
+	environ []string
+	grace   time.Duration
+	table   processTable
+
+	closing  sync.Once
+	closeErr error
+}
+
+var (
+	_ Environment = (*Local)(nil)
+	_ Contained   = (*Local)(nil)
+)
+
+// NewLocal makes the environment of a directory, which must exist and may be given by a symbolic link. Relative names start
+// there. It holds a file descriptor for each root until Close.
+func NewLocal(dir string, opts LocalOptions) (*Local, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("working directory %q: %w", dir, err)
+	}
+	shell, err := findShell()
+	if err != nil {
+		return nil, err
+	}
+	l := &Local{dir: filepath.ToSlash(abs), shell: shell, grace: opts.Grace}
+	switch {
+	case opts.Grace == 0:
+		l.grace = DefaultGrace
+	case opts.Grace < 0:
+		l.grace = 0
+	}
+	environ := opts.Environ
+	if environ == nil {
+		environ = os.Environ()
+	}
+	l.environ = append(FilterVars(opts.Vars, environ, opts.DropVars), opts.Env...)
+	if err := l.openRoots(abs, opts.Roots); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// openRoots opens the working directory and the extra roots, and learns os.Root's error for names that leave a root: it is
+// not exported, and matching it by its text would break with a new wording.
+func (l *Local) openRoots(dir string, extra []string) error {
+	for i, d := range append([]string{dir}, extra...) {
+		r, err := openRoot(d)
+		if err != nil && i == 0 {
+			return fmt.Errorf("working directory: %w", err)
+		}
+		if err != nil {
+			return fmt.Errorf("allowed directory: %w", err)
+		}
+		l.roots = append(l.roots, r)
+	}
+	_, err := l.roots[0].dir.Lstat("..")
+	var pathErr *fs.PathError
+	if !errors.As(err, &pathErr) {
+		return fmt.Errorf("working directory: os.Root lets .. through: %v", err)
+	}
+	l.escapes = pathErr.Err
+	return nil
+}
+
+// WorkDir returns the working directory as it was given, made absolute; symbolic links in it are not resolved.
+func (l *Local) WorkDir() string { return l.dir }
+
+// Platform describes this machine. Shell is what runs scripts, with -c; it is empty where commands are not supported.
+func (l *Local) Platform() Platform {
+	return Platform{OS: runtime.GOOS, Arch: runtime.GOARCH, Version: osVersion(), Shell: l.shell}
+}
+
+// Containment says how a command's tree is held together: "group", a process group.
+func (l *Local) Containment() string { return containment }
+
+// Close kills every process tree that is still running, each with the grace time, and closes the roots. A second call does
+// nothing and returns what the first returned.
+func (l *Local) Close() error {
+	l.closing.Do(func() {
+		errs := l.table.close(context.Background())
+		for _, r := range l.roots {
+			errs = append(errs, r.dir.Close())
+		}
+		l.closeErr = errors.Join(errs...)
+	})
+	return l.closeErr
+}

@@ -1,0 +1,201 @@
+//go:build unix
+
+package env
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// containment is how a tree is held together here.
+const containment = "group"
+
+// findShell prefers bash, which models write for.
+func findShell() (string, error) {
+	for _, candidate := range [...]string{"/bin/bash", "bash", "/bin/sh", "sh"} {
+		if path, err := exec.LookPath(candidate); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("no shell: neither bash nor sh is in /bin or PATH: %w", exec.ErrNotFound)
+}
+
+// process is a command in a process group of its own.
+//
+// One goroutine, supervise, waits for it and settles its exit; one more for each pipe reads. A kill is a third, which
+// lasts until the tree is gone.
+type process struct {
+	id     string
+	cmd    *exec.Cmd
+	tree   tree
+	began  time.Time
+	grace  time.Duration
+	stdin  *input // nil without
+	output *output
+	forget func() // takes it out of the table
+
+	reaped chan struct{} // closed when the main process has been waited for
+	done   chan struct{} // closed when exit and err are set
+	exit   Exit
+	err    error
+
+	kill     sync.Once
+	killing  atomic.Bool
+	treeGone chan struct{} // closed when a kill has done what it can to the tree
+	killed   chan struct{} // closed when a kill is over and killErr is set
+	killErr  error
+}
+
+// start runs a checked command.
+func (l *Local) start(id, dir string, c Command) (*process, error) {
+	cmd := exec.Command(l.shell, "-c", c.Script)
+	cmd.Dir = dir
+	cmd.Env = append(append(l.environ[:len(l.environ):len(l.environ)], "PWD="+dir), c.Env...)
+	p := &process{
+		id: id, cmd: cmd, grace: l.grace,
+		reaped: make(chan struct{}), done: make(chan struct{}),
+		treeGone: make(chan struct{}), killed: make(chan struct{}),
+		forget: func() { l.table.remove(id) },
+	}
+	wire := p.pipes
+	if c.TTY != nil {
+		wire = p.terminal
+	}
+	theirs, err := wire(c)
+	if err == nil {
+		p.began = time.Now()
+		err = cmd.Start()
+	}
+	// The child has its own copies; ours would keep the pipes from ever ending.
+	err = errors.Join(err, closeAll(theirs))
+	if err != nil {
+		return nil, errors.Join(err, p.unwire())
+	}
+	p.tree = tree{leader: cmd.Process.Pid, session: c.TTY != nil, reaped: p.reaped}
+	p.output.start()
+	go p.supervise()
+	return p, nil
+}
+
+// pipes connects a command to us by a pipe for each stream, and returns the child's ends. Without an input the child reads
+// /dev/null.
+func (p *process) pipes(c Command) (theirs []*os.File, err error) {
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p.output = newOutput(c.Output)
+	for _, stream := range [...]int{Stdout, Stderr} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return theirs, err
+		}
+		theirs = append(theirs, w)
+		p.output.add(stream, r)
+	}
+	p.cmd.Stdout, p.cmd.Stderr = theirs[0], theirs[1]
+	if c.Stdin {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return theirs, err
+		}
+		theirs = append(theirs, r)
+		p.cmd.Stdin = r
+		p.stdin = &input{f: w}
+	}
+	return theirs, nil
+}
+
+// unwire closes our ends of a command that did not start.
+func (p *process) unwire() error {
+	var errs []error
+	if p.output != nil {
+		errs = append(errs, p.output.close())
+	}
+	if p.stdin != nil {
+		errs = append(errs, p.stdin.finish())
+	}
+	return errors.Join(errs...)
+}
+
+func closeAll(files []*os.File) error {
+	var errs []error
+	for _, f := range files {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// supervise waits for the main process, lets its output come in and settles the exit.
+func (p *process) supervise() {
+	waitErr := p.cmd.Wait() // of the process alone: all its files are ours
+	took := time.Since(p.began)
+	close(p.reaped)
+	if p.killing.Load() {
+		<-p.treeGone
+		p.output.drain(killedQuiet, killedDrain)
+	} else {
+		p.output.drain(quietTime, drainTime)
+	}
+	p.exit, p.err = exitOf(p.cmd.ProcessState, waitErr)
+	p.exit.Duration = took
+	p.exit.Left = p.tree.left()
+	p.err = errors.Join(p.err, p.output.failure())
+	if p.stdin != nil {
+		p.err = errors.Join(p.err, p.stdin.finish())
+	}
+	p.output.discard(p.pipesEnded)
+	close(p.done)
+}
+
+// pipesEnded is called when nothing holds the pipes any more. What is left then may be nothing at all.
+func (p *process) pipesEnded() {
+	if !p.tree.alive() {
+		p.forget()
+	}
+}
+
+// exitOf translates how the operating system says that a process ended.
+func exitOf(state *os.ProcessState, waitErr error) (Exit, error) {
+	if state == nil {
+		return Exit{Code: -1}, fmt.Errorf("wait for the command: %w", waitErr)
+	}
+	exit := Exit{Code: state.ExitCode()}
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		exit.Signal = unix.SignalName(status.Signal())
+	}
+	return exit, nil
+}
+
+// ID returns the id, such as p1.
+func (p *process) ID() string { return p.id }
+
+// Stdin returns the pipe or terminal to write to. It is closed when the command has ended.
+func (p *process) Stdin() io.WriteCloser {
+	if p.stdin == nil {
+		return nil // and not a nil *input in an interface
+	}
+	return p.stdin
+}
+
+// Wait returns the exit, or the context's cause when that ends first.
+func (p *process) Wait(ctx context.Context) (Exit, error) {
+	select {
+	case <-p.done: // an exit that is there wins over a context that has ended
+		return p.exit, p.err
+	default:
+	}
+	select {
+	case <-p.done:
+		return p.exit, p.err
+	case <-ctx.Done():
+		return Exit{}, context.Cause(ctx)
+	}
+}

@@ -1,0 +1,31 @@
+package env
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+)
+
+// ErrReadOnly says that an environment made by ReadOnly refused something. It wraps fs.ErrPermission.
+var ErrReadOnly = fmt.Errorf("the environment is read-only: %w", fs.ErrPermission)
+
+// ReadOnly is a view of an environment in which files can be read and nothing else: writing, removing and running commands,
+// which could write, return errors that wrap ErrReadOnly.
+func ReadOnly(e Environment) Environment { return readOnly{e} }
+
+type readOnly struct{ Environment }
+
+func (r readOnly) WriteFile(_ context.Context, name string, _ []byte, _ fs.FileMode) error {
+	return &fs.PathError{Op: "write", Path: name, Err: ErrReadOnly}
+}
+
+func (r readOnly) Remove(_ context.Context, name string) error {
+	return &fs.PathError{Op: "remove", Path: name, Err: ErrReadOnly}
+}
+
+func (r readOnly) Start(context.Context, Command) (Process, error) {
+	return nil, fmt.Errorf("start command: %w", ErrReadOnly)
+}
+
+// Containment is that of the environment below.
+func (r readOnly) Containment() string { return Containment(r.Environment) }

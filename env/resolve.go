@@ -1,0 +1,257 @@
+package env
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// maxLinks is how many symbolic links one name may go through; Linux's own limit (path_resolution(7)).
+const maxLinks = 40
+
+// place is a file by the root that it lies in. The name below the root has no link that leaves the root when it comes from
+// resolve; os.Root sees to it that this stays true if somebody swaps one in.
+type place struct {
+	root *root
+	rel  string
+}
+
+// abs is the path without links, as far as place knows.
+func (p place) abs() string { return path.Join(p.root.real+"/", p.rel) }
+
+// checkName refuses what cannot be a file's name or is not meant as one.
+func checkName(name string) error {
+	switch {
+	case name == "":
+		return &nameError{"the name is empty"}
+	case strings.ContainsRune(name, 0):
+		return &nameError{"the name contains a NUL byte"}
+	case name == "~" || strings.HasPrefix(name, "~/"):
+		return &nameError{"~ is not expanded: give the home directory's path, or ./~ for a file of that name"}
+	}
+	return nil
+}
+
+// nameError says what is wrong with a name. It wraps fs.ErrInvalid.
+type nameError struct{ reason string }
+
+func (e *nameError) Error() string { return e.reason }
+func (e *nameError) Unwrap() error { return fs.ErrInvalid }
+
+// locate finds the root of a name by its letters alone. The rest of the name is left as it is for os.Root, which follows
+// links inside the root and refuses the others. This is all that most calls need.
+func (l *Local) locate(name string) (place, error) {
+	w, err := l.newWalk(name)
+	if err != nil {
+		return place{}, err
+	}
+	for w.root == nil && len(w.todo) > 0 {
+		if err := w.outside(w.next()); err != nil {
+			return place{}, err
+		}
+	}
+	if w.root == nil {
+		return place{}, &outsideError{roots: l.roots}
+	}
+	p := place{w.root, strings.Join(w.todo, "/")}
+	if strings.Trim(p.rel, "/") == "" {
+		p.rel = "."
+	}
+	return p, refuseKernelFiles(p.abs())
+}
+
+// resolve finds the root of a name link by link, so that links which os.Root refuses (absolute ones, and those from one root
+// into another) are followed when they end in an allowed root. With last false the last element is not followed. The
+// elements after one that does not exist are taken by their letters.
+func (l *Local) resolve(name string, last bool) (place, error) {
+	w, err := l.newWalk(name)
+	if err != nil {
+		return place{}, err
+	}
+	for len(w.todo) > 0 {
+		elem := w.next()
+		switch {
+		case w.root == nil:
+			err = w.outside(elem)
+		case elem == "..":
+			err = w.up()
+		case !last && len(w.todo) == 0:
+			w.done = append(w.done, elem)
+		default:
+			err = w.down(elem)
+		}
+		if err != nil {
+			return place{}, err
+		}
+	}
+	if w.root == nil {
+		outside := &outsideError{roots: l.roots}
+		if w.links > 0 {
+			outside.to = w.pos
+		}
+		return place{}, outside
+	}
+	p := place{w.root, "."}
+	if len(w.done) > 0 {
+		p.rel = strings.Join(w.done, "/")
+	}
+	return p, refuseKernelFiles(p.abs())
+}
+
+// walk is the way through a name, one element after the other.
+type walk struct {
+	l     *Local
+	todo  []string
+	links int
+
+	root *root    // nil while outside of every root, where nothing is looked at
+	done []string // inside: the elements below root, none of them a link
+	pos  string   // outside: the path so far
+	left *root    // the root that .. led out of
+}
+
+// newWalk begins at the working directory for a relative name and at the top for an absolute one.
+func (l *Local) newWalk(name string) (*walk, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	w := &walk{l: l}
+	if isAbs(name) {
+		return w, w.restart(name)
+	}
+	w.root = l.roots[0]
+	w.todo = strings.Split(name, "/")
+	return w, nil
+}
+
+// isAbs takes a slash at the front for absolute on every platform, so that a Unix path is never taken for a relative one.
+func isAbs(name string) bool { return path.IsAbs(name) || filepath.IsAbs(name) }
+
+// next takes an element off the list.
+func (w *walk) next() string {
+	elem := w.todo[0]
+	w.todo = w.todo[1:]
+	return elem
+}
+
+// restart goes on at an absolute path, before what is left of the name.
+func (w *walk) restart(abs string) error {
+	elems := strings.Split(strings.TrimPrefix(filepath.ToSlash(abs), "/"), "/")
+	w.todo = append(elems, w.todo...)
+	w.root, w.done, w.pos = nil, nil, ""
+	return w.enter()
+}
+
+// enter goes inside when the path so far is a root. A name that leaves a root to come back into the same one is refused:
+// nobody needs it, and it would tell what the directories above are called.
+func (w *walk) enter() error {
+	for _, r := range w.l.roots {
+		if w.pos != r.given && w.pos != r.real {
+			continue
+		}
+		if r == w.left {
+			return &outsideError{roots: w.l.roots}
+		}
+		w.root, w.done = r, nil
+		return nil
+	}
+	return nil
+}
+
+// outside takes one element by its letters. On Windows the first one is the volume.
+func (w *walk) outside(elem string) error {
+	switch {
+	case elem == "" || elem == ".":
+		return nil
+	case elem == "..":
+		w.pos = parent(w.pos)
+	case w.pos == "" && filepath.VolumeName(elem) != "":
+		w.pos = elem
+	default:
+		w.pos += "/" + elem
+	}
+	return w.enter()
+}
+
+// parent is the path without its last element.
+func parent(abs string) string { return abs[:max(strings.LastIndexByte(abs, '/'), 0)] }
+
+// up takes a .. inside of a root. Above the root the way goes on by its letters, for it may lead into another root.
+func (w *walk) up() error {
+	if n := len(w.done); n > 0 {
+		w.done = w.done[:n-1]
+		return nil
+	}
+	if w.root.real == "" { // as the system has it, / is above /
+		return nil
+	}
+	w.left = w.root
+	return w.restart(parent(w.root.real) + "/")
+}
+
+// down takes one element inside of a root, following it if it is a link.
+func (w *walk) down(elem string) error {
+	if elem == "" || elem == "." {
+		return nil
+	}
+	w.done = append(w.done, elem)
+	rel := strings.Join(w.done, "/")
+	info, err := w.root.dir.Lstat(rel)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !hasParent(w.todo):
+		return nil
+	case err != nil:
+		return bare(err)
+	case info.Mode()&fs.ModeSymlink != 0:
+		return w.follow(rel)
+	case !info.IsDir() && len(w.todo) > 0:
+		return syscall.ENOTDIR
+	}
+	return nil
+}
+
+// hasParent reports whether .. is among the elements: behind one that does not exist it means nothing.
+func hasParent(elems []string) bool { return slices.Contains(elems, "..") }
+
+// follow replaces the last element by what it points to.
+func (w *walk) follow(rel string) error {
+	if w.links++; w.links > maxLinks {
+		return syscall.ELOOP
+	}
+	target, err := w.root.dir.Readlink(rel)
+	if err != nil {
+		return bare(err)
+	}
+	w.done = w.done[:len(w.done)-1]
+	if isAbs(target) {
+		w.left = nil
+		return w.restart(target)
+	}
+	w.todo = append(strings.Split(filepath.ToSlash(target), "/"), w.todo...)
+	return nil
+}
+
+// bare takes an error out of the os package's envelope: ours names the path that the caller asked for.
+func bare(err error) error {
+	switch e := err.(type) {
+	case *fs.PathError:
+		return e.Err
+	case *os.LinkError:
+		return e.Err
+	case interface{ Unwrap() []error }:
+		errs := slices.Clone(e.Unwrap())
+		if len(errs) == 1 {
+			return bare(errs[0])
+		}
+		for i := range errs {
+			errs[i] = bare(errs[i])
+		}
+		return errors.Join(errs...)
+	}
+	return err
+}

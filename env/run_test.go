@@ -1,0 +1,90 @@
+//go:build unix
+
+package env_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+func TestAC4_3_RunCapturesAndTimes(t *testing.T) {
+	l := newLocal(t, t.TempDir(), env.LocalOptions{})
+	var c env.Capture
+	result, err := env.Run(t.Context(), l, env.Command{Script: "echo out; echo err >&2; exit 3", Output: c.Write}, 0)
+	if err != nil || result.Code != 3 || result.TimedOut || result.Duration <= 0 {
+		t.Errorf("Run: %+v, %v", result, err)
+	}
+	if c.Count(env.Stdout) != 4 || c.Count(env.Stderr) != 4 {
+		t.Errorf("output is %q", c.Text())
+	}
+}
+
+func TestAC4_4_Timeouts(t *testing.T) {
+	l := newLocal(t, t.TempDir(), env.LocalOptions{})
+	for given, want := range map[time.Duration]time.Duration{
+		0: 10 * time.Second, -1: 10 * time.Second, time.Minute: time.Minute, time.Hour: 600 * time.Second,
+	} {
+		result, err := env.Run(t.Context(), l, env.Command{Script: "true"}, given)
+		if err != nil || result.Timeout != want {
+			t.Errorf("with timeout %v: %+v, %v", given, result, err)
+		}
+	}
+}
+
+func TestAC4_5_TimeoutKillsTheTree(t *testing.T) {
+	l := newLocal(t, t.TempDir(), env.LocalOptions{Grace: -1})
+	out := watch()
+	result, err := env.Run(t.Context(), l, env.Command{Script: `sleep 1000 & echo "child $!"; wait`, Output: out.Write}, 200*time.Millisecond)
+	if err != nil || !result.TimedOut || result.Signal == "" {
+		t.Errorf("Run: %+v, %v", result, err)
+	}
+	if child := pidAfter(t, out.String(), "child "); runs(t, child) {
+		t.Errorf("process %d survived", child)
+	}
+}
+
+func TestD4_ContextKillsTheTree(t *testing.T) {
+	l := newLocal(t, t.TempDir(), env.LocalOptions{})
+	out := watch()
+	gone := errors.New("gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	go func() {
+		out.until(t, "ready")
+		cancel(gone)
+	}()
+	result, err := env.Run(ctx, l, env.Command{Script: `sleep 1000 & echo "child $!"; echo ready; wait`, Output: out.Write}, time.Minute)
+	if !errors.Is(err, gone) || result.TimedOut || result.Signal != "SIGTERM" {
+		t.Errorf("Run: %+v, %v", result, err)
+	}
+	if child := pidAfter(t, out.String(), "child "); runs(t, child) {
+		t.Errorf("process %d survived", child)
+	}
+}
+
+// broken is an environment whose processes cannot be waited for, such as one over a lost connection.
+type broken struct {
+	env.Environment
+	env.Process
+	killed bool
+}
+
+var errLost = errors.New("connection lost")
+
+func (b *broken) Start(context.Context, env.Command) (env.Process, error) { return b, nil }
+func (b *broken) Wait(context.Context) (env.Exit, error)                  { return env.Exit{}, errLost }
+func (b *broken) Kill(context.Context) error                              { b.killed = true; return nil }
+
+func TestD3_RunWithAFailingEnvironment(t *testing.T) {
+	b := &broken{}
+	if result, err := env.Run(t.Context(), b, env.Command{}, 0); !errors.Is(err, errLost) || result.TimedOut || !b.killed {
+		t.Errorf("Run: %+v, %v, killed %v", result, err, b.killed)
+	}
+	if _, err := env.Run(t.Context(), env.ReadOnly(b), env.Command{}, 0); !errors.Is(err, env.ErrReadOnly) {
+		t.Errorf("Run: %v", err)
+	}
+}

@@ -1,0 +1,124 @@
+package env
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+)
+
+// Start runs a script with the shell's -c. Commands may work in any existing directory, in the roots or not. Ids are p1, p2 and so
+// on. Command.Output must return soon: while it runs, nothing is read, the command waits, and so does Kill.
+//
+// When the command has ended and something that it started still holds its output open, Wait reads on until nothing has
+// come for a tenth of a second, or for three tenths at most; all that the command itself printed is delivered. Such
+// processes go on, their later output is read and dropped, and they are named in Exit.Left if they are still in the
+// command's process group. They end with Kill or Close.
+func (l *Local) Start(ctx context.Context, cmd Command) (Process, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, fmt.Errorf("start command: %w", err)
+	}
+	dir, err := l.commandDir(cmd.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("start command: %w", err)
+	}
+	id, err := l.table.reserve()
+	if err != nil {
+		return nil, fmt.Errorf("start command: %w", err)
+	}
+	p, err := l.start(id, dir, cmd)
+	if err != nil {
+		return nil, fmt.Errorf("start command: %w", err)
+	}
+	if err := l.table.add(p); err != nil { // Close came in between and did not see this one
+		return nil, errors.Join(fmt.Errorf("start command: %w", err), p.Kill(context.WithoutCancel(ctx)))
+	}
+	return p, nil
+}
+
+// commandDir is where a command runs, checked here because the kernel's "no such file" would seem to be about the shell.
+func (l *Local) commandDir(name string) (string, error) {
+	dir := l.dir
+	switch {
+	case name == "":
+	case isAbs(name):
+		dir = name
+	default:
+		dir = l.dir + "/" + name
+	}
+	dir = filepath.FromSlash(dir)
+	info, err := os.Stat(dir)
+	if err != nil {
+		return "", fmt.Errorf("working directory of the command: %w", err)
+	}
+	if !info.IsDir() {
+		return "", fmt.Errorf("working directory of the command: %w", &fs.PathError{Op: "chdir", Path: dir, Err: errors.New("not a directory")})
+	}
+	return filepath.Clean(dir), nil
+}
+
+// processTable knows the processes that may still have to be killed.
+type processTable struct {
+	mu     sync.Mutex
+	last   int
+	live   map[string]Process
+	closed bool
+}
+
+// errClosed says that the environment has been closed.
+func errClosed() error { return fmt.Errorf("the environment is closed: %w", fs.ErrClosed) }
+
+// reserve hands out an id, each once.
+func (t *processTable) reserve() (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return "", errClosed()
+	}
+	t.last++
+	return "p" + strconv.Itoa(t.last), nil
+}
+
+// add takes a started process into the care of close, which may have been faster.
+func (t *processTable) add(p Process) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return errClosed()
+	}
+	if t.live == nil {
+		t.live = make(map[string]Process)
+	}
+	t.live[p.ID()] = p
+	return nil
+}
+
+// remove forgets a process of which nothing is left.
+func (t *processTable) remove(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.live, id)
+}
+
+// close kills all processes at the same time, so that the grace times do not add up.
+func (t *processTable) close(ctx context.Context) []error {
+	t.mu.Lock()
+	t.closed = true
+	live := t.live
+	t.live = nil
+	t.mu.Unlock()
+
+	var wg sync.WaitGroup
+	errs := make([]error, 0, len(live))
+	for _, p := range live {
+		errs = append(errs, nil)
+		err := &errs[len(errs)-1]
+		wg.Go(func() { *err = p.Kill(ctx) })
+	}
+	wg.Wait()
+	return errs
+}

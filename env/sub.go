@@ -1,0 +1,66 @@
+package env
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"strings"
+)
+
+// Sub is a view of an environment whose working directory is dir, a path of e: relative names and commands start there. It is
+// no fence: absolute names and names with .. mean what they mean in e. Whether dir exists shows when it is used.
+func Sub(e Environment, dir string) Environment {
+	s := sub{Environment: e, dir: strings.TrimSuffix(dir, "/")}
+	if !isAbs(dir) {
+		s.dir = strings.TrimSuffix(e.WorkDir(), "/") + "/" + s.dir
+	}
+	return s
+}
+
+type sub struct {
+	Environment
+	dir string
+}
+
+// name is what a name of the view is called in the environment below. An empty name stays one, and ~ is left for the
+// environment to judge.
+func (s sub) name(name string) string {
+	if name == "" || isAbs(name) || name == "~" || strings.HasPrefix(name, "~/") {
+		return name
+	}
+	return s.dir + "/" + name
+}
+
+func (s sub) Open(ctx context.Context, name string) (io.ReadCloser, error) {
+	return s.Environment.Open(ctx, s.name(name))
+}
+
+func (s sub) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
+	return s.Environment.WriteFile(ctx, s.name(name), data, perm)
+}
+
+func (s sub) Remove(ctx context.Context, name string) error {
+	return s.Environment.Remove(ctx, s.name(name))
+}
+
+func (s sub) Stat(ctx context.Context, name string) (Info, error) {
+	return s.Environment.Stat(ctx, s.name(name))
+}
+
+func (s sub) ReadDir(ctx context.Context, name string) ([]Info, error) {
+	return s.Environment.ReadDir(ctx, s.name(name))
+}
+
+func (s sub) Start(ctx context.Context, cmd Command) (Process, error) {
+	if cmd.Dir == "" {
+		cmd.Dir = s.dir
+	} else {
+		cmd.Dir = s.name(cmd.Dir)
+	}
+	return s.Environment.Start(ctx, cmd)
+}
+
+func (s sub) WorkDir() string { return s.dir }
+
+// Containment is that of the environment below.
+func (s sub) Containment() string { return Containment(s.Environment) }

@@ -1,0 +1,53 @@
+package env
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// terminal connects a command to us by a terminal, of which it is the controlling one in a session of its own, and returns the
+// child's end.
+func (p *process) terminal(c Command) (theirs []*os.File, err error) {
+	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, err
+	}
+	p.output = newOutput(c.Output)
+	p.output.add(Stdout, ours)
+	p.stdin = &input{f: ours, eof: []byte{4}} // ^D, which the terminal takes for the end of the input
+	number, err := prepareTerminal(ours, *c.TTY)
+	if err != nil {
+		return nil, err
+	}
+	slave, err := os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, err
+	}
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = slave, slave, slave
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
+	return []*os.File{slave}, nil
+}
+
+// prepareTerminal unlocks the other end, gives it a size and returns its number, as ptmx(4) says.
+func prepareTerminal(f *os.File, size Size) (number int, err error) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var ioctlErr error
+	err = conn.Control(func(raw uintptr) {
+		fd := int(raw)
+		if ioctlErr = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); ioctlErr != nil {
+			return
+		}
+		if number, ioctlErr = unix.IoctlGetInt(fd, unix.TIOCGPTN); ioctlErr != nil {
+			return
+		}
+		ioctlErr = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: size.Rows, Col: size.Cols})
+	})
+	return number, errors.Join(err, os.NewSyscallError("ioctl", ioctlErr))
+}

@@ -1,0 +1,116 @@
+package env_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+func TestAC4_6_Corpus(t *testing.T) {
+	ran := 0
+	for _, c := range corpus[struct {
+		ID, Kind, Name, Value string
+		Passed                any `json:"passed_to_child"`
+	}](t, "secrets_env") {
+		if c.Kind != "child_env" {
+			continue // masking and approval are not this package's work
+		}
+		ran++
+		t.Run(c.ID, func(t *testing.T) {
+			entry := c.Name + "=" + c.Value
+			kept := env.FilterVars(env.VarsDefault, []string{entry}, nil)
+			if got := slices.Equal(kept, []string{entry}); got != c.Passed {
+				t.Errorf("%s is passed on: %v, want %v", c.Name, got, c.Passed)
+			}
+		})
+	}
+	if ran == 0 {
+		t.Error("the corpus has no case of the kind child_env")
+	}
+}
+
+func TestD6_Policies(t *testing.T) {
+	environ := []string{"PATH=/bin", "EDITOR=vi", "STRIPE_KEY=sk", "ANTHROPIC_API_KEY=a", "openai_api_key=b", "LC_ALL=C", "MINE=m", "GOPATH=/go", "=C:=C:\\", "junk"}
+	for policy, want := range map[env.VarPolicy]string{
+		env.VarsDefault:   "PATH EDITOR LC_ALL GOPATH",
+		env.VarsAll:       "PATH EDITOR STRIPE_KEY LC_ALL GOPATH",
+		env.VarsCore:      "PATH LC_ALL GOPATH",
+		env.VarsNone:      "",
+		env.VarPolicy(77): "",
+	} {
+		t.Run(policy.String(), func(t *testing.T) {
+			var names []string
+			for _, entry := range env.FilterVars(policy, environ, []string{"mine"}) {
+				name, _, _ := strings.Cut(entry, "=")
+				names = append(names, name)
+			}
+			if got := strings.Join(names, " "); got != want {
+				t.Errorf("passes on %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestD6_DropVarsBeatsCore(t *testing.T) {
+	if got := env.FilterVars(env.VarsAll, []string{"PATH=/bin", "HOME=/h"}, []string{"Path"}); !slices.Equal(got, []string{"HOME=/h"}) {
+		t.Errorf("passes on %q", got)
+	}
+}
+
+func TestD6_Names(t *testing.T) {
+	for _, name := range []string{
+		"GITHUB_PAT", "npm_config__authToken", "apiKey", "MYSQL_PWD", "DB_PASS", "GITHUBTOKEN", "SLACK_WEBHOOK_URL", "SESSION_COOKIE",
+		"AZURE_STORAGE_CONNECTION_STRING", "AWS_SHARED_CREDENTIALS_FILE", "spring.datasource.password", "SSH_PRIVATE_KEY", "PGPASSFILE",
+	} {
+		if got := env.FilterVars(env.VarsDefault, []string{name + "=x"}, nil); len(got) != 0 {
+			t.Errorf("%s is passed on", name)
+		}
+	}
+	for _, name := range []string{
+		"OLDPWD", "PWD", "MAX_TOKENS", "TOKENIZERS_PARALLELISM", "GIT_AUTHOR_NAME", "KEYBOARD", "PUBLIC_URL", "GOPRIVATE", "CI",
+		"OTP_VERSION", "PASSENGER_ENV", "COMPASS", "SECRETARY", "BASE_URL", "HTTP_PROXY", "npm_config_registry", "PATHEXT",
+	} {
+		if got := env.FilterVars(env.VarsDefault, []string{name + "=https://host:80/a@b:c"}, nil); len(got) != 1 {
+			t.Errorf("%s is dropped", name)
+		}
+	}
+}
+
+func TestD6_URLWithPassword(t *testing.T) {
+	for value, passed := range map[string]bool{
+		"http://user:pass@proxy:3128": false, "postgres://u:p%40@h/db?x=1": false, "http://proxy:3128": true,
+		"ssh://git@github.com/x": true, "http://h/p?q=a:b@c": true, "user:pass@host": true,
+	} {
+		if got := len(env.FilterVars(env.VarsDefault, []string{"THING=" + value}, nil)) == 1; got != passed {
+			t.Errorf("%s is passed on: %v, want %v", value, got, passed)
+		}
+	}
+}
+
+// What the filter decides is what a command sees, and nothing else of the host comes in.
+func TestD6_CommandsSeeTheFilteredVariables(t *testing.T) {
+	t.Setenv("ATTRACTOR_TEST_HOST", "host")
+	l := newLocal(t, t.TempDir(), env.LocalOptions{
+		Environ:  []string{"PATH=/usr/bin:/bin", "HOST_KEY=k", "PLAIN=p", "OWN=o", "LATER=no"},
+		DropVars: []string{"own"},
+		Env:      []string{"ADDED_TOKEN=t", "LATER=yes"},
+	})
+	var out env.Capture
+	if _, err := env.Run(t.Context(), l, env.Command{Script: "env", Env: []string{"PER_COMMAND=c", "PLAIN=q"}, Output: out.Write}, 0); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(out.Text()) {
+		name, _, _ := strings.Cut(line, "=")
+		if name != "_" && name != "SHLVL" && name != "PWD" && name != "OLDPWD" { // the shell's own
+			got = append(got, strings.TrimSpace(line))
+		}
+	}
+	slices.Sort(got)
+	want := []string{"ADDED_TOKEN=t", "LATER=yes", "PATH=/usr/bin:/bin", "PER_COMMAND=c", "PLAIN=q"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the command sees %q, want %q", got, want)
+	}
+}

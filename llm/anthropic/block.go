@@ -1,0 +1,218 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
+)
+
+// block is a content block that is coming in.
+type block struct {
+	index int
+	kind  blockKind
+	open  bool
+
+	text      []byte // what the deltas brought: text, thinking or arguments
+	signature []byte
+	id, name  string
+	// raw is the whole start of an opaque block, or the input that a call started with.
+	raw json.RawMessage
+	// more are the strings that deltas without a name brought, by member.
+	more map[string][]byte
+}
+
+type blockKind uint8
+
+const (
+	textBlock blockKind = iota
+	thinkingBlock
+	redactedBlock
+	callBlock
+	opaqueBlock
+)
+
+// blockStart opens a block. event is what an opaque one is announced with.
+func (d *decoder) blockStart(index int, raw json.RawMessage, event []byte) error {
+	var w wireBlock
+	if err := json.Unmarshal(raw, &w); err != nil {
+		return fmt.Errorf("malformed content block: %w", err)
+	}
+	if n := len(d.blocks); index < 0 || n > 0 && index <= d.blocks[n-1].index {
+		return fmt.Errorf("block %d out of order", index)
+	}
+	b := &block{index: index, open: true, id: w.ID, name: w.Name}
+	d.blocks = append(d.blocks, b)
+	var first delta
+	switch w.Type {
+	case "text":
+		d.emit(llm.StreamEvent{Type: llm.EventTextStart, Block: index})
+		first = delta{index, textDelta, w.Text}
+	case "thinking":
+		b.kind = thinkingBlock
+		b.signature = []byte(w.Signature)
+		d.emit(llm.StreamEvent{Type: llm.EventThinkingStart, Block: index})
+		first = delta{index, thinkingDelta, w.Thinking}
+	case "redacted_thinking":
+		b.kind = redactedBlock
+		b.signature = []byte(w.Data)
+		d.emit(llm.StreamEvent{Type: llm.EventThinkingStart, Block: index})
+	case "tool_use":
+		b.kind = callBlock
+		b.raw = append(b.raw, w.Input...)
+		d.emit(llm.StreamEvent{Type: llm.EventCallStart, Block: index, ID: w.ID, Name: w.Name})
+	default:
+		b.kind = opaqueBlock
+		b.raw = append(b.raw, raw...)
+		d.pass(index, event)
+	}
+	if first.text != "" { // servers that know the whole text at the start put it there
+		return d.delta(first, nil)
+	}
+	return nil
+}
+
+func (d *decoder) find(index int) (*block, error) {
+	for i := len(d.blocks) - 1; i >= 0; i-- {
+		if b := d.blocks[i]; b.index == index {
+			if !b.open {
+				break
+			}
+			return b, nil
+		}
+	}
+	return nil, fmt.Errorf("block %d is not open", index)
+}
+
+// delta adds a piece to its block. raw is the event, for blocks of which only the provider knows what they are.
+func (d *decoder) delta(x delta, raw []byte) error {
+	b, err := d.find(x.index)
+	if err != nil {
+		return err
+	}
+	if d.size += len(x.text); d.size > maxAnswer {
+		return fmt.Errorf("more than %d bytes", maxAnswer)
+	}
+	ev := llm.StreamEvent{Block: x.index, Delta: x.text}
+	switch {
+	case b.kind == textBlock && x.kind == textDelta:
+		ev.Type = llm.EventTextDelta
+	case b.kind == thinkingBlock && x.kind == thinkingDelta:
+		ev.Type = llm.EventThinkingDelta
+	case b.kind == callBlock && x.kind == inputDelta:
+		ev.Type = llm.EventCallDelta
+	case b.kind == thinkingBlock && x.kind == signatureDelta:
+		b.signature = append(b.signature, x.text...)
+		return nil
+	case b.kind == opaqueBlock:
+		if x.kind == inputDelta { // a server tool's input; blockStop puts it in
+			b.text = append(b.text, x.text...)
+		}
+		d.pass(x.index, raw)
+		return nil
+	default:
+		return fmt.Errorf("a delta of another kind in block %d", x.index)
+	}
+	if x.text == "" {
+		return nil
+	}
+	b.text = append(b.text, x.text...)
+	d.out = append(d.out, ev)
+	return nil
+}
+
+// otherDelta takes a delta without a name. In a text block it is a citation, which is not kept. An opaque block gathers the
+// delta's strings, so that a compaction block is whole when it goes back.
+func (d *decoder) otherDelta(ev *wireEvent, data []byte) error {
+	b, err := d.find(ev.Index)
+	if err != nil {
+		return err
+	}
+	if d.size += len(ev.Delta); d.size > maxAnswer {
+		return fmt.Errorf("more than %d bytes", maxAnswer)
+	}
+	d.pass(ev.Index, data)
+	var members map[string]json.RawMessage
+	if b.kind != opaqueBlock || json.Unmarshal(ev.Delta, &members) != nil {
+		return nil
+	}
+	for name, value := range members {
+		var text *string
+		if name == "type" || json.Unmarshal(value, &text) != nil || text == nil {
+			continue // not mergeable: that member stays as it started
+		}
+		if b.more == nil {
+			b.more = map[string][]byte{}
+		}
+		b.more[name] = append(b.more[name], *text...)
+	}
+	return nil
+}
+
+func (d *decoder) blockStop(index int) error {
+	b, err := d.find(index)
+	if err != nil {
+		return err
+	}
+	b.open = false
+	switch b.kind {
+	case textBlock:
+		d.emit(llm.StreamEvent{Type: llm.EventTextEnd, Block: index})
+	case thinkingBlock, redactedBlock:
+		d.emit(llm.StreamEvent{Type: llm.EventThinkingEnd, Block: index})
+	case callBlock:
+		if b.id == "" || b.name == "" {
+			return errors.New("a tool call without id or name")
+		}
+		if len(b.text) == 0 { // a call without arguments, or with all of them at the start
+			if b.text = b.raw; len(b.text) == 0 || string(b.text) == "null" {
+				b.text = []byte("{}")
+			}
+			d.emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: index, Delta: string(b.text)})
+		}
+		d.emit(llm.StreamEvent{Type: llm.EventCallEnd, Block: index})
+	case opaqueBlock:
+		return b.merge()
+	}
+	return nil
+}
+
+// merge puts what came in deltas into an opaque block: a server tool's input, and strings behind those of the start.
+func (b *block) merge() error {
+	if len(b.text) == 0 && len(b.more) == 0 {
+		return nil // untouched, so that it stays verbatim
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(b.raw, &members); err != nil {
+		return err
+	}
+	if json.Valid(b.text) {
+		members["input"] = b.text
+	}
+	for name, text := range b.more {
+		var start string
+		if have, ok := members[name]; ok && json.Unmarshal(have, &start) != nil {
+			continue
+		}
+		members[name] = api.AppendString(nil, start+string(text))
+	}
+	raw, err := json.Marshal(members)
+	b.raw = raw
+	return err
+}
+
+func (b *block) part(provider string) llm.Part {
+	switch b.kind {
+	case thinkingBlock:
+		return llm.Thinking{Text: string(b.text), Signature: string(b.signature)}
+	case redactedBlock:
+		return llm.Thinking{Signature: string(b.signature), Redacted: true}
+	case callBlock:
+		return llm.ToolCall{ID: b.id, Name: b.name, Args: string(b.text)}
+	case opaqueBlock:
+		return llm.Opaque{Provider: provider, Data: string(b.raw)}
+	}
+	return llm.Text{Text: string(b.text)}
+}

@@ -1,0 +1,320 @@
+package anthropic
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
+)
+
+// conversation is the encoded form of one conversation. It only grows: what an earlier request was made of stays as it is.
+type conversation struct {
+	provider string
+	system   []byte // the leading system messages' blocks
+	tools    toolset
+
+	// messages are the wire's, without the end of the last one: the next message may have the same role, and then its blocks go
+	// into the same wire message. role is whose it is, empty before the first.
+	messages []byte
+	role     string
+
+	// last and previous are where cache marks go: the closing brace of the last block that can bear one, and of the last one
+	// before the last assistant message, which is where the previous request ended. 0 when there is none.
+	last, previous int
+}
+
+const (
+	wireUser      = "user"
+	wireAssistant = "assistant"
+)
+
+// add encodes further messages.
+func (c *conversation) add(messages []llm.Message) error {
+	for i := 0; i < len(messages); {
+		m := messages[i]
+		if c.role == "" && (m.Role == llm.RoleSystem || m.Role == llm.RoleDeveloper) {
+			if err := c.addSystem(m); err != nil {
+				return err
+			}
+			i++
+			continue
+		}
+		if m.Role == llm.RoleAssistant {
+			if err := c.addAssistant(m); err != nil {
+				return err
+			}
+			i++
+			continue
+		}
+		// Everything up to the next assistant message is one user message, in which the API demands the results first.
+		end := i + 1
+		for end < len(messages) && messages[end].Role != llm.RoleAssistant {
+			end++
+		}
+		if err := c.addUser(messages[i:end]); err != nil {
+			return err
+		}
+		i = end
+	}
+	return nil
+}
+
+func (c *conversation) addSystem(m llm.Message) error {
+	for _, part := range m.Parts {
+		t, ok := part.(llm.Text)
+		if !ok {
+			return llm.Errorf(llm.ErrUnsupported, "a system message takes text only, not a part of type %T", part)
+		}
+		if blank(t.Text) {
+			continue
+		}
+		if len(c.system) > 0 {
+			c.system = append(c.system, ',')
+		}
+		c.system = appendText(c.system, t.Text)
+	}
+	return nil
+}
+
+// block begins a block of a role, in a new message when it is another's turn.
+func (c *conversation) block(role string) {
+	if c.role == role {
+		c.messages = append(c.messages, ',')
+		return
+	}
+	if c.role != "" {
+		c.messages = append(c.messages, `]},`...)
+	}
+	if role == wireAssistant {
+		c.previous = c.last
+	}
+	c.role = role
+	c.messages = append(append(append(c.messages, `{"role":"`...), role...), `","content":[`...)
+}
+
+// markable says that the block just written can bear a cache mark. Thinking cannot, and what is opaque is left alone.
+func (c *conversation) markable() { c.last = len(c.messages) - 1 }
+
+func (c *conversation) addAssistant(m llm.Message) error {
+	own := m.Provider == c.provider
+	for _, part := range m.Parts {
+		switch part := part.(type) {
+		case llm.Text:
+			c.addText(wireAssistant, part)
+		case llm.Thinking:
+			if own && part.Signature != "" { // what nobody signed, or somebody else did, the API refuses
+				c.block(wireAssistant)
+				c.messages = appendThinking(c.messages, part)
+			}
+		case llm.ToolCall:
+			c.block(wireAssistant)
+			c.messages = appendCall(c.messages, part)
+			c.markable()
+		case llm.Opaque:
+			if err := c.addOpaque(wireAssistant, part); err != nil {
+				return err
+			}
+		default:
+			return llm.Errorf(llm.ErrInvalidRequest, "an assistant message cannot hold a part of type %T", part)
+		}
+	}
+	return nil
+}
+
+func (c *conversation) addUser(messages []llm.Message) error {
+	for _, m := range messages {
+		for _, part := range m.Parts {
+			if r, ok := part.(llm.ToolResult); ok {
+				if err := c.addResult(r); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for _, m := range messages {
+		for _, part := range m.Parts {
+			if err := c.addUserPart(part); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *conversation) addUserPart(part llm.Part) error {
+	switch part := part.(type) {
+	case llm.ToolResult: // is in already
+	case llm.Text:
+		c.addText(wireUser, part)
+	case llm.Media:
+		source, err := appendMedia(nil, part)
+		if err != nil {
+			return err
+		}
+		c.block(wireUser)
+		c.messages = append(c.messages, source...)
+		c.markable()
+	case llm.Opaque:
+		return c.addOpaque(wireUser, part)
+	default:
+		return llm.Errorf(llm.ErrInvalidRequest, "a user message cannot hold a part of type %T", part)
+	}
+	return nil
+}
+
+// addText leaves out what the API calls an error: "text content blocks must contain non-whitespace text".
+func (c *conversation) addText(role string, t llm.Text) {
+	if blank(t.Text) {
+		return
+	}
+	c.block(role)
+	c.messages = appendText(c.messages, t.Text)
+	c.markable()
+}
+
+func (c *conversation) addOpaque(role string, o llm.Opaque) error {
+	if o.Provider != c.provider {
+		return nil
+	}
+	if !json.Valid([]byte(o.Data)) {
+		return llm.Errorf(llm.ErrInvalidRequest, "an opaque part is no JSON")
+	}
+	c.block(role)
+	c.messages = append(c.messages, o.Data...)
+	return nil
+}
+
+func (c *conversation) addResult(r llm.ToolResult) error {
+	var content []byte
+	for _, part := range r.Content {
+		before := len(content)
+		if before > 0 {
+			content = append(content, ',')
+		}
+		switch part := part.(type) {
+		case llm.Text:
+			if blank(part.Text) {
+				content = content[:before]
+				continue
+			}
+			content = appendText(content, part.Text)
+		case llm.Media:
+			var err error
+			if content, err = appendMedia(content, part); err != nil {
+				return err
+			}
+		default:
+			return llm.Errorf(llm.ErrInvalidRequest, "a tool result cannot hold a part of type %T", part)
+		}
+	}
+	c.block(wireUser)
+	b := append(c.messages, `{"type":"tool_result","tool_use_id":`...)
+	b = api.AppendString(b, wireID(r.CallID))
+	if len(content) > 0 {
+		b = append(append(append(b, `,"content":[`...), content...), ']')
+	}
+	if r.IsError {
+		b = append(b, `,"is_error":true`...)
+	}
+	c.messages = append(b, '}')
+	c.markable()
+	return nil
+}
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }
+
+func appendText(b []byte, text string) []byte {
+	b = append(b, `{"type":"text","text":`...)
+	return append(api.AppendString(b, text), '}')
+}
+
+func appendThinking(b []byte, t llm.Thinking) []byte {
+	if t.Redacted {
+		b = append(b, `{"type":"redacted_thinking","data":`...)
+		return append(api.AppendString(b, t.Signature), '}')
+	}
+	b = append(b, `{"type":"thinking","thinking":`...)
+	b = api.AppendString(b, t.Text)
+	b = append(b, `,"signature":`...)
+	return append(api.AppendString(b, t.Signature), '}')
+}
+
+func appendCall(b []byte, call llm.ToolCall) []byte {
+	b = append(b, `{"type":"tool_use","id":`...)
+	b = api.AppendString(b, wireID(call.ID))
+	b = append(b, `,"name":`...)
+	b = api.AppendString(b, call.Name)
+	b = append(b, `,"input":`...)
+	return append(appendInput(b, call.Args), '}')
+}
+
+// appendInput writes a call's arguments as the model wrote them. The API takes an object and nothing else, so what is none (a
+// broken call, a free-form tool of another provider) goes into one as text.
+func appendInput(b []byte, args string) []byte {
+	trimmed := strings.TrimSpace(args)
+	switch {
+	case trimmed == "":
+		return append(b, `{}`...)
+	case trimmed[0] == '{' && json.Valid([]byte(trimmed)):
+		return append(b, strings.ToValidUTF8(trimmed, "\uFFFD")...)
+	}
+	b = append(b, `{"_raw":`...)
+	return append(api.AppendString(b, args), '}')
+}
+
+// wireID makes an id that the API takes (^[a-zA-Z0-9_-]+$) of another provider's; a hash keeps two of them apart.
+func wireID(id string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-'
+	}
+	if id != "" && strings.IndexFunc(id, func(r rune) bool { return !plain(r) }) < 0 {
+		return id
+	}
+	h := fnv.New32a()
+	h.Write([]byte(id)) // never fails
+	mapped := strings.Map(func(r rune) rune {
+		if plain(r) {
+			return r
+		}
+		return '_'
+	}, id)
+	return fmt.Sprintf("%s_%08x", mapped, h.Sum32())
+}
+
+// appendMedia writes an image or a document, also as the content of a tool result.
+func appendMedia(b []byte, m llm.Media) ([]byte, error) {
+	image := slices.Contains([]string{"image/jpeg", "image/png", "image/gif", "image/webp"}, m.MIME)
+	switch {
+	case m.URL != "" && strings.HasPrefix(m.MIME, "image/"), image:
+		b = append(b, `{"type":"image"`...)
+	case m.MIME == "application/pdf", m.MIME == "text/plain" && m.URL == "":
+		b = append(b, `{"type":"document"`...)
+		if m.Name != "" {
+			b = append(b, `,"title":`...)
+			b = api.AppendString(b, m.Name)
+		}
+	default:
+		return nil, llm.Errorf(llm.ErrUnsupported,
+			"media of type %q: the Messages API takes jpeg, png, gif and webp images, pdf documents and plain text", m.MIME)
+	}
+	b = append(b, `,"source":{"type":`...)
+	switch {
+	case m.URL != "":
+		b = append(b, `"url","url":`...)
+		b = api.AppendString(b, m.URL)
+	case m.MIME == "text/plain":
+		b = append(b, `"text","media_type":"text/plain","data":`...)
+		b = api.AppendString(b, string(m.Data))
+	default:
+		b = append(b, `"base64","media_type":`...)
+		b = api.AppendString(b, m.MIME)
+		b = append(b, `,"data":"`...)
+		b = append(base64.StdEncoding.AppendEncode(b, m.Data), '"')
+	}
+	return append(b, `}}`...), nil
+}

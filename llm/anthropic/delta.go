@@ -1,0 +1,115 @@
+package anthropic
+
+import (
+	"encoding/json"
+
+	"github.com/attractor-go/attractor/llm/internal/api"
+)
+
+// delta is a content_block_delta in readable form.
+type delta struct {
+	index int
+	kind  deltaKind
+	text  string
+}
+
+type deltaKind uint8
+
+const (
+	otherDelta deltaKind = iota
+	textDelta
+	thinkingDelta
+	signatureDelta
+	inputDelta
+)
+
+// scanDelta reads the deltas that come by the thousand. It is not ok when the event is anything else, or is written in a way
+// that only a whole JSON reader should judge.
+func scanDelta(data []byte) (d delta, ok bool) {
+	const (
+		hasType = 1 << iota
+		hasIndex
+		hasDelta
+	)
+	s := api.Scan(data)
+	s.Want('{')
+	for seen := 0; s.OK(); {
+		bit := 0
+		key := s.Word()
+		s.Want(':')
+		switch string(key) {
+		case "type":
+			bit = hasType
+			if string(s.Word()) != "content_block_delta" {
+				return delta{}, false
+			}
+		case "index":
+			bit = hasIndex
+			d.index = s.Int()
+		case "delta":
+			bit = hasDelta
+			if d.kind, d.text, ok = scanInner(&s); !ok {
+				return delta{}, false
+			}
+		}
+		if bit == 0 || seen&bit != 0 { // an unknown member, or the same one twice
+			return delta{}, false
+		}
+		seen |= bit
+		if s.Is(',') {
+			continue
+		}
+		s.Want('}')
+		s.End()
+		return d, s.OK() && seen == hasType|hasIndex|hasDelta
+	}
+	return delta{}, false
+}
+
+// scanInner reads {"type":"text_delta","text":"..."} and its kin, the type first, as the API writes them.
+func scanInner(s *api.Scanner) (kind deltaKind, text string, ok bool) {
+	s.Want('{')
+	if string(s.Word()) != "type" {
+		return 0, "", false
+	}
+	s.Want(':')
+	var member string
+	switch string(s.Word()) {
+	case "text_delta":
+		kind, member = textDelta, "text"
+	case "thinking_delta":
+		kind, member = thinkingDelta, "thinking"
+	case "input_json_delta":
+		kind, member = inputDelta, "partial_json"
+	default:
+		return 0, "", false
+	}
+	s.Want(',')
+	if string(s.Word()) != member {
+		return 0, "", false
+	}
+	s.Want(':')
+	text = s.Text()
+	s.Want('}')
+	return kind, text, s.OK()
+}
+
+// parseDelta reads any content_block_delta, the slow way. What it has no name for is an otherDelta.
+func parseDelta(ev *wireEvent) (delta, error) {
+	var w wireDelta
+	if err := json.Unmarshal(ev.Delta, &w); err != nil {
+		return delta{}, err
+	}
+	d := delta{index: ev.Index}
+	switch w.Type {
+	case "text_delta":
+		d.kind, d.text = textDelta, w.Text
+	case "thinking_delta":
+		d.kind, d.text = thinkingDelta, w.Thinking
+	case "signature_delta":
+		d.kind, d.text = signatureDelta, w.Signature
+	case "input_json_delta":
+		d.kind, d.text = inputDelta, w.PartialJSON
+	}
+	return d, nil
+}

@@ -1,0 +1,46 @@
+package anthropic
+
+import (
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
+)
+
+// decodeError reads {"type":"error","error":{"type":"...","message":"..."},"request_id":"..."}, the form of error bodies and of
+// error events alike. The type decides, whatever the status: in an event there is none. invalid_request_error stands for much
+// (too long a prompt, no credit), so the message's phrases are looked at too, by api.
+func decodeError(body []byte) api.Failure {
+	f := api.DecodeError(body)
+	f.Kind = errorKind(f.Code)
+	return f
+}
+
+func errorKind(code string) error {
+	switch code {
+	case "invalid_request_error":
+		return llm.ErrInvalidRequest
+	case "authentication_error":
+		return llm.ErrAuthentication
+	case "billing_error":
+		return llm.ErrQuota
+	case "permission_error":
+		return llm.ErrAccessDenied
+	case "not_found_error":
+		return llm.ErrNotFound
+	case "request_too_large":
+		return llm.ErrContextLength
+	case "rate_limit_error":
+		return llm.ErrRateLimit
+	case "timeout_error":
+		return llm.ErrTimeout
+	case "overloaded_error":
+		return llm.ErrOverloaded
+	case "api_error", "internal_error":
+		return llm.ErrServer
+	}
+	return nil
+}
+
+// inBandError is an error that came as an event of the stream: the event's JSON.
+type inBandError []byte
+
+func (e inBandError) Error() string { return "the server broke off with an error" }

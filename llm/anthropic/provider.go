@@ -1,0 +1,213 @@
+// Package anthropic speaks the Messages API.
+package anthropic
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
+)
+
+const (
+	defaultName    = "anthropic"
+	defaultBaseURL = "https://api.anthropic.com"
+	apiVersion     = "2023-06-01"
+)
+
+// Options configure a [Provider]. Only APIKey is required, and not even that with a BaseURL of one's own.
+type Options struct {
+	// Name is what requests are routed by and what signed content is tied to; empty means anthropic. Servers that speak the same
+	// format need another one.
+	Name   string
+	APIKey string
+	// BaseURL is where the API is, without the version: calls go to {BaseURL}/v1/messages. Empty means
+	// https://api.anthropic.com.
+	BaseURL string
+	// HTTPClient sends the calls; nil means one with Go's defaults. Its redirect policy is ignored: redirects are errors.
+	HTTPClient *http.Client
+	// Header is sent with every call, on top of what the API demands.
+	Header http.Header
+	// ConnectTimeout bounds making the connection (default 10 s), FirstByteTimeout the time to the answer's headers, and
+	// IdleTimeout the time without a data event while the answer comes in (both 300 s). Negative values mean no limit.
+	ConnectTimeout, FirstByteTimeout, IdleTimeout time.Duration
+}
+
+// Provider calls models through the Messages API. It is safe for concurrent use; make one with [New].
+//
+// Request.Options has a JSON object for it under the provider's name: beta_headers, a list of strings, asks for beta features;
+// every other member is a parameter of the request and is sent as it is, in place of the provider's own of that name. The
+// members model, system, tools, messages and stream are an [llm.ErrConfiguration]: the request says them itself.
+type Provider struct {
+	name     string
+	url      string
+	header   http.Header
+	client   *http.Client
+	timeouts api.Timeouts
+	secrets  []string
+}
+
+// New makes a provider. A missing key, or a base URL that is none, is an [llm.ErrConfiguration].
+func New(o Options) (*Provider, error) {
+	name := o.Name
+	if name == "" {
+		name = defaultName
+	}
+	if o.APIKey == "" && o.BaseURL == "" {
+		return nil, configError(name, "no API key: set Options.APIKey, or ANTHROPIC_API_KEY in the environment")
+	}
+	if strings.ContainsAny(o.APIKey, " \t\r\n") {
+		return nil, configError(name, "the API key has white space in it")
+	}
+	base := o.BaseURL
+	if base == "" {
+		base = defaultBaseURL
+	}
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, configError(name, "the base URL is no http or https URL") // it may hold a password, so it is not quoted
+	}
+	header := http.Header{
+		"Content-Type":      {"application/json"},
+		"Accept":            {"text/event-stream, application/json"},
+		"User-Agent":        {"attractor-go"},
+		"Anthropic-Version": {apiVersion},
+	}
+	for key, values := range o.Header {
+		header[http.CanonicalHeaderKey(key)] = values
+	}
+	p := &Provider{name: name, url: strings.TrimSuffix(strings.TrimRight(base, "/"), "/v1") + "/v1/messages", header: header,
+		client:   o.HTTPClient,
+		timeouts: api.Timeouts{Connect: o.ConnectTimeout, FirstByte: o.FirstByteTimeout, Idle: o.IdleTimeout}}
+	if o.APIKey != "" {
+		header["X-Api-Key"] = []string{o.APIKey}
+		p.secrets = []string{o.APIKey}
+	}
+	return p, nil
+}
+
+func configError(name, message string) error {
+	return &llm.Error{Kind: llm.ErrConfiguration, Provider: name, Message: message}
+}
+
+// Name implements [llm.Provider].
+func (p *Provider) Name() string { return p.name }
+
+// Stream implements [llm.Provider].
+func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
+	return func(yield func(llm.StreamEvent, error) bool) {
+		call, err := p.call(req)
+		if err != nil {
+			yield(llm.StreamEvent{}, err)
+			return
+		}
+		resp, err := call.Do(ctx)
+		if err != nil {
+			yield(llm.StreamEvent{}, err)
+			return
+		}
+		defer resp.Close()
+		d := newDecoder(p.name, req.Model, resp.RateLimit)
+		if resp.Whole {
+			err = d.readWhole(resp, yield)
+		} else {
+			err = d.readEvents(resp, yield)
+		}
+		if err != nil {
+			yield(llm.StreamEvent{}, err)
+		}
+	}
+}
+
+// call encodes a request.
+func (p *Provider) call(req *llm.Request) (*api.Call, error) {
+	o, err := parseOptions(req.Options[p.name])
+	if err != nil {
+		return nil, p.named(err)
+	}
+	body, err := p.encode(req, o)
+	if err != nil {
+		return nil, p.named(err)
+	}
+	header := p.header
+	if len(o.betas) > 0 {
+		header = maps.Clone(header)
+		header["Anthropic-Beta"] = []string{strings.Join(slices.Concat(header["Anthropic-Beta"], o.betas), ",")}
+	}
+	return &api.Call{Provider: p.name, URL: p.url, Header: header, Body: body, Client: p.client, Timeouts: p.timeouts,
+		Secrets: p.secrets, Decode: decodeError}, nil
+}
+
+// named puts the provider's name on an error of the encoding.
+func (p *Provider) named(err error) error {
+	var e *llm.Error
+	if errors.As(err, &e) && e.Provider == "" {
+		e.Provider = p.name
+	}
+	return err
+}
+
+// readEvents turns the body's events into the stream's, the last one included. The error is the one that is still to be
+// yielded; nil when the stream is over or nobody listens any more.
+func (d *decoder) readEvents(resp *api.Response, yield func(llm.StreamEvent, error) bool) error {
+	for {
+		ev, err := resp.Next()
+		if err == io.EOF {
+			return resp.Fail(llm.ErrStream, "the answer ended before its last event")
+		}
+		if err != nil {
+			return err
+		}
+		state, err := d.step(ev.Data)
+		if err != nil {
+			return d.failure(resp, err)
+		}
+		if state != idle {
+			resp.Progress()
+		}
+		for _, out := range d.out {
+			if !yield(out, nil) {
+				return nil
+			}
+		}
+		if state == finished {
+			yield(d.finish(), nil)
+			resp.Drain()
+			return nil
+		}
+	}
+}
+
+// readWhole does the same for an answer that is one JSON value.
+func (d *decoder) readWhole(resp *api.Response, yield func(llm.StreamEvent, error) bool) error {
+	body, err := resp.ReadAll()
+	if err != nil {
+		return err
+	}
+	if err := d.whole(body); err != nil {
+		return d.failure(resp, err)
+	}
+	for _, out := range d.out {
+		if !yield(out, nil) {
+			return nil
+		}
+	}
+	yield(d.finish(), nil)
+	return nil
+}
+
+func (d *decoder) failure(resp *api.Response, err error) error {
+	var e inBandError
+	if errors.As(err, &e) {
+		return resp.Failure(e)
+	}
+	return resp.Fail(llm.ErrStream, "the answer makes no sense: %v", err)
+}

@@ -1,0 +1,150 @@
+package anthropic
+
+import (
+	"encoding/json"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
+)
+
+// encode makes the body of a request, in pieces: the head, the messages and what may differ from call to call, in this order,
+// so that a conversation's requests begin with the same bytes. The messages are the memo's, never copied; cache marks lie
+// between the pieces and never in them.
+func (p *Provider) encode(req *llm.Request, o options) ([][]byte, error) {
+	params, err := appendParams(nil, req, o)
+	if err != nil {
+		return nil, err
+	}
+	var c conversation // as it is after this call; a later one may append to the memo's
+	err = req.Memo.Encode(p.name, req.Messages, func(state any, from int) (any, error) {
+		kept, ok := state.(*conversation)
+		if !ok {
+			kept, from = &conversation{provider: p.name}, 0
+		}
+		if err := kept.setTools(req.Tools); err != nil {
+			return nil, err
+		}
+		if err := kept.add(req.Messages[from:]); err != nil {
+			return nil, err
+		}
+		c = *kept
+		return kept, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.body(req, params), nil
+}
+
+// body puts a request together.
+func (c *conversation) body(req *llm.Request, params []byte) [][]byte {
+	w := pieces{marks: !req.NoCache}
+	w.text(`{"model":`)
+	w.add(api.AppendString(nil, req.Model))
+	if len(c.system) > 0 {
+		w.text(`,"system":[`)
+		w.marked(c.system)
+		w.text(`]`)
+	}
+	if len(c.tools.encoded) > 0 {
+		w.text(`,"tools":[`)
+		w.marked(c.tools.encoded)
+		w.text(`]`)
+	}
+	w.text(`,"messages":[`)
+	w.add(c.messages[:c.previous])
+	if c.previous > 0 && c.previous < c.last {
+		w.mark()
+	}
+	w.add(c.messages[c.previous:c.last])
+	if c.last > 0 {
+		w.mark()
+	}
+	w.add(c.messages[c.last:])
+	if c.role != "" {
+		w.text(`]}`)
+	}
+	w.text(`]`)
+	w.add(params)
+	w.text(`}`)
+	return w.list
+}
+
+// cacheMark goes in before the closing brace of a block or a tool.
+const cacheMark = `,"cache_control":{"type":"ephemeral"}`
+
+// pieces gathers a body.
+type pieces struct {
+	list  [][]byte
+	marks bool
+}
+
+func (w *pieces) add(b []byte) {
+	if len(b) > 0 {
+		w.list = append(w.list, b[:len(b):len(b)])
+	}
+}
+
+func (w *pieces) text(s string) { w.list = append(w.list, []byte(s)) }
+
+func (w *pieces) mark() {
+	if w.marks {
+		w.text(cacheMark)
+	}
+}
+
+// marked adds objects, of which the last gets a mark.
+func (w *pieces) marked(objects []byte) {
+	brace := len(objects) - 1
+	w.add(objects[:brace])
+	w.mark()
+	w.add(objects[brace:])
+}
+
+// toolset is the encoded form of a request's tools, kept as long as they stay the same.
+type toolset struct {
+	of      []llm.ToolDefinition
+	encoded []byte
+}
+
+func (c *conversation) setTools(tools []llm.ToolDefinition) error {
+	if sameTools(c.tools.of, tools) {
+		return nil
+	}
+	t := toolset{of: append([]llm.ToolDefinition(nil), tools...)}
+	for i, def := range tools {
+		if i > 0 {
+			t.encoded = append(t.encoded, ',')
+		}
+		t.encoded = append(t.encoded, `{"name":`...)
+		t.encoded = api.AppendString(t.encoded, def.Name)
+		if def.Description != "" {
+			t.encoded = append(t.encoded, `,"description":`...)
+			t.encoded = api.AppendString(t.encoded, def.Description)
+		}
+		schema := def.Parameters
+		if len(schema) == 0 {
+			schema = json.RawMessage(`{"type":"object"}`)
+		}
+		if !json.Valid(schema) {
+			return llm.Errorf(llm.ErrInvalidRequest, "tool %q: its parameters are no JSON", def.Name)
+		}
+		t.encoded = append(t.encoded, `,"input_schema":`...)
+		t.encoded = append(append(t.encoded, schema...), '}')
+	}
+	c.tools = t
+	return nil
+}
+
+// sameTools compares what is encoded. Equal strings and schemas are mostly the same memory, which costs nothing to find out.
+func sameTools(a, b []llm.ToolDefinition) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].Name != b[i].Name || a[i].Description != b[i].Description || string(a[i].Parameters) != string(b[i].Parameters) {
+			return false
+		}
+	}
+	return true
+}

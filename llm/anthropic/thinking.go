@@ -1,0 +1,79 @@
+package anthropic
+
+import (
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// minBudget is the smallest thinking budget that the API takes, in tokens.
+const minBudget = 1024
+
+// thinking is how a request's effort is put to the API.
+type thinking struct {
+	maxTokens int
+	adaptive  bool   // the model decides how much, by effort
+	effort    string // of output_config
+	budget    int    // tokens, for models that do not adapt
+}
+
+// think maps an effort. Models with effort levels think adaptively; all others get a budget, which counts against max_tokens,
+// so that one is raised to hold both, as far as the model's limit allows. An empty effort asks for nothing, and of a model that
+// is known not to reason nothing is asked.
+func think(req *llm.Request) (thinking, error) {
+	limit := 0
+	var levels []string
+	if req.Facts != nil {
+		limit, levels = req.Facts.MaxOutput, req.Facts.Efforts
+	}
+	t := thinking{maxTokens: req.MaxTokens}
+	if t.maxTokens <= 0 {
+		t.maxTokens = limit
+	}
+	if t.maxTokens <= 0 {
+		t.maxTokens = unknownMaxTokens
+	}
+	if req.Effort == "" || req.Effort == "none" {
+		return t, nil
+	}
+	// "Thinking may not be enabled when tool_choice forces tool use."
+	forced := len(req.Tools) > 0 && (req.ToolChoice.Mode == llm.ToolRequired || req.ToolChoice.Mode == llm.ToolNamed)
+	if len(levels) > 0 {
+		t.effort, t.adaptive = req.Effort, !forced
+		return t, nil
+	}
+	budget, err := effortBudget(req.Effort)
+	if err != nil || forced || req.Facts != nil && !req.Facts.Reasoning {
+		return t, err
+	}
+	if t.maxTokens <= budget {
+		t.maxTokens += budget
+	}
+	if limit > 0 && t.maxTokens > limit {
+		t.maxTokens = limit
+		budget = min(budget, limit-minBudget) // leave room for an answer
+	}
+	if budget >= minBudget {
+		t.budget = budget
+	}
+	return t, nil
+}
+
+// effortBudget is what the efforts are worth in tokens of thinking.
+func effortBudget(effort string) (int, error) {
+	switch strings.ToLower(effort) {
+	case "minimal":
+		return minBudget, nil
+	case "low":
+		return 4096, nil
+	case "medium":
+		return 10000, nil
+	case "high":
+		return 16000, nil
+	case "xhigh":
+		return 24000, nil
+	case "max":
+		return 31999, nil
+	}
+	return 0, llm.Errorf(llm.ErrInvalidRequest, "unknown effort %q: this model takes minimal, low, medium, high, xhigh, max and none", effort)
+}

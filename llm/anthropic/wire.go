@@ -1,0 +1,78 @@
+package anthropic
+
+import (
+	"encoding/json"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// wireEvent is any event of a stream; Type says which members count.
+type wireEvent struct {
+	Type         string          `json:"type"`
+	Message      *wireMessage    `json:"message"`       // message_start
+	Index        int             `json:"index"`         // content_block_*
+	ContentBlock json.RawMessage `json:"content_block"` // content_block_start
+	Delta        json.RawMessage `json:"delta"`         // content_block_delta, message_delta
+	Usage        *wireUsage      `json:"usage"`         // message_delta
+}
+
+// wireMessage is a whole answer, or the beginning of one in message_start.
+type wireMessage struct {
+	Type       string            `json:"type"`
+	ID         string            `json:"id"`
+	Model      string            `json:"model"`
+	Content    []json.RawMessage `json:"content"`
+	StopReason string            `json:"stop_reason"`
+	Usage      *wireUsage        `json:"usage"`
+}
+
+// wireUsage has pointers because message_delta overrides only what it names.
+type wireUsage struct {
+	Input         *int `json:"input_tokens"` // without the cached part
+	CacheRead     *int `json:"cache_read_input_tokens"`
+	CacheCreation *int `json:"cache_creation_input_tokens"`
+	Output        *int `json:"output_tokens"`
+	OutputDetails *struct {
+		Thinking *int `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+// wireBlock is the start of a content block.
+type wireBlock struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	Thinking  string          `json:"thinking"`
+	Signature string          `json:"signature"`
+	Data      string          `json:"data"` // redacted_thinking
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+}
+
+// wireDelta is a piece of a content block.
+type wireDelta struct {
+	Type        string `json:"type"`
+	Text        string `json:"text"`
+	Thinking    string `json:"thinking"`
+	Signature   string `json:"signature"`
+	PartialJSON string `json:"partial_json"`
+}
+
+// wireStop is the delta of message_delta.
+type wireStop struct {
+	StopReason string `json:"stop_reason"`
+}
+
+func finishReason(stop string) llm.FinishReason {
+	switch stop {
+	case "end_turn", "stop_sequence":
+		return llm.FinishStop
+	case "max_tokens", "model_context_window_exceeded":
+		return llm.FinishLength
+	case "tool_use":
+		return llm.FinishToolCalls
+	case "refusal":
+		return llm.FinishContentFilter
+	}
+	return llm.FinishOther // pause_turn, and whatever comes to exist
+}

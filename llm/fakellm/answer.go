@@ -1,0 +1,88 @@
+package fakellm
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// answer is a turn with everything filled in that the script left out.
+type answer struct {
+	Turn
+	model string
+	usage llm.Usage
+}
+
+func newAnswer(r *Request, t Turn) *answer {
+	a := &answer{Turn: t, model: r.Model}
+	a.Calls = append([]Call(nil), t.Calls...)
+	for i := range a.Calls {
+		if a.Calls[i].ID == "" {
+			a.Calls[i].ID = fmt.Sprintf("call_%d_%d", r.Turn(), i)
+		}
+	}
+	if a.ID == "" {
+		a.ID = fmt.Sprintf("msg_%d", r.N)
+	}
+	if a.Finish == "" {
+		a.Finish = llm.FinishStop
+		if len(a.Calls) > 0 {
+			a.Finish = llm.FinishToolCalls
+		}
+	}
+	return a
+}
+
+// size is the answer's content in bytes.
+func (a *answer) size() int {
+	n := len(a.Thinking) + len(a.Text)
+	for _, c := range a.Calls {
+		n += len(c.Name) + len(c.args())
+	}
+	return n
+}
+
+// sign makes the signature of a thinking block. It depends on nothing but the text, so that a server can tell a block that was
+// changed on its way, whichever server signed it.
+func sign(thinking string) string {
+	sum := sha256.Sum256([]byte("fakellm:" + thinking))
+	return hex.EncodeToString(sum[:12])
+}
+
+// words cuts a text into pieces of n words, spaces included.
+func words(text string, n int) []string {
+	var pieces []string
+	for text != "" {
+		end := 0
+		for range n {
+			i := strings.IndexAny(text[end:], " \n")
+			if i < 0 {
+				end = len(text)
+				break
+			}
+			end += i + 1
+		}
+		pieces, text = append(pieces, text[:end]), text[end:]
+	}
+	return pieces
+}
+
+// bytewise cuts a text into pieces of about n bytes, never through a character.
+func bytewise(text string, n int) []string {
+	var pieces []string
+	for len(text) > n {
+		end := n
+		for end < len(text) && !utf8.RuneStart(text[end]) {
+			end++
+		}
+		pieces, text = append(pieces, text[:end]), text[end:]
+	}
+	if text != "" {
+		pieces = append(pieces, text)
+	}
+	return pieces
+}

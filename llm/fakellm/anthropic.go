@@ -1,0 +1,218 @@
+package fakellm
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// anthropic speaks the Messages API.
+type anthropic struct{ words int }
+
+// anthropicRequest is the body of POST /v1/messages. Members that are only looked at for being known are raw.
+type anthropicRequest struct {
+	Model         string             `json:"model"`
+	System        anthropicContent   `json:"system"`
+	Messages      []anthropicMessage `json:"messages"`
+	Tools         []anthropicTool    `json:"tools"`
+	ToolChoice    *anthropicChoice   `json:"tool_choice"`
+	MaxTokens     int                `json:"max_tokens"`
+	Thinking      *anthropicThinking `json:"thinking"`
+	OutputConfig  *anthropicOutput   `json:"output_config"`
+	Temperature   *float64           `json:"temperature"`
+	TopP          *float64           `json:"top_p"`
+	TopK          *int               `json:"top_k"`
+	StopSequences []string           `json:"stop_sequences"`
+	Stream        bool               `json:"stream"`
+	Metadata      json.RawMessage    `json:"metadata"`
+	ServiceTier   json.RawMessage    `json:"service_tier"`
+	Context       json.RawMessage    `json:"context_management"`
+	Container     json.RawMessage    `json:"container"`
+	MCPServers    json.RawMessage    `json:"mcp_servers"`
+}
+
+type anthropicMessage struct {
+	Role    string           `json:"role"`
+	Content anthropicContent `json:"content"`
+}
+
+type anthropicTool struct {
+	Type        string          `json:"type"`
+	Name        string          `json:"name"`
+	InputSchema json.RawMessage `json:"input_schema"`
+	raw         json.RawMessage
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *anthropicTool) UnmarshalJSON(b []byte) error {
+	type plain anthropicTool
+	t.raw = append(t.raw[:0], b...)
+	return json.Unmarshal(b, (*plain)(t))
+}
+
+type anthropicChoice struct {
+	Type     string `json:"type"`
+	Name     string `json:"name"`
+	Parallel bool   `json:"disable_parallel_tool_use"`
+}
+
+type anthropicThinking struct {
+	Type    string `json:"type"`
+	Budget  int    `json:"budget_tokens"`
+	Display string `json:"display"`
+}
+
+type anthropicOutput struct {
+	Effort string          `json:"effort"`
+	Format json.RawMessage `json:"format"`
+}
+
+// anthropicContent is a list of blocks, or a string that stands for one block of text.
+type anthropicContent []anthropicBlock
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *anthropicContent) UnmarshalJSON(b []byte) error {
+	var text string
+	if json.Unmarshal(b, &text) == nil {
+		raw, err := json.Marshal(map[string]string{"type": "text", "text": text})
+		*c = anthropicContent{{Type: "text", Text: text, raw: raw}}
+		return err
+	}
+	return json.Unmarshal(b, (*[]anthropicBlock)(c))
+}
+
+type anthropicBlock struct {
+	Type      string           `json:"type"`
+	Text      string           `json:"text"`
+	Thinking  string           `json:"thinking"`
+	Signature string           `json:"signature"`
+	Data      string           `json:"data"`
+	ID        string           `json:"id"`
+	Name      string           `json:"name"`
+	Input     json.RawMessage  `json:"input"`
+	ToolUseID string           `json:"tool_use_id"`
+	Content   json.RawMessage  `json:"content"`
+	IsError   bool             `json:"is_error"`
+	Source    *anthropicSource `json:"source"`
+	raw       json.RawMessage
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (b *anthropicBlock) UnmarshalJSON(data []byte) error {
+	type plain anthropicBlock
+	b.raw = append(b.raw[:0], data...)
+	return json.Unmarshal(data, (*plain)(b))
+}
+
+type anthropicSource struct {
+	Type      string `json:"type"`
+	MediaType string `json:"media_type"`
+	Data      []byte `json:"data"`
+	URL       string `json:"url"`
+}
+
+// decode implements format.
+func (f anthropic) decode(r *Request) *refusal {
+	if r.Header.Get("X-Api-Key") == "" && r.Header.Get("Authorization") == "" {
+		return &refusal{401, "authentication_error", "x-api-key header is required"}
+	}
+	if r.Header.Get("Anthropic-Version") == "" {
+		return invalid("anthropic-version: header is required")
+	}
+	var w anthropicRequest
+	dec := json.NewDecoder(strings.NewReader(string(r.Body)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&w); err != nil {
+		if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+			return invalid("%s: Extra inputs are not permitted", strings.Trim(field, `"`))
+		}
+		return invalid("The request body is not valid JSON: %v", err)
+	}
+	f.read(&w, r)
+	return w.check(r)
+}
+
+// read puts the wire's request into ours.
+func (f anthropic) read(w *anthropicRequest, r *Request) {
+	r.Model, r.MaxTokens, r.Stream = w.Model, w.MaxTokens, w.Stream
+	var system []string
+	for _, b := range w.System {
+		system = append(system, b.Text)
+	}
+	r.System = strings.Join(system, "\n\n")
+	for _, t := range w.Tools {
+		r.Tools = append(r.Tools, t.Name)
+	}
+	switch {
+	case w.OutputConfig != nil && w.OutputConfig.Effort != "":
+		r.Effort = w.OutputConfig.Effort
+	case w.Thinking != nil && w.Thinking.Type == "enabled":
+		r.Effort = fmt.Sprintf("budget:%d", w.Thinking.Budget)
+	}
+	for _, m := range w.Messages {
+		r.Messages = append(r.Messages, m.messages(w.Model)...)
+	}
+	for _, p := range f.walk(w) {
+		if p.marked {
+			r.CacheMarks++
+		}
+	}
+}
+
+// messages are one or two: results have a message of their own.
+func (m anthropicMessage) messages(model string) []llm.Message {
+	var results, rest llm.Parts
+	for _, b := range m.Content {
+		part := b.part()
+		if _, ok := part.(llm.ToolResult); ok {
+			results = append(results, part)
+		} else {
+			rest = append(rest, part)
+		}
+	}
+	var out []llm.Message
+	if len(results) > 0 {
+		out = append(out, llm.Message{Role: llm.RoleTool, Parts: results})
+	}
+	if len(rest) > 0 {
+		msg := llm.Message{Role: llm.Role(m.Role), Parts: rest}
+		if msg.Role == llm.RoleAssistant {
+			msg.Provider, msg.Model = "anthropic", model
+		}
+		out = append(out, msg)
+	}
+	return out
+}
+
+func (b anthropicBlock) part() llm.Part {
+	switch b.Type {
+	case "text":
+		return llm.Text{Text: b.Text}
+	case "thinking":
+		return llm.Thinking{Text: b.Thinking, Signature: b.Signature}
+	case "redacted_thinking":
+		return llm.Thinking{Signature: b.Data, Redacted: true}
+	case "tool_use":
+		return llm.ToolCall{ID: b.ID, Name: b.Name, Args: string(b.Input)}
+	case "tool_result":
+		r := llm.ToolResult{CallID: b.ToolUseID, IsError: b.IsError}
+		var content anthropicContent
+		if json.Unmarshal(b.Content, &content) == nil {
+			for _, c := range content {
+				r.Content = append(r.Content, c.part())
+			}
+		}
+		return r
+	case "image", "document":
+		if b.Source != nil {
+			return llm.Media{MIME: b.Source.MediaType, Data: b.Source.Data, URL: b.Source.URL}
+		}
+	}
+	return llm.Opaque{Provider: "anthropic", Data: string(b.raw)}
+}
+
+func invalid(format string, args ...any) *refusal {
+	return &refusal{400, "invalid_request_error", fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,223 @@
+package fakellm
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"strconv"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+func itoa(i int) string { return strconv.Itoa(i) }
+
+// marked says whether a block has a cache breakpoint.
+func (b anthropicBlock) marked() bool { return marked(b.raw) }
+
+func marked(raw json.RawMessage) bool {
+	var w struct {
+		CacheControl *struct{ Type string } `json:"cache_control"`
+	}
+	return json.Unmarshal(raw, &w) == nil && w.CacheControl != nil
+}
+
+// prefixes implements format.
+func (f anthropic) prefixes(r *Request) []prefix {
+	var w anthropicRequest
+	if json.Unmarshal(r.Body, &w) != nil {
+		return nil
+	}
+	return f.walk(&w)
+}
+
+// walk hashes the request's blocks in the order in which the API caches them: tools, system, messages. The breakpoints
+// themselves are left out, for they move from request to request.
+func (f anthropic) walk(w *anthropicRequest) []prefix {
+	h := sha256.New()
+	size := 0
+	var out []prefix
+	add := func(where string, raw json.RawMessage) {
+		content := unmarked(raw)
+		h.Write([]byte(where + "\x00" + string(content) + "\x00")) // never fails
+		size += len(content)
+		p := prefix{size: size, marked: marked(raw)}
+		h.Sum(p.sum[:0])
+		out = append(out, p)
+	}
+	h.Write([]byte(w.Model))
+	for _, t := range w.Tools {
+		add("tool", t.raw)
+	}
+	for _, b := range w.System {
+		add("system", b.raw)
+	}
+	for i, m := range w.Messages {
+		for _, b := range m.Content {
+			add(m.Role+itoa(i), b.raw)
+		}
+	}
+	return out
+}
+
+// unmarked is a block without its cache breakpoint.
+func unmarked(raw json.RawMessage) []byte {
+	if !marked(raw) {
+		return raw
+	}
+	const mark = `,"cache_control":{"type":"ephemeral"}`
+	for i := len(raw) - len(mark); i >= 0; i-- {
+		if string(raw[i:i+len(mark)]) == mark {
+			return append(append([]byte(nil), raw[:i]...), raw[i+len(mark):]...)
+		}
+	}
+	return raw // written in another way: never equal to its unmarked self, so the cache misses, and that shows
+}
+
+// anthropicUsage is usage on the wire: the cached input is not part of input_tokens.
+func anthropicUsage(u llm.Usage, output int) map[string]any {
+	return map[string]any{"input_tokens": u.Input - u.CacheRead - u.CacheWrite, "cache_read_input_tokens": u.CacheRead,
+		"cache_creation_input_tokens": u.CacheWrite, "output_tokens": output}
+}
+
+func anthropicStop(reason llm.FinishReason) string {
+	switch reason {
+	case llm.FinishLength:
+		return "max_tokens"
+	case llm.FinishToolCalls:
+		return "tool_use"
+	case llm.FinishContentFilter:
+		return "refusal"
+	case llm.FinishOther:
+		return "pause_turn"
+	}
+	return "end_turn"
+}
+
+// blocks are the answer's content blocks.
+func (a *answer) anthropicBlocks() []map[string]any {
+	blocks := []map[string]any{}
+	if a.Thinking != "" {
+		blocks = append(blocks, map[string]any{"type": "thinking", "thinking": a.Thinking, "signature": sign(a.Thinking)})
+	}
+	if a.Text != "" {
+		blocks = append(blocks, map[string]any{"type": "text", "text": a.Text})
+	}
+	for _, c := range a.Calls {
+		input := json.RawMessage(c.args())
+		if !json.Valid(input) { // only a stream can say what is no JSON
+			input = json.RawMessage(`{}`)
+		}
+		blocks = append(blocks, map[string]any{"type": "tool_use", "id": c.ID, "name": c.Name, "input": input})
+	}
+	return blocks
+}
+
+func (a *answer) anthropicMessage(content any, stop any, output int) map[string]any {
+	return map[string]any{"id": a.ID, "type": "message", "role": "assistant", "model": a.model, "content": content,
+		"stop_reason": stop, "stop_sequence": nil, "usage": anthropicUsage(a.usage, output)}
+}
+
+// whole implements format.
+func (anthropic) whole(a *answer) []byte {
+	return []byte(encode(a.anthropicMessage(a.anthropicBlocks(), anthropicStop(a.Finish), a.usage.Output)))
+}
+
+// stream implements format.
+func (f anthropic) stream(a *answer) []frame {
+	var frames []frame
+	add := func(event string, members map[string]any) *frame {
+		members["type"] = event
+		frames = append(frames, frame{event: event, data: encode(members)})
+		return &frames[len(frames)-1]
+	}
+	add("message_start", map[string]any{"message": a.anthropicMessage([]any{}, nil, 1)})
+	add("ping", map[string]any{})
+	index := 0
+	block := func(start map[string]any, kind, member string, pieces []string, signature string) {
+		add("content_block_start", map[string]any{"index": index, "content_block": start})
+		for _, p := range pieces {
+			delta := map[string]any{"type": kind, member: p}
+			add("content_block_delta", map[string]any{"index": index, "delta": delta}).content = true
+		}
+		if signature != "" {
+			delta := map[string]any{"type": "signature_delta", "signature": signature}
+			add("content_block_delta", map[string]any{"index": index, "delta": delta})
+		}
+		add("content_block_stop", map[string]any{"index": index})
+		index++
+	}
+	if a.Thinking != "" {
+		block(map[string]any{"type": "thinking", "thinking": "", "signature": ""}, "thinking_delta", "thinking",
+			words(a.Thinking, f.words), sign(a.Thinking))
+	}
+	if a.Text != "" {
+		block(map[string]any{"type": "text", "text": ""}, "text_delta", "text", words(a.Text, f.words), "")
+	}
+	for _, c := range a.Calls {
+		block(map[string]any{"type": "tool_use", "id": c.ID, "name": c.Name, "input": map[string]any{}}, "input_json_delta",
+			"partial_json", append([]string{""}, bytewise(c.args(), 16)...), "")
+	}
+	add("message_delta", map[string]any{"delta": map[string]any{"stop_reason": anthropicStop(a.Finish), "stop_sequence": nil},
+		"usage": anthropicUsage(a.usage, a.usage.Output)}).closing = true
+	add("message_stop", map[string]any{})
+	return frames
+}
+
+// failure implements format.
+func (anthropic) failure(why *refusal) []byte {
+	code := why.code
+	if code == "" {
+		code = anthropicCode(why.status)
+	}
+	return []byte(encode(map[string]any{"type": "error", "error": map[string]any{"type": code, "message": why.message}}))
+}
+
+func anthropicCode(status int) string {
+	switch status {
+	case 400:
+		return "invalid_request_error"
+	case 401:
+		return "authentication_error"
+	case 402:
+		return "billing_error"
+	case 403:
+		return "permission_error"
+	case 404:
+		return "not_found_error"
+	case 413:
+		return "request_too_large"
+	case 429:
+		return "rate_limit_error"
+	case 504:
+		return "timeout_error"
+	case 529:
+		return "overloaded_error"
+	}
+	return "api_error"
+}
+
+// inBand implements format.
+func (anthropic) inBand(code string) frame {
+	if code == "" {
+		code = "overloaded_error"
+	}
+	return frame{event: "error", data: encode(map[string]any{"type": "error", "error": map[string]any{"type": code,
+		"message": "The server is not well."}})}
+}
+
+// garbage implements format.
+func (anthropic) garbage() frame {
+	return frame{event: "content_block_delta", data: `{"type":"content_block_delta","index":0,"delta":{"ty`}
+}
+
+// ping implements format.
+func (anthropic) ping() frame { return frame{event: "ping", data: `{"type":"ping"}`} }
+
+// encode writes what this package has made itself. Only arguments of a script's that are no JSON could fail, and they are
+// checked before.
+func encode(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("fakellm: " + err.Error())
+	}
+	return string(b)
+}

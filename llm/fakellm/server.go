@@ -1,0 +1,161 @@
+package fakellm
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// maxBody is the largest request that is read, in bytes; Anthropic's own limit.
+const maxBody = 32 << 20
+
+// Options change how a [Server] behaves. The zero value is a model that never fails.
+type Options struct {
+	// Faults happen to requests by their number, counted from 1.
+	Faults map[int]Fault
+	// Words is how many words a delta of text has; 0 means 3.
+	Words int
+	// Delay is the time between two events; 0 means none.
+	Delay time.Duration
+}
+
+// Server is the scripted model. It is an [http.Handler] for POST /v1/messages, the Messages API of Anthropic, and safe for
+// concurrent use.
+type Server struct {
+	model Model
+	o     Options
+
+	mu       sync.Mutex
+	requests []*Request
+	cache    cache
+}
+
+// New makes a server.
+func New(model Model, o Options) *Server {
+	if o.Words <= 0 {
+		o.Words = 3
+	}
+	return &Server{model: model, o: o, cache: cache{}}
+}
+
+// Requests returns everything received so far, in order, refused requests included. All of it is kept, bodies too, for as long
+// as the server lives: it is made for tests and demonstrations.
+func (s *Server) Requests() []*Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]*Request(nil), s.requests...)
+}
+
+// format is one vendor's API.
+type format interface {
+	// decode reads the body into the request and refuses what the vendor would refuse.
+	decode(r *Request) *refusal
+	// prefixes are the request's cacheable beginnings.
+	prefixes(r *Request) []prefix
+	// whole is the answer as one JSON value, stream the same as events.
+	whole(a *answer) []byte
+	stream(a *answer) []frame
+	// failure is the error body of a refusal, inBand the event of an error in the middle of a stream.
+	failure(f *refusal) []byte
+	inBand(code string) frame
+	garbage() frame
+	ping() frame
+}
+
+// refusal is an error answer: the status, the vendor's word for it, and a text.
+type refusal struct {
+	status        int
+	code, message string
+}
+
+// frame is one server-sent event.
+type frame struct {
+	event, data string
+	content     bool // a delta of text, thinking or arguments
+	closing     bool // the first event after all content
+}
+
+// ServeHTTP implements [http.Handler].
+func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, hr.Body, maxBody))
+	r := &Request{Path: hr.URL.Path, Header: hr.Header.Clone(), Body: body}
+	var f format = anthropic{words: s.o.Words}
+	refused := f.decode(r)
+	s.record(r)
+	if err != nil {
+		s.refuse(w, f, &refusal{413, "request_too_large", "Request exceeds the maximum size"})
+		return
+	}
+	if hr.URL.Path != "/v1/messages" {
+		s.refuse(w, f, &refusal{404, "not_found_error", "Not found"})
+		return
+	}
+	if hr.Method != http.MethodPost {
+		s.refuse(w, f, &refusal{405, "invalid_request_error", "Method Not Allowed"})
+		return
+	}
+	fault, faulty := s.o.Faults[r.N]
+	switch {
+	case faulty && fault.Kind == FaultStatus:
+		s.fail(w, f, fault)
+	case faulty && fault.Kind == FaultReset:
+		panic(http.ErrAbortHandler)
+	case refused != nil:
+		s.refuse(w, f, refused)
+	default:
+		s.answer(w, hr, r, f, fault)
+	}
+}
+
+// record numbers a request and keeps it. It is not changed any more.
+func (s *Server) record(r *Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.N = len(s.requests) + 1
+	s.requests = append(s.requests, r)
+}
+
+func (s *Server) refuse(w http.ResponseWriter, f format, why *refusal) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(why.status)
+	write(w, f.failure(why))
+}
+
+// write ignores that the client is gone: there is nobody left to tell.
+func write(w io.Writer, b []byte) { _, _ = w.Write(b) }
+
+func (s *Server) fail(w http.ResponseWriter, f format, fault Fault) {
+	body := []byte(fault.Body)
+	kind := http.DetectContentType(body)
+	if fault.Body == "" || fault.Body[0] == '{' {
+		kind = "application/json"
+	}
+	if fault.Body == "" {
+		body = f.failure(&refusal{status: fault.Status, code: fault.Error, message: http.StatusText(fault.Status)})
+	}
+	w.Header().Set("Content-Type", kind)
+	for name, value := range fault.Header {
+		w.Header().Set(name, value)
+	}
+	w.WriteHeader(fault.Status)
+	write(w, body)
+}
+
+func (s *Server) answer(w http.ResponseWriter, hr *http.Request, r *Request, f format, fault Fault) {
+	a := newAnswer(r, s.model(r))
+	s.mu.Lock()
+	a.usage = s.cache.usage(r, f.prefixes(r), a)
+	s.mu.Unlock()
+	w.Header().Set("Request-Id", fmt.Sprintf("req_%d", r.N))
+	if !r.Stream {
+		w.Header().Set("Content-Type", "application/json")
+		write(w, f.whole(a))
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-cache")
+	out := &streamer{w: w, ctx: hr.Context(), delay: s.o.Delay, f: f, fault: fault}
+	out.run(f.stream(a))
+}

@@ -1,0 +1,91 @@
+package fakellm
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// streamer sends an answer's events, up to the fault.
+type streamer struct {
+	w     http.ResponseWriter
+	ctx   context.Context
+	delay time.Duration
+	f     format
+	fault Fault
+	sent  int // frames of content
+}
+
+func (s *streamer) run(frames []frame) {
+	for _, f := range frames {
+		if s.due(f) && !s.strike() {
+			return
+		}
+		s.send(f)
+		if !s.wait(s.delay) {
+			return
+		}
+	}
+}
+
+// due says whether the fault comes before this frame: the content it waits for is out, or there is no more of it.
+func (s *streamer) due(f frame) bool {
+	if s.fault.Kind == "" {
+		return false
+	}
+	if f.content {
+		s.sent++
+		return s.sent > s.fault.After
+	}
+	return f.closing
+}
+
+// strike lets the fault happen and says whether the answer goes on after it.
+func (s *streamer) strike() bool {
+	fault := s.fault
+	s.fault = Fault{}
+	switch fault.Kind {
+	case FaultCut:
+		panic(http.ErrAbortHandler)
+	case FaultError:
+		s.send(s.f.inBand(fault.Error))
+	case FaultGarbage:
+		s.send(s.f.garbage())
+		return true
+	case FaultHang:
+		<-s.ctx.Done()
+	case FaultPings:
+		every := fault.Every
+		if every <= 0 {
+			every = 10 * time.Millisecond
+		}
+		for s.wait(every) {
+			s.send(s.f.ping())
+		}
+	}
+	return false
+}
+
+func (s *streamer) send(f frame) {
+	text := "data: " + f.data + "\n\n"
+	if f.event != "" {
+		text = "event: " + f.event + "\n" + text
+	}
+	write(s.w, []byte(text))
+	_ = http.NewResponseController(s.w).Flush() // fails when the client is gone, which the next wait notices
+}
+
+// wait reports whether the client is still there afterwards.
+func (s *streamer) wait(d time.Duration) bool {
+	if d <= 0 {
+		return s.ctx.Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-s.ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,171 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"time"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// The timers of a [Call] that sets none.
+const (
+	DefaultConnect   = 10 * time.Second
+	DefaultFirstByte = 300 * time.Second
+	DefaultIdle      = 300 * time.Second
+)
+
+// maxErrorBody is how much of an error's body is read, in bytes.
+const maxErrorBody = 64 << 10
+
+// Timeouts bound the phases of a call. Zero means the default, a negative value no limit.
+type Timeouts struct {
+	Connect   time.Duration // name lookup, TCP and TLS
+	FirstByte time.Duration // from the call to the answer's headers
+	Idle      time.Duration // without progress in the body, see [Response.Progress]
+}
+
+// Call is one POST.
+type Call struct {
+	Provider string
+	URL      string
+	Header   http.Header
+	// Body is sent as its segments, one after the other; they are neither copied nor changed.
+	Body [][]byte
+	// Client sends the call; nil means http.DefaultClient. Redirects are never followed: they would carry the key elsewhere.
+	Client   *http.Client
+	Timeouts Timeouts
+	// Secrets are blotted out of every error.
+	Secrets []string
+	// Decode reads the provider's own error JSON. Nil means [DecodeError].
+	Decode func(body []byte) Failure
+}
+
+// Do sends the call and returns when the answer's headers are in. An answer that is no success, and one that is neither JSON
+// nor an event stream, is an error. Every error is an [*llm.Error]. The caller closes the response.
+func (c *Call) Do(ctx context.Context) (*Response, error) {
+	if ctx.Err() != nil {
+		return nil, c.aborted(ctx)
+	}
+	callCtx, cancel := context.WithCancelCause(ctx)
+	w := &watch{call: c, parent: ctx, ctx: callCtx, cancel: cancel, idle: orDefault(c.Timeouts.Idle, DefaultIdle)}
+	resp, err := c.send(w)
+	if err != nil {
+		cancel(nil)
+		return nil, err
+	}
+	r := &Response{Header: resp.Header, Status: resp.StatusCode, RequestID: requestID(resp.Header), RateLimit: rateLimit(resp.Header),
+		call: c, watch: w, body: resp.Body}
+	w.Progress()
+	if err := r.check(); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (c *Call) send(w *watch) (*http.Response, error) {
+	connect, first := orDefault(c.Timeouts.Connect, DefaultConnect), orDefault(c.Timeouts.FirstByte, DefaultFirstByte)
+	connecting := newAlarm(w, connect, phaseConnect)
+	waiting := newAlarm(w, first, phaseFirstByte)
+	defer connecting.stop()
+	defer waiting.stop()
+	waiting.start()
+	// A transport that does not trace never starts the connect timer, so a fake one is not cut off by it.
+	ctx := httptrace.WithClientTrace(w.ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { connecting.start() },
+		GotConn: func(httptrace.GotConnInfo) { connecting.stop() },
+	})
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, nil)
+	if err != nil {
+		return nil, c.fail(llm.ErrConfiguration, "bad URL %s: %v", safeURL(c.URL), unwrapURL(err))
+	}
+	for name, values := range c.Header {
+		req.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	body := segments(c.Body)
+	req.ContentLength = body.size()
+	req.Body = body.reader()
+	req.GetBody = func() (io.ReadCloser, error) { return body.reader(), nil }
+	client := http.Client{}
+	if c.Client != nil {
+		client = *c.Client
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, w.failure(unwrapURL(err), false)
+	}
+	return resp, nil
+}
+
+// check refuses what is not an answer, reading the reason from its body.
+func (r *Response) check() error {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil { // an odd header is judged by what comes before its parameters, a missing one taken for a stream
+		kind = ""
+	}
+	if r.Status >= 200 && r.Status < 300 {
+		switch {
+		case kind == "text/event-stream", kind == "":
+			return nil
+		case isJSON(kind):
+			r.Whole = true
+			return nil
+		}
+		e := r.call.fail(llm.ErrServer, "%s answered with %s instead of an event stream", safeURL(r.call.URL), kind)
+		e.Status, e.RequestID, e.Raw = r.Status, r.RequestID, r.errorBody()
+		r.call.redact(e)
+		return e
+	}
+	body := r.errorBody()
+	e := r.call.classify(r.Status, r.Header, body)
+	if e.RequestID == "" {
+		e.RequestID = r.RequestID
+	}
+	return e
+}
+
+// errorBody reads the start of an error's body. What breaks while it is read changes nothing: there already is an error.
+func (r *Response) errorBody() []byte {
+	b, err := io.ReadAll(io.LimitReader(timedBody{r}, maxErrorBody))
+	if err != nil && len(b) == 0 {
+		return nil
+	}
+	return b
+}
+
+func isJSON(kind string) bool {
+	return kind == "application/json" || len(kind) > 5 && kind[len(kind)-5:] == "+json"
+}
+
+func orDefault(d, otherwise time.Duration) time.Duration {
+	if d == 0 {
+		return otherwise
+	}
+	return d
+}
+
+// safeURL is a URL without what might be secret in it: user, password, query.
+func safeURL(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "the given URL"
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
+}
+
+// unwrapURL takes the URL off an error; the messages here name it themselves, in the safe form.
+func unwrapURL(err error) error {
+	var ue *url.Error
+	if errors.As(err, &ue) {
+		return ue.Err
+	}
+	return err
+}

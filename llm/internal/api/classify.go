@@ -1,0 +1,180 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// Failure is what a provider's error JSON says.
+type Failure struct {
+	Code, Message string
+	// Kind is set where the provider's own word decides; otherwise the message's known phrases do, then the status.
+	Kind       error
+	RequestID  string
+	RetryAfter time.Duration
+}
+
+// errorJSON is the common form of error bodies: {"error": {...}}, {"error": "text"} or the fields by themselves.
+type errorJSON struct {
+	Error     json.RawMessage `json:"error"`
+	Message   string          `json:"message"`
+	Type      string          `json:"type"`
+	RequestID string          `json:"request_id"`
+}
+
+// DecodeError reads the common form: Code is the error's code or else its type. What is no JSON has neither.
+func DecodeError(body []byte) Failure {
+	var outer errorJSON
+	if json.Unmarshal(body, &outer) != nil {
+		return Failure{}
+	}
+	f := Failure{Message: outer.Message, Code: outer.Type, RequestID: outer.RequestID}
+	var inner struct {
+		Message string          `json:"message"`
+		Type    string          `json:"type"`
+		Code    json.RawMessage `json:"code"` // a string, a number or null
+	}
+	var text, code string
+	switch {
+	case json.Unmarshal(outer.Error, &text) == nil:
+		f.Message, f.Code = text, ""
+	case json.Unmarshal(outer.Error, &inner) == nil:
+		f.Message, f.Code = inner.Message, inner.Type
+		if json.Unmarshal(inner.Code, &code) == nil && code != "" {
+			f.Code = code
+		}
+	}
+	return f
+}
+
+// classify makes the error of an answer: the provider's own word comes first, then phrases, then the status.
+func (c *Call) classify(status int, h http.Header, body []byte) *llm.Error {
+	decode := c.Decode
+	if decode == nil {
+		decode = DecodeError
+	}
+	f := decode(body)
+	if status >= 300 && status < 400 { // whatever it says, it is not the API that answers there
+		f = Failure{Kind: llm.ErrConfiguration}
+	}
+	e := &llm.Error{Kind: f.Kind, Provider: c.Provider, Code: f.Code, Message: f.Message, Status: status, RequestID: f.RequestID,
+		RetryAfter: f.RetryAfter, Raw: body}
+	if len(e.Raw) > maxErrorBody {
+		e.Raw = e.Raw[:maxErrorBody]
+	}
+	if d := retryAfter(h, time.Now()); d > 0 {
+		e.RetryAfter = d
+	}
+	if kind := phraseKind(e.Kind, status, e.Message); kind != nil {
+		e.Kind = kind
+	}
+	if e.Kind == nil {
+		e.Kind = statusKind(status)
+	}
+	switch h.Get("X-Should-Retry") {
+	case "false":
+		e.Final = true
+	case "true":
+		if status == http.StatusConflict { // a lock of the server's, not a fault of the request
+			e.Kind = llm.ErrServer
+		}
+	}
+	if e.Message == "" {
+		e.Message = c.describe(status, h, body)
+	}
+	c.redact(e)
+	return e
+}
+
+// describe says what is known of an error that came without a readable message.
+func (c *Call) describe(status int, h http.Header, body []byte) string {
+	if to := h.Get("Location"); status >= 300 && status < 400 {
+		return "the server redirects to " + safeURL(to) + ": set the base URL to where the API is"
+	}
+	text := strings.TrimSpace(string(body))
+	if text != "" && len(text) <= 200 && !strings.ContainsAny(text, "<{\n") {
+		return text
+	}
+	if name := http.StatusText(status); name != "" {
+		return strings.ToLower(name)
+	}
+	return "the server refused without saying why"
+}
+
+func statusKind(status int) error {
+	switch status {
+	case 401:
+		return llm.ErrAuthentication
+	case 402:
+		return llm.ErrQuota
+	case 403:
+		return llm.ErrAccessDenied
+	case 404:
+		return llm.ErrNotFound
+	case 408, 504, 524:
+		return llm.ErrTimeout
+	case 413:
+		return llm.ErrContextLength
+	case 429:
+		return llm.ErrRateLimit
+	case 503, 529:
+		return llm.ErrOverloaded
+	}
+	if status >= 500 || status < 300 {
+		return llm.ErrServer
+	}
+	return llm.ErrInvalidRequest
+}
+
+// phraseKind is the one place that reads an error's prose. Providers report these three as invalid requests, without a code of
+// their own, so only such errors are looked at: a rate limit speaks of tokens and limits too.
+func phraseKind(kind error, status int, message string) error {
+	if kind != nil && kind != llm.ErrInvalidRequest || kind == nil && statusKind(status) != llm.ErrInvalidRequest {
+		return nil
+	}
+	text := strings.Join(strings.Fields(strings.ToLower(message)), " ")
+	for _, p := range [...]struct {
+		phrase string
+		kind   error
+	}{
+		{"credit balance is too low", llm.ErrQuota},
+		{"content filtering policy", llm.ErrContentFilter},
+		{"prompt is too long", llm.ErrContextLength},
+		{"maximum context length", llm.ErrContextLength},
+		{"context window", llm.ErrContextLength},
+		{"context length", llm.ErrContextLength},
+		{"context limit", llm.ErrContextLength},
+		{"context size", llm.ErrContextLength},
+		{"context_length_exceeded", llm.ErrContextLength},
+		{"context_window_exceeded", llm.ErrContextLength},
+		{"range of input length", llm.ErrContextLength},
+		{"input too long", llm.ErrContextLength},
+		{"input is too long", llm.ErrContextLength},
+		{"model token limit", llm.ErrContextLength},
+		{"token limit exceeded", llm.ErrContextLength},
+		{"prompt token count", llm.ErrContextLength},
+	} {
+		if strings.Contains(text, p.phrase) {
+			return p.kind
+		}
+	}
+	return nil
+}
+
+// redact keeps keys out of what servers and transports echo.
+func (c *Call) redact(e *llm.Error) {
+	for _, secret := range c.Secrets {
+		if len(secret) < 4 { // nothing that short is a key, and it would blot out ordinary text
+			continue
+		}
+		e.Message = strings.ReplaceAll(e.Message, secret, "[redacted]")
+		e.Code = strings.ReplaceAll(e.Code, secret, "[redacted]")
+		if strings.Contains(string(e.Raw), secret) {
+			e.Raw = []byte(strings.ReplaceAll(string(e.Raw), secret, "[redacted]"))
+		}
+	}
+}

@@ -1,0 +1,258 @@
+package api
+
+import (
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+const hexDigits = "0123456789abcdef"
+
+// AppendString appends s as a JSON string. Invalid UTF-8 becomes U+FFFD; nothing else is changed or escaped without need.
+func AppendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	from := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			if c >= ' ' && c != '"' && c != '\\' {
+				i++
+				continue
+			}
+			dst = append(dst, s[from:i]...)
+			dst = appendEscape(dst, c)
+			i++
+			from = i
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && size == 1 {
+			dst = append(append(dst, s[from:i]...), "\uFFFD"...)
+			from = i + 1
+		}
+		i += size
+	}
+	return append(append(dst, s[from:]...), '"')
+}
+
+func appendEscape(dst []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(dst, '\\', c)
+	case '\n':
+		return append(dst, '\\', 'n')
+	case '\r':
+		return append(dst, '\\', 'r')
+	case '\t':
+		return append(dst, '\\', 't')
+	}
+	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+}
+
+// Scanner reads JSON whose form is known beforehand, without reflection and with one allocation for each text. It is for the
+// few event types that come by the thousand. At the first byte that it does not expect it goes bad and stays so: OK is false,
+// and the caller lets encoding/json read the value from the start. What it does read, encoding/json reads the same.
+type Scanner struct {
+	data []byte
+	at   int
+	bad  bool
+}
+
+// Scan returns a scanner at the start of data.
+func Scan(data []byte) Scanner { return Scanner{data: data} }
+
+// OK reports whether everything was as expected so far.
+func (s *Scanner) OK() bool { return !s.bad }
+
+// Is consumes c, after white space, if it comes next.
+func (s *Scanner) Is(c byte) bool {
+	s.space()
+	if s.bad || s.at >= len(s.data) || s.data[s.at] != c {
+		return false
+	}
+	s.at++
+	return true
+}
+
+// Want consumes c, which must come next.
+func (s *Scanner) Want(c byte) {
+	if !s.Is(c) {
+		s.bad = true
+	}
+}
+
+// End demands that nothing but white space is left.
+func (s *Scanner) End() {
+	s.space()
+	if s.at != len(s.data) {
+		s.bad = true
+	}
+}
+
+// Word reads a string without escapes that consists of printable ASCII, such as a key or a type. It is valid as long as data.
+func (s *Scanner) Word() []byte {
+	s.Want('"')
+	from := s.at
+	for ; !s.bad && s.at < len(s.data); s.at++ {
+		switch c := s.data[s.at]; {
+		case c == '"':
+			s.at++
+			return s.data[from : s.at-1]
+		case c < ' ' || c == '\\' || c >= utf8.RuneSelf:
+			s.bad = true
+		}
+	}
+	s.bad = true
+	return nil
+}
+
+// Int reads a small non-negative integer.
+func (s *Scanner) Int() int {
+	s.space()
+	from, n := s.at, 0
+	for ; s.at < len(s.data) && s.data[s.at]-'0' <= 9; s.at++ {
+		n = n*10 + int(s.data[s.at]-'0')
+		if s.at-from > 8 {
+			s.bad = true
+			return 0
+		}
+	}
+	if s.at == from || s.data[from] == '0' && s.at-from > 1 {
+		s.bad = true
+	}
+	return n
+}
+
+// Text reads a string.
+func (s *Scanner) Text() string {
+	s.Want('"')
+	from := s.at
+	for ; !s.bad && s.at < len(s.data); s.at++ {
+		c := s.data[s.at]
+		if c == '"' {
+			text := s.data[from:s.at]
+			s.at++
+			if !utf8.Valid(text) {
+				s.bad = true
+			}
+			return string(text)
+		}
+		if c == '\\' {
+			return s.escaped(from)
+		}
+		if c < ' ' {
+			s.bad = true
+		}
+	}
+	s.bad = true
+	return ""
+}
+
+// escaped goes on with a string that has an escape at the current position.
+func (s *Scanner) escaped(from int) string {
+	var room [256]byte // most deltas fit, so that the text's own copy is the only allocation
+	text := append(room[:0], s.data[from:s.at]...)
+	for s.at < len(s.data) {
+		c := s.data[s.at]
+		s.at++
+		switch {
+		case c == '"':
+			if !utf8.Valid(text) {
+				s.bad = true
+			}
+			return string(text)
+		case c < ' ':
+			s.bad = true
+			return ""
+		case c != '\\':
+			text = append(text, c)
+		case s.at >= len(s.data):
+			s.bad = true
+			return ""
+		default:
+			text = s.escape(text)
+			if s.bad {
+				return ""
+			}
+		}
+	}
+	s.bad = true
+	return ""
+}
+
+// escape reads what follows a backslash.
+func (s *Scanner) escape(text []byte) []byte {
+	c := s.data[s.at]
+	s.at++
+	switch c {
+	case '"', '\\', '/':
+		return append(text, c)
+	case 'n':
+		return append(text, '\n')
+	case 't':
+		return append(text, '\t')
+	case 'r':
+		return append(text, '\r')
+	case 'b':
+		return append(text, '\b')
+	case 'f':
+		return append(text, '\f')
+	case 'u':
+		return utf8.AppendRune(text, s.unicode())
+	}
+	s.bad = true
+	return text
+}
+
+// unicode reads the digits of an escape, with the second half of a surrogate pair. A lone half is U+FFFD, as in encoding/json.
+func (s *Scanner) unicode() rune {
+	r := s.hex4()
+	if !utf16.IsSurrogate(r) {
+		return r
+	}
+	if s.at+1 < len(s.data) && s.data[s.at] == '\\' && s.data[s.at+1] == 'u' {
+		before := s.at
+		s.at += 2
+		if pair := utf16.DecodeRune(r, s.hex4()); pair != utf8.RuneError {
+			return pair
+		}
+		if !s.bad {
+			s.at = before // the second escape stands for itself
+		}
+	}
+	return utf8.RuneError
+}
+
+func (s *Scanner) hex4() rune {
+	if s.at+4 > len(s.data) {
+		s.bad = true
+		return 0
+	}
+	var r rune
+	for _, c := range s.data[s.at : s.at+4] {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c >= 'a' && c <= 'f':
+			c -= 'a' - 10
+		case c >= 'A' && c <= 'F':
+			c -= 'A' - 10
+		default:
+			s.bad = true
+			return 0
+		}
+		r = r<<4 | rune(c)
+	}
+	s.at += 4
+	return r
+}
+
+func (s *Scanner) space() {
+	for s.at < len(s.data) {
+		switch s.data[s.at] {
+		case ' ', '\t', '\r', '\n':
+			s.at++
+		default:
+			return
+		}
+	}
+}

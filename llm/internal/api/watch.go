@@ -1,0 +1,136 @@
+package api
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// phase is what a timer of ours waited for.
+type phase struct {
+	kind   error
+	format string // of the message: a duration, a URL
+}
+
+func (p *phase) Error() string { return "timeout" }
+
+// A stall in the middle is a broken stream to whoever asks for that, and a timeout to whoever asks for that.
+var (
+	phaseConnect   = &phase{llm.ErrTimeout, "cannot reach %[2]s: no connection within %[1]v"}
+	phaseFirstByte = &phase{llm.ErrTimeout, "no answer from %[2]s within %[1]v"}
+	phaseIdle      = &phase{llm.ErrStream, "the answer stalled: no data for %[1]v from %[2]s"}
+)
+
+// expired is the cause of a context that a timer of ours ended.
+type expired struct {
+	*phase
+	after time.Duration
+}
+
+// watch ends a call when a phase takes too long and tells afterwards why it ended.
+type watch struct {
+	call        *Call
+	parent, ctx context.Context
+	cancel      context.CancelCauseFunc
+
+	// Only time spent waiting for the server counts as idle; how long the caller takes over an event does not.
+	idle, left time.Duration
+	timer      *alarm
+}
+
+// Progress gives the body a full idle time again.
+func (w *watch) Progress() { w.left = w.idle }
+
+// reading runs the idle timer around one read.
+func (w *watch) reading(read func() (int, error)) (int, error) {
+	if w.idle < 0 {
+		return read()
+	}
+	if w.timer == nil {
+		w.timer = newAlarm(w, w.idle, phaseIdle)
+	}
+	begin := time.Now()
+	w.timer.startIn(max(w.left, 0))
+	n, err := read()
+	w.timer.stop()
+	w.left -= time.Since(begin)
+	return n, err
+}
+
+// failure says why the call ended, given the error that it left behind.
+func (w *watch) failure(err error, answered bool) *llm.Error {
+	var late expired
+	switch {
+	case errors.As(context.Cause(w.ctx), &late):
+		e := w.call.fail(late.kind, late.format, late.after, safeURL(w.call.URL))
+		e.Err = llm.ErrTimeout
+		return e
+	case w.parent.Err() != nil:
+		return w.call.aborted(w.parent)
+	case answered:
+		e := w.call.fail(llm.ErrStream, "the answer broke off: %v", err)
+		e.Err = err
+		return e
+	}
+	e := w.call.fail(llm.ErrNetwork, "cannot reach %s: %v", safeURL(w.call.URL), err)
+	e.Err = err
+	var cert *tls.CertificateVerificationError
+	e.Final = errors.As(err, &cert) // the next handshake will not see a better one
+	return e
+}
+
+func (c *Call) aborted(ctx context.Context) *llm.Error {
+	cause := context.Cause(ctx)
+	e := c.fail(llm.ErrAborted, "the call was given up: %v", cause)
+	e.Err = cause
+	return e
+}
+
+func (c *Call) fail(kind error, format string, args ...any) *llm.Error {
+	e := &llm.Error{Kind: kind, Provider: c.Provider, Message: fmt.Sprintf(format, args...)}
+	c.redact(e)
+	return e
+}
+
+// alarm ends a call after a while, unless it is stopped before. It can be started again. It is safe for concurrent use: a
+// transport traces from goroutines of its own.
+type alarm struct {
+	w     *watch
+	after time.Duration
+	phase *phase
+
+	mu    sync.Mutex
+	timer *time.Timer
+}
+
+func newAlarm(w *watch, after time.Duration, p *phase) *alarm {
+	return &alarm{w: w, after: after, phase: p}
+}
+
+func (a *alarm) start() { a.startIn(a.after) }
+
+func (a *alarm) startIn(d time.Duration) {
+	if a.after < 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.timer != nil {
+		a.timer.Reset(d)
+		return
+	}
+	a.timer = time.AfterFunc(d, func() { a.w.cancel(expired{a.phase, a.after}) })
+}
+
+func (a *alarm) stop() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+}

@@ -1,0 +1,318 @@
+package sse
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// event is an Event that outlives the next call, in the corpus' form.
+type event struct {
+	Event string `json:"event"`
+	Data  string `json:"data"`
+	ID    string `json:"id"`
+}
+
+// chunks is a reader that returns its parts one by one.
+type chunks struct{ parts [][]byte }
+
+func (c *chunks) Read(p []byte) (int, error) {
+	for len(c.parts) > 0 && len(c.parts[0]) == 0 {
+		c.parts = c.parts[1:]
+	}
+	if len(c.parts) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, c.parts[0])
+	c.parts[0] = c.parts[0][n:]
+	return n, nil
+}
+
+func pieces(b []byte, size int) *chunks {
+	var parts [][]byte
+	for len(b) > size {
+		parts, b = append(parts, b[:size]), b[size:]
+	}
+	return &chunks{append(parts, b)}
+}
+
+func readAll(t testing.TB, r *Reader) ([]event, error) {
+	t.Helper()
+	events := []event{}
+	for {
+		ev, err := r.Next()
+		if err == io.EOF {
+			return events, nil
+		}
+		if err != nil {
+			return events, err
+		}
+		events = append(events, event{string(ev.Type), string(ev.Data), ev.ID})
+	}
+}
+
+type corpusCase struct {
+	ID       string  `json:"id"`
+	Body     *string `json:"body_b64"`
+	Generate *struct {
+		Prefix, Unit, Suffix string
+		Count                int
+	} `json:"generate"`
+	Chunking []string    `json:"chunking"`
+	Events   []event     `json:"events"`
+	LastID   string      `json:"last_event_id"`
+	Retry    json.Number `json:"retry"`
+}
+
+func (c *corpusCase) body(t *testing.T) []byte {
+	if c.Generate != nil {
+		g := c.Generate
+		return []byte(g.Prefix + strings.Repeat(g.Unit, g.Count) + g.Suffix)
+	}
+	b, err := base64.StdEncoding.DecodeString(*c.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func corpus(t *testing.T) []corpusCase {
+	f, err := os.Open("../../../../shared/corpora/sse/cases.jsonl")
+	if errors.Is(err, os.ErrNotExist) {
+		t.Skip("the sse corpus is not beside the work tree: ", err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var cases []corpusCase
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var c corpusCase
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			t.Fatal(err)
+		}
+		cases = append(cases, c)
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return cases
+}
+
+func TestCorpus(t *testing.T) {
+	for _, c := range corpus(t) {
+		t.Run(c.ID, func(t *testing.T) {
+			body := c.body(t)
+			for _, chunking := range c.Chunking {
+				switch chunking {
+				case "whole":
+					c.check(t, chunking, bytes.NewReader(body))
+				case "1byte":
+					c.check(t, chunking, iotest.OneByteReader(bytes.NewReader(body)))
+				case "2byte":
+					c.check(t, chunking, pieces(body, 2))
+				case "7byte":
+					c.check(t, chunking, pieces(body, 7))
+				case "4096":
+					c.check(t, chunking, pieces(body, 4096))
+				case "split_at_every_offset":
+					for i := range min(len(body), 2000) {
+						c.check(t, chunking, &chunks{[][]byte{body[:i:i], body[i:]}})
+					}
+				default:
+					t.Errorf("unknown chunking %q", chunking)
+				}
+			}
+		})
+	}
+}
+
+func (c *corpusCase) check(t *testing.T, chunking string, src io.Reader) {
+	t.Helper()
+	r := NewReader(src, 0)
+	got, err := readAll(t, r)
+	if err != nil {
+		t.Fatalf("%s: %v", chunking, err)
+	}
+	want := c.Events
+	if c.Generate != nil {
+		want = []event{}
+		if c.Generate.Suffix != "" {
+			want = []event{{"message", strings.Repeat(c.Generate.Unit, c.Generate.Count), ""}}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("%s: events (-want +got):\n%s", chunking, diff)
+	}
+	if r.LastEventID() != c.LastID {
+		t.Errorf("%s: last event id %q, want %q", chunking, r.LastEventID(), c.LastID)
+	}
+	if ms, err := c.Retry.Int64(); err == nil && r.Retry().Milliseconds() != ms {
+		t.Errorf("%s: retry %v, want %d ms", chunking, r.Retry(), ms)
+	} else if err != nil && c.Retry != "" && r.Retry() <= 0 { // the corpus' 99999999999999999999
+		t.Errorf("%s: retry %v, want the longest duration", chunking, r.Retry())
+	}
+}
+
+func TestRetry(t *testing.T) {
+	for in, want := range map[string]int64{"3000": 3000, "0": 0, "": 0, "12x": 0, "-1": 0, "9223372036854": 9223372036854} {
+		r := NewReader(strings.NewReader("retry:"+in+"\n\n"), 0)
+		if _, err := readAll(t, r); err != nil || r.Retry().Milliseconds() != want {
+			t.Errorf("retry %q: %v, %v; want %d ms", in, r.Retry(), err, want)
+		}
+	}
+}
+
+func TestIDs(t *testing.T) {
+	r := NewReader(strings.NewReader("id: 1\ndata: a\n\ndata: b\n\nid: x\x00y\ndata: c\n\nid: 7\n\nid: never"), 0)
+	got, err := readAll(t, r)
+	want := []event{{"message", "a", "1"}, {"message", "b", "1"}, {"message", "c", "1"}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if r.LastEventID() != "7" {
+		t.Errorf("last event id %q, want 7", r.LastEventID())
+	}
+}
+
+// A reader that waited for more than the event's last byte would make the last event of a slow stream late.
+func TestEventIsOutAsSoonAsItEnds(t *testing.T) {
+	for _, end := range []string{"\n\n", "\r\r", "\r\n\r"} {
+		pr, pw := io.Pipe()
+		go func() {
+			if _, err := io.WriteString(pw, "data: now"+end); err != nil {
+				t.Error(err)
+			}
+		}()
+		ev, err := NewReader(pr, 0).Next() // would block for ever
+		if err != nil || string(ev.Data) != "now" {
+			t.Errorf("%q: %q, %v", end, ev.Data, err)
+		}
+		pr.Close()
+	}
+}
+
+func TestComments(t *testing.T) {
+	r := NewReader(strings.NewReader(": ping\n\n:\n\ndata: x\n\n"), 0)
+	ev, err := r.Next()
+	if err != nil || string(ev.Data) != "x" || r.Comments() != 2 {
+		t.Errorf("%q, %v, %d comments; want x and 2", ev.Data, err, r.Comments())
+	}
+}
+
+// endless yields a unit for ever and counts what was taken.
+type endless struct {
+	unit string
+	n    int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = e.unit[(e.n+i)%len(e.unit)]
+	}
+	e.n += len(p)
+	return len(p), nil
+}
+
+func TestTooLong(t *testing.T) {
+	const max = 1 << 20
+	for _, unit := range []string{"data: x\n", "data\n", "data:x", ":x", "event:x", "x"} {
+		src := &endless{unit: unit}
+		r := NewReader(src, max)
+		if _, err := r.Next(); !errors.Is(err, ErrTooLong) {
+			t.Errorf("%q: %v, want ErrTooLong", unit, err)
+		}
+		if cap(r.buf) > 4*max {
+			t.Errorf("%q: a buffer of %d bytes", unit, cap(r.buf))
+		}
+	}
+	for _, body := range []string{"data: 12345\n\n", "data: 12\ndata: 34\n\n", ":12345678901\n\ndata:1\n\n"} {
+		if _, err := NewReader(strings.NewReader(body), 10).Next(); (err == nil) != (body == "data: 12\ndata: 34\n\n") {
+			t.Errorf("%q with a maximum of 10: %v", body, err)
+		}
+	}
+}
+
+func TestIgnoredLinesTakeNoMemory(t *testing.T) {
+	src := &endless{unit: ": keep-alive\nid: 1\n\n"}
+	r := NewReader(io.LimitReader(src, 8<<20), 0)
+	if _, err := r.Next(); err != io.EOF {
+		t.Fatal(err)
+	}
+	if cap(r.buf) > 4*readSize {
+		t.Errorf("a buffer of %d bytes", cap(r.buf))
+	}
+}
+
+func TestSourceErrors(t *testing.T) {
+	broken := errors.New("broken")
+	src := io.MultiReader(strings.NewReader("data: a\n\ndata: b\n"), iotest.ErrReader(broken))
+	got, err := readAll(t, NewReader(src, 0))
+	if !errors.Is(err, broken) || len(got) != 1 || got[0].Data != "a" {
+		t.Errorf("%v, %v; want the first event, then the source's error", got, err)
+	}
+	if _, err := NewReader(new(silent), 0).Next(); err != io.ErrNoProgress {
+		t.Errorf("a source that never returns anything: %v", err)
+	}
+}
+
+type silent struct{}
+
+func (*silent) Read([]byte) (int, error) { return 0, nil }
+
+func FuzzChunking(f *testing.F) {
+	for _, s := range []string{"data: a\n\n", "\xEF\xBB\xBFdata:1\r\ndata: 2\r\n\r\n", "event: x\rdata\r\rdata: y", ":c\n\nid: 1\nretry: 5\ndata\n\n",
+		"data: a\ndata: bb\ndata: ccc\n\nid\x00: 1\n\n", "\r\r\n\n", "data: " + strings.Repeat("long", 9000) + "\ndata: tail\n\n"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		whole, bytewise := NewReader(bytes.NewReader(b), 0), NewReader(iotest.OneByteReader(bytes.NewReader(b)), 0)
+		want, err := readAll(t, whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := readAll(t, bytewise)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("byte by byte (-whole +bytewise):\n%s", diff)
+		}
+		if whole.Retry() != bytewise.Retry() || whole.LastEventID() != bytewise.LastEventID() || whole.Comments() != bytewise.Comments() {
+			t.Error("retry, last id or comments depend on the chunking")
+		}
+	})
+}
+
+func BenchmarkNext(b *testing.B) {
+	one := "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\" a few words\"}}\n\n"
+	b.SetBytes(int64(len(one)))
+	b.ReportAllocs()
+	r := NewReader(&repeated{one: strings.Repeat(one, 100)}, 0)
+	for b.Loop() {
+		if _, err := r.Next(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+type repeated struct {
+	one string
+	at  int
+}
+
+func (r *repeated) Read(p []byte) (int, error) {
+	n := copy(p, r.one[r.at:])
+	r.at = (r.at + n) % len(r.one)
+	return n, nil
+}

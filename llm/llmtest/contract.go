@@ -1,0 +1,148 @@
+package llmtest
+
+import (
+	"errors"
+	"iter"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// Contract reads a stream to its end, reports to t what breaks the stream contract of package llm, and returns the events, the
+// last of which has the answer, or the error that the stream ended with.
+func Contract(t testing.TB, stream iter.Seq2[llm.StreamEvent, error]) ([]llm.StreamEvent, error) {
+	t.Helper()
+	c := contract{t: t, last: -1, blocks: map[int]*block{}}
+	for ev, err := range stream {
+		switch {
+		case c.err != nil:
+			t.Errorf("after the error %v: event %v, error %v", c.err, ev.Type, err)
+		case c.finished:
+			t.Errorf("after the finish: event %v, error %v", ev.Type, err)
+		case err != nil:
+			c.err = err
+		default:
+			c.event(ev)
+		}
+	}
+	c.end()
+	return c.events, c.err
+}
+
+type contract struct {
+	t        testing.TB
+	events   []llm.StreamEvent
+	err      error
+	finished bool
+	last     int // the highest index of a block
+	order    []*block
+	blocks   map[int]*block
+}
+
+type block struct {
+	start llm.StreamEvent
+	text  strings.Builder
+	open  bool
+}
+
+func (c *contract) event(ev llm.StreamEvent) {
+	c.t.Helper()
+	if len(c.events) == 0 && ev.Type != llm.EventStart {
+		c.t.Errorf("the first event is %v", ev.Type)
+	}
+	c.events = append(c.events, ev)
+	switch ev.Type {
+	case llm.EventTextStart, llm.EventThinkingStart, llm.EventCallStart:
+		if ev.Block <= c.last {
+			c.t.Errorf("block %d starts after block %d", ev.Block, c.last)
+		}
+		b := &block{start: ev, open: true}
+		c.last, c.blocks[ev.Block], c.order = ev.Block, b, append(c.order, b)
+		if ev.Type == llm.EventCallStart && (ev.ID == "" || ev.Name == "") {
+			c.t.Errorf("a call without id or name: %+v", ev)
+		}
+	case llm.EventTextDelta, llm.EventThinkingDelta, llm.EventCallDelta:
+		if b := c.inside(ev, ev.Type-1); b != nil {
+			b.text.WriteString(ev.Delta)
+		}
+	case llm.EventTextEnd, llm.EventThinkingEnd, llm.EventCallEnd:
+		if b := c.inside(ev, ev.Type-2); b != nil {
+			b.open = false
+		}
+	case llm.EventFinish:
+		c.finished = true
+		c.answer(ev.Response)
+	}
+}
+
+// inside finds the open block of an event, which must have been started by an event of that type.
+func (c *contract) inside(ev llm.StreamEvent, start llm.EventType) *block {
+	c.t.Helper()
+	b := c.blocks[ev.Block]
+	if b == nil || !b.open || b.start.Type != start {
+		c.t.Errorf("%v in block %d, which is not open for it", ev.Type, ev.Block)
+		return nil
+	}
+	return b
+}
+
+// answer compares the whole with its parts.
+func (c *contract) answer(r *llm.Response) {
+	c.t.Helper()
+	if r == nil {
+		c.t.Error("the finish has no response")
+		return
+	}
+	if r.Message.Role != llm.RoleAssistant || r.Message.Provider != r.Provider || r.Provider == "" || r.Finish.Reason == "" {
+		c.t.Errorf("an answer without role, provider or finish reason: %+v", r)
+	}
+	rest := c.order
+	for i, part := range r.Message.Parts {
+		var start llm.EventType
+		var text string
+		switch part := part.(type) {
+		case llm.Text:
+			start, text = llm.EventTextStart, part.Text
+		case llm.Thinking:
+			start, text = llm.EventThinkingStart, part.Text
+		case llm.ToolCall:
+			start, text = llm.EventCallStart, part.Args
+			if len(rest) > 0 && (rest[0].start.ID != part.ID || rest[0].start.Name != part.Name) {
+				c.t.Errorf("part %d: the call started as %s %s and ended as %s %s", i, rest[0].start.Name, rest[0].start.ID, part.Name, part.ID)
+			}
+		default:
+			continue
+		}
+		if len(rest) == 0 || rest[0].start.Type != start {
+			c.t.Errorf("part %d (%T) was not streamed", i, part)
+			return
+		}
+		if got := rest[0].text.String(); got != text {
+			c.t.Errorf("part %d: the deltas say %q, the answer %q", i, got, text)
+		}
+		rest = rest[1:]
+	}
+	if len(rest) > 0 {
+		c.t.Errorf("%d streamed blocks are not in the answer", len(rest))
+	}
+}
+
+func (c *contract) end() {
+	c.t.Helper()
+	if c.err != nil {
+		var e *llm.Error
+		if !errors.As(c.err, &e) || e.Kind == nil {
+			c.t.Errorf("the error is no llm.Error with a kind: %v", c.err)
+		}
+		return
+	}
+	if !c.finished {
+		c.t.Error("the stream ended in silence")
+	}
+	for _, b := range c.order {
+		if b.open {
+			c.t.Errorf("block %d never ended", b.start.Block)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package llmtest
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// Text is an answer of plain text.
+func Text(text string) Step { return Answer(llm.Text{Text: text}) }
+
+// Calls is an answer of tool calls. Calls without an id get call_ with the number of messages in the request and their index:
+// ids that differ within a conversation and are the same in every run.
+func Calls(calls ...llm.ToolCall) Step {
+	parts := make([]llm.Part, len(calls))
+	for i, c := range calls {
+		parts[i] = c
+	}
+	return Answer(parts...)
+}
+
+// Answer is an answer of any parts. Its usage is estimated: a token for four bytes.
+func Answer(parts ...llm.Part) Step {
+	return Respond(llm.Response{Message: llm.Message{Parts: parts}})
+}
+
+// Respond is a whole answer: usage, finish reason and id as given. A missing finish reason is tool_calls or stop, a missing
+// usage is estimated, and provider and model are filled in.
+func Respond(resp llm.Response) Step {
+	return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
+		r := complete(resp, req)
+		return func(yield func(llm.StreamEvent, error) bool) {
+			s := sender{ctx: ctx, yield: yield}
+			if s.start(r) && s.parts(r.Message.Parts) {
+				s.send(llm.StreamEvent{Type: llm.EventFinish, Response: r})
+			}
+		}
+	}
+}
+
+// Error fails before anything was said.
+func Error(err error) Step {
+	return func(context.Context, *llm.Request) iter.Seq2[llm.StreamEvent, error] { return llm.Fail(err) }
+}
+
+// Torn fails after a beginning of text.
+func Torn(text string, err error) Step { return TornParts(err, llm.Text{Text: text}) }
+
+// TornParts fails after the deltas of some parts, in the middle of the last one: its end is not sent.
+func TornParts(err error, parts ...llm.Part) Step {
+	return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
+		r := complete(llm.Response{Message: llm.Message{Parts: parts}}, req)
+		return func(yield func(llm.StreamEvent, error) bool) {
+			s := sender{ctx: ctx, yield: yield, open: true}
+			if s.start(r) && s.parts(r.Message.Parts) {
+				yield(llm.StreamEvent{}, err)
+			}
+		}
+	}
+}
+
+// Hang says nothing until the context ends, and then that it was given up ([llm.ErrAborted]).
+func Hang() Step { return HangAfter() }
+
+// HangAfter sends the deltas of some parts first, the last one without its end.
+func HangAfter(parts ...llm.Part) Step {
+	return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
+		r := complete(llm.Response{Message: llm.Message{Parts: parts}}, req)
+		return func(yield func(llm.StreamEvent, error) bool) {
+			s := sender{ctx: ctx, yield: yield, open: true}
+			if len(parts) > 0 && !(s.start(r) && s.parts(r.Message.Parts)) {
+				return
+			}
+			<-ctx.Done()
+			yield(llm.StreamEvent{}, aborted(ctx))
+		}
+	}
+}
+
+// Gate holds a step back until the channel is closed or the context ends. Started, when it is not nil, is closed once the call
+// is there, so that a test knows when to act; a step with it can be taken once.
+func Gate(started chan<- struct{}, open <-chan struct{}, then Step) Step {
+	return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
+		return func(yield func(llm.StreamEvent, error) bool) {
+			if started != nil {
+				close(started)
+			}
+			select {
+			case <-open:
+				then(ctx, req)(yield)
+			case <-ctx.Done():
+				yield(llm.StreamEvent{}, aborted(ctx))
+			}
+		}
+	}
+}
+
+// Func decides on the step when the call comes.
+func Func(choose func(ctx context.Context, req *llm.Request) Step) Step {
+	return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
+		return choose(ctx, req)(ctx, req)
+	}
+}
+
+func aborted(ctx context.Context) *llm.Error {
+	return &llm.Error{Kind: llm.ErrAborted, Message: "the call was given up: " + context.Cause(ctx).Error(), Err: context.Cause(ctx)}
+}
+
+// complete fills in what a step left out.
+func complete(resp llm.Response, req *llm.Request) *llm.Response {
+	resp.Message.Role = llm.RoleAssistant
+	resp.Message.Parts = append(llm.Parts(nil), resp.Message.Parts...)
+	size, calls := 0, 0
+	for i, part := range resp.Message.Parts {
+		switch part := part.(type) {
+		case llm.Text:
+			size += len(part.Text)
+		case llm.Thinking:
+			size += len(part.Text)
+		case llm.ToolCall:
+			if part.ID == "" {
+				part.ID = fmt.Sprintf("call_%d_%d", len(req.Messages), calls)
+				resp.Message.Parts[i] = part
+			}
+			size += len(part.Args)
+			calls++
+		}
+	}
+	if resp.Finish.Reason == "" {
+		resp.Finish.Reason = llm.FinishStop
+		if calls > 0 {
+			resp.Finish.Reason = llm.FinishToolCalls
+		}
+	}
+	if resp.Usage == (llm.Usage{}) {
+		resp.Usage = llm.Usage{Input: inputSize(req)/4 + 1, Output: size/4 + 1}
+	}
+	if resp.ID == "" {
+		resp.ID = fmt.Sprintf("msg_%d", len(req.Messages))
+	}
+	return &resp
+}
+
+func inputSize(req *llm.Request) int {
+	n := 0
+	for _, m := range req.Messages {
+		for _, part := range m.Parts {
+			switch part := part.(type) {
+			case llm.Text:
+				n += len(part.Text)
+			case llm.ToolCall:
+				n += len(part.Args)
+			case llm.ToolResult:
+				n += len(part.Content.Text())
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,273 @@
+package llmtest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/fakellm"
+)
+
+// Config is what a provider under test must be made with.
+type Config struct {
+	BaseURL string
+	APIKey  string
+	Client  *http.Client
+	// Idle is the idle timeout.
+	Idle time.Duration
+}
+
+// suiteKey must not turn up in any error.
+const suiteKey = "sk-suite-0123456789"
+
+// Suite checks that a provider keeps the stream contract of package llm, against the scripted server of package fakellm and
+// its faults. Every case runs in a bubble of its own, so timers cost nothing.
+func Suite(t *testing.T, newProvider func(t *testing.T, c Config) llm.Provider) {
+	s := suite{newProvider}
+	s.answers(t)
+	s.refusals(t)
+	s.breaks(t)
+	s.stalls(t)
+	s.endings(t)
+}
+
+type suite struct {
+	newProvider func(t *testing.T, c Config) llm.Provider
+}
+
+func (s suite) connect(t *testing.T, h http.Handler) llm.Provider {
+	return s.newProvider(t, Config{BaseURL: "http://model.test", APIKey: suiteKey, Client: PipeClient(t, h), Idle: time.Minute})
+}
+
+func (s suite) run(t *testing.T, name string, test func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
+
+// ask is the request of every case.
+func ask() *llm.Request {
+	return &llm.Request{Model: "fake-1", Messages: []llm.Message{llm.System("Be brief."), llm.User("Go on.")}, MaxTokens: 2048,
+		Tools: []llm.ToolDefinition{{Name: "look", Description: "Looks.", Parameters: []byte(`{"type":"object"}`)}}}
+}
+
+const speech = "Nine words in three deltas, so that faults fit."
+
+func (s suite) answers(t *testing.T) {
+	for name, turn := range map[string]fakellm.Turn{
+		"text":     {Text: speech},
+		"thinking": {Thinking: "Let me see, <b>&\u2028 that is easy.", Text: speech},
+		"calls": {Text: "I look.", Calls: []fakellm.Call{{Name: "look", Args: []byte(`{"at": "a \"quoted\" <thing> né 😀"}`)},
+			{Name: "look", Args: []byte(`{"at":"b"}`)}}},
+		"call without arguments": {Calls: []fakellm.Call{{Name: "look"}}},
+		"call with broken arguments": {Calls: []fakellm.Call{{Name: "look", Raw: `{"at": "b`}},
+			Finish: llm.FinishLength},
+		"length":  {Text: speech, Finish: llm.FinishLength},
+		"refusal": {Text: "No.", Finish: llm.FinishContentFilter},
+		"empty":   {},
+	} {
+		s.run(t, "answer/"+name, func(t *testing.T) {
+			p := s.connect(t, fakellm.New(fakellm.Script(turn), fakellm.Options{}))
+			events, err := Contract(t, p.Stream(t.Context(), ask()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			compare(t, events[len(events)-1].Response, turn)
+		})
+	}
+}
+
+// compare holds an answer against the script.
+func compare(t *testing.T, got *llm.Response, want fakellm.Turn) {
+	t.Helper()
+	if got.Text() != want.Text || got.Reasoning() != want.Thinking {
+		t.Errorf("text %q, thinking %q; want %q, %q", got.Text(), got.Reasoning(), want.Text, want.Thinking)
+	}
+	calls := got.ToolCalls()
+	if len(calls) != len(want.Calls) {
+		t.Fatalf("%d calls, want %d", len(calls), len(want.Calls))
+	}
+	for i, c := range want.Calls {
+		args := c.Raw + string(c.Args)
+		if args == "" {
+			args = "{}"
+		}
+		if calls[i].Name != c.Name || calls[i].Args != args {
+			t.Errorf("call %d: %s %s, want %s %s", i, calls[i].Name, calls[i].Args, c.Name, args)
+		}
+	}
+	finish := want.Finish
+	if finish == "" && len(want.Calls) > 0 {
+		finish = llm.FinishToolCalls
+	} else if finish == "" {
+		finish = llm.FinishStop
+	}
+	if got.Finish.Reason != finish {
+		t.Errorf("finish %q, want %q", got.Finish.Reason, finish)
+	}
+	if got.Usage.Input <= 0 || want.Text != "" && got.Usage.Output <= 0 {
+		t.Errorf("usage %+v", got.Usage)
+	}
+}
+
+// fails runs one request against a fault and checks the error.
+func (s suite) fails(t *testing.T, name string, fault fakellm.Fault, kind error, more func(t *testing.T, e *llm.Error)) {
+	s.run(t, name, func(t *testing.T) {
+		model := fakellm.Script(fakellm.Turn{Text: speech, Calls: []fakellm.Call{{Name: "look", Args: []byte(`{"at":"something far away"}`)}}})
+		p := s.connect(t, fakellm.New(model, fakellm.Options{Faults: map[int]fakellm.Fault{1: fault}}))
+		events, err := Contract(t, p.Stream(t.Context(), ask()))
+		if !errors.Is(err, kind) {
+			t.Fatalf("%v after %d events, want %v", err, len(events), kind)
+		}
+		var e *llm.Error
+		if !errors.As(err, &e) || strings.Contains(err.Error()+e.Code+string(e.Raw), suiteKey) {
+			t.Errorf("the error holds the key: %v", err)
+		}
+		if more != nil {
+			more(t, e)
+		}
+		if _, err := Contract(t, p.Stream(t.Context(), ask())); err != nil { // the fault was the first request's
+			t.Errorf("the next request: %v", err)
+		}
+	})
+}
+
+func (s suite) refusals(t *testing.T) {
+	for status, kind := range map[int]error{400: llm.ErrInvalidRequest, 401: llm.ErrAuthentication, 402: llm.ErrQuota,
+		403: llm.ErrAccessDenied, 404: llm.ErrNotFound, 413: llm.ErrContextLength, 429: llm.ErrRateLimit, 500: llm.ErrServer,
+		502: llm.ErrServer, 504: llm.ErrTimeout, 529: llm.ErrOverloaded} {
+		s.fails(t, "status/"+http.StatusText(status), fakellm.Fault{Kind: fakellm.FaultStatus, Status: status,
+			Header: map[string]string{"Retry-After": "7", "Request-Id": "req_x"}}, kind, func(t *testing.T, e *llm.Error) {
+			if e.Status != status || e.RetryAfter != 7*time.Second || e.RequestID != "req_x" || e.Message == "" || len(e.Raw) == 0 {
+				t.Errorf("the error lacks something: %+v", e)
+			}
+			if llm.Retryable(e) != (status == 429 || status >= 500) {
+				t.Errorf("retryable: %v", llm.Retryable(e))
+			}
+		})
+	}
+	s.fails(t, "status/an error page", fakellm.Fault{Kind: fakellm.FaultStatus, Status: 200, Body: "<html><body>Log in</body></html>"},
+		llm.ErrServer, func(t *testing.T, e *llm.Error) {
+			if !llm.Retryable(e) {
+				t.Error("not retryable")
+			}
+		})
+	s.fails(t, "status/the key echoed", fakellm.Fault{Kind: fakellm.FaultStatus, Status: 401,
+		Body: `{"error":{"type":"x","message":"bad key ` + suiteKey + `"}}`}, llm.ErrAuthentication, nil)
+	s.fails(t, "status/redirect", fakellm.Fault{Kind: fakellm.FaultStatus, Status: 307,
+		Header: map[string]string{"Location": "http://thief.test/v1/messages"}}, llm.ErrConfiguration, nil)
+	s.fails(t, "status/empty", fakellm.Fault{Kind: fakellm.FaultStatus, Status: 200, Body: "\n",
+		Header: map[string]string{"Content-Type": "text/event-stream"}}, llm.ErrStream, nil)
+}
+
+func (s suite) breaks(t *testing.T) {
+	retryable := func(t *testing.T, e *llm.Error) {
+		if !llm.Retryable(e) {
+			t.Error("not retryable")
+		}
+	}
+	s.fails(t, "break/before the answer", fakellm.Fault{Kind: fakellm.FaultReset}, llm.ErrNetwork, retryable)
+	for name, after := range map[string]int{"at once": 0, "in the text": 2, "in the arguments": 5, "before the end": 1000} {
+		s.fails(t, "break/cut "+name, fakellm.Fault{Kind: fakellm.FaultCut, After: after}, llm.ErrStream, retryable)
+		s.fails(t, "break/end "+name, fakellm.Fault{Kind: fakellm.FaultEnd, After: after}, llm.ErrStream, retryable)
+		s.fails(t, "break/error "+name, fakellm.Fault{Kind: fakellm.FaultError, After: after}, llm.ErrOverloaded, retryable)
+		s.fails(t, "break/garbage "+name, fakellm.Fault{Kind: fakellm.FaultGarbage, After: after}, llm.ErrStream, retryable)
+	}
+}
+
+func (s suite) stalls(t *testing.T) {
+	for _, fault := range []fakellm.Fault{{Kind: fakellm.FaultHang, After: 2}, {Kind: fakellm.FaultPings, After: 2, Every: time.Second}} {
+		s.fails(t, "stall/"+string(fault.Kind), fault, llm.ErrTimeout, func(t *testing.T, e *llm.Error) {
+			if !errors.Is(e, llm.ErrStream) || !llm.Retryable(e) {
+				t.Errorf("a stall is a broken stream: %v", e)
+			}
+			// A bubble's clock starts at midnight UTC 2000-01-01.
+			if took := time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)); took != time.Minute {
+				t.Errorf("noticed after %v, want the idle time", took)
+			}
+		})
+	}
+	s.run(t, "stall/a slow listener is none", func(t *testing.T) {
+		p := s.connect(t, fakellm.New(fakellm.Script(fakellm.Turn{Text: speech}), fakellm.Options{}))
+		if _, err := Contract(t, func(yield func(llm.StreamEvent, error) bool) {
+			for ev, err := range p.Stream(t.Context(), ask()) {
+				time.Sleep(time.Hour) // of the bubble
+				if !yield(ev, err) {
+					return
+				}
+			}
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+	s.run(t, "stall/a slow model is none", func(t *testing.T) {
+		p := s.connect(t, fakellm.New(fakellm.Script(fakellm.Turn{Text: speech}), fakellm.Options{Delay: 25 * time.Second}))
+		if _, err := Contract(t, p.Stream(t.Context(), ask())); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+var errGivenUp = errors.New("the test gave up")
+
+func (s suite) endings(t *testing.T) {
+	s.run(t, "end/cancelled before", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(errGivenUp)
+		server := fakellm.New(fakellm.Script(), fakellm.Options{})
+		_, err := Contract(t, s.connect(t, server).Stream(ctx, ask()))
+		wantAborted(t, err)
+		if n := len(server.Requests()); n != 0 {
+			t.Errorf("%d requests were sent", n)
+		}
+	})
+	hang := fakellm.Options{Faults: map[int]fakellm.Fault{1: {Kind: fakellm.FaultHang, After: 2}}}
+	s.run(t, "end/cancelled in the middle", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(errGivenUp) })
+		gone := make(chan struct{})
+		p := s.connect(t, noticing(fakellm.New(fakellm.Script(fakellm.Turn{Text: speech}), hang), gone))
+		_, err := Contract(t, p.Stream(ctx, ask()))
+		wantAborted(t, err)
+		<-gone
+	})
+	s.run(t, "end/the listener leaves", func(t *testing.T) {
+		gone := make(chan struct{})
+		p := s.connect(t, noticing(fakellm.New(fakellm.Script(fakellm.Turn{Text: speech}), hang), gone))
+		for ev, err := range p.Stream(t.Context(), ask()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ev.Type == llm.EventTextDelta {
+				break
+			}
+		}
+		<-gone // a connection that stayed open would deadlock the bubble
+	})
+	s.run(t, "end/nothing is sent before the range", func(t *testing.T) {
+		server := fakellm.New(fakellm.Script(), fakellm.Options{})
+		_ = s.connect(t, server).Stream(t.Context(), ask())
+		synctest.Wait()
+		if n := len(server.Requests()); n != 0 {
+			t.Errorf("%d requests were sent", n)
+		}
+	})
+}
+
+func wantAborted(t *testing.T, err error) {
+	t.Helper()
+	if !errors.Is(err, llm.ErrAborted) || !errors.Is(err, errGivenUp) || llm.Retryable(err) {
+		t.Errorf("%v, want ErrAborted with the context's cause", err)
+	}
+}
+
+// noticing closes gone when the handler's first request is over.
+func noticing(h http.Handler, gone chan<- struct{}) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer close(gone)
+		h.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,26 @@
+package profile
+
+import (
+	"encoding/json"
+
+	"github.com/attractor-go/attractor/tool"
+)
+
+// Profile suits one model family. Hosts may change any field of their copy; sessions never do.
+type Profile struct {
+	Name string
+	// Dialect is "" for this project's own tool names, "native" for those of the vendor's agent.
+	Dialect string
+	// Provider is the provider that the profile is made for, Model its default.
+	Provider, Model string
+	// Prompt is the first layer of the system prompt: who the agent is and how it works.
+	Prompt string
+	// Tools are offered in this order.
+	Tools []tool.Tool
+	// Documents are the names of project documents that go into the prompt beside AGENTS.md, slash-separated.
+	Documents []string
+	// Sequential says that the calls of one answer run one after the other, and asks the model for one call at a time.
+	Sequential bool
+	// Options are provider options: one JSON object.
+	Options json.RawMessage
+}

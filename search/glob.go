@@ -1,0 +1,101 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// glob is the built-in engine.
+func glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing, error) {
+	root, pattern := splitGlob(e, pattern, dir)
+	if !doublestar.ValidatePattern(pattern) {
+		return Listing{}, errBadGlob(pattern)
+	}
+	w := &walker{env: e, enter: func(rel string) bool { return mayContain(pattern, rel) }}
+	entries, err := w.walk(ctx, root)
+	if err != nil {
+		return Listing{}, err
+	}
+	var found []File
+	for _, f := range entries {
+		if !doublestar.MatchUnvalidated(pattern, f.rel) {
+			continue
+		}
+		info := f.info
+		if info.Mode.Type() == fs.ModeSymlink {
+			// A broken link, or one to a directory, is no file.
+			if info, err = e.Stat(ctx, f.abs); err != nil || !info.Mode.IsRegular() {
+				continue
+			}
+		}
+		found = append(found, File{Path: shown(e.WorkDir(), f.abs), Size: info.Size, ModTime: info.ModTime})
+	}
+	slices.SortFunc(found, func(a, b File) int {
+		return cmp.Or(b.ModTime.Compare(a.ModTime), strings.Compare(a.Path, b.Path))
+	})
+	return Listing{Files: found, Unreadable: w.unreadable.list()}, context.Cause(ctx)
+}
+
+// splitGlob finds the directory to walk and the pattern to match below it. A pattern that is absolute or begins with .. moves
+// the directory; one below the directory does not, so that .gitignore holds for it.
+func splitGlob(e env.Environment, pattern, dir string) (root, rest string) {
+	root = absolute(e, dir)
+	if path.IsAbs(pattern) || filepath.IsAbs(pattern) {
+		if inside, ok := below(root, pattern); ok && inside != "" {
+			return root, path.Clean(inside)
+		}
+		base, rest := doublestar.SplitPattern(pattern)
+		return path.Clean(base), rest
+	}
+	pattern = path.Clean(pattern)
+	for strings.HasPrefix(pattern, "../") {
+		root, pattern = path.Dir(root), pattern[len("../"):]
+	}
+	return root, pattern
+}
+
+// mayContain reports whether a directory can have files below it that match. It may say yes too often.
+func mayContain(pattern, dir string) bool {
+	if strings.ContainsRune(pattern, '{') { // an alternative may have slashes in it
+		return true
+	}
+	want, have := strings.Split(pattern, "/"), strings.Split(dir, "/")
+	n := len(have)
+	if i := slices.Index(want, "**"); i >= 0 && i < n {
+		n = i
+	} else if n >= len(want) {
+		return false
+	}
+	return doublestar.MatchUnvalidated(strings.Join(want[:n], "/"), strings.Join(have[:n], "/"))
+}
+
+// fileFilter makes the function that says whether a file, given by its path from the search's root and by the one from the
+// working directory, is selected by a Query's Glob.
+func fileFilter(pattern string) (func(fromRoot, fromWorkDir string) bool, error) {
+	if pattern == "" {
+		return func(string, string) bool { return true }, nil
+	}
+	pattern, exclude := strings.CutPrefix(pattern, "!")
+	if !doublestar.ValidatePattern(pattern) {
+		return nil, errBadGlob(pattern)
+	}
+	byName := !strings.Contains(pattern, "/")
+	pattern = strings.TrimPrefix(strings.TrimPrefix(pattern, "./"), "/")
+	return func(fromRoot, fromWorkDir string) bool {
+		if byName {
+			return doublestar.MatchUnvalidated(pattern, path.Base(fromRoot)) != exclude
+		}
+		// Both are what people write, and a pattern seldom fits the one that was not meant.
+		match := doublestar.MatchUnvalidated(pattern, fromRoot) || doublestar.MatchUnvalidated(pattern, fromWorkDir)
+		return match != exclude
+	}, nil
+}

@@ -1,0 +1,61 @@
+package search
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// plant makes a directory with files and the environment on it. A name with a slash at the end is a directory.
+func plant(t testing.TB, files map[string]string) *env.Local {
+	t.Helper()
+	return local(t, plantIn(t, t.TempDir(), files))
+}
+
+func plantIn(t testing.TB, dir string, files map[string]string) string {
+	t.Helper()
+	for name, content := range files {
+		file := filepath.Join(dir, name)
+		if name[len(name)-1] == '/' {
+			must(t, os.MkdirAll(file, 0o755))
+			continue
+		}
+		must(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		must(t, os.WriteFile(file, []byte(content), 0o644))
+	}
+	return dir
+}
+
+func local(t testing.TB, dir string, roots ...string) *env.Local {
+	t.Helper()
+	e, err := env.NewLocal(dir, env.LocalOptions{Roots: roots, Grace: -1})
+	must(t, err)
+	t.Cleanup(func() { must(t, e.Close()) })
+	return e
+}
+
+// age sets a file's modification time, in hours before a fixed time.
+func age(t testing.TB, e env.Environment, name string, hours int) {
+	t.Helper()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(-time.Duration(hours) * time.Hour)
+	must(t, os.Chtimes(filepath.Join(e.WorkDir(), name), at, at))
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// paths is a listing's names, in its order.
+func paths(l Listing) []string {
+	names := []string{}
+	for _, f := range l.Files {
+		names = append(names, f.Path)
+	}
+	return names
+}

@@ -1,0 +1,156 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// maxIgnoreFile is how much of a .gitignore is read: more is no list of patterns.
+const maxIgnoreFile = 1 << 20
+
+// rule is one line of a .gitignore.
+type rule struct {
+	pattern  pathPattern
+	negated  bool
+	dirOnly  bool
+	anywhere bool // no slash in it: it is for the last path element, at any depth
+}
+
+// parseRules reads a .gitignore as git does.
+func parseRules(text string) []rule {
+	var rules []rule
+	for line := range strings.SplitSeq(strings.TrimPrefix(text, "\ufeff"), "\n") {
+		line = trimTrailingSpaces(strings.TrimSuffix(line, "\r"))
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		var r rule
+		line, r.negated = strings.CutPrefix(line, "!")
+		line, r.dirOnly = strings.CutSuffix(line, "/")
+		if line == "" {
+			continue
+		}
+		r.anywhere = !strings.Contains(line, "/")
+		r.pattern = parsePathPattern(strings.TrimPrefix(line, "/"))
+		rules = append(rules, r)
+	}
+	return rules
+}
+
+// trimTrailingSpaces takes spaces off the end, up to one that a backslash protects.
+func trimTrailingSpaces(line string) string {
+	end := 0
+	for i := 0; i < len(line); i++ {
+		switch line[i] {
+		case '\\':
+			i++
+			end = min(i+1, len(line))
+		case ' ':
+		default:
+			end = i + 1
+		}
+	}
+	return line[:end]
+}
+
+func (r *rule) match(rel, name string, isDir bool) bool {
+	switch {
+	case r.dirOnly && !isDir:
+		return false
+	case r.anywhere:
+		return r.pattern[0].match(name)
+	}
+	return r.pattern.match(rel)
+}
+
+// ignoreList is the rules of one directory before those of the directories above it. A nil list ignores nothing.
+type ignoreList struct {
+	dir   string // absolute, "" for the file system's root
+	rules []rule
+	above *ignoreList
+}
+
+// with adds rules that go before those of l.
+func (l *ignoreList) with(dir string, rules []rule) *ignoreList {
+	if len(rules) == 0 {
+		return l
+	}
+	return &ignoreList{dir: strings.TrimSuffix(dir, "/"), rules: rules, above: l}
+}
+
+// ignores reports whether a file is excluded: the last matching rule of the nearest directory decides. Whether a directory
+// above the file is excluded is not looked at; the walk does not enter such.
+func (l *ignoreList) ignores(abs string, isDir bool) bool {
+	name := path.Base(abs)
+	for ; l != nil; l = l.above {
+		rel := abs[len(l.dir)+1:]
+		for i := len(l.rules) - 1; i >= 0; i-- {
+			if l.rules[i].match(rel, name, isDir) {
+				return !l.rules[i].negated
+			}
+		}
+	}
+	return false
+}
+
+// ignoreListAbove is the rules that hold in dir from outside of it: of the directories from the git root down to dir's parent
+// or, where there is no git root, from the working directory down. Directories that may not be read have no rules.
+func ignoreListAbove(ctx context.Context, e env.Environment, dir string) (*ignoreList, error) {
+	if isGitRoot(ctx, e, dir) {
+		return nil, nil
+	}
+	var above []string // dir's parents, nearest first
+	inRepository := false
+	for d := path.Dir(dir); !inRepository && d != path.Dir(d); d = path.Dir(d) {
+		above = append(above, d)
+		inRepository = isGitRoot(ctx, e, d)
+	}
+	var list *ignoreList
+	for i := len(above) - 1; i >= 0; i-- {
+		if _, ok := below(e.WorkDir(), above[i]); !ok && !inRepository {
+			continue
+		}
+		var err error
+		if list, err = list.enter(ctx, e, above[i], inRepository && i == len(above)-1); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// enter adds the rules that dir has. A git root begins anew: its repository knows nothing of another one around it.
+func (l *ignoreList) enter(ctx context.Context, e env.Environment, dir string, gitRoot bool) (*ignoreList, error) {
+	if gitRoot {
+		exclude, err := readRules(ctx, e, path.Join(dir, ".git/info/exclude"))
+		if err != nil {
+			return nil, err
+		}
+		l = (*ignoreList)(nil).with(dir, exclude)
+	}
+	rules, err := readRules(ctx, e, path.Join(dir, ".gitignore"))
+	return l.with(dir, rules), err
+}
+
+func isGitRoot(ctx context.Context, e env.Environment, dir string) bool {
+	_, err := e.Stat(ctx, path.Join(dir, ".git"))
+	return err == nil
+}
+
+// readRules reads an ignore file. One that is not there, is no file or may not be read has no rules, as for git.
+func readRules(ctx context.Context, e env.Environment, name string) ([]rule, error) {
+	f, err := e.Open(ctx, name)
+	if err != nil {
+		return nil, context.Cause(ctx)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxIgnoreFile))
+	if err := errors.Join(err, f.Close()); err != nil && !errors.Is(err, fs.ErrPermission) {
+		return nil, err
+	}
+	return parseRules(string(text)), nil
+}

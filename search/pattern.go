@@ -1,0 +1,151 @@
+package search
+
+import "strings"
+
+// pathPattern is a wildcard pattern for paths with the rules of .gitignore files, which are those of git's wildmatch: * and ?
+// stop at slashes, ** as a whole element is any number of elements, a class never matches a slash. Bytes are compared, as git
+// does. A pattern that is not well-formed matches nothing.
+type pathPattern []elementPattern
+
+// parsePathPattern splits a pattern at its slashes. A slash after a backslash is still one.
+func parsePathPattern(pattern string) pathPattern {
+	var p pathPattern
+	start := 0
+	for i := 0; i < len(pattern); i++ {
+		switch {
+		case pattern[i] == '/':
+			p = append(p, parseElement(pattern[start:i]))
+			start = i + 1
+		case pattern[i] == '\\' && strings.HasPrefix(pattern[i+1:], "/"):
+			p = append(p, parseElement(pattern[start:i]))
+			start = i + 2
+			i++
+		case pattern[i] == '\\':
+			i++
+		}
+	}
+	return append(p, parseElement(pattern[start:]))
+}
+
+// match reports whether the whole path fits. Going back to the last ** alone is enough: an earlier one could only take what a
+// later one can take too. So the time is bounded by the product of the lengths.
+func (p pathPattern) match(name string) bool {
+	elems := strings.Split(name, "/")
+	pi, ei, star, resume := 0, 0, -1, 0
+	for ei < len(elems) {
+		switch {
+		case pi < len(p) && p[pi].double:
+			if pi == len(p)-1 {
+				return true // at the end ** wants one element or more
+			}
+			star, resume = pi, ei
+			pi++
+		case pi < len(p) && p[pi].match(elems[ei]):
+			pi++
+			ei++
+		case star >= 0:
+			resume++
+			pi, ei = star+1, resume
+		default:
+			return false
+		}
+	}
+	return pi == len(p)
+}
+
+// elementPattern matches one path element.
+type elementPattern struct {
+	double  bool   // **, or more stars
+	never   bool   // not well-formed
+	literal string // the element itself, when there are no tokens
+	tokens  []token
+}
+
+// token is one unit of an element's pattern: a star, or the set of bytes that it matches.
+type token struct {
+	star bool
+	set  byteSet
+}
+
+type byteSet [4]uint64
+
+func (s *byteSet) add(c byte)      { s[c>>6] |= 1 << (c & 63) }
+func (s *byteSet) has(c byte) bool { return s[c>>6]&(1<<(c&63)) != 0 }
+func (s *byteSet) addRange(lo, hi byte) {
+	for c := int(lo); c <= int(hi); c++ {
+		s.add(byte(c))
+	}
+}
+
+func (s *byteSet) invert() {
+	for i := range s {
+		s[i] = ^s[i]
+	}
+}
+
+func parseElement(pattern string) elementPattern {
+	if len(pattern) > 1 && strings.Trim(pattern, "*") == "" {
+		return elementPattern{double: true}
+	}
+	if !strings.ContainsAny(pattern, `*?[\`) {
+		return elementPattern{literal: pattern}
+	}
+	var e elementPattern
+	for i := 0; i < len(pattern); i++ {
+		var t token
+		switch c := pattern[i]; c {
+		case '*':
+			t.star = true
+		case '?':
+			t.set.invert()
+		case '[':
+			n, ok := parseClass(pattern[i:], &t.set)
+			if !ok {
+				return elementPattern{never: true}
+			}
+			i += n - 1
+		case '\\':
+			if i++; i == len(pattern) {
+				return elementPattern{never: true}
+			}
+			t.set.add(pattern[i])
+		default:
+			t.set.add(c)
+		}
+		e.tokens = append(e.tokens, t)
+	}
+	return e
+}
+
+// match goes back to the last star alone, for the reason that pathPattern.match gives.
+func (e *elementPattern) match(elem string) bool {
+	if e.never {
+		return false
+	}
+	if e.double {
+		return true
+	}
+	if e.tokens == nil {
+		return elem == e.literal
+	}
+	ti, i, star, resume := 0, 0, -1, 0
+	for i < len(elem) {
+		switch {
+		case ti < len(e.tokens) && e.tokens[ti].star:
+			star, resume = ti, i
+			ti++
+		case ti < len(e.tokens) && e.tokens[ti].set.has(elem[i]):
+			ti++
+			i++
+		case star >= 0:
+			resume++
+			ti, i = star+1, resume
+		default:
+			return false
+		}
+	}
+	for ti < len(e.tokens) && e.tokens[ti].star {
+		ti++
+	}
+	return ti == len(e.tokens)
+}

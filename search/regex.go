@@ -1,0 +1,181 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// PatternError says what is wrong with a regular expression.
+type PatternError struct {
+	Pattern string
+	Offset  int // where, in bytes
+	Reason  string
+}
+
+// Error names the position and shows the place.
+func (e *PatternError) Error() string {
+	at := utf8.RuneCountInString(e.Pattern[:e.Offset]) + 1
+	return fmt.Sprintf("the regular expression is not valid: %s at character %d, here: %s", e.Reason, at, e.Pattern[e.Offset:])
+}
+
+var errNewline = errors.New("newline in the pattern")
+
+// matcher finds the lines that a pattern matches.
+type matcher struct {
+	re *regexp.Regexp // nil when the pattern is a plain text, the first of literals.texts
+	// literals are looked for before the expression is tried: bytes.Index is ten times as fast.
+	literals literalSet
+	// keepCR says that the pattern names a carriage return, which otherwise counts as part of a line's end.
+	keepCR bool
+	// lineEnd says that the pattern has a $.
+	lineEnd bool
+}
+
+// compile makes a pattern work line by line.
+func compile(pattern string, ignoreCase bool) (*matcher, error) {
+	flags := syntax.Perl &^ syntax.OneLine
+	if ignoreCase {
+		flags |= syntax.FoldCase
+	}
+	tree, err := syntax.Parse(pattern, flags)
+	if err != nil {
+		return nil, patternError(pattern, err)
+	}
+	m := &matcher{}
+	if err := m.confine(tree); err != nil {
+		return nil, patternError(pattern, err)
+	}
+	m.literals = requiredLiterals(tree)
+	if tree.Op == syntax.OpLiteral && tree.Flags&syntax.FoldCase == 0 && len(m.literals.texts) == 1 {
+		return m, nil
+	}
+	m.re, err = regexp.Compile(tree.String())
+	if err != nil {
+		return nil, patternError(pattern, err)
+	}
+	return m, nil
+}
+
+// confine rewrites an expression so that it cannot reach over a line's end, and notes what else is special in it.
+func (m *matcher) confine(re *syntax.Regexp) error {
+	switch re.Op {
+	case syntax.OpLiteral:
+		if slices.Contains(re.Rune, '\n') {
+			return errNewline
+		}
+		m.keepCR = m.keepCR || slices.Contains(re.Rune, '\r')
+	case syntax.OpAnyChar:
+		re.Op = syntax.OpAnyCharNotNL
+	case syntax.OpBeginText:
+		re.Op = syntax.OpBeginLine
+	case syntax.OpEndText, syntax.OpEndLine:
+		re.Op = syntax.OpEndLine
+		m.lineEnd = true
+	case syntax.OpCharClass:
+		re.Rune = without(re.Rune, '\n')
+	}
+	for _, sub := range re.Sub {
+		if err := m.confine(sub); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// without takes one character out of a class, which is a list of ranges.
+func without(ranges []rune, r rune) []rune {
+	var rest []rune
+	for i := 0; i+1 < len(ranges); i += 2 {
+		lo, hi := ranges[i], ranges[i+1]
+		if r < lo || hi < r {
+			rest = append(rest, lo, hi)
+			continue
+		}
+		if lo < r {
+			rest = append(rest, lo, r-1)
+		}
+		if r < hi {
+			rest = append(rest, r+1, hi)
+		}
+	}
+	return rest
+}
+
+// patternError explains an error to whoever wrote the pattern.
+func patternError(pattern string, err error) error {
+	if errors.Is(err, errNewline) {
+		return &PatternError{pattern, max(0, indexNewline(pattern)), "lines are searched one by one, so a pattern cannot have a newline in it"}
+	}
+	var e *syntax.Error
+	if !errors.As(err, &e) {
+		return &PatternError{pattern, 0, err.Error()}
+	}
+	at := max(0, strings.Index(pattern, e.Expr))
+	reason := e.Code.String()
+	switch e.Code {
+	case syntax.ErrMissingParen:
+		at, reason = openParen(pattern), "this parenthesis is not closed"
+	case syntax.ErrUnexpectedParen:
+		at, reason = closeParen(pattern), "this parenthesis was not opened"
+	case syntax.ErrInvalidPerlOp:
+		reason = "this group is not supported (there is no lookahead and no lookbehind)"
+	case syntax.ErrInvalidEscape:
+		reason = "this escape is not known (there are no backreferences)"
+	}
+	return &PatternError{pattern, at, reason}
+}
+
+func indexNewline(pattern string) int {
+	if i := strings.Index(pattern, `\n`); i >= 0 {
+		return i
+	}
+	return strings.Index(pattern, "\n")
+}
+
+// openParen is the offset of the last parenthesis that stays open.
+func openParen(pattern string) int {
+	open, _ := unbalanced(pattern)
+	return open
+}
+
+// closeParen is the offset of the first parenthesis that closes nothing.
+func closeParen(pattern string) int {
+	_, stray := unbalanced(pattern)
+	return stray
+}
+
+// unbalanced goes over a pattern's parentheses, leaving out escaped ones and classes.
+func unbalanced(pattern string) (open, stray int) {
+	var opened []int
+	class := -1
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case c == '\\':
+			i++
+		case class >= 0:
+			if c == ']' && i > class+1 {
+				class = -1
+			}
+		case c == '[':
+			class = i
+			if strings.HasPrefix(pattern[i+1:], "^") {
+				class++
+			}
+		case c == '(':
+			opened = append(opened, i)
+		case c == ')' && len(opened) == 0:
+			return 0, i
+		case c == ')':
+			opened = opened[:len(opened)-1]
+		}
+	}
+	if len(opened) == 0 {
+		return 0, 0
+	}
+	return opened[len(opened)-1], 0
+}

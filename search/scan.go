@@ -1,0 +1,278 @@
+package search
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"unicode/utf8"
+)
+
+const (
+	firstChunk = 64 << 10
+	maxChunk   = 1 << 20 // a longer line is searched in pieces of this size
+	binaryPeek = 8 << 10 // where a NUL byte makes a file binary
+	maxLine    = 1000    // bytes of a line that are returned
+	leadIn     = 200     // bytes of a long line that are returned before the match
+)
+
+// scanner searches files, one after the other, reusing its buffers.
+type scanner struct {
+	*matcher
+	query  *Query
+	buf    []byte
+	low    []byte // buf in lower case
+	finder finder
+
+	// Of the file that is being searched:
+	found FileMatches
+	line  int // number of the line that buf[at] is in
+	at    int
+	shown int // end of the last line in found.Lines, as an offset in buf
+	owed  int // lines after the last match that are still to be shown
+}
+
+// scan searches one file. It reports whether it is a text file. At most Max+1 matches are found, so that the caller can tell
+// whether there are more than Max.
+func (s *scanner) scan(r io.Reader) (FileMatches, bool, error) {
+	s.found, s.line, s.at, s.shown, s.owed = FileMatches{}, 1, 0, 0, 0
+	if s.buf == nil {
+		s.buf = make([]byte, firstChunk)
+	}
+	from, n := 0, 0 // buf[:from] was searched, buf[:n] is filled
+	for first := true; ; first = false {
+		var err error
+		n, err = s.fill(r, n)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return FileMatches{}, false, err
+		}
+		if first {
+			if bytes.IndexByte(s.buf[:min(n, binaryPeek)], 0) >= 0 {
+				return FileMatches{}, false, nil
+			}
+			if bytes.HasPrefix(s.buf[:n], []byte("\ufeff")) {
+				from = len("\ufeff")
+				s.at, s.shown = from, from
+			}
+		}
+		end := n
+		if err == nil {
+			if i := bytes.LastIndexByte(s.buf[from:n], '\n'); i >= 0 {
+				end = from + i + 1
+			}
+		}
+		if done := s.chunk(s.buf[:end], from); done || err != nil {
+			return s.found, true, nil
+		}
+		n, from = s.keep(end, n)
+	}
+}
+
+// fill reads until the buffer is full, letting it grow up to maxChunk, or until the end, which is io.EOF.
+func (s *scanner) fill(r io.Reader, n int) (int, error) {
+	for {
+		m, err := io.ReadFull(r, s.buf[n:])
+		n += m
+		switch {
+		case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+			return n, io.EOF
+		case err != nil || len(s.buf) >= maxChunk:
+			return n, err
+		}
+		s.buf = append(s.buf, make([]byte, len(s.buf)*3)...)
+	}
+}
+
+// keep moves what the next chunk needs to the buffer's front: the rest that was not searched, and the lines before it that may
+// be shown as context. It returns how much that is and where the rest begins.
+func (s *scanner) keep(end, n int) (kept, from int) {
+	start := end
+	if s.query.Mode == Lines {
+		start = linesBack(s.buf, end, s.query.Before)
+	}
+	if len(s.buf)-(n-start) < maxChunk/2 {
+		start = end // lines so long that context would leave no room to read
+	}
+	s.numberAt(start)
+	copy(s.buf, s.buf[start:n])
+	s.at, s.shown = 0, max(0, s.shown-start)
+	return n - start, end - start
+}
+
+// chunk searches whole lines, of which those before from are only there to be shown. It reports whether the file is done.
+func (s *scanner) chunk(text []byte, from int) bool {
+	search := s.begin(text, from)
+	for pos := from; pos < len(text); {
+		start, end, ok := search(pos)
+		if !ok {
+			break
+		}
+		s.found.Count++
+		if s.query.Mode == Lines {
+			s.show(text, start, end)
+		}
+		if s.query.Mode == Files || s.query.Mode == Lines && s.query.Max > 0 && s.found.Count > s.query.Max {
+			return true
+		}
+		pos = end
+	}
+	if s.query.Mode == Lines {
+		s.showAfter(text, len(text))
+	}
+	return false
+}
+
+// begin picks the way to find the first matching line at or after an offset. A line includes its newline.
+func (s *scanner) begin(text []byte, from int) func(pos int) (start, end int, ok bool) {
+	byLiteral := !s.literals.empty()
+	hay := text
+	if byLiteral && s.literals.fold {
+		if byLiteral = !foldsOddly(text); byLiteral {
+			s.low = appendLower(append(s.low[:0], text[:from]...), text[from:])
+			hay = s.low
+		}
+	}
+	switch {
+	case byLiteral:
+		s.finder.reset(s.literals, hay)
+		return func(pos int) (int, int, bool) { return s.nextByLiteral(text, pos) }
+	case s.lineEnd && !s.keepCR && bytes.Contains(text, []byte("\r\n")):
+		return func(pos int) (int, int, bool) { return s.nextByLine(text, pos) }
+	}
+	return func(pos int) (int, int, bool) { return s.nextByRegexp(text, pos) }
+}
+
+func (s *scanner) nextByLiteral(text []byte, pos int) (start, end int, ok bool) {
+	for pos < len(text) {
+		at := s.finder.find(pos)
+		if at < 0 {
+			break
+		}
+		start, end = lineAround(text, at)
+		if s.re == nil || s.re.Match(s.content(text[start:end])) {
+			return start, end, true
+		}
+		pos = end
+	}
+	return 0, 0, false
+}
+
+func (s *scanner) nextByLine(text []byte, pos int) (start, end int, ok bool) {
+	for pos < len(text) {
+		start, end = lineAround(text, pos)
+		if s.re.Match(s.content(text[start:end])) {
+			return start, end, true
+		}
+		pos = end
+	}
+	return 0, 0, false
+}
+
+func (s *scanner) nextByRegexp(text []byte, pos int) (start, end int, ok bool) {
+	for pos < len(text) {
+		at := s.re.FindIndex(text[pos:])
+		if at == nil || pos+at[0] == len(text) { // behind the last newline there is no line
+			break
+		}
+		start, end = lineAround(text, pos+at[0])
+		// The match may have needed the carriage return that does not count.
+		content := s.content(text[start:end])
+		if end-start-len(content) < 2 || s.re.Match(content) {
+			return start, end, true
+		}
+		pos = end
+	}
+	return 0, 0, false
+}
+
+// content is a line without its end.
+func (s *scanner) content(line []byte) []byte {
+	line = bytes.TrimSuffix(line, []byte("\n"))
+	if s.keepCR {
+		return line
+	}
+	return bytes.TrimSuffix(line, []byte("\r"))
+}
+
+// lineAround is the line that an offset is in, with its newline.
+func lineAround(text []byte, at int) (start, end int) {
+	start = bytes.LastIndexByte(text[:at], '\n') + 1
+	if i := bytes.IndexByte(text[at:], '\n'); i >= 0 {
+		return start, at + i + 1
+	}
+	return start, len(text)
+}
+
+// linesBack is where the nth line before the line start at begins.
+func linesBack(text []byte, at, n int) int {
+	for ; n > 0 && at > 0; n-- {
+		at = bytes.LastIndexByte(text[:at-1], '\n') + 1
+	}
+	return at
+}
+
+// show adds a matching line with the lines around it.
+func (s *scanner) show(text []byte, start, end int) {
+	s.showAfter(text, start)
+	for at := max(s.shown, linesBack(text, start, s.query.Before)); at < start; {
+		_, next := lineAround(text, at)
+		s.add(text, at, next, false)
+		at = next
+	}
+	s.add(text, start, end, true)
+	s.owed = s.query.After
+}
+
+// showAfter adds the lines after the last match, as far as they are owed and before limit.
+func (s *scanner) showAfter(text []byte, limit int) {
+	for s.owed > 0 && s.shown < limit {
+		_, end := lineAround(text, s.shown)
+		s.add(text, s.shown, end, false)
+		s.owed--
+	}
+}
+
+func (s *scanner) add(text []byte, start, end int, match bool) {
+	s.numberAt(start)
+	line := Line{Number: s.line, Match: match}
+	content := bytes.TrimSuffix(bytes.TrimSuffix(text[start:end], []byte("\n")), []byte("\r"))
+	from, to := 0, len(content)
+	if to > maxLine {
+		if match {
+			from = max(0, s.matchStart(content)-leadIn)
+		}
+		to = min(to, from+maxLine)
+		from, to = runeStart(content, from), runeStart(content, to)
+	}
+	line.Text, line.CutBefore, line.CutAfter = string(content[from:to]), from, len(content)-to
+	s.found.Lines = append(s.found.Lines, line)
+	s.shown = end
+}
+
+// numberAt moves the count of lines to an offset.
+func (s *scanner) numberAt(at int) {
+	if at > s.at {
+		s.line += bytes.Count(s.buf[s.at:at], []byte("\n"))
+	} else {
+		s.line -= bytes.Count(s.buf[at:s.at], []byte("\n"))
+	}
+	s.at = at
+}
+
+// matchStart is where in a line the match begins.
+func (s *scanner) matchStart(line []byte) int {
+	if s.re == nil {
+		return max(0, bytes.Index(line, s.literals.texts[0]))
+	}
+	if at := s.re.FindIndex(line); at != nil {
+		return at[0]
+	}
+	return 0
+}
+
+// runeStart moves an offset back to the start of the character that it is in.
+func runeStart(text []byte, at int) int {
+	for i := 0; i < utf8.UTFMax && at > 0 && at < len(text) && !utf8.RuneStart(text[at]); i++ {
+		at--
+	}
+	return at
+}

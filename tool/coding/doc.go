@@ -1,0 +1,6 @@
+// Package coding is the tools of a coding agent: reading, writing and editing files, running commands, searching. One file is
+// one tool; what a tool does lies beside it in files of their own.
+//
+// The tools work on any env.Environment and remember nothing. Their results are written for a model: an error says what to do
+// next.
+package coding

@@ -1,0 +1,139 @@
+package coding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+const (
+	maxEditBytes    = 64 << 20 // the largest file that is edited
+	snippetContext  = 3        // lines shown before and after an edit
+	maxSnippetLines = 40
+	maxLineNumbers  = 10 // of occurrences that are named
+)
+
+type editFileArgs struct {
+	FilePath   string `json:"file_path" jsonschema:"Path of the file, absolute or relative to the working directory."`
+	OldString  string `json:"old_string" jsonschema:"The text to replace, exactly as it is in the file, without the line numbers that read_file shows. It must be there once, unless replace_all is true: include enough lines around the place."`
+	NewString  string `json:"new_string" jsonschema:"The text to put in its place. Empty to delete."`
+	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"Replace every occurrence of old_string. Default: false."`
+}
+
+// EditFile is the tool edit_file: a text in a file replaced by another.
+func EditFile() tool.Tool {
+	t := tool.New(llm.ToolDefinition{
+		Name: "edit_file",
+		Description: "Replaces text in a file. old_string must match the file exactly, indentation included, and be there exactly " +
+			"once; with replace_all every occurrence is replaced. Read the file before you edit it. The file keeps its line " +
+			"endings and its mode.",
+	}, editFile)
+	t.Limit = tool.Limit{Chars: 10_000, Keep: tool.KeepTail}
+	return tool.WithAccess(t, func(args editFileArgs) tool.Access {
+		return tool.Access{Effect: tool.Writes, Paths: []string{lexical(args.FilePath)}}
+	})
+}
+
+func editFile(ctx context.Context, call *tool.Call, args editFileArgs) (tool.Result, error) {
+	e := edit{old: args.OldString, new: args.NewString, all: args.ReplaceAll}
+	if err := e.check(); err != nil {
+		return tool.Result{}, err
+	}
+	content, err := readWhole(ctx, call.Env, args.FilePath)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	m := e.match(content)
+	switch {
+	case len(m.spans) == 0:
+		return tool.Result{}, fmt.Errorf("old_string was not found in %s; nothing was changed.%s", args.FilePath, explainNoMatch(content, e))
+	case len(m.spans) > 1 && !e.all:
+		return tool.Result{}, fmt.Errorf("old_string is in %s %d times (%s); nothing was changed. Include more of the lines around "+
+			"the one that you mean, or set replace_all to change them all", args.FilePath, len(m.spans), lineNumbers(content, m.spans))
+	}
+	edited, placed := e.apply(content, m.spans)
+	if err := call.Env.WriteFile(ctx, args.FilePath, []byte(edited), newFilePerm); err != nil {
+		return tool.Result{}, err
+	}
+	text := fmt.Sprintf("Edited %s: replaced %s (%s).", args.FilePath, count(len(placed), "occurrence"), lineNumbers(edited, placed))
+	if m.how != "" {
+		text += " " + m.how
+	}
+	if len(placed) == 1 {
+		text += " It now reads:\n" + snippet(edited, placed[0])
+	}
+	return tool.Text(text), nil
+}
+
+// check refuses an edit that can mean nothing.
+func (e edit) check() error {
+	switch {
+	case e.old == "":
+		return errors.New("old_string is empty; give the text to replace. To insert, replace a line by itself and the new text; to create a file, use write_file")
+	case e.old == e.new:
+		return errors.New("old_string and new_string are the same, so there is nothing to change")
+	case toLF(e.old) == toLF(e.new):
+		return errors.New("old_string and new_string differ in line endings alone, which edit_file keeps as they are; to change them, use shell")
+	}
+	return nil
+}
+
+// readWhole reads a file that is to be edited.
+func readWhole(ctx context.Context, e env.Environment, name string) (content string, err error) {
+	f, err := e.Open(ctx, name)
+	if err != nil {
+		return "", explainOpen(ctx, e, name, err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	var b strings.Builder
+	n, err := io.Copy(&b, io.LimitReader(f, maxEditBytes+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("reading %s: %w", name, err)
+	case n > maxEditBytes:
+		return "", fmt.Errorf("%s is larger than %d MiB; change it with shell, for example with sed", name, maxEditBytes>>20)
+	}
+	return b.String(), nil
+}
+
+// lineNumbers names the lines in which spans start.
+func lineNumbers(content string, spans []span) string {
+	var numbers []string
+	line, at, last := 1, 0, 0
+	for _, s := range spans {
+		line += strings.Count(content[at:s.start], "\n")
+		at = s.start
+		if line == last {
+			continue
+		}
+		if len(numbers) == maxLineNumbers {
+			numbers = append(numbers, "...")
+			break
+		}
+		numbers = append(numbers, strconv.Itoa(line))
+		last = line
+	}
+	if len(numbers) == 1 {
+		return "line " + numbers[0]
+	}
+	return "lines " + strings.Join(numbers, ", ")
+}
+
+// snippet shows a part of a content with the lines around it.
+func snippet(content string, s span) string {
+	lines := strings.Split(strings.TrimSuffix(toLF(content), "\n"), "\n")
+	first := max(lineNumber(content, s.start)-snippetContext, 1)
+	last := min(lineNumber(content, s.end)+snippetContext, len(lines))
+	if last-first < maxSnippetLines {
+		return number(shortened(lines[first-1:max(last, first-1)]), first)
+	}
+	const half = maxSnippetLines / 2
+	return number(shortened(lines[first-1:first-1+half]), first) + "...\n" + number(shortened(lines[last-half:last]), last-half+1)
+}

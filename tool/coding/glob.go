@@ -1,0 +1,63 @@
+package coding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/search"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// maxListed is how many files a result names. The model sees fewer, but a host may show them all.
+const maxListed = 10_000
+
+type globArgs struct {
+	Pattern string `json:"pattern" jsonschema:"Pattern for the file's path from the directory: * and ? within a name, ** for any number of directories, [abc] and {a,b}. Examples: **/*.go, src/*.{ts,tsx}."`
+	Path    string `json:"path,omitempty" jsonschema:"Directory to look in. Default: the working directory."`
+}
+
+// Glob is the tool glob: files whose names match a pattern.
+func Glob() tool.Tool {
+	t := tool.New(llm.ToolDefinition{
+		Name: "glob",
+		Description: "Finds files by name. Returns the paths that match a pattern, the most recently modified first. Files that " +
+			".gitignore excludes and .git directories are left out; hidden files are found.",
+	}, glob)
+	t.Limit = tool.Limit{Chars: 20_000, Lines: 500, Keep: tool.KeepHead}
+	return tool.WithAccess(t, func(args globArgs) tool.Access {
+		return tool.Access{Effect: tool.ReadOnly, Paths: []string{searchedPath(args.Path)}}
+	})
+}
+
+func glob(ctx context.Context, call *tool.Call, args globArgs) (tool.Result, error) {
+	if args.Pattern == "" {
+		return tool.Result{}, errors.New("pattern is empty; give a glob pattern such as **/*.go")
+	}
+	found, err := search.Glob(ctx, call.Env, args.Pattern, args.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return tool.Result{}, fmt.Errorf("the directory to look in does not exist (path %q, pattern %q); give one that does", args.Path, args.Pattern)
+	}
+	if err != nil {
+		return tool.Result{}, err
+	}
+	var b strings.Builder
+	for _, f := range found.Files[:min(len(found.Files), maxListed)] {
+		b.WriteString(f.Path + "\n")
+	}
+	switch {
+	case len(found.Files) == 0 && !strings.Contains(args.Pattern, "**"):
+		fmt.Fprintf(&b, "No files match %s. To look in all directories below, use **/%s.\n", args.Pattern, strings.TrimPrefix(args.Pattern, "/"))
+	case len(found.Files) == 0:
+		fmt.Fprintf(&b, "No files match %s.\n", args.Pattern)
+	case len(found.Files) > maxListed:
+		fmt.Fprintf(&b, "[%d more files match]\n", len(found.Files)-maxListed)
+	}
+	renderUnreadable(&b, found.Unreadable)
+	result := tool.Text(b.String())
+	result.Hint = "Give a narrower pattern or a path."
+	return result, nil
+}

@@ -1,0 +1,173 @@
+package coding
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/search"
+	"github.com/attractor-go/attractor/tool"
+)
+
+const (
+	defaultMaxResults = 100
+	maxContextLines   = 50
+)
+
+type grepArgs struct {
+	Pattern         string `json:"pattern"`
+	Path            string `json:"path,omitempty"`
+	GlobFilter      string `json:"glob_filter,omitempty"`
+	CaseInsensitive bool   `json:"case_insensitive,omitempty"`
+	MaxResults      int    `json:"max_results,omitempty"`
+	OutputMode      string `json:"output_mode,omitempty"`
+	Context         int    `json:"context,omitempty"`
+}
+
+// grepParameters is written out because struct tags cannot name the modes.
+const grepParameters = `{
+	"type": "object",
+	"properties": {
+		"pattern": {"type": "string", "description": "Regular expression (RE2 syntax, without lookaround and backreferences) that is matched line by line. Put a \\ before characters such as . ( [ { that are meant as they are."},
+		"path": {"type": "string", "description": "File or directory to search. Default: the working directory."},
+		"glob_filter": {"type": "string", "description": "Search only files that match this glob, such as *.go, *.{ts,tsx} or src/**/*.py. With ! in front: only those that do not."},
+		"case_insensitive": {"type": "boolean", "description": "Ignore case. Default: false."},
+		"max_results": {"type": "integer", "description": "How many matching lines, or files, are returned. Default: 100."},
+		"output_mode": {"type": "string", "enum": ["content", "files_with_matches", "count"], "description": "content: the matching lines with file and line number. files_with_matches: the files' names. count: each file's number of matching lines. Default: content."},
+		"context": {"type": "integer", "description": "How many lines are shown before and after each match, in the mode content. Default: 0."}
+	},
+	"required": ["pattern"],
+	"additionalProperties": false
+}`
+
+// Grep is the tool grep: lines that match a regular expression.
+func Grep() tool.Tool {
+	t := tool.New(llm.ToolDefinition{
+		Name: "grep",
+		Description: "Searches the contents of files for a regular expression. Files that .gitignore excludes, .git directories and " +
+			"binary files are left out; hidden files are searched. Matches come as `path:line:text`, lines of context as " +
+			"`path-line-text`.",
+		Parameters: json.RawMessage(grepParameters),
+	}, grep)
+	t.Limit = tool.Limit{Chars: 20_000, Lines: 200, Keep: tool.KeepTail}
+	return tool.WithAccess(t, func(args grepArgs) tool.Access {
+		return tool.Access{Effect: tool.ReadOnly, Paths: []string{searchedPath(args.Path)}}
+	})
+}
+
+// searchedPath is a search's path for Access.
+func searchedPath(name string) string {
+	if name == "" {
+		return "."
+	}
+	return lexical(name)
+}
+
+func grep(ctx context.Context, call *tool.Call, args grepArgs) (tool.Result, error) {
+	q, err := args.query()
+	if err != nil {
+		return tool.Result{}, err
+	}
+	found, err := search.Grep(ctx, call.Env, q)
+	var bad *search.PatternError
+	switch {
+	case errors.As(err, &bad):
+		return tool.Result{}, fmt.Errorf("%w. To find characters such as ( [ { . * + ? | ^ $ \\ as they are, put a \\ before each", err)
+	case errors.Is(err, fs.ErrNotExist):
+		return tool.Result{}, fmt.Errorf("%s does not exist; give a file or directory that does, or leave path out to search the working directory", args.Path)
+	case err != nil:
+		return tool.Result{}, err
+	}
+	result := tool.Text(renderGrep(found, q))
+	result.Hint = "Narrow the search with path, glob_filter or a more exact pattern."
+	return result, nil
+}
+
+func (args grepArgs) query() (search.Query, error) {
+	q := search.Query{Pattern: args.Pattern, Path: args.Path, Glob: args.GlobFilter, IgnoreCase: args.CaseInsensitive, Max: args.MaxResults}
+	switch {
+	case args.Pattern == "":
+		return q, errors.New("pattern is empty; give a regular expression")
+	case args.MaxResults < 0:
+		return q, fmt.Errorf("max_results is %d; it must be 1 or more", args.MaxResults)
+	case args.Context < 0:
+		return q, fmt.Errorf("context is %d; it must be 0 or more", args.Context)
+	case args.MaxResults == 0:
+		q.Max = defaultMaxResults
+	}
+	switch args.OutputMode {
+	case "", "content":
+		q.Before = min(args.Context, maxContextLines)
+		q.After = q.Before
+	case "files_with_matches":
+		q.Mode = search.Files
+	case "count":
+		q.Mode = search.Counts
+	default:
+		return q, fmt.Errorf("output_mode is %q; it must be content, files_with_matches or count", args.OutputMode)
+	}
+	return q, nil
+}
+
+func renderGrep(found search.Result, q search.Query) string {
+	var b strings.Builder
+	total := 0
+	for i, f := range found.Files {
+		total += f.Count
+		switch q.Mode {
+		case search.Files:
+			fmt.Fprintln(&b, f.Path)
+		case search.Counts:
+			fmt.Fprintf(&b, "%s:%d\n", f.Path, f.Count)
+		default:
+			if i > 0 && q.Before > 0 {
+				b.WriteString("--\n")
+			}
+			renderLines(&b, f, q.Before > 0)
+		}
+	}
+	switch {
+	case len(found.Files) == 0 && found.Searched == 0:
+		b.WriteString("No matches: there was no text file to search.\n")
+	case len(found.Files) == 0:
+		fmt.Fprintf(&b, "No matches in %s.\n", count(found.Searched, "file"))
+	case found.More:
+		fmt.Fprintf(&b, "[Only the first %d results are shown; there are more. Narrow the search, or set max_results.]\n", q.Max)
+	case q.Mode != search.Files:
+		fmt.Fprintf(&b, "[%s in %s]\n", count(total, "matching line"), count(len(found.Files), "file"))
+	}
+	renderUnreadable(&b, found.Unreadable)
+	return b.String()
+}
+
+// renderLines shows a file's lines, with -- where some are left out between those with context.
+func renderLines(b *strings.Builder, f search.FileMatches, separate bool) {
+	for i, l := range f.Lines {
+		if separate && i > 0 && l.Number > f.Lines[i-1].Number+1 {
+			b.WriteString("--\n")
+		}
+		mark := "-"
+		if l.Match {
+			mark = ":"
+		}
+		fmt.Fprintf(b, "%s%s%d%s", f.Path, mark, l.Number, mark)
+		if l.CutBefore > 0 {
+			fmt.Fprintf(b, "[... %d bytes] ", l.CutBefore)
+		}
+		b.WriteString(l.Text)
+		if l.CutAfter > 0 {
+			fmt.Fprintf(b, " [%d bytes ...]", l.CutAfter)
+		}
+		b.WriteByte('\n')
+	}
+}
+
+func renderUnreadable(b *strings.Builder, names []string) {
+	if len(names) > 0 {
+		fmt.Fprintf(b, "[Not readable: %s]\n", strings.Join(names, "; "))
+	}
+}

@@ -1,0 +1,48 @@
+package coding
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"path"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// maxImageBytes is the most that every provider takes.
+const maxImageBytes = 5 << 20
+
+// imageType is the media type of a file that starts like this, or empty if it is no image that models take.
+func imageType(start []byte) string {
+	switch {
+	case bytes.HasPrefix(start, []byte("\x89PNG\r\n\x1a\n")):
+		return "image/png"
+	case bytes.HasPrefix(start, []byte("\xff\xd8\xff")):
+		return "image/jpeg"
+	case bytes.HasPrefix(start, []byte("GIF87a")), bytes.HasPrefix(start, []byte("GIF89a")):
+		return "image/gif"
+	case len(start) >= 12 && string(start[:4]) == "RIFF" && string(start[8:12]) == "WEBP":
+		return "image/webp"
+	}
+	return ""
+}
+
+// isUTF16 reports whether a file starts with a byte order mark of UTF-16.
+func isUTF16(start []byte) bool {
+	return bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff"))
+}
+
+func readImage(r io.Reader, mime, name string) (tool.Result, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxImageBytes+1))
+	if err != nil {
+		return tool.Result{}, fmt.Errorf("reading %s: %w", name, err)
+	}
+	if len(data) > maxImageBytes {
+		return tool.Result{}, fmt.Errorf("the image %s is larger than %d MB; make a smaller copy, with shell for example, and read that", name, maxImageBytes>>20)
+	}
+	return tool.Result{Content: llm.Parts{
+		llm.Text{Text: fmt.Sprintf("%s (%s, %s)", name, mime, count(len(data), "byte"))},
+		llm.Media{MIME: mime, Data: data, Name: path.Base(name)},
+	}}, nil
+}

@@ -1,0 +1,163 @@
+package coding
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	readBuffer   = 64 << 10
+	maxLineBytes = 100_000 // of a line are returned
+	maxReadBytes = 4 << 20 // are returned by one call
+	numberWidth  = 3       // line numbers have at least this width
+)
+
+// excerpt is some lines of a file, without their ends.
+type excerpt struct {
+	lines []string
+	more  bool // the file goes on
+	full  bool // because maxReadBytes were reached
+	total int  // the file's lines, when lines is empty
+}
+
+// readLines reads limit lines from the line first on. What it does not return it does not keep.
+func readLines(ctx context.Context, r *bufio.Reader, first, limit int) (excerpt, error) {
+	var x excerpt
+	if bom, err := r.Peek(3); err == nil && string(bom) == "\ufeff" {
+		if _, err := r.Discard(len(bom)); err != nil { // it would be shown as part of the first line
+			return x, err
+		}
+	}
+	skipped, err := skipLines(ctx, r, first-1)
+	if err != nil || skipped < first-1 {
+		x.total = skipped
+		return x, err
+	}
+	x.total = skipped
+	for size := 0; len(x.lines) < limit; {
+		line, err := readLine(ctx, r)
+		if isEOF(err) {
+			return x, nil
+		}
+		if err != nil {
+			return x, err
+		}
+		x.lines = append(x.lines, line)
+		if size += len(line); size >= maxReadBytes {
+			x.full = true
+			break
+		}
+	}
+	_, err = r.Peek(1)
+	x.more = err == nil
+	x.full = x.full && x.more
+	if isEOF(err) {
+		err = nil
+	}
+	return x, err
+}
+
+// skipLines passes over n lines and returns how many there were. A last line without an end is one.
+func skipLines(ctx context.Context, r *bufio.Reader, n int) (skipped int, err error) {
+	open := false // inside of a line
+	for skipped < n {
+		if err := context.Cause(ctx); err != nil {
+			return skipped, err
+		}
+		if _, err := r.Peek(1); isEOF(err) {
+			if open {
+				skipped++
+			}
+			return skipped, nil
+		} else if err != nil {
+			return skipped, err
+		}
+		chunk, err := r.Peek(r.Buffered())
+		if err != nil {
+			return skipped, err
+		}
+		if found := bytes.Count(chunk, []byte("\n")); skipped+found < n {
+			skipped += found
+		} else {
+			end := 0
+			for ; skipped < n; skipped++ {
+				end += bytes.IndexByte(chunk[end:], '\n') + 1
+			}
+			chunk = chunk[:end]
+		}
+		open = chunk[len(chunk)-1] != '\n'
+		if _, err := r.Discard(len(chunk)); err != nil {
+			return skipped, err
+		}
+	}
+	return skipped, nil
+}
+
+// readLine reads a line without its end. Of a very long one it keeps the beginning and says so in the line.
+func readLine(ctx context.Context, r *bufio.Reader) (string, error) {
+	var line []byte
+	dropped := 0
+	for {
+		if err := context.Cause(ctx); err != nil {
+			return "", err
+		}
+		piece, err := r.ReadSlice('\n')
+		if isEOF(err) && len(piece) == 0 && line == nil {
+			return "", io.EOF
+		}
+		n := min(len(piece), maxLineBytes-len(line))
+		line = append(line, piece[:n]...)
+		dropped += len(piece) - n
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if err != nil && !isEOF(err) {
+			return "", err
+		}
+		if dropped == 0 {
+			return strings.TrimSuffix(strings.TrimSuffix(string(line), "\n"), "\r"), nil
+		}
+		kept := wholeRunes(line)
+		return fmt.Sprintf("%s [... the line goes on for %d more bytes]", kept, dropped+len(line)-len(kept)), nil
+	}
+}
+
+// wholeRunes cuts off a character at the end of which only a part is there.
+func wholeRunes(b []byte) []byte {
+	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
+		if start := b[len(b)-i:]; utf8.RuneStart(start[0]) {
+			if !utf8.FullRune(start) {
+				return b[:len(b)-i]
+			}
+			break
+		}
+	}
+	return b
+}
+
+// number puts a line number before each line.
+func number(lines []string, first int) string {
+	width := max(numberWidth, len(strconv.Itoa(first+len(lines)-1)))
+	var b strings.Builder
+	for i, line := range lines {
+		fmt.Fprintf(&b, "%*d | %s\n", width, first+i, line)
+	}
+	return b.String()
+}
+
+func isEOF(err error) bool { return errors.Is(err, io.EOF) }
+
+// count is a number with a noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}

@@ -1,0 +1,105 @@
+package coding
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// maxSuggestions is how many names are suggested for one that is not there.
+const maxSuggestions = 3
+
+// lexical is a path as Access names it: as far as it can be told without looking, the same for the same file.
+func lexical(name string) string {
+	if name == "" {
+		return ""
+	}
+	return path.Clean(name)
+}
+
+// explainOpen tells the model why a file could not be opened and what to do about it.
+func explainOpen(ctx context.Context, e env.Environment, name string, err error) error {
+	if name == "" {
+		return errors.New("file_path is empty; give the path of a file")
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return explainMissing(ctx, e, name)
+	}
+	if info, statErr := e.Stat(ctx, name); statErr == nil && info.IsDir() {
+		return fmt.Errorf("%s is a directory, not a file; list it with glob or shell, and read one of its files", name)
+	}
+	return err
+}
+
+func explainMissing(ctx context.Context, e env.Environment, name string) error {
+	dir := path.Dir(name)
+	infos, err := e.ReadDir(ctx, dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s does not exist, and neither does its directory %s; find the file with glob", name, dir)
+	case err != nil:
+		return fmt.Errorf("%s does not exist; check the path, or find the file with glob", name)
+	}
+	near := nearNames(path.Base(name), infos)
+	if len(near) == 0 {
+		return fmt.Errorf("%s does not exist; find the file with glob", name)
+	}
+	for i, n := range near {
+		near[i] = path.Join(dir, n)
+	}
+	return fmt.Errorf("%s does not exist; did you mean %s?", name, strings.Join(near, " or "))
+}
+
+// nearNames returns the files whose names are most like the wanted one: a few letters apart, or alike but for the extension.
+func nearNames(name string, infos []env.Info) []string {
+	type candidate struct {
+		name     string
+		distance int
+	}
+	want := []rune(strings.ToLower(name))
+	stem := strings.TrimSuffix(strings.ToLower(name), path.Ext(name))
+	var found []candidate
+	for _, info := range infos {
+		have := strings.ToLower(info.Name)
+		d := distance(want, []rune(have))
+		if d <= 1+len(want)/4 || stem != "" && strings.TrimSuffix(have, path.Ext(have)) == stem {
+			found = append(found, candidate{info.Name, d})
+		}
+	}
+	slices.SortFunc(found, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), strings.Compare(a.name, b.name))
+	})
+	var names []string
+	for _, c := range found[:min(len(found), maxSuggestions)] {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// distance is the number of single changes that make a into b (Levenshtein).
+func distance(a, b []rune) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, x := range a {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j, y := range b {
+			change := diagonal
+			if x != y {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
