@@ -48,12 +48,22 @@ func (s *Session) callModel(ctx context.Context) error {
 	a := attemptStream{events: s.events}
 	resp, err := a.read(s.client.Stream(ctx, req))
 	if err != nil {
-		return s.commit(s.faultOf(err, attempt, a.discarded(), time.Since(start)))
+		err = s.commit(s.faultOf(err, attempt, a.discarded(), time.Since(start)))
+	} else {
+		err = s.commit(answerOf(resp, time.Since(start)))
 	}
+	if err != nil { // the journal failed: nothing else will end what the events began
+		s.events.add(discardedTexts(a.discarded())...)
+		s.events.add(&StepEnd{Step: step, FinishReason: llm.FinishError, Attempts: attempt})
+	}
+	s.events.flush()
+	return err
+}
+
+func answerOf(resp *llm.Response, latency time.Duration) answerRecord {
 	msg := resp.Message
 	msg.Role, msg.Provider, msg.Model = llm.RoleAssistant, resp.Provider, resp.Model
-	return s.commit(answerRecord{Message: msg, Usage: resp.Usage, Finish: resp.Finish, ResponseID: resp.ID,
-		Latency: time.Since(start)})
+	return answerRecord{Message: msg, Usage: resp.Usage, Finish: resp.Finish, ResponseID: resp.ID, Latency: latency}
 }
 
 func (s *Session) faultOf(err error, attempt int, discarded []string, latency time.Duration) faultRecord {

@@ -53,15 +53,20 @@ func projectResult(r resultRecord) Event {
 }
 
 func projectFault(r faultRecord, before *State) []Event {
-	var events []Event
-	for block, text := range r.Discarded {
-		events = append(events, &AssistantTextEnd{Block: block, Text: text, Discarded: true})
-	}
+	events := discardedTexts(r.Discarded)
 	if r.RetryAt.IsZero() {
 		return events
 	}
 	return append(events, &LLMRetry{Attempt: len(before.Faults) + 1, DelayMS: r.Delay.Milliseconds(), ErrorKind: r.Kind,
 		Status: r.Status, Text: r.Text, TextDiscarded: len(r.Discarded) > 0})
+}
+
+func discardedTexts(texts []string) []Event {
+	var events []Event
+	for block, text := range texts {
+		events = append(events, &AssistantTextEnd{Block: block, Text: text, Discarded: true})
+	}
+	return events
 }
 
 func projectEnd(r endRecord, before *State) []Event {

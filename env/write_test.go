@@ -183,7 +183,8 @@ func TestD2_OpenRefusesWhatIsNoFile(t *testing.T) {
 	l = newLocal(t, dir, env.LocalOptions{Roots: []string{"/"}})
 	symlink(t, "/proc/self/environ", dir+"/environ")
 	up := strings.Repeat("../", strings.Count(dir, "/"))
-	for _, name := range []string{"/dev/zero", "/proc/self/environ", "/sys/kernel/notes", "environ", up + "proc/self/environ", "/etc/../proc/1/stat"} {
+	symlink(t, up+"proc/self/environ", dir+"/relative") // which os.Root follows by itself
+	for _, name := range []string{"/dev/zero", "/proc/self/environ", "/sys/kernel/notes", "environ", dir + "/relative", up + "proc/self/environ", "/etc/../proc/1/stat"} {
 		f, err := l.Open(t.Context(), name)
 		if err == nil {
 			t.Errorf("%s was opened (%v)", name, f.Close())

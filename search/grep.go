@@ -105,7 +105,7 @@ func (g *grepper) search(ctx context.Context, files []entry) error {
 	})
 	for range workers {
 		running.Go(func() {
-			s := scanner{matcher: g.matcher, query: g.query}
+			s := scanner{matcher: g.matcher, query: g.query, limit: maxChunk}
 			for j := range jobs {
 				j.done <- g.file(ctx, &s, j.entry)
 			}

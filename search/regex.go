@@ -32,8 +32,6 @@ type matcher struct {
 	literals literalSet
 	// keepCR says that the pattern names a carriage return, which otherwise counts as part of a line's end.
 	keepCR bool
-	// lineEnd says that the pattern has a $.
-	lineEnd bool
 }
 
 // compile makes a pattern work line by line.
@@ -73,9 +71,8 @@ func (m *matcher) confine(re *syntax.Regexp) error {
 		re.Op = syntax.OpAnyCharNotNL
 	case syntax.OpBeginText:
 		re.Op = syntax.OpBeginLine
-	case syntax.OpEndText, syntax.OpEndLine:
+	case syntax.OpEndText:
 		re.Op = syntax.OpEndLine
-		m.lineEnd = true
 	case syntax.OpCharClass:
 		re.Rune = without(re.Rune, '\n')
 	}
@@ -117,14 +114,15 @@ func patternError(pattern string, err error) error {
 	}
 	at := max(0, strings.Index(pattern, e.Expr))
 	reason := e.Code.String()
-	switch e.Code {
-	case syntax.ErrMissingParen:
-		at, reason = openParen(pattern), "this parenthesis is not closed"
-	case syntax.ErrUnexpectedParen:
-		at, reason = closeParen(pattern), "this parenthesis was not opened"
-	case syntax.ErrInvalidPerlOp:
+	lookbehind := strings.HasPrefix(e.Expr, "(?<=") || strings.HasPrefix(e.Expr, "(?<!")
+	switch {
+	case lookbehind || e.Code == syntax.ErrInvalidPerlOp:
 		reason = "this group is not supported (there is no lookahead and no lookbehind)"
-	case syntax.ErrInvalidEscape:
+	case e.Code == syntax.ErrMissingParen:
+		at, reason = openParen(pattern), "this parenthesis is not closed"
+	case e.Code == syntax.ErrUnexpectedParen:
+		at, reason = closeParen(pattern), "this parenthesis was not opened"
+	case e.Code == syntax.ErrInvalidEscape:
 		reason = "this escape is not known (there are no backreferences)"
 	}
 	return &PatternError{pattern, at, reason}

@@ -1,0 +1,206 @@
+package agent_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// plan answers by how many answers the conversation has, like a model that is asked again after a crash.
+func plan(steps ...llmtest.Step) []llmtest.Step {
+	step := llmtest.Func(func(_ context.Context, req *llm.Request) llmtest.Step {
+		n := 0
+		for _, m := range req.Messages {
+			if m.Role == llm.RoleAssistant {
+				n++
+			}
+		}
+		return steps[min(n, len(steps)-1)]
+	})
+	calls := make([]llmtest.Step, 20)
+	for i := range calls {
+		calls[i] = step
+	}
+	return calls
+}
+
+// A session folds from any prefix of its records and goes on from there to the same end: the same history, and the same request
+// after it, apart from the results of calls whose outcome cannot be known.
+func TestA19_EveryPrefixResumesToTheSameEnd(t *testing.T) {
+	look := newTool("look", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text("a view"), nil })
+	session := func(log journal.Log) setup {
+		return setup{
+			tools: []tool.Tool{look, echo("change")},
+			steps: plan(
+				llmtest.Calls(call("look"), call("change")),
+				llmtest.Answer(llm.Thinking{Text: "hm", Signature: "sig"}, llm.Text{Text: "and"}, llm.ToolCall{ID: "x", Name: "look", Args: "{}"}),
+				llmtest.Text("the first is done"),
+				llmtest.Text("the second is done")),
+			options: agent.Options{Journal: log, Retry: agent.Retry{Max: -1}},
+		}
+	}
+	log := new(journal.Memory)
+	whole := open(t, session(log))
+	if err := whole.Steer("look twice"); err != nil {
+		t.Fatal(err)
+	}
+	if err := whole.FollowUp("the second task"); err != nil {
+		t.Fatal(err)
+	}
+	if result, err := whole.Submit(context.Background(), "the first task"); err != nil || result.Text != "the second is done" {
+		t.Fatalf("Submit = %+v, %v", result, err)
+	}
+	if err := whole.Close(); err != nil {
+		t.Fatal(err)
+	}
+	records := all(t, log)
+	if len(records) < 15 {
+		t.Fatalf("only %d records", len(records))
+	}
+	unknown := 0
+	for n := 1; n <= len(records); n++ {
+		rest := open(t, session(journal.NewMemory(records[:n]...)))
+		finish(t, rest, records[:n])
+		want, got := whole.History(), rest.History()
+		if hasUnknown(got) {
+			unknown++
+			want, got = withoutResults(want), withoutResults(got)
+		}
+		if diff := gocmp.Diff(want, got, cmpopts.IgnoreFields(agent.Turn{}, "Time")); diff != "" {
+			t.Errorf("after the first %d records (last: %s) -uninterrupted +resumed:\n%s", n, records[n-1].Kind, diff)
+		}
+		if start := rest.events[0].(*agent.SessionStart); !start.Resumed || start.SessionID != whole.ID() {
+			t.Errorf("SESSION_START of a resumed session: %+v", start)
+		}
+	}
+	if unknown == 0 || unknown > 2 {
+		t.Errorf("%d prefixes have an unknown outcome, want those between the intent and the result of the one call with effects", unknown)
+	}
+}
+
+// finish brings a resumed session to the end that the whole one had.
+func finish(t *testing.T, h *host, records []journal.Record) {
+	t.Helper()
+	ctx := context.Background()
+	var err error
+	switch inputs, ends := count(records, "input"), count(records, "end"); {
+	case inputs == 0: // the task itself was never accepted
+		if count(records, "queued") < 1 {
+			err = h.Steer("look twice")
+		}
+		if err == nil && count(records, "queued") < 2 {
+			err = h.FollowUp("the second task")
+		}
+		if err == nil {
+			_, err = h.Submit(ctx, "the first task")
+		}
+	case inputs == ends+1:
+		_, err = h.Continue(ctx)
+	case inputs == 1: // between the first input's end and the follow-up's beginning
+		_, err = h.Continue(ctx)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func count(records []journal.Record, kind string) int {
+	n := 0
+	for _, r := range records {
+		if r.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+func all(t *testing.T, log journal.Log) []journal.Record {
+	t.Helper()
+	var records []journal.Record
+	for r, err := range log.Records(context.Background(), 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, r)
+	}
+	return records
+}
+
+func hasUnknown(turns []agent.Turn) bool {
+	for _, turn := range turns {
+		for _, p := range turn.Message.Parts {
+			if r, ok := p.(llm.ToolResult); ok && strings.Contains(r.Content.Text(), "outcome is unknown") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// withoutResults blanks the results of calls with effects; everything else still has to agree.
+func withoutResults(turns []agent.Turn) []agent.Turn {
+	var blank []agent.Turn
+	for _, turn := range turns {
+		parts := llm.Parts{}
+		for _, p := range turn.Message.Parts {
+			if r, ok := p.(llm.ToolResult); ok && r.Name == "change" {
+				r.Content, r.IsError = nil, false
+				p = r
+			}
+			parts = append(parts, p)
+		}
+		turn.Message.Parts = parts
+		turn.Usage = llm.Usage{} // an estimate from the lengths
+		blank = append(blank, turn)
+	}
+	return blank
+}
+
+// Submit on a session that was killed in the middle of an input ends that input first: its open calls get error results.
+func TestA19_SubmitAfterACrashEndsTheOpenInput(t *testing.T) {
+	log := new(journal.Memory)
+	var ran atomic.Int32
+	work := newTool("work", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
+		ran.Add(1)
+		return tool.Text("ok"), nil
+	})
+	steps := plan(llmtest.Calls(call("work"), call("work")), llmtest.Text("done"))
+	first := open(t, setup{tools: []tool.Tool{work}, steps: steps, options: agent.Options{Journal: log}})
+	if _, err := first.Submit(context.Background(), "one"); err != nil {
+		t.Fatal(err)
+	}
+	records := all(t, log)
+	upToAnswer := 0
+	for i, r := range records {
+		if r.Kind == "answer" {
+			upToAnswer = i + 1
+			break
+		}
+	}
+	ran.Store(0)
+	resumed := open(t, setup{tools: []tool.Tool{work}, steps: steps,
+		options: agent.Options{Journal: journal.NewMemory(records[:upToAnswer]...)}})
+	if result, err := resumed.Submit(context.Background(), "two"); err != nil || result.Text != "done" {
+		t.Fatalf("Submit = %+v, %v", result, err)
+	}
+	if n := ran.Load(); n != 0 {
+		t.Errorf("%d calls of the old input ran", n)
+	}
+	var kinds []string
+	for _, turn := range resumed.History() {
+		kinds = append(kinds, string(turn.Kind))
+	}
+	if got := strings.Join(kinds, " "); got != "user assistant tool_results user assistant" {
+		t.Errorf("history %s", got)
+	}
+}

@@ -1,0 +1,542 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/profile"
+	"github.com/attractor-go/attractor/tool"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// host is a session with a scripted model, and what its host saw.
+type host struct {
+	*agent.Session
+	model  *llmtest.Provider
+	events []agent.Event
+}
+
+type setup struct {
+	steps   []llmtest.Step
+	tools   []tool.Tool
+	options agent.Options
+}
+
+// open starts a session over real tools given by the test and a scripted model. It is closed when the test ends.
+func open(t *testing.T, s setup) *host {
+	t.Helper()
+	h := &host{model: llmtest.NewProvider("test", s.steps...)}
+	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := s.options
+	o.Client = &llm.Client{Providers: []llm.Provider{h.model}}
+	o.Env = local
+	o.Profile = profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: s.tools}
+	o.System = "You are being tested."
+	if o.Retry.Jitter == nil {
+		o.Retry.Jitter = func() float64 { return 0 }
+	}
+	on := o.OnEvent
+	o.OnEvent = func(ev agent.Event) {
+		h.events = append(h.events, ev)
+		if on != nil {
+			on(ev)
+		}
+	}
+	if o.Journal != nil && o.Journal.Len() > 0 {
+		h.Session, err = agent.Resume(context.Background(), o)
+	} else {
+		h.Session, err = agent.New(context.Background(), o)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(h.Close(), local.Close()); err != nil && !errors.Is(err, errDisk) {
+			t.Error(err)
+		}
+		checkEvents(t, h.events)
+	})
+	return h
+}
+
+// checkEvents holds for every session: numbers rise without a gap, starts and ends pair up, SESSION_END comes last and once.
+func checkEvents(t *testing.T, events []agent.Event) {
+	t.Helper()
+	open := map[string]int{}
+	resumed := false // then what was open before ends here
+	pair := func(name string, by int) {
+		if resumed && (name == "input" || name == "step") {
+			return
+		}
+		if open[name] += by; open[name] < 0 || open[name] > 1 {
+			t.Errorf("%s: %d open", name, open[name])
+		}
+	}
+	for i, ev := range events {
+		if ev.Head().Seq != int64(i+1) {
+			t.Errorf("event %d has the number %d", i+1, ev.Head().Seq)
+		}
+		switch e := ev.(type) {
+		case *agent.SessionStart:
+			resumed = e.Resumed
+			pair("session", 1)
+		case *agent.SessionEnd:
+			pair("session", -1)
+			if i != len(events)-1 {
+				t.Errorf("%s follows SESSION_END", events[i+1].Head().Kind)
+			}
+		case *agent.UserInput:
+			pair("input", 1)
+		case *agent.ProcessingEnd:
+			pair("input", -1)
+		case *agent.StepStart:
+			pair("step", 1)
+		case *agent.StepEnd:
+			pair("step", -1)
+		case *agent.AssistantTextStart:
+			pair(fmt.Sprint("text ", e.Block), 1)
+		case *agent.AssistantTextEnd:
+			pair(fmt.Sprint("text ", e.Block), -1)
+		case *agent.ToolCallStart:
+			pair("call "+e.CallID, 1)
+		case *agent.ToolCallEnd:
+			pair("call "+e.CallID, -1)
+		}
+	}
+	for name, n := range open {
+		if n != 0 {
+			t.Errorf("%s never ended", name)
+		}
+	}
+}
+
+func (h *host) kinds() string {
+	var kinds []string
+	for _, ev := range h.events {
+		kinds = append(kinds, string(ev.Head().Kind))
+	}
+	return strings.Join(kinds, " ")
+}
+
+// tools of the tests: each is a real tool of the pipeline.
+
+type pathArgs struct {
+	Path string `json:"path,omitempty"`
+}
+
+func newTool(name string, access tool.Access, run func(ctx context.Context, call *tool.Call) (tool.Result, error)) tool.Tool {
+	t := tool.New(llm.ToolDefinition{Name: name, Description: "Does " + name + "."},
+		func(ctx context.Context, call *tool.Call, _ pathArgs) (tool.Result, error) { return run(ctx, call) })
+	return tool.WithAccess(t, func(args pathArgs) tool.Access {
+		if args.Path != "" {
+			access.Paths = []string{args.Path}
+		}
+		return access
+	})
+}
+
+var (
+	writes   = tool.Access{Effect: tool.Writes}
+	readOnly = tool.Access{Effect: tool.ReadOnly}
+)
+
+func echo(name string) tool.Tool {
+	return newTool(name, writes, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(name + " ran"), nil })
+}
+
+func call(name string, args ...string) llm.ToolCall {
+	return llm.ToolCall{Name: name, Args: "{" + strings.Join(args, ",") + "}"}
+}
+
+func TestA1_Life(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate, started := make(chan struct{}), make(chan struct{})
+		h := open(t, setup{steps: []llmtest.Step{llmtest.Gate(started, gate, llmtest.Text("hello"))}})
+		if h.Status() != agent.StatusIdle {
+			t.Errorf("a new session is %s", h.Status())
+		}
+		if _, err := h.Submit(context.Background(), " \n"); err == nil {
+			t.Error("an empty prompt was accepted")
+		}
+		if _, err := h.Continue(context.Background()); err == nil {
+			t.Error("Continue went on with nothing")
+		}
+		done := make(chan *agent.Result)
+		go func() {
+			result, err := h.Submit(context.Background(), "hi")
+			if err != nil {
+				t.Error(err)
+			}
+			done <- result
+		}()
+		<-started
+		if h.Status() != agent.StatusProcessing {
+			t.Errorf("a running session is %s", h.Status())
+		}
+		if _, err := h.Submit(context.Background(), "again"); !errors.Is(err, agent.ErrBusy) {
+			t.Errorf("a second Submit: %v, want ErrBusy", err)
+		}
+		close(gate)
+		result := <-done
+		want := &agent.Result{Text: "hello", Reason: agent.Completed, Turns: 1, Usage: h.Usage()}
+		if diff := gocmp.Diff(want, result); diff != "" {
+			t.Error(diff)
+		}
+		for range 2 {
+			h.Abort()
+			if err := h.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if h.Status() != agent.StatusClosed {
+			t.Errorf("a closed session is %s", h.Status())
+		}
+		for name, err := range map[string]error{"Submit": second(h.Submit(context.Background(), "more")), "Steer": h.Steer("x"),
+			"FollowUp": h.FollowUp("x"), "Set": h.Set(agent.Settings{})} {
+			if !errors.Is(err, agent.ErrClosed) {
+				t.Errorf("%s on a closed session: %v, want ErrClosed", name, err)
+			}
+		}
+	})
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// The end of Submit's context interrupts the input, is returned as its cause, and leaves the session usable.
+func TestA5_SubmitsContextInterrupts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, setup{steps: []llmtest.Step{llmtest.HangAfter(llm.Text{Text: "thinking of"}), llmtest.Text("fine")}})
+		why := errors.New("the user lost patience")
+		ctx, cancel := context.WithTimeoutCause(context.Background(), time.Minute, why)
+		defer cancel()
+		result, err := h.Submit(ctx, "hi")
+		if !errors.Is(err, why) || result == nil || result.Reason != agent.Interrupted {
+			t.Errorf("Submit = %+v, %v, want interrupted for %v", result, err, why)
+		}
+		if _, err := h.Submit(ctx, "with a context that has ended"); !errors.Is(err, why) {
+			t.Errorf("Submit = %v, want %v", err, why)
+		}
+		if result, err := h.Submit(context.Background(), "go on"); err != nil || result.Text != "fine" {
+			t.Errorf("Submit after the interrupt = %+v, %v", result, err)
+		}
+		if n := len(h.History()); n != 3 {
+			t.Errorf("%d turns, want 3: two inputs and one answer", n)
+		}
+	})
+}
+
+// A tool that does not care about its context holds nobody up, and what it says later is not heard.
+func TestA5_AbandonsATool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		deaf := newTool("deaf", writes, func(_ context.Context, c *tool.Call) (tool.Result, error) {
+			c.Live(env.Stdout, []byte("working"))
+			<-release
+			c.Live(env.Stdout, []byte("too late"))
+			return tool.Text("too late"), nil
+		})
+		h := open(t, setup{tools: []tool.Tool{deaf, echo("other")}, steps: []llmtest.Step{llmtest.Calls(call("deaf"), call("other"))},
+			options: agent.Options{Grace: 2 * time.Second}})
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		start := time.Now()
+		if _, err := h.Submit(ctx, "go"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Submit = %v", err)
+		}
+		if took := time.Since(start); took < 3*time.Second || took > 4*time.Second {
+			t.Errorf("Submit took %v, want 1 s and the grace of 2 s and a little", took)
+		}
+		if !strings.Contains(h.kinds(), "WARNING TOOL_CALL_END PROCESSING_END") {
+			t.Errorf("no warning before the call's end: %s", h.kinds())
+		}
+		results := h.History()[2].Message.Parts
+		if r := results[0].(llm.ToolResult); !r.IsError || !strings.Contains(r.Content.Text(), "abandoned") {
+			t.Errorf("the abandoned call's result: %+v", r)
+		}
+		if r := results[1].(llm.ToolResult); r.IsError {
+			t.Errorf("the other call's result: %+v", r)
+		}
+		close(release)
+		synctest.Wait()
+	})
+}
+
+func TestA5_AbortEndsTheSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h *host
+		h = open(t, setup{steps: []llmtest.Step{llmtest.HangAfter(llm.Text{Text: "I am"})},
+			options: agent.Options{OnEvent: func(ev agent.Event) {
+				if _, ok := ev.(*agent.AssistantTextDelta); ok {
+					h.Abort()
+				}
+			}}})
+		if err := h.FollowUp("never"); err != nil {
+			t.Fatal(err)
+		}
+		result, err := h.Submit(context.Background(), "go")
+		if !errors.Is(err, agent.ErrAborted) || result.Reason != agent.Aborted {
+			t.Errorf("Submit = %+v, %v, want aborted", result, err)
+		}
+		want := "SESSION_START USER_INPUT STEP_START ASSISTANT_TEXT_START ASSISTANT_TEXT_DELTA ASSISTANT_TEXT_END STEP_END PROCESSING_END SESSION_END"
+		if h.kinds() != want {
+			t.Errorf("events %s\nwant   %s", h.kinds(), want)
+		}
+	})
+}
+
+func TestA11_RetriesWithBackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		down := llm.Errorf(llm.ErrServer, "down")
+		h := open(t, setup{steps: []llmtest.Step{llmtest.Error(down), llmtest.Torn("half", llm.Errorf(llm.ErrStream, "cut")),
+			llmtest.Error(&llm.Error{Kind: llm.ErrRateLimit, RetryAfter: 20 * time.Second}), llmtest.Text("at last")}})
+		start := time.Now()
+		if result, err := h.Submit(context.Background(), "go"); err != nil || result.Text != "at last" {
+			t.Fatalf("Submit = %+v, %v", result, err)
+		}
+		if took := time.Since(start); took != 23*time.Second {
+			t.Errorf("took %v, want 1 s + 2 s + the 20 s that the provider asked for", took)
+		}
+		var retries []string
+		for _, ev := range h.events {
+			if r, ok := ev.(*agent.LLMRetry); ok {
+				retries = append(retries, fmt.Sprintf("%d %d %s %v", r.Attempt, r.DelayMS, r.ErrorKind, r.TextDiscarded))
+			}
+		}
+		want := []string{"1 1000 server false", "2 2000 stream true", "3 20000 rate_limit false"}
+		if !slices.Equal(retries, want) {
+			t.Errorf("retries %q, want %q", retries, want)
+		}
+	})
+}
+
+func TestA11_ErrorsThatEndTheSession(t *testing.T) {
+	tests := []struct {
+		name  string
+		err   error
+		calls int
+		kind  error
+	}{
+		{"a refused key is not retried", llm.Errorf(llm.ErrAuthentication, "no"), 1, llm.ErrAuthentication},
+		{"retries are used up", llm.Errorf(llm.ErrServer, "down"), 3, llm.ErrServer},
+		{"Retry-After beyond the cap is final", &llm.Error{Kind: llm.ErrRateLimit, RetryAfter: time.Hour}, 1, llm.ErrRateLimit},
+		{"the context is too long", llm.Errorf(llm.ErrContextLength, "too long"), 1, llm.ErrContextLength},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				steps := slices.Repeat([]llmtest.Step{llmtest.Error(tt.err)}, 9)
+				h := open(t, setup{steps: steps, options: agent.Options{Retry: agent.Retry{Max: 2, Jitter: func() float64 { return 0 }}}})
+				result, err := h.Submit(context.Background(), "go")
+				if !errors.Is(err, tt.kind) || result.Reason != agent.Failed {
+					t.Errorf("Submit = %+v, %v, want %v", result, err, tt.kind)
+				}
+				if n := len(h.model.Requests()); n != tt.calls {
+					t.Errorf("%d calls of the model, want %d", n, tt.calls)
+				}
+				if h.Status() != agent.StatusClosed || !strings.HasSuffix(h.kinds(), "STEP_END ERROR PROCESSING_END SESSION_END") {
+					t.Errorf("%s, events %s", h.Status(), h.kinds())
+				}
+			})
+		})
+	}
+}
+
+// Calls of one answer run at the same time unless they would get into each other's way.
+func TestC2_Scheduling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var log []string
+		note := func(what string) {
+			mu.Lock()
+			defer mu.Unlock()
+			log = append(log, fmt.Sprintf("%ds %s", int(time.Since(epoch).Seconds()), what))
+		}
+		timed := func(name string, access tool.Access) tool.Tool {
+			return newTool(name, access, func(_ context.Context, c *tool.Call) (tool.Result, error) {
+				note(c.ID + " starts")
+				time.Sleep(time.Second)
+				return tool.Text("ok"), nil
+			})
+		}
+		named := func(id, name string, args ...string) llm.ToolCall {
+			c := call(name, args...)
+			c.ID = id
+			return c
+		}
+		h := open(t, setup{
+			tools: []tool.Tool{timed("write", writes), timed("read", readOnly), timed("alone", tool.Access{})},
+			steps: []llmtest.Step{llmtest.Calls(
+				named("a", "write", `"path":"x"`), named("b", "read", `"path":"x"`), named("c", "write", `"path":"y"`),
+				named("d", "read", `"path":"y"`), named("e", "alone"), named("f", "write", `"path":"z"`)),
+				llmtest.Text("done")},
+		})
+		if _, err := h.Submit(context.Background(), "go"); err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(log)
+		want := []string{"0s a starts", "0s c starts", "1s b starts", "1s d starts", "2s e starts", "3s f starts"}
+		if !slices.Equal(log, want) {
+			t.Errorf("ran %q, want %q", log, want)
+		}
+	})
+}
+
+// epoch is when every synctest bubble begins.
+var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func TestA15_AuthorizeSeesTheCallAndDecides(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen []string
+		h := open(t, setup{
+			tools: []tool.Tool{echo("allowed"), echo("denied"), echo("asked")},
+			steps: []llmtest.Step{llmtest.Calls(call("allowed", `"path":"x"`), call("denied"), call("asked")), llmtest.Text("done")},
+			options: agent.Options{Authorize: func(_ context.Context, r tool.Request) (tool.Decision, error) {
+				seen = append(seen, fmt.Sprintf("%s %s %v", r.Call.Name, r.Access.Effect, r.Access.Paths))
+				switch r.Call.Name {
+				case "allowed":
+					return tool.Decision{Verdict: tool.Allow}, nil
+				case "asked":
+					return tool.Decision{Verdict: tool.Ask}, nil
+				}
+				return tool.Decision{Reason: "not on a Sunday"}, nil
+			}},
+		})
+		if _, err := h.Submit(context.Background(), "go"); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"allowed writes [x]", "denied writes []", "asked writes []"}; !slices.Equal(seen, want) {
+			t.Errorf("the hook saw %q, want %q", seen, want)
+		}
+		var results []string
+		for _, p := range h.History()[2].Message.Parts {
+			results = append(results, p.(llm.ToolResult).Content.Text())
+		}
+		if results[0] != "allowed ran" || !strings.Contains(results[1], "not on a Sunday") || !strings.Contains(results[2], "approval") {
+			t.Errorf("results %q", results)
+		}
+	})
+}
+
+// A slow host that steers from within OnEvent gets every event, in order, and stops nothing.
+func TestB_OnEventMayUseTheSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h *host
+		inside := 0
+		h = open(t, setup{
+			tools: []tool.Tool{echo("one"), echo("two")},
+			steps: []llmtest.Step{llmtest.Calls(call("one"), call("two")), llmtest.Text("done")},
+			options: agent.Options{OnEvent: func(ev agent.Event) {
+				if inside++; inside > 1 {
+					t.Error("two deliveries at once")
+				}
+				time.Sleep(time.Second)
+				if _, ok := ev.(*agent.ToolCallStart); ok {
+					if err := h.Steer("faster"); err != nil {
+						t.Error(err)
+					}
+				}
+				if h != nil {
+					h.Status()
+					h.History()
+				}
+				inside--
+			}},
+		})
+		if _, err := h.Submit(context.Background(), "go"); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(h.kinds(), "STEERING_INJECTED"); n != 2 {
+			t.Errorf("%d times steered, want 2: %s", n, h.kinds())
+		}
+		var seen []agent.Event
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		for ev := range h.Events(ctx) {
+			if seen = append(seen, ev); len(seen) == len(h.events) {
+				cancel()
+			}
+		}
+		if !slices.Equal(seen, h.events) {
+			t.Errorf("a cursor saw %d events, OnEvent %d", len(seen), len(h.events))
+		}
+	})
+}
+
+func TestA8_SettingsHoldFromTheNextCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h *host
+		other, high := "model-2", "high"
+		h = open(t, setup{
+			tools: []tool.Tool{newTool("switch", writes, func(context.Context, *tool.Call) (tool.Result, error) {
+				return tool.Text("ok"), h.Set(agent.Settings{Model: &other, Effort: &high})
+			})},
+			steps: []llmtest.Step{llmtest.Calls(call("switch")), llmtest.Text("done")},
+		})
+		if _, err := h.Submit(context.Background(), "go"); err != nil {
+			t.Fatal(err)
+		}
+		requests := h.model.Requests()
+		if requests[0].Model != "model-1" || requests[0].Effort != "" || requests[1].Model != other || requests[1].Effort != high {
+			t.Errorf("asked %q with effort %q, then %q with %q", requests[0].Model, requests[0].Effort, requests[1].Model, requests[1].Effort)
+		}
+	})
+}
+
+var errDisk = errors.New("no space left on device")
+
+// failing is a journal whose disk is full after a number of appends.
+type failing struct {
+	journal.Memory
+	left int
+}
+
+func (f *failing) Append(ctx context.Context, next int64, records ...journal.Record) error {
+	if f.left--; f.left < 0 {
+		return errDisk
+	}
+	return f.Memory.Append(ctx, next, records...)
+}
+
+// A journal that cannot be written ends the session with an error, whenever it happens; no start stays without its end.
+func TestA19_JournalFailureEndsTheSession(t *testing.T) {
+	const appends = 6 // input, answer, intent, result, answer, end
+	for n := range appends {
+		t.Run(fmt.Sprint("append ", n+1), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := open(t, setup{
+					tools:   []tool.Tool{echo("work")},
+					steps:   []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("done")},
+					options: agent.Options{Journal: &failing{left: n}},
+				})
+				if _, err := h.Submit(context.Background(), "go"); !errors.Is(err, errDisk) {
+					t.Errorf("Submit = %v, want the disk's error", err)
+				}
+				if err := h.Close(); !errors.Is(err, errDisk) {
+					t.Errorf("Close = %v, want the disk's error", err)
+				}
+				if !strings.Contains(h.kinds(), "ERROR") {
+					t.Errorf("no ERROR: %s", h.kinds())
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,198 @@
+package api_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+type errorCase struct {
+	ID         string            `json:"id"`
+	Provider   string            `json:"provider"`
+	Phase      string            `json:"phase"`
+	Status     int               `json:"status"`
+	Headers    map[string]string `json:"headers"`
+	Body       string            `json:"body"`
+	Class      string            `json:"error_class"`
+	Retryable  *bool             `json:"retryable"`
+	RetryAfter json.RawMessage   `json:"retry_after_ms"`
+}
+
+// kinds are the corpus' classes in our words. Ours are finer: an overload and a gateway's timeout are server errors there.
+var kinds = map[string][]error{
+	"InvalidRequestError": {llm.ErrInvalidRequest},
+	"AuthenticationError": {llm.ErrAuthentication},
+	"AccessDeniedError":   {llm.ErrAccessDenied},
+	"NotFoundError":       {llm.ErrNotFound},
+	"QuotaExceededError":  {llm.ErrQuota},
+	"RateLimitError":      {llm.ErrRateLimit},
+	"ContextLengthError":  {llm.ErrContextLength},
+	"ServerError":         {llm.ErrServer, llm.ErrOverloaded, llm.ErrTimeout},
+}
+
+// needsOwnDecoder are Gemini's cases in which its error JSON says more than the status does.
+var needsOwnDecoder = []string{"g_capacity_503", "g_retry_301", "g_retry_600", "g_msg_retry_s", "g_msg_retry_ms", "g_nested_json"}
+
+func TestCorpus(t *testing.T) {
+	f, err := os.Open("../../../../shared/corpora/provider_errors/cases.jsonl")
+	if errors.Is(err, os.ErrNotExist) {
+		t.Skip("the error corpus is not beside the work tree: ", err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	ran := 0
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var c errorCase
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			t.Fatal(err)
+		}
+		if c.Phase != "response" || strings.Contains(strings.Join(needsOwnDecoder, " "), c.ID) {
+			continue
+		}
+		ran++
+		t.Run(c.ID, func(t *testing.T) { c.check(t) })
+	}
+	t.Logf("%d cases ran", ran)
+}
+
+func (c errorCase) check(t *testing.T) {
+	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		for name, value := range c.Headers {
+			w.Header().Set(name, value)
+		}
+		w.WriteHeader(c.Status)
+		io.WriteString(w, c.Body)
+	})
+	_, err := read(t.Context(), call(client, "http://x.test"))
+	var e *llm.Error
+	if !errors.As(err, &e) {
+		t.Fatal(err)
+	}
+	fits := false
+	for _, kind := range kinds[c.Class] {
+		fits = fits || e.Kind == kind
+	}
+	if c.ID == "x_should_retry_true" { // the class says no, the header and retryable say yes: so it is the server's fault
+		fits = e.Kind == llm.ErrServer
+	}
+	if !fits {
+		t.Errorf("%v, want %s", err, c.Class)
+	}
+	if c.Retryable != nil && llm.Retryable(err) != *c.Retryable {
+		t.Errorf("%v: retryable %v", err, llm.Retryable(err))
+	}
+	var ms float64
+	if string(c.RetryAfter) == `"date"` {
+		if e.RetryAfter < 24*365*time.Hour {
+			t.Errorf("retry after %v", e.RetryAfter)
+		}
+	} else if err := json.Unmarshal(c.RetryAfter, &ms); err != nil || e.RetryAfter.Milliseconds() != int64(ms) {
+		t.Errorf("retry after %v, want %s ms (%v)", e.RetryAfter, c.RetryAfter, err)
+	}
+	if e.Message == "" || e.Status != c.Status || string(e.Raw) != c.Body {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestErrorHeaders(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		header map[string]string
+		body   string
+		check  func(e *llm.Error) bool
+	}{
+		"milliseconds first": {429, map[string]string{"Retry-After-Ms": "1500", "Retry-After": "9"}, "",
+			func(e *llm.Error) bool { return e.RetryAfter == 1500*time.Millisecond }},
+		"a date in the past": {429, map[string]string{"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, "",
+			func(e *llm.Error) bool { return e.RetryAfter == 0 }},
+		"nonsense": {429, map[string]string{"Retry-After": "NaN"}, "", func(e *llm.Error) bool { return e.RetryAfter == 0 }},
+		"very long": {429, map[string]string{"Retry-After": "1e300"}, "",
+			func(e *llm.Error) bool { return e.RetryAfter > 24*365*time.Hour }},
+		"do not retry": {500, map[string]string{"X-Should-Retry": "false"}, "", func(e *llm.Error) bool { return !llm.Retryable(e) }},
+		"request id in the body": {500, map[string]string{"Request-Id": "b"}, `{"request_id":"a","error":{"message":"m"}}`,
+			func(e *llm.Error) bool { return e.RequestID == "a" && e.Message == "m" }},
+		"request id in the header": {500, map[string]string{"X-Request-Id": "b"}, `{"error":"m"}`,
+			func(e *llm.Error) bool { return e.RequestID == "b" && e.Message == "m" }},
+		"code before type": {400, nil, `{"error":{"type":"t","code":"c","message":"m"}}`, func(e *llm.Error) bool { return e.Code == "c" }},
+		"code is a number": {400, nil, `{"error":{"type":"t","code":7,"message":"m"}}`, func(e *llm.Error) bool { return e.Code == "t" }},
+		"short text":       {500, nil, "backend down", func(e *llm.Error) bool { return e.Message == "backend down" }},
+		"a page":           {502, nil, "<html>", func(e *llm.Error) bool { return e.Message == "bad gateway" }},
+		"much":             {500, nil, strings.Repeat("x", 1<<20), func(e *llm.Error) bool { return len(e.Raw) == 64<<10 }},
+		"the key":          {401, nil, `{"error":{"code":"` + key + `","message":"no such key: ` + key + `"}}`, func(e *llm.Error) bool { return e.Message != "" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				for name, value := range c.header {
+					w.Header().Set(name, value)
+				}
+				w.WriteHeader(c.status)
+				io.WriteString(w, c.body)
+			})
+			_, err := read(t.Context(), call(client, "http://x.test"))
+			var e *llm.Error
+			if !errors.As(err, &e) || !c.check(e) {
+				t.Errorf("%+v", err)
+			}
+			if strings.Contains(e.Error()+e.Code+string(e.Raw), key) {
+				t.Errorf("the key is in %+v", e)
+			}
+		})
+	}
+}
+
+func TestRateLimitHeaders(t *testing.T) {
+	now := time.Now()
+	for name, c := range map[string]struct {
+		header map[string]string
+		want   *llm.RateLimit
+		reset  func(time.Time) bool
+	}{
+		"none": {nil, nil, nil},
+		"anthropic": {map[string]string{"anthropic-ratelimit-requests-limit": "50", "anthropic-ratelimit-requests-remaining": "49",
+			"anthropic-ratelimit-tokens-limit": "30000", "anthropic-ratelimit-tokens-remaining": "0",
+			"anthropic-ratelimit-requests-reset": "2031-01-01T00:00:00Z", "anthropic-ratelimit-tokens-reset": "2031-01-01T00:01:00Z"},
+			&llm.RateLimit{RequestsLimit: 50, RequestsRemaining: 49, TokensLimit: 30000, TokensRemaining: 0},
+			func(at time.Time) bool { return at.Equal(time.Date(2031, 1, 1, 0, 1, 0, 0, time.UTC)) }},
+		"openai": {map[string]string{"x-ratelimit-limit-requests": "60", "x-ratelimit-remaining-requests": "x",
+			"x-ratelimit-reset-requests": "1s", "x-ratelimit-reset-tokens": "6m0s"},
+			&llm.RateLimit{RequestsLimit: 60, RequestsRemaining: -1, TokensLimit: -1, TokensRemaining: -1},
+			func(at time.Time) bool { return at.After(now.Add(6*time.Minute)) && at.Before(now.Add(7*time.Minute)) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				for name, value := range c.header {
+					w.Header().Set(name, value)
+				}
+				events(w, "data: 1\n\n")
+			})
+			resp, err := call(client, "http://x.test").Do(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Close()
+			got := resp.RateLimit
+			if c.want == nil || got == nil {
+				if got != c.want {
+					t.Fatalf("%+v, want %+v", got, c.want)
+				}
+				return
+			}
+			if !c.reset(got.Reset) {
+				t.Errorf("reset at %v", got.Reset)
+			}
+			got.Reset = time.Time{}
+			if *got != *c.want {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,161 @@
+package search
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// scanText searches a text in chunks of a size.
+func scanText(t interface{ Fatalf(string, ...any) }, text string, q Query, chunk int) FileMatches {
+	m, err := compile(q.Pattern, q.IgnoreCase)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	s := scanner{matcher: m, query: &q, limit: chunk}
+	found, _, err := s.scan(strings.NewReader(text))
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return found
+}
+
+// reference does what the scanner does, line by line with the plain expression.
+func reference(text string, q Query) []Line {
+	flags := ""
+	if q.IgnoreCase {
+		flags = "(?i)"
+	}
+	re := regexp.MustCompile(flags + q.Pattern)
+	text, ended := strings.CutSuffix(text, "\n")
+	if text == "" && !ended {
+		return nil
+	}
+	lines := strings.Split(text, "\n")
+	shown := map[int]bool{}
+	matches := map[int]bool{}
+	for i := range lines {
+		lines[i] = strings.TrimSuffix(lines[i], "\r")
+		if re.MatchString(lines[i]) {
+			matches[i] = true
+			for j := i - q.Before; j <= i+q.After; j++ {
+				shown[j] = true
+			}
+		}
+	}
+	var found []Line
+	for i, l := range lines {
+		if shown[i] {
+			found = append(found, Line{Number: i + 1, Text: l, Match: matches[i]})
+		}
+	}
+	return found
+}
+
+// TestC8_ScanIsWhatAPlainSearchFinds compares the scanner, with its prefilter, its chunks and its context across them, with the
+// plain way to search.
+func TestC8_ScanIsWhatAPlainSearchFinds(t *testing.T) {
+	patterns := []string{
+		"foo", "fo+", "^foo", "foo$", "^foo$", "^$", "o.*k", "foo|bark", "(foo|ba)r", "(?i)FoO|sak", "b.r", `\bfoo\b`, "[^f]oo", `\s`, `\W`,
+		"k", "S", "sask", "ä", "x{2,3}", "(ab)*", "a?b?", "f|o", "o{2}k", "(?:foo)?bar", "[fb]o", "foo.", `fo\S`,
+		`\Afoo`, `foo\z`, "fo(o|O)|ä+|kk",
+	}
+	pieces := []string{"foo", "Foo", "FOO", "bar", "ba", "k", "K", "\u212a", "s", "\u017f", "ask", "ä", "Ä", "x", "ab", " ", "\t", "\n", "\n", "\n", "\r\n", "o"}
+	rapid.Check(t, func(t *rapid.T) {
+		q := Query{
+			Pattern:    rapid.SampledFrom(patterns).Draw(t, "pattern"),
+			IgnoreCase: rapid.Bool().Draw(t, "ignoreCase"),
+			Before:     rapid.IntRange(0, 3).Draw(t, "before"),
+			After:      rapid.IntRange(0, 3).Draw(t, "after"),
+		}
+		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 60).Draw(t, "text"), "")
+		longest := 0
+		for _, l := range strings.SplitAfter(text, "\n") {
+			longest = max(longest, len(l))
+		}
+		chunk := rapid.IntRange(max(1, 2*longest*(q.Before+2)), 2000).Draw(t, "chunk")
+		want := reference(text, q)
+		if diff := cmp.Diff(want, scanText(t, text, q, chunk).Lines); diff != "" {
+			t.Fatalf("%q in %q, chunks of %d: %s", q.Pattern, text, chunk, diff)
+		}
+		q.Mode = Counts
+		matching := 0
+		for _, l := range want {
+			if l.Match {
+				matching++
+			}
+		}
+		if got := scanText(t, text, q, chunk).Count; got != matching {
+			t.Fatalf("count %d, want %d", got, matching)
+		}
+	})
+}
+
+func TestC8_LinesAreSearchedOneByOne(t *testing.T) {
+	const text = "foo\nbar\r\nbaz"
+	for pattern, want := range map[string]int{
+		`(?s)foo.bar`: 0, `foo\sbar`: 0, `foo[^x]bar`: 0, `(?m)^bar$`: 1, `(?-m)^bar$`: 1, `\Abar\z`: 1, `bar\r`: 1, `r$`: 1, `\r$`: 1,
+		`[\n-\r]`: 0, `\s`: 0, `(?s).`: 3, `[[:cntrl:]]`: 0,
+	} {
+		if got := scanText(t, text, Query{Pattern: pattern, Mode: Counts}, 100).Count; got != want {
+			t.Errorf("%s: %d lines, want %d", pattern, got, want)
+		}
+	}
+}
+
+func TestC8_RequiredLiterals(t *testing.T) {
+	for pattern, want := range map[string]string{
+		"foo": "foo", "fo+bar": "bar", "a|b|c": "", "foo|bar": "bar foo", "(foo|bar)x+bazz": "bazz", "foo?": "fo", "(foo)?": "",
+		"(?i)Foo": "foo fold", "(?i)füßen": "en fold", "(?i)foo|(?-i)Bar": "bar foo fold", "[a-z]+": "", `\bfoo(\d+)`: "foo", "(foo){2}": "foo",
+		"(foo){0,2}": "", "a1|b2|c3|d4|e5|f6|g7|h8|i9": "", "f\xc3": "",
+	} {
+		m, err := compile(pattern, false)
+		if err != nil {
+			if pattern == "f\xc3" {
+				continue
+			}
+			t.Fatal(err)
+		}
+		got := []string{}
+		for _, l := range m.literals.texts {
+			got = append(got, string(l))
+		}
+		slices.Sort(got)
+		if m.literals.fold {
+			got = append(got, "fold")
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%s: %q, want %q", pattern, s, want)
+		}
+	}
+}
+
+func TestC8_PatternErrors(t *testing.T) {
+	for pattern, want := range map[string]string{
+		"foo(bar":     "at character 4, here: (bar",
+		"äfoo(b(c)":   "at character 5, here: (b(c)",
+		`a\(b)c`:      "at character 5, here: )c",
+		"[(](":        "at character 4, here: (",
+		"[^)](x":      "at character 5, here: (x",
+		"[]()](x":     "at character 6, here: (x",
+		"a[b":         "at character 2, here: [b",
+		"*a":          "at character 1, here: *a",
+		"a**":         "at character 2, here: **",
+		"foo(?=bar)":  "no lookahead",
+		"(?<=foo)bar": "no lookahead",
+		`(a)\1`:       "no backreferences",
+		`foo\nbar`:    "newline",
+		"foo\nbar":    "newline",
+		"x{1001}":     "at character 2",
+	} {
+		_, err := compile(pattern, false)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", pattern, err, want)
+		}
+	}
+
+}
