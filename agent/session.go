@@ -89,6 +89,7 @@ func New(ctx context.Context, o Options) (*Session, error) {
 	if s.header, err = newHeader(ctx, o, s.registry, s.now()); err != nil {
 		return nil, err
 	}
+	s.header.ID = s.ID()
 	s.start(s.header, false)
 	return s, nil
 }

@@ -77,7 +77,7 @@ func TestC8_ScanIsWhatAPlainSearchFinds(t *testing.T) {
 		for _, l := range strings.SplitAfter(text, "\n") {
 			longest = max(longest, len(l))
 		}
-		chunk := rapid.IntRange(max(1, 2*longest*(q.Before+2)), 2000).Draw(t, "chunk")
+		chunk := rapid.IntRange(max(1, 2*longest*(q.Before+2)), 4000).Draw(t, "chunk")
 		want := reference(text, q)
 		if diff := cmp.Diff(want, scanText(t, text, q, chunk).Lines); diff != "" {
 			t.Fatalf("%q in %q, chunks of %d: %s", q.Pattern, text, chunk, diff)
