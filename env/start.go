@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -108,8 +109,7 @@ func (t *processTable) remove(id string) {
 func (t *processTable) close(ctx context.Context) []error {
 	t.mu.Lock()
 	t.closed = true
-	live := t.live
-	t.live = nil
+	live := maps.Clone(t.live) // the table keeps them, for KillNow, until they are gone
 	t.mu.Unlock()
 
 	var wg sync.WaitGroup

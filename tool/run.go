@@ -145,10 +145,11 @@ func guarded(ctx context.Context, run func(context.Context, *Call) (Result, erro
 	return result, "", err
 }
 
-// finish cleans a result's text and cuts what the model sees.
+// finish cleans a result's text and cuts what the model sees. A gap is in the first text.
 func finish(result Result, limit Limit) *Outcome {
 	o := &Outcome{Result: result}
 	o.Content = make(llm.Parts, 0, len(result.Content))
+	gap := result.Gap
 	for _, part := range result.Content {
 		text, ok := part.(llm.Text)
 		if !ok {
@@ -156,9 +157,13 @@ func finish(result Result, limit Limit) *Outcome {
 			o.Model = append(o.Model, part)
 			continue
 		}
-		text.Text, o.Gap = clean(text.Text, result.Gap)
+		text.Text, gap = clean(text.Text, gap)
+		if gap.Bytes > 0 {
+			o.Gap = gap
+		}
 		o.Content = append(o.Content, text)
-		cut, truncated := limit.Apply(text.Text, o.Gap, result.Hint)
+		cut, truncated := limit.Apply(text.Text, gap, result.Hint)
+		gap = Gap{}
 		o.Model = append(o.Model, llm.Text{Text: cut})
 		o.Truncated = o.Truncated || truncated
 	}
@@ -170,7 +175,8 @@ func clean(text string, gap Gap) (string, Gap) {
 	if gap.Bytes == 0 {
 		return strings.ToValidUTF8(text, "\uFFFD"), Gap{}
 	}
-	head := strings.ToValidUTF8(text[:gap.At], "\uFFFD")
+	at := min(max(gap.At, 0), len(text)) // a tool may be wrong; the pipeline must not fall over it
+	head := strings.ToValidUTF8(text[:at], "\uFFFD")
 	gap.At = len(head)
-	return head + strings.ToValidUTF8(text[gap.At:], "\uFFFD"), gap
+	return head + strings.ToValidUTF8(text[at:], "\uFFFD"), gap
 }

@@ -82,6 +82,9 @@ func (l Limit) cutChars(text string, gap Gap) cut {
 		keepHead, keepTail, c.where = 0, limit, "from the beginning"
 	}
 	from, to := runeOffset(text, keepHead), runeOffsetFromEnd(text, keepTail)
+	if gap.Bytes > 0 { // what is removed takes the gap in: there is one marker
+		from, to = min(from, gap.At), max(to, gap.At)
+	}
 	removed := text[from:to]
 	c.chars += int64(utf8.RuneCountInString(removed))
 	c.newlines += int64(strings.Count(removed, "\n"))
@@ -101,7 +104,10 @@ func (l Limit) cutLines(c *cut) (head, tail string) {
 	omitted := int64(total - l.Lines)
 	spans := first <= len(headLines) && last <= len(tailLines)
 	if c.chars > 0 && spans {
-		omitted = c.originalLinesBetween(len(headLines), len(tailLines), first, last)
+		omitted = c.originalLinesBetween(len(tailLines), first, last)
+		if omitted == 0 { // the one line too many is the other part of one that stays
+			return c.head, c.tail
+		}
 	}
 	marker := fmt.Sprintf("[... %d lines omitted ...]\n", omitted)
 	switch {
@@ -117,13 +123,10 @@ func (l Limit) cutLines(c *cut) (head, tail string) {
 
 // originalLinesBetween counts the original lines of which nothing is shown, when the first lines of the head and the last of the
 // tail are. The head's last line and the tail's first may be parts of lines, even of the same one.
-func (c *cut) originalLinesBetween(headLines, tailLines, first, last int) int64 {
+func (c *cut) originalLinesBetween(tailLines, first, last int) int64 {
 	tailStart := 1 + int64(strings.Count(c.head, "\n")) + c.newlines // the original number of the tail's first line
 	lastShown := int64(first)
 	firstShown := tailStart + int64(tailLines-last)
-	if last == 0 {
-		firstShown = tailStart + int64(tailLines)
-	}
 	return max(0, firstShown-lastShown-1)
 }
 

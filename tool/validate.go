@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +39,7 @@ func parseSchema(raw json.RawMessage) (*schema, error) {
 // validate returns the arguments to run with, or the problem in words for the model. The text comes back as it was unless
 // something had to be mended.
 func (s *schema) validate(text string) (args, problem string) {
-	if strings.TrimSpace(text) == "" {
+	if t := strings.TrimSpace(text); t == "" || t == "null" { // what models send for a tool without parameters
 		text = "{}"
 	}
 	value, err := decodeJSON(text)
@@ -83,7 +84,44 @@ func decodeJSON(text string) (any, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("more text after the object, at byte %d", dec.InputOffset())
 	}
+	if name, twice := repeatedName(text); twice {
+		return nil, fmt.Errorf("the field %q is there twice", name)
+	}
 	return value, nil
+}
+
+// repeatedName finds a field name that one object of valid JSON has twice: which of the values is meant cannot be told.
+func repeatedName(text string) (name string, twice bool) {
+	dec := json.NewDecoder(strings.NewReader(text))
+	var open []map[string]bool // the names in the objects around; nil for an array
+	for wantName := false; ; {
+		token, err := dec.Token()
+		if err != nil { // the end
+			return "", false
+		}
+		switch v := token.(type) {
+		case json.Delim:
+			switch v {
+			case '{':
+				open = append(open, map[string]bool{})
+			case '[':
+				open = append(open, nil)
+			default:
+				open = open[:len(open)-1]
+			}
+		case string:
+			if wantName {
+				if names := open[len(open)-1]; names[v] {
+					return v, true
+				} else {
+					names[v] = true
+				}
+				wantName = false // its value comes now
+				continue
+			}
+		}
+		wantName = len(open) > 0 && open[len(open)-1] != nil
+	}
 }
 
 // mender fits a value to a schema and collects what cannot be fitted.
@@ -116,12 +154,21 @@ func (m *mender) fit(path string, value any, doc *jsonschema.Schema) any {
 	case string:
 		if coerced, ok := coerce(v, types); ok {
 			m.changed = true
-			return coerced
+			return m.fit(path, coerced, doc) // what was in the text has to fit, too; it is no string, so this ends
 		}
-	case json.Number, bool:
+	case json.Number:
 		if len(types) == 1 && types[0] == "string" {
 			m.changed = true
-			return fmt.Sprint(v)
+			return v.String()
+		}
+		if whole, ok := wholeNumber(v); ok && whole != v && slices.Contains(types, "integer") {
+			m.changed = true // 10.0 and 1e1 are integers to JSON Schema, but not to a Go int
+			return whole
+		}
+	case bool:
+		if len(types) == 1 && types[0] == "string" {
+			m.changed = true
+			return strconv.FormatBool(v)
 		}
 	}
 	if len(types) > 0 && !slices.ContainsFunc(types, func(t string) bool { return isType(value, t) }) {
@@ -164,8 +211,12 @@ func coerce(s string, types []string) (any, bool) {
 	for _, t := range types {
 		switch t {
 		case "integer", "number":
-			if n := json.Number(strings.TrimSpace(s)); isType(n, t) {
+			if n, err := decodeJSON(s); err == nil && isType(n, t) {
 				return n, true
+			}
+		case "array", "object":
+			if v, err := decodeJSON(s); err == nil && isType(v, t) {
+				return v, true
 			}
 		case "boolean":
 			switch strings.ToLower(strings.TrimSpace(s)) {
@@ -208,10 +259,27 @@ func isType(value any, t string) bool {
 	case map[string]any:
 		return t == "object"
 	case json.Number:
-		f, err := strconv.ParseFloat(string(v), 64)
-		return err == nil && (t == "number" || t == "integer" && f == float64(int64(f)))
+		if t == "integer" {
+			_, ok := wholeNumber(v)
+			return ok
+		}
+		_, err := v.Float64()
+		return err == nil && t == "number"
 	}
 	return false
+}
+
+// wholeNumber writes a number without fraction and exponent if that is exact and a float64 holds it exactly.
+func wholeNumber(n json.Number) (json.Number, bool) {
+	if _, err := n.Int64(); err == nil {
+		return n, true
+	}
+	const exact = 1 << 53
+	f, err := n.Float64()
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > exact {
+		return n, false
+	}
+	return json.Number(strconv.FormatInt(int64(f), 10)), true
 }
 
 func articles(types []string) []string {

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -72,7 +71,7 @@ func demo(ctx context.Context, t terminal, dir string, asJSON bool) (err error) 
 	if err := r.run(ctx, opts, demoTask); err != nil {
 		return err
 	}
-	return checkDemo(ctx, dir)
+	return checkDemo(ctx, t, dir, asJSON)
 }
 
 // makeDemoRepository writes the project and commits it, so that the session can show a diff.
@@ -120,12 +119,26 @@ func serveDemoModel() (url string, stop func(), err error) {
 	}, nil
 }
 
-// checkDemo runs the test itself: what the session says is not proof.
-func checkDemo(ctx context.Context, dir string) error {
-	cmd := exec.CommandContext(ctx, "sh", "slug_test.sh")
-	cmd.Dir = filepath.Clean(dir)
-	if out, err := cmd.CombinedOutput(); err != nil {
+// checkDemo looks at the work itself: what a session says is not proof. It runs the test and shows the diff.
+func checkDemo(ctx context.Context, t terminal, dir string, quiet bool) error {
+	test := exec.CommandContext(ctx, "sh", "slug_test.sh")
+	test.Dir = dir
+	if out, err := test.CombinedOutput(); err != nil {
 		return fail(exitFailed, "the session has ended, but the test still fails:\n%s", out)
 	}
-	return nil
+	if quiet {
+		return nil
+	}
+	colour := "--color=never"
+	if isTerminal(t.err) && os.Getenv("NO_COLOR") == "" {
+		colour = "--color=always"
+	}
+	diff := exec.CommandContext(ctx, "git", "--no-pager", "diff", colour)
+	diff.Dir = dir
+	out, err := diff.CombinedOutput()
+	if err != nil {
+		return fail(exitFailed, "cannot show the diff: %w\n%s", err, out)
+	}
+	_, err = fmt.Fprintf(t.err, "\nThe test passes now. What the session changed:\n\n%s", out)
+	return err
 }

@@ -39,7 +39,7 @@ func demoScript() []demoStep {
 			use("edit_file", map[string]any{"file_path": "slug.sh", "old_string": "tr -cs 'a-z0-9' '-'",
 				"new_string": "tr -cs 'a-z0-9' '-' | sed 's/^-//; s/-$//'"}),
 			use("shell", map[string]any{"command": test}))},
-		{"ok      spaces", say("All four pass. The whole change:",
+		{"ok      spaces", say("All four pass. A last look at the whole change.",
 			use("shell", map[string]any{"command": "git diff"}))},
 		{"+\tprintf", say("Fixed slug() in slug.sh. It joined words with underscores and kept punctuation; now every run of characters other " +
 			"than letters and digits becomes one dash, and none is left at either end. sh slug_test.sh passes all four cases.")},

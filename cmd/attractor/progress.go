@@ -72,7 +72,14 @@ func (p *progress) call(e *agent.ToolCallEnd) {
 		mark, outcome = p.paint(red, "✗"), " · "+p.paint(red, shorten(lastLine(e.Output), 100))
 	}
 	p.line("%s %s %s%s %s", mark, p.paint(bold, e.Name), subject, outcome,
-		p.paint(dim, rounded(time.Duration(e.DurationMS)*time.Millisecond).String()))
+		p.paint(dim, took(e.DurationMS)))
+}
+
+func took(ms int64) string {
+	if ms == 0 {
+		return "<1ms"
+	}
+	return rounded(time.Duration(ms) * time.Millisecond).String()
 }
 
 func (p *progress) close(e *agent.ProcessingEnd) {

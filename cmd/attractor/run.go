@@ -188,7 +188,9 @@ func (r *runner) onSignal(session *agent.Session) (stopped func() int) {
 				return
 			case sig := <-signals:
 				if code != 0 {
-					r.local.Kill()
+					if err := r.local.KillNow(); err != nil {
+						fmt.Fprintln(r.err, "attractor:", err)
+					}
 					os.Exit(code)
 				}
 				code = map[os.Signal]int{os.Interrupt: exitSIGINT, syscall.SIGTERM: exitSIGTERM}[sig]

@@ -57,9 +57,9 @@ func (v *view) show(ev agent.Event) {
 	}
 }
 
-// answer prints the final answer, which is all that standard output gets in text mode.
+// answer prints the final answer, which is all that standard output gets in text mode. A limit may have left none.
 func (v *view) answer(result *agent.Result) error {
-	if v.events != nil || !v.repeat {
+	if v.events != nil || !v.repeat || result.Reason.Limit() && result.Text == "" {
 		return nil
 	}
 	_, err := fmt.Fprintln(v.stdout, result.Text)

@@ -60,6 +60,9 @@ func (d *decoder) blockStart(index int, raw json.RawMessage, event []byte) error
 		b.signature = []byte(w.Data)
 		d.emit(llm.StreamEvent{Type: llm.EventThinkingStart, Block: index})
 	case "tool_use":
+		if w.ID == "" || w.Name == "" {
+			return errors.New("a tool call without id or name")
+		}
 		b.kind = callBlock
 		b.raw = append(b.raw, w.Input...)
 		d.emit(llm.StreamEvent{Type: llm.EventCallStart, Block: index, ID: w.ID, Name: w.Name})
@@ -163,9 +166,6 @@ func (d *decoder) blockStop(index int) error {
 	case thinkingBlock, redactedBlock:
 		d.emit(llm.StreamEvent{Type: llm.EventThinkingEnd, Block: index})
 	case callBlock:
-		if b.id == "" || b.name == "" {
-			return errors.New("a tool call without id or name")
-		}
 		if len(b.text) == 0 { // a call without arguments, or with all of them at the start
 			if b.text = b.raw; len(b.text) == 0 || string(b.text) == "null" {
 				b.text = []byte("{}")

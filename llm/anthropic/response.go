@@ -46,7 +46,10 @@ func (d *decoder) step(data []byte) (progress, error) {
 	if err := json.Unmarshal(data, &ev); err != nil {
 		return moving, fmt.Errorf("malformed event: %w", err)
 	}
-	if !d.begun && (ev.Type == "message_delta" || ev.Type == "message_stop" || ev.Type == "content_block_start") {
+	if ev.Type == "" {
+		return moving, errors.New("an event without a type")
+	}
+	if !d.begun && ev.Type != "message_start" && ev.Type != "ping" && ev.Type != "error" {
 		return moving, errors.New(ev.Type + " before message_start")
 	}
 	switch ev.Type {

@@ -1,6 +1,7 @@
 package fakellm
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -109,8 +110,18 @@ func (b *anthropicBlock) UnmarshalJSON(data []byte) error {
 type anthropicSource struct {
 	Type      string `json:"type"`
 	MediaType string `json:"media_type"`
-	Data      []byte `json:"data"`
+	Data      string `json:"data"`
 	URL       string `json:"url"`
+}
+
+// bytes are the data; what is no base64 is text, as in documents of plain text.
+func (s *anthropicSource) bytes() []byte {
+	if s.Type == "base64" {
+		if b, err := base64.StdEncoding.DecodeString(s.Data); err == nil {
+			return b
+		}
+	}
+	return []byte(s.Data)
 }
 
 // decode implements format.
@@ -207,7 +218,7 @@ func (b anthropicBlock) part() llm.Part {
 		return r
 	case "image", "document":
 		if b.Source != nil {
-			return llm.Media{MIME: b.Source.MediaType, Data: b.Source.Data, URL: b.Source.URL}
+			return llm.Media{MIME: b.Source.MediaType, Data: b.Source.bytes(), URL: b.Source.URL}
 		}
 	}
 	return llm.Opaque{Provider: "anthropic", Data: string(b.raw)}

@@ -1,6 +1,7 @@
 package fakellm
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -173,6 +174,9 @@ func (b anthropicBlock) check(role string) *refusal {
 	case "image", "document":
 		if b.Source == nil || len(b.Source.Data) == 0 && b.Source.URL == "" {
 			return invalid("%s.source: Field required", b.Type)
+		}
+		if _, err := base64.StdEncoding.DecodeString(b.Source.Data); err != nil && b.Source.Type == "base64" {
+			return invalid("%s.source.base64: invalid base64 data", b.Type)
 		}
 	case "":
 		return invalid("type: Field required")

@@ -1,0 +1,414 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/llm/fakellm"
+)
+
+// The tests run the command as users do, as a process of its own: this test binary, which is the command when the variable says
+// so.
+func TestMain(m *testing.M) {
+	if os.Getenv("ATTRACTOR_TEST_MAIN") != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// attractor prepares the command in a clean environment, without a terminal.
+func attractor(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Env = []string{"ATTRACTOR_TEST_MAIN=1", "PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + t.TempDir()}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no controlling terminal to ask on
+	return cmd
+}
+
+type outcomeOf struct {
+	code           int
+	stdout, stderr string
+}
+
+func runIt(t *testing.T, cmd *exec.Cmd) outcomeOf {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return outcomeOf{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// serve starts a scripted model.
+func serve(t *testing.T, faults map[int]fakellm.Fault, turns ...fakellm.Turn) (url string, server *fakellm.Server) {
+	t.Helper()
+	server = fakellm.New(fakellm.Script(turns...), fakellm.Options{Faults: faults})
+	web := httptest.NewServer(server)
+	t.Cleanup(web.Close)
+	return web.URL, server
+}
+
+// nobody is an address where nothing listens.
+func nobody(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return "http://" + l.Addr().String()
+}
+
+func TestH_ExitCodesAndMessages(t *testing.T) {
+	url, _ := serve(t, nil, fakellm.Turn{Text: "The answer."})
+	loop, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "true"})), say("", use("shell", map[string]any{"command": "true"})))
+	refusing, _ := serve(t, map[int]fakellm.Fault{1: {Kind: fakellm.FaultStatus, Status: 401}})
+	silent, _ := serve(t, map[int]fakellm.Fault{1: {Kind: fakellm.FaultHang}}, fakellm.Turn{Text: "x"})
+	torn, _ := serve(t, map[int]fakellm.Fault{1: {Kind: fakellm.FaultCut, After: 1}}, fakellm.Turn{Text: "The answer, whole this time."})
+	broken := map[int]fakellm.Fault{}
+	for n := range 10 {
+		broken[n] = fakellm.Fault{Kind: fakellm.FaultEnd}
+	}
+	alwaysTorn, _ := serve(t, broken, fakellm.Turn{Text: "never whole"})
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	key := "ANTHROPIC_API_KEY=sk-secret-key"
+	tests := []struct {
+		name   string
+		args   []string
+		env    []string
+		stdin  string
+		code   int
+		stdout string
+		stderr []string // each of them
+	}{
+		{name: "no arguments", code: 0, stdout: "attractor run"},
+		{name: "help", args: []string{"run", "--help"}, code: 0, stdout: "Exit codes:"},
+		{name: "version", args: []string{"version"}, code: 0, stdout: "attractor "},
+		{name: "an unknown command", args: []string{"walk"}, code: 2, stderr: []string{`unknown command "walk"`}},
+		{name: "an unknown flag", args: []string{"run", "--bogus", "x"}, code: 2, stderr: []string{"--bogus", "--help"}},
+		{name: "a bad flag value", args: []string{"run", "--max-rounds", "many", "x"}, code: 2, stderr: []string{"many"}},
+		{name: "no prompt", args: []string{"run", "--yes"}, code: 2, stderr: []string{"prompt is empty"}},
+		{name: "an empty prompt on stdin", args: []string{"run", "--yes", "-"}, stdin: " \n", code: 2, stderr: []string{"prompt is empty"}},
+		{name: "no permission mode without a terminal", args: []string{"run", "x"}, env: []string{key}, code: 2, stderr: []string{"--yes", "--read-only"}},
+		{name: "two permission modes", args: []string{"run", "--yes", "--read-only", "x"}, env: []string{key}, code: 2, stderr: []string{"exclude"}},
+		{name: "no key", args: []string{"run", "--yes", "x"}, code: 4, stderr: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "attractor demo"}},
+		{name: "an unknown provider", args: []string{"run", "--yes", "--provider", "acme", "x"}, env: []string{key}, code: 2, stderr: []string{`"acme"`, "anthropic"}},
+		{name: "an unknown profile", args: []string{"run", "--yes", "--profile", "acme", "x"}, env: []string{key}, code: 2, stderr: []string{`"acme"`, "anthropic"}},
+		{name: "a missing directory", args: []string{"run", "--yes", "--dir", "/does/not/exist", "x"}, env: []string{key}, code: 2, stderr: []string{"/does/not/exist"}},
+		{name: "a directory that is a file", args: []string{"run", "--yes", "--dir", file, "x"}, env: []string{key}, code: 2, stderr: []string{file}},
+		{name: "missing instructions", args: []string{"run", "--yes", "--instructions", "@/none", "x"}, env: []string{key}, code: 2, stderr: []string{"/none"}},
+		{name: "a bad base URL", args: []string{"run", "--yes", "--base-url", "not a url", "x"}, env: []string{key}, code: 2, stderr: []string{"not a url"}},
+		{name: "an answer", args: []string{"run", "--yes", "--base-url", url, "what", "is", "it"}, env: []string{key}, code: 0,
+			stdout: "The answer.\n", stderr: []string{"done", "1 turn", "tokens"}},
+		{name: "flags after the prompt", args: []string{"run", "what is it", "--base-url=" + url, "--yes"}, env: []string{key}, code: 0, stdout: "The answer.\n"},
+		{name: "a prompt that begins with a dash", args: []string{"run", "--yes", "--base-url", url, "--", "--verbose does nothing"}, env: []string{key}, stdout: "The answer.\n"},
+		{name: "a prompt on stdin", args: []string{"run", "--read-only", "--base-url", url, "-"}, env: []string{key}, stdin: "what is it", stdout: "The answer.\n"},
+		{name: "a refused key", args: []string{"run", "--yes", "--base-url", refusing, "x"}, env: []string{key}, code: 4, stderr: []string{"401", "API key"}},
+		{name: "a limit", args: []string{"run", "--yes", "--max-rounds", "1", "--base-url", loop, "x"}, env: []string{key}, code: 3, stderr: []string{"max_tool_rounds"}},
+		{name: "a timeout", args: []string{"run", "--yes", "--timeout", "200ms", "--base-url", silent, "x"}, env: []string{key}, code: 3, stderr: []string{"--timeout"}},
+		{name: "a torn answer", args: []string{"run", "--yes", "--base-url", torn, "x"}, env: []string{key}, code: 0,
+			stdout: "The answer, whole this time.\n", stderr: []string{"broke off", "attempt 2"}},
+		{name: "a server that always breaks off", args: []string{"run", "--yes", "--base-url", alwaysTorn, "x"}, env: []string{key}, code: 1,
+			stderr: []string{"attempt 6", "stream"}},
+		{name: "an unreachable server", args: []string{"run", "--yes", "--base-url", nobody(t), "x"}, env: []string{key}, code: 1,
+			stderr: []string{"attempt 6", "cannot reach"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			cmd := attractor(t, tt.args...)
+			cmd.Env = append(cmd.Env, tt.env...)
+			cmd.Stdin = strings.NewReader(tt.stdin)
+			got := runIt(t, cmd)
+			if got.code != tt.code {
+				t.Errorf("exit code %d, want %d", got.code, tt.code)
+			}
+			if tt.code != 0 && got.stdout != "" || !strings.Contains(got.stdout, tt.stdout) {
+				t.Errorf("stdout %q, want %q", got.stdout, tt.stdout)
+			}
+			for _, want := range tt.stderr {
+				if !strings.Contains(got.stderr, want) {
+					t.Errorf("stderr does not say %q:\n%s", want, got.stderr)
+				}
+			}
+			if strings.Contains(got.stdout+got.stderr, "sk-secret-key") {
+				t.Errorf("the key is in the output:\n%s", got.stderr)
+			}
+		})
+	}
+}
+
+// The main job: several rounds, three calls in one answer, events on standard output, the directory changed.
+func TestH_RunWithEvents(t *testing.T) {
+	dir := t.TempDir()
+	url, server := serve(t, nil,
+		say("I start.", use("write_file", map[string]any{"file_path": "a.txt", "content": "one\n"}),
+			use("shell", map[string]any{"command": "echo two > b.txt; pwd"}), use("glob", map[string]any{"pattern": "*.none"})),
+		say("", use("edit_file", map[string]any{"file_path": "a.txt", "old_string": "one", "new_string": "three"})),
+		say("Both are there."))
+	cmd := attractor(t, "run", "--provider", "anthropic", "--base-url", url, "--yes", "--json", "--dir", dir, "--effort", "high", "make two files")
+	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=k")
+	got := runIt(t, cmd)
+	if got.code != 0 || got.stderr != "" {
+		t.Fatalf("exit code %d, stderr %s", got.code, got.stderr)
+	}
+	var kinds []string
+	for line := range strings.Lines(got.stdout) {
+		var ev struct {
+			Kind      string    `json:"kind"`
+			SessionID string    `json:"session_id"`
+			Seq       int       `json:"seq"`
+			Time      time.Time `json:"time"`
+		}
+		if err := json.Unmarshal([]byte(line), &ev); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		kinds = append(kinds, ev.Kind)
+		if ev.Seq != len(kinds) || ev.SessionID == "" || ev.Time.IsZero() {
+			t.Errorf("event %d: %s", len(kinds), line)
+		}
+	}
+	all := strings.Join(kinds, " ")
+	if !strings.HasPrefix(all, "SESSION_START USER_INPUT STEP_START") || !strings.HasSuffix(all, "PROCESSING_END SESSION_END") ||
+		strings.Count(all, "TOOL_CALL_START") != 4 || strings.Count(all, "TOOL_CALL_END") != 4 {
+		t.Errorf("events %s", all)
+	}
+	for name, want := range map[string]string{"a.txt": "three\n", "b.txt": "two\n"} {
+		if data, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(data) != want {
+			t.Errorf("%s holds %q, %v", name, data, err)
+		}
+	}
+	if r := server.Requests()[0]; r.Effort == "" || !strings.Contains(r.System, dir) {
+		t.Errorf("effort %q, system prompt without the directory: %v", r.Effort, !strings.Contains(r.System, dir))
+	}
+}
+
+// --read-only lets the model look and nothing else.
+func TestH_ReadOnly(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("hello\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	url, server := serve(t, nil, say("", use("read_file", map[string]any{"file_path": "a.txt"}),
+		use("write_file", map[string]any{"file_path": "a.txt", "content": "x"}), use("shell", map[string]any{"command": "rm a.txt"})), say("I looked."))
+	cmd := attractor(t, "run", "--base-url", url, "--read-only", "--dir", dir, "look")
+	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=k")
+	if got := runIt(t, cmd); got.code != 0 || got.stdout != "I looked.\n" {
+		t.Errorf("exit code %d, stdout %q, stderr %s", got.code, got.stdout, got.stderr)
+	}
+	results := lastResults(server.Requests()[1].Messages)
+	if !strings.Contains(results, "hello") || strings.Count(results, "read-only") != 2 {
+		t.Errorf("results:\n%s", results)
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "a.txt")); err != nil || string(data) != "hello\n" {
+		t.Errorf("a.txt holds %q, %v", data, err)
+	}
+}
+
+// Ctrl-C ends the command within three seconds, with its exit code, and leaves no process, even when what runs ignores TERM.
+func TestH_SignalsLeaveNothing(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		sig  syscall.Signal
+		code int
+		run  string
+	}{
+		{"SIGINT", syscall.SIGINT, 130, "sleep 300 & echo pids $$ $! .; wait"},
+		{"SIGTERM", syscall.SIGTERM, 143, "sleep 300 & echo pids $$ $! .; wait"},
+		{"SIGINT with TERM ignored", syscall.SIGINT, 130, "trap '' TERM; sleep 300 & echo pids $$ $! .; wait; sleep 300"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": tt.run, "timeout_ms": 100_000})))
+			cmd := attractor(t, "run", "--base-url", url, "--yes", "--json", "--dir", t.TempDir(), "wait")
+			cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=k")
+			stdout, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			lines := bufio.NewReader(stdout)
+			pids := waitForPids(t, lines)
+			watchdog := time.AfterFunc(3*time.Second, func() {
+				t.Error("it did not stop within 3 s")
+				cmd.Process.Kill()
+			})
+			defer watchdog.Stop()
+			if err := cmd.Process.Signal(tt.sig); err != nil {
+				t.Fatal(err)
+			}
+			rest, err := io.ReadAll(lines)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var exit *exec.ExitError
+			if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != tt.code {
+				t.Errorf("ended with %v, want exit code %d", err, tt.code)
+			}
+			if !strings.Contains(string(rest), `"kind":"SESSION_END"`) || !strings.Contains(string(rest), `"reason":"aborted"`) {
+				t.Errorf("the last events: %s", rest)
+			}
+			for _, pid := range pids {
+				if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) && !zombie(pid) {
+					t.Errorf("process %d is still there", pid)
+				}
+			}
+		})
+	}
+}
+
+// waitForPids reads events until the command has printed the ids of its processes.
+func waitForPids(t *testing.T, lines *bufio.Reader) []int {
+	t.Helper()
+	for printed := ""; ; {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ev struct{ Kind, Text string }
+		if err := json.Unmarshal([]byte(line), &ev); err != nil {
+			t.Fatal(err)
+		}
+		if ev.Kind != "TOOL_CALL_OUTPUT_DELTA" {
+			continue
+		}
+		printed += ev.Text
+		if words := strings.Fields(printed); len(words) > 3 && words[3] == "." {
+			first, err1 := strconv.Atoi(words[1])
+			second, err2 := strconv.Atoi(words[2])
+			if err := errors.Join(err1, err2); err != nil {
+				t.Fatal(err)
+			}
+			return []int{first, second}
+		}
+	}
+}
+
+// zombie reports whether a process has ended and only waits for its parent to notice.
+func zombie(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return false
+	}
+	_, after, _ := strings.Cut(string(stat), ") ")
+	return strings.HasPrefix(after, "Z")
+}
+
+// Closing the pipe that the events go to ends the session.
+func TestH_ClosedPipeAborts(t *testing.T) {
+	url, server := serve(t, nil, say("", use("shell", map[string]any{"command": "for i in 1 2 3 4 5 6 7 8 9; do echo $i; sleep 0.1; done; sleep 300"})), say("never"))
+	cmd := attractor(t, "run", "--base-url", url, "--yes", "--json", "--dir", t.TempDir(), "count")
+	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=k")
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(stdout).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	stdout.Close()
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitFailed {
+		t.Errorf("ended with %v, want exit code 1", err)
+	}
+	if n := len(server.Requests()); n > 1 {
+		t.Errorf("%d requests: the session went on", n)
+	}
+}
+
+func TestH_Demo(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new")
+	got := runIt(t, attractor(t, "demo", "--dir", dir))
+	if got.code != 0 || !strings.Contains(got.stdout, "Fixed slug()") {
+		t.Fatalf("exit code %d, stdout %q, stderr:\n%s", got.code, got.stdout, got.stderr)
+	}
+	for _, want := range []string{"✗ shell sh slug_test.sh", "✓ edit_file slug.sh", "✓ shell sh slug_test.sh", "+\tprintf '%s'", "done · 5 turns"} {
+		if !strings.Contains(got.stderr, want) {
+			t.Errorf("stderr does not show %q:\n%s", want, got.stderr)
+		}
+	}
+	test := exec.Command("sh", "slug_test.sh")
+	test.Dir = dir
+	if out, err := test.CombinedOutput(); err != nil {
+		t.Errorf("the test in the kept directory: %v\n%s", err, out)
+	}
+	if again := runIt(t, attractor(t, "demo", "--dir", dir)); again.code != exitUsage || !strings.Contains(again.stderr, "not empty") {
+		t.Errorf("a directory that is not empty: exit code %d, %s", again.code, again.stderr)
+	}
+	if quiet := runIt(t, attractor(t, "demo", "--json")); quiet.code != 0 || quiet.stderr != "" || !strings.Contains(quiet.stdout, "SESSION_END") {
+		t.Errorf("demo --json: exit code %d, stderr %q", quiet.code, quiet.stderr)
+	}
+}
+
+func TestH_Inspect(t *testing.T) {
+	dir := t.TempDir()
+	for name, data := range map[string]string{"AGENTS.md": "Always use tabs.", "a.txt": "first\nsecond\n", "x.png": "\x89PNG\r\n\x1a\n...."} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tests := []struct {
+		args   []string
+		code   int
+		stdout []string
+		stderr string
+	}{
+		{[]string{"tools"}, 0, []string{"read_file", "file_path (string)", "edit_file", "shell"}, ""},
+		{[]string{"tools", "--json"}, 0, []string{`"name": "read_file"`, `"parameters": {`}, ""},
+		{[]string{"tools", "--profile", "none"}, 2, nil, "anthropic"},
+		{[]string{"prompt", "--dir", dir, "--instructions", "Be brief."}, 0,
+			[]string{"coding agent", "<environment>", "Working directory: " + dir, "Is git repository: no", "Always use tabs.", "Be brief."}, ""},
+		{[]string{"tool", "read_file", `{"file_path":"a.txt"}`, "--dir", dir}, 0, []string{"1 | first", "2 | second"}, ""},
+		{[]string{"tool", "read_file", `{"file_path":"x.png"}`, "--dir", dir}, 0, []string{"[image image/png 12]"}, ""},
+		{[]string{"tool", "read_file", `{"file_path":"none"}`, "--dir", dir}, 1, []string{"does not exist"}, ""},
+		{[]string{"tool", "shell", `{"command":"echo out; exit 3"}`, "--dir", dir}, 1, []string{"out\n", "Exit code: 3"}, ""},
+		{[]string{"tool", "nope", `{}`}, 1, []string{"unknown tool"}, ""},
+		{[]string{"tool", "read_file", `{"file_path":`}, 2, nil, "not valid JSON"},
+		{[]string{"tool", "read_file"}, 2, nil, "arg"},
+	}
+	for _, tt := range tests {
+		t.Run(strings.Join(tt.args[:min(3, len(tt.args))], " "), func(t *testing.T) {
+			t.Parallel()
+			got := runIt(t, attractor(t, tt.args...))
+			if got.code != tt.code || !strings.Contains(got.stderr, tt.stderr) {
+				t.Errorf("exit code %d, want %d; stderr %q", got.code, tt.code, got.stderr)
+			}
+			for _, want := range tt.stdout {
+				if !strings.Contains(got.stdout, want) {
+					t.Errorf("stdout does not show %q:\n%s", want, got.stdout)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,22 @@
+//go:build unix
+
+package env
+
+import (
+	"errors"
+	"syscall"
+)
+
+// KillNow sends KILL to every process tree that is still running, without grace and without waiting: for a host that is about to
+// exit. Everybody else calls Close.
+func (l *Local) KillNow() error {
+	l.table.mu.Lock()
+	defer l.table.mu.Unlock()
+	var errs []error
+	for _, p := range l.table.live {
+		if p, ok := p.(*process); ok {
+			errs = append(errs, p.tree.signal(syscall.SIGKILL))
+		}
+	}
+	return errors.Join(errs...)
+}

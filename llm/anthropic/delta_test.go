@@ -1,0 +1,76 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+)
+
+var deltas = []string{
+	`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hello"}}`,
+	`{"type":"content_block_delta","index":12,"delta":{"type":"text_delta","text":" \"né\" \ud83d\ude00\n"}      }`,
+	`{"index":1,"delta":{"type":"thinking_delta","thinking":"Hm"},"type":"content_block_delta"}`,
+	` { "type" : "content_block_delta" , "index" : 3 , "delta" : { "type" : "input_json_delta" , "partial_json" : "{\"a\":" } } `,
+	`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":""}}`,
+}
+
+// Everything that the scanner takes, encoding/json reads the same way.
+func FuzzDelta(f *testing.F) {
+	for _, s := range append(deltas,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"x"}}`,
+		`{"type":"content_block_delta","index":0,"index":1,"delta":{"type":"text_delta","text":"x"}}`,
+		`{"type":"content_block_delta","Index":1,"delta":{"type":"text_delta","text":"x"}}`,
+		`{"type":"content_block_delta","index":01,"delta":{"type":"text_delta","text":"x"}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x","text":"y"}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x`,
+		`{"type":"content_block_delta","index":0}`, `{}`, ``, `{"type":"message_stop"}`,
+		"{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"\xff\"}}") {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		got, ok := scanDelta(b)
+		if !ok {
+			return
+		}
+		var ev wireEvent
+		if err := json.Unmarshal(b, &ev); err != nil || ev.Type != "content_block_delta" {
+			t.Fatalf("%q: scanned, but %v, type %q", b, err, ev.Type)
+		}
+		want, err := parseDelta(&ev)
+		if err != nil || got != want {
+			t.Errorf("%q: scanned %+v, encoding/json reads %+v (%v)", b, got, want, err)
+		}
+	})
+}
+
+// A scanner that gave up on ordinary events would be slow and nothing else would show it.
+func TestOrdinaryDeltasAreScanned(t *testing.T) {
+	for _, s := range deltas {
+		if _, ok := scanDelta([]byte(s)); !ok {
+			t.Errorf("not scanned: %s", s)
+		}
+	}
+}
+
+func BenchmarkDelta(b *testing.B) {
+	for _, text := range []string{"a few words of text", `\tif err != nil {\n\t\treturn \"x\"\n`} {
+		b.Run(fmt.Sprintf("%.5s", text), func(b *testing.B) {
+			data := []byte(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` + text + `"}    }`)
+			b.ReportAllocs()
+			var d *decoder
+			for i := 0; b.Loop(); i++ {
+				if i%20000 == 0 { // an answer of 20,000 deltas
+					d = newDecoder("anthropic", "m", nil)
+					d.begun = true
+					if err := d.blockStart(0, json.RawMessage(`{"type":"text","text":""}`), nil); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if _, err := d.step(data); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
