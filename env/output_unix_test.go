@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"os"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 )
@@ -20,14 +21,17 @@ func TestD3_SlowReaderLosesNothing(t *testing.T) {
 	if _, err := w.Write(printed); err != nil {
 		t.Fatal(err)
 	}
-	release := make(chan struct{})
+	begun, release := make(chan struct{}), make(chan struct{})
+	var once sync.Once
 	var got bytes.Buffer
 	o := newOutput(func(_ int, p []byte) {
+		once.Do(func() { close(begun) })
 		<-release
 		got.Write(p)
 	})
 	o.add(Stdout, r)
 	o.start()
+	<-begun // the reader is in the hands of the host, so that the deadline finds it there
 	drained := make(chan struct{})
 	go func() { o.drain(time.Nanosecond, time.Nanosecond); close(drained) }()
 	untilDeadline(t, r)

@@ -161,7 +161,7 @@ func TestD4_TermIsEnough(t *testing.T) {
 	if exit := wait(t, p); exit.Code != 9 || exit.Signal != "" {
 		t.Errorf("it ended with %+v", exit)
 	}
-	if !strings.HasSuffix(out.String(), "bye\n") {
+	if !strings.Contains(out.String(), "bye\n") {
 		t.Errorf("the last words are missing: %q", out)
 	}
 }
@@ -247,10 +247,18 @@ func TestC7_LeftDiesAtClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := watch()
-	p := start(t, l, env.Command{Script: `sleep 1000 >/dev/null 2>&1 & echo "left $!"`, Output: out.Write})
+	p := start(t, l, env.Command{
+		// It says when it is itself and no copy of the shell, holds no pipe, and the shell ends when it is told.
+		Script: `sh -c 'echo "left $$"; exec >/dev/null 2>&1; while :; do sleep 0.1; done' "a
+name" & read x`,
+		Stdin: true, Output: out.Write,
+	})
+	pid := pidAfter(t, out.until(t, "\n"), "left ")
+	if err := p.Stdin().Close(); err != nil {
+		t.Fatal(err)
+	}
 	exit := wait(t, p)
-	pid := pidAfter(t, out.String(), "left ")
-	if len(exit.Left) != 1 || exit.Left[0] != strconv.Itoa(pid)+" sleep 1000" {
+	if len(exit.Left) == 0 || exit.Left[0] != strconv.Itoa(pid)+` sh -c echo "left $$"; exec >/dev/null 2>&1; while :; do sleep 0.1; done a name` {
 		t.Errorf("left is %q", exit.Left)
 	}
 	if err := l.Close(); err != nil {
@@ -364,5 +372,24 @@ func TestC7_NoDescriptorIsLeft(t *testing.T) {
 	}
 	if after := count(); after != before {
 		t.Errorf("%d descriptors before, %d after", before, after)
+	}
+}
+
+func TestD4_KillNowDoesNotWait(t *testing.T) {
+	l := newLocal(t, t.TempDir(), env.LocalOptions{Grace: time.Hour})
+	out := watch()
+	p := start(t, l, env.Command{Script: `trap '' TERM; sleep 1000 & echo "child $!"; wait`, Output: out.Write})
+	child := pidAfter(t, out.until(t, "\n"), "child ")
+	if err := l.KillNow(); err != nil {
+		t.Fatal(err)
+	}
+	if exit := wait(t, p); exit.Signal != "SIGKILL" {
+		t.Errorf("it ended with %+v", exit)
+	}
+	if err := l.Close(); err != nil { // not an hour later
+		t.Error(err)
+	}
+	if runs(t, child) {
+		t.Errorf("process %d survived", child)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -15,24 +16,31 @@ import (
 )
 
 // swapRounds is how often each operation runs against the swapping. A check before a plain open loses within the first
-// hundreds.
-const swapRounds = 3000
+// hundred.
+const swapRounds = 400
 
-// swapping exchanges two paths, atomically, so that both are always there, again and again until stop is closed.
-func swapping(t *testing.T, wg *sync.WaitGroup, stop <-chan struct{}, a, b string) {
-	wg.Go(func() {
-		for {
-			if err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE); err != nil {
-				t.Error(err)
-				return
-			}
-			select {
-			case <-stop:
-				return
-			default:
+// swap turns what is at the paths into what is aside and back, and a third one into a link and back into a file, until stop
+// is closed. The exchange is atomic, so that something is always there; the file is made anew each time, since a write that
+// has looked before the link came replaces the link.
+func swap(paths, asides [2]string, file, target string, stop <-chan struct{}) error {
+	for {
+		for i := range paths {
+			if err := unix.Renameat2(unix.AT_FDCWD, paths[i], unix.AT_FDCWD, asides[i], unix.RENAME_EXCHANGE); err != nil {
+				return err
 			}
 		}
-	})
+		aside := asides[0] + ".file"
+		err := errors.Join(os.Symlink(target, aside), os.Rename(aside, file))
+		err = errors.Join(err, os.WriteFile(aside, []byte("inside"), 0o600), os.Rename(aside, file))
+		if err != nil {
+			return err
+		}
+		select {
+		case <-stop:
+			return nil
+		default:
+		}
+	}
 }
 
 // While a directory turns into a link to the outside and back, an absolute link into the inside turns into one to the outside
@@ -50,21 +58,22 @@ func TestD2_SwappedLinkNeverEscapes(t *testing.T) {
 	symlink(t, outside, base+"/swap1")
 	symlink(t, work+"/inside", work+"/abs")
 	symlink(t, outside, base+"/swap2")
-	symlink(t, outside+"/e/f", base+"/swap3")
 	write(t, work+"/plain", "inside")
 
 	l := newLocal(t, work, env.LocalOptions{})
-	var swappers, users sync.WaitGroup
-	stop := make(chan struct{})
-	swapping(t, &swappers, stop, work+"/d", base+"/swap1")
-	swapping(t, &swappers, stop, work+"/abs", base+"/swap2")
-	swapping(t, &swappers, stop, work+"/plain", base+"/swap3")
+	var users sync.WaitGroup
+	stop, stopped := make(chan struct{}), make(chan error)
+	go func() {
+		stopped <- swap([2]string{work + "/d", work + "/abs"}, [2]string{base + "/swap1", base + "/swap2"}, work+"/plain", outside+"/e/f", stop)
+	}()
 	for _, name := range []string{"d/e/f", "abs/e/f", work + "/d/e/f", "plain"} {
 		users.Go(func() { useWhileSwapped(t, l, name) })
 	}
 	users.Wait()
 	close(stop)
-	swappers.Wait()
+	if err := <-stopped; err != nil {
+		t.Fatalf("swapping: %v", err)
+	}
 
 	only(t, work, "abs", "d", "inside", "plain") // no temporary file either
 	only(t, outside, "e")

@@ -102,9 +102,6 @@ func (l *ignoreList) ignores(abs string, isDir bool) bool {
 // ignoreListAbove is the rules that hold in dir from outside of it: of the directories from the git root down to dir's parent
 // or, where there is no git root, from the working directory down. Directories that may not be read have no rules.
 func ignoreListAbove(ctx context.Context, e env.Environment, dir string) (*ignoreList, error) {
-	if isGitRoot(ctx, e, dir) {
-		return nil, nil
-	}
 	var above []string // dir's parents, nearest first
 	inRepository := false
 	for d := path.Dir(dir); !inRepository && d != path.Dir(d); d = path.Dir(d) {

@@ -4,8 +4,8 @@ import "time"
 
 // Query is what Grep looks for.
 type Query struct {
-	// Pattern is a regular expression in Go's syntax (RE2), matched line by line: ^ and $ are a line's ends, and nothing
-	// matches a newline.
+	// Pattern is a regular expression in Go's syntax (RE2), matched against one line after the other, without their ends: ^
+	// and $ are a line's ends. A carriage return before a newline is part of the line's end unless the pattern names it.
 	Pattern string
 	// Path is the file or directory to search; empty means the working directory. A file that is named is searched
 	// whatever Glob and .gitignore say.

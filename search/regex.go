@@ -34,73 +34,35 @@ type matcher struct {
 	keepCR bool
 }
 
-// compile makes a pattern work line by line.
+// compile reads a pattern. It will be matched against single lines, so what could match a newline needs no care.
 func compile(pattern string, ignoreCase bool) (*matcher, error) {
-	flags := syntax.Perl &^ syntax.OneLine
+	flags, prefix := syntax.Perl, ""
 	if ignoreCase {
-		flags |= syntax.FoldCase
+		flags, prefix = flags|syntax.FoldCase, "(?i)"
 	}
 	tree, err := syntax.Parse(pattern, flags)
 	if err != nil {
 		return nil, patternError(pattern, err)
 	}
-	m := &matcher{}
-	if err := m.confine(tree); err != nil {
-		return nil, patternError(pattern, err)
+	if mentions(tree, '\n') {
+		return nil, patternError(pattern, errNewline)
 	}
-	m.literals = requiredLiterals(tree)
+	m := &matcher{literals: requiredLiterals(tree), keepCR: mentions(tree, '\r')}
 	if tree.Op == syntax.OpLiteral && tree.Flags&syntax.FoldCase == 0 && len(m.literals.texts) == 1 {
 		return m, nil
 	}
-	m.re, err = regexp.Compile(tree.String())
-	if err != nil {
+	if m.re, err = regexp.Compile(prefix + pattern); err != nil {
 		return nil, patternError(pattern, err)
 	}
 	return m, nil
 }
 
-// confine rewrites an expression so that it cannot reach over a line's end, and notes what else is special in it.
-func (m *matcher) confine(re *syntax.Regexp) error {
-	switch re.Op {
-	case syntax.OpLiteral:
-		if slices.Contains(re.Rune, '\n') {
-			return errNewline
-		}
-		m.keepCR = m.keepCR || slices.Contains(re.Rune, '\r')
-	case syntax.OpAnyChar:
-		re.Op = syntax.OpAnyCharNotNL
-	case syntax.OpBeginText:
-		re.Op = syntax.OpBeginLine
-	case syntax.OpEndText:
-		re.Op = syntax.OpEndLine
-	case syntax.OpCharClass:
-		re.Rune = without(re.Rune, '\n')
+// mentions reports whether an expression has a character in it, other than in a class.
+func mentions(re *syntax.Regexp, r rune) bool {
+	if re.Op == syntax.OpLiteral && slices.Contains(re.Rune, r) {
+		return true
 	}
-	for _, sub := range re.Sub {
-		if err := m.confine(sub); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// without takes one character out of a class, which is a list of ranges.
-func without(ranges []rune, r rune) []rune {
-	var rest []rune
-	for i := 0; i+1 < len(ranges); i += 2 {
-		lo, hi := ranges[i], ranges[i+1]
-		if r < lo || hi < r {
-			rest = append(rest, lo, hi)
-			continue
-		}
-		if lo < r {
-			rest = append(rest, lo, r-1)
-		}
-		if r < hi {
-			rest = append(rest, r+1, hi)
-		}
-	}
-	return rest
+	return slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return mentions(sub, r) })
 }
 
 // patternError explains an error to whoever wrote the pattern.

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -62,9 +63,9 @@ func TestC8_ScanIsWhatAPlainSearchFinds(t *testing.T) {
 	patterns := []string{
 		"foo", "fo+", "^foo", "foo$", "^foo$", "^$", "o.*k", "foo|bark", "(foo|ba)r", "(?i)FoO|sak", "b.r", `\bfoo\b`, "[^f]oo", `\s`, `\W`,
 		"k", "S", "sask", "ä", "x{2,3}", "(ab)*", "a?b?", "f|o", "o{2}k", "(?:foo)?bar", "[fb]o", "foo.", `fo\S`,
-		`\Afoo`, `foo\z`, "fo(o|O)|ä+|kk",
+		`\Afoo`, `foo\z`, "fo(o|O)|ä+|kk", "foo|[ab]+",
 	}
-	pieces := []string{"foo", "Foo", "FOO", "bar", "ba", "k", "K", "\u212a", "s", "\u017f", "ask", "ä", "Ä", "x", "ab", " ", "\t", "\n", "\n", "\n", "\r\n", "o"}
+	pieces := []string{"foo", "Foo", "FOO", "bar", "ba", "k", "K", "\u212a", "s", "\u017f", "ask", "ä", "Ä", "x", "ab", " ", "\t", "\n", "\n", "\n", "\n", "\n", "\n", "\n", "\r\n", "\r\n", "o"}
 	rapid.Check(t, func(t *rapid.T) {
 		q := Query{
 			Pattern:    rapid.SampledFrom(patterns).Draw(t, "pattern"),
@@ -72,12 +73,12 @@ func TestC8_ScanIsWhatAPlainSearchFinds(t *testing.T) {
 			Before:     rapid.IntRange(0, 3).Draw(t, "before"),
 			After:      rapid.IntRange(0, 3).Draw(t, "after"),
 		}
-		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 60).Draw(t, "text"), "")
+		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 120).Draw(t, "text"), "")
 		longest := 0
 		for _, l := range strings.SplitAfter(text, "\n") {
 			longest = max(longest, len(l))
 		}
-		chunk := rapid.IntRange(max(1, 2*longest*(q.Before+2)), 4000).Draw(t, "chunk")
+		chunk := 2*longest*(q.Before+2) + rapid.IntRange(1, 40).Draw(t, "chunk")
 		want := reference(text, q)
 		if diff := cmp.Diff(want, scanText(t, text, q, chunk).Lines); diff != "" {
 			t.Fatalf("%q in %q, chunks of %d: %s", q.Pattern, text, chunk, diff)
@@ -95,6 +96,25 @@ func TestC8_ScanIsWhatAPlainSearchFinds(t *testing.T) {
 	})
 }
 
+// TestC8_ContextAcrossChunks moves two matches over the borders of chunks that hold seven lines or so.
+func TestC8_ContextAcrossChunks(t *testing.T) {
+	for at := range 60 {
+		var text strings.Builder
+		for i := range 60 {
+			if i == at || i == at+4 {
+				text.WriteString("foo")
+			}
+			fmt.Fprintf(&text, "line %d\n", i)
+		}
+		for _, q := range []Query{{Before: 2}, {After: 3}, {Before: 2, After: 1}, {Before: 3, After: 3}} {
+			q.Pattern = "foo"
+			if diff := cmp.Diff(reference(text.String(), q), scanText(t, text.String(), q, 64).Lines); diff != "" {
+				t.Fatalf("match in line %d, %d before, %d after: %s", at, q.Before, q.After, diff)
+			}
+		}
+	}
+}
+
 func TestC8_LinesAreSearchedOneByOne(t *testing.T) {
 	const text = "foo\nbar\r\nbaz"
 	for pattern, want := range map[string]int{
@@ -107,9 +127,21 @@ func TestC8_LinesAreSearchedOneByOne(t *testing.T) {
 	}
 }
 
+// TestC8_OddFolding has the two characters outside of ASCII that are ASCII letters in another case.
+func TestC8_OddFolding(t *testing.T) {
+	for pattern, text := range map[string]string{"look": "loo\u212a", "sask": "\u017fask", "k": "\u212a", "ASK": "a\u017fk"} {
+		if got := scanText(t, text, Query{Pattern: pattern, IgnoreCase: true, Mode: Counts}, 100).Count; got != 1 {
+			t.Errorf("%s does not match %s", pattern, text)
+		}
+		if got := scanText(t, text, Query{Pattern: pattern, Mode: Counts}, 100).Count; got != 0 {
+			t.Errorf("%s matches %s", pattern, text)
+		}
+	}
+}
+
 func TestC8_RequiredLiterals(t *testing.T) {
 	for pattern, want := range map[string]string{
-		"foo": "foo", "fo+bar": "bar", "a|b|c": "", "foo|bar": "bar foo", "(foo|bar)x+bazz": "bazz", "foo?": "fo", "(foo)?": "",
+		"foo": "foo", "fo+bar": "bar", "a|b|c": "", "foo|[ab]+": "", "foo|bar": "bar foo", "(foo|bar)x+bazz": "bazz", "foo?": "fo", "(foo)?": "",
 		"(?i)Foo": "foo fold", "(?i)füßen": "en fold", "(?i)foo|(?-i)Bar": "bar foo fold", "[a-z]+": "", `\bfoo(\d+)`: "foo", "(foo){2}": "foo",
 		"(foo){0,2}": "", "a1|b2|c3|d4|e5|f6|g7|h8|i9": "", "f\xc3": "",
 	} {
@@ -152,9 +184,10 @@ func TestC8_PatternErrors(t *testing.T) {
 		"foo\nbar":    "newline",
 		"x{1001}":     "at character 2",
 	} {
-		_, err := compile(pattern, false)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", pattern, err, want)
+		for _, ignoreCase := range []bool{false, true} {
+			if _, err := compile(pattern, ignoreCase); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", pattern, err, want)
+			}
 		}
 	}
 

@@ -58,7 +58,6 @@ func (w *walker) list(ctx context.Context, abs, rel string, ignored *ignoreList)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(infos, byName)
 	if has(infos, ".git") || has(infos, ".gitignore") {
 		if ignored, err = ignored.enter(ctx, w.env, abs, has(infos, ".git")); err != nil {
 			return nil, err
@@ -117,20 +116,8 @@ func (w *walker) wanted(abs, rel string, info env.Info, ignored *ignoreList) boo
 	return false // a device, a socket, a FIFO
 }
 
-func byName(a, b env.Info) int {
-	switch {
-	case a.Name < b.Name:
-		return -1
-	case a.Name > b.Name:
-		return 1
-	}
-	return 0
-}
-
-// has looks a name up in a sorted listing.
 func has(infos []env.Info, name string) bool {
-	_, ok := slices.BinarySearchFunc(infos, env.Info{Name: name}, byName)
-	return ok
+	return slices.ContainsFunc(infos, func(i env.Info) bool { return i.Name == name })
 }
 
 // problems collects what could not be read. It is safe for concurrent use.

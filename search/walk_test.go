@@ -113,6 +113,10 @@ func TestC8_WalkIgnoresAboveTheWorkingDirectory(t *testing.T) {
 	if diff := cmp.Diff([]string{"x.log", "y"}, walked(t, local(t, repo+"/sub"), "")); diff != "" {
 		t.Errorf("not readable: %s", diff)
 	}
+	must(t, os.Remove(repo+"/.git"))
+	if diff := cmp.Diff([]string{"x.log", "y"}, walked(t, local(t, repo+"/sub", repo), "")); diff != "" {
+		t.Errorf("no repository: %s", diff)
+	}
 }
 
 func TestC8_GitDirectoryIsNeverSearched(t *testing.T) {

@@ -111,11 +111,11 @@ func repeatedName(text string) (name string, twice bool) {
 			}
 		case string:
 			if wantName {
-				if names := open[len(open)-1]; names[v] {
+				names := open[len(open)-1]
+				if names[v] {
 					return v, true
-				} else {
-					names[v] = true
 				}
+				names[v] = true
 				wantName = false // its value comes now
 				continue
 			}

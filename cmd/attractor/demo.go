@@ -35,7 +35,7 @@ func newDemo(t terminal) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd.Context(), t, dir, asJSON) },
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "empty or new directory for the repository, which is kept (default: a temporary one)")
+	cmd.Flags().StringVar(&dir, "dir", "", "empty or new `DIR` for the repository, which is kept (default: a temporary one)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print events, one JSON object a line")
 	return cmd
 }

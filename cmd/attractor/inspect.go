@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,9 +17,9 @@ import (
 type inspectFlags struct{ profile, dir string }
 
 func (f *inspectFlags) register(cmd *cobra.Command, dir bool) {
-	cmd.Flags().StringVar(&f.profile, "profile", "anthropic", "profile to look at")
+	cmd.Flags().StringVar(&f.profile, "profile", "anthropic", "`PROFILE` to look at")
 	if dir {
-		cmd.Flags().StringVar(&f.dir, "dir", ".", "working directory")
+		cmd.Flags().StringVar(&f.dir, "dir", ".", "`DIR` to work in")
 	}
 }
 
@@ -120,7 +121,7 @@ func printParts(t terminal, parts llm.Parts) error {
 		var err error
 		switch p := part.(type) {
 		case llm.Text:
-			_, err = fmt.Fprintln(t.out, p.Text)
+			_, err = fmt.Fprintln(t.out, strings.TrimSuffix(p.Text, "\n"))
 		case llm.Media:
 			_, err = fmt.Fprintf(t.out, "[image %s %d]\n", p.MIME, len(p.Data))
 		}
@@ -157,6 +158,6 @@ func newPrompt(t terminal) *cobra.Command {
 		},
 	}
 	f.register(cmd, true)
-	cmd.Flags().StringVar(&instructions, "instructions", "", "user instructions: TEXT, or @FILE")
+	cmd.Flags().StringVar(&instructions, "instructions", "", "`TEXT|@FILE` that goes last into the system prompt")
 	return cmd
 }

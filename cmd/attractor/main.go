@@ -1,5 +1,3 @@
-// Command attractor runs coding-agent sessions from a terminal or a script. It is one host of package agent, and a thin one:
-// flags, wiring and rendering.
 package main
 
 import (

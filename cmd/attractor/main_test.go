@@ -123,7 +123,7 @@ func TestH_ExitCodesAndMessages(t *testing.T) {
 		{name: "a missing directory", args: []string{"run", "--yes", "--dir", "/does/not/exist", "x"}, env: []string{key}, code: 2, stderr: []string{"/does/not/exist"}},
 		{name: "a directory that is a file", args: []string{"run", "--yes", "--dir", file, "x"}, env: []string{key}, code: 2, stderr: []string{file}},
 		{name: "missing instructions", args: []string{"run", "--yes", "--instructions", "@/none", "x"}, env: []string{key}, code: 2, stderr: []string{"/none"}},
-		{name: "a bad base URL", args: []string{"run", "--yes", "--base-url", "not a url", "x"}, env: []string{key}, code: 2, stderr: []string{"not a url"}},
+		{name: "a bad base URL", args: []string{"run", "--yes", "--base-url", "not a url", "x"}, env: []string{key}, code: 2, stderr: []string{"base URL"}},
 		{name: "an answer", args: []string{"run", "--yes", "--base-url", url, "what", "is", "it"}, env: []string{key}, code: 0,
 			stdout: "The answer.\n", stderr: []string{"done", "1 turn", "tokens"}},
 		{name: "flags after the prompt", args: []string{"run", "what is it", "--base-url=" + url, "--yes"}, env: []string{key}, code: 0, stdout: "The answer.\n"},

@@ -190,33 +190,12 @@ func (c *conversation) addOpaque(role string, o llm.Opaque) error {
 }
 
 func (c *conversation) addResult(r llm.ToolResult) error {
-	var content []byte
-	for _, part := range r.Content {
-		before := len(content)
-		if before > 0 {
-			content = append(content, ',')
-		}
-		switch part := part.(type) {
-		case llm.Text:
-			if blank(part.Text) {
-				content = content[:before]
-				continue
-			}
-			content = appendText(content, part.Text)
-		case llm.Media:
-			var err error
-			if content, err = appendMedia(content, part); err != nil {
-				return err
-			}
-		default:
-			return llm.Errorf(llm.ErrInvalidRequest, "a tool result cannot hold a part of type %T", part)
-		}
-	}
 	c.block(wireUser)
 	b := append(c.messages, `{"type":"tool_result","tool_use_id":`...)
 	b = api.AppendString(b, wireID(r.CallID))
-	if len(content) > 0 {
-		b = append(append(append(b, `,"content":[`...), content...), ']')
+	b, err := appendContent(b, r.Content)
+	if err != nil {
+		return err
 	}
 	if r.IsError {
 		b = append(b, `,"is_error":true`...)
@@ -224,6 +203,33 @@ func (c *conversation) addResult(r llm.ToolResult) error {
 	c.messages = append(b, '}')
 	c.markable()
 	return nil
+}
+
+// appendContent writes a result's content, and nothing when there is none.
+func appendContent(b []byte, content llm.Parts) ([]byte, error) {
+	separator := `,"content":[`
+	for _, part := range content {
+		if t, ok := part.(llm.Text); ok && blank(t.Text) {
+			continue
+		}
+		b = append(b, separator...)
+		separator = ","
+		switch part := part.(type) {
+		case llm.Text:
+			b = appendText(b, part.Text)
+		case llm.Media:
+			var err error
+			if b, err = appendMedia(b, part); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, llm.Errorf(llm.ErrInvalidRequest, "a tool result cannot hold a part of type %T", part)
+		}
+	}
+	if separator == "," {
+		b = append(b, ']')
+	}
+	return b, nil
 }
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }

@@ -236,7 +236,7 @@ func BenchmarkEncodeTurn1000(b *testing.B) {
 	encode()
 	i := 1000
 	for b.Loop() {
-		if i == 2000 { // stay around turn 1000 however often this runs
+		if i == 1100 { // stay around turn 1000 however often this runs
 			b.StopTimer()
 			messages, memo, i = messages[:2002:2002], new(llm.Memo), 1000
 			encode()

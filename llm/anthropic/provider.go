@@ -1,4 +1,3 @@
-// Package anthropic speaks the Messages API.
 package anthropic
 
 import (

@@ -2,15 +2,18 @@ package anthropic
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/attractor-go/attractor/llm"
@@ -74,6 +77,32 @@ func TestOverLoopback(t *testing.T) {
 	if got[0].System != "Be brief." || got[0].Effort != "budget:4096" || got[2].Turn() != 1 {
 		t.Errorf("%+v", got[0])
 	}
+}
+
+// A new connection for every call would cost a TLS handshake each.
+func TestConnectionIsReused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := llmtest.PipeClient(t, fakellm.New(fakellm.Script(), fakellm.Options{}))
+		transport := client.Transport.(*http.Transport)
+		dial, dials := transport.DialContext, 0
+		transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			dials++
+			return dial(ctx, network, addr)
+		}
+		p, err := New(Options{APIKey: "k", BaseURL: "http://x.test", HTTPClient: client})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 5 {
+			if _, err := llm.Collect(p.Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}})); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		if dials != 1 {
+			t.Errorf("%d connections for 5 calls", dials)
+		}
+	})
 }
 
 func TestLeavingEarlyLeaksNothing(t *testing.T) { // goleak looks after the last test

@@ -81,14 +81,14 @@ type frame struct {
 func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, hr.Body, maxBody))
 	r := &Request{Path: hr.URL.Path, Header: hr.Header.Clone(), Body: body}
-	var f format = anthropic{words: s.o.Words}
+	f, known := formatOf(r.Path, s.o.Words)
 	refused := f.decode(r)
 	s.record(r)
 	if err != nil {
 		s.refuse(w, f, &refusal{413, "request_too_large", "Request exceeds the maximum size"})
 		return
 	}
-	if hr.URL.Path != "/v1/messages" {
+	if !known {
 		s.refuse(w, f, &refusal{404, "not_found_error", "Not found"})
 		return
 	}

@@ -118,7 +118,9 @@ func (s suite) fails(t *testing.T, name string, fault fakellm.Fault, kind error,
 	s.run(t, name, func(t *testing.T) {
 		model := fakellm.Script(fakellm.Turn{Text: speech, Calls: []fakellm.Call{{Name: "look", Args: []byte(`{"at":"something far away"}`)}}})
 		p := s.connect(t, fakellm.New(model, fakellm.Options{Faults: map[int]fakellm.Fault{1: fault}}))
-		events, err := Contract(t, p.Stream(t.Context(), ask()))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // so that a stall that nobody notices fails
+		defer cancel()
+		events, err := Contract(t, p.Stream(ctx, ask()))
 		if !errors.Is(err, kind) {
 			t.Fatalf("%v after %d events, want %v", err, len(events), kind)
 		}

@@ -1,4 +1,3 @@
-// Package anthropic is the profile for Claude models.
 package anthropic
 
 import (

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,3 +108,25 @@ func (b *bench) fails(t tool.Tool, args any, want ...string) string {
 }
 
 type object = map[string]any
+
+// parameters is as much of a JSON Schema as the tests look at.
+type parameters struct {
+	Type       string
+	Required   []string
+	Properties map[string]struct{ Type, Description string }
+}
+
+func parseParameters(t testing.TB, schema json.RawMessage) parameters {
+	t.Helper()
+	var p parameters
+	if err := json.Unmarshal(schema, &p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// sorted joins names in order.
+func sorted(names []string) string {
+	slices.Sort(names)
+	return strings.Join(names, " ")
+}

@@ -112,6 +112,10 @@ func readLine(ctx context.Context, r *bufio.Reader) (string, error) {
 		if isEOF(err) && len(piece) == 0 && line == nil {
 			return "", io.EOF
 		}
+		ended := err == nil
+		if ended {
+			piece = piece[:len(piece)-1]
+		}
 		n := min(len(piece), maxLineBytes-len(line))
 		line = append(line, piece[:n]...)
 		dropped += len(piece) - n
@@ -121,8 +125,11 @@ func readLine(ctx context.Context, r *bufio.Reader) (string, error) {
 		if err != nil && !isEOF(err) {
 			return "", err
 		}
+		if dropped == 0 && ended {
+			line = bytes.TrimSuffix(line, []byte("\r"))
+		}
 		if dropped == 0 {
-			return strings.TrimSuffix(strings.TrimSuffix(string(line), "\n"), "\r"), nil
+			return string(line), nil
 		}
 		kept := wholeRunes(line)
 		return fmt.Sprintf("%s [... the line goes on for %d more bytes]", kept, dropped+len(line)-len(kept)), nil

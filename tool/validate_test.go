@@ -1,0 +1,221 @@
+package tool
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func parse(t testing.TB, text string) *schema {
+	t.Helper()
+	s, err := parseSchema(json.RawMessage(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+const everything = `{"type":"object","properties":{"s":{"type":"string"},"i":{"type":"integer","minimum":0},"n":{"type":"number"},
+	"b":{"type":"boolean"},"a":{"type":"array","items":{"type":"integer"}},"o":{"type":"object","properties":{"i":{"type":"integer"}},
+	"required":["i"]},"e":{"type":"string","enum":["x","y"]},"maybe":{"type":["integer","null"]},"any":{}},"additionalProperties":false}`
+
+func TestC1_WhatFitsStaysAsItWas(t *testing.T) {
+	s := parse(t, everything)
+	for _, text := range []string{
+		`{}`, ` {"s": "x",  "i":1 } `, `{"n":1.50}`, `{"i":9007199254740993}`, `{"a":[1,2],"o":{"i":1}}`, `{"maybe":null}`, `{"any":{"x":[null]}}`,
+		`{"s":"<&>\u00e4"}`, `{"e":"x"}`,
+	} {
+		if got, problem := s.validate(text); got != text || problem != "" {
+			t.Errorf("%s: %s, %s", text, got, problem)
+		}
+	}
+}
+
+func TestC1_HarmlessErrorsAreMended(t *testing.T) {
+	s := parse(t, everything)
+	for text, want := range map[string]string{
+		``:                         `{}`,
+		`null`:                     `{}`,
+		`{"i":"12"}`:               `{"i":12}`,
+		`{"i":" -3 "}`:             "",
+		`{"i":10.0}`:               `{"i":10}`,
+		`{"i":1e2}`:                `{"i":100}`,
+		`{"i":"1e2"}`:              `{"i":100}`,
+		`{"n":"1.5"}`:              `{"n":1.5}`,
+		`{"b":"true"}`:             `{"b":true}`,
+		`{"b":"False"}`:            `{"b":false}`,
+		`{"s":5}`:                  `{"s":"5"}`,
+		`{"s":1.50}`:               `{"s":"1.50"}`,
+		`{"s":true}`:               `{"s":"true"}`,
+		`{"i":null,"s":null}`:      `{}`,
+		`{"x":1,"s":"y"}`:          `{"s":"y"}`,
+		`{"a":["1",2.0]}`:          `{"a":[1,2]}`,
+		`{"a":"[1,\"2\"]"}`:        `{"a":[1,2]}`,
+		`{"o":"{\"i\":\"1\"}"}`:    `{"o":{"i":1}}`,
+		`{"o":{"i":"1","more":1}}`: `{"o":{"i":1,"more":1}}`,
+		`{"maybe":"7"}`:            `{"maybe":7}`,
+	} {
+		got, problem := s.validate(text)
+		if want == "" && problem == "" || want != "" && (got != want || problem != "") {
+			t.Errorf("%s: %s (%s), want %s", text, got, problem, want)
+		}
+	}
+}
+
+func TestC1_GuessesThatCouldDoDamageAreNotMade(t *testing.T) {
+	s := parse(t, everything)
+	for text, want := range map[string]string{
+		`{"i":"0x10"}`:        `"i" must be an integer`,
+		`{"i":"1_000"}`:       `"i" must be an integer`,
+		`{"n":"NaN"}`:         `"n" must be a number`,
+		`{"n":"Inf"}`:         `"n" must be a number`,
+		`{"n":1e400}`:         `"n" must be a number`,
+		`{"i":"010"}`:         `"i" must be an integer`,
+		`{"i":1e300}`:         `"i" must be an integer`,
+		`{"i":""}`:            `"i" must be an integer`,
+		`{"i":-1}`:            "minimum",
+		`{"b":1}`:             `"b" must be a boolean`,
+		`{"b":"yes"}`:         `"b" must be a boolean`,
+		`{"a":1}`:             `"a" must be an array`,
+		`{"a":"1,2"}`:         `"a" must be an array`,
+		`{"a":[1,"x"]}`:       `"a[1]" must be an integer`,
+		`{"o":{}}`:            `"o.i" is missing`,
+		`{"o":[]}`:            `"o" must be an object`,
+		`{"e":"z"}`:           `"e" must be one of "x", "y", got the string "z"`,
+		`{"s":["x"]}`:         `"s" must be a string`,
+		`{"s":"x","s":"x"}`:   `"s" is there twice`,
+		`{"o":{"i":1,"i":2}}`: `"i" is there twice`,
+	} {
+		if got, problem := s.validate(text); got != "" || !strings.Contains(problem, want) {
+			t.Errorf("%s: %s (%s), want %s", text, got, problem, want)
+		}
+	}
+	if _, problem := s.validate(`{"any":[{"x":1},{"x":2}],"s":"any"}`); problem != "" {
+		t.Errorf("names of different objects are not the same: %s", problem)
+	}
+}
+
+func TestC1_ProblemsAreShort(t *testing.T) {
+	_, problem := parse(t, everything).validate(`{"a":"` + strings.Repeat("ä", 1<<20) + `"}`)
+	if len(problem) > 300 || !strings.Contains(problem, `"a"`) {
+		t.Errorf("%d bytes: %.100s", len(problem), problem)
+	}
+}
+
+const callCorpus = "../../shared/corpora/tool_call_json/cases.jsonl"
+
+// callCase is one line of the corpus.
+type callCase struct {
+	ID, Outcome, Group, Note string
+	Raw, Schema              json.RawMessage
+	Value                    any
+}
+
+// text makes the arguments: a string, or the recipe for one.
+func (c *callCase) text(t *testing.T) string {
+	var s string
+	if json.Unmarshal(c.Raw, &s) == nil {
+		return s
+	}
+	var recipe struct {
+		Prefix string `json:"gen_prefix"`
+		Gen    []any
+		Suffix string `json:"gen_suffix"`
+		Hex    string
+	}
+	if err := json.Unmarshal(c.Raw, &recipe); err != nil {
+		t.Fatal(err)
+	}
+	if recipe.Gen == nil {
+		b, err := hex.DecodeString(recipe.Hex)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	return recipe.Prefix + strings.Repeat(recipe.Gen[0].(string), int(recipe.Gen[1].(float64))) + recipe.Suffix
+}
+
+// decided names cases of the corpus in which we do something else, on purpose.
+func decided() map[string]string {
+	return map[string]string{
+		"tc_proto":          "a schema that allows further fields gets them: __proto__ means nothing in Go",
+		"tc_lone_surrogate": "it becomes U+FFFD, as everywhere in encoding/json; there is no file of that name to be harmed",
+		"tc_esc_nul":        "that a path must not have a NUL in it is the environment's business: the arguments are valid JSON",
+	}
+}
+
+// TestC1_CallCorpus: what is to be accepted or coerced has that value; everything else does not run. That includes what the
+// corpus would let us repair: bad JSON never runs a tool (requirement C1). Of the texts that are not tool calls none runs that
+// is not valid JSON.
+func TestC1_CallCorpus(t *testing.T) {
+	f, err := os.Open(callCorpus)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("the corpus is not here: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines := bufio.NewReader(f)
+	n := 0
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			break
+		}
+		var c callCase
+		if err := json.Unmarshal(line, &c); err != nil {
+			t.Fatal(err)
+		}
+		if len(c.Schema) == 0 || bytes.Equal(c.Schema, []byte("null")) {
+			c.Schema = json.RawMessage(`{"type":"object"}`)
+		}
+		n++
+		t.Run(c.ID, func(t *testing.T) { checkCallCase(t, c) })
+	}
+	if n < 400 {
+		t.Errorf("only %d cases", n)
+	}
+}
+
+func checkCallCase(t *testing.T, c callCase) {
+	text := c.text(t)
+	got, problem := parse(t, string(c.Schema)).validate(text)
+	if reason, ok := decided()[c.ID]; ok {
+		if problem != "" {
+			t.Errorf("refused (%s), though decided otherwise: %s", problem, reason)
+		}
+		return
+	}
+	if c.Group != "tool_call" {
+		if problem == "" && strings.TrimSpace(text) != "" && !json.Valid([]byte(text)) {
+			t.Errorf("%.200q ran as %.200s", text, got)
+		}
+		return
+	}
+	switch c.Outcome {
+	case "accept", "coerce":
+		var value any
+		if err := json.Unmarshal([]byte(got), &value); err != nil {
+			t.Fatalf("%.200s: refused: %s", text, problem)
+		}
+		if _, object := value.(map[string]any); c.Value != nil && object {
+			if diff := cmp.Diff(c.Value, value); diff != "" {
+				t.Errorf("%.200s: %s", text, diff)
+			}
+		}
+	default:
+		if problem == "" {
+			t.Errorf("%.200s: ran with %.200s (%s)", text, got, c.Note)
+		}
+	}
+}
