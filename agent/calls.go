@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"time"
 
@@ -69,10 +70,23 @@ func (s *Session) prepare(ctx context.Context, step Step) batch {
 			c.Prepared = refused(o.ToolCall, notRun)
 		default:
 			c.Prepared = s.registry.Authorize(ctx, s.registry.Prepare(o.ToolCall), s.authorize)
+			c.Access.Paths = absolute(c.Access.Paths, s.env.WorkDir())
 		}
 		b = append(b, c)
 	}
 	return b
+}
+
+// absolute makes one name of a file of its relative and absolute ones.
+func absolute(paths []string, dir string) []string {
+	all := make([]string, 0, len(paths))
+	for _, p := range paths {
+		if !path.IsAbs(p) {
+			p = path.Join(dir, p)
+		}
+		all = append(all, path.Clean(p))
+	}
+	return all
 }
 
 const (
@@ -102,8 +116,7 @@ func (s *Session) recordIntent(b batch) error {
 	return s.sync()
 }
 
-// before returns the earlier calls that call i has to wait for: all of them when one of the two is exclusive, those that share
-// a path of which one writes.
+// before returns the earlier calls that call i has to wait for.
 func (b batch) before(i int, sequential bool) []*call {
 	var wait []*call
 	for _, earlier := range b[:i] {
@@ -114,17 +127,23 @@ func (b batch) before(i int, sequential bool) []*call {
 	return wait
 }
 
+// conflict reports whether two calls must not run at the same time: one is exclusive, or they share a path of which one writes, or
+// one writes a file and the other is a command, which may read or write any: a model that edits and tests in one answer means
+// the one after the other. Commands run side by side.
 func conflict(a, b *call) bool {
 	if a.Outcome != nil || b.Outcome != nil { // nothing runs
 		return false
 	}
-	if a.Access.Effect == tool.Exclusive || b.Access.Effect == tool.Exclusive {
+	x, y := a.Access, b.Access
+	switch {
+	case x.Effect == tool.Exclusive || y.Effect == tool.Exclusive:
 		return true
-	}
-	if a.Access.Effect == tool.ReadOnly && b.Access.Effect == tool.ReadOnly {
+	case x.Effect == tool.ReadOnly && y.Effect == tool.ReadOnly:
 		return false
+	case x.Command != "" || y.Command != "":
+		return x.Effect == tool.Writes && y.Effect == tool.Writes && (x.Command == "" || y.Command == "")
 	}
-	return slices.ContainsFunc(a.Access.Paths, func(p string) bool { return slices.Contains(b.Access.Paths, p) })
+	return slices.ContainsFunc(x.Paths, func(p string) bool { return slices.Contains(y.Paths, p) })
 }
 
 func (s *Session) announce(c *call) {

@@ -383,17 +383,20 @@ func TestC2_Scheduling(t *testing.T) {
 			return c
 		}
 		h := open(t, setup{
-			tools: []tool.Tool{timed("write", writes), timed("read", readOnly), timed("alone", tool.Access{})},
+			tools: []tool.Tool{timed("write", writes), timed("read", readOnly), timed("alone", tool.Access{}),
+				timed("command", tool.Access{Effect: tool.Writes, Command: "make"})},
 			steps: []llmtest.Step{llmtest.Calls(
 				named("a", "write", `"path":"x"`), named("b", "read", `"path":"x"`), named("c", "write", `"path":"y"`),
-				named("d", "read", `"path":"y"`), named("e", "alone"), named("f", "write", `"path":"z"`)),
+				named("d", "read", `"path":"./y"`), named("e", "alone"), named("f", "write", `"path":"z"`),
+				named("g", "command"), named("h", "command"), named("i", "read", `"path":"q"`)),
 				llmtest.Text("done")},
 		})
 		if _, err := h.Submit(context.Background(), "go"); err != nil {
 			t.Fatal(err)
 		}
 		slices.Sort(log)
-		want := []string{"0s a starts", "0s c starts", "1s b starts", "1s d starts", "2s e starts", "3s f starts"}
+		want := []string{"0s a starts", "0s c starts", "1s b starts", "1s d starts", "2s e starts", "3s f starts", "3s i starts",
+			"4s g starts", "4s h starts"}
 		if !slices.Equal(log, want) {
 			t.Errorf("ran %q, want %q", log, want)
 		}
