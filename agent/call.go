@@ -2,7 +2,11 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +30,7 @@ func request(s *State) *llm.Request {
 		NoCache:     h.Params.NoCache,
 	}
 	if h.Params.Options != nil {
-		req.Options = map[string]rawJSON{h.Provider: h.Params.Options}
+		req.Options = map[string]json.RawMessage{h.Provider: h.Params.Options}
 	}
 	return req
 }
@@ -41,14 +45,14 @@ func (s *Session) callModel(ctx context.Context) error {
 	attempt, step, epoch := len(s.state.Faults)+1, s.state.Steps+1, s.state.Epoch
 	s.mu.Unlock()
 	req.Memo = &s.memo
-	if attempt == 1 {
-		s.events.emit(&StepStart{Step: step, Epoch: epoch})
-	}
+	s.events.emit(&StepStart{Step: step, Epoch: epoch}) // once a step: the stream leaves out what has begun
 	start := time.Now()
 	a := attemptStream{events: s.events}
 	resp, err := a.read(s.client.Stream(ctx, req))
-	if err != nil {
-		err = s.commit(s.faultOf(err, attempt, a.discarded(), time.Since(start)))
+	if err != nil && ctx.Err() != nil {
+		err = s.commit(stopRecord{Reason: stopReason(ctx)}, faultOf(err, a.discarded(), time.Since(start)))
+	} else if err != nil {
+		err = s.commit(s.again(faultOf(err, a.discarded(), time.Since(start)), attempt, err))
 	} else {
 		err = s.commit(answerOf(resp, time.Since(start)))
 	}
@@ -63,26 +67,52 @@ func (s *Session) callModel(ctx context.Context) error {
 func answerOf(resp *llm.Response, latency time.Duration) answerRecord {
 	msg := resp.Message
 	msg.Role, msg.Provider, msg.Model = llm.RoleAssistant, resp.Provider, resp.Model
+	msg.Parts = uniqueCalls(msg.Parts)
 	return answerRecord{Message: msg, Usage: resp.Usage, Finish: resp.Finish, ResponseID: resp.ID, Latency: latency}
 }
 
-func (s *Session) faultOf(err error, attempt int, discarded []string, latency time.Duration) faultRecord {
+// uniqueCalls gives calls an id of their own where a server repeats or leaves out ids: results are paired by them.
+func uniqueCalls(parts llm.Parts) llm.Parts {
+	seen := map[string]bool{}
+	fixed := slices.Clone(parts)
+	for i, part := range fixed {
+		call, ok := part.(llm.ToolCall)
+		if !ok {
+			continue
+		}
+		for id, n := call.ID, 2; call.ID == "" || seen[call.ID]; n++ {
+			call.ID = fmt.Sprintf("%s_%d", first(id, "call"), n)
+		}
+		seen[call.ID] = true
+		fixed[i] = call
+	}
+	return fixed
+}
+
+func faultOf(err error, discarded []string, latency time.Duration) faultRecord {
 	f := Fault{Kind: llm.KindOf(err), Text: err.Error(), Discarded: discarded, Latency: latency}
 	var e *llm.Error
-	if asError(err, &e) {
+	if errors.As(err, &e) {
 		f.Provider, f.Code, f.Status, f.RequestID = e.Provider, e.Code, e.Status, e.RequestID
 		f.Retryable = llm.Retryable(err)
-		if e.Message != "" {
+		switch {
+		case e.Message != "":
 			f.Text = e.Message
+		case e.Err != nil:
+			f.Text = e.Err.Error()
 		}
 	}
-	if delay, again := s.retry.delay(attempt, err); again {
-		f.Delay, f.RetryAt = delay, s.now().Add(delay)
-	}
+	f.Text = validText(f.Text)
 	return faultRecord{f}
 }
 
-func asError(err error, target **llm.Error) bool { return errors.As(err, target) }
+// again adds when the call will be tried again, if it will.
+func (s *Session) again(f faultRecord, attempt int, err error) faultRecord {
+	if delay, again := s.retry.delay(attempt, err); again {
+		f.Delay, f.RetryAt = delay, stamp(s.now().Add(delay))
+	}
+	return f
+}
 
 // attemptStream turns the stream of one attempt into events and remembers the texts, in case they have to be discarded.
 type attemptStream struct {
@@ -91,7 +121,7 @@ type attemptStream struct {
 	block  int // of the provider, for the text that is open
 }
 
-func (a *attemptStream) read(stream eventSeq) (*llm.Response, error) {
+func (a *attemptStream) read(stream iter.Seq2[llm.StreamEvent, error]) (*llm.Response, error) {
 	var resp *llm.Response
 	for ev, err := range stream {
 		if err != nil {

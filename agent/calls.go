@@ -26,7 +26,7 @@ func (s *Session) runCalls(ctx context.Context, step Step) error {
 	var failed error
 	results := make(chan error)
 	for i, c := range batch {
-		waitFor := batch.before(i, s.profile.Sequential)
+		waitFor := batch.before(i, s.header.Params.Sequential)
 		if len(waitFor) == 0 {
 			s.announce(c)
 		}
@@ -65,11 +65,14 @@ func (s *Session) prepare(ctx context.Context, step Step) batch {
 		c := &call{sent: o.Args, done: make(chan struct{})}
 		switch {
 		case o.Intended: // recorded before this batch: by a process that is no more
-			c.Prepared = refused(o.ToolCall, unknownOutcome)
+			c.Prepared = tool.Refuse(o.ToolCall, unknownOutcome)
 		case step.Reason != "" || ctx.Err() != nil:
-			c.Prepared = refused(o.ToolCall, notRun)
+			c.Prepared = tool.Refuse(o.ToolCall, notRun)
 		default:
 			c.Prepared = s.registry.Authorize(ctx, s.registry.Prepare(o.ToolCall), s.authorize)
+			if ctx.Err() != nil { // the hook did not decide: it was interrupted
+				c.Prepared = tool.Refuse(o.ToolCall, notRun)
+			}
 			c.Access.Paths = absolute(c.Access.Paths, s.env.WorkDir())
 		}
 		b = append(b, c)
@@ -95,11 +98,6 @@ const (
 	notRun    = "Error: the call was not run, because the session was interrupted."
 	abandoned = "Error: the session was interrupted, and the tool did not stop in time; it was abandoned. What it did is unknown."
 )
-
-func refused(c llm.ToolCall, text string) *tool.Prepared {
-	result := tool.Result{Content: llm.TextParts(text), IsError: true}
-	return &tool.Prepared{Call: c, Outcome: &tool.Outcome{Result: result, Model: result.Content}}
-}
 
 func (s *Session) recordIntent(b batch) error {
 	var calls []llm.ToolCall
@@ -164,7 +162,7 @@ func (s *Session) settle(c *call, result resultRecord) error {
 // execute runs a call and waits for it, but not for ever: a tool that ignores the end of its context is abandoned.
 func (s *Session) execute(ctx context.Context, c *call) resultRecord {
 	if c.Outcome == nil && ctx.Err() != nil {
-		c.Prepared = refused(c.Call, notRun)
+		c.Prepared = tool.Refuse(c.Call, notRun)
 	}
 	live := &liveOutput{call: c.Call.ID, events: s.events}
 	defer live.close()
@@ -179,7 +177,7 @@ func (s *Session) execute(ctx context.Context, c *call) resultRecord {
 		select {
 		case o = <-finished:
 		case <-time.After(s.grace + killTime):
-			o = refused(c.Call, abandoned).Outcome
+			o = tool.Refuse(c.Call, abandoned).Outcome
 			s.events.emit(&Warning{Code: "tool_abandoned", Text: fmt.Sprintf("The tool %s did not stop within %v and was abandoned.",
 				c.Call.Name, s.grace)})
 		}
@@ -191,11 +189,21 @@ func (s *Session) execute(ctx context.Context, c *call) resultRecord {
 }
 
 func (c *call) result(o *tool.Outcome) resultRecord {
-	full := o.Content.Text()
+	full, cut := bounded(o.Content.Text())
 	r := resultRecord{CallID: c.Call.ID, Name: c.Call.Name, Content: o.Model, IsError: o.IsError, Done: o.Done, Final: o.Final,
-		OutputRef: o.OutputRef, Bytes: int64(len(full)) + o.Gap.Bytes, Duration: o.Duration, full: full, cut: o.Gap.Bytes > 0}
+		OutputRef: o.OutputRef, Bytes: o.Bytes, Duration: o.Duration, full: full, cut: cut || o.Gap.Bytes > 0}
 	if c.Call.Args != c.sent {
 		r.Args = c.Call.Args
 	}
 	return r
+}
+
+// eventOutput is how much of a call's output its TOOL_CALL_END holds, in bytes; of more it holds the head and the tail, half each.
+const eventOutput = 8 << 20
+
+func bounded(text string) (kept string, cut bool) {
+	if len(text) <= eventOutput {
+		return text, false
+	}
+	return validText(text[:eventOutput/2]) + validText(text[len(text)-eventOutput/2:]), true
 }

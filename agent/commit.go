@@ -2,8 +2,8 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/attractor-go/attractor/journal"
 )
@@ -26,13 +26,16 @@ func (s *Session) append(records ...record) error {
 	if s.state.Records == 0 {
 		records = append([]record{headerRecord{Version: version, Header: s.header}}, records...)
 	}
-	at := s.now()
+	if err := s.state.accepts(records[0]); err != nil {
+		return fmt.Errorf("agent: %w", err)
+	}
+	at := stamp(s.now())
 	if s.journal != nil {
 		lines := make([]journal.Record, len(records))
 		for i, rec := range records {
-			data, err := json.Marshal(rec)
+			data, err := encodeRecord(rec, s.events.last())
 			if err != nil {
-				return fmt.Errorf("agent: cannot write a %s record: %w", rec.kind(), err)
+				return err
 			}
 			lines[i] = journal.Record{Time: at, Kind: rec.kind(), Data: data}
 		}
@@ -42,15 +45,15 @@ func (s *Session) append(records ...record) error {
 		}
 	}
 	for _, rec := range records {
-		if err := s.state.accepts(rec); err != nil {
-			return fmt.Errorf("agent: %w", err)
-		}
 		events := project(rec, &s.state)
 		s.state.fold(rec, at)
 		s.events.add(events...)
 	}
 	return nil
 }
+
+// stamp makes a time what it is after it was written down and read again.
+func stamp(t time.Time) time.Time { return t.UTC().Round(0) }
 
 // sync is a commit point: what was appended is durable when it returns. There are two in a round, before tools with effects run
 // and before the model is called, and one before Steer and FollowUp return.

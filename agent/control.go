@@ -47,7 +47,7 @@ func (s *Session) Set(set Settings) error {
 	return s.put(settingRecord{set})
 }
 
-// put commits what a host asks for and makes it durable.
+// put commits what a host asks for and makes it durable. It delivers no events: the caller may hold a lock that its OnEvent wants.
 func (s *Session) put(rec record) error {
 	s.mu.Lock()
 	err := ErrClosed
@@ -55,7 +55,6 @@ func (s *Session) put(rec record) error {
 		err = s.append(rec)
 	}
 	s.mu.Unlock()
-	s.events.deliver()
 	if err != nil {
 		return err
 	}
@@ -78,7 +77,7 @@ func (s *Session) Abort() { s.end() }
 
 // Close ends the session: a running input is interrupted, SESSION_END is emitted, the journal is closed. It waits until all of
 // that is done and returns the failure that ended the session, if it was one of ours. It may be called again, but not from
-// OnEvent.
+// OnEvent, nor with a lock held that OnEvent takes.
 func (s *Session) Close() error {
 	s.end()
 	<-s.closed
@@ -174,7 +173,7 @@ func (s *Session) Usage() llm.Usage {
 }
 
 // Definitions is what the model is told of the session's tools.
-func (s *Session) Definitions() []llm.ToolDefinition { return s.registry.Definitions() }
+func (s *Session) Definitions() []llm.ToolDefinition { return slices.Clone(s.header.Tools) }
 
 // validText is the door for text that enters a session: journal, events and model see the same.
 func validText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

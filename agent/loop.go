@@ -37,9 +37,15 @@ func (s *Session) decide(ctx context.Context) (Step, error) {
 	defer s.events.flush()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if in := s.state.Input; ctx.Err() != nil && in != nil && in.Stop == "" {
-		if err := s.append(stopRecord{Reason: stopReason(ctx)}); err != nil {
-			return Step{}, err
+	if ctx.Err() != nil {
+		in := s.state.Input
+		if in == nil { // nothing is begun any more
+			return Step{Act: Rest}, nil
+		}
+		if in.Stop == "" {
+			if err := s.append(stopRecord{Reason: stopReason(ctx)}); err != nil {
+				return Step{}, err
+			}
 		}
 	}
 	step := Next(&s.state, &s.policy, s.now())

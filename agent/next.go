@@ -73,8 +73,10 @@ func Next(s *State, p *Policy, now time.Time) Step {
 
 // goesOn reports whether the last input ended in a way after which follow-ups run.
 func (s *State) goesOn() bool {
-	return s.Last != nil && (s.Last.Reason == Completed || s.Last.Reason == Done || s.Last.Reason.Limit())
+	return s.Last != nil && s.Last.Reason.goesOn()
 }
+
+func (r Reason) goesOn() bool { return r == Completed || r == Done || r.Limit() }
 
 // records is what a step that needs no work comes to.
 func (s *State) records(step Step) []record {

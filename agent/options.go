@@ -2,7 +2,6 @@ package agent
 
 import (
 	"encoding/json"
-	"math/rand/v2"
 	"time"
 
 	"github.com/attractor-go/attractor/env"
@@ -72,30 +71,13 @@ func (r Retry) withDefaults() Retry {
 	if r.Max == 0 {
 		r.Max = 5
 	}
-	if r.Base == 0 {
-		r.Base = time.Second
-	}
-	if r.Cap == 0 {
-		r.Cap = 60 * time.Second
-	}
-	if r.Jitter == nil {
-		r.Jitter = rand.Float64
-	}
 	return r
 }
 
 // delay is how long to wait after the nth failed attempt (from 1), and whether there is another attempt at all.
 func (r Retry) delay(attempt int, err error) (time.Duration, bool) {
-	var e *llm.Error
-	if attempt > r.Max || !llm.Retryable(err) || !asError(err, &e) {
+	if attempt > r.Max {
 		return 0, false
 	}
-	if e.RetryAfter > 0 {
-		return e.RetryAfter, e.RetryAfter <= r.Cap
-	}
-	d := r.Cap
-	if shift := attempt - 1; shift < 30 && r.Base<<shift < r.Cap {
-		d = r.Base << shift
-	}
-	return d - time.Duration(r.Jitter()*float64(d)/2), true
+	return llm.Backoff{Base: r.Base, Cap: r.Cap, Jitter: r.Jitter}.Delay(attempt, err)
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/attractor-go/attractor/llm"
 )
@@ -87,6 +88,9 @@ func projectEnd(r endRecord, before *State) []Event {
 	case r.Reason.Limit():
 		events = append(events, &TurnLimit{Limit: r.Reason, Value: r.Value})
 	}
+	if state == StatusIdle && r.Reason.goesOn() && before.Queued(FollowUps) != nil {
+		state = StatusProcessing
+	}
 	in := before.Input
 	return append(events, &ProcessingEnd{Reason: r.Reason, Text: in.Final, Usage: in.Usage, Turns: in.Turns, ToolRounds: in.Rounds,
 		State: state})
@@ -94,11 +98,12 @@ func projectEnd(r endRecord, before *State) []Event {
 
 // arguments is a call's text as JSON for an event.
 func arguments(text string) json.RawMessage {
-	if text == "" {
+	trimmed := strings.TrimSpace(text)
+	if trimmed == "" {
 		return json.RawMessage("{}")
 	}
-	if json.Valid([]byte(text)) && text[0] == '{' {
-		return json.RawMessage(text)
+	if trimmed[0] == '{' && json.Valid([]byte(trimmed)) {
+		return json.RawMessage(trimmed)
 	}
 	raw, err := json.Marshal(map[string]string{"_raw": text})
 	if err != nil { // cannot happen: a map of strings

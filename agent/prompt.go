@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,9 +18,9 @@ import (
 )
 
 // newHeader settles what a session sends in every request.
-func newHeader(ctx context.Context, o Options, registry *tool.Registry, now time.Time) (Header, error) {
+func newHeader(ctx context.Context, o Options, id string, registry *tool.Registry, now time.Time) (Header, error) {
 	p := o.Profile
-	h := Header{Profile: p.Name, Dialect: p.Dialect, Provider: first(o.Provider, p.Provider), Model: first(o.Model, p.Model),
+	h := Header{ID: id, Profile: p.Name, Dialect: p.Dialect, Provider: first(o.Provider, p.Provider), Model: first(o.Model, p.Model),
 		Effort: o.Effort, Dir: o.Env.WorkDir(), System: o.System, Tools: registry.Definitions(),
 		Params: Params{ToolChoice: o.ToolChoice, Sequential: p.Sequential, MaxTokens: o.MaxTokens, Temperature: o.Temperature,
 			Options: o.ProviderOptions, NoCache: o.NoCache}}
@@ -32,7 +33,20 @@ func newHeader(ctx context.Context, o Options, registry *tool.Registry, now time
 	if h.System == "" {
 		h.System = SystemPrompt(ctx, p, o.Env, h.Model, o.Instructions, now)
 	}
-	return h, nil
+	return written(h)
+}
+
+// written makes a header what it is after it was written down and read again: what is sent before a resume is what is sent after it.
+func written(h Header) (Header, error) {
+	data, err := marshal(h)
+	if err != nil {
+		return Header{}, fmt.Errorf("agent: the session's header: %w", err)
+	}
+	var same Header
+	if err := json.Unmarshal(data, &same); err != nil {
+		return Header{}, fmt.Errorf("agent: the session's header: %w", err)
+	}
+	return same, nil
 }
 
 func first(a, b string) string {
@@ -81,18 +95,22 @@ type repository struct{ root, branch string }
 
 // lookAtRepository asks git. No git and no repository are no error.
 func lookAtRepository(ctx context.Context, e env.Environment) repository {
-	const script = "git rev-parse --show-toplevel && git symbolic-ref --short -q HEAD"
+	const script = "{ git rev-parse --show-prefix && git symbolic-ref --short -q HEAD; } 2>/dev/null"
 	const timeout = 5 * time.Second
 	out := env.NewCapture(env.CaptureOptions{})
-	_, err := env.Run(ctx, e, env.Command{Script: script + " 2>/dev/null", Output: out.Write}, timeout)
-	if err != nil {
+	if _, err := env.Run(ctx, e, env.Command{Script: script, Output: out.Write}, timeout); err != nil {
 		return repository{}
 	}
-	root, branch, _ := strings.Cut(strings.TrimSpace(out.Text()), "\n")
-	if !path.IsAbs(root) {
+	prefix, branch, isRepository := strings.Cut(out.Text(), "\n")
+	if !isRepository {
 		return repository{}
 	}
-	return repository{root: root, branch: branch}
+	// The root in the words of the working directory, which may be given through a symbolic link that git has resolved.
+	root, below := strings.CutSuffix(e.WorkDir()+"/", "/"+prefix)
+	if prefix == "" || !below {
+		root = e.WorkDir()
+	}
+	return repository{root: root, branch: strings.TrimSpace(branch)}
 }
 
 // documentBudget is how much of the project's documents goes into the prompt, in bytes (requirement E5).
@@ -101,7 +119,8 @@ const documentBudget = 32 << 10
 const documentsCut = "[Project instructions truncated at 32KB]"
 
 // projectDocuments reads the documents of each directory from the repository's root (or the working directory) down to the
-// working directory: the root's first, so that the ones nearer to the work have the last word.
+// working directory: the root's first, so that the ones nearer to the work have the last word. It reads through the environment, so
+// a root above the directories that the host allowed is left out.
 func projectDocuments(ctx context.Context, e env.Environment, root string, names []string) string {
 	var b strings.Builder
 	left := documentBudget

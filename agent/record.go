@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -160,6 +161,41 @@ func (faultRecord) kind() string   { return "fault" }
 func (settingRecord) kind() string { return "setting" }
 func (stopRecord) kind() string    { return "stop" }
 func (endRecord) kind() string     { return "end" }
+
+// encodeRecord writes a record's body, with the number of the newest event in front. HTML characters stay as they are: what a model
+// was sent is in here, and has to come back byte for byte.
+func encodeRecord(rec record, seq int64) ([]byte, error) {
+	body, err := marshal(rec)
+	if err != nil {
+		return nil, fmt.Errorf("agent: cannot write a %s record: %w", rec.kind(), err)
+	}
+	line := fmt.Appendf(nil, `{"seq":%d`, seq)
+	if len(body) > len("{}") {
+		line = append(line, ',')
+	}
+	return append(line, body[1:]...), nil
+}
+
+func marshal(value any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// seqOf is the number of the newest event when a record was written.
+func seqOf(data []byte) int64 {
+	var line struct {
+		Seq int64 `json:"seq"`
+	}
+	if json.Unmarshal(data, &line) != nil {
+		return 0
+	}
+	return line.Seq
+}
 
 // decodeRecord reads a journal line. An unknown kind is an error: skipping it would resume a different session.
 func decodeRecord(line journal.Record) (record, error) {

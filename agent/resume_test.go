@@ -2,14 +2,17 @@ package agent_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
@@ -51,6 +54,10 @@ func TestA19_EveryPrefixResumesToTheSameEnd(t *testing.T) {
 	}
 	log := new(journal.Memory)
 	whole := open(t, session(log))
+	effort := "high"
+	if err := whole.Set(agent.Settings{Effort: &effort}); err != nil {
+		t.Fatal(err)
+	}
 	if err := whole.Steer("look twice"); err != nil {
 		t.Fatal(err)
 	}
@@ -79,6 +86,9 @@ func TestA19_EveryPrefixResumesToTheSameEnd(t *testing.T) {
 		if diff := gocmp.Diff(want, got, cmpopts.IgnoreFields(agent.Turn{}, "Time")); diff != "" {
 			t.Errorf("after the first %d records (last: %s) -uninterrupted +resumed:\n%s", n, records[n-1].Kind, diff)
 		}
+		if last := len(whole.model.Requests()) - 1; unknown == 0 && len(rest.model.Requests()) > 0 {
+			checkSameRequest(t, whole.model.Requests()[last], rest.model.Requests()[len(rest.model.Requests())-1])
+		}
 		if start := rest.events[0].(*agent.SessionStart); !start.Resumed || start.SessionID != whole.ID() {
 			t.Errorf("SESSION_START of a resumed session: %+v", start)
 		}
@@ -95,7 +105,11 @@ func finish(t *testing.T, h *host, records []journal.Record) {
 	var err error
 	switch inputs, ends := count(records, "input"), count(records, "end"); {
 	case inputs == 0: // the task itself was never accepted
-		if count(records, "queued") < 1 {
+		effort := "high"
+		if count(records, "setting") == 0 {
+			err = h.Set(agent.Settings{Effort: &effort})
+		}
+		if err == nil && count(records, "queued") < 1 {
 			err = h.Steer("look twice")
 		}
 		if err == nil && count(records, "queued") < 2 {
@@ -202,5 +216,82 @@ func TestA19_SubmitAfterACrashEndsTheOpenInput(t *testing.T) {
 	}
 	if got := strings.Join(kinds, " "); got != "user assistant tool_results user assistant" {
 		t.Errorf("history %s", got)
+	}
+}
+
+// checkSameRequest compares what was asked at the end of an uninterrupted session and of a resumed one.
+func checkSameRequest(t *testing.T, want, got *llm.Request) {
+	t.Helper()
+	if diff := gocmp.Diff(want, got, cmpopts.IgnoreFields(llm.Request{}, "Memo")); diff != "" {
+		t.Errorf("the last request differs after a resume:\n%s", diff)
+	}
+}
+
+// What is folded while a session runs is what is folded when its journal is read: nothing is lost or changed by writing it down.
+func TestA19_TheJournalHoldsTheState(t *testing.T) {
+	odd := tool.Tool{ToolDefinition: llm.ToolDefinition{Name: "odd", Description: "<b> & more",
+		Parameters: []byte(`{ "type": "object",  "description": "<file> & more" }`)},
+		Run: func(context.Context, *tool.Call) (tool.Result, error) {
+			return tool.Result{Content: llm.TextParts("bad\xff <x>"), Done: true, Final: "bad\xff"}, nil
+		}}
+	synctest.Test(t, func(t *testing.T) {
+		log := new(journal.Memory)
+		h := open(t, setup{
+			tools: []tool.Tool{odd},
+			steps: []llmtest.Step{llmtest.Torn("half", llm.Errorf(llm.ErrServer, "bad\xff")),
+				llmtest.Answer(llm.Text{Text: "<i>"}, llm.ToolCall{Name: "odd", Args: `{"a": "<&>"}`}, llm.ToolCall{Name: "odd"})},
+			options: agent.Options{Journal: log, ProviderOptions: []byte(`{ "x" : "<&>" }`)},
+		})
+		if _, err := h.Submit(context.Background(), "go \xff", llm.Text{Text: "and \xff"}, llm.Media{MIME: "image/png", Data: []byte{1}}); err != nil {
+			t.Fatal(err)
+		}
+		read := new(agent.State)
+		for _, line := range all(t, log) {
+			if err := read.Fold(line); err != nil {
+				t.Fatal(err)
+			}
+		}
+		live := h.FoldedState()
+		if diff := gocmp.Diff(&live, read, gocmp.AllowUnexported(agent.State{}), cmpopts.IgnoreFields(agent.State{}, "seq")); diff != "" {
+			t.Errorf("-live +read:\n%s", diff)
+		}
+	})
+}
+
+// A session that is killed between two attempts goes on with the next, and its events still pair up.
+func TestA19_ResumesBetweenAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := new(journal.Memory)
+		down := llmtest.Error(llm.Errorf(llm.ErrServer, "down"))
+		first := open(t, setup{steps: []llmtest.Step{down, llmtest.Text("up")}, options: agent.Options{Journal: log}})
+		if _, err := first.Submit(context.Background(), "go"); err != nil {
+			t.Fatal(err)
+		}
+		records := all(t, log)
+		upToFault := slices.IndexFunc(records, func(r journal.Record) bool { return r.Kind == "fault" }) + 1
+		rest := open(t, setup{steps: []llmtest.Step{llmtest.Text("up")}, options: agent.Options{Journal: journal.NewMemory(records[:upToFault]...)}})
+		if result, err := rest.Continue(context.Background()); err != nil || result.Text != "up" {
+			t.Fatalf("Continue = %+v, %v", result, err)
+		}
+		if !strings.Contains(rest.kinds(), "SESSION_START STEP_START ASSISTANT_TEXT_START") {
+			t.Errorf("events %s", rest.kinds())
+		}
+		if seq := rest.events[0].Head().Seq; seq <= first.events[len(first.events)-1].Head().Seq {
+			t.Errorf("the resumed session's events begin with the number %d", seq)
+		}
+	})
+}
+
+func TestA19_AJournalThatHoldsASessionIsNotANewOne(t *testing.T) {
+	log := new(journal.Memory)
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hi")}, options: agent.Options{Journal: log}})
+	if _, err := h.Submit(context.Background(), "go"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{}, Env: env.ReadOnly(nil), Journal: log}); err == nil || !strings.Contains(err.Error(), "Resume") {
+		t.Errorf("New on a journal that is in use: %v", err)
+	}
+	if _, err := agent.Resume(context.Background(), agent.Options{Client: &llm.Client{}, Env: env.ReadOnly(nil), Journal: new(journal.Memory)}); err == nil {
+		t.Error("an empty journal was resumed")
 	}
 }

@@ -2,10 +2,9 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,11 +16,6 @@ import (
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/tool"
-)
-
-type (
-	rawJSON  = json.RawMessage
-	eventSeq = iter.Seq2[llm.StreamEvent, error]
 )
 
 // The failures of using a session.
@@ -86,11 +80,13 @@ func New(ctx context.Context, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.header, err = newHeader(ctx, o, s.registry, s.now()); err != nil {
+	if o.Journal != nil && o.Journal.Len() > 0 {
+		return nil, errors.New("agent: the journal holds a session already: use Resume, or an empty journal")
+	}
+	if s.header, err = newHeader(ctx, o, s.ID(), s.registry, s.now()); err != nil {
 		return nil, err
 	}
-	s.header.ID = s.ID()
-	s.start(s.header, false)
+	s.start(false)
 	return s, nil
 }
 
@@ -118,8 +114,9 @@ func Resume(ctx context.Context, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.state = state
-	s.start(state.Header, true)
+	s.state, s.header = state, state.Header
+	s.events.goOn(state.seq)
+	s.start(true)
 	return s, nil
 }
 
@@ -154,7 +151,8 @@ func newSession(o Options) (*Session, error) {
 	return s, nil
 }
 
-func (s *Session) start(h Header, resumed bool) {
+func (s *Session) start(resumed bool) {
+	h := s.header
 	s.events.emit(&SessionStart{Model: h.Model, Provider: h.Provider, Profile: h.Profile, Dir: h.Dir,
 		Containment: env.Containment(s.env), Resumed: resumed, ParentID: h.Parent})
 }
@@ -168,6 +166,17 @@ func (s *Session) ID() string { return s.events.session }
 func (s *Session) Submit(ctx context.Context, prompt string, more ...llm.Part) (*Result, error) {
 	if strings.TrimSpace(prompt) == "" && len(more) == 0 {
 		return nil, errors.New("agent: the prompt is empty")
+	}
+	more = slices.Clone(more)
+	for i, part := range more {
+		switch p := part.(type) {
+		case llm.Text:
+			p.Text = validText(p.Text)
+			more[i] = p
+		case llm.Media:
+		default:
+			return nil, fmt.Errorf("agent: part %d of the input is of type %T; llm.Text and llm.Media go with a prompt", i, part)
+		}
 	}
 	return s.process(ctx, &inputRecord{Text: validText(prompt), More: more})
 }
@@ -198,7 +207,11 @@ func (s *Session) process(ctx context.Context, input *inputRecord) (*Result, err
 		return nil, err
 	}
 	result, err := s.work(run, input)
-	s.release(result, err)
+	if result == nil {
+		s.release(err)
+		return nil, err
+	}
+	s.release(nil)
 	if err == nil && result.Reason == Interrupted && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -219,45 +232,57 @@ func (s *Session) acquire(cancel context.CancelCauseFunc) error {
 	return nil
 }
 
-// release gives the loop free. A session that is to end ends now. Without a result the error is one of ours.
-func (s *Session) release(result *Result, err error) {
+// work runs the loop until the session is at rest. An error without a result is one of ours.
+func (s *Session) work(ctx context.Context, input *inputRecord) (*Result, error) {
 	s.mu.Lock()
+	before := s.state.totals()
+	s.mu.Unlock()
+	if err := s.enter(ctx, input); err != nil {
+		return nil, err
+	}
+	for {
+		if err := s.run(ctx); err != nil {
+			return nil, err
+		}
+		if result, err := s.rest(ctx, before); result != nil {
+			return result, err
+		}
+	}
+}
+
+// rest gives the loop free and says what the inputs came to, unless a follow-up was accepted since the loop found nothing to do.
+func (s *Session) rest(ctx context.Context, before totals) (*Result, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ctx.Err() == nil && Next(&s.state, &s.policy, s.now()).Act != Rest {
+		return nil, nil
+	}
 	s.cancel = nil
-	switch {
-	case result == nil:
-		s.ending, s.failure = Failed, err
-	case result.Reason == Failed:
+	last, now := s.state.Last, s.state.totals()
+	result := &Result{Text: last.Final, Reason: last.Reason, Usage: now.usage.Sub(before.usage), Turns: now.turns - before.turns,
+		ToolRounds: now.rounds - before.rounds}
+	switch last.Reason {
+	case Failed:
 		s.ending = Failed
+		return result, last.Fault.Err()
+	case Aborted:
+		return result, ErrAborted
+	}
+	return result, nil
+}
+
+// release ends the session if it is to end. A failure of ours, such as a journal that cannot be written, always ends it.
+func (s *Session) release(failure error) {
+	s.mu.Lock()
+	if failure != nil {
+		s.cancel, s.ending, s.failure = nil, Failed, failure
 	}
 	ending := s.ending
 	s.mu.Unlock()
 	if ending != "" {
 		s.shutdown()
 	}
-}
-
-func (s *Session) work(ctx context.Context, input *inputRecord) (*Result, error) {
-	s.mu.Lock()
-	usage, steps, rounds := s.state.Usage, s.state.Steps, s.state.Rounds
-	s.mu.Unlock()
-	if err := s.enter(ctx, input); err != nil {
-		return nil, err
-	}
-	if err := s.run(ctx); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	last := s.state.Last
-	result := &Result{Text: last.Final, Reason: last.Reason, Usage: s.state.Usage.Sub(usage), Turns: s.state.Steps - steps,
-		ToolRounds: s.state.Rounds - rounds}
-	switch last.Reason {
-	case Failed:
-		return result, last.Fault.Err()
-	case Aborted:
-		return result, ErrAborted
-	}
-	return result, nil
+	s.events.flush()
 }
 
 // enter commits the input. One that is still open in a resumed session is ended as interrupted first, unless it goes on.

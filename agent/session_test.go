@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -82,9 +83,10 @@ func open(t *testing.T, s setup) *host {
 func checkEvents(t *testing.T, events []agent.Event) {
 	t.Helper()
 	open := map[string]int{}
-	resumed := false // then what was open before ends here
+	start, ok := events[0].(*agent.SessionStart)
+	resumed := ok && start.Resumed // then an input that was open before ends here
 	pair := func(name string, by int) {
-		if resumed && (name == "input" || name == "step") {
+		if resumed && name == "input" {
 			return
 		}
 		if open[name] += by; open[name] < 0 || open[name] > 1 {
@@ -92,12 +94,11 @@ func checkEvents(t *testing.T, events []agent.Event) {
 		}
 	}
 	for i, ev := range events {
-		if ev.Head().Seq != int64(i+1) {
+		if i == 0 && !resumed && ev.Head().Seq != 1 || i > 0 && ev.Head().Seq != events[i-1].Head().Seq+1 {
 			t.Errorf("event %d has the number %d", i+1, ev.Head().Seq)
 		}
 		switch e := ev.(type) {
 		case *agent.SessionStart:
-			resumed = e.Resumed
 			pair("session", 1)
 		case *agent.SessionEnd:
 			pair("session", -1)
@@ -542,4 +543,158 @@ func TestA19_JournalFailureEndsTheSession(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An abort or an interrupt that comes as an input ends drops, or keeps, the follow-ups; neither begins one.
+func TestA7_NoFollowUpAfterAStop(t *testing.T) {
+	for name, stop := range map[string]func(*agent.Session){"abort": (*agent.Session).Abort, "interrupt": (*agent.Session).Interrupt} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var h *host
+				h = open(t, setup{steps: []llmtest.Step{llmtest.Text("one"), llmtest.Text("two")},
+					options: agent.Options{OnEvent: func(ev agent.Event) {
+						if _, ok := ev.(*agent.ProcessingEnd); ok {
+							stop(h.Session)
+						}
+					}}})
+				if err := h.FollowUp("more"); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := h.Submit(context.Background(), "go"); err != nil {
+					t.Fatal(err)
+				}
+				if n := strings.Count(h.kinds(), "USER_INPUT"); n != 1 {
+					t.Errorf("%d inputs: %s", n, h.kinds())
+				}
+			})
+		})
+	}
+}
+
+// A follow-up that is accepted while Submit has not returned yet runs before it does.
+func TestA7_FollowUpAcceptedAtTheLastMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h *host
+		once := true
+		h = open(t, setup{steps: []llmtest.Step{llmtest.Text("one"), llmtest.Text("two")},
+			options: agent.Options{OnEvent: func(ev agent.Event) {
+				if _, ok := ev.(*agent.ProcessingEnd); ok && once {
+					once = false
+					if err := h.FollowUp("more"); err != nil {
+						t.Error(err)
+					}
+				}
+			}}})
+		if result, err := h.Submit(context.Background(), "go"); err != nil || result.Text != "two" || result.Turns != 2 {
+			t.Errorf("Submit = %+v, %v", result, err)
+		}
+	})
+}
+
+// Steer delivers no events on its caller's goroutine: a host may hold a lock of its own that OnEvent takes.
+func TestB_SteerUnderTheHostsLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var h *host
+		steered := make(chan struct{})
+		busy := newTool("busy", writes, func(_ context.Context, c *tool.Call) (tool.Result, error) {
+			go func() {
+				mu.Lock()
+				defer mu.Unlock()
+				if err := h.Steer("x"); err != nil {
+					t.Error(err)
+				}
+				close(steered)
+			}()
+			for range 100 {
+				c.Live(env.Stdout, []byte("output"))
+			}
+			<-steered
+			return tool.Text("ok"), nil
+		})
+		h = open(t, setup{tools: []tool.Tool{busy}, steps: []llmtest.Step{llmtest.Calls(call("busy")), llmtest.Text("done")},
+			options: agent.Options{OnEvent: func(agent.Event) { mu.Lock(); defer mu.Unlock() }}})
+		if _, err := h.Submit(context.Background(), "go"); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// Whatever a tool, a hook or a host gets wrong is a result or an error, not the end of the session or of the process.
+func TestA11_ForeignMistakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bad := newTool("bad", writes, func(context.Context, *tool.Call) (tool.Result, error) {
+			return tool.Result{Content: llm.Parts{&llm.Text{Text: "a pointer"}}}, nil
+		})
+		nothing := newTool("nothing", writes, func(context.Context, *tool.Call) (tool.Result, error) {
+			return tool.Result{Content: llm.Parts{nil}}, nil
+		})
+		access := echo("access")
+		access.Access = func(string) (tool.Access, error) { panic("access") }
+		h := open(t, setup{
+			tools: []tool.Tool{bad, nothing, access, echo("hooked")},
+			steps: []llmtest.Step{llmtest.Calls(call("bad"), call("nothing"), call("access"), call("hooked")), llmtest.Text("done")},
+			options: agent.Options{Journal: new(journal.Memory), Authorize: func(_ context.Context, r tool.Request) (tool.Decision, error) {
+				if r.Call.Name == "hooked" {
+					panic("hook")
+				}
+				return tool.Decision{Verdict: tool.Allow}, nil
+			}},
+		})
+		if _, err := h.Submit(context.Background(), "go", &llm.Text{Text: "a pointer"}); err == nil {
+			t.Error("a pointer part was accepted")
+		}
+		if result, err := h.Submit(context.Background(), "go"); err != nil || result.Text != "done" {
+			t.Fatalf("Submit = %+v, %v", result, err)
+		}
+		for _, p := range h.History()[2].Message.Parts {
+			if r := p.(llm.ToolResult); !r.IsError || !strings.Contains(r.Content.Text(), "broken") {
+				t.Errorf("result %+v", r)
+			}
+		}
+	})
+}
+
+// Servers repeat call ids, or leave them out; each call still gets its own result.
+func TestA2_RepeatedCallIDs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		named := func(id, path string) llm.ToolCall {
+			return llm.ToolCall{ID: id, Name: "say", Args: fmt.Sprintf(`{"path":%q}`, path)}
+		}
+		sayPath := tool.New(llm.ToolDefinition{Name: "say"}, func(_ context.Context, _ *tool.Call, a pathArgs) (tool.Result, error) {
+			return tool.Text(a.Path), nil
+		})
+		answer := llm.Response{Message: llm.Message{Parts: llm.Parts{named("x", "1"), named("x", "2"), named("x_2", "3")}}}
+		h := open(t, setup{tools: []tool.Tool{sayPath}, steps: []llmtest.Step{llmtest.Respond(answer), llmtest.Text("done")}})
+		if _, err := h.Submit(context.Background(), "go"); err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for i, p := range h.History()[2].Message.Parts {
+			r := p.(llm.ToolResult)
+			if r.Content.Text() != fmt.Sprint(i+1) || seen[r.CallID] {
+				t.Errorf("result %d of call %s: %q", i+1, r.CallID, r.Content.Text())
+			}
+			seen[r.CallID] = true
+		}
+	})
+}
+
+// A text that came without deltas (a whole body, or middleware) has its start and its delta all the same; an empty one has none.
+func TestB_TextsWithoutDeltas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		whole := func(context.Context, *llm.Request) iter.Seq2[llm.StreamEvent, error] {
+			return func(yield func(llm.StreamEvent, error) bool) {
+				yield(llm.StreamEvent{Type: llm.EventFinish, Response: &llm.Response{Provider: "test",
+					Message: llm.Message{Parts: llm.Parts{llm.Text{}, llm.Text{Text: "all at once"}}}}}, nil)
+			}
+		}
+		h := open(t, setup{steps: []llmtest.Step{whole}})
+		if _, err := h.Submit(context.Background(), "go"); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(h.kinds(), "STEP_START ASSISTANT_TEXT_START ASSISTANT_TEXT_DELTA ASSISTANT_TEXT_END STEP_END") {
+			t.Errorf("events %s", h.kinds())
+		}
+	})
 }

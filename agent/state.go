@@ -28,6 +28,7 @@ type State struct {
 	// Steps counts the answers, Rounds the answers with calls whose results are in, Epoch what makes the requests' prefix change.
 	Steps, Rounds, Epoch int
 
+	seq      int64         // of events, to go on from after a resume
 	queued   int           // entries ever queued; their ids
 	messages []llm.Message // of the turns, after the system prompt: appended to, never changed
 }
@@ -135,8 +136,24 @@ func (s *State) Fold(line journal.Record) error {
 		return fmt.Errorf("agent: record %d: %w", line.N, err)
 	}
 	s.fold(rec, line.Time)
+	s.seq = seqOf(line.Data)
+	if end, ok := rec.(endRecord); !ok || !end.Session {
+		s.seq += seqReserve
+	}
 	return nil
 }
+
+// seqReserve is left free in the numbers of events when a session is resumed that did not end in good order: for the deltas that
+// its host had seen after the last record.
+const seqReserve = 1 << 20
+
+// totals are the sums that results are differences of.
+type totals struct {
+	usage         llm.Usage
+	turns, rounds int
+}
+
+func (s *State) totals() totals { return totals{s.Usage, s.Steps, s.Rounds} }
 
 // accepts reports a record that cannot come now: a damaged journal, or a mistake of ours.
 func (s *State) accepts(rec record) error {
@@ -157,19 +174,36 @@ func (s *State) accepts(rec record) error {
 		if s.open(r.CallID) == nil {
 			problem = fmt.Sprintf("no call %q is open", r.CallID)
 		}
+		return problemError(rec, problem)
 	case answerRecord, intentRecord, faultRecord, stopRecord, turnRecord:
 		if s.Input == nil {
 			problem = "no input is open"
 		}
 	case endRecord:
-		if !r.Session && s.Input == nil {
+		switch {
+		case r.Session:
+		case s.Input == nil:
 			problem = "no input is open"
+		case r.Reason == Failed && s.fault() == nil:
+			problem = "nothing has failed"
 		}
+	}
+	if len(s.Calls) > 0 && !betweenCalls(rec) {
+		problem = "calls have no result yet"
 	}
 	if s.Records == 0 {
 		problem = "the header is missing"
 	}
 	return problemError(rec, problem)
+}
+
+// betweenCalls reports whether a record may come between calls and their results.
+func betweenCalls(rec record) bool {
+	switch rec.(type) {
+	case intentRecord, stopRecord, queuedRecord, settingRecord:
+		return true
+	}
+	return false
 }
 
 func problemError(rec record, problem string) error {
@@ -270,6 +304,9 @@ func (s *State) foldSettings(set Settings) {
 }
 
 func (s *State) foldEnd(r endRecord) {
+	if r.Reason == Aborted || r.Reason == Failed {
+		s.Queue = slices.DeleteFunc(s.Queue, func(q Queued) bool { return q.Lane == FollowUps })
+	}
 	if r.Session {
 		return
 	}
@@ -279,9 +316,6 @@ func (s *State) foldEnd(r endRecord) {
 	}
 	s.Last, s.Input = s.Input, nil
 	s.Faults = nil
-	if r.Reason == Aborted || r.Reason == Failed {
-		s.Queue = slices.DeleteFunc(s.Queue, func(q Queued) bool { return q.Lane == FollowUps })
-	}
 }
 
 func (s *State) turn(t Turn) {

@@ -20,13 +20,28 @@ type eventStream struct {
 	pending []Event // not yet delivered to on
 	done    int64   // the last number delivered to on
 	busy    bool    // somebody delivers
-	ended   bool    // SESSION_END is in the log
+
+	// What has begun and not ended yet.
+	ended bool           // SESSION_END is in the log
+	step  bool           // a model call
+	texts map[int]bool   // by block
+	live  map[string]int // by call: bytes of live output in the log
 }
 
 func newEventStream(session string, now func() time.Time, on func(Event)) *eventStream {
-	s := &eventStream{session: session, now: now, on: on}
+	s := &eventStream{session: session, now: now, on: on, texts: map[int]bool{}, live: map[string]int{}}
 	s.changed.L = &s.mu
 	return s
+}
+
+// goOn sets the number that a resumed session's events go on from.
+func (s *eventStream) goOn(seq int64) { s.seq, s.done = seq, seq }
+
+// last is the number of the newest event.
+func (s *eventStream) last() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seq
 }
 
 // add appends events without delivering them, so that it can be called with the session's lock held. Nothing follows
@@ -35,18 +50,69 @@ func (s *eventStream) add(events ...Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, ev := range events {
-		if s.ended {
-			return
-		}
-		s.seq++
-		*ev.Head() = EventHeader{Kind: ev.kind(), SessionID: s.session, Seq: s.seq, Time: s.now().UTC()}
-		_, s.ended = ev.(*SessionEnd)
-		s.log = append(s.log, ev)
-		if s.on != nil {
-			s.pending = append(s.pending, ev)
+		for _, paired := range s.pair(ev) {
+			s.enter(paired)
 		}
 	}
 	s.changed.Broadcast()
+}
+
+// pair makes starts and ends match: a text that was not shown as it came gets its start and one delta, and the end of an empty
+// text, or of a step that began in another process, is left out.
+func (s *eventStream) pair(ev Event) []Event {
+	switch e := ev.(type) {
+	case *StepStart:
+		if s.step {
+			return nil
+		}
+		s.step = true
+	case *StepEnd:
+		if !s.step {
+			return nil
+		}
+		s.step = false
+	case *AssistantTextStart:
+		s.texts[e.Block] = true
+	case *AssistantTextEnd:
+		shown := s.texts[e.Block]
+		delete(s.texts, e.Block)
+		switch {
+		case shown:
+		case e.Text == "":
+			return nil
+		default:
+			return []Event{&AssistantTextStart{Block: e.Block}, &AssistantTextDelta{Block: e.Block, Text: e.Text}, e}
+		}
+	}
+	return []Event{ev}
+}
+
+// liveKept is how much of a call's live output stays in the log for cursors, in bytes: its beginning. OnEvent gets all of it, and
+// the call's end has the whole output.
+const liveKept = 64 << 10
+
+func (s *eventStream) enter(ev Event) {
+	if s.ended {
+		return
+	}
+	s.seq++
+	*ev.Head() = EventHeader{Kind: ev.kind(), SessionID: s.session, Seq: s.seq, Time: s.now().UTC()}
+	keep := true
+	switch e := ev.(type) {
+	case *SessionEnd:
+		s.ended = true
+	case *ToolCallOutputDelta:
+		keep = s.live[e.CallID] < liveKept
+		s.live[e.CallID] += len(e.Text)
+	case *ToolCallEnd:
+		delete(s.live, e.CallID)
+	}
+	if keep {
+		s.log = append(s.log, ev)
+	}
+	if s.on != nil {
+		s.pending = append(s.pending, ev)
+	}
 }
 
 // deliver hands pending events to OnEvent unless another goroutine is at it: that one will. So a call from within OnEvent
@@ -58,18 +124,22 @@ func (s *eventStream) deliver() {
 		return
 	}
 	s.busy = true
+	defer func() { s.busy = false; s.changed.Broadcast() }()
 	for len(s.pending) > 0 {
 		ev := s.pending[0]
 		s.pending = s.pending[1:]
-		s.mu.Unlock()
-		s.on(ev)
-		s.mu.Lock()
+		s.call(ev)
 		s.done = ev.Head().Seq
 		s.changed.Broadcast()
 	}
 	s.pending = nil
-	s.busy = false
-	s.changed.Broadcast()
+}
+
+// call lets go of the lock around OnEvent, also when that panics: the panic is the host's, the lock is ours.
+func (s *eventStream) call(ev Event) {
+	s.mu.Unlock()
+	defer s.mu.Lock()
+	s.on(ev)
 }
 
 // flush delivers, and waits until everything added so far is delivered: the loop and its tools wait for a slow host, so that

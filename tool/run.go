@@ -55,7 +55,9 @@ type Outcome struct {
 	// Model is Content as the model sees it: cut by the tool's limit.
 	Model     llm.Parts
 	Truncated bool
-	Duration  time.Duration
+	// Bytes is the length of the whole text, as the tool printed it.
+	Bytes    int64
+	Duration time.Duration
 	// Panic is the stack of a tool that panicked, for the host: it is a bug in the tool.
 	Panic string
 }
@@ -64,41 +66,48 @@ type Outcome struct {
 func (r *Registry) Prepare(call llm.ToolCall) *Prepared {
 	t := r.lookup(call.Name)
 	if t == nil {
-		return refuse(call, "Error: unknown tool %q. The tools are: %s.", call.Name, strings.Join(r.Names(), ", "))
+		return Refuse(call, fmt.Sprintf("Error: unknown tool %q. The tools are: %s.", call.Name, strings.Join(r.Names(), ", ")))
 	}
 	p := &Prepared{Call: call, tool: t}
 	if t.schema != nil {
 		args, problem := t.schema.validate(call.Args)
 		if problem != "" {
-			return refuse(call, "Error: invalid arguments for %s: %s. Nothing was run. Call it again with corrected arguments.", call.Name, problem)
+			return Refuse(call, fmt.Sprintf("Error: invalid arguments for %s: %s. Nothing was run. Call it again with corrected arguments.",
+				call.Name, problem))
 		}
 		p.Call.Args = args
 	}
 	if t.Access != nil {
-		access, err := t.Access(p.Call.Args)
+		_, err := guarded(call.Name, func() (err error) {
+			p.Access, err = t.Access(p.Call.Args)
+			return err
+		})
 		if err != nil {
-			return refuse(call, "Error: invalid arguments for %s: %v. Nothing was run.", call.Name, err)
+			return Refuse(call, fmt.Sprintf("Error: invalid arguments for %s: %v. Nothing was run.", call.Name, err))
 		}
-		p.Access = access
 	}
 	return p
 }
 
-// Authorize asks the hook about a prepared call and returns it, edited or refused. A nil hook allows everything.
+// Authorize asks the hook about a prepared call and returns it, edited or refused. A nil hook allows everything; one that fails or
+// panics allows nothing.
 func (r *Registry) Authorize(ctx context.Context, p *Prepared, hook Authorize) *Prepared {
 	if hook == nil || p.Outcome != nil {
 		return p
 	}
-	d, err := hook(ctx, Request{Call: p.Call, Access: p.Access})
+	var d Decision
+	_, err := guarded("permission hook", func() (err error) {
+		d, err = hook(ctx, Request{Call: p.Call, Access: p.Access})
+		return err
+	})
+	name := p.Call.Name
 	switch {
 	case err != nil:
-		return refuse(p.Call, "Error: the call of %s was not permitted: %v", p.Call.Name, err)
+		return Refuse(p.Call, fmt.Sprintf("Error: the call of %s was not permitted: %v", name, err))
 	case d.Verdict == Ask:
-		return refuse(p.Call, "Error: the call of %s needs a person's approval, and nobody is there to give it.", p.Call.Name)
-	case d.Verdict != Allow && d.Reason != "":
-		return refuse(p.Call, "Error: the call of %s was not permitted: %s", p.Call.Name, d.Reason)
+		return Refuse(p.Call, fmt.Sprintf("Error: the call of %s needs a person's approval, and nobody is there to give it.", name))
 	case d.Verdict != Allow:
-		return refuse(p.Call, "Error: the call of %s was not permitted.", p.Call.Name)
+		return Refuse(p.Call, strings.TrimSuffix(fmt.Sprintf("Error: the call of %s was not permitted: %s", name, d.Reason), ": "))
 	case d.Args != "" && d.Args != p.Call.Args:
 		edited := p.Call
 		edited.Args = d.Args
@@ -107,9 +116,10 @@ func (r *Registry) Authorize(ctx context.Context, p *Prepared, hook Authorize) *
 	return p
 }
 
-func refuse(call llm.ToolCall, format string, args ...any) *Prepared {
-	result := Errorf(format, args...)
-	return &Prepared{Call: call, Outcome: &Outcome{Result: result, Model: result.Content}}
+// Refuse is a call that must not run: its outcome is an error result with the text.
+func Refuse(call llm.ToolCall, text string) *Prepared {
+	result := Result{Content: llm.TextParts(text), IsError: true}
+	return &Prepared{Call: call, Outcome: &Outcome{Result: result, Model: result.Content, Bytes: int64(len(text))}}
 }
 
 // Run runs a prepared call in c's environment and session; c's id, name and arguments are filled in here. It never panics and
@@ -120,7 +130,11 @@ func (p *Prepared) Run(ctx context.Context, c Call) *Outcome {
 	}
 	c.ID, c.Name, c.Args = p.Call.ID, p.Call.Name, p.Call.Args
 	start := time.Now()
-	result, stack, err := guarded(ctx, p.tool.Run, &c)
+	var result Result
+	stack, err := guarded("tool "+c.Name, func() (err error) {
+		result, err = p.tool.Run(ctx, &c)
+		return err
+	})
 	if err != nil {
 		result = Errorf("Error: %v", err)
 	}
@@ -134,38 +148,42 @@ func (r *Registry) Run(ctx context.Context, call llm.ToolCall, c Call, hook Auth
 	return r.Authorize(ctx, r.Prepare(call), hook).Run(ctx, c)
 }
 
-func guarded(ctx context.Context, run func(context.Context, *Call) (Result, error), c *Call) (result Result, stack string, err error) {
+// guarded makes a panic of somebody else's code an error, with the stack for the host.
+func guarded(what string, run func() error) (stack string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			stack = string(debug.Stack())
-			err = fmt.Errorf("the tool %s is broken and stopped: %v. Use another tool", c.Name, p)
+			err = fmt.Errorf("the %s is broken and stopped: %v. Use another way", what, p)
 		}
 	}()
-	result, err = run(ctx, c)
-	return result, "", err
+	return "", run()
 }
 
 // finish cleans a result's text and cuts what the model sees. A gap is in the first text.
 func finish(result Result, limit Limit) *Outcome {
 	o := &Outcome{Result: result}
 	o.Content = make(llm.Parts, 0, len(result.Content))
+	o.Final = strings.ToValidUTF8(result.Final, "\uFFFD")
 	gap := result.Gap
 	for _, part := range result.Content {
-		text, ok := part.(llm.Text)
-		if !ok {
+		switch part := part.(type) {
+		case llm.Text:
+			o.Bytes += int64(len(part.Text)) + gap.Bytes
+			part.Text, gap = clean(part.Text, gap)
+			if gap.Bytes > 0 {
+				o.Gap = gap
+			}
+			o.Content = append(o.Content, part)
+			cut, truncated := limit.Apply(part.Text, gap, result.Hint)
+			gap = Gap{}
+			o.Model = append(o.Model, llm.Text{Text: cut})
+			o.Truncated = o.Truncated || truncated
+		case llm.Media:
 			o.Content = append(o.Content, part)
 			o.Model = append(o.Model, part)
-			continue
+		default:
+			return finish(Errorf("Error: the tool is broken: its result holds a part of type %T. Use another way.", part), limit)
 		}
-		text.Text, gap = clean(text.Text, gap)
-		if gap.Bytes > 0 {
-			o.Gap = gap
-		}
-		o.Content = append(o.Content, text)
-		cut, truncated := limit.Apply(text.Text, gap, result.Hint)
-		gap = Gap{}
-		o.Model = append(o.Model, llm.Text{Text: cut})
-		o.Truncated = o.Truncated || truncated
 	}
 	return o
 }
