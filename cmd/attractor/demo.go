@@ -2,13 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,7 +46,11 @@ func demo(ctx context.Context, t terminal, dir string, asJSON bool) (err error) 
 		if dir, err = os.MkdirTemp("", "attractor-demo-"); err != nil {
 			return fail(exitFailed, "%w", err)
 		}
-		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+		defer func() {
+			if rmErr := os.RemoveAll(dir); rmErr != nil && err == nil {
+				err = fail(exitFailed, "cannot remove the demo's directory: %w", rmErr)
+			}
+		}()
 	}
 	if err := makeDemoRepository(dir); err != nil {
 		return err
@@ -93,15 +98,23 @@ func makeDemoRepository(dir string) error {
 	if err := os.CopyFS(dir, files); err != nil {
 		return fail(exitFailed, "cannot write the demo's files: %w", err)
 	}
-	for _, args := range [][]string{{"init", "--quiet"}, {"add", "."},
-		{"-c", "user.name=Attractor", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false", "commit", "--quiet", "-m", "A slug function"}} {
-		cmd := exec.Command("git", args...)
-		cmd.Dir = dir
+	for _, args := range [][]string{{"init", "--quiet", "--template="}, {"add", "."},
+		{"-c", "user.name=Attractor", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null",
+			"commit", "--quiet", "-m", "A slug function"}} {
+		cmd := command(context.Background(), dir, "git", args...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fail(exitFailed, "the demo needs git; git %s: %w\n%s", args[0], err, out)
 		}
 	}
 	return nil
+}
+
+// command runs in the demo's directory, without the variables by which git would work in another repository than that.
+func command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
+	return cmd
 }
 
 // serveDemoModel starts the scripted model on a port of the loopback interface.
@@ -121,8 +134,7 @@ func serveDemoModel() (url string, stop func(), err error) {
 
 // checkDemo looks at the work itself: what a session says is not proof. It runs the test and shows the diff.
 func checkDemo(ctx context.Context, t terminal, dir string, quiet bool) error {
-	test := exec.CommandContext(ctx, "sh", "slug_test.sh")
-	test.Dir = dir
+	test := command(ctx, dir, "sh", "slug_test.sh")
 	if out, err := test.CombinedOutput(); err != nil {
 		return fail(exitFailed, "the session has ended, but the test still fails:\n%s", out)
 	}
@@ -133,12 +145,11 @@ func checkDemo(ctx context.Context, t terminal, dir string, quiet bool) error {
 	if isTerminal(t.err) && os.Getenv("NO_COLOR") == "" {
 		colour = "--color=always"
 	}
-	diff := exec.CommandContext(ctx, "git", "--no-pager", "diff", colour)
-	diff.Dir = dir
+	diff := command(ctx, dir, "git", "--no-pager", "diff", colour)
 	out, err := diff.CombinedOutput()
 	if err != nil {
 		return fail(exitFailed, "cannot show the diff: %w\n%s", err, out)
 	}
-	_, err = fmt.Fprintf(t.err, "\nThe test passes now. What the session changed:\n\n%s", out)
-	return err
+	fmt.Fprintf(t.err, "\nThe test passes now. What the session changed:\n\n%s", out)
+	return nil
 }

@@ -1,14 +1,21 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -97,22 +104,40 @@ func newTool(t terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			call := llm.ToolCall{ID: "call_1", Name: args[0], Args: args[1]}
-			outcome := registry.Run(cmd.Context(), call, tool.Call{Env: local, Session: new(tool.Plain)}, nil)
-			if err := printParts(t, outcome.Model); err != nil {
-				return err
-			}
-			if err := local.Close(); err != nil {
-				return fail(exitFailed, "%w", err)
-			}
-			if outcome.IsError {
-				return &exitError{code: exitFailed}
-			}
-			return nil
+			return runTool(cmd.Context(), t, registry, local, llm.ToolCall{ID: "call_1", Name: args[0], Args: args[1]})
 		},
 	}
 	f.register(cmd, true)
 	return cmd
+}
+
+// runTool runs one call. A signal ends what it started, with the exit code that shells expect.
+func runTool(ctx context.Context, t terminal, registry *tool.Registry, local *env.Local, call llm.ToolCall) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	var stopped atomic.Int32
+	go func() {
+		select {
+		case sig := <-signals:
+			stopped.Store(int32(signalCode(sig)))
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	outcome := registry.Run(ctx, call, tool.Call{Env: local, Session: new(tool.Plain)}, nil)
+	if err := errors.Join(printParts(t, outcome.Model), local.Close()); err != nil {
+		return fail(exitFailed, "%w", err)
+	}
+	switch code := int(stopped.Load()); {
+	case code != 0:
+		return &exitError{code: code}
+	case outcome.IsError:
+		return &exitError{code: exitFailed}
+	}
+	return nil
 }
 
 // printParts prints what a model gets; media by type and size.

@@ -58,8 +58,8 @@ func execute(args []string, t terminal) int {
 		return 0
 	}
 	var coded *exitError
-	if !errors.As(err, &coded) { // cobra's own errors are about the command line
-		coded = &exitError{code: exitUsage, err: fmt.Errorf("%w\nRun 'attractor --help' for the commands and their flags.", err)}
+	if !errors.As(err, &coded) {
+		coded = &exitError{code: exitFailed, err: err}
 	}
 	if text := coded.Error(); text != "" {
 		fmt.Fprintln(t.err, "attractor: "+text)
@@ -76,11 +76,34 @@ func newRoot(t terminal) *cobra.Command {
 			"With one:      ANTHROPIC_API_KEY=... attractor run \"fix the failing test\"",
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage(cmd, fmt.Errorf("unknown command %q", args[0]))
+			}
+			return cmd.Help()
+		},
 	}
+	root.SetFlagErrorFunc(usage)
 	root.SetIn(t.in)
 	root.SetOut(t.out)
 	root.SetErr(t.err)
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(newRun(t), newDemo(t), newTools(t), newTool(t), newPrompt(t), newVersion(t))
+	for _, cmd := range []*cobra.Command{newRun(t), newDemo(t), newTools(t), newTool(t), newPrompt(t), newVersion(t)} {
+		if args := cmd.Args; args != nil {
+			cmd.Args = func(cmd *cobra.Command, given []string) error {
+				if err := args(cmd, given); err != nil {
+					return usage(cmd, err)
+				}
+				return nil
+			}
+		}
+		root.AddCommand(cmd)
+	}
 	return root
+}
+
+// usage is an error about the command line.
+func usage(cmd *cobra.Command, err error) error {
+	return fail(exitUsage, "%w\nRun '%s --help' for how it is used.", err, cmd.CommandPath())
 }

@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -12,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -131,6 +134,8 @@ func TestH_ExitCodesAndMessages(t *testing.T) {
 		{name: "a prompt on stdin", args: []string{"run", "--read-only", "--base-url", url, "-"}, env: []string{key}, stdin: "what is it", stdout: "The answer.\n"},
 		{name: "a refused key", args: []string{"run", "--yes", "--base-url", refusing, "x"}, env: []string{key}, code: 4, stderr: []string{"401", "API key"}},
 		{name: "a limit", args: []string{"run", "--yes", "--max-rounds", "1", "--base-url", loop, "x"}, env: []string{key}, code: 3, stderr: []string{"max_tool_rounds"}},
+		{name: "a timeout that is over at once", args: []string{"run", "--yes", "--timeout", "1ns", "--base-url", silent, "x"}, env: []string{key}, code: 3, stderr: []string{"--timeout"}},
+		{name: "a negative limit", args: []string{"run", "--yes", "--max-turns", "-1", "x"}, env: []string{key}, code: 2, stderr: []string{"negative"}},
 		{name: "a timeout", args: []string{"run", "--yes", "--timeout", "200ms", "--base-url", silent, "x"}, env: []string{key}, code: 3, stderr: []string{"--timeout"}},
 		{name: "a torn answer", args: []string{"run", "--yes", "--base-url", torn, "x"}, env: []string{key}, code: 0,
 			stdout: "The answer, whole this time.\n", stderr: []string{"broke off", "attempt 2"}},
@@ -410,5 +415,61 @@ func TestH_Inspect(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Output that cannot be written is a failure, not a mistake of usage, and nothing goes on behind it.
+func TestH_FullDisk(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skipf("this system has no device that is always full: %v", err)
+	}
+	defer full.Close()
+	for _, args := range [][]string{{"tools"}, {"version"}, {"demo", "--json"}, {"tool", "shell", `{"command":"echo x"}`}} {
+		cmd := attractor(t, args...)
+		cmd.Stdout = full
+		var exit *exec.ExitError
+		if err := cmd.Run(); !errors.As(err, &exit) || exit.ExitCode() != exitFailed {
+			t.Errorf("%v ended with %v, want exit code 1", args, err)
+		}
+	}
+}
+
+// A signal ends what a single tool call runs.
+func TestH_ToolIsInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	cmd := attractor(t, "tool", "shell", `{"command":"echo $$ > pid; mv pid ready; sleep 300","timeout_ms":100000}`, "--dir", dir)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	for deadline := time.Now().Add(20 * time.Second); pid == 0 && time.Now().Before(deadline); runtime.Gosched() {
+		if data, err := os.ReadFile(filepath.Join(dir, "ready")); err == nil {
+			if pid, err = strconv.Atoi(strings.TrimSpace(string(data))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitSIGTERM {
+		t.Errorf("ended with %v, want exit code 143", err)
+	}
+	if err := syscall.Kill(pid, 0); pid == 0 || !errors.Is(err, syscall.ESRCH) && !zombie(pid) {
+		t.Errorf("process %d is still there", pid)
+	}
+}
+
+func TestVisible(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain\n\ttext é 漢 👩\u200d💻": "plain\n\ttext é 漢 👩\u200d💻",
+		"rm x\r  ls\x1b[K":           `rm x\u{d}  ls\u{1b}[K`,
+		"a\u202eb\u009bc":            `a\u{202e}b\u{9b}c`,
+	} {
+		if got := visible(in); got != want {
+			t.Errorf("visible(%q) = %q, want %q", in, got, want)
+		}
 	}
 }

@@ -37,7 +37,7 @@ func (p *progress) show(ev agent.Event) {
 	case *agent.SessionStart:
 		p.line("%s", p.paint(dim, fmt.Sprintf("%s · %s · %s", e.Model, e.Dir, e.SessionID)))
 	case *agent.AssistantTextDelta:
-		fmt.Fprint(p.w, e.Text)
+		fmt.Fprint(p.w, visible(e.Text))
 		p.open = !strings.HasSuffix(e.Text, "\n")
 	case *agent.AssistantTextEnd:
 		p.endLine()
@@ -49,11 +49,11 @@ func (p *progress) show(ev agent.Event) {
 	case *agent.ToolCallEnd:
 		p.call(e)
 	case *agent.SteeringInjected:
-		p.line("%s %s", p.paint(amber, "→"), e.Text)
+		p.line("%s %s", p.paint(amber, "→"), visible(e.Text))
 	case *agent.LLMRetry:
-		p.line("%s", p.paint(amber, fmt.Sprintf("↻ %s; attempt %d in %v", e.Text, e.Attempt+1, rounded(time.Duration(e.DelayMS)*time.Millisecond))))
+		p.line("%s", p.paint(amber, fmt.Sprintf("↻ %s; attempt %d in %v", visible(e.Text), e.Attempt+1, rounded(time.Duration(e.DelayMS)*time.Millisecond))))
 	case *agent.Warning:
-		p.line("%s", p.paint(amber, "! "+e.Text))
+		p.line("%s", p.paint(amber, "! "+visible(e.Text)))
 	case *agent.ProcessingEnd:
 		p.close(e)
 	}
@@ -71,7 +71,7 @@ func (p *progress) call(e *agent.ToolCallEnd) {
 	if e.IsError {
 		mark, outcome = p.paint(red, "✗"), " · "+p.paint(red, shorten(lastLine(e.Output), 100))
 	}
-	p.line("%s %s %s%s %s", mark, p.paint(bold, e.Name), subject, outcome,
+	p.line("%s %s %s%s %s", mark, p.paint(bold, visible(e.Name)), subject, outcome,
 		p.paint(dim, took(e.DurationMS)))
 }
 
@@ -158,7 +158,7 @@ func subjectOf(arguments json.RawMessage) string {
 
 // shorten makes one line of a text, with what is too long cut.
 func shorten(text string, limit int) string {
-	text = strings.Join(strings.Fields(text), " ")
+	text = visible(strings.Join(strings.Fields(text), " "))
 	if utf8.RuneCountInString(text) <= limit {
 		return text
 	}

@@ -65,6 +65,9 @@ func newRun(t terminal) *cobra.Command {
 }
 
 func (f *runFlags) run(ctx context.Context, t terminal, prompt string) error {
+	if f.maxRounds < 0 || f.maxTurns < 0 || f.timeout < 0 || f.idleTimeout < 0 {
+		return fail(exitUsage, "--max-rounds, --max-turns, --timeout and --idle-timeout cannot be negative")
+	}
 	perm, err := f.permission(t)
 	if err != nil {
 		return err
@@ -124,13 +127,14 @@ func (r *runner) run(ctx context.Context, opts agent.Options, prompt string) err
 		ctx, cancel = context.WithTimeoutCause(ctx, r.timeout, errTimeout)
 		defer cancel()
 	}
+	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error of the write, which aborts the session
 	view := newView(r.terminal, r.json)
 	opts.OnEvent = view.show
 	session, err := agent.New(ctx, opts)
 	if err != nil {
 		return errors.Join(fail(exitFailed, "%w", err), r.local.Close())
 	}
-	view.abort = session.Abort
+	view.onFailure(session.Abort)
 	stopped := r.onSignal(session)
 	result, err := session.Submit(ctx, prompt)
 	closeErr := errors.Join(session.Close(), r.local.Close())
@@ -140,7 +144,7 @@ func (r *runner) run(ctx context.Context, opts agent.Options, prompt string) err
 	if view.failed != nil {
 		return fail(exitFailed, "cannot write the events: %w", view.failed)
 	}
-	if err := outcome(result, err); err != nil {
+	if err := outcome(err); err != nil {
 		return err
 	}
 	if closeErr != nil {
@@ -153,12 +157,12 @@ func (r *runner) run(ctx context.Context, opts agent.Options, prompt string) err
 }
 
 // outcome gives a session's failure its exit code.
-func outcome(result *agent.Result, err error) error {
+func outcome(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, errTimeout):
-		return fail(exitLimit, "%w (--timeout); %d model answers were given", err, result.Turns)
+		return fail(exitLimit, "%w (--timeout); the task may be unfinished", err)
 	case errors.Is(err, llm.ErrAuthentication), errors.Is(err, llm.ErrAccessDenied):
 		return fail(exitAccess, "%w\nCheck the API key in the environment.", err)
 	}
@@ -177,7 +181,6 @@ func limited(result *agent.Result) error {
 func (r *runner) onSignal(session *agent.Session) (stopped func() int) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error of the write, which aborts the session
 	code := 0
 	done, quit := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -193,7 +196,7 @@ func (r *runner) onSignal(session *agent.Session) (stopped func() int) {
 					}
 					os.Exit(code)
 				}
-				code = map[os.Signal]int{os.Interrupt: exitSIGINT, syscall.SIGTERM: exitSIGTERM}[sig]
+				code = signalCode(sig)
 				fmt.Fprintln(r.err, "\nattractor: stopping; once more to stop at once")
 				session.Abort()
 			}
@@ -205,4 +208,11 @@ func (r *runner) onSignal(session *agent.Session) (stopped func() int) {
 		<-done
 		return code
 	}
+}
+
+func signalCode(sig os.Signal) int {
+	if sig == syscall.SIGTERM {
+		return exitSIGTERM
+	}
+	return exitSIGINT
 }

@@ -20,13 +20,12 @@ type view struct {
 	progress *progress
 	// repeat says that the answer is printed at the end although its text was shown as it came.
 	repeat bool
-	// abort ends the session when nobody reads its events any more.
 	abort  func()
 	failed error // the first write that failed
 }
 
 func newView(t terminal, asJSON bool) *view {
-	v := &view{stdout: t.out, repeat: true, abort: func() {}}
+	v := &view{stdout: t.out, repeat: true}
 	if asJSON {
 		v.events = json.NewEncoder(t.out)
 		v.events.SetEscapeHTML(false)
@@ -52,8 +51,16 @@ func (v *view) show(ev agent.Event) {
 	if v.failed != nil {
 		return
 	}
-	if v.failed = v.events.Encode(ev); v.failed != nil {
+	if v.failed = v.events.Encode(ev); v.failed != nil && v.abort != nil {
 		v.abort()
+	}
+}
+
+// onFailure says what to do when events can no longer be written; at once, when that is so already.
+func (v *view) onFailure(abort func()) {
+	v.abort = abort
+	if v.failed != nil {
+		abort()
 	}
 }
 
