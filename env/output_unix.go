@@ -28,14 +28,14 @@ const (
 	pipeMax = 1 << 20
 )
 
-// output reads what a command prints. Between two streams order is that in which the pipes are found readable: writes to both
-// within the microseconds that a reader takes to wake up may change places, those to one stream never.
+// output reads what a command prints, in the order that its streams have data (see order).
 type output struct {
 	deliver func(stream int, p []byte) // nil drops
 	pipes   []*pipe
-	news    chan struct{}  // holds a token when something has been read
-	reading sync.WaitGroup // the readers, before drain
-	dropped chan struct{}  // closed when nothing reads any more
+	order   *order        // what reads before drain
+	news    chan struct{} // holds a token when something has been read
+	ended   chan struct{} // closed when order has stopped reading
+	dropped chan struct{} // closed when nothing reads any more
 
 	mu      sync.Mutex // held during deliver, so that calls come one at a time
 	failed  error
@@ -49,30 +49,21 @@ type pipe struct {
 	ended  bool // read to the end; written by the reader
 }
 
-func newOutput(deliver func(int, []byte)) *output {
-	return &output{deliver: deliver, news: make(chan struct{}, 1), dropped: make(chan struct{})}
+// newOutput makes the reader of the pipes.
+func newOutput(deliver func(int, []byte), pipes ...*pipe) (*output, error) {
+	order, err := newOrder(pipes)
+	return &output{
+		deliver: deliver, pipes: pipes, order: order,
+		news: make(chan struct{}, 1), ended: make(chan struct{}), dropped: make(chan struct{}),
+	}, err
 }
-
-func (o *output) add(stream int, f *os.File) { o.pipes = append(o.pipes, &pipe{stream: stream, f: f}) }
 
 // start begins to read.
 func (o *output) start() {
-	for _, p := range o.pipes {
-		o.reading.Go(func() { o.read(p) })
-	}
-}
-
-// read delivers a stream until its end, or until drain's deadline.
-func (o *output) read(p *pipe) {
-	buf := make([]byte, readSize)
-	for {
-		n, err := p.f.Read(buf)
-		o.emit(p.stream, buf[:n])
-		if err != nil {
-			o.end(p, err)
-			return
-		}
-	}
+	go func() {
+		defer close(o.ended)
+		o.order.read(o)
+	}()
 }
 
 // end notes how reading a stream ended. A terminal says EIO when nobody has it open any more.
@@ -114,15 +105,13 @@ func (o *output) emit(stream int, b []byte) {
 // drain lets the output of a command that has ended come in, and returns when deliver is not called again. It waits for the
 // end of the streams, for a time without news, or for at most a limit, whatever is first.
 func (o *output) drain(quiet, limit time.Duration) {
-	ended := make(chan struct{})
-	go func() { o.reading.Wait(); close(ended) }()
 	silence, enough := time.NewTimer(quiet), time.NewTimer(limit)
 	defer silence.Stop()
 	defer enough.Stop()
 	for held := true; held; {
 		select {
-		case <-ended:
-			return
+		case <-o.ended:
+			held = false
 		case <-o.news:
 			silence.Reset(quiet)
 		case <-silence.C:
@@ -131,12 +120,9 @@ func (o *output) drain(quiet, limit time.Duration) {
 			held = false
 		}
 	}
-	for _, p := range o.pipes {
-		if err := p.f.SetReadDeadline(time.Unix(1, 0)); err != nil {
-			o.note(errors.Join(err, p.f.Close())) // without a deadline only this stops a reader
-		}
-	}
-	<-ended
+	o.note(o.order.stop())
+	<-o.ended
+	o.note(o.order.close())
 	for _, p := range o.pipes {
 		o.rest(p)
 	}
@@ -167,31 +153,37 @@ func (o *output) rest(p *pipe) {
 		return
 	}
 	buf := make([]byte, readSize)
-	for total := 0; total < pipeMax; {
-		var n int
-		var readErr error
-		err := conn.Read(func(fd uintptr) bool {
-			n, readErr = unix.Read(int(fd), buf)
-			return true // do not wait until it is readable
-		})
-		switch {
-		case errors.Is(readErr, syscall.EINTR):
-			continue
-		case err != nil:
-			o.end(p, err)
-			return
-		case errors.Is(readErr, syscall.EAGAIN):
-			return
-		case readErr != nil:
-			o.end(p, readErr)
-			return
-		case n == 0:
-			o.end(p, io.EOF)
+	for total := 0; total < pipeMax && !p.ended; {
+		n, waits := o.readNow(p, conn, buf)
+		if waits {
 			return
 		}
-		o.emit(p.stream, buf[:n])
 		total += n
 	}
+}
+
+// readNow reads once without waiting and delivers what there is. It reports waits when there would be something to wait for.
+func (o *output) readNow(p *pipe, conn syscall.RawConn, buf []byte) (n int, waits bool) {
+	var readErr error
+	err := conn.Read(func(fd uintptr) bool {
+		n, readErr = unix.Read(int(fd), buf)
+		return true // do not wait until it is readable
+	})
+	switch {
+	case err != nil:
+		o.end(p, err)
+	case errors.Is(readErr, syscall.EINTR):
+	case errors.Is(readErr, syscall.EAGAIN):
+		return 0, true
+	case readErr != nil:
+		o.end(p, readErr)
+	case n == 0:
+		o.end(p, io.EOF)
+	default:
+		o.emit(p.stream, buf[:n])
+		return n, false
+	}
+	return 0, false
 }
 
 // discard reads on to nowhere for what the command left running, which would get SIGPIPE otherwise, and calls then when all
@@ -234,5 +226,6 @@ func (o *output) closeFiles() {
 // close ends the reading. It must follow discard if start was called.
 func (o *output) close() error {
 	o.closeFiles()
+	o.note(o.order.close())
 	return o.failure()
 }

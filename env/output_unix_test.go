@@ -5,7 +5,6 @@ package env
 import (
 	"bytes"
 	"os"
-	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -24,19 +23,21 @@ func TestD3_SlowReaderLosesNothing(t *testing.T) {
 	begun, release := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	var got bytes.Buffer
-	o := newOutput(func(_ int, p []byte) {
+	o, err := newOutput(func(_ int, p []byte) {
 		once.Do(func() { close(begun) })
 		<-release
 		got.Write(p)
-	})
-	o.add(Stdout, r)
+	}, &pipe{stream: Stdout, f: r})
+	if err != nil {
+		t.Fatal(err)
+	}
 	o.start()
-	<-begun // the reader is in the hands of the host, so that the deadline finds it there
-	drained := make(chan struct{})
-	go func() { o.drain(time.Nanosecond, time.Nanosecond); close(drained) }()
-	untilDeadline(t, r)
+	<-begun // the reader is in the hands of the host when drain's patience ends
+	if err := o.order.stop(); err != nil {
+		t.Fatal(err)
+	}
 	close(release)
-	<-drained
+	o.drain(time.Minute, time.Minute)
 	if !bytes.Equal(got.Bytes(), printed) {
 		t.Errorf("%d of %d bytes came", got.Len(), len(printed))
 	}
@@ -47,16 +48,5 @@ func TestD3_SlowReaderLosesNothing(t *testing.T) {
 	<-o.dropped
 	if err := o.failure(); err != nil {
 		t.Error(err)
-	}
-}
-
-// untilDeadline waits until reading from f is over its deadline, which is how drain stops a reader.
-func untilDeadline(t *testing.T, f *os.File) {
-	conn, err := f.SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for conn.Read(func(uintptr) bool { return true }) == nil {
-		runtime.Gosched()
 	}
 }

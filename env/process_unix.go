@@ -91,16 +91,19 @@ func (l *Local) start(id, dir string, c Command) (*process, error) {
 // /dev/null.
 func (p *process) pipes(c Command) (theirs []*os.File, err error) {
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	p.output = newOutput(c.Output)
+	var ours []*pipe
 	for _, stream := range [...]int{Stdout, Stderr} {
 		r, w, err := os.Pipe()
 		if err != nil {
-			return theirs, err
+			return theirs, errors.Join(err, closePipes(ours))
 		}
 		theirs = append(theirs, w)
-		p.output.add(stream, r)
+		ours = append(ours, &pipe{stream: stream, f: r})
 	}
 	p.cmd.Stdout, p.cmd.Stderr = theirs[0], theirs[1]
+	if p.output, err = newOutput(c.Output, ours...); err != nil {
+		return theirs, err
+	}
 	if c.Stdin {
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -121,6 +124,14 @@ func (p *process) unwire() error {
 	}
 	if p.stdin != nil {
 		errs = append(errs, p.stdin.finish())
+	}
+	return errors.Join(errs...)
+}
+
+func closePipes(pipes []*pipe) error {
+	var errs []error
+	for _, p := range pipes {
+		errs = append(errs, p.f.Close())
 	}
 	return errors.Join(errs...)
 }

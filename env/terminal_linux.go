@@ -16,8 +16,9 @@ func (p *process) terminal(c Command) (theirs []*os.File, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p.output = newOutput(c.Output)
-	p.output.add(Stdout, ours)
+	if p.output, err = newOutput(c.Output, &pipe{stream: Stdout, f: ours}); err != nil {
+		return nil, err
+	}
 	p.stdin = &input{f: ours, eof: []byte{4}} // ^D, which the terminal takes for the end of the input
 	number, err := prepareTerminal(ours, *c.TTY)
 	if err != nil {

@@ -13,7 +13,7 @@ func TestD3_Terminal(t *testing.T) {
 	l := newLocal(t, t.TempDir(), env.LocalOptions{})
 	out := watch()
 	p := start(t, l, env.Command{
-		Script: `test -t 0 && test -t 1 && test -t 2 && echo "a terminal"; stty size; echo err >&2; read x; echo "got $x"; cat; exit 3`,
+		Script: `test -t 0 && test -t 1 && test -t 2 && echo "a terminal"; echo "the controlling one" >/dev/tty; stty size; echo err >&2; read x; echo "got $x"; cat; exit 3`,
 		TTY:    &env.Size{Rows: 33, Cols: 77},
 		Output: func(stream int, b []byte) {
 			if stream != env.Stdout {
@@ -33,7 +33,7 @@ func TestD3_Terminal(t *testing.T) {
 	if exit := wait(t, p); exit.Code != 3 {
 		t.Errorf("it ended with %+v", exit)
 	}
-	for _, part := range []string{"a terminal\r\n", "33 77\r\n"} {
+	for _, part := range []string{"a terminal\r\n", "the controlling one\r\n", "33 77\r\n"} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("%q is missing in %q", part, out)
 		}

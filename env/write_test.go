@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -107,7 +108,7 @@ func TestD2_WriteRefusesAndLeavesNothing(t *testing.T) {
 	symlink(t, "d", dir+"/ld")
 	l := newLocal(t, dir, env.LocalOptions{})
 	long := strings.Repeat("n", 256)
-	for _, name := range []string{"d", "ld", "fifo", ".", dir, "f/", "f/g", "x/", "no/../g", long, "line\nbreak", "nul\x00", "d/\x1b[31m", "~/f", "~"} {
+	for _, name := range []string{"d", "ld", "fifo", ".", dir, "f/", "f/g", "x/", "no/../g", "f/../g", long, "line\nbreak", "nul\x00", "d/\x1b[31m", "~/f", "~"} {
 		if err := l.WriteFile(t.Context(), name, []byte("y"), 0o644); err == nil {
 			t.Errorf("%q was written", name)
 		}
@@ -214,4 +215,29 @@ func TestD2_RemoveNeverTheRoot(t *testing.T) {
 	}
 	only(t, base, "work")
 	only(t, base+"/work")
+}
+
+func TestD2_LinkLoops(t *testing.T) {
+	dir := t.TempDir()
+	symlink(t, "b", dir+"/a")
+	symlink(t, "a", dir+"/b")
+	symlink(t, dir+"/abs2/x", dir+"/abs1")
+	symlink(t, dir+"/abs1/x", dir+"/abs2")
+	l := newLocal(t, dir, env.LocalOptions{})
+	for _, name := range []string{"a", "abs1", "abs1/f", "a/f"} {
+		_, statErr := l.Stat(t.Context(), name)
+		for op, err := range map[string]error{"stat": statErr, "write": l.WriteFile(t.Context(), name, nil, 0o644)} {
+			if !errors.Is(err, syscall.ELOOP) {
+				t.Errorf("%s %s: error %v, want ELOOP", op, name, err)
+			}
+		}
+	}
+	// A long chain that ends is no loop.
+	write(t, dir+"/0", "x")
+	for i := 1; i <= 30; i++ {
+		symlink(t, dir+"/"+strconv.Itoa(i-1), dir+"/"+strconv.Itoa(i))
+	}
+	if info, err := l.Stat(t.Context(), "30"); err != nil || info.Size != 1 {
+		t.Errorf("30 links: %+v, %v", info, err)
+	}
 }

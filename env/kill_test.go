@@ -1,0 +1,226 @@
+//go:build unix
+
+package env_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+func runs(t *testing.T, pid int) bool {
+	t.Helper()
+	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		return false
+	}
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if errors.Is(err, fs.ErrNotExist) {
+		return runtime.GOOS != "linux"
+	}
+	return err == nil && !strings.Contains(string(stat[bytes.LastIndexByte(stat, ')'):]), " Z ")
+}
+
+func TestD4_TermThenKill(t *testing.T) {
+	l := newLocal(t, t.TempDir(), env.LocalOptions{})
+	out := watch()
+	p := start(t, l, env.Command{
+		// The child ignores TERM too, and the shell says when it got its own.
+		Script: `trap 'echo TERM' TERM; (trap '' TERM; echo "child $BASHPID"; while :; do sleep 0.01; done) & echo "ready"; while :; do wait; done`,
+		Output: out.Write,
+	})
+	out.until(t, "ready")
+	child := pidAfter(t, out.until(t, "child "), "child ")
+	began := time.Now()
+	if err := p.Kill(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(began)
+	if took < testGrace {
+		t.Errorf("KILL came after %v, before the grace time was over", took)
+	}
+	if limit := testGrace + 500*time.Millisecond; took > limit {
+		t.Errorf("Kill was back after %v, want %v", took, limit)
+	}
+	exit := wait(t, p)
+	if exit.Signal != "SIGKILL" || exit.Code != -1 || len(exit.Left) != 0 {
+		t.Errorf("it ended with %+v", exit)
+	}
+	if !strings.Contains(out.String(), "TERM\n") {
+		t.Errorf("TERM did not come first: %q", out)
+	}
+	if runs(t, child) {
+		t.Errorf("process %d survived", child)
+	}
+}
+
+func TestD4_TermIsEnough(t *testing.T) {
+	l := newLocal(t, t.TempDir(), env.LocalOptions{Grace: time.Hour})
+	out := watch()
+	p := start(t, l, env.Command{Script: `trap 'echo bye; exit 9' TERM; echo ready; while :; do sleep 0.01; done`, Output: out.Write})
+	out.until(t, "ready")
+	if err := p.Kill(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if exit := wait(t, p); exit.Code != 9 || exit.Signal != "" {
+		t.Errorf("it ended with %+v", exit)
+	}
+	if !strings.Contains(out.String(), "bye\n") {
+		t.Errorf("the last words are missing: %q", out)
+	}
+}
+
+func TestD4_KillIsBackThoughSomethingHoldsThePipe(t *testing.T) {
+	if _, err := os.Stat("/usr/bin/setsid"); err != nil {
+		t.Skipf("no setsid here: %v", err)
+	}
+	l := newLocal(t, t.TempDir(), env.LocalOptions{Grace: -1})
+	out := watch()
+	wait(t, start(t, l, env.Command{Script: "true"}))
+	before := descriptors(t)
+	p := start(t, l, env.Command{Script: `setsid bash -c 'echo "away $$"; exec sleep 1000' & sleep 1000`, Output: out.Write})
+	away := pidAfter(t, out.until(t, "away "), "away ")
+	defer func() {
+		if err := syscall.Kill(away, syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+	}()
+	began := time.Now()
+	if err := p.Kill(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > 500*time.Millisecond {
+		t.Errorf("Kill was back after %v", took)
+	}
+	if exit := wait(t, p); exit.Signal == "" {
+		t.Errorf("it ended with %+v", exit)
+	}
+	if after := descriptors(t); after != before {
+		t.Errorf("%d descriptors before, %d after: the pipe is still read", before, after)
+	}
+}
+
+func TestC7_LeftRunning(t *testing.T) {
+	l := newLocal(t, t.TempDir(), env.LocalOptions{})
+	out := watch()
+	p := start(t, l, env.Command{Script: `echo start; (while :; do echo tick; sleep 0.01; done) & echo "left $!"`, Output: out.Write})
+	began := time.Now()
+	exit := wait(t, p)
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("Wait took %v with a background process", took)
+	}
+	after := out.String()
+	pid := pidAfter(t, after, "left ")
+	if exit.Code != 0 || len(exit.Left) == 0 || !strings.HasPrefix(exit.Left[0], strconv.Itoa(pid)+" ") {
+		t.Errorf("%d is not named in %+v", pid, exit)
+	}
+	if !runs(t, pid) {
+		t.Errorf("process %d did not go on", pid)
+	}
+	if err := p.Kill(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if runs(t, pid) {
+		t.Errorf("process %d survived Kill", pid)
+	}
+	if out.String() != after {
+		t.Error("output came after Wait had returned")
+	}
+}
+
+func TestC7_LeftOutputIsDropped(t *testing.T) {
+	dir := t.TempDir()
+	l := newLocal(t, dir, env.LocalOptions{})
+	if err := syscall.Mkfifo(filepath.Join(dir, "go"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "done"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, l, env.Command{Script: `(read x <go; head -c 300000 /dev/zero; echo "ended $?" >done) &`, Output: func(int, []byte) {}})
+	if exit := wait(t, p); len(exit.Left) == 0 {
+		t.Errorf("nothing is left of %+v", exit)
+	}
+	write(t, filepath.Join(dir, "go"), "\n")
+	if got := readFile(t, filepath.Join(dir, "done")); got != "ended 0\n" {
+		t.Errorf("it %s", got)
+	}
+}
+
+func TestC7_LeftDiesAtClose(t *testing.T) {
+	l, err := env.NewLocal(t.TempDir(), env.LocalOptions{Grace: testGrace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := watch()
+	p := start(t, l, env.Command{
+		// It says when it is itself and no copy of the shell, holds no pipe, and the shell ends when it is told.
+		Script: `sh -c 'echo "left $$"; exec >/dev/null 2>&1; while :; do sleep 0.1; done' "a
+name" & read x`,
+		Stdin: true, Output: out.Write,
+	})
+	pid := pidAfter(t, out.until(t, "\n"), "left ")
+	if err := p.Stdin().Close(); err != nil {
+		t.Fatal(err)
+	}
+	exit := wait(t, p)
+	if len(exit.Left) == 0 || exit.Left[0] != strconv.Itoa(pid)+` sh -c echo "left $$"; exec >/dev/null 2>&1; while :; do sleep 0.1; done a name` {
+		t.Errorf("left is %q", exit.Left)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if runs(t, pid) {
+		t.Errorf("process %d survived Close", pid)
+	}
+}
+
+func TestD4_ManyKillsAtOnce(t *testing.T) {
+	l := newLocal(t, t.TempDir(), env.LocalOptions{Grace: -1})
+	p := start(t, l, env.Command{Script: "sleep 1000"})
+	gone := errors.New("gone")
+	ended, cancel := context.WithCancelCause(t.Context())
+	cancel(gone)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if err := p.Kill(t.Context()); err != nil {
+				t.Errorf("Kill: %v", err)
+			}
+		})
+	}
+	if err := p.Kill(ended); err != nil && !errors.Is(err, gone) {
+		t.Errorf("Kill with an ended context: %v", err)
+	}
+	wg.Wait()
+}
+
+func TestD4_KillNowDoesNotWait(t *testing.T) {
+	l := newLocal(t, t.TempDir(), env.LocalOptions{Grace: time.Hour})
+	out := watch()
+	p := start(t, l, env.Command{Script: `trap '' TERM; sleep 1000 & echo "child $!"; wait`, Output: out.Write})
+	child := pidAfter(t, out.until(t, "\n"), "child ")
+	if err := l.KillNow(); err != nil {
+		t.Fatal(err)
+	}
+	if exit := wait(t, p); exit.Signal != "SIGKILL" {
+		t.Errorf("it ended with %+v", exit)
+	}
+	if err := l.Close(); err != nil { // not an hour later
+		t.Error(err)
+	}
+	if runs(t, child) {
+		t.Errorf("process %d survived", child)
+	}
+}

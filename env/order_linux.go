@@ -1,0 +1,120 @@
+package env
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// order reads pipes in the order in which they became readable. The kernel keeps that order in an epoll's ready list; a goroutine
+// for each pipe would lose it, and did so in every second command that wrote a line to each stream at once. What is written
+// to a stream that has something unread already is read along with it, so that what the other stream got in between comes
+// after it: of "a" to stdout, "b" to stderr and "c" to stdout within microseconds, "c" may come before "b".
+type order struct {
+	f     *os.File // an epoll, which the Go runtime's own epoll waits for
+	conn  syscall.RawConn
+	pipes []*pipe
+	conns []syscall.RawConn // of the pipes
+
+	closing sync.Once
+	err     error
+}
+
+// newOrder makes the order of pipes. It is to be closed even with an error, if there is one to close.
+func newOrder(pipes []*pipe) (*order, error) {
+	r := &order{pipes: pipes}
+	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return r, os.NewSyscallError("epoll_create1", err)
+	}
+	if err := unix.SetNonblock(fd, true); err != nil { // so that os.NewFile hands it to the runtime's poller
+		return r, errors.Join(os.NewSyscallError("fcntl", err), unix.Close(fd))
+	}
+	r.f = os.NewFile(uintptr(fd), "epoll")
+	if r.conn, err = r.f.SyscallConn(); err != nil {
+		return r, err
+	}
+	for i, p := range pipes {
+		conn, err := p.f.SyscallConn()
+		if err != nil {
+			return r, err
+		}
+		r.conns = append(r.conns, conn)
+		if err := r.control(unix.EPOLL_CTL_ADD, i); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// control adds a pipe to the epoll or takes it away.
+func (r *order) control(op, i int) error {
+	var epollErr, ctlErr error
+	pipeErr := r.conns[i].Control(func(pipe uintptr) {
+		epollErr = r.conn.Control(func(epoll uintptr) {
+			event := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(i)}
+			ctlErr = unix.EpollCtl(int(epoll), op, int(pipe), &event)
+		})
+	})
+	return errors.Join(pipeErr, epollErr, os.NewSyscallError("epoll_ctl", ctlErr))
+}
+
+// read delivers what comes until all pipes have ended or stop was called.
+func (r *order) read(o *output) {
+	buf := make([]byte, readSize)
+	for open := len(r.pipes); open > 0; {
+		ready, err := r.wait()
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return
+		}
+		if err != nil {
+			o.note(err)
+			return
+		}
+		for _, i := range ready {
+			o.readNow(r.pipes[i], r.conns[i], buf)
+			if r.pipes[i].ended {
+				o.note(r.control(unix.EPOLL_CTL_DEL, i))
+				open--
+			}
+		}
+	}
+}
+
+// wait returns the indices of the readable pipes in their order.
+func (r *order) wait() (ready []int, err error) {
+	var events [2]unix.EpollEvent // one for each stream
+	var n int
+	var waitErr error
+	err = r.conn.Read(func(epoll uintptr) bool {
+		n, waitErr = unix.EpollWait(int(epoll), events[:], 0)
+		for errors.Is(waitErr, syscall.EINTR) {
+			n, waitErr = unix.EpollWait(int(epoll), events[:], 0)
+		}
+		return n > 0 || waitErr != nil
+	})
+	if err = errors.Join(err, os.NewSyscallError("epoll_wait", waitErr)); err != nil {
+		return nil, err
+	}
+	for _, event := range events[:n] {
+		ready = append(ready, int(event.Fd))
+	}
+	return ready, nil
+}
+
+// stop makes read return soon.
+func (r *order) stop() error { return r.f.SetReadDeadline(time.Unix(1, 0)) }
+
+// close gives the epoll back. A second call does nothing.
+func (r *order) close() error {
+	r.closing.Do(func() {
+		if r.f != nil {
+			r.err = r.f.Close()
+		}
+	})
+	return r.err
+}

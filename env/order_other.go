@@ -1,0 +1,53 @@
+//go:build unix && !linux
+
+package env
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"time"
+)
+
+// order reads pipes, each by a goroutine: writes to both streams within the microseconds that those take to wake up may
+// change places. (Linux does better.)
+type order struct{ pipes []*pipe }
+
+func newOrder(pipes []*pipe) (*order, error) { return &order{pipes}, nil }
+
+// read delivers what comes until all pipes have ended or stop was called.
+func (r *order) read(o *output) {
+	var readers sync.WaitGroup
+	for _, p := range r.pipes {
+		readers.Go(func() {
+			buf := make([]byte, readSize)
+			for {
+				n, err := p.f.Read(buf)
+				o.emit(p.stream, buf[:n])
+				if errors.Is(err, os.ErrDeadlineExceeded) {
+					return
+				}
+				if err != nil {
+					o.end(p, err)
+					return
+				}
+			}
+		})
+	}
+	readers.Wait()
+}
+
+// stop makes read return soon. Where a deadline cannot be set, the pipe is closed, since nothing else stops a reader.
+func (r *order) stop() error {
+	var errs []error
+	for _, p := range r.pipes {
+		err := p.f.SetReadDeadline(time.Unix(1, 0))
+		if err != nil && !errors.Is(err, os.ErrClosed) {
+			errs = append(errs, err, p.f.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// close has nothing to give back.
+func (r *order) close() error { return nil }
