@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,28 +13,31 @@ import (
 
 const module = "github.com/attractor-go/attractor/"
 
-// allowed is the dependency rule: what each package may import, beside the standard library. A pattern ends in /... for a
-// whole tree; llm/<provider> stands for every provider package.
+// allowed is the dependency rule: what each package may import, beside the standard library. /... stands for a whole tree.
 var allowed = map[string][]string{
-	"":                   {},
-	"llm":                {},
-	"llm/internal/sse":   {},
-	"llm/internal/api":   {"llm", "llm/internal/sse"},
-	"llm/anthropic":      {"llm", "llm/internal/..."},
-	"llm/fakellm":        {"llm"},
-	"llm/llmtest":        {"llm", "llm/fakellm"},
-	"llm/catalog":        {"llm"},
-	"env":                {"golang.org/x/sys/..."},
-	"env/envtest":        {"env"},
-	"search":             {"env", "github.com/bmatcuk/doublestar/v4"},
-	"tool":               {"llm", "env", "github.com/google/jsonschema-go/jsonschema"},
-	"tool/coding":        {"llm", "tool", "env", "search", "patch"},
-	"profile":            {"tool", "llm"},
-	"profile/anthropic":  {"profile", "tool", "tool/coding"},
-	"journal":            {"golang.org/x/sys/..."},
-	"agent":              {"llm", "env", "tool", "profile", "journal", "github.com/google/uuid"},
-	"cmd/attractor":      {"...", "github.com/spf13/cobra", "golang.org/x/term"},
-	"cmd/attractor/demo": {"llm", "llm/fakellm"},
+	"":                  {},
+	"llm":               {},
+	"llm/internal/sse":  {},
+	"llm/internal/api":  {"llm", "llm/internal/sse"},
+	"llm/anthropic":     {"llm", "llm/internal/..."},
+	"llm/fakellm":       {"llm"},
+	"llm/llmtest":       {"llm", "llm/fakellm"},
+	"llm/openai":        {"llm", "llm/internal/..."},
+	"llm/gemini":        {"llm", "llm/internal/..."},
+	"llm/openaichat":    {"llm", "llm/internal/..."},
+	"llm/providers":     {"llm/..."},
+	"llm/catalog":       {"llm"},
+	"llm/generate":      {"llm", "github.com/google/jsonschema-go/jsonschema"},
+	"env":               {"golang.org/x/sys/..."},
+	"env/envtest":       {"env"},
+	"search":            {"env", "github.com/bmatcuk/doublestar/v4"},
+	"tool":              {"llm", "env", "github.com/google/jsonschema-go/jsonschema"},
+	"tool/coding":       {"llm", "tool", "env", "search", "patch"},
+	"profile":           {"tool", "llm"},
+	"profile/anthropic": {"profile", "tool", "tool/coding"},
+	"journal":           {"golang.org/x/sys/..."},
+	"agent":             {"llm", "env", "tool", "profile", "journal", "github.com/google/uuid"},
+	"cmd/attractor":     {"agent", "env", "journal", "llm/...", "profile/...", "tool/...", "github.com/spf13/cobra", "golang.org/x/term"},
 }
 
 // TestDependencyRule keeps the arrows of DESIGN.md: they point one way, and a new package has to be put on the map.
@@ -76,7 +78,7 @@ func standard(imp string) bool { return !strings.Contains(strings.Split(imp, "/"
 func matchAny(rules []string, imp string) bool {
 	for _, rule := range rules {
 		tree, isTree := strings.CutSuffix(rule, "...")
-		if rule == imp || isTree && strings.HasPrefix(path.Clean(imp)+"/", tree) {
+		if rule == imp || isTree && strings.HasPrefix(imp+"/", tree) {
 			return true
 		}
 	}

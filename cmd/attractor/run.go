@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/providers"
 	"github.com/attractor-go/attractor/profile"
 )
 
@@ -47,10 +49,10 @@ func newRun(t terminal) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.dir, "dir", ".", "`DIR` to work in")
-	flags.StringVar(&f.provider, "provider", "", "`PROVIDER` of the model: anthropic (default: the one whose key is set)")
+	flags.StringVar(&f.provider, "provider", "", "`PROVIDER` of the model: "+strings.Join(providers.Names(), ", ")+" (default: the one whose key is set)")
 	flags.StringVar(&f.model, "model", "", "`MODEL` to ask (default: the profile's)")
 	flags.StringVar(&f.profile, "profile", "", "`PROFILE` that gives the prompt and the tools (default: the provider's)")
-	flags.StringVar(&f.baseURL, "base-url", "", "`URL` of the provider's API, without a version path")
+	flags.StringVar(&f.baseURL, "base-url", "", "`URL` of the provider's API; for openai and openai-compatible with /v1, for the others without a version")
 	flags.StringVar(&f.effort, "effort", "", "reasoning `EFFORT`, such as low, medium or high (default: the provider's)")
 	flags.StringVar(&f.instructions, "instructions", "", "`TEXT|@FILE` that goes last into the system prompt")
 	flags.IntVar(&f.maxRounds, "max-rounds", 200, "stop after `N` tool rounds, 0 for no limit")
@@ -76,7 +78,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string) error {
 	if err != nil {
 		return err
 	}
-	prof, err := findProfile(first(f.profile, model.provider))
+	prof, err := f.chooseProfile(model.provider)
 	if err != nil {
 		return err
 	}

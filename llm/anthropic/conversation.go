@@ -3,8 +3,7 @@ package anthropic
 import (
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
-	"hash/fnv"
+	"math"
 	"slices"
 	"strings"
 
@@ -192,7 +191,7 @@ func (c *conversation) addOpaque(role string, o llm.Opaque) error {
 func (c *conversation) addResult(r llm.ToolResult) error {
 	c.block(wireUser)
 	b := append(c.messages, `{"type":"tool_result","tool_use_id":`...)
-	b = api.AppendString(b, wireID(r.CallID))
+	b = api.AppendString(b, api.PlainID(r.CallID, math.MaxInt))
 	b, err := appendContent(b, r.Content)
 	if err != nil {
 		return err
@@ -252,44 +251,11 @@ func appendThinking(b []byte, t llm.Thinking) []byte {
 
 func appendCall(b []byte, call llm.ToolCall) []byte {
 	b = append(b, `{"type":"tool_use","id":`...)
-	b = api.AppendString(b, wireID(call.ID))
+	b = api.AppendString(b, api.PlainID(call.ID, math.MaxInt))
 	b = append(b, `,"name":`...)
 	b = api.AppendString(b, call.Name)
 	b = append(b, `,"input":`...)
-	return append(appendInput(b, call.Args), '}')
-}
-
-// appendInput writes a call's arguments as the model wrote them. The API takes an object and nothing else, so what is none (a
-// broken call, a free-form tool of another provider) goes into one as text.
-func appendInput(b []byte, args string) []byte {
-	trimmed := strings.TrimSpace(args)
-	switch {
-	case trimmed == "":
-		return append(b, `{}`...)
-	case trimmed[0] == '{' && json.Valid([]byte(trimmed)):
-		return append(b, strings.ToValidUTF8(trimmed, "\uFFFD")...)
-	}
-	b = append(b, `{"_raw":`...)
-	return append(api.AppendString(b, args), '}')
-}
-
-// wireID makes an id that the API takes (^[a-zA-Z0-9_-]+$) of another provider's; a hash keeps two of them apart.
-func wireID(id string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-'
-	}
-	if id != "" && strings.IndexFunc(id, func(r rune) bool { return !plain(r) }) < 0 {
-		return id
-	}
-	h := fnv.New32a()
-	h.Write([]byte(id)) // never fails
-	mapped := strings.Map(func(r rune) rune {
-		if plain(r) {
-			return r
-		}
-		return '_'
-	}, id)
-	return fmt.Sprintf("%s_%08x", mapped, h.Sum32())
+	return append(api.AppendArgs(b, call.Args), '}')
 }
 
 // appendMedia writes an image or a document, also as the content of a tool result.

@@ -67,7 +67,7 @@ func BenchmarkDelta(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
-				if _, err := d.step(data); err != nil {
+				if _, err := d.Step(data); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -39,8 +39,3 @@ func errorKind(code string) error {
 	}
 	return nil
 }
-
-// inBandError is an error that came as an event of the stream: the event's JSON.
-type inBandError []byte
-
-func (e inBandError) Error() string { return "the server broke off with an error" }

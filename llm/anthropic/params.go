@@ -2,9 +2,6 @@ package anthropic
 
 import (
 	"encoding/json"
-	"maps"
-	"math"
-	"slices"
 	"strconv"
 
 	"github.com/attractor-go/attractor/llm"
@@ -16,88 +13,71 @@ const unknownMaxTokens = 4096
 
 // options are what a request asks for beyond what llm.Request knows.
 type options struct {
-	betas  []string
-	params map[string]json.RawMessage
+	betas []string
+	own   map[string]json.RawMessage // parameters
 }
 
 func parseOptions(raw json.RawMessage) (options, error) {
-	if len(raw) == 0 {
-		return options{}, nil
+	own, err := api.ParseOptions(raw, "model", "system", "tools", "messages", "stream")
+	if err != nil {
+		return options{}, err
 	}
-	var o options
-	if err := json.Unmarshal(raw, &o.params); err != nil {
-		return options{}, llm.Errorf(llm.ErrConfiguration, "provider options: %v", err)
-	}
-	if betas, ok := o.params["beta_headers"]; ok {
+	o := options{own: own}
+	if betas, ok := own["beta_headers"]; ok {
 		if err := json.Unmarshal(betas, &o.betas); err != nil {
 			return options{}, llm.Errorf(llm.ErrConfiguration, "provider option beta_headers: %v", err)
 		}
-		delete(o.params, "beta_headers")
-	}
-	for _, name := range []string{"model", "system", "tools", "messages", "stream"} {
-		if _, ok := o.params[name]; ok {
-			return options{}, llm.Errorf(llm.ErrConfiguration, "provider option %q: the request itself says it", name)
-		}
+		delete(own, "beta_headers")
 	}
 	return o, nil
 }
 
-// params gathers a request's parameters; the caller's own go before ours.
-type params struct {
-	b    []byte
-	over map[string]json.RawMessage
-}
+// params gathers a request's parameters.
+type params struct{ api.Params }
 
-// put writes a parameter, value by value, unless the caller has given it.
-func (p *params) put(name string, value ...string) {
-	if _, ok := p.over[name]; ok {
-		return
-	}
-	p.b = append(append(append(p.b, `,"`...), name...), `":`...)
-	for _, v := range value {
-		p.b = append(p.b, v...)
-	}
-}
-
-// appendParams writes everything of a request that may differ from call to call, each parameter with a comma before it.
-func appendParams(b []byte, req *llm.Request, o options) ([]byte, error) {
-	p := params{b: b, over: o.params}
+// encodeParams writes everything of a request that may differ from call to call, each parameter with a comma before it.
+func encodeParams(req *llm.Request, o options) ([]byte, error) {
+	p := params{api.Params{Own: o.own}}
 	t, err := think(req)
 	if err != nil {
 		return nil, err
 	}
-	p.put("max_tokens", strconv.Itoa(t.maxTokens))
+	p.Put("max_tokens", strconv.Itoa(t.maxTokens))
 	switch {
 	case t.adaptive:
-		p.put("thinking", `{"type":"adaptive"}`)
+		p.Put("thinking", `{"type":"adaptive"}`)
 	case t.budget > 0:
-		p.put("thinking", `{"type":"enabled","budget_tokens":`, strconv.Itoa(t.budget), `}`)
+		p.Put("thinking", `{"type":"enabled","budget_tokens":`, strconv.Itoa(t.budget), `}`)
 	}
 	if err := p.output(req, t); err != nil {
 		return nil, err
 	}
-	for _, f := range []*float64{req.Temperature, req.TopP} {
-		if f != nil && (math.IsNaN(*f) || math.IsInf(*f, 0)) {
-			return nil, llm.Errorf(llm.ErrInvalidRequest, "temperature or top_p is no number")
+	thinking := t.adaptive || t.budget > 0
+	for _, f := range []struct {
+		name  string
+		value *float64
+		fits  bool // "may only be set to 1 when thinking is enabled", and top_p only from 0.95 on
+	}{
+		{"temperature", req.Temperature, !thinking},
+		{"top_p", req.TopP, !thinking || req.TopP != nil && *req.TopP >= 0.95},
+	} {
+		if f.value == nil {
+			continue
+		}
+		number, err := api.Number(f.name, *f.value)
+		if err != nil {
+			return nil, err
+		}
+		if f.fits {
+			p.Put(f.name, number)
 		}
 	}
-	thinking := t.adaptive || t.budget > 0
-	if req.Temperature != nil && !thinking { // "temperature may only be set to 1 when thinking is enabled"
-		p.put("temperature", number(*req.Temperature))
-	}
-	if req.TopP != nil && (!thinking || *req.TopP >= 0.95) { // the same, from 0.95 on
-		p.put("top_p", number(*req.TopP))
-	}
 	if len(req.Stop) > 0 {
-		p.put("stop_sequences", quoted(req.Stop))
+		p.Put("stop_sequences", quoted(req.Stop))
 	}
 	p.toolChoice(req)
-	p.put("stream", "true")
-	for _, name := range slices.Sorted(maps.Keys(o.params)) {
-		p.b = append(api.AppendString(append(p.b, ','), name), ':')
-		p.b = append(p.b, o.params[name]...)
-	}
-	return p.b, nil
+	p.Put("stream", "true")
+	return p.Bytes(), nil
 }
 
 func (p *params) output(req *llm.Request, t thinking) error {
@@ -113,9 +93,9 @@ func (p *params) output(req *llm.Request, t thinking) error {
 	}
 	switch {
 	case effort != "" && format != "":
-		p.put("output_config", `{`, effort, `,`, format, `}`)
+		p.Put("output_config", `{`, effort, `,`, format, `}`)
 	case effort != "" || format != "":
-		p.put("output_config", `{`, effort, format, `}`)
+		p.Put("output_config", `{`, effort, format, `}`)
 	}
 	return nil
 }
@@ -130,19 +110,17 @@ func (p *params) toolChoice(req *llm.Request) {
 	}
 	switch req.ToolChoice.Mode {
 	case llm.ToolNone:
-		p.put("tool_choice", `{"type":"none"}`)
+		p.Put("tool_choice", `{"type":"none"}`)
 	case llm.ToolRequired:
-		p.put("tool_choice", `{"type":"any"`, sequential, `}`)
+		p.Put("tool_choice", `{"type":"any"`, sequential, `}`)
 	case llm.ToolNamed:
-		p.put("tool_choice", `{"type":"tool","name":`, string(api.AppendString(nil, req.ToolChoice.Name)), sequential, `}`)
+		p.Put("tool_choice", `{"type":"tool","name":`, string(api.AppendString(nil, req.ToolChoice.Name)), sequential, `}`)
 	case llm.ToolAuto, "":
 		if req.Sequential {
-			p.put("tool_choice", `{"type":"auto"`, sequential, `}`)
+			p.Put("tool_choice", `{"type":"auto"`, sequential, `}`)
 		}
 	}
 }
-
-func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 
 func quoted(list []string) string {
 	b := []byte{'['}

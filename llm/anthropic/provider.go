@@ -3,7 +3,6 @@ package anthropic
 import (
 	"context"
 	"errors"
-	"io"
 	"iter"
 	"maps"
 	"net/http"
@@ -114,13 +113,7 @@ func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.S
 			return
 		}
 		defer resp.Close()
-		d := newDecoder(p.name, req.Model, resp.RateLimit)
-		if resp.Whole {
-			err = d.readWhole(resp, yield)
-		} else {
-			err = d.readEvents(resp, yield)
-		}
-		if err != nil {
+		if err := resp.Decode(newDecoder(p.name, req.Model, resp.RateLimit), yield); err != nil {
 			yield(llm.StreamEvent{}, err)
 		}
 	}
@@ -152,61 +145,4 @@ func (p *Provider) named(err error) error {
 		e.Provider = p.name
 	}
 	return err
-}
-
-// readEvents turns the body's events into the stream's, the last one included. The error is the one that is still to be
-// yielded; nil when the stream is over or nobody listens any more.
-func (d *decoder) readEvents(resp *api.Response, yield func(llm.StreamEvent, error) bool) error {
-	for {
-		ev, err := resp.Next()
-		if err == io.EOF {
-			return resp.Fail(llm.ErrStream, "the answer ended before its last event")
-		}
-		if err != nil {
-			return err
-		}
-		state, err := d.step(ev.Data)
-		if err != nil {
-			return d.failure(resp, err)
-		}
-		if state != idle {
-			resp.Progress()
-		}
-		for _, out := range d.out {
-			if !yield(out, nil) {
-				return nil
-			}
-		}
-		if state == finished {
-			yield(d.finish(), nil)
-			resp.Drain()
-			return nil
-		}
-	}
-}
-
-// readWhole does the same for an answer that is one JSON value.
-func (d *decoder) readWhole(resp *api.Response, yield func(llm.StreamEvent, error) bool) error {
-	body, err := resp.ReadAll()
-	if err != nil {
-		return err
-	}
-	if err := d.whole(body); err != nil {
-		return d.failure(resp, err)
-	}
-	for _, out := range d.out {
-		if !yield(out, nil) {
-			return nil
-		}
-	}
-	yield(d.finish(), nil)
-	return nil
-}
-
-func (d *decoder) failure(resp *api.Response, err error) error {
-	var e inBandError
-	if errors.As(err, &e) {
-		return resp.Failure(e)
-	}
-	return resp.Fail(llm.ErrStream, "the answer makes no sense: %v", err)
 }

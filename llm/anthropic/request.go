@@ -11,7 +11,7 @@ import (
 // so that a conversation's requests begin with the same bytes. The messages are the memo's, never copied; cache marks lie
 // between the pieces and never in them.
 func (p *Provider) encode(req *llm.Request, o options) ([][]byte, error) {
-	params, err := appendParams(nil, req, o)
+	params, err := encodeParams(req, o)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ type toolset struct {
 }
 
 func (c *conversation) setTools(tools []llm.ToolDefinition) error {
-	if sameTools(c.tools.of, tools) {
+	if api.SameTools(c.tools.of, tools) {
 		return nil
 	}
 	t := toolset{of: append([]llm.ToolDefinition(nil), tools...)}
@@ -134,17 +134,4 @@ func (c *conversation) setTools(tools []llm.ToolDefinition) error {
 	}
 	c.tools = t
 	return nil
-}
-
-// sameTools compares what is encoded. Equal strings and schemas are mostly the same memory, which costs nothing to find out.
-func sameTools(a, b []llm.ToolDefinition) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i].Name != b[i].Name || a[i].Description != b[i].Description || string(a[i].Parameters) != string(b[i].Parameters) {
-			return false
-		}
-	}
-	return true
 }

@@ -7,21 +7,13 @@ import (
 	"fmt"
 
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
 // maxAnswer bounds the content of one answer, in bytes: far more than any model says, far less than memory.
 const maxAnswer = 64 << 20
 
-// progress is what an event means for the stream.
-type progress uint8
-
-const (
-	idle     progress = iota // a ping
-	moving                   // more of the answer
-	finished                 // the last event; finish has the answer
-)
-
-// decoder turns wire events into the stream's events. It does no input or output.
+// decoder is an [api.Decoder].
 type decoder struct {
 	out    []llm.StreamEvent // of the last step; reused by the next one
 	resp   llm.Response
@@ -35,60 +27,62 @@ func newDecoder(provider, model string, limit *llm.RateLimit) *decoder {
 	return &decoder{resp: llm.Response{Provider: provider, Model: model, RateLimit: limit}}
 }
 
-// step decodes one event's data. Its events are in out, except for the last one of the stream, which finish makes. An error
-// ends the stream: an [inBandError], or one that says what is wrong with the event.
-func (d *decoder) step(data []byte) (progress, error) {
+// Out implements [api.Decoder].
+func (d *decoder) Out() []llm.StreamEvent { return d.out }
+
+// Step implements [api.Decoder].
+func (d *decoder) Step(data []byte) (api.Progress, error) {
 	d.out = d.out[:0]
 	if delta, ok := scanDelta(data); ok {
-		return moving, d.delta(delta, data)
+		return api.Moving, d.delta(delta, data)
 	}
 	var ev wireEvent
 	if err := json.Unmarshal(data, &ev); err != nil {
-		return moving, fmt.Errorf("malformed event: %w", err)
+		return api.Moving, fmt.Errorf("malformed event: %w", err)
 	}
 	if ev.Type == "" {
-		return moving, errors.New("an event without a type")
+		return api.Moving, errors.New("an event without a type")
 	}
 	if !d.begun && ev.Type != "message_start" && ev.Type != "ping" && ev.Type != "error" {
-		return moving, errors.New(ev.Type + " before message_start")
+		return api.Moving, errors.New(ev.Type + " before message_start")
 	}
 	switch ev.Type {
 	case "ping":
-		return idle, nil
+		return api.Idle, nil
 	case "message_start":
-		return moving, d.start(ev.Message)
+		return api.Moving, d.start(ev.Message)
 	case "content_block_start":
-		return moving, d.blockStart(ev.Index, ev.ContentBlock, data)
+		return api.Moving, d.blockStart(ev.Index, ev.ContentBlock, data)
 	case "content_block_delta":
 		delta, err := parseDelta(&ev)
 		if err != nil {
-			return moving, err
+			return api.Moving, err
 		}
 		if delta.kind == otherDelta {
-			return moving, d.otherDelta(&ev, data)
+			return api.Moving, d.otherDelta(&ev, data)
 		}
-		return moving, d.delta(delta, data)
+		return api.Moving, d.delta(delta, data)
 	case "content_block_stop":
-		return moving, d.blockStop(ev.Index)
+		return api.Moving, d.blockStop(ev.Index)
 	case "message_delta":
-		return moving, d.messageDelta(&ev)
+		return api.Moving, d.messageDelta(&ev)
 	case "message_stop":
-		return finished, d.closed()
+		return api.Finished, d.closed()
 	case "error":
-		return moving, inBandError(bytes.Clone(data))
+		return api.Moving, api.InBandError(bytes.Clone(data))
 	}
 	d.pass(-1, data)
-	return moving, nil
+	return api.Moving, nil
 }
 
-// whole decodes an answer that is one JSON value, as if its blocks had been streamed.
-func (d *decoder) whole(data []byte) error {
+// Whole implements [api.Decoder], as if the blocks had been streamed.
+func (d *decoder) Whole(data []byte) error {
 	var m wireMessage
 	if err := json.Unmarshal(data, &m); err != nil {
 		return fmt.Errorf("malformed answer: %w", err)
 	}
 	if m.Type != "message" {
-		return inBandError(data) // an error that came with status 200
+		return api.InBandError(data) // an error that came with status 200
 	}
 	if err := d.start(&m); err != nil {
 		return err
@@ -163,8 +157,8 @@ func (d *decoder) closed() error {
 	return nil
 }
 
-// finish is the last event.
-func (d *decoder) finish() llm.StreamEvent {
+// Finish implements [api.Decoder].
+func (d *decoder) Finish() llm.StreamEvent {
 	r := d.resp
 	if r.Finish.Reason == "" {
 		r.Finish.Reason = llm.FinishOther

@@ -7,6 +7,12 @@ func formatOf(path string, words int) (f format, known bool) {
 	switch {
 	case strings.HasSuffix(path, "/v1/messages"):
 		return anthropic{words: words}, true
+	case strings.HasSuffix(path, "/responses"):
+		return &openai{words: words}, true
+	case strings.HasSuffix(path, "/v1/chat/completions"):
+		return &chat{words: words}, true
+	case strings.Contains(path, "/v1beta/models/"):
+		return geminiOf(path, words)
 	}
 	return anthropic{words: words}, false
 }

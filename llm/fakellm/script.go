@@ -3,6 +3,7 @@ package fakellm
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
 
 	"github.com/attractor-go/attractor/llm"
 )
@@ -16,6 +17,7 @@ type Request struct {
 	// N counts the server's requests from 1, in the order of their arrival.
 	N      int
 	Path   string
+	Query  url.Values
 	Header http.Header
 	// Body is the request's body as it came.
 	Body []byte

@@ -80,7 +80,7 @@ type frame struct {
 // ServeHTTP implements [http.Handler].
 func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, hr.Body, maxBody))
-	r := &Request{Path: hr.URL.Path, Header: hr.Header.Clone(), Body: body}
+	r := &Request{Path: hr.URL.Path, Query: hr.URL.Query(), Header: hr.Header.Clone(), Body: body}
 	f, known := formatOf(r.Path, s.o.Words)
 	refused := f.decode(r)
 	s.record(r)
@@ -156,6 +156,8 @@ func (s *Server) answer(w http.ResponseWriter, hr *http.Request, r *Request, f f
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
+	// Even a cut before the first event is one in the middle of an answer. The flush fails when the client is gone.
+	_ = http.NewResponseController(w).Flush()
 	out := &streamer{w: w, ctx: hr.Context(), delay: s.o.Delay, f: f, fault: fault}
 	out.run(f.stream(a))
 }

@@ -68,7 +68,10 @@ func (s *streamer) strike() bool {
 
 func (s *streamer) send(f frame) {
 	text := "data: " + f.data + "\n\n"
-	if f.event != "" {
+	switch {
+	case f.data == "": // a vendor without an event for it keeps the connection alive with a comment
+		text = ": keep-alive\n\n"
+	case f.event != "":
 		text = "event: " + f.event + "\n" + text
 	}
 	write(s.w, []byte(text))

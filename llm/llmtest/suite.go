@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -26,9 +27,10 @@ type Config struct {
 const suiteKey = "sk-suite-0123456789"
 
 // Suite checks that a provider keeps the stream contract of package llm, against the scripted server of package fakellm and
-// its faults. Every case runs in a bubble of its own, so timers cost nothing.
-func Suite(t *testing.T, newProvider func(t *testing.T, c Config) llm.Provider) {
-	s := suite{newProvider}
+// its faults. Every case runs in a bubble of its own, so timers cost nothing. The cases named in except, such as
+// "answer/call with broken arguments", are those that the provider's API cannot express; they are skipped.
+func Suite(t *testing.T, newProvider func(t *testing.T, c Config) llm.Provider, except ...string) {
+	s := suite{newProvider, except}
 	s.answers(t)
 	s.refusals(t)
 	s.breaks(t)
@@ -38,6 +40,7 @@ func Suite(t *testing.T, newProvider func(t *testing.T, c Config) llm.Provider) 
 
 type suite struct {
 	newProvider func(t *testing.T, c Config) llm.Provider
+	except      []string
 }
 
 func (s suite) connect(t *testing.T, h http.Handler) llm.Provider {
@@ -45,7 +48,12 @@ func (s suite) connect(t *testing.T, h http.Handler) llm.Provider {
 }
 
 func (s suite) run(t *testing.T, name string, test func(t *testing.T)) {
-	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+	t.Run(name, func(t *testing.T) {
+		if slices.Contains(s.except, name) {
+			t.Skip("this provider's API cannot express the case")
+		}
+		synctest.Test(t, test)
+	})
 }
 
 // ask is the request of every case.

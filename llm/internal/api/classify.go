@@ -16,6 +16,8 @@ type Failure struct {
 	Kind       error
 	RequestID  string
 	RetryAfter time.Duration
+	// Status stands for the answer's own where that one was a success: an error inside of an answer may come with its status.
+	Status int
 }
 
 // errorJSON is the common form of error bodies: {"error": {...}}, {"error": "text"} or the fields by themselves.
@@ -69,11 +71,15 @@ func (c *Call) classify(status int, h http.Header, body []byte) *llm.Error {
 	if d := retryAfter(h, time.Now()); d > 0 {
 		e.RetryAfter = d
 	}
-	if kind := phraseKind(e.Kind, status, e.Message); kind != nil {
+	meant := status
+	if status < 300 && f.Status != 0 {
+		meant = f.Status
+	}
+	if kind := phraseKind(e.Kind, meant, e.Message); kind != nil {
 		e.Kind = kind
 	}
 	if e.Kind == nil {
-		e.Kind = statusKind(status)
+		e.Kind = statusKind(meant)
 	}
 	switch h.Get("X-Should-Retry") {
 	case "false":
@@ -131,9 +137,13 @@ func statusKind(status int) error {
 }
 
 // phraseKind is the one place that reads an error's prose. Providers report these three as invalid requests, without a code of
-// their own, so only such errors are looked at: a rate limit speaks of tokens and limits too.
+// their own, so only such errors are looked at, and those inside of an answer that say nothing else: a rate limit speaks of
+// tokens and limits too.
 func phraseKind(kind error, status int, message string) error {
-	if kind != nil && kind != llm.ErrInvalidRequest || kind == nil && statusKind(status) != llm.ErrInvalidRequest {
+	if kind == nil && status >= 300 {
+		kind = statusKind(status)
+	}
+	if kind != nil && kind != llm.ErrInvalidRequest {
 		return nil
 	}
 	text := strings.Join(strings.Fields(strings.ToLower(message)), " ")
@@ -157,6 +167,17 @@ func phraseKind(kind error, status int, message string) error {
 		{"model token limit", llm.ErrContextLength},
 		{"token limit exceeded", llm.ErrContextLength},
 		{"prompt token count", llm.ErrContextLength},
+		{"input token count", llm.ErrContextLength},                    // Gemini
+		{"prompt too long", llm.ErrContextLength},                      // Ollama
+		{"exceeded max context", llm.ErrContextLength},                 // Ollama
+		{"maximum prompt length", llm.ErrContextLength},                // xAI
+		{"reduce the length of the", llm.ErrContextLength},             // Groq, Cerebras: messages, completion
+		{"exceed_context_size", llm.ErrContextLength},                  // llama.cpp
+		{"context the overflows", llm.ErrContextLength},                // LM Studio
+		{"max_new_tokens` must be <=", llm.ErrContextLength},           // Text Generation Inference
+		{"contextwindowexceeded", llm.ErrContextLength},                // LiteLLM
+		{"too many tokens: total number", llm.ErrContextLength},        // Cohere
+		{"exceeds the maximum number of tokens", llm.ErrContextLength}, // Vertex
 	} {
 		if strings.Contains(text, p.phrase) {
 			return p.kind

@@ -91,14 +91,16 @@ func (s *Scanner) End() {
 // Word reads a string without escapes that consists of printable ASCII, such as a key or a type. It is valid as long as data.
 func (s *Scanner) Word() []byte {
 	s.Want('"')
-	from := s.at
-	for ; !s.bad && s.at < len(s.data); s.at++ {
-		switch c := s.data[s.at]; {
-		case c == '"':
-			s.at++
-			return s.data[from : s.at-1]
-		case c < ' ' || c == '\\' || c >= utf8.RuneSelf:
-			s.bad = true
+	if !s.bad {
+		rest := s.data[s.at:]
+		for i, c := range rest {
+			if c == '"' {
+				s.at += i + 1
+				return rest[:i]
+			}
+			if c < ' ' || c == '\\' || c >= utf8.RuneSelf {
+				break
+			}
 		}
 	}
 	s.bad = true
@@ -121,6 +123,36 @@ func (s *Scanner) Int() int {
 	}
 	return n
 }
+
+// Number skips an integer that is not negative, of any size.
+func (s *Scanner) Number() {
+	s.space()
+	from := s.at
+	for s.at < len(s.data) && s.data[s.at]-'0' <= 9 {
+		s.at++
+	}
+	if s.at == from || s.data[from] == '0' && s.at-from > 1 {
+		s.bad = true
+	}
+}
+
+// Null consumes null if it comes next.
+func (s *Scanner) Null() bool { return s.literal("null") }
+
+// True consumes true if it comes next.
+func (s *Scanner) True() bool { return s.literal("true") }
+
+func (s *Scanner) literal(word string) bool {
+	s.space()
+	if s.bad || len(s.data)-s.at < len(word) || string(s.data[s.at:s.at+len(word)]) != word {
+		return false
+	}
+	s.at += len(word)
+	return true
+}
+
+// Reject turns the scanner bad, for what its user does not expect.
+func (s *Scanner) Reject() { s.bad = true }
 
 // Text reads a string.
 func (s *Scanner) Text() string {

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/catalog"
+	"github.com/attractor-go/attractor/llm/providers"
+)
+
+func newModels(t terminal) *cobra.Command {
+	var provider string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "models",
+		Short: "List the models that are known, the newest first",
+		Long: "models lists what is known of models: window, output limit, reasoning efforts and prices. Models that are not listed can be\n" +
+			"used all the same. Prices are in US dollars per million tokens, for short inputs where they depend on the length.",
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if provider != "" {
+				if _, err := providers.Find(provider); err != nil {
+					return fail(exitUsage, "%w", err)
+				}
+			}
+			models := catalog.New().List(provider)
+			if asJSON {
+				if models == nil {
+					models = []llm.Model{}
+				}
+				return printJSON(t, models)
+			}
+			return printModels(t, models)
+		},
+	}
+	cmd.Flags().StringVar(&provider, "provider", "", "only the models of `PROVIDER`")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print [{id, provider, context_window, max_output, efforts, prices}]")
+	return cmd
+}
+
+func printModels(t terminal, models []llm.Model) error {
+	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "PROVIDER\tMODEL\tWINDOW\tOUTPUT\tIN $\tOUT $\tEFFORTS")
+	for _, m := range models {
+		in, out := "-", "-"
+		if len(m.Prices) > 0 {
+			in, out = fmt.Sprint(m.Prices[0].Input), fmt.Sprint(m.Prices[0].Output)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", m.Provider, m.ID, m.Window, m.MaxOutput, in, out, strings.Join(m.Efforts, " "))
+	}
+	return w.Flush()
+}

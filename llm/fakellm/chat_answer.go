@@ -1,0 +1,140 @@
+package fakellm
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// prefixes implements format. These servers cache by themselves, so every message is a breakpoint.
+func (f *chat) prefixes(r *Request) []prefix {
+	var w struct {
+		Tools    json.RawMessage   `json:"tools"`
+		Messages []json.RawMessage `json:"messages"`
+	}
+	if json.Unmarshal(r.Body, &w) != nil {
+		return nil
+	}
+	h := sha256.New()
+	size := 0
+	var out []prefix
+	for _, raw := range append([]json.RawMessage{w.Tools}, w.Messages...) {
+		h.Write(append([]byte(r.Model+"\x00"), raw...)) // never fails
+		size += len(raw)
+		p := prefix{size: size, marked: true}
+		h.Sum(p.sum[:0])
+		out = append(out, p)
+	}
+	return out
+}
+
+func chatUsage(u llm.Usage) map[string]any {
+	return map[string]any{"prompt_tokens": u.Input, "completion_tokens": u.Output, "total_tokens": u.Input + u.Output,
+		"prompt_tokens_details":     map[string]any{"cached_tokens": u.CacheRead},
+		"completion_tokens_details": map[string]any{"reasoning_tokens": u.Reasoning}}
+}
+
+func chatFinish(reason llm.FinishReason) string {
+	switch reason {
+	case llm.FinishLength, llm.FinishToolCalls, llm.FinishContentFilter:
+		return string(reason)
+	}
+	return "stop"
+}
+
+func (a *answer) chatObject(kind string, choices []any) map[string]any {
+	return map[string]any{"id": a.ID, "object": kind, "created": 1700000000, "model": a.model, "system_fingerprint": "fp_fake",
+		"choices": choices}
+}
+
+func chatCallObject(c Call, args string) map[string]any {
+	return map[string]any{"id": c.ID, "type": "function", "function": map[string]any{"name": c.Name, "arguments": args}}
+}
+
+// whole implements format.
+func (*chat) whole(a *answer) []byte {
+	message := map[string]any{"role": "assistant", "content": nil}
+	if a.Text != "" || len(a.Calls) == 0 {
+		message["content"] = a.Text
+	}
+	if a.Thinking != "" {
+		message["reasoning_content"] = a.Thinking
+	}
+	var calls []any
+	for _, c := range a.Calls {
+		calls = append(calls, chatCallObject(c, c.args()))
+	}
+	if calls != nil {
+		message["tool_calls"] = calls
+	}
+	choice := map[string]any{"index": 0, "message": message, "logprobs": nil, "finish_reason": chatFinish(a.Finish)}
+	body := a.chatObject("chat.completion", []any{choice})
+	body["usage"] = chatUsage(a.usage)
+	return []byte(encode(body))
+}
+
+// stream implements format.
+func (f *chat) stream(a *answer) []frame {
+	var frames []frame
+	add := func(delta map[string]any, finish any) *frame {
+		choice := map[string]any{"index": 0, "delta": delta, "logprobs": nil, "finish_reason": finish}
+		frames = append(frames, frame{data: encode(a.chatObject("chat.completion.chunk", []any{choice}))})
+		return &frames[len(frames)-1]
+	}
+	add(map[string]any{"role": "assistant", "content": ""}, nil)
+	for _, piece := range words(a.Thinking, f.words) {
+		add(map[string]any{"reasoning_content": piece}, nil).content = true
+	}
+	for _, piece := range words(a.Text, f.words) {
+		add(map[string]any{"content": piece}, nil).content = true
+	}
+	for i, c := range a.Calls {
+		first := chatCallObject(c, "")
+		first["index"] = i
+		add(map[string]any{"tool_calls": []any{first}}, nil)
+		for _, piece := range bytewise(c.args(), 16) {
+			more := map[string]any{"index": i, "function": map[string]any{"arguments": piece}}
+			add(map[string]any{"tool_calls": []any{more}}, nil).content = true
+		}
+	}
+	add(map[string]any{}, chatFinish(a.Finish)).closing = true
+	if f.usage {
+		last := a.chatObject("chat.completion.chunk", []any{})
+		last["usage"] = chatUsage(a.usage)
+		frames = append(frames, frame{data: encode(last)})
+	}
+	return append(frames, frame{data: "[DONE]"})
+}
+
+// failure implements format.
+func (*chat) failure(why *refusal) []byte {
+	kind := "invalid_request_error"
+	switch {
+	case why.status == 429:
+		kind = "rate_limit_error"
+	case why.status >= 500:
+		kind = "server_error"
+	}
+	var code any
+	if why.code != "" && why.code != kind {
+		code = why.code
+	}
+	return []byte(encode(map[string]any{"error": map[string]any{"message": why.message, "type": kind, "param": nil, "code": code}}))
+}
+
+// inBand implements format.
+func (*chat) inBand(code string) frame {
+	if code == "" {
+		code = "overloaded_error"
+	}
+	return frame{data: encode(map[string]any{"error": map[string]any{"message": "The server is not well.", "type": code}})}
+}
+
+// garbage implements format.
+func (*chat) garbage() frame {
+	return frame{data: `{"id":"x","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"con`}
+}
+
+// ping implements format: the keep-alive is a comment.
+func (*chat) ping() frame { return frame{} }

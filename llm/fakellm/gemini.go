@@ -1,0 +1,266 @@
+package fakellm
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// gemini speaks generateContent. The path names the model and says whether to stream.
+type gemini struct {
+	words         int
+	model, action string
+}
+
+// geminiOf reads a path: .../v1beta/models/{model}:{action}.
+func geminiOf(path string, words int) (f gemini, known bool) {
+	_, rest, _ := strings.Cut(path, "/v1beta/models/")
+	model, action, _ := strings.Cut(rest, ":")
+	return gemini{words, model, action}, model != "" && (action == "generateContent" || action == "streamGenerateContent")
+}
+
+// geminiRequest is the body. Members that are only looked at for being known are raw.
+type geminiRequest struct {
+	Contents          []geminiContent   `json:"contents"`
+	SystemInstruction *geminiContent    `json:"systemInstruction"`
+	Tools             []geminiTool      `json:"tools"`
+	ToolConfig        *geminiToolConfig `json:"toolConfig"`
+	Config            geminiConfig      `json:"generationConfig"`
+	CachedContent     string            `json:"cachedContent"`
+	SafetySettings    json.RawMessage   `json:"safetySettings"`
+	Labels            json.RawMessage   `json:"labels"`
+}
+
+type geminiContent struct {
+	Role  string       `json:"role"`
+	Parts []geminiPart `json:"parts"`
+}
+
+type geminiPart struct {
+	Text             *string         `json:"text"`
+	Thought          bool            `json:"thought"`
+	Signature        string          `json:"thoughtSignature"`
+	FunctionCall     *geminiCall     `json:"functionCall"`
+	FunctionResponse *geminiResponse `json:"functionResponse"`
+	InlineData       *geminiBlob     `json:"inlineData"`
+	FileData         *geminiFile     `json:"fileData"`
+	Executable       json.RawMessage `json:"executableCode"`
+	Executed         json.RawMessage `json:"codeExecutionResult"`
+	raw              json.RawMessage
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *geminiPart) UnmarshalJSON(b []byte) error {
+	type plain geminiPart
+	p.raw = append(p.raw[:0], b...)
+	return strict(b, (*plain)(p))
+}
+
+// strict decodes what may have no unknown members.
+func strict(b []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	return dec.Decode(v)
+}
+
+type geminiCall struct {
+	ID   string          `json:"id"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
+}
+
+type geminiResponse struct {
+	ID       string          `json:"id"`
+	Name     string          `json:"name"`
+	Response json.RawMessage `json:"response"`
+	Parts    []geminiPart    `json:"parts"`
+}
+
+type geminiBlob struct {
+	MIME string `json:"mimeType"`
+	Data string `json:"data"`
+}
+
+func (b *geminiBlob) bytes() []byte {
+	data, err := base64.StdEncoding.DecodeString(b.Data)
+	if err != nil {
+		return nil // check has refused it
+	}
+	return data
+}
+
+type geminiFile struct {
+	MIME string `json:"mimeType"`
+	URI  string `json:"fileUri"`
+}
+
+type geminiTool struct {
+	Functions     []geminiFunction `json:"functionDeclarations"`
+	GoogleSearch  json.RawMessage  `json:"googleSearch"`
+	URLContext    json.RawMessage  `json:"urlContext"`
+	CodeExecution json.RawMessage  `json:"codeExecution"`
+	raw           json.RawMessage
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *geminiTool) UnmarshalJSON(b []byte) error {
+	type plain geminiTool
+	t.raw = append(t.raw[:0], b...)
+	return strict(b, (*plain)(t))
+}
+
+type geminiFunction struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Schema      json.RawMessage `json:"parametersJsonSchema"`
+}
+
+type geminiToolConfig struct {
+	Calling struct {
+		Mode    string   `json:"mode"`
+		Allowed []string `json:"allowedFunctionNames"`
+	} `json:"functionCallingConfig"`
+}
+
+type geminiConfig struct {
+	MaxOutputTokens    int             `json:"maxOutputTokens"`
+	Temperature        *float64        `json:"temperature"`
+	TopP               *float64        `json:"topP"`
+	TopK               *int            `json:"topK"`
+	Seed               *int            `json:"seed"`
+	CandidateCount     int             `json:"candidateCount"`
+	StopSequences      []string        `json:"stopSequences"`
+	ResponseMIME       string          `json:"responseMimeType"`
+	ResponseSchema     json.RawMessage `json:"responseSchema"`
+	ResponseJSONSchema json.RawMessage `json:"responseJsonSchema"`
+	Thinking           *geminiThinking `json:"thinkingConfig"`
+}
+
+type geminiThinking struct {
+	Include bool   `json:"includeThoughts"`
+	Budget  *int   `json:"thinkingBudget"`
+	Level   string `json:"thinkingLevel"`
+}
+
+// decode implements format.
+func (f gemini) decode(r *Request) *refusal {
+	r.Model = f.model
+	// Without alt=sse a stream is a JSON array, which comes here as a whole.
+	r.Stream = f.action == "streamGenerateContent" && r.Query.Get("alt") == "sse"
+	if r.Header.Get("X-Goog-Api-Key") == "" { // one in the URL does not count here: it would be in every log on the way
+		return &refusal{403, "PERMISSION_DENIED", "Method doesn't allow unregistered callers (callers without established identity). " +
+			"Please use API Key or other form of API consumer identity to call this API."}
+	}
+	var w geminiRequest
+	if err := strict(r.Body, &w); err != nil {
+		if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+			return badArgument("Invalid JSON payload received. Unknown name %s: Cannot find field.", field)
+		}
+		return badArgument("Invalid JSON payload received. %v", err)
+	}
+	if why := w.check(f.model); why != nil {
+		return why
+	}
+	w.read(r)
+	return nil
+}
+
+func badArgument(format string, args ...any) *refusal {
+	return &refusal{400, "INVALID_ARGUMENT", fmt.Sprintf(format, args...)}
+}
+
+// read puts the wire's request into ours.
+func (w *geminiRequest) read(r *Request) {
+	r.MaxTokens = w.Config.MaxOutputTokens
+	if w.SystemInstruction != nil {
+		var system []string
+		for _, p := range w.SystemInstruction.Parts {
+			if p.Text != nil {
+				system = append(system, *p.Text)
+			}
+		}
+		r.System = strings.Join(system, "\n\n")
+	}
+	for _, t := range w.Tools {
+		for _, fn := range t.Functions {
+			r.Tools = append(r.Tools, fn.Name)
+		}
+	}
+	switch t := w.Config.Thinking; {
+	case t != nil && t.Level != "":
+		r.Effort = strings.ToLower(t.Level)
+	case t != nil && t.Budget != nil:
+		r.Effort = fmt.Sprintf("budget:%d", *t.Budget)
+	}
+	for _, c := range w.Contents {
+		r.Messages = append(r.Messages, c.messages(r.Model)...)
+	}
+}
+
+// messages are one or two: results have a message of their own.
+func (c geminiContent) messages(model string) []llm.Message {
+	var results, rest llm.Parts
+	for _, p := range c.Parts {
+		part := p.part()
+		if _, ok := part.(llm.ToolResult); ok {
+			results = append(results, part)
+		} else {
+			rest = append(rest, part)
+		}
+	}
+	var out []llm.Message
+	if len(results) > 0 {
+		out = append(out, llm.Message{Role: llm.RoleTool, Parts: results})
+	}
+	switch {
+	case len(rest) == 0:
+	case c.Role == "model":
+		out = append(out, llm.Message{Role: llm.RoleAssistant, Parts: rest, Provider: "gemini", Model: model})
+	default:
+		out = append(out, llm.Message{Role: llm.RoleUser, Parts: rest})
+	}
+	return out
+}
+
+func (p geminiPart) part() llm.Part {
+	switch {
+	case p.Text != nil && p.Thought:
+		return llm.Thinking{Text: *p.Text, Signature: p.Signature}
+	case p.Text != nil:
+		return llm.Text{Text: *p.Text, Signature: p.Signature}
+	case p.FunctionCall != nil:
+		return llm.ToolCall{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name, Args: string(p.FunctionCall.Args), Signature: p.Signature}
+	case p.FunctionResponse != nil:
+		return p.FunctionResponse.result()
+	case p.InlineData != nil:
+		return llm.Media{MIME: p.InlineData.MIME, Data: p.InlineData.bytes()}
+	case p.FileData != nil:
+		return llm.Media{MIME: p.FileData.MIME, URL: p.FileData.URI}
+	}
+	return llm.Opaque{Provider: "gemini", Data: string(p.raw)}
+}
+
+func (r *geminiResponse) result() llm.ToolResult {
+	result := llm.ToolResult{CallID: r.ID, Name: r.Name}
+	var text struct {
+		Output *string `json:"output"`
+		Error  *string `json:"error"`
+	}
+	switch err := json.Unmarshal(r.Response, &text); {
+	case err == nil && text.Error != nil:
+		result.Content, result.IsError = llm.TextParts(*text.Error), true
+	case err == nil && text.Output != nil:
+		result.Content = llm.TextParts(*text.Output)
+	default:
+		result.Content = llm.TextParts(string(r.Response))
+	}
+	for _, p := range r.Parts {
+		result.Content = append(result.Content, p.part())
+	}
+	return result
+}

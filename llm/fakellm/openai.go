@@ -1,0 +1,289 @@
+package fakellm
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// openai speaks the Responses API. It serves one request.
+type openai struct {
+	words int
+	param string        // what the refusal is about
+	asked openaiRequest // the request, which answers repeat parts of
+}
+
+// openaiRequest is the body of POST /v1/responses. Members that are only looked at for being known, and such as answers repeat, are
+// raw.
+type openaiRequest struct {
+	Model           string           `json:"model"`
+	Instructions    string           `json:"instructions"`
+	Input           openaiInput      `json:"input"`
+	Tools           []openaiTool     `json:"tools"`
+	ToolChoice      json.RawMessage  `json:"tool_choice"`
+	Parallel        *bool            `json:"parallel_tool_calls"`
+	MaxOutputTokens *int             `json:"max_output_tokens"`
+	MaxToolCalls    *int             `json:"max_tool_calls"`
+	Reasoning       *openaiReasoning `json:"reasoning"`
+	Text            *openaiText      `json:"text"`
+	Temperature     *float64         `json:"temperature"`
+	TopP            *float64         `json:"top_p"`
+	TopLogprobs     *int             `json:"top_logprobs"`
+	Include         []string         `json:"include"`
+	Store           *bool            `json:"store"`
+	Stream          bool             `json:"stream"`
+	StreamOptions   json.RawMessage  `json:"stream_options"`
+	PreviousID      string           `json:"previous_response_id"`
+	Conversation    json.RawMessage  `json:"conversation"`
+	Background      *bool            `json:"background"`
+	Prompt          json.RawMessage  `json:"prompt"`
+	CacheKey        string           `json:"prompt_cache_key"`
+	CacheRetention  json.RawMessage  `json:"prompt_cache_retention"`
+	CacheOptions    json.RawMessage  `json:"prompt_cache_options"`
+	SafetyID        json.RawMessage  `json:"safety_identifier"`
+	ServiceTier     json.RawMessage  `json:"service_tier"`
+	Truncation      json.RawMessage  `json:"truncation"`
+	Metadata        json.RawMessage  `json:"metadata"`
+	User            json.RawMessage  `json:"user"`
+}
+
+type openaiReasoning struct {
+	Effort          string          `json:"effort"`
+	Summary         string          `json:"summary"`
+	GenerateSummary json.RawMessage `json:"generate_summary"`
+	Context         json.RawMessage `json:"context"`
+}
+
+type openaiText struct {
+	Format *struct {
+		Type        string          `json:"type"`
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Schema      json.RawMessage `json:"schema"`
+		Strict      *bool           `json:"strict"`
+	} `json:"format"`
+	Verbosity json.RawMessage `json:"verbosity"`
+}
+
+type openaiTool struct {
+	Type        string          `json:"type"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Strict      *bool           `json:"strict"`
+	Format      *struct {
+		Type       string `json:"type"`
+		Syntax     string `json:"syntax"`
+		Definition string `json:"definition"`
+	} `json:"format"`
+	raw json.RawMessage
+}
+
+// UnmarshalJSON implements json.Unmarshaler. The tools of the server's own are of any form.
+func (t *openaiTool) UnmarshalJSON(b []byte) error {
+	type plain openaiTool
+	t.raw = append(t.raw[:0], b...)
+	if err := json.Unmarshal(b, (*plain)(t)); err != nil && (t.Type == "function" || t.Type == "custom") {
+		return err
+	}
+	return nil
+}
+
+// openaiInput is a list of items, or a string that stands for one message of the user's.
+type openaiInput []openaiItem
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (in *openaiInput) UnmarshalJSON(b []byte) error {
+	var text string
+	if json.Unmarshal(b, &text) == nil {
+		*in = openaiInput{{Type: "message", Role: "user", Content: b, raw: b}}
+		return nil
+	}
+	return json.Unmarshal(b, (*[]openaiItem)(in))
+}
+
+type openaiItem struct {
+	Type      string          `json:"type"`
+	ID        string          `json:"id"`
+	Status    string          `json:"status"`
+	Role      string          `json:"role"`
+	Phase     string          `json:"phase"`
+	Content   json.RawMessage `json:"content"` // a string or a list of parts
+	CallID    string          `json:"call_id"`
+	Name      string          `json:"name"`
+	Arguments *string         `json:"arguments"`
+	Input     *string         `json:"input"`
+	Output    json.RawMessage `json:"output"` // a string or a list of parts
+	Summary   []openaiPart    `json:"summary"`
+	Encrypted string          `json:"encrypted_content"`
+	raw       json.RawMessage
+	unknown   string // a member that is none
+}
+
+// UnmarshalJSON implements json.Unmarshaler. It is strict with the items that it knows, and leaves others alone.
+func (it *openaiItem) UnmarshalJSON(b []byte) error {
+	var head struct{ Type string }
+	if err := json.Unmarshal(b, &head); err != nil {
+		return err
+	}
+	it.raw, it.Type = append(it.raw[:0], b...), head.Type
+	if it.opaque() {
+		return nil
+	}
+	type plain openaiItem
+	dec := json.NewDecoder(strings.NewReader(string(b)))
+	dec.DisallowUnknownFields()
+	err := dec.Decode((*plain)(it))
+	if err != nil {
+		if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+			it.unknown = strings.Trim(field, `"`)
+			return nil
+		}
+		return err
+	}
+	if it.Type == "" && it.Role != "" {
+		it.Type = "message"
+	}
+	return nil
+}
+
+func (it *openaiItem) opaque() bool {
+	switch it.Type {
+	case "", "message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output":
+		return false
+	}
+	return true
+}
+
+type openaiPart struct {
+	Type        string          `json:"type"`
+	Text        string          `json:"text"`
+	Refusal     string          `json:"refusal"`
+	ImageURL    string          `json:"image_url"`
+	Detail      string          `json:"detail"`
+	Filename    string          `json:"filename"`
+	FileData    string          `json:"file_data"`
+	FileURL     string          `json:"file_url"`
+	FileID      string          `json:"file_id"`
+	Annotations json.RawMessage `json:"annotations"`
+	Logprobs    json.RawMessage `json:"logprobs"`
+}
+
+// openaiParts reads a content: a string stands for one text.
+func openaiParts(raw json.RawMessage, text string) ([]openaiPart, error) {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return []openaiPart{{Type: text, Text: s}}, nil
+	}
+	var parts []openaiPart
+	dec := json.NewDecoder(strings.NewReader(string(raw)))
+	dec.DisallowUnknownFields()
+	err := dec.Decode(&parts)
+	return parts, err
+}
+
+// decode implements format.
+func (f *openai) decode(r *Request) *refusal {
+	if key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); !ok || strings.TrimSpace(key) == "" {
+		return &refusal{401, "", "You didn't provide an API key. You need to provide your API key in an Authorization header using " +
+			"Bearer auth (i.e. Authorization: Bearer YOUR_KEY)."}
+	}
+	dec := json.NewDecoder(strings.NewReader(string(r.Body)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&f.asked); err != nil {
+		if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+			name := strings.Trim(field, `"`)
+			return f.invalid(name, "unknown_parameter", "Unknown parameter: '%s'.", name)
+		}
+		return f.invalid("", "", "We could not parse the JSON body of your request: %v", err)
+	}
+	f.read(r)
+	return f.check()
+}
+
+// read puts the wire's request into ours.
+func (f *openai) read(r *Request) {
+	w := &f.asked
+	r.Model, r.System, r.Stream = w.Model, w.Instructions, w.Stream
+	if w.MaxOutputTokens != nil {
+		r.MaxTokens = *w.MaxOutputTokens
+	}
+	if w.Reasoning != nil {
+		r.Effort = w.Reasoning.Effort
+	}
+	for _, t := range w.Tools {
+		r.Tools = append(r.Tools, t.Name)
+	}
+	for _, it := range w.Input {
+		role, parts := it.read()
+		if n := len(r.Messages); n > 0 && r.Messages[n-1].Role == role && (role == llm.RoleAssistant || role == llm.RoleTool) {
+			r.Messages[n-1].Parts = append(r.Messages[n-1].Parts, parts...)
+			continue
+		}
+		m := llm.Message{Role: role, Parts: parts}
+		if role == llm.RoleAssistant {
+			m.Provider, m.Model = "openai", w.Model
+		}
+		r.Messages = append(r.Messages, m)
+	}
+}
+
+func (it *openaiItem) read() (llm.Role, llm.Parts) {
+	switch it.Type {
+	case "message":
+		kind := "input_text"
+		if it.Role == "assistant" {
+			kind = "output_text"
+		}
+		content, _ := openaiParts(it.Content, kind) // check refuses what is none
+		return llm.Role(it.Role), openaiRead(content, it.Phase)
+	case "reasoning":
+		return llm.RoleAssistant, llm.Parts{llm.Thinking{ID: it.ID, Text: it.summary(), Signature: it.Encrypted}}
+	case "function_call":
+		return llm.RoleAssistant, llm.Parts{llm.ToolCall{ID: it.CallID, Name: it.Name, Args: deref(it.Arguments)}}
+	case "custom_tool_call":
+		return llm.RoleAssistant, llm.Parts{llm.ToolCall{ID: it.CallID, Name: it.Name, Args: deref(it.Input), Free: true}}
+	case "function_call_output", "custom_tool_call_output":
+		content, _ := openaiParts(it.Output, "input_text")
+		return llm.RoleTool, llm.Parts{llm.ToolResult{CallID: it.CallID, Content: openaiRead(content, ""), Free: it.Type[0] == 'c'}}
+	}
+	return llm.RoleAssistant, llm.Parts{llm.Opaque{Provider: "openai", Data: string(it.raw)}}
+}
+
+func (it *openaiItem) summary() string {
+	var texts []string
+	for _, p := range it.Summary {
+		texts = append(texts, p.Text)
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+func openaiRead(content []openaiPart, phase string) llm.Parts {
+	var parts llm.Parts
+	for _, p := range content {
+		switch p.Type {
+		case "input_image":
+			parts = append(parts, openaiMedia("image/*", p.ImageURL, p))
+		case "input_file":
+			parts = append(parts, openaiMedia("application/octet-stream", p.FileURL+p.FileData, p))
+		default:
+			parts = append(parts, llm.Text{Text: p.Text + p.Refusal, Signature: phase})
+		}
+	}
+	return parts
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// invalid is a refusal of the request, about one of its parameters.
+func (f *openai) invalid(param, code, message string, args ...any) *refusal {
+	f.param = param
+	return &refusal{400, code, fmt.Sprintf(message, args...)}
+}

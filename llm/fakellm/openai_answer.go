@@ -1,0 +1,214 @@
+package fakellm
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// openaiMedia reads a data URL, or keeps another one.
+func openaiMedia(kind, source string, p openaiPart) llm.Media {
+	m := llm.Media{MIME: kind, URL: source, Name: p.Filename, Detail: p.Detail}
+	head, data, ok := strings.Cut(source, ";base64,")
+	if b, err := base64.StdEncoding.DecodeString(data); ok && err == nil {
+		m.MIME, m.URL, m.Data = strings.TrimPrefix(head, "data:"), "", b
+	}
+	return m
+}
+
+// The prompt cache of the API: prompts of 1,024 tokens and more are remembered by themselves, in steps of 128 tokens.
+const (
+	openaiCacheFrom = 1024 * bytesPerToken
+	openaiCacheStep = 128 * bytesPerToken
+)
+
+// prefixes implements format. There are no breakpoints to set: every step counts as one. What is remembered is the bytes as they
+// came, so that an item that was encoded in another way is a miss, as it would be to the model.
+func (f *openai) prefixes(*Request) []prefix {
+	text := []byte(f.asked.Model)
+	for _, t := range f.asked.Tools {
+		text = append(append(text, 0), t.raw...)
+	}
+	text = append(append(text, 0), f.asked.Instructions...)
+	for _, it := range f.asked.Input {
+		text = append(append(text, 0), it.raw...)
+	}
+	h := sha256.New()
+	var out []prefix
+	for at, from := openaiCacheFrom, 0; at <= len(text); at, from = at+openaiCacheStep, at {
+		h.Write(text[from:at]) // never fails
+		p := prefix{size: at, marked: true}
+		h.Sum(p.sum[:0])
+		out = append(out, p)
+	}
+	return out
+}
+
+// status is how the answer ends: the status, and the reason where it is incomplete.
+func (a *answer) openaiStatus() (status, reason string) {
+	switch a.Finish {
+	case llm.FinishLength:
+		return "incomplete", "max_output_tokens"
+	case llm.FinishContentFilter:
+		if a.Text == "" { // else the text is a refusal
+			return "incomplete", "content_filter"
+		}
+	case llm.FinishOther:
+		return "incomplete", "other"
+	}
+	return "completed", ""
+}
+
+// response is the answer as an object; the answer at its beginning when it has no status yet.
+func (f *openai) response(a *answer, status string, output []map[string]any) map[string]any {
+	raw := func(m json.RawMessage, otherwise string) json.RawMessage {
+		if m == nil {
+			return json.RawMessage(otherwise)
+		}
+		return m
+	}
+	w := &f.asked
+	tools := []json.RawMessage{}
+	for _, t := range w.Tools {
+		tools = append(tools, t.raw)
+	}
+	var incomplete, usage any
+	if _, reason := a.openaiStatus(); reason != "" && status == "incomplete" {
+		incomplete = map[string]any{"reason": reason}
+	}
+	if status != "in_progress" {
+		u := a.usage
+		usage = map[string]any{"input_tokens": u.Input, "output_tokens": u.Output, "total_tokens": u.Total(),
+			"input_tokens_details":  map[string]any{"cached_tokens": u.CacheRead, "cache_write_tokens": u.CacheWrite},
+			"output_tokens_details": map[string]any{"reasoning_tokens": u.Reasoning}}
+	}
+	return map[string]any{"id": f.id(a), "object": "response", "created_at": 1735689600, "status": status, "background": false,
+		"error": nil, "incomplete_details": incomplete, "instructions": w.Instructions, "max_output_tokens": w.MaxOutputTokens,
+		"model": a.model, "output": output, "parallel_tool_calls": w.Parallel == nil || *w.Parallel, "previous_response_id": nil,
+		"reasoning": w.Reasoning, "store": w.Store == nil || *w.Store, "temperature": w.Temperature, "text": w.Text,
+		"tool_choice": raw(w.ToolChoice, `"auto"`), "tools": tools, "top_p": w.TopP, "truncation": "disabled", "usage": usage,
+		"metadata": map[string]any{}}
+}
+
+// id is the answer's id; the one made up for it is called as the API calls them.
+func (f *openai) id(a *answer) string {
+	if n, ok := strings.CutPrefix(a.ID, "msg_"); ok {
+		return "resp_" + n
+	}
+	return a.ID
+}
+
+// items are the answer's items, whole.
+func (f *openai) items(a *answer) []map[string]any {
+	status, _ := a.openaiStatus()
+	items := []map[string]any{}
+	id := func(kind string) string { return kind + "_" + f.id(a) + "_" + itoa(len(items)) }
+	if a.Thinking != "" {
+		item := map[string]any{"id": id("rs"), "type": "reasoning", "content": []any{},
+			"summary": []any{map[string]any{"type": "summary_text", "text": a.Thinking}}}
+		if slices.Contains(f.asked.Include, "reasoning.encrypted_content") {
+			item["encrypted_content"] = encrypt(id("rs"), a.Thinking)
+		}
+		items = append(items, item)
+	}
+	if a.Text != "" {
+		items = append(items, map[string]any{"id": id("msg"), "type": "message", "role": "assistant", "status": status,
+			"content": []any{f.text(a, a.Text)}})
+	}
+	for _, c := range a.Calls {
+		args := c.args()
+		if f.custom(c.Name) {
+			items = append(items, map[string]any{"id": id("ctc"), "type": "custom_tool_call", "status": status, "call_id": c.ID,
+				"name": c.Name, "input": args})
+			continue
+		}
+		if args == "" {
+			args = "{}"
+		}
+		items = append(items, map[string]any{"id": id("fc"), "type": "function_call", "status": status, "call_id": c.ID, "name": c.Name,
+			"arguments": args})
+	}
+	return items
+}
+
+// text is a message's only part. What the model refuses to say it says in a part of its own kind.
+func (f *openai) text(a *answer, text string) map[string]any {
+	if a.Finish == llm.FinishContentFilter {
+		return map[string]any{"type": "refusal", "refusal": text}
+	}
+	return map[string]any{"type": "output_text", "text": text, "annotations": []any{}, "logprobs": []any{}}
+}
+
+// custom says whether a tool takes free text.
+func (f *openai) custom(name string) bool {
+	return slices.ContainsFunc(f.asked.Tools, func(t openaiTool) bool { return t.Name == name && t.Type == "custom" })
+}
+
+// whole implements format.
+func (f *openai) whole(a *answer) []byte {
+	status, _ := a.openaiStatus()
+	return []byte(encode(f.response(a, status, f.items(a))))
+}
+
+// failure implements format.
+func (f *openai) failure(why *refusal) []byte {
+	return []byte(encode(map[string]any{"error": f.error(why.status, why.code, why.message)}))
+}
+
+func (f *openai) error(status int, code, message string) map[string]any {
+	kind, usual := openaiError(status)
+	if code == "" {
+		code = usual
+	}
+	e := map[string]any{"message": message, "type": kind, "param": nil, "code": nil}
+	if f.param != "" {
+		e["param"] = f.param
+	}
+	if code != "" && code != kind {
+		e["code"] = code
+	}
+	return e
+}
+
+// openaiError is the type of an error, and the code that most often comes with the status.
+func openaiError(status int) (kind, code string) {
+	switch status {
+	case 401:
+		return "invalid_request_error", "invalid_api_key"
+	case 402:
+		return "insufficient_quota", "insufficient_quota"
+	case 429:
+		return "rate_limit_error", "rate_limit_exceeded"
+	case 503, 529:
+		return "service_unavailable_error", "server_is_overloaded"
+	case 504:
+		return "gateway_timeout", ""
+	}
+	if status >= 500 {
+		return "server_error", "server_error"
+	}
+	return "invalid_request_error", ""
+}
+
+// inBand implements format.
+func (f *openai) inBand(code string) frame {
+	if code == "" {
+		code = "server_is_overloaded"
+	}
+	return frame{event: "error", data: encode(map[string]any{"type": "error", "code": code, "message": "The server is not well.",
+		"param": nil, "sequence_number": 0})}
+}
+
+// garbage implements format.
+func (*openai) garbage() frame {
+	return frame{event: "response.output_text.delta", data: `{"type":"response.output_text.delta","output_index":0,"del`}
+}
+
+// ping implements format. It is in no documentation, but on the wire.
+func (*openai) ping() frame {
+	return frame{event: "keepalive", data: `{"type":"keepalive","sequence_number":0}`}
+}

@@ -1,0 +1,160 @@
+package gemini
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// block is a part of the answer, put together of those of the chunks.
+type block struct {
+	kind      blockKind
+	open      bool
+	text      []byte // text, thinking, arguments, or the whole of an opaque part
+	signature string
+	id, name  string
+}
+
+type blockKind uint8
+
+const (
+	textBlock blockKind = iota
+	thinkingBlock
+	callBlock
+	opaqueBlock
+)
+
+// part decodes one part of a chunk.
+func (d *decoder) part(raw json.RawMessage) error {
+	d.content = true
+	var w wirePart
+	if err := json.Unmarshal(raw, &w); err != nil {
+		return fmt.Errorf("malformed part: %w", err)
+	}
+	switch {
+	case w.Call != nil:
+		return d.call(&w)
+	case w.Text != nil:
+		return d.text(*w.Text, w.Thought, w.Signature)
+	}
+	var rest map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &rest); err != nil {
+		return fmt.Errorf("malformed part: %w", err)
+	}
+	delete(rest, "thought")
+	delete(rest, "thoughtSignature")
+	if len(rest) == 0 { // a signature by itself
+		return d.text("", w.Thought, w.Signature)
+	}
+	if err := d.grow(len(raw)); err != nil {
+		return err
+	}
+	d.end()
+	d.blocks = append(d.blocks, &block{kind: opaqueBlock, text: append([]byte(nil), raw...)})
+	d.pass(len(d.blocks)-1, raw)
+	return nil
+}
+
+// text adds a piece of text or thinking to its block, which goes on until something else comes. A signature ends it: with the
+// pieces before it, its part is what the API would have sent as one, but a part with a signature must not be merged with one
+// that has none. What is neither text nor signed begins no block.
+func (d *decoder) text(text string, thought bool, signature string) error {
+	d.content = true
+	start, kind := llm.EventTextStart, textBlock
+	if thought {
+		start, kind = llm.EventThinkingStart, thinkingBlock
+	}
+	b := d.last()
+	if b == nil || !b.open || b.kind != kind {
+		if text == "" && signature == "" {
+			return nil
+		}
+		d.end()
+		b = &block{kind: kind, open: true}
+		d.blocks = append(d.blocks, b)
+		d.emit(llm.StreamEvent{Type: start, Block: len(d.blocks) - 1})
+	}
+	if text != "" {
+		if err := d.grow(len(text)); err != nil {
+			return err
+		}
+		b.text = append(b.text, text...)
+		d.emit(llm.StreamEvent{Type: start + 1, Block: len(d.blocks) - 1, Delta: text})
+	}
+	if signature != "" {
+		b.signature = signature
+		d.end()
+	}
+	return nil
+}
+
+// call takes a call, which comes as a whole.
+func (d *decoder) call(w *wirePart) error {
+	c := w.Call
+	switch {
+	case len(c.PartialArgs) > 0 || c.WillContinue: // an option of Vertex AI, which the Gemini API does not have
+		return &llm.Error{Kind: llm.ErrUnsupported, Message: "a call whose arguments come in pieces: leave streamFunctionCallArguments off"}
+	case c.Name == "":
+		return fmt.Errorf("a call without a name")
+	}
+	args := string(c.Args)
+	if args == "" || args == "null" {
+		args = "{}"
+	}
+	if err := d.grow(len(args)); err != nil {
+		return err
+	}
+	d.end()
+	b := &block{kind: callBlock, text: []byte(args), signature: w.Signature, id: c.ID, name: c.Name}
+	if b.id == "" {
+		b.id = d.callID()
+	}
+	d.calls++
+	d.blocks = append(d.blocks, b)
+	index := len(d.blocks) - 1
+	d.emit(llm.StreamEvent{Type: llm.EventCallStart, Block: index, ID: b.id, Name: b.name})
+	d.emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: index, Delta: args})
+	d.emit(llm.StreamEvent{Type: llm.EventCallEnd, Block: index})
+	return nil
+}
+
+func (d *decoder) last() *block {
+	if len(d.blocks) == 0 {
+		return nil
+	}
+	return d.blocks[len(d.blocks)-1]
+}
+
+// end closes the last block, if it is open.
+func (d *decoder) end() {
+	b := d.last()
+	if b == nil || !b.open {
+		return
+	}
+	b.open = false
+	ev := llm.StreamEvent{Type: llm.EventTextEnd, Block: len(d.blocks) - 1}
+	if b.kind == thinkingBlock {
+		ev.Type = llm.EventThinkingEnd
+	}
+	d.emit(ev)
+}
+
+func (d *decoder) grow(n int) error {
+	if d.size += n; d.size > maxAnswer {
+		return fmt.Errorf("more than %d bytes", maxAnswer)
+	}
+	return nil
+}
+
+func (b *block) part(provider string) llm.Part {
+	switch b.kind {
+	case thinkingBlock:
+		return llm.Thinking{Text: string(b.text), Signature: b.signature}
+	case callBlock:
+		return llm.ToolCall{ID: b.id, Name: b.name, Args: string(b.text), Signature: b.signature}
+	case opaqueBlock:
+		return llm.Opaque{Provider: provider, Data: string(b.text)}
+	}
+	return llm.Text{Text: string(b.text), Signature: b.signature}
+}

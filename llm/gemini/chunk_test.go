@@ -1,0 +1,107 @@
+package gemini
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+const usageJSON = `"usageMetadata": {"promptTokenCount": 1161,"candidatesTokenCount": 16,"totalTokenCount": 1222,"cachedContentTokenCount": 1024,` +
+	`"promptTokensDetails": [{"modality": "TEXT","tokenCount": 1161}],"cacheTokensDetails": [{"modality": "TEXT","tokenCount": 1024}],` +
+	`"thoughtsTokenCount": 45},"modelVersion": "gemini-3-flash-preview","responseId": "aiS5abqwJJf7nsEPuIy3wQQ"}`
+
+var chunks = []string{
+	`{"candidates": [{"content": {"parts": [{"text": "Hello"}],"role": "model"},"index": 0}],` + usageJSON,
+	`{"candidates": [{"content": {"parts": [{"text": " \"né\" \ud83d\ude00\n"}],"role": "model"},"index": 0}],` + usageJSON,
+	`{"candidates":[{"content":{"role":"model","parts":[{"text":"Hm","thought":true}]}}],"usageMetadata":{"trafficType":"ON_DEMAND"},` +
+		`"modelVersion":"gemini-3","createTime":"2026-04-07T16:49:58.333958Z","responseId":"t_-x"}`,
+	` { "candidates" : [ { "index" : 0 , "content" : { "parts" : [ { "thought" : true , "text" : "" } ] } } ] } `,
+	`{"responseId": "x","usageMetadata": {"serviceTier": "standard","toolUsePromptTokenCount": 3},"candidates": [{"content": {"parts": [{"text": "a"}]}}]}`,
+}
+
+// parseChunk is what scanChunk must agree with: the slow path.
+func parseChunk(b []byte) (c textChunk, err error) {
+	var w wireChunk
+	if err := json.Unmarshal(b, &w); err != nil {
+		return c, err
+	}
+	if len(w.Candidates) != 1 || len(w.Candidates[0].Content.Parts) != 1 || len(w.Error) > 0 || w.PromptFeedback != nil {
+		return c, fmt.Errorf("not a text chunk: %+v", w)
+	}
+	candidate := w.Candidates[0]
+	if candidate.Index != 0 || candidate.FinishReason != "" || candidate.more() {
+		return c, fmt.Errorf("more than text: %+v", candidate)
+	}
+	var p wirePart
+	if err := json.Unmarshal(candidate.Content.Parts[0], &p); err != nil {
+		return c, err
+	}
+	if p.Text == nil || p.Call != nil || p.Signature != "" {
+		return c, fmt.Errorf("not a text part: %+v", p)
+	}
+	return textChunk{*p.Text, p.Thought, w.Usage, []byte(w.ModelVersion), []byte(w.ResponseID)}, nil
+}
+
+// Everything that the scanner takes, encoding/json reads the same way.
+func FuzzChunk(f *testing.F) {
+	for _, s := range append(chunks,
+		`{"candidates": [{"content": {"parts": [{"text": "x"}]},"finishReason": "STOP"}]}`,
+		`{"candidates": [{"content": {"parts": [{"text": "x"},{"text": "y"}]}}]}`,
+		`{"candidates": [{"content": {"parts": [{"text": "x","Text": "y"}]}}]}`,
+		`{"candidates": [{"content": {"parts": [{"text": "x","text": "y"}]}}]}`,
+		`{"candidates": [{"content": {"parts": [{"text": "x","thought": tru}]}}]}`,
+		`{"candidates": [{"content": {"parts": [{"text": "x","thought": t r u e}]}}]}`,
+		`{"candidates": [{"content": {"parts": [{"text": "x","thoughtSignature": "s"}]}}]}`,
+		`{"candidates": [{"content": {"parts": [{"text": "x"}]},"index": 1}]}`,
+		`{"candidates": [{"content": {"parts": [{"text": "x"}]}}],"usageMetadata": {"promptTokenCount": 1e3}}`,
+		`{"candidates": [{"content": {"parts": [{"text": "x"}]}}],"usageMetadata": {"PromptTokenCount": 7}}`,
+		`{"candidates": [{"content": {"parts": [{"text": "x"}]}}],"error": {}}`,
+		`{"candidates": [{"content": {"parts": []}}]}`, `{"candidates": []}`, `{"candidates": [{}]}`, `{}`, ``, `[]`, `null`,
+		`{"candidates": [{"content": {"parts": [{"text": "x"}]}}]}}`,
+		"{\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"\xff\"}]}}]}") {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		got, ok := scanChunk(b)
+		if !ok {
+			return
+		}
+		want, err := parseChunk(b)
+		if err != nil {
+			t.Fatalf("%q: scanned, but %v", b, err)
+		}
+		if got.text != want.text || got.thought != want.thought || got.usage != want.usage || string(got.model) != string(want.model) ||
+			string(got.id) != string(want.id) {
+			t.Errorf("%q: scanned %+v, encoding/json reads %+v", b, got, want)
+		}
+	})
+}
+
+// A scanner that gave up on ordinary chunks would be slow and nothing else would show it.
+func TestOrdinaryChunksAreScanned(t *testing.T) {
+	for _, s := range chunks {
+		if _, ok := scanChunk([]byte(s)); !ok {
+			t.Errorf("not scanned: %s", s)
+		}
+	}
+}
+
+func BenchmarkChunk(b *testing.B) {
+	for _, text := range []string{"a few words of text", `\tif err != nil {\n\t\treturn \"x\"\n`} {
+		b.Run(fmt.Sprintf("%.5s", text), func(b *testing.B) {
+			data := []byte(`{"candidates": [{"content": {"parts": [{"text": "` + text + `"}],"role": "model"},"index": 0}],` + usageJSON)
+			b.ReportAllocs()
+			var d *decoder
+			for i := 0; b.Loop(); i++ {
+				if i%20000 == 0 { // an answer of 20,000 chunks
+					d = newDecoder("gemini", &llm.Request{Model: "m"}, nil)
+				}
+				if _, err := d.Step(data); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

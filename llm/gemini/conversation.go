@@ -1,0 +1,196 @@
+package gemini
+
+import (
+	"encoding/json"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
+)
+
+// conversation is the encoded form of one conversation. It only grows: what an earlier request was made of stays as it is.
+type conversation struct {
+	provider string
+	model    family // of the models that it is encoded for
+	system   []byte // the leading system messages' parts
+	tools    toolset
+
+	// contents are the wire's, without the end of the last one: the next message may have the same role, and then its parts go
+	// into the same content. role is whose it is, empty before the first; calls counts the calls in it.
+	contents []byte
+	role     string
+	calls    int
+
+	// names are the functions of the calls so far, by id: a response has to repeat them.
+	names map[string]string
+}
+
+const (
+	wireUser  = "user"
+	wireModel = "model"
+)
+
+// noSignature is what Google documents for calls that no Gemini model made, such as another provider's: it goes in place of
+// the signature that models from Gemini 3 on demand on the first call of a step ("Function call is missing a
+// thought_signature in functionCall parts"). Models before that know nothing of it and get none.
+const noSignature = "skip_thought_signature_validator"
+
+// add encodes further messages.
+func (c *conversation) add(messages []llm.Message) error {
+	for i := 0; i < len(messages); {
+		m := messages[i]
+		if c.role == "" && (m.Role == llm.RoleSystem || m.Role == llm.RoleDeveloper) {
+			if err := c.addSystem(m); err != nil {
+				return err
+			}
+			i++
+			continue
+		}
+		if m.Role == llm.RoleAssistant {
+			if err := c.addModel(m); err != nil {
+				return err
+			}
+			i++
+			continue
+		}
+		// Everything up to the next assistant message is one user content, with the responses first: "the number of function
+		// response parts" must be "equal to the number of function call parts of the function call turn" right before it.
+		end := i + 1
+		for end < len(messages) && messages[end].Role != llm.RoleAssistant {
+			end++
+		}
+		if err := c.addUser(messages[i:end]); err != nil {
+			return err
+		}
+		i = end
+	}
+	return nil
+}
+
+func (c *conversation) addSystem(m llm.Message) error {
+	for _, part := range m.Parts {
+		t, ok := part.(llm.Text)
+		if !ok {
+			return llm.Errorf(llm.ErrUnsupported, "a system message takes text only, not a part of type %T", part)
+		}
+		if t.Text == "" {
+			continue
+		}
+		if len(c.system) > 0 {
+			c.system = append(c.system, ',')
+		}
+		c.system = append(appendText(c.system, t.Text), '}')
+	}
+	return nil
+}
+
+// part begins a part of a role, in a new content when it is another's turn.
+func (c *conversation) part(role string) {
+	if c.role == role {
+		c.contents = append(c.contents, ',')
+		return
+	}
+	if c.role != "" {
+		c.contents = append(c.contents, `]},`...)
+	}
+	c.role, c.calls = role, 0
+	c.contents = append(append(append(c.contents, `{"role":"`...), role...), `","parts":[`...)
+}
+
+// addModel encodes an answer. What this provider signed goes back on the part that it came with; what another one signed, or
+// one of our models that the present one does not understand, goes without.
+func (c *conversation) addModel(m llm.Message) error {
+	own := m.Provider == c.provider
+	signed := own && mayShare(familyOf(m.Model), c.model)
+	signature := func(s string) string {
+		if signed {
+			return s
+		}
+		return ""
+	}
+	for _, part := range m.Parts {
+		switch part := part.(type) {
+		case llm.Text:
+			c.addText(wireModel, part.Text, signature(part.Signature))
+		case llm.Thinking:
+			if signed { // the API takes its own thoughts only
+				c.addThought(part)
+			}
+		case llm.ToolCall:
+			c.addCall(part, signature(part.Signature))
+		case llm.Opaque:
+			if err := c.addOpaque(wireModel, part); err != nil {
+				return err
+			}
+		default:
+			return llm.Errorf(llm.ErrInvalidRequest, "an assistant message cannot hold a part of type %T", part)
+		}
+	}
+	return nil
+}
+
+// addText leaves out what is neither text nor signed: a part must have content.
+func (c *conversation) addText(role, text, signature string) {
+	if text == "" && signature == "" {
+		return
+	}
+	c.part(role)
+	c.contents = c.end(appendText(c.contents, text), signature)
+}
+
+func (c *conversation) addThought(t llm.Thinking) {
+	if t.Text == "" && t.Signature == "" {
+		return
+	}
+	c.part(wireModel)
+	c.contents = c.end(append(appendText(c.contents, t.Text), `,"thought":true`...), t.Signature)
+}
+
+func (c *conversation) addCall(call llm.ToolCall, signature string) {
+	c.part(wireModel)
+	if signature == "" && c.calls == 0 && c.model == gemini3 {
+		signature = noSignature
+	}
+	c.calls++
+	c.names[call.ID] = call.Name
+	b := append(c.contents, `{"functionCall":{`...)
+	b = appendID(b, call.ID)
+	b = append(b, `"name":`...)
+	b = api.AppendString(b, call.Name)
+	b = append(b, `,"args":`...)
+	c.contents = c.end(append(api.AppendArgs(b, call.Args), '}'), signature)
+}
+
+// end closes a part, its signature in it.
+func (c *conversation) end(b []byte, signature string) []byte {
+	if signature != "" {
+		b = append(b, `,"thoughtSignature":`...)
+		b = api.AppendString(b, signature)
+	}
+	return append(b, '}')
+}
+
+func (c *conversation) addOpaque(role string, o llm.Opaque) error {
+	if o.Provider != c.provider {
+		return nil
+	}
+	if !json.Valid([]byte(o.Data)) {
+		return llm.Errorf(llm.ErrInvalidRequest, "an opaque part is no JSON")
+	}
+	c.part(role)
+	c.contents = append(c.contents, o.Data...)
+	return nil
+}
+
+// appendText begins a part with text; its end is for the caller.
+func appendText(b []byte, text string) []byte {
+	return api.AppendString(append(b, `{"text":`...), text)
+}
+
+// appendID writes the id that pairs a call with its response. Older models give none, and take ours.
+func appendID(b []byte, id string) []byte {
+	if id == "" {
+		return b
+	}
+	b = append(b, `"id":`...)
+	return append(api.AppendString(b, id), ',')
+}

@@ -1,0 +1,111 @@
+package gemini
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
+)
+
+// options are what a request asks for beyond what llm.Request knows.
+type options struct {
+	own    map[string]json.RawMessage // parameters
+	config map[string]json.RawMessage // members of generationConfig
+	cached bool                       // cachedContent is among own
+}
+
+func parseOptions(raw json.RawMessage) (options, error) {
+	own, err := api.ParseOptions(raw, "model", "contents", "systemInstruction", "system_instruction", "tools")
+	if err != nil {
+		return options{}, err
+	}
+	o := options{own: own}
+	if config, ok := own["generationConfig"]; ok {
+		if err := json.Unmarshal(config, &o.config); err != nil {
+			return options{}, llm.Errorf(llm.ErrConfiguration, "provider option generationConfig: %v", err)
+		}
+		delete(own, "generationConfig")
+	}
+	_, o.cached = own["cachedContent"]
+	return o, nil
+}
+
+// encodeParams writes everything of a request that may differ from call to call, each parameter with a comma before it.
+//
+// Sequential has no place here: the API knows no way to ask for one call at a time.
+func encodeParams(req *llm.Request, o options) ([]byte, error) {
+	p := api.Params{Own: o.own}
+	if choice := toolChoice(req); choice != "" && !o.cached {
+		p.Put("toolConfig", `{"functionCallingConfig":`, choice, `}`)
+	}
+	config, err := generationConfig(req, o)
+	if err != nil {
+		return nil, err
+	}
+	if len(config) > 0 {
+		p.Put("generationConfig", `{`, string(config[1:]), `}`)
+	}
+	return p.Bytes(), nil
+}
+
+// generationConfig is the members of that object, each with a comma before it.
+func generationConfig(req *llm.Request, o options) ([]byte, error) {
+	p := api.Params{Own: o.config}
+	t, err := think(req)
+	if err != nil {
+		return nil, err
+	}
+	if t.maxTokens > 0 {
+		p.Put("maxOutputTokens", strconv.Itoa(t.maxTokens))
+	}
+	for _, f := range []struct {
+		name  string
+		value *float64
+	}{{"temperature", req.Temperature}, {"topP", req.TopP}} {
+		if f.value == nil {
+			continue
+		}
+		number, err := api.Number(f.name, *f.value)
+		if err != nil {
+			return nil, err
+		}
+		p.Put(f.name, number)
+	}
+	if len(req.Stop) > 0 {
+		stop, err := json.Marshal(req.Stop)
+		if err != nil {
+			return nil, llm.Errorf(llm.ErrInvalidRequest, "stop sequences: %v", err)
+		}
+		p.Put("stopSequences", string(stop))
+	}
+	if t.config != "" {
+		p.Put("thinkingConfig", t.config)
+	}
+	if req.Format != nil {
+		if !json.Valid(req.Format.Schema) {
+			return nil, llm.Errorf(llm.ErrInvalidRequest, "the format's schema is no JSON")
+		}
+		p.Put("responseMimeType", `"application/json"`)
+		p.Put("responseJsonSchema", string(req.Format.Schema))
+	}
+	return p.Bytes(), nil
+}
+
+// toolChoice is the JSON of functionCallingConfig, empty where the API's default will do.
+func toolChoice(req *llm.Request) string {
+	if len(req.Tools) == 0 {
+		return ""
+	}
+	switch req.ToolChoice.Mode {
+	case llm.ToolAuto:
+		return `{"mode":"AUTO"}`
+	case llm.ToolNone:
+		return `{"mode":"NONE"}`
+	case llm.ToolRequired:
+		return `{"mode":"ANY"}`
+	case llm.ToolNamed:
+		return `{"mode":"ANY","allowedFunctionNames":[` + string(api.AppendString(nil, req.ToolChoice.Name)) + `]}`
+	}
+	return ""
+}

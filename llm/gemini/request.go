@@ -1,0 +1,107 @@
+package gemini
+
+import (
+	"encoding/json"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
+)
+
+// encode makes the body of a request, in pieces: the head, the contents and what may differ from call to call, in this order,
+// so that a conversation's requests begin with the same bytes. The contents are the memo's, never copied.
+func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
+	o, err := parseOptions(req.Options[p.name])
+	if err != nil {
+		return nil, err
+	}
+	params, err := encodeParams(req, o)
+	if err != nil {
+		return nil, err
+	}
+	model := familyOf(req.Model)
+	key := p.name + "\x00" + string('0'+rune(model)) // what the encoding of a conversation depends on
+	var c conversation                               // as it is after this call; a later one may append to the memo's
+	err = req.Memo.Encode(key, req.Messages, func(state any, from int) (any, error) {
+		kept, ok := state.(*conversation)
+		if !ok {
+			kept, from = &conversation{provider: p.name, model: model, names: map[string]string{}}, 0
+		}
+		if err := kept.setTools(req.Tools); err != nil {
+			return nil, err
+		}
+		if err := kept.add(req.Messages[from:]); err != nil {
+			return nil, err
+		}
+		c = *kept
+		return kept, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.body(params, o.cached), nil
+}
+
+// body puts a request together. "CachedContent can not be used with GenerateContent request setting system_instruction, tools
+// or tool_config", so they are left out where the caller refers to one.
+func (c *conversation) body(params []byte, cached bool) [][]byte {
+	var list [][]byte
+	add := func(b []byte) {
+		if len(b) > 0 {
+			list = append(list, b[:len(b):len(b)])
+		}
+	}
+	add([]byte(`{`))
+	if len(c.system) > 0 && !cached {
+		add([]byte(`"systemInstruction":{"parts":[`))
+		add(c.system)
+		add([]byte(`]},`))
+	}
+	if len(c.tools.encoded) > 0 && !cached {
+		add([]byte(`"tools":[{"functionDeclarations":[`))
+		add(c.tools.encoded)
+		add([]byte(`]}],`))
+	}
+	add([]byte(`"contents":[`))
+	add(c.contents)
+	if c.role != "" {
+		add([]byte(`]}`))
+	}
+	add([]byte(`]`))
+	add(params)
+	add([]byte(`}`))
+	return list
+}
+
+// toolset is the encoded form of a request's tools, kept as long as they stay the same.
+type toolset struct {
+	of      []llm.ToolDefinition
+	encoded []byte
+}
+
+func (c *conversation) setTools(tools []llm.ToolDefinition) error {
+	if api.SameTools(c.tools.of, tools) {
+		return nil
+	}
+	t := toolset{of: append([]llm.ToolDefinition(nil), tools...)}
+	for i, def := range tools {
+		if i > 0 {
+			t.encoded = append(t.encoded, ',')
+		}
+		t.encoded = append(t.encoded, `{"name":`...)
+		t.encoded = api.AppendString(t.encoded, def.Name)
+		if def.Description != "" {
+			t.encoded = append(t.encoded, `,"description":`...)
+			t.encoded = api.AppendString(t.encoded, def.Description)
+		}
+		if len(def.Parameters) > 0 { // a function without any needs no schema
+			if !json.Valid(def.Parameters) {
+				return llm.Errorf(llm.ErrInvalidRequest, "tool %q: its parameters are no JSON", def.Name)
+			}
+			t.encoded = append(t.encoded, `,"parametersJsonSchema":`...)
+			t.encoded = append(t.encoded, def.Parameters...)
+		}
+		t.encoded = append(t.encoded, '}')
+	}
+	c.tools = t
+	return nil
+}

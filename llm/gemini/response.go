@@ -1,0 +1,192 @@
+package gemini
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
+)
+
+// maxAnswer bounds the content of one answer, in bytes: far more than any model says, far less than memory.
+const maxAnswer = 64 << 20
+
+// decoder is an [api.Decoder]. An answer is over when its body is: the chunk with the finish reason need not be the last.
+type decoder struct {
+	out     []llm.StreamEvent // of the last step; reused by the next one
+	req     *llm.Request
+	resp    llm.Response
+	usage   wireUsage
+	blocks  []*block
+	begun   bool
+	content bool // there was a part, were it an empty one
+	calls   int
+	message string // the API's own on why it stopped
+	size    int
+}
+
+func newDecoder(provider string, req *llm.Request, limit *llm.RateLimit) *decoder {
+	return &decoder{req: req, resp: llm.Response{Provider: provider, Model: req.Model, RateLimit: limit}}
+}
+
+// Out implements [api.Decoder].
+func (d *decoder) Out() []llm.StreamEvent { return d.out }
+
+// Step implements [api.Decoder]. Every chunk is progress: the API has no pings.
+func (d *decoder) Step(data []byte) (api.Progress, error) {
+	d.out = d.out[:0]
+	return api.Moving, d.chunk(data)
+}
+
+// Whole implements [api.Decoder]: a body is one chunk, or an array of them, which is what a stream is without alt=sse.
+func (d *decoder) Whole(body []byte) error {
+	chunks := []json.RawMessage{body}
+	if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '[' {
+		if err := json.Unmarshal(body, &chunks); err != nil {
+			return fmt.Errorf("malformed answer: %w", err)
+		}
+	}
+	for _, chunk := range chunks {
+		if err := d.chunk(chunk); err != nil {
+			return err
+		}
+	}
+	return d.close()
+}
+
+// End implements [api.Ender].
+func (d *decoder) End() (bool, error) {
+	d.out = d.out[:0]
+	return true, d.close()
+}
+
+func (d *decoder) chunk(data []byte) error {
+	if c, ok := scanChunk(data); ok {
+		if !d.begun {
+			d.begin(string(c.id), string(c.model))
+		}
+		d.usage.use(c.usage)
+		return d.text(c.text, c.thought, "")
+	}
+	var w wireChunk
+	if err := json.Unmarshal(data, &w); err != nil {
+		return fmt.Errorf("malformed chunk: %w", err)
+	}
+	if len(w.Error) > 0 {
+		return api.InBandError(bytes.Clone(data))
+	}
+	if f := w.PromptFeedback; f != nil && f.BlockReason != "" {
+		message := "the prompt was blocked: " + f.BlockReason
+		if f.BlockReasonMessage != "" {
+			message += ": " + f.BlockReasonMessage
+		}
+		return &llm.Error{Kind: llm.ErrContentFilter, Code: f.BlockReason, Message: message}
+	}
+	if !d.begun {
+		d.begin(w.ResponseID, w.ModelVersion)
+	}
+	d.usage.use(w.Usage)
+	for i := range w.Candidates {
+		if c := &w.Candidates[i]; c.Index == 0 { // more than one has to be asked for, and there is nowhere to put them
+			if err := d.candidate(c, data); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d *decoder) begin(id, model string) {
+	d.begun = true
+	d.resp.ID = id
+	if model != "" {
+		d.resp.Model = model
+	}
+	d.emit(llm.StreamEvent{Type: llm.EventStart, ID: id, Model: d.resp.Model})
+}
+
+func (d *decoder) candidate(c *wireCandidate, data []byte) error {
+	for _, raw := range c.Content.Parts {
+		if err := d.part(raw); err != nil {
+			return err
+		}
+	}
+	if c.FinishReason != "" {
+		d.resp.Finish.Raw, d.message = c.FinishReason, c.FinishMessage
+	}
+	if c.more() {
+		d.pass(-1, data)
+	}
+	return nil
+}
+
+// close ends the answer, if it has an end.
+func (d *decoder) close() error {
+	reason := d.resp.Finish.Raw
+	if reason == "" {
+		return &llm.Error{Kind: llm.ErrStream, Message: "the answer ended before its last chunk"}
+	}
+	if kind := failedReason(reason); kind != nil {
+		message := "the model failed: " + reason
+		if d.message != "" {
+			message += ": " + d.message
+		}
+		return &llm.Error{Kind: kind, Code: reason, Message: message}
+	}
+	if !d.content && reason == "STOP" { // a known fault of the service, which a second attempt mostly cures
+		return &llm.Error{Kind: llm.ErrStream, Code: reason, Message: "the answer is empty"}
+	}
+	d.end()
+	d.resp.Finish.Reason = finishReason(reason, d.calls > 0)
+	return nil
+}
+
+// Finish implements [api.Decoder].
+func (d *decoder) Finish() llm.StreamEvent {
+	r := d.resp
+	r.Usage = d.usage.total()
+	r.Message = llm.Message{Role: llm.RoleAssistant, Provider: r.Provider, Model: r.Model, Parts: make(llm.Parts, 0, len(d.blocks))}
+	for _, b := range d.blocks {
+		r.Message.Parts = append(r.Message.Parts, b.part(r.Provider))
+	}
+	return llm.StreamEvent{Type: llm.EventFinish, Response: &r}
+}
+
+// callID makes an id for a call that came without one, of the answer's id or, if need be, of its place in the conversation.
+// The same answer always gets the same ids, and no id is there already.
+func (d *decoder) callID() string {
+	from := d.resp.ID
+	if from == "" {
+		from = strconv.Itoa(len(d.req.Messages))
+	}
+	for n := d.calls; ; n++ {
+		if id := fmt.Sprintf("call_%s_%d", from, n); !d.taken(id) {
+			return id
+		}
+	}
+}
+
+func (d *decoder) taken(id string) bool {
+	for _, b := range d.blocks {
+		if b.kind == callBlock && b.id == id {
+			return true
+		}
+	}
+	for _, m := range d.req.Messages {
+		for _, part := range m.Parts {
+			if call, ok := part.(llm.ToolCall); ok && call.ID == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (d *decoder) emit(ev llm.StreamEvent) { d.out = append(d.out, ev) }
+
+// pass hands on what has no name here.
+func (d *decoder) pass(block int, raw []byte) {
+	d.emit(llm.StreamEvent{Type: llm.EventProvider, Block: block, Raw: bytes.Clone(raw)})
+}

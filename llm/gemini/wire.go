@@ -1,0 +1,113 @@
+package gemini
+
+import (
+	"encoding/json"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// wireChunk is a GenerateContentResponse: one chunk of a stream, or a whole answer.
+type wireChunk struct {
+	Candidates     []wireCandidate `json:"candidates"`
+	PromptFeedback *wireFeedback   `json:"promptFeedback"`
+	Usage          wireUsage       `json:"usageMetadata"`
+	ModelVersion   string          `json:"modelVersion"`
+	ResponseID     string          `json:"responseId"`
+	Error          json.RawMessage `json:"error"`
+}
+
+type wireCandidate struct {
+	Index   int `json:"index"`
+	Content struct {
+		Parts []json.RawMessage `json:"parts"`
+	} `json:"content"`
+	FinishReason  string `json:"finishReason"`
+	FinishMessage string `json:"finishMessage"`
+
+	// What follows has no name here and is passed on.
+	Grounding json.RawMessage `json:"groundingMetadata"`
+	URLs      json.RawMessage `json:"urlContextMetadata"`
+	Citations json.RawMessage `json:"citationMetadata"`
+	Safety    json.RawMessage `json:"safetyRatings"`
+	Logprobs  json.RawMessage `json:"logprobsResult"`
+}
+
+// more says whether there is something in it that is only passed on.
+func (c *wireCandidate) more() bool {
+	return len(c.Grounding)+len(c.URLs)+len(c.Citations)+len(c.Safety)+len(c.Logprobs) > 0
+}
+
+type wireFeedback struct {
+	BlockReason        string `json:"blockReason"`
+	BlockReasonMessage string `json:"blockReasonMessage"`
+}
+
+// wirePart is a part that has a name here; others are carried verbatim.
+type wirePart struct {
+	Text      *string   `json:"text"`
+	Thought   bool      `json:"thought"`
+	Signature string    `json:"thoughtSignature"`
+	Call      *wireCall `json:"functionCall"`
+}
+
+type wireCall struct {
+	ID   string          `json:"id"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
+	// Calls in pieces come from Vertex AI only, and only when they are asked for.
+	PartialArgs  json.RawMessage `json:"partialArgs"`
+	WillContinue bool            `json:"willContinue"`
+}
+
+// wireUsage counts tokens. The counts of a chunk are totals so far; a later chunk may leave some out.
+type wireUsage struct {
+	Prompt     int `json:"promptTokenCount"` // the cached part included
+	Cached     int `json:"cachedContentTokenCount"`
+	ToolUse    int `json:"toolUsePromptTokenCount"` // what the API's own tools put into the prompt
+	Candidates int `json:"candidatesTokenCount"`    // without the thoughts
+	Thoughts   int `json:"thoughtsTokenCount"`
+}
+
+// use takes over what a later chunk says.
+func (u *wireUsage) use(v wireUsage) {
+	for _, c := range []struct{ to, from *int }{{&u.Prompt, &v.Prompt}, {&u.Cached, &v.Cached}, {&u.ToolUse, &v.ToolUse},
+		{&u.Candidates, &v.Candidates}, {&u.Thoughts, &v.Thoughts}} {
+		if *c.from > 0 {
+			*c.to = *c.from
+		}
+	}
+}
+
+func (u *wireUsage) total() llm.Usage {
+	return llm.Usage{Input: u.Prompt + u.ToolUse, CacheRead: u.Cached, Output: u.Candidates + u.Thoughts, Reasoning: u.Thoughts}
+}
+
+// finishReason maps a reason that an answer can end with; calls says whether it made any, for which the API has no reason of
+// its own.
+func finishReason(reason string, calls bool) llm.FinishReason {
+	switch reason {
+	case "STOP":
+		if calls {
+			return llm.FinishToolCalls
+		}
+		return llm.FinishStop
+	case "MAX_TOKENS":
+		return llm.FinishLength
+	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR",
+		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION":
+		return llm.FinishContentFilter
+	}
+	return llm.FinishOther // LANGUAGE, OTHER, TOO_MANY_TOOL_CALLS, NO_IMAGE, and whatever comes to exist
+}
+
+// failedReason is the kind of error that a finish reason stands for, nil when it is none. A malformed call, one of a tool that
+// was not offered, and a malformed answer are accidents: the model is asked again and mostly does better.
+func failedReason(reason string) error {
+	switch reason {
+	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE":
+		return llm.ErrStream
+	case "MISSING_THOUGHT_SIGNATURE":
+		return llm.ErrInvalidRequest
+	}
+	return nil
+}

@@ -1,0 +1,254 @@
+package generate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// ObjectMode is how [Object] and [StreamObject] make the model answer with JSON.
+type ObjectMode uint8
+
+// The modes.
+const (
+	// ObjectAuto is ObjectTool for a provider named anthropic and ObjectNative for every other one.
+	ObjectAuto ObjectMode = iota
+	// ObjectNative asks for the format of the answer's text, with llm.Request.Format.
+	ObjectNative
+	// ObjectTool makes the model call a tool whose parameters are the object.
+	ObjectTool
+)
+
+const (
+	forcedToolProvider = "anthropic"
+	defaultObjectName  = "answer"
+	maxRaw             = 64 << 10 // of an answer in an error, in bytes; see llm.Error
+)
+
+// Object generates a value of type T. The schema comes from T, as [Func]'s does for its arguments, unless Options.Format has
+// one; a T that is no struct or map is asked for inside of an object. Tools run as in [Generate]; of their calls, none may stay
+// open.
+//
+// The answer is checked against the schema. One that does not fit is not asked for again: it is an [llm.ErrNoObject] that says
+// what is wrong, with the answer's text in its Raw, and the result has it too. A T that has no schema is an
+// [llm.ErrConfiguration].
+func Object[T any](ctx context.Context, client *llm.Client, o Options) (T, *Result, error) {
+	var zero T
+	obj, err := newObject[T](client, o)
+	if err != nil {
+		return zero, &Result{}, err
+	}
+	r, err := newRun(silently(client.Stream), o, obj)
+	if err != nil {
+		return zero, &Result{}, err
+	}
+	if err := r.loop(ctx, func(llm.StreamEvent) bool { return true }); err != nil {
+		return zero, &r.result, err
+	}
+	value, err := objectOf[T](r)
+	return value, &r.result, err
+}
+
+// ObjectStream is an [Object] that can be watched while it comes. It is for one goroutine.
+type ObjectStream[T any] struct {
+	events *Streaming
+	value  T
+	err    error
+}
+
+// StreamObject is Object with the parts that are there so far. Nothing happens before they are ranged over, or the result is
+// asked for. A model call that has delivered content is not retried.
+func StreamObject[T any](ctx context.Context, client *llm.Client, o Options) *ObjectStream[T] {
+	s := &ObjectStream[T]{}
+	obj, err := newObject[T](client, o)
+	if err != nil {
+		s.events = &Streaming{err: err}
+		return s
+	}
+	r, err := newRun(client.Stream, o, obj)
+	s.events = &Streaming{ctx: ctx, run: r, err: err}
+	return s
+}
+
+// Partials are the values that the text so far makes, each read anew: strings may be cut, what has not come is zero, and
+// nothing is checked but that it fits T. One comes when the text has grown by a sixteenth, so that all of them together cost
+// as much as some readings of the whole. The last one is the whole, checked value; any other end is exactly one error.
+func (s *ObjectStream[T]) Partials() iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var zero T
+		p := partials{object: s.object()}
+		for ev, err := range s.events.Events() {
+			if err != nil {
+				yield(zero, err)
+				return
+			}
+			text, ok := p.add(ev)
+			if !ok {
+				continue
+			}
+			if value, err := decode[T](text, p.object.wrapped); err == nil && !yield(value, nil) {
+				return
+			}
+		}
+		if s.events.err != nil { // left, by somebody else
+			return
+		}
+		s.value, s.err = objectOf[T](s.events.run)
+		yield(s.value, s.err)
+	}
+}
+
+// Result is what Object would have returned. Partials that nobody has ranged over are read to their end; after a loop that was
+// left early the error is an [llm.ErrAborted].
+func (s *ObjectStream[T]) Result() (T, *Result, error) {
+	if !s.events.started {
+		for range s.Partials() { // what is wrong is kept
+		}
+	}
+	result, err := s.events.Result()
+	if err == nil {
+		err = s.err
+	}
+	return s.value, result, err
+}
+
+func (s *ObjectStream[T]) object() *object {
+	if s.events.run == nil {
+		return &object{}
+	}
+	return s.events.run.object
+}
+
+// object is what the model is asked for.
+type object struct {
+	name     string
+	schema   json.RawMessage
+	resolved *jsonschema.Resolved
+	viaTool  bool
+	// wrapped says that the value is the member "value" of an object, because APIs take no other schemas.
+	wrapped bool
+}
+
+func newObject[T any](client *llm.Client, o Options) (*object, error) {
+	obj := &object{name: defaultObjectName, viaTool: o.ObjectMode == ObjectTool}
+	if o.ObjectMode == ObjectAuto {
+		p, err := client.Provider(o.Provider)
+		if err != nil {
+			return nil, err
+		}
+		obj.viaTool = p.Name() == forcedToolProvider
+	}
+	if o.Format != nil {
+		obj.schema = o.Format.Schema
+		if o.Format.Name != "" {
+			obj.name = o.Format.Name
+		}
+	} else if err := obj.infer(jsonschema.For[T](nil)); err != nil {
+		return nil, llm.Errorf(llm.ErrConfiguration, "the type of the object has no schema: %v", err)
+	}
+	var err error
+	if obj.resolved, err = resolve(obj.schema); err != nil {
+		return nil, llm.Errorf(llm.ErrConfiguration, "the object's schema is no JSON Schema: %v", err)
+	}
+	return obj, nil
+}
+
+func (obj *object) infer(schema *jsonschema.Schema, err error) error {
+	if err != nil {
+		return err
+	}
+	if schema.Type != "object" {
+		obj.wrapped = true
+		schema = &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{"value": schema}, Required: []string{"value"},
+			AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
+	}
+	obj.schema, err = json.Marshal(schema)
+	return err
+}
+
+func (obj *object) tool() Tool {
+	return Tool{ToolDefinition: llm.ToolDefinition{Name: obj.name, Parameters: obj.schema,
+		Description: "Gives the final answer. Call it once, with the whole answer."}}
+}
+
+// ask puts the format into a request.
+func (obj *object) ask(req *llm.Request) {
+	req.Format = nil
+	if !obj.viaTool {
+		req.Format = &llm.Format{Name: obj.name, Schema: obj.schema}
+	} else if len(req.Tools) > 1 {
+		req.ToolChoice = llm.ToolChoice{Mode: llm.ToolRequired}
+	}
+}
+
+// text is where an answer has the object. A model that does not call the tool may have written it.
+func (obj *object) text(resp *llm.Response) string {
+	if obj.viaTool {
+		for _, c := range resp.ToolCalls() {
+			if c.Name == obj.name {
+				return c.Args
+			}
+		}
+	}
+	return unfenced(resp.Text())
+}
+
+// unfenced takes away the Markdown fence that models without a native format like to put around JSON.
+func unfenced(text string) string {
+	inner, ok := strings.CutPrefix(strings.TrimSpace(text), "```")
+	if !ok {
+		return text
+	}
+	inner = strings.TrimPrefix(inner, "json")
+	return strings.TrimSuffix(strings.TrimSpace(inner), "```")
+}
+
+// objectOf reads and checks the value in a run's last answer.
+func objectOf[T any](r *run) (T, error) {
+	resp := r.result.Response()
+	text := r.object.text(resp)
+	value, err := checked[T](r.object, text)
+	if err == nil {
+		return value, nil
+	}
+	var zero T
+	e := &llm.Error{Kind: llm.ErrNoObject, Provider: resp.Provider, Code: string(resp.Finish.Reason), Raw: []byte(text[:min(len(text), maxRaw)]),
+		Err: err, Message: "the answer is no object of the schema: " + err.Error()}
+	if !whole(resp) {
+		e.Message = "the answer was cut (" + string(resp.Finish.Reason) + "), so it is no object of the schema: " + err.Error()
+	}
+	return zero, e
+}
+
+func checked[T any](obj *object, text string) (T, error) {
+	var zero T
+	if strings.TrimSpace(text) == "" {
+		return zero, errors.New("it is empty")
+	}
+	var value any
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		return zero, err
+	}
+	if err := obj.resolved.Validate(value); err != nil {
+		return zero, err
+	}
+	return decode[T](text, obj.wrapped)
+}
+
+func decode[T any](text string, wrapped bool) (T, error) {
+	var outer struct {
+		Value T `json:"value"`
+	}
+	if wrapped {
+		err := json.Unmarshal([]byte(text), &outer)
+		return outer.Value, err
+	}
+	err := json.Unmarshal([]byte(text), &outer.Value)
+	return outer.Value, err
+}

@@ -1,0 +1,62 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+func TestParams(t *testing.T) {
+	own, err := ParseOptions(json.RawMessage(`{"b":1,"a\"":[2],"ours":{"x":null}}`), "model")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Params{Own: own}
+	p.Put("first", `"`, `x`, `"`)
+	p.Put("ours", "9")
+	if got, want := string(p.Bytes()), `,"first":"x","a\"":[2],"b":1,"ours":{"x":null}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for _, raw := range []string{`[]`, `{`, `"x"`, `{"model":"m"}`} {
+		if _, err := ParseOptions(json.RawMessage(raw), "model"); !errors.Is(err, llm.ErrConfiguration) {
+			t.Errorf("%s: %v", raw, err)
+		}
+	}
+	for f, want := range map[float64]string{0: "0", 0.7: "0.7", 1e21: "1e+21", -2: "-2"} {
+		if got, err := Number("n", f); err != nil || got != want || !json.Valid([]byte(got)) {
+			t.Errorf("%v: %s, %v", f, got, err)
+		}
+	}
+	for _, f := range []float64{math.NaN(), math.Inf(1)} {
+		if _, err := Number("n", f); !errors.Is(err, llm.ErrInvalidRequest) {
+			t.Errorf("%v: %v", f, err)
+		}
+	}
+}
+
+func TestPlainID(t *testing.T) {
+	for _, id := range []string{"call_1", "toolu_01-Ab", strings.Repeat("x", 64)} {
+		if got := PlainID(id, 64); got != id {
+			t.Errorf("%q became %q", id, got)
+		}
+	}
+	long := strings.Repeat("x", 65)
+	seen := map[string]string{}
+	for _, id := range []string{"", "a|b", "a_b", "a:b", "é", "\xff", long, long + "y", strings.Repeat("é", 60)} {
+		got := PlainID(id, 64)
+		if got == "" || len(got) > 64 || strings.Trim(got, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
+			t.Errorf("%q became %q", id, got)
+		}
+		if other, ok := seen[got]; ok {
+			t.Errorf("%q and %q both became %q", id, other, got)
+		}
+		seen[got] = id
+		if PlainID(id, 64) != got {
+			t.Errorf("%q: not always the same", id)
+		}
+	}
+}

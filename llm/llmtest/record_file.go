@@ -1,0 +1,114 @@
+package llmtest
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"unicode/utf8"
+)
+
+// exchange is one request and what came of it, as it stands in a file.
+type exchange struct {
+	// N counts the requests from 1, in the order in which they were made.
+	N        int      `json:"n"`
+	Request  question `json:"request"`
+	Response *answer  `json:"response,omitempty"`
+	// Error is what the transport said when there was no response.
+	Error string `json:"error,omitempty"`
+}
+
+// question is a request.
+type question struct {
+	Method string      `json:"method"`
+	Path   string      `json:"path"` // with the query
+	Header http.Header `json:"header,omitempty"`
+	// Body is a body that is JSON, Text any other.
+	Body json.RawMessage `json:"body,omitempty"`
+	Text string          `json:"text,omitempty"`
+}
+
+// answer is a response. Its body is the pieces that were read, one after the other.
+type answer struct {
+	Status int         `json:"status"`
+	Header http.Header `json:"header,omitempty"`
+	Body   []string    `json:"body"`
+	Base64 bool        `json:"base64,omitempty"` // the body is no text
+	// Error is what the body ended with, when that was not its end.
+	Error string `json:"error,omitempty"`
+}
+
+// load reads a recording, in the order of the requests.
+func load(path string) ([]*exchange, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var list []*exchange
+	for dec := json.NewDecoder(bytes.NewReader(data)); ; {
+		x := new(exchange)
+		if err := dec.Decode(x); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, fmt.Errorf("%s: exchange %d: %w", path, len(list)+1, err)
+		}
+		list = append(list, x)
+	}
+	slices.SortFunc(list, func(a, b *exchange) int { return a.N - b.N })
+	return list, nil
+}
+
+// compact is the text that requests are compared by: JSON without the space that only its indentation in the file has.
+func (q *question) compact() (string, error) {
+	if len(q.Body) == 0 {
+		return q.Text, nil
+	}
+	var b bytes.Buffer
+	err := json.Compact(&b, q.Body)
+	return b.String(), err
+}
+
+// pack writes pieces as strings. A character that a piece ends in goes into the next one whole.
+func pack(pieces [][]byte) (list []string, inBase64 bool) {
+	if !utf8.Valid(bytes.Join(pieces, nil)) {
+		for _, p := range pieces {
+			list = append(list, base64.StdEncoding.EncodeToString(p))
+		}
+		return list, true
+	}
+	var rest []byte
+	for _, p := range pieces {
+		p = append(rest, p...)
+		end := len(p)
+		for end > 0 && len(p)-end < utf8.UTFMax && !utf8.Valid(p[:end]) {
+			end--
+		}
+		if end > 0 {
+			list = append(list, string(p[:end]))
+		}
+		rest = bytes.Clone(p[end:])
+	}
+	return list, false
+}
+
+// unpack undoes pack.
+func (a *answer) unpack() ([][]byte, error) {
+	pieces := make([][]byte, 0, len(a.Body))
+	for _, s := range a.Body {
+		if !a.Base64 {
+			pieces = append(pieces, []byte(s))
+			continue
+		}
+		p, err := base64.StdEncoding.DecodeString(s)
+		if err != nil {
+			return nil, err
+		}
+		pieces = append(pieces, p)
+	}
+	return pieces, nil
+}

@@ -1,0 +1,146 @@
+package llmtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const (
+	redacted = "REDACTED"
+	// minSecret is the size in bytes from which a secret is looked for everywhere: shorter ones stand in words.
+	minSecret = 6
+)
+
+// plainHeaders are what a recording keeps: the headers that providers act on and that say nothing about an account.
+var plainHeaders = []string{"Accept", "Content-Type", "Anthropic-Version", "Anthropic-Beta", "Openai-Beta", "Openai-Version",
+	"Request-Id", "X-Request-Id", "Retry-After", "Retry-After-Ms", "X-Should-Retry"}
+
+// plainPrefixes are the same by their beginning.
+var plainPrefixes = []string{"Anthropic-Ratelimit-", "X-Ratelimit-"}
+
+// secretHeaders hold what must not be written, wherever else it is repeated.
+var secretHeaders = []string{"Authorization", "Proxy-Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key", "X-Auth-Token", "Cookie",
+	"Set-Cookie", "Openai-Organization", "Openai-Project", "Anthropic-Organization-Id", "X-Goog-User-Project"}
+
+// secretParams are the same among a query's parameters.
+var secretParams = []string{"key", "api_key", "api-key", "apikey", "access_token", "token", "auth", "signature"}
+
+// secretShapes are keys and ids of the vendors, also when they come from somewhere else, such as an error's text.
+var secretShapes = regexp.MustCompile(`\b(sk-[\w*-]{8,}|AIza[\w*-]{8,}|org-\w{8,}|proj_\w{8,}|(?i:bearer )[\w.~+/*-]{8,}=*)`)
+
+// scrubber takes secrets out of one exchange.
+type scrubber struct{ secrets []string }
+
+func newScrubber(req *http.Request) *scrubber {
+	s := &scrubber{}
+	s.learn(req.Header)
+	if password, ok := req.URL.User.Password(); ok {
+		s.add(password)
+	}
+	for name, values := range req.URL.Query() {
+		if slices.Contains(secretParams, strings.ToLower(name)) {
+			s.add(values...)
+		}
+	}
+	return s
+}
+
+// learn finds the secrets in headers.
+func (s *scrubber) learn(h http.Header) {
+	for _, name := range secretHeaders {
+		for _, value := range h.Values(name) {
+			s.add(value)
+			if _, credentials, ok := strings.Cut(value, " "); ok { // Bearer, Basic
+				s.add(strings.TrimSpace(credentials))
+			}
+			if !strings.HasSuffix(name, "Cookie") {
+				continue
+			}
+			for pair := range strings.SplitSeq(value, ";") {
+				if _, v, ok := strings.Cut(pair, "="); ok {
+					s.add(strings.TrimSpace(v))
+				}
+			}
+		}
+	}
+}
+
+func (s *scrubber) add(secrets ...string) {
+	for _, secret := range secrets {
+		if len(secret) < minSecret {
+			continue
+		}
+		quoted, err := json.Marshal(secret)
+		if err != nil { // strings have no errors
+			quoted = []byte(secret)
+		}
+		for _, form := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret), strings.Trim(string(quoted), `"`)} {
+			if !slices.Contains(s.secrets, form) {
+				s.secrets = append(s.secrets, form)
+			}
+		}
+	}
+	// The longest first: a secret may be a part of another one.
+	slices.SortStableFunc(s.secrets, func(a, b string) int { return len(b) - len(a) })
+}
+
+// text takes the secrets out of a text.
+func (s *scrubber) text(text string) string {
+	for _, secret := range s.secrets {
+		text = strings.ReplaceAll(text, secret, redacted)
+	}
+	return secretShapes.ReplaceAllString(text, redacted)
+}
+
+func (s *scrubber) request(req *http.Request, body []byte) question {
+	q := question{Method: req.Method, Path: s.text(s.path(req.URL)), Header: s.header(req.Header)}
+	clean := s.text(string(body))
+	if json.Valid([]byte(clean)) {
+		q.Body = json.RawMessage(clean)
+	} else {
+		q.Text = clean
+	}
+	return q
+}
+
+// path is a URL without host and user, with its query.
+func (s *scrubber) path(u *url.URL) string {
+	query := u.Query()
+	for name := range query {
+		if slices.Contains(secretParams, strings.ToLower(name)) {
+			query.Set(name, redacted)
+		}
+	}
+	if len(query) == 0 {
+		return u.EscapedPath()
+	}
+	return u.EscapedPath() + "?" + query.Encode()
+}
+
+func (s *scrubber) header(h http.Header) http.Header {
+	kept := http.Header{}
+	for name, values := range h {
+		plain := slices.ContainsFunc(plainPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+		if !plain && !slices.Contains(plainHeaders, name) {
+			continue
+		}
+		for _, v := range values {
+			kept[name] = append(kept[name], s.text(v))
+		}
+	}
+	return kept
+}
+
+// chunks takes the secrets out of a body. One with secrets becomes a single piece: they may lie across its pieces.
+func (s *scrubber) chunks(pieces [][]byte) ([]string, bool) {
+	whole := string(bytes.Join(pieces, nil))
+	if clean := s.text(whole); clean != whole {
+		pieces = [][]byte{[]byte(clean)}
+	}
+	return pack(pieces)
+}

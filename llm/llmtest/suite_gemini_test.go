@@ -1,0 +1,19 @@
+package llmtest_test
+
+import (
+	"testing"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/gemini"
+	"github.com/attractor-go/attractor/llm/llmtest"
+)
+
+func TestGemini(t *testing.T) {
+	llmtest.Suite(t, func(t *testing.T, c llmtest.Config) llm.Provider {
+		p, err := gemini.New(gemini.Options{APIKey: c.APIKey, BaseURL: c.BaseURL, HTTPClient: c.Client, IdleTimeout: c.Idle})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}, "answer/call with broken arguments") // arguments are an object here; see TestMalformedCall in llm/gemini
+}

@@ -1,0 +1,294 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// item is an item of the output that is coming in. Its pieces are blocks: a message's parts, the parts of a summary.
+type item struct {
+	index int // output_index
+	kind  itemKind
+	open  bool
+	id    string
+	// signature is what goes back with the item: a message's phase, reasoning's encrypted content.
+	signature string
+	blocks    []*block
+	raw       json.RawMessage // of an opaque one
+}
+
+type itemKind uint8
+
+const (
+	messageItem itemKind = iota
+	reasoningItem
+	functionItem
+	customItem
+	opaqueItem
+)
+
+// slot is the place of a piece in its item. raw marks the reasoning itself, beside its summary.
+type slot struct {
+	index int
+	raw   bool
+}
+
+// block is a piece of an item, and a block of the stream.
+type block struct {
+	of    *item
+	index int // in the stream
+	slot  slot
+	// unclaimed marks the block that starts with its reasoning item, so that one sees the model think. The first piece takes it.
+	unclaimed bool
+	open      bool
+	text      []byte
+	name      string // of a call's tool; the call's id is the item's
+}
+
+// kindOf says what an item is to the stream.
+func kindOf(itemType string) itemKind {
+	switch itemType {
+	case "message":
+		return messageItem
+	case "reasoning":
+		return reasoningItem
+	case "function_call":
+		return functionItem
+	case "custom_tool_call":
+		return customItem
+	}
+	return opaqueItem
+}
+
+// itemAdded opens an item. event is what an opaque one is announced with.
+func (d *decoder) itemAdded(index int, raw json.RawMessage, event []byte) (*item, error) {
+	var w wireItem
+	if err := unmarshalItem(raw, &w); err != nil {
+		return nil, err
+	}
+	if d.item(index) != nil {
+		return nil, fmt.Errorf("item %d twice", index)
+	}
+	it := &item{index: index, kind: kindOf(w.Type), open: true, id: w.ID, signature: w.Phase}
+	d.items = append(d.items, it)
+	switch it.kind {
+	case reasoningItem:
+		d.openBlock(it, slot{}, llm.StreamEvent{Type: llm.EventThinkingStart}).unclaimed = true
+	case functionItem, customItem:
+		if w.CallID == "" || w.Name == "" {
+			return nil, errors.New("a tool call without id or name")
+		}
+		it.id = w.CallID
+		d.openBlock(it, slot{}, llm.StreamEvent{Type: llm.EventCallStart, ID: w.CallID, Name: w.Name}).name = w.Name
+	case opaqueItem:
+		b := d.openBlock(it, slot{}, llm.StreamEvent{})
+		b.open = false
+		it.raw = bytes.Clone(raw)
+		d.pass(b.index, event)
+	}
+	return it, nil
+}
+
+// unmarshalItem reads what has a name here; of anything else only the type, for its members may be of any form.
+func unmarshalItem(raw json.RawMessage, w *wireItem) error {
+	var head wireHead
+	if err := json.Unmarshal(raw, &head); err != nil {
+		return fmt.Errorf("malformed item: %w", err)
+	}
+	w.Type = head.Type
+	if kindOf(head.Type) == opaqueItem {
+		return nil
+	}
+	if err := json.Unmarshal(raw, w); err != nil {
+		return fmt.Errorf("malformed item: %w", err)
+	}
+	return nil
+}
+
+// itemDone closes an item. What it says and no delta said is streamed now.
+func (d *decoder) itemDone(index int, raw json.RawMessage, event []byte) error {
+	it := d.item(index)
+	if it == nil {
+		var err error
+		if it, err = d.itemAdded(index, raw, event); err != nil {
+			return err
+		}
+	}
+	if !it.open {
+		return nil
+	}
+	it.open = false
+	if d.size += len(raw); d.size > maxAnswer {
+		return errTooLong
+	}
+	var w wireItem
+	if err := unmarshalItem(raw, &w); err != nil {
+		return err
+	}
+	if kindOf(w.Type) != it.kind {
+		return fmt.Errorf("item %d became %q", index, w.Type)
+	}
+	switch it.kind {
+	case opaqueItem:
+		if !bytes.Equal(it.raw, raw) { // else it was announced like this just now
+			d.pass(it.blocks[0].index, event)
+		}
+		it.raw = bytes.Clone(raw)
+		return nil
+	case functionItem:
+		return d.callDone(it, w.Arguments, w.Status)
+	case customItem:
+		return d.callDone(it, w.Input, w.Status)
+	case messageItem:
+		it.setSignature(w.Phase)
+	case reasoningItem:
+		it.setSignature(w.Encrypted)
+		for i, part := range w.Summary {
+			d.partDone(it, slot{index: i}, part)
+		}
+	}
+	for i, part := range w.Content {
+		d.partDone(it, slot{index: i, raw: it.kind == reasoningItem}, part)
+	}
+	d.closeBlocks(it)
+	return nil
+}
+
+func (it *item) setSignature(s string) {
+	if s != "" {
+		it.signature = s
+	}
+}
+
+// callDone compares a call's arguments with those that were streamed: what is run must be what the model said.
+func (d *decoder) callDone(it *item, args, status string) error {
+	b := it.blocks[0]
+	if !d.complete(b, args) {
+		return fmt.Errorf("item %d: the arguments are not those that were streamed", it.index)
+	}
+	if b.open && len(b.text) == 0 && it.kind == functionItem && status != "incomplete" { // a call without arguments
+		d.complete(b, "{}")
+	}
+	d.closeBlocks(it)
+	return nil
+}
+
+// partDone gives a piece its whole text and closes it.
+func (d *decoder) partDone(it *item, at slot, part *wirePart) {
+	if part == nil {
+		return
+	}
+	text := part.Text
+	switch part.Type {
+	case "refusal":
+		text = part.Refusal
+		d.refused = true
+	case "output_text", "summary_text", "reasoning_text":
+	default:
+		return // of unheard-of kind; the item's other pieces stand
+	}
+	b := d.blockAt(it, at)
+	d.complete(b, text)
+	d.closeBlock(b)
+}
+
+// complete streams what a block's text lacks to be the whole one, and reports whether that is possible. A text that differs
+// from what was said already cannot be taken back: the deltas stand.
+func (d *decoder) complete(b *block, whole string) bool {
+	rest, ok := strings.CutPrefix(whole, string(b.text))
+	if !ok {
+		return whole == "" // many servers repeat nothing at the end
+	}
+	if rest != "" && b.open {
+		d.say(b, rest)
+	}
+	return true
+}
+
+// say streams a piece of an open block.
+func (d *decoder) say(b *block, text string) {
+	ev := llm.StreamEvent{Type: llm.EventTextDelta, Block: b.index, Delta: text}
+	switch b.of.kind {
+	case reasoningItem:
+		ev.Type = llm.EventThinkingDelta
+	case functionItem, customItem:
+		ev.Type = llm.EventCallDelta
+	}
+	b.text = append(b.text, text...)
+	d.out = append(d.out, ev)
+}
+
+// openBlock starts a block; the blocks of its item that are open end, for pieces come one after the other.
+func (d *decoder) openBlock(it *item, at slot, start llm.StreamEvent) *block {
+	d.closeBlocks(it)
+	b := &block{of: it, index: len(d.blocks), slot: at, open: true}
+	d.blocks = append(d.blocks, b)
+	it.blocks = append(it.blocks, b)
+	if start.Type != 0 {
+		start.Block = b.index
+		d.out = append(d.out, start)
+	}
+	return b
+}
+
+// blockAt finds a piece of a message or of reasoning, and starts it if it is new.
+func (d *decoder) blockAt(it *item, at slot) *block {
+	for i := len(it.blocks) - 1; i >= 0; i-- {
+		b := it.blocks[i]
+		if b.unclaimed {
+			b.unclaimed, b.slot = false, at
+		}
+		if b.slot == at {
+			return b
+		}
+	}
+	start := llm.EventTextStart
+	if it.kind == reasoningItem {
+		start = llm.EventThinkingStart
+	}
+	return d.openBlock(it, at, llm.StreamEvent{Type: start})
+}
+
+func (d *decoder) closeBlocks(it *item) {
+	for _, b := range it.blocks {
+		d.closeBlock(b)
+	}
+}
+
+func (d *decoder) closeBlock(b *block) {
+	if !b.open {
+		return
+	}
+	b.open = false
+	end := llm.EventTextEnd
+	switch b.of.kind {
+	case reasoningItem:
+		end = llm.EventThinkingEnd
+	case functionItem, customItem:
+		end = llm.EventCallEnd
+	}
+	d.out = append(d.out, llm.StreamEvent{Type: end, Block: b.index})
+}
+
+// part is the block in the answer.
+func (b *block) part(provider string) llm.Part {
+	it := b.of
+	switch it.kind {
+	case reasoningItem:
+		t := llm.Thinking{Text: string(b.text), ID: it.id}
+		if b == it.blocks[len(it.blocks)-1] { // the item's last piece bears what belongs to all
+			t.Signature = it.signature
+		}
+		return t
+	case functionItem, customItem:
+		return llm.ToolCall{ID: it.id, Name: b.name, Args: string(b.text), Free: it.kind == customItem}
+	case opaqueItem:
+		return llm.Opaque{Provider: provider, Data: string(it.raw)}
+	}
+	return llm.Text{Text: string(b.text), Signature: it.signature}
+}

@@ -1,0 +1,227 @@
+package openai
+
+import (
+	"encoding/json"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
+)
+
+// maxCallID is the longest call_id, in bytes.
+const maxCallID = 64
+
+// conversation is the encoded form of one conversation. It only grows: what an earlier request was made of stays as it is.
+type conversation struct {
+	provider string
+	// instructions are the leading system messages: a JSON string without its end, empty when there are none.
+	instructions []byte
+	tools        toolset
+	items        []byte
+	begun        bool // a message was added that is no leading system message
+	// free holds the ids of the calls of free-form tools, whose results are items of another type.
+	free map[string]bool
+}
+
+// add encodes further messages.
+func (c *conversation) add(messages []llm.Message) error {
+	for _, m := range messages {
+		leading := !c.begun && m.Role == llm.RoleSystem
+		c.begun = !leading
+		var err error
+		switch {
+		case leading:
+			err = c.addInstructions(m)
+		case m.Role == llm.RoleAssistant:
+			err = c.addAssistant(m)
+		case m.Role == llm.RoleSystem, m.Role == llm.RoleDeveloper:
+			err = c.addMessage(string(m.Role), m.Parts)
+		default:
+			err = c.addUser(m)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *conversation) addInstructions(m llm.Message) error {
+	for _, part := range m.Parts {
+		t, ok := part.(llm.Text)
+		if !ok {
+			return llm.Errorf(llm.ErrUnsupported, "a system message takes text only, not a part of type %T", part)
+		}
+		if t.Text == "" {
+			continue
+		}
+		separator := `\n\n`
+		if len(c.instructions) == 0 {
+			separator = `"`
+		}
+		c.instructions = appendInner(append(c.instructions, separator...), t.Text)
+	}
+	return nil
+}
+
+// appendInner writes the inside of a JSON string.
+func appendInner(b []byte, s string) []byte {
+	at := len(b)
+	b = api.AppendString(b, s)
+	copy(b[at:], b[at+1:])
+	return b[:len(b)-2]
+}
+
+// item begins an item; the caller ends it.
+func (c *conversation) item(start string) {
+	if len(c.items) > 0 {
+		c.items = append(c.items, ',')
+	}
+	c.items = append(c.items, start...)
+}
+
+// addUser adds a message's results, each an item of its own, then everything else in it as one message.
+func (c *conversation) addUser(m llm.Message) error {
+	var rest llm.Parts
+	for _, part := range m.Parts {
+		r, ok := part.(llm.ToolResult)
+		if !ok {
+			rest = append(rest, part)
+			continue
+		}
+		if err := c.addResult(r); err != nil {
+			return err
+		}
+	}
+	return c.addMessage("user", rest)
+}
+
+// addMessage adds a message that is not the model's, and what is opaque after it. A message without content is none.
+func (c *conversation) addMessage(role string, parts llm.Parts) error {
+	content, opaque := make(llm.Parts, 0, len(parts)), []llm.Opaque(nil)
+	for _, part := range parts {
+		if o, ok := part.(llm.Opaque); ok {
+			opaque = append(opaque, o)
+			continue
+		}
+		content = append(content, part)
+	}
+	list, err := appendContent(nil, content)
+	if err != nil {
+		return err
+	}
+	if len(list) > 0 {
+		c.item(`{"type":"message","role":"` + role + `","content":`)
+		c.items = append(append(c.items, list...), '}')
+	}
+	for _, o := range opaque {
+		if err := c.addOpaque(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *conversation) addResult(r llm.ToolResult) error {
+	kind := "function_call_output"
+	if free, known := c.free[r.CallID]; free || r.Free && !known {
+		kind = "custom_tool_call_output"
+	}
+	c.item(`{"type":"` + kind + `","call_id":`)
+	b := append(api.AppendString(c.items, api.PlainID(r.CallID, maxCallID)), `,"output":`...)
+	var err error
+	if t, ok := onlyText(r.Content); ok {
+		b = api.AppendString(b, t)
+	} else if b, err = appendContent(b, r.Content); err != nil {
+		return err
+	}
+	c.items = append(b, '}')
+	return nil
+}
+
+// onlyText is the text of a content that is at most one text. Servers that speak this format often take a string only.
+func onlyText(content llm.Parts) (string, bool) {
+	text, n := "", 0
+	for _, part := range content {
+		t, ok := part.(llm.Text)
+		if !ok {
+			return "", false
+		}
+		if t.Text != "" {
+			text = t.Text
+			n++
+		}
+	}
+	return text, n <= 1
+}
+
+func (c *conversation) addOpaque(o llm.Opaque) error {
+	if o.Provider != c.provider {
+		return nil
+	}
+	if !json.Valid([]byte(o.Data)) {
+		return llm.Errorf(llm.ErrInvalidRequest, "an opaque part is no JSON")
+	}
+	c.item(o.Data)
+	return nil
+}
+
+// addAssistant adds an answer: every part an item of its own. Ids of items are left out, except for reasoning: nothing is kept
+// that they could refer to.
+func (c *conversation) addAssistant(m llm.Message) error {
+	own := m.Provider == c.provider
+	last := c.lastItem(m.Parts)
+	for i := 0; i < len(m.Parts); i++ {
+		switch part := m.Parts[i].(type) {
+		case llm.Text:
+			c.addText(part, own)
+		case llm.Thinking:
+			end := thought(m.Parts, i)
+			// "Item of type 'reasoning' was provided without its required following item": an answer that was cut off in thought.
+			if own && i < last {
+				c.addReasoning(m.Parts[i:end])
+			}
+			i = end - 1
+		case llm.ToolCall:
+			c.addCall(part)
+		case llm.Opaque:
+			if err := c.addOpaque(part); err != nil {
+				return err
+			}
+		default:
+			return llm.Errorf(llm.ErrInvalidRequest, "an assistant message cannot hold a part of type %T", part)
+		}
+	}
+	return nil
+}
+
+// lastItem is the index of the last part that becomes an item without being reasoning; -1 when none does.
+func (c *conversation) lastItem(parts llm.Parts) int {
+	for i := len(parts) - 1; i >= 0; i-- {
+		switch part := parts[i].(type) {
+		case llm.Text:
+			if part.Text != "" {
+				return i
+			}
+		case llm.ToolCall:
+			return i
+		case llm.Opaque:
+			if part.Provider == c.provider {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// thought is where the reasoning item that starts at from ends: each piece of its summary is a part with the item's id.
+func thought(parts llm.Parts, from int) int {
+	first := parts[from].(llm.Thinking)
+	end := from + 1
+	for first.ID != "" && end < len(parts) {
+		if t, ok := parts[end].(llm.Thinking); !ok || t.ID != first.ID {
+			break
+		}
+		end++
+	}
+	return end
+}

@@ -1,0 +1,104 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+)
+
+var deltas = []string{
+	`{"type":"response.output_text.delta","sequence_number":4,"item_id":"msg_1","output_index":0,"content_index":0,"delta":"Hello","logprobs":[],"obfuscation":"aB3"}`,
+	`{"type":"response.output_text.delta","content_index":1,"delta":" \"né\" \ud83d\ude00\n","item_id":"msg_1","logprobs":[],"obfuscation":"","output_index":12,"sequence_number":400}`,
+	`{"type":"response.refusal.delta","item_id":"msg_1","output_index":0,"content_index":0,"delta":"No","sequence_number":4}`,
+	`{"type":"response.reasoning_summary_text.delta","delta":"Hm","item_id":"rs_1","obfuscation":"x","output_index":0,"sequence_number":4,"summary_index":2}`,
+	`{"type":"response.reasoning_text.delta","item_id":"rs_1","output_index":0,"content_index":1,"delta":"Hm"}`,
+	`{"type":"response.function_call_arguments.delta","sequence_number":4,"item_id":"fc_1","output_index":3,"delta":"{\"a\":","obfuscation":"x"}`,
+	` { "delta" : "*** Begin" , "type" : "response.custom_tool_call_input.delta" , "item_id" : "ctc_1" , "output_index" : 1 } `,
+	`{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":""}`,
+}
+
+// Everything that the scanner takes, encoding/json reads the same way.
+func FuzzDelta(f *testing.F) {
+	for _, s := range append(deltas,
+		`{"type":"response.output_text.done","output_index":0,"content_index":0,"text":"x"}`,
+		`{"type":"response.output_text.delta","output_index":0,"output_index":1,"delta":"x"}`,
+		`{"type":"response.output_text.delta","Output_index":1,"delta":"x"}`,
+		`{"type":"response.output_text.delta","output_index":01,"delta":"x"}`,
+		`{"type":"response.output_text.delta","output_index":0,"delta":"x","delta":"y"}`,
+		`{"type":"response.output_text.delta","output_index":0,"delta":"x","logprobs":[{}]}`,
+		`{"type":"response.output_text.delta","output_index":0,"delta":"x"}}`,
+		`{"type":"response.output_text.delta","output_index":0,"delta":"x`,
+		`{"type":"response.output_text.delta","output_index":0,"delta":null}`,
+		`{"type":"response.output_text.delta","output_index":0}`, `{}`, ``,
+		"{\"type\":\"response.output_text.delta\",\"output_index\":0,\"delta\":\"\xff\"}") {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		got, ok := scanDelta(b)
+		if !ok {
+			return
+		}
+		var ev wireEvent
+		if err := json.Unmarshal(b, &ev); err != nil || deltaOf(ev.Type) == otherDelta {
+			t.Fatalf("%q: scanned, but %v, type %q", b, err, ev.Type)
+		}
+		if want := readDelta(deltaOf(ev.Type), &ev); got != want {
+			t.Errorf("%q: scanned %+v, encoding/json reads %+v", b, got, want)
+		}
+	})
+}
+
+// A scanner that gave up on ordinary events would be slow and nothing else would show it.
+func TestOrdinaryDeltasAreScanned(t *testing.T) {
+	for _, s := range deltas {
+		if _, ok := scanDelta([]byte(s)); !ok {
+			t.Errorf("not scanned: %s", s)
+		}
+	}
+}
+
+// FuzzDecode feeds the decoder two events of anything: it may refuse them, it may not panic, and what it finished is whole.
+func FuzzDecode(f *testing.F) {
+	for _, s := range deltas {
+		f.Add([]byte(s), []byte(`{"type":"response.completed","response":{"output":[{"type":"message","content":[{"type":"refusal","refusal":"x"}]}]}}`))
+	}
+	f.Add([]byte(`{"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning","id":"r"}}`),
+		[]byte(`{"type":"response.reasoning_text.delta","output_index":0,"delta":"x"}`))
+	f.Add([]byte(`{"type":"response.output_item.added","output_index":0,"item":{"type":"x","content":5}}`),
+		[]byte(`{"type":"response.output_item.done","output_index":0,"item":{"type":"x"}}`))
+	f.Add([]byte(`{"type":"response.output_item.done","output_index":7,"item":null}`), []byte(`{"error":{}}`))
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		d := newDecoder("openai", "m", nil)
+		for _, data := range [][]byte{a, b} {
+			if _, err := d.Step(data); err != nil {
+				return
+			}
+		}
+		if r := d.Finish().Response; len(r.Message.Parts) != len(d.blocks) {
+			t.Errorf("%d parts of %d blocks", len(r.Message.Parts), len(d.blocks))
+		}
+		_ = newDecoder("openai", "m", nil).Whole(a)
+	})
+}
+
+func BenchmarkDelta(b *testing.B) {
+	for _, text := range []string{"a few words of text", `\tif err != nil {\n\t\treturn \"x\"\n`} {
+		b.Run(fmt.Sprintf("%.5s", text), func(b *testing.B) {
+			data := []byte(`{"type":"response.output_text.delta","sequence_number":4711,"item_id":"msg_01830d662ab3856501693c32183a488190",` +
+				`"output_index":0,"content_index":0,"delta":"` + text + `","logprobs":[],"obfuscation":"o6siFnnjPfOpq"}`)
+			b.ReportAllocs()
+			var d *decoder
+			for i := 0; b.Loop(); i++ {
+				if i%20000 == 0 { // an answer of 20,000 deltas
+					d = newDecoder("openai", "m", nil)
+					if _, err := d.Step([]byte(`{"type":"response.output_item.added","output_index":0,"item":{"type":"message"}}`)); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if _, err := d.Step(data); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

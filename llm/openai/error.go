@@ -1,0 +1,110 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
+)
+
+// wireError is an error in any of the forms in which one comes: a body {"error":{...}}, an event {"type":"error"} with the members
+// in it or in "error", an answer that failed, by itself or in the event that says so.
+type wireError struct {
+	Type     string          `json:"type"`
+	Object   string          `json:"object"`
+	Code     json.RawMessage `json:"code"` // a string, a number or null
+	Message  string          `json:"message"`
+	Error    *wireError      `json:"error"`
+	Response *wireError      `json:"response"`
+}
+
+// decodeError reads all of them. The code decides, else the type, whatever the status: in an event there is none.
+func decodeError(body []byte) api.Failure {
+	var w wireError
+	if json.Unmarshal(body, &w) != nil {
+		return api.DecodeError(body) // {"error":"text"}, or no JSON at all
+	}
+	inBand := w.Type != "" || w.Object == "response"
+	inner := &w
+	if inner.Response != nil {
+		inner = inner.Response
+	}
+	if inner.Error != nil {
+		inner = inner.Error
+	}
+	f := api.Failure{Message: inner.Message}
+	_ = json.Unmarshal(inner.Code, &f.Code) // no string is no code
+	f.Kind = errorKind(f.Code)
+	if f.Kind == nil {
+		f.Kind = errorKind(inner.Type)
+	}
+	if f.Kind == nil && inBand && inner.Type == "invalid_request_error" {
+		f.Kind = llm.ErrInvalidRequest // in a body the status says more: the same type stands for a wrong key
+	}
+	if f.Code == "" && inner != &w { // the type of an event is no word for the error
+		f.Code = inner.Type
+	}
+	if f.Kind == llm.ErrRateLimit {
+		f.RetryAfter = tryAgain(f.Message)
+	}
+	return f
+}
+
+func errorKind(code string) error {
+	switch code {
+	case "invalid_api_key", "authentication_error", "invalid_authentication", "account_deactivated", "ip_not_authorized":
+		return llm.ErrAuthentication
+	case "permission_error", "insufficient_permissions", "unsupported_country_region_territory":
+		return llm.ErrAccessDenied
+	case "insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "credit_balance_exhausted",
+		"organization_spend_limit_exceeded", "project_spend_limit_exceeded", "organization_usage_limit_exceeded":
+		return llm.ErrQuota
+	case "rate_limit_exceeded", "rate_limit_error", "slow_down":
+		return llm.ErrRateLimit
+	case "context_length_exceeded":
+		return llm.ErrContextLength
+	case "model_not_found", "not_found_error":
+		return llm.ErrNotFound
+	case "content_filter", "content_policy_violation", "invalid_prompt", "image_content_policy_violation":
+		return llm.ErrContentFilter
+	case "server_is_overloaded", "overloaded_error", "service_unavailable_error":
+		return llm.ErrOverloaded
+	case "server_error", "internal_error", "internal_server_error", "vector_store_timeout":
+		return llm.ErrServer
+	case "invalid_encrypted_content", "invalid_image", "invalid_image_format", "invalid_base64_image", "invalid_image_url",
+		"invalid_image_mode", "image_too_large", "image_too_small", "image_parse_error", "image_file_too_large",
+		"unsupported_image_media_type", "empty_image_file", "failed_to_download_image", "image_file_not_found":
+		return llm.ErrInvalidRequest
+	}
+	return nil
+}
+
+// tryAgain reads how long to wait out of a rate limit's text, "Please try again in 11.054s.": in the middle of a stream there
+// is no header for it.
+func tryAgain(message string) time.Duration {
+	_, after, ok := strings.Cut(message, "try again in ")
+	if !ok {
+		return 0
+	}
+	word, _, _ := strings.Cut(after, " ")
+	d, err := time.ParseDuration(strings.TrimRight(word, ".,"))
+	if err != nil || d < 0 {
+		return 0
+	}
+	return d
+}
+
+// bareError recognizes an error that is neither an event nor an answer, and makes it one, so that it is known to have come in
+// band.
+func bareError(data []byte, inner json.RawMessage) (api.InBandError, bool) {
+	data = bytes.TrimSpace(data)
+	if !present(inner) || len(data) == 0 || data[0] != '{' {
+		return nil, false
+	}
+	return append([]byte(`{"type":"error",`), data[1:]...), true
+}
+
+func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }

@@ -1,0 +1,144 @@
+package openai
+
+import (
+	"encoding/base64"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
+)
+
+// addText adds what the model said. Its phase (commentary or final_answer) goes back with it, as newer models demand.
+func (c *conversation) addText(t llm.Text, own bool) {
+	if t.Text == "" {
+		return
+	}
+	c.item(`{"type":"message","role":"assistant","content":[{"type":"output_text","text":`)
+	c.items = append(api.AppendString(c.items, t.Text), `}]`...)
+	if own && t.Signature != "" {
+		c.items = api.AppendString(append(c.items, `,"phase":`...), t.Signature)
+	}
+	c.items = append(c.items, '}')
+}
+
+// addReasoning adds one reasoning item. Without its encrypted content it would be an id of something that was not kept, which
+// is an error: "Items are not persisted when `store` is set to false."
+func (c *conversation) addReasoning(parts llm.Parts) {
+	var id, encrypted string
+	summary := []byte{'['}
+	for _, part := range parts {
+		t := part.(llm.Thinking)
+		id = t.ID
+		if t.Signature != "" {
+			encrypted = t.Signature
+		}
+		if t.Text == "" {
+			continue
+		}
+		if len(summary) > 1 {
+			summary = append(summary, ',')
+		}
+		summary = append(api.AppendString(append(summary, `{"type":"summary_text","text":`...), t.Text), '}')
+	}
+	if encrypted == "" {
+		return
+	}
+	c.item(`{"type":"reasoning"`)
+	if id != "" {
+		c.items = api.AppendString(append(c.items, `,"id":`...), id)
+	}
+	c.items = append(append(append(c.items, `,"summary":`...), summary...), `],"encrypted_content":`...)
+	c.items = append(api.AppendString(c.items, encrypted), '}')
+}
+
+// addCall adds a call with the arguments as the model wrote them, broken ones too: they are a string to the API.
+func (c *conversation) addCall(call llm.ToolCall) {
+	kind, member, args := "function_call", "arguments", call.Args
+	switch {
+	case call.Free:
+		kind, member = "custom_tool_call", "input"
+	case strings.TrimSpace(args) == "":
+		args = "{}"
+	}
+	c.free[call.ID] = call.Free
+	c.item(`{"type":"` + kind + `","call_id":`)
+	b := api.AppendString(c.items, api.PlainID(call.ID, maxCallID))
+	b = api.AppendString(append(b, `,"name":`...), call.Name)
+	b = append(append(append(b, `,"`...), member...), `":`...)
+	c.items = append(api.AppendString(b, args), '}')
+}
+
+// appendContent writes a list of text and media, and nothing when it would be empty.
+func appendContent(b []byte, content llm.Parts) ([]byte, error) {
+	separator := byte('[')
+	for _, part := range content {
+		if t, ok := part.(llm.Text); ok && t.Text == "" {
+			continue
+		}
+		b = append(b, separator)
+		separator = ','
+		switch part := part.(type) {
+		case llm.Text:
+			b = append(api.AppendString(append(b, `{"type":"input_text","text":`...), part.Text), '}')
+		case llm.Media:
+			var err error
+			if b, err = appendMedia(b, part); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, llm.Errorf(llm.ErrInvalidRequest, "a part of type %T cannot stand there", part)
+		}
+	}
+	if separator == ',' {
+		b = append(b, ']')
+	}
+	return b, nil
+}
+
+// appendMedia writes an image or a file. The API reads text, office documents and much else out of files, so only what it has
+// no ear or eye for is refused here.
+func appendMedia(b []byte, m llm.Media) ([]byte, error) {
+	kind, _, _ := strings.Cut(m.MIME, "/")
+	switch {
+	case kind == "image" && (m.URL != "" || slices.Contains([]string{"image/jpeg", "image/png", "image/gif", "image/webp"}, m.MIME)):
+		b = append(b, `{"type":"input_image","image_url":`...)
+		b = appendSource(b, m)
+		if m.Detail != "" {
+			b = api.AppendString(append(b, `,"detail":`...), m.Detail)
+		}
+	case (kind == "application" || kind == "text") && m.URL != "":
+		b = appendSource(append(b, `{"type":"input_file","file_url":`...), m)
+	case kind == "application" || kind == "text":
+		b = api.AppendString(append(b, `{"type":"input_file","filename":`...), fileName(m))
+		b = appendSource(append(b, `,"file_data":`...), m)
+	default:
+		return nil, llm.Errorf(llm.ErrUnsupported,
+			"media of type %q: the Responses API takes jpeg, png, gif and webp images, pdf and other documents, and text", m.MIME)
+	}
+	return append(b, '}'), nil
+}
+
+func appendSource(b []byte, m llm.Media) []byte {
+	if m.URL != "" {
+		return api.AppendString(b, m.URL)
+	}
+	b = appendInner(append(b, `"data:`...), m.MIME)
+	b = append(b, `;base64,`...)
+	return append(base64.StdEncoding.AppendEncode(b, m.Data), '"')
+}
+
+// fileName is the name that the API demands; it goes by its ending.
+func fileName(m llm.Media) string {
+	switch {
+	case m.Name != "":
+		return m.Name
+	case m.MIME == "application/pdf":
+		return "document.pdf"
+	case m.MIME == "application/json":
+		return "document.json"
+	case strings.HasPrefix(m.MIME, "text/"):
+		return "document.txt"
+	}
+	return "document"
+}

@@ -1,0 +1,213 @@
+package openai
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
+)
+
+// encryptedReasoning asks for reasoning in a form that can be sent back.
+const encryptedReasoning = "reasoning.encrypted_content"
+
+// maxCacheKey is the longest prompt_cache_key in bytes: "Expected a string with maximum length 64".
+const maxCacheKey = 64
+
+// params gathers a request's parameters.
+type params struct{ api.Params }
+
+// encodeParams writes everything of a request that may differ from call to call, each parameter with a comma before it.
+func encodeParams(req *llm.Request, own map[string]json.RawMessage) ([]byte, error) {
+	if len(req.Stop) > 0 {
+		return nil, llm.Errorf(llm.ErrUnsupported, "stop sequences: the Responses API has none")
+	}
+	p := params{api.Params{Own: own}}
+	if req.MaxTokens > 0 {
+		p.Put("max_output_tokens", strconv.Itoa(req.MaxTokens))
+	}
+	p.reasoning(req)
+	if err := p.text(req.Format); err != nil {
+		return nil, err
+	}
+	if err := p.sampling(req); err != nil {
+		return nil, err
+	}
+	p.toolChoice(req)
+	p.include(req)
+	p.cache(req)
+	p.Put("store", "false")
+	p.Put("stream", "true")
+	return p.Bytes(), nil
+}
+
+// reasoning asks for an effort, and for the summaries that are all one gets to see of the thinking. Of a model that is known
+// not to reason nothing is asked, nor is no effort of one that cannot do without.
+func (p *params) reasoning(req *llm.Request) {
+	var ours []member
+	facts := req.Facts
+	switch {
+	case req.Effort == "", facts != nil && !facts.Reasoning:
+	case req.Effort != "none":
+		ours = []member{{"effort", string(api.AppendString(nil, req.Effort))}, {"summary", `"auto"`}}
+	case facts == nil || len(facts.Efforts) == 0 || slices.Contains(facts.Efforts, "none"):
+		ours = []member{{"effort", `"none"`}}
+	}
+	p.object("reasoning", ours...)
+}
+
+func (p *params) text(f *llm.Format) error {
+	if f == nil {
+		p.object("text")
+		return nil
+	}
+	if !json.Valid(f.Schema) {
+		return llm.Errorf(llm.ErrInvalidRequest, "the format's schema is no JSON")
+	}
+	name := f.Name
+	if name == "" {
+		name = "answer" // the API demands one
+	}
+	format := api.AppendString([]byte(`{"type":"json_schema","name":`), name)
+	format = append(append(format, `,"schema":`...), f.Schema...)
+	format = strconv.AppendBool(append(format, `,"strict":`...), strictSchema(f.Schema))
+	p.object("text", member{"format", string(append(format, '}'))})
+	return nil
+}
+
+// sampling leaves out what a model that is thinking refuses: "Unsupported parameter: 'temperature' is not supported with this
+// model."
+func (p *params) sampling(req *llm.Request) error {
+	thinking := req.Facts != nil && req.Facts.Reasoning && req.Effort != "none"
+	for _, f := range []struct {
+		name  string
+		value *float64
+	}{{"temperature", req.Temperature}, {"top_p", req.TopP}} {
+		if f.value == nil {
+			continue
+		}
+		number, err := api.Number(f.name, *f.value)
+		if err != nil {
+			return err
+		}
+		if !thinking {
+			p.Put(f.name, number)
+		}
+	}
+	return nil
+}
+
+func (p *params) toolChoice(req *llm.Request) {
+	if len(req.Tools) == 0 {
+		return
+	}
+	switch req.ToolChoice.Mode {
+	case llm.ToolNone, llm.ToolRequired:
+		p.Put("tool_choice", `"`, string(req.ToolChoice.Mode), `"`)
+	case llm.ToolNamed:
+		kind := "function"
+		for _, t := range req.Tools {
+			if t.Name == req.ToolChoice.Name && t.Grammar != nil {
+				kind = "custom"
+			}
+		}
+		p.Put("tool_choice", `{"type":"`, kind, `","name":`, string(api.AppendString(nil, req.ToolChoice.Name)), `}`)
+	case llm.ToolAuto, "":
+		p.Put("tool_choice", `"auto"`)
+	}
+	if req.Sequential {
+		p.Put("parallel_tool_calls", "false")
+	}
+}
+
+// include asks for encrypted reasoning, which a request without it would silently lose, on top of what the caller wants there.
+func (p *params) include(req *llm.Request) {
+	if !reasons(req) {
+		return
+	}
+	list := []string{encryptedReasoning}
+	if raw, ok := p.Own["include"]; ok {
+		var own []string
+		if json.Unmarshal(raw, &own) != nil || own == nil {
+			return // the caller's null switches it off, and the API judges what is no list
+		}
+		delete(p.Own, "include")
+		list = append(list, slices.DeleteFunc(own, func(s string) bool { return s == encryptedReasoning })...)
+	}
+	b := []byte{'['}
+	for i, s := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = api.AppendString(b, s)
+	}
+	p.Put("include", string(append(b, ']')))
+}
+
+// reasons tells whether a model thinks: a model that does not refuses to encrypt what it does not have. Unknown ones are taken
+// to think, unless their name is that of an old family.
+func reasons(req *llm.Request) bool {
+	if req.Facts != nil {
+		return req.Facts.Reasoning
+	}
+	for _, family := range []string{"gpt-3", "gpt-4", "chatgpt-4", "gpt-5-chat"} {
+		if strings.HasPrefix(req.Model, family) {
+			return req.Effort != ""
+		}
+	}
+	return true
+}
+
+// cache routes by the caller's key. Caching itself cannot be switched off, except for models that charge for writing to the
+// cache, which from GPT-5.6 on they do: they take the option to write only where they are told to.
+func (p *params) cache(req *llm.Request) {
+	switch key := req.CacheKey; {
+	case req.NoCache:
+		if f := req.Facts; f != nil && len(f.Prices) > 0 && f.Prices[0].CacheWrite > 0 {
+			p.Put("prompt_cache_options", `{"mode":"explicit"}`)
+		}
+	case key != "":
+		if len(key) > maxCacheKey {
+			sum := sha256.Sum256([]byte(key))
+			key = hex.EncodeToString(sum[:])
+		}
+		p.Put("prompt_cache_key", string(api.AppendString(nil, key)))
+	}
+}
+
+// member is one of a JSON object.
+type member struct{ name, value string }
+
+// object puts an object of our members, of which the caller's take the place. What the caller gives that is no object is sent
+// as it is.
+func (p *params) object(name string, ours ...member) {
+	var own map[string]json.RawMessage
+	if raw, ok := p.Own[name]; ok {
+		if json.Unmarshal(raw, &own) != nil || own == nil {
+			return
+		}
+		delete(p.Own, name)
+	} else if len(ours) == 0 {
+		return
+	}
+	b := []byte{'{'}
+	for _, m := range ours {
+		if _, ok := own[m.name]; !ok {
+			b = append(append(append(append(b, '"'), m.name...), `":`...), m.value...)
+			b = append(b, ',')
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(own)) {
+		b = append(api.AppendString(b, key), ':')
+		b = append(append(b, own[key]...), ',')
+	}
+	if len(b) > 1 {
+		b = b[:len(b)-1]
+	}
+	p.Put(name, string(append(b, '}')))
+}

@@ -1,0 +1,136 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
+)
+
+const (
+	defaultName    = "openai"
+	defaultBaseURL = "https://api.openai.com/v1"
+)
+
+// Options configure a [Provider]. Only APIKey is required, and not even that with a BaseURL of one's own.
+type Options struct {
+	// Name is what requests are routed by and what reasoning is tied to; empty means openai. Servers that speak the same format
+	// need another one.
+	Name   string
+	APIKey string
+	// BaseURL is where the API is, with the version: calls go to {BaseURL}/responses. Empty means https://api.openai.com/v1. A
+	// query is kept.
+	BaseURL string
+	// Organization and Project are whom calls are charged to, where the key's own are not meant.
+	Organization, Project string
+	// HTTPClient sends the calls; nil means one with Go's defaults. Its redirect policy is ignored: redirects are errors.
+	HTTPClient *http.Client
+	// Header is sent with every call, on top of what the API demands.
+	Header http.Header
+	// ConnectTimeout bounds making the connection (default 10 s), FirstByteTimeout the time to the answer's headers, and
+	// IdleTimeout the time without a data event while the answer comes in (both 300 s). Negative values mean no limit.
+	ConnectTimeout, FirstByteTimeout, IdleTimeout time.Duration
+}
+
+// Provider calls models through the Responses API. It is safe for concurrent use; make one with [New].
+//
+// Request.Options has a JSON object for it under the provider's name. Its members are parameters of the request and are sent as
+// they are, in place of the provider's own of that name; of the objects reasoning and text the members are merged in the same
+// way, and a list in include is joined with what the provider needs there. The members model, instructions, tools, input, stream,
+// background, conversation and previous_response_id are an [llm.ErrConfiguration]: the request says the first five itself, and
+// the conversation is never kept on the server.
+type Provider struct {
+	name     string
+	url      string
+	header   http.Header
+	client   *http.Client
+	timeouts api.Timeouts
+	secrets  []string
+}
+
+// New makes a provider. A missing key, or a base URL that is none, is an [llm.ErrConfiguration].
+func New(o Options) (*Provider, error) {
+	name := o.Name
+	if name == "" {
+		name = defaultName
+	}
+	if o.APIKey == "" && o.BaseURL == "" {
+		return nil, configError(name, "no API key: set Options.APIKey, or OPENAI_API_KEY in the environment")
+	}
+	if strings.ContainsAny(o.APIKey, " \t\r\n") {
+		return nil, configError(name, "the API key has white space in it")
+	}
+	base := o.BaseURL
+	if base == "" {
+		base = defaultBaseURL
+	}
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, configError(name, "the base URL is no http or https URL") // it may hold a password, so it is not quoted
+	}
+	header := http.Header{
+		"Content-Type": {"application/json"},
+		"Accept":       {"text/event-stream, application/json"},
+		"User-Agent":   {"attractor-go"},
+	}
+	p := &Provider{name: name, url: u.JoinPath("responses").String(), header: header, client: o.HTTPClient,
+		timeouts: api.Timeouts{Connect: o.ConnectTimeout, FirstByte: o.FirstByteTimeout, Idle: o.IdleTimeout}}
+	if o.Organization != "" {
+		header["Openai-Organization"] = []string{o.Organization}
+	}
+	if o.Project != "" {
+		header["Openai-Project"] = []string{o.Project}
+	}
+	if o.APIKey != "" {
+		header["Authorization"] = []string{"Bearer " + o.APIKey}
+		p.secrets = []string{o.APIKey}
+	}
+	for key, values := range o.Header {
+		header[http.CanonicalHeaderKey(key)] = values
+	}
+	return p, nil
+}
+
+func configError(name, message string) error {
+	return &llm.Error{Kind: llm.ErrConfiguration, Provider: name, Message: message}
+}
+
+// Name implements [llm.Provider].
+func (p *Provider) Name() string { return p.name }
+
+// Stream implements [llm.Provider].
+func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
+	return func(yield func(llm.StreamEvent, error) bool) {
+		body, err := p.encode(req)
+		if err != nil {
+			yield(llm.StreamEvent{}, p.named(err))
+			return
+		}
+		call := api.Call{Provider: p.name, URL: p.url, Header: p.header, Body: body, Client: p.client, Timeouts: p.timeouts,
+			Secrets: p.secrets, Decode: decodeError}
+		resp, err := call.Do(ctx)
+		if err != nil {
+			yield(llm.StreamEvent{}, err)
+			return
+		}
+		defer resp.Close()
+		if err := resp.Decode(newDecoder(p.name, req.Model, resp.RateLimit), yield); err != nil {
+			yield(llm.StreamEvent{}, err)
+		}
+	}
+}
+
+// named puts the provider's name on an error of the encoding.
+func (p *Provider) named(err error) error {
+	var e *llm.Error
+	if errors.As(err, &e) && e.Provider == "" {
+		e.Provider = p.name
+	}
+	return err
+}

@@ -1,0 +1,126 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
+)
+
+// encode makes the body of a request, in pieces: the head, the input and what may differ from call to call, in this order, so
+// that a conversation's requests begin with the same bytes. The input is the memo's, never copied.
+func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
+	own, err := api.ParseOptions(req.Options[p.name], "model", "instructions", "tools", "input", "stream", "background",
+		"conversation", "previous_response_id")
+	if err != nil {
+		return nil, err
+	}
+	params, err := encodeParams(req, own)
+	if err != nil {
+		return nil, err
+	}
+	var c conversation // as it is after this call; a later one may append to the memo's
+	err = req.Memo.Encode(p.name, req.Messages, func(state any, from int) (any, error) {
+		kept, ok := state.(*conversation)
+		if !ok {
+			kept, from = &conversation{provider: p.name, free: map[string]bool{}}, 0
+		}
+		if err := kept.setTools(req.Tools); err != nil {
+			return nil, err
+		}
+		if err := kept.add(req.Messages[from:]); err != nil {
+			return nil, err
+		}
+		c = *kept
+		return kept, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.body(req.Model, params), nil
+}
+
+// body puts a request together. The instructions and the items lie in the memo, which grows: their slices end where they end
+// now.
+func (c *conversation) body(model string, params []byte) [][]byte {
+	head := api.AppendString([]byte(`{"model":`), model)
+	list := make([][]byte, 0, 8)
+	list = append(list, head)
+	if len(c.instructions) > 0 {
+		list = append(list, []byte(`,"instructions":`), c.instructions[:len(c.instructions):len(c.instructions)], []byte(`"`))
+	}
+	if len(c.tools.encoded) > 0 {
+		list = append(list, c.tools.encoded)
+	}
+	tail := append(append([]byte(`]`), params...), '}')
+	return append(list, []byte(`,"input":[`), c.items[:len(c.items):len(c.items)], tail)
+}
+
+// toolset is the encoded form of a request's tools, kept as long as they stay the same.
+type toolset struct {
+	of      []llm.ToolDefinition
+	encoded []byte // the whole member, with a comma before it
+}
+
+func (c *conversation) setTools(tools []llm.ToolDefinition) error {
+	if api.SameTools(c.tools.of, tools) {
+		return nil
+	}
+	t := toolset{of: append([]llm.ToolDefinition(nil), tools...)}
+	separator := `,"tools":[`
+	for _, def := range tools {
+		t.encoded = append(t.encoded, separator...)
+		separator = ","
+		var err error
+		if t.encoded, err = appendTool(t.encoded, def); err != nil {
+			return err
+		}
+	}
+	if len(tools) > 0 {
+		t.encoded = append(t.encoded, ']')
+	}
+	c.tools = t
+	return nil
+}
+
+func appendTool(b []byte, def llm.ToolDefinition) ([]byte, error) {
+	kind := "function"
+	if def.Grammar != nil {
+		kind = "custom"
+	}
+	b = append(append(append(b, `{"type":"`...), kind...), `","name":`...)
+	b = api.AppendString(b, def.Name)
+	if def.Description != "" {
+		b = api.AppendString(append(b, `,"description":`...), def.Description)
+	}
+	if g := def.Grammar; g != nil {
+		b = api.AppendString(append(b, `,"format":{"type":"grammar","syntax":`...), g.Syntax)
+		b = api.AppendString(append(b, `,"definition":`...), g.Definition)
+		return append(b, `}}`...), nil
+	}
+	schema, err := objectSchema(def.Parameters)
+	if err != nil {
+		return nil, llm.Errorf(llm.ErrInvalidRequest, "tool %q: its parameters are no JSON object", def.Name)
+	}
+	b = append(append(b, `,"parameters":`...), schema...)
+	// Strict would forbid optional parameters and most keywords of JSON Schema, and the API makes it the default.
+	return append(b, `,"strict":false}`...), nil
+}
+
+// objectSchema adds to a schema the properties that it lacks: "object schema missing properties", says the API even where
+// there are none to speak of.
+func objectSchema(schema json.RawMessage) (json.RawMessage, error) {
+	if len(schema) == 0 {
+		return json.RawMessage(`{"type":"object","properties":{}}`), nil
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(schema, &members); err != nil || members == nil {
+		return nil, llm.Errorf(llm.ErrInvalidRequest, "no JSON object: %v", err)
+	}
+	if _, ok := members["properties"]; ok || string(members["type"]) != `"object"` {
+		return schema, nil
+	}
+	rest := bytes.TrimLeft(schema, " \t\r\n")[1:] // it has a type, so there is more to come
+	return append([]byte(`{"properties":{},`), rest...), nil
+}

@@ -1,0 +1,285 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
+)
+
+// maxAnswer bounds the content of one answer, in bytes: far more than any model says, far less than memory.
+const maxAnswer = 64 << 20
+
+var errTooLong = fmt.Errorf("more than %d bytes", maxAnswer)
+
+// decoder is an [api.Decoder].
+type decoder struct {
+	out     []llm.StreamEvent // of the last step; reused by the next one
+	resp    llm.Response
+	items   []*item  // in the order of their coming
+	blocks  []*block // in the order of their start
+	begun   bool
+	refused bool // the model said that it will not
+	size    int
+}
+
+func newDecoder(provider, model string, limit *llm.RateLimit) *decoder {
+	return &decoder{resp: llm.Response{Provider: provider, Model: model, RateLimit: limit}}
+}
+
+// Out implements [api.Decoder].
+func (d *decoder) Out() []llm.StreamEvent { return d.out }
+
+// Step implements [api.Decoder].
+func (d *decoder) Step(data []byte) (api.Progress, error) {
+	d.out = d.out[:0]
+	if x, ok := scanDelta(data); ok {
+		return api.Moving, d.delta(x, data)
+	}
+	var head wireHead
+	if err := json.Unmarshal(data, &head); err != nil {
+		return api.Moving, fmt.Errorf("malformed event: %w", err)
+	}
+	switch head.Type {
+	case "keepalive", "ping": // the first is OpenAI's and in no documentation
+		return api.Idle, nil
+	case "error", "response.failed":
+		return api.Moving, api.InBandError(bytes.Clone(data))
+	case "":
+		if e, ok := bareError(data, head.Error); ok {
+			return api.Moving, e
+		}
+		return api.Moving, errors.New("an event without a type")
+	}
+	if !named(head.Type) {
+		d.start(nil)
+		d.pass(-1, data)
+		return api.Moving, nil
+	}
+	var ev wireEvent
+	if err := json.Unmarshal(data, &ev); err != nil {
+		return api.Moving, fmt.Errorf("malformed %s: %w", head.Type, err)
+	}
+	d.start(ev.Response)
+	return d.event(&ev, data)
+}
+
+// named tells the events that have a meaning here. Of all others not even the form is known.
+func named(event string) bool {
+	switch event {
+	case "response.created", "response.queued", "response.in_progress", "response.completed", "response.incomplete",
+		"response.output_item.added", "response.output_item.done",
+		"response.content_part.added", "response.content_part.done",
+		"response.reasoning_summary_part.added", "response.reasoning_summary_part.done",
+		"response.output_text.done", "response.refusal.done", "response.reasoning_text.done",
+		"response.reasoning_summary_text.done", "response.function_call_arguments.done", "response.custom_tool_call_input.done":
+		return true
+	}
+	return deltaOf(event) != otherDelta
+}
+
+func (d *decoder) event(ev *wireEvent, data []byte) (api.Progress, error) {
+	if kind := deltaOf(ev.Type); kind != otherDelta {
+		return api.Moving, d.delta(readDelta(kind, ev), data)
+	}
+	var err error
+	switch ev.Type {
+	case "response.output_item.added":
+		_, err = d.itemAdded(ev.OutputIndex, ev.Item, data)
+	case "response.output_item.done":
+		err = d.itemDone(ev.OutputIndex, ev.Item, data)
+	case "response.content_part.added", "response.content_part.done", "response.reasoning_summary_part.added",
+		"response.reasoning_summary_part.done":
+		err = d.part(ev, data)
+	case "response.completed", "response.incomplete":
+		return api.Finished, d.end(ev.Response, ev.Type == "response.incomplete")
+	}
+	// The rest repeats what is known: that the answer began, and texts that the end of their item repeats once more.
+	return api.Moving, err
+}
+
+// delta adds a piece to its block. raw is the event, for items of which only the provider knows what they are.
+func (d *decoder) delta(x delta, raw []byte) error {
+	d.start(nil)
+	it := d.item(x.item)
+	if it == nil || !it.open {
+		return fmt.Errorf("item %d is not open", x.item)
+	}
+	if d.size += len(x.text); d.size > maxAnswer {
+		return errTooLong
+	}
+	var b *block
+	switch {
+	case it.kind == opaqueItem:
+		d.pass(it.blocks[0].index, raw)
+		return nil
+	case it.kind == messageItem && (x.kind == textDelta || x.kind == refusalDelta),
+		it.kind == reasoningItem && (x.kind == summaryDelta || x.kind == reasoningDelta):
+		b = d.blockAt(it, x.slot)
+		d.refused = d.refused || x.kind == refusalDelta
+	case it.kind == functionItem && x.kind == argumentsDelta, it.kind == customItem && x.kind == inputDelta:
+		b = it.blocks[0]
+	default:
+		return fmt.Errorf("a delta of another kind in item %d", x.item)
+	}
+	if x.text == "" {
+		return nil
+	}
+	if !b.open {
+		return fmt.Errorf("a delta in item %d after its end", x.item)
+	}
+	d.say(b, x.text)
+	return nil
+}
+
+// part opens or closes a piece of a message or of reasoning.
+func (d *decoder) part(ev *wireEvent, data []byte) error {
+	it := d.item(ev.OutputIndex)
+	switch {
+	case it == nil || !it.open || ev.Part == nil:
+		return fmt.Errorf("a part of item %d, which is not open", ev.OutputIndex)
+	case it.kind != messageItem && it.kind != reasoningItem:
+		d.pass(it.blocks[0].index, data)
+		return nil
+	}
+	var at slot
+	switch ev.Part.Type {
+	case "output_text", "refusal":
+		at = slot{index: ev.ContentIndex}
+	case "summary_text":
+		at = slot{index: ev.SummaryIndex}
+	case "reasoning_text":
+		at = slot{index: ev.ContentIndex, raw: true}
+	default:
+		d.pass(-1, data)
+		return nil
+	}
+	switch ev.Type {
+	case "response.content_part.added", "response.reasoning_summary_part.added":
+		d.blockAt(it, at)
+	default:
+		d.partDone(it, at, ev.Part)
+	}
+	return nil
+}
+
+// Whole implements [api.Decoder], as if the items had been streamed.
+func (d *decoder) Whole(body []byte) error {
+	var w wireResponse
+	if err := json.Unmarshal(body, &w); err != nil {
+		return fmt.Errorf("malformed answer: %w", err)
+	}
+	switch {
+	case w.Object == "response" && (w.Status == "failed" || present(w.Error)):
+		return api.InBandError(body)
+	case w.Object != "response":
+		if e, ok := bareError(body, w.Error); ok { // an error that came with status 200
+			return e
+		}
+		return fmt.Errorf("the answer is no response but %q", w.Object)
+	}
+	d.start(&w)
+	return d.end(&w, w.Status == "incomplete")
+}
+
+// start announces the answer, once.
+func (d *decoder) start(w *wireResponse) {
+	if d.begun {
+		return
+	}
+	d.begun = true
+	if w != nil {
+		d.resp.ID = w.ID
+		if w.Model != "" {
+			d.resp.Model = w.Model
+		}
+	}
+	d.emit(llm.StreamEvent{Type: llm.EventStart, ID: d.resp.ID, Model: d.resp.Model})
+}
+
+// end takes what the last event says of the whole. Items that were left open, or of which nothing was streamed, are in its
+// output; those of an answer that was cut off end as they are.
+func (d *decoder) end(w *wireResponse, incomplete bool) error {
+	if w == nil {
+		return errors.New("the last event has no response")
+	}
+	streamed := len(d.items) > 0
+	for i, raw := range w.Output {
+		it := d.item(i)
+		if it == nil && streamed || it != nil && !it.open {
+			continue
+		}
+		if err := d.itemDone(i, raw, raw); err != nil {
+			return err
+		}
+	}
+	for _, it := range d.items {
+		if !it.open {
+			continue
+		}
+		if !incomplete && it.kind != opaqueItem {
+			return fmt.Errorf("the answer ended while item %d was open", it.index)
+		}
+		d.closeBlocks(it)
+	}
+	d.resp.Usage = w.Usage.total()
+	d.resp.Finish = d.reason(w, incomplete)
+	return nil
+}
+
+func (d *decoder) reason(w *wireResponse, incomplete bool) llm.Finish {
+	if incomplete {
+		f := llm.Finish{Reason: llm.FinishOther, Raw: "incomplete"}
+		if w.Incomplete != nil && w.Incomplete.Reason != "" {
+			f.Raw = w.Incomplete.Reason
+		}
+		switch f.Raw {
+		case "max_output_tokens":
+			f.Reason = llm.FinishLength
+		case "content_filter":
+			f.Reason = llm.FinishContentFilter
+		}
+		return f
+	}
+	if w.Status != "" && w.Status != "completed" { // cancelled, or not there yet: a caller asked for that
+		return llm.Finish{Reason: llm.FinishOther, Raw: w.Status}
+	}
+	for _, it := range d.items {
+		if it.kind == functionItem || it.kind == customItem {
+			return llm.Finish{Reason: llm.FinishToolCalls, Raw: "completed"}
+		}
+	}
+	if d.refused {
+		return llm.Finish{Reason: llm.FinishContentFilter, Raw: "refusal"}
+	}
+	return llm.Finish{Reason: llm.FinishStop, Raw: "completed"}
+}
+
+// Finish implements [api.Decoder].
+func (d *decoder) Finish() llm.StreamEvent {
+	r := d.resp
+	r.Message = llm.Message{Role: llm.RoleAssistant, Provider: r.Provider, Model: r.Model, Parts: make(llm.Parts, 0, len(d.blocks))}
+	for _, b := range d.blocks {
+		r.Message.Parts = append(r.Message.Parts, b.part(r.Provider))
+	}
+	return llm.StreamEvent{Type: llm.EventFinish, Response: &r}
+}
+
+func (d *decoder) item(index int) *item {
+	for i := len(d.items) - 1; i >= 0; i-- {
+		if d.items[i].index == index {
+			return d.items[i]
+		}
+	}
+	return nil
+}
+
+func (d *decoder) emit(ev llm.StreamEvent) { d.out = append(d.out, ev) }
+
+// pass hands an event on that has no name here.
+func (d *decoder) pass(block int, raw []byte) {
+	d.emit(llm.StreamEvent{Type: llm.EventProvider, Block: block, Raw: bytes.Clone(raw)})
+}

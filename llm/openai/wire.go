@@ -1,0 +1,91 @@
+package openai
+
+import (
+	"encoding/json"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// wireHead is what all events have in common. An error that is no event has only the second member.
+type wireHead struct {
+	Type  string          `json:"type"`
+	Error json.RawMessage `json:"error"`
+}
+
+// wireEvent is any event with a name here; its type says which members count.
+type wireEvent struct {
+	Type         string          `json:"type"`
+	Response     *wireResponse   `json:"response"` // response.created and the like, and the last event
+	OutputIndex  int             `json:"output_index"`
+	ContentIndex int             `json:"content_index"`
+	SummaryIndex int             `json:"summary_index"`
+	Item         json.RawMessage `json:"item"` // output_item.*
+	Part         *wirePart       `json:"part"` // content_part.*, reasoning_summary_part.*
+	Delta        string          `json:"delta"`
+	Text         string          `json:"text"` // output_text.done, reasoning_text.done, reasoning_summary_text.done
+	Refusal      string          `json:"refusal"`
+	Arguments    string          `json:"arguments"`
+	Input        string          `json:"input"`
+}
+
+// wireResponse is a whole answer, or its beginning.
+type wireResponse struct {
+	Object     string            `json:"object"`
+	ID         string            `json:"id"`
+	Model      string            `json:"model"`
+	Status     string            `json:"status"`
+	Output     []json.RawMessage `json:"output"`
+	Usage      *wireUsage        `json:"usage"`
+	Error      json.RawMessage   `json:"error"`
+	Incomplete *struct {
+		Reason string `json:"reason"`
+	} `json:"incomplete_details"`
+}
+
+type wireUsage struct {
+	Input        int `json:"input_tokens"` // all of it
+	InputDetails *struct {
+		Cached     int `json:"cached_tokens"`
+		CacheWrite int `json:"cache_write_tokens"`
+	} `json:"input_tokens_details"`
+	Output        int `json:"output_tokens"` // all of it
+	OutputDetails *struct {
+		Reasoning int `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+// wireItem is an item of the output.
+type wireItem struct {
+	Type      string      `json:"type"`
+	ID        string      `json:"id"`
+	Status    string      `json:"status"`  // completed, incomplete
+	Phase     string      `json:"phase"`   // message
+	Content   []*wirePart `json:"content"` // message, reasoning
+	Summary   []*wirePart `json:"summary"` // reasoning
+	Encrypted string      `json:"encrypted_content"`
+	CallID    string      `json:"call_id"`
+	Name      string      `json:"name"`
+	Arguments string      `json:"arguments"` // function_call
+	Input     string      `json:"input"`     // custom_tool_call
+}
+
+// wirePart is a piece of a message or of reasoning.
+type wirePart struct {
+	Type    string `json:"type"` // output_text, refusal, summary_text, reasoning_text
+	Text    string `json:"text"`
+	Refusal string `json:"refusal"`
+}
+
+func (u *wireUsage) total() llm.Usage {
+	if u == nil {
+		return llm.Usage{}
+	}
+	t := llm.Usage{Input: u.Input, Output: u.Output}
+	if u.InputDetails != nil {
+		t.CacheRead, t.CacheWrite = u.InputDetails.Cached, u.InputDetails.CacheWrite
+	}
+	if u.OutputDetails != nil {
+		t.Reasoning = u.OutputDetails.Reasoning
+	}
+	return t
+}

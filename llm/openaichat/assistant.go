@@ -1,0 +1,137 @@
+package openaichat
+
+import (
+	"encoding/json"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
+)
+
+// spoken is an assistant message taken apart: the API has one member for each kind of part.
+type spoken struct {
+	text     string
+	calls    []llm.ToolCall
+	thinking map[string]string // by member
+	details  json.RawMessage
+}
+
+func (c *conversation) takeApart(m llm.Message) (spoken, error) {
+	var s spoken
+	own := m.Provider == c.o.provider && !c.o.noReasoning
+	for _, part := range m.Parts {
+		switch part := part.(type) {
+		case llm.Text:
+			s.text += part.Text
+		case llm.ToolCall:
+			s.calls = append(s.calls, part)
+		case llm.Thinking:
+			if own && part.ID != "" {
+				if s.thinking == nil {
+					s.thinking = map[string]string{}
+				}
+				s.thinking[part.ID] += part.Text
+			}
+		case llm.Opaque:
+			var o opaqueDetails
+			if !own || part.Provider != c.o.provider {
+				continue
+			}
+			if err := json.Unmarshal([]byte(part.Data), &o); err != nil {
+				return s, llm.Errorf(llm.ErrInvalidRequest, "an opaque part is none of this provider: %v", err)
+			}
+			s.details = o.Details
+		default:
+			return s, llm.Errorf(llm.ErrInvalidRequest, "an assistant message cannot hold a part of type %T", part)
+		}
+	}
+	return s, nil
+}
+
+// assistant writes what the model said. A message with neither text nor calls is left out: servers refuse it.
+func (c *conversation) assistant(m llm.Message) error {
+	s, err := c.takeApart(m)
+	if err != nil {
+		return err
+	}
+	if blank(s.text) && len(s.calls) == 0 {
+		return nil
+	}
+	c.open(string(llm.RoleAssistant))
+	if len(s.calls) == 0 {
+		c.messages = append(api.AppendString(c.messages, s.text), '}')
+		return nil
+	}
+	b := s.appendContent(c.messages)
+	b = s.appendReasoning(b)
+	for i, call := range s.calls {
+		if i == 0 {
+			b = append(b, `,"tool_calls":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		if b, err = appendCall(b, call, m.Provider == c.o.provider); err != nil {
+			return err
+		}
+	}
+	c.messages = append(b, `]}`...)
+	c.unanswered = len(s.calls)
+	return nil
+}
+
+// appendContent writes the text, and Mistral's thinking, which is in the content.
+func (s *spoken) appendContent(b []byte) []byte {
+	thinking := s.thinking[memberContent]
+	switch {
+	case thinking != "":
+		b = append(b, `[{"type":"thinking","thinking":[`...)
+		b = append(appendText(b, thinking), `]}`...)
+		if s.text != "" {
+			b = appendText(append(b, ','), s.text)
+		}
+		return append(b, ']')
+	case s.text == "":
+		return append(b, `null`...)
+	}
+	return api.AppendString(b, s.text)
+}
+
+// appendReasoning writes the other members. Signed details have the text in them.
+func (s *spoken) appendReasoning(b []byte) []byte {
+	if len(s.details) > 0 {
+		b = append(b, `,"reasoning_details":`...)
+		return append(b, s.details...)
+	}
+	for _, member := range []string{memberReasoningContent, memberReasoning} {
+		if text := s.thinking[member]; text != "" {
+			b = append(append(append(b, `,"`...), member...), `":`...)
+			b = api.AppendString(b, text)
+		}
+	}
+	if text := s.thinking[memberDetails]; text != "" {
+		b = append(b, `,"reasoning_details":[`...)
+		b = append(appendDetail(b, wireDetail{Type: "reasoning.text"}, text), ']')
+	}
+	return b
+}
+
+func appendCall(b []byte, call llm.ToolCall, own bool) ([]byte, error) {
+	b = append(b, `{"id":`...)
+	b = api.AppendString(b, call.ID)
+	b = append(b, `,"type":"function","function":{"name":`...)
+	b = api.AppendString(b, call.Name)
+	args := call.Args
+	if call.Free {
+		args = wrap(args)
+	}
+	// Text in the format, but vLLM, Ollama and others parse it for the chat template, so that it has to be an object.
+	b = append(b, `,"arguments":`...)
+	b = append(api.AppendString(b, string(api.AppendArgs(nil, args))), '}')
+	if own && call.Signature != "" {
+		if !json.Valid([]byte(call.Signature)) {
+			return nil, llm.Errorf(llm.ErrInvalidRequest, "the signature of the call %s is none of this provider", call.ID)
+		}
+		b = append(b, `,"extra_content":`...)
+		b = append(b, call.Signature...)
+	}
+	return append(b, '}'), nil
+}

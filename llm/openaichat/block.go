@@ -1,0 +1,152 @@
+package openaichat
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// block is a content block that is coming in.
+type block struct {
+	index int
+	kind  blockKind
+	// member is where on the wire the thinking was, and where it goes back.
+	member string
+	text   []byte
+	call   *call // of a callBlock
+}
+
+type blockKind uint8
+
+const (
+	textBlock blockKind = iota
+	thinkingBlock
+	callBlock
+)
+
+// The members that hold reasoning. They are the ID of the thinking part, so that it goes back in the same one: servers refuse
+// those of others.
+const (
+	memberReasoningContent = "reasoning_content" // DeepSeek, llama.cpp, SGLang, Kimi, GLM, xAI
+	memberReasoning        = "reasoning"         // OpenRouter, Groq, Cerebras, Ollama, vLLM
+	memberContent          = "content"           // Mistral: a part of type thinking
+	memberDetails          = "reasoning_details" // where nothing else has the text
+)
+
+// beginBlock gives a block its place.
+func (d *decoder) beginBlock(b *block) {
+	b.index = len(d.blocks)
+	d.blocks = append(d.blocks, b)
+}
+
+// say adds a piece of text or thinking.
+func (d *decoder) say(kind blockKind, member, text string) error {
+	if text == "" {
+		return nil
+	}
+	if err := d.grow(len(text)); err != nil {
+		return err
+	}
+	b := d.speech
+	if b == nil || b.kind != kind || b.member != member {
+		d.hush()
+		if err := d.startCalls(nil); err != nil {
+			return err
+		}
+		b = &block{kind: kind, member: member}
+		d.beginBlock(b)
+		d.speech = b
+		d.emit(llm.StreamEvent{Type: kind.event(llm.EventTextStart, llm.EventThinkingStart), Block: b.index})
+	}
+	b.text = append(b.text, text...)
+	d.emit(llm.StreamEvent{Type: kind.event(llm.EventTextDelta, llm.EventThinkingDelta), Block: b.index, Delta: text})
+	return nil
+}
+
+// hush ends the text or thinking that is coming in.
+func (d *decoder) hush() {
+	if b := d.speech; b != nil {
+		d.speech = nil
+		d.emit(llm.StreamEvent{Type: b.kind.event(llm.EventTextEnd, llm.EventThinkingEnd), Block: b.index})
+	}
+}
+
+func (k blockKind) event(text, thinking llm.EventType) llm.EventType {
+	if k == thinkingBlock {
+		return thinking
+	}
+	return text
+}
+
+// content takes the content member in any of its forms.
+func (d *decoder) content(raw json.RawMessage) error {
+	if isNull(raw) {
+		return nil
+	}
+	if raw[0] == '"' {
+		var text string
+		if err := json.Unmarshal(raw, &text); err != nil {
+			return fmt.Errorf("malformed content: %w", err)
+		}
+		return d.say(textBlock, "", text)
+	}
+	var parts []wirePart
+	if err := json.Unmarshal(raw, &parts); err != nil {
+		return fmt.Errorf("malformed content: %w", err)
+	}
+	for _, p := range parts {
+		if err := d.contentPart(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *decoder) contentPart(p wirePart) error {
+	switch p.Type {
+	case "text", "output_text":
+		return d.say(textBlock, "", p.Text)
+	case "refusal":
+		d.refused = d.refused || p.Refusal != ""
+		return d.say(textBlock, "", p.Refusal)
+	case "thinking":
+		for _, inner := range p.Thinking {
+			if err := d.say(thinkingBlock, memberContent, inner.Text); err != nil {
+				return err
+			}
+		}
+	}
+	return nil // a reference to a source, and whatever else is neither text nor thinking
+}
+
+// reasoning takes the members that hold reasoning. Some servers write the same text into two of them.
+func (d *decoder) reasoning(m *wireMessage) error {
+	text, err := d.details.add(d, m.ReasoningDetails)
+	if err != nil {
+		return err
+	}
+	var other string
+	if len(m.Reasoning) > 0 && m.Reasoning[0] == '"' {
+		if err := json.Unmarshal(m.Reasoning, &other); err != nil {
+			return fmt.Errorf("malformed reasoning: %w", err)
+		}
+	}
+	switch {
+	case m.ReasoningContent != "":
+		return d.say(thinkingBlock, memberReasoningContent, m.ReasoningContent)
+	case other != "":
+		return d.say(thinkingBlock, memberReasoning, other)
+	}
+	return d.say(thinkingBlock, memberDetails, text)
+}
+
+func (b *block) part() llm.Part {
+	switch b.kind {
+	case thinkingBlock:
+		return llm.Thinking{Text: string(b.text), ID: b.member}
+	case callBlock:
+		return b.call.part()
+	}
+	return llm.Text{Text: string(b.text)}
+}

@@ -1,0 +1,278 @@
+package openaichat
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
+)
+
+// call is a tool call that is coming in. Pieces of several may come in turns, so all of them stay open until the answer ends.
+type call struct {
+	at      int    // its index on the wire, -1 when it came without
+	wireID  string // as the server said it
+	id      string // as everybody else knows it; set when it starts
+	name    string
+	args    []byte
+	shape   jsonShape // of args
+	extra   json.RawMessage
+	free    bool
+	started bool
+	index   int // of its block
+	chunk   int // the event that its last piece came in
+}
+
+// calls are an answer's calls.
+type calls struct {
+	list    []*call
+	pending []*call // not started: their names are not known to be complete
+	byIndex map[int]*call
+	byID    map[string]*call
+	ids     map[string]bool // that are given out
+	free    map[string]bool // names of free-form tools
+	newID   func() string
+}
+
+// call takes a piece of a call.
+func (d *decoder) call(w *wireCall) error {
+	args, err := w.Function.arguments()
+	if err != nil {
+		return fmt.Errorf("malformed arguments: %w", err)
+	}
+	return d.piece(w, args)
+}
+
+func (d *decoder) piece(w *wireCall, args string) error {
+	if err := d.grow(len(args) + len(w.Function.Name) + len(w.ID) + len(w.Extra)); err != nil {
+		return err
+	}
+	c := d.calls.find(w)
+	switch {
+	case c == nil || c.another(w, args, d.chunk):
+		if c != nil && c.said(w, args) && c.chunk != d.chunk {
+			return nil
+		}
+		c = d.calls.add(w)
+	case w.ID != "" && c.wireID == "":
+		c.wireID = w.ID
+		d.calls.byID[w.ID] = c
+	}
+	c.chunk = d.chunk
+	if w.Index != nil && c.at < 0 {
+		c.at = *w.Index
+		d.calls.byIndex[c.at] = c
+	}
+	if !isNull(w.Extra) {
+		c.extra = append(c.extra[:0], w.Extra...)
+	}
+	if !c.started {
+		c.rename(w.Function.Name)
+	}
+	c.args = append(c.args, args...)
+	c.shape.read(args)
+	if len(c.args) > 0 && c.name != "" && !c.started {
+		return d.startCalls(c)
+	}
+	if c.started && args != "" && !c.free {
+		d.emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: c.index, Delta: args})
+	}
+	return nil
+}
+
+// find is the call that a piece may belong to: the one of its id, of its index, or the last one.
+func (cs *calls) find(w *wireCall) *call {
+	if c := cs.byID[w.ID]; w.ID != "" && c != nil && (w.Index == nil || c.at < 0 || c.at == *w.Index) {
+		return c
+	}
+	if w.Index != nil {
+		if c := cs.byIndex[*w.Index]; c != nil {
+			return c
+		}
+	} else if w.ID != "" {
+		return nil
+	}
+	if n := len(cs.list); n > 0 && (w.Index == nil || cs.list[n-1].at < 0) {
+		return cs.list[n-1]
+	}
+	return nil
+}
+
+// another says that a piece begins a call of its own although its index, or the lack of one, is this call's: another id, a name
+// in the same event, or a name and arguments when there are complete ones already. Servers that number all calls 0, or none, and
+// give them no ids are told by that.
+func (c *call) another(w *wireCall, args string, chunk int) bool {
+	name := w.Function.Name
+	switch {
+	case w.ID != "" && c.wireID != "" && w.ID != c.wireID:
+		return true
+	case name == "":
+		return false
+	case c.chunk == chunk:
+		return true
+	case c.shape.complete():
+		return args != ""
+	}
+	return w.Index == nil && w.ID == "" && len(c.args) > 0 && name != c.name
+}
+
+// said says that a piece of a later event repeats the whole call.
+func (c *call) said(w *wireCall, args string) bool {
+	return w.ID != "" && w.ID == c.wireID && w.Function.Name == c.name && args == string(c.args) && (w.Index == nil || *w.Index == c.at)
+}
+
+func (cs *calls) add(w *wireCall) *call {
+	if cs.byIndex == nil {
+		cs.byIndex, cs.byID, cs.ids = map[int]*call{}, map[string]*call{}, map[string]bool{}
+	}
+	c := &call{at: -1, wireID: w.ID}
+	if w.ID != "" {
+		cs.byID[w.ID] = c
+	}
+	cs.list, cs.pending = append(cs.list, c), append(cs.pending, c)
+	return c
+}
+
+// rename adds a piece of the name. A server that repeats it says nothing new, nor one that says all of it again and more.
+func (c *call) rename(piece string) {
+	switch {
+	case piece == c.name:
+	case strings.HasPrefix(piece, c.name):
+		c.name = piece
+	default:
+		c.name += piece
+	}
+}
+
+// startCalls starts the calls up to one, or all for nil: before anything else begins, their names are complete.
+func (d *decoder) startCalls(upTo *call) error {
+	for len(d.calls.pending) > 0 {
+		c := d.calls.pending[0]
+		if c.name == "" {
+			return errors.New("a tool call without a name")
+		}
+		d.calls.pending = d.calls.pending[1:]
+		d.start(c)
+		if c == upTo {
+			break
+		}
+	}
+	return nil
+}
+
+func (d *decoder) start(c *call) {
+	d.hush()
+	c.id = c.wireID
+	for c.id == "" || d.calls.ids[c.id] { // results are told apart by it
+		c.id = d.calls.newID()
+	}
+	d.calls.ids[c.id] = true
+	c.free = d.calls.free[c.name]
+	c.started = true
+	b := &block{kind: callBlock, call: c}
+	d.beginBlock(b)
+	c.index = b.index
+	d.emit(llm.StreamEvent{Type: llm.EventCallStart, Block: c.index, ID: c.id, Name: c.name})
+	if len(c.args) > 0 && !c.free {
+		d.emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: c.index, Delta: string(c.args)})
+	}
+}
+
+// endCalls ends all calls. Without arguments a call has none: an empty object.
+func (d *decoder) endCalls() error {
+	if err := d.startCalls(nil); err != nil {
+		return err
+	}
+	for _, c := range d.calls.list {
+		switch {
+		case c.free:
+			var text string
+			text, c.free = unwrap(string(c.args))
+			c.args = []byte(text)
+			if text != "" {
+				d.emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: c.index, Delta: text})
+			}
+		case len(c.args) == 0:
+			c.args = []byte("{}")
+			d.emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: c.index, Delta: "{}"})
+		}
+		d.emit(llm.StreamEvent{Type: llm.EventCallEnd, Block: c.index})
+	}
+	return nil
+}
+
+func (c *call) part() llm.Part {
+	return llm.ToolCall{ID: c.id, Name: c.name, Args: string(c.args), Free: c.free, Signature: string(c.extra)}
+}
+
+// freeForm are the tools that are offered as a function with one string parameter.
+func freeForm(tools []llm.ToolDefinition) map[string]bool {
+	var free map[string]bool
+	for _, t := range tools {
+		if isFree(&t) {
+			if free == nil {
+				free = map[string]bool{}
+			}
+			free[t.Name] = true
+		}
+	}
+	return free
+}
+
+func isFree(t *llm.ToolDefinition) bool { return t.Grammar != nil && len(t.Parameters) == 0 }
+
+// freeParameter is the one parameter of a free-form tool.
+const freeParameter = "input"
+
+// unwrap takes the text of a free-form call out of its arguments. Models also write the text itself. What looks like JSON and is
+// broken off is no text: it stays as it is, and the call is an ordinary one with broken arguments.
+func unwrap(args string) (text string, free bool) {
+	var w struct {
+		Input *string `json:"input"`
+	}
+	switch {
+	case json.Unmarshal([]byte(args), &w) == nil && w.Input != nil:
+		return *w.Input, true
+	case json.Unmarshal([]byte(args), &text) == nil && text != "":
+		return text, true
+	case strings.HasPrefix(strings.TrimSpace(args), "{"):
+		return args, false
+	}
+	return args, true
+}
+
+// wrap is the opposite: a free-form call's arguments as the function's.
+func wrap(text string) string {
+	b := []byte(`{"` + freeParameter + `":`)
+	return string(append(api.AppendString(b, text), '}'))
+}
+
+// jsonShape follows a JSON text that comes in pieces, to see where it is complete. It judges nothing else.
+type jsonShape struct {
+	depth                    int
+	begun, inString, escaped bool
+}
+
+func (s *jsonShape) read(text string) {
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case s.escaped:
+			s.escaped = false
+		case s.inString:
+			s.escaped = c == '\\'
+			s.inString = c != '"'
+		case c == '"':
+			s.inString, s.begun = true, true
+		case c == '{' || c == '[':
+			s.depth++
+			s.begun = true
+		case c == '}' || c == ']':
+			s.depth--
+		}
+	}
+}
+
+func (s *jsonShape) complete() bool { return s.begun && s.depth <= 0 && !s.inString }

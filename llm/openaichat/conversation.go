@@ -1,0 +1,208 @@
+package openaichat
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
+)
+
+// conversation is the encoded form of one conversation. It only grows: what an earlier request was made of stays as it is.
+type conversation struct {
+	o     encoding
+	tools toolset
+
+	// messages are the wire's, with commas between them. inSystem says that the last one is the leading system message and not
+	// closed yet: another one would go on in it.
+	messages []byte
+	inSystem bool
+	begun    bool
+
+	unanswered int    // calls of the last assistant message without a result
+	held       []byte // parts of the user message that is due when all have one
+}
+
+// add encodes further messages.
+func (c *conversation) add(messages []llm.Message) error {
+	for _, m := range messages {
+		if err := c.message(m); err != nil {
+			return err
+		}
+	}
+	c.release() // results are missing; nothing better can be done
+	return nil
+}
+
+func (c *conversation) message(m llm.Message) error {
+	switch m.Role {
+	case llm.RoleSystem, llm.RoleDeveloper:
+		return c.system(m)
+	case llm.RoleAssistant:
+		c.release()
+		return c.assistant(m)
+	}
+	return c.user(m)
+}
+
+// open begins a message.
+func (c *conversation) open(role string) {
+	switch {
+	case c.inSystem:
+		c.messages = append(c.messages, `"},`...)
+	case c.begun:
+		c.messages = append(c.messages, ',')
+	}
+	c.inSystem, c.begun = false, true
+	c.messages = append(append(append(c.messages, `{"role":"`...), role...), `","content":`...)
+}
+
+func (c *conversation) system(m llm.Message) error {
+	text, err := textOnly(m.Parts, "a system message")
+	if err != nil || blank(text) {
+		return err
+	}
+	role := string(llm.RoleSystem)
+	if m.Role == llm.RoleDeveloper && c.o.developerRole {
+		role = string(llm.RoleDeveloper)
+	}
+	leading := role == string(llm.RoleSystem) && (!c.begun || c.inSystem)
+	if leading && c.inSystem {
+		at := len(c.messages)
+		c.messages = api.AppendString(c.messages, "\n\n"+text)
+		c.messages = append(c.messages[:at], c.messages[at+1:len(c.messages)-1]...) // without quotes
+		return nil
+	}
+	c.release()
+	c.open(role)
+	c.messages = api.AppendString(c.messages, text)
+	if c.inSystem = leading; leading {
+		c.messages = c.messages[:len(c.messages)-1]
+	} else {
+		c.messages = append(c.messages, '}')
+	}
+	return nil
+}
+
+// textOnly joins texts, where nothing else can be.
+func textOnly(parts llm.Parts, where string) (string, error) {
+	var texts []string
+	for _, part := range parts {
+		t, ok := part.(llm.Text)
+		if !ok {
+			return "", llm.Errorf(llm.ErrUnsupported, "%s takes text only, not a part of type %T", where, part)
+		}
+		if t.Text != "" {
+			texts = append(texts, t.Text)
+		}
+	}
+	return strings.Join(texts, "\n\n"), nil
+}
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }
+
+// user takes everything that is neither the system's nor the model's: results first, each a message, then the rest.
+func (c *conversation) user(m llm.Message) error {
+	var rest llm.Parts
+	for _, part := range m.Parts {
+		r, ok := part.(llm.ToolResult)
+		if !ok {
+			rest = append(rest, part)
+			continue
+		}
+		if err := c.result(r); err != nil {
+			return err
+		}
+	}
+	if c.unanswered <= 0 || len(rest) > 0 {
+		c.release()
+	}
+	if text, err := textOnly(rest, ""); err == nil { // a string, which every server takes
+		if !blank(text) {
+			c.open(string(llm.RoleUser))
+			c.messages = append(api.AppendString(c.messages, text), '}')
+		}
+		return nil
+	}
+	var content []byte
+	for _, part := range rest {
+		var err error
+		if content, err = c.appendPart(content, part); err != nil {
+			return err
+		}
+	}
+	c.userParts(content)
+	return nil
+}
+
+// userParts writes a user message of parts, unless there are none.
+func (c *conversation) userParts(content []byte) {
+	if len(content) == 0 {
+		return
+	}
+	c.open(string(llm.RoleUser))
+	c.messages = append(append(append(c.messages, '['), content...), `]}`...)
+}
+
+func (c *conversation) appendPart(b []byte, part llm.Part) ([]byte, error) {
+	switch part := part.(type) {
+	case llm.Text:
+		if blank(part.Text) {
+			return b, nil
+		}
+		return appendText(separate(b), part.Text), nil
+	case llm.Media:
+		return appendMedia(b, part)
+	case llm.Opaque:
+		if part.Provider != c.o.provider {
+			return b, nil
+		}
+		if !json.Valid([]byte(part.Data)) {
+			return nil, llm.Errorf(llm.ErrInvalidRequest, "an opaque part is no JSON")
+		}
+		return append(separate(b), part.Data...), nil
+	}
+	return nil, llm.Errorf(llm.ErrInvalidRequest, "a user message cannot hold a part of type %T", part)
+}
+
+// result writes a tool's result. Its media wait for the message after all results.
+func (c *conversation) result(r llm.ToolResult) error {
+	var texts llm.Parts
+	var media []byte
+	for _, part := range r.Content {
+		switch part := part.(type) {
+		case llm.Text:
+			texts = append(texts, part)
+		case llm.Media:
+			var err error
+			if media, err = appendMedia(media, part); err != nil {
+				return err
+			}
+		default:
+			return llm.Errorf(llm.ErrInvalidRequest, "a tool result cannot hold a part of type %T", part)
+		}
+	}
+	text, err := textOnly(texts, "")
+	if err != nil {
+		return err
+	}
+	if media != nil {
+		c.held = appendText(separate(c.held), "From the result of the call "+r.CallID+":")
+		c.held = append(append(c.held, ','), media...)
+		if blank(text) {
+			text = "See the next user message."
+		}
+	}
+	c.open(string(llm.RoleTool))
+	c.messages = api.AppendString(c.messages, text)
+	c.messages = append(c.messages, `,"tool_call_id":`...)
+	c.messages = append(api.AppendString(c.messages, r.CallID), '}')
+	c.unanswered--
+	return nil
+}
+
+// release writes the media of results.
+func (c *conversation) release() {
+	c.userParts(c.held)
+	c.held = nil
+}

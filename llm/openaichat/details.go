@@ -1,0 +1,131 @@
+package openaichat
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
+)
+
+// details gathers OpenRouter's reasoning_details, which also its imitators send: a model's reasoning in the form in which its
+// vendor signed or encrypted it. Text comes in pieces; consecutive ones of the same block are joined, as they have to go back.
+type details struct {
+	list []*detail
+	// signed says that there is something to them beyond the text that the thinking blocks have anyway.
+	signed bool
+}
+
+// wireDetail is an entry of reasoning_details.
+type wireDetail struct {
+	Type      string `json:"type"` // reasoning.text, reasoning.summary, reasoning.encrypted
+	Text      string `json:"text"`
+	Summary   string `json:"summary"`
+	Signature string `json:"signature"`
+	Data      string `json:"data"`
+	ID        string `json:"id"`
+	Format    string `json:"format"`
+	Index     *int   `json:"index"`
+}
+
+// detail is an entry that is coming in. raw is set where it is whole.
+type detail struct {
+	wireDetail
+	text []byte
+	raw  json.RawMessage
+}
+
+// add takes a chunk's entries and returns the readable text in them.
+func (ds *details) add(d *decoder, entries []json.RawMessage) (string, error) {
+	var text string
+	for _, raw := range entries {
+		var w wireDetail
+		if json.Unmarshal(raw, &w) != nil {
+			continue // not an entry; there is nothing that it could be joined with
+		}
+		if err := d.grow(len(raw)); err != nil {
+			return "", err
+		}
+		piece := w.Text
+		if w.Type == "reasoning.summary" {
+			piece = w.Summary
+		}
+		text += piece
+		ds.signed = ds.signed || w.Signature != "" || w.Data != ""
+		if w.Type != "reasoning.text" && w.Type != "reasoning.summary" {
+			ds.list = append(ds.list, &detail{raw: append(json.RawMessage(nil), raw...)})
+			continue
+		}
+		last := ds.last()
+		if last == nil || !last.goesOn(&w) {
+			last = &detail{wireDetail: w}
+			ds.list = append(ds.list, last)
+		}
+		last.text = append(last.text, piece...)
+		last.Signature = w.Signature
+		if last.Format == "" {
+			last.Format = w.Format
+		}
+	}
+	return text, nil
+}
+
+func (ds *details) last() *detail {
+	if len(ds.list) == 0 {
+		return nil
+	}
+	return ds.list[len(ds.list)-1]
+}
+
+// goesOn says whether an entry is more of this one. A signature ends a block.
+func (x *detail) goesOn(w *wireDetail) bool {
+	sameIndex := (x.Index == nil) == (w.Index == nil) && (x.Index == nil || *x.Index == *w.Index)
+	return x.raw == nil && x.Type == w.Type && x.ID == w.ID && sameIndex && x.Signature == ""
+}
+
+// opaqueDetails is the Data of an [llm.Opaque] with an answer's details: the member of the message as it goes back.
+type opaqueDetails struct {
+	Details json.RawMessage `json:"reasoning_details"`
+}
+
+// part is what has to go back; ok is false when the thinking says it all.
+func (ds *details) part(provider string) (o llm.Opaque, ok bool) {
+	if !ds.signed {
+		return llm.Opaque{}, false
+	}
+	b := []byte(`{"reasoning_details":[`)
+	for i, x := range ds.list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = x.append(b)
+	}
+	return llm.Opaque{Provider: provider, Data: string(append(b, `]}`...))}, true
+}
+
+func (x *detail) append(b []byte) []byte {
+	if x.raw != nil {
+		return append(b, x.raw...)
+	}
+	return appendDetail(b, x.wireDetail, string(x.text))
+}
+
+func appendDetail(b []byte, w wireDetail, text string) []byte {
+	b = append(b, `{"type":`...)
+	b = api.AppendString(b, w.Type)
+	member := "text"
+	if w.Type == "reasoning.summary" {
+		member = "summary"
+	}
+	for _, m := range []struct{ name, value string }{{member, text}, {"signature", w.Signature}, {"id", w.ID}, {"format", w.Format}} {
+		if m.value != "" {
+			b = append(append(append(b, `,"`...), m.name...), `":`...)
+			b = api.AppendString(b, m.value)
+		}
+	}
+	if w.Index != nil {
+		b = append(b, `,"index":`...)
+		b = strconv.AppendInt(b, int64(*w.Index), 10)
+	}
+	return append(b, '}')
+}

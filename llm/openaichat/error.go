@@ -1,0 +1,182 @@
+package openaichat
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
+)
+
+// wireError is an error in any of its forms; what is inside of "error" has the same ones.
+//
+//	{"error":{"message":"...","type":"...","code":"..."}}     OpenAI, and most
+//	{"error":"..."}                                            Ollama, xAI
+//	{"object":"error","message":"...","type":"...","code":400} vLLM, Mistral
+//	{"detail":"..."}, {"detail":[{"msg":"..."}]}               servers made with FastAPI
+//	{"error":{"code":502,"message":"Provider returned error","metadata":{"raw":"..."}}}   OpenRouter
+//	[{"error":{...}}]                                          Gemini
+type wireError struct {
+	Error      json.RawMessage `json:"error"`
+	Errors     json.RawMessage `json:"errors"`
+	Groq       *wireGroq       `json:"x_groq"`
+	Choices    []wireErrors    `json:"choices"`
+	Message    json.RawMessage `json:"message"` // a string, or FastAPI's detail (Mistral)
+	Msg        string          `json:"msg"`
+	Detail     json.RawMessage `json:"detail"`
+	Type       string          `json:"type"`
+	Code       json.RawMessage `json:"code"` // a string, a number or null
+	StatusCode int             `json:"status_code"`
+	RequestID  string          `json:"request_id"`
+	Metadata   struct {
+		Raw      json.RawMessage `json:"raw"`
+		Provider string          `json:"provider_name"`
+	} `json:"metadata"`
+}
+
+type wireErrors struct {
+	Error json.RawMessage `json:"error"`
+}
+
+// maxNesting is how deep errors within errors are looked into.
+const maxNesting = 4
+
+// decodeError is [api.Call].Decode.
+func decodeError(body []byte) api.Failure {
+	f := readError(body, maxNesting)
+	f.Kind = errorKind(f.Code)
+	// These two words stand beside every status from 400, and from 500 on, so that the status knows better, and the message.
+	general := map[error]int{llm.ErrInvalidRequest: 400, llm.ErrServer: 500}[f.Kind]
+	if general == 0 {
+		return f
+	}
+	f.Kind = nil
+	if f.Status == 0 {
+		f.Status = general
+	}
+	return f
+}
+
+func readError(body []byte, depth int) api.Failure {
+	body = bytes.TrimSpace(body)
+	if len(body) == 0 || depth == 0 {
+		return api.Failure{}
+	}
+	var list []json.RawMessage
+	var text string
+	switch {
+	case json.Unmarshal(body, &text) == nil:
+		return api.Failure{Message: text}
+	case json.Unmarshal(body, &list) == nil && len(list) > 0:
+		return readError(list[0], depth-1)
+	}
+	var w wireError
+	if json.Unmarshal(body, &w) != nil {
+		return api.Failure{}
+	}
+	f := w.own(depth)
+	inner := readError(w.inner(), depth-1)
+	if inner.Message != "" {
+		f.Message = inner.Message
+	}
+	if inner.Code != "" {
+		f.Code = inner.Code
+	}
+	if inner.Status != 0 {
+		f.Status = inner.Status
+	}
+	return f
+}
+
+// inner is the error within.
+func (w *wireError) inner() json.RawMessage {
+	switch {
+	case !noError(w.Error):
+		return w.Error
+	case !noError(w.Errors):
+		return w.Errors
+	case w.Groq != nil && !noError(w.Groq.Error):
+		return w.Groq.Error
+	case len(w.Choices) > 0:
+		return w.Choices[0].Error
+	}
+	return nil
+}
+
+// own is what this level says.
+func (w *wireError) own(depth int) api.Failure {
+	f := api.Failure{Code: w.Type, Message: w.Msg, RequestID: w.RequestID, Status: errorStatus(w.StatusCode)}
+	for _, raw := range []json.RawMessage{w.Detail, w.Message} {
+		if inner := readError(raw, depth-1); inner.Message != "" {
+			f.Message = inner.Message
+		}
+	}
+	var code string
+	if json.Unmarshal(w.Code, &code) == nil && code != "" {
+		f.Code = code
+	}
+	// A code that is a number is mostly the status, and then no name for the error.
+	if n, err := strconv.Atoi(strings.Trim(string(w.Code), `"`)); err == nil {
+		if status := errorStatus(n); status != 0 {
+			f.Status = status
+		}
+		if code != "" {
+			f.Code = code
+		}
+	}
+	if upstream := readError(rawText(w.Metadata.Raw), depth-1); upstream.Message != "" {
+		f.Message += ": " + upstream.Message
+		if w.Metadata.Provider != "" {
+			f.Message += " (" + w.Metadata.Provider + ")"
+		}
+	}
+	return f
+}
+
+// rawText is what a string holds: the upstream's own error body, which may be JSON or not.
+func rawText(raw json.RawMessage) json.RawMessage {
+	var text string
+	if json.Unmarshal(raw, &text) != nil || !json.Valid([]byte(text)) {
+		return raw
+	}
+	return json.RawMessage(text)
+}
+
+func errorStatus(n int) int {
+	if n >= 400 && n < 600 {
+		return n
+	}
+	return 0
+}
+
+// errorKind reads the codes and types that are said in so many words; for others the status decides.
+func errorKind(code string) error {
+	switch strings.ToLower(code) {
+	case "invalid_request_error", "invalid_request", "bad_request", "badrequesterror", "tool_use_failed":
+		return llm.ErrInvalidRequest
+	case "invalid_api_key", "authentication_error", "unauthorized", "invalid_authentication_error":
+		return llm.ErrAuthentication
+	case "permission_error", "permission_denied", "permissiondeniederror":
+		return llm.ErrAccessDenied
+	case "insufficient_quota", "exceeded_current_quota_error", "billing_hard_limit_reached", "insufficient_balance", "billing_error":
+		return llm.ErrQuota
+	case "model_not_found", "not_found_error", "notfounderror":
+		return llm.ErrNotFound
+	case "rate_limit_exceeded", "rate_limit_error", "rate_limit_reached_error", "ratelimiterror", "too_many_requests":
+		return llm.ErrRateLimit
+	case "context_length_exceeded", "exceed_context_size_error", "context_window_exceeded", "model_context_window_exceeded",
+		"request_too_large":
+		return llm.ErrContextLength
+	case "content_filter", "content_policy_violation", "moderation_error", "data_inspection_failed":
+		return llm.ErrContentFilter
+	case "overloaded_error", "overloaded", "engine_overloaded_error", "service_unavailable", "serviceunavailableerror":
+		return llm.ErrOverloaded
+	case "timeout_error", "timeout":
+		return llm.ErrTimeout
+	case "server_error", "api_error", "internal_error", "internal_server_error", "internalservererror":
+		return llm.ErrServer
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package openaichat
+
+import (
+	"encoding/json"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
+)
+
+// encode makes the body of a request, in pieces: the head, the messages and what may differ from call to call, in this order,
+// so that a conversation's requests begin with the same bytes. The messages are the memo's, never copied.
+func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
+	params, err := p.encodeParams(req)
+	if err != nil {
+		return nil, err
+	}
+	var c conversation // as it is after this call; a later one may append to the memo's
+	err = req.Memo.Encode(p.o.Name, req.Messages, func(state any, from int) (any, error) {
+		kept, ok := state.(*conversation)
+		if !ok || kept.o != p.encoding() {
+			kept, from = &conversation{o: p.encoding()}, 0
+		}
+		if err := kept.setTools(req.Tools); err != nil {
+			return nil, err
+		}
+		if err := kept.add(req.Messages[from:]); err != nil {
+			return nil, err
+		}
+		c = *kept
+		return kept, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.body(req.Model, params), nil
+}
+
+// encoding is everything that the encoding of messages depends on.
+type encoding struct {
+	provider                   string
+	developerRole, noReasoning bool
+}
+
+func (p *Provider) encoding() encoding {
+	return encoding{provider: p.o.Name, developerRole: p.o.DeveloperRole, noReasoning: p.o.NoReasoning}
+}
+
+// body puts a request together.
+func (c *conversation) body(model string, params []byte) [][]byte {
+	head := api.AppendString([]byte(`{"model":`), model)
+	if len(c.tools.encoded) > 0 {
+		head = append(head, `,"tools":[`...)
+		head = append(append(head, c.tools.encoded...), ']')
+	}
+	head = append(head, `,"messages":[`...)
+	end := `]`
+	if c.inSystem {
+		end = `"}]`
+	}
+	tail := append(append([]byte(end), params...), '}')
+	return [][]byte{head, c.messages[:len(c.messages):len(c.messages)], tail}
+}
+
+// toolset is the encoded form of a request's tools, kept as long as they stay the same.
+type toolset struct {
+	of      []llm.ToolDefinition
+	encoded []byte
+}
+
+func (c *conversation) setTools(tools []llm.ToolDefinition) error {
+	if api.SameTools(c.tools.of, tools) {
+		return nil
+	}
+	t := toolset{of: append([]llm.ToolDefinition(nil), tools...)}
+	for i := range tools {
+		if i > 0 {
+			t.encoded = append(t.encoded, ',')
+		}
+		var err error
+		if t.encoded, err = appendTool(t.encoded, &tools[i]); err != nil {
+			return err
+		}
+	}
+	c.tools = t
+	return nil
+}
+
+func appendTool(b []byte, def *llm.ToolDefinition) ([]byte, error) {
+	b = append(b, `{"type":"function","function":{"name":`...)
+	b = api.AppendString(b, def.Name)
+	if def.Description != "" {
+		b = append(b, `,"description":`...)
+		b = api.AppendString(b, def.Description)
+	}
+	schema := def.Parameters
+	switch {
+	case isFree(def):
+		schema = json.RawMessage(`{"type":"object","properties":{"` + freeParameter + `":{"type":"string","description":"` +
+			`The whole input of the tool, as plain text."}},"required":["` + freeParameter + `"]}`)
+	case len(schema) == 0:
+		schema = json.RawMessage(`{"type":"object","properties":{}}`)
+	case !json.Valid(schema):
+		return nil, llm.Errorf(llm.ErrInvalidRequest, "tool %q: its parameters are no JSON", def.Name)
+	}
+	b = append(b, `,"parameters":`...)
+	return append(append(b, schema...), `}}`...), nil
+}

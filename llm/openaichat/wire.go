@@ -1,0 +1,116 @@
+package openaichat
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// wireChunk is an event of a stream, a whole answer, or an error in place of either. What is only understood in some of its
+// forms, or must not break an answer, is raw.
+type wireChunk struct {
+	ID      string          `json:"id"`
+	Object  string          `json:"object"`
+	Type    string          `json:"type"`
+	Model   string          `json:"model"`
+	Choices []wireChoice    `json:"choices"`
+	Usage   json.RawMessage `json:"usage"`
+	Timings json.RawMessage `json:"timings"` // llama.cpp
+	Groq    *wireGroq       `json:"x_groq"`
+	Error   json.RawMessage `json:"error"`
+	Message json.RawMessage `json:"message"`
+	Detail  json.RawMessage `json:"detail"`
+}
+
+// wireGroq is Groq's own envelope.
+type wireGroq struct {
+	Usage json.RawMessage `json:"usage"`
+	Error json.RawMessage `json:"error"`
+}
+
+type wireChoice struct {
+	Index   int             `json:"index"`
+	Delta   *wireMessage    `json:"delta"`
+	Message *wireMessage    `json:"message"` // of a whole answer
+	Finish  string          `json:"finish_reason"`
+	Error   json.RawMessage `json:"error"` // OpenRouter
+}
+
+// wireMessage is a piece of an answer, or all of it.
+type wireMessage struct {
+	Content          json.RawMessage   `json:"content"` // a string, null, or a list of parts (Mistral)
+	ReasoningContent string            `json:"reasoning_content"`
+	Reasoning        json.RawMessage   `json:"reasoning"` // a string where it is reasoning
+	ReasoningDetails []json.RawMessage `json:"reasoning_details"`
+	Refusal          string            `json:"refusal"`
+	ToolCalls        []wireCall        `json:"tool_calls"`
+	FunctionCall     *wireFunction     `json:"function_call"` // the form before tool_calls
+}
+
+type wireCall struct {
+	Index    *int            `json:"index"`
+	ID       string          `json:"id"`
+	Function wireFunction    `json:"function"`
+	Extra    json.RawMessage `json:"extra_content"` // Gemini's signature
+}
+
+type wireFunction struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"` // a string, or the object itself
+}
+
+// arguments is a piece of a call's arguments as text.
+func (f *wireFunction) arguments() (string, error) {
+	if len(f.Arguments) == 0 || string(f.Arguments) == "null" {
+		return "", nil
+	}
+	if f.Arguments[0] != '"' {
+		return string(f.Arguments), nil
+	}
+	var text string
+	err := json.Unmarshal(f.Arguments, &text)
+	return text, err
+}
+
+// wirePart is a part of a content that is a list.
+type wirePart struct {
+	Type     string     `json:"type"`
+	Text     string     `json:"text"`
+	Refusal  string     `json:"refusal"`
+	Thinking []wirePart `json:"thinking"`
+}
+
+func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+
+// finishReason reads why the model stopped, in the words of all servers. calls says whether the answer has tool calls: many
+// servers stop with another word then, and some say tool_calls without any.
+func finishReason(raw string, calls bool) llm.FinishReason {
+	switch strings.ToLower(raw) {
+	case "stop", "eos", "eos_token", "end_turn", "stop_sequence", "complete", "completed", "", "tool_calls", "tool_call", "tool_use",
+		"function_call":
+		if calls {
+			return llm.FinishToolCalls
+		}
+		return llm.FinishStop
+	case "length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded":
+		return llm.FinishLength
+	case "content_filter", "refusal", "safety", "sensitive", "recitation", "blocklist", "prohibited_content":
+		return llm.FinishContentFilter
+	}
+	return llm.FinishOther
+}
+
+// brokenOff tells the words that stand where a reason to stop should, and mean that the server failed.
+func brokenOff(reason string) error {
+	var kind error
+	switch strings.ToLower(reason) {
+	case "insufficient_system_resource": // DeepSeek
+		kind = llm.ErrOverloaded
+	case "error", "network_error", "abort": // OpenRouter; Z.AI; vLLM
+		kind = llm.ErrServer
+	default:
+		return nil
+	}
+	return llm.Errorf(kind, "the server broke off: finish_reason %s", reason)
+}

@@ -1,0 +1,141 @@
+package providers
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/anthropic"
+	"github.com/attractor-go/attractor/llm/catalog"
+	"github.com/attractor-go/attractor/llm/gemini"
+	"github.com/attractor-go/attractor/llm/openai"
+	"github.com/attractor-go/attractor/llm/openaichat"
+)
+
+// Config is what every provider can be made with. Empty fields mean the provider's defaults.
+type Config struct {
+	APIKey, BaseURL string
+	// Organization and Project are OpenAI's.
+	Organization, Project string
+	HTTPClient            *http.Client
+	IdleTimeout           time.Duration
+}
+
+// Kind is one provider: its name, its variables, and how it is made.
+type Kind struct {
+	Name string
+	// KeyVars are the variables that a key is taken from, the first that is set; BaseURLVar is the one for the base URL.
+	KeyVars    []string
+	BaseURLVar string
+	// NeedsURL says that there is no default base URL, and that the key may be missing: a server of one's own. Such a provider is
+	// never chosen by itself.
+	NeedsURL bool
+	New      func(Config) (llm.Provider, error)
+}
+
+// Kinds lists the providers. The variables are those of the vendors' own SDKs.
+func Kinds() []Kind {
+	return []Kind{
+		{Name: "anthropic", KeyVars: []string{"ANTHROPIC_API_KEY"}, BaseURLVar: "ANTHROPIC_BASE_URL", New: newAnthropic},
+		{Name: "openai", KeyVars: []string{"OPENAI_API_KEY"}, BaseURLVar: "OPENAI_BASE_URL", New: newOpenAI},
+		{Name: "gemini", KeyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, BaseURLVar: "GEMINI_BASE_URL", New: newGemini},
+		{Name: "openai-compatible", KeyVars: []string{"OPENAI_COMPATIBLE_API_KEY", "OPENAI_API_KEY"},
+			BaseURLVar: "OPENAI_COMPATIBLE_BASE_URL", NeedsURL: true, New: newCompatible},
+	}
+}
+
+// Names lists the providers' names.
+func Names() []string {
+	var names []string
+	for _, k := range Kinds() {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// Find returns a provider's kind by name; an unknown name is an [llm.ErrConfiguration] that lists the known ones.
+func Find(name string) (Kind, error) {
+	for _, k := range Kinds() {
+		if k.Name == name {
+			return k, nil
+		}
+	}
+	return Kind{}, llm.Errorf(llm.ErrConfiguration, "unknown provider %q; there is %s", name, strings.Join(Names(), ", "))
+}
+
+// Config reads a provider's configuration from the environment. set says whether there is enough to make it: a key, or a base URL
+// for a server that may need none.
+func (k Kind) Config(getenv func(string) string) (c Config, set bool) {
+	for _, name := range k.KeyVars {
+		if c.APIKey = getenv(name); c.APIKey != "" {
+			break
+		}
+	}
+	c.BaseURL = getenv(k.BaseURLVar)
+	if k.Name == "openai" {
+		c.Organization, c.Project = getenv("OPENAI_ORG_ID"), getenv("OPENAI_PROJECT_ID")
+	}
+	return c, c.BaseURL != "" || c.APIKey != "" && !k.NeedsURL
+}
+
+// FromEnv makes a client of every provider that the environment configures, with the built-in catalog. With one provider, that is
+// the default; with several there is none, and requests say which they mean. Without any, the error names the variables to set.
+//
+//	client, err := providers.FromEnv(os.Getenv)
+func FromEnv(getenv func(string) string) (*llm.Client, error) {
+	client := &llm.Client{Models: catalog.New().Get}
+	for _, k := range Kinds() {
+		config, set := k.Config(getenv)
+		if !set {
+			continue
+		}
+		p, err := k.New(config)
+		if err != nil {
+			return nil, err
+		}
+		client.Providers = append(client.Providers, p)
+	}
+	if len(client.Providers) == 0 {
+		return nil, llm.Errorf(llm.ErrConfiguration, "no API key: set %s", strings.Join(Variables(), ", or "))
+	}
+	return client, nil
+}
+
+// Variables lists what can be set so that a provider is there: the vendors' keys, and the base URL of a server of one's own.
+func Variables() []string {
+	var names []string
+	for _, k := range Kinds() {
+		if k.NeedsURL {
+			names = append(names, k.BaseURLVar)
+		} else {
+			names = append(names, k.KeyVars[0])
+		}
+	}
+	return names
+}
+
+func newAnthropic(c Config) (llm.Provider, error) {
+	return orNil(anthropic.New(anthropic.Options{APIKey: c.APIKey, BaseURL: c.BaseURL, HTTPClient: c.HTTPClient, IdleTimeout: c.IdleTimeout}))
+}
+
+func newOpenAI(c Config) (llm.Provider, error) {
+	return orNil(openai.New(openai.Options{APIKey: c.APIKey, BaseURL: c.BaseURL, Organization: c.Organization, Project: c.Project,
+		HTTPClient: c.HTTPClient, IdleTimeout: c.IdleTimeout}))
+}
+
+func newGemini(c Config) (llm.Provider, error) {
+	return orNil(gemini.New(gemini.Options{APIKey: c.APIKey, BaseURL: c.BaseURL, HTTPClient: c.HTTPClient, IdleTimeout: c.IdleTimeout}))
+}
+
+func newCompatible(c Config) (llm.Provider, error) {
+	return orNil(openaichat.New(openaichat.Options{APIKey: c.APIKey, BaseURL: c.BaseURL, HTTPClient: c.HTTPClient, IdleTimeout: c.IdleTimeout}))
+}
+
+// orNil keeps a nil pointer from becoming an interface that is not nil.
+func orNil[P llm.Provider](p P, err error) (llm.Provider, error) {
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
