@@ -129,9 +129,7 @@ func TestAC3_4_ToolError(t *testing.T) {
 
 func TestC1_ToolPanic(t *testing.T) {
 	tool := New(llm.ToolDefinition{Name: "boom"}, func(context.Context, *Call, struct{}) (Result, error) {
-		var m map[string]int
-		m["x"]++
-		return Text("lost"), nil
+		panic("assignment to entry in nil map")
 	})
 	o := run(register(t, tool), call("boom", `{}`), nil)
 	refused(t, o, 0, "boom", "assignment to entry in nil map")

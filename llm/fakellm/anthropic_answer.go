@@ -75,7 +75,8 @@ func unmarked(raw json.RawMessage) []byte {
 // anthropicUsage is usage on the wire: the cached input is not part of input_tokens.
 func anthropicUsage(u llm.Usage, output int) map[string]any {
 	return map[string]any{"input_tokens": u.Input - u.CacheRead - u.CacheWrite, "cache_read_input_tokens": u.CacheRead,
-		"cache_creation_input_tokens": u.CacheWrite, "output_tokens": output}
+		"cache_creation_input_tokens": u.CacheWrite, "output_tokens": output,
+		"output_tokens_details": map[string]any{"thinking_tokens": min(u.Reasoning, output)}}
 }
 
 func anthropicStop(reason llm.FinishReason) string {

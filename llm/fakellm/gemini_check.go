@@ -9,8 +9,8 @@ import (
 
 var (
 	geminiName  = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$`)
-	geminiOld   = regexp.MustCompile(`^gemini-[012](\.|-|$)`)      // without levels of thinking, and lax about signatures
-	geminiNew   = regexp.MustCompile(`^gemini-([3-9]|[1-9][0-9])`) // strict about signatures
+	geminiOld   = regexp.MustCompile(`^gemini-[012](\.|-|$)`)                     // without levels of thinking, and lax about signatures
+	geminiNew   = regexp.MustCompile(`^gemini-([3-9]|[1-9][0-9]|[a-z-]*latest$)`) // strict about signatures
 	geminiNoSig = []string{"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"}
 )
 
