@@ -58,13 +58,16 @@ func TestWhole(t *testing.T) {
 		ID, Model  string
 		Content    []struct{ Type, ID, Text, Signature string }
 		StopReason string `json:"stop_reason"`
-		Usage      map[string]int
+		Usage      struct {
+			Input  int `json:"input_tokens"`
+			Output int `json:"output_tokens"`
+		}
 	}
 	if err := json.Unmarshal([]byte(body), &got); err != nil || status != 200 {
 		t.Fatalf("%d %s: %v", status, body, err)
 	}
 	if got.ID != "msg_1" || got.Model != "m" || len(got.Content) != 3 || got.Content[0].Signature == "" || got.Content[1].Text != "Yes." ||
-		got.Content[2].ID != "call_0_0" || got.StopReason != "tool_use" || got.Usage["input_tokens"] == 0 || got.Usage["output_tokens"] == 0 {
+		got.Content[2].ID != "call_0_0" || got.StopReason != "tool_use" || got.Usage.Input == 0 || got.Usage.Output == 0 {
 		t.Errorf("%s", body)
 	}
 }

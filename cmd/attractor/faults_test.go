@@ -1,0 +1,172 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+)
+
+// wires are the providers as the command is told of them, each against a server of its own format.
+var wires = []struct{ provider, keyVar, version, model string }{
+	{"anthropic", "ANTHROPIC_API_KEY", "", "claude-sonnet-5-5"},
+	{"openai", "OPENAI_API_KEY", "/v1", "gpt-5.2"},
+	{"gemini", "GEMINI_API_KEY", "", "gemini-3.1-pro-preview"},
+	{"openai-compatible", "OPENAI_COMPATIBLE_API_KEY", "/v1", "local"},
+}
+
+// task is what the scripted model does: a text, then three calls at once of which one appends to a file, so that a call that ran
+// twice shows; then an answer.
+var task = []fakellm.Turn{
+	{Text: "I begin with the work now.", Calls: []fakellm.Call{
+		{Name: "shell", Args: json.RawMessage(`{"command":"echo once >> log.txt"}`)},
+		{Name: "read_file", Args: json.RawMessage(`{"file_path":"a.txt"}`)},
+		{Name: "glob", Args: json.RawMessage(`{"pattern":"*.txt"}`)}}},
+	{Text: "The work is done."},
+}
+
+// event is what the tests read of an event.
+type event struct {
+	Kind          string `json:"kind"`
+	Text          string `json:"text"`
+	Discarded     bool   `json:"discarded"`
+	TextDiscarded bool   `json:"text_discarded"`
+	ErrorKind     string `json:"error_kind"`
+	DelayMS       int    `json:"delay_ms"`
+	Reason        string `json:"reason"`
+	Status        int    `json:"status"`
+	IsError       bool   `json:"is_error"`
+}
+
+// faulty runs the task through the command against a server of the format, with a fault in its first request.
+func faulty(t *testing.T, provider int, fault *fakellm.Fault) (dir string, events []event, server *fakellm.Server) {
+	t.Helper()
+	w := wires[provider]
+	o := fakellm.Options{}
+	if fault != nil {
+		o.Faults = map[int]fakellm.Fault{1: *fault}
+	}
+	server = fakellm.New(fakellm.Script(task...), o)
+	meter := llmtest.NewMeter(server)
+	web := httptest.NewServer(meter)
+	t.Cleanup(web.Close)
+	dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("hello\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := attractor(t, "run", "--provider", w.provider, "--base-url", web.URL+w.version, "--model", w.model, "--yes", "--json",
+		"--idle-timeout", "1s", "--dir", dir, "do the work")
+	cmd.Env = append(cmd.Env, w.keyVar+"=sk-secret-key")
+	got := runIt(t, cmd)
+	if got.code != 0 || strings.Contains(got.stdout+got.stderr, "sk-secret-key") {
+		t.Fatalf("exit code %d, stderr %s\nevents:\n%s", got.code, got.stderr, got.stdout)
+	}
+	for line := range strings.Lines(got.stdout) {
+		var ev event
+		if err := json.Unmarshal([]byte(line), &ev); err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, ev)
+	}
+	if breaks := meter.Breaks(); len(breaks) > 0 {
+		t.Errorf("what was sent did not stay as it was sent: %q", breaks)
+	}
+	return dir, events, server
+}
+
+// A session through the command works with each provider, also when the first request goes wrong in any way: what was torn is said
+// to be discarded, nothing is said or done twice, and the failure is announced.
+func TestG_SessionsOverEveryFormatAndFault(t *testing.T) {
+	type expected struct {
+		fault *fakellm.Fault
+		kinds []string // of the error, any of them
+		least time.Duration
+	}
+	faults := map[string]expected{
+		"none":                       {},
+		"429 with Retry-After":       {&fakellm.Fault{Kind: fakellm.FaultStatus, Status: 429, Header: map[string]string{"Retry-After": "1"}}, []string{"rate_limit"}, time.Second},
+		"500":                        {&fakellm.Fault{Kind: fakellm.FaultStatus, Status: 500}, []string{"server"}, 0},
+		"529":                        {&fakellm.Fault{Kind: fakellm.FaultStatus, Status: 529}, []string{"overloaded", "server"}, 0},
+		"reset":                      {&fakellm.Fault{Kind: fakellm.FaultReset}, []string{"network"}, 0},
+		"cut in the text":            {&fakellm.Fault{Kind: fakellm.FaultCut, After: 1}, []string{"stream"}, 0},
+		"cut in a tool call":         {&fakellm.Fault{Kind: fakellm.FaultCut, After: 3}, []string{"stream"}, 0},
+		"no last event":              {&fakellm.Fault{Kind: fakellm.FaultEnd, After: 99}, []string{"stream"}, 0},
+		"an error in the stream":     {&fakellm.Fault{Kind: fakellm.FaultError, After: 1}, []string{"overloaded", "server"}, 0},
+		"garbage in the stream":      {&fakellm.Fault{Kind: fakellm.FaultGarbage, After: 1}, []string{"stream"}, 0},
+		"silence":                    {&fakellm.Fault{Kind: fakellm.FaultHang, After: 1}, []string{"timeout", "stream"}, 0},
+		"nothing but pings":          {&fakellm.Fault{Kind: fakellm.FaultPings, After: 1}, []string{"timeout", "stream"}, 0},
+		"silence from the beginning": {&fakellm.Fault{Kind: fakellm.FaultHang}, []string{"timeout", "stream"}, 0},
+	}
+	for i, w := range wires {
+		for name, want := range faults {
+			t.Run(w.provider+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				dir, events, server := faulty(t, i, want.fault)
+				if log, err := os.ReadFile(filepath.Join(dir, "log.txt")); err != nil || string(log) != "once\n" {
+					t.Errorf("the command ran so often: %q, %v", log, err)
+				}
+				checkTold(t, events)
+				retries := slices.DeleteFunc(slices.Clone(events), func(e event) bool { return e.Kind != "LLM_RETRY" })
+				switch {
+				case want.fault == nil && len(retries) == 0:
+				case len(retries) != 1:
+					t.Errorf("%d retries announced: %+v", len(retries), retries)
+				case !slices.Contains(want.kinds, retries[0].ErrorKind):
+					t.Errorf("the failure is called %q, want one of %q", retries[0].ErrorKind, want.kinds)
+				case time.Duration(retries[0].DelayMS)*time.Millisecond < want.least:
+					t.Errorf("waited %d ms, want at least %v", retries[0].DelayMS, want.least)
+				}
+				if n := len(server.Requests()); n != 2+len(retries) {
+					t.Errorf("%d requests", n)
+				}
+				checkResults(t, server.Requests())
+			})
+		}
+	}
+}
+
+// checkTold holds the texts against the script: each is told once, apart from what is said to be discarded.
+func checkTold(t *testing.T, events []event) {
+	t.Helper()
+	var told, kept []string
+	for _, ev := range events {
+		switch {
+		case ev.Kind == "ASSISTANT_TEXT_END" && !ev.Discarded:
+			kept = append(kept, ev.Text)
+		case ev.Kind == "TOOL_CALL_END":
+			told = append(told, "call")
+			if ev.IsError {
+				t.Errorf("a call failed: %+v", ev)
+			}
+		}
+	}
+	if want := []string{task[0].Text, task[1].Text}; !slices.Equal(kept, want) || len(told) != 3 {
+		t.Errorf("texts %q and %d calls, want %q and 3", kept, len(told), want)
+	}
+}
+
+// checkResults: the last request has the results of all three calls, in their order.
+func checkResults(t *testing.T, requests []*fakellm.Request) {
+	t.Helper()
+	var results []string
+	for _, m := range requests[len(requests)-1].Messages {
+		for _, p := range m.Parts {
+			if r, ok := p.(llm.ToolResult); ok {
+				results = append(results, r.Content.Text())
+			}
+		}
+	}
+	if len(results) != 3 || !strings.Contains(results[1], "hello") || !strings.Contains(results[2], "a.txt") {
+		t.Errorf("results %q", results)
+	}
+}

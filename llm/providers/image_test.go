@@ -1,0 +1,22 @@
+package providers_test
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
+)
+
+// redSquare is a picture that every model with eyes can name.
+func redSquare() []byte {
+	const side = 64
+	img := image.NewRGBA(image.Rect(0, 0, side, side))
+	for i := range side * side {
+		img.Set(i%side, i/side, color.RGBA{R: 220, A: 255})
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, img); err != nil { // cannot happen: a buffer
+		return nil
+	}
+	return b.Bytes()
+}
