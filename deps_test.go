@@ -21,6 +21,7 @@ var allowed = map[string][]string{
 	"llm/internal/api":  {"llm", "llm/internal/sse"},
 	"llm/anthropic":     {"llm", "llm/internal/..."},
 	"llm/fakellm":       {"llm"},
+	"llm/fakellm/serve": {"llm/fakellm"},
 	"llm/llmtest":       {"llm", "llm/fakellm"},
 	"llm/openai":        {"llm", "llm/internal/..."},
 	"llm/gemini":        {"llm", "llm/internal/..."},

@@ -17,7 +17,7 @@ import (
 func request(s *State) *llm.Request {
 	h := &s.Header
 	req := &llm.Request{
-		Provider:    h.Provider,
+		Provider:    s.Provider,
 		Model:       s.Model,
 		Messages:    s.messages[:len(s.messages):len(s.messages)],
 		Tools:       h.Tools,

@@ -39,10 +39,16 @@ func (s *Session) enqueue(lane Lane, text string) error {
 	return s.put(queuedRecord{Lane: lane, Text: validText(text), Source: "host"})
 }
 
-// Set changes settings from the next model call on.
+// Set changes settings from the next model call on. The history goes with it to another model, also to one of another provider:
+// what only the old one could read stays behind.
 func (s *Session) Set(set Settings) error {
 	if set.Model != nil && *set.Model == "" {
 		return errors.New("agent: the model's name is empty")
+	}
+	if set.Provider != nil {
+		if _, err := s.client.Provider(*set.Provider); err != nil {
+			return fmt.Errorf("agent: %w", err)
+		}
 	}
 	return s.put(settingRecord{set})
 }

@@ -134,8 +134,10 @@ type settingRecord struct{ Settings }
 
 // Settings are what can change while a session runs. Nil fields stay as they are.
 type Settings struct {
-	Model  *string `json:"model,omitempty"`
-	Effort *string `json:"effort,omitempty"`
+	// Provider must be one of the client's. A change of it wants a change of Model too.
+	Provider *string `json:"provider,omitempty"`
+	Model    *string `json:"model,omitempty"`
+	Effort   *string `json:"effort,omitempty"`
 }
 
 // stopRecord says that the open input is to end.

@@ -37,6 +37,7 @@ type setup struct {
 	steps   []llmtest.Step
 	tools   []tool.Tool
 	options agent.Options
+	more    []llm.Provider // beside the scripted one
 }
 
 // open starts a session over real tools given by the test and a scripted model. It is closed when the test ends.
@@ -48,7 +49,7 @@ func open(t *testing.T, s setup) *host {
 		t.Fatal(err)
 	}
 	o := s.options
-	o.Client = &llm.Client{Providers: []llm.Provider{h.model}}
+	o.Client = &llm.Client{Providers: append([]llm.Provider{h.model}, s.more...)}
 	o.Env = local
 	o.Profile = profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: s.tools}
 	o.System = "You are being tested."
@@ -483,6 +484,37 @@ func TestB_OnEventMayUseTheSession(t *testing.T) {
 			t.Errorf("a cursor saw %d events, OnEvent %d", len(seen), len(h.events))
 		}
 	})
+}
+
+// A session changes to a model of another provider in the middle of its work.
+func TestA8_SwitchesTheProvider(t *testing.T) {
+	other := llmtest.NewProvider("other", llmtest.Text("from the other"))
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("from the first")}, more: []llm.Provider{other}})
+	if _, err := h.Submit(context.Background(), "one"); err != nil {
+		t.Fatal(err)
+	}
+	unknown, provider, model := "unknown", "other", "model-x"
+	if err := h.Set(agent.Settings{Provider: &unknown}); !errors.Is(err, llm.ErrConfiguration) {
+		t.Errorf("an unknown provider: %v", err)
+	}
+	if err := h.Set(agent.Settings{Provider: &provider, Model: &model}); err != nil {
+		t.Fatal(err)
+	}
+	if result, err := h.Submit(context.Background(), "two"); err != nil || result.Text != "from the other" {
+		t.Fatalf("Submit = %+v, %v", result, err)
+	}
+	if r := other.Requests()[0]; r.Model != model || len(r.Messages) != 4 {
+		t.Errorf("asked %q with %d messages", r.Model, len(r.Messages))
+	}
+	var epochs []int
+	for _, ev := range h.events {
+		if e, ok := ev.(*agent.StepStart); ok {
+			epochs = append(epochs, e.Epoch)
+		}
+	}
+	if !slices.Equal(epochs, []int{0, 1}) {
+		t.Errorf("epochs %v, want a new one after the switch", epochs)
+	}
 }
 
 func TestA8_SettingsHoldFromTheNextCall(t *testing.T) {

@@ -14,9 +14,9 @@ import (
 type State struct {
 	Records int64 // folded so far
 	Header  Header
-	Model   string // from the next call on
-	Effort  string
-	Turns   []Turn
+	// Provider, Model and Effort hold from the next call on.
+	Provider, Model, Effort string
+	Turns                   []Turn
 	// Input is the open input, nil when the session is at rest; Last is the one that ended last.
 	Input, Last *Input
 	Queue       []Queued
@@ -217,7 +217,7 @@ func (s *State) fold(rec record, at time.Time) {
 	s.Records++
 	switch r := rec.(type) {
 	case headerRecord:
-		s.Header, s.Model, s.Effort = r.Header, r.Model, r.Effort
+		s.Header, s.Provider, s.Model, s.Effort = r.Header, r.Provider, r.Model, r.Effort
 		s.messages = append(s.messages, llm.System(r.System))
 	case inputRecord:
 		s.foldInput(r, at)
@@ -293,13 +293,16 @@ func (s *State) foldResult(r resultRecord, at time.Time) {
 	s.turn(Turn{Kind: TurnToolResults, Origin: OriginTools, Time: at, Message: llm.ToolResults(results...)})
 }
 
+// foldSettings begins a new epoch where the next request does not go on where the last one ended.
 func (s *State) foldSettings(set Settings) {
-	if set.Model != nil && *set.Model != s.Model {
-		s.Model = *set.Model
-		s.Epoch++
+	provider, model := s.Provider, s.Model
+	for _, change := range []struct{ to, from *string }{{&s.Provider, set.Provider}, {&s.Model, set.Model}, {&s.Effort, set.Effort}} {
+		if change.from != nil {
+			*change.to = *change.from
+		}
 	}
-	if set.Effort != nil {
-		s.Effort = *set.Effort
+	if s.Provider != provider || s.Model != model {
+		s.Epoch++
 	}
 }
 

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/attractor-go/attractor/llm/fakellm"
+)
+
+func main() {
+	addr := flag.String("addr", "127.0.0.1:8080", "`address` to listen on")
+	script := flag.String("script", "", "`file` with the turns, a JSON array; without one every answer is a greeting")
+	faults := flag.String("faults", "", "`file` with faults by request number, a JSON object such as {\"1\":{\"kind\":\"cut\",\"after\":2}}")
+	delay := flag.Duration("delay", 20*time.Millisecond, "`time` between two events")
+	flag.Parse()
+	if err := serve(*addr, *script, *faults, *delay); err != nil {
+		fmt.Fprintln(os.Stderr, "serve:", err)
+		os.Exit(1)
+	}
+}
+
+func serve(addr, script, faults string, delay time.Duration) error {
+	turns := []fakellm.Turn{{Text: "Hello. I am a script of one line."}}
+	if err := read(script, &turns); err != nil {
+		return err
+	}
+	o := fakellm.Options{Delay: delay}
+	if err := read(faults, &o.Faults); err != nil {
+		return err
+	}
+	model := fakellm.Script(turns...)
+	server := fakellm.New(func(r *fakellm.Request) fakellm.Turn {
+		fmt.Printf("request %d: %s %s, %d messages, %d tools\n", r.N, r.Path, r.Model, len(r.Messages), len(r.Tools))
+		return model(r)
+	}, o)
+	fmt.Printf("A model with %d turns listens on %s. Base URLs:\n"+
+		"  anthropic, gemini           http://%s\n  openai, openai-compatible   http://%s/v1\n", len(turns), addr, addr, addr)
+	return http.ListenAndServe(addr, server)
+}
+
+func read(name string, into any) error {
+	if name == "" {
+		return nil
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
