@@ -36,6 +36,7 @@ var allowed = map[string][]string{
 	"tool/coding":       {"llm", "tool", "env", "search", "patch"},
 	"profile":           {"tool", "llm"},
 	"profile/anthropic": {"profile", "tool", "tool/coding"},
+	"patch":             {},
 	"journal":           {"golang.org/x/sys/..."},
 	"agent":             {"llm", "env", "tool", "profile", "journal", "github.com/google/uuid"},
 	"cmd/attractor":     {"agent", "env", "journal", "llm/...", "profile/...", "tool/...", "github.com/spf13/cobra", "golang.org/x/term"},

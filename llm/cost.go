@@ -14,7 +14,7 @@ func Cost(report func(req *Request, resp *Response, usd float64, known bool)) Mi
 		return func(ctx context.Context, req *Request) iter.Seq2[StreamEvent, error] {
 			return func(yield func(StreamEvent, error) bool) {
 				for ev, err := range next(ctx, req) {
-					if err == nil && ev.Type == EventFinish && ev.Response != nil {
+					if ev.Type == EventFinish && ev.Response != nil {
 						usd, known := req.Facts.Cost(ev.Response.Usage)
 						report(req, ev.Response, usd, known)
 					}

@@ -11,7 +11,8 @@ import (
 //
 //   - Every call gets exactly one result, in front of whatever else came before the model's next turn. A call without one gets an
 //     error result that says so, in a message of its own.
-//   - A result without a call becomes text in a user message: what a tool said is not lost.
+//   - A result without a call becomes text in a user message: what a tool said is not lost. So does other content of a tool's
+//     message.
 //   - What another provider signed means nothing to this one and is left out: thinking and signatures in messages of another
 //     author, and opaque parts of another provider.
 //   - Messages without content are left out: without parts, or with nothing but blank text.
@@ -130,15 +131,16 @@ func (r *repairer) other(m Message) {
 		}
 	}
 	waiting := len(r.open) > 0 || len(r.held) > 0
+	intact := len(lost) == 0 && (len(rest) == 0 || m.Role != RoleTool) // that role is for results only
 	switch {
-	case len(lost) == 0 && (len(rest) == 0 || !waiting):
+	case intact && (len(rest) == 0 || !waiting):
 		r.add(m, len(results) > 0)
-	case len(lost) == 0 && len(results) == 0:
+	case intact && len(results) == 0:
 		r.add(m, false)
 	default: // the message is two or three
 		r.add(Message{Role: RoleTool, Parts: results}, true)
 		role := m.Role
-		if role == RoleTool { // which holds results only
+		if role == RoleTool {
 			role = RoleUser
 		}
 		r.add(Message{Role: role, Parts: rest}, false)

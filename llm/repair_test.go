@@ -97,6 +97,8 @@ func TestG11_Repair(t *testing.T) {
 		"mixed":             {[]llm.Message{calls("1"), {Role: llm.RoleUser, Parts: llm.Parts{results("1").Parts[0], llm.Text{Text: "x"}}}}, "a(?1) u(!1 x)"},
 		"mixed, late":       {[]llm.Message{calls("1"), u("w"), {Role: llm.RoleUser, Parts: llm.Parts{llm.Text{Text: "x"}, results("1").Parts[0]}}}, "a(?1) t(!1) u(w) u(x)"},
 		"mixed, incomplete": {[]llm.Message{calls("1", "2"), {Role: llm.RoleUser, Parts: llm.Parts{results("1").Parts[0], llm.Text{Text: "x"}}}, results("2")}, "a(?1 ?2) t(!1) t(!2) u(x)"},
+		"text of a tool":    {[]llm.Message{calls("1"), {Role: llm.RoleTool, Parts: llm.Parts{llm.Text{Text: "x"}, results("1").Parts[0]}}}, "a(?1) t(!1) u(x)"},
+		"only text":         {[]llm.Message{u("w"), {Role: llm.RoleTool, Parts: llm.TextParts("x")}}, "u(w) u(x)"},
 		"foreign":           {[]llm.Message{foreign(signed...), results("1")}, "a(x ?1 #2) t(!1)"},
 		"own":               {[]llm.Message{own(signed...), results("1")}, "a(~hm x+s ?1+s #2) t(!1)"},
 		"nobody's":          {[]llm.Message{{Role: llm.RoleAssistant, Parts: signed[:2]}}, "a(x)"},
@@ -264,11 +266,16 @@ func TestG11_RepairedHistoriesAreAccepted(t *testing.T) {
 		history = slices.DeleteFunc(history, func(m llm.Message) bool { // it knows that it did not sign them
 			return m.Provider == "anthropic" && slices.ContainsFunc(m.Parts, func(p llm.Part) bool { _, ok := p.(llm.Thinking); return ok })
 		})
-		for _, m := range history { // and refuses ids that are in one answer twice, which real servers do not send
-			for i, c := range m.Parts.ToolCalls() {
-				if slices.ContainsFunc(m.Parts.ToolCalls()[:i], func(o llm.ToolCall) bool { return o.ID == c.ID }) {
+		var ids []string // of one turn: the API refuses an id that is in it twice, and no server makes such
+		for _, m := range history {
+			if m.Role != llm.RoleAssistant {
+				ids = nil
+			}
+			for _, c := range m.Parts.ToolCalls() {
+				if slices.Contains(ids, c.ID) {
 					return
 				}
+				ids = append(ids, c.ID)
 			}
 		}
 		repaired := append(llm.Repair(history, "anthropic"), llm.User("go on"))
@@ -276,4 +283,17 @@ func TestG11_RepairedHistoriesAreAccepted(t *testing.T) {
 			rt.Fatalf("%v\n%s\nfrom %s", err, show(repaired), show(history))
 		}
 	})
+}
+
+// BenchmarkRepair goes through a history of 1000 rounds with nothing to repair.
+func BenchmarkRepair(b *testing.B) {
+	history := []llm.Message{llm.User("x")}
+	for range 1000 {
+		history = append(history, calls("1", "2"), results("1", "2"))
+	}
+	for b.Loop() {
+		if got := llm.Repair(history, "here"); len(got) != len(history) {
+			b.Fatal(len(got))
+		}
+	}
 }

@@ -93,7 +93,7 @@ func Retry(policy RetryPolicy) Middleware {
 						return
 					}
 					delay, again := policy.Backoff.Delay(attempt, err)
-					if delivered || !again || attempt > retries || ctx.Err() != nil {
+					if delivered || !again || attempt > retries {
 						yield(StreamEvent{}, err)
 						return
 					}

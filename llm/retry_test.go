@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -61,14 +62,14 @@ func TestG6_BackoffDelay(t *testing.T) {
 }
 
 // attempt runs a script under Retry and says how it went: the events, the error, the time it took and the calls that were made.
-func attempt(t *testing.T, policy llm.RetryPolicy, steps ...llmtest.Step) (events []llm.StreamEvent, err error, took time.Duration, calls int) {
+func attempt(t *testing.T, policy llm.RetryPolicy, steps ...llmtest.Step) (events []llm.StreamEvent, took time.Duration, calls int, err error) {
 	t.Helper()
 	policy.Backoff.Jitter = noJitter
 	p := llmtest.NewProvider("p", steps...)
 	client := llm.Client{Providers: []llm.Provider{p}, Middleware: []llm.Middleware{llm.Retry(policy)}}
 	begin := time.Now()
 	events, err = llmtest.Contract(t, client.Stream(t.Context(), ask("hi")))
-	return events, err, time.Since(begin), len(p.Requests())
+	return events, time.Since(begin), len(p.Requests()), err
 }
 
 func TestG6_Retry(t *testing.T) {
@@ -100,7 +101,7 @@ func TestG6_Retry(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				events, err, took, calls := attempt(t, tt.policy, tt.steps...)
+				events, took, calls, err := attempt(t, tt.policy, tt.steps...)
 				if took != tt.took || calls != tt.calls {
 					t.Errorf("%d calls in %v, want %d in %v", calls, took, tt.calls, tt.took)
 				}
@@ -184,4 +185,24 @@ func TestG6_RetryOverHTTP(t *testing.T) {
 			t.Errorf("it took %v, want %v", took, want)
 		}
 	})
+}
+
+// BenchmarkRetry is what the middleware adds to a stream of 1000 deltas.
+func BenchmarkRetry(b *testing.B) {
+	stream := func(context.Context, *llm.Request) iter.Seq2[llm.StreamEvent, error] {
+		return func(yield func(llm.StreamEvent, error) bool) {
+			for range 1000 {
+				if !yield(llm.StreamEvent{Type: llm.EventTextDelta, Delta: "x"}, nil) {
+					return
+				}
+			}
+			yield(llm.StreamEvent{Type: llm.EventFinish, Response: &llm.Response{}}, nil)
+		}
+	}
+	handler := llm.Retry(llm.RetryPolicy{})(stream)
+	for b.Loop() {
+		if _, err := llm.Collect(handler(b.Context(), nil)); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

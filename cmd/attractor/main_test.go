@@ -473,3 +473,25 @@ func TestVisible(t *testing.T) {
 		}
 	}
 }
+
+func TestH_Patch(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const good = "*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n-one\n+two\n*** Add File: c.txt\n+x\n*** End Patch\n"
+	for _, tt := range []struct {
+		patch, stdout, stderr string
+		code                  int
+	}{
+		{good, "R a.txt -> b.txt\nA c.txt\n", "", 0},
+		{good, "", "a.txt, line 2 of the patch: the file does not exist", 1},
+		{"", "", "begins with", 1},
+	} {
+		cmd := attractor(t, "patch", "--dir", dir)
+		cmd.Stdin = strings.NewReader(tt.patch)
+		if got := runIt(t, cmd); got.code != tt.code || got.stdout != tt.stdout || !strings.Contains(got.stderr, tt.stderr) {
+			t.Errorf("exit code %d, stdout %q, stderr %q", got.code, got.stdout, got.stderr)
+		}
+	}
+}

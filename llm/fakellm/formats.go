@@ -11,7 +11,7 @@ func formatOf(path string, words int) (f format, known bool) {
 		return &openai{words: words}, true
 	case strings.HasSuffix(path, "/v1/chat/completions"):
 		return &chat{words: words}, true
-	case strings.Contains(path, "/v1beta/models/"):
+	case strings.Contains(path, "/v1beta/") && strings.Contains(path, ":"):
 		return geminiOf(path, words)
 	}
 	return anthropic{words: words}, false

@@ -16,10 +16,10 @@ type gemini struct {
 	model, action string
 }
 
-// geminiOf reads a path: .../v1beta/models/{model}:{action}.
+// geminiOf reads a path: .../v1beta/models/{model}:{action}, or another collection of models in place of models.
 func geminiOf(path string, words int) (f gemini, known bool) {
-	_, rest, _ := strings.Cut(path, "/v1beta/models/")
-	model, action, _ := strings.Cut(rest, ":")
+	_, rest, _ := strings.Cut(path, "/v1beta/")
+	model, action, _ := strings.Cut(strings.TrimPrefix(rest, "models/"), ":")
 	return gemini{words, model, action}, model != "" && (action == "generateContent" || action == "streamGenerateContent")
 }
 

@@ -114,9 +114,9 @@ func (c geminiContent) check(i int, model string) *refusal {
 			return why
 		}
 		responses = responses || p.FunctionResponse != nil
-		media = media || p.InlineData != nil
+		media = media || p.InlineData != nil || p.FileData != nil
 	}
-	if responses && media && geminiNew.MatchString(model) {
+	if responses && media {
 		return badArgument("Request contains an invalid argument.") // it says no more than that
 	}
 	return nil

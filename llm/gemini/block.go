@@ -93,7 +93,7 @@ func (d *decoder) text(text string, thought bool, signature string) error {
 func (d *decoder) call(w *wirePart) error {
 	c := w.Call
 	switch {
-	case len(c.PartialArgs) > 0 || c.WillContinue: // an option of Vertex AI, which the Gemini API does not have
+	case c.PartialArgs != nil || c.WillContinue: // an option of Vertex AI, which the Gemini API does not have
 		return &llm.Error{Kind: llm.ErrUnsupported, Message: "a call whose arguments come in pieces: leave streamFunctionCallArguments off"}
 	case c.Name == "":
 		return fmt.Errorf("a call without a name")

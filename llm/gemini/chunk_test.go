@@ -1,11 +1,13 @@
 package gemini
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"testing"
 
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
 const usageJSON = `"usageMetadata": {"promptTokenCount": 1161,"candidatesTokenCount": 16,"totalTokenCount": 1222,"cachedContentTokenCount": 1024,` +
@@ -27,7 +29,7 @@ func parseChunk(b []byte) (c textChunk, err error) {
 	if err := json.Unmarshal(b, &w); err != nil {
 		return c, err
 	}
-	if len(w.Candidates) != 1 || len(w.Candidates[0].Content.Parts) != 1 || len(w.Error) > 0 || w.PromptFeedback != nil {
+	if len(w.Candidates) != 1 || len(w.Candidates[0].Content.Parts) != 1 || w.Error != nil || w.PromptFeedback != nil {
 		return c, fmt.Errorf("not a text chunk: %+v", w)
 	}
 	candidate := w.Candidates[0]
@@ -51,6 +53,7 @@ func FuzzChunk(f *testing.F) {
 		`{"candidates": [{"content": {"parts": [{"text": "x"},{"text": "y"}]}}]}`,
 		`{"candidates": [{"content": {"parts": [{"text": "x","Text": "y"}]}}]}`,
 		`{"candidates": [{"content": {"parts": [{"text": "x","text": "y"}]}}]}`,
+		`{"candidates": [{"content": {"parts": [{"text": "x","thought": true}]}}],"candidates": [{"content": {"parts": [{"text": "y"}]}}]}`,
 		`{"candidates": [{"content": {"parts": [{"text": "x","thought": tru}]}}]}`,
 		`{"candidates": [{"content": {"parts": [{"text": "x","thought": t r u e}]}}]}`,
 		`{"candidates": [{"content": {"parts": [{"text": "x","thoughtSignature": "s"}]}}]}`,
@@ -75,6 +78,42 @@ func FuzzChunk(f *testing.F) {
 		if got.text != want.text || got.thought != want.thought || got.usage != want.usage || string(got.model) != string(want.model) ||
 			string(got.id) != string(want.id) {
 			t.Errorf("%q: scanned %+v, encoding/json reads %+v", b, got, want)
+		}
+	})
+}
+
+// FuzzAnswer decodes whatever comes, one chunk a line: nothing panics, and the stream contract holds.
+func FuzzAnswer(f *testing.F) {
+	const stop = `{"candidates": [{"content": {"parts": [{"text": ""}]},"finishReason": "STOP"}]}`
+	for _, s := range append(chunks, `{"candidates": [{"content": {"parts": [{"functionCall": {"name": "a","args": {"b": 1}},"thoughtSignature": "s"}]}}]}`,
+		`{"candidates": [{"content": {"parts": [{"text": "","thoughtSignature": "s"},{"thoughtSignature": "t"},{"thought": true},{"x": 1}]}}]}`,
+		`{"candidates": [{"finishReason": "SAFETY","safetyRatings": []}]}`, `{"promptFeedback": {"blockReason": "OTHER"}}`, `{"error": {}}`, `{}`, `[`) {
+		f.Add([]byte(s + "\n" + s + "\n" + stop))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		d := newDecoder("gemini", &llm.Request{Model: "m"}, nil)
+		_, err := llmtest.Contract(t, func(yield func(llm.StreamEvent, error) bool) {
+			for _, chunk := range bytes.Split(b, []byte("\n")) {
+				_, err := d.Step(chunk)
+				if err != nil {
+					yield(llm.StreamEvent{}, &llm.Error{Kind: llm.ErrStream, Err: err})
+					return
+				}
+				for _, ev := range d.Out() {
+					yield(ev, nil)
+				}
+			}
+			if _, err := d.End(); err != nil {
+				yield(llm.StreamEvent{}, &llm.Error{Kind: llm.ErrStream, Err: err})
+				return
+			}
+			for _, ev := range d.Out() {
+				yield(ev, nil)
+			}
+			yield(d.Finish(), nil)
+		})
+		if err == nil && d.resp.Finish.Reason == "" {
+			t.Error("an answer without a reason")
 		}
 	})
 }

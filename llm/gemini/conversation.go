@@ -15,10 +15,12 @@ type conversation struct {
 	tools    toolset
 
 	// contents are the wire's, without the end of the last one: the next message may have the same role, and then its parts go
-	// into the same content. role is whose it is, empty before the first; calls counts the calls in it.
-	contents []byte
-	role     string
-	calls    int
+	// into the same content. role is whose it is, empty before the first; calls counts the calls in it, and responses says
+	// whether it has any.
+	contents  []byte
+	role      string
+	calls     int
+	responses bool
 
 	// names are the functions of the calls so far, by id: a response has to repeat them.
 	names map[string]string
@@ -89,10 +91,15 @@ func (c *conversation) part(role string) {
 		c.contents = append(c.contents, ',')
 		return
 	}
+	c.content(role)
+}
+
+// content begins a content and its first part.
+func (c *conversation) content(role string) {
 	if c.role != "" {
 		c.contents = append(c.contents, `]},`...)
 	}
-	c.role, c.calls = role, 0
+	c.role, c.calls, c.responses = role, 0, false
 	c.contents = append(append(append(c.contents, `{"role":"`...), role...), `","parts":[`...)
 }
 

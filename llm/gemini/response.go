@@ -74,7 +74,7 @@ func (d *decoder) chunk(data []byte) error {
 	if err := json.Unmarshal(data, &w); err != nil {
 		return fmt.Errorf("malformed chunk: %w", err)
 	}
-	if len(w.Error) > 0 {
+	if w.Error != nil {
 		return api.InBandError(bytes.Clone(data))
 	}
 	if f := w.PromptFeedback; f != nil && f.BlockReason != "" {

@@ -9,8 +9,8 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// addUser encodes what stands between two answers as one content: the responses to the calls, the media that do not fit into
-// them, and then everything else.
+// addUser encodes what stands between two answers: the responses to the calls, the media that do not fit into them, and then
+// everything else.
 func (c *conversation) addUser(messages []llm.Message) error {
 	var media []llm.Media
 	for _, m := range messages {
@@ -54,8 +54,8 @@ func (c *conversation) addUserPart(part llm.Part) error {
 	return llm.Errorf(llm.ErrInvalidRequest, "a user message cannot hold a part of type %T", part)
 }
 
-// addResponse encodes a result. Models from Gemini 3 on want its media within the function response and refuse them beside it;
-// models before that take them only beside it. rest is what goes beside.
+// addResponse encodes a result. Models from Gemini 3 on take its media within the function response, models before that only
+// outside. rest is what goes outside.
 func (c *conversation) addResponse(r llm.ToolResult) (rest []llm.Media, err error) {
 	var nested []llm.Media
 	for _, part := range r.Content {
@@ -76,6 +76,7 @@ func (c *conversation) addResponse(r llm.ToolResult) (rest []llm.Media, err erro
 		name = called
 	}
 	c.part(wireUser)
+	c.responses = true
 	b := append(c.contents, `{"functionResponse":{`...)
 	b = appendID(b, r.CallID)
 	b = append(b, `"name":`...)
@@ -103,7 +104,8 @@ func nestable(m llm.Media) bool {
 	return m.URL == "" && slices.Contains([]string{"image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"}, m.MIME)
 }
 
-// addMedia refuses what the API has no eyes for before anything is sent.
+// addMedia refuses what the API has no eyes for before anything is sent. Media beside function responses are refused by the
+// API ("Request contains an invalid argument"), by older models now and then, so there they begin a content of their own.
 func (c *conversation) addMedia(m llm.Media) error {
 	kind, _, _ := strings.Cut(m.MIME, "/")
 	known := kind == "audio" || kind == "video" || kind == "text" || m.MIME == "application/pdf" ||
@@ -112,7 +114,11 @@ func (c *conversation) addMedia(m llm.Media) error {
 		return llm.Errorf(llm.ErrUnsupported, "media of type %q: the Gemini API takes png, jpeg, webp, heic and heif images, audio, "+
 			"video, pdf documents and text", m.MIME)
 	}
-	c.part(wireUser)
+	if c.role == wireUser && c.responses {
+		c.content(wireUser)
+	} else {
+		c.part(wireUser)
+	}
 	if m.URL == "" {
 		c.contents = appendInline(c.contents, m)
 		return nil

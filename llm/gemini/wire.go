@@ -8,12 +8,12 @@ import (
 
 // wireChunk is a GenerateContentResponse: one chunk of a stream, or a whole answer.
 type wireChunk struct {
-	Candidates     []wireCandidate `json:"candidates"`
-	PromptFeedback *wireFeedback   `json:"promptFeedback"`
-	Usage          wireUsage       `json:"usageMetadata"`
-	ModelVersion   string          `json:"modelVersion"`
-	ResponseID     string          `json:"responseId"`
-	Error          json.RawMessage `json:"error"`
+	Candidates     []wireCandidate  `json:"candidates"`
+	PromptFeedback *wireFeedback    `json:"promptFeedback"`
+	Usage          wireUsage        `json:"usageMetadata"`
+	ModelVersion   string           `json:"modelVersion"`
+	ResponseID     string           `json:"responseId"`
+	Error          *json.RawMessage `json:"error"`
 }
 
 type wireCandidate struct {
@@ -24,17 +24,17 @@ type wireCandidate struct {
 	FinishReason  string `json:"finishReason"`
 	FinishMessage string `json:"finishMessage"`
 
-	// What follows has no name here and is passed on.
-	Grounding json.RawMessage `json:"groundingMetadata"`
-	URLs      json.RawMessage `json:"urlContextMetadata"`
-	Citations json.RawMessage `json:"citationMetadata"`
-	Safety    json.RawMessage `json:"safetyRatings"`
-	Logprobs  json.RawMessage `json:"logprobsResult"`
+	// What follows has no name here and is passed on. A null is nothing.
+	Grounding *json.RawMessage `json:"groundingMetadata"`
+	URLs      *json.RawMessage `json:"urlContextMetadata"`
+	Citations *json.RawMessage `json:"citationMetadata"`
+	Safety    *json.RawMessage `json:"safetyRatings"`
+	Logprobs  *json.RawMessage `json:"logprobsResult"`
 }
 
 // more says whether there is something in it that is only passed on.
 func (c *wireCandidate) more() bool {
-	return len(c.Grounding)+len(c.URLs)+len(c.Citations)+len(c.Safety)+len(c.Logprobs) > 0
+	return c.Grounding != nil || c.URLs != nil || c.Citations != nil || c.Safety != nil || c.Logprobs != nil
 }
 
 type wireFeedback struct {
@@ -55,8 +55,8 @@ type wireCall struct {
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args"`
 	// Calls in pieces come from Vertex AI only, and only when they are asked for.
-	PartialArgs  json.RawMessage `json:"partialArgs"`
-	WillContinue bool            `json:"willContinue"`
+	PartialArgs  *json.RawMessage `json:"partialArgs"`
+	WillContinue bool             `json:"willContinue"`
 }
 
 // wireUsage counts tokens. The counts of a chunk are totals so far; a later chunk may leave some out.

@@ -165,8 +165,8 @@ func (obj *object) infer(schema *jsonschema.Schema, err error) error {
 	}
 	if schema.Type != "object" {
 		obj.wrapped = true
-		schema = &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{"value": schema}, Required: []string{"value"},
-			AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
+		schema = &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{"value": schema},
+			Required: []string{"value"}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
 	}
 	obj.schema, err = json.Marshal(schema)
 	return err
@@ -218,8 +218,8 @@ func objectOf[T any](r *run) (T, error) {
 		return value, nil
 	}
 	var zero T
-	e := &llm.Error{Kind: llm.ErrNoObject, Provider: resp.Provider, Code: string(resp.Finish.Reason), Raw: []byte(text[:min(len(text), maxRaw)]),
-		Err: err, Message: "the answer is no object of the schema: " + err.Error()}
+	e := &llm.Error{Kind: llm.ErrNoObject, Provider: resp.Provider, Err: err, Raw: []byte(text[:min(len(text), maxRaw)]),
+		Message: "the answer is no object of the schema: " + err.Error()}
 	if !whole(resp) {
 		e.Message = "the answer was cut (" + string(resp.Finish.Reason) + "), so it is no object of the schema: " + err.Error()
 	}

@@ -64,7 +64,7 @@ func (o *Options) rounds() int {
 func (o *Options) request() (*llm.Request, error) {
 	switch {
 	case o.Prompt != "" && len(o.Messages) > 0:
-		return nil, llm.Errorf(llm.ErrInvalidRequest, "both a prompt and messages were given: put the prompt at the end of the messages")
+		return nil, llm.Errorf(llm.ErrInvalidRequest, "both a prompt and messages were given: put the prompt into the messages")
 	case o.Prompt == "" && len(o.Messages) == 0:
 		return nil, llm.Errorf(llm.ErrInvalidRequest, "neither a prompt nor messages were given")
 	}

@@ -24,14 +24,14 @@ var plainHeaders = []string{"Accept", "Content-Type", "Anthropic-Version", "Anth
 var plainPrefixes = []string{"Anthropic-Ratelimit-", "X-Ratelimit-"}
 
 // secretHeaders hold what must not be written, wherever else it is repeated.
-var secretHeaders = []string{"Authorization", "Proxy-Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key", "X-Auth-Token", "Cookie",
-	"Set-Cookie", "Openai-Organization", "Openai-Project", "Anthropic-Organization-Id", "X-Goog-User-Project"}
+var secretHeaders = []string{"Authorization", "Proxy-Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key", "X-Auth-Token",
+	"Cookie", "Set-Cookie", "Openai-Organization", "Openai-Project", "Anthropic-Organization-Id", "X-Goog-User-Project"}
 
 // secretParams are the same among a query's parameters.
 var secretParams = []string{"key", "api_key", "api-key", "apikey", "access_token", "token", "auth", "signature"}
 
 // secretShapes are keys and ids of the vendors, also when they come from somewhere else, such as an error's text.
-var secretShapes = regexp.MustCompile(`\b(sk-[\w*-]{8,}|AIza[\w*-]{8,}|org-\w{8,}|proj_\w{8,}|(?i:bearer )[\w.~+/*-]{8,}=*)`)
+var secretShapes = regexp.MustCompile(`\b(sk-[\w*-]{8,}|AIza[\w*-]{8,}|org-\w{8,}|proj_\w{8,}|(?i:bearer )[\w.~+/*-]{20,}=*)`)
 
 // scrubber takes secrets out of one exchange.
 type scrubber struct{ secrets []string }
@@ -58,11 +58,9 @@ func (s *scrubber) learn(h http.Header) {
 			if _, credentials, ok := strings.Cut(value, " "); ok { // Bearer, Basic
 				s.add(strings.TrimSpace(credentials))
 			}
-			if !strings.HasSuffix(name, "Cookie") {
-				continue
-			}
-			for pair := range strings.SplitSeq(value, ";") {
-				if _, v, ok := strings.Cut(pair, "="); ok {
+			for i, pair := range strings.Split(value, ";") {
+				_, v, ok := strings.Cut(pair, "=")
+				if ok && (name == "Cookie" || name == "Set-Cookie" && i == 0) { // then come a cookie's attributes
 					s.add(strings.TrimSpace(v))
 				}
 			}
@@ -103,7 +101,7 @@ func (s *scrubber) request(req *http.Request, body []byte) question {
 	if json.Valid([]byte(clean)) {
 		q.Body = json.RawMessage(clean)
 	} else {
-		q.Text = clean
+		q.Text = strings.ToValidUTF8(clean, "\uFFFD")
 	}
 	return q
 }

@@ -1,7 +1,6 @@
 package llmtest
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -149,6 +148,6 @@ func (p *playback) Read(b []byte) (int, error) {
 
 // Close implements io.Closer.
 func (p *playback) Close() error {
-	p.pieces, p.end = nil, bytes.ErrTooLarge
+	p.pieces, p.end = nil, http.ErrBodyReadAfterClose
 	return nil
 }

@@ -88,7 +88,7 @@ func (d *decoder) itemAdded(index int, raw json.RawMessage, event []byte) (*item
 	case opaqueItem:
 		b := d.openBlock(it, slot{}, llm.StreamEvent{})
 		b.open = false
-		it.raw = bytes.Clone(raw)
+		it.raw = raw
 		d.pass(b.index, event)
 	}
 	return it, nil
@@ -138,7 +138,7 @@ func (d *decoder) itemDone(index int, raw json.RawMessage, event []byte) error {
 		if !bytes.Equal(it.raw, raw) { // else it was announced like this just now
 			d.pass(it.blocks[0].index, event)
 		}
-		it.raw = bytes.Clone(raw)
+		it.raw = raw
 		return nil
 	case functionItem:
 		return d.callDone(it, w.Arguments, w.Status)

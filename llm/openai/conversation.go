@@ -123,7 +123,7 @@ func (c *conversation) addMessage(role string, parts llm.Parts) error {
 
 func (c *conversation) addResult(r llm.ToolResult) error {
 	kind := "function_call_output"
-	if free, known := c.free[r.CallID]; free || r.Free && !known {
+	if c.free[r.CallID] {
 		kind = "custom_tool_call_output"
 	}
 	c.item(`{"type":"` + kind + `","call_id":`)

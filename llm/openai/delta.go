@@ -54,20 +54,22 @@ func slotOf(kind deltaKind, content, summary int) slot {
 	return slot{}
 }
 
+// The members of a delta, so that none is read twice.
+const (
+	hasType = 1 << iota
+	hasSequence
+	hasItemID
+	hasOutput
+	hasContent
+	hasSummary
+	hasDelta
+	hasLogprobs
+	hasObfuscation
+)
+
 // scanDelta reads a delta. It is not ok when the event is anything else, or is written in a way that only a whole JSON reader
 // should judge.
 func scanDelta(data []byte) (d delta, ok bool) {
-	const (
-		hasType = 1 << iota
-		hasSequence
-		hasItemID
-		hasOutput
-		hasContent
-		hasSummary
-		hasDelta
-		hasLogprobs
-		hasObfuscation
-	)
 	s := api.Scan(data)
 	s.Want('{')
 	content, summary := 0, 0

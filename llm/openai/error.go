@@ -27,7 +27,7 @@ func decodeError(body []byte) api.Failure {
 	if json.Unmarshal(body, &w) != nil {
 		return api.DecodeError(body) // {"error":"text"}, or no JSON at all
 	}
-	inBand := w.Type != "" || w.Object == "response"
+	inBand := w.Type == "error" || w.Type == "response.failed" || w.Object == "response"
 	inner := &w
 	if inner.Response != nil {
 		inner = inner.Response

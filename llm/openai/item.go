@@ -58,10 +58,10 @@ func (c *conversation) addCall(call llm.ToolCall) {
 	switch {
 	case call.Free:
 		kind, member = "custom_tool_call", "input"
+		c.free[call.ID] = true
 	case strings.TrimSpace(args) == "":
 		args = "{}"
 	}
-	c.free[call.ID] = call.Free
 	c.item(`{"type":"` + kind + `","call_id":`)
 	b := api.AppendString(c.items, api.PlainID(call.ID, maxCallID))
 	b = api.AppendString(append(b, `,"name":`...), call.Name)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/llm/internal/api"
 	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
@@ -132,6 +133,47 @@ func (c *wireCase) run(t *testing.T) {
 	}
 	if c.section("response.sse")+c.section("response.json") != "" || body == nil {
 		c.golden["events"] = render(t, events, err)
+	}
+}
+
+// The data of an event belongs to the reader: nothing that was made of it may change with it.
+func TestStepKeepsNothing(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		ar, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := wireCase{ar: ar}
+		kept, fresh := newDecoder("openai", "m", nil), newDecoder("openai", "m", nil)
+		for line := range strings.Lines(c.section("response.sse")) {
+			payload, ok := strings.CutPrefix(strings.TrimSpace(line), "data:")
+			if !ok {
+				continue
+			}
+			data := []byte(payload)
+			progress, err := kept.Step(data)
+			for i := range data {
+				data[i] = 'x'
+			}
+			_, want := fresh.Step([]byte(payload))
+			if diff := cmp.Diff(fresh.Out(), kept.Out()); diff != "" {
+				t.Fatalf("%s: %s", file, diff)
+			}
+			var a, b api.InBandError
+			if errors.As(err, &a) && errors.As(want, &b) && string(a) != string(b) {
+				t.Fatalf("%s: the error became %s", file, a)
+			}
+			if err != nil || progress == api.Finished {
+				break
+			}
+		}
+		if diff := cmp.Diff(fresh.Finish(), kept.Finish()); diff != "" {
+			t.Errorf("%s: %s", file, diff)
+		}
 	}
 }
 

@@ -74,7 +74,6 @@ func (c *conversation) assistant(m llm.Message) error {
 		}
 	}
 	c.messages = append(b, `]}`...)
-	c.unanswered = len(s.calls)
 	return nil
 }
 

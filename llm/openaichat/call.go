@@ -137,11 +137,9 @@ func (cs *calls) add(w *wireCall) *call {
 
 // rename adds a piece of the name. A server that repeats it says nothing new, nor one that says all of it again and more.
 func (c *call) rename(piece string) {
-	switch {
-	case piece == c.name:
-	case strings.HasPrefix(piece, c.name):
+	if strings.HasPrefix(piece, c.name) {
 		c.name = piece
-	default:
+	} else {
 		c.name += piece
 	}
 }

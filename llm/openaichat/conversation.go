@@ -19,8 +19,7 @@ type conversation struct {
 	inSystem bool
 	begun    bool
 
-	unanswered int    // calls of the last assistant message without a result
-	held       []byte // parts of the user message that is due when all have one
+	held []byte // parts of the user message that is due after the results
 }
 
 // add encodes further messages.
@@ -30,7 +29,7 @@ func (c *conversation) add(messages []llm.Message) error {
 			return err
 		}
 	}
-	c.release() // results are missing; nothing better can be done
+	c.release() // all results are in, or the request could not be sent
 	return nil
 }
 
@@ -105,16 +104,20 @@ func blank(s string) bool { return strings.TrimSpace(s) == "" }
 func (c *conversation) user(m llm.Message) error {
 	var rest llm.Parts
 	for _, part := range m.Parts {
-		r, ok := part.(llm.ToolResult)
-		if !ok {
+		switch part := part.(type) {
+		case llm.ToolResult:
+			if err := c.result(part); err != nil {
+				return err
+			}
+		case llm.Opaque:
+			if part.Provider == c.o.provider {
+				rest = append(rest, part)
+			}
+		default:
 			rest = append(rest, part)
-			continue
-		}
-		if err := c.result(r); err != nil {
-			return err
 		}
 	}
-	if c.unanswered <= 0 || len(rest) > 0 {
+	if len(rest) > 0 {
 		c.release()
 	}
 	if text, err := textOnly(rest, ""); err == nil { // a string, which every server takes
@@ -154,9 +157,6 @@ func (c *conversation) appendPart(b []byte, part llm.Part) ([]byte, error) {
 	case llm.Media:
 		return appendMedia(b, part)
 	case llm.Opaque:
-		if part.Provider != c.o.provider {
-			return b, nil
-		}
 		if !json.Valid([]byte(part.Data)) {
 			return nil, llm.Errorf(llm.ErrInvalidRequest, "an opaque part is no JSON")
 		}
@@ -197,7 +197,6 @@ func (c *conversation) result(r llm.ToolResult) error {
 	c.messages = api.AppendString(c.messages, text)
 	c.messages = append(c.messages, `,"tool_call_id":`...)
 	c.messages = append(api.AppendString(c.messages, r.CallID), '}')
-	c.unanswered--
 	return nil
 }
 

@@ -41,7 +41,7 @@ type wireErrors struct {
 }
 
 // maxNesting is how deep errors within errors are looked into.
-const maxNesting = 4
+const maxNesting = 8
 
 // decodeError is [api.Call].Decode.
 func decodeError(body []byte) api.Failure {

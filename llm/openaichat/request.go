@@ -58,7 +58,7 @@ func (c *conversation) body(model string, params []byte) [][]byte {
 		end = `"}]`
 	}
 	tail := append(append([]byte(end), params...), '}')
-	return [][]byte{head, c.messages[:len(c.messages):len(c.messages)], tail}
+	return [][]byte{head, c.messages, tail}
 }
 
 // toolset is the encoded form of a request's tools, kept as long as they stay the same.

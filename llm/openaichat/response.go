@@ -213,7 +213,8 @@ func (d *decoder) delta(x delta) error {
 	case reasoningDelta:
 		return d.say(thinkingBlock, memberReasoning, x.text)
 	case argumentsDelta:
-		return d.piece(&wireCall{Index: &x.index}, x.text)
+		index := x.index
+		return d.piece(&wireCall{Index: &index}, x.text)
 	}
 	return nil // an empty one
 }

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/attractor-go/attractor/tool/coding"
+)
+
+func newPatch(t terminal) *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "patch [--dir DIR] < PATCH",
+		Short: "Apply a patch in the v4a format, all or nothing",
+		Long: "patch reads a patch from standard input, as models write them for the tool apply_patch, and applies it as a whole or not at all.\n" +
+			"It prints a line for each change: A, D or M and the path, or R and both paths.",
+		Example: "  attractor patch <<'EOF'\n  *** Begin Patch\n  *** Update File: greet.py\n  @@ def greet():\n  -    print(\"Hi\")\n" +
+			"  +    print(\"Hello\")\n  *** End Patch\n  EOF",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			text, err := io.ReadAll(t.in)
+			if err != nil {
+				return fail(exitFailed, "cannot read the patch: %w", err)
+			}
+			local, err := openDir(dir)
+			if err != nil {
+				return err
+			}
+			changes, err := coding.Patch(cmd.Context(), local, string(text))
+			if err = errors.Join(err, local.Close()); err != nil {
+				return fail(exitFailed, "%w", err)
+			}
+			for _, c := range changes {
+				if _, err := fmt.Fprintln(t.out, c); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", ".", "`DIR` to work in")
+	return cmd
+}

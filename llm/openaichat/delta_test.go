@@ -1,0 +1,171 @@
+package openaichat
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// common are chunks as servers send them by the thousand.
+var common = map[string]string{
+	"openai":     `{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1777319950,"model":"gpt-4o","service_tier":"default","system_fingerprint":"fp_1","choices":[{"index":0,"delta":{"content":"%s"},"logprobs":null,"finish_reason":null}],"usage":null,"obfuscation":"ab"}`,
+	"deepseek":   `{"id":"f6","object":"chat.completion.chunk","created":1770,"model":"deepseek-chat","system_fingerprint":"fp","choices":[{"index":0,"delta":{"content":null,"reasoning_content":"%s"},"logprobs":null,"finish_reason":null}]}`,
+	"vllm":       `{"id":"c","object":"chat.completion.chunk","created":1,"model":"q","choices":[{"index":0,"delta":{"content":"%s"},"logprobs":null,"finish_reason":null,"token_ids":null}]}`,
+	"sglang":     `{"id":"c","object":"chat.completion.chunk","created":1,"model":"q","choices":[{"index":0,"delta":{"role":null,"content":"%s","reasoning_content":null,"tool_calls":null},"logprobs":null,"finish_reason":null,"matched_stop":null}],"usage":null}`,
+	"openrouter": `{"id":"gen","object":"chat.completion.chunk","created":1,"model":"a/b","provider":"Chutes","choices":[{"index":0,"delta":{"content":"%s","role":"assistant"},"finish_reason":null,"native_finish_reason":null}]}`,
+	"groq":       `{"id":"c","object":"chat.completion.chunk","created":1,"model":"q","system_fingerprint":"fp","choices":[{"index":0,"delta":{"reasoning":"%s"},"logprobs":null,"finish_reason":null}]}`,
+	"llama.cpp":  `{"choices":[{"finish_reason":null,"index":0,"delta":{"content":"%s"}}],"created":1,"id":"c","model":"g","system_fingerprint":"b7010","object":"chat.completion.chunk"}`,
+	"arguments":  `{"id":"c","object":"chat.completion.chunk","created":1,"model":"q","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"type":"function","function":{"arguments":"%s"}}]},"finish_reason":null}]}`,
+}
+
+// primed is a decoder in the middle of an answer with a call.
+func primed() *decoder {
+	d := newDecoder("p", "m", nil, nil)
+	d.calls.newID = func() string { return "made" }
+	for _, first := range []string{`{"id":"c","choices":[{"delta":{"content":"a"}}]}`,
+		`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"look","arguments":"{"}}]}}]}`} {
+		if _, err := d.Step([]byte(first)); err != nil {
+			panic(err)
+		}
+	}
+	return d
+}
+
+// Everything that the scanner takes, encoding/json reads the same way.
+func FuzzDelta(f *testing.F) {
+	for _, chunk := range common {
+		f.Add([]byte(fmt.Sprintf(chunk, `a \"né\" \ud83d\ude00\n`)))
+		f.Add([]byte(fmt.Sprintf(chunk, "")))
+	}
+	for _, chunk := range []string{
+		`{"choices":[{"delta":{"content":"a","reasoning":"b"}}]}`, `{"choices":[{"delta":{"Content":"a"}}]}`,
+		`{"choices":[{"delta":{"content":"a","content":"b"}}]}`, `{"choices":[{"index":1,"delta":{"content":"a"}}]}`,
+		`{"choices":[{"delta":{"content":"a"}},{"delta":{"content":"b"}}]}`, `{"choices":[]}`, `{"choices":[{}]}`, `{}`, `[DONE]`, ``,
+		`{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}`, `{"object":"error","choices":[{"delta":{"content":"a"}}]}`,
+		`{"choices":[{"delta":{"tool_calls":[{"index":1,"function":{"arguments":"x"}}]}}]}`,
+		`{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"x"}}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":0}]}}]}`,
+		`{"choices":[{"delta":{"content":"x","tool_calls":[{"index":0,"function":{"arguments":""}}]}}]}`,
+		`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"x","name":"y"}}]}}]}`,
+		`{"error":null,"choices":[{"delta":{"content":"a"}}],"x_groq":{"usage":{"prompt_tokens":1}}}`, `{"created":01,"choices":[{}]}`,
+		`{"choices":[{"delta":{"content":"a"}}]} x`, `{"choices":[{"delta":null}]}`, "{\"choices\":[{\"delta\":{\"content\":\"\xff\"}}]}",
+	} {
+		f.Add([]byte(chunk))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if _, ok := new(deltaScanner).scan(data); !ok {
+			return
+		}
+		fast, slow := primed(), primed()
+		progress, err := fast.Step(data)
+		var w wireChunk
+		if err := json.Unmarshal(data, &w); err != nil {
+			t.Fatalf("%q: scanned, but %v", data, err)
+		}
+		slow.out = slow.out[:0]
+		slow.chunk++
+		wantProgress, wantErr := slow.take(&w, data)
+		if progress != wantProgress || fmt.Sprint(err) != fmt.Sprint(wantErr) {
+			t.Fatalf("%q: scanned: %v, %v; encoding/json: %v, %v", data, progress, err, wantProgress, wantErr)
+		}
+		if diff := cmp.Diff(slow.out, fast.out); diff != "" {
+			t.Errorf("%q: (-encoding/json +scanned)\n%s", data, diff)
+		}
+	})
+}
+
+// A scanner that gave up on ordinary chunks would be slow and nothing else would show it.
+func TestCommonChunksAreScanned(t *testing.T) {
+	for name, chunk := range common {
+		want := `if x {` + "\n\t" + `"né"`
+		text, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, ok := new(deltaScanner).scan([]byte(fmt.Sprintf(chunk, text[1:len(text)-1])))
+		if !ok || d.kind == emptyDelta || d.text != want {
+			t.Errorf("%s: %v %+v", name, ok, d)
+		}
+	}
+}
+
+// What is more than one piece of one thing, or is no piece at all, is left to the reader that knows everything.
+func TestOtherChunksAreNotScanned(t *testing.T) {
+	for _, chunk := range []string{
+		`{}`, `[DONE]`, `{"id":"a"}`, `{"choices":[]}`, `{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}`,
+		`{"choices":[{"delta":{"content":"a","reasoning":"b"}}]}`, `{"choices":[{"delta":{"content":"a","content":"b"}}]}`,
+		`{"choices":[{"index":1,"delta":{"content":"a"}}]}`, `{"choices":[{"delta":{"content":"a"}},{"delta":{"content":"b"}}]}`,
+		`{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"x"}}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":0}]}}]}`,
+		`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"arguments":"x"}}]}}]}`,
+		`{"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":1}}`, `{"object":"error","choices":[{"delta":{"content":"a"}}]}`,
+		`{"choices":[{"delta":{"content":"a"}}],"error":{"message":"x"}}`, `{"choices":[{"delta":{"content":"a"}}]} x`,
+		`{"choices":[{"delta":{"role":"a","role":"b"}}]}`,
+	} {
+		if d, ok := new(deltaScanner).scan([]byte(chunk)); ok {
+			t.Errorf("%s: scanned as %+v", chunk, d)
+		}
+	}
+}
+
+// An answer without end is cut off before it takes all memory.
+func TestAnswersAreBounded(t *testing.T) {
+	for _, chunk := range []string{common["openai"], common["arguments"], `{"choices":[{"delta":{"reasoning_details":[{"type":"x","data":"%s"}]}}]}`} {
+		d := primed()
+		d.size = maxAnswer - 5
+		if _, err := d.Step([]byte(fmt.Sprintf(chunk, "word word"))); err == nil {
+			t.Errorf("%s: no error", chunk)
+		}
+	}
+}
+
+func BenchmarkDelta(b *testing.B) {
+	for _, name := range []string{"openai", "llama.cpp", "arguments"} {
+		for _, text := range []string{"a few words of text", `\tif err != nil {\n\t\treturn \"x\"\n`} {
+			b.Run(fmt.Sprintf("%s/%.5s", name, text), func(b *testing.B) {
+				data := []byte(fmt.Sprintf(common[name], text))
+				b.ReportAllocs()
+				var d *decoder
+				for i := 0; b.Loop(); i++ {
+					if i%20000 == 0 { // an answer of 20,000 deltas
+						d = primed()
+					}
+					if _, err := d.Step(data); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Nothing is gone through again with every piece: that would take minutes here.
+func TestLongAnswersAreLinear(t *testing.T) {
+	word := strings.Repeat("word ", 20)
+	for name, chunk := range map[string]string{
+		"text":      fmt.Sprintf(common["openai"], word),
+		"arguments": fmt.Sprintf(common["arguments"], word),
+		// The name again in each piece asks every time whether the arguments are complete.
+		"names":   `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"look","arguments":"` + word + `"}}]}}]}`,
+		"calls":   `{"choices":[{"delta":{"tool_calls":[{"id":"","function":{"name":"look","arguments":"{}"}}]}}]}`,
+		"details": `{"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.text","text":"` + word + `","index":0}]}}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDecoder("p", "m", nil, nil)
+			if _, err := d.Step([]byte(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"look","arguments":"{"}}]}}]}`)); err != nil {
+				t.Fatal(err)
+			}
+			begin := time.Now()
+			for range 30_000 {
+				if _, err := d.Step([]byte(chunk)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if took := time.Since(begin); took > 10*time.Second { // it takes a fraction of one, or three under the race detector
+				t.Errorf("30,000 pieces took %v", took)
+			}
+		})
+	}
+}

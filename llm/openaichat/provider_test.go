@@ -1,0 +1,188 @@
+package openaichat
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+)
+
+func TestNew(t *testing.T) {
+	for name, o := range map[string]Options{
+		"no URL": {}, "key with a line end": {BaseURL: "http://x.test/v1", APIKey: "k\n"}, "no scheme": {BaseURL: "api.test/v1"},
+		"another scheme": {BaseURL: "ftp://api.test"}, "broken URL": {BaseURL: "http://u:secret@[::1"},
+	} {
+		_, err := New(o)
+		if !errors.Is(err, llm.ErrConfiguration) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for base, want := range map[string]string{"http://x.test/v1": "http://x.test/v1/chat/completions", "https://x.test/v1/": "https://x.test/v1/chat/completions",
+		"http://x.test": "http://x.test/chat/completions", "http://x.test/d/gpt?api-version=1": "http://x.test/d/gpt/chat/completions?api-version=1"} {
+		if p, err := New(Options{BaseURL: base}); err != nil || p.url != want || p.Name() != "openai-compatible" {
+			t.Errorf("%q: %+v, %v", base, p, err)
+		}
+	}
+}
+
+// One session over a real connection: a call, its result, a second answer, a fault in between.
+func TestOverLoopback(t *testing.T) {
+	server := fakellm.New(fakellm.Script(
+		fakellm.Turn{Thinking: "Where is it?", Text: "I look.", Calls: []fakellm.Call{{Name: "look", Args: json.RawMessage(`{"at":"a"}`)}}},
+		fakellm.Turn{Text: "Done."},
+	), fakellm.Options{Faults: map[int]fakellm.Fault{2: {Kind: fakellm.FaultCut, After: 1}}})
+	srv := httptest.NewServer(server)
+	defer srv.Close()
+	p := provider(t, Options{Name: "mine", APIKey: "key-1", BaseURL: srv.URL + "/v1", HTTPClient: srv.Client(), Header: http.Header{"x-team": {"a"}}})
+	req := &llm.Request{Model: "m", Messages: []llm.Message{llm.System("Be brief."), llm.User("Go.")}, Memo: new(llm.Memo), Effort: "low",
+		Tools: []llm.ToolDefinition{{Name: "look"}}, Options: map[string]json.RawMessage{"mine": json.RawMessage(`{"top_k":1}`)}}
+	first, err := llm.Collect(p.Stream(t.Context(), req))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Messages = append(req.Messages, first.Message, llm.ToolResults(llm.ToolResult{CallID: first.ToolCalls()[0].ID, Content: llm.TextParts("seen")}))
+	if _, err := llm.Collect(p.Stream(t.Context(), req)); !errors.Is(err, llm.ErrStream) {
+		t.Errorf("the cut: %v", err)
+	}
+	second, err := llm.Collect(p.Stream(t.Context(), req))
+	if err != nil || second.Text() != "Done." || second.Provider != "mine" {
+		t.Fatalf("%+v, %v", second, err)
+	}
+	got := server.Requests()
+	h := got[0].Header
+	if h.Get("Authorization") != "Bearer key-1" || h.Get("X-Team") != "a" || h.Get("Content-Type") != "application/json" {
+		t.Errorf("headers %v", h)
+	}
+	if string(got[1].Body) != string(got[2].Body) {
+		t.Error("the retry was another request")
+	}
+	if got[0].System != "Be brief." || got[0].Effort != "low" || got[2].Turn() != 1 || !strings.Contains(string(got[0].Body), `"top_k":1`) {
+		t.Errorf("%+v", got[0])
+	}
+	said := got[2].Messages[1]
+	if said.Parts.Reasoning() != "Where is it?" || said.Parts.Text() != "I look." || said.Parts.ToolCalls()[0].Args != `{"at":"a"}` {
+		t.Errorf("the first answer went back as %+v", said)
+	}
+}
+
+// Without a key no header is sent: local servers take none, and some refuse an empty one.
+func TestNoKeyNoHeader(t *testing.T) {
+	server := fakellm.New(fakellm.Script(), fakellm.Options{})
+	p := provider(t, Options{HTTPClient: llmtest.PipeClient(t, server)})
+	if _, err := llm.Collect(p.Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}})); err != nil {
+		t.Fatal(err)
+	}
+	if h := server.Requests()[0].Header; len(h["Authorization"]) != 0 {
+		t.Errorf("%v", h)
+	}
+}
+
+// A free-form call goes out as a function's and comes back as it was.
+func TestFreeFormRoundTrip(t *testing.T) {
+	patch := "*** Begin Patch\n\"quoted\" \\ né 😀\n*** End Patch\n"
+	server := fakellm.New(fakellm.Script(fakellm.Turn{Calls: []fakellm.Call{{Name: "apply_patch", Raw: wrap(patch)}}}), fakellm.Options{})
+	p := provider(t, Options{HTTPClient: llmtest.PipeClient(t, server)})
+	req := &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")},
+		Tools: []llm.ToolDefinition{{Name: "apply_patch", Grammar: &llm.Grammar{Syntax: "lark", Definition: "x"}}}}
+	events, err := llmtest.Contract(t, p.Stream(t.Context(), req))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := events[len(events)-1].Response
+	calls := answer.ToolCalls()
+	if len(calls) != 1 || !calls[0].Free || calls[0].Args != patch {
+		t.Fatalf("%+v", calls)
+	}
+	req.Messages = append(req.Messages, answer.Message, llm.ToolResults(llm.ToolResult{CallID: calls[0].ID, Free: true}))
+	if _, err := llm.Collect(p.Stream(t.Context(), req)); err != nil {
+		t.Fatal(err)
+	}
+	if back := server.Requests()[1].Messages[1].Parts.ToolCalls()[0].Args; back != wrap(patch) {
+		t.Errorf("it went back as %s", back)
+	}
+}
+
+func TestInvalidSchema(t *testing.T) {
+	p := provider(t, Options{})
+	req := &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}, Format: &llm.Format{Name: "a", Schema: []byte(`{`)}}
+	if _, err := llm.Collect(p.Stream(t.Context(), req)); !errors.Is(err, llm.ErrInvalidRequest) {
+		t.Error(err)
+	}
+}
+
+// Ids that are made are unlike each other and of the form that the strictest server takes.
+func TestMadeIDs(t *testing.T) {
+	seen := map[string]bool{}
+	for range 1000 {
+		id := newID()
+		if len(id) != 9 || strings.Trim(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") != "" || seen[id] {
+			t.Fatal(id)
+		}
+		seen[id] = true
+	}
+}
+
+// Comments keep the connection alive and are no progress; an event without a choice is none either.
+func TestKeepAlivesAreNoProgress(t *testing.T) {
+	for name, ping := range map[string]string{"comment": ": OPENROUTER PROCESSING\n\n", "no choice": "data: {\"id\":\"\",\"choices\":[]}\n\n", "no data": "data: \n\n"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := llmtest.PipeClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Content-Type", "text/event-stream")
+					tick := time.NewTicker(time.Second)
+					defer tick.Stop()
+					for r.Context().Err() == nil {
+						io.WriteString(w, ping)
+						http.NewResponseController(w).Flush()
+						select {
+						case <-tick.C:
+						case <-r.Context().Done():
+						}
+					}
+				}))
+				p := provider(t, Options{HTTPClient: client, IdleTimeout: time.Minute})
+				begin := time.Now()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				_, err := llm.Collect(p.Stream(ctx, &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))
+				if took := time.Since(begin); !errors.Is(err, llm.ErrTimeout) || took != time.Minute {
+					t.Errorf("%v after %v", err, took)
+				}
+			})
+		})
+	}
+}
+
+// A new connection for every call would cost a TLS handshake each.
+func TestConnectionIsReused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := llmtest.PipeClient(t, fakellm.New(fakellm.Script(), fakellm.Options{}))
+		transport := client.Transport.(*http.Transport)
+		dial, dials := transport.DialContext, 0
+		transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			dials++
+			return dial(ctx, network, addr)
+		}
+		p := provider(t, Options{HTTPClient: client})
+		for range 5 {
+			if _, err := llm.Collect(p.Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}})); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		if dials != 1 {
+			t.Errorf("%d connections for 5 calls", dials)
+		}
+	})
+}

@@ -1,0 +1,182 @@
+package oracle
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+)
+
+const corpora = "../../shared/corpora/"
+
+// side is a format: our provider of it and the SDK of its vendor.
+type side struct {
+	provider func(t testing.TB, client *http.Client) llm.Provider
+	sdk      func(t testing.TB, client *http.Client, stream bool) (outcome, error)
+	// values says that the SDK has parsed the arguments of calls.
+	values bool
+}
+
+var sides = map[string]side{
+	"messages":  {provider: messagesProvider, sdk: messagesSDK},
+	"responses": {provider: responsesProvider, sdk: responsesSDK},
+	"chat":      {provider: chatProvider, sdk: chatSDK},
+	"gemini":    {provider: geminiProvider, sdk: geminiSDK, values: true},
+}
+
+// TestG1_Recordings gives every recorded answer to our provider and to the SDK of its format, and compares what they make of it.
+func TestG1_Recordings(t *testing.T) {
+	all, err := llmtest.Recordings(corpora+"provider_streams", "")
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("the recordings are not beside the work tree: ", err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	c := newCount()
+	for _, r := range all {
+		t.Run(fmt.Sprintf("%s/%d", r.Name, r.N), func(t *testing.T) { c.add(r, check(t, r)) })
+	}
+	c.print()
+}
+
+// verdict is what came of a recording.
+type verdict string
+
+const (
+	compared verdict = "compared"
+	refused  verdict = "errors on both sides"
+	foreign  verdict = "of APIs without a provider here"
+	peculiar verdict = "peculiar"
+)
+
+func check(t *testing.T, r llmtest.Recording) verdict {
+	r = unframe(t, r)
+	format := formatOf(r.Body)
+	s, ok := sides[format]
+	if !ok {
+		for name := range sides {
+			if o, err := ours(t, sides[name].provider(t, served(r))); err == nil {
+				t.Errorf("%s reads an answer out of it: %+v", name, o)
+			}
+		}
+		return foreign
+	}
+	stream := strings.HasPrefix(r.ContentType, "text/event-stream")
+	have, ourErr := ours(t, s.provider(t, served(r)))
+	want, sdkErr := s.sdk(t, served(r), stream)
+	if s.values {
+		want.Calls = sameValues(have.Calls, want.Calls)
+	}
+	result := compared
+	for field, diff := range differences(have, want) {
+		if p := explained(r, format, field); p != nil {
+			p.used++
+			result = peculiar
+			continue
+		}
+		t.Errorf("%s %s: %s (our error: %v; the SDK's: %v)", format, field, diff, ourErr, sdkErr)
+	}
+	if have.Failed && want.Failed {
+		return refused
+	}
+	return result
+}
+
+// formatOf tells the API by the first thing that it said.
+func formatOf(body []byte) string {
+	first := body
+	if !json.Valid(body) {
+		for line := range bytes.Lines(body) {
+			if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+				first = data
+				break
+			}
+		}
+	}
+	var w struct {
+		Type, Object          string
+		Choices, Candidates   json.RawMessage
+		UsageMetadata, Error_ json.RawMessage
+		Role                  string
+	}
+	if json.Unmarshal(first, &w) != nil {
+		return ""
+	}
+	switch {
+	case w.Type == "message_start", w.Type == "message" && w.Role == "assistant":
+		return "messages"
+	case w.Object == "response", strings.HasPrefix(w.Type, "response."):
+		return "responses"
+	case w.Choices != nil && w.Object != "text_completion":
+		return "chat"
+	case w.Candidates != nil, w.UsageMetadata != nil:
+		return "gemini"
+	}
+	return ""
+}
+
+var framed = regexp.MustCompile(`\{"bytes":"([A-Za-z0-9+/=]+)"`)
+
+// unframe takes the events out of Amazon's framing, in which Bedrock sends them.
+func unframe(t *testing.T, r llmtest.Recording) llmtest.Recording {
+	if r.ContentType != "application/vnd.amazon.eventstream" {
+		return r
+	}
+	var b bytes.Buffer
+	for _, m := range framed.FindAllSubmatch(r.Body, -1) {
+		data, err := base64.StdEncoding.DecodeString(string(m[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var w struct{ Type string }
+		if err := json.Unmarshal(data, &w); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "event: %s\ndata: %s\n\n", w.Type, data)
+	}
+	r.ContentType, r.Body = "text/event-stream", b.Bytes()
+	return r
+}
+
+// count tells how many recordings ran.
+type count struct {
+	files  map[string]map[string]bool
+	bodies map[string]map[verdict]int
+}
+
+func newCount() *count { return &count{map[string]map[string]bool{}, map[string]map[verdict]int{}} }
+
+func (c *count) add(r llmtest.Recording, v verdict) {
+	key := r.Provider + " " + r.Kind
+	if c.files[key] == nil {
+		c.files[key], c.bodies[key] = map[string]bool{}, map[verdict]int{}
+	}
+	c.files[key][r.Name] = true
+	c.bodies[key][v]++
+}
+
+// print writes plain lines: it is what a run of all tests shows of them.
+func (c *count) print() {
+	files, bodies := 0, 0
+	for _, key := range slices.Sorted(maps.Keys(c.files)) {
+		var what []string
+		for _, v := range slices.Sorted(maps.Keys(c.bodies[key])) {
+			what = append(what, fmt.Sprintf("%d %s", c.bodies[key][v], v))
+			bodies += c.bodies[key][v]
+		}
+		files += len(c.files[key])
+		fmt.Printf("provider_streams %s: %d recordings, answers in them: %s\n", key, len(c.files[key]), strings.Join(what, ", "))
+	}
+	fmt.Printf("provider_streams: %d recordings, %d answers\n", files, bodies)
+}

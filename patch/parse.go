@@ -1,0 +1,272 @@
+package patch
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// Kind is what an operation does.
+type Kind uint8
+
+// The operations.
+const (
+	Add Kind = iota + 1
+	Delete
+	Update
+)
+
+// Op is one operation of a patch.
+type Op struct {
+	Kind Kind
+	Path string
+	// MoveTo is an update's new path, empty when it stays.
+	MoveTo  string
+	Content string // of an Add
+	Hunks   []Hunk // of an Update
+	Line    int    // of the patch, from 1
+}
+
+// Hunk is one change of an update.
+type Hunk struct {
+	// Hints are context lines to find first, outermost first.
+	Hints []string
+	Lines []HunkLine
+	// EndOfFile says that the hunk's last line is the file's.
+	EndOfFile bool
+	Line      int // of the patch, from 1
+}
+
+// HunkLine is a line of a hunk.
+type HunkLine struct {
+	Op   byte // ' ' for context, '-' for removed, '+' for added
+	Text string
+}
+
+// Error says what is wrong with a patch, for the model that wrote it.
+type Error struct {
+	Path string // of the file, where one is concerned
+	Hunk int    // of the file, from 1; 0 when it is not about one
+	Line int    // of the patch, from 1; 0 when it is not about one
+	Text string
+	Err  error // the cause, where there is one
+}
+
+// Error names the file and the hunk.
+func (e *Error) Error() string {
+	var where []string
+	if e.Path != "" {
+		where = append(where, e.Path)
+	}
+	if e.Hunk > 0 {
+		where = append(where, fmt.Sprintf("hunk %d", e.Hunk))
+	}
+	if e.Line > 0 {
+		where = append(where, fmt.Sprintf("line %d of the patch", e.Line))
+	}
+	if len(where) == 0 {
+		return e.Text
+	}
+	return strings.Join(where, ", ") + ": " + e.Text
+}
+
+// Unwrap lets errors.Is find the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+const (
+	begin     = "*** Begin Patch"
+	end       = "*** End Patch"
+	addFile   = "*** Add File:"
+	delFile   = "*** Delete File:"
+	updFile   = "*** Update File:"
+	moveTo    = "*** Move to:"
+	endOfFile = "*** End of File"
+)
+
+// Parse reads a patch. It takes the heredoc and the code fence that models put around one, and white space around the lines that
+// begin with ***. A text without the end marker is an error: it may have been cut.
+func Parse(text string) ([]Op, error) {
+	lines := strings.Split(strings.ReplaceAll(strings.TrimSpace(unwrap(text)), "\r\n", "\n"), "\n")
+	if strings.TrimSpace(lines[0]) != begin {
+		return nil, &Error{Text: "a patch begins with the line " + begin, Line: 1}
+	}
+	last := len(lines) - 1
+	if last == 0 || strings.TrimSpace(lines[last]) != end {
+		return nil, &Error{Text: "the patch does not end with the line " + end + "; it may have been cut. Nothing was changed", Line: last + 1}
+	}
+	p := parser{lines: lines[1:last]}
+	for p.skipBlank(); !p.done(); p.skipBlank() {
+		op, err := p.operation()
+		if err != nil {
+			return nil, err
+		}
+		p.ops = append(p.ops, op)
+	}
+	if len(p.ops) == 0 {
+		return nil, &Error{Text: "the patch is empty: it has no " + addFile + " F, " + updFile + " F or " + delFile + " F"}
+	}
+	return p.ops, nil
+}
+
+var (
+	fence   = regexp.MustCompile("(?s)^```[a-z]*\n(.*)\n```$")
+	heredoc = regexp.MustCompile(`(?s)^(?:(?:apply_patch|applypatch)\s+)?<<\s*['"]?([A-Za-z_]+)['"]?\n(.*)\n([A-Za-z_]+)$`)
+)
+
+// unwrap takes away what models put around a patch as if they wrote for a shell or a page.
+func unwrap(text string) string {
+	text = strings.TrimSpace(text)
+	if m := fence.FindStringSubmatch(text); m != nil {
+		text = strings.TrimSpace(m[1])
+	}
+	if m := heredoc.FindStringSubmatch(text); m != nil && m[1] == m[3] {
+		text = m[2]
+	}
+	return text
+}
+
+type parser struct {
+	lines []string // between the markers
+	at    int
+	ops   []Op
+}
+
+func (p *parser) done() bool { return p.at >= len(p.lines) }
+
+// line is the number of the current line in the patch: the first of lines is the patch's second.
+func (p *parser) line() int { return p.at + 2 }
+
+func (p *parser) skipBlank() {
+	for !p.done() && strings.TrimSpace(p.lines[p.at]) == "" {
+		p.at++
+	}
+}
+
+// header reports whether the current line begins an operation. Within a hunk, where a leading space means context, only a line
+// without one does.
+func (p *parser) header() bool {
+	for _, h := range []string{addFile, delFile, updFile} {
+		if strings.HasPrefix(p.lines[p.at], h) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *parser) operation() (Op, error) {
+	op := Op{Line: p.line()}
+	line := strings.TrimSpace(p.lines[p.at])
+	for h, kind := range map[string]Kind{addFile: Add, delFile: Delete, updFile: Update} {
+		if name, ok := strings.CutPrefix(line, h); ok {
+			op.Kind, op.Path = kind, strings.TrimSpace(name)
+		}
+	}
+	if op.Kind == 0 {
+		return op, &Error{Line: op.Line, Text: fmt.Sprintf("expected %s F, %s F or %s F, got %q", addFile, updFile, delFile, line)}
+	}
+	if err := checkPath(op.Path, op.Line); err != nil {
+		return op, err
+	}
+	p.at++
+	switch op.Kind {
+	case Add:
+		return op, p.content(&op)
+	case Update:
+		return op, p.update(&op)
+	}
+	return op, nil
+}
+
+func checkPath(name string, line int) error {
+	switch {
+	case name == "":
+		return &Error{Line: line, Text: "the path is missing"}
+	case strings.IndexFunc(name, unicode.IsControl) >= 0:
+		return &Error{Line: line, Text: fmt.Sprintf("the path %q has control characters in it", name)}
+	}
+	return nil
+}
+
+func (p *parser) content(op *Op) error {
+	var b strings.Builder
+	for ; !p.done() && !p.header() && !p.blankToHeader(); p.at++ {
+		text, ok := strings.CutPrefix(p.lines[p.at], "+")
+		if !ok {
+			return &Error{Path: op.Path, Line: p.line(), Text: fmt.Sprintf("each line of a new file begins with +, got %q", p.lines[p.at])}
+		}
+		b.WriteString(text + "\n")
+	}
+	op.Content = b.String()
+	return nil
+}
+
+// blankToHeader reports whether nothing but blank lines comes before the next operation or the end.
+func (p *parser) blankToHeader() bool {
+	for _, line := range p.lines[p.at:] {
+		if strings.TrimSpace(line) != "" {
+			return strings.TrimSpace(p.lines[p.at]) == "" && strings.HasPrefix(strings.TrimSpace(line), "*** ")
+		}
+	}
+	return true
+}
+
+func (p *parser) update(op *Op) error {
+	if !p.done() {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(p.lines[p.at]), moveTo); ok {
+			op.MoveTo = strings.TrimSpace(name)
+			if err := checkPath(op.MoveTo, p.line()); err != nil {
+				return err
+			}
+			p.at++
+		}
+	}
+	for !p.done() && !p.header() && !p.blankToHeader() {
+		h, err := p.hunk(op.Path, len(op.Hunks)+1)
+		if err != nil {
+			return err
+		}
+		op.Hunks = append(op.Hunks, h)
+	}
+	if len(op.Hunks) == 0 {
+		return &Error{Path: op.Path, Line: op.Line, Text: "the update has no hunks; write what changes, with @@ before it"}
+	}
+	return nil
+}
+
+// hunk reads the @@ lines, which the first hunk of a file may lack, and the lines up to the next ones.
+func (p *parser) hunk(file string, number int) (Hunk, error) {
+	h := Hunk{Line: p.line()}
+	for ; !p.done() && strings.HasPrefix(p.lines[p.at], "@@"); p.at++ {
+		hint := strings.TrimSuffix(strings.TrimSpace(strings.TrimPrefix(p.lines[p.at], "@@")), "@@")
+		if hint = strings.TrimSpace(hint); hint != "" {
+			h.Hints = append(h.Hints, hint)
+		}
+	}
+	changed := false
+	for ; !p.done() && !p.header() && !strings.HasPrefix(p.lines[p.at], "@@"); p.at++ {
+		line := p.lines[p.at]
+		if strings.TrimSpace(line) == endOfFile {
+			h.EndOfFile = true
+			p.at++
+			break
+		}
+		if line == "" {
+			line = " " // models drop the space of an empty line
+		}
+		switch line[0] {
+		case '+', '-':
+			changed = true
+			fallthrough
+		case ' ':
+			h.Lines = append(h.Lines, HunkLine{Op: line[0], Text: line[1:]})
+		default:
+			return h, &Error{Path: file, Hunk: number, Line: p.line(),
+				Text: fmt.Sprintf("a line of a hunk begins with a space, + or -, got %q", line)}
+		}
+	}
+	if !changed {
+		return h, &Error{Path: file, Hunk: number, Line: h.Line, Text: "the hunk changes nothing: it has no line with + or -"}
+	}
+	return h, nil
+}

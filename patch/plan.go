@@ -1,0 +1,186 @@
+package patch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// Files is where a patch is applied. Paths are as the patch has them, cleaned.
+type Files interface {
+	// Read returns a regular file's content and mode. A file that does not exist is fs.ErrNotExist; a path that must not be used
+	// is any other error, also for a file that would be new.
+	Read(ctx context.Context, name string) (data []byte, perm fs.FileMode, err error)
+	// Write replaces or creates a file, with its parents, atomically.
+	Write(ctx context.Context, name string, data []byte, perm fs.FileMode) error
+	Remove(ctx context.Context, name string) error
+}
+
+// newPerm is the mode of a file that a patch adds.
+const newPerm = 0o644
+
+// Change is what became of one file in one operation.
+type Change struct {
+	// Letter is A for added, D for deleted, M for modified, R for renamed (and perhaps modified).
+	Letter byte
+	Path   string
+	To     string // the new path of an R
+}
+
+// String is the change on one line: "M path", "R path -> path".
+func (c Change) String() string {
+	if c.Letter == 'R' {
+		return "R " + c.Path + " -> " + c.To
+	}
+	return string(c.Letter) + " " + c.Path
+}
+
+// Plan is a patch that was read and matched: it can be applied.
+type Plan struct {
+	Changes []Change
+
+	files  Files
+	states map[string]*state
+	order  []string // of the states, as the patch touches them
+}
+
+// state is a file before and after the patch.
+type state struct {
+	existed, exists bool
+	before, after   string
+	perm            fs.FileMode
+}
+
+// NewPlan reads the files that the operations touch and matches every hunk, without changing anything. A later operation sees what
+// an earlier one has made.
+func NewPlan(ctx context.Context, files Files, ops []Op) (*Plan, error) {
+	p := &Plan{files: files, states: map[string]*state{}}
+	for _, op := range ops {
+		change, err := p.operation(ctx, op)
+		if err != nil {
+			return nil, err
+		}
+		p.Changes = append(p.Changes, change)
+	}
+	return p, nil
+}
+
+// load reads a file once.
+func (p *Plan) load(ctx context.Context, op Op, name string) (*state, error) {
+	name = path.Clean(name)
+	if s := p.states[name]; s != nil {
+		return s, nil
+	}
+	data, perm, err := p.files.Read(ctx, name)
+	s := &state{existed: true, exists: true, before: string(data), after: string(data), perm: perm}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		s = &state{perm: newPerm}
+	case err != nil:
+		return nil, &Error{Path: name, Line: op.Line, Text: err.Error(), Err: err}
+	case perm&0o222 == 0:
+		return nil, &Error{Path: name, Line: op.Line, Text: fmt.Sprintf("the file is read-only (mode %v)", perm), Err: fs.ErrPermission}
+	}
+	p.states[name] = s
+	p.order = append(p.order, name)
+	return s, nil
+}
+
+func (p *Plan) operation(ctx context.Context, op Op) (Change, error) {
+	s, err := p.load(ctx, op, op.Path)
+	if err != nil {
+		return Change{}, err
+	}
+	name := path.Clean(op.Path)
+	if op.Kind == Add {
+		letter := byte('A')
+		if s.exists {
+			letter = 'M'
+		}
+		s.exists, s.after = true, op.Content
+		return Change{Letter: letter, Path: name}, nil
+	}
+	if !s.exists {
+		return Change{}, &Error{Path: name, Line: op.Line, Text: "the file does not exist", Err: fs.ErrNotExist}
+	}
+	if op.Kind == Delete {
+		s.exists, s.after = false, ""
+		return Change{Letter: 'D', Path: name}, nil
+	}
+	if strings.IndexByte(s.after, 0) >= 0 {
+		return Change{}, &Error{Path: name, Line: op.Line, Text: "the file is binary and cannot be patched"}
+	}
+	d := newDocument(s.after)
+	if err := d.apply(name, op.Hunks); err != nil {
+		return Change{}, err
+	}
+	s.after = d.String()
+	return p.move(ctx, op, name, s)
+}
+
+// move finishes an update, under a new name where it has one.
+func (p *Plan) move(ctx context.Context, op Op, name string, s *state) (Change, error) {
+	to := path.Clean(op.MoveTo)
+	if op.MoveTo == "" || to == name {
+		return Change{Letter: 'M', Path: name}, nil
+	}
+	target, err := p.load(ctx, op, to)
+	if err != nil {
+		return Change{}, err
+	}
+	target.exists, target.after = true, s.after
+	if !target.existed {
+		target.perm = s.perm
+	}
+	s.exists, s.after = false, ""
+	return Change{Letter: 'R', Path: name, To: to}, nil
+}
+
+// Apply writes the changes. When a write fails, what was written before it is put back; the error says what failed, and names
+// what could not be put back. It must be called once.
+func (p *Plan) Apply(ctx context.Context) error {
+	for i, name := range p.order {
+		s := p.states[name]
+		if err := p.write(ctx, name, s.existed, s.exists, s.before, s.after, s.perm); err != nil {
+			problem := fmt.Sprintf("cannot write it: %v", err)
+			// The files are put back also when the context has ended: half a patch is worse than none.
+			if left := p.putBack(context.WithoutCancel(ctx), p.order[:i+1]); len(left) > 0 {
+				problem += ". These files could not be put back as they were: " + strings.Join(left, ", ")
+			} else {
+				problem += ". Nothing was changed"
+			}
+			return &Error{Path: name, Text: problem, Err: err}
+		}
+	}
+	return nil
+}
+
+func (p *Plan) write(ctx context.Context, name string, is, shall bool, from, to string, perm fs.FileMode) error {
+	switch {
+	case shall && (!is || from != to):
+		return p.files.Write(ctx, name, []byte(to), perm)
+	case is && !shall:
+		return p.files.Remove(ctx, name)
+	}
+	return nil
+}
+
+// putBack undoes writes, the last first, and names those that it could not undo.
+func (p *Plan) putBack(ctx context.Context, names []string) []string {
+	var left []string
+	for i := len(names) - 1; i >= 0; i-- {
+		s := p.states[names[i]]
+		data, _, err := p.files.Read(ctx, names[i])
+		is := err == nil
+		if is == s.existed && string(data) == s.before {
+			continue
+		}
+		if err := p.write(ctx, names[i], is, s.existed, s.after, s.before, s.perm); err != nil {
+			left = append(left, fmt.Sprintf("%s (%v)", names[i], err))
+		}
+	}
+	return left
+}
