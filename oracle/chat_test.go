@@ -38,10 +38,16 @@ func chatSDK(t testing.TB, client *http.Client, stream bool) (outcome, error) {
 		return o, nil
 	}
 	var acc openai.ChatCompletionAccumulator
-	thinking := ""
+	thinking, last := "", openai.CompletionUsage{}
 	chunks := sdk.Chat.Completions.NewStreaming(t.Context(), params)
 	for chunks.Next() {
 		chunk := chunks.Current()
+		if chunk.JSON.Usage.Valid() {
+			last = chunk.Usage
+		}
+		if acc.ID != "" {
+			chunk.ID = acc.ID // the accumulator refuses a stream whose id changes, as a gateway's does that changes the server
+		}
 		if !acc.AddChunk(chunk) {
 			return outcome{Failed: true}, errors.New("the accumulator takes no chunk " + chunk.RawJSON())
 		}
@@ -54,6 +60,7 @@ func chatSDK(t testing.TB, client *http.Client, stream bool) (outcome, error) {
 	}
 	o := chatOutcome(&acc.ChatCompletion)
 	o.Thinking = thinking
+	o.last, o.total = chatUsage(last), int(last.TotalTokens)
 	if o.Raw == "" {
 		return outcome{Failed: true}, errCut
 	}
@@ -61,10 +68,8 @@ func chatSDK(t testing.TB, client *http.Client, stream bool) (outcome, error) {
 }
 
 func chatOutcome(r *openai.ChatCompletion) outcome {
-	u := r.Usage
-	o := outcome{ID: r.ID, Model: r.Model, Usage: llm.Usage{Input: int(u.PromptTokens), CacheRead: int(u.PromptTokensDetails.CachedTokens),
-		CacheWrite: int(u.PromptTokensDetails.CacheWriteTokens), Output: int(u.CompletionTokens),
-		Reasoning: int(u.CompletionTokensDetails.ReasoningTokens)}}
+	u := chatUsage(r.Usage)
+	o := outcome{ID: r.ID, Model: r.Model, Usage: u, last: u, total: int(r.Usage.TotalTokens)}
 	if len(r.Choices) == 0 {
 		return outcome{Failed: true}
 	}
@@ -87,6 +92,12 @@ func chatOutcome(r *openai.ChatCompletion) outcome {
 		o.Finish = llm.FinishOther
 	}
 	return o
+}
+
+func chatUsage(u openai.CompletionUsage) llm.Usage {
+	return llm.Usage{Input: int(u.PromptTokens), CacheRead: int(u.PromptTokensDetails.CachedTokens),
+		CacheWrite: int(u.PromptTokensDetails.CacheWriteTokens), Output: int(u.CompletionTokens),
+		Reasoning: int(u.CompletionTokensDetails.ReasoningTokens)}
 }
 
 // reasoning reads the first member that has any.

@@ -22,6 +22,10 @@ type outcome struct {
 	Finish         llm.FinishReason
 	Raw            string // the reason to stop in the provider's words
 	Failed         bool   // there is no answer but an error
+
+	// What follows is the SDK's only, to explain differences: the counts that came last, and all tokens by the server's account.
+	last  llm.Usage
+	total int
 }
 
 type call struct{ ID, Name, Args string }
@@ -73,6 +77,9 @@ func differences(ours, sdk outcome) map[string]string {
 	}
 	a, b := reflect.ValueOf(ours), reflect.ValueOf(sdk)
 	for i := range a.NumField() {
+		if !a.Type().Field(i).IsExported() {
+			continue
+		}
 		x, y := a.Field(i).Interface(), b.Field(i).Interface()
 		if !reflect.DeepEqual(x, y) {
 			diff[a.Type().Field(i).Name] = fmt.Sprintf("ours %+v\nSDK  %+v", x, y)

@@ -43,11 +43,18 @@ func TestG1_Recordings(t *testing.T) {
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	c := newCount()
-	for _, r := range all {
-		t.Run(fmt.Sprintf("%s/%d", r.Name, r.N), func(t *testing.T) { c.add(r, check(t, r)) })
+	c, list := newCount(), newPeculiarities()
+	for _, file := range all {
+		for i, r := range answers(t, file) {
+			t.Run(fmt.Sprintf("%s/%d.%d", r.Name, r.N, i), func(t *testing.T) { c.add(r, check(t, r, list)) })
+		}
 	}
 	c.print()
+	for _, p := range list {
+		if fmt.Printf("provider_streams peculiar: %d %s: %s\n", p.used, p.format, p.reason); p.used == 0 {
+			t.Errorf("no recording shows any more that %s", p.reason)
+		}
+	}
 }
 
 // verdict is what came of a recording.
@@ -60,8 +67,7 @@ const (
 	peculiar verdict = "peculiar"
 )
 
-func check(t *testing.T, r llmtest.Recording) verdict {
-	r = unframe(t, r)
+func check(t *testing.T, r llmtest.Recording, list []*peculiarity) verdict {
 	format := formatOf(r.Body)
 	s, ok := sides[format]
 	if !ok {
@@ -80,7 +86,7 @@ func check(t *testing.T, r llmtest.Recording) verdict {
 	}
 	result := compared
 	for field, diff := range differences(have, want) {
-		if p := explained(r, format, field); p != nil {
+		if p := explain(list, format, field, comparison{string(r.Body), have, want}); p != nil {
 			p.used++
 			result = peculiar
 			continue
@@ -118,7 +124,7 @@ func formatOf(body []byte) string {
 		return "messages"
 	case w.Object == "response", strings.HasPrefix(w.Type, "response."):
 		return "responses"
-	case w.Choices != nil && w.Object != "text_completion":
+	case w.Choices != nil: // also of the older Completions, whose text both sides leave alone
 		return "chat"
 	case w.Candidates != nil, w.UsageMetadata != nil:
 		return "gemini"
@@ -127,6 +133,25 @@ func formatOf(body []byte) string {
 }
 
 var framed = regexp.MustCompile(`\{"bytes":"([A-Za-z0-9+/=]+)"`)
+
+// answers takes the answers out of a recording: the data of some has two, one behind the other.
+func answers(t *testing.T, r llmtest.Recording) []llmtest.Recording {
+	r = unframe(t, r)
+	list := []llmtest.Recording{r}
+	for _, event := range []string{"event: message_start\n", "event: response.created\n"} {
+		parts := strings.Split(string(r.Body), event)
+		if r.Kind != "sse_data_lines" || len(parts) < 3 {
+			continue
+		}
+		list = nil
+		for _, part := range parts[1:] {
+			one := r
+			one.Body = []byte(event + part)
+			list = append(list, one)
+		}
+	}
+	return list
+}
 
 // unframe takes the events out of Amazon's framing, in which Bedrock sends them.
 func unframe(t *testing.T, r llmtest.Recording) llmtest.Recording {

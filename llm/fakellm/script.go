@@ -57,7 +57,7 @@ type Turn struct {
 	Finish llm.FinishReason `json:"finish,omitempty"`
 	// Usage is what the answer reports; nil means an estimate from the sizes, with a prompt cache that really remembers.
 	Usage *llm.Usage `json:"usage,omitempty"`
-	// ID is the answer's id; empty means msg_ and the request's number.
+	// ID is the answer's id; empty means msg_ (or the vendor's own word) and the request's number.
 	ID string `json:"id,omitempty"`
 }
 

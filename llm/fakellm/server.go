@@ -21,8 +21,8 @@ type Options struct {
 	Delay time.Duration
 }
 
-// Server is the scripted model. It is an [http.Handler] for POST /v1/messages, the Messages API of Anthropic, and safe for
-// concurrent use.
+// Server is the scripted model. It is an [http.Handler] that sees by a request's path whose API is meant: POST /v1/messages is
+// Anthropic's, /v1/responses and /v1/chat/completions are OpenAI's, /v1beta/models/... is Gemini's. It is safe for concurrent use.
 type Server struct {
 	model Model
 	o     Options

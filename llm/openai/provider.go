@@ -40,6 +40,9 @@ type Options struct {
 
 // Provider calls models through the Responses API. It is safe for concurrent use; make one with [New].
 //
+// Stop sequences are an [llm.ErrUnsupported], for the API has none. Temperature and top_p are left out for models that are known to
+// reason, which refuse them.
+//
 // Request.Options has a JSON object for it under the provider's name. Its members are parameters of the request and are sent as
 // they are, in place of the provider's own of that name; of the objects reasoning and text the members are merged in the same
 // way, and a list in include is joined with what the provider needs there. The members model, instructions, tools, input, stream,
