@@ -251,7 +251,7 @@ func TestCorpus_ApplyPatch(t *testing.T) {
 		ran++
 		t.Run(c.ID, func(t *testing.T) { c.check(t) })
 	}
-	fmt.Printf("corpus apply_patch: %d patch cases ran, %d decided differently\n", ran, len(decidedDifferently))
+	t.Logf("%d patch cases ran, %d decided differently", ran, len(decidedDifferently))
 }
 
 func (c corpusCase) check(t *testing.T) {

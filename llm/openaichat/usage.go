@@ -43,7 +43,9 @@ func readUsage(raw json.RawMessage) (u llm.Usage, ok bool) {
 		u.Output += more
 		u.Reasoning = more
 	}
-	u.Reasoning = min(u.Reasoning, u.Output)
+	if u.Reasoning > u.Output { // Vercel's gateway, for Gemini: beside the completion and not in the total, but in the price
+		u.Output += u.Reasoning
+	}
 	return u, true
 }
 
