@@ -6,6 +6,7 @@ require (
 	github.com/anthropics/anthropic-sdk-go v1.84.0
 	github.com/attractor-go/attractor v0.0.0
 	github.com/openai/openai-go/v3 v3.95.0
+	golang.org/x/tools v0.49.0
 	google.golang.org/genai v1.77.0
 )
 

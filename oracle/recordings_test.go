@@ -14,6 +14,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/openai/openai-go/v3"
+	"google.golang.org/genai"
+
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
 )
@@ -69,6 +72,9 @@ const (
 
 func check(t *testing.T, r llmtest.Recording, list []*peculiarity) verdict {
 	format := formatOf(r.Body)
+	if name, ok := strings.CutPrefix(format, "error of "); ok {
+		return checkError(t, r, sides[name])
+	}
 	s, ok := sides[format]
 	if !ok {
 		for name := range sides {
@@ -111,10 +117,11 @@ func formatOf(body []byte) string {
 		}
 	}
 	var w struct {
-		Type, Object          string
-		Choices, Candidates   json.RawMessage
-		UsageMetadata, Error_ json.RawMessage
-		Role                  string
+		Type, Object        string
+		Choices, Candidates json.RawMessage
+		UsageMetadata       json.RawMessage
+		Error               struct{ Status, Message string }
+		Role                string
 	}
 	if json.Unmarshal(first, &w) != nil {
 		return ""
@@ -128,29 +135,59 @@ func formatOf(body []byte) string {
 		return "chat"
 	case w.Candidates != nil, w.UsageMetadata != nil:
 		return "gemini"
+	case w.Error.Status != "":
+		return "error of gemini"
+	case w.Error.Message != "":
+		return "error of responses"
 	}
 	return ""
 }
 
+// checkError compares what is said of a refusal.
+func checkError(t *testing.T, r llmtest.Recording, s side) verdict {
+	r.Status = http.StatusTooManyRequests
+	_, ourErr := ours(t, s.provider(t, served(r)))
+	_, sdkErr := s.sdk(t, served(r), true)
+	var e *llm.Error
+	if !errors.As(ourErr, &e) || e.Message == "" || e.Message != message(sdkErr) {
+		t.Errorf("ours %v, the SDK's %v", ourErr, sdkErr)
+	}
+	return refused
+}
+
 var framed = regexp.MustCompile(`\{"bytes":"([A-Za-z0-9+/=]+)"`)
 
-// answers takes the answers out of a recording: the data of some has two, one behind the other.
-func answers(t *testing.T, r llmtest.Recording) []llmtest.Recording {
-	r = unframe(t, r)
-	list := []llmtest.Recording{r}
-	for _, event := range []string{"event: message_start\n", "event: response.created\n"} {
-		parts := strings.Split(string(r.Body), event)
-		if r.Kind != "sse_data_lines" || len(parts) < 3 {
-			continue
-		}
-		list = nil
-		for _, part := range parts[1:] {
-			one := r
-			one.Body = []byte(event + part)
-			list = append(list, one)
-		}
+// message is what an SDK's error quotes of the server.
+func message(err error) string {
+	var openaiErr *openai.Error
+	var geminiErr genai.APIError
+	switch {
+	case errors.As(err, &openaiErr):
+		return openaiErr.Message
+	case errors.As(err, &geminiErr):
+		return geminiErr.Message
 	}
-	return list
+	return ""
+}
+
+// answers takes the answers out of a recording: some files have the data of two, one behind the other.
+func answers(t *testing.T, r llmtest.Recording) (list []llmtest.Recording) {
+	r = unframe(t, r)
+	for rest := r.Body; ; {
+		end := 0
+		for _, last := range []string{"event: message_stop\n", "event: response.completed\n"} {
+			if i := bytes.Index(rest, []byte(last)); i >= 0 {
+				end = i + bytes.Index(rest[i:], []byte("\n\n")) + 2
+			}
+		}
+		if r.Kind != "sse_data_lines" || end == 0 || end == len(rest) {
+			r.Body = rest
+			return append(list, r)
+		}
+		one := r
+		one.Body = rest[:end]
+		list, rest = append(list, one), rest[end:]
+	}
 }
 
 // unframe takes the events out of Amazon's framing, in which Bedrock sends them.

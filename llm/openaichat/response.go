@@ -74,7 +74,6 @@ func (d *decoder) Whole(data []byte) error {
 	if err := json.Unmarshal(data, &w); err != nil {
 		return fmt.Errorf("malformed answer: %w", err)
 	}
-	d.chunk++
 	if _, err := d.take(&w, data); err != nil {
 		return err
 	}
@@ -121,7 +120,7 @@ func (d *decoder) take(w *wireChunk, data []byte) (api.Progress, error) {
 // failed tells an error from a piece of an answer.
 func failed(w *wireChunk) bool {
 	switch {
-	case !noError(w.Error), w.Groq != nil && !noError(w.Groq.Error), w.Object == "error", w.Type == "error":
+	case !noError(w.Error), w.Groq != nil && !noError(w.Groq.Error), w.Object == "error":
 		return true
 	case len(w.Choices) == 0:
 		return isNull(w.Usage) && (!isNull(w.Message) || !isNull(w.Detail))

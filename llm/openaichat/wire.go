@@ -12,7 +12,6 @@ import (
 type wireChunk struct {
 	ID      string          `json:"id"`
 	Object  string          `json:"object"`
-	Type    string          `json:"type"`
 	Model   string          `json:"model"`
 	Choices []wireChoice    `json:"choices"`
 	Usage   json.RawMessage `json:"usage"`

@@ -108,7 +108,7 @@ func (c *Call) describe(status int, h http.Header, body []byte) string {
 	if text != "" && len(text) <= 200 && !strings.ContainsAny(text, "<{\n") {
 		return text
 	}
-	if name := http.StatusText(status); name != "" {
+	if name := http.StatusText(status); name != "" && status >= 300 {
 		return strings.ToLower(name)
 	}
 	return "the server refused without saying why"
