@@ -126,6 +126,7 @@ func (s *Session) shutdown() {
 		if s.journal != nil {
 			err = errors.Join(err, s.journal.Close())
 		}
+		err = errors.Join(err, s.outputs.Close())
 		if s.failure == nil && err != nil {
 			s.failure = fmt.Errorf("agent: the session's end could not be written: %w", err)
 		}

@@ -50,6 +50,9 @@ type Options struct {
 	// Grace is how long a tool may go on after its context has ended, before it is abandoned: 2 s and what a command's kill
 	// takes on top, unless set.
 	Grace time.Duration
+	// OutputDir is where whole outputs of truncated results are kept while the session lives, in a directory of their own; empty
+	// means the system's directory for temporary files.
+	OutputDir string
 	// Now is the clock.
 	Now func() time.Time
 	// NewID makes ids.

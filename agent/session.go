@@ -52,6 +52,7 @@ type Session struct {
 	grace     time.Duration
 	now       func() time.Time
 	memory    tool.Memory // of the tools
+	outputs   *tool.DirOutputs
 	memo      llm.Memo
 	closed    chan struct{} // closed when the session is
 
@@ -133,7 +134,7 @@ func newSession(o Options) (*Session, error) {
 	}
 	s := &Session{client: o.Client, profile: o.Profile, env: o.Env, registry: registry, authorize: o.Authorize, journal: o.Journal,
 		policy: Policy{MaxToolRounds: o.MaxToolRounds, MaxTurns: o.MaxTurns}, retry: o.Retry.withDefaults(), grace: o.Grace,
-		now: o.Now, closed: make(chan struct{})}
+		now: o.Now, outputs: tool.NewOutputs(o.OutputDir), closed: make(chan struct{})}
 	if s.grace == 0 {
 		s.grace = 2 * time.Second
 	}

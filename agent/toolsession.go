@@ -9,7 +9,7 @@ import (
 // toolSession is a session as its tools see it.
 type toolSession Session
 
-func (t *toolSession) Outputs() tool.Outputs { return nil }
+func (t *toolSession) Outputs() tool.Outputs { return t.outputs }
 
 func (t *toolSession) Processes() tool.Processes { return nil }
 

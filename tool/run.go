@@ -2,7 +2,9 @@ package tool
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -45,7 +47,8 @@ type Prepared struct {
 	// Outcome is set when the call must not run.
 	Outcome *Outcome
 
-	tool *registered
+	tool     *registered
+	readable bool // the model can read what is kept
 }
 
 // Outcome is what became of a call.
@@ -68,7 +71,7 @@ func (r *Registry) Prepare(call llm.ToolCall) *Prepared {
 	if t == nil {
 		return Refuse(call, fmt.Sprintf("Error: unknown tool %q. The tools are: %s.", call.Name, strings.Join(r.Names(), ", ")))
 	}
-	p := &Prepared{Call: call, tool: t}
+	p := &Prepared{Call: call, tool: t, readable: r.lookup(ReadOutput) != nil}
 	if t.schema != nil {
 		args, problem := t.schema.validate(call.Args)
 		if problem != "" {
@@ -139,8 +142,34 @@ func (p *Prepared) Run(ctx context.Context, c Call) *Outcome {
 		result = Errorf("Error: %v", err)
 	}
 	o := finish(result, p.tool.Limit)
+	if o.Truncated && p.readable && o.OutputRef == "" && o.Gap.Bytes == 0 {
+		o = p.keep(result, o, c.Session)
+	}
 	o.Duration, o.Panic = time.Since(start), stack
 	return o
+}
+
+// ReadOutput is the name of the tool that reads what a session keeps of truncated outputs. Where it is registered, truncation
+// tells the model to use it.
+const ReadOutput = "read_output"
+
+// keep puts the whole output into the session's store and tells the model where. A store that fails changes nothing: the model
+// sees what it would have seen without one.
+func (p *Prepared) keep(result Result, o *Outcome, s Session) *Outcome {
+	if s == nil || s.Outputs() == nil {
+		return o
+	}
+	id, w, err := s.Outputs().Create(p.Call.ID)
+	if err != nil {
+		return o
+	}
+	_, err = io.WriteString(w, o.Content.Text())
+	if err = errors.Join(err, w.Close()); err != nil {
+		return o
+	}
+	result.OutputRef = id
+	result.Hint = fmt.Sprintf("The whole output is kept: call %s with id %q and an offset, or a pattern to search it.", ReadOutput, id)
+	return finish(result, p.tool.Limit)
 }
 
 // Run takes a call through the whole pipeline.

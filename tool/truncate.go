@@ -45,7 +45,7 @@ func (l Limit) Apply(text string, gap Gap, hint string) (string, bool) {
 		marker = fmt.Sprintf("[WARNING: Tool output was truncated. %d characters were removed %s. %s]", c.chars, c.where, hint)
 	}
 	if l.Lines > 0 {
-		h, t := l.cutLines(&c)
+		h, t := l.cutLines(&c, hint)
 		head, tail = h, t
 	}
 	return joinParts(head, marker, tail), c.chars > 0 || head != c.head || tail != c.tail
@@ -94,7 +94,7 @@ func (l Limit) cutChars(text string, gap Gap) cut {
 
 // cutLines keeps the first and last half of the lines that are left, around a line that counts what is missing of the original.
 // The character marker stays between head and tail and is never among the removed.
-func (l Limit) cutLines(c *cut) (head, tail string) {
+func (l Limit) cutLines(c *cut, hint string) (head, tail string) {
 	headLines, tailLines := splitLines(c.head), splitLines(c.tail)
 	total := len(headLines) + len(tailLines)
 	if total <= l.Lines {
@@ -110,6 +110,9 @@ func (l Limit) cutLines(c *cut) (head, tail string) {
 		}
 	}
 	marker := fmt.Sprintf("[... %d lines omitted ...]\n", omitted)
+	if c.chars == 0 && hint != defaultHint { // otherwise the other marker says it
+		marker += "[" + hint + "]\n"
+	}
 	switch {
 	case first > len(headLines): // all of the head stays: cut within the tail
 		first -= len(headLines)

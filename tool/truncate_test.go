@@ -55,10 +55,10 @@ func TestC10_CountsCodePointsNotBytes(t *testing.T) {
 }
 
 func TestAC5_2_LinesAfterChars(t *testing.T) {
-	apply(t, Limit{Lines: 4}, lines(1, 10), lines(1, 2)+"[... 6 lines omitted ...]\n"+lines(9, 10))
-	apply(t, Limit{Lines: 5}, lines(1, 10), lines(1, 2)+"[... 5 lines omitted ...]\n"+lines(8, 10))
+	apply(t, Limit{Lines: 4}, lines(1, 10), lines(1, 2)+"[... 6 lines omitted ...]\n[Hint.]\n"+lines(9, 10))
+	apply(t, Limit{Lines: 5}, lines(1, 10), lines(1, 2)+"[... 5 lines omitted ...]\n[Hint.]\n"+lines(8, 10))
 	apply(t, Limit{Lines: 10}, lines(1, 10), lines(1, 10))
-	apply(t, Limit{Lines: 9}, strings.TrimSuffix(lines(1, 10), "\n"), lines(1, 4)+"[... 1 lines omitted ...]\n"+strings.TrimSuffix(lines(6, 10), "\n"))
+	apply(t, Limit{Lines: 9}, strings.TrimSuffix(lines(1, 10), "\n"), lines(1, 4)+"[... 1 lines omitted ...]\n[Hint.]\n"+strings.TrimSuffix(lines(6, 10), "\n"))
 }
 
 func TestC10_LineCutKeepsTheCharacterMarker(t *testing.T) {

@@ -32,6 +32,7 @@ func Profile() profile.Profile {
 			coding.Shell(shellTimeout),
 			coding.Grep(),
 			coding.Glob(),
+			coding.ReadOutput(),
 		},
 		Documents: []string{"CLAUDE.md"},
 	}

@@ -1,0 +1,52 @@
+package agent_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/tool/coding"
+)
+
+// A long output is whole in its event, cut for the model, and kept for read_output until the session ends.
+func TestAC12_2_TruncationEndToEnd(t *testing.T) {
+	whole := strings.Repeat("a line of some length\n", 5000)
+	long := newTool("long", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(whole), nil })
+	dir := t.TempDir()
+	read := llmtest.Func(func(_ context.Context, req *llm.Request) llmtest.Step {
+		last := req.Messages[len(req.Messages)-1].Parts[0].(llm.ToolResult)
+		return llmtest.Calls(call("read_output", `"id":"`+last.CallID+`"`, `"offset":4000`, `"limit":1`))
+	})
+	h := open(t, setup{tools: []tool.Tool{long, coding.ReadOutput()}, options: agent.Options{OutputDir: dir},
+		steps: []llmtest.Step{llmtest.Calls(call("long")), read, llmtest.Text("done")}})
+	if _, err := h.Submit(context.Background(), "go"); err != nil {
+		t.Fatal(err)
+	}
+	var ends []*agent.ToolCallEnd
+	for _, ev := range h.events {
+		if e, ok := ev.(*agent.ToolCallEnd); ok {
+			ends = append(ends, e)
+		}
+	}
+	if ends[0].Output != whole || ends[0].OutputBytes != int64(len(whole)) || !ends[0].OutputComplete || ends[0].OutputRef == "" {
+		t.Errorf("the event has %d of %d bytes, ref %q", len(ends[0].Output), len(whole), ends[0].OutputRef)
+	}
+	seen := h.History()[2].Message.Parts[0].(llm.ToolResult).Content.Text()
+	if len(seen) > 31_000 || !strings.Contains(seen, "[WARNING: Tool output was truncated. ") || !strings.Contains(seen, "call read_output") {
+		t.Errorf("the model sees %d bytes: %.300s", len(seen), seen)
+	}
+	if !strings.HasPrefix(ends[1].Output, "4000 | a line of some length\n") {
+		t.Errorf("read_output gave %q", ends[1].Output)
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("the session left %v, %v", left, err)
+	}
+}

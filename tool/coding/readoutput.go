@@ -1,0 +1,117 @@
+package coding
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+type readOutputArgs struct {
+	ID      string `json:"id" jsonschema:"The id that the truncated result names."`
+	Offset  int    `json:"offset,omitempty" jsonschema:"Line to start at, counted from 1. Default: 1."`
+	Limit   int    `json:"limit,omitempty" jsonschema:"How many lines to return. Default: 500."`
+	Pattern string `json:"pattern,omitempty" jsonschema:"Regular expression (RE2 syntax): only lines that match are returned, with their line numbers."`
+}
+
+// defaultOutputLines is how many lines read_output returns unless told otherwise.
+const defaultOutputLines = 500
+
+// maxOutputLine is how much of a line is shown, in bytes.
+const maxOutputLine = 2_000
+
+// ReadOutput is the tool read_output(id, offset, limit, pattern): it reads and searches what truncation took from a result.
+func ReadOutput() tool.Tool {
+	t := tool.New(llm.ToolDefinition{
+		Name: tool.ReadOutput,
+		Description: "Reads the whole output of an earlier call whose result was truncated: some lines of it, or the lines that match a pattern. " +
+			"Lines come with their numbers in front as `NNN | text`.",
+	}, readOutput)
+	t.Limit = tool.Limit{Chars: 30_000}
+	return tool.WithAccess(t, func(readOutputArgs) tool.Access { return tool.Access{Effect: tool.ReadOnly} })
+}
+
+func readOutput(_ context.Context, call *tool.Call, args readOutputArgs) (tool.Result, error) {
+	if call.Session == nil || call.Session.Outputs() == nil {
+		return tool.Result{}, errors.New("this session keeps no outputs; run the command again and ask for less")
+	}
+	if args.Offset < 0 || args.Limit < 0 {
+		return tool.Result{}, errors.New("offset and limit cannot be negative")
+	}
+	match, err := regexp.Compile(args.Pattern)
+	if err != nil {
+		return tool.Result{}, fmt.Errorf("the pattern is no regular expression: %w", err)
+	}
+	r, err := call.Session.Outputs().Open(args.ID)
+	if errors.Is(err, tool.ErrNoOutput) {
+		return tool.Result{}, fmt.Errorf("there is no output %q in this session, or it was lost when the session was resumed; run the call again", args.ID)
+	} else if err != nil {
+		return tool.Result{}, err
+	}
+	text, err := outputLines(r, max(args.Offset, 1), args.Limit, match)
+	if err = errors.Join(err, r.Close()); err != nil {
+		return tool.Result{}, err
+	}
+	return tool.Text(text), nil
+}
+
+// outputLines reads the lines that are asked for without holding more than one of the others in memory.
+func outputLines(r io.Reader, offset, limit int, match *regexp.Regexp) (string, error) {
+	if limit == 0 {
+		limit = defaultOutputLines
+	}
+	var b strings.Builder
+	lines := bufio.NewReaderSize(r, 64<<10)
+	number, shown := 0, 0
+	for {
+		line, err := shortLine(lines)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", err
+		}
+		if errors.Is(err, io.EOF) && line == "" {
+			break
+		}
+		number++
+		if number >= offset && match.MatchString(line) {
+			if shown == limit {
+				fmt.Fprintf(&b, "[There is more; go on with offset %d.]\n", number)
+				return b.String(), nil
+			}
+			fmt.Fprintf(&b, "%3d | %s\n", number, line)
+			shown++
+		}
+		if err != nil {
+			break
+		}
+	}
+	switch {
+	case shown > 0:
+	case match.String() != "":
+		fmt.Fprintf(&b, "No line from %d on matches; the output has %d lines.", offset, number)
+	default:
+		fmt.Fprintf(&b, "The output has only %d lines.", number)
+	}
+	return b.String(), nil
+}
+
+// shortLine reads a line and keeps its beginning.
+func shortLine(r *bufio.Reader) (string, error) {
+	var line []byte
+	for {
+		piece, err := r.ReadSlice('\n')
+		line = append(line, piece[:min(len(piece), maxOutputLine-len(line))]...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			text := strings.TrimRight(string(line), "\r\n")
+			if len(line) == maxOutputLine {
+				text = strings.ToValidUTF8(text, "") + " [the line goes on]"
+			}
+			return text, err
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// MaxOutput is how much of one output a [DirOutputs] keeps, in bytes (requirement D5). What comes after it is counted and dropped.
+const MaxOutput = 1 << 30
+
+// ErrNoOutput means that a store has no output of that id: it was never there, or belongs to a process that is no more.
+var ErrNoOutput = errors.New("there is no output of that id in this session")
+
+// DirOutputs is an [Outputs] that keeps each output in a file of a directory of its own. The directory is made with the first
+// output and removed by Close. It is safe for concurrent use.
+type DirOutputs struct {
+	parent string
+	max    int64
+
+	mu     sync.Mutex
+	dir    string
+	files  map[string]string // by id
+	closed bool
+}
+
+// NewOutputs makes a store below a directory; empty means the system's directory for temporary files.
+func NewOutputs(parent string) *DirOutputs {
+	return &DirOutputs{parent: parent, max: MaxOutput, files: map[string]string{}}
+}
+
+// Create implements [Outputs].
+func (d *DirOutputs) Create(callID string) (id string, w io.WriteCloser, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return "", nil, errors.New("the output store is closed")
+	}
+	if d.dir == "" {
+		if d.dir, err = os.MkdirTemp(d.parent, "attractor-outputs-"); err != nil {
+			return "", nil, fmt.Errorf("output store: %w", err)
+		}
+	}
+	id = callID
+	for n := 2; id == "" || d.files[id] != ""; n++ {
+		id = fmt.Sprintf("%s-%d", callID, n)
+	}
+	name := filepath.Join(d.dir, fmt.Sprintf("%d", len(d.files)+1)) // ids come from models: they are no file names
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", nil, fmt.Errorf("output store: %w", err)
+	}
+	d.files[id] = name
+	return id, &cappedFile{file: f, left: d.max}, nil
+}
+
+// Open implements [Outputs]. An id that is not there is [ErrNoOutput].
+func (d *DirOutputs) Open(id string) (io.ReadSeekCloser, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	name, ok := d.files[id]
+	if !ok || d.closed {
+		return nil, ErrNoOutput
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("output store: %w", err)
+	}
+	return f, nil
+}
+
+// Close removes everything. Readers that are open go on where the system allows it.
+func (d *DirOutputs) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	if d.dir == "" {
+		return nil
+	}
+	return os.RemoveAll(d.dir)
+}
+
+// cappedFile takes no more than its share, and says so at the end of the file.
+type cappedFile struct {
+	file    *os.File // not embedded: its other methods write past the cap
+	left    int64
+	dropped int64
+}
+
+// Write reports all of p as written: whoever prints does not have to stop because no more is kept.
+func (f *cappedFile) Write(p []byte) (int, error) {
+	keep := p[:min(int64(len(p)), f.left)]
+	f.dropped += int64(len(p) - len(keep))
+	if len(keep) == 0 {
+		return len(p), nil
+	}
+	n, err := f.file.Write(keep)
+	f.left -= int64(n)
+	if err != nil {
+		return n, err
+	}
+	return len(p), nil
+}
+
+// Close notes what was dropped.
+func (f *cappedFile) Close() error {
+	var err error
+	if f.dropped > 0 {
+		_, err = fmt.Fprintf(f.file, "\n[... %d more bytes were not kept ...]\n", f.dropped)
+	}
+	return errors.Join(err, f.file.Close())
+}
