@@ -22,7 +22,7 @@ var allowed = map[string][]string{
 	"llm/anthropic":     {"llm", "llm/internal/..."},
 	"llm/fakellm":       {"llm"},
 	"llm/fakellm/serve": {"llm/fakellm"},
-	"llm/llmtest":       {"llm", "llm/fakellm"},
+	"llm/llmtest":       {"llm", "llm/fakellm", "github.com/google/go-cmp/cmp", "golang.org/x/tools/txtar"},
 	"llm/openai":        {"llm", "llm/internal/..."},
 	"llm/gemini":        {"llm", "llm/internal/..."},
 	"llm/openaichat":    {"llm", "llm/internal/..."},

@@ -1,9 +1,7 @@
 package anthropic
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -14,98 +12,31 @@ import (
 	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
-func provider(t testing.TB) *Provider {
+func provider(t testing.TB, o Options) *Provider {
 	t.Helper()
-	p, err := New(Options{APIKey: "k"})
+	if o.APIKey == "" {
+		o.APIKey = "k"
+	}
+	p, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-// joined is a body as it goes out; prefix is its part before the parameters, which is what a cache can hold, without marks and
-// without the end of the messages.
-func joined(t testing.TB, p *Provider, req *llm.Request) (body, prefix string) {
-	t.Helper()
-	segments, err := p.encode(req, options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	body = string(bytes.Join(segments, nil))
-	if !json.Valid([]byte(body)) {
-		t.Fatalf("no JSON: %s", body)
-	}
-	at := strings.LastIndex(body, `],"max_tokens"`)
-	return body, strings.TrimSuffix(strings.ReplaceAll(body[:at], cacheMark, ""), "]}")
+func encodingOf(p *Provider) llmtest.Encoding {
+	return llmtest.Encoding{End: `],"max_tokens"`, Open: "]}", Mark: cacheMark,
+		Encode: func(req *llm.Request) ([][]byte, error) { return p.encode(req, options{}) }}
 }
 
-// conversationGen draws rounds of a session: what one request has more than the one before.
-func conversationGen(t *rapid.T) [][]llm.Message {
-	text := rapid.SampledFrom([]string{"go on", "line\n\"quoted\" <b>\u2028", "né 😀", cacheMark, `{"type":"text"}`, ""})
-	first := []llm.Message{llm.System(text.Draw(t, "system")), llm.User("start " + text.Draw(t, "user"))}
-	rounds := [][]llm.Message{first}
-	for i := range rapid.IntRange(1, 6).Draw(t, "rounds") {
-		answer := llm.Message{Role: llm.RoleAssistant, Provider: rapid.SampledFrom([]string{"anthropic", "openai"}).Draw(t, "author")}
-		if rapid.Bool().Draw(t, "thinks") {
-			answer.Parts = append(answer.Parts, llm.Thinking{Text: "hm", Signature: "s"})
-		}
-		answer.Parts = append(answer.Parts, llm.Text{Text: text.Draw(t, "text")})
-		results := llm.Message{Role: llm.RoleTool}
-		for j := range rapid.IntRange(0, 3).Draw(t, "calls") {
-			id := fmt.Sprintf("call_%d_%d", i, j)
-			answer.Parts = append(answer.Parts, llm.ToolCall{ID: id, Name: "look", Args: rapid.SampledFrom([]string{`{"a":1}`, "", "{"}).Draw(t, "args")})
-			results.Parts = append(results.Parts, llm.ToolResult{CallID: id, Content: llm.TextParts(text.Draw(t, "result"))})
-		}
-		round := []llm.Message{answer}
-		if len(results.Parts) > 0 {
-			round = append(round, results)
-		}
-		if len(results.Parts) == 0 || rapid.Bool().Draw(t, "steers") {
-			round = append(round, llm.User("and "+text.Draw(t, "more")))
-		}
-		rounds = append(rounds, round)
-		if rapid.IntRange(0, 4).Draw(t, "retries") == 0 { // a request that failed is followed by one with a little more
-			rounds = append(rounds, []llm.Message{llm.User("also")})
-		}
-	}
-	return rounds
-}
-
-// What was sent stays as it was sent: request n is a byte-prefix of request n+1, with a memo and without one alike, and bytes
-// handed out for an earlier request never change.
 func TestPrefix(t *testing.T) {
-	p := provider(t)
+	e := encodingOf(provider(t, Options{}))
+	like := llmtest.Conversations{Author: defaultName, Text: []string{cacheMark}}
 	rapid.Check(t, func(rt *rapid.T) {
-		memo := new(llm.Memo)
-		tools := []llm.ToolDefinition{{Name: "look", Description: "Looks."}}
-		var messages []llm.Message
-		var before string
-		var sent [][][]byte
-		var copies []string
-		for _, round := range conversationGen(rt) {
-			messages = append(messages, round...)
-			req := &llm.Request{Model: "m", Messages: messages, Tools: tools, Memo: memo}
-			body, prefix := joined(t, p, req)
-			if !strings.HasPrefix(prefix, before) {
-				rt.Fatalf("not a prefix:\n%s\n%s", before, prefix)
-			}
-			before = prefix
-			fresh, _ := joined(t, p, &llm.Request{Model: "m", Messages: messages, Tools: tools})
-			if fresh != body {
-				rt.Fatalf("with the memo %s\nwithout it   %s", body, fresh)
-			}
+		rounds := like.Rounds(func(label string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, label) })
+		for _, body := range e.Prefixes(rt, llm.Request{Model: "m", Tools: []llm.ToolDefinition{{Name: "look", Description: "Looks."}}}, rounds) {
 			if n := countMarks(t, body); n > 4 {
 				rt.Fatalf("%d marks", n)
-			}
-			segments, err := p.encode(req, options{})
-			if err != nil {
-				rt.Fatal(err)
-			}
-			sent, copies = append(sent, segments), append(copies, body)
-		}
-		for i := range sent {
-			if string(bytes.Join(sent[i], nil)) != copies[i] {
-				rt.Fatalf("request %d changed after it was sent", i)
 			}
 		}
 	})
@@ -139,31 +70,7 @@ func countMarks(t testing.TB, body string) int {
 }
 
 func TestMemoStartsAfresh(t *testing.T) {
-	p := provider(t)
-	memo := new(llm.Memo)
-	messages := []llm.Message{llm.User("one"), llm.Assistant("two"), llm.User("three")}
-	joined(t, p, &llm.Request{Model: "m", Messages: messages, Memo: memo})
-	edited := []llm.Message{llm.User("summary"), messages[2]}
-	body, _ := joined(t, p, &llm.Request{Model: "m", Messages: edited, Memo: memo})
-	if strings.Contains(body, "one") || !strings.Contains(body, "summary") {
-		t.Errorf("other messages: %s", body)
-	}
-	tools := []llm.ToolDefinition{{Name: "a", Parameters: json.RawMessage(`{"type":"object"}`)}}
-	for _, name := range []string{"a", "b", "a"} { // the caller may build its list anew, or in place
-		tools[0].Name = name
-		body, _ := joined(t, p, &llm.Request{Model: "m", Messages: edited, Memo: memo, Tools: tools})
-		if !strings.Contains(body, `"tools":[{"name":"`+name+`"`) {
-			t.Errorf("tool %s: %s", name, body)
-		}
-	}
-	bad := append(edited[:2:2], llm.User("x", llm.Media{MIME: "audio/wav"}))
-	if _, err := p.encode(&llm.Request{Model: "m", Messages: bad, Memo: memo}, options{}); err == nil {
-		t.Error("audio was encoded")
-	}
-	want, _ := joined(t, p, &llm.Request{Model: "m", Messages: edited})
-	if got, _ := joined(t, p, &llm.Request{Model: "m", Messages: edited, Memo: memo}); got != want {
-		t.Errorf("after an error: %s, want %s", got, want)
-	}
+	encodingOf(provider(t, Options{})).StartsAfresh(t, llm.Request{Model: "m"}, `"tools":[{"name":`, llm.Media{MIME: "audio/wav"})
 }
 
 // The marks do what they are for: the server finds everything that it was sent before in its cache.
@@ -173,31 +80,16 @@ func TestCacheIsHit(t *testing.T) {
 		turns[i] = fakellm.Turn{Thinking: "Hm, " + strings.Repeat("thinking ", i), Text: "Turn.", Calls: []fakellm.Call{{Name: "look"}, {Name: "look"}}}
 	}
 	server := fakellm.New(fakellm.Script(turns...), fakellm.Options{})
-	p, err := New(Options{APIKey: "k", BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t, server)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := provider(t, Options{BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t, server)})
 	req := llm.Request{Model: "m", Tools: []llm.ToolDefinition{{Name: "look"}}, Memo: new(llm.Memo),
 		Messages: []llm.Message{llm.System(strings.Repeat("You are careful. ", 50)), llm.User("Go.")}}
 	written := 0
-	for i := range turns {
-		resp, err := llm.Collect(p.Stream(t.Context(), &req))
-		if err != nil {
-			t.Fatal(err)
-		}
+	llmtest.Session(t, p, &req, len(turns), llm.TextParts("seen"), func(i int, resp *llm.Response) {
 		if i > 0 && resp.Usage.CacheRead != written {
 			t.Errorf("turn %d: %d tokens read from the cache, which holds %d", i, resp.Usage.CacheRead, written)
 		}
 		written = resp.Usage.CacheRead + resp.Usage.CacheWrite
-		var results []llm.ToolResult
-		for _, c := range resp.ToolCalls() {
-			results = append(results, llm.ToolResult{CallID: c.ID, Content: llm.TextParts("seen")})
-		}
-		req.Messages = append(req.Messages, resp.Message, llm.ToolResults(results...))
-		if i%3 == 0 {
-			req.Messages = append(req.Messages, llm.User("Steering."))
-		}
-	}
+	})
 	if last := server.Requests()[len(turns)-1]; last.CacheMarks != 4 {
 		t.Errorf("%d marks", last.CacheMarks)
 	}
@@ -207,43 +99,9 @@ func TestCacheIsHit(t *testing.T) {
 	}
 }
 
-// BenchmarkEncodeTurn1000 encodes the 1000th request of a conversation: what is new in it, and nothing of the rest.
 func BenchmarkEncodeTurn1000(b *testing.B) {
-	p := provider(b)
-	tools := make([]llm.ToolDefinition, 12)
-	for i := range tools {
-		tools[i] = llm.ToolDefinition{Name: fmt.Sprintf("tool_%d", i), Description: strings.Repeat("Does things. ", 60),
-			Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)}
-	}
-	round := func(i int) []llm.Message {
-		id := fmt.Sprintf("call_%d", i)
-		return []llm.Message{
-			{Role: llm.RoleAssistant, Provider: "anthropic", Parts: llm.Parts{llm.Text{Text: "I look at the next file."},
-				llm.ToolCall{ID: id, Name: "tool_1", Args: `{"path":"internal/x/y.go"}`}}},
-			llm.ToolResults(llm.ToolResult{CallID: id, Content: llm.TextParts(strings.Repeat("a line of code\n", 100))}),
-		}
-	}
-	memo := new(llm.Memo)
-	messages := []llm.Message{llm.System(strings.Repeat("Be careful. ", 1000)), llm.User("Go.")}
-	for i := range 1000 {
-		messages = append(messages, round(i)...)
-	}
-	encode := func() {
-		if _, err := p.encode(&llm.Request{Model: "m", Messages: messages, Tools: tools, Memo: memo, MaxTokens: 1000}, options{}); err != nil {
-			b.Fatal(err)
-		}
-	}
-	encode()
-	i := 1000
-	for b.Loop() {
-		if i == 1100 { // stay around turn 1000 however often this runs
-			b.StopTimer()
-			messages, memo, i = messages[:2002:2002], new(llm.Memo), 1000
-			encode()
-			b.StartTimer()
-		}
-		messages = append(messages, round(i)...)
-		i++
-		encode()
-	}
+	encodingOf(provider(b, Options{})).BenchmarkTurn1000(b, llm.Request{Model: "m", MaxTokens: 1000}, func(id string) llm.Message {
+		return llm.Message{Role: llm.RoleAssistant, Provider: defaultName, Parts: llm.Parts{llm.Text{Text: "I look at the next file."},
+			llm.ToolCall{ID: id, Name: "tool_1", Args: `{"path":"internal/x/y.go"}`}}}
+	})
 }

@@ -2,11 +2,9 @@ package anthropic
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -60,28 +58,18 @@ func New(o Options) (*Provider, error) {
 		name = defaultName
 	}
 	if o.APIKey == "" && o.BaseURL == "" {
-		return nil, configError(name, "no API key: set Options.APIKey, or ANTHROPIC_API_KEY in the environment")
-	}
-	if strings.ContainsAny(o.APIKey, " \t\r\n") {
-		return nil, configError(name, "the API key has white space in it")
+		return nil, api.ConfigError(name, "no API key: set Options.APIKey, or ANTHROPIC_API_KEY in the environment")
 	}
 	base := o.BaseURL
 	if base == "" {
 		base = defaultBaseURL
 	}
-	u, err := url.Parse(base)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, configError(name, "the base URL is no http or https URL") // it may hold a password, so it is not quoted
+	if _, err := api.BaseURL(name, o.APIKey, base); err != nil {
+		return nil, err
 	}
-	header := http.Header{
-		"Content-Type":      {"application/json"},
-		"Accept":            {"text/event-stream, application/json"},
-		"User-Agent":        {"attractor-go"},
-		"Anthropic-Version": {apiVersion},
-	}
-	for key, values := range o.Header {
-		header[http.CanonicalHeaderKey(key)] = values
-	}
+	header := api.Header(nil)
+	header["Anthropic-Version"] = []string{apiVersion}
+	api.SetHeader(header, o.Header)
 	p := &Provider{name: name, url: strings.TrimSuffix(strings.TrimRight(base, "/"), "/v1") + "/v1/messages", header: header,
 		client:   o.HTTPClient,
 		timeouts: api.Timeouts{Connect: o.ConnectTimeout, FirstByte: o.FirstByteTimeout, Idle: o.IdleTimeout}}
@@ -92,42 +80,25 @@ func New(o Options) (*Provider, error) {
 	return p, nil
 }
 
-func configError(name, message string) error {
-	return &llm.Error{Kind: llm.ErrConfiguration, Provider: name, Message: message}
-}
-
 // Name implements [llm.Provider].
 func (p *Provider) Name() string { return p.name }
 
 // Stream implements [llm.Provider].
 func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
-	return func(yield func(llm.StreamEvent, error) bool) {
-		call, err := p.call(req)
-		if err != nil {
-			yield(llm.StreamEvent{}, err)
-			return
-		}
-		resp, err := call.Do(ctx)
-		if err != nil {
-			yield(llm.StreamEvent{}, err)
-			return
-		}
-		defer resp.Close()
-		if err := resp.Decode(newDecoder(p.name, req.Model, resp.RateLimit), yield); err != nil {
-			yield(llm.StreamEvent{}, err)
-		}
-	}
+	return api.Stream(ctx, p.name, func() (*api.Call, error) { return p.call(req) }, func(r *api.Response) api.Decoder {
+		return newDecoder(p.name, req.Model, r.RateLimit)
+	})
 }
 
 // call encodes a request.
 func (p *Provider) call(req *llm.Request) (*api.Call, error) {
 	o, err := parseOptions(req.Options[p.name])
 	if err != nil {
-		return nil, p.named(err)
+		return nil, err
 	}
 	body, err := p.encode(req, o)
 	if err != nil {
-		return nil, p.named(err)
+		return nil, err
 	}
 	header := p.header
 	if len(o.betas) > 0 {
@@ -136,13 +107,4 @@ func (p *Provider) call(req *llm.Request) (*api.Call, error) {
 	}
 	return &api.Call{Provider: p.name, URL: p.url, Header: header, Body: body, Client: p.client, Timeouts: p.timeouts,
 		Secrets: p.secrets, Decode: decodeError}, nil
-}
-
-// named puts the provider's name on an error of the encoding.
-func (p *Provider) named(err error) error {
-	var e *llm.Error
-	if errors.As(err, &e) && e.Provider == "" {
-		e.Provider = p.name
-	}
-	return err
 }

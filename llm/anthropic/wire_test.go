@@ -1,25 +1,13 @@
 package anthropic
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"flag"
-	"fmt"
-	"io"
 	"net/http"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
-	"golang.org/x/tools/txtar"
 
 	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
@@ -27,184 +15,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var update = flag.Bool("update", false, "rewrite the golden sections of testdata/*.txtar")
 
-// TestWire runs the cases of testdata, one a file. Sections:
-//
-//	request.json   the llm.Request
-//	facts.json     its Facts, where there are some
-//	body.json      golden: what we send, indented
-//	header         golden: the headers that depend on the request
-//	response.sse   what comes back, or response.json
-//	events         golden: the stream's events, the error at the end included
 func TestWire(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no cases: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			ar, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			c := wireCase{ar: ar, golden: map[string]string{}}
-			c.run(t)
-			if *update {
-				c.write(t, file)
-				return
-			}
-			for name, got := range c.golden {
-				if diff := cmp.Diff(c.section(name), got); diff != "" {
-					t.Errorf("%s (-want +got):\n%s", name, diff)
-				}
-			}
-		})
-	}
-}
-
-type wireCase struct {
-	ar     *txtar.Archive
-	golden map[string]string
-}
-
-func (c *wireCase) section(name string) string {
-	for _, f := range c.ar.Files {
-		if f.Name == name {
-			return string(f.Data)
-		}
-	}
-	return ""
-}
-
-func (c *wireCase) write(t *testing.T, file string) {
-	c.ar.Files = slices.DeleteFunc(c.ar.Files, func(f txtar.File) bool { _, ok := c.golden[f.Name]; return ok })
-	for _, name := range []string{"header", "body.json", "events"} {
-		if text := c.golden[name]; text != "" {
-			c.ar.Files = append(c.ar.Files, txtar.File{Name: name, Data: []byte(text)})
-		}
-	}
-	if err := os.WriteFile(file, txtar.Format(c.ar), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (c *wireCase) request(t *testing.T) *llm.Request {
-	var req llm.Request
-	text := c.section("request.json")
-	if text == "" { // the case is about the answer
-		text = `{"model":"claude-x","messages":[{"role":"user","parts":[{"text":{"text":"hi"}}]}]}`
-	}
-	dec := json.NewDecoder(strings.NewReader(text))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&req); err != nil {
-		t.Fatal("request.json: ", err)
-	}
-	if facts := c.section("facts.json"); facts != "" {
-		req.Facts = new(llm.Model)
-		if err := json.Unmarshal([]byte(facts), req.Facts); err != nil {
-			t.Fatal("facts.json: ", err)
-		}
-	}
-	return &req
-}
-
-func (c *wireCase) run(t *testing.T) {
-	var body []byte
-	var header http.Header
-	client := llmtest.PipeClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ = io.ReadAll(r.Body)
-		header = r.Header
-		w.Header().Set("Content-Type", "text/event-stream")
-		answer := c.section("response.sse")
-		if answer == "" {
-			w.Header().Set("Content-Type", "application/json")
-			answer = c.section("response.json")
-		}
-		io.WriteString(w, answer)
-	}))
-	p, err := New(Options{APIKey: "k", BaseURL: "http://api.test/", HTTPClient: client})
-	if err != nil {
-		t.Fatal(err)
-	}
-	req := c.request(t)
-	events, err := llmtest.Contract(t, p.Stream(t.Context(), req))
-	if c.section("request.json") != "" {
-		c.golden["body.json"] = indent(t, body)
-		if beta := header.Values("Anthropic-Beta"); len(beta) > 0 {
-			c.golden["header"] = "anthropic-beta: " + strings.Join(beta, " | ") + "\n"
-		}
-		if body != nil {
-			accepted(t, body)
-		}
-	}
-	if c.section("response.sse")+c.section("response.json") != "" || body == nil {
-		c.golden["events"] = render(t, events, err)
-	}
-}
-
-func indent(t *testing.T, body []byte) string {
-	if body == nil {
-		return ""
-	}
-	var b bytes.Buffer
-	if err := json.Indent(&b, body, "", " "); err != nil {
-		t.Errorf("the body is no JSON: %v\n%s", err, body)
-	}
-	b.WriteByte('\n')
-	return b.String()
-}
-
-// accepted asks a peer that is as strict as the API whether it takes a body.
-func accepted(t *testing.T, body []byte) {
-	client := llmtest.PipeClient(t, fakellm.New(fakellm.Script(), fakellm.Options{}))
-	hr, err := http.NewRequest("POST", "http://api.test/v1/messages", bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	hr.Header = http.Header{"X-Api-Key": {"k"}, "Anthropic-Version": {apiVersion}}
-	resp, err := client.Do(hr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if resp.StatusCode != 200 && !strings.Contains(string(text), "Invalid `signature`") { // it did not sign the fixture's
-		t.Errorf("the body is refused: %s", text)
-	}
-}
-
-// render writes events one a line.
-func render(t *testing.T, events []llm.StreamEvent, err error) string {
-	var b strings.Builder
-	for _, ev := range events {
-		fmt.Fprintf(&b, "%v", ev.Type)
-		switch ev.Type {
-		case llm.EventStart:
-			fmt.Fprintf(&b, " %s %s", ev.ID, ev.Model)
-		case llm.EventFinish:
-			data, err := json.MarshalIndent(ev.Response, "", " ")
-			if err != nil {
-				t.Fatal(err)
-			}
-			fmt.Fprintf(&b, " %s", data)
-		default:
-			fmt.Fprintf(&b, " %d", ev.Block)
-		}
-		switch ev.Type {
-		case llm.EventCallStart:
-			fmt.Fprintf(&b, " %s %s", ev.ID, ev.Name)
-		case llm.EventTextDelta, llm.EventThinkingDelta, llm.EventCallDelta:
-			fmt.Fprintf(&b, " %q", ev.Delta)
-		case llm.EventProvider:
-			fmt.Fprintf(&b, " %s", ev.Raw)
-		}
-		b.WriteByte('\n')
-	}
-	var e *llm.Error
-	if errors.As(err, &e) {
-		fmt.Fprintf(&b, "error %s: %v\n", llm.KindOf(e), e)
-	}
-	return b.String()
+	llmtest.Wire(t, "testdata", llmtest.WireConfig{Model: "claude-x", Endpoint: "/v1/messages", Header: "Anthropic-Beta",
+		Unsigned: "Invalid `signature`", Update: *update,
+		New: func(t *testing.T, _ *llmtest.WireCase, client *http.Client) llm.Provider {
+			return provider(t, Options{BaseURL: "http://api.test/", HTTPClient: client})
+		}})
 }

@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"net/http"
 	"net/url"
@@ -65,30 +64,20 @@ func New(o Options) (*Provider, error) {
 		name = defaultName
 	}
 	if o.APIKey == "" && o.BaseURL == "" {
-		return nil, configError(name, "no API key: set Options.APIKey, or GEMINI_API_KEY in the environment")
-	}
-	if strings.ContainsAny(o.APIKey, " \t\r\n") {
-		return nil, configError(name, "the API key has white space in it")
+		return nil, api.ConfigError(name, "no API key: set Options.APIKey, or GEMINI_API_KEY in the environment")
 	}
 	base := o.BaseURL
 	if base == "" {
 		base = defaultBaseURL
 	}
-	u, err := url.Parse(base)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, configError(name, "the base URL is no http or https URL") // it may hold a password, so it is not quoted
+	u, err := api.BaseURL(name, o.APIKey, base)
+	if err != nil {
+		return nil, err
 	}
 	if u.RawQuery != "" || u.Fragment != "" {
-		return nil, configError(name, "the base URL has a query or a fragment; the key belongs into Options.APIKey")
+		return nil, api.ConfigError(name, "the base URL has a query or a fragment; the key belongs into Options.APIKey")
 	}
-	header := http.Header{
-		"Content-Type": {"application/json"},
-		"Accept":       {"text/event-stream, application/json"},
-		"User-Agent":   {"attractor-go"},
-	}
-	for key, values := range o.Header {
-		header[http.CanonicalHeaderKey(key)] = values
-	}
+	header := api.Header(o.Header)
 	p := &Provider{name: name, url: strings.TrimSuffix(strings.TrimRight(base, "/"), apiVersion) + apiVersion + "/", header: header,
 		client:   o.HTTPClient,
 		timeouts: api.Timeouts{Connect: o.ConnectTimeout, FirstByte: o.FirstByteTimeout, Idle: o.IdleTimeout}}
@@ -99,33 +88,24 @@ func New(o Options) (*Provider, error) {
 	return p, nil
 }
 
-func configError(name, message string) error {
-	return &llm.Error{Kind: llm.ErrConfiguration, Provider: name, Message: message}
-}
-
 // Name implements [llm.Provider].
 func (p *Provider) Name() string { return p.name }
 
 // Stream implements [llm.Provider].
 func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
-	return func(yield func(llm.StreamEvent, error) bool) {
-		body, err := p.encode(req)
-		if err != nil {
-			yield(llm.StreamEvent{}, p.named(err))
-			return
-		}
-		call := &api.Call{Provider: p.name, URL: p.endpoint(req.Model), Header: p.header, Body: body, Client: p.client,
-			Timeouts: p.timeouts, Secrets: p.secrets, Decode: decodeError}
-		resp, err := call.Do(ctx)
-		if err != nil {
-			yield(llm.StreamEvent{}, err)
-			return
-		}
-		defer resp.Close()
-		if err := resp.Decode(newDecoder(p.name, req, resp.RateLimit), yield); err != nil {
-			yield(llm.StreamEvent{}, err)
-		}
+	return api.Stream(ctx, p.name, func() (*api.Call, error) { return p.call(req) }, func(r *api.Response) api.Decoder {
+		return newDecoder(p.name, req, r.RateLimit)
+	})
+}
+
+// call encodes a request.
+func (p *Provider) call(req *llm.Request) (*api.Call, error) {
+	body, err := p.encode(req)
+	if err != nil {
+		return nil, err
 	}
+	return &api.Call{Provider: p.name, URL: p.endpoint(req.Model), Header: p.header, Body: body, Client: p.client, Timeouts: p.timeouts,
+		Secrets: p.secrets, Decode: decodeError}, nil
 }
 
 // endpoint is where a model is called. An id with a slash names its collection itself, such as tunedModels/x.
@@ -134,13 +114,4 @@ func (p *Provider) endpoint(model string) string {
 		model = "models/" + model
 	}
 	return p.url + (&url.URL{Path: model}).EscapedPath() + ":streamGenerateContent?alt=sse"
-}
-
-// named puts the provider's name on an error of the encoding.
-func (p *Provider) named(err error) error {
-	var e *llm.Error
-	if errors.As(err, &e) && e.Provider == "" {
-		e.Provider = p.name
-	}
-	return err
 }

@@ -35,7 +35,7 @@ func TestNew(t *testing.T) {
 }
 
 func TestEndpoint(t *testing.T) {
-	p := provider(t)
+	p := provider(t, Options{})
 	for model, want := range map[string]string{
 		"gemini-2.5-pro":   "models/gemini-2.5-pro",
 		"models/gemini-3":  "models/gemini-3",
@@ -64,11 +64,7 @@ func TestFamily(t *testing.T) {
 // connect is a provider that talks to a scripted model.
 func connect(t *testing.T, s *fakellm.Server) *Provider {
 	t.Helper()
-	p, err := New(Options{APIKey: "k", BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t, s)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return provider(t, Options{BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t, s)})
 }
 
 // answered continues a conversation with an answer and the results of its calls.
@@ -196,7 +192,7 @@ func TestG11_OtherProvidersHistory(t *testing.T) {
 		}
 	}
 	for _, model := range []string{"gemini-2.0-flash", "my-model"} { // they would choke on the dummy; what 2.5 signed is theirs to judge
-		body, _ := joined(t, p, &llm.Request{Model: model, Messages: messages[:3], MaxTokens: 1})
+		body, _ := encodingOf(p).Body(t, &llm.Request{Model: model, Messages: messages[:3], MaxTokens: 1})
 		if strings.Contains(body, noSignature) || strings.Contains(body, "theirs") {
 			t.Errorf("%s: %s", model, body)
 		}
@@ -250,11 +246,7 @@ func TestMalformedCall(t *testing.T) {
 }
 
 // answering is a provider whose server gives the same answer to everything.
-func answering(t *testing.T, rec llmtest.Recording) *Provider {
+func answering(t *testing.T, answer http.Handler) *Provider {
 	t.Helper()
-	p, err := New(Options{APIKey: "k", BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t, rec)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return provider(t, Options{BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t, answer)})
 }

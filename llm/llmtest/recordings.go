@@ -116,7 +116,7 @@ func readTrace(data string) (list []Recording, err error) {
 		if _, err := fmt.Sscan(head, &request, &response); err != nil {
 			return nil, fmt.Errorf("httprr record %q: %w", head, err)
 		}
-		if request < 0 || response < 0 || len(rest) < request+response {
+		if request < 0 || response < 0 || len(rest) < request || len(rest)-request < response {
 			return nil, fmt.Errorf("httprr record %q: %d bytes are left", head, len(rest))
 		}
 		resp, err := http.ReadResponse(bufio.NewReader(strings.NewReader(rest[request:request+response])), nil)

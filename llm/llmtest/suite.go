@@ -3,6 +3,7 @@ package llmtest
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -257,6 +258,21 @@ func (s suite) endings(t *testing.T) {
 		}
 		<-gone // a connection that stayed open would deadlock the bubble
 	})
+	s.run(t, "end/the listener leaves at any event", func(t *testing.T) { // what is left running would deadlock the bubble
+		p := s.connect(t, fakellm.New(fakellm.Script(fakellm.Turn{Text: strings.Repeat("word ", 10000)}), fakellm.Options{}))
+		for leaveAt := range 20 {
+			n := 0
+			for _, err := range p.Stream(t.Context(), ask()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n++; n > leaveAt {
+					break
+				}
+			}
+		}
+	})
+	s.run(t, "end/the connection serves the next call", s.reuse)
 	s.run(t, "end/nothing is sent before the range", func(t *testing.T) {
 		server := fakellm.New(fakellm.Script(), fakellm.Options{})
 		_ = s.connect(t, server).Stream(t.Context(), ask())
@@ -265,6 +281,27 @@ func (s suite) endings(t *testing.T) {
 			t.Errorf("%d requests were sent", n)
 		}
 	})
+}
+
+// reuse counts connections: a new one for every call would cost a TLS handshake each.
+func (s suite) reuse(t *testing.T) {
+	client := PipeClient(t, fakellm.New(fakellm.Script(), fakellm.Options{}))
+	transport := client.Transport.(*http.Transport)
+	dial, dials := transport.DialContext, 0
+	transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		dials++
+		return dial(ctx, network, addr)
+	}
+	p := s.newProvider(t, Config{BaseURL: "http://model.test", APIKey: suiteKey, Client: client, Idle: time.Minute})
+	for range 5 {
+		if _, err := llm.Collect(p.Stream(t.Context(), ask())); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+	}
+	if dials != 1 {
+		t.Errorf("%d connections for 5 calls", dials)
+	}
 }
 
 func wantAborted(t *testing.T, err error) {

@@ -46,11 +46,11 @@ func TestG5_Errors(t *testing.T) {
 		"a proxy's words": {429, `{"type":"x","message":"m"}`, llm.ErrRateLimit, "", true, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := answering(t, func(w http.ResponseWriter) {
+			p := answering(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("x-request-id", "req_1")
 				w.WriteHeader(c.status)
 				io.WriteString(w, c.body)
-			})
+			}))
 			_, err := llm.Collect(p.Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))
 			var e *llm.Error
 			if !errors.As(err, &e) || e.Kind != c.kind || e.Code != c.code || llm.Retryable(err) != c.retry || e.RetryAfter != c.after {

@@ -2,11 +2,8 @@ package openai
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/attractor-go/attractor/llm"
@@ -64,24 +61,17 @@ func New(o Options) (*Provider, error) {
 		name = defaultName
 	}
 	if o.APIKey == "" && o.BaseURL == "" {
-		return nil, configError(name, "no API key: set Options.APIKey, or OPENAI_API_KEY in the environment")
-	}
-	if strings.ContainsAny(o.APIKey, " \t\r\n") {
-		return nil, configError(name, "the API key has white space in it")
+		return nil, api.ConfigError(name, "no API key: set Options.APIKey, or OPENAI_API_KEY in the environment")
 	}
 	base := o.BaseURL
 	if base == "" {
 		base = defaultBaseURL
 	}
-	u, err := url.Parse(base)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, configError(name, "the base URL is no http or https URL") // it may hold a password, so it is not quoted
+	u, err := api.BaseURL(name, o.APIKey, base)
+	if err != nil {
+		return nil, err
 	}
-	header := http.Header{
-		"Content-Type": {"application/json"},
-		"Accept":       {"text/event-stream, application/json"},
-		"User-Agent":   {"attractor-go"},
-	}
+	header := api.Header(nil)
 	p := &Provider{name: name, url: u.JoinPath("responses").String(), header: header, client: o.HTTPClient,
 		timeouts: api.Timeouts{Connect: o.ConnectTimeout, FirstByte: o.FirstByteTimeout, Idle: o.IdleTimeout}}
 	if o.Organization != "" {
@@ -94,14 +84,8 @@ func New(o Options) (*Provider, error) {
 		header["Authorization"] = []string{"Bearer " + o.APIKey}
 		p.secrets = []string{o.APIKey}
 	}
-	for key, values := range o.Header {
-		header[http.CanonicalHeaderKey(key)] = values
-	}
+	api.SetHeader(header, o.Header)
 	return p, nil
-}
-
-func configError(name, message string) error {
-	return &llm.Error{Kind: llm.ErrConfiguration, Provider: name, Message: message}
 }
 
 // Name implements [llm.Provider].
@@ -109,31 +93,17 @@ func (p *Provider) Name() string { return p.name }
 
 // Stream implements [llm.Provider].
 func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
-	return func(yield func(llm.StreamEvent, error) bool) {
-		body, err := p.encode(req)
-		if err != nil {
-			yield(llm.StreamEvent{}, p.named(err))
-			return
-		}
-		call := api.Call{Provider: p.name, URL: p.url, Header: p.header, Body: body, Client: p.client, Timeouts: p.timeouts,
-			Secrets: p.secrets, Decode: decodeError}
-		resp, err := call.Do(ctx)
-		if err != nil {
-			yield(llm.StreamEvent{}, err)
-			return
-		}
-		defer resp.Close()
-		if err := resp.Decode(newDecoder(p.name, req.Model, resp.RateLimit), yield); err != nil {
-			yield(llm.StreamEvent{}, err)
-		}
-	}
+	return api.Stream(ctx, p.name, func() (*api.Call, error) { return p.call(req) }, func(r *api.Response) api.Decoder {
+		return newDecoder(p.name, req.Model, r.RateLimit)
+	})
 }
 
-// named puts the provider's name on an error of the encoding.
-func (p *Provider) named(err error) error {
-	var e *llm.Error
-	if errors.As(err, &e) && e.Provider == "" {
-		e.Provider = p.name
+// call encodes a request.
+func (p *Provider) call(req *llm.Request) (*api.Call, error) {
+	body, err := p.encode(req)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return &api.Call{Provider: p.name, URL: p.url, Header: p.header, Body: body, Client: p.client, Timeouts: p.timeouts,
+		Secrets: p.secrets, Decode: decodeError}, nil
 }

@@ -1,16 +1,13 @@
 package openai
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/attractor-go/attractor/llm"
@@ -89,52 +86,6 @@ func TestOverLoopback(t *testing.T) {
 	}
 }
 
-// A new connection for every call would cost a TLS handshake each.
-func TestConnectionIsReused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client := llmtest.PipeClient(t, fakellm.New(fakellm.Script(), fakellm.Options{}))
-		transport := client.Transport.(*http.Transport)
-		dial, dials := transport.DialContext, 0
-		transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			dials++
-			return dial(ctx, network, addr)
-		}
-		p, err := New(Options{APIKey: "k", BaseURL: "http://x.test/v1", HTTPClient: client})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 5 {
-			if _, err := llm.Collect(p.Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}})); err != nil {
-				t.Fatal(err)
-			}
-			synctest.Wait()
-		}
-		if dials != 1 {
-			t.Errorf("%d connections for 5 calls", dials)
-		}
-	})
-}
-
-func TestLeavingEarlyLeaksNothing(t *testing.T) { // goleak looks after the last test
-	srv := httptest.NewServer(fakellm.New(fakellm.Script(fakellm.Turn{Text: strings.Repeat("word ", 10000)}), fakellm.Options{}))
-	defer srv.Close()
-	p, err := New(Options{APIKey: "k", BaseURL: srv.URL + "/v1", HTTPClient: srv.Client()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for leaveAt := range 20 {
-		n := 0
-		for _, err := range p.Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if n++; n > leaveAt {
-				break
-			}
-		}
-	}
-}
-
 // What the model said comes back to it as it was, also when somebody streams nothing and answers with one JSON value.
 func TestG1_WholeAnswer(t *testing.T) {
 	turn := fakellm.Turn{Thinking: "Hm.", Text: "Yes.", Calls: []fakellm.Call{{Name: "look", Args: json.RawMessage(`{"at":"a"}`)}}}
@@ -167,14 +118,14 @@ func TestG1_WholeAnswer(t *testing.T) {
 }
 
 func TestG6_RateLimitHeaders(t *testing.T) {
-	p := answering(t, func(w http.ResponseWriter) {
+	p := answering(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		for name, value := range map[string]string{"x-ratelimit-limit-requests": "60", "x-ratelimit-remaining-requests": "59",
 			"x-ratelimit-limit-tokens": "150000", "x-ratelimit-remaining-tokens": "149984", "x-ratelimit-reset-tokens": "6m0s",
 			"Content-Type": "application/json", "x-request-id": "req_9"} {
 			w.Header().Set(name, value)
 		}
 		io.WriteString(w, `{"object":"response","id":"resp_1","model":"m","status":"completed","output":[]}`)
-	})
+	}))
 	r, err := llm.Collect(p.Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))
 	if err != nil {
 		t.Fatal(err)
@@ -186,15 +137,7 @@ func TestG6_RateLimitHeaders(t *testing.T) {
 	}
 }
 
-// answering is a provider whose server answers everything in the same way.
-func answering(t *testing.T, answer func(w http.ResponseWriter)) *Provider {
-	client := llmtest.PipeClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		answer(w)
-	}))
-	p, err := New(Options{APIKey: "k", BaseURL: "http://x.test/v1", HTTPClient: client, IdleTimeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+// answering is a provider whose server gives the same answer to everything.
+func answering(t *testing.T, answer http.Handler) *Provider {
+	return provider(t, Options{BaseURL: "http://x.test/v1", HTTPClient: llmtest.PipeClient(t, answer), IdleTimeout: time.Minute})
 }

@@ -2,11 +2,8 @@ package openaichat
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/attractor-go/attractor/llm"
@@ -67,33 +64,20 @@ func New(o Options) (*Provider, error) {
 		o.Name = defaultName
 	}
 	if o.BaseURL == "" {
-		return nil, configError(o.Name, "no base URL: set Options.BaseURL to where the API is, such as http://localhost:11434/v1")
+		return nil, api.ConfigError(o.Name, "no base URL: set Options.BaseURL to where the API is, such as http://localhost:11434/v1")
 	}
-	if strings.ContainsAny(o.APIKey, " \t\r\n") {
-		return nil, configError(o.Name, "the API key has white space in it")
+	u, err := api.BaseURL(o.Name, o.APIKey, o.BaseURL)
+	if err != nil {
+		return nil, err
 	}
-	u, err := url.Parse(o.BaseURL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, configError(o.Name, "the base URL is no http or https URL") // it may hold a password, so it is not quoted
-	}
-	header := http.Header{
-		"Content-Type": {"application/json"},
-		"Accept":       {"text/event-stream, application/json"},
-		"User-Agent":   {"attractor-go"},
-	}
+	header := api.Header(nil)
 	p := &Provider{o: o, url: u.JoinPath("chat", "completions").String(), header: header}
 	if o.APIKey != "" {
 		header["Authorization"] = []string{"Bearer " + o.APIKey}
 		p.secrets = []string{o.APIKey}
 	}
-	for key, values := range o.Header {
-		header[http.CanonicalHeaderKey(key)] = values
-	}
+	api.SetHeader(header, o.Header)
 	return p, nil
-}
-
-func configError(name, message string) error {
-	return &llm.Error{Kind: llm.ErrConfiguration, Provider: name, Message: message}
 }
 
 // Name implements [llm.Provider].
@@ -101,36 +85,19 @@ func (p *Provider) Name() string { return p.o.Name }
 
 // Stream implements [llm.Provider].
 func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
-	return func(yield func(llm.StreamEvent, error) bool) {
-		call, err := p.call(req)
-		if err != nil {
-			yield(llm.StreamEvent{}, err)
-			return
-		}
-		resp, err := call.Do(ctx)
-		if err != nil {
-			yield(llm.StreamEvent{}, err)
-			return
-		}
-		defer resp.Close()
-		d := newDecoder(p.o.Name, req.Model, resp.RateLimit, req.Tools)
+	return api.Stream(ctx, p.o.Name, func() (*api.Call, error) { return p.call(req) }, func(r *api.Response) api.Decoder {
+		d := newDecoder(p.o.Name, req.Model, r.RateLimit, req.Tools)
 		if p.newID != nil {
 			d.calls.newID = p.newID
 		}
-		if err := resp.Decode(d, yield); err != nil {
-			yield(llm.StreamEvent{}, err)
-		}
-	}
+		return d
+	})
 }
 
 // call encodes a request.
 func (p *Provider) call(req *llm.Request) (*api.Call, error) {
 	body, err := p.encode(req)
 	if err != nil {
-		var e *llm.Error
-		if errors.As(err, &e) && e.Provider == "" {
-			e.Provider = p.o.Name
-		}
 		return nil, err
 	}
 	return &api.Call{Provider: p.o.Name, URL: p.url, Header: p.header, Body: body, Client: p.o.HTTPClient, Secrets: p.secrets,

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -162,27 +161,4 @@ func TestKeepAlivesAreNoProgress(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A new connection for every call would cost a TLS handshake each.
-func TestConnectionIsReused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client := llmtest.PipeClient(t, fakellm.New(fakellm.Script(), fakellm.Options{}))
-		transport := client.Transport.(*http.Transport)
-		dial, dials := transport.DialContext, 0
-		transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			dials++
-			return dial(ctx, network, addr)
-		}
-		p := provider(t, Options{HTTPClient: client})
-		for range 5 {
-			if _, err := llm.Collect(p.Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}})); err != nil {
-				t.Fatal(err)
-			}
-			synctest.Wait()
-		}
-		if dials != 1 {
-			t.Errorf("%d connections for 5 calls", dials)
-		}
-	})
 }

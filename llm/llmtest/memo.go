@@ -1,0 +1,161 @@
+package llmtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// Encoding is how a provider encodes requests, for the tests that hold it to appending: what was sent stays as it was sent, so
+// that a cache finds it again. Its methods may be used by several tests at once, as far as Encode may.
+type Encoding struct {
+	// Encode makes a body, in pieces.
+	Encode func(req *llm.Request) ([][]byte, error)
+	// End is the JSON with which a body's conversation ends and its parameters begin. What comes before its last place is what
+	// the next request has to begin with.
+	End string
+	// Open is the JSON right before End that the next request may put something in front of, such as the end of a message that
+	// goes on. Empty means that there is none.
+	Open string
+	// Mark is the JSON of a cache's mark, which may move. Empty means that there are none.
+	Mark string
+}
+
+// Failer is what the checks need of a test: a testing.TB, or the rapid.T of one draw.
+type Failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// Body is a request's body as it goes out, and the part of it that the next request has to begin with.
+func (e Encoding) Body(t Failer, req *llm.Request) (body, prefix string) {
+	t.Helper()
+	segments, err := e.Encode(req)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	body = string(bytes.Join(segments, nil))
+	if !json.Valid([]byte(body)) {
+		t.Fatalf("no JSON: %s", body)
+	}
+	at := strings.LastIndex(body, e.End)
+	if at < 0 {
+		t.Fatalf("no parameters: %s", body)
+	}
+	prefix = body[:at]
+	if e.Mark != "" {
+		prefix = strings.ReplaceAll(prefix, e.Mark, "")
+	}
+	return body, strings.TrimSuffix(prefix, e.Open)
+}
+
+// Prefixes sends a conversation that grows by one round a request, and checks that what was sent stays as it was sent: request n
+// is a byte-prefix of request n+1, with a memo and without one alike, and bytes handed out for an earlier request never change.
+// The request has what all have in common. It returns the bodies.
+func (e Encoding) Prefixes(t Failer, req llm.Request, rounds [][]llm.Message) (bodies []string) {
+	t.Helper()
+	memo := new(llm.Memo)
+	var before string
+	var sent [][][]byte
+	for _, round := range rounds {
+		req.Messages = append(req.Messages, round...)
+		req.Memo = memo
+		body, prefix := e.Body(t, &req)
+		if !strings.HasPrefix(prefix, before) {
+			t.Fatalf("not a prefix:\n%s\n%s", before, prefix)
+		}
+		before = prefix
+		segments, err := e.Encode(&req)
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		sent, bodies = append(sent, segments), append(bodies, body)
+		req.Memo = nil
+		if fresh, _ := e.Body(t, &req); fresh != body {
+			t.Fatalf("with the memo %s\nwithout it   %s", body, fresh)
+		}
+	}
+	for i := range sent {
+		if string(bytes.Join(sent[i], nil)) != bodies[i] {
+			t.Fatalf("request %d changed after it was sent", i)
+		}
+	}
+	return bodies
+}
+
+// StartsAfresh checks that a memo does not outlive what it was made of: other messages, other tools, also when the caller changes
+// its list in place, and a request that cannot be encoded, which is one with the unsupported part. The tool is the JSON that a
+// body's first tool begins with, up to its name.
+func (e Encoding) StartsAfresh(t *testing.T, req llm.Request, tool string, unsupported llm.Part) {
+	t.Helper()
+	req.Memo = new(llm.Memo)
+	tools := []llm.ToolDefinition{{Name: "a", Parameters: json.RawMessage(`{"type":"object"}`)}}
+	req.Tools = tools
+	req.Messages = []llm.Message{llm.System("a"), llm.User("one"), llm.Assistant("two"), llm.User("three")}
+	e.Body(t, &req)
+	edited := []llm.Message{llm.User("summary"), req.Messages[3]}
+	req.Messages = edited
+	if body, _ := e.Body(t, &req); strings.Contains(body, "one") || !strings.Contains(body, "summary") {
+		t.Errorf("other messages: %s", body)
+	}
+	for _, name := range []string{"a", "b", "a"} {
+		tools[0].Name = name
+		if body, _ := e.Body(t, &req); !strings.Contains(body, tool+`"`+name+`"`) {
+			t.Errorf("tool %s: %s", name, body)
+		}
+	}
+	req.Messages = append(edited[:2:2], llm.User("x", unsupported))
+	if _, err := e.Encode(&req); !errors.Is(err, llm.ErrUnsupported) {
+		t.Errorf("%+v was encoded: %v", unsupported, err)
+	}
+	req.Messages = edited
+	got, _ := e.Body(t, &req)
+	req.Memo = nil
+	if want, _ := e.Body(t, &req); got != want {
+		t.Errorf("after an error: %s, want %s", got, want)
+	}
+}
+
+// BenchmarkTurn1000 encodes the 1000th request of a conversation: what is new in it, and nothing of the rest. The request has
+// what is not of the conversation; answer makes the model's message of a turn, which has one call with the id.
+func (e Encoding) BenchmarkTurn1000(b *testing.B, req llm.Request, answer func(id string) llm.Message) {
+	for i := range 12 {
+		req.Tools = append(req.Tools, llm.ToolDefinition{Name: fmt.Sprintf("tool_%d", i), Description: strings.Repeat("Does things. ", 60),
+			Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)})
+	}
+	req.Memo = new(llm.Memo)
+	req.Messages = []llm.Message{llm.System(strings.Repeat("Be careful. ", 1000)), llm.User("Go.")}
+	turn := func(i int) {
+		id := fmt.Sprintf("call_%d", i)
+		req.Messages = append(req.Messages, answer(id),
+			llm.ToolResults(llm.ToolResult{CallID: id, Content: llm.TextParts(strings.Repeat("a line of code\n", 100))}))
+	}
+	encode := func() {
+		r := req
+		if _, err := e.Encode(&r); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for i := range 1000 {
+		turn(i)
+	}
+	encode()
+	b.ReportAllocs()
+	i := 1000
+	for b.Loop() {
+		if i == 1100 { // stay around turn 1000 however often this runs
+			b.StopTimer()
+			req.Messages, req.Memo, i = req.Messages[:2002:2002], new(llm.Memo), 1000
+			encode()
+			b.StartTimer()
+		}
+		turn(i)
+		i++
+		encode()
+	}
+}

@@ -1,0 +1,162 @@
+package llmtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/fakellm"
+)
+
+// WireConfig says how [Wire] tests a provider.
+type WireConfig struct {
+	// New makes the provider, which has to send its calls through the client to the host api.test.
+	New func(t *testing.T, c *WireCase, client *http.Client) llm.Provider
+	// Model is that of the request of a case that has none.
+	Model string
+	// Endpoint is the path, and the query if there is one, that calls go to; {model} stands for the request's model.
+	Endpoint string
+	// Header is the name of the one header that depends on the request; empty means that there is none.
+	Header string
+	// Unsigned is what the scripted server says against signatures that are not its own. A refusal with these words is no
+	// failure, for the cases' signatures are made up. Empty means that none is let pass.
+	Unsigned string
+	// RetryAfter writes into the events' section how long an error asks to wait.
+	RetryAfter bool
+	// Update writes the golden sections instead of comparing them. Test binaries have a flag of that name for it.
+	Update bool
+}
+
+// Wire tests what a provider sends, and what it makes of what comes back. Every txtar file of the directory is a case; these are
+// its sections, all of which may be missing:
+//
+//	request.json   the llm.Request; without one, the case is about the answer
+//	facts.json     its Facts
+//	options.json   switches of the provider, for WireConfig.New
+//	response.sse   what comes back, or response.json; status is its status when that is not 200
+//
+// The golden sections come after them. Those of the request are compared where the case has a request, the events where it has an
+// answer, or where nothing was sent:
+//
+//	url            where the call goes, when that is not WireConfig.Endpoint
+//	header         WireConfig.Header, when it was sent
+//	body.json      what is sent, indented
+//	refused        what the scripted server of package fakellm says against it, where it does not take it
+//	events         the stream's events, which have to keep the contract, the error at the end included
+func Wire(t *testing.T, dir string, cfg WireConfig) {
+	for _, c := range WireCases(t, dir) {
+		t.Run(c.Name, func(t *testing.T) {
+			golden := cfg.run(t, c)
+			if cfg.Update {
+				c.write(t, golden)
+				return
+			}
+			for _, g := range golden {
+				if diff := cmp.Diff(c.Section(g.name), g.text); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", g.name, diff)
+				}
+			}
+		})
+	}
+}
+
+// goldenSection is what a section should hold; empty means that it should be missing.
+type goldenSection struct{ name, text string }
+
+// sentCall is what came to the server.
+type sentCall struct {
+	url    string
+	header http.Header
+	body   []byte
+}
+
+// run streams the case's request, and returns the golden sections in the order in which they are written.
+func (cfg WireConfig) run(t *testing.T, c *WireCase) (golden []goldenSection) {
+	var sent *sentCall
+	client := PipeClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		sent = &sentCall{url: r.URL.String(), header: r.Header, body: body}
+		c.answer().ServeHTTP(w, r)
+	}))
+	req := c.request(t, cfg.Model)
+	events, err := Contract(t, cfg.New(t, c, client).Stream(t.Context(), req))
+	if c.Section("request.json") != "" {
+		golden = cfg.request(t, req, sent)
+	}
+	var e *llm.Error
+	text := renderEvents(t, events, err)
+	if errors.As(err, &e) && cfg.RetryAfter && e.RetryAfter > 0 {
+		text += fmt.Sprintf("retry after %v\n", e.RetryAfter)
+	}
+	if c.Section("response.sse")+c.Section("response.json") != "" || sent == nil {
+		golden = append(golden, goldenSection{"events", text})
+	}
+	return golden
+}
+
+// request is the golden sections of what was sent: nil when nothing was.
+func (cfg WireConfig) request(t *testing.T, req *llm.Request, sent *sentCall) []goldenSection {
+	var url, header, body, refused string
+	if sent != nil {
+		if sent.url != strings.ReplaceAll(cfg.Endpoint, "{model}", req.Model) {
+			url = sent.url + "\n"
+		}
+		if values := sent.header.Values(cfg.Header); len(values) > 0 {
+			header = strings.ToLower(cfg.Header) + ": " + strings.Join(values, " | ") + "\n"
+		}
+		body = indent(t, sent.body)
+		refused = Refusal(t, sent.url, sent.header, sent.body)
+		if cfg.Unsigned != "" && strings.Contains(refused, cfg.Unsigned) {
+			refused = ""
+		}
+	}
+	return []goldenSection{{"url", url}, {"header", header}, {"body.json", body}, {"refused", refused}}
+}
+
+func indent(t *testing.T, body []byte) string {
+	var b bytes.Buffer
+	if err := json.Indent(&b, body, "", " "); err != nil {
+		t.Errorf("the body is no JSON: %v\n%s", err, body)
+	}
+	return b.String() + "\n"
+}
+
+// Refusal sends a body to the scripted server of package fakellm, which is as strict as the API whose path the URL has, and
+// returns what it says against it, with a line end; empty means that it takes it. The URL needs no host.
+func Refusal(t testing.TB, url string, header http.Header, body []byte) string {
+	t.Helper()
+	if strings.HasPrefix(url, "/") {
+		url = "http://api.test" + url
+	}
+	req, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = header
+	resp, err := PipeClient(t, fakellm.New(fakellm.Script(), fakellm.Options{})).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := resp.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode == http.StatusOK {
+		return ""
+	}
+	return fmt.Sprintf("%s\n", text)
+}
