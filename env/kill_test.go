@@ -85,11 +85,12 @@ func TestD4_KillIsBackThoughSomethingHoldsThePipe(t *testing.T) {
 	if _, err := os.Stat("/usr/bin/setsid"); err != nil {
 		t.Skipf("no setsid here: %v", err)
 	}
-	l := newLocal(t, t.TempDir(), env.LocalOptions{Grace: -1})
+	// What clears its environment and leaves the group is beyond this level, so it stands for what cannot be killed.
+	l := newLocal(t, t.TempDir(), env.LocalOptions{Grace: -1, Containment: env.ContainGroup})
 	out := watch()
 	wait(t, start(t, l, env.Command{Script: "true"}))
 	before := descriptors(t)
-	p := start(t, l, env.Command{Script: `setsid bash -c 'echo "away $$"; exec sleep 1000' & sleep 1000`, Output: out.Write})
+	p := start(t, l, env.Command{Script: `env -i setsid bash -c 'echo "away $$"; exec sleep 1000' & sleep 1000`, Output: out.Write})
 	away := pidAfter(t, out.until(t, "away "), "away ")
 	defer func() {
 		if err := syscall.Kill(away, syscall.SIGKILL); err != nil {

@@ -18,7 +18,7 @@ const (
 	pollTime = 5 * time.Millisecond
 )
 
-// Kill ends the command and all of its process group: TERM, the environment's grace time, KILL. All callers wait for the one
+// Kill ends the command and all that its containment finds of what it started: TERM, the environment's grace time, KILL. All callers wait for the one
 // kill; the context ends a caller's waiting, not the kill. It is an error if something is left half a second after the
 // KILL, which happens to processes stuck in the kernel and those of another user.
 func (p *process) Kill(ctx context.Context) error {
@@ -47,7 +47,7 @@ func (p *process) end() {
 	<-p.done
 	p.killErr = errors.Join(p.killErr, p.output.close())
 	<-p.output.dropped
-	p.forget()
+	p.killErr = errors.Join(p.killErr, p.forget())
 }
 
 // killTree is the ladder.

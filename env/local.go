@@ -30,6 +30,9 @@ type LocalOptions struct {
 	Environ []string
 	// Env is added to every command's environment after the policy, as KEY=value.
 	Env []string
+	// Containment forces a level, such as ContainGroup; empty means the best that works here, which NewLocal finds out by
+	// trying. A level that does not work is an error that wraps errors.ErrUnsupported.
+	Containment string
 }
 
 // Local is this machine: files below a working directory and other roots that the host allows, and commands in a shell.
@@ -37,7 +40,9 @@ type LocalOptions struct {
 // Files stay inside the roots whatever symbolic links say, also when a link is swapped while a call runs: every operation goes
 // through an os.Root. Commands are not confined; that is a sandbox's work.
 //
-// On Linux and macOS a command runs in a process group of its own; what leaves the group (setsid) survives Kill and Close.
+// On Linux and macOS a command runs in a process group of its own. On Linux, moreover, Kill and Close end what has left the
+// group (setsid, double fork, nohup): by a cgroup for each command where the host may make one below its own, and otherwise by a
+// mark in the environment; see ContainCgroup and ContainGroup. On macOS what leaves the group survives.
 // Windows has the files, where names are compared with the roots' names by case, and no commands: Start returns an error that
 // wraps errors.ErrUnsupported.
 //
@@ -49,6 +54,7 @@ type Local struct {
 	shell   string
 	environ []string
 	grace   time.Duration
+	level   level
 	table   processTable
 
 	closing  sync.Once
@@ -83,6 +89,9 @@ func NewLocal(dir string, opts LocalOptions) (*Local, error) {
 		environ = os.Environ()
 	}
 	l.environ = append(FilterVars(opts.Vars, environ, opts.DropVars), opts.Env...)
+	if l.level, err = findLevel(opts.Containment, shell); err != nil {
+		return nil, err
+	}
 	if err := l.openRoots(abs, opts.Roots); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -119,14 +128,15 @@ func (l *Local) Platform() Platform {
 	return Platform{OS: runtime.GOOS, Arch: runtime.GOARCH, Version: osVersion(), Shell: l.shell}
 }
 
-// Containment says how a command's tree is held together: "group", a process group.
-func (l *Local) Containment() string { return containment }
+// Containment says how a command's tree is held together: ContainCgroup or ContainGroup, and "unknown" where there are no
+// commands. A single command for which no cgroup can be made runs at ContainGroup all the same.
+func (l *Local) Containment() string { return l.level.name() }
 
 // Close kills every process tree that is still running, each with the grace time, and closes the roots. A second call does
 // nothing and returns what the first returned.
 func (l *Local) Close() error {
 	l.closing.Do(func() {
-		errs := l.table.close(context.Background())
+		errs := append(l.table.close(context.Background()), l.level.close())
 		for _, r := range l.roots {
 			errs = append(errs, r.dir.Close())
 		}

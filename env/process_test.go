@@ -102,9 +102,6 @@ func TestD3_OwnProcessGroupAndBash(t *testing.T) {
 	}
 }
 
-// A process that left the group keeps the pipes; the kill must come back all the same. That it survives is what containment
-// "group" means; the test ends it.
-// What is left prints more than a pipe holds. It must neither stop nor get SIGPIPE.
 func TestD3_StartErrorsAreClear(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "f"), "x")

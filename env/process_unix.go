@@ -17,9 +17,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// containment is how a tree is held together here.
-const containment = "group"
-
 // findShell prefers bash, which models write for.
 func findShell() (string, error) {
 	for _, candidate := range [...]string{"/bin/bash", "bash", "/bin/sh", "sh"} {
@@ -30,7 +27,7 @@ func findShell() (string, error) {
 	return "", fmt.Errorf("no shell: neither bash nor sh is in /bin or PATH: %w", exec.ErrNotFound)
 }
 
-// process is a command in a process group of its own.
+// process is a command in a process group of its own, and in the containment of its level.
 //
 // One goroutine, supervise, waits for it and settles its exit; one more for each pipe reads. A kill is a third, which
 // lasts until the tree is gone.
@@ -42,7 +39,7 @@ type process struct {
 	grace  time.Duration
 	stdin  *input // nil without
 	output *output
-	forget func() // takes it out of the table
+	table  *processTable
 
 	reaped chan struct{} // closed when the main process has been waited for
 	done   chan struct{} // closed when exit and err are set
@@ -65,7 +62,7 @@ func (l *Local) start(id, dir string, c Command) (*process, error) {
 		id: id, cmd: cmd, grace: l.grace,
 		reaped: make(chan struct{}), done: make(chan struct{}),
 		treeGone: make(chan struct{}), killed: make(chan struct{}),
-		forget: func() { l.table.remove(id) },
+		table: &l.table,
 	}
 	wire := p.pipes
 	if c.TTY != nil {
@@ -74,14 +71,13 @@ func (l *Local) start(id, dir string, c Command) (*process, error) {
 	theirs, err := wire(c)
 	if err == nil {
 		p.began = time.Now()
-		err = cmd.Start()
+		p.cmd, p.tree, err = l.level.start(cmd, c.TTY != nil, p.reaped)
 	}
 	// The child has its own copies; ours would keep the pipes from ever ending.
 	err = errors.Join(err, closeAll(theirs))
 	if err != nil {
 		return nil, errors.Join(err, p.unwire())
 	}
-	p.tree = tree{leader: cmd.Process.Pid, session: c.TTY != nil, reaped: p.reaped}
 	p.output.start()
 	go p.supervise()
 	return p, nil
@@ -166,11 +162,20 @@ func (p *process) supervise() {
 	close(p.done)
 }
 
-// pipesEnded is called when nothing holds the pipes any more. What is left then may be nothing at all.
+// pipesEnded is called when nothing holds the pipes any more. What is left then may be nothing at all; otherwise, and when it
+// cannot be given back, Close tries again and reports.
 func (p *process) pipesEnded() {
-	if !p.tree.alive() {
-		p.forget()
+	if p.tree.alive() || p.tree.close() != nil {
+		return
 	}
+	p.table.remove(p.id)
+}
+
+// forget gives back what the command's containment took, and ends the table's care for it.
+func (p *process) forget() error {
+	err := p.tree.close()
+	p.table.remove(p.id)
+	return err
 }
 
 // exitOf translates how the operating system says that a process ended.

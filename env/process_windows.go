@@ -5,8 +5,19 @@ import (
 	"fmt"
 )
 
-// containment is unknown where there are no commands.
-const containment = "unknown"
+// level is unknown where there are no commands.
+type level struct{}
+
+func findLevel(wanted, _ string) (level, error) {
+	if wanted != "" {
+		return level{}, fmt.Errorf("containment %q: %w", wanted, errors.ErrUnsupported)
+	}
+	return level{}, nil
+}
+
+func (level) name() string { return "unknown" }
+
+func (level) close() error { return nil }
 
 // findShell finds none: Windows has no commands yet.
 func findShell() (string, error) { return "", nil }

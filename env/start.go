@@ -17,8 +17,8 @@ import (
 //
 // When the command has ended and something that it started still holds its output open, Wait reads on until nothing has
 // come for a tenth of a second, or for three tenths at most; all that the command itself printed is delivered. Such
-// processes go on, their later output is read and dropped, and they are named in Exit.Left if they are still in the
-// command's process group. They end with Kill or Close.
+// processes go on, their later output is read and dropped, and they are named in Exit.Left if its
+// containment finds them. They end with Kill or Close.
 func (l *Local) Start(ctx context.Context, cmd Command) (Process, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, fmt.Errorf("start command: %w", err)

@@ -4,10 +4,13 @@ package env
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -16,12 +19,16 @@ const psTime = time.Second
 
 // member is a process of a tree.
 type member struct {
-	pid  int
-	line string
+	pid     int
+	line    string
+	grouped bool // it is in the leader's process group
 }
 
 // members lists the tree's processes as ps tells, without zombies. A session is not told apart from its leader's group.
-func (t tree) members() ([]member, error) {
+func (t group) members() ([]member, error) {
+	if t.reused() {
+		return nil, nil
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), psTime)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "ps", "-axo", "pid=,pgid=,stat=,command=").Output()
@@ -38,9 +45,18 @@ func (t tree) members() ([]member, error) {
 		if err != nil {
 			return nil, fmt.Errorf("ps: %w", err)
 		}
-		list = append(list, member{pid, strings.Join(fields[3:], " ")})
+		list = append(list, member{pid, strings.Join(fields[3:], " "), true})
 	}
 	return list, nil
+}
+
+// signal sends a signal. That the process has ended is no error.
+func (m member) signal(sig syscall.Signal) error {
+	err := syscall.Kill(m.pid, sig)
+	if err == nil || errors.Is(err, syscall.ESRCH) {
+		return nil
+	}
+	return os.NewSyscallError("kill", err)
 }
 
 // describe is the process id and the command line.

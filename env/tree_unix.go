@@ -10,32 +10,64 @@ import (
 	"unicode"
 )
 
-// tree is the process group of a command, and its whole session when it has a terminal: a shell that controls jobs makes more
-// groups in it.
-type tree struct {
+// tree is everything that a command started and that its level of containment finds again.
+type tree interface {
+	// signal sends a signal to all of it. That nothing is there is no error.
+	signal(syscall.Signal) error
+	// alive reports whether a process of it is left. Zombies do not count: where process 1 does not wait for orphans, they
+	// stay for ever.
+	alive() bool
+	// left describes its processes, one line each: the process id and the command line. When they cannot be listed, a
+	// line says so.
+	left() []string
+	// close gives back what the level took for the command. Nothing may be left alive. A second call does nothing.
+	close() error
+}
+
+// group is the process group of a command, its whole session when it has a terminal (a shell that controls jobs makes more
+// groups in it), and what carries the mark.
+type group struct {
 	leader  int // its process id, which is the group's and the session's id too
 	session bool
 	reaped  <-chan struct{} // closed when the leader has been waited for and its number may be given away
+	mark    string          // empty where processes cannot be found by their environment
+	began   uint64          // when the leader started, in the kernel's ticks; zero where that is not known
 }
 
-// signal sends a signal to all of the tree. That nothing is there is no error.
-func (t tree) signal(sig syscall.Signal) error {
-	if t.reused() {
-		return nil
+// killRounds bounds the sweeps of one KILL, of which each finds what was forked during the one before. The caller calls again
+// while there is time, so it is kept small.
+const killRounds = 4
+
+// signal sends to the group at once and then to the members that are not in it, for KILL until a sweep finds no new one.
+func (t group) signal(sig syscall.Signal) error {
+	var errs []error
+	if !t.reused() {
+		errs = append(errs, t.send(sig))
 	}
-	errs := []error{t.send(-t.leader, sig)}
-	if t.session {
+	if !t.session && t.mark == "" {
+		return errors.Join(errs...)
+	}
+	seen := make(map[member]bool)
+	for range killRounds {
 		members, err := t.members()
 		errs = append(errs, err)
+		fresh := false
 		for _, m := range members {
-			errs = append(errs, t.send(m.pid, sig))
+			if m.grouped || seen[m] {
+				continue
+			}
+			seen[m], fresh = true, true
+			errs = append(errs, m.signal(sig))
+		}
+		if !fresh || sig != syscall.SIGKILL {
+			break
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (t tree) send(pid int, sig syscall.Signal) error {
-	err := syscall.Kill(pid, sig)
+func (t group) send(sig syscall.Signal) error {
+	err := syscall.Kill(-t.leader, sig)
 	if err == nil || errors.Is(err, syscall.ESRCH) {
 		return nil
 	}
@@ -44,7 +76,7 @@ func (t tree) send(pid int, sig syscall.Signal) error {
 
 // reused reports whether the group's number belongs to somebody else by now. While a group has members, its number is given to
 // no new process; so if there is a process with that number after ours has been waited for, our group has ended.
-func (t tree) reused() bool {
+func (t group) reused() bool {
 	select {
 	case <-t.reaped:
 		return !errors.Is(syscall.Kill(t.leader, 0), syscall.ESRCH)
@@ -53,28 +85,29 @@ func (t tree) reused() bool {
 	}
 }
 
-// alive reports whether a process of the tree is left after the leader has been waited for. Zombies do not count: where
-// process 1 does not wait for orphans, they stay for ever.
-func (t tree) alive() bool {
-	if t.reused() {
-		return false
-	}
-	if !t.session && errors.Is(syscall.Kill(-t.leader, 0), syscall.ESRCH) {
-		return false
+func (t group) alive() bool {
+	if !t.session && t.mark == "" && (t.reused() || errors.Is(syscall.Kill(-t.leader, 0), syscall.ESRCH)) {
+		return false // without a look at all processes
 	}
 	members, err := t.members()
 	return err != nil || len(members) > 0
 }
 
-// left describes the tree's processes, one line each: the process id and the command line. When they cannot be listed, a line
-// says so.
-func (t tree) left() []string {
+func (t group) left() []string {
 	if !t.alive() {
 		return nil
 	}
 	members, err := t.members()
+	return describeAll(members, err)
+}
+
+// close does nothing: the kernel keeps a group only as long as it has members.
+func (t group) close() error { return nil }
+
+// describeAll is a line for each member, or one that says why there are none.
+func describeAll(members []member, err error) []string {
 	if err != nil {
-		return []string{"process group " + strings.TrimSpace(err.Error())}
+		return []string{"processes that cannot be listed: " + plain(err.Error())}
 	}
 	lines := make([]string, len(members))
 	for i, m := range members {

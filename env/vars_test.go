@@ -104,7 +104,7 @@ func TestD6_CommandsSeeTheFilteredVariables(t *testing.T) {
 	var got []string
 	for line := range strings.Lines(out.Text()) {
 		name, _, _ := strings.Cut(line, "=")
-		if name != "_" && name != "SHLVL" && name != "PWD" && name != "OLDPWD" { // the shell's own
+		if name != env.MarkVar && name != "_" && name != "SHLVL" && name != "PWD" && name != "OLDPWD" { // the shell's own
 			got = append(got, strings.TrimSpace(line))
 		}
 	}

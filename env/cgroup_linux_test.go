@@ -1,0 +1,230 @@
+package env
+
+import (
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestD4_WhereCgroupsAreTried(t *testing.T) {
+	const (
+		unified = "29 1 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"
+		hybrid  = "40 31 0:37 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,name=systemd\n" +
+			"41 31 0:38 / /sys/fs/cgroup/unified rw shared:9 master:2 - cgroup2 cgroup2 rw\n"
+		bind = `50 1 0:26 /docker/a /mnt/my\040groups rw - cgroup2 cgroup rw` + "\n"
+	)
+	for name, c := range map[string]struct {
+		mounts, own string
+		want        []string
+	}{
+		"unified":         {unified, "0::/system.slice/x.service\n", []string{"/sys/fs/cgroup/system.slice/x.service"}},
+		"hybrid":          {hybrid, "2:cpu:/a\n1:name=systemd:/b\n0::/\n", []string{"/sys/fs/cgroup/unified"}},
+		"version 1 alone": {"40 31 0:37 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n", "2:cpu:/a\n", nil},
+		"not mounted":     {"", "0::/a\n", nil},
+		"delegated slice": {unified, "0::/user.slice/user-7.slice/session-2.scope\n", []string{
+			"/sys/fs/cgroup/user.slice/user-7.slice/session-2.scope", "/sys/fs/cgroup/user.slice/user-7.slice/user@7.service"}},
+		"another user's slice":  {unified, "0::/user.slice/user-8.slice/s\n", []string{"/sys/fs/cgroup/user.slice/user-8.slice/s"}},
+		"part of the hierarchy": {bind, "0::/docker/a/b\n", []string{"/mnt/my groups/b"}},
+		"its very root":         {bind, "0::/docker/a\n", []string{"/mnt/my groups"}},
+		"another part":          {bind, "0::/docker/ab\n", nil},
+		"outside the namespace": {unified, "0::/../x\n", nil},
+		"two mounts":            {unified + hybrid, "0::/x\n", []string{"/sys/fs/cgroup/x", "/sys/fs/cgroup/unified/x"}},
+		"twice the same place":  {unified + unified, "0::/x\n", []string{"/sys/fs/cgroup/x"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := cgroupDirs(c.mounts, c.own, 7); !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestD4_StatOfAwkwardNames(t *testing.T) {
+	const rest = " S 1 22 23 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 777 9"
+	for name, line := range map[string]string{"plain": "5 (sh)" + rest, "a) Z (b": "5 (a) Z (b)" + rest} {
+		stat, err := parseStat(5, []byte(line))
+		if err != nil || stat.dead || stat.group != "22" || stat.session != "23" || stat.start != 777 || stat.kernel {
+			t.Errorf("%s: %+v, %v", name, stat, err)
+		}
+	}
+	if _, err := parseStat(5, []byte("5 (sh) S")); err == nil {
+		t.Error("a short line is no error")
+	}
+}
+
+func TestD4_MarksAreFound(t *testing.T) {
+	for environ, want := range map[string]bool{
+		"A=b\x00" + MarkVar + "=ID\x00":          true,
+		MarkVar + "=OUT/ID/IN\x00":               true,
+		"X" + MarkVar + "=ID\x00":                false,
+		MarkVar + "=OTHER\x00ID=ID\x00":          false,
+		"A=" + MarkVar + "=ID\x00":               false,
+		MarkVar + "=ID" + strings.Repeat("x", 9): true,
+	} {
+		if got := hasMark([]byte(environ), "ID"); got != want {
+			t.Errorf("%q: %t", environ, got)
+		}
+	}
+}
+
+// One command for which there is no cgroup is not lost: neither when none can be made nor when none can be entered.
+func TestD4_OneCommandWithoutACgroup(t *testing.T) {
+	empty := t.TempDir()
+	for name, dir := range map[string]string{"none can be made": path.Join(empty, "gone"), "none can be entered": empty} {
+		for _, tty := range []*Size{nil, {Rows: 24, Cols: 80}} {
+			l, err := NewLocal(t.TempDir(), LocalOptions{Containment: ContainGroup, Grace: -1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.level.cgroups = &cgroups{dir: dir}
+			var out Capture
+			p, err := l.Start(t.Context(), Command{Script: "echo out; setsid sleep 1000 & read x", TTY: tty, Stdin: true, Output: out.Write})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, ok := p.(*process).tree.(group); !ok {
+				t.Errorf("%s: it runs in a %T", name, p.(*process).tree)
+			}
+			if _, err := p.Stdin().Write([]byte("\n")); err != nil {
+				t.Error(err)
+			}
+			if exit, err := p.Wait(t.Context()); err != nil || exit.Code != 0 || !strings.Contains(out.Text(), "out") {
+				t.Errorf("%s: %+v, %v, %q", name, exit, err, out.Text())
+			}
+			if _, err := l.Start(t.Context(), Command{Script: "echo \x00"}); err == nil {
+				t.Error("what cannot start at any level is no error")
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if entries, err := os.ReadDir(empty); err != nil || len(entries) > 0 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+func TestD4_AProbeOfNoCgroupFails(t *testing.T) {
+	dir := t.TempDir()
+	if err := (&cgroups{dir: dir}).probe("/bin/sh"); err == nil {
+		t.Error("a plain directory passes for a cgroup")
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+// liveLeaf starts a script in a cgroup and waits until it says something.
+func liveLeaf(t *testing.T, script string) (*leaf, *exec.Cmd) {
+	t.Helper()
+	c, err := findCgroups("/bin/sh")
+	if err != nil {
+		t.Skipf("no cgroups here: %v", err)
+	}
+	l, err := c.make(rand.Text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("/bin/sh", "-c", script)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.start(cmd); err != nil {
+		t.Fatal(errors.Join(err, l.close()))
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Error(err)
+	}
+	return l, cmd
+}
+
+func endLeaf(t *testing.T, l *leaf, cmd *exec.Cmd) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for l.alive() {
+		if err := l.signal(syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("still there: %q", l.left())
+		}
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) {
+		t.Errorf("it ended with %v", err)
+	}
+	for range 2 {
+		if err := l.close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(l.dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s is left: %v", l.dir, err)
+	}
+	if err := l.signal(syscall.SIGKILL); err != nil || l.alive() || l.left() != nil {
+		t.Errorf("what is gone: %v, alive %t, left %q", err, l.alive(), l.left())
+	}
+}
+
+func TestD4_WithoutCgroupKill(t *testing.T) {
+	l, cmd := liveLeaf(t, `setsid sleep 1000 & trap '' TERM; setsid sh -c 'while :; do sleep 1000 & sleep 0.001; done' & echo ready; wait`)
+	l.noKill = true
+	endLeaf(t, l, cmd)
+}
+
+// A command may make cgroups in its own, as one does that runs commands with this package.
+func TestD4_CgroupsBelow(t *testing.T) {
+	l, cmd := liveLeaf(t, `echo ready; exec sleep 1000`)
+	if err := os.MkdirAll(path.Join(l.dir, "a/b"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	inner := &leaf{dir: path.Join(l.dir, "a/b")}
+	below := exec.Command("sleep", "1000")
+	if err := inner.start(below); err != nil {
+		t.Fatal(err)
+	}
+	if left := l.left(); len(left) != 2 {
+		t.Errorf("left %q, want both processes", left)
+	}
+	endLeaf(t, l, cmd)
+	var exit *exec.ExitError
+	if err := below.Wait(); !errors.As(err, &exit) {
+		t.Errorf("the inner process ended with %v", err)
+	}
+}
+
+// A number that another process has by now is not signalled.
+func TestD4_ASignalIsForTheProcessThatWasSeen(t *testing.T) {
+	cmd := exec.Command("sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	seen, err := readStat(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := seen.member
+	other.start--
+	// The first would win if it were sent, for a process that is still running ends with the signal that comes first.
+	for _, err := range []error{other.signal(syscall.SIGTERM), seen.signal(syscall.SIGKILL)} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		t.Errorf("it ended with %v", err)
+	}
+	if err := seen.signal(syscall.SIGKILL); err != nil {
+		t.Errorf("a process that has ended: %v", err)
+	}
+}

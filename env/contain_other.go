@@ -1,0 +1,31 @@
+//go:build unix && !linux
+
+package env
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+)
+
+// level is the process group, the only one here.
+type level struct{}
+
+func findLevel(wanted, _ string) (level, error) {
+	if wanted != "" && wanted != ContainGroup {
+		return level{}, fmt.Errorf("containment %q: %w", wanted, errors.ErrUnsupported)
+	}
+	return level{}, nil
+}
+
+func (level) name() string { return ContainGroup }
+
+// start starts a command and returns what holds its processes together.
+func (level) start(cmd *exec.Cmd, session bool, reaped <-chan struct{}) (*exec.Cmd, tree, error) {
+	if err := cmd.Start(); err != nil {
+		return cmd, nil, err
+	}
+	return cmd, group{leader: cmd.Process.Pid, session: session, reaped: reaped}, nil
+}
+
+func (level) close() error { return nil }

@@ -1,0 +1,146 @@
+package env
+
+import (
+	"errors"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// leaf is the cgroup of one command. What runs in it may make more below it, as a command does that uses this package.
+type leaf struct {
+	dir    string
+	noKill bool // for tests: as if the kernel, before Linux 5.14, had no cgroup.kill
+}
+
+// signal sends a signal to all members, once. KILL leaves nobody out who is forked meanwhile.
+func (l *leaf) signal(sig syscall.Signal) error {
+	if sig != syscall.SIGKILL {
+		return l.each(sig)
+	}
+	if !l.noKill {
+		err := l.write("cgroup.kill", "1")
+		if err == nil || !l.exists() {
+			return nil
+		}
+	}
+	// Frozen processes do not fork, and KILL ends them all the same. Freezing takes a moment, for which the caller
+	// calls again.
+	err := errors.Join(l.write("cgroup.freeze", "1"), l.each(sig), l.write("cgroup.freeze", "0"))
+	if !l.exists() {
+		return nil
+	}
+	return err
+}
+
+func (l *leaf) each(sig syscall.Signal) error {
+	members, err := l.members()
+	errs := []error{err}
+	for _, m := range members {
+		errs = append(errs, m.signal(sig))
+	}
+	return errors.Join(errs...)
+}
+
+// write writes to one of the cgroup's files, which must be there.
+func (l *leaf) write(name, value string) error {
+	f, err := os.OpenFile(path.Join(l.dir, name), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(value)
+	return errors.Join(err, f.Close())
+}
+
+func (l *leaf) exists() bool {
+	_, err := os.Stat(l.dir)
+	return !gone(err)
+}
+
+// alive reports whether a process of the cgroup or one below it runs; the kernel does not count zombies.
+func (l *leaf) alive() bool {
+	events, err := os.ReadFile(path.Join(l.dir, "cgroup.events"))
+	if err != nil {
+		return !gone(err)
+	}
+	return !strings.Contains(string(events), "populated 0")
+}
+
+// members lists the processes of the cgroup and of those below it.
+func (l *leaf) members() ([]member, error) { return cgroupMembers(l.dir) }
+
+func cgroupMembers(dir string) ([]member, error) {
+	var list []member
+	procs, err := os.ReadFile(path.Join(dir, "cgroup.procs"))
+	if err != nil && !gone(err) && !errors.Is(err, syscall.EOPNOTSUPP) { // the latter where threads are members
+		return nil, err
+	}
+	for line := range strings.Lines(string(procs)) {
+		pid, err := strconv.Atoi(strings.TrimSpace(line))
+		if err != nil {
+			return nil, err
+		}
+		if pid == 0 {
+			continue // of a PID namespace that we do not see
+		}
+		stat, err := readStat(pid)
+		if gone(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !stat.dead {
+			list = append(list, stat.member)
+		}
+	}
+	below, err := cgroupsBelow(dir)
+	errs := []error{err}
+	for _, name := range below {
+		more, err := cgroupMembers(name)
+		list, errs = append(list, more...), append(errs, err)
+	}
+	return list, errors.Join(errs...)
+}
+
+func cgroupsBelow(dir string) (dirs []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		if gone(err) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			dirs = append(dirs, path.Join(dir, e.Name()))
+		}
+	}
+	return dirs, nil
+}
+
+// left describes the members.
+func (l *leaf) left() []string {
+	if !l.alive() {
+		return nil
+	}
+	members, err := l.members()
+	return describeAll(members, err)
+}
+
+// close removes the cgroup and what commands made below it. All must be empty.
+func (l *leaf) close() error { return removeCgroup(l.dir) }
+
+func removeCgroup(dir string) error {
+	below, err := cgroupsBelow(dir)
+	errs := []error{err}
+	for _, name := range below {
+		errs = append(errs, removeCgroup(name))
+	}
+	if err := syscall.Rmdir(dir); err != nil && !gone(err) {
+		errs = append(errs, &os.PathError{Op: "rmdir", Path: dir, Err: err})
+	}
+	return errors.Join(errs...)
+}
