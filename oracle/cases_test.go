@@ -4,7 +4,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
 
 	"github.com/attractor-go/attractor/llm"
 )
@@ -136,4 +140,36 @@ func result(i, j int) llm.Parts {
 		return llm.Parts{llm.Text{Text: "one"}, llm.Text{Text: "two"}}
 	}
 	return llm.Parts{llm.Text{Text: "see"}, llm.Media{MIME: "image/png", Data: png}}
+}
+
+// fixtures are the requests of a provider's own tests.
+func fixtures(t *testing.T, name string) map[string]*llm.Request {
+	files, err := filepath.Glob("../llm/" + name + "/testdata/request_*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no fixtures: %v", err)
+	}
+	all := map[string]*llm.Request{}
+	for _, file := range files {
+		ar, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req := new(llm.Request)
+		for _, f := range ar.Files {
+			switch f.Name {
+			case "request.json":
+				err = json.Unmarshal(f.Data, req)
+			case "facts.json":
+				req.Facts = new(llm.Model)
+				err = json.Unmarshal(f.Data, req.Facts)
+			}
+			if err != nil {
+				t.Fatal(file, err)
+			}
+		}
+		if req.Model != "" {
+			all[strings.TrimSuffix(filepath.Base(file), ".txtar")] = req
+		}
+	}
+	return all
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func chatProvider(t testing.TB, client *http.Client) llm.Provider {
-	p, err := openaichat.New(openaichat.Options{BaseURL: "https://api.test/v1", HTTPClient: client})
+	p, err := openaichat.New(openaichat.Options{APIKey: "k", BaseURL: "https://api.test/v1", HTTPClient: client})
 	if err != nil {
 		t.Fatal(err)
 	}

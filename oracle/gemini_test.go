@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"testing"
@@ -19,18 +20,17 @@ func geminiProvider(t testing.TB, client *http.Client) llm.Provider {
 	return p
 }
 
-func geminiClient(t testing.TB, client *http.Client) *genai.Client {
-	sdk, err := genai.NewClient(t.Context(), &genai.ClientConfig{APIKey: "k", Backend: genai.BackendGeminiAPI, HTTPClient: client,
+func geminiClient(client *http.Client) (*genai.Client, error) {
+	return genai.NewClient(context.Background(), &genai.ClientConfig{APIKey: "k", Backend: genai.BackendGeminiAPI, HTTPClient: client,
 		HTTPOptions: genai.HTTPOptions{BaseURL: "https://api.test"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return sdk
 }
 
 // geminiSDK is the outcome of Google's SDK, which leaves it to its user to put chunks together.
 func geminiSDK(t testing.TB, client *http.Client, stream bool) (outcome, error) {
-	sdk := geminiClient(t, client)
+	sdk, err := geminiClient(client)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var o outcome
 	if !stream {
 		r, err := sdk.Models.GenerateContent(t.Context(), "m", genai.Text("x"), nil)

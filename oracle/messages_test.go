@@ -8,11 +8,11 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"github.com/attractor-go/attractor/llm"
-	ours_ "github.com/attractor-go/attractor/llm/anthropic"
+	messages "github.com/attractor-go/attractor/llm/anthropic"
 )
 
 func messagesProvider(t testing.TB, client *http.Client) llm.Provider {
-	p, err := ours_.New(ours_.Options{APIKey: "k", HTTPClient: client})
+	p, err := messages.New(messages.Options{APIKey: "k", HTTPClient: client})
 	if err != nil {
 		t.Fatal(err)
 	}

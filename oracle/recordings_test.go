@@ -49,10 +49,13 @@ func TestG1_Recordings(t *testing.T) {
 	c, list := newCount(), newPeculiarities()
 	for _, file := range all {
 		for i, r := range answers(t, file) {
-			t.Run(fmt.Sprintf("%s/%d.%d", r.Name, r.N, i), func(t *testing.T) { c.add(r, check(t, r, list)) })
+			t.Run(fmt.Sprintf("%s/%d.%d", r.Name, r.N, i), func(t *testing.T) { c.check(t, r, list) })
 		}
 	}
 	c.print()
+	if n := c.verdicts[compared] + c.verdicts[peculiar]; n < 530 || c.calls < 200 || c.thoughts < 50 {
+		t.Errorf("only %d answers were compared, %d with calls, %d with thinking", n, c.calls, c.thoughts)
+	}
 	for _, p := range list {
 		if fmt.Printf("provider_streams peculiar: %d %s: %s\n", p.used, p.format, p.reason); p.used == 0 {
 			t.Errorf("no recording shows any more that %s", p.reason)
@@ -70,23 +73,22 @@ const (
 	peculiar verdict = "peculiar"
 )
 
-func check(t *testing.T, r llmtest.Recording, list []*peculiarity) verdict {
+// check gives an answer to the two that should understand it.
+func (c *count) check(t *testing.T, r llmtest.Recording, list []*peculiarity) {
 	format := formatOf(r.Body)
 	if name, ok := strings.CutPrefix(format, "error of "); ok {
-		return checkError(t, r, sides[name])
+		checkError(t, r, sides[name])
+		c.add(r, refused)
+		return
 	}
 	s, ok := sides[format]
 	if !ok {
-		for name := range sides {
-			if o, err := ours(t, sides[name].provider(t, served(r))); err == nil {
-				t.Errorf("%s reads an answer out of it: %+v", name, o)
-			}
-		}
-		return foreign
+		checkForeign(t, r)
+		c.add(r, foreign)
+		return
 	}
-	stream := strings.HasPrefix(r.ContentType, "text/event-stream")
 	have, ourErr := ours(t, s.provider(t, served(r)))
-	want, sdkErr := s.sdk(t, served(r), stream)
+	want, sdkErr := s.sdk(t, served(r), strings.HasPrefix(r.ContentType, "text/event-stream"))
 	if s.values {
 		want.Calls = sameValues(have.Calls, want.Calls)
 	}
@@ -100,9 +102,19 @@ func check(t *testing.T, r llmtest.Recording, list []*peculiarity) verdict {
 		t.Errorf("%s %s: %s (our error: %v; the SDK's: %v)", format, field, diff, ourErr, sdkErr)
 	}
 	if have.Failed && want.Failed {
-		return refused
+		result = refused
 	}
-	return result
+	c.add(r, result)
+	c.texts, c.calls, c.thoughts = c.texts+min(len(have.Text), 1), c.calls+min(len(have.Calls), 1), c.thoughts+min(len(have.Thinking), 1)
+}
+
+// checkForeign makes sure that nobody takes for an answer what none of our providers can read.
+func checkForeign(t *testing.T, r llmtest.Recording) {
+	for name := range sides {
+		if o, err := ours(t, sides[name].provider(t, served(r))); err == nil {
+			t.Errorf("%s reads an answer out of it: %+v", name, o)
+		}
+	}
 }
 
 // formatOf tells the API by the first thing that it said.
@@ -144,7 +156,7 @@ func formatOf(body []byte) string {
 }
 
 // checkError compares what is said of a refusal.
-func checkError(t *testing.T, r llmtest.Recording, s side) verdict {
+func checkError(t *testing.T, r llmtest.Recording, s side) {
 	r.Status = http.StatusTooManyRequests
 	_, ourErr := ours(t, s.provider(t, served(r)))
 	_, sdkErr := s.sdk(t, served(r), true)
@@ -152,7 +164,6 @@ func checkError(t *testing.T, r llmtest.Recording, s side) verdict {
 	if !errors.As(ourErr, &e) || e.Message == "" || e.Message != message(sdkErr) {
 		t.Errorf("ours %v, the SDK's %v", ourErr, sdkErr)
 	}
-	return refused
 }
 
 var framed = regexp.MustCompile(`\{"bytes":"([A-Za-z0-9+/=]+)"`)
@@ -211,13 +222,17 @@ func unframe(t *testing.T, r llmtest.Recording) llmtest.Recording {
 	return r
 }
 
-// count tells how many recordings ran.
+// count tells how many recordings ran, and how many of the answers had what.
 type count struct {
-	files  map[string]map[string]bool
-	bodies map[string]map[verdict]int
+	files                  map[string]map[string]bool // by provider and kind, then by name
+	bodies                 map[string]map[verdict]int
+	verdicts               map[verdict]int
+	texts, calls, thoughts int
 }
 
-func newCount() *count { return &count{map[string]map[string]bool{}, map[string]map[verdict]int{}} }
+func newCount() *count {
+	return &count{files: map[string]map[string]bool{}, bodies: map[string]map[verdict]int{}, verdicts: map[verdict]int{}}
+}
 
 func (c *count) add(r llmtest.Recording, v verdict) {
 	key := r.Provider + " " + r.Kind
@@ -226,19 +241,24 @@ func (c *count) add(r llmtest.Recording, v verdict) {
 	}
 	c.files[key][r.Name] = true
 	c.bodies[key][v]++
+	c.verdicts[v]++
 }
 
 // print writes plain lines: it is what a run of all tests shows of them.
 func (c *count) print() {
-	files, bodies := 0, 0
+	files := 0
 	for _, key := range slices.Sorted(maps.Keys(c.files)) {
-		var what []string
-		for _, v := range slices.Sorted(maps.Keys(c.bodies[key])) {
-			what = append(what, fmt.Sprintf("%d %s", c.bodies[key][v], v))
-			bodies += c.bodies[key][v]
-		}
 		files += len(c.files[key])
-		fmt.Printf("provider_streams %s: %d recordings, answers in them: %s\n", key, len(c.files[key]), strings.Join(what, ", "))
+		fmt.Printf("provider_streams %s: %d recordings; answers: %s\n", key, len(c.files[key]), list(c.bodies[key]))
 	}
-	fmt.Printf("provider_streams: %d recordings, %d answers\n", files, bodies)
+	fmt.Printf("provider_streams: %d recordings; answers: %s; %d with text, %d with calls, %d with thinking\n", files, list(c.verdicts),
+		c.texts, c.calls, c.thoughts)
+}
+
+func list(verdicts map[verdict]int) string {
+	var what []string
+	for _, v := range slices.Sorted(maps.Keys(verdicts)) {
+		what = append(what, fmt.Sprintf("%d %s", verdicts[v], v))
+	}
+	return strings.Join(what, ", ")
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 
 	"github.com/attractor-go/attractor/llm"
-	ours_ "github.com/attractor-go/attractor/llm/openai"
+	openairesponses "github.com/attractor-go/attractor/llm/openai"
 )
 
 func responsesProvider(t testing.TB, client *http.Client) llm.Provider {
-	p, err := ours_.New(ours_.Options{APIKey: "k", HTTPClient: client})
+	p, err := openairesponses.New(openairesponses.Options{APIKey: "k", HTTPClient: client})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,305 @@
+package oracle
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+
+	anthropic "github.com/anthropics/anthropic-sdk-go"
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/responses"
+	"google.golang.org/genai"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// talk is how an answer of many deltas looks in a format: what comes before them, each of them, and what comes after.
+type talk struct {
+	dialect            dialect
+	before, each, last string
+	// sdk reads a stream, with what the SDK has to put an answer together where accumulate says so, and counts the deltas.
+	sdk         func(client *http.Client, accumulate bool) (int, error)
+	accumulates bool
+}
+
+// delta is a piece as models send it: a few words, now and then a line end.
+const delta = `\n    a few words of`
+
+var talks = []talk{
+	{dialect: dialects[0], sdk: readMessages, accumulates: true,
+		before: `event: message_start
+data: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":10,"output_tokens":1}}}
+
+event: content_block_start
+data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+
+`,
+		each: `event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` + delta + `"}    }
+
+`,
+		last: `event: content_block_stop
+data: {"type":"content_block_stop","index":0}
+
+event: message_delta
+data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":99}}
+
+event: message_stop
+data: {"type":"message_stop"}
+
+`},
+	{dialect: dialects[1], sdk: readResponses,
+		before: `event: response.created
+data: {"type":"response.created","sequence_number":0,"response":{"id":"resp_1","object":"response","created_at":1,"status":"in_progress","model":"m","output":[]}}
+
+event: response.output_item.added
+data: {"type":"response.output_item.added","sequence_number":1,"output_index":0,"item":{"id":"msg_1","type":"message","status":"in_progress","content":[],"role":"assistant"}}
+
+event: response.content_part.added
+data: {"type":"response.content_part.added","sequence_number":2,"item_id":"msg_1","output_index":0,"content_index":0,"part":{"type":"output_text","annotations":[],"logprobs":[],"text":""}}
+
+`,
+		each: `event: response.output_text.delta
+data: {"type":"response.output_text.delta","sequence_number":3,"item_id":"msg_1","output_index":0,"content_index":0,"delta":"` + delta + `","logprobs":[],"obfuscation":"aBcDeFgHiJ"}
+
+`,
+		last: `event: response.output_item.done
+data: {"type":"response.output_item.done","sequence_number":4,"output_index":0,"item":{"id":"msg_1","type":"message","status":"completed","content":[],"role":"assistant"}}
+
+event: response.completed
+data: {"type":"response.completed","sequence_number":5,"response":{"id":"resp_1","object":"response","created_at":1,"status":"completed","model":"m","output":[],"usage":{"input_tokens":10,"output_tokens":99,"total_tokens":109}}}
+
+`},
+	{dialect: dialects[2], sdk: readGemini,
+		each: `data: {"candidates": [{"content": {"parts": [{"text": "` + delta + `"}],"role": "model"},"index": 0}],"usageMetadata": {"promptTokenCount": 10,"candidatesTokenCount": 5,"totalTokenCount": 15,"promptTokensDetails": [{"modality": "TEXT","tokenCount": 10}]},"modelVersion": "gemini-2.5-flash","responseId": "r1"}
+
+`,
+		last: `data: {"candidates": [{"content": {"parts": [{"text": "."}],"role": "model"},"finishReason": "STOP","index": 0}],"usageMetadata": {"promptTokenCount": 10,"candidatesTokenCount": 99,"totalTokenCount": 109},"modelVersion": "gemini-2.5-flash","responseId": "r1"}
+
+`},
+	{dialect: dialects[3], sdk: readChat, accumulates: true,
+		each: `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","service_tier":"default","system_fingerprint":null,"choices":[{"index":0,"delta":{"content":"` + delta + `"},"logprobs":null,"finish_reason":null}],"usage":null}
+
+`,
+		last: `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}],"usage":null}
+
+data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[],"usage":{"prompt_tokens":10,"completion_tokens":99,"total_tokens":109}}
+
+data: [DONE]
+
+`},
+}
+
+func (x talk) client(deltas int) *http.Client {
+	body := []byte(x.before + strings.Repeat(x.each, deltas) + x.last)
+	return &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 200, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+			Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(bytes.NewReader(body))}, r.Body.Close()
+	})}
+}
+
+// BenchmarkTextDelta is the cost of a delta of text, from the bytes of the answer to the event, at answers of different lengths.
+func BenchmarkTextDelta(b *testing.B) {
+	for _, x := range talks {
+		for _, deltas := range []int{200, 2000, 20000} {
+			client := x.client(deltas)
+			p := x.dialect.provider(b, client)
+			perDelta(b, fmt.Sprintf("%s/ours/%d", x.dialect.name, deltas), deltas, func() (int, error) { return read(p) })
+			perDelta(b, fmt.Sprintf("%s/sdk/%d", x.dialect.name, deltas), deltas, func() (int, error) { return x.sdk(client, false) })
+			if x.accumulates {
+				perDelta(b, fmt.Sprintf("%s/sdk_accumulating/%d", x.dialect.name, deltas), deltas, func() (int, error) { return x.sdk(client, true) })
+			}
+		}
+	}
+}
+
+// TestDeltaAllocations: the text of a delta costs one allocation, and all the rest of an answer of 2,000 next to nothing.
+func TestDeltaAllocations(t *testing.T) {
+	const deltas = 2000
+	for _, x := range talks {
+		p := x.dialect.provider(t, x.client(deltas))
+		all := testing.AllocsPerRun(3, func() {
+			if n, err := read(p); err != nil || n < deltas {
+				t.Fatalf("%s: %d deltas: %v", x.dialect.name, n, err)
+			}
+		})
+		if each := all / deltas; each > 2 {
+			t.Errorf("%s: %.2f allocations a delta", x.dialect.name, each)
+		}
+	}
+}
+
+// read counts the deltas of one of our streams.
+func read(p llm.Provider) (n int, err error) {
+	for ev, err := range p.Stream(context.Background(), ask()) {
+		if err != nil {
+			return n, err
+		}
+		if ev.Type == llm.EventTextDelta {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// perDelta reports times and allocations by delta.
+func perDelta(b *testing.B, name string, deltas int, read func() (int, error)) {
+	b.Run(name, func(b *testing.B) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for b.Loop() {
+			if n, err := read(); err != nil || n < deltas {
+				b.Fatalf("%d deltas: %v", n, err)
+			}
+		}
+		runtime.ReadMemStats(&after)
+		all := float64(b.N * deltas)
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/all, "ns/delta")
+		b.ReportMetric(float64(after.Mallocs-before.Mallocs)/all, "allocs/delta")
+		b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/all, "B/delta")
+		b.ReportMetric(0, "ns/op")
+	})
+}
+
+func readMessages(client *http.Client, accumulate bool) (n int, err error) {
+	sdk := messagesClient(client)
+	events := sdk.Messages.NewStreaming(context.Background(), anthropic.MessageNewParams{Model: "m", MaxTokens: 16})
+	var m anthropic.Message
+	for events.Next() {
+		ev := events.Current()
+		if ev.Delta.Text != "" {
+			n++
+		}
+		if accumulate {
+			if err := m.Accumulate(ev); err != nil {
+				return n, err
+			}
+		}
+	}
+	return n, events.Err()
+}
+
+func readResponses(client *http.Client, _ bool) (n int, err error) {
+	sdk := openaiClient(client)
+	events := sdk.Responses.NewStreaming(context.Background(), responses.ResponseNewParams{Model: "m"})
+	for events.Next() {
+		if ev := events.Current(); ev.Type == "response.output_text.delta" {
+			n++
+		}
+	}
+	return n, events.Err()
+}
+
+func readChat(client *http.Client, accumulate bool) (n int, err error) {
+	sdk := openaiClient(client)
+	chunks := sdk.Chat.Completions.NewStreaming(context.Background(), openai.ChatCompletionNewParams{Model: "m"})
+	var acc openai.ChatCompletionAccumulator
+	for chunks.Next() {
+		chunk := chunks.Current()
+		if len(chunk.Choices) > 0 && chunk.Choices[0].Delta.Content != "" {
+			n++
+		}
+		if accumulate && !acc.AddChunk(chunk) {
+			return n, errors.New("refused")
+		}
+	}
+	return n, chunks.Err()
+}
+
+func readGemini(client *http.Client, _ bool) (n int, err error) {
+	sdk, err := geminiClient(client)
+	if err != nil {
+		return 0, err
+	}
+	for r, err := range sdk.Models.GenerateContentStream(context.Background(), "m", genai.Text("x"), nil) {
+		if err != nil {
+			return n, err
+		}
+		if r.Text() != "" {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// BenchmarkEncodeTurn1000 is the cost of a request's body at turn 1,000 of a session, up to the HTTP client, which does not read
+// it. Ours has one turn more than the one before, and a memo; the SDK has its own types, filled before.
+func BenchmarkEncodeTurn1000(b *testing.B) {
+	for _, d := range dialects {
+		p := d.provider(b, &http.Client{Transport: nobody})
+		b.Run(d.name+"/ours", func(b *testing.B) {
+			s := newSession(b, p, d.models[0])
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				if i%100 == 99 { // stay around turn 1,000 however often this runs
+					b.StopTimer()
+					s = newSession(b, p, d.models[0])
+					b.StartTimer()
+				}
+				s.next(b)
+			}
+		})
+		b.Run(d.name+"/sdk", func(b *testing.B) {
+			var sent sentRequest
+			s := newSession(b, d.provider(b, recorder(&sent)), d.models[0])
+			send, _, err := d.reads(&http.Client{Transport: nobody}, s.req.Model, sent.body)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := send(); !strings.Contains(fmt.Sprint(err), errNoAnswer.Error()) {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// nobody takes a request without reading its body.
+var nobody = transport(func(*http.Request) (*http.Response, error) { return nil, errNoAnswer })
+
+// session is a conversation of 1,000 turns.
+type session struct {
+	p   llm.Provider
+	req llm.Request
+	n   int
+}
+
+func newSession(b *testing.B, p llm.Provider, model string) *session {
+	s := &session{p: p, req: llm.Request{Model: model, MaxTokens: 1000, Memo: new(llm.Memo), Messages: []llm.Message{
+		llm.System(strings.Repeat("Be careful. ", 1000)), llm.User("Go.")}}}
+	for i := range 12 {
+		s.req.Tools = append(s.req.Tools, llm.ToolDefinition{Name: fmt.Sprintf("tool_%d", i), Description: strings.Repeat("Does things. ", 60),
+			Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)})
+	}
+	for range 999 {
+		s.turn()
+	}
+	s.next(b)
+	return s
+}
+
+// turn adds an answer and the result of its call.
+func (s *session) turn() {
+	id := fmt.Sprintf("call_%d", s.n)
+	s.n++
+	s.req.Messages = append(s.req.Messages,
+		llm.Message{Role: llm.RoleAssistant, Provider: s.p.Name(), Parts: llm.Parts{llm.Text{Text: "I look at the next file."},
+			llm.ToolCall{ID: id, Name: "tool_1", Args: `{"path":"internal/x/y.go"}`}}},
+		llm.ToolResults(llm.ToolResult{CallID: id, Name: "tool_1", Content: llm.TextParts(strings.Repeat("a line of code\n", 100))}))
+}
+
+func (s *session) next(b *testing.B) {
+	s.turn()
+	if _, err := llm.Collect(s.p.Stream(context.Background(), &s.req)); !errors.Is(err, llm.ErrNetwork) {
+		b.Fatal(err)
+	}
+}
