@@ -67,12 +67,13 @@ func comparisons() []func(string) string {
 		func(s string) string { return s },
 		func(s string) string { return strings.TrimRight(s, " \t\r") },
 		strings.TrimSpace,
-		func(s string) string { return strings.TrimSpace(strings.Map(plain, s)) },
+		func(s string) string { return strings.TrimSpace(strings.Map(Plain, s)) },
 	}
 }
 
-// plain takes typographic characters for the ones on a keyboard.
-func plain(r rune) rune {
+// Plain returns the character on a keyboard that a typographic one stands for (hyphens and dashes, quotes, spaces), and any other
+// as it is.
+func Plain(r rune) rune {
 	switch {
 	case r >= 0x2010 && r <= 0x2015 || r == 0x2212: // hyphens, dashes, minus
 		return '-'

@@ -18,14 +18,29 @@ func grep(ctx context.Context, e env.Environment, q Query) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	g := &grepper{env: e, query: &q, matcher: m}
+	g := &grepper{env: e, query: &q, matcher: m, left: q.Max}
 	files, err := g.files(ctx)
 	if err != nil {
 		return Result{}, err
 	}
-	err = g.search(ctx, files)
+	first, rest := files, []entry(nil)
+	if g.ripgrepMayPay() {
+		first, rest = split(files, ripgrepFrom)
+	}
+	err = g.search(ctx, first)
+	if err == nil && !g.result.More && len(rest) > 0 {
+		err = g.searchRest(ctx, rest)
+	}
 	g.result.Unreadable = g.unreadable.list()
 	return g.result, err
+}
+
+// searchRest searches with ripgrep's help, and without it if there is none or it fails: the result is the same.
+func (g *grepper) searchRest(ctx context.Context, files []entry) error {
+	if g.ripgrep(ctx, files) != nil {
+		g.candidates = nil
+	}
+	return g.search(ctx, files)
 }
 
 // grepper is one search.
@@ -37,6 +52,8 @@ type grepper struct {
 	result     Result
 	left       int  // of Query.Max
 	named      bool // the query's path is a file
+	// candidates, when not nil, has the absolute names of the files in which there may be a match or a NUL byte.
+	candidates map[string]bool
 }
 
 // files lists what is to be searched.
@@ -113,7 +130,6 @@ func (g *grepper) search(ctx context.Context, files []entry) error {
 	}
 	defer running.Wait()
 	defer stop()
-	g.left = g.query.Max
 	for j := range queue {
 		o := <-j.done
 		if o.err != nil && g.named {
@@ -136,6 +152,9 @@ func (g *grepper) search(ctx context.Context, files []entry) error {
 func (g *grepper) file(ctx context.Context, s *scanner, f entry) outcome {
 	if ctx.Err() != nil {
 		return outcome{}
+	}
+	if g.candidates != nil && !g.candidates[f.abs] && f.info.Size <= maxChunk {
+		return outcome{text: true}
 	}
 	r, err := g.env.Open(ctx, f.abs)
 	if err != nil {

@@ -52,24 +52,34 @@ func editFile(ctx context.Context, call *tool.Call, args editFileArgs) (tool.Res
 	}
 	m := e.match(content)
 	switch {
-	case len(m.spans) == 0:
+	case len(m.places) == 0:
 		return tool.Result{}, fmt.Errorf("old_string was not found in %s; nothing was changed.%s", args.FilePath, explainNoMatch(content, e))
-	case len(m.spans) > 1 && !e.all:
-		return tool.Result{}, fmt.Errorf("old_string is in %s %d times (%s); nothing was changed. Include more of the lines around "+
-			"the one that you mean, or set replace_all to change them all", args.FilePath, len(m.spans), lineNumbers(content, m.spans))
+	case len(m.places) > 1 && !e.all:
+		return tool.Result{}, notUnique(args.FilePath, content, m)
 	}
-	edited, placed := e.apply(content, m.spans)
+	edited, placed := e.apply(content, m.places)
 	if err := call.Env.WriteFile(ctx, args.FilePath, []byte(edited), newFilePerm); err != nil {
 		return tool.Result{}, err
 	}
 	text := fmt.Sprintf("Edited %s: replaced %s (%s).", args.FilePath, count(len(placed), "occurrence"), lineNumbers(edited, placed))
 	if m.how != "" {
-		text += " " + m.how
+		text += " old_string did not match exactly, but it did but for " + m.how + "."
 	}
 	if len(placed) == 1 {
 		text += " It now reads:\n" + snippet(edited, placed[0])
 	}
 	return tool.Text(text), nil
+}
+
+// notUnique says where an old text is that is there more than once.
+func notUnique(name, content string, m matching) error {
+	places := lineNumbers(content, m.spans())
+	if m.how != "" {
+		return fmt.Errorf("old_string is not in %s exactly, and but for %s it is there %d times (%s); nothing was changed. Copy the "+
+			"text exactly, with more of the lines around the one that you mean", name, m.how, len(m.places), places)
+	}
+	return fmt.Errorf("old_string is in %s %d times (%s); nothing was changed. Include more of the lines around the one that you "+
+		"mean, or set replace_all to change them all", name, len(m.places), places)
 }
 
 // check refuses an edit that can mean nothing.

@@ -93,6 +93,73 @@ func TestC5_NotUnique(t *testing.T) {
 	b.fails(EditFile(), object{"file_path": "mixed", "old_string": "hello\nworld\n", "new_string": "x\n"}, "2 times", "lines 1, 4")
 }
 
+func TestC5_FuzzySteps(t *testing.T) {
+	const (
+		space  = "but for white space at the ends"
+		indent = "but for indentation, to which new_string was adapted"
+		typo   = "but for typographic characters"
+		both   = "but for white space and typographic"
+	)
+	for _, c := range []struct {
+		name, content, old, new string
+		all                     bool
+		want, how               string
+	}{
+		{"exact goes first", "a \na\n", "a\n", "b\n", false, "a \nb\n", ""},
+		{"spaces in the file", "f(a)  \ng(b)\t\nh\n", "f(a)\ng(b)\n", "f(a)\ng(c)\n", false, "f(a)  \ng(c)\nh\n", space},
+		{"spaces in the old text", "a\nb\nc\n", "a  \nb", "x\nb", false, "x\nb\nc\n", space},
+		{"crlf is kept", "a \r\nb\r\nc\r\n", "a\nb\n", "x\ny\nz\n", false, "x\r\ny\r\nz\r\nc\r\n", space},
+		{"no newline at the end, and none comes", "a\nb", "b\n", "c\n", false, "a\nc", space},
+		{"deeper", "{\n    a\n      b\n}\n", "a\n  b\n", "a\n  c\n\n  d\n", false, "{\n    a\n      c\n\n      d\n}\n", indent},
+		{"less deep", "a\n  b\n", "    a\n      b\n", "    a\n      c\n", false, "a\n  c\n", indent},
+		{"tabs for spaces", "f {\n\ta {\n\t\tb\n\t}\n}\n", "    a {\n        b\n    }", "    a {\n        c {\n            d\n        }\n    }", false,
+			"f {\n\ta {\n\t\tc {\n\t\t\td\n\t\t}\n\t}\n}\n", indent},
+		{"spaces for tabs", "f {\n  a {\n    b\n  }\n}\n", "f {\n\ta {\n\t\tb\n", "f {\n\ta {\n\t\tc\n", false, "f {\n  a {\n    c\n  }\n}\n", indent},
+		{"two for four", "f:\n  a:\n    b\n", "f:\n    a:\n        b", "f:\n    a:\n        c\n    d", false, "f:\n  a:\n    c\n  d\n", indent},
+		{"every place of a step", "  a\n  b\n  a\n  b\n", "a\nb\n", "a\nc\n", true, "  a\n  c\n  a\n  c\n", indent},
+		{"quotes within a line", "x = \u201cit\u2019s\u201d + y\n", "\"it's\"", "\"hers\"", false, "x = \"hers\" + y\n", typo},
+		{"common lines keep theirs", "\u2014 one\n\u2014 two\n\u2014 three\n", "- one\n- two\n- three\n", "- one\n- 2\n- three\n", false,
+			"\u2014 one\n- 2\n\u2014 three\n", typo},
+		{"a typographic old text", "a - b\n", "a \u2013 b", "c", false, "c\n", typo},
+		{"all together", "\tsay(\u2018hi\u2019) \n\tend\n", "say('hi')\nend\n", "say('ho')\nend\n", false, "\tsay('ho')\n\tend\n", both},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t)
+			b.put("f", c.content)
+			got := b.ok(EditFile(), object{"file_path": "f", "old_string": c.old, "new_string": c.new, "replace_all": c.all})
+			if b.get("f") != c.want {
+				t.Errorf("%q, want %q", b.get("f"), c.want)
+			}
+			if !strings.Contains(got, c.how) || c.how == "" && strings.Contains(got, "but for") {
+				t.Errorf("the result does not say %q: %s", c.how, got)
+			}
+		})
+	}
+}
+
+func TestC5_FuzzyStepsRefuse(t *testing.T) {
+	b := newBench(t)
+	for _, c := range []struct{ name, content, old, new, want string }{
+		{"two places", "  a\n  b\nx\n\ta\n\tb\n", "a\nb\n", "c\n", "but for indentation, to which new_string was adapted it is there 2 times (lines 1, 4)"},
+		{"two typographic places", "\u2018a\u2019 \u201ba\u2019\n", "'a'", "c", "it is there 2 times (line 1)"},
+		{"part of a line", "if x {\n\ta\n}\n", "{\n    a\n}", "b", "was not found"},
+		{"no rule", "\ta\n\t  b\n", " a\n b\n", "c", "was not found"},
+		{"a new line that the rule is not for", "f {\n  a\n}\n", "    f {\n      a\n", "x\n", "was not found"},
+		{"one depth, which tells no unit", "\t\t\ta\n", "    a\n", "    b\n", "was not found"},
+		{"white space alone", "a\n\nb\n", " \n", "c\n", "was not found"},
+		{"a blank line more", "a\nb\n", "a \n\nb\n", "c\n", "was not found"},
+		{"a blank line behind the end", "a\n", "a\n\n", "c\n", "was not found"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b.put("f", c.content)
+			b.fails(EditFile(), object{"file_path": "f", "old_string": c.old, "new_string": c.new}, c.want, "nothing was changed")
+			if b.get("f") != c.content {
+				t.Error("the file was changed")
+			}
+		})
+	}
+}
+
 func TestC5_NotFoundShowsTheNearestPlace(t *testing.T) {
 	b := newBench(t)
 	b.put("f.go", "package a\n\nfunc main() {\n\tfmt.Println(\"hello\")\n\treturn\n}\n\nfunc other() {\n}\n")
@@ -100,7 +167,7 @@ func TestC5_NotFoundShowsTheNearestPlace(t *testing.T) {
 		name, old string
 		want      []string
 	}{
-		{"other white space", "func main() {\n    fmt.Println(\"hello\")\n    return\n}", []string{"other white space is at lines 3 to 6", "  4 | \tfmt.Println(\"hello\")\n"}},
+		{"other white space", "func  main() {\n    fmt.Println(\"hello\")\n    return\n}", []string{"other white space is at lines 3 to 6", "  4 | \tfmt.Println(\"hello\")\n"}},
 		{"one line differs", "func main() {\n\tfmt.Println(\"bye\")\n\treturn\n}", []string{"The nearest place is lines 3 to 6", "  5 | \treturn\n"}},
 		{"one line, alike", "\tfmt.Printn(\"helo\")", []string{"The nearest place is line 4", "  4 | \tfmt.Println(\"hello\")\n"}},
 		{"nothing alike", "SELECT * FROM users", []string{"Nothing in the file is like it"}},

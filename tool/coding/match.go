@@ -1,7 +1,6 @@
 package coding
 
 import (
-	"sort"
 	"strings"
 )
 
@@ -14,96 +13,108 @@ type edit struct {
 // span is a part of a text, by offsets.
 type span struct{ start, end int }
 
+// place is where an edit's old text was found, and what belongs there.
+type place struct {
+	span
+	text string // with \n for line endings
+}
+
 // matching is how an edit's old text was found in a content.
 type matching struct {
-	spans []span // in the content, in order, none overlapping another if the edit is for all
-	// how names the step that found them when it was not the exact one; the result reports it.
+	places []place // in the content, in order, none overlapping another if the edit is for all
+	// how says what was overlooked, as in "but for ...". Empty when nothing was but line endings. The result reports it.
 	how string
 }
 
-// match finds an edit's old text. Steps follow each other from the strictest on, and the first that finds something decides,
-// also when what it finds is not unique: a laxer step could only find more. There is one step so far: exact but for line
-// endings, which models do not see. (Two kinds of line ending in one file do not make an occurrence unique.)
+// spans are the places without their texts.
+func (m matching) spans() []span {
+	var spans []span
+	for _, p := range m.places {
+		spans = append(spans, p.span)
+	}
+	return spans
+}
+
+// step is one way of finding an old text.
+type step struct {
+	how  string
+	find func(e edit, view lfView) []place
+}
+
+// steps are the ways of finding an old text, in the order in which they are tried:
+//
+//  1. Exact, at any place, also in the middle of a line, but for line endings, which models do not see.
+//  2. But for white space at the ends of lines, and but for a newline that the file's last line lacks. From here on, unless said
+//     otherwise, whole lines are compared, so that nothing before or behind the text on its lines can get lost, and the old
+//     text must have more than white space in it.
+//  3. But for indentation too, if one rule turns the old text's into the file's on all lines: more in front, less in front, or
+//     another unit (tabs for spaces, four spaces for two). The same rule is applied to the new text; see reindent.
+//  4. But for typographic characters (dashes, quotes, spaces, full-width forms) where the old text has those of a keyboard, or
+//     the reverse, at any place.
+//  5. But for all of these together.
+//
+// Nothing else is overlooked: no letter, no other punctuation, no line more or less.
+func steps() []step {
+	return []step{
+		{"", findExact},
+		{"white space at the ends of lines", findLines{}.find},
+		{"indentation, to which new_string was adapted", findLines{reindent: true}.find},
+		{"typographic characters such as quotes, dashes and special spaces", findPlain},
+		{"white space and typographic characters", findLines{reindent: true, plain: true}.find},
+	}
+}
+
+// match finds an edit's old text. The first step that finds something decides, also when what it finds is not unique: then that
+// is an error, unless the edit is for all, which means all that this one step finds. So a laxer step never adds to a stricter
+// one. Lines that the new text has in common with the old one at its beginning and end stay as they are in the file.
 func (e edit) match(content string) matching {
 	view := viewLF(content)
-	old := toLF(e.old)
-	var m matching
-	for at := 0; at <= len(view.text); {
-		i := strings.Index(view.text[at:], old)
+	e.old, e.new = toLF(e.old), toLF(e.new)
+	for _, s := range steps() {
+		places := s.find(e, view)
+		if len(places) == 0 {
+			continue
+		}
+		for i, p := range places {
+			places[i].span = span{view.original(p.start), view.original(p.end)}
+		}
+		return matching{places, s.how}
+	}
+	return matching{}
+}
+
+// findExact finds the text itself. Two kinds of line ending in one file do not make an occurrence unique.
+func findExact(e edit, view lfView) []place { return occurrences(e, view.text) }
+
+// occurrences finds the old text in another.
+func occurrences(e edit, text string) []place {
+	var places []place
+	for at := 0; at <= len(text); {
+		i := strings.Index(text[at:], e.old)
 		if i < 0 {
 			break
 		}
 		start := at + i
-		m.spans = append(m.spans, span{view.original(start), view.original(start + len(old))})
+		places = append(places, place{span{start, start + len(e.old)}, e.new})
 		if at = start + 1; e.all { // else overlapping ones count, too: which of them is meant cannot be told
-			at = start + len(old)
+			at = start + len(e.old)
 		}
 	}
-	return m
+	return places
 }
 
-// apply replaces the spans by the new text and returns the new content with where the new text is in it.
-func (e edit) apply(content string, spans []span) (string, []span) {
+// apply replaces the places by their new texts and returns the new content with where the new texts are in it.
+func (e edit) apply(content string, places []place) (string, []span) {
 	var b strings.Builder
 	var placed []span
 	end := 0
-	for _, s := range spans {
-		b.WriteString(content[end:s.start])
+	for _, p := range places {
+		b.WriteString(content[end:p.start])
 		start := b.Len()
-		b.WriteString(withLineEnding(e.new, lineEnding(content, s)))
+		b.WriteString(withLineEnding(p.text, lineEnding(content, p.span)))
 		placed = append(placed, span{start, b.Len()})
-		end = s.end
+		end = p.end
 	}
 	b.WriteString(content[end:])
 	return b.String(), placed
 }
-
-// lineEnding is what a new text has to use in place of a part of a content: what the part uses, or, if it is all on one line or
-// uses both, what most of the content uses.
-func lineEnding(content string, s span) string {
-	for _, text := range [...]string{content[s.start:s.end], content} {
-		crlf := strings.Count(text, "\r\n")
-		lf := strings.Count(text, "\n") - crlf
-		switch {
-		case crlf > 0 && lf == 0:
-			return "\r\n"
-		case lf > 0 && crlf == 0:
-			return "\n"
-		case text == content && crlf > lf:
-			return "\r\n"
-		}
-	}
-	return "\n"
-}
-
-func withLineEnding(text, ending string) string {
-	text = toLF(text)
-	if ending == "\n" {
-		return text
-	}
-	return strings.ReplaceAll(text, "\n", ending)
-}
-
-func toLF(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
-
-// lfView is a content with \n for line endings, and the way back to the original.
-type lfView struct {
-	text    string
-	removed []int // the offsets in text before which there was a \r, rising
-}
-
-func viewLF(content string) lfView {
-	v := lfView{text: toLF(content)}
-	for at, dropped := 0, 0; len(v.text)+dropped < len(content); dropped++ {
-		at += strings.Index(content[at:], "\r\n")
-		v.removed = append(v.removed, at-dropped)
-		at += len("\r\n")
-	}
-	return v
-}
-
-// original is the offset in the content. That of a line's end is before its \r.
-func (v lfView) original(offset int) int { return offset + sort.SearchInts(v.removed, offset) }
-
-// lineNumber is the line that an offset is in, from 1.
-func lineNumber(content string, offset int) int { return 1 + strings.Count(content[:offset], "\n") }

@@ -1,0 +1,185 @@
+package coding
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/attractor-go/attractor/patch"
+)
+
+// plain takes characters as they are in typeset text for the ones on a keyboard. It never changes how many there are, nor makes
+// or takes a line end.
+func plain(r rune) rune {
+	if r >= 0xFF01 && r <= 0xFF5E { // full-width forms
+		return r - 0xFF01 + '!'
+	}
+	return patch.Plain(r)
+}
+
+// findPlain finds the text but for typographic characters, at any place.
+func findPlain(e edit, view lfView) []place {
+	if isASCII(e.old) && isASCII(view.text) || strings.TrimSpace(strings.Map(plain, e.old)) == "" {
+		return nil
+	}
+	text, widths := plainView(view.text)
+	p := e
+	p.old = strings.Map(plain, e.old)
+	places := occurrences(p, text)
+	for i := range places {
+		places[i].start, places[i].end = widths.original(places[i].start), widths.original(places[i].end)
+		file := strings.Split(view.text[places[i].start:places[i].end], "\n")
+		places[i].text = keepCommon(e, file, strings.Split(e.new, "\n"))
+	}
+	return places
+}
+
+// shrunk is what a text lost in plainView.
+type shrunk []struct{ at, lost int } // at the offset and behind it, lost bytes in all
+
+// plainView is a text in plain characters, and the way back. Bytes that are no UTF-8 become U+FFFD, as strings.Map has it.
+func plainView(text string) (string, shrunk) {
+	var b strings.Builder
+	var s shrunk
+	lost := 0
+	for i, r := range text {
+		p := plain(r)
+		b.WriteRune(p)
+		_, size := utf8.DecodeRuneInString(text[i:])
+		if n := size - utf8.RuneLen(p); n != 0 {
+			lost += n
+			s = append(s, struct{ at, lost int }{b.Len(), lost})
+		}
+	}
+	return b.String(), s
+}
+
+// original is an offset in the text that was looked at.
+func (s shrunk) original(at int) int {
+	lo, hi := 0, len(s)
+	for lo < hi {
+		if mid := (lo + hi) / 2; s[mid].at <= at {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo == 0 {
+		return at
+	}
+	return at + s[lo-1].lost
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// findLines finds a text that is whole lines, but for white space at their ends.
+type findLines struct {
+	reindent bool // and but for indentation
+	plain    bool // and but for typographic characters
+}
+
+func (f findLines) find(e edit, view lfView) []place {
+	if f.plain && isASCII(e.old) && isASCII(view.text) {
+		return nil
+	}
+	oldText, ended := strings.CutSuffix(e.old, "\n")
+	text := strings.TrimSuffix(view.text, "\n")
+	file, have := strings.Split(text, "\n"), strings.Split(f.simple(text), "\n")
+	want := strings.Split(f.simple(oldText), "\n")
+	key := -1 // a line that has something in it
+	for i, l := range want {
+		if want[i] = f.trimmed(l); want[i] != "" && key < 0 {
+			key = i
+		}
+	}
+	if key < 0 {
+		return nil
+	}
+	old := strings.Split(oldText, "\n")
+	var places []place
+	offset, next := 0, 0 // offset of line i in the file; line at which the next match may begin
+	for i := 0; i+len(want) <= len(have); i++ {
+		if i >= next && f.trimmed(have[i+key]) == want[key] && f.equal(want, have[i:]) {
+			if p, ok := f.place(e, old, file[i:i+len(want)], offset, ended); ok {
+				if p.end > len(view.text) { // the last line has no end, and gets none
+					p.text, p.end = strings.TrimSuffix(p.text, "\n"), len(view.text)
+				}
+				if places = append(places, p); e.all {
+					next = i + len(want)
+				}
+			}
+		}
+		offset += len(file[i]) + 1
+	}
+	return places
+}
+
+// place is a match at some lines of the file, unless the indentation speaks against it.
+func (f findLines) place(e edit, old, file []string, offset int, ended bool) (place, bool) {
+	fresh := strings.Split(e.new, "\n")
+	if f.reindent {
+		rule, ok := indentRule(old, file)
+		if !ok {
+			return place{}, false
+		}
+		if fresh, ok = rule.apply(fresh); !ok {
+			return place{}, false
+		}
+	}
+	end := offset - 1
+	for _, l := range file {
+		end += len(l) + 1
+	}
+	if ended {
+		end++
+		file = append(file[:len(file):len(file)], "")
+	}
+	return place{span{offset, end}, keepCommon(e, file, fresh)}, true
+}
+
+func (f findLines) equal(want, have []string) bool {
+	for i, w := range want {
+		if f.trimmed(have[i]) != w {
+			return false
+		}
+	}
+	return true
+}
+
+func (f findLines) trimmed(line string) string {
+	if f.reindent {
+		line = strings.TrimLeft(line, " \t")
+	}
+	return strings.TrimRight(line, " \t\r")
+}
+
+func (f findLines) simple(text string) string {
+	if f.plain {
+		return strings.Map(plain, text)
+	}
+	return text
+}
+
+// keepCommon is the new text's lines, which may have been indented, but with the file's own lines where the new text begins and
+// ends with the same lines as the old one. The file's lines are as many as the old text's.
+func keepCommon(e edit, file, fresh []string) string {
+	old, raw := strings.Split(e.old, "\n"), strings.Split(e.new, "\n")
+	most := min(len(old), len(raw))
+	head := 0
+	for head < most && old[head] == raw[head] {
+		head++
+	}
+	tail := 0
+	for tail < most-head && old[len(old)-1-tail] == raw[len(raw)-1-tail] {
+		tail++
+	}
+	lines := append([]string(nil), file[:head]...)
+	lines = append(lines, fresh[head:len(fresh)-tail]...)
+	return strings.Join(append(lines, file[len(file)-tail:]...), "\n")
+}

@@ -1,0 +1,125 @@
+package coding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+const (
+	maxListDepth  = 10
+	maxDirEntries = 2000 // are listed by one call
+)
+
+type listDirArgs struct {
+	Path  string `json:"path,omitempty" jsonschema:"Directory to list. Default: the working directory."`
+	Depth int    `json:"depth,omitempty" jsonschema:"How many levels are listed: 1 for the directory's own entries, 2 for those of its subdirectories too, at most 10. Default: 1."`
+}
+
+// ListDir is the tool list_dir: the entries of a directory, and of those below it.
+func ListDir() tool.Tool {
+	t := tool.New(llm.ToolDefinition{
+		Name: "list_dir",
+		Description: "Lists a directory, sorted by name, subdirectories indented below their directory as far as depth goes. " +
+			"Directories end with /, symbolic links with @; files have their size in bytes. Hidden entries and those that .gitignore " +
+			"excludes are listed too; .git directories are not entered. To find files by name, use glob.",
+	}, listDir)
+	t.Limit = tool.Limit{Chars: 20_000, Lines: 500, Keep: tool.KeepHead}
+	return tool.WithAccess(t, func(args listDirArgs) tool.Access {
+		return tool.Access{Effect: tool.ReadOnly, Paths: []string{searchedPath(args.Path)}}
+	})
+}
+
+func listDir(ctx context.Context, call *tool.Call, args listDirArgs) (tool.Result, error) {
+	depth := args.Depth
+	switch {
+	case depth < 0 || depth > maxListDepth:
+		return tool.Result{}, fmt.Errorf("depth is %d; it must be from 1 to %d", depth, maxListDepth)
+	case depth == 0:
+		depth = 1
+	}
+	dir := args.Path
+	if dir == "" {
+		dir = "."
+	}
+	infos, err := call.Env.ReadDir(ctx, dir)
+	if err != nil {
+		return tool.Result{}, explainReadDir(ctx, call.Env, dir, err)
+	}
+	l := dirLister{env: call.Env}
+	if err := l.list(ctx, dir, infos, depth, ""); err != nil {
+		return tool.Result{}, err
+	}
+	switch {
+	case len(infos) == 0:
+		l.text.WriteString("(the directory is empty)\n")
+	case l.entries > maxDirEntries:
+		fmt.Fprintf(&l.text, "[Only the first %d entries are listed; there are more.]\n", maxDirEntries)
+	}
+	renderUnreadable(&l.text, l.unreadable)
+	result := tool.Text(l.text.String())
+	result.Hint = "List a subdirectory, give a smaller depth, or use glob."
+	return result, nil
+}
+
+// explainReadDir tells the model why a directory could not be listed and what to do about it.
+func explainReadDir(ctx context.Context, e env.Environment, dir string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return explainMissing(ctx, e, dir)
+	}
+	if info, statErr := e.Stat(ctx, dir); statErr == nil && !info.IsDir() {
+		return fmt.Errorf("%s is a file, not a directory; read it with read_file", dir)
+	}
+	return err
+}
+
+// dirLister writes a tree of directories.
+type dirLister struct {
+	env        env.Environment
+	text       strings.Builder
+	entries    int // more than maxDirEntries: there were more
+	unreadable []string
+}
+
+func (l *dirLister) list(ctx context.Context, dir string, infos []env.Info, depth int, indent string) error {
+	for _, info := range infos {
+		if l.entries++; l.entries > maxDirEntries {
+			return nil
+		}
+		fmt.Fprintf(&l.text, "%s%s\n", indent, entryText(info))
+		if !info.IsDir() || depth == 1 || info.Name == ".git" {
+			continue
+		}
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		sub := strings.TrimSuffix(dir, "/") + "/" + info.Name
+		below, err := l.env.ReadDir(ctx, sub)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // it may have gone since it was listed
+			l.unreadable = append(l.unreadable, fmt.Sprintf("%s: %v", sub, err))
+		}
+		if err := l.list(ctx, sub, below, depth-1, indent+"  "); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entryText is a directory's entry as it is shown.
+func entryText(info env.Info) string {
+	switch {
+	case info.IsDir():
+		return info.Name + "/"
+	case info.Mode.Type() == fs.ModeSymlink:
+		return info.Name + "@"
+	case !info.Mode.IsRegular():
+		return info.Name + " (special file)"
+	}
+	return fmt.Sprintf("%s (%s)", info.Name, count(int(info.Size), "byte"))
+}

@@ -1,0 +1,191 @@
+package coding
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/search"
+	"github.com/attractor-go/attractor/tool"
+)
+
+const (
+	maxManyFiles = 100     // are read by one call
+	maxManyBytes = 1 << 20 // of text are returned by one call
+)
+
+type readManyFilesArgs struct {
+	Paths   []string `json:"paths" jsonschema:"Files, directories (all files below) and glob patterns such as src/**/*.go."`
+	Exclude []string `json:"exclude,omitempty" jsonschema:"Glob patterns of files that are left out, such as **/*_test.go."`
+}
+
+// ReadManyFiles is the tool read_many_files: the texts of several files at once.
+func ReadManyFiles() tool.Tool {
+	t := tool.New(llm.ToolDefinition{
+		Name: "read_many_files",
+		Description: "Reads several files at once. Each comes with a line `--- path ---` in front and with line numbers, as read_file " +
+			"shows it, up to 2000 lines. What a directory or a pattern names is without files that .gitignore excludes; binary " +
+			"files are left out, which the result says. At most 100 files are read. To read one file, or parts of one, use read_file.",
+	}, readManyFiles)
+	t.Limit = tool.Limit{Chars: 50_000, Keep: tool.KeepHeadTail}
+	return tool.WithAccess(t, func(args readManyFilesArgs) tool.Access {
+		access := tool.Access{Effect: tool.ReadOnly}
+		for _, p := range args.Paths {
+			access.Paths = append(access.Paths, searchedPath(patternRoot(p)))
+		}
+		return access
+	})
+}
+
+// patternRoot is the part of a path before the first element with a wildcard.
+func patternRoot(name string) string {
+	i := strings.IndexAny(name, `*?[{\`)
+	if i < 0 {
+		return name
+	}
+	return name[:strings.LastIndexByte(name[:i], '/')+1]
+}
+
+func readManyFiles(ctx context.Context, call *tool.Call, args readManyFilesArgs) (tool.Result, error) {
+	if len(args.Paths) == 0 {
+		return tool.Result{}, errors.New("paths is empty; give files, directories or glob patterns")
+	}
+	m := manyFiles{seen: map[string]bool{}}
+	for _, p := range args.Paths {
+		if err := m.add(ctx, call.Env, p); err != nil {
+			return tool.Result{}, err
+		}
+	}
+	for _, pattern := range args.Exclude {
+		if err := m.remove(ctx, call.Env, pattern); err != nil {
+			return tool.Result{}, err
+		}
+	}
+	var b strings.Builder
+	for i, name := range m.names {
+		if i == maxManyFiles || b.Len() >= maxManyBytes {
+			m.note("%d more files were not read, from %s on: name fewer at once", len(m.names)-i, name)
+			break
+		}
+		text, err := manyText(ctx, call.Env, name)
+		if cause := context.Cause(ctx); cause != nil {
+			return tool.Result{}, cause
+		}
+		if err != nil {
+			m.note("%s: %v", name, err)
+			continue
+		}
+		fmt.Fprintf(&b, "--- %s ---\n%s", name, text)
+	}
+	if b.Len() == 0 {
+		return tool.Result{}, fmt.Errorf("no file could be read.\n%s", strings.Join(append(m.notes, "Find files with glob."), "\n"))
+	}
+	for _, n := range m.notes {
+		fmt.Fprintf(&b, "[%s]\n", n)
+	}
+	result := tool.Text(b.String())
+	result.Hint = "Name fewer files, or use read_file with offset and limit."
+	return result, nil
+}
+
+// manyFiles is what read_many_files is to read.
+type manyFiles struct {
+	names []string        // each once, in the order in which they were named; those of a pattern by name
+	seen  map[string]bool // the names
+	notes []string        // on what is missing
+}
+
+func (m *manyFiles) note(format string, args ...any) {
+	m.notes = append(m.notes, fmt.Sprintf(format, args...))
+}
+
+// add finds the files that a path means. A file of that name goes before a pattern.
+func (m *manyFiles) add(ctx context.Context, e env.Environment, name string) error {
+	info, err := e.Stat(ctx, name)
+	pattern, dir := name, ""
+	switch {
+	case err == nil && !info.IsDir():
+		m.append(lexical(name))
+		return nil
+	case err == nil:
+		pattern, dir = "**", name
+	case patternRoot(name) == name:
+		m.note("%v", explainOpen(ctx, e, name, err))
+		return context.Cause(ctx)
+	}
+	found, err := search.Glob(ctx, e, pattern, dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		m.note("%s: its directory does not exist", name)
+		return nil
+	case err != nil:
+		return err
+	case len(found.Files) == 0:
+		m.note("%s: there are no such files", name)
+	}
+	var names []string
+	for _, f := range found.Files {
+		names = append(names, f.Path)
+	}
+	slices.Sort(names)
+	for _, n := range names {
+		m.append(n)
+	}
+	for _, u := range found.Unreadable {
+		m.note("not readable: %s", u)
+	}
+	return nil
+}
+
+func (m *manyFiles) append(name string) {
+	if !m.seen[name] {
+		m.names, m.seen[name] = append(m.names, name), true
+	}
+}
+
+// remove leaves out what a pattern means.
+func (m *manyFiles) remove(ctx context.Context, e env.Environment, pattern string) error {
+	out, err := search.Glob(ctx, e, pattern, "")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	excluded := map[string]bool{}
+	for _, f := range out.Files {
+		excluded[f.Path] = true
+	}
+	m.names = slices.DeleteFunc(m.names, func(name string) bool { return excluded[name] })
+	return err
+}
+
+// manyText is one file's lines with their numbers.
+func manyText(ctx context.Context, e env.Environment, name string) (text string, err error) {
+	f, err := e.Open(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	r := bufio.NewReaderSize(f, readBuffer)
+	start, err := r.Peek(binaryPeek) // an error shows again when the lines are read
+	switch {
+	case isUTF16(start) || imageType(start) != "" || bytes.IndexByte(start, 0) >= 0:
+		return "", errors.New("is no text file; read_file reads images and says more about others")
+	case len(start) == 0 && err != nil && isEOF(err):
+		return "(the file is empty)\n", nil
+	}
+	x, err := readLines(ctx, r, 1, defaultReadLines)
+	if err != nil {
+		return "", err
+	}
+	text = number(x.lines, 1)
+	if x.more {
+		text += fmt.Sprintf("[The file goes on after line %d; use read_file with offset %d to read on.]\n", len(x.lines), len(x.lines)+1)
+	}
+	return text, nil
+}
