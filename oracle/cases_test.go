@@ -4,13 +4,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/txtar"
-
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
 var png = []byte("\x89PNG\r\n\x1a\nnot really")
@@ -144,32 +142,18 @@ func result(i, j int) llm.Parts {
 
 // fixtures are the requests of a provider's own tests.
 func fixtures(t *testing.T, name string) map[string]*llm.Request {
-	files, err := filepath.Glob("../llm/" + name + "/testdata/request_*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no fixtures: %v", err)
-	}
 	all := map[string]*llm.Request{}
-	for _, file := range files {
-		ar, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
+	for _, c := range llmtest.WireCases(t, "../llm/"+name+"/testdata") {
+		if c.Section("request.json") == "" {
+			continue
 		}
 		req := new(llm.Request)
-		for _, f := range ar.Files {
-			switch f.Name {
-			case "request.json":
-				err = json.Unmarshal(f.Data, req)
-			case "facts.json":
-				req.Facts = new(llm.Model)
-				err = json.Unmarshal(f.Data, req.Facts)
-			}
-			if err != nil {
-				t.Fatal(file, err)
-			}
+		c.Read(t, "request.json", req)
+		if c.Section("facts.json") != "" {
+			req.Facts = new(llm.Model)
+			c.Read(t, "facts.json", req.Facts)
 		}
-		if req.Model != "" {
-			all[strings.TrimSuffix(filepath.Base(file), ".txtar")] = req
-		}
+		all[c.Name] = req
 	}
 	return all
 }

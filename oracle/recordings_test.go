@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"net/http"
 	"regexp"
@@ -40,12 +39,7 @@ var sides = map[string]side{
 
 // TestG1_Recordings gives every recorded answer to our provider and to the SDK of its format, and compares what they make of it.
 func TestG1_Recordings(t *testing.T) {
-	all, err := llmtest.Recordings(corpora+"provider_streams", "")
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("the recordings are not beside the work tree: ", err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
+	all := llmtest.StreamCorpus(t, corpora+"provider_streams", "")
 	c, list := newCount(), newPeculiarities()
 	for _, file := range all {
 		for i, r := range answers(t, file) {
