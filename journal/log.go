@@ -22,8 +22,6 @@ var (
 	ErrConflict = errors.New("journal: another writer has appended to this log")
 	// ErrCorrupt means that a record is unreadable although later ones are there: something other than a crash damaged it.
 	ErrCorrupt = errors.New("journal: corrupt")
-	// ErrClosed means that the log is closed.
-	ErrClosed = errors.New("journal: closed")
 )
 
 // Log is an append-only sequence of records with one writer. All methods are safe for concurrent use.
