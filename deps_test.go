@@ -40,6 +40,8 @@ var allowed = map[string][]string{
 	"journal":           {"golang.org/x/sys/..."},
 	"agent":             {"llm", "env", "tool", "profile", "journal", "github.com/google/uuid"},
 	"cmd/attractor":     {"agent", "env", "journal", "llm/...", "profile/...", "tool/...", "github.com/spf13/cobra", "golang.org/x/term"},
+
+	"examples/remoteenv": {"env"},
 }
 
 // TestDependencyRule keeps the arrows of DESIGN.md: they point one way, and a new package has to be put on the map.

@@ -111,16 +111,18 @@ func (s *Session) end() {
 	}
 }
 
-// shutdown emits the session's end, writes it down and gives everything free.
+// shutdown ends what still runs, emits the session's end, writes it down and gives everything free.
 func (s *Session) shutdown() {
 	s.once.Do(func() {
+		err := s.processes.Close()
 		s.mu.Lock()
 		s.reportFailure()
-		var err error
 		if s.state.Records > 0 && s.failure == nil {
-			if err = s.append(endRecord{Session: true, Reason: s.ending}); err == nil {
-				err = s.sync()
+			written := s.append(endRecord{Session: true, Reason: s.ending})
+			if written == nil {
+				written = s.sync()
 			}
+			err = errors.Join(err, written)
 		}
 		s.events.add(&SessionEnd{State: StatusClosed, Reason: s.ending}) // dropped when the record has made one
 		if s.journal != nil {
@@ -128,7 +130,7 @@ func (s *Session) shutdown() {
 		}
 		err = errors.Join(err, s.outputs.Close())
 		if s.failure == nil && err != nil {
-			s.failure = fmt.Errorf("agent: the session's end could not be written: %w", err)
+			s.failure = fmt.Errorf("agent: the session did not end cleanly: %w", err)
 		}
 		s.mu.Unlock()
 		s.events.flush()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
 	"github.com/attractor-go/attractor/tool"
@@ -49,4 +50,34 @@ func TestAC12_2_TruncationEndToEnd(t *testing.T) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
 		t.Errorf("the session left %v, %v", left, err)
 	}
+}
+
+// Live output is text and nothing else, however it is cut into pieces, and what waits for more comes before the call's end.
+func TestB_LiveOutputIsClean(t *testing.T) {
+	printed := "\x1b[31mred\x1b[0m é _\bx 10%\r20%\r\n\u202e\x1b]0;cut"
+	const want = "red é x 10%\n20%\n" + `\u{202e}\u{1b}]0;cut`
+	live := newTool("live", readOnly, func(_ context.Context, c *tool.Call) (tool.Result, error) {
+		for i := range len(printed) { // the streams take turns, which must not mix them up
+			c.Live(env.Stdout, []byte(printed[i:i+1]))
+			c.Live(env.Stderr, []byte(printed[i:i+1]))
+		}
+		return tool.Text("done"), nil
+	})
+	h := open(t, setup{tools: []tool.Tool{live}, steps: []llmtest.Step{llmtest.Calls(call("live")), llmtest.Text("done")}})
+	if _, err := h.Submit(context.Background(), "go"); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, ev := range h.events {
+		switch e := ev.(type) {
+		case *agent.ToolCallOutputDelta:
+			got[e.Stream] += e.Text
+		case *agent.ToolCallEnd:
+			if got["stdout"] != want || got["stderr"] != want {
+				t.Errorf("stdout %q\nstderr %q\nwant   %q", got["stdout"], got["stderr"], want)
+			}
+			return
+		}
+	}
+	t.Error("the call has no end")
 }

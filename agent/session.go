@@ -53,6 +53,7 @@ type Session struct {
 	now       func() time.Time
 	memory    tool.Memory // of the tools
 	outputs   *tool.DirOutputs
+	processes *tool.ProcessTable
 	memo      llm.Memo
 	closed    chan struct{} // closed when the session is
 
@@ -153,6 +154,8 @@ func newSession(o Options) (*Session, error) {
 }
 
 func (s *Session) start(resumed bool) {
+	// A process that the model knows of has at least one record, its result, so no id comes twice.
+	s.processes = tool.NewProcesses(s.outputs, int(s.state.Records)+1)
 	h := s.header
 	s.events.emit(&SessionStart{Model: h.Model, Provider: h.Provider, Profile: h.Profile, Dir: h.Dir,
 		Containment: env.Containment(s.env), Resumed: resumed, ParentID: h.Parent})

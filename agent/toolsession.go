@@ -11,7 +11,7 @@ type toolSession Session
 
 func (t *toolSession) Outputs() tool.Outputs { return t.outputs }
 
-func (t *toolSession) Processes() tool.Processes { return nil }
+func (t *toolSession) Processes() tool.Processes { return t.processes }
 
 func (t *toolSession) Agents() tool.Agents { return nil }
 

@@ -20,13 +20,13 @@ type CaptureOptions struct {
 	Spill io.Writer
 }
 
-// Capture collects the output of a command in bounded memory: its beginning, its end and exact counts. Both streams are merged
-// in the order of the writes. Memory grows with what is written, up to the sum of both sizes. Its methods may be called
-// concurrently, also while the command runs; the zero value is ready to use with the default options.
+// Capture collects the output of a command in bounded memory: its beginning, its end and exact counts, also of what it does not
+// keep. Both streams are merged in the order of the writes. Memory grows with what is written, up to the sum of both sizes. Its
+// methods may be called concurrently, also while the command runs; the zero value is ready to use with the default options.
 type Capture struct {
 	mu       sync.Mutex
 	opts     CaptureOptions
-	head     []byte
+	head     blocks
 	tail     ring
 	total    int64
 	counts   [3]int64 // by stream
@@ -55,58 +55,87 @@ func (c *Capture) Write(stream int, p []byte) {
 	if c.opts.Spill != nil && c.spillErr == nil {
 		_, c.spillErr = c.opts.Spill.Write(p)
 	}
-	n := min(len(p), kept(c.opts.Head)-len(c.head))
-	c.head = append(c.head, p[:n]...)
-	c.tail.write(p[n:], kept(c.opts.Tail))
+	size := kept(c.opts.Head)
+	if n := min(len(p), size-c.head.size); n > 0 {
+		c.head.add(p[:n])
+		p = p[n:]
+		if c.head.size == size {
+			c.tail.lost.add(cutEnd(c.head.appendTo(nil, max(size-utf8.UTFMax, 0), size)))
+		}
+	}
+	c.tail.write(p, kept(c.opts.Tail))
 }
 
-// Bytes returns copies of the beginning and of the end. Between them Omitted bytes are missing; when none are, head and tail
-// put together are everything.
+// Bytes returns copies of the beginning and of the end. When nothing is omitted between them, put together they are everything.
+// Otherwise the beginning ends and the end begins with a whole character: one that a cut went through is omitted.
 func (c *Capture) Bytes() (head, tail []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return append([]byte(nil), c.head...), c.tail.appendTo(nil, 0)
+	return c.ends()
+}
+
+func (c *Capture) ends() (head, tail []byte) {
+	head = c.head.appendTo(make([]byte, 0, c.head.size), 0, c.head.size)
+	tail = c.tail.appendTo(make([]byte, 0, c.tail.kept.size), 0, c.tail.kept.size)
+	if c.dropped() > 0 {
+		head, tail = head[:len(head)-len(cutEnd(head))], tail[len(cutStart(tail)):]
+	}
+	return head, tail
+}
+
+// Omission returns how much is missing between what Bytes returns, if nothing was written meanwhile: exactly that many bytes,
+// characters and newlines. Characters are code points; a run of bytes that are not UTF-8 counts as one, since
+// strings.ToValidUTF8 shows it as one U+FFFD. What is missing counts as a text of its own: a run that a cut went through is a
+// character on both sides.
+func (c *Capture) Omission() (bytes, chars, lines int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.omission()
+}
+
+func (c *Capture) omission() (bytes, chars, lines int64) {
+	if c.dropped() == 0 {
+		return 0, 0, 0
+	}
+	lost := c.tail.lost
+	lost.add(cutStart(c.tail.appendTo(nil, 0, min(utf8.UTFMax, c.tail.kept.size))))
+	return lost.bytes, lost.chars(), lost.lines
 }
 
 // Text returns what is kept as valid UTF-8, with a line that says how many bytes are omitted between beginning and end, if any
-// are. Characters that the cut went through count as omitted.
+// are.
 func (c *Capture) Text() string {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	omitted := c.omitted()
+	head, tail := c.ends()
+	omitted, _, _ := c.omission()
+	c.mu.Unlock()
 	if omitted == 0 {
-		return strings.ToValidUTF8(string(c.tail.appendTo(c.head[:len(c.head):len(c.head)], 0)), "\uFFFD")
+		return strings.ToValidUTF8(string(append(head, tail...)), "\uFFFD")
 	}
-	head, tail := wholeEnd(c.head), wholeStart(c.tail.appendTo(nil, 0))
-	omitted += int64(len(c.head)-len(head)) + int64(len(c.tail.buf)-len(tail))
 	return strings.ToValidUTF8(string(head), "\uFFFD") + fmt.Sprintf("\n[... %d bytes omitted ...]\n", omitted) +
 		strings.ToValidUTF8(string(tail), "\uFFFD")
 }
 
-// wholeEnd drops a character at the end of which only a part is there.
-func wholeEnd(b []byte) []byte {
+// cutEnd returns the beginning of a character at the end of which the rest is missing.
+func cutEnd(b []byte) []byte {
 	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
-		if start := b[len(b)-i:]; utf8.RuneStart(start[0]) {
-			if !utf8.FullRune(start) {
-				return b[:len(b)-i]
+		if end := b[len(b)-i:]; utf8.RuneStart(end[0]) {
+			if !utf8.FullRune(end) {
+				return end
 			}
 			break
 		}
 	}
-	return b
+	return nil
 }
 
-// wholeStart drops the rest of a character at the start. More of such bytes than a character has are none.
-func wholeStart(b []byte) []byte {
-	for i, c := range b {
-		if i == utf8.UTFMax {
-			return b
-		}
-		if utf8.RuneStart(c) {
-			return b[i:]
-		}
+// cutStart returns what may be the rest of a character at the start.
+func cutStart(b []byte) []byte {
+	n := 0
+	for n < min(len(b), utf8.UTFMax-1) && !utf8.RuneStart(b[n]) {
+		n++
 	}
-	return nil
+	return b[:n]
 }
 
 // Since returns what came at and after an offset in bytes, how many bytes between the offset and p are lost, and the offset to
@@ -116,18 +145,18 @@ func (c *Capture) Since(offset int64) (p []byte, lost, next int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	offset = min(max(offset, 0), c.total)
-	if offset < int64(len(c.head)) {
-		p = append(p, c.head[offset:]...)
-		offset = int64(len(c.head))
-		if c.omitted() > 0 {
+	if size := int64(c.head.size); offset < size {
+		p = c.head.appendTo(p, int(offset), c.head.size)
+		offset = size
+		if c.dropped() > 0 {
 			return p, 0, offset
 		}
 	}
-	start := c.total - int64(len(c.tail.buf))
+	start := c.total - int64(c.tail.kept.size)
 	if offset < start {
 		lost, offset = start-offset, start
 	}
-	return c.tail.appendTo(p, int(offset-start)), lost, c.total
+	return c.tail.appendTo(p, int(offset-start), c.tail.kept.size), lost, c.total
 }
 
 // Total returns how many bytes were written.
@@ -147,14 +176,8 @@ func (c *Capture) Count(stream int) int64 {
 	return c.counts[stream]
 }
 
-// Omitted returns how many bytes are missing between beginning and end.
-func (c *Capture) Omitted() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.omitted()
-}
-
-func (c *Capture) omitted() int64 { return c.total - int64(len(c.head)) - int64(len(c.tail.buf)) }
+// dropped is how many bytes are neither in head nor in tail.
+func (c *Capture) dropped() int64 { return c.total - int64(c.head.size) - int64(c.tail.kept.size) }
 
 // SpillErr returns the error that ended the writing to CaptureOptions.Spill.
 func (c *Capture) SpillErr() error {

@@ -14,37 +14,90 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// Whatever is written in whatever pieces, head and tail are the beginning and the end of it, the counts are exact and the spill
-// is everything.
+// awkward makes text of pieces that meet in all ways: characters of every length, their parts, and bytes that are in none.
+func awkward(limit int) *rapid.Generator[[]byte] {
+	pieces := rapid.SampledFrom([]string{
+		"a", "\n", "word ", strings.Repeat("ascii\n", 30), "ä", "\u07ff", "€", "\u0800", "\ud7ff", "\ue000", "\U00010000", "\U0010ffff", "😀",
+		"\xc3", "\xe2", "\xe2\x82", "\xf0", "\xf0\x9f", "\xf0\x9f\x98", "\x80", "\xa4", "\xbf", "\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xe0\xa0",
+		"\xed\xa0\x80", "\xed\x9f", "\xf0\x8f\xbf\xbf", "\xf0\x90\x80", "\xf4\x8f", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff", "\x00",
+	})
+	return rapid.Custom(func(t *rapid.T) []byte {
+		return []byte(strings.Join(rapid.SliceOfN(pieces, 0, limit).Draw(t, "text"), ""))
+	})
+}
+
+// Whatever is written in whatever pieces, head and tail are the beginning and the end of it, what is omitted between them is
+// counted exactly, and the spill is everything.
 func TestD5_HeadTailAndCounts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		opts := env.CaptureOptions{Head: rapid.IntRange(-1, 40).Draw(t, "head"), Tail: rapid.IntRange(-1, 40).Draw(t, "tail")}
+		sizes := rapid.IntRange(-1, 200)
+		opts := env.CaptureOptions{Head: sizes.Draw(t, "head"), Tail: sizes.Draw(t, "tail")}
 		headSize, tailSize := kept(opts.Head), kept(opts.Tail)
 		var spill, all bytes.Buffer
 		var counts [3]int64
 		opts.Spill = &spill
 		c := env.NewCapture(opts)
-		for _, piece := range rapid.SliceOf(rapid.SliceOfN(rapid.Byte(), 0, 60)).Draw(t, "pieces") {
+		for rest := awkward(60).Draw(t, "text"); len(rest) > 0; {
+			n := rapid.IntRange(0, min(len(rest), 150)).Draw(t, "piece")
 			stream := rapid.IntRange(1, 2).Draw(t, "stream")
-			c.Write(stream, piece)
-			all.Write(piece)
-			counts[stream] += int64(len(piece))
+			c.Write(stream, rest[:n])
+			all.Write(rest[:n])
+			counts[stream] += int64(n)
+			rest = rest[n:]
+			checkEnds(t, c, all.Bytes(), headSize, tailSize)
 		}
-		head, tail := c.Bytes()
-		wantHead := all.Bytes()[:min(headSize, all.Len())]
-		rest := all.Bytes()[len(wantHead):]
-		wantTail := rest[max(len(rest)-tailSize, 0):]
-		if !bytes.Equal(head, wantHead) || !bytes.Equal(tail, wantTail) {
-			t.Fatalf("kept %q and %q, want %q and %q", head, tail, wantHead, wantTail)
-		}
-		if c.Total() != int64(all.Len()) || c.Omitted() != int64(all.Len()-len(head)-len(tail)) {
-			t.Fatalf("total %d, omitted %d of %d", c.Total(), c.Omitted(), all.Len())
+		if c.Total() != int64(all.Len()) {
+			t.Fatalf("total %d of %d", c.Total(), all.Len())
 		}
 		if c.Count(env.Stdout) != counts[env.Stdout] || c.Count(env.Stderr) != counts[env.Stderr] {
 			t.Fatalf("counts are %d and %d, want %v", c.Count(1), c.Count(2), counts)
 		}
 		if !bytes.Equal(spill.Bytes(), all.Bytes()) {
 			t.Fatalf("%d of %d bytes were spilled", spill.Len(), all.Len())
+		}
+	})
+}
+
+// checkEnds compares what a capture gives with everything that was written.
+func checkEnds(t *rapid.T, c *env.Capture, all []byte, headSize, tailSize int) {
+	head, tail := c.Bytes()
+	omitted, chars, lines := c.Omission()
+	if len(all) <= headSize+tailSize {
+		if !bytes.Equal(append(head, tail...), all) || omitted != 0 || chars != 0 || lines != 0 {
+			t.Fatalf("kept %q, omitted %d, %d, %d of %q", append(head, tail...), omitted, chars, lines, all)
+		}
+		return
+	}
+	if !bytes.HasPrefix(all, head) || !bytes.HasSuffix(all, tail) {
+		t.Fatalf("kept %q and %q of %q", head, tail, all)
+	}
+	// At most the part of one character is given up at either cut.
+	for size, got := range map[int]int{headSize: len(head), tailSize: len(tail)} {
+		if got > size || got < size-(utf8.UTFMax-1) {
+			t.Fatalf("kept %q and %q of %q, want %d and %d bytes", head, tail, all, headSize, tailSize)
+		}
+	}
+	gap := all[len(head) : len(all)-len(tail)]
+	wantChars := utf8.RuneCountInString(strings.ToValidUTF8(string(gap), "\uFFFD"))
+	if omitted != int64(len(gap)) || chars != int64(wantChars) || lines != int64(bytes.Count(gap, []byte("\n"))) {
+		t.Fatalf("omitted %d bytes, %d characters, %d lines; want %d, %d, %d: %q",
+			omitted, chars, lines, len(gap), wantChars, bytes.Count(gap, []byte("\n")), gap)
+	}
+}
+
+// Valid text is not cut within a character, and all its characters are either kept or counted.
+func TestD5_NoCharacterIsCut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.ToValidUTF8(string(awkward(200).Draw(t, "text")), "\uFFFD")
+		c := env.NewCapture(env.CaptureOptions{Head: rapid.IntRange(1, 80).Draw(t, "head"), Tail: rapid.IntRange(1, 80).Draw(t, "tail")})
+		c.Write(env.Stdout, []byte(text))
+		head, tail := c.Bytes()
+		_, chars, _ := c.Omission()
+		if chars == 0 {
+			head, tail = append(head, tail...), nil // a character may lie across them
+		}
+		if got := utf8.RuneCount(head) + utf8.RuneCount(tail) + int(chars); !utf8.Valid(head) || !utf8.Valid(tail) || got != utf8.RuneCountInString(text) {
+			t.Fatalf("%q and %q and %d characters of %q", head, tail, chars, text)
 		}
 	})
 }
@@ -99,6 +152,8 @@ func TestD5_Text(t *testing.T) {
 		"all with cut rune": {env.CaptureOptions{Head: 3, Tail: 3}, "abäde", "abäde"},
 		"omitted":           {env.CaptureOptions{Head: 2, Tail: 2}, "abcdef", "ab\n[... 2 bytes omitted ...]\nef"},
 		"cut runes":         {env.CaptureOptions{Head: 2, Tail: 2}, "aä--€", "a\n[... 7 bytes omitted ...]\n"},
+		"cut at the end":    {env.CaptureOptions{Head: 4, Tail: -1}, "a😀b", "a\n[... 5 bytes omitted ...]\n"},
+		"cut at the start":  {env.CaptureOptions{Head: -1, Tail: 4}, "a😀b", "\n[... 5 bytes omitted ...]\nb"},
 		"invalid":           {env.CaptureOptions{}, "a\xffb", "a\uFFFDb"},
 		"invalid at cuts":   {env.CaptureOptions{Head: 2, Tail: 2}, "a\xff--\xffb", "a\uFFFD\n[... 2 bytes omitted ...]\n\uFFFDb"},
 		"head only":         {env.CaptureOptions{Head: 2, Tail: -1}, "abcd", "ab\n[... 2 bytes omitted ...]\n"},
@@ -146,16 +201,17 @@ func TestD5_MemoryIsBounded(t *testing.T) {
 	}); n > 64<<10 { // other goroutines allocate a little too
 		t.Errorf("ten bytes cost %d", n)
 	}
+	const more = 128 << 20
 	var c env.Capture
 	c.Write(env.Stdout, make([]byte, 2*env.DefaultKept)) // full
 	if n := allocated(func() {
-		for range 1 << 30 / len(piece) {
+		for range more / len(piece) {
 			c.Write(env.Stdout, piece)
 		}
 	}); n > 1<<20 {
-		t.Errorf("1 GiB more allocated %d bytes", n)
+		t.Errorf("%d bytes more allocated %d", more, n)
 	}
-	if c.Total() != 1<<30+2*env.DefaultKept {
+	if c.Total() != more+2*env.DefaultKept {
 		t.Errorf("total is %d", c.Total())
 	}
 	if n := allocated(func() {
@@ -163,7 +219,7 @@ func TestD5_MemoryIsBounded(t *testing.T) {
 		for range 1000 {
 			c.Write(env.Stdout, piece)
 		}
-	}); n > 40<<20 {
+	}); n > 2*env.DefaultKept+1<<20 {
 		t.Errorf("filling it up allocated %d bytes in all", n)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -20,12 +19,7 @@ import (
 const leafPrefix = "attractor-"
 
 // cgroups makes a cgroup for each command in a directory that a probe found to work.
-type cgroups struct {
-	dir string
-
-	mu    sync.Mutex
-	stale []*leaf // of commands that did not start, and which could not be removed at once
-}
+type cgroups struct{ dir string }
 
 // findCgroups tries the directories in which a cgroup may be made, and returns why none works.
 func findCgroups(shell string) (*cgroups, error) {
@@ -42,6 +36,7 @@ func findCgroups(shell string) (*cgroups, error) {
 		c := &cgroups{dir: dir}
 		err := c.probe(shell)
 		if err == nil {
+			c.tidy()
 			return c, nil
 		}
 		errs = append(errs, err)
@@ -142,57 +137,23 @@ func (c *cgroups) probe(shell string) (err error) {
 	return nil
 }
 
-// make makes an empty cgroup.
-func (c *cgroups) make(id string) (*leaf, error) {
-	l := &leaf{dir: path.Join(c.dir, leafPrefix+id)}
-	return l, os.Mkdir(l.dir, 0o755)
-}
+func (c *cgroups) name() string { return ContainCgroup }
 
-// start starts a command in a cgroup of its own. Nil says that there is none and that the command does not run, which another
-// level makes up for; if the command itself is at fault, that level's error says so.
-func (c *cgroups) start(cmd *exec.Cmd, id string) tree {
+// start starts a command in a cgroup of its own.
+func (c *cgroups) start(cmd *exec.Cmd, id string) (tree, error) {
 	leaf, err := c.make(id)
 	if err != nil {
-		return nil
+		return nil, err // and not a *leaf that is nil
 	}
-	if err := leaf.start(cmd); err == nil {
-		return leaf
-	}
-	if err := leaf.close(); err != nil {
-		c.mu.Lock()
-		c.stale = append(c.stale, leaf)
-		c.mu.Unlock()
-	}
-	return nil
-}
-
-// close removes the directories that could not be removed before.
-func (c *cgroups) close() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var errs []error
-	for _, leaf := range c.stale {
-		errs = append(errs, leaf.close())
-	}
-	return errors.Join(errs...)
+	return leaf, leaf.start(cmd)
 }
 
 // start starts a command in the cgroup: the kernel makes the process there, so that it never was anywhere else.
-func (l *leaf) start(cmd *exec.Cmd) (err error) {
-	dir, err := os.Open(l.dir)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		// The command runs; that a directory cannot be closed is no reason to give it up, and the kernel never says so.
-		if closeErr := dir.Close(); err != nil {
-			err = errors.Join(err, closeErr)
-		}
-	}()
+func (l *leaf) start(cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(dir.Fd())
+	cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(l.held.Fd())
 	return cmd.Start()
 }
 

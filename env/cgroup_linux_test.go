@@ -84,7 +84,7 @@ func TestD4_OneCommandWithoutACgroup(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l.level.cgroups = &cgroups{dir: dir}
+			l.level.rung = &cgroups{dir: dir}
 			var out Capture
 			p, err := l.Start(t.Context(), Command{Script: "echo out; setsid sleep 1000 & read x", TTY: tty, Stdin: true, Output: out.Write})
 			if err != nil {
@@ -184,10 +184,13 @@ func TestD4_WithoutCgroupKill(t *testing.T) {
 // A command may make cgroups in its own, as one does that runs commands with this package.
 func TestD4_CgroupsBelow(t *testing.T) {
 	l, cmd := liveLeaf(t, `echo ready; exec sleep 1000`)
-	if err := os.MkdirAll(path.Join(l.dir, "a/b"), 0o755); err != nil {
+	if err := os.Mkdir(path.Join(l.dir, "a"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	inner := &leaf{dir: path.Join(l.dir, "a/b")}
+	inner, err := (&cgroups{dir: path.Join(l.dir, "a")}).make("b")
+	if err != nil {
+		t.Fatal(err)
+	}
 	below := exec.Command("sleep", "1000")
 	if err := inner.start(below); err != nil {
 		t.Fatal(err)
@@ -196,6 +199,9 @@ func TestD4_CgroupsBelow(t *testing.T) {
 		t.Errorf("left %q, want both processes", left)
 	}
 	endLeaf(t, l, cmd)
+	if err := inner.close(); err != nil { // it is gone with the one above it
+		t.Error(err)
+	}
 	var exit *exec.ExitError
 	if err := below.Wait(); !errors.As(err, &exit) {
 		t.Errorf("the inner process ended with %v", err)
@@ -226,5 +232,41 @@ func TestD4_ASignalIsForTheProcessThatWasSeen(t *testing.T) {
 	}
 	if err := seen.signal(syscall.SIGKILL); err != nil {
 		t.Errorf("a process that has ended: %v", err)
+	}
+}
+
+// Tidying up removes what is empty and of no host, and nothing else.
+func TestD4_OnlyCgroupsOfNobodyAreRemoved(t *testing.T) {
+	l, cmd := liveLeaf(t, "echo ready; exec sleep 1000")
+	defer endLeaf(t, l, cmd)
+	c := &cgroups{dir: l.dir} // below one of our own, so that no other host is in the way
+	held, err := c.make("held")
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty, err := c.make("empty")
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := path.Join(c.dir, "foreign")
+	for _, dir := range []string{foreign, path.Join(empty.dir, "below")} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := c.tidy(); n != 0 {
+		t.Errorf("%d removed of a living host", n)
+	}
+	if err := empty.held.Close(); err != nil { // as the kernel does when the host ends
+		t.Fatal(err)
+	}
+	if n := c.tidy(); n != 1 || empty.exists() || !held.exists() {
+		t.Errorf("%d removed; the empty one is there: %t, the held one: %t", n, empty.exists(), held.exists())
+	}
+	if _, err := os.Stat(foreign); err != nil {
+		t.Errorf("the foreign one: %v", err)
+	}
+	if err := held.close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,17 +1,30 @@
 package env
 
 // The levels of containment: how everything that a command started is found again when it has to end. LocalOptions.Containment
-// takes them and Local.Containment reports them.
+// takes them and Local.Containment reports them. They are rungs of a ladder: the first that works here is used. At all of them
+// Kill and Close send TERM to what they find, wait for the grace time and kill; user ids, paths, the environment and the working
+// directory of a command are the same. The processor time given is what the level adds to a command, measured beside `bash -c true`,
+// which costs one millisecond.
 const (
 	// ContainCgroup is a cgroup (version 2) for each command, below the host's own. Nothing gets out of it by setsid, a
-	// double fork or nohup, and the kernel kills all of it at once. Linux only.
+	// double fork, nohup or an empty environment, and the kernel kills all of it at once. Root can leave it by moving
+	// itself to another cgroup. When the host itself is killed, its commands go on, and a later Local removes the cgroups that
+	// have become empty. Linux only, where the host's own cgroup may be written to; 0.3 ms.
 	ContainCgroup = "cgroup"
-	// ContainPIDNS is a PID namespace for each command. Local does not offer it: a namespace needs a process 1 that
-	// outlives the shell, a mount of /proc in a mount namespace, and other process ids, all of which a command sees.
+	// ContainPIDNS is a PID namespace for each command, with a /proc of its own, held by a keeper: a small shell, process 1 in
+	// there, which inherits orphans and ends with the host, however that ends. With the keeper the kernel ends
+	// everything, so that nothing gets away, not even from a host that is killed.
+	//
+	// It is not offered where it would need a user namespace: the host must have CAP_SYS_ADMIN and a mount program, and be
+	// allowed to mount. What is different for a command: it sees the processes of no other command, and cannot signal
+	// them (also not what an earlier command has left running; process ids in Exit.Left are those inside); its parent
+	// has the number 0; and what it mounts where mounts are private is seen by itself alone. Numbers of processes
+	// go on from command to command as they do without a namespace, where the kernel lets them. Linux only; 3 ms.
 	ContainPIDNS = "pidns"
 	// ContainGroup is the command's process group. On Linux a sweep over /proc adds every process of this user that has
 	// the command's mark in its environment, MarkVar, whatever group, session and parent it has; what clears its
-	// environment (env -i) and leaves the group is not found.
+	// environment and leaves the group, as `env -i setsid` does, is not found. When the host itself is killed, its commands
+	// go on. On Linux 1 ms with a hundred processes on the machine, and more with more.
 	ContainGroup = "group"
 )
 

@@ -6,53 +6,96 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"sync"
 )
 
-// level is the rung of the ladder that a Local uses.
+// level is what a Local uses.
 type level struct {
-	cgroups *cgroups // nil at the level of groups
-	outer   string   // this process's own marks, with a slash at the end; empty when no command of ours started it
+	rung  rung   // nil at the level of groups
+	outer string // this process's own marks, with a slash at the end; empty when no command of ours started it
+	stale *stale
+}
+
+// rung is a level above that of groups.
+type rung interface {
+	name() string
+	// start starts a command. With an error the command does not run, and a tree that comes with it is to be closed.
+	start(cmd *exec.Cmd, id string) (tree, error)
+}
+
+// stale is what was made for commands that did not start and could not be given back at once.
+type stale struct {
+	mu    sync.Mutex
+	trees []tree
 }
 
 // findLevel returns the wanted level, or the best that works here when wanted is empty.
 func findLevel(wanted, shell string) (level, error) {
-	var v level
+	v := level{stale: &stale{}}
 	if own := os.Getenv(MarkVar); own != "" {
 		v.outer = own + "/"
 	}
-	switch wanted {
-	case ContainGroup:
+	if wanted == ContainGroup {
 		return v, nil
-	case "", ContainCgroup:
-		var err error
-		v.cgroups, err = findCgroups(shell)
-		if err != nil && wanted != "" {
-			return v, fmt.Errorf("containment %q: %w: %w", wanted, errors.ErrUnsupported, err)
+	}
+	known := wanted == ""
+	var errs []error
+	for _, step := range v.ladder(shell) {
+		if wanted != "" && wanted != step.name {
+			continue
 		}
-		return v, nil // why there is no cgroup is nobody's trouble when none was asked for
-	default:
+		known = true
+		found, err := step.find()
+		if err == nil {
+			v.rung = found
+			return v, nil
+		}
+		errs = append(errs, err)
+	}
+	if wanted == "" {
+		return v, nil // why nothing better works is nobody's trouble when it was not asked for
+	}
+	if !known {
 		return v, fmt.Errorf("containment %q: %w", wanted, errors.ErrUnsupported)
+	}
+	return v, fmt.Errorf("containment %q: %w: %w", wanted, errors.ErrUnsupported, errors.Join(errs...))
+}
+
+// step is a rung that may be found to work.
+type step struct {
+	name string
+	find func() (rung, error)
+}
+
+// ladder is the levels above that of groups, the best first.
+func (v level) ladder(shell string) []step {
+	return []step{
+		{ContainCgroup, func() (rung, error) { return findCgroups(shell) }},
+		{ContainPIDNS, func() (rung, error) { return findPIDNS(shell, v.outer) }},
 	}
 }
 
 // name is what Containment reports.
 func (v level) name() string {
-	if v.cgroups != nil {
-		return ContainCgroup
+	if v.rung != nil {
+		return v.rung.name()
 	}
 	return ContainGroup
 }
 
-// start starts a command, marked, and returns what holds its processes together. When there is no cgroup for this one it
-// runs in its group alone. The command returned is the one that runs, which may be a copy.
+// start starts a command, marked, and returns what holds its processes together. When the level fails for this one it
+// runs in its group alone; if the command itself is at fault, the group's error says so. The command returned is the one that
+// runs, which may be a copy.
 func (v level) start(cmd *exec.Cmd, session bool, reaped <-chan struct{}) (*exec.Cmd, tree, error) {
 	id := rand.Text()
 	cmd.Env = append(cmd.Env, MarkVar+"="+v.outer+id)
-	if v.cgroups != nil {
+	if v.rung != nil {
 		spare := unstarted(cmd) // os/exec starts a Cmd once, also in vain
-		if leaf := v.cgroups.start(cmd, id); leaf != nil {
-			return cmd, leaf, nil
+		t, err := v.rung.start(cmd, id)
+		if err == nil {
+			return cmd, t, nil
 		}
+		v.stale.close(t)
 		cmd = spare
 	}
 	if err := cmd.Start(); err != nil {
@@ -75,10 +118,23 @@ func unstarted(cmd *exec.Cmd) *exec.Cmd {
 	}
 }
 
-// close removes what no command could remove.
+// close gives back what no command could give back.
 func (v level) close() error {
-	if v.cgroups == nil {
-		return nil
+	v.stale.mu.Lock()
+	defer v.stale.mu.Unlock()
+	var errs []error
+	for _, t := range v.stale.trees {
+		errs = append(errs, t.close())
 	}
-	return v.cgroups.close()
+	return errors.Join(errs...)
+}
+
+// close closes a tree, or keeps it for later if that fails.
+func (s *stale) close(t tree) {
+	if t == nil || t.close() == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trees = append(s.trees, t)
 }

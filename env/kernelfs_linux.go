@@ -1,6 +1,7 @@
 package env
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -15,13 +16,16 @@ func refuseKernelHandle(f *os.File) error {
 	if err != nil {
 		return err
 	}
+	var refused error
+	err = conn.Control(func(fd uintptr) { refused = refuseKernelDescriptor(int(fd)) })
+	return errors.Join(err, refused)
+}
+
+// refuseKernelDescriptor is refuseKernelHandle for a bare descriptor.
+func refuseKernelDescriptor(fd int) error {
 	var stat unix.Statfs_t
-	var statErr error
-	if err := conn.Control(func(fd uintptr) { statErr = unix.Fstatfs(int(fd), &stat) }); err != nil {
-		return err
-	}
-	if statErr != nil {
-		return os.NewSyscallError("fstatfs", statErr)
+	if err := unix.Fstatfs(fd, &stat); err != nil {
+		return os.NewSyscallError("fstatfs", err)
 	}
 	switch int64(stat.Type) {
 	case unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC:

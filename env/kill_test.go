@@ -5,6 +5,7 @@ package env_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"io/fs"
 	"os"
@@ -20,6 +21,10 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
+// newTag is an environment entry by which a test finds the processes of its command.
+func newTag() string { return "SURVIVOR=" + rand.Text() }
+
+// runs reports whether a process is there and no zombie.
 func runs(t *testing.T, pid int) bool {
 	t.Helper()
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
@@ -32,13 +37,15 @@ func runs(t *testing.T, pid int) bool {
 	return err == nil && !strings.Contains(string(stat[bytes.LastIndexByte(stat, ')'):]), " Z ")
 }
 
-func TestD4_TermThenKill(t *testing.T) {
-	l := newLocal(t, t.TempDir(), env.LocalOptions{})
-	out := watch()
+func TestD4_TermThenKill(t *testing.T) { atLevels(t, termThenKill) }
+
+func termThenKill(t *testing.T, level string) {
+	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level})
+	out, tag := watch(), newTag()
 	p := start(t, l, env.Command{
 		// The child ignores TERM too, and the shell says when it got its own.
 		Script: `trap 'echo TERM' TERM; (trap '' TERM; echo "child $BASHPID"; while :; do sleep 0.01; done) & echo "ready"; while :; do wait; done`,
-		Output: out.Write,
+		Env:    []string{tag}, Output: out.Write,
 	})
 	out.until(t, "ready")
 	child := pidAfter(t, out.until(t, "child "), "child ")
@@ -60,13 +67,15 @@ func TestD4_TermThenKill(t *testing.T) {
 	if !strings.Contains(out.String(), "TERM\n") {
 		t.Errorf("TERM did not come first: %q", out)
 	}
-	if runs(t, child) {
-		t.Errorf("process %d survived", child)
+	if left := survivors(t, tag, child); len(left) > 0 {
+		t.Errorf("process %d survived: %q", child, left)
 	}
 }
 
-func TestD4_TermIsEnough(t *testing.T) {
-	l := newLocal(t, t.TempDir(), env.LocalOptions{Grace: time.Hour})
+func TestD4_TermIsEnough(t *testing.T) { atLevels(t, termIsEnough) }
+
+func termIsEnough(t *testing.T, level string) {
+	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level, Grace: time.Hour})
 	out := watch()
 	p := start(t, l, env.Command{Script: `trap 'echo bye; exit 9' TERM; echo ready; while :; do sleep 0.01; done`, Output: out.Write})
 	out.until(t, "ready")
@@ -112,10 +121,13 @@ func TestD4_KillIsBackThoughSomethingHoldsThePipe(t *testing.T) {
 	}
 }
 
-func TestC7_LeftRunning(t *testing.T) {
-	l := newLocal(t, t.TempDir(), env.LocalOptions{})
-	out := watch()
-	p := start(t, l, env.Command{Script: `echo start; (while :; do echo tick; sleep 0.01; done) & echo "left $!"`, Output: out.Write})
+func TestC7_LeftRunning(t *testing.T) { atLevels(t, leftRunning) }
+
+func leftRunning(t *testing.T, level string) {
+	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level})
+	out, tag := watch(), newTag()
+	script := `echo start; (while :; do echo tick; sleep 0.01; done) & echo "left $!"`
+	p := start(t, l, env.Command{Script: script, Env: []string{tag}, Output: out.Write})
 	began := time.Now()
 	exit := wait(t, p)
 	if took := time.Since(began); took > 5*time.Second {
@@ -126,23 +138,25 @@ func TestC7_LeftRunning(t *testing.T) {
 	if exit.Code != 0 || len(exit.Left) == 0 || !strings.HasPrefix(exit.Left[0], strconv.Itoa(pid)+" ") {
 		t.Errorf("%d is not named in %+v", pid, exit)
 	}
-	if !runs(t, pid) {
+	if len(survivors(t, tag, pid)) == 0 {
 		t.Errorf("process %d did not go on", pid)
 	}
 	if err := p.Kill(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if runs(t, pid) {
-		t.Errorf("process %d survived Kill", pid)
+	if left := survivors(t, tag, pid); len(left) > 0 {
+		t.Errorf("process %d survived Kill: %q", pid, left)
 	}
 	if out.String() != after {
 		t.Error("output came after Wait had returned")
 	}
 }
 
-func TestC7_LeftOutputIsDropped(t *testing.T) {
+func TestC7_LeftOutputIsDropped(t *testing.T) { atLevels(t, leftOutputIsDropped) }
+
+func leftOutputIsDropped(t *testing.T, level string) {
 	dir := t.TempDir()
-	l := newLocal(t, dir, env.LocalOptions{})
+	l := newLocal(t, dir, env.LocalOptions{Containment: level})
 	if err := syscall.Mkfifo(filepath.Join(dir, "go"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -159,17 +173,19 @@ func TestC7_LeftOutputIsDropped(t *testing.T) {
 	}
 }
 
-func TestC7_LeftDiesAtClose(t *testing.T) {
-	l, err := env.NewLocal(t.TempDir(), env.LocalOptions{Grace: testGrace})
+func TestC7_LeftDiesAtClose(t *testing.T) { atLevels(t, leftDiesAtClose) }
+
+func leftDiesAtClose(t *testing.T, level string) {
+	l, err := env.NewLocal(t.TempDir(), env.LocalOptions{Containment: level, Grace: testGrace})
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := watch()
+	out, tag := watch(), newTag()
 	p := start(t, l, env.Command{
 		// It says when it is itself and no copy of the shell, holds no pipe, and the shell ends when it is told.
 		Script: `sh -c 'echo "left $$"; exec >/dev/null 2>&1; while :; do sleep 0.1; done' "a
 name" & read x`,
-		Stdin: true, Output: out.Write,
+		Env: []string{tag}, Stdin: true, Output: out.Write,
 	})
 	pid := pidAfter(t, out.until(t, "\n"), "left ")
 	if err := p.Stdin().Close(); err != nil {
@@ -182,13 +198,15 @@ name" & read x`,
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if runs(t, pid) {
-		t.Errorf("process %d survived Close", pid)
+	if left := survivors(t, tag, pid); len(left) > 0 {
+		t.Errorf("process %d survived Close: %q", pid, left)
 	}
 }
 
-func TestD4_ManyKillsAtOnce(t *testing.T) {
-	l := newLocal(t, t.TempDir(), env.LocalOptions{Grace: -1})
+func TestD4_ManyKillsAtOnce(t *testing.T) { atLevels(t, manyKillsAtOnce) }
+
+func manyKillsAtOnce(t *testing.T, level string) {
+	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level, Grace: -1})
 	p := start(t, l, env.Command{Script: "sleep 1000"})
 	gone := errors.New("gone")
 	ended, cancel := context.WithCancelCause(t.Context())
@@ -207,10 +225,12 @@ func TestD4_ManyKillsAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-func TestD4_KillNowDoesNotWait(t *testing.T) {
-	l := newLocal(t, t.TempDir(), env.LocalOptions{Grace: time.Hour})
-	out := watch()
-	p := start(t, l, env.Command{Script: `trap '' TERM; sleep 1000 & echo "child $!"; wait`, Output: out.Write})
+func TestD4_KillNowDoesNotWait(t *testing.T) { atLevels(t, killNowDoesNotWait) }
+
+func killNowDoesNotWait(t *testing.T, level string) {
+	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level, Grace: time.Hour})
+	out, tag := watch(), newTag()
+	p := start(t, l, env.Command{Script: `trap '' TERM; sleep 1000 & echo "child $!"; wait`, Env: []string{tag}, Output: out.Write})
 	child := pidAfter(t, out.until(t, "\n"), "child ")
 	if err := l.KillNow(); err != nil {
 		t.Fatal(err)
@@ -221,7 +241,7 @@ func TestD4_KillNowDoesNotWait(t *testing.T) {
 	if err := l.Close(); err != nil { // not an hour later
 		t.Error(err)
 	}
-	if runs(t, child) {
-		t.Errorf("process %d survived", child)
+	if left := survivors(t, tag, child); len(left) > 0 {
+		t.Errorf("process %d survived: %q", child, left)
 	}
 }

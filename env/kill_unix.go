@@ -18,9 +18,9 @@ const (
 	pollTime = 5 * time.Millisecond
 )
 
-// Kill ends the command and all that its containment finds of what it started: TERM, the environment's grace time, KILL. All callers wait for the one
-// kill; the context ends a caller's waiting, not the kill. It is an error if something is left half a second after the
-// KILL, which happens to processes stuck in the kernel and those of another user.
+// Kill ends the command and all that its containment finds of what it started: TERM, the environment's grace time, KILL. All
+// callers wait for the one kill; the context ends a caller's waiting, not the kill. It is an error if something is left half a
+// second after the KILL, which happens to processes stuck in the kernel and, at ContainGroup, to those of another user.
 func (p *process) Kill(ctx context.Context) error {
 	p.kill.Do(func() {
 		p.killing.Store(true)
@@ -55,8 +55,9 @@ func (p *process) killTree() error {
 	if !p.alive() {
 		return nil
 	}
+	began := time.Now() // finding all of a large tree takes time, which is part of the grace
 	errTerm := p.tree.signal(syscall.SIGTERM)
-	if p.goneWithin(p.grace, func() error { return nil }) == nil {
+	if p.goneWithin(p.grace-time.Since(began), func() error { return nil }) == nil {
 		return nil
 	}
 	// Again and again: in a session with several groups something may be forked between the signals.
@@ -80,8 +81,9 @@ func (p *process) alive() bool {
 // goneWithin calls each, waits until the tree is gone, and so on. It returns nil when it is gone, and otherwise what each said
 // last or that the time is over.
 func (p *process) goneWithin(limit time.Duration, each func() error) error {
-	end := time.NewTimer(limit)
-	defer end.Stop()
+	end := time.Now().Add(limit)
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
 	tick := time.NewTicker(pollTime)
 	defer tick.Stop()
 	reaped := p.reaped
@@ -94,7 +96,10 @@ func (p *process) goneWithin(limit time.Duration, each func() error) error {
 		case <-reaped:
 			reaped = nil // look at once, then by the ticker
 		case <-tick.C:
-		case <-end.C:
+		case <-timer.C:
+		}
+		// Not left to the select: where a look takes longer than a tick, that is always ready, too.
+		if !time.Now().Before(end) {
 			return errors.Join(err, context.DeadlineExceeded)
 		}
 	}

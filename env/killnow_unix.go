@@ -8,7 +8,8 @@ import (
 )
 
 // KillNow sends KILL to every process tree that is still running, without grace and without waiting: for a host that is about to
-// exit. Everybody else calls Close. At ContainCgroup the empty directories of the commands' cgroups stay when nobody calls Close.
+// exit. Everybody else calls Close. At ContainCgroup the empty directories of the commands' cgroups stay when nobody calls Close,
+// until a later Local in the same place removes them.
 func (l *Local) KillNow() error {
 	l.table.mu.Lock()
 	defer l.table.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 // leaf is the cgroup of one command. What runs in it may make more below it, as a command does that uses this package.
 type leaf struct {
 	dir    string
-	noKill bool // for tests: as if the kernel, before Linux 5.14, had no cgroup.kill
+	held   *os.File // the directory, locked: it says that the host lives
+	noKill bool     // for tests: as if the kernel, before Linux 5.14, had no cgroup.kill
 }
 
 // signal sends a signal to all members, once. KILL leaves nobody out who is forked meanwhile.
@@ -131,7 +132,15 @@ func (l *leaf) left() []string {
 }
 
 // close removes the cgroup and what commands made below it. All must be empty.
-func (l *leaf) close() error { return removeCgroup(l.dir) }
+func (l *leaf) close() error {
+	if err := removeCgroup(l.dir); err != nil {
+		return err
+	}
+	if err := l.held.Close(); !errors.Is(err, os.ErrClosed) {
+		return err
+	}
+	return nil // a second call
+}
 
 func removeCgroup(dir string) error {
 	below, err := cgroupsBelow(dir)

@@ -41,8 +41,9 @@ type LocalOptions struct {
 // through an os.Root. Commands are not confined; that is a sandbox's work.
 //
 // On Linux and macOS a command runs in a process group of its own. On Linux, moreover, Kill and Close end what has left the
-// group (setsid, double fork, nohup): by a cgroup for each command where the host may make one below its own, and otherwise by a
-// mark in the environment; see ContainCgroup and ContainGroup. On macOS what leaves the group survives.
+// group (setsid, double fork, nohup): by a cgroup for each command where the host may make one below its own, else by a PID
+// namespace where it may make one, and otherwise by a mark in the environment; see ContainCgroup, ContainPIDNS and
+// ContainGroup. On macOS what leaves the group survives.
 // Windows has the files, where names are compared with the roots' names by case, and no commands: Start returns an error that
 // wraps errors.ErrUnsupported.
 //
@@ -128,8 +129,8 @@ func (l *Local) Platform() Platform {
 	return Platform{OS: runtime.GOOS, Arch: runtime.GOARCH, Version: osVersion(), Shell: l.shell}
 }
 
-// Containment says how a command's tree is held together: ContainCgroup or ContainGroup, and "unknown" where there are no
-// commands. A single command for which no cgroup can be made runs at ContainGroup all the same.
+// Containment says how a command's tree is held together: ContainCgroup, ContainPIDNS or ContainGroup, and "unknown" where
+// there are no commands. A single command for which no cgroup or namespace can be made runs at ContainGroup all the same.
 func (l *Local) Containment() string { return l.level.name() }
 
 // Close kills every process tree that is still running, each with the grace time, and closes the roots. A second call does

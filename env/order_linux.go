@@ -20,6 +20,12 @@ type order struct {
 	pipes []*pipe
 	conns []syscall.RawConn // of the pipes
 
+	// What wait uses, kept so that reading gigabytes makes no garbage.
+	events  [2]unix.EpollEvent // one for each stream
+	ready   int                // of them
+	waitErr error
+	poll    func(epoll uintptr) bool
+
 	closing sync.Once
 	err     error
 }
@@ -75,7 +81,8 @@ func (r *order) read(o *output) {
 			o.note(err)
 			return
 		}
-		for _, i := range ready {
+		for _, event := range ready {
+			i := int(event.Fd)
 			o.readNow(r.pipes[i], r.conns[i], buf)
 			if r.pipes[i].ended {
 				o.note(r.control(unix.EPOLL_CTL_DEL, i))
@@ -85,25 +92,23 @@ func (r *order) read(o *output) {
 	}
 }
 
-// wait returns the indices of the readable pipes in their order.
-func (r *order) wait() (ready []int, err error) {
-	var events [2]unix.EpollEvent // one for each stream
-	var n int
-	var waitErr error
-	err = r.conn.Read(func(epoll uintptr) bool {
-		n, waitErr = unix.EpollWait(int(epoll), events[:], 0)
-		for errors.Is(waitErr, syscall.EINTR) {
-			n, waitErr = unix.EpollWait(int(epoll), events[:], 0)
+// wait returns the readable pipes in their order, by their index. The next call uses the same memory.
+func (r *order) wait() ([]unix.EpollEvent, error) {
+	if r.poll == nil {
+		r.poll = func(epoll uintptr) bool {
+			r.ready, r.waitErr = unix.EpollWait(int(epoll), r.events[:], 0)
+			for errors.Is(r.waitErr, syscall.EINTR) {
+				r.ready, r.waitErr = unix.EpollWait(int(epoll), r.events[:], 0)
+			}
+			return r.ready > 0 || r.waitErr != nil
 		}
-		return n > 0 || waitErr != nil
-	})
-	if err = errors.Join(err, os.NewSyscallError("epoll_wait", waitErr)); err != nil {
+	}
+	r.ready, r.waitErr = 0, nil
+	err := r.conn.Read(r.poll)
+	if err = errors.Join(err, os.NewSyscallError("epoll_wait", r.waitErr)); err != nil {
 		return nil, err
 	}
-	for _, event := range events[:n] {
-		ready = append(ready, int(event.Fd))
-	}
-	return ready, nil
+	return r.events[:r.ready], nil
 }
 
 // stop makes read return soon.

@@ -47,6 +47,29 @@ type pipe struct {
 	stream int
 	f      *os.File
 	ended  bool // read to the end; written by the reader
+	last   attempt
+}
+
+// attempt is a read that does not wait. It is kept with its pipe so that reading gigabytes makes no garbage: what a collection
+// waits for would be as much memory as the output that is kept.
+type attempt struct {
+	buf []byte
+	n   int
+	err error
+	try func(fd uintptr) bool
+}
+
+// read reads once from a connection. The first error is the connection's, the other the read's.
+func (a *attempt) read(conn syscall.RawConn, buf []byte) (n int, connErr, readErr error) {
+	if a.try == nil {
+		a.try = func(fd uintptr) bool {
+			a.n, a.err = unix.Read(int(fd), a.buf)
+			return true // do not wait until it is readable
+		}
+	}
+	a.buf, a.n, a.err = buf, 0, nil
+	connErr = conn.Read(a.try)
+	return a.n, connErr, a.err
 }
 
 // newOutput makes the reader of the pipes.
@@ -164,11 +187,7 @@ func (o *output) rest(p *pipe) {
 
 // readNow reads once without waiting and delivers what there is. It reports waits when there would be something to wait for.
 func (o *output) readNow(p *pipe, conn syscall.RawConn, buf []byte) (n int, waits bool) {
-	var readErr error
-	err := conn.Read(func(fd uintptr) bool {
-		n, readErr = unix.Read(int(fd), buf)
-		return true // do not wait until it is readable
-	})
+	n, err, readErr := p.last.read(conn, buf)
 	switch {
 	case err != nil:
 		o.end(p, err)

@@ -88,9 +88,10 @@ func pidAfter(t *testing.T, text, label string) int {
 	return pid
 }
 
-// runs reports whether a process is there and no zombie.
-func TestD3_OwnProcessGroupAndBash(t *testing.T) {
-	l := newLocal(t, t.TempDir(), env.LocalOptions{})
+func TestD3_OwnProcessGroupAndBash(t *testing.T) { atLevels(t, ownProcessGroupAndBash) }
+
+func ownProcessGroupAndBash(t *testing.T, level string) {
+	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level})
 	out := watch()
 	wait(t, start(t, l, env.Command{Script: `echo "pid $$"; ps -o pgid= -p $$; echo "shell $BASH_VERSION"`, Output: out.Write}))
 	lines := strings.Fields(out.String())
@@ -102,10 +103,12 @@ func TestD3_OwnProcessGroupAndBash(t *testing.T) {
 	}
 }
 
-func TestD3_StartErrorsAreClear(t *testing.T) {
+func TestD3_StartErrorsAreClear(t *testing.T) { atLevels(t, startErrorsAreClear) }
+
+func startErrorsAreClear(t *testing.T, level string) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "f"), "x")
-	l := newLocal(t, dir, env.LocalOptions{})
+	l := newLocal(t, dir, env.LocalOptions{Containment: level})
 	for name, c := range map[string]struct {
 		cmd  env.Command
 		says string
@@ -166,8 +169,10 @@ func descriptors(t *testing.T) int {
 	return len(list)
 }
 
-func TestC7_NoDescriptorIsLeft(t *testing.T) {
-	l := newLocal(t, t.TempDir(), env.LocalOptions{Grace: -1})
+func TestC7_NoDescriptorIsLeft(t *testing.T) { atLevels(t, noDescriptorIsLeft) }
+
+func noDescriptorIsLeft(t *testing.T, level string) {
+	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level, Grace: -1})
 	wait(t, start(t, l, env.Command{Script: "true"}))
 	before := descriptors(t)
 	for i := range 20 {

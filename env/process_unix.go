@@ -165,7 +165,7 @@ func (p *process) supervise() {
 // pipesEnded is called when nothing holds the pipes any more. What is left then may be nothing at all; otherwise, and when it
 // cannot be given back, Close tries again and reports.
 func (p *process) pipesEnded() {
-	if p.tree.alive() || p.tree.close() != nil {
+	if len(p.exit.Left) > 0 && p.tree.alive() || p.tree.close() != nil {
 		return
 	}
 	p.table.remove(p.id)

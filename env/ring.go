@@ -1,49 +1,32 @@
 package env
 
-// ring keeps the last bytes written to it.
+// ring keeps the last bytes written to it and counts the others.
 type ring struct {
-	buf  []byte
-	next int // where the oldest byte is and the next one goes, once buf is full
+	kept blocks
+	next int   // where the oldest byte is and the next one goes, once all room is taken
+	lost tally // what was written and is not kept
 }
-
-// minRing is the first size of a ring's buffer; most commands print less.
-const minRing = 4 << 10
 
 // write adds p to a ring of a size, which must always be the same.
 func (r *ring) write(p []byte, size int) {
-	if len(p) >= size {
-		r.grow(size, size)
-		r.buf, r.next = append(r.buf[:0], p[len(p)-size:]...), 0
+	if size == 0 {
+		r.lost.add(p)
 		return
 	}
-	if room := size - len(r.buf); room > 0 {
-		n := min(room, len(p))
-		r.grow(len(r.buf)+n, size)
-		r.buf = append(r.buf, p[:n]...)
-		p = p[n:]
-	}
-	for len(p) > 0 {
-		n := copy(r.buf[r.next:], p)
-		p = p[n:]
-		r.next = (r.next + n) % size
+	n := min(size-r.kept.size, len(p))
+	r.kept.add(p[:n])
+	for p = p[n:]; len(p) > 0; {
+		over := r.kept.at(r.next)
+		over = over[:min(len(over), len(p))]
+		r.lost.add(over)
+		p = p[copy(over, p):]
+		r.next = (r.next + len(over)) % size
 	}
 }
 
-// grow makes room for n bytes by doubling, so that growing is cheap and the buffer never larger than size.
-func (r *ring) grow(n, size int) {
-	if n <= cap(r.buf) {
-		return
-	}
-	buf := make([]byte, len(r.buf), min(max(n, 2*cap(r.buf), minRing), size))
-	copy(buf, r.buf)
-	r.buf = buf
-}
-
-// appendTo appends the ring's bytes, oldest first, without the first skip of them.
-func (r *ring) appendTo(b []byte, skip int) []byte {
-	old, young := r.buf[r.next:], r.buf[:r.next]
-	if skip < len(old) {
-		b = append(b, old[skip:]...)
-	}
-	return append(b, young[max(skip-len(old), 0):]...)
+// appendTo appends the kept bytes from an offset up to another one, counted from the oldest, to a slice.
+func (r *ring) appendTo(p []byte, from, to int) []byte {
+	old := r.kept.size - r.next // so many come before the start of the blocks
+	p = r.kept.appendTo(p, r.next+from, r.next+min(to, old))
+	return r.kept.appendTo(p, max(from-old, 0), to-old)
 }

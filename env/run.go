@@ -19,6 +19,8 @@ type Result struct {
 	TimedOut bool `json:"timed_out,omitempty"`
 	// Timeout is the time that it was given.
 	Timeout time.Duration `json:"timeout"`
+	// Process is the command itself, by which what it left running can be killed; nil when it did not start.
+	Process Process `json:"-"`
 }
 
 // Run starts a command and waits for its end. When its time is over or ctx ends, its whole tree is killed, and Run is back
@@ -35,6 +37,7 @@ func Run(ctx context.Context, e Environment, cmd Command, timeout time.Duration)
 	if err != nil {
 		return result, err
 	}
+	result.Process = p
 	timed, cancel := context.WithTimeout(ctx, result.Timeout)
 	defer cancel()
 	if result.Exit, err = p.Wait(timed); err == nil {

@@ -35,21 +35,26 @@ func TestAC4_4_Timeouts(t *testing.T) {
 	}
 }
 
-func TestAC4_5_TimeoutKillsTheTree(t *testing.T) {
-	l := newLocal(t, t.TempDir(), env.LocalOptions{Grace: -1})
-	out := watch()
-	result, err := env.Run(t.Context(), l, env.Command{Script: `sleep 1000 & echo "child $!"; wait`, Output: out.Write}, 200*time.Millisecond)
+func TestAC4_5_TimeoutKillsTheTree(t *testing.T) { atLevels(t, timeoutKillsTheTree) }
+
+func timeoutKillsTheTree(t *testing.T, level string) {
+	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level, Grace: -1})
+	out, tag := watch(), newTag()
+	result, err := env.Run(t.Context(), l, env.Command{Script: `sleep 1000 & echo "child $!"; wait`, Env: []string{tag}, Output: out.Write}, 200*time.Millisecond)
 	if err != nil || !result.TimedOut || result.Signal == "" {
 		t.Errorf("Run: %+v, %v", result, err)
 	}
-	if child := pidAfter(t, out.String(), "child "); runs(t, child) {
-		t.Errorf("process %d survived", child)
+	child := pidAfter(t, out.String(), "child ")
+	if left := survivors(t, tag, child); len(left) > 0 {
+		t.Errorf("process %d survived: %q", child, left)
 	}
 }
 
-func TestD4_ContextKillsTheTree(t *testing.T) {
-	l := newLocal(t, t.TempDir(), env.LocalOptions{})
-	out := watch()
+func TestD4_ContextKillsTheTree(t *testing.T) { atLevels(t, contextKillsTheTree) }
+
+func contextKillsTheTree(t *testing.T, level string) {
+	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level})
+	out, tag := watch(), newTag()
 	gone := errors.New("gone")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
@@ -57,12 +62,14 @@ func TestD4_ContextKillsTheTree(t *testing.T) {
 		out.until(t, "ready")
 		cancel(gone)
 	}()
-	result, err := env.Run(ctx, l, env.Command{Script: `sleep 1000 & echo "child $!"; echo ready; wait`, Output: out.Write}, time.Minute)
+	cmd := env.Command{Script: `sleep 1000 & echo "child $!"; echo ready; wait`, Env: []string{tag}, Output: out.Write}
+	result, err := env.Run(ctx, l, cmd, time.Minute)
 	if !errors.Is(err, gone) || result.TimedOut || result.Signal != "SIGTERM" {
 		t.Errorf("Run: %+v, %v", result, err)
 	}
-	if child := pidAfter(t, out.String(), "child "); runs(t, child) {
-		t.Errorf("process %d survived", child)
+	child := pidAfter(t, out.String(), "child ")
+	if left := survivors(t, tag, child); len(left) > 0 {
+		t.Errorf("process %d survived: %q", child, left)
 	}
 }
 

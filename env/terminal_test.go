@@ -9,8 +9,10 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-func TestD3_Terminal(t *testing.T) {
-	l := newLocal(t, t.TempDir(), env.LocalOptions{})
+func TestD3_Terminal(t *testing.T) { atLevels(t, terminal) }
+
+func terminal(t *testing.T, level string) {
+	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level})
 	out := watch()
 	p := start(t, l, env.Command{
 		Script: `test -t 0 && test -t 1 && test -t 2 && echo "a terminal"; echo "the controlling one" >/dev/tty; stty size; echo err >&2; read x; echo "got $x"; cat; exit 3`,
@@ -41,18 +43,20 @@ func TestD3_Terminal(t *testing.T) {
 }
 
 // A shell with job control puts every job in a group of its own. All of the session has to go.
-func TestD4_TerminalKillsTheSession(t *testing.T) {
-	l := newLocal(t, t.TempDir(), env.LocalOptions{})
-	out := watch()
+func TestD4_TerminalKillsTheSession(t *testing.T) { atLevels(t, terminalKillsTheSession) }
+
+func terminalKillsTheSession(t *testing.T, level string) {
+	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level})
+	out, tag := watch(), newTag()
 	p := start(t, l, env.Command{
 		Script: `set -m; (trap '' TERM HUP; echo "job $BASHPID"; while :; do sleep 0.01; done) & wait`,
-		TTY:    &env.Size{Rows: 24, Cols: 80}, Output: out.Write,
+		TTY:    &env.Size{Rows: 24, Cols: 80}, Env: []string{tag}, Output: out.Write,
 	})
 	job := pidAfter(t, out.until(t, "\n"), "job ")
 	if err := p.Kill(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if runs(t, job) {
-		t.Errorf("process %d survived", job)
+	if left := survivors(t, tag, job); len(left) > 0 {
+		t.Errorf("process %d survived: %q", job, left)
 	}
 }

@@ -2,10 +2,15 @@ package env
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"os"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -22,24 +27,37 @@ type member struct {
 type procStat struct {
 	member
 	dead           bool // a zombie
+	exiting        bool // about to be one
 	kernel         bool // a thread of the kernel
 	group, session string
 }
 
 // readStat reads about a process. See gone for the error when it has ended.
 func readStat(pid int) (procStat, error) {
-	// A sweep reads hundreds of these, so by plain system calls, at half the cost of os.ReadFile. The kernel gives all of
-	// it in one read; the longest line is under 600 characters.
-	fd, err := syscall.Open("/proc/"+strconv.Itoa(pid)+"/stat", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	var buf [1024]byte // the longest line is under 600 characters
+	line, err := readProc("/proc/"+strconv.Itoa(pid)+"/stat", buf[:0])
 	if err != nil {
 		return procStat{}, err
 	}
-	var buf [1024]byte
-	n, err := syscall.Read(fd, buf[:])
-	if err := errors.Join(err, syscall.Close(fd)); err != nil {
-		return procStat{}, err
+	return parseStat(pid, line)
+}
+
+// readProc reads a file of /proc into a buffer, or a larger one. A sweep reads hundreds of them, so by plain system calls, at half
+// the cost of os.ReadFile.
+func readProc(name string, buf []byte) ([]byte, error) {
+	fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
 	}
-	return parseStat(pid, buf[:n])
+	for {
+		n, err := syscall.Read(fd, buf[len(buf):cap(buf)])
+		if n <= 0 || err != nil {
+			return buf, errors.Join(err, syscall.Close(fd))
+		}
+		if buf = buf[:len(buf)+n]; len(buf) == cap(buf) {
+			buf = slices.Grow(buf, len(buf))
+		}
+	}
 }
 
 // parseStat reads a line of proc_pid_stat(5): pid (name) state ppid group session ... The name may contain anything, even a
@@ -47,7 +65,7 @@ func readStat(pid int) (procStat, error) {
 func parseStat(pid int, line []byte) (procStat, error) {
 	const (
 		flagsField, startField = 9 - 3, 22 - 3 // as in the manual, whose third is our first
-		kernelThread           = 0x00200000    // PF_KTHREAD in the kernel's sched.h
+		ending, kernelThread   = 0x4, 0x200000 // PF_EXITING and PF_KTHREAD in the kernel's sched.h
 	)
 	open, end := bytes.IndexByte(line, '('), bytes.LastIndexByte(line, ')')
 	if open < 0 || end < open {
@@ -60,15 +78,49 @@ func parseStat(pid int, line []byte) (procStat, error) {
 	flags, errFlags := strconv.ParseUint(f[flagsField], 10, 64)
 	start, errStart := strconv.ParseUint(f[startField], 10, 64)
 	return procStat{
-		member: member{pid: pid, name: string(line[open+1 : end]), start: start},
-		dead:   f[0] == "Z" || f[0] == "X",
-		kernel: flags&kernelThread != 0,
-		group:  f[2], session: f[3],
+		member:  member{pid: pid, name: string(line[open+1 : end]), start: start},
+		dead:    f[0] == "Z" || f[0] == "X",
+		exiting: flags&ending != 0,
+		kernel:  flags&kernelThread != 0,
+		group:   f[2], session: f[3],
 	}, errors.Join(errFlags, errStart)
 }
 
-// members lists the tree's processes from /proc, without zombies. What another user's /proc hides is missing.
+// members lists the tree's processes from /proc, the oldest first, without zombies. What another user's /proc hides is missing.
 func (t group) members() ([]member, error) {
+	var mu sync.Mutex
+	var list []member
+	err := t.find(func(m member) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		list = append(list, m)
+		return true
+	})
+	slices.SortFunc(list, func(a, b member) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.pid, b.pid)) })
+	return list, err
+}
+
+// execTries is how often, a millisecond apart, a process is looked at that may be executing a new program: for some microseconds
+// its environment is empty then.
+const execTries = 5
+
+// environSize is more than most environments have.
+const environSize = 16 << 10
+
+// find calls visit for each of the tree's processes until it returns false, several at a time.
+func (t group) find(visit func(member) bool) error {
+	pids, err := processIDs()
+	for try := 0; err == nil && len(pids) > 0 && try < execTries; try++ {
+		if try > 0 {
+			time.Sleep(time.Millisecond) // for all of them, since a storm of processes has many at a time
+		}
+		pids, err = t.look(pids, visit)
+	}
+	return err
+}
+
+// processIDs lists the machine's processes, the youngest first as long as numbers do not wrap.
+func processIDs() ([]int, error) {
 	proc, err := os.Open("/proc")
 	if err != nil {
 		return nil, err
@@ -77,57 +129,100 @@ func (t group) members() ([]member, error) {
 	if err = errors.Join(err, proc.Close()); err != nil {
 		return nil, err
 	}
-	reused := t.reused()
-	id := strconv.Itoa(t.leader)
-	var list []member
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue // not a process
-		}
-		stat, err := readStat(pid)
-		if gone(err) {
-			continue // ended in between
-		}
-		if err != nil {
-			return nil, err
-		}
-		if stat.dead || stat.kernel {
-			continue
-		}
-		if stat.start < t.began {
-			continue // older than the command
-		}
-		stat.grouped = !reused && stat.group == id
-		if stat.grouped || !reused && t.session && stat.session == id || marked(pid, t.mark) {
-			list = append(list, stat.member)
+	pids := make([]int, 0, len(names))
+	for _, name := range slices.Backward(names) {
+		if pid, err := strconv.Atoi(name); err == nil {
+			pids = append(pids, pid)
 		}
 	}
-	return list, nil
+	return pids, nil
 }
 
-// marked reports whether a process of this user was started with the mark in its environment, or is a copy of one that was.
-func marked(pid int, mark string) bool {
+// look calls visit for those of the processes that are the tree's, and returns those that have to be looked at again; none when
+// visit has returned false. It uses all processors: in a storm of processes, which want them too, one thread gets little done.
+func (t group) look(pids []int, visit func(member) bool) (again []int, err error) {
+	var (
+		mu      sync.Mutex // for again and err
+		next    atomic.Int64
+		stopped atomic.Bool
+		workers sync.WaitGroup
+	)
+	reused := t.reused()
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			buf := make([]byte, 0, environSize)
+			for i := next.Add(1); int(i) <= len(pids) && !stopped.Load(); i = next.Add(1) {
+				pid := pids[i-1]
+				m, is, lookErr := t.owns(pid, reused, buf)
+				if is == yes && !visit(m) {
+					stopped.Store(true)
+				}
+				if is == unclear || lookErr != nil {
+					mu.Lock()
+					again, err = append(again, pid), errors.Join(err, lookErr)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	workers.Wait()
+	if stopped.Load() {
+		again = nil
+	}
+	return again, err
+}
+
+// answer is whether a process belongs to a tree.
+type answer int
+
+const (
+	no answer = iota
+	yes
+	unclear // it is just executing a new program
+)
+
+// owns tells whether a process belongs to the tree. One that has ended in between, and one that is older than the command, does not.
+func (t group) owns(pid int, reused bool, buf []byte) (member, answer, error) {
+	stat, err := readStat(pid)
+	if gone(err) {
+		err, stat.dead = nil, true
+	}
+	if err != nil || stat.dead || stat.kernel || stat.start < t.began {
+		return member{}, no, err
+	}
+	id := strconv.Itoa(t.leader)
+	stat.grouped = !reused && stat.group == id
+	if stat.grouped || !reused && t.session && stat.session == id {
+		return stat.member, yes, nil
+	}
+	is := marked(pid, t.mark, buf)
+	if is == unclear && stat.exiting {
+		is = no
+	}
+	return stat.member, is, nil
+}
+
+// marked tells whether a process of this user was started with the mark in its environment, or is a copy of one that was.
+func marked(pid int, mark string, buf []byte) answer {
 	dir := "/proc/" + strconv.Itoa(pid)
 	var info syscall.Stat_t
 	if err := syscall.Stat(dir, &info); err != nil || int(info.Uid) != os.Geteuid() {
-		return false
+		return no
 	}
-	// While a process executes a new program, both are empty for some microseconds.
-	for range 5 {
-		environ, err := os.ReadFile(dir + "/environ")
-		if err != nil {
-			return false // ended, or of the kind that nobody may look into
-		}
-		if len(environ) > 0 {
-			return hasMark(environ, mark)
-		}
-		if line, err := os.ReadFile(dir + "/cmdline"); err != nil || len(line) > 0 {
-			return false
-		}
-		time.Sleep(time.Millisecond)
+	environ, err := readProc(dir+"/environ", buf)
+	if err != nil {
+		return no // ended, or of the kind that nobody may look into
 	}
-	return false
+	if len(environ) > 0 {
+		if hasMark(environ, mark) {
+			return yes
+		}
+		return no
+	}
+	if line, err := readProc(dir+"/cmdline", buf); err != nil || len(line) > 0 {
+		return no
+	}
+	return unclear
 }
 
 // hasMark looks for the mark among those in a process's environment, inner and outer ones.
@@ -162,8 +257,16 @@ func (m member) signal(sig syscall.Signal) error {
 // describe is the process id and the command line, or the name where there is none to read.
 func (m member) describe() string {
 	line, err := os.ReadFile("/proc/" + strconv.Itoa(m.pid) + "/cmdline")
-	if err != nil || len(line) == 0 {
-		line = []byte("(" + m.name + ")")
+	if err != nil {
+		line = nil
 	}
-	return strconv.Itoa(m.pid) + " " + plain(string(bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
+	return m.line(line)
+}
+
+// line is the description with a command line in the kernel's form.
+func (m member) line(cmdline []byte) string {
+	if len(cmdline) == 0 {
+		cmdline = []byte("(" + m.name + ")")
+	}
+	return strconv.Itoa(m.pid) + " " + plain(string(bytes.ReplaceAll(cmdline, []byte{0}, []byte{' '})))
 }

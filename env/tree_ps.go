@@ -50,6 +50,17 @@ func (t group) members() ([]member, error) {
 	return list, nil
 }
 
+// find calls visit for each of the tree's processes until it returns false.
+func (t group) find(visit func(member) bool) error {
+	members, err := t.members()
+	for _, m := range members {
+		if !visit(m) {
+			break
+		}
+	}
+	return err
+}
+
 // signal sends a signal. That the process has ended is no error.
 func (m member) signal(sig syscall.Signal) error {
 	err := syscall.Kill(m.pid, sig)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"unicode"
 )
@@ -47,23 +49,44 @@ func (t group) signal(sig syscall.Signal) error {
 	if !t.session && t.mark == "" {
 		return errors.Join(errs...)
 	}
-	seen := make(map[member]bool)
+	sweep := sweep{sig: sig, seen: make(map[member]bool)}
 	for range killRounds {
-		members, err := t.members()
-		errs = append(errs, err)
-		fresh := false
-		for _, m := range members {
-			if m.grouped || seen[m] {
-				continue
-			}
-			seen[m], fresh = true, true
-			errs = append(errs, m.signal(sig))
-		}
-		if !fresh || sig != syscall.SIGKILL {
+		before := len(sweep.seen)
+		errs = append(errs, t.find(sweep.visit))
+		if len(sweep.seen) == before || sig != syscall.SIGKILL {
 			break
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, sweep.err)...)
+}
+
+// sweep sends a signal to processes as they are found, each once, so that they have no time to start others.
+type sweep struct {
+	sig syscall.Signal
+
+	mu   sync.Mutex
+	seen map[member]bool
+	err  error
+}
+
+func (s *sweep) visit(m member) bool {
+	if m.grouped || !s.first(m) {
+		return true
+	}
+	if err := m.signal(s.sig); err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.err = errors.Join(s.err, err)
+	}
+	return true
+}
+
+func (s *sweep) first(m member) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.seen[m]
+	s.seen[m] = true
+	return !was
 }
 
 func (t group) send(sig syscall.Signal) error {
@@ -89,8 +112,12 @@ func (t group) alive() bool {
 	if !t.session && t.mark == "" && (t.reused() || errors.Is(syscall.Kill(-t.leader, 0), syscall.ESRCH)) {
 		return false // without a look at all processes
 	}
-	members, err := t.members()
-	return err != nil || len(members) > 0
+	var found atomic.Bool
+	err := t.find(func(member) bool {
+		found.Store(true)
+		return false
+	})
+	return err != nil || found.Load()
 }
 
 func (t group) left() []string {

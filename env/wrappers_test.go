@@ -3,11 +3,13 @@ package env_test
 import (
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/envtest"
 )
 
 func TestD7_ReadOnly(t *testing.T) {
@@ -77,5 +79,40 @@ func TestD7_SubMovesNamesAndCommands(t *testing.T) {
 	}
 	if abs := env.Sub(l, l.WorkDir()+"/a/"); abs.WorkDir() != l.WorkDir()+"/a" {
 		t.Errorf("WorkDir is %q", abs.WorkDir())
+	}
+}
+
+// Views of views: what is left of the suite holds.
+func TestD7_WrappersCompose(t *testing.T) {
+	var local env.Environment // of the check that runs
+	inDir := func(t *testing.T) env.Environment {
+		dir := t.TempDir()
+		mkdir(t, filepath.Join(dir, "a/b"))
+		return env.Sub(newLocal(t, dir, env.LocalOptions{}), "a/b")
+	}
+	log := slog.New(slog.DiscardHandler)
+	const why = "ReadOnly refuses it"
+	readOnly := envtest.Options{
+		Lacks:   map[envtest.Feature]string{envtest.Writing: why, envtest.Commands: why},
+		Arrange: func(env.Environment) env.Environment { return local },
+	}
+	t.Run("Logging of ReadOnly of Sub", func(t *testing.T) {
+		envtest.SuiteWith(t, func(t *testing.T) env.Environment {
+			local = inDir(t)
+			return env.Logging(env.ReadOnly(local), log)
+		}, readOnly)
+	})
+	t.Run("Sub of ReadOnly of Logging", func(t *testing.T) {
+		envtest.SuiteWith(t, func(t *testing.T) env.Environment {
+			dir := t.TempDir()
+			mkdir(t, filepath.Join(dir, "a/b"))
+			l := newLocal(t, dir, env.LocalOptions{})
+			local = env.Sub(l, "a/b")
+			return env.Sub(env.ReadOnly(env.Logging(l, log)), "a/b")
+		}, readOnly)
+	})
+	e := env.Logging(env.ReadOnly(inDir(t)), log)
+	if level := env.Containment(e); level == "unknown" {
+		t.Errorf("Containment is %q", level)
 	}
 }

@@ -2,7 +2,9 @@ package patch
 
 import (
 	"fmt"
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -84,10 +86,12 @@ const (
 	endOfFile = "*** End of File"
 )
 
-// Parse reads a patch. It takes the heredoc and the code fence that models put around one, and white space around the lines that
-// begin with ***. A text without the end marker is an error: it may have been cut.
+// Parse reads a patch. It takes what models put around one: a code fence, a heredoc or a whole [Invocation], whose directory then
+// stands in front of the paths; and white space around the lines that begin with ***. A text without the end marker is an error:
+// it may have been cut.
 func Parse(text string) ([]Op, error) {
-	lines := strings.Split(strings.ReplaceAll(strings.TrimSpace(unwrap(text)), "\r\n", "\n"), "\n")
+	text, dir := Unwrap(text)
+	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if strings.TrimSpace(lines[0]) != begin {
 		return nil, &Error{Text: "a patch begins with the line " + begin, Line: 1}
 	}
@@ -95,7 +99,7 @@ func Parse(text string) ([]Op, error) {
 	if last == 0 || strings.TrimSpace(lines[last]) != end {
 		return nil, &Error{Text: "the patch does not end with the line " + end + "; it may have been cut. Nothing was changed", Line: last + 1}
 	}
-	p := parser{lines: lines[1:last]}
+	p := parser{lines: lines[1:last], dir: dir}
 	for p.skipBlank(); !p.done(); p.skipBlank() {
 		op, err := p.operation()
 		if err != nil {
@@ -109,25 +113,28 @@ func Parse(text string) ([]Op, error) {
 	return p.ops, nil
 }
 
-var (
-	fence   = regexp.MustCompile("(?s)^```[a-z]*\n(.*)\n```$")
-	heredoc = regexp.MustCompile(`(?s)^(?:(?:apply_patch|applypatch)\s+)?<<\s*['"]?([A-Za-z_]+)['"]?\n(.*)\n([A-Za-z_]+)$`)
-)
+var fence = regexp.MustCompile("(?s)^```[a-z]*\n(.*)\n```$")
 
-// unwrap takes away what models put around a patch as if they wrote for a shell or a page.
-func unwrap(text string) string {
-	text = strings.TrimSpace(text)
+// Unwrap takes away what models put around a patch as if they wrote for a shell or a page, and returns the directory that they
+// changed to, empty for none. Unlike with [FromScript] there is no shell that would expand anything.
+func Unwrap(text string) (patch, dir string) {
+	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 	if m := fence.FindStringSubmatch(text); m != nil {
 		text = strings.TrimSpace(m[1])
 	}
-	if m := heredoc.FindStringSubmatch(text); m != nil && m[1] == m[3] {
-		text = m[2]
+	command := text
+	if strings.HasPrefix(text, "<<") {
+		command = "apply_patch " + text
 	}
-	return text
+	if inv, ok := invocation(command); ok {
+		return inv.Patch, inv.Dir
+	}
+	return text, ""
 }
 
 type parser struct {
 	lines []string // between the markers
+	dir   string   // of the paths
 	at    int
 	ops   []Op
 }
@@ -165,7 +172,8 @@ func (p *parser) operation() (Op, error) {
 	if op.Kind == 0 {
 		return op, &Error{Line: op.Line, Text: fmt.Sprintf("expected %s F, %s F or %s F, got %q", addFile, updFile, delFile, line)}
 	}
-	if err := checkPath(op.Path, op.Line); err != nil {
+	var err error
+	if op.Path, err = p.path(op.Path); err != nil {
 		return op, err
 	}
 	p.at++
@@ -178,14 +186,20 @@ func (p *parser) operation() (Op, error) {
 	return op, nil
 }
 
-func checkPath(name string, line int) error {
+// path reads a path of the current line.
+func (p *parser) path(name string) (string, error) {
 	switch {
 	case name == "":
-		return &Error{Line: line, Text: "the path is missing"}
-	case strings.IndexFunc(name, unicode.IsControl) >= 0:
-		return &Error{Line: line, Text: fmt.Sprintf("the path %q has control characters in it", name)}
+		return "", &Error{Line: p.line(), Text: "the path is missing"}
+	case strings.IndexFunc(p.dir+name, unicode.IsControl) >= 0:
+		return "", &Error{Line: p.line(), Text: fmt.Sprintf("the path %q has control characters in it", path.Join(p.dir, name))}
+	case p.dir == "" || path.IsAbs(name):
+		return name, nil
+	case slices.Contains(strings.Split(name, "/"), ".."): // where a link leads, only a shell that is there knows
+		return "", &Error{Line: p.line(), Text: fmt.Sprintf("the path %q goes up from a directory that cd has changed to; leave the cd out and "+
+			"write paths from the working directory", name)}
 	}
-	return nil
+	return path.Join(p.dir, name), nil
 }
 
 func (p *parser) content(op *Op) error {
@@ -214,8 +228,8 @@ func (p *parser) blankToHeader() bool {
 func (p *parser) update(op *Op) error {
 	if !p.done() {
 		if name, ok := strings.CutPrefix(strings.TrimSpace(p.lines[p.at]), moveTo); ok {
-			op.MoveTo = strings.TrimSpace(name)
-			if err := checkPath(op.MoveTo, p.line()); err != nil {
+			var err error
+			if op.MoveTo, err = p.path(strings.TrimSpace(name)); err != nil {
 				return err
 			}
 			p.at++

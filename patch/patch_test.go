@@ -312,6 +312,7 @@ func filesOf(t *testing.T, raw map[string]json.RawMessage) map[string]file {
 func FuzzPatch(f *testing.F) {
 	f.Add(wrap("*** Update File: a", "@@ x", " 1", "-2", "+3", "*** End of File"), "1\n2\n")
 	f.Add(wrap("*** Add File: ../a", "+x", "*** Update File: a", "*** Move to: /b", "-1", "+2"), "1")
+	f.Add("cd ../x && apply_patch <<'EOF'\n"+wrap("*** Add File: a", "+x")+"\nEOF", "")
 	f.Add("apply_patch <<'EOF'\n"+wrap("*** Delete File: a", "*** Add File: a", "+x", "@@")+"\nEOF", "\uFEFF1\r\n\r\r\n")
 	f.Fuzz(func(t *testing.T, text, content string) {
 		tr := newTree(map[string]string{"a": content})

@@ -20,16 +20,19 @@ func glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing,
 	if !doublestar.ValidatePattern(pattern) {
 		return Listing{}, errBadGlob(pattern)
 	}
-	w := &walker{env: e, enter: func(rel string) bool { return mayContain(pattern, rel) }}
+	within := keepInElements(pattern)
+	w := &walker{
+		env:    e,
+		enter:  func(rel string) bool { return mayContain(pattern, rel) },
+		accept: func(f *entry) bool { return doublestar.MatchUnvalidated(within, f.rel) },
+		stat:   true,
+	}
 	entries, err := w.walk(ctx, root)
 	if err != nil {
 		return Listing{}, err
 	}
-	var found []File
+	found := make([]File, 0, len(entries))
 	for _, f := range entries {
-		if !doublestar.MatchUnvalidated(pattern, f.rel) {
-			continue
-		}
 		info := f.info
 		if info.Mode.Type() == fs.ModeSymlink {
 			// A broken link, or one to a directory, is no file.
@@ -49,6 +52,9 @@ func glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing,
 // the directory; one below the directory does not, so that .gitignore holds for it.
 func splitGlob(e env.Environment, pattern, dir string) (root, rest string) {
 	root = absolute(e, dir)
+	if isHome(pattern) {
+		return "~", strings.TrimPrefix(pattern, "~/")
+	}
 	if path.IsAbs(pattern) || filepath.IsAbs(pattern) {
 		if inside, ok := below(root, pattern); ok && inside != "" {
 			return root, path.Clean(inside)
@@ -89,7 +95,7 @@ func fileFilter(pattern string) (func(fromRoot, fromWorkDir string) bool, error)
 		return nil, errBadGlob(pattern)
 	}
 	byName := !strings.Contains(pattern, "/")
-	pattern = strings.TrimPrefix(strings.TrimPrefix(pattern, "./"), "/")
+	pattern = keepInElements(strings.TrimPrefix(strings.TrimPrefix(pattern, "./"), "/"))
 	return func(fromRoot, fromWorkDir string) bool {
 		if byName {
 			return doublestar.MatchUnvalidated(pattern, path.Base(fromRoot)) != exclude

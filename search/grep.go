@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -23,24 +22,9 @@ func grep(ctx context.Context, e env.Environment, q Query) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	first, rest := files, []entry(nil)
-	if g.ripgrepMayPay() {
-		first, rest = split(files, ripgrepFrom)
-	}
-	err = g.search(ctx, first)
-	if err == nil && !g.result.More && len(rest) > 0 {
-		err = g.searchRest(ctx, rest)
-	}
+	err = g.search(ctx, files)
 	g.result.Unreadable = g.unreadable.list()
 	return g.result, err
-}
-
-// searchRest searches with ripgrep's help, and without it if there is none or it fails: the result is the same.
-func (g *grepper) searchRest(ctx context.Context, files []entry) error {
-	if g.ripgrep(ctx, files) != nil {
-		g.candidates = nil
-	}
-	return g.search(ctx, files)
 }
 
 // grepper is one search.
@@ -52,8 +36,6 @@ type grepper struct {
 	result     Result
 	left       int  // of Query.Max
 	named      bool // the query's path is a file
-	// candidates, when not nil, has the absolute names of the files in which there may be a match or a NUL byte.
-	candidates map[string]bool
 }
 
 // files lists what is to be searched.
@@ -71,32 +53,13 @@ func (g *grepper) files(ctx context.Context) ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &walker{env: g.env}
-	all, err := w.walk(ctx, root)
-	g.unreadable.all = w.unreadable.all
-	if err != nil {
-		return nil, err
-	}
-	files := all[:0]
-	for _, f := range all {
+	w := &walker{env: g.env, accept: func(f *entry) bool {
 		// A link's target is searched where it lies if it lies in the tree.
-		if f.info.Mode.IsRegular() && accept(f.rel, shown(g.env.WorkDir(), f.abs)) {
-			files = append(files, f)
-		}
-	}
-	return files, nil
-}
-
-// job is one file on its way through a worker. Done gets one outcome.
-type job struct {
-	entry
-	done chan outcome
-}
-
-type outcome struct {
-	found FileMatches
-	text  bool
-	err   error
+		return f.info.Mode.IsRegular() && accept(f.rel, shown(g.env.WorkDir(), f.abs))
+	}}
+	files, err := w.walk(ctx, root)
+	g.unreadable.all = w.unreadable.all
+	return files, err
 }
 
 // search looks through the files in parallel and takes the results in the files' order, so that which matches are the first Max
@@ -104,65 +67,50 @@ type outcome struct {
 func (g *grepper) search(ctx context.Context, files []entry) error {
 	ctx, stop := context.WithCancel(ctx)
 	workers := min(max(4, runtime.GOMAXPROCS(0)), len(files))
-	jobs := make(chan job)
-	queue := make(chan job, 4*workers) // bounds what waits behind a slow file
+	jobs := make(chan batch)
+	queue := make(chan batch, 2*workers) // bounds what waits behind a slow file
 	var running sync.WaitGroup
 	running.Go(func() {
 		defer close(queue)
 		defer close(jobs)
-		for _, f := range files {
-			j := job{f, make(chan outcome, 1)}
+		for len(files) > 0 {
+			b := batch{nextBatch(files), make(chan outcome, 1)}
+			files = files[len(b.files):]
 			select {
-			case queue <- j:
+			case queue <- b:
 			case <-ctx.Done():
 				return
 			}
-			jobs <- j // workers take jobs until the channel is closed
+			jobs <- b // workers take jobs until the channel is closed
 		}
 	})
 	for range workers {
 		running.Go(func() {
-			s := scanner{matcher: g.matcher, query: g.query, limit: maxChunk}
-			for j := range jobs {
-				j.done <- g.file(ctx, &s, j.entry)
+			w := worker{grepper: g, scanner: scanner{matcher: g.matcher, query: g.query, limit: maxChunk}}
+			for b := range jobs {
+				b.done <- w.search(ctx, b.files)
 			}
 		})
 	}
 	defer running.Wait()
 	defer stop()
-	for j := range queue {
-		o := <-j.done
-		if o.err != nil && g.named {
-			return o.err
+	for b := range queue {
+		o := <-b.done
+		for _, p := range o.problems {
+			if g.named {
+				return p.err
+			}
+			g.unreadable.add(shown(g.env.WorkDir(), p.file.abs), p.err)
 		}
-		if o.err != nil {
-			g.unreadable.add(shown(g.env.WorkDir(), j.abs), o.err)
-		}
-		if o.text {
-			g.result.Searched++
-		}
-		if o.found.Count > 0 && !g.take(o.found) {
-			return nil
+		g.result.Searched += o.searched
+		g.result.Binary += o.binary
+		for _, f := range o.found {
+			if !g.take(f) {
+				return nil
+			}
 		}
 	}
 	return context.Cause(ctx)
-}
-
-// file searches one.
-func (g *grepper) file(ctx context.Context, s *scanner, f entry) outcome {
-	if ctx.Err() != nil {
-		return outcome{}
-	}
-	if g.candidates != nil && !g.candidates[f.abs] && f.info.Size <= maxChunk {
-		return outcome{text: true}
-	}
-	r, err := g.env.Open(ctx, f.abs)
-	if err != nil {
-		return outcome{err: err}
-	}
-	found, text, err := s.scan(r)
-	found.Path = shown(g.env.WorkDir(), f.abs)
-	return outcome{found, text, errors.Join(err, r.Close())}
 }
 
 // take adds a file's matches and reports whether more are wanted.
@@ -205,8 +153,13 @@ func firstMatches(lines []Line, n, after int) []Line {
 	return lines
 }
 
+// invalidError is an argument that makes no sense. It wraps fs.ErrInvalid without its words.
+type invalidError struct{ reason string }
+
+func (e *invalidError) Error() string { return e.reason }
+func (e *invalidError) Unwrap() error { return fs.ErrInvalid }
+
 // errBadGlob explains what a glob pattern may look like.
 func errBadGlob(pattern string) error {
-	return fmt.Errorf("the glob pattern %q is not valid: a [ or { is not closed, or a \\ is at the end; put a \\ before a character that is meant as it is: %w",
-		pattern, fs.ErrInvalid)
+	return &invalidError{fmt.Sprintf("the glob pattern %q is not valid: a [ or { is not closed, or a \\ is at the end; put a \\ before a character that is meant as it is", pattern)}
 }

@@ -2,7 +2,9 @@ package search
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,6 +37,20 @@ func local(t testing.TB, dir string, roots ...string) *env.Local {
 	must(t, err)
 	t.Cleanup(func() { must(t, e.Close()) })
 	return e
+}
+
+// goSources is where Go's own sources are.
+func goSources(t testing.TB) string {
+	t.Helper()
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Skipf("there is no go command to ask for its sources: %v", err)
+	}
+	src := filepath.Join(strings.TrimSpace(string(out)), "src")
+	if _, err := os.Stat(src); err != nil {
+		t.Skipf("Go's own sources are not here: %v", err)
+	}
+	return src
 }
 
 // age sets a file's modification time, in hours before a fixed time.

@@ -86,8 +86,7 @@ func (l *ignoreList) with(dir string, rules []rule) *ignoreList {
 
 // ignores reports whether a file is excluded: the last matching rule of the nearest directory decides. Whether a directory
 // above the file is excluded is not looked at; the walk does not enter such.
-func (l *ignoreList) ignores(abs string, isDir bool) bool {
-	name := path.Base(abs)
+func (l *ignoreList) ignores(abs, name string, isDir bool) bool {
 	for ; l != nil; l = l.above {
 		rel := abs[len(l.dir)+1:]
 		for i := len(l.rules) - 1; i >= 0; i-- {

@@ -8,9 +8,10 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// absolute is name as an absolute slash-separated path in the environment, without . and .. elements.
+// absolute is name as an absolute slash-separated path in the environment, without . and .. elements. A ~ in front stays there, so
+// that the environment can say that it means nothing.
 func absolute(e env.Environment, name string) string {
-	if path.IsAbs(name) || filepath.IsAbs(name) { // the second for drive letters on Windows
+	if path.IsAbs(name) || filepath.IsAbs(name) || isHome(name) { // the second for drive letters on Windows
 		return path.Clean(name)
 	}
 	return path.Join(e.WorkDir(), name)
@@ -37,3 +38,5 @@ func shown(workDir, abs string) string {
 	}
 	return abs
 }
+
+func isHome(name string) bool { return name == "~" || strings.HasPrefix(name, "~/") }

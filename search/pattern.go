@@ -30,22 +30,25 @@ func parsePathPattern(pattern string) pathPattern {
 // match reports whether the whole path fits. Going back to the last ** alone is enough: an earlier one could only take what a
 // later one can take too. So the time is bounded by the product of the lengths.
 func (p pathPattern) match(name string) bool {
-	elems := strings.Split(name, "/")
-	pi, ei, star, resume := 0, 0, -1, 0
-	for ei < len(elems) {
+	pi, rest, more := 0, name, true // rest begins with the next element, if there are more
+	star, resume := -1, ""
+	for more {
+		elem, after, found := strings.Cut(rest, "/")
 		switch {
 		case pi < len(p) && p[pi].double:
 			if pi == len(p)-1 {
 				return true // at the end ** wants one element or more
 			}
-			star, resume = pi, ei
+			star, resume = pi, rest
 			pi++
-		case pi < len(p) && p[pi].match(elems[ei]):
+		case pi < len(p) && p[pi].match(elem):
 			pi++
-			ei++
+			rest, more = after, found
 		case star >= 0:
-			resume++
-			pi, ei = star+1, resume
+			if _, resume, more = strings.Cut(resume, "/"); !more {
+				return false
+			}
+			pi, rest = star+1, resume
 		default:
 			return false
 		}

@@ -37,8 +37,8 @@ type Result struct {
 	Files []FileMatches
 	// More says that there are matches beyond Query.Max.
 	More bool
-	// Searched is how many text files were looked at.
-	Searched int
+	// Searched is how many text files were looked at, and Binary how many files were left out because they are none.
+	Searched, Binary int
 	// Unreadable names files and directories that could not be read, with the reason; the first few of them.
 	Unreadable []string
 }

@@ -15,21 +15,33 @@ type PatternError struct {
 	Pattern string
 	Offset  int // where, in bytes
 	Reason  string
+	Advice  string // what to do about it, a sentence
 }
 
-// Error names the position and shows the place.
+// Error names the position, shows the place and gives the advice.
 func (e *PatternError) Error() string {
 	at := utf8.RuneCountInString(e.Pattern[:e.Offset]) + 1
-	return fmt.Sprintf("the regular expression is not valid: %s at character %d, here: %s", e.Reason, at, e.Pattern[e.Offset:])
+	here := strings.ReplaceAll(e.Pattern[e.Offset:], "\n", `\n`)
+	return fmt.Sprintf("the regular expression is not valid: %s, at character %d, here: %s. %s", e.Reason, at, here, e.Advice)
 }
+
+// The pieces of advice of a PatternError.
+const (
+	adviseEscape  = `To find characters such as ( [ { . * + ? | ^ $ \ as they are, put a \ before each`
+	adviseLine    = "Search for the one of the lines that is rarest, with lines of context around it"
+	adviseWithout = "Search for less than that, and choose from what is found"
+)
 
 var errNewline = errors.New("newline in the pattern")
 
 // matcher finds the lines that a pattern matches.
 type matcher struct {
-	re *regexp.Regexp // nil when the pattern is a plain text, the first of literals.texts
-	// literals are looked for before the expression is tried: bytes.Index is ten times as fast.
+	re *regexp.Regexp
+	// literals are looked for before the expression is tried: that is a hundred times as fast.
 	literals literalSet
+	needles  needles
+	// programs are for a dfa: the expression, and what is tried when that needs too many states.
+	programs [2]*syntax.Prog
 	// keepCR says that the pattern names a carriage return, which otherwise counts as part of a line's end.
 	keepCR bool
 }
@@ -48,13 +60,32 @@ func compile(pattern string, ignoreCase bool) (*matcher, error) {
 		return nil, patternError(pattern, errNewline)
 	}
 	m := &matcher{literals: requiredLiterals(tree), keepCR: mentions(tree, '\r')}
-	if tree.Op == syntax.OpLiteral && tree.Flags&syntax.FoldCase == 0 && len(m.literals.texts) == 1 {
-		return m, nil
+	m.needles = newNeedles(m.literals)
+	for i, tree := range []*syntax.Regexp{tree, relaxed(tree)} {
+		if m.programs[i], err = syntax.Compile(tree.Simplify()); err != nil {
+			return nil, patternError(pattern, err)
+		}
 	}
 	if m.re, err = regexp.Compile(prefix + pattern); err != nil {
 		return nil, patternError(pattern, err)
 	}
 	return m, nil
+}
+
+// relaxed is an expression that matches wherever re does, and elsewhere, with fewer states: it does not count repetitions.
+func relaxed(re *syntax.Regexp) *syntax.Regexp {
+	copied := *re
+	copied.Sub = nil
+	for _, sub := range re.Sub {
+		copied.Sub = append(copied.Sub, relaxed(sub))
+	}
+	if re.Op == syntax.OpRepeat {
+		copied.Op = syntax.OpStar
+		if re.Min > 0 {
+			copied.Op = syntax.OpPlus
+		}
+	}
+	return &copied
 }
 
 // mentions reports whether an expression has a character in it, other than in a class.
@@ -68,26 +99,26 @@ func mentions(re *syntax.Regexp, r rune) bool {
 // patternError explains an error to whoever wrote the pattern.
 func patternError(pattern string, err error) error {
 	if errors.Is(err, errNewline) {
-		return &PatternError{pattern, max(0, indexNewline(pattern)), "lines are searched one by one, so a pattern cannot have a newline in it"}
+		return &PatternError{pattern, max(0, indexNewline(pattern)), "lines are searched one by one, so a pattern cannot have a newline in it", adviseLine}
 	}
 	var e *syntax.Error
 	if !errors.As(err, &e) {
-		return &PatternError{pattern, 0, err.Error()}
+		return &PatternError{pattern, 0, err.Error(), adviseEscape}
 	}
 	at := max(0, strings.Index(pattern, e.Expr))
-	reason := e.Code.String()
+	reason, advice := e.Code.String(), adviseEscape
 	lookbehind := strings.HasPrefix(e.Expr, "(?<=") || strings.HasPrefix(e.Expr, "(?<!")
 	switch {
 	case lookbehind || e.Code == syntax.ErrInvalidPerlOp:
-		reason = "this group is not supported (there is no lookahead and no lookbehind)"
+		reason, advice = "this group is not supported (there is no lookahead and no lookbehind)", adviseWithout
 	case e.Code == syntax.ErrMissingParen:
 		at, reason = openParen(pattern), "this parenthesis is not closed"
 	case e.Code == syntax.ErrUnexpectedParen:
 		at, reason = closeParen(pattern), "this parenthesis was not opened"
 	case e.Code == syntax.ErrInvalidEscape:
-		reason = "this escape is not known (there are no backreferences)"
+		reason, advice = "this escape is not known (there are no backreferences)", `To find a \ itself, write \\`
 	}
-	return &PatternError{pattern, at, reason}
+	return &PatternError{pattern, at, reason, advice}
 }
 
 func indexNewline(pattern string) int {

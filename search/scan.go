@@ -21,21 +21,23 @@ type scanner struct {
 	query  *Query
 	limit  int    // of buf
 	buf    []byte // grows up to limit
-	low    []byte // buf in lower case
 	finder finder
+	dfa    *dfa // made when it is first needed
+	tried  int  // of matcher.programs; the dfa is the last one's
 
 	// Of the file that is being searched:
 	found FileMatches
 	line  int // number of the line that buf[at] is in
 	at    int
-	shown int // end of the last line in found.Lines, as an offset in buf
-	owed  int // lines after the last match that are still to be shown
+	shown int  // end of the last line in found.Lines, as an offset in buf
+	again bool // the text begins in a line that has matched already, one that is searched in pieces
+	owed  int  // lines after the last match that are still to be shown
 }
 
 // scan searches one file. It reports whether it is a text file. At most Max+1 matches are found, so that the caller can tell
 // whether there are more than Max.
 func (s *scanner) scan(r io.Reader) (FileMatches, bool, error) {
-	s.found, s.line, s.at, s.shown, s.owed = FileMatches{}, 1, 0, 0, 0
+	s.found, s.line, s.at, s.shown, s.owed, s.again = FileMatches{}, 1, 0, 0, 0, false
 	if s.buf == nil {
 		s.buf = make([]byte, min(firstChunk, s.limit))
 	}
@@ -101,7 +103,10 @@ func (s *scanner) keep(end, n int) (kept, from int) {
 
 // chunk searches whole lines, of which those before from are only there to be shown. It reports whether the file is done.
 func (s *scanner) chunk(text []byte, from int) bool {
-	search := s.begin(text, from)
+	if from = s.skip(text, from); from == len(text) {
+		return false
+	}
+	search := s.begin(text)
 	for pos := from; pos < len(text); {
 		start, end, ok := search(pos)
 		if !ok {
@@ -115,6 +120,7 @@ func (s *scanner) chunk(text []byte, from int) bool {
 			return true
 		}
 		pos = end
+		s.again = text[end-1] != '\n'
 	}
 	if s.query.Mode == Lines {
 		s.showAfter(text, len(text))
@@ -122,21 +128,23 @@ func (s *scanner) chunk(text []byte, from int) bool {
 	return false
 }
 
+// skip is where the search goes on after a line that has matched already.
+func (s *scanner) skip(text []byte, from int) int {
+	if s.again && from < len(text) {
+		_, from = lineAround(text, from)
+		s.again = text[from-1] != '\n'
+		s.shown = max(s.shown, from)
+	}
+	return from
+}
+
 // begin picks the way to find the first matching line at or after an offset. A line includes its newline.
-func (s *scanner) begin(text []byte, from int) func(pos int) (start, end int, ok bool) {
-	byLiteral := !s.literals.empty()
-	hay := text
-	if byLiteral && s.literals.fold {
-		if byLiteral = !foldsOddly(text); byLiteral {
-			s.low = appendLower(append(s.low[:0], text[:from]...), text[from:])
-			hay = s.low
-		}
+func (s *scanner) begin(text []byte) func(pos int) (start, end int, ok bool) {
+	if s.literals.empty() || s.needles.foldOddly(text) {
+		return func(pos int) (int, int, bool) { return s.nextByExpression(text, pos) }
 	}
-	if byLiteral {
-		s.finder.reset(s.literals, hay)
-		return func(pos int) (int, int, bool) { return s.nextByLiteral(text, pos) }
-	}
-	return func(pos int) (int, int, bool) { return s.nextByLine(text, pos) }
+	s.finder.reset(&s.needles, text)
+	return func(pos int) (int, int, bool) { return s.nextByLiteral(text, pos) }
 }
 
 func (s *scanner) nextByLiteral(text []byte, pos int) (start, end int, ok bool) {
@@ -147,7 +155,7 @@ func (s *scanner) nextByLiteral(text []byte, pos int) (start, end int, ok bool) 
 		}
 		start, end = lineAround(text, at)
 		start = max(start, pos) // a line that is searched in pieces
-		if s.re == nil || s.re.Match(s.content(text[start:end])) {
+		if s.literals.exact || s.matches(text[start:end]) {
 			return start, end, true
 		}
 		pos = end
@@ -155,18 +163,46 @@ func (s *scanner) nextByLiteral(text []byte, pos int) (start, end int, ok bool) 
 	return 0, 0, false
 }
 
-// nextByLine tries line after line. Measured, that is as fast as running the expression over all of the text at once, where
-// regexp cannot use its faster machines.
-func (s *scanner) nextByLine(text []byte, pos int) (start, end int, ok bool) {
+func (s *scanner) nextByExpression(text []byte, pos int) (start, end int, ok bool) {
 	for pos < len(text) {
-		_, end = lineAround(text, pos)
-		start = pos
-		if s.re.Match(s.content(text[start:end])) {
+		at, known := pos, false
+		if d := s.machine(); d != nil {
+			at, known = d.find(text, pos)
+		}
+		if known && at < 0 {
+			break
+		}
+		start, end = lineAround(text, max(at, pos))
+		start = max(start, pos) // a line that is searched in pieces
+		if known && s.dfa.sure(text[start:at+1]) || s.re.Match(s.content(text[start:end])) {
 			return start, end, true
 		}
 		pos = end
 	}
 	return 0, 0, false
+}
+
+// matches tries one line.
+func (s *scanner) matches(line []byte) bool {
+	if d := s.machine(); d != nil {
+		at, known := d.find(line, 0)
+		if known && (at < 0 || d.sure(line[:at+1])) {
+			return at >= 0
+		}
+	}
+	return s.re.Match(s.content(line))
+}
+
+// machine is the scanner's dfa, or nil if the expression is too much for one.
+func (s *scanner) machine() *dfa {
+	for (s.dfa == nil || s.dfa.full) && s.tried < len(s.programs) {
+		s.dfa = newDFA(s.programs[s.tried], s.tried > 0)
+		s.tried++
+	}
+	if s.dfa == nil || s.dfa.full {
+		return nil
+	}
+	return s.dfa
 }
 
 // content is a line without its end.
@@ -245,9 +281,6 @@ func (s *scanner) numberAt(at int) {
 
 // matchStart is where in a line the match begins.
 func (s *scanner) matchStart(line []byte) int {
-	if s.re == nil {
-		return max(0, bytes.Index(line, s.literals.texts[0]))
-	}
 	if at := s.re.FindIndex(line); at != nil {
 		return at[0]
 	}

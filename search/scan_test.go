@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,16 +14,20 @@ import (
 
 // scanText searches a text in chunks of a size.
 func scanText(t interface{ Fatalf(string, ...any) }, text string, q Query, chunk int) FileMatches {
-	m, err := compile(q.Pattern, q.IgnoreCase)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
-	s := scanner{matcher: m, query: &q, limit: chunk}
+	s := newScanner(t, &q, chunk)
 	found, _, err := s.scan(strings.NewReader(text))
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
 	return found
+}
+
+func newScanner(t interface{ Fatalf(string, ...any) }, q *Query, chunk int) scanner {
+	m, err := compile(q.Pattern, q.IgnoreCase)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return scanner{matcher: m, query: q, limit: chunk}
 }
 
 // reference does what the scanner does, line by line with the plain expression.
@@ -32,6 +37,10 @@ func reference(text string, q Query) []Line {
 		flags = "(?i)"
 	}
 	re := regexp.MustCompile(flags + q.Pattern)
+	m, err := compile(q.Pattern, q.IgnoreCase)
+	if err != nil {
+		panic(err)
+	}
 	text, ended := strings.CutSuffix(text, "\n")
 	if text == "" && !ended {
 		return nil
@@ -40,8 +49,12 @@ func reference(text string, q Query) []Line {
 	shown := map[int]bool{}
 	matches := map[int]bool{}
 	for i := range lines {
-		lines[i] = strings.TrimSuffix(lines[i], "\r")
-		if re.MatchString(lines[i]) {
+		content := lines[i]
+		lines[i] = strings.TrimSuffix(content, "\r")
+		if !m.keepCR {
+			content = lines[i]
+		}
+		if re.MatchString(content) {
 			matches[i] = true
 			for j := i - q.Before; j <= i+q.After; j++ {
 				shown[j] = true
@@ -63,7 +76,7 @@ func TestC8_ScanIsWhatAPlainSearchFinds(t *testing.T) {
 	patterns := []string{
 		"foo", "fo+", "^foo", "foo$", "^foo$", "^$", "o.*k", "foo|bark", "(foo|ba)r", "(?i)FoO|sak", "b.r", `\bfoo\b`, "[^f]oo", `\s`, `\W`,
 		"k", "S", "sask", "ä", "x{2,3}", "(ab)*", "a?b?", "f|o", "o{2}k", "(?:foo)?bar", "[fb]o", "foo.", `fo\S`,
-		`\Afoo`, `foo\z`, "fo(o|O)|ä+|kk", "foo|[ab]+",
+		`\Afoo`, `foo\z`, "fo(o|O)|ä+|kk", "foo|[ab]+", "[fb]o+$", "^[a-z]+$", `[[:^lower:]]$`, `a\b.`, "[^a].[^a]", "^.?$", "(?:ab|ba)+x", "[fk].{2,8}[ox]",
 	}
 	pieces := []string{"foo", "Foo", "FOO", "bar", "ba", "k", "K", "\u212a", "s", "\u017f", "ask", "ä", "Ä", "x", "ab", " ", "\t", "\n", "\n", "\n", "\n", "\n", "\n", "\n", "\r\n", "\r\n", "o"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -113,6 +126,80 @@ func TestC8_ContextAcrossChunks(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestC8_EveryOperator compares with the plain way, for texts of all kinds of bytes.
+func TestC8_EveryOperator(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(5, 6))
+	matched := 0
+	for range 30 {
+		text := strings.ReplaceAll(someText(rnd, rnd.IntN(40)), "\x00", "0")
+		for _, pattern := range operators() {
+			for _, fold := range []bool{false, true} {
+				q := Query{Pattern: pattern, IgnoreCase: fold}
+				want := reference(text, q)
+				if diff := cmp.Diff(want, scanText(t, text, q, maxChunk).Lines); diff != "" {
+					t.Fatalf("%s, ignoring case %v, in %q: %s", pattern, fold, text, diff)
+				}
+				matched += len(want)
+			}
+		}
+	}
+	if matched < 2000 {
+		t.Errorf("%d lines matched: the test compares nothing", matched)
+	}
+}
+
+// TestC8_ExpressionsThatAreTooMuch for one way to search go on with the next, in the middle of a text.
+func TestC8_ExpressionsThatAreTooMuch(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(7, 8))
+	var text strings.Builder
+	for range 1200 {
+		for range rnd.IntN(60) {
+			text.WriteByte("aaabc"[rnd.IntN(5)])
+		}
+		text.WriteByte('\n')
+	}
+	for pattern, programs := range map[string]int{
+		`[ab]a[ab]$`:                                  1,
+		`[ab].{12}[c]c{3}`:                            2, // counting needs the states, and not to count does not
+		`[ab].{12}(?:cc){0,2}[ab]$`:                   2,
+		`a(?:[ab]c){400}|bcb$`:                        1,
+		`(?:[ab][ac][bc][a-c][abc]){900}|bcb$`:        2, // the program is too large
+		`[ab]` + strings.Repeat(`[a-c]`, 14) + `[bc]`: 3, // too many states in any case
+	} {
+		q := Query{Pattern: pattern}
+		s := newScanner(t, &q, maxChunk)
+		found, _, err := s.scan(strings.NewReader(text.String()))
+		must(t, err)
+		if diff := cmp.Diff(reference(text.String(), q), found.Lines); diff != "" {
+			t.Errorf("%s: %.1000s", pattern, diff)
+		}
+		tried := s.tried
+		if s.machine() == nil {
+			tried++
+		}
+		if tried != programs || len(found.Lines) == 0 {
+			t.Errorf("%s: way %d, want %d; %d lines", pattern, tried, programs, len(found.Lines))
+		}
+	}
+}
+
+// FuzzC8_Scan: any expression finds in any text what the plain way finds.
+func FuzzC8_Scan(f *testing.F) {
+	for i, pattern := range operators() {
+		f.Add(pattern, "foo\nX12 ä\r\nABCDE123\xff_", i%2 == 0)
+	}
+	f.Fuzz(func(t *testing.T, pattern, text string, fold bool) {
+		q := Query{Pattern: pattern, IgnoreCase: fold}
+		if _, err := compile(pattern, fold); err != nil || len(text) > 1000 || len(pattern) > 100 {
+			return
+		}
+		text = strings.ReplaceAll(text, "\x00", "0")
+		if diff := cmp.Diff(reference(strings.TrimPrefix(text, "\ufeff"), q), scanText(t, text, q, maxChunk).Lines); diff != "" {
+			t.Errorf("%q in %q: %s", pattern, text, diff)
+		}
+	})
 }
 
 func TestC8_LinesAreSearchedOneByOne(t *testing.T) {

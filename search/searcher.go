@@ -14,8 +14,10 @@ type Searcher interface {
 
 // Grep searches the contents of files, with the environment's own search if it has one.
 func Grep(ctx context.Context, e env.Environment, q Query) (Result, error) {
-	if s, ok := e.(Searcher); ok {
-		return s.Grep(ctx, q)
+	if s, done := searcher(ctx, e, "grep", q.Path); s != nil {
+		result, err := s.Grep(ctx, q)
+		done(err)
+		return result, err
 	}
 	return grep(ctx, e, q)
 }
@@ -24,8 +26,27 @@ func Grep(ctx context.Context, e env.Environment, q Query) (Result, error) {
 // if it has one. The pattern has *, ?, classes and {alternatives} within a path element and ** for any number of elements. An
 // empty dir is the working directory. An absolute pattern is taken from the directory that it names.
 func Glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing, error) {
-	if s, ok := e.(Searcher); ok {
-		return s.Glob(ctx, pattern, dir)
+	if s, done := searcher(ctx, e, "glob", dir); s != nil {
+		listing, err := s.Glob(ctx, pattern, dir)
+		done(err)
+		return listing, err
 	}
 	return glob(ctx, e, pattern, dir)
+}
+
+// searcher is e's own search, or that of what e is a view of; nil if there is none. Done tells the views how it went.
+func searcher(ctx context.Context, e env.Environment, op, name string) (s Searcher, done func(error)) {
+	if s, ok := e.(Searcher); ok {
+		return s, func(error) {}
+	}
+	view, ok := e.(env.View)
+	if !ok {
+		return nil, nil
+	}
+	below, told := view.Below(ctx, op, name)
+	s, inner := searcher(ctx, below, op, name)
+	return s, func(err error) {
+		inner(err)
+		told(err)
+	}
 }

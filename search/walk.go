@@ -24,60 +24,99 @@ type entry struct {
 	info     env.Info
 }
 
+// dir is the path of the directory that the file is in, with a slash at the end.
+func (e *entry) dir() string { return e.abs[:len(e.abs)-len(e.info.Name)] }
+
 // walker lists the files of a tree.
 type walker struct {
 	env env.Environment
 	// enter, when set, says whether a directory, given from the walk's root, is worth entering.
 	enter func(rel string) bool
+	// accept, when set, says whether a file is to be listed.
+	accept func(e *entry) bool
+	// stat says that sizes and times are wanted, not the name and the type alone.
+	stat bool
 
 	slots      chan struct{}
 	unreadable problems
+}
+
+// level is the files of a directory with those of its subdirectories.
+type level struct {
+	files []entry
+	subs  []sublevel
+}
+
+// sublevel is a subdirectory, which comes before files[at].
+type sublevel struct {
+	level
+	at int
+}
+
+// appendTo appends all files in the order of the tree.
+func (l *level) appendTo(all []entry) []entry {
+	from := 0
+	for i := range l.subs {
+		all = append(all, l.files[from:l.subs[i].at]...)
+		all = l.subs[i].appendTo(all)
+		from = l.subs[i].at
+	}
+	return append(all, l.files[from:]...)
 }
 
 // walk lists the files below root, which is a directory, by name, directory by directory. It fails only when root cannot be read
 // or the context ends; what else cannot be read is in w.unreadable.
 func (w *walker) walk(ctx context.Context, root string) ([]entry, error) {
 	if slices.Contains(strings.Split(root, "/"), ".git") {
-		return nil, fmt.Errorf("%s: .git directories are not searched: %w", root, fs.ErrInvalid)
+		return nil, &invalidError{shown(w.env.WorkDir(), root) + ": .git directories are not searched; git's own commands say what is in them"}
 	}
 	ignored, err := ignoreListAbove(ctx, w.env, root)
 	if err != nil {
 		return nil, err
 	}
 	w.slots = make(chan struct{}, walkers-1)
-	entries, err := w.list(ctx, root, "", ignored)
+	var all level
+	dir, err := env.OpenDir(ctx, w.env, root)
+	if err == nil {
+		prefix := strings.TrimSuffix(root, "/") + "/"
+		all, err = w.list(ctx, dir, prefix, len(prefix), ignored)
+		err = errors.Join(err, dir.Close())
+	}
 	if cause := context.Cause(ctx); cause != nil {
 		return nil, cause
 	}
-	return entries, err
+	return all.appendTo(nil), err
 }
 
-// list walks one directory. Its subdirectories are walked by other goroutines as long as there are slots for them, else here.
-func (w *walker) list(ctx context.Context, abs, rel string, ignored *ignoreList) ([]entry, error) {
-	infos, err := w.env.ReadDir(ctx, abs)
+// list walks one directory: prefix is its path with a slash at the end, from which the first base bytes lead to the walk's root.
+// Its subdirectories are walked by other goroutines as long as there are slots for them, else here.
+func (w *walker) list(ctx context.Context, dir env.Dir, prefix string, base int, ignored *ignoreList) (level, error) {
+	found, err := dir.List(ctx)
 	if err != nil {
-		return nil, err
+		return level{}, err
 	}
-	if has(infos, ".git") || has(infos, ".gitignore") {
-		if ignored, err = ignored.enter(ctx, w.env, abs, has(infos, ".git")); err != nil {
-			return nil, err
+	if gitRoot := has(found, ".git"); gitRoot || has(found, ".gitignore") {
+		if ignored, err = ignored.enter(ctx, w.env, path.Clean(prefix), gitRoot); err != nil {
+			return level{}, err
 		}
 	}
-	kept := infos[:0:0]
-	for _, info := range infos {
-		if w.wanted(path.Join(abs, info.Name), path.Join(rel, info.Name), info, ignored) {
-			kept = append(kept, info)
+	var l level
+	var dirs []entry
+	for _, f := range found {
+		e := entry{abs: prefix + f.Name, info: env.Info{Name: f.Name, Mode: f.Type}}
+		e.rel = e.abs[base:]
+		switch {
+		case !w.wanted(&e, ignored):
+		case f.Type.IsDir():
+			dirs = append(dirs, e)
+			l.subs = append(l.subs, sublevel{at: len(l.files)})
+		case w.describe(ctx, dir, &e):
+			l.files = append(l.files, e)
 		}
 	}
-	parts := make([][]entry, len(kept)) // one for each, so that the order does not depend on who is ready first
 	var running sync.WaitGroup
-	for i, info := range kept {
-		e := entry{path.Join(abs, info.Name), path.Join(rel, info.Name), info}
-		if !info.IsDir() {
-			parts[i] = []entry{e}
-			continue
-		}
-		visit := func() { parts[i] = w.visit(ctx, e, ignored) }
+	for i := range l.subs {
+		visit := func() { l.subs[i].level = w.visit(ctx, dir, &dirs[i], base, ignored) }
 		select {
 		case w.slots <- struct{}{}:
 			running.Go(func() {
@@ -89,35 +128,57 @@ func (w *walker) list(ctx context.Context, abs, rel string, ignored *ignoreList)
 		}
 	}
 	running.Wait()
-	return slices.Concat(parts...), nil
+	return l, nil
+}
+
+// describe finds out more about a file if that is wanted. A file that went away since it was listed is none.
+func (w *walker) describe(ctx context.Context, dir env.Dir, e *entry) bool {
+	if !w.stat || e.info.Mode.Type() == fs.ModeSymlink {
+		return true
+	}
+	info, err := dir.Stat(ctx, e.info.Name)
+	if err != nil {
+		w.unreadable.add(e.rel, err)
+		return false
+	}
+	e.info = info
+	return true
 }
 
 // visit walks a subdirectory.
-func (w *walker) visit(ctx context.Context, dir entry, ignored *ignoreList) []entry {
+func (w *walker) visit(ctx context.Context, above env.Dir, e *entry, base int, ignored *ignoreList) level {
 	if ctx.Err() != nil {
-		return nil
+		return level{}
 	}
-	entries, err := w.list(ctx, dir.abs, dir.rel, ignored)
+	var l level
+	dir, err := above.OpenDir(ctx, e.info.Name)
+	if err == nil {
+		l, err = w.list(ctx, dir, e.abs+"/", base, ignored)
+		err = errors.Join(err, dir.Close())
+	}
 	if err != nil {
-		w.unreadable.add(dir.rel, err)
+		w.unreadable.add(e.rel, err)
 	}
-	return entries
+	return l
 }
 
-func (w *walker) wanted(abs, rel string, info env.Info, ignored *ignoreList) bool {
+func (w *walker) wanted(e *entry, ignored *ignoreList) bool {
+	mode := e.info.Mode
 	switch {
-	case info.Name == ".git":
+	case e.info.Name == ".git":
 		return false
-	case info.IsDir():
-		return (w.enter == nil || w.enter(rel)) && !ignored.ignores(abs, true)
-	case info.Mode.IsRegular() || info.Mode.Type() == fs.ModeSymlink:
-		return !ignored.ignores(abs, false)
+	case mode.IsDir():
+		return (w.enter == nil || w.enter(e.rel)) && !ignored.ignores(e.abs, e.info.Name, true)
+	case mode.IsRegular() || mode.Type() == fs.ModeSymlink:
+		return (w.accept == nil || w.accept(e)) && !ignored.ignores(e.abs, e.info.Name, false)
 	}
 	return false // a device, a socket, a FIFO
 }
 
-func has(infos []env.Info, name string) bool {
-	return slices.ContainsFunc(infos, func(i env.Info) bool { return i.Name == name })
+// has looks for a name in a directory's sorted entries.
+func has(entries []env.Entry, name string) bool {
+	_, ok := slices.BinarySearchFunc(entries, name, func(e env.Entry, name string) int { return strings.Compare(e.Name, name) })
+	return ok
 }
 
 // problems collects what could not be read. It is safe for concurrent use.

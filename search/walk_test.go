@@ -211,7 +211,7 @@ func TestC9_OnlyDirectoriesThatMayMatchAreRead(t *testing.T) {
 
 func TestC8_FilesThatAreNone(t *testing.T) {
 	for _, mode := range []fs.FileMode{fs.ModeDevice, fs.ModeNamedPipe, fs.ModeSocket, fs.ModeCharDevice | fs.ModeDevice} {
-		if (&walker{}).wanted("/x", "x", env.Info{Name: "x", Mode: mode}, nil) {
+		if (&walker{}).wanted(&entry{"/x", "x", env.Info{Name: "x", Mode: mode}}, nil) {
 			t.Errorf("%v is searched", mode)
 		}
 	}

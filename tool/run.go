@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -121,6 +120,7 @@ func (r *Registry) Authorize(ctx context.Context, p *Prepared, hook Authorize) *
 
 // Refuse is a call that must not run: its outcome is an error result with the text.
 func Refuse(call llm.ToolCall, text string) *Prepared {
+	text = CleanText(text)
 	result := Result{Content: llm.TextParts(text), IsError: true}
 	return &Prepared{Call: call, Outcome: &Outcome{Result: result, Model: result.Content, Bytes: int64(len(text))}}
 }
@@ -140,6 +140,9 @@ func (p *Prepared) Run(ctx context.Context, c Call) *Outcome {
 	})
 	if err != nil {
 		result = Errorf("Error: %v", err)
+	}
+	if result.OutputRef != "" && p.readable {
+		result.Hint = keptHint(result.OutputRef)
 	}
 	o := finish(result, p.tool.Limit)
 	if o.Truncated && p.readable && o.OutputRef == "" && o.Gap.Bytes == 0 {
@@ -163,13 +166,21 @@ func (p *Prepared) keep(result Result, o *Outcome, s Session) *Outcome {
 	if err != nil {
 		return o
 	}
-	_, err = io.WriteString(w, o.Content.Text())
+	whole := result.Raw
+	if whole == nil {
+		whole = []byte(o.Content.Text())
+	}
+	_, err = w.Write(whole)
 	if err = errors.Join(err, w.Close()); err != nil {
 		return o
 	}
 	result.OutputRef = id
-	result.Hint = fmt.Sprintf("The whole output is kept: call %s with id %q and an offset, or a pattern to search it.", ReadOutput, id)
+	result.Hint = keptHint(id)
 	return finish(result, p.tool.Limit)
+}
+
+func keptHint(id string) string {
+	return fmt.Sprintf("The whole output is kept: call %s with id %q and an offset, or a pattern to search it.", ReadOutput, id)
 }
 
 // Run takes a call through the whole pipeline.
@@ -192,7 +203,7 @@ func guarded(what string, run func() error) (stack string, err error) {
 func finish(result Result, limit Limit) *Outcome {
 	o := &Outcome{Result: result}
 	o.Content = make(llm.Parts, 0, len(result.Content))
-	o.Final = strings.ToValidUTF8(result.Final, "\uFFFD")
+	o.Final = CleanText(result.Final)
 	gap := result.Gap
 	for _, part := range result.Content {
 		switch part := part.(type) {
@@ -217,13 +228,13 @@ func finish(result Result, limit Limit) *Outcome {
 	return o
 }
 
-// clean makes text valid UTF-8, keeping the gap where it is.
+// clean cleans a text on both sides of its gap.
 func clean(text string, gap Gap) (string, Gap) {
 	if gap.Bytes == 0 {
-		return strings.ToValidUTF8(text, "\uFFFD"), Gap{}
+		return CleanText(text), Gap{}
 	}
 	at := min(max(gap.At, 0), len(text)) // a tool may be wrong; the pipeline must not fall over it
-	head := strings.ToValidUTF8(text[:at], "\uFFFD")
+	head := CleanText(text[:at])
 	gap.At = len(head)
-	return head + strings.ToValidUTF8(text[at:], "\uFFFD"), gap
+	return head + CleanText(text[at:]), gap
 }

@@ -216,6 +216,37 @@ func TestC1_InvalidTextIsCleaned(t *testing.T) {
 	}
 }
 
+// Whatever a tool says, and whatever is said about a call, hides nothing; a gap stays where it is.
+func TestB_ResultsHideNothing(t *testing.T) {
+	const raw, want = "a\r\n\x1b[31mb\u202e", "a\n" + `\u{1b}[31mb\u{202e}`
+	tool := New(llm.ToolDefinition{Name: "raw"}, func(_ context.Context, call *Call, args struct{ Fail bool }) (Result, error) {
+		if args.Fail {
+			return Result{}, errors.New(raw)
+		}
+		return Result{Content: llm.Parts{llm.Text{Text: raw + raw}, llm.Text{Text: raw}}, Final: raw, Gap: Gap{At: len(raw), Bytes: 7, Chars: 7}}, nil
+	})
+	r := register(t, tool)
+	o := run(r, call("raw", `{"Fail":false}`), nil)
+	if got := o.Content.Text(); got != want+want+want || o.Final != want {
+		t.Errorf("%q, final %q", got, o.Final)
+	}
+	if o.Gap.At != len(want) {
+		t.Errorf("the gap is at %d, want %d", o.Gap.At, len(want))
+	}
+	if got := o.Model.Text(); !strings.HasPrefix(got, want+"\n[WARNING") || !strings.HasSuffix(got, "]\n"+want+want) {
+		t.Errorf("the model sees %q", got)
+	}
+	deny := func(context.Context, Request) (Decision, error) { return Decision{Reason: raw}, nil }
+	for _, o := range []*Outcome{run(r, call("raw", `{"Fail":true}`), nil), run(r, call("raw", `{"Fail":false}`), deny)} {
+		if got := o.Model.Text(); !strings.HasSuffix(got, want) || o.Content.Text() != got || !o.IsError {
+			t.Errorf("%q", got)
+		}
+	}
+	if got := run(r, call("x\x1b\u202e", `{}`), nil).Model.Text(); dirty(got) != "" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestC1_AWrongGapDoesNotStopThePipeline(t *testing.T) {
 	for _, at := range []int{-1, 100} {
 		tool := New(llm.ToolDefinition{Name: "gap"}, func(context.Context, *Call, struct{}) (Result, error) {

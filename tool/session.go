@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/attractor-go/attractor/env"
 )
@@ -45,12 +46,20 @@ type Outputs interface {
 	Open(id string) (r io.ReadSeekCloser, err error)
 }
 
-// Processes keeps a session's background commands. Ids are never used again; one from before a restart says so.
+// Processes keeps a session's background commands: those started as such, and what commands left running. All of them end with
+// the session. Ids are never used again; one from before a restart says so.
 type Processes interface {
+	// Start runs a command that outlives the call. Its output is kept for Read.
 	Start(ctx context.Context, e env.Environment, cmd env.Command) (id string, err error)
-	// Read returns what a command has printed since the last Read, and its exit once it has ended.
-	Read(ctx context.Context, id string) (text string, exit *env.Exit, err error)
+	// Adopt takes over what a command that has ended left running.
+	Adopt(p env.Process, cmd env.Command, left []string) (id string)
+	// Read waits until a command has ended or the time is over, and returns what it has printed since the last Read and,
+	// once it has ended, its exit.
+	Read(ctx context.Context, id string, wait time.Duration) (printed Result, exit *env.Exit, err error)
+	// Write sends input to a running command, waiting until it has taken it. EndInput says that there is no more.
 	Write(ctx context.Context, id, input string) error
+	EndInput(ctx context.Context, id string) error
+	// Kill ends a command's whole tree, and returns when it is gone. It does nothing for one that has ended and left nothing.
 	Kill(ctx context.Context, id string) error
 }
 

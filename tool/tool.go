@@ -126,6 +126,8 @@ type Result struct {
 	Final string
 	// Gap says that the text in Content is only the head and the tail of what there was.
 	Gap Gap
+	// Raw is what the output store is to keep instead of the text, when the tool has it: the bytes as they came.
+	Raw []byte
 	// OutputRef names the whole output in the session's output store, when the tool put it there.
 	OutputRef string
 	// Hint tells the model how to see what truncation removes. Empty means a general sentence.

@@ -21,7 +21,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/tool"
 )
 
 // The tests run the command as users do, as a process of its own: this test binary, which is the command when the variable says
@@ -470,14 +472,15 @@ func TestH_ToolIsInterrupted(t *testing.T) {
 	}
 }
 
-func TestVisible(t *testing.T) {
-	for in, want := range map[string]string{
-		"plain\n\ttext é 漢 👩\u200d💻": "plain\n\ttext é 漢 👩\u200d💻",
-		"rm x\r  ls\x1b[K":           `rm x\u{d}  ls\u{1b}[K`,
-		"a\u202eb\u009bc":            `a\u{202e}b\u{9b}c`,
+// What a person is asked about must not be able to hide a part of itself.
+func TestA15_QuestionHidesNothing(t *testing.T) {
+	for _, req := range []tool.Request{
+		{Access: tool.Access{Command: "rm x\r  ls\x1b[K"}},
+		{Call: llm.ToolCall{Name: "shell", Args: "rm x\r  ls\x1b[K"}},
+		{Call: llm.ToolCall{Name: "rm x\r  ls\x1b[K"}},
 	} {
-		if got := visible(in); got != want {
-			t.Errorf("visible(%q) = %q, want %q", in, got, want)
+		if got := question(req); !strings.Contains(got, `rm x\u{d}  ls\u{1b}[K`) {
+			t.Errorf("the question is %q", got)
 		}
 	}
 }

@@ -106,9 +106,9 @@ func (p *permission) ask(ctx context.Context, req tool.Request) (tool.Decision, 
 
 func question(req tool.Request) string {
 	if req.Access.Command != "" {
-		return "The agent wants to run:\n  " + strings.ReplaceAll(visible(req.Access.Command), "\n", "\n  ")
+		return "The agent wants to run:\n  " + strings.ReplaceAll(tool.CleanText(req.Access.Command), "\n", "\n  ")
 	}
-	return fmt.Sprintf("The agent wants to call %s %s", visible(req.Call.Name), visible(req.Call.Args))
+	return fmt.Sprintf("The agent wants to call %s %s", tool.CleanText(req.Call.Name), tool.CleanText(req.Call.Args))
 }
 
 // readLine waits for a line or for the end of the context. A line that comes later answers the next question's reader.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
 )
 
 // progress shows a session to a person: what the model says as it comes, a line for each tool call, a closing line. Failures to
@@ -37,7 +38,7 @@ func (p *progress) show(ev agent.Event) {
 	case *agent.SessionStart:
 		p.line("%s", p.paint(dim, fmt.Sprintf("%s · %s · %s", e.Model, e.Dir, e.SessionID)))
 	case *agent.AssistantTextDelta:
-		fmt.Fprint(p.w, visible(e.Text))
+		fmt.Fprint(p.w, tool.CleanText(e.Text))
 		p.open = !strings.HasSuffix(e.Text, "\n")
 	case *agent.AssistantTextEnd:
 		p.endLine()
@@ -49,11 +50,11 @@ func (p *progress) show(ev agent.Event) {
 	case *agent.ToolCallEnd:
 		p.call(e)
 	case *agent.SteeringInjected:
-		p.line("%s %s", p.paint(amber, "→"), visible(e.Text))
+		p.line("%s %s", p.paint(amber, "→"), tool.CleanText(e.Text))
 	case *agent.LLMRetry:
-		p.line("%s", p.paint(amber, fmt.Sprintf("↻ %s; attempt %d in %v", visible(e.Text), e.Attempt+1, rounded(time.Duration(e.DelayMS)*time.Millisecond))))
+		p.line("%s", p.paint(amber, fmt.Sprintf("↻ %s; attempt %d in %v", tool.CleanText(e.Text), e.Attempt+1, rounded(time.Duration(e.DelayMS)*time.Millisecond))))
 	case *agent.Warning:
-		p.line("%s", p.paint(amber, "! "+visible(e.Text)))
+		p.line("%s", p.paint(amber, "! "+tool.CleanText(e.Text)))
 	case *agent.ProcessingEnd:
 		p.close(e)
 	}
@@ -71,7 +72,7 @@ func (p *progress) call(e *agent.ToolCallEnd) {
 	if e.IsError {
 		mark, outcome = p.paint(red, "✗"), " · "+p.paint(red, shorten(lastLine(e.Output), 100))
 	}
-	p.line("%s %s %s%s %s", mark, p.paint(bold, visible(e.Name)), subject, outcome,
+	p.line("%s %s %s%s %s", mark, p.paint(bold, tool.CleanText(e.Name)), subject, outcome,
 		p.paint(dim, took(e.DurationMS)))
 }
 
@@ -158,7 +159,7 @@ func subjectOf(arguments json.RawMessage) string {
 
 // shorten makes one line of a text, with what is too long cut.
 func shorten(text string, limit int) string {
-	text = visible(strings.Join(strings.Fields(text), " "))
+	text = tool.CleanText(strings.Join(strings.Fields(text), " "))
 	if utf8.RuneCountInString(text) <= limit {
 		return text
 	}

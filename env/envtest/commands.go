@@ -1,41 +1,44 @@
 package envtest
 
 import (
-	"context"
 	"errors"
 	"io/fs"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/attractor-go/attractor/env"
 )
 
-// commandChecks are the checks of Start and processes.
+// commandChecks are the checks of what a command gets and gives.
 var commandChecks = []check{
-	{"D3_ExitCode", exitCode},
-	{"D3_StreamsAreToldApart", streamsAreToldApart},
-	{"D3_StreamsInArrivalOrder", streamsInArrivalOrder},
-	{"D3_NoInputUnlessAsked", noInputUnlessAsked},
-	{"D3_Input", input},
-	{"D3_DirAndEnv", dirAndEnv},
-	{"D3_LinksAreFollowedAndListed", linksAreFollowedAndListed},
-	{"D3_MissingDir", missingDir},
-	{"D3_WaitEndsWithItsContext", waitEndsWithItsContext},
-	{"D3_WaitByMany", waitByMany},
-	{"D3_StartContextDoesNotEndTheProcess", startContextDoesNotEndTheProcess},
-	{"D3_AllOutputBeforeWaitReturns", allOutputBeforeWaitReturns},
-	{"D4_Kill", kill},
-	{"D4_KillAfterTheEnd", killAfterTheEnd},
-	{"D3_IDsAreUnique", idsAreUnique},
-	{"AC4_5_RunTimesOut", runTimesOut},
+	{name: "D3_PlatformNamesTheShell", run: platformNamesTheShell, needs: []Feature{Commands}},
+	{name: "D3_ScriptsAreTakenAsTheyAre", run: scriptsAreTakenAsTheyAre, needs: []Feature{Commands}},
+	{name: "D3_StreamsAreToldApart", run: streamsAreToldApart, needs: []Feature{Commands}},
+	{name: "D3_StreamsInArrivalOrder", run: streamsInArrivalOrder, needs: []Feature{Commands}},
+	{name: "D3_OutputComesOneCallAtATime", run: outputComesOneCallAtATime, needs: []Feature{Commands}},
+	{name: "D3_AllOutputBeforeWaitReturns", run: allOutputBeforeWaitReturns, needs: []Feature{Commands}},
+	{name: "D3_NoOutputAfterWait", run: noOutputAfterWait, needs: []Feature{Commands, FIFOs, Trees}},
+	{name: "D3_OutputMayBeDiscarded", run: outputMayBeDiscarded, needs: []Feature{Commands}},
+	{name: "D3_NoInputUnlessAsked", run: noInputUnlessAsked, needs: []Feature{Commands}},
+	{name: "D3_Input", run: input, needs: []Feature{Commands}},
+	{name: "D3_InputAndOutputAreRawBytes", run: inputAndOutputAreRawBytes, needs: []Feature{Commands}},
+	{name: "D3_Dir", run: dir, needs: []Feature{Commands}},
+	{name: "D3_MissingDir", run: missingDir, needs: []Feature{Commands}},
+	{name: "D3_Env", run: variables, needs: []Feature{Commands}},
+	{name: "D3_Terminal", run: terminal, needs: []Feature{Commands, Terminals}},
+	{name: "D7_RefusesCommands", run: refusesCommands, unless: Commands},
 }
 
-// start starts a command, which must work, or skips the test where there are no commands.
+// start starts a command, which must work, or skips the test where there is no such thing.
 func (t *tester) start(cmd env.Command) env.Process {
 	t.Helper()
-	p, err := t.env.Start(t.ctx, cmd)
+	var p env.Process
+	var err error
+	t.within("Start", func() { p, err = t.env.Start(t.ctx, cmd) })
 	if errors.Is(err, errors.ErrUnsupported) {
-		t.Skipf("no commands here: %v", err)
+		t.Skipf("not run: the environment lacks this: %v", err)
 	}
 	if err != nil {
 		t.Fatalf("Start: %v", err)
@@ -46,26 +49,68 @@ func (t *tester) start(cmd env.Command) env.Process {
 // wait waits for a process, which must end.
 func (t *tester) wait(p env.Process) env.Exit {
 	t.Helper()
-	exit, err := p.Wait(t.ctx)
+	var exit env.Exit
+	var err error
+	t.within("Wait", func() { exit, err = p.Wait(t.ctx) })
 	if err != nil {
 		t.Fatalf("Wait: %v", err)
 	}
 	return exit
 }
 
+// run runs a script, which must succeed, and returns its output.
+func (t *tester) run(cmd env.Command) *output {
+	t.Helper()
+	out := newOutput()
+	cmd.Output = out.add
+	if exit := t.wait(t.start(cmd)); exit.Code != 0 {
+		t.Errorf("%s: it ended with %+v, and %q", cmd.Script, exit, out.all())
+	}
+	return out
+}
+
+// send writes to a process.
+func (t *tester) send(p env.Process, text string) {
+	t.Helper()
+	if p.Stdin() == nil {
+		t.Fatal("there is no input")
+	}
+	var err error
+	t.within("writing the input", func() { _, err = p.Stdin().Write([]byte(text)) })
+	if err != nil {
+		t.Fatalf("writing the input: %v", err)
+	}
+}
+
+// endInput closes a process' input.
+func (t *tester) endInput(p env.Process) {
+	t.Helper()
+	if p.Stdin() == nil {
+		t.Fatal("there is no input")
+	}
+	if err := p.Stdin().Close(); err != nil {
+		t.Fatalf("closing the input: %v", err)
+	}
+}
+
 // output collects a command's output and tells of it while it runs.
 type output struct {
 	mu    sync.Mutex
 	both  strings.Builder
-	only  [3]strings.Builder
+	only  map[int]*strings.Builder
 	grown chan struct{} // holds a token after news
 }
 
-func newOutput() *output { return &output{grown: make(chan struct{}, 1)} }
+func newOutput() *output {
+	return &output{grown: make(chan struct{}, 1), only: map[int]*strings.Builder{env.Stdout: {}, env.Stderr: {}}}
+}
 
 func (o *output) add(stream int, p []byte) {
 	o.mu.Lock()
 	o.both.Write(p)
+	if o.only[stream] == nil {
+		o.only[stream] = &strings.Builder{}
+	}
 	o.only[stream].Write(p)
 	o.mu.Unlock()
 	select {
@@ -98,23 +143,20 @@ func (o *output) until(t *tester, end string) {
 	}
 }
 
-func exitCode(t *tester) {
-	exit := t.wait(t.start(env.Command{Script: "exit 7"}))
-	t.equal("code", exit.Code, 7)
-	t.equal("signal", exit.Signal, "")
-	exit = t.wait(t.start(env.Command{Script: "true"}))
-	t.equal("code", exit.Code, 0)
-	if exit.Duration <= 0 {
-		t.Error("it took no time")
+func platformNamesTheShell(t *tester) {
+	t.run(env.Command{Script: "true"})
+	if t.env.Platform().Shell == "" {
+		t.Errorf("there are commands, but Platform %+v has no Shell", t.env.Platform())
 	}
-	exit = t.wait(t.start(env.Command{Script: "kill -s KILL $$"}))
-	t.equal("code after a signal", exit.Code, -1)
-	t.equal("signal", exit.Signal, "SIGKILL")
+}
+
+func scriptsAreTakenAsTheyAre(t *tester) {
+	out := t.run(env.Command{Script: "a='one  two'\nprintf '%s\\n' \"$a\" \"it's\" \\\\ # a comment\ncat <<'END'\n$HOME `id` \u00fc\nEND\n"})
+	t.equal("output", out.all(), "one  two\nit's\n\\\n$HOME `id` \u00fc\n")
 }
 
 func streamsAreToldApart(t *tester) {
-	out := newOutput()
-	t.wait(t.start(env.Command{Script: "echo out; echo err >&2", Output: out.add}))
+	out := t.run(env.Command{Script: "echo out; echo err >&2"})
 	t.equal("stdout", out.of(env.Stdout), "out\n")
 	t.equal("stderr", out.of(env.Stderr), "err\n")
 }
@@ -128,12 +170,60 @@ func streamsInArrivalOrder(t *tester) {
 	})
 	for _, end := range []string{"1\n", "2\n", "3\n"} {
 		out.until(t, end)
-		if _, err := p.Stdin().Write([]byte("\n")); err != nil {
-			t.Fatal(err)
-		}
+		t.send(p, "\n")
 	}
 	t.wait(p)
 	t.equal("output", out.all(), "1\n2\n3\n4\n")
+}
+
+// outputComesOneCallAtATime gives calls many opportunities to overlap.
+func outputComesOneCallAtATime(t *tester) {
+	var inside, overlaps atomic.Int32
+	p := t.start(env.Command{
+		Script: "i=0; while [ $i -lt 2000 ]; do echo out; echo err >&2; i=$((i+1)); done",
+		Output: func(int, []byte) {
+			if inside.Add(1) > 1 {
+				overlaps.Add(1)
+			}
+			for range 10 {
+				runtime.Gosched() // to whoever else wants to call
+			}
+			inside.Add(-1)
+		},
+	})
+	t.wait(p)
+	if n := overlaps.Load(); n > 0 {
+		t.Errorf("%d calls of Output came while another was running", n)
+	}
+}
+
+func allOutputBeforeWaitReturns(t *tester) {
+	out := t.run(env.Command{Script: "i=0; while [ $i -lt 5000 ]; do echo line $i; i=$((i+1)); done"})
+	lines := strings.Split(strings.TrimSuffix(out.all(), "\n"), "\n")
+	t.equal("lines", len(lines), 5000)
+	t.equal("last line", lines[len(lines)-1], "line 4999")
+}
+
+// noOutputAfterWait leaves something running that prints when it is told to, and holds a FIFO open so that its end is seen.
+func noOutputAfterWait(t *tester) {
+	t.arrange("mkfifo ready go held")
+	seen, out := newOutput(), newOutput()
+	watcher := t.start(env.Command{Script: "cat held; echo gone", Output: seen.add})
+	p := t.start(env.Command{
+		Script: "{ echo x >ready; read x <go; echo late; echo late >&2; } 3>held & read x <ready; echo early",
+		Output: out.add,
+	})
+	t.equal("code", t.wait(p).Code, 0)
+	release := t.start(env.Command{Script: "echo x >go"})
+	seen.until(t, "gone\n")
+	t.equal("output", out.all(), "early\n")
+	for _, p := range []env.Process{release, watcher, p} { // nobody reads go in an environment that has ended what was left
+		t.kill(p)
+	}
+}
+
+func outputMayBeDiscarded(t *tester) {
+	t.equal("code", t.wait(t.start(env.Command{Script: "echo out; echo err >&2; exit 3"})).Code, 3)
 }
 
 func noInputUnlessAsked(t *tester) {
@@ -149,161 +239,74 @@ func noInputUnlessAsked(t *tester) {
 func input(t *tester) {
 	out := newOutput()
 	p := t.start(env.Command{Script: "cat", Stdin: true, Output: out.add})
-	if _, err := p.Stdin().Write([]byte("hello")); err != nil {
-		t.Fatal(err)
-	}
+	t.send(p, "hello")
 	out.until(t, "hello")
-	if err := p.Stdin().Close(); err != nil {
-		t.Fatal(err)
-	}
+	t.endInput(p)
 	t.equal("code", t.wait(p).Code, 0)
 }
 
-func dirAndEnv(t *tester) {
-	t.write("sub/f", "in sub", 0o644)
-	t.write("f", "in the working directory", 0o644)
-	for dir, want := range map[string]string{"": "in the working directory", "sub": "in sub", t.absolute("sub"): "in sub"} {
-		out := newOutput()
-		t.wait(t.start(env.Command{Script: "cat f", Dir: dir, Output: out.add}))
-		t.equal("content of f in Dir "+dir, out.all(), want)
-	}
+func inputAndOutputAreRawBytes(t *tester) {
+	data := strings.Repeat(allBytes(), 1<<12) // more than a pipe holds
 	out := newOutput()
-	t.wait(t.start(env.Command{Script: `printf %s "$ENVTEST_GREETING"`, Env: []string{"ENVTEST_GREETING=hello world"}, Output: out.add}))
-	t.equal("variable", out.all(), "hello world")
+	p := t.start(env.Command{Script: "cat", Stdin: true, Output: out.add})
+	t.send(p, data)
+	t.endInput(p)
+	t.equal("code", t.wait(p).Code, 0)
+	if got := out.of(env.Stdout); got != data {
+		t.Errorf("%d bytes come back as %d other bytes", len(data), len(got))
+	}
 }
 
-func linksAreFollowedAndListed(t *tester) {
-	t.write("dir/f", "seven..", 0o644) // not as long as any path here
-	t.wait(t.start(env.Command{Script: "ln -s dir/f l; ln -s dir d"}))
-	t.equal("size through a link", t.stat("l").Size, int64(7))
-	t.equal("type through a link", t.stat("d").Mode.Type(), fs.ModeDir)
-	t.equal("content through a link", t.read("d/f"), "seven..")
-	t.write("l", "new", 0o644)
-	t.equal("target written through a link", t.read("dir/f"), "new")
-	list, err := t.env.ReadDir(t.ctx, ".")
-	if err != nil {
-		t.Fatal(err)
+func dir(t *tester) {
+	t.put("sub/f", "in sub", 0o644)
+	t.put("f", "in the working directory", 0o644)
+	for dir, want := range map[string]string{"": "in the working directory", "sub": "in sub", t.absolute("sub"): "in sub"} {
+		t.equal("content of f in Dir "+dir, t.run(env.Command{Script: "cat f", Dir: dir}).all(), want)
 	}
-	for _, info := range list {
-		if link := info.Mode&fs.ModeSymlink != 0; link == (info.Name == "dir") {
-			t.Errorf("%s is listed with mode %v", info.Name, info.Mode)
-		}
-	}
-	if err := t.env.Remove(t.ctx, "l"); err != nil {
-		t.Fatal(err)
-	}
-	t.equal("target after the link was removed", t.read("dir/f"), "new")
 }
 
 func missingDir(t *tester) {
-	t.wait(t.start(env.Command{Script: "true"})) // or skip
+	t.run(env.Command{Script: "true"}) // or skip
+	t.put("f", "x", 0o644)
 	_, err := t.env.Start(t.ctx, env.Command{Script: "true", Dir: "no-such-dir"})
-	t.isError(err, fs.ErrNotExist)
+	t.isError("Start", err, fs.ErrNotExist)
 	if err != nil && !strings.Contains(err.Error(), "no-such-dir") {
 		t.Errorf("the error does not name the directory: %v", err)
 	}
-}
-
-func waitEndsWithItsContext(t *tester) {
-	p := t.start(env.Command{Script: "read x; exit 3", Stdin: true})
-	gone := errors.New("gone")
-	ctx, cancel := context.WithCancelCause(t.ctx)
-	cancel(gone)
-	_, err := p.Wait(ctx)
-	t.isError(err, gone)
-	if err := p.Stdin().Close(); err != nil {
-		t.Fatal(err)
-	}
-	t.equal("code", t.wait(p).Code, 3)
-	// An exit that is there is returned whatever the context.
-	if exit, err := p.Wait(ctx); err != nil || exit.Code != 3 {
-		t.Errorf("Wait after the end: %+v, %v", exit, err)
+	if p, err := t.env.Start(t.ctx, env.Command{Script: "true", Dir: "f"}); err == nil {
+		t.Error("a command runs in a file", p.Kill(t.ctx))
 	}
 }
 
-func waitByMany(t *tester) {
-	p := t.start(env.Command{Script: "read x; exit 3", Stdin: true})
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			if exit, err := p.Wait(t.ctx); err != nil || exit.Code != 3 {
-				t.Errorf("Wait: %+v, %v", exit, err)
-			}
-		})
-	}
-	if err := p.Stdin().Close(); err != nil {
-		t.Error(err)
-	}
-	wg.Wait()
+func variables(t *tester) {
+	const odd = "it's \"odd\" $HOME `id` \\ *\n two=lines "
+	out := t.run(env.Command{Script: `printf '%s|' "$ENVTEST_ODD" "$ENVTEST_EMPTY" "${ENVTEST_EMPTY-unset}"`,
+		Env: []string{"ENVTEST_ODD=" + odd, "ENVTEST_EMPTY="}})
+	t.equal("variables", out.all(), odd+"|||")
 }
 
-func startContextDoesNotEndTheProcess(t *tester) {
-	t.wait(t.start(env.Command{Script: "true"})) // or skip
-	ctx, cancel := context.WithCancel(t.ctx)
-	p, err := t.env.Start(ctx, env.Command{Script: "read x; exit 5", Stdin: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cancel()
-	if err := p.Stdin().Close(); err != nil {
-		t.Fatal(err)
-	}
-	t.equal("code", t.wait(p).Code, 5)
-}
-
-func allOutputBeforeWaitReturns(t *tester) {
+func terminal(t *tester) {
 	out := newOutput()
-	t.wait(t.start(env.Command{Script: "i=0; while [ $i -lt 5000 ]; do echo line $i; i=$((i+1)); done", Output: out.add}))
-	lines := strings.Split(strings.TrimSuffix(out.all(), "\n"), "\n")
-	t.equal("lines", len(lines), 5000)
-	t.equal("last line", lines[len(lines)-1], "line 4999")
-}
-
-func kill(t *tester) {
-	out := newOutput()
-	p := t.start(env.Command{Script: "echo ready; sleep 1000", Output: out.add})
-	out.until(t, "ready\n")
-	if err := p.Kill(t.ctx); err != nil {
-		t.Fatalf("Kill: %v", err)
-	}
-	exit := t.wait(p)
-	if exit.Code == 0 {
-		t.Errorf("it ended with %+v", exit)
-	}
-}
-
-func killAfterTheEnd(t *tester) {
-	p := t.start(env.Command{Script: "exit 4"})
+	p := t.start(env.Command{
+		Script: `test -t 0 && test -t 1 && test -t 2 && echo terminal; stty size; echo err >&2; read x; echo "got $x"`,
+		TTY:    &env.Size{Rows: 33, Cols: 77}, Output: out.add,
+	})
+	out.until(t, "err\r\n")
+	t.send(p, "hello\n")
 	t.wait(p)
-	for range 2 {
-		if err := p.Kill(t.ctx); err != nil {
-			t.Errorf("Kill: %v", err)
+	for _, part := range []string{"terminal\r\n", "33 77\r\n", "got hello\r\n"} {
+		if !strings.Contains(out.of(env.Stdout), part) {
+			t.Errorf("%q is missing in %q", part, out.all())
 		}
 	}
-	t.equal("code", t.wait(p).Code, 4)
+	t.equal("output beside that of the terminal", len(out.all())-len(out.of(env.Stdout)), 0)
 }
 
-func idsAreUnique(t *tester) {
-	seen := map[string]bool{}
-	for range 3 {
-		p := t.start(env.Command{Script: "true"})
-		if p.ID() == "" || seen[p.ID()] {
-			t.Errorf("id %q comes again", p.ID())
-		}
-		seen[p.ID()] = true
-		t.wait(p)
+func refusesCommands(t *tester) {
+	t.put("f", "x", 0o644)
+	_, err := t.env.Start(t.ctx, env.Command{Script: "rm f"})
+	if !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("Start: error %v, want one that is %q or %q", err, errors.ErrUnsupported, fs.ErrPermission)
 	}
-}
-
-func runTimesOut(t *tester) {
-	t.wait(t.start(env.Command{Script: "true"})) // or skip
-	out := newOutput()
-	result, err := env.Run(t.ctx, t.env, env.Command{Script: "echo partial; sleep 1000", Output: out.add}, 1e9)
-	if err != nil {
-		t.Fatalf("Run: %v", err)
-	}
-	if !result.TimedOut || result.Code == 0 {
-		t.Errorf("the result is %+v", result)
-	}
-	t.equal("output", out.all(), "partial\n")
+	t.equal("content", t.read("f"), "x")
 }

@@ -1,31 +1,27 @@
 package envtest
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"io/fs"
 	"path"
 	"strings"
-
-	"github.com/attractor-go/attractor/env"
 )
 
-// fileChecks are the checks of everything but Start.
+// fileChecks are the checks of what reads files.
 var fileChecks = []check{
-	{"D1_WorkDirIsAbsolute", workDirIsAbsolute},
-	{"AC4_2_WriteMakesParents", writeMakesParents},
-	{"D1_ContentIsRawBytes", contentIsRawBytes},
-	{"D1_ReplaceKeepsMode", replaceKeepsMode},
-	{"D1_ReplaceIsAtomic", replaceIsAtomic},
-	{"D1_NothingButTheFileIsLeft", nothingButTheFileIsLeft},
-	{"D1_MissingIsErrNotExist", missingIsErrNotExist},
-	{"D1_DirectoryIsNoFile", directoryIsNoFile},
-	{"D1_StatDescribes", statDescribes},
-	{"D1_ReadDirIsSorted", readDirIsSorted},
-	{"D1_RemoveFileAndEmptyDirectory", removeFileAndEmptyDirectory},
-	{"D1_AbsoluteNames", absoluteNames},
-	{"D1_EndedContext", endedContext},
+	{name: "D1_WorkDirIsAbsolute", run: workDirIsAbsolute},
+	{name: "D1_ContentIsRawBytes", run: contentIsRawBytes},
+	{name: "D1_MissingIsErrNotExist", run: missingIsErrNotExist},
+	{name: "D1_NoAccessIsErrPermission", run: noAccessIsErrPermission, needs: []Feature{Modes}},
+	{name: "D1_DirectoryIsNoFile", run: directoryIsNoFile},
+	{name: "D1_FIFOIsNoFile", run: fifoIsNoFile, needs: []Feature{FIFOs}},
+	{name: "D1_StatDescribes", run: statDescribes},
+	{name: "D1_ReadDirIsSorted", run: readDirIsSorted},
+	{name: "D1_AbsoluteNames", run: absoluteNames},
+	{name: "D1_NamesAreTakenAsTheyAre", run: namesAreTakenAsTheyAre},
+	{name: "D1_LinksAreFollowed", run: linksAreFollowed, needs: []Feature{Links}},
+	{name: "D1_LinksAreListed", run: linksAreListed, needs: []Feature{Links}},
+	{name: "D1_EndedContext", run: endedContext},
 }
 
 func workDirIsAbsolute(t *tester) {
@@ -37,108 +33,86 @@ func workDirIsAbsolute(t *tester) {
 	}
 }
 
-func writeMakesParents(t *tester) {
-	t.write("a/b/c.txt", "deep", 0o644)
-	t.equal("content", t.read("a/b/c.txt"), "deep")
-	t.sameNames(t.names("a"), "b")
-}
-
 func contentIsRawBytes(t *tester) {
-	for _, data := range []string{"", "\x00\xff\r\n\n", "no newline", "\ufeffBOM\r\n", strings.Repeat("long", 1<<20)} {
-		t.write("f", data, 0o644)
+	for _, data := range []string{"", "\x00\xff\r\n\n", "no newline", "\ufeffBOM\r\n", allBytes(), strings.Repeat("long", 1<<20)} {
+		t.put("f", data, 0o644)
 		if got := t.read("f"); got != data {
 			t.Errorf("content of %d bytes comes back as %d other bytes", len(data), len(got))
 		}
 	}
 }
 
-func replaceKeepsMode(t *tester) {
-	if t.env.Platform().OS == "windows" {
-		t.Skip("Windows has no permission bits")
+// allBytes has every byte.
+func allBytes() string {
+	var b [256]byte
+	for i := range b {
+		b[i] = byte(i)
 	}
-	t.write("s", "one", 0o700)
-	t.equal("mode of a new file", t.stat("s").Mode.Perm(), fs.FileMode(0o700))
-	t.write("s", "two", 0o600)
-	t.equal("mode of a replaced file", t.stat("s").Mode.Perm(), fs.FileMode(0o700))
-	t.equal("content", t.read("s"), "two")
-}
-
-// replaceIsAtomic holds a file open over its replacement and reads the old content to the end.
-func replaceIsAtomic(t *tester) {
-	if t.env.Platform().OS == "windows" {
-		t.Skip("Windows does not replace open files")
-	}
-	old := strings.Repeat("old", 1<<16)
-	t.write("f", old, 0o644)
-	f, err := t.env.Open(t.ctx, "f")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	t.write("f", "new", 0o644)
-	var got bytes.Buffer
-	if _, err := got.ReadFrom(f); err != nil {
-		t.Fatal(err)
-	}
-	if got.String() != old {
-		t.Errorf("a reader saw %d bytes of neither content", got.Len())
-	}
-	t.equal("content", t.read("f"), "new")
-}
-
-func nothingButTheFileIsLeft(t *tester) {
-	t.write("f", "x", 0o644)
-	t.write("f", "y", 0o644)
-	t.write("dir/g", "z", 0o644)
-	if err := t.env.WriteFile(t.ctx, "dir", []byte("x"), 0o644); err == nil {
-		t.Error("a directory was replaced by a file")
-	}
-	t.sameNames(t.names("."), "dir", "f")
-	t.sameNames(t.names("dir"), "g")
+	return string(b[:])
 }
 
 func missingIsErrNotExist(t *tester) {
 	_, err := t.env.Open(t.ctx, "no")
-	t.isError(err, fs.ErrNotExist)
+	t.isError("Open", err, fs.ErrNotExist)
 	_, err = t.env.Stat(t.ctx, "no/where")
-	t.isError(err, fs.ErrNotExist)
-	_, err = t.env.ReadDir(t.ctx, "no")
-	t.isError(err, fs.ErrNotExist)
-	t.isError(t.env.Remove(t.ctx, "no"), fs.ErrNotExist)
-	if err == nil || !strings.Contains(err.Error(), "no") {
+	t.isError("Stat", err, fs.ErrNotExist)
+	_, err = t.env.ReadDir(t.ctx, "absent")
+	t.isError("ReadDir", err, fs.ErrNotExist)
+	if err == nil || !strings.Contains(err.Error(), "absent") {
 		t.Errorf("the error does not name the file: %v", err)
 	}
 }
 
+// noAccessIsErrPermission takes all permissions away. Who may read everything, such as root, is not tested by that.
+func noAccessIsErrPermission(t *tester) {
+	t.put("secret/f", "x", 0o644)
+	t.put("f", "x", 0o644)
+	t.arrange("chmod 0 f secret; if cat f; then chmod 755 secret; fi")
+	if _, err := t.env.ReadDir(t.ctx, "secret"); err == nil {
+		t.Skip("not run: permissions do not hold the environment's user")
+	}
+	defer t.arrange("chmod 755 secret") // for who clears up
+	_, err := t.env.Open(t.ctx, "f")
+	t.isError("Open", err, fs.ErrPermission)
+	_, err = t.env.ReadDir(t.ctx, "secret")
+	t.isError("ReadDir", err, fs.ErrPermission)
+	_, err = t.env.Stat(t.ctx, "secret/f")
+	t.isError("Stat", err, fs.ErrPermission)
+	if t.lacks[Writing] == "" {
+		t.isError("WriteFile", t.env.WriteFile(t.ctx, "secret/g", nil, 0o644), fs.ErrPermission)
+		t.isError("Remove", t.env.Remove(t.ctx, "secret/f"), fs.ErrPermission)
+	}
+}
+
 func directoryIsNoFile(t *tester) {
-	t.write("dir/f", "x", 0o644)
-	if f, err := t.env.Open(t.ctx, "dir"); err == nil {
-		t.Error("Open opened a directory", f.Close())
+	t.put("dir/f", "x", 0o644)
+	for _, name := range []string{"dir", ".", ""} {
+		if f, err := t.env.Open(t.ctx, name); err == nil {
+			t.Errorf("Open opened %q: %v", name, f.Close())
+		}
 	}
-	if err := t.env.WriteFile(t.ctx, "dir", nil, 0o644); err == nil {
-		t.Error("WriteFile wrote a directory")
+	for _, name := range []string{"dir/f", ""} {
+		if _, err := t.env.ReadDir(t.ctx, name); err == nil {
+			t.Errorf("ReadDir listed %q", name)
+		}
 	}
-	if err := t.env.WriteFile(t.ctx, "new/", nil, 0o644); err == nil {
-		t.Error("WriteFile took a name that ends in a slash")
+	if _, err := t.env.Open(t.ctx, "dir/f/g"); err == nil {
+		t.Error("Open opened a file below a file")
 	}
-	if err := t.env.WriteFile(t.ctx, "dir/f/g", nil, 0o644); err == nil {
-		t.Error("WriteFile wrote below a file")
-	}
-	if _, err := t.env.ReadDir(t.ctx, "dir/f"); err == nil {
-		t.Error("ReadDir listed a file")
-	}
-	if _, err := t.env.Open(t.ctx, ""); err == nil {
-		t.Error("Open opened the empty name")
-	}
-	t.equal("content", t.read("dir/f"), "x")
+}
+
+func fifoIsNoFile(t *tester) {
+	t.arrange("mkfifo pipe")
+	t.within("Open of a FIFO", func() {
+		if f, err := t.env.Open(t.ctx, "pipe"); err == nil {
+			t.Errorf("Open opened a FIFO: %v", f.Close())
+		}
+	})
+	t.equal("type", t.stat("pipe").Mode.Type(), fs.ModeNamedPipe)
 }
 
 func statDescribes(t *tester) {
-	t.write("dir/f", "12345", 0o644)
+	t.put("dir/f", "12345", 0o644)
 	f := t.stat("dir/f")
 	t.equal("name", f.Name, "f")
 	t.equal("size", f.Size, int64(5))
@@ -149,58 +123,117 @@ func statDescribes(t *tester) {
 	if !t.stat("dir").IsDir() || !t.stat(".").IsDir() {
 		t.Error("a directory is not called one")
 	}
+	if list := t.list("dir"); len(list) != 1 || !list[0].ModTime.Equal(f.ModTime) || list[0].Size != f.Size || list[0].Mode != f.Mode {
+		t.Errorf("Stat says %+v and ReadDir %+v", f, list)
+	}
+	t.put("dir/f", "123456", 0o644)
+	if later := t.stat("dir/f"); later.Size != 6 || later.ModTime.Before(f.ModTime) {
+		t.Errorf("after it was written again, Stat says %+v, and before %+v", later, f)
+	}
 }
 
 func readDirIsSorted(t *tester) {
-	for _, name := range []string{"b", "a", "B", "a.b", ".hidden", "z/x"} {
-		t.write(name, name, 0o644)
+	for _, name := range []string{"b", "a", "B", "a.b", ".hidden", "..odd", "z/x"} {
+		if t.onWindows() && name == "B" { // the same file as b
+			continue
+		}
+		t.put(name, name, 0o644)
 	}
-	t.sameNames(t.names("."), ".hidden", "B", "a", "a.b", "b", "z")
-	list, err := t.env.ReadDir(t.ctx, "z")
-	if err != nil {
-		t.Fatal(err)
+	want := []string{"..odd", ".hidden", "B", "a", "a.b", "b", "z"}
+	if t.onWindows() {
+		want = []string{"..odd", ".hidden", "a", "a.b", "b", "z"}
 	}
-	if len(list) != 1 || list[0].Size != 3 || list[0].IsDir() {
+	t.sameNames(t.names("."), want...)
+	if list := t.list("z"); len(list) != 1 || list[0].Size != 3 || list[0].IsDir() {
 		t.Errorf("the entry is described as %+v", list)
 	}
-}
-
-func removeFileAndEmptyDirectory(t *tester) {
-	t.write("dir/f", "x", 0o644)
-	if err := t.env.Remove(t.ctx, "dir"); err == nil {
-		t.Fatal("a directory with a file in it was removed")
+	list := t.list(".")
+	if last := list[len(list)-1]; !last.IsDir() {
+		t.Errorf("a directory is described as %+v", last)
 	}
-	t.equal("content", t.read("dir/f"), "x")
-	for _, name := range []string{"dir/f", "dir"} {
-		if err := t.env.Remove(t.ctx, name); err != nil {
-			t.Errorf("Remove %s: %v", name, err)
-		}
-	}
-	t.sameNames(t.names("."))
 }
 
 func absoluteNames(t *tester) {
-	t.write(t.absolute("dir/f"), "x", 0o644)
-	t.equal("content", t.read("dir/f"), "x")
+	t.put("dir/f", "x", 0o644)
 	t.equal("content", t.read(t.absolute("dir/f")), "x")
 	t.equal("size", t.stat(t.absolute("dir/f")).Size, int64(1))
 	t.sameNames(t.names(t.absolute("dir")), "f")
-	if err := t.env.Remove(t.ctx, t.absolute("dir/f")); err != nil {
+	t.equal("content by a way with dots", t.read("./dir/../dir//f"), "x")
+	if t.lacks[Writing] != "" {
+		return
+	}
+	t.write(t.absolute("dir/g"), "y", 0o644)
+	t.equal("content", t.read("dir/g"), "y")
+	if err := t.env.Remove(t.ctx, t.absolute("dir/g")); err != nil {
 		t.Error(err)
+	}
+	t.sameNames(t.names("dir"), "f")
+}
+
+// namesAreTakenAsTheyAre uses names that mean something to a shell or to a command's options.
+func namesAreTakenAsTheyAre(t *tester) {
+	names := []string{"#", "$HOME", "%s", "&", "'single'", "-rf", ";exit", "\u00fcml\u00e4ut", "~tilde"}
+	if !t.onWindows() {
+		names = append(names, " space ", `"double"`, "*", "?", "\\", "a\\nb", "`id`", "|", "<", ">", "[a-z]")
+	}
+	for _, name := range names {
+		t.put("dir/"+name+"/"+name, name, 0o644)
+		t.equal("content", t.read("dir/"+name+"/"+name), name)
+		t.equal("name", t.stat("dir/"+name).Name, name)
+		t.sameNames(t.names("dir/"+name), name)
+		t.put(name, name, 0o644) // relative, with nothing in front
+		t.equal("content", t.read(name), name)
+		if t.lacks[Writing] == "" {
+			if err := t.env.Remove(t.ctx, name); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if got := t.names("dir"); len(got) != len(names) {
+		t.Errorf("names %q, want %q", got, names)
+	}
+}
+
+func linksAreFollowed(t *tester) {
+	t.put("dir/f", "seven..", 0o644) // not as long as any path here
+	t.arrange("ln -s dir/f l; ln -s dir d; ln -s nowhere dangling")
+	t.equal("size through a link", t.stat("l").Size, int64(7))
+	t.equal("name of a link", t.stat("l").Name, "l")
+	t.equal("type through a link", t.stat("d").Mode.Type(), fs.ModeDir)
+	t.equal("content of a link's target", t.read("l"), "seven..")
+	t.equal("content through a link", t.read("d/f"), "seven..")
+	t.sameNames(t.names("d"), "f")
+	_, err := t.env.Stat(t.ctx, "dangling")
+	t.isError("Stat of a link to nowhere", err, fs.ErrNotExist)
+	_, err = t.env.Open(t.ctx, "dangling")
+	t.isError("Open of a link to nowhere", err, fs.ErrNotExist)
+}
+
+func linksAreListed(t *tester) {
+	t.put("dir/f", "x", 0o644)
+	t.arrange("ln -s dir/f l; ln -s dir d; ln -s nowhere dangling")
+	t.sameNames(t.names("."), "d", "dangling", "dir", "l")
+	for _, info := range t.list(".") {
+		if link := info.Mode.Type() == fs.ModeSymlink; link == (info.Name == "dir") {
+			t.Errorf("%s is listed with mode %v", info.Name, info.Mode)
+		}
 	}
 }
 
 // endedContext expects that no method begins anything for a caller who has gone, and that its reason comes back.
 func endedContext(t *tester) {
-	t.write("f", "x", 0o644)
-	gone := errors.New("gone")
-	ctx, cancel := context.WithCancelCause(t.ctx)
-	cancel(gone)
-	t.isError(t.env.WriteFile(ctx, "f", []byte("y"), 0o644), gone)
-	t.isError(t.env.Remove(ctx, "f"), gone)
-	_, err := t.env.Stat(ctx, "f")
-	t.isError(err, gone)
-	_, err = t.env.Start(ctx, env.Command{Script: "rm f"})
-	t.isError(err, gone)
-	t.equal("content", t.read("f"), "x")
+	t.put("dir/f", "x", 0o644)
+	ctx, gone := t.ended()
+	f, err := t.env.Open(ctx, "dir/f")
+	t.isError("Open", err, gone)
+	if err == nil {
+		err = f.Close()
+	}
+	_, statErr := t.env.Stat(ctx, "dir/f")
+	t.isError("Stat", statErr, gone)
+	_, listErr := t.env.ReadDir(ctx, "dir")
+	t.isError("ReadDir", listErr, gone)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Open looked for the file: %v", err)
+	}
 }

@@ -33,6 +33,7 @@ func Profile() profile.Profile {
 			coding.Grep(),
 			coding.Glob(),
 			coding.ReadOutput(),
+			coding.Process(),
 		},
 		Documents: []string{"CLAUDE.md"},
 	}

@@ -1,6 +1,7 @@
 package coding
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -58,7 +59,7 @@ func editFile(ctx context.Context, call *tool.Call, args editFileArgs) (tool.Res
 		return tool.Result{}, notUnique(args.FilePath, content, m)
 	}
 	edited, placed := e.apply(content, m.places)
-	if err := call.Env.WriteFile(ctx, args.FilePath, []byte(edited), newFilePerm); err != nil {
+	if err := call.Env.WriteFile(ctx, args.FilePath, edited, newFilePerm); err != nil {
 		return tool.Result{}, err
 	}
 	text := fmt.Sprintf("Edited %s: replaced %s (%s).", args.FilePath, count(len(placed), "occurrence"), lineNumbers(edited, placed))
@@ -73,7 +74,7 @@ func editFile(ctx context.Context, call *tool.Call, args editFileArgs) (tool.Res
 
 // notUnique says where an old text is that is there more than once.
 func notUnique(name, content string, m matching) error {
-	places := lineNumbers(content, m.spans())
+	places := lineNumbers([]byte(content), m.spans())
 	if m.how != "" {
 		return fmt.Errorf("old_string is not in %s exactly, and but for %s it is there %d times (%s); nothing was changed. Copy the "+
 			"text exactly, with more of the lines around the one that you mean", name, m.how, len(m.places), places)
@@ -102,7 +103,12 @@ func readWhole(ctx context.Context, e env.Environment, name string) (content str
 		return "", explainOpen(ctx, e, name, err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := e.Stat(ctx, name)
+	if err != nil {
+		return "", err
+	}
 	var b strings.Builder
+	b.Grow(int(min(max(info.Size, 0), maxEditBytes)))
 	n, err := io.Copy(&b, io.LimitReader(f, maxEditBytes+1))
 	switch {
 	case err != nil:
@@ -114,11 +120,11 @@ func readWhole(ctx context.Context, e env.Environment, name string) (content str
 }
 
 // lineNumbers names the lines in which spans start.
-func lineNumbers(content string, spans []span) string {
+func lineNumbers(content []byte, spans []span) string {
 	var numbers []string
 	line, at, last := 1, 0, 0
 	for _, s := range spans {
-		line += strings.Count(content[at:s.start], "\n")
+		line += bytes.Count(content[at:s.start], []byte("\n"))
 		at = s.start
 		if line == last {
 			continue
@@ -137,13 +143,23 @@ func lineNumbers(content string, spans []span) string {
 }
 
 // snippet shows a part of a content with the lines around it.
-func snippet(content string, s span) string {
-	lines := strings.Split(strings.TrimSuffix(toLF(content), "\n"), "\n")
-	first := max(lineNumber(content, s.start)-snippetContext, 1)
-	last := min(lineNumber(content, s.end)+snippetContext, len(lines))
-	if last-first < maxSnippetLines {
-		return number(shortened(lines[first-1:max(last, first-1)]), first)
+func snippet(content []byte, s span) string {
+	from, to := s.start, s.end
+	for range snippetContext + 1 { // the one more is the start of the line itself
+		from = bytes.LastIndexByte(content[:max(from, 0)], '\n')
+	}
+	for range snippetContext + 1 {
+		if end := bytes.IndexByte(content[to:], '\n'); end >= 0 {
+			to += end + 1
+		} else {
+			to = len(content)
+		}
+	}
+	first := bytes.Count(content[:from+1], []byte("\n")) + 1
+	lines := strings.Split(strings.TrimSuffix(toLF(string(content[from+1:to])), "\n"), "\n")
+	if len(lines) <= maxSnippetLines {
+		return number(shortened(lines), first)
 	}
 	const half = maxSnippetLines / 2
-	return number(shortened(lines[first-1:first-1+half]), first) + "...\n" + number(shortened(lines[last-half:last]), last-half+1)
+	return number(shortened(lines[:half]), first) + "...\n" + number(shortened(lines[len(lines)-half:]), first+len(lines)-half)
 }

@@ -39,16 +39,22 @@ type shrunk []struct{ at, lost int } // at the offset and behind it, lost bytes 
 // plainView is a text in plain characters, and the way back. Bytes that are no UTF-8 become U+FFFD, as strings.Map has it.
 func plainView(text string) (string, shrunk) {
 	var b strings.Builder
+	b.Grow(len(text))
 	var s shrunk
-	lost := 0
-	for i, r := range text {
+	for lost := 0; text != ""; {
+		n := asciiLen(text)
+		b.WriteString(text[:n])
+		if text = text[n:]; text == "" {
+			break
+		}
+		r, size := utf8.DecodeRuneInString(text)
 		p := plain(r)
 		b.WriteRune(p)
-		_, size := utf8.DecodeRuneInString(text[i:])
 		if n := size - utf8.RuneLen(p); n != 0 {
 			lost += n
 			s = append(s, struct{ at, lost int }{b.Len(), lost})
 		}
+		text = text[size:]
 	}
 	return b.String(), s
 }
@@ -69,13 +75,16 @@ func (s shrunk) original(at int) int {
 	return at + s[lo-1].lost
 }
 
-func isASCII(s string) bool {
+func isASCII(s string) bool { return asciiLen(s) == len(s) }
+
+// asciiLen is the length of the ASCII at the beginning of a text.
+func asciiLen(s string) int {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
-			return false
+			return i
 		}
 	}
-	return true
+	return len(s)
 }
 
 // findLines finds a text that is whole lines, but for white space at their ends.
@@ -90,7 +99,11 @@ func (f findLines) find(e edit, view lfView) []place {
 	}
 	oldText, ended := strings.CutSuffix(e.old, "\n")
 	text := strings.TrimSuffix(view.text, "\n")
-	file, have := strings.Split(text, "\n"), strings.Split(f.simple(text), "\n")
+	file := strings.Split(text, "\n")
+	have := file
+	if f.plain {
+		have = strings.Split(f.simple(text), "\n")
+	}
 	want := strings.Split(f.simple(oldText), "\n")
 	key := -1 // a line that has something in it
 	for i, l := range want {
@@ -161,7 +174,7 @@ func (f findLines) trimmed(line string) string {
 
 func (f findLines) simple(text string) string {
 	if f.plain {
-		return strings.Map(plain, text)
+		text, _ = plainView(text)
 	}
 	return text
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/search"
 	"github.com/attractor-go/attractor/tool"
@@ -42,6 +44,9 @@ func glob(ctx context.Context, call *tool.Call, args globArgs) (tool.Result, err
 		return tool.Result{}, fmt.Errorf("the directory to look in does not exist (path %q, pattern %q); give one that does", args.Path, args.Pattern)
 	}
 	if err != nil {
+		if info, statErr := call.Env.Stat(ctx, args.Path); args.Path != "" && statErr == nil && !info.IsDir() {
+			return tool.Result{}, fmt.Errorf("%s is a file; path has to be a directory, such as the one that it is in", args.Path)
+		}
 		return tool.Result{}, err
 	}
 	var b strings.Builder
@@ -49,10 +54,8 @@ func glob(ctx context.Context, call *tool.Call, args globArgs) (tool.Result, err
 		b.WriteString(f.Path + "\n")
 	}
 	switch {
-	case len(found.Files) == 0 && !strings.Contains(args.Pattern, "**"):
-		fmt.Fprintf(&b, "No files match %s. To look in all directories below, use **/%s.\n", args.Pattern, strings.TrimPrefix(args.Pattern, "/"))
 	case len(found.Files) == 0:
-		fmt.Fprintf(&b, "No files match %s.\n", args.Pattern)
+		fmt.Fprintf(&b, "No files match %s.%s\n", args.Pattern, whatInstead(ctx, call.Env, args))
 	case len(found.Files) > maxListed:
 		fmt.Fprintf(&b, "[%d more files match]\n", len(found.Files)-maxListed)
 	}
@@ -60,4 +63,34 @@ func glob(ctx context.Context, call *tool.Call, args globArgs) (tool.Result, err
 	result := tool.Text(b.String())
 	result.Hint = "Give a narrower pattern or a path."
 	return result, nil
+}
+
+// whatInstead is advice, with a space in front, for a pattern that matched nothing.
+func whatInstead(ctx context.Context, e env.Environment, args globArgs) string {
+	meta := strings.IndexAny(args.Pattern, `*?[{\`)
+	if meta < 0 {
+		meta = len(args.Pattern)
+	}
+	dir := args.Pattern[:strings.LastIndexByte(args.Pattern[:meta], '/')+1]
+	from := args.Path
+	if path.IsAbs(args.Pattern) {
+		from = ""
+	}
+	_, noDir := e.Stat(ctx, path.Join(from, dir))
+	info, noFile := e.Stat(ctx, path.Join(from, args.Pattern))
+	switch {
+	case strings.Contains("/"+args.Pattern+"/", "/.git/"):
+		return " What is in .git directories is not listed."
+	case meta == len(args.Pattern) && noFile == nil && info.IsDir():
+		return fmt.Sprintf(" It is a directory; the files in it are %s/**.", strings.TrimSuffix(args.Pattern, "/"))
+	case meta == len(args.Pattern) && noFile == nil:
+		return " There is such a file, but .gitignore excludes it."
+	case dir != "" && noDir != nil:
+		return fmt.Sprintf(" There is no directory %s.", path.Join(from, dir))
+	case strings.Contains(args.Pattern, "**"):
+		return ""
+	case dir == "":
+		return fmt.Sprintf(" To look in all directories below, use **/%s.", args.Pattern)
+	}
+	return fmt.Sprintf(" To look in all directories below, use %s**/%s; what .gitignore excludes is left out, unless its directory is given as path.", dir, args.Pattern[len(dir):])
 }

@@ -73,10 +73,7 @@ func grep(ctx context.Context, call *tool.Call, args grepArgs) (tool.Result, err
 		return tool.Result{}, err
 	}
 	found, err := search.Grep(ctx, call.Env, q)
-	var bad *search.PatternError
 	switch {
-	case errors.As(err, &bad):
-		return tool.Result{}, fmt.Errorf("%w. To find characters such as ( [ { . * + ? | ^ $ \\ as they are, put a \\ before each", err)
 	case errors.Is(err, fs.ErrNotExist):
 		return tool.Result{}, fmt.Errorf("%s does not exist; give a file or directory that does, or leave path out to search the working directory", args.Path)
 	case err != nil:
@@ -132,7 +129,7 @@ func renderGrep(found search.Result, q search.Query) string {
 	}
 	switch {
 	case len(found.Files) == 0 && found.Searched == 0:
-		b.WriteString("No matches: there was no text file to search.\n")
+		fmt.Fprintf(&b, "No matches: %s.\n", whyNothing(found, q))
 	case len(found.Files) == 0:
 		fmt.Fprintf(&b, "No matches in %s.\n", count(found.Searched, "file"))
 	case found.More:
@@ -142,6 +139,17 @@ func renderGrep(found search.Result, q search.Query) string {
 	}
 	renderUnreadable(&b, found.Unreadable)
 	return b.String()
+}
+
+// whyNothing says why no file was searched.
+func whyNothing(found search.Result, q search.Query) string {
+	switch {
+	case found.Binary > 0:
+		return "there was no text file to search, only " + count(found.Binary, "binary file")
+	case q.Glob != "":
+		return "there is no file to search that fits glob_filter " + q.Glob
+	}
+	return "there was no text file to search"
 }
 
 // renderLines shows a file's lines, with -- where some are left out between those with context.

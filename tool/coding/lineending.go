@@ -5,20 +5,35 @@ import (
 	"strings"
 )
 
-// lineEnding is what a new text has to use in place of a part of a content: what the part uses, or, if it is all on one line or
-// uses both, what most of the content uses.
-func lineEnding(content string, s span) string {
-	for _, text := range [...]string{content[s.start:s.end], content} {
-		crlf := strings.Count(text, "\r\n")
-		lf := strings.Count(text, "\n") - crlf
-		switch {
-		case crlf > 0 && lf == 0:
-			return "\r\n"
-		case lf > 0 && crlf == 0:
-			return "\n"
-		case text == content && crlf > lf:
-			return "\r\n"
+// withLineEndings are the texts of places with the line endings that they have to use: what the part of the content uses that they
+// replace or, if it is all on one line or uses both, what most of the content uses.
+func withLineEndings(content string, places []place) []string {
+	texts := make([]string, len(places))
+	most := "" // of the content; not looked for before it is needed
+	for i, p := range places {
+		if texts[i] = p.text; !strings.Contains(p.text, "\n") {
+			continue
 		}
+		part := content[p.start:p.end]
+		crlf, all := strings.Count(part, "\r\n"), strings.Count(part, "\n")
+		ending := "\n"
+		switch {
+		case all > 0 && crlf == all:
+			ending = "\r\n"
+		case all == 0 || crlf > 0:
+			if most == "" {
+				most = mostLineEndings(content)
+			}
+			ending = most
+		}
+		texts[i] = withLineEnding(p.text, ending)
+	}
+	return texts
+}
+
+func mostLineEndings(content string) string {
+	if crlf := strings.Count(content, "\r\n"); crlf > 0 && 2*crlf > strings.Count(content, "\n") {
+		return "\r\n"
 	}
 	return "\n"
 }
@@ -51,6 +66,3 @@ func viewLF(content string) lfView {
 
 // original is the offset in the content. That of a line's end is before its \r.
 func (v lfView) original(offset int) int { return offset + sort.SearchInts(v.removed, offset) }
-
-// lineNumber is the line that an offset is in, from 1.
-func lineNumber(content string, offset int) int { return 1 + strings.Count(content[:offset], "\n") }

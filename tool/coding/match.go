@@ -1,8 +1,6 @@
 package coding
 
-import (
-	"strings"
-)
+import "strings"
 
 // edit is the replacement of a text in a file's content.
 type edit struct {
@@ -41,7 +39,8 @@ type step struct {
 	find func(e edit, view lfView) []place
 }
 
-// steps are the ways of finding an old text, in the order in which they are tried:
+// steps are the ways of finding an old text, in the order in which they are tried. The first, which is not in the list, is
+// findExact:
 //
 //  1. Exact, at any place, also in the middle of a line, but for line endings, which models do not see.
 //  2. But for white space at the ends of lines, and but for a newline that the file's last line lacks. From here on, unless said
@@ -56,7 +55,6 @@ type step struct {
 // Nothing else is overlooked: no letter, no other punctuation, no line more or less.
 func steps() []step {
 	return []step{
-		{"", findExact},
 		{"white space at the ends of lines", findLines{}.find},
 		{"indentation, to which new_string was adapted", findLines{reindent: true}.find},
 		{"typographic characters such as quotes, dashes and special spaces", findPlain},
@@ -68,8 +66,11 @@ func steps() []step {
 // is an error, unless the edit is for all, which means all that this one step finds. So a laxer step never adds to a stricter
 // one. Lines that the new text has in common with the old one at its beginning and end stay as they are in the file.
 func (e edit) match(content string) matching {
-	view := viewLF(content)
 	e.old, e.new = toLF(e.old), toLF(e.new)
+	if places := findExact(e, content); len(places) > 0 {
+		return matching{places: places}
+	}
+	view := viewLF(content)
 	for _, s := range steps() {
 		places := s.find(e, view)
 		if len(places) == 0 {
@@ -82,9 +83,6 @@ func (e edit) match(content string) matching {
 	}
 	return matching{}
 }
-
-// findExact finds the text itself. Two kinds of line ending in one file do not make an occurrence unique.
-func findExact(e edit, view lfView) []place { return occurrences(e, view.text) }
 
 // occurrences finds the old text in another.
 func occurrences(e edit, text string) []place {
@@ -104,17 +102,21 @@ func occurrences(e edit, text string) []place {
 }
 
 // apply replaces the places by their new texts and returns the new content with where the new texts are in it.
-func (e edit) apply(content string, places []place) (string, []span) {
-	var b strings.Builder
-	var placed []span
+func (e edit) apply(content string, places []place) ([]byte, []span) {
+	texts := withLineEndings(content, places)
+	size := len(content)
+	for i, p := range places {
+		size += len(texts[i]) - (p.end - p.start)
+	}
+	edited := make([]byte, 0, size)
+	placed := make([]span, len(places))
 	end := 0
-	for _, p := range places {
-		b.WriteString(content[end:p.start])
-		start := b.Len()
-		b.WriteString(withLineEnding(p.text, lineEnding(content, p.span)))
-		placed = append(placed, span{start, b.Len()})
+	for i, p := range places {
+		edited = append(edited, content[end:p.start]...)
+		placed[i].start = len(edited)
+		edited = append(edited, texts[i]...)
+		placed[i].end = len(edited)
 		end = p.end
 	}
-	b.WriteString(content[end:])
-	return b.String(), placed
+	return append(edited, content[end:]...), placed
 }

@@ -75,7 +75,8 @@ func TestC5_EditCorpus(t *testing.T) {
 			e := edit{old: c.Old, new: c.New, all: c.ReplaceAll}
 			got, replaced := content, false
 			if m := e.match(content); e.check() == nil && (len(m.places) == 1 || len(m.places) > 1 && e.all) {
-				got, _ = e.apply(content, m.places)
+				edited, _ := e.apply(content, m.places)
+				got = string(edited)
 				replaced = true
 			}
 			if reason, ok := decidedDifferently()[c.ID]; ok {
@@ -129,7 +130,8 @@ func checkMatch(t interface{ Fatalf(string, ...any) }, content string, e edit) {
 	if len(m.places) == 0 || len(m.places) > 1 && !e.all {
 		return
 	}
-	edited, placed := e.apply(content, m.places)
+	whole, placed := e.apply(content, m.places)
+	edited := string(whole)
 	restored, end := "", 0
 	for i, p := range placed {
 		if toLF(edited[p.start:p.end]) != toLF(m.places[i].text) {

@@ -107,7 +107,7 @@ func shortLine(r *bufio.Reader) (string, error) {
 		piece, err := r.ReadSlice('\n')
 		line = append(line, piece[:min(len(piece), maxOutputLine-len(line))]...)
 		if !errors.Is(err, bufio.ErrBufferFull) {
-			text := strings.TrimRight(string(line), "\r\n")
+			text := tool.CleanTerminal(strings.TrimRight(string(line), "\r\n")) // the store has the bytes
 			if len(line) == maxOutputLine {
 				text = strings.ToValidUTF8(text, "") + " [the line goes on]"
 			}

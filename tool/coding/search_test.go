@@ -19,6 +19,7 @@ func TestC8_Results(t *testing.T) {
 	b.put("a.go", "package a\n\nfunc Foo() {}\n\nvar x = Foo\n")
 	b.put("src/b.go", "// foo\n")
 	b.put("skip.log", "Foo\n")
+	b.put("bin", "Foo\x00")
 	b.put(".gitignore", "*.log\n")
 	for _, c := range []struct {
 		name string
@@ -37,7 +38,8 @@ func TestC8_Results(t *testing.T) {
 			"a.go:3:func Foo() {}\n[Only the first 1 results are shown; there are more. Narrow the search, or set max_results.]\n"},
 		{"exactly as many as wanted", object{"pattern": "Foo", "max_results": 2}, "a.go:3:func Foo() {}\na.go:5:var x = Foo\n[2 matching lines in 1 file]\n"},
 		{"nothing", object{"pattern": "nowhere"}, "No matches in 3 files.\n"},
-		{"nothing to search", object{"pattern": "x", "glob_filter": "*.rs"}, "No matches: there was no text file to search.\n"},
+		{"nothing to search", object{"pattern": "x", "glob_filter": "*.rs"}, "No matches: there is no file to search that fits glob_filter *.rs.\n"},
+		{"a binary file", object{"pattern": "Foo", "path": "bin"}, "No matches: there was no text file to search, only 1 binary file.\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, b.ok(Grep(), c.args)); diff != "" {
@@ -59,7 +61,9 @@ func TestC8_Refusals(t *testing.T) {
 	b := newBench(t)
 	b.put("f", "x\n")
 	b.fails(Grep(), object{"pattern": "foo(bar"}, "at character 4", "(bar", `put a \ before`)
-	b.fails(Grep(), object{"pattern": "a(?=b)"}, "lookahead")
+	b.fails(Grep(), object{"pattern": "a(?=b)"}, "lookahead", "choose from what is found")
+	b.fails(Grep(), object{"pattern": "a\nb"}, `here: \nb.`, "one by one")
+	b.fails(Grep(), object{"pattern": "x", "path": "~/src"}, "~ is not expanded")
 	b.fails(Grep(), object{"pattern": ""}, "pattern is empty")
 	b.fails(Grep(), object{"pattern": "x", "path": "nowhere"}, "nowhere does not exist")
 	b.fails(Grep(), object{"pattern": "x", "glob_filter": "["}, "glob pattern", "not valid")
@@ -88,6 +92,8 @@ func TestC8_UnreadableIsSaid(t *testing.T) {
 
 func TestC9_Results(t *testing.T) {
 	b := newBench(t)
+	b.put(".gitignore", "*.log\n")
+	b.put("x.log", "")
 	for i, name := range []string{"old.go", "src/new.go", "src/newest_test.go"} {
 		b.put(name, "")
 		at := time.Date(2026, 1, 1, i, 0, 0, 0, time.UTC)
@@ -102,6 +108,11 @@ func TestC9_Results(t *testing.T) {
 		{object{"pattern": "**/*.go"}, "src/newest_test.go\nsrc/new.go\nold.go\n"},
 		{object{"pattern": "*.go", "path": "src"}, "src/newest_test.go\nsrc/new.go\n"},
 		{object{"pattern": "new.go"}, "No files match new.go. To look in all directories below, use **/new.go.\n"},
+		{object{"pattern": "src/*.rs"}, "No files match src/*.rs. To look in all directories below, use src/**/*.rs; what .gitignore excludes is left out, unless its directory is given as path.\n"},
+		{object{"pattern": "lib/*.rs"}, "No files match lib/*.rs. There is no directory lib.\n"},
+		{object{"pattern": "src"}, "No files match src. It is a directory; the files in it are src/**.\n"},
+		{object{"pattern": "x.log"}, "No files match x.log. There is such a file, but .gitignore excludes it.\n"},
+		{object{"pattern": ".git/*"}, "No files match .git/*. What is in .git directories is not listed.\n"},
 		{object{"pattern": "**/*.rs"}, "No files match **/*.rs.\n"},
 	} {
 		if got := b.ok(Glob(), c.args); got != c.want {
@@ -110,6 +121,8 @@ func TestC9_Results(t *testing.T) {
 	}
 	b.fails(Glob(), object{"pattern": ""}, "pattern is empty")
 	b.fails(Glob(), object{"pattern": "["}, "not valid")
+	b.fails(Glob(), object{"pattern": "*", "path": "old.go"}, "old.go is a file")
+	b.fails(Glob(), object{"pattern": "~/*"}, "~ is not expanded")
 	b.fails(Glob(), object{"pattern": "*", "path": "nowhere"}, "does not exist", "nowhere")
 }
 

@@ -9,12 +9,14 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/patch"
 	"github.com/attractor-go/attractor/tool"
 )
 
 type shellArgs struct {
 	Command     string `json:"command" jsonschema:"The command line to run, in the shell's language."`
 	TimeoutMS   int64  `json:"timeout_ms,omitempty" jsonschema:"How many milliseconds the command may take, at most 600000."`
+	Background  bool   `json:"run_in_background,omitempty" jsonschema:"Start the command and go on at once, for servers and watchers. The tool process reads what it prints, writes to it and kills it."`
 	Description string `json:"description,omitempty" jsonschema:"What the command does, in a few words, for the person who watches."`
 }
 
@@ -25,12 +27,15 @@ func Shell(defaultTimeout time.Duration) tool.Tool {
 		Description: fmt.Sprintf("Runs a command in a shell, in the working directory, and returns what it prints (standard output and "+
 			"standard error) and, if it fails, its exit code. Each command runs in a shell of its own: changes of directory and "+
 			"variables do not last. It gets no input, so do not run anything that waits for some. Without timeout_ms it may take "+
-			"%d ms. To read, edit and search files, use the tools made for that.", defaultTimeout.Milliseconds()),
+			"%d ms; servers and whatever else does not end belong in the background. To read, edit and search files, use the tools made for that.", defaultTimeout.Milliseconds()),
 	}, func(ctx context.Context, call *tool.Call, args shellArgs) (tool.Result, error) {
 		return shell(ctx, call, args, defaultTimeout)
 	})
 	t.Limit = tool.Limit{Chars: 30_000, Lines: 256, Keep: tool.KeepHeadTail}
 	return tool.WithAccess(t, func(args shellArgs) tool.Access {
+		if _, ok := patch.FromScript(args.Command); ok {
+			return patchAccess(args.Command)
+		}
 		return tool.Access{Effect: tool.Writes, Command: args.Command}
 	})
 }
@@ -44,27 +49,82 @@ func shell(ctx context.Context, call *tool.Call, args shellArgs, timeout time.Du
 	case args.TimeoutMS > 0: // cut before it is multiplied, so that it cannot overflow
 		timeout = time.Duration(min(args.TimeoutMS, env.MaxTimeout.Milliseconds())) * time.Millisecond
 	}
-	var out output
-	cmd := env.Command{Script: args.Command, Output: func(stream int, p []byte) {
-		out.write(stream, p)
+	if _, ok := patch.FromScript(args.Command); ok { // models that were trained with it call it here, where there is no such program
+		return applyPatch(ctx, call, args.Command)
+	}
+	if args.Background {
+		return startInBackground(ctx, call, args)
+	}
+	return runToTheEnd(ctx, call, args.Command, timeout)
+}
+
+func runToTheEnd(ctx context.Context, call *tool.Call, script string, timeout time.Duration) (tool.Result, error) {
+	printed := tool.NewTranscript(outputsOf(call), call.ID, 0)
+	cmd := env.Command{Script: script, Output: func(stream int, p []byte) {
+		printed.Write(stream, p)
 		if call.Live != nil {
 			call.Live(stream, p)
 		}
 	}}
 	ran, err := env.Run(ctx, call.Env, cmd, timeout)
-	interrupted := ctx.Err() != nil
-	result, text := out.result()
-	end := ending(ran, interrupted, err)
-	result.IsError = err != nil || ran.TimedOut || ran.Signal != "" || ran.Code != 0
-	if text == "" && end == "" {
+	printed.Close()
+	result := printed.Take()
+	end := ending(ran, ctx.Err() != nil, err)
+	if len(ran.Left) > 0 {
+		id := ""
+		if processes := processesOf(call); processes != nil {
+			id = processes.Adopt(ran.Process, cmd, ran.Left)
+		}
+		end = strings.TrimPrefix(end+"\n"+leftRunning(ran.Left, id), "\n")
+	}
+	if end == "" && result.Content.Text() == "" {
 		end = "(no output)"
 	}
-	if text != "" && end != "" && !strings.HasSuffix(text, "\n") {
-		end = "\n" + end
+	result = closing(result, end)
+	result.IsError = err != nil || ran.TimedOut || ran.Signal != "" || ran.Code != 0
+	if result.Hint == "" {
+		result.Hint = "Run a narrower command, or send its output to a file and read or search that."
 	}
-	result.Content = llm.TextParts(text + end)
-	result.Hint = "Run a narrower command, or send its output to a file and read or search that."
 	return result, nil
+}
+
+// startInBackground starts a command that goes on when the call is over, and shows how it began.
+func startInBackground(ctx context.Context, call *tool.Call, args shellArgs) (tool.Result, error) {
+	processes := processesOf(call)
+	if processes == nil {
+		return tool.Result{}, errors.New("there are no background processes here; run the command without run_in_background")
+	}
+	id, err := processes.Start(ctx, call.Env, env.Command{Script: args.Command, Stdin: true})
+	if err != nil {
+		return tool.Result{}, err
+	}
+	result, err := readProcess(ctx, processes, id, settle)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	started := fmt.Sprintf("Started as process %s. It runs until it ends, until process kills it, or until the session ends.\n", id)
+	if args.TimeoutMS > 0 {
+		started += "timeout_ms has no effect in the background.\n"
+	}
+	if result.Gap.Bytes > 0 {
+		result.Gap.At += len(started)
+	}
+	result.Content = llm.TextParts(started + result.Content.Text())
+	return result, nil
+}
+
+func outputsOf(call *tool.Call) tool.Outputs {
+	if call.Session == nil {
+		return nil
+	}
+	return call.Session.Outputs()
+}
+
+func processesOf(call *tool.Call) tool.Processes {
+	if call.Session == nil {
+		return nil
+	}
+	return call.Session.Processes()
 }
 
 // ending is what is said after a command's output.
@@ -85,13 +145,6 @@ func ending(ran env.Result, interrupted bool, err error) string {
 		lines = append(lines, fmt.Sprintf("Exit code: %d (killed by %s)", ran.Code, ran.Signal))
 	case ran.Code != 0:
 		lines = append(lines, fmt.Sprintf("Exit code: %d", ran.Code))
-	}
-	if len(ran.Left) > 0 {
-		lines = append(lines, "[The command has ended and left running, until the session ends:")
-		for _, p := range ran.Left {
-			lines = append(lines, "  "+p)
-		}
-		lines[len(lines)-1] += "]"
 	}
 	return strings.Join(lines, "\n")
 }

@@ -2,6 +2,7 @@ package coding
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -215,14 +216,38 @@ func TestAC5_6_LimitsOfTheTools(t *testing.T) {
 	}
 }
 
+func TestC6_PatchInShell(t *testing.T) {
+	b := newBench(t)
+	b.put("sub/a.txt", "one\n")
+	script := "cd sub && apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+two\n*** End Patch\nEOF\n"
+	b.ok(sh(), object{"command": script})
+	if got := b.get("sub/a.txt"); got != "two\n" {
+		t.Errorf("%q", got)
+	}
+	access, err := sh().Access(string(mustJSON(t, object{"command": script})))
+	if err != nil || access.Command != "" || len(access.Paths) != 1 || access.Paths[0] != "sub/a.txt" {
+		t.Errorf("%+v, %v", access, err)
+	}
+}
+
+func mustJSON(t *testing.T, value any) []byte {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
 // TestC3_Parameters pins the names that requirements C3 to C9 give, and wants each of them explained.
 func TestC3_Parameters(t *testing.T) {
 	for names, tl := range map[string]tool.Tool{
-		"file_path* limit offset":                        ReadFile(),
-		"content* file_path*":                            WriteFile(),
-		"file_path* new_string* old_string* replace_all": EditFile(),
-		"command* description timeout_ms":                sh(),
-		"path pattern*":                                  Glob(),
+		"file_path* limit offset":                           ReadFile(),
+		"content* file_path*":                               WriteFile(),
+		"file_path* new_string* old_string* replace_all":    EditFile(),
+		"command* description run_in_background timeout_ms": sh(),
+		"action id* input wait_ms":                          Process(),
+		"path pattern*":                                     Glob(),
 		"case_insensitive context glob_filter max_results output_mode path pattern*": Grep(),
 	} {
 		if got := parameterNames(t, tl.ToolDefinition); got != names {

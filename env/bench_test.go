@@ -1,0 +1,132 @@
+//go:build unix
+
+package env_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// cpu is the processor time that this process and the children that it has waited for have used.
+func cpu(b *testing.B) time.Duration {
+	b.Helper()
+	var total int64
+	for _, who := range [...]int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var u syscall.Rusage
+		if err := syscall.Getrusage(who, &u); err != nil {
+			b.Fatal(err)
+		}
+		total += u.Utime.Nano() + u.Stime.Nano()
+	}
+	return time.Duration(total)
+}
+
+// contender is one way of doing what a benchmark compares.
+type contender struct {
+	name string // of its metric; the first one has none
+	run  func(b *testing.B)
+	used []time.Duration
+}
+
+// compare runs the contenders in turns, so that what else the machine does hits all of them, and reports the processor time of
+// the first, and of each other one its ratio to that. These are medians.
+func compare(b *testing.B, contenders ...*contender) {
+	b.Helper()
+	for b.Loop() {
+		for _, c := range contenders {
+			before := cpu(b)
+			c.run(b)
+			c.used = append(c.used, cpu(b)-before)
+		}
+	}
+	median := func(c *contender) float64 {
+		slices.Sort(c.used)
+		return float64(c.used[len(c.used)/2])
+	}
+	base := median(contenders[0])
+	b.ReportMetric(base/float64(time.Millisecond), "base-cpu-ms")
+	for _, c := range contenders[1:] {
+		b.ReportMetric(median(c)/base, c.name)
+	}
+	b.ReportMetric(0, "ns/op") // wall time of all of them together
+}
+
+// local is a way of running a command with an environment.
+func local(name string, l *env.Local, script string, output func() func(int, []byte)) *contender {
+	return &contender{name: name, run: func(b *testing.B) {
+		result, err := env.Run(b.Context(), l, env.Command{Script: script, Output: output()}, env.MaxTimeout)
+		if err != nil || result.Code != 0 || result.TimedOut {
+			b.Fatalf("%+v, %v", result, err)
+		}
+	}}
+}
+
+// BenchmarkShell compares a command with os/exec alone, at each level of containment. The ratio must not be over 2.5.
+func BenchmarkShell(b *testing.B) {
+	const script = "echo out; echo err >&2"
+	best := newLocal(b, b.TempDir(), env.LocalOptions{})
+	levels := []*env.Local{best}
+	if best.Containment() != env.ContainGroup {
+		levels = append(levels, newLocal(b, b.TempDir(), env.LocalOptions{Containment: env.ContainGroup}))
+	}
+	for _, l := range levels {
+		b.Run(l.Containment(), func(b *testing.B) {
+			bare := &contender{run: func(b *testing.B) {
+				cmd := exec.Command(l.Platform().Shell, "-c", script)
+				cmd.Dir = l.WorkDir()
+				if out, err := cmd.CombinedOutput(); err != nil {
+					b.Fatalf("%v: %s", err, out)
+				}
+			}}
+			compare(b, bare, local("ratio", l, script, captured))
+		})
+	}
+}
+
+// captured is the output that most commands have.
+func captured() func(int, []byte) { return new(env.Capture).Write }
+
+// BenchmarkCapture compares capturing a gigabyte with an output that does nothing, and with none. The ratio must not be over 1.3.
+// A spill costs the disk's time beside it.
+func BenchmarkCapture(b *testing.B) {
+	const size = 1 << 30
+	l := newLocal(b, b.TempDir(), env.LocalOptions{})
+	spill := filepath.Join(b.TempDir(), "spill")
+	for _, kind := range []struct{ name, producer string }{
+		{"zeros", "head -c %d /dev/zero"},
+		{"ascii", "yes 'the quick brown fox jumps over the lazy dog' | head -c %d"},
+		{"cyrillic", "yes 'съешь ещё этих мягких французских булок' | head -c %d"},
+		{"noise", "head -c %d /dev/urandom"},
+	} {
+		script := fmt.Sprintf(kind.producer, size)
+		b.Run(kind.name, func(b *testing.B) {
+			compare(b,
+				local("", l, script, func() func(int, []byte) { return func(int, []byte) {} }),
+				local("ratio", l, script, captured),
+				local("ratio-of-none", l, script, func() func(int, []byte) { return nil }),
+				&contender{name: "ratio-with-spill", run: func(b *testing.B) { spilled(b, l, script, spill, size) }},
+			)
+		})
+	}
+}
+
+// spilled captures with a spill to a file.
+func spilled(b *testing.B, l *env.Local, script, file string, size int64) {
+	f, err := os.Create(file)
+	if err != nil {
+		b.Fatal(err)
+	}
+	c := env.NewCapture(env.CaptureOptions{Spill: f})
+	local("", l, script, func() func(int, []byte) { return c.Write }).run(b)
+	if err := f.Close(); err != nil || c.SpillErr() != nil || c.Total() != size {
+		b.Fatal(err, c.SpillErr(), c.Total())
+	}
+}

@@ -1,0 +1,100 @@
+package env
+
+import (
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+)
+
+// A host holds a lock on the directory of each of its cgroups. The kernel drops it when the host ends, however that happens, and
+// it means the same in every PID namespace that shares the hierarchy, as a process id would not.
+
+// makeTries is how often a new cgroup may be taken away before it is locked, by a host that tidies up just then.
+const makeTries = 5
+
+// make makes an empty cgroup and locks it. The id is for its name.
+func (c *cgroups) make(id string) (*leaf, error) {
+	for range makeTries {
+		l := &leaf{dir: path.Join(c.dir, leafPrefix+id)}
+		if err := os.Mkdir(l.dir, 0o755); err != nil {
+			return nil, err
+		}
+		held, err := l.hold()
+		if err != nil {
+			return nil, errors.Join(err, removeCgroup(l.dir))
+		}
+		if held {
+			return l, nil
+		}
+		id = rand.Text()
+	}
+	return nil, &fs.PathError{Op: "lock", Path: c.dir, Err: syscall.EBUSY}
+}
+
+// hold locks the cgroup's directory for as long as this process lives or until it is closed. It reports false when somebody
+// else was faster.
+func (l *leaf) hold() (held bool, err error) {
+	dir, locked, err := lockDir(l.dir, syscall.LOCK_SH)
+	if !locked || err != nil {
+		return false, err
+	}
+	if !l.exists() { // removed before it was locked
+		return false, dir.Close()
+	}
+	l.held = dir
+	return true, nil
+}
+
+// lockDir opens and locks a directory. It reports false, and nothing is open, when another lock is in the way or the
+// directory is gone.
+func lockDir(name string, how int) (dir *os.File, locked bool, err error) {
+	if dir, err = os.Open(name); err != nil {
+		if gone(err) {
+			err = nil
+		}
+		return nil, false, err
+	}
+	err = syscall.Flock(int(dir.Fd()), how|syscall.LOCK_NB)
+	if err == nil {
+		return dir, true, nil
+	}
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, false, dir.Close()
+	}
+	return nil, false, errors.Join(&fs.PathError{Op: "flock", Path: name, Err: err}, dir.Close())
+}
+
+// tidy removes the cgroups of hosts that have ended without doing so, if nothing runs in them any more, and returns how many.
+// One that cannot be removed, as that of another user, stays for the next Local to try.
+func (c *cgroups) tidy() (removed int) {
+	dirs, err := cgroupsBelow(c.dir)
+	if err != nil {
+		return 0
+	}
+	for _, dir := range dirs {
+		if !strings.HasPrefix(path.Base(dir), leafPrefix) {
+			continue
+		}
+		if done, err := tidyLeaf(dir); done && err == nil {
+			removed++
+		}
+	}
+	return removed
+}
+
+// tidyLeaf removes a cgroup if nobody holds it and nothing runs in it.
+func tidyLeaf(name string) (removed bool, err error) {
+	dir, locked, err := lockDir(name, syscall.LOCK_EX)
+	if !locked || err != nil {
+		return false, err
+	}
+	l := &leaf{dir: name, held: dir}
+	if l.alive() {
+		return false, dir.Close()
+	}
+	return true, errors.Join(removeCgroup(l.dir), dir.Close())
+}

@@ -1,0 +1,213 @@
+package env
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// keeperScript is process 1 of a namespace. It mounts /proc by the program $1 with the options $2, gives processes numbers that go
+// on from its own number outside (files that commands name by $$ would have the same names otherwise), says that it is
+// ready, and waits: for orphans, which it inherits, and for a child that reads names of signals to be sent to all others, until
+// our end of the pipe is closed, by us or by our death. The child is started anew when a command has killed it; process 1
+// is safe from them.
+const keeperScript = `: keeps the processes of one command of attractor together
+read -r last
+"$1" -t proc -o "$2" proc /proc || exit
+{ echo "$last" >/proc/sys/kernel/ns_last_pid; } 2>/dev/null
+echo ready
+exec 3<&0 >/dev/null 2>&1
+while :; do
+	{ trap '' HUP INT QUIT TERM; while read -r signal; do kill -s "$signal" -- -1; done; } <&3 &
+	wait $!
+	[ $? -le 128 ] && exit
+done`
+
+// keeperTime bounds the wait for a keeper to be ready, which takes two milliseconds.
+const keeperTime = 10 * time.Second
+
+// keeper is process 1 of a command's namespace. With it everything in there ends, by the kernel's hand.
+type keeper struct {
+	cmd    *exec.Cmd
+	orders *os.File // names of signals, a line each; it ends when nobody has this end open
+	proc   *os.Root // the namespace's own /proc; nil when there is none yet
+
+	killed  atomic.Bool
+	ended   chan struct{} // closed when it has been waited for, and nothing is left of the namespace
+	waitErr error
+}
+
+// keep starts a keeper in a new PID namespace, with the mounts of the calling thread. One that is returned has to be waited
+// for, and closed if it comes with an error.
+func (n *pidns) keep(procOptions string) (_ *keeper, err error) {
+	stdin, orders, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	answer, stdout, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, stdin.Close(), orders.Close())
+	}
+	k := &keeper{cmd: exec.Command(n.shell, "-c", keeperScript, "sh", n.mount, procOptions), orders: orders, ended: make(chan struct{})}
+	k.cmd.Stdin, k.cmd.Stdout, k.cmd.Stderr = stdin, stdout, stdout
+	k.cmd.Env, k.cmd.Dir = n.environ, "/"
+	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: unix.CLONE_NEWPID}
+	err = k.cmd.Start()
+	closeErr := errors.Join(stdin.Close(), stdout.Close())
+	if err != nil {
+		return nil, errors.Join(err, closeErr, orders.Close(), answer.Close())
+	}
+	return k, errors.Join(closeErr, k.ready(answer), answer.Close())
+}
+
+// ready tells the keeper its number and waits until it is ready, or for what it says instead.
+func (k *keeper) ready(answer *os.File) error {
+	if err := answer.SetReadDeadline(time.Now().Add(keeperTime)); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(k.orders, k.cmd.Process.Pid); err != nil {
+		return err
+	}
+	line, err := bufio.NewReader(answer).ReadString('\n')
+	if line == "ready\n" {
+		return nil
+	}
+	return fmt.Errorf("its process 1 is not ready: %s: %w", plain(line), err)
+}
+
+// wait waits for the keeper, which the kernel holds until all others of its namespace are gone.
+func (k *keeper) wait() {
+	err := k.cmd.Wait()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = nil // its end is all that matters
+	}
+	k.waitErr = errors.Join(err, k.orders.Close())
+	if k.proc != nil {
+		k.waitErr = errors.Join(k.waitErr, k.proc.Close())
+	}
+	close(k.ended)
+}
+
+// signal sends KILL to the keeper, and has it send any other signal, to all at once.
+func (k *keeper) signal(sig syscall.Signal) error {
+	if sig == syscall.SIGKILL {
+		k.killed.Store(true)
+		if err := k.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return err
+		}
+		return nil
+	}
+	// The empty line is for a reader that a command is just killing: it may take one byte with it.
+	_, err := k.orders.WriteString("\n" + strings.TrimPrefix(unix.SignalName(sig), "SIG") + "\n")
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
+		return nil // it has ended
+	}
+	return err
+}
+
+// alive reports whether there is a process besides the keeper's. After a KILL the keeper's end is what counts.
+func (k *keeper) alive() bool {
+	select {
+	case <-k.ended:
+		return false
+	default:
+	}
+	if k.killed.Load() {
+		return true
+	}
+	members, err := k.members()
+	return err != nil || len(members) > 0
+}
+
+// members lists the processes of the namespace, also those in namespaces below it, by the numbers that they have in it.
+func (k *keeper) members() ([]member, error) {
+	dir, err := k.proc.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	names, err := dir.Readdirnames(-1)
+	if err = errors.Join(err, dir.Close()); err != nil {
+		return nil, err
+	}
+	var list []member
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue // not a process
+		}
+		line, err := k.proc.ReadFile(path.Join(name, "stat"))
+		if gone(err) {
+			continue // ended in between
+		}
+		if err != nil {
+			return nil, err
+		}
+		stat, err := parseStat(pid, line)
+		if err != nil {
+			return nil, err
+		}
+		const keepers = "1" // the session of the keeper and its child
+		if !stat.dead && stat.session != keepers {
+			list = append(list, stat.member)
+		}
+	}
+	return list, nil
+}
+
+// left describes the members.
+func (k *keeper) left() []string {
+	if !k.alive() {
+		return nil
+	}
+	members, err := k.members()
+	if err != nil {
+		return describeAll(nil, err)
+	}
+	lines := make([]string, len(members))
+	for i, m := range members {
+		line, err := k.proc.ReadFile(path.Join(strconv.Itoa(m.pid), "cmdline"))
+		if err != nil && !gone(err) && !errors.Is(err, fs.ErrPermission) {
+			return describeAll(nil, err)
+		}
+		lines[i] = m.line(line)
+	}
+	return lines
+}
+
+// close ends the keeper, and with it what may be in its namespace. After a KILL, which has had its time, it does not wait.
+func (k *keeper) close() error {
+	if k.killed.Load() {
+		return k.end(0)
+	}
+	return k.end(settleTime)
+}
+
+// end kills the keeper and waits for its end. It is an error if that takes longer than the limit.
+func (k *keeper) end(limit time.Duration) error {
+	errKill := k.signal(syscall.SIGKILL)
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	select {
+	case <-k.ended:
+		return errors.Join(errKill, k.waitErr)
+	default:
+	}
+	select {
+	case <-k.ended:
+		return errors.Join(errKill, k.waitErr)
+	case <-late.C:
+		return errors.Join(errKill, fmt.Errorf("process %d, the first of a command's PID namespace, is still there after SIGKILL", k.cmd.Process.Pid))
+	}
+}

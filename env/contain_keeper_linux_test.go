@@ -1,0 +1,159 @@
+package env
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A thread that has been moved to other namespaces is never used again, and the first thread, which cannot end, is never moved.
+func TestD4_ThreadsAreNotReused(t *testing.T) {
+	const rounds = 500
+	var mu sync.Mutex
+	seen := make(map[int]bool)
+	var wg sync.WaitGroup
+	for range rounds {
+		wg.Go(func() {
+			err := onThread(func() error {
+				// What marks a thread also marks those that the runtime would make from it.
+				var before uintptr
+				before, _, _ = unix.Syscall(unix.SYS_PRCTL, unix.PR_GET_TIMERSLACK, 0, 0)
+				mu.Lock()
+				defer mu.Unlock()
+				if before == 4711 || unix.Gettid() == unix.Getpid() {
+					t.Errorf("thread %d of process %d, its timers' slack is %d", unix.Gettid(), unix.Getpid(), before)
+				}
+				seen[unix.Gettid()] = true
+				return unix.Prctl(unix.PR_SET_TIMERSLACK, 4711, 0, 0, 0)
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if len(seen) < 2 {
+		t.Errorf("%d threads in %d rounds", len(seen), rounds)
+	}
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(pollTime) { // the kernel takes a moment to end a thread
+		tasks, err := os.ReadDir("/proc/self/task")
+		if err != nil {
+			t.Fatal(err)
+		}
+		marked := 0
+		for _, task := range tasks {
+			slack, err := os.ReadFile("/proc/" + task.Name() + "/timerslack_ns")
+			if err == nil && strings.TrimSpace(string(slack)) == "4711" {
+				marked++
+			}
+		}
+		if marked == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d threads that were changed are still there", marked)
+		}
+	}
+}
+
+// livePIDNS finds the level or skips.
+func livePIDNS(t *testing.T) *pidns {
+	t.Helper()
+	n, err := findPIDNS("/bin/sh", "")
+	if err != nil {
+		t.Skipf("no PID namespaces here: %v", err)
+	}
+	return n
+}
+
+// One command for which no namespace can be made is not lost, and what went wrong leaves nothing.
+func TestD4_OneCommandWithoutANamespace(t *testing.T) {
+	for name, broken := range map[string]func(*pidns){
+		"no keeper": func(n *pidns) { n.shell = "/gone" },
+		"no mount":  func(n *pidns) { n.mount = "false" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := livePIDNS(t)
+			l, err := NewLocal(t.TempDir(), LocalOptions{Containment: ContainGroup, Grace: -1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			broken(n)
+			l.level.rung = n
+			var out Capture
+			p, err := l.Start(t.Context(), Command{Script: "echo out; exit 3", Output: out.Write})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, ok := p.(*process).tree.(group); !ok {
+				t.Errorf("it runs in a %T", p.(*process).tree)
+			}
+			if exit, err := p.Wait(t.Context()); err != nil || exit.Code != 3 || out.Text() != "out\n" {
+				t.Errorf("%+v, %v, %q", exit, err, out.Text())
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A probe must see through a machine on which some step fails, and say which.
+func TestD4_AProbeOfNoNamespaceFails(t *testing.T) {
+	for name, broken := range map[string]func(*pidns){
+		"keeper": func(n *pidns) { n.shell = "/gone" },
+		"mount":  func(n *pidns) { n.mount = "/bin/false" },
+		"proc":   func(n *pidns) { n.mount = "/bin/true" }, // the old /proc stays
+	} {
+		n := livePIDNS(t)
+		broken(n)
+		if err := n.probe("/bin/sh"); err == nil {
+			t.Errorf("%s: it passes", name)
+		} else {
+			t.Logf("%s: %v", name, err)
+		}
+	}
+}
+
+// Orphans do not become zombies, whatever shell the keeper is.
+func TestD4_KeepersReapOrphans(t *testing.T) {
+	for _, shell := range []string{"/bin/sh", "dash", "bash"} {
+		t.Run(shell, func(t *testing.T) {
+			n := livePIDNS(t)
+			path, err := exec.LookPath(shell)
+			if err != nil {
+				t.Skipf("no %s to try: %v", shell, err)
+			}
+			n.shell = path
+			// An orphan is one when its parent has ended; each waits for that.
+			cmd := exec.Command("bash", "-c", `for i in 1 2 3 4 5 6 7 8; do
+				(setsid sh -c 'while [ "$(cut -d" " -f4 /proc/$$/stat)" != 1 ]; do :; done; echo orphan' & ); done
+				while [ "$(ls -d /proc/[0-9]* | wc -l)" -gt 6 ]; do :; done; echo reaped; cat /proc/[0-9]*/stat`)
+			out := new(strings.Builder)
+			cmd.Stdout = out
+			tree, err := n.start(cmd, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			timer := time.AfterFunc(20*time.Second, func() { // instead of waiting for ever for zombies to go
+				if err := tree.signal(unix.SIGKILL); err != nil {
+					t.Error(err)
+				}
+			})
+			defer timer.Stop()
+			err = cmd.Wait()
+			if err != nil || strings.Count(out.String(), "orphan\n") != 8 || strings.Contains(out.String(), ") Z ") {
+				t.Errorf("%v: %s", err, out)
+			}
+			if err := errors.Join(tree.close(), tree.close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,86 @@
+package env_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// best is the level that the test's own probes say is right here, with why the better ones are not.
+func best(t *testing.T) (level string, why error) {
+	t.Helper()
+	for _, level := range []string{env.ContainCgroup, env.ContainPIDNS} {
+		err := probes()[level](t)
+		if err == nil {
+			return level, why
+		}
+		why = errors.Join(why, fmt.Errorf("%s: %w", level, err))
+	}
+	return env.ContainGroup, why
+}
+
+func TestD4_TheBestLevelIsUsed(t *testing.T) {
+	want, why := best(t)
+	l := newLocal(t, t.TempDir(), env.LocalOptions{})
+	t.Logf("Containment is %q; not reachable: %v", l.Containment(), why)
+	if l.Containment() != want {
+		t.Fatalf("%s works, and Containment is %q", want, l.Containment())
+	}
+	var out env.Capture
+	if _, err := env.Run(t.Context(), l, env.Command{Script: "cat /proc/self/cgroup; echo /proc/[0-9]*", Output: out.Write}, 0); err != nil {
+		t.Fatal(err)
+	}
+	if own := strings.Contains(out.Text(), "/attractor-"); own != (want == env.ContainCgroup) {
+		t.Errorf("the command is in a cgroup of its own: %t: %s", own, out.Text())
+	}
+	if few := strings.Count(out.Text(), "/proc/") <= 4; few != (want == env.ContainPIDNS) {
+		t.Errorf("the command sees few processes: %t: %s", few, out.Text())
+	}
+}
+
+// The rungs below the best one of this machine, by taking away what the better ones need.
+func TestD4_TheLadder(t *testing.T) {
+	for name, c := range map[string]struct{ wrap, want string }{
+		"without cgroups": {
+			`exec unshare -m sh -c 'umount -a -t cgroup2 && ! grep -q " - cgroup2 " /proc/self/mountinfo && exec "$0" "$@"' "$0" "$@"`, env.ContainPIDNS},
+		"without cgroups and privileges": {
+			`exec unshare -m sh -c 'umount -a -t cgroup2 && exec setpriv --bounding-set=-all --inh-caps=-all "$0" "$@"' "$0" "$@"`, env.ContainGroup},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := probePIDNS(t); err != nil {
+				t.Skipf("needs the privilege to change mounts: %v", err)
+			}
+			cmd := exec.Command("sh", "-c", c.wrap, os.Args[0], "-test.run=^TestD4_TheBestLevelIsUsed$", "-test.v", "-test.count=1")
+			out, err := cmd.CombinedOutput()
+			if err != nil || !strings.Contains(string(out), `Containment is "`+c.want+`"`) {
+				t.Errorf("want %s: %v\n%s", c.want, err, out)
+			}
+		})
+	}
+}
+
+func TestD4_LevelsThatDoNotWorkAreErrors(t *testing.T) {
+	wanted := map[string]error{"jail": errors.New("no such level")}
+	for level, probe := range probes() {
+		wanted[level] = probe(t)
+	}
+	for level, why := range wanted {
+		l, err := env.NewLocal(t.TempDir(), env.LocalOptions{Containment: level})
+		if why != nil && !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%s: %v, though %v", level, err, why)
+		}
+		if why == nil && (err != nil || l.Containment() != level) {
+			t.Errorf("%s: %v", level, err)
+		}
+		if err == nil {
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}

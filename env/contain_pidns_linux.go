@@ -1,0 +1,177 @@
+package env
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// pidns starts each command in a PID namespace of its own, next to a keeper.
+type pidns struct {
+	shell, mount string   // what a keeper is and runs
+	environ      []string // of the keepers
+}
+
+// findPIDNS tries to make a namespace, and returns why that does not work.
+func findPIDNS(shell, outer string) (*pidns, error) {
+	n := &pidns{shell: shell, environ: []string{}} // nil would stand for all of ours
+	if sh, err := exec.LookPath("/bin/sh"); err == nil {
+		n.shell = sh // the smallest of the machine, for it is started for every command
+	}
+	var err error
+	for _, candidate := range [...]string{"mount", "/bin/mount", "/usr/bin/mount"} {
+		if n.mount, err = exec.LookPath(candidate); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("PID namespace: %w", err)
+	}
+	if outer != "" { // a group of ours in which this process runs finds the keepers, too
+		n.environ = append(n.environ, MarkVar+"="+strings.TrimSuffix(outer, "/"))
+	}
+	if err := n.probe(shell); err != nil {
+		return nil, fmt.Errorf("PID namespace: %w", err)
+	}
+	return n, nil
+}
+
+func (n *pidns) name() string { return ContainPIDNS }
+
+// probe does once all that a command will need: make, start, have a /proc of its own, find and kill.
+func (n *pidns) probe(shell string) (err error) {
+	const script = `read -r pid rest </proc/self/stat; [ "$pid" = $$ ] && [ -d /proc/1 ] && echo ok || echo no; read -r x`
+	stdin, forEver, err := os.Pipe() // nothing comes, so it waits for the kill
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeAll([]*os.File{stdin, forEver})) }()
+	answer, stdout, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, answer.Close()) }()
+	cmd := exec.Command(shell, "-c", script)
+	cmd.Stdin, cmd.Stdout = stdin, stdout
+	k, err := n.launch(cmd)
+	closeErr := stdout.Close()
+	if k != nil {
+		defer func() { err = errors.Join(err, k.end(keeperTime)) }() // however busy the machine is, the level is the same
+	}
+	if err != nil {
+		return errors.Join(err, closeErr)
+	}
+	errs := []error{closeErr, answer.SetReadDeadline(time.Now().Add(keeperTime))}
+	line, err := bufio.NewReader(answer).ReadString('\n')
+	found := len(k.left())
+	errs = append(errs, err, k.signal(syscall.SIGKILL))
+	if found == 0 { // the keeper has not taken it along
+		errs = append(errs, cmd.Process.Kill())
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) {
+		errs = append(errs, fmt.Errorf("the command ended with %v", err))
+	}
+	if line != "ok\n" || found != 1 {
+		errs = append(errs, fmt.Errorf("its /proc is not that of its processes, of which %d were found", found))
+	}
+	return errors.Join(errs...)
+}
+
+// start starts a command in a namespace of its own.
+func (n *pidns) start(cmd *exec.Cmd, _ string) (tree, error) {
+	k, err := n.launch(cmd)
+	if k == nil {
+		return nil, err // and not a *keeper that is nil
+	}
+	return k, err
+}
+
+// launch starts a command next to a keeper. A keeper that comes with an error is to be closed.
+func (n *pidns) launch(cmd *exec.Cmd) (k *keeper, err error) {
+	err = onThread(func() (err error) {
+		if k, err = n.enter(); k != nil {
+			go k.wait()
+		}
+		if err != nil {
+			return err
+		}
+		return cmd.Start()
+	})
+	return k, err
+}
+
+// enter makes the namespaces, with a keeper, and moves the calling thread so that what it starts is in them. The command is our
+// child all the same, so that its exit comes to us as it is.
+func (n *pidns) enter() (_ *keeper, err error) {
+	// Apart from the others from here on: the mounts, the working directory, and what is mounted below.
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		return nil, os.NewSyscallError("unshare", err)
+	}
+	info, err := os.ReadFile("/proc/thread-self/mountinfo")
+	if err != nil {
+		return nil, err
+	}
+	proc, err := findProc(string(info))
+	if err != nil {
+		return nil, err
+	}
+	// The new /proc covers the old one, which remains the working directory.
+	if err := unix.Chdir("/proc"); err != nil {
+		return nil, os.NewSyscallError("chdir", err)
+	}
+	// Else a mount on it might appear in the host's, too. All others keep their propagation, for the command to use.
+	if err := unix.Mount("", "/proc", "", unix.MS_PRIVATE, ""); err != nil {
+		return nil, os.NewSyscallError("make /proc private", err)
+	}
+	k, err := n.keep(proc.options)
+	if err != nil {
+		return k, err
+	}
+	for _, name := range proc.covered {
+		if err := unix.Mount(name, "/proc/"+name, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+			return k, fmt.Errorf("keep what is mounted on /proc/%s: %w", name, err)
+		}
+	}
+	if k.proc, err = os.OpenRoot("/proc"); err != nil {
+		return k, err
+	}
+	return k, joinPIDNS(k.cmd.Process.Pid)
+}
+
+// joinPIDNS makes what the calling thread starts a member of another process's namespace. The working directory must be a
+// /proc in which that process has the given number.
+func joinPIDNS(pid int) error {
+	fd, err := unix.Open(strconv.Itoa(pid)+"/ns/pid", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return os.NewSyscallError("open ns/pid", err)
+	}
+	err = unix.Setns(fd, unix.CLONE_NEWPID)
+	return errors.Join(os.NewSyscallError("setns", err), os.NewSyscallError("close", unix.Close(fd)))
+}
+
+// onThread calls f on a thread that ends with it, for what must not be done to a thread that goes on.
+func onThread(f func() error) error {
+	result := make(chan error)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the runtime ends the thread with this goroutine
+		if unix.Gettid() == unix.Getpid() {
+			// The first thread cannot end, and it is what /proc/self shows. While it is locked here, another is found.
+			err := onThread(f)
+			runtime.UnlockOSThread()
+			result <- err
+			return
+		}
+		result <- f()
+	}()
+	return <-result
+}

@@ -1,0 +1,46 @@
+package env
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestD4_WhatANewProcHasToHave(t *testing.T) {
+	const (
+		root  = "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n"
+		plain = "22 27 0:21 / /proc rw,nosuid,relatime shared:5 - proc proc rw\n"
+	)
+	for name, c := range map[string]struct {
+		mounts, options string
+		covered         []string
+	}{
+		"plain":          {root + plain, "rw,nosuid,relatime", nil},
+		"listed before":  {plain + root, "rw,nosuid,relatime", nil},
+		"own options":    {root + "22 27 0:21 / /proc rw - proc proc rw,seclabel,hidepid=invisible,gid=7,subset=pid\n", "rw,hidepid=invisible,gid=7,subset=pid", nil},
+		"covered twice":  {root + plain + "23 22 0:30 / /proc ro - proc proc rw\n", "ro", nil},
+		"parts in it":    {root + plain + "30 22 0:21 /sys /proc/sys ro - proc proc rw\n31 22 0:9 /null /proc/kcore rw - devtmpfs d rw\n", "rw,nosuid,relatime", []string{"sys", "kcore"}},
+		"deeper":         {root + plain + "30 22 0:21 / /proc/sys/fs/x rw - autofs a rw\n31 30 0:9 / /proc/sys/fs/x rw - binfmt_misc b rw\n", "rw,nosuid,relatime", []string{"sys/fs/x"}},
+		"a blank":        {root + plain + `30 22 0:21 / /proc/a\040b rw - tmpfs a rw` + "\n", "rw,nosuid,relatime", []string{"a b"}},
+		"of a lower one": {root + plain + "30 22 0:21 /sys /proc/sys ro - proc proc rw\n31 22 0:30 / /proc rw - proc proc rw\n", "rw", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := findProc(c.mounts)
+			if err != nil || got.options != c.options || !slices.Equal(got.covered, c.covered) {
+				t.Errorf("%+v, %v", got, err)
+			}
+		})
+	}
+	for name, mounts := range map[string]string{
+		"none":        root,
+		"not proc":    root + "22 27 0:21 / /proc rw - tmpfs t rw\n",
+		"covered":     root + plain + "23 22 0:30 / /proc rw - fuse f rw\n",
+		"a part":      root + "22 27 0:21 /sys /proc rw - proc proc rw\n",
+		"no mounts":   "22 27 0:21 /proc rw\n",
+		"of its type": strings.Replace(root+plain, " - proc proc rw", " - proc", 1),
+	} {
+		if got, err := findProc(mounts); err == nil {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

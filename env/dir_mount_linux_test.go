@@ -1,0 +1,27 @@
+package env
+
+import (
+	"errors"
+	"io/fs"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestD2_DirLooksAtWhatIsMountedInIt, whatever it is called.
+func TestD2_DirLooksAtWhatIsMountedInIt(t *testing.T) {
+	l, err := NewLocal("/", LocalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := l.openDir(t.Context(), "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fd, _, _, err := d.(*localDir).openat("proc", unix.O_RDONLY|unix.O_DIRECTORY, unix.S_IFDIR); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("descriptor %d, %v", fd, err)
+	}
+	if err := errors.Join(d.Close(), l.Close()); err != nil {
+		t.Error(err)
+	}
+}

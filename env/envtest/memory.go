@@ -1,0 +1,235 @@
+package envtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// MemoryDir is the working directory of every Memory, and all that there is.
+const MemoryDir = "/work"
+
+// Memory is an environment in memory, for tests of what works on environments:
+//
+//	e := envtest.NewMemory(map[string]string{"main.go": "package main\n"})
+//	... e.Files() ...
+//
+// It needs no disk, no processes and no time, so it works in a bubble of testing/synctest. Names mean what they mean to an
+// env.Local without further roots, and errors are of the same kinds, but there are no symbolic links, permission bits are
+// kept and hold nobody, and there is no umask. Commands are Go functions.
+//
+// The zero value is ready and empty; the fields are set before it is used. It is safe for concurrent use.
+type Memory struct {
+	// Now is the clock of modification times and durations; nil means time.Now.
+	Now func() time.Time
+	// Commands runs what is started, in a goroutine for each command; Scripts.Run is one. Nil means that there are no
+	// commands: Start returns an error that wraps errors.ErrUnsupported.
+	//
+	// Its context ends when the command is killed, and a function that has not returned Grace later is given up: the command
+	// has then ended by SIGKILL, and what the function does is lost. The zero Exit of a command that was killed is one by
+	// SIGTERM. Exit.Duration is filled in. After a return with Exit.Left the context goes on until Kill.
+	Commands func(ctx context.Context, cmd *MemoryCommand) env.Exit
+	// Grace is how long a killed command may take to return: zero means env.DefaultGrace.
+	Grace time.Duration
+
+	mu        sync.RWMutex
+	top       *node // nil for an empty working directory
+	processes processes
+}
+
+var _ env.Environment = (*Memory)(nil)
+
+// NewMemory makes an environment with files in it, by name and content, of mode 0644. It panics on names that WriteFile refuses.
+func NewMemory(files map[string]string) *Memory {
+	m := &Memory{}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := m.WriteFile(context.Background(), name, []byte(files[name]), 0o644); err != nil {
+			panic(fmt.Sprintf("envtest: %v", err))
+		}
+	}
+	return m
+}
+
+// Files returns the contents of all files by name, relative to the working directory.
+func (m *Memory) Files() map[string]string {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	files := map[string]string{}
+	var collect func(dir string, n *node)
+	collect = func(dir string, n *node) {
+		for name, child := range n.entries {
+			if name = path.Join(dir, name); child.isDir() {
+				collect(name, child)
+			} else {
+				files[name] = string(child.data)
+			}
+		}
+	}
+	if m.top != nil {
+		collect("", m.top)
+	}
+	return files
+}
+
+// WorkDir returns MemoryDir.
+func (m *Memory) WorkDir() string { return MemoryDir }
+
+// Platform describes no machine in particular. It has a shell when there are commands.
+func (m *Memory) Platform() env.Platform {
+	p := env.Platform{OS: "linux", Arch: "amd64", Version: "in memory"}
+	if m.Commands != nil {
+		p.Shell = "/bin/sh"
+	}
+	return p
+}
+
+func (m *Memory) now() time.Time {
+	if m.Now != nil {
+		return m.Now()
+	}
+	return time.Now()
+}
+
+// memoryFile is an open file: the content when it was opened.
+type memoryFile struct{ *bytes.Reader }
+
+// Close does nothing.
+func (memoryFile) Close() error { return nil }
+
+// Open implements env.Environment. What it returns implements io.Seeker and io.ReaderAt too.
+func (m *Memory) Open(ctx context.Context, name string) (io.ReadCloser, error) {
+	n, err := m.find(ctx, "open", name)
+	if err != nil {
+		return nil, err
+	}
+	if n.isDir() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errIsDir}
+	}
+	return memoryFile{bytes.NewReader(n.data)}, nil
+}
+
+// Stat implements env.Environment. The size of a directory is 0.
+func (m *Memory) Stat(ctx context.Context, name string) (env.Info, error) {
+	n, err := m.find(ctx, "stat", name)
+	if err != nil {
+		return env.Info{}, err
+	}
+	if !path.IsAbs(name) {
+		name = MemoryDir + "/" + name
+	}
+	return n.info(path.Base(path.Clean(name))), nil
+}
+
+// ReadDir implements env.Environment.
+func (m *Memory) ReadDir(ctx context.Context, name string) ([]env.Info, error) {
+	n, err := m.find(ctx, "readdir", name)
+	if err != nil {
+		return nil, err
+	}
+	if !n.isDir() {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: errNotDir}
+	}
+	list := make([]env.Info, 0, len(n.entries))
+	for _, name := range slices.Sorted(maps.Keys(n.entries)) {
+		list = append(list, n.entries[name].info(name))
+	}
+	return list, nil
+}
+
+// find returns what a name stands for. Nodes never change, so it may be used without the lock.
+func (m *Memory) find(ctx context.Context, op, name string) (*node, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	err := context.Cause(ctx)
+	var elems []string
+	if err == nil {
+		elems, err = m.locate(name)
+	}
+	n := m.root()
+	for _, elem := range elems {
+		if n != nil {
+			n = n.entries[elem]
+		}
+	}
+	if err == nil && n == nil {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, &fs.PathError{Op: op, Path: name, Err: err}
+	}
+	return n, nil
+}
+
+// WriteFile implements env.Environment. The name of a new file must not contain control characters, as with env.Local.
+func (m *Memory) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
+	return m.change(ctx, "write", name, func(old *node) (*node, error) {
+		base := name[strings.LastIndexByte(name, '/')+1:]
+		switch {
+		case old != nil && old.isDir(), base == "":
+			return nil, errIsDir
+		case old != nil:
+			perm = old.mode
+		case strings.ContainsFunc(base, unicode.IsControl):
+			return nil, fmt.Errorf("a new file's name must not contain control characters: %w", fs.ErrInvalid)
+		}
+		return &node{mode: perm.Perm(), mod: m.now(), data: bytes.Clone(data)}, nil
+	})
+}
+
+// Remove implements env.Environment.
+func (m *Memory) Remove(ctx context.Context, name string) error {
+	return m.change(ctx, "remove", name, func(old *node) (*node, error) {
+		switch {
+		case old == nil:
+			return nil, fs.ErrNotExist
+		case path.Base(name) == ".":
+			return nil, errors.New("a name that ends in a dot is not removed")
+		case len(old.entries) > 0:
+			return nil, fmt.Errorf("the directory is not empty: %w", fs.ErrExist)
+		}
+		return nil, nil
+	})
+}
+
+// change replaces what a name stands for by what do makes of it, nil for nothing.
+func (m *Memory) change(ctx context.Context, op, name string, do func(old *node) (*node, error)) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	err := context.Cause(ctx)
+	var elems []string
+	if err == nil {
+		elems, err = m.locate(name)
+	}
+	switch {
+	case err != nil:
+	case len(elems) == 0 && op == "remove":
+		err = errors.New("the working directory itself is not removed")
+	default:
+		var top *node
+		if top, err = m.root().with(elems, m.now(), do); err == nil {
+			m.top = top
+		}
+	}
+	if err != nil {
+		return &fs.PathError{Op: op, Path: name, Err: err}
+	}
+	return nil
+}
+
+// The kinds of errors that env.Local gives these are the same.
+var (
+	errIsDir  = fmt.Errorf("is a directory: %w", fs.ErrInvalid)
+	errNotDir = errors.New("not a directory")
+)

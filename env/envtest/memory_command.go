@@ -1,0 +1,320 @@
+package envtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// MemoryCommand is a command of a Memory, as the function sees it that runs it.
+type MemoryCommand struct {
+	Script string
+	Dir    string   // where it runs, absolute
+	Env    []string // what Command.Env added
+	// Stdin is what is written to the process; without Command.Stdin it is empty. Reading ends when the command is killed.
+	Stdin io.Reader
+	// Stdout and Stderr go to Command.Output. Once the command has ended, writing to them is an error.
+	Stdout, Stderr io.Writer
+	// Files is the environment, from Dir.
+	Files env.Environment
+}
+
+// Scripts are commands by the exact text of their scripts.
+type Scripts map[string]func(ctx context.Context, cmd *MemoryCommand) env.Exit
+
+// Run is for Memory.Commands. A script that is not there is what an unknown command is in a shell: a message on standard error,
+// and exit code 127.
+func (s Scripts) Run(ctx context.Context, cmd *MemoryCommand) env.Exit {
+	if run := s[cmd.Script]; run != nil {
+		return run(ctx, cmd)
+	}
+	if _, err := fmt.Fprintf(cmd.Stderr, "sh: %s: not found among the scripts of the test\n", cmd.Script); err != nil {
+		return env.Exit{Code: 1}
+	}
+	return env.Exit{Code: 127}
+}
+
+// processes are those that may still have to be killed.
+type processes struct {
+	mu     sync.Mutex
+	last   int
+	live   map[string]*memoryProcess
+	closed bool
+}
+
+// Start implements env.Environment. There are no terminals. A command may run in the working directory and below.
+func (m *Memory) Start(ctx context.Context, cmd env.Command) (env.Process, error) {
+	p, err := m.newProcess(ctx, cmd)
+	if err != nil {
+		return nil, fmt.Errorf("start command: %w", err)
+	}
+	go p.run(m.Commands)
+	return p, nil
+}
+
+func (m *Memory) newProcess(ctx context.Context, cmd env.Command) (*memoryProcess, error) {
+	switch {
+	case m.Commands == nil:
+		return nil, fmt.Errorf("Memory.Commands is not set: %w", errors.ErrUnsupported)
+	case cmd.TTY != nil:
+		return nil, fmt.Errorf("a terminal in memory: %w", errors.ErrUnsupported)
+	case cmd.Dir == "":
+		cmd.Dir = MemoryDir
+	case !path.IsAbs(cmd.Dir):
+		cmd.Dir = MemoryDir + "/" + cmd.Dir
+	}
+	n, err := m.find(ctx, "chdir", cmd.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if !n.isDir() {
+		return nil, &fs.PathError{Op: "chdir", Path: cmd.Dir, Err: errNotDir}
+	}
+	p := &memoryProcess{memory: m, output: cmd.Output, began: m.now(), speaking: make(chan struct{}, 1),
+		ended: make(chan struct{}), killed: make(chan struct{})}
+	p.ctx, p.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	p.cmd = MemoryCommand{Script: cmd.Script, Dir: path.Clean(cmd.Dir), Env: slices.Clone(cmd.Env), Stdin: eof{},
+		Stdout: stream{p, env.Stdout}, Stderr: stream{p, env.Stderr}, Files: env.Sub(m, path.Clean(cmd.Dir))}
+	if cmd.Stdin {
+		p.stdin = newMemoryInput(p.ctx)
+		p.cmd.Stdin = p.stdin
+	}
+	return p, m.processes.add(p)
+}
+
+// eof is an empty input.
+type eof struct{}
+
+func (eof) Read([]byte) (int, error) { return 0, io.EOF }
+
+func (t *processes) add(p *memoryProcess) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return fmt.Errorf("the environment is closed: %w", fs.ErrClosed)
+	}
+	t.last++
+	p.id = "p" + strconv.Itoa(t.last)
+	if t.live == nil {
+		t.live = map[string]*memoryProcess{}
+	}
+	t.live[p.id] = p
+	return nil
+}
+
+// Close kills what is running. Afterwards nothing can be started; files stay.
+func (m *Memory) Close() error {
+	t := &m.processes
+	t.mu.Lock()
+	t.closed = true
+	live := slices.Collect(maps.Values(t.live))
+	t.mu.Unlock()
+	var killing sync.WaitGroup
+	for _, p := range live {
+		killing.Go(p.kill)
+	}
+	killing.Wait()
+	return nil
+}
+
+// memoryProcess is a function that runs.
+type memoryProcess struct {
+	id     string
+	memory *Memory
+	cmd    MemoryCommand
+	began  time.Time
+	stdin  *memoryInput // nil without
+	ctx    context.Context
+	end    context.CancelCauseFunc
+
+	output   func(int, []byte)
+	speaking chan struct{} // has a token while output is called, and while exit is set
+	exit     env.Exit
+	ended    chan struct{} // closed once exit is set
+
+	kills  sync.Once
+	killed chan struct{} // closed when a kill is over
+}
+
+var errKilled = errors.New("the command was killed")
+
+func (p *memoryProcess) run(do func(context.Context, *MemoryCommand) env.Exit) {
+	exit := env.Exit{Code: -1, Signal: "SIGABRT"} // if it does not return, as with t.FailNow
+	defer func() { p.settle(exit) }()
+	exit = do(p.ctx, &p.cmd)
+	if p.ctx.Err() != nil && exit.Code == 0 && exit.Signal == "" {
+		exit.Code, exit.Signal = -1, "SIGTERM"
+	}
+}
+
+// settle sets the exit unless there is one. What left nothing behind is over then.
+func (p *memoryProcess) settle(exit env.Exit) {
+	p.speaking <- struct{}{}
+	defer func() { <-p.speaking }()
+	if p.hasEnded() {
+		return
+	}
+	p.exit = exit
+	p.exit.Duration = p.memory.now().Sub(p.began)
+	if p.stdin != nil {
+		p.stdin.shut()
+	}
+	close(p.ended)
+	if len(exit.Left) == 0 {
+		p.forget()
+	}
+}
+
+func (p *memoryProcess) hasEnded() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+func (p *memoryProcess) forget() {
+	p.end(errKilled)
+	p.memory.processes.mu.Lock()
+	defer p.memory.processes.mu.Unlock()
+	delete(p.memory.processes.live, p.id)
+}
+
+// ID returns the id, such as p1.
+func (p *memoryProcess) ID() string { return p.id }
+
+// Stdin returns what the function reads.
+func (p *memoryProcess) Stdin() io.WriteCloser {
+	if p.stdin == nil {
+		return nil // and not a nil *memoryInput in an interface
+	}
+	return p.stdin
+}
+
+// Wait implements env.Process.
+func (p *memoryProcess) Wait(ctx context.Context) (env.Exit, error) {
+	if p.hasEnded() {
+		return p.exit, nil
+	}
+	select {
+	case <-p.ended:
+		return p.exit, nil
+	case <-ctx.Done():
+		return env.Exit{}, context.Cause(ctx)
+	}
+}
+
+// Kill implements env.Process.
+func (p *memoryProcess) Kill(ctx context.Context) error {
+	p.kills.Do(func() {
+		go func() {
+			p.kill()
+			close(p.killed)
+		}()
+	})
+	select {
+	case <-p.killed:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (p *memoryProcess) kill() {
+	p.end(errKilled)
+	grace := p.memory.Grace
+	if grace == 0 {
+		grace = env.DefaultGrace
+	}
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-p.ended:
+	case <-timer.C:
+		p.settle(env.Exit{Code: -1, Signal: "SIGKILL"})
+	}
+	p.forget()
+}
+
+// stream is one of a command's outputs.
+type stream struct {
+	p      *memoryProcess
+	number int
+}
+
+func (s stream) Write(b []byte) (int, error) {
+	s.p.speaking <- struct{}{} // a channel, because a bubble's time stands still while someone waits for a mutex
+	defer func() { <-s.p.speaking }()
+	if s.p.hasEnded() {
+		return 0, fs.ErrClosed
+	}
+	if s.p.output != nil && len(b) > 0 {
+		s.p.output(s.number, b)
+	}
+	return len(b), nil
+}
+
+// memoryInput is a pipe that takes any amount.
+type memoryInput struct {
+	ctx    context.Context // of the command
+	mu     sync.Mutex
+	news   sync.Cond
+	buf    bytes.Buffer
+	closed bool
+}
+
+func newMemoryInput(ctx context.Context) *memoryInput {
+	in := &memoryInput{ctx: ctx}
+	in.news.L = &in.mu
+	context.AfterFunc(ctx, in.shut)
+	return in
+}
+
+// Read waits for input, its end or the command's.
+func (in *memoryInput) Read(p []byte) (int, error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for in.buf.Len() == 0 && !in.closed {
+		in.news.Wait()
+	}
+	if err := context.Cause(in.ctx); err != nil {
+		return 0, err
+	}
+	return in.buf.Read(p)
+}
+
+// Write fails with fs.ErrClosed after Close and after the command's end.
+func (in *memoryInput) Write(p []byte) (int, error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.closed {
+		return 0, fs.ErrClosed
+	}
+	in.news.Broadcast()
+	return in.buf.Write(p)
+}
+
+// Close ends the input.
+func (in *memoryInput) Close() error {
+	in.shut()
+	return nil
+}
+
+func (in *memoryInput) shut() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.closed = true
+	in.news.Broadcast()
+}

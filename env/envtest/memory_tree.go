@@ -1,0 +1,122 @@
+package envtest
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// node is a file, or a directory if it has entries. It never changes: a tree with something else in it is another tree, so that
+// who has opened a file or reads a directory needs no lock.
+type node struct {
+	mode    fs.FileMode
+	mod     time.Time
+	data    []byte
+	entries map[string]*node
+}
+
+func newDir(mod time.Time) *node {
+	return &node{mode: fs.ModeDir | 0o755, mod: mod, entries: map[string]*node{}}
+}
+
+func (n *node) isDir() bool { return n.mode.IsDir() }
+
+func (n *node) info(name string) env.Info {
+	return env.Info{Name: name, Size: int64(len(n.data)), Mode: n.mode, ModTime: n.mod}
+}
+
+// with is the tree of a directory in which what elems lead to was replaced by what do makes of it. Directories on the way are
+// made if there comes to be something in them.
+func (n *node) with(elems []string, now time.Time, do func(old *node) (*node, error)) (*node, error) {
+	if len(elems) == 0 {
+		return do(n)
+	}
+	if n == nil {
+		n = newDir(now)
+	}
+	old := n.entries[elems[0]]
+	child, err := old.with(elems[1:], now, do)
+	if err != nil {
+		return nil, err
+	}
+	same := *n
+	if len(elems) == 1 {
+		same.mod = now
+	}
+	same.entries = maps.Clone(n.entries)
+	if child == nil {
+		delete(same.entries, elems[0])
+	} else {
+		same.entries[elems[0]] = child
+	}
+	return &same, nil
+}
+
+// root is the working directory.
+func (m *Memory) root() *node {
+	if m.top == nil {
+		return newDir(m.now())
+	}
+	return m.top
+}
+
+// locate finds the way from the working directory to what a name means, which need not be there. It follows env.Local: an
+// absolute name leads through the working directory, one that leaves it is refused, also when it comes back, and .. behind
+// something that is no directory is an error.
+func (m *Memory) locate(name string) ([]string, error) {
+	switch {
+	case name == "", strings.ContainsRune(name, 0), name == "~", strings.HasPrefix(name, "~/"):
+		return nil, fmt.Errorf("%q is no name of a file: %w", name, fs.ErrInvalid)
+	}
+	todo := strings.Split(name, "/")
+	if path.IsAbs(name) {
+		var inside bool
+		if todo, inside = enter(todo); !inside {
+			return nil, errOutside()
+		}
+	}
+	var elems []string
+	way := []*node{m.root()} // to elems; nil for what is not there
+	for i, elem := range todo {
+		at := way[len(way)-1]
+		switch {
+		case at == nil && slices.Contains(todo[i:], ".."):
+			return nil, fs.ErrNotExist
+		case at != nil && !at.isDir():
+			return nil, errNotDir
+		case elem == "" || elem == ".":
+		case elem == ".." && len(elems) == 0:
+			return nil, errOutside()
+		case elem == "..":
+			elems, way = elems[:len(elems)-1], way[:len(way)-1]
+		default:
+			elems = append(elems, elem)
+			if at != nil {
+				at = at.entries[elem]
+			}
+			way = append(way, at)
+		}
+	}
+	return elems, nil
+}
+
+// enter takes the elements of an absolute name by their letters until they lead into the working directory.
+func enter(todo []string) (rest []string, inside bool) {
+	pos := "/"
+	for i, elem := range todo {
+		if pos = path.Join(pos, elem); pos == MemoryDir {
+			return todo[i+1:], true
+		}
+	}
+	return nil, false
+}
+
+func errOutside() error {
+	return fmt.Errorf("outside of the allowed directories (%s/): %w", MemoryDir, fs.ErrPermission)
+}

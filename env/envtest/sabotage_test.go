@@ -1,0 +1,256 @@
+//go:build unix
+
+package envtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// sabotage is an environment with one defect, and the check that has to find it.
+type sabotage struct {
+	defect string
+	check  string
+	opts   Options
+	spoil  func(t *testing.T, e env.Environment) env.Environment
+}
+
+// TestD1_SuiteFindsDefects: every defect is found by the check that is made for it, and every check finds one.
+func TestD1_SuiteFindsDefects(t *testing.T) {
+	all := slices.Concat(fileChecks, writeChecks, commandChecks, processChecks, killChecks)
+	sabotages := slices.Concat(contentSabotages(), errorSabotages(), kindSabotages(), infoSabotages(), nameSabotages(), linkSabotages(),
+		writeSabotages(), onlyTheFileSabotages(), removeSabotages(),
+		commandSabotages(), inputSabotages(), processSabotages(), startSabotages(), killSabotages())
+	for _, c := range all {
+		if !slices.ContainsFunc(sabotages, func(s sabotage) bool { return s.check == c.name }) {
+			t.Errorf("no defect shows that %s can fail", c.name)
+		}
+	}
+	for _, s := range sabotages {
+		t.Run(s.check+"/"+s.defect, func(t *testing.T) {
+			t.Parallel()
+			if runtime.GOOS != "linux" && (s.check == "D3_Terminal" || s.check == "D4_KillEndsWhatLeftTheSession") {
+				t.Skip("a Local has terminals and finds what has left the session on Linux only")
+			}
+			i := slices.IndexFunc(all, func(c check) bool { return c.name == s.check })
+			if i < 0 {
+				t.Fatal("there is no such check")
+			}
+			dir := t.TempDir()
+			// At the level of groups, so that a process' id is the same for the test as for itself.
+			local, err := env.NewLocal(dir, env.LocalOptions{Grace: 100 * time.Millisecond, Containment: env.ContainGroup})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := local.Close(); err != nil {
+					t.Logf("Close, of what a spoiled Kill has left: %v", err)
+				}
+			})
+			e := s.spoil(t, local)
+			if failed, said := verdict(t, all[i], e, s.opts); !failed {
+				t.Errorf("the check passes: %q", said)
+			}
+		})
+	}
+}
+
+// verdict runs a check and says whether it failed, and what it said.
+func verdict(t *testing.T, c check, e env.Environment, opts Options) (failed bool, said []string) {
+	r := &recorder{TB: t}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.check(r, e, opts, time.Second)
+	}()
+	<-done
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failed, r.said
+}
+
+// recorder is a test that may fail without anybody minding.
+type recorder struct {
+	testing.TB
+	mu     sync.Mutex
+	failed bool
+	said   []string
+}
+
+func (r *recorder) note(failed bool, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed = r.failed || failed
+	r.said = append(r.said, text)
+}
+
+func (r *recorder) Error(args ...any)                 { r.note(true, fmt.Sprint(args...)) }
+func (r *recorder) Errorf(format string, args ...any) { r.note(true, fmt.Sprintf(format, args...)) }
+func (r *recorder) Fatal(args ...any) {
+	r.note(true, fmt.Sprint(args...))
+	runtime.Goexit()
+}
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.note(true, fmt.Sprintf(format, args...))
+	runtime.Goexit()
+}
+func (r *recorder) Skip(args ...any) {
+	r.note(false, fmt.Sprint(args...))
+	runtime.Goexit()
+}
+func (r *recorder) Skipf(format string, args ...any) {
+	r.note(false, fmt.Sprintf(format, args...))
+	runtime.Goexit()
+}
+
+// spoiled is an environment of which some methods are replaced.
+type spoiled struct {
+	env.Environment
+	open     func(ctx context.Context, name string) (io.ReadCloser, error)
+	write    func(ctx context.Context, name string, data []byte, perm fs.FileMode) error
+	remove   func(ctx context.Context, name string) error
+	stat     func(ctx context.Context, name string) (env.Info, error)
+	readDir  func(ctx context.Context, name string) ([]env.Info, error)
+	start    func(ctx context.Context, cmd env.Command) (env.Process, error)
+	workDir  string
+	platform *env.Platform
+}
+
+func (s spoiled) Open(ctx context.Context, name string) (io.ReadCloser, error) {
+	if s.open != nil {
+		return s.open(ctx, name)
+	}
+	return s.Environment.Open(ctx, name)
+}
+
+func (s spoiled) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
+	if s.write != nil {
+		return s.write(ctx, name, data, perm)
+	}
+	return s.Environment.WriteFile(ctx, name, data, perm)
+}
+
+func (s spoiled) Remove(ctx context.Context, name string) error {
+	if s.remove != nil {
+		return s.remove(ctx, name)
+	}
+	return s.Environment.Remove(ctx, name)
+}
+
+func (s spoiled) Stat(ctx context.Context, name string) (env.Info, error) {
+	if s.stat != nil {
+		return s.stat(ctx, name)
+	}
+	return s.Environment.Stat(ctx, name)
+}
+
+func (s spoiled) ReadDir(ctx context.Context, name string) ([]env.Info, error) {
+	if s.readDir != nil {
+		return s.readDir(ctx, name)
+	}
+	return s.Environment.ReadDir(ctx, name)
+}
+
+func (s spoiled) Start(ctx context.Context, cmd env.Command) (env.Process, error) {
+	if s.start != nil {
+		return s.start(ctx, cmd)
+	}
+	return s.Environment.Start(ctx, cmd)
+}
+
+func (s spoiled) WorkDir() string {
+	if s.workDir != "" {
+		return s.workDir
+	}
+	return s.Environment.WorkDir()
+}
+
+func (s spoiled) Platform() env.Platform {
+	if s.platform != nil {
+		return *s.platform
+	}
+	return s.Environment.Platform()
+}
+
+// pathOf is where a file of an environment's lies.
+func pathOf(e env.Environment, name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(e.WorkDir(), name)
+}
+
+// content is a file's content after some change.
+func content(e env.Environment, change func(string) string) func(context.Context, string) (io.ReadCloser, error) {
+	return func(ctx context.Context, name string) (io.ReadCloser, error) {
+		f, err := e.Open(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		data, err := io.ReadAll(f)
+		return io.NopCloser(strings.NewReader(change(string(data)))), errors.Join(err, f.Close())
+	}
+}
+
+// described is Stat after some change.
+func described(e env.Environment, change func(*env.Info)) func(context.Context, string) (env.Info, error) {
+	return func(ctx context.Context, name string) (env.Info, error) {
+		info, err := e.Stat(ctx, name)
+		change(&info)
+		return info, err
+	}
+}
+
+// listed is ReadDir after some change.
+func listed(e env.Environment, change func([]env.Info) []env.Info) func(context.Context, string) ([]env.Info, error) {
+	return func(ctx context.Context, name string) ([]env.Info, error) {
+		list, err := e.ReadDir(ctx, name)
+		return change(list), err
+	}
+}
+
+// mute is an error of which nothing can be told but its text.
+func mute(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(err.Error())
+}
+
+func infoOf(name string, fi fs.FileInfo) env.Info {
+	return env.Info{Name: name, Size: fi.Size(), Mode: fi.Mode(), ModTime: fi.ModTime()}
+}
+
+// blockingOpen waits for the writer of a FIFO, who comes when the test is over.
+func blockingOpen(t *testing.T, e env.Environment) func(context.Context, string) (io.ReadCloser, error) {
+	return func(_ context.Context, name string) (io.ReadCloser, error) {
+		path := pathOf(e, name)
+		opened := make(chan struct{})
+		t.Cleanup(func() {
+			f, err := os.OpenFile(path, os.O_RDWR, 0)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			<-opened
+			if err := f.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		defer close(opened)
+		return os.Open(path)
+	}
+}

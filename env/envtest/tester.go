@@ -1,0 +1,143 @@
+package envtest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"testing"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// tester is an environment under test.
+type tester struct {
+	testing.TB
+	ctx      context.Context
+	env      env.Environment
+	arranger env.Environment // the same place, where files can be put
+	helped   bool            // by Options.Arrange
+	lacks    map[Feature]string
+}
+
+// within runs something that may hang and fails when it does. Do must not end the test itself.
+func (t *tester) within(what string, do func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do()
+	}()
+	select {
+	case <-done:
+	case <-t.ctx.Done():
+		t.Fatalf("%s hangs", what)
+	}
+}
+
+// read is the content of a file that must be there.
+func (t *tester) read(name string) string {
+	t.Helper()
+	f, err := t.env.Open(t.ctx, name)
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	data, err := io.ReadAll(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		t.Fatalf("read %s: %v", name, err)
+	}
+	return string(data)
+}
+
+// put arranges for a file.
+func (t *tester) put(name, data string, perm fs.FileMode) {
+	t.Helper()
+	if err := t.arranger.WriteFile(t.ctx, name, []byte(data), perm); err != nil {
+		t.Fatalf("WriteFile: %v", err)
+	}
+}
+
+// arrange runs a script that puts something in place.
+func (t *tester) arrange(script string) {
+	t.Helper()
+	if !t.helped && t.lacks[Commands] != "" {
+		t.Skipf("not run: it needs %q to be run first, and the environment lacks commands: %s", script, t.lacks[Commands])
+	}
+	result, err := env.Run(t.ctx, t.arranger, env.Command{Script: script}, waitLimit)
+	if errors.Is(err, errors.ErrUnsupported) {
+		t.Skipf("not run: it needs %q to be run first: %v", script, err)
+	}
+	if err != nil || result.Code != 0 {
+		t.Fatalf("%s: %+v, %v", script, result, err)
+	}
+}
+
+// stat describes a file that must be there.
+func (t *tester) stat(name string) env.Info {
+	t.Helper()
+	info, err := t.env.Stat(t.ctx, name)
+	if err != nil {
+		t.Fatalf("Stat: %v", err)
+	}
+	return info
+}
+
+// list lists a directory that must be there.
+func (t *tester) list(dir string) []env.Info {
+	t.Helper()
+	list, err := t.env.ReadDir(t.ctx, dir)
+	if err != nil {
+		t.Fatalf("ReadDir: %v", err)
+	}
+	return list
+}
+
+// names lists a directory's names.
+func (t *tester) names(dir string) []string {
+	t.Helper()
+	var names []string
+	for _, info := range t.list(dir) {
+		names = append(names, info.Name)
+	}
+	return names
+}
+
+// isError checks an error's kind.
+func (t *tester) isError(what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: error %v, want one that is %q", what, err, want)
+	}
+}
+
+// equal compares what came with what should have.
+func (t *tester) equal(what string, got, want any) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}
+
+// sameNames compares lists of names, in order.
+func (t *tester) sameNames(got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("names %q, want %q", got, want)
+	}
+}
+
+// absolute is a name in the working directory made absolute.
+func (t *tester) absolute(name string) string { return path.Join(t.env.WorkDir(), name) }
+
+// onWindows reports whether the environment is a Windows machine.
+func (t *tester) onWindows() bool { return t.env.Platform().OS == "windows" }
+
+// ended is a context that has ended, and why.
+func (t *tester) ended() (context.Context, error) {
+	gone := errors.New("gone")
+	ctx, cancel := context.WithCancelCause(t.ctx)
+	cancel(gone)
+	return ctx, gone
+}

@@ -1,0 +1,152 @@
+package env_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// atLevels runs a test at every level of containment that this machine can reach, by probes of the test's own.
+func atLevels(t *testing.T, test func(t *testing.T, level string)) {
+	t.Helper()
+	for level, probe := range probes() {
+		t.Run(level, func(t *testing.T) {
+			if err := probe(t); err != nil {
+				t.Skipf("%s is not reachable here: %v", level, err)
+			}
+			test(t, level)
+		})
+	}
+}
+
+// probes do by hand what each level needs.
+func probes() map[string]func(*testing.T) error {
+	return map[string]func(*testing.T) error{
+		env.ContainCgroup: probeCgroup,
+		env.ContainPIDNS:  probePIDNS,
+		env.ContainGroup:  func(*testing.T) error { return nil },
+	}
+}
+
+// survivors are the processes that still run of those that were started with an environment entry, whatever they call themselves.
+func survivors(t *testing.T, entry string, _ int) []string {
+	t.Helper()
+	return withVar(t, entry)
+}
+
+// withVar finds the processes whose environment has an entry, whatever the package itself thinks of them.
+func withVar(t *testing.T, entry string) (found []string) {
+	t.Helper()
+	names, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range names {
+		environ, err := os.ReadFile(dir + "/environ")
+		if err != nil || !bytes.Contains(environ, []byte(entry)) {
+			continue // also zombies, which have none
+		}
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if runs(t, pid) {
+			line, err := os.ReadFile(dir + "/cmdline")
+			found = append(found, dir+" "+string(line))
+			t.Log(dir, err)
+		}
+	}
+	return found
+}
+
+// cgroupOf is the directory of the version 2 cgroup that a /proc/PID/cgroup in a text names.
+func cgroupOf(t *testing.T, text string) (string, error) {
+	t.Helper()
+	mounts, err := exec.Command("findmnt", "-n", "-t", "cgroup2", "-o", "TARGET").Output()
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(text) {
+		if at, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok {
+			mount, _, _ := strings.Cut(string(mounts), "\n")
+			return filepath.Join(mount, at), nil
+		}
+	}
+	return "", errors.New("not in a cgroup of version 2")
+}
+
+func noCgroup(t *testing.T, text string) {
+	t.Helper()
+	if !strings.Contains(text, "0::/") || !strings.Contains(text, "/attractor-") {
+		return // at the level of groups
+	}
+	dir, err := cgroupOf(t, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("cgroup %s is left: %v", dir, err)
+	}
+}
+
+// probePIDNS makes a namespace with a /proc of its own.
+func probePIDNS(t *testing.T) error {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", `mount --make-private /proc && mount -t proc proc /proc && read -r pid rest </proc/self/stat && echo "$pid $$"`)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	if string(out) != "1 1\n" {
+		return fmt.Errorf("its /proc says %q", out)
+	}
+	return nil
+}
+
+// probeCgroup does by hand what the level of cgroups needs, in the test's own cgroup.
+func probeCgroup(t *testing.T) (err error) {
+	t.Helper()
+	own, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return err
+	}
+	parent, err := cgroupOf(t, string(own))
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(parent, "probe-"+rand.Text())
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, syscall.Rmdir(dir)) }()
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command("sleep", "1000")
+	cmd.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(f.Fd())}
+	if err := errors.Join(cmd.Start(), f.Close()); err != nil {
+		return err
+	}
+	killErr := os.WriteFile(filepath.Join(dir, "cgroup.kill"), []byte("1"), 0)
+	if killErr != nil {
+		killErr = errors.Join(killErr, cmd.Process.Kill())
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) {
+		return errors.Join(err, errors.New("the kill did not kill"))
+	}
+	return killErr
+}

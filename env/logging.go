@@ -1,0 +1,279 @@
+package env
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Logging is e with a record in log of every operation, when it is over. With a nil log it is e itself.
+//
+// The message is the operation, and what it was done to is in the attributes; durations are the log's own kind of value:
+//
+//	open     name, bytes that were read, duration until Close
+//	write    name, bytes, duration
+//	remove   name, duration
+//	stat     name, duration
+//	readdir  name, entries, duration
+//	start    process, script, dir if one was given, env: the names of added variables, duration
+//	exit     process, code, signal if any, stdin, stdout and stderr in bytes, left: the number of processes, duration; by the first Wait that sees it
+//	kill     process, duration
+//
+// and a search that e does by itself has the search's name. What failed has an error too. Contents, input, output and the values
+// of environment variables are never logged; scripts are.
+//
+// What only reads is logged at slog.LevelDebug, what may change something at slog.LevelInfo, and what failed at slog.LevelWarn,
+// except that something to be read does not exist, that a context has ended and that a command failed: these are nothing unusual.
+func Logging(e Environment, log *slog.Logger) Environment {
+	if log == nil {
+		return e
+	}
+	return logging{e, log}
+}
+
+type logging struct {
+	Environment
+	log *slog.Logger
+}
+
+// record logs an operation that is over.
+func (l logging) record(ctx context.Context, level slog.Level, op string, took time.Duration, err error, attrs ...slog.Attr) {
+	if err != nil {
+		missing := level == slog.LevelDebug && errors.Is(err, fs.ErrNotExist)
+		if !missing && ctx.Err() == nil {
+			level = slog.LevelWarn
+		}
+		attrs = append(attrs, slog.Any("error", err))
+	}
+	if l.log.Enabled(ctx, level) {
+		l.log.LogAttrs(ctx, level, op, append(attrs, slog.Duration("duration", took))...)
+	}
+}
+
+func (l logging) Open(ctx context.Context, name string) (io.ReadCloser, error) {
+	began := time.Now()
+	f, err := l.Environment.Open(ctx, name)
+	if err != nil {
+		l.record(ctx, slog.LevelDebug, "open", time.Since(began), err, slog.String("name", name), slog.Int64("bytes", 0))
+		return nil, err
+	}
+	return watchReader(f, func(read int64, err error) {
+		l.record(ctx, slog.LevelDebug, "open", time.Since(began), err, slog.String("name", name), slog.Int64("bytes", read))
+	}), nil
+}
+
+func (l logging) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
+	began := time.Now()
+	err := l.Environment.WriteFile(ctx, name, data, perm)
+	l.record(ctx, slog.LevelInfo, "write", time.Since(began), err, slog.String("name", name), slog.Int("bytes", len(data)))
+	return err
+}
+
+func (l logging) Remove(ctx context.Context, name string) error {
+	began := time.Now()
+	err := l.Environment.Remove(ctx, name)
+	l.record(ctx, slog.LevelInfo, "remove", time.Since(began), err, slog.String("name", name))
+	return err
+}
+
+func (l logging) Stat(ctx context.Context, name string) (Info, error) {
+	began := time.Now()
+	info, err := l.Environment.Stat(ctx, name)
+	l.record(ctx, slog.LevelDebug, "stat", time.Since(began), err, slog.String("name", name))
+	return info, err
+}
+
+func (l logging) ReadDir(ctx context.Context, name string) ([]Info, error) {
+	began := time.Now()
+	list, err := l.Environment.ReadDir(ctx, name)
+	l.record(ctx, slog.LevelDebug, "readdir", time.Since(began), err, slog.String("name", name), slog.Int("entries", len(list)))
+	return list, err
+}
+
+// Below implements View: a search of the environment below is logged under its own name.
+func (l logging) Below(ctx context.Context, op, name string) (Environment, func(error)) {
+	began := time.Now()
+	return l.Environment, func(err error) {
+		l.record(ctx, slog.LevelDebug, op, time.Since(began), err, slog.String("name", name))
+	}
+}
+
+// Containment is that of the environment below.
+func (l logging) Containment() string { return Containment(l.Environment) }
+
+func (l logging) Start(ctx context.Context, cmd Command) (Process, error) {
+	began := time.Now()
+	p := &loggedProcess{logging: l}
+	attrs := []slog.Attr{slog.String("script", cmd.Script)}
+	if cmd.Dir != "" {
+		attrs = append(attrs, slog.String("dir", cmd.Dir))
+	}
+	if len(cmd.Env) > 0 {
+		attrs = append(attrs, slog.Any("env", variableNames(cmd.Env)))
+	}
+	output := cmd.Output
+	cmd.Output = func(stream int, b []byte) {
+		if stream == Stdout || stream == Stderr {
+			p.printed[stream].Add(int64(len(b)))
+		}
+		if output != nil {
+			output(stream, b)
+		}
+	}
+	var err error
+	if p.Process, err = l.Environment.Start(ctx, cmd); err != nil {
+		l.record(ctx, slog.LevelInfo, "start", time.Since(began), err, attrs...)
+		return nil, err
+	}
+	if w := p.Process.Stdin(); w != nil {
+		p.stdin = &countedWriter{WriteCloser: w}
+	}
+	l.record(ctx, slog.LevelInfo, "start", time.Since(began), nil, append([]slog.Attr{slog.String("process", p.ID())}, attrs...)...)
+	return p, nil
+}
+
+func variableNames(environ []string) []string {
+	names := make([]string, len(environ))
+	for i, v := range environ {
+		names[i], _, _ = strings.Cut(v, "=")
+	}
+	return names
+}
+
+// loggedProcess is a command whose end is logged.
+type loggedProcess struct {
+	Process
+	logging logging
+	stdin   *countedWriter
+	printed [Stderr + 1]atomic.Int64 // by stream
+	ended   sync.Once
+}
+
+func (p *loggedProcess) Stdin() io.WriteCloser {
+	if p.stdin == nil {
+		return nil // and not a nil *countedWriter in an interface
+	}
+	return p.stdin
+}
+
+func (p *loggedProcess) Wait(ctx context.Context) (Exit, error) {
+	exit, err := p.Process.Wait(ctx)
+	if err != nil && ctx.Err() != nil { // the waiting has ended, not the command
+		return exit, err
+	}
+	p.ended.Do(func() {
+		attrs := []slog.Attr{slog.String("process", p.ID()), slog.Int("code", exit.Code)}
+		if exit.Signal != "" {
+			attrs = append(attrs, slog.String("signal", exit.Signal))
+		}
+		if p.stdin != nil {
+			attrs = append(attrs, slog.Int64("stdin", p.stdin.written.Load()))
+		}
+		attrs = append(attrs, slog.Int64("stdout", p.printed[Stdout].Load()), slog.Int64("stderr", p.printed[Stderr].Load()))
+		if len(exit.Left) > 0 {
+			attrs = append(attrs, slog.Int("left", len(exit.Left)))
+		}
+		p.logging.record(ctx, slog.LevelInfo, "exit", exit.Duration, err, attrs...)
+	})
+	return exit, err
+}
+
+func (p *loggedProcess) Kill(ctx context.Context) error {
+	began := time.Now()
+	err := p.Process.Kill(ctx)
+	p.logging.record(ctx, slog.LevelInfo, "kill", time.Since(began), err, slog.String("process", p.ID()))
+	return err
+}
+
+// countedWriter counts what goes through.
+type countedWriter struct {
+	io.WriteCloser
+	written atomic.Int64
+}
+
+func (w *countedWriter) Write(p []byte) (int, error) {
+	n, err := w.WriteCloser.Write(p)
+	w.written.Add(int64(n))
+	return n, err
+}
+
+// watchReader is f, with done called at the first Close with the number of bytes read and with what went wrong. It seeks and
+// reads at offsets if f does.
+func watchReader(f io.ReadCloser, done func(read int64, err error)) io.ReadCloser {
+	w := &watchedReader{ReadCloser: f, done: done}
+	seeker, seeks := f.(io.Seeker)
+	readerAt, readsAt := f.(io.ReaderAt)
+	at := watchedReaderAt{readerAt, w}
+	switch {
+	case seeks && readsAt:
+		return struct {
+			*watchedReader
+			io.Seeker
+			io.ReaderAt
+		}{w, seeker, at}
+	case seeks:
+		return struct {
+			*watchedReader
+			io.Seeker
+		}{w, seeker}
+	case readsAt:
+		return struct {
+			*watchedReader
+			io.ReaderAt
+		}{w, at}
+	}
+	return w
+}
+
+type watchedReader struct {
+	io.ReadCloser
+	done   func(int64, error)
+	closed sync.Once
+
+	mu   sync.Mutex
+	read int64
+	err  error // the first one, but for the end of the file
+}
+
+func (w *watchedReader) Read(p []byte) (int, error) {
+	n, err := w.ReadCloser.Read(p)
+	w.note(n, err)
+	return n, err
+}
+
+func (w *watchedReader) note(n int, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.read += int64(n)
+	if w.err == nil && err != io.EOF {
+		w.err = err
+	}
+}
+
+func (w *watchedReader) Close() error {
+	err := w.ReadCloser.Close()
+	w.closed.Do(func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.done(w.read, errors.Join(w.err, err))
+	})
+	return err
+}
+
+// watchedReaderAt is the ReaderAt of what w reads.
+type watchedReaderAt struct {
+	io.ReaderAt
+	w *watchedReader
+}
+
+func (r watchedReaderAt) ReadAt(p []byte, offset int64) (int, error) {
+	n, err := r.ReaderAt.ReadAt(p, offset)
+	r.w.note(n, err)
+	return n, err
+}

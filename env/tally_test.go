@@ -1,0 +1,102 @@
+package env
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+)
+
+// bounds are the bytes at which the classes of Unicode's table of valid UTF-8 begin and end.
+const bounds = "\x00\n\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc1\xc2\xdf\xe0\xe1\xec\xed\xee\xef\xf0\xf1\xf3\xf4\xf5\xf7\xf8\xff"
+
+func naiveChars(p []byte) int64 {
+	return int64(utf8.RuneCountInString(strings.ToValidUTF8(string(p), "\uFFFD")))
+}
+
+// Every sequence of up to four bytes at the bounds, at the beginning and across the end of a window.
+func TestD5_TallyOfEverySequence(t *testing.T) {
+	for size := range 4 {
+		seq := make([]byte, size+1)
+		var each func(at int)
+		each = func(at int) {
+			if at < len(seq) {
+				for _, b := range []byte(bounds) {
+					seq[at] = b
+					each(at + 1)
+				}
+				return
+			}
+			var alone, late tally
+			alone.add(seq)
+			late.add(append(bytes.Repeat([]byte("€"), windowStep/3), seq...)) // the first byte is the last that can be decided
+			want := naiveChars(seq)
+			if got := alone.chars(); got != want {
+				t.Fatalf("%x: %d characters, want %d", seq, got, want)
+			}
+			if got := late.chars() - windowStep/3; got != want {
+				t.Fatalf("%x across windows: %d characters, want %d", seq, got, want)
+			}
+		}
+		each(0)
+	}
+}
+
+// Text of all kinds in pieces of all sizes.
+func TestD5_TallyOfPieces(t *testing.T) {
+	stretch := rapid.Custom(func(t *rapid.T) string {
+		n := rapid.IntRange(1, 40).Draw(t, "times")
+		return strings.Repeat(rapid.SampledFrom([]string{
+			"a", "line\n", "ä", "€", "😀", "ä€", "😀a", "\x80", "\xff", "\xe2", "\xf0\x9f\x98", "\xe2\x82", "\xff€", "\xc3",
+		}).Draw(t, "of"), n)
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		all := []byte(strings.Join(rapid.SliceOfN(stretch, 1, 20).Draw(t, "text"), ""))
+		cuts := rapid.SliceOfN(rapid.IntRange(1, 200), 1, 5).Draw(t, "pieces")
+		var c tally
+		for at, i := 0, 0; at < len(all); i++ {
+			n := min(cuts[i%len(cuts)], len(all)-at)
+			c.add(all[at : at+n])
+			at += n
+			if got, want := c.chars(), naiveChars(all[:at]); got != want {
+				t.Fatalf("%d bytes: %d characters, want %d", at, got, want)
+			}
+		}
+		if c.bytes != int64(len(all)) || c.lines != int64(bytes.Count(all, []byte("\n"))) {
+			t.Fatalf("%d bytes, %d lines", c.bytes, c.lines)
+		}
+	})
+}
+
+// A run of invalid bytes is one character however it is written, and two with a window of ASCII between them.
+func TestD5_TallyOfRuns(t *testing.T) {
+	ascii := strings.Repeat("a", windowSize)
+	for want, pieces := range map[int64][]string{
+		1:              {"\x80", "\x80\xff", "\xe2", "\x82"},
+		windowSize + 2: {"\x80", ascii, "\x80"},
+		windowSize + 1: {"\xe2", "\x82", ascii},
+	} {
+		var c tally
+		for _, piece := range pieces {
+			c.add([]byte(piece))
+		}
+		if got := c.chars(); got != want {
+			t.Errorf("%q: %d characters, want %d", pieces, got, want)
+		}
+	}
+}
+
+func BenchmarkTally(b *testing.B) {
+	for name, text := range map[string]string{"ascii": "the quick brown fox\n", "cyrillic": "Съешь ещё этих мягких", "cjk": "你好世界今天天气怎么样", "noise": "\xff\x80\xc3\xa4\xe2\x82"} {
+		p := bytes.Repeat([]byte(text), 32<<10/len(text))
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(p)))
+			var c tally
+			for b.Loop() {
+				c.add(p)
+			}
+		})
+	}
+}

@@ -1,0 +1,59 @@
+package remoteenv_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/examples/remoteenv"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/profile/anthropic"
+)
+
+// A session whose files and commands are in another place: here, in another shell of this machine, and with docker or ssh in the
+// prefix, there. The model is scripted, so that the example needs no key.
+func Example() {
+	if err := session([]string{"/bin/sh", "-c"}); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// shell: 3 notes.txt
+	// All three are there.
+}
+
+func session(prefix []string) error {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "remoteenv-")
+	if err != nil {
+		return err
+	}
+	e, err := remoteenv.New(ctx, prefix, dir)
+	if err != nil {
+		return err
+	}
+	model := llmtest.NewProvider("anthropic",
+		llmtest.Calls(llmtest.Call("write_file", map[string]any{"file_path": "notes.txt", "content": "one\ntwo\nthree\n"})),
+		llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "wc -l notes.txt"})),
+		llmtest.Text("All three are there."))
+	s, err := agent.New(ctx, agent.Options{
+		Client:  &llm.Client{Providers: []llm.Provider{model}},
+		Profile: anthropic.Profile(),
+		Env:     e,
+		OnEvent: func(ev agent.Event) {
+			if end, ok := ev.(*agent.ToolCallEnd); ok && end.Name == "shell" {
+				fmt.Print("shell: ", end.Output)
+			}
+		},
+	})
+	if err != nil {
+		return errors.Join(err, e.Close())
+	}
+	result, err := s.Submit(ctx, "Note the first three numbers.")
+	if err == nil {
+		fmt.Println(result.Text)
+	}
+	return errors.Join(err, s.Close(), e.Close(), os.RemoveAll(dir))
+}

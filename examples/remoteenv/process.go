@@ -1,0 +1,207 @@
+package remoteenv
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// launchScript runs the command in "$@". The number of its group goes to our output first of all, and down a pipe to who also gets
+// its exit code there, and writes the mark behind both outputs: the code, and whether the group still has members.
+const launchScript = `cd "$f" || { [ -d "$f" ] && exit 42; [ ! -e "$f" ] || exit 43; absent "$f"; }
+exec 4>&1 5>&2
+{
+	lead=; if command -v setsid >/dev/null; then lead=setsid; else set -m; fi
+	(exec $lead sh -c 'echo $$; echo $$ >&3; exec env "$@" 3>&-' sh "$@" 3>&1 >&4 2>&5 4>&- 5>&-)
+	echo $?
+} 2>/dev/null | {
+	read group && read code
+	left=0; kill -0 -$group 2>/dev/null && left=1
+	printf '%s%d %d\n' "$mark" $code $left
+	printf '%s%d %d\n' "$mark" $code $left >&2
+}`
+
+// killScript asks the group to end, and two seconds (env.DefaultGrace) later kills it. What is there half a second after that is a
+// zombie that nobody reaps, or stuck in the kernel.
+const killScript = `kill -TERM -$group 2>/dev/null || exit 0
+n=0
+while kill -0 -$group 2>/dev/null && [ $n -lt 25 ]; do
+	n=$((n + 1)); [ $n -lt 20 ] || kill -KILL -$group 2>/dev/null
+	sleep 0.1 || sleep 1
+done`
+
+// process is a command there. Its near end, a command here, has the id and the input; what that prints goes through receive.
+type process struct {
+	env.Process
+	env    *Env
+	output func(int, []byte)
+	mark   []byte
+	began  time.Time
+	held   [env.Stderr + 1][]byte // by stream: what came and may be part of the group's number or of the mark
+	over   [env.Stderr + 1]bool   // by stream: the mark has come
+
+	started chan struct{} // closed once group is known
+	group   int
+	ended   chan struct{} // closed once exit or err is known
+	exit    env.Exit
+	err     error
+	killed  atomic.Bool
+	left    atomic.Bool // the command has ended and something of it has not
+}
+
+// Start implements env.Environment. A context that ends meanwhile breaks the connection; the command may have begun then.
+func (e *Env) Start(ctx context.Context, c env.Command) (env.Process, error) {
+	if c.TTY != nil {
+		return nil, fmt.Errorf("start command in a terminal: %w", errors.ErrUnsupported)
+	}
+	p := &process{env: e, output: c.Output, mark: []byte("\x1e" + rand.Text() + " "), began: time.Now(),
+		started: make(chan struct{}), ended: make(chan struct{})}
+	words := append(slices.Clone(c.Env), e.platform.Shell, "-c", c.Script)
+	near, err := e.command(cmp.Or(c.Dir, "."), "mark="+quote(string(p.mark))+"\nset -- "+quote(words...)+"\n"+launchScript)
+	if err == nil {
+		p.Process, err = e.local.Start(ctx, env.Command{Script: "exec " + quote(near...), Stdin: c.Stdin, Output: p.receive})
+	}
+	if err != nil {
+		return nil, err
+	}
+	e.live.Store(p, nil)
+	go p.watch()
+	select {
+	case <-p.started:
+		return p, nil
+	case <-p.ended:
+		return nil, fmt.Errorf("start command: %w", &fs.PathError{Op: "chdir", Path: c.Dir, Err: p.err})
+	case <-ctx.Done():
+		return nil, fmt.Errorf("start command: %w", errors.Join(context.Cause(ctx), p.Process.Kill(context.WithoutCancel(ctx))))
+	}
+}
+
+// receive takes what the near end prints, one call at a time.
+func (p *process) receive(stream int, text []byte) {
+	p.held[stream] = append(p.held[stream], text...)
+	if p.group == 0 {
+		line, rest, found := bytes.Cut(p.held[env.Stdout], []byte("\n"))
+		group, err := strconv.Atoi(string(line))
+		if !found || err != nil {
+			return // why it does not start may be on standard error, for watch
+		}
+		p.group, p.held[env.Stdout] = group, rest
+		close(p.started)
+	}
+	p.pass(env.Stdout)
+	p.pass(env.Stderr)
+}
+
+// pass hands on what is held of a stream but for what may be the beginning of the mark, and takes the mark.
+func (p *process) pass(stream int) {
+	text := p.held[stream]
+	if p.over[stream] { // what the command has left running prints on
+		p.held[stream] = nil
+		return
+	}
+	i := bytes.Index(text, p.mark)
+	for n := min(len(text), len(p.mark)); i < 0; n-- {
+		if bytes.HasPrefix(p.mark, text[len(text)-n:]) {
+			i = len(text) - n
+		}
+	}
+	if p.output != nil && i > 0 {
+		p.output(stream, text[:i])
+	}
+	p.held[stream] = bytes.Clone(text[i:])
+	if line, _, found := bytes.Cut(text[i:], []byte("\n")); found {
+		p.over[stream] = true
+		if p.over[env.Stdout] && p.over[env.Stderr] {
+			p.settle(string(line[len(p.mark):]))
+		}
+	}
+}
+
+// settle sets the exit from what follows the mark.
+func (p *process) settle(status string) {
+	var left bool
+	_, p.err = fmt.Sscan(status, &p.exit.Code, &left)
+	p.exit.Duration = time.Since(p.began)
+	if p.left.Store(left); left {
+		p.exit.Left = []string{fmt.Sprintf("process group %d", p.group)}
+	}
+	signal := map[int]string{128 + 15: "SIGTERM", 128 + 9: "SIGKILL"}[p.exit.Code]
+	if signal != "" && p.killed.Load() { // a script may have such a code of its own
+		p.exit.Code, p.exit.Signal = -1, signal
+	}
+	close(p.ended)
+}
+
+// watch waits for the near end. If no mark has come then, the connection has broken, or there never was one.
+func (p *process) watch() {
+	exit, err := p.Process.Wait(context.Background())
+	if !p.hasEnded() {
+		p.err = errors.Join(err, reason(exit.Code, p.held[env.Stderr]))
+		close(p.ended)
+	}
+	if !p.left.Load() {
+		p.env.live.Delete(p)
+	}
+}
+
+// Wait implements env.Process.
+func (p *process) Wait(ctx context.Context) (env.Exit, error) {
+	if !p.hasEnded() {
+		select {
+		case <-p.ended:
+		case <-ctx.Done():
+			return env.Exit{}, context.Cause(ctx)
+		}
+	}
+	return p.exit, p.err
+}
+
+func (p *process) hasEnded() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// Kill implements env.Process.
+func (p *process) Kill(ctx context.Context) error {
+	if p.hasEnded() && p.err == nil && !p.left.Load() {
+		return nil // its number may be another group's by now
+	}
+	select {
+	case <-p.started:
+	default:
+		return p.Process.Kill(ctx) // it is not known there
+	}
+	p.killed.Store(true)
+	if _, err := p.env.run(ctx, "kill", ".", fmt.Sprintf("group=%d\n%s", p.group, killScript), nil); err != nil {
+		return err
+	}
+	p.left.Store(false)
+	p.env.live.Delete(p)
+	if _, err := p.Wait(ctx); ctx.Err() != nil {
+		return err
+	}
+	return nil
+}
+
+// Close kills all that is running, and what commands have left running.
+func (e *Env) Close() error {
+	var errs []error
+	for p := range e.live.Range {
+		errs = append(errs, p.(*process).Kill(context.Background()))
+	}
+	return errors.Join(append(errs, e.local.Close())...)
+}

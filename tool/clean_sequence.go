@@ -1,0 +1,114 @@
+package tool
+
+import "unicode/utf8"
+
+// state is where in a sequence a Cleaner is. The names are those of ECMA-48.
+type state uint8
+
+const (
+	ground       state = iota // in none
+	escape                    // after ESC
+	intermediate              // after ESC and an intermediate byte
+	control                   // in the parameters of a CSI sequence
+	controlEnd                // after its parameters
+	command                   // in an OSC string, which BEL ends too
+	data                      // in a DCS, APC, PM or SOS string
+	commandEnd                // after ESC in a string, which ends it if a backslash follows
+	dataEnd
+)
+
+// introduces is the state that a character begins outside of sequences; ground if it begins none.
+func introduces(r rune) state {
+	switch r {
+	case 0x1b:
+		return escape
+	case 0x9b:
+		return control
+	case 0x9d:
+		return command
+	case 0x90, 0x98, 0x9e, 0x9f:
+		return data
+	}
+	return ground
+}
+
+// sequence goes on with a sequence.
+func (c *Cleaner) sequence(dst []byte, r rune, raw []byte) []byte {
+	next, ok := c.state.next(r)
+	switch {
+	case ok && next == ground:
+		c.state = ground
+	case ok && len(c.seq)+len(raw) <= maxSequence:
+		c.state, c.seq = next, append(c.seq, raw...)
+	case c.state == commandEnd || c.state == dataEnd: // its ESC begins a sequence of its own
+		c.seq = c.seq[:len(c.seq)-1]
+		dst = c.show(dst)
+		c.state, c.seq = escape, append(c.seq, 0x1b)
+		return c.sequence(dst, r, raw)
+	default:
+		dst = c.show(dst)
+		return c.text(dst, r, raw)
+	}
+	return dst
+}
+
+// next is the state after r, ground after the end of the sequence. False means that r does not belong to it.
+func (s state) next(r rune) (state, bool) {
+	switch s {
+	case escape:
+		switch r {
+		case '[':
+			return control, true
+		case ']':
+			return command, true
+		case 'P', 'X', '^', '_':
+			return data, true
+		}
+		return afterIntermediate(r, intermediate, '0')
+	case intermediate:
+		return afterIntermediate(r, intermediate, '0')
+	case control:
+		if r >= '0' && r <= '?' {
+			return control, true
+		}
+		return afterIntermediate(r, controlEnd, '@')
+	case controlEnd:
+		return afterIntermediate(r, controlEnd, '@')
+	case command, data:
+		return s.inString(r)
+	}
+	return ground, r == '\\' // commandEnd, dataEnd
+}
+
+// afterIntermediate is the state after an intermediate byte, again, or a final byte, the first of which is given.
+func afterIntermediate(r rune, again state, first rune) (state, bool) {
+	if r >= ' ' && r <= '/' {
+		return again, true
+	}
+	return ground, r >= first && r <= '~'
+}
+
+// inString is the state after r in a string. A control character that does not end it shows that it was none, or was cut off.
+func (s state) inString(r rune) (state, bool) {
+	switch {
+	case r == 0x9c, r == '\a' && s == command:
+		return ground, true
+	case r == 0x1b:
+		return s + commandEnd - command, true
+	}
+	return s, r == invalidByte || r >= ' ' && (r < 0x7f || r > 0x9f)
+}
+
+// show makes text of a sequence that is none: its introducer as an escape, and the rest, in which there is no control character, as
+// it is.
+func (c *Cleaner) show(dst []byte) []byte {
+	rest := c.seq
+	c.state = ground
+	for len(rest) > 0 {
+		r, size := utf8.DecodeRune(rest)
+		dst = c.character(dst, r, rest[:size])
+		rest = rest[size:]
+	}
+	c.seq = c.seq[:0]
+	return dst
+}

@@ -1,0 +1,168 @@
+package coding
+
+import "strings"
+
+// findExact finds the text itself, whatever the line endings: two kinds of them in one file do not make an occurrence unique. It
+// looks in the content as it is, for a view of a long one costs more than all the rest of an edit.
+func findExact(e edit, content string) []place {
+	if e.old == "" { // check refuses it
+		return nil
+	}
+	a := anchorOf(e.old)
+	finder := newFinder(content, a.text)
+	var places []place
+	end := 0 // of the last place
+	for hit := finder.next(0); hit >= 0; {
+		next := hit + 1
+		s, ok := a.around(content, hit)
+		if ok && (s.start >= end || !e.all) { // else overlapping ones count, too: which of them is meant cannot be told
+			places = append(places, place{s, e.new})
+			if end = s.end; e.all {
+				next = max(next, end)
+			}
+		}
+		hit = finder.next(next)
+	}
+	return places
+}
+
+// anchor is the part of a text that is looked for first: a line of it, the longest.
+type anchor struct {
+	text          string
+	before, after string // in the old text: before ends with a newline, after begins with one
+}
+
+func anchorOf(old string) anchor {
+	var a anchor
+	at := 0
+	for line := range strings.SplitSeq(old, "\n") {
+		if len(line) > len(a.text) {
+			a = anchor{line, old[:at], old[at+len(line):]}
+		}
+		at += len(line) + 1
+	}
+	if a.text == "" { // nothing but newlines
+		a = anchor{"\n", "", old[1:]}
+	}
+	return a
+}
+
+// around is the span of the whole text when its anchor is at an offset, if the rest is there.
+func (a anchor) around(content string, at int) (span, bool) {
+	end, ok := forward(content, at+len(a.text), a.after)
+	if !ok {
+		return span{}, false
+	}
+	start, ok := backward(content, at, a.before)
+	if a.text == "\n" && start > 0 && content[start-1] == '\r' {
+		start--
+	}
+	return span{start, end}, ok
+}
+
+// forward follows a text from an offset on and returns where it ends. A newline stands for either line ending, and neither half
+// of a \r\n for anything.
+func forward(content string, at int, text string) (int, bool) {
+	for i := 0; ; {
+		line, _, more := strings.Cut(text[i:], "\n")
+		if !strings.HasPrefix(content[at:], line) {
+			return 0, false
+		}
+		at += len(line)
+		if !more {
+			return at, !halved(content, at)
+		}
+		i += len(line) + 1
+		switch {
+		case strings.HasPrefix(content[at:], "\r\n"):
+			at += len("\r\n")
+		case strings.HasPrefix(content[at:], "\n") && !halved(content, at):
+			at++
+		default:
+			return 0, false
+		}
+	}
+}
+
+// halved reports whether an offset is between the halves of a \r\n.
+func halved(content string, at int) bool {
+	return at > 0 && at < len(content) && content[at] == '\n' && content[at-1] == '\r'
+}
+
+// backward is forward to the other side, for a text that is empty or ends with a newline.
+func backward(content string, at int, text string) (int, bool) {
+	for text != "" {
+		if at == 0 || content[at-1] != '\n' {
+			return 0, false
+		}
+		if at--; at > 0 && content[at-1] == '\r' {
+			at--
+		}
+		text = text[:len(text)-1]
+		line := text[strings.LastIndexByte(text, '\n')+1:]
+		if !strings.HasSuffix(content[:at], line) {
+			return 0, false
+		}
+		at -= len(line)
+		text = text[:len(text)-len(line)]
+	}
+	return at, true
+}
+
+// finder looks for a text by the byte of it that is the rarest in the content.
+type finder struct {
+	content, text string
+	rare          int  // the byte's place in the text
+	common        bool // no byte is rare enough to go from one to the next
+}
+
+const (
+	samples    = 64   // of a content, in which bytes are counted
+	sampleSize = 1024 // bytes each
+	rareEnough = 24   // bytes from one to the next, on average, for strings.IndexByte to be worth its call
+)
+
+func newFinder(content, text string) finder {
+	var counts [256]int
+	step := max(sampleSize, len(content)/samples)
+	total := 0
+	for at := 0; at < len(content); at += step {
+		sample := content[at:min(at+sampleSize, len(content))]
+		total += len(sample)
+		for i := range len(sample) {
+			counts[sample[i]]++
+		}
+	}
+	f := finder{content: content, text: text}
+	for i := range len(text) {
+		if counts[text[i]] < counts[text[f.rare]] {
+			f.rare = i
+		}
+	}
+	f.common = counts[text[f.rare]]*rareEnough > total
+	return f
+}
+
+// next is the offset of the first occurrence from an offset on, or -1.
+func (f finder) next(from int) int {
+	if from > len(f.content) {
+		return -1
+	}
+	if f.common {
+		if i := strings.Index(f.content[from:], f.text); i >= 0 {
+			return from + i
+		}
+		return -1
+	}
+	for at := from + f.rare; at < len(f.content); at++ {
+		i := strings.IndexByte(f.content[at:], f.text[f.rare])
+		if i < 0 {
+			return -1
+		}
+		at += i
+		if strings.HasPrefix(f.content[at-f.rare:], f.text) {
+			return at - f.rare
+		}
+	}
+	return -1
+}

@@ -1,0 +1,94 @@
+package coding
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// What is found in a content as it is, is what is found in one with \n for line endings.
+func TestC5_ExactIsWhateverTheLineEndings(t *testing.T) {
+	pieces := []string{"a", "b", "ab", "\n", "\r\n", "\r", "\r\r\n", "\n\n"}
+	rapid.Check(t, func(t *rapid.T) {
+		text := func(label string, least int) string {
+			return strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), least, 12).Draw(t, label), "")
+		}
+		content := text("content", 0)
+		view := viewLF(content)
+		e := edit{old: toLF(text("old", 1)), new: "x", all: rapid.Bool().Draw(t, "all")}
+		if view.text != "" && rapid.Bool().Draw(t, "from the content") {
+			start := rapid.IntRange(0, len(view.text)-1).Draw(t, "start")
+			e.old = view.text[start:rapid.IntRange(start+1, len(view.text)).Draw(t, "end")]
+		}
+		want := occurrences(e, view.text)
+		for i, p := range want {
+			want[i].span = span{view.original(p.start), view.original(p.end)}
+		}
+		if got := findExact(e, content); !slices.Equal(got, want) {
+			t.Fatalf("%q in %q: %v, want %v", e.old, content, got, want)
+		}
+	})
+}
+
+// The finder finds what strings.Index finds, whichever byte it goes by.
+func TestC5_Finder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		letters := rapid.SampledFrom([]string{"a", "a", "a", "b", "c"})
+		content := strings.Repeat(strings.Join(rapid.SliceOfN(letters, 0, 20).Draw(t, "content"), ""), rapid.IntRange(1, 40).Draw(t, "times"))
+		text := strings.Join(rapid.SliceOfN(letters, 1, 5).Draw(t, "text"), "")
+		f := newFinder(content, text)
+		for from := 0; from <= len(content)+1; from++ {
+			want := -1
+			if from <= len(content) {
+				if want = strings.Index(content[from:], text); want >= 0 {
+					want += from
+				}
+			}
+			if got := f.next(from); got != want {
+				t.Fatalf("%q in %q from %d: %d, want %d", text, content, from, got, want)
+			}
+		}
+	})
+}
+
+// The place that is shown is the one that was, with whole lines around it.
+func TestC5_Snippet(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		lines := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "", "bb", "ccc\r"}), 1, 70).Draw(t, "lines")
+		content := strings.Join(lines, "\n")
+		s := span{start: rapid.IntRange(0, len(content)).Draw(t, "start")}
+		s.end = rapid.IntRange(s.start, len(content)).Draw(t, "end")
+		all := strings.Split(strings.TrimSuffix(toLF(content), "\n"), "\n")
+		at := func(offset int) int { return 1 + strings.Count(content[:offset], "\n") }
+		first, last := max(at(s.start)-snippetContext, 1), min(at(s.end)+snippetContext, len(all))
+		want := number(all[first-1:max(last, first-1)], first)
+		if last-first >= maxSnippetLines {
+			want = number(all[first-1:first+19], first) + "...\n" + number(all[last-20:last], last-19)
+		}
+		if got := snippet([]byte(content), s); got != want {
+			t.Fatalf("%q, %v:\n%swant\n%s", content, s, got, want)
+		}
+	})
+}
+
+// Occurrences that overlap are one for an edit of all of them, and not unique for an edit of one.
+func TestC5_OverlappingOccurrences(t *testing.T) {
+	for _, tt := range []struct {
+		old, content string
+		one, all     int
+	}{
+		{"b\naa\nb", "b\naa\nb\naa\nb", 2, 1},
+		{"b\naa\nb", "b\r\naa\r\nb\naa\nb", 2, 1},
+		{"aa", "aaaa", 3, 2},
+		{"\n\n", "\n\r\n\n", 2, 1},
+	} {
+		if got := len(findExact(edit{old: tt.old}, tt.content)); got != tt.one {
+			t.Errorf("%q in %q: %d, want %d", tt.old, tt.content, got, tt.one)
+		}
+		if got := len(findExact(edit{old: tt.old, all: true}, tt.content)); got != tt.all {
+			t.Errorf("all %q in %q: %d, want %d", tt.old, tt.content, got, tt.all)
+		}
+	}
+}

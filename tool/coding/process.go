@@ -1,0 +1,134 @@
+package coding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+type processArgs struct {
+	ID     string `json:"id" jsonschema:"The id that shell gave when it started the process."`
+	Action string `json:"action,omitempty" jsonschema:"What to do: read (the default) returns what it printed since the last time, write sends input, end_input says that no more comes, kill ends it with everything that it started."`
+	WaitMS int64  `json:"wait_ms,omitempty" jsonschema:"For read and write: wait until the process has ended, at most so many milliseconds, before reading. At most 600000. Default: 0 for read, 500 for write."`
+	Input  string `json:"input,omitempty" jsonschema:"For write: the text, with its newlines."`
+}
+
+// The actions of the tool process.
+const (
+	actionRead     = "read"
+	actionWrite    = "write"
+	actionEndInput = "end_input"
+	actionKill     = "kill"
+)
+
+// settle is how long a process that was started or written to gets, before what it has printed is read: a command that fails at
+// once has failed by then.
+const settle = 500 * time.Millisecond
+
+// Process is the tool process(id, action, wait_ms, input): it reads from, writes to and kills what shell started in the background.
+func Process() tool.Tool {
+	t := tool.New(llm.ToolDefinition{
+		Name: "process",
+		Description: "Works with a process that shell started in the background or left running: reads what it has printed since the last time, " +
+			"writes to its input, or kills it.",
+	}, process)
+	t.Limit = tool.Limit{Chars: 30_000, Lines: 256, Keep: tool.KeepHeadTail}
+	return tool.WithAccess(t, func(args processArgs) tool.Access {
+		if args.Action == "" || args.Action == actionRead {
+			return tool.Access{Effect: tool.ReadOnly}
+		}
+		return tool.Access{Effect: tool.Writes, Command: fmt.Sprintf("process %s: %s %q", args.ID, args.Action, args.Input)}
+	})
+}
+
+func process(ctx context.Context, call *tool.Call, args processArgs) (tool.Result, error) {
+	if call.Session == nil || call.Session.Processes() == nil {
+		return tool.Result{}, errors.New("this session has no background processes")
+	}
+	if args.WaitMS < 0 {
+		return tool.Result{}, fmt.Errorf("wait_ms is %d; it must be 0 or more", args.WaitMS)
+	}
+	if args.Input != "" && args.Action != actionWrite {
+		return tool.Result{}, fmt.Errorf("input goes with the action %s only", actionWrite)
+	}
+	table := call.Session.Processes()
+	wait := time.Duration(min(args.WaitMS, env.MaxTimeout.Milliseconds())) * time.Millisecond
+	switch args.Action {
+	case "", actionRead:
+	case actionWrite:
+		if args.Input == "" {
+			return tool.Result{}, errors.New("input is empty; give the text to write, with its newline")
+		}
+		timed, cancel := context.WithTimeoutCause(ctx, env.DefaultTimeout, errors.New("it took none for 10 s"))
+		defer cancel()
+		if err := table.Write(timed, args.ID, args.Input); err != nil {
+			return tool.Result{}, err
+		}
+		if args.WaitMS == 0 {
+			wait = settle
+		}
+	case actionEndInput:
+		if err := table.EndInput(ctx, args.ID); err != nil {
+			return tool.Result{}, err
+		}
+		wait = max(wait, settle)
+	case actionKill:
+		if err := table.Kill(ctx, args.ID); err != nil {
+			return tool.Result{}, err
+		}
+	default:
+		return tool.Result{}, fmt.Errorf("there is no action %q; use %s, %s, %s or %s", args.Action, actionRead, actionWrite, actionEndInput, actionKill)
+	}
+	return readProcess(ctx, table, args.ID, wait)
+}
+
+// readProcess is what a process has printed since the last time, and where it is.
+func readProcess(ctx context.Context, table tool.Processes, id string, wait time.Duration) (tool.Result, error) {
+	result, exit, err := table.Read(ctx, id, wait)
+	if err != nil && exit == nil {
+		return tool.Result{}, err
+	}
+	return closing(result, processStatus(id, exit, err)), nil
+}
+
+func processStatus(id string, exit *env.Exit, err error) string {
+	switch {
+	case exit == nil:
+		return fmt.Sprintf("[Process %s is running.]", id)
+	case err != nil:
+		return fmt.Sprintf("[Process %s cannot be watched any more: %v]", id, err)
+	}
+	status := fmt.Sprintf("[Process %s has ended. Exit code: %d]", id, exit.Code)
+	if exit.Signal != "" {
+		status = fmt.Sprintf("[Process %s has ended, by %s.]", id, exit.Signal)
+	}
+	if len(exit.Left) > 0 {
+		status += "\n" + leftRunning(exit.Left, id)
+	}
+	return status
+}
+
+// leftRunning names what a command that has ended left behind. Without an id it can be killed by nobody but the session's end.
+func leftRunning(left []string, id string) string {
+	how := ""
+	if id != "" {
+		how = fmt.Sprintf(", or process kills it by id %s", id)
+	}
+	return fmt.Sprintf("[The command has ended and left running, until the session ends%s:\n  %s]", how, strings.Join(left, "\n  "))
+}
+
+// closing puts a line, or several, after the text of a result.
+func closing(result tool.Result, end string) tool.Result {
+	text := result.Content.Text()
+	if text != "" && end != "" && !strings.HasSuffix(text, "\n") {
+		end = "\n" + end
+	}
+	result.Content = llm.TextParts(text + end)
+	return result
+}

@@ -1,0 +1,293 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// MaxProcesses is how many background commands of one session may run at a time. A model that needs more has lost count.
+const MaxProcesses = 32
+
+// keptOfProcess is how much of a background command's unread output is held in memory, in bytes, of its beginning and of its end;
+// the output store has all of it.
+const keptOfProcess = 128 << 10
+
+// ProcessTable is a [Processes]. It is safe for concurrent use.
+type ProcessTable struct {
+	outputs Outputs
+	first   int
+
+	mu        sync.Mutex
+	closed    bool
+	processes map[int]*background // also those that have ended
+	next      int
+}
+
+// NewProcesses makes a table whose ids are numbers from first on. A session that goes on after a restart starts where no earlier
+// id can be. Long output goes to the store, which may be nil.
+func NewProcesses(outputs Outputs, first int) *ProcessTable {
+	return &ProcessTable{outputs: outputs, first: first, next: first, processes: map[int]*background{}}
+}
+
+// background is one command.
+type background struct {
+	process env.Process
+	script  string
+	printed *Transcript
+	ended   chan struct{} // closed once exit and err are set
+	exit    env.Exit
+	err     error
+
+	mu     sync.Mutex
+	killed bool // with all that it left
+}
+
+// Start implements [Processes].
+func (t *ProcessTable) Start(ctx context.Context, e env.Environment, cmd env.Command) (string, error) {
+	id, err := t.reserve()
+	if err != nil {
+		return "", err
+	}
+	b := &background{script: cmd.Script, ended: make(chan struct{}),
+		printed: NewTranscript(t.outputs, "process-"+strconv.Itoa(id), keptOfProcess)}
+	cmd.Output = b.printed.Write
+	if b.process, err = e.Start(ctx, cmd); err != nil {
+		t.put(id, nil)
+		return "", err
+	}
+	go b.wait()
+	if !t.put(id, b) {
+		return "", errors.Join(errClosed, b.kill(context.WithoutCancel(ctx)))
+	}
+	return strconv.Itoa(id), nil
+}
+
+var errClosed = errors.New("the session has ended")
+
+// reserve takes an id.
+func (t *ProcessTable) reserve() (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return 0, errClosed
+	}
+	running := 0
+	for _, b := range t.processes {
+		if b == nil || !b.gone() {
+			running++
+		}
+	}
+	if running >= MaxProcesses {
+		return 0, fmt.Errorf("%d background processes are running, which is the limit; kill one first", running)
+	}
+	id := t.next
+	t.next++
+	t.processes[id] = nil // counts while it starts
+	return id, nil
+}
+
+// put fills a reserved id, or gives it up when b is nil. It reports false when the table has been closed meanwhile.
+func (t *ProcessTable) put(id int, b *background) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if b == nil || t.closed {
+		delete(t.processes, id)
+		return b == nil
+	}
+	t.processes[id] = b
+	return true
+}
+
+// Adopt implements [Processes]. The command has ended and its output is known; what it left can be killed by the id.
+func (t *ProcessTable) Adopt(p env.Process, cmd env.Command, left []string) string {
+	b := &background{process: p, script: cmd.Script, printed: NewTranscript(nil, "", keptOfProcess), ended: make(chan struct{}),
+		exit: env.Exit{Left: left}}
+	b.printed.Close()
+	close(b.ended)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	id := t.next
+	t.next++
+	t.processes[id] = b // also in a closed table: a second Close is harmless, a process without an owner is not
+	return strconv.Itoa(id)
+}
+
+// Read implements [Processes].
+func (t *ProcessTable) Read(ctx context.Context, id string, wait time.Duration) (Result, *env.Exit, error) {
+	b, err := t.find(id)
+	if err != nil {
+		return Result{}, nil, err
+	}
+	if wait > 0 {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-b.ended:
+		case <-timer.C:
+		case <-ctx.Done():
+			return Result{}, nil, context.Cause(ctx)
+		}
+	}
+	if !b.over() {
+		return b.printed.Take(), nil, nil
+	}
+	exit := b.exit
+	return b.printed.Take(), &exit, b.err
+}
+
+// Write implements [Processes].
+func (t *ProcessTable) Write(ctx context.Context, id, input string) error {
+	b, err := t.reader(id)
+	if err != nil {
+		return err
+	}
+	return b.input(ctx, id, func(w io.Writer) error {
+		_, err := io.WriteString(w, input)
+		return err
+	})
+}
+
+// EndInput implements [Processes].
+func (t *ProcessTable) EndInput(ctx context.Context, id string) error {
+	b, err := t.reader(id)
+	if err != nil {
+		return err
+	}
+	return b.input(ctx, id, func(io.Writer) error { return b.process.Stdin().Close() })
+}
+
+// reader finds a process that can be written to.
+func (t *ProcessTable) reader(id string) (*background, error) {
+	b, err := t.find(id)
+	switch {
+	case err != nil:
+		return nil, err
+	case b.over():
+		return nil, fmt.Errorf("process %s has ended; it reads no more input", id)
+	case b.process.Stdin() == nil:
+		return nil, fmt.Errorf("process %s was started without an input to write to", id)
+	}
+	return b, nil
+}
+
+// input does something with a process' input, for as long as ctx lasts. A write that the process does not take goes on waiting
+// behind it, until the process ends.
+func (b *background) input(ctx context.Context, id string, do func(io.Writer) error) error {
+	done := make(chan error, 1)
+	go func() { done <- do(b.process.Stdin()) }()
+	select {
+	case err := <-done:
+		if err != nil {
+			return fmt.Errorf("process %s does not take the input: %w", id, err)
+		}
+		return nil
+	case <-b.ended:
+		return fmt.Errorf("process %s has ended without reading all of the input", id)
+	case <-ctx.Done():
+		return fmt.Errorf("process %s does not read its input: %w", id, context.Cause(ctx))
+	}
+}
+
+// Kill implements [Processes].
+func (t *ProcessTable) Kill(ctx context.Context, id string) error {
+	b, err := t.find(id)
+	if err != nil {
+		return err
+	}
+	return b.kill(ctx)
+}
+
+// Close kills everything and is back when it is gone. Nothing can be started afterwards.
+func (t *ProcessTable) Close() error {
+	t.mu.Lock()
+	t.closed = true
+	var all []*background
+	for _, b := range t.processes {
+		if b != nil {
+			all = append(all, b)
+		}
+	}
+	t.mu.Unlock()
+	errs := make([]error, len(all))
+	var killing sync.WaitGroup
+	for i, b := range all {
+		killing.Go(func() { errs[i] = b.kill(context.Background()) })
+	}
+	killing.Wait()
+	return errors.Join(errs...)
+}
+
+func (t *ProcessTable) find(id string) (*background, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n, err := strconv.Atoi(strings.TrimSpace(id))
+	if b := t.processes[n]; err == nil && b != nil {
+		return b, nil
+	}
+	if err == nil && n > 0 && n < t.first {
+		return nil, fmt.Errorf("process %s was started before the session was resumed and can no longer be reached; start it again if it is needed", id)
+	}
+	var known []string
+	for n := t.first; n < t.next; n++ {
+		if t.processes[n] != nil {
+			known = append(known, strconv.Itoa(n))
+		}
+	}
+	if known == nil {
+		return nil, fmt.Errorf("there is no process %q; none was started in the background", id)
+	}
+	return nil, fmt.Errorf("there is no process %q; the ids are %s", id, strings.Join(known, ", "))
+}
+
+func (b *background) wait() {
+	b.exit, b.err = b.process.Wait(context.Background())
+	b.printed.Close()
+	close(b.ended)
+}
+
+// over reports whether the command itself has ended.
+func (b *background) over() bool {
+	select {
+	case <-b.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// gone reports whether nothing of the command runs any more, as far as is known without looking.
+func (b *background) gone() bool {
+	if b.over() && len(b.exit.Left) == 0 {
+		return true
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.killed
+}
+
+// kill ends the whole tree, also what a command that has ended left running.
+func (b *background) kill(ctx context.Context) error {
+	if b.gone() {
+		return nil
+	}
+	if err := b.process.Kill(ctx); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	b.killed = true
+	b.mu.Unlock()
+	select {
+	case <-b.ended:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

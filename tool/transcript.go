@@ -1,0 +1,137 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// spoolAt is how many bytes of raw output a Transcript holds in memory before it moves them to the output store. What is shorter
+// is not worth a file: the pipeline keeps it when it cuts the result.
+const spoolAt = 64 << 10
+
+// Transcript is what a command prints, on its way to a model: cleaned of what only a terminal understands, its beginning and end
+// kept in bounded memory, all of it in the session's output store as it came when it is long. Its methods may be called
+// concurrently.
+type Transcript struct {
+	mu       sync.Mutex
+	cleaners [env.Stderr + 1]Cleaner // by stream: a sequence of one is not ended by the other
+	text     *env.Capture            // since the last Take, clean
+	sizes    env.CaptureOptions
+	clean    []byte // a buffer for the cleaners
+
+	outputs Outputs // nil keeps nothing
+	name    string
+	raw     []byte         // what came, until it is spooled
+	spool   io.WriteCloser // nil before, and after the store failed
+	ref     string
+	dropped bool  // nothing is kept any more
+	failed  error // of the store
+
+	closed bool
+}
+
+// NewTranscript makes a transcript. Long output goes to the store, which may be nil, as an output of this name; kept is how many
+// bytes of text are held of the beginning and how many of the end, 0 meaning [env.DefaultKept].
+func NewTranscript(outputs Outputs, name string, kept int) *Transcript {
+	sizes := env.CaptureOptions{Head: kept, Tail: kept}
+	return &Transcript{outputs: outputs, name: name, sizes: sizes, text: env.NewCapture(sizes)}
+}
+
+// Write takes output of a stream. It is an [env.Command]'s Output. After Close it does nothing: a process that would not die may
+// go on printing.
+func (t *Transcript) Write(stream int, p []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return
+	}
+	t.keep(p)
+	if stream < 0 || stream >= len(t.cleaners) {
+		stream = env.Stdout
+	}
+	t.clean = t.cleaners[stream].Append(t.clean[:0], p)
+	t.text.Write(stream, t.clean)
+}
+
+// keep adds to what the store gets: everything, in arrival order. A store that fails changes nothing else.
+func (t *Transcript) keep(p []byte) {
+	switch {
+	case t.dropped:
+	case t.spool != nil:
+		if _, err := t.spool.Write(p); err != nil {
+			t.drop(err)
+		}
+	case len(t.raw)+len(p) <= spoolAt:
+		t.raw = append(t.raw, p...)
+	case t.outputs == nil:
+		t.drop(nil)
+	default:
+		ref, w, err := t.outputs.Create(t.name)
+		if err != nil {
+			t.drop(err)
+			return
+		}
+		t.ref, t.spool = ref, w
+		before := t.raw
+		t.raw = nil
+		for _, b := range [][]byte{before, p} {
+			if _, err := t.spool.Write(b); err != nil {
+				t.drop(err)
+				return
+			}
+		}
+	}
+}
+
+// drop gives keeping up.
+func (t *Transcript) drop(err error) {
+	if t.spool != nil {
+		err = errors.Join(err, t.spool.Close())
+	}
+	t.dropped, t.failed, t.raw, t.spool = true, err, nil, nil
+}
+
+// Take returns a result with the text that came since the last Take, and starts anew. Its Gap says what memory did not hold, its
+// OutputRef where all of it is, if it was long.
+func (t *Transcript) Take() Result {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	head, tail := t.text.Bytes()
+	result := Text(string(head) + string(tail))
+	if bytes, chars, lines := t.text.Omission(); bytes > 0 {
+		result.Gap = Gap{At: len(head), Bytes: bytes, Chars: chars, Lines: lines}
+	}
+	t.text = env.NewCapture(t.sizes)
+	result.Raw = t.raw
+	switch {
+	case t.ref != "" && !t.dropped:
+		result.OutputRef = t.ref
+	case t.failed != nil:
+		result.Hint = fmt.Sprintf("The whole output could not be kept (%v).", t.failed)
+	}
+	return result
+}
+
+// Close ends the transcript: what waited for the rest of a sequence or a character becomes text for the last Take, and the store
+// has all that there will be.
+func (t *Transcript) Close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return
+	}
+	t.closed = true
+	for stream := range t.cleaners {
+		t.clean = t.cleaners[stream].Flush(t.clean[:0])
+		t.text.Write(stream, t.clean)
+	}
+	if t.spool != nil {
+		if err := t.spool.Close(); err != nil {
+			t.dropped, t.failed = true, err
+		}
+	}
+}
