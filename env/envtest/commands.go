@@ -3,10 +3,11 @@ package envtest
 import (
 	"errors"
 	"io/fs"
-	"runtime"
+
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/attractor-go/attractor/env"
 )
@@ -177,17 +178,25 @@ func streamsInArrivalOrder(t *tester) {
 }
 
 // outputComesOneCallAtATime gives calls many opportunities to overlap.
+// outputComesOneCallAtATime holds the first call for as long as it takes another one to come, if one does.
 func outputComesOneCallAtATime(t *tester) {
+	const patience = 300 * time.Millisecond
 	var inside, overlaps atomic.Int32
+	var first, second sync.Once
+	another := make(chan struct{})
 	p := t.start(env.Command{
-		Script: "i=0; while [ $i -lt 2000 ]; do echo out; echo err >&2; i=$((i+1)); done",
+		Script: "i=0; while [ $i -lt 200 ]; do echo out; echo err >&2; i=$((i+1)); done",
 		Output: func(int, []byte) {
 			if inside.Add(1) > 1 {
 				overlaps.Add(1)
+				second.Do(func() { close(another) })
 			}
-			for range 10 {
-				runtime.Gosched() // to whoever else wants to call
-			}
+			first.Do(func() {
+				select {
+				case <-another:
+				case <-time.After(patience):
+				}
+			})
 			inside.Add(-1)
 		},
 	})
