@@ -2,8 +2,7 @@ package journal
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"iter"
@@ -26,7 +25,15 @@ func NewMemory(records ...Record) *Memory {
 }
 
 // Append implements [Log].
-func (m *Memory) Append(_ context.Context, next int64, records ...Record) error {
+func (m *Memory) Append(ctx context.Context, next int64, records ...Record) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for i, r := range records {
+		if r.Data != nil && !json.Valid(r.Data) {
+			return fmt.Errorf("journal: record %d (%s): its data is no JSON", next+int64(i), r.Kind)
+		}
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if next != int64(len(m.records))+1 {
@@ -38,9 +45,11 @@ func (m *Memory) Append(_ context.Context, next int64, records ...Record) error 
 	return nil
 }
 
+// number gives records what they would have when they are read from a disk.
 func number(records []Record, from int64) {
 	for i := range records {
 		records[i].N = from + int64(i)
+		records[i].Time = records[i].Time.UTC().Round(0)
 	}
 }
 
@@ -77,8 +86,7 @@ func (m *Memory) Len() int64 {
 
 // PutBlob implements [Log].
 func (m *Memory) PutBlob(_ context.Context, data []byte) (string, error) {
-	sum := sha256.Sum256(data)
-	hash := hex.EncodeToString(sum[:])
+	hash := hashOf(data)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.blobs == nil {

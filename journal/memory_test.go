@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"testing"
 
 	"github.com/attractor-go/attractor/journal"
@@ -26,26 +25,6 @@ func kinds(t *testing.T, l journal.Log, from int64) string {
 	return s
 }
 
-func TestMemoryAppendsInOrder(t *testing.T) {
-	ctx := context.Background()
-	l := new(journal.Memory)
-	if err := l.Append(ctx, 1, record("a"), record("b")); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Append(ctx, 3, record("c")); err != nil {
-		t.Fatal(err)
-	}
-	if got := kinds(t, l, 1); got != "abc" {
-		t.Errorf("records = %q, want abc", got)
-	}
-	if got := kinds(t, l, 2); got != "bc" {
-		t.Errorf("records from 2 = %q, want bc", got)
-	}
-	if l.Len() != 3 {
-		t.Errorf("Len = %d, want 3", l.Len())
-	}
-}
-
 // A second writer, or one that lost count, must not get its records in.
 func TestMemoryRefusesConflicts(t *testing.T) {
 	ctx := context.Background()
@@ -63,22 +42,5 @@ func TestMemoryRefusesConflicts(t *testing.T) {
 	}
 	if got := kinds(t, l, 1); got != "ab" {
 		t.Errorf("records = %q, want ab", got)
-	}
-}
-
-func TestMemoryBlobs(t *testing.T) {
-	ctx := context.Background()
-	l := new(journal.Memory)
-	data := []byte("large")
-	hash, err := l.PutBlob(ctx, data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data[0] = 'L' // the log must have its own copy
-	if got, err := l.Blob(ctx, hash); err != nil || string(got) != "large" {
-		t.Errorf("Blob = %q, %v", got, err)
-	}
-	if _, err := l.Blob(ctx, "none"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Blob of an unknown hash = %v, want fs.ErrNotExist", err)
 	}
 }

@@ -1,0 +1,139 @@
+package journal
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// CopyPrefix makes the journal to out of the records 1 to n of the journal from, and opens it for writing. edit, which may be nil,
+// can change the time, kind and data of each before it is written. The new journal has all blobs of the other one, as hard links
+// where the file system has them. It is there as a whole and durable, or not at all. from is only read, and may be being
+// written. The error wraps fs.ErrExist when to is there already, and fs.ErrInvalid when n is not between 1 and the number of
+// records.
+func (d *Dir) CopyPrefix(ctx context.Context, from, to string, n int64, edit func(*Record) error) (*File, error) {
+	if err := errors.Join(checkID(to), d.exists(from)); err != nil {
+		return nil, err
+	}
+	return d.locked(ctx, to, func(lock *writerLock) (*File, error) {
+		lines := d.file(to, linesExt)
+		if _, err := d.sys.stat(lines); err == nil {
+			return nil, fs.ErrExist
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		err := d.copyAll(ctx, from, to, n, edit)
+		if err == nil {
+			var f *File
+			if f, err = d.openFile(ctx, to, lock, os.O_RDWR); err == nil {
+				return f, nil
+			}
+		}
+		return nil, errors.Join(err, d.discard(d.file(to, tempExt)), d.discard(lines), d.sys.removeAll(d.file(to, blobsExt)))
+	})
+}
+
+// copyAll makes everything ready beside the name that counts, and then gives it that name.
+func (d *Dir) copyAll(ctx context.Context, from, to string, n int64, edit func(*Record) error) (err error) {
+	source, err := d.Read(ctx, from)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	if n < 1 || n > source.Len() {
+		return source.errorf("cannot copy %d records of %d: %w", n, source.Len(), fs.ErrInvalid)
+	}
+	if err := d.copyBlobs(ctx, from, to); err != nil {
+		return err
+	}
+	temp := d.file(to, tempExt)
+	if err := d.copyLines(ctx, source, temp, n, edit); err != nil {
+		return err
+	}
+	if err := d.sys.rename(temp, d.file(to, linesExt)); err != nil {
+		return err
+	}
+	return d.sys.syncDir(d.path)
+}
+
+// copyLines writes each record as an Append of its own: the file comes into being as a whole anyway, and the prefix may end in the
+// middle of a batch.
+func (d *Dir) copyLines(ctx context.Context, source *Reader, path string, n int64, edit func(*Record) error) (err error) {
+	h, err := d.sys.open(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	out := bufio.NewWriterSize(io.NewOffsetWriter(h, 0), 64<<10)
+	var line bytes.Buffer
+	for r, err := range source.Records(ctx, 1) {
+		if err != nil {
+			return err
+		}
+		number := r.N
+		if edit != nil {
+			if err := edit(&r); err != nil {
+				return err
+			}
+		}
+		line.Reset()
+		if err := encodeLine(&line, number, r, false); err != nil {
+			return fmt.Errorf("record %d (%s): %w", number, r.Kind, err)
+		}
+		if _, err := out.Write(line.Bytes()); err != nil {
+			return err
+		}
+		if number == n {
+			break
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	return h.sync()
+}
+
+// copyBlobs gives one journal the blobs of another. They never change, so the two can share the files.
+func (d *Dir) copyBlobs(ctx context.Context, from, to string) error {
+	source, target := d.file(from, blobsExt), d.file(to, blobsExt)
+	files, err := d.sys.readDir(source)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := d.sys.mkdir(target); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	for _, file := range files {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if !isHash(file.Name()) {
+			continue
+		}
+		if err := d.copyBlob(filepath.Join(source, file.Name()), filepath.Join(target, file.Name())); err != nil {
+			return err
+		}
+	}
+	return d.sys.syncDir(target)
+}
+
+func (d *Dir) copyBlob(from, to string) error {
+	err := d.sys.link(from, to)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	data, err := readAll(d.sys, from) // a file system without links
+	if err != nil {
+		return err
+	}
+	return writeFile(d.sys, to, data)
+}

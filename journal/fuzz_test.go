@@ -1,0 +1,95 @@
+package journal
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// FuzzOpen: whatever is in the file, Open does not panic, keeps every record that is surely good, and cuts off nothing but what a
+// crash may have left.
+func FuzzOpen(f *testing.F) {
+	for _, seed := range []string{"", one, one + two, oneOfTwo + two, oneOfTwo, one + two[:20], one + "\n" + two, one + "\x00\x00", one + three,
+		one + twoOfThree + three[:30] + "\n", `{"N":1}` + "\n", one + "{\n{\n", `{"n":1,"more":1}` + "\n", `{"n":1,"t":null}` + "\r\n",
+		`{"n":1,"d":` + strings.Repeat("[", 50) + strings.Repeat("]", 50) + "}\n"} {
+		f.Add([]byte(seed))
+	}
+	ctx := context.Background()
+	f.Fuzz(func(t *testing.T, content []byte) {
+		dir := journalOf(t, string(content))
+		sure := surelyGood(content)
+		log, err := dir.Open(ctx, "s")
+		if err != nil {
+			if _, readErr := dir.Read(ctx, "s"); !errors.Is(err, ErrCorrupt) || !errors.Is(readErr, ErrCorrupt) {
+				t.Fatalf("Open = %v, Read = %v, want ErrCorrupt", err, readErr)
+			}
+			if contentOf(t, dir) != string(content) {
+				t.Fatal("the file was changed")
+			}
+			return
+		}
+		defer log.Close()
+		kept := []byte(contentOf(t, dir))
+		if !bytes.HasPrefix(content, kept) || int64(len(kept)) < sure.size || log.Len() < sure.records {
+			t.Fatalf("Open keeps %d records, %q, want %+v or more", log.Len(), kept, sure)
+		}
+		checkCut(t, content[len(kept):])
+		if err := log.Append(ctx, log.Len()+1, Record{Kind: "next"}); err != nil {
+			t.Fatal(err)
+		}
+		r := readOf(t, dir, "s")
+		if got := kindsOf(t, r.Records(ctx, 1)); int64(len(got)) != log.Len() || r.Len() != log.Len() || got[len(got)-1] != "next" {
+			t.Fatalf("after Append: %q, want %d", got, log.Len())
+		}
+	})
+}
+
+// surelyGood is written without regard to memory or time, and knows only lines that leave no doubt.
+func surelyGood(content []byte) extent {
+	var good, now extent
+	for line := range bytes.SplitAfterSeq(content, []byte("\n")) {
+		var fields map[string]json.RawMessage
+		if !bytes.HasSuffix(line, []byte("\n")) || json.Unmarshal(line, &fields) != nil {
+			break
+		}
+		now.records++
+		now.size += int64(len(line))
+		for name := range fields {
+			for _, known := range []string{"n", "t", "k", "more"} {
+				if name != known && strings.EqualFold(name, known) {
+					return good
+				}
+			}
+		}
+		var kind string
+		var at time.Time
+		if string(fields["n"]) != strconv.FormatInt(now.records, 10) || fields["k"] != nil && json.Unmarshal(fields["k"], &kind) != nil ||
+			fields["t"] != nil && json.Unmarshal(fields["t"], &at) != nil {
+			break
+		}
+		switch string(fields["more"]) {
+		case "", "false":
+			good = now
+		case "true":
+		default:
+			return good
+		}
+	}
+	return good
+}
+
+// checkCut: a crash leaves whole lines of a batch that goes on, then at most one broken line, then NULs.
+func checkCut(t *testing.T, cut []byte) {
+	lines := bytes.Split(bytes.TrimSuffix(bytes.TrimRight(cut, "\x00"), []byte("\n")), []byte("\n"))
+	for _, line := range lines[:len(lines)-1] {
+		var h head
+		if json.Unmarshal(line, &h) != nil || !h.More {
+			t.Fatalf("%q was cut off", cut)
+		}
+	}
+}

@@ -1,0 +1,2 @@
+// Package journaltest checks that a journal.Log keeps its contract.
+package journaltest

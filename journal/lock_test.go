@@ -1,0 +1,106 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The file can be removed under its writer, and be made anew: the lock holds, and the writer is told.
+func TestA19_FileRemovedUnderItsWriter(t *testing.T) {
+	if !unlinkLocked {
+		t.Skip("the system does not remove files that are open")
+	}
+	ctx := context.Background()
+	dir := NewDir(t.TempDir())
+	f := created(t, dir, "s", "a")
+	if err := os.Remove(dir.file("s", linesExt)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Append(ctx, 2, Record{Kind: "b"}); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "removed") {
+		t.Errorf("Append = %v, want an error that says that the file was removed", err)
+	}
+	if _, err := dir.Create(ctx, "s"); !errors.Is(err, ErrLocked) {
+		t.Errorf("Create = %v, want ErrLocked", err)
+	}
+	if err := os.WriteFile(dir.file("s", linesExt), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dir.Open(ctx, "s"); !errors.Is(err, ErrLocked) {
+		t.Errorf("Open = %v, want ErrLocked", err)
+	}
+	closed(t, f)
+	again, err := dir.Open(ctx, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed(t, again)
+}
+
+// A lock file that lost its name does not let two writers in, and the one who lost it does not take away another's.
+func TestA19_LockFileRemoved(t *testing.T) {
+	if !unlinkLocked {
+		t.Skip("the system does not remove files that are open")
+	}
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "s.lock")
+	stale, err := disk{}.open(path, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stale.Close()
+	first, err := acquire(ctx, disk{}, "s", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if there, err := first.inPlace(); err != nil || !there {
+		t.Errorf("inPlace = %v, %v", there, err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	second, err := acquire(ctx, disk{}, "s", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.release(); err != nil {
+		t.Fatal(err)
+	}
+	if there, err := second.inPlace(); err != nil || !there {
+		t.Errorf("after the first writer's release the second has no lock file: %v, %v", there, err)
+	}
+	if err := second.release(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the lock file is left behind: %v", err)
+	}
+}
+
+func TestA19_OneWriterInAProcess(t *testing.T) {
+	ctx := context.Background()
+	dir := NewDir(t.TempDir())
+	f := created(t, dir, "s", "a")
+	want := fmt.Sprintf("journal: session s is being written by process %d", os.Getpid())
+	for _, err := range []error{ignore(dir.Open(ctx, "s")), ignore(NewDir(dir.path).Open(ctx, "s")), dir.Remove(ctx, "s"),
+		ignore(dir.Create(ctx, "s")), ignore(dir.CopyPrefix(ctx, "s", "s", 1, nil))} {
+		var locked *LockedError
+		if !errors.Is(err, ErrLocked) || err.Error() != want || !errors.As(err, &locked) || locked.PID != os.Getpid() {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	closed(t, f)
+	f, err := dir.Open(ctx, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed(t, f)
+	if files, err := os.ReadDir(dir.path); err != nil || unlinkLocked && len(files) != 1 {
+		t.Errorf("left: %v, %v", files, err)
+	}
+}

@@ -1,0 +1,40 @@
+package journal
+
+import (
+	"errors"
+	"io/fs"
+
+	"golang.org/x/sys/windows"
+)
+
+// unlinkLocked is false: an open file keeps its name, so the lock file stays, empty, when the writer is gone.
+const unlinkLocked = false
+
+// syncDir has nothing to do: directories cannot be flushed, and the file system logs changes of names itself.
+func (disk) syncDir(string) error { return nil }
+
+// lockAt is the byte that is locked, far behind the process id, because what is locked cannot be read by others.
+const lockAt = 1 << 30
+
+func (f diskFile) lock(shared bool) error {
+	flags := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
+	if !shared {
+		flags |= windows.LOCKFILE_EXCLUSIVE_LOCK
+	}
+	err := f.control(func(fd uintptr) error {
+		return windows.LockFileEx(windows.Handle(fd), flags, 0, 1, 0, &windows.Overlapped{Offset: lockAt})
+	})
+	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
+		return errBusy
+	}
+	return err
+}
+
+func (f diskFile) unlock() error {
+	return f.control(func(fd uintptr) error {
+		return windows.UnlockFileEx(windows.Handle(fd), 0, 1, 0, &windows.Overlapped{Offset: lockAt})
+	})
+}
+
+// unlinked is false: a file that is open keeps its name.
+func unlinked(fs.FileInfo) bool { return false }
