@@ -16,6 +16,17 @@ type Provider interface {
 	Stream(ctx context.Context, req *Request) iter.Seq2[StreamEvent, error]
 }
 
+// Formatter is a [Provider] that can tell whether a model takes Request.Format and tools together. One that is none takes it that
+// the model does not.
+type Formatter interface {
+	FormatsWithTools(model string) bool
+}
+
+// EffortFixer is a [Provider] whose API does not let the effort change between the calls of an answer and the next answer.
+type EffortFixer interface {
+	FixesEffort(facts *Model) bool
+}
+
 // Handler answers a request: a provider's Stream, or a [Middleware] around one.
 type Handler func(ctx context.Context, req *Request) iter.Seq2[StreamEvent, error]
 

@@ -39,6 +39,8 @@ type Error struct {
 	// RetryAfter is how long the provider asks to wait, 0 when it did not say.
 	RetryAfter time.Duration
 	RequestID  string
+	// Usage is what the call took until it failed, as far as that is known.
+	Usage Usage
 	// Raw is the start of the response's body, at most 64 KiB.
 	Raw []byte
 	// Final marks an error as not retryable although its kind is.

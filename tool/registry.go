@@ -37,7 +37,7 @@ func (r *Registry) Register(t Tool) error {
 	reg := &registered{Tool: t}
 	err := t.check()
 	if err == nil && !t.raw() {
-		reg.schema, err = parseSchema(t.Parameters)
+		reg.schema, err = t.schema()
 	}
 	if err != nil {
 		return fmt.Errorf("tool %q: %w", t.Name, err)

@@ -29,6 +29,9 @@ type Session interface {
 // ErrNobody means that a question has nobody to answer it.
 var ErrNobody = errors.New("nobody can answer questions in this session")
 
+// ErrLater means that the answer comes with the host's next input, as the call's result: whatever the tool returns then does not count.
+var ErrLater = errors.New("the answer comes with the next input")
+
 // Question is asked of a person.
 type Question struct {
 	Text    string

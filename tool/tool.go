@@ -1,10 +1,12 @@
 package tool
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -24,9 +26,22 @@ type Tool struct {
 	Limit Limit
 	// RawInput says that the arguments are handed over as they are, without being JSON. A tool with a Grammar has raw input.
 	RawInput bool
+	// Needs is what a session must allow for the tool to be offered at all.
+	Needs Need
 
-	err error // what New found wrong with the definition; reported by Register
+	compiled *compiled // the schema of New, shared by all copies of the tool
+	err      error     // what New found wrong with the definition; reported by Register
 }
+
+// Need is something that not every session has.
+type Need uint8
+
+// The needs. The zero value is none.
+const (
+	NeedsNothing Need = iota
+	NeedsAgents       // subagents
+	NeedsAnswers      // a host that answers questions
+)
 
 // New makes a tool of a Go function. The parameters' JSON Schema comes from Args when the definition has none: field names and
 // optionality from the json tags, descriptions from jsonschema tags. What is wrong with Args or the schema, Register reports.
@@ -35,6 +50,11 @@ func New[Args any](def llm.ToolDefinition, run func(ctx context.Context, call *C
 	if def.Parameters == nil {
 		t.Parameters, t.err = schemaOf[Args]()
 	}
+	var compact bytes.Buffer
+	if json.Compact(&compact, t.Parameters) == nil { // as a journal would have it; what is no JSON is reported by Register
+		t.Parameters = compact.Bytes()
+	}
+	t.compiled = &compiled{of: slices.Clone(t.Parameters)}
 	t.Run = func(ctx context.Context, call *Call) (Result, error) {
 		args, err := Decode[Args](call.Args)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -19,6 +20,24 @@ import (
 type schema struct {
 	doc      *jsonschema.Schema
 	resolved *jsonschema.Resolved
+}
+
+// compiled is a tool's schema, worked out once for all the registries that the tool is in: it takes more memory than a session.
+type compiled struct {
+	of     json.RawMessage
+	once   sync.Once
+	schema *schema
+	err    error
+}
+
+// schema is the tool's own, and another one only where somebody has changed its parameters.
+func (t *Tool) schema() (*schema, error) {
+	c := t.compiled
+	if c == nil || !bytes.Equal(c.of, t.Parameters) {
+		return parseSchema(t.Parameters)
+	}
+	c.once.Do(func() { c.schema, c.err = parseSchema(c.of) })
+	return c.schema, c.err
 }
 
 func parseSchema(raw json.RawMessage) (*schema, error) {

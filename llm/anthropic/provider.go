@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/attractor-go/attractor/llm"
@@ -49,6 +50,7 @@ type Provider struct {
 	client   *http.Client
 	timeouts api.Timeouts
 	secrets  []string
+	tools    atomic.Pointer[toolset] // the last ones that were encoded
 }
 
 // New makes a provider. A missing key, or a base URL that is none, is an [llm.ErrConfiguration].
@@ -108,3 +110,6 @@ func (p *Provider) call(req *llm.Request) (*api.Call, error) {
 	return &api.Call{Provider: p.name, URL: p.url, Header: header, Body: body, Client: p.client, Timeouts: p.timeouts,
 		Secrets: p.secrets, Decode: decodeError}, nil
 }
+
+// FixesEffort implements [llm.EffortFixer]: thinking cannot be switched while the results of its calls are being sent.
+func (p *Provider) FixesEffort(facts *llm.Model) bool { return facts == nil || facts.Reasoning }

@@ -2,6 +2,8 @@ package anthropic
 
 import (
 	"encoding/json"
+	"slices"
+	"sync/atomic"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/internal/api"
@@ -21,7 +23,7 @@ func (p *Provider) encode(req *llm.Request, o options) ([][]byte, error) {
 		if !ok {
 			kept, from = &conversation{provider: p.name}, 0
 		}
-		if err := kept.setTools(req.Tools); err != nil {
+		if err := kept.setTools(req.Tools, &p.tools); err != nil {
 			return nil, err
 		}
 		if err := kept.add(req.Messages[from:]); err != nil {
@@ -107,8 +109,14 @@ type toolset struct {
 	encoded []byte
 }
 
-func (c *conversation) setTools(tools []llm.ToolDefinition) error {
+// setTools encodes the tools, unless these are encoded already, for this conversation or for the last one of the provider's: sessions
+// with the same tools share their encoding.
+func (c *conversation) setTools(tools []llm.ToolDefinition, recent *atomic.Pointer[toolset]) error {
 	if api.SameTools(c.tools.of, tools) {
+		return nil
+	}
+	if last := recent.Load(); last != nil && api.SameTools(last.of, tools) {
+		c.tools = *last
 		return nil
 	}
 	t := toolset{of: append([]llm.ToolDefinition(nil), tools...)}
@@ -132,6 +140,8 @@ func (c *conversation) setTools(tools []llm.ToolDefinition) error {
 		t.encoded = append(t.encoded, `,"input_schema":`...)
 		t.encoded = append(append(t.encoded, schema...), '}')
 	}
+	t.encoded = slices.Clip(t.encoded)
 	c.tools = t
+	recent.Store(&t)
 	return nil
 }

@@ -115,3 +115,6 @@ func (p *Provider) endpoint(model string) string {
 	}
 	return p.url + (&url.URL{Path: model}).EscapedPath() + ":streamGenerateContent?alt=sse"
 }
+
+// FormatsWithTools implements [llm.Formatter]: models up to 2.5 refuse a response schema together with tools.
+func (p *Provider) FormatsWithTools(model string) bool { return familyOf(model) == gemini3 }

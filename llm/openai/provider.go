@@ -107,3 +107,6 @@ func (p *Provider) call(req *llm.Request) (*api.Call, error) {
 	return &api.Call{Provider: p.name, URL: p.url, Header: p.header, Body: body, Client: p.client, Timeouts: p.timeouts,
 		Secrets: p.secrets, Decode: decodeError}, nil
 }
+
+// FormatsWithTools implements [llm.Formatter]: text.format and tools go together in the Responses API.
+func (p *Provider) FormatsWithTools(string) bool { return true }

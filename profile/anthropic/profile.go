@@ -25,7 +25,7 @@ func Profile() profile.Profile {
 		Provider: "anthropic",
 		Model:    DefaultModel,
 		Prompt:   prompt,
-		Tools: []tool.Tool{
+		Tools: append([]tool.Tool{
 			coding.ReadFile(),
 			coding.WriteFile(),
 			coding.EditFile(),
@@ -34,7 +34,8 @@ func Profile() profile.Profile {
 			coding.Glob(),
 			coding.ReadOutput(),
 			coding.Process(),
-		},
+			coding.AskUser(),
+		}, coding.Agents()...),
 		Documents: []string{"CLAUDE.md"},
 	}
 }

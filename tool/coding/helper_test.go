@@ -73,7 +73,10 @@ func (b *bench) runCall(ctx context.Context, t tool.Tool, args any, call tool.Ca
 	if err != nil {
 		b.Fatal(err)
 	}
-	call.Env, call.Session = b.env, new(tool.Plain)
+	call.Env = b.env
+	if call.Session == nil {
+		call.Session = new(tool.Plain)
+	}
 	out := r.Run(ctx, llm.ToolCall{ID: "c1", Name: t.Name, Args: string(text)}, call, nil)
 	if out.Panic != "" {
 		b.Fatalf("%s panicked: %s", t.Name, out.Panic)

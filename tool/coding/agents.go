@@ -1,0 +1,92 @@
+package coding
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+type spawnAgentArgs struct {
+	Task       string `json:"task" jsonschema:"What the agent is to do, with everything that it has to know: it sees nothing of this conversation."`
+	WorkingDir string `json:"working_dir,omitempty" jsonschema:"The directory that it works in. Default: the working directory."`
+	Model      string `json:"model,omitempty" jsonschema:"The model that it uses. Default: the same one."`
+	MaxTurns   int    `json:"max_turns,omitempty" jsonschema:"How many turns it may take. Default: no limit of its own."`
+}
+
+type agentArgs struct {
+	AgentID string `json:"agent_id" jsonschema:"The id that spawn_agent gave."`
+}
+
+type sendInputArgs struct {
+	AgentID string `json:"agent_id" jsonschema:"The id that spawn_agent gave."`
+	Message string `json:"message" jsonschema:"The message. An agent that is working sees it before its next step; one that has finished goes on with it."`
+}
+
+// Agents are the tools that start and command subagents: spawn_agent, send_input, wait and close_agent. Sessions that may have no
+// subagents do not offer them. What is sent to an agent, or ends it, keeps its place among the calls of an answer; agents start
+// and are waited for side by side.
+func Agents() []tool.Tool {
+	return []tool.Tool{
+		agentTool(tool.Writes, llm.ToolDefinition{Name: "spawn_agent", Description: "Starts an agent that works on a part of the task by itself, at the same time, " +
+			"with the same tools on the same files, and returns its id at once. Use it for parts that do not depend on each other, and for " +
+			"searches whose details you do not need. wait gives you its result."}, spawnAgent),
+		agentTool(tool.Exclusive, llm.ToolDefinition{Name: "send_input", Description: "Sends a message to an agent."}, sendInput),
+		agentTool(tool.ReadOnly, llm.ToolDefinition{Name: "wait", Description: "Waits until an agent has finished and returns what it came to."}, waitForAgent),
+		agentTool(tool.Exclusive, llm.ToolDefinition{Name: "close_agent", Description: "Ends an agent, whatever it is doing, and returns its last status."}, closeAgent),
+	}
+}
+
+// agentTool gives the tools what they have in common.
+func agentTool[Args any](effect tool.Effect, def llm.ToolDefinition, run func(context.Context, tool.Agents, Args) (any, error)) tool.Tool {
+	t := tool.New(def, func(ctx context.Context, call *tool.Call, args Args) (tool.Result, error) {
+		if call.Session == nil || call.Session.Agents() == nil {
+			return tool.Result{}, errors.New("this session has no subagents; do the work yourself")
+		}
+		answer, err := run(ctx, call.Session.Agents(), args)
+		if err != nil {
+			return tool.Result{}, err
+		}
+		var text strings.Builder
+		enc := json.NewEncoder(&text)
+		enc.SetEscapeHTML(false) // it is read by a model
+		if err := enc.Encode(answer); err != nil {
+			return tool.Result{}, err
+		}
+		return tool.Text(strings.TrimSuffix(text.String(), "\n")), nil
+	})
+	t.Needs = tool.NeedsAgents
+	t.Limit = tool.Limit{Chars: -1} // the output is cut inside of the JSON
+	return tool.WithAccess(t, func(Args) tool.Access { return tool.Access{Effect: effect} })
+}
+
+// outputLimit is how much of an agent's output the one that waits for it sees.
+var outputLimit = tool.Limit{Chars: 20_000, Keep: tool.KeepHeadTail}
+
+func spawnAgent(ctx context.Context, agents tool.Agents, args spawnAgentArgs) (any, error) {
+	if args.MaxTurns < 0 {
+		return nil, fmt.Errorf("max_turns is %d; it must be 1 or more, or left out", args.MaxTurns)
+	}
+	return agents.Spawn(ctx, tool.AgentTask{Task: args.Task, Dir: args.WorkingDir, Model: args.Model, MaxTurns: args.MaxTurns})
+}
+
+func sendInput(ctx context.Context, agents tool.Agents, args sendInputArgs) (any, error) {
+	return agents.Send(ctx, args.AgentID, args.Message)
+}
+
+func waitForAgent(ctx context.Context, agents tool.Agents, args agentArgs) (any, error) {
+	result, err := agents.Wait(ctx, args.AgentID)
+	if err != nil {
+		return nil, err
+	}
+	result.Output, _ = outputLimit.Apply(result.Output, tool.Gap{}, "Send the agent a question about what is missing.")
+	return result, nil
+}
+
+func closeAgent(ctx context.Context, agents tool.Agents, args agentArgs) (any, error) {
+	return agents.Close(ctx, args.AgentID)
+}

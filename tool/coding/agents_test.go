@@ -1,0 +1,83 @@
+package coding
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/tool"
+)
+
+// table is a session with a table of agents that only says what came.
+type table struct {
+	tool.Plain
+	came []any
+	says tool.AgentResult
+}
+
+func (s *table) Agents() tool.Agents { return (*agentTable)(s) }
+
+type agentTable table
+
+func (a *agentTable) Spawn(_ context.Context, task tool.AgentTask) (tool.AgentStatus, error) {
+	a.came = append(a.came, task)
+	return tool.AgentStatus{ID: "agent-1", Status: "running"}, nil
+}
+
+func (a *agentTable) Send(_ context.Context, id, message string) (tool.AgentStatus, error) {
+	a.came = append(a.came, id+": "+message)
+	return tool.AgentStatus{ID: id, Status: "running"}, nil
+}
+
+func (a *agentTable) Wait(_ context.Context, id string) (tool.AgentResult, error) {
+	a.came = append(a.came, "wait "+id)
+	return a.says, nil
+}
+
+func (a *agentTable) Close(_ context.Context, id string) (tool.AgentStatus, error) {
+	a.came = append(a.came, "close "+id)
+	return tool.AgentStatus{ID: id, Status: "closed"}, nil
+}
+
+// What the model writes arrives, and what comes back is JSON that a model can read.
+func TestF_AgentTools(t *testing.T) {
+	b := newBench(t)
+	s := &table{says: tool.AgentResult{Output: "a <b> && c\n", Success: true, TurnsUsed: 3}}
+	for i, step := range []struct {
+		args object
+		came any
+		want string
+	}{
+		{object{"task": "look", "working_dir": "sub", "model": "m", "max_turns": 4}, tool.AgentTask{Task: "look", Dir: "sub", Model: "m", MaxTurns: 4},
+			`{"agent_id":"agent-1","status":"running"}`},
+		{object{"agent_id": "agent-1", "message": "hi"}, "agent-1: hi", `{"agent_id":"agent-1","status":"running"}`},
+		{object{"agent_id": "agent-1"}, "wait agent-1", `{"output":"a <b> && c\n","success":true,"turns_used":3}`},
+		{object{"agent_id": "agent-1"}, "close agent-1", `{"agent_id":"agent-1","status":"closed"}`},
+	} {
+		u := Agents()[i]
+		o := b.runCall(context.Background(), u, step.args, tool.Call{Session: s})
+		if got := o.Model.Text(); o.IsError || got != step.want || s.came[i] != step.came {
+			t.Errorf("%s: %q, want %q; came %v", u.Name, got, step.want, s.came[i])
+		}
+		b.fails(u, step.args, "no subagents")
+		if u.Needs != tool.NeedsAgents {
+			t.Errorf("%s is offered to everybody", u.Name)
+		}
+	}
+}
+
+// A long output is cut inside of the JSON, which stays whole.
+func TestF_LongOutputOfAnAgent(t *testing.T) {
+	b := newBench(t)
+	s := &table{says: tool.AgentResult{Output: "begin" + strings.Repeat("line\n", 20_000) + "end", TurnsUsed: 3}}
+	o := b.runCall(context.Background(), Agents()[2], object{"agent_id": "agent-1"}, tool.Call{Session: s})
+	var got tool.AgentResult
+	if err := json.Unmarshal([]byte(o.Model.Text()), &got); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(got.Output); n > 20_500 || !strings.HasPrefix(got.Output, "begin") || !strings.HasSuffix(got.Output, "end") ||
+		!strings.Contains(got.Output, "truncated") || got.TurnsUsed != 3 {
+		t.Errorf("%d characters, %d turns", n, got.TurnsUsed)
+	}
+}
