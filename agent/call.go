@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,26 +10,31 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/llm"
 )
 
-// request is the next model call: what the header holds, the settings, and the history as it stands.
-func request(s *State) *llm.Request {
-	h := &s.Header
+// request is the next model call: what the header holds, the settings, and the history as it stands. It is called with the lock held.
+func (s *Session) request() *llm.Request {
+	st := &s.state
+	h := &st.Header
 	req := &llm.Request{
-		Provider:    s.Provider,
-		Model:       s.Model,
-		Messages:    s.messages[:len(s.messages):len(s.messages)],
-		Tools:       h.Tools,
+		Provider:    st.Provider,
+		Model:       st.Model,
+		Messages:    st.messages[:len(st.messages):len(st.messages)],
+		Tools:       st.tools,
 		ToolChoice:  h.Params.ToolChoice,
 		Sequential:  h.Params.Sequential,
-		Effort:      s.Effort,
+		Effort:      st.Effort,
 		MaxTokens:   h.Params.MaxTokens,
 		Temperature: h.Params.Temperature,
+		Format:      s.policy.format(),
 		CacheKey:    h.ID,
 		NoCache:     h.Params.NoCache,
+		Facts:       s.facts(st.Provider, st.Model),
 	}
+	req.Effort, _ = fitEffort(st.Effort, req.Facts)
 	if h.Params.Options != nil {
 		req.Options = map[string]json.RawMessage{h.Provider: h.Params.Options}
 	}
@@ -41,34 +47,46 @@ func (s *Session) callModel(ctx context.Context) error {
 		return err
 	}
 	s.mu.Lock()
-	req := request(&s.state)
+	req := s.request()
 	attempt, step, epoch := len(s.state.Faults)+1, s.state.Steps+1, s.state.Epoch
+	input := s.state.Context.Tokens()
 	s.mu.Unlock()
+	claimed, reason := s.ledger.reserve(req, input)
+	if reason != "" {
+		return s.commit(s.stop(reason))
+	}
 	req.Memo = &s.memo
 	s.events.emit(&StepStart{Step: step, Epoch: epoch}) // once a step: the stream leaves out what has begun
-	start := time.Now()
+	start := s.now()
 	a := attemptStream{events: s.events}
 	resp, err := a.read(s.client.Stream(ctx, req))
-	if err != nil && ctx.Err() != nil {
-		err = s.commit(stopRecord{Reason: stopReason(ctx)}, faultOf(err, a.discarded(), time.Since(start)))
-	} else if err != nil {
-		err = s.commit(s.again(faultOf(err, a.discarded(), time.Since(start)), attempt, err))
+	latency := s.now().Sub(start)
+	used := a.used(resp, err, input)
+	cost, _ := req.Facts.Cost(used)
+	s.ledger.settle(claimed, cmp.Or(used, a.estimate(input)), cost)
+	var outcome []record
+	if err == nil {
+		outcome = []record{answerOf(resp, latency, cost)}
 	} else {
-		err = s.commit(answerOf(resp, time.Since(start)))
+		f := faultOf(err, a.discarded(), latency)
+		f.Usage, f.Cost = used, cost
+		outcome = s.failed(ctx, f, attempt, err)
 	}
-	if err != nil { // the journal failed: nothing else will end what the events began
+	if err := s.outcome(ctx, outcome...); err != nil { // the journal failed: nothing else will end what the events began
 		s.events.add(discardedTexts(a.discarded())...)
 		s.events.add(&StepEnd{Step: step, FinishReason: llm.FinishError, Attempts: attempt})
+		s.events.flush()
+		return err
 	}
 	s.events.flush()
-	return err
+	return nil
 }
 
-func answerOf(resp *llm.Response, latency time.Duration) answerRecord {
+func answerOf(resp *llm.Response, latency time.Duration, cost float64) answerRecord {
 	msg := resp.Message
 	msg.Role, msg.Provider, msg.Model = llm.RoleAssistant, resp.Provider, resp.Model
 	msg.Parts = uniqueCalls(msg.Parts)
-	return answerRecord{Message: msg, Usage: resp.Usage, Finish: resp.Finish, ResponseID: resp.ID, Latency: latency}
+	return answerRecord{Message: msg, Usage: resp.Usage, Finish: resp.Finish, ResponseID: resp.ID, Latency: latency, Cost: cost}
 }
 
 // uniqueCalls gives calls an id of their own where a server repeats or leaves out ids: results are paired by them.
@@ -89,6 +107,12 @@ func uniqueCalls(parts llm.Parts) llm.Parts {
 	return fixed
 }
 
+// tooLong reports that the history did not fit into the model's window.
+func (f *Fault) tooLong() bool { return llm.Kind(f.Kind) == llm.ErrContextLength }
+
+// stays reports a failure after which the session goes on.
+func (in *Input) stays(p *Policy) bool { return p.StayOnFull && in.Fault.tooLong() }
+
 func faultOf(err error, discarded []string, latency time.Duration) faultRecord {
 	f := Fault{Kind: llm.KindOf(err), Text: err.Error(), Discarded: discarded, Latency: latency}
 	var e *llm.Error
@@ -106,12 +130,16 @@ func faultOf(err error, discarded []string, latency time.Duration) faultRecord {
 	return faultRecord{f}
 }
 
-// again adds when the call will be tried again, if it will.
-func (s *Session) again(f faultRecord, attempt int, err error) faultRecord {
-	if delay, again := s.retry.delay(attempt, err); again {
+// failed is what a failed attempt comes to: the end of the input when its context has ended, else a fault with the time of the next
+// attempt, if there is one.
+func (s *Session) failed(ctx context.Context, f faultRecord, attempt int, err error) []record {
+	if ctx.Err() != nil {
+		return []record{s.stop(stopReason(ctx)), f}
+	}
+	if delay, again := s.delay(attempt, err); again {
 		f.Delay, f.RetryAt = delay, stamp(s.now().Add(delay))
 	}
-	return f
+	return []record{f}
 }
 
 // attemptStream turns the stream of one attempt into events and remembers the texts, in case they have to be discarded.
@@ -119,6 +147,8 @@ type attemptStream struct {
 	events *eventStream
 	texts  []*strings.Builder
 	block  int // of the provider, for the text that is open
+	began  bool
+	chars  int // that came, of whatever kind
 }
 
 func (a *attemptStream) read(stream iter.Seq2[llm.StreamEvent, error]) (*llm.Response, error) {
@@ -127,6 +157,8 @@ func (a *attemptStream) read(stream iter.Seq2[llm.StreamEvent, error]) (*llm.Res
 		if err != nil {
 			return nil, err
 		}
+		a.began = true
+		a.chars += utf8.RuneCountInString(ev.Delta)
 		switch ev.Type {
 		case llm.EventTextDelta:
 			a.text(ev)
@@ -154,6 +186,27 @@ func (a *attemptStream) text(ev llm.StreamEvent) {
 	}
 	a.texts[len(a.texts)-1].WriteString(ev.Delta)
 	a.events.emit(&AssistantTextDelta{Block: len(a.texts) - 1, Text: ev.Delta})
+}
+
+// used is what the attempt took. Of one that broke off nobody says it, but it is billed: then it is an estimate, by the input's and
+// by the characters that came.
+func (a *attemptStream) used(resp *llm.Response, err error, input int) llm.Usage {
+	var e *llm.Error
+	switch {
+	case err == nil:
+		return resp.Usage
+	case errors.As(err, &e) && e.Usage != llm.Usage{}:
+		return e.Usage
+	}
+	return a.estimate(input)
+}
+
+// estimate is what an attempt took of which nobody says it: nothing, if it never began.
+func (a *attemptStream) estimate(input int) llm.Usage {
+	if !a.began {
+		return llm.Usage{}
+	}
+	return llm.Usage{Input: input, Output: (a.chars + charsPerToken - 1) / charsPerToken}
 }
 
 func (a *attemptStream) discarded() []string {

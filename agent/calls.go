@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/attractor-go/attractor/llm"
@@ -20,13 +21,17 @@ const killTime = 700 * time.Millisecond
 // there. The error is one of ours; a tool's is a result.
 func (s *Session) runCalls(ctx context.Context, step Step) error {
 	batch := s.prepare(ctx, step)
-	if err := s.recordIntent(batch); err != nil {
+	if err := s.recordIntent(ctx, batch); err != nil {
 		return err
 	}
 	var failed error
 	results := make(chan error)
+	waits := make([][]*call, len(batch)) // found out before any runs: a call that an abort refuses is another one
+	for i := range batch {
+		waits[i] = batch.before(i, s.header.Params.Sequential)
+	}
 	for i, c := range batch {
-		waitFor := batch.before(i, s.header.Params.Sequential)
+		waitFor := waits[i]
 		if len(waitFor) == 0 {
 			s.announce(c)
 		}
@@ -37,7 +42,7 @@ func (s *Session) runCalls(ctx context.Context, step Step) error {
 			if len(waitFor) > 0 {
 				s.announce(c)
 			}
-			err := s.settle(c, s.execute(ctx, c))
+			err := s.finish(ctx, c)
 			close(c.done)
 			results <- err
 		}()
@@ -53,8 +58,10 @@ func (s *Session) runCalls(ctx context.Context, step Step) error {
 // call is one call of a batch on its way to its result.
 type call struct {
 	*tool.Prepared
-	sent string // the arguments as the model sent them
-	done chan struct{}
+	sent  string // the arguments as the model sent them
+	begun bool   // announced before: a question that is not answered any more
+	done  chan struct{}
+	later atomic.Pointer[awaitRecord] // the question whose answer comes with the next input
 }
 
 type batch []*call
@@ -64,12 +71,15 @@ func (s *Session) prepare(ctx context.Context, step Step) batch {
 	for _, o := range step.Calls {
 		c := &call{sent: o.Args, done: make(chan struct{})}
 		switch {
+		case o.Question != nil: // the input was asked to end before the answer came
+			c.Prepared, c.begun = tool.Refuse(o.ToolCall, unanswered), true
 		case o.Intended: // recorded before this batch: by a process that is no more
 			c.Prepared = tool.Refuse(o.ToolCall, unknownOutcome)
 		case step.Reason != "" || ctx.Err() != nil:
 			c.Prepared = tool.Refuse(o.ToolCall, notRun)
 		default:
-			c.Prepared = s.registry.Authorize(ctx, s.registry.Prepare(o.ToolCall), s.authorize)
+			registry := s.tools()
+			c.Prepared = registry.Authorize(ctx, registry.Prepare(o.ToolCall), s.authorize)
 			if ctx.Err() != nil { // the hook did not decide: it was interrupted
 				c.Prepared = tool.Refuse(o.ToolCall, notRun)
 			}
@@ -95,11 +105,12 @@ func absolute(paths []string, dir string) []string {
 const (
 	unknownOutcome = "Error: the session stopped while this call was running, and its outcome is unknown: it may have had no " +
 		"effect, some, or all. It was not run again. Look at the current state before you go on."
-	notRun    = "Error: the call was not run, because the session was interrupted."
-	abandoned = "Error: the session was interrupted, and the tool did not stop in time; it was abandoned. What it did is unknown."
+	unanswered = "Error: the question was not answered, because the session was interrupted."
+	notRun     = "Error: the call was not run, because the session was interrupted."
+	abandoned  = "Error: the session was interrupted, and the tool did not stop in time; it was abandoned. What it did is unknown."
 )
 
-func (s *Session) recordIntent(b batch) error {
+func (s *Session) recordIntent(ctx context.Context, b batch) error {
 	var calls []llm.ToolCall
 	for _, c := range b {
 		if c.Outcome == nil && c.Access.Effect != tool.ReadOnly {
@@ -107,7 +118,7 @@ func (s *Session) recordIntent(b batch) error {
 		}
 	}
 	if len(calls) > 0 {
-		if err := s.commit(intentRecord{Calls: calls}); err != nil {
+		if err := s.outcome(ctx, intentRecord{Calls: calls}); err != nil {
 			return err
 		}
 	}
@@ -145,12 +156,29 @@ func conflict(a, b *call) bool {
 }
 
 func (s *Session) announce(c *call) {
-	s.events.emit(&ToolCallStart{CallID: c.Call.ID, Name: c.Call.Name, Arguments: arguments(c.Call.Args)})
+	if c.begun {
+		return
+	}
+	s.mu.Lock()
+	index := s.state.indexOf(c.Call.ID)
+	s.mu.Unlock()
+	s.events.emit(&ToolCallStart{CallID: c.Call.ID, Index: index, Name: c.Call.Name, Arguments: arguments(c.Call.Args)})
 }
 
-// settle commits a result. A journal that fails must not leave the call's start without its end.
-func (s *Session) settle(c *call, result resultRecord) error {
-	err := s.commit(result)
+// finish runs a call and commits what came of it: its result, or the question that it waits on.
+func (s *Session) finish(ctx context.Context, c *call) error {
+	result := s.execute(ctx, c)
+	if asked := c.later.Load(); asked != nil && ctx.Err() == nil {
+		err := s.outcome(ctx, *asked)
+		s.events.flush()
+		return err
+	}
+	return s.record(ctx, c, result)
+}
+
+// record commits a result. A journal that fails must not leave the call's start without its end.
+func (s *Session) record(ctx context.Context, c *call, result resultRecord) error {
+	err := s.outcome(ctx, result)
 	if err != nil {
 		s.events.add(&ToolCallEnd{CallID: c.Call.ID, Name: c.Call.Name, Output: err.Error(), OutputBytes: int64(len(err.Error())),
 			OutputComplete: true, IsError: true})
@@ -168,7 +196,7 @@ func (s *Session) execute(ctx context.Context, c *call) resultRecord {
 	defer live.close()
 	finished := make(chan *tool.Outcome, 1)
 	go func() {
-		finished <- c.Run(ctx, tool.Call{Env: s.env, Live: live.write, Session: (*toolSession)(s)})
+		finished <- c.Run(ctx, tool.Call{Env: s.env, Live: live.write, Session: &toolSession{Session: s, call: c}})
 	}()
 	var o *tool.Outcome
 	select {

@@ -18,6 +18,16 @@ func (s *Session) commit(records ...record) error {
 	return err
 }
 
+// outcome commits what a step of the loop came to.
+func (s *Session) outcome(ctx context.Context, records ...record) error {
+	if s.inTurn != nil {
+		if records[0] = s.inTurn(ctx, records[0]); records[0] == nil {
+			return nil
+		}
+	}
+	return s.commit(records...)
+}
+
 // append is commit for callers that hold the lock; they deliver the events after releasing it.
 func (s *Session) append(records ...record) error {
 	if len(records) == 0 {
@@ -45,9 +55,10 @@ func (s *Session) append(records ...record) error {
 		}
 	}
 	for _, rec := range records {
-		events := project(rec, &s.state)
+		events := project(rec, &s.state, &s.policy)
 		s.state.fold(rec, at)
-		s.events.add(events...)
+		s.events.record(rec, events...)
+		s.events.add(s.state.overflow()...)
 	}
 	return nil
 }
@@ -65,4 +76,13 @@ func (s *Session) sync() error {
 		return fmt.Errorf("agent: journal: %w", err)
 	}
 	return nil
+}
+
+// overflow is the warning that the model's window fills up, once for each level.
+func (s *State) overflow() []Event {
+	if !s.warns {
+		return nil
+	}
+	tokens, window := s.Context.Tokens(), s.policy.Window
+	return []Event{&ContextWarning{Ratio: float64(tokens) / float64(window), Tokens: tokens, Window: window}}
 }

@@ -18,8 +18,11 @@ var (
 )
 
 func stopReason(ctx context.Context) Reason {
-	if errors.Is(context.Cause(ctx), errAbort) {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errAbort):
 		return Aborted
+	case errors.Is(cause, errBudgetTime):
+		return BudgetTime
 	}
 	return Interrupted
 }
@@ -50,7 +53,7 @@ func (s *Session) Set(set Settings) error {
 			return fmt.Errorf("agent: %w", err)
 		}
 	}
-	return s.put(settingRecord{set})
+	return s.set(set)
 }
 
 // put commits what a host asks for and makes it durable. It delivers no events: the caller may hold a lock that its OnEvent wants.
@@ -114,7 +117,7 @@ func (s *Session) end() {
 // shutdown ends what still runs, emits the session's end, writes it down and gives everything free.
 func (s *Session) shutdown() {
 	s.once.Do(func() {
-		err := s.processes.Close()
+		err := errors.Join(s.agents.close(), s.processes.Close())
 		s.mu.Lock()
 		s.reportFailure()
 		if s.state.Records > 0 && s.failure == nil {
@@ -126,7 +129,9 @@ func (s *Session) shutdown() {
 		}
 		s.events.add(&SessionEnd{State: StatusClosed, Reason: s.ending}) // dropped when the record has made one
 		if s.journal != nil {
-			err = errors.Join(err, s.journal.Close())
+			if closed := s.journal.Close(); closed != nil {
+				err = errors.Join(err, fmt.Errorf("journal: %w", closed))
+			}
 		}
 		err = errors.Join(err, s.outputs.Close())
 		if s.failure == nil && err != nil {
@@ -143,6 +148,7 @@ func (s *Session) reportFailure() {
 	if s.failure == nil {
 		return
 	}
+	s.events.add(failedStep(&s.state)...) // one that waited for its next attempt; dropped when it has ended
 	s.events.add(&Error{ErrorKind: "journal", Text: s.failure.Error()})
 	if in := s.state.Input; in != nil {
 		s.events.add(&ProcessingEnd{Reason: Failed, Text: in.Final, Usage: in.Usage, Turns: in.Turns, ToolRounds: in.Rounds,
@@ -155,6 +161,8 @@ func (s *Session) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
+	case s.asking > 0 || s.cancel == nil && s.ending == "" && s.state.awaiting() != nil:
+		return StatusAwaiting
 	case s.cancel != nil:
 		return StatusProcessing
 	case s.ending != "":
@@ -163,8 +171,14 @@ func (s *Session) Status() Status {
 	return StatusIdle
 }
 
-// Events yields all events from the session's start, and goes on with new ones until SESSION_END or the end of ctx. Any number
-// of cursors can run at once; none holds up the session.
+// Events yields the events from the session's start, or the start of its resume, and goes on with new ones until SESSION_END or the
+// end of ctx. Any number of cursors can run at once; none holds up the session, and none costs memory for being slow.
+//
+// Facts come all, in order. Of what is streamed a cursor gets what it has not seen yet in one delta, with the number of the last piece:
+// of a text or a thought everything, so that a text that has ended is its start, one delta and its end; of live output the first and the
+// last 32 KiB around a line that says how many bytes are left out, and nothing more once the call has ended, because TOOL_CALL_END
+// has the output. TOOL_CALL_END has it whole as long as it is in memory or in the session's output store; else it has what the
+// model saw, and OutputComplete is false.
 func (s *Session) Events(ctx context.Context) iter.Seq[Event] { return s.events.cursor(ctx) }
 
 // History returns the turns so far. Their parts are shared with the session: read them only.
@@ -182,7 +196,14 @@ func (s *Session) Usage() llm.Usage {
 }
 
 // Definitions is what the model is told of the session's tools.
-func (s *Session) Definitions() []llm.ToolDefinition { return slices.Clone(s.header.Tools) }
+func (s *Session) Definitions() []llm.ToolDefinition {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state.Records == 0 {
+		return slices.Clone(s.header.Tools)
+	}
+	return slices.Clone(s.state.tools)
+}
 
 // validText is the door for text that enters a session: journal, events and model see the same.
 func validText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

@@ -61,6 +61,7 @@ type ProcessingEnd struct {
 	Reason     Reason    `json:"reason"`
 	Text       string    `json:"text"`
 	Usage      llm.Usage `json:"usage"`
+	CostUSD    float64   `json:"cost_usd,omitempty"` // 0 where prices are unknown
 	Turns      int       `json:"turns"`
 	ToolRounds int       `json:"tool_rounds"`
 	State      Status    `json:"state"`
@@ -114,6 +115,7 @@ type ThinkingDelta struct {
 type ToolCallStart struct {
 	EventHeader
 	CallID string `json:"call_id"`
+	Index  int    `json:"index,omitempty"` // its place among the calls of its answer, from 0
 	Name   string `json:"name"`
 	// Arguments is a JSON object, or {"_raw": "..."} when the model's text is none.
 	Arguments json.RawMessage `json:"arguments"`
@@ -151,8 +153,47 @@ type SteeringInjected struct {
 // TurnLimit says that a limit ends the input.
 type TurnLimit struct {
 	EventHeader
-	Limit Reason `json:"limit"`
-	Value int    `json:"value"`
+	Limit Reason  `json:"limit"`
+	Value float64 `json:"value"` // calls, turns, tokens, US dollars or seconds
+}
+
+// LoopDetection says that calls repeat, and what the model was told about it.
+type LoopDetection struct {
+	EventHeader
+	Period  int    `json:"period"` // calls that repeat
+	Repeats int    `json:"repeats"`
+	Text    string `json:"text"`
+}
+
+// ContextWarning says how full the model's window is: at 80 % and at each further 5 points.
+type ContextWarning struct {
+	EventHeader
+	Ratio  float64 `json:"ratio"`
+	Tokens int     `json:"tokens"` // an estimate
+	Window int     `json:"window"`
+}
+
+// Compaction says that a summary has taken the place of turns, for the model.
+type Compaction struct {
+	EventHeader
+	TurnsReplaced int `json:"turns_replaced"`
+	TokensBefore  int `json:"tokens_before"` // estimates
+	TokensAfter   int `json:"tokens_after"`
+}
+
+// InputRequested is a question of the model to the host.
+type InputRequested struct {
+	EventHeader
+	CallID   string   `json:"call_id"`
+	Question string   `json:"question"`
+	Options  []string `json:"options,omitempty"`
+}
+
+// SubagentEvent is an event of a subagent.
+type SubagentEvent struct {
+	EventHeader
+	AgentID string `json:"agent_id"`
+	Event   Event  `json:"event"`
 }
 
 // Warning is something that the host should know and that changes nothing.
@@ -199,6 +240,11 @@ func (*ToolCallOutputDelta) kind() Kind { return "TOOL_CALL_OUTPUT_DELTA" }
 func (*ToolCallEnd) kind() Kind         { return "TOOL_CALL_END" }
 func (*SteeringInjected) kind() Kind    { return "STEERING_INJECTED" }
 func (*TurnLimit) kind() Kind           { return "TURN_LIMIT" }
+func (*LoopDetection) kind() Kind       { return "LOOP_DETECTION" }
+func (*ContextWarning) kind() Kind      { return "CONTEXT_WARNING" }
+func (*Compaction) kind() Kind          { return "COMPACTION" }
+func (*InputRequested) kind() Kind      { return "INPUT_REQUESTED" }
+func (*SubagentEvent) kind() Kind       { return "SUBAGENT_EVENT" }
 func (*Warning) kind() Kind             { return "WARNING" }
 func (*Error) kind() Kind               { return "ERROR" }
 func (*LLMRetry) kind() Kind            { return "LLM_RETRY" }

@@ -14,20 +14,32 @@ func (s *Session) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		switch step.Act {
-		case Rest:
+		if step.Act == Rest {
 			return nil
-		case Run:
-			err = s.runCalls(ctx, step)
-		case Call:
-			err = s.callModel(ctx)
-		case Wait:
-			s.sleep(ctx, step.Until)
 		}
-		if err != nil {
+		if err := s.do(ctx, step); err != nil {
 			return err
 		}
 	}
+}
+
+// do takes the steps that need work; the others are done when they are decided.
+func (s *Session) do(ctx context.Context, step Step) error {
+	switch step.Act {
+	case Run:
+		return s.runCalls(ctx, step)
+	case Call:
+		return s.callModel(ctx)
+	case Wait:
+		s.pause(ctx, step.Until)
+	case Compact:
+		return s.compact(ctx, step)
+	case Confirm:
+		return s.askToStop(ctx, step)
+	case Summarize:
+		return s.summarize(ctx, step)
+	}
+	return nil
 }
 
 // decide asks Next. Steps that need no work (to begin an input, to inject steering, to end an input) are committed at once,
@@ -43,7 +55,7 @@ func (s *Session) decide(ctx context.Context) (Step, error) {
 			return Step{Act: Rest}, nil
 		}
 		if in.Stop == "" {
-			if err := s.append(stopRecord{Reason: stopReason(ctx)}); err != nil {
+			if err := s.append(s.stop(stopReason(ctx))); err != nil {
 				return Step{}, err
 			}
 		}

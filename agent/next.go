@@ -1,58 +1,69 @@
 package agent
 
-import "time"
+import (
+	"time"
+
+	"github.com/attractor-go/attractor/llm"
+)
 
 // Act is what the loop does in one step.
 type Act uint8
 
 // The acts.
 const (
-	Rest   Act = iota // nothing to do: wait for the host
-	Begin             // make the next follow-up the input
-	Run               // run Calls and record their results
-	Inject            // put queued steering into the history
-	Wait              // until Until, for the next attempt
-	Call              // the model
-	Finish            // end the input for Reason
+	Rest      Act = iota // nothing to do: wait for the host
+	Begin                // make the next follow-up the input
+	Run                  // run Calls and record their results
+	Inject               // put a turn of Origin into the history, or all queued steering
+	Wait                 // until Until, for the next attempt
+	Call                 // the model
+	Compact              // replace the beginning of the history by a summary
+	Confirm              // ask BeforeStop whether the input may end for Reason
+	Summarize            // ask the model for a last text, then end the input for Reason
+	Finish               // end the input for Reason
 )
 
 // Step is what to do next.
 type Step struct {
 	Act    Act
 	Calls  []OpenCall // of Run
-	Reason Reason     // of Finish; of Run: why the calls get error results instead of being run
-	Value  int        // of Finish: the limit that was reached
+	Reason Reason     // why the input ends; of Run: why the calls get error results instead of being run
+	Value  float64    // the limit that was reached
 	Until  time.Time  // of Wait
-}
-
-// Policy is what the host decided beforehand.
-type Policy struct {
-	MaxToolRounds int // in one input; 0 means no limit
-	MaxTurns      int // assistant turns in the session; 0 means no limit
+	Origin Origin     // of Inject
+	Text   string     // of Inject, unless the queue has it; of Finish, the failure that is no model call's
+	Loop   *Loop      // of Inject, with OriginLoop
+	First  int        // of Compact: the first turn that stays
 }
 
 // Next decides. It is a pure function, and the order of its cases is the specification of the loop.
 func Next(s *State, p *Policy, now time.Time) Step {
 	in := s.Input
-	if open := s.Open(); len(open) > 0 {
+	if open := s.runnable(); len(open) > 0 {
 		return Step{Act: Run, Calls: open, Reason: in.Stop} // nothing comes between calls and their results
 	}
 	switch {
+	case s.compactsAtRest():
+		return s.compaction(p)
 	case in == nil && s.Queued(FollowUps) != nil && s.goesOn():
 		return Step{Act: Begin}
 	case in == nil:
 		return Step{Act: Rest}
 	case in.Stop != "":
-		return Step{Act: Finish, Reason: in.Stop}
-	case in.Done:
-		return Step{Act: Finish, Reason: Done}
+		return Step{Act: Finish, Reason: in.Stop, Value: in.Value}
+	case s.awaiting() != nil:
+		return Step{Act: Finish, Reason: AwaitingInput}
+	case p.Result != nil && in.Corrections > maxCorrections:
+		return Step{Act: Finish, Reason: Failed, Text: noObject}
 	}
 	steered := s.Queued(Steering) != nil
-	if s.Answered() && !steered {
-		return Step{Act: Finish, Reason: Completed}
+	if in.Done || s.Answered() && !steered {
+		return s.ending(p)
 	}
 	if f := s.fault(); f != nil {
 		switch {
+		case f.tooLong() && !in.Rescued && p.Compaction.on() && s.compacts(p):
+			return s.compaction(p)
 		case f.RetryAt.IsZero():
 			return Step{Act: Finish, Reason: Failed}
 		case now.Before(f.RetryAt):
@@ -60,15 +71,70 @@ func Next(s *State, p *Policy, now time.Time) Step {
 		}
 		return Step{Act: Call} // the same call again: nothing gets in between
 	}
-	switch {
-	case p.MaxToolRounds > 0 && in.Rounds >= p.MaxToolRounds:
-		return Step{Act: Finish, Reason: MaxToolRounds, Value: p.MaxToolRounds}
-	case p.MaxTurns > 0 && s.Steps >= p.MaxTurns:
-		return Step{Act: Finish, Reason: MaxTurns, Value: p.MaxTurns}
+	if limit := s.limit(p); limit.Reason != "" {
+		return limit
+	}
+	switch loop := s.looping(p.Loop); {
+	case s.compactionDue(p):
+		return s.compaction(p)
 	case steered:
-		return Step{Act: Inject}
+		return Step{Act: Inject, Origin: OriginSteer}
+	case loop != nil:
+		return Step{Act: Inject, Origin: OriginLoop, Loop: loop, Text: loop.warning()}
 	}
 	return Step{Act: Call}
+}
+
+// runnable are the open calls that do not wait for the host; an input that was asked to end waits for nobody.
+func (s *State) runnable() []OpenCall {
+	if s.Input == nil {
+		return nil
+	}
+	var open []OpenCall
+	for _, c := range s.Open() {
+		if c.Question == nil || s.Input.Stop != "" {
+			open = append(open, c)
+		}
+	}
+	return open
+}
+
+// ending is what is left to do when the model, or a tool, has said that the task is done.
+func (s *State) ending(p *Policy) Step {
+	in := s.Input
+	if problem := p.unfinished(in); problem != "" {
+		switch {
+		case in.Nudges < maxNudges && p.Result == nil, in.Corrections < maxCorrections && p.Result != nil:
+			return Step{Act: Inject, Origin: OriginNudge, Text: problem}
+		case p.Result != nil:
+			return Step{Act: Finish, Reason: Failed, Text: noObject}
+		}
+	}
+	reason := Completed
+	if in.Done {
+		reason = Done
+	}
+	if in.Confirms < p.Confirms {
+		return Step{Act: Confirm, Reason: reason}
+	}
+	return Step{Act: Finish, Reason: reason}
+}
+
+// limit is the end at a limit that is reached before a model call. A budget's time is a timer's business, and its tokens and money
+// depend on what other agents use of them: their ends are records.
+func (s *State) limit(p *Policy) Step {
+	step := Step{Act: Finish}
+	if p.OnLimit == Summarized {
+		step.Act = Summarize
+	}
+	in := s.Input
+	switch {
+	case p.MaxToolRounds > 0 && in.Rounds >= p.MaxToolRounds:
+		step.Reason, step.Value = MaxToolRounds, float64(p.MaxToolRounds)
+	case p.MaxTurns > 0 && s.Steps >= p.MaxTurns:
+		step.Reason, step.Value = MaxTurns, float64(p.MaxTurns)
+	}
+	return step
 }
 
 // goesOn reports whether the last input ended in a way after which follow-ups run.
@@ -76,7 +142,9 @@ func (s *State) goesOn() bool {
 	return s.Last != nil && s.Last.Reason.goesOn()
 }
 
-func (r Reason) goesOn() bool { return r == Completed || r == Done || r.Limit() }
+func (r Reason) goesOn() bool {
+	return r == Completed || r == Done || r == MaxToolRounds || r == MaxTurns
+}
 
 // records is what a step that needs no work comes to.
 func (s *State) records(step Step) []record {
@@ -85,6 +153,9 @@ func (s *State) records(step Step) []record {
 		q := s.Queued(FollowUps)
 		return []record{inputRecord{Text: q.Text, Queued: q.ID}}
 	case Inject:
+		if step.Origin != OriginSteer {
+			return []record{turnRecord{Origin: step.Origin, Text: step.Text, Loop: step.Loop, Source: sourceHook}}
+		}
 		var turns []record
 		for _, q := range s.Queue {
 			if q.Lane == Steering {
@@ -93,7 +164,17 @@ func (s *State) records(step Step) []record {
 		}
 		return turns
 	case Finish:
-		return []record{endRecord{Reason: step.Reason, Value: step.Value}}
+		end := endRecord{Reason: step.Reason, Value: step.Value}
+		if step.Text != "" {
+			end.Fault = &Fault{Kind: llm.ErrNoObject.Error(), Text: step.Text, Provider: s.Provider}
+		}
+		return []record{end}
 	}
 	return nil
 }
+
+// The sources of steering, as STEERING_INJECTED names them.
+const (
+	sourceHost = "host"
+	sourceHook = "hook"
+)

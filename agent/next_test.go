@@ -64,9 +64,9 @@ func TestNext(t *testing.T) {
 		{name: "results call the model", records: round, want: Step{Act: Call}},
 		{name: "A14 a done tool ends it", records: []record{asked("a"), resultRecord{CallID: "a", Done: true}},
 			want: Step{Act: Finish, Reason: Done}},
-		{name: "A6 steering before the first call", records: []record{steered}, want: Step{Act: Inject}},
-		{name: "A6 steering after results", records: append(round[:2:2], steered), want: Step{Act: Inject}},
-		{name: "A6 steering keeps an answered input going", records: []record{said, steered}, want: Step{Act: Inject}},
+		{name: "A6 steering before the first call", records: []record{steered}, want: Step{Act: Inject, Origin: OriginSteer}},
+		{name: "A6 steering after results", records: append(round[:2:2], steered), want: Step{Act: Inject, Origin: OriginSteer}},
+		{name: "A6 steering keeps an answered input going", records: []record{said, steered}, want: Step{Act: Inject, Origin: OriginSteer}},
 		{name: "nothing between calls and results", records: []record{asked("a"), steered}, want: Step{Act: Run, Calls: openCalls("a")}},
 		{name: "injected steering calls the model", records: []record{steered, turnRecord{Origin: OriginSteer, Text: "left", Queued: 1}},
 			want: Step{Act: Call}},
@@ -146,18 +146,22 @@ func TestFoldRefusesRecordsOutOfPlace(t *testing.T) {
 		accepts map[string]bool
 	}{
 		{"nothing yet", nil, map[string]bool{"header": true}},
-		{"at rest", idle, map[string]bool{"input": true, "queued": true, "setting": true}},
-		{"an open input", begun, map[string]bool{"queued": true, "turn": true, "answer": true, "intent": true, "fault": true,
+		{"at rest", idle, map[string]bool{"input": true, "continue": true, "queued": true, "setting": true}},
+		{"an open input", begun, map[string]bool{"continue": true, "queued": true, "turn": true, "answer": true, "intent": true, "fault": true,
 			"setting": true, "stop": true, "end": true}},
-		{"an open call", append(begun[:2:2], asked("")), map[string]bool{"queued": true, "intent": true, "result": true, "setting": true,
+		{"an open call", append(begun[:2:2], asked("")), map[string]bool{"continue": true, "queued": true, "intent": true, "result": true, "setting": true,
 			"stop": true}},
 	}
 	for _, tt := range tests {
 		for _, rec := range append(all, endRecord{Reason: Failed}) {
 			s := stateOf(t, tt.records...)
 			failed := reflect.DeepEqual(rec, endRecord{Reason: Failed}) // although nothing has
-			if err := s.accepts(rec); (err == nil) != (tt.accepts[rec.kind()] && !failed) {
-				t.Errorf("%s: accepts(%s) = %v", tt.name, rec.kind(), err)
+			kind := rec.kind()
+			if in, ok := rec.(inputRecord); ok && in.Continue {
+				kind = "continue"
+			}
+			if err := s.accepts(rec); (err == nil) != (tt.accepts[kind] && !failed) {
+				t.Errorf("%s: accepts(%s) = %v", tt.name, kind, err)
 			} else if err == nil {
 				s.fold(rec, at) // must not panic
 			}

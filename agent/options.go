@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
@@ -33,12 +34,35 @@ type Options struct {
 	// OnEvent receives every event, in order, one at a time. The loop waits for it. Steer, FollowUp, Interrupt, Abort and the
 	// methods that only read may be called from it; Submit, Continue and Close may not.
 	OnEvent func(Event)
-	// Authorize decides about every call before it runs. Nil allows everything.
-	Authorize tool.Authorize
+	// Authorize decides about every call before it runs. Nil allows everything. Approve decides where it says [tool.Ask]: it may
+	// wait for a person, until its context ends. Both may be called by several goroutines at once when there are subagents.
+	Authorize, Approve tool.Authorize
 
-	// MaxToolRounds limits the tool rounds of one input, MaxTurns the assistant turns of the session; 0 means no limit.
+	// MaxToolRounds limits the tool rounds of one input, MaxTurns the assistant turns of the session; 0 means no limit. OnLimit
+	// says what happens there.
 	MaxToolRounds, MaxTurns int
-	Retry                   Retry
+	OnLimit                 OnLimit
+	// Budget is shared with the subagents.
+	Budget Budget
+	Retry  Retry
+	// RequireDone makes a tool whose result is Done the only end of an input.
+	RequireDone bool
+	// BeforeStop is asked before an input ends because the task is done. A prompt sends the agent back to work, at most MaxConfirms
+	// times an input: 3 unless set. An error is a WARNING and lets the input end.
+	BeforeStop  func(ctx context.Context, stop Stop) (prompt string, err error)
+	MaxConfirms int
+	// Loops says when repeating calls make the session warn the model: the zero value is the default.
+	Loops LoopPolicy
+	// Compaction is off unless its Threshold is set; see [DefaultCompaction].
+	Compaction CompactionPolicy
+	// StayOnFull ends only the input, not the session, when the history does not fit into the model's window.
+	StayOnFull bool
+	// OutputSchema is a JSON Schema that the result of every input has to fit; Result.Text is then that JSON.
+	OutputSchema json.RawMessage
+	// Questions allows the model to ask the host, by the tool ask_user of the profile or of Tools; nil allows none.
+	Questions *Questions
+	// Subagents allows the model to start agents of its own; nil allows none.
+	Subagents *Subagents
 
 	ToolChoice  llm.ToolChoice
 	MaxTokens   int
@@ -55,8 +79,26 @@ type Options struct {
 	OutputDir string
 	// Now is the clock.
 	Now func() time.Time
-	// NewID makes ids.
+	// NewID makes ids of sessions, also of subagents'.
 	NewID func() string
+
+	parent *Session // of a subagent
+	depth  int
+}
+
+// Stop is what [Options].BeforeStop is asked about.
+type Stop struct {
+	Text       string // the answer, or the final text of a tool
+	Reason     Reason // completed or done
+	Turns      int    // of the input
+	ToolRounds int
+}
+
+// Questions says how the model's questions are answered.
+type Questions struct {
+	// Answer is asked, and may take its time. Nil ends the input with the reason awaiting_input; the text of the next Submit is then the
+	// answer.
+	Answer func(ctx context.Context, q tool.Question) (tool.Answer, error)
 }
 
 // Retry says how failed model calls are tried again. The zero value means the defaults.

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -80,4 +81,40 @@ func TestB_LiveOutputIsClean(t *testing.T) {
 		}
 	}
 	t.Error("the call has no end")
+}
+
+// A cursor that comes late reads a long output from the store, and gets what the model saw when the session has ended.
+func TestB_LateCursorHasTheWholeOutput(t *testing.T) {
+	whole := strings.Repeat("a line of some length\n", 5000)
+	long := newTool("long", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(strings.Clone(whole)), nil })
+	h := open(t, setup{tools: []tool.Tool{long, coding.ReadOutput()}, steps: []llmtest.Step{llmtest.Calls(call("long")), llmtest.Text("done")}})
+	if _, err := h.Submit(t.Context(), "go"); err != nil {
+		t.Fatal(err)
+	}
+	for i, ev := range h.events { // the host keeps what the cursor is not to find in memory
+		if end, ok := ev.(*agent.ToolCallEnd); ok {
+			kept := *end
+			h.events[i] = &kept
+		}
+	}
+	runtime.GC()
+	end := func() *agent.ToolCallEnd {
+		for ev := range h.Events(t.Context()) {
+			if end, ok := ev.(*agent.ToolCallEnd); ok {
+				return end
+			}
+		}
+		return nil
+	}
+	if e := end(); e == nil || e.Output != whole || !e.OutputComplete {
+		t.Errorf("while the session lives: %d of %d bytes, complete %t", len(e.Output), len(whole), e.OutputComplete)
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	seen := h.History()[2].Message.Parts[0].(llm.ToolResult).Content.Text()
+	if e := end(); e == nil || e.Output != seen || e.OutputComplete || e.OutputBytes != int64(len(whole)) {
+		t.Errorf("after its end: %d bytes, complete %t; the model saw %d", len(e.Output), e.OutputComplete, len(seen))
+	}
 }

@@ -3,21 +3,32 @@ package agent
 import (
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/llm"
 )
 
 // project says which events a record stands for. It is called before the record is folded, so before is the state that the
 // record found.
-func project(rec record, before *State) []Event {
+func project(rec record, before *State, p *Policy) []Event {
 	switch r := rec.(type) {
 	case inputRecord:
-		if r.Continue {
+		switch {
+		case r.Continue && before.Input != nil:
+			return nil
+		case r.Continue:
 			return []Event{&UserInput{Text: before.Last.Text}}
 		}
 		return []Event{&UserInput{Text: r.Text}}
 	case turnRecord:
+		if r.Loop != nil {
+			return []Event{&LoopDetection{Period: r.Loop.Period, Repeats: r.Loop.Repeats, Text: r.Text}}
+		}
 		return []Event{&SteeringInjected{Text: r.Text, Source: r.Source}}
+	case awaitRecord:
+		return []Event{&InputRequested{CallID: r.CallID, Question: r.Question, Options: r.Options}}
+	case compactRecord:
+		return projectCompaction(r, before)
 	case answerRecord:
 		return projectAnswer(r, before)
 	case resultRecord:
@@ -28,7 +39,7 @@ func project(rec record, before *State) []Event {
 		if r.Session {
 			return []Event{&SessionEnd{State: StatusClosed, Reason: r.Reason}}
 		}
-		return projectEnd(r, before)
+		return projectEnd(r, before, p)
 	}
 	return nil
 }
@@ -36,7 +47,7 @@ func project(rec record, before *State) []Event {
 func projectAnswer(r answerRecord, before *State) []Event {
 	var events []Event
 	for _, part := range r.Message.Parts {
-		if t, ok := part.(llm.Text); ok {
+		if t, ok := part.(llm.Text); ok && t.Text != "" { // an empty one was never seen to begin
 			events = append(events, &AssistantTextEnd{Block: len(events), Text: t.Text})
 		}
 	}
@@ -70,21 +81,49 @@ func discardedTexts(texts []string) []Event {
 	return events
 }
 
-func projectEnd(r endRecord, before *State) []Event {
-	var events []Event
-	if f := before.fault(); f != nil { // the model call that failed is still open
-		events = append(events, &StepEnd{Step: before.Steps + 1, FinishReason: llm.FinishError, LatencyMS: f.Latency.Milliseconds(),
-			Attempts: len(before.Faults)})
+func projectCompaction(r compactRecord, before *State) []Event {
+	if r.Failed != "" {
+		return []Event{&Warning{Code: "compaction_failed", Text: r.Failed}}
 	}
+	after := before.head()
+	after.Chars += utf8.RuneCountInString(r.Text)
+	for _, t := range before.Turns[r.First:] {
+		after.add(t.Message)
+	}
+	return append(failedStep(before), &Compaction{TurnsReplaced: r.First, TokensBefore: r.Before, TokensAfter: after.Tokens()})
+}
+
+// failedStep ends the model call that failed, if one did: what comes after it is another.
+func failedStep(before *State) []Event {
+	f := before.fault()
+	if f == nil {
+		return nil
+	}
+	return []Event{&StepEnd{Step: before.Steps + 1, FinishReason: llm.FinishError, LatencyMS: f.Latency.Milliseconds(),
+		Attempts: len(before.Faults)}}
+}
+
+func projectEnd(r endRecord, before *State, p *Policy) []Event {
+	events := failedStep(before)
 	state := StatusIdle
 	switch {
 	case r.Reason == Failed:
 		f := before.fault()
+		if r.Fault != nil {
+			f = r.Fault
+		}
+		if f.tooLong() {
+			events = append(events, &ContextWarning{Ratio: 1, Tokens: before.Context.Tokens(), Window: p.Window})
+		}
 		events = append(events, &Error{ErrorKind: f.Kind, Text: f.Text, Provider: f.Provider, Status: f.Status,
 			Retryable: f.Retryable, RequestID: f.RequestID})
-		state = StatusClosed
+		if !p.StayOnFull || !f.tooLong() {
+			state = StatusClosed
+		}
 	case r.Reason == Aborted:
 		state = StatusClosed
+	case r.Reason == AwaitingInput:
+		state = StatusAwaiting
 	case r.Reason.Limit():
 		events = append(events, &TurnLimit{Limit: r.Reason, Value: r.Value})
 	}
@@ -92,7 +131,8 @@ func projectEnd(r endRecord, before *State) []Event {
 		state = StatusProcessing
 	}
 	in := before.Input
-	return append(events, &ProcessingEnd{Reason: r.Reason, Text: in.Final, Usage: in.Usage, Turns: in.Turns, ToolRounds: in.Rounds,
+	return append(events, &ProcessingEnd{Reason: r.Reason, Text: first(r.Summary, in.Final), Usage: in.Usage.Add(r.Usage),
+		CostUSD: in.Cost + r.Cost, Turns: in.Turns, ToolRounds: in.Rounds,
 		State: state})
 }
 

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -24,6 +26,9 @@ func newHeader(ctx context.Context, o Options, id string, registry *tool.Registr
 		Effort: o.Effort, Dir: o.Env.WorkDir(), System: o.System, Tools: registry.Definitions(),
 		Params: Params{ToolChoice: o.ToolChoice, Sequential: p.Sequential, MaxTokens: o.MaxTokens, Temperature: o.Temperature,
 			Options: o.ProviderOptions, NoCache: o.NoCache}}
+	if o.parent != nil {
+		h.Parent = o.parent.ID()
+	}
 	if h.Model == "" {
 		return Header{}, errors.New("agent: no model: set Options.Model, or one in the profile")
 	}
@@ -46,7 +51,25 @@ func written(h Header) (Header, error) {
 	if err := json.Unmarshal(data, &same); err != nil {
 		return Header{}, fmt.Errorf("agent: the session's header: %w", err)
 	}
+	shareTools(same.Tools, h.Tools)
 	return same, nil
+}
+
+// shareTools makes definitions that are the same as others the same in memory: sessions with the same tools hold them once.
+func shareTools(mine, others []llm.ToolDefinition) {
+	for i, def := range mine {
+		at := slices.IndexFunc(others, func(o llm.ToolDefinition) bool { return o.Name == def.Name })
+		if at < 0 {
+			continue
+		}
+		mine[i].Name = others[at].Name
+		if o := others[at].Description; o == def.Description {
+			mine[i].Description = o
+		}
+		if o := others[at].Parameters; bytes.Equal(o, def.Parameters) {
+			mine[i].Parameters = o
+		}
+	}
 }
 
 func first(a, b string) string {

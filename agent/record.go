@@ -8,6 +8,7 @@ import (
 
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
 )
 
 // version is the version of the records below. It goes up when an older reader would misread them.
@@ -36,6 +37,8 @@ type Header struct {
 	System   string               `json:"system"`
 	Tools    []llm.ToolDefinition `json:"tools"`
 	Params   Params               `json:"params,omitzero"`
+	// Policy is what the host decided beforehand. A host that resumes the session may change it, by a setting.
+	Policy Policy `json:"policy,omitzero"`
 }
 
 // Params are request parameters that a session never changes.
@@ -53,7 +56,8 @@ type inputRecord struct {
 	Text     string    `json:"text,omitempty"`
 	More     llm.Parts `json:"more,omitempty"`
 	Queued   int       `json:"queued,omitempty"`   // the follow-up that it is
-	Continue bool      `json:"continue,omitempty"` // goes on with the last input; adds no turn
+	Continue bool      `json:"continue,omitempty"` // goes on with the last input, or with the open one after a crash; adds no turn
+	Answers  string    `json:"answers,omitempty"`  // the call of ask_user whose result the text becomes; adds no turn
 }
 
 // queuedRecord is steering or a follow-up that was accepted.
@@ -69,6 +73,7 @@ type turnRecord struct {
 	Text   string `json:"text"`
 	Queued int    `json:"queued,omitempty"` // the queue entry that it is
 	Source string `json:"source,omitempty"`
+	Loop   *Loop  `json:"loop,omitempty"` // what the turn warns of
 }
 
 // answerRecord is the model's answer.
@@ -78,6 +83,7 @@ type answerRecord struct {
 	Finish     llm.Finish    `json:"finish"`
 	ResponseID string        `json:"response_id,omitempty"`
 	Latency    time.Duration `json:"latency"` // of the attempt that succeeded
+	Cost       float64       `json:"cost_usd,omitempty"`
 }
 
 // intentRecord says which calls with effects are about to run.
@@ -118,6 +124,7 @@ type Fault struct {
 	RetryAt time.Time     `json:"retry_at,omitzero"`
 	Delay   time.Duration `json:"delay,omitempty"`
 	Usage   llm.Usage     `json:"usage,omitzero"`
+	Cost    float64       `json:"cost_usd,omitempty"`
 	// Discarded is the text that had arrived and was thrown away, one entry a block.
 	Discarded []string      `json:"discarded,omitempty"`
 	Latency   time.Duration `json:"latency,omitempty"`
@@ -130,7 +137,15 @@ func (f *Fault) Err() error {
 }
 
 // settingRecord changes settings from the next model call on.
-type settingRecord struct{ Settings }
+type settingRecord struct {
+	Settings
+	Tools []llm.ToolDefinition `json:"tools,omitzero"` // none is not the same as no change
+	// EffortNext says that the effort holds from the next input on, because the provider's API does not let it change before.
+	EffortNext bool `json:"effort_next,omitempty"`
+	Window     int  `json:"window,omitempty"` // of the model that is asked from here on, in tokens
+	// Policy is the host's from here on: a resumed session has that of the host that resumed it.
+	Policy *Policy `json:"policy,omitempty"`
+}
 
 // Settings are what can change while a session runs. Nil fields stay as they are.
 type Settings struct {
@@ -138,19 +153,79 @@ type Settings struct {
 	Provider *string `json:"provider,omitempty"`
 	Model    *string `json:"model,omitempty"`
 	Effort   *string `json:"effort,omitempty"`
+	// Tools replace all tools of the session.
+	Tools []tool.Tool `json:"-"`
+}
+
+// policy is the one that holds after the record.
+func (r *settingRecord) policy(before Policy) Policy {
+	if r.Policy != nil {
+		return *r.Policy
+	}
+	before.Window = r.Window
+	return before
 }
 
 // stopRecord says that the open input is to end.
 type stopRecord struct {
-	Reason Reason `json:"reason"` // interrupted or aborted
+	Reason Reason  `json:"reason"`          // interrupted, aborted or a budget
+	Value  float64 `json:"value,omitempty"` // of the budget
 }
 
 // endRecord ends the open input, or the session.
 type endRecord struct {
-	Session bool   `json:"session,omitempty"`
-	Reason  Reason `json:"reason"`
-	Value   int    `json:"value,omitempty"` // of the limit
+	Session bool    `json:"session,omitempty"`
+	Reason  Reason  `json:"reason"`
+	Value   float64 `json:"value,omitempty"` // of the limit
+	// Summary is what the model wrote at a limit, outside of the history; Usage and Cost are that call's.
+	Summary string    `json:"summary,omitempty"`
+	Usage   llm.Usage `json:"usage,omitzero"`
+	Cost    float64   `json:"cost_usd,omitempty"`
+	// Fault is the failure that ends the input where it is not that of the model call that is due.
+	Fault *Fault `json:"fault,omitempty"`
 }
+
+// awaitRecord says that a call is a question whose answer the host's next input will be.
+type awaitRecord struct {
+	CallID   string   `json:"call_id"`
+	Question string   `json:"question"`
+	Options  []string `json:"options,omitempty"`
+}
+
+// compactRecord replaces the beginning of the history for the model, or says why that failed.
+type compactRecord struct {
+	Summary string    `json:"summary,omitempty"` // as the model wrote it
+	Text    string    `json:"text,omitempty"`    // of the turn that stands for what was replaced
+	First   int       `json:"first"`             // index of the first retained turn
+	Before  int       `json:"tokens_before"`
+	Model   string    `json:"model"`
+	Usage   llm.Usage `json:"usage,omitzero"`
+	Cost    float64   `json:"cost_usd,omitempty"`
+	Failed  string    `json:"failed,omitempty"`
+	Queued  int       `json:"queued,omitempty"` // the request that it answers
+}
+
+// childRecord is what happened to a subagent: spawned, spent, ended.
+type childRecord struct {
+	ID      string     `json:"id"`
+	Event   ChildEvent `json:"event"`
+	Task    string     `json:"task,omitempty"` // of spawned
+	Model   string     `json:"model,omitempty"`
+	Journal string     `json:"journal,omitempty"` // the child's session id
+	Status  string     `json:"status,omitempty"`  // of ended
+	Usage   llm.Usage  `json:"usage,omitzero"`    // of spent: since the last one
+	Cost    float64    `json:"cost_usd,omitempty"`
+}
+
+// ChildEvent is a kind of record about a subagent.
+type ChildEvent string
+
+// The events.
+const (
+	ChildSpawned ChildEvent = "spawned"
+	ChildSpent   ChildEvent = "spent"
+	ChildEnded   ChildEvent = "ended"
+)
 
 func (headerRecord) kind() string  { return "header" }
 func (inputRecord) kind() string   { return "input" }
@@ -163,6 +238,9 @@ func (faultRecord) kind() string   { return "fault" }
 func (settingRecord) kind() string { return "setting" }
 func (stopRecord) kind() string    { return "stop" }
 func (endRecord) kind() string     { return "end" }
+func (awaitRecord) kind() string   { return "await" }
+func (compactRecord) kind() string { return "compact" }
+func (childRecord) kind() string   { return "child" }
 
 // encodeRecord writes a record's body, with the number of the newest event in front. HTML characters stay as they are: what a model
 // was sent is in here, and has to come back byte for byte.
@@ -213,6 +291,9 @@ func decodeRecord(line journal.Record) (record, error) {
 		"setting": decodeAs[settingRecord],
 		"stop":    decodeAs[stopRecord],
 		"end":     decodeAs[endRecord],
+		"await":   decodeAs[awaitRecord],
+		"compact": decodeAs[compactRecord],
+		"child":   decodeAs[childRecord],
 	}[line.Kind]
 	if !ok {
 		return nil, fmt.Errorf("agent: record %d: unknown kind %q; the journal was written by a newer version", line.N, line.Kind)

@@ -36,6 +36,8 @@ const (
 	StatusIdle       Status = "IDLE"
 	StatusProcessing Status = "PROCESSING"
 	StatusClosed     Status = "CLOSED"
+	// StatusAwaiting means that a question to the host has no answer yet.
+	StatusAwaiting Status = "AWAITING_INPUT"
 )
 
 // Session is one conversation of an agent with its host. All methods are safe for concurrent use.
@@ -45,10 +47,15 @@ type Session struct {
 	env       env.Environment
 	registry  *tool.Registry
 	authorize tool.Authorize
+	confirm   func(ctx context.Context, stop Stop) (string, error)
+	questions *Questions
 	journal   journal.Log
 	events    *eventStream
-	policy    Policy
-	retry     Retry
+	ledger    *ledger
+	agents    *subagents
+	delay     func(attempt int, err error) (time.Duration, bool) // of a retry
+	pause     func(ctx context.Context, until time.Time)
+	inTurn    func(ctx context.Context, rec record) record // what a step commits, and when; nil but in a replay
 	grace     time.Duration
 	now       func() time.Time
 	memory    tool.Memory // of the tools
@@ -59,6 +66,8 @@ type Session struct {
 
 	mu      sync.Mutex
 	state   State
+	policy  Policy
+	asking  int                     // questions that the host is answering
 	header  Header                  // written before the first record
 	cancel  context.CancelCauseFunc // of the running input; nil at rest
 	ending  Reason                  // why the session is to end, once that is settled
@@ -71,6 +80,7 @@ type Result struct {
 	Text       string    `json:"text"` // the last answer's
 	Reason     Reason    `json:"reason"`
 	Usage      llm.Usage `json:"usage"`
+	CostUSD    float64   `json:"cost_usd,omitempty"` // 0 where prices are unknown
 	Turns      int       `json:"turns"`
 	ToolRounds int       `json:"tool_rounds"`
 }
@@ -88,6 +98,10 @@ func New(ctx context.Context, o Options) (*Session, error) {
 	if s.header, err = newHeader(ctx, o, s.ID(), s.registry, s.now()); err != nil {
 		return nil, err
 	}
+	if err := s.settle(s.header.Provider, s.header.Model); err != nil {
+		return nil, err
+	}
+	s.header.Policy = s.policy
 	s.start(false)
 	return s, nil
 }
@@ -116,10 +130,48 @@ func Resume(ctx context.Context, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	shareTools(state.tools, s.registry.Definitions()) // the header's are the same ones until they are set anew
 	s.state, s.header = state, state.Header
+	for _, name := range s.registry.Names() { // what is not offered to the model is not run for it
+		if !state.offers(name) && name != s.policy.resultTool() {
+			s.registry.Unregister(name)
+		}
+	}
 	s.events.goOn(state.seq)
+	if err := s.settle(state.Provider, state.Model); err != nil {
+		return nil, err
+	}
+	s.ledger.tokens, s.ledger.usd = state.Usage.Input+state.Usage.Output, state.Cost
 	s.start(true)
 	return s, nil
+}
+
+// notePolicy writes down a policy that is not the one of the journal that was resumed.
+func (s *Session) notePolicy() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state.Records == 0 {
+		return nil
+	}
+	was, err := marshal(s.state.policy)
+	if err != nil {
+		return err
+	}
+	is, err := marshal(s.policy)
+	if err != nil || string(was) == string(is) {
+		return err
+	}
+	policy := s.policy
+	return s.append(settingRecord{Policy: &policy, Window: policy.Window, Tools: s.withResultTool()})
+}
+
+// settle finds out what depends on the model.
+func (s *Session) settle(provider, model string) error {
+	facts := s.facts(provider, model)
+	if facts != nil {
+		s.policy.Window = facts.Window
+	}
+	return s.affordable(provider, facts)
 }
 
 func newSession(o Options) (*Session, error) {
@@ -129,13 +181,22 @@ func newSession(o Options) (*Session, error) {
 	case o.Env == nil:
 		return nil, errors.New("agent: Options.Env is missing")
 	}
-	registry, err := tool.NewRegistry(append(append([]tool.Tool(nil), o.Profile.Tools...), o.Tools...)...)
+	policy, err := policyOf(o)
 	if err != nil {
-		return nil, fmt.Errorf("agent: %w", err)
+		return nil, err
 	}
-	s := &Session{client: o.Client, profile: o.Profile, env: o.Env, registry: registry, authorize: o.Authorize, journal: o.Journal,
-		policy: Policy{MaxToolRounds: o.MaxToolRounds, MaxTurns: o.MaxTurns}, retry: o.Retry.withDefaults(), grace: o.Grace,
-		now: o.Now, outputs: tool.NewOutputs(o.OutputDir), closed: make(chan struct{})}
+	s := &Session{client: o.Client, profile: o.Profile, env: o.Env,
+		confirm: o.BeforeStop, questions: o.Questions, journal: o.Journal, policy: policy, delay: o.Retry.withDefaults().delay,
+		grace: o.Grace, now: o.Now, outputs: tool.NewOutputs(o.OutputDir), closed: make(chan struct{})}
+	s.ledger = &ledger{budget: o.Budget}
+	if o.parent != nil {
+		s.ledger = o.parent.ledger
+	}
+	s.agents, s.authorize = newSubagents(s, o), s.approved(o.Authorize, o.Approve)
+	if s.registry, err = s.registryOf(append(slices.Clone(o.Profile.Tools), o.Tools...)); err != nil {
+		return nil, err
+	}
+	s.pause = s.sleep
 	if s.grace == 0 {
 		s.grace = 2 * time.Second
 	}
@@ -147,11 +208,14 @@ func newSession(o Options) (*Session, error) {
 	case id == "" && o.NewID != nil:
 		id = o.NewID()
 	case id == "":
-		id = uuid.NewString()
+		id = newID()
 	}
 	s.events = newEventStream(id, s.now, o.OnEvent)
+	s.events.outputs = s.outputs
 	return s, nil
 }
+
+func newID() string { return uuid.NewString() }
 
 func (s *Session) start(resumed bool) {
 	// A process that the model knows of has at least one record, its result, so no id comes twice.
@@ -159,6 +223,11 @@ func (s *Session) start(resumed bool) {
 	h := s.header
 	s.events.emit(&SessionStart{Model: h.Model, Provider: h.Provider, Profile: h.Profile, Dir: h.Dir,
 		Containment: env.Containment(s.env), Resumed: resumed, ParentID: h.Parent})
+	s.mu.Lock()
+	s.events.add(s.state.questions()...)
+	s.warnOfEffort()
+	s.mu.Unlock()
+	s.events.flush()
 }
 
 // ID is the session's id.
@@ -210,6 +279,14 @@ func (s *Session) process(ctx context.Context, input *inputRecord) (*Result, err
 	if err := s.acquire(cancel); err != nil {
 		return nil, err
 	}
+	if limit := s.ledger.budget.Time; limit > 0 {
+		s.mu.Lock()
+		left := limit - s.state.worked()
+		s.mu.Unlock()
+		var stop context.CancelFunc
+		run, stop = context.WithTimeoutCause(run, max(left, 0), errBudgetTime)
+		defer stop()
+	}
 	result, err := s.work(run, input)
 	if result == nil {
 		s.release(err)
@@ -248,6 +325,9 @@ func (s *Session) work(ctx context.Context, input *inputRecord) (*Result, error)
 		if err := s.run(ctx); err != nil {
 			return nil, err
 		}
+		if err := s.sync(); err != nil { // what Submit returns has happened, whatever happens next
+			return nil, err
+		}
 		if result, err := s.rest(ctx, before); result != nil {
 			return result, err
 		}
@@ -263,11 +343,13 @@ func (s *Session) rest(ctx context.Context, before totals) (*Result, error) {
 	}
 	s.cancel = nil
 	last, now := s.state.Last, s.state.totals()
-	result := &Result{Text: last.Final, Reason: last.Reason, Usage: now.usage.Sub(before.usage), Turns: now.turns - before.turns,
+	result := &Result{Text: last.Final, Reason: last.Reason, Usage: now.usage.Sub(before.usage), CostUSD: now.cost - before.cost, Turns: now.turns - before.turns,
 		ToolRounds: now.rounds - before.rounds}
 	switch last.Reason {
 	case Failed:
-		s.ending = Failed
+		if !last.stays(&s.policy) {
+			s.ending = Failed
+		}
 		return result, last.Fault.Err()
 	case Aborted:
 		return result, ErrAborted
@@ -291,12 +373,18 @@ func (s *Session) release(failure error) {
 
 // enter commits the input. One that is still open in a resumed session is ended as interrupted first, unless it goes on.
 func (s *Session) enter(ctx context.Context, input *inputRecord) error {
+	if err := s.notePolicy(); err != nil {
+		return err
+	}
 	if input == nil {
-		return nil
+		return s.commit(inputRecord{Continue: true})
 	}
 	s.mu.Lock()
-	open := s.state.Input != nil
+	open, asked := s.state.Input != nil, s.state.awaiting()
 	s.mu.Unlock()
+	if asked != nil && !open && !input.Continue {
+		return s.answer(asked.ToolCall, input)
+	}
 	if open {
 		if err := s.commit(stopRecord{Reason: Interrupted}); err != nil {
 			return err

@@ -38,6 +38,8 @@ type setup struct {
 	tools   []tool.Tool
 	options agent.Options
 	more    []llm.Provider // beside the scripted one
+	models  llm.Lookup
+	wrap    func(llm.Provider) llm.Provider // of the scripted one
 }
 
 // open starts a session over real tools given by the test and a scripted model. It is closed when the test ends.
@@ -49,12 +51,21 @@ func open(t *testing.T, s setup) *host {
 		t.Fatal(err)
 	}
 	o := s.options
-	o.Client = &llm.Client{Providers: append([]llm.Provider{h.model}, s.more...)}
+	var provider llm.Provider = h.model
+	if s.wrap != nil {
+		provider = s.wrap(provider)
+	}
+	o.Client = &llm.Client{Providers: append([]llm.Provider{provider}, s.more...), Models: s.models}
 	o.Env = local
 	o.Profile = profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: s.tools}
 	o.System = "You are being tested."
 	if o.Retry.Jitter == nil {
 		o.Retry.Jitter = func() float64 { return 0 }
+	}
+	var log *journal.Memory
+	if o.Journal == nil { // the session is replayed at the end
+		log = new(journal.Memory)
+		o.Journal = log
 	}
 	on := o.OnEvent
 	o.OnEvent = func(ev agent.Event) {
@@ -76,6 +87,9 @@ func open(t *testing.T, s setup) *host {
 			t.Error(err)
 		}
 		checkEvents(t, h.events)
+		if log != nil && log.Len() > 0 {
+			checkReplay(t, log, h.events)
+		}
 	})
 	return h
 }
@@ -83,11 +97,11 @@ func open(t *testing.T, s setup) *host {
 // checkEvents holds for every session: numbers rise without a gap, starts and ends pair up, SESSION_END comes last and once.
 func checkEvents(t *testing.T, events []agent.Event) {
 	t.Helper()
-	open := map[string]int{}
+	open, asked := map[string]int{}, map[string]bool{}
 	start, ok := events[0].(*agent.SessionStart)
 	resumed := ok && start.Resumed // then an input that was open before ends here
 	pair := func(name string, by int) {
-		if resumed && name == "input" {
+		if resumed && (name == "input" || by < 0 && open[name] == 0 && strings.HasPrefix(name, "call ")) {
 			return
 		}
 		if open[name] += by; open[name] < 0 || open[name] > 1 {
@@ -122,10 +136,12 @@ func checkEvents(t *testing.T, events []agent.Event) {
 			pair("call "+e.CallID, 1)
 		case *agent.ToolCallEnd:
 			pair("call "+e.CallID, -1)
+		case *agent.InputRequested:
+			asked["call "+e.CallID] = true
 		}
 	}
 	for name, n := range open {
-		if n != 0 {
+		if n != 0 && !asked[name] { // a question may wait for the session to be resumed
 			t.Errorf("%s never ended", name)
 		}
 	}
@@ -137,6 +153,53 @@ func (h *host) kinds() string {
 		kinds = append(kinds, string(ev.Head().Kind))
 	}
 	return strings.Join(kinds, " ")
+}
+
+// only are the events of a type, in order.
+func only[E agent.Event](h *host) []E {
+	var events []E
+	for _, ev := range h.events {
+		if e, ok := ev.(E); ok {
+			events = append(events, e)
+		}
+	}
+	return events
+}
+
+// warned are the codes of the warnings.
+func (h *host) warned() string {
+	var codes []string
+	for _, w := range only[*agent.Warning](h) {
+		codes = append(codes, w.Code)
+	}
+	return strings.Join(codes, " ")
+}
+
+// submit is a Submit that has to come to this end.
+func (h *host) submit(t *testing.T, prompt string, reason agent.Reason) *agent.Result {
+	t.Helper()
+	result, err := h.Submit(context.Background(), prompt)
+	if err != nil || result.Reason != reason {
+		t.Fatalf("Submit(%q) = %+v, %v, want the reason %s", prompt, result, err, reason)
+	}
+	return result
+}
+
+// turns are the history's kinds and origins, one after the other.
+func (h *host) turns() string {
+	var turns []string
+	for _, turn := range h.History() {
+		turns = append(turns, string(turn.Kind)+":"+string(turn.Origin))
+	}
+	return strings.Join(turns, " ")
+}
+
+// model is a lookup that knows one model, whatever it is called.
+func model(facts llm.Model) llm.Lookup {
+	return func(provider, id string) (llm.Model, bool) {
+		facts.Provider, facts.ID = provider, id
+		return facts, true
+	}
 }
 
 // tools of the tests: each is a real tool of the pipeline.
@@ -354,7 +417,7 @@ func TestA11_ErrorsThatEndTheSession(t *testing.T) {
 				if n := len(h.model.Requests()); n != tt.calls {
 					t.Errorf("%d calls of the model, want %d", n, tt.calls)
 				}
-				if h.Status() != agent.StatusClosed || !strings.HasSuffix(h.kinds(), "STEP_END ERROR PROCESSING_END SESSION_END") {
+				if h.Status() != agent.StatusClosed || !strings.HasSuffix(h.kinds(), " ERROR PROCESSING_END SESSION_END") {
 					t.Errorf("%s, events %s", h.Status(), h.kinds())
 				}
 			})
@@ -480,7 +543,7 @@ func TestB_OnEventMayUseTheSession(t *testing.T) {
 				cancel()
 			}
 		}
-		if !slices.Equal(seen, h.events) {
+		if !gocmp.Equal(seen, h.events) {
 			t.Errorf("a cursor saw %d events, OnEvent %d", len(seen), len(h.events))
 		}
 	})
@@ -729,4 +792,19 @@ func TestB_TextsWithoutDeltas(t *testing.T) {
 			t.Errorf("events %s", h.kinds())
 		}
 	})
+}
+
+// nowhere is an environment for sessions that do nothing.
+func nowhere(t *testing.T) env.Environment {
+	t.Helper()
+	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := local.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return local
 }

@@ -1,11 +1,8 @@
 package agent
 
 import (
-	"fmt"
-	"slices"
 	"time"
 
-	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -24,10 +21,30 @@ type State struct {
 	Calls []OpenCall
 	// Faults are the failed attempts of the model call that is due.
 	Faults []Fault
-	Usage  llm.Usage
+	// Usage and Cost, in US dollars, are what all of it took: subagents, failed attempts and compactions included.
+	Usage llm.Usage
+	Cost  float64
+	// Worked is the time that inputs which have ended took.
+	Worked time.Duration
+	// Context is how full the model's window is.
+	Context Context
+	// Recent is the newest calls, for the detection of loops; LoopWarned is the loop that was warned of and still goes on.
+	Recent     []CallMark
+	LoopWarned *Loop
+	// Children are the subagents.
+	Children []Child
 	// Steps counts the answers, Rounds the answers with calls whose results are in, Epoch what makes the requests' prefix change.
 	Steps, Rounds, Epoch int
 
+	policy   Policy // as the journal has it
+	tools    []llm.ToolDefinition
+	pending  *string       // the effort that holds from the next input on
+	outputs  []outputMark  // what the store has of results that are in the turns
+	tried    int           // Steps when the last compaction failed, plus 1
+	task     string        // of the last user turn
+	warns    bool          // the last record filled the window up to a level that was not warned of
+	at       time.Time     // of the last record of the loop's work
+	told     int           // turns ever made
 	seq      int64         // of events, to go on from after a resume
 	queued   int           // entries ever queued; their ids
 	messages []llm.Message // of the turns, after the system prompt: appended to, never changed
@@ -35,6 +52,7 @@ type State struct {
 
 // Turn is one entry of the history.
 type Turn struct {
+	Number int // from 1, in the order in which they were made; a compaction does not change the others'
 	Kind   TurnKind
 	Origin Origin
 	Time   time.Time
@@ -57,6 +75,7 @@ const (
 	TurnToolResults TurnKind = "tool_results"
 	TurnSystem      TurnKind = "system"
 	TurnSteering    TurnKind = "steering"
+	TurnCompaction  TurnKind = "compaction"
 )
 
 // Origin says where a turn comes from.
@@ -68,19 +87,30 @@ const (
 	OriginModel Origin = "model"
 	OriginTools Origin = "tools"
 	OriginSteer Origin = "steer"
+	OriginLoop  Origin = "loop"        // a warning that calls repeat
+	OriginNudge Origin = "nudge"       // the task is not done as it has to be
+	OriginStop  Origin = "before_stop" // the hook sent the agent back to work
+	OriginShort Origin = "context"     // a compaction
 )
 
 // Input is one task from its submission to its end.
 type Input struct {
 	Text   string
+	Began  time.Time
 	Usage  llm.Usage
+	Cost   float64
 	Turns  int // answers
 	Rounds int // answers with calls whose results are in
 	Final  string
-	Done   bool   // a tool said so
-	Stop   Reason // interrupted or aborted, once asked for
-	Reason Reason // why it ended
-	Fault  *Fault // the failure that ended it, with Failed
+	Done   bool    // a tool said so
+	Stop   Reason  // interrupted, aborted or a budget, once it is to end
+	Value  float64 // of that budget
+	Reason Reason  // why it ended
+	Fault  *Fault  // the failure that ended it, with Failed
+	// Nudges counts those in a row, Confirms what BeforeStop sent back, Corrections the structured results that were not valid.
+	Nudges, Confirms, Corrections int
+	// Rescued says that the history was compacted because the model call that is due did not fit.
+	Rescued bool
 }
 
 // Lane is where queued text waits.
@@ -90,6 +120,7 @@ type Lane string
 const (
 	Steering  Lane = "steer"
 	FollowUps Lane = "follow_up"
+	Compacts  Lane = "compact" // requests for a compaction
 )
 
 // Queued is accepted text that waits for its turn.
@@ -105,6 +136,8 @@ type OpenCall struct {
 	llm.ToolCall
 	// Intended says that it may have run: its intent is recorded.
 	Intended bool
+	// Question, when set, is what the call waits for an answer to.
+	Question *awaitRecord
 	Result   *llm.ToolResult
 }
 
@@ -117,6 +150,10 @@ const (
 	Done          Reason = "done"            // a tool said so
 	MaxToolRounds Reason = "max_tool_rounds" // a limit
 	MaxTurns      Reason = "max_turns"       // a limit
+	BudgetTokens  Reason = "budget_tokens"   // a limit
+	BudgetUSD     Reason = "budget_usd"      // a limit
+	BudgetTime    Reason = "budget_time"     // a limit
+	AwaitingInput Reason = "awaiting_input"  // the next input is the answer to a question
 	Interrupted   Reason = "interrupted"
 	Aborted       Reason = "aborted"
 	Failed        Reason = "error"
@@ -124,228 +161,20 @@ const (
 )
 
 // Limit reports whether the reason is a limit.
-func (r Reason) Limit() bool { return r == MaxToolRounds || r == MaxTurns }
+func (r Reason) Limit() bool { return r == MaxToolRounds || r == MaxTurns || r.budget() }
 
-// Fold adds a journal line to the state. An error says that the line cannot be read; the state is then as it was.
-func (s *State) Fold(line journal.Record) error {
-	rec, err := decodeRecord(line)
-	if err != nil {
-		return err
-	}
-	if err := s.accepts(rec); err != nil {
-		return fmt.Errorf("agent: record %d: %w", line.N, err)
-	}
-	s.fold(rec, line.Time)
-	s.seq = seqOf(line.Data)
-	if end, ok := rec.(endRecord); !ok || !end.Session {
-		s.seq += seqReserve
-	}
-	return nil
-}
-
-// seqReserve is left free in the numbers of events when a session is resumed that did not end in good order: for the deltas that
-// its host had seen after the last record.
-const seqReserve = 1 << 20
+func (r Reason) budget() bool { return r == BudgetTokens || r == BudgetUSD || r == BudgetTime }
 
 // totals are the sums that results are differences of.
 type totals struct {
 	usage         llm.Usage
+	cost          float64
 	turns, rounds int
 }
 
-func (s *State) totals() totals { return totals{s.Usage, s.Steps, s.Rounds} }
+func (s *State) totals() totals { return totals{s.Usage, s.Cost, s.Steps, s.Rounds} }
 
-// accepts reports a record that cannot come now: a damaged journal, or a mistake of ours.
-func (s *State) accepts(rec record) error {
-	problem := ""
-	switch r := rec.(type) {
-	case headerRecord:
-		if s.Records > 0 {
-			problem = "a second header"
-		}
-		return problemError(rec, problem)
-	case inputRecord:
-		if s.Input != nil {
-			problem = "an input is open"
-		} else if r.Continue && s.Last == nil {
-			problem = "there is no input to continue"
-		}
-	case resultRecord:
-		if s.open(r.CallID) == nil {
-			problem = fmt.Sprintf("no call %q is open", r.CallID)
-		}
-		return problemError(rec, problem)
-	case answerRecord, intentRecord, faultRecord, stopRecord, turnRecord:
-		if s.Input == nil {
-			problem = "no input is open"
-		}
-	case endRecord:
-		switch {
-		case r.Session:
-		case s.Input == nil:
-			problem = "no input is open"
-		case r.Reason == Failed && s.fault() == nil:
-			problem = "nothing has failed"
-		}
-	}
-	if len(s.Calls) > 0 && !betweenCalls(rec) {
-		problem = "calls have no result yet"
-	}
-	if s.Records == 0 {
-		problem = "the header is missing"
-	}
-	return problemError(rec, problem)
-}
-
-// betweenCalls reports whether a record may come between calls and their results.
-func betweenCalls(rec record) bool {
-	switch rec.(type) {
-	case intentRecord, stopRecord, queuedRecord, settingRecord:
-		return true
-	}
-	return false
-}
-
-func problemError(rec record, problem string) error {
-	if problem == "" {
-		return nil
-	}
-	return fmt.Errorf("%s record out of place: %s", rec.kind(), problem)
-}
-
-func (s *State) fold(rec record, at time.Time) {
-	s.Records++
-	switch r := rec.(type) {
-	case headerRecord:
-		s.Header, s.Provider, s.Model, s.Effort = r.Header, r.Provider, r.Model, r.Effort
-		s.messages = append(s.messages, llm.System(r.System))
-	case inputRecord:
-		s.foldInput(r, at)
-	case queuedRecord:
-		s.queued++
-		s.Queue = append(s.Queue, Queued{ID: s.queued, Lane: r.Lane, Text: r.Text, Source: r.Source})
-	case turnRecord:
-		s.dequeue(r.Queued)
-		s.turn(Turn{Kind: TurnSteering, Origin: r.Origin, Time: at, Message: llm.User(r.Text)})
-	case answerRecord:
-		s.foldAnswer(r, at)
-	case intentRecord:
-		for _, call := range r.Calls {
-			if open := s.open(call.ID); open != nil {
-				open.Intended = true
-			}
-		}
-	case resultRecord:
-		s.foldResult(r, at)
-	case faultRecord:
-		s.Faults = append(s.Faults, r.Fault)
-		s.spend(r.Usage)
-	case settingRecord:
-		s.foldSettings(r.Settings)
-	case stopRecord:
-		s.Input.Stop = r.Reason
-	case endRecord:
-		s.foldEnd(r)
-	}
-}
-
-func (s *State) foldInput(r inputRecord, at time.Time) {
-	if r.Continue {
-		s.Input = &Input{Text: s.Last.Text}
-		return
-	}
-	s.dequeue(r.Queued)
-	s.Input = &Input{Text: r.Text}
-	s.turn(Turn{Kind: TurnUser, Origin: OriginUser, Time: at, Message: llm.User(r.Text, r.More...)})
-}
-
-func (s *State) foldAnswer(r answerRecord, at time.Time) {
-	s.turn(Turn{Kind: TurnAssistant, Origin: OriginModel, Time: at, Message: r.Message, Usage: r.Usage, Finish: r.Finish,
-		ResponseID: r.ResponseID})
-	s.Steps++
-	s.Faults = nil
-	s.spend(r.Usage)
-	s.Input.Turns++
-	s.Input.Final = r.Message.Parts.Text()
-	for _, call := range r.Message.Parts.ToolCalls() {
-		s.Calls = append(s.Calls, OpenCall{ToolCall: call})
-	}
-}
-
-// foldResult makes the tool_results turn when the last result is in: results stand right after their calls, in the order of
-// the calls, by construction.
-func (s *State) foldResult(r resultRecord, at time.Time) {
-	call := s.open(r.CallID)
-	call.Result = &llm.ToolResult{CallID: r.CallID, Name: r.Name, Content: r.Content, IsError: r.IsError, Free: call.Free}
-	if r.Done {
-		s.Input.Done, s.Input.Final = true, r.Final
-	}
-	results := make([]llm.ToolResult, 0, len(s.Calls))
-	for _, call := range s.Calls {
-		if call.Result == nil {
-			return
-		}
-		results = append(results, *call.Result)
-	}
-	s.Calls = nil
-	s.Input.Rounds++
-	s.Rounds++
-	s.turn(Turn{Kind: TurnToolResults, Origin: OriginTools, Time: at, Message: llm.ToolResults(results...)})
-}
-
-// foldSettings begins a new epoch where the next request does not go on where the last one ended.
-func (s *State) foldSettings(set Settings) {
-	provider, model := s.Provider, s.Model
-	for _, change := range []struct{ to, from *string }{{&s.Provider, set.Provider}, {&s.Model, set.Model}, {&s.Effort, set.Effort}} {
-		if change.from != nil {
-			*change.to = *change.from
-		}
-	}
-	if s.Provider != provider || s.Model != model {
-		s.Epoch++
-	}
-}
-
-func (s *State) foldEnd(r endRecord) {
-	if r.Reason == Aborted || r.Reason == Failed {
-		s.Queue = slices.DeleteFunc(s.Queue, func(q Queued) bool { return q.Lane == FollowUps })
-	}
-	if r.Session {
-		return
-	}
-	s.Input.Reason = r.Reason
-	if r.Reason == Failed {
-		s.Input.Fault = s.fault()
-	}
-	s.Last, s.Input = s.Input, nil
-	s.Faults = nil
-}
-
-func (s *State) turn(t Turn) {
-	s.Turns = append(s.Turns, t)
-	s.messages = append(s.messages, t.Message)
-}
-
-func (s *State) spend(u llm.Usage) {
-	s.Usage = s.Usage.Add(u)
-	s.Input.Usage = s.Input.Usage.Add(u)
-}
-
-// open finds a call that has no result yet, nil when there is none of that id.
-func (s *State) open(id string) *OpenCall {
-	for i := range s.Calls {
-		if s.Calls[i].ID == id && s.Calls[i].Result == nil {
-			return &s.Calls[i]
-		}
-	}
-	return nil
-}
-
-func (s *State) dequeue(id int) {
-	s.Queue = slices.DeleteFunc(s.Queue, func(q Queued) bool { return q.ID == id })
-}
-
-// Open returns the calls that have no result yet, in order.
+// Open returns the calls that have no result yet, in order; those that wait for an answer of the host included.
 func (s *State) Open() []OpenCall {
 	var open []OpenCall
 	for _, c := range s.Calls {
@@ -354,6 +183,16 @@ func (s *State) Open() []OpenCall {
 		}
 	}
 	return open
+}
+
+// awaiting returns the first call that waits for an answer of the host, nil when there is none.
+func (s *State) awaiting() *OpenCall {
+	for i := range s.Calls {
+		if s.Calls[i].Result == nil && s.Calls[i].Question != nil {
+			return &s.Calls[i]
+		}
+	}
+	return nil
 }
 
 // Queued returns the first entry of a lane, nil when it is empty.

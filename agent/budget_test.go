@@ -1,0 +1,331 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// costing is a model at a dollar for a million tokens of input and ten for one of output.
+func costing(maxOutput int) llm.Lookup {
+	return model(llm.Model{MaxOutput: maxOutput, Prices: []llm.Price{{Input: 1, Output: 10}}})
+}
+
+// spends is a session whose every answer takes so many tokens, makes a call, and never ends by itself.
+func spends(t *testing.T, in, out int, models llm.Lookup, o agent.Options) *host {
+	t.Helper()
+	return open(t, setup{models: models, tools: []tool.Tool{echo("work")}, options: o, steps: slices.Repeat([]llmtest.Step{counted(in, out, call("work"))}, 99)})
+}
+
+// The tokens of all calls together stay within the budget: the largest possible call is reserved before it is made.
+func TestA18_Tokens(t *testing.T) {
+	h := spends(t, 1000, 500, model(llm.Model{MaxOutput: 500}), agent.Options{Budget: agent.Budget{Tokens: 10_000}})
+	result := h.submit(t, "go", agent.BudgetTokens)
+	if total := result.Usage.Total(); total > 10_000 || total < 7_500 || result.Usage != h.Usage() {
+		t.Errorf("used %d of 10000", total)
+	}
+	if l := only[*agent.TurnLimit](h); len(l) != 1 || l[0].Limit != agent.BudgetTokens || l[0].Value != 10_000 {
+		t.Errorf("%+v", l)
+	}
+	if h.Status() != agent.StatusIdle || !strings.HasSuffix(h.kinds(), "TOOL_CALL_END TURN_LIMIT PROCESSING_END") {
+		t.Errorf("%s, events %s", h.Status(), h.kinds())
+	}
+	asked := len(h.model.Requests())
+	h.submit(t, "more", agent.BudgetTokens)
+	if len(h.model.Requests()) != asked {
+		t.Error("the model was called beyond the budget")
+	}
+}
+
+// Near its end the budget makes answers shorter, until an answer would be too short to be worth it.
+func TestA18_ShortensTheLastAnswers(t *testing.T) {
+	h := spends(t, 100, 500, model(llm.Model{MaxOutput: 2_000}), agent.Options{Budget: agent.Budget{Tokens: 3_200}})
+	h.submit(t, "go", agent.BudgetTokens)
+	var most []int
+	for _, r := range h.model.Requests() {
+		most = append(most, r.MaxTokens)
+	}
+	if len(most) < 3 || most[0] != 0 || !slices.IsSortedFunc(most[2:], func(a, b int) int { return b - a }) || most[len(most)-1] < 512 {
+		t.Errorf("asked for at most %v", most)
+	}
+	for i, n := range most[1:] {
+		if left := 3_200 - 600*(i+1); n > 0 && n > left-100 {
+			t.Errorf("request %d may take %d of the %d that are left", i+1, n, left)
+		}
+	}
+}
+
+// A model that is told a smaller limit is not refused for what it would never write.
+func TestA18_SmallAnswers(t *testing.T) {
+	h := spends(t, 100, 50, nil, agent.Options{MaxTokens: 100, Budget: agent.Budget{Tokens: 1_000}})
+	if result := h.submit(t, "go", agent.BudgetTokens); result.Turns < 5 {
+		t.Errorf("%+v", result)
+	}
+}
+
+func TestA18_Money(t *testing.T) {
+	h := spends(t, 10_000, 1_000, costing(1_000), agent.Options{Budget: agent.Budget{USD: 0.1}})
+	result := h.submit(t, "go", agent.BudgetUSD)
+	if result.CostUSD > 0.1 || result.CostUSD < 0.06 || math.Abs(result.CostUSD-0.02*float64(result.Turns)) > 1e-9 {
+		t.Errorf("%d turns cost %f", result.Turns, result.CostUSD)
+	}
+	if l := only[*agent.TurnLimit](h); len(l) != 1 || l[0].Limit != agent.BudgetUSD || l[0].Value != 0.1 {
+		t.Errorf("%+v", l)
+	}
+	if end := only[*agent.ProcessingEnd](h)[0]; end.CostUSD != result.CostUSD {
+		t.Errorf("%+v", end)
+	}
+}
+
+// A budget that cannot be kept is an error, before anything is sent.
+func TestA18_BudgetsThatCannotBeKept(t *testing.T) {
+	provider := llmtest.NewProvider("test", llmtest.Text("hi"))
+	known := func(_, id string) (llm.Model, bool) {
+		return llm.Model{Prices: []llm.Price{{Input: 1, Output: 1}}}, id == "known"
+	}
+	for name, c := range map[string]struct {
+		o  agent.Options
+		ok bool
+	}{
+		"known prices":                  {agent.Options{Model: "known", Budget: agent.Budget{USD: 1}}, true},
+		"unknown prices":                {agent.Options{Model: "unknown", Budget: agent.Budget{USD: 1}}, false},
+		"unknown prices, but tokens":    {agent.Options{Model: "unknown", Budget: agent.Budget{USD: 1, Tokens: 1}}, true},
+		"unknown prices of the summary": {agent.Options{Model: "known", Budget: agent.Budget{USD: 1}, Compaction: agent.CompactionPolicy{Model: "unknown"}}, false},
+		"negative":                      {agent.Options{Model: "known", Budget: agent.Budget{Tokens: -1}}, false},
+		"no money at all":               {agent.Options{Model: "unknown", Budget: agent.Budget{Time: time.Hour}}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.o.Client, c.o.Env, c.o.System = &llm.Client{Providers: []llm.Provider{provider}, Models: known}, nowhere(t), "You are being tested."
+			c.o.Provider = "test"
+			s, err := agent.New(context.Background(), c.o)
+			if (err == nil) != c.ok {
+				t.Errorf("New: %v", err)
+			}
+			if s != nil {
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// The time that a budget allows ends what is running, a model call, a tool or a retry's wait; time at rest does not count.
+func TestA18_Time(t *testing.T) {
+	slow := newTool("work", writes, func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
+		<-ctx.Done()
+		return tool.Result{}, context.Cause(ctx)
+	})
+	for name, step := range map[string]llmtest.Step{
+		"a model call": llmtest.HangAfter(llm.Text{Text: "well"}),
+		"a tool":       llmtest.Calls(call("work")),
+		"a wait":       llmtest.Error(&llm.Error{Kind: llm.ErrRateLimit, RetryAfter: 59 * time.Second}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				hello := llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
+					time.Sleep(20 * time.Second)
+					return llmtest.Text("hello")
+				})
+				h := open(t, setup{tools: []tool.Tool{slow}, steps: []llmtest.Step{hello, step}, options: agent.Options{Budget: agent.Budget{Time: time.Minute}}})
+				h.submit(t, "hi", agent.Completed)
+				time.Sleep(time.Hour)
+				start := time.Now()
+				h.submit(t, "go", agent.BudgetTime)
+				if took := time.Since(start); took != 40*time.Second {
+					t.Errorf("it went on for %v, want what the first input left of a minute", took)
+				}
+				if l := only[*agent.TurnLimit](h); len(l) != 1 || l[0].Limit != agent.BudgetTime || l[0].Value != 60 {
+					t.Errorf("%+v", l)
+				}
+				if h.Status() != agent.StatusIdle {
+					t.Errorf("status %s", h.Status())
+				}
+				h.submit(t, "again", agent.BudgetTime)
+			})
+		})
+	}
+}
+
+// An interrupt that comes first is what ended the input.
+func TestA18_InterruptBeforeTheTimeIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, setup{steps: []llmtest.Step{llmtest.Hang()}, options: agent.Options{Budget: agent.Budget{Time: time.Minute}}})
+		time.AfterFunc(time.Second, h.Interrupt)
+		h.submit(t, "go", agent.Interrupted)
+	})
+}
+
+// What failed and what was asked beside the history is paid for too. Nobody says what a torn answer took: it is estimated.
+func TestA18_CountsEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, setup{models: costing(1_000), tools: []tool.Tool{echo("work")},
+			options: agent.Options{MaxToolRounds: 1, OnLimit: agent.Summarized, Compaction: agent.CompactionPolicy{KeepTurns: 1}, Budget: agent.Budget{Tokens: 100_000}},
+			steps: []llmtest.Step{llmtest.Torn(strings.Repeat("word", 100), llm.Errorf(llm.ErrStream, "cut")), llmtest.Error(llm.Errorf(llm.ErrOverloaded, "busy")),
+				llmtest.Error(&llm.Error{Kind: llm.ErrServer, Usage: llm.Usage{Input: 30, Output: 3}}), counted(1_000, 10, call("work")), counted(2_000, 20, llm.Text{Text: "the end"}),
+				counted(4_000, 40, llm.Text{Text: "the summary"})}})
+		result := h.submit(t, "go", agent.MaxToolRounds)
+		torn := llm.Usage{Input: result.Usage.Input - 3_030, Output: 100}
+		if want := (llm.Usage{Input: 3_030 + torn.Input, Output: 33 + 100}); result.Usage != want || torn.Input < 10 || torn.Input > 100 {
+			t.Errorf("usage %+v, want %+v and a little input of the torn answer", result.Usage, want)
+		}
+		if err := h.Compact(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if want := result.Usage.Add(llm.Usage{Input: 4_000, Output: 40}); h.Usage() != want {
+			t.Errorf("usage %+v, want %+v", h.Usage(), want)
+		}
+		cost := float64(h.Usage().Input)/1e6 + float64(h.Usage().Output)/1e5
+		if got := h.FoldedState().Cost; math.Abs(got-cost) > 1e-9 {
+			t.Errorf("it cost %f, want %f", got, cost)
+		}
+	})
+}
+
+// A call that the host interrupts was begun, and is paid for.
+func TestA18_CountsInterruptedCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, setup{steps: []llmtest.Step{llmtest.HangAfter(llm.Thinking{Text: strings.Repeat("hm", 40)}), llmtest.Hang()}})
+		time.AfterFunc(time.Second, h.Interrupt)
+		first := h.submit(t, "go", agent.Interrupted)
+		if first.Usage.Input == 0 || first.Usage.Output != 20 {
+			t.Errorf("usage %+v", first.Usage)
+		}
+		time.AfterFunc(time.Second, h.Interrupt)
+		if second := h.submit(t, "go", agent.Interrupted); second.Usage != (llm.Usage{}) {
+			t.Errorf("usage of a call that never began: %+v", second.Usage)
+		}
+	})
+}
+
+// A budget holds for a session's whole life, resumes included, and time that passed while nothing ran does not count.
+func TestA18_AfterAResume(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := new(journal.Memory)
+		budget := agent.Budget{Tokens: 10_000, Time: time.Minute}
+		work := llmtest.Func(func(ctx context.Context, _ *llm.Request) llmtest.Step {
+			select {
+			case <-time.After(11 * time.Second):
+				return counted(2_000, 1_000, call("work"))
+			case <-ctx.Done():
+				return llmtest.Hang()
+			}
+		})
+		s := setup{models: model(llm.Model{MaxOutput: 1_000}), tools: []tool.Tool{echo("work")}, steps: slices.Repeat([]llmtest.Step{work}, 9),
+			options: agent.Options{Budget: budget, Journal: log}}
+		whole := open(t, s)
+		if result := whole.submit(t, "go", agent.BudgetTokens); result.Turns != 3 {
+			t.Fatalf("%+v", result)
+		}
+		records := all(t, log)
+		time.Sleep(time.Hour)
+		s.options.Journal = journal.NewMemory(records[:len(records)-3]...) // without the end and the last round's result
+		rest := open(t, s)
+		if result, err := rest.Continue(context.Background()); err != nil || result.Reason != agent.BudgetTokens || result.Turns != 0 {
+			t.Errorf("Continue = %+v, %v", result, err)
+		}
+		upTo := slices.IndexFunc(records, func(r journal.Record) bool { return r.Kind == "result" }) + 1
+		s.options.Journal, s.options.Budget.Tokens = journal.NewMemory(records[:upTo]...), 0
+		timed := open(t, s)
+		start := time.Now()
+		if result, err := timed.Continue(context.Background()); err != nil || result.Reason != agent.BudgetTime || time.Since(start) != 49*time.Second {
+			t.Errorf("Continue = %+v, %v after %v", result, err, time.Since(start))
+		}
+	})
+}
+
+// A model that writes as much as it may stays within every budget, to which a price has to be known.
+func TestA18_GreedyModel(t *testing.T) {
+	for name, budget := range map[string]agent.Budget{
+		"tokens": {Tokens: 20_000},
+		"money":  {USD: 0.11},
+		"both":   {Tokens: 20_000, USD: 0.11},
+	} {
+		t.Run(name, func(t *testing.T) {
+			greedy := llmtest.Func(func(_ context.Context, req *llm.Request) llmtest.Step {
+				most := req.MaxTokens
+				if most == 0 {
+					most = req.Facts.MaxOutput
+				}
+				return counted(100*len(req.Messages), most, call("work"))
+			})
+			h := open(t, setup{models: costing(3_000), tools: []tool.Tool{printer("work", 700)}, options: agent.Options{Budget: budget},
+				steps: slices.Repeat([]llmtest.Step{greedy}, 99)})
+			reason := agent.BudgetUSD
+			if budget.USD == 0 {
+				reason = agent.BudgetTokens
+			}
+			result := h.submit(t, "go", reason)
+			if budget.Tokens > 0 && result.Usage.Total() > budget.Tokens || budget.USD > 0 && (result.CostUSD > budget.USD || result.CostUSD < 0.8*budget.USD) {
+				t.Errorf("used %d tokens and %f dollars", result.Usage.Total(), result.CostUSD)
+			}
+			asked := h.model.Requests()
+			if last := asked[len(asked)-1].MaxTokens; last == 0 || last >= 3_000 {
+				t.Errorf("the last answer might have %d tokens", last)
+			}
+		})
+	}
+}
+
+// Side calls count against the budget like any other.
+func TestA18_SideCallsCount(t *testing.T) {
+	h := open(t, setup{models: model(llm.Model{MaxOutput: 600}), options: agent.Options{Budget: agent.Budget{Tokens: 5_000}, Compaction: agent.CompactionPolicy{KeepTurns: 1}},
+		steps: []llmtest.Step{counted(100, 10, llm.Text{Text: "hello"}), counted(4_500, 10, llm.Text{Text: "the summary"}), llmtest.Text("never")}})
+	h.submit(t, "hi", agent.Completed)
+	if err := h.Compact(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	h.submit(t, "more", agent.BudgetTokens)
+}
+
+// A session may be resumed with a larger budget.
+func TestA18_ResumeWithMore(t *testing.T) {
+	log := new(journal.Memory)
+	s := setup{models: model(llm.Model{MaxOutput: 600}), tools: []tool.Tool{echo("work")}, steps: slices.Repeat([]llmtest.Step{counted(2_000, 600, call("work"))}, 9),
+		options: agent.Options{Budget: agent.Budget{Tokens: 3_000}, Journal: log}}
+	h := open(t, s)
+	h.submit(t, "go", agent.BudgetTokens)
+	s.options.Journal, s.options.Budget.Tokens = journal.NewMemory(all(t, log)...), 6_000
+	rest := open(t, s)
+	if result, err := rest.Continue(context.Background()); err != nil || result.Reason != agent.BudgetTokens || result.Turns != 1 {
+		t.Errorf("Continue = %+v, %v", result, err)
+	}
+	if l := only[*agent.TurnLimit](rest); len(l) != 1 || l[0].Value != 6_000 {
+		t.Errorf("%+v", l)
+	}
+}
+
+// Servers that count nothing do not make the budget endless.
+func TestA18_UncountedAnswers(t *testing.T) {
+	h := open(t, setup{models: model(llm.Model{MaxOutput: 512}), tools: []tool.Tool{printer("work", 400)}, options: agent.Options{Budget: agent.Budget{Tokens: 10_000}},
+		steps: append(slices.Repeat([]llmtest.Step{uncounted(call("work"))}, 30), llmtest.Text("never"))})
+	h.submit(t, "go", agent.BudgetTokens)
+}
+
+// A summary at the end of a budget is not asked for: the budget has nothing for it, and the input ends.
+func TestA18_NoSummaryBeyondTheBudget(t *testing.T) {
+	h := spends(t, 1000, 500, model(llm.Model{MaxOutput: 500}), agent.Options{OnLimit: agent.Summarized, Budget: agent.Budget{Tokens: 3_000}})
+	before := h.submit(t, "go", agent.BudgetTokens)
+	if n := len(h.model.Requests()); n != before.Turns {
+		t.Errorf("%d requests for %d turns", n, before.Turns)
+	}
+}
+
+// What cannot be settled by the budget is not hidden by it: a failure is a failure.
+func TestA18_FailuresAreNoLimits(t *testing.T) {
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Error(llm.Errorf(llm.ErrAuthentication, "no"))}, options: agent.Options{Budget: agent.Budget{Tokens: 10_000, Time: time.Minute}}})
+	if _, err := h.Submit(context.Background(), "go"); !errors.Is(err, llm.ErrAuthentication) {
+		t.Errorf("Submit = %v", err)
+	}
+}

@@ -1,0 +1,178 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// child is one subagent.
+type child struct {
+	id      string
+	session *Session
+
+	ending sync.Once
+	closed error // of the session's Close; written by ending
+
+	mu       sync.Mutex
+	idle     chan struct{} // closed when no input runs
+	result   tool.AgentResult
+	status   string
+	closing  bool   // no input begins any more
+	counted  totals // of the session, that the parent has recorded
+	recorded bool   // that it has ended
+}
+
+// open makes the session of a child.
+func (a *subagents) open(ctx context.Context, id string, task tool.AgentTask) (*child, error) {
+	o := a.options
+	c := &child{id: id, status: childRunning}
+	if task.Dir != "" {
+		task.Dir = path.Clean(task.Dir) // it is shown as the working directory
+		info, err := o.Env.Stat(ctx, task.Dir)
+		if err != nil {
+			return nil, fmt.Errorf("working_dir: %w", err)
+		}
+		if !info.IsDir() {
+			return nil, fmt.Errorf("working_dir %q is not a directory", task.Dir)
+		}
+		o.Env = env.Sub(o.Env, task.Dir)
+	}
+	p := a.parent
+	p.mu.Lock()
+	o.Provider, o.Model, o.Effort = p.state.Provider, first(task.Model, p.state.Model), p.state.Effort
+	p.mu.Unlock()
+	o.ID, o.parent, o.depth = "", p, o.depth+1
+	if o.NewID != nil {
+		o.ID = o.NewID()
+	}
+	if o.MaxTurns = task.MaxTurns; o.MaxTurns == 0 {
+		o.MaxTurns = a.options.MaxTurns
+	}
+	o.System, o.OutputSchema, o.BeforeStop, o.Questions, o.RequireDone = "", nil, nil, nil, false
+	o.Instructions = strings.TrimSpace(o.Instructions + "\n\n" + childInstructions)
+	o.Journal = nil // not the parent's
+	o.OnEvent = func(ev Event) { p.events.emit(&SubagentEvent{AgentID: id, Event: ev}) }
+	var err error
+	if c.session, err = newChild(ctx, o); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+const childInstructions = "You work for another agent, which gave you one part of its task. Nobody can answer questions. Your last message is all that it " +
+	"gets from you: say what you did, what you found out, and what is left."
+
+// newChild opens the journal under the id that the session will have.
+func newChild(ctx context.Context, o Options) (*Session, error) {
+	if o.ID == "" {
+		o.ID = newID()
+	}
+	if open := o.Subagents.Journal; open != nil {
+		log, err := open(o.ID)
+		if err != nil {
+			return nil, fmt.Errorf("the agent's journal: %w", err)
+		}
+		o.Journal = log
+	}
+	s, err := New(ctx, o)
+	if err != nil && o.Journal != nil {
+		err = errors.Join(err, o.Journal.Close())
+	}
+	return s, err
+}
+
+// begin marks a child as working, unless it is being closed. It is called with the table's lock held.
+func (c *child) begin() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closing {
+		return false
+	}
+	c.status, c.idle = childRunning, make(chan struct{})
+	return true
+}
+
+func (c *child) now() tool.AgentStatus {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return tool.AgentStatus{ID: c.id, Status: c.status}
+}
+
+// hasEnded reports whether the session is closed, or is about to be.
+func (c *child) hasEnded() bool {
+	c.session.mu.Lock()
+	defer c.session.mu.Unlock()
+	return c.session.ending != ""
+}
+
+func (c *child) gone() error { return fmt.Errorf("agent %s has ended; spawn another one", c.id) }
+
+// steer hands a message to a child that works, and reports false when it does not; rest looks for it before the child is free.
+func (c *child) steer(message string) (bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.status != childRunning {
+		return false, nil
+	}
+	err := c.session.Steer(message)
+	if errors.Is(err, ErrClosed) {
+		err = c.gone()
+	}
+	return err == nil, err
+}
+
+// outcome notes what an input came to.
+func (c *child) outcome(result *Result, err error) (status string) {
+	c.session.mu.Lock()
+	turns := c.session.state.Steps
+	c.session.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var said, why string
+	if result != nil {
+		said = result.Text
+	}
+	switch {
+	case errors.Is(err, ErrClosed) || errors.Is(err, ErrAborted):
+		status, why = childClosed, "The agent was closed before it had finished."
+	case err != nil:
+		status, why = childFailed, "The agent failed: "+err.Error()
+	case !result.Reason.finished():
+		status, why = childFailed, fmt.Sprintf("The agent was stopped before it had finished: %s.", result.Reason)
+	default:
+		status = childCompleted
+	}
+	c.result = tool.AgentResult{Output: strings.TrimSpace(said + "\n\n" + why), Success: status == childCompleted, TurnsUsed: turns}
+	return status
+}
+
+// finished reports that the task is done, as far as the model is concerned.
+func (r Reason) finished() bool { return r == Completed || r == Done }
+
+// rest gives a child free for its next input, unless a message came after the last model call: then it reports false. A limit that
+// ends one input may end the next one at once, so nothing goes on there.
+func (c *child) rest(status string, result *Result) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	goesOn := result != nil && (result.Reason.finished() || result.Reason == MaxToolRounds)
+	if goesOn && c.session.steered() {
+		return false
+	}
+	c.status = status
+	close(c.idle)
+	return true
+}
+
+// steered reports whether steering waits for a model call of a session that is open.
+func (s *Session) steered() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ending == "" && s.state.Queued(Steering) != nil
+}

@@ -1,0 +1,342 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// CompactionPolicy says when the beginning of the history is replaced by a summary for the model (requirement A16). Its zero value
+// never compacts.
+type CompactionPolicy struct {
+	// Threshold is how full the model's window is, from 0 to 1, when the history is compacted before the next call. 0 switches
+	// it off, also the rescue of a request that does not fit. It has no effect where the window is unknown.
+	Threshold float64 `json:"threshold,omitempty"`
+	// KeepTurns is how many of the newest turns stay as they are: 6 unless set. Fewer stay where they would fill a quarter of
+	// the window.
+	KeepTurns int `json:"keep_turns,omitempty"`
+	// Provider and Model write the summary; the session's own unless set.
+	Provider string `json:"provider,omitempty"`
+	Model    string `json:"model,omitempty"`
+}
+
+// DefaultCompaction is what a host that wants compaction starts from.
+const DefaultCompaction = 0.85
+
+const defaultKeepTurns = 6
+
+func (c *CompactionPolicy) on() bool { return c.Threshold > 0 }
+
+// unknownWindow stands for a window that nobody knows, in tokens: the smallest of today's models.
+const unknownWindow = 32_000
+
+func windowOr(window int) int {
+	if window <= 0 {
+		return unknownWindow
+	}
+	return window
+}
+
+// compactionDue reports whether the next request is too full, or the host asked for a compaction.
+func (s *State) compactionDue(p *Policy) bool {
+	if s.tried == s.Steps+1 {
+		return false
+	}
+	if s.Queued(Compacts) != nil {
+		return true
+	}
+	return p.Compaction.on() && p.Window > 0 && float64(s.Context.Tokens()) >= p.Compaction.Threshold*float64(p.Window) && s.compacts(p)
+}
+
+// compacts reports whether a compaction makes sense: there is something to replace, and none has failed since the last answer.
+func (s *State) compacts(p *Policy) bool { return s.tried != s.Steps+1 && s.retained(p) > 0 }
+
+// compactsAtRest reports whether the host asked for a compaction and no model call will come before which it could be done.
+func (s *State) compactsAtRest() bool {
+	return s.Input == nil && s.awaiting() == nil && s.Queued(Compacts) != nil
+}
+
+func (s *State) compaction(p *Policy) Step { return Step{Act: Compact, First: s.retained(p)} }
+
+// room is how long the retained turns may be, and the turn with the summary, in characters: half each of what the half of the
+// window has beside the system prompt and the tools.
+func (s *State) room(p *Policy) int {
+	half := windowOr(p.Window) / 2 * charsPerToken
+	return max(half-s.head().Chars-charsPerToken, half/4) / 2
+}
+
+// retained is the index of the first turn that stays, 0 when there is nothing to replace. Results stay with their calls.
+func (s *State) retained(p *Policy) int {
+	keep := p.Compaction.KeepTurns
+	if keep <= 0 {
+		keep = defaultKeepTurns
+	}
+	room := s.room(p)
+	first := len(s.Turns)
+	for ; first > 0 && len(s.Turns)-first < keep; first-- {
+		if room -= chars(s.Turns[first-1].Message.Parts); room < 0 {
+			break
+		}
+	}
+	for first < len(s.Turns) && s.Turns[first].Kind == TurnToolResults {
+		first++ // without its calls it means nothing
+	}
+	if first == 1 && s.Turns[0].Kind == TurnCompaction {
+		return 0
+	}
+	return first
+}
+
+// Compact asks for a compaction before the next model call, or at once in an idle session. It is back when the request is
+// durable, and in an idle session when the history is compacted or a WARNING has said why it is not; the end of ctx leaves it to
+// the next input, and is returned as context.Cause(ctx).
+func (s *Session) Compact(ctx context.Context) error {
+	if err := s.put(queuedRecord{Lane: Compacts, Source: sourceHost}); err != nil {
+		return err
+	}
+	run, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if s.acquire(cancel) != nil {
+		return nil // whoever works does it
+	}
+	s.mu.Lock()
+	due, step := s.state.compactsAtRest(), s.state.compaction(&s.policy)
+	s.mu.Unlock()
+	var err error
+	if due {
+		err = s.compact(run, step)
+	}
+	s.mu.Lock()
+	s.cancel = nil
+	s.mu.Unlock()
+	s.release(err)
+	if err == nil && run.Err() != nil {
+		err = context.Cause(run)
+	}
+	return err
+}
+
+// compact makes the side call and commits the turn that stands for what it replaces, or that there is none.
+func (s *Session) compact(ctx context.Context, step Step) error {
+	if err := s.sync(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	job := s.summaryJob(step.First)
+	s.mu.Unlock()
+	rec := job.record
+	if len(job.replaced) == 0 {
+		rec.Failed = "there is nothing to compact yet"
+		return s.outcome(ctx, rec)
+	}
+	req := job.request()
+	resp, cost, err := s.sideCall(ctx, req, tokensOf(req))
+	switch {
+	case ctx.Err() != nil:
+		return nil // the next decision sees it
+	case err != nil:
+		rec.Failed = validText(err.Error())
+	case strings.TrimSpace(resp.Text()) == "":
+		rec.Failed, rec.Usage, rec.Cost = emptySummary, resp.Usage, cost
+	default:
+		rec.Summary, rec.Usage, rec.Cost = validText(resp.Text()), resp.Usage, cost
+		rec.Text = job.turn(rec.Summary, s.kept(job.outputs))
+	}
+	return s.outcome(ctx, rec)
+}
+
+// summaryJob is what a compaction needs of the session.
+type summaryJob struct {
+	record   compactRecord
+	replaced []Turn
+	task     string // that is worked on, unless its turn stays
+	outputs  []outputMark
+	room     int // for the turn, in characters
+	provider string
+	facts    *llm.Model
+}
+
+// summaryJob is called with the lock held.
+func (s *Session) summaryJob(first int) summaryJob {
+	st, c := &s.state, &s.policy.Compaction
+	job := summaryJob{replaced: st.Turns[:first:first], outputs: slices.Clone(st.outputs), room: st.room(&s.policy)}
+	job.provider = cmp.Or(c.Provider, st.Provider)
+	job.record = compactRecord{First: first, Before: st.Context.Tokens(), Model: cmp.Or(c.Model, st.Model)}
+	job.facts = s.facts(job.provider, job.record.Model)
+	for _, q := range st.Queue {
+		if q.Lane == Compacts {
+			job.record.Queued = q.ID
+		}
+	}
+	stays := slices.ContainsFunc(st.Turns[first:], func(t Turn) bool { return t.Kind == TurnUser })
+	if st.Input != nil && !stays {
+		job.task = st.task
+	}
+	return job
+}
+
+// request asks for the summary. The transcript may fill half of the window, so that it fits whatever the history is.
+func (j *summaryJob) request() *llm.Request {
+	window := 0
+	if j.facts != nil {
+		window = j.facts.Window
+	}
+	text := transcript(j.replaced, windowOr(window)/2*charsPerToken)
+	return &llm.Request{Provider: j.provider, Model: j.record.Model, Facts: j.facts,
+		Messages: []llm.Message{llm.System(summaryPrompt), llm.User(text)}}
+}
+
+// kept is what of the outputs can still be read: a session that was resumed has none of those from before.
+func (s *Session) kept(marks []outputMark) []outputMark {
+	return slices.DeleteFunc(marks, func(m outputMark) bool {
+		r, err := s.outputs.Open(m.id)
+		if err == nil {
+			err = r.Close()
+		}
+		return err != nil
+	})
+}
+
+// turn is what the model sees in the place of the turns that were replaced: half of the room is the summary's, the rest is shared by
+// the task and the outputs.
+func (j *summaryJob) turn(summary string, outputs []outputMark) string {
+	var b strings.Builder
+	b.WriteString("The conversation up to here was replaced by this summary, because it had become too long.\n\n")
+	b.WriteString(limited(strings.TrimSpace(summary), j.room/2))
+	if j.task != "" {
+		fmt.Fprintf(&b, "\n\nThe task that is being worked on, as it was given:\n%s", limited(j.task, j.room/5))
+	}
+	if len(outputs) == 0 {
+		return b.String()
+	}
+	var names string
+	for _, o := range slices.Backward(outputs) { // the newest first, as far as there is room
+		name := fmt.Sprintf(" %s (%s)", o.id, o.tool)
+		if len(names)+len(name) > j.room/5 {
+			break
+		}
+		names += name
+	}
+	return b.String() + "\n\nWhole outputs of earlier calls can still be read with read_output, the newest first:" + names
+}
+
+// emptySummary is why a compaction failed whose side call did not.
+const emptySummary = "the summary is empty"
+
+const summaryPrompt = `You write the memory of a coding agent whose conversation has become too long. You are given what was said and done so far. Write what the agent needs to go on without it, and nothing else:
+- what the user asked for, with every condition and preference, in the user's words where they matter;
+- what was done: files read, made and changed (with paths), commands run and what came of them;
+- what was found out: causes, decisions and their reasons, facts about the code;
+- what is left to do, and the very next step.
+Keep exact names, paths, numbers and error texts. Do not invent anything. Do not address the user.`
+
+// shownOfResult is how much of one message's part the transcript of a compaction has, in bytes.
+const shownOfResult = 4_000
+
+// transcript is turns as text, at most so many bytes: of a longer one the beginning and, mostly, the end.
+func transcript(turns []Turn, most int) string {
+	var b strings.Builder
+	for _, t := range turns {
+		for _, part := range t.Message.Parts {
+			switch p := part.(type) {
+			case llm.Text:
+				fmt.Fprintf(&b, "[%s] %s\n", t.Kind, limited(p.Text, 4*shownOfResult))
+			case llm.ToolCall:
+				fmt.Fprintf(&b, "[call %s] %s\n", p.Name, limited(p.Args, shownOfResult))
+			case llm.ToolResult:
+				fmt.Fprintf(&b, "[result of %s] %s\n", p.Name, limited(p.Content.Text(), shownOfResult))
+			}
+		}
+	}
+	return limited(b.String(), most)
+}
+
+// limited keeps the first quarter and the end of a text that is too long.
+func limited(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	head, tail := text[:most/4], text[len(text)-most*3/4:]
+	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", strings.ToValidUTF8(head, ""), len(text)-len(head)-len(tail), strings.ToValidUTF8(tail, ""))
+}
+
+// tokensOf is the estimate of a request's size.
+func tokensOf(req *llm.Request) int {
+	var c Context
+	c.addTools(req.Tools)
+	for _, m := range req.Messages {
+		c.add(m)
+	}
+	return c.Tokens()
+}
+
+// sideCall asks a model something outside of the history, with tools off and a retry of its own, within the budget. Input is how
+// large the request is, in tokens.
+func (s *Session) sideCall(ctx context.Context, req *llm.Request, input int) (*llm.Response, float64, error) {
+	claimed, reason := s.ledger.reserve(req, input)
+	if reason != "" {
+		return nil, 0, fmt.Errorf("the budget does not have it (%s)", reason)
+	}
+	for attempt := 1; ; attempt++ {
+		resp, err := s.client.Complete(ctx, req)
+		if err == nil {
+			cost, _ := req.Facts.Cost(resp.Usage)
+			s.ledger.settle(claimed, resp.Usage, cost)
+			return resp, cost, nil
+		}
+		delay, again := s.delay(attempt, err)
+		if !again || ctx.Err() != nil {
+			s.ledger.settle(claimed, llm.Usage{}, 0)
+			return nil, 0, err
+		}
+		f := faultOf(err, nil, 0)
+		s.events.emit(&LLMRetry{Attempt: attempt, DelayMS: delay.Milliseconds(), ErrorKind: f.Kind, Status: f.Status, Text: f.Text})
+		s.pause(ctx, s.now().Add(delay))
+	}
+}
+
+// facts is what is known of a model, nil when nothing is.
+func (s *Session) facts(provider, model string) *llm.Model {
+	if s.client.Models == nil {
+		return nil
+	}
+	if m, ok := s.client.Models(provider, model); ok {
+		return &m
+	}
+	return nil
+}
+
+// summarize asks for the last text at a limit and ends the input with it.
+func (s *Session) summarize(ctx context.Context, step Step) error {
+	if err := s.sync(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	req := s.request()
+	input := s.state.Context.Tokens() + len(limitPrompt)/charsPerToken
+	s.mu.Unlock()
+	end := endRecord{Reason: step.Reason, Value: step.Value, Summary: noSummary}
+	if len(req.Tools) > 0 {
+		req.ToolChoice = llm.ToolChoice{Mode: llm.ToolNone}
+	}
+	req.Format = nil // it is no result
+	req.Messages = append(req.Messages, llm.User(limitPrompt))
+	if resp, cost, err := s.sideCall(ctx, req, input); err == nil {
+		end.Usage, end.Cost = resp.Usage, cost
+		end.Summary = first(strings.TrimSpace(validText(resp.Text())), noSummary)
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return s.outcome(ctx, end)
+}
+
+const (
+	limitPrompt = "The limit of this task is reached: no more tools can be used. Say in a few sentences what was done, what was found out, " +
+		"and what is left to do."
+	noSummary = "The task was stopped at its limit, and no summary of it could be made."
+)

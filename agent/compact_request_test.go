@@ -1,0 +1,116 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/tool"
+)
+
+func compactTwice(t *testing.T, h *host) {
+	t.Helper()
+	for range 2 {
+		if err := h.Compact(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// At rest a compaction that the host asks for is done at once; follow-ups wait for their input.
+func TestA16_OnRequestAtRest(t *testing.T) {
+	h := open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{Compaction: agent.CompactionPolicy{KeepTurns: 2}},
+		steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("done"), summed, llmtest.Text("more")}})
+	h.submit(t, "go", agent.Completed)
+	history := h.History()
+	if err := h.FollowUp("later"); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Compact(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if h.turns() != "compaction:context assistant:model" || h.Status() != agent.StatusIdle {
+		t.Fatalf("history %s, %s", h.turns(), h.Status())
+	}
+	if diff := gocmp.Diff(history[3], h.History()[1]); diff != "" {
+		t.Errorf("what stays has changed:\n%s", diff)
+	}
+	if !strings.HasSuffix(h.kinds(), "PROCESSING_END COMPACTION") {
+		t.Errorf("events %s", h.kinds())
+	}
+}
+
+// While the model works it is done before the next call; several requests are one.
+func TestA16_OnRequestWhileTheModelWorks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h *host
+		work := newTool("work", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
+			compactTwice(t, h)
+			return tool.Text("ok"), nil
+		})
+		h = open(t, setup{tools: []tool.Tool{work}, options: agent.Options{Compaction: agent.CompactionPolicy{KeepTurns: 2}},
+			steps: []llmtest.Step{llmtest.Calls(call("work")), summed, llmtest.Text("done")}})
+		h.submit(t, "go", agent.Completed)
+		if h.turns() != "compaction:context assistant:model tool_results:tools assistant:model" || h.warned() != "" {
+			t.Errorf("history %s, warned %q", h.turns(), h.warned())
+		}
+	})
+}
+
+// When no other call comes, it is done at the end of the input.
+func TestA16_OnRequestBeforeTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h *host
+		h = open(t, setup{options: agent.Options{Compaction: agent.CompactionPolicy{KeepTurns: 1}}, steps: []llmtest.Step{
+			llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
+				compactTwice(t, h)
+				return llmtest.Text("done")
+			}), summed}})
+		h.submit(t, "go", agent.Completed)
+		if h.turns() != "compaction:context assistant:model" || h.Status() != agent.StatusIdle {
+			t.Errorf("history %s, %s", h.turns(), h.Status())
+		}
+	})
+}
+
+// Where there is nothing to replace, the host is told.
+func TestA16_OnRequestNothingToCompact(t *testing.T) {
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hello")}})
+	compactTwice(t, h)
+	h.submit(t, "hi", agent.Completed)
+	if h.warned() != "compaction_failed compaction_failed" || h.turns() != "user:user assistant:model" {
+		t.Errorf("warned %q, history %s", h.warned(), h.turns())
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Compact(context.Background()); !errors.Is(err, agent.ErrClosed) {
+		t.Errorf("Compact on a closed session: %v", err)
+	}
+}
+
+// A host that gives up waiting has asked all the same.
+func TestA16_OnRequestGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, setup{options: agent.Options{Compaction: agent.CompactionPolicy{KeepTurns: 1}},
+			steps: []llmtest.Step{llmtest.Text("hello"), llmtest.Hang(), summed, llmtest.Text("again")}})
+		h.submit(t, "hi", agent.Completed)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := h.Compact(ctx); !errors.Is(err, context.DeadlineExceeded) || h.Status() != agent.StatusIdle {
+			t.Errorf("Compact = %v, %s", err, h.Status())
+		}
+		h.submit(t, "hi", agent.Completed) // the request stands
+		if n := len(only[*agent.Compaction](h)); n != 1 {
+			t.Errorf("%d compactions", n)
+		}
+	})
+}

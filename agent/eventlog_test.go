@@ -1,0 +1,399 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+func newPlayer(on func(Event)) *eventPlayer {
+	return &eventPlayer{stream: newEventStream("main", time.Now, on)}
+}
+
+// readAll takes what a cursor can get without waiting.
+func (c *cursor) readAll() []Event {
+	var all []Event
+	for {
+		c.stream.mu.Lock()
+		ev := c.take(&c.stream.log)
+		c.stream.mu.Unlock()
+		if ev == nil {
+			return all
+		}
+		if short, ok := ev.(*shortEvent); ok {
+			ev = c.stream.whole(short)
+		}
+		all = append(all, ev)
+	}
+}
+
+// summary is one line an event.
+func summary(events []Event) string {
+	var b strings.Builder
+	for _, ev := range events {
+		fmt.Fprintf(&b, "%d %s", ev.Head().Seq, ev.Head().Kind)
+		if _, text, ok := deltaOf(ev); ok {
+			fmt.Fprintf(&b, " %q", text)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// What a cursor sees depends on when it looks: deltas one by one, joined, or what is left of them.
+func TestB_CursorJoinsDeltas(t *testing.T) {
+	p := newPlayer(nil)
+	early, late := &cursor{stream: p.stream}, &cursor{stream: p.stream}
+	expect := func(c *cursor, want string) {
+		t.Helper()
+		if got := summary(c.readAll()); got != want {
+			t.Errorf("saw\n%swant\n%s", got, want)
+		}
+	}
+	p.think(1)
+	expect(early, "1 STEP_START\n2 THINKING_DELTA \"1é\\n\"\n")
+	p.think(1)
+	p.text(1)
+	p.stream.emit(&Warning{})
+	p.text(1)
+	expect(late, "1 STEP_START\n3 THINKING_DELTA \"1é\\n2é\\n\"\n4 ASSISTANT_TEXT_START\n6 WARNING\n7 ASSISTANT_TEXT_DELTA \"3é\\n4é\\n\"\n")
+	p.text(1)
+	p.text(1)
+	p.answer()
+	rest := "10 ASSISTANT_TEXT_END\n11 STEP_END\n"
+	expect(late, "9 ASSISTANT_TEXT_DELTA \"5é\\n6é\\n\"\n"+rest)
+	expect(early, "3 THINKING_DELTA \"2é\\n\"\n4 ASSISTANT_TEXT_START\n6 WARNING\n9 ASSISTANT_TEXT_DELTA \"3é\\n4é\\n5é\\n6é\\n\"\n"+rest)
+	p.think(1)
+	expect(early, "12 STEP_START\n13 THINKING_DELTA \"7é\\n\"\n")
+}
+
+// A text that ends as another one than was streamed, through middleware, is told as it was streamed.
+func TestB_CursorTellsWhatWasStreamed(t *testing.T) {
+	p := newPlayer(nil)
+	c := &cursor{stream: p.stream}
+	p.stream.emit(&StepStart{}, &AssistantTextStart{}, &AssistantTextDelta{Text: "a secret"})
+	c.readAll()
+	p.stream.emit(&AssistantTextDelta{Text: " key"}, &AssistantTextEnd{Text: "-"}, &StepEnd{})
+	if got, want := summary(c.readAll()), "4 ASSISTANT_TEXT_DELTA \" key\"\n5 ASSISTANT_TEXT_END\n6 STEP_END\n"; got != want {
+		t.Errorf("saw\n%swant\n%s", got, want)
+	}
+}
+
+// Live output of any length is its head and its tail, with exact counts, and gone when the call has ended.
+func TestB_CursorLiveOutput(t *testing.T) {
+	p := newPlayer(nil)
+	early, late := &cursor{stream: p.stream}, &cursor{stream: p.stream}
+	p.call()
+	print := func(text string) {
+		p.stream.emit(&ToolCallOutputDelta{CallID: "call_1", Stream: "stdout", Text: text})
+	}
+	print("begin\n")
+	early.readAll()
+	printed := "begin\n"
+	for range 5000 {
+		line := p.say(20)
+		printed += line
+		print(line)
+	}
+	for name, c := range map[string]*cursor{"early": early, "late": late} {
+		events := c.readAll()
+		_, text, _ := deltaOf(events[len(events)-1])
+		if name == "early" {
+			text = "begin\n" + text
+		}
+		if len(text) > 2*liveKept+60 || len(text) < 2*liveKept || strings.Count(text, "left out") != 1 {
+			t.Errorf("%s: %d bytes: %.100q", name, len(text), text)
+		}
+		if at := follow(printed, text); at != len(printed) {
+			t.Errorf("%s: the parts lead to %d of %d", name, at, len(printed))
+		}
+	}
+	print("the end\n")
+	if got, want := summary(early.readAll()), "5003 TOOL_CALL_OUTPUT_DELTA \"the end\\n\"\n"; got != want {
+		t.Errorf("saw %s, want %s", got, want)
+	}
+	print("unseen")
+	p.end(0, 10)
+	never := &cursor{stream: p.stream}
+	for _, c := range []*cursor{early, never} {
+		if got := summary(c.readAll()); strings.Contains(got, "DELTA") || !strings.HasSuffix(got, "TOOL_CALL_END\n") {
+			t.Errorf("after the end: %s", got)
+		}
+	}
+	if len(early.seen) != 0 {
+		t.Errorf("the cursor remembers %v", early.seen)
+	}
+}
+
+// A cursor that has seen more than the head is told of what is missing since then, and no character is cut through.
+func TestB_CursorLiveOutputFromTheMiddle(t *testing.T) {
+	p := newPlayer(nil)
+	c, late := &cursor{stream: p.stream}, &cursor{stream: p.stream}
+	p.call()
+	printed, got := "", ""
+	for _, text := range []string{"x" + strings.Repeat("é", liveKept*3/4), strings.Repeat("yé", 100), strings.Repeat("é", 3*liveKept) + "z"} {
+		printed += text
+		p.stream.emit(&ToolCallOutputDelta{CallID: "call_1", Stream: "stdout", Text: text})
+		for _, ev := range c.readAll() {
+			_, text, _ := deltaOf(ev)
+			got += text
+		}
+	}
+	all := late.readAll()
+	_, once, _ := deltaOf(all[len(all)-1])
+	for name, parts := range map[string]string{"step by step": got, "at once": once} {
+		if at := follow(printed, parts); at != len(printed) || strings.Count(parts, "left out") < 1 || strings.Contains(parts, "\uFFFD") {
+			t.Errorf("%s: the parts lead to %d of %d", name, at, len(printed))
+		}
+		if !utf8.ValidString(parts) {
+			t.Errorf("%s: characters are cut through", name)
+		}
+	}
+	if strings.Count(got, "left out") != 1 {
+		t.Errorf("step by step %d parts are left out, want the middle of the last", strings.Count(got, "left out"))
+	}
+}
+
+// A cursor that waits goes on with the next event, whoever delivers it, and ends with its context.
+func TestB_CursorWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := newEventStream("main", time.Now, nil)
+		seen, over := 0, false
+		go func() {
+			for range s.cursor(ctx) {
+				seen++
+			}
+			over = true
+		}()
+		synctest.Wait()
+		s.add(&Warning{}) // not delivered: its caller holds a lock
+		synctest.Wait()
+		if seen != 1 {
+			t.Errorf("saw %d events, want the one", seen)
+		}
+		cancel()
+		synctest.Wait()
+		if !over {
+			t.Error("the cursor outlives its context")
+		}
+	})
+}
+
+// endLong commits the result of a call the output of which the model saw shortened, with what the store has of it.
+func endLong(t *testing.T, p *eventPlayer, stored, output, seen string, total int) {
+	t.Helper()
+	p.call()
+	id := p.calls[0]
+	p.calls = nil
+	ref, w, err := p.stream.outputs.Create(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(w, stored); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	full, cut := bounded(output)
+	p.commit(resultRecord{CallID: id, Content: llm.TextParts(seen), full: full, cut: cut, OutputRef: ref, Bytes: int64(total)})
+}
+
+// A late cursor gets a long output from the store, or what the model saw of it.
+func TestB_CursorReadsOutputsAgain(t *testing.T) {
+	long := strings.Repeat("a line of output\n", 10_000)
+	huge := strings.Repeat("0123456789abcdé\n", 600_000)
+	const exit = "Exit code: 1"
+	tests := []struct {
+		name                 string
+		stored, output, seen string
+		whole                bool
+	}{
+		{"as it is", long, long, "a line [...] output\n", true},
+		{"with something below", long, long + exit, "a line [...] output\n" + exit, true},
+		{"with invalid bytes", long + "\xff", long + "\uFFFD", "a line [...] output\n\uFFFD", true},
+		{"more than an event holds", huge, huge, "0123 [...] abcdé\n", true},
+		{"more than an event holds, with something below", huge, huge + exit, "0123 [...] abcdé\n" + exit, true},
+		{"as a terminal would show it", "\x1b[1m" + long, long, "a line [...] output\n", false},
+		{"something else", strings.ToUpper(long), long, "a line [...] output\n", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var live []Event
+			p := newPlayer(func(ev Event) { live = append(live, ev) })
+			outputs := tool.NewOutputs(t.TempDir())
+			p.stream.outputs = outputs
+			total := len(tt.output)
+			if tt.name == "with invalid bytes" {
+				total = len(tt.stored)
+			}
+			endLong(t, p, tt.stored, tt.output, tt.seen, total)
+			read := func() *ToolCallEnd {
+				events := (&cursor{stream: p.stream}).readAll()
+				return events[len(events)-1].(*ToolCallEnd)
+			}
+			want := *live[1].(*ToolCallEnd)
+			if got := read(); got != live[1] {
+				t.Error("the event is in memory, and the cursor got another one")
+			}
+			live = nil
+			runtime.GC()
+			short := want
+			short.Output, short.OutputComplete = tt.seen, false
+			if !tt.whole {
+				want = short
+			}
+			if got := read(); !equalEnds(got, &want) {
+				t.Errorf("got %d bytes, complete %t: %.40q; want %d, %t", len(got.Output), got.OutputComplete, got.Output, len(want.Output),
+					want.OutputComplete)
+			}
+			if err := outputs.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if got := read(); !equalEnds(got, &short) {
+				t.Errorf("without a store: %d bytes, complete %t", len(got.Output), got.OutputComplete)
+			}
+		})
+	}
+}
+
+// equalEnds compares without printing megabytes.
+func equalEnds(a, b *ToolCallEnd) bool {
+	x, y := *a, *b
+	return fmt.Sprint(x) == fmt.Sprint(y)
+}
+
+// What the history holds is the same string in the log.
+func TestB_LogSharesWithTheHistory(t *testing.T) {
+	p := newPlayer(nil)
+	p.think(10)
+	p.think(10)
+	p.text(10)
+	p.text(10)
+	parts := llm.Parts{llm.Thinking{Text: strings.Clone(p.thoughts[0])}, llm.Text{Text: strings.Clone(p.texts[0])}}
+	p.commit(answerRecord{Message: llm.Message{Parts: parts}})
+	result := resultRecord{CallID: "a", Content: llm.TextParts(strings.Repeat("x", 100_000))}
+	p.commit(result)
+	cut := resultRecord{CallID: "b", Content: llm.TextParts("what the model sees"), full: strings.Repeat("y", 100_000)}
+	p.commit(cut)
+	held := map[Kind]string{}
+	for _, ev := range (&cursor{stream: p.stream}).readAll() {
+		switch e := ev.(type) {
+		case *ThinkingDelta:
+			held[e.Kind] = e.Text
+		case *AssistantTextDelta:
+			held[e.Kind] = e.Text
+		case *AssistantTextEnd:
+			held[e.Kind] = e.Text
+		case *ToolCallEnd:
+			held[Kind(e.CallID)] = e.Output
+		}
+	}
+	same := func(name Kind, want string) {
+		t.Helper()
+		if got := held[name]; got != want || unsafe.StringData(got) != unsafe.StringData(want) {
+			t.Errorf("%s has %d bytes of its own, want the %d of the history", name, len(got), len(want))
+		}
+	}
+	same("THINKING_DELTA", parts[0].(llm.Thinking).Text)
+	same("ASSISTANT_TEXT_DELTA", parts[1].(llm.Text).Text)
+	same("ASSISTANT_TEXT_END", parts[1].(llm.Text).Text)
+	same("a", result.Content[0].(llm.Text).Text)
+	runtime.GC() // the event with the whole output is nobody's any more
+	for _, ev := range (&cursor{stream: p.stream}).readAll() {
+		if e, ok := ev.(*ToolCallEnd); ok && e.CallID == "b" {
+			held["b"] = e.Output
+		}
+	}
+	same("b", cut.Content[0].(llm.Text).Text)
+}
+
+// The ends of subagents' calls come without a record; their long outputs are cut.
+func TestB_LogCutsSubagentsOutputs(t *testing.T) {
+	p := newPlayer(nil)
+	p.stream.emit(&SubagentEvent{AgentID: "agent-1", Event: &SubagentEvent{AgentID: "agent-1", Event: &ToolCallEnd{CallID: "a",
+		Output: strings.Repeat("é", 1<<20), OutputBytes: 2 << 20, OutputComplete: true}}})
+	runtime.GC()
+	inner, agents := innermost((&cursor{stream: p.stream}).readAll()[0])
+	end, ok := inner.(*ToolCallEnd)
+	if !ok || agents != "agent-1/agent-1" || end.OutputComplete || end.OutputBytes != 2<<20 || len(end.Output) > 2*liveKept+60 ||
+		!strings.Contains(end.Output, fmt.Sprintf("é\n[... %d bytes left out ...]\né", 2<<20-2*liveKept)) {
+		t.Errorf("%s: %d bytes, complete %t", agents, len(end.Output), end.OutputComplete)
+	}
+}
+
+// A cursor that nobody reads holds nobody up, and the log does not grow for it.
+func TestB_BlockedCursor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		p := newPlayer(func(Event) {})
+		p.text(10)
+		release := make(chan struct{})
+		go func() {
+			for range p.stream.cursor(ctx) {
+				<-release
+			}
+		}()
+		synctest.Wait()
+		before := heap()
+		p.call()
+		for range 200 {
+			p.stream.emit(&ToolCallOutputDelta{CallID: "call_1", Stream: "stdout", Text: strings.Repeat("x", 100_000)})
+		}
+		if grown := heap() - before; grown > 1<<20 {
+			t.Errorf("the log grew by %d bytes with 20 MB of live output", grown)
+		}
+		cancel() // now it is over for the cursor, whatever is left
+		close(release)
+		synctest.Wait()
+	})
+}
+
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// A thousand sessions have to fit: what a stream costs at rest, and what a turn of text adds to it.
+func TestB_MemoryOfTheLog(t *testing.T) {
+	const streams, turns = 1000, 100
+	before := heap()
+	players := make([]*eventPlayer, streams)
+	for i := range players {
+		players[i] = newPlayer(func(Event) {})
+		players[i].stream.emit(&SessionStart{})
+	}
+	idle := (heap() - before) / streams
+	before = heap()
+	text := strings.Repeat("x", 2000)
+	rec := answerRecord{Message: llm.Message{Parts: llm.Parts{llm.Text{Text: text}}}}
+	for _, p := range players[:10] {
+		for range turns {
+			p.stream.emit(&StepStart{}, &AssistantTextStart{})
+			for range 20 {
+				p.stream.emit(&AssistantTextDelta{Text: text[:100]})
+			}
+			p.commit(rec)
+		}
+	}
+	turn := (heap() - before) / (10 * turns)
+	runtime.KeepAlive(players)
+	t.Logf("%d bytes for a stream at rest, %d for a turn of text beside the text", idle, turn)
+	if idle > 2<<10 || turn > 1<<10 {
+		t.Errorf("%d bytes at rest, want 2 KiB; %d bytes for a turn, want 1 KiB", idle, turn)
+	}
+}

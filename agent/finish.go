@@ -1,0 +1,242 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// askToStop asks BeforeStop. Its prompt becomes a turn; without one the input ends, unless steering has come meanwhile.
+func (s *Session) askToStop(ctx context.Context, step Step) error {
+	s.mu.Lock()
+	in := s.state.Input
+	stop := Stop{Text: in.Final, Reason: step.Reason, Turns: in.Turns, ToolRounds: in.Rounds}
+	s.mu.Unlock()
+	prompt, err := s.callConfirm(ctx, stop)
+	if err != nil {
+		s.events.emit(&Warning{Code: "before_stop_failed", Text: err.Error()})
+	}
+	if ctx.Err() != nil {
+		return nil // the next decision sees it
+	}
+	s.mu.Lock()
+	defer s.events.flush()
+	defer s.mu.Unlock()
+	switch {
+	case err == nil && strings.TrimSpace(prompt) != "":
+		return s.append(turnRecord{Origin: OriginStop, Text: validText(prompt), Source: sourceHook})
+	case step.Reason == Completed && s.state.Queued(Steering) != nil:
+		return nil
+	}
+	return s.append(endRecord{Reason: step.Reason})
+}
+
+// callConfirm calls the hook, whose panic is an error like any other.
+func (s *Session) callConfirm(ctx context.Context, stop Stop) (prompt string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("BeforeStop panicked: %v", p)
+		}
+	}()
+	return s.confirm(ctx, stop)
+}
+
+// approved puts a second hook behind the first, for what it leaves open. It sees what the call would touch as the first left it.
+func (s *Session) approved(authorize, approve tool.Authorize) tool.Authorize {
+	if authorize == nil || approve == nil {
+		return authorize
+	}
+	return func(ctx context.Context, req tool.Request) (tool.Decision, error) {
+		d, err := authorize(ctx, req)
+		if err != nil || d.Verdict != tool.Ask {
+			return d, err
+		}
+		if d.Args != "" {
+			req.Call.Args = d.Args
+			edited := s.tools().Prepare(req.Call)
+			if edited.Outcome != nil { // it will not run: there is nothing to decide
+				return tool.Decision{Verdict: tool.Allow, Args: d.Args}, nil
+			}
+			req.Access = edited.Access
+		}
+		decided, err := approve(ctx, req)
+		decided.Args = first(decided.Args, d.Args)
+		return decided, err
+	}
+}
+
+// defaultConfirms is how often BeforeStop may send the agent back to work in one input.
+const defaultConfirms = 3
+
+// policyOf is the policy of options.
+func policyOf(o Options) (Policy, error) {
+	p := Policy{MaxToolRounds: o.MaxToolRounds, MaxTurns: o.MaxTurns, OnLimit: o.OnLimit, Budget: o.Budget, RequireDone: o.RequireDone,
+		Loop: o.Loops, Compaction: o.Compaction, StayOnFull: o.StayOnFull}
+	if o.BeforeStop != nil {
+		if p.Confirms = o.MaxConfirms; p.Confirms == 0 {
+			p.Confirms = defaultConfirms
+		}
+	}
+	switch {
+	case o.OnLimit != Stopped && o.OnLimit != Summarized:
+		return p, fmt.Errorf("agent: Options.OnLimit is %q; it can be empty or %q", o.OnLimit, Summarized)
+	case o.Compaction.Threshold < 0 || o.Compaction.Threshold > 1:
+		return p, fmt.Errorf("agent: Options.Compaction.Threshold is %v; it is a share of the window, from 0 to 1", o.Compaction.Threshold)
+	case o.OutputSchema == nil:
+		return p, nil
+	}
+	check, err := checker(o.OutputSchema)
+	if err != nil {
+		return p, fmt.Errorf("agent: Options.OutputSchema: %w", err)
+	}
+	p.Result = &ResultPolicy{Schema: o.OutputSchema, check: check}
+	provider, err := o.Client.Provider(first(o.Provider, o.Profile.Provider))
+	if err != nil {
+		return p, fmt.Errorf("agent: %w", err)
+	}
+	if f, ok := provider.(llm.Formatter); ok && f.FormatsWithTools(first(o.Model, o.Profile.Model)) {
+		return p, nil
+	}
+	p.Result.Tool = resultTool
+	return p, nil
+}
+
+// registryOf makes the registry of a session that is given these tools: without those whose needs it does not meet, and with the one
+// by which a structured result comes.
+func (s *Session) registryOf(tools []tool.Tool) (*tool.Registry, error) {
+	tools = slices.DeleteFunc(slices.Clone(tools), func(t tool.Tool) bool {
+		return t.Needs == tool.NeedsAgents && s.agents == nil || t.Needs == tool.NeedsAnswers && s.questions == nil
+	})
+	if s.policy.resultTool() != "" {
+		t, err := finalResult(s.policy.Result.Schema)
+		if err != nil {
+			return nil, err
+		}
+		tools = append(tools, t)
+	}
+	registry, err := tool.NewRegistry(tools...)
+	if err != nil {
+		return nil, fmt.Errorf("agent: %w", err)
+	}
+	return registry, nil
+}
+
+// resultTool is the name of the tool by whose arguments a structured result comes.
+const resultTool = "final_result"
+
+// resultTool is the tool by which the structured result comes, empty when there is none.
+func (p *Policy) resultTool() string {
+	if p.Result == nil {
+		return ""
+	}
+	return p.Result.Tool
+}
+
+// offers reports whether the model is told of a tool.
+func (s *State) offers(name string) bool {
+	return slices.ContainsFunc(s.tools, func(d llm.ToolDefinition) bool { return d.Name == name })
+}
+
+// withResultTool are the tools of a session that was resumed with another schema for its result, nil when the model knows it.
+func (s *Session) withResultTool() []llm.ToolDefinition {
+	t, ok := s.registry.Get(s.policy.resultTool())
+	if !ok {
+		return nil
+	}
+	others := slices.DeleteFunc(slices.Clone(s.state.tools), func(d llm.ToolDefinition) bool { return d.Name == t.Name })
+	tools := append(others, t.ToolDefinition)
+	if is, err := marshal(tools); err == nil {
+		if was, err := marshal(s.state.tools); err == nil && bytes.Equal(is, was) {
+			return nil
+		}
+	}
+	return tools
+}
+
+// finalResult takes the structured result. APIs want an object for parameters: any other schema is wrapped into one.
+func finalResult(schema json.RawMessage) (tool.Tool, error) {
+	parameters, wrapped, err := asObject(schema)
+	if err != nil {
+		return tool.Tool{}, fmt.Errorf("agent: Options.OutputSchema: %w", err)
+	}
+	return tool.Tool{
+		ToolDefinition: llm.ToolDefinition{Name: resultTool, Parameters: parameters,
+			Description: "Ends the task. The arguments are its result: call it once, when everything is done."},
+		Access: func(string) (tool.Access, error) { return tool.Access{Effect: tool.ReadOnly}, nil },
+		Run: func(_ context.Context, call *tool.Call) (tool.Result, error) {
+			final := call.Args
+			if wrapped {
+				var value struct{ Value json.RawMessage }
+				if err := json.Unmarshal([]byte(call.Args), &value); err != nil {
+					return tool.Result{}, err
+				}
+				final = string(value.Value)
+			}
+			result := tool.Text("The result was taken.")
+			result.Done, result.Final = true, final
+			return result, nil
+		},
+	}, nil
+}
+
+// asObject is a schema of an object: the one given, or one whose only field has the value that was asked for.
+func asObject(schema json.RawMessage) (object json.RawMessage, wrapped bool, err error) {
+	var shape struct {
+		Type        any             `json:"type"`
+		Defs        json.RawMessage `json:"$defs"`
+		Definitions json.RawMessage `json:"definitions"`
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(schema), []byte("{")) {
+		if err := json.Unmarshal(schema, &shape); err != nil {
+			return nil, false, err
+		}
+	}
+	if shape.Type == "object" {
+		return schema, false, nil
+	}
+	outer := map[string]any{"type": "object", "properties": map[string]json.RawMessage{"value": schema}, "required": []string{"value"},
+		"additionalProperties": false}
+	if shape.Defs != nil { // references point to them at the root
+		outer["$defs"] = shape.Defs
+	}
+	if shape.Definitions != nil {
+		outer["definitions"] = shape.Definitions
+	}
+	object, err = marshal(outer)
+	return object, true, err
+}
+
+// checker compiles a schema.
+func checker(schema json.RawMessage) (func(text string) error, error) {
+	var s jsonschema.Schema
+	if err := json.Unmarshal(schema, &s); err != nil {
+		return nil, err
+	}
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		return nil, err
+	}
+	return func(text string) error {
+		var value any
+		if err := json.Unmarshal([]byte(strings.TrimSpace(text)), &value); err != nil {
+			return fmt.Errorf("it is no JSON (%w)", err)
+		}
+		return resolved.Validate(value)
+	}, nil
+}
+
+// format asks the provider for the structured result, where the answer's text is it.
+func (p *Policy) format() *llm.Format {
+	if p.Result == nil || p.Result.Tool != "" {
+		return nil
+	}
+	return &llm.Format{Name: "result", Schema: p.Result.Schema}
+}

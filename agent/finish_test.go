@@ -1,0 +1,299 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// submitTool says that the task is done.
+func submitTool() tool.Tool {
+	return newTool("submit", writes, func(context.Context, *tool.Call) (tool.Result, error) {
+		result := tool.Text("accepted")
+		result.Done, result.Final = true, "the final text"
+		return result, nil
+	})
+}
+
+// An answer without calls does not end the input; three nudges in a row are all there is, and tool rounds begin the count anew.
+func TestA14_RequireDone(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		steps  []llmtest.Step
+		nudges int
+		text   string
+		reason agent.Reason
+	}{
+		{"done at once", []llmtest.Step{llmtest.Calls(call("submit"))}, 0, "the final text", agent.Done},
+		{"done after a nudge", []llmtest.Step{llmtest.Text("1"), llmtest.Calls(call("submit"))}, 1, "the final text", agent.Done},
+		{"never done", []llmtest.Step{llmtest.Text("1"), llmtest.Text("2"), llmtest.Text("3"), llmtest.Text("4")}, 3, "4", agent.Completed},
+		{"in a row only", []llmtest.Step{llmtest.Text("1"), llmtest.Text("2"), llmtest.Text("3"), llmtest.Calls(call("work")),
+			llmtest.Text("4"), llmtest.Text("5"), llmtest.Calls(call("submit"))}, 5, "the final text", agent.Done},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := open(t, setup{tools: []tool.Tool{echo("work"), submitTool()}, steps: c.steps, options: agent.Options{RequireDone: true}})
+			result := h.submit(t, "go", c.reason)
+			if result.Text != c.text || strings.Count(h.turns(), "steering:nudge") != c.nudges || h.model.Left() != 0 {
+				t.Errorf("%+v, %s, %d steps left", result, h.turns(), h.model.Left())
+			}
+			for _, s := range only[*agent.SteeringInjected](h) {
+				if s.Source != "hook" {
+					t.Errorf("%+v", s)
+				}
+			}
+		})
+	}
+}
+
+// What a tool that is done says stays in the history; the other calls of its answer have run, and no call of the model follows.
+func TestA14_DoneTool(t *testing.T) {
+	h := open(t, setup{tools: []tool.Tool{echo("work"), submitTool()}, steps: []llmtest.Step{llmtest.Calls(call("submit"), call("work")), llmtest.Text("more")}})
+	if err := h.Steer("later"); err != nil {
+		t.Fatal(err)
+	}
+	result := h.submit(t, "go", agent.Done)
+	if result.Text != "the final text" || result.ToolRounds != 1 || h.turns() != "user:user steering:steer assistant:model tool_results:tools" {
+		t.Errorf("%+v, %s", result, h.turns())
+	}
+	parts := h.History()[3].Message.Parts
+	if parts[0].(llm.ToolResult).Content.Text() != "accepted" || parts[1].(llm.ToolResult).Content.Text() != "work ran" {
+		t.Errorf("results %+v", parts)
+	}
+	if end := only[*agent.ProcessingEnd](h)[0]; end.Text != "the final text" || end.Reason != agent.Done || end.State != agent.StatusIdle {
+		t.Errorf("%+v", end)
+	}
+	if h.submit(t, "and now", agent.Completed).Text != "more" {
+		t.Error("the session does not go on")
+	}
+}
+
+// asker is a BeforeStop that sends the agent back with each prompt, and what it was asked.
+type asker struct {
+	prompts []string
+	asked   []agent.Stop
+}
+
+func (a *asker) ask(_ context.Context, stop agent.Stop) (string, error) {
+	a.asked = append(a.asked, stop)
+	if len(a.prompts) == 0 {
+		return "", nil
+	}
+	prompt := a.prompts[0]
+	a.prompts = a.prompts[1:]
+	return prompt, nil
+}
+
+func TestA14_BeforeStop(t *testing.T) {
+	many := slices.Repeat([]string{"not yet"}, 9)
+	for _, c := range []struct {
+		name       string
+		prompts    []string
+		max        int
+		back, asks int
+	}{
+		{"lets it end", nil, 0, 0, 1},
+		{"sends it back", []string{"the tests fail"}, 0, 1, 2},
+		{"three times unless set", many, 0, 3, 3},
+		{"as often as it may", many, 2, 2, 2},
+		{"never", many, -1, 0, 0},
+		{"blank is no prompt", []string{" \n"}, 0, 0, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := &asker{prompts: slices.Clone(c.prompts)}
+			steps := []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("0")}
+			for i := range c.back {
+				steps = append(steps, llmtest.Text(fmt.Sprint(i+1)))
+			}
+			h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: steps, options: agent.Options{BeforeStop: a.ask, MaxConfirms: c.max}})
+			result := h.submit(t, "go", agent.Completed)
+			if result.Text != fmt.Sprint(c.back) || strings.Count(h.turns(), "steering:before_stop") != c.back || len(a.asked) != c.asks {
+				t.Errorf("%+v, %s, asked %+v", result, h.turns(), a.asked)
+			}
+			if c.asks > 0 && a.asked[0] != (agent.Stop{Text: "0", Reason: agent.Completed, Turns: 2, ToolRounds: 1}) {
+				t.Errorf("asked %+v", a.asked[0])
+			}
+			if s := only[*agent.SteeringInjected](h); c.back > 0 && (s[0].Text != c.prompts[0] || s[0].Source != "hook") {
+				t.Errorf("%+v", s[0])
+			}
+		})
+	}
+}
+
+// The hook is asked about a done tool too, may send it back, and the input ends when the tool says it again.
+func TestA14_BeforeStopAfterADoneTool(t *testing.T) {
+	a := &asker{prompts: []string{"the tests fail"}}
+	h := open(t, setup{tools: []tool.Tool{submitTool()}, options: agent.Options{BeforeStop: a.ask, RequireDone: true},
+		steps: []llmtest.Step{llmtest.Calls(call("submit")), llmtest.Calls(call("submit"))}})
+	if result := h.submit(t, "go", agent.Done); result.Text != "the final text" || result.Turns != 2 {
+		t.Errorf("%+v", result)
+	}
+	if len(a.asked) != 2 || a.asked[0].Reason != agent.Done || a.asked[0].Text != "the final text" {
+		t.Errorf("asked %+v", a.asked)
+	}
+}
+
+// It is asked at the natural end only: not at a limit, not after an interrupt.
+func TestA14_BeforeStopIsForTheEndOfTheTask(t *testing.T) {
+	a := &asker{prompts: []string{"go on"}}
+	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work"))},
+		options: agent.Options{BeforeStop: a.ask, MaxToolRounds: 1}})
+	h.submit(t, "go", agent.MaxToolRounds)
+	if len(a.asked) != 0 {
+		t.Errorf("asked %+v", a.asked)
+	}
+}
+
+// A hook that fails is a warning, and the input ends.
+func TestA14_BeforeStopThatFails(t *testing.T) {
+	for name, hook := range map[string]func(context.Context, agent.Stop) (string, error){
+		"error": func(context.Context, agent.Stop) (string, error) { return "ignored", errors.New("the checker is down") },
+		"panic": func(context.Context, agent.Stop) (string, error) { panic("the checker is down") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := open(t, setup{steps: []llmtest.Step{llmtest.Text("done")}, options: agent.Options{BeforeStop: hook}})
+			h.submit(t, "go", agent.Completed)
+			if w := only[*agent.Warning](h); len(w) != 1 || w[0].Code != "before_stop_failed" || !strings.Contains(w[0].Text, "the checker is down") {
+				t.Errorf("warnings %+v", w)
+			}
+		})
+	}
+}
+
+// Steering that comes while the hook thinks keeps the input going like any other; the hook is asked again at the next end.
+func TestA14_SteeringWhileBeforeStopThinks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h *host
+		asked := 0
+		h = open(t, setup{steps: []llmtest.Step{llmtest.Text("one"), llmtest.Text("two")},
+			options: agent.Options{BeforeStop: func(context.Context, agent.Stop) (string, error) {
+				if asked++; asked == 1 {
+					time.Sleep(time.Second)
+					if err := h.Steer("one more thing"); err != nil {
+						t.Error(err)
+					}
+				}
+				return "", nil
+			}}})
+		if result := h.submit(t, "go", agent.Completed); result.Text != "two" || asked != 2 {
+			t.Errorf("%+v, asked %d times", result, asked)
+		}
+		if h.turns() != "user:user assistant:model steering:steer assistant:model" {
+			t.Errorf("history %s", h.turns())
+		}
+	})
+}
+
+// An interrupt ends the hook's thinking and the input; what was said is not lost, and Continue goes on to the hook.
+func TestA14_InterruptWhileBeforeStopThinks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		h := open(t, setup{steps: []llmtest.Step{llmtest.Text("one")},
+			options: agent.Options{BeforeStop: func(ctx context.Context, _ agent.Stop) (string, error) {
+				if asked++; asked == 1 {
+					<-ctx.Done()
+					return "too late", nil
+				}
+				return "", nil
+			}}})
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if result, err := h.Submit(ctx, "go"); err == nil || result.Reason != agent.Interrupted || result.Text != "one" {
+			t.Fatalf("Submit = %+v, %v", result, err)
+		}
+		if result, err := h.Continue(context.Background()); err != nil || result.Text != "one" || result.Reason != agent.Completed || asked != 2 {
+			t.Errorf("Continue = %+v, %v, asked %d times", result, err, asked)
+		}
+	})
+}
+
+// The host decides where the first hook asks, sees what the call would touch, and may edit the arguments, which are checked again.
+func TestA15_Approve(t *testing.T) {
+	type args struct {
+		Path string `json:"path"`
+	}
+	work := tool.WithAccess(tool.New(llm.ToolDefinition{Name: "work"}, func(_ context.Context, _ *tool.Call, a args) (tool.Result, error) {
+		return tool.Text("wrote " + a.Path), nil
+	}), func(a args) tool.Access { return tool.Access{Effect: tool.Writes, Paths: []string{a.Path}} })
+	var seen []string
+	asks := func(_ context.Context, r tool.Request) (tool.Decision, error) {
+		if strings.Contains(r.Call.Args, "free") {
+			return tool.Decision{Verdict: tool.Allow}, nil
+		}
+		if strings.Contains(r.Call.Args, "rewritten") { // by a first hook that edits
+			return tool.Decision{Verdict: tool.Ask, Args: `{"path":"moved"}`}, nil
+		}
+		return tool.Decision{Verdict: tool.Ask}, nil
+	}
+	approve := func(_ context.Context, r tool.Request) (tool.Decision, error) {
+		seen = append(seen, fmt.Sprintf("%s %s %s %v", r.Call.Name, r.Call.Args, r.Access.Effect, r.Access.Paths))
+		switch {
+		case strings.Contains(r.Call.Args, "deny"):
+			return tool.Decision{Reason: "not that file"}, nil
+		case strings.Contains(r.Call.Args, "edit"):
+			return tool.Decision{Verdict: tool.Allow, Args: `{"path":"edited"}`}, nil
+		case strings.Contains(r.Call.Args, "break"):
+			return tool.Decision{Verdict: tool.Allow, Args: `{"file":1}`}, nil
+		case strings.Contains(r.Call.Args, "fail"):
+			return tool.Decision{}, errors.New("the terminal is gone")
+		case strings.Contains(r.Call.Args, "again"):
+			return tool.Decision{Verdict: tool.Ask}, nil
+		}
+		return tool.Decision{Verdict: tool.Allow}, nil
+	}
+	var calls []llm.ToolCall
+	names := []string{"free", "plain", "deny", "edit", "break", "fail", "again", "rewritten"}
+	for _, name := range names {
+		calls = append(calls, call("work", fmt.Sprintf(`"path":%q`, name)))
+	}
+	h := open(t, setup{tools: []tool.Tool{work}, steps: []llmtest.Step{llmtest.Calls(calls...), llmtest.Text("done")},
+		options: agent.Options{Authorize: asks, Approve: approve}})
+	h.submit(t, "go", agent.Completed)
+	want := []string{"wrote free", "wrote plain", "not that file", "wrote edited", "invalid arguments", "the terminal is gone", "approval", "wrote moved"}
+	for i, part := range h.History()[2].Message.Parts {
+		r := part.(llm.ToolResult)
+		if !strings.Contains(r.Content.Text(), want[i]) || r.IsError == strings.HasPrefix(want[i], "wrote") {
+			t.Errorf("%s: %+v, want %q", names[i], r, want[i])
+		}
+	}
+	if len(seen) != 7 || seen[0] != `work {"path":"plain"} writes [plain]` || seen[6] != `work {"path":"moved"} writes [moved]` {
+		t.Errorf("the host was shown %q", seen)
+	}
+	for _, e := range only[*agent.ToolCallStart](h) {
+		if strings.Contains(string(e.Arguments), "edit") && string(e.Arguments) != `{"path":"edited"}` {
+			t.Errorf("the event has the arguments %s", e.Arguments)
+		}
+	}
+}
+
+// Nobody waits for an answer that an interrupt has made pointless.
+func TestA15_InterruptWhileTheHostDecides(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work"))},
+			options: agent.Options{
+				Authorize: func(context.Context, tool.Request) (tool.Decision, error) {
+					return tool.Decision{Verdict: tool.Ask}, nil
+				},
+				Approve: func(ctx context.Context, _ tool.Request) (tool.Decision, error) {
+					<-ctx.Done()
+					return tool.Decision{Verdict: tool.Allow}, nil
+				}}})
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if result, err := h.Submit(ctx, "go"); err == nil || result.Reason != agent.Interrupted {
+			t.Fatalf("Submit = %+v, %v", result, err)
+		}
+		if r := h.History()[2].Message.Parts[0].(llm.ToolResult); !r.IsError || !strings.Contains(r.Content.Text(), "interrupted") {
+			t.Errorf("result %+v", r)
+		}
+	})
+}

@@ -1,0 +1,366 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
+)
+
+// Fold adds a journal line to the state. An error says that the line cannot be read; the state is then as it was.
+func (s *State) Fold(line journal.Record) error {
+	rec, err := decodeRecord(line)
+	if err != nil {
+		return err
+	}
+	if err := s.accepts(rec); err != nil {
+		return fmt.Errorf("agent: record %d: %w", line.N, err)
+	}
+	s.fold(rec, line.Time)
+	s.seq = seqOf(line.Data)
+	if end, ok := rec.(endRecord); !ok || !end.Session {
+		s.seq += seqReserve
+	}
+	return nil
+}
+
+// seqReserve is left free in the numbers of events when a session is resumed that did not end in good order: for the deltas that
+// its host had seen after the last record.
+const seqReserve = 1 << 20
+
+// accepts reports a record that cannot come now: a damaged journal, or a mistake of ours.
+func (s *State) accepts(rec record) error {
+	problem := ""
+	switch r := rec.(type) {
+	case headerRecord:
+		if s.Records > 0 {
+			problem = "a second header"
+		}
+		return problemError(rec, problem)
+	case inputRecord:
+		if s.Input != nil && !r.Continue {
+			problem = "an input is open"
+		} else if r.Continue && s.Input == nil && s.Last == nil {
+			problem = "there is no input to continue"
+		} else if asked := s.awaiting(); asked != nil && !r.Continue && r.Answers != asked.ID {
+			problem = "a question waits for its answer"
+		} else if r.Answers != "" && asked == nil {
+			problem = "no question waits for an answer"
+		}
+		return problemError(rec, s.headed(problem))
+	case awaitRecord:
+		if s.open(r.CallID) == nil {
+			problem = fmt.Sprintf("no call %q is open", r.CallID)
+		}
+		return problemError(rec, s.headed(problem))
+	case compactRecord:
+		if r.Failed == "" && (r.First < 1 || r.First > len(s.Turns)) {
+			problem = fmt.Sprintf("there is no turn %d", r.First)
+		}
+	case resultRecord:
+		if s.open(r.CallID) == nil {
+			problem = fmt.Sprintf("no call %q is open", r.CallID)
+		}
+		return problemError(rec, problem)
+	case answerRecord, intentRecord, faultRecord, stopRecord, turnRecord:
+		if s.Input == nil {
+			problem = "no input is open"
+		}
+	case endRecord:
+		switch {
+		case r.Session || r.Reason == AwaitingInput:
+			return problemError(rec, s.headed(problem))
+		case s.Input == nil:
+			problem = "no input is open"
+		case r.Reason == Failed && s.fault() == nil && r.Fault == nil:
+			problem = "nothing has failed"
+		}
+	}
+	if len(s.Calls) > 0 && !betweenCalls(rec) {
+		problem = "calls have no result yet"
+	}
+	return problemError(rec, s.headed(problem))
+}
+
+// headed is the problem of every record but the header in an empty journal.
+func (s *State) headed(problem string) string {
+	if s.Records == 0 {
+		return "the header is missing"
+	}
+	return problem
+}
+
+// betweenCalls reports whether a record may come between calls and their results.
+func betweenCalls(rec record) bool {
+	switch rec.(type) {
+	case intentRecord, stopRecord, queuedRecord, settingRecord, childRecord:
+		return true
+	}
+	return false
+}
+
+func problemError(rec record, problem string) error {
+	if problem == "" {
+		return nil
+	}
+	return fmt.Errorf("%s record out of place: %s", rec.kind(), problem)
+}
+
+func (s *State) fold(rec record, at time.Time) {
+	s.Records++
+	switch r := rec.(type) {
+	case headerRecord:
+		s.Header, s.Provider, s.Model, s.Effort, s.tools = r.Header, r.Provider, r.Model, r.Effort, r.Tools
+		s.policy = r.Policy
+		s.messages = append(s.messages, llm.System(r.System))
+		s.Context.add(s.messages[0])
+		s.Context.addTools(r.Tools)
+	case inputRecord:
+		s.foldInput(r, at)
+	case queuedRecord:
+		s.queued++
+		s.Queue = append(s.Queue, Queued{ID: s.queued, Lane: r.Lane, Text: r.Text, Source: r.Source})
+	case turnRecord:
+		s.foldTurn(r, at)
+	case answerRecord:
+		s.foldAnswer(r, at)
+	case intentRecord:
+		for _, call := range r.Calls {
+			if open := s.open(call.ID); open != nil {
+				open.Intended = true
+			}
+		}
+	case resultRecord:
+		s.foldResult(r, at)
+	case faultRecord:
+		s.Faults = append(s.Faults, r.Fault)
+		s.spend(r.Usage, r.Cost)
+	case settingRecord:
+		s.foldSettings(r)
+	case stopRecord:
+		s.Input.Stop, s.Input.Value = r.Reason, r.Value
+	case awaitRecord:
+		s.open(r.CallID).Question = &r
+	case compactRecord:
+		s.foldCompaction(r, at)
+	case childRecord:
+		s.foldChild(r)
+	case endRecord:
+		s.foldEnd(r, at)
+	}
+	switch rec.(type) {
+	case queuedRecord, settingRecord, childRecord: // may come when nothing works
+	default:
+		s.at = at
+	}
+	s.warns = s.Context.fill(s.policy.Window)
+}
+
+// foldInput begins an input. What a new task begins anew is left alone where the last one goes on: the effort that waits, since the
+// provider's round is not over, and the calls that may be a loop.
+func (s *State) foldInput(r inputRecord, at time.Time) {
+	switch {
+	case r.Continue && s.Input != nil: // the session stopped without an end: the time in which nothing ran does not count
+		s.Worked, s.Input.Began = s.worked(), at
+		return
+	case r.Continue:
+		s.Input = &Input{Text: s.Last.Text, Final: s.Last.Final, Done: s.Last.Done && s.Last.Reason != Done, Began: at}
+		return
+	}
+	s.Input = &Input{Text: r.Text, Began: at}
+	if r.Answers != "" {
+		return
+	}
+	s.dequeue(r.Queued)
+	if s.pending != nil {
+		s.Effort, s.pending = *s.pending, nil
+	}
+	s.task, s.Recent, s.LoopWarned = r.Text, nil, nil
+	s.turn(Turn{Kind: TurnUser, Origin: OriginUser, Time: at, Message: llm.User(r.Text, r.More...)})
+}
+
+// worked is the time that inputs took, the open one's up to the last record.
+func (s *State) worked() time.Duration {
+	if s.Input == nil {
+		return s.Worked
+	}
+	return s.Worked + max(s.at.Sub(s.Input.Began), 0)
+}
+
+// foldTurn counts what the turn's origin counts. A tool that said done has not, once something sends the agent on.
+func (s *State) foldTurn(r turnRecord, at time.Time) {
+	s.dequeue(r.Queued)
+	s.Input.Done = false
+	switch r.Origin {
+	case OriginLoop:
+		s.LoopWarned = r.Loop
+	case OriginNudge:
+		s.Input.Nudges++
+		s.Input.Corrections++
+	case OriginStop:
+		s.Input.Confirms++
+	}
+	s.turn(Turn{Kind: TurnSteering, Origin: r.Origin, Time: at, Message: llm.User(r.Text)})
+}
+
+func (s *State) foldAnswer(r answerRecord, at time.Time) {
+	s.turn(Turn{Kind: TurnAssistant, Origin: OriginModel, Time: at, Message: r.Message, Usage: r.Usage, Finish: r.Finish,
+		ResponseID: r.ResponseID})
+	s.Steps++
+	s.Faults = nil
+	s.Context.measure(r.Usage)
+	s.spend(r.Usage, r.Cost)
+	s.Input.Turns++
+	s.Input.Rescued = false
+	s.Input.Final = r.Message.Parts.Text()
+	for _, call := range r.Message.Parts.ToolCalls() {
+		s.Calls = append(s.Calls, OpenCall{ToolCall: call})
+	}
+}
+
+// foldResult makes the tool_results turn when the last result is in: results stand right after their calls, in the order of
+// the calls, by construction.
+func (s *State) foldResult(r resultRecord, at time.Time) {
+	call := s.open(r.CallID)
+	call.Result = &llm.ToolResult{CallID: r.CallID, Name: r.Name, Content: r.Content, IsError: r.IsError, Free: call.Free}
+	if r.Done {
+		s.Input.Done, s.Input.Final = true, r.Final
+	}
+	if r.IsError && r.Name != "" && r.Name == s.policy.resultTool() {
+		s.Input.Corrections++
+	}
+	if r.OutputRef != "" {
+		s.outputs = append(s.outputs, outputMark{id: r.OutputRef, tool: r.Name})
+	}
+	results := make([]llm.ToolResult, 0, len(s.Calls))
+	for _, call := range s.Calls {
+		if call.Result == nil {
+			return
+		}
+		results = append(results, *call.Result)
+	}
+	for _, call := range s.Calls {
+		s.mark(call)
+	}
+	s.Calls = nil
+	s.Input.Nudges = 0
+	s.Input.Rounds++
+	s.Rounds++
+	s.turn(Turn{Kind: TurnToolResults, Origin: OriginTools, Time: at, Message: llm.ToolResults(results...)})
+}
+
+// foldSettings begins a new epoch where the next request does not go on where the last one ended.
+func (s *State) foldSettings(r settingRecord) {
+	window := s.policy.Window
+	s.policy = r.policy(s.policy)
+	if s.policy.Window != window {
+		s.Context.Warned = 0
+	}
+	provider, model := s.Provider, s.Model
+	if r.EffortNext {
+		s.pending, r.Effort = r.Effort, nil
+	} else if r.Effort != nil {
+		s.pending = nil
+	}
+	for _, change := range []struct{ to, from *string }{{&s.Provider, r.Provider}, {&s.Model, r.Model}, {&s.Effort, r.Effort}} {
+		if change.from != nil {
+			*change.to = *change.from
+		}
+	}
+	if r.Tools != nil {
+		var tools Context
+		tools.addTools(s.tools)
+		s.tools = r.Tools
+		s.Context.Chars -= tools.Chars
+		s.Context.addTools(s.tools)
+	}
+	if s.Provider != provider || s.Model != model || r.Tools != nil {
+		s.Epoch++
+	}
+}
+
+// foldCompaction puts one turn in the place of those before the first retained one. Everything after it stays as it was sent.
+func (s *State) foldCompaction(r compactRecord, at time.Time) {
+	s.Queue = slices.DeleteFunc(s.Queue, func(q Queued) bool { return q.Lane == Compacts && q.ID <= r.Queued })
+	s.spend(r.Usage, r.Cost)
+	if r.Failed != "" {
+		s.tried = s.Steps + 1
+		return
+	}
+	if len(s.Faults) > 0 {
+		s.Input.Rescued, s.Faults = true, nil
+	}
+	kept := s.Turns[r.First:]
+	s.Context = s.head()
+	s.Turns, s.messages = nil, s.messages[:1:1]
+	s.turn(Turn{Kind: TurnCompaction, Origin: OriginShort, Time: at, Message: llm.User(r.Text)})
+	for _, t := range kept {
+		s.turn(t)
+	}
+	s.Epoch++
+}
+
+func (s *State) foldEnd(r endRecord, at time.Time) {
+	if r.Reason == Aborted || r.Reason == Failed {
+		s.Queue = slices.DeleteFunc(s.Queue, func(q Queued) bool { return q.Lane == FollowUps })
+	}
+	if r.Session {
+		return
+	}
+	if s.Input.Began.Before(at) {
+		s.Worked += at.Sub(s.Input.Began)
+	}
+	s.spend(r.Usage, r.Cost)
+	if r.Summary != "" {
+		s.Input.Final = r.Summary
+	}
+	s.Input.Reason = r.Reason
+	if r.Reason == Failed {
+		if s.Input.Fault = r.Fault; r.Fault == nil {
+			s.Input.Fault = s.fault()
+		}
+	}
+	s.Last, s.Input = s.Input, nil
+	s.Faults = nil
+}
+
+// turn adds a turn to the history. One that only moves, behind a compaction, keeps its number.
+func (s *State) turn(t Turn) {
+	if t.Number == 0 {
+		s.told++
+		t.Number = s.told
+	}
+	s.Turns = append(s.Turns, t)
+	s.messages = append(s.messages, t.Message)
+	s.Context.add(t.Message)
+}
+
+func (s *State) spend(u llm.Usage, cost float64) {
+	s.Usage = s.Usage.Add(u)
+	s.Cost += cost
+	if s.Input != nil {
+		s.Input.Usage = s.Input.Usage.Add(u)
+		s.Input.Cost += cost
+	}
+}
+
+// open finds a call that has no result yet, nil when there is none of that id.
+func (s *State) open(id string) *OpenCall {
+	for i := range s.Calls {
+		if s.Calls[i].ID == id && s.Calls[i].Result == nil {
+			return &s.Calls[i]
+		}
+	}
+	return nil
+}
+
+// indexOf is the place of a call in the last answer, -1 when it is none of it.
+func (s *State) indexOf(id string) int {
+	return slices.IndexFunc(s.Calls, func(c OpenCall) bool { return c.ID == id })
+}
+
+func (s *State) dequeue(id int) {
+	s.Queue = slices.DeleteFunc(s.Queue, func(q Queued) bool { return q.ID == id })
+}

@@ -1,0 +1,84 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/attractor-go/attractor/journal"
+)
+
+// Records is what a journal is read by; every [journal.Log] is one.
+type Records interface {
+	Records(ctx context.Context, from int64) iter.Seq2[journal.Record, error]
+}
+
+// Load folds a journal into the state of its session, for looking at it.
+func Load(ctx context.Context, from Records) (*State, error) {
+	state := new(State)
+	for line, err := range from.Records(ctx, 1) {
+		if err != nil {
+			return nil, fmt.Errorf("agent: cannot read the journal: %w", err)
+		}
+		if err := state.Fold(line); err != nil {
+			return nil, err
+		}
+	}
+	if state.Records == 0 {
+		return nil, errors.New("agent: the journal is empty")
+	}
+	return state, nil
+}
+
+// Fork says how to make a new session of the first turns of another one: copy the records 1 to n, each through edit, into an
+// empty journal, and Resume that. Turns are counted as in [Turn].Number; turn 0 means all. [journal.Dir.CopyPrefix] takes n and
+// edit as they are.
+//
+// A fork in the middle of an input goes on with it by Continue, or with something else by Submit. Of calls that may have run in the
+// other session and have no result among its first turns, the model is told that their outcome is unknown.
+func Fork(ctx context.Context, from Records, turn int, id string) (n int64, edit func(*journal.Record) error, err error) {
+	state := new(State)
+	for line, err := range from.Records(ctx, 1) {
+		if err != nil {
+			return 0, nil, fmt.Errorf("agent: cannot read the journal: %w", err)
+		}
+		if err := state.Fold(line); err != nil {
+			return 0, nil, err
+		}
+		if turn > 0 && state.told > turn {
+			return n, func(r *journal.Record) error { return forked(r, id) }, nil
+		}
+		n = line.N
+	}
+	switch {
+	case state.Records == 0:
+		return 0, nil, errors.New("agent: the journal is empty; there is nothing to fork")
+	case turn < 0 || turn > state.told:
+		return 0, nil, fmt.Errorf("agent: the session has %d turns; there is no turn %d", state.told, turn)
+	}
+	return n, func(r *journal.Record) error { return forked(r, id) }, nil
+}
+
+// forked gives a header the new session's id.
+func forked(r *journal.Record, id string) error {
+	if r.Kind != (headerRecord{}).kind() {
+		return nil
+	}
+	rec, err := decodeRecord(*r)
+	if err != nil {
+		return err
+	}
+	h, ok := rec.(headerRecord)
+	if !ok {
+		return fmt.Errorf("agent: record %d is no header", r.N)
+	}
+	h.ForkOf, h.ID, h.Parent = h.ID, id, ""
+	data, err := encodeRecord(h, seqOf(r.Data))
+	if err != nil {
+		return err
+	}
+	r.Data = json.RawMessage(data)
+	return nil
+}

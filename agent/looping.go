@@ -1,0 +1,124 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"regexp"
+	"strings"
+)
+
+// LoopPolicy says when calls that repeat make the session warn the model (requirement A9).
+type LoopPolicy struct {
+	Off bool `json:"off,omitempty"`
+	// Window is how many of the last calls are looked at: 10 unless set, at most 32.
+	Window int `json:"window,omitempty"`
+	// Results says that calls are the same only if their results are: a poll that makes progress is then no loop. Durations and
+	// ids in results do not count.
+	Results bool `json:"results,omitempty"`
+}
+
+// The window of [LoopPolicy].
+const (
+	defaultWindow = 10
+	maxWindow     = 32
+)
+
+// Loop is a repetition: the last Period calls came Repeats times.
+type Loop struct {
+	Period  int `json:"period"`
+	Repeats int `json:"repeats"`
+}
+
+// CallMark is what tells a call from another: hashes of the tool with its arguments, and of the result.
+type CallMark struct{ Call, Result uint64 }
+
+func (m CallMark) same(other CallMark, results bool) bool {
+	return m.Call == other.Call && (!results || m.Result == other.Result)
+}
+
+// leastRepeats is how often a sequence has to come to be a loop, by its length.
+var leastRepeats = [...]int{1: 5, 2: 3, 3: 2}
+
+// mark remembers a call whose result is in. A loop that was warned of ends with the first call that does not go on with it.
+func (s *State) mark(call OpenCall) {
+	m := CallMark{Call: hash(call.Name, canonical(call.Args)), Result: hash(passing.ReplaceAllString(call.Result.Content.Text(), ""))}
+	if w := s.LoopWarned; w != nil && !m.same(s.Recent[max(len(s.Recent)-w.Period, 0)], s.policy.Loop.Results) {
+		s.LoopWarned, s.Recent = nil, nil
+	}
+	s.Recent = append(s.Recent, m)
+	if n := len(s.Recent); n > maxWindow {
+		s.Recent = append(s.Recent[:0], s.Recent[n-maxWindow:]...)
+	}
+}
+
+// looping returns the loop that the last calls are, nil when they are none, or one that was warned of.
+func (s *State) looping(p LoopPolicy) *Loop {
+	if p.Off || s.LoopWarned != nil {
+		return nil
+	}
+	window := defaultWindow
+	if p.Window > 0 {
+		window = min(p.Window, maxWindow)
+	}
+	calls := s.Recent[max(len(s.Recent)-window, 0):]
+	for period := 1; period < len(leastRepeats); period++ {
+		if n := repeats(calls, period, p.Results); n >= leastRepeats[period] {
+			return &Loop{Period: period, Repeats: n}
+		}
+	}
+	return nil
+}
+
+// repeats counts how often the last period calls come at the end of calls, one after the other.
+func repeats(calls []CallMark, period int, results bool) int {
+	n := 1
+	for end := len(calls) - period; end >= period; end -= period {
+		for i := end - period; i < end; i++ {
+			if !calls[i].same(calls[i+period], results) {
+				return n
+			}
+		}
+		n++
+	}
+	return n
+}
+
+func (l *Loop) warning() string {
+	what := "The last tool call has"
+	if l.Period > 1 {
+		what = fmt.Sprintf("The last %d tool calls, in this order, have", l.Period)
+	}
+	return fmt.Sprintf("%s been made %d times in a row with the same arguments. Repeating it will not change the outcome. Stop and think "+
+		"about why it does not lead further, then try something different, or say what is in the way.", what, l.Repeats)
+}
+
+// passing is what differs between two results that are the same: times, durations and ids.
+var passing = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ][\d:.]+(Z|[+-]\d\d:?\d\d)?|\d+(\.\d+)?\s?(ns|µs|us|ms|s|sec|seconds)\b|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+
+// canonical is JSON text without what does not matter: white space, the order of fields. Other text stays as it is.
+func canonical(args string) string {
+	dec := json.NewDecoder(strings.NewReader(args))
+	dec.UseNumber()
+	var value any
+	if dec.Decode(&value) != nil || dec.More() {
+		return args
+	}
+	text, err := marshal(value)
+	if err != nil {
+		return args
+	}
+	return string(bytes.TrimSpace(text))
+}
+
+func hash(texts ...string) uint64 {
+	h := fnv.New64a()
+	for _, t := range texts {
+		fmt.Fprintf(h, "%d:%s", len(t), t)
+	}
+	return h.Sum64()
+}
+
+// outputMark names an output that the store has.
+type outputMark struct{ id, tool string }

@@ -1,0 +1,170 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// looped is a session in which the model makes one call an answer, of the tools that the letters name, and says then that it is done.
+func looped(t *testing.T, letters string, o agent.Options) *host {
+	t.Helper()
+	n := 0
+	tick := newTool("tick", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { // says another time and id, and nothing new
+		n++
+		return tool.Text(fmt.Sprintf("2026-01-02T03:04:%02dZ nothing, after 1.%ds, as 0123456%d-89ab-cdef-0123-456789abcdef", n, n, n%10)), nil
+	})
+	poll := newTool("poll", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
+		n++
+		return tool.Text(fmt.Sprintf("line %d", n)), nil
+	})
+	var steps []llmtest.Step
+	for _, l := range letters {
+		name := map[rune]string{'t': "tick", 'p': "poll"}[l]
+		if name == "" {
+			name = string(l)
+		}
+		steps = append(steps, llmtest.Calls(call(name)))
+	}
+	h := open(t, setup{tools: []tool.Tool{echo("a"), echo("b"), echo("c"), echo("d"), tick, poll}, options: o, steps: append(steps, llmtest.Text("done"))})
+	h.submit(t, "go", agent.Completed)
+	return h
+}
+
+// loops are the periods and repeats that were found, and after how many calls.
+func (h *host) loops() string {
+	var loops []string
+	calls := 0
+	for _, ev := range h.events {
+		switch e := ev.(type) {
+		case *agent.ToolCallEnd:
+			calls++
+		case *agent.LoopDetection:
+			loops = append(loops, fmt.Sprintf("%d:%dx%d", calls, e.Period, e.Repeats))
+		}
+	}
+	return strings.Join(loops, " ")
+}
+
+func TestA9_Detects(t *testing.T) {
+	for _, c := range []struct {
+		name, calls string
+		policy      agent.LoopPolicy
+		want        string
+	}{
+		{"four are none", "aaaa", agent.LoopPolicy{}, ""},
+		{"period 1", "aaaaa", agent.LoopPolicy{}, "5:1x5"},
+		{"period 1 at the end", "bcaaaaa", agent.LoopPolicy{}, "7:1x5"},
+		{"period 2 twice is none", "abab", agent.LoopPolicy{}, ""},
+		{"period 2", "ababab", agent.LoopPolicy{}, "6:2x3"},
+		{"period 3 once is none", "abcab", agent.LoopPolicy{}, ""},
+		{"period 3", "abcabc", agent.LoopPolicy{}, "6:3x2"},
+		{"period 4 is none", "abcdabcd", agent.LoopPolicy{}, ""},
+		{"once an episode", "aaaaaaaaaaaaaaaaaaaa", agent.LoopPolicy{}, "5:1x5"},
+		{"once an episode of period 2", "abababababababab", agent.LoopPolicy{}, "6:2x3"},
+		{"once an episode of period 3", "abcabcabcabca", agent.LoopPolicy{}, "6:3x2"},
+		{"episodes begin anew", "aaaaaabaaaaa", agent.LoopPolicy{}, "5:1x5 12:1x5"},
+		{"an episode may follow another", "aaaaabababa", agent.LoopPolicy{}, "5:1x5 11:2x3"},
+		{"of the last calls only", "ababab", agent.LoopPolicy{Window: 5}, ""},
+		{"in a small window", "aaaaa", agent.LoopPolicy{Window: 5}, "5:1x5"},
+		{"off", "aaaaaaaaaa", agent.LoopPolicy{Off: true}, ""},
+		{"whatever the results", "ppppp", agent.LoopPolicy{}, "5:1x5"},
+		{"only with the same results", "pppppppppp", agent.LoopPolicy{Results: true}, ""},
+		{"times and ids in results do not count", "ttttt", agent.LoopPolicy{Results: true}, "5:1x5"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := looped(t, c.calls, agent.Options{Loops: c.policy})
+			if got := h.loops(); got != c.want {
+				t.Errorf("found %q, want %q", got, c.want)
+			}
+			if want := strings.Count(h.turns(), "steering:loop"); want != len(only[*agent.LoopDetection](h)) {
+				t.Errorf("%d warnings in the history", want)
+			}
+		})
+	}
+}
+
+// The model is warned once, in the user's role, right after the results; what the host steers comes before it.
+func TestA9_Warns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h *host
+		steered := false
+		o := agent.Options{OnEvent: func(ev agent.Event) {
+			if h != nil && !steered && len(h.model.Requests()) == 5 {
+				steered = true
+				if err := h.Steer("look elsewhere"); err != nil {
+					t.Error(err)
+				}
+			}
+		}}
+		h = open(t, setup{tools: []tool.Tool{echo("a")}, options: o,
+			steps: append(slices.Repeat([]llmtest.Step{llmtest.Calls(call("a", `"path":"x"`))}, 5), llmtest.Text("done"))})
+		h.submit(t, "go", agent.Completed)
+		last := h.model.Requests()[5].Messages
+		if n := len(last); last[n-2].Parts.Text() != "look elsewhere" || !strings.Contains(last[n-1].Parts.Text(), "5 times in a row") || last[n-1].Role != "user" {
+			t.Errorf("the last messages: %+v", last[n-2:])
+		}
+		if want := "TOOL_CALL_END STEERING_INJECTED LOOP_DETECTION STEP_START"; !strings.Contains(h.kinds(), want) {
+			t.Errorf("events %s, want %s", h.kinds(), want)
+		}
+		if w := only[*agent.LoopDetection](h)[0]; w.Text != last[len(last)-1].Parts.Text() {
+			t.Errorf("LOOP_DETECTION %+v", w)
+		}
+	})
+}
+
+// The order of arguments and white space make no other call; another value does.
+func TestA9_CanonicalArguments(t *testing.T) {
+	type args struct {
+		A, B string `json:",omitempty"`
+	}
+	work := tool.New(echo("work").ToolDefinition, func(context.Context, *tool.Call, args) (tool.Result, error) { return tool.Text("ok"), nil })
+	work.Parameters = []byte(`{"type":"object"}`)
+	play := func(texts ...string) *host {
+		var steps []llmtest.Step
+		for _, text := range texts {
+			steps = append(steps, llmtest.Calls(llmtest.Call("work", text)))
+		}
+		h := open(t, setup{tools: []tool.Tool{work}, steps: append(steps, llmtest.Text("done"))})
+		h.submit(t, "go", agent.Completed)
+		return h
+	}
+	if got := play(`{"A":"1","B":"2"}`, `{"B":"2","A":"1"}`, ` { "A": "1", "B":"2" } `, "{\"A\":\"1\",\n\"B\":\"\\u0032\"}", `{"A":"1","B":"2"}`).loops(); got != "5:1x5" {
+		t.Errorf("found %q", got)
+	}
+	if got := play(`{"A":"1"}`, `{"A":"2"}`, `{"A":"3"}`, `{"A":"4"}`, `{"A":"5"}`, "no json", "nor this", "nor that", "or that", "or this").loops(); got != "" {
+		t.Errorf("found %q", got)
+	}
+}
+
+// A user who asks for the same thing again and again makes no loop.
+func TestA9_AnotherTaskIsAnotherStart(t *testing.T) {
+	var steps []llmtest.Step
+	for range 6 {
+		steps = append(steps, llmtest.Calls(call("a")), llmtest.Text("ok"))
+	}
+	h := open(t, setup{tools: []tool.Tool{echo("a")}, steps: steps})
+	for range 6 {
+		h.submit(t, "run it", agent.Completed)
+	}
+	if h.loops() != "" {
+		t.Errorf("found %q", h.loops())
+	}
+}
+
+// Several calls of one answer count like those of several.
+func TestA9_CallsOfOneAnswer(t *testing.T) {
+	h := open(t, setup{tools: []tool.Tool{echo("a")},
+		steps: []llmtest.Step{llmtest.Calls(call("a"), call("a"), call("a"), call("a"), call("a")), llmtest.Text("done")}})
+	h.submit(t, "go", agent.Completed)
+	if h.loops() != "5:1x5" {
+		t.Errorf("found %q", h.loops())
+	}
+}

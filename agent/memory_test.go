@@ -1,0 +1,241 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
+	wire "github.com/attractor-go/attractor/llm/anthropic"
+	"github.com/attractor-go/attractor/llm/fakellm"
+	claude "github.com/attractor-go/attractor/profile/anthropic"
+)
+
+var (
+	sessionCount = flag.Int("sessions", 300, "sessions of TestA19_ManySessions")
+	heapProfile  = flag.String("sessions.heap", "", "write the heap of TestA19_ManySessions, with its sessions at rest, to this file")
+)
+
+// idleSession is what a session at rest may hold beside its history, in bytes. The goal is 8 KiB; this keeps it from growing until
+// tools, events and the encoded history take less.
+const idleSession = 13 << 10
+
+// fleet is many sessions over one client, one environment and one directory of journals.
+type fleet struct {
+	*testing.T
+	client   *llm.Client
+	env      *env.Local
+	dir      *journal.Dir
+	outputs  string
+	sessions []*agent.Session
+}
+
+// Many sessions work side by side and cost little when they rest; once they are closed nothing of them is left.
+//
+// The heap is measured after a full collection: before the sessions, when one has come and gone, so that what all share is there; and
+// with all of them at rest, when server and connections are gone. What is in between, less the bytes of the histories, is theirs.
+// A history is its turns with their parts and texts, counted once; what is held beside that counts, be it their encoded copy for the next
+// request, the events, the tools or the journal.
+func TestA19_ManySessions(t *testing.T) {
+	f := newFleet(t)
+	before := f.left()
+	f.run(1)
+	f.close()
+	empty := heap()
+	f.run(*sessionCount)
+	f.client.Providers = nil
+	used := int64(heap()) - int64(empty)
+	f.writeHeap()
+	var histories int64
+	for _, s := range f.sessions {
+		histories += historyBytes(s)
+	}
+	n := int64(len(f.sessions))
+	each := (used - histories) / n
+	t.Logf("%d sessions at rest: %d bytes each, %d of them history, %d beside it", n, used/n, histories/n, each)
+	if each > idleSession {
+		t.Errorf("%d bytes beside the history, want at most %d", each, idleSession)
+	}
+	f.close()
+	after := f.left()
+	for deadline := time.Now().Add(10 * time.Second); after.goroutines > before.goroutines && time.Now().Before(deadline); after = f.left() {
+		runtime.Gosched() // those of connections that were just closed
+	}
+	if after != before {
+		t.Errorf("left behind: %+v, before: %+v", after, before)
+	}
+}
+
+func newFleet(t *testing.T) *fleet {
+	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := local.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := os.WriteFile(filepath.Join(local.WorkDir(), "a.txt"), []byte("hello\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return &fleet{T: t, env: local, dir: journal.NewDir(t.TempDir()), outputs: t.TempDir(), client: new(llm.Client)}
+}
+
+// run starts sessions, each with two tool rounds, all at once, and waits until they are at rest.
+func (f *fleet) run(n int) {
+	f.Helper()
+	web := httptest.NewServer(fakellm.New(fakellm.Script(
+		fakellm.Turn{Calls: []fakellm.Call{{Name: "read_file", Args: json.RawMessage(`{"file_path":"a.txt"}`)}}},
+		fakellm.Turn{Calls: []fakellm.Call{{Name: "glob", Args: json.RawMessage(`{"pattern":"*.txt"}`)}}},
+		fakellm.Turn{Text: "done"}), fakellm.Options{}))
+	transport := &http.Transport{MaxConnsPerHost: 64, MaxIdleConnsPerHost: 64}
+	defer func() {
+		transport.CloseIdleConnections()
+		web.Close()
+	}()
+	provider, err := wire.New(wire.Options{APIKey: "test", BaseURL: web.URL, HTTPClient: &http.Client{Transport: transport}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.client.Providers = []llm.Provider{provider}
+	prof := claude.Profile()
+	f.sessions = make([]*agent.Session, n)
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			if err := f.one(i, agent.Options{Client: f.client, Profile: prof, Env: f.env, System: "Be quick.", OutputDir: f.outputs}); err != nil {
+				f.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+func (f *fleet) one(i int, o agent.Options) error {
+	ctx := context.Background()
+	o.ID = fmt.Sprintf("session-%d-of-%d", i, len(f.sessions))
+	file, err := f.dir.Create(ctx, o.ID)
+	if err != nil {
+		return err
+	}
+	o.Journal = file
+	if f.sessions[i], err = agent.New(ctx, o); err != nil {
+		return errors.Join(err, file.Close())
+	}
+	result, err := f.sessions[i].Submit(ctx, "look")
+	if err == nil && (result.Text != "done" || result.ToolRounds != 2) {
+		err = fmt.Errorf("session %d came to %+v", i, result)
+	}
+	return err
+}
+
+func (f *fleet) close() {
+	f.Helper()
+	for _, s := range f.sessions {
+		if err := s.Close(); err != nil {
+			f.Error(err)
+		}
+	}
+	f.sessions = nil
+}
+
+// heap is what is in use after a full collection. The second one frees what finalizers and pools held through the first.
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// historyBytes are the turns of a session and what they hold, once.
+func historyBytes(s *agent.Session) int64 {
+	n := 0
+	for _, turn := range s.History() {
+		n += int(unsafe.Sizeof(turn)) + len(turn.ResponseID) + partBytes(turn.Message.Parts)
+	}
+	return int64(n)
+}
+
+func partBytes(parts llm.Parts) int {
+	n := 0
+	for _, part := range parts {
+		n += int(unsafe.Sizeof(part))
+		switch p := part.(type) {
+		case llm.Text:
+			n += int(unsafe.Sizeof(p)) + len(p.Text)
+		case llm.ToolCall:
+			n += int(unsafe.Sizeof(p)) + len(p.ID) + len(p.Name) + len(p.Args)
+		case llm.ToolResult:
+			n += int(unsafe.Sizeof(p)) + len(p.CallID) + len(p.Name) + partBytes(p.Content)
+		}
+	}
+	return n
+}
+
+// remains are what sessions could leave behind.
+type remains struct{ goroutines, descriptors, processes, files int }
+
+func (f *fleet) left() remains {
+	f.Helper()
+	r := remains{goroutines: runtime.NumGoroutine(), processes: children(f.T)}
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		f.Skipf("descriptors cannot be counted here: %v", err)
+	}
+	outputs, err := os.ReadDir(f.outputs)
+	if err != nil {
+		f.Fatal(err)
+	}
+	r.descriptors, r.files = len(fds), len(outputs)
+	return r
+}
+
+// children counts the processes below this one.
+func children(t *testing.T) int {
+	t.Helper()
+	lists, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, list := range lists {
+		data, err := os.ReadFile(list)
+		if err != nil && !os.IsNotExist(err) { // a thread that has ended meanwhile
+			t.Fatal(err)
+		}
+		n += len(strings.Fields(string(data)))
+	}
+	return n
+}
+
+func (f *fleet) writeHeap() {
+	f.Helper()
+	if *heapProfile == "" {
+		return
+	}
+	out, err := os.Create(*heapProfile)
+	if err == nil {
+		err = errors.Join(pprof.WriteHeapProfile(out), out.Close())
+	}
+	if err != nil {
+		f.Error(err)
+	}
+}

@@ -1,0 +1,203 @@
+package agent
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+var (
+	awaits    = awaitRecord{CallID: "a", Question: "really?"}
+	compacts  = queuedRecord{Lane: Compacts}
+	full      = answerRecord{Message: asked("a").Message, Usage: llm.Usage{Input: 900, Output: 10}}
+	overflown = faultRecord{Fault{Kind: "context_length"}}
+	failed    = compactRecord{Failed: "no"}
+	compacted = compactRecord{First: 1, Text: "short"}
+)
+
+// nudged are answers without calls and what they were answered with.
+func nudged(times int) []record {
+	return slices.Repeat([]record{said, turnRecord{Origin: OriginNudge, Text: "go on"}}, times)
+}
+
+func records(groups ...any) []record {
+	var all []record
+	for _, g := range groups {
+		switch g := g.(type) {
+		case record:
+			all = append(all, g)
+		case []record:
+			all = append(all, g...)
+		}
+	}
+	return all
+}
+
+// The cases of Next that a host's policy brings in.
+func TestNextByPolicy(t *testing.T) {
+	round := []record{asked("a"), got("a")}
+	five := slices.Concat(round, round, round, round, round)
+	done := resultRecord{CallID: "a", Name: "shell", Done: true, Final: "x"}
+	keepOne := CompactionPolicy{Threshold: 0.85, KeepTurns: 1}
+	want := &ResultPolicy{check: func(text string) error {
+		if text != "done" {
+			return errors.New("not done")
+		}
+		return nil
+	}}
+	byTool := &ResultPolicy{Tool: "final_result", check: want.check}
+	not := answerRecord{Message: llm.Assistant("not done")}
+	loop := &Loop{Period: 1, Repeats: 5}
+	nudge := Step{Act: Inject, Origin: OriginNudge}
+	noResult := Step{Act: Finish, Reason: Failed, Text: noObject}
+	question := openCalls("a")
+	question[0].Question = &awaits
+	tests := []struct {
+		name    string
+		records []record // after begun
+		policy  Policy
+		want    Step // without its text, unless it finishes
+	}{
+		{"A1 a question does not run again", records(asked("a"), awaits), Policy{}, Step{Act: Finish, Reason: AwaitingInput}},
+		{"A1 the calls beside it run", records(asked("a", "b"), awaits), Policy{}, Step{Act: Run, Calls: openCalls("b")}},
+		{"A1 an interrupt gives it a result", records(asked("a"), awaits, stopRecord{Reason: Interrupted}), Policy{},
+			Step{Act: Run, Calls: question, Reason: Interrupted}},
+		{"A1 it waits at rest, whatever is queued", records(asked("a"), awaits, endRecord{Reason: AwaitingInput}, followUp, compacts, steered), Policy{},
+			Step{Act: Rest}},
+		{"A1 its answer calls the model", records(asked("a"), awaits, endRecord{Reason: AwaitingInput}, inputRecord{Text: "yes", Answers: "a"}, got("a")), Policy{},
+			Step{Act: Call}},
+		{"A4 a summary at the round limit", round, Policy{MaxToolRounds: 1, OnLimit: Summarized}, Step{Act: Summarize, Reason: MaxToolRounds, Value: 1}},
+		{"A4 a summary at the turn limit", round, Policy{MaxTurns: 1, OnLimit: Summarized}, Step{Act: Summarize, Reason: MaxTurns, Value: 1}},
+		{"A4 no limit between attempts", records(round, faultRecord{Fault{Kind: "server", RetryAt: at}}), Policy{MaxToolRounds: 1}, Step{Act: Call}},
+		{"A9 a loop", five, Policy{}, Step{Act: Inject, Origin: OriginLoop, Loop: loop}},
+		{"A9 steering comes before it", records(five, steered), Policy{}, Step{Act: Inject, Origin: OriginSteer}},
+		{"A9 and it after the steering", records(five, steered, turnRecord{Origin: OriginSteer, Queued: 1}), Policy{}, Step{Act: Inject, Origin: OriginLoop, Loop: loop}},
+		{"A9 once", records(five, turnRecord{Origin: OriginLoop, Loop: loop}), Policy{}, Step{Act: Call}},
+		{"A9 off", five, Policy{Loop: LoopPolicy{Off: true}}, Step{Act: Call}},
+		{"A9 the limit comes before it", five, Policy{MaxToolRounds: 5}, Step{Act: Finish, Reason: MaxToolRounds, Value: 5}},
+		{"A11 too long without compaction", records(round, overflown), Policy{}, Step{Act: Finish, Reason: Failed}},
+		{"A11 too long with it", records(round, overflown), Policy{Compaction: keepOne}, Step{Act: Compact, First: 3}},
+		{"A11 tried again after it", records(round, overflown, compacted), Policy{Compaction: keepOne}, Step{Act: Call}},
+		{"A11 once", records(round, overflown, compacted, overflown), Policy{Compaction: keepOne}, Step{Act: Finish, Reason: Failed}},
+		{"A11 not when it failed", records(round, overflown, failed), Policy{Compaction: keepOne}, Step{Act: Finish, Reason: Failed}},
+		{"A11 not when there is nothing to replace", []record{overflown}, Policy{Compaction: CompactionPolicy{Threshold: 1}}, Step{Act: Finish, Reason: Failed}},
+		{"A11 once more after an answer", records(round, overflown, compacted, round, overflown), Policy{Compaction: keepOne}, Step{Act: Compact, First: 5}},
+		{"A14 a nudge", []record{said}, Policy{RequireDone: true}, nudge},
+		{"A14 the third", records(nudged(2), said), Policy{RequireDone: true}, nudge},
+		{"A14 no fourth", records(nudged(3), said), Policy{RequireDone: true}, Step{Act: Finish, Reason: Completed}},
+		{"A14 in a row only", records(nudged(3), round, said), Policy{RequireDone: true}, nudge},
+		{"A14 done ends it", records(asked("a"), done), Policy{RequireDone: true}, Step{Act: Finish, Reason: Done}},
+		{"A14 steering comes before a nudge", records(said, steered), Policy{RequireDone: true}, Step{Act: Inject, Origin: OriginSteer}},
+		{"A14 the hook is asked", []record{said}, Policy{Confirms: 1}, Step{Act: Confirm, Reason: Completed}},
+		{"A14 after a nudge", []record{said}, Policy{Confirms: 1, RequireDone: true}, nudge},
+		{"A14 after done too", records(asked("a"), done), Policy{Confirms: 1}, Step{Act: Confirm, Reason: Done}},
+		{"A14 what the hook says calls the model", records(asked("a"), done, turnRecord{Origin: OriginStop, Text: "more"}), Policy{Confirms: 1}, Step{Act: Call}},
+		{"A14 at most so often", records(said, turnRecord{Origin: OriginStop, Text: "more"}, said), Policy{Confirms: 1}, Step{Act: Finish, Reason: Completed}},
+		{"A14 not when it is interrupted", records(said, stopRecord{Reason: Interrupted}), Policy{Confirms: 1, RequireDone: true}, Step{Act: Finish, Reason: Interrupted}},
+		{"A16 at the threshold", records(full, got("a")), Policy{Window: 1000, Compaction: keepOne}, Step{Act: Compact, First: 3}},
+		{"A16 below it", records(full, got("a")), Policy{Window: 1100, Compaction: keepOne}, Step{Act: Call}},
+		{"A16 off", records(full, got("a")), Policy{Window: 1000}, Step{Act: Call}},
+		{"A16 in an unknown window", records(full, got("a")), Policy{Compaction: keepOne}, Step{Act: Call}},
+		{"A16 not again before an answer", records(full, got("a"), failed), Policy{Window: 1000, Compaction: keepOne}, Step{Act: Call}},
+		{"A16 nor on request", records(round, failed, compacts), Policy{}, Step{Act: Call}},
+		{"A16 before steering", records(full, got("a"), steered), Policy{Window: 1000, Compaction: keepOne}, Step{Act: Compact, First: 3}},
+		{"A16 on request", records(round, compacts), Policy{Compaction: CompactionPolicy{KeepTurns: 2}}, Step{Act: Compact, First: 1}},
+		{"A16 on request at rest", records(ended(Completed), compacts), Policy{Compaction: CompactionPolicy{KeepTurns: 1}}, Step{Act: Compact, First: 1}},
+		{"A16 before a follow-up", records(ended(Completed), followUp, compacts), Policy{Compaction: CompactionPolicy{KeepTurns: 1}}, Step{Act: Compact, First: 1}},
+		{"A16 not between calls and results", records(asked("a"), compacts), Policy{}, Step{Act: Run, Calls: openCalls("a")}},
+		{"A16 requests are answered together", records(round, compacts, compacts, compactRecord{First: 1, Text: "short", Queued: 2}), Policy{}, Step{Act: Call}},
+		{"A18 a budget ends it", records(round, stopRecord{Reason: BudgetUSD, Value: 2.5}), Policy{}, Step{Act: Finish, Reason: BudgetUSD, Value: 2.5}},
+		{"A21 a result", []record{said}, Policy{Result: want}, Step{Act: Finish, Reason: Completed}},
+		{"A21 a correction", []record{not}, Policy{Result: want}, nudge},
+		{"A21 two at most", records(nudged(2), not), Policy{Result: want}, noResult},
+		{"A21 also with work in between", records(nudged(1), round, nudged(1), round, not), Policy{Result: want}, noResult},
+		{"A21 of another done tool", records(asked("a"), done), Policy{Result: want}, nudge},
+		{"A21 the tool is to be called", []record{said}, Policy{Result: byTool}, nudge},
+		{"A21 the hook is asked about a result", []record{said}, Policy{Result: want, Confirms: 1}, Step{Act: Confirm, Reason: Completed}},
+		{"A21 invalid calls are counted", records(nudged(3), round), Policy{Result: byTool}, noResult},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := stateOf(t, append(begun[:2:2], tt.records...)...)
+			step := Next(s, &tt.policy, at)
+			if step.Act == Inject {
+				if (step.Text == "") != (step.Origin == OriginSteer) {
+					t.Errorf("text %q", step.Text)
+				}
+				step.Text = ""
+			}
+			if !reflect.DeepEqual(step, tt.want) {
+				t.Errorf("Next = %+v, want %+v", step, tt.want)
+			}
+			for i, rec := range s.records(step) { // what it comes to can be folded
+				if err := s.accepts(rec); err != nil && i == 0 {
+					t.Errorf("%s: %v", rec.kind(), err)
+				}
+			}
+		})
+	}
+}
+
+// The time in which a session did not run does not count, however often it stops.
+func TestA18_WorkedTime(t *testing.T) {
+	s := new(State)
+	step := func(rec record, after time.Duration) {
+		t.Helper()
+		if err := s.accepts(rec); err != nil {
+			t.Fatal(err)
+		}
+		s.fold(rec, at.Add(after))
+	}
+	step(begun[0], 0)
+	step(begun[1], 0)
+	step(asked("a"), 10*time.Second)
+	step(steered, time.Hour)
+	step(inputRecord{Continue: true}, 2*time.Hour) // after a crash
+	step(got("a"), 2*time.Hour+5*time.Second)
+	if got := s.worked(); got != 15*time.Second {
+		t.Errorf("worked %v", got)
+	}
+	step(inputRecord{Continue: true}, 3*time.Hour)
+	step(said, 3*time.Hour+time.Second)
+	step(endRecord{Reason: Completed}, 3*time.Hour+time.Second)
+	if s.Worked != 16*time.Second || s.worked() != s.Worked {
+		t.Errorf("worked %v", s.Worked)
+	}
+}
+
+// Records that this package adds cannot come out of place either.
+func TestFoldRefusesPoliciesRecordsOutOfPlace(t *testing.T) {
+	idle := append(begun[:2:2], ended(Completed)...)
+	waiting := append(begun[:2:2], asked("a"), awaits, endRecord{Reason: AwaitingInput})
+	for _, tt := range []struct {
+		name    string
+		records []record
+		rec     record
+		ok      bool
+	}{
+		{"a question of no call", begun, awaits, false},
+		{"a question", append(begun[:2:2], asked("a")), awaits, true},
+		{"an input that answers nothing", idle, inputRecord{Text: "x", Answers: "a"}, false},
+		{"an input that does not answer", waiting, inputRecord{Text: "x"}, false},
+		{"an input that answers", waiting, inputRecord{Text: "x", Answers: "a"}, true},
+		{"a compaction of more than there is", idle, compactRecord{First: 3, Text: "x"}, false},
+		{"a compaction of nothing", idle, compactRecord{First: 0, Text: "x"}, false},
+		{"a compaction", idle, compactRecord{First: 2, Text: "x"}, true},
+		{"a compaction between calls", append(begun[:2:2], asked("a")), compactRecord{First: 1, Text: "x"}, false},
+		{"a failure of its own", begun, endRecord{Reason: Failed, Fault: &Fault{Kind: "no_object"}}, true},
+	} {
+		s := stateOf(t, tt.records...)
+		if err := s.accepts(tt.rec); (err == nil) != tt.ok {
+			t.Errorf("%s: %v", tt.name, err)
+		} else if err == nil {
+			s.fold(tt.rec, at)
+		} else if !strings.Contains(err.Error(), "out of place") {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}

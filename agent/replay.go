@@ -1,0 +1,348 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/profile"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// ReplayOptions say how a session is replayed. The zero value is a replay from the journal alone.
+type ReplayOptions struct {
+	// Client answers the model calls, from recorded traffic; nil lets the journal's answers and faults answer them.
+	Client *llm.Client
+	// OnEvent receives the events of the replay.
+	OnEvent func(Event)
+}
+
+// Divergence is the first record of a replay that is not the journal's.
+type Divergence struct {
+	Record int64           `json:"record"`
+	Want   json.RawMessage `json:"want"` // kind and data in the journal, without times and durations; null when there is none
+	Got    json.RawMessage `json:"got"`
+}
+
+// Error says where and how.
+func (d *Divergence) Error() string {
+	return fmt.Sprintf("the replay diverges at record %d:\nwant %s\n got %s", d.Record, d.Want, d.Got)
+}
+
+// Replay runs a session again from its journal: the loop decides anew, model and tools answer what the journal says they did, and the
+// host does what it did then. The clock is the records', and so are the ids. Nothing is run and nothing is asked over a network unless
+// Client does. A replay that comes to other records, times and durations aside, is a *[Divergence].
+func Replay(ctx context.Context, from Records, o ReplayOptions) error {
+	r := &replay{}
+	r.changed.L = &r.mu
+	for line, err := range from.Records(ctx, 1) {
+		if err != nil {
+			return fmt.Errorf("agent: cannot read the journal: %w", err)
+		}
+		rec, err := decodeRecord(line)
+		if err != nil {
+			return err
+		}
+		r.lines, r.records = append(r.lines, line), append(r.records, rec)
+	}
+	if len(r.records) == 0 {
+		return errors.New("agent: the journal is empty; there is nothing to replay")
+	}
+	header, ok := r.records[0].(headerRecord)
+	if !ok {
+		return errors.New("agent: the journal does not begin with a header")
+	}
+	ctx, r.stop = context.WithCancelCause(ctx)
+	defer r.stop(nil)
+	s, err := r.open(header, o)
+	if err != nil {
+		return err
+	}
+	r.session = s
+	err = r.run(ctx, s)
+	if d := r.diverged(); d != nil {
+		return d
+	}
+	return errors.Join(err, s.outputs.Close())
+}
+
+// replay is a journal as a script. It is the log, the provider, the tools, the clock and the host of the session that it directs.
+type replay struct {
+	lines   []journal.Record
+	records []record
+	stop    context.CancelCauseFunc
+	session *Session
+	memory  journal.Memory
+
+	mu      sync.Mutex
+	changed sync.Cond
+	at      int  // records written
+	acting  bool // the host's record is being written
+	wrong   *Divergence
+	asked   map[string]bool // the calls of this step that came to a question
+}
+
+// open makes the session that is directed.
+func (r *replay) open(h headerRecord, o ReplayOptions) (*Session, error) {
+	client := o.Client
+	if client == nil {
+		client = &llm.Client{Providers: r.providers(h.Provider)}
+	}
+	p := profile.Profile{Name: h.Profile, Dialect: h.Dialect, Provider: h.Provider, Model: h.Model, Tools: r.tools(h.Tools)}
+	s, err := newSession(Options{Client: client, Profile: p, Env: nowhere{dir: h.Dir}, ID: h.ID, Journal: (*replayLog)(r), OnEvent: o.OnEvent,
+		Now: r.now, Authorize: r.authorize, Subagents: &Subagents{}, Questions: &Questions{}})
+	if err != nil {
+		return nil, err
+	}
+	s.header = h.Header
+	if s.policy, err = checked(h.Policy); err != nil {
+		return nil, err
+	}
+	s.confirm, s.delay, s.inTurn = r.confirm, r.delay, r.inTurn
+	s.pause = func(context.Context, time.Time) {}
+	s.start(false)
+	return s, nil
+}
+
+// run lets the host's records happen, and the loop decide about all others.
+func (r *replay) run(ctx context.Context, s *Session) error {
+	for ctx.Err() == nil {
+		rec := r.next()
+		if rec == nil {
+			s.events.flush()
+			return nil
+		}
+		if r.hosts(s, rec) && !r.decidedBefore(s) {
+			if err := r.act(s, rec); err != nil {
+				return err
+			}
+			continue
+		}
+		step, err := s.decide(ctx)
+		if errors.Is(err, errJournalEnds) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if step.Act == Rest {
+			r.diverge(nil)
+			return nil
+		}
+		r.mu.Lock()
+		r.asked = map[string]bool{}
+		r.mu.Unlock()
+		err = s.do(ctx, step)
+		if err != nil && !errors.Is(err, errJournalEnds) {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// settled lets the host do what it did before the loop's next record, and returns when that record, or the journal's end, is next. It is
+// called with the lock held, by whoever is about to write a record.
+func (r *replay) settled(ctx context.Context) {
+	for ctx.Err() == nil && r.asynchronous() {
+		if r.acting {
+			r.changed.Wait()
+			continue
+		}
+		r.acting = true
+		rec := r.records[r.at]
+		r.mu.Unlock()
+		err := r.act(r.session, rec)
+		r.mu.Lock()
+		r.acting = false
+		r.changed.Broadcast()
+		if err != nil {
+			r.stop(err)
+		}
+	}
+}
+
+// asynchronous reports that the next record is one that a host, or a subagent, adds while the loop works.
+func (r *replay) asynchronous() bool {
+	return r.at < len(r.records) && r.wrong == nil && r.between(r.at)
+}
+
+// between reports that a record may come at any time. An input that is open goes on after a crash.
+func (r *replay) between(at int) bool {
+	switch rec := r.records[at].(type) {
+	case queuedRecord, settingRecord, childRecord, stopRecord:
+		return true
+	case resultRecord: // of a question that this step has asked: it is not one of the step's calls any more
+		return r.asked[rec.CallID]
+	case inputRecord:
+		for _, before := range slices.Backward(r.records[:at]) {
+			switch before := before.(type) {
+			case inputRecord:
+				return rec.Continue
+			case endRecord:
+				if !before.Session {
+					return false
+				}
+			}
+		}
+	}
+	return false
+}
+
+// decidedBefore reports that the host's record, which comes next, came during a step of the loop: what the loop would do now is what
+// the first record after the host's is the outcome of.
+func (r *replay) decidedBefore(s *Session) bool {
+	now := r.now()
+	s.mu.Lock()
+	step := Next(&s.state, &s.policy, now)
+	s.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, rec := range r.records[r.at:] {
+		if r.between(r.at + i) {
+			continue
+		}
+		switch rec := rec.(type) {
+		case answerRecord, faultRecord:
+			return step.Act == Call
+		case intentRecord, resultRecord, awaitRecord:
+			return step.Act == Run
+		case compactRecord:
+			return step.Act == Compact
+		case turnRecord:
+			return step.Act == Confirm && rec.Origin == OriginStop
+		case endRecord:
+			return !rec.Session && rec.Reason == step.Reason && (step.Act == Summarize || step.Act == Confirm)
+		}
+		return false
+	}
+	return false
+}
+
+// hosts reports that a record, which comes next while the loop does nothing, is the host's.
+func (r *replay) hosts(s *Session, rec record) bool {
+	switch rec := rec.(type) {
+	case headerRecord, queuedRecord, settingRecord, childRecord, stopRecord:
+		return true
+	case inputRecord:
+		return rec.Queued == 0
+	case resultRecord: // the answer to a question
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		call := s.state.open(rec.CallID)
+		return call != nil && call.Question != nil && s.state.Input != nil && s.state.Input.Stop == ""
+	case endRecord: // time is not replayed: what it ended was the clock's decision
+		return rec.Session || rec.Reason == BudgetTime
+	}
+	return false
+}
+
+// act commits a record of the host. The end of a session that was resumed later ends nothing here.
+func (r *replay) act(s *Session, rec record) error {
+	switch end, isEnd := rec.(endRecord); {
+	case rec == nil:
+		return nil
+	case isEnd && end.Session:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.append(rec)
+	}
+	if _, header := rec.(headerRecord); header {
+		return nil // it is written with the first record
+	}
+	if err := s.commit(rec); err != nil {
+		return err
+	}
+	if set, ok := rec.(settingRecord); ok {
+		return r.adopt(s, set)
+	}
+	return nil
+}
+
+// adopt makes what is not in the records follow changed settings.
+func (r *replay) adopt(s *Session, set settingRecord) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	policy, err := checked(set.policy(s.policy))
+	if err != nil || set.Tools == nil {
+		s.policy = policy
+		return err
+	}
+	registry, err := tool.NewRegistry(r.tools(set.Tools)...)
+	if err == nil {
+		s.registry = registry
+	}
+	return err
+}
+
+// checked gives a policy that was read from a journal what is not in there.
+func checked(p Policy) (Policy, error) {
+	p.Budget.Time = 0
+	if p.Result == nil {
+		return p, nil
+	}
+	result := *p.Result
+	var err error
+	result.check, err = checker(result.Schema)
+	p.Result = &result
+	return p, err
+}
+
+func (r *replay) next() record {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := r.at
+	if at == 0 && len(r.records) > 1 {
+		at = 1
+	}
+	if at >= len(r.records) || r.wrong != nil {
+		return nil
+	}
+	return r.records[at]
+}
+
+func (r *replay) wake() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.changed.Broadcast()
+}
+
+// now is the time of the next record.
+func (r *replay) now() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lines[min(r.at, len(r.lines)-1)].Time
+}
+
+func (r *replay) diverged() *Divergence {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.wrong
+}
+
+// diverge notes the first record that is not the journal's, nil for none.
+func (r *replay) diverge(got *journal.Record) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.divergeAt(got)
+}
+
+func (r *replay) divergeAt(got *journal.Record) {
+	if r.wrong != nil {
+		return
+	}
+	r.wrong = &Divergence{Record: int64(r.at) + 1, Want: json.RawMessage("null"), Got: json.RawMessage("null")}
+	if r.at < len(r.lines) {
+		r.wrong.Want = comparable(r.lines[r.at])
+	}
+	if got != nil {
+		r.wrong.Got = comparable(*got)
+	}
+	r.stop(r.wrong)
+	r.changed.Broadcast()
+}

@@ -1,0 +1,148 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// checkReplay replays a journal and compares the events with those that the host saw.
+func checkReplay(t *testing.T, log *journal.Memory, saw []agent.Event) {
+	t.Helper()
+	var got []agent.Event
+	err := agent.Replay(context.Background(), log, agent.ReplayOptions{OnEvent: func(ev agent.Event) { got = append(got, ev) }})
+	if err != nil {
+		t.Errorf("replay: %v", err)
+		return
+	}
+	if diff := gocmp.Diff(facts(t, saw), facts(t, got)); diff != "" {
+		t.Errorf("the replay has other events (-session +replay):\n%s", diff)
+	}
+	got = nil
+	if err := agent.Project(context.Background(), log, func(ev agent.Event) { got = append(got, ev) }); err != nil {
+		t.Errorf("projection: %v", err)
+	}
+	if diff := gocmp.Diff(facts(t, saw), facts(t, got)); diff != "" {
+		t.Errorf("the projection has other events (-session +projection):\n%s", diff)
+	}
+}
+
+// facts are events as lines, without what differs from run to run and without the pieces that texts and outputs come in. When calls
+// that run side by side begin is in no record: their starts come last, in the order of the lines.
+func facts(t *testing.T, events []agent.Event) []string {
+	t.Helper()
+	var lines, starts []string
+	step := false
+	for i, ev := range events {
+		switch ev := ev.(type) {
+		case *agent.InputRequested:
+			if answeredAtOnce(ev.CallID, events[i:]) { // in the journal that is a call like any other
+				continue
+			}
+		case *agent.StepStart:
+			step = true
+		case *agent.StepEnd:
+			step = false
+		case *agent.LLMRetry:
+			if !step { // of a side call, of which there is only the outcome in the journal
+				continue
+			}
+		case *agent.AssistantTextDelta, *agent.ThinkingDelta, *agent.ToolCallOutputDelta, *agent.Warning, *agent.SubagentEvent:
+			continue
+		}
+		data, err := json.Marshal(ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var members map[string]any
+		if err := json.Unmarshal(data, &members); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"seq", "time", "latency_ms", "duration_ms", "delay_ms", "containment", "output", "output_bytes", "output_complete",
+			"output_ref", "cost_usd"} {
+			delete(members, name)
+		}
+		if data, err = json.Marshal(members); err != nil {
+			t.Fatal(err)
+		}
+		if _, start := ev.(*agent.ToolCallStart); start {
+			starts = append(starts, string(data))
+			continue
+		}
+		lines = append(lines, string(data))
+	}
+	slices.Sort(starts)
+	return append(lines, starts...)
+}
+
+// answeredAtOnce reports that a question was answered before its input ended.
+func answeredAtOnce(callID string, events []agent.Event) bool {
+	for _, ev := range events {
+		switch ev := ev.(type) {
+		case *agent.ProcessingEnd:
+			return false
+		case *agent.ToolCallEnd:
+			if ev.CallID == callID {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func TestA19_ReplayShowsTheFirstDivergence(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(r *journal.Record)
+		want   string
+	}{
+		"a limit that was not kept": {func(r *journal.Record) {
+			if r.Kind == "header" {
+				r.Data = []byte(strings.Replace(string(r.Data), `"policy":{`, `"policy":{"max_tool_rounds":1,`, 1))
+			}
+		}, "record 8"},
+		"steering that nobody sent": {func(r *journal.Record) {
+			if r.Kind == "turn" {
+				r.Data = []byte(strings.Replace(string(r.Data), "left", "right", 1))
+			}
+		}, "record 4"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := new(journal.Memory)
+			h := open(t, setup{tools: []tool.Tool{echo("say")}, options: agent.Options{Journal: log, MaxTurns: 9},
+				steps: []llmtest.Step{llmtest.Calls(call("say")), llmtest.Calls(call("say")), llmtest.Text("done")}})
+			if err := h.Steer("left"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := h.Submit(context.Background(), "go"); err != nil {
+				t.Fatal(err)
+			}
+			if err := h.Close(); err != nil {
+				t.Fatal(err)
+			}
+			checkReplay(t, log, h.events)
+			var changed []journal.Record
+			for r, err := range log.Records(context.Background(), 1) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.change(&r)
+				changed = append(changed, r)
+			}
+			err := agent.Replay(context.Background(), journal.NewMemory(changed...), agent.ReplayOptions{})
+			var d *agent.Divergence
+			if !errors.As(err, &d) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want a divergence at %s", err, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,223 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// formatting is a provider that takes a format together with tools.
+type formatting struct{ llm.Provider }
+
+func (formatting) FormatsWithTools(string) bool { return true }
+
+func formats(p llm.Provider) llm.Provider { return formatting{p} }
+
+const person = `{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer","minimum":0}},"required":["name","age"],"additionalProperties":false}`
+
+// structured is a session that has to come to a result of a schema.
+func structured(t *testing.T, schema string, native bool, steps ...llmtest.Step) *host {
+	t.Helper()
+	s := setup{tools: []tool.Tool{echo("work"), submitTool()}, steps: steps, options: agent.Options{OutputSchema: json.RawMessage(schema)}}
+	if native {
+		s.wrap = formats
+	}
+	return open(t, s)
+}
+
+func final(args string) llmtest.Step { return llmtest.Calls(llmtest.Call("final_result", args)) }
+
+// Where the API knows formats, the answer is the result; the schema goes with every request.
+func TestA21_Native(t *testing.T) {
+	const ada = `{"name":"Ada","age":36}`
+	for name, c := range map[string]struct {
+		steps []llmtest.Step
+		want  string // empty for an error
+		nudge int
+	}{
+		"at once":              {[]llmtest.Step{llmtest.Text(ada)}, ada, 0},
+		"after some work":      {[]llmtest.Step{llmtest.Calls(call("work")), llmtest.Text(ada)}, ada, 0},
+		"corrected once":       {[]llmtest.Step{llmtest.Text(`{"name":"Ada"}`), llmtest.Text(ada)}, ada, 1},
+		"corrected twice":      {[]llmtest.Step{llmtest.Text("Ada, 36"), llmtest.Text(`{"name":"Ada","age":-1}`), llmtest.Text(ada)}, ada, 2},
+		"corrected too often":  {[]llmtest.Step{llmtest.Text("a"), llmtest.Text("b"), llmtest.Text("c"), llmtest.Text(ada)}, "", 2},
+		"with work in between": {[]llmtest.Step{llmtest.Text("a"), llmtest.Calls(call("work")), llmtest.Text("b"), llmtest.Calls(call("work")), llmtest.Text("c")}, "", 2},
+		"by another done tool": {[]llmtest.Step{llmtest.Calls(call("submit")), llmtest.Text(ada)}, ada, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := structured(t, person, true, c.steps...)
+			checkResult(t, h, c.want)
+			if n := strings.Count(h.turns(), "steering:nudge"); n != c.nudge {
+				t.Errorf("%d corrections: %s", n, h.turns())
+			}
+			for _, r := range h.model.Requests() {
+				if r.Format == nil || string(r.Format.Schema) != person || len(r.Tools) != 2 {
+					t.Errorf("asked with the format %+v and %d tools", r.Format, len(r.Tools))
+				}
+			}
+		})
+	}
+}
+
+// checkResult submits and wants this JSON, or the error that there is none.
+func checkResult(t *testing.T, h *host, want string) {
+	t.Helper()
+	result, err := h.Submit(context.Background(), "who?")
+	if want != "" {
+		if err != nil || result.Text != want {
+			t.Fatalf("Submit = %+v, %v, want %s", result, err, want)
+		}
+		return
+	}
+	if !errors.Is(err, llm.ErrNoObject) || result.Reason != agent.Failed || h.Status() != agent.StatusClosed {
+		t.Fatalf("Submit = %+v, %v, %s, want that there is no object", result, err, h.Status())
+	}
+	if e := only[*agent.Error](h); len(e) != 1 || e[0].ErrorKind != "no_object" || e[0].Retryable {
+		t.Errorf("ERROR %+v", e)
+	}
+	if !strings.HasSuffix(h.kinds(), "ERROR PROCESSING_END SESSION_END") {
+		t.Errorf("events %s", h.kinds())
+	}
+}
+
+// Elsewhere it is a tool's arguments; the tool is there with every request, and an answer without it is no end.
+func TestA21_ByATool(t *testing.T) {
+	const ada = `{"name":"Ada","age":36}`
+	for name, c := range map[string]struct {
+		steps []llmtest.Step
+		want  string
+		nudge int
+	}{
+		"at once":                        {[]llmtest.Step{final(ada)}, ada, 0},
+		"after some work":                {[]llmtest.Step{llmtest.Calls(call("work")), final(ada)}, ada, 0},
+		"after a nudge":                  {[]llmtest.Step{llmtest.Text("It is Ada."), final(ada)}, ada, 1},
+		"after an invalid call":          {[]llmtest.Step{final(`{"name":"Ada"}`), final(ada)}, ada, 0},
+		"after two mistakes":             {[]llmtest.Step{final(`Ada`), llmtest.Text("It is Ada."), final(ada)}, ada, 1},
+		"three invalid calls":            {[]llmtest.Step{final(`{}`), final(`{"name":1}`), final(`{"age":-1,"name":"x"}`), final(ada)}, "", 0},
+		"mistakes with work in betweeen": {[]llmtest.Step{final(`{}`), llmtest.Calls(call("work")), final(`{}`), llmtest.Calls(call("work")), final(`{}`), final(ada)}, "", 0},
+		"never called":                   {[]llmtest.Step{llmtest.Text("a"), llmtest.Text("b"), llmtest.Text("c"), final(ada)}, "", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := structured(t, person, false, c.steps...)
+			checkResult(t, h, c.want)
+			if n := strings.Count(h.turns(), "steering:nudge"); n != c.nudge {
+				t.Errorf("%d nudges: %s", n, h.turns())
+			}
+			for _, r := range h.model.Requests() {
+				if r.Format != nil || len(r.Tools) != 3 || r.Tools[2].Name != "final_result" {
+					t.Errorf("asked with the format %+v and the tools %+v", r.Format, r.Tools)
+				}
+			}
+		})
+	}
+}
+
+// APIs want an object for a tool's parameters: any other schema is wrapped, and the result is unwrapped.
+func TestA21_AnySchema(t *testing.T) {
+	for name, c := range map[string]struct{ schema, args, want string }{
+		"an array":        {`{"type":"array","items":{"type":"integer"}}`, `{"value":[1, 2]}`, `[1, 2]`},
+		"a string":        {`{"type":"string","enum":["a","b"]}`, `{"value":"a"}`, `"a"`},
+		"several types":   {`{"type":["object","null"]}`, `{"value":null}`, `null`},
+		"no type":         {`{"anyOf":[{"type":"integer"},{"type":"string"}]}`, `{"value":7}`, `7`},
+		"a definition":    {`{"$defs":{"n":{"type":"integer"}},"type":"array","items":{"$ref":"#/$defs/n"}}`, `{"value":[3]}`, `[3]`},
+		"an own object":   {`{"$defs":{"n":{"type":"integer"}},"type":"object","properties":{"n":{"$ref":"#/$defs/n"}}}`, `{"n":3}`, `{"n":3}`},
+		"anything at all": {`true`, `{"value":{"a":1}}`, `{"a":1}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := structured(t, c.schema, false, final(c.args))
+			checkResult(t, h, c.want)
+			var parameters struct{ Type string }
+			if err := json.Unmarshal(h.Definitions()[2].Parameters, &parameters); err != nil || parameters.Type != "object" {
+				t.Errorf("parameters %s", h.Definitions()[2].Parameters)
+			}
+		})
+	}
+	wrong := structured(t, `{"$defs":{"n":{"type":"integer"}},"type":"array","items":{"$ref":"#/$defs/n"}}`, false, final(`{"value":["x"]}`), final(`{"value":[4]}`))
+	checkResult(t, wrong, `[4]`)
+}
+
+// What validation mends for a tool is no excuse: the result is of the schema as it stands, or it is corrected.
+func TestA21_TheResultIsChecked(t *testing.T) {
+	h := structured(t, person, false, final(`{"name":"Ada","age":"36"}`), final(`{"name":"Ada","age":36}`))
+	result, err := h.Submit(context.Background(), "who?")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal([]byte(result.Text), &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(map[string]any{"name": "Ada", "age": 36.0}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Every input has a result, and its corrections are its own.
+func TestA21_EveryInput(t *testing.T) {
+	h := structured(t, `{"type":"integer"}`, true, llmtest.Text("one"), llmtest.Text("1"), llmtest.Text("two"), llmtest.Text("zwei"), llmtest.Text("2"))
+	checkResult(t, h, "1")
+	checkResult(t, h, "2")
+}
+
+// Tools that the host changes do not take the model's way to give the result.
+func TestA21_SetKeepsTheTool(t *testing.T) {
+	h := structured(t, `{"type":"integer"}`, false, final(`{"value":1}`), final(`{"value":2}`))
+	checkResult(t, h, "1")
+	set(t, h, agent.Settings{Tools: []tool.Tool{echo("new")}})
+	checkResult(t, h, "2")
+}
+
+// A session that is resumed with a schema which it did not have gets the tool, and one that had it keeps it.
+func TestA21_Resume(t *testing.T) {
+	plain, log := new(journal.Memory), new(journal.Memory)
+	s := setup{steps: []llmtest.Step{llmtest.Text("hello")}, options: agent.Options{Journal: plain}}
+	open(t, s).submit(t, "hi", agent.Completed)
+	s.options.OutputSchema, s.options.Journal = json.RawMessage(`{"type":"integer"}`), journal.NewMemory(all(t, plain)...)
+	s.steps = []llmtest.Step{llmtest.Text("one"), final(`{"value":1}`)}
+	checkResult(t, open(t, s), "1")
+	s.options.Journal = log
+	first := open(t, s)
+	checkResult(t, first, "1")
+	s.options.Journal, s.steps = journal.NewMemory(all(t, log)...), []llmtest.Step{final(`{"value":2}`)}
+	again := open(t, s)
+	checkResult(t, again, "2")
+	if again.epochs()[0] != 0 {
+		t.Errorf("epochs %v", again.epochs())
+	}
+	s.options.OutputSchema, s.options.Journal = json.RawMessage(`{"type":"string"}`), journal.NewMemory(all(t, log)...)
+	s.steps = []llmtest.Step{final(`{"value":"three"}`)}
+	other := open(t, s)
+	checkResult(t, other, `"three"`)
+	if tools := other.model.Requests()[0].Tools; len(tools) != 1 || !strings.Contains(string(tools[0].Parameters), "string") {
+		t.Errorf("tools %+v", tools)
+	}
+}
+
+// A limit ends the input as ever; what is said there is not the result.
+func TestA21_AtALimit(t *testing.T) {
+	h := open(t, setup{wrap: formats, tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("half is done")},
+		options: agent.Options{OutputSchema: json.RawMessage(person), MaxToolRounds: 1, OnLimit: agent.Summarized}})
+	if result := h.submit(t, "go", agent.MaxToolRounds); result.Text != "half is done" || h.model.Requests()[1].Format != nil {
+		t.Errorf("%+v", result)
+	}
+}
+
+func TestA21_BadSchemas(t *testing.T) {
+	for _, schema := range []string{`{`, `{"type":1}`, `"x"`, `{"$ref":"#/nowhere"}`} {
+		h := llmtest.NewProvider("test")
+		_, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{h}}, Model: "m", Env: nowhere(t),
+			System: "You are being tested.", OutputSchema: json.RawMessage(schema)})
+		if err == nil || !strings.Contains(err.Error(), "OutputSchema") {
+			t.Errorf("schema %s: %v", schema, err)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// set commits changed settings and makes them durable. It delivers no events: the caller may hold a lock that its OnEvent wants.
+func (s *Session) set(set Settings) error {
+	var registry *tool.Registry
+	rec := settingRecord{Settings: set}
+	if set.Tools != nil {
+		var err error
+		if registry, err = s.registryOf(set.Tools); err != nil {
+			return err
+		}
+		rec.Tools = append([]llm.ToolDefinition{}, registry.Definitions()...)
+	}
+	s.mu.Lock()
+	if s.ending != "" {
+		s.mu.Unlock()
+		return ErrClosed
+	}
+	err := s.settled(&rec)
+	if err == nil {
+		err = s.append(rec)
+	}
+	if err == nil {
+		s.adopt(registry, rec)
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return s.sync()
+}
+
+// tools is the registry of now.
+func (s *Session) tools() *tool.Registry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.registry
+}
+
+// settled adds to a setting what depends on it.
+func (s *Session) settled(rec *settingRecord) error {
+	provider, model := s.header.Provider, s.header.Model
+	if s.state.Records > 0 {
+		provider, model = s.state.Provider, s.state.Model
+	}
+	facts := s.facts(deref(rec.Provider, provider), deref(rec.Model, model))
+	if facts != nil {
+		rec.Window = facts.Window
+	}
+	rec.EffortNext = rec.Effort != nil && s.effortIsFixed()
+	return s.affordable(deref(rec.Provider, provider), facts)
+}
+
+func deref(value *string, otherwise string) string {
+	if value == nil {
+		return otherwise
+	}
+	return *value
+}
+
+// adopt makes what is not in the records follow them.
+func (s *Session) adopt(registry *tool.Registry, rec settingRecord) {
+	if registry != nil {
+		s.registry = registry
+	}
+	s.policy = rec.policy(s.policy)
+	if rec.EffortNext && (s.state.Input != nil || s.state.awaiting() != nil) {
+		s.events.add(&Warning{Code: "effort_later", Text: "The provider does not let the effort change while its calls are being answered: it " +
+			"holds from the next input on."})
+	}
+	if rec.Effort != nil || rec.Model != nil {
+		s.warnOfEffort()
+	}
+}
+
+// effortIsFixed reports that the effort cannot change now: the provider forbids it between calls and the next answer.
+func (s *Session) effortIsFixed() bool {
+	if !s.state.inRound() {
+		return false
+	}
+	p, err := s.client.Provider(s.state.Provider)
+	fixed, ok := p.(llm.EffortFixer)
+	return err == nil && ok && fixed.FixesEffort(s.facts(s.state.Provider, s.state.Model))
+}
+
+// inRound reports whether the model has made calls and has not answered since. Steering in between changes nothing: providers merge
+// it with the results.
+func (s *State) inRound() bool {
+	for _, t := range slices.Backward(s.Turns) {
+		switch t.Kind {
+		case TurnAssistant:
+			return len(s.Calls) > 0
+		case TurnToolResults:
+			return true
+		case TurnUser:
+			return false
+		}
+	}
+	return false
+}
+
+// warnOfEffort tells the host when the model does not take the effort that was asked for.
+func (s *Session) warnOfEffort() {
+	asked, model := deref(s.state.pending, s.state.Effort), s.state.Model
+	if s.state.Records == 0 {
+		asked, model = s.header.Effort, s.header.Model
+	}
+	provider := first(s.state.Provider, s.header.Provider)
+	if sent, same := fitEffort(asked, s.facts(provider, model)); !same {
+		s.events.add(&Warning{Code: "effort_clamped", Text: fmt.Sprintf("%s does not take the effort %q; it gets %q.", model, asked, sent)})
+	}
+}
+
+// efforts are all names of efforts in use, the lowest first.
+var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+
+// fitEffort is the effort that a model takes nearest to the one asked for; the lower of two as near. An unknown model, or one of
+// which no efforts are known, gets what was asked for.
+func fitEffort(asked string, facts *llm.Model) (sent string, same bool) {
+	if asked == "" || facts == nil || len(facts.Efforts) == 0 || slices.Contains(facts.Efforts, asked) {
+		return asked, true
+	}
+	want := slices.Index(efforts, asked)
+	if want < 0 { // a name that nobody knows: the provider will say
+		return asked, true
+	}
+	best, distance := "", len(efforts)+1
+	for _, e := range facts.Efforts {
+		if at := slices.Index(efforts, e); at >= 0 && abs(at-want) < distance {
+			best, distance = e, abs(at-want)
+		}
+	}
+	if best == "" {
+		return asked, true
+	}
+	return best, false
+}
+
+func abs(n int) int { return max(n, -n) }

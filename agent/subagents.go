@@ -1,0 +1,355 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// Subagents says what agents a session may start (requirements part F). A subagent has the session's profile, client, environment,
+// permission hooks and budget, a history and a registry of its own, and ends with the session at the latest.
+type Subagents struct {
+	// Depth is how many levels of agents there may be below the session: 1 unless set.
+	Depth int
+	// MaxRunning is how many subagents of one session may work at a time: 4 unless set.
+	MaxRunning int
+	// Journal opens the journal of a subagent, whose id is given; nil keeps none.
+	Journal func(id string) (journal.Log, error)
+}
+
+const (
+	defaultDepth      = 1
+	defaultMaxRunning = 4
+)
+
+// spawns reports whether a session of these options may start agents.
+func (o *Options) spawns() bool {
+	if o.Subagents == nil {
+		return false
+	}
+	depth := o.Subagents.Depth
+	if depth == 0 {
+		depth = defaultDepth
+	}
+	return o.depth < depth
+}
+
+// Child is a subagent in the state of its parent.
+type Child struct {
+	ID      string // as the model knows it
+	Session string // its session, which names its journal
+	Task    string
+	Status  string // running until it has ended
+}
+
+func (s *State) foldChild(r childRecord) {
+	switch r.Event {
+	case ChildSpawned:
+		s.Children = append(s.Children, Child{ID: r.ID, Session: r.Journal, Task: r.Task, Status: childRunning})
+	case ChildSpent:
+		s.spend(r.Usage, r.Cost)
+	case ChildEnded:
+		for i := range s.Children {
+			if s.Children[i].ID == r.ID {
+				s.Children[i].Status = r.Status
+			}
+		}
+	}
+}
+
+// The statuses of a subagent.
+const (
+	childRunning   = "running"
+	childCompleted = "completed"
+	childFailed    = "failed"
+	childClosed    = "closed"
+)
+
+// subagents is the table of a session's running agents; it implements [tool.Agents]. Nil allows none. Locks are taken in the order: the
+// table's, a child's, a session's.
+type subagents struct {
+	parent  *Session
+	options Options // of the parent
+	max     int
+
+	mu     sync.Mutex
+	closed bool
+	byID   map[string]*child // nil while it starts; those that have ended stay
+	count  int               // of the newest id
+	work   sync.WaitGroup
+}
+
+func newSubagents(s *Session, o Options) *subagents {
+	if !o.spawns() {
+		return nil
+	}
+	a := &subagents{parent: s, options: o, max: o.Subagents.MaxRunning, byID: map[string]*child{}}
+	if a.max == 0 {
+		a.max = defaultMaxRunning
+	}
+	return a
+}
+
+// Spawn implements [tool.Agents]. The record that names the child is durable before the child runs.
+func (a *subagents) Spawn(ctx context.Context, task tool.AgentTask) (tool.AgentStatus, error) {
+	if strings.TrimSpace(task.Task) == "" {
+		return tool.AgentStatus{}, errors.New("task is empty; say what the agent is to do")
+	}
+	id, err := a.reserve()
+	if err != nil {
+		return tool.AgentStatus{}, err
+	}
+	c, err := a.open(ctx, id, task)
+	if err != nil {
+		a.giveUp(id)
+		return tool.AgentStatus{}, err
+	}
+	if err = context.Cause(ctx); err == nil { // nobody would know of an agent whose call was given up
+		err = a.parent.put(childRecord{ID: id, Event: ChildSpawned, Task: validText(task.Task), Model: c.session.header.Model, Journal: c.session.ID()})
+	}
+	if err == nil {
+		err = a.enter(c, task.Task)
+	}
+	if err != nil {
+		a.giveUp(id)
+		return tool.AgentStatus{}, errors.Join(err, c.session.Close())
+	}
+	return tool.AgentStatus{ID: id, Status: childRunning}, nil
+}
+
+// reserve takes an id, which no child of this session ever had.
+func (a *subagents) reserve() (string, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return "", ErrClosed
+	}
+	if err := a.room(); err != nil {
+		return "", err
+	}
+	a.count = max(a.count, a.highest()) + 1
+	id := idPrefix + strconv.Itoa(a.count)
+	a.byID[id] = nil
+	return id, nil
+}
+
+const idPrefix = "agent-"
+
+// highest is the number of the newest id in the journal, which may be of an earlier run.
+func (a *subagents) highest() int {
+	a.parent.mu.Lock()
+	defer a.parent.mu.Unlock()
+	highest := 0
+	for _, c := range a.parent.state.Children {
+		if n, err := strconv.Atoi(strings.TrimPrefix(c.ID, idPrefix)); err == nil {
+			highest = max(highest, n)
+		}
+	}
+	return highest
+}
+
+// room reports that no further child may work. It is called with the lock held.
+func (a *subagents) room() error {
+	running := 0
+	for _, c := range a.byID {
+		if c == nil || c.now().Status == childRunning {
+			running++
+		}
+	}
+	if running >= a.max {
+		return fmt.Errorf("%d agents are working, which is the limit; wait for one of them first", running)
+	}
+	return nil
+}
+
+func (a *subagents) giveUp(id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.byID, id)
+}
+
+// enter fills a reserved id and starts the child's first input, in one: what is in the table runs or has run.
+func (a *subagents) enter(c *child, task string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return ErrClosed
+	}
+	a.byID[c.id] = c
+	if c.begin() {
+		a.work.Go(func() { a.run(c, task) })
+	}
+	return nil
+}
+
+// resume starts another input of a child that is at rest. It reports false when the child works.
+func (a *subagents) resume(c *child, text string) (bool, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if c.now().Status == childRunning {
+		return false, nil
+	}
+	if a.closed || c.hasEnded() {
+		return false, c.gone()
+	}
+	if err := a.room(); err != nil {
+		return false, err
+	}
+	if !c.begin() {
+		return false, c.gone()
+	}
+	a.work.Go(func() { a.run(c, text) })
+	return true, nil
+}
+
+// run works on an input, and goes on for what was sent too late for it. It does not have a call's context: a child outlives the input
+// that spawned it.
+func (a *subagents) run(c *child, text string) {
+	result, err := c.session.Submit(context.Background(), text)
+	for {
+		status := c.outcome(result, err)
+		if err := a.account(c, status); err != nil {
+			a.parent.events.emit(&Warning{Code: "subagent_not_recorded", Text: err.Error()})
+		}
+		if c.rest(status, result) {
+			return
+		}
+		result, err = c.session.Continue(context.Background())
+	}
+}
+
+// account records what a child has spent since the last time, and its end if it has ended. Its own subagents may have spent while it
+// was at rest: so it is the difference of sums, not what an input took.
+func (a *subagents) account(c *child, status string) error {
+	c.session.mu.Lock()
+	now := c.session.state.totals()
+	c.session.mu.Unlock()
+	c.mu.Lock()
+	used, cost := now.usage.Sub(c.counted.usage), now.cost-c.counted.cost
+	c.counted = now
+	ended := !c.recorded && c.hasEnded()
+	c.recorded = c.recorded || ended
+	c.mu.Unlock()
+	var records []record
+	if used != (llm.Usage{}) || cost != 0 {
+		records = append(records, childRecord{ID: c.id, Event: ChildSpent, Usage: used, Cost: cost})
+	}
+	if ended {
+		records = append(records, childRecord{ID: c.id, Event: ChildEnded, Status: status})
+	}
+	return a.parent.commit(records...)
+}
+
+// Send implements [tool.Agents].
+func (a *subagents) Send(_ context.Context, id, message string) (tool.AgentStatus, error) {
+	c, err := a.find(id)
+	if err != nil {
+		return tool.AgentStatus{}, err
+	}
+	if strings.TrimSpace(message) == "" {
+		return tool.AgentStatus{}, errors.New("message is empty")
+	}
+	for done := false; !done; { // it may begin or come to rest in between
+		if done, err = c.steer(message); !done && err == nil {
+			done, err = a.resume(c, message)
+		}
+		if err != nil {
+			return tool.AgentStatus{}, err
+		}
+	}
+	return tool.AgentStatus{ID: id, Status: childRunning}, nil
+}
+
+// Wait implements [tool.Agents].
+func (a *subagents) Wait(ctx context.Context, id string) (tool.AgentResult, error) {
+	c, err := a.find(id)
+	if err != nil {
+		return tool.AgentResult{}, err
+	}
+	c.mu.Lock()
+	idle := c.idle
+	c.mu.Unlock()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+		return tool.AgentResult{}, context.Cause(ctx)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.result, nil
+}
+
+// Close implements [tool.Agents].
+func (a *subagents) Close(_ context.Context, id string) (tool.AgentStatus, error) {
+	c, err := a.find(id)
+	if err != nil {
+		return tool.AgentStatus{}, err
+	}
+	return a.end(c)
+}
+
+// end closes a child, once, and records it. Whoever comes second waits, and gets the same.
+func (a *subagents) end(c *child) (tool.AgentStatus, error) {
+	c.ending.Do(func() {
+		c.mu.Lock()
+		c.closing = true
+		idle := c.idle
+		c.mu.Unlock()
+		c.closed = c.session.Close()
+		<-idle
+		c.closed = errors.Join(c.closed, a.account(c, c.now().Status))
+	})
+	return c.now(), c.closed
+}
+
+func (a *subagents) find(id string) (*child, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if c := a.byID[id]; c != nil {
+		return c, nil
+	}
+	a.parent.mu.Lock()
+	defer a.parent.mu.Unlock()
+	var ids []string
+	for _, known := range a.parent.state.Children {
+		if known.ID == id {
+			return nil, fmt.Errorf("agent %s belonged to an earlier run of this session and ended with it; spawn another one", id)
+		}
+		ids = append(ids, known.ID)
+	}
+	if ids == nil {
+		return nil, fmt.Errorf("there is no agent %q; none was spawned", id)
+	}
+	return nil, fmt.Errorf("there is no agent %q; the ids are %s", id, strings.Join(ids, ", "))
+}
+
+// close ends all children, side by side. Nothing can be spawned afterwards.
+func (a *subagents) close() error {
+	if a == nil {
+		return nil
+	}
+	a.mu.Lock()
+	a.closed = true
+	var all []*child
+	for _, c := range a.byID {
+		if c != nil {
+			all = append(all, c)
+		}
+	}
+	a.mu.Unlock()
+	errs := make([]error, len(all))
+	var ending sync.WaitGroup
+	for i, c := range all {
+		ending.Go(func() { _, errs[i] = a.end(c) })
+	}
+	ending.Wait()
+	a.work.Wait()
+	return errors.Join(errs...)
+}
