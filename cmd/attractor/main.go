@@ -89,7 +89,8 @@ func newRoot(t terminal) *cobra.Command {
 	root.SetOut(t.out)
 	root.SetErr(t.err)
 	root.CompletionOptions.DisableDefaultCmd = true
-	for _, cmd := range []*cobra.Command{newRun(t), newDemo(t), newTools(t), newTool(t), newPrompt(t), newPatch(t), newModels(t), newVersion(t)} {
+	for _, cmd := range []*cobra.Command{newRun(t), newDemo(t), newTools(t), newTool(t), newPrompt(t), newPatch(t), newModels(t), newSessions(t),
+		newVersion(t)} {
 		if args := cmd.Args; args != nil {
 			cmd.Args = func(cmd *cobra.Command, given []string) error {
 				if err := args(cmd, given); err != nil {

@@ -22,8 +22,10 @@ import (
 // runFlags are the flags of run.
 type runFlags struct {
 	dir, provider, model, profile, baseURL, effort, instructions string
-	maxRounds, maxTurns                                          int
-	yes, ask, readOnly, json                                     bool
+	resume, fork, onLimit, outputSchema                          string
+	maxRounds, maxTurns, budgetTokens                            int
+	budgetUSD                                                    float64
+	yes, ask, readOnly, json, noJournal                          bool
 	timeout, idleTimeout                                         time.Duration
 }
 
@@ -38,13 +40,17 @@ func newRun(t terminal) *cobra.Command {
 			"Exit codes: 0 done, 1 failed, 2 usage, 3 limit or timeout, 4 no key or a refused one, 130 and 143 after a signal.",
 		Example: `  attractor run "fix the failing test"
   attractor run --yes --json --dir ~/project "update the changelog" | jq .kind
-  git diff | attractor run --read-only -`,
+  git diff | attractor run --read-only -
+  attractor run --resume 3f2c "and now the documentation"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			prompt, err := readPrompt(args, t.in)
-			if err != nil {
-				return err
+			prompt := ""
+			if len(args) > 0 || f.resume == "" { // a session that is resumed may go on without one
+				var err error
+				if prompt, err = readPrompt(args, t.in); err != nil {
+					return err
+				}
 			}
-			return f.run(cmd.Context(), t, prompt)
+			return f.run(cmd.Context(), t, prompt, cmd.Flags().Changed)
 		},
 	}
 	flags := cmd.Flags()
@@ -57,6 +63,13 @@ func newRun(t terminal) *cobra.Command {
 	flags.StringVar(&f.instructions, "instructions", "", "`TEXT|@FILE` that goes last into the system prompt")
 	flags.IntVar(&f.maxRounds, "max-rounds", 200, "stop after `N` tool rounds, 0 for no limit")
 	flags.IntVar(&f.maxTurns, "max-turns", 0, "stop after `N` answers of the model, 0 for no limit")
+	flags.StringVar(&f.onLimit, "on-limit", "stop", "at one of these limits: stop, or summarize, a last text of the model (`WHAT`)")
+	flags.Float64Var(&f.budgetUSD, "budget-usd", 0, "stop before more than `X` US dollars are spent, subagents included")
+	flags.IntVar(&f.budgetTokens, "budget-tokens", 0, "stop before more than `N` tokens are used, subagents included")
+	flags.StringVar(&f.resume, "resume", "", "go on with the session `ID`, without a prompt with its interrupted input")
+	flags.StringVar(&f.fork, "fork", "", "begin a new session from the session `ID[@TURN]`")
+	flags.BoolVar(&f.noJournal, "no-journal", false, "do not keep the session")
+	flags.StringVar(&f.outputSchema, "output-schema", "", "answer with JSON that fits the JSON Schema in `FILE`, and print nothing else")
 	flags.BoolVar(&f.yes, "yes", false, "allow every call")
 	flags.BoolVar(&f.ask, "ask", false, "ask before anything is changed or run")
 	flags.BoolVar(&f.readOnly, "read-only", false, "refuse whatever changes or runs something")
@@ -66,14 +79,20 @@ func newRun(t terminal) *cobra.Command {
 	return cmd
 }
 
-func (f *runFlags) run(ctx context.Context, t terminal, prompt string) error {
-	if f.maxRounds < 0 || f.maxTurns < 0 || f.timeout < 0 || f.idleTimeout < 0 {
-		return fail(exitUsage, "--max-rounds, --max-turns, --timeout and --idle-timeout cannot be negative")
+func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given func(flag string) bool) (err error) {
+	if err := f.check(); err != nil {
+		return err
 	}
 	perm, err := f.permission(t)
 	if err != nil {
 		return err
 	}
+	kept, err := f.openJournal(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, kept.discard()) }()
+	kept.defaults(f, given)
 	model, err := f.connect(os.Getenv)
 	if err != nil {
 		return err
@@ -82,22 +101,67 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string) error {
 	if err != nil {
 		return err
 	}
-	instructions, err := readInstructions(f.instructions)
-	if err != nil {
+	opts := agent.Options{Client: model.client, Profile: prof, Provider: model.provider, Model: f.model, Effort: f.effort,
+		ID: kept.id, Journal: kept.log(), Authorize: perm.authorize, MaxToolRounds: f.maxRounds, MaxTurns: f.maxTurns,
+		OnLimit: limitActions[f.onLimit], Budget: agent.Budget{Tokens: f.budgetTokens, USD: f.budgetUSD},
+		Compaction: agent.CompactionPolicy{Threshold: agent.DefaultCompaction}, Subagents: &agent.Subagents{Journal: kept.ofSubagent},
+		Questions: perm.questions()}
+	if opts.Instructions, err = readInstructions(f.instructions); err != nil {
+		return err
+	}
+	if opts.OutputSchema, err = readSchema(f.outputSchema); err != nil {
 		return err
 	}
 	local, err := openDir(f.dir)
 	if err != nil {
 		return err
 	}
-	opts := agent.Options{Client: model.client, Profile: prof, Env: local, Provider: model.provider, Model: f.model, Effort: f.effort,
-		Authorize: perm.authorize, MaxToolRounds: f.maxRounds, MaxTurns: f.maxTurns, Instructions: instructions}
-	opts.System = systemPrompt(ctx, prof, local, opts)
+	opts.Env = local
+	if !kept.resumed {
+		opts.System = systemPrompt(ctx, prof, local, opts)
+	}
 	if f.readOnly {
 		opts.Env = env.ReadOnly(local)
 	}
-	r := runner{terminal: t, local: local, json: f.json, timeout: f.timeout}
+	r := runner{terminal: t, local: local, json: f.json, timeout: f.timeout, resume: kept.resumed, change: f.changes(given), quiet: opts.OutputSchema != nil, kept: kept.id}
+	kept.given = true // to the session, which closes it
 	return r.run(ctx, opts, prompt)
+}
+
+// changes are what a resumed session is to do otherwise than before.
+func (f *runFlags) changes(given func(flag string) bool) (set agent.Settings) {
+	if f.resume == "" && f.fork == "" {
+		return set
+	}
+	if given("provider") {
+		set.Provider = &f.provider
+	}
+	if given("model") {
+		set.Model = &f.model
+	}
+	if given("effort") {
+		set.Effort = &f.effort
+	}
+	return set
+}
+
+// limitActions are what --on-limit takes.
+var limitActions = map[string]agent.OnLimit{"stop": agent.Stopped, "summarize": agent.Summarized}
+
+// check reports flags that cannot be meant.
+func (f *runFlags) check() error {
+	switch {
+	case f.maxRounds < 0 || f.maxTurns < 0 || f.timeout < 0 || f.idleTimeout < 0 || f.budgetTokens < 0 || f.budgetUSD < 0:
+		return fail(exitUsage, "limits, budgets and times cannot be negative")
+	case f.resume != "" && f.fork != "":
+		return fail(exitUsage, "--resume and --fork exclude each other")
+	case f.noJournal && (f.resume != "" || f.fork != ""):
+		return fail(exitUsage, "--resume and --fork need a journal; they do not go with --no-journal")
+	}
+	if _, ok := limitActions[f.onLimit]; !ok {
+		return fail(exitUsage, "--on-limit is %q; it can be stop or summarize", f.onLimit)
+	}
+	return nil
 }
 
 // systemPrompt is rendered before the environment is made read-only: looking at the repository runs git.
@@ -118,6 +182,10 @@ type runner struct {
 	local   *env.Local
 	json    bool
 	timeout time.Duration
+	resume  bool
+	change  agent.Settings // of a session that is resumed
+	quiet   bool           // standard output is only the answer, also where it was shown already
+	kept    string         // the id under which the session can be resumed, if it can
 }
 
 var errTimeout = errors.New("the time is over")
@@ -132,16 +200,17 @@ func (r *runner) run(ctx context.Context, opts agent.Options, prompt string) err
 	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error of the write, which aborts the session
 	view := newView(r.terminal, r.json)
 	opts.OnEvent = view.show
-	session, err := agent.New(ctx, opts)
+	view.repeat = view.repeat || r.quiet
+	session, err := r.open(ctx, opts)
 	if err != nil {
 		return errors.Join(fail(exitFailed, "%w", err), r.local.Close())
 	}
 	view.onFailure(session.Abort)
 	stopped := r.onSignal(session)
-	result, err := session.Submit(ctx, prompt)
+	result, err := work(ctx, session, prompt)
 	closeErr := errors.Join(session.Close(), r.local.Close())
 	if code := stopped(); code != 0 {
-		return &exitError{code: code, err: errors.New("stopped by a signal")}
+		return &exitError{code: code, err: errors.New("stopped by a signal" + r.howToGoOn())}
 	}
 	if view.failed != nil {
 		return fail(exitFailed, "cannot write the events: %w", view.failed)
@@ -155,7 +224,42 @@ func (r *runner) run(ctx context.Context, opts agent.Options, prompt string) err
 	if err := view.answer(result); err != nil {
 		return fail(exitFailed, "cannot write the answer: %w", err)
 	}
-	return limited(result)
+	if result.Reason.Limit() {
+		return fail(exitLimit, "stopped at the limit %s; the task may be unfinished%s", result.Reason, r.howToGoOn())
+	}
+	return nil
+}
+
+func (r *runner) open(ctx context.Context, opts agent.Options) (*agent.Session, error) {
+	session, err := agent.New, error(nil)
+	if r.resume {
+		session = agent.Resume
+	}
+	s, err := session(ctx, opts)
+	if err == nil && (r.change.Provider != nil || r.change.Model != nil || r.change.Effort != nil) {
+		if err = s.Set(r.change); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	if err != nil && opts.Journal != nil {
+		err = errors.Join(err, opts.Journal.Close())
+	}
+	return s, err
+}
+
+// work gives the session its task, or has it go on with the one that it has.
+func work(ctx context.Context, session *agent.Session, prompt string) (*agent.Result, error) {
+	if prompt == "" {
+		return session.Continue(ctx)
+	}
+	return session.Submit(ctx, prompt)
+}
+
+func (r *runner) howToGoOn() string {
+	if r.kept == "" {
+		return ""
+	}
+	return "; attractor run --resume " + shortID(r.kept) + " goes on"
 }
 
 // outcome gives a session's failure its exit code.
@@ -169,13 +273,6 @@ func outcome(err error) error {
 		return fail(exitAccess, "%w\nCheck the API key in the environment.", err)
 	}
 	return fail(exitFailed, "%w", err)
-}
-
-func limited(result *agent.Result) error {
-	if result.Reason.Limit() {
-		return fail(exitLimit, "stopped at the limit %s; the task may be unfinished", result.Reason)
-	}
-	return nil
 }
 
 // onSignal aborts the session at the first SIGINT or SIGTERM; a second one kills what runs and exits at once. The function that

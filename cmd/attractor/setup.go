@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"io"
 	"os"
 	"strings"
@@ -28,6 +29,21 @@ func readInstructions(value string) (string, error) {
 		return "", fail(exitUsage, "cannot read the instructions: %w", err)
 	}
 	return string(data), nil
+}
+
+// readSchema reads the file of --output-schema; no name is no schema.
+func readSchema(name string) (json.RawMessage, error) {
+	if name == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fail(exitUsage, "cannot read the schema: %w", err)
+	}
+	if !json.Valid(data) {
+		return nil, fail(exitUsage, "%s is no JSON", name)
+	}
+	return data, nil
 }
 
 // readPrompt joins the words of the prompt; a lone - means standard input.

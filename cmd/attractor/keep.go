@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/journal"
+)
+
+// kept is where the session of a run is kept.
+type kept struct {
+	dir     *journal.Dir // nil with --no-journal
+	file    *journal.File
+	id      string
+	resumed bool
+	header  agent.Header // of a session that is resumed
+	given   bool         // somebody else closes file
+}
+
+// openJournal opens what the flags name: a new journal, that of a session to be resumed, or a fork's.
+func (f *runFlags) openJournal(ctx context.Context) (*kept, error) {
+	if f.noJournal {
+		return &kept{}, nil
+	}
+	dir, err := journals(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	k := &kept{dir: dir, id: uuid.NewString()}
+	switch {
+	case f.resume != "":
+		k.resumed = true
+		if k.id, err = findSession(ctx, dir, f.resume); err == nil {
+			k.file, err = dir.Open(ctx, k.id)
+		}
+	case f.fork != "":
+		k.resumed = true
+		err = k.fork(ctx, f.fork)
+	default:
+		k.file, err = dir.Create(ctx, k.id)
+	}
+	var coded *exitError
+	if err != nil && !errors.As(err, &coded) {
+		err = journalError(err)
+	}
+	if err != nil || !k.resumed {
+		return k, err
+	}
+	state, err := agent.Load(ctx, k.file)
+	if err != nil {
+		return k, errors.Join(fail(exitFailed, "%w", err), k.discard())
+	}
+	k.header = state.Header
+	k.header.Provider, k.header.Model = state.Provider, state.Model
+	return k, nil
+}
+
+// fork makes a journal of the beginning of another one: ID, or ID@TURN.
+func (k *kept) fork(ctx context.Context, from string) error {
+	prefix, number, cut := strings.Cut(from, "@")
+	turn := 0
+	if cut {
+		var err error
+		if turn, err = strconv.Atoi(number); err != nil || turn < 1 {
+			return fail(exitUsage, "--fork %s: the turn is a number from 1 on; attractor sessions show %s lists them", from, prefix)
+		}
+	}
+	source, err := findSession(ctx, k.dir, prefix)
+	if err != nil {
+		return err
+	}
+	r, err := k.dir.Read(ctx, source)
+	if err != nil {
+		return err
+	}
+	n, edit, err := agent.Fork(ctx, r, turn, k.id)
+	if err = errors.Join(err, r.Close()); err != nil {
+		return fail(exitUsage, "%w", err)
+	}
+	k.file, err = k.dir.CopyPrefix(ctx, source, k.id, n, edit)
+	return err
+}
+
+// defaults takes directory, provider, model and profile from the session that is resumed, unless they are given.
+func (k *kept) defaults(f *runFlags, given func(flag string) bool) {
+	if !k.resumed {
+		return
+	}
+	for flag, value := range map[string]struct {
+		to   *string
+		from string
+	}{"dir": {&f.dir, k.header.Dir}, "provider": {&f.provider, k.header.Provider}, "model": {&f.model, k.header.Model},
+		"profile": {&f.profile, k.header.Profile}} {
+		if !given(flag) {
+			*value.to = value.from
+		}
+	}
+}
+
+// log is the journal as options take it: no typed nil.
+func (k *kept) log() journal.Log {
+	if k.file == nil {
+		return nil
+	}
+	return k.file
+}
+
+// ofSubagent opens a subagent's journal beside the session's.
+func (k *kept) ofSubagent(id string) (journal.Log, error) {
+	if k.dir == nil {
+		return new(journal.Memory), nil
+	}
+	file, err := k.dir.Create(context.Background(), id)
+	if err != nil {
+		return nil, err
+	}
+	return file, nil
+}
+
+// discard closes a journal that no session got, and removes it if it is new.
+func (k *kept) discard() error {
+	if k == nil || k.file == nil || k.given {
+		return nil
+	}
+	empty := k.file.Len() == 0
+	err := k.file.Close()
+	if empty {
+		err = errors.Join(err, k.dir.Remove(context.Background(), k.id))
+	}
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	return nil
+}

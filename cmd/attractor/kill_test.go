@@ -1,0 +1,139 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/llm/fakellm"
+)
+
+var (
+	killRuns = flag.Int("kill.runs", 4, "sessions of TestA19_KilledAtAnyTime, each killed up to four times")
+	killSeed = flag.Uint64("kill.seed", 1, "of the times at which they are killed")
+)
+
+const killRounds, killCalls = 4, 3
+
+// killScript has rounds of calls, each of which appends a line of its own to a file.
+func killScript() []fakellm.Turn {
+	var turns []fakellm.Turn
+	for round := range killRounds {
+		var calls []fakellm.Call
+		for i := range killCalls {
+			calls = append(calls, use("shell", map[string]any{"command": fmt.Sprintf("echo line-%d-%d >> log.txt", round, i)}))
+		}
+		turns = append(turns, say("A round.", calls...))
+	}
+	return append(turns, say("All is done."))
+}
+
+// The command is killed at random times, resumed, killed again, and at last left alone: no call ran twice, what did not run is said to
+// be of unknown outcome, the session ends well, and its replay comes to the same records.
+func TestA19_KilledAtAnyTime(t *testing.T) {
+	url, _ := serve(t, nil, killScript()...)
+	whole := time.Hour // the time of a run without a kill
+	for range 3 {
+		h := newHouse(t, url)
+		began := time.Now()
+		h.run(0, "run", "--yes", "go")
+		whole = min(whole, time.Since(began))
+		if lines := h.lines(); len(lines) != killRounds*killCalls {
+			t.Fatalf("without a kill: %q", lines)
+		}
+	}
+	dice := rand.New(rand.NewPCG(*killSeed, 0))
+	killed, unknown := 0, 0
+	for n := range *killRuns {
+		h := newHouse(t, url)
+		for range 1 + dice.IntN(4) {
+			if h.start(h.goOn()...).killedAfter(time.Duration(dice.Int64N(int64(whole)))) {
+				killed++
+			}
+		}
+		args := h.goOn()
+		if out := h.run(0, args...); out.stdout != "All is done.\n" {
+			t.Errorf("session %d: %v ended with %q", n, args, out.stdout)
+		}
+		id := h.sessions()[0].ID
+		lines, lost := h.lines(), strings.Count(h.run(0, "sessions", "export", id).stdout, "outcome is unknown")
+		unknown += lost
+		if once := slices.Compact(slices.Sorted(slices.Values(lines))); len(once) != len(lines) {
+			t.Errorf("session %d: a call ran twice: %q", n, lines)
+		}
+		if len(lines)+lost < killRounds*killCalls {
+			t.Errorf("session %d: %d calls of unknown outcome, but only these ran: %q", n, lost, lines)
+		}
+		if out := h.run(0, "sessions", "replay", id).stdout; !strings.Contains(out, "came to the same") {
+			t.Errorf("session %d: %s", n, out)
+		}
+		if t.Failed() {
+			break
+		}
+	}
+	t.Logf("%d sessions, %d kills, %d calls of unknown outcome", *killRuns, killed, unknown)
+	if killed < *killRuns/2 {
+		t.Errorf("only %d kills", killed)
+	}
+}
+
+// lines are what the calls wrote.
+func (h *house) lines() []string {
+	h.Helper()
+	data, err := os.ReadFile(filepath.Join(h.dir, "log.txt"))
+	if err != nil && !os.IsNotExist(err) {
+		h.Fatal(err)
+	}
+	return strings.Fields(string(data))
+}
+
+// goOn are the arguments that resume the session, or start it when the kill came before anything was written.
+func (h *house) goOn() []string {
+	h.Helper()
+	for _, s := range h.sessions() {
+		if s.Task != "" {
+			return []string{"run", "--yes", "--resume", s.ID}
+		}
+	}
+	return []string{"run", "--yes", "go"}
+}
+
+// victim is a command that runs.
+type victim struct {
+	*testing.T
+	kill func() error
+	wait func() error
+}
+
+func (h *house) start(args ...string) *victim {
+	h.Helper()
+	cmd := attractor(h.T, args...)
+	cmd.Dir = h.dir
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+h.url)
+	if err := cmd.Start(); err != nil {
+		h.Fatal(err)
+	}
+	return &victim{h.T, cmd.Process.Kill, cmd.Wait}
+}
+
+// killedAfter reports whether the kill came before the end.
+func (v *victim) killedAfter(d time.Duration) bool {
+	v.Helper()
+	timer := time.AfterFunc(d, func() {
+		if err := v.kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			v.Error(err)
+		}
+	})
+	defer timer.Stop()
+	err := v.wait()
+	return err != nil
+}

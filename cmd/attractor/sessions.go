@@ -1,0 +1,305 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+func newSessions(t terminal) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sessions",
+		Short: "Look at the sessions that were kept",
+		Long: "Sessions are kept in $XDG_STATE_HOME/attractor/sessions, else in ~/.local/state/attractor/sessions, one file of JSON lines each.\n" +
+			"An ID can be the beginning of one. attractor run --resume ID goes on with a session.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	one := func(use, short string, run func(ctx context.Context, t terminal, r *journal.Reader) error) *cobra.Command {
+		return &cobra.Command{Use: use + " ID", Short: short, Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
+			return readSession(cmd.Context(), args[0], func(r *journal.Reader) error {
+				if err := run(cmd.Context(), t, r); err != nil {
+					return fail(exitFailed, "%w", err)
+				}
+				return nil
+			})
+		}}
+	}
+	cmd.AddCommand(newSessionsList(t), newSessionsRm(),
+		one("show", "Show what a session is and its turns, with their numbers for --fork", showSession),
+		one("events", "Print a session's events, one JSON object a line", printEvents),
+		one("export", "Print a session as Markdown", exportSession),
+		one("replay", "Run a session again from its journal, and show the first divergence", replaySession))
+	return cmd
+}
+
+// summary is a session in a list.
+type summary struct {
+	journal.Entry
+	Dir      string    `json:"dir,omitempty"`
+	Provider string    `json:"provider,omitempty"`
+	Model    string    `json:"model,omitempty"`
+	Task     string    `json:"task,omitempty"` // the first input
+	Created  time.Time `json:"created,omitzero"`
+	Parent   string    `json:"parent,omitempty"`
+	ForkOf   string    `json:"fork_of,omitempty"`
+	Problem  string    `json:"problem,omitempty"`
+}
+
+func newSessionsList(t terminal) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the sessions, the newest first",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dir, err := journals(os.Getenv)
+			if err != nil {
+				return err
+			}
+			entries, err := dir.List(cmd.Context())
+			if err != nil {
+				return fail(exitFailed, "%w", err)
+			}
+			slices.SortFunc(entries, func(a, b journal.Entry) int { return b.Modified.Compare(a.Modified) })
+			sessions := make([]summary, 0, len(entries))
+			for _, e := range entries {
+				sessions = append(sessions, summarize(cmd.Context(), dir, e))
+			}
+			if asJSON {
+				return printJSON(t, sessions)
+			}
+			return printSessions(t, sessions)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print [{id, dir, model, task, modified, ...}]")
+	return cmd
+}
+
+// summarize reads the beginning of a journal. What is wrong with one is a line in the list.
+func summarize(ctx context.Context, dir *journal.Dir, e journal.Entry) summary {
+	s := summary{Entry: e}
+	r, err := dir.Read(ctx, e.ID)
+	if err != nil {
+		s.Problem = err.Error()
+		return s
+	}
+	state := new(agent.State)
+	for line, err := range r.Records(ctx, 1) {
+		if err == nil {
+			err = state.Fold(line)
+		}
+		if err != nil {
+			s.Problem = err.Error()
+			break
+		}
+		if s.Created.IsZero() {
+			s.Created = line.Time
+		}
+		if state.Input != nil {
+			s.Task = state.Input.Text
+			break
+		}
+	}
+	h := state.Header
+	s.Dir, s.Provider, s.Model, s.Parent, s.ForkOf = h.Dir, h.Provider, h.Model, h.Parent, h.ForkOf
+	if err := r.Close(); err != nil && s.Problem == "" {
+		s.Problem = err.Error()
+	}
+	return s
+}
+
+func printSessions(t terminal, sessions []summary) error {
+	if len(sessions) == 0 {
+		fmt.Fprintln(t.err, "There are no sessions yet.")
+		return nil
+	}
+	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+	for _, s := range sessions {
+		task := shorten(s.Task, 60)
+		switch {
+		case s.Problem != "":
+			task = "! " + shorten(s.Problem, 80)
+		case s.Locked:
+			task = fmt.Sprintf("(running, process %d) %s", s.PID, task)
+		case s.Parent != "":
+			task = "(subagent of " + shortID(s.Parent) + ") " + task
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", shortID(s.ID), s.Modified.Local().Format("2006-01-02 15:04"), tool.CleanText(s.Model), tool.CleanText(s.Dir), task)
+	}
+	return w.Flush()
+}
+
+func newSessionsRm() *cobra.Command {
+	return &cobra.Command{
+		Use:   "rm ID...",
+		Short: "Remove sessions",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := journals(os.Getenv)
+			if err != nil {
+				return err
+			}
+			ids := make([]string, len(args))
+			for i, prefix := range args {
+				if ids[i], err = findSession(cmd.Context(), dir, prefix); err != nil {
+					return err
+				}
+			}
+			if err := dir.Remove(cmd.Context(), ids...); err != nil {
+				return fail(exitFailed, "%w", err)
+			}
+			return nil
+		},
+	}
+}
+
+// showSession prints what a session is, and a line for each turn.
+func showSession(ctx context.Context, t terminal, r *journal.Reader) error {
+	state, err := agent.Load(ctx, r)
+	if err != nil {
+		return err
+	}
+	h := state.Header
+	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+	row := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(w, "%s:\t%s\n", name, tool.CleanText(value))
+		}
+	}
+	row("session", h.ID)
+	row("directory", h.Dir)
+	row("model", state.Model+" ("+state.Provider+")")
+	row("effort", state.Effort)
+	row("state", stateWord(state))
+	row("parent", h.Parent)
+	row("fork of", h.ForkOf)
+	row("usage", spent(state.Usage, state.Cost))
+	for _, c := range state.Children {
+		row("subagent "+c.ID, fmt.Sprintf("%s · %s · session %s", c.Status, shorten(c.Task, 60), c.Session))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(t.out)
+	for _, turn := range state.Turns {
+		fmt.Fprintf(t.out, "%4d  %-12s  %s\n", turn.Number, turn.Kind, shorten(describeTurn(turn.Message.Parts), 120))
+	}
+	return nil
+}
+
+func stateWord(s *agent.State) string {
+	switch {
+	case s.Input != nil:
+		return "stopped in the middle of an input; attractor run --resume goes on with it"
+	case s.Last == nil:
+		return "nothing was done yet"
+	}
+	return "at rest; the last input ended with " + string(s.Last.Reason)
+}
+
+func spent(u llm.Usage, cost float64) string {
+	text := tokens(u)
+	if cost > 0 {
+		text += fmt.Sprintf(" · $%.4f", cost)
+	}
+	return text
+}
+
+// describeTurn is what a turn holds, in one text.
+func describeTurn(parts llm.Parts) string {
+	var all []string
+	for _, part := range parts {
+		switch p := part.(type) {
+		case llm.Text:
+			all = append(all, p.Text)
+		case llm.ToolCall:
+			all = append(all, p.Name+" "+subjectOf(json.RawMessage(p.Args)))
+		case llm.ToolResult:
+			mark := "✓ "
+			if p.IsError {
+				mark = "✗ "
+			}
+			all = append(all, mark+p.Content.Text())
+		case llm.Media:
+			all = append(all, "[media "+p.MIME+"]")
+		}
+	}
+	return strings.Join(all, " · ")
+}
+
+func printEvents(ctx context.Context, t terminal, r *journal.Reader) error {
+	v := newView(t, true)
+	return errors.Join(agent.Project(ctx, r, v.show), v.failed)
+}
+
+// replaySession shows the replay as run would have shown the session.
+func replaySession(ctx context.Context, t terminal, r *journal.Reader) error {
+	v := newView(t, false)
+	if err := agent.Replay(ctx, r, agent.ReplayOptions{OnEvent: v.show}); err != nil {
+		return err
+	}
+	fmt.Fprintf(t.out, "The replay came to the same %d records.\n", r.Len())
+	return nil
+}
+
+// exportSession writes a session down for people. A fence is longer than any in what it holds.
+func exportSession(ctx context.Context, t terminal, r *journal.Reader) error {
+	state, err := agent.Load(ctx, r)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	h := state.Header
+	fmt.Fprintf(&b, "# Session %s\n\n- directory: %s\n- model: %s (%s)\n- usage: %s\n", h.ID, h.Dir, state.Model, state.Provider, spent(state.Usage, state.Cost))
+	for _, turn := range state.Turns {
+		fmt.Fprintf(&b, "\n## %d · %s\n\n", turn.Number, turn.Kind)
+		for _, part := range turn.Message.Parts {
+			exportPart(&b, part)
+		}
+	}
+	_, err = fmt.Fprint(t.out, b.String())
+	return err
+}
+
+func exportPart(b *strings.Builder, part llm.Part) {
+	switch p := part.(type) {
+	case llm.Text:
+		fmt.Fprintf(b, "%s\n\n", strings.TrimSpace(p.Text))
+	case llm.Thinking:
+		if p.Text != "" {
+			fmt.Fprintf(b, "> %s\n\n", strings.ReplaceAll(strings.TrimSpace(p.Text), "\n", "\n> "))
+		}
+	case llm.ToolCall:
+		fmt.Fprintf(b, "**%s**\n\n%s", p.Name, fenced(p.Args))
+	case llm.ToolResult:
+		word := "result"
+		if p.IsError {
+			word = "error"
+		}
+		fmt.Fprintf(b, "%s of %s\n\n%s", word, p.Name, fenced(p.Content.Text()))
+	case llm.Media:
+		fmt.Fprintf(b, "[media %s]\n\n", p.MIME)
+	}
+}
+
+func fenced(text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence + "\n\n"
+}

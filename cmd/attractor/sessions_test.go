@@ -1,0 +1,228 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/attractor-go/attractor/llm/fakellm"
+)
+
+// house is a home in which sessions are kept, and a model at a URL.
+type house struct {
+	*testing.T
+	home, dir, url string
+}
+
+func newHouse(t *testing.T, url string) *house {
+	return &house{T: t, home: t.TempDir(), dir: t.TempDir(), url: url}
+}
+
+// run runs the command in the house; it must end with the code.
+func (h *house) run(code int, args ...string) outcomeOf {
+	h.Helper()
+	cmd := attractor(h.T, args...)
+	cmd.Dir = h.dir
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+h.url)
+	out := runIt(h.T, cmd)
+	if out.code != code {
+		h.Fatalf("%v: exit code %d, want %d\n%s\n%s", args, out.code, code, out.stdout, out.stderr)
+	}
+	return out
+}
+
+// sessions are those that the list has, the newest first.
+func (h *house) sessions() []summary {
+	h.Helper()
+	var list []summary
+	if err := json.Unmarshal([]byte(h.run(0, "sessions", "list", "--json").stdout), &list); err != nil {
+		h.Fatal(err)
+	}
+	return list
+}
+
+func TestH_SessionsAreKeptResumedAndForked(t *testing.T) {
+	url, server := serve(t, nil, say("", use("shell", map[string]any{"command": "echo one >> log; cat log"})),
+		fakellm.Turn{Text: "first"}, fakellm.Turn{Text: "second"}, fakellm.Turn{Text: "third"})
+	h := newHouse(t, url)
+	if out := h.run(0, "sessions", "list"); !strings.Contains(out.stderr, "no sessions yet") {
+		t.Errorf("%q", out.stderr)
+	}
+	h.run(0, "run", "--yes", "the task")
+	list := h.sessions()
+	if len(list) != 1 || list[0].Task != "the task" || list[0].Dir != h.dir || list[0].Model == "" {
+		t.Fatalf("%+v", list)
+	}
+	id := list[0].ID
+	file := filepath.Join(h.home, ".local", "state", "attractor", "sessions", id+".jsonl")
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+
+	// Another directory: the session's own is taken.
+	elsewhere := *h
+	elsewhere.dir = t.TempDir()
+	if out := elsewhere.run(0, "run", "--yes", "--resume", id[:6], "proceed-now"); out.stdout != "second\n" {
+		t.Errorf("resumed: %q", out.stdout)
+	}
+	requests := server.Requests()
+	before, after := requests[1].Body, requests[2].Body
+	if len(after) <= len(before) || !strings.Contains(string(after), "proceed-now") || !strings.Contains(string(after), "first") {
+		t.Errorf("the resumed request does not go on: %s", after)
+	}
+
+	show := h.run(0, "sessions", "show", id).stdout
+	for _, want := range []string{id, h.dir, "at rest", "1  user", "the task", "2  assistant", "shell", "3  tool_results", "6  assistant"} {
+		if !strings.Contains(show, want) {
+			t.Errorf("show does not say %q:\n%s", want, show)
+		}
+	}
+	if out := h.run(0, "run", "--yes", "--fork", id+"@4", "instead"); out.stdout != "second\n" {
+		t.Errorf("forked: %q", out.stdout)
+	}
+	body := string(server.Requests()[3].Body)
+	if !strings.Contains(body, "instead") || strings.Contains(body, "proceed-now") {
+		t.Errorf("the fork's request: %s", body)
+	}
+	if list := h.sessions(); len(list) != 2 || list[0].ForkOf != id {
+		t.Errorf("%+v", list)
+	}
+	if out := h.run(0, "sessions", "replay", id).stdout; !strings.Contains(out, "came to the same") {
+		t.Errorf("replay: %s", out)
+	}
+	if out := h.run(0, "sessions", "export", id).stdout; !strings.Contains(out, "## 4 · assistant\n\nfirst") {
+		t.Errorf("export: %s", out)
+	}
+	kinds := ""
+	for line := range strings.Lines(h.run(0, "sessions", "events", id).stdout) {
+		var ev event
+		if err := json.Unmarshal([]byte(line), &ev); err != nil {
+			t.Fatal(err)
+		}
+		kinds += ev.Kind + " "
+	}
+	if !strings.HasPrefix(kinds, "SESSION_START USER_INPUT STEP_START ") || !strings.HasSuffix(kinds, "PROCESSING_END SESSION_END ") {
+		t.Errorf("events: %s", kinds)
+	}
+	h.run(0, "sessions", "rm", id, h.sessions()[0].ID)
+	if list := h.sessions(); len(list) != 0 {
+		t.Errorf("%+v", list)
+	}
+}
+
+func TestH_SessionsRefusals(t *testing.T) {
+	url, _ := serve(t, nil, fakellm.Turn{Text: "x"})
+	h := newHouse(t, url)
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"no session \"nix\"", []string{"run", "--yes", "--resume", "nix", "x"}},
+		{"no session \"nix\"", []string{"run", "--yes", "--fork", "nix@2", "x"}},
+		{"from 1 on", []string{"run", "--yes", "--fork", "nix@0", "x"}},
+		{"exclude each other", []string{"run", "--yes", "--fork", "a", "--resume", "b", "x"}},
+		{"need a journal", []string{"run", "--yes", "--no-journal", "--resume", "b", "x"}},
+		{"stop or summarize", []string{"run", "--yes", "--on-limit", "dance", "x"}},
+		{"cannot be negative", []string{"run", "--yes", "--budget-tokens", "-1", "x"}},
+		{"cannot read the schema", []string{"run", "--yes", "--output-schema", "nix.json", "x"}},
+		{"prompt is empty", []string{"run", "--yes"}},
+		{"no session \"nix\"", []string{"sessions", "show", "nix"}},
+		{"no session \"nix\"", []string{"sessions", "rm", "nix"}},
+	} {
+		if out := h.run(exitUsage, c.args...); !strings.Contains(out.stderr, c.want) {
+			t.Errorf("%v: %s, want %q", c.args, out.stderr, c.want)
+		}
+	}
+	if list := h.sessions(); len(list) != 0 {
+		t.Errorf("refused runs left sessions: %+v", list)
+	}
+	h.run(0, "run", "--yes", "--no-journal", "x")
+	if list := h.sessions(); len(list) != 0 {
+		t.Errorf("--no-journal left sessions: %+v", list)
+	}
+}
+
+// TestH_OneWriterAndResumeAfterKill kills a run, whose lock dies with it, and goes on.
+func TestH_OneWriterAndResumeAfterKill(t *testing.T) {
+	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "echo started; exec sleep 600", "timeout_ms": 600_000})),
+		fakellm.Turn{Text: "recovered"}, fakellm.Turn{Text: "recovered"})
+	h := newHouse(t, url)
+	cmd := attractor(t, "run", "--yes", "--json", "wait")
+	cmd.Dir = h.dir
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && !strings.Contains(lines.Text(), "TOOL_CALL_OUTPUT_DELTA") {
+	}
+	list := h.sessions()
+	if len(list) != 1 || !list[0].Locked || list[0].PID != cmd.Process.Pid {
+		t.Fatalf("%+v, want one that process %d writes", list, cmd.Process.Pid)
+	}
+	id := list[0].ID
+	for _, args := range [][]string{{"run", "--yes", "--resume", id, "me too"}, {"sessions", "rm", id}} {
+		if out := h.run(exitFailed, args...); !strings.Contains(out.stderr, "process "+strings.TrimSpace(jsonNumber(cmd.Process.Pid))) {
+			t.Errorf("%v: %s", args, out.stderr)
+		}
+	}
+	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Fatal("killed, and it ended well")
+	}
+	if out := h.run(0, "sessions", "show", id).stdout; !strings.Contains(out, "stopped in the middle") {
+		t.Errorf("%s", out)
+	}
+	if out := h.run(0, "run", "--yes", "--resume", id); out.stdout != "recovered\n" {
+		t.Errorf("%q", out.stdout)
+	}
+	if show := h.run(0, "sessions", "show", id).stdout; !strings.Contains(show, "outcome is unknown") {
+		t.Errorf("the model is not told that the outcome is unknown:\n%s", show)
+	}
+}
+
+func jsonNumber(n int) string {
+	text, err := json.Marshal(n)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+func TestH_OutputSchema(t *testing.T) {
+	url, _ := serve(t, nil, say("thinking aloud"), say("", use("final_result", map[string]any{"count": 3})))
+	h := newHouse(t, url)
+	schema := filepath.Join(h.dir, "schema.json")
+	if err := os.WriteFile(schema, []byte(`{"type":"object","properties":{"count":{"type":"integer"}},"required":["count"]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out := h.run(0, "run", "--yes", "--output-schema", schema, "count"); out.stdout != "{\"count\":3}\n" {
+		t.Errorf("%q", out.stdout)
+	}
+}
+
+func TestH_BudgetsAndSummaries(t *testing.T) {
+	loop := say("", use("shell", map[string]any{"command": "true"}))
+	url, _ := serve(t, nil, loop, loop, loop, loop)
+	h := newHouse(t, url)
+	if out := h.run(exitLimit, "run", "--yes", "--budget-tokens", "9000", "x"); !strings.Contains(out.stderr, "budget_tokens") {
+		t.Errorf("%s", out.stderr)
+	}
+	url, _ = serve(t, nil, loop, fakellm.Turn{Text: "what was done"})
+	h = newHouse(t, url)
+	if out := h.run(exitLimit, "run", "--yes", "--max-rounds", "1", "--on-limit", "summarize", "x"); out.stdout != "what was done\n" {
+		t.Errorf("%q %s", out.stdout, out.stderr)
+	}
+}
