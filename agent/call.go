@@ -92,17 +92,23 @@ func answerOf(resp *llm.Response, latency time.Duration, cost float64) answerRec
 // uniqueCalls gives calls an id of their own where a server repeats or leaves out ids: results are paired by them.
 func uniqueCalls(parts llm.Parts) llm.Parts {
 	seen := map[string]bool{}
-	fixed := slices.Clone(parts)
-	for i, part := range fixed {
+	fixed := parts
+	for i, part := range parts {
 		call, ok := part.(llm.ToolCall)
 		if !ok {
 			continue
 		}
-		for id, n := call.ID, 2; call.ID == "" || seen[call.ID]; n++ {
-			call.ID = fmt.Sprintf("%s_%d", first(id, "call"), n)
+		sent := call.ID
+		for n := 2; call.ID == "" || seen[call.ID]; n++ {
+			call.ID = fmt.Sprintf("%s_%d", first(sent, "call"), n)
 		}
 		seen[call.ID] = true
-		fixed[i] = call
+		if call.ID != sent {
+			if &fixed[0] == &parts[0] {
+				fixed = slices.Clone(parts)
+			}
+			fixed[i] = call
+		}
 	}
 	return fixed
 }

@@ -28,7 +28,7 @@ func (s *Session) runCalls(ctx context.Context, step Step) error {
 	results := make(chan error)
 	waits := make([][]*call, len(batch)) // found out before any runs: a call that an abort refuses is another one
 	for i := range batch {
-		waits[i] = batch.before(i, s.header.Params.Sequential)
+		waits[i] = batch.before(i, s.head().Params.Sequential)
 	}
 	for i, c := range batch {
 		waitFor := waits[i]

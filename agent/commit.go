@@ -34,7 +34,7 @@ func (s *Session) append(records ...record) error {
 		return nil
 	}
 	if s.state.Records == 0 {
-		records = append([]record{headerRecord{Version: version, Header: s.header}}, records...)
+		records = append([]record{headerRecord{Version: version, Header: *s.header}}, records...)
 	}
 	if err := s.state.accepts(records[0]); err != nil {
 		return fmt.Errorf("agent: %w", err)
@@ -57,6 +57,7 @@ func (s *Session) append(records ...record) error {
 	for _, rec := range records {
 		events := project(rec, &s.state, &s.policy)
 		s.state.fold(rec, at)
+		s.header = nil
 		s.events.record(rec, events...)
 		s.events.add(s.state.overflow()...)
 	}

@@ -200,7 +200,7 @@ func (s *Session) Definitions() []llm.ToolDefinition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state.Records == 0 {
-		return slices.Clone(s.header.Tools)
+		return slices.Clone(s.head().Tools)
 	}
 	return slices.Clone(s.state.tools)
 }

@@ -111,22 +111,26 @@ func policyOf(o Options) (Policy, error) {
 
 // registryOf makes the registry of a session that is given these tools: without those whose needs it does not meet, and with the one
 // by which a structured result comes.
-func (s *Session) registryOf(tools []tool.Tool) (*tool.Registry, error) {
-	tools = slices.DeleteFunc(slices.Clone(tools), func(t tool.Tool) bool {
-		return t.Needs == tool.NeedsAgents && s.agents == nil || t.Needs == tool.NeedsAnswers && s.questions == nil
-	})
+func (s *Session) registryOf(lists ...[]tool.Tool) (*tool.Registry, error) {
 	if s.policy.resultTool() != "" {
 		t, err := finalResult(s.policy.Result.Schema)
 		if err != nil {
 			return nil, err
 		}
-		tools = append(tools, t)
+		lists = append(lists, []tool.Tool{t})
 	}
-	registry, err := tool.NewRegistry(tools...)
-	if err != nil {
-		return nil, fmt.Errorf("agent: %w", err)
+	registry := new(tool.Registry)
+	for _, tools := range lists {
+		if err := registry.Use(tools, s.meets); err != nil {
+			return nil, fmt.Errorf("agent: %w", err)
+		}
 	}
 	return registry, nil
+}
+
+// meets reports whether the session has what a tool needs.
+func (s *Session) meets(t *tool.Tool) bool {
+	return !(t.Needs == tool.NeedsAgents && s.agents == nil || t.Needs == tool.NeedsAnswers && s.questions == nil)
 }
 
 // resultTool is the name of the tool by whose arguments a structured result comes.

@@ -32,9 +32,8 @@ var (
 	heapProfile  = flag.String("sessions.heap", "", "write the heap of TestA19_ManySessions, with its sessions at rest, to this file")
 )
 
-// idleSession is what a session at rest may hold beside its history, in bytes. The goal is 8 KiB; this keeps it from growing until
-// tools, events and the encoded history take less.
-const idleSession = 13 << 10
+// idleSession is what a session at rest may hold beside its history, in bytes.
+const idleSession = 8 << 10
 
 // fleet is many sessions over one client, one environment and one directory of journals.
 type fleet struct {

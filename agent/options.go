@@ -24,7 +24,8 @@ type Options struct {
 	ID string
 	// Provider, Model and Effort override the profile's. Effort empty sends nothing.
 	Provider, Model, Effort string
-	// Tools come on top of the profile's; the last one of a name wins.
+	// Tools come on top of the profile's; the last one of a name wins. Neither list may be changed while the session lives; any number
+	// of sessions can share them.
 	Tools []tool.Tool
 	// System replaces the whole system prompt that would be rendered. Instructions go last into the rendered one.
 	System, Instructions string

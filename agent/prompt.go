@@ -52,6 +52,7 @@ func written(h Header) (Header, error) {
 		return Header{}, fmt.Errorf("agent: the session's header: %w", err)
 	}
 	shareTools(same.Tools, h.Tools)
+	same.Tools = slices.Clip(slices.Clone(same.Tools)) // reading it has grown it ahead
 	return same, nil
 }
 

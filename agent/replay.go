@@ -100,7 +100,7 @@ func (r *replay) open(h headerRecord, o ReplayOptions) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.header = h.Header
+	s.header = &h.Header
 	if s.policy, err = checked(h.Policy); err != nil {
 		return nil, err
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -43,7 +42,6 @@ const (
 // Session is one conversation of an agent with its host. All methods are safe for concurrent use.
 type Session struct {
 	client    *llm.Client
-	profile   profile.Profile
 	env       env.Environment
 	registry  *tool.Registry
 	authorize tool.Authorize
@@ -68,7 +66,7 @@ type Session struct {
 	state   State
 	policy  Policy
 	asking  int                     // questions that the host is answering
-	header  Header                  // written before the first record
+	header  *Header                 // until it is written, before the first record; then the state has it
 	cancel  context.CancelCauseFunc // of the running input; nil at rest
 	ending  Reason                  // why the session is to end, once that is settled
 	failure error                   // ours, such as a journal that cannot be written
@@ -95,9 +93,11 @@ func New(ctx context.Context, o Options) (*Session, error) {
 	if o.Journal != nil && o.Journal.Len() > 0 {
 		return nil, errors.New("agent: the journal holds a session already: use Resume, or an empty journal")
 	}
-	if s.header, err = newHeader(ctx, o, s.ID(), s.registry, s.now()); err != nil {
+	header, err := newHeader(ctx, o, s.ID(), s.registry, s.now())
+	if err != nil {
 		return nil, err
 	}
+	s.header = &header
 	if err := s.settle(s.header.Provider, s.header.Model); err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func Resume(ctx context.Context, o Options) (*Session, error) {
 		return nil, err
 	}
 	shareTools(state.tools, s.registry.Definitions()) // the header's are the same ones until they are set anew
-	s.state, s.header = state, state.Header
+	s.state = state
 	for _, name := range s.registry.Names() { // what is not offered to the model is not run for it
 		if !state.offers(name) && name != s.policy.resultTool() {
 			s.registry.Unregister(name)
@@ -185,7 +185,7 @@ func newSession(o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{client: o.Client, profile: o.Profile, env: o.Env,
+	s := &Session{client: o.Client, env: o.Env,
 		confirm: o.BeforeStop, questions: o.Questions, journal: o.Journal, policy: policy, delay: o.Retry.withDefaults().delay,
 		grace: o.Grace, now: o.Now, outputs: tool.NewOutputs(o.OutputDir), closed: make(chan struct{})}
 	s.ledger = &ledger{budget: o.Budget}
@@ -193,7 +193,7 @@ func newSession(o Options) (*Session, error) {
 		s.ledger = o.parent.ledger
 	}
 	s.agents, s.authorize = newSubagents(s, o), s.approved(o.Authorize, o.Approve)
-	if s.registry, err = s.registryOf(append(slices.Clone(o.Profile.Tools), o.Tools...)); err != nil {
+	if s.registry, err = s.registryOf(o.Profile.Tools, o.Tools); err != nil {
 		return nil, err
 	}
 	s.pause = s.sleep
@@ -215,12 +215,20 @@ func newSession(o Options) (*Session, error) {
 	return s, nil
 }
 
+// head is the header, written or not yet.
+func (s *Session) head() *Header {
+	if s.header != nil {
+		return s.header
+	}
+	return &s.state.Header
+}
+
 func newID() string { return uuid.NewString() }
 
 func (s *Session) start(resumed bool) {
 	// A process that the model knows of has at least one record, its result, so no id comes twice.
 	s.processes = tool.NewProcesses(s.outputs, int(s.state.Records)+1)
-	h := s.header
+	h := s.head()
 	s.events.emit(&SessionStart{Model: h.Model, Provider: h.Provider, Profile: h.Profile, Dir: h.Dir,
 		Containment: env.Containment(s.env), Resumed: resumed, ParentID: h.Parent})
 	s.mu.Lock()
@@ -310,6 +318,7 @@ func (s *Session) acquire(cancel context.CancelCauseFunc) error {
 		return ErrBusy
 	}
 	s.cancel = cancel
+	s.state.gather()
 	return nil
 }
 
@@ -342,6 +351,8 @@ func (s *Session) rest(ctx context.Context, before totals) (*Result, error) {
 		return nil, nil
 	}
 	s.cancel = nil
+	s.memo = llm.Memo{} // the next input encodes the history once more, and a session at rest holds it once
+	s.state.shrink()
 	last, now := s.state.Last, s.state.totals()
 	result := &Result{Text: last.Final, Reason: last.Reason, Usage: now.usage.Sub(before.usage), CostUSD: now.cost - before.cost, Turns: now.turns - before.turns,
 		ToolRounds: now.rounds - before.rounds}

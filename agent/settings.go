@@ -14,7 +14,7 @@ func (s *Session) set(set Settings) error {
 	rec := settingRecord{Settings: set}
 	if set.Tools != nil {
 		var err error
-		if registry, err = s.registryOf(set.Tools); err != nil {
+		if registry, err = s.registryOf(slices.Clone(set.Tools)); err != nil {
 			return err
 		}
 		rec.Tools = append([]llm.ToolDefinition{}, registry.Definitions()...)
@@ -47,7 +47,7 @@ func (s *Session) tools() *tool.Registry {
 
 // settled adds to a setting what depends on it.
 func (s *Session) settled(rec *settingRecord) error {
-	provider, model := s.header.Provider, s.header.Model
+	provider, model := s.head().Provider, s.head().Model
 	if s.state.Records > 0 {
 		provider, model = s.state.Provider, s.state.Model
 	}
@@ -111,9 +111,9 @@ func (s *State) inRound() bool {
 func (s *Session) warnOfEffort() {
 	asked, model := deref(s.state.pending, s.state.Effort), s.state.Model
 	if s.state.Records == 0 {
-		asked, model = s.header.Effort, s.header.Model
+		asked, model = s.head().Effort, s.head().Model
 	}
-	provider := first(s.state.Provider, s.header.Provider)
+	provider := first(s.state.Provider, s.head().Provider)
 	if sent, same := fitEffort(asked, s.facts(provider, model)); !same {
 		s.events.add(&Warning{Code: "effort_clamped", Text: fmt.Sprintf("%s does not take the effort %q; it gets %q.", model, asked, sent)})
 	}

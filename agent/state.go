@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"time"
 
 	"github.com/attractor-go/attractor/llm"
@@ -173,6 +174,23 @@ type totals struct {
 }
 
 func (s *State) totals() totals { return totals{s.Usage, s.Cost, s.Steps, s.Rounds} }
+
+// shrink gives back what a session at rest does not need: what growing slices hold ahead, and the messages, which the turns have.
+func (s *State) shrink() {
+	s.Turns = slices.Clip(slices.Clone(s.Turns))
+	s.messages = slices.Clip(slices.Clone(s.messages[:1]))
+}
+
+// gather is the messages of the history, after the system prompt, before the next input.
+func (s *State) gather() {
+	if len(s.messages) == len(s.Turns)+1 || len(s.messages) == 0 {
+		return
+	}
+	s.messages = slices.Grow(s.messages[:1], len(s.Turns)+8)
+	for _, t := range s.Turns {
+		s.messages = append(s.messages, t.Message)
+	}
+}
 
 // Open returns the calls that have no result yet, in order; those that wait for an answer of the host included.
 func (s *State) Open() []OpenCall {

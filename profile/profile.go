@@ -6,7 +6,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Profile suits one model family. Hosts may change any field of their copy; sessions never do.
+// Profile suits one model family. Hosts may change any field of their copy before they give it to a session; sessions never do, and any
+// number of them can share one, which saves memory.
 type Profile struct {
 	Name string
 	// Dialect is "" for this project's own tool names, "native" for those of the vendor's agent.

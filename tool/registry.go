@@ -11,30 +11,46 @@ import (
 // Registry holds the tools of one session, in the order in which they are declared to the model. It is safe for concurrent use.
 type Registry struct {
 	mu    sync.RWMutex
-	tools []*registered
+	tools []registered
 }
 
 // registered is a tool with what Register worked out.
 type registered struct {
-	Tool
+	*Tool          // never changed
 	schema *schema // nil for raw input
 }
 
-// NewRegistry is a registry of tools. The last one of a name wins, in the place of the first.
+// NewRegistry is a registry of tools. The last one of a name wins, in the place of the first. It keeps the tools where they are: a
+// slice that is handed over must not be changed any more, and can serve any number of registries.
 func NewRegistry(tools ...Tool) (*Registry, error) {
 	r := new(Registry)
-	for _, t := range tools {
-		if err := r.Register(t); err != nil {
+	for i := range tools {
+		if err := r.put(&tools[i]); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
 }
 
+// Use adds those tools of a list for which keep says so, in the way of NewRegistry.
+func (r *Registry) Use(tools []Tool, keep func(*Tool) bool) error {
+	for i := range tools {
+		if !keep(&tools[i]) {
+			continue
+		}
+		if err := r.put(&tools[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Register adds a tool, or replaces the one of that name. An unfit tool (no name, no Run, a schema that is none) is an error
 // and changes nothing.
-func (r *Registry) Register(t Tool) error {
-	reg := &registered{Tool: t}
+func (r *Registry) Register(t Tool) error { return r.put(&t) }
+
+func (r *Registry) put(t *Tool) error {
+	reg := registered{Tool: t}
 	err := t.check()
 	if err == nil && !t.raw() {
 		reg.schema, err = t.schema()
@@ -63,8 +79,8 @@ func (r *Registry) Unregister(name string) {
 
 // Get finds a tool by name.
 func (r *Registry) Get(name string) (Tool, bool) {
-	if t := r.lookup(name); t != nil {
-		return t.Tool, true
+	if t, ok := r.lookup(name); ok {
+		return *t.Tool, true
 	}
 	return Tool{}, false
 }
@@ -91,15 +107,15 @@ func (r *Registry) Names() []string {
 	return names
 }
 
-func (r *Registry) lookup(name string) *registered {
+func (r *Registry) lookup(name string) (t registered, ok bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if i := r.index(name); i >= 0 {
-		return r.tools[i]
+		return r.tools[i], true
 	}
-	return nil
+	return registered{}, false
 }
 
 func (r *Registry) index(name string) int {
-	return slices.IndexFunc(r.tools, func(t *registered) bool { return t.Name == name })
+	return slices.IndexFunc(r.tools, func(t registered) bool { return t.Name == name })
 }

@@ -46,7 +46,7 @@ type Prepared struct {
 	// Outcome is set when the call must not run.
 	Outcome *Outcome
 
-	tool     *registered
+	tool     registered
 	readable bool // the model can read what is kept
 }
 
@@ -66,11 +66,12 @@ type Outcome struct {
 
 // Prepare looks a call up, validates its arguments and finds out what it would touch. It has no effects.
 func (r *Registry) Prepare(call llm.ToolCall) *Prepared {
-	t := r.lookup(call.Name)
-	if t == nil {
+	t, ok := r.lookup(call.Name)
+	if !ok {
 		return Refuse(call, fmt.Sprintf("Error: unknown tool %q. The tools are: %s.", call.Name, strings.Join(r.Names(), ", ")))
 	}
-	p := &Prepared{Call: call, tool: t, readable: r.lookup(ReadOutput) != nil}
+	_, readable := r.lookup(ReadOutput)
+	p := &Prepared{Call: call, tool: t, readable: readable}
 	if t.schema != nil {
 		args, problem := t.schema.validate(call.Args)
 		if problem != "" {
