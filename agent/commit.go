@@ -57,7 +57,9 @@ func (s *Session) append(records ...record) error {
 	for _, rec := range records {
 		events := project(rec, &s.state, &s.policy)
 		s.state.fold(rec, at)
-		s.header = nil
+		if s.header != nil { // the state has it now; written once, since calls read it without the lock
+			s.header = nil
+		}
 		s.events.record(rec, events...)
 		s.events.add(s.state.overflow()...)
 	}
