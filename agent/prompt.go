@@ -6,9 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -36,6 +33,7 @@ func newHeader(ctx context.Context, o Options, id string, registry *tool.Registr
 		h.Params.Options = p.Options
 	}
 	if h.System == "" {
+		p.Tools = offered(p.Tools, registry)
 		h.System = SystemPrompt(ctx, p, o.Env, h.Model, o.Instructions, now)
 	}
 	return written(h)
@@ -80,13 +78,24 @@ func first(a, b string) string {
 	return b
 }
 
-// SystemPrompt renders the system prompt of a session: the profile's prompt, the environment, project documents, and the user's
-// instructions last. A session renders it once, at its start. It reads files and runs git in e; what cannot be read is left out.
+// offered are the tools that the session has: those of a profile may need what it does not allow.
+func offered(tools []tool.Tool, registry *tool.Registry) []tool.Tool {
+	return slices.DeleteFunc(slices.Clone(tools), func(t tool.Tool) bool {
+		_, ok := registry.Get(t.Name)
+		return !ok
+	})
+}
+
+// SystemPrompt renders the system prompt of a session in layers (requirement E4): the profile's prompt, the environment, what the
+// profile's tools have to say beside their definitions, the project's documents, and the user's instructions last. A session renders
+// it once, at its start, and keeps it in its header, so that it is the same after a resume. It reads files and runs git in e; what
+// cannot be read is left out.
 func SystemPrompt(ctx context.Context, p profile.Profile, e env.Environment, model, instructions string, now time.Time) string {
 	repo := lookAtRepository(ctx, e)
 	layers := []string{
 		strings.TrimSpace(p.Prompt),
 		environmentBlock(e, repo, model, now),
+		toolGuidance(p.Tools),
 		projectDocuments(ctx, e, repo.root, append([]string{"AGENTS.md"}, p.Documents...)),
 		strings.TrimSpace(instructions),
 	}
@@ -94,11 +103,14 @@ func SystemPrompt(ctx context.Context, p profile.Profile, e env.Environment, mod
 	return validText(strings.Join(layers, "\n\n"))
 }
 
+const environmentEnd = "</environment>"
+
+// environmentBlock says where the session works. The model's knowledge cutoff is not in it, because the catalog does not know it.
 func environmentBlock(e env.Environment, repo repository, model string, now time.Time) string {
 	var b strings.Builder
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "%s: %s\n", name, strings.ReplaceAll(value, "\n", " "))
+			fmt.Fprintf(&b, "%s: %s\n", name, oneLine(value))
 		}
 	}
 	platform := e.Platform()
@@ -106,94 +118,45 @@ func environmentBlock(e env.Environment, repo repository, model string, now time
 	line("Working directory", e.WorkDir())
 	line("Is git repository", map[bool]string{true: "yes", false: "no"}[repo.root != ""])
 	line("Git branch", repo.branch)
+	line("Git status", repo.status())
 	line("Platform", platform.OS+"/"+platform.Arch)
 	line("OS version", platform.Version)
 	line("Today's date", now.Format(time.DateOnly))
 	line("Model", model)
-	b.WriteString("</environment>")
+	if len(repo.subjects) > 0 {
+		b.WriteString("Last commits:\n")
+	}
+	for _, subject := range repo.subjects {
+		b.WriteString("- " + oneLine(subject) + "\n")
+	}
+	b.WriteString(environmentEnd)
 	return b.String()
 }
 
-// repository is what git says of the working directory; the zero value is none.
-type repository struct{ root, branch string }
+// maxValue is how many characters of a value the environment block shows.
+const maxValue = 500
 
-// lookAtRepository asks git. No git and no repository are no error.
-func lookAtRepository(ctx context.Context, e env.Environment) repository {
-	const script = "{ git rev-parse --show-prefix && git symbolic-ref --short -q HEAD; } 2>/dev/null"
-	const timeout = 5 * time.Second
-	out := env.NewCapture(env.CaptureOptions{})
-	if _, err := env.Run(ctx, e, env.Command{Script: script, Output: out.Write}, timeout); err != nil {
-		return repository{}
+// oneLine makes a text fit into a line of the environment block, which it cannot end: names of branches and subjects of commits are
+// anybody's.
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(tool.CleanText(text)), " ")
+	text = strings.ReplaceAll(text, "</", "< /")
+	if r := []rune(text); len(r) > maxValue {
+		text = string(r[:maxValue]) + "..."
 	}
-	prefix, branch, isRepository := strings.Cut(out.Text(), "\n")
-	if !isRepository {
-		return repository{}
-	}
-	// The root in the words of the working directory, which may be given through a symbolic link that git has resolved.
-	root, below := strings.CutSuffix(e.WorkDir()+"/", "/"+prefix)
-	if prefix == "" || !below {
-		root = e.WorkDir()
-	}
-	return repository{root: root, branch: strings.TrimSpace(branch)}
+	return text
 }
 
-// documentBudget is how much of the project's documents goes into the prompt, in bytes (requirement E5).
-const documentBudget = 32 << 10
-
-const documentsCut = "[Project instructions truncated at 32KB]"
-
-// projectDocuments reads the documents of each directory from the repository's root (or the working directory) down to the
-// working directory: the root's first, so that the ones nearer to the work have the last word. It reads through the environment, so
-// a root above the directories that the host allowed is left out.
-func projectDocuments(ctx context.Context, e env.Environment, root string, names []string) string {
+// toolGuidance is what the tools say beside their definitions; most say nothing.
+func toolGuidance(tools []tool.Tool) string {
 	var b strings.Builder
-	left := documentBudget
-	for _, dir := range directoriesDown(root, e.WorkDir()) {
-		for _, name := range names {
-			text := readDocument(ctx, e, path.Join(dir, name), left+1)
-			if text == "" {
-				continue
-			}
-			heading := fmt.Sprintf("# Project instructions from %s\n\n", path.Join(dir, name))
-			if len(text) > left {
-				return b.String() + heading + text[:left] + "\n" + documentsCut
-			}
-			left -= len(text)
-			b.WriteString(heading + strings.TrimSpace(text) + "\n\n")
+	for _, t := range tools {
+		if t.Guidance != "" {
+			fmt.Fprintf(&b, "- `%s`: %s\n", t.Name, strings.TrimSpace(t.Guidance))
 		}
 	}
-	return strings.TrimSpace(b.String())
-}
-
-func directoriesDown(root, dir string) []string {
-	if root == "" || dir != root && !strings.HasPrefix(dir, strings.TrimSuffix(root, "/")+"/") {
-		return []string{dir}
-	}
-	var dirs []string
-	for d := dir; ; d = path.Dir(d) {
-		dirs = append(dirs, d)
-		if d == root || d == path.Dir(d) {
-			break
-		}
-	}
-	slices.Reverse(dirs)
-	return dirs
-}
-
-// readDocument reads at most limit bytes of a regular file that the environment lets us read; anything else is no document.
-func readDocument(ctx context.Context, e env.Environment, name string, limit int) string {
-	info, err := e.Stat(ctx, name)
-	if err != nil || info.Mode&fs.ModeType != 0 {
+	if b.Len() == 0 {
 		return ""
 	}
-	f, err := e.Open(ctx, name)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, int64(limit)))
-	if err != nil {
-		return ""
-	}
-	return validText(string(data))
+	return "# Notes on tools\n\n" + strings.TrimSpace(b.String())
 }

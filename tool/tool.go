@@ -28,6 +28,9 @@ type Tool struct {
 	RawInput bool
 	// Needs is what a session must allow for the tool to be offered at all.
 	Needs Need
+	// Guidance goes into the system prompt of sessions that offer the tool: when to use it beside the others, in a sentence or two.
+	// How it is called belongs into the description. Most tools have none.
+	Guidance string
 
 	compiled *compiled // the schema of New, shared by all copies of the tool
 	err      error     // what New found wrong with the definition; reported by Register

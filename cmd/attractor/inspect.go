@@ -10,21 +10,23 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
 
 // inspectFlags are those of the commands that look at a profile.
-type inspectFlags struct{ profile, dir string }
+type inspectFlags struct {
+	profile, dir string
+	native       bool
+}
 
 func (f *inspectFlags) register(cmd *cobra.Command, dir bool) {
-	cmd.Flags().StringVar(&f.profile, "profile", "anthropic", "`PROFILE` to look at")
+	cmd.Flags().StringVar(&f.profile, "profile", "anthropic", "`PROFILE` to look at: "+strings.Join(profileNames(), ", "))
+	cmd.Flags().BoolVar(&f.native, "native", false, "in the tool names and formats of the vendor's own agent")
 	if dir {
 		cmd.Flags().StringVar(&f.dir, "dir", ".", "`DIR` to work in")
 	}
@@ -38,7 +40,7 @@ func newTools(t terminal) *cobra.Command {
 		Short: "List the tools that a profile offers the model",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			p, err := findProfile(f.profile)
+			p, err := findProfile(f.profile, f.native)
 			if err != nil {
 				return err
 			}
@@ -89,7 +91,7 @@ func newTool(t terminal) *cobra.Command {
   attractor tool shell '{"command":"git status --short"}' --dir ~/project`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := findProfile(f.profile)
+			p, err := findProfile(f.profile, f.native)
 			if err != nil {
 				return err
 			}
@@ -165,7 +167,7 @@ func newPrompt(t terminal) *cobra.Command {
 		Short: "Print the system prompt that a session in the directory would have",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := findProfile(f.profile)
+			p, err := findProfile(f.profile, f.native)
 			if err != nil {
 				return err
 			}
@@ -173,12 +175,11 @@ func newPrompt(t terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			local, err := openDir(f.dir)
+			prompt, err := systemPrompt(cmd.Context(), p, f.dir, p.Model, text)
 			if err != nil {
 				return err
 			}
-			defer local.Close()
-			_, err = fmt.Fprintln(t.out, agent.SystemPrompt(cmd.Context(), p, local, p.Model, text, time.Now()))
+			_, err = fmt.Fprintln(t.out, prompt)
 			return err
 		},
 	}

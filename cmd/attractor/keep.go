@@ -88,7 +88,7 @@ func (k *kept) fork(ctx context.Context, from string) error {
 	return err
 }
 
-// defaults takes directory, provider, model and profile from the session that is resumed, unless they are given.
+// defaults takes directory, provider, model, profile and dialect from the session that is resumed, unless they are given.
 func (k *kept) defaults(f *runFlags, given func(flag string) bool) {
 	if !k.resumed {
 		return
@@ -101,6 +101,9 @@ func (k *kept) defaults(f *runFlags, given func(flag string) bool) {
 		if !given(flag) {
 			*value.to = value.from
 		}
+	}
+	if !given("native") {
+		f.native = k.header.Dialect == nativeDialect
 	}
 }
 

@@ -1,30 +1,56 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"os/exec"
+	"path/filepath"
 	"strings"
+	"time"
 
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/llm/catalog"
 	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/profile/anthropic"
+	"github.com/attractor-go/attractor/profile/gemini"
+	"github.com/attractor-go/attractor/profile/openai"
 )
 
-// profiles is the one table of profiles, by the name that --profile takes.
-func profiles() []profile.Profile {
-	return []profile.Profile{anthropic.Profile()}
+// dialects is one profile in its two forms.
+type dialects struct{ own, native func() profile.Profile }
+
+// profiles is the one table of profiles. Their names are what --profile takes.
+func profiles() []dialects {
+	return []dialects{
+		{anthropic.Profile, anthropic.Native},
+		{openai.Profile, openai.Native},
+		{gemini.Profile, gemini.Native},
+	}
+}
+
+// nativeDialect is the Dialect of the vendors' own tools.
+const nativeDialect = "native"
+
+func (d dialects) choose(native bool) profile.Profile {
+	if native {
+		return d.native()
+	}
+	return d.own()
 }
 
 // chooseProfile takes the one that is named, else the provider's. A provider without one gets the tools and the prompt of the
 // anthropic profile, without its provider options, and its own newest model.
 func (f *runFlags) chooseProfile(provider string) (profile.Profile, error) {
 	if f.profile != "" {
-		return findProfile(f.profile)
+		return findProfile(f.profile, f.native)
 	}
-	for _, p := range profiles() {
-		if p.Provider == provider {
+	for _, d := range profiles() {
+		if p := d.choose(f.native); p.Provider == provider {
 			return p, nil
 		}
 	}
-	p := anthropic.Profile()
+	p := dialects{anthropic.Profile, anthropic.Native}.choose(f.native)
 	p.Provider, p.Options = provider, nil
 	newest, _ := catalog.New().Latest(provider, "reasoning")
 	if p.Model = newest.ID; p.Model == "" && f.model == "" {
@@ -33,13 +59,51 @@ func (f *runFlags) chooseProfile(provider string) (profile.Profile, error) {
 	return p, nil
 }
 
-func findProfile(name string) (profile.Profile, error) {
-	var names []string
-	for _, p := range profiles() {
-		if p.Name == name {
+func findProfile(name string, native bool) (profile.Profile, error) {
+	for _, d := range profiles() {
+		if p := d.choose(native); p.Name == name {
 			return p, nil
 		}
-		names = append(names, p.Name)
 	}
-	return profile.Profile{}, fail(exitUsage, "unknown profile %q; there is %s", name, strings.Join(names, ", "))
+	return profile.Profile{}, fail(exitUsage, "unknown profile %q; there is %s", name, strings.Join(profileNames(), ", "))
+}
+
+func profileNames() []string {
+	var names []string
+	for _, d := range profiles() {
+		names = append(names, d.own().Name)
+	}
+	return names
+}
+
+// systemPrompt renders the prompt of a session in a directory. It reads through an environment of its own, in which the whole
+// repository may be read: the project's documents begin at its root, which can be above the directory that the session may touch.
+// Nor is it read-only, because looking at the repository runs git.
+func systemPrompt(ctx context.Context, p profile.Profile, dir, model, instructions string) (text string, err error) {
+	opts := env.LocalOptions{Containment: env.ContainGroup}
+	if root := repositoryRoot(ctx, dir); root != "" {
+		opts.Roots = []string{root}
+	}
+	local, err := env.NewLocal(dir, opts)
+	if err != nil {
+		return "", fail(exitUsage, "cannot work in %s: %w", dir, err)
+	}
+	defer func() { err = errors.Join(err, local.Close()) }()
+	return agent.SystemPrompt(ctx, p, local, model, instructions, time.Now()), nil
+}
+
+// repositoryRoot is the top of the work tree that a directory is in; empty without a repository, or without git.
+func repositoryRoot(ctx context.Context, dir string) string {
+	cmd := exec.CommandContext(ctx, "git", "rev-parse", "--show-cdup")
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	up := strings.TrimSuffix(string(out), "\n")
+	if err != nil || up == "" { // the directory itself is allowed anyway
+		return ""
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(abs, up)
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/providers"
-	"github.com/attractor-go/attractor/profile"
 )
 
 // runFlags are the flags of run.
@@ -25,7 +24,7 @@ type runFlags struct {
 	resume, fork, onLimit, outputSchema                          string
 	maxRounds, maxTurns, budgetTokens                            int
 	budgetUSD                                                    float64
-	yes, ask, readOnly, json, noJournal                          bool
+	yes, ask, readOnly, json, noJournal, native                  bool
 	timeout, idleTimeout                                         time.Duration
 }
 
@@ -58,6 +57,7 @@ func newRun(t terminal) *cobra.Command {
 	flags.StringVar(&f.provider, "provider", "", "`PROVIDER` of the model: "+strings.Join(providers.Names(), ", ")+" (default: the one whose key is set)")
 	flags.StringVar(&f.model, "model", "", "`MODEL` to ask (default: the profile's)")
 	flags.StringVar(&f.profile, "profile", "", "`PROFILE` that gives the prompt and the tools (default: the provider's)")
+	flags.BoolVar(&f.native, "native", false, "offer the tools by the names and in the formats of the vendor's own agent")
 	flags.StringVar(&f.baseURL, "base-url", "", "`URL` of the provider's API; for openai and openai-compatible with /v1, for the others without a version")
 	flags.StringVar(&f.effort, "effort", "", "reasoning `EFFORT`, such as low, medium or high (default: the provider's)")
 	flags.StringVar(&f.instructions, "instructions", "", "`TEXT|@FILE` that goes last into the system prompt")
@@ -118,7 +118,9 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	}
 	opts.Env = local
 	if !kept.resumed {
-		opts.System = systemPrompt(ctx, prof, local, opts)
+		if opts.System, err = systemPrompt(ctx, prof, f.dir, first(f.model, prof.Model), opts.Instructions); err != nil {
+			return errors.Join(err, local.Close())
+		}
 	}
 	if f.readOnly {
 		opts.Env = env.ReadOnly(local)
@@ -162,11 +164,6 @@ func (f *runFlags) check() error {
 		return fail(exitUsage, "--on-limit is %q; it can be stop or summarize", f.onLimit)
 	}
 	return nil
-}
-
-// systemPrompt is rendered before the environment is made read-only: looking at the repository runs git.
-func systemPrompt(ctx context.Context, p profile.Profile, local *env.Local, o agent.Options) string {
-	return agent.SystemPrompt(ctx, p, local, first(o.Model, p.Model), o.Instructions, time.Now())
 }
 
 func first(a, b string) string {

@@ -1,2 +1,3 @@
-// Package anthropic is the profile for Claude models: the prompt is in prompt.md.
+// Package anthropic is the profile for Claude models: the prompt is in prompt.md. Native is the same in the dialect of the vendor's own
+// agent, with the prompt in native.md.
 package anthropic

@@ -27,14 +27,20 @@ type sendInputArgs struct {
 	Message string `json:"message" jsonschema:"The message. An agent that is working sees it before its next step; one that has finished goes on with it."`
 }
 
+// SpawnGuidance is what a session that has subagents tells the model of them in its system prompt, under whatever name the tool has.
+const SpawnGuidance = "Most tasks need no agents. Give an agent a part that stands by itself, with the paths and facts that it needs, keep two " +
+	"agents out of the same files, and wait for every agent before your final answer. Check what they report before you rely on it."
+
 // Agents are the tools that start and command subagents: spawn_agent, send_input, wait and close_agent. Sessions that may have no
 // subagents do not offer them. What is sent to an agent, or ends it, keeps its place among the calls of an answer; agents start
 // and are waited for side by side.
 func Agents() []tool.Tool {
+	spawn := agentTool(tool.Writes, llm.ToolDefinition{Name: "spawn_agent", Description: "Starts an agent that works on a part of the task by itself, at the same time, " +
+		"with the same tools on the same files, and returns its id at once. Use it for parts that do not depend on each other, and for " +
+		"searches whose details you do not need. wait gives you its result."}, spawnAgent)
+	spawn.Guidance = SpawnGuidance
 	return []tool.Tool{
-		agentTool(tool.Writes, llm.ToolDefinition{Name: "spawn_agent", Description: "Starts an agent that works on a part of the task by itself, at the same time, " +
-			"with the same tools on the same files, and returns its id at once. Use it for parts that do not depend on each other, and for " +
-			"searches whose details you do not need. wait gives you its result."}, spawnAgent),
+		spawn,
 		agentTool(tool.Exclusive, llm.ToolDefinition{Name: "send_input", Description: "Sends a message to an agent."}, sendInput),
 		agentTool(tool.ReadOnly, llm.ToolDefinition{Name: "wait", Description: "Waits until an agent has finished and returns what it came to."}, waitForAgent),
 		agentTool(tool.Exclusive, llm.ToolDefinition{Name: "close_agent", Description: "Ends an agent, whatever it is doing, and returns its last status."}, closeAgent),

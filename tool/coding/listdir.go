@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
@@ -18,8 +20,9 @@ const (
 )
 
 type listDirArgs struct {
-	Path  string `json:"path,omitempty" jsonschema:"Directory to list. Default: the working directory."`
-	Depth int    `json:"depth,omitempty" jsonschema:"How many levels are listed: 1 for the directory's own entries, 2 for those of its subdirectories too, at most 10. Default: 1."`
+	Path   string   `json:"path,omitempty" jsonschema:"Directory to list. Default: the working directory."`
+	Depth  int      `json:"depth,omitempty" jsonschema:"How many levels are listed: 1 for the directory's own entries, 2 for those of its subdirectories too, at most 10. Default: 1."`
+	Ignore []string `json:"ignore,omitempty" jsonschema:"Patterns of names that are left out, such as *.log, at any depth."`
 }
 
 // ListDir is the tool list_dir: the entries of a directory, and of those below it.
@@ -44,6 +47,11 @@ func listDir(ctx context.Context, call *tool.Call, args listDirArgs) (tool.Resul
 	case depth == 0:
 		depth = 1
 	}
+	for _, pattern := range args.Ignore {
+		if _, err := path.Match(pattern, ""); err != nil {
+			return tool.Result{}, fmt.Errorf("ignore: %q is no pattern: %w", pattern, err)
+		}
+	}
 	dir := args.Path
 	if dir == "" {
 		dir = "."
@@ -52,13 +60,15 @@ func listDir(ctx context.Context, call *tool.Call, args listDirArgs) (tool.Resul
 	if err != nil {
 		return tool.Result{}, explainReadDir(ctx, call.Env, dir, err)
 	}
-	l := dirLister{env: call.Env}
+	l := dirLister{env: call.Env, ignore: args.Ignore}
 	if err := l.list(ctx, dir, infos, depth, ""); err != nil {
 		return tool.Result{}, err
 	}
 	switch {
 	case len(infos) == 0:
 		l.text.WriteString("(the directory is empty)\n")
+	case l.entries == 0:
+		l.text.WriteString("(ignore leaves out every entry)\n")
 	case l.entries > maxDirEntries:
 		fmt.Fprintf(&l.text, "[Only the first %d entries are listed; there are more.]\n", maxDirEntries)
 	}
@@ -82,6 +92,7 @@ func explainReadDir(ctx context.Context, e env.Environment, dir string, err erro
 // dirLister writes a tree of directories.
 type dirLister struct {
 	env        env.Environment
+	ignore     []string // patterns of names
 	text       strings.Builder
 	entries    int // more than maxDirEntries: there were more
 	unreadable []string
@@ -89,6 +100,9 @@ type dirLister struct {
 
 func (l *dirLister) list(ctx context.Context, dir string, infos []env.Info, depth int, indent string) error {
 	for _, info := range infos {
+		if l.ignores(info.Name) {
+			continue
+		}
 		if l.entries++; l.entries > maxDirEntries {
 			return nil
 		}
@@ -109,6 +123,13 @@ func (l *dirLister) list(ctx context.Context, dir string, infos []env.Info, dept
 		}
 	}
 	return nil
+}
+
+func (l *dirLister) ignores(name string) bool {
+	return slices.ContainsFunc(l.ignore, func(pattern string) bool {
+		match, err := path.Match(pattern, name)
+		return err == nil && match // the patterns were checked
+	})
 }
 
 // entryText is a directory's entry as it is shown.

@@ -31,6 +31,8 @@ func TestC9_ListDir(t *testing.T) {
 		{"one level", object{}, ".git/\n.gitignore (6 bytes)\na/\nb.txt (5 bytes)\nempty/\nlink@\n"},
 		{"two levels", object{"depth": 2}, ".git/\n.gitignore (6 bytes)\na/\n  .hidden (0 bytes)\n  x/\nb.txt (5 bytes)\nempty/\nlink@\n"},
 		{"of a directory", object{"path": "a/", "depth": 10}, ".hidden (0 bytes)\nx/\n  y/\n    z (1 byte)\n"},
+		{"without some", object{"depth": 2, "ignore": []string{".*", "x", "*.txt"}}, "a/\nempty/\nlink@\n"},
+		{"without any", object{"path": "a/x", "ignore": []string{"?"}}, "(ignore leaves out every entry)\n"},
 		{"an empty one", object{"path": "empty"}, "(the directory is empty)\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -43,6 +45,7 @@ func TestC9_ListDir(t *testing.T) {
 	b.fails(ListDir(), object{"path": "empti"}, "does not exist", "did you mean empty")
 	b.fails(ListDir(), object{"depth": -1}, "depth is -1", "from 1 to 10")
 	b.fails(ListDir(), object{"depth": 11}, "from 1 to 10")
+	b.fails(ListDir(), object{"ignore": []string{"[a"}}, "[a", "is no pattern")
 	for i := range maxDirEntries {
 		b.put(fmt.Sprintf("many/%04d", i), "")
 	}

@@ -1,0 +1,92 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// documentBudget is how much of the project's documents goes into the prompt, in bytes (requirement E5).
+const documentBudget = 32 << 10
+
+const documentsCut = "[Project instructions truncated at 32KB]"
+
+// projectDocuments reads the documents of each directory from the repository's root (or the working directory) down to the
+// working directory: the root's first, so that the ones nearer to the work have the last word. It reads through the environment and
+// so only what the host allowed: documents in directories above, and links that lead out, are left out. A host that wants those of a
+// repository's root in a session below it makes the root one of env.LocalOptions.Roots.
+func projectDocuments(ctx context.Context, e env.Environment, root string, names []string) string {
+	var b strings.Builder
+	for _, dir := range directoriesDown(root, e.WorkDir()) {
+		var seen []string
+		for _, name := range names {
+			text, whole := readDocument(ctx, e, path.Join(dir, name), documentBudget)
+			if text == "" || slices.Contains(seen, text) { // one is often a link to the other
+				continue
+			}
+			seen = append(seen, text)
+			section := fmt.Sprintf("# Project instructions from %s\n\n%s\n\n", oneLine(path.Join(dir, name)), text)
+			if left := documentBudget - b.Len(); !whole || len(strings.TrimSpace(section)) > left {
+				return b.String() + strings.TrimSpace(cutText(section, left)) + "\n" + documentsCut
+			}
+			b.WriteString(section)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// cutText is at most n bytes of a text, in whole characters.
+func cutText(text string, n int) string {
+	n = max(0, min(n, len(text)))
+	for at := n; at > 0 && at < len(text) && n-at < utf8.UTFMax; at-- {
+		if utf8.RuneStart(text[at]) {
+			return text[:at]
+		}
+	}
+	return text[:n]
+}
+
+func directoriesDown(root, dir string) []string {
+	if root == "" || dir != root && !strings.HasPrefix(dir, strings.TrimSuffix(root, "/")+"/") {
+		return []string{dir}
+	}
+	var dirs []string
+	for d := dir; ; d = path.Dir(d) {
+		dirs = append(dirs, d)
+		if d == root || d == path.Dir(d) {
+			break
+		}
+	}
+	slices.Reverse(dirs)
+	return dirs
+}
+
+// readDocument reads at most limit bytes of a regular file that the environment lets us read, and whether that is all of it. Anything
+// else is no document.
+func readDocument(ctx context.Context, e env.Environment, name string, limit int) (text string, whole bool) {
+	info, err := e.Stat(ctx, name)
+	if err != nil || info.Mode&fs.ModeType != 0 {
+		return "", true
+	}
+	f, err := e.Open(ctx, name)
+	if err != nil {
+		return "", true
+	}
+	data, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
+	if errors.Join(err, f.Close()) != nil {
+		return "", true
+	}
+	if whole = len(data) <= limit; !whole {
+		data = []byte(cutText(string(data), limit))
+	}
+	return strings.TrimSpace(tool.CleanText(strings.TrimPrefix(string(data), "\ufeff"))), whole
+}

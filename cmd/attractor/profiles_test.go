@@ -1,0 +1,154 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// offers are the names of the tools that the command lists.
+func offers(t *testing.T, flags ...string) []string {
+	t.Helper()
+	out := runIt(t, attractor(t, append([]string{"tools", "--json"}, flags...)...))
+	var defs []llm.ToolDefinition
+	if err := json.Unmarshal([]byte(out.stdout), &defs); err != nil || out.code != 0 {
+		t.Fatalf("exit code %d, %v\n%s", out.code, err, out.stderr)
+	}
+	var names []string
+	for _, def := range defs {
+		names = append(names, def.Name)
+	}
+	return names
+}
+
+func toolNames(tools []tool.Tool) []string {
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+func TestE2_H_ProfilesAndDialects(t *testing.T) {
+	for _, c := range []struct{ profile, own, native string }{
+		{"anthropic", "edit_file", "Bash"},
+		{"openai", "apply_patch", "exec_command"},
+		{"gemini", "list_dir", "run_shell_command"},
+	} {
+		own, native := offers(t, "--profile", c.profile), offers(t, "--native", "--profile", c.profile)
+		if !slices.Contains(own, c.own) || slices.Contains(own, c.native) || !slices.Contains(native, c.native) {
+			t.Errorf("%s: %q; native: %q", c.profile, own, native)
+		}
+		for _, flags := range [][]string{nil, {"--native"}} {
+			out := runIt(t, attractor(t, append([]string{"prompt", "--dir", t.TempDir(), "--profile", c.profile}, flags...)...))
+			name := map[bool]string{false: c.own, true: c.native}[flags != nil]
+			if out.code != 0 || !strings.Contains(out.stdout, "`"+name+"`") || !strings.Contains(out.stdout, "<environment>") {
+				t.Errorf("prompt --profile %s %q: exit code %d\n%s%s", c.profile, flags, out.code, out.stdout, out.stderr)
+			}
+		}
+	}
+	out := runIt(t, attractor(t, "tool", "Bash", `{"command":"echo out; exit 3"}`, "--native", "--dir", t.TempDir()))
+	if out.code != 1 || out.stdout != "Exit code 3\nout\n" {
+		t.Errorf("tool Bash: exit code %d, %q", out.code, out.stdout)
+	}
+}
+
+// The profile is the provider's; a provider without one has the tools of the anthropic profile without its options.
+func TestH_ProfileOfTheProvider(t *testing.T) {
+	for _, c := range []struct {
+		provider, profile string
+		native            bool
+		want, tool        string
+	}{
+		{"anthropic", "", false, "anthropic", "edit_file"},
+		{"openai", "", false, "openai", "apply_patch"},
+		{"openai", "", true, "openai", "exec_command"},
+		{"gemini", "", true, "gemini", "replace"},
+		{"openai-compatible", "", false, "anthropic", "edit_file"},
+		{"openai-compatible", "", true, "anthropic", "Edit"},
+		{"anthropic", "gemini", false, "gemini", "list_dir"},
+	} {
+		f := runFlags{profile: c.profile, native: c.native, model: "m"}
+		p, err := f.chooseProfile(c.provider)
+		if err != nil || p.Name != c.want || c.native != (p.Dialect == nativeDialect) {
+			t.Errorf("%+v: %s %q, %v", c, p.Name, p.Dialect, err)
+			continue
+		}
+		if c.profile == "" && p.Provider != c.provider {
+			t.Errorf("%+v: the provider is %s", c, p.Provider)
+		}
+		if c.provider == "openai-compatible" && p.Options != nil {
+			t.Errorf("%+v: the options are %s", c, p.Options)
+		}
+		if !slices.Contains(toolNames(p.Tools), c.tool) {
+			t.Errorf("%+v: the tools are %q", c, toolNames(p.Tools))
+		}
+	}
+}
+
+// A session goes on in the dialect that it began in.
+func TestE2_A19_ResumeKeepsTheDialect(t *testing.T) {
+	url, server := serve(t, nil, fakellm.Turn{Text: "first"}, say("", use("Bash", map[string]any{"command": "echo in-bash"})), fakellm.Turn{Text: "second"})
+	h := newHouse(t, url)
+	h.run(0, "run", "--yes", "--native", "the task")
+	if out := h.run(0, "run", "--yes", "--resume", h.sessions()[0].ID, "go on"); out.stdout != "second\n" {
+		t.Errorf("resumed: %q", out.stdout)
+	}
+	requests := server.Requests()
+	if last := string(requests[len(requests)-1].Body); !strings.Contains(last, "in-bash") || strings.Contains(last, "unknown tool") {
+		t.Errorf("the tool of the dialect did not run: %s", last)
+	}
+}
+
+// The documents of a repository begin at its root, also for a session below it, which may not touch the root's files.
+func TestE5_AC9_3_RootAboveTheDirectory(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	root := t.TempDir()
+	for name, text := range map[string]string{"AGENTS.md": "of the root", "a/AGENTS.md": "of the middle", "a/b/AGENTS.md": "of the directory", "a/c/AGENTS.md": "OF ANOTHER"} {
+		file := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command("git", "init", "-q", root).CombinedOutput(); err != nil {
+		t.Fatalf("git init: %v\n%s", err, out)
+	}
+	below := filepath.Join(root, "a", "b")
+	prompt := runIt(t, attractor(t, "prompt", "--dir", below)).stdout
+	rest := prompt
+	for _, want := range []string{"Working directory: " + below + "\n", "Is git repository: yes", "of the root", "of the middle", "of the directory"} {
+		_, after, found := strings.Cut(rest, want)
+		if !found {
+			t.Fatalf("%q is missing, or not where it should be, in:\n%s", want, prompt)
+		}
+		rest = after
+	}
+	if strings.Contains(prompt, "OF ANOTHER") {
+		t.Error("the document of a directory beside is in the prompt")
+	}
+	url, server := serve(t, nil, say("", use("read_file", map[string]any{"file_path": "../../AGENTS.md"})), fakellm.Turn{Text: "done"})
+	h := newHouse(t, url)
+	h.run(0, "run", "--yes", "--dir", below, "the task")
+	requests := server.Requests()
+	if first := string(requests[0].Body); !strings.Contains(first, "of the root") {
+		t.Errorf("the session's prompt lacks the root's document: %s", first)
+	}
+	if last := string(requests[1].Body); !strings.Contains(last, "outside of the allowed directories") {
+		t.Errorf("the session reads above its directory: %s", last)
+	}
+}

@@ -1,0 +1,37 @@
+package anthropic
+
+import (
+	_ "embed"
+
+	"github.com/attractor-go/attractor/profile"
+	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/tool/coding"
+)
+
+//go:embed native.md
+var nativePrompt string
+
+// Native returns the profile in the dialect of the vendor's own agent, Claude Code: names, parameters and formats are those that its
+// version 2.1.329 sends, with all of its tools that there is an executor for. It has no tools for searching, which its models do in
+// the shell. Where that agent relies on what it is told between the turns, or asks a person, there are four of this project's own
+// tools: read_output, process, wait and ask_user.
+func Native() profile.Profile {
+	p := Profile()
+	p.Dialect = "native"
+	p.Prompt = nativePrompt
+	p.Tools = []tool.Tool{
+		agentTool(), bash(), edit(), read(), sendMessage(), taskStop(), write(),
+		coding.ReadOutput(), coding.Process(), base("wait"), coding.AskUser(),
+	}
+	return p
+}
+
+// base is one of the tools for subagents.
+func base(name string) tool.Tool {
+	for _, t := range coding.Agents() {
+		if t.Name == name {
+			return t
+		}
+	}
+	return tool.Tool{} // without a name it cannot be registered, which a test sees
+}

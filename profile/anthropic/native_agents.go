@@ -1,0 +1,174 @@
+package anthropic
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/tool/coding"
+)
+
+type agentArgs struct {
+	Description string `json:"description"`
+	Prompt      string `json:"prompt"`
+	Type        string `json:"subagent_type"`
+	Model       string `json:"model"`
+	Background  bool   `json:"run_in_background"`
+	Isolation   string `json:"isolation"`
+}
+
+const agentParameters = `{
+	"type": "object",
+	"properties": {
+		"description": {"type": "string", "description": "The task in three to five words, for the person who watches."},
+		"prompt": {"type": "string", "description": "What the agent is to do, with everything that it has to know: it sees nothing of this conversation."},
+		"subagent_type": {"type": "string", "description": "There is one type, general-purpose, which is the default."},
+		"model": {"type": "string", "enum": ["sonnet", "opus", "haiku", "fable"], "description": "The model that it uses. Default: the same one."},
+		"effort": {"type": "string", "enum": ["low", "medium", "high", "xhigh", "max"], "description": "Has no effect: an agent thinks as hard as you do."},
+		"run_in_background": {"type": "boolean", "description": "Go on at once; wait gives you the result later. Default: false, the call returns when the agent has finished."},
+		"isolation": {"type": "string", "enum": ["worktree", "remote"], "description": "Agents work on the same files as you: leave it out."}
+	},
+	"required": ["description", "prompt"],
+	"additionalProperties": false
+}`
+
+// generalPurpose is the one type of agent that there is.
+const generalPurpose = "general-purpose"
+
+// models are the newest of each size, by the names that the tool Agent takes.
+var models = map[string]string{
+	"":       "",
+	"sonnet": DefaultModel,
+	"opus":   "claude-opus-5-5",
+	"haiku":  "claude-haiku-5-5",
+	"fable":  "claude-fable-5-2",
+}
+
+// agentTool starts a subagent and, unless it is to work in the background, waits for it. That this is not the default here as it is
+// there has a reason: nothing tells the model between its turns that an agent has finished.
+func agentTool() tool.Tool {
+	t := tool.New(llm.ToolDefinition{
+		Name: "Agent",
+		Description: "Hands a task to an agent that works by itself, with the same tools on the same files, and returns its final report. Several " +
+			"calls in one answer run at the same time. The report names the agent's id, by which SendMessage gives it more to do.",
+		Parameters: json.RawMessage(agentParameters),
+	}, runAgent)
+	t.Guidance = coding.SpawnGuidance
+	spawn := base("spawn_agent")
+	t.Limit, t.Needs = spawn.Limit, spawn.Needs
+	return tool.WithAccess(t, func(args agentArgs) tool.Access {
+		return tool.Access{Effect: tool.Writes, Command: fmt.Sprintf("Agent %q: %s", args.Description, args.Prompt)}
+	})
+}
+
+func runAgent(ctx context.Context, call *tool.Call, args agentArgs) (tool.Result, error) {
+	if call.Session == nil || call.Session.Agents() == nil {
+		return tool.Result{}, errors.New("this session has no subagents; do the work yourself")
+	}
+	if args.Isolation != "" {
+		return tool.Result{}, errors.New("isolation is not offered: agents work on the same files. Leave it out, or let the agent make a git worktree itself")
+	}
+	if args.Type != "" && args.Type != generalPurpose {
+		return tool.Result{}, fmt.Errorf("there is no agent type %q; leave subagent_type out, or use %s", args.Type, generalPurpose)
+	}
+	agents := call.Session.Agents()
+	status, err := agents.Spawn(ctx, tool.AgentTask{Task: args.Prompt, Model: models[args.Model]})
+	if err != nil {
+		return tool.Result{}, err
+	}
+	if args.Background {
+		return tool.Text(fmt.Sprintf("Agent %s works in the background. wait returns its report, SendMessage talks to it, TaskStop ends it.", status.ID)), nil
+	}
+	report, err := agents.Wait(ctx, status.ID)
+	if err != nil { // nobody waits for it any more
+		_, closeErr := agents.Close(context.WithoutCancel(ctx), status.ID)
+		return tool.Result{}, errors.Join(err, closeErr)
+	}
+	result := tool.Text(fmt.Sprintf("%s\n\n[Agent %s has finished after %d turns.]", strings.TrimSpace(report.Output), status.ID, report.TurnsUsed))
+	result.IsError = !report.Success
+	return result, nil
+}
+
+type sendMessageArgs struct {
+	To      string `json:"to"`
+	Message string `json:"message"`
+}
+
+const sendMessageParameters = `{
+	"type": "object",
+	"properties": {
+		"to": {"type": "string", "description": "The agent's id."},
+		"summary": {"type": "string", "maxLength": 200, "description": "The message in a few words, for the person who watches."},
+		"message": {"type": "string", "default": "", "description": "The message. An agent that is working sees it before its next step; one that has finished goes on with it, and wait gives you its answer."},
+		"notify_when_idle": {"type": "boolean", "description": "Has no effect: use wait."}
+	},
+	"required": ["to", "message"],
+	"additionalProperties": false
+}`
+
+func sendMessage() tool.Tool {
+	return tool.Adapt(base("send_input"), llm.ToolDefinition{
+		Name:        "SendMessage",
+		Description: "Sends a message to an agent.",
+		Parameters:  json.RawMessage(sendMessageParameters),
+	}, func(args sendMessageArgs) (any, error) {
+		return map[string]any{"agent_id": args.To, "message": args.Message}, nil
+	}, nil)
+}
+
+type taskStopArgs struct {
+	TaskID  string `json:"task_id"`
+	ShellID string `json:"shell_id"`
+}
+
+// task is what is to be stopped. The two parameters mean the same.
+func (a taskStopArgs) task() string {
+	if a.TaskID != "" {
+		return a.TaskID
+	}
+	return a.ShellID
+}
+
+const taskStopParameters = `{
+	"type": "object",
+	"properties": {
+		"task_id": {"type": "string", "description": "The number of a command in the background, or the id of an agent."},
+		"shell_id": {"type": "string", "description": "Another name of task_id."}
+	},
+	"additionalProperties": false
+}`
+
+// taskStop ends a command in the background, whose id is a number, or an agent.
+func taskStop() tool.Tool {
+	process, agent := coding.Process(), base("close_agent")
+	t := tool.New(llm.ToolDefinition{
+		Name:        "TaskStop",
+		Description: "Ends a command in the background with everything that it started, or an agent, whatever it is doing.",
+		Parameters:  json.RawMessage(taskStopParameters),
+	}, func(ctx context.Context, call *tool.Call, args taskStopArgs) (tool.Result, error) {
+		id := args.task()
+		if id == "" {
+			return tool.Result{}, errors.New("task_id is missing; give the number of the command, or the id of the agent")
+		}
+		stop, with := agent, map[string]string{"agent_id": id}
+		if _, err := strconv.Atoi(id); err == nil {
+			stop, with = process, map[string]string{"id": id, "action": "kill"}
+		}
+		text, err := json.Marshal(with)
+		if err != nil {
+			return tool.Result{}, err
+		}
+		inner := *call
+		inner.Args = string(text)
+		return stop.Run(ctx, &inner)
+	})
+	t.Limit = process.Limit
+	return tool.WithAccess(t, func(args taskStopArgs) tool.Access {
+		return tool.Access{Effect: tool.Writes, Command: "TaskStop " + args.task()}
+	})
+}

@@ -1,0 +1,120 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/tool/coding"
+)
+
+type readArgs struct {
+	FilePath string `json:"file_path"`
+	Offset   int    `json:"offset"`
+	Limit    int    `json:"limit"`
+	Pages    string `json:"pages"`
+}
+
+const readParameters = `{
+	"type": "object",
+	"properties": {
+		"file_path": {"type": "string", "description": "Path of the file, absolute or relative to the working directory."},
+		"offset": {"type": "integer", "minimum": 0, "description": "Line to start at, counted from 1. Default: the first."},
+		"limit": {"type": "integer", "exclusiveMinimum": 0, "description": "How many lines to read. Default: 2000."},
+		"pages": {"type": "string", "description": "Pages of a PDF. PDF files are not read here: leave it out."},
+		"allow_large": {"type": "boolean", "description": "Has no effect: files of any size are read in parts."}
+	},
+	"required": ["file_path"],
+	"additionalProperties": false
+}`
+
+func read() tool.Tool {
+	return tool.Adapt(coding.ReadFile(), llm.ToolDefinition{
+		Name: "Read",
+		Description: "Reads a file and returns its lines with their numbers, as cat -n does: the number, a tab, the line. The number and the tab " +
+			"are not part of the file. Without offset and limit the first 2000 lines come back. Images (PNG, JPEG, GIF, WebP) come back " +
+			"as images. Directories and other binary files are refused. Characters that cannot be seen are shown as \\u{hex}.",
+		Parameters: json.RawMessage(readParameters),
+	}, func(args readArgs) (any, error) {
+		if args.Pages != "" {
+			return nil, errors.New("pages is for PDF files, which are not read here; a program such as pdftotext may, with Bash")
+		}
+		return map[string]any{"file_path": args.FilePath, "offset": args.Offset, "limit": args.Limit}, nil
+	}, catNumbered)
+}
+
+// numbered is a line as the coding tools number it. Every line of a file that they show is, so that nothing else looks like it.
+var numbered = regexp.MustCompile(`(?m)^ *([0-9]+) \| `)
+
+// catNumbered numbers lines as cat -n does.
+func catNumbered(r tool.Result) tool.Result {
+	for i, part := range r.Content {
+		if text, ok := part.(llm.Text); ok {
+			text.Text = numbered.ReplaceAllStringFunc(text.Text, func(match string) string {
+				n, err := strconv.Atoi(numbered.FindStringSubmatch(match)[1])
+				if err != nil {
+					return match
+				}
+				return fmt.Sprintf("%6d\t", n)
+			})
+			r.Content = append(append(llm.Parts(nil), r.Content[:i]...), append(llm.Parts{text}, r.Content[i+1:]...)...)
+		}
+	}
+	return r
+}
+
+type editArgs struct {
+	FilePath   string `json:"file_path"`
+	OldString  string `json:"old_string"`
+	NewString  string `json:"new_string"`
+	ReplaceAll bool   `json:"replace_all"`
+}
+
+const editParameters = `{
+	"type": "object",
+	"properties": {
+		"file_path": {"type": "string", "description": "Path of the file, absolute or relative to the working directory."},
+		"old_string": {"type": "string", "description": "The text to replace, exactly as it is in the file, without the line numbers that Read shows."},
+		"new_string": {"type": "string", "description": "The text to put in its place; another one than old_string."},
+		"replace_all": {"type": "boolean", "default": false, "description": "Replace every occurrence of old_string."}
+	},
+	"required": ["file_path", "old_string", "new_string"],
+	"additionalProperties": false
+}`
+
+func edit() tool.Tool {
+	return tool.Adapt(coding.EditFile(), llm.ToolDefinition{
+		Name: "Edit",
+		Description: "Replaces text in a file. old_string must match the file exactly, indentation included, and be there exactly once, unless " +
+			"replace_all is true. Read the file before you edit it. The file keeps its line endings and its mode.",
+		Parameters: json.RawMessage(editParameters),
+	}, func(args editArgs) (any, error) { return args, nil }, catNumbered)
+}
+
+type writeArgs struct {
+	FilePath string `json:"file_path"`
+	Content  string `json:"content"`
+}
+
+const writeParameters = `{
+	"type": "object",
+	"properties": {
+		"file_path": {"type": "string", "description": "Path of the file, absolute or relative to the working directory."},
+		"content": {"type": "string", "description": "The whole content of the file."}
+	},
+	"required": ["file_path", "content"],
+	"additionalProperties": false
+}`
+
+func write() tool.Tool {
+	return tool.Adapt(coding.WriteFile(), llm.ToolDefinition{
+		Name: "Write",
+		Description: "Creates a file, or replaces the whole content of one that exists. Directories that are missing are made. To change a " +
+			"part of a file, use Edit.",
+		Parameters: json.RawMessage(writeParameters),
+	}, func(args writeArgs) (any, error) { return args, nil }, nil)
+}

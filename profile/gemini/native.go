@@ -1,0 +1,38 @@
+package gemini
+
+import (
+	_ "embed"
+
+	"github.com/attractor-go/attractor/profile"
+	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/tool/coding"
+)
+
+//go:embed native.md
+var nativePrompt string
+
+// Native returns the profile in the dialect of the vendor's own agent, gemini-cli: names, parameters and formats are those that its version
+// 0.61.0 sends to models from Gemini 3 on, which get no task list. Of its tools these are left out: web_fetch and google_web_search, and
+// update_topic, enter_plan_mode and activate_skill, which command a user interface. Three tools are this project's own: read_output for
+// truncated results, process, which writes to and ends commands in the background, and ask_user.
+func Native() profile.Profile {
+	p := Profile()
+	p.Dialect = "native"
+	p.Prompt = nativePrompt
+	p.Tools = []tool.Tool{
+		listDirectory(),
+		readFile(),
+		grepSearch(),
+		globFiles(),
+		replace(),
+		coding.WriteFile(), // which has the same name and parameters there
+		runShellCommand(),
+		listBackgroundProcesses(),
+		readBackgroundOutput(),
+		invokeAgent(),
+		coding.ReadOutput(),
+		process(),
+		coding.AskUser(),
+	}
+	return p
+}

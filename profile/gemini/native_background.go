@@ -1,0 +1,265 @@
+package gemini
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/tool/coding"
+)
+
+const (
+	defaultDelay    = 500 * time.Millisecond // in which a command that fails at once has failed
+	defaultLastRead = 100                    // lines, as gemini-cli has it
+	keptOutput      = 64 << 10               // bytes of each command's last output that can be read again
+)
+
+// backgrounds remembers a session's background commands beside its process table, which hands out their output only once.
+type backgrounds struct {
+	mu  sync.Mutex
+	all []*backgroundCommand
+}
+
+type backgroundCommand struct {
+	id, script string
+	reading    sync.Mutex // what was read goes into last in the order in which it was printed
+	last       string
+	cut        bool // there was more before last
+}
+
+type backgroundsKey struct{}
+
+func backgroundsOf(call *tool.Call) (*backgrounds, tool.Processes, error) {
+	if call.Session == nil || call.Session.Processes() == nil {
+		return nil, nil, errors.New("there are no background processes in this session; run commands without is_background")
+	}
+	b, ok := call.Session.State(backgroundsKey{}, func() any { return new(backgrounds) }).(*backgrounds)
+	if !ok {
+		return nil, nil, errors.New("the session does not remember its background processes; run commands without is_background")
+	}
+	return b, call.Session.Processes(), nil
+}
+
+func (b *backgrounds) add(id, script string) *backgroundCommand {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := &backgroundCommand{id: id, script: script}
+	b.all = append(b.all, c)
+	return c
+}
+
+func (b *backgrounds) list() []*backgroundCommand {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]*backgroundCommand(nil), b.all...)
+}
+
+// read waits for output, and returns all that is kept and where the command is.
+func (c *backgroundCommand) read(ctx context.Context, table tool.Processes, wait time.Duration) (text, status string, err error) {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	printed, exit, err := table.Read(ctx, c.id, wait)
+	if err != nil && exit == nil {
+		return "", "", err
+	}
+	if printed.Gap.Bytes > 0 {
+		c.last, c.cut = "", true
+		printed.Content = llm.TextParts(printed.Content.Text()[printed.Gap.At:])
+	}
+	c.last += printed.Content.Text()
+	if len(c.last) > keptOutput {
+		c.last, c.cut = strings.ToValidUTF8(c.last[len(c.last)-keptOutput:], ""), true
+	}
+	return c.last, statusOf(exit, err), nil
+}
+
+func statusOf(exit *env.Exit, err error) string {
+	switch {
+	case exit == nil:
+		return "running"
+	case err != nil:
+		return fmt.Sprintf("cannot be watched any more: %v", err)
+	case exit.Signal != "":
+		return "ended by " + exit.Signal
+	}
+	return fmt.Sprintf("exited (Exit Code: %d)", exit.Code)
+}
+
+func startInBackground(ctx context.Context, call *tool.Call, args runShellArgs) (tool.Result, error) {
+	if strings.TrimSpace(args.Command) == "" {
+		return tool.Result{}, errors.New("command is empty; give the command line to run")
+	}
+	known, table, err := backgroundsOf(call)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	delay := defaultDelay
+	if args.DelayMS != 0 {
+		delay = delayOf(args.DelayMS)
+	}
+	id, err := table.Start(ctx, call.Env, env.Command{Script: args.Command, Stdin: true})
+	if err != nil {
+		return tool.Result{}, err
+	}
+	text, status, err := known.add(id, args.Command).read(ctx, table, delay)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	return tool.Text(fmt.Sprintf("Command moved to background (PID: %s, the session's number for it). Status: %s.\n<untrusted_context>\nOutput: %s\n</untrusted_context>",
+		id, status, orEmpty(text))), nil
+}
+
+// delayOf is bounded before it is multiplied, so that it cannot overflow.
+func delayOf(ms int64) time.Duration {
+	return time.Duration(min(max(ms, 0), env.MaxTimeout.Milliseconds())) * time.Millisecond
+}
+
+func orEmpty(text string) string {
+	if text = strings.TrimSuffix(text, "\n"); text == "" {
+		return "(empty)"
+	}
+	return text
+}
+
+type listBackgroundArgs struct {
+	WaitForPrevious bool `json:"wait_for_previous"`
+}
+
+const listBackgroundParameters = `{
+	"type": "object",
+	"properties": {
+		"wait_for_previous": {"type": "boolean", "description": "Run this call after the ones before it in the same answer. Default: false."}
+	}
+}`
+
+func listBackgroundProcesses() tool.Tool {
+	t := tool.New(llm.ToolDefinition{
+		Name:        "list_background_processes",
+		Description: "Lists the commands of this session that were started in the background, with their pid and status.",
+		Parameters:  json.RawMessage(listBackgroundParameters),
+	}, func(ctx context.Context, call *tool.Call, _ listBackgroundArgs) (tool.Result, error) {
+		known, table, err := backgroundsOf(call)
+		if err != nil {
+			return tool.Result{}, err
+		}
+		var b strings.Builder
+		for _, c := range known.list() {
+			_, status, err := c.read(ctx, table, 0)
+			if err != nil {
+				return tool.Result{}, err
+			}
+			fmt.Fprintf(&b, "- [PID %s] %s: `%s`\n", c.id, status, c.script)
+		}
+		if b.Len() == 0 {
+			b.WriteString("No background processes were started in this session.")
+		}
+		return tool.Text(b.String()), nil
+	})
+	return tool.WithAccess(t, func(args listBackgroundArgs) tool.Access { return reading(args.WaitForPrevious) })
+}
+
+// reading is the access of a call that changes nothing. One that has to wait for the calls before it can only say so by running alone.
+func reading(waits bool) tool.Access {
+	if waits {
+		return tool.Access{Effect: tool.Exclusive}
+	}
+	return tool.Access{Effect: tool.ReadOnly}
+}
+
+type readBackgroundArgs struct {
+	PID             int64 `json:"pid"`
+	Lines           int64 `json:"lines"`
+	DelayMS         int64 `json:"delay_ms"`
+	WaitForPrevious bool  `json:"wait_for_previous"`
+}
+
+const readBackgroundParameters = `{
+	"type": "object",
+	"properties": {
+		"pid": {"type": "integer", "description": "The number that run_shell_command gave the command."},
+		"lines": {"type": "integer", "minimum": 1, "description": "How many of the last lines to return. Default: 100."},
+		"delay_ms": {"type": "integer", "description": "Wait until the command has ended, at most so many milliseconds, before reading. Default: 0."},
+		"wait_for_previous": {"type": "boolean", "description": "Run this call after the ones before it in the same answer. Default: false."}
+	},
+	"required": ["pid"]
+}`
+
+func readBackgroundOutput() tool.Tool {
+	t := tool.New(llm.ToolDefinition{
+		Name:        "read_background_output",
+		Description: "Reads the last lines that a command in the background has printed, also again.",
+		Parameters:  json.RawMessage(readBackgroundParameters),
+	}, runReadBackground)
+	t.Limit = tool.Limit{Chars: 30_000, Keep: tool.KeepTail}
+	return tool.WithAccess(t, func(args readBackgroundArgs) tool.Access { return reading(args.WaitForPrevious) })
+}
+
+func runReadBackground(ctx context.Context, call *tool.Call, args readBackgroundArgs) (tool.Result, error) {
+	known, table, err := backgroundsOf(call)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	id := strconv.FormatInt(args.PID, 10)
+	for _, c := range known.list() {
+		if c.id != id {
+			continue
+		}
+		text, status, err := c.read(ctx, table, delayOf(args.DelayMS))
+		if err != nil {
+			return tool.Result{}, err
+		}
+		wanted := args.Lines
+		if wanted <= 0 {
+			wanted = defaultLastRead
+		}
+		last, left := lastLines(text, wanted)
+		shown := ""
+		if left || c.cut {
+			shown = " Earlier output is not shown."
+		}
+		return tool.Text(fmt.Sprintf("Process %s: %s.%s\n<untrusted_context>\nOutput: %s\n</untrusted_context>", id, status, shown, orEmpty(last))), nil
+	}
+	return tool.Result{}, fmt.Errorf("there is no background process %s in this session; list_background_processes has those that there are", id)
+}
+
+// lastLines are the last n lines of a text, and whether that leaves any out.
+func lastLines(text string, n int64) (string, bool) {
+	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
+	from := max(0, len(lines)-int(min(n, math.MaxInt32)))
+	return strings.Join(lines[from:], ""), from > 0
+}
+
+type processArgs struct {
+	PID    string `json:"id"`
+	Action string `json:"action"`
+	Input  string `json:"input,omitempty"`
+}
+
+const processParameters = `{
+	"type": "object",
+	"properties": {
+		"id": {"type": "string", "description": "The number that run_shell_command gave the command."},
+		"action": {"type": "string", "enum": ["write", "end_input", "kill"], "description": "write sends input, end_input says that no more comes, kill ends the command with everything that it started."},
+		"input": {"type": "string", "description": "For write: the text, with its newlines."}
+	},
+	"required": ["id", "action"],
+	"additionalProperties": false
+}`
+
+// process is without the action read, for which there is read_background_output here: output comes only once.
+func process() tool.Tool {
+	return tool.Adapt(coding.Process(), llm.ToolDefinition{
+		Name:        "process",
+		Description: "Writes to the input of a command in the background, or ends it, and returns what it has printed since.",
+		Parameters:  json.RawMessage(processParameters),
+	}, func(args processArgs) (any, error) { return args, nil }, nil)
+}

@@ -1,0 +1,55 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// Adapt gives a tool another face: the definition's name, description and parameters, with arguments of type Args that translate
+// turns into those of the tool, as its JSON takes them. What the tool does, touches and returns stays its own; render, when not nil,
+// puts the result into another form. Parameters are inferred from Args when the definition has none.
+func Adapt[Args any](base Tool, def llm.ToolDefinition, translate func(Args) (any, error), render func(Result) Result) Tool {
+	t := New(def, func(ctx context.Context, call *Call, args Args) (Result, error) {
+		text, err := translated(args, translate)
+		if err != nil {
+			return Result{}, err
+		}
+		inner := *call
+		inner.Args = text
+		result, err := base.Run(ctx, &inner)
+		if err == nil && render != nil {
+			result = render(result)
+		}
+		return result, err
+	})
+	t.Limit, t.Needs = base.Limit, base.Needs
+	if base.Access != nil {
+		t.Access = func(text string) (Access, error) {
+			args, err := Decode[Args](text)
+			if err != nil {
+				return Access{}, err
+			}
+			inner, err := translated(args, translate)
+			if err != nil {
+				return Access{}, err
+			}
+			return base.Access(inner)
+		}
+	}
+	return t
+}
+
+func translated[Args any](args Args, translate func(Args) (any, error)) (string, error) {
+	value, err := translate(args)
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "", fmt.Errorf("cannot translate the arguments: %w", err)
+	}
+	return string(text), nil
+}

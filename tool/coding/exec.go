@@ -1,0 +1,243 @@
+package coding
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/patch"
+	"github.com/attractor-go/attractor/tool"
+)
+
+type execArgs struct {
+	Cmd             string  `json:"cmd"`
+	Workdir         string  `json:"workdir"`
+	Shell           string  `json:"shell"`
+	Login           bool    `json:"login"`
+	TTY             bool    `json:"tty"`
+	YieldTimeMS     float64 `json:"yield_time_ms"`
+	MaxOutputTokens float64 `json:"max_output_tokens"`
+}
+
+// The times that exec_command and write_stdin wait for output, and what of it they return, are those of OpenAI's agent.
+const (
+	execYield     = 10 * time.Second
+	minYield      = 250 * time.Millisecond
+	maxYield      = 30 * time.Second
+	execTokens    = 10_000
+	bytesPerToken = 4 // an estimate
+)
+
+// execParameters are written by hand because an enum is not inferred. The last three ask for an approval: nothing here reads them,
+// they are for a host's permission hook, which is shown all arguments.
+const execParameters = `{"type":"object","properties":{
+"cmd":{"type":"string","description":"The command line to run."},
+"workdir":{"type":"string","description":"The directory to run it in. Default: the working directory."},
+"shell":{"type":"string","description":"The POSIX shell that runs it. Default: the environment's own."},
+"login":{"type":"boolean","description":"Whether the shell reads its login files first. Default: false."},
+"tty":{"type":"boolean","description":"Whether the command gets a terminal, which keeps its input open for write_stdin. Default: false, and it has no input."},
+"yield_time_ms":{"type":"number","description":"How many milliseconds to wait for its end before returning, from 250 to 30000. Default: 10000."},
+"max_output_tokens":{"type":"number","description":"How much output to return, in tokens. Default, and the most: 10000."},
+"sandbox_permissions":{"type":"string","enum":["use_default","require_escalated"],"description":"require_escalated asks whoever approves commands to let this one out of the sandbox, where there is one."},
+"justification":{"type":"string","description":"With require_escalated: why, in one sentence, for whoever approves."},
+"prefix_rule":{"type":"array","items":{"type":"string"},"description":"With require_escalated: the first words of the commands that an approval could cover."}
+},"required":["cmd"],"additionalProperties":false}`
+
+// ExecCommand is the tool exec_command(cmd, workdir, yield_time_ms, ...) of OpenAI's agent: it runs a command and returns its output,
+// or, if it still runs after the yield time, a session id for [WriteStdin]. Such a command goes on until it ends, is killed or its
+// session ends. Where there are no background processes every command runs to its end, for at most [env.MaxTimeout].
+func ExecCommand() tool.Tool {
+	t := tool.New(llm.ToolDefinition{
+		Name: "exec_command",
+		Description: "Runs a command in a shell and returns its output, or a session ID if it is still running after yield_time_ms. " +
+			"write_stdin then waits for it, writes to it or interrupts it.",
+		Parameters: json.RawMessage(execParameters),
+	}, execCommand)
+	t.Limit = execLimit(execTokens)
+	return tool.WithAccess(t, func(args execArgs) tool.Access {
+		if _, ok := patch.FromScript(args.Cmd); !ok {
+			return tool.Access{Effect: tool.Writes, Command: args.Cmd}
+		}
+		access := patchAccess(args.Cmd)
+		for i, name := range access.Paths {
+			if args.Workdir != "" && !path.IsAbs(name) {
+				access.Paths[i] = path.Join(args.Workdir, name)
+			}
+		}
+		return access
+	})
+}
+
+func execLimit(tokens int) tool.Limit {
+	return tool.Limit{Chars: tokens * bytesPerToken, Keep: tool.KeepHeadTail}
+}
+
+func execCommand(ctx context.Context, call *tool.Call, args execArgs) (tool.Result, error) {
+	switch {
+	case strings.TrimSpace(args.Cmd) == "":
+		return tool.Result{}, errors.New("cmd is empty; give the command line to run")
+	case args.YieldTimeMS < 0 || args.MaxOutputTokens < 0:
+		return tool.Result{}, errors.New("yield_time_ms and max_output_tokens cannot be negative")
+	}
+	if _, ok := patch.FromScript(args.Cmd); ok { // there is no such program, and models call it here
+		within := *call
+		if args.Workdir != "" {
+			within.Env = env.Sub(call.Env, args.Workdir)
+		}
+		return applyPatch(ctx, &within, args.Cmd)
+	}
+	cmd := env.Command{Script: execScript(call.Env, args), Dir: args.Workdir}
+	if args.TTY {
+		cmd.TTY = &env.Size{Rows: 24, Cols: 80}
+	}
+	processes := processesOf(call)
+	if processes == nil {
+		return execToTheEnd(ctx, call, cmd, args)
+	}
+	return execInSession(ctx, call, processes, cmd, args)
+}
+
+// execScript is the command for the shell that is asked for. The environment's own shell becomes it.
+func execScript(e env.Environment, args execArgs) string {
+	shell, flags := args.Shell, "-c"
+	if args.Login {
+		flags = "-lc"
+	}
+	if shell == "" {
+		shell = e.Platform().Shell
+	}
+	if shell == "" || args.Shell == "" && !args.Login {
+		return args.Cmd
+	}
+	return fmt.Sprintf("exec %s %s %s", quoted(shell), flags, quoted(args.Cmd))
+}
+
+// quoted is a word for a POSIX shell.
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// execToTheEnd runs a command where none can outlive its call.
+func execToTheEnd(ctx context.Context, call *tool.Call, cmd env.Command, args execArgs) (tool.Result, error) {
+	start := time.Now()
+	printed := tool.NewTranscript(outputsOf(call), call.ID, 0)
+	cmd.Output = func(stream int, p []byte) {
+		printed.Write(stream, p)
+		if call.Live != nil {
+			call.Live(stream, p)
+		}
+	}
+	cmd.TTY = nil // nobody could write to it
+	ran, err := env.Run(ctx, call.Env, cmd, env.MaxTimeout)
+	printed.Close()
+	if err == nil && !ran.TimedOut {
+		return execResult(call, execState{start: start, exit: &ran.Exit}, printed.Take(), args.MaxOutputTokens), nil
+	}
+	result := closing(printed.Take(), ending(ran, ctx.Err() != nil, err))
+	result.IsError = true
+	return result, nil
+}
+
+// execInSession starts a command that may outlive the call, and waits for it as long as the call may take.
+func execInSession(ctx context.Context, call *tool.Call, processes tool.Processes, cmd env.Command, args execArgs) (tool.Result, error) {
+	start := time.Now()
+	live := &liveEnv{Environment: call.Env, live: call.Live}
+	defer live.stop()
+	id, err := processes.Start(ctx, live, cmd)
+	if args.TTY && errors.Is(err, errors.ErrUnsupported) { // a pipe takes input, too
+		cmd.TTY, cmd.Stdin = nil, true
+		id, err = processes.Start(ctx, live, cmd)
+	}
+	if err != nil {
+		return tool.Result{}, err
+	}
+	if !args.TTY {
+		inputs(call).close(id)
+	}
+	result, exit, err := processes.Read(ctx, id, yieldTime(args.YieldTimeMS, execYield, minYield, maxYield))
+	if err != nil && exit == nil && ctx.Err() != nil { // the model was never told of it
+		return execInterrupted(ctx, processes, id)
+	}
+	if err != nil && exit == nil {
+		return tool.Result{}, err
+	}
+	return execResult(call, execState{start: start, id: id, exit: exit, err: err}, result, args.MaxOutputTokens), nil
+}
+
+func execInterrupted(ctx context.Context, processes tool.Processes, id string) (tool.Result, error) {
+	beyond := context.WithoutCancel(ctx)
+	if err := processes.Kill(beyond, id); err != nil {
+		return tool.Result{}, err
+	}
+	result, exit, err := processes.Read(beyond, id, 0)
+	if err != nil && exit == nil {
+		return tool.Result{}, err
+	}
+	result = closing(result, "[ERROR: The command was interrupted and killed. Output up to then is shown above.]")
+	result.IsError = true
+	return result, nil
+}
+
+// yieldTime is how long to wait for a command, in milliseconds as a model has it; 0 is the default.
+func yieldTime(ms float64, unset, least, most time.Duration) time.Duration {
+	if ms == 0 {
+		return unset
+	}
+	// Bounded before it is converted, so that it cannot overflow.
+	ms = min(max(ms, float64(least.Milliseconds())), float64(most.Milliseconds()))
+	return time.Duration(ms * float64(time.Millisecond))
+}
+
+// execState is where a command is when a call returns.
+type execState struct {
+	start time.Time // of the call
+	id    string
+	exit  *env.Exit // nil while it runs
+	err   error     // of watching it
+}
+
+// execResult is a command's output in the form that OpenAI's models are used to.
+func execResult(call *tool.Call, s execState, result tool.Result, maxTokens float64) tool.Result {
+	text := result.Content.Text()
+	var head strings.Builder
+	// Only the form needs a chunk's id. It is the call's, so that running a session again gives the same text.
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(call.ID))
+	fmt.Fprintf(&head, "Chunk ID: %06x\n", sum.Sum32()&0xffffff)
+	fmt.Fprintf(&head, "Wall time: %.4f seconds\n", time.Since(s.start).Seconds())
+	head.WriteString(s.status())
+	fmt.Fprintf(&head, "Original token count: %d\nOutput:\n", (int64(len(text))+result.Gap.Bytes+bytesPerToken-1)/bytesPerToken)
+	if result.Hint == "" {
+		result.Hint = "Run a narrower command, or send its output to a file and look at parts of that."
+	}
+	if maxTokens > 0 && maxTokens < execTokens { // the tool's own limit is the pipeline's work
+		text, _ = execLimit(max(1, int(maxTokens))).Apply(text, result.Gap, result.Hint)
+		result.Gap = tool.Gap{}
+	}
+	if result.Gap.Bytes > 0 {
+		result.Gap.At += head.Len()
+	}
+	result.Content = llm.TextParts(head.String() + text)
+	if s.exit != nil && len(s.exit.Left) > 0 {
+		result = closing(result, leftRunning(s.exit.Left, ""))
+	}
+	result.IsError = s.err != nil || s.exit != nil && s.exit.Code != 0
+	return result
+}
+
+func (s execState) status() string {
+	switch {
+	case s.exit == nil:
+		return fmt.Sprintf("Process running with session ID %s\n", s.id)
+	case s.err != nil:
+		return fmt.Sprintf("Process cannot be watched any more: %v\n", s.err)
+	case s.exit.Signal != "":
+		return fmt.Sprintf("Process exited with code %d (killed by %s)\n", s.exit.Code, s.exit.Signal)
+	}
+	return fmt.Sprintf("Process exited with code %d\n", s.exit.Code)
+}

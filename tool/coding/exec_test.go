@@ -1,0 +1,268 @@
+package coding
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// execRoom is a session with the tools of OpenAI's agent.
+type execRoom struct {
+	*bench
+	hall  *hall
+	env   env.Environment
+	calls int
+}
+
+func newExecRoom(t *testing.T) *execRoom {
+	b := newBench(t)
+	h, _ := inHall(t, b)
+	return &execRoom{bench: b, hall: h, env: b.env}
+}
+
+func (r *execRoom) call(ctx context.Context, live func(int, []byte), t tool.Tool, args object) *tool.Outcome {
+	r.Helper()
+	registry, err := tool.NewRegistry(ExecCommand(), WriteStdin())
+	if err != nil {
+		r.Fatal(err)
+	}
+	text, err := json.Marshal(args)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.calls++
+	out := registry.Run(ctx, llm.ToolCall{ID: fmt.Sprintf("call%d", r.calls), Name: t.Name, Args: string(text)},
+		tool.Call{Env: r.env, Session: r.hall, Live: live}, nil)
+	if out.Panic != "" {
+		r.Fatal(out.Panic)
+	}
+	return out
+}
+
+func (r *execRoom) exec(args object) *tool.Outcome {
+	r.Helper()
+	return r.call(context.Background(), nil, ExecCommand(), args)
+}
+
+func (r *execRoom) stdin(args object) *tool.Outcome {
+	r.Helper()
+	return r.call(context.Background(), nil, WriteStdin(), args)
+}
+
+// volatile is what differs from run to run; the form of it is checked.
+var volatile = regexp.MustCompile(`(?m)^Chunk ID: [0-9a-f]{6}\nWall time: \d+\.\d{4} seconds\n`)
+
+// want compares a result without its first two lines.
+func (r *execRoom) want(what string, out *tool.Outcome, isError bool, want string) {
+	r.Helper()
+	text := out.Model.Text()
+	rest := volatile.ReplaceAllString(text, "")
+	if rest == text || rest != want || out.IsError != isError {
+		r.Errorf("%s: error %v\n%s\nwant, after chunk and time:\n%s", what, out.IsError, text, want)
+	}
+}
+
+func TestE2_ExecCommandResult(t *testing.T) {
+	r := newExecRoom(t)
+	r.put("sub/f", "inside")
+	for _, c := range []struct {
+		args    object
+		isError bool
+		want    string
+	}{
+		{object{"cmd": "echo out; echo err >&2; exit 3"}, true, "Process exited with code 3\nOriginal token count: 2\nOutput:\nout\nerr\n"},
+		{object{"cmd": "cat f", "workdir": "sub"}, false, "Process exited with code 0\nOriginal token count: 2\nOutput:\ninside"},
+		{object{"cmd": "true"}, false, "Process exited with code 0\nOriginal token count: 0\nOutput:\n"},
+		{object{"cmd": "cat; echo end"}, false, "Process exited with code 0\nOriginal token count: 1\nOutput:\nend\n"}, // there is no input
+		{object{"cmd": "kill -9 $$"}, true, "Process exited with code -1 (killed by SIGKILL)\nOriginal token count: 0\nOutput:\n"},
+		{object{"cmd": "test -t 1 && echo 'a terminal'", "tty": true}, false, "Process exited with code 0\nOriginal token count: 3\nOutput:\na terminal\n"},
+		{object{"cmd": "echo \"$0\" 'it'\\''s'", "shell": "/bin/sh"}, false, "Process exited with code 0\nOriginal token count: 4\nOutput:\n/bin/sh it's\n"},
+		{object{"cmd": "shopt -q login_shell && echo login", "login": true}, false, "Process exited with code 0\nOriginal token count: 2\nOutput:\nlogin\n"},
+		{object{"cmd": "echo x", "sandbox_permissions": "require_escalated", "justification": "?", "prefix_rule": []string{"echo"}}, false,
+			"Process exited with code 0\nOriginal token count: 1\nOutput:\nx\n"},
+	} {
+		r.want(fmt.Sprint(c.args), r.exec(c.args), c.isError, c.want)
+	}
+}
+
+func TestE2_ExecCommandYieldsAndGoesOn(t *testing.T) {
+	r := newExecRoom(t)
+	r.put("gate", "")
+	script := "echo begun; touch seen; while [ -e gate ]; do sleep 0.01; done; echo through; exit 4"
+	first := r.exec(object{"cmd": script, "yield_time_ms": 250}).Model.Text()
+	if !strings.Contains(first, "\nProcess running with session ID 7\n") {
+		t.Fatalf("it still runs: %s", first)
+	}
+	if !strings.HasSuffix(first, "Output:\nbegun\n") { // on a machine that is very busy
+		r.ok(sh(), object{"command": "until [ -e seen ]; do sleep 0.01; done"})
+		if _, _, err := r.hall.processes.Read(context.Background(), "7", 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.ok(sh(), object{"command": "rm gate"})
+	r.want("its end", r.stdin(object{"session_id": 7}), true, "Process exited with code 4\nOriginal token count: 2\nOutput:\nthrough\n")
+	r.want("once more", r.stdin(object{"session_id": 7}), true, "Process exited with code 4\nOriginal token count: 0\nOutput:\n")
+}
+
+func TestE2_WriteStdinToATerminal(t *testing.T) {
+	r := newExecRoom(t)
+	r.exec(object{"cmd": "stty -echo; echo ready; read -r line; echo \"got $line\"; cat; exit 5", "tty": true, "yield_time_ms": 250})
+	var all strings.Builder
+	for _, chars := range []string{"one\n", "two\n", "\x04"} {
+		wait := 250 // the last one waits for the end
+		if chars == "\x04" {
+			wait = 30_000
+		}
+		out := r.stdin(object{"session_id": 7, "chars": chars, "yield_time_ms": wait})
+		all.WriteString(out.Model.Text())
+	}
+	for _, want := range []string{"got one\n", "two\n", "Process exited with code 5\n"} {
+		if !strings.Contains(all.String(), want) {
+			t.Errorf("%q is missing in:\n%s", want, all.String())
+		}
+	}
+}
+
+func TestE2_WriteStdinInterrupts(t *testing.T) {
+	r := newExecRoom(t)
+	r.exec(object{"cmd": "sleep 600", "yield_time_ms": 250})
+	r.exec(object{"cmd": "trap 'echo caught; exit 6' INT; touch ready; while :; do sleep 0.01; done", "tty": true, "yield_time_ms": 250})
+	r.ok(sh(), object{"command": "until [ -e ready ]; do sleep 0.01; done"})
+	if out := r.stdin(object{"session_id": 7, "chars": "x"}); !out.IsError || !strings.Contains(out.Model.Text(), "tty set to true") {
+		t.Errorf("a command without input takes some: %s", out.Model.Text())
+	}
+	r.want("without a terminal", r.stdin(object{"session_id": 7, "chars": "\x03"}), true,
+		"Process exited with code -1 (killed by SIGTERM)\nOriginal token count: 0\nOutput:\n")
+	out := r.stdin(object{"session_id": 8, "chars": "\x03", "yield_time_ms": 30_000})
+	if text := out.Model.Text(); !strings.Contains(text, "caught\n") || !strings.Contains(text, "exited with code 6") {
+		t.Errorf("with a terminal: %s", text)
+	}
+}
+
+func TestE2_ExecCommandOutputIsCut(t *testing.T) {
+	r := newExecRoom(t)
+	count := "for ((i = 1; i <= 30000; i++)); do echo line $i; done" // 318,894 bytes
+	for _, c := range []struct {
+		tokens       any
+		chars, extra int
+	}{{100, 400, 0}, {nil, 40_000, 200}, {1_000_000, 40_000, 200}} {
+		args := object{"cmd": count, "yield_time_ms": 30_000}
+		if c.tokens != nil {
+			args["max_output_tokens"] = c.tokens
+		}
+		out := r.exec(args)
+		text := out.Model.Text()
+		head, output, _ := strings.Cut(text, "Output:\n")
+		if held := out.Gap.At - len(head) - len("Output:\n"); c.tokens == nil && held != 128<<10 {
+			t.Errorf("the gap is after %d bytes of output", held)
+		}
+		marker := regexp.MustCompile(`\n?\[WARNING: .*\]\n`).FindString(output)
+		kept := len(output) - len(marker)
+		if marker == "" || kept > c.chars || kept < c.chars-c.extra-2 || !strings.Contains(text, "Original token count: 79724\n") ||
+			!strings.HasPrefix(output, "line 1\n") || !strings.HasSuffix(output, "line 30000\n") {
+			t.Errorf("%v tokens: %d bytes kept of %d, marker %q: %.300s", c.tokens, kept, c.chars, marker, text)
+		}
+	}
+}
+
+func TestE2_ExecCommandIsInterruptedWithItsCall(t *testing.T) {
+	r := newExecRoom(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	live := func(_ int, p []byte) {
+		if strings.Contains(string(p), "begun") {
+			cancel()
+		}
+	}
+	out := r.call(ctx, live, ExecCommand(), object{"cmd": "echo begun; exec sleep 600", "yield_time_ms": 30_000})
+	if text := out.Model.Text(); !out.IsError || !strings.HasPrefix(text, "begun\n[ERROR: The command was interrupted") {
+		t.Errorf("%s", text)
+	}
+	if _, exit, err := r.hall.processes.Read(context.Background(), "7", 0); err != nil || exit == nil || exit.Signal == "" {
+		t.Errorf("it was not killed: %v, %v", exit, err)
+	}
+}
+
+func TestE2_ExecCommandAppliesPatches(t *testing.T) {
+	r := newExecRoom(t)
+	r.put("sub/a.txt", "old\n")
+	args := object{"cmd": "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.txt\n@@\n-old\n+new\n*** End Patch\nEOF", "workdir": "sub"}
+	if out := r.exec(args); out.IsError || r.get("sub/a.txt") != "new\n" {
+		t.Errorf("%s: %q", out.Model.Text(), r.get("sub/a.txt"))
+	}
+	text, err := json.Marshal(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	access, err := ExecCommand().Access(string(text))
+	if err != nil || fmt.Sprint(access.Paths) != "[sub/a.txt]" || access.Command != "" {
+		t.Errorf("%+v, %v", access, err)
+	}
+}
+
+func TestE2_ExecCommandWithoutBackgroundProcesses(t *testing.T) {
+	b := newBench(t)
+	r := &execRoom{bench: b}
+	r.want("to its end", b.run(ExecCommand(), object{"cmd": "sleep 0.4; echo over; exit 2", "yield_time_ms": 250}), true,
+		"Process exited with code 2\nOriginal token count: 2\nOutput:\nover\n")
+	b.fails(WriteStdin(), object{"session_id": 1}, "no command outlives its call")
+}
+
+func TestE2_ExecRefusals(t *testing.T) {
+	r := newExecRoom(t)
+	for _, c := range []struct {
+		tool tool.Tool
+		args object
+		want string
+	}{
+		{ExecCommand(), object{"cmd": " "}, "cmd is empty"},
+		{ExecCommand(), object{"cmd": "true", "yield_time_ms": -1}, "cannot be negative"},
+		{ExecCommand(), object{"cmd": "true", "workdir": "nowhere"}, "nowhere"},
+		{ExecCommand(), object{"cmd": "true", "sandbox_permissions": "all"}, "sandbox_permissions"},
+		{WriteStdin(), object{"session_id": 7, "max_output_tokens": -1}, "cannot be negative"},
+		{WriteStdin(), object{"session_id": 70}, `no process "70"`},
+		{WriteStdin(), object{"session_id": 1.5, "chars": "x"}, `no process "1.5"`},
+	} {
+		out := r.call(context.Background(), nil, c.tool, c.args)
+		if text := out.Model.Text(); !out.IsError || !strings.Contains(text, c.want) {
+			t.Errorf("%s %v: error %v: %s", c.tool.Name, c.args, out.IsError, text)
+		}
+	}
+}
+
+// noTerminals is an environment of a system on which commands get no terminal.
+type noTerminals struct{ env.Environment }
+
+func (n noTerminals) Start(ctx context.Context, cmd env.Command) (env.Process, error) {
+	if cmd.TTY != nil {
+		return nil, fmt.Errorf("a terminal: %w", errors.ErrUnsupported)
+	}
+	return n.Environment.Start(ctx, cmd)
+}
+
+func TestE2_ExecCommandTakesInputWhereThereAreNoTerminals(t *testing.T) {
+	r := newExecRoom(t)
+	r.env = noTerminals{r.env}
+	r.exec(object{"cmd": "read -r line; echo got $line", "tty": true, "yield_time_ms": 250}) // the attempt with a terminal took the id 7
+	r.want("the answer", r.stdin(object{"session_id": 8, "chars": "one\n", "yield_time_ms": 30_000}), false,
+		"Process exited with code 0\nOriginal token count: 2\nOutput:\ngot one\n")
+}
+
+func TestE2_YieldTimes(t *testing.T) {
+	for _, c := range []struct {
+		ms   float64
+		want time.Duration
+	}{{0, execYield}, {1, minYield}, {700, 700 * time.Millisecond}, {1e300, maxYield}} {
+		if got := yieldTime(c.ms, execYield, minYield, maxYield); got != c.want {
+			t.Errorf("%v ms: %v, want %v", c.ms, got, c.want)
+		}
+	}
+}

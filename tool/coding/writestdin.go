@@ -1,0 +1,108 @@
+package coding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+type writeStdinArgs struct {
+	SessionID       float64 `json:"session_id" jsonschema:"The session ID that exec_command gave."`
+	Chars           string  `json:"chars,omitempty" jsonschema:"What to write, with its newlines; \\u0003 interrupts the command. Default: nothing, which only waits for output."`
+	YieldTimeMS     float64 `json:"yield_time_ms,omitempty" jsonschema:"How many milliseconds to wait for the command's end before returning. After writing 250 to 30000, by default 250; else 5000 to 300000, by default 5000."`
+	MaxOutputTokens float64 `json:"max_output_tokens,omitempty" jsonschema:"How much output to return, in tokens. Default, and the most: 10000."`
+}
+
+// How long write_stdin waits when it only polls: as [execYield].
+const (
+	pollYield    = 5 * time.Second
+	maxPollYield = 300 * time.Second
+)
+
+// interruptKey is what ^C sends.
+const interruptKey = "\x03"
+
+// WriteStdin is the tool write_stdin(session_id, chars, yield_time_ms, max_output_tokens) of OpenAI's agent: it writes to, waits for
+// and interrupts what [ExecCommand] left running. A command without a terminal takes no input; interrupting ends it.
+func WriteStdin() tool.Tool {
+	t := tool.New(llm.ToolDefinition{
+		Name:        "write_stdin",
+		Description: "Writes to a command that exec_command left running, or just waits for it, and returns what it has printed since the last time.",
+	}, writeStdin)
+	t.Limit = execLimit(execTokens)
+	return tool.WithAccess(t, func(args writeStdinArgs) tool.Access {
+		if args.Chars == "" {
+			return tool.Access{Effect: tool.ReadOnly}
+		}
+		return tool.Access{Effect: tool.Writes, Command: fmt.Sprintf("session %s: write %q", args.id(), args.Chars)}
+	})
+}
+
+func (a writeStdinArgs) id() string { return strconv.FormatFloat(a.SessionID, 'f', -1, 64) }
+
+func writeStdin(ctx context.Context, call *tool.Call, args writeStdinArgs) (tool.Result, error) {
+	start, id := time.Now(), args.id()
+	processes := processesOf(call)
+	if processes == nil {
+		return tool.Result{}, errors.New("no command outlives its call here; there is nothing to write to")
+	}
+	if args.YieldTimeMS < 0 || args.MaxOutputTokens < 0 {
+		return tool.Result{}, errors.New("yield_time_ms and max_output_tokens cannot be negative")
+	}
+	wait := yieldTime(args.YieldTimeMS, pollYield, pollYield, maxPollYield)
+	if args.Chars != "" {
+		wait = yieldTime(args.YieldTimeMS, minYield, minYield, maxYield)
+		if err := writeChars(ctx, call, processes, id, args.Chars); err != nil {
+			return tool.Result{}, err
+		}
+	}
+	result, exit, err := processes.Read(ctx, id, wait)
+	if err != nil && exit == nil {
+		return tool.Result{}, err
+	}
+	return execResult(call, execState{start: start, id: id, exit: exit, err: err}, result, args.MaxOutputTokens), nil
+}
+
+func writeChars(ctx context.Context, call *tool.Call, processes tool.Processes, id, chars string) error {
+	switch {
+	case !inputs(call).closed(id):
+		timed, cancel := context.WithTimeoutCause(ctx, env.DefaultTimeout, errors.New("it took none for 10 s"))
+		defer cancel()
+		return processes.Write(timed, id, chars)
+	case chars == interruptKey:
+		return processes.Kill(ctx, id)
+	}
+	return fmt.Errorf("session %s has no input; start the command again with tty set to true to write to it", id)
+}
+
+// execInputs knows the commands of a session that were started without an input.
+type execInputs struct {
+	mu   sync.Mutex
+	none map[string]bool
+}
+
+type execInputsKey struct{}
+
+// inputs is the calling session's.
+func inputs(call *tool.Call) *execInputs {
+	return call.Session.State(execInputsKey{}, func() any { return &execInputs{none: map[string]bool{}} }).(*execInputs)
+}
+
+func (x *execInputs) close(id string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.none[id] = true
+}
+
+func (x *execInputs) closed(id string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.none[id]
+}
