@@ -25,8 +25,8 @@ import (
 // smokeTime bounds what a model is given for one task.
 const smokeTime = time.Minute
 
-// TestSmoke_Anthropic, TestSmoke_OpenAI and TestSmoke_Gemini are for users with keys: the tasks of the agent's specification (section
-// 9.13) with real models, each provider whose key is in the environment. They cost a few cents.
+// TestSmoke_Anthropic, TestSmoke_OpenAI and TestSmoke_Gemini are for users with keys: the tasks of the smoke matrix
+// with real models, each provider whose key is in the environment. They cost a few cents.
 //
 //	ANTHROPIC_API_KEY=... OPENAI_API_KEY=... GEMINI_API_KEY=... go test -v -run TestSmoke ./profile ./llm/providers
 //

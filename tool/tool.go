@@ -73,7 +73,23 @@ func schemaOf[Args any]() (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot infer parameters: %w", err)
 	}
+	withoutNull(schema)
 	return json.Marshal(schema)
+}
+
+// withoutNull takes null from the types of slices and pointers, of which jsonschema says that they may be it: models need not know.
+func withoutNull(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if types := slices.DeleteFunc(slices.Clone(s.Types), func(t string) bool { return t == "null" }); len(types) == 1 {
+		s.Type, s.Types = types[0], nil
+	}
+	for _, property := range s.Properties {
+		withoutNull(property)
+	}
+	withoutNull(s.Items)
+	withoutNull(s.AdditionalProperties)
 }
 
 // Decode reads a call's arguments into a struct.

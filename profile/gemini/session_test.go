@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -105,6 +106,13 @@ func playSession(t *testing.T, p profile.Profile, golden string, create, edit, r
 	}
 	if !strings.HasSuffix(requests[0].Path, "/v1beta/models/"+gemini.DefaultModel+":streamGenerateContent") {
 		t.Errorf("the path is %s", requests[0].Path)
+	}
+	header := requests[0].Header.Clone()
+	header.Del("Content-Length")
+	header.Del("Accept-Encoding") // like the length, the HTTP client's
+	if diff := cmp.Diff(http.Header{"Accept": {"text/event-stream, application/json"}, "Content-Type": {"application/json"},
+		"User-Agent": {"attractor-go"}, "X-Goog-Api-Key": {"test"}}, header); diff != "" {
+		t.Errorf("the headers: -want +got\n%s", diff)
 	}
 	last := requests[3].Messages[len(requests[3].Messages)-1]
 	if result, ok := last.Parts[0].(llm.ToolResult); !ok || !strings.Contains(result.Content.Text(), printed) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -170,7 +171,7 @@ func TestE2_NativeQuestions(t *testing.T) {
 		return tool.Answer{Text: "the first"}, nil
 	}}}
 	call := func(id string, questions ...any) fakellm.Turn {
-		return fakellm.Turn{Calls: []fakellm.Call{{ID: id, Name: "request_user_input", Args: object(t, map[string]any{"questions": questions})}}}
+		return fakellm.Turn{Calls: []fakellm.Call{{ID: id, Name: "request_user_input", Args: object(t, map[string]any{"questions": append([]any{}, questions...)})}}}
 	}
 	_, server, _ := play(t, openai.Native(), o, fakellm.Script(
 		call("call_one", one), call("call_two", one, two), call("call_none"), fakellm.Turn{Text: "Done."}))
@@ -192,6 +193,13 @@ func TestE2_NativeQuestions(t *testing.T) {
 // golden compares the first request, to the letter but for what differs from machine to machine.
 func golden(t *testing.T, name, dir string, server *fakellm.Server) {
 	t.Helper()
+	header := server.Requests()[0].Header.Clone()
+	header.Del("Content-Length")
+	header.Del("Accept-Encoding") // like the length, the HTTP client's
+	if diff := cmp.Diff(http.Header{"Accept": {"text/event-stream, application/json"}, "Content-Type": {"application/json"},
+		"User-Agent": {"attractor-go"}, "Authorization": {"Bearer test"}}, header); diff != "" {
+		t.Errorf("the headers: -want +got\n%s", diff)
+	}
 	var body bytes.Buffer
 	if err := json.Indent(&body, server.Requests()[0].Body, "", "  "); err != nil {
 		t.Fatal(err)
