@@ -197,8 +197,9 @@ func (h *host) turns() string {
 // model is a lookup that knows one model, whatever it is called.
 func model(facts llm.Model) llm.Lookup {
 	return func(provider, id string) (llm.Model, bool) {
-		facts.Provider, facts.ID = provider, id
-		return facts, true
+		known := facts // children ask at the same time
+		known.Provider, known.ID = provider, id
+		return known, true
 	}
 }
 
