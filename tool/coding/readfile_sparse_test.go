@@ -88,11 +88,15 @@ func TestC3_SparseFileCostsWhatIsReturned(t *testing.T) {
 	b.put("small", counted(10)+"more")
 	cost := func(args object) uint64 {
 		b.ok(ReadFile(), args) // what is made once
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		b.ok(ReadFile(), args)
-		runtime.ReadMemStats(&after)
-		return after.TotalAlloc - before.TotalAlloc
+		least := ^uint64(0)
+		for range 5 { // a collection in between empties pools, which then are filled again
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			b.ok(ReadFile(), args)
+			runtime.ReadMemStats(&after)
+			least = min(least, after.TotalAlloc-before.TotalAlloc)
+		}
+		return least
 	}
 	small := cost(object{"file_path": "small", "limit": 10})
 	if huge := cost(object{"file_path": "huge", "offset": sparseLines - 9, "limit": 10}); huge > small+32<<10 {
