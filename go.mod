@@ -1,6 +1,6 @@
 module github.com/attractor-go/attractor
 
-go 1.25.0
+go 1.26
 
 require (
 	github.com/bmatcuk/doublestar/v4 v4.10.4

@@ -3,11 +3,8 @@ package env_test
 import (
 	"bufio"
 	"context"
-	"errors"
 	"flag"
-	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,53 +39,21 @@ func shapes() map[string]string {
 
 func TestD4_NothingSurvives(t *testing.T) {
 	const grace = 50 * time.Millisecond
-	const limit = grace + 500*time.Millisecond
 	atLevels(t, func(t *testing.T, level string) {
 		for shape, script := range shapes() {
 			t.Run(shape, func(t *testing.T) {
 				l := newLocal(t, t.TempDir(), env.LocalOptions{Grace: grace, Containment: level})
 				var took []time.Duration
 				for range max(*killRounds, 1) {
-					waited := waitedForCPU(t)
 					last := killShape(t, l, script)
+					inTime(t, last, grace)
 					took = append(took, last)
-					// On a machine with other work one is late now and then, which is not this code's doing.
-					waited = max(0, waitedForCPU(t)-waited) // what threads had waited that have ended since is missing
-					if last > limit+waited {
-						t.Errorf("Kill was back after %v, of which it waited %v for a processor; want %v", last, waited, limit)
-					}
 				}
 				slices.Sort(took)
-				median := took[(len(took)-1)/2]
-				t.Logf("%d kills: median %v, slowest %v", len(took), median, took[max(0, len(took)-3):])
-				if median > limit {
-					t.Errorf("half of the kills took more than %v, the longest: %v", median, took[len(took)-1])
-				}
+				t.Logf("%d kills: median %v, slowest %v", len(took), took[(len(took)-1)/2], took[max(0, len(took)-3):])
 			})
 		}
 	})
-}
-
-// waitedForCPU is how long the threads of this process have been ready to run while others were running, as the kernel counts it
-// for proc_pid_schedstat(5); nothing where it does not.
-func waitedForCPU(t *testing.T) (sum time.Duration) {
-	t.Helper()
-	files, err := filepath.Glob("/proc/self/task/*/schedstat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range files {
-		line, err := os.ReadFile(name)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
-			continue // the thread has ended
-		}
-		var ran, waited time.Duration
-		if _, scanErr := fmt.Sscan(string(line), &ran, &waited); err != nil || scanErr != nil {
-			t.Fatal(err, scanErr)
-		}
-		sum += waited
-	}
-	return sum
 }
 
 // killShape starts a command, kills it in the middle and returns how long that took.

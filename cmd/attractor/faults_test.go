@@ -64,8 +64,12 @@ func faulty(t *testing.T, provider int, fault *fakellm.Fault) (dir string, event
 	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("hello\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	idle := "300s"
+	if fault != nil && (fault.Kind == fakellm.FaultHang || fault.Kind == fakellm.FaultPings) {
+		idle = "3s" // long enough for the healthy second request on a busy machine
+	}
 	cmd := attractor(t, "run", "--provider", w.provider, "--base-url", web.URL+w.version, "--model", w.model, "--yes", "--json",
-		"--idle-timeout", "1s", "--dir", dir, "do the work")
+		"--idle-timeout", idle, "--dir", dir, "do the work")
 	cmd.Env = append(cmd.Env, w.keyVar+"=sk-secret-key")
 	got := runIt(t, cmd)
 	if got.code != 0 || strings.Contains(got.stdout+got.stderr, "sk-secret-key") {

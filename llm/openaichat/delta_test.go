@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -141,8 +140,9 @@ func BenchmarkDelta(b *testing.B) {
 	}
 }
 
-// Nothing is gone through again with every piece: that would take minutes here.
-func TestLongAnswersAreLinear(t *testing.T) {
+// BenchmarkLongAnswers shows that nothing is gone through again with every piece: a piece of a long answer costs what one of a short
+// answer does.
+func BenchmarkLongAnswers(b *testing.B) {
 	word := strings.Repeat("word ", 20)
 	for name, chunk := range map[string]string{
 		"text":      fmt.Sprintf(common["openai"], word),
@@ -152,20 +152,22 @@ func TestLongAnswersAreLinear(t *testing.T) {
 		"calls":   `{"choices":[{"delta":{"tool_calls":[{"id":"","function":{"name":"look","arguments":"{}"}}]}}]}`,
 		"details": `{"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.text","text":"` + word + `","index":0}]}}]}`,
 	} {
-		t.Run(name, func(t *testing.T) {
-			d := newDecoder("p", "m", nil, nil)
-			if _, err := d.Step([]byte(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"look","arguments":"{"}}]}}]}`)); err != nil {
-				t.Fatal(err)
-			}
-			begin := time.Now()
-			for range 30_000 {
-				if _, err := d.Step([]byte(chunk)); err != nil {
-					t.Fatal(err)
+		for _, pieces := range []int{300, 30_000} {
+			b.Run(fmt.Sprintf("%s/%d", name, pieces), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					d := newDecoder("p", "m", nil, nil)
+					if _, err := d.Step([]byte(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"look","arguments":"{"}}]}}]}`)); err != nil {
+						b.Fatal(err)
+					}
+					for range pieces {
+						if _, err := d.Step([]byte(chunk)); err != nil {
+							b.Fatal(err)
+						}
+					}
 				}
-			}
-			if took := time.Since(begin); took > 10*time.Second { // it takes a fraction of one, or three under the race detector
-				t.Errorf("30,000 pieces took %v", took)
-			}
-		})
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*pieces), "ns/piece")
+			})
+		}
 	}
 }
