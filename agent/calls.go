@@ -16,51 +16,49 @@ import (
 // killing is not ignoring its context.
 const killTime = 700 * time.Millisecond
 
-// runCalls brings every open call to its result: it prepares and authorizes them in order, records the intent of those with
-// effects, and runs them side by side as far as they do not get into each other's way. Each result is committed when it is
-// there. The error is one of ours; a tool's is a result.
+// runCalls brings every open call to its result: it prepares and authorizes them in order and runs each as soon as no earlier call is
+// in its way. What begins together is intended in one record, before it runs; each result is committed when it is there. So after a
+// crash a call with an intent and no result may have run, and any other open call never began. The error is one of ours; a tool's is a
+// result.
 func (s *Session) runCalls(ctx context.Context, step Step) error {
-	batch := s.prepare(ctx, step)
-	if err := s.recordIntent(ctx, batch); err != nil {
-		return err
-	}
+	b := s.prepare(ctx, step)
+	b.order(s.head().Params.Sequential)
 	var failed error
-	results := make(chan error)
-	waits := make([][]*call, len(batch)) // found out before any runs: a call that an abort refuses is another one
-	for i := range batch {
-		waits[i] = batch.before(i, s.head().Params.Sequential)
-	}
-	for i, c := range batch {
-		waitFor := waits[i]
-		if len(waitFor) == 0 {
-			s.announce(c)
+	ended := make(chan error)
+	for running := 0; ; running-- {
+		var ready batch
+		if failed == nil { // nothing begins where nothing can be written down any more
+			ready = b.begin()
+			failed = s.intend(ctx, ready)
 		}
-		go func() {
-			for _, earlier := range waitFor {
-				<-earlier.done
-			}
-			if len(waitFor) > 0 {
+		if failed == nil {
+			running += len(ready)
+			for _, c := range ready {
 				s.announce(c)
+				go func() {
+					err := s.finish(ctx, c)
+					c.done.Store(true)
+					ended <- err
+				}()
 			}
-			err := s.finish(ctx, c)
-			close(c.done)
-			results <- err
-		}()
-	}
-	for range batch {
-		if err := <-results; failed == nil {
+		}
+		if running == 0 {
+			return failed
+		}
+		if err := <-ended; failed == nil {
 			failed = err
 		}
 	}
-	return failed
 }
 
 // call is one call of a batch on its way to its result.
 type call struct {
 	*tool.Prepared
 	sent  string // the arguments as the model sent them
-	begun bool   // announced before: a question that is not answered any more
-	done  chan struct{}
+	told  bool   // announced before: a question that is not answered any more
+	after batch  // the earlier calls that it waits for
+	began bool
+	done  atomic.Bool
 	later atomic.Pointer[awaitRecord] // the question whose answer comes with the next input
 }
 
@@ -69,10 +67,10 @@ type batch []*call
 func (s *Session) prepare(ctx context.Context, step Step) batch {
 	b := make(batch, 0, len(step.Calls))
 	for _, o := range step.Calls {
-		c := &call{sent: o.Args, done: make(chan struct{})}
+		c := &call{sent: o.Args}
 		switch {
 		case o.Question != nil: // the input was asked to end before the answer came
-			c.Prepared, c.begun = tool.Refuse(o.ToolCall, unanswered), true
+			c.Prepared, c.told = tool.Refuse(o.ToolCall, unanswered), true
 		case o.Intended: // recorded before this batch: by a process that is no more
 			c.Prepared = tool.Refuse(o.ToolCall, unknownOutcome)
 		case step.Reason != "" || ctx.Err() != nil:
@@ -110,30 +108,48 @@ const (
 	abandoned  = "Error: the session was interrupted, and the tool did not stop in time; it was abandoned. What it did is unknown."
 )
 
-func (s *Session) recordIntent(ctx context.Context, b batch) error {
-	var calls []llm.ToolCall
+// order finds out which calls each has to wait for. It is done before any runs: one that an abort refuses would be in nobody's way.
+func (b batch) order(sequential bool) {
+	for i, c := range b {
+		for _, earlier := range b[:i] {
+			if sequential || conflict(earlier, c) {
+				c.after = append(c.after, earlier)
+			}
+		}
+	}
+}
+
+// begin returns the calls whose turn has come, and marks them.
+func (b batch) begin() batch {
+	var ready batch
 	for _, c := range b {
+		if c.began || slices.ContainsFunc(c.after, func(earlier *call) bool { return !earlier.done.Load() }) {
+			continue
+		}
+		c.began = true
+		ready = append(ready, c)
+	}
+	return ready
+}
+
+// intend writes down which of the calls that begin now have effects, and makes it durable. After an interrupt none of them runs.
+func (s *Session) intend(ctx context.Context, ready batch) error {
+	var calls []llm.ToolCall
+	for _, c := range ready {
+		if c.Outcome == nil && ctx.Err() != nil {
+			c.Prepared = tool.Refuse(c.Call, notRun)
+		}
 		if c.Outcome == nil && c.Access.Effect != tool.ReadOnly {
 			calls = append(calls, c.Call)
 		}
 	}
-	if len(calls) > 0 {
-		if err := s.outcome(ctx, intentRecord{Calls: calls}); err != nil {
-			return err
-		}
+	if len(calls) == 0 {
+		return nil
+	}
+	if err := s.outcome(ctx, intentRecord{Calls: calls}); err != nil {
+		return err
 	}
 	return s.sync()
-}
-
-// before returns the earlier calls that call i has to wait for.
-func (b batch) before(i int, sequential bool) []*call {
-	var wait []*call
-	for _, earlier := range b[:i] {
-		if sequential || conflict(earlier, b[i]) {
-			wait = append(wait, earlier)
-		}
-	}
-	return wait
 }
 
 // conflict reports whether two calls must not run at the same time: one is exclusive, or they share a path of which one writes, or
@@ -156,7 +172,7 @@ func conflict(a, b *call) bool {
 }
 
 func (s *Session) announce(c *call) {
-	if c.begun {
+	if c.told {
 		return
 	}
 	s.mu.Lock()

@@ -64,7 +64,16 @@ func (s *State) accepts(rec record) error {
 			problem = fmt.Sprintf("no call %q is open", r.CallID)
 		}
 		return problemError(rec, problem)
-	case answerRecord, intentRecord, faultRecord, stopRecord, turnRecord:
+	case intentRecord:
+		if s.Input == nil {
+			problem = "no input is open"
+		}
+		for _, call := range r.Calls {
+			if s.open(call.ID) == nil {
+				problem = fmt.Sprintf("no call %q is open", call.ID)
+			}
+		}
+	case answerRecord, faultRecord, stopRecord, turnRecord:
 		if s.Input == nil {
 			problem = "no input is open"
 		}

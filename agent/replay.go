@@ -167,9 +167,14 @@ func (r *replay) settled(ctx context.Context) {
 	}
 }
 
-// asynchronous reports that the next record is one that a host, or a subagent, adds while the loop works.
+// asynchronous reports that the next record is one that a host, or a subagent, adds while the loop works; or an intent, which here
+// nobody else writes: the stand-ins have no effects, and the journal knows which calls began together.
 func (r *replay) asynchronous() bool {
-	return r.at < len(r.records) && r.wrong == nil && r.between(r.at)
+	if r.at >= len(r.records) || r.wrong != nil {
+		return false
+	}
+	_, intent := r.records[r.at].(intentRecord)
+	return intent || r.between(r.at)
 }
 
 // between reports that a record may come at any time. An input that is open goes on after a crash.

@@ -171,30 +171,12 @@ func (r *replay) result(id string) record {
 
 // tools are stand-ins that come to the journal's results.
 func (r *replay) tools(definitions []llm.ToolDefinition) []tool.Tool {
+	nothing := func(string) (tool.Access, error) { return tool.Access{Effect: tool.ReadOnly}, nil }
 	var tools []tool.Tool
 	for _, def := range definitions {
-		tools = append(tools, tool.Tool{ToolDefinition: def, Limit: tool.Limit{Chars: -1}, RawInput: true,
-			Run: r.runTool, Access: func(args string) (tool.Access, error) { return r.access(def.Name, args), nil }})
+		tools = append(tools, tool.Tool{ToolDefinition: def, Limit: tool.Limit{Chars: -1}, RawInput: true, Run: r.runTool, Access: nothing})
 	}
 	return tools
-}
-
-// access tells from the intent that comes next whether a call had effects.
-func (r *replay) access(name, args string) tool.Access {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, rec := range r.records[r.at:] {
-		switch rec := rec.(type) {
-		case intentRecord:
-			if slices.ContainsFunc(rec.Calls, func(c llm.ToolCall) bool { return c.Name == name && c.Args == args }) {
-				return tool.Access{Effect: tool.Writes}
-			}
-			return tool.Access{Effect: tool.ReadOnly}
-		case answerRecord:
-			return tool.Access{Effect: tool.ReadOnly}
-		}
-	}
-	return tool.Access{Effect: tool.ReadOnly}
 }
 
 func (r *replay) runTool(_ context.Context, call *tool.Call) (tool.Result, error) {
@@ -214,8 +196,7 @@ func (r *replay) runTool(_ context.Context, call *tool.Call) (tool.Result, error
 }
 
 // inTurn waits until the journal's next record is what a step of the loop came to: of a call its own, and of anything else what is not
-// the host's. The journal knows
-// which calls were interrupted before their intent was written, and what became of those that were not run.
+// the host's. The journal knows what became of calls that were not run.
 func (r *replay) inTurn(ctx context.Context, rec record) record {
 	stop := context.AfterFunc(ctx, r.wake)
 	defer stop()
@@ -236,11 +217,6 @@ func (r *replay) inTurn(ctx context.Context, rec record) record {
 	}
 	then := r.records[r.at]
 	switch rec := rec.(type) {
-	case intentRecord:
-		if _, ok := then.(intentRecord); !ok {
-			return nil
-		}
-		return then
 	case compactRecord: // the journal knows what else was settled while it was made
 		if then, ok := then.(compactRecord); ok && then.Failed == rec.Failed && then.Summary == rec.Summary {
 			return then

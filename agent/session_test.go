@@ -83,7 +83,7 @@ func open(t *testing.T, s setup) *host {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(h.Close(), local.Close()); err != nil && !errors.Is(err, errDisk) {
+		if err := errors.Join(h.Close(), local.Close()); err != nil && !errors.Is(err, errDisk) && !errors.Is(err, errKilled) {
 			t.Error(err)
 		}
 		checkEvents(t, h.events)
