@@ -121,7 +121,7 @@ func TestC7_LiveOutput(t *testing.T) {
 		streams[stream] += string(p)
 	}})
 	if o.IsError || streams[env.Stdout] != "a\n" || streams[env.Stderr] != "b\n" {
-		t.Errorf("%q", streams)
+		t.Errorf("%v", streams)
 	}
 }
 
