@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/guard"
 )
 
 // grep is the built-in engine.
@@ -74,7 +75,7 @@ func (g *grepper) search(ctx context.Context, files []entry) error {
 		defer close(queue)
 		defer close(jobs)
 		for len(files) > 0 {
-			b := batch{nextBatch(files), make(chan outcome, 1)}
+			b := batch{nextBatch(files), make(chan guard.Result[outcome], 1)}
 			files = files[len(b.files):]
 			select {
 			case queue <- b:
@@ -88,14 +89,18 @@ func (g *grepper) search(ctx context.Context, files []entry) error {
 		running.Go(func() {
 			w := worker{grepper: g, scanner: scanner{matcher: g.matcher, query: g.query, limit: maxChunk}}
 			for b := range jobs {
-				b.done <- w.search(ctx, b.files)
+				b.done <- <-guard.Start("the search", func() (outcome, error) { return w.search(ctx, b.files), nil })
 			}
 		})
 	}
 	defer running.Wait()
 	defer stop()
 	for b := range queue {
-		o := <-b.done
+		searched := <-b.done
+		if searched.Err != nil { // the environment panicked: that is the caller's to see
+			panic(searched.Err)
+		}
+		o := searched.Value
 		for _, p := range o.problems {
 			if g.named {
 				return p.err

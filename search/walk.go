@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/guard"
 )
 
 const (
@@ -114,7 +115,7 @@ func (w *walker) list(ctx context.Context, dir env.Dir, prefix string, base int,
 			l.files = append(l.files, e)
 		}
 	}
-	var running sync.WaitGroup
+	var running guard.Group // what an environment panics with reaches the caller
 	for i := range l.subs {
 		visit := func() { l.subs[i].level = w.visit(ctx, dir, &dirs[i], base, ignored) }
 		select {

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/guard"
 )
 
 // maxBatch is how many files a batch has: enough to make little of its way, few enough to be dropped when a search ends early.
@@ -14,7 +15,7 @@ const maxBatch = 16
 // batch is files of one directory on their way through a worker. Done gets one outcome.
 type batch struct {
 	files []entry
-	done  chan outcome
+	done  chan guard.Result[outcome]
 }
 
 // nextBatch is the first files, as far as they are in one directory.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/guard"
 )
 
 // MaxProcesses is how many background commands of one session may run at a time. A model that needs more has lost count.
@@ -59,7 +60,8 @@ func (t *ProcessTable) Start(ctx context.Context, e env.Environment, cmd env.Com
 	b := &background{script: cmd.Script, ended: make(chan struct{}),
 		printed: NewTranscript(t.outputs, "process-"+strconv.Itoa(id), keptOfProcess)}
 	cmd.Output = b.printed.Write
-	if b.process, err = e.Start(ctx, cmd); err != nil {
+	b.process, err = guard.Value("the environment's Start", func() (env.Process, error) { return e.Start(ctx, cmd) })
+	if err != nil {
 		t.put(id, nil)
 		return "", err
 	}
@@ -181,12 +183,11 @@ func (t *ProcessTable) reader(id string) (*background, error) {
 // input does something with a process' input, for as long as ctx lasts. A write that the process does not take goes on waiting
 // behind it, until the process ends.
 func (b *background) input(ctx context.Context, id string, do func(io.Writer) error) error {
-	done := make(chan error, 1)
-	go func() { done <- do(b.process.Stdin()) }()
+	done := guard.Start("the process' input", func() (struct{}, error) { return struct{}{}, do(b.process.Stdin()) })
 	select {
-	case err := <-done:
-		if err != nil {
-			return fmt.Errorf("process %s does not take the input: %w", id, err)
+	case written := <-done:
+		if written.Err != nil {
+			return fmt.Errorf("process %s does not take the input: %w", id, written.Err)
 		}
 		return nil
 	case <-b.ended:
@@ -219,7 +220,9 @@ func (t *ProcessTable) Close() error {
 	errs := make([]error, len(all))
 	var killing sync.WaitGroup
 	for i, b := range all {
-		killing.Go(func() { errs[i] = b.kill(context.Background()) })
+		killing.Go(func() {
+			errs[i] = guard.Run("the process' Kill", func() error { return b.kill(context.Background()) })
+		})
 	}
 	killing.Wait()
 	return errors.Join(errs...)
@@ -248,7 +251,7 @@ func (t *ProcessTable) find(id string) (*background, error) {
 }
 
 func (b *background) wait() {
-	b.exit, b.err = b.process.Wait(context.Background())
+	b.exit, b.err = guard.Value("the process' Wait", func() (env.Exit, error) { return b.process.Wait(context.Background()) })
 	b.printed.Close()
 	close(b.ended)
 }

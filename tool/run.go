@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/guard"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -60,7 +60,7 @@ type Outcome struct {
 	// Bytes is the length of the whole text, as the tool printed it.
 	Bytes    int64
 	Duration time.Duration
-	// Panic is the stack of a tool that panicked, for the host: it is a bug in the tool.
+	// Panic is the stack of a tool that panicked or called runtime.Goexit, for the host: it is a bug in the tool.
 	Panic string
 }
 
@@ -81,13 +81,13 @@ func (r *Registry) Prepare(call llm.ToolCall) *Prepared {
 		p.Call.Args = args
 	}
 	if t.Access != nil {
-		_, err := guarded(call.Name, func() (err error) {
-			p.Access, err = t.Access(p.Call.Args)
-			return err
-		})
+		access, stack, err := guarded(call.Name, func() (Access, error) { return t.Access(p.Call.Args) })
 		if err != nil {
-			return Refuse(call, fmt.Sprintf("Error: invalid arguments for %s: %v. Nothing was run.", call.Name, err))
+			refused := Refuse(call, fmt.Sprintf("Error: invalid arguments for %s: %v. Nothing was run.", call.Name, err))
+			refused.Outcome.Panic = stack
+			return refused
 		}
+		p.Access = access
 	}
 	return p
 }
@@ -98,11 +98,7 @@ func (r *Registry) Authorize(ctx context.Context, p *Prepared, hook Authorize) *
 	if hook == nil || p.Outcome != nil {
 		return p
 	}
-	var d Decision
-	_, err := guarded("permission hook", func() (err error) {
-		d, err = hook(ctx, Request{Call: p.Call, Access: p.Access})
-		return err
-	})
+	d, _, err := guarded("permission hook", func() (Decision, error) { return hook(ctx, Request{Call: p.Call, Access: p.Access}) })
 	name := p.Call.Name
 	switch {
 	case err != nil:
@@ -134,11 +130,7 @@ func (p *Prepared) Run(ctx context.Context, c Call) *Outcome {
 	}
 	c.ID, c.Name, c.Args = p.Call.ID, p.Call.Name, p.Call.Args
 	start := time.Now()
-	var result Result
-	stack, err := guarded("tool "+c.Name, func() (err error) {
-		result, err = p.tool.Run(ctx, &c)
-		return err
-	})
+	result, stack, err := guarded("tool "+c.Name, func() (Result, error) { return p.tool.Run(ctx, &c) })
 	if err != nil {
 		result = Errorf("Error: %v", err)
 	}
@@ -189,15 +181,14 @@ func (r *Registry) Run(ctx context.Context, call llm.ToolCall, c Call, hook Auth
 	return r.Authorize(ctx, r.Prepare(call), hook).Run(ctx, c)
 }
 
-// guarded makes a panic of somebody else's code an error, with the stack for the host.
-func guarded(what string, run func() error) (stack string, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			stack = string(debug.Stack())
-			err = fmt.Errorf("the %s is broken and stopped: %v. Use another way", what, p)
-		}
-	}()
-	return "", run()
+// guarded makes a panic or a runtime.Goexit of somebody else's code an error, with the stack for the host.
+func guarded[T any](what string, run func() (T, error)) (value T, stack string, err error) {
+	value, err = guard.Value(what, run)
+	var broken *guard.Panic
+	if errors.As(err, &broken) {
+		return value, broken.Stack, fmt.Errorf("the %s is broken and stopped: it %s. Use another way", what, broken.Did())
+	}
+	return value, "", err
 }
 
 // finish cleans a result's text and cuts what the model sees. A gap is in the first text.

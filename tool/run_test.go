@@ -3,12 +3,17 @@ package tool
 import (
 	"context"
 	"errors"
+	"io"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/guard"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -295,5 +300,80 @@ func TestAC5_1_EveryToolsOutputIsCut(t *testing.T) {
 				t.Error("the whole output is not in the outcome")
 			}
 		})
+	}
+}
+
+// A tool, or what tells its access, that ends its goroutine is a broken one like one that panics; nobody waits for it for ever.
+func TestI7_ToolGoexit(t *testing.T) {
+	boom := New(llm.ToolDefinition{Name: "boom"}, func(context.Context, *Call, struct{}) (Result, error) {
+		runtime.Goexit()
+		return Result{}, nil
+	})
+	access := boom
+	access.Access = func(string) (Access, error) { runtime.Goexit(); return Access{}, nil }
+	for name, tool := range map[string]Tool{"Run": boom, "Access": access} {
+		o := run(register(t, tool), call("boom", `{}`), nil)
+		refused(t, o, 0, "boom", "called runtime.Goexit")
+		if !strings.Contains(o.Panic, "run_test.go") || strings.Contains(o.Model.Text(), ".go:") {
+			t.Errorf("%s: the host has the stack %q, the model %q", name, o.Panic, o.Model.Text())
+		}
+	}
+}
+
+// brokenEnv panics or ends the goroutine when a command is started or a process is used.
+type brokenEnv struct {
+	env.Environment
+	start, wait, kill func()
+}
+
+func (b brokenEnv) Start(context.Context, env.Command) (env.Process, error) {
+	b.start()
+	return brokenProcess{b: b}, nil
+}
+
+type brokenProcess struct {
+	env.Process
+	b brokenEnv
+}
+
+func (p brokenProcess) Stdin() io.WriteCloser { return nil }
+
+func (p brokenProcess) Wait(context.Context) (env.Exit, error) {
+	p.b.wait()
+	return env.Exit{}, nil
+}
+
+func (p brokenProcess) Kill(context.Context) error {
+	p.b.kill()
+	return nil
+}
+
+// What an environment does wrong on a goroutine of the table of processes is an error, and the table can be closed.
+func TestI7_BrokenProcesses(t *testing.T) {
+	fine := func() {}
+	for name, bad := range map[string]func(){"panic": func() { panic("broken") }, "Goexit": runtime.Goexit} {
+		for what, e := range map[string]brokenEnv{"Start": {start: bad, wait: fine, kill: fine}, "Wait": {start: fine, wait: bad, kill: fine},
+			"Kill": {start: fine, wait: fine, kill: bad}} {
+			t.Run(what+" "+name, func(t *testing.T) {
+				table := NewProcesses(nil, 1)
+				id, err := table.Start(context.Background(), e, env.Command{})
+				if (err != nil) != (what == "Start") {
+					t.Fatalf("Start: %v", err)
+				}
+				if err == nil {
+					_, _, err = table.Read(context.Background(), id, time.Hour)
+				}
+				if closed := table.Close(); err == nil {
+					err = closed
+				}
+				var p *guard.Panic
+				if what == "Kill" && err == nil {
+					return // it had ended before, and nothing had to be killed
+				}
+				if !errors.As(err, &p) {
+					t.Errorf("error %v", err)
+				}
+			})
+		}
 	}
 }
