@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path"
@@ -175,13 +174,14 @@ func (k *keeper) left() []string {
 	if err != nil {
 		return describeAll(nil, err)
 	}
-	lines := make([]string, len(members))
-	for i, m := range members {
-		line, err := k.proc.ReadFile(path.Join(strconv.Itoa(m.pid), "cmdline"))
-		if err != nil && !gone(err) && !errors.Is(err, fs.ErrPermission) {
-			return describeAll(nil, err)
+	deadline := time.Now().Add(startTime)
+	var lines []string
+	for _, m := range members {
+		dir := strconv.Itoa(m.pid)
+		read := func(file string) ([]byte, error) { return k.proc.ReadFile(path.Join(dir, file)) }
+		if cmdline, running := startedAs(read, deadline); running {
+			lines = append(lines, m.line(cmdline))
 		}
-		lines[i] = m.line(line)
 	}
 	return lines
 }

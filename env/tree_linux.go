@@ -28,6 +28,7 @@ type procStat struct {
 	member
 	dead           bool // a zombie
 	exiting        bool // about to be one
+	forked         bool // at work, and still a copy of the process that forked it: it may be about to execute a program
 	kernel         bool // a thread of the kernel
 	group, session string
 }
@@ -64,8 +65,8 @@ func readProc(name string, buf []byte) ([]byte, error) {
 // parenthesis, so the fields count from the last one.
 func parseStat(pid int, line []byte) (procStat, error) {
 	const (
-		flagsField, startField = 9 - 3, 22 - 3 // as in the manual, whose third is our first
-		ending, kernelThread   = 0x4, 0x200000 // PF_EXITING and PF_KTHREAD in the kernel's sched.h
+		flagsField, startField       = 9 - 3, 22 - 3       // as in the manual, whose third is our first
+		ending, noExec, kernelThread = 0x4, 0x40, 0x200000 // PF_EXITING, PF_FORKNOEXEC and PF_KTHREAD in the kernel's sched.h
 	)
 	open, end := bytes.IndexByte(line, '('), bytes.LastIndexByte(line, ')')
 	if open < 0 || end < open {
@@ -81,6 +82,7 @@ func parseStat(pid int, line []byte) (procStat, error) {
 		member:  member{pid: pid, name: string(line[open+1 : end]), start: start},
 		dead:    f[0] == "Z" || f[0] == "X",
 		exiting: flags&ending != 0,
+		forked:  flags&noExec != 0 && (f[0] == "R" || f[0] == "D"),
 		kernel:  flags&kernelThread != 0,
 		group:   f[2], session: f[3],
 	}, errors.Join(errFlags, errStart)
@@ -254,13 +256,37 @@ func (m member) signal(sig syscall.Signal) error {
 	return errors.Join(os.NewSyscallError("kill", err), p.Release())
 }
 
-// describe is the process id and the command line, or the name where there is none to read.
-func (m member) describe() string {
-	line, err := os.ReadFile("/proc/" + strconv.Itoa(m.pid) + "/cmdline")
-	if err != nil {
-		line = nil
+// startTime bounds the wait for processes that are about to execute a program, after which they are named by what they are.
+const startTime = 500 * time.Millisecond
+
+// describe returns the process id and the command line, or the name where there is none to read, and false when the process has
+// ended. It waits until the deadline for one that is just starting.
+func (m member) describe(deadline time.Time) (line string, running bool) {
+	dir := "/proc/" + strconv.Itoa(m.pid) + "/"
+	cmdline, running := startedAs(func(file string) ([]byte, error) { return os.ReadFile(dir + file) }, deadline)
+	return m.line(cmdline), running
+}
+
+// startedAs returns the command line of the process whose files of /proc a function reads, and false when it has ended. For a moment after its
+// execve the kernel has no command line, and before it that of another process, so that it waits for both until the deadline.
+func startedAs(read func(file string) ([]byte, error), deadline time.Time) (cmdline []byte, running bool) {
+	for {
+		line, err := read("stat")
+		if err != nil {
+			return nil, !gone(err)
+		}
+		stat, err := parseStat(0, line)
+		if err != nil || stat.dead || stat.exiting {
+			return nil, err != nil
+		}
+		if cmdline, err = read("cmdline"); err != nil {
+			return nil, !gone(err)
+		}
+		if len(cmdline) > 0 && !stat.forked || time.Now().After(deadline) {
+			return cmdline, true
+		}
+		time.Sleep(time.Millisecond)
 	}
-	return m.line(line)
 }
 
 // line is the description with a command line in the kernel's form.

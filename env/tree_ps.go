@@ -70,5 +70,10 @@ func (m member) signal(sig syscall.Signal) error {
 	return os.NewSyscallError("kill", err)
 }
 
-// describe is the process id and the command line.
-func (m member) describe() string { return strconv.Itoa(m.pid) + " " + plain(m.line) }
+// startTime is no time at all: ps has told already.
+const startTime = 0
+
+// describe returns the process id and the command line.
+func (m member) describe(time.Time) (line string, running bool) {
+	return strconv.Itoa(m.pid) + " " + plain(m.line), true
+}

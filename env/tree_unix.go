@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 	"unicode"
 )
 
@@ -131,14 +132,17 @@ func (t group) left() []string {
 // close does nothing: the kernel keeps a group only as long as it has members.
 func (t group) close() error { return nil }
 
-// describeAll is a line for each member, or one that says why there are none.
+// describeAll returns a line for each member that still runs, or one that says why there are none.
 func describeAll(members []member, err error) []string {
 	if err != nil {
 		return []string{"processes that cannot be listed: " + plain(err.Error())}
 	}
-	lines := make([]string, len(members))
-	for i, m := range members {
-		lines[i] = m.describe()
+	deadline := time.Now().Add(startTime)
+	var lines []string
+	for _, m := range members {
+		if line, running := m.describe(deadline); running {
+			lines = append(lines, line)
+		}
 	}
 	return lines
 }

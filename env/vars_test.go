@@ -53,6 +53,17 @@ func TestD6_Policies(t *testing.T) {
 	}
 }
 
+// What every command needs is passed on by each policy but none.
+func TestI17_WhatEveryCommandNeeds(t *testing.T) {
+	for _, name := range []string{"PATH", "HOME", "USER", "SHELL", "LANG", "TERM", "TMPDIR"} {
+		for _, policy := range []env.VarPolicy{env.VarsDefault, env.VarsAll, env.VarsCore} {
+			if got := env.FilterVars(policy, []string{name + "=x"}, nil); len(got) != 1 {
+				t.Errorf("policy %v drops %s", policy, name)
+			}
+		}
+	}
+}
+
 func TestD6_DropVarsBeatsCore(t *testing.T) {
 	if got := env.FilterVars(env.VarsAll, []string{"PATH=/bin", "HOME=/h"}, []string{"Path"}); !slices.Equal(got, []string{"HOME=/h"}) {
 		t.Errorf("passes on %q", got)
