@@ -45,6 +45,8 @@ var allowed = map[string][]string{
 	"agent":               {"internal/guard", "llm", "env", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
 	"cmd/attractor":       {"agent", "env", "journal", "llm/...", "profile/...", "tool/...", "github.com/google/uuid", "github.com/spf13/cobra", "golang.org/x/term"},
 
+	"internal/peer": {}, // of tests
+
 	"examples/remoteenv": {"env"},
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/envtest"
+	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
@@ -59,9 +60,7 @@ func (w *tree) link(target, name string) {
 
 func (w *tree) git(args ...string) {
 	w.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		w.Skip("git is not installed")
-	}
+	peer.Need(w, "git")
 	cmd := exec.Command("git", append([]string{"-C", w.dir, "-c", "user.name=T", "-c", "user.email=t@example.org"}, args...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		w.Fatalf("git %q: %v\n%s", args, err, out)

@@ -18,17 +18,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/peer"
 )
 
 var whole = flag.Bool("whole", false, "compare searches of all of Go's own sources, not of a part")
-
-// need skips a test where a program is missing.
-func need(t testing.TB, program string) {
-	t.Helper()
-	if _, err := exec.LookPath(program); err != nil {
-		t.Skipf("%s is not installed: %v", program, err)
-	}
-}
 
 // run gives what a program prints in a directory. No match is no failure of ripgrep's.
 func run(t testing.TB, dir string, command ...string) string {
@@ -72,7 +65,7 @@ type place struct {
 
 // goPlaces are parts of Go's own sources, or all of them. A repository elsewhere makes them known to git: nothing is written there.
 func goPlaces(t *testing.T) []place {
-	need(t, "git")
+	peer.Need(t, "git")
 	src := goSources(t)
 	git := []string{"git", "--git-dir", filepath.Join(t.TempDir(), "git"), "--work-tree", src}
 	run(t, src, append(git[:3:3], "init", "-q")...)
@@ -84,7 +77,7 @@ func goPlaces(t *testing.T) []place {
 
 // forestPlace is the forest as a repository of git's.
 func forestPlace(t *testing.T) place {
-	need(t, "git")
+	peer.Need(t, "git")
 	dir := forest(t).WorkDir()
 	run(t, dir, "git", "init", "-q")
 	must(t, os.WriteFile(filepath.Join(dir, ".git/info/exclude"), []byte("excluded\n"), 0o644))
@@ -141,7 +134,7 @@ func TestC9_GlobIsGits(t *testing.T) {
 // TestC9_GlobIsRipgreps compares the files that patterns with braces find. Ripgrep's patterns override ignore rules, so it is done
 // where there are none that matter.
 func TestC9_GlobIsRipgreps(t *testing.T) {
-	need(t, "rg")
+	peer.Need(t, "rg")
 	for _, p := range goPlaces(t) {
 		e := local(t, p.dir)
 		for _, pattern := range []string{"**", "**/*.{go,txt}", "**/*_{test,unix,[a-d]*}.{go,md}"} {
@@ -163,7 +156,7 @@ func TestC9_GlobIsRipgreps(t *testing.T) {
 
 // TestC8_IgnoreRulesAreGits makes trees and rules at random.
 func TestC8_IgnoreRulesAreGits(t *testing.T) {
-	need(t, "git")
+	peer.Need(t, "git")
 	rnd := rand.New(rand.NewPCG(3, 4))
 	names := []string{"a", "b", "ab", "a.b", "c d", "-", "[", "!x", "#x", "ä", `b\`, ".h", "a*"}
 	pieces := []string{"a", "b", "ab", "*", "?", "**", "/", "/", "**/", "/**", "[ab]", "[!a]", "[^b-]", "[[:alpha:]]", "[", "!", "#", " ", `\`, `\ `, "ä", ".", "c d", "-", "]"}
@@ -217,7 +210,7 @@ func compareRules(t *testing.T, files map[string]string) {
 
 // TestC8_LinesAreRipgreps compares results with ripgrep's own, for patterns that mean the same to both.
 func TestC8_LinesAreRipgreps(t *testing.T) {
-	need(t, "rg")
+	peer.Need(t, "rg")
 	inPlaces(t, func(t *testing.T, p place) {
 		e := local(t, p.dir)
 		for _, c := range []struct {

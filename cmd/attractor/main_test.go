@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/tool"
@@ -369,6 +370,7 @@ func TestH_ClosedPipeAborts(t *testing.T) {
 }
 
 func TestH_Demo(t *testing.T) {
+	peer.Need(t, "git")
 	dir := filepath.Join(t.TempDir(), "new")
 	got := runIt(t, attractor(t, "demo", "--dir", dir))
 	if got.code != 0 || !strings.Contains(got.stdout, "Fixed slug()") {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/tool"
@@ -112,9 +113,7 @@ func TestE2_A19_ResumeKeepsTheDialect(t *testing.T) {
 
 // The documents of a repository begin at its root, also for a session below it, which may not touch the root's files.
 func TestE5_AC9_3_RootAboveTheDirectory(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
+	peer.Need(t, "git")
 	root := t.TempDir()
 	for name, text := range map[string]string{"AGENTS.md": "of the root", "a/AGENTS.md": "of the middle", "a/b/AGENTS.md": "of the directory", "a/c/AGENTS.md": "OF ANOTHER"} {
 		file := filepath.Join(root, name)

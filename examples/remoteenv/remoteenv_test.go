@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/envtest"
 	"github.com/attractor-go/attractor/examples/remoteenv"
+	"github.com/attractor-go/attractor/internal/peer"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -74,8 +76,10 @@ func linksTo(t *testing.T, programs ...string) string {
 
 func open(t *testing.T, prefix []string, dir string) *remoteenv.Env {
 	t.Helper()
-	if _, err := exec.LookPath(prefix[0]); err != nil {
-		t.Skipf("not run: %v", err)
+	for _, program := range []string{prefix[0], "bash"} {
+		if slices.Contains(prefix, program) {
+			peer.Need(t, program)
+		}
 	}
 	e, err := remoteenv.New(t.Context(), prefix, dir)
 	if err != nil {
@@ -185,7 +189,7 @@ func TestC7_RemoteEnvNamesWhatIsLeft(t *testing.T) {
 	}
 	group := strings.TrimPrefix(result.Left[0], "process group ")
 	if out, err := exec.Command("ps", "-A", "-o", "pgid=,stat=,args=").Output(); err != nil {
-		t.Skipf("not run: %v", err)
+		peer.Missing(t, "not looked at what is left: %v", err)
 	} else if left := regexp.MustCompile(`(?m)^ *` + group + ` +[^Z].*$`).FindString(string(out)); left != "" {
 		t.Errorf("it is still there: %s", left)
 	}
