@@ -61,7 +61,7 @@ func Fork(ctx context.Context, from Records, turn int, id string) (n int64, edit
 	return n, func(r *journal.Record) error { return forked(r, id) }, nil
 }
 
-// forked gives a header the new session's id.
+// forked gives a header the new session's id, and the version of what it will write.
 func forked(r *journal.Record, id string) error {
 	if r.Kind != (headerRecord{}).kind() {
 		return nil
@@ -75,6 +75,7 @@ func forked(r *journal.Record, id string) error {
 		return fmt.Errorf("agent: record %d is no header", r.N)
 	}
 	h.ForkOf, h.ID, h.Parent = h.ID, id, ""
+	h.Version = version // what is written from here on
 	data, err := encodeRecord(h, seqOf(r.Data))
 	if err != nil {
 		return err

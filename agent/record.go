@@ -11,8 +11,9 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// version is the version of the records below. It goes up when an older reader would misread them.
-const version = 1
+// version is the version of the records below. It goes up when an older reader would misread them, or must not write beside them:
+// version 2 is that of journals whose lines have checksums.
+const version = 2
 
 // record is one thing that happened. Everything that a session remembers is made of these.
 type record interface{ kind() string }

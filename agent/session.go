@@ -143,7 +143,18 @@ func Resume(ctx context.Context, o Options) (*Session, error) {
 	}
 	s.ledger.tokens, s.ledger.usd = state.Usage.Input+state.Usage.Output, state.Cost
 	s.start(true)
+	s.warnOfTorn()
 	return s, nil
+}
+
+// warnOfTorn tells of a broken end that the journal has cut off.
+func (s *Session) warnOfTorn() {
+	j, ok := s.journal.(interface{ Torn() *journal.Torn })
+	if !ok || j.Torn() == nil {
+		return
+	}
+	s.events.emit(&Warning{Code: "journal_torn", Text: fmt.Sprintf("The end of the journal was damaged and has been cut off (%v). The session goes on "+
+		"from what came before; what a call in there did is not known here, so look at the current state.", j.Torn())})
 }
 
 // notePolicy writes down a policy that is not the one of the journal that was resumed.

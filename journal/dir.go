@@ -59,8 +59,8 @@ func (d *Dir) Create(ctx context.Context, id string) (*File, error) {
 	})
 }
 
-// Open opens a journal for writing. What a crash has torn at its end is cut off; other damage is ErrCorrupt, with line number and
-// byte offset, and changes nothing. The error wraps fs.ErrNotExist when there is no such journal, and ErrLocked when it is being
+// Open opens a journal for writing. What a crash has torn at its end is cut off, and File.Torn tells of it; other damage is
+// ErrCorrupt, with line number and byte offset, and changes nothing. The error wraps fs.ErrNotExist when there is no such journal, and ErrLocked when it is being
 // written. All of the file is read, a line at a time.
 func (d *Dir) Open(ctx context.Context, id string) (*File, error) {
 	if err := d.exists(id); err != nil {
@@ -91,8 +91,8 @@ func (d *Dir) openFile(ctx context.Context, id string, lock *writerLock, flag in
 	if err != nil {
 		return nil, err
 	}
-	good, size, err := measure(ctx, h)
-	if err == nil && good.size < size {
+	good, torn, err := measure(ctx, h)
+	if torn != nil {
 		err = h.Truncate(good.size)
 	}
 	if err != nil {
@@ -102,24 +102,27 @@ func (d *Dir) openFile(ctx context.Context, id string, lock *writerLock, flag in
 		}
 		return nil, err
 	}
-	return &File{view: view{dir: d, id: id, file: h}, lock: lock, good: good}, nil
+	return &File{view: view{dir: d, id: id, file: h, torn: torn}, lock: lock, good: good}, nil
 }
 
 // measure surveys a file as long as it is now.
-func measure(ctx context.Context, h handle) (good extent, size int64, err error) {
+func measure(ctx context.Context, h handle) (good extent, torn *Torn, err error) {
 	info, err := h.Stat()
 	if err != nil {
-		return extent{}, 0, err
+		return extent{}, nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return extent{}, 0, fmt.Errorf("%s is no regular file: %w", info.Name(), fs.ErrInvalid)
+		return extent{}, nil, fmt.Errorf("%s is no regular file: %w", info.Name(), fs.ErrInvalid)
 	}
-	good, err = survey(ctx, io.NewSectionReader(h, 0, info.Size()))
-	return good, info.Size(), err
+	good, problem, err := survey(ctx, io.NewSectionReader(h, 0, info.Size()))
+	if err == nil && good.size < info.Size() {
+		torn = &Torn{Line: good.records + 1, At: good.size, Bytes: info.Size() - good.size, Problem: problem.Error()}
+	}
+	return good, torn, err
 }
 
 // Read opens a journal for reading only, as it is now, also while it is being written. What is torn at its end, or not written
-// to the end yet, is left out; other damage is ErrCorrupt, with line number and byte offset. The error wraps fs.ErrNotExist when
+// to the end yet, is left out, and Reader.Torn tells of it; other damage is ErrCorrupt, with line number and byte offset. The error wraps fs.ErrNotExist when
 // there is no such journal. All of the file is read, a line at a time. The caller closes the Reader.
 func (d *Dir) Read(ctx context.Context, id string) (*Reader, error) {
 	if err := d.exists(id); err != nil {
@@ -129,15 +132,15 @@ func (d *Dir) Read(ctx context.Context, id string) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("journal: session %s: %w", id, err)
 	}
-	good, _, err := measure(ctx, h)
+	good, torn, err := measure(ctx, h)
 	if errors.Is(err, ErrCorrupt) {
 		// A writer may have cut off a torn end and written on while that was being read. What is damaged stays damaged.
-		good, _, err = measure(ctx, h)
+		good, torn, err = measure(ctx, h)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("journal: session %s: %w", id, err), h.Close())
 	}
-	return &Reader{view: view{dir: d, id: id, file: h}, good: good}, nil
+	return &Reader{view: view{dir: d, id: id, file: h, torn: torn}, good: good}, nil
 }
 
 // List names the journals in the order of their ids, without opening them. A directory that is not there has none.

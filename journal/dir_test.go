@@ -54,8 +54,8 @@ func TestA19_LinesAndModes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"n":1,"t":"2026-03-04T05:06:07.00000089Z","k":"a","more":true,"d":{"b":"<é>"}}` + "\n" +
-		`{"n":2,"t":"2026-03-04T05:06:07.00000089Z","k":"c"}` + "\n"
+	want := `{"c":"851bb3ef","n":1,"t":"2026-03-04T05:06:07.00000089Z","k":"a","more":true,"d":{"b":"<é>"}}` + "\n" +
+		`{"c":"07bd60bb","n":2,"t":"2026-03-04T05:06:07.00000089Z","k":"c"}` + "\n"
 	if got := contentOf(t, dir); got != want {
 		t.Errorf("the file has\n%swant\n%s", got, want)
 	}

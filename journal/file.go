@@ -34,7 +34,26 @@ type view struct {
 	dir  *Dir
 	id   string
 	file handle
+	torn *Torn
 }
+
+// Torn describes the broken end of a journal, which is not part of it: what a crash has left of the last append, or a last line that
+// was damaged later.
+type Torn struct {
+	Line    int64 // number of the first line that is not part of the journal, from 1
+	At      int64 // byte offset of that line
+	Bytes   int64 // from there to the end of the file
+	Problem string
+}
+
+// String describes the broken end in one sentence without its dot.
+func (t *Torn) String() string {
+	return fmt.Sprintf("the last %d bytes, from line %d at byte %d on, are broken: %s", t.Bytes, t.Line, t.At, t.Problem)
+}
+
+// Torn returns what was wrong with the end of the journal when it was opened: a [File] has cut it off, a [Reader] leaves it out. It is
+// nil when nothing was.
+func (v *view) Torn() *Torn { return v.torn }
 
 // errorf is an error that names the session.
 func (v *view) errorf(format string, args ...any) error {

@@ -62,8 +62,7 @@ func (d *Dir) copyAll(ctx context.Context, from, to string, n int64, edit func(*
 	return d.sys.syncDir(d.path)
 }
 
-// copyLines writes each record as an Append of its own: the file comes into being as a whole anyway, and the prefix may end in the
-// middle of a batch.
+// copyLines writes the first n lines of a journal to a file of their own.
 func (d *Dir) copyLines(ctx context.Context, source *Reader, path string, n int64, edit func(*Record) error) (err error) {
 	h, err := d.sys.open(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
@@ -71,32 +70,54 @@ func (d *Dir) copyLines(ctx context.Context, source *Reader, path string, n int6
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
 	out := bufio.NewWriterSize(io.NewOffsetWriter(h, 0), 64<<10)
-	var line bytes.Buffer
-	for r, err := range source.Records(ctx, 1) {
+	in := newLines(io.NewSectionReader(source.file, 0, source.good.size))
+	for in.line < n {
+		text, err := in.good(ctx)
+		if err != nil {
+			return source.errorf("%w", err)
+		}
+		line, err := in.copied(text, in.line == n, edit)
 		if err != nil {
 			return err
 		}
-		number := r.N
-		if edit != nil {
-			if err := edit(&r); err != nil {
-				return err
-			}
-		}
-		line.Reset()
-		if err := encodeLine(&line, number, r, false); err != nil {
-			return fmt.Errorf("record %d (%s): %w", number, r.Kind, err)
-		}
-		if _, err := out.Write(line.Bytes()); err != nil {
+		if _, err := out.Write(line); err != nil {
 			return err
-		}
-		if number == n {
-			break
 		}
 	}
 	if err := out.Flush(); err != nil {
 		return err
 	}
 	return h.sync()
+}
+
+// copied returns the line read last as a copy of the journal has it: byte for byte, checksum included, where nothing is changed. A
+// line without a checksum gets one, and the last line of the copy ends its append, wherever that ended before.
+func (l *lines) copied(text []byte, last bool, edit func(*Record) error) ([]byte, error) {
+	h, err := l.head(text)
+	if err != nil {
+		return nil, l.corrupt(err)
+	}
+	r, err := l.record(text)
+	if err != nil {
+		return nil, err
+	}
+	same := l.summed && !(last && h.More)
+	if edit != nil {
+		before := r
+		before.Data = bytes.Clone(r.Data)
+		if err := edit(&r); err != nil {
+			return nil, err
+		}
+		same = same && r.Time.Equal(before.Time) && r.Kind == before.Kind && bytes.Equal(r.Data, before.Data)
+	}
+	if same {
+		return text, nil
+	}
+	var line bytes.Buffer
+	if err := encodeLine(&line, l.line, r, h.More && !last); err != nil {
+		return nil, fmt.Errorf("record %d (%s): %w", l.line, r.Kind, err)
+	}
+	return line.Bytes(), nil
 }
 
 // copyBlobs gives one journal the blobs of another. They never change, so the two can share the files.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,7 +17,7 @@ import (
 // crash may have left.
 func FuzzOpen(f *testing.F) {
 	for _, seed := range []string{"", one, one + two, oneOfTwo + two, oneOfTwo, one + two[:20], one + "\n" + two, one + "\x00\x00", one + three,
-		one + twoOfThree + three[:30] + "\n", `{"N":1}` + "\n", one + "{\n{\n", `{"n":1,"more":1}` + "\n", `{"n":1,"t":null}` + "\r\n",
+		one + twoOfThree + three[:30] + "\n", oldOne + oldTwo, oldOne + two, one + oldTwo, one + flip(two), `{"N":1}` + "\n", one + "{\n{\n", `{"n":1,"more":1}` + "\n", `{"n":1,"t":null}` + "\r\n",
 		`{"n":1,"d":` + strings.Repeat("[", 50) + strings.Repeat("]", 50) + "}\n"} {
 		f.Add([]byte(seed))
 	}
@@ -52,9 +54,22 @@ func FuzzOpen(f *testing.F) {
 // surelyGood is written without regard to memory or time, and knows only lines that leave no doubt.
 func surelyGood(content []byte) extent {
 	var good, now extent
+	summed := false
 	for line := range bytes.SplitAfterSeq(content, []byte("\n")) {
 		var fields map[string]json.RawMessage
 		if !bytes.HasSuffix(line, []byte("\n")) || json.Unmarshal(line, &fields) != nil {
+			break
+		}
+		var sum string
+		if fields["c"] != nil && json.Unmarshal(fields["c"], &sum) != nil {
+			break
+		}
+		has := fields["c"] != nil && bytes.HasPrefix(line, []byte(`{"c":"`+sum+`","n":`)) &&
+			fmt.Sprintf("%08x", crc32.Checksum(line[16:len(line)-1], crc32.MakeTable(crc32.Castagnoli))) == sum
+		if now.records == 0 {
+			summed = has
+		}
+		if !has && (summed || !bytes.HasPrefix(line, []byte(`{"n":`))) {
 			break
 		}
 		now.records++

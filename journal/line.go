@@ -33,6 +33,7 @@ func encodeBatch(next int64, records []Record) ([]byte, error) {
 
 func encodeLine(b *bytes.Buffer, n int64, r Record, more bool) error {
 	at := b.Len()
+	b.WriteString(sumBegin + "00000000" + sumEnd)
 	kind, err := json.Marshal(r.Kind)
 	if err != nil {
 		return err
@@ -41,7 +42,7 @@ func encodeLine(b *bytes.Buffer, n int64, r Record, more bool) error {
 	if err != nil {
 		return err
 	}
-	b.WriteString(`{"n":`)
+	b.WriteString(`"n":`)
 	b.Write(strconv.AppendInt(b.AvailableBuffer(), n, 10))
 	b.WriteString(`,"t":`)
 	b.Write(stamp)
@@ -60,6 +61,7 @@ func encodeLine(b *bytes.Buffer, n int64, r Record, more bool) error {
 	if brackets(r.Data) >= deepest && !json.Valid(b.Bytes()[at:]) {
 		return fmt.Errorf("its data is nested deeper than can be read again")
 	}
+	putSum(b.Bytes()[at:])
 	b.WriteByte('\n')
 	return nil
 }

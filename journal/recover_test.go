@@ -38,7 +38,15 @@ var (
 	one, two, three = lineOf(1, false), lineOf(2, false), lineOf(3, false)
 	oneOfTwo        = lineOf(1, true)
 	twoOfThree      = lineOf(2, true)
+
+	oldOne, oldTwo = withoutSum(one), withoutSum(two)
 )
+
+// withoutSum is a line as version 1 had it.
+func withoutSum(line string) string { return "{" + line[sumLength:] }
+
+// flip changes a bit of the first byte.
+func flip(text string) string { return string(text[0]^1) + text[1:] }
 
 // What a crash leaves behind is cut off by Open and passed over by Read.
 func TestA19_TornEnds(t *testing.T) {
@@ -65,9 +73,15 @@ func TestA19_TornEnds(t *testing.T) {
 		"a broken line and NUL bytes":        {one + two[:20] + "\n" + nul, one},
 		"a batch and NUL bytes":              {one + twoOfThree + nul, one},
 		"nothing but NUL bytes":              {nul, ""},
-		"a line break of another system":     {strings.TrimSuffix(one, "\n") + "\r\n" + two, strings.TrimSuffix(one, "\n") + "\r\n" + two},
-		"fields that nobody knows":           {`{"x":[1],` + one[1:] + two, `{"x":[1],` + one[1:] + two},
-		"a line that is not written in UTF8": {one + `{"n":2,"k":"` + "\xff" + `"}` + "\n", one + `{"n":2,"k":"` + "\xff" + `"}` + "\n"},
+		"a bit of the last line":             {one + strings.Replace(two, "k2", "k3", 1), one},
+		"the checksum of the last line":      {one + two[:9] + flip(two[9:]), one},
+		"a bit in the end of a batch":        {one + twoOfThree + strings.Replace(three, "k3", "k7", 1), one},
+		"a line break of another system":     {oldOne[:len(oldOne)-1] + "\r\n" + two, oldOne[:len(oldOne)-1] + "\r\n" + two},
+		"fields that nobody knows":           {oldOne[:len(oldOne)-2] + `,"x":[1]}` + "\n" + two, oldOne[:len(oldOne)-2] + `,"x":[1]}` + "\n" + two},
+		"a line that is not written in UTF8": {oldOne + `{"n":2,"k":"` + "\xff" + `"}` + "\n", oldOne + `{"n":2,"k":"` + "\xff" + `"}` + "\n"},
+		"version 1":                          {oldOne + oldTwo + "{", oldOne + oldTwo},
+		"version 1 that goes on in 2":        {oldOne + two + lineOf(3, true), oldOne + two},
+		"half a line of version 1":           {oldOne + oldTwo[:20] + "\n", oldOne},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
@@ -91,6 +105,13 @@ func TestA19_TornEnds(t *testing.T) {
 			defer f.Close()
 			if now := contentOf(t, dir); f.Len() != want || now != c.whole {
 				t.Errorf("Open leaves %d records, %.300q, want %d, %q", f.Len(), now, want, c.whole)
+			}
+			for _, torn := range []*Torn{r.Torn(), f.Torn()} {
+				if told := torn != nil; told != (c.content != c.whole) {
+					t.Errorf("it is told that %v", torn)
+				} else if told && (torn.At != int64(len(c.whole)) || torn.Bytes != int64(len(c.content)-len(c.whole)) || torn.Line != want+1 || torn.Problem == "") {
+					t.Errorf("it is told that %v, want %d bytes behind %d", torn, len(c.content)-len(c.whole), len(c.whole))
+				}
 			}
 			if err := f.Append(ctx, want+1, Record{Kind: "next"}); err != nil {
 				t.Fatal(err)
@@ -127,10 +148,15 @@ func TestA19_CorruptIsNeverCut(t *testing.T) {
 		"a gap":                             {one + three, 2, len(one)},
 		"a line twice":                      {one + two + two, 3, len(one + two)},
 		"not from 1":                        {two, 1, 0},
-		"no number":                         {one + "{}\n", 2, len(one)},
-		"a number that is none":             {one + `{"n":2.5}` + "\n", 2, len(one)},
-		"a time that is none":               {one + `{"n":2,"t":"today"}` + "\n", 2, len(one)},
-		"JSON of something else":            {one + "17\n", 2, len(one)},
+		"no number":                         {oldOne + "{}\n", 2, len(oldOne)},
+		"a number that is none":             {oldOne + `{"n":2.5}` + "\n", 2, len(oldOne)},
+		"a time that is none":               {oldOne + `{"n":2,"t":"today"}` + "\n", 2, len(oldOne)},
+		"JSON of something else":            {oldOne + "17\n", 2, len(oldOne)},
+		"a line without a checksum":         {one + oldTwo, 2, len(one)},
+		"another name for the checksum":     {`{"C` + one[3:] + two, 1, 0},
+		"a bit of a line before others":     {one + strings.Replace(two, "k2", "k3", 1) + three, 2, len(one)},
+		"a bit of a line of an old file":    {oldOne + strings.Replace(two, "k2", "k3", 1) + three, 2, len(oldOne)},
+		"lines in another order":            {one + three + two, 2, len(one)},
 		"a gap in a batch":                  {oneOfTwo + three, 2, len(oneOfTwo)},
 		"a bad line in a batch":             {one + twoOfThree + "{\n" + lineOf(4, false), 3, len(one + twoOfThree)},
 	} {
@@ -156,7 +182,7 @@ func TestA19_CorruptIsNeverCut(t *testing.T) {
 
 // A file that is damaged while it is open says so when it is read.
 func TestA19_DamagedWhileOpen(t *testing.T) {
-	for _, damaged := range []string{one + "{" + two[1:], one, one + three + two} {
+	for _, damaged := range []string{one + "{" + two[1:], one, one + three + two, one + strings.Replace(two, `"y"`, `"z"`, 1)} {
 		dir := journalOf(t, one+two)
 		f, err := dir.Open(context.Background(), "s")
 		if err != nil {

@@ -20,6 +20,7 @@ type lines struct {
 	at     int64 // where it begins
 	next   int64 // where the one after it begins
 	ending bool  // it has its line break
+	summed bool  // the first line has a checksum, so that all must have one
 }
 
 func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, 64<<10)} }
@@ -74,31 +75,41 @@ func (l *lines) corrupt(problem error) error {
 // extent is a number of records and the bytes that they take.
 type extent struct{ records, size int64 }
 
-// survey finds how far a file is good: up to the end of the last whole Append. What a crash leaves behind that is cut off: a
-// last line without its end or that is no JSON, NUL bytes, a batch without its last line. Anything else is ErrCorrupt.
-func survey(ctx context.Context, r io.Reader) (extent, error) {
-	var good extent
+// The problems of a torn end that no decoder has a name for.
+var (
+	errNoLineBreak = errors.New("the last line has no line break")
+	errBatch       = errors.New("the last lines belong to an append whose end is missing")
+)
+
+// survey finds how far a file is good: up to the end of the last whole Append. torn says what is wrong with what comes after that,
+// nil when nothing does: a last line without its end, that is no JSON or does not fit its checksum, NUL bytes, a batch without its
+// last line. Any other damage is ErrCorrupt.
+func survey(ctx context.Context, r io.Reader) (good extent, torn, err error) {
 	l := newLines(r)
 	for n := int64(1); ; n++ {
 		if err := ctx.Err(); err != nil {
-			return good, err
+			return good, nil, err
 		}
 		text, err := l.read()
-		if err == io.EOF || err == nil && !l.ending {
-			return good, nil
+		switch {
+		case err == io.EOF && good.size < l.at:
+			return good, errBatch, nil
+		case err == io.EOF:
+			return good, nil, nil
+		case err != nil:
+			return good, nil, err
+		case !l.ending:
+			return good, errNoLineBreak, nil
 		}
-		if err != nil {
-			return good, err
-		}
-		h, err := decodeHead(text)
-		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
-			return good, l.nothingFollows(err)
+		h, err := l.head(text)
+		if broken(err) {
+			return good, err, l.nothingFollows(err)
 		}
 		if err == nil && h.N != n {
-			err = fmt.Errorf("the record is numbered %d, not %d", h.N, n)
+			err = misnumbered(h.N, n)
 		}
 		if err != nil {
-			return good, l.corrupt(err)
+			return good, nil, l.corrupt(err)
 		}
 		if !h.More {
 			good = extent{records: n, size: l.next}
@@ -106,38 +117,95 @@ func survey(ctx context.Context, r io.Reader) (extent, error) {
 	}
 }
 
+// head reads all of the line read last but its body. Of a line without a checksum that needs one, and is no JSON either, the error is
+// that of the JSON: a crash may have left it.
+func (l *lines) head(text []byte) (head, error) {
+	problem := l.check(text)
+	if errors.Is(problem, errSum) {
+		return head{}, problem
+	}
+	h, err := decodeHead(text)
+	if err == nil {
+		err = problem
+	}
+	return h, err
+}
+
+// check compares the line read last with its checksum. The first line tells whether the others need one.
+func (l *lines) check(text []byte) error {
+	summed, err := checkSum(text)
+	if l.line == 1 {
+		l.summed = summed
+	}
+	switch {
+	case err != nil || summed:
+		return err
+	case l.summed:
+		return errNoSum
+	case !bytes.HasPrefix(text, []byte(noSumBegin)):
+		return errForm
+	}
+	return nil
+}
+
+// broken reports an error of a line that a crash may have left at the end of a file.
+func broken(err error) bool {
+	syntax := (*json.SyntaxError)(nil)
+	return errors.As(err, &syntax) || errors.Is(err, errSum)
+}
+
+func misnumbered(got, want int64) error {
+	return fmt.Errorf("the record is numbered %d, not %d", got, want)
+}
+
 // stream reads the records from number from on in what survey has found good.
 func stream(ctx context.Context, file io.ReaderAt, good extent, from int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		l := newLines(io.NewSectionReader(file, 0, good.size))
 		for n := int64(1); n <= good.records; n++ {
-			r, err := next(ctx, l, n, from)
+			text, err := l.good(ctx)
 			if err != nil {
 				yield(Record{}, err)
 				return
 			}
-			if n >= from && !yield(r, nil) {
+			if n < from {
+				continue
+			}
+			r, err := l.record(text)
+			if err != nil {
+				yield(Record{}, err)
+				return
+			}
+			if !yield(r, nil) {
 				return
 			}
 		}
 	}
 }
 
-// next reads record n, or passes over it when it comes before from.
-func next(ctx context.Context, l *lines, n, from int64) (Record, error) {
+// good returns the next line of a file that has one, and fits its checksum.
+func (l *lines) good(ctx context.Context) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
-		return Record{}, err
+		return nil, err
 	}
 	text, err := l.read()
-	switch {
-	case err == io.EOF:
-		return Record{}, l.corrupt(io.ErrUnexpectedEOF)
-	case err != nil || n < from:
-		return Record{}, err
+	if err == io.EOF {
+		return nil, l.corrupt(io.ErrUnexpectedEOF)
 	}
+	if err != nil {
+		return nil, err
+	}
+	if err := l.check(text); err != nil {
+		return nil, l.corrupt(err)
+	}
+	return text, nil
+}
+
+// record decodes the line read last.
+func (l *lines) record(text []byte) (Record, error) {
 	r, err := decodeLine(text)
-	if err == nil && r.N != n {
-		err = fmt.Errorf("the record is numbered %d, not %d", r.N, n)
+	if err == nil && r.N != l.line {
+		err = misnumbered(r.N, l.line)
 	}
 	if err != nil {
 		return Record{}, l.corrupt(err)

@@ -31,6 +31,7 @@ func newSessions(t terminal) *cobra.Command {
 	one := func(use, short string, run func(ctx context.Context, t terminal, r *journal.Reader) error) *cobra.Command {
 		return &cobra.Command{Use: use + " ID", Short: short, Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
 			return readSession(cmd.Context(), args[0], func(r *journal.Reader) error {
+				tellTorn(t, r)
 				if err := run(cmd.Context(), t, r); err != nil {
 					return fail(exitFailed, "%w", err)
 				}
@@ -44,6 +45,13 @@ func newSessions(t terminal) *cobra.Command {
 		one("export", "Print a session as Markdown", exportSession),
 		one("replay", "Run a session again from its journal, and show the first divergence", replaySession))
 	return cmd
+}
+
+// tellTorn says that the end of a journal is left out.
+func tellTorn(t terminal, r *journal.Reader) {
+	if torn := r.Torn(); torn != nil {
+		fmt.Fprintf(t.err, "attractor: %v; they are left out. If the session is not running now, attractor run --resume cuts them off.\n", torn)
+	}
 }
 
 // summary is a session in a list.

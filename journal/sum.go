@@ -1,0 +1,57 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+)
+
+// A line begins with the checksum of the rest: {"c":"1a2b3c4d","n":17,...}. It stands in front so that no single bit can turn a line
+// that has one into a line that needs none.
+const (
+	sumBegin  = `{"c":"`
+	sumEnd    = `",`
+	sumDigits = 2 * crc32.Size
+	sumLength = len(sumBegin) + sumDigits + len(sumEnd)
+
+	// noSumBegin is how the lines of version 1 begin, which have no checksum.
+	noSumBegin = `{"n":`
+)
+
+var (
+	errSum   = errors.New("the line is not what was written")
+	errNoSum = errors.New("the line has no checksum, and the first line has one")
+	errForm  = errors.New("the line has no checksum and does not begin with its number")
+)
+
+// sumOf returns the checksum of what follows it in a line, without the line break: CRC-32C in hex.
+func sumOf(rest []byte) (sum [sumDigits]byte) {
+	var raw [crc32.Size]byte
+	hash := crc32.Checksum(rest, crc32.MakeTable(crc32.Castagnoli)) // the table is made once
+	for i := range raw {
+		raw[i] = byte(hash >> (24 - 8*i))
+	}
+	hex.Encode(sum[:], raw[:])
+	return sum
+}
+
+// putSum writes the checksum into a line that has room for it, and no line break yet.
+func putSum(line []byte) {
+	sum := sumOf(line[sumLength:])
+	copy(line[len(sumBegin):], sum[:])
+}
+
+// checkSum reports whether a line has a checksum, and an error when the line does not fit it.
+func checkSum(line []byte) (has bool, err error) {
+	if len(line) < sumLength || !bytes.HasPrefix(line, []byte(sumBegin)) {
+		return false, nil
+	}
+	written := line[len(sumBegin) : sumLength-len(sumEnd)]
+	rest := bytes.TrimSuffix(line[sumLength:], []byte("\n"))
+	if sum := sumOf(rest); !bytes.Equal(written, sum[:]) || string(line[sumLength-len(sumEnd):sumLength]) != sumEnd {
+		return true, fmt.Errorf("%w: it has the checksum %s, and says %q", errSum, sum[:], written)
+	}
+	return true, nil
+}
