@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -72,6 +74,11 @@ func (r *execRoom) want(what string, out *tool.Outcome, isError bool, want strin
 }
 
 func TestE2_ExecCommandResult(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home) // a login shell reads its .profile
+	if err := os.WriteFile(filepath.Join(home, ".profile"), []byte("GREETING=login\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	r := newExecRoom(t)
 	r.put("sub/f", "inside")
 	for _, c := range []struct {
@@ -86,7 +93,7 @@ func TestE2_ExecCommandResult(t *testing.T) {
 		{object{"cmd": "kill -9 $$"}, true, "Process exited with code -1 (killed by SIGKILL)\nOriginal token count: 0\nOutput:\n"},
 		{object{"cmd": "test -t 1 && echo 'a terminal'", "tty": true}, false, "Process exited with code 0\nOriginal token count: 3\nOutput:\na terminal\n"},
 		{object{"cmd": "echo \"$0\" 'it'\\''s'", "shell": "/bin/sh"}, false, "Process exited with code 0\nOriginal token count: 4\nOutput:\n/bin/sh it's\n"},
-		{object{"cmd": "shopt -q login_shell && echo login", "login": true}, false, "Process exited with code 0\nOriginal token count: 2\nOutput:\nlogin\n"},
+		{object{"cmd": "echo $GREETING", "login": true}, false, "Process exited with code 0\nOriginal token count: 2\nOutput:\nlogin\n"},
 		{object{"cmd": "echo x", "sandbox_permissions": "require_escalated", "justification": "?", "prefix_rule": []string{"echo"}}, false,
 			"Process exited with code 0\nOriginal token count: 1\nOutput:\nx\n"},
 	} {
@@ -150,7 +157,7 @@ func TestE2_WriteStdinInterrupts(t *testing.T) {
 
 func TestE2_ExecCommandOutputIsCut(t *testing.T) {
 	r := newExecRoom(t)
-	count := "for ((i = 1; i <= 30000; i++)); do echo line $i; done" // 318,894 bytes
+	count := "i=1; while [ $i -le 30000 ]; do echo line $i; i=$((i + 1)); done" // 318,894 bytes
 	for _, c := range []struct {
 		tokens       any
 		chars, extra int

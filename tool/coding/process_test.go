@@ -177,7 +177,7 @@ func TestD5_LongOutputIsKeptAsItCame(t *testing.T) {
 	b := newBench(t)
 	h, run := inHall(t, b)
 	for name, lines := range map[string]int{"short, in memory": 500, "long, spooled at once": 50_000} {
-		out := run(sh(), object{"command": fmt.Sprintf(`for ((i = 1; i <= %d; i++)); do printf '\e[31mline %%d\e[0m\n' $i; done`, lines)})
+		out := run(sh(), object{"command": fmt.Sprintf(`i=1; while [ $i -le %d ]; do printf '\033[31mline %%d\033[0m\n' $i; i=$((i + 1)); done`, lines)})
 		if !out.Truncated || out.OutputRef == "" || strings.Contains(out.Model.Text(), "\x1b") || !strings.Contains(out.Model.Text(), out.OutputRef) {
 			t.Fatalf("%s: ref %q, truncated %v: %.300s", name, out.OutputRef, out.Truncated, out.Model.Text())
 		}
