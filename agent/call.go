@@ -9,6 +9,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -55,11 +56,11 @@ func (s *Session) callModel(ctx context.Context) error {
 	if reason != "" {
 		return s.commit(s.stop(reason))
 	}
-	req.Memo = &s.memo
+	req.Memo = s.memo
 	s.events.emit(&StepStart{Step: step, Epoch: epoch}) // once a step: the stream leaves out what has begun
 	start := s.now()
 	a := attemptStream{events: s.events}
-	resp, err := a.read(s.client.Stream(ctx, req))
+	resp, err := s.attempt(ctx, req, &a)
 	latency := s.now().Sub(start)
 	used := a.used(resp, err, input)
 	cost, _ := req.Facts.Cost(used)
@@ -148,13 +149,47 @@ func (s *Session) failed(ctx context.Context, f faultRecord, attempt int, err er
 	return []record{f}
 }
 
+// attempt reads the stream of a model call. A provider that panics has failed for good; one that ignores the end of ctx is left
+// behind after the grace time, with the memo that it may still write to.
+func (s *Session) attempt(ctx context.Context, req *llm.Request, a *attemptStream) (*llm.Response, error) {
+	s.crashed = nil
+	resp, err := host(ctx, s, "the provider "+req.Provider, s.grace+killTime, func() (*llm.Response, error) {
+		return a.read(s.client.Stream(ctx, req))
+	})
+	switch {
+	case errors.Is(err, ErrStuck):
+		a.leave()
+		s.memo = new(llm.Memo)
+		s.warnOfStuck(err)
+	case isHostError(err):
+		a.leave()
+		s.memo = new(llm.Memo)
+		s.crashed = err
+		err = &llm.Error{Provider: req.Provider, Message: err.Error(), Final: true, Err: err}
+	}
+	return resp, err
+}
+
+// faultError returns the fault that ended an input as an error, with the panic that it was.
+func (s *Session) faultError(f *Fault) error {
+	err := f.Err()
+	var e *llm.Error
+	if s.crashed != nil && errors.As(err, &e) {
+		e.Err = s.crashed
+	}
+	return err
+}
+
 // attemptStream turns the stream of one attempt into events and remembers the texts, in case they have to be discarded.
 type attemptStream struct {
 	events *eventStream
-	texts  []*strings.Builder
-	block  int // of the provider, for the text that is open
-	began  bool
-	chars  int // that came, of whatever kind
+
+	mu    sync.Mutex
+	left  bool // nothing that comes is taken any more
+	texts []*strings.Builder
+	block int // of the provider, for the text that is open
+	began bool
+	chars int // that came, of whatever kind
 }
 
 func (a *attemptStream) read(stream iter.Seq2[llm.StreamEvent, error]) (*llm.Response, error) {
@@ -163,14 +198,10 @@ func (a *attemptStream) read(stream iter.Seq2[llm.StreamEvent, error]) (*llm.Res
 		if err != nil {
 			return nil, err
 		}
-		a.began = true
-		a.chars += utf8.RuneCountInString(ev.Delta)
-		switch ev.Type {
-		case llm.EventTextDelta:
-			a.text(ev)
-		case llm.EventThinkingDelta:
-			a.events.emit(&ThinkingDelta{Text: ev.Delta})
-		case llm.EventFinish:
+		if !a.take(ev) {
+			return nil, llm.Errorf(llm.ErrAborted, "the stream was left behind")
+		}
+		if ev.Type == llm.EventFinish {
 			resp = ev.Response
 		}
 	}
@@ -178,6 +209,31 @@ func (a *attemptStream) read(stream iter.Seq2[llm.StreamEvent, error]) (*llm.Res
 		return nil, llm.Errorf(llm.ErrStream, "the stream ended without an answer")
 	}
 	return resp, nil
+}
+
+// take shows what has come. It reports false when nobody wants it any more.
+func (a *attemptStream) take(ev llm.StreamEvent) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.left {
+		return false
+	}
+	a.began = true
+	a.chars += utf8.RuneCountInString(ev.Delta)
+	switch ev.Type {
+	case llm.EventTextDelta:
+		a.text(ev)
+	case llm.EventThinkingDelta:
+		a.events.emit(&ThinkingDelta{Text: ev.Delta})
+	}
+	return true
+}
+
+// leave makes the attempt take nothing more. What has come stays.
+func (a *attemptStream) leave() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.left = true
 }
 
 // text emits a delta, and the start of its block when it is the first: a block begins when text comes.

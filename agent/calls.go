@@ -76,16 +76,25 @@ func (s *Session) prepare(ctx context.Context, step Step) batch {
 		case step.Reason != "" || ctx.Err() != nil:
 			c.Prepared = tool.Refuse(o.ToolCall, notRun)
 		default:
-			registry := s.tools()
-			c.Prepared = registry.Authorize(ctx, registry.Prepare(o.ToolCall), s.authorize)
-			if ctx.Err() != nil { // the hook did not decide: it was interrupted
-				c.Prepared = tool.Refuse(o.ToolCall, notRun)
-			}
-			c.Access.Paths = absolute(c.Access.Paths, s.env.WorkDir())
+			c.Prepared = s.permit(ctx, o.ToolCall)
+			c.Access.Paths = absolute(c.Access.Paths, s.dir)
 		}
 		b = append(b, c)
 	}
 	return b
+}
+
+// permit prepares a call and asks the permission hooks about it. What does not decide before it is interrupted does not allow it.
+func (s *Session) permit(ctx context.Context, call llm.ToolCall) *tool.Prepared {
+	registry := s.tools()
+	p, err := host(ctx, s, "a permission hook, or the Access of the tool "+call.Name+",", s.grace, func() (*tool.Prepared, error) {
+		return registry.Authorize(ctx, registry.Prepare(call), s.authorize), nil
+	})
+	s.warnOfStuck(err)
+	if err != nil || ctx.Err() != nil {
+		return tool.Refuse(call, notRun)
+	}
+	return p
 }
 
 // absolute makes one name of a file of its relative and absolute ones.

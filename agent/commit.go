@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,11 +12,10 @@ import (
 // commit is the door through which everything enters: journal first, then the state, then the events. Tools that run at the
 // same time append their results through it, and Steer its queue entries.
 func (s *Session) commit(records ...record) error {
+	defer s.events.deliver()
 	s.mu.Lock()
-	err := s.append(records...)
-	s.mu.Unlock()
-	s.events.deliver()
-	return err
+	defer s.mu.Unlock()
+	return s.append(records...)
 }
 
 // outcome commits what a step of the loop came to.
@@ -50,8 +50,10 @@ func (s *Session) append(records ...record) error {
 			lines[i] = journal.Record{Time: at, Kind: rec.kind(), Data: data}
 		}
 		// Not the caller's context: what has happened is written down even when the input is being interrupted.
-		if err := s.journal.Append(context.Background(), s.state.Records+1, lines...); err != nil {
-			return fmt.Errorf("agent: journal: %w", err)
+		next := s.state.Records + 1
+		err := s.write("Append", func() error { return s.journal.Append(context.Background(), next, lines...) })
+		if err != nil {
+			return err
 		}
 	}
 	for _, rec := range records {
@@ -75,10 +77,30 @@ func (s *Session) sync() error {
 	if s.journal == nil {
 		return nil
 	}
-	if err := s.journal.Sync(context.Background()); err != nil {
-		return fmt.Errorf("agent: journal: %w", err)
+	return s.write("Sync", func() error { return s.journal.Sync(context.Background()) })
+}
+
+// journalPatience is how many grace times a call of the journal may take once the input or the session was asked to end: what is
+// given up there is lost, and a busy disk is slow.
+const journalPatience = 10
+
+// write calls the journal. One that did not return is not called again: nobody knows what it would do.
+func (s *Session) write(what string, f func() error) error {
+	if lost := s.lost.Load(); lost != nil {
+		return *lost
 	}
-	return nil
+	err := s.call(s.running(), "the journal's "+what, journalPatience*s.grace, f)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrStuck):
+		s.lost.CompareAndSwap(nil, &err)
+		return err
+	case isHostError(err):
+		s.giveUp(err)
+		return err
+	}
+	return fmt.Errorf("agent: journal: %w", err)
 }
 
 // overflow is the warning that the model's window fills up, once for each level.

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -100,15 +101,19 @@ func (s *Session) Compact(ctx context.Context) error {
 	}
 	run, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if s.acquire(cancel) != nil {
+	if s.acquire(run, cancel) != nil {
 		return nil // whoever works does it
 	}
+	defer s.attend(run, cancel)()
 	s.mu.Lock()
 	due, step := s.state.compactsAtRest(), s.state.compaction(&s.policy)
 	s.mu.Unlock()
 	var err error
 	if due {
 		err = s.compact(run, step)
+	}
+	if err == nil {
+		err = s.brokenBy()
 	}
 	s.mu.Lock()
 	s.cancel = nil
@@ -282,7 +287,7 @@ func (s *Session) sideCall(ctx context.Context, req *llm.Request, input int) (*l
 		return nil, 0, fmt.Errorf("the budget does not have it (%s)", reason)
 	}
 	for attempt := 1; ; attempt++ {
-		resp, err := s.client.Complete(ctx, req)
+		resp, err := s.complete(ctx, req)
 		if err == nil {
 			cost, _ := req.Facts.Cost(resp.Usage)
 			s.ledger.settle(claimed, resp.Usage, cost)
@@ -299,15 +304,42 @@ func (s *Session) sideCall(ctx context.Context, req *llm.Request, input int) (*l
 	}
 }
 
+// complete makes one attempt of a side call.
+func (s *Session) complete(ctx context.Context, req *llm.Request) (*llm.Response, error) {
+	resp, err := host(ctx, s, "the provider "+req.Provider, s.grace+killTime, func() (*llm.Response, error) {
+		return s.client.Complete(ctx, req)
+	})
+	if isHostError(err) {
+		s.giveUp(err)
+	}
+	s.warnOfStuck(err)
+	return resp, err
+}
+
 // facts is what is known of a model, nil when nothing is.
 func (s *Session) facts(provider, model string) *llm.Model {
 	if s.client.Models == nil {
 		return nil
 	}
-	if m, ok := s.client.Models(provider, model); ok {
-		return &m
+	facts, err := host(s.running(), s, "the client's Models", s.grace, func() (*llm.Model, error) {
+		if m, ok := s.client.Models(provider, model); ok {
+			return &m, nil
+		}
+		return nil, nil
+	})
+	if err != nil {
+		s.giveUp(err)
 	}
-	return nil
+	return facts
+}
+
+// provider finds a provider of the client.
+func (s *Session) provider(name string) (llm.Provider, error) {
+	p, err := host(s.running(), s, "the Name of a provider", s.grace, func() (llm.Provider, error) { return s.client.Provider(name) })
+	if isHostError(err) || errors.Is(err, ErrStuck) {
+		s.giveUp(err)
+	}
+	return p, err
 }
 
 // summarize asks for the last text at a limit and ends the input with it.

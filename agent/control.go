@@ -49,7 +49,7 @@ func (s *Session) Set(set Settings) error {
 		return errors.New("agent: the model's name is empty")
 	}
 	if set.Provider != nil {
-		if _, err := s.client.Provider(*set.Provider); err != nil {
+		if _, err := s.provider(*set.Provider); err != nil {
 			return fmt.Errorf("agent: %w", err)
 		}
 	}
@@ -85,17 +85,25 @@ func (s *Session) Interrupt() {
 func (s *Session) Abort() { s.end() }
 
 // Close ends the session: a running input is interrupted, SESSION_END is emitted, the journal is closed. It waits until all of
-// that is done and returns the failure that ended the session, if it was one of ours. It may be called again, but not from
-// OnEvent, nor with a lock held that OnEvent takes.
+// that is done and returns the failure that ended the session, if it was one of ours. It may be called again, but should not be
+// from OnEvent, nor with a lock held that OnEvent takes.
+//
+// It always returns: what does not end is left behind after Options.Grace, a journal or an environment after ten times that, and
+// the error is an [ErrStuck] that names it. Events that OnEvent did not take in time are delivered when it does after all; calling
+// Close again waits for that once more.
 func (s *Session) Close() error {
 	s.end()
 	<-s.closed
+	s.events.hurry()
+	s.events.flush()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.failure
+	return errors.Join(s.failure, s.events.undelivered())
 }
 
 func (s *Session) end() {
+	s.endLife(errAbort) // before the lock: whoever holds it may be waiting for code that does not return
+	s.events.hurry()
 	s.mu.Lock()
 	running := s.cancel
 	first := s.ending == ""
@@ -106,6 +114,7 @@ func (s *Session) end() {
 		s.ending = Closed
 	}
 	s.mu.Unlock()
+	s.events.hurry()
 	switch {
 	case running != nil:
 		running(errAbort) // release does the rest
@@ -117,30 +126,45 @@ func (s *Session) end() {
 // shutdown ends what still runs, emits the session's end, writes it down and gives everything free.
 func (s *Session) shutdown() {
 	s.once.Do(func() {
-		err := errors.Join(s.agents.close(), s.processes.Close())
+		defer close(s.closed)
+		s.endLife(errAbort)
+		err := errors.Join(s.agents.close(), s.call(s.life, "the environment's Kill", journalPatience*s.grace, s.processes.Close))
+		err = errors.Join(err, s.writeEnd(), s.outputs.Close())
 		s.mu.Lock()
-		s.reportFailure()
-		if s.state.Records > 0 && s.failure == nil {
-			written := s.append(endRecord{Session: true, Reason: s.ending})
-			if written == nil {
-				written = s.sync()
-			}
-			err = errors.Join(err, written)
-		}
-		s.events.add(&SessionEnd{State: StatusClosed, Reason: s.ending}) // dropped when the record has made one
-		if s.journal != nil {
-			if closed := s.journal.Close(); closed != nil {
-				err = errors.Join(err, fmt.Errorf("journal: %w", closed))
-			}
-		}
-		err = errors.Join(err, s.outputs.Close())
 		if s.failure == nil && err != nil {
 			s.failure = fmt.Errorf("agent: the session did not end cleanly: %w", err)
 		}
 		s.mu.Unlock()
 		s.events.flush()
-		close(s.closed)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.failure == nil {
+			s.failure = s.brokenBy() // by the last events
+		}
 	})
+}
+
+// writeEnd writes the session's end down, unless it ends for a failure, and closes the journal.
+func (s *Session) writeEnd() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failure == nil {
+		s.failure = s.brokenBy()
+	}
+	s.reportFailure()
+	var err error
+	if s.state.Records > 0 && s.failure == nil {
+		if err = s.append(endRecord{Session: true, Reason: s.ending}); err == nil {
+			err = s.sync()
+		}
+	}
+	s.events.add(&SessionEnd{State: StatusClosed, Reason: s.ending}) // dropped when the record has made one
+	if s.journal != nil {
+		if closed := s.write("Close", s.journal.Close); closed != nil && closed != s.failure {
+			err = errors.Join(err, closed)
+		}
+	}
+	return err
 }
 
 // reportFailure tells of a failure that could not become a record, and ends an input that is open for its sake.
@@ -149,7 +173,11 @@ func (s *Session) reportFailure() {
 		return
 	}
 	s.events.add(failedStep(&s.state)...) // one that waited for its next attempt; dropped when it has ended
-	s.events.add(&Error{ErrorKind: "journal", Text: s.failure.Error()})
+	kind := "journal"
+	if isHostError(s.failure) {
+		kind = "host"
+	}
+	s.events.add(&Error{ErrorKind: kind, Text: s.failure.Error()})
 	if in := s.state.Input; in != nil {
 		s.events.add(&ProcessingEnd{Reason: Failed, Text: in.Final, Usage: in.Usage, Turns: in.Turns, ToolRounds: in.Rounds,
 			State: StatusClosed})

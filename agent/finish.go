@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,8 +21,13 @@ func (s *Session) askToStop(ctx context.Context, step Step) error {
 	in := s.state.Input
 	stop := Stop{Text: in.Final, Reason: step.Reason, Turns: in.Turns, ToolRounds: in.Rounds}
 	s.mu.Unlock()
-	prompt, err := s.callConfirm(ctx, stop)
-	if err != nil {
+	prompt, err := host(ctx, s, "BeforeStop", s.grace, func() (string, error) { return s.confirm(ctx, stop) })
+	switch {
+	case isHostError(err):
+		return err
+	case errors.Is(err, ErrStuck):
+		s.warnOfStuck(err)
+	case err != nil:
 		s.events.emit(&Warning{Code: "before_stop_failed", Text: err.Error()})
 	}
 	if ctx.Err() != nil {
@@ -37,16 +43,6 @@ func (s *Session) askToStop(ctx context.Context, step Step) error {
 		return nil
 	}
 	return s.append(endRecord{Reason: step.Reason})
-}
-
-// callConfirm calls the hook, whose panic is an error like any other.
-func (s *Session) callConfirm(ctx context.Context, stop Stop) (prompt string, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("BeforeStop panicked: %v", p)
-		}
-	}()
-	return s.confirm(ctx, stop)
 }
 
 // approved puts a second hook behind the first, for what it leaves open. It sees what the call would touch as the first left it.

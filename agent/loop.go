@@ -49,6 +49,9 @@ func (s *Session) decide(ctx context.Context) (Step, error) {
 	defer s.events.flush()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.brokenBy(); err != nil {
+		return Step{}, err
+	}
 	if ctx.Err() != nil {
 		in := s.state.Input
 		if in == nil { // nothing is begun any more

@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/guard"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
@@ -43,6 +45,7 @@ const (
 type Session struct {
 	client    *llm.Client
 	env       env.Environment
+	dir       string // its working directory
 	registry  *tool.Registry
 	authorize tool.Authorize
 	confirm   func(ctx context.Context, stop Stop) (string, error)
@@ -59,8 +62,15 @@ type Session struct {
 	memory    tool.Memory // of the tools
 	outputs   *tool.DirOutputs
 	processes *tool.ProcessTable
-	memo      llm.Memo
+	memo      *llm.Memo
+	crashed   error         // of the last attempt of a model call, when the provider panicked
 	closed    chan struct{} // closed when the session is
+
+	life    context.Context // ends when the session is asked to end, or given up
+	endLife context.CancelCauseFunc
+	working atomic.Pointer[context.Context] // the running input's
+	broken  atomic.Pointer[error]           // what the session was given up for
+	lost    atomic.Pointer[error]           // why the journal is not called any more
 
 	mu      sync.Mutex
 	state   State
@@ -85,13 +95,29 @@ type Result struct {
 
 // New starts a session: it renders the system prompt, which may run git in the environment, and emits SESSION_START. Nothing is
 // sent to the model before the first input.
-func New(ctx context.Context, o Options) (*Session, error) {
-	s, err := newSession(o)
+func New(ctx context.Context, o Options) (*Session, error) { return opened(ctx, o, "New", create) }
+
+// opened makes a session. Code of the host runs meanwhile, for which the same holds as in [host].
+func opened(ctx context.Context, o Options, name string, open func(context.Context, Options) (*Session, error)) (*Session, error) {
+	what := "what " + name + " calls of the host's"
+	s, err := await(guard.Start(what, func() (*Session, error) { return open(ctx, o) }), what, graceOf(o), ctx.Done(), nil)
 	if err != nil {
 		return nil, err
 	}
+	if err := s.brokenBy(); err != nil {
+		s.events.emit(&SessionEnd{State: StatusClosed, Reason: Failed})
+		return nil, err
+	}
+	return s, nil
+}
+
+func create(ctx context.Context, o Options) (*Session, error) {
 	if o.Journal != nil && o.Journal.Len() > 0 {
 		return nil, errors.New("agent: the journal holds a session already: use Resume, or an empty journal")
+	}
+	s, err := newSession(o)
+	if err != nil {
+		return nil, err
 	}
 	header, err := newHeader(ctx, o, s.ID(), s.registry, s.now())
 	if err != nil {
@@ -113,6 +139,10 @@ func Resume(ctx context.Context, o Options) (*Session, error) {
 	if o.Journal == nil {
 		return nil, errors.New("agent: Resume needs Options.Journal")
 	}
+	return opened(ctx, o, "Resume", resume)
+}
+
+func resume(ctx context.Context, o Options) (*Session, error) {
 	var state State
 	for line, err := range o.Journal.Records(ctx, 1) {
 		if err != nil {
@@ -197,23 +227,19 @@ func newSession(o Options) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{client: o.Client, env: o.Env,
-		confirm: o.BeforeStop, questions: o.Questions, journal: o.Journal, policy: policy, delay: o.Retry.withDefaults().delay,
-		grace: o.Grace, now: o.Now, outputs: tool.NewOutputs(o.OutputDir), closed: make(chan struct{})}
+		confirm: o.BeforeStop, questions: o.Questions, journal: o.Journal, policy: policy, dir: o.Env.WorkDir(),
+		grace: graceOf(o), memo: new(llm.Memo), outputs: tool.NewOutputs(o.OutputDir), closed: make(chan struct{})}
+	s.life, s.endLife = context.WithCancelCause(context.Background())
+	s.now, s.delay = s.clock(o.Now), s.retries(o.Retry.withDefaults())
 	s.ledger = &ledger{budget: o.Budget}
 	if o.parent != nil {
 		s.ledger = o.parent.ledger
 	}
-	s.agents, s.authorize = newSubagents(s, o), s.approved(o.Authorize, o.Approve)
+	s.agents, s.authorize = newSubagents(s, o), s.approved(s.hook("Authorize", o.Authorize), s.hook("Approve", o.Approve))
 	if s.registry, err = s.registryOf(o.Profile.Tools, o.Tools); err != nil {
 		return nil, err
 	}
 	s.pause = s.sleep
-	if s.grace == 0 {
-		s.grace = 2 * time.Second
-	}
-	if s.now == nil {
-		s.now = time.Now
-	}
 	id := o.ID
 	switch {
 	case id == "" && o.NewID != nil:
@@ -222,8 +248,15 @@ func newSession(o Options) (*Session, error) {
 		id = newID()
 	}
 	s.events = newEventStream(id, s.now, o.OnEvent)
-	s.events.outputs = s.outputs
+	s.events.outputs, s.events.broke, s.events.grace = s.outputs, s.giveUp, s.grace
 	return s, nil
+}
+
+func graceOf(o Options) time.Duration {
+	if o.Grace == 0 {
+		return 2 * time.Second
+	}
+	return o.Grace
 }
 
 // head is the header, written or not yet.
@@ -288,16 +321,28 @@ func (s *Session) Continue(ctx context.Context) (*Result, error) {
 	return nil, errors.New("agent: there is no input to continue; use Submit")
 }
 
-// process runs the loop for one input, nil for the open one, and for what follows it.
+// process runs the loop for one input, nil for the open one, and for what follows it. The loop has a goroutine of its own, so that
+// nothing that happens on it ends the caller's.
 func (s *Session) process(ctx context.Context, input *inputRecord) (*Result, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	run, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	if err := s.acquire(cancel); err != nil {
+	loop := <-guard.Start("the loop", func() (*Result, error) { return s.drive(ctx, input) })
+	if err := hostError(loop.Err); err != loop.Err {
+		s.release(err)
 		return nil, err
 	}
+	return loop.Value, loop.Err
+}
+
+// drive is process on the loop's goroutine.
+func (s *Session) drive(ctx context.Context, input *inputRecord) (*Result, error) {
+	run, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if err := s.acquire(run, cancel); err != nil {
+		return nil, err
+	}
+	defer s.attend(run, cancel)()
 	if limit := s.ledger.budget.Time; limit > 0 {
 		s.mu.Lock()
 		left := limit - s.state.worked()
@@ -311,15 +356,31 @@ func (s *Session) process(ctx context.Context, input *inputRecord) (*Result, err
 		s.release(err)
 		return nil, err
 	}
-	s.release(nil)
+	s.release(s.brokenBy())
+	if broken := s.brokenBy(); broken != nil { // perhaps by the last events
+		s.release(broken)
+		return result, broken
+	}
 	if err == nil && result.Reason == Interrupted && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	return result, err
 }
 
+// attend ties an input that runs to the session's life, and lets nobody wait for OnEvent for ever once the input is to end. The
+// function that it returns undoes that.
+func (s *Session) attend(run context.Context, cancel context.CancelCauseFunc) func() {
+	alive := context.AfterFunc(s.life, func() { cancel(context.Cause(s.life)) })
+	waiting := context.AfterFunc(run, s.events.hurry)
+	return func() {
+		alive()
+		waiting()
+		s.working.Store(nil)
+	}
+}
+
 // acquire makes the caller the one who runs the loop.
-func (s *Session) acquire(cancel context.CancelCauseFunc) error {
+func (s *Session) acquire(run context.Context, cancel context.CancelCauseFunc) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -329,6 +390,8 @@ func (s *Session) acquire(cancel context.CancelCauseFunc) error {
 		return ErrBusy
 	}
 	s.cancel = cancel
+	s.working.Store(&run)
+	s.events.calm()
 	s.state.gather()
 	return nil
 }
@@ -362,7 +425,7 @@ func (s *Session) rest(ctx context.Context, before totals) (*Result, error) {
 		return nil, nil
 	}
 	s.cancel = nil
-	s.memo = llm.Memo{} // the next input encodes the history once more, and a session at rest holds it once
+	s.memo = new(llm.Memo) // the next input encodes the history once more, and a session at rest holds it once
 	s.state.shrink()
 	last, now := s.state.Last, s.state.totals()
 	result := &Result{Text: last.Final, Reason: last.Reason, Usage: now.usage.Sub(before.usage), CostUSD: now.cost - before.cost, Turns: now.turns - before.turns,
@@ -372,7 +435,7 @@ func (s *Session) rest(ctx context.Context, before totals) (*Result, error) {
 		if !last.stays(&s.policy) {
 			s.ending = Failed
 		}
-		return result, last.Fault.Err()
+		return result, s.faultError(last.Fault)
 	case Aborted:
 		return result, ErrAborted
 	}

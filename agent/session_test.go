@@ -716,7 +716,7 @@ func TestB_SteerUnderTheHostsLock(t *testing.T) {
 	})
 }
 
-// Whatever a tool, a hook or a host gets wrong is a result or an error, not the end of the session or of the process.
+// Whatever a tool gets wrong is a result or an error, not the end of the session or of the process.
 func TestA11_ForeignMistakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bad := newTool("bad", writes, func(context.Context, *tool.Call) (tool.Result, error) {
@@ -728,14 +728,9 @@ func TestA11_ForeignMistakes(t *testing.T) {
 		access := echo("access")
 		access.Access = func(string) (tool.Access, error) { panic("access") }
 		h := open(t, setup{
-			tools: []tool.Tool{bad, nothing, access, echo("hooked")},
-			steps: []llmtest.Step{llmtest.Calls(call("bad"), call("nothing"), call("access"), call("hooked")), llmtest.Text("done")},
-			options: agent.Options{Journal: new(journal.Memory), Authorize: func(_ context.Context, r tool.Request) (tool.Decision, error) {
-				if r.Call.Name == "hooked" {
-					panic("hook")
-				}
-				return tool.Decision{Verdict: tool.Allow}, nil
-			}},
+			tools:   []tool.Tool{bad, nothing, access},
+			steps:   []llmtest.Step{llmtest.Calls(call("bad"), call("nothing"), call("access")), llmtest.Text("done")},
+			options: agent.Options{Journal: new(journal.Memory)},
 		})
 		if _, err := h.Submit(context.Background(), "go", &llm.Text{Text: "a pointer"}); err == nil {
 			t.Error("a pointer part was accepted")

@@ -86,9 +86,17 @@ func (s *Session) effortIsFixed() bool {
 	if !s.state.inRound() {
 		return false
 	}
-	p, err := s.client.Provider(s.state.Provider)
+	p, err := s.provider(s.state.Provider)
 	fixed, ok := p.(llm.EffortFixer)
-	return err == nil && ok && fixed.FixesEffort(s.facts(s.state.Provider, s.state.Model))
+	if err != nil || !ok {
+		return false
+	}
+	facts := s.facts(s.state.Provider, s.state.Model)
+	fixes, err := host(s.running(), s, "the provider's FixesEffort", s.grace, func() (bool, error) { return fixed.FixesEffort(facts), nil })
+	if err != nil {
+		s.giveUp(err)
+	}
+	return fixes
 }
 
 // inRound reports whether the model has made calls and has not answered since. Steering in between changes nothing: providers merge

@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/guard"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -22,9 +24,15 @@ type eventStream struct {
 	pending []Event // for on; those before next are delivered
 	next    int
 	done    int64 // the last number delivered to on
-	busy    bool  // somebody delivers
+	busy    bool  // a goroutine delivers
 	step    bool  // a model call has begun and not ended
 	ended   bool  // SESSION_END is in the log
+
+	broke   func(error)   // told of a panic of on; may be nil
+	grace   time.Duration // that on has for one event once nobody waits for ever
+	calling Event         // that on is called with; nil between two calls
+	hurried bool          // nobody waits for ever
+	stuck   bool          // the call of on has taken too long for that
 }
 
 func newEventStream(session string, now func() time.Time, on func(Event)) *eventStream {
@@ -101,43 +109,108 @@ func (s *eventStream) enter(ev Event, rec record) {
 	s.pending = append(s.pending, ev)
 }
 
-// deliver hands pending events to OnEvent unless another goroutine is at it: that one will. So a call from within OnEvent
-// returns at once. It must not be called with the session's lock held.
+// deliver has pending events handed to OnEvent, on a goroutine of its own: neither a panic nor a runtime.Goexit of it reaches the
+// caller. It returns at once, and may be called from within OnEvent, but not with the session's lock held.
 func (s *eventStream) deliver() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.busy {
-		return
+	s.pump()
+}
+
+// pump starts the goroutine that delivers unless there is one, or nothing to do.
+func (s *eventStream) pump() {
+	if !s.busy && s.next < len(s.pending) {
+		s.busy = true
+		go s.deliverAll()
 	}
-	s.busy = true
-	defer func() { s.busy = false; s.changed.Broadcast() }()
+}
+
+func (s *eventStream) deliverAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer func() {
+		s.busy = false
+		s.pump() // after a runtime.Goexit of OnEvent the rest is left
+		s.changed.Broadcast()
+	}()
 	for s.next < len(s.pending) {
 		ev := s.pending[s.next]
 		s.pending[s.next] = nil
 		s.next++
 		s.call(ev)
-		s.done = ev.Head().Seq
-		s.changed.Broadcast()
 	}
 	s.pending, s.next = s.pending[:0], 0
 }
 
-// call lets go of the lock around OnEvent, also when that panics: the panic is the host's, the lock is ours.
+// call lets go of the lock around OnEvent.
 func (s *eventStream) call(ev Event) {
+	s.calling = ev
+	s.watch()
 	s.mu.Unlock()
-	defer s.mu.Lock()
+	returned := false
+	defer func() {
+		if !returned && s.broke != nil {
+			s.broke(hostError(guard.Caught("OnEvent", recover())))
+		}
+		s.mu.Lock()
+		s.calling, s.stuck, s.done = nil, false, ev.Head().Seq
+		s.changed.Broadcast()
+	}()
 	s.on(ev)
+	returned = true
+}
+
+// hurry bounds all waiting for OnEvent: it has the grace time for each event from now on. Events are not lost by that: they are
+// delivered when OnEvent returns after all.
+func (s *eventStream) hurry() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hurried, s.stuck = true, false
+	s.watch()
+}
+
+// calm lets the loop wait for a slow host again.
+func (s *eventStream) calm() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hurried, s.stuck = false, false
+}
+
+// watch gives the call of OnEvent that is on its way its time.
+func (s *eventStream) watch() {
+	ev := s.calling
+	if !s.hurried || ev == nil {
+		return
+	}
+	time.AfterFunc(s.grace, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.hurried && s.calling == ev {
+			s.stuck = true
+			s.changed.Broadcast()
+		}
+	})
 }
 
 // flush delivers, and waits until everything added so far is delivered: the loop and its tools wait for a slow host, so that
 // nothing piles up. It must not be called from within OnEvent.
 func (s *eventStream) flush() {
-	s.deliver()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for last := s.seq; s.on != nil && s.done < last && (s.busy || s.next < len(s.pending)); {
+	s.pump()
+	for last := s.seq; s.on != nil && s.done < last && !s.stuck; {
 		s.changed.Wait()
 	}
+}
+
+// undelivered says which event OnEvent does not return from, if it is stuck.
+func (s *eventStream) undelivered() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.stuck {
+		return nil
+	}
+	return &stuckError{fmt.Sprintf("OnEvent, called with %s,", s.calling.kind()), s.grace}
 }
 
 // emit adds events and waits for their delivery.

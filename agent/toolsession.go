@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/attractor-go/attractor/internal/guard"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -40,7 +41,11 @@ func (t *toolSession) Ask(ctx context.Context, q tool.Question) (tool.Answer, er
 	defer over()
 	defer context.AfterFunc(ctx, over)() // an answer that does not care about its context holds up nothing
 	t.events.emit(&InputRequested{CallID: asked.CallID, Question: q.Text, Options: q.Options})
-	return t.questions.Answer(ctx, q)
+	answer, err := guard.Value("Questions.Answer", func() (tool.Answer, error) { return t.questions.Answer(ctx, q) })
+	if err = hostError(err); isHostError(err) {
+		t.giveUp(err)
+	}
+	return answer, err
 }
 
 // questions are those that wait for an answer, as a session that is resumed tells its host again.
