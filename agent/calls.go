@@ -60,6 +60,7 @@ type call struct {
 	began bool
 	done  atomic.Bool
 	later atomic.Pointer[awaitRecord] // the question whose answer comes with the next input
+	asked atomic.Pointer[string]      // the question that was answered at once
 }
 
 type batch []*call
@@ -245,6 +246,9 @@ func (c *call) result(o *tool.Outcome) resultRecord {
 	full, cut := bounded(o.Content.Text())
 	r := resultRecord{CallID: c.Call.ID, Name: c.Call.Name, Content: o.Model, IsError: o.IsError, Done: o.Done, Final: o.Final,
 		OutputRef: o.OutputRef, Bytes: o.Bytes, Duration: o.Duration, full: full, cut: cut || o.Gap.Bytes > 0}
+	if asked := c.asked.Load(); asked != nil && !r.IsError {
+		r.Asked = *asked
+	}
 	if c.Call.Args != c.sent {
 		r.Args = c.Call.Args
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
 )
 
 // CompactionPolicy says when the beginning of the history is replaced by a summary for the model (requirement A16). Its zero value
@@ -63,11 +64,31 @@ func (s *State) compactsAtRest() bool {
 
 func (s *State) compaction(p *Policy) Step { return Step{Act: Compact, First: s.retained(p)} }
 
-// room is how long the retained turns may be, and the turn with the summary, in characters: half each of what the half of the
-// window has beside the system prompt and the tools.
-func (s *State) room(p *Policy) int {
-	half := windowOr(p.Window) / 2 * charsPerToken
-	return max(half-s.head().Chars-charsPerToken, half/4) / 2
+// rooms are how much of the window each part of a compacted history may have, in characters.
+type rooms struct {
+	messages int // that people wrote, beside the task
+	turn     int // what else is in the turn with the summary
+	turns    int // the turns that stay
+}
+
+// rooms divides half of the window, less the system prompt, the tools and the todo list: messages may have a quarter of the window, and
+// what they leave is shared by the summary's turn and the turns that stay. The task that is being worked on comes on top, so that there
+// is less of the others where it is long.
+func (s *State) rooms(p *Policy) rooms {
+	window := windowOr(p.Window) * charsPerToken
+	task, messages := 0, 0
+	for at, i := s.task(), 0; i < len(s.said); i++ {
+		if m := &s.said[i]; m.Turn == at && m.Kind == messageTask {
+			task = m.size()
+		} else if !m.Short {
+			messages += m.size()
+		}
+	}
+	all := min(window/2, window*3/4-task) - s.head().Chars - len(s.Notes[tool.PlanNote].Data) - charsPerToken
+	all = max(all, window/8)
+	most := min(window/4, all*3/5)
+	rest := all - min(messages, most)
+	return rooms{messages: most, turn: rest / 2, turns: rest / 2}
 }
 
 // retained is the index of the first turn that stays, 0 when there is nothing to replace. Results stay with their calls.
@@ -76,10 +97,14 @@ func (s *State) retained(p *Policy) int {
 	if keep <= 0 {
 		keep = defaultKeepTurns
 	}
-	room := s.room(p)
+	room, task := s.rooms(p).turns, s.task()
 	first := len(s.Turns)
 	for ; first > 0 && len(s.Turns)-first < keep; first-- {
-		if room -= chars(s.Turns[first-1].Message.Parts); room < 0 {
+		t := &s.Turns[first-1]
+		if t.Number == task {
+			continue
+		}
+		if room -= chars(t.Message.Parts); room < 0 {
 			break
 		}
 	}
@@ -149,18 +174,37 @@ func (s *Session) compact(ctx context.Context, step Step) error {
 		rec.Failed, rec.Usage, rec.Cost = emptySummary, resp.Usage, cost
 	default:
 		rec.Summary, rec.Usage, rec.Cost = validText(resp.Text()), resp.Usage, cost
-		rec.Text = job.turn(rec.Summary, s.kept(job.outputs))
+		written := s.keep(&job)
+		rec.Text, rec.More = job.turn(rec.Summary, s.kept(job.outputs))
+		if err := s.outcome(ctx, rec); err != nil {
+			return err
+		}
+		s.archive.add(written)
+		return nil
 	}
 	return s.outcome(ctx, rec)
+}
+
+// keep puts the turns that are replaced into the output store. A store that fails is a warning: the journal has them all the same.
+func (s *Session) keep(job *summaryJob) []archived {
+	written, err := s.archive.write(job.replaced)
+	if err != nil {
+		s.events.emit(&Warning{Code: "turns_not_kept", Text: fmt.Sprintf("The turns that were replaced cannot be kept for read_output: %v.", err)})
+		job.readable = false
+	}
+	return written
 }
 
 // summaryJob is what a compaction needs of the session.
 type summaryJob struct {
 	record   compactRecord
 	replaced []Turn
-	task     string // that is worked on, unless its turn stays
+	before   string // the summary of what came before them
+	words    words
+	plan     string
 	outputs  []outputMark
-	room     int // for the turn, in characters
+	readable bool // read_output is offered
+	room     int  // for the turn, in characters
 	provider string
 	facts    *llm.Model
 }
@@ -168,7 +212,9 @@ type summaryJob struct {
 // summaryJob is called with the lock held.
 func (s *Session) summaryJob(first int) summaryJob {
 	st, c := &s.state, &s.policy.Compaction
-	job := summaryJob{replaced: st.Turns[:first:first], outputs: slices.Clone(st.outputs), room: st.room(&s.policy)}
+	rooms := st.rooms(&s.policy)
+	job := summaryJob{replaced: st.Turns[:first:first], before: st.summary, plan: string(st.Notes[tool.PlanNote].Data),
+		outputs: slices.Clone(st.outputs), readable: st.offers(tool.ReadOutput), room: rooms.turn}
 	job.provider = cmp.Or(c.Provider, st.Provider)
 	job.record = compactRecord{First: first, Before: st.Context.Tokens(), Model: cmp.Or(c.Model, st.Model)}
 	job.facts = s.facts(job.provider, job.record.Model)
@@ -177,9 +223,13 @@ func (s *Session) summaryJob(first int) summaryJob {
 			job.record.Queued = q.ID
 		}
 	}
-	stays := slices.ContainsFunc(st.Turns[first:], func(t Turn) bool { return t.Kind == TurnUser })
-	if st.Input != nil && !stays {
-		job.task = st.task
+	stays := st.told + 1
+	if first < len(st.Turns) {
+		stays = st.Turns[first].Number
+	}
+	job.words.whole, job.words.short = st.split(stays, rooms.messages)
+	if task := st.task(); st.Input != nil && task < stays {
+		job.words.task = task
 	}
 	return job
 }
@@ -190,7 +240,7 @@ func (j *summaryJob) request() *llm.Request {
 	if j.facts != nil {
 		window = j.facts.Window
 	}
-	text := transcript(j.replaced, windowOr(window)/2*charsPerToken)
+	text := transcript(j.before, j.replaced, windowOr(window)/2*charsPerToken)
 	return &llm.Request{Provider: j.provider, Model: j.record.Model, Facts: j.facts,
 		Messages: []llm.Message{llm.System(summaryPrompt), llm.User(text)}}
 }
@@ -207,16 +257,21 @@ func (s *Session) kept(marks []outputMark) []outputMark {
 }
 
 // turn is what the model sees in the place of the turns that were replaced: half of the room is the summary's, the rest is shared by
-// the task and the outputs.
-func (j *summaryJob) turn(summary string, outputs []outputMark) string {
+// the list of shortened messages and that of outputs. What people wrote and the todo list are as they were.
+func (j *summaryJob) turn(summary string, outputs []outputMark) (text string, media llm.Parts) {
 	var b strings.Builder
 	b.WriteString("The conversation up to here was replaced by this summary, because it had become too long.\n\n")
 	b.WriteString(limited(strings.TrimSpace(summary), j.room/2))
-	if j.task != "" {
-		fmt.Fprintf(&b, "\n\nThe task that is being worked on, as it was given:\n%s", limited(j.task, j.room/5))
+	if j.readable {
+		fmt.Fprintf(&b, "\n\nThe turns 1 to %d, as they were, can be read with read_output: give it turns (such as \"3-5\"), or a pattern to "+
+			"search all of them.", j.lastReplaced())
 	}
-	if len(outputs) == 0 {
-		return b.String()
+	media = j.words.write(&b, j.room/5, j.readable)
+	if j.plan != "" {
+		b.WriteString("\n\nYour todo list, as you last gave it:\n" + j.plan)
+	}
+	if len(outputs) == 0 || !j.readable {
+		return b.String(), media
 	}
 	var names string
 	for _, o := range slices.Backward(outputs) { // the newest first, as far as there is room
@@ -226,7 +281,18 @@ func (j *summaryJob) turn(summary string, outputs []outputMark) string {
 		}
 		names += name
 	}
-	return b.String() + "\n\nWhole outputs of earlier calls can still be read with read_output, the newest first:" + names
+	return b.String() + "\n\nWhole outputs of earlier calls can still be read with read_output, the newest first:" + names, media
+}
+
+// lastReplaced is the number of the newest turn that is replaced and is not a summary itself.
+func (j *summaryJob) lastReplaced() int {
+	last := 0
+	for _, t := range j.replaced {
+		if t.Kind != TurnCompaction {
+			last = t.Number
+		}
+	}
+	return last
 }
 
 // emptySummary is why a compaction failed whose side call did not.
@@ -242,10 +308,17 @@ Keep exact names, paths, numbers and error texts. Do not invent anything. Do not
 // shownOfResult is how much of one message's part the transcript of a compaction has, in bytes.
 const shownOfResult = 4_000
 
-// transcript is turns as text, at most so many bytes: of a longer one the beginning and, mostly, the end.
-func transcript(turns []Turn, most int) string {
+// transcript is turns as text, behind the summary of what came before them, at most so many bytes: of a longer one the beginning and,
+// mostly, the end.
+func transcript(before string, turns []Turn, most int) string {
 	var b strings.Builder
+	if before != "" {
+		before = "[summary of what came before] " + limited(strings.TrimSpace(before), most/3) + "\n"
+	}
 	for _, t := range turns {
+		if t.Kind == TurnCompaction {
+			continue
+		}
 		for _, part := range t.Message.Parts {
 			switch p := part.(type) {
 			case llm.Text:
@@ -257,7 +330,7 @@ func transcript(turns []Turn, most int) string {
 			}
 		}
 	}
-	return limited(b.String(), most)
+	return before + limited(b.String(), most-len(before))
 }
 
 // limited keeps the first quarter and the end of a text that is too long.

@@ -104,7 +104,7 @@ func (s *State) headed(problem string) string {
 // betweenCalls reports whether a record may come between calls and their results.
 func betweenCalls(rec record) bool {
 	switch rec.(type) {
-	case intentRecord, stopRecord, queuedRecord, settingRecord, childRecord:
+	case intentRecord, stopRecord, queuedRecord, settingRecord, childRecord, noteRecord:
 		return true
 	}
 	return false
@@ -129,8 +129,7 @@ func (s *State) fold(rec record, at time.Time) {
 	case inputRecord:
 		s.foldInput(r, at)
 	case queuedRecord:
-		s.queued++
-		s.Queue = append(s.Queue, Queued{ID: s.queued, Lane: r.Lane, Text: r.Text, Source: r.Source})
+		s.queue(r.Lane, r.Text, r.Source)
 	case turnRecord:
 		s.foldTurn(r, at)
 	case answerRecord:
@@ -156,11 +155,13 @@ func (s *State) fold(rec record, at time.Time) {
 		s.foldCompaction(r, at)
 	case childRecord:
 		s.foldChild(r)
+	case noteRecord:
+		s.foldNote(r)
 	case endRecord:
 		s.foldEnd(r, at)
 	}
 	switch rec.(type) {
-	case queuedRecord, settingRecord, childRecord: // may come when nothing works
+	case queuedRecord, settingRecord, childRecord, noteRecord: // may come when nothing works
 	default:
 		s.at = at
 	}
@@ -186,8 +187,10 @@ func (s *State) foldInput(r inputRecord, at time.Time) {
 	if s.pending != nil {
 		s.Effort, s.pending = *s.pending, nil
 	}
-	s.task, s.Recent, s.LoopWarned = r.Text, nil, nil
-	s.turn(Turn{Kind: TurnUser, Origin: OriginUser, Time: at, Message: llm.User(r.Text, r.More...)})
+	s.Recent, s.LoopWarned = nil, nil
+	task := llm.User(r.Text, r.More...)
+	s.hears(messageTask, "", task.Parts)
+	s.turn(Turn{Kind: TurnUser, Origin: OriginUser, Time: at, Message: task})
 }
 
 // worked is the time that inputs took, the open one's up to the last record.
@@ -211,7 +214,11 @@ func (s *State) foldTurn(r turnRecord, at time.Time) {
 	case OriginStop:
 		s.Input.Confirms++
 	}
-	s.turn(Turn{Kind: TurnSteering, Origin: r.Origin, Time: at, Message: llm.User(r.Text)})
+	text := llm.User(r.Text)
+	if r.Origin == OriginSteer {
+		s.hears(messageSteering, "", text.Parts)
+	}
+	s.turn(Turn{Kind: TurnSteering, Origin: r.Origin, Time: at, Message: text})
 }
 
 func (s *State) foldAnswer(r answerRecord, at time.Time) {
@@ -239,6 +246,11 @@ func (s *State) foldResult(r resultRecord, at time.Time) {
 	}
 	if r.IsError && r.Name != "" && r.Name == s.policy.resultTool() {
 		s.Input.Corrections++
+	}
+	if call.Question != nil && !r.IsError {
+		s.hears(messageAnswer, call.Question.Question, r.Content)
+	} else if r.Asked != "" {
+		s.hears(messageAnswer, r.Asked, r.Content)
 	}
 	if r.OutputRef != "" {
 		s.outputs = append(s.outputs, outputMark{id: r.OutputRef, tool: r.Name})
@@ -304,11 +316,14 @@ func (s *State) foldCompaction(r compactRecord, at time.Time) {
 	kept := s.Turns[r.First:]
 	s.Context = s.head()
 	s.Turns, s.messages = nil, s.messages[:1:1]
-	s.turn(Turn{Kind: TurnCompaction, Origin: OriginShort, Time: at, Message: llm.User(r.Text)})
+	s.turn(Turn{Kind: TurnCompaction, Origin: OriginShort, Time: at, Message: llm.User(r.Text, r.More...)})
 	for _, t := range kept {
 		s.turn(t)
 	}
+	s.summary = r.Summary
+	s.forget()
 	s.Epoch++
+	s.compacted++
 }
 
 func (s *State) foldEnd(r endRecord, at time.Time) {
@@ -368,6 +383,11 @@ func (s *State) open(id string) *OpenCall {
 // indexOf is the place of a call in the last answer, -1 when it is none of it.
 func (s *State) indexOf(id string) int {
 	return slices.IndexFunc(s.Calls, func(c OpenCall) bool { return c.ID == id })
+}
+
+func (s *State) queue(lane Lane, text, source string) {
+	s.queued++
+	s.Queue = append(s.Queue, Queued{ID: s.queued, Lane: lane, Text: text, Source: source})
 }
 
 func (s *State) dequeue(id int) {

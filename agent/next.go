@@ -14,7 +14,7 @@ const (
 	Rest      Act = iota // nothing to do: wait for the host
 	Begin                // make the next follow-up the input
 	Run                  // run Calls and record their results
-	Inject               // put a turn of Origin into the history, or all queued steering
+	Inject               // put a turn of Origin into the history, or all queued steering or notes
 	Wait                 // until Until, for the next attempt
 	Call                 // the model
 	Compact              // replace the beginning of the history by a summary
@@ -79,6 +79,8 @@ func Next(s *State, p *Policy, now time.Time) Step {
 		return s.compaction(p)
 	case steered:
 		return Step{Act: Inject, Origin: OriginSteer}
+	case s.Queued(Notes) != nil:
+		return Step{Act: Inject, Origin: OriginNote}
 	case loop != nil:
 		return Step{Act: Inject, Origin: OriginLoop, Loop: loop, Text: loop.warning()}
 	}
@@ -153,13 +155,14 @@ func (s *State) records(step Step) []record {
 		q := s.Queued(FollowUps)
 		return []record{inputRecord{Text: q.Text, Queued: q.ID}}
 	case Inject:
-		if step.Origin != OriginSteer {
+		lane, queued := map[Origin]Lane{OriginSteer: Steering, OriginNote: Notes}[step.Origin]
+		if !queued {
 			return []record{turnRecord{Origin: step.Origin, Text: step.Text, Loop: step.Loop, Source: sourceHook}}
 		}
 		var turns []record
 		for _, q := range s.Queue {
-			if q.Lane == Steering {
-				turns = append(turns, turnRecord{Origin: OriginSteer, Text: q.Text, Queued: q.ID, Source: q.Source})
+			if q.Lane == lane {
+				turns = append(turns, turnRecord{Origin: step.Origin, Text: q.Text, Queued: q.ID, Source: q.Source})
 			}
 		}
 		return turns

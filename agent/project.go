@@ -3,7 +3,6 @@ package agent
 import (
 	"encoding/json"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/llm"
 )
@@ -86,7 +85,7 @@ func projectCompaction(r compactRecord, before *State) []Event {
 		return []Event{&Warning{Code: "compaction_failed", Text: r.Failed}}
 	}
 	after := before.head()
-	after.Chars += utf8.RuneCountInString(r.Text)
+	after.add(llm.User(r.Text, r.More...))
 	for _, t := range before.Turns[r.First:] {
 		after.add(t.Message)
 	}

@@ -102,7 +102,8 @@ type resultRecord struct {
 	Done      bool          `json:"done,omitempty"`
 	Final     string        `json:"final,omitempty"`
 	OutputRef string        `json:"output_ref,omitempty"`
-	Bytes     int64         `json:"bytes"` // of the whole output
+	Asked     string        `json:"asked,omitempty"` // the question that a person answered while the call ran
+	Bytes     int64         `json:"bytes"`           // of the whole output
 	Duration  time.Duration `json:"duration"`
 
 	full string // the whole output, for the live event; the journal does without
@@ -197,6 +198,7 @@ type awaitRecord struct {
 type compactRecord struct {
 	Summary string    `json:"summary,omitempty"` // as the model wrote it
 	Text    string    `json:"text,omitempty"`    // of the turn that stands for what was replaced
+	More    llm.Parts `json:"more,omitempty"`    // of that turn: the media of messages that are in it
 	First   int       `json:"first"`             // index of the first retained turn
 	Before  int       `json:"tokens_before"`
 	Model   string    `json:"model"`
@@ -295,6 +297,7 @@ func decodeRecord(line journal.Record) (record, error) {
 		"await":   decodeAs[awaitRecord],
 		"compact": decodeAs[compactRecord],
 		"child":   decodeAs[childRecord],
+		"note":    decodeAs[noteRecord],
 	}[line.Kind]
 	if !ok {
 		return nil, fmt.Errorf("agent: record %d: unknown kind %q; the journal was written by a newer version", line.N, line.Kind)

@@ -61,6 +61,7 @@ type Session struct {
 	now       func() time.Time
 	memory    tool.Memory // of the tools
 	outputs   *tool.DirOutputs
+	archive   *archive
 	processes *tool.ProcessTable
 	memo      *llm.Memo
 	crashed   error         // of the last attempt of a model call, when the provider panicked
@@ -162,6 +163,9 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 	}
 	shareTools(state.tools, s.registry.Definitions()) // the header's are the same ones until they are set anew
 	s.state = state
+	if state.compacted > 0 {
+		s.archive.earlier = replacedBefore(o.Journal, state.Records)
+	}
 	for _, name := range s.registry.Names() { // what is not offered to the model is not run for it
 		if !state.offers(name) && name != s.policy.resultTool() {
 			s.registry.Unregister(name)
@@ -231,6 +235,7 @@ func newSession(o Options) (*Session, error) {
 		grace: graceOf(o), memo: new(llm.Memo), outputs: tool.NewOutputs(o.OutputDir), closed: make(chan struct{})}
 	s.life, s.endLife = context.WithCancelCause(context.Background())
 	s.now, s.delay = s.clock(o.Now), s.retries(o.Retry.withDefaults())
+	s.archive = &archive{outputs: s.outputs}
 	s.ledger = &ledger{budget: o.Budget}
 	if o.parent != nil {
 		s.ledger = o.parent.ledger

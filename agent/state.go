@@ -34,21 +34,25 @@ type State struct {
 	LoopWarned *Loop
 	// Children are the subagents.
 	Children []Child
+	// Notes are what the session's capabilities keep, by kind; the todo list is [tool.PlanNote].
+	Notes map[string]Note
 	// Steps counts the answers, Rounds the answers with calls whose results are in, Epoch what makes the requests' prefix change.
 	Steps, Rounds, Epoch int
 
-	policy   Policy // as the journal has it
-	tools    []llm.ToolDefinition
-	pending  *string       // the effort that holds from the next input on
-	outputs  []outputMark  // what the store has of results that are in the turns
-	tried    int           // Steps when the last compaction failed, plus 1
-	task     string        // of the last user turn
-	warns    bool          // the last record filled the window up to a level that was not warned of
-	at       time.Time     // of the last record of the loop's work
-	told     int           // turns ever made
-	seq      int64         // of events, to go on from after a resume
-	queued   int           // entries ever queued; their ids
-	messages []llm.Message // of the turns, after the system prompt: appended to, never changed
+	policy    Policy // as the journal has it
+	tools     []llm.ToolDefinition
+	pending   *string       // the effort that holds from the next input on
+	outputs   []outputMark  // what the store has of results that are in the turns
+	tried     int           // Steps when the last compaction failed, plus 1
+	said      []message     // of people, in the order in which the model got it
+	summary   string        // that the last compaction made
+	compacted int           // compactions that were done
+	warns     bool          // the last record filled the window up to a level that was not warned of
+	at        time.Time     // of the last record of the loop's work
+	told      int           // turns ever made
+	seq       int64         // of events, to go on from after a resume
+	queued    int           // entries ever queued; their ids
+	messages  []llm.Message // of the turns, after the system prompt: appended to, never changed
 }
 
 // Turn is one entry of the history.
@@ -91,6 +95,7 @@ const (
 	OriginLoop  Origin = "loop"        // a warning that calls repeat
 	OriginNudge Origin = "nudge"       // the task is not done as it has to be
 	OriginStop  Origin = "before_stop" // the hook sent the agent back to work
+	OriginNote  Origin = "note"        // what a note tells the model
 	OriginShort Origin = "context"     // a compaction
 )
 
@@ -122,6 +127,7 @@ const (
 	Steering  Lane = "steer"
 	FollowUps Lane = "follow_up"
 	Compacts  Lane = "compact" // requests for a compaction
+	Notes     Lane = "note"    // texts of notes
 )
 
 // Queued is accepted text that waits for its turn.

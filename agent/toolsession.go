@@ -17,6 +17,8 @@ type toolSession struct {
 
 func (t *toolSession) Outputs() tool.Outputs { return t.outputs }
 
+func (t *toolSession) History() tool.History { return t.archive }
+
 func (t *toolSession) Processes() tool.Processes { return t.processes }
 
 func (t *toolSession) Agents() tool.Agents {
@@ -44,6 +46,9 @@ func (t *toolSession) Ask(ctx context.Context, q tool.Question) (tool.Answer, er
 	answer, err := guard.Value("Questions.Answer", func() (tool.Answer, error) { return t.questions.Answer(ctx, q) })
 	if err = hostError(err); isHostError(err) {
 		t.giveUp(err)
+	}
+	if err == nil {
+		t.call.asked.Store(&q.Text)
 	}
 	return answer, err
 }

@@ -2,8 +2,10 @@ package tool
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 	"sync"
 	"time"
 
@@ -15,16 +17,24 @@ import (
 type Session interface {
 	// Outputs keeps whole outputs of which the model saw a part; nil when the session keeps none.
 	Outputs() Outputs
+	// History has the turns of the conversation that the model does not see any more; nil when none are kept.
+	History() History
 	// Processes are the session's background commands; nil when it allows none.
 	Processes() Processes
 	// Agents are the session's subagents; nil when it may have none.
 	Agents() Agents
 	// Ask puts a question to whoever gave the task and waits for the answer. ErrNobody when there is no one to ask.
 	Ask(ctx context.Context, q Question) (Answer, error)
+	// Note keeps a JSON value under a kind in the session's journal, where it survives compactions, a resume and a fork. A text goes to the
+	// model before its next answer.
+	Note(kind string, data json.RawMessage, text string) error
 	// State is a tool's memory in this session: the value of init at the first call with this key, the same value later. Keys
 	// are of an unexported type of the tool's package.
 	State(key any, init func() any) any
 }
+
+// PlanNote is the kind of note that holds the todo list: the arguments of the tool by which the model keeps it.
+const PlanNote = "plan"
 
 // ErrNobody means that a question has nobody to answer it.
 var ErrNobody = errors.New("nobody can answer questions in this session")
@@ -47,6 +57,19 @@ type Outputs interface {
 	Create(callID string) (id string, w io.WriteCloser, err error)
 	// Open reads an output back.
 	Open(id string) (r io.ReadSeekCloser, err error)
+}
+
+// History gives back the turns that compactions have replaced by a summary.
+type History interface {
+	// Turns yields the replaced turns from number first to number last, in order. An error is the last that comes.
+	Turns(ctx context.Context, first, last int) iter.Seq2[Turn, error]
+}
+
+// Turn is one turn of a conversation, as text.
+type Turn struct {
+	Number int
+	Kind   string // user, steering, assistant, tool_results
+	Text   string // ends with a line break
 }
 
 // Processes keeps a session's background commands: those started as such, and what commands left running. All of them end with
@@ -102,6 +125,9 @@ type Plain struct{ memory Memory }
 // Outputs implements [Session].
 func (p *Plain) Outputs() Outputs { return nil }
 
+// History implements [Session].
+func (p *Plain) History() History { return nil }
+
 // Processes implements [Session].
 func (p *Plain) Processes() Processes { return nil }
 
@@ -110,6 +136,9 @@ func (p *Plain) Agents() Agents { return nil }
 
 // Ask implements [Session].
 func (p *Plain) Ask(context.Context, Question) (Answer, error) { return Answer{}, ErrNobody }
+
+// Note implements [Session]. Nothing is kept: there is no journal.
+func (p *Plain) Note(string, json.RawMessage, string) error { return nil }
 
 // State implements [Session].
 func (p *Plain) State(key any, init func() any) any { return p.memory.State(key, init) }

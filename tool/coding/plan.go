@@ -2,6 +2,7 @@ package coding
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -20,8 +21,11 @@ type planStep struct {
 	Status string `json:"status" jsonschema:"pending, in_progress or completed. At most one step is in_progress."`
 }
 
-// UpdatePlan is the tool update_plan(plan, explanation) of OpenAI's agent. The plan is the call's arguments: a host that shows plans
-// finds it in the events, and nothing else is done with it.
+// maxPlan is how long a plan can be, in bytes: it is repeated whole after every compaction.
+const maxPlan = 10_000
+
+// UpdatePlan returns the tool update_plan(plan, explanation) of OpenAI's agent. The plan is the call's arguments: a host that shows plans
+// finds it in the events, and the session keeps it as a note.
 func UpdatePlan() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name:        "update_plan",
@@ -30,25 +34,41 @@ func UpdatePlan() tool.Tool {
 	return tool.WithAccess(t, func(planArgs) tool.Access { return tool.Access{Effect: tool.ReadOnly} })
 }
 
-func updatePlan(_ context.Context, _ *tool.Call, args planArgs) (tool.Result, error) {
+func updatePlan(_ context.Context, call *tool.Call, args planArgs) (tool.Result, error) {
+	if err := args.check(); err != nil {
+		return tool.Result{}, err
+	}
+	if len(call.Args) > maxPlan {
+		return tool.Result{}, fmt.Errorf("the plan has %d bytes and can have %d; say each step in a few words", len(call.Args), maxPlan)
+	}
+	if call.Session != nil {
+		if err := call.Session.Note(tool.PlanNote, json.RawMessage(call.Args), ""); err != nil {
+			return tool.Result{}, err
+		}
+	}
+	return tool.Text("Plan updated"), nil
+}
+
+// check reports what is wrong with a plan.
+func (args planArgs) check() error {
 	if len(args.Plan) == 0 {
-		return tool.Result{}, errors.New("plan is empty; give all the steps")
+		return errors.New("plan is empty; give all the steps")
 	}
 	active := 0
 	for i, step := range args.Plan {
 		if strings.TrimSpace(step.Step) == "" {
-			return tool.Result{}, fmt.Errorf("plan[%d].step is empty", i)
+			return fmt.Errorf("plan[%d].step is empty", i)
 		}
 		switch step.Status {
 		case "pending", "completed":
 		case "in_progress":
 			active++
 		default:
-			return tool.Result{}, fmt.Errorf("plan[%d].status is %q; use pending, in_progress or completed", i, step.Status)
+			return fmt.Errorf("plan[%d].status is %q; use pending, in_progress or completed", i, step.Status)
 		}
 	}
 	if active > 1 {
-		return tool.Result{}, fmt.Errorf("%d steps are in_progress; at most one can be", active)
+		return fmt.Errorf("%d steps are in_progress; at most one can be", active)
 	}
-	return tool.Text("Plan updated"), nil
+	return nil
 }

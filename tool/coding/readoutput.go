@@ -14,7 +14,8 @@ import (
 )
 
 type readOutputArgs struct {
-	ID      string `json:"id" jsonschema:"The id that the truncated result names."`
+	ID      string `json:"id,omitempty" jsonschema:"The id that the truncated result names."`
+	Turns   string `json:"turns,omitempty" jsonschema:"Instead of an id: turns that a summary has replaced, such as 3 or 3-5. Only a pattern, without id and turns, searches all of them."`
 	Offset  int    `json:"offset,omitempty" jsonschema:"Line to start at, counted from 1. Default: 1."`
 	Limit   int    `json:"limit,omitempty" jsonschema:"How many lines to return. Default: 500."`
 	Pattern string `json:"pattern,omitempty" jsonschema:"Regular expression (RE2 syntax): only lines that match are returned, with their line numbers."`
@@ -26,27 +27,36 @@ const defaultOutputLines = 500
 // maxOutputLine is how much of a line is shown, in bytes.
 const maxOutputLine = 2_000
 
-// ReadOutput is the tool read_output(id, offset, limit, pattern): it reads and searches what truncation took from a result.
+// ReadOutput returns the tool read_output(id, turns, offset, limit, pattern): it reads and searches what truncation took from a result, and
+// what compaction took from the conversation.
 func ReadOutput() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: tool.ReadOutput,
-		Description: "Reads the whole output of an earlier call whose result was truncated: some lines of it, or the lines that match a pattern. " +
-			"Lines come with their numbers in front as `NNN | text`.",
+		Description: "Reads the whole output of an earlier call whose result was truncated, or turns of the conversation that a summary has " +
+			"replaced: some lines, or the lines that match a pattern. Lines come with their numbers in front as `NNN | text`.",
 	}, readOutput)
 	t.Limit = tool.Limit{Chars: 30_000}
 	return tool.WithAccess(t, func(readOutputArgs) tool.Access { return tool.Access{Effect: tool.ReadOnly} })
 }
 
-func readOutput(_ context.Context, call *tool.Call, args readOutputArgs) (tool.Result, error) {
-	if call.Session == nil || call.Session.Outputs() == nil {
-		return tool.Result{}, errors.New("this session keeps no outputs; run the command again and ask for less")
-	}
+func readOutput(ctx context.Context, call *tool.Call, args readOutputArgs) (tool.Result, error) {
 	if args.Offset < 0 || args.Limit < 0 {
 		return tool.Result{}, errors.New("offset and limit cannot be negative")
 	}
 	match, err := regexp.Compile(args.Pattern)
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("the pattern is no regular expression: %w", err)
+	}
+	switch {
+	case args.ID != "" && args.Turns != "":
+		return tool.Result{}, errors.New("give an id or turns, not both")
+	case args.ID == "" && args.Turns == "" && args.Pattern == "":
+		return tool.Result{}, errors.New("give the id of an output, the turns to read, or a pattern to search all replaced turns")
+	case args.ID == "":
+		return readTurns(ctx, call, args, match)
+	}
+	if call.Session == nil || call.Session.Outputs() == nil {
+		return tool.Result{}, errors.New("this session keeps no outputs; run the command again and ask for less")
 	}
 	r, err := call.Session.Outputs().Open(args.ID)
 	if errors.Is(err, tool.ErrNoOutput) {

@@ -1,0 +1,166 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// archive keeps the turns that compactions have replaced in the session's output store. It implements [tool.History]. What an earlier run
+// of the session replaced is in the journal; it is put into the store when it is asked for.
+type archive struct {
+	outputs tool.Outputs
+
+	mu      sync.Mutex
+	kept    []archived // in the order of their numbers
+	earlier func(ctx context.Context, replaced func([]Turn) error) error
+}
+
+// archived says where the text of a turn is.
+type archived struct {
+	number   int
+	kind     TurnKind
+	output   string
+	at, size int64
+}
+
+// write puts turns into the store. They belong to the archive when they were added to it. The turn of an earlier compaction is left out:
+// what it stood for is there already.
+func (a *archive) write(turns []Turn) (written []archived, err error) {
+	id, w, err := a.outputs.Create("turns")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	at := int64(0)
+	for _, t := range turns {
+		if t.Kind == TurnCompaction {
+			continue
+		}
+		text := turnText(t)
+		if _, err := io.WriteString(w, text); err != nil {
+			return nil, err
+		}
+		written = append(written, archived{number: t.Number, kind: t.Kind, output: id, at: at, size: int64(len(text))})
+		at += int64(len(text))
+	}
+	return written, nil
+}
+
+func (a *archive) add(written []archived) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.kept = append(a.kept, written...)
+}
+
+// recall brings back what an earlier run replaced.
+func (a *archive) recall(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.earlier == nil {
+		return nil
+	}
+	var before []archived
+	err := a.earlier(ctx, func(turns []Turn) error {
+		written, err := a.write(turns)
+		before = append(before, written...)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("the earlier turns cannot be read from the journal: %w", err)
+	}
+	a.kept, a.earlier = append(before, a.kept...), nil
+	return nil
+}
+
+// Turns implements [tool.History].
+func (a *archive) Turns(ctx context.Context, first, last int) iter.Seq2[tool.Turn, error] {
+	return func(yield func(tool.Turn, error) bool) {
+		if err := a.recall(ctx); err != nil {
+			yield(tool.Turn{}, err)
+			return
+		}
+		a.mu.Lock()
+		kept := a.kept
+		a.mu.Unlock()
+		from := sort.Search(len(kept), func(i int) bool { return kept[i].number >= first })
+		for _, k := range kept[from:] {
+			if k.number > last {
+				return
+			}
+			text, err := a.text(k)
+			if !yield(tool.Turn{Number: k.number, Kind: string(k.kind), Text: text}, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (a *archive) text(k archived) (string, error) {
+	r, err := a.outputs.Open(k.output)
+	if err != nil {
+		return "", err
+	}
+	text := make([]byte, k.size)
+	_, err = r.Seek(k.at, io.SeekStart)
+	if err == nil {
+		_, err = io.ReadFull(r, text)
+	}
+	return string(text), errors.Join(err, r.Close())
+}
+
+// turnText is a turn as text, whole but for what only a provider reads.
+func turnText(t Turn) string {
+	var b strings.Builder
+	for _, part := range t.Message.Parts {
+		switch p := part.(type) {
+		case llm.Text:
+			b.WriteString(p.Text)
+		case llm.ToolCall:
+			fmt.Fprintf(&b, "[call %s] %s", p.Name, p.Args)
+		case llm.ToolResult:
+			fmt.Fprintf(&b, "[result of %s] %s", p.Name, p.Content.Text())
+		case llm.Media:
+			fmt.Fprintf(&b, "[%s]", p.MIME)
+		default:
+			continue
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// replacedBefore reads from a journal's first records which turns compactions have replaced.
+func replacedBefore(from Records, records int64) func(context.Context, func([]Turn) error) error {
+	return func(ctx context.Context, replaced func([]Turn) error) error {
+		var state State
+		for line, err := range from.Records(ctx, 1) {
+			if err != nil {
+				return err
+			}
+			turns, compacted := state.Turns, state.compacted
+			if err := state.Fold(line); err != nil {
+				return err
+			}
+			if state.compacted > compacted {
+				stay := len(state.Turns) - 1
+				if err := replaced(slices.Clone(turns[:len(turns)-stay])); err != nil {
+					return err
+				}
+			}
+			if state.Records == records {
+				return nil
+			}
+		}
+		return nil
+	}
+}

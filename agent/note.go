@@ -1,0 +1,58 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+)
+
+// Note is what a capability keeps in a session: [Session.Note] writes it, [State].Notes has the newest of each kind.
+type Note struct {
+	Data json.RawMessage // compact JSON
+	Text string          // what the model was told with it, empty for nothing
+}
+
+// noteRecord keeps a note.
+type noteRecord struct {
+	Note string          `json:"note"` // its kind
+	Data json.RawMessage `json:"data"`
+	Text string          `json:"text,omitempty"`
+}
+
+func (noteRecord) kind() string { return "note" }
+
+// maxNote is how long the data of a note can be, in bytes: notes stay in memory and in every fold of the journal.
+const maxNote = 1 << 20
+
+// Note keeps a JSON value under a kind, in the place of the one before it: in the journal, so that a resumed session and a fork have it,
+// and in [State].Notes. A text goes to the model as a turn of its own before the next model call. Nil means that it is in the journal.
+func (s *Session) Note(kind string, data json.RawMessage, text string) error {
+	switch {
+	case strings.TrimSpace(kind) == "":
+		return errors.New("agent: a note needs a kind")
+	case len(data) > maxNote:
+		return fmt.Errorf("agent: the note %q has %d bytes; a note can have %d", kind, len(data), maxNote)
+	case !json.Valid(data):
+		return fmt.Errorf("agent: the note %q is not JSON", kind)
+	}
+	compact, err := marshal(data) // as the journal gives it back
+	if err != nil {
+		return fmt.Errorf("agent: the note %q: %w", kind, err)
+	}
+	return s.put(noteRecord{Note: validText(kind), Data: compact, Text: validText(text)})
+}
+
+// foldNote leaves the map that others may be reading as it is.
+func (s *State) foldNote(r noteRecord) {
+	notes := maps.Clone(s.Notes)
+	if notes == nil {
+		notes = map[string]Note{}
+	}
+	notes[r.Note] = Note{Data: r.Data, Text: r.Text}
+	s.Notes = notes
+	if strings.TrimSpace(r.Text) != "" {
+		s.queue(Notes, r.Text, sourceHook)
+	}
+}
