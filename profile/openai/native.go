@@ -21,7 +21,8 @@ const nativeOptions = `{"reasoning":{"summary":"auto"},"text":{"verbosity":"low"
 // Native returns the profile in the dialect of OpenAI's own agent, codex 0.169: its names, parameters and forms of results, over the
 // same executors. It is the classic form, with tools that the model calls one by one; the code mode, in which the model writes
 // JavaScript that calls them, is left out, and so is what belongs to that product: goals, the search for deferred tools and the
-// hosted web search. Files are read and searched with commands. Subagents, where a session allows them, have this project's own tools.
+// hosted web search. Files are read and searched with commands. This project's own are read_output, for what truncation and compaction took
+// away, and the tools for subagents, where a session allows them.
 func Native() profile.Profile {
 	return profile.Profile{
 		Name:     "openai",
@@ -36,6 +37,7 @@ func Native() profile.Profile {
 			requestUserInput(),
 			coding.ApplyPatchFreeform(),
 			coding.ViewImage(),
+			coding.ReadOutput(),
 		}, coding.Agents()...),
 		Documents: documents(),
 		Options:   json.RawMessage(nativeOptions),

@@ -73,9 +73,9 @@ var native = map[string][]string{
 	"update_plan": {"explanation? string", "plan array<object>", "plan[].status string", "plan[].step string"},
 }
 
-// subagents are this project's own tools, in every dialect.
-func subagents() []string {
-	var all []string
+// ownTools are this project's own, in every dialect.
+func ownTools() []string {
+	all := []string{"read_output"}
 	for _, t := range coding.Agents() {
 		all = append(all, t.Name)
 	}
@@ -85,7 +85,7 @@ func subagents() []string {
 func TestE2_NativeToolsAreThoseOfTheWire(t *testing.T) {
 	got := map[string][]string{}
 	for _, tl := range openai.Native().Tools {
-		if slices.Contains(subagents(), tl.Name) {
+		if slices.Contains(ownTools(), tl.Name) {
 			continue
 		}
 		got[tl.Name] = parametersOf(t, tl)
