@@ -99,6 +99,7 @@ func (p script) answer(ctx context.Context) (resp *llm.Response, discarded []str
 		f := rec.Fault
 		failure := llm.Errorf(llm.Kind(f.Kind), "%s", f.Text)
 		failure.Provider, failure.Code, failure.Status, failure.RequestID, failure.Usage = f.Provider, f.Code, f.Status, f.RequestID, f.Usage
+		failure.Final = !f.Retryable
 		return nil, f.Discarded, failure
 	case compactRecord:
 		if rec.Failed == "" || rec.Failed == emptySummary {

@@ -13,5 +13,7 @@
 //   - the last event is [EventFinish] with the whole [Response];
 //   - any other end of the body is exactly one error, an [*Error]; a stream never ends in silence, and nothing follows an error;
 //   - breaking out of the loop closes the connection;
-//   - a ping is not progress: it does not postpone the idle timer, and it is not an event.
+//   - a ping is not progress: it does not postpone the idle timer, and it is not an event;
+//   - every silence has an end, before the answer's headers too;
+//   - an answer has at most 16 MiB of text, thinking and arguments: a longer one is cut off with an [ErrStream] that is final.
 package llm

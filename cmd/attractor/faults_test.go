@@ -65,7 +65,7 @@ func faulty(t *testing.T, provider int, fault *fakellm.Fault) (dir string, event
 		t.Fatal(err)
 	}
 	idle := "300s"
-	if fault != nil && (fault.Kind == fakellm.FaultHang || fault.Kind == fakellm.FaultPings) {
+	if fault != nil && slices.Contains([]fakellm.FaultKind{fakellm.FaultSilence, fakellm.FaultHang, fakellm.FaultPings}, fault.Kind) {
 		idle = "3s" // long enough for the healthy second request on a busy machine
 	}
 	cmd := attractor(t, "run", "--provider", w.provider, "--base-url", web.URL+w.version, "--model", w.model, "--yes", "--json",
@@ -110,6 +110,7 @@ func TestG_SessionsOverEveryFormatAndFault(t *testing.T) {
 		"silence":                    {&fakellm.Fault{Kind: fakellm.FaultHang, After: 1}, []string{"timeout", "stream"}, 0},
 		"nothing but pings":          {&fakellm.Fault{Kind: fakellm.FaultPings, After: 1}, []string{"timeout", "stream"}, 0},
 		"silence from the beginning": {&fakellm.Fault{Kind: fakellm.FaultHang}, []string{"timeout", "stream"}, 0},
+		"silence before the headers": {&fakellm.Fault{Kind: fakellm.FaultSilence}, []string{"timeout"}, 0},
 	}
 	for i, w := range wires {
 		for name, want := range faults {

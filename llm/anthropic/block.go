@@ -43,6 +43,7 @@ func (d *decoder) blockStart(index int, raw json.RawMessage, event []byte) error
 	if n := len(d.blocks); index < 0 || n > 0 && index <= d.blocks[n-1].index {
 		return fmt.Errorf("block %d out of order", index)
 	}
+	d.CountBlock(w.ID, w.Name)
 	b := &block{index: index, open: true, id: w.ID, name: w.Name}
 	d.blocks = append(d.blocks, b)
 	var first delta
@@ -53,11 +54,13 @@ func (d *decoder) blockStart(index int, raw json.RawMessage, event []byte) error
 	case "thinking":
 		b.kind = thinkingBlock
 		b.signature = []byte(w.Signature)
+		d.Count(len(b.signature))
 		d.emit(llm.StreamEvent{Type: llm.EventThinkingStart, Block: index})
 		first = delta{index, thinkingDelta, w.Thinking}
 	case "redacted_thinking":
 		b.kind = redactedBlock
 		b.signature = []byte(w.Data)
+		d.Count(len(b.signature))
 		d.emit(llm.StreamEvent{Type: llm.EventThinkingStart, Block: index})
 	case "tool_use":
 		if w.ID == "" || w.Name == "" {
@@ -65,10 +68,12 @@ func (d *decoder) blockStart(index int, raw json.RawMessage, event []byte) error
 		}
 		b.kind = callBlock
 		b.raw = append(b.raw, w.Input...)
+		d.Count(len(b.raw))
 		d.emit(llm.StreamEvent{Type: llm.EventCallStart, Block: index, ID: w.ID, Name: w.Name})
 	default:
 		b.kind = opaqueBlock
 		b.raw = append(b.raw, raw...)
+		d.Count(len(b.raw))
 		d.pass(index, event)
 	}
 	if first.text != "" { // servers that know the whole text at the start put it there
@@ -95,9 +100,7 @@ func (d *decoder) delta(x delta, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	if d.size += len(x.text); d.size > maxAnswer {
-		return fmt.Errorf("more than %d bytes", maxAnswer)
-	}
+	d.Count(len(x.text))
 	ev := llm.StreamEvent{Block: x.index, Delta: x.text}
 	switch {
 	case b.kind == textBlock && x.kind == textDelta:
@@ -133,9 +136,7 @@ func (d *decoder) otherDelta(ev *wireEvent, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if d.size += len(ev.Delta); d.size > maxAnswer {
-		return fmt.Errorf("more than %d bytes", maxAnswer)
-	}
+	d.Count(len(ev.Delta))
 	d.pass(ev.Index, data)
 	var members map[string]json.RawMessage
 	if b.kind != opaqueBlock || json.Unmarshal(ev.Delta, &members) != nil {

@@ -10,17 +10,14 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// maxAnswer bounds the content of one answer, in bytes: far more than any model says, far less than memory.
-const maxAnswer = 64 << 20
-
 // decoder is an [api.Decoder].
 type decoder struct {
+	api.Size
 	out    []llm.StreamEvent // of the last step; reused by the next one
 	resp   llm.Response
 	usage  wireUsage
 	blocks []*block // in the order of their indices
 	begun  bool
-	size   int
 }
 
 func newDecoder(provider, model string, limit *llm.RateLimit) *decoder {

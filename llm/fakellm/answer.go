@@ -71,6 +71,9 @@ func words(text string, n int) []string {
 	return pieces
 }
 
+// argBytes is how many bytes of arguments a delta has where one of text has so many words.
+func argBytes(words int) int { return 16 * max(words/3, 1) }
+
 // bytewise cuts a text into pieces of about n bytes, never through a character.
 func bytewise(text string, n int) []string {
 	var pieces []string

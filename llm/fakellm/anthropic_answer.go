@@ -155,7 +155,7 @@ func (f anthropic) stream(a *answer) []frame {
 	}
 	for _, c := range a.Calls {
 		block(map[string]any{"type": "tool_use", "id": c.ID, "name": c.Name, "input": map[string]any{}}, "input_json_delta",
-			"partial_json", append([]string{""}, bytewise(c.args(), 16)...), "")
+			"partial_json", append([]string{""}, bytewise(c.args(), argBytes(f.words))...), "")
 	}
 	add("message_delta", map[string]any{"delta": map[string]any{"stop_reason": anthropicStop(a.Finish), "stop_sequence": nil},
 		"usage": anthropicUsage(a.usage, a.usage.Output)}).closing = true

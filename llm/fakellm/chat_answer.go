@@ -93,7 +93,7 @@ func (f *chat) stream(a *answer) []frame {
 		first := chatCallObject(c, "")
 		first["index"] = i
 		add(map[string]any{"tool_calls": []any{first}}, nil)
-		for _, piece := range bytewise(c.args(), 16) {
+		for _, piece := range bytewise(c.args(), argBytes(f.words)) {
 			more := map[string]any{"index": i, "function": map[string]any{"arguments": piece}}
 			add(map[string]any{"tool_calls": []any{more}}, nil).content = true
 		}

@@ -5,12 +5,14 @@ import "time"
 // FaultKind says what goes wrong.
 type FaultKind string
 
-// The kinds of fault. All but the first two happen in the middle of an answer, after Fault.After of its deltas.
+// The kinds of fault. All but the first three happen in the middle of an answer, after Fault.After of its deltas.
 const (
 	// FaultStatus answers with Status, Header and Body instead of calling the model.
 	FaultStatus FaultKind = "status"
 	// FaultReset closes the connection without an answer.
 	FaultReset FaultKind = "reset"
+	// FaultSilence takes the request and says nothing, not even headers, until the client goes away.
+	FaultSilence FaultKind = "silence"
 	// FaultCut closes the connection.
 	FaultCut FaultKind = "cut"
 	// FaultEnd ends the body cleanly, without the last event.

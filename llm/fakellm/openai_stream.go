@@ -107,7 +107,7 @@ func (s *openaiStream) message(item map[string]any, a *answer) {
 func (s *openaiStream) call(item map[string]any, member, event string) {
 	args, _ := item[member].(string)
 	s.item(item, map[string]any{member: ""}, func() {
-		s.deltas(event+".delta", item, bytewise(args, 16), map[string]any{})
+		s.deltas(event+".delta", item, bytewise(args, argBytes(s.f.words)), map[string]any{})
 		s.within(event+".done", item, map[string]any{member: args})
 	})
 }

@@ -15,7 +15,7 @@ const maxBody = 32 << 20
 type Options struct {
 	// Faults happen to requests by their number, counted from 1.
 	Faults map[int]Fault
-	// Words is how many words a delta of text has; 0 means 3.
+	// Words is how many words a delta of text has, 0 means 3. Deltas of arguments grow with it, from 16 bytes.
 	Words int
 	// Delay is the time between two events; 0 means none.
 	Delay time.Duration
@@ -102,6 +102,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 		s.fail(w, f, fault)
 	case faulty && fault.Kind == FaultReset:
 		panic(http.ErrAbortHandler)
+	case faulty && fault.Kind == FaultSilence:
+		<-hr.Context().Done()
 	case refused != nil:
 		s.refuse(w, f, refused)
 	default:

@@ -47,11 +47,8 @@ func (d *decoder) part(raw json.RawMessage) error {
 	if len(rest) == 0 { // a signature by itself
 		return d.text("", w.Thought, w.Signature)
 	}
-	if err := d.grow(len(raw)); err != nil {
-		return err
-	}
 	d.end()
-	d.blocks = append(d.blocks, &block{kind: opaqueBlock, text: append([]byte(nil), raw...)})
+	d.begin(&block{kind: opaqueBlock, text: append([]byte(nil), raw...)})
 	d.pass(len(d.blocks)-1, raw)
 	return nil
 }
@@ -72,18 +69,17 @@ func (d *decoder) text(text string, thought bool, signature string) error {
 		}
 		d.end()
 		b = &block{kind: kind, open: true}
-		d.blocks = append(d.blocks, b)
+		d.begin(b)
 		d.emit(llm.StreamEvent{Type: start, Block: len(d.blocks) - 1})
 	}
 	if text != "" {
-		if err := d.grow(len(text)); err != nil {
-			return err
-		}
+		d.Count(len(text))
 		b.text = append(b.text, text...)
 		d.emit(llm.StreamEvent{Type: start + 1, Block: len(d.blocks) - 1, Delta: text})
 	}
 	if signature != "" {
 		b.signature = signature
+		d.Count(len(signature))
 		d.end()
 	}
 	return nil
@@ -102,21 +98,25 @@ func (d *decoder) call(w *wirePart) error {
 	if args == "" || args == "null" {
 		args = "{}"
 	}
-	if err := d.grow(len(args)); err != nil {
-		return err
-	}
 	d.end()
 	b := &block{kind: callBlock, text: []byte(args), signature: w.Signature, id: c.ID, name: c.Name}
 	if b.id == "" {
 		b.id = d.callID()
 	}
 	d.calls++
-	d.blocks = append(d.blocks, b)
+	d.begin(b)
 	index := len(d.blocks) - 1
 	d.emit(llm.StreamEvent{Type: llm.EventCallStart, Block: index, ID: b.id, Name: b.name})
 	d.emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: index, Delta: args})
 	d.emit(llm.StreamEvent{Type: llm.EventCallEnd, Block: index})
 	return nil
+}
+
+// begin adds a block, with what it has already.
+func (d *decoder) begin(b *block) {
+	d.blocks = append(d.blocks, b)
+	d.CountBlock(b.id, b.name)
+	d.Count(len(b.text) + len(b.signature))
 }
 
 func (d *decoder) last() *block {
@@ -138,13 +138,6 @@ func (d *decoder) end() {
 		ev.Type = llm.EventThinkingEnd
 	}
 	d.emit(ev)
-}
-
-func (d *decoder) grow(n int) error {
-	if d.size += n; d.size > maxAnswer {
-		return fmt.Errorf("more than %d bytes", maxAnswer)
-	}
-	return nil
 }
 
 func (b *block) part(provider string) llm.Part {

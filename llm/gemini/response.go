@@ -10,11 +10,9 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// maxAnswer bounds the content of one answer, in bytes: far more than any model says, far less than memory.
-const maxAnswer = 64 << 20
-
 // decoder is an [api.Decoder]. An answer is over when its body is: the chunk with the finish reason need not be the last.
 type decoder struct {
+	api.Size
 	out     []llm.StreamEvent // of the last step; reused by the next one
 	req     *llm.Request
 	resp    llm.Response
@@ -24,7 +22,6 @@ type decoder struct {
 	content bool // there was a part, were it an empty one
 	calls   int
 	message string // the API's own on why it stopped
-	size    int
 }
 
 func newDecoder(provider string, req *llm.Request, limit *llm.RateLimit) *decoder {
@@ -65,7 +62,7 @@ func (d *decoder) End() (bool, error) {
 func (d *decoder) chunk(data []byte) error {
 	if c, ok := scanChunk(data); ok {
 		if !d.begun {
-			d.begin(string(c.id), string(c.model))
+			d.announce(string(c.id), string(c.model))
 		}
 		d.usage.use(c.usage)
 		return d.text(c.text, c.thought, "")
@@ -85,7 +82,7 @@ func (d *decoder) chunk(data []byte) error {
 		return &llm.Error{Kind: llm.ErrContentFilter, Code: f.BlockReason, Message: message}
 	}
 	if !d.begun {
-		d.begin(w.ResponseID, w.ModelVersion)
+		d.announce(w.ResponseID, w.ModelVersion)
 	}
 	d.usage.use(w.Usage)
 	for i := range w.Candidates {
@@ -98,7 +95,7 @@ func (d *decoder) chunk(data []byte) error {
 	return nil
 }
 
-func (d *decoder) begin(id, model string) {
+func (d *decoder) announce(id, model string) {
 	d.begun = true
 	d.resp.ID = id
 	if model != "" {

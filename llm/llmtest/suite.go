@@ -36,6 +36,7 @@ func Suite(t *testing.T, newProvider func(t *testing.T, c Config) llm.Provider, 
 	s.refusals(t)
 	s.breaks(t)
 	s.stalls(t)
+	s.bounds(t)
 	s.endings(t)
 }
 
@@ -190,10 +191,11 @@ func (s suite) breaks(t *testing.T) {
 }
 
 func (s suite) stalls(t *testing.T) {
-	for _, fault := range []fakellm.Fault{{Kind: fakellm.FaultHang, After: 2}, {Kind: fakellm.FaultPings, After: 2, Every: time.Second}} {
+	for _, fault := range []fakellm.Fault{{Kind: fakellm.FaultSilence}, {Kind: fakellm.FaultHang, After: 2},
+		{Kind: fakellm.FaultPings, After: 2, Every: time.Second}} {
 		s.fails(t, "stall/"+string(fault.Kind), fault, llm.ErrTimeout, func(t *testing.T, e *llm.Error) {
-			if !errors.Is(e, llm.ErrStream) || !llm.Retryable(e) {
-				t.Errorf("a stall is a broken stream: %v", e)
+			if begun := fault.Kind != fakellm.FaultSilence; errors.Is(e, llm.ErrStream) != begun || !llm.Retryable(e) {
+				t.Errorf("a stall is a broken stream once there is one: %v", e)
 			}
 			// A bubble's clock starts at midnight UTC 2000-01-01.
 			if took := time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)); took != time.Minute {
@@ -220,6 +222,43 @@ func (s suite) stalls(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// mib is a text of n MiB.
+func mib(n int) string { return strings.Repeat("word or other... ", n<<16)[:n<<20] }
+
+// bounds: an answer of more than 16 MiB is cut off, thinking, text and the arguments of all calls together, and nobody is asked again
+// for the same.
+func (s suite) bounds(t *testing.T) {
+	calls := func(n int) (calls []fakellm.Call) {
+		for range n {
+			calls = append(calls, fakellm.Call{Name: "look", Args: []byte(`{"x":"` + mib(1) + `"}`)})
+		}
+		return calls
+	}
+	for name, c := range map[string]struct {
+		turn fakellm.Turn
+		cut  bool
+	}{
+		"more":     {fakellm.Turn{Thinking: mib(5), Text: mib(6), Calls: calls(6)}, true},
+		"not more": {fakellm.Turn{Thinking: mib(5), Text: mib(5), Calls: calls(5)}, false},
+	} {
+		s.run(t, "bound/"+name, func(t *testing.T) {
+			p := s.connect(t, fakellm.New(fakellm.Script(c.turn), fakellm.Options{Words: 30_000}))
+			events, err := Contract(t, p.Stream(t.Context(), ask()))
+			if !c.cut {
+				if err != nil {
+					t.Fatal(err)
+				}
+				compare(t, events[len(events)-1].Response, c.turn)
+				return
+			}
+			var e *llm.Error
+			if !errors.As(err, &e) || e.Kind != llm.ErrStream || llm.Retryable(err) || !strings.Contains(e.Message, "16 MiB") {
+				t.Errorf("%v after %d events", err, len(events))
+			}
+		})
+	}
 }
 
 var errGivenUp = errors.New("the test gave up")

@@ -89,6 +89,7 @@ func (d *decoder) itemAdded(index int, raw json.RawMessage, event []byte) (*item
 		b := d.openBlock(it, slot{}, llm.StreamEvent{})
 		b.open = false
 		it.raw = raw
+		d.Count(len(raw))
 		d.pass(b.index, event)
 	}
 	return it, nil
@@ -123,9 +124,6 @@ func (d *decoder) itemDone(index int, raw json.RawMessage, event []byte) error {
 		return nil
 	}
 	it.open = false
-	if d.size += len(raw); d.size > maxAnswer {
-		return errTooLong
-	}
 	var w wireItem
 	if err := unmarshalItem(raw, &w); err != nil {
 		return err
@@ -136,6 +134,7 @@ func (d *decoder) itemDone(index int, raw json.RawMessage, event []byte) error {
 	switch it.kind {
 	case opaqueItem:
 		if !bytes.Equal(it.raw, raw) { // else it was announced like this just now
+			d.Count(len(raw))
 			d.pass(it.blocks[0].index, event)
 		}
 		it.raw = raw
@@ -148,6 +147,7 @@ func (d *decoder) itemDone(index int, raw json.RawMessage, event []byte) error {
 		it.setSignature(w.Phase)
 	case reasoningItem:
 		it.setSignature(w.Encrypted)
+		d.Count(len(w.Encrypted))
 		for i, part := range w.Summary {
 			d.partDone(it, slot{index: i}, part)
 		}
@@ -219,6 +219,7 @@ func (d *decoder) say(b *block, text string) {
 	case functionItem, customItem:
 		ev.Type = llm.EventCallDelta
 	}
+	d.Count(len(text))
 	b.text = append(b.text, text...)
 	d.out = append(d.out, ev)
 }
@@ -226,6 +227,7 @@ func (d *decoder) say(b *block, text string) {
 // openBlock starts a block; the blocks of its item that are open end, for pieces come one after the other.
 func (d *decoder) openBlock(it *item, at slot, start llm.StreamEvent) *block {
 	d.closeBlocks(it)
+	d.CountBlock(it.id, start.Name)
 	b := &block{of: it, index: len(d.blocks), slot: at, open: true}
 	d.blocks = append(d.blocks, b)
 	it.blocks = append(it.blocks, b)

@@ -10,20 +10,15 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// maxAnswer bounds the content of one answer, in bytes: far more than any model says, far less than memory.
-const maxAnswer = 64 << 20
-
-var errTooLong = fmt.Errorf("more than %d bytes", maxAnswer)
-
 // decoder is an [api.Decoder].
 type decoder struct {
+	api.Size
 	out     []llm.StreamEvent // of the last step; reused by the next one
 	resp    llm.Response
 	items   []*item  // in the order of their coming
 	blocks  []*block // in the order of their start
 	begun   bool
 	refused bool // the model said that it will not
-	size    int
 }
 
 func newDecoder(provider, model string, limit *llm.RateLimit) *decoder {
@@ -107,9 +102,6 @@ func (d *decoder) delta(x delta, raw []byte) error {
 	it := d.item(x.item)
 	if it == nil || !it.open {
 		return fmt.Errorf("item %d is not open", x.item)
-	}
-	if d.size += len(x.text); d.size > maxAnswer {
-		return errTooLong
 	}
 	var b *block
 	switch {

@@ -36,6 +36,7 @@ const (
 
 // beginBlock gives a block its place.
 func (d *decoder) beginBlock(b *block) {
+	d.CountBlock("", b.member)
 	b.index = len(d.blocks)
 	d.blocks = append(d.blocks, b)
 }
@@ -45,9 +46,7 @@ func (d *decoder) say(kind blockKind, member, text string) error {
 	if text == "" {
 		return nil
 	}
-	if err := d.grow(len(text)); err != nil {
-		return err
-	}
+	d.Count(len(text))
 	b := d.speech
 	if b == nil || b.kind != kind || b.member != member {
 		d.hush()
@@ -122,15 +121,15 @@ func (d *decoder) contentPart(p wirePart) error {
 
 // reasoning takes the members that hold reasoning. Some servers write the same text into two of them.
 func (d *decoder) reasoning(m *wireMessage) error {
-	text, err := d.details.add(d, m.ReasoningDetails)
-	if err != nil {
-		return err
-	}
+	text := d.details.add(d, m.ReasoningDetails)
 	var other string
 	if len(m.Reasoning) > 0 && m.Reasoning[0] == '"' {
 		if err := json.Unmarshal(m.Reasoning, &other); err != nil {
 			return fmt.Errorf("malformed reasoning: %w", err)
 		}
+	}
+	if said := m.ReasoningContent + other; said != "" && said != text {
+		d.Count(len(text)) // it is kept beside what is said
 	}
 	switch {
 	case m.ReasoningContent != "":

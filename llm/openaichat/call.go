@@ -46,9 +46,6 @@ func (d *decoder) call(w *wireCall) error {
 }
 
 func (d *decoder) piece(w *wireCall, args string) error {
-	if err := d.grow(len(args) + len(w.Function.Name) + len(w.ID) + len(w.Extra)); err != nil {
-		return err
-	}
 	c := d.calls.find(w)
 	switch {
 	case c == nil || c.another(w, args, d.chunk):
@@ -56,10 +53,12 @@ func (d *decoder) piece(w *wireCall, args string) error {
 			return nil
 		}
 		c = d.calls.add(w)
+		d.CountBlock(w.ID, "")
 	case w.ID != "" && c.wireID == "":
 		c.wireID = w.ID
 		d.calls.byID[w.ID] = c
 	}
+	had := len(c.name) + len(c.extra)
 	c.chunk = d.chunk
 	if w.Index != nil && c.at < 0 {
 		c.at = *w.Index
@@ -71,6 +70,7 @@ func (d *decoder) piece(w *wireCall, args string) error {
 	if !c.started {
 		c.rename(w.Function.Name)
 	}
+	d.Count(len(args) + len(c.name) + len(c.extra) - had)
 	c.args = append(c.args, args...)
 	c.shape.read(args)
 	if len(c.args) > 0 && c.name != "" && !c.started {

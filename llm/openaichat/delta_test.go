@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
 // common are chunks as servers send them by the thousand.
@@ -113,8 +115,8 @@ func TestOtherChunksAreNotScanned(t *testing.T) {
 func TestAnswersAreBounded(t *testing.T) {
 	for _, chunk := range []string{common["openai"], common["arguments"], `{"choices":[{"delta":{"reasoning_details":[{"type":"x","data":"%s"}]}}]}`} {
 		d := primed()
-		d.size = maxAnswer - 5
-		if _, err := d.Step([]byte(fmt.Sprintf(chunk, "word word"))); err == nil {
+		d.Count(api.MaxAnswer - 5)
+		if _, err := d.Step([]byte(fmt.Sprintf(chunk, "word word"))); err != nil || d.Check() == nil {
 			t.Errorf("%s: no error", chunk)
 		}
 	}

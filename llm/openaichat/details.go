@@ -36,15 +36,11 @@ type detail struct {
 }
 
 // add takes a chunk's entries and returns the readable text in them.
-func (ds *details) add(d *decoder, entries []json.RawMessage) (string, error) {
-	var text string
+func (ds *details) add(d *decoder, entries []json.RawMessage) (text string) {
 	for _, raw := range entries {
 		var w wireDetail
 		if json.Unmarshal(raw, &w) != nil {
 			continue // not an entry; there is nothing that it could be joined with
-		}
-		if err := d.grow(len(raw)); err != nil {
-			return "", err
 		}
 		piece := w.Text
 		if w.Type == "reasoning.summary" {
@@ -54,20 +50,23 @@ func (ds *details) add(d *decoder, entries []json.RawMessage) (string, error) {
 		ds.signed = ds.signed || w.Signature != "" || w.Data != ""
 		if w.Type != "reasoning.text" && w.Type != "reasoning.summary" {
 			ds.list = append(ds.list, &detail{raw: append(json.RawMessage(nil), raw...)})
+			d.CountBlock("", string(raw))
 			continue
 		}
 		last := ds.last()
 		if last == nil || !last.goesOn(&w) {
 			last = &detail{wireDetail: w}
 			ds.list = append(ds.list, last)
+			d.CountBlock(w.ID, w.Format)
 		}
 		last.text = append(last.text, piece...)
 		last.Signature = w.Signature
+		d.Count(len(w.Signature))
 		if last.Format == "" {
 			last.Format = w.Format
 		}
 	}
-	return text, nil
+	return text
 }
 
 func (ds *details) last() *detail {

@@ -26,8 +26,8 @@ type Options struct {
 	HTTPClient *http.Client
 	// Header is sent with every call, on top of what the API demands.
 	Header http.Header
-	// ConnectTimeout bounds making the connection (default 10 s), FirstByteTimeout the time to the answer's headers, and
-	// IdleTimeout the time without a data event while the answer comes in (both 300 s). Negative values mean no limit.
+	// ConnectTimeout bounds making the connection (default 10 s), IdleTimeout the time without a data event while the answer comes in
+	// (default 300 s), and FirstByteTimeout the time to the answer's headers (default IdleTimeout). Negative values mean no limit.
 	ConnectTimeout, FirstByteTimeout, IdleTimeout time.Duration
 
 	// DeveloperRole sends developer messages under their own name, which few servers know; otherwise they are system messages.

@@ -11,15 +11,12 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// maxAnswer bounds the content of one answer, in bytes: far more than any model says, far less than memory.
-const maxAnswer = 64 << 20
-
 // decoder is an [api.Decoder] and an [api.Ender].
 type decoder struct {
+	api.Size
 	out   []llm.StreamEvent // of the last step; reused by the next one
 	resp  llm.Response
 	begun bool
-	size  int
 	chunk int // counts the events
 	scan  deltaScanner
 
@@ -245,11 +242,3 @@ func (d *decoder) Finish() llm.StreamEvent {
 }
 
 func (d *decoder) emit(ev llm.StreamEvent) { d.out = append(d.out, ev) }
-
-// grow counts what the answer has, and fails where it is more than an answer can be.
-func (d *decoder) grow(n int) error {
-	if d.size += n; d.size > maxAnswer {
-		return fmt.Errorf("more than %d bytes", maxAnswer)
-	}
-	return nil
-}

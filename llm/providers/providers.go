@@ -19,7 +19,8 @@ type Config struct {
 	// Organization and Project are OpenAI's.
 	Organization, Project string
 	HTTPClient            *http.Client
-	IdleTimeout           time.Duration
+	// IdleTimeout bounds every silence of the server, before the headers of its answer too.
+	IdleTimeout time.Duration
 }
 
 // Kind is one provider: its name, its variables, and how it is made.

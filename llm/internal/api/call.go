@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"mime"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -15,9 +14,8 @@ import (
 
 // The timers of a [Call] that sets none.
 const (
-	DefaultConnect   = 10 * time.Second
-	DefaultFirstByte = 300 * time.Second
-	DefaultIdle      = 300 * time.Second
+	DefaultConnect = 10 * time.Second
+	DefaultIdle    = 300 * time.Second
 )
 
 // maxErrorBody is how much of an error's body is read, in bytes.
@@ -26,9 +24,11 @@ const maxErrorBody = 64 << 10
 // Timeouts bound the phases of a call. Zero means the default, a negative value no limit.
 type Timeouts struct {
 	Connect   time.Duration // name lookup, TCP and TLS
-	FirstByte time.Duration // from the call to the answer's headers
+	FirstByte time.Duration // from the call to the answer's headers; its default is Idle
 	Idle      time.Duration // without progress in the body, see [Response.Progress]
 }
+
+func (t Timeouts) idle() time.Duration { return orDefault(t.Idle, DefaultIdle) }
 
 // Call is one POST.
 type Call struct {
@@ -44,16 +44,18 @@ type Call struct {
 	Secrets []string
 	// Decode reads the provider's own error JSON. Nil means [DecodeError].
 	Decode func(body []byte) Failure
+	// MaxBody bounds what is read of an answer, in bytes. Zero means 1 GiB.
+	MaxBody int64
 }
 
-// Do sends the call and returns when the answer's headers are in. An answer that is no success, and one that is neither JSON
+// Do sends the call and returns when the answer's first bytes are in. An answer that is no success, and one that is neither JSON
 // nor an event stream, is an error. Every error is an [*llm.Error]. The caller closes the response.
 func (c *Call) Do(ctx context.Context) (*Response, error) {
 	if ctx.Err() != nil {
 		return nil, c.aborted(ctx)
 	}
 	callCtx, cancel := context.WithCancelCause(ctx)
-	w := &watch{call: c, parent: ctx, ctx: callCtx, cancel: cancel, idle: orDefault(c.Timeouts.Idle, DefaultIdle)}
+	w := &watch{call: c, parent: ctx, ctx: callCtx, cancel: cancel, idle: c.Timeouts.idle()}
 	resp, err := c.send(w)
 	if err != nil {
 		cancel(nil)
@@ -70,7 +72,7 @@ func (c *Call) Do(ctx context.Context) (*Response, error) {
 }
 
 func (c *Call) send(w *watch) (*http.Response, error) {
-	connect, first := orDefault(c.Timeouts.Connect, DefaultConnect), orDefault(c.Timeouts.FirstByte, DefaultFirstByte)
+	connect, first := orDefault(c.Timeouts.Connect, DefaultConnect), orDefault(c.Timeouts.FirstByte, c.Timeouts.idle())
 	connecting := newAlarm(w, connect, phaseConnect)
 	waiting := newAlarm(w, first, phaseFirstByte)
 	defer connecting.stop()
@@ -106,22 +108,8 @@ func (c *Call) send(w *watch) (*http.Response, error) {
 
 // check refuses what is not an answer, reading the reason from its body.
 func (r *Response) check() error {
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil { // an odd header is judged by what comes before its parameters, a missing one taken for a stream
-		kind = ""
-	}
 	if r.Status >= 200 && r.Status < 300 {
-		switch {
-		case kind == "text/event-stream", kind == "":
-			return nil
-		case isJSON(kind):
-			r.Whole = true
-			return nil
-		}
-		e := r.call.fail(llm.ErrServer, "%s answered with %s instead of an event stream", safeURL(r.call.URL), kind)
-		e.Status, e.RequestID, e.Raw = r.Status, r.RequestID, r.errorBody()
-		r.call.redact(e)
-		return e
+		return r.recognize()
 	}
 	body := r.errorBody()
 	e := r.call.classify(r.Status, r.Header, body)
@@ -138,10 +126,6 @@ func (r *Response) errorBody() []byte {
 		return nil
 	}
 	return b
-}
-
-func isJSON(kind string) bool {
-	return kind == "application/json" || len(kind) > 5 && kind[len(kind)-5:] == "+json"
 }
 
 func orDefault(d, otherwise time.Duration) time.Duration {

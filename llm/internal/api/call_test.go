@@ -172,7 +172,6 @@ func TestBrokenBodies(t *testing.T) {
 		"cut chunk":             {head + "Transfer-Encoding: chunked\r\n\r\nff\r\ndata: 1\n\n", llm.ErrStream},
 		"garbage for a chunk":   {head + "Transfer-Encoding: chunked\r\n\r\n9\r\ndata: 1\n\n\r\nzz\r\n", llm.ErrStream},
 		"short content length":  {head + "Content-Length: 100\r\n\r\ndata: 1\n\n", llm.ErrStream},
-		"one endless line":      {head + "\r\ndata: " + strings.Repeat("x", 64<<20+1<<16), llm.ErrStream},
 		"short error body":      {"HTTP/1.1 500 X\r\nContent-Length: 100\r\n\r\noops", llm.ErrServer},
 		"headers of a megabyte": {"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 11<<20), llm.ErrNetwork},
 	} {
@@ -203,8 +202,7 @@ func TestHTTP2Reset(t *testing.T) {
 }
 
 func TestWhole(t *testing.T) {
-	for kind, want := range map[string]bool{"application/json": true, "application/json; charset=utf-8": true, "application/problem+json": true,
-		"text/event-stream": false} {
+	for _, kind := range []string{"application/json", "application/json; charset=utf-8", "application/problem+json"} {
 		client := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", kind)
 			io.WriteString(w, `{"x":1}`)
@@ -214,7 +212,7 @@ func TestWhole(t *testing.T) {
 			t.Fatal(kind, err)
 		}
 		body, err := resp.ReadAll()
-		if resp.Whole != want || string(body) != `{"x":1}` || err != nil {
+		if !resp.Whole || string(body) != `{"x":1}` || err != nil {
 			t.Errorf("%s: whole %v, %s, %v", kind, resp.Whole, body, err)
 		}
 		resp.Close()

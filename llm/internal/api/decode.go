@@ -28,6 +28,8 @@ type Decoder interface {
 	Out() []llm.StreamEvent
 	// Finish is the stream's last event.
 	Finish() llm.StreamEvent
+	// Check returns an error when the answer so far is longer than an answer may be. [Size] has it.
+	Check() error
 }
 
 // Ender is a [Decoder] of a format in which a clean end of the body can end the answer too.
@@ -58,6 +60,9 @@ func (r *Response) Decode(d Decoder, yield func(llm.StreamEvent, error) bool) er
 			return err
 		}
 		progress, err := d.Step(ev.Data)
+		if err == nil {
+			err = d.Check()
+		}
 		if err != nil {
 			return r.undecoded(err)
 		}
@@ -107,7 +112,10 @@ func (r *Response) decodeWhole(d Decoder, yield func(llm.StreamEvent, error) boo
 	if err != nil {
 		return err
 	}
-	if err := d.Whole(body); err != nil {
+	if err = d.Whole(body); err == nil {
+		err = d.Check()
+	}
+	if err != nil {
 		return r.undecoded(err)
 	}
 	finish(d, yield)
@@ -119,11 +127,9 @@ func (r *Response) undecoded(err error) error {
 	if errors.As(err, &inBand) {
 		return r.Failure(inBand)
 	}
-	var judged *llm.Error
-	if errors.As(err, &judged) {
-		e := r.Fail(judged.Kind, "%s", judged.Message)
-		e.Code = judged.Code
-		return e
+	var known *llm.Error
+	if errors.As(err, &known) {
+		return r.judged(known)
 	}
 	return r.Fail(llm.ErrStream, "the answer makes no sense: %v", err)
 }

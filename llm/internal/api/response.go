@@ -11,9 +11,6 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/sse"
 )
 
-// maxWhole is the largest whole answer, in bytes.
-const maxWhole = 64 << 20
-
 // drainTime is how long [Response.Drain] waits for the end of a body whose content is complete.
 const drainTime = 100 * time.Millisecond
 
@@ -29,6 +26,8 @@ type Response struct {
 	call   *Call
 	watch  *watch
 	body   io.ReadCloser
+	head   []byte // of the body, read and not yet given out
+	came   int64  // how much of the body has come
 	events *sse.Reader
 }
 
@@ -36,7 +35,7 @@ type Response struct {
 // stood: an event that is progress is followed by [Response.Progress], a ping is not.
 func (r *Response) Next() (sse.Event, error) {
 	if r.events == nil {
-		r.events = sse.NewReader(timedBody{r}, 0)
+		r.events = sse.NewReader(timedBody{r}, maxEvent)
 	}
 	ev, err := r.events.Next()
 	if err == nil || err == io.EOF {
@@ -48,14 +47,14 @@ func (r *Response) Next() (sse.Event, error) {
 // Progress starts the idle timer afresh.
 func (r *Response) Progress() { r.watch.Progress() }
 
-// ReadAll returns the whole body; every byte is progress. More than 64 MiB is an [llm.ErrStream].
+// ReadAll returns the whole body. More than 32 MiB is a final [llm.ErrStream].
 func (r *Response) ReadAll() ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(progressing{timedBody{r}}, maxWhole+1))
+	b, err := io.ReadAll(io.LimitReader(&progressing{timedBody: timedBody{r}}, maxWhole+1))
+	if err == nil && len(b) > maxWhole {
+		err = tooLong("the answer is longer than %d MiB", maxWhole>>20)
+	}
 	if err != nil {
 		return nil, r.broken(err)
-	}
-	if len(b) > maxWhole {
-		return nil, r.Fail(llm.ErrStream, "the answer is longer than %d bytes", maxWhole)
 	}
 	return b, nil
 }
@@ -76,7 +75,22 @@ func (r *Response) Failure(body []byte) *llm.Error {
 	return e
 }
 
+// judged is an error about this answer of which the kind is known already.
+func (r *Response) judged(known *llm.Error) *llm.Error {
+	e := r.Fail(known.Kind, "%s", known.Message)
+	e.Code, e.Final = known.Code, known.Final
+	return e
+}
+
+// broken says why the body could not be read on.
 func (r *Response) broken(err error) *llm.Error {
+	if errors.Is(err, sse.ErrTooLong) {
+		err = tooLong("an event of the answer is longer than %d MiB", maxEvent>>20)
+	}
+	var known *llm.Error
+	if errors.As(err, &known) {
+		return r.judged(known)
+	}
 	e := r.watch.failure(err, true)
 	if !errors.Is(e.Kind, llm.ErrAborted) {
 		e.Status, e.RequestID = r.Status, r.RequestID
@@ -98,19 +112,46 @@ func (r *Response) Close() {
 	_ = r.body.Close() // nothing was written, so nothing can be lost
 }
 
-// timedBody reads under the idle timer.
+// timedBody reads under the idle timer, and no more than the call's limit.
 type timedBody struct{ r *Response }
 
 func (t timedBody) Read(p []byte) (int, error) {
-	return t.r.watch.reading(func() (int, error) { return t.r.body.Read(p) })
+	r := t.r
+	if len(r.head) > 0 {
+		n := copy(p, r.head)
+		r.head = r.head[n:]
+		return n, nil
+	}
+	n, err := r.watch.reading(func() (int, error) { return r.body.Read(p) })
+	limit := r.call.MaxBody
+	if limit <= 0 {
+		limit = maxBody
+	}
+	if r.came += int64(n); r.came > limit {
+		return 0, tooLong("the answer is longer than %d MiB", int(limit>>20))
+	}
+	return n, err
 }
 
-// progressing counts every byte as progress.
-type progressing struct{ timedBody }
+// solid is how much of a whole answer has to come in to be progress, in bytes. White space is none: some servers keep a
+// connection alive with it.
+const solid = 1 << 10
 
-func (p progressing) Read(b []byte) (int, error) {
+// progressing gives the timer a full idle time for every [solid] bytes.
+type progressing struct {
+	timedBody
+	seen int
+}
+
+func (p *progressing) Read(b []byte) (int, error) {
 	n, err := p.timedBody.Read(b)
-	if n > 0 {
+	for _, c := range b[:n] {
+		if c > ' ' {
+			p.seen++
+		}
+	}
+	if p.seen >= solid {
+		p.seen = 0
 		p.r.Progress()
 	}
 	return n, err

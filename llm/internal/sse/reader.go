@@ -152,7 +152,8 @@ func (r *Reader) fill() error {
 	}
 	if cap(r.buf)-r.end < readSize {
 		if data+unread+readSize > cap(r.buf) {
-			grown := make([]byte, 0, 2*(data+unread)+readSize)
+			have := data + unread
+			grown := make([]byte, 0, max(have, min(2*have, r.max))+readSize)
 			copy(grown[:data], r.buf[r.from:r.to])
 			copy(grown[data:data+unread], r.buf[r.start:r.end])
 			r.buf = grown

@@ -1,0 +1,80 @@
+package api
+
+import (
+	"bytes"
+	"io"
+	"mime"
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// recognize decides whether a successful answer is an event stream or one JSON value. Its first bytes decide where they can,
+// because servers and the proxies before them leave the content type out, or name another one.
+func (r *Response) recognize() error {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		kind = "" // an odd or missing header says nothing
+	}
+	if err := r.peek(); err != nil {
+		return r.broken(err)
+	}
+	switch {
+	case len(r.head) > 0 && (r.head[0] == '{' || r.head[0] == '['):
+		r.Whole = true
+	case beginsStream(r.head), kind == "text/event-stream":
+	case kind == "" && (len(r.head) == 0 || r.head[0] != '<'):
+	case isJSON(kind):
+		r.Whole = true
+	default:
+		if kind == "" {
+			kind = "text of another kind"
+		}
+		e := r.Fail(llm.ErrServer, "%s answered with %s instead of an event stream", safeURL(r.call.URL), kind)
+		e.Raw = r.errorBody()
+		r.call.redact(e)
+		return e
+	}
+	return nil
+}
+
+// peekSize is the length of the longest field name of an event stream, its colon included.
+const peekSize = len("event:")
+
+// peek reads the start of the body into r.head, without the white space before it: some servers send that until the answer is
+// ready, and it means nothing in either form.
+func (r *Response) peek() error {
+	buf := make([]byte, 512)
+	var head []byte
+	for len(head) < peekSize {
+		n, err := timedBody{r}.Read(buf)
+		head = append(head, buf[:n]...)
+		head = bytes.TrimPrefix(head, []byte("\xEF\xBB\xBF"))
+		head = bytes.TrimLeft(head, " \t\r\n")
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if bytes.IndexByte(head, '\n') >= 0 {
+			break
+		}
+	}
+	r.head = head
+	return nil
+}
+
+// beginsStream reports whether text starts with a line of an event stream.
+func beginsStream(text []byte) bool {
+	for _, field := range []string{":", "data:", "event:", "id:", "retry:"} {
+		if bytes.HasPrefix(text, []byte(field)) {
+			return true
+		}
+	}
+	return false
+}
+
+func isJSON(kind string) bool {
+	return kind == "application/json" || strings.HasSuffix(kind, "+json")
+}
