@@ -42,8 +42,9 @@ var allowed = map[string][]string{
 	"patch":               {},
 	"journal":             {"golang.org/x/sys/..."},
 	"journal/journaltest": {"journal", "github.com/google/go-cmp/cmp", "pgregory.net/rapid"},
-	"agent":               {"internal/guard", "llm", "env", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
-	"cmd/attractor":       {"agent", "env", "journal", "llm/...", "profile/...", "tool/...", "github.com/google/uuid", "github.com/spf13/cobra", "golang.org/x/term"},
+	"internal/git":        {"env", "search"},
+	"agent":               {"internal/git", "internal/guard", "llm", "env", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
+	"cmd/attractor":       {"agent", "env", "internal/git", "journal", "llm/...", "profile/...", "tool/...", "github.com/google/uuid", "github.com/spf13/cobra", "golang.org/x/term"},
 
 	"internal/peer": {}, // of tests
 

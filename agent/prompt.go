@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/tool"
@@ -88,25 +89,34 @@ func offered(tools []tool.Tool, registry *tool.Registry) []tool.Tool {
 
 // SystemPrompt renders the system prompt of a session in layers (requirement E4): the profile's prompt, the environment, what the
 // profile's tools have to say beside their definitions, the project's documents, and the user's instructions last. A session renders
-// it once, at its start, and keeps it in its header, so that it is the same after a resume. It reads files and runs git in e; what
-// cannot be read is left out.
+// it once, at its start, and keeps it in its header, so that it is the same after a resume. It reads files in e and runs nothing, git
+// included; what cannot be read is left out. In a directory below a repository's top, a host that wants the repository described makes
+// the top one of env.LocalOptions.Roots.
 func SystemPrompt(ctx context.Context, p profile.Profile, e env.Environment, model, instructions string, now time.Time) string {
-	repo := lookAtRepository(ctx, e)
+	repo := git.Look(ctx, e)
 	layers := []string{
 		strings.TrimSpace(p.Prompt),
 		environmentBlock(e, repo, model, now),
 		toolGuidance(p.Tools),
-		projectDocuments(ctx, e, repo.root, append([]string{"AGENTS.md"}, p.Documents...)),
+		projectDocuments(ctx, e, repo.Root, append([]string{"AGENTS.md"}, p.Documents...)),
 		strings.TrimSpace(instructions),
 	}
 	layers = slices.DeleteFunc(layers, func(l string) bool { return l == "" })
 	return validText(strings.Join(layers, "\n\n"))
 }
 
+// changes returns the state of the work tree in words.
+func changes(repo git.Snapshot) string {
+	if !repo.Counted {
+		return ""
+	}
+	return fmt.Sprintf("%d modified, %d untracked", repo.Modified, repo.Untracked)
+}
+
 const environmentEnd = "</environment>"
 
 // environmentBlock says where the session works. The model's knowledge cutoff is not in it, because the catalog does not know it.
-func environmentBlock(e env.Environment, repo repository, model string, now time.Time) string {
+func environmentBlock(e env.Environment, repo git.Snapshot, model string, now time.Time) string {
 	var b strings.Builder
 	line := func(name, value string) {
 		if value != "" {
@@ -116,17 +126,17 @@ func environmentBlock(e env.Environment, repo repository, model string, now time
 	platform := e.Platform()
 	b.WriteString("<environment>\n")
 	line("Working directory", e.WorkDir())
-	line("Is git repository", map[bool]string{true: "yes", false: "no"}[repo.root != ""])
-	line("Git branch", repo.branch)
-	line("Git status", repo.status())
+	line("Is git repository", map[bool]string{true: "yes", false: "no"}[repo.Root != ""])
+	line("Git branch", repo.Branch)
+	line("Git status", changes(repo))
 	line("Platform", platform.OS+"/"+platform.Arch)
 	line("OS version", platform.Version)
 	line("Today's date", now.Format(time.DateOnly))
 	line("Model", model)
-	if len(repo.subjects) > 0 {
+	if len(repo.Subjects) > 0 {
 		b.WriteString("Last commits:\n")
 	}
-	for _, subject := range repo.subjects {
+	for _, subject := range repo.Subjects {
 		b.WriteString("- " + oneLine(subject) + "\n")
 	}
 	b.WriteString(environmentEnd)

@@ -223,9 +223,9 @@ func TestE5_AC9_3_AC9_4_FromTheRootDown(t *testing.T) {
 	inOrder(t, text, "agents of <>", "codex of <>", "agents of <a/b/>", "codex of <a/b/>")
 	lacks(t, text, "claude of", "gemini of")
 
-	// A directory above those that the host allowed is not read.
+	// A directory above those that the host allowed is not read, nor is a repository that begins there.
 	text = w.prompt(prof("CLAUDE.md"), "a/b", env.LocalOptions{}, "")
-	inOrder(t, text, "Is git repository: yes", "agents of <a/b/>", "claude of <a/b/>")
+	inOrder(t, text, "Is git repository: no", "agents of <a/b/>", "claude of <a/b/>")
 	lacks(t, text, "agents of <>", "agents of <a/>")
 }
 
@@ -344,7 +344,7 @@ func TestE6_Snapshot(t *testing.T) {
 	w.put("new/ignored", "x")
 	w.put(".gitignore", "ignored\n")
 	for _, below := range []string{"", "new"} {
-		inOrder(t, w.prompt(prof(), below, env.LocalOptions{}, ""), "Git status: 4 modified, 3 untracked\n")
+		inOrder(t, w.prompt(prof(), below, env.LocalOptions{Roots: []string{w.dir}}, ""), "Git status: 4 modified, 3 untracked\n")
 	}
 	w.git("checkout", "-q", "--detach")
 	detached := w.prompt(prof(), "", env.LocalOptions{}, "")
@@ -385,19 +385,19 @@ func TestE6_LookingHasNoEffects(t *testing.T) {
 	}
 }
 
-func TestE6_NoGitNoCommands(t *testing.T) {
+// A repository is described without git and without commands.
+func TestI2_E6_NoGitNoCommands(t *testing.T) {
 	w := newTree(t)
-	w.git("init", "-q")
+	w.git("init", "-q", "-b", "main")
 	w.put("AGENTS.md", "DOCUMENT")
 	text := w.prompt(prof(), "", env.LocalOptions{Env: []string{"PATH=/nonexistent"}}, "")
-	inOrder(t, text, "Is git repository: no\n", "</environment>", "DOCUMENT")
-	lacks(t, text, "Git branch", "Git status")
+	inOrder(t, text, "Is git repository: yes\n", "Git branch: main\n", "Git status: 0 modified, 1 untracked\n", "</environment>", "DOCUMENT")
+	lacks(t, text, "Last commits")                                     // there is none
 	e := envtest.NewMemory(map[string]string{"AGENTS.md": "DOCUMENT"}) // runs no commands
 	text = agent.SystemPrompt(context.Background(), prof(), e, "model-1", "", time.Now())
 	inOrder(t, text, "Working directory: /work\n", "Is git repository: no\n", "DOCUMENT")
-
-	// A repository without a commit.
-	text = w.prompt(prof(), "", env.LocalOptions{}, "")
-	inOrder(t, text, "Is git repository: yes\n", "Git branch: ", "Git status: 0 modified, 1 untracked\n")
-	lacks(t, text, "Last commits")
+	lacks(t, text, "Git branch", "Git status")
+	e = envtest.NewMemory(map[string]string{"a": "", ".git/HEAD": "ref: refs/heads/main\n", ".git/config": "[core]\n"})
+	text = agent.SystemPrompt(context.Background(), prof(), e, "model-1", "", time.Now())
+	inOrder(t, text, "Is git repository: yes\n", "Git branch: main\n", "Git status: 0 modified, 1 untracked\n")
 }

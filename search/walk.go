@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/guard"
@@ -37,6 +38,12 @@ type walker struct {
 	accept func(e *entry) bool
 	// stat says that sizes and times are wanted, not the name and the type alone.
 	stat bool
+	// closed says that a repository below the root is listed as one directory and not entered.
+	closed bool
+	// full, when set, is called when more than limit files were found.
+	full  func()
+	limit int64
+	found atomic.Int64
 
 	slots      chan struct{}
 	unreadable problems
@@ -96,6 +103,10 @@ func (w *walker) list(ctx context.Context, dir env.Dir, prefix string, base int,
 	if err != nil {
 		return level{}, err
 	}
+	if inside := len(prefix) > base; inside && w.closed && has(found, ".git") {
+		abs := prefix[:len(prefix)-1]
+		return level{files: []entry{{abs: abs, rel: abs[base:], info: env.Info{Name: path.Base(abs), Mode: fs.ModeDir}}}}, nil
+	}
 	if gitRoot := has(found, ".git"); gitRoot || has(found, ".gitignore") {
 		if ignored, err = ignored.enter(ctx, w.env, path.Clean(prefix), gitRoot); err != nil {
 			return level{}, err
@@ -112,6 +123,9 @@ func (w *walker) list(ctx context.Context, dir env.Dir, prefix string, base int,
 			dirs = append(dirs, e)
 			l.subs = append(l.subs, sublevel{at: len(l.files)})
 		case w.describe(ctx, dir, &e):
+			if w.full != nil && w.found.Add(1) > w.limit {
+				w.full()
+			}
 			l.files = append(l.files, e)
 		}
 	}

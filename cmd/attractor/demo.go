@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/anthropic"
 	"github.com/attractor-go/attractor/llm/fakellm"
@@ -64,9 +65,9 @@ func demo(ctx context.Context, t terminal, dir string, asJSON bool) (err error) 
 	if err != nil {
 		return fail(exitFailed, "%w", err)
 	}
-	local, err := openDir(dir)
+	local, err := env.NewLocal(dir, env.LocalOptions{Environ: demoEnviron()})
 	if err != nil {
-		return err
+		return fail(exitUsage, "cannot work in %s: %w", dir, err)
 	}
 	if !asJSON {
 		fmt.Fprintf(t.err, "The task: %s\nThe model is scripted; files, commands and HTTP are real.\n\n", demoTask)
@@ -109,11 +110,17 @@ func makeDemoRepository(dir string) error {
 	return nil
 }
 
-// command runs in the demo's directory, without the variables by which git would work in another repository than that.
+// demoEnviron is the host's environment without the variables by which git would work in another repository than the demo's, or run
+// something.
+func demoEnviron() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
+}
+
+// command runs in the demo's directory.
 func command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
+	cmd.Env = demoEnviron()
 	return cmd
 }
 

@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/llm/catalog"
 	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/profile/anthropic"
@@ -77,33 +76,12 @@ func profileNames() []string {
 }
 
 // systemPrompt renders the prompt of a session in a directory. It reads through an environment of its own, in which the whole
-// repository may be read: the project's documents begin at its root, which can be above the directory that the session may touch.
-// Nor is it read-only, because looking at the repository runs git.
+// repository may be read: the project's documents begin at its top, which can be above the directory that the session may touch.
 func systemPrompt(ctx context.Context, p profile.Profile, dir, model, instructions string) (text string, err error) {
-	opts := env.LocalOptions{Containment: env.ContainGroup}
-	if root := repositoryRoot(ctx, dir); root != "" {
-		opts.Roots = []string{root}
-	}
-	local, err := env.NewLocal(dir, opts)
+	local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup, Roots: git.Roots(dir)})
 	if err != nil {
 		return "", fail(exitUsage, "cannot work in %s: %w", dir, err)
 	}
 	defer func() { err = errors.Join(err, local.Close()) }()
-	return agent.SystemPrompt(ctx, p, local, model, instructions, time.Now()), nil
-}
-
-// repositoryRoot is the top of the work tree that a directory is in; empty without a repository, or without git.
-func repositoryRoot(ctx context.Context, dir string) string {
-	cmd := exec.CommandContext(ctx, "git", "rev-parse", "--show-cdup")
-	cmd.Dir = dir
-	out, err := cmd.Output()
-	up := strings.TrimSuffix(string(out), "\n")
-	if err != nil || up == "" { // the directory itself is allowed anyway
-		return ""
-	}
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(abs, up)
+	return agent.SystemPrompt(ctx, p, env.ReadOnly(local), model, instructions, time.Now()), nil
 }

@@ -1,0 +1,200 @@
+package git
+
+import (
+	"context"
+	"crypto/sha1"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/search"
+)
+
+const (
+	maxFiles  = 500_000  // that a work tree may have to be counted
+	maxHashed = 32 << 20 // bytes of files that are read because their times say nothing
+)
+
+// counts is how the work tree, the index and the last commit differ.
+type counts struct{ modified, untracked int }
+
+// counting is the work of finding out.
+type counting struct {
+	*repository
+	index   *index
+	changed map[string]bool
+	seen    []bool                // which entries of the index the walk has met
+	lists   map[string][]env.Info // of directories that were read for them
+	hashed  int64
+	modes   bool
+	counts
+}
+
+// count compares the last commit with the index by their ids, and the index with the files by what lstat says. Only where times leave it
+// open is a file read, and then it is what it is: the filters that a repository can name for its files are never run, so a file that goes
+// through one may be counted as modified when only its time has changed.
+func (r *repository) count(ctx context.Context, head string) (counts, error) {
+	x, err := r.readIndex(ctx)
+	if err != nil {
+		return counts{}, err
+	}
+	c := &counting{repository: r, index: x, changed: map[string]bool{}, seen: make([]bool, len(x.entries)),
+		lists: map[string][]env.Info{}, modes: !r.noModes && r.env.Platform().OS != "windows"}
+	if err := r.compare(ctx, head, x, c.changed); err != nil {
+		return counts{}, err
+	}
+	if err := c.walk(ctx); err != nil {
+		return counts{}, err
+	}
+	if err := c.unseen(ctx); err != nil {
+		return counts{}, err
+	}
+	c.modified = len(c.changed)
+	return c.counts, context.Cause(ctx)
+}
+
+// walk meets the files that are not ignored. A repository in the work tree is one thing, whatever is in it.
+func (c *counting) walk(ctx context.Context) error {
+	files, err := search.WorkTree(ctx, c.env, c.root, maxFiles)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		i, found := c.find(f.Path)
+		switch {
+		case !found && !c.inSubmodule(f.Path):
+			c.untracked++
+		case found && f.Info.Mode.IsRegular(): // of a link the walk knows too little
+			c.seen[i] = true
+			if err := c.look(ctx, i, f.Info); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *counting) find(name string) (int, bool) {
+	return slices.BinarySearchFunc(c.index.entries, name, func(e indexEntry, name string) int { return strings.Compare(e.path, name) })
+}
+
+// inSubmodule reports whether a path is in a directory that the index has as another repository.
+func (c *counting) inSubmodule(name string) bool {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if i, found := c.find(dir); found && c.index.entries[i].mode&kindMask == kindRepo {
+			return true
+		}
+	}
+	return false
+}
+
+// unseen looks at the entries that the walk has not met: deleted files, links, files that are ignored although git has them.
+func (c *counting) unseen(ctx context.Context) error {
+	for i, e := range c.index.entries {
+		if c.seen[i] || e.unobserved || e.mode&kindMask == kindRepo || e.stage == 0 && c.changed[e.path] {
+			continue
+		}
+		if e.stage != 0 { // a conflict is one change
+			c.changed[e.path] = true
+			continue
+		}
+		list := c.list(ctx, path.Dir(e.path))
+		at, found := inList(list, path.Base(e.path))
+		if !found {
+			c.changed[e.path] = true
+			continue
+		}
+		if err := c.look(ctx, i, list[at]); err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// list returns what a directory of the work tree holds; nothing if a link is on the way to it, for what is behind one is not git's.
+func (c *counting) list(ctx context.Context, dir string) []env.Info {
+	if list, ok := c.lists[dir]; ok {
+		return list
+	}
+	is := dir == "."
+	if !is {
+		above := c.list(ctx, path.Dir(dir))
+		i, found := inList(above, path.Base(dir))
+		is = found && above[i].Mode.IsDir()
+	}
+	var list []env.Info
+	if is {
+		list, _ = c.env.ReadDir(ctx, path.Join(c.root, dir)) // one that cannot be read has lost its files for git, too
+	}
+	c.lists[dir] = list
+	return list
+}
+
+func inList(list []env.Info, name string) (int, bool) {
+	return slices.BinarySearchFunc(list, name, func(info env.Info, name string) int { return strings.Compare(info.Name, name) })
+}
+
+// look notes an entry whose file is not what the index has.
+func (c *counting) look(ctx context.Context, i int, info env.Info) error {
+	e := c.index.entries[i]
+	if e.unobserved || c.changed[e.path] {
+		return nil
+	}
+	link, sized := info.Mode.Type() == fs.ModeSymlink, uint32(info.Size) == e.size
+	switch {
+	case link != (e.mode&kindMask == kindLink) || !link && !info.Mode.IsRegular(),
+		!link && c.modes && (info.Mode&0o100 != 0) != (e.mode&0o100 != 0),
+		!sized && e.size != 0,        // git writes size 0 to say that it is not sure
+		link && !c.sameTime(e, info): // a link cannot be read through an environment
+		c.changed[e.path] = true
+		return nil
+	case link || sized && c.sameTime(e, info) && !c.racy(e, info):
+		return nil
+	}
+	same, err := c.sameContent(ctx, e, info)
+	if err == nil && !same {
+		c.changed[e.path] = true
+	}
+	return err
+}
+
+// sameTime compares times as finely as both sides have them.
+func (c *counting) sameTime(e indexEntry, info env.Info) bool {
+	nsec := uint32(info.ModTime.Nanosecond())
+	return uint32(info.ModTime.Unix()) == e.sec && (nsec == e.nsec || nsec == 0 || e.nsec == 0)
+}
+
+// racy reports whether a file was changed so late that it can have been changed once more in the same moment, after the index was written.
+// Where an environment has only whole seconds that would be every file of a fresh clone.
+func (c *counting) racy(e indexEntry, info env.Info) bool {
+	coarse := info.ModTime.Nanosecond() == 0 && e.nsec != 0
+	return !coarse && !info.ModTime.Before(c.index.written)
+}
+
+// sameContent reads a file and compares it with the id that the index has.
+func (c *counting) sameContent(ctx context.Context, e indexEntry, info env.Info) (same bool, err error) {
+	if c.hashed += info.Size; c.hashed > maxHashed {
+		return false, errBudget
+	}
+	f, err := c.env.Open(ctx, path.Join(c.root, e.path))
+	if err != nil {
+		return false, nil // it went away, or nobody may read it
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	var sum hash.Hash = sha1.New()
+	if c.sha256 {
+		sum = sha256.New()
+	}
+	fmt.Fprintf(sum, "blob %d\x00", info.Size)
+	if _, err := io.Copy(sum, io.LimitReader(f, info.Size+1)); err != nil {
+		return false, nil
+	}
+	return string(sum.Sum(nil)) == e.id, nil
+}

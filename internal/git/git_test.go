@@ -1,0 +1,427 @@
+package git_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/git"
+	"github.com/attractor-go/attractor/internal/peer"
+)
+
+// tree is a directory on the disk in which git works.
+type tree struct {
+	testing.TB
+	dir string
+}
+
+func newTree(t testing.TB, init ...string) *tree {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &tree{t, filepath.Join(dir, "top")}
+	w.must(os.Mkdir(w.dir, 0o755))
+	w.git(append([]string{"init", "-q", "--template=", "-b", "main"}, init...)...)
+	return w
+}
+
+func (w *tree) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *tree) put(name, content string) {
+	w.Helper()
+	file := filepath.Join(w.dir, name)
+	w.must(os.MkdirAll(filepath.Dir(file), 0o755))
+	w.must(os.WriteFile(file, []byte(content), 0o644))
+}
+
+// command is git as its user would run it, but without that user's configuration.
+func (w *tree) command(args ...string) *exec.Cmd {
+	w.Helper()
+	peer.Need(w, "git")
+	cmd := exec.Command("git", append([]string{"-C", w.dir, "-c", "protocol.file.allow=always", "-c", "core.fsync=none"}, args...)...)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=T", "GIT_AUTHOR_EMAIL=t@example.org",
+		"GIT_COMMITTER_NAME=T", "GIT_COMMITTER_EMAIL=t@example.org")
+	return cmd
+}
+
+func (w *tree) git(args ...string) string {
+	w.Helper()
+	out, err := w.command(args...).CombinedOutput()
+	if err != nil {
+		w.Fatalf("git %q: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+func (w *tree) commit(subject string) {
+	w.Helper()
+	w.git("add", "-A")
+	w.git("commit", "-q", "--allow-empty", "-m", subject)
+}
+
+// look looks at a directory as the command does.
+func (w *tree) look(below string) git.Snapshot {
+	w.Helper()
+	dir := filepath.Join(w.dir, below)
+	return w.lookWith(dir, git.Roots(dir))
+}
+
+func (w *tree) lookWith(dir string, roots []string) git.Snapshot {
+	w.Helper()
+	e, err := env.NewLocal(dir, env.LocalOptions{Roots: roots, Containment: env.ContainGroup})
+	w.must(err)
+	defer func() { w.must(e.Close()) }()
+	return git.Look(context.Background(), env.ReadOnly(e))
+}
+
+// asGit is what git says of the same.
+func (w *tree) asGit() git.Snapshot {
+	w.Helper()
+	s := git.Snapshot{Root: w.dir, Counted: true}
+	for line := range strings.Lines(w.git("log", "-10", "--encoding=UTF-8", "--format=%s")) {
+		s.Subjects = append(s.Subjects, strings.TrimSuffix(line, "\n"))
+	}
+	for line := range strings.Lines(w.git("--no-optional-locks", "status", "--porcelain", "--branch", "--untracked-files=all", "--find-renames=100%")) {
+		branch, isBranch := strings.CutPrefix(line, "## ")
+		switch {
+		case isBranch && !strings.HasPrefix(branch, "HEAD "):
+			s.Branch, _, _ = strings.Cut(strings.TrimSpace(branch), "...")
+		case isBranch:
+		case strings.HasPrefix(line, "??"):
+			s.Untracked++
+		default:
+			s.Modified++
+		}
+	}
+	return s
+}
+
+// check compares what is read with what git says.
+func (w *tree) check(what string) {
+	w.Helper()
+	if diff := gocmp.Diff(w.asGit(), w.look("")); diff != "" {
+		w.Errorf("%s: git says -, we say +\n%s", what, diff)
+	}
+}
+
+// history makes commits with files in directories, so many that a pack has chains of deltas. The objects are loose.
+func (w *tree) history() {
+	w.Helper()
+	var lines []string
+	for i := range 300 {
+		lines = append(lines, fmt.Sprint("line ", i))
+	}
+	var stream strings.Builder
+	data := func(text string) { fmt.Fprintf(&stream, "data %d\n%s\n", len(text), text) }
+	for i := range 14 {
+		lines[i*20] = fmt.Sprint("changed by ", i)
+		fmt.Fprintf(&stream, "commit refs/heads/main\ncommitter T <t@example.org> %d +0100\n", 1_700_000_000+i)
+		data(fmt.Sprint("commit number ", i, "\n\nbody"))
+		for j := range 60 * (1 - min(i, 1)) { // a tree that is large enough for deltas
+			fmt.Fprintf(&stream, "M 100644 inline many/more%d\n", j)
+			data("more")
+		}
+		for name, text := range map[string]string{"big.txt": strings.Join(lines, "\n"), fmt.Sprintf("dir/sub%d/file", i): fmt.Sprint(i),
+			fmt.Sprintf("many/%d", i): strings.Repeat("x", i)} {
+			fmt.Fprintf(&stream, "M 100644 inline %s\n", name)
+			data(text)
+		}
+	}
+	file := filepath.Join(w.TempDir(), "stream")
+	w.must(os.WriteFile(file, []byte(stream.String()), 0o600))
+	in, err := os.Open(file)
+	w.must(err)
+	defer in.Close()
+	cmd := w.command("-c", "fastimport.unpackLimit=100000", "fast-import", "--quiet")
+	cmd.Stdin = in
+	if out, err := cmd.CombinedOutput(); err != nil {
+		w.Fatalf("git fast-import: %v\n%s", err, out)
+	}
+	w.git("reset", "-q", "--hard")
+}
+
+// mess changes the work tree and the index in all the ways that git status tells apart.
+func (w *tree) mess() {
+	w.Helper()
+	w.put("big.txt", "all new")
+	w.put("many/3", "staged")
+	w.git("rm", "-q", "many/4", "dir/sub1/file")
+	w.git("mv", "many/5", "elsewhere")
+	w.must(os.Remove(filepath.Join(w.dir, "many/6")))
+	w.must(os.RemoveAll(filepath.Join(w.dir, "dir/sub2")))
+	w.must(os.Chmod(filepath.Join(w.dir, "many/7"), 0o755))
+	w.put("many/8", "yyyyyyyy") // of the same size
+	w.put("new/one", "1")
+	w.put("new/ignored", "1")
+	w.put("new\nline", "1")
+	w.put(".gitignore", "ignored\nforced\n")
+	w.put("forced", "1")
+	w.git("add", "-f", "forced", "many/3")
+	w.must(os.Remove(filepath.Join(w.dir, "many/9")))
+	w.must(os.Symlink("big.txt", filepath.Join(w.dir, "many/9")))
+	w.put("nested/.gitignore", "x")
+	w.put("intended", "1")
+	w.git("add", "-N", "intended")
+	stamp := time.Now().Add(-time.Hour)
+	w.must(os.Chtimes(filepath.Join(w.dir, "many/10"), stamp, stamp)) // only its time
+}
+
+// What is read from the files is what git says, in every form that a repository has.
+func TestI2_E6_SameAsGit(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		init []string
+		make func(w *tree)
+	}{
+		{"loose objects", nil, func(*tree) {}},
+		{"packed", nil, func(w *tree) { w.git("gc", "-q") }},
+		{"packed, an older commit", nil, func(w *tree) { w.git("gc", "-q"); w.git("checkout", "-q", "--detach", "HEAD~3") }},
+		{"packed, deltas by id", nil, func(w *tree) {
+			w.git("-c", "repack.useDeltaBaseOffset=false", "repack", "-a", "-d", "-q", "-f")
+			w.git("checkout", "-q", "--detach", "HEAD~3")
+		}},
+		{"two packs", nil, func(w *tree) {
+			w.git("gc", "-q")
+			w.put("late", "x")
+			w.commit("late")
+			w.git("repack", "-q")
+		}},
+		{"index version 3", nil, func(w *tree) { w.git("update-index", "--index-version=3") }},
+		{"index version 4", nil, func(w *tree) { w.git("update-index", "--index-version=4") }},
+		{"sha256", []string{"--object-format=sha256"}, func(w *tree) { w.git("gc", "-q") }},
+		{"detached", nil, func(w *tree) { w.git("checkout", "-q", "--detach", "HEAD~3") }},
+		{"a branch with slashes", nil, func(w *tree) { w.git("checkout", "-q", "-b", "a/b/c"); w.git("pack-refs", "--all") }},
+		{"a merge", nil, func(w *tree) {
+			w.git("checkout", "-q", "-b", "side", "HEAD~2")
+			w.put("side", "x")
+			w.commit("on the side")
+			w.git("merge", "-q", "--no-edit", "main")
+		}},
+		{"latin1", nil, func(w *tree) {
+			w.git("-c", "i18n.commitEncoding=ISO-8859-1", "commit", "-q", "--allow-empty", "-m", "Gr\xfc\xdfe")
+		}},
+		{"a subject of three lines", nil, func(w *tree) { w.git("commit", "-q", "--allow-empty", "-m", "\n\none\ntwo\nthree\n\nbody") }},
+		{"assumed unchanged", nil, func(w *tree) {
+			w.git("update-index", "--assume-unchanged", "many/0")
+			w.git("update-index", "--skip-worktree", "many/1")
+			w.must(os.Remove(filepath.Join(w.dir, "many/0")))
+			w.must(os.Remove(filepath.Join(w.dir, "many/1")))
+		}},
+		{"a conflict", nil, func(w *tree) {
+			w.git("checkout", "-q", "-b", "side", "HEAD~2")
+			w.put("big.txt", "other")
+			w.commit("other")
+			if out, err := w.command("merge", "main").CombinedOutput(); err == nil {
+				w.Errorf("there was no conflict: %s", out)
+			}
+		}},
+		{"a repository inside", nil, func(w *tree) {
+			w.git("init", "-q", "inside")
+			w.put("inside/a", "1")
+			w.put("inside/b", "1")
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newTree(t, c.init...)
+			w.history()
+			c.make(w)
+			w.check("clean")
+			if c.name != "a conflict" {
+				w.mess()
+				w.check("changed")
+			}
+		})
+	}
+}
+
+// A directory below the top, a linked work tree, a submodule: they are described as their top is.
+func TestI2_E6_LinkedTrees(t *testing.T) {
+	w := newTree(t)
+	w.history()
+	below := w.look("dir/sub3")
+	if diff := gocmp.Diff(w.asGit(), below); diff != "" {
+		t.Errorf("below the top: %s", diff)
+	}
+	w.git("worktree", "add", "-q", "-b", "linked", "../linked")
+	linked := &tree{t, filepath.Join(filepath.Dir(w.dir), "linked")}
+	linked.put("untracked", "x")
+	linked.check("a linked work tree")
+	linked.git("checkout", "-q", "--detach", "HEAD~1")
+	linked.check("a detached one")
+
+	super := newTree(t)
+	super.git("submodule", "--quiet", "add", w.dir, "lib")
+	super.commit("with a submodule")
+	super.put("lib/many/1", "changed in there, which is the submodule's business")
+	if got := super.look(""); got.Modified != 0 || got.Untracked != 0 || !got.Counted {
+		t.Errorf("a submodule: %+v", got)
+	}
+	lib := &tree{t, filepath.Join(super.dir, "lib")}
+	lib.check("in a submodule")
+}
+
+// What is not understood is left out, and the rest is said.
+func TestI2_E6_UnknownForms(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		make func(w *tree)
+		want git.Snapshot // beside the root
+	}{
+		{"a split index", func(w *tree) { w.git("update-index", "--split-index") }, git.Snapshot{Branch: "main", Subjects: []string{"one"}}},
+		{"reftables", func(w *tree) {
+			w.git("config", "core.repositoryFormatVersion", "1")
+			w.git("config", "extensions.refStorage", "reftable")
+			w.put(".git/HEAD", "ref: refs/heads/.invalid\n")
+		}, git.Snapshot{}},
+		{"another hash", func(w *tree) { w.git("config", "extensions.objectFormat", "sha3") }, git.Snapshot{}},
+		{"a ref that is none", func(w *tree) { w.put(".git/HEAD", "ref: refs/../../../secret\n") }, git.Snapshot{}},
+		{"refs in a circle", func(w *tree) { w.put(".git/refs/heads/main", "ref: refs/heads/main\n") }, git.Snapshot{}},
+		{"no objects", func(w *tree) { w.must(os.RemoveAll(filepath.Join(w.dir, ".git/objects"))) }, git.Snapshot{Branch: "main"}},
+		{"an index of another version", func(w *tree) { w.put(".git/index", "DIRC\x00\x00\x00\x05"+strings.Repeat("\x00", 60)) },
+			git.Snapshot{Branch: "main", Subjects: []string{"one"}}},
+		{"an index that is a directory", func(w *tree) {
+			w.must(os.Remove(filepath.Join(w.dir, ".git/index")))
+			w.must(os.Mkdir(filepath.Join(w.dir, ".git/index"), 0o755))
+		}, git.Snapshot{Branch: "main", Subjects: []string{"one"}}},
+		{"an index too large", func(w *tree) { w.must(os.Truncate(filepath.Join(w.dir, ".git/index"), 10<<30)) },
+			git.Snapshot{Branch: "main", Subjects: []string{"one"}}},
+		{"a shallow history", func(w *tree) {
+			w.put("a", "2")
+			w.commit("two")
+			first := strings.TrimSpace(w.git("rev-parse", "HEAD~1"))
+			w.must(os.Remove(filepath.Join(w.dir, ".git/objects", first[:2], first[2:])))
+		}, git.Snapshot{Branch: "main", Subjects: []string{"two"}, Counted: true}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newTree(t)
+			w.put("a", "1")
+			w.commit("one")
+			c.make(w)
+			c.want.Root = w.dir
+			if diff := gocmp.Diff(c.want, w.look("")); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// A .git that points elsewhere, or that somebody else could have put above, opens nothing.
+func TestI2_PointersAreNotBelieved(t *testing.T) {
+	secret := newTree(t)
+	secret.put("a", "1")
+	secret.commit("a secret subject")
+	secret.git("worktree", "add", "-q", "-b", "linked", "../linked")
+	gitDir := filepath.Join(secret.dir, ".git")
+	at := func(t *testing.T) *tree {
+		return &tree{t, t.TempDir()}
+	}
+	for name, make := range map[string]func(w *tree){
+		"a gitdir":          func(w *tree) { w.put(".git", "gitdir: "+gitDir+"\n") },
+		"a link":            func(w *tree) { w.must(os.Symlink(gitDir, filepath.Join(w.dir, ".git"))) },
+		"a relative gitdir": func(w *tree) { w.put(".git", "gitdir: ../../../../../../../../../.."+gitDir+"\n") },
+		"a linked HEAD":     func(w *tree) { w.git("init", "-q", "--template="); w.put(".git/commondir", gitDir) },
+		"linked objects": func(w *tree) {
+			w.git("init", "-q", "--template=")
+			w.must(os.RemoveAll(filepath.Join(w.dir, ".git/objects")))
+			w.must(os.Symlink(filepath.Join(gitDir, "objects"), filepath.Join(w.dir, ".git/objects")))
+			w.put(".git/HEAD", secret.git("rev-parse", "HEAD"))
+		},
+		"alternates": func(w *tree) {
+			w.git("init", "-q", "--template=")
+			w.put(".git/objects/info/alternates", filepath.Join(gitDir, "objects")+"\n")
+			w.put(".git/HEAD", secret.git("rev-parse", "HEAD"))
+		},
+		"the work tree of another": func(w *tree) { w.put(".git", "gitdir: "+gitDir+"/worktrees/linked\n") },
+		"a work tree that is none": func(w *tree) {
+			w.put(".git", "gitdir: fake/worktrees/x\n")
+			w.put("fake/worktrees/x/gitdir", filepath.Join(w.dir, ".git"))
+			w.put("fake/worktrees/x/HEAD", secret.git("rev-parse", "HEAD"))
+			w.put("fake/worktrees/x/commondir", gitDir)
+		},
+		"a work tree that names the directory above": func(w *tree) {
+			w.put(".git", "gitdir: x\n")
+			w.put("x/gitdir", filepath.Join(w.dir, ".git"))
+			w.put("x/HEAD", secret.git("rev-parse", "HEAD"))
+			w.put("x/commondir", "../..")
+		},
+		"a submodule that is none": func(w *tree) {
+			w.put(".git", "gitdir: fake\n")
+			w.put("fake/HEAD", secret.git("rev-parse", "HEAD"))
+			w.put("fake/config", "[core]\n\tworktree = "+w.dir+"\n")
+			w.must(os.Symlink(filepath.Join(gitDir, "objects"), filepath.Join(w.dir, "fake/objects")))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := at(t)
+			make(w)
+			if got := w.look(""); slices.Contains(got.Subjects, "a secret subject") {
+				t.Errorf("%+v", got)
+			}
+			for _, root := range git.Roots(w.dir) {
+				if strings.HasPrefix(root, secret.dir) || !strings.HasPrefix(root, w.dir) {
+					t.Errorf("%s would be opened", root)
+				}
+			}
+		})
+	}
+	if got := secret.look(""); !slices.Contains(got.Subjects, "a secret subject") {
+		t.Errorf("the test proves nothing: %+v", got)
+	}
+}
+
+// Whatever the files hold, looking ends, without a panic.
+func TestI2_BrokenFiles(t *testing.T) {
+	for _, packed := range []bool{false, true} {
+		w := newTree(t)
+		w.history()
+		if packed {
+			w.git("gc", "-q")
+		}
+		var files []string
+		w.must(filepath.WalkDir(filepath.Join(w.dir, ".git"), func(name string, d os.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() && !strings.Contains(name, "hooks") {
+				files = append(files, name)
+				err = os.Chmod(name, 0o644)
+			}
+			return err
+		}))
+		e, err := env.NewLocal(w.dir, env.LocalOptions{Containment: env.ContainGroup})
+		w.must(err)
+		random := rand.New(rand.NewPCG(1, 2))
+		for _, name := range files {
+			data, err := os.ReadFile(name)
+			w.must(err)
+			for range max(1, 200/len(files)) {
+				broken := slices.Clone(data)
+				for range 1 + random.IntN(4) {
+					if len(broken) > 0 {
+						broken[random.IntN(len(broken))] = byte(random.Uint32())
+					}
+				}
+				w.must(os.WriteFile(name, broken[:len(broken)-random.IntN(min(len(broken), 3)+1)], 0o644))
+				git.Look(context.Background(), e)
+			}
+			w.must(os.WriteFile(name, data, 0o644))
+		}
+		w.must(e.Close())
+		w.check("repaired")
+	}
+}

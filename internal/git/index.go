@@ -1,0 +1,208 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+)
+
+const (
+	maxIndex     = 64 << 20  // bytes
+	maxPath      = 4096      // bytes of one path
+	maxPathBytes = 128 << 20 // of all paths; those of version 4 are longer than what stands in the file
+)
+
+// The types of files in indexes and trees.
+const (
+	kindMask = 0o170000
+	kindDir  = 0o040000
+	kindFile = 0o100000
+	kindLink = 0o120000
+	kindRepo = 0o160000 // a commit of a submodule
+)
+
+// index is git's list of the files that it has.
+type index struct {
+	entries []indexEntry // by path
+	trees   map[string]string
+	written time.Time // when the file was: what changed later may have kept its time
+}
+
+// indexEntry is one file, with what lstat said when git last looked.
+type indexEntry struct {
+	path       string
+	id         string
+	mode       uint32
+	size       uint32
+	sec, nsec  uint32 // of the modification
+	stage      uint8  // other than 0 in a conflict
+	unobserved bool   // nobody cares whether the file is there: skip-worktree, assume-unchanged
+}
+
+// readIndex reads the index. A repository in which nothing was ever added has none.
+func (r *repository) readIndex(ctx context.Context) (*index, error) {
+	name := path.Join(r.gitDir, "index")
+	info, err := r.env.Stat(ctx, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &index{}, nil
+	}
+	if err == nil && info.Size > maxIndex {
+		err = errBudget
+	}
+	if err != nil {
+		return nil, err
+	}
+	data, err := r.read(ctx, name, maxIndex)
+	if err != nil {
+		return nil, err
+	}
+	x, err := parseIndex(data, r.idLen())
+	if err == nil {
+		x.written = info.ModTime
+	}
+	return x, err
+}
+
+// parseIndex reads versions 2 to 4.
+func parseIndex(data []byte, idLen int) (*index, error) {
+	if len(data) < 12+idLen || string(data[:4]) != "DIRC" {
+		return nil, errUnknown
+	}
+	version, count := binary.BigEndian.Uint32(data[4:]), int(binary.BigEndian.Uint32(data[8:]))
+	if version < 2 || version > 4 || count > len(data)/(42+idLen) {
+		return nil, errUnknown
+	}
+	x := &index{entries: make([]indexEntry, 0, count), trees: map[string]string{}}
+	rest := data[12 : len(data)-idLen] // a checksum is at the end
+	before, total := "", 0
+	for range count {
+		e, n, err := parseEntry(rest, idLen, version, before)
+		if err != nil {
+			return nil, err
+		}
+		if total += len(e.path); total > maxPathBytes || e.path < before {
+			return nil, errUnknown
+		}
+		before, rest = e.path, rest[n:]
+		x.entries = append(x.entries, e)
+	}
+	return x, x.extensions(rest, idLen)
+}
+
+// parseEntry reads the entry at the beginning of data, and says how long it is there.
+func parseEntry(data []byte, idLen int, version uint32, before string) (e indexEntry, n int, err error) {
+	const stats = 40
+	if len(data) < stats+idLen+2 {
+		return e, 0, errUnknown
+	}
+	number := func(i int) uint32 { return binary.BigEndian.Uint32(data[4*i:]) }
+	e.sec, e.nsec, e.mode, e.size = number(2), number(3), number(6), number(9)
+	e.id = string(data[stats : stats+idLen])
+	n = stats + idLen + 2
+	flags := binary.BigEndian.Uint16(data[n-2:])
+	e.stage = uint8(flags >> 12 & 3)
+	e.unobserved = flags&0x8000 != 0
+	if flags&0x4000 != 0 && version >= 3 {
+		if len(data) < n+2 {
+			return e, 0, errUnknown
+		}
+		e.unobserved = e.unobserved || binary.BigEndian.Uint16(data[n:])&0x4000 != 0
+		n += 2
+	}
+	kept := ""
+	if version == 4 { // so many bytes of the path before are other ones here
+		in := bytes.NewReader(data[n:])
+		cut, err := offsetNumber(in)
+		if err != nil || cut > int64(len(before)) {
+			return e, 0, errUnknown
+		}
+		kept = before[:len(before)-int(cut)]
+		n = len(data) - in.Len()
+	}
+	end := bytes.IndexByte(data[n:], 0)
+	if end < 0 || len(kept)+end > maxPath || len(kept)+end == 0 {
+		return e, 0, errUnknown
+	}
+	e.path = kept + string(data[n:n+end])
+	if n += end + 1; version < 4 {
+		n = (n + 7) &^ 7
+	}
+	if n > len(data) {
+		return e, 0, errUnknown
+	}
+	return e, n, nil
+}
+
+// extensions reads what follows the entries. One whose name begins with a small letter changes what the entries mean.
+func (x *index) extensions(data []byte, idLen int) error {
+	for len(data) >= 8 {
+		name, size := string(data[:4]), int(binary.BigEndian.Uint32(data[4:]))
+		data = data[8:]
+		if size > len(data) || name[0] >= 'a' && name[0] <= 'z' {
+			return errUnknown
+		}
+		if name == "TREE" {
+			x.readTrees(string(data[:size]), idLen)
+		}
+		data = data[size:]
+	}
+	return nil
+}
+
+// readTrees notes the ids of the directories that are as a tree has them, by path, the top's under the empty one. It is a saving, so what
+// cannot be read ends it.
+func (x *index) readTrees(text string, idLen int) {
+	type level struct {
+		dir  string
+		subs int // that are still to come
+	}
+	var above []level
+	total := 0
+	for len(text) > 0 {
+		name, rest, ok1 := strings.Cut(text, "\x00")
+		line, rest, ok2 := strings.Cut(rest, "\n")
+		entries, subtrees, ok3 := strings.Cut(line, " ")
+		subs, ok4 := smallNumber(subtrees)
+		if !ok1 || !ok2 || !ok3 || !ok4 {
+			return
+		}
+		for len(above) > 0 && above[len(above)-1].subs == 0 {
+			above = above[:len(above)-1]
+		}
+		dir := name
+		if len(above) > 0 {
+			above[len(above)-1].subs--
+			dir = path.Join(above[len(above)-1].dir, name)
+		}
+		if total += len(dir); len(dir) > maxPath || total > maxPathBytes {
+			return
+		}
+		if !strings.HasPrefix(entries, "-") { // that is one which no longer holds
+			if len(rest) < idLen {
+				return
+			}
+			x.trees[dir], rest = rest[:idLen], rest[idLen:]
+		}
+		above = append(above, level{dir, subs})
+		text = rest
+	}
+}
+
+// smallNumber reads a decimal number of at most seven digits.
+func smallNumber(text string) (n int, ok bool) {
+	if text == "" || len(text) > 7 {
+		return 0, false
+	}
+	for _, c := range []byte(text) {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = 10*n + int(c-'0')
+	}
+	return n, true
+}

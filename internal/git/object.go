@@ -1,0 +1,79 @@
+package git
+
+import (
+	"bufio"
+	"bytes"
+	"compress/zlib"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strconv"
+)
+
+// The types of objects, as packs number them.
+const (
+	commitObject = 1
+	treeObject   = 2
+	offsetDelta  = 6
+	idDelta      = 7
+)
+
+// maxObject is how large a commit or a tree may be, in bytes.
+const maxObject = 8 << 20
+
+var errMissing = errors.New("the object is not here")
+
+// object returns the content of a commit or a tree.
+func (r *repository) object(ctx context.Context, id string, kind int) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	data, err := r.loose(ctx, id, kind)
+	if !errors.Is(err, errMissing) {
+		return data, err
+	}
+	return r.packed(ctx, id, kind)
+}
+
+// loose reads an object that has a file of its own.
+func (r *repository) loose(ctx context.Context, id string, kind int) (data []byte, err error) {
+	name := hex.EncodeToString([]byte(id))
+	f, err := r.env.Open(ctx, path.Join(r.commonDir, "objects", name[:2], name[2:]))
+	if err != nil {
+		return nil, errMissing
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	z, err := zlib.NewReader(io.LimitReader(f, maxObject))
+	if err != nil {
+		return nil, err
+	}
+	in := bufio.NewReader(io.LimitReader(z, maxObject+100))
+	head, err := in.ReadSlice(0)
+	if err != nil {
+		return nil, err
+	}
+	word, size, _ := bytes.Cut(head[:len(head)-1], []byte(" "))
+	n, err := strconv.Atoi(string(size))
+	if want := map[int]string{commitObject: "commit", treeObject: "tree"}[kind]; err != nil || string(word) != want {
+		return nil, fmt.Errorf("object %s: %w", name, errUnknown)
+	}
+	return r.readFull(in, n)
+}
+
+// readFull reads n bytes, which is what something hostile says.
+func (r *repository) readFull(in io.Reader, n int) ([]byte, error) {
+	if n < 0 || n > maxObject {
+		return nil, errBudget
+	}
+	if err := r.spend(int64(n)); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer // it grows with what is there, not with what is said to be
+	if _, err := io.CopyN(&b, in, int64(n)); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}

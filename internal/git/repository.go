@@ -1,0 +1,200 @@
+package git
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"path"
+	"strings"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+const (
+	maxSmall  = 64 << 10 // bytes of a file that holds a name or two
+	maxConfig = 1 << 20
+	maxPacked = 64 << 20  // bytes of packed-refs that are searched
+	maxRead   = 256 << 20 // bytes that a look reads and unpacks in all
+)
+
+var (
+	errUnknown = errors.New("the repository has a form that is not known here")
+	errBudget  = errors.New("looking at the repository takes too much")
+)
+
+// repository is one that is being looked at.
+type repository struct {
+	env       env.Environment
+	root      string
+	gitDir    string // of this work tree; empty if it cannot be read
+	commonDir string // of all work trees
+	budget    int64  // bytes that may still be read
+	sha256    bool
+	noModes   bool // core.fileMode is false: the executable bit means nothing
+	packs     []*pack
+	packsRead bool
+}
+
+func (r *repository) close() {
+	for _, p := range r.packs {
+		p.close()
+	}
+}
+
+// spend takes n bytes off what may still be read.
+func (r *repository) spend(n int64) error {
+	if r.budget -= n; r.budget < 0 {
+		return errBudget
+	}
+	return nil
+}
+
+// read returns a file's content, of which there may be at most limit bytes.
+func (r *repository) read(ctx context.Context, name string, limit int64) (data []byte, err error) {
+	f, err := r.env.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	data, err = io.ReadAll(io.LimitReader(f, limit+1))
+	if err = errors.Join(err, f.Close(), r.spend(int64(len(data)))); err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > limit {
+		return nil, fmt.Errorf("%s: %w", name, errBudget)
+	}
+	return data, nil
+}
+
+// head returns the commit that HEAD stands for, empty before the first one, and the branch. It reads the configuration first, which says
+// how long ids are.
+func (r *repository) head(ctx context.Context) (commit, branch string, ok bool) {
+	if r.gitDir == "" || r.configure(ctx) != nil {
+		return "", "", false
+	}
+	text, err := r.read(ctx, path.Join(r.gitDir, "HEAD"), maxSmall)
+	if err != nil {
+		return "", "", false
+	}
+	value := strings.TrimSpace(string(text))
+	ref, isRef := strings.CutPrefix(value, "ref:")
+	if !isRef {
+		id, ok := r.parseID(value)
+		return id, "", ok
+	}
+	ref = strings.TrimSpace(ref)
+	id, err := r.resolveRef(ctx, ref)
+	if err != nil {
+		return "", "", false
+	}
+	return id, strings.TrimPrefix(ref, "refs/heads/"), true
+}
+
+// configure takes from the configuration what changes how files are read. Nothing else in there is looked at, and no included file.
+func (r *repository) configure(ctx context.Context) error {
+	text, err := r.read(ctx, path.Join(r.commonDir, "config"), maxConfig)
+	if err != nil {
+		return err
+	}
+	for name, value := range settings(string(text)) {
+		value = strings.ToLower(value)
+		switch name {
+		case "core.filemode":
+			r.noModes = value == "false" || value == "no" || value == "off" || value == "0"
+		case "extensions.objectformat":
+			r.sha256 = value == "sha256"
+			if !r.sha256 && value != "sha1" {
+				return errUnknown
+			}
+		case "extensions.refstorage":
+			if value != "files" {
+				return errUnknown
+			}
+		}
+	}
+	return nil
+}
+
+// settings yields the names (section.key) and values of the settings in sections without a subsection, the names in lower case. It is a rough
+// reader: a value that goes on over lines, or with quotes inside, comes out wrong, which those that matter here never have.
+func settings(text string) iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		section := ""
+		for line := range strings.Lines(text) {
+			line = strings.TrimSpace(line)
+			if head, ok := strings.CutPrefix(line, "["); ok {
+				head, line, _ = strings.Cut(head, "]")
+				section, line = strings.ToLower(strings.TrimSpace(head)), strings.TrimSpace(line)
+			}
+			key, value, _ := strings.Cut(line, "=")
+			value, _, _ = strings.Cut(value, "#")
+			value, _, _ = strings.Cut(value, ";")
+			if key = strings.ToLower(strings.TrimSpace(key)); key != "" && !yield(section+"."+key, strings.Trim(strings.TrimSpace(value), `"`)) {
+				return
+			}
+		}
+	}
+}
+
+// idLen is how many bytes an object's id has.
+func (r *repository) idLen() int {
+	if r.sha256 {
+		return 32
+	}
+	return 20
+}
+
+// parseID returns the bytes of an id in hexadecimal.
+func (r *repository) parseID(text string) (id string, ok bool) {
+	raw, err := hex.DecodeString(text)
+	return string(raw), err == nil && len(raw) == r.idLen()
+}
+
+// resolveRef returns the id that a ref has; empty if it does not exist, as before the first commit.
+func (r *repository) resolveRef(ctx context.Context, ref string) (string, error) {
+	for range 5 { // a ref may stand for another one
+		if !strings.HasPrefix(ref, "refs/") || path.Clean(ref) != ref || path.Base(ref) == ".invalid" {
+			return "", errUnknown
+		}
+		text, err := r.read(ctx, path.Join(r.commonDir, ref), maxSmall)
+		if err != nil {
+			return r.packedRef(ctx, ref)
+		}
+		value := strings.TrimSpace(string(text))
+		if id, ok := r.parseID(value); ok {
+			return id, nil
+		}
+		next, ok := strings.CutPrefix(value, "ref:")
+		if !ok {
+			return "", errUnknown
+		}
+		ref = strings.TrimSpace(next)
+	}
+	return "", errUnknown
+}
+
+// packedRef looks for a ref in packed-refs.
+func (r *repository) packedRef(ctx context.Context, ref string) (id string, err error) {
+	f, err := r.env.Open(ctx, path.Join(r.commonDir, "packed-refs"))
+	if err != nil {
+		return "", nil // a repository without commits has none
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	limited := &io.LimitedReader{R: f, N: maxPacked}
+	for lines := bufio.NewScanner(limited); lines.Scan(); {
+		value, name, _ := bytes.Cut(lines.Bytes(), []byte(" "))
+		if string(name) == ref {
+			if id, ok := r.parseID(string(value)); ok {
+				return id, nil
+			}
+		}
+	}
+	if limited.N == 0 {
+		return "", errBudget
+	}
+	return "", nil
+}
