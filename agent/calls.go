@@ -22,7 +22,7 @@ const killTime = 700 * time.Millisecond
 // result.
 func (s *Session) runCalls(ctx context.Context, step Step) error {
 	b := s.prepare(ctx, step)
-	b.order(s.head().Params.Sequential)
+	b.order(s.head().Params.Sequential && s.inTurn == nil) // a replay has the order of the journal
 	var failed error
 	ended := make(chan error)
 	for running := 0; ; running-- {

@@ -2,15 +2,22 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/tool"
 	"github.com/attractor-go/attractor/tool/coding"
 )
@@ -132,4 +139,205 @@ func TestI8_TornJournalIsTold(t *testing.T) {
 	if len(warnings) != 1 || warnings[0].Code != "journal_torn" || !strings.Contains(warnings[0].Text, "line 36") {
 		t.Errorf("warnings %+v", warnings)
 	}
+}
+
+var flipAll = flag.Bool("flip.all", false, "flip every bit of the journal in TestI8, not one of 199")
+
+// version1 is a journal of each kind of record whose lines have no checksum: nothing but the records themselves tells what is wrong
+// with them.
+func version1(t testing.TB) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join("testdata", "journals", "version1.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// recordsOf are the records in the lines of a journal; lines that are none are left out.
+func recordsOf(content string) []journal.Record {
+	var records []journal.Record
+	for line := range strings.Lines(content) {
+		var r journal.Record
+		if json.Unmarshal([]byte(line), &r) == nil {
+			records = append(records, r)
+		}
+	}
+	return records
+}
+
+// reader is a host that uses journals.
+type reader struct {
+	client *llm.Client
+	env    env.Environment
+}
+
+func newReader(t testing.TB) *reader {
+	t.Helper()
+	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := local.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &reader{env: local}
+}
+
+// use does all that can be done with a journal: its state, its events, its replay, and going on with it. It fails the test when one of
+// these does not end, and returns the replay's error.
+func (r *reader) use(t testing.TB, records []journal.Record) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeoutCause(context.Background(), time.Minute, errHangs)
+	defer cancel()
+	log := journal.NewMemory(records...)
+	_, broken := agent.Load(ctx, log)
+	if err := agent.Project(ctx, log, func(agent.Event) {}); (err != nil) != (broken != nil) && len(records) > 0 {
+		t.Errorf("Load = %v, Project = %v", broken, err)
+	}
+	replayed := agent.Replay(ctx, log, agent.ReplayOptions{})
+	if broken != nil && replayed == nil {
+		t.Errorf("Load = %v, and the replay came to the same records", broken)
+	}
+	s, err := agent.Resume(ctx, agent.Options{Journal: log, Env: r.env, Retry: agent.Retry{Base: 1}, Questions: &agent.Questions{},
+		Client:  &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", repeated(llmtest.Text("done"), 20)...)}},
+		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: []tool.Tool{echo("change")}}})
+	switch {
+	case err == nil:
+		_, err = s.Submit(ctx, "go on")
+		err = errors.Join(err, s.Close())
+	case broken == nil:
+		t.Logf("Resume = %v", err)
+	}
+	if errors.Is(replayed, errHangs) || errors.Is(err, errHangs) || ctx.Err() != nil {
+		t.Fatalf("it does not end: Replay = %v, Submit = %v", replayed, err)
+	}
+	return replayed
+}
+
+var errHangs = errors.New("it hangs")
+
+// A record that is missing, comes twice or too early is an error or a divergence, or makes no difference, and nothing hangs over it.
+func TestI8_MovedRecords(t *testing.T) {
+	records := recordsOf(version1(t))
+	r := newReader(t)
+	if err := r.use(t, records); err != nil {
+		t.Fatal(err)
+	}
+	told := 0
+	for i := range records {
+		for name, changed := range map[string][]journal.Record{
+			"cut":       records[:i],
+			"missing":   slices.Concat(records[:i], records[i+1:]),
+			"twice":     slices.Concat(records[:i+1], records[i:]),
+			"too early": slices.Concat(records[:i/2], records[i:i+1], records[i/2:i], records[i+1:]),
+			"too late":  slices.Concat(records[:i], records[i+1:], records[i:i+1]),
+		} {
+			err := r.use(t, changed)
+			if err != nil {
+				told++
+			}
+			if t.Failed() {
+				t.Fatalf("record %d (%s) %s: %v", i+1, records[i].Kind, name, err)
+			}
+		}
+	}
+	if told < 100 {
+		t.Errorf("%d of the changes were told, want most", told)
+	}
+}
+
+// What cannot have happened is reported as the first record that does not fit.
+func TestI8_MisfitsAreDivergences(t *testing.T) {
+	records := recordsOf(version1(t))
+	at := func(kind string) int {
+		return slices.IndexFunc(records, func(r journal.Record) bool { return r.Kind == kind })
+	}
+	future := records[at("fault")]
+	future.Data = []byte(strings.Replace(string(future.Data), `"retry_at":"2026`, `"retry_at":"9026`, 1))
+	for name, c := range map[string]struct {
+		at      int // a record is put there, or replaced
+		record  journal.Record
+		replace bool
+		want    string // "" for a replay that comes to the same records
+	}{
+		"a result without its call":         {2, journal.Record{Kind: "result", Data: []byte(`{"call_id":"x","name":"look","done":true}`)}, false, `record 3 on: result record out of place: no call "x" is open`},
+		"a result after its turn":           {20, records[7], false, "no call"},
+		"a result after the end":            {at("await") + 2, journal.Record{Kind: "result", Data: []byte(`{"call_id":"call_9_0","done":true}`)}, false, "no input is open"},
+		"an end without an input":           {2, journal.Record{Kind: "end", Data: []byte(`{"reason":"completed"}`)}, false, "no input is open"},
+		"a question's end without an input": {2, journal.Record{Kind: "end", Data: []byte(`{"reason":"awaiting_input"}`)}, false, "no input is open"},
+		"an end that waits for nothing":     {3, journal.Record{Kind: "end", Data: []byte(`{"reason":"awaiting_input"}`)}, false, "no question waits"},
+		"an intent of no call":              {4, journal.Record{Kind: "intent", Data: []byte(`{"calls":[{"id":"x"}]}`)}, false, `no call "x"`},
+		"a question that no call asks":      {4, journal.Record{Kind: "await", Data: []byte(`{"call_id":"x"}`)}, false, `no call "x"`},
+		"a loop of no calls":                {4, journal.Record{Kind: "turn", Data: []byte(`{"origin":"loop","loop":{"period":0,"repeats":5}}`)}, false, "no 0 calls"},
+		"a loop of more calls than there":   {4, journal.Record{Kind: "turn", Data: []byte(`{"origin":"loop","loop":{"period":2,"repeats":5}}`)}, false, "no 2 calls"},
+		"a warning of no loop":              {4, journal.Record{Kind: "turn", Data: []byte(`{"origin":"loop"}`)}, false, "no loop"},
+		"steering that nobody queued":       {4, journal.Record{Kind: "turn", Data: []byte(`{"origin":"steer","queued":9}`)}, false, "no entry 9"},
+		"a follow-up that nobody queued":    {16, journal.Record{Kind: "input", Data: []byte(`{"text":"x","queued":-1}`)}, false, "no entry -1"},
+		"a summary of turns that are none":  {16, journal.Record{Kind: "compact", Data: []byte(`{"summary":"x","first":99}`)}, false, "no turn 99"},
+		"a summary from a turn before all":  {16, journal.Record{Kind: "compact", Data: []byte(`{"summary":"x","first":-1}`)}, false, "no turn -1"},
+		"a second header":                   {5, records[0], false, "a second header"},
+		"no header":                         {0, records[1], false, "record 1 on: queued record out of place: the header is missing"},
+		"a header and nothing else":         {1, journal.Record{Kind: "end", Data: []byte(`{"reason":"completed"}`)}, false, "no input is open"},
+		"an attempt that is never due":      {at("fault"), future, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rest := records[c.at:]
+			if c.replace {
+				rest = rest[1:]
+			}
+			err := newReader(t).use(t, slices.Concat(records[:c.at], []journal.Record{c.record}, rest))
+			var d *agent.Divergence
+			switch {
+			case c.want == "" && err != nil:
+				t.Errorf("Replay = %v", err)
+			case c.want != "" && (!errors.As(err, &d) || !strings.Contains(err.Error(), c.want)):
+				t.Errorf("Replay = %v, want a divergence that says %q", err, c.want)
+			}
+		})
+	}
+}
+
+// The next attempt was due after its own record was written: the clock was set back.
+func TestI8_RetryTimesComeFromTheRecords(t *testing.T) {
+	records := recordsOf(version1(t))
+	for i := range records {
+		records[i].Time = records[0].Time.Add(-time.Duration(i) * time.Hour)
+	}
+	if err := newReader(t).use(t, records); err != nil {
+		t.Error(err)
+	}
+}
+
+// Whatever bit of a journal flips: an error or an end, never a panic or a hang. The lines have no checksum here.
+func TestI8_FlippedRecords(t *testing.T) {
+	content := []byte(version1(t))
+	stride := 199
+	if *flipAll {
+		stride = 1
+	}
+	r := newReader(t)
+	for bit := 0; bit < 8*len(content); bit += stride {
+		content[bit/8] ^= 1 << (bit % 8)
+		if r.use(t, recordsOf(string(content))); t.Failed() {
+			t.Fatalf("bit %d of byte %d, in %q", bit%8, bit/8, content[max(0, bit/8-30):min(len(content), bit/8+30)])
+		}
+		content[bit/8] ^= 1 << (bit % 8)
+	}
+}
+
+// FuzzReplay: whatever records a journal has, what reads them ends.
+func FuzzReplay(f *testing.F) {
+	content := version1(f)
+	lines := strings.SplitAfter(content, "\n")
+	f.Add(content)
+	f.Add(lines[0] + lines[1])
+	f.Add(lines[0])
+	f.Add(strings.Join(lines[:9], ""))
+	f.Add(strings.Join(lines[:21], ""))
+	f.Fuzz(func(t *testing.T, content string) {
+		newReader(t).use(t, recordsOf(content))
+	})
 }

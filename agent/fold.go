@@ -30,7 +30,7 @@ func (s *State) Fold(line journal.Record) error {
 // its host had seen after the last record.
 const seqReserve = 1 << 20
 
-// accepts reports a record that cannot come now: a damaged journal, or a mistake of ours.
+// accepts reports a record that cannot come now: a damaged journal, or a mistake of ours. What it lets pass can be folded.
 func (s *State) accepts(rec record) error {
 	problem := ""
 	switch r := rec.(type) {
@@ -40,57 +40,98 @@ func (s *State) accepts(rec record) error {
 		}
 		return problemError(rec, problem)
 	case inputRecord:
-		if s.Input != nil && !r.Continue {
-			problem = "an input is open"
-		} else if r.Continue && s.Input == nil && s.Last == nil {
-			problem = "there is no input to continue"
-		} else if asked := s.awaiting(); asked != nil && !r.Continue && r.Answers != asked.ID {
-			problem = "a question waits for its answer"
-		} else if r.Answers != "" && asked == nil {
-			problem = "no question waits for an answer"
-		}
-		return problemError(rec, s.headed(problem))
+		return problemError(rec, s.headed(s.acceptsInput(r)))
 	case awaitRecord:
-		if s.open(r.CallID) == nil {
-			problem = fmt.Sprintf("no call %q is open", r.CallID)
-		}
-		return problemError(rec, s.headed(problem))
+		return problemError(rec, s.headed(s.acceptsCall(r.CallID)))
+	case resultRecord:
+		return problemError(rec, s.headed(s.acceptsCall(r.CallID)))
 	case compactRecord:
 		if r.Failed == "" && (r.First < 1 || r.First > len(s.Turns)) {
 			problem = fmt.Sprintf("there is no turn %d", r.First)
 		}
-	case resultRecord:
-		if s.open(r.CallID) == nil {
-			problem = fmt.Sprintf("no call %q is open", r.CallID)
-		}
-		return problemError(rec, problem)
 	case intentRecord:
-		if s.Input == nil {
-			problem = "no input is open"
-		}
+		problem = s.inInput()
 		for _, call := range r.Calls {
-			if s.open(call.ID) == nil {
-				problem = fmt.Sprintf("no call %q is open", call.ID)
-			}
+			problem = first(problem, s.acceptsCall(call.ID))
 		}
-	case answerRecord, faultRecord, stopRecord, turnRecord:
-		if s.Input == nil {
-			problem = "no input is open"
-		}
+	case turnRecord:
+		problem = first(s.inInput(), s.acceptsTurn(r))
+	case answerRecord, faultRecord, stopRecord:
+		problem = s.inInput()
 	case endRecord:
-		switch {
-		case r.Session || r.Reason == AwaitingInput:
+		if problem = s.acceptsEnd(r); r.Session || r.Reason == AwaitingInput {
 			return problemError(rec, s.headed(problem))
-		case s.Input == nil:
-			problem = "no input is open"
-		case r.Reason == Failed && s.fault() == nil && r.Fault == nil:
-			problem = "nothing has failed"
 		}
 	}
 	if len(s.Calls) > 0 && !betweenCalls(rec) {
 		problem = "calls have no result yet"
 	}
 	return problemError(rec, s.headed(problem))
+}
+
+func (s *State) acceptsInput(r inputRecord) string {
+	asked := s.awaiting()
+	switch {
+	case s.Input != nil && !r.Continue:
+		return "an input is open"
+	case r.Continue && s.Input == nil && s.Last == nil:
+		return "there is no input to continue"
+	case asked != nil && !r.Continue && r.Answers != asked.ID:
+		return "a question waits for its answer"
+	case r.Answers != "" && asked == nil:
+		return "no question waits for an answer"
+	case len(s.Calls) > 0 && !r.Continue && r.Answers == "":
+		return "calls have no result yet"
+	}
+	return s.acceptsQueued(r.Queued)
+}
+
+// acceptsCall is the problem with what becomes of a call.
+func (s *State) acceptsCall(id string) string {
+	if s.open(id) == nil {
+		return fmt.Sprintf("no call %q is open", id)
+	}
+	return s.inInput()
+}
+
+// acceptsTurn knows that a loop is one of calls that are remembered.
+func (s *State) acceptsTurn(r turnRecord) string {
+	switch loop := r.Loop; {
+	case loop == nil && r.Origin == OriginLoop:
+		return "it warns of no loop"
+	case loop != nil && (loop.Period < 1 || loop.Period > len(s.Recent)):
+		return fmt.Sprintf("there are no %d calls that could repeat", loop.Period)
+	}
+	return s.acceptsQueued(r.Queued)
+}
+
+func (s *State) acceptsQueued(id int) string {
+	if id != 0 && !slices.ContainsFunc(s.Queue, func(q Queued) bool { return q.ID == id }) {
+		return fmt.Sprintf("there is no entry %d in the queue", id)
+	}
+	return ""
+}
+
+func (s *State) acceptsEnd(r endRecord) string {
+	switch {
+	case r.Session:
+		return ""
+	case s.Input == nil:
+		return s.inInput()
+	case r.Reason == AwaitingInput && s.awaiting() == nil:
+		return "no question waits for an answer"
+	case r.Reason == Failed && s.fault() == nil && r.Fault == nil:
+		return "nothing has failed"
+	}
+	return ""
+}
+
+// inInput is the problem of a record that belongs into an input when none is open.
+func (s *State) inInput() string {
+	if s.Input == nil {
+		return "no input is open"
+	}
+	return ""
 }
 
 // headed is the problem of every record but the header in an empty journal.
@@ -143,8 +184,7 @@ func (s *State) fold(rec record, at time.Time) {
 	case resultRecord:
 		s.foldResult(r, at)
 	case faultRecord:
-		s.Faults = append(s.Faults, r.Fault)
-		s.spend(r.Usage, r.Cost)
+		s.foldFault(r, at)
 	case settingRecord:
 		s.foldSettings(r)
 	case stopRecord:
@@ -270,6 +310,16 @@ func (s *State) foldResult(r resultRecord, at time.Time) {
 	s.Input.Rounds++
 	s.Rounds++
 	s.turn(Turn{Kind: TurnToolResults, Origin: OriginTools, Time: at, Message: llm.ToolResults(results...)})
+}
+
+// foldFault remembers a failed attempt. The next one is never due later than its delay after the record: a journal whose times are
+// damaged must not make a session wait for ever.
+func (s *State) foldFault(r faultRecord, at time.Time) {
+	if latest := at.Add(r.Delay); r.RetryAt.After(latest) {
+		r.RetryAt = latest
+	}
+	s.Faults = append(s.Faults, r.Fault)
+	s.spend(r.Usage, r.Cost)
 }
 
 // foldSettings begins a new epoch where the next request does not go on where the last one ended.

@@ -28,35 +28,36 @@ type Divergence struct {
 	Record int64           `json:"record"`
 	Want   json.RawMessage `json:"want"` // kind and data in the journal, without times and durations; null when there is none
 	Got    json.RawMessage `json:"got"`
+	// Problem says why no session can have come to the journal's record there, such as a result without its call.
+	Problem string `json:"problem,omitempty"`
 }
 
 // Error says where and how.
 func (d *Divergence) Error() string {
+	if d.Problem != "" {
+		return fmt.Sprintf("the journal cannot be replayed from record %d on: %s\nit is %s", d.Record, d.Problem, d.Want)
+	}
 	return fmt.Sprintf("the replay diverges at record %d:\nwant %s\n got %s", d.Record, d.Want, d.Got)
 }
 
 // Replay runs a session again from its journal: the loop decides anew, model and tools answer what the journal says they did, and the
 // host does what it did then. The clock is the records', and so are the ids. Nothing is run and nothing is asked over a network unless
-// Client does. A replay that comes to other records, times and durations aside, is a *[Divergence].
+// Client does. A replay that comes to other records, times and durations aside, is a *[Divergence], and so is a record that does not
+// fit those before it. Whatever the journal holds, Replay ends.
 func Replay(ctx context.Context, from Records, o ReplayOptions) error {
 	r := &replay{}
 	r.changed.L = &r.mu
-	for line, err := range from.Records(ctx, 1) {
-		if err != nil {
-			return fmt.Errorf("agent: cannot read the journal: %w", err)
-		}
-		rec, err := decodeRecord(line)
-		if err != nil {
-			return err
-		}
-		r.lines, r.records = append(r.lines, line), append(r.records, rec)
+	misfit, err := r.read(ctx, from)
+	if err != nil {
+		return err
 	}
-	if len(r.records) == 0 {
+	var header headerRecord
+	if len(r.records) > 0 { // the first record that fits is a header
+		header = r.records[0].(headerRecord)
+	} else if misfit != nil {
+		return misfit
+	} else {
 		return errors.New("agent: the journal is empty; there is nothing to replay")
-	}
-	header, ok := r.records[0].(headerRecord)
-	if !ok {
-		return errors.New("agent: the journal does not begin with a header")
 	}
 	ctx, r.stop = context.WithCancelCause(ctx)
 	defer r.stop(nil)
@@ -69,7 +70,30 @@ func Replay(ctx context.Context, from Records, o ReplayOptions) error {
 	if d := r.diverged(); d != nil {
 		return d
 	}
-	return errors.Join(err, s.outputs.Close())
+	if err = errors.Join(err, s.outputs.Close()); err == nil && misfit != nil {
+		return misfit
+	}
+	return err
+}
+
+// read reads the records up to the first that does not fit those before it, which it returns.
+func (r *replay) read(ctx context.Context, from Records) (misfit *Divergence, err error) {
+	var state State
+	for line, err := range from.Records(ctx, 1) {
+		if err != nil {
+			return nil, fmt.Errorf("agent: cannot read the journal: %w", err)
+		}
+		rec, err := decodeRecord(line)
+		if err != nil {
+			return nil, err
+		}
+		if err := state.accepts(rec); err != nil {
+			return &Divergence{Record: line.N, Want: comparable(line), Got: json.RawMessage("null"), Problem: err.Error()}, nil
+		}
+		state.fold(rec, line.Time)
+		r.lines, r.records = append(r.lines, line), append(r.records, rec)
+	}
+	return nil, nil
 }
 
 // replay is a journal as a script. It is the log, the provider, the tools, the clock and the host of the session that it directs.
@@ -86,6 +110,8 @@ type replay struct {
 	acting  bool // the host's record is being written
 	wrong   *Divergence
 	asked   map[string]bool // the calls of this step that came to a question
+	running map[string]int  // the calls of this step whose record is not written yet
+	waited  time.Time       // until when the loop has waited
 }
 
 // open makes the session that is directed.
@@ -105,45 +131,63 @@ func (r *replay) open(h headerRecord, o ReplayOptions) (*Session, error) {
 		return nil, err
 	}
 	s.confirm, s.delay, s.inTurn = r.confirm, r.delay, r.inTurn
-	s.pause = func(context.Context, time.Time) {}
+	s.pause = r.pause
 	s.start(false)
 	return s, nil
 }
 
+// most is how many steps in a row may come to no record. After a crash there is one: what had begun has no outcome.
+const most = 3
+
 // run lets the host's records happen, and the loop decide about all others.
 func (r *replay) run(ctx context.Context, s *Session) error {
-	for ctx.Err() == nil {
-		rec := r.next()
+	for idle := 0; ctx.Err() == nil; idle++ {
+		rec, at := r.next()
 		if rec == nil {
 			s.events.flush()
 			return nil
 		}
-		if r.hosts(s, rec) && !r.decidedBefore(s) {
-			if err := r.act(s, rec); err != nil {
-				return err
-			}
-			continue
-		}
-		step, err := s.decide(ctx)
-		if errors.Is(err, errJournalEnds) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if step.Act == Rest {
+		if idle > most {
 			r.diverge(nil)
 			return nil
 		}
-		r.mu.Lock()
-		r.asked = map[string]bool{}
-		r.mu.Unlock()
-		err = s.do(ctx, step)
-		if err != nil && !errors.Is(err, errJournalEnds) {
+		if over, err := r.step(ctx, s, rec); over || err != nil {
 			return err
+		}
+		if _, now := r.next(); now > at {
+			idle = 0
 		}
 	}
 	return context.Cause(ctx)
+}
+
+// step lets the next thing happen: the host's record, or what the loop decides.
+func (r *replay) step(ctx context.Context, s *Session, rec record) (over bool, err error) {
+	if r.hosts(s, rec) && !r.decidedBefore(s) {
+		return false, r.act(s, rec)
+	}
+	step, err := s.decide(ctx)
+	switch {
+	case errors.Is(err, errJournalEnds):
+		return true, nil
+	case err != nil:
+		return false, err
+	case step.Act == Rest:
+		r.diverge(nil)
+		return true, nil
+	}
+	r.mu.Lock()
+	r.asked, r.running = map[string]bool{}, map[string]int{}
+	if step.Act == Run {
+		for _, call := range step.Calls {
+			r.running[call.ID]++
+		}
+	}
+	r.mu.Unlock()
+	if err = s.do(ctx, step); errors.Is(err, errJournalEnds) {
+		err = nil // the next record is none
+	}
+	return false, err
 }
 
 // settled lets the host do what it did before the loop's next record, and returns when that record, or the journal's end, is next. It is
@@ -298,17 +342,14 @@ func checked(p Policy) (Policy, error) {
 	return p, err
 }
 
-func (r *replay) next() record {
+// next returns the record that comes next, after the header, which is written with the first one; nil at the end.
+func (r *replay) next() (rec record, at int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	at := r.at
-	if at == 0 && len(r.records) > 1 {
-		at = 1
+	if at = max(r.at, 1); at >= len(r.records) || r.wrong != nil {
+		return nil, at
 	}
-	if at >= len(r.records) || r.wrong != nil {
-		return nil
-	}
-	return r.records[at]
+	return r.records[at], at
 }
 
 func (r *replay) wake() {
@@ -317,11 +358,21 @@ func (r *replay) wake() {
 	r.changed.Broadcast()
 }
 
-// now is the time of the next record.
+// pause lets the time come that the loop waits for, whatever the next record says.
+func (r *replay) pause(_ context.Context, until time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.waited = until
+}
+
+// now is the time of the next record, and not before what the loop has waited for.
 func (r *replay) now() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.lines[min(r.at, len(r.lines)-1)].Time
+	if now := r.lines[min(r.at, len(r.lines)-1)].Time; now.After(r.waited) {
+		return now
+	}
+	return r.waited
 }
 
 func (r *replay) diverged() *Divergence {

@@ -30,6 +30,9 @@ func (l *replayLog) Append(ctx context.Context, next int64, records ...journal.R
 		if r.wrong != nil {
 			return r.wrong
 		}
+		if call := callOf(r.records[r.at]); call != "" {
+			r.running[call]--
+		}
 		r.at++
 	}
 	return r.memory.Append(ctx, next, records...)
@@ -52,7 +55,7 @@ func (l *replayLog) Blob(ctx context.Context, hash string) ([]byte, error) {
 }
 
 // notCompared are the members of a record that differ from run to run, or that only the first run could know.
-var notCompared = []string{"seq", "latency", "duration", "delay", "retry_at", "bytes", "output_ref", "cost_usd", "args"}
+var notCompared = []string{"seq", "latency", "duration", "delay", "retry_at", "bytes", "output_ref", "cost_usd", "args", "version"}
 
 // comparable is a record without what may differ, in one form.
 func comparable(line journal.Record) json.RawMessage {

@@ -13,22 +13,17 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// await returns the first record from the current one on that is the wanted one, once all before it are written; nil when there is none.
+// await returns the next record, once what the host did before it is written, if it is the wanted one. The loop, which asks, is the
+// only one that could write what stands before a later one.
 func (r *replay) await(ctx context.Context, wanted func(record) bool) record {
 	stop := context.AfterFunc(ctx, r.wake)
 	defer stop()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for r.settled(ctx); ctx.Err() == nil; r.settled(ctx) {
-		switch i := slices.IndexFunc(r.records[r.at:], wanted); {
-		case i == 0:
-			return r.records[r.at]
-		case i < 0:
-			return nil
-		}
-		r.changed.Wait()
+	if r.settled(ctx); ctx.Err() != nil || r.at >= len(r.records) || !wanted(r.records[r.at]) {
+		return nil
 	}
-	return nil
+	return r.records[r.at]
 }
 
 // script is a provider that answers what the journal says.
@@ -205,11 +200,7 @@ func (r *replay) inTurn(ctx context.Context, rec record) record {
 	defer r.mu.Unlock()
 	call := callOf(rec)
 	r.settled(ctx)
-	for ctx.Err() == nil && r.at < len(r.records) && call != "" && callOf(r.records[r.at]) != call {
-		switch r.records[r.at].(type) {
-		case inputRecord, endRecord: // the session crashed here, and this call's result came later
-			return nil
-		}
+	for ctx.Err() == nil && call != "" && r.comes(call) {
 		r.changed.Wait()
 		r.settled(ctx)
 	}
@@ -217,6 +208,12 @@ func (r *replay) inTurn(ctx context.Context, rec record) record {
 		return rec
 	}
 	then := r.records[r.at]
+	switch then.(type) {
+	case inputRecord, endRecord: // the session crashed here, and this call's result came later
+		if call != "" {
+			return nil
+		}
+	}
 	switch rec := rec.(type) {
 	case compactRecord: // the journal knows what else was settled while it was made
 		if then, ok := then.(compactRecord); ok && then.Failed == rec.Failed && then.Summary == rec.Summary {
@@ -228,6 +225,15 @@ func (r *replay) inTurn(ctx context.Context, rec record) record {
 		}
 	}
 	return rec
+}
+
+// comes reports that the next record is what becomes of another call of this step, which is on its way.
+func (r *replay) comes(call string) bool {
+	if r.at >= len(r.records) {
+		return false
+	}
+	next := callOf(r.records[r.at])
+	return next != "" && next != call && r.running[next] > 0
 }
 
 // callOf is the call whose outcome a record is.
