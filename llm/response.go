@@ -35,9 +35,11 @@ type FinishReason string
 // The reasons to stop.
 const (
 	FinishStop          FinishReason = "stop"
-	FinishLength        FinishReason = "length"
+	FinishLength        FinishReason = "length"         // cut off: the answer may not be longer
+	FinishContextLength FinishReason = "context_length" // cut off: the model's window is full
 	FinishToolCalls     FinishReason = "tool_calls"
-	FinishContentFilter FinishReason = "content_filter"
+	FinishContentFilter FinishReason = "content_filter" // refused, by the model or by a filter
+	FinishPause         FinishReason = "pause"          // the model goes on when it is sent the answer as it is
 	FinishError         FinishReason = "error"
 	FinishOther         FinishReason = "other"
 )

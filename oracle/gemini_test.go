@@ -98,7 +98,8 @@ func geminiFinish(r genai.FinishReason, calls bool) llm.FinishReason {
 	case genai.FinishReasonMaxTokens:
 		return llm.FinishLength
 	case genai.FinishReasonSafety, genai.FinishReasonRecitation, genai.FinishReasonBlocklist, genai.FinishReasonProhibitedContent,
-		genai.FinishReasonSPII, genai.FinishReasonImageSafety, genai.FinishReasonImageProhibitedContent, genai.FinishReasonImageRecitation:
+		genai.FinishReasonSPII, genai.FinishReasonImageSafety, genai.FinishReasonImageProhibitedContent, genai.FinishReasonImageRecitation,
+		genai.FinishReasonLanguage:
 		return llm.FinishContentFilter
 	}
 	return llm.FinishOther

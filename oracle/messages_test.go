@@ -76,8 +76,12 @@ func messageFinish(r anthropic.StopReason) llm.FinishReason {
 	switch r {
 	case anthropic.StopReasonEndTurn, anthropic.StopReasonStopSequence:
 		return llm.FinishStop
-	case anthropic.StopReasonMaxTokens, anthropic.StopReasonModelContextWindowExceeded:
+	case anthropic.StopReasonMaxTokens:
 		return llm.FinishLength
+	case anthropic.StopReasonModelContextWindowExceeded:
+		return llm.FinishContextLength
+	case anthropic.StopReasonPauseTurn:
+		return llm.FinishPause
 	case anthropic.StopReasonToolUse:
 		return llm.FinishToolCalls
 	case anthropic.StopReasonRefusal:

@@ -67,12 +67,16 @@ func finishReason(stop string) llm.FinishReason {
 	switch stop {
 	case "end_turn", "stop_sequence":
 		return llm.FinishStop
-	case "max_tokens", "model_context_window_exceeded":
+	case "max_tokens":
 		return llm.FinishLength
+	case "model_context_window_exceeded":
+		return llm.FinishContextLength
+	case "pause_turn":
+		return llm.FinishPause
 	case "tool_use":
 		return llm.FinishToolCalls
 	case "refusal":
 		return llm.FinishContentFilter
 	}
-	return llm.FinishOther // pause_turn, and whatever comes to exist
+	return llm.FinishOther // whatever comes to exist
 }

@@ -94,10 +94,10 @@ func finishReason(reason string, calls bool) llm.FinishReason {
 	case "MAX_TOKENS":
 		return llm.FinishLength
 	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR",
-		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION":
+		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "LANGUAGE": // the last is one that the model may not use
 		return llm.FinishContentFilter
 	}
-	return llm.FinishOther // LANGUAGE, OTHER, TOO_MANY_TOOL_CALLS, NO_IMAGE, and whatever comes to exist
+	return llm.FinishOther // OTHER, TOO_MANY_TOOL_CALLS, NO_IMAGE, and whatever comes to exist
 }
 
 // failedReason is the kind of error that a finish reason stands for, nil when it is none. A malformed call, one of a tool that

@@ -82,7 +82,7 @@ func (r *run) loop(ctx context.Context, emit func(llm.StreamEvent) bool) error {
 // whole says that an answer's calls are what the model wanted to say. In an answer that was cut they may not be.
 func whole(resp *llm.Response) bool {
 	switch resp.Finish.Reason {
-	case llm.FinishLength, llm.FinishContentFilter, llm.FinishError:
+	case llm.FinishLength, llm.FinishContextLength, llm.FinishContentFilter, llm.FinishError:
 		return false
 	}
 	return true

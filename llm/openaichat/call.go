@@ -178,7 +178,7 @@ func (d *decoder) start(c *call) {
 	}
 }
 
-// endCalls ends all calls. Without arguments a call has none: an empty object.
+// endCalls ends all calls. Without arguments a call has none: an empty object, unless the answer was cut off, perhaps before they came.
 func (d *decoder) endCalls() error {
 	if err := d.startCalls(nil); err != nil {
 		return err
@@ -192,7 +192,7 @@ func (d *decoder) endCalls() error {
 			if text != "" {
 				d.emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: c.index, Delta: text})
 			}
-		case len(c.args) == 0:
+		case len(c.args) == 0 && finishReason(d.stop, true) == llm.FinishToolCalls:
 			c.args = []byte("{}")
 			d.emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: c.index, Delta: "{}"})
 		}

@@ -92,8 +92,10 @@ func finishReason(raw string, calls bool) llm.FinishReason {
 			return llm.FinishToolCalls
 		}
 		return llm.FinishStop
-	case "length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded":
+	case "length", "max_tokens", "max_output_tokens":
 		return llm.FinishLength
+	case "model_length", "model_context_window_exceeded": // the first is Mistral's
+		return llm.FinishContextLength
 	case "content_filter", "refusal", "safety", "sensitive", "recitation", "blocklist", "prohibited_content":
 		return llm.FinishContentFilter
 	}
