@@ -37,6 +37,14 @@ func newAnswer(r *Request, t Turn) *answer {
 	return a
 }
 
+// stop is why the answer ends, in the vendor's words: the script's, or those for its Finish.
+func (a *answer) stop(words func(*answer) string) string {
+	if a.Stop != "" {
+		return a.Stop
+	}
+	return words(a)
+}
+
 // size is the answer's content in bytes.
 func (a *answer) size() int {
 	n := len(a.Thinking) + len(a.Text)

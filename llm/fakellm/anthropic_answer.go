@@ -79,15 +79,17 @@ func anthropicUsage(u llm.Usage, output int) map[string]any {
 		"output_tokens_details": map[string]any{"thinking_tokens": min(u.Reasoning, output)}}
 }
 
-func anthropicStop(reason llm.FinishReason) string {
-	switch reason {
+func anthropicStop(a *answer) string {
+	switch a.Finish {
 	case llm.FinishLength:
 		return "max_tokens"
+	case llm.FinishContextLength:
+		return "model_context_window_exceeded"
 	case llm.FinishToolCalls:
 		return "tool_use"
 	case llm.FinishContentFilter:
 		return "refusal"
-	case llm.FinishOther:
+	case llm.FinishPause:
 		return "pause_turn"
 	}
 	return "end_turn"
@@ -119,7 +121,7 @@ func (a *answer) anthropicMessage(content any, stop any, output int) map[string]
 
 // whole implements format.
 func (anthropic) whole(a *answer) []byte {
-	return []byte(encode(a.anthropicMessage(a.anthropicBlocks(), anthropicStop(a.Finish), a.usage.Output)))
+	return []byte(encode(a.anthropicMessage(a.anthropicBlocks(), a.stop(anthropicStop), a.usage.Output)))
 }
 
 // stream implements format.
@@ -157,7 +159,7 @@ func (f anthropic) stream(a *answer) []frame {
 		block(map[string]any{"type": "tool_use", "id": c.ID, "name": c.Name, "input": map[string]any{}}, "input_json_delta",
 			"partial_json", append([]string{""}, bytewise(c.args(), argBytes(f.words))...), "")
 	}
-	add("message_delta", map[string]any{"delta": map[string]any{"stop_reason": anthropicStop(a.Finish), "stop_sequence": nil},
+	add("message_delta", map[string]any{"delta": map[string]any{"stop_reason": a.stop(anthropicStop), "stop_sequence": nil},
 		"usage": anthropicUsage(a.usage, a.usage.Output)}).closing = true
 	add("message_stop", map[string]any{})
 	return frames

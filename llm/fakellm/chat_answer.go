@@ -35,10 +35,12 @@ func chatUsage(u llm.Usage) map[string]any {
 		"completion_tokens_details": map[string]any{"reasoning_tokens": u.Reasoning}}
 }
 
-func chatFinish(reason llm.FinishReason) string {
-	switch reason {
+func chatFinish(a *answer) string {
+	switch a.Finish {
 	case llm.FinishLength, llm.FinishToolCalls, llm.FinishContentFilter:
-		return string(reason)
+		return string(a.Finish)
+	case llm.FinishContextLength:
+		return "model_length"
 	}
 	return "stop"
 }
@@ -68,7 +70,7 @@ func (*chat) whole(a *answer) []byte {
 	if calls != nil {
 		message["tool_calls"] = calls
 	}
-	choice := map[string]any{"index": 0, "message": message, "logprobs": nil, "finish_reason": chatFinish(a.Finish)}
+	choice := map[string]any{"index": 0, "message": message, "logprobs": nil, "finish_reason": a.stop(chatFinish)}
 	body := a.chatObject("chat.completion", []any{choice})
 	body["usage"] = chatUsage(a.usage)
 	return []byte(encode(body))
@@ -98,7 +100,7 @@ func (f *chat) stream(a *answer) []frame {
 			add(map[string]any{"tool_calls": []any{more}}, nil).content = true
 		}
 	}
-	add(map[string]any{}, chatFinish(a.Finish)).closing = true
+	add(map[string]any{}, a.stop(chatFinish)).closing = true
 	if f.usage {
 		last := a.chatObject("chat.completion.chunk", []any{})
 		last["usage"] = chatUsage(a.usage)

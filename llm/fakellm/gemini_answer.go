@@ -81,7 +81,7 @@ func (f gemini) geminiParts(a *answer, each int) geminiAnswer {
 		}
 		return words(text, each)
 	}
-	out := geminiAnswer{reason: geminiReason(a.Finish), closing: `{"text": ""}`}
+	out := geminiAnswer{reason: a.stop(geminiReason), closing: `{"text": ""}`}
 	for _, t := range cut(a.Thinking) {
 		out.thoughts = append(out.thoughts, `{"text": `+encode(t)+`,"thought": true}`)
 	}
@@ -118,8 +118,8 @@ func (f gemini) geminiParts(a *answer, each int) geminiAnswer {
 	return out
 }
 
-func geminiReason(reason llm.FinishReason) string {
-	switch reason {
+func geminiReason(a *answer) string {
+	switch a.Finish {
 	case llm.FinishLength:
 		return "MAX_TOKENS"
 	case llm.FinishContentFilter:

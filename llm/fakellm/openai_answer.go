@@ -50,6 +50,9 @@ func (f *openai) prefixes(*Request) []prefix {
 
 // status is how the answer ends: the status, and the reason where it is incomplete.
 func (a *answer) openaiStatus() (status, reason string) {
+	if a.Stop != "" {
+		return "incomplete", a.Stop
+	}
 	switch a.Finish {
 	case llm.FinishLength:
 		return "incomplete", "max_output_tokens"

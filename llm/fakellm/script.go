@@ -55,6 +55,8 @@ type Turn struct {
 	Calls    []Call `json:"calls,omitempty"`
 	// Finish is why the model stops; empty means tool_calls with calls and stop without.
 	Finish llm.FinishReason `json:"finish,omitempty"`
+	// Stop says it in the vendor's words instead; to OpenAI's Responses API, why the answer is incomplete.
+	Stop string `json:"stop,omitempty"`
 	// Usage is what the answer reports; nil means an estimate from the sizes, with a prompt cache that really remembers.
 	Usage *llm.Usage `json:"usage,omitempty"`
 	// ID is the answer's id; empty means msg_ (or the vendor's own word) and the request's number.
