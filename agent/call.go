@@ -61,6 +61,9 @@ func (s *Session) callModel(ctx context.Context) error {
 	start := s.now()
 	a := attemptStream{events: s.events}
 	resp, err := s.attempt(ctx, req, &a)
+	if err == nil {
+		err = contextFull(resp)
+	}
 	latency := s.now().Sub(start)
 	used := a.used(resp, err, input)
 	cost, _ := req.Facts.Cost(used)

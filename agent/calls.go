@@ -76,6 +76,10 @@ func (s *Session) prepare(ctx context.Context, step Step) batch {
 			c.Prepared = tool.Refuse(o.ToolCall, unknownOutcome)
 		case step.Reason != "" || ctx.Err() != nil:
 			c.Prepared = tool.Refuse(o.ToolCall, notRun)
+		case o.Torn:
+			c.Prepared = tool.Refuse(o.ToolCall, tornCall)
+		case o.Refused:
+			c.Prepared = tool.Refuse(o.ToolCall, refusedCall)
 		default:
 			c.Prepared = s.permit(ctx, o.ToolCall)
 			c.Access.Paths = absolute(c.Access.Paths, s.dir)

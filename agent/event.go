@@ -58,13 +58,14 @@ type UserInput struct {
 // ProcessingEnd ends an input: exactly one for each UserInput.
 type ProcessingEnd struct {
 	EventHeader
-	Reason     Reason    `json:"reason"`
-	Text       string    `json:"text"`
-	Usage      llm.Usage `json:"usage"`
-	CostUSD    float64   `json:"cost_usd,omitempty"` // 0 where prices are unknown
-	Turns      int       `json:"turns"`
-	ToolRounds int       `json:"tool_rounds"`
-	State      Status    `json:"state"`
+	Reason     Reason     `json:"reason"`
+	Finish     llm.Finish `json:"finish,omitzero"` // of the last answer
+	Text       string     `json:"text"`
+	Usage      llm.Usage  `json:"usage"`
+	CostUSD    float64    `json:"cost_usd,omitempty"` // 0 where prices are unknown
+	Turns      int        `json:"turns"`
+	ToolRounds int        `json:"tool_rounds"`
+	State      Status     `json:"state"`
 }
 
 // StepStart begins one model call; its attempts lie between it and StepEnd.

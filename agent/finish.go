@@ -76,6 +76,9 @@ const defaultConfirms = 3
 func policyOf(o Options) (Policy, error) {
 	p := Policy{MaxToolRounds: o.MaxToolRounds, MaxTurns: o.MaxTurns, OnLimit: o.OnLimit, Budget: o.Budget, RequireDone: o.RequireDone,
 		Loop: o.Loops, Compaction: o.Compaction, StayOnFull: o.StayOnFull}
+	if p.Continues = max(o.Continues, 0); o.Continues == 0 {
+		p.Continues = defaultContinues
+	}
 	if o.BeforeStop != nil {
 		if p.Confirms = o.MaxConfirms; p.Confirms == 0 {
 			p.Confirms = defaultConfirms

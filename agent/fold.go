@@ -216,7 +216,7 @@ func (s *State) foldInput(r inputRecord, at time.Time) {
 		s.Worked, s.Input.Began = s.worked(), at
 		return
 	case r.Continue:
-		s.Input = &Input{Text: s.Last.Text, Final: s.Last.Final, Done: s.Last.Done && s.Last.Reason != Done, Began: at}
+		s.Input = &Input{Text: s.Last.Text, Final: s.Last.Final, Finish: s.Last.Finish, Done: s.Last.Done && s.Last.Reason != Done, Began: at}
 		return
 	}
 	s.Input = &Input{Text: r.Text, Began: at}
@@ -253,6 +253,10 @@ func (s *State) foldTurn(r turnRecord, at time.Time) {
 		s.Input.Corrections++
 	case OriginStop:
 		s.Input.Confirms++
+	case OriginContinue:
+		s.Input.Continues++
+	case OriginEmpty:
+		s.Input.Empties++
 	}
 	text := llm.User(r.Text)
 	if r.Origin == OriginSteer {
@@ -262,17 +266,22 @@ func (s *State) foldTurn(r turnRecord, at time.Time) {
 }
 
 func (s *State) foldAnswer(r answerRecord, at time.Time) {
-	s.turn(Turn{Kind: TurnAssistant, Origin: OriginModel, Time: at, Message: r.Message, Usage: r.Usage, Finish: r.Finish,
-		ResponseID: r.ResponseID})
+	answer := Turn{Kind: TurnAssistant, Origin: OriginModel, Time: at, Message: r.Message, Usage: r.Usage, Finish: r.Finish,
+		ResponseID: r.ResponseID}
+	text := r.Message.Parts.Text()
+	if s.continues() {
+		text = s.Input.Final + text
+	}
+	s.Input.Final, s.Input.Finish, s.Calls = text, r.Finish, answer.openCalls()
+	s.turn(answer)
 	s.Steps++
 	s.Faults = nil
 	s.Context.measure(r.Usage)
 	s.spend(r.Usage, r.Cost)
 	s.Input.Turns++
 	s.Input.Rescued = false
-	s.Input.Final = r.Message.Parts.Text()
-	for _, call := range r.Message.Parts.ToolCalls() {
-		s.Calls = append(s.Calls, OpenCall{ToolCall: call})
+	if s.Input.Pauses++; r.Finish.Reason != llm.FinishPause {
+		s.Input.Pauses = 0
 	}
 }
 
@@ -306,7 +315,7 @@ func (s *State) foldResult(r resultRecord, at time.Time) {
 		s.mark(call)
 	}
 	s.Calls = nil
-	s.Input.Nudges = 0
+	s.Input.Nudges, s.Input.Continues, s.Input.Empties = 0, 0, 0
 	s.Input.Rounds++
 	s.Rounds++
 	s.turn(Turn{Kind: TurnToolResults, Origin: OriginTools, Time: at, Message: llm.ToolResults(results...)})
@@ -391,11 +400,12 @@ func (s *State) foldEnd(r endRecord, at time.Time) {
 		s.Input.Final = r.Summary
 	}
 	s.Input.Reason = r.Reason
-	if r.Reason == Failed {
+	if r.Reason == Failed || r.Reason == Refused {
 		if s.Input.Fault = r.Fault; r.Fault == nil {
 			s.Input.Fault = s.fault()
 		}
 	}
+	s.Input.Finish = r.finish(s)
 	s.Last, s.Input = s.Input, nil
 	s.Faults = nil
 }

@@ -57,13 +57,15 @@ func Next(s *State, p *Policy, now time.Time) Step {
 		return Step{Act: Finish, Reason: Failed, Text: noObject}
 	}
 	steered := s.Queued(Steering) != nil
-	if in.Done || s.Answered() && !steered {
+	if in.Done || s.concluded() && !steered {
 		return s.ending(p)
 	}
 	if f := s.fault(); f != nil {
 		switch {
 		case f.tooLong() && !in.Rescued && p.Compaction.on() && s.compacts(p):
 			return s.compaction(p)
+		case f.RetryAt.IsZero() && f.refused():
+			return Step{Act: Finish, Reason: Refused}
 		case f.RetryAt.IsZero():
 			return Step{Act: Finish, Reason: Failed}
 		case now.Before(f.RetryAt):
@@ -101,10 +103,15 @@ func (s *State) runnable() []OpenCall {
 	return open
 }
 
-// ending is what is left to do when the model, or a tool, has said that the task is done.
+// ending is what is left to do when the model, or a tool, has said that the task is done, or the model says nothing more.
 func (s *State) ending(p *Policy) Step {
 	in := s.Input
-	if problem := p.unfinished(in); problem != "" {
+	if !in.Done {
+		if step, ok := s.unfinished(p); ok {
+			return step
+		}
+	}
+	if problem := p.lacks(in); problem != "" {
 		switch {
 		case in.Nudges < maxNudges && p.Result == nil, in.Corrections < maxCorrections && p.Result != nil:
 			return Step{Act: Inject, Origin: OriginNudge, Text: problem}
@@ -113,8 +120,11 @@ func (s *State) ending(p *Policy) Step {
 		}
 	}
 	reason := Completed
-	if in.Done {
+	switch {
+	case in.Done:
 		reason = Done
+	case s.last().empty():
+		return s.silent()
 	}
 	if in.Confirms < p.Confirms {
 		return Step{Act: Confirm, Reason: reason}
@@ -145,7 +155,11 @@ func (s *State) goesOn() bool {
 }
 
 func (r Reason) goesOn() bool {
-	return r == Completed || r == Done || r == MaxToolRounds || r == MaxTurns
+	switch r {
+	case Completed, Done, MaxToolRounds, MaxTurns, Incomplete, Refused:
+		return true
+	}
+	return false
 }
 
 // records is what a step that needs no work comes to.

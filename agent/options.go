@@ -52,6 +52,9 @@ type Options struct {
 	// times an input: 3 unless set. An error is a WARNING and lets the input end.
 	BeforeStop  func(ctx context.Context, stop Stop) (prompt string, err error)
 	MaxConfirms int
+	// Continues is how often in a row the model is asked to go on with an answer that was cut off, at the limit of its length or for a
+	// reason that nobody knows: 2 unless set, never when negative. Then the input ends with the reason incomplete.
+	Continues int
 	// Loops says when repeating calls make the session warn the model: the zero value is the default.
 	Loops LoopPolicy
 	// Compaction is off unless its Threshold is set; see [DefaultCompaction].

@@ -14,6 +14,8 @@ type Policy struct {
 
 	// RequireDone says that only a tool ends an input: an answer without calls is followed by a nudge, three in a row at most.
 	RequireDone bool `json:"require_done,omitempty"`
+	// Continues is how often in a row the model is asked to go on with an answer that was cut off.
+	Continues int `json:"continues,omitempty"`
 	// Confirms is how often BeforeStop may send the agent back to work in one input.
 	Confirms int `json:"confirms,omitempty"`
 
@@ -51,9 +53,12 @@ const (
 	maxCorrections = 2
 )
 
-// unfinished says what the last answer, or the tool that was done, lacks to be the end, as the model is told; empty when it lacks
+// textIsResult reports whether the text of the last answer is the structured result.
+func (p *Policy) textIsResult() bool { return p.Result != nil && p.Result.Tool == "" }
+
+// lacks says what the last answer, or the tool that was done, lacks to be the end, as the model is told; empty when it lacks
 // nothing.
-func (p *Policy) unfinished(in *Input) string {
+func (p *Policy) lacks(in *Input) string {
 	switch {
 	case p.resultTool() != "" && !in.Done:
 		return fmt.Sprintf("The task ends with a call of the tool %s, whose arguments are the result. Call it now.", p.Result.Tool)

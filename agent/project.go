@@ -125,12 +125,14 @@ func projectEnd(r endRecord, before *State, p *Policy) []Event {
 		state = StatusAwaiting
 	case r.Reason.Limit():
 		events = append(events, &TurnLimit{Limit: r.Reason, Value: r.Value})
+	case r.Reason == Refused && before.fault() != nil:
+		events = append(events, &Warning{Code: "refused", Text: before.fault().Text})
 	}
 	if state == StatusIdle && r.Reason.goesOn() && before.Queued(FollowUps) != nil {
 		state = StatusProcessing
 	}
 	in := before.Input
-	return append(events, &ProcessingEnd{Reason: r.Reason, Text: first(r.Summary, in.Final), Usage: in.Usage.Add(r.Usage),
+	return append(events, &ProcessingEnd{Reason: r.Reason, Finish: r.finish(before), Text: first(r.Summary, in.Final), Usage: in.Usage.Add(r.Usage),
 		CostUSD: in.Cost + r.Cost, Turns: in.Turns, ToolRounds: in.Rounds,
 		State: state})
 }

@@ -187,6 +187,14 @@ type endRecord struct {
 	Fault *Fault `json:"fault,omitempty"`
 }
 
+// finish is the last word on the answer of the input that the record ends: the one before it was refused is not the reason.
+func (r *endRecord) finish(before *State) llm.Finish {
+	if f := before.fault(); f != nil && r.Reason == Refused {
+		return f.finish()
+	}
+	return before.Input.Finish
+}
+
 // awaitRecord says that a call is a question whose answer the host's next input will be.
 type awaitRecord struct {
 	CallID   string   `json:"call_id"`

@@ -31,11 +31,12 @@ type schedule struct {
 }
 
 type modelAnswer struct {
-	Fault string // kind of the failure before it; empty for none
-	Torn  bool   // the failure comes after text
-	Text  bool
-	Calls []string
-	Takes time.Duration
+	Fault  string // kind of the failure before it; empty for none
+	Torn   bool   // the failure comes after text
+	Text   bool
+	Calls  []string
+	Finish llm.FinishReason // why it ends; empty for the natural end
+	Takes  time.Duration
 }
 
 type hostAction struct {
@@ -60,7 +61,9 @@ func drawSchedule(t *rapid.T) schedule {
 		return modelAnswer{
 			Fault: rapid.SampledFrom([]string{"", "", "", "", "", "server", "rate_limit", "stream", "context_length", "authentication"}).Draw(t, "fault"),
 			Torn:  rapid.Bool().Draw(t, "torn"), Text: rapid.Bool().Draw(t, "text"),
-			Calls: rapid.SliceOfN(tools, 0, 3).Draw(t, "calls"), Takes: duration.Draw(t, "takes")}
+			Calls: rapid.SliceOfN(tools, 0, 3).Draw(t, "calls"), Takes: duration.Draw(t, "takes"),
+			Finish: rapid.SampledFrom([]llm.FinishReason{"", "", "", "", llm.FinishLength, llm.FinishContentFilter, llm.FinishPause,
+				llm.FinishContextLength, llm.FinishOther}).Draw(t, "finish")}
 	})
 	action := rapid.Custom(func(t *rapid.T) hostAction {
 		return hostAction{After: duration.Draw(t, "after"), What: rapid.SampledFrom([]string{"steer", "steer", "follow up", "interrupt",
@@ -118,7 +121,7 @@ func (w *world) step(ctx context.Context, req *llm.Request) llmtest.Step {
 		return llmtest.Error(err)
 	}
 	var parts []llm.Part
-	if a.Text || len(a.Calls) == 0 {
+	if a.Text || len(a.Calls) == 0 && a.Finish == "" {
 		parts = append(parts, llm.Text{Text: fmt.Sprint("text ", n)})
 	}
 	for i, name := range a.Calls {
@@ -131,7 +134,7 @@ func (w *world) step(ctx context.Context, req *llm.Request) llmtest.Step {
 		}
 		parts = append(parts, llm.ToolCall{ID: fmt.Sprintf("c%d_%d", n, i), Name: name, Args: args})
 	}
-	return llmtest.Answer(parts...)
+	return llmtest.Respond(llm.Response{Message: llm.Message{Parts: parts}, Finish: llm.Finish{Reason: a.Finish}})
 }
 
 func checkPairs(w *world, messages []llm.Message) {

@@ -86,12 +86,13 @@ type Session struct {
 
 // Result is what Submit came to: of the last input when follow-ups ran, with the sums of all.
 type Result struct {
-	Text       string    `json:"text"` // the last answer's
-	Reason     Reason    `json:"reason"`
-	Usage      llm.Usage `json:"usage"`
-	CostUSD    float64   `json:"cost_usd,omitempty"` // 0 where prices are unknown
-	Turns      int       `json:"turns"`
-	ToolRounds int       `json:"tool_rounds"`
+	Text       string     `json:"text"` // the last answer's, with that of the answers that it goes on from
+	Reason     Reason     `json:"reason"`
+	Finish     llm.Finish `json:"finish,omitzero"` // why the last answer ended
+	Usage      llm.Usage  `json:"usage"`
+	CostUSD    float64    `json:"cost_usd,omitempty"` // 0 where prices are unknown
+	Turns      int        `json:"turns"`
+	ToolRounds int        `json:"tool_rounds"`
 }
 
 // New starts a session: it renders the system prompt, which may run git in the environment, and emits SESSION_START. Nothing is
@@ -290,8 +291,8 @@ func (s *Session) start(resumed bool) {
 // ID is the session's id.
 func (s *Session) ID() string { return s.events.session }
 
-// Submit gives the session a task and works on it until the session is idle again; follow-ups included. Reaching a limit is no
-// error: Result.Reason says so. The end of ctx interrupts the input, leaves the session idle and is returned as
+// Submit gives the session a task and works on it until the session is idle again; follow-ups included. Reaching a limit, an answer that
+// stays unfinished and a refusal are no errors: Result.Reason says so. The end of ctx interrupts the input, leaves the session idle and is returned as
 // context.Cause(ctx), with the result so far. A failure that ends the session is an *llm.Error, or an error of the journal.
 func (s *Session) Submit(ctx context.Context, prompt string, more ...llm.Part) (*Result, error) {
 	if strings.TrimSpace(prompt) == "" && len(more) == 0 {
@@ -433,7 +434,7 @@ func (s *Session) rest(ctx context.Context, before totals) (*Result, error) {
 	s.memo = new(llm.Memo) // the next input encodes the history once more, and a session at rest holds it once
 	s.state.shrink()
 	last, now := s.state.Last, s.state.totals()
-	result := &Result{Text: last.Final, Reason: last.Reason, Usage: now.usage.Sub(before.usage), CostUSD: now.cost - before.cost, Turns: now.turns - before.turns,
+	result := &Result{Text: last.Final, Reason: last.Reason, Finish: last.Finish, Usage: now.usage.Sub(before.usage), CostUSD: now.cost - before.cost, Turns: now.turns - before.turns,
 		ToolRounds: now.rounds - before.rounds}
 	switch last.Reason {
 	case Failed:

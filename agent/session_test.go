@@ -263,7 +263,7 @@ func TestA1_Life(t *testing.T) {
 		}
 		close(gate)
 		result := <-done
-		want := &agent.Result{Text: "hello", Reason: agent.Completed, Turns: 1, Usage: h.Usage()}
+		want := &agent.Result{Text: "hello", Reason: agent.Completed, Finish: llm.Finish{Reason: llm.FinishStop}, Turns: 1, Usage: h.Usage()}
 		if diff := gocmp.Diff(want, result); diff != "" {
 			t.Error(diff)
 		}

@@ -88,15 +88,17 @@ type Origin string
 
 // The origins.
 const (
-	OriginUser  Origin = "user"
-	OriginModel Origin = "model"
-	OriginTools Origin = "tools"
-	OriginSteer Origin = "steer"
-	OriginLoop  Origin = "loop"        // a warning that calls repeat
-	OriginNudge Origin = "nudge"       // the task is not done as it has to be
-	OriginStop  Origin = "before_stop" // the hook sent the agent back to work
-	OriginNote  Origin = "note"        // what a note tells the model
-	OriginShort Origin = "context"     // a compaction
+	OriginUser     Origin = "user"
+	OriginModel    Origin = "model"
+	OriginTools    Origin = "tools"
+	OriginSteer    Origin = "steer"
+	OriginLoop     Origin = "loop"        // a warning that calls repeat
+	OriginNudge    Origin = "nudge"       // the task is not done as it has to be
+	OriginContinue Origin = "continue"    // the last answer was cut off
+	OriginEmpty    Origin = "empty"       // the last answer said nothing
+	OriginStop     Origin = "before_stop" // the hook sent the agent back to work
+	OriginNote     Origin = "note"        // what a note tells the model
+	OriginShort    Origin = "context"     // a compaction
 )
 
 // Input is one task from its submission to its end.
@@ -108,13 +110,17 @@ type Input struct {
 	Turns  int // answers
 	Rounds int // answers with calls whose results are in
 	Final  string
-	Done   bool    // a tool said so
-	Stop   Reason  // interrupted, aborted or a budget, once it is to end
-	Value  float64 // of that budget
-	Reason Reason  // why it ended
-	Fault  *Fault  // the failure that ended it, with Failed
+	Finish llm.Finish // of the last answer
+	Done   bool       // a tool said so
+	Stop   Reason     // interrupted, aborted or a budget, once it is to end
+	Value  float64    // of that budget
+	Reason Reason     // why it ended
+	Fault  *Fault     // the failure that ended it, with Failed
 	// Nudges counts those in a row, Confirms what BeforeStop sent back, Corrections the structured results that were not valid.
 	Nudges, Confirms, Corrections int
+	// Continues, Empties and Pauses count, in a row, how often the model was asked to go on with an answer that was cut off, how often
+	// it was nudged because it said nothing, and its answers that were pauses.
+	Continues, Empties, Pauses int
 	// Rescued says that the history was compacted because the model call that is due did not fit.
 	Rescued bool
 }
@@ -143,6 +149,8 @@ type OpenCall struct {
 	llm.ToolCall
 	// Intended says that it may have run: its intent is recorded.
 	Intended bool
+	// Torn says that the answer was cut off in the call, Refused that the answer was refused: such a call is not run.
+	Torn, Refused bool
 	// Question, when set, is what the call waits for an answer to.
 	Question *awaitRecord
 	Result   *llm.ToolResult
@@ -161,6 +169,8 @@ const (
 	BudgetUSD     Reason = "budget_usd"      // a limit
 	BudgetTime    Reason = "budget_time"     // a limit
 	AwaitingInput Reason = "awaiting_input"  // the next input is the answer to a question
+	Incomplete    Reason = "incomplete"      // the answer was cut off, or there was none, and asking the model to go on did not help
+	Refused       Reason = "refused"         // by the model, or by a filter of its provider
 	Interrupted   Reason = "interrupted"
 	Aborted       Reason = "aborted"
 	Failed        Reason = "error"
@@ -231,11 +241,8 @@ func (s *State) Queued(lane Lane) *Queued {
 
 // Answered reports whether the last turn is an answer without calls.
 func (s *State) Answered() bool {
-	if len(s.Turns) == 0 {
-		return false
-	}
-	last := s.Turns[len(s.Turns)-1]
-	return last.Kind == TurnAssistant && len(last.Message.Parts.ToolCalls()) == 0
+	last := s.last()
+	return last != nil && last.Kind == TurnAssistant && len(last.Message.Parts.ToolCalls()) == 0
 }
 
 // fault is the last failed attempt of the call that is due, nil when there is none.

@@ -271,7 +271,7 @@ func (s *stepper) finish(e *ProcessingEnd) {
 		s.tell()
 		return
 	}
-	if strings.Join(s.texts, "") == e.Text {
+	if strings.HasSuffix(e.Text, strings.Join(s.texts, "")) { // it may go on from answers before
 		s.texts = nil
 	}
 	s.tell()

@@ -221,8 +221,21 @@ func (r *runner) run(ctx context.Context, opts agent.Options, prompt string) err
 	if err := view.answer(result); err != nil {
 		return fail(exitFailed, "cannot write the answer: %w", err)
 	}
-	if result.Reason.Limit() {
+	return r.ended(result)
+}
+
+// ended is the error that an end of the work without a failure stands for: only what is done is a success.
+func (r *runner) ended(result *agent.Result) error {
+	why := first(result.Finish.Raw, string(result.Finish.Reason))
+	switch {
+	case result.Reason.Limit():
 		return fail(exitLimit, "stopped at the limit %s; the task may be unfinished%s", result.Reason, r.howToGoOn())
+	case result.Reason == agent.Refused:
+		return fail(exitFailed, "the model or its provider refused to answer (%s)", why)
+	case result.Reason == agent.Incomplete && result.Finish.Reason == llm.FinishStop:
+		return fail(exitFailed, "the model's last answer is empty (%s), so the task is not finished%s", why, r.howToGoOn())
+	case result.Reason == agent.Incomplete:
+		return fail(exitFailed, "the model's last answer was cut off (%s), so the task is not finished%s", why, r.howToGoOn())
 	}
 	return nil
 }

@@ -64,9 +64,9 @@ func (v *view) onFailure(abort func()) {
 	}
 }
 
-// answer prints the final answer, which is all that standard output gets in text mode. A limit may have left none.
+// answer prints the final answer, which is all that standard output gets in text mode. An input that did not complete may have left none.
 func (v *view) answer(result *agent.Result) error {
-	if v.events != nil || !v.repeat || result.Reason.Limit() && result.Text == "" {
+	if v.events != nil || !v.repeat || result.Reason != agent.Completed && result.Text == "" {
 		return nil
 	}
 	_, err := fmt.Fprintln(v.stdout, result.Text)

@@ -1,0 +1,297 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// ends is an answer that ends for a reason.
+func ends(reason llm.FinishReason, parts ...llm.Part) llmtest.Step {
+	return llmtest.Respond(llm.Response{Message: llm.Message{Parts: parts}, Finish: llm.Finish{Reason: reason, Raw: "raw " + string(reason)}})
+}
+
+func cutText(text string) llmtest.Step { return ends(llm.FinishLength, llm.Text{Text: text}) }
+
+// An answer that was cut off is gone on with, and what comes of it is one text; if that does not help, the input ends as incomplete.
+func TestI3_CutOffAnswers(t *testing.T) {
+	tired := ends("tired", llm.Text{Text: "a"})
+	for _, c := range []struct {
+		name      string
+		continues int
+		steps     []llmtest.Step
+		reason    agent.Reason
+		text      string
+		turns     int // of the model being asked to go on
+	}{
+		{"once", 0, []llmtest.Step{cutText("one, tw"), llmtest.Text("o, three")}, agent.Completed, "one, two, three", 1},
+		{"twice", 0, []llmtest.Step{cutText("a"), cutText("b"), llmtest.Text("c")}, agent.Completed, "abc", 2},
+		{"always", 0, []llmtest.Step{cutText("a"), cutText("b"), cutText("c"), llmtest.Text("d")}, agent.Incomplete, "abc", 2},
+		{"never asked", -1, []llmtest.Step{cutText("a"), llmtest.Text("b")}, agent.Incomplete, "a", 0},
+		{"asked once", 1, []llmtest.Step{cutText("a"), cutText("b"), llmtest.Text("c")}, agent.Incomplete, "ab", 1},
+		{"a reason that nobody knows", 0, []llmtest.Step{tired, tired, tired}, agent.Incomplete, "aaa", 2},
+		{"calls that are not there", 0, []llmtest.Step{ends(llm.FinishToolCalls, llm.Text{Text: "I call"}), llmtest.Text("ed it.")}, agent.Completed,
+			"I called it.", 1},
+		{"in a row", 0, []llmtest.Step{cutText("a"), cutText("b"), llmtest.Calls(call("work")), cutText("c"), cutText("d"), llmtest.Text("e")},
+			agent.Completed, "cde", 4},
+		{"in its thoughts", 0, []llmtest.Step{ends(llm.FinishLength, llm.Thinking{Text: "so much"}), llmtest.Text("it")}, agent.Completed, "it", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: c.steps, options: agent.Options{Continues: c.continues}})
+			result := h.submit(t, "go", c.reason)
+			if result.Text != c.text || strings.Count(h.turns(), "steering:continue") != c.turns {
+				t.Errorf("%+v, %s", result, h.turns())
+			}
+			end := only[*agent.ProcessingEnd](h)[0]
+			if end.Reason != c.reason || end.Text != c.text || end.Finish != result.Finish || end.State != agent.StatusIdle || result.Finish.Reason == "" {
+				t.Errorf("%+v, want the end of %+v", end, result)
+			}
+		})
+	}
+}
+
+// What ended as incomplete goes on where it was.
+func TestI3_ContinueAfterIncomplete(t *testing.T) {
+	h := open(t, setup{steps: []llmtest.Step{cutText("a"), cutText("b"), llmtest.Text("c")}, options: agent.Options{Continues: -1}})
+	h.submit(t, "go", agent.Incomplete)
+	if result, err := h.Continue(context.Background()); err != nil || result.Reason != agent.Incomplete || h.model.Left() != 2 {
+		t.Errorf("%+v, %v: nothing is asked for where Continues says so", result, err)
+	}
+	if err := h.FollowUp("and then"); err != nil {
+		t.Fatal(err)
+	}
+	result, err := h.Continue(context.Background())
+	if err != nil || result.Reason != agent.Incomplete || result.Text != "b" {
+		t.Errorf("%+v, %v: a follow-up runs after an incomplete answer", result, err)
+	}
+}
+
+// Of an answer that was cut off the calls that are whole run; the one in which it was cut off does not, whatever it would say.
+func TestI3_TornCalls(t *testing.T) {
+	ids := func(args ...string) (calls []llm.Part) {
+		for i, a := range args {
+			calls = append(calls, llm.ToolCall{ID: fmt.Sprint(i), Name: "work", Args: a})
+		}
+		return calls
+	}
+	for _, c := range []struct {
+		name   string
+		reason llm.FinishReason
+		parts  []llm.Part
+		ran    string // call by call: ran, torn or bad JSON
+	}{
+		{"in the arguments", llm.FinishLength, ids(`{"path":"x"}`, `{"path":"/impor`), "ran torn"},
+		{"before the arguments", llm.FinishLength, ids(`{}`, ``), "ran torn"},
+		{"after the call", llm.FinishLength, ids(`{}`, `{}`), "ran ran"},
+		{"in free text", llm.FinishLength, []llm.Part{llm.ToolCall{ID: "0", Name: "work", Args: "rm -r /tmp/x", Free: true}}, "torn"},
+		{"after a call and empty text", llm.FinishLength, append(ids(`{"pa`), llm.Text{}), "torn"},
+		{"in the text after a call", llm.FinishLength, append(ids(`{}`), llm.Text{Text: "Now I"}), "ran"},
+		{"for a reason that nobody knows", "tired", ids(`{`), "torn"},
+		{"not at all", llm.FinishToolCalls, ids(`{`), "bad"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{ends(c.reason, c.parts...), llmtest.Text("done")}})
+			h.submit(t, "go", agent.Completed)
+			var ran []string
+			for _, p := range h.History()[2].Message.Parts {
+				r := p.(llm.ToolResult)
+				switch text := r.Content.Text(); {
+				case text == "work ran":
+					ran = append(ran, "ran")
+				case strings.Contains(text, "before the call's arguments were complete") && r.IsError:
+					ran = append(ran, "torn")
+				default:
+					ran = append(ran, "bad")
+				}
+			}
+			if got := strings.Join(ran, " "); got != c.ran {
+				t.Errorf("%s, want %s", got, c.ran)
+			}
+			if strings.Contains(h.turns(), "continue") {
+				t.Errorf("%s: the results are enough to go on from", h.turns())
+			}
+		})
+	}
+}
+
+// A refusal ends the input, whether it comes as an answer, after calls or in the place of one; no call of it runs.
+func TestI3_Refusals(t *testing.T) {
+	blocked := &llm.Error{Kind: llm.ErrContentFilter, Provider: "test", Code: "SAFETY", Message: "the prompt was blocked", Final: true}
+	for name, c := range map[string]struct {
+		step  llmtest.Step
+		raw   string
+		turns string
+	}{
+		"an answer":       {ends(llm.FinishContentFilter, llm.Text{Text: "No."}), "raw content_filter", "user:user assistant:model"},
+		"without a word":  {ends(llm.FinishContentFilter), "raw content_filter", "user:user assistant:model"},
+		"a call":          {ends(llm.FinishContentFilter, call("work")), "raw content_filter", "user:user assistant:model tool_results:tools"},
+		"of the question": {llmtest.Error(blocked), "SAFETY", "user:user"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			work, asked := new(ledgerOf), 0
+			h := open(t, setup{tools: []tool.Tool{work.tool("work"), submitTool()}, steps: []llmtest.Step{c.step, llmtest.Calls(call("submit"))},
+				options: agent.Options{RequireDone: true, BeforeStop: func(context.Context, agent.Stop) (string, error) {
+					asked++
+					return "", nil
+				}}})
+			result := h.submit(t, "go", agent.Refused)
+			if len(work.ran)+asked != 0 || h.turns() != c.turns || h.Status() != agent.StatusIdle {
+				t.Errorf("ran %v, asked the hook %d times; %s", work.ran, asked, h.turns())
+			}
+			if want := (llm.Finish{Reason: llm.FinishContentFilter, Raw: c.raw}); result.Finish != want || only[*agent.ProcessingEnd](h)[0].Finish != want {
+				t.Errorf("%+v, %+v", result, only[*agent.ProcessingEnd](h)[0])
+			}
+			if name == "of the question" && !strings.Contains(h.warned(), "refused") {
+				t.Errorf("the host is warned of %q", h.warned())
+			}
+			if err := h.Steer("please"); err != nil {
+				t.Fatal(err)
+			}
+			if result, err := h.Continue(context.Background()); err != nil || result.Text != "the final text" {
+				t.Errorf("%+v, %v: steering goes on after a refusal", result, err)
+			}
+		})
+	}
+}
+
+// A pause is gone on from at once with the same history, but not for ever.
+func TestI3_Pauses(t *testing.T) {
+	pause := ends(llm.FinishPause, llm.Text{Text: "."})
+	h := open(t, setup{steps: []llmtest.Step{pause, pause, llmtest.Text("!")}})
+	if result := h.submit(t, "go", agent.Completed); result.Text != "..!" || h.turns() != "user:user assistant:model assistant:model assistant:model" {
+		t.Errorf("%+v, %s", result, h.turns())
+	}
+	var many []llmtest.Step
+	for range 40 {
+		many = append(many, pause)
+	}
+	h = open(t, setup{steps: many})
+	if result := h.submit(t, "go", agent.Incomplete); result.Turns != 17 || result.Finish.Reason != llm.FinishPause {
+		t.Errorf("%+v", result)
+	}
+}
+
+// An empty answer is nudged once.
+func TestI3_EmptyAnswers(t *testing.T) {
+	empty := llmtest.Answer()
+	for _, c := range []struct {
+		name   string
+		steps  []llmtest.Step
+		o      agent.Options
+		reason agent.Reason
+		text   string
+		nudges string
+	}{
+		{"once", []llmtest.Step{empty, llmtest.Text("done")}, agent.Options{}, agent.Completed, "done", "empty"},
+		{"twice", []llmtest.Step{empty, llmtest.Text(" \n"), llmtest.Text("done")}, agent.Options{}, agent.Incomplete, " \n", "empty"},
+		{"only thoughts", []llmtest.Step{llmtest.Answer(llm.Thinking{Text: "hm"}), llmtest.Text("done")}, agent.Options{}, agent.Completed, "done", "empty"},
+		{"in a row", []llmtest.Step{empty, llmtest.Calls(call("work")), empty, llmtest.Text("done")}, agent.Options{}, agent.Completed, "done", "empty empty"},
+		{"where a tool ends it", []llmtest.Step{empty, llmtest.Calls(call("submit"))}, agent.Options{RequireDone: true}, agent.Done, "the final text", "nudge"},
+		{"where no tool ends it", []llmtest.Step{empty, empty, empty, empty, empty}, agent.Options{RequireDone: true}, agent.Incomplete, "",
+			"nudge nudge nudge empty"},
+		{"where a result is wanted", []llmtest.Step{empty, llmtest.Text(`{"a":1}`)}, agent.Options{OutputSchema: []byte(`{"type":"object"}`)}, agent.Completed,
+			`{"a":1}`, "nudge"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := open(t, setup{tools: []tool.Tool{echo("work"), submitTool()}, steps: c.steps, options: c.o, wrap: formats})
+			result := h.submit(t, "go", c.reason)
+			var nudges []string
+			for _, turn := range h.History() {
+				if turn.Kind == agent.TurnSteering {
+					nudges = append(nudges, string(turn.Origin))
+				}
+			}
+			if got := strings.Join(nudges, " "); got != c.nudges || result.Text != c.text {
+				t.Errorf("%+v, nudges %s, want %s", result, got, c.nudges)
+			}
+		})
+	}
+}
+
+// A structured result that was cut off is asked for again as a whole.
+func TestI3_CutOffResult(t *testing.T) {
+	o := agent.Options{OutputSchema: []byte(`{"type":"object","required":["a"]}`)}
+	h := open(t, setup{steps: []llmtest.Step{cutText(`{"a":`), llmtest.Text(`{"a":1}`)}, options: o, wrap: formats})
+	if result := h.submit(t, "go", agent.Completed); result.Text != `{"a":1}` || !strings.Contains(h.History()[2].Message.Parts.Text(), "whole result again") {
+		t.Errorf("%+v, %+v", result, h.History()[2])
+	}
+	h = open(t, setup{steps: []llmtest.Step{cutText(`{"a":`), cutText(`{"a":`), cutText(`{"a":`)}, options: o, wrap: formats})
+	h.submit(t, "go", agent.Incomplete)
+}
+
+// An answer for which the model's window was too small is a request that does not fit: it is compacted and tried again, once.
+func TestI3_FullWindowInAnAnswer(t *testing.T) {
+	full := ends(llm.FinishContextLength, llm.Text{Text: "half"})
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		steps := func(afterwards llmtest.Step) []llmtest.Step {
+			n = 0
+			return []llmtest.Step{llmtest.Calls(call("print")), full, llmtest.Func(func(_ context.Context, req *llm.Request) llmtest.Step {
+				n++
+				return llmtest.Text("THE SUMMARY")
+			}), afterwards}
+		}
+		h := long(t, agent.Options{Compaction: agent.CompactionPolicy{KeepTurns: 1}}, steps(llmtest.Text("done")))
+		if result := h.submit(t, "go", agent.Completed); result.Text != "done" || n != 1 {
+			t.Errorf("%+v after %d summaries", result, n)
+		}
+		if texts := only[*agent.AssistantTextEnd](h); !texts[0].Discarded || texts[0].Text != "half" {
+			t.Errorf("%+v", texts[0])
+		}
+		h = long(t, agent.Options{Compaction: agent.CompactionPolicy{KeepTurns: 1}}, steps(full))
+		result, err := h.Submit(context.Background(), "go")
+		if !errors.Is(err, llm.ErrContextLength) || result.Reason != agent.Failed || n != 1 || h.Status() != agent.StatusClosed {
+			t.Errorf("%+v, %v after %d summaries", result, err, n)
+		}
+		warnings := only[*agent.ContextWarning](h)
+		if len(warnings) == 0 || warnings[len(warnings)-1].Ratio != 1 {
+			t.Errorf("%+v", warnings)
+		}
+	})
+}
+
+// What a subagent did not finish is no success to its parent.
+func TestI3_Subagents(t *testing.T) {
+	for name, step := range map[string]llmtest.Step{"refused": ends(llm.FinishContentFilter, llm.Text{Text: "No."}),
+		"incomplete": cutText("half"), "empty": llmtest.Answer()} {
+		t.Run(name, func(t *testing.T) {
+			h := spawning(t, agent.Options{}, map[string][]llmtest.Step{
+				"<task>": {llmtest.Calls(spawn("<part>")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
+				"<part>": {step, step, step, step},
+			})
+			h.submit(t, "<task>", agent.Completed)
+			outputs := h.outputs()
+			if r := result(t, outputs[len(outputs)-1]); r.Success {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}
+
+// Steps tells each piece of an answer that was cut off once, and all of it in the end.
+func TestI3_StepsOfACutOffAnswer(t *testing.T) {
+	h := open(t, setup{steps: []llmtest.Step{cutText("one, tw"), llmtest.Text("o")}})
+	h.submit(t, "go", agent.Completed)
+	var told []string
+	for ev := range agent.Steps(func(yield func(agent.Event) bool) {
+		for _, ev := range h.events {
+			if !yield(ev) {
+				return
+			}
+		}
+	}) {
+		told = append(told, fmt.Sprintf("%T %+v", ev, ev))
+	}
+	want := "agent.TextEvent {Type:text Text:one, tw}|agent.FinalResponseEvent {Type:final Text:one, two Reason:completed}"
+	if got := strings.Join(told, "|"); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

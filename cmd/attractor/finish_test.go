@@ -1,0 +1,184 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/fakellm"
+)
+
+// ending is how the model's answers end, and what the command makes of it.
+type ending struct {
+	turns  []fakellm.Turn
+	code   int
+	reason string // of PROCESSING_END
+	finish string // PROCESSING_END's, in the vendor's words
+	stdout string // in text mode
+	stderr string // is in there
+	calls  int    // of the model
+}
+
+// always is one answer as often as it is asked for.
+func always(turn fakellm.Turn) []fakellm.Turn {
+	turns := make([]fakellm.Turn, 9)
+	for i := range turns {
+		turns[i] = turn
+	}
+	return turns
+}
+
+func stopped(text, stop string) []fakellm.Turn { return always(fakellm.Turn{Text: text, Stop: stop}) }
+
+// whole is an answer that is finished, cut one that is not and stays so, refused one that nobody wanted to give.
+func whole(stop string) ending {
+	return ending{turns: stopped("Said.", stop), reason: "completed", finish: stop, stdout: "Said.\n", calls: 1}
+}
+
+func cut(stop string) ending {
+	return ending{turns: stopped("Half. ", stop), code: 1, reason: "incomplete", finish: stop, stdout: "Half. Half. Half. \n", stderr: "was cut off (" + stop + ")",
+		calls: 3}
+}
+
+func refused(stop string) ending {
+	return ending{turns: stopped("No.", stop), code: 1, reason: "refused", finish: stop, stdout: "No.\n", stderr: "refused to answer (" + stop + ")", calls: 1}
+}
+
+// empties are answers that say nothing and end like whole ones.
+func empties(stop string) ending {
+	return ending{turns: always(fakellm.Turn{}), code: 1, reason: "incomplete", finish: stop, stderr: "is empty (" + stop + ")", calls: 2}
+}
+
+func full(stop string) ending {
+	return ending{turns: stopped("Half.", stop), code: 1, reason: "error", stderr: "window was full", calls: 1}
+}
+
+// endings are all the ways in which answers end, by the wire format.
+var endings = map[string]map[string]ending{
+	"anthropic": {
+		"end_turn": whole("end_turn"), "stop_sequence": whole("stop_sequence"), "max_tokens": cut("max_tokens"), "refusal": refused("refusal"),
+		"an empty answer": empties("end_turn"), "a new word": cut("tired"), "model_context_window_exceeded": full("model_context_window_exceeded"),
+		"tool_use without a call": cut("tool_use"),
+		"pause_turn": {turns: []fakellm.Turn{{Text: "One. ", Stop: "pause_turn"}, {Text: "Two."}}, reason: "completed", finish: "end_turn",
+			stdout: "One. Two.\n", calls: 2}, // the script's turns go by the answers: a pause and what goes on from it are one
+	},
+	"openai": {
+		"completed": whole(""), "max_output_tokens": cut("max_output_tokens"), "content_filter": refused("content_filter"), "a new word": cut("tired"),
+		"a refusal": {turns: always(fakellm.Turn{Text: "No.", Finish: llm.FinishContentFilter}), code: 1, reason: "refused", finish: "refusal",
+			stdout: "No.\n", stderr: "refused to answer (refusal)", calls: 1},
+		"an empty answer": empties("completed"),
+	},
+	"gemini": {
+		"STOP": whole("STOP"), "MAX_TOKENS": cut("MAX_TOKENS"), "an empty answer": empties("STOP"), "a new word": cut("TIRED"), "OTHER": cut("OTHER"),
+		"TOO_MANY_TOOL_CALLS": cut("TOO_MANY_TOOL_CALLS"), "NO_IMAGE": cut("NO_IMAGE"), "FINISH_REASON_UNSPECIFIED": cut("FINISH_REASON_UNSPECIFIED"),
+		"SAFETY": refused("SAFETY"), "RECITATION": refused("RECITATION"), "BLOCKLIST": refused("BLOCKLIST"), "LANGUAGE": refused("LANGUAGE"),
+		"PROHIBITED_CONTENT": refused("PROHIBITED_CONTENT"), "SPII": refused("SPII"), "MODEL_ARMOR": refused("MODEL_ARMOR"),
+		"IMAGE_SAFETY": refused("IMAGE_SAFETY"), "IMAGE_PROHIBITED_CONTENT": refused("IMAGE_PROHIBITED_CONTENT"),
+		"IMAGE_RECITATION": refused("IMAGE_RECITATION"),
+		"MISSING_THOUGHT_SIGNATURE": {turns: stopped("Half.", "MISSING_THOUGHT_SIGNATURE"), code: 1, reason: "error",
+			stderr: "MISSING_THOUGHT_SIGNATURE", calls: 1},
+	},
+	"openai-compatible": {
+		"stop": whole("stop"), "length": cut("length"), "max_tokens": cut("max_tokens"), "content_filter": refused("content_filter"),
+		"safety": refused("safety"), "an empty answer": empties("stop"), "a new word": cut("tired"), "model_length": full("model_length"),
+	},
+}
+
+// Every reason for which a model stops, in every wire format, through the command: only a finished answer is a success.
+func TestI3_EveryFinishReason(t *testing.T) {
+	for _, w := range wires {
+		for name, e := range endings[w.provider] {
+			t.Run(w.provider+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				server := fakellm.New(fakellm.Script(e.turns...), fakellm.Options{})
+				web := httptest.NewServer(server)
+				defer web.Close()
+				run := func(more ...string) outcomeOf {
+					cmd := attractor(t, append([]string{"run", "--provider", w.provider, "--base-url", web.URL + w.version, "--model", w.model, "--yes",
+						"--no-journal", "--dir", t.TempDir(), "go"}, more...)...)
+					cmd.Env = append(cmd.Env, w.keyVar+"=sk-secret-key")
+					return runIt(t, cmd)
+				}
+				if w.provider == "anthropic" { // once is enough to see what people see
+					if got := run(); got.code != e.code || got.stdout != e.stdout {
+						t.Errorf("exit code %d, %q, want %d, %q", got.code, got.stdout, e.code, e.stdout)
+					}
+					e.calls *= 2
+				}
+				got := run("--json")
+				calls := len(server.Requests())
+				end := endOf(t, got.stdout)
+				if got.code != e.code || end.Reason != e.reason || e.finish != "" && end.Finish.Raw != e.finish || calls < e.calls {
+					t.Errorf("exit code %d, %+v after %d calls, want %d, %s (%s) after %d\n%s", got.code, end, calls, e.code, e.reason, e.finish, e.calls,
+						got.stderr)
+				}
+				if !strings.Contains(got.stderr, e.stderr) {
+					t.Errorf("standard error is %q, want %q in there", got.stderr, e.stderr)
+				}
+			})
+		}
+	}
+}
+
+// processingEnd is what the test reads of the event.
+type processingEnd struct {
+	Kind, Reason, Text string
+	Finish             llm.Finish
+}
+
+// endOf is the last PROCESSING_END of events.
+func endOf(t *testing.T, stdout string) (last processingEnd) {
+	t.Helper()
+	for line := range strings.Lines(stdout) {
+		var ev processingEnd
+		if err := json.Unmarshal([]byte(line), &ev); err != nil {
+			t.Fatal(err)
+		}
+		if ev.Kind == "PROCESSING_END" {
+			last = ev
+		}
+	}
+	return last
+}
+
+// Of an answer that was cut off in a call the whole calls run and the torn one does not, in every format that can send one.
+func TestI3_TornCallThroughTheCommand(t *testing.T) {
+	for _, w := range wires {
+		if w.provider == "gemini" {
+			continue // its calls come whole, or not at all
+		}
+		t.Run(w.provider, func(t *testing.T) {
+			t.Parallel()
+			turns := []fakellm.Turn{
+				{Text: "I write.", Finish: llm.FinishLength, Calls: []fakellm.Call{
+					{Name: "shell", Args: json.RawMessage(`{"command":"echo once >> log.txt"}`)},
+					{Name: "shell", Raw: `{"command":"echo torn >> log.txt`}}},
+				{Text: "Done."},
+			}
+			server := fakellm.New(fakellm.Script(turns...), fakellm.Options{})
+			web := httptest.NewServer(server)
+			defer web.Close()
+			dir := t.TempDir()
+			cmd := attractor(t, "run", "--provider", w.provider, "--base-url", web.URL+w.version, "--model", w.model, "--yes", "--profile", "anthropic",
+				"--no-journal", "--dir", dir, "go")
+			cmd.Env = append(cmd.Env, w.keyVar+"=sk-secret-key")
+			got := runIt(t, cmd)
+			log, err := os.ReadFile(filepath.Join(dir, "log.txt"))
+			if err != nil || string(log) != "once\n" {
+				t.Errorf("the calls wrote %q, %v", log, err)
+			}
+			if got.code != 0 || got.stdout != "Done.\n" {
+				t.Errorf("exit code %d, %q\n%s", got.code, got.stdout, got.stderr)
+			}
+			if last := string(server.Requests()[1].Body); !strings.Contains(last, "before the call's arguments were complete") {
+				t.Errorf("the model is not told of the torn call: %s", last)
+			}
+		})
+	}
+}
