@@ -36,7 +36,7 @@ func newRun(t terminal) *cobra.Command {
 		Long: "run gives a model a task and the tools to do it in a directory, and prints its final answer.\n\n" +
 			"Standard output has the answer only, or with --json one event a line; progress goes to standard error.\n" +
 			"Without --yes, --ask or --read-only it asks on the terminal before anything is changed or run.\n\n" +
-			"Exit codes: 0 done, 1 failed, 2 usage, 3 limit or timeout, 4 no key or a refused one, 130 and 143 after a signal.",
+			"Exit codes: 0 done, 1 failed, refused or unfinished, 2 usage, 3 limit or timeout, 4 no key or a refused one, 130 and 143 after a signal.",
 		Example: `  attractor run "fix the failing test"
   attractor run --yes --json --dir ~/project "update the changelog" | jq .kind
   git diff | attractor run --read-only -
