@@ -79,6 +79,19 @@ func (l *ledger) settle(c claim, u llm.Usage, usd float64) {
 	l.usd += usd - c.usd
 }
 
+// settleAttempt puts what an attempt took in the place of its claim, and returns that with its cost. An answer of which nobody says what it
+// took counts against the budget as estimated.
+func (s *Session) settleAttempt(c claim, req *llm.Request, used, estimate llm.Usage, err error) (llm.Usage, float64) {
+	cost, _ := req.Facts.Cost(used)
+	charged, price := used, cost
+	if err == nil && used == (llm.Usage{}) {
+		charged = estimate
+		price, _ = req.Facts.Cost(estimate)
+	}
+	s.ledger.settle(c, charged, price)
+	return used, cost
+}
+
 // value is the limit that a reason names.
 func (b *Budget) value(r Reason) float64 {
 	switch r {

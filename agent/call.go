@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -65,9 +64,7 @@ func (s *Session) callModel(ctx context.Context) error {
 		err = contextFull(resp)
 	}
 	latency := s.now().Sub(start)
-	used := a.used(resp, err, input)
-	cost, _ := req.Facts.Cost(used)
-	s.ledger.settle(claimed, cmp.Or(used, a.estimate(input)), cost)
+	used, cost := s.settleAttempt(claimed, req, a.used(resp, err, input), a.estimate(input), err)
 	var outcome []record
 	if err == nil {
 		outcome = []record{answerOf(resp, latency, cost)}
@@ -185,7 +182,7 @@ func (s *Session) faultError(f *Fault) error {
 
 // attemptStream turns the stream of one attempt into events and remembers the texts, in case they have to be discarded.
 type attemptStream struct {
-	events *eventStream
+	events *eventStream // nil shows nothing
 
 	mu    sync.Mutex
 	left  bool // nothing that comes is taken any more
@@ -223,6 +220,9 @@ func (a *attemptStream) take(ev llm.StreamEvent) bool {
 	}
 	a.began = true
 	a.chars += utf8.RuneCountInString(ev.Delta)
+	if a.events == nil {
+		return true
+	}
 	switch ev.Type {
 	case llm.EventTextDelta:
 		a.text(ev)
@@ -253,8 +253,8 @@ func (a *attemptStream) text(ev llm.StreamEvent) {
 	a.events.emit(&AssistantTextDelta{Block: len(a.texts) - 1, Text: ev.Delta})
 }
 
-// used is what the attempt took. Of one that broke off nobody says it, but it is billed: then it is an estimate, by the input's and
-// by the characters that came.
+// used returns what the attempt took. Of one that broke off nobody says it, but it is billed, and one may be that never began, once its
+// request was sent: then it is an estimate.
 func (a *attemptStream) used(resp *llm.Response, err error, input int) llm.Usage {
 	var e *llm.Error
 	switch {
@@ -262,15 +262,36 @@ func (a *attemptStream) used(resp *llm.Response, err error, input int) llm.Usage
 		return resp.Usage
 	case errors.As(err, &e) && e.Usage != llm.Usage{}:
 		return e.Usage
+	case a.hasBegun() || mayBeBilled(err):
+		return a.estimate(input)
 	}
-	return a.estimate(input)
+	return llm.Usage{}
 }
 
-// estimate is what an attempt took of which nobody says it: nothing, if it never began.
-func (a *attemptStream) estimate(input int) llm.Usage {
-	if !a.began {
-		return llm.Usage{}
+// mayBeBilled reports whether an attempt that failed without an answer may have been billed: the request was sent, and the provider did
+// not refuse it.
+func mayBeBilled(err error) bool {
+	var e *llm.Error
+	if !errors.As(err, &e) {
+		return errors.Is(err, ErrStuck)
 	}
+	switch e.Kind {
+	case llm.ErrNetwork, llm.ErrTimeout, llm.ErrStream, llm.ErrAborted:
+		return e.Status == 0 && !e.Unsent
+	}
+	return false
+}
+
+func (a *attemptStream) hasBegun() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.began
+}
+
+// estimate returns what an attempt took of which nobody says it, by the input's size and by the characters that came.
+func (a *attemptStream) estimate(input int) llm.Usage {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	return llm.Usage{Input: input, Output: (a.chars + charsPerToken - 1) / charsPerToken}
 }
 

@@ -58,7 +58,7 @@ func (a *subagents) open(ctx context.Context, id string, task tool.AgentTask) (*
 	o.System, o.OutputSchema, o.BeforeStop, o.Questions, o.RequireDone = "", nil, nil, nil, false
 	o.Instructions = strings.TrimSpace(o.Instructions + "\n\n" + childInstructions)
 	o.Journal = nil // not the parent's
-	o.OnEvent = func(ev Event) { p.events.emit(&SubagentEvent{AgentID: id, Event: ev}) }
+	o.OnEvent = func(ev Event) { a.hears(c, ev) }
 	var err error
 	if c.session, err = newChild(ctx, o); err != nil {
 		return nil, err

@@ -164,16 +164,17 @@ func (s *Session) compact(ctx context.Context, step Step) error {
 		return s.outcome(ctx, rec)
 	}
 	req := job.request()
-	resp, cost, err := s.sideCall(ctx, req, tokensOf(req))
+	answer, err := s.sideCall(ctx, req, tokensOf(req))
+	rec.Usage, rec.Cost = answer.usage, answer.cost
 	switch {
-	case ctx.Err() != nil:
+	case err != nil && ctx.Err() != nil:
 		return nil // the next decision sees it
 	case err != nil:
 		rec.Failed = validText(err.Error())
-	case strings.TrimSpace(resp.Text()) == "":
-		rec.Failed, rec.Usage, rec.Cost = emptySummary, resp.Usage, cost
+	case strings.TrimSpace(answer.text) == "":
+		rec.Failed = emptySummary
 	default:
-		rec.Summary, rec.Usage, rec.Cost = validText(resp.Text()), resp.Usage, cost
+		rec.Summary = answer.text
 		written := s.keep(&job)
 		rec.Text, rec.More = job.turn(rec.Summary, s.kept(job.outputs))
 		if err := s.outcome(ctx, rec); err != nil {
@@ -352,36 +353,58 @@ func tokensOf(req *llm.Request) int {
 	return c.Tokens()
 }
 
+// sideAnswer is what a side call came to: its text, and what its last attempt took, failed or not.
+type sideAnswer struct {
+	text  string
+	usage llm.Usage
+	cost  float64
+}
+
 // sideCall asks a model something outside of the history, with tools off and a retry of its own, within the budget. Input is how
-// large the request is, in tokens.
-func (s *Session) sideCall(ctx context.Context, req *llm.Request, input int) (*llm.Response, float64, error) {
-	claimed, reason := s.ledger.reserve(req, input)
-	if reason != "" {
-		return nil, 0, fmt.Errorf("the budget does not have it (%s)", reason)
-	}
+// large the request is, in tokens. Attempts that others follow, or that the end of ctx cut off, are records of their own.
+func (s *Session) sideCall(ctx context.Context, req *llm.Request, input int) (sideAnswer, error) {
+	most := req.MaxTokens
 	for attempt := 1; ; attempt++ {
-		resp, err := s.complete(ctx, req)
+		req.MaxTokens = most
+		claimed, reason := s.ledger.reserve(req, input)
+		if reason != "" {
+			return sideAnswer{}, fmt.Errorf("the budget does not have it (%s)", reason)
+		}
+		var a attemptStream
+		resp, err := s.complete(ctx, req, &a)
+		used, cost := s.settleAttempt(claimed, req, a.used(resp, err, input), a.estimate(input), err)
 		if err == nil {
-			cost, _ := req.Facts.Cost(resp.Usage)
-			s.ledger.settle(claimed, resp.Usage, cost)
-			return resp, cost, nil
+			return sideAnswer{text: validText(resp.Text()), usage: used, cost: cost}, nil
 		}
 		delay, again := s.delay(attempt, err)
-		if !again || ctx.Err() != nil {
-			s.ledger.settle(claimed, llm.Usage{}, 0)
-			return nil, 0, err
+		again = again && ctx.Err() == nil
+		if !again && ctx.Err() == nil {
+			return sideAnswer{usage: used, cost: cost}, err
 		}
-		f := faultOf(err, nil, 0)
-		s.events.emit(&LLMRetry{Attempt: attempt, DelayMS: delay.Milliseconds(), ErrorKind: f.Kind, Status: f.Status, Text: f.Text})
-		s.pause(ctx, s.now().Add(delay))
+		spent := spentRecord{Attempt: attempt, Fault: faultOf(err, nil, 0).Fault}
+		spent.Usage, spent.Cost = used, cost
+		if again {
+			spent.Delay, spent.RetryAt = delay, stamp(s.now().Add(delay))
+		}
+		if failed := s.outcome(ctx, spent); failed != nil {
+			return sideAnswer{}, failed
+		}
+		if !again {
+			return sideAnswer{}, err
+		}
+		s.events.flush()
+		s.pause(ctx, spent.RetryAt)
 	}
 }
 
 // complete makes one attempt of a side call.
-func (s *Session) complete(ctx context.Context, req *llm.Request) (*llm.Response, error) {
+func (s *Session) complete(ctx context.Context, req *llm.Request, a *attemptStream) (*llm.Response, error) {
 	resp, err := host(ctx, s, "the provider "+req.Provider, s.grace+killTime, func() (*llm.Response, error) {
-		return s.client.Complete(ctx, req)
+		return a.read(s.client.Stream(ctx, req))
 	})
+	if err != nil {
+		a.leave()
+	}
 	if isHostError(err) {
 		s.giveUp(err)
 	}
@@ -430,13 +453,12 @@ func (s *Session) summarize(ctx context.Context, step Step) error {
 	}
 	req.Format = nil // it is no result
 	req.Messages = append(req.Messages, llm.User(limitPrompt))
-	if resp, cost, err := s.sideCall(ctx, req, input); err == nil {
-		end.Usage, end.Cost = resp.Usage, cost
-		end.Summary = first(strings.TrimSpace(validText(resp.Text())), noSummary)
-	}
-	if ctx.Err() != nil {
+	answer, err := s.sideCall(ctx, req, input)
+	if err != nil && ctx.Err() != nil {
 		return nil
 	}
+	end.Usage, end.Cost = answer.usage, answer.cost
+	end.Summary = first(strings.TrimSpace(answer.text), noSummary)
 	return s.outcome(ctx, end)
 }
 

@@ -185,6 +185,8 @@ func (s *State) fold(rec record, at time.Time) {
 		s.foldResult(r, at)
 	case faultRecord:
 		s.foldFault(r, at)
+	case spentRecord:
+		s.spend(r.Usage, r.Cost)
 	case settingRecord:
 		s.foldSettings(r)
 	case stopRecord:

@@ -34,6 +34,11 @@ func project(rec record, before *State, p *Policy) []Event {
 		return []Event{projectResult(r)}
 	case faultRecord:
 		return projectFault(r, before)
+	case spentRecord:
+		if r.RetryAt.IsZero() {
+			return nil
+		}
+		return []Event{&LLMRetry{Attempt: r.Attempt, DelayMS: r.Delay.Milliseconds(), ErrorKind: r.Kind, Status: r.Status, Text: r.Text}}
 	case endRecord:
 		if r.Session {
 			return []Event{&SessionEnd{State: StatusClosed, Reason: r.Reason}}

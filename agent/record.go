@@ -138,6 +138,12 @@ func (f *Fault) Err() error {
 		RequestID: f.RequestID, Final: !f.Retryable}
 }
 
+// spentRecord is an attempt of a side call that failed and is not its last: what came of the call is another record.
+type spentRecord struct {
+	Attempt int `json:"attempt"`
+	Fault
+}
+
 // settingRecord changes settings from the next model call on.
 type settingRecord struct {
 	Settings
@@ -246,6 +252,7 @@ func (answerRecord) kind() string  { return "answer" }
 func (intentRecord) kind() string  { return "intent" }
 func (resultRecord) kind() string  { return "result" }
 func (faultRecord) kind() string   { return "fault" }
+func (spentRecord) kind() string   { return "spent" }
 func (settingRecord) kind() string { return "setting" }
 func (stopRecord) kind() string    { return "stop" }
 func (endRecord) kind() string     { return "end" }
@@ -306,6 +313,7 @@ func decodeRecord(line journal.Record) (record, error) {
 		"compact": decodeAs[compactRecord],
 		"child":   decodeAs[childRecord],
 		"note":    decodeAs[noteRecord],
+		"spent":   decodeAs[spentRecord],
 	}[line.Kind]
 	if !ok {
 		return nil, fmt.Errorf("agent: record %d: unknown kind %q; the journal was written by a newer version", line.N, line.Kind)

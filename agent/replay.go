@@ -224,7 +224,7 @@ func (r *replay) asynchronous() bool {
 // between reports that a record may come at any time. An input that is open goes on after a crash.
 func (r *replay) between(at int) bool {
 	switch rec := r.records[at].(type) {
-	case queuedRecord, settingRecord, childRecord, noteRecord, stopRecord:
+	case queuedRecord, settingRecord, childRecord, noteRecord, spentRecord, stopRecord:
 		return true
 	case resultRecord: // of a question that this step has asked: it is not one of the step's calls any more
 		return r.asked[rec.CallID]
@@ -276,7 +276,7 @@ func (r *replay) decidedBefore(s *Session) bool {
 // hosts reports that a record, which comes next while the loop does nothing, is the host's.
 func (r *replay) hosts(s *Session, rec record) bool {
 	switch rec := rec.(type) {
-	case headerRecord, queuedRecord, settingRecord, childRecord, noteRecord, stopRecord:
+	case headerRecord, queuedRecord, settingRecord, childRecord, noteRecord, spentRecord, stopRecord:
 		return true
 	case inputRecord:
 		return rec.Queued == 0

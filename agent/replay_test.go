@@ -42,19 +42,10 @@ func checkReplay(t *testing.T, log *journal.Memory, saw []agent.Event) {
 func facts(t *testing.T, events []agent.Event) []string {
 	t.Helper()
 	var lines, starts []string
-	step := false
 	for i, ev := range events {
 		switch ev := ev.(type) {
 		case *agent.InputRequested:
 			if answeredAtOnce(ev.CallID, events[i:]) { // in the journal that is a call like any other
-				continue
-			}
-		case *agent.StepStart:
-			step = true
-		case *agent.StepEnd:
-			step = false
-		case *agent.LLMRetry:
-			if !step { // of a side call, of which there is only the outcome in the journal
 				continue
 			}
 		case *agent.AssistantTextDelta, *agent.ThinkingDelta, *agent.ToolCallOutputDelta, *agent.Warning, *agent.SubagentEvent:

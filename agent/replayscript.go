@@ -95,6 +95,7 @@ func (p script) answer(ctx context.Context) (resp *llm.Response, discarded []str
 		failure := llm.Errorf(llm.Kind(f.Kind), "%s", f.Text)
 		failure.Provider, failure.Code, failure.Status, failure.RequestID, failure.Usage = f.Provider, f.Code, f.Status, f.RequestID, f.Usage
 		failure.Final = !f.Retryable
+		failure.Unsent = true // what it took is in the record
 		return nil, f.Discarded, failure
 	case compactRecord:
 		if rec.Failed == "" || rec.Failed == emptySummary {
@@ -203,6 +204,9 @@ func (r *replay) inTurn(ctx context.Context, rec record) record {
 	for ctx.Err() == nil && call != "" && r.comes(call) {
 		r.changed.Wait()
 		r.settled(ctx)
+	}
+	if _, spent := rec.(spentRecord); spent { // the journal's own are taken as they are
+		return nil
 	}
 	if r.at >= len(r.records) {
 		return rec

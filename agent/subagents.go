@@ -225,26 +225,45 @@ func (a *subagents) run(c *child, text string) {
 	}
 }
 
-// account records what a child has spent since the last time, and its end if it has ended. Its own subagents may have spent while it
-// was at rest: so it is the difference of sums, not what an input took.
+// account records what a child has spent since the last time, and its end if it has ended.
 func (a *subagents) account(c *child, status string) error {
-	c.session.mu.Lock()
-	now := c.session.state.totals()
-	c.session.mu.Unlock()
+	records := a.spent(c)
 	c.mu.Lock()
-	used, cost := now.usage.Sub(c.counted.usage), now.cost-c.counted.cost
-	c.counted = now
 	ended := !c.recorded && c.hasEnded()
 	c.recorded = c.recorded || ended
 	c.mu.Unlock()
-	var records []record
-	if used != (llm.Usage{}) || cost != 0 {
-		records = append(records, childRecord{ID: c.id, Event: ChildSpent, Usage: used, Cost: cost})
-	}
 	if ended {
 		records = append(records, childRecord{ID: c.id, Event: ChildEnded, Status: status})
 	}
 	return a.parent.commit(records...)
+}
+
+// spent returns what a child has spent since the last time. Its own subagents may have spent while it was at rest: so it is the difference of
+// sums, not what an input took.
+func (a *subagents) spent(c *child) []record {
+	c.mu.Lock() // for both: what is counted goes one way
+	c.session.mu.Lock()
+	now := c.session.state.totals()
+	c.session.mu.Unlock()
+	used, cost := now.usage.Sub(c.counted.usage), now.cost-c.counted.cost
+	c.counted = now
+	c.mu.Unlock()
+	if used == (llm.Usage{}) && cost == 0 {
+		return nil
+	}
+	return []record{childRecord{ID: c.id, Event: ChildSpent, Usage: used, Cost: cost}}
+}
+
+// hears takes an event of a child to the parent's host. What a model call took is in the parent's journal before the next one is made, so
+// that a parent that was killed knows it.
+func (a *subagents) hears(c *child, ev Event) {
+	a.parent.events.emit(&SubagentEvent{AgentID: c.id, Event: ev})
+	switch ev.(type) {
+	case *StepEnd, *LLMRetry, *Compaction, *SubagentEvent:
+		if err := a.parent.commit(a.spent(c)...); err != nil {
+			a.parent.events.emit(&Warning{Code: "subagent_not_recorded", Text: err.Error()})
+		}
+	}
 }
 
 // Send implements [tool.Agents].

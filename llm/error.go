@@ -43,6 +43,8 @@ type Error struct {
 	Usage Usage
 	// Raw is the start of the response's body, at most 64 KiB.
 	Raw []byte
+	// Unsent says that the request did not reach the provider: nothing can have been billed.
+	Unsent bool
 	// Final marks an error as not retryable although its kind is.
 	Final bool
 	// Err is the cause, where there is one.

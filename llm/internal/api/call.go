@@ -52,7 +52,9 @@ type Call struct {
 // nor an event stream, is an error. Every error is an [*llm.Error]. The caller closes the response.
 func (c *Call) Do(ctx context.Context) (*Response, error) {
 	if ctx.Err() != nil {
-		return nil, c.aborted(ctx)
+		e := c.aborted(ctx)
+		e.Unsent = true
+		return nil, e
 	}
 	callCtx, cancel := context.WithCancelCause(ctx)
 	w := &watch{call: c, parent: ctx, ctx: callCtx, cancel: cancel, idle: c.Timeouts.idle()}
@@ -80,8 +82,16 @@ func (c *Call) send(w *watch) (*http.Response, error) {
 	waiting.start()
 	// A transport that does not trace never starts the connect timer, so a fake one is not cut off by it.
 	ctx := httptrace.WithClientTrace(w.ctx, &httptrace.ClientTrace{
-		GetConn: func(string) { connecting.start() },
+		GetConn: func(string) {
+			w.traced.Store(true)
+			connecting.start()
+		},
 		GotConn: func(httptrace.GotConnInfo) { connecting.stop() },
+		WroteRequest: func(wrote httptrace.WroteRequestInfo) {
+			if wrote.Err == nil {
+				w.wrote.Store(true)
+			}
+		},
 	})
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, nil)
 	if err != nil {
@@ -101,7 +111,9 @@ func (c *Call) send(w *watch) (*http.Response, error) {
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, w.failure(unwrapURL(err), false)
+		e := w.failure(unwrapURL(err), false)
+		e.Unsent = w.traced.Load() && !w.wrote.Load()
+		return nil, e
 	}
 	return resp, nil
 }

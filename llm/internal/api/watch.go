@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/attractor-go/attractor/llm"
@@ -37,6 +38,8 @@ type watch struct {
 	call        *Call
 	parent, ctx context.Context
 	cancel      context.CancelCauseFunc
+
+	traced, wrote atomic.Bool // the transport tells what it does; it has sent the request
 
 	// Only time spent waiting for the server counts as idle; how long the caller takes over an event does not.
 	idle, left time.Duration
