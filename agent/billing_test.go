@@ -184,3 +184,29 @@ func TestI13_ReservesTheDearestPrice(t *testing.T) {
 		})
 	}
 }
+
+// What a subagent's calls took is in the parent's journal while it still works: a parent that is killed knows it when it is resumed.
+func TestI13_AKilledParentKnowsWhatItsChildrenTook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := new(journal.Memory)
+		var left *journal.Memory // what a kill in the middle of the child's second call leaves
+		h := spawning(t, agent.Options{Journal: log}, map[string][]llmtest.Step{
+			"go": {counted(100, 10, spawn("part")), counted(200, 20, wait("agent-1")), counted(400, 40, llm.Text{Text: "done"})},
+			"part": {counted(1_000, 100, call("work")), llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
+				left = journal.NewMemory(all(t, log)...)
+				return counted(2_000, 200, llm.Text{Text: "ready"})
+			})},
+		}, echo("work"))
+		h.submit(t, "go", agent.Completed)
+		if want := (llm.Usage{Input: 3_700, Output: 370}); h.Usage() != want {
+			t.Errorf("used %+v, want %+v", h.Usage(), want)
+		}
+		state, err := agent.Load(context.Background(), left)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if state.Usage.Input < 1_100 || state.Usage.Input > 1_300 {
+			t.Errorf("after the kill the journal has %+v", state.Usage)
+		}
+	})
+}
