@@ -33,6 +33,11 @@ type LocalOptions struct {
 	// Containment forces a level, such as ContainGroup; empty means the best that works here, which NewLocal finds out by
 	// trying. A level that does not work is an error that wraps errors.ErrUnsupported.
 	Containment string
+	// Locks is the directory of the lock files by which sessions agree on who changes a file; see Lock. All sessions on a machine have to
+	// use the same. Empty means attractor/locks in the user's directory for state ($XDG_STATE_HOME, else ~/.local/state), or a directory
+	// of the user's own among the temporary ones where that cannot be written. It is made with the first lock, and holds a few hundred empty files
+	// at most.
+	Locks string
 }
 
 // Local is this machine: files below a working directory and other roots that the host allows, and commands in a shell.
@@ -57,6 +62,7 @@ type Local struct {
 	grace   time.Duration
 	level   level
 	table   processTable
+	locks   *locks
 
 	closing  sync.Once
 	closeErr error
@@ -65,6 +71,9 @@ type Local struct {
 var (
 	_ Environment = (*Local)(nil)
 	_ Contained   = (*Local)(nil)
+	_ Replacer    = (*Local)(nil)
+	_ Locker      = (*Local)(nil)
+	_ Resolver    = (*Local)(nil)
 )
 
 // NewLocal makes the environment of a directory, which must exist and may be given by a symbolic link. Relative names start
@@ -78,7 +87,7 @@ func NewLocal(dir string, opts LocalOptions) (*Local, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Local{dir: filepath.ToSlash(abs), shell: shell, grace: opts.Grace}
+	l := &Local{dir: filepath.ToSlash(abs), shell: shell, grace: opts.Grace, locks: newLocks(opts.Locks)}
 	switch {
 	case opts.Grace == 0:
 		l.grace = DefaultGrace

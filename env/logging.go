@@ -18,7 +18,11 @@ import (
 //
 //	open     name, bytes that were read, duration until Close
 //	write    name, bytes, duration
+//	replace  name, bytes, duration
 //	remove   name, duration
+//	delete   name, duration
+//	lock     names, duration
+//	resolve  name, duration
 //	stat     name, duration
 //	readdir  name, entries, duration
 //	start    process, script, dir if one was given, env: the names of added variables, duration
@@ -42,8 +46,11 @@ type logging struct {
 	log *slog.Logger
 }
 
-// record logs an operation that is over.
+// record logs an operation that is over. One that the environment below does not have was none.
 func (l logging) record(ctx context.Context, level slog.Level, op string, took time.Duration, err error, attrs ...slog.Attr) {
+	if (op == "replace" || op == "delete") && errors.Is(err, errors.ErrUnsupported) {
+		return
+	}
 	if err != nil {
 		missing := level == slog.LevelDebug && errors.Is(err, fs.ErrNotExist)
 		if !missing && ctx.Err() == nil {
@@ -80,6 +87,38 @@ func (l logging) Remove(ctx context.Context, name string) error {
 	err := l.Environment.Remove(ctx, name)
 	l.record(ctx, slog.LevelInfo, "remove", time.Since(began), err, slog.String("name", name))
 	return err
+}
+
+// Replace implements Replacer where the environment below does.
+func (l logging) Replace(ctx context.Context, name string, was Hash, data []byte, perm fs.FileMode) error {
+	began := time.Now()
+	err := replaceBelow(ctx, l.Environment, name, was, data, perm)
+	l.record(ctx, slog.LevelInfo, "replace", time.Since(began), err, slog.String("name", name), slog.Int("bytes", len(data)))
+	return err
+}
+
+// Delete implements Replacer where the environment below does.
+func (l logging) Delete(ctx context.Context, name string, was Hash) error {
+	began := time.Now()
+	err := deleteBelow(ctx, l.Environment, name, was)
+	l.record(ctx, slog.LevelInfo, "delete", time.Since(began), err, slog.String("name", name))
+	return err
+}
+
+// Lock implements Locker.
+func (l logging) Lock(ctx context.Context, names ...string) (unlock func(), err error) {
+	began := time.Now()
+	unlock, err = Lock(ctx, l.Environment, names...)
+	l.record(ctx, slog.LevelDebug, "lock", time.Since(began), err, slog.Any("names", names))
+	return unlock, err
+}
+
+// Resolve implements Resolver.
+func (l logging) Resolve(ctx context.Context, name string) (string, error) {
+	began := time.Now()
+	to, err := Resolve(ctx, l.Environment, name)
+	l.record(ctx, slog.LevelDebug, "resolve", time.Since(began), err, slog.String("name", name))
+	return to, err
 }
 
 func (l logging) Stat(ctx context.Context, name string) (Info, error) {

@@ -23,6 +23,21 @@ func (r readOnly) Remove(_ context.Context, name string) error {
 	return &fs.PathError{Op: "remove", Path: name, Err: ErrReadOnly}
 }
 
+// Replace implements Replacer, and refuses.
+func (r readOnly) Replace(_ context.Context, name string, _ Hash, _ []byte, _ fs.FileMode) error {
+	return &fs.PathError{Op: "replace", Path: name, Err: ErrReadOnly}
+}
+
+// Delete implements Replacer, and refuses.
+func (r readOnly) Delete(_ context.Context, name string, _ Hash) error {
+	return &fs.PathError{Op: "delete", Path: name, Err: ErrReadOnly}
+}
+
+// Resolve implements Resolver for the environment below.
+func (r readOnly) Resolve(ctx context.Context, name string) (string, error) {
+	return Resolve(ctx, r.Environment, name)
+}
+
 func (r readOnly) Start(context.Context, Command) (Process, error) {
 	return nil, fmt.Errorf("start command: %w", ErrReadOnly)
 }

@@ -39,6 +39,30 @@ func (s sub) WriteFile(ctx context.Context, name string, data []byte, perm fs.Fi
 	return s.Environment.WriteFile(ctx, s.name(name), data, perm)
 }
 
+// Replace implements Replacer where the environment below does.
+func (s sub) Replace(ctx context.Context, name string, was Hash, data []byte, perm fs.FileMode) error {
+	return replaceBelow(ctx, s.Environment, s.name(name), was, data, perm)
+}
+
+// Delete implements Replacer where the environment below does.
+func (s sub) Delete(ctx context.Context, name string, was Hash) error {
+	return deleteBelow(ctx, s.Environment, s.name(name), was)
+}
+
+// Lock implements Locker.
+func (s sub) Lock(ctx context.Context, names ...string) (unlock func(), err error) {
+	below := make([]string, len(names))
+	for i, name := range names {
+		below[i] = s.name(name)
+	}
+	return Lock(ctx, s.Environment, below...)
+}
+
+// Resolve implements Resolver.
+func (s sub) Resolve(ctx context.Context, name string) (string, error) {
+	return Resolve(ctx, s.Environment, s.name(name))
+}
+
 func (s sub) Remove(ctx context.Context, name string) error {
 	return s.Environment.Remove(ctx, s.name(name))
 }

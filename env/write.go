@@ -27,23 +27,30 @@ func (l *Local) WriteFile(ctx context.Context, name string, data []byte, perm fs
 	if err := context.Cause(ctx); err != nil {
 		return l.fileError("write", name, err)
 	}
-	if err := l.write(ctx, name, data, perm); err != nil {
+	// All links are resolved before, the last one too: a rename would replace the link and not what it points to.
+	p, err := l.resolve(name, true)
+	if err == nil {
+		err = p.write(ctx, name, file{data: data, perm: perm})
+	}
+	if err != nil {
 		return l.fileError("write", name, err)
 	}
 	return nil
 }
 
-func (l *Local) write(ctx context.Context, name string, data []byte, perm fs.FileMode) (err error) {
-	// All links are resolved before, the last one too: a rename would replace the link and not what it points to.
-	p, err := l.resolve(name, true)
-	if err != nil {
-		return err
-	}
+// file is what is to be written.
+type file struct {
+	data []byte
+	perm fs.FileMode // of a new one
+	was  *Hash       // the content that is to be replaced; nil for any
+}
+
+func (p place) write(ctx context.Context, name string, f file) (err error) {
 	if p.rel == "." || strings.HasSuffix(name, "/") {
 		return notRegular(fs.ModeDir)
 	}
 	dir := path.Dir(p.rel)
-	if dir != "." {
+	if dir != "." && (f.was == nil || *f.was == NoFile) {
 		if err := p.root.dir.MkdirAll(dir, parentPerm); err != nil {
 			return err
 		}
@@ -52,18 +59,29 @@ func (l *Local) write(ctx context.Context, name string, data []byte, perm fs.Fil
 	// element before it as a directory and nothing else, so that a FIFO swapped in does not block.
 	parent, err := p.root.dir.OpenRoot(dir + "/.")
 	if err != nil {
-		return err
+		return f.missing(err)
 	}
 	defer func() { err = errors.Join(err, parent.Close()) }()
-	return replace(ctx, parent, path.Base(p.rel), data, perm.Perm())
+	return f.replace(ctx, parent, path.Base(p.rel))
+}
+
+// missing is the error of a file that is not there: where another content was expected, it has changed.
+func (f file) missing(err error) error {
+	if f.was != nil && errors.Is(err, fs.ErrNotExist) {
+		return ErrChanged
+	}
+	return err
 }
 
 // replace writes a file of a directory by way of a temporary one, of which nothing is left after a failure.
-func replace(ctx context.Context, dir *os.Root, base string, data []byte, perm fs.FileMode) (err error) {
+func (f file) replace(ctx context.Context, dir *os.Root, base string) (err error) {
 	old, err := dir.Lstat(base)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		old = nil
+		if f.was != nil && *f.was != NoFile {
+			return ErrChanged
+		}
 		if strings.ContainsFunc(base, unicode.IsControl) {
 			return &nameError{fmt.Sprintf("a new file's name must not contain control characters: %q", base)}
 		}
@@ -71,13 +89,15 @@ func replace(ctx context.Context, dir *os.Root, base string, data []byte, perm f
 		return err
 	case !old.Mode().IsRegular():
 		return notRegular(old.Mode())
+	case f.was != nil && *f.was == NoFile:
+		return ErrChanged
 	}
 	temp := ".attractor-" + rand.Text() + ".tmp" // base may be as long as a name can be, so it is no part of it
-	if err := fill(dir, temp, data, old, perm); err != nil {
+	if err := f.fill(dir, temp, old); err != nil {
 		return err
 	}
 	if err = context.Cause(ctx); err == nil {
-		err = dir.Rename(temp, base)
+		err = f.place(dir, temp, base)
 	}
 	if err != nil {
 		return errors.Join(err, dir.Remove(temp))
@@ -85,26 +105,110 @@ func replace(ctx context.Context, dir *os.Root, base string, data []byte, perm f
 	return nil
 }
 
+// place gives the temporary file its name, as the last step after the look at what has it now.
+func (f file) place(dir *os.Root, temp, base string) error {
+	switch {
+	case f.was == nil:
+	case *f.was != NoFile:
+		if now, err := hashIn(dir, base); err != nil {
+			return f.missing(err)
+		} else if now != *f.was {
+			return ErrChanged
+		}
+	default: // a link is made only where there is nothing
+		err := dir.Link(temp, base)
+		if errors.Is(err, fs.ErrExist) {
+			return ErrChanged
+		}
+		if err == nil {
+			return dir.Remove(temp)
+		}
+		if _, err := dir.Lstat(base); !errors.Is(err, fs.ErrNotExist) { // the file system has no links
+			return errors.Join(ErrChanged, err)
+		}
+	}
+	return dir.Rename(temp, base)
+}
+
+// hashIn returns the hash of a file of a directory.
+func hashIn(dir *os.Root, base string) (h Hash, err error) {
+	f, err := dir.OpenFile(base, openFlags, 0)
+	if err != nil {
+		return NoFile, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := regular(f); err != nil {
+		return NoFile, err
+	}
+	return HashFrom(f)
+}
+
 // fill makes the temporary file. Owner and mode are set on the handle, before anybody can open it under its final name.
-func fill(dir *os.Root, temp string, data []byte, old fs.FileInfo, perm fs.FileMode) error {
+func (f file) fill(dir *os.Root, temp string, old fs.FileInfo) error {
+	perm := f.perm.Perm()
 	if old != nil {
 		perm = 0o600
 	}
-	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	t, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return err
 	}
 	if old != nil {
-		err = keepOwner(f, old)
+		err = keepOwner(t, old)
 	}
 	if err == nil && old != nil {
-		err = f.Chmod(old.Mode().Perm())
+		err = t.Chmod(old.Mode().Perm())
 	}
 	if err == nil {
-		_, err = f.Write(data)
+		_, err = t.Write(f.data)
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err = errors.Join(err, t.Close()); err != nil {
 		return errors.Join(err, dir.Remove(temp))
 	}
 	return nil
+}
+
+// Replace implements Replacer. What it compares and what it replaces are one moment for all sessions of this user on this machine. A
+// writer beside them can get in between for some microseconds, but not where there is to be no file.
+func (l *Local) Replace(ctx context.Context, name string, was Hash, data []byte, perm fs.FileMode) error {
+	err := l.swap(ctx, name, func(p place) error { return p.write(ctx, name, file{data, perm, &was}) })
+	if err != nil {
+		return l.fileError("replace", name, err)
+	}
+	return nil
+}
+
+// Delete implements Replacer, as Replace does.
+func (l *Local) Delete(ctx context.Context, name string, was Hash) error {
+	err := l.swap(ctx, name, func(p place) error {
+		now, err := hashIn(p.root.dir, p.rel)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) || err == nil && now != was:
+			return ErrChanged
+		case err != nil:
+			return err
+		}
+		return l.Remove(ctx, name)
+	})
+	if err != nil {
+		return l.fileError("delete", name, err)
+	}
+	return nil
+}
+
+// swap does something to a file that no other swap of it gets into.
+func (l *Local) swap(ctx context.Context, name string, do func(place) error) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	p, err := l.resolve(name, true)
+	if err != nil {
+		return err
+	}
+	release, err := l.locks.acquire(ctx, lockSwap, p.abs())
+	if err != nil {
+		return err
+	}
+	defer release()
+	return do(p)
 }

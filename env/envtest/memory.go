@@ -2,6 +2,7 @@ package envtest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +50,11 @@ type Memory struct {
 	processes processes
 }
 
-var _ env.Environment = (*Memory)(nil)
+var (
+	_ env.Environment = (*Memory)(nil)
+	_ env.Replacer    = (*Memory)(nil)
+	_ env.Resolver    = (*Memory)(nil)
+)
 
 // NewMemory makes an environment with files in it, by name and content, of mode 0644. It panics on names that WriteFile refuses.
 func NewMemory(files map[string]string) *Memory {
@@ -148,6 +153,20 @@ func (m *Memory) ReadDir(ctx context.Context, name string) ([]env.Info, error) {
 	return list, nil
 }
 
+// Resolve implements env.Resolver.
+func (m *Memory) Resolve(ctx context.Context, name string) (string, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	elems, err := m.locate(name)
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	if err != nil {
+		return "", &fs.PathError{Op: "resolve", Path: name, Err: err}
+	}
+	return path.Join(MemoryDir, path.Join(elems...)), nil
+}
+
 // find returns what a name stands for. Nodes never change, so it may be used without the lock.
 func (m *Memory) find(ctx context.Context, op, name string) (*node, error) {
 	m.mu.RLock()
@@ -174,17 +193,40 @@ func (m *Memory) find(ctx context.Context, op, name string) (*node, error) {
 
 // WriteFile implements env.Environment. The name of a new file must not contain control characters, as with env.Local.
 func (m *Memory) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
-	return m.change(ctx, "write", name, func(old *node) (*node, error) {
-		base := name[strings.LastIndexByte(name, '/')+1:]
-		switch {
-		case old != nil && old.isDir(), base == "":
-			return nil, errIsDir
-		case old != nil:
-			perm = old.mode
-		case strings.ContainsFunc(base, unicode.IsControl):
-			return nil, fmt.Errorf("a new file's name must not contain control characters: %w", fs.ErrInvalid)
+	return m.change(ctx, "write", name, func(old *node) (*node, error) { return m.written(old, name, data, perm) })
+}
+
+// written is a file with a new content.
+func (m *Memory) written(old *node, name string, data []byte, perm fs.FileMode) (*node, error) {
+	base := name[strings.LastIndexByte(name, '/')+1:]
+	switch {
+	case old != nil && old.isDir(), base == "":
+		return nil, errIsDir
+	case old != nil:
+		perm = old.mode
+	case strings.ContainsFunc(base, unicode.IsControl):
+		return nil, fmt.Errorf("a new file's name must not contain control characters: %w", fs.ErrInvalid)
+	}
+	return &node{mode: perm.Perm(), mod: m.now(), data: bytes.Clone(data)}, nil
+}
+
+// Replace implements env.Replacer.
+func (m *Memory) Replace(ctx context.Context, name string, was env.Hash, data []byte, perm fs.FileMode) error {
+	return m.change(ctx, "replace", name, func(old *node) (*node, error) {
+		if err := old.compare(was); err != nil {
+			return nil, err
 		}
-		return &node{mode: perm.Perm(), mod: m.now(), data: bytes.Clone(data)}, nil
+		return m.written(old, name, data, perm)
+	})
+}
+
+// Delete implements env.Replacer.
+func (m *Memory) Delete(ctx context.Context, name string, was env.Hash) error {
+	return m.change(ctx, "delete", name, func(old *node) (*node, error) {
+		if err := old.compare(was); err != nil || was == env.NoFile {
+			return nil, cmp.Or(err, error(env.ErrChanged))
+		}
+		return nil, nil
 	})
 }
 
@@ -214,7 +256,7 @@ func (m *Memory) change(ctx context.Context, op, name string, do func(old *node)
 	}
 	switch {
 	case err != nil:
-	case len(elems) == 0 && op == "remove":
+	case len(elems) == 0 && (op == "remove" || op == "delete"):
 		err = errors.New("the working directory itself is not removed")
 	default:
 		var top *node

@@ -31,6 +31,21 @@ func (n *node) info(name string) env.Info {
 	return env.Info{Name: name, Size: int64(len(n.data)), Mode: n.mode, ModTime: n.mod}
 }
 
+// compare returns an error if a file's content is not the expected one. A nil node is no file.
+func (n *node) compare(was env.Hash) error {
+	switch {
+	case n == nil && was == env.NoFile:
+		return nil
+	case n == nil:
+		return env.ErrChanged
+	case n.isDir():
+		return errIsDir
+	case was == env.NoFile || env.HashOf(n.data) != was:
+		return env.ErrChanged
+	}
+	return nil
+}
+
 // with is the tree of a directory in which what elems lead to was replaced by what do makes of it. Directories on the way are
 // made if there comes to be something in them.
 func (n *node) with(elems []string, now time.Time, do func(old *node) (*node, error)) (*node, error) {

@@ -1,0 +1,38 @@
+//go:build unix
+
+package env
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// noFollow refuses a symbolic link in the place of a lock file.
+const noFollow = unix.O_NOFOLLOW
+
+// tryLock takes the lock of an open file, or returns errBusy. It is flock's, which belongs to the open file: two openings in one process
+// exclude each other, and closing the file ends it.
+func tryLock(f *os.File) error {
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return errBusy
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return os.NewSyscallError("flock", err)
+		}
+		return nil
+	}
+}
+
+// ours reports whether a file belongs to this user and cannot be written by others.
+func ours(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 == 0
+}
