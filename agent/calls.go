@@ -93,7 +93,9 @@ func (s *Session) prepare(ctx context.Context, step Step) batch {
 func (s *Session) permit(ctx context.Context, call llm.ToolCall) *tool.Prepared {
 	registry := s.tools()
 	p, err := host(ctx, s, "a permission hook, or the Access of the tool "+call.Name+",", s.grace, func() (*tool.Prepared, error) {
-		return registry.Authorize(ctx, registry.Prepare(call), s.authorize), nil
+		p := registry.Prepare(call)
+		p.Guard(ctx, s.env)
+		return registry.Authorize(ctx, p, s.authorize), nil
 	})
 	s.warnOfStuck(err)
 	if err != nil || ctx.Err() != nil {
@@ -249,7 +251,7 @@ func (s *Session) execute(ctx context.Context, c *call) resultRecord {
 func (c *call) result(o *tool.Outcome) resultRecord {
 	full, cut := bounded(o.Content.Text())
 	r := resultRecord{CallID: c.Call.ID, Name: c.Call.Name, Content: o.Model, IsError: o.IsError, Done: o.Done, Final: o.Final,
-		OutputRef: o.OutputRef, Bytes: o.Bytes, Duration: o.Duration, full: full, cut: cut || o.Gap.Bytes > 0}
+		OutputRef: o.OutputRef, Bytes: o.Bytes, Seen: o.Seen, Duration: o.Duration, full: full, cut: cut || o.Gap.Bytes > 0}
 	if asked := c.asked.Load(); asked != nil && !r.IsError {
 		r.Asked = *asked
 	}

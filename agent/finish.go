@@ -47,7 +47,10 @@ func (s *Session) askToStop(ctx context.Context, step Step) error {
 
 // approved puts a second hook behind the first, for what it leaves open. It sees what the call would touch as the first left it.
 func (s *Session) approved(authorize, approve tool.Authorize) tool.Authorize {
-	if authorize == nil || approve == nil {
+	if authorize == nil {
+		authorize = tool.AllowUnguarded
+	}
+	if approve == nil {
 		return authorize
 	}
 	return func(ctx context.Context, req tool.Request) (tool.Decision, error) {
@@ -58,6 +61,7 @@ func (s *Session) approved(authorize, approve tool.Authorize) tool.Authorize {
 		if d.Args != "" {
 			req.Call.Args = d.Args
 			edited := s.tools().Prepare(req.Call)
+			edited.Guard(ctx, s.env)
 			if edited.Outcome != nil { // it will not run: there is nothing to decide
 				return tool.Decision{Verdict: tool.Allow, Args: d.Args}, nil
 			}

@@ -5,8 +5,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
 )
 
 // Fold adds a journal line to the state. An error says that the line cannot be read; the state is then as it was.
@@ -306,6 +308,7 @@ func (s *State) foldResult(r resultRecord, at time.Time) {
 	if r.OutputRef != "" {
 		s.outputs = append(s.outputs, outputMark{id: r.OutputRef, tool: r.Name})
 	}
+	s.see(r.Seen)
 	results := make([]llm.ToolResult, 0, len(s.Calls))
 	for _, call := range s.Calls {
 		if call.Result == nil {
@@ -331,6 +334,16 @@ func (s *State) foldFault(r faultRecord, at time.Time) {
 	}
 	s.Faults = append(s.Faults, r.Fault)
 	s.spend(r.Usage, r.Cost)
+}
+
+// see remembers the contents of files.
+func (s *State) see(files []tool.Seen) {
+	if s.Seen == nil && len(files) > 0 {
+		s.Seen = map[string]env.Hash{}
+	}
+	for _, f := range files {
+		s.Seen[f.Path] = f.Hash
+	}
 }
 
 // foldSettings begins a new epoch where the next request does not go on where the last one ended.

@@ -104,6 +104,7 @@ type resultRecord struct {
 	OutputRef string        `json:"output_ref,omitempty"`
 	Asked     string        `json:"asked,omitempty"` // the question that a person answered while the call ran
 	Bytes     int64         `json:"bytes"`           // of the whole output
+	Seen      []tool.Seen   `json:"seen,omitempty"`  // files whose whole content the call read or wrote
 	Duration  time.Duration `json:"duration"`
 
 	full string // the whole output, for the live event; the journal does without

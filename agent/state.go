@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -36,6 +37,8 @@ type State struct {
 	Children []Child
 	// Notes are what the session's capabilities keep, by kind; the todo list is [tool.PlanNote].
 	Notes map[string]Note
+	// Seen is the content of each file that calls have read or written, as they saw it last, by its resolved path.
+	Seen map[string]env.Hash
 	// Steps counts the answers, Rounds the answers with calls whose results are in, Epoch what makes the requests' prefix change.
 	Steps, Rounds, Epoch int
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/guard"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
@@ -26,6 +27,17 @@ func (t *toolSession) Agents() tool.Agents {
 		return nil
 	}
 	return t.agents
+}
+
+// Files returns what the session has seen of files.
+func (t *toolSession) Files() tool.Files { return t }
+
+// Seen implements [tool.Files].
+func (t *toolSession) Seen(path string) (h env.Hash, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	h, ok = t.state.Seen[path]
+	return h, ok
 }
 
 // Ask asks the host. Where the answer is to come with the next input, the call is marked, and stays open when the tool returns.

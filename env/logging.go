@@ -121,6 +121,11 @@ func (l logging) Resolve(ctx context.Context, name string) (string, error) {
 	return to, err
 }
 
+// Guarded implements Guard.
+func (l logging) Guarded(ctx context.Context, name string) string {
+	return guardedBelow(ctx, l.Environment, name)
+}
+
 func (l logging) Stat(ctx context.Context, name string) (Info, error) {
 	began := time.Now()
 	info, err := l.Environment.Stat(ctx, name)

@@ -38,6 +38,11 @@ func (r readOnly) Resolve(ctx context.Context, name string) (string, error) {
 	return Resolve(ctx, r.Environment, name)
 }
 
+// Guarded implements Guard.
+func (r readOnly) Guarded(ctx context.Context, name string) string {
+	return guardedBelow(ctx, r.Environment, name)
+}
+
 func (r readOnly) Start(context.Context, Command) (Process, error) {
 	return nil, fmt.Errorf("start command: %w", ErrReadOnly)
 }

@@ -63,6 +63,11 @@ func (s sub) Resolve(ctx context.Context, name string) (string, error) {
 	return Resolve(ctx, s.Environment, s.name(name))
 }
 
+// Guarded implements Guard.
+func (s sub) Guarded(ctx context.Context, name string) string {
+	return guardedBelow(ctx, s.Environment, s.name(name))
+}
+
 func (s sub) Remove(ctx context.Context, name string) error {
 	return s.Environment.Remove(ctx, s.name(name))
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/attractor-go/attractor/internal/names"
 )
 
 // Kind is what an operation does.
@@ -53,13 +55,14 @@ type Error struct {
 	Line int    // of the patch, from 1; 0 when it is not about one
 	Text string
 	Err  error // the cause, where there is one
+	Torn bool  // some of the patch was written and could not be put back
 }
 
 // Error names the file and the hunk.
 func (e *Error) Error() string {
 	var where []string
 	if e.Path != "" {
-		where = append(where, e.Path)
+		where = append(where, names.Shown(e.Path))
 	}
 	if e.Hunk > 0 {
 		where = append(where, fmt.Sprintf("hunk %d", e.Hunk))

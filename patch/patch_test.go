@@ -48,7 +48,10 @@ func (t *tree) Read(_ context.Context, name string) ([]byte, fs.FileMode, error)
 
 var errDisk = errors.New("no space left on device")
 
-func (t *tree) Write(_ context.Context, name string, data []byte, perm fs.FileMode) error {
+func (t *tree) Write(_ context.Context, name string, before *string, data []byte, perm fs.FileMode) error {
+	if now, ok := t.files[name]; ok != (before != nil) || ok && now.Content != *before {
+		return fmt.Errorf("%s was expected to be another file", name)
+	}
 	if name == t.broken {
 		if t.stuck {
 			t.broken = "a.txt"
@@ -62,7 +65,10 @@ func (t *tree) Write(_ context.Context, name string, data []byte, perm fs.FileMo
 	return nil
 }
 
-func (t *tree) Remove(_ context.Context, name string) error {
+func (t *tree) Remove(_ context.Context, name, before string) error {
+	if now, ok := t.files[name]; !ok || now.Content != before {
+		return fmt.Errorf("%s was expected to be another file", name)
+	}
 	delete(t.files, name)
 	return nil
 }
@@ -88,7 +94,7 @@ func run(t *tree, text string) ([]patch.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := patch.NewPlan(context.Background(), t, ops)
+	plan, err := patch.NewPlan(context.Background(), t, ops, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -326,4 +332,90 @@ func FuzzPatch(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What somebody else writes while a patch is applied stays, and the error says what that left of the patch.
+func TestI6_PatchMeetsAnotherWriter(t *testing.T) {
+	tests := []struct {
+		name  string
+		spoil func(tr *tree)
+		after map[string]string
+		torn  bool
+	}{
+		{"in the file that is next", func(tr *tree) { tr.files["z"] = file{"theirs", 0o644} }, map[string]string{"a": "1\n", "z": "theirs"}, false},
+		{"in a file that was written", func(tr *tree) {
+			tr.files["a"] = file{"theirs", 0o644}
+			tr.broken = "z"
+		}, map[string]string{"a": "theirs", "z": "1\n"}, true},
+		{"who adds a file", func(tr *tree) { tr.files["new"] = file{"theirs", 0o644} }, map[string]string{"a": "1\n", "z": "1\n", "new": "theirs"}, false},
+		{"who deletes a file", func(tr *tree) { delete(tr.files, "z") }, map[string]string{"a": "1\n"}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tr := &meddled{tree: newTree(map[string]string{"a": "1\n", "z": "1\n"}), spoil: tt.spoil}
+			ops, err := patch.Parse(wrap("*** Update File: a", "-1", "+2", "*** Add File: new", "+n", "*** Update File: z", "-1", "+2"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan, err := patch.NewPlan(context.Background(), tr, ops, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var failure *patch.Error
+			if err := plan.Apply(context.Background()); !errors.As(err, &failure) || failure.Torn != tt.torn {
+				t.Fatalf("error %v", err)
+			}
+			if diff := cmp.Diff(tt.after, tr.contents()); diff != "" {
+				t.Errorf("%v\n%s", failure, diff)
+			}
+		})
+	}
+}
+
+// meddled is a tree in which somebody does something after the first write.
+type meddled struct {
+	*tree
+	spoil func(*tree)
+}
+
+func (m *meddled) Write(ctx context.Context, name string, before *string, data []byte, perm fs.FileMode) error {
+	err := m.tree.Write(ctx, name, before, data, perm)
+	if m.spoil != nil {
+		m.spoil(m.tree)
+		m.spoil = nil
+	}
+	return err
+}
+
+// A read-only file is changed only where somebody has said so.
+func TestI6_PatchOfReadOnlyFile(t *testing.T) {
+	for _, approved := range []bool{false, true} {
+		tr := &tree{files: map[string]file{"f": {"1\n", 0o444}}}
+		ops, err := patch.Parse(wrap("*** Update File: f", "-1", "+2"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := patch.NewPlan(context.Background(), tr, ops, func(name string) bool { return approved && name == "f" })
+		if err == nil {
+			err = plan.Apply(context.Background())
+		}
+		if (err == nil) != approved || (tr.files["f"].Content == "2\n") != approved || tr.files["f"].Mode != 0o444 {
+			t.Errorf("approved %v: %v, %+v", approved, err, tr.files)
+		}
+	}
+}
+
+func TestI10_ChangesQuoteNames(t *testing.T) {
+	for want, c := range map[string]patch.Change{
+		"M a":              {Letter: 'M', Path: "a"},
+		`D "a\nM b"`:       {Letter: 'D', Path: "a\nM b"},
+		`R a -> "b\x1b[m"`: {Letter: 'R', Path: "a", To: "b\x1b[m"},
+	} {
+		if got := c.String(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if got := (&patch.Error{Path: "a\nb", Text: "x"}).Error(); got != `"a\nb": x` {
+		t.Error(got)
+	}
 }

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"github.com/attractor-go/attractor/internal/names"
 )
 
 // Files is where a patch is applied. Paths are as the patch has them, cleaned.
@@ -14,9 +16,11 @@ type Files interface {
 	// Read returns a regular file's content and mode. A file that does not exist is fs.ErrNotExist; a path that must not be used
 	// is any other error, also for a file that would be new.
 	Read(ctx context.Context, name string) (data []byte, perm fs.FileMode, err error)
-	// Write replaces or creates a file, with its parents, atomically.
-	Write(ctx context.Context, name string, data []byte, perm fs.FileMode) error
-	Remove(ctx context.Context, name string) error
+	// Write replaces or creates a file, with its parents, atomically. Before is the content that is expected, nil when no file is; what
+	// Files does about another one, such as returning an error, is up to it.
+	Write(ctx context.Context, name string, before *string, data []byte, perm fs.FileMode) error
+	// Remove removes a file with the content that is expected.
+	Remove(ctx context.Context, name, before string) error
 }
 
 // newPerm is the mode of a file that a patch adds.
@@ -30,21 +34,22 @@ type Change struct {
 	To     string // the new path of an R
 }
 
-// String is the change on one line: "M path", "R path -> path".
+// String returns the change on one line, "M path" or "R path -> path", with unusual names quoted.
 func (c Change) String() string {
 	if c.Letter == 'R' {
-		return "R " + c.Path + " -> " + c.To
+		return "R " + names.Shown(c.Path) + " -> " + names.Shown(c.To)
 	}
-	return string(c.Letter) + " " + c.Path
+	return string(c.Letter) + " " + names.Shown(c.Path)
 }
 
 // Plan is a patch that was read and matched: it can be applied.
 type Plan struct {
 	Changes []Change
 
-	files  Files
-	states map[string]*state
-	order  []string // of the states, as the patch touches them
+	files    Files
+	readOnly func(name string) bool
+	states   map[string]*state
+	order    []string // of the states, as the patch touches them
 }
 
 // state is a file before and after the patch.
@@ -55,9 +60,9 @@ type state struct {
 }
 
 // NewPlan reads the files that the operations touch and matches every hunk, without changing anything. A later operation sees what
-// an earlier one has made.
-func NewPlan(ctx context.Context, files Files, ops []Op) (*Plan, error) {
-	p := &Plan{files: files, states: map[string]*state{}}
+// an earlier one has made. ReadOnly reports whether a file without write permission may be changed all the same; nil means that none may.
+func NewPlan(ctx context.Context, files Files, ops []Op, readOnly func(name string) bool) (*Plan, error) {
+	p := &Plan{files: files, readOnly: readOnly, states: map[string]*state{}}
 	for _, op := range ops {
 		change, err := p.operation(ctx, op)
 		if err != nil {
@@ -81,7 +86,7 @@ func (p *Plan) load(ctx context.Context, op Op, name string) (*state, error) {
 		s = &state{perm: newPerm}
 	case err != nil:
 		return nil, &Error{Path: name, Line: op.Line, Text: err.Error(), Err: err}
-	case perm&0o222 == 0:
+	case perm&0o222 == 0 && (p.readOnly == nil || !p.readOnly(name)):
 		return nil, &Error{Path: name, Line: op.Line, Text: fmt.Sprintf("the file is read-only (mode %v)", perm), Err: fs.ErrPermission}
 	}
 	p.states[name] = s
@@ -147,12 +152,14 @@ func (p *Plan) Apply(ctx context.Context) error {
 		if err := p.write(ctx, name, s.existed, s.exists, s.before, s.after, s.perm); err != nil {
 			problem := fmt.Sprintf("cannot write it: %v", err)
 			// The files are put back also when the context has ended: half a patch is worse than none.
-			if left := p.putBack(context.WithoutCancel(ctx), p.order[:i+1]); len(left) > 0 {
+			left := p.putBack(context.WithoutCancel(ctx), p.order[:i+1])
+			torn := len(left) > 0
+			if torn {
 				problem += ". These files could not be put back as they were: " + strings.Join(left, ", ")
 			} else {
 				problem += ". Nothing was changed"
 			}
-			return &Error{Path: name, Text: problem, Err: err}
+			return &Error{Path: name, Text: problem, Err: err, Torn: torn}
 		}
 	}
 	return nil
@@ -161,25 +168,37 @@ func (p *Plan) Apply(ctx context.Context) error {
 func (p *Plan) write(ctx context.Context, name string, is, shall bool, from, to string, perm fs.FileMode) error {
 	switch {
 	case shall && (!is || from != to):
-		return p.files.Write(ctx, name, []byte(to), perm)
+		before := &from
+		if !is {
+			before = nil
+		}
+		return p.files.Write(ctx, name, before, []byte(to), perm)
 	case is && !shall:
-		return p.files.Remove(ctx, name)
+		return p.files.Remove(ctx, name, from)
 	}
 	return nil
 }
 
-// putBack undoes writes, the last first, and names those that it could not undo.
-func (p *Plan) putBack(ctx context.Context, names []string) []string {
+// putBack undoes writes, the last first, and names those that it could not undo. The last one failed: what is in its file may be
+// somebody else's.
+func (p *Plan) putBack(ctx context.Context, paths []string) []string {
 	var left []string
-	for i := len(names) - 1; i >= 0; i-- {
-		s := p.states[names[i]]
-		data, _, err := p.files.Read(ctx, names[i])
-		is := err == nil
-		if is == s.existed && string(data) == s.before {
+	for i := len(paths) - 1; i >= 0; i-- {
+		s := p.states[paths[i]]
+		data, _, err := p.files.Read(ctx, paths[i])
+		is, now := err == nil, string(data)
+		switch {
+		case s.existed == s.exists && s.before == s.after, is == s.existed && now == s.before:
 			continue
+		case is == s.exists && now == s.after:
+			err = p.write(ctx, paths[i], is, s.existed, s.after, s.before, s.perm)
+		case i == len(paths)-1:
+			continue
+		default:
+			err = errors.New("it was changed meanwhile")
 		}
-		if err := p.write(ctx, names[i], is, s.existed, s.after, s.before, s.perm); err != nil {
-			left = append(left, fmt.Sprintf("%s (%v)", names[i], err))
+		if err != nil {
+			left = append(left, fmt.Sprintf("%s (%v)", names.Shown(paths[i]), err))
 		}
 	}
 	return left

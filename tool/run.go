@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/guard"
+	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -48,6 +50,8 @@ type Prepared struct {
 
 	tool     registered
 	readable bool // the model can read what is kept
+	env      env.Environment
+	approved []string // the guarded paths that may be changed
 }
 
 // Outcome is what became of a call.
@@ -92,11 +96,57 @@ func (r *Registry) Prepare(call llm.ToolCall) *Prepared {
 	return p
 }
 
-// Authorize asks the hook about a prepared call and returns it, edited or refused. A nil hook allows everything; one that fails or
-// panics allows nothing.
+// Guard finds out which of the files that the call would change need an approval in e, for [Registry.Authorize], and notes them in
+// Access. An environment that fails at it, or does not answer before the context ends, allows no change.
+func (p *Prepared) Guard(ctx context.Context, e env.Environment) {
+	p.env = e
+	if p.Outcome != nil || e == nil || p.Access.Effect == ReadOnly || len(p.Access.Paths) == 0 {
+		return
+	}
+	looked := guard.Start("the environment", func() ([]Guarded, error) { return guardedFiles(ctx, e, p.Access.Paths), nil })
+	var err error
+	select {
+	case found := <-looked:
+		p.Access.Guarded, err = found.Value, found.Err
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		*p = *Refuse(p.Call, fmt.Sprintf("Error: the call of %s was not run, because it cannot be told whether it needs an approval: %v", p.Call.Name, err))
+	}
+}
+
+func guardedFiles(ctx context.Context, e env.Environment, paths []string) []Guarded {
+	var list []Guarded
+	for _, name := range paths {
+		why := env.Guarded(ctx, e, name)
+		if why == "" {
+			continue
+		}
+		if path, err := env.Resolve(ctx, e, name); err == nil {
+			list = append(list, Guarded{Path: path, Why: why})
+		}
+	}
+	return list
+}
+
+// AllowUnguarded is the [Authorize] of those who have none: it allows everything but changes of guarded files, about which it has
+// somebody else decide.
+func AllowUnguarded(_ context.Context, req Request) (Decision, error) {
+	if len(req.Access.Guarded) > 0 {
+		return Decision{Verdict: Ask}, nil
+	}
+	return Decision{Verdict: Allow}, nil
+}
+
+// Authorize asks the hook about a prepared call and returns it, edited or refused. A hook that allows a call approves of the guarded files that
+// it was shown. Nil is [AllowUnguarded]; a hook that fails or panics allows nothing.
 func (r *Registry) Authorize(ctx context.Context, p *Prepared, hook Authorize) *Prepared {
-	if hook == nil || p.Outcome != nil {
+	if p.Outcome != nil {
 		return p
+	}
+	if hook == nil {
+		hook = AllowUnguarded
 	}
 	d, _, err := guarded("permission hook", func() (Decision, error) { return hook(ctx, Request{Call: p.Call, Access: p.Access}) })
 	name := p.Call.Name
@@ -104,15 +154,29 @@ func (r *Registry) Authorize(ctx context.Context, p *Prepared, hook Authorize) *
 	case err != nil:
 		return Refuse(p.Call, fmt.Sprintf("Error: the call of %s was not permitted: %v", name, err))
 	case d.Verdict == Ask:
-		return Refuse(p.Call, fmt.Sprintf("Error: the call of %s needs a person's approval, and nobody is there to give it.", name))
+		return Refuse(p.Call, fmt.Sprintf("Error: the call of %s needs a person's approval, and nobody is there to give it.%s", name, p.Access.reasons()))
 	case d.Verdict != Allow:
 		return Refuse(p.Call, strings.TrimSuffix(fmt.Sprintf("Error: the call of %s was not permitted: %s", name, d.Reason), ": "))
 	case d.Args != "" && d.Args != p.Call.Args:
 		edited := p.Call
 		edited.Args = d.Args
-		return r.Prepare(edited)
+		before := p.env
+		p = r.Prepare(edited) // by the host, which approves of what it touches
+		p.Guard(ctx, before)
+	}
+	for _, g := range p.Access.Guarded {
+		p.approved = append(p.approved, g.Path)
 	}
 	return p
+}
+
+// reasons are why a call needs an approval, in sentences that begin with a space.
+func (a Access) reasons() string {
+	var b strings.Builder
+	for _, g := range a.Guarded {
+		fmt.Fprintf(&b, " %s: %s.", names.Shown(g.Path), g.Why)
+	}
+	return b.String()
 }
 
 // Refuse is a call that must not run: its outcome is an error result with the text.
@@ -128,7 +192,7 @@ func (p *Prepared) Run(ctx context.Context, c Call) *Outcome {
 	if p.Outcome != nil {
 		return p.Outcome
 	}
-	c.ID, c.Name, c.Args = p.Call.ID, p.Call.Name, p.Call.Args
+	c.ID, c.Name, c.Args, c.Approved = p.Call.ID, p.Call.Name, p.Call.Args, p.approved
 	start := time.Now()
 	result, stack, err := guarded("tool "+c.Name, func() (Result, error) { return p.tool.Run(ctx, &c) })
 	if err != nil {
@@ -178,7 +242,9 @@ func keptHint(id string) string {
 
 // Run takes a call through the whole pipeline.
 func (r *Registry) Run(ctx context.Context, call llm.ToolCall, c Call, hook Authorize) *Outcome {
-	return r.Authorize(ctx, r.Prepare(call), hook).Run(ctx, c)
+	p := r.Prepare(call)
+	p.Guard(ctx, c.Env)
+	return r.Authorize(ctx, p, hook).Run(ctx, c)
 }
 
 // guarded makes a panic or a runtime.Goexit of somebody else's code an error, with the stack for the host.

@@ -23,6 +23,8 @@ type Session interface {
 	Processes() Processes
 	// Agents are the session's subagents; nil when it may have none.
 	Agents() Agents
+	// Files are what the session has seen of files; nil when it does not remember, and nothing depends on it.
+	Files() Files
 	// Ask puts a question to whoever gave the task and waits for the answer. ErrNobody when there is no one to ask.
 	Ask(ctx context.Context, q Question) (Answer, error)
 	// Note keeps a JSON value under a kind in the session's journal, where it survives compactions, a resume and a fork. A text goes to the
@@ -98,6 +100,12 @@ type Agents interface {
 	Close(ctx context.Context, id string) (AgentStatus, error)
 }
 
+// Files is a session's memory of the contents of files: what the results of its calls have in [Result.Seen].
+type Files interface {
+	// Seen returns the content that the session has seen last of a file, by its path as in [Seen], and whether it has seen any.
+	Seen(path string) (h env.Hash, ok bool)
+}
+
 // AgentTask is what a subagent is started with. Only Task is required.
 type AgentTask struct {
 	Task     string
@@ -133,6 +141,9 @@ func (p *Plain) Processes() Processes { return nil }
 
 // Agents implements [Session].
 func (p *Plain) Agents() Agents { return nil }
+
+// Files implements [Session].
+func (p *Plain) Files() Files { return nil }
 
 // Ask implements [Session].
 func (p *Plain) Ask(context.Context, Question) (Answer, error) { return Answer{}, ErrNobody }

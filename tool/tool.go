@@ -142,6 +142,14 @@ type Access struct {
 	Paths []string
 	// Command is the script that it would run.
 	Command string
+	// Guarded are those of the paths that must not be changed without an approval, by [Prepared.Guard].
+	Guarded []Guarded
+}
+
+// Guarded is a file that a call would change and that needs an approval for it.
+type Guarded struct {
+	Path string // absolute, without symbolic links where the environment can tell
+	Why  string
 }
 
 // Call is one invocation.
@@ -150,9 +158,29 @@ type Call struct {
 	// Args is the arguments' text after validation: JSON that fits the schema, unless the tool has raw input.
 	Args string
 	Env  env.Environment
+	// Approved are the guarded files that this call may change, by the paths in [Access.Guarded].
+	Approved []string
 	// Live receives output while the call runs; nil when nobody listens.
 	Live    func(stream int, p []byte)
 	Session Session
+}
+
+// NeedsApproval returns why this call must not change a file without an approval, which it does not have, or "" if it may. What
+// changes files asks here: what a call touches is not always known before it runs, and may have changed since.
+func (c *Call) NeedsApproval(ctx context.Context, name string) (why string) {
+	if why = env.Guarded(ctx, c.Env, name); why == "" {
+		return ""
+	}
+	if path, err := env.Resolve(ctx, c.Env, name); err == nil && slices.Contains(c.Approved, path) {
+		return ""
+	}
+	return why
+}
+
+// Seen is a file's content as a call has read or written it.
+type Seen struct {
+	Path string   `json:"path"` // absolute, without symbolic links where the environment can tell
+	Hash env.Hash `json:"hash"` // of the whole content; empty: there is no such file any more
 }
 
 // Result is what a tool gives back.
@@ -169,6 +197,8 @@ type Result struct {
 	Raw []byte
 	// OutputRef names the whole output in the session's output store, when the tool put it there.
 	OutputRef string
+	// Seen are the files whose whole content the session knows after the call: what it read, changed or wrote.
+	Seen []Seen
 	// Hint tells the model how to see what truncation removes. Empty means a general sentence.
 	Hint string
 }

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/patch"
 	"github.com/attractor-go/attractor/tool"
@@ -43,62 +46,98 @@ func patchAccess(text string) tool.Access {
 	if err != nil {
 		return access // running it will say so, and touches nothing
 	}
-	for _, op := range ops {
-		access.Paths = append(access.Paths, op.Path)
-		if op.MoveTo != "" {
-			access.Paths = append(access.Paths, op.MoveTo)
-		}
-	}
+	access.Paths = patchedPaths(ops)
 	return access
 }
 
 // applyPatch is a call that applies a patch, which may also be a script for which [patch.FromScript] is true.
 func applyPatch(ctx context.Context, call *tool.Call, text string) (tool.Result, error) {
-	changes, err := Patch(ctx, call.Env, text)
+	changes, seen, err := patchFor(ctx, call, text)
 	if err != nil {
-		return tool.Errorf("Error: %v", err), nil
+		result := tool.Errorf("Error: %v", err)
+		result.Seen = seen
+		return result, nil
 	}
 	var b strings.Builder
 	b.WriteString("Done. The patch changed these files:\n")
 	for _, c := range changes {
 		b.WriteString(c.String() + "\n")
 	}
-	return tool.Text(b.String()), nil
+	result := tool.Text(b.String())
+	result.Seen = seen
+	return result, nil
 }
 
 // Patch applies a patch to the files of an environment and says what it changed. After an error nothing is changed, or the error
-// says what is. A directory that the text changes to, as [patch.Unwrap] has it, must be there.
+// says what is. A directory that the text changes to, as [patch.Unwrap] has it, must be there. Files that need an approval are refused.
 func Patch(ctx context.Context, e env.Environment, text string) ([]patch.Change, error) {
-	ops, err := patch.Parse(text)
-	if err != nil {
-		return nil, err
-	}
-	if _, dir := patch.Unwrap(text); dir != "" {
-		if info, err := e.Stat(ctx, dir); err != nil {
-			return nil, fmt.Errorf("cd %s: %w", dir, err)
-		} else if !info.IsDir() {
-			return nil, fmt.Errorf("cd %s: it is no directory", dir)
-		}
-	}
-	plan, err := patch.NewPlan(ctx, patchFiles{e}, ops)
-	if err != nil {
-		return nil, err
-	}
-	return plan.Changes, plan.Apply(ctx)
+	changes, _, err := patchFor(ctx, &tool.Call{Env: e}, text)
+	return changes, err
 }
 
-// patchFiles are an environment's files as package patch wants them.
-type patchFiles struct{ e env.Environment }
+// patchFor applies a call's patch while no other session changes its files, and decides again when somebody else was faster. Add and
+// Move replace what is there, whether the session has seen it or not: that is what they mean in this format.
+func patchFor(ctx context.Context, call *tool.Call, text string) ([]patch.Change, []tool.Seen, error) {
+	ops, err := patch.Parse(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, dir := patch.Unwrap(text); dir != "" {
+		if info, err := call.Env.Stat(ctx, dir); err != nil {
+			return nil, nil, fmt.Errorf("cd %s: %w", names.Shown(dir), err)
+		} else if !info.IsDir() {
+			return nil, nil, fmt.Errorf("cd %s: it is no directory", names.Shown(dir))
+		}
+	}
+	unlock, err := env.Lock(ctx, call.Env, patchedPaths(ops)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer unlock()
+	for range maxDecisions {
+		files := patchFiles{call: call, wrote: map[string]env.Hash{}}
+		plan, err := patch.NewPlan(ctx, files, ops, func(name string) bool { return call.NeedsApproval(ctx, name) == "" })
+		if err != nil {
+			return nil, nil, err
+		}
+		if err = plan.Apply(ctx); err == nil {
+			return plan.Changes, files.seen(ctx), nil
+		}
+		var failed *patch.Error
+		if !errors.Is(err, env.ErrChanged) || errors.As(err, &failed) && failed.Torn {
+			return nil, files.seen(ctx), err
+		}
+	}
+	return nil, nil, restless(ops[0].Path)
+}
+
+// patchedPaths are the files that operations touch.
+func patchedPaths(ops []patch.Op) []string {
+	var paths []string
+	for _, op := range ops {
+		paths = append(paths, op.Path)
+		if op.MoveTo != "" {
+			paths = append(paths, op.MoveTo)
+		}
+	}
+	return paths
+}
+
+// patchFiles are the files of a call's environment as package patch wants them.
+type patchFiles struct {
+	call  *tool.Call
+	wrote map[string]env.Hash // by name
+}
 
 func (f patchFiles) Read(ctx context.Context, name string) ([]byte, fs.FileMode, error) {
-	info, err := f.e.Stat(ctx, name)
+	info, err := f.call.Env.Stat(ctx, name)
 	if err != nil {
 		return nil, 0, err
 	}
 	if info.IsDir() {
 		return nil, 0, errors.New("it is a directory")
 	}
-	r, err := f.e.Open(ctx, name)
+	r, err := f.call.Env.Open(ctx, name)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -106,8 +145,37 @@ func (f patchFiles) Read(ctx context.Context, name string) ([]byte, fs.FileMode,
 	return data, info.Mode.Perm(), errors.Join(err, r.Close())
 }
 
-func (f patchFiles) Write(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
-	return f.e.WriteFile(ctx, name, data, perm)
+func (f patchFiles) Write(ctx context.Context, name string, before *string, data []byte, perm fs.FileMode) error {
+	was := env.NoFile
+	if before != nil {
+		was = env.HashOf([]byte(*before))
+	}
+	if err := mayChange(ctx, f.call, name); err != nil {
+		return err
+	}
+	if err := env.Replace(ctx, f.call.Env, name, was, data, perm); err != nil {
+		return err
+	}
+	f.wrote[name] = env.HashOf(data)
+	return nil
 }
 
-func (f patchFiles) Remove(ctx context.Context, name string) error { return f.e.Remove(ctx, name) }
+func (f patchFiles) Remove(ctx context.Context, name, before string) error {
+	if err := mayChange(ctx, f.call, name); err != nil {
+		return err
+	}
+	if err := env.Delete(ctx, f.call.Env, name, env.HashOf([]byte(before))); err != nil {
+		return err
+	}
+	f.wrote[name] = env.NoFile
+	return nil
+}
+
+// seen is what the session knows of the files that were written.
+func (f patchFiles) seen(ctx context.Context) []tool.Seen {
+	var seen []tool.Seen
+	for _, name := range slices.Sorted(maps.Keys(f.wrote)) {
+		seen = append(seen, sawFile(ctx, f.call.Env, name, f.wrote[name])...)
+	}
+	return seen
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -47,29 +48,41 @@ func editFile(ctx context.Context, call *tool.Call, args editFileArgs) (tool.Res
 	if err := e.check(); err != nil {
 		return tool.Result{}, err
 	}
-	content, err := readWhole(ctx, call.Env, args.FilePath)
+	var result tool.Result
+	seen, err := change(ctx, call, args.FilePath, func() (decision, error) {
+		content, err := readWhole(ctx, call.Env, args.FilePath)
+		if err != nil {
+			return decision{}, err
+		}
+		edited, text, err := e.edited(args.FilePath, content)
+		result = tool.Text(text)
+		return decision{env.HashOf([]byte(content)), edited}, err
+	})
 	if err != nil {
 		return tool.Result{}, err
 	}
+	result.Seen = seen
+	return result, nil
+}
+
+// edited is a file's content after an edit, and what is said about it.
+func (e edit) edited(name, content string) (edited []byte, text string, err error) {
 	m := e.match(content)
 	switch {
 	case len(m.places) == 0:
-		return tool.Result{}, fmt.Errorf("old_string was not found in %s; nothing was changed.%s", args.FilePath, explainNoMatch(content, e))
+		return nil, "", fmt.Errorf("old_string was not found in %s; nothing was changed.%s", names.Shown(name), explainNoMatch(content, e))
 	case len(m.places) > 1 && !e.all:
-		return tool.Result{}, notUnique(args.FilePath, content, m)
+		return nil, "", notUnique(names.Shown(name), content, m)
 	}
 	edited, placed := e.apply(content, m.places)
-	if err := call.Env.WriteFile(ctx, args.FilePath, edited, newFilePerm); err != nil {
-		return tool.Result{}, err
-	}
-	text := fmt.Sprintf("Edited %s: replaced %s (%s).", args.FilePath, count(len(placed), "occurrence"), lineNumbers(edited, placed))
+	text = fmt.Sprintf("Edited %s: replaced %s (%s).", names.Shown(name), count(len(placed), "occurrence"), lineNumbers(edited, placed))
 	if m.how != "" {
 		text += " old_string did not match exactly, but it did but for " + m.how + "."
 	}
 	if len(placed) == 1 {
 		text += " It now reads:\n" + snippet(edited, placed[0])
 	}
-	return tool.Text(text), nil
+	return edited, text, nil
 }
 
 // notUnique says where an old text is that is there more than once.
@@ -112,9 +125,9 @@ func readWhole(ctx context.Context, e env.Environment, name string) (content str
 	n, err := io.Copy(&b, io.LimitReader(f, maxEditBytes+1))
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("reading %s: %w", name, err)
+		return "", fmt.Errorf("reading %s: %w", names.Shown(name), err)
 	case n > maxEditBytes:
-		return "", fmt.Errorf("%s is larger than %d MiB; change it with shell, for example with sed", name, maxEditBytes>>20)
+		return "", fmt.Errorf("%s is larger than %d MiB; change it with shell, for example with sed", names.Shown(name), maxEditBytes>>20)
 	}
 	return b.String(), nil
 }

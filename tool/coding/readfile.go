@@ -49,7 +49,16 @@ func readFile(ctx context.Context, call *tool.Call, args readFileArgs) (result t
 		return result, explainOpen(ctx, call.Env, args.FilePath, err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	r := bufio.NewReaderSize(f, readBuffer)
+	whole := newReading(f)
+	r := bufio.NewReaderSize(whole, readBuffer)
+	if result, err = readStarted(ctx, r, args); err == nil {
+		result.Seen = whole.saw(ctx, call.Env, args.FilePath)
+	}
+	return result, err
+}
+
+// readStarted reads a file that was opened.
+func readStarted(ctx context.Context, r *bufio.Reader, args readFileArgs) (result tool.Result, err error) {
 	start, err := r.Peek(binaryPeek) // an error shows again when the lines are read
 	switch {
 	case imageType(start) != "":

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/search"
 	"github.com/attractor-go/attractor/tool"
@@ -69,12 +70,13 @@ func readManyFiles(ctx context.Context, call *tool.Call, args readManyFilesArgs)
 		}
 	}
 	var b strings.Builder
+	var seen []tool.Seen
 	for i, name := range m.names {
 		if i == maxManyFiles || b.Len() >= maxManyBytes {
 			m.note("%d more files were not read, from %s on: name fewer at once", len(m.names)-i, name)
 			break
 		}
-		text, err := manyText(ctx, call.Env, name)
+		text, saw, err := manyText(ctx, call.Env, name)
 		if cause := context.Cause(ctx); cause != nil {
 			return tool.Result{}, cause
 		}
@@ -82,7 +84,8 @@ func readManyFiles(ctx context.Context, call *tool.Call, args readManyFilesArgs)
 			m.note("%s: %v", name, err)
 			continue
 		}
-		fmt.Fprintf(&b, "--- %s ---\n%s", name, text)
+		seen = append(seen, saw...)
+		fmt.Fprintf(&b, "--- %s ---\n%s", names.Shown(name), text)
 	}
 	if b.Len() == 0 {
 		return tool.Result{}, fmt.Errorf("no file could be read.\n%s", strings.Join(append(m.notes, "Find files with glob."), "\n"))
@@ -91,6 +94,7 @@ func readManyFiles(ctx context.Context, call *tool.Call, args readManyFilesArgs)
 		fmt.Fprintf(&b, "[%s]\n", n)
 	}
 	result := tool.Text(b.String())
+	result.Seen = seen
 	result.Hint = "Name fewer files, or use read_file with offset and limit."
 	return result, nil
 }
@@ -165,27 +169,28 @@ func (m *manyFiles) remove(ctx context.Context, e env.Environment, pattern strin
 }
 
 // manyText is one file's lines with their numbers.
-func manyText(ctx context.Context, e env.Environment, name string) (text string, err error) {
+func manyText(ctx context.Context, e env.Environment, name string) (text string, seen []tool.Seen, err error) {
 	f, err := e.Open(ctx, name)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	r := bufio.NewReaderSize(f, readBuffer)
+	whole := newReading(f)
+	r := bufio.NewReaderSize(whole, readBuffer)
 	start, err := r.Peek(binaryPeek) // an error shows again when the lines are read
 	switch {
 	case isUTF16(start) || imageType(start) != "" || bytes.IndexByte(start, 0) >= 0:
-		return "", errors.New("is no text file; read_file reads images and says more about others")
+		return "", nil, errors.New("is no text file; read_file reads images and says more about others")
 	case len(start) == 0 && err != nil && isEOF(err):
-		return "(the file is empty)\n", nil
+		return "(the file is empty)\n", whole.saw(ctx, e, name), nil
 	}
 	x, err := readLines(ctx, r, 1, defaultReadLines)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	text = number(x.lines, 1)
 	if x.more {
 		text += fmt.Sprintf("[The file goes on after line %d; use read_file with offset %d to read on.]\n", len(x.lines), len(x.lines)+1)
 	}
-	return text, nil
+	return text, whole.saw(ctx, e, name), nil
 }

@@ -31,7 +31,8 @@ func viewImage(ctx context.Context, call *tool.Call, args viewImageArgs) (result
 		return result, explainOpen(ctx, call.Env, args.Path, err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	r := bufio.NewReader(f)
+	whole := newReading(f)
+	r := bufio.NewReader(whole)
 	const longest = 12 // of the beginnings that imageType knows
 	start, err := r.Peek(longest)
 	if err != nil && !isEOF(err) {
@@ -41,5 +42,8 @@ func viewImage(ctx context.Context, call *tool.Call, args viewImageArgs) (result
 	if mime == "" {
 		return result, fmt.Errorf("%s is no PNG, JPEG, GIF or WebP image; read other files as text, or make an image of them first", args.Path)
 	}
-	return readImage(r, mime, args.Path)
+	if result, err = readImage(r, mime, args.Path); err == nil {
+		result.Seen = whole.saw(ctx, call.Env, args.Path)
+	}
+	return result, err
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -23,7 +25,7 @@ func WriteFile() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "write_file",
 		Description: "Creates a file, or replaces the whole content of one that exists. Directories that are missing are made. An " +
-			"existing file keeps its mode. To change a part of a file, edit it instead.",
+			"existing file keeps its mode; read it before you replace it. To change a part of a file, edit it instead.",
 	}, writeFile)
 	t.Limit = tool.Limit{Chars: 1_000, Keep: tool.KeepTail}
 	return tool.WithAccess(t, func(args writeFileArgs) tool.Access {
@@ -35,16 +37,78 @@ func writeFile(ctx context.Context, call *tool.Call, args writeFileArgs) (tool.R
 	if args.FilePath == "" {
 		return tool.Result{}, errors.New("file_path is empty; give the path of a file")
 	}
-	old, err := call.Env.Stat(ctx, args.FilePath)
-	exists := err == nil
-	if exists && old.IsDir() {
-		return tool.Result{}, fmt.Errorf("%s is a directory; give the path of a file", args.FilePath)
-	}
-	if err := call.Env.WriteFile(ctx, args.FilePath, []byte(args.Content), newFilePerm); err != nil {
+	w := writing{call: call, name: args.FilePath, data: []byte(args.Content)}
+	seen, err := change(ctx, call, args.FilePath, func() (decision, error) { return w.decide(ctx) })
+	if err != nil {
 		return tool.Result{}, err
 	}
-	if !exists {
-		return tool.Text(fmt.Sprintf("Created %s (%s).", args.FilePath, count(len(args.Content), "byte"))), nil
+	result := tool.Text(fmt.Sprintf("Created %s (%s).", names.Shown(w.name), count(len(w.data), "byte")))
+	if w.was != env.NoFile {
+		result = tool.Text(fmt.Sprintf("Replaced %s (%s, before: %d).", names.Shown(w.name), count(len(w.data), "byte"), w.size))
 	}
-	return tool.Text(fmt.Sprintf("Replaced %s (%s, before: %d).", args.FilePath, count(len(args.Content), "byte"), old.Size)), nil
+	result.Seen = seen
+	return result, nil
+}
+
+// writing is a file whose whole content is given.
+type writing struct {
+	call *tool.Call
+	name string
+	data []byte
+
+	was  env.Hash
+	size int64 // of what is replaced
+}
+
+// decide allows the writing over what is there now. A session that remembers replaces only what it has seen: what it has not, somebody
+// else has written, and nobody would notice its loss. What has the content already can be written by anybody.
+func (w *writing) decide(ctx context.Context) (decision, error) {
+	w.was, w.size = env.NoFile, 0
+	old, err := w.call.Env.Stat(ctx, w.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return decision{env.NoFile, w.data}, nil
+	case err != nil:
+		return decision{}, err
+	case old.IsDir():
+		return decision{}, fmt.Errorf("%s is a directory; give the path of a file", names.Shown(w.name))
+	}
+	w.size = old.Size
+	seen, known, remembers := w.seen(ctx)
+	if remembers && !known && old.Size != int64(len(w.data)) {
+		return decision{}, w.unseen()
+	}
+	if w.was, err = env.HashFile(ctx, w.call.Env, w.name); err != nil {
+		return decision{}, err
+	}
+	switch {
+	case !remembers, w.was == env.NoFile, w.was == seen, w.was == env.HashOf(w.data):
+		return decision{w.was, w.data}, nil
+	case !known:
+		return decision{}, w.unseen()
+	}
+	return decision{}, fmt.Errorf("%s has changed since this session read or wrote it last: somebody else, or a command, has written it. "+
+		"Nothing was written. Read it again, then write it with what is new in it, or edit it", names.Shown(w.name))
+}
+
+// seen is the content that the session has seen last, whether it has seen any, and whether it remembers such things.
+func (w *writing) seen(ctx context.Context) (h env.Hash, known, remembers bool) {
+	files := filesOf(w.call)
+	if files == nil {
+		return env.NoFile, false, false
+	}
+	path, err := env.Resolve(ctx, w.call.Env, w.name)
+	if err != nil {
+		return env.NoFile, false, true
+	}
+	h, known = files.Seen(path)
+	return h, known, true
+}
+
+func (w *writing) unseen() error {
+	advice := "Read it first, then write it, or edit it"
+	if w.size > maxSeenBytes {
+		advice = "It is too large to be read as a whole: edit it, or move it away first"
+	}
+	return fmt.Errorf("%s exists (%d bytes), and this session has not read it. Nothing was written. %s", names.Shown(w.name), w.size, advice)
 }

@@ -1,0 +1,38 @@
+package names_test
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/attractor-go/attractor/internal/names"
+)
+
+func TestI10_Shown(t *testing.T) {
+	for name, want := range map[string]string{
+		"a.txt":               "a.txt",
+		"dir with space/ü":    "dir with space/ü",
+		"\u00a0日本語":           "\u00a0日本語",
+		`say "hi"\n`:          `say "hi"\n`,
+		"👩\u200d💻\ufe0f.txt":  "👩\u200d💻\ufe0f.txt",
+		"":                    "",
+		"a\nb":                `"a\nb"`,
+		"a\tb":                `"a\tb"`,
+		"\x1b[31mred":         `"\x1b[31mred"`,
+		"c1\u0085":            `"c1\u0085"`,
+		"bidi\u202etxt.exe":   `"bidi\u202etxt.exe"`,
+		"bad\xff":             `"bad\xff"`,
+		`"quoted"`:            `"\"quoted\""`,
+		"line\u2028separator": `"line\u2028separator"`,
+		"tag\U000e0041":       `"tag\U000e0041"`,
+	} {
+		got := names.Shown(name)
+		if got != want {
+			t.Errorf("%q is shown as %s, want %s", name, got, want)
+		}
+		if got != name {
+			if back, err := strconv.Unquote(got); err != nil || back != name {
+				t.Errorf("%s means %q, %v, want %q", got, back, err, name)
+			}
+		}
+	}
+}
