@@ -40,6 +40,8 @@ func OpenDir(ctx context.Context, e Environment, name string) (Dir, error) {
 		return e.openDir(ctx, name)
 	case readOnly:
 		return OpenDir(ctx, e.Environment, name)
+	case protected:
+		return OpenDir(ctx, e.Environment, name)
 	case sub:
 		return OpenDir(ctx, e.Environment, e.name(name))
 	}

@@ -1,0 +1,206 @@
+package env
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Protection says which files are not to be changed through an environment. An entry without a slash is the name of files and directories
+// at any depth, with all that is in them; one with a slash is a path. Names are compared as file systems without case do, with all the
+// other spellings that lead to the same file somewhere.
+type Protection struct {
+	// Refuse are never changed.
+	Refuse []string
+	// Ask need an approval: see Guard.
+	Ask []string
+}
+
+// DefaultProtection keeps out of repositories' own files, and has somebody asked about files that start programs or allow them.
+func DefaultProtection() Protection {
+	return Protection{
+		Refuse: []string{".git"},
+		Ask:    []string{".mcp.json", ".claude", ".codex", ".agents", ".attractor", ".gemini", ".githooks", ".husky"},
+	}
+}
+
+// ErrProtected says that an environment made by Protect refused to change a file. It wraps fs.ErrPermission.
+var ErrProtected = fmt.Errorf("the file is protected: %w", fs.ErrPermission)
+
+// Protect is a view of an environment in which certain files can be read but not changed. Links do not lead around it. It holds the methods that
+// change files alone: commands are not confined.
+func Protect(e Environment, p Protection) Environment { return protected{e, p} }
+
+type protected struct {
+	Environment
+	protection Protection
+}
+
+// check refuses to change a file. Follow says that the last element of the name is followed if it is a link.
+func (p protected) check(ctx context.Context, op, name string, follow bool) error {
+	for _, where := range p.places(ctx, name, follow) {
+		if entry := p.entry(ctx, p.protection.Refuse, where); entry != "" {
+			return &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("%w (%s; its own commands change it, not the tools for files)", ErrProtected, entry)}
+		}
+	}
+	if _, ok := p.Environment.(Resolver); !ok && p.linked(ctx, name) {
+		return &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("%w (the name goes through a symbolic link, and it cannot be told where that leads)", ErrProtected)}
+	}
+	return nil
+}
+
+// places are the paths that a name stands for: by its letters, and as links lead. One that leads nowhere is none.
+func (p protected) places(ctx context.Context, name string, follow bool) []string {
+	abs := p.absolute(name)
+	all := []string{abs}
+	if to, err := Resolve(ctx, p.Environment, path.Dir(abs)); err == nil {
+		all = append(all, path.Join(to, path.Base(abs)))
+	}
+	if follow {
+		if to, err := Resolve(ctx, p.Environment, name); err == nil {
+			all = append(all, to)
+		}
+	}
+	return all
+}
+
+func (p protected) absolute(name string) string {
+	if !isAbs(name) {
+		name = p.WorkDir() + "/" + name
+	}
+	return path.Clean(name)
+}
+
+// entry returns the first of some entries that protects a path, "" if none does.
+func (p protected) entry(ctx context.Context, entries []string, abs string) string {
+	spelled := strings.Split(abs, "/")
+	for i, elem := range spelled {
+		spelled[i] = plainName(elem)
+	}
+	for _, entry := range entries {
+		if !strings.Contains(entry, "/") {
+			if slices.Contains(spelled, plainName(entry)) {
+				return entry
+			}
+			continue
+		}
+		tree := p.absolute(entry)
+		for _, at := range []string{tree, resolved(ctx, p.Environment, tree)} {
+			if below(strings.ToLower(abs), strings.ToLower(at)) {
+				return entry
+			}
+		}
+	}
+	return ""
+}
+
+// resolved is where a path leads, or the path itself where that cannot be told.
+func resolved(ctx context.Context, e Environment, abs string) string {
+	if to, err := Resolve(ctx, e, abs); err == nil {
+		return to
+	}
+	return abs
+}
+
+// plainName is a path element as the most forgiving file system takes it: without case and without characters that macOS ignores, without
+// what Windows drops at the end, and not by the short name that Windows may give to .git.
+func plainName(elem string) string {
+	elem = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, elem)
+	if before, _, stream := strings.Cut(elem, ":"); stream && before != "" {
+		elem = before
+	}
+	if trimmed := strings.TrimRight(elem, ". "); trimmed != "" {
+		elem = trimmed
+	}
+	if elem == "git~1" {
+		return ".git"
+	}
+	return elem
+}
+
+// linked reports whether an element of a name is a symbolic link, in an environment that cannot tell where it leads.
+func (p protected) linked(ctx context.Context, name string) bool {
+	dir, rest := "/", strings.Trim(p.absolute(name), "/")
+	if in, ok := strings.CutPrefix(p.absolute(name), strings.TrimSuffix(p.WorkDir(), "/")+"/"); ok { // what is above is not the model's
+		dir, rest = p.WorkDir(), in
+	}
+	for elem := range strings.SplitSeq(rest, "/") {
+		list, err := p.ReadDir(ctx, dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+		if slices.ContainsFunc(list, func(i Info) bool { return i.Name == elem && i.Mode&fs.ModeSymlink != 0 }) {
+			return true
+		}
+		dir = path.Join(dir, elem)
+	}
+	return false
+}
+
+func (p protected) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
+	if err := p.check(ctx, "write", name, true); err != nil {
+		return err
+	}
+	return p.Environment.WriteFile(ctx, name, data, perm)
+}
+
+func (p protected) Remove(ctx context.Context, name string) error {
+	if err := p.check(ctx, "remove", name, false); err != nil {
+		return err
+	}
+	return p.Environment.Remove(ctx, name)
+}
+
+// Replace implements Replacer where the environment below does.
+func (p protected) Replace(ctx context.Context, name string, was Hash, data []byte, perm fs.FileMode) error {
+	if err := p.check(ctx, "replace", name, true); err != nil {
+		return err
+	}
+	return replaceBelow(ctx, p.Environment, name, was, data, perm)
+}
+
+// Delete implements Replacer where the environment below does.
+func (p protected) Delete(ctx context.Context, name string, was Hash) error {
+	if err := p.check(ctx, "delete", name, false); err != nil {
+		return err
+	}
+	return deleteBelow(ctx, p.Environment, name, was)
+}
+
+// Guarded implements Guard.
+func (p protected) Guarded(ctx context.Context, name string) string {
+	for _, where := range p.places(ctx, name, true) {
+		if entry := p.entry(ctx, p.protection.Ask, where); entry != "" {
+			return entry + " can start programs or allow them"
+		}
+	}
+	return guardedBelow(ctx, p.Environment, name)
+}
+
+// Lock implements Locker.
+func (p protected) Lock(ctx context.Context, names ...string) (unlock func(), err error) {
+	return Lock(ctx, p.Environment, names...)
+}
+
+// Resolve implements Resolver.
+func (p protected) Resolve(ctx context.Context, name string) (string, error) {
+	return Resolve(ctx, p.Environment, name)
+}
+
+// Containment is that of the environment below.
+func (p protected) Containment() string { return Containment(p.Environment) }
+
+// Below implements View.
+func (p protected) Below(context.Context, string, string) (Environment, func(error)) {
+	return p.Environment, func(error) {}
+}
