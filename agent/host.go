@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -21,11 +22,14 @@ type HostError struct {
 	// Stack is the goroutine's stack at that moment. The error's text does without it, because it may reach a model.
 	Stack string
 
-	text string
+	err error
 }
 
-// Error says in one line what the code did.
-func (e *HostError) Error() string { return "agent: " + e.text }
+// Error says what the code did.
+func (e *HostError) Error() string { return "agent: " + strings.TrimPrefix(e.err.Error(), "agent: ") }
+
+// Unwrap returns what else went wrong with it.
+func (e *HostError) Unwrap() error { return e.err }
 
 // ErrStuck means that code of the host, such as OnEvent or a provider, did not return in time when it was asked to end. It was
 // left behind: its goroutine ends when it returns.
@@ -75,10 +79,11 @@ func (s *Session) call(ctx context.Context, what string, patience time.Duration,
 	return err
 }
 
-// hostError returns err, of which a panic is made one that is exported.
+// hostError returns err, as a [HostError] if a panic is part of it.
 func hostError(err error) error {
-	if p, ok := err.(*guard.Panic); ok {
-		return &HostError{What: p.What, Value: p.Value, Stack: p.Stack, text: p.Error()}
+	var p *guard.Panic
+	if errors.As(err, &p) && !isHostError(err) {
+		return &HostError{What: p.What, Value: p.Value, Stack: p.Stack, err: err}
 	}
 	return err
 }
@@ -163,9 +168,17 @@ func (s *Session) hook(what string, hook tool.Authorize) tool.Authorize {
 	}
 }
 
+// warnOfPanic gives the host the stack of a panic whose error goes to the model alone.
+func (s *Session) warnOfPanic(err error) {
+	var broken *HostError
+	if errors.As(err, &broken) {
+		s.events.emit(&Warning{Code: "host_panic", Text: broken.Error() + "\n" + broken.Stack})
+	}
+}
+
 // warnOfStuck tells the host of code that was left behind.
 func (s *Session) warnOfStuck(err error) {
 	if errors.Is(err, ErrStuck) {
-		s.events.emit(&Warning{Code: "host_stuck", Text: err.Error()})
+		s.events.emit(&Warning{Code: "host_abandoned", Text: strings.TrimPrefix(err.Error(), "agent: ")})
 	}
 }

@@ -334,7 +334,8 @@ func (s *Session) process(ctx context.Context, input *inputRecord) (*Result, err
 		return nil, context.Cause(ctx)
 	}
 	loop := <-guard.Start("the loop", func() (*Result, error) { return s.drive(ctx, input) })
-	if err := hostError(loop.Err); err != loop.Err {
+	if _, panicked := loop.Err.(*guard.Panic); panicked {
+		err := hostError(loop.Err)
 		s.release(err)
 		return nil, err
 	}

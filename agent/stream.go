@@ -32,7 +32,8 @@ type eventStream struct {
 	grace   time.Duration // that on has for one event once nobody waits for ever
 	calling Event         // that on is called with; nil between two calls
 	hurried bool          // nobody waits for ever
-	stuck   bool          // the call of on has taken too long for that
+	hurries int           // how often that has changed
+	stuck   int           // what hurries was when the time of the call of on that is on its way began to run out; 0 before
 }
 
 func newEventStream(session string, now func() time.Time, on func(Event)) *eventStream {
@@ -153,7 +154,7 @@ func (s *eventStream) call(ev Event) {
 			s.broke(hostError(guard.Caught("OnEvent", recover())))
 		}
 		s.mu.Lock()
-		s.calling, s.stuck, s.done = nil, false, ev.Head().Seq
+		s.calling, s.stuck, s.done = nil, 0, ev.Head().Seq
 		s.changed.Broadcast()
 	}()
 	s.on(ev)
@@ -165,7 +166,8 @@ func (s *eventStream) call(ev Event) {
 func (s *eventStream) hurry() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.hurried, s.stuck = true, false
+	s.hurried = true
+	s.hurries++
 	s.watch()
 }
 
@@ -173,20 +175,21 @@ func (s *eventStream) hurry() {
 func (s *eventStream) calm() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.hurried, s.stuck = false, false
+	s.hurried = false
+	s.hurries++
 }
 
 // watch gives the call of OnEvent that is on its way its time.
 func (s *eventStream) watch() {
-	ev := s.calling
+	ev, hurries := s.calling, s.hurries
 	if !s.hurried || ev == nil {
 		return
 	}
 	time.AfterFunc(s.grace, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.hurried && s.calling == ev {
-			s.stuck = true
+		if s.calling == ev {
+			s.stuck = max(s.stuck, hurries)
 			s.changed.Broadcast()
 		}
 	})
@@ -198,7 +201,8 @@ func (s *eventStream) flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pump()
-	for last := s.seq; s.on != nil && s.done < last && !s.stuck; {
+	hurries := max(s.hurries, 1)
+	for last := s.seq; s.on != nil && s.done < last && s.stuck < hurries; {
 		s.changed.Wait()
 	}
 }
@@ -207,7 +211,7 @@ func (s *eventStream) flush() {
 func (s *eventStream) undelivered() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.stuck {
+	if s.stuck == 0 {
 		return nil
 	}
 	return &stuckError{fmt.Sprintf("OnEvent, called with %s,", s.calling.kind()), s.grace}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/attractor-go/attractor/internal/guard"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
@@ -106,9 +107,10 @@ func (a *subagents) Spawn(ctx context.Context, task tool.AgentTask) (tool.AgentS
 	if err != nil {
 		return tool.AgentStatus{}, err
 	}
-	c, err := a.open(ctx, id, task)
+	c, err := guard.Value("starting an agent", func() (*child, error) { return a.open(ctx, id, task) })
 	if err != nil {
 		a.giveUp(id)
+		a.parent.warnOfPanic(hostError(err))
 		return tool.AgentStatus{}, err
 	}
 	if err = context.Cause(ctx); err == nil { // nobody would know of an agent whose call was given up
@@ -214,6 +216,7 @@ func (a *subagents) resume(c *child, text string) (bool, error) {
 func (a *subagents) run(c *child, text string) {
 	result, err := c.session.Submit(context.Background(), text)
 	for {
+		a.parent.warnOfPanic(err)
 		status := c.outcome(result, err)
 		if err := a.account(c, status); err != nil {
 			a.parent.events.emit(&Warning{Code: "subagent_not_recorded", Text: err.Error()})

@@ -225,6 +225,12 @@ func (t *ProcessTable) Close() error {
 		})
 	}
 	killing.Wait()
+	for i, b := range all {
+		var broken *guard.Panic
+		if b.over() && errors.As(b.err, &broken) { // which nobody may have seen
+			errs[i] = errors.Join(errs[i], broken)
+		}
+	}
 	return errors.Join(errs...)
 }
 
