@@ -89,8 +89,8 @@ func (s *Session) Abort() { s.end() }
 // from OnEvent, nor with a lock held that OnEvent takes.
 //
 // It always returns: what does not end is left behind after Options.Grace, a journal or an environment after ten times that, and
-// the error is an [ErrStuck] that names it. Events that OnEvent did not take in time are delivered when it does after all; calling
-// Close again waits for that once more.
+// the error is an [ErrStuck] that names it. Events that OnEvent did not take in time are delivered when it does after all: the error
+// is an [ErrUndelivered] too, and calling Close again waits for that once more.
 func (s *Session) Close() error {
 	s.end()
 	<-s.closed

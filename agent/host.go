@@ -35,6 +35,10 @@ func (e *HostError) Unwrap() error { return e.err }
 // left behind: its goroutine ends when it returns.
 var ErrStuck = errors.New("agent: code of the host does not return")
 
+// ErrUndelivered means that OnEvent does not return, so that it has not got all events. It gets them when it returns. It comes
+// with an [ErrStuck].
+var ErrUndelivered = errors.New("agent: OnEvent has not taken all events")
+
 // stuckError names the code.
 type stuckError struct {
 	what  string

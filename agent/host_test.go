@@ -233,7 +233,7 @@ func TestI7_SlowOnEventLosesNothing(t *testing.T) {
 		}()
 		synctest.Wait()
 		err := h.Close()
-		if !errors.Is(err, agent.ErrStuck) || !strings.Contains(err.Error(), "ASSISTANT_TEXT_START") {
+		if !errors.Is(err, agent.ErrStuck) || !errors.Is(err, agent.ErrUndelivered) || !strings.Contains(err.Error(), "ASSISTANT_TEXT_START") {
 			t.Errorf("Close = %v", err)
 		}
 		if err := <-over; !errors.Is(err, agent.ErrAborted) {

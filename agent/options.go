@@ -32,8 +32,11 @@ type Options struct {
 
 	// Journal keeps the session's records; nil keeps them nowhere. The session is its only writer and closes it.
 	Journal journal.Log
-	// OnEvent receives every event, in order, one at a time. The loop waits for it. Steer, FollowUp, Interrupt, Abort and the
-	// methods that only read may be called from it; Submit, Continue and Close may not.
+	// OnEvent receives every event, in order, one at a time, on a goroutine of the session's. The loop waits for it. Steer, FollowUp,
+	// Interrupt, Abort and the methods that only read may be called from it; Submit, Continue and Close may not.
+	//
+	// A panic or a runtime.Goexit of OnEvent, as of a hook, the journal, the clock or the catalog, ends the session: Submit returns
+	// a [HostError] with the stack. That of a provider fails the model call, that of a tool is an error result and a WARNING.
 	OnEvent func(Event)
 	// Authorize decides about every call before it runs. Nil allows everything. Approve decides where it says [tool.Ask]: it may
 	// wait for a person, until its context ends. Both may be called by several goroutines at once when there are subagents.
@@ -75,8 +78,8 @@ type Options struct {
 	ProviderOptions json.RawMessage
 	NoCache         bool
 
-	// Grace is how long a tool may go on after its context has ended, before it is abandoned: 2 s and what a command's kill
-	// takes on top, unless set.
+	// Grace is how long code of the host may go on after its context or the session has ended, before it is left behind with a WARNING:
+	// 2 s unless set. Tools and providers have what a command's kill takes on top, journals and environments ten times as long.
 	Grace time.Duration
 	// OutputDir is where whole outputs of truncated results are kept while the session lives, in a directory of their own; empty
 	// means the system's directory for temporary files.

@@ -214,8 +214,12 @@ func (s *eventStream) undelivered() error {
 	if s.stuck == 0 {
 		return nil
 	}
-	return &stuckError{fmt.Sprintf("OnEvent, called with %s,", s.calling.kind()), s.grace}
+	return &undeliveredError{stuckError{fmt.Sprintf("OnEvent, called with %s,", s.calling.kind()), s.grace}}
 }
+
+type undeliveredError struct{ stuckError }
+
+func (e *undeliveredError) Unwrap() []error { return []error{ErrStuck, ErrUndelivered} }
 
 // emit adds events and waits for their delivery.
 func (s *eventStream) emit(events ...Event) {

@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/attractor-go/attractor/agent"
 )
 
 // The exit codes.
@@ -63,6 +65,10 @@ func execute(args []string, t terminal) int {
 	}
 	if text := coded.Error(); text != "" {
 		fmt.Fprintln(t.err, "attractor: "+text)
+	}
+	var broken *agent.HostError
+	if errors.As(err, &broken) { // a bug of ours: whoever reports it needs this
+		fmt.Fprintln(t.err, broken.Stack)
 	}
 	return coded.code
 }

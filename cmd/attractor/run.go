@@ -205,7 +205,7 @@ func (r *runner) run(ctx context.Context, opts agent.Options, prompt string) err
 	view.onFailure(session.Abort)
 	stopped := r.onSignal(session)
 	result, err := work(ctx, session, prompt)
-	closeErr := errors.Join(session.Close(), r.local.Close())
+	closeErr := errors.Join(closeAll(session), r.local.Close())
 	if code := stopped(); code != 0 {
 		return &exitError{code: code, err: errors.New("stopped by a signal" + r.howToGoOn())}
 	}
@@ -255,6 +255,15 @@ func (r *runner) open(ctx context.Context, opts agent.Options) (*agent.Session, 
 		err = errors.Join(err, opts.Journal.Close())
 	}
 	return s, err
+}
+
+// closeAll closes a session and waits until all its events are shown: a reader may be slow, or have paused.
+func closeAll(session *agent.Session) error {
+	for {
+		if err := session.Close(); !errors.Is(err, agent.ErrUndelivered) {
+			return err
+		}
+	}
 }
 
 // work gives the session its task, or has it go on with the one that it has.
