@@ -14,6 +14,7 @@
 //   - any other end of the body is exactly one error, an [*Error]; a stream never ends in silence, and nothing follows an error;
 //   - breaking out of the loop closes the connection;
 //   - a ping is not progress: it does not postpone the idle timer, and it is not an event;
+//   - what comes after the reason to stop is no part of the answer, and an event that a server numbers counts once;
 //   - every silence has an end, before the answer's headers too;
 //   - an answer has at most 16 MiB of text, thinking and arguments: a longer one is cut off with an [ErrStream] that is final.
 package llm

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -67,14 +68,14 @@ data: {"type":"response.content_part.added","sequence_number":2,"item_id":"msg_1
 
 `,
 		each: `event: response.output_text.delta
-data: {"type":"response.output_text.delta","sequence_number":3,"item_id":"msg_1","output_index":0,"content_index":0,"delta":"` + delta + `","logprobs":[],"obfuscation":"aBcDeFgHiJ"}
+data: {"type":"response.output_text.delta","sequence_number":%d,"item_id":"msg_1","output_index":0,"content_index":0,"delta":"` + delta + `","logprobs":[],"obfuscation":"aBcDeFgHiJ"}
 
 `,
 		last: `event: response.output_item.done
-data: {"type":"response.output_item.done","sequence_number":4,"output_index":0,"item":{"id":"msg_1","type":"message","status":"completed","content":[],"role":"assistant"}}
+data: {"type":"response.output_item.done","sequence_number":100004,"output_index":0,"item":{"id":"msg_1","type":"message","status":"completed","content":[],"role":"assistant"}}
 
 event: response.completed
-data: {"type":"response.completed","sequence_number":5,"response":{"id":"resp_1","object":"response","created_at":1,"status":"completed","model":"m","output":[],"usage":{"input_tokens":10,"output_tokens":99,"total_tokens":109}}}
+data: {"type":"response.completed","sequence_number":100005,"response":{"id":"resp_1","object":"response","created_at":1,"status":"completed","model":"m","output":[],"usage":{"input_tokens":10,"output_tokens":99,"total_tokens":109}}}
 
 `},
 	{dialect: dialects[2], sdk: readGemini,
@@ -98,7 +99,11 @@ data: [DONE]
 }
 
 func (x talk) client(deltas int) *http.Client {
-	body := []byte(x.before + strings.Repeat(x.each, deltas) + x.last)
+	var b strings.Builder
+	for i := range deltas { // those that the vendor numbers are numbered: a number that came before is a repetition
+		b.WriteString(strings.Replace(x.each, "%d", strconv.Itoa(3+i), 1))
+	}
+	body := []byte(x.before + b.String() + x.last)
 	return &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 200, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
 			Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(bytes.NewReader(body))}, r.Body.Close()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/internal/api"
@@ -31,6 +32,9 @@ func (d *decoder) Out() []llm.StreamEvent { return d.out }
 func (d *decoder) Step(data []byte) (api.Progress, error) {
 	d.out = d.out[:0]
 	if delta, ok := scanDelta(data); ok {
+		if d.stopped() {
+			return api.Moving, nil
+		}
 		return api.Moving, d.delta(delta, data)
 	}
 	var ev wireEvent
@@ -42,6 +46,9 @@ func (d *decoder) Step(data []byte) (api.Progress, error) {
 	}
 	if !d.begun && ev.Type != "message_start" && ev.Type != "ping" && ev.Type != "error" {
 		return api.Moving, errors.New(ev.Type + " before message_start")
+	}
+	if d.stopped() && strings.HasPrefix(ev.Type, "content_block_") {
+		return api.Moving, d.afterStop(&ev)
 	}
 	switch ev.Type {
 	case "ping":
@@ -113,13 +120,27 @@ func (d *decoder) start(m *wireMessage) error {
 	return nil
 }
 
+// stopped reports whether the reason to stop has come. Content that comes after it is not part of the answer.
+func (d *decoder) stopped() bool { return d.resp.Finish.Reason != "" }
+
+// afterStop lets a block end that is still open, and drops everything else.
+func (d *decoder) afterStop(ev *wireEvent) error {
+	if ev.Type != "content_block_stop" {
+		return nil
+	}
+	if _, err := d.find(ev.Index); err != nil {
+		return nil
+	}
+	return d.blockStop(ev.Index)
+}
+
 func (d *decoder) messageDelta(ev *wireEvent) error {
 	var w wireStop
 	if err := json.Unmarshal(ev.Delta, &w); err != nil {
 		return fmt.Errorf("malformed message_delta: %w", err)
 	}
 	d.use(ev.Usage)
-	if w.StopReason != "" {
+	if w.StopReason != "" && !d.stopped() {
 		d.stop(w.StopReason)
 	}
 	return nil

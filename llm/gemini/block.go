@@ -3,6 +3,7 @@ package gemini
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/attractor-go/attractor/llm"
 )
@@ -98,6 +99,9 @@ func (d *decoder) call(w *wirePart) error {
 	if args == "" || args == "null" {
 		args = "{}"
 	}
+	if d.said(c, args) {
+		return nil
+	}
 	d.end()
 	b := &block{kind: callBlock, text: []byte(args), signature: w.Signature, id: c.ID, name: c.Name}
 	if b.id == "" {
@@ -110,6 +114,13 @@ func (d *decoder) call(w *wirePart) error {
 	d.emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: index, Delta: args})
 	d.emit(llm.StreamEvent{Type: llm.EventCallEnd, Block: index})
 	return nil
+}
+
+// said reports whether a call with an id came before: what repeats it, arguments included, is the same call.
+func (d *decoder) said(c *wireCall, args string) bool {
+	return c.ID != "" && slices.ContainsFunc(d.blocks, func(b *block) bool {
+		return b.kind == callBlock && b.id == c.ID && b.name == c.Name && string(b.text) == args
+	})
 }
 
 // begin adds a block, with what it has already.

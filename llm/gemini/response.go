@@ -65,6 +65,9 @@ func (d *decoder) chunk(data []byte) error {
 			d.announce(string(c.id), string(c.model))
 		}
 		d.usage.use(c.usage)
+		if d.stopped() {
+			return nil
+		}
 		return d.text(c.text, c.thought, "")
 	}
 	var w wireChunk
@@ -104,7 +107,16 @@ func (d *decoder) announce(id, model string) {
 	d.emit(llm.StreamEvent{Type: llm.EventStart, ID: id, Model: d.resp.Model})
 }
 
+// stopped reports whether the reason to stop has come. Parts that come after it are not part of the answer.
+func (d *decoder) stopped() bool { return d.resp.Finish.Raw != "" }
+
 func (d *decoder) candidate(c *wireCandidate, data []byte) error {
+	if d.stopped() {
+		if c.more() {
+			d.pass(-1, data)
+		}
+		return nil
+	}
 	for _, raw := range c.Content.Parts {
 		if err := d.part(raw); err != nil {
 			return err

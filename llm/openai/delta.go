@@ -67,9 +67,10 @@ const (
 	hasObfuscation
 )
 
-// scanDelta reads a delta. It is not ok when the event is anything else, or is written in a way that only a whole JSON reader
+// scanDelta reads a delta and the number of its event, -1 where it has none. It is not ok when the event is anything else, or is written in a way that only a whole JSON reader
 // should judge.
-func scanDelta(data []byte) (d delta, ok bool) {
+func scanDelta(data []byte) (d delta, number int, ok bool) {
+	number = -1
 	s := api.Scan(data)
 	s.Want('{')
 	content, summary := 0, 0
@@ -81,11 +82,10 @@ func scanDelta(data []byte) (d delta, ok bool) {
 		case "type":
 			bit = hasType
 			if d.kind = deltaOf(string(s.Word())); d.kind == otherDelta {
-				return delta{}, false
+				return delta{}, -1, false
 			}
 		case "sequence_number":
-			bit = hasSequence
-			s.Int()
+			bit, number = hasSequence, s.Int()
 		case "item_id":
 			bit = hasItemID
 			s.Word()
@@ -106,7 +106,7 @@ func scanDelta(data []byte) (d delta, ok bool) {
 			s.Word()
 		}
 		if bit == 0 || seen&bit != 0 { // an unknown member, or the same one twice
-			return delta{}, false
+			return delta{}, -1, false
 		}
 		seen |= bit
 		if s.Is(',') {
@@ -115,9 +115,9 @@ func scanDelta(data []byte) (d delta, ok bool) {
 		s.Want('}')
 		s.End()
 		d.slot = slotOf(d.kind, content, summary)
-		return d, s.OK() && seen&(hasType|hasOutput|hasDelta) == hasType|hasOutput|hasDelta
+		return d, number, s.OK() && seen&(hasType|hasOutput|hasDelta) == hasType|hasOutput|hasDelta
 	}
-	return delta{}, false
+	return delta{}, -1, false
 }
 
 // readDelta does the same with an event that was read the slow way.

@@ -34,7 +34,7 @@ func FuzzDelta(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		got, ok := scanDelta(b)
+		got, number, ok := scanDelta(b)
 		if !ok {
 			return
 		}
@@ -45,13 +45,17 @@ func FuzzDelta(f *testing.F) {
 		if want := readDelta(deltaOf(ev.Type), &ev); got != want {
 			t.Errorf("%q: scanned %+v, encoding/json reads %+v", b, got, want)
 		}
+		var head wireHead
+		if err := json.Unmarshal(b, &head); err != nil || number != head.number() {
+			t.Errorf("%q: number %d, encoding/json reads %d, %v", b, number, head.number(), err)
+		}
 	})
 }
 
 // A scanner that gave up on ordinary events would be slow and nothing else would show it.
 func TestOrdinaryDeltasAreScanned(t *testing.T) {
 	for _, s := range deltas {
-		if _, ok := scanDelta([]byte(s)); !ok {
+		if _, _, ok := scanDelta([]byte(s)); !ok {
 			t.Errorf("not scanned: %s", s)
 		}
 	}

@@ -18,6 +18,7 @@ type decoder struct {
 	items   []*item  // in the order of their coming
 	blocks  []*block // in the order of their start
 	begun   bool
+	sent    api.Repeats
 	refused bool // the model said that it will not
 }
 
@@ -31,12 +32,18 @@ func (d *decoder) Out() []llm.StreamEvent { return d.out }
 // Step implements [api.Decoder].
 func (d *decoder) Step(data []byte) (api.Progress, error) {
 	d.out = d.out[:0]
-	if x, ok := scanDelta(data); ok {
+	if x, number, ok := scanDelta(data); ok {
+		if d.sent.Again(number, data) {
+			return api.Idle, nil
+		}
 		return api.Moving, d.delta(x, data)
 	}
 	var head wireHead
 	if err := json.Unmarshal(data, &head); err != nil {
 		return api.Moving, fmt.Errorf("malformed event: %w", err)
+	}
+	if d.sent.Again(head.number(), data) {
+		return api.Idle, nil
 	}
 	switch head.Type {
 	case "keepalive", "ping": // the first is OpenAI's and in no documentation

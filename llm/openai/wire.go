@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"strconv"
 
 	"github.com/attractor-go/attractor/llm"
 )
@@ -10,6 +11,17 @@ import (
 type wireHead struct {
 	Type  string          `json:"type"`
 	Error json.RawMessage `json:"error"`
+	// Number counts the events of an answer, where the server does.
+	Number json.RawMessage `json:"sequence_number"`
+}
+
+// number is the event's sequence number, -1 where it has none.
+func (h *wireHead) number() int {
+	n, err := strconv.Atoi(string(h.Number))
+	if err != nil {
+		return -1
+	}
+	return n
 }
 
 // wireEvent is any event with a name here; its type says which members count.

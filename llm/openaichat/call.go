@@ -118,9 +118,10 @@ func (c *call) another(w *wireCall, args string, chunk int) bool {
 	return w.Index == nil && w.ID == "" && len(c.args) > 0 && name != c.name
 }
 
-// said says that a piece of a later event repeats the whole call.
+// said says that a piece of a later event repeats the whole call: with the same id, or without ids under the same number.
 func (c *call) said(w *wireCall, args string) bool {
-	return w.ID != "" && w.ID == c.wireID && w.Function.Name == c.name && args == string(c.args) && (w.Index == nil || *w.Index == c.at)
+	return (w.ID != "" || w.Index != nil) && w.ID == c.wireID && w.Function.Name == c.name && args == string(c.args) &&
+		(w.Index == nil || *w.Index == c.at)
 }
 
 func (cs *calls) add(w *wireCall) *call {

@@ -48,6 +48,9 @@ func (d *decoder) Step(data []byte) (api.Progress, error) {
 	d.chunk++
 	if d.begun {
 		if x, ok := d.scan.scan(data); ok {
+			if d.stopped {
+				return api.Moving, nil
+			}
 			return api.Moving, d.delta(x)
 		}
 	}
@@ -154,7 +157,11 @@ func (d *decoder) begin(w *wireChunk) {
 	d.emit(llm.StreamEvent{Type: llm.EventStart, ID: d.resp.ID, Model: d.resp.Model})
 }
 
+// choice takes a piece of the answer. What comes after the reason to stop is not part of it.
 func (d *decoder) choice(c *wireChoice) error {
+	if d.stopped {
+		return nil
+	}
 	m := c.Delta
 	if m == nil && len(d.blocks)+len(d.calls.list) == 0 { // a whole answer, also as the only event of a stream
 		m = c.Message

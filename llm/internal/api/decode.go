@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"io"
+	"strconv"
 
 	"github.com/attractor-go/attractor/llm"
 )
@@ -51,6 +52,7 @@ func (r *Response) Decode(d Decoder, yield func(llm.StreamEvent, error) bool) er
 	if r.Whole {
 		return r.decodeWhole(d, yield)
 	}
+	var sent Repeats
 	for {
 		ev, err := r.Next()
 		if err == io.EOF {
@@ -58,6 +60,9 @@ func (r *Response) Decode(d Decoder, yield func(llm.StreamEvent, error) bool) er
 		}
 		if err != nil {
 			return err
+		}
+		if ev.OwnID && sent.Again(number(ev.ID), ev.Data) {
+			continue
 		}
 		progress, err := d.Step(ev.Data)
 		if err == nil {
@@ -80,6 +85,15 @@ func (r *Response) Decode(d Decoder, yield func(llm.StreamEvent, error) bool) er
 			return nil
 		}
 	}
+}
+
+// number reads an event's id as a number, which is negative where it is none.
+func number(id string) int {
+	n, err := strconv.Atoi(id)
+	if err != nil {
+		return -1
+	}
+	return n
 }
 
 // ended is for a clean end of the body.

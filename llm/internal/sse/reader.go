@@ -26,6 +26,8 @@ type Event struct {
 	Data []byte
 	// ID is the last event id that the stream had set when the event ended, its own or an earlier event's.
 	ID string
+	// OwnID says that this event set the ID.
+	OwnID bool
 }
 
 // Reader splits a byte stream into events. It must not be used by two goroutines at once.
@@ -43,6 +45,7 @@ type Reader struct {
 
 	eventType []byte
 	id        []byte // of the event being read
+	ownID     bool   // it has set it
 	lastID    string
 	retry     time.Duration
 	comments  int
@@ -63,7 +66,7 @@ func NewReader(src io.Reader, max int) *Reader {
 // At the end of the source the error is io.EOF, and an incomplete event is dropped, as the standard demands; other errors are
 // the source's own or [ErrTooLong].
 func (r *Reader) Next() (Event, error) {
-	r.from, r.to, r.hasData = 0, 0, false
+	r.from, r.to, r.hasData, r.ownID = 0, 0, false, false
 	r.eventType = r.eventType[:0]
 	for {
 		line, err := r.line()
@@ -81,13 +84,13 @@ func (r *Reader) Next() (Event, error) {
 			r.lastID = string(r.id)
 		}
 		if !r.hasData { // nothing to dispatch; the next event starts afresh
-			r.eventType = r.eventType[:0]
+			r.eventType, r.ownID = r.eventType[:0], false
 			continue
 		}
 		if len(r.eventType) == 0 {
 			r.eventType = append(r.eventType, "message"...)
 		}
-		return Event{Type: r.eventType, Data: r.buf[r.from:r.to], ID: r.lastID}, nil
+		return Event{Type: r.eventType, Data: r.buf[r.from:r.to], ID: r.lastID, OwnID: r.ownID}, nil
 	}
 }
 
@@ -191,7 +194,7 @@ func (r *Reader) field(line []byte) {
 		r.eventType = append(r.eventType[:0], value...)
 	case "id":
 		if bytes.IndexByte(value, 0) < 0 {
-			r.id = append(r.id[:0], value...)
+			r.id, r.ownID = append(r.id[:0], value...), true
 		}
 	case "retry":
 		if ms, ok := digits(value); ok {
