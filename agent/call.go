@@ -117,9 +117,6 @@ func uniqueCalls(parts llm.Parts) llm.Parts {
 // tooLong reports that the history did not fit into the model's window.
 func (f *Fault) tooLong() bool { return llm.Kind(f.Kind) == llm.ErrContextLength }
 
-// stays reports a failure after which the session goes on.
-func (in *Input) stays(p *Policy) bool { return p.StayOnFull && in.Fault.tooLong() }
-
 func faultOf(err error, discarded []string, latency time.Duration) faultRecord {
 	f := Fault{Kind: llm.KindOf(err), Text: err.Error(), Discarded: discarded, Latency: latency}
 	var e *llm.Error

@@ -31,8 +31,8 @@ func stopReason(ctx context.Context) Reason {
 // Submit. Nil means that it is in the journal.
 func (s *Session) Steer(text string) error { return s.enqueue(Steering, text) }
 
-// FollowUp queues a task that runs as an input of its own when the running one has ended, by itself or at a limit. An abort or
-// an error drops it. Nil means that it is in the journal.
+// FollowUp queues a task that runs as an input of its own when the running one has ended, by itself or at a limit. What ends the
+// session drops it. Nil means that it is in the journal.
 func (s *Session) FollowUp(text string) error { return s.enqueue(FollowUps, text) }
 
 func (s *Session) enqueue(lane Lane, text string) error {
@@ -59,9 +59,11 @@ func (s *Session) Set(set Settings) error {
 // put commits what a host asks for and makes it durable. It delivers no events: the caller may hold a lock that its OnEvent wants.
 func (s *Session) put(rec record) error {
 	s.mu.Lock()
-	err := ErrClosed
+	var err error
 	if s.ending == "" {
 		err = s.append(rec)
+	} else {
+		err = s.closedError()
 	}
 	s.mu.Unlock()
 	if err != nil {

@@ -103,13 +103,10 @@ func TestA11_ContextLengthEndsTheSession(t *testing.T) {
 }
 
 // A host may keep a session whose history does not fit: it can compact it and go on, or ask another model.
-func TestA11_StayOnFull(t *testing.T) {
+func TestA11_StayWhenTheWindowIsFull(t *testing.T) {
 	h := open(t, setup{models: window(4000), tools: []tool.Tool{printer("print", 9_000)},
 		steps:   []llmtest.Step{llmtest.Calls(call("print")), tooLong(), llmtest.Text("the summary"), llmtest.Text("done"), llmtest.Text("more")},
-		options: agent.Options{StayOnFull: true}})
-	if err := h.FollowUp("dropped"); err != nil {
-		t.Fatal(err)
-	}
+		options: agent.Options{OnFailure: agent.StayOnFailure}})
 	if result, err := h.Submit(context.Background(), "go"); !errors.Is(err, llm.ErrContextLength) || result.Reason != agent.Failed {
 		t.Fatalf("Submit = %+v, %v", result, err)
 	}
@@ -127,15 +124,4 @@ func TestA11_StayOnFull(t *testing.T) {
 		t.Errorf("%d inputs, want the task and its continuation: %s", n, h.kinds())
 	}
 	h.submit(t, "more", agent.Completed)
-}
-
-// Every other failure ends the session also when a full one would not.
-func TestA11_StayOnFullIsForNothingElse(t *testing.T) {
-	h := open(t, setup{steps: []llmtest.Step{llmtest.Error(llm.Errorf(llm.ErrAuthentication, "no"))}, options: agent.Options{StayOnFull: true}})
-	if _, err := h.Submit(context.Background(), "go"); !errors.Is(err, llm.ErrAuthentication) || h.Status() != agent.StatusClosed {
-		t.Errorf("Submit = %v, %s", err, h.Status())
-	}
-	if end := only[*agent.ProcessingEnd](h)[0]; end.State != agent.StatusClosed || len(only[*agent.ContextWarning](h)) != 0 {
-		t.Errorf("%+v, events %s", end, h.kinds())
-	}
 }

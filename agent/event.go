@@ -204,7 +204,7 @@ type Warning struct {
 	Text string `json:"text"`
 }
 
-// Error is a failure that ends the session.
+// Error is a failure that ends the input. Whether the session ends, too, the PROCESSING_END after it says.
 type Error struct {
 	EventHeader
 	ErrorKind string `json:"error_kind"` // as llm.KindOf

@@ -79,7 +79,7 @@ const defaultConfirms = 3
 // policyOf is the policy of options.
 func policyOf(o Options) (Policy, error) {
 	p := Policy{MaxToolRounds: o.MaxToolRounds, MaxTurns: o.MaxTurns, OnLimit: o.OnLimit, Budget: o.Budget, RequireDone: o.RequireDone,
-		Loop: o.Loops, Compaction: o.Compaction, StayOnFull: o.StayOnFull}
+		Loop: o.Loops, Compaction: o.Compaction, OnFailure: o.OnFailure}
 	if p.Continues = max(o.Continues, 0); o.Continues == 0 {
 		p.Continues = defaultContinues
 	}
@@ -91,6 +91,8 @@ func policyOf(o Options) (Policy, error) {
 	switch {
 	case o.OnLimit != Stopped && o.OnLimit != Summarized:
 		return p, fmt.Errorf("agent: Options.OnLimit is %q; it can be empty or %q", o.OnLimit, Summarized)
+	case o.OnFailure != CloseOnFailure && o.OnFailure != StayOnFailure:
+		return p, fmt.Errorf("agent: Options.OnFailure is %q; it can be empty or %q", o.OnFailure, StayOnFailure)
 	case o.Compaction.Threshold < 0 || o.Compaction.Threshold > 1:
 		return p, fmt.Errorf("agent: Options.Compaction.Threshold is %v; it is a share of the window, from 0 to 1", o.Compaction.Threshold)
 	case o.OutputSchema == nil:

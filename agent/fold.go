@@ -220,9 +220,11 @@ func (s *State) foldInput(r inputRecord, at time.Time) {
 		s.Worked, s.Input.Began = s.worked(), at
 		return
 	case r.Continue:
+		s.inputs++
 		s.Input = &Input{Text: s.Last.Text, Final: s.Last.Final, Finish: s.Last.Finish, Done: s.Last.Done && s.Last.Reason != Done, Began: at}
 		return
 	}
+	s.inputs++
 	s.Input = &Input{Text: r.Text, Began: at}
 	if r.Answers != "" {
 		return
@@ -401,7 +403,11 @@ func (s *State) foldCompaction(r compactRecord, at time.Time) {
 }
 
 func (s *State) foldEnd(r endRecord, at time.Time) {
-	if r.Reason == Aborted || r.Reason == Failed {
+	f := r.Fault
+	if f == nil {
+		f = s.fault()
+	}
+	if r.Reason == Aborted || r.Reason == Failed && (r.Session || s.policy.closes(f)) {
 		s.Queue = slices.DeleteFunc(s.Queue, func(q Queued) bool { return q.Lane == FollowUps })
 	}
 	if r.Session {
@@ -416,9 +422,7 @@ func (s *State) foldEnd(r endRecord, at time.Time) {
 	}
 	s.Input.Reason = r.Reason
 	if r.Reason == Failed || r.Reason == Refused {
-		if s.Input.Fault = r.Fault; r.Fault == nil {
-			s.Input.Fault = s.fault()
-		}
+		s.Input.Fault = f
 	}
 	s.Input.Finish = r.finish(s)
 	s.Last, s.Input = s.Input, nil

@@ -117,7 +117,8 @@ func TestNextByPolicy(t *testing.T) {
 		{"A21 two at most", records(nudged(2), not), Policy{Result: want}, noResult},
 		{"A21 also with work in between", records(nudged(1), round, nudged(1), round, not), Policy{Result: want}, noResult},
 		{"A21 of another done tool", records(asked("a"), done), Policy{Result: want}, nudge},
-		{"A21 the tool is to be called", []record{said}, Policy{Result: byTool}, nudge},
+		{"A21 the tool is to be called", []record{not}, Policy{Result: byTool}, nudge},
+		{"I16 or the text is the result", []record{said}, Policy{Result: byTool}, Step{Act: Finish, Reason: Completed}},
 		{"A21 the hook is asked about a result", []record{said}, Policy{Result: want, Confirms: 1}, Step{Act: Confirm, Reason: Completed}},
 		{"A21 invalid calls are counted", records(nudged(3), round), Policy{Result: byTool}, noResult},
 	}

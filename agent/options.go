@@ -62,8 +62,8 @@ type Options struct {
 	Loops LoopPolicy
 	// Compaction is off unless its Threshold is set; see [DefaultCompaction].
 	Compaction CompactionPolicy
-	// StayOnFull ends only the input, not the session, when the history does not fit into the model's window.
-	StayOnFull bool
+	// OnFailure says what happens when a model call has failed for good: [CloseOnFailure] unless set, or [StayOnFailure].
+	OnFailure OnFailure
 	// OutputSchema is a JSON Schema that the result of every input has to fit; Result.Text is then that JSON.
 	OutputSchema json.RawMessage
 	// Questions allows the model to ask the host, by the tool ask_user of the profile or of Tools; nil allows none.

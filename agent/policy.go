@@ -3,6 +3,8 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/attractor-go/attractor/llm"
 )
 
 // Policy is what the host decided beforehand: with the state it is all that [Next] looks at.
@@ -24,9 +26,22 @@ type Policy struct {
 	// Window is the size of the model's window in tokens, 0 when it is unknown. It changes with the model.
 	Window int `json:"window,omitempty"`
 	// Result is the structured result that is asked for.
-	Result *ResultPolicy `json:"result,omitempty"`
-	// StayOnFull says that a history which does not fit into the model's window ends the input and not the session.
-	StayOnFull bool `json:"stay_on_full,omitempty"`
+	Result    *ResultPolicy `json:"result,omitempty"`
+	OnFailure OnFailure     `json:"on_failure,omitempty"`
+}
+
+// OnFailure says what happens when a model call has failed for good.
+type OnFailure string
+
+// What happens after a failure.
+const (
+	CloseOnFailure OnFailure = ""     // the input ends, and the session with it
+	StayOnFailure  OnFailure = "stay" // only the input ends: Continue tries the call again, and nothing that is queued is lost
+)
+
+// closes reports whether the failure that ends an input ends the session, too. That there is no structured result is the input's.
+func (p *Policy) closes(f *Fault) bool {
+	return p.OnFailure == CloseOnFailure && (f == nil || f.Kind != llm.ErrNoObject.Error())
 }
 
 // OnLimit says what happens at MaxToolRounds and MaxTurns.
@@ -60,7 +75,7 @@ func (p *Policy) textIsResult() bool { return p.Result != nil && p.Result.Tool =
 // nothing.
 func (p *Policy) lacks(in *Input) string {
 	switch {
-	case p.resultTool() != "" && !in.Done:
+	case p.resultTool() != "" && !in.Done && p.Result.check(in.Final) != nil: // JSON as text is as good
 		return fmt.Sprintf("The task ends with a call of the tool %s, whose arguments are the result. Call it now.", p.Result.Tool)
 	case p.Result != nil:
 		if err := p.Result.check(in.Final); err != nil {

@@ -121,7 +121,7 @@ func projectEnd(r endRecord, before *State, p *Policy) []Event {
 		}
 		events = append(events, &Error{ErrorKind: f.Kind, Text: f.Text, Provider: f.Provider, Status: f.Status,
 			Retryable: f.Retryable, RequestID: f.RequestID})
-		if !p.StayOnFull || !f.tooLong() {
+		if p.closes(f) {
 			state = StatusClosed
 		}
 	case r.Reason == Aborted:

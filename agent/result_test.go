@@ -78,13 +78,13 @@ func checkResult(t *testing.T, h *host, want string) {
 		}
 		return
 	}
-	if !errors.Is(err, llm.ErrNoObject) || result.Reason != agent.Failed || h.Status() != agent.StatusClosed {
+	if !errors.Is(err, llm.ErrNoObject) || result.Reason != agent.Failed || h.Status() != agent.StatusIdle {
 		t.Fatalf("Submit = %+v, %v, %s, want that there is no object", result, err, h.Status())
 	}
 	if e := only[*agent.Error](h); len(e) != 1 || e[0].ErrorKind != "no_object" || e[0].Retryable {
 		t.Errorf("ERROR %+v", e)
 	}
-	if !strings.HasSuffix(h.kinds(), "ERROR PROCESSING_END SESSION_END") {
+	if !strings.HasSuffix(h.kinds(), "ERROR PROCESSING_END") {
 		t.Errorf("events %s", h.kinds())
 	}
 }

@@ -50,7 +50,7 @@ type policyDraw struct {
 	Confirms            int
 	Compaction          bool
 	Summarize           bool
-	StayOnFull          bool
+	StayOnFailure       bool
 	Budget              int
 }
 
@@ -75,7 +75,7 @@ func drawSchedule(t *rapid.T) schedule {
 		Inputs:  rapid.IntRange(1, 3).Draw(t, "inputs"),
 		Policy: policyDraw{MaxRounds: rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "rounds"), MaxTurns: rapid.SampledFrom([]int{0, 0, 2, 6}).Draw(t, "turns"),
 			RequireDone: rapid.Bool().Draw(t, "done"), Confirms: rapid.IntRange(0, 2).Draw(t, "confirms"), Compaction: rapid.Bool().Draw(t, "compaction"),
-			Summarize: rapid.Bool().Draw(t, "summarize"), StayOnFull: rapid.Bool().Draw(t, "stay"),
+			Summarize: rapid.Bool().Draw(t, "summarize"), StayOnFailure: rapid.Bool().Draw(t, "stay"),
 			Budget: rapid.SampledFrom([]int{0, 0, 20_000}).Draw(t, "budget")},
 	}
 }
@@ -210,7 +210,7 @@ func (w *world) options(on func(agent.Event)) agent.Options {
 		return llm.Model{ID: model, Window: 2_000, MaxOutput: 500, Efforts: []string{"low", "high"}}, true
 	}}, Env: w.env, Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: w.tools()}, System: "You are being tested.",
 		Retry: agent.Retry{Jitter: func() float64 { return 0 }}, OnEvent: on, Journal: &severed{Memory: w.log}, MaxToolRounds: p.MaxRounds,
-		MaxTurns: p.MaxTurns, RequireDone: p.RequireDone, StayOnFull: p.StayOnFull, Questions: &agent.Questions{},
+		MaxTurns: p.MaxTurns, RequireDone: p.RequireDone, OnFailure: map[bool]agent.OnFailure{true: agent.StayOnFailure}[p.StayOnFailure], Questions: &agent.Questions{},
 		Budget: agent.Budget{Tokens: p.Budget}}
 	if p.Summarize {
 		o.OnLimit = agent.Summarized

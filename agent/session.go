@@ -21,7 +21,7 @@ import (
 
 // The failures of using a session.
 var (
-	// ErrClosed means that the session has ended.
+	// ErrClosed means that the session has ended. An error that is one also wraps what ended it, unless that was Close at rest.
 	ErrClosed = errors.New("agent: the session is closed")
 	// ErrAborted means that Abort or Close ended the session while the input was running.
 	ErrAborted = errors.New("agent: the session was aborted")
@@ -81,6 +81,7 @@ type Session struct {
 	cancel  context.CancelCauseFunc // of the running input; nil at rest
 	ending  Reason                  // why the session is to end, once that is settled
 	failure error                   // ours, such as a journal that cannot be written
+	why     error                   // the failure that the session is to end for, nil when it is none
 	once    sync.Once               // of shutdown
 }
 
@@ -292,11 +293,14 @@ func (s *Session) start(resumed bool) {
 func (s *Session) ID() string { return s.events.session }
 
 // Submit gives the session a task and works on it until the session is idle again; follow-ups included. Reaching a limit, an answer that
-// stays unfinished and a refusal are no errors: Result.Reason says so. The end of ctx interrupts the input, leaves the session idle and is returned as
-// context.Cause(ctx), with the result so far. A failure that ends the session is an *llm.Error, or an error of the journal.
+// stays unfinished and a refusal are no errors: Result.Reason says so. The end of ctx interrupts the input, leaves the session idle and
+// is returned as context.Cause(ctx). A failed model call is an *llm.Error; Options.OnFailure says whether it ends the session, too. A failure
+// of the journal or of the host's own code always does.
+//
+// There is always a Result, also beside an error: what was done up to then. Its Reason is empty where nothing was begun.
 func (s *Session) Submit(ctx context.Context, prompt string, more ...llm.Part) (*Result, error) {
 	if strings.TrimSpace(prompt) == "" && len(more) == 0 {
-		return nil, errors.New("agent: the prompt is empty")
+		return new(Result), errors.New("agent: the prompt is empty")
 	}
 	more = slices.Clone(more)
 	for i, part := range more {
@@ -306,14 +310,14 @@ func (s *Session) Submit(ctx context.Context, prompt string, more ...llm.Part) (
 			more[i] = p
 		case llm.Media:
 		default:
-			return nil, fmt.Errorf("agent: part %d of the input is of type %T; llm.Text and llm.Media go with a prompt", i, part)
+			return new(Result), fmt.Errorf("agent: part %d of the input is of type %T; llm.Text and llm.Media go with a prompt", i, part)
 		}
 	}
 	return s.process(ctx, &inputRecord{Text: validText(prompt), More: more})
 }
 
 // Continue goes on with an input that is open in a resumed session, or with the last one when that was ended by an interrupt, an
-// abort, a limit or an error. It adds no turn.
+// abort, a limit or an error: a failed model call is then tried again. It adds no turn. Result and error are as those of Submit.
 func (s *Session) Continue(ctx context.Context) (*Result, error) {
 	s.mu.Lock()
 	open, last := s.state.Input, s.state.Last
@@ -324,30 +328,31 @@ func (s *Session) Continue(ctx context.Context) (*Result, error) {
 	case last != nil:
 		return s.process(ctx, &inputRecord{Continue: true})
 	}
-	return nil, errors.New("agent: there is no input to continue; use Submit")
+	return new(Result), errors.New("agent: there is no input to continue; use Submit")
 }
 
 // process runs the loop for one input, nil for the open one, and for what follows it. The loop has a goroutine of its own, so that
 // nothing that happens on it ends the caller's.
 func (s *Session) process(ctx context.Context, input *inputRecord) (*Result, error) {
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return new(Result), context.Cause(ctx)
 	}
-	loop := <-guard.Start("the loop", func() (*Result, error) { return s.drive(ctx, input) })
+	before := s.totals()
+	loop := <-guard.Start("the loop", func() (*Result, error) { return s.drive(ctx, input, before) })
 	if _, panicked := loop.Err.(*guard.Panic); panicked {
 		err := hostError(loop.Err)
 		s.release(err)
-		return nil, err
+		return s.cutShort(before), err
 	}
 	return loop.Value, loop.Err
 }
 
 // drive is process on the loop's goroutine.
-func (s *Session) drive(ctx context.Context, input *inputRecord) (*Result, error) {
+func (s *Session) drive(ctx context.Context, input *inputRecord, before totals) (*Result, error) {
 	run, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if err := s.acquire(run, cancel); err != nil {
-		return nil, err
+		return new(Result), err
 	}
 	defer s.attend(run, cancel)()
 	if limit := s.ledger.budget.Time; limit > 0 {
@@ -358,10 +363,10 @@ func (s *Session) drive(ctx context.Context, input *inputRecord) (*Result, error
 		run, stop = context.WithTimeoutCause(run, max(left, 0), errBudgetTime)
 		defer stop()
 	}
-	result, err := s.work(run, input)
+	result, err := s.work(run, input, before)
 	if result == nil {
 		s.release(err)
-		return nil, err
+		return s.cutShort(before), err
 	}
 	s.release(s.brokenBy())
 	if broken := s.brokenBy(); broken != nil { // perhaps by the last events
@@ -392,7 +397,7 @@ func (s *Session) acquire(run context.Context, cancel context.CancelCauseFunc) e
 	defer s.mu.Unlock()
 	switch {
 	case s.ending != "":
-		return ErrClosed
+		return s.closedError()
 	case s.cancel != nil:
 		return ErrBusy
 	}
@@ -404,10 +409,7 @@ func (s *Session) acquire(run context.Context, cancel context.CancelCauseFunc) e
 }
 
 // work runs the loop until the session is at rest. An error without a result is one of ours.
-func (s *Session) work(ctx context.Context, input *inputRecord) (*Result, error) {
-	s.mu.Lock()
-	before := s.state.totals()
-	s.mu.Unlock()
+func (s *Session) work(ctx context.Context, input *inputRecord, before totals) (*Result, error) {
 	if err := s.enter(ctx, input); err != nil {
 		return nil, err
 	}
@@ -434,26 +436,73 @@ func (s *Session) rest(ctx context.Context, before totals) (*Result, error) {
 	s.cancel = nil
 	s.memo = new(llm.Memo) // the next input encodes the history once more, and a session at rest holds it once
 	s.state.shrink()
-	last, now := s.state.Last, s.state.totals()
-	result := &Result{Text: last.Final, Reason: last.Reason, Finish: last.Finish, Usage: now.usage.Sub(before.usage), CostUSD: now.cost - before.cost, Turns: now.turns - before.turns,
-		ToolRounds: now.rounds - before.rounds}
+	last := s.state.Last
+	result := s.result(last, before)
 	switch last.Reason {
 	case Failed:
-		if !last.stays(&s.policy) {
-			s.ending = Failed
+		err := s.faultError(last.Fault)
+		if s.policy.closes(last.Fault) {
+			s.ending, s.why = Failed, err
 		}
-		return result, s.faultError(last.Fault)
+		return result, err
 	case Aborted:
+		s.why = ErrAborted
 		return result, ErrAborted
 	}
 	return result, nil
 }
 
+// result is what was done since, of which in is the last input.
+func (s *Session) result(in *Input, before totals) *Result {
+	now := s.state.totals()
+	return &Result{Text: in.Final, Reason: in.Reason, Finish: in.Finish, Usage: now.usage.Sub(before.usage), CostUSD: now.cost - before.cost,
+		Turns: now.turns - before.turns, ToolRounds: now.rounds - before.rounds}
+}
+
+// totals are the sums so far.
+func (s *Session) totals() totals {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.totals()
+}
+
+// cutShort is the result of an input that a failure of ours ended, wherever it was.
+func (s *Session) cutShort(before totals) *Result {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var in Input // none was begun
+	switch {
+	case s.state.Input != nil:
+		in = *s.state.Input
+	case s.state.Last != nil && s.state.inputs > before.inputs:
+		in = *s.state.Last
+	}
+	in.Reason = Failed
+	return s.result(&in, before)
+}
+
+// closedError is what is returned to whoever wants something of a session that has ended. It is called with the lock held.
+func (s *Session) closedError() error {
+	if s.why == nil {
+		return ErrClosed
+	}
+	return &closedError{s.why}
+}
+
+// closedError is an [ErrClosed] that knows why.
+type closedError struct{ why error }
+
+func (e *closedError) Error() string {
+	return ErrClosed.Error() + ": " + strings.TrimPrefix(e.why.Error(), "agent: ")
+}
+
+func (e *closedError) Unwrap() []error { return []error{ErrClosed, e.why} }
+
 // release ends the session if it is to end. A failure of ours, such as a journal that cannot be written, always ends it.
 func (s *Session) release(failure error) {
 	s.mu.Lock()
 	if failure != nil {
-		s.cancel, s.ending, s.failure = nil, Failed, failure
+		s.cancel, s.ending, s.failure, s.why = nil, Failed, failure, failure
 	}
 	ending := s.ending
 	s.mu.Unlock()

@@ -40,6 +40,7 @@ type setup struct {
 	more    []llm.Provider // beside the scripted one
 	models  llm.Lookup
 	wrap    func(llm.Provider) llm.Provider // of the scripted one
+	fails   bool                            // Close returns what ended the session
 }
 
 // open starts a session over real tools given by the test and a scripted model. It is closed when the test ends.
@@ -83,7 +84,7 @@ func open(t *testing.T, s setup) *host {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(h.Close(), local.Close()); err != nil && !errors.Is(err, errDisk) && !errors.Is(err, errKilled) {
+		if err := errors.Join(h.Close(), local.Close()); err != nil && !s.fails && !errors.Is(err, errDisk) && !errors.Is(err, errKilled) {
 			t.Error(err)
 		}
 		checkEvents(t, h.events)

@@ -21,8 +21,8 @@ func (s *Session) set(set Settings) error {
 	}
 	s.mu.Lock()
 	if s.ending != "" {
-		s.mu.Unlock()
-		return ErrClosed
+		defer s.mu.Unlock()
+		return s.closedError()
 	}
 	err := s.settled(&rec)
 	if err == nil {

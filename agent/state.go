@@ -53,6 +53,7 @@ type State struct {
 	warns     bool          // the last record filled the window up to a level that was not warned of
 	at        time.Time     // of the last record of the loop's work
 	told      int           // turns ever made
+	inputs    int           // ever begun
 	seq       int64         // of events, to go on from after a resume
 	queued    int           // entries ever queued; their ids
 	messages  []llm.Message // of the turns, after the system prompt: appended to, never changed
@@ -187,12 +188,12 @@ func (r Reason) budget() bool { return r == BudgetTokens || r == BudgetUSD || r 
 
 // totals are the sums that results are differences of.
 type totals struct {
-	usage         llm.Usage
-	cost          float64
-	turns, rounds int
+	usage                 llm.Usage
+	cost                  float64
+	turns, rounds, inputs int
 }
 
-func (s *State) totals() totals { return totals{s.Usage, s.Cost, s.Steps, s.Rounds} }
+func (s *State) totals() totals { return totals{s.Usage, s.Cost, s.Steps, s.Rounds, s.inputs} }
 
 // shrink gives back what a session at rest does not need: what growing slices hold ahead, and the messages, which the turns have.
 func (s *State) shrink() {
