@@ -43,6 +43,10 @@ func (s *Session) request() *llm.Request {
 
 // callModel makes one attempt of the model call that is due and commits its answer, or its fault.
 func (s *Session) callModel(ctx context.Context) error {
+	if err := s.crowded(); err != nil {
+		s.fill(err)
+		return err
+	}
 	if err := s.sync(); err != nil {
 		return err
 	}

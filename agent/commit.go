@@ -41,13 +41,17 @@ func (s *Session) append(records ...record) error {
 	}
 	at := stamp(s.now())
 	if s.journal != nil {
-		lines := make([]journal.Record, len(records))
+		lines, size := make([]journal.Record, len(records)), int64(0)
 		for i, rec := range records {
 			data, err := encodeRecord(rec, s.events.last())
 			if err != nil {
 				return err
 			}
 			lines[i] = journal.Record{Time: at, Kind: rec.kind(), Data: data}
+			size += sizeOf(lines[i])
+		}
+		if err := s.room(size, records); err != nil {
+			return err
 		}
 		// Not the caller's context: what has happened is written down even when the input is being interrupted.
 		next := s.state.Records + 1
@@ -55,6 +59,7 @@ func (s *Session) append(records ...record) error {
 		if err != nil {
 			return err
 		}
+		s.written += size
 	}
 	for _, rec := range records {
 		events := project(rec, &s.state, &s.policy)

@@ -23,6 +23,8 @@ func stopReason(ctx context.Context) Reason {
 		return Aborted
 	case errors.Is(cause, errBudgetTime):
 		return BudgetTime
+	case errors.Is(cause, ErrFull):
+		return LogFull
 	}
 	return Interrupted
 }

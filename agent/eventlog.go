@@ -19,6 +19,7 @@ type eventLog struct {
 	open     []*run
 	thoughts []int64 // of the model call that is open: the numbers of their deltas
 	seed     maphash.Seed
+	size     int64 // of events, about, in bytes
 }
 
 // add enters an event that has its number, and the record that it comes of, if any.
@@ -40,6 +41,7 @@ func (l *eventLog) add(ev Event, rec record) {
 		}
 	}
 	l.events = append(l.events, ev)
+	l.size += sizeOfEvent(ev)
 }
 
 // after is the index of the first event with a higher number.
@@ -82,7 +84,9 @@ func (l *eventLog) finish(fact Event, agents string) {
 			text = strings.Clone(text) // without the room that the builder has left
 		}
 		seq := r.newest.Head().Seq
-		l.events = slices.Insert(l.events, l.after(seq), retext(r.newest, text))
+		joined := retext(r.newest, text)
+		l.events = slices.Insert(l.events, l.after(seq), joined)
+		l.size += sizeOfEvent(joined)
 		if r.key.kind == (*ThinkingDelta)(nil).kind() && agents == "" {
 			l.thoughts = append(l.thoughts, seq)
 		}

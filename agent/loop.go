@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -11,13 +12,13 @@ import (
 func (s *Session) run(ctx context.Context) error {
 	for {
 		step, err := s.decide(ctx)
-		if err != nil {
-			return err
-		}
-		if step.Act == Rest {
+		if err == nil && step.Act == Rest {
 			return nil
 		}
-		if err := s.do(ctx, step); err != nil {
+		if err == nil {
+			err = s.do(ctx, step)
+		}
+		if err != nil && !errors.Is(err, ErrFull) { // a log that is full ends the input in order
 			return err
 		}
 	}
@@ -52,13 +53,17 @@ func (s *Session) decide(ctx context.Context) (Step, error) {
 	if err := s.brokenBy(); err != nil {
 		return Step{}, err
 	}
-	if ctx.Err() != nil {
+	if full := s.filled() != nil; full || ctx.Err() != nil {
 		in := s.state.Input
 		if in == nil { // nothing is begun any more
 			return Step{Act: Rest}, nil
 		}
+		reason := LogFull
+		if !full {
+			reason = stopReason(ctx)
+		}
 		if in.Stop == "" {
-			if err := s.append(s.stop(stopReason(ctx))); err != nil {
+			if err := s.append(s.stop(reason)); err != nil {
 				return Step{}, err
 			}
 		}

@@ -84,6 +84,10 @@ type Options struct {
 	// OutputDir is where whole outputs of truncated results are kept while the session lives, in a directory of their own; empty
 	// means the system's directory for temporary files.
 	OutputDir string
+	// MaxJournal is how large the journal may become, and MaxEvents how large the log of events that cursors read, in bytes: 1 GiB each
+	// unless set. A session that gets there ends in order, for the reason [LogFull], and Submit returns an [ErrFull]. Its journal can be
+	// read, forked, and resumed with a higher limit; a resumed session's log of events begins anew.
+	MaxJournal, MaxEvents int64
 	// Now is the clock.
 	Now func() time.Time
 	// NewID makes ids of sessions, also of subagents'.

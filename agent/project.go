@@ -124,7 +124,7 @@ func projectEnd(r endRecord, before *State, p *Policy) []Event {
 		if p.closes(f) {
 			state = StatusClosed
 		}
-	case r.Reason == Aborted:
+	case r.Reason == Aborted, r.Reason == LogFull:
 		state = StatusClosed
 	case r.Reason == AwaitingInput:
 		state = StatusAwaiting

@@ -72,6 +72,8 @@ type Session struct {
 	working atomic.Pointer[context.Context] // the running input's
 	broken  atomic.Pointer[error]           // what the session was given up for
 	lost    atomic.Pointer[error]           // why the journal is not called any more
+	full    atomic.Pointer[error]           // which log has reached its limit
+	limits  limits
 
 	mu      sync.Mutex
 	state   State
@@ -82,6 +84,7 @@ type Session struct {
 	ending  Reason                  // why the session is to end, once that is settled
 	failure error                   // ours, such as a journal that cannot be written
 	why     error                   // the failure that the session is to end for, nil when it is none
+	written int64                   // bytes of the journal's lines, about
 	once    sync.Once               // of shutdown
 }
 
@@ -147,6 +150,7 @@ func Resume(ctx context.Context, o Options) (*Session, error) {
 
 func resume(ctx context.Context, o Options) (*Session, error) {
 	var state State
+	var written int64
 	for line, err := range o.Journal.Records(ctx, 1) {
 		if err != nil {
 			return nil, fmt.Errorf("agent: cannot read the journal: %w", err)
@@ -154,6 +158,7 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 		if err := state.Fold(line); err != nil {
 			return nil, err
 		}
+		written += sizeOf(line)
 	}
 	if state.Records == 0 {
 		return nil, errors.New("agent: the journal is empty; there is nothing to resume")
@@ -164,7 +169,10 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 		return nil, err
 	}
 	shareTools(state.tools, s.registry.Definitions()) // the header's are the same ones until they are set anew
-	s.state = state
+	s.state, s.written = state, written
+	if err := s.crowded(); err != nil {
+		return nil, err
+	}
 	if state.compacted > 0 {
 		s.archive.earlier = replacedBefore(o.Journal, state.Records)
 	}
@@ -227,6 +235,8 @@ func newSession(o Options) (*Session, error) {
 		return nil, errors.New("agent: Options.Client is missing")
 	case o.Env == nil:
 		return nil, errors.New("agent: Options.Env is missing")
+	case o.MaxJournal < 0 || o.MaxEvents < 0:
+		return nil, errors.New("agent: Options.MaxJournal and MaxEvents are sizes in bytes, 0 for the default; they cannot be negative")
 	}
 	policy, err := policyOf(o)
 	if err != nil {
@@ -234,7 +244,7 @@ func newSession(o Options) (*Session, error) {
 	}
 	s := &Session{client: o.Client, env: o.Env,
 		confirm: o.BeforeStop, questions: o.Questions, journal: o.Journal, policy: policy, dir: o.Env.WorkDir(),
-		grace: graceOf(o), memo: new(llm.Memo), outputs: tool.NewOutputs(o.OutputDir), closed: make(chan struct{})}
+		limits: limitsOf(o), grace: graceOf(o), memo: new(llm.Memo), outputs: tool.NewOutputs(o.OutputDir), closed: make(chan struct{})}
 	s.life, s.endLife = context.WithCancelCause(context.Background())
 	s.now, s.delay = s.clock(o.Now), s.retries(o.Retry.withDefaults())
 	s.archive = &archive{outputs: s.outputs}
@@ -256,6 +266,7 @@ func newSession(o Options) (*Session, error) {
 	}
 	s.events = newEventStream(id, s.now, o.OnEvent)
 	s.events.outputs, s.events.broke, s.events.grace = s.outputs, s.giveUp, s.grace
+	s.events.limit, s.events.full = s.limits.events, s.fill
 	return s, nil
 }
 
@@ -448,6 +459,9 @@ func (s *Session) rest(ctx context.Context, before totals) (*Result, error) {
 	case Aborted:
 		s.why = ErrAborted
 		return result, ErrAborted
+	case LogFull:
+		s.ending, s.why = LogFull, s.filled()
+		return result, s.why
 	}
 	return result, nil
 }
@@ -503,6 +517,9 @@ func (s *Session) release(failure error) {
 	s.mu.Lock()
 	if failure != nil {
 		s.cancel, s.ending, s.failure, s.why = nil, Failed, failure, failure
+	}
+	if errors.Is(failure, ErrFull) { // not even the input had room: the session ends in order all the same
+		s.ending, s.failure = LogFull, nil
 	}
 	ending := s.ending
 	s.mu.Unlock()

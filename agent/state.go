@@ -177,6 +177,7 @@ const (
 	Refused       Reason = "refused"         // by the model, or by a filter of its provider
 	Interrupted   Reason = "interrupted"
 	Aborted       Reason = "aborted"
+	LogFull       Reason = "log_full" // the journal or the log of events has reached its limit
 	Failed        Reason = "error"
 	Closed        Reason = "closed" // of a session: Close
 )

@@ -28,6 +28,9 @@ type eventStream struct {
 	step    bool  // a model call has begun and not ended
 	ended   bool  // SESSION_END is in the log
 
+	limit int64       // of the log, in bytes
+	full  func(error) // told when the log is larger; may be nil
+
 	broke   func(error)   // told of a panic of on; may be nil
 	grace   time.Duration // that on has for one event once nobody waits for ever
 	calling Event         // that on is called with; nil between two calls
@@ -100,6 +103,9 @@ func (s *eventStream) enter(ev Event, rec record) {
 	s.seq++
 	*ev.Head() = EventHeader{Kind: ev.kind(), SessionID: s.session, Seq: s.seq, Time: s.now().UTC()}
 	s.log.add(ev, rec)
+	if s.full != nil && s.log.size > s.limit {
+		s.full(eventsFull(s.log.size, s.limit))
+	}
 	_, s.ended = ev.(*SessionEnd)
 	if s.on == nil {
 		return

@@ -46,7 +46,7 @@ type Entry struct {
 func (d *Dir) file(id, ext string) string { return filepath.Join(d.path, id+ext) }
 
 // Create makes an empty journal and opens it for writing. The error wraps fs.ErrExist when there is one already, and ErrLocked when
-// it is being written.
+// it is being written. One without a whole record, which a writer that was killed leaves, is made anew.
 func (d *Dir) Create(ctx context.Context, id string) (*File, error) {
 	if err := checkID(id); err != nil {
 		return nil, err
@@ -55,8 +55,24 @@ func (d *Dir) Create(ctx context.Context, id string) (*File, error) {
 		return nil, fmt.Errorf("journal: cannot make the directory: %w", err)
 	}
 	return d.locked(ctx, id, func(lock *writerLock) (*File, error) {
-		return d.openFile(ctx, id, lock, os.O_RDWR|os.O_CREATE|os.O_EXCL)
+		f, err := d.openFile(ctx, id, lock, os.O_RDWR|os.O_CREATE|os.O_EXCL)
+		if errors.Is(err, fs.ErrExist) && d.blank(ctx, id) {
+			if err := d.sys.removeAll(d.file(id, blobsExt)); err != nil {
+				return nil, err
+			}
+			return d.openFile(ctx, id, lock, os.O_RDWR)
+		}
+		return f, err
 	})
+}
+
+// blank reports that a journal has no whole record.
+func (d *Dir) blank(ctx context.Context, id string) bool {
+	r, err := d.Read(ctx, id)
+	if err != nil {
+		return false
+	}
+	return r.Close() == nil && r.Len() == 0
 }
 
 // Open opens a journal for writing. What a crash has torn at its end is cut off, and File.Torn tells of it; other damage is
@@ -143,7 +159,8 @@ func (d *Dir) Read(ctx context.Context, id string) (*Reader, error) {
 	return &Reader{view: view{dir: d, id: id, file: h, torn: torn}, good: good}, nil
 }
 
-// List names the journals in the order of their ids, without opening them. A directory that is not there has none.
+// List names the journals in the order of their ids, without opening them. A file without a byte is left out: it is a journal that was
+// made and never written to, so that there is nothing to open. A directory that is not there has none.
 func (d *Dir) List(ctx context.Context) ([]Entry, error) {
 	files, err := d.sys.readDir(d.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -167,6 +184,7 @@ func (d *Dir) List(ctx context.Context) ([]Entry, error) {
 		}
 		e, err := d.entry(id, file, locks[id+lockExt])
 		switch {
+		case err == nil && e.Size == 0:
 		case err == nil:
 			entries = append(entries, e)
 		case !errors.Is(err, fs.ErrNotExist): // not removed meanwhile

@@ -201,7 +201,7 @@ func TestA19_List(t *testing.T) {
 		t.Errorf("no directory: %v, %v", list, err)
 	}
 	closed(t, created(t, dir, "b", "x"))
-	open := created(t, dir, "a")
+	open := created(t, dir, "a", "x")
 	if _, err := open.PutBlob(ctx, []byte("large")); err != nil {
 		t.Fatal(err)
 	}
@@ -315,5 +315,45 @@ func TestA19_SyncsOnlyWhatIsNew(t *testing.T) {
 		if n := sys.ops("sync", linesExt); n != want || !sys.survives(dir.file("s", linesExt)) {
 			t.Errorf("after Sync %d the disk was asked %d times, want %d", i+1, n, want)
 		}
+	}
+}
+
+// What a writer leaves that was killed before its first record is no journal: it is not listed, and its id can be used.
+func TestI17_EmptyFilesAreNoJournals(t *testing.T) {
+	ctx := context.Background()
+	for name, left := range map[string]string{"nothing": "", "half a line": one[:20], "half an append": oneOfTwo, "a line that is not what it was": flip(one)} {
+		t.Run(name, func(t *testing.T) {
+			dir := journalOf(t, left)
+			created(t, dir, "other", "a")
+			var ids []string
+			list, err := dir.List(ctx)
+			for _, e := range list {
+				ids = append(ids, e.ID)
+			}
+			if want := []string{"other"}; err != nil || left == "" && !slices.Equal(ids, want) {
+				t.Errorf("List = %v, %v, want %v", ids, err, want)
+			}
+			if err := os.MkdirAll(dir.file("s", blobsExt), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			created(t, dir, "s", "new")
+			if _, err := os.Stat(dir.file("s", blobsExt)); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("the blobs of before: %v", err)
+			}
+			if got := kindsOf(t, readOf(t, dir, "s").Records(ctx, 1)); !slices.Equal(got, []string{"new"}) {
+				t.Errorf("records %q", got)
+			}
+		})
+	}
+	dir := journalOf(t, one)
+	if _, err := dir.Create(ctx, "s"); !errors.Is(err, fs.ErrExist) || contentOf(t, dir) != one {
+		t.Errorf("Create of a journal with a record = %v", err)
+	}
+	dir = journalOf(t, one+"{\n"+two)
+	if _, err := dir.Create(ctx, "s"); !errors.Is(err, fs.ErrExist) || contentOf(t, dir) != one+"{\n"+two {
+		t.Errorf("Create of a damaged journal = %v", err)
+	}
+	if err := journalOf(t, "").Remove(ctx, "s"); err != nil {
+		t.Errorf("Remove = %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/attractor-go/attractor/journal"
@@ -24,7 +25,7 @@ func journals(getenv func(string) string) (*journal.Dir, error) {
 	return journal.NewDir(filepath.Join(state, "attractor", "sessions")), nil
 }
 
-// findSession completes the beginning of an id.
+// findSession completes the beginning of an id. A journal that has no record is no session, but its whole id is found.
 func findSession(ctx context.Context, dir *journal.Dir, prefix string) (string, error) {
 	entries, err := dir.List(ctx)
 	if err != nil {
@@ -39,6 +40,9 @@ func findSession(ctx context.Context, dir *journal.Dir, prefix string) (string, 
 			found = append(found, e.ID)
 		}
 	}
+	if len(found) > 1 {
+		found = slices.DeleteFunc(found, func(id string) bool { return isBlank(ctx, dir, id) })
+	}
 	switch len(found) {
 	case 1:
 		return found[0], nil
@@ -46,6 +50,15 @@ func findSession(ctx context.Context, dir *journal.Dir, prefix string) (string, 
 		return "", fail(exitUsage, "there is no session %q; attractor sessions list shows them", prefix)
 	}
 	return "", fail(exitUsage, "%q is the beginning of several sessions: %s", prefix, strings.Join(found, ", "))
+}
+
+// isBlank reports that a journal has no record: a process that was killed as it began has left it.
+func isBlank(ctx context.Context, dir *journal.Dir, id string) bool {
+	r, err := dir.Read(ctx, id)
+	if err != nil {
+		return false
+	}
+	return r.Close() == nil && r.Len() == 0
 }
 
 // readSession opens a session for reading, also one that is being written.

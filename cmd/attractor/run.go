@@ -23,6 +23,7 @@ type runFlags struct {
 	dir, provider, model, profile, baseURL, effort, instructions string
 	resume, fork, onLimit, outputSchema                          string
 	maxRounds, maxTurns, budgetTokens                            int
+	maxJournal                                                   int64
 	budgetUSD                                                    float64
 	yes, ask, readOnly, json, noJournal, native                  bool
 	timeout, idleTimeout                                         time.Duration
@@ -69,6 +70,7 @@ func newRun(t terminal) *cobra.Command {
 	flags.StringVar(&f.resume, "resume", "", "go on with the session `ID`, without a prompt with its interrupted input")
 	flags.StringVar(&f.fork, "fork", "", "begin a new session from the session `ID[@TURN]`")
 	flags.BoolVar(&f.noJournal, "no-journal", false, "do not keep the session")
+	flags.Int64Var(&f.maxJournal, "max-journal", 1<<30, "end the session before its journal has more than `BYTES`")
 	flags.StringVar(&f.outputSchema, "output-schema", "", "answer with JSON that fits the JSON Schema in `FILE`, and print nothing else")
 	flags.BoolVar(&f.yes, "yes", false, "allow every call")
 	flags.BoolVar(&f.ask, "ask", false, "ask before anything is changed or run")
@@ -105,7 +107,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 		ID: kept.id, Journal: kept.log(), Authorize: perm.authorize, MaxToolRounds: f.maxRounds, MaxTurns: f.maxTurns,
 		OnLimit: limitActions[f.onLimit], Budget: agent.Budget{Tokens: f.budgetTokens, USD: f.budgetUSD},
 		Compaction: agent.CompactionPolicy{Threshold: agent.DefaultCompaction}, Subagents: &agent.Subagents{Journal: kept.ofSubagent},
-		Questions: perm.questions()}
+		Questions: perm.questions(), MaxJournal: f.maxJournal}
 	if opts.Instructions, err = readInstructions(f.instructions); err != nil {
 		return err
 	}
@@ -155,6 +157,8 @@ func (f *runFlags) check() error {
 	switch {
 	case f.maxRounds < 0 || f.maxTurns < 0 || f.timeout < 0 || f.idleTimeout < 0 || f.budgetTokens < 0 || f.budgetUSD < 0:
 		return fail(exitUsage, "limits, budgets and times cannot be negative")
+	case f.maxJournal < 1:
+		return fail(exitUsage, "--max-journal is a size in bytes, from 1 on")
 	case f.resume != "" && f.fork != "":
 		return fail(exitUsage, "--resume and --fork exclude each other")
 	case f.noJournal && (f.resume != "" || f.fork != ""):
@@ -200,7 +204,7 @@ func (r *runner) run(ctx context.Context, opts agent.Options, prompt string) err
 	view.repeat = view.repeat || r.quiet
 	session, err := r.open(ctx, opts)
 	if err != nil {
-		return errors.Join(fail(exitFailed, "%w", err), r.local.Close())
+		return errors.Join(outcome(err), r.local.Close())
 	}
 	view.onFailure(session.Abort)
 	stopped := r.onSignal(session)
@@ -288,6 +292,8 @@ func outcome(err error) error {
 		return nil
 	case errors.Is(err, errTimeout):
 		return fail(exitLimit, "%w (--timeout); the task may be unfinished", err)
+	case errors.Is(err, agent.ErrFull):
+		return fail(exitLimit, "%w\nattractor run --resume goes on with the session; give it a higher --max-journal if it is the journal.", err)
 	case errors.Is(err, llm.ErrAuthentication), errors.Is(err, llm.ErrAccessDenied):
 		return fail(exitAccess, "%w\nCheck the API key in the environment.", err)
 	}

@@ -85,7 +85,9 @@ func newSessionsList(t terminal) *cobra.Command {
 			slices.SortFunc(entries, func(a, b journal.Entry) int { return b.Modified.Compare(a.Modified) })
 			sessions := make([]summary, 0, len(entries))
 			for _, e := range entries {
-				sessions = append(sessions, summarize(cmd.Context(), dir, e))
+				if s := summarize(cmd.Context(), dir, e); s.Problem != "" || !s.Created.IsZero() { // else there is no record
+					sessions = append(sessions, s)
+				}
 			}
 			if asJSON {
 				return printJSON(t, sessions)
@@ -161,9 +163,12 @@ func newSessionsRm() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ids := make([]string, len(args))
-			for i, prefix := range args {
-				if ids[i], err = findSession(cmd.Context(), dir, prefix); err != nil {
+			var ids []string
+			for _, prefix := range args {
+				id, err := findSession(cmd.Context(), dir, prefix)
+				if err == nil {
+					ids = append(ids, id)
+				} else if dir.Remove(cmd.Context(), prefix) != nil { // unless it is the whole id of an empty file, which is no session
 					return err
 				}
 			}

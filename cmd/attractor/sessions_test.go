@@ -4,7 +4,10 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -225,4 +228,111 @@ func TestH_BudgetsAndSummaries(t *testing.T) {
 	if out := h.run(exitLimit, "run", "--yes", "--max-rounds", "1", "--on-limit", "summarize", "x"); out.stdout != "what was done\n" {
 		t.Errorf("%q %s", out.stdout, out.stderr)
 	}
+}
+
+// kept is the file of a session.
+func (h *house) kept(id string) string {
+	return filepath.Join(h.home, ".local", "state", "attractor", "sessions", id+".jsonl")
+}
+
+// A process that is killed as it begins leaves a file without a record, which is no session.
+func TestI17_NoPhantomSessions(t *testing.T) {
+	url, _ := serve(t, nil, fakellm.Turn{Text: "done"})
+	h := newHouse(t, url)
+	h.run(0, "run", "--yes", "the task")
+	id := h.sessions()[0].ID
+	content, err := os.ReadFile(h.kept(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty, torn := id[:8]+"-empty", id[:8]+"-torn"
+	for name, left := range map[string][]byte{empty: nil, torn: content[:100]} {
+		if err := os.WriteFile(h.kept(name), left, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list := h.sessions(); len(list) != 1 || list[0].ID != id {
+		t.Errorf("list: %+v", list)
+	}
+	if out := h.run(0, "sessions", "list"); strings.Count(out.stdout, "\n") != 1 || strings.Contains(out.stdout, "!") {
+		t.Errorf("list: %s", out.stdout)
+	}
+	if out := h.run(0, "sessions", "show", id[:8]); !strings.Contains(out.stdout, id) {
+		t.Errorf("show: %s", out.stdout)
+	}
+	h.run(0, "sessions", "rm", empty, torn)
+	for _, name := range []string{empty, torn} {
+		if _, err := os.Stat(h.kept(name)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if out := h.run(exitUsage, "sessions", "rm", empty); !strings.Contains(out.stderr, "there is no session") {
+		t.Errorf("rm: %s", out.stderr)
+	}
+}
+
+// A bit of a journal that has changed is told wherever the session is looked at.
+func TestI8_DamageIsTold(t *testing.T) {
+	url, _ := serve(t, nil, fakellm.Turn{Text: "done"}, fakellm.Turn{Text: "again"})
+	h := newHouse(t, url)
+	h.run(0, "run", "--yes", "the task")
+	id := h.sessions()[0].ID
+	content, err := os.ReadFile(h.kept(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(at int) {
+		changed := bytes.Clone(content)
+		changed[at] ^= 1
+		if err := os.WriteFile(h.kept(id), changed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(len(content) / 2)
+	for _, args := range [][]string{{"sessions", "show", id}, {"sessions", "events", id}, {"sessions", "export", id}, {"sessions", "replay", id}, {"run", "--yes", "--resume", id, "x"}} {
+		if out := h.run(exitFailed, args...); !strings.Contains(out.stderr, "corrupt: line ") || !strings.Contains(out.stderr, "checksum") {
+			t.Errorf("%v: %s", args, out.stderr)
+		}
+	}
+	if out := h.run(0, "sessions", "list"); !strings.Contains(out.stdout, "corrupt") {
+		t.Errorf("list: %s", out.stdout)
+	}
+	write(len(content) - 10)
+	for _, what := range []string{"show", "events", "export"} {
+		if out := h.run(0, "sessions", what, id); !strings.Contains(out.stderr, "broken") || out.stdout == "" {
+			t.Errorf("%s: %s", what, out.stderr)
+		}
+	}
+	if out := h.run(0, "run", "--yes", "--resume", id, "x"); !strings.Contains(out.stderr, "cut off") || out.stdout != "again\n" {
+		t.Errorf("resume: %s", out.stderr)
+	}
+	if out := h.run(0, "sessions", "show", id); out.stderr != "" {
+		t.Errorf("show, once it is cut: %s", out.stderr)
+	}
+}
+
+// The journal's limit ends a session in order, and a higher one goes on with it.
+func TestI9_MaxJournal(t *testing.T) {
+	long := say("", use("shell", map[string]any{"command": "head -c 15000 /dev/zero | tr '\\0' x"}))
+	url, _ := serve(t, nil, long, long, long, long, fakellm.Turn{Text: "done"})
+	h := newHouse(t, url)
+	out := h.run(exitLimit, "run", "--yes", "--max-journal", "70000", "the task")
+	if !strings.Contains(out.stderr, "--max-journal") || !strings.Contains(out.stderr, "limit is 70000") {
+		t.Errorf("run: %s", out.stderr)
+	}
+	list := h.sessions()
+	if len(list) != 1 || list[0].Size > 70_000 {
+		t.Fatalf("%+v", list)
+	}
+	id := list[0].ID
+	if out := h.run(0, "sessions", "events", id); !strings.Contains(out.stdout, `"reason":"log_full"`) {
+		t.Errorf("events: %s", out.stdout)
+	}
+	if out := h.run(exitLimit, "run", "--yes", "--resume", id, "--max-journal", "70000"); !strings.Contains(out.stderr, "limit is 70000") {
+		t.Errorf("resume: %s", out.stderr)
+	}
+	if out := h.run(0, "run", "--yes", "--resume", id); out.stdout != "done\n" {
+		t.Errorf("resume: %q, %s", out.stdout, out.stderr)
+	}
+	h.run(exitUsage, "run", "--max-journal", "0", "x")
 }

@@ -1,0 +1,167 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// wordy is a model that calls a tool which prints 2,000 bytes, for as long as it is asked.
+func wordy() []llmtest.Step { return repeated(llmtest.Calls(call("print")), 1000) }
+
+// checkFull checks how a session ended that reached a limit.
+func checkFull(t *testing.T, h *host, result *agent.Result, err error, option string) {
+	t.Helper()
+	if !errors.Is(err, agent.ErrFull) || !strings.Contains(err.Error(), option) || !strings.Contains(err.Error(), "resume") {
+		t.Errorf("Submit = %v, want an ErrFull that names Options.%s and says what to do", err, option)
+	}
+	if result == nil || result.Reason != agent.LogFull || result.Turns == 0 {
+		t.Errorf("result %+v", result)
+	}
+	_ = h.Close()
+	ends, starts := only[*agent.ToolCallEnd](h), only[*agent.ToolCallStart](h)
+	if len(ends) != len(starts) {
+		t.Errorf("%d calls began, %d ended", len(starts), len(ends))
+	}
+	last, ok := h.events[len(h.events)-1].(*agent.SessionEnd)
+	if !ok || last.Reason != agent.LogFull {
+		t.Errorf("the last event is %+v, want SESSION_END", h.events[len(h.events)-1])
+	}
+	if done := only[*agent.ProcessingEnd](h); len(done) != 1 || done[0].Reason != agent.LogFull || done[0].State != agent.StatusClosed {
+		t.Errorf("PROCESSING_END %+v", done)
+	}
+}
+
+// A session whose journal has reached its limit ends in order, and a higher limit goes on with it.
+func TestI9_JournalLimit(t *testing.T) {
+	const limit = 200_000
+	at := t.TempDir()
+	dir := journal.NewDir(at)
+	log, err := dir.Create(context.Background(), "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools := []tool.Tool{prints(2_000)}
+	h := open(t, setup{tools: tools, steps: wordy(), options: agent.Options{Journal: log, MaxJournal: limit, Loops: agent.LoopPolicy{Off: true}}})
+	result, err := h.Submit(context.Background(), "go")
+	checkFull(t, h, result, err, "MaxJournal")
+	if info, err := os.Stat(filepath.Join(at, "s.jsonl")); err != nil || info.Size() > limit || info.Size() < limit/2 {
+		t.Errorf("the journal has %v bytes, %v, want nearly %d", info.Size(), err, limit)
+	}
+	r, err := dir.Read(context.Background(), "s")
+	if err != nil || r.Torn() != nil {
+		t.Fatalf("Read = %v, torn %v", err, r.Torn())
+	}
+	defer r.Close()
+	if err := agent.Replay(context.Background(), r, agent.ReplayOptions{}); err != nil {
+		t.Error(err)
+	}
+	if log, err = dir.Open(context.Background(), "s"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := agent.Resume(context.Background(), agent.Options{Journal: log, MaxJournal: limit, Client: &llm.Client{}, Env: newReader(t).env}); !errors.Is(err, agent.ErrFull) {
+		t.Errorf("Resume with the same limit = %v, want ErrFull", err)
+	}
+	h = open(t, setup{tools: tools, steps: []llmtest.Step{llmtest.Text("done")}, options: agent.Options{Journal: log}})
+	if result, err := h.Continue(context.Background()); err != nil || result.Text != "done" {
+		t.Errorf("Continue with the default limit = %+v, %v", result, err)
+	}
+}
+
+// What does not fit is not written, and the session says how it ended all the same.
+func TestI9_RecordsThatDoNotFit(t *testing.T) {
+	huge := strings.Repeat("x", 100_000)
+	for name, c := range map[string]struct {
+		steps  []llmtest.Step
+		submit string
+	}{
+		"an answer":            {[]llmtest.Step{llmtest.Calls(call("print")), llmtest.Text(huge)}, "go"},
+		"a result":             {[]llmtest.Step{llmtest.Calls(call("print"), call("huge"), call("print"))}, "go"},
+		"a result with effect": {[]llmtest.Step{llmtest.Calls(call("print"), call("change"), call("print"))}, "go"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := new(journal.Memory)
+			long := prints(100_000)
+			long.Name = "huge"
+			change := newTool("change", writes, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(huge), nil })
+			change.Limit = tool.Limit{Chars: -1}
+			h := open(t, setup{tools: []tool.Tool{prints(2_000), long, change}, steps: c.steps, options: agent.Options{Journal: log, MaxJournal: 80_000}})
+			result, err := h.Submit(context.Background(), c.submit)
+			if !errors.Is(err, agent.ErrFull) || result == nil || result.Reason != agent.LogFull {
+				t.Errorf("Submit = %+v, %v", result, err)
+			}
+			_ = h.Close()
+			state, err := agent.Load(context.Background(), log)
+			if err != nil || state.Input != nil || state.Last.Reason != agent.LogFull || len(state.Calls) > 0 {
+				t.Errorf("%v, last input %+v", err, state.Last)
+			}
+			if err := agent.Replay(context.Background(), log, agent.ReplayOptions{}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// What a host asks for has no room at rest: it is told, and the session goes on. An input that has none ends it.
+func TestI9_InputsThatDoNotFit(t *testing.T) {
+	huge := strings.Repeat("x", 100_000)
+	log := new(journal.Memory)
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("done")}, options: agent.Options{Journal: log, MaxJournal: 80_000}})
+	if err := h.Steer(huge); !errors.Is(err, agent.ErrFull) {
+		t.Errorf("Steer = %v", err)
+	}
+	h.submit(t, "go", agent.Completed)
+	if _, err := h.Submit(context.Background(), huge); !errors.Is(err, agent.ErrFull) {
+		t.Errorf("Submit = %v", err)
+	}
+	if err := h.Close(); err != nil {
+		t.Errorf("Close = %v", err)
+	}
+	if last, ok := h.events[len(h.events)-1].(*agent.SessionEnd); !ok || last.Reason != agent.LogFull {
+		t.Errorf("the last event is %+v", h.events[len(h.events)-1])
+	}
+	if state, err := agent.Load(context.Background(), log); err != nil || state.Last.Reason != agent.Completed {
+		t.Errorf("%v, %+v", err, state.Last)
+	}
+}
+
+// The events that cursors read have a limit, too; the next process begins them anew.
+func TestI9_EventLimit(t *testing.T) {
+	log := new(journal.Memory)
+	tools := []tool.Tool{prints(2_000)}
+	h := open(t, setup{tools: tools, steps: wordy(), options: agent.Options{Journal: log, MaxEvents: 200_000, Loops: agent.LoopPolicy{Off: true}}})
+	result, err := h.Submit(context.Background(), "go")
+	checkFull(t, h, result, err, "MaxEvents")
+	seen := 0
+	for range h.Events(context.Background()) {
+		seen++
+	}
+	if seen < 100 {
+		t.Errorf("a cursor has %d events", seen)
+	}
+	if err := agent.Replay(context.Background(), log, agent.ReplayOptions{}); err != nil {
+		t.Error(err)
+	}
+	h = open(t, setup{tools: tools, steps: []llmtest.Step{llmtest.Text("done")}, options: agent.Options{Journal: log, MaxEvents: 200_000}})
+	if result, err := h.Continue(context.Background()); err != nil || result.Text != "done" {
+		t.Errorf("Continue = %+v, %v", result, err)
+	}
+}
+
+func TestI9_NegativeLimits(t *testing.T) {
+	for _, o := range []agent.Options{{MaxJournal: -1}, {MaxEvents: -1}} {
+		o.Client, o.Env = &llm.Client{}, newReader(t).env
+		if _, err := agent.New(context.Background(), o); err == nil || !strings.Contains(err.Error(), "negative") {
+			t.Errorf("New = %v", err)
+		}
+	}
+}
