@@ -28,7 +28,11 @@ type wireError struct {
 
 // wireDetail is any of the details that are looked at; their other members count only for those types that have them.
 type wireDetail struct {
-	Reason     string `json:"reason"`     // google.rpc.ErrorInfo
+	Reason   string `json:"reason"` // google.rpc.ErrorInfo
+	Metadata struct {
+		QuotaLimit string `json:"quota_limit"`     // Vertex AI's place for a quota's id
+		ResetDelay string `json:"quotaResetDelay"` // Code Assist: 1h16m0.667s
+	} `json:"metadata"`
 	RetryDelay string `json:"retryDelay"` // google.rpc.RetryInfo: seconds with a fraction, 34.4s
 	Violations []struct {
 		QuotaID string `json:"quotaId"` // google.rpc.QuotaFailure: GenerateRequestsPerDayPerProjectPerModel-FreeTier
@@ -47,27 +51,50 @@ func decodeError(body []byte) api.Failure {
 	if code, err := strconv.Atoi(string(e.Code)); err == nil {
 		f.Status = code
 	}
+	var period time.Duration // of the longest quota that is used up
 	for _, raw := range e.Details {
 		var d wireDetail
 		if json.Unmarshal(raw, &d) != nil {
 			continue // another type, whose members of these names are of another form
 		}
-		if wait, err := time.ParseDuration(d.RetryDelay); err == nil && wait > 0 {
-			f.RetryAfter = wait
+		for _, said := range []string{d.Metadata.ResetDelay, d.RetryDelay} {
+			if wait, err := time.ParseDuration(said); err == nil && wait > 0 {
+				f.RetryAfter = wait
+			}
 		}
 		if kind := reasonKind(d.Reason); kind != nil {
 			f.Kind, f.Code = kind, d.Reason
 		}
+		period = max(period, quotaPeriod(d.Metadata.QuotaLimit))
 		for _, v := range d.Violations {
-			if strings.Contains(v.QuotaID, "PerDay") || strings.Contains(v.QuotaID, "Daily") {
-				f.Kind = llm.ErrQuota
-			}
+			period = max(period, quotaPeriod(v.QuotaID))
 		}
 	}
-	if f.Kind == llm.ErrRateLimit && f.RetryAfter > maxWait {
-		f.Kind = llm.ErrQuota
+	if f.Kind == llm.ErrRateLimit {
+		if f.RetryAfter == 0 {
+			f.RetryAfter = period
+		}
+		if f.RetryAfter > maxWait || period > maxWait { // a delay beside a day's quota is that of another, or none at all
+			f.Kind = llm.ErrQuota
+		}
 	}
 	return f
+}
+
+// quotaPeriod reads out of a quota's id how long it takes until there is some of it again, 0 when the id does not say.
+func quotaPeriod(id string) time.Duration {
+	for _, p := range [...]struct {
+		word   string
+		period time.Duration
+	}{
+		{"PerMonth", 30 * 24 * time.Hour}, {"PerWeek", 7 * 24 * time.Hour}, {"PerDay", 24 * time.Hour}, {"Daily", 24 * time.Hour},
+		{"PerHour", time.Hour}, {"PerMinute", time.Minute}, {"PerSecond", time.Second},
+	} {
+		if strings.Contains(id, p.word) {
+			return p.period
+		}
+	}
+	return 0
 }
 
 // parseError finds the error. Gateways put a whole error body as text into the message of another; the innermost one counts.

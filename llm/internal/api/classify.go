@@ -75,7 +75,11 @@ func (c *Call) classify(status int, h http.Header, body []byte) *llm.Error {
 	if status < 300 && f.Status != 0 {
 		meant = f.Status
 	}
-	if kind := phraseKind(e.Kind, meant, e.Message); kind != nil {
+	said := e.Message
+	if said == "" {
+		said = string(e.Raw)
+	}
+	if kind := phraseKind(e.Kind, meant, said); kind != nil {
 		e.Kind = kind
 	}
 	if e.Kind == nil {
@@ -137,56 +141,6 @@ func statusKind(status int) error {
 		return llm.ErrServer
 	}
 	return llm.ErrInvalidRequest
-}
-
-// phraseKind is the one place that reads an error's prose. Providers report these three as invalid requests, without a code of
-// their own, so only such errors are looked at, and those inside of an answer that say nothing else: a rate limit speaks of
-// tokens and limits too.
-func phraseKind(kind error, status int, message string) error {
-	if kind == nil && status >= 300 {
-		kind = statusKind(status)
-	}
-	if kind != nil && kind != llm.ErrInvalidRequest {
-		return nil
-	}
-	text := strings.Join(strings.Fields(strings.ToLower(message)), " ")
-	for _, p := range [...]struct {
-		phrase string
-		kind   error
-	}{
-		{"credit balance is too low", llm.ErrQuota},
-		{"content filtering policy", llm.ErrContentFilter},
-		{"prompt is too long", llm.ErrContextLength},
-		{"maximum context length", llm.ErrContextLength},
-		{"context window", llm.ErrContextLength},
-		{"context length", llm.ErrContextLength},
-		{"context limit", llm.ErrContextLength},
-		{"context size", llm.ErrContextLength},
-		{"context_length_exceeded", llm.ErrContextLength},
-		{"context_window_exceeded", llm.ErrContextLength},
-		{"range of input length", llm.ErrContextLength},
-		{"input too long", llm.ErrContextLength},
-		{"input is too long", llm.ErrContextLength},
-		{"model token limit", llm.ErrContextLength},
-		{"token limit exceeded", llm.ErrContextLength},
-		{"prompt token count", llm.ErrContextLength},
-		{"input token count", llm.ErrContextLength},                    // Gemini
-		{"prompt too long", llm.ErrContextLength},                      // Ollama
-		{"exceeded max context", llm.ErrContextLength},                 // Ollama
-		{"maximum prompt length", llm.ErrContextLength},                // xAI
-		{"reduce the length of the", llm.ErrContextLength},             // Groq, Cerebras: messages, completion
-		{"exceed_context_size", llm.ErrContextLength},                  // llama.cpp
-		{"context the overflows", llm.ErrContextLength},                // LM Studio
-		{"max_new_tokens` must be <=", llm.ErrContextLength},           // Text Generation Inference
-		{"contextwindowexceeded", llm.ErrContextLength},                // LiteLLM
-		{"too many tokens: total number", llm.ErrContextLength},        // Cohere
-		{"exceeds the maximum number of tokens", llm.ErrContextLength}, // Vertex
-	} {
-		if strings.Contains(text, p.phrase) {
-			return p.kind
-		}
-	}
-	return nil
 }
 
 // redact keeps keys out of what servers and transports echo.

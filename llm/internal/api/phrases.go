@@ -1,0 +1,75 @@
+package api
+
+import (
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// phraseKind is the one place that reads an error's prose. Servers report some failures without a code of their own, as an invalid
+// request, as a fault of theirs, or inside of an answer without any word for it. Only such errors are looked at: a rate limit speaks of
+// tokens and limits too.
+func phraseKind(kind error, status int, message string) error {
+	if kind == nil && status >= 300 {
+		kind = statusKind(status)
+	}
+	text := strings.Join(strings.Fields(strings.ToLower(message)), " ")
+	switch {
+	case kind == llm.ErrServer && (status == 500 || status < 300): // servers whose check of the length is an exception
+		if tellsLength(text) {
+			return llm.ErrContextLength
+		}
+		return nil
+	case kind != nil && kind != llm.ErrInvalidRequest:
+		return nil
+	case strings.Contains(text, "credit balance is too low"):
+		return llm.ErrQuota
+	case strings.Contains(text, "content filtering policy"):
+		return llm.ErrContentFilter
+	case tellsLength(text):
+		return llm.ErrContextLength
+	}
+	return nil
+}
+
+// tellsLength reports whether a message, in lower case and with single spaces, says that the conversation is too long.
+func tellsLength(text string) bool {
+	for _, phrase := range lengthPhrases {
+		if strings.Contains(text, phrase) {
+			return true
+		}
+	}
+	return false
+}
+
+// lengthPhrases are what servers say of a conversation that does not fit. Each is part of a message that a server is known to send;
+// the tests have the whole ones.
+var lengthPhrases = [...]string{
+	// Several servers.
+	"prompt is too long", "prompt too long", "input too long", "input is too long",
+	"context window", "context length", "context limit", "context size", "context_length_exceeded", "context_window_exceeded",
+	"contextwindowexceeded", "maximum prompt length", "max_seq_len", "max_model_len", "max message tokens",
+	"token limit exceeded", "model token limit", "prompt token count", "input token count", "input tokens exceed",
+	"too many input tokens", "too many tokens in", "too many tokens: total number", "reduce the length of the",
+	"maximum input length", "maximum allowed input length", "exceeds the maximum allowed length", "exceeds max length",
+	"exceeds the maximum number of tokens", "maximum model length", "maximum supported sequence length",
+
+	"exceeded max context",               // Ollama
+	"exceed_context_size",                // llama.cpp
+	"context the overflows",              // LM Studio, the message as it is
+	"n_keep (",                           // LM Studio
+	"is too long and exceeds limit",      // vLLM
+	"session_len",                        // LMDeploy
+	"max_new_tokens` must be <=",         // Text Generation Inference
+	"`inputs` must have less than",       // Text Generation Inference
+	"range of input length",              // Qwen
+	"length of all messages is too long", // Perplexity
+	"total tokens limit",                 // watsonx
+	"prompt tokens too long",             // ERNIE
+	"max input characters",               // ERNIE
+	"expected maxlength",                 // Bedrock, of models with a schema
+	"content': string too long",          // OpenAI: a message, or the output of a call, longer than any window
+	"text': string too long", "output': string too long", "'input': string too long",
+	"'messages': array too long", "'input': array too long",
+	"request payload size exceeds", // Gemini
+}
