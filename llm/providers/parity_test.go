@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -112,8 +114,15 @@ var parity = []struct {
 		}
 	}},
 	{name: "image by data", turns: []fakellm.Turn{{Text: "A cat."}}, check: func(t *testing.T, b *bench) {
-		image := []byte("\x89PNG\r\n\x1a\nthe rest")
-		if _, err := b.client.Complete(t.Context(), b.request(llm.Text{Text: "what is it?"}, llm.Media{MIME: "image/png", Data: image})); err != nil {
+		path := filepath.Join(t.TempDir(), "cat")
+		if err := os.WriteFile(path, []byte("\x89PNG\r\n\x1a\nthe rest"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		image, err := llm.FilePart(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.client.Complete(t.Context(), b.request(llm.Text{Text: "what is it?"}, image)); err != nil {
 			t.Fatal(err)
 		}
 		if body := string(b.server.Requests()[0].Body); !strings.Contains(body, "iVBORw0KGgp0aGUgcmVzdA==") || !strings.Contains(body, "image/png") {

@@ -1,0 +1,26 @@
+//go:build unix
+
+package llm_test
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// A pipe that nobody writes to is refused, not waited for.
+func TestI17_FilePartOfAPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip("no named pipes here: ", err)
+	}
+	for path, want := range map[string]string{path: "a pipe", "/dev/null": "a device"} {
+		if _, err := llm.FilePart(path); !errors.Is(err, llm.ErrInvalidRequest) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v", err)
+		}
+	}
+}
