@@ -39,6 +39,9 @@ func (s *Session) append(records ...record) error {
 	if err := s.state.accepts(records[0]); err != nil {
 		return fmt.Errorf("agent: %w", err)
 	}
+	if s.moved != nil { // before what is done there
+		records = append([]record{settingRecord{Machine: s.moved, Window: s.state.policy.Window}}, records...)
+	}
 	at := stamp(s.now())
 	if s.journal != nil {
 		lines, size := make([]journal.Record, len(records)), int64(0)
@@ -67,6 +70,7 @@ func (s *Session) append(records ...record) error {
 		if s.header != nil { // the state has it now; written once, since calls read it without the lock
 			s.header = nil
 		}
+		s.moved = nil
 		s.events.record(rec, events...)
 		s.events.add(s.state.overflow()...)
 	}

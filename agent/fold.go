@@ -350,6 +350,9 @@ func (s *State) see(files []tool.Seen) {
 
 // foldSettings begins a new epoch where the next request does not go on where the last one ended.
 func (s *State) foldSettings(r settingRecord) {
+	if r.Machine != nil {
+		s.Header.Machine = *r.Machine
+	}
 	window := s.policy.Window
 	s.policy = r.policy(s.policy)
 	if s.policy.Window != window {

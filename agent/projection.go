@@ -39,7 +39,11 @@ func Project(ctx context.Context, from Records, yield func(Event)) error {
 		}
 		if stream.ended { // the session was resumed
 			stream.ended = false
-			stream.emit(started(&state.Header, true))
+			h := state.Header
+			if set, ok := rec.(settingRecord); ok && set.Machine != nil {
+				h.Machine = *set.Machine
+			}
+			stream.emit(started(&h, true))
 		}
 		events := append(preceding(rec, &state), project(rec, &state, &policy)...)
 		state.fold(rec, now)
@@ -49,7 +53,7 @@ func Project(ctx context.Context, from Records, yield func(Event)) error {
 }
 
 func started(h *Header, resumed bool) *SessionStart {
-	return &SessionStart{Model: h.Model, Provider: h.Provider, Profile: h.Profile, Dir: h.Dir, Containment: "unknown", Resumed: resumed,
+	return &SessionStart{Model: h.Model, Provider: h.Provider, Profile: h.Profile, Dir: h.Dir, Containment: first(h.Containment, "unknown"), Resumed: resumed,
 		ParentID: h.Parent}
 }
 

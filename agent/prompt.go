@@ -21,7 +21,7 @@ import (
 func newHeader(ctx context.Context, o Options, id string, registry *tool.Registry, now time.Time) (Header, error) {
 	p := o.Profile
 	h := Header{ID: id, Profile: p.Name, Dialect: p.Dialect, Provider: first(o.Provider, p.Provider), Model: first(o.Model, p.Model),
-		Effort: o.Effort, Dir: o.Env.WorkDir(), System: o.System, Tools: registry.Definitions(),
+		Effort: o.Effort, Dir: o.Env.WorkDir(), Machine: machineOf(o.Env), System: o.System, Tools: registry.Definitions(),
 		Params: Params{ToolChoice: o.ToolChoice, Sequential: p.Sequential, MaxTokens: o.MaxTokens, Temperature: o.Temperature,
 			Options: o.ProviderOptions, NoCache: o.NoCache}}
 	if o.parent != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
@@ -26,21 +27,29 @@ type headerRecord struct {
 
 // Header is what stays the same for all of a session.
 type Header struct {
-	ID       string               `json:"id"`
-	Parent   string               `json:"parent,omitempty"` // the session that spawned this one
-	ForkOf   string               `json:"fork_of,omitempty"`
-	Profile  string               `json:"profile"`
-	Dialect  string               `json:"dialect,omitempty"`
-	Provider string               `json:"provider"`
-	Model    string               `json:"model"`
-	Dir      string               `json:"dir"`
-	Effort   string               `json:"effort,omitempty"`
-	System   string               `json:"system"`
-	Tools    []llm.ToolDefinition `json:"tools"`
-	Params   Params               `json:"params,omitzero"`
+	ID       string `json:"id"`
+	Parent   string `json:"parent,omitempty"` // the session that spawned this one
+	ForkOf   string `json:"fork_of,omitempty"`
+	Profile  string `json:"profile"`
+	Dialect  string `json:"dialect,omitempty"`
+	Provider string `json:"provider"`
+	Model    string `json:"model"`
+	Dir      string `json:"dir"`
+	Machine
+	Effort string               `json:"effort,omitempty"`
+	System string               `json:"system"`
+	Tools  []llm.ToolDefinition `json:"tools"`
+	Params Params               `json:"params,omitzero"`
 	// Policy is what the host decided beforehand. A host that resumes the session may change it, by a setting.
 	Policy Policy `json:"policy,omitzero"`
 }
+
+// Machine is what a session found where it runs. A host that resumes it elsewhere notes another one, by a setting.
+type Machine struct {
+	Containment string `json:"containment,omitempty"` // as SESSION_START has it
+}
+
+func machineOf(e env.Environment) Machine { return Machine{Containment: env.Containment(e)} }
 
 // Params are request parameters that a session never changes.
 type Params struct {
@@ -152,6 +161,8 @@ type settingRecord struct {
 	// EffortNext says that the effort holds from the next input on, because the provider's API does not let it change before.
 	EffortNext bool `json:"effort_next,omitempty"`
 	Window     int  `json:"window,omitempty"` // of the model that is asked from here on, in tokens
+	// Machine is set where the session was resumed on another one.
+	Machine *Machine `json:"machine,omitempty"`
 	// Policy is the host's from here on: a resumed session has that of the host that resumed it.
 	Policy *Policy `json:"policy,omitempty"`
 }

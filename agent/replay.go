@@ -122,7 +122,7 @@ func (r *replay) open(h headerRecord, o ReplayOptions) (*Session, error) {
 		client = &llm.Client{Providers: r.providers(h.Provider)}
 	}
 	p := profile.Profile{Name: h.Profile, Dialect: h.Dialect, Provider: h.Provider, Model: h.Model, Tools: r.tools(h.Tools)}
-	s, err := newSession(Options{Client: client, Profile: p, Env: nowhere{dir: h.Dir}, ID: h.ID, Journal: (*replayLog)(r), OnEvent: o.OnEvent,
+	s, err := newSession(Options{Client: client, Profile: p, Env: nowhere{dir: h.Dir, machine: h.Machine}, ID: h.ID, Journal: (*replayLog)(r), OnEvent: o.OnEvent,
 		MaxJournal: math.MaxInt64, MaxEvents: math.MaxInt64, Now: r.now, Authorize: r.authorize, Subagents: &Subagents{}, Questions: &Questions{}})
 	if err != nil {
 		return nil, err

@@ -11,8 +11,11 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -59,7 +62,7 @@ func facts(t *testing.T, events []agent.Event) []string {
 		if err := json.Unmarshal(data, &members); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{"seq", "time", "latency_ms", "duration_ms", "delay_ms", "containment", "output", "output_bytes", "output_complete",
+		for _, name := range []string{"seq", "time", "latency_ms", "duration_ms", "delay_ms", "output", "output_bytes", "output_complete",
 			"output_ref", "cost_usd"} {
 			delete(members, name)
 		}
@@ -135,5 +138,71 @@ func TestA19_ReplayShowsTheFirstDivergence(t *testing.T) {
 				t.Errorf("%v, want a divergence at %s", err, c.want)
 			}
 		})
+	}
+}
+
+// elsewhere is an environment that holds its commands in its own way.
+type elsewhere struct {
+	env.Environment
+	level string
+}
+
+func (e elsewhere) Containment() string { return e.level }
+
+// The containment of a session, and of each resume, is in the journal, so that its events say it without the machine.
+func TestI17_ContainmentIsProjected(t *testing.T) {
+	r := newReader(t)
+	log := new(journal.Memory)
+	client := &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", repeated(llmtest.Text("done"), 3)...)}}
+	var live []string
+	started := func(list *[]string) func(agent.Event) {
+		return func(ev agent.Event) {
+			if e, ok := ev.(*agent.SessionStart); ok {
+				*list = append(*list, e.Containment)
+			}
+		}
+	}
+	for i, level := range []string{"cgroup", "group", "group"} {
+		o := agent.Options{Client: client, Env: elsewhere{r.env, level}, Journal: log, OnEvent: started(&live), System: "x",
+			Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1"}}
+		start := agent.Resume
+		if i == 0 {
+			start = agent.New
+		}
+		s, err := start(context.Background(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Steer("first of all"); err != nil {
+			t.Error(err)
+		}
+		if _, err := s.Submit(context.Background(), "go"); err != nil {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	var projected, replayed []string
+	if err := agent.Project(context.Background(), log, started(&projected)); err != nil {
+		t.Error(err)
+	}
+	if err := agent.Replay(context.Background(), log, agent.ReplayOptions{OnEvent: started(&replayed)}); err != nil {
+		t.Error(err)
+	}
+	if want := []string{"cgroup", "group", "group"}; !slices.Equal(live, want) || !slices.Equal(projected, want) || !slices.Equal(replayed, want[:1]) {
+		t.Errorf("live %q, projected %q, replayed %q, want %q", live, projected, replayed, want)
+	}
+	settings := 0
+	for line, err := range log.Records(context.Background(), 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line.Kind == "setting" {
+			settings++
+		}
+	}
+	if settings != 1 {
+		t.Errorf("%d settings, want the one of the second machine", settings)
 	}
 }

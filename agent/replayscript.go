@@ -254,7 +254,9 @@ func callOf(rec record) string {
 // nowhere is the environment of a replay, in which nothing can be done.
 type nowhere struct {
 	env.Environment
-	dir string
+	dir     string
+	machine Machine
 }
 
-func (n nowhere) WorkDir() string { return n.dir }
+func (n nowhere) WorkDir() string     { return n.dir }
+func (n nowhere) Containment() string { return n.machine.Containment }

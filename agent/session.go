@@ -80,6 +80,7 @@ type Session struct {
 	policy  Policy
 	asking  int                     // questions that the host is answering
 	header  *Header                 // until it is written, before the first record; then the state has it
+	moved   *Machine                // of a resumed session, until it is written, where it is not the journal's
 	cancel  context.CancelCauseFunc // of the running input; nil at rest
 	ending  Reason                  // why the session is to end, once that is settled
 	failure error                   // ours, such as a journal that cannot be written
@@ -170,6 +171,9 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 	}
 	shareTools(state.tools, s.registry.Definitions()) // the header's are the same ones until they are set anew
 	s.state, s.written = state, written
+	if is := machineOf(o.Env); is != state.Header.Machine {
+		s.moved = &is
+	}
 	if err := s.crowded(); err != nil {
 		return nil, err
 	}
