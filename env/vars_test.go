@@ -9,13 +9,18 @@ import (
 )
 
 func TestAC4_6_Corpus(t *testing.T) {
+	waiting := map[string]string{"secret_sink": "masking", "model_supplied_env": "rules for the variables that a model sets"}
+	left := map[string]int{}
 	ran := 0
 	for _, c := range corpus[struct {
 		ID, Kind, Name, Value string
 		Passed                any `json:"passed_to_child"`
 	}](t, "secrets_env") {
 		if c.Kind != "child_env" {
-			continue // masking and approval are not this package's work
+			if left[c.Kind]++; waiting[c.Kind] == "" {
+				t.Errorf("%s: a case of the kind %s, which nobody reads", c.ID, c.Kind)
+			}
+			continue
 		}
 		ran++
 		t.Run(c.ID, func(t *testing.T) {
@@ -28,6 +33,9 @@ func TestAC4_6_Corpus(t *testing.T) {
 	}
 	if ran == 0 {
 		t.Error("the corpus has no case of the kind child_env")
+	}
+	for kind, n := range left {
+		t.Logf("secrets_env: %d cases of the kind %s: waits for its subject (%s)", n, kind, waiting[kind])
 	}
 }
 
