@@ -38,8 +38,8 @@ type Options struct {
 	// A panic or a runtime.Goexit of OnEvent, as of a hook, the journal, the clock or the catalog, ends the session: Submit returns
 	// a [HostError] with the stack. That of a provider fails the model call, that of a tool is an error result and a WARNING.
 	OnEvent func(Event)
-	// Authorize decides about every call before it runs. Nil allows everything. Approve decides where it says [tool.Ask]: it may
-	// wait for a person, until its context ends. Both may be called by several goroutines at once when there are subagents.
+	// Authorize decides about every call before it runs. Nil is [tool.AllowUnguarded]: it allows everything but changes of guarded files,
+	// such as read-only ones. Approve decides where it says [tool.Ask]: it may wait for a person, until its context ends. Both may be called by several goroutines at once when there are subagents.
 	Authorize, Approve tool.Authorize
 
 	// MaxToolRounds limits the tool rounds of one input, MaxTurns the assistant turns of the session; 0 means no limit. OnLimit

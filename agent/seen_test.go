@@ -221,3 +221,46 @@ func TestI6_SubagentsSeeForThemselves(t *testing.T) {
 		t.Errorf("the child's first write: %+v", last)
 	}
 }
+
+// A read-only file is changed where the host approves of it, and not where there is nobody to ask.
+func TestI6_ReadOnlyFilesAreAskedAbout(t *testing.T) {
+	var asked []tool.Request
+	approve := func(v tool.Verdict) tool.Authorize {
+		return func(_ context.Context, req tool.Request) (tool.Decision, error) {
+			asked = append(asked, req)
+			return tool.Decision{Verdict: v}, nil
+		}
+	}
+	for _, tt := range []struct {
+		name    string
+		options agent.Options
+		asked   int
+		want    string
+	}{
+		{"nobody", agent.Options{}, 0, "needs a person's approval, and nobody is there to give it. "},
+		{"no", agent.Options{Approve: approve(tool.Deny)}, 1, "was not permitted"},
+		{"yes", agent.Options{Approve: approve(tool.Allow)}, 1, "Replaced"},
+		{"a hook that leaves it open", agent.Options{Authorize: tool.AllowUnguarded, Approve: approve(tool.Allow)}, 1, "Replaced"},
+		{"a hook that allows it", agent.Options{Authorize: approve(tool.Allow)}, 2, "Replaced"}, // it sees every call
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			asked = nil
+			w := &workplace{t, t.TempDir()}
+			w.put("f", "before\n")
+			if err := os.Chmod(filepath.Join(w.dir, "f"), 0o444); err != nil {
+				t.Fatal(err)
+			}
+			w.results(w.does(tt.options, reading("f"), writing("f", "after\n")), "before", tt.want)
+			content := "before\n"
+			if tt.want == "Replaced" {
+				content = "after\n"
+			}
+			w.want("f", content)
+			if len(asked) != tt.asked {
+				t.Errorf("asked %d times", len(asked))
+			} else if tt.asked > 0 && len(asked[len(asked)-1].Access.Guarded) != 1 {
+				t.Errorf("asked about %+v", asked)
+			}
+		})
+	}
+}

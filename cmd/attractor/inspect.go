@@ -129,7 +129,7 @@ func runTool(ctx context.Context, t terminal, registry *tool.Registry, local *en
 		case <-ctx.Done():
 		}
 	}()
-	outcome := registry.Run(ctx, call, tool.Call{Env: local, Session: new(tool.Plain)}, nil)
+	outcome := registry.Run(ctx, call, tool.Call{Env: env.Protect(local, env.DefaultProtection()), Session: new(tool.Plain)}, nil)
 	if err := errors.Join(printParts(t, outcome.Model), local.Close()); err != nil {
 		return fail(exitFailed, "%w", err)
 	}

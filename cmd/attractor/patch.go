@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
@@ -29,7 +30,9 @@ func newPatch(t terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			changes, err := coding.Patch(cmd.Context(), local, string(text))
+			// Who applies a patch by hand approves of what it changes.
+			protected := env.Protect(local, env.Protection{Refuse: env.DefaultProtection().Refuse})
+			changes, err := coding.Patch(cmd.Context(), protected, string(text))
 			if err = errors.Join(err, local.Close()); err != nil {
 				return fail(exitFailed, "%w", err)
 			}

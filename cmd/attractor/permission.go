@@ -83,7 +83,7 @@ func (p *permission) authorize(ctx context.Context, req tool.Request) (tool.Deci
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.all {
+	if p.all && len(req.Access.Guarded) == 0 { // what is guarded is asked about each time
 		return allow, nil
 	}
 	return p.ask(ctx, req)
@@ -138,7 +138,11 @@ func question(req tool.Request) string {
 	if req.Access.Command != "" {
 		return "The agent wants to run:\n  " + strings.ReplaceAll(tool.CleanText(req.Access.Command), "\n", "\n  ")
 	}
-	return fmt.Sprintf("The agent wants to call %s %s", tool.CleanText(req.Call.Name), tool.CleanText(req.Call.Args))
+	text := fmt.Sprintf("The agent wants to call %s %s", tool.CleanText(req.Call.Name), tool.CleanText(req.Call.Args))
+	for _, g := range req.Access.Guarded {
+		text += fmt.Sprintf("\n  It changes %s: %s.", tool.CleanText(g.Path), tool.CleanText(g.Why))
+	}
+	return text
 }
 
 // readLine waits for a line or for the end of the context. A line that comes later answers the next question's reader.

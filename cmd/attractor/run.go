@@ -118,7 +118,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	if err != nil {
 		return err
 	}
-	opts.Env = local
+	opts.Env = env.Protect(local, env.DefaultProtection())
 	if !kept.resumed {
 		if opts.System, err = systemPrompt(ctx, prof, f.dir, first(f.model, prof.Model), opts.Instructions); err != nil {
 			return errors.Join(err, local.Close())

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// A session that may do everything keeps its tools for files out of .git all the same.
+func TestI2_RunKeepsFileToolsOutOfGit(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, ".git", "hooks"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	hook := filepath.Join(dir, ".git", "hooks", "pre-commit")
+	patch := "*** Begin Patch\n*** Add File: .git/hooks/pre-commit\n+touch PWNED\n*** End Patch"
+	url, server := serve(t, nil, say("",
+		use("write_file", map[string]any{"file_path": ".git/hooks/pre-commit", "content": "touch PWNED\n"}),
+		use("shell", map[string]any{"command": "apply_patch <<'EOF'\n" + patch + "\nEOF"})), say("I tried."))
+	cmd := attractor(t, "run", "--base-url", url, "--yes", "--dir", dir, "look")
+	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=k")
+	if got := runIt(t, cmd); got.code != 0 {
+		t.Errorf("exit code %d, stderr %s", got.code, got.stderr)
+	}
+	if results := lastResults(server.Requests()[1].Messages); strings.Count(results, "the file is protected") != 2 {
+		t.Errorf("results:\n%s", results)
+	}
+	cmd = attractor(t, "patch", "--dir", dir)
+	cmd.Stdin = strings.NewReader(patch)
+	if got := runIt(t, cmd); got.code != exitFailed || !strings.Contains(got.stderr, "protected") {
+		t.Errorf("patch: exit code %d, stderr %s", got.code, got.stderr)
+	}
+	if got := runIt(t, attractor(t, "tool", "write_file", `{"file_path":".git/hooks/pre-commit","content":""}`, "--dir", dir)); got.code != exitFailed {
+		t.Errorf("tool: exit code %d, stdout %s", got.code, got.stdout)
+	}
+	if _, err := os.Stat(hook); err == nil {
+		t.Error("the hook was written")
+	}
+}
+
+// One tool call without a session replaces what is there, but nothing for which a person would have to be asked.
+func TestI6_ToolWritesWithoutASession(t *testing.T) {
+	dir := t.TempDir()
+	for name, mode := range map[string]os.FileMode{"f": 0o644, "fixed": 0o444} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("before"), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{"f": "after", "fixed": "before", ".mcp.json": ""} {
+		got := runIt(t, attractor(t, "tool", "write_file", `{"file_path":"`+name+`","content":"after"}`, "--dir", dir))
+		if (got.code == 0) != (want == "after") || want != "after" && !strings.Contains(got.stdout, "needs a person's approval") {
+			t.Errorf("%s: exit code %d, %s%s", name, got.code, got.stdout, got.stderr)
+		}
+		if data, err := os.ReadFile(filepath.Join(dir, name)); string(data) != want || (err != nil) != (want == "") {
+			t.Errorf("%s holds %q, %v", name, data, err)
+		}
+	}
+}
+
+// A person who has allowed everything is asked again about what is guarded, and told why.
+func TestI2_GuardedFilesAreAskedAbout(t *testing.T) {
+	var shown bytes.Buffer
+	p := &permission{mode: askFirst, answer: strings.NewReader("a\nno not this\ny\n"), err: &shown}
+	plain := tool.Request{Call: llm.ToolCall{Name: "write_file", Args: "{}"}, Access: tool.Access{Effect: tool.Writes}}
+	guarded := plain
+	guarded.Access.Guarded = []tool.Guarded{{Path: "/w/.mcp.json", Why: ".mcp.json can start programs or allow them"}}
+	for i, want := range []struct {
+		req     tool.Request
+		verdict tool.Verdict
+	}{{plain, tool.Allow}, {plain, tool.Allow}, {guarded, tool.Deny}, {plain, tool.Allow}, {guarded, tool.Allow}} {
+		d, err := p.authorize(context.Background(), want.req)
+		if err != nil || d.Verdict != want.verdict {
+			t.Errorf("decision %d: %+v, %v", i+1, d, err)
+		}
+	}
+	if n := strings.Count(shown.String(), "Allow it?"); n != 3 || strings.Count(shown.String(), "It changes /w/.mcp.json: .mcp.json can start programs") != 2 {
+		t.Errorf("asked %d times:\n%s", n, shown.String())
+	}
+}
