@@ -33,7 +33,7 @@ var allowed = map[string][]string{
 	"env":                 {"internal/names", "golang.org/x/sys/..."},
 	"env/envtest":         {"env"},
 	"internal/guard":      {},
-	"search":              {"env", "internal/guard", "github.com/bmatcuk/doublestar/v4"},
+	"search":              {"env", "internal/guard", "internal/names", "github.com/bmatcuk/doublestar/v4"},
 	"tool":                {"internal/names", "llm", "env", "internal/guard", "github.com/google/jsonschema-go/jsonschema"},
 	"tool/coding":         {"internal/names", "llm", "tool", "env", "search", "patch"},
 	"profile":             {"tool", "llm"},

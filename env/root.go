@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/attractor-go/attractor/internal/names"
 )
 
 // root is a directory in which files may be touched.
@@ -78,7 +80,7 @@ func (e *outsideError) Error() string {
 	}
 	where := ""
 	if e.to != "" {
-		where = "leads to " + e.to + ", which is "
+		where = "leads to " + names.Shown(e.to) + ", which is "
 	}
 	return where + "outside of the allowed directories (" + strings.Join(dirs, ", ") + ")"
 }

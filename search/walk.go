@@ -13,6 +13,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/guard"
+	"github.com/attractor-go/attractor/internal/names"
 )
 
 const (
@@ -209,7 +210,7 @@ func (p *problems) add(name string, err error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.all = append(p.all, fmt.Sprintf("%s: %v", name, err))
+	p.all = append(p.all, fmt.Sprintf("%s: %s", names.Shown(name), names.Error(err)))
 }
 
 // list is the first names with their reasons, and how many more there are.

@@ -196,7 +196,7 @@ func (p *Prepared) Run(ctx context.Context, c Call) *Outcome {
 	start := time.Now()
 	result, stack, err := guarded("tool "+c.Name, func() (Result, error) { return p.tool.Run(ctx, &c) })
 	if err != nil {
-		result = Errorf("Error: %v", err)
+		result = Errorf("Error: %s", names.Error(err))
 	}
 	if result.OutputRef != "" && p.readable {
 		result.Hint = keptHint(result.OutputRef)

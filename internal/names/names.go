@@ -1,6 +1,8 @@
 package names
 
 import (
+	"errors"
+	"io/fs"
 	"strconv"
 	"strings"
 	"unicode"
@@ -21,4 +23,16 @@ func Shown(name string) string {
 // shows reports whether a character can be seen, or is one of those that emoji and some scripts are made with.
 func shows(r rune) bool {
 	return unicode.IsPrint(r) || r == '\u200c' || r == '\u200d' || unicode.Is(unicode.Variation_Selector, r) || unicode.Is(unicode.Zs, r)
+}
+
+// Error returns an error's text in which the name of its fs.PathError is as Shown has it.
+func Error(err error) string {
+	text := err.Error()
+	var about *fs.PathError
+	if errors.As(err, &about) {
+		if shown := Shown(about.Path); shown != about.Path {
+			return strings.ReplaceAll(text, about.Path, shown)
+		}
+	}
+	return text
 }

@@ -1,6 +1,9 @@
 package names_test
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"strconv"
 	"testing"
 
@@ -33,6 +36,18 @@ func TestI10_Shown(t *testing.T) {
 			if back, err := strconv.Unquote(got); err != nil || back != name {
 				t.Errorf("%s means %q, %v, want %q", got, back, err, name)
 			}
+		}
+	}
+}
+
+func TestI10_ErrorsShowNames(t *testing.T) {
+	err := fmt.Errorf("searching: %w", &fs.PathError{Op: "open", Path: "a\nfake: line", Err: fs.ErrPermission})
+	if got, want := names.Error(err), `searching: open "a\nfake: line": permission denied`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for _, err := range []error{errors.New("plain\ntext"), &fs.PathError{Op: "open", Path: "plain", Err: fs.ErrExist}} {
+		if got := names.Error(err); got != err.Error() {
+			t.Error(got)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/search"
 	"github.com/attractor-go/attractor/tool"
@@ -57,7 +58,7 @@ func globFiles() tool.Tool {
 func globbed(found search.Listing) tool.Result {
 	var b strings.Builder
 	for _, f := range found.Files {
-		b.WriteString(f.Path + "\n")
+		b.WriteString(names.Shown(f.Path) + "\n")
 	}
 	writeUnreadable(&b, found.Unreadable)
 	result := tool.Text(b.String())

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/search"
 	"github.com/attractor-go/attractor/tool"
@@ -83,7 +84,7 @@ func runGrepSearch(ctx context.Context, call *tool.Call, args grepSearchArgs) (t
 	found, err := search.Grep(ctx, call.Env, q)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return tool.Result{}, fmt.Errorf("%s does not exist; give a dir_path that does, or leave it out to search the working directory", args.DirPath)
+		return tool.Result{}, fmt.Errorf("%s does not exist; give a dir_path that does, or leave it out to search the working directory", names.Shown(args.DirPath))
 	case err != nil:
 		return tool.Result{}, err
 	}
@@ -160,7 +161,7 @@ func (m *matches) add(f search.FileMatches) {
 	}
 	m.left -= len(at)
 	m.shown += len(at)
-	fmt.Fprintf(&m.text, "File: %s\n", f.Path)
+	fmt.Fprintf(&m.text, "File: %s\n", names.Shown(f.Path))
 	last := 0
 	for i, l := range f.Lines {
 		mark := m.mark(f.Lines, at, i)
@@ -183,7 +184,7 @@ func (m *matches) name(name string) {
 	}
 	m.left--
 	m.shown++
-	m.text.WriteString(name + "\n")
+	m.text.WriteString(names.Shown(name) + "\n")
 }
 
 // mark is what stands behind a line's number: a colon for a match, a dash for a line near one, nothing for a line that is not shown.
@@ -247,8 +248,8 @@ func plural(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-func writeUnreadable(b *strings.Builder, names []string) {
-	if len(names) > 0 {
-		fmt.Fprintf(b, "[Not readable: %s]\n", strings.Join(names, "; "))
+func writeUnreadable(b *strings.Builder, list []string) {
+	if len(list) > 0 {
+		fmt.Fprintf(b, "[Not readable: %s]\n", strings.Join(list, "; "))
 	}
 }

@@ -67,6 +67,25 @@ func TestE2_Glob(t *testing.T) {
 	b.has("glob", object{"pattern": "*", "dir_path": "none"}, true, "does not exist", "path is dir_path")
 }
 
+// A file's name is not taken for a line of a result.
+func TestI10_NativeNamesAreQuoted(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("not run: Windows has no such names")
+	}
+	b := newBench(t)
+	b.put("dir/a\nFile: b", "needle\n")
+	for _, got := range []string{
+		b.has("glob", object{"pattern": "**/*"}, false, `"dir/a\nFile: b"`),
+		b.has("grep_search", object{"pattern": "needle"}, false, `File: "dir/a\nFile: b"`),
+		b.has("grep_search", object{"pattern": "needle", "names_only": true}, false, `"dir/a\nFile: b"`),
+		b.has("list_directory", object{"dir_path": "dir"}, false, `"a\nFile: b" (`),
+	} {
+		if strings.Contains(got, "\nFile: b") {
+			t.Errorf("a name is a line:\n%s", got)
+		}
+	}
+}
+
 func TestE2_GrepSearch(t *testing.T) {
 	b := newBench(t)
 	b.put("a.go", "one\nFoo a.b\nthree\nfour\nfoo axb // old\nsix\n")

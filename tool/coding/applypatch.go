@@ -54,7 +54,7 @@ func patchAccess(text string) tool.Access {
 func applyPatch(ctx context.Context, call *tool.Call, text string) (tool.Result, error) {
 	changes, seen, err := patchFor(ctx, call, text)
 	if err != nil {
-		result := tool.Errorf("Error: %v", err)
+		result := tool.Errorf("Error: %s", names.Error(err))
 		result.Seen = seen
 		return result, nil
 	}

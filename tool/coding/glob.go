@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/search"
 	"github.com/attractor-go/attractor/tool"
@@ -45,17 +46,17 @@ func glob(ctx context.Context, call *tool.Call, args globArgs) (tool.Result, err
 	}
 	if err != nil {
 		if info, statErr := call.Env.Stat(ctx, args.Path); args.Path != "" && statErr == nil && !info.IsDir() {
-			return tool.Result{}, fmt.Errorf("%s is a file; path has to be a directory, such as the one that it is in", args.Path)
+			return tool.Result{}, fmt.Errorf("%s is a file; path has to be a directory, such as the one that it is in", names.Shown(args.Path))
 		}
 		return tool.Result{}, err
 	}
 	var b strings.Builder
 	for _, f := range found.Files[:min(len(found.Files), maxListed)] {
-		b.WriteString(f.Path + "\n")
+		b.WriteString(names.Shown(f.Path) + "\n")
 	}
 	switch {
 	case len(found.Files) == 0:
-		fmt.Fprintf(&b, "No files match %s.%s\n", args.Pattern, whatInstead(ctx, call.Env, args))
+		fmt.Fprintf(&b, "No files match %s.%s\n", names.Shown(args.Pattern), whatInstead(ctx, call.Env, args))
 	case len(found.Files) > maxListed:
 		fmt.Fprintf(&b, "[%d more files match]\n", len(found.Files)-maxListed)
 	}
@@ -82,15 +83,15 @@ func whatInstead(ctx context.Context, e env.Environment, args globArgs) string {
 	case strings.Contains("/"+args.Pattern+"/", "/.git/"):
 		return " What is in .git directories is not listed."
 	case meta == len(args.Pattern) && noFile == nil && info.IsDir():
-		return fmt.Sprintf(" It is a directory; the files in it are %s/**.", strings.TrimSuffix(args.Pattern, "/"))
+		return fmt.Sprintf(" It is a directory; the files in it are %s.", names.Shown(strings.TrimSuffix(args.Pattern, "/")+"/**"))
 	case meta == len(args.Pattern) && noFile == nil:
 		return " There is such a file, but .gitignore excludes it."
 	case dir != "" && noDir != nil:
-		return fmt.Sprintf(" There is no directory %s.", path.Join(from, dir))
+		return fmt.Sprintf(" There is no directory %s.", names.Shown(path.Join(from, dir)))
 	case strings.Contains(args.Pattern, "**"):
 		return ""
 	case dir == "":
-		return fmt.Sprintf(" To look in all directories below, use **/%s.", args.Pattern)
+		return fmt.Sprintf(" To look in all directories below, use %s.", names.Shown("**/"+args.Pattern))
 	}
-	return fmt.Sprintf(" To look in all directories below, use %s**/%s; what .gitignore excludes is left out, unless its directory is given as path.", dir, args.Pattern[len(dir):])
+	return fmt.Sprintf(" To look in all directories below, use %s; what .gitignore excludes is left out, unless its directory is given as path.", names.Shown(dir+"**/"+args.Pattern[len(dir):]))
 }

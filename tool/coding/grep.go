@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/search"
 	"github.com/attractor-go/attractor/tool"
@@ -75,7 +76,7 @@ func grep(ctx context.Context, call *tool.Call, args grepArgs) (tool.Result, err
 	found, err := search.Grep(ctx, call.Env, q)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return tool.Result{}, fmt.Errorf("%s does not exist; give a file or directory that does, or leave path out to search the working directory", args.Path)
+		return tool.Result{}, fmt.Errorf("%s does not exist; give a file or directory that does, or leave path out to search the working directory", names.Shown(args.Path))
 	case err != nil:
 		return tool.Result{}, err
 	}
@@ -117,9 +118,9 @@ func renderGrep(found search.Result, q search.Query) string {
 		total += f.Count
 		switch q.Mode {
 		case search.Files:
-			fmt.Fprintln(&b, f.Path)
+			fmt.Fprintln(&b, names.Shown(f.Path))
 		case search.Counts:
-			fmt.Fprintf(&b, "%s:%d\n", f.Path, f.Count)
+			fmt.Fprintf(&b, "%s:%d\n", names.Shown(f.Path), f.Count)
 		default:
 			if i > 0 && q.Before > 0 {
 				b.WriteString("--\n")
@@ -154,6 +155,7 @@ func whyNothing(found search.Result, q search.Query) string {
 
 // renderLines shows a file's lines, with -- where some are left out between those with context.
 func renderLines(b *strings.Builder, f search.FileMatches, separate bool) {
+	name := names.Shown(f.Path)
 	for i, l := range f.Lines {
 		if separate && i > 0 && l.Number > f.Lines[i-1].Number+1 {
 			b.WriteString("--\n")
@@ -162,7 +164,7 @@ func renderLines(b *strings.Builder, f search.FileMatches, separate bool) {
 		if l.Match {
 			mark = ":"
 		}
-		fmt.Fprintf(b, "%s%s%d%s", f.Path, mark, l.Number, mark)
+		fmt.Fprintf(b, "%s%s%d%s", name, mark, l.Number, mark)
 		if l.CutBefore > 0 {
 			fmt.Fprintf(b, "[... %d bytes] ", l.CutBefore)
 		}
@@ -174,8 +176,8 @@ func renderLines(b *strings.Builder, f search.FileMatches, separate bool) {
 	}
 }
 
-func renderUnreadable(b *strings.Builder, names []string) {
-	if len(names) > 0 {
-		fmt.Fprintf(b, "[Not readable: %s]\n", strings.Join(names, "; "))
+func renderUnreadable(b *strings.Builder, list []string) {
+	if len(list) > 0 {
+		fmt.Fprintf(b, "[Not readable: %s]\n", strings.Join(list, "; "))
 	}
 }

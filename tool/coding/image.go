@@ -6,6 +6,7 @@ import (
 	"io"
 	"path"
 
+	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -36,13 +37,13 @@ func isUTF16(start []byte) bool {
 func readImage(r io.Reader, mime, name string) (tool.Result, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxImageBytes+1))
 	if err != nil {
-		return tool.Result{}, fmt.Errorf("reading %s: %w", name, err)
+		return tool.Result{}, fmt.Errorf("reading %s: %w", names.Shown(name), err)
 	}
 	if len(data) > maxImageBytes {
-		return tool.Result{}, fmt.Errorf("the image %s is larger than %d MB; make a smaller copy, with shell for example, and read that", name, maxImageBytes>>20)
+		return tool.Result{}, fmt.Errorf("the image %s is larger than %d MB; make a smaller copy, with shell for example, and read that", names.Shown(name), maxImageBytes>>20)
 	}
 	return tool.Result{Content: llm.Parts{
-		llm.Text{Text: fmt.Sprintf("%s (%s, %s)", name, mime, count(len(data), "byte"))},
+		llm.Text{Text: fmt.Sprintf("%s (%s, %s)", names.Shown(name), mime, count(len(data), "byte"))},
 		llm.Media{MIME: mime, Data: data, Name: path.Base(name)},
 	}}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -84,7 +85,7 @@ func explainReadDir(ctx context.Context, e env.Environment, dir string, err erro
 		return explainMissing(ctx, e, dir)
 	}
 	if info, statErr := e.Stat(ctx, dir); statErr == nil && !info.IsDir() {
-		return fmt.Errorf("%s is a file, not a directory; read it with read_file", dir)
+		return fmt.Errorf("%s is a file, not a directory; read it with read_file", names.Shown(dir))
 	}
 	return err
 }
@@ -116,7 +117,7 @@ func (l *dirLister) list(ctx context.Context, dir string, infos []env.Info, dept
 		sub := strings.TrimSuffix(dir, "/") + "/" + info.Name
 		below, err := l.env.ReadDir(ctx, sub)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // it may have gone since it was listed
-			l.unreadable = append(l.unreadable, fmt.Sprintf("%s: %v", sub, err))
+			l.unreadable = append(l.unreadable, fmt.Sprintf("%s: %s", names.Shown(sub), names.Error(err)))
 		}
 		if err := l.list(ctx, sub, below, depth-1, indent+"  "); err != nil {
 			return err
@@ -134,13 +135,14 @@ func (l *dirLister) ignores(name string) bool {
 
 // entryText is a directory's entry as it is shown.
 func entryText(info env.Info) string {
+	name := names.Shown(info.Name)
 	switch {
 	case info.IsDir():
-		return info.Name + "/"
+		return name + "/"
 	case info.Mode.Type() == fs.ModeSymlink:
-		return info.Name + "@"
+		return name + "@"
 	case !info.Mode.IsRegular():
-		return info.Name + " (special file)"
+		return name + " (special file)"
 	}
-	return fmt.Sprintf("%s (%s)", info.Name, count(int(info.Size), "byte"))
+	return fmt.Sprintf("%s (%s)", name, count(int(info.Size), "byte"))
 }

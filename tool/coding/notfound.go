@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/names"
 )
 
 // maxSuggestions is how many names are suggested for one that is not there.
@@ -33,7 +34,7 @@ func explainOpen(ctx context.Context, e env.Environment, name string, err error)
 		return explainMissing(ctx, e, name)
 	}
 	if info, statErr := e.Stat(ctx, name); statErr == nil && info.IsDir() {
-		return fmt.Errorf("%s is a directory, not a file; list it with glob or shell, and read one of its files", name)
+		return fmt.Errorf("%s is a directory, not a file; list it with glob or shell, and read one of its files", names.Shown(name))
 	}
 	return err
 }
@@ -43,18 +44,18 @@ func explainMissing(ctx context.Context, e env.Environment, name string) error {
 	infos, err := e.ReadDir(ctx, dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s does not exist, and neither does its directory %s; find the file with glob", name, dir)
+		return fmt.Errorf("%s does not exist, and neither does its directory %s; find the file with glob", names.Shown(name), names.Shown(dir))
 	case err != nil:
-		return fmt.Errorf("%s does not exist; check the path, or find the file with glob", name)
+		return fmt.Errorf("%s does not exist; check the path, or find the file with glob", names.Shown(name))
 	}
 	near := nearNames(path.Base(name), infos)
 	if len(near) == 0 {
-		return fmt.Errorf("%s does not exist; find the file with glob", name)
+		return fmt.Errorf("%s does not exist; find the file with glob", names.Shown(name))
 	}
 	for i, n := range near {
-		near[i] = path.Join(dir, n)
+		near[i] = names.Shown(path.Join(dir, n))
 	}
-	return fmt.Errorf("%s does not exist; did you mean %s?", name, strings.Join(near, " or "))
+	return fmt.Errorf("%s does not exist; did you mean %s?", names.Shown(name), strings.Join(near, " or "))
 }
 
 // nearNames returns the files whose names are most like the wanted one: a few letters apart, or alike but for the extension.
@@ -76,11 +77,11 @@ func nearNames(name string, infos []env.Info) []string {
 	slices.SortFunc(found, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), strings.Compare(a.name, b.name))
 	})
-	var names []string
+	var near []string
 	for _, c := range found[:min(len(found), maxSuggestions)] {
-		names = append(names, c.name)
+		near = append(near, c.name)
 	}
-	return names
+	return near
 }
 
 // distance is the number of single changes that make a into b (Levenshtein).

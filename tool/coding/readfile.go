@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -64,9 +65,9 @@ func readStarted(ctx context.Context, r *bufio.Reader, args readFileArgs) (resul
 	case imageType(start) != "":
 		return readImage(r, imageType(start), args.FilePath)
 	case isUTF16(start):
-		return result, fmt.Errorf("%s is text in UTF-16, which this tool does not read; with shell, `iconv -f UTF-16 -t UTF-8` shows it", args.FilePath)
+		return result, fmt.Errorf("%s is text in UTF-16, which this tool does not read; with shell, `iconv -f UTF-16 -t UTF-8` shows it", names.Shown(args.FilePath))
 	case bytes.IndexByte(start, 0) >= 0:
-		return result, fmt.Errorf("%s is a binary file and cannot be shown as text; with shell, programs such as file, xxd or strings can look into it", args.FilePath)
+		return result, fmt.Errorf("%s is a binary file and cannot be shown as text; with shell, programs such as file, xxd or strings can look into it", names.Shown(args.FilePath))
 	case len(start) == 0 && err != nil && isEOF(err):
 		return tool.Text("(the file is empty)"), nil
 	}
@@ -81,9 +82,9 @@ func readText(ctx context.Context, r *bufio.Reader, args readFileArgs) (tool.Res
 	x, err := readLines(ctx, r, first, limit)
 	switch {
 	case err != nil:
-		return tool.Result{}, fmt.Errorf("reading %s: %w", args.FilePath, err)
+		return tool.Result{}, fmt.Errorf("reading %s: %w", names.Shown(args.FilePath), err)
 	case len(x.lines) == 0:
-		return tool.Result{}, fmt.Errorf("offset %d is past the end of %s, which has %s", first, args.FilePath, count(x.total, "line"))
+		return tool.Result{}, fmt.Errorf("offset %d is past the end of %s, which has %s", first, names.Shown(args.FilePath), count(x.total, "line"))
 	}
 	text := number(x.lines, first)
 	next := first + len(x.lines)

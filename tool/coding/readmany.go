@@ -73,7 +73,7 @@ func readManyFiles(ctx context.Context, call *tool.Call, args readManyFilesArgs)
 	var seen []tool.Seen
 	for i, name := range m.names {
 		if i == maxManyFiles || b.Len() >= maxManyBytes {
-			m.note("%d more files were not read, from %s on: name fewer at once", len(m.names)-i, name)
+			m.note("%d more files were not read, from %s on: name fewer at once", len(m.names)-i, names.Shown(name))
 			break
 		}
 		text, saw, err := manyText(ctx, call.Env, name)
@@ -81,7 +81,7 @@ func readManyFiles(ctx context.Context, call *tool.Call, args readManyFilesArgs)
 			return tool.Result{}, cause
 		}
 		if err != nil {
-			m.note("%s: %v", name, err)
+			m.note("%s: %s", names.Shown(name), names.Error(err))
 			continue
 		}
 		seen = append(seen, saw...)
@@ -121,25 +121,25 @@ func (m *manyFiles) add(ctx context.Context, e env.Environment, name string) err
 	case err == nil:
 		pattern, dir = "**", name
 	case patternRoot(name) == name:
-		m.note("%v", explainOpen(ctx, e, name, err))
+		m.note("%s", names.Error(explainOpen(ctx, e, name, err)))
 		return context.Cause(ctx)
 	}
 	found, err := search.Glob(ctx, e, pattern, dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		m.note("%s: its directory does not exist", name)
+		m.note("%s: its directory does not exist", names.Shown(name))
 		return nil
 	case err != nil:
 		return err
 	case len(found.Files) == 0:
-		m.note("%s: there are no such files", name)
+		m.note("%s: there are no such files", names.Shown(name))
 	}
-	var names []string
+	var paths []string
 	for _, f := range found.Files {
-		names = append(names, f.Path)
+		paths = append(paths, f.Path)
 	}
-	slices.Sort(names)
-	for _, n := range names {
+	slices.Sort(paths)
+	for _, n := range paths {
 		m.append(n)
 	}
 	for _, u := range found.Unreadable {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -36,11 +37,11 @@ func viewImage(ctx context.Context, call *tool.Call, args viewImageArgs) (result
 	const longest = 12 // of the beginnings that imageType knows
 	start, err := r.Peek(longest)
 	if err != nil && !isEOF(err) {
-		return result, fmt.Errorf("reading %s: %w", args.Path, err)
+		return result, fmt.Errorf("reading %s: %w", names.Shown(args.Path), err)
 	}
 	mime := imageType(start)
 	if mime == "" {
-		return result, fmt.Errorf("%s is no PNG, JPEG, GIF or WebP image; read other files as text, or make an image of them first", args.Path)
+		return result, fmt.Errorf("%s is no PNG, JPEG, GIF or WebP image; read other files as text, or make an image of them first", names.Shown(args.Path))
 	}
 	if result, err = readImage(r, mime, args.Path); err == nil {
 		result.Seen = whole.saw(ctx, call.Env, args.Path)
