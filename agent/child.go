@@ -135,10 +135,7 @@ func (c *child) outcome(result *Result, err error) (status string) {
 	c.session.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var said, why string
-	if result != nil {
-		said = result.Text
-	}
+	said, why := result.Text, ""
 	switch {
 	case errors.Is(err, ErrClosed) || errors.Is(err, ErrAborted):
 		status, why = childClosed, "The agent was closed before it had finished."
@@ -161,7 +158,11 @@ func (r Reason) finished() bool { return r == Completed || r == Done }
 func (c *child) rest(status string, result *Result) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	goesOn := result != nil && (result.Reason.finished() || result.Reason == MaxToolRounds)
+	goesOn := false
+	switch result.Reason {
+	case Completed, Done, MaxToolRounds, Incomplete, Refused:
+		goesOn = true
+	}
 	if goesOn && c.session.steered() {
 		return false
 	}

@@ -372,9 +372,12 @@ func (s *Session) sideCall(ctx context.Context, req *llm.Request, input int) (si
 		}
 		var a attemptStream
 		resp, err := s.complete(ctx, req, &a)
+		if err == nil {
+			err = useless(resp)
+		}
 		used, cost := s.settleAttempt(claimed, req, a.used(resp, err, input), a.estimate(input), err)
 		if err == nil {
-			return sideAnswer{text: validText(resp.Text()), usage: used, cost: cost}, nil
+			return sideAnswer{text: asideOf(resp), usage: used, cost: cost}, nil
 		}
 		delay, again := s.delay(attempt, err)
 		again = again && ctx.Err() == nil

@@ -49,7 +49,8 @@ type Options struct {
 	// Budget is shared with the subagents.
 	Budget Budget
 	Retry  Retry
-	// RequireDone makes a tool whose result is Done the only end of an input.
+	// RequireDone makes a tool whose result is Done the end of an input: an answer without calls is followed by a nudge, three in a row at
+	// most. After these such an answer ends the input all the same, with the reason completed instead of done.
 	RequireDone bool
 	// BeforeStop is asked before an input ends because the task is done. A prompt sends the agent back to work, at most MaxConfirms
 	// times an input: 3 unless set. An error is a WARNING and lets the input end.

@@ -141,6 +141,25 @@ func contextFull(resp *llm.Response) error {
 		Message: "the model's window was full before its answer was finished"}
 }
 
+// useless is the failure that an answer outside of the history is when it was refused or the model's window was full.
+func useless(resp *llm.Response) error {
+	if resp.Finish.Reason == llm.FinishContentFilter {
+		return &llm.Error{Kind: llm.ErrContentFilter, Provider: resp.Provider, Code: resp.Finish.Raw, Usage: resp.Usage, Final: true,
+			Message: "the model or its provider refused to answer"}
+	}
+	return contextFull(resp)
+}
+
+// asideOf is the text of an answer outside of the history. One that was cut off says so: most of it is better than nothing.
+func asideOf(resp *llm.Response) string {
+	text := validText(resp.Text())
+	answer := Turn{Message: resp.Message, Finish: resp.Finish}
+	if answer.cut() && strings.TrimSpace(text) != "" {
+		text += "\n[The text was cut off here.]"
+	}
+	return text
+}
+
 // refused reports that the provider would not answer the request.
 func (f *Fault) refused() bool { return llm.Kind(f.Kind) == llm.ErrContentFilter }
 

@@ -295,3 +295,43 @@ func TestI3_StepsOfACutOffAnswer(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+// A summary that was refused is none, and one that was cut off says so.
+func TestI3_Summaries(t *testing.T) {
+	compacted := func(t *testing.T, summary llmtest.Step) *host {
+		h := long(t, agent.Options{Compaction: agent.CompactionPolicy{KeepTurns: 1}}, worker(9, llmtest.Text("done"), summary))
+		if _, err := h.Submit(context.Background(), "go"); err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	h := compacted(t, cutText("HALF A SUMMARY"))
+	if requests := h.model.Requests(); !strings.Contains(fmt.Sprint(requests[len(requests)-1].Messages), "HALF A SUMMARY\n[The text was cut off here.]") {
+		t.Errorf("the model does not see that its summary was cut off: %v", requests[len(requests)-1].Messages)
+	}
+	for name, step := range map[string]llmtest.Step{"refused": ends(llm.FinishContentFilter, llm.Text{Text: "No."}), "too long": ends(llm.FinishContextLength)} {
+		h := compacted(t, step)
+		if !strings.Contains(h.warned(), "compaction_failed") || strings.Contains(h.turns(), "compaction") {
+			t.Errorf("%s: %s, %s", name, h.warned(), h.turns())
+		}
+	}
+	h = open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{MaxToolRounds: 1, OnLimit: agent.Summarized},
+		steps: []llmtest.Step{llmtest.Calls(call("work")), ends(llm.FinishContentFilter, llm.Text{Text: "No."})}})
+	if result := h.submit(t, "go", agent.MaxToolRounds); !strings.Contains(result.Text, "no summary") {
+		t.Errorf("%+v", result)
+	}
+}
+
+// A subagent whose answer was refused takes another message.
+func TestI3_MessageToARefusedSubagent(t *testing.T) {
+	h := spawning(t, agent.Options{}, map[string][]llmtest.Step{
+		"<task>": {llmtest.Calls(spawn("<part>")), llmtest.Calls(wait("agent-1")), llmtest.Calls(send("agent-1", "please")), llmtest.Calls(wait("agent-1")),
+			llmtest.Text("done")},
+		"<part>": {ends(llm.FinishContentFilter, llm.Text{Text: "No."}), llmtest.Text("Fine.")},
+	})
+	h.submit(t, "<task>", agent.Completed)
+	outputs := h.outputs()
+	if r := result(t, outputs[len(outputs)-1]); !r.Success || r.Output != "Fine." {
+		t.Errorf("%+v", r)
+	}
+}
