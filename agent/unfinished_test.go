@@ -91,7 +91,7 @@ func TestI3_TornCalls(t *testing.T) {
 		{"in the arguments", llm.FinishLength, ids(`{"path":"x"}`, `{"path":"/impor`), "ran torn"},
 		{"before the arguments", llm.FinishLength, ids(`{}`, ``), "ran torn"},
 		{"after the call", llm.FinishLength, ids(`{}`, `{}`), "ran ran"},
-		{"in free text", llm.FinishLength, []llm.Part{llm.ToolCall{ID: "0", Name: "work", Args: "rm -r /tmp/x", Free: true}}, "torn"},
+		{"in free text", llm.FinishLength, []llm.Part{llm.ToolCall{ID: "0", Name: "work", Args: "42", Free: true}}, "torn"},
 		{"after a call and empty text", llm.FinishLength, append(ids(`{"pa`), llm.Text{}), "torn"},
 		{"in the text after a call", llm.FinishLength, append(ids(`{}`), llm.Text{Text: "Now I"}), "ran"},
 		{"for a reason that nobody knows", "tired", ids(`{`), "torn"},
@@ -151,6 +151,11 @@ func TestI3_Refusals(t *testing.T) {
 			}
 			if name == "of the question" && !strings.Contains(h.warned(), "refused") {
 				t.Errorf("the host is warned of %q", h.warned())
+			}
+			if name != "of the question" { // asking again with the refusal as the last word is no new question
+				if result, err := h.Continue(context.Background()); err != nil || result.Reason != agent.Refused || h.model.Left() != 1 {
+					t.Errorf("%+v, %v", result, err)
+				}
 			}
 			if err := h.Steer("please"); err != nil {
 				t.Fatal(err)
