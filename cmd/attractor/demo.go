@@ -67,7 +67,7 @@ func demo(ctx context.Context, t terminal, dir string, asJSON bool) (err error) 
 	}
 	local, err := env.NewLocal(dir, env.LocalOptions{Environ: demoEnviron()})
 	if err != nil {
-		return fail(exitUsage, "cannot work in %s: %w", dir, err)
+		return cannotWork(dir, err)
 	}
 	if !asJSON {
 		fmt.Fprintf(t.err, "The task: %s\nThe model is scripted; files, commands and HTTP are real.\n\n", demoTask)
@@ -157,6 +157,6 @@ func checkDemo(ctx context.Context, t terminal, dir string, quiet bool) error {
 	if err != nil {
 		return fail(exitFailed, "cannot show the diff: %w\n%s", err, out)
 	}
-	fmt.Fprintf(t.err, "\nThe test passes now. What the session changed:\n\n%s", out)
+	fmt.Fprintf(inForm(t.err, asPainted), "\nThe test passes now. What the session changed:\n\n%s", out)
 	return nil
 }

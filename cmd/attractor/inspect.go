@@ -60,7 +60,7 @@ func newTools(t terminal) *cobra.Command {
 }
 
 func printJSON(t terminal, value any) error {
-	enc := json.NewEncoder(t.out)
+	enc := json.NewEncoder(inForm(t.out, asJSONText))
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(value)

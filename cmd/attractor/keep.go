@@ -64,13 +64,9 @@ func (f *runFlags) openJournal(ctx context.Context) (*kept, error) {
 
 // fork makes a journal of the beginning of another one: ID, or ID@TURN.
 func (k *kept) fork(ctx context.Context, from string) error {
-	prefix, number, cut := strings.Cut(from, "@")
-	turn := 0
-	if cut {
-		var err error
-		if turn, err = strconv.Atoi(number); err != nil || turn < 1 {
-			return fail(exitUsage, "--fork %s: the turn is a number from 1 on; attractor sessions show %s lists them", from, prefix)
-		}
+	prefix, turn, err := forkPoint(from)
+	if err != nil {
+		return err
 	}
 	source, err := findSession(ctx, k.dir, prefix)
 	if err != nil {
@@ -86,6 +82,18 @@ func (k *kept) fork(ctx context.Context, from string) error {
 	}
 	k.file, err = k.dir.CopyPrefix(ctx, source, k.id, n, edit)
 	return err
+}
+
+// forkPoint reads ID or ID@TURN; the turn is 0 for the end.
+func forkPoint(from string) (prefix string, turn int, err error) {
+	prefix, number, cut := strings.Cut(from, "@")
+	if !cut {
+		return prefix, 0, nil
+	}
+	if turn, err = strconv.Atoi(number); err != nil || turn < 1 {
+		return "", 0, fail(exitUsage, "--fork %s: the turn is a number from 1 on; attractor sessions show %s lists them", from, prefix)
+	}
+	return prefix, turn, nil
 }
 
 // defaults takes directory, provider, model, profile and dialect from the session that is resumed, unless they are given.
@@ -132,7 +140,7 @@ func (k *kept) discard() error {
 	if k == nil || k.file == nil || k.given {
 		return nil
 	}
-	empty := k.file.Len() == 0
+	empty := k.file.Len() == 0 // what is left empty would be a session without anything in the list
 	err := k.file.Close()
 	if empty {
 		err = errors.Join(err, k.dir.Remove(context.Background(), k.id))

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/tool"
 )
 
 // The exit codes.
@@ -22,10 +24,10 @@ const (
 )
 
 func main() {
-	os.Exit(execute(os.Args[1:], terminal{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
+	os.Exit(execute(os.Args[1:], terminal{in: os.Stdin, out: throughDoor(os.Stdout), err: throughDoor(os.Stderr)}))
 }
 
-// terminal is where a command reads and writes.
+// terminal is where a command reads and writes. What leads to a real terminal goes through a door.
 type terminal struct {
 	in  io.Reader
 	out io.Writer
@@ -64,16 +66,30 @@ func execute(args []string, t terminal) int {
 		coded = &exitError{code: exitFailed, err: err}
 	}
 	if text := coded.Error(); text != "" {
-		fmt.Fprintln(t.err, "attractor: "+text)
+		fmt.Fprintln(t.err, "attractor: "+plainError(text))
 	}
 	var broken *agent.HostError
 	if errors.As(err, &broken) { // a bug of ours: whoever reports it needs this
-		fmt.Fprintln(t.err, broken.Stack)
+		fmt.Fprintln(t.err, tool.CleanText(broken.Stack))
 	}
 	return coded.code
 }
 
+// plainError makes an error's text fit for a person: cleaned also where it goes into a pipe, and without the names of our packages, which
+// the program's own name stands for.
+func plainError(text string) string {
+	lines := strings.Split(tool.CleanText(text), "\n")
+	for i, line := range lines {
+		for _, name := range []string{"agent: ", "journal: ", "tool: ", "env: ", "llm: "} {
+			line = strings.TrimPrefix(strings.ReplaceAll(line, ": "+name, ": "), name)
+		}
+		lines[i] = line
+	}
+	return strings.Join(lines, "\n")
+}
+
 func newRoot(t terminal) *cobra.Command {
+	var version bool
 	root := &cobra.Command{
 		Use:   "attractor",
 		Short: "Run coding agents",
@@ -87,27 +103,40 @@ func newRoot(t terminal) *cobra.Command {
 			if len(args) > 0 {
 				return usage(cmd, fmt.Errorf("unknown command %q", args[0]))
 			}
+			if version {
+				return printVersion(t)
+			}
 			return cmd.Help()
 		},
 	}
+	root.Flags().BoolVar(&version, "version", false, "print the version")
 	root.SetFlagErrorFunc(usage)
 	root.SetIn(t.in)
 	root.SetOut(t.out)
 	root.SetErr(t.err)
 	root.CompletionOptions.DisableDefaultCmd = true
 	for _, cmd := range []*cobra.Command{newRun(t), newDemo(t), newTools(t), newTool(t), newPrompt(t), newPatch(t), newModels(t), newSessions(t),
-		newVersion(t)} {
-		if args := cmd.Args; args != nil {
-			cmd.Args = func(cmd *cobra.Command, given []string) error {
-				if err := args(cmd, given); err != nil {
-					return usage(cmd, err)
-				}
-				return nil
-			}
-		}
+		newCompletion(t), newVersion(t)} {
+		strict(cmd)
+		complete(cmd, flagValues(cmd))
 		root.AddCommand(cmd)
 	}
 	return root
+}
+
+// strict makes wrong arguments of a command, and of those below it, mistakes of usage.
+func strict(cmd *cobra.Command) {
+	if args := cmd.Args; args != nil {
+		cmd.Args = func(cmd *cobra.Command, given []string) error {
+			if err := args(cmd, given); err != nil {
+				return usage(cmd, err)
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		strict(sub)
+	}
 }
 
 // usage is an error about the command line.

@@ -36,20 +36,17 @@ const (
 	lookOnly
 )
 
-// permission settles the mode: exactly one of the flags, or asking when there is a terminal to ask on.
+// permission settles the mode: the flag that is given, or asking when there is a terminal to ask on.
 func (f *runFlags) permission(t terminal) (*permission, error) {
-	chosen := 0
+	chosen := false
 	p := &permission{err: t.err}
 	for mode, set := range []bool{allowAll: f.yes, askFirst: f.ask, lookOnly: f.readOnly} {
 		if set {
-			chosen++
+			chosen = true
 			p.mode = permissionMode(mode)
 		}
 	}
-	if chosen > 1 {
-		return nil, fail(exitUsage, "--yes, --ask and --read-only exclude each other")
-	}
-	if chosen == 1 && p.mode != askFirst {
+	if chosen && p.mode != askFirst {
 		return p, nil
 	}
 	p.mode = askFirst
@@ -118,9 +115,9 @@ func (p *permission) questions() *agent.Questions {
 func (p *permission) reply(ctx context.Context, q tool.Question) (tool.Answer, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fmt.Fprintf(p.err, "\nThe agent asks: %s\n", tool.CleanText(q.Text))
+	fmt.Fprintf(p.err, "\nThe agent asks: %s\n", strings.ReplaceAll(tool.CleanText(q.Text), "\n", "\n  "))
 	for i, option := range q.Options {
-		fmt.Fprintf(p.err, "  %d. %s\n", i+1, tool.CleanText(option))
+		fmt.Fprintf(p.err, "  %d. %s\n", i+1, oneLine(option))
 	}
 	fmt.Fprint(p.err, "> ")
 	line, err := p.readLine(ctx)
@@ -138,9 +135,9 @@ func question(req tool.Request) string {
 	if req.Access.Command != "" {
 		return "The agent wants to run:\n  " + strings.ReplaceAll(tool.CleanText(req.Access.Command), "\n", "\n  ")
 	}
-	text := fmt.Sprintf("The agent wants to call %s %s", tool.CleanText(req.Call.Name), tool.CleanText(req.Call.Args))
+	text := fmt.Sprintf("The agent wants to call %s %s", oneLine(req.Call.Name), oneLine(req.Call.Args))
 	for _, g := range req.Access.Guarded {
-		text += fmt.Sprintf("\n  It changes %s: %s.", tool.CleanText(g.Path), tool.CleanText(g.Why))
+		text += fmt.Sprintf("\n  It changes %s: %s.", oneLine(g.Path), oneLine(g.Why))
 	}
 	return text
 }

@@ -80,7 +80,7 @@ func profileNames() []string {
 func systemPrompt(ctx context.Context, p profile.Profile, dir, model, instructions string) (text string, err error) {
 	local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup, Roots: git.Roots(dir)})
 	if err != nil {
-		return "", fail(exitUsage, "cannot work in %s: %w", dir, err)
+		return "", cannotWork(dir, err)
 	}
 	defer func() { err = errors.Join(err, local.Close()) }()
 	return agent.SystemPrompt(ctx, p, env.ReadOnly(local), model, instructions, time.Now()), nil

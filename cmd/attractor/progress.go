@@ -21,7 +21,8 @@ type progress struct {
 	start   time.Time
 	running map[string]*agent.ToolCallStart
 	calls   int
-	open    bool // the cursor is behind streamed text
+	open    bool            // the cursor is behind streamed text
+	shown   strings.Builder // the text of the last answer
 }
 
 // The colours of a terminal (SGR).
@@ -36,13 +37,17 @@ const (
 func (p *progress) show(ev agent.Event) {
 	switch e := ev.(type) {
 	case *agent.SessionStart:
-		p.line("%s", p.paint(dim, fmt.Sprintf("%s · %s · %s", e.Model, e.Dir, e.SessionID)))
+		p.line("%s", p.paint(dim, fmt.Sprintf("%s · %s · %s", oneLine(e.Model), oneLine(e.Dir), oneLine(e.SessionID))))
+	case *agent.StepStart:
+		p.shown.Reset()
 	case *agent.AssistantTextDelta:
 		fmt.Fprint(p.w, tool.CleanText(e.Text))
+		p.shown.WriteString(e.Text)
 		p.open = !strings.HasSuffix(e.Text, "\n")
 	case *agent.AssistantTextEnd:
 		p.endLine()
 		if e.Discarded {
+			p.shown.Reset()
 			p.line("%s", p.paint(amber, "↻ the answer broke off; what is above does not count"))
 		}
 	case *agent.ToolCallStart:
@@ -52,12 +57,17 @@ func (p *progress) show(ev agent.Event) {
 	case *agent.SteeringInjected:
 		p.line("%s %s", p.paint(amber, "→"), tool.CleanText(e.Text))
 	case *agent.LLMRetry:
-		p.line("%s", p.paint(amber, fmt.Sprintf("↻ %s; attempt %d in %v", tool.CleanText(e.Text), e.Attempt+1, rounded(time.Duration(e.DelayMS)*time.Millisecond))))
+		p.line("%s", p.paint(amber, fmt.Sprintf("↻ %s; attempt %d in %v", shorten(e.Text, 500), e.Attempt+1, rounded(time.Duration(e.DelayMS)*time.Millisecond))))
 	case *agent.Warning:
 		p.line("%s", p.paint(amber, "! "+tool.CleanText(e.Text)))
 	case *agent.ProcessingEnd:
 		p.close(e)
 	}
+}
+
+// hasShown reports whether a text is what was shown of the last answer.
+func (p *progress) hasShown(text string) bool {
+	return strings.TrimSpace(p.shown.String()) == strings.TrimSpace(text)
 }
 
 // call is one line: what was called, on what, how it came out and how long it took.
@@ -72,7 +82,7 @@ func (p *progress) call(e *agent.ToolCallEnd) {
 	if e.IsError {
 		mark, outcome = p.paint(red, "✗"), " · "+p.paint(red, shorten(lastLine(e.Output), 100))
 	}
-	p.line("%s %s %s%s %s", mark, p.paint(bold, tool.CleanText(e.Name)), subject, outcome,
+	p.line("%s %s %s%s %s", mark, p.paint(bold, oneLine(e.Name)), subject, outcome,
 		p.paint(dim, took(e.DurationMS)))
 }
 

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"strings"
@@ -27,6 +29,7 @@ type runFlags struct {
 	budgetUSD                                                    float64
 	yes, ask, readOnly, json, noJournal, native                  bool
 	timeout, idleTimeout                                         time.Duration
+	schema                                                       json.RawMessage // what outputSchema names
 }
 
 func newRun(t terminal) *cobra.Command {
@@ -36,6 +39,7 @@ func newRun(t terminal) *cobra.Command {
 		Short: "Run a session on a task",
 		Long: "run gives a model a task and the tools to do it in a directory, and prints its final answer.\n\n" +
 			"Standard output has the answer only, or with --json one event a line; progress goes to standard error.\n" +
+			"Where both come out together, as on a terminal or after 2>&1, the answer is there once.\n" +
 			"Without --yes, --ask or --read-only it asks on the terminal before anything is changed or run.\n\n" +
 			"Exit codes: 0 done, 1 failed, refused or unfinished, 2 usage, 3 limit or timeout, 4 no key or a refused one, 130 and 143 after a signal.",
 		Example: `  attractor run "fix the failing test"
@@ -82,7 +86,7 @@ func newRun(t terminal) *cobra.Command {
 }
 
 func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given func(flag string) bool) (err error) {
-	if err := f.check(); err != nil {
+	if err := f.check(ctx, given); err != nil {
 		return err
 	}
 	perm, err := f.permission(t)
@@ -107,13 +111,8 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 		ID: kept.id, Journal: kept.log(), Authorize: perm.authorize, MaxToolRounds: f.maxRounds, MaxTurns: f.maxTurns,
 		OnLimit: limitActions[f.onLimit], Budget: agent.Budget{Tokens: f.budgetTokens, USD: f.budgetUSD},
 		Compaction: agent.CompactionPolicy{Threshold: agent.DefaultCompaction}, Subagents: &agent.Subagents{Journal: kept.ofSubagent},
-		Questions: perm.questions(), MaxJournal: f.maxJournal}
-	if opts.Instructions, err = readInstructions(f.instructions); err != nil {
-		return err
-	}
-	if opts.OutputSchema, err = readSchema(f.outputSchema); err != nil {
-		return err
-	}
+		Questions: perm.questions(), MaxJournal: f.maxJournal, Instructions: f.instructions, OutputSchema: f.schema}
+	f.warn(t, model.provider, first(f.model, prof.Model))
 	local, err := openDir(f.dir)
 	if err != nil {
 		return err
@@ -127,8 +126,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	if f.readOnly {
 		opts.Env = env.ReadOnly(local)
 	}
-	r := runner{terminal: t, local: local, json: f.json, timeout: f.timeout, resume: kept.resumed, change: f.changes(given), quiet: opts.OutputSchema != nil, kept: kept.id}
-	kept.given = true // to the session, which closes it
+	r := runner{terminal: t, local: local, json: f.json, timeout: f.timeout, resume: kept.resumed, change: f.changes(given), kept: kept}
 	return r.run(ctx, opts, prompt)
 }
 
@@ -149,27 +147,6 @@ func (f *runFlags) changes(given func(flag string) bool) (set agent.Settings) {
 	return set
 }
 
-// limitActions are what --on-limit takes.
-var limitActions = map[string]agent.OnLimit{"stop": agent.Stopped, "summarize": agent.Summarized}
-
-// check reports flags that cannot be meant.
-func (f *runFlags) check() error {
-	switch {
-	case f.maxRounds < 0 || f.maxTurns < 0 || f.timeout < 0 || f.idleTimeout < 0 || f.budgetTokens < 0 || f.budgetUSD < 0:
-		return fail(exitUsage, "limits, budgets and times cannot be negative")
-	case f.maxJournal < 1:
-		return fail(exitUsage, "--max-journal is a size in bytes, from 1 on")
-	case f.resume != "" && f.fork != "":
-		return fail(exitUsage, "--resume and --fork exclude each other")
-	case f.noJournal && (f.resume != "" || f.fork != ""):
-		return fail(exitUsage, "--resume and --fork need a journal; they do not go with --no-journal")
-	}
-	if _, ok := limitActions[f.onLimit]; !ok {
-		return fail(exitUsage, "--on-limit is %q; it can be stop or summarize", f.onLimit)
-	}
-	return nil
-}
-
 func first(a, b string) string {
 	if a != "" {
 		return a
@@ -185,8 +162,7 @@ type runner struct {
 	timeout time.Duration
 	resume  bool
 	change  agent.Settings // of a session that is resumed
-	quiet   bool           // standard output is only the answer, also where it was shown already
-	kept    string         // the id under which the session can be resumed, if it can
+	kept    *kept          // nil if the session is not kept
 }
 
 var errTimeout = errors.New("the time is over")
@@ -201,10 +177,9 @@ func (r *runner) run(ctx context.Context, opts agent.Options, prompt string) err
 	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error of the write, which aborts the session
 	view := newView(r.terminal, r.json)
 	opts.OnEvent = view.show
-	view.repeat = view.repeat || r.quiet
 	session, err := r.open(ctx, opts)
 	if err != nil {
-		return errors.Join(outcome(err), r.local.Close())
+		return errors.Join(err, r.local.Close())
 	}
 	view.onFailure(session.Abort)
 	stopped := r.onSignal(session)
@@ -250,15 +225,27 @@ func (r *runner) open(ctx context.Context, opts agent.Options) (*agent.Session, 
 		session = agent.Resume
 	}
 	s, err := session(ctx, opts)
-	if err == nil && (r.change.Provider != nil || r.change.Model != nil || r.change.Effort != nil) {
+	if err != nil {
+		return nil, r.refused(err)
+	}
+	if r.kept != nil {
+		r.kept.given = true // to the session, which closes it
+	}
+	if r.change.Provider != nil || r.change.Model != nil || r.change.Effort != nil {
 		if err = s.Set(r.change); err != nil {
-			return nil, errors.Join(err, s.Close())
+			return nil, fail(exitFailed, "%w", errors.Join(err, s.Close()))
 		}
 	}
-	if err != nil && opts.Journal != nil {
-		err = errors.Join(err, opts.Journal.Close())
+	return s, nil
+}
+
+// refused gives a session that could not begin its exit code: where nothing but the options can be wrong it is a mistake of usage.
+func (r *runner) refused(err error) error {
+	var file *fs.PathError
+	if r.resume || errors.Is(err, agent.ErrStuck) || errors.Is(err, agent.ErrFull) || errors.As(err, &file) {
+		return outcome(err)
 	}
-	return s, err
+	return fail(exitUsage, "%w", err)
 }
 
 // closeAll closes a session and waits until all its events are shown: a reader may be slow, or have paused.
@@ -279,10 +266,10 @@ func work(ctx context.Context, session *agent.Session, prompt string) (*agent.Re
 }
 
 func (r *runner) howToGoOn() string {
-	if r.kept == "" {
+	if r.kept == nil || r.kept.id == "" {
 		return ""
 	}
-	return "; attractor run --resume " + shortID(r.kept) + " goes on"
+	return "; attractor run --resume " + shortID(r.kept.id) + " goes on"
 }
 
 // outcome gives a session's failure its exit code.

@@ -16,7 +16,6 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/tool"
 )
 
 func newSessions(t terminal) *cobra.Command {
@@ -29,7 +28,7 @@ func newSessions(t terminal) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	one := func(use, short string, run func(ctx context.Context, t terminal, r *journal.Reader) error) *cobra.Command {
-		return &cobra.Command{Use: use + " ID", Short: short, Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
+		return &cobra.Command{Use: use + " ID", Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: completeSessions, RunE: func(cmd *cobra.Command, args []string) error {
 			return readSession(cmd.Context(), args[0], func(r *journal.Reader) error {
 				tellTorn(t, r)
 				if err := run(cmd.Context(), t, r); err != nil {
@@ -148,16 +147,17 @@ func printSessions(t terminal, sessions []summary) error {
 		case s.Parent != "":
 			task = "(subagent of " + shortID(s.Parent) + ") " + task
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", shortID(s.ID), s.Modified.Local().Format("2006-01-02 15:04"), tool.CleanText(s.Model), tool.CleanText(s.Dir), task)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", oneLine(shortID(s.ID)), s.Modified.Local().Format("2006-01-02 15:04"), oneLine(s.Model), oneLine(s.Dir), task)
 	}
 	return w.Flush()
 }
 
 func newSessionsRm() *cobra.Command {
 	return &cobra.Command{
-		Use:   "rm ID...",
-		Short: "Remove sessions",
-		Args:  cobra.MinimumNArgs(1),
+		Use:               "rm ID...",
+		Short:             "Remove sessions",
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: completeSessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := journals(os.Getenv)
 			if err != nil {
@@ -190,7 +190,7 @@ func showSession(ctx context.Context, t terminal, r *journal.Reader) error {
 	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 	row := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(w, "%s:\t%s\n", name, tool.CleanText(value))
+			fmt.Fprintf(w, "%s:\t%s\n", name, oneLine(value))
 		}
 	}
 	row("session", h.ID)

@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -13,9 +15,18 @@ import (
 func openDir(dir string) (*env.Local, error) {
 	local, err := env.NewLocal(dir, env.LocalOptions{})
 	if err != nil {
-		return nil, fail(exitUsage, "cannot work in %s: %w", dir, err)
+		return nil, cannotWork(dir, err)
 	}
 	return local, nil
+}
+
+// cannotWork names a directory and what is wrong with it, once.
+func cannotWork(dir string, err error) error {
+	var of *fs.PathError
+	if errors.As(err, &of) {
+		err = of.Err
+	}
+	return fail(exitUsage, "cannot work in %s: %w", dir, err)
 }
 
 // readInstructions resolves TEXT or @FILE.
@@ -40,8 +51,9 @@ func readSchema(name string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fail(exitUsage, "cannot read the schema: %w", err)
 	}
-	if !json.Valid(data) {
-		return nil, fail(exitUsage, "%s is no JSON", name)
+	var schema map[string]json.RawMessage
+	if err := json.Unmarshal(data, &schema); err != nil {
+		return nil, fail(exitUsage, "%s is no JSON Schema, which is a JSON object: %w", name, err)
 	}
 	return data, nil
 }

@@ -13,13 +13,15 @@ func newVersion(t terminal) *cobra.Command {
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			version := "(devel)"
-			if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-				version = info.Main.Version
-			}
-			_, err := fmt.Fprintf(t.out, "attractor %s %s/%s %s\n", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
-			return err
-		},
+		RunE:  func(*cobra.Command, []string) error { return printVersion(t) },
 	}
+}
+
+func printVersion(t terminal) error {
+	version := "(devel)"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		version = info.Main.Version
+	}
+	_, err := fmt.Fprintf(t.out, "attractor %s %s/%s %s\n", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
+	return err
 }

@@ -7,8 +7,6 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/term"
-
 	"github.com/attractor-go/attractor/agent"
 )
 
@@ -18,29 +16,23 @@ type view struct {
 	stdout io.Writer
 	// progress is what a person watches, on standard error. With --json there is none.
 	progress *progress
-	// repeat says that the answer is printed at the end although its text was shown as it came.
-	repeat bool
+	// once says that the answer is not printed if it was shown as it came, because both go to the same place.
+	once   bool
 	abort  func()
 	failed error // the first write that failed
 }
 
 func newView(t terminal, asJSON bool) *view {
-	v := &view{stdout: t.out, repeat: true}
+	v := &view{stdout: t.out}
 	if asJSON {
-		v.events = json.NewEncoder(t.out)
+		v.events = json.NewEncoder(inForm(t.out, asJSONText))
 		v.events.SetEscapeHTML(false)
 		return v
 	}
-	onTerminal := isTerminal(t.err)
-	v.progress = &progress{w: t.err, colour: onTerminal && os.Getenv("NO_COLOR") == "", start: time.Now(),
+	v.progress = &progress{w: inForm(t.err, asPainted), colour: isTerminal(t.err) && os.Getenv("NO_COLOR") == "", start: time.Now(),
 		running: map[string]*agent.ToolCallStart{}}
-	v.repeat = !onTerminal || !isTerminal(t.out)
+	v.once = samePlace(t.out, t.err)
 	return v
-}
-
-func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 func (v *view) show(ev agent.Event) {
@@ -66,7 +58,7 @@ func (v *view) onFailure(abort func()) {
 
 // answer prints the final answer, which is all that standard output gets in text mode. An input that did not complete may have left none.
 func (v *view) answer(result *agent.Result) error {
-	if v.events != nil || !v.repeat || result.Reason != agent.Completed && result.Text == "" {
+	if v.events != nil || v.once && v.progress.hasShown(result.Text) || result.Reason != agent.Completed && result.Text == "" {
 		return nil
 	}
 	_, err := fmt.Fprintln(v.stdout, result.Text)

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/llm/catalog"
+	"github.com/attractor-go/attractor/llm/providers"
+)
+
+// limitActions are what --on-limit takes.
+var limitActions = map[string]agent.OnLimit{"stop": agent.Stopped, "summarize": agent.Summarized}
+
+// check reports what cannot be meant, before anything is opened or asked for, and reads the files that flags name.
+func (f *runFlags) check(ctx context.Context, given func(flag string) bool) (err error) {
+	if err := f.checkValues(); err != nil {
+		return err
+	}
+	if err := f.checkNames(); err != nil {
+		return err
+	}
+	if f.instructions, err = readInstructions(f.instructions); err != nil {
+		return err
+	}
+	if f.schema, err = readSchema(f.outputSchema); err != nil {
+		return err
+	}
+	if f.goesOn() {
+		if err := f.checkSession(ctx); err != nil || !given("dir") { // the session has one
+			return err
+		}
+	}
+	return checkDir(f.dir)
+}
+
+// goesOn reports whether the session begins with what another one was.
+func (f *runFlags) goesOn() bool { return f.resume != "" || f.fork != "" }
+
+func (f *runFlags) checkValues() error {
+	switch {
+	case f.maxRounds < 0 || f.maxTurns < 0 || f.timeout < 0 || f.idleTimeout < 0 || f.budgetTokens < 0 || f.budgetUSD < 0:
+		return fail(exitUsage, "limits, budgets and times cannot be negative")
+	case f.maxJournal < 1:
+		return fail(exitUsage, "--max-journal is a size in bytes, from 1 on")
+	case f.resume != "" && f.fork != "":
+		return fail(exitUsage, "--resume and --fork exclude each other")
+	case f.noJournal && f.goesOn():
+		return fail(exitUsage, "--resume and --fork need a journal; they do not go with --no-journal")
+	case f.yes && f.ask || f.yes && f.readOnly || f.ask && f.readOnly:
+		return fail(exitUsage, "--yes, --ask and --read-only exclude each other")
+	}
+	if _, ok := limitActions[f.onLimit]; !ok {
+		return fail(exitUsage, "--on-limit is %q; it can be stop or summarize", f.onLimit)
+	}
+	if u, err := url.Parse(f.baseURL); f.baseURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+		return fail(exitUsage, "the base URL %q is no http or https URL", f.baseURL)
+	}
+	return nil
+}
+
+// checkNames looks up the provider and the profile, as far as the flags name them.
+func (f *runFlags) checkNames() error {
+	if f.profile != "" {
+		if _, err := findProfile(f.profile, f.native); err != nil {
+			return err
+		}
+	}
+	if f.provider == "" {
+		return nil
+	}
+	if _, err := providers.Find(f.provider); err != nil {
+		return fail(exitUsage, "%w", err)
+	}
+	return nil
+}
+
+// checkSession looks for the session that is to be resumed or forked.
+func (f *runFlags) checkSession(ctx context.Context) error {
+	dir, err := journals(os.Getenv)
+	if err != nil {
+		return err
+	}
+	prefix := f.resume
+	if f.fork != "" {
+		if prefix, _, err = forkPoint(f.fork); err != nil {
+			return err
+		}
+	}
+	_, err = findSession(ctx, dir, prefix)
+	return err
+}
+
+func checkDir(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return cannotWork(dir, err)
+	}
+	if !info.IsDir() {
+		return fail(exitUsage, "cannot work in %s: it is no directory", dir)
+	}
+	return nil
+}
+
+// warn tells the person of names that nobody knows. They are used all the same, since what is known of models is older than the newest of
+// them, but most are slips.
+func (f *runFlags) warn(t terminal, provider, model string) {
+	say := func(format string, args ...any) {
+		fmt.Fprintln(t.err, "attractor: warning: "+plainError(fmt.Sprintf(format, args...)))
+	}
+	known := catalog.New()
+	_, isKnown := known.Get(provider, model)
+	if of := known.List(provider); !isKnown && len(of) > 0 {
+		say("%s is no model of %s that is known here; it is asked for all the same, without its limits and prices. Run: attractor models --provider %s",
+			model, provider, provider)
+	}
+	if efforts := knownEfforts(); f.effort != "" && !slices.Contains(efforts, f.effort) {
+		say("the effort %s is not known here; it is sent as it is. Known are: %s", f.effort, strings.Join(efforts, ", "))
+	}
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm/catalog"
+	"github.com/attractor-go/attractor/llm/providers"
+)
+
+func newCompletion(t terminal) *cobra.Command {
+	shells := map[string]func(root *cobra.Command) error{
+		"bash":       func(root *cobra.Command) error { return root.GenBashCompletionV2(t.out, true) },
+		"zsh":        func(root *cobra.Command) error { return root.GenZshCompletion(t.out) },
+		"fish":       func(root *cobra.Command) error { return root.GenFishCompletion(t.out, true) },
+		"powershell": func(root *cobra.Command) error { return root.GenPowerShellCompletionWithDesc(t.out) },
+	}
+	names := []string{"bash", "zsh", "fish", "powershell"}
+	return &cobra.Command{
+		Use:   "completion SHELL",
+		Short: "Print a script that completes commands, flags and sessions in a shell",
+		Long:  "completion prints a script for SHELL, which is " + strings.Join(names, ", ") + ".",
+		Example: `  source <(attractor completion bash)
+  attractor completion zsh > "${fpath[1]}/_attractor"
+  attractor completion fish > ~/.config/fish/completions/attractor.fish`,
+		ValidArgs: names,
+		Args:      cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			write, ok := shells[args[0]]
+			if !ok {
+				return usage(cmd, fmt.Errorf("unknown shell %q; there is %s", args[0], strings.Join(names, ", ")))
+			}
+			return write(cmd.Root())
+		},
+	}
+}
+
+// completions returns what can complete a flag's value. The shell prints it, which is no terminal to us, so that it is always cleaned.
+type completions func() []cobra.Completion
+
+// complete says how the values of flags are completed; those that cmd does not have are passed over.
+func complete(cmd *cobra.Command, flags map[string]completions) {
+	for name, values := range flags {
+		if cmd.Flags().Lookup(name) == nil {
+			continue
+		}
+		err := cmd.RegisterFlagCompletionFunc(name, func(_ *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return clean(values()), cobra.ShellCompDirectiveNoFileComp
+		})
+		if err != nil {
+			cobra.CompErrorln(err.Error())
+		}
+	}
+}
+
+// flagValues completes the flags that mean the same for all commands.
+func flagValues(cmd *cobra.Command) map[string]completions {
+	return map[string]completions{
+		"provider": func() []cobra.Completion { return providers.Names() },
+		"profile":  func() []cobra.Completion { return profileNames() },
+		"effort":   func() []cobra.Completion { return knownEfforts() },
+		"on-limit": func() []cobra.Completion { return []string{"stop", "summarize"} },
+		"resume":   func() []cobra.Completion { return sessionIDs(cmd.Context()) },
+		"fork":     func() []cobra.Completion { return sessionIDs(cmd.Context()) },
+		"model": func() []cobra.Completion {
+			var ids []cobra.Completion
+			for _, m := range catalog.New().List(cmd.Flag("provider").Value.String()) {
+				ids = append(ids, m.ID)
+			}
+			return ids
+		},
+	}
+}
+
+// clean leaves out words that are not what they look like, and cleans descriptions.
+func clean(values []cobra.Completion) []cobra.Completion {
+	var kept []cobra.Completion
+	for _, value := range values {
+		word, description, described := strings.Cut(value, "\t")
+		if oneLine(word) != word {
+			continue
+		}
+		if described {
+			word = cobra.CompletionWithDesc(word, oneLine(description))
+		}
+		kept = append(kept, word)
+	}
+	return kept
+}
+
+// completionTime is how long a person who has pressed tab waits at most.
+const completionTime = time.Second
+
+// sessionIDs lists the sessions with their tasks, the newest first.
+func sessionIDs(ctx context.Context) []cobra.Completion {
+	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	defer cancel()
+	dir, err := journals(os.Getenv)
+	if err != nil {
+		return nil
+	}
+	entries, err := dir.List(ctx)
+	if err != nil {
+		return nil
+	}
+	slices.SortFunc(entries, func(a, b journal.Entry) int { return b.Modified.Compare(a.Modified) })
+	var ids []cobra.Completion
+	for _, e := range entries[:min(len(entries), 50)] {
+		if s := summarize(ctx, dir, e); !s.Created.IsZero() {
+			ids = append(ids, cobra.CompletionWithDesc(e.ID, shorten(s.Task, 60)))
+		}
+	}
+	return ids
+}
+
+// knownEfforts are the efforts that any known model takes.
+func knownEfforts() []string {
+	var all []string
+	for _, m := range catalog.New().List("") {
+		for _, e := range m.Efforts {
+			if !slices.Contains(all, e) {
+				all = append(all, e)
+			}
+		}
+	}
+	return all
+}
+
+// completeSessions completes the arguments of the commands that take ids of sessions.
+func completeSessions(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return clean(sessionIDs(cmd.Context())), cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// hostileTexts are texts that do something to a terminal or hide something on it: one of each class, and the collection where it is.
+func hostileTexts(t *testing.T) []string {
+	t.Helper()
+	texts := []string{"\x1b[31mred\x1b[8mconcealed", "\x1b]0;title\a", "\x1b]52;c;cHduZWQ=\a", "\x1b[6n", "\x9b31m", "\u009b31m", "over\rwritten", "back\b\b\bspace",
+		"zero\u200bwidth", "bidi\u202eover", "tag\U000e0041", "bad\xff\xfe", "\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "\x1b_Gf=100;AAAA\x1b\\", "\x0e\x7f\x85", "\x1b[2J\x1b[H"}
+	data, err := os.ReadFile("../../../shared/corpora/terminal_escape/cases.jsonl")
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Logf("the shared corpora are not here, only %d texts are tried: %v", len(texts), err)
+		return texts
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(data) {
+		var c struct{ Hex string }
+		if err := json.Unmarshal(line, &c); err != nil {
+			t.Fatal(err)
+		}
+		raw, err := hex.DecodeString(c.Hex)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(raw))
+	}
+	return texts
+}
+
+// onTerminal runs a command with a terminal as its input and output, at which somebody types, and returns what the terminal gets.
+func onTerminal(t *testing.T, cmd *exec.Cmd, typed string) (screen string, code int) {
+	t.Helper()
+	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("there are no pseudo-terminals: %v", err)
+	}
+	defer ours.Close()
+	if err := unix.IoctlSetPointerInt(int(ours.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	number, err := unix.IoctlGetInt(int(ours.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs, theirs, theirs
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := theirs.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(ours, typed); err != nil {
+		t.Fatal(err)
+	}
+	out, err := io.ReadAll(ours)
+	if err != nil && !errors.Is(err, syscall.EIO) { // which is how the end of a terminal looks
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(out), "\r\n", "\n"), cmd.ProcessState.ExitCode()
+}
+
+// harmless fails if a screen has got anything that acts on a terminal, but for this program's own colours.
+func harmless(t *testing.T, what, screen string) {
+	t.Helper()
+	for _, colour := range palette {
+		screen = strings.ReplaceAll(screen, colour, "")
+	}
+	if clean := tool.CleanText(screen); clean != screen {
+		t.Errorf("%s: the terminal gets\n%q", what, screen)
+	}
+}
+
+// Whatever a server, a model, a command or a file name says, the terminal gets text.
+func TestI10_OneDoor(t *testing.T) {
+	hostile := hostileTexts(t)
+	all := strings.Join(hostile, " | ")
+	name := "h" + strings.NewReplacer("/", "", "\x00", "", "\n", "").Replace(strings.Join(hostile[:16], ""))
+	url, _ := serve(t, map[int]fakellm.Fault{5: {Kind: fakellm.FaultStatus, Status: 400, Body: string(mustJSON(t, map[string]any{"type": "error",
+		"error": map[string]any{"type": "invalid_request_error", "message": all}}))}},
+		say(all, use("shell", map[string]any{"command": "cat raw; ls; echo " + strings.ReplaceAll(all, "'", "")}), use(name, map[string]any{"x": all}),
+			use("ask_user", map[string]any{"question": all + "\nAllow it?", "options": []string{all, "no"}}), use("read_file", map[string]any{"file_path": name})),
+		fakellm.Turn{Thinking: all, Text: all}, fakellm.Turn{Text: all})
+	h := newHouse(t, url)
+	h.dir = filepath.Join(h.dir, name)
+	if err := os.Mkdir(h.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for file, text := range map[string]string{"raw": all, name: all, "AGENTS.md": all} {
+		if err := os.WriteFile(filepath.Join(h.dir, file), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	on := func(code int, typed string, args ...string) string {
+		t.Helper()
+		cmd := attractor(t, args...)
+		cmd.Dir = h.dir
+		cmd.Env = append(cmd.Env, "HOME="+h.home, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
+		screen, got := onTerminal(t, cmd, typed)
+		if got != code {
+			t.Errorf("%.40q: exit code %d, want %d\n%s", args, got, code, screen)
+		}
+		harmless(t, strings.Join(args[:min(2, len(args))], " "), screen)
+		return screen
+	}
+	if screen := on(0, "y\ny\n1\n", "run", "--ask", "--dir", h.dir, "the task "+all); !strings.Contains(screen, `\u{1b}[2J`) || !strings.Contains(screen, "\x1b[32m✓") {
+		t.Errorf("nothing hostile is shown, or no colour:\n%q", screen)
+	}
+	on(0, "", "run", "--yes", "--json", "--dir", h.dir, all)
+	on(exitFailed, "", "run", "--yes", "--dir", h.dir, "the server refuses")
+	id := h.sessions()[2].ID
+	if screen := on(0, "", "sessions", "export", id); !strings.Contains(screen, `\u{1b}[2J`) {
+		t.Errorf("the export lacks the text:\n%q", screen)
+	}
+	for _, args := range [][]string{{"sessions", "list"}, {"sessions", "list", "--json"}, {"sessions", "show", id}, {"sessions", "events", id}, {"sessions", "replay", id},
+		{"prompt", "--instructions", all}, {"tool", "shell", `{"command":"cat raw"}`}, {"tool", "read_file", `{"file_path":"raw"}`}} {
+		on(0, "", args...)
+	}
+	for _, args := range [][]string{{"sessions", "show", all}, {"run", "--dir", all, "x"}, {"run", "--effort", "x", "--" + all}, {all}, {"run", "--instructions", "@" + all, "x"},
+		{"models", "--provider", all}, {"tools", "--profile", all}, {"completion", all}, {"tool", "shell", all}, {"run", "--provider", all, "x"}} {
+		on(exitUsage, "", args...)
+	}
+	// A pipe gets what there is, but for errors and completions, which come to a terminal all the same.
+	for _, args := range [][]string{{"__complete", "sessions", "show", ""}, {"__complete", "run", "--resume", ""}} {
+		if out := h.run(0, args...); !strings.Contains(out.stdout, id) || tool.CleanText(out.stdout+out.stderr) != out.stdout+out.stderr {
+			t.Errorf("%q: %q %q", args, out.stdout, out.stderr)
+		}
+	}
+	if out := h.run(exitUsage, "run", "--dir", all, "x"); tool.CleanText(out.stderr) != out.stderr {
+		t.Errorf("%q", out.stderr)
+	}
+	if out := h.run(0, "sessions", "export", id); !strings.Contains(out.stdout, "\x1b[2J") {
+		t.Errorf("the export into a pipe is not what was said: %q", out.stdout)
+	}
+}
+
+func mustJSON(t *testing.T, value any) []byte {
+	t.Helper()
+	data, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// However text comes in pieces, a door lets through what it does as a whole; JSON stays the same JSON.
+func TestI10_DoorForms(t *testing.T) {
+	for _, text := range append(hostileTexts(t), "plain é 漢 😀\n\ttext", `a \u{1b} b`, "\x1b[32m✓\x1b[0m \x1b[2Kfine") {
+		for as, want := range map[form]string{asText: tool.CleanText(text), asPainted: strings.ReplaceAll(strings.ReplaceAll(tool.CleanText(text),
+			`\u{1b}[32m`, "\x1b[32m"), `\u{1b}[0m`, "\x1b[0m")} {
+			if as == asPainted && strings.Contains(text, "[31m") {
+				continue // red is a colour of ours
+			}
+			for _, size := range []int{1, 2, 3, 1000} {
+				if as == asPainted && size < 1000 {
+					continue // we write a colour at once
+				}
+				var out strings.Builder
+				d := &door{w: &out, form: as}
+				for rest := text; rest != ""; {
+					n := min(size, len(rest))
+					if _, err := io.WriteString(d, rest[:n]); err != nil {
+						t.Fatal(err)
+					}
+					rest = rest[n:]
+				}
+				if got := out.String(); strings.ReplaceAll(got, "\ufffd", "") != strings.ReplaceAll(strings.ReplaceAll(want, "\ufffd", ""), "\r", "") {
+					t.Errorf("%q in pieces of %d became %q, want %q", text, size, got, want)
+				}
+			}
+		}
+		var out bytes.Buffer
+		enc := json.NewEncoder(inForm(&door{w: &out}, asJSONText))
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(map[string]string{"text": text}); err != nil {
+			t.Fatal(err)
+		}
+		var back struct{ Text string }
+		if err := json.Unmarshal(out.Bytes(), &back); err != nil || back.Text != strings.ToValidUTF8(text, "\ufffd") && !strings.Contains(text, "\xff") && !strings.Contains(text, "\x9b") {
+			t.Errorf("%q came back as %q, %v", text, back.Text, err)
+		}
+		harmless(t, "JSON", out.String())
+	}
+}
+
+func TestI17_AnswerOnceOnATerminal(t *testing.T) {
+	url, _ := serve(t, nil, fakellm.Turn{Text: "THE ANSWER."})
+	cmd := attractor(t, "run", "--yes", "--no-journal", "x")
+	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
+	if screen, code := onTerminal(t, cmd, ""); code != 0 || strings.Count(screen, "THE ANSWER.") != 1 {
+		t.Errorf("exit code %d\n%s", code, screen)
+	}
+}

@@ -1,0 +1,206 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/llm/fakellm"
+)
+
+// A mistake in the command line is what is said, also where there is no terminal to ask on, and it leaves no session.
+func TestI17_UsageBeforeTerminal(t *testing.T) {
+	h := newHouse(t, "http://127.0.0.1:1")
+	list, number := filepath.Join(h.dir, "list.json"), filepath.Join(h.dir, "number.json")
+	for name, text := range map[string]string{list: "[]", number: `{"type":"object","properties":3}`} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{`unknown provider "acme"`, []string{"run", "--provider", "acme", "x"}},
+		{`unknown profile "acme"`, []string{"run", "--profile", "acme", "x"}},
+		{"cannot work in /nope: no such file or directory", []string{"run", "--dir", "/nope", "x"}},
+		{"it is no directory", []string{"run", "--dir", list, "x"}},
+		{"cannot read the instructions", []string{"run", "--instructions", "@/nope", "x"}},
+		{"cannot read the schema", []string{"run", "--output-schema", "/nope", "x"}},
+		{"no JSON Schema", []string{"run", "--output-schema", list, "x"}},
+		{`no session "zz"`, []string{"run", "--resume", "zz"}},
+		{`no session "zz"`, []string{"run", "--fork", "zz@3", "x"}},
+		{"from 1 on", []string{"run", "--fork", "zz@x", "x"}},
+		{"no http or https URL", []string{"run", "--base-url", "ftp://x", "x"}},
+		{"stop or summarize", []string{"run", "--on-limit", "dance", "x"}},
+		{"cannot be negative", []string{"run", "--max-turns", "-1", "x"}},
+		{"exclude each other", []string{"run", "--ask", "--read-only", "x"}},
+		{"prompt is empty", []string{"run"}},
+		{"OutputSchema", []string{"run", "--yes", "--output-schema", number, "x"}},
+		{"prices are not known", []string{"run", "--yes", "--budget-usd", "1", "--model", "unheard-of", "x"}},
+		{"accepts 1 arg", []string{"sessions", "show"}},
+		{"requires at least 1 arg", []string{"sessions", "rm"}},
+		{"unknown command", []string{"sessions", "dance"}},
+		{`unknown shell "csh"`, []string{"completion", "csh"}},
+		{"accepts 1 arg", []string{"completion"}},
+	} {
+		out := h.run(exitUsage, c.args...)
+		if !strings.Contains(out.stderr, c.want) || strings.Contains(out.stderr, "terminal") || out.stdout != "" {
+			t.Errorf("%v: stdout %q, stderr %q, want %q", c.args, out.stdout, out.stderr, c.want)
+		}
+	}
+	if list := h.sessions(); len(list) != 0 {
+		t.Errorf("mistakes have left sessions: %+v", list)
+	}
+	if out := h.run(exitUsage, "run", "x"); !strings.Contains(out.stderr, "no terminal to ask") {
+		t.Errorf("without a mistake the terminal is what is missing: %q", out.stderr)
+	}
+}
+
+// An error says once where it comes from.
+func TestI17_NoDoubledPrefix(t *testing.T) {
+	for text, want := range map[string]string{
+		"agent: the journal is empty":                             "the journal is empty",
+		"agent: the journal: journal: session x: no such file":    "the journal: session x: no such file",
+		"cannot keep the session: journal: no space\nagent: that": "cannot keep the session: no space\nthat",
+		"anthropic: the server says no":                           "anthropic: the server says no",
+	} {
+		if got := plainError(text); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+	}
+	h := newHouse(t, "http://127.0.0.1:1")
+	file := filepath.Join(h.home, ".local", "state", "attractor", "sessions", "broken.jsonl")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("garbage"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"sessions", "show", "broken"}, {"sessions", "export", "broken"}, {"run", "--yes", "--resume", "broken", "x"}} {
+		for line := range strings.Lines(h.run(exitFailed, args...).stderr) {
+			if strings.Contains(line, "agent: ") || strings.Contains(line, "journal: ") {
+				t.Errorf("%v: %s", args, line)
+			}
+		}
+	}
+}
+
+// A name that nobody knows is most often a slip: the person is told, and it is used all the same.
+func TestI17_UnknownNamesAreWarnings(t *testing.T) {
+	url, server := serve(t, nil, fakellm.Turn{Text: "x"})
+	h := newHouse(t, url)
+	for _, c := range []struct {
+		args []string
+		want string // in a warning; empty for none
+	}{
+		{[]string{"--model", "claude-unheard-of"}, "claude-unheard-of is no model of anthropic"},
+		{[]string{"--effort", "hihg"}, "the effort hihg is not known here"},
+		{[]string{"--effort", "high"}, ""},
+		{[]string{"--provider", "openai-compatible", "--base-url", url + "/v1", "--model", "mine"}, ""},
+	} {
+		for _, more := range [][]string{nil, {"--json"}} {
+			out := h.run(0, append(append([]string{"run", "--yes", "x"}, c.args...), more...)...)
+			if got := strings.Contains(out.stderr, "attractor: warning: "); got != (c.want != "") || !strings.Contains(out.stderr, c.want) {
+				t.Errorf("%v %v: stderr %q, want a warning %q", c.args, more, out.stderr, c.want)
+			}
+		}
+	}
+	if body := string(server.Requests()[0].Body); !strings.Contains(body, "claude-unheard-of") {
+		t.Errorf("the model was not asked: %.300s", body)
+	}
+}
+
+func TestI17_VersionAndCompletion(t *testing.T) {
+	h := newHouse(t, "http://127.0.0.1:1")
+	if flag, word := h.run(0, "--version").stdout, h.run(0, "version").stdout; flag != word || !strings.HasPrefix(flag, "attractor ") {
+		t.Errorf("%q, %q", flag, word)
+	}
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		if out := h.run(0, "completion", shell); !strings.Contains(out.stdout, "__complete") || out.stderr != "" {
+			t.Errorf("%s: %.200q, %q", shell, out.stdout, out.stderr)
+		}
+	}
+	for args, want := range map[string]string{"run --provider ": "anthropic\n", "run --profile ": "gemini\n", "run --effort ": "high\n", "tools --profile ": "openai\n",
+		"run --model ": "claude-opus-5-5\n", "completion ": "fish\n", "ses": "sessions\t", "sessions ": "export\t"} {
+		words := strings.Split(args, " ")
+		if out := h.run(0, append([]string{"__complete"}, words...)...); !strings.Contains(out.stdout, want) {
+			t.Errorf("%q completes to %q, want %q", args, out.stdout, want)
+		}
+	}
+
+	// A real shell takes the script and asks it.
+	bash := peer.Need(t, "bash")
+	script := h.run(0, "completion", "bash").stdout
+	cmd := exec.Command(bash, "--norc", "-c", script+`
+_get_comp_words_by_ref() { COMPREPLY=(); }
+declare -F __start_attractor && complete -p attractor`)
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "__start_attractor attractor") {
+		t.Errorf("bash: %v\n%s", err, out)
+	}
+}
+
+// The answer is printed once wherever both streams come out together, and is all of standard output where they do not.
+func TestI17_AnswerOnce(t *testing.T) {
+	url, _ := serve(t, nil, say("First a look.", use("shell", map[string]any{"command": "true"})), fakellm.Turn{Text: "THE ANSWER.\nof two lines"})
+	h := newHouse(t, url)
+	once := func(what, text string) {
+		t.Helper()
+		if strings.Count(text, "THE ANSWER.\nof two lines\n") != 1 || !strings.Contains(text, "done · 2 turns") {
+			t.Errorf("%s:\n%s", what, text)
+		}
+	}
+	prepare := func() *exec.Cmd {
+		cmd := attractor(t, "run", "--yes", "the task")
+		cmd.Dir, cmd.Env = h.dir, append(cmd.Env, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
+		return cmd
+	}
+	out, err := prepare().CombinedOutput() // one pipe
+	if err != nil {
+		t.Fatal(err)
+	}
+	once("one pipe", string(out))
+
+	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	cmd := prepare()
+	cmd.Stdout, cmd.Stderr = file, file
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(file.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	once("one file", string(data))
+
+	apart := runIt(t, prepare())
+	if apart.stdout != "THE ANSWER.\nof two lines\n" {
+		t.Errorf("standard output alone: %q", apart.stdout)
+	}
+	once("standard error alone", apart.stderr)
+}
+
+// What was not shown as it came is printed, also where both streams come out together.
+func TestI17_AnswerThatWasNotShown(t *testing.T) {
+	url, _ := serve(t, nil, say("thinking aloud"), say("", use("final_result", map[string]any{"count": 3})))
+	h := newHouse(t, url)
+	schema := filepath.Join(h.dir, "schema.json")
+	if err := os.WriteFile(schema, []byte(`{"type":"object","properties":{"count":{"type":"integer"}},"required":["count"]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := attractor(t, "run", "--yes", "--output-schema", schema, "count")
+	cmd.Dir, cmd.Env = h.dir, append(cmd.Env, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
+	out, err := cmd.CombinedOutput()
+	if err != nil || strings.Count(string(out), "\n{\"count\":3}\n") != 1 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
