@@ -126,6 +126,7 @@ func faultOf(err error, discarded []string, latency time.Duration) faultRecord {
 	var e *llm.Error
 	if errors.As(err, &e) {
 		f.Provider, f.Code, f.Status, f.RequestID = e.Provider, e.Code, e.Status, e.RequestID
+		f.Tokens, f.Window = e.Tokens, e.Window
 		f.Retryable = llm.Retryable(err)
 		switch {
 		case e.Message != "":

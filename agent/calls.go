@@ -23,6 +23,7 @@ const killTime = 700 * time.Millisecond
 func (s *Session) runCalls(ctx context.Context, step Step) error {
 	b := s.prepare(ctx, step)
 	b.order(s.head().Params.Sequential && s.inTurn == nil) // a replay has the order of the journal
+	s.agents.queue(b)
 	var failed error
 	ended := make(chan error)
 	for running := 0; ; running-- {
@@ -38,12 +39,18 @@ func (s *Session) runCalls(ctx context.Context, step Step) error {
 				go func() {
 					err := s.finish(ctx, c)
 					c.done.Store(true)
+					c.spawns.end()
 					ended <- err
 				}()
 			}
 		}
 		if running == 0 {
 			return failed
+		}
+		if failed != nil { // calls that do not begin hold up nobody
+			for _, c := range b {
+				c.spawns.end()
+			}
 		}
 		if err := <-ended; failed == nil {
 			failed = err
@@ -61,6 +68,8 @@ type call struct {
 	done  atomic.Bool
 	later atomic.Pointer[awaitRecord] // the question whose answer comes with the next input
 	asked atomic.Pointer[string]      // the question that was answered at once
+
+	spawns *spawnTurn // of a call that starts an agent
 }
 
 type batch []*call

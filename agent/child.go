@@ -46,7 +46,7 @@ func (a *subagents) open(ctx context.Context, id string, task tool.AgentTask) (*
 	}
 	p := a.parent
 	p.mu.Lock()
-	o.Provider, o.Model, o.Effort = p.state.Provider, first(task.Model, p.state.Model), p.state.Effort
+	o.Provider, o.Model, o.Effort = p.state.Provider, first(task.Model, p.state.Model), first(task.Effort, p.state.Effort)
 	p.mu.Unlock()
 	o.ID, o.parent, o.depth = "", p, o.depth+1
 	if o.NewID != nil {
@@ -77,7 +77,7 @@ func newChild(ctx context.Context, o Options) (*Session, error) {
 	if open := o.Subagents.Journal; open != nil {
 		log, err := open(o.ID)
 		if err != nil {
-			return nil, fmt.Errorf("the agent's journal: %w", err)
+			return nil, fmt.Errorf("cannot keep the agent's session: %w", err)
 		}
 		o.Journal = log
 	}

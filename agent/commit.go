@@ -109,7 +109,7 @@ func (s *Session) write(what string, f func() error) error {
 		s.giveUp(err)
 		return err
 	}
-	return fmt.Errorf("agent: journal: %w", err)
+	return fmt.Errorf("agent: cannot keep the session: %w", err)
 }
 
 // overflow is the warning that the model's window fills up, once for each level.

@@ -136,7 +136,7 @@ func (s *Session) shutdown() {
 		err = errors.Join(err, s.writeEnd(), s.outputs.Close())
 		s.mu.Lock()
 		if s.failure == nil && err != nil {
-			s.failure = hostError(fmt.Errorf("agent: the session did not end cleanly: %w", err))
+			s.failure = hostError(fmt.Errorf("%w; the session did not end cleanly", err)) // err names the package
 		}
 		s.mu.Unlock()
 		s.events.flush()

@@ -166,12 +166,13 @@ type LoopDetection struct {
 	Text    string `json:"text"`
 }
 
-// ContextWarning says how full the model's window is: at 80 % and at each further 5 points.
+// ContextWarning says how full the model's window is: at 80 % and at each further 5 points, and when the provider refused a request as too
+// long, with at least 1 as the ratio.
 type ContextWarning struct {
 	EventHeader
 	Ratio  float64 `json:"ratio"`
-	Tokens int     `json:"tokens"` // an estimate
-	Window int     `json:"window"`
+	Tokens int     `json:"tokens"` // an estimate, unless the provider said it
+	Window int     `json:"window"` // 0 when nobody knows it
 }
 
 // Compaction says that a summary has taken the place of turns, for the model.

@@ -67,7 +67,7 @@ func (e *diskError) Unwrap() error { return e.error }
 // checkFailed: the host was told, by the call and by events that end.
 func (u *universe) checkFailed(p *process, failure error) {
 	u.t.Helper()
-	if !errors.Is(p.failed, failure) || !strings.Contains(p.failed.Error(), "journal") {
+	if !errors.Is(p.failed, failure) || !strings.Contains(p.failed.Error(), "cannot keep the session") {
 		u.t.Errorf("the host was told %v", p.failed)
 	}
 	checkEvents(u.t, p.events)
@@ -104,7 +104,7 @@ func TestA19_SettingsOnAFullDisk(t *testing.T) {
 					}
 					return true, nil
 				})
-				if err := call(p.Session); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "journal") {
+				if err := call(p.Session); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "cannot keep the session") {
 					t.Errorf("%s = %v", name, err)
 				}
 				if err := p.Close(); err != nil {

@@ -20,7 +20,7 @@ func Load(ctx context.Context, from Records) (*State, error) {
 	state := new(State)
 	for line, err := range from.Records(ctx, 1) {
 		if err != nil {
-			return nil, fmt.Errorf("agent: cannot read the journal: %w", err)
+			return nil, fmt.Errorf("agent: cannot read the session: %w", err)
 		}
 		if err := state.Fold(line); err != nil {
 			return nil, err
@@ -42,7 +42,7 @@ func Fork(ctx context.Context, from Records, turn int, id string) (n int64, edit
 	state := new(State)
 	for line, err := range from.Records(ctx, 1) {
 		if err != nil {
-			return 0, nil, fmt.Errorf("agent: cannot read the journal: %w", err)
+			return 0, nil, fmt.Errorf("agent: cannot read the session: %w", err)
 		}
 		if err := state.Fold(line); err != nil {
 			return 0, nil, err

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -117,7 +118,7 @@ func projectEnd(r endRecord, before *State, p *Policy) []Event {
 			f = r.Fault
 		}
 		if f.tooLong() {
-			events = append(events, &ContextWarning{Ratio: 1, Tokens: before.Context.Tokens(), Window: p.Window})
+			events = append(events, fullWindow(f, before, p))
 		}
 		events = append(events, &Error{ErrorKind: f.Kind, Text: f.Text, Provider: f.Provider, Status: f.Status,
 			Retryable: f.Retryable, RequestID: f.RequestID})
@@ -140,6 +141,15 @@ func projectEnd(r endRecord, before *State, p *Policy) []Event {
 	return append(events, &ProcessingEnd{Reason: r.Reason, Finish: r.finish(before), Text: first(r.Summary, in.Final), Usage: in.Usage.Add(r.Usage),
 		CostUSD: in.Cost + r.Cost, Turns: in.Turns, ToolRounds: in.Rounds,
 		State: state})
+}
+
+// fullWindow returns the warning that a history did not fit into the window, with the provider's numbers where it gave some.
+func fullWindow(f *Fault, before *State, p *Policy) *ContextWarning {
+	w := &ContextWarning{Ratio: 1, Tokens: cmp.Or(f.Tokens, before.Context.Tokens()), Window: cmp.Or(f.Window, p.Window)}
+	if w.Window > 0 {
+		w.Ratio = max(1, float64(w.Tokens)/float64(w.Window))
+	}
+	return w
 }
 
 // arguments is a call's text as JSON for an event.

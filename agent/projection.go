@@ -20,7 +20,7 @@ func Project(ctx context.Context, from Records, yield func(Event)) error {
 	)
 	for line, err := range from.Records(ctx, 1) {
 		if err != nil {
-			return fmt.Errorf("agent: cannot read the journal: %w", err)
+			return fmt.Errorf("agent: cannot read the session: %w", err)
 		}
 		rec, err := decodeRecord(line)
 		if err != nil {

@@ -26,6 +26,9 @@ func newHeader(ctx context.Context, o Options, id string, registry *tool.Registr
 			Options: o.ProviderOptions, NoCache: o.NoCache}}
 	if o.parent != nil {
 		h.Parent = o.parent.ID()
+		if _, ok := registry.Get(o.ToolChoice.Name); o.ToolChoice.Mode == llm.ToolNamed && !ok {
+			h.Params.ToolChoice = llm.ToolChoice{} // subagents do not have the tools that only their parent may use
+		}
 	}
 	if h.Model == "" {
 		return Header{}, errors.New("agent: no model: set Options.Model, or one in the profile")

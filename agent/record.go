@@ -132,6 +132,9 @@ type Fault struct {
 	Status    int    `json:"status,omitempty"`
 	RequestID string `json:"request_id,omitempty"`
 	Retryable bool   `json:"retryable,omitempty"`
+	// Tokens and Window are the sizes that the provider told of a context that is too long.
+	Tokens int `json:"tokens,omitempty"`
+	Window int `json:"window,omitempty"`
 	// RetryAt is when the next attempt is due; zero means that there is none.
 	RetryAt time.Time     `json:"retry_at,omitzero"`
 	Delay   time.Duration `json:"delay,omitempty"`
@@ -145,7 +148,7 @@ type Fault struct {
 // Err is the fault as an error: an *llm.Error of its kind.
 func (f *Fault) Err() error {
 	return &llm.Error{Kind: llm.Kind(f.Kind), Provider: f.Provider, Code: f.Code, Message: f.Text, Status: f.Status,
-		RequestID: f.RequestID, Final: !f.Retryable}
+		Tokens: f.Tokens, Window: f.Window, RequestID: f.RequestID, Final: !f.Retryable}
 }
 
 // spentRecord is an attempt of a side call that failed and is not its last: what came of the call is another record.

@@ -82,7 +82,7 @@ func (r *replay) read(ctx context.Context, from Records) (misfit *Divergence, er
 	var state State
 	for line, err := range from.Records(ctx, 1) {
 		if err != nil {
-			return nil, fmt.Errorf("agent: cannot read the journal: %w", err)
+			return nil, fmt.Errorf("agent: cannot read the session: %w", err)
 		}
 		rec, err := decodeRecord(line)
 		if err != nil {

@@ -154,7 +154,7 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 	var written int64
 	for line, err := range o.Journal.Records(ctx, 1) {
 		if err != nil {
-			return nil, fmt.Errorf("agent: cannot read the journal: %w", err)
+			return nil, fmt.Errorf("agent: cannot read the session: %w", err)
 		}
 		if err := state.Fold(line); err != nil {
 			return nil, err
@@ -299,6 +299,7 @@ func (s *Session) start(resumed bool) {
 		Containment: env.Containment(s.env), Resumed: resumed, ParentID: h.Parent})
 	s.mu.Lock()
 	s.events.add(s.state.questions()...)
+	s.warnOfModel()
 	s.warnOfEffort()
 	s.mu.Unlock()
 	s.events.flush()

@@ -37,6 +37,7 @@ type setup struct {
 	steps   []llmtest.Step
 	tools   []tool.Tool
 	options agent.Options
+	serial  bool           // of the profile: Sequential
 	more    []llm.Provider // beside the scripted one
 	models  llm.Lookup
 	wrap    func(llm.Provider) llm.Provider // of the scripted one
@@ -58,7 +59,7 @@ func open(t *testing.T, s setup) *host {
 	}
 	o.Client = &llm.Client{Providers: append([]llm.Provider{provider}, s.more...), Models: s.models}
 	o.Env = local
-	o.Profile = profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: s.tools}
+	o.Profile = profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: s.tools, Sequential: s.serial}
 	o.System = "You are being tested."
 	if o.Retry.Jitter == nil {
 		o.Retry.Jitter = func() float64 { return 0 }

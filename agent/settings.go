@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
@@ -76,6 +77,9 @@ func (s *Session) adopt(registry *tool.Registry, rec settingRecord) {
 		s.events.add(&Warning{Code: "effort_later", Text: "The provider does not let the effort change while its calls are being answered: it " +
 			"holds from the next input on."})
 	}
+	if rec.Provider != nil || rec.Model != nil {
+		s.warnOfModel()
+	}
 	if rec.Effort != nil || rec.Model != nil {
 		s.warnOfEffort()
 	}
@@ -115,16 +119,37 @@ func (s *State) inRound() bool {
 	return false
 }
 
-// warnOfEffort tells the host when the model does not take the effort that was asked for.
+// warnOfEffort tells the host when the model does not take the effort that was asked for, or when nobody knows such an effort.
 func (s *Session) warnOfEffort() {
 	asked, model := deref(s.state.pending, s.state.Effort), s.state.Model
 	if s.state.Records == 0 {
 		asked, model = s.head().Effort, s.head().Model
 	}
-	provider := first(s.state.Provider, s.head().Provider)
-	if sent, same := fitEffort(asked, s.facts(provider, model)); !same {
+	facts := s.facts(first(s.state.Provider, s.head().Provider), model)
+	if sent, same := fitEffort(asked, facts); !same {
 		s.events.add(&Warning{Code: "effort_clamped", Text: fmt.Sprintf("%s does not take the effort %q; it gets %q.", model, asked, sent)})
+	} else if asked != "" && !slices.Contains(knownEfforts(facts), asked) {
+		s.events.add(&Warning{Code: "effort_unknown", Text: fmt.Sprintf("The effort %q is unknown; it is sent as it is. Known are %s.", asked,
+			strings.Join(knownEfforts(facts), ", "))})
 	}
+}
+
+// knownEfforts are those of a model, or all names in use where they are not known.
+func knownEfforts(facts *llm.Model) []string {
+	if facts == nil || len(facts.Efforts) == 0 {
+		return efforts
+	}
+	return facts.Efforts
+}
+
+// warnOfModel tells the host when a client that knows models does not know this one.
+func (s *Session) warnOfModel() {
+	provider, model := first(s.state.Provider, s.head().Provider), first(s.state.Model, s.head().Model)
+	if s.client.Models == nil || s.facts(provider, model) != nil {
+		return
+	}
+	s.events.add(&Warning{Code: "model_unknown", Text: fmt.Sprintf("Nothing is known of the model %q of %s: neither its window, so that nothing "+
+		"is compacted before it is full, nor its prices.", model, provider)})
 }
 
 // efforts are all names of efforts in use, the lowest first.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -124,6 +125,55 @@ func (a *subagents) Spawn(ctx context.Context, task tool.AgentTask) (tool.AgentS
 		return tool.AgentStatus{}, errors.Join(err, c.session.Close())
 	}
 	return tool.AgentStatus{ID: id, Status: childRunning}, nil
+}
+
+// spawnTurn keeps the calls of an answer that start agents in order, so that the ids of the agents are in the order of the calls.
+type spawnTurn struct {
+	before []*spawnTurn
+	once   sync.Once
+	over   chan struct{} // closed when the call has started its agent, or is over
+}
+
+func (t *spawnTurn) end() {
+	if t != nil {
+		t.once.Do(func() { close(t.over) })
+	}
+}
+
+// queue gives the calls of a batch that start agents their turns. A nil table has none.
+func (a *subagents) queue(b batch) {
+	if a == nil {
+		return
+	}
+	registry := a.parent.tools()
+	var turns []*spawnTurn
+	for _, c := range b {
+		t, ok := registry.Get(c.Call.Name)
+		if !ok || t.Needs != tool.NeedsAgents || c.Access.Effect != tool.Writes || c.Outcome != nil {
+			continue
+		}
+		c.spawns = &spawnTurn{before: slices.Clone(turns), over: make(chan struct{})}
+		turns = append(turns, c.spawns)
+	}
+}
+
+// spawner is the table as a call sees it whose turn it is to wait for.
+type spawner struct {
+	*subagents
+	turn *spawnTurn
+}
+
+// Spawn waits for the agents of the calls before this one.
+func (s *spawner) Spawn(ctx context.Context, task tool.AgentTask) (tool.AgentStatus, error) {
+	for _, earlier := range s.turn.before {
+		select {
+		case <-earlier.over:
+		case <-ctx.Done():
+			return tool.AgentStatus{}, context.Cause(ctx)
+		}
+	}
+	defer s.turn.end()
+	return s.subagents.Spawn(ctx, task)
 }
 
 // reserve takes an id, which no child of this session ever had.

@@ -125,15 +125,12 @@ func TestAC7_1_ChildrenWorkAtTheSameTime(t *testing.T) {
 			"two": {llmtest.Gate(nil, gate, llmtest.Text("second"))},
 		}, coding.WriteFile(), coding.ReadFile())
 		h.submit(t, "go", agent.Completed)
-		two := `{"output":"second","success":true,"turns_used":1}`
+		one, two := `{"output":"<one>","success":true,"turns_used":2}`, `{"output":"second","success":true,"turns_used":1}`
 		got := h.outputs()
-		// Which of the two is which id depends on who came first.
-		slices.Sort(got[2:4])
-		if fmt.Sprint(got[:2]) != `[{"agent_id":"agent-1","status":"running"} {"agent_id":"agent-2","status":"running"}]` &&
-			fmt.Sprint(got[:2]) != `[{"agent_id":"agent-2","status":"running"} {"agent_id":"agent-1","status":"running"}]` {
+		if fmt.Sprint(got[:2]) != `[{"agent_id":"agent-1","status":"running"} {"agent_id":"agent-2","status":"running"}]` {
 			t.Errorf("spawned %q", got[:2])
 		}
-		if !slices.Contains(got, two) || !slices.Contains(got, `{"output":"<one>","success":true,"turns_used":2}`) || !strings.Contains(got[5], "by a child") {
+		if !slices.Equal(got[2:5], []string{one, two, two}) || !strings.Contains(got[5], "by a child") {
 			t.Errorf("results %q", got)
 		}
 		for _, task := range []string{"one", "two"} {

@@ -23,10 +23,13 @@ func (t *toolSession) History() tool.History { return t.archive }
 func (t *toolSession) Processes() tool.Processes { return t.processes }
 
 func (t *toolSession) Agents() tool.Agents {
-	if t.agents == nil {
+	switch {
+	case t.agents == nil:
 		return nil
+	case t.call == nil || t.call.spawns == nil:
+		return t.agents
 	}
-	return t.agents
+	return &spawner{t.agents, t.call.spawns}
 }
 
 // Files returns what the session has seen of files.

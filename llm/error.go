@@ -41,6 +41,8 @@ type Error struct {
 	RequestID  string
 	// Usage is what the call took until it failed, as far as that is known.
 	Usage Usage
+	// Tokens and Window are, of an [ErrContextLength], how long the request is and how long it may be; 0 where the provider did not say.
+	Tokens, Window int
 	// Raw is the start of the response's body, at most 64 KiB.
 	Raw []byte
 	// Unsent says that the request did not reach the provider: nothing can have been billed.

@@ -106,11 +106,12 @@ type Files interface {
 	Seen(path string) (h env.Hash, ok bool)
 }
 
-// AgentTask is what a subagent is started with. Only Task is required.
+// AgentTask is what a subagent is started with. Only Task is required; Model and Effort are otherwise those of the session.
 type AgentTask struct {
 	Task     string
 	Dir      string // inside the environment
 	Model    string
+	Effort   string
 	MaxTurns int
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -145,8 +144,5 @@ func (k *kept) discard() error {
 	if empty {
 		err = errors.Join(err, k.dir.Remove(context.Background(), k.id))
 	}
-	if err != nil {
-		return fmt.Errorf("journal: %w", err)
-	}
-	return nil
+	return err
 }

@@ -18,6 +18,7 @@ type agentArgs struct {
 	Prompt      string `json:"prompt"`
 	Type        string `json:"subagent_type"`
 	Model       string `json:"model"`
+	Effort      string `json:"effort"`
 	Background  bool   `json:"run_in_background"`
 	Isolation   string `json:"isolation"`
 }
@@ -29,7 +30,7 @@ const agentParameters = `{
 		"prompt": {"type": "string", "description": "What the agent is to do, with everything that it has to know: it sees nothing of this conversation."},
 		"subagent_type": {"type": "string", "description": "There is one type, general-purpose, which is the default."},
 		"model": {"type": "string", "enum": ["sonnet", "opus", "haiku", "fable"], "description": "The model that it uses. Default: the same one."},
-		"effort": {"type": "string", "enum": ["low", "medium", "high", "xhigh", "max"], "description": "Has no effect: an agent thinks as hard as you do."},
+		"effort": {"type": "string", "enum": ["low", "medium", "high", "xhigh", "max"], "description": "How hard it thinks. Default: as hard as you do."},
 		"run_in_background": {"type": "boolean", "description": "Go on at once; wait gives you the result later. Default: false, the call returns when the agent has finished."},
 		"isolation": {"type": "string", "enum": ["worktree", "remote"], "description": "Agents work on the same files as you: leave it out."}
 	},
@@ -77,7 +78,7 @@ func runAgent(ctx context.Context, call *tool.Call, args agentArgs) (tool.Result
 		return tool.Result{}, fmt.Errorf("there is no agent type %q; leave subagent_type out, or use %s", args.Type, generalPurpose)
 	}
 	agents := call.Session.Agents()
-	status, err := agents.Spawn(ctx, tool.AgentTask{Task: args.Prompt, Model: models[args.Model]})
+	status, err := agents.Spawn(ctx, tool.AgentTask{Task: args.Prompt, Model: models[args.Model], Effort: args.Effort})
 	if err != nil {
 		return tool.Result{}, err
 	}

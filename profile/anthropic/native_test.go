@@ -311,10 +311,10 @@ func agentSession(t *testing.T, calls ...llmtest.Step) (*agent.Session, *llmtest
 	return s, model
 }
 
-// Agent waits for its subagent, which has its tools but for those that start agents, and another model where one is asked for.
+// Agent waits for its subagent, which has its tools but for those that start agents, and another model and effort where one is asked for.
 func TestE2_AgentWaits(t *testing.T) {
 	s, model := agentSession(t,
-		llmtest.Calls(llmtest.Call("Agent", `{"description":"look","prompt":"LOOK AROUND","model":"opus"}`)),
+		llmtest.Calls(llmtest.Call("Agent", `{"description":"look","prompt":"LOOK AROUND","model":"opus","effort":"xhigh"}`)),
 		llmtest.Text("THE REPORT"),
 		llmtest.Text("done"))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -326,7 +326,7 @@ func TestE2_AgentWaits(t *testing.T) {
 	if len(requests) != 3 {
 		t.Fatalf("%d requests, want 3", len(requests))
 	}
-	if child := requests[1]; child.Model != "claude-opus-5-5" || slices.ContainsFunc(child.Tools, func(d llm.ToolDefinition) bool { return d.Name == "Agent" }) {
+	if child := requests[1]; child.Model != "claude-opus-5-5" || child.Effort != "xhigh" || slices.ContainsFunc(child.Tools, func(d llm.ToolDefinition) bool { return d.Name == "Agent" }) {
 		t.Errorf("the subagent has the model %s and %d tools", child.Model, len(child.Tools))
 	}
 	last := requests[2].Messages[len(requests[2].Messages)-1]

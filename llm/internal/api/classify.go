@@ -85,6 +85,9 @@ func (c *Call) classify(status int, h http.Header, body []byte) *llm.Error {
 	if e.Kind == nil {
 		e.Kind = statusKind(meant)
 	}
+	if e.Kind == llm.ErrContextLength {
+		e.Tokens, e.Window = contextNumbers(e.Message)
+	}
 	if e.Kind == llm.ErrRateLimit && strings.Contains(strings.ToLower(e.Message), "request too large") {
 		e.Final = true // it alone is more than a minute's allowance, so waiting does not help
 	}
