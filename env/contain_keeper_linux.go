@@ -21,7 +21,7 @@ import (
 // ready, and waits: for orphans, which it inherits, and for a child that reads names of signals to be sent to all others, until
 // our end of the pipe is closed, by us or by our death. The child is started anew when a command has killed it; process 1
 // is safe from them.
-const keeperScript = `: keeps the processes of one command of attractor together
+const keeperScript = `: keeps the processes of commands of attractor together
 read -r last
 "$1" -t proc -o "$2" proc /proc || exit
 { echo "$last" >/proc/sys/kernel/ns_last_pid; } 2>/dev/null

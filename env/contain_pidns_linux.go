@@ -117,35 +117,32 @@ func (n *pidns) enter() (_ *keeper, err error) {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return nil, os.NewSyscallError("unshare", err)
 	}
-	info, err := os.ReadFile("/proc/thread-self/mountinfo")
-	if err != nil {
-		return nil, err
-	}
-	proc, err := findProc(string(info))
-	if err != nil {
-		return nil, err
-	}
-	// The new /proc covers the old one, which remains the working directory.
+	// The host's /proc remains the working directory, by which it is reached when it is mounted nowhere.
 	if err := unix.Chdir("/proc"); err != nil {
 		return nil, os.NewSyscallError("chdir", err)
 	}
-	// Else a mount on it might appear in the host's, too. All others keep their propagation, for the command to use.
-	if err := unix.Mount("", "/proc", "", unix.MS_PRIVATE, ""); err != nil {
-		return nil, os.NewSyscallError("make /proc private", err)
+	list, err := ownMounts()
+	if err != nil {
+		return nil, err
+	}
+	proc, err := findProc(list)
+	if err != nil {
+		return nil, err
+	}
+	if err := proc.isolate(); err != nil {
+		return nil, err
 	}
 	k, err := n.keep(proc.options)
 	if err != nil {
 		return k, err
 	}
-	for _, name := range proc.covered {
-		if err := unix.Mount(name, "/proc/"+name, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
-			return k, fmt.Errorf("keep what is mounted on /proc/%s: %w", name, err)
-		}
+	if err := proc.replace(); err != nil {
+		return k, err
 	}
 	if k.proc, err = os.OpenRoot("/proc"); err != nil {
 		return k, err
 	}
-	return k, joinPIDNS(k.cmd.Process.Pid)
+	return k, errors.Join(joinPIDNS(k.cmd.Process.Pid), os.NewSyscallError("chdir", unix.Chdir("/")))
 }
 
 // joinPIDNS makes what the calling thread starts a member of another process's namespace. The working directory must be a
@@ -162,16 +159,24 @@ func joinPIDNS(pid int) error {
 // onThread calls f on a thread that ends with it, for what must not be done to a thread that goes on.
 func onThread(f func() error) error {
 	result := make(chan error)
+	ownThread(func() { result <- f() })
+	return <-result
+}
+
+// ownThread starts f on a thread that ends with it, and returns at once.
+func ownThread(f func()) {
+	taken := make(chan struct{})
 	go func() {
 		runtime.LockOSThread() // never unlocked: the runtime ends the thread with this goroutine
 		if unix.Gettid() == unix.Getpid() {
 			// The first thread cannot end, and it is what /proc/self shows. While it is locked here, another is found.
-			err := onThread(f)
+			ownThread(f)
 			runtime.UnlockOSThread()
-			result <- err
+			close(taken)
 			return
 		}
-		result <- f()
+		close(taken)
+		f()
 	}()
-	return <-result
+	<-taken
 }

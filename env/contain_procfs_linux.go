@@ -2,41 +2,94 @@ package env
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
-// procMount is what a new /proc has to have of the one that it covers.
-type procMount struct {
-	options string   // in the form of mount -o
-	covered []string // where in it something else is mounted, relative to it
+// mount is a line of proc_pid_mountinfo(5).
+type mount struct {
+	id, parent, device, root, point, options string
+	shared                                   bool // what is mounted on it or unmounted appears in other namespaces, too
+	kind, super                              string
 }
 
-// findProc finds the visible mount of /proc in a text of proc_pid_mountinfo(5): id parent device root mountpoint options [tags] -
-// type source superoptions.
-func findProc(mountinfo string) (procMount, error) {
-	var p procMount
-	id := ""
+// parseMounts reads a text of proc_pid_mountinfo(5): id parent device root mountpoint options [tags] - type source superoptions.
+func parseMounts(mountinfo string) ([]mount, error) {
+	var list []mount
 	for line := range strings.Lines(mountinfo) {
 		before, after, _ := strings.Cut(line, " - ")
-		mount, fs := strings.Fields(before), strings.Fields(after)
-		if len(mount) < 6 || len(fs) < 3 {
-			return p, errors.New("not a line of mountinfo: " + plain(line))
+		f, fs := strings.Fields(before), strings.Fields(after)
+		if len(f) < 6 || len(fs) < 3 {
+			return nil, errors.New("not a line of mountinfo: " + plain(line))
 		}
-		point := unescapeMount(mount[4])
+		list = append(list, mount{
+			id: f[0], parent: f[1], device: f[2], root: f[3], point: unescapeMount(f[4]), options: f[5], kind: fs[0], super: fs[2],
+			shared: slices.ContainsFunc(f[6:], func(tag string) bool { return strings.HasPrefix(tag, "shared:") }),
+		})
+	}
+	return list, nil
+}
+
+// procPlace is where processes can be seen: a place on which a procfs is mounted.
+type procPlace struct {
+	point string
+	depth int    // how many mounts are there, one upon the other
+	on    string // where the mount is on which they are mounted, if that is shared
+}
+
+// procMounts is what a new /proc has to have of the one that it replaces, and where else there is one.
+type procMounts struct {
+	options string   // of /proc, in the form of mount -o
+	covered []string // where in it something else is mounted, relative to it
+	places  []procPlace
+}
+
+// findProc finds the mounts of procfs in a list, /proc first.
+func findProc(list []mount) (procMounts, error) {
+	p := procMounts{places: []procPlace{{point: "/proc"}}}
+	byID := make(map[string]mount, len(list))
+	id := "" // of the visible /proc
+	for _, m := range list {
+		byID[m.id] = m
 		switch {
-		case point == "/proc": // the last one covers those before
-			if id = ""; fs[0] == "proc" && mount[3] == "/" {
-				id, p = mount[0], procMount{options: procOptions(mount[5], fs[2])}
+		case m.point == "/proc": // the last one covers those before
+			if id, p.covered = "", nil; wholeProc(m) {
+				id, p.options = m.id, procOptions(m.options, m.super)
 			}
-		case id != "" && mount[1] == id: // and not what is mounted in one of these, which comes with it
-			p.covered = append(p.covered, strings.TrimPrefix(point, "/proc/"))
+		case id != "" && m.parent == id: // and not what is mounted in one of these, which comes with it
+			p.covered = append(p.covered, strings.TrimPrefix(m.point, "/proc/"))
+		case wholeProc(m) && !slices.ContainsFunc(p.places, func(other procPlace) bool { return other.point == m.point }):
+			p.places = append(p.places, procPlace{point: m.point})
 		}
 	}
 	if id == "" {
 		return p, errors.New("what is mounted on /proc is not the kernel's")
 	}
+	for i := range p.places {
+		p.places[i].fill(list, byID)
+	}
 	return p, nil
 }
+
+// fill counts the mounts of the place from the lowest procfs on.
+func (p *procPlace) fill(list []mount, byID map[string]mount) {
+	for _, m := range list {
+		if m.point != p.point || p.depth == 0 && !wholeProc(m) {
+			continue
+		}
+		if p.depth++; p.depth == 1 && byID[m.parent].shared {
+			p.on = byID[m.parent].point
+		}
+	}
+}
+
+// wholeProc reports whether a mount shows processes, which what was bound from within a procfs does not.
+func wholeProc(m mount) bool { return m.kind == "proc" && m.root == "/" }
 
 // procOptions are those of the mount and, of those of the file system, which others report as well, the ones of proc(5).
 func procOptions(mount, super string) string {
@@ -48,4 +101,94 @@ func procOptions(mount, super string) string {
 		}
 	}
 	return strings.Join(options, ",")
+}
+
+// ownMounts reads the calling thread's mounts. The working directory must be the host's /proc.
+func ownMounts() ([]mount, error) {
+	text, err := os.ReadFile("thread-self/mountinfo")
+	if err != nil {
+		return nil, err
+	}
+	return parseMounts(string(text))
+}
+
+// isolate sees to it that nothing that is mounted on a procfs, in one, or instead of one, appears in the host's mounts, or vanishes from
+// them. Where a mount on which one is mounted shares what happens to it, it only receives from then on; all others keep
+// their propagation, for commands to use.
+func (p procMounts) isolate() error {
+	for _, place := range p.places {
+		if err := unix.Mount("", place.point, "", unix.MS_SLAVE|unix.MS_REC, ""); err != nil {
+			return fmt.Errorf("take %s out of the propagation of mounts: %w", place.point, err)
+		}
+		if place.on == "" {
+			continue
+		}
+		if err := unix.Mount("", place.on, "", unix.MS_SLAVE, ""); err != nil {
+			return fmt.Errorf("take %s out of the propagation of mounts: %w", place.on, err)
+		}
+	}
+	list, err := ownMounts()
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
+		above := slices.ContainsFunc(list, func(other mount) bool { return wholeProc(other) && other.parent == m.id })
+		if m.shared && (above || wholeProc(m)) { // such as one that another one covers
+			return fmt.Errorf("%s cannot be taken out of the propagation of mounts", m.point)
+		}
+	}
+	return nil
+}
+
+// replace puts the new /proc, which is mounted upon the old one, in the place of every procfs. None of them can be uncovered then. It
+// needs Linux 5.2.
+func (p procMounts) replace() error {
+	for _, name := range p.covered {
+		if err := unix.Mount(name, "/proc/"+name, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+			return fmt.Errorf("keep what is mounted on /proc/%s: %w", name, err)
+		}
+	}
+	for _, place := range slices.Backward(p.places) { // the new one itself comes last
+		if err := place.replace(); err != nil {
+			return err
+		}
+	}
+	return p.check()
+}
+
+func (p procPlace) replace() error {
+	depth := p.depth
+	if p.point == "/proc" {
+		depth++
+	}
+	fd, err := unix.OpenTree(unix.AT_FDCWD, "/proc", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	if err != nil {
+		return os.NewSyscallError("open_tree /proc", err)
+	}
+	for range depth {
+		if err := unix.Unmount(p.point, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil {
+			return errors.Join(fmt.Errorf("detach %s: %w", p.point, err), unix.Close(fd))
+		}
+	}
+	err = unix.MoveMount(fd, "", unix.AT_FDCWD, p.point, unix.MOVE_MOUNT_F_EMPTY_PATH)
+	return errors.Join(os.NewSyscallError("move_mount to "+p.point, err), unix.Close(fd))
+}
+
+// check is an error if another procfs than that of /proc can be seen, or uncovered.
+func (p procMounts) check() error {
+	var stat unix.Stat_t
+	if err := unix.Stat("/proc", &stat); err != nil {
+		return os.NewSyscallError("stat /proc", err)
+	}
+	device := strconv.Itoa(int(unix.Major(stat.Dev))) + ":" + strconv.Itoa(int(unix.Minor(stat.Dev)))
+	list, err := ownMounts()
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
+		if wholeProc(m) && m.device != device {
+			return fmt.Errorf("the procfs on %s shows the host's processes and cannot be detached", m.point)
+		}
+	}
+	return nil
 }
