@@ -139,6 +139,10 @@ func (c *cgroups) probe(shell string) (err error) {
 
 func (c *cgroups) name() string { return ContainCgroup }
 
+func (c *cgroups) hides() bool { return false }
+
+func (c *cgroups) close() error { return nil }
+
 // start starts a command in a cgroup of its own.
 func (c *cgroups) start(cmd *exec.Cmd, id string) (tree, error) {
 	leaf, err := c.make(id)

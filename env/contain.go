@@ -6,21 +6,29 @@ package env
 // directory of a command are the same. The processor time given is what the level adds to a command, measured beside `bash -c true`,
 // which costs one millisecond.
 const (
+	// ContainCgroupPIDNS is ContainCgroup in a PID namespace that serves all commands of the environment, and lives as long: a
+	// keeper, process 1 in there, inherits orphans and ends with the host, however that ends, and the kernel ends
+	// everything with it. Commands see each other, and no process of the host, whose /proc is detached from their mounts (see
+	// Local.HidesHost). It needs what both levels need; 0.5 ms.
+	//
+	// What is different for a command is what ContainPIDNS says of /proc and mounts; mounts of one command are seen by the next.
+	ContainCgroupPIDNS = "cgroup+pidns"
+	// ContainPIDNS is a PID namespace for each command, with a /proc of its own instead of the host's, held by a keeper: a small
+	// shell, process 1 in there, which inherits orphans and ends with the host, however that ends. With the keeper the kernel ends
+	// everything, so that nothing gets away, not even from a host that is killed.
+	//
+	// It is not offered where it would need a user namespace: the host must have CAP_SYS_ADMIN and a mount program, and be
+	// allowed to mount and unmount; Linux 5.2. What is different for a command: it sees the processes of no other command,
+	// and cannot signal them (also not what an earlier command has left running; process ids in Exit.Left are those inside); its
+	// parent has the number 0; and what it mounts is seen by nobody else where mounts are private, or directly on the file system on
+	// which /proc is mounted. Numbers of processes go on from command to command as they do without a namespace, where the kernel
+	// lets them. A command for which no namespace can be made does not start. Linux only; 3 ms.
+	ContainPIDNS = "pidns"
 	// ContainCgroup is a cgroup (version 2) for each command, below the host's own. Nothing gets out of it by setsid, a
 	// double fork, nohup or an empty environment, and the kernel kills all of it at once. Root can leave it by moving
 	// itself to another cgroup. When the host itself is killed, its commands go on, and a later Local removes the cgroups that
 	// have become empty. Linux only, where the host's own cgroup may be written to; 0.3 ms.
 	ContainCgroup = "cgroup"
-	// ContainPIDNS is a PID namespace for each command, with a /proc of its own, held by a keeper: a small shell, process 1 in
-	// there, which inherits orphans and ends with the host, however that ends. With the keeper the kernel ends
-	// everything, so that nothing gets away, not even from a host that is killed.
-	//
-	// It is not offered where it would need a user namespace: the host must have CAP_SYS_ADMIN and a mount program, and be
-	// allowed to mount. What is different for a command: it sees the processes of no other command, and cannot signal
-	// them (also not what an earlier command has left running; process ids in Exit.Left are those inside); its parent
-	// has the number 0; and what it mounts where mounts are private is seen by itself alone. Numbers of processes
-	// go on from command to command as they do without a namespace, where the kernel lets them. Linux only; 3 ms.
-	ContainPIDNS = "pidns"
 	// ContainGroup is the command's process group. On Linux a sweep over /proc adds every process of this user that has
 	// the command's mark in its environment, MarkVar, whatever group, session and parent it has; what clears its
 	// environment and leaves the group, as `env -i setsid` does, is not found. When the host itself is killed, its commands

@@ -21,7 +21,7 @@ func BenchmarkD4_Command(b *testing.B) {
 		}
 		b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/float64(b.N), "cpu-µs/op")
 	})
-	for _, level := range []string{env.ContainGroup, env.ContainCgroup, env.ContainPIDNS} {
+	for _, level := range []string{env.ContainGroup, env.ContainCgroup, env.ContainPIDNS, env.ContainCgroupPIDNS} {
 		b.Run(level, func(b *testing.B) {
 			l, err := env.NewLocal(b.TempDir(), env.LocalOptions{Containment: level})
 			if err != nil {

@@ -36,7 +36,7 @@ done`
 // keeperTime bounds the wait for a keeper to be ready, which takes two milliseconds.
 const keeperTime = 10 * time.Second
 
-// keeper is process 1 of a command's namespace. With it everything in there ends, by the kernel's hand.
+// keeper is process 1 of a namespace. With it everything in there ends, by the kernel's hand.
 type keeper struct {
 	cmd    *exec.Cmd
 	orders *os.File // names of signals, a line each; it ends when nobody has this end open
@@ -47,9 +47,9 @@ type keeper struct {
 	waitErr error
 }
 
-// keep starts a keeper in a new PID namespace, with the mounts of the calling thread. One that is returned has to be waited
-// for, and closed if it comes with an error.
-func (n *pidns) keep(procOptions string) (_ *keeper, err error) {
+// keep starts a keeper in a new PID namespace, with the mounts of the calling thread, at whose end it gets a signal, if any. One that
+// is returned has to be waited for, and closed if it comes with an error.
+func (n *pidns) keep(procOptions string, atEnd syscall.Signal) (_ *keeper, err error) {
 	stdin, orders, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -61,7 +61,8 @@ func (n *pidns) keep(procOptions string) (_ *keeper, err error) {
 	k := &keeper{cmd: exec.Command(n.shell, "-c", keeperScript, "sh", n.mount, procOptions), orders: orders, ended: make(chan struct{})}
 	k.cmd.Stdin, k.cmd.Stdout, k.cmd.Stderr = stdin, stdout, stdout
 	k.cmd.Env, k.cmd.Dir = n.environ, "/"
-	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: unix.CLONE_NEWPID}
+	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: unix.CLONE_NEWPID, Pdeathsig: atEnd}
+	k.cmd.ExtraFiles = notInherited()
 	err = k.cmd.Start()
 	closeErr := errors.Join(stdin.Close(), stdout.Close())
 	if err != nil {
@@ -208,6 +209,6 @@ func (k *keeper) end(limit time.Duration) error {
 	case <-k.ended:
 		return errors.Join(errKill, k.waitErr)
 	case <-late.C:
-		return errors.Join(errKill, fmt.Errorf("process %d, the first of a command's PID namespace, is still there after SIGKILL", k.cmd.Process.Pid))
+		return errors.Join(errKill, fmt.Errorf("process %d, the first of a PID namespace, is still there after SIGKILL", k.cmd.Process.Pid))
 	}
 }

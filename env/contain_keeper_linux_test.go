@@ -72,35 +72,91 @@ func livePIDNS(t *testing.T) *pidns {
 	return n
 }
 
-// One command for which no namespace can be made is not lost, and what went wrong leaves nothing.
-func TestD4_OneCommandWithoutANamespace(t *testing.T) {
+// A command for which no namespace can be made is refused, because it would see the host, and what went wrong leaves nothing.
+func TestI4_NoCommandWithoutItsNamespace(t *testing.T) {
 	for name, broken := range map[string]func(*pidns){
 		"no keeper": func(n *pidns) { n.shell = "/gone" },
 		"no mount":  func(n *pidns) { n.mount = "false" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := livePIDNS(t)
-			l, err := NewLocal(t.TempDir(), LocalOptions{Containment: ContainGroup, Grace: -1})
-			if err != nil {
-				t.Fatal(err)
+			rungs := map[string]rung{ContainPIDNS: livePIDNS(t)}
+			broken(rungs[ContainPIDNS].(*pidns))
+			if r, err := findSpaces("/bin/sh", ""); err == nil {
+				endKeeper(t, r)
+				broken(r.pidns)
+				rungs[ContainCgroupPIDNS] = r
 			}
-			broken(n)
-			l.level.rung = n
-			var out Capture
-			p, err := l.Start(t.Context(), Command{Script: "echo out; exit 3", Output: out.Write})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, ok := p.(*process).tree.(group); !ok {
-				t.Errorf("it runs in a %T", p.(*process).tree)
-			}
-			if exit, err := p.Wait(t.Context()); err != nil || exit.Code != 3 || out.Text() != "out\n" {
-				t.Errorf("%+v, %v, %q", exit, err, out.Text())
-			}
-			if err := l.Close(); err != nil {
-				t.Error(err)
+			for level, r := range rungs {
+				dir := t.TempDir()
+				l, err := NewLocal(dir, LocalOptions{Containment: ContainGroup, Grace: -1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				l.level.rung = r
+				if _, err := l.Start(t.Context(), Command{Script: "touch ran"}); err == nil {
+					t.Errorf("%s: it starts", level)
+				}
+				if err := l.Close(); err != nil {
+					t.Error(err)
+				}
+				if _, err := os.Stat(dir + "/ran"); err == nil {
+					t.Errorf("%s: it ran", level)
+				}
 			}
 		})
+	}
+}
+
+// endKeeper kills the keeper of the namespace in use, as the kernel does that is out of memory.
+func endKeeper(t *testing.T, r *spaces) {
+	t.Helper()
+	s, err := r.current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.keeper.cmd.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	<-s.keeper.ended
+}
+
+// When the namespace of an environment has ended, the next command gets another one.
+func TestI4_ANewNamespaceForALostOne(t *testing.T) {
+	l, err := NewLocal(t.TempDir(), LocalOptions{Containment: ContainCgroupPIDNS})
+	if err != nil {
+		t.Skipf("%s is not reachable here: %v", ContainCgroupPIDNS, err)
+	}
+	r := l.level.rung.(*spaces)
+	first, err := l.Start(t.Context(), Command{Script: "exec sleep 1000"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	endKeeper(t, r)
+	if exit, err := first.Wait(t.Context()); err != nil || exit.Signal != "SIGKILL" {
+		t.Errorf("%+v, %v", exit, err)
+	}
+	var out Capture
+	result, err := Run(t.Context(), l, Command{Script: "ls -d /proc/1; exit 3", Output: out.Write}, 0)
+	if err != nil || result.Code != 3 || out.Text() != "/proc/1\n" {
+		t.Errorf("%+v, %v, %q", result, err, out.Text())
+	}
+	s, err := r.current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	select { // Close has ended both
+	case <-s.gone:
+	default:
+		t.Error("the thread is still there")
+	}
+	if !s.ended() {
+		t.Error("the keeper is still there")
+	}
+	if _, err := r.current(); err == nil {
+		t.Error("a namespace after Close")
 	}
 }
 

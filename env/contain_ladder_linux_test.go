@@ -14,7 +14,7 @@ import (
 // best is the level that the test's own probes say is right here, with why the better ones are not.
 func best(t *testing.T) (level string, why error) {
 	t.Helper()
-	for _, level := range []string{env.ContainCgroup, env.ContainPIDNS} {
+	for _, level := range []string{env.ContainCgroupPIDNS, env.ContainPIDNS, env.ContainCgroup} {
 		err := probes()[level](t)
 		if err == nil {
 			return level, why
@@ -35,17 +35,19 @@ func TestD4_TheBestLevelIsUsed(t *testing.T) {
 	if _, err := env.Run(t.Context(), l, env.Command{Script: "cat /proc/self/cgroup; echo /proc/[0-9]*", Output: out.Write}, 0); err != nil {
 		t.Fatal(err)
 	}
-	if own := strings.Contains(out.Text(), "/attractor-"); own != (want == env.ContainCgroup) {
+	if own := strings.Contains(out.Text(), "/attractor-"); own != strings.Contains(want, env.ContainCgroup) {
 		t.Errorf("the command is in a cgroup of its own: %t: %s", own, out.Text())
 	}
-	if few := strings.Count(out.Text(), "/proc/") <= 4; few != (want == env.ContainPIDNS) {
-		t.Errorf("the command sees few processes: %t: %s", few, out.Text())
+	few := strings.Count(out.Text(), "/proc/") <= 4
+	if hides := strings.Contains(want, env.ContainPIDNS); few != hides || l.HidesHost() != hides {
+		t.Errorf("the command sees few processes: %t; HidesHost is %t: %s", few, l.HidesHost(), out.Text())
 	}
 }
 
 // The rungs below the best one of this machine, by taking away what the better ones need.
 func TestD4_TheLadder(t *testing.T) {
 	for name, c := range map[string]struct{ wrap, want string }{
+		"without mounts": {`exec setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin "$0" "$@"`, env.ContainCgroup},
 		"without cgroups": {
 			`exec unshare -m sh -c 'umount -a -t cgroup2 && ! grep -q " - cgroup2 " /proc/self/mountinfo && exec "$0" "$@"' "$0" "$@"`, env.ContainPIDNS},
 		"without cgroups and privileges": {

@@ -21,6 +21,10 @@ type rung interface {
 	name() string
 	// start starts a command. With an error the command does not run, and a tree that comes with it is to be closed.
 	start(cmd *exec.Cmd, id string) (tree, error)
+	// hides reports whether commands cannot see the processes of the host.
+	hides() bool
+	// close ends what was made for all commands, of which none runs any more.
+	close() error
 }
 
 // stale is what was made for commands that did not start and could not be given back at once.
@@ -70,8 +74,9 @@ type step struct {
 // ladder is the levels above that of groups, the best first.
 func (v level) ladder(shell string) []step {
 	return []step{
-		{ContainCgroup, func() (rung, error) { return findCgroups(shell) }},
+		{ContainCgroupPIDNS, func() (rung, error) { return findSpaces(shell, v.outer) }},
 		{ContainPIDNS, func() (rung, error) { return findPIDNS(shell, v.outer) }},
+		{ContainCgroup, func() (rung, error) { return findCgroups(shell) }},
 	}
 }
 
@@ -83,12 +88,16 @@ func (v level) name() string {
 	return ContainGroup
 }
 
-// start starts a command, marked, and returns what holds its processes together. When the level fails for this one it
-// runs in its group alone; if the command itself is at fault, the group's error says so. The command returned is the one that
-// runs, which may be a copy.
+// hides is what HidesHost reports.
+func (v level) hides() bool { return v.rung != nil && v.rung.hides() }
+
+// start starts a command, marked, and returns what holds its processes together. When the level fails for this one, that is an
+// error where the level hides the host, which was promised; otherwise it runs in its group alone, and if the command itself is at
+// fault, the group's error says so. The command returned is the one that runs, which may be a copy.
 func (v level) start(cmd *exec.Cmd, session bool, reaped <-chan struct{}) (*exec.Cmd, tree, error) {
 	id := rand.Text()
 	cmd.Env = append(cmd.Env, MarkVar+"="+v.outer+id)
+	cmd.ExtraFiles = notInherited()
 	if v.rung != nil {
 		spare := unstarted(cmd) // os/exec starts a Cmd once, also in vain
 		t, err := v.rung.start(cmd, id)
@@ -96,6 +105,9 @@ func (v level) start(cmd *exec.Cmd, session bool, reaped <-chan struct{}) (*exec
 			return cmd, t, nil
 		}
 		v.stale.close(t)
+		if v.hides() {
+			return cmd, nil, err
+		}
 		cmd = spare
 	}
 	if err := cmd.Start(); err != nil {
@@ -113,7 +125,7 @@ func unstarted(cmd *exec.Cmd) *exec.Cmd {
 	attr := *cmd.SysProcAttr
 	return &exec.Cmd{
 		Path: cmd.Path, Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, Err: cmd.Err,
-		Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr,
+		Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr, ExtraFiles: cmd.ExtraFiles,
 		SysProcAttr: &attr,
 	}
 }
@@ -125,6 +137,9 @@ func (v level) close() error {
 	var errs []error
 	for _, t := range v.stale.trees {
 		errs = append(errs, t.close())
+	}
+	if v.rung != nil {
+		errs = append(errs, v.rung.close())
 	}
 	return errors.Join(errs...)
 }

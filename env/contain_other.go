@@ -22,10 +22,13 @@ func (level) name() string { return ContainGroup }
 
 // start starts a command and returns what holds its processes together.
 func (level) start(cmd *exec.Cmd, session bool, reaped <-chan struct{}) (*exec.Cmd, tree, error) {
+	cmd.ExtraFiles = notInherited()
 	if err := cmd.Start(); err != nil {
 		return cmd, nil, err
 	}
 	return cmd, group{leader: cmd.Process.Pid, session: session, reaped: reaped}, nil
 }
+
+func (level) hides() bool { return false }
 
 func (level) close() error { return nil }

@@ -23,6 +23,18 @@ type pidns struct {
 
 // findPIDNS tries to make a namespace, and returns why that does not work.
 func findPIDNS(shell, outer string) (*pidns, error) {
+	n, err := preparePIDNS(shell, outer)
+	if err == nil {
+		err = n.probe(shell)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("PID namespace: %w", err)
+	}
+	return n, nil
+}
+
+// preparePIDNS finds the programs that make a namespace.
+func preparePIDNS(shell, outer string) (*pidns, error) {
 	n := &pidns{shell: shell, environ: []string{}} // nil would stand for all of ours
 	if sh, err := exec.LookPath("/bin/sh"); err == nil {
 		n.shell = sh // the smallest of the machine, for it is started for every command
@@ -34,22 +46,41 @@ func findPIDNS(shell, outer string) (*pidns, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("PID namespace: %w", err)
+		return nil, err
 	}
 	if outer != "" { // a group of ours in which this process runs finds the keepers, too
 		n.environ = append(n.environ, MarkVar+"="+strings.TrimSuffix(outer, "/"))
-	}
-	if err := n.probe(shell); err != nil {
-		return nil, fmt.Errorf("PID namespace: %w", err)
 	}
 	return n, nil
 }
 
 func (n *pidns) name() string { return ContainPIDNS }
 
-// probe does once all that a command will need: make, start, have a /proc of its own, find and kill.
-func (n *pidns) probe(shell string) (err error) {
-	const script = `read -r pid rest </proc/self/stat; [ "$pid" = $$ ] && [ -d /proc/1 ] && echo ok || echo no; read -r x`
+func (n *pidns) hides() bool { return true }
+
+func (n *pidns) close() error { return nil }
+
+// probe makes a namespace and runs a command in it.
+func (n *pidns) probe(shell string) error {
+	cmd := exec.Command(shell, "-c", probeScript)
+	var k *keeper
+	err := probe(cmd, func() (t tree, err error) {
+		if k, err = n.launch(cmd); k != nil {
+			t = k
+		}
+		return t, err
+	})
+	if k != nil {
+		err = errors.Join(err, k.end(keeperTime)) // however busy the machine is, the level is the same
+	}
+	return err
+}
+
+// probeScript is a command that says whether it sees itself, by its own number, and process 1.
+const probeScript = `read -r pid rest </proc/self/stat; [ "$pid" = $$ ] && [ -d /proc/1 ] && echo ok || echo no; read -r x`
+
+// probe does once with a command that runs probeScript all that others will need: start, find and kill.
+func probe(cmd *exec.Cmd, start func() (tree, error)) (err error) {
 	stdin, forEver, err := os.Pipe() // nothing comes, so it waits for the kill
 	if err != nil {
 		return err
@@ -60,21 +91,17 @@ func (n *pidns) probe(shell string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, answer.Close()) }()
-	cmd := exec.Command(shell, "-c", script)
 	cmd.Stdin, cmd.Stdout = stdin, stdout
-	k, err := n.launch(cmd)
+	t, err := start()
 	closeErr := stdout.Close()
-	if k != nil {
-		defer func() { err = errors.Join(err, k.end(keeperTime)) }() // however busy the machine is, the level is the same
-	}
 	if err != nil {
 		return errors.Join(err, closeErr)
 	}
 	errs := []error{closeErr, answer.SetReadDeadline(time.Now().Add(keeperTime))}
 	line, err := bufio.NewReader(answer).ReadString('\n')
-	found := len(k.left())
-	errs = append(errs, err, k.signal(syscall.SIGKILL))
-	if found == 0 { // the keeper has not taken it along
+	found := len(t.left())
+	errs = append(errs, err, t.signal(syscall.SIGKILL))
+	if found == 0 { // that has not taken it along
 		errs = append(errs, cmd.Process.Kill())
 	}
 	var exit *exec.ExitError
@@ -83,6 +110,11 @@ func (n *pidns) probe(shell string) (err error) {
 	}
 	if line != "ok\n" || found != 1 {
 		errs = append(errs, fmt.Errorf("its /proc is not that of its processes, of which %d were found", found))
+	}
+	for end := time.Now().Add(keeperTime); t.alive(); time.Sleep(pollTime / 5) {
+		if time.Now().After(end) {
+			return errors.Join(append(errs, errors.New("not empty after the kill"))...)
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -99,7 +131,7 @@ func (n *pidns) start(cmd *exec.Cmd, _ string) (tree, error) {
 // launch starts a command next to a keeper. A keeper that comes with an error is to be closed.
 func (n *pidns) launch(cmd *exec.Cmd) (k *keeper, err error) {
 	err = onThread(func() (err error) {
-		if k, err = n.enter(); k != nil {
+		if k, err = n.enter(0); k != nil {
 			go k.wait()
 		}
 		if err != nil {
@@ -111,8 +143,8 @@ func (n *pidns) launch(cmd *exec.Cmd) (k *keeper, err error) {
 }
 
 // enter makes the namespaces, with a keeper, and moves the calling thread so that what it starts is in them. The command is our
-// child all the same, so that its exit comes to us as it is.
-func (n *pidns) enter() (_ *keeper, err error) {
+// child all the same, so that its exit comes to us as it is. The keeper gets the signal, if any, when the thread ends.
+func (n *pidns) enter(atEnd syscall.Signal) (_ *keeper, err error) {
 	// Apart from the others from here on: the mounts, the working directory, and what is mounted below.
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return nil, os.NewSyscallError("unshare", err)
@@ -132,7 +164,7 @@ func (n *pidns) enter() (_ *keeper, err error) {
 	if err := proc.isolate(); err != nil {
 		return nil, err
 	}
-	k, err := n.keep(proc.options)
+	k, err := n.keep(proc.options, atEnd)
 	if err != nil {
 		return k, err
 	}

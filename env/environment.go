@@ -99,8 +99,8 @@ type Exit struct {
 	Left []string `json:"left,omitempty"`
 }
 
-// Contained is implemented by environments that can say how a command's tree is held together, for SESSION_START: cgroup,
-// pidns or group.
+// Contained is implemented by environments that can say how a command's tree is held together, for SESSION_START: cgroup+pidns,
+// pidns, cgroup or group.
 type Contained interface{ Containment() string }
 
 // Containment is e's word for it, or "unknown".
@@ -109,4 +109,14 @@ func Containment(e Environment) string {
 		return c.Containment()
 	}
 	return "unknown"
+}
+
+// Hiding is implemented by environments that can say whether commands see the processes of the host that starts them, with what
+// those have in their environment and memory.
+type Hiding interface{ HidesHost() bool }
+
+// HidesHost reports whether e says that commands cannot see the host's processes.
+func HidesHost(e Environment) bool {
+	h, ok := e.(Hiding)
+	return ok && h.HidesHost()
 }

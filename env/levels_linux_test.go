@@ -33,9 +33,10 @@ func atLevels(t *testing.T, test func(t *testing.T, level string)) {
 // probes do by hand what each level needs.
 func probes() map[string]func(*testing.T) error {
 	return map[string]func(*testing.T) error{
-		env.ContainCgroup: probeCgroup,
-		env.ContainPIDNS:  probePIDNS,
-		env.ContainGroup:  func(*testing.T) error { return nil },
+		env.ContainCgroupPIDNS: func(t *testing.T) error { return errors.Join(probeCgroup(t), probePIDNS(t)) },
+		env.ContainPIDNS:       probePIDNS,
+		env.ContainCgroup:      probeCgroup,
+		env.ContainGroup:       func(*testing.T) error { return nil },
 	}
 }
 
@@ -100,10 +101,10 @@ func noCgroup(t *testing.T, text string) {
 	}
 }
 
-// probePIDNS makes a namespace with a /proc of its own.
+// probePIDNS makes a namespace with a /proc of its own in the place of ours.
 func probePIDNS(t *testing.T) error {
 	t.Helper()
-	cmd := exec.Command("sh", "-c", `mount --make-private /proc && mount -t proc proc /proc && read -r pid rest </proc/self/stat && echo "$pid $$"`)
+	cmd := exec.Command("sh", "-c", `mount --make-rslave / && umount -l /proc && mount -t proc proc /proc && read -r pid rest </proc/self/stat && echo "$pid $$"`)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -45,10 +45,10 @@ type LocalOptions struct {
 // Files stay inside the roots whatever symbolic links say, also when a link is swapped while a call runs: every operation goes
 // through an os.Root. Commands are not confined; that is a sandbox's work.
 //
-// On Linux and macOS a command runs in a process group of its own. On Linux, moreover, Kill and Close end what has left the
-// group (setsid, double fork, nohup): by a cgroup for each command where the host may make one below its own, else by a PID
-// namespace where it may make one, and otherwise by a mark in the environment; see ContainCgroup, ContainPIDNS and
-// ContainGroup. On macOS what leaves the group survives.
+// On Linux and macOS a command runs in a process group of its own, and gets no descriptor of this process but its standard
+// ones. On Linux, moreover, Kill and Close end what has left the group (setsid, double fork, nohup): by a cgroup for each command
+// where the host may make one below its own, by a PID namespace where it may make one, and otherwise by a mark in the
+// environment; see ContainCgroupPIDNS and the other levels. On macOS what leaves the group survives.
 // Windows has the files, where names are compared with the roots' names by case, and no commands: Start returns an error that
 // wraps errors.ErrUnsupported.
 //
@@ -74,6 +74,7 @@ var (
 	_ Replacer    = (*Local)(nil)
 	_ Locker      = (*Local)(nil)
 	_ Resolver    = (*Local)(nil)
+	_ Hiding      = (*Local)(nil)
 )
 
 // NewLocal makes the environment of a directory, which must exist and may be given by a symbolic link. Relative names start
@@ -138,9 +139,14 @@ func (l *Local) Platform() Platform {
 	return Platform{OS: runtime.GOOS, Arch: runtime.GOARCH, Version: osVersion(), Shell: l.shell}
 }
 
-// Containment says how a command's tree is held together: ContainCgroup, ContainPIDNS or ContainGroup, and "unknown" where
-// there are no commands. A single command for which no cgroup or namespace can be made runs at ContainGroup all the same.
+// Containment says how a command's tree is held together: ContainCgroupPIDNS, ContainPIDNS, ContainCgroup or ContainGroup, and
+// "unknown" where there are no commands. A single command for which no cgroup can be made runs at ContainGroup all the same; one
+// for which no namespace can be made is refused, because it would see the host.
 func (l *Local) Containment() string { return l.level.name() }
+
+// HidesHost reports whether commands see no process outside of their PID namespace. Neither by /proc nor by a number do they reach the host then,
+// what started it, or anything else on the machine; see SECURITY.md for what root can do all the same.
+func (l *Local) HidesHost() bool { return l.level.hides() }
 
 // Close kills every process tree that is still running, each with the grace time, and closes the roots. A second call does
 // nothing and returns what the first returned.

@@ -17,6 +17,8 @@ func findLevel(wanted, _ string) (level, error) {
 
 func (level) name() string { return "unknown" }
 
+func (level) hides() bool { return false }
+
 func (level) close() error { return nil }
 
 // findShell finds none: Windows has no commands yet.

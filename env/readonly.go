@@ -50,6 +50,9 @@ func (r readOnly) Start(context.Context, Command) (Process, error) {
 // Containment is that of the environment below.
 func (r readOnly) Containment() string { return Containment(r.Environment) }
 
+// HidesHost says it of the environment within.
+func (r readOnly) HidesHost() bool { return HidesHost(r.Environment) }
+
 // Below implements View.
 func (r readOnly) Below(context.Context, string, string) (Environment, func(error)) {
 	return r.Environment, func(error) {}

@@ -93,3 +93,6 @@ func (s sub) WorkDir() string { return s.dir }
 
 // Containment is that of the environment below.
 func (s sub) Containment() string { return Containment(s.Environment) }
+
+// HidesHost says it of the environment within.
+func (s sub) HidesHost() bool { return HidesHost(s.Environment) }

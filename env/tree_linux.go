@@ -21,6 +21,7 @@ type member struct {
 	name    string // of the executable, cut by the kernel
 	start   uint64 // when it started, in the kernel's ticks, which tells it apart from a later one with the same number
 	grouped bool   // it is in the leader's process group
+	inside  int    // its number in the namespace of the command, if that is another one
 }
 
 // procStat is what we read of proc_pid_stat(5).
@@ -294,5 +295,5 @@ func (m member) line(cmdline []byte) string {
 	if len(cmdline) == 0 {
 		cmdline = []byte("(" + m.name + ")")
 	}
-	return strconv.Itoa(m.pid) + " " + plain(string(bytes.ReplaceAll(cmdline, []byte{0}, []byte{' '})))
+	return strconv.Itoa(cmp.Or(m.inside, m.pid)) + " " + plain(string(bytes.ReplaceAll(cmdline, []byte{0}, []byte{' '})))
 }

@@ -1,0 +1,52 @@
+//go:build unix
+
+package env
+
+import (
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// blindDescriptors is how many descriptors are looked at where they cannot be listed.
+const blindDescriptors = 256
+
+// notInherited returns the ExtraFiles of a command that gets no descriptor but its standard ones: nothing for each number up to the last one that
+// a program started by this process would get, because it was open when this process began or comes from a library that is not
+// written in Go. What Go opens is closed at an exec anyway.
+func notInherited() []*os.File {
+	const first = 3
+	last := 0
+	for _, fd := range descriptors() {
+		if fd <= last || fd < first {
+			continue
+		}
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			last = fd
+		}
+	}
+	if last < first {
+		return nil
+	}
+	return make([]*os.File, last-first+1) // a nil is closed in the child
+}
+
+// descriptors lists the numbers that may be open.
+func descriptors() (list []int) {
+	if dir, err := os.Open("/dev/fd"); err == nil {
+		names, err := dir.Readdirnames(-1)
+		if dir.Close() == nil && err == nil {
+			for _, name := range names {
+				if fd, err := strconv.Atoi(name); err == nil {
+					list = append(list, fd)
+				}
+			}
+			return list
+		}
+	}
+	for fd := range blindDescriptors {
+		list = append(list, fd)
+	}
+	return list
+}
