@@ -38,8 +38,10 @@ type SessionStart struct {
 	Profile     string `json:"profile"`
 	Dir         string `json:"dir"`
 	Containment string `json:"containment"`
-	Resumed     bool   `json:"resumed"`
-	ParentID    string `json:"parent_id,omitempty"`
+	// HidesHost says that commands cannot see the processes of the host, nor read what those have in their environment.
+	HidesHost bool   `json:"hides_host"`
+	Resumed   bool   `json:"resumed"`
+	ParentID  string `json:"parent_id,omitempty"`
 }
 
 // SessionEnd is the last event, exactly once.

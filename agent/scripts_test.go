@@ -210,7 +210,7 @@ func formatEvents(t *testing.T, events []agent.Event) string {
 		if err := json.Unmarshal(data, &fields); err != nil {
 			t.Fatal(err)
 		}
-		for _, volatile := range []string{"kind", "session_id", "seq", "time", "duration_ms", "latency_ms", "delay_ms", "containment"} {
+		for _, volatile := range []string{"kind", "session_id", "seq", "time", "duration_ms", "latency_ms", "delay_ms", "containment", "hides_host"} {
 			delete(fields, volatile)
 		}
 		lines = append(lines, string(ev.Head().Kind)+" "+encode(t, fields))

@@ -296,7 +296,7 @@ func (s *Session) start(resumed bool) {
 	s.processes = tool.NewProcesses(s.outputs, int(s.state.Records)+1)
 	h := s.head()
 	s.events.emit(&SessionStart{Model: h.Model, Provider: h.Provider, Profile: h.Profile, Dir: h.Dir,
-		Containment: env.Containment(s.env), Resumed: resumed, ParentID: h.Parent})
+		Containment: env.Containment(s.env), HidesHost: env.HidesHost(s.env), Resumed: resumed, ParentID: h.Parent})
 	s.mu.Lock()
 	s.events.add(s.state.questions()...)
 	s.warnOfModel()

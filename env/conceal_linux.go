@@ -1,0 +1,65 @@
+package env
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Conceal overwrites the environment variables of this process where /proc/PID/environ shows them, all but MarkVar, and lets only
+// root look into its memory and files from then on (PR_SET_DUMPABLE). It is for the first line of a program that has keys in its
+// environment and runs commands. os.Getenv goes on as before, because Go has copies; C code in this process finds the variables
+// empty. To start a process in a new user namespace a program must be dumpable as long as that takes.
+//
+// Linux only; elsewhere Conceal does nothing.
+func Conceal() error {
+	err := overwriteEnviron()
+	return errors.Join(err, os.NewSyscallError("prctl", unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)))
+}
+
+// overwriteEnviron writes zeros in the place of the environment's entries.
+func overwriteEnviron() (err error) {
+	begin, end, err := environAddress()
+	if err != nil || end <= begin {
+		return err
+	}
+	mem, err := os.OpenFile("/proc/self/mem", os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("overwrite the environment: %w", err)
+	}
+	defer func() { err = errors.Join(err, mem.Close()) }()
+	block := make([]byte, end-begin)
+	if _, err := mem.ReadAt(block, begin); err != nil {
+		return fmt.Errorf("overwrite the environment: %w", err)
+	}
+	for entry := range bytes.SplitSeq(block, []byte{0}) {
+		if !bytes.HasPrefix(entry, []byte(MarkVar+"=")) { // by which whoever started us finds us
+			clear(entry)
+		}
+	}
+	if _, err := mem.WriteAt(block, begin); err != nil {
+		return fmt.Errorf("overwrite the environment: %w", err)
+	}
+	return nil
+}
+
+// environAddress returns where the environment stands in memory, env_start and env_end of proc_pid_stat(5).
+func environAddress() (begin, end int64, err error) {
+	line, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		return 0, 0, err
+	}
+	const beginField, endField = 50 - 3, 51 - 3 // as in the manual, whose third is our first
+	f := strings.Fields(string(line[bytes.LastIndexByte(line, ')')+1:]))
+	if len(f) <= endField {
+		return 0, 0, errors.New("/proc/self/stat does not say where the environment is")
+	}
+	begin, errBegin := strconv.ParseInt(f[beginField], 10, 64)
+	end, errEnd := strconv.ParseInt(f[endField], 10, 64)
+	return begin, end, errors.Join(errBegin, errEnd)
+}
