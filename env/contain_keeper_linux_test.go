@@ -117,7 +117,11 @@ func endKeeper(t *testing.T, r *spaces) {
 	if err := s.keeper.cmd.Process.Kill(); err != nil {
 		t.Error(err)
 	}
-	<-s.keeper.ended
+	for end := time.Now().Add(10 * time.Second); !s.ended(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the keeper does not end")
+		}
+	}
 }
 
 // When the namespace of an environment has ended, the next command gets another one.
@@ -152,7 +156,9 @@ func TestI4_ANewNamespaceForALostOne(t *testing.T) {
 	default:
 		t.Error("the thread is still there")
 	}
-	if !s.ended() {
+	select {
+	case <-s.keeper.ended:
+	default:
 		t.Error("the keeper is still there")
 	}
 	if _, err := r.current(); err == nil {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // spaces starts each command in a cgroup of its own, and all of them in one PID namespace, which hides the host and ends with it.
@@ -81,11 +83,11 @@ func (r *spaces) current() (*space, error) {
 	if r.now != nil && !r.now.ended() {
 		return r.now, nil
 	}
-	if r.now != nil {
-		if err := r.now.close(); err != nil {
+	if s := r.now; s != nil {
+		r.now = nil
+		if err := s.close(); err != nil {
 			return nil, err
 		}
-		r.now = nil
 	}
 	s, err := r.pidns.open()
 	if err != nil {
@@ -103,7 +105,9 @@ func (r *spaces) close() error {
 	if r.now == nil {
 		return nil
 	}
-	return r.now.close()
+	s := r.now
+	r.now = nil
+	return s.close()
 }
 
 // space is a PID namespace with a keeper, and a thread of ours that starts commands in there. The keeper ends with the thread.
@@ -112,7 +116,6 @@ type space struct {
 	work   chan func()
 	quit   chan struct{} // closed to end the thread
 	gone   chan struct{} // closed when it has ended
-	quits  sync.Once
 }
 
 // open makes a namespace.
@@ -122,9 +125,7 @@ func (n *pidns) open() (*space, error) {
 	ownThread(func() {
 		defer close(s.gone)
 		var err error
-		if s.keeper, err = n.enter(syscall.SIGKILL); s.keeper != nil {
-			go s.keeper.wait()
-		}
+		s.keeper, err = n.enter(syscall.SIGKILL)
 		entered <- err
 		for {
 			select {
@@ -152,21 +153,20 @@ func (s *space) do(f func() error) error {
 	}
 }
 
-// ended reports whether the keeper has, and nothing can be started any more.
+// ended reports whether the keeper has, and nothing can be started any more. No goroutine waits for that: a host at rest has none that is
+// in a system call, which testing/synctest would take for work.
 func (s *space) ended() bool {
-	select {
-	case <-s.keeper.ended:
-		return true
-	default:
-		return false
-	}
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, s.keeper.cmd.Process.Pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	return err != nil || info.Signo != 0
 }
 
-// close ends the keeper, and with it what may be in the namespace, and the thread.
+// close ends the keeper, and with it what may be in the namespace, and the thread. It is called once.
 func (s *space) close() error {
-	s.quits.Do(func() { close(s.quit) })
+	close(s.quit)
 	var err error
 	if s.keeper != nil {
+		go s.keeper.wait()
 		err = s.keeper.end(settleTime)
 	}
 	<-s.gone
