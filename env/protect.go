@@ -200,6 +200,9 @@ func (p protected) Resolve(ctx context.Context, name string) (string, error) {
 // Containment is that of the environment below.
 func (p protected) Containment() string { return Containment(p.Environment) }
 
+// HidesHost says it of the environment within.
+func (p protected) HidesHost() bool { return HidesHost(p.Environment) }
+
 // Below implements View.
 func (p protected) Below(context.Context, string, string) (Environment, func(error)) {
 	return p.Environment, func(error) {}

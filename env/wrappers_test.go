@@ -116,3 +116,22 @@ func TestD7_WrappersCompose(t *testing.T) {
 		t.Errorf("Containment is %q", level)
 	}
 }
+
+// hiding is an environment that hides its host.
+type hiding struct{ env.Environment }
+
+func (hiding) HidesHost() bool { return true }
+
+func TestI4_WrappersSayWhetherTheHostIsHidden(t *testing.T) {
+	e := hiding{newLocal(t, t.TempDir(), env.LocalOptions{Containment: env.ContainGroup})}
+	for name, wrapped := range map[string]env.Environment{
+		"ReadOnly": env.ReadOnly(e), "Sub": env.Sub(e, "."), "Logging": env.Logging(e, slog.New(slog.DiscardHandler)), "Protect": env.Protect(e, env.Protection{}),
+	} {
+		if !env.HidesHost(wrapped) {
+			t.Errorf("%s: not hidden", name)
+		}
+		if env.HidesHost(env.ReadOnly(e.Environment)) {
+			t.Error("hidden by a wrapper")
+		}
+	}
+}
