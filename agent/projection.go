@@ -53,8 +53,8 @@ func Project(ctx context.Context, from Records, yield func(Event)) error {
 }
 
 func started(h *Header, resumed bool) *SessionStart {
-	return &SessionStart{Model: h.Model, Provider: h.Provider, Profile: h.Profile, Dir: h.Dir, Containment: first(h.Containment, "unknown"), Resumed: resumed,
-		ParentID: h.Parent}
+	return &SessionStart{Model: h.Model, Provider: h.Provider, Profile: h.Profile, Dir: h.Dir, Containment: first(h.Containment, "unknown"),
+		HidesHost: h.HidesHost, Resumed: resumed, ParentID: h.Parent}
 }
 
 // preceding are the events that come live before a record is written.

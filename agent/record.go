@@ -47,9 +47,12 @@ type Header struct {
 // Machine is what a session found where it runs. A host that resumes it elsewhere notes another one, by a setting.
 type Machine struct {
 	Containment string `json:"containment,omitempty"` // as SESSION_START has it
+	HidesHost   bool   `json:"hides_host,omitempty"`
 }
 
-func machineOf(e env.Environment) Machine { return Machine{Containment: env.Containment(e)} }
+func machineOf(e env.Environment) Machine {
+	return Machine{Containment: env.Containment(e), HidesHost: env.HidesHost(e)}
+}
 
 // Params are request parameters that a session never changes.
 type Params struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -148,6 +149,7 @@ type elsewhere struct {
 }
 
 func (e elsewhere) Containment() string { return e.level }
+func (e elsewhere) HidesHost() bool     { return e.level == env.ContainCgroupPIDNS }
 
 // The containment of a session, and of each resume, is in the journal, so that its events say it without the machine.
 func TestI17_ContainmentIsProjected(t *testing.T) {
@@ -158,11 +160,11 @@ func TestI17_ContainmentIsProjected(t *testing.T) {
 	started := func(list *[]string) func(agent.Event) {
 		return func(ev agent.Event) {
 			if e, ok := ev.(*agent.SessionStart); ok {
-				*list = append(*list, e.Containment)
+				*list = append(*list, fmt.Sprint(e.Containment, " ", e.HidesHost))
 			}
 		}
 	}
-	for i, level := range []string{"cgroup", "group", "group"} {
+	for i, level := range []string{env.ContainCgroupPIDNS, "group", "group"} {
 		o := agent.Options{Client: client, Env: elsewhere{r.env, level}, Journal: log, OnEvent: started(&live), System: "x",
 			Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1"}}
 		start := agent.Resume
@@ -190,7 +192,7 @@ func TestI17_ContainmentIsProjected(t *testing.T) {
 	if err := agent.Replay(context.Background(), log, agent.ReplayOptions{OnEvent: started(&replayed)}); err != nil {
 		t.Error(err)
 	}
-	if want := []string{"cgroup", "group", "group"}; !slices.Equal(live, want) || !slices.Equal(projected, want) || !slices.Equal(replayed, want[:1]) {
+	if want := []string{"cgroup+pidns true", "group false", "group false"}; !slices.Equal(live, want) || !slices.Equal(projected, want) || !slices.Equal(replayed, want[:1]) {
 		t.Errorf("live %q, projected %q, replayed %q, want %q", live, projected, replayed, want)
 	}
 	settings := 0

@@ -261,3 +261,4 @@ type nowhere struct {
 
 func (n nowhere) WorkDir() string     { return n.dir }
 func (n nowhere) Containment() string { return n.machine.Containment }
+func (n nowhere) HidesHost() bool     { return n.machine.HidesHost }
