@@ -9,7 +9,6 @@ import (
 	"os/signal"
 	"strings"
 	"sync/atomic"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -118,7 +117,7 @@ func runTool(ctx context.Context, t terminal, registry *tool.Registry, local *en
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	notifyOfEnd(signals)
 	defer signal.Stop(signals)
 	var stopped atomic.Int32
 	go func() {

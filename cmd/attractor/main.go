@@ -10,20 +10,22 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/tool"
 )
 
-// The exit codes.
+// The exit codes. After a signal it is signalCode.
 const (
-	exitFailed  = 1   // the work failed: a provider's error, an error result
-	exitUsage   = 2   // the command line, or a file that it names
-	exitLimit   = 3   // a limit or a timeout ended the work
-	exitAccess  = 4   // no key, or a key that the provider does not accept
-	exitSIGINT  = 130 // as shells report it
-	exitSIGTERM = 143
+	exitFailed = 1 // the work failed: a provider's error, an error result
+	exitUsage  = 2 // the command line, or a file that it names
+	exitLimit  = 3 // a limit or a timeout ended the work
+	exitAccess = 4 // no key, or a key that the provider does not accept
 )
 
 func main() {
+	if err := env.Conceal(); err != nil {
+		fmt.Fprintln(os.Stderr, "attractor: warning: commands may be able to read the keys in this process's environment:", err)
+	}
 	os.Exit(execute(os.Args[1:], terminal{in: os.Stdin, out: throughDoor(os.Stdout), err: throughDoor(os.Stderr)}))
 }
 

@@ -475,7 +475,7 @@ func TestH_ToolIsInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	var exit *exec.ExitError
-	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitSIGTERM {
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != signalCode(syscall.SIGTERM) {
 		t.Errorf("ended with %v, want exit code 143", err)
 	}
 	if err := syscall.Kill(pid, 0); pid == 0 || !errors.Is(err, syscall.ESRCH) && !zombie(pid) {

@@ -41,7 +41,7 @@ func newRun(t terminal) *cobra.Command {
 			"Standard output has the answer only, or with --json one event a line; progress goes to standard error.\n" +
 			"Where both come out together, as on a terminal or after 2>&1, the answer is there once.\n" +
 			"Without --yes, --ask or --read-only it asks on the terminal before anything is changed or run.\n\n" +
-			"Exit codes: 0 done, 1 failed, refused or unfinished, 2 usage, 3 limit or timeout, 4 no key or a refused one, 130 and 143 after a signal.",
+			"Exit codes: 0 done, 1 failed, refused or unfinished, 2 usage, 3 limit or timeout, 4 no key or a refused one, 128 and its number after a signal.",
 		Example: `  attractor run "fix the failing test"
   attractor run --yes --json --dir ~/project "update the changelog" | jq .kind
   git diff | attractor run --read-only -
@@ -287,11 +287,11 @@ func outcome(err error) error {
 	return fail(exitFailed, "%w", err)
 }
 
-// onSignal aborts the session at the first SIGINT or SIGTERM; a second one kills what runs and exits at once. The function that
+// onSignal aborts the session at the first SIGINT, SIGQUIT, SIGTERM or SIGHUP; a second one kills what runs and exits at once. The function that
 // it returns stops listening and tells the exit code, 0 without a signal.
 func (r *runner) onSignal(session *agent.Session) (stopped func() int) {
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	notifyOfEnd(signals)
 	code := 0
 	done, quit := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -319,11 +319,4 @@ func (r *runner) onSignal(session *agent.Session) (stopped func() int) {
 		<-done
 		return code
 	}
-}
-
-func signalCode(sig os.Signal) int {
-	if sig == syscall.SIGTERM {
-		return exitSIGTERM
-	}
-	return exitSIGINT
 }
