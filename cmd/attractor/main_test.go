@@ -9,14 +9,12 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"io"
 	"net"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -266,82 +264,35 @@ func TestH_SignalsLeaveNothing(t *testing.T) {
 		code int
 		run  string
 	}{
-		{"SIGINT", syscall.SIGINT, 130, "sleep 300 & echo pids $$ $! .; wait"},
-		{"SIGTERM", syscall.SIGTERM, 143, "sleep 300 & echo pids $$ $! .; wait"},
-		{"SIGINT with TERM ignored", syscall.SIGINT, 130, "trap '' TERM; sleep 300 & echo pids $$ $! .; wait; sleep 300"},
+		{"SIGINT", syscall.SIGINT, 130, "$sleep & echo ready; wait"},
+		{"SIGTERM", syscall.SIGTERM, 143, "$sleep & echo ready; wait"},
+		{"SIGHUP", syscall.SIGHUP, 129, "$sleep & echo ready; wait"},
+		{"SIGQUIT", syscall.SIGQUIT, 131, "setsid $sleep & echo ready; wait"},
+		{"SIGINT with TERM ignored", syscall.SIGINT, 130, "trap '' TERM; $sleep & echo ready; wait; $sleep"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": tt.run, "timeout_ms": 100_000})))
-			cmd := attractor(t, "run", "--base-url", url, "--yes", "--json", "--dir", t.TempDir(), "wait")
-			cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=k")
-			stdout, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			lines := bufio.NewReader(stdout)
-			pids := waitForPids(t, lines)
-			if err := cmd.Process.Signal(tt.sig); err != nil {
-				t.Fatal(err)
-			}
-			rest, err := io.ReadAll(lines)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var exit *exec.ExitError
-			if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != tt.code {
-				t.Errorf("ended with %v, want exit code %d", err, tt.code)
-			}
-			if !strings.Contains(string(rest), `"kind":"SESSION_END"`) || !strings.Contains(string(rest), `"reason":"aborted"`) {
+			v := newVictim(t, tt.run)
+			rest := v.end(t, tt.sig, tt.code)
+			if !strings.Contains(rest, `"kind":"SESSION_END"`) || !strings.Contains(rest, `"reason":"aborted"`) {
 				t.Errorf("the last events: %s", rest)
 			}
-			for _, pid := range pids {
-				if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) && !zombie(pid) {
-					t.Errorf("process %d is still there", pid)
-				}
-			}
+			v.leavesNothing(t)
 		})
 	}
 }
 
-// waitForPids reads events until the command has printed the ids of its processes.
-func waitForPids(t *testing.T, lines *bufio.Reader) []int {
-	t.Helper()
-	for printed := ""; ; {
-		line, err := lines.ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
-		var ev struct{ Kind, Text string }
-		if err := json.Unmarshal([]byte(line), &ev); err != nil {
-			t.Fatal(err)
-		}
-		if ev.Kind != "TOOL_CALL_OUTPUT_DELTA" {
-			continue
-		}
-		printed += ev.Text
-		if words := strings.Fields(printed); len(words) > 3 && words[3] == "." {
-			first, err1 := strconv.Atoi(words[1])
-			second, err2 := strconv.Atoi(words[2])
-			if err := errors.Join(err1, err2); err != nil {
-				t.Fatal(err)
-			}
-			return []int{first, second}
-		}
+// A hangup that was ignored when the command began, as by nohup, stays ignored.
+func TestI5_NohupIsKept(t *testing.T) {
+	v := newVictim(t, "echo ready; exec $sleep", func(cmd *exec.Cmd) {
+		cmd.Args = append([]string{"sh", "-c", `trap '' HUP; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
+		cmd.Path = "/bin/sh"
+	})
+	if err := v.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
 	}
-}
-
-// zombie reports whether a process has ended and only waits for its parent to notice.
-func zombie(pid int) bool {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return false
-	}
-	_, after, _ := strings.Cut(string(stat), ") ")
-	return strings.HasPrefix(after, "Z")
+	v.end(t, syscall.SIGTERM, 143)
+	v.leavesNothing(t)
 }
 
 // Closing the pipe that the events go to ends the session.
@@ -458,17 +409,17 @@ func TestH_FullDisk(t *testing.T) {
 
 // A signal ends what a single tool call runs.
 func TestH_ToolIsInterrupted(t *testing.T) {
-	dir := t.TempDir()
-	cmd := attractor(t, "tool", "shell", `{"command":"echo $$ > pid; mv pid ready; sleep 300","timeout_ms":100000}`, "--dir", dir)
+	dir, sleep := t.TempDir(), newSleep(t)
+	cmd := attractor(t, "tool", "shell", `{"command":"echo > made; mv made ready; `+sleep+`","timeout_ms":100000}`, "--dir", dir)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var pid int
-	for deadline := time.Now().Add(20 * time.Second); pid == 0 && time.Now().Before(deadline); runtime.Gosched() {
-		if data, err := os.ReadFile(filepath.Join(dir, "ready")); err == nil {
-			if pid, err = strconv.Atoi(strings.TrimSpace(string(data))); err != nil {
-				t.Fatal(err)
-			}
+	for deadline := time.Now().Add(20 * time.Second); ; runtime.Gosched() {
+		if _, err := os.Stat(filepath.Join(dir, "ready")); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("it does not begin")
 		}
 	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -478,8 +429,8 @@ func TestH_ToolIsInterrupted(t *testing.T) {
 	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != signalCode(syscall.SIGTERM) {
 		t.Errorf("ended with %v, want exit code 143", err)
 	}
-	if err := syscall.Kill(pid, 0); pid == 0 || !errors.Is(err, syscall.ESRCH) && !zombie(pid) {
-		t.Errorf("process %d is still there", pid)
+	if left := running(t, sleep); len(left) > 0 {
+		t.Errorf("left running: %q", left)
 	}
 }
 

@@ -1,0 +1,119 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// midway is the command in the middle of a tool's command, which has been started and has started a sleep.
+type midway struct {
+	cmd   *exec.Cmd
+	lines *bufio.Reader // of its events
+	sleep string        // the sleep's command line, which no other process has
+}
+
+// newSleep returns a command line that lasts and that no other process has.
+func newSleep(t *testing.T) string {
+	t.Helper()
+	n, err := rand.Int(rand.Reader, big.NewInt(1e12))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("sleep 600.%012d", n)
+}
+
+// newVictim runs the command on a script, in which $sleep stands for a sleep, and returns when the script has said that it is ready.
+func newVictim(t *testing.T, script string, prepare ...func(*exec.Cmd)) *midway {
+	t.Helper()
+	v := &midway{sleep: newSleep(t)}
+	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": strings.ReplaceAll(script, "$sleep", v.sleep), "timeout_ms": 500_000})))
+	v.cmd = attractor(t, "run", "--base-url", url, "--yes", "--json", "--dir", t.TempDir(), "wait")
+	v.cmd.Env = append(v.cmd.Env, "ANTHROPIC_API_KEY=k")
+	for _, f := range prepare {
+		f(v.cmd)
+	}
+	stdout, err := v.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := v.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	v.lines = bufio.NewReader(stdout)
+	for printed := ""; !strings.Contains(printed, "ready\n"); {
+		line, err := v.lines.ReadString('\n')
+		if err != nil {
+			t.Fatalf("%v after %q", err, printed)
+		}
+		var ev struct{ Kind, Text string }
+		if err := json.Unmarshal([]byte(line), &ev); err != nil {
+			t.Fatal(err)
+		}
+		if ev.Kind == "TOOL_CALL_OUTPUT_DELTA" {
+			printed += ev.Text
+		}
+	}
+	return v
+}
+
+// end sends a signal, waits for the exit code, -1 for a death by the signal, and returns the rest of the events.
+func (v *midway) end(t *testing.T, sig syscall.Signal, code int) string {
+	t.Helper()
+	if err := v.cmd.Process.Signal(sig); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := io.ReadAll(v.lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := v.cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != code {
+		t.Errorf("ended with %v, want exit code %d", err, code)
+	}
+	return string(rest)
+}
+
+// running lists the processes with a command line, whatever their environment.
+func running(t *testing.T, line string) (found []string) {
+	t.Helper()
+	out, err := exec.Command("ps", "-axww", "-o", "pid=,stat=,args=").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for entry := range strings.Lines(string(out)) {
+		f := strings.Fields(entry)
+		if len(f) > 2 && !strings.HasPrefix(f[1], "Z") && strings.Contains(strings.Join(f[2:], " "), line) {
+			found = append(found, strings.TrimSpace(entry))
+		}
+	}
+	return found
+}
+
+func (v *midway) leavesNothing(t *testing.T) {
+	t.Helper()
+	if left := running(t, v.sleep); len(left) > 0 {
+		t.Errorf("left running: %q", left)
+	}
+}
+
+// goneSoon waits for the end of what is ended by the kernel, which takes a moment.
+func (v *midway) goneSoon(t *testing.T) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); len(running(t, v.sleep)) > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("left running: %q", running(t, v.sleep))
+		}
+	}
+}
