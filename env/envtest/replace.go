@@ -135,7 +135,7 @@ func deleteComparesContents(t *tester) {
 
 // noReplacementIsLost has several count in one file, each deciding anew when another one was faster.
 func noReplacementIsLost(t *tester) {
-	const counters, each = 4, 10
+	const counters, each = 3, 4
 	r := t.replacer()
 	t.write("count", "0", 0o644)
 	var running sync.WaitGroup

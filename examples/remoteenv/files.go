@@ -29,19 +29,26 @@ func (e *Env) WriteFile(ctx context.Context, name string, data []byte, perm fs.F
 	if strings.HasSuffix(name, "/") {
 		return &fs.PathError{Op: "write", Path: name, Err: fs.ErrInvalid}
 	}
-	head := fmt.Sprintf("id=%s size=%d mode=%o\n", rand.Text(), len(data), perm.Perm())
-	_, err := e.run(ctx, "write", name, head+writeScript, data)
+	_, err := e.run(ctx, "write", name, writeHead(data, perm)+"before() { :; }\n"+writeScript, data)
 	return err
 }
 
-// writeScript renames a whole file into its place. Its size is checked because a connection that breaks looks like the data's end.
-const writeScript = `n=0
+func writeHead(data []byte, perm fs.FileMode) string {
+	return fmt.Sprintf("id=%s size=%d mode=%o\n", rand.Text(), len(data), perm.Perm())
+}
+
+// followLinks makes f what it points to.
+const followLinks = `n=0
 while [ -L "$f" ]; do
 	n=$((n + 1)); [ $n -le 40 ] || exit 43
 	l=$(readlink "$f"; echo .); l=${l%??}
 	case $l in /*) f=$l ;; *) f=${f%/*}/$l ;; esac
 done
-[ ! -e "$f" ] || [ -f "$f" ] || exit 43
+`
+
+// writeScript renames a whole file into its place, after the function before. Its size is checked because a connection that breaks looks
+// like the data's end.
+const writeScript = followLinks + `[ ! -e "$f" ] || [ -f "$f" ] || exit 43
 d=${f%/*} t=${f%/*}/.remoteenv-$id.tmp
 failed() {
 	rm -f "$t"
@@ -57,7 +64,7 @@ if [ -e "$f" ]; then
 	mode=$(printf %o $((0x${m%% *} & 511)))
 	{ cp -p "$f" "$t" && chmod u+w "$t"; } 2>/dev/null || rm -f "$t"
 fi
-cat >"$t" && [ $(wc -c <"$t") -eq $size ] && chmod $mode "$t" && mv -f "$t" "$f" || failed`
+cat >"$t" && [ $(wc -c <"$t") -eq $size ] && chmod $mode "$t" && before && mv -f "$t" "$f" || failed`
 
 // Remove implements env.Environment.
 func (e *Env) Remove(ctx context.Context, name string) error {

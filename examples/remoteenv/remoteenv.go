@@ -24,7 +24,11 @@ type Env struct {
 	live     sync.Map   // of *process: those of which something may run
 }
 
-var _ env.Environment = (*Env)(nil)
+var (
+	_ env.Environment = (*Env)(nil)
+	_ env.Replacer    = (*Env)(nil)
+	_ env.Resolver    = (*Env)(nil)
+)
 
 // New makes the environment of a directory, an absolute path there, which must exist. Prefix is the command that runs its last
 // argument in a POSIX shell there. Close ends what was started.
@@ -71,6 +75,10 @@ func reason(code int, complaint []byte) error {
 		return fmt.Errorf("not of the kind that is needed here, a file or a directory: %w", fs.ErrInvalid)
 	case 44:
 		return fmt.Errorf("the directory is not empty: %w", fs.ErrExist)
+	case 46:
+		return fmt.Errorf("it needs flock and sha256sum there: %w", errors.ErrUnsupported)
+	case 47:
+		return env.ErrChanged
 	}
 	return fmt.Errorf("exit code %d: %s", code, bytes.TrimSpace(complaint))
 }

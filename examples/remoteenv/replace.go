@@ -1,0 +1,58 @@
+package remoteenv
+
+import (
+	"context"
+	"io/fs"
+	"strings"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// Replace implements env.Replacer where there are flock and sha256sum.
+func (e *Env) Replace(ctx context.Context, name string, was env.Hash, data []byte, perm fs.FileMode) error {
+	if strings.HasSuffix(name, "/") {
+		return &fs.PathError{Op: "replace", Path: name, Err: fs.ErrInvalid}
+	}
+	// Where the old content is expected, its directory is there, and is not made.
+	head := writeHead(data, perm) + compareFunction + "was=" + quote(string(was)) + `
+before() { compare || { rm -f "$t"; exit 47; }; }
+`
+	if was != env.NoFile {
+		head += "(\n" + followLinks + `[ -e "$f" ]) || exit 47` + "\n"
+	}
+	_, err := e.run(ctx, "replace", name, head+writeScript, data)
+	return err
+}
+
+// Delete implements env.Replacer where there are flock and sha256sum.
+func (e *Env) Delete(ctx context.Context, name string, was env.Hash) error {
+	_, err := e.run(ctx, "delete", name, compareFunction+"was="+quote(string(was))+"\nlink=$f\n"+followLinks+`[ -n "$was" ] && [ -e "$f" ] || exit 47
+[ -f "$f" ] || exit 43
+compare || exit 47
+rm -f "$link" || exit 45`, nil)
+	return err
+}
+
+// compareFunction compares the content of f with the hash was, and has nobody else compare in the same directory until the script has
+// ended, which is what makes comparing and changing one step.
+const compareFunction = `command -v flock >/dev/null && command -v sha256sum >/dev/null || exit 46
+compare() {
+	exec 9<"${f%/*}/" && flock 0 <&9 || exit 45 # ksh gives 9 itself to nobody
+	now=
+	if [ -e "$f" ]; then now=$(sha256sum <"$f") && now=${now%% *} || exit 45; fi
+	[ "$now" = "$was" ]
+}
+`
+
+// Resolve implements env.Resolver.
+func (e *Env) Resolve(ctx context.Context, name string) (string, error) {
+	out, err := e.run(ctx, "resolve", name, followLinks+`d=${f%/*} rest=/${f##*/}
+case $rest in /|/.|/..) d=$f rest= ;; esac
+while [ -n "$d" ] && [ ! -d "$d/" ]; do
+	case ${d##*/} in ..) exit 41 ;; .|'') ;; *) rest=/${d##*/}$rest ;; esac
+	d=${d%/*}
+done
+cd -P "$d/" || exit 42
+printf '%s.' "${PWD%/}$rest"`, nil)
+	return strings.TrimSuffix(out, "."), err
+}
