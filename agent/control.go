@@ -183,7 +183,7 @@ func (s *Session) reportFailure() {
 	}
 	s.events.add(&Error{ErrorKind: kind, Text: s.failure.Error()})
 	if in := s.state.Input; in != nil {
-		s.events.add(&ProcessingEnd{Reason: Failed, Text: in.Final, Usage: in.Usage, Turns: in.Turns, ToolRounds: in.Rounds,
+		s.events.add(&ProcessingEnd{Reason: Failed, Finish: in.Finish, Text: in.Final, Usage: in.Usage, Turns: in.Turns, ToolRounds: in.Rounds,
 			State: StatusClosed})
 	}
 }
