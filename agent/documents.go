@@ -26,10 +26,11 @@ const documentsCut = "[Project instructions truncated at 32KB]"
 // repository's root in a session below it makes the root one of env.LocalOptions.Roots.
 func projectDocuments(ctx context.Context, e env.Environment, root string, names []string) string {
 	var b strings.Builder
-	for _, dir := range directoriesDown(root, e.WorkDir()) {
+	dirs := directoriesDown(root, e.WorkDir())
+	for _, dir := range dirs {
 		var seen []string
 		for _, name := range names {
-			text, whole := readDocument(ctx, e, path.Join(dir, name), documentBudget)
+			text, whole := readDocument(ctx, e, dirs[0], path.Join(dir, name), documentBudget)
 			if text == "" || slices.Contains(seen, text) { // one is often a link to the other
 				continue
 			}
@@ -72,9 +73,9 @@ func directoriesDown(root, dir string) []string {
 
 // readDocument reads at most limit bytes of a regular file that the environment lets us read, and whether that is all of it. Anything
 // else is no document.
-func readDocument(ctx context.Context, e env.Environment, name string, limit int) (text string, whole bool) {
+func readDocument(ctx context.Context, e env.Environment, top, name string, limit int) (text string, whole bool) {
 	info, err := e.Stat(ctx, name)
-	if err != nil || info.Mode&fs.ModeType != 0 {
+	if err != nil || info.Mode&fs.ModeType != 0 || !isInProject(ctx, e, top, name) {
 		return "", true
 	}
 	f, err := e.Open(ctx, name)
@@ -89,4 +90,16 @@ func readDocument(ctx context.Context, e env.Environment, name string, limit int
 		data = []byte(cutText(string(data), limit))
 	}
 	return strings.TrimSpace(tool.CleanText(strings.TrimPrefix(string(data), "\ufeff"))), whole
+}
+
+// isInProject reports whether a name leads to a file below top that is the project's own: a link to what git keeps, such as a configuration
+// with passwords in it, or to another directory that may be read, is no document.
+func isInProject(ctx context.Context, e env.Environment, top, name string) bool {
+	file, err1 := env.Resolve(ctx, e, name)
+	dir, err2 := env.Resolve(ctx, e, top)
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	below, ok := strings.CutPrefix(file, strings.TrimSuffix(dir, "/")+"/")
+	return ok && !slices.Contains(strings.Split(below, "/"), ".git")
 }

@@ -276,6 +276,29 @@ func TestE5_RegularFilesInsideOnly(t *testing.T) {
 	}
 }
 
+// A link is no way to show the model what git keeps, or what may be read for another reason.
+func TestI2_DocumentsOfTheProjectOnly(t *testing.T) {
+	w := newTree(t)
+	w.git("init", "-q", "top")
+	w.git("-C", "top", "config", "remote.origin.url", "https://SECRET@example.org")
+	w.put("beside/file", "SECRET")
+	w.put("top/real.md", "THE DOCUMENT")
+	for target, name := range map[string]string{".git/config": "top/AGENTS.md", "../beside/file": "top/BESIDE.md", w.dir + "/top/.git/config": "top/sub/ABSOLUTE.md",
+		"../.git": "top/sub/dir", "../real.md": "top/sub/REAL.md"} {
+		if err := os.MkdirAll(filepath.Join(w.dir, "top/sub"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		w.link(target, name)
+	}
+	w.link("top", "link")
+	for _, below := range []string{"top/sub", "link/sub"} {
+		roots := env.LocalOptions{Roots: []string{filepath.Join(w.dir, "top"), filepath.Join(w.dir, "link"), filepath.Join(w.dir, "beside")}}
+		text := w.prompt(prof("BESIDE.md", "ABSOLUTE.md", "dir/config", "REAL.md"), below, roots, "")
+		inOrder(t, text, "Is git repository: yes", "THE DOCUMENT")
+		lacks(t, text, "SECRET")
+	}
+}
+
 func TestE5_AC9_5_Budget(t *testing.T) {
 	for _, c := range []struct {
 		name, root, sub string
