@@ -55,6 +55,7 @@ func (a *subagents) open(ctx context.Context, id string, task tool.AgentTask) (*
 	if o.MaxTurns = task.MaxTurns; o.MaxTurns == 0 {
 		o.MaxTurns = a.options.MaxTurns
 	}
+	o.Dir = ""
 	o.System, o.OutputSchema, o.BeforeStop, o.Questions, o.RequireDone = "", nil, nil, nil, false
 	o.Instructions = strings.TrimSpace(o.Instructions + "\n\n" + childInstructions)
 	o.Journal = nil // not the parent's

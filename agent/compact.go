@@ -203,6 +203,7 @@ type summaryJob struct {
 	before   string // the summary of what came before them
 	words    words
 	plan     string
+	dir      string // where the session works, when the system prompt has another one
 	outputs  []outputMark
 	readable bool // read_output is offered
 	room     int  // for the turn, in characters
@@ -216,6 +217,9 @@ func (s *Session) summaryJob(first int) summaryJob {
 	rooms := st.rooms(&s.policy)
 	job := summaryJob{replaced: st.Turns[:first:first], before: st.summary, plan: string(st.Notes[tool.PlanNote].Data),
 		outputs: slices.Clone(st.outputs), readable: st.offers(tool.ReadOutput), room: rooms.turn}
+	if dir := st.Dir(); dir != st.Header.Dir {
+		job.dir = dir
+	}
 	job.provider = cmp.Or(c.Provider, st.Provider)
 	job.record = compactRecord{First: first, Before: st.Context.Tokens(), Model: cmp.Or(c.Model, st.Model)}
 	job.facts = s.facts(job.provider, job.record.Model)
@@ -266,6 +270,9 @@ func (j *summaryJob) turn(summary string, outputs []outputMark) (text string, me
 	if j.readable {
 		fmt.Fprintf(&b, "\n\nThe turns 1 to %d, as they were, can be read with read_output: give it turns (such as \"3-5\"), or a pattern to "+
 			"search all of them.", j.lastReplaced())
+	}
+	if j.dir != "" {
+		b.WriteString("\n\nWorking directory: " + oneLine(j.dir))
 	}
 	media = j.words.write(&b, j.room/5, j.readable)
 	if j.plan != "" {

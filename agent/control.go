@@ -54,6 +54,9 @@ func (s *Session) Set(set Settings) error {
 		if _, err := s.provider(*set.Provider); err != nil {
 			return fmt.Errorf("agent: %w", err)
 		}
+		if set.Model == nil && *set.Provider != s.providerNow() {
+			return fmt.Errorf("agent: another provider (%s) has other models: set Settings.Model with it", *set.Provider)
+		}
 	}
 	return s.set(set)
 }

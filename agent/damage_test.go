@@ -136,7 +136,7 @@ func TestI8_TornJournalIsTold(t *testing.T) {
 	h := open(t, setup{options: agent.Options{Journal: log}, steps: []llmtest.Step{llmtest.Text("going on")}})
 	h.submit(t, "fifth", agent.Completed)
 	warnings := only[*agent.Warning](h)
-	if len(warnings) != 1 || warnings[0].Code != "journal_torn" || !strings.Contains(warnings[0].Text, "line 36") {
+	if h.warned() != "journal_torn tools_missing" || !strings.Contains(warnings[0].Text, "line 36") {
 		t.Errorf("warnings %+v", warnings)
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -118,11 +116,7 @@ func policyOf(o Options) (Policy, error) {
 // by which a structured result comes.
 func (s *Session) registryOf(lists ...[]tool.Tool) (*tool.Registry, error) {
 	if s.policy.resultTool() != "" {
-		t, err := finalResult(s.policy.Result.Schema)
-		if err != nil {
-			return nil, err
-		}
-		lists = append(lists, []tool.Tool{t})
+		lists = append(lists, []tool.Tool{finalResult(s.policy.Result.Schema)})
 	}
 	registry := new(tool.Registry)
 	for _, tools := range lists {
@@ -170,76 +164,18 @@ func (s *Session) withResultTool() []llm.ToolDefinition {
 	return tools
 }
 
-// finalResult takes the structured result. APIs want an object for parameters: any other schema is wrapped into one.
-func finalResult(schema json.RawMessage) (tool.Tool, error) {
-	parameters, wrapped, err := asObject(schema)
-	if err != nil {
-		return tool.Tool{}, fmt.Errorf("agent: Options.OutputSchema: %w", err)
-	}
+// finalResult takes the structured result.
+func finalResult(schema json.RawMessage) tool.Tool {
 	return tool.Tool{
-		ToolDefinition: llm.ToolDefinition{Name: resultTool, Parameters: parameters,
+		ToolDefinition: llm.ToolDefinition{Name: resultTool, Parameters: schema,
 			Description: "Ends the task. The arguments are its result: call it once, when everything is done."},
 		Access: func(string) (tool.Access, error) { return tool.Access{Effect: tool.ReadOnly}, nil },
 		Run: func(_ context.Context, call *tool.Call) (tool.Result, error) {
-			final := call.Args
-			if wrapped {
-				var value struct{ Value json.RawMessage }
-				if err := json.Unmarshal([]byte(call.Args), &value); err != nil {
-					return tool.Result{}, err
-				}
-				final = string(value.Value)
-			}
 			result := tool.Text("The result was taken.")
-			result.Done, result.Final = true, final
+			result.Done, result.Final = true, call.Args
 			return result, nil
 		},
-	}, nil
-}
-
-// asObject is a schema of an object: the one given, or one whose only field has the value that was asked for.
-func asObject(schema json.RawMessage) (object json.RawMessage, wrapped bool, err error) {
-	var shape struct {
-		Type        any             `json:"type"`
-		Defs        json.RawMessage `json:"$defs"`
-		Definitions json.RawMessage `json:"definitions"`
 	}
-	if bytes.HasPrefix(bytes.TrimSpace(schema), []byte("{")) {
-		if err := json.Unmarshal(schema, &shape); err != nil {
-			return nil, false, err
-		}
-	}
-	if shape.Type == "object" {
-		return schema, false, nil
-	}
-	outer := map[string]any{"type": "object", "properties": map[string]json.RawMessage{"value": schema}, "required": []string{"value"},
-		"additionalProperties": false}
-	if shape.Defs != nil { // references point to them at the root
-		outer["$defs"] = shape.Defs
-	}
-	if shape.Definitions != nil {
-		outer["definitions"] = shape.Definitions
-	}
-	object, err = marshal(outer)
-	return object, true, err
-}
-
-// checker compiles a schema.
-func checker(schema json.RawMessage) (func(text string) error, error) {
-	var s jsonschema.Schema
-	if err := json.Unmarshal(schema, &s); err != nil {
-		return nil, err
-	}
-	resolved, err := s.Resolve(nil)
-	if err != nil {
-		return nil, err
-	}
-	return func(text string) error {
-		var value any
-		if err := json.Unmarshal([]byte(strings.TrimSpace(text)), &value); err != nil {
-			return fmt.Errorf("it is no JSON (%w)", err)
-		}
-		return resolved.Validate(value)
-	}, nil
 }
 
 // format asks the provider for the structured result, where the answer's text is it.

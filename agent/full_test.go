@@ -68,7 +68,8 @@ func TestI9_JournalLimit(t *testing.T) {
 	if log, err = dir.Open(context.Background(), "s"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := agent.Resume(context.Background(), agent.Options{Journal: log, MaxJournal: limit, Client: &llm.Client{}, Env: newReader(t).env}); !errors.Is(err, agent.ErrFull) {
+	e := newReader(t).env
+	if _, err := agent.Resume(context.Background(), agent.Options{Journal: log, MaxJournal: limit, Client: &llm.Client{}, Env: e, Dir: e.WorkDir()}); !errors.Is(err, agent.ErrFull) {
 		t.Errorf("Resume with the same limit = %v, want ErrFull", err)
 	}
 	h = open(t, setup{tools: tools, steps: []llmtest.Step{llmtest.Text("done")}, options: agent.Options{Journal: log}})

@@ -20,7 +20,11 @@ type Options struct {
 	// Env is where tools run. The session does not close it.
 	Env env.Environment
 
-	// ID names the session; empty means a new UUID.
+	// Dir is the directory in which Env works. Only a Resume in another directory than before needs it, since the system prompt names
+	// that one: it says that this is meant.
+	Dir string
+
+	// ID names the session; empty means a new UUID. Resume takes it from the journal, and refuses another one.
 	ID string
 	// Provider, Model and Effort override the profile's. Effort empty sends nothing.
 	Provider, Model, Effort string
@@ -53,7 +57,7 @@ type Options struct {
 	// most. After these such an answer ends the input all the same, with the reason completed instead of done.
 	RequireDone bool
 	// BeforeStop is asked before an input ends because the task is done. A prompt sends the agent back to work, at most MaxConfirms
-	// times an input: 3 unless set. An error is a WARNING and lets the input end.
+	// times an input: 3 unless set, never when negative. An error is a WARNING and lets the input end.
 	BeforeStop  func(ctx context.Context, stop Stop) (prompt string, err error)
 	MaxConfirms int
 	// Continues is how often in a row the model is asked to go on with an answer that was cut off, at the limit of its length or for a
@@ -65,7 +69,7 @@ type Options struct {
 	Compaction CompactionPolicy
 	// OnFailure says what happens when a model call has failed for good: [CloseOnFailure] unless set, or [StayOnFailure].
 	OnFailure OnFailure
-	// OutputSchema is a JSON Schema that the result of every input has to fit; Result.Text is then that JSON.
+	// OutputSchema is a JSON Schema of type object that the result of every input has to fit; Result.Text is then that JSON.
 	OutputSchema json.RawMessage
 	// Questions allows the model to ask the host, by the tool ask_user of the profile or of Tools; nil allows none.
 	Questions *Questions

@@ -175,7 +175,7 @@ type settingRecord struct {
 
 // Settings are what can change while a session runs. Nil fields stay as they are.
 type Settings struct {
-	// Provider must be one of the client's. A change of it wants a change of Model too.
+	// Provider must be one of the client's. Another one needs another Model too.
 	Provider *string `json:"provider,omitempty"`
 	Model    *string `json:"model,omitempty"`
 	Effort   *string `json:"effort,omitempty"`

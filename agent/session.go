@@ -122,6 +122,12 @@ func create(ctx context.Context, o Options) (*Session, error) {
 	if o.Journal != nil && o.Journal.Len() > 0 {
 		return nil, errors.New("agent: the journal holds a session already: use Resume, or an empty journal")
 	}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if err := o.checkNew(); err != nil {
+		return nil, err
+	}
 	s, err := newSession(o)
 	if err != nil {
 		return nil, err
@@ -129,6 +135,11 @@ func create(ctx context.Context, o Options) (*Session, error) {
 	header, err := newHeader(ctx, o, s.ID(), s.registry, s.now())
 	if err != nil {
 		return nil, err
+	}
+	if o.parent == nil { // subagents do not have the tools that only their parent may use
+		if err := checkChoice(o.ToolChoice, s.registry); err != nil {
+			return nil, err
+		}
 	}
 	s.header = &header
 	if err := s.settle(s.header.Provider, s.header.Model); err != nil {
@@ -140,8 +151,11 @@ func create(ctx context.Context, o Options) (*Session, error) {
 }
 
 // Resume goes on with the session that a journal holds, wherever it stopped: at rest, in the middle of a model call, or with
-// calls that have no result. System prompt, tool definitions, model and effort are the journal's. Call Continue to go on with an
-// input that was open, or Submit, which ends it as interrupted first.
+// calls that have no result. System prompt, tool definitions, model and effort are the journal's; a WARNING names options that say
+// something else and have no effect. Call Continue to go on with an input that was open, or Submit, which ends it as interrupted
+// first.
+//
+// Where Options.Env works in another directory than the session did, Options.Dir has to say so; the model is then told.
 func Resume(ctx context.Context, o Options) (*Session, error) {
 	if o.Journal == nil {
 		return nil, errors.New("agent: Resume needs Options.Journal")
@@ -150,6 +164,9 @@ func Resume(ctx context.Context, o Options) (*Session, error) {
 }
 
 func resume(ctx context.Context, o Options) (*Session, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
 	var state State
 	var written int64
 	for line, err := range o.Journal.Records(ctx, 1) {
@@ -164,7 +181,10 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 	if state.Records == 0 {
 		return nil, errors.New("agent: the journal is empty; there is nothing to resume")
 	}
-	o.ID = state.Header.ID
+	if err := o.checkResumed(&state); err != nil {
+		return nil, err
+	}
+	o.ID, o.Provider, o.Model = state.Header.ID, first(o.Provider, state.Provider), first(o.Model, state.Model)
 	s, err := newSession(o)
 	if err != nil {
 		return nil, err
@@ -192,6 +212,7 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 	s.ledger.tokens, s.ledger.usd = state.Usage.Input+state.Usage.Output, state.Cost
 	s.start(true)
 	s.warnOfTorn()
+	s.warnOfIgnored(o)
 	return s, nil
 }
 
@@ -234,14 +255,6 @@ func (s *Session) settle(provider, model string) error {
 }
 
 func newSession(o Options) (*Session, error) {
-	switch {
-	case o.Client == nil:
-		return nil, errors.New("agent: Options.Client is missing")
-	case o.Env == nil:
-		return nil, errors.New("agent: Options.Env is missing")
-	case o.MaxJournal < 0 || o.MaxEvents < 0:
-		return nil, errors.New("agent: Options.MaxJournal and MaxEvents are sizes in bytes, 0 for the default; they cannot be negative")
-	}
 	policy, err := policyOf(o)
 	if err != nil {
 		return nil, err
@@ -295,7 +308,7 @@ func (s *Session) start(resumed bool) {
 	// A process that the model knows of has at least one record, its result, so no id comes twice.
 	s.processes = tool.NewProcesses(s.outputs, int(s.state.Records)+1)
 	h := s.head()
-	s.events.emit(&SessionStart{Model: h.Model, Provider: h.Provider, Profile: h.Profile, Dir: h.Dir,
+	s.events.emit(&SessionStart{Model: h.Model, Provider: h.Provider, Profile: h.Profile, Dir: s.dir,
 		Containment: env.Containment(s.env), HidesHost: env.HidesHost(s.env), Resumed: resumed, ParentID: h.Parent})
 	s.mu.Lock()
 	s.events.add(s.state.questions()...)
@@ -536,7 +549,7 @@ func (s *Session) release(failure error) {
 
 // enter commits the input. One that is still open in a resumed session is ended as interrupted first, unless it goes on.
 func (s *Session) enter(ctx context.Context, input *inputRecord) error {
-	if err := s.notePolicy(); err != nil {
+	if err := errors.Join(s.notePolicy(), s.noteDir()); err != nil {
 		return err
 	}
 	if input == nil {

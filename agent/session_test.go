@@ -77,6 +77,15 @@ func open(t *testing.T, s setup) *host {
 		}
 	}
 	if o.Journal != nil && o.Journal.Len() > 0 {
+		if o.Dir == "" { // each session of the test has a directory of its own, which the tests do not look at
+			state, err := agent.Load(context.Background(), o.Journal)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Env = inDir{local, state.Dir()}
+		} else {
+			o.Env = inDir{local, o.Dir}
+		}
 		h.Session, err = agent.Resume(context.Background(), o)
 	} else {
 		h.Session, err = agent.New(context.Background(), o)
@@ -95,6 +104,14 @@ func open(t *testing.T, s setup) *host {
 	})
 	return h
 }
+
+// inDir is an environment that says that it works in another directory.
+type inDir struct {
+	*env.Local
+	dir string
+}
+
+func (e inDir) WorkDir() string { return e.dir }
 
 // checkEvents holds for every session: numbers rise without a gap, starts and ends pair up, SESSION_END comes last and once.
 func checkEvents(t *testing.T, events []agent.Event) {

@@ -39,6 +39,16 @@ func (s *Session) set(set Settings) error {
 	return s.sync()
 }
 
+// providerNow is the provider that is asked.
+func (s *Session) providerNow() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state.Records == 0 {
+		return s.head().Provider
+	}
+	return s.state.Provider
+}
+
 // tools is the registry of now.
 func (s *Session) tools() *tool.Registry {
 	s.mu.Lock()

@@ -61,8 +61,8 @@ type rig struct {
 	*trap
 	session  *agent.Session // set by New, before the first input
 	requests []*llm.Request
-	failed   bool // the first attempt of a model call
-	grace    time.Duration
+	failed   bool             // the first attempt of a model call
+	grace    [2]time.Duration // of the session, and of the resumed one
 	log      *journal.Memory
 	memory   *envtest.Memory
 
@@ -72,7 +72,7 @@ type rig struct {
 }
 
 func newRig(at string, nth int, bad func()) *rig {
-	r := &rig{trap: &trap{at: at, nth: nth, bad: bad, count: map[string]int{}, sprung: make(chan struct{})}, log: new(journal.Memory), grace: patience}
+	r := &rig{trap: &trap{at: at, nth: nth, bad: bad, count: map[string]int{}, sprung: make(chan struct{})}, log: new(journal.Memory), grace: [2]time.Duration{patience, patience}}
 	r.memory = envtest.NewMemory(map[string]string{"file": "text", "AGENTS.md": "Be kind."})
 	r.memory.Commands = envtest.Scripts{"serve": func(ctx context.Context, _ *envtest.MemoryCommand) env.Exit {
 		<-ctx.Done()
@@ -81,9 +81,9 @@ func newRig(at string, nth int, bad func()) *rig {
 	return r
 }
 
-func (r *rig) options() agent.Options {
+func (r *rig) options(grace time.Duration) agent.Options {
 	client := &llm.Client{Providers: []llm.Provider{rigProvider{r}}, Middleware: []llm.Middleware{r.middleware}, Models: r.models}
-	return agent.Options{Client: client, Env: rigEnv{r.memory, r}, Journal: rigJournal{r.log, r, ""}, Grace: r.grace,
+	return agent.Options{Client: client, Env: rigEnv{r.memory, r}, Journal: rigJournal{r.log, r, ""}, Grace: grace,
 		Profile: profile.Profile{Name: "test", Provider: "rig", Model: "m", Prompt: "You are being tested.", Tools: r.tools()},
 		OnEvent: r.onEvent,
 		Authorize: func(context.Context, tool.Request) (tool.Decision, error) {
@@ -158,7 +158,7 @@ func (r *rig) warnings() string {
 // live is the life of a session: everything that a host can call. It is over after the first error, and the session is closed.
 func (r *rig) live(ctx context.Context, opened chan<- *agent.Session) (err error) {
 	r.enter("New")
-	s, err := agent.New(ctx, r.options())
+	s, err := agent.New(ctx, r.options(r.grace[0]))
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (r *rig) live(ctx context.Context, opened chan<- *agent.Session) (err error
 		return err
 	}
 	r.enter("Resume")
-	if s, err = agent.Resume(ctx, r.options()); err != nil {
+	if s, err = agent.Resume(ctx, r.options(r.grace[1])); err != nil {
 		return err
 	}
 	opened <- s

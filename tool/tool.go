@@ -226,12 +226,25 @@ func (t *Tool) check() error {
 		return t.err
 	case t.Name == "":
 		return errors.New("it has no name")
+	case !validName(t.Name):
+		return errors.New("its name has to begin with a letter or _ and to go on with letters, digits, _ and -, at most 64 in all: providers refuse others")
 	case t.Run == nil:
 		return errors.New("it has no Run")
 	case t.Parameters == nil && !t.raw():
 		return errors.New("it has no parameters; a tool without any takes {\"type\":\"object\",\"properties\":{}}")
 	}
 	return nil
+}
+
+// validName reports whether all providers take a tool's name.
+func validName(name string) bool {
+	for i, c := range []byte(name) {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
+		if !letter && (i == 0 || c != '-' && (c < '0' || c > '9')) {
+			return false
+		}
+	}
+	return len(name) <= 64
 }
 
 func (t *Tool) raw() bool { return t.RawInput || t.Grammar != nil }

@@ -57,7 +57,7 @@ func (f *runFlags) openJournal(ctx context.Context) (*kept, error) {
 		return k, errors.Join(fail(exitFailed, "%w", err), k.discard())
 	}
 	k.header = state.Header
-	k.header.Provider, k.header.Model = state.Provider, state.Model
+	k.header.Provider, k.header.Model, k.header.Dir = state.Provider, state.Model, state.Dir()
 	return k, nil
 }
 

@@ -58,7 +58,7 @@ func newRun(t terminal) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.dir, "dir", ".", "`DIR` to work in")
+	flags.StringVar(&f.dir, "dir", ".", "`DIR` to work in (of a session that is resumed: its own)")
 	flags.StringVar(&f.provider, "provider", "", "`PROVIDER` of the model: "+strings.Join(providers.Names(), ", ")+" (default: the one whose key is set)")
 	flags.StringVar(&f.model, "model", "", "`MODEL` to ask (default: the profile's)")
 	flags.StringVar(&f.profile, "profile", "", "`PROFILE` that gives the prompt and the tools (default: the provider's)")
@@ -98,6 +98,9 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 		return err
 	}
 	defer func() { err = errors.Join(err, kept.discard()) }()
+	if kept.resumed && given("provider") && !given("model") && f.provider != kept.header.Provider {
+		return fail(exitUsage, "the session's model is %s of %s: --provider %s needs --model too", kept.header.Model, kept.header.Provider, f.provider)
+	}
 	kept.defaults(f, given)
 	model, err := f.connect(os.Getenv)
 	if err != nil {
@@ -118,6 +121,9 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 		return err
 	}
 	opts.Env = env.Protect(local, env.DefaultProtection())
+	if kept.resumed && given("dir") {
+		opts.Dir = local.WorkDir()
+	}
 	if !kept.resumed {
 		if opts.System, err = systemPrompt(ctx, prof, f.dir, first(f.model, prof.Model), opts.Instructions); err != nil {
 			return errors.Join(err, local.Close())

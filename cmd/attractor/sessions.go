@@ -194,7 +194,7 @@ func showSession(ctx context.Context, t terminal, r *journal.Reader) error {
 		}
 	}
 	row("session", h.ID)
-	row("directory", h.Dir)
+	row("directory", state.Dir())
 	row("model", state.Model+" ("+state.Provider+")")
 	row("effort", state.Effort)
 	row("state", stateWord(state))
@@ -277,7 +277,7 @@ func exportSession(ctx context.Context, t terminal, r *journal.Reader) error {
 	}
 	var b strings.Builder
 	h := state.Header
-	fmt.Fprintf(&b, "# Session %s\n\n- directory: %s\n- model: %s (%s)\n- usage: %s\n", h.ID, h.Dir, state.Model, state.Provider, spent(state.Usage, state.Cost))
+	fmt.Fprintf(&b, "# Session %s\n\n- directory: %s\n- model: %s (%s)\n- usage: %s\n", h.ID, state.Dir(), state.Model, state.Provider, spent(state.Usage, state.Cost))
 	for _, turn := range state.Turns {
 		fmt.Fprintf(&b, "\n## %d · %s\n\n", turn.Number, turn.Kind)
 		for _, part := range turn.Message.Parts {

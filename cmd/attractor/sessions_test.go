@@ -336,3 +336,35 @@ func TestI9_MaxJournal(t *testing.T) {
 	}
 	h.run(exitUsage, "run", "--max-journal", "0", "x")
 }
+
+// A session goes on in another directory if that is said: then the model is told, and it stays there.
+func TestI15_ResumeInAnotherDirectory(t *testing.T) {
+	url, server := serve(t, nil, say("first"), say("second"), say("", use("shell", map[string]any{"command": "echo in=$(pwd -P)"})), say("third"), say("fourth"))
+	h := newHouse(t, url)
+	h.run(0, "run", "--yes", "the task")
+	id := h.sessions()[0].ID
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := "Working directory: " + dir
+	for i, c := range []struct {
+		args []string
+		told int
+	}{{[]string{"--resume", id, "here"}, 0}, {[]string{"--resume", id, "--dir", dir, "there"}, 1}, {[]string{"--resume", id, "still there"}, 1}} {
+		h.run(0, append([]string{"run", "--yes"}, c.args...)...)
+		requests := server.Requests()
+		if n := strings.Count(string(requests[len(requests)-1].Body), told); n != c.told {
+			t.Errorf("run %d: the model is told %d times", i+2, n)
+		}
+	}
+	if body := string(server.Requests()[3].Body); !strings.Contains(body, "in="+dir) {
+		t.Errorf("the command ran elsewhere: %s", body)
+	}
+	if show := h.run(0, "sessions", "show", id).stdout; !strings.Contains(show, dir) {
+		t.Errorf("show: %s", show)
+	}
+	if out := h.run(2, "run", "--yes", "--resume", id, "--provider", "openai", "x"); !strings.Contains(out.stderr, "needs --model") {
+		t.Errorf("%s", out.stderr)
+	}
+}

@@ -1,0 +1,190 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// check reports what cannot work in a new session or a resumed one, and what to do about it.
+func (o *Options) check() error {
+	switch {
+	case o.Client == nil:
+		return errors.New("agent: Options.Client is missing")
+	case o.Env == nil:
+		return errors.New("agent: Options.Env is missing")
+	case o.MaxConfirms != 0 && o.BeforeStop == nil:
+		return errors.New("agent: Options.MaxConfirms limits Options.BeforeStop, which is missing")
+	case o.Temperature != nil && (*o.Temperature < 0 || math.IsNaN(*o.Temperature)):
+		return fmt.Errorf("agent: Options.Temperature is %v; it is a number from 0 on, or nil for the provider's default", *o.Temperature)
+	}
+	for name, raw := range map[string]json.RawMessage{"ProviderOptions": o.ProviderOptions, "Profile.Options": o.Profile.Options} {
+		if raw != nil && !isObject(raw) {
+			return fmt.Errorf("agent: Options.%s has to be one JSON object, and is %s", name, shortened(raw))
+		}
+	}
+	return o.checkLimits()
+}
+
+// checkLimits reports a negative number where it has no meaning.
+func (o *Options) checkLimits() error {
+	limits := map[string]float64{"MaxToolRounds": float64(o.MaxToolRounds), "MaxTurns": float64(o.MaxTurns),
+		"MaxTokens": float64(o.MaxTokens), "Grace": float64(o.Grace), "Retry.Base": float64(o.Retry.Base), "Retry.Cap": float64(o.Retry.Cap),
+		"Budget.Tokens": float64(o.Budget.Tokens), "Budget.USD": o.Budget.USD, "Budget.Time": float64(o.Budget.Time),
+		"MaxJournal": float64(o.MaxJournal), "MaxEvents": float64(o.MaxEvents), "Loops.Window": float64(o.Loops.Window), "Compaction.KeepTurns": float64(o.Compaction.KeepTurns)}
+	if o.Subagents != nil {
+		limits["Subagents.Depth"], limits["Subagents.MaxRunning"] = float64(o.Subagents.Depth), float64(o.Subagents.MaxRunning)
+	}
+	var negative []string
+	for name, value := range limits {
+		if value < 0 || math.IsNaN(value) {
+			negative = append(negative, "Options."+name)
+		}
+	}
+	if len(negative) == 0 {
+		return nil
+	}
+	slices.Sort(negative)
+	return fmt.Errorf("agent: %s cannot be negative; 0 means no limit, or the default", strings.Join(negative, ", "))
+}
+
+// checkNew reports what cannot work in a new session: one that is resumed has these from its journal.
+func (o *Options) checkNew() error {
+	if o.noProfile() {
+		return errors.New("agent: Options.Profile is empty: take one of the packages profile/anthropic, profile/openai and profile/gemini, or give it " +
+			"a Provider, a Prompt or Tools of your own")
+	}
+	for name, provider := range map[string]string{"the session": first(o.Provider, o.Profile.Provider), "Options.Compaction": o.Compaction.Provider} {
+		if name == "Options.Compaction" && provider == "" {
+			continue
+		}
+		if _, err := o.Client.Provider(provider); err != nil {
+			return fmt.Errorf("agent: the provider of %s: %w", name, err)
+		}
+	}
+	if o.Dir != "" && o.Dir != o.Env.WorkDir() {
+		return fmt.Errorf("agent: Options.Dir is %s, but Options.Env works in %s", o.Dir, o.Env.WorkDir())
+	}
+	return nil
+}
+
+func (o *Options) noProfile() bool {
+	p := &o.Profile
+	return p.Name+p.Provider+p.Prompt+o.System == "" && len(p.Tools)+len(o.Tools) == 0
+}
+
+// checkChoice reports a tool choice of a tool that the session does not have.
+func checkChoice(choice llm.ToolChoice, tools *tool.Registry) error {
+	if choice.Mode != llm.ToolNamed {
+		return nil
+	}
+	if _, ok := tools.Get(choice.Name); !ok {
+		return fmt.Errorf("agent: Options.ToolChoice names the tool %q, which the session does not have; it has %s", choice.Name,
+			strings.Join(tools.Names(), ", "))
+	}
+	return nil
+}
+
+func isObject(raw json.RawMessage) bool {
+	var object map[string]json.RawMessage
+	return json.Unmarshal(raw, &object) == nil && object != nil
+}
+
+// shortened is a JSON text for an error message.
+func shortened(raw json.RawMessage) string {
+	const most = 60
+	text := []rune(validText(string(bytes.TrimSpace(raw))))
+	if len(text) > most {
+		text = append(text[:most], '.', '.', '.')
+	}
+	return fmt.Sprintf("%q", string(text))
+}
+
+// checker compiles the schema of a structured result. Providers take an object only.
+func checker(schema json.RawMessage) (func(text string) error, error) {
+	if !isObject(schema) {
+		return nil, fmt.Errorf("it has to be a JSON Schema, which is a JSON object, and is %s", shortened(schema))
+	}
+	var s jsonschema.Schema
+	if err := json.Unmarshal(schema, &s); err != nil {
+		return nil, schemaError(err)
+	}
+	if s.Type != "object" {
+		return nil, errors.New(`its top level has to say "type": "object", because providers take no other; put the value into a property of one`)
+	}
+	var raw any
+	if err := json.Unmarshal(schema, &raw); err != nil {
+		return nil, err
+	}
+	if bad := badType(raw); bad != "" {
+		return nil, fmt.Errorf("%q is no type of JSON Schema; the types are%s", bad, strings.ReplaceAll(strings.TrimRight(types, " "), " ", ", ")[1:])
+	}
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		return nil, err
+	}
+	return func(text string) error {
+		var value any
+		if err := json.Unmarshal([]byte(strings.TrimSpace(text)), &value); err != nil {
+			return fmt.Errorf("it is no JSON (%w)", err)
+		}
+		return resolved.Validate(value)
+	}, nil
+}
+
+// schemaError says where a schema is none, without the names of Go types.
+func schemaError(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	at := strings.Trim(strings.ReplaceAll("."+wrong.Field, ".schemaWithoutMethods", ""), ".")
+	if at == "" {
+		return fmt.Errorf("a JSON %s stands where a schema belongs", wrong.Value)
+	}
+	return fmt.Errorf("%s cannot be a JSON %s", at, wrong.Value)
+}
+
+// types are those of JSON Schema.
+const types = " object array string number integer boolean null "
+
+// badType returns the first type in a schema that JSON Schema does not have.
+func badType(schema any) string {
+	fields, _ := schema.(map[string]any)
+	var below []any
+	for name, value := range fields {
+		named, _ := value.(map[string]any)
+		list, isList := value.([]any)
+		switch name {
+		case "type":
+			if !isList {
+				list = []any{value}
+			}
+			for _, t := range list {
+				if t, ok := t.(string); ok && !strings.Contains(types, " "+t+" ") {
+					return t
+				}
+			}
+		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
+			below = slices.AppendSeq(below, maps.Values(named))
+		case "items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames", "anyOf", "oneOf", "allOf", "prefixItems":
+			below = append(append(below, value), list...)
+		}
+	}
+	for _, schema := range below {
+		if bad := badType(schema); bad != "" {
+			return bad
+		}
+	}
+	return ""
+}

@@ -1,0 +1,236 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env/envtest"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/profile"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// workable are options that work.
+func workable() agent.Options {
+	return agent.Options{Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test"), llmtest.NewProvider("other")}},
+		Env: envtest.NewMemory(nil), Profile: profile.Profile{Name: "test", Provider: "test", Model: "m"}}
+}
+
+// TestI15_New has what New refuses, and a part of the sentence with which it does. Nothing is written or emitted.
+func TestI15_New(t *testing.T) {
+	named := func(name string) []tool.Tool { return []tool.Tool{newTool(name, readOnly, nil)} }
+	number := func(x float64) *float64 { return &x }
+	for name, c := range map[string]struct {
+		change func(o *agent.Options)
+		want   string // empty when it works
+	}{
+		"nothing wrong":  {func(*agent.Options) {}, ""},
+		"no client":      {func(o *agent.Options) { o.Client = nil }, "Options.Client is missing"},
+		"no environment": {func(o *agent.Options) { o.Env = nil }, "Options.Env is missing"},
+		"no profile":     {func(o *agent.Options) { o.Profile, o.Model = profile.Profile{}, "m" }, "take one of the packages profile/anthropic"},
+		"tools instead": {func(o *agent.Options) {
+			o.Profile, o.Provider, o.Model, o.Tools = profile.Profile{}, "test", "m", named("x")
+		}, ""},
+		"system instead": {func(o *agent.Options) {
+			o.Profile, o.Provider, o.Model, o.System = profile.Profile{}, "test", "m", "Work."
+		}, ""},
+		"no model":                {func(o *agent.Options) { o.Profile.Model = "" }, "set Options.Model"},
+		"unknown provider":        {func(o *agent.Options) { o.Profile.Provider = "elsewhere" }, `no provider "elsewhere"; the client has test, other`},
+		"no provider":             {func(o *agent.Options) { o.Profile.Provider = "" }, "the client has no default; it has test, other"},
+		"a client without any":    {func(o *agent.Options) { o.Client = &llm.Client{} }, "the client has no providers"},
+		"provider of compactions": {func(o *agent.Options) { o.Compaction.Provider = "elsewhere" }, `Options.Compaction: no provider "elsewhere"`},
+		"tool with a space":       {func(o *agent.Options) { o.Tools = named("read file") }, `tool "read file": its name has to begin with a letter`},
+		"tool with a dot":         {func(o *agent.Options) { o.Profile.Tools = named("fs.read") }, `tool "fs.read": its name`},
+		"tool with a digit first": {func(o *agent.Options) { o.Tools = named("7zip") }, `tool "7zip": its name`},
+		"tool with a dash first":  {func(o *agent.Options) { o.Tools = named("-x") }, `tool "-x": its name`},
+		"tool beyond ASCII":       {func(o *agent.Options) { o.Tools = named("größe") }, `its name`},
+		"tool of 65":              {func(o *agent.Options) { o.Tools = named(strings.Repeat("x", 65)) }, `at most 64`},
+		"tool of 64":              {func(o *agent.Options) { o.Tools = named("_" + strings.Repeat("X-1", 21)) }, ""},
+		"an array as schema":      {func(o *agent.Options) { o.OutputSchema = []byte(`{"type":"array"}`) }, `"type": "object"`},
+		"a string as schema":      {func(o *agent.Options) { o.OutputSchema = []byte(`{"type":"string"}`) }, `"type": "object"`},
+		"several types":           {func(o *agent.Options) { o.OutputSchema = []byte(`{"type":["object","null"]}`) }, `"type": "object"`},
+		"no type":                 {func(o *agent.Options) { o.OutputSchema = []byte(`{"properties":{}}`) }, `"type": "object"`},
+		"true as schema":          {func(o *agent.Options) { o.OutputSchema = []byte(`true`) }, `a JSON object, and is "true"`},
+		"null as schema":          {func(o *agent.Options) { o.OutputSchema = []byte(`null`) }, `a JSON object, and is "null"`},
+		"a schema of no JSON":     {func(o *agent.Options) { o.OutputSchema = []byte(`{`) }, `a JSON object, and is "{"`},
+		"an empty schema":         {func(o *agent.Options) { o.OutputSchema = []byte{} }, `a JSON object, and is ""`},
+		"a type that is none": {func(o *agent.Options) {
+			o.OutputSchema = []byte(`{"type":"object","properties":{"a":{"type":"array","items":{"type":"str"}}}}`)
+		}, `"str" is no type of JSON Schema; the types are object, array`},
+		"a property that is no schema": {func(o *agent.Options) { o.OutputSchema = []byte(`{"type":"object","properties":{"a":3}}`) },
+			"properties cannot be a JSON number"},
+		"a reference to nothing": {func(o *agent.Options) {
+			o.OutputSchema = []byte(`{"type":"object","properties":{"a":{"$ref":"#/no"}}}`)
+		}, "OutputSchema"},
+		"a property named type": {func(o *agent.Options) {
+			o.OutputSchema = []byte(`{"type":"object","properties":{"type":{"type":"string"}}}`)
+		}, ""},
+		"options that are a list":   {func(o *agent.Options) { o.ProviderOptions = []byte(`[1]`) }, `Options.ProviderOptions has to be one JSON object, and is "[1]"`},
+		"options that are null":     {func(o *agent.Options) { o.ProviderOptions = []byte(`null`) }, "one JSON object"},
+		"options that are two":      {func(o *agent.Options) { o.ProviderOptions = []byte(`{} {}`) }, "one JSON object"},
+		"options of the profile":    {func(o *agent.Options) { o.Profile.Options = []byte(`"x"`) }, "Options.Profile.Options has to be one JSON object"},
+		"negative rounds":           {func(o *agent.Options) { o.MaxToolRounds = -1 }, "Options.MaxToolRounds cannot be negative"},
+		"negative turns and tokens": {func(o *agent.Options) { o.MaxTurns, o.MaxTokens = -1, -1 }, "Options.MaxTokens, Options.MaxTurns cannot be negative"},
+		"negative budgets":          {func(o *agent.Options) { o.Budget = agent.Budget{Tokens: -1, USD: -1, Time: -1} }, "Options.Budget.Time, Options.Budget.Tokens, Options.Budget.USD"},
+		"a budget of NaN":           {func(o *agent.Options) { o.Budget.USD = math.NaN() }, "Options.Budget.USD"},
+		"negative grace":            {func(o *agent.Options) { o.Grace = -time.Second }, "Options.Grace"},
+		"negative delays":           {func(o *agent.Options) { o.Retry = agent.Retry{Base: -1, Cap: -1} }, "Options.Retry.Base, Options.Retry.Cap"},
+		"no retries":                {func(o *agent.Options) { o.Retry.Max = -1 }, ""},
+		"negative window of loops":  {func(o *agent.Options) { o.Loops.Window = -1 }, "Options.Loops.Window"},
+		"negative turns to keep":    {func(o *agent.Options) { o.Compaction.KeepTurns = -1 }, "Options.Compaction.KeepTurns"},
+		"negative depth":            {func(o *agent.Options) { o.Subagents = &agent.Subagents{Depth: -1, MaxRunning: -1} }, "Options.Subagents.Depth, Options.Subagents.MaxRunning"},
+		"a threshold of 85":         {func(o *agent.Options) { o.Compaction.Threshold = 85 }, "a share of the window"},
+		"negative temperature":      {func(o *agent.Options) { o.Temperature = number(-0.1) }, "Options.Temperature"},
+		"temperature 0":             {func(o *agent.Options) { o.Temperature = number(0) }, ""},
+		"an unknown limit":          {func(o *agent.Options) { o.OnLimit = "stop" }, "Options.OnLimit"},
+		"a choice of no tool": {func(o *agent.Options) {
+			o.Tools, o.ToolChoice = named("x"), llm.ToolChoice{Mode: llm.ToolNamed, Name: "y"}
+		}, `the tool "y", which the session does not have; it has x`},
+		"MaxConfirms alone": {func(o *agent.Options) { o.MaxConfirms = 2 }, "Options.BeforeStop, which is missing"},
+		"another directory": {func(o *agent.Options) { o.Dir = "/elsewhere" }, "Options.Dir is /elsewhere, but Options.Env works in " + envtest.MemoryDir},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, log, events := workable(), new(journal.Memory), 0
+			o.Journal, o.OnEvent = log, func(agent.Event) { events++ }
+			c.change(&o)
+			s, err := agent.New(context.Background(), o)
+			if c.want == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "agent: ") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("New = %v, want %s", err, c.want)
+			}
+			if log.Len() != 0 || events != 0 {
+				t.Errorf("%d records, %d events", log.Len(), events)
+			}
+		})
+	}
+}
+
+func TestI15_SetAProviderWithoutAModel(t *testing.T) {
+	other := llmtest.NewProvider("other")
+	h := open(t, setup{more: []llm.Provider{other}, steps: []llmtest.Step{llmtest.Text("hi")}})
+	same, provider := "test", "other"
+	for range 2 { // before the first record, and after it
+		if err := h.Set(agent.Settings{Provider: &provider}); err == nil || !strings.Contains(err.Error(), "Settings.Model") {
+			t.Errorf("Set = %v", err)
+		}
+		if err := h.Set(agent.Settings{Provider: &same}); err != nil {
+			t.Error(err)
+		}
+	}
+	h.submit(t, "go", agent.Completed)
+}
+
+// talked is the journal of a session that said hi.
+func talked(t *testing.T) *journal.Memory {
+	t.Helper()
+	log := new(journal.Memory)
+	h := open(t, setup{tools: []tool.Tool{echo("x")}, options: agent.Options{Journal: log}, steps: []llmtest.Step{llmtest.Text("hi")}})
+	h.submit(t, "hello", agent.Completed)
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return journal.NewMemory(all(t, log)...)
+}
+
+func TestI15_ResumeAnother(t *testing.T) {
+	log := talked(t)
+	state, err := agent.Load(context.Background(), log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		change func(o *agent.Options)
+		want   string
+	}{
+		"another id":                {func(o *agent.Options) { o.ID = "another" }, "the journal holds the session " + state.Header.ID + ", not another"},
+		"another directory":         {func(o *agent.Options) { o.Env = envtest.NewMemory(nil) }, "the session worked in " + state.Header.Dir + ", and Options.Env works in " + envtest.MemoryDir + ": set Options.Dir"},
+		"not that directory":        {func(o *agent.Options) { o.Dir = "/elsewhere" }, "Options.Dir is /elsewhere"},
+		"an option that is no good": {func(o *agent.Options) { o.MaxTurns = -1 }, "Options.MaxTurns"},
+		"no environment":            {func(o *agent.Options) { o.Env = nil }, "Options.Env is missing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := workable()
+			o.Journal, o.ID, o.Env = log, state.Header.ID, inDir{dir: state.Header.Dir}
+			c.change(&o)
+			if _, err := agent.Resume(context.Background(), o); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Resume = %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+// A session that goes on in another directory tells the model once, in a turn of its own after the new task, keeps that in its
+// journal, and can be resumed there.
+func TestI15_AnotherDirectory(t *testing.T) {
+	log := talked(t)
+	resume := func(dir string, steps ...llmtest.Step) *host {
+		return open(t, setup{tools: []tool.Tool{echo("x")}, steps: steps, options: agent.Options{Journal: log, Dir: dir, Compaction: agent.CompactionPolicy{KeepTurns: 1}}})
+	}
+	h := resume("/elsewhere", llmtest.Text("done"), llmtest.Text("a summary"), llmtest.Text("again"))
+	if start := only[*agent.SessionStart](h)[0]; start.Dir != "/elsewhere" {
+		t.Errorf("SESSION_START has %s", start.Dir)
+	}
+	if log.Len() != int64(len(all(t, talked(t)))) {
+		t.Error("a resume alone writes something")
+	}
+	h.submit(t, "go", agent.Completed)
+	messages := h.model.Requests()[0].Messages
+	if len(messages) != 5 || messages[3].Parts.Text() != "go" || !strings.Contains(messages[4].Parts.Text(), "Working directory: /elsewhere\n") {
+		t.Errorf("messages %+v", messages)
+	}
+	if err := h.Compact(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	h.submit(t, "go on", agent.Completed)
+	request := h.model.Requests()[2]
+	if text := request.Messages[1].Parts.Text(); !strings.Contains(text, "a summary") || !strings.Contains(text, "Working directory: /elsewhere\n") {
+		t.Errorf("after a compaction: %s", text)
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	records := all(t, log)
+	if err := agent.Replay(context.Background(), journal.NewMemory(records...), agent.ReplayOptions{}); err != nil {
+		t.Error(err)
+	}
+	log = journal.NewMemory(records...)
+	h = resume("", llmtest.Text("still there")) // in the directory where it was last
+	h.submit(t, "go", agent.Completed)
+	state, err := agent.Load(context.Background(), log)
+	if err != nil || state.Dir() != "/elsewhere" || strings.Count(h.turns(), "note") != strings.Count(h.turns()[:strings.LastIndex(h.turns(), "user")], "note") {
+		t.Errorf("%v, %s, %s", err, state.Dir(), h.turns())
+	}
+}
+
+// Options that a resumed session cannot have any more are named, and so are tools that it has lost.
+func TestI15_IgnoredOptions(t *testing.T) {
+	log := talked(t)
+	hot := 0.5
+	h := open(t, setup{options: agent.Options{Journal: log, Instructions: "Be brief.", MaxTokens: 7, Temperature: &hot, NoCache: true,
+		ToolChoice: llm.ToolChoice{Mode: llm.ToolRequired}, ProviderOptions: json.RawMessage(`{"a":1}`)}})
+	w := only[*agent.Warning](h)
+	if len(w) != 2 || w[0].Code != "options_ignored" || !strings.HasSuffix(w[0].Text, ": ToolChoice, MaxTokens, Temperature, ProviderOptions, NoCache.") ||
+		w[1].Code != "tools_missing" || !strings.Contains(w[1].Text, ": x.") {
+		t.Errorf("warnings %+v %+v", w[0], w[1:])
+	}
+	same := talked(t)
+	h = open(t, setup{tools: []tool.Tool{echo("x")}, options: agent.Options{Journal: same}})
+	if h.warned() != "" {
+		t.Errorf("warnings %s", h.warned())
+	}
+}

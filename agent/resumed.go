@@ -1,0 +1,91 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// checkResumed reports what does not go with the session that a journal holds.
+func (o *Options) checkResumed(state *State) error {
+	if o.ID != "" && o.ID != state.Header.ID {
+		return fmt.Errorf("agent: the journal holds the session %s, not %s: leave Options.ID empty, or make a new session of it with Fork",
+			state.Header.ID, o.ID)
+	}
+	dir := o.Env.WorkDir()
+	switch {
+	case o.Dir != "" && path.Clean(o.Dir) != path.Clean(dir):
+		return fmt.Errorf("agent: Options.Dir is %s, but Options.Env works in %s", o.Dir, dir)
+	case o.Dir == "" && path.Clean(state.Dir()) != path.Clean(dir):
+		return fmt.Errorf("agent: the session worked in %s, and Options.Env works in %s: set Options.Dir to go on there", state.Dir(), dir)
+	}
+	return nil
+}
+
+// dirNote is the kind of the note that a session goes on in another directory.
+const dirNote = "attractor.dir"
+
+// Dir returns the directory in which the session worked last.
+func (s *State) Dir() string {
+	var dir string
+	if note, ok := s.Notes[dirNote]; ok && json.Unmarshal(note.Data, &dir) == nil && dir != "" {
+		return dir
+	}
+	return s.Header.Dir
+}
+
+// noteDir writes down that a resumed session works in another directory, and has the model told: its system prompt names the old one.
+func (s *Session) noteDir() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.state.Dir()
+	if s.state.Records == 0 || path.Clean(was) == path.Clean(s.dir) {
+		return nil
+	}
+	data, err := marshal(s.dir)
+	if err != nil {
+		return err
+	}
+	return s.append(noteRecord{Note: dirNote, Data: data, Text: fmt.Sprintf("The session goes on in another directory.\nWorking directory: %s\n"+
+		"It was %s, which the beginning of this conversation names. Relative paths start from the new one now, and files there may differ from "+
+		"those that were read or changed before: look before you rely on them.", oneLine(s.dir), oneLine(was))})
+}
+
+// warnOfIgnored tells the host of a resumed session which of its options are not what the session began with: they have no effect.
+func (s *Session) warnOfIgnored(o Options) {
+	h := &s.state.Header
+	var ignored []string
+	note := func(name string, differs bool) {
+		if differs {
+			ignored = append(ignored, name)
+		}
+	}
+	note("System", o.System != "" && validText(o.System) != h.System)
+	note("Instructions", o.System == "" && !strings.Contains(h.System, validText(strings.TrimSpace(o.Instructions))))
+	note("ToolChoice", o.ToolChoice.Mode != "" && o.ToolChoice != h.Params.ToolChoice)
+	note("MaxTokens", o.MaxTokens != 0 && o.MaxTokens != h.Params.MaxTokens)
+	note("Temperature", o.Temperature != nil && (h.Params.Temperature == nil || *o.Temperature != *h.Params.Temperature))
+	note("ProviderOptions", o.ProviderOptions != nil && !sameJSON(o.ProviderOptions, h.Params.Options))
+	note("NoCache", o.NoCache && !h.Params.NoCache)
+	if len(ignored) > 0 {
+		s.events.emit(&Warning{Code: "options_ignored", Text: fmt.Sprintf("A session that is resumed keeps what it began with; these options are "+
+			"something else and have no effect: %s.", strings.Join(ignored, ", "))})
+	}
+	var missing []string
+	for _, t := range s.state.tools {
+		if _, ok := s.registry.Get(t.Name); !ok && t.Name != resultTool {
+			missing = append(missing, t.Name)
+		}
+	}
+	if len(missing) > 0 {
+		s.events.emit(&Warning{Code: "tools_missing", Text: fmt.Sprintf("The model knows tools that the session was resumed without; calls of them get "+
+			"error results: %s. Resume with them, or change the tools with Set.", strings.Join(missing, ", "))})
+	}
+}
+
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+}
