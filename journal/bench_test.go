@@ -3,6 +3,7 @@
 package journal
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -80,6 +81,46 @@ func BenchmarkAppendSync8(b *testing.B) {
 			}
 		})
 	})
+}
+
+// What the checksum adds to a line of 1 KB that is written, and that is read: beside the whole of either.
+func BenchmarkChecksum(b *testing.B) {
+	r := kilobyte("result")
+	line := []byte(strings.TrimSuffix(lineWith(b, 1, r), "\n"))
+	for name, body := range map[string]func(){
+		"written": func() { putSum(line) },
+		"read":    func() { sink(b)(checkSum(line)) },
+		"whole/written": func() {
+			var buf bytes.Buffer
+			if err := encodeLine(&buf, 1, r, false); err != nil {
+				b.Fatal(err)
+			}
+		},
+		"whole/read": func() {
+			if _, err := decodeLine(line); err != nil {
+				b.Fatal(err)
+			}
+		},
+	} {
+		b.Run(name, func(b *testing.B) { measured(b, body) })
+	}
+}
+
+func sink(b *testing.B) func(bool, error) {
+	return func(has bool, err error) {
+		if !has || err != nil {
+			b.Fatal(has, err)
+		}
+	}
+}
+
+func lineWith(b *testing.B, n int64, r Record) string {
+	b.Helper()
+	var buf bytes.Buffer
+	if err := encodeLine(&buf, n, r, false); err != nil {
+		b.Fatal(err)
+	}
+	return buf.String()
 }
 
 // A journal of 10,000 records of 1 KB is opened, and read.

@@ -49,9 +49,13 @@ func checkSum(line []byte) (has bool, err error) {
 		return false, nil
 	}
 	written := line[len(sumBegin) : sumLength-len(sumEnd)]
-	rest := bytes.TrimSuffix(line[sumLength:], []byte("\n"))
-	if sum := sumOf(rest); !bytes.Equal(written, sum[:]) || string(line[sumLength-len(sumEnd):sumLength]) != sumEnd {
-		return true, fmt.Errorf("%w: it has the checksum %s, and says %q", errSum, sum[:], written)
+	sum := sumOf(bytes.TrimSuffix(line[sumLength:], []byte("\n")))
+	if !bytes.Equal(written, sum[:]) || string(line[sumLength-len(sumEnd):sumLength]) != sumEnd {
+		return true, wrongSum(string(sum[:]), written)
 	}
 	return true, nil
+}
+
+func wrongSum(sum string, written []byte) error {
+	return fmt.Errorf("%w: it has the checksum %s, and says %q", errSum, sum, written)
 }
