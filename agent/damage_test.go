@@ -311,6 +311,39 @@ func TestI8_RetryTimesComeFromTheRecords(t *testing.T) {
 	}
 }
 
+// A resumed session waits for the next attempt no longer than the delay that was decided upon, whatever became of the time.
+func TestI8_RetryIsNeverFarAway(t *testing.T) {
+	records := recordsOf(version1(t))
+	at := slices.IndexFunc(records, func(r journal.Record) bool { return r.Kind == "fault" })
+	future := records[at]
+	future.Data = []byte(strings.Replace(string(future.Data), `"retry_at":"2026`, `"retry_at":"9026`, 1))
+	log := journal.NewMemory(slices.Concat(records[:at], []journal.Record{future})...)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	h := open(t, setup{options: agent.Options{Journal: log, Subagents: &agent.Subagents{}}, steps: []llmtest.Step{llmtest.Text("done")}})
+	if result, err := h.Continue(ctx); err != nil || result.Text != "done" {
+		t.Errorf("Continue = %+v, %v", result, err)
+	}
+}
+
+// A question of a step that a crash has ended is answered while another call of it runs. No session does that, and the call must not
+// wait for it.
+func TestI8_AnswerOutOfTurn(t *testing.T) {
+	records := recordsOf(version1(t))[:1]
+	for _, line := range []string{
+		`{"k":"input","d":{"text":"go"}}`,
+		`{"k":"answer","d":{"message":{"role":"assistant","parts":[{"tool_call":{"id":"a","name":"ask_user","args":"{}"}},{"tool_call":{"id":"b","name":"look","args":"{}"}}]},"usage":{"input":0,"output":0},"finish":{"reason":""}}}`,
+		`{"k":"await","d":{"call_id":"a","question":"?"}}`,
+		`{"k":"end","d":{"session":true,"reason":"closed"}}`,
+		`{"k":"input","d":{"continue":true}}`,
+		`{"k":"result","d":{"call_id":"a","name":"ask_user","content":[{"text":{"text":"yes"}}]}}`,
+		`{"k":"result","d":{"call_id":"b","name":"look","content":[{"text":{"text":"looked"}}]}}`,
+	} {
+		records = append(records, recordsOf(line)...)
+	}
+	newReader(t).use(t, records)
+}
+
 // Whatever bit of a journal flips: an error or an end, never a panic or a hang. The lines have no checksum here.
 func TestI8_FlippedRecords(t *testing.T) {
 	content := []byte(version1(t))

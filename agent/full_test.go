@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,6 +88,7 @@ func TestI9_RecordsThatDoNotFit(t *testing.T) {
 	}{
 		"an answer":            {[]llmtest.Step{llmtest.Calls(call("print")), llmtest.Text(huge)}, "go"},
 		"a result":             {[]llmtest.Step{llmtest.Calls(call("print"), call("huge"), call("print"))}, "go"},
+		"the last of many":     {[]llmtest.Step{llmtest.Calls(slices.Repeat([]llm.ToolCall{call("print")}, 60)...)}, "go"},
 		"a result with effect": {[]llmtest.Step{llmtest.Calls(call("print"), call("change"), call("print"))}, "go"},
 	} {
 		t.Run(name, func(t *testing.T) {
