@@ -35,8 +35,7 @@ type LocalOptions struct {
 	Containment string
 	// Locks is the directory of the lock files by which sessions agree on who changes a file; see Lock. All sessions on a machine have to
 	// use the same. Empty means attractor/locks in the user's directory for state ($XDG_STATE_HOME, else ~/.local/state), or a directory
-	// of the user's own among the temporary ones where that cannot be written. It is made with the first lock, and holds a few hundred empty files
-	// at most.
+	// of the user's own among the temporary ones where that cannot be written. It is made with the first lock, and holds a few empty files.
 	Locks string
 }
 

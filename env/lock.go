@@ -3,6 +3,7 @@ package env
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,9 +19,6 @@ const (
 	// lockWait is how long Lock and Replace wait for others: a change takes milliseconds, so who holds a lock for longer is stopped
 	// or broken.
 	lockWait = 10 * time.Second
-	// lockStripes is how many lock files there are of each kind. Paths that share one wait for each other without need, but not for
-	// long, and the number of files never grows.
-	lockStripes = 256
 	// lockPause and maxLockPause are the first and the longest pause between two tries to get a lock.
 	lockPause, maxLockPause = 100 * time.Microsecond, 5 * time.Millisecond
 )
@@ -65,14 +63,12 @@ func newLocks(given string) *locks {
 
 // acquire holds the locks of paths, which are without symbolic links, until release is called.
 func (k *locks) acquire(ctx context.Context, kind string, paths ...string) (release func(), err error) {
-	var names []string
+	var places []int64
 	for _, p := range paths {
-		// Without case, since there are file systems that do not have it.
-		sum := sha256.Sum256([]byte(strings.ToLower(p)))
-		names = append(names, fmt.Sprintf("%s-%02x", kind, int(sum[0])%lockStripes))
+		places = append(places, lockPlace(p))
 	}
-	slices.Sort(names) // everybody in the same order, so that nobody waits in a circle
-	names = slices.Compact(names)
+	slices.Sort(places) // everybody in the same order, so that nobody waits in a circle
+	places = slices.Compact(places)
 	ctx, cancel := context.WithTimeoutCause(ctx, k.wait, ErrLocked)
 	defer cancel()
 	var held []*os.File
@@ -81,11 +77,11 @@ func (k *locks) acquire(ctx context.Context, kind string, paths ...string) (rele
 			_ = f.Close() // which ends its lock whatever it says
 		}
 	})
-	for _, name := range names {
-		f, err := k.open(name)
+	for _, at := range places {
+		f, err := k.open(lockName(kind, at))
 		if err == nil {
 			held = append(held, f)
-			err = hold(ctx, f)
+			err = hold(ctx, f, at)
 		}
 		if err != nil {
 			release()
@@ -95,13 +91,20 @@ func (k *locks) acquire(ctx context.Context, kind string, paths ...string) (rele
 	return release, nil
 }
 
-// hold waits for the lock of an open file, until the context ends.
-func hold(ctx context.Context, f *os.File) error {
+// lockPlace is the byte of a lock file that stands for a path, which is not kept. It is found without case, since there are file
+// systems that do not have it, and leaves room for what systems do with numbers at the end of their range.
+func lockPlace(abs string) int64 {
+	sum := sha256.Sum256([]byte(strings.ToLower(abs)))
+	return int64(binary.BigEndian.Uint64(sum[:8]) >> 2)
+}
+
+// hold waits for the lock of a byte of an open file, until the context ends.
+func hold(ctx context.Context, f *os.File, at int64) error {
 	for pause := lockPause; ; pause = min(2*pause, maxLockPause) {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		if err := tryLock(f); !errors.Is(err, errBusy) {
+		if err := tryLock(f, at); !errors.Is(err, errBusy) {
 			return err
 		}
 		timer := time.NewTimer(pause)

@@ -14,9 +14,9 @@ import (
 // noFollow refuses a symbolic link in the place of a lock file.
 const noFollow = unix.O_NOFOLLOW
 
-// tryLock takes the lock of an open file, or returns errBusy. It is flock's, which belongs to the open file: two openings in one process
-// exclude each other, and closing the file ends it.
-func tryLock(f *os.File) error {
+// flock takes the lock of an open file, or returns errBusy. The lock belongs to the open file: two openings in one process exclude each
+// other, and closing the file ends it.
+func flock(f *os.File) error {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		switch {

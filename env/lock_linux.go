@@ -1,0 +1,30 @@
+package env
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockName is the one file of a kind: its bytes are locked one by one.
+func lockName(kind string, _ int64) string { return kind }
+
+// tryLock takes the lock of a byte of an open file, or returns errBusy. It is one of an open file description: two openings in one
+// process exclude each other, and closing the file ends it. Where the kernel has none, the whole file is locked, by all alike.
+func tryLock(f *os.File, at int64) error {
+	for {
+		err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Start: at, Len: 1})
+		switch {
+		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EACCES):
+			return errBusy
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.EINVAL):
+			return flock(f)
+		case err != nil:
+			return os.NewSyscallError("fcntl", err)
+		}
+		return nil
+	}
+}
