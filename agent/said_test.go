@@ -215,11 +215,16 @@ func TestI12_ReplacedTurnsCanBeRead(t *testing.T) {
 	s.options.Journal, s.steps = journal.NewMemory(records[:last]...), follow(read, llmtest.Text("seen"))
 	check(open(t, s))
 	s.options.Journal = journal.NewMemory(records[:last]...)
-	s.steps = follow(llmtest.Text("four"), read, llmtest.Text("seen")) // what one run replaced stands before what the next one replaces
+	s.steps = follow(llmtest.Text("four"), read, llmtest.Text("seen"), llmtest.Calls(llmtest.Call("read_output", `{"pattern":"^(a|d)$"}`)),
+		llmtest.Text("seen")) // what one run replaced stands before what the next one replaces
 	again := open(t, s)
 	again.submit(t, "d", agent.Completed)
 	compactAll(t, again)
 	check(again)
+	again.submit(t, "once more", agent.Completed)
+	if got := again.outputs(); !strings.HasPrefix(got[len(got)-1], "[turn 1, user]\n  1 | a\n[turn ") || !strings.HasSuffix(got[len(got)-1], " | d\n") {
+		t.Errorf("the turns of both runs are %q", got[len(got)-1])
+	}
 }
 
 // Images of the user are kept like words, and answers to questions are the user's words, too.
