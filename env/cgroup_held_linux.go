@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // A host holds a lock on the directory of each of its cgroups. The kernel drops it when the host ends, however that happens, and
@@ -97,4 +98,26 @@ func tidyLeaf(name string) (removed bool, err error) {
 		return false, dir.Close()
 	}
 	return true, errors.Join(removeCgroup(l.dir), dir.Close())
+}
+
+// endAbandoned kills what runs in cgroups that nobody holds, removes them, and returns a line for each process.
+func (c *cgroups) endAbandoned() (lines []string, err error) {
+	dirs, err := cgroupsBelow(c.dir)
+	errs := []error{err}
+	for _, name := range dirs {
+		if !strings.HasPrefix(path.Base(name), leafPrefix) {
+			continue
+		}
+		dir, locked, err := lockDir(name, syscall.LOCK_EX)
+		if errs = append(errs, err); !locked {
+			continue
+		}
+		l := &leaf{dir: name, held: dir}
+		lines = append(lines, l.left()...)
+		for end := time.Now().Add(settleTime); l.alive() && time.Now().Before(end); time.Sleep(pollTime / 5) {
+			errs = append(errs, l.signal(syscall.SIGKILL))
+		}
+		errs = append(errs, removeCgroup(name), dir.Close())
+	}
+	return lines, errors.Join(errs...)
 }

@@ -26,17 +26,18 @@ const (
 	ContainPIDNS = "pidns"
 	// ContainCgroup is a cgroup (version 2) for each command, below the host's own. Nothing gets out of it by setsid, a
 	// double fork, nohup or an empty environment, and the kernel kills all of it at once. Root can leave it by moving
-	// itself to another cgroup. When the host itself is killed, its commands go on, and a later Local removes the cgroups that
-	// have become empty. Linux only, where the host's own cgroup may be written to; 0.3 ms.
+	// itself to another cgroup. When the host itself is killed, its commands go on, until LocalOptions.EndAbandoned; a later
+	// Local removes the cgroups that have become empty. Linux only, where the host's own cgroup may be written to; 0.3 ms.
 	ContainCgroup = "cgroup"
 	// ContainGroup is the command's process group. On Linux a sweep over /proc adds every process of this user that has
 	// the command's mark in its environment, MarkVar, whatever group, session and parent it has; what clears its
 	// environment and leaves the group, as `env -i setsid` does, is not found. When the host itself is killed, its commands
-	// go on. On Linux 1 ms with a hundred processes on the machine, and more with more.
+	// go on, until LocalOptions.EndAbandoned. On Linux 1 ms with a hundred processes on the machine, and more with more.
 	ContainGroup = "group"
 )
 
-// MarkVar is the environment variable by which a command's processes are found at ContainGroup. It is set at every level on
-// Linux, so that commands see the same whatever the level is. The value is a random id, after those of the commands in which
-// this process itself runs, if any, and a slash.
+// MarkVar is the environment variable by which a command's processes are found at ContainGroup, and at ContainCgroup after their host was
+// killed. It is set at every level on Linux, so that commands see the same whatever the level is. The value is the host's id, which
+// names the file that it holds locked, a dot and a random id, after those of the commands in which this process itself runs, if any,
+// and a slash.
 const MarkVar = "ATTRACTOR_PROCESS"

@@ -14,6 +14,7 @@ type level struct {
 	rung  rung   // nil at the level of groups
 	outer string // this process's own marks, with a slash at the end; empty when no command of ours started it
 	stale *stale
+	host  *host
 }
 
 // rung is a level above that of groups.
@@ -35,7 +36,7 @@ type stale struct {
 
 // findLevel returns the wanted level, or the best that works here when wanted is empty.
 func findLevel(wanted, shell string) (level, error) {
-	v := level{stale: &stale{}}
+	v := level{stale: &stale{}, host: newHost()}
 	if own := os.Getenv(MarkVar); own != "" {
 		v.outer = own + "/"
 	}
@@ -96,7 +97,10 @@ func (v level) hides() bool { return v.rung != nil && v.rung.hides() }
 // fault, the group's error says so. The command returned is the one that runs, which may be a copy.
 func (v level) start(cmd *exec.Cmd, session bool, reaped <-chan struct{}) (*exec.Cmd, tree, error) {
 	id := rand.Text()
-	cmd.Env = append(cmd.Env, MarkVar+"="+v.outer+id)
+	cmd.Env = append(cmd.Env, MarkVar+"="+v.outer+v.host.id+"."+id)
+	if !v.hides() { // in a namespace nothing outlives this process
+		v.host.hold()
+	}
 	cmd.ExtraFiles = notInherited()
 	if v.rung != nil {
 		spare := unstarted(cmd) // os/exec starts a Cmd once, also in vain
@@ -130,11 +134,11 @@ func unstarted(cmd *exec.Cmd) *exec.Cmd {
 	}
 }
 
-// close gives back what no command could give back.
-func (v level) close() error {
+// close gives back what no command could give back. It is told whether all commands have ended.
+func (v level) close(ended bool) error {
 	v.stale.mu.Lock()
 	defer v.stale.mu.Unlock()
-	var errs []error
+	errs := []error{v.host.release(ended)}
 	for _, t := range v.stale.trees {
 		errs = append(errs, t.close())
 	}

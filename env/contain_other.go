@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"time"
 )
 
 // level is the process group, the only one here.
@@ -31,4 +32,7 @@ func (level) start(cmd *exec.Cmd, session bool, reaped <-chan struct{}) (*exec.C
 
 func (level) hides() bool { return false }
 
-func (level) close() error { return nil }
+func (level) close(bool) error { return nil }
+
+// endAbandoned finds nothing: where processes cannot be told by their environment, what a host has left is not known.
+func (level) endAbandoned(time.Duration) ([]string, error) { return nil, nil }

@@ -33,6 +33,10 @@ type LocalOptions struct {
 	// Containment forces a level, such as ContainGroup; empty means the best that works here, which NewLocal finds out by
 	// trying. A level that does not work is an error that wraps errors.ErrUnsupported.
 	Containment string
+	// EndAbandoned makes NewLocal end what commands have left running whose host, a Local of this user on this machine, was killed: TERM,
+	// Grace, KILL. Local.Abandoned says what that was. A host that is alive, or of which nothing is known, keeps its processes.
+	// It is for a program that is alone responsible for them, such as a command that people run again.
+	EndAbandoned bool
 	// Locks is the directory of the lock files by which sessions agree on who changes a file; see Lock. All sessions on a machine have to
 	// use the same. Empty means attractor/locks in the user's directory for state ($XDG_STATE_HOME, else ~/.local/state), or a directory
 	// of the user's own among the temporary ones where that cannot be written. It is made with the first lock, and holds a few empty files.
@@ -62,6 +66,9 @@ type Local struct {
 	level   level
 	table   processTable
 	locks   *locks
+
+	abandoned    []string
+	abandonedErr error
 
 	closing  sync.Once
 	closeErr error
@@ -105,6 +112,9 @@ func NewLocal(dir string, opts LocalOptions) (*Local, error) {
 	if err := l.openRoots(abs, opts.Roots); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
+	if opts.EndAbandoned {
+		l.abandoned, l.abandonedErr = l.level.endAbandoned(l.grace)
+	}
 	return l, nil
 }
 
@@ -147,11 +157,15 @@ func (l *Local) Containment() string { return l.level.name() }
 // what started it, or anything else on the machine; see SECURITY.md for what root can do all the same.
 func (l *Local) HidesHost() bool { return l.level.hides() }
 
+// Abandoned returns what EndAbandoned has ended, a line for each process, and an error where that was not possible.
+func (l *Local) Abandoned() ([]string, error) { return l.abandoned, l.abandonedErr }
+
 // Close kills every process tree that is still running, each with the grace time, and closes the roots. A second call does
 // nothing and returns what the first returned.
 func (l *Local) Close() error {
 	l.closing.Do(func() {
-		errs := append(l.table.close(context.Background()), l.level.close())
+		errs := l.table.close(context.Background())
+		errs = append(errs, l.level.close(errors.Join(errs...) == nil))
 		for _, r := range l.roots {
 			errs = append(errs, r.dir.Close())
 		}

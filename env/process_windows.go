@@ -3,6 +3,7 @@ package env
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // level is unknown where there are no commands.
@@ -19,7 +20,10 @@ func (level) name() string { return "unknown" }
 
 func (level) hides() bool { return false }
 
-func (level) close() error { return nil }
+func (level) close(bool) error { return nil }
+
+// endAbandoned finds nothing: where processes cannot be told by their environment, what a host has left is not known.
+func (level) endAbandoned(time.Duration) ([]string, error) { return nil, nil }
 
 // findShell finds none: Windows has no commands yet.
 func findShell() (string, error) { return "", nil }

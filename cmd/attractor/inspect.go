@@ -101,7 +101,7 @@ func newTool(t terminal) *cobra.Command {
 			if err != nil {
 				return fail(exitFailed, "%w", err)
 			}
-			local, err := openDir(f.dir)
+			local, err := openDir(t, f.dir)
 			if err != nil {
 				return err
 			}

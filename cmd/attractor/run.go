@@ -116,7 +116,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 		Compaction: agent.CompactionPolicy{Threshold: agent.DefaultCompaction}, Subagents: &agent.Subagents{Journal: kept.ofSubagent},
 		Questions: perm.questions(), MaxJournal: f.maxJournal, Instructions: f.instructions, OutputSchema: f.schema}
 	f.warn(t, model.provider, first(f.model, prof.Model))
-	local, err := openDir(f.dir)
+	local, err := openDir(t, f.dir)
 	if err != nil {
 		return err
 	}

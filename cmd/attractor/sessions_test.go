@@ -32,7 +32,7 @@ func (h *house) run(code int, args ...string) outcomeOf {
 	h.Helper()
 	cmd := attractor(h.T, args...)
 	cmd.Dir = h.dir
-	cmd.Env = append(cmd.Env, "HOME="+h.home, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+h.url)
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+h.url)
 	out := runIt(h.T, cmd)
 	if out.code != code {
 		h.Fatalf("%v: exit code %d, want %d\n%s\n%s", args, out.code, code, out.stdout, out.stderr)
@@ -153,12 +153,13 @@ func TestH_SessionsRefusals(t *testing.T) {
 
 // TestH_OneWriterAndResumeAfterKill kills a run, whose lock dies with it, and goes on.
 func TestH_OneWriterAndResumeAfterKill(t *testing.T) {
-	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "echo started; exec sleep 600", "timeout_ms": 600_000})),
+	sleep := newSleep(t)
+	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "echo started; exec " + sleep, "timeout_ms": 600_000})),
 		fakellm.Turn{Text: "recovered"}, fakellm.Turn{Text: "recovered"})
 	h := newHouse(t, url)
 	cmd := attractor(t, "run", "--yes", "--json", "wait")
 	cmd.Dir = h.dir
-	cmd.Env = append(cmd.Env, "HOME="+h.home, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -193,6 +194,9 @@ func TestH_OneWriterAndResumeAfterKill(t *testing.T) {
 	}
 	if show := h.run(0, "sessions", "show", id).stdout; !strings.Contains(show, "outcome is unknown") {
 		t.Errorf("the model is not told that the outcome is unknown:\n%s", show)
+	}
+	if left := running(t, sleep); len(left) > 0 {
+		t.Errorf("left running: %q", left)
 	}
 }
 

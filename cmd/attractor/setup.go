@@ -3,19 +3,28 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/tool"
 )
 
-// openDir opens a working directory.
-func openDir(dir string) (*env.Local, error) {
-	local, err := env.NewLocal(dir, env.LocalOptions{})
+// openDir opens a working directory. Before anything runs there, it ends what a killed attractor has left running, and says so.
+func openDir(t terminal, dir string) (*env.Local, error) {
+	local, err := env.NewLocal(dir, env.LocalOptions{EndAbandoned: true})
 	if err != nil {
 		return nil, cannotWork(dir, err)
+	}
+	ended, err := local.Abandoned()
+	for _, line := range ended {
+		fmt.Fprintln(t.err, "attractor: ended what a killed run had left running: "+tool.CleanText(line))
+	}
+	if err != nil {
+		fmt.Fprintln(t.err, "attractor: warning: what a killed run had left running may still run:", err)
 	}
 	return local, nil
 }

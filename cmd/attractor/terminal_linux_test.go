@@ -124,7 +124,7 @@ func TestI10_OneDoor(t *testing.T) {
 		t.Helper()
 		cmd := attractor(t, args...)
 		cmd.Dir = h.dir
-		cmd.Env = append(cmd.Env, "HOME="+h.home, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
+		cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
 		screen, got := onTerminal(t, cmd, typed)
 		if got != code {
 			t.Errorf("%.40q: exit code %d, want %d\n%s", args, got, code, screen)

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/llm/fakellm"
+)
+
+// nobodysID is that of Debian's nobody and nogroup.
+const nobodysID = 65534
+
+// asNobody makes a command run as nobody, in directories that are nobody's, or skips the test.
+func asNobody(t *testing.T, cmd *exec.Cmd, dirs ...string) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("needs root, to become another user")
+	}
+	for _, dir := range dirs {
+		if err := os.Chown(dir, nobodysID, nobodysID); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd.Path = "/proc/self/exe" // for which nobody needs no access to the directory of the test
+	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobodysID, Gid: nobodysID}
+}
+
+// hidesHost reports whether a namespace can be had here.
+func hidesHost(t *testing.T) bool {
+	t.Helper()
+	l, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	return l.HidesHost()
+}
+
+// What a model has run finds no key of the command that runs it, neither as root nor as nobody.
+func TestI4_ACommandFindsNoKey(t *testing.T) {
+	const key = "sk-of-this-test"
+	const look = `tr '\0' '\n' </proc/$PPID/environ; cat /proc/*/environ; cat /proc/*/task/*/environ; env`
+	for name, c := range map[string]struct {
+		script string
+		nobody bool
+	}{
+		"as root": {look, false}, "as nobody": {look, true}, "unmounted": {"umount -l /proc; " + look + "; umount -l /proc; " + look, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.script != look && !hidesHost(t) {
+				t.Skip("no namespace can be made here, so that this would unmount the machine's /proc")
+			}
+			url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "{ " + c.script + "; } 2>&1 | tr -c '[:print:]' '[\\n*]'; echo looked"})), fakellm.Turn{Text: "ok"})
+			h := newHouse(t, url)
+			cmd := attractor(t, "run", "--yes", "--json", "x")
+			if c.nobody {
+				asNobody(t, cmd, h.dir, h.home)
+			}
+			cmd.Dir = h.dir
+			cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "TMPDIR="+h.home, "ANTHROPIC_API_KEY="+key, "ANTHROPIC_BASE_URL="+url)
+			out := runIt(t, cmd)
+			if out.code != 0 || !strings.Contains(out.stdout, "looked") {
+				t.Fatalf("%+v", out)
+			}
+			if strings.Contains(out.stdout, key) {
+				t.Error("the key is found")
+			}
+			if hides := !c.nobody && hidesHost(t); hides != strings.Contains(out.stdout, `"hides_host":true`) {
+				t.Errorf("hides_host is not %t: %s", hides, out.stdout)
+			}
+		})
+	}
+}
+
+// A command that is killed or crashes leaves nothing running where there is a namespace.
+func TestI5_KilledAndCrashed(t *testing.T) {
+	if !hidesHost(t) {
+		t.Skip("no namespace can be made here")
+	}
+	for sig, code := range map[syscall.Signal]int{syscall.SIGKILL: -1, syscall.SIGABRT: 2} {
+		v := newVictim(t, "trap '' HUP TERM; env -i setsid $sleep & setsid nohup $sleep & echo ready; $sleep")
+		v.end(t, sig, code)
+		v.goneSoon(t)
+	}
+}
+
+// A session that is resumed ends first what its killed process has left running where there is no namespace, and says so.
+func TestI5_ResumeEndsWhatAKillLeft(t *testing.T) {
+	var h *house
+	v := newVictim(t, "echo ready; setsid $sleep & $sleep", func(cmd *exec.Cmd) {
+		h = newHouse(t, "")
+		asNobody(t, cmd, h.dir, h.home)
+		cmd.Dir = h.dir
+		cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "TMPDIR="+h.home)
+	})
+	v.end(t, syscall.SIGKILL, -1)
+	if left := running(t, v.sleep); len(left) < 2 {
+		t.Fatalf("nothing is left to be ended: %q", left)
+	}
+	url, _ := serve(t, nil, fakellm.Turn{Text: "recovered"}, fakellm.Turn{Text: "recovered"})
+	journals, err := filepath.Glob(h.home + "/.local/state/attractor/sessions/*.jsonl")
+	if err != nil || len(journals) != 1 {
+		t.Fatalf("%q, %v", journals, err)
+	}
+	cmd := attractor(t, "run", "--yes", "--resume", strings.TrimSuffix(filepath.Base(journals[0]), ".jsonl"))
+	asNobody(t, cmd, h.dir, h.home)
+	cmd.Dir = h.dir
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "TMPDIR="+h.home, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
+	out := runIt(t, cmd)
+	if out.code != 0 || out.stdout != "recovered\n" || strings.Count(out.stderr, "had left running: ") < 2 || !strings.Contains(out.stderr, v.sleep) {
+		t.Errorf("%+v", out)
+	}
+	v.leavesNothing(t)
+}

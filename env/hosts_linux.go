@@ -1,0 +1,188 @@
+package env
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A host whose commands may outlive it holds a lock on a file, which their marks name. The kernel drops the lock when the host ends,
+// however that happens, and it means the same in every PID namespace that shares the file, as a process id would not. Where the file is
+// free, the host has ended without ending its commands; where it is missing, nothing is known of it.
+
+// host is one environment as its commands' marks name it.
+type host struct {
+	id string
+
+	mu   sync.Mutex
+	lock *os.File // nil until there is a command
+	done bool
+}
+
+// hostSuffix ends the names of the locks' files.
+const hostSuffix = ".host"
+
+// hostDirs are where the locks of this user may be: the directory that the login gave, and those that do not depend on the environment
+// variables, since a later host has to find what this one made.
+func hostDirs() []string {
+	id := strconv.Itoa(os.Geteuid())
+	dirs := []string{"/run/user/" + id + "/attractor", "/tmp/attractor-" + id, "/dev/shm/attractor-" + id}
+	if given := path.Join(os.Getenv("XDG_RUNTIME_DIR"), "attractor"); path.IsAbs(given) && given != dirs[0] {
+		dirs = append([]string{given}, dirs...)
+	}
+	return dirs
+}
+
+// ownDir makes a directory of this user alone, or reports false.
+func ownDir(name string) bool {
+	if err := os.Mkdir(name, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return false
+	}
+	var stat syscall.Stat_t
+	err := syscall.Lstat(name, &stat)
+	return err == nil && stat.Mode&syscall.S_IFMT == syscall.S_IFDIR && int(stat.Uid) == os.Geteuid() && stat.Mode&0o022 == 0
+}
+
+// hold takes the host's lock, once. Where no directory can be used the host goes without: what it leaves then stays.
+func (h *host) hold() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lock != nil || h.done {
+		return
+	}
+	for _, dir := range hostDirs() {
+		if !ownDir(dir) {
+			continue
+		}
+		f, err := os.OpenFile(path.Join(dir, h.id+hostSuffix), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+		if err != nil {
+			continue
+		}
+		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			h.lock = f
+			return
+		}
+		if f.Close() != nil { // somebody who tidies up was faster, and removes it
+			continue
+		}
+	}
+}
+
+// release gives the lock back, and removes its file if no command can be left.
+func (h *host) release(empty bool) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.done = true
+	if h.lock == nil {
+		return nil
+	}
+	var err error
+	if empty {
+		err = os.Remove(h.lock.Name())
+	}
+	err = errors.Join(err, h.lock.Close())
+	h.lock = nil
+	return err
+}
+
+func newHost() *host { return &host{id: rand.Text()} }
+
+// abandoned is a host that has ended without ending its commands. Its file is locked by us.
+type abandoned struct {
+	id   string
+	file *os.File
+}
+
+// findAbandoned locks the files of hosts that have ended, except of those in whose commands this process runs.
+func findAbandoned(outer string) (list []abandoned, err error) {
+	var errs []error
+	for _, dir := range hostDirs() {
+		entries, err := os.ReadDir(dir)
+		if err != nil || !ownDir(dir) {
+			continue // not there, or not ours
+		}
+		for _, e := range entries {
+			id, ok := strings.CutSuffix(e.Name(), hostSuffix)
+			if !ok || !e.Type().IsRegular() || slices.Contains(markedHosts(outer), id) {
+				continue
+			}
+			f, locked, err := lockDir(path.Join(dir, e.Name()), syscall.LOCK_EX)
+			errs = append(errs, err)
+			if locked {
+				list = append(list, abandoned{id, f})
+			}
+		}
+	}
+	return list, errors.Join(errs...)
+}
+
+// markedHosts lists the hosts that a mark names.
+func markedHosts(mark string) (ids []string) {
+	for entry := range strings.SplitSeq(mark, "/") {
+		if id, _, ok := strings.Cut(entry, "."); ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// endAbandoned ends what the commands of hosts that have ended have left running, and returns a line for each process.
+func (v level) endAbandoned(grace time.Duration) (lines []string, err error) {
+	hosts, err := findAbandoned(v.outer)
+	errs := []error{err}
+	for _, h := range hosts {
+		ended, err := h.end(grace)
+		lines, errs = append(lines, ended...), append(errs, err)
+	}
+	if c, ok := v.rung.(*cgroups); ok { // what has cleared its environment
+		ended, err := c.endAbandoned()
+		lines, errs = append(lines, ended...), append(errs, err)
+	}
+	return lines, errors.Join(errs...)
+}
+
+// end ends the host's processes: TERM, the grace time, KILL. The file goes when none is left.
+func (h abandoned) end(grace time.Duration) (lines []string, err error) {
+	defer func() { err = errors.Join(err, h.file.Close()) }()
+	members, err := h.members()
+	if err != nil {
+		return nil, err
+	}
+	lines = describeAll(members, nil)
+	var errs []error
+	for _, m := range members {
+		errs = append(errs, m.signal(syscall.SIGTERM))
+	}
+	began := time.Now()
+	for len(members) > 0 && err == nil && time.Since(began) < grace+settleTime {
+		if time.Since(began) >= grace {
+			for _, m := range members {
+				errs = append(errs, m.signal(syscall.SIGKILL))
+			}
+		}
+		time.Sleep(pollTime)
+		members, err = h.members()
+	}
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return lines, err
+	}
+	if len(members) > 0 {
+		return lines, fmt.Errorf("of a host that has ended: still running after SIGKILL: %s", strings.Join(describeAll(members, nil), "; "))
+	}
+	return lines, os.Remove(h.file.Name())
+}
+
+// members lists the processes of this user that have the host in their mark.
+func (h abandoned) members() ([]member, error) {
+	g := group{leader: -1, reaped: make(chan struct{}), mark: h.id + "."}
+	members, err := g.members()
+	return slices.DeleteFunc(members, func(m member) bool { return m.pid == os.Getpid() }), err
+}

@@ -1,0 +1,114 @@
+package env_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// What a killed host has left running is ended by the next one that is asked to, which says so; nobody else's is.
+func TestI5_WhatAKilledHostLeft(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir()) // so that no other host on this machine is faster
+	atLevels(t, func(t *testing.T, level string) {
+		if level != env.ContainGroup && level != env.ContainCgroup {
+			t.Skip("nothing is left where there is a namespace: TestI5_AKilledHostLeavesNothing")
+		}
+		other, tag := watch(), newTag()
+		mine := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level})
+		start(t, mine, env.Command{Script: "echo ready; exec sleep 1000", Env: []string{tag}, Output: other.Write})
+		other.until(t, "ready\n")
+		_, held := killHost(t, level, `trap '' TERM; setsid sh -c 'trap "" TERM; echo ready; while :; do sleep 1000; done' & sleep 1000`)
+		unasked := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level})
+		if lines, err := unasked.Abandoned(); err != nil || len(lines) > 0 {
+			t.Errorf("unasked: %q, %v", lines, err)
+		}
+		next := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level, EndAbandoned: true, Grace: testGrace})
+		lines, err := next.Abandoned()
+		text := strings.Join(lines, "\n")
+		if err != nil || len(lines) < 3 || strings.Count(text, " sleep 1000") < 2 {
+			t.Errorf("ended %q, %v", lines, err)
+		}
+		if rest, err := io.ReadAll(held); err != nil || len(rest) > 0 { // it ends when nobody has the other end
+			t.Errorf("%q, %v", rest, err)
+		}
+		if len(withVar(t, tag)) != 1 {
+			t.Error("the command of a living host was ended")
+		}
+		again := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level, EndAbandoned: true})
+		if lines, err := again.Abandoned(); err != nil || len(lines) > 0 {
+			t.Errorf("once more: %q, %v", lines, err)
+		}
+	})
+}
+
+// Where a namespace is used nothing is left to be ended.
+func TestI5_AKilledHostLeavesNothing(t *testing.T) {
+	atLevels(t, func(t *testing.T, level string) {
+		if level == env.ContainGroup || level == env.ContainCgroup {
+			t.Skip("no namespace here: TestI5_WhatAKilledHostLeft")
+		}
+		tag := newTag()
+		_, held := killHost(t, level, `trap '' TERM HUP; setsid sh -c 'trap "" TERM HUP; echo ready; sleep 1000; :' & env -i setsid sleep 1000 & sleep 1000`, tag)
+		if rest, err := io.ReadAll(held); err != nil || len(rest) > 0 {
+			t.Errorf("%q, %v", rest, err)
+		}
+	})
+}
+
+// A process does not end itself, nor what it runs in, when its own host has ended.
+func TestI5_NotOnesOwn(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	said, held := killHost(t, env.ContainGroup, `echo "$`+env.MarkVar+`"; echo ready; exec sleep 1000`)
+	mark := strings.Fields(said)[0]
+	cmd := exec.Command(os.Args[0], "-test.run=^TestI5_AsAskedTo$", "-test.count=1")
+	cmd.Env = append(os.Environ(), env.MarkVar+"="+mark, "ATTRACTOR_TEST_ABANDONED=0")
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "PASS") {
+		t.Errorf("%v: %s", err, out)
+	}
+	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: env.ContainGroup, EndAbandoned: true, Grace: -1})
+	if lines, err := l.Abandoned(); err != nil || len(lines) != 1 || !strings.HasSuffix(lines[0], " sleep 1000") {
+		t.Errorf("%q, %v", lines, err)
+	}
+	if _, err := io.ReadAll(held); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestI5_AsAskedTo is no test of its own: it is a host in the command of one that has ended.
+func TestI5_AsAskedTo(t *testing.T) {
+	if os.Getenv("ATTRACTOR_TEST_ABANDONED") == "" {
+		t.Skip("no test of its own")
+	}
+	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: env.ContainGroup, EndAbandoned: true, Grace: -1})
+	if lines, err := l.Abandoned(); err != nil || len(lines) > 0 {
+		t.Errorf("%q, %v", lines, err)
+	}
+}
+
+// A host that ends in order leaves no file.
+func TestI5_NoFileIsLeft(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: env.ContainGroup})
+	text, _ := run(t, l, env.Command{Script: "echo $" + env.MarkVar})
+	parts := strings.Split(strings.TrimSpace(text), "/")
+	host, _, ok := strings.Cut(parts[len(parts)-1], ".")
+	files := func() []string {
+		list, err := filepath.Glob(os.Getenv("XDG_RUNTIME_DIR") + "/attractor/*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	if list := files(); !ok || len(list) != 1 || filepath.Base(list[0]) != host+".host" {
+		t.Errorf("%s: %q", text, files())
+	}
+	if err := errors.Join(l.Close(), l.Close()); err != nil || len(files()) != 0 {
+		t.Errorf("after Close: %q, %v", files(), err)
+	}
+}
