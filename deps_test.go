@@ -17,6 +17,7 @@ const module = "github.com/attractor-go/attractor/"
 var allowed = map[string][]string{
 	"":                    {},
 	"internal/names":      {},
+	"internal/orphans":    {"golang.org/x/sys/..."},
 	"llm":                 {},
 	"llm/internal/sse":    {},
 	"llm/internal/api":    {"llm", "llm/internal/sse"},

@@ -15,10 +15,14 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/envtest"
+	"github.com/attractor-go/attractor/internal/orphans"
 )
 
 // TestMain fails the package when a goroutine outlives its tests.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	orphans.Adopt()
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { os.Exit(orphans.Check(code)) }))
+}
 
 // testGrace is long enough for a process to handle TERM and short enough not to be waited for.
 const testGrace = 300 * time.Millisecond

@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/orphans"
 	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
@@ -38,7 +39,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	os.Exit(m.Run())
+	orphans.Verify(m.Run)
 }
 
 // given reports whether a flag was set by whoever runs the tests.

@@ -1,0 +1,59 @@
+package orphans
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func adopt() {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		panic(err)
+	}
+}
+
+// end kills the children that are left, and returns their command lines. What is just ending has a moment.
+func end() (lines []string) {
+	for deadline := time.Now().Add(2 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if lines = nil; len(children()) == 0 {
+			return nil
+		}
+	}
+	for _, pid := range children() {
+		line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+		if err != nil {
+			continue // it has ended
+		}
+		lines = append(lines, strconv.Itoa(pid)+" "+string(bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			lines = append(lines, err.Error())
+		}
+	}
+	return lines
+}
+
+// children lists the processes whose parent this one is, without zombies.
+func children() (pids []int) {
+	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return nil
+	}
+	for _, name := range files {
+		line, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		f := strings.Fields(string(line[bytes.LastIndexByte(line, ')')+1:]))
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		if err == nil && len(f) > 1 && f[0] != "Z" && f[0] != "X" && f[1] == strconv.Itoa(os.Getpid()) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
