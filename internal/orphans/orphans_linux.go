@@ -21,7 +21,8 @@ func adopt() {
 // end kills the children that are left, and returns their command lines. What is just ending has a moment.
 func end() (lines []string) {
 	for deadline := time.Now().Add(2 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if lines = nil; len(children()) == 0 {
+		reap()
+		if len(children()) == 0 {
 			return nil
 		}
 	}
@@ -36,6 +37,16 @@ func end() (lines []string) {
 		}
 	}
 	return lines
+}
+
+// reap waits for what has ended: as long as nobody does, the first process of its PID namespace cannot end either. No test waits for
+// children any more.
+func reap() {
+	for {
+		if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 || err != nil {
+			return
+		}
+	}
 }
 
 // children lists the processes whose parent this one is, without zombies.
