@@ -1,4 +1,3 @@
-// Package orphans lets tests fail that leave processes behind.
 package orphans
 
 import (
@@ -13,7 +12,7 @@ func Verify(run func() int) {
 	os.Exit(Check(run()))
 }
 
-// Check ends what is left, and returns the exit code of a failure then, and the given one otherwise. It looks after Adopt or in Verify.
+// Check ends what is left, and returns the exit code of a failure then, and the given one otherwise. Adopt has to come first.
 func Check(code int) int {
 	left := end()
 	for _, line := range left {

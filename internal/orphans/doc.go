@@ -1,0 +1,2 @@
+// Package orphans lets tests fail that leave processes behind.
+package orphans
