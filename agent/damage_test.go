@@ -168,8 +168,7 @@ func recordsOf(content string) []journal.Record {
 
 // reader is a host that uses journals.
 type reader struct {
-	client *llm.Client
-	env    env.Environment
+	env env.Environment
 }
 
 func newReader(t testing.TB) *reader {

@@ -31,7 +31,7 @@ func newCompletion(t terminal) *cobra.Command {
   attractor completion zsh > "${fpath[1]}/_attractor"
   attractor completion fish > ~/.config/fish/completions/attractor.fish`,
 		ValidArgs: names,
-		Args:      cobra.ExactArgs(1),
+		Args:      takes("a shell: " + strings.Join(names, ", ")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			write, ok := shells[args[0]]
 			if !ok {

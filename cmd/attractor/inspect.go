@@ -88,7 +88,7 @@ func newTool(t terminal) *cobra.Command {
 		Short: "Run one tool call as a session would, and print what the model would see",
 		Example: `  attractor tool read_file '{"file_path":"README.md","limit":5}'
   attractor tool shell '{"command":"git status --short"}' --dir ~/project`,
-		Args: cobra.ExactArgs(2),
+		Args: takes("NAME (attractor tools lists them)", "JSON (the arguments, an object)"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := findProfile(f.profile, f.native)
 			if err != nil {

@@ -28,7 +28,7 @@ func newSessions(t terminal) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	one := func(use, short string, run func(ctx context.Context, t terminal, r *journal.Reader) error) *cobra.Command {
-		return &cobra.Command{Use: use + " ID", Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: completeSessions, RunE: func(cmd *cobra.Command, args []string) error {
+		return &cobra.Command{Use: use + " ID", Short: short, Args: takes("ID (attractor sessions list shows them)"), ValidArgsFunction: completeSessions, RunE: func(cmd *cobra.Command, args []string) error {
 			return readSession(cmd.Context(), args[0], func(r *journal.Reader) error {
 				tellTorn(t, r)
 				if err := run(cmd.Context(), t, r); err != nil {

@@ -43,11 +43,13 @@ func TestI17_UsageBeforeTerminal(t *testing.T) {
 		{"prompt is empty", []string{"run"}},
 		{"OutputSchema", []string{"run", "--yes", "--output-schema", number, "x"}},
 		{"prices are not known", []string{"run", "--yes", "--budget-usd", "1", "--model", "unheard-of", "x"}},
-		{"accepts 1 arg", []string{"sessions", "show"}},
+		{"needs ID", []string{"sessions", "show"}},
 		{"requires at least 1 arg", []string{"sessions", "rm"}},
 		{"unknown command", []string{"sessions", "dance"}},
 		{`unknown shell "csh"`, []string{"completion", "csh"}},
-		{"accepts 1 arg", []string{"completion"}},
+		{"needs a shell: bash", []string{"completion"}},
+		{"needs JSON", []string{"tool", "read_file"}},
+		{`takes no "x" after ID`, []string{"sessions", "show", "a", "x"}},
 	} {
 		out := h.run(exitUsage, c.args...)
 		if !strings.Contains(out.stderr, c.want) || strings.Contains(out.stderr, "terminal") || out.stdout != "" {
