@@ -33,7 +33,7 @@ while :; do
 	[ $? -le 128 ] && exit
 done`
 
-// keeperTime bounds the wait for a keeper to be ready, which takes two milliseconds.
+// keeperTime bounds the wait for a keeper to be ready, and at the end for it to be gone: both take milliseconds, but on a busy machine.
 const keeperTime = 10 * time.Second
 
 // keeper is process 1 of a namespace. With it everything in there ends, by the kernel's hand.

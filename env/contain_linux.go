@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"time"
 )
 
 // level is what a Local uses.
@@ -140,12 +141,21 @@ func (v level) close(ended bool) error {
 	defer v.stale.mu.Unlock()
 	errs := []error{v.host.release(ended)}
 	for _, t := range v.stale.trees {
-		errs = append(errs, t.close())
+		errs = append(errs, closeWithin(keeperTime, t))
 	}
 	if v.rung != nil {
 		errs = append(errs, v.rung.close())
 	}
 	return errors.Join(errs...)
+}
+
+// closeWithin closes a tree, again and again while it is late to end, as trees are on a busy machine.
+func closeWithin(limit time.Duration, t tree) error {
+	for end := time.Now().Add(limit); ; time.Sleep(pollTime) {
+		if err := t.close(); err == nil || time.Now().After(end) {
+			return err
+		}
+	}
 }
 
 // close closes a tree, or keeps it for later if that fails.

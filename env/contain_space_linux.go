@@ -167,7 +167,7 @@ func (s *space) close() error {
 	var err error
 	if s.keeper != nil {
 		go s.keeper.wait()
-		err = s.keeper.end(settleTime)
+		err = s.keeper.end(keeperTime)
 	}
 	<-s.gone
 	return err
