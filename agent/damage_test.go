@@ -220,6 +220,8 @@ var errHangs = errors.New("it hangs")
 
 // A record that is missing, comes twice or too early is an error or a divergence, or makes no difference, and nothing hangs over it.
 func TestI8_MovedRecords(t *testing.T) {
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
 	records := recordsOf(version1(t))
 	r := newReader(t)
 	if err := r.use(t, records); err != nil {
@@ -245,6 +247,9 @@ func TestI8_MovedRecords(t *testing.T) {
 	}
 	if told < 100 {
 		t.Errorf("%d of the changes were told, want most", told)
+	}
+	if left, err := filepath.Glob(filepath.Join(temporary, "attractor-outputs-*")); err != nil || len(left) > 0 {
+		t.Errorf("outputs are left: %q, %v", left, err)
 	}
 }
 

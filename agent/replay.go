@@ -67,11 +67,11 @@ func Replay(ctx context.Context, from Records, o ReplayOptions) error {
 		return err
 	}
 	r.session = s
-	err = r.run(ctx, s)
+	err = errors.Join(r.run(ctx, s), s.outputs.Close())
 	if d := r.diverged(); d != nil {
 		return d
 	}
-	if err = errors.Join(err, s.outputs.Close()); err == nil && misfit != nil {
+	if err == nil && misfit != nil {
 		return misfit
 	}
 	return err

@@ -245,12 +245,13 @@ func TestHost(t *testing.T) {
 // end of a FIFO that it and its children hold open.
 func killHost(t *testing.T, level, script string, env ...string) (said string, held *bufio.Reader) {
 	t.Helper()
-	fifo := filepath.Join(t.TempDir(), "fifo")
+	dir := t.TempDir()
+	fifo := filepath.Join(dir, "fifo")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	host := exec.Command(os.Args[0], "-test.run=^TestHost$")
-	host.Env = append(append(os.Environ(), "ATTRACTOR_TEST_LEVEL="+level, "ATTRACTOR_TEST_SCRIPT=exec >"+fifo+"; "+script), env...)
+	host.Env = append(append(os.Environ(), "TMPDIR="+dir /* which it cannot clean up */, "ATTRACTOR_TEST_LEVEL="+level, "ATTRACTOR_TEST_SCRIPT=exec >"+fifo+"; "+script), env...)
 	if err := host.Start(); err != nil {
 		t.Fatal(err)
 	}
