@@ -84,11 +84,18 @@ func (s *State) concluded() bool {
 
 // continues reports whether the next answer goes on where the last one stopped, so that their texts are one.
 func (s *State) continues() bool {
-	last := s.last()
-	if last == nil || s.policy.textIsResult() {
+	if s.policy.textIsResult() {
 		return false
 	}
-	return last.Origin == OriginContinue || last.Kind == TurnAssistant && last.Finish.Reason == llm.FinishPause
+	for _, t := range slices.Backward(s.Turns) {
+		switch {
+		case t.Origin == OriginContinue:
+			return true
+		case t.Origin != OriginSteer && t.Origin != OriginNote: // which may come after it
+			return t.Kind == TurnAssistant && t.Finish.Reason == llm.FinishPause
+		}
+	}
+	return false
 }
 
 // unfinished is what an answer that is none leads to: the model is asked to go on, or the input ends. Ok is false for an answer

@@ -21,6 +21,21 @@ func ends(reason llm.FinishReason, parts ...llm.Part) llmtest.Step {
 
 func cutText(text string) llmtest.Step { return ends(llm.FinishLength, llm.Text{Text: text}) }
 
+// Steering that comes between an answer that was cut off and what goes on from it costs no text.
+func TestI3_SteeredWhenCutOff(t *testing.T) {
+	var h *host
+	h = open(t, setup{steps: []llmtest.Step{cutText("one "), llmtest.Text("two")}, options: agent.Options{OnEvent: func(ev agent.Event) {
+		if e, ok := ev.(*agent.SteeringInjected); ok && e.Source == "hook" {
+			if err := h.Steer("be kind"); err != nil {
+				t.Error(err)
+			}
+		}
+	}}})
+	if result := h.submit(t, "go", agent.Completed); result.Text != "one two" {
+		t.Errorf("the text is %q, the turns are %s", result.Text, h.turns())
+	}
+}
+
 // An answer that was cut off is gone on with, and what comes of it is one text; if that does not help, the input ends as incomplete.
 func TestI3_CutOffAnswers(t *testing.T) {
 	tired := ends("tired", llm.Text{Text: "a"})
