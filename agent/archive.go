@@ -20,9 +20,11 @@ import (
 type archive struct {
 	outputs tool.Outputs
 
-	mu      sync.Mutex
-	kept    []archived // in the order of their numbers
-	earlier func(ctx context.Context, replaced func([]Turn) error) error
+	recalling sync.Mutex // held while the journal is read, which may not return; may not be taken with mu held
+	earlier   func(ctx context.Context, replaced func([]Turn) error) error
+
+	mu   sync.Mutex
+	kept []archived // in the order of their numbers
 }
 
 // archived says where the text of a turn is.
@@ -64,8 +66,8 @@ func (a *archive) add(written []archived) {
 
 // recall brings back what an earlier run replaced.
 func (a *archive) recall(ctx context.Context) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.recalling.Lock()
+	defer a.recalling.Unlock()
 	if a.earlier == nil {
 		return nil
 	}
@@ -78,7 +80,10 @@ func (a *archive) recall(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("the earlier turns cannot be read from the journal: %w", err)
 	}
-	a.kept, a.earlier = append(before, a.kept...), nil
+	a.earlier = nil
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.kept = append(before, a.kept...)
 	return nil
 }
 

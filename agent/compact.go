@@ -141,7 +141,7 @@ func (s *Session) Compact(ctx context.Context) error {
 		err = s.brokenBy()
 	}
 	s.mu.Lock()
-	s.cancel = nil
+	s.working.Store(nil)
 	s.mu.Unlock()
 	s.release(err)
 	if err == nil && run.Err() != nil {

@@ -80,11 +80,8 @@ func (s *Session) put(rec record) error {
 // Interrupt ends the running input and keeps the session: the model's stream is cut, commands are ended with all that they
 // started, and open calls get error results. It returns at once; Submit returns when it is done. At rest it does nothing.
 func (s *Session) Interrupt() {
-	s.mu.Lock()
-	cancel := s.cancel
-	s.mu.Unlock()
-	if cancel != nil {
-		cancel(errInterrupt)
+	if now := s.working.Load(); now != nil { // without the lock: whoever holds it may be waiting for a journal that does not return
+		now.cancel(errInterrupt)
 	}
 }
 
@@ -112,7 +109,7 @@ func (s *Session) end() {
 	s.endLife(errAbort) // before the lock: whoever holds it may be waiting for code that does not return
 	s.events.hurry()
 	s.mu.Lock()
-	running := s.cancel
+	running := s.working.Load()
 	first := s.ending == ""
 	switch {
 	case first && running != nil:
@@ -124,7 +121,7 @@ func (s *Session) end() {
 	s.events.hurry()
 	switch {
 	case running != nil:
-		running(errAbort) // release does the rest
+		running.cancel(errAbort) // release does the rest
 	case first:
 		go s.shutdown()
 	}
@@ -196,9 +193,9 @@ func (s *Session) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.asking > 0 || s.cancel == nil && s.ending == "" && s.state.awaiting() != nil:
+	case s.asking > 0 || s.working.Load() == nil && s.ending == "" && s.state.awaiting() != nil:
 		return StatusAwaiting
-	case s.cancel != nil:
+	case s.working.Load() != nil:
 		return StatusProcessing
 	case s.ending != "":
 		return StatusClosed

@@ -68,7 +68,7 @@ func (s *Session) room(size int64, records []record) error {
 		return nil
 	}
 	err := s.journalFull()
-	if s.cancel != nil {
+	if s.working.Load() != nil {
 		s.fill(err)
 	}
 	return err

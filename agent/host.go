@@ -116,8 +116,8 @@ func (s *Session) brokenBy() error {
 
 // running returns the context of the running input, or that of the session's life at rest.
 func (s *Session) running() context.Context {
-	if ctx := s.working.Load(); ctx != nil {
-		return *ctx
+	if now := s.working.Load(); now != nil {
+		return now.ctx
 	}
 	return s.life
 }

@@ -69,24 +69,29 @@ type Session struct {
 
 	life    context.Context // ends when the session is asked to end, or given up
 	endLife context.CancelCauseFunc
-	working atomic.Pointer[context.Context] // the running input's
-	broken  atomic.Pointer[error]           // what the session was given up for
-	lost    atomic.Pointer[error]           // why the journal is not called any more
-	full    atomic.Pointer[error]           // which log has reached its limit
+	working atomic.Pointer[activity] // what runs, nil at rest; written with the lock held
+	broken  atomic.Pointer[error]    // what the session was given up for
+	lost    atomic.Pointer[error]    // why the journal is not called any more
+	full    atomic.Pointer[error]    // which log has reached its limit
 	limits  limits
 
 	mu      sync.Mutex
 	state   State
 	policy  Policy
-	asking  int                     // questions that the host is answering
-	header  *Header                 // until it is written, before the first record; then the state has it
-	moved   *Machine                // of a resumed session, until it is written, where it is not the journal's
-	cancel  context.CancelCauseFunc // of the running input; nil at rest
-	ending  Reason                  // why the session is to end, once that is settled
-	failure error                   // ours, such as a journal that cannot be written
-	why     error                   // the failure that the session is to end for, nil when it is none
-	written int64                   // bytes of the journal's lines, about
-	once    sync.Once               // of shutdown
+	asking  int       // questions that the host is answering
+	header  *Header   // until it is written, before the first record; then the state has it
+	moved   *Machine  // of a resumed session, until it is written, where it is not the journal's
+	ending  Reason    // why the session is to end, once that is settled
+	failure error     // ours, such as a journal that cannot be written
+	why     error     // the failure that the session is to end for, nil when it is none
+	written int64     // bytes of the journal's lines, about
+	once    sync.Once // of shutdown
+}
+
+// activity is an input that runs, or a compaction between two of them.
+type activity struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
 }
 
 // Result is what Submit came to: of the last input when follow-ups ran, with the sums of all.
@@ -262,7 +267,11 @@ func newSession(o Options) (*Session, error) {
 	s := &Session{client: o.Client, env: o.Env,
 		confirm: o.BeforeStop, questions: o.Questions, journal: o.Journal, policy: policy, dir: o.Env.WorkDir(),
 		limits: limitsOf(o), grace: graceOf(o), memo: new(llm.Memo), outputs: tool.NewOutputs(o.OutputDir), closed: make(chan struct{})}
-	s.life, s.endLife = context.WithCancelCause(context.Background())
+	life := context.Background()
+	if o.parent != nil {
+		life = o.parent.agents.life
+	}
+	s.life, s.endLife = context.WithCancelCause(life)
 	s.now, s.delay = s.clock(o.Now), s.retries(o.Retry.withDefaults())
 	s.archive = &archive{outputs: s.outputs}
 	s.ledger = &ledger{budget: o.Budget}
@@ -380,10 +389,6 @@ func (s *Session) process(ctx context.Context, input *inputRecord) (*Result, err
 func (s *Session) drive(ctx context.Context, input *inputRecord, before totals) (*Result, error) {
 	run, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if err := s.acquire(run, cancel); err != nil {
-		return new(Result), err
-	}
-	defer s.attend(run, cancel)()
 	if limit := s.ledger.budget.Time; limit > 0 {
 		s.mu.Lock()
 		left := limit - s.state.worked()
@@ -392,6 +397,10 @@ func (s *Session) drive(ctx context.Context, input *inputRecord, before totals) 
 		run, stop = context.WithTimeoutCause(run, max(left, 0), errBudgetTime)
 		defer stop()
 	}
+	if err := s.acquire(run, cancel); err != nil {
+		return new(Result), err
+	}
+	defer s.attend(run, cancel)()
 	result, err := s.work(run, input, before)
 	if result == nil {
 		s.release(err)
@@ -416,7 +425,6 @@ func (s *Session) attend(run context.Context, cancel context.CancelCauseFunc) fu
 	return func() {
 		alive()
 		waiting()
-		s.working.Store(nil)
 	}
 }
 
@@ -427,11 +435,10 @@ func (s *Session) acquire(run context.Context, cancel context.CancelCauseFunc) e
 	switch {
 	case s.ending != "":
 		return s.closedError()
-	case s.cancel != nil:
+	case s.working.Load() != nil:
 		return ErrBusy
 	}
-	s.cancel = cancel
-	s.working.Store(&run)
+	s.working.Store(&activity{run, cancel})
 	s.events.calm()
 	s.state.gather()
 	return nil
@@ -462,7 +469,7 @@ func (s *Session) rest(ctx context.Context, before totals) (*Result, error) {
 	if ctx.Err() == nil && Next(&s.state, &s.policy, s.now()).Act != Rest {
 		return nil, nil
 	}
-	s.cancel = nil
+	s.working.Store(nil)
 	s.memo = new(llm.Memo) // the next input encodes the history once more, and a session at rest holds it once
 	s.state.shrink()
 	last := s.state.Last
@@ -475,7 +482,9 @@ func (s *Session) rest(ctx context.Context, before totals) (*Result, error) {
 		}
 		return result, err
 	case Aborted:
-		s.why = ErrAborted
+		if s.why = ErrAborted; s.life.Err() != nil {
+			s.ending = Aborted // end has not had the lock yet, perhaps
+		}
 		return result, ErrAborted
 	case LogFull:
 		s.ending, s.why = LogFull, s.filled()
@@ -534,7 +543,8 @@ func (e *closedError) Unwrap() []error { return []error{ErrClosed, e.why} }
 func (s *Session) release(failure error) {
 	s.mu.Lock()
 	if failure != nil {
-		s.cancel, s.ending, s.failure, s.why = nil, Failed, failure, failure
+		s.working.Store(nil)
+		s.ending, s.failure, s.why = Failed, failure, failure
 	}
 	if errors.Is(failure, ErrFull) { // not even the input had room: the session ends in order all the same
 		s.ending, s.failure = LogFull, nil

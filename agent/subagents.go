@@ -80,6 +80,8 @@ type subagents struct {
 	parent  *Session
 	options Options // of the parent
 	max     int
+	life    context.Context // ends when all of them are to end
+	endLife context.CancelCauseFunc
 
 	mu     sync.Mutex
 	closed bool
@@ -93,6 +95,7 @@ func newSubagents(s *Session, o Options) *subagents {
 		return nil
 	}
 	a := &subagents{parent: s, options: o, max: o.Subagents.MaxRunning, byID: map[string]*child{}}
+	a.life, a.endLife = context.WithCancelCause(context.Background())
 	if a.max == 0 {
 		a.max = defaultMaxRunning
 	}
@@ -407,6 +410,7 @@ func (a *subagents) close() error {
 	if a == nil {
 		return nil
 	}
+	a.endLife(errAbort) // before the locks: whoever holds one may be waiting for a subagent's journal that does not return
 	a.mu.Lock()
 	a.closed = true
 	var all []*child

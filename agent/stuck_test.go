@@ -1,0 +1,144 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/tool/coding"
+)
+
+// stuckLog is a journal that does not return from appending a record of one kind, until it is freed.
+type stuckLog struct {
+	journal.Memory
+	kind  string
+	stuck chan struct{} // closed when it is
+	free  chan struct{}
+	once  sync.Once
+}
+
+func newStuckLog(t *testing.T, kind string) *stuckLog {
+	l := &stuckLog{kind: kind, stuck: make(chan struct{}), free: make(chan struct{})}
+	t.Cleanup(func() { close(l.free) })
+	return l
+}
+
+func (l *stuckLog) Append(ctx context.Context, next int64, records ...journal.Record) error {
+	for _, r := range records {
+		if r.Kind == l.kind {
+			l.once.Do(func() { close(l.stuck) })
+			<-l.free
+		}
+	}
+	return l.Memory.Append(ctx, next, records...)
+}
+
+// returns fails the test when f does not return.
+func returns(t *testing.T, what string, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { defer close(done); f() }()
+	select {
+	case <-done:
+	case <-time.After(patience):
+		t.Fatalf("%s hangs%s", what, stacks())
+	}
+}
+
+const shortGrace = 20 * time.Millisecond
+
+// A subagent whose journal does not return while a message is handed to it does not hold up the end of its parent.
+func TestI7_StuckJournalOfASubagent(t *testing.T) {
+	log := newStuckLog(t, "queued")
+	h := open(t, setup{tools: coding.Agents(), fails: true, steps: byTask(map[string][]llmtest.Step{
+		"go": {llmtest.Calls(spawn("help")), llmtest.Calls(send("agent-1", "faster"))}, "help": {llmtest.Hang()}}),
+		options: agent.Options{Grace: shortGrace, Subagents: &agent.Subagents{Journal: func(string) (journal.Log, error) { return log, nil }}}})
+	over := make(chan error, 1)
+	go func() { _, err := h.Submit(context.Background(), "go"); over <- err }()
+	<-log.stuck
+	returns(t, "Close", func() {
+		if err := h.Close(); !errors.Is(err, agent.ErrStuck) {
+			t.Errorf("Close = %v", err)
+		}
+	})
+	returns(t, "Submit", func() { <-over })
+}
+
+// Interrupt ends an input that waits for its journal.
+func TestI7_InterruptBesideAStuckJournal(t *testing.T) {
+	log := newStuckLog(t, "answer")
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hi")}, fails: true, options: agent.Options{Journal: log, Grace: shortGrace}})
+	over := make(chan error, 1)
+	go func() { _, err := h.Submit(context.Background(), "go"); over <- err }()
+	<-log.stuck
+	returns(t, "Interrupt", h.Interrupt)
+	returns(t, "Submit", func() {
+		if err := <-over; !errors.Is(err, agent.ErrStuck) {
+			t.Errorf("Submit = %v", err)
+		}
+	})
+}
+
+// The end of the time budget ends the wait for OnEvent, too.
+func TestI7_TimeBudgetAndStuckOnEvent(t *testing.T) {
+	free := make(chan struct{})
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hi")}, fails: true, options: agent.Options{Grace: shortGrace, Budget: agent.Budget{Time: 50 * time.Millisecond},
+		OnEvent: func(ev agent.Event) {
+			if _, ok := ev.(*agent.StepStart); ok {
+				<-free
+			}
+		}}})
+	returns(t, "Submit", func() {
+		if result, err := h.Submit(context.Background(), "go"); result.Reason != agent.BudgetTime {
+			t.Errorf("Submit = %+v, %v", result, err)
+		}
+	})
+	close(free)
+}
+
+// stuckReads is a journal that does not return what it holds any more, once it is told so.
+type stuckReads struct {
+	*journal.Memory
+	on    atomic.Bool
+	stuck chan struct{} // closed when it is
+	free  chan struct{}
+}
+
+func (l *stuckReads) Records(ctx context.Context, from int64) iter.Seq2[journal.Record, error] {
+	if l.on.CompareAndSwap(true, false) {
+		close(l.stuck)
+		<-l.free
+	}
+	return l.Memory.Records(ctx, from)
+}
+
+// A compaction does not wait for a journal from which a call wanted to read earlier turns.
+func TestI12_StuckRecall(t *testing.T) {
+	log, short := new(journal.Memory), agent.CompactionPolicy{Threshold: 0.9, KeepTurns: 1}
+	h := long(t, agent.Options{Journal: log, Compaction: short}, follow(llmtest.Text("one"), llmtest.Text("two")))
+	h.submit(t, "first", agent.Completed)
+	compactAll(t, h)
+	_ = h.Close()
+	reads := &stuckReads{Memory: log, stuck: make(chan struct{}), free: make(chan struct{})}
+	defer close(reads.free)
+	h = long(t, agent.Options{Journal: reads, Grace: shortGrace, Compaction: short}, follow(llmtest.Calls(llmtest.Call("read_output", `{"pattern":"one"}`)), llmtest.Text("end")))
+	reads.on.Store(true)
+	over := make(chan error, 1)
+	go func() { _, err := h.Submit(context.Background(), "second"); over <- err }()
+	<-reads.stuck
+	h.Interrupt()
+	returns(t, "Submit", func() {
+		if err := <-over; err != nil {
+			t.Errorf("Submit = %v", err)
+		}
+	})
+	returns(t, "Compact", func() { compactAll(t, h) })
+	returns(t, "Close", func() { _ = h.Close() })
+}
