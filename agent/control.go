@@ -23,7 +23,7 @@ func stopReason(ctx context.Context) Reason {
 		return Aborted
 	case errors.Is(cause, errBudgetTime):
 		return BudgetTime
-	case errors.Is(cause, ErrFull):
+	case isFull(cause):
 		return LogFull
 	}
 	return Interrupted

@@ -35,9 +35,15 @@ type fullError struct{ text string }
 func (e *fullError) Error() string { return "agent: " + e.text }
 func (e *fullError) Unwrap() error { return ErrFull }
 
-func (s *Session) journalFull() error {
-	return &fullError{fmt.Sprintf("the journal has %d bytes, and the limit is %d (Options.MaxJournal): resume the session with a higher limit, or go on "+
-		"in a new one", s.written, s.limits.journal)}
+// isFull reports whether a log of the session is full. A journal of the host's that returns an ErrFull is one that fails.
+func isFull(err error) bool {
+	var full *fullError
+	return errors.As(err, &full)
+}
+
+func (s *Session) journalFull(wanted string) error {
+	return &fullError{fmt.Sprintf("the journal has %d bytes, the limit is %d (Options.MaxJournal), and there is no room for %s: resume the session with a "+
+		"higher limit, or go on in a new one", s.written, s.limits.journal, wanted)}
 }
 
 func eventsFull(size, limit int64) error {
@@ -67,7 +73,7 @@ func (s *Session) room(size int64, records []record) error {
 	if s.written+size <= limit-endRoom(limit) || s.onlyEnds(records) {
 		return nil
 	}
-	err := s.journalFull()
+	err := s.journalFull(fmt.Sprintf("%d bytes more", size))
 	if s.working.Load() != nil {
 		s.fill(err)
 	}
@@ -102,7 +108,7 @@ func (s *Session) crowded() error {
 	if s.journal == nil || s.written <= limit-endRoom(limit)-min(16<<20, limit/8) {
 		return nil
 	}
-	return s.journalFull()
+	return s.journalFull("another model call")
 }
 
 // sizeOf returns about how many bytes a journal has for a record.

@@ -160,6 +160,31 @@ func TestI9_EventLimit(t *testing.T) {
 	}
 }
 
+// A process that is killed when it has noted that the journal is full is not the reason for the next one, which has more room, to end.
+func TestI9_KilledWhenFull(t *testing.T) {
+	log, cut := new(journal.Memory), new(journal.Memory)
+	tools := []tool.Tool{prints(2_000)}
+	h := open(t, setup{tools: tools, steps: wordy(), options: agent.Options{Journal: log, MaxJournal: 80_000, Loops: agent.LoopPolicy{Off: true}}})
+	if _, err := h.Submit(context.Background(), "go"); !errors.Is(err, agent.ErrFull) {
+		t.Fatal(err)
+	}
+	for _, r := range all(t, log) {
+		if err := cut.Append(context.Background(), r.N, r); err != nil {
+			t.Fatal(err)
+		}
+		if r.Kind == "stop" {
+			break
+		}
+	}
+	h = open(t, setup{tools: tools, steps: []llmtest.Step{llmtest.Text("done")}, options: agent.Options{Journal: cut}})
+	if result, err := h.Continue(context.Background()); err != nil || result.Reason != agent.LogFull {
+		t.Errorf("Continue = %+v, %v", result, err)
+	}
+	if result, err := h.Continue(context.Background()); err != nil || result.Text != "done" {
+		t.Errorf("the second Continue = %+v, %v", result, err)
+	}
+}
+
 func TestI9_NegativeLimits(t *testing.T) {
 	for _, o := range []agent.Options{{MaxJournal: -1}, {MaxEvents: -1}} {
 		o.Client, o.Env = &llm.Client{}, newReader(t).env

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"time"
 )
 
@@ -18,7 +17,7 @@ func (s *Session) run(ctx context.Context) error {
 		if err == nil {
 			err = s.do(ctx, step)
 		}
-		if err != nil && !errors.Is(err, ErrFull) { // a log that is full ends the input in order
+		if err != nil && !isFull(err) { // a log that is full ends the input in order
 			return err
 		}
 	}

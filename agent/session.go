@@ -487,7 +487,9 @@ func (s *Session) rest(ctx context.Context, before totals) (*Result, error) {
 		}
 		return result, ErrAborted
 	case LogFull:
-		s.ending, s.why = LogFull, s.filled()
+		if s.why = s.filled(); s.why != nil { // not that of a process that was killed before it could end the input
+			s.ending = LogFull
+		}
 		return result, s.why
 	}
 	return result, nil
@@ -546,7 +548,7 @@ func (s *Session) release(failure error) {
 		s.working.Store(nil)
 		s.ending, s.failure, s.why = Failed, failure, failure
 	}
-	if errors.Is(failure, ErrFull) { // not even the input had room: the session ends in order all the same
+	if isFull(failure) { // not even the input had room: the session ends in order all the same
 		s.ending, s.failure = LogFull, nil
 	}
 	ending := s.ending

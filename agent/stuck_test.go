@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"sync"
 	"sync/atomic"
@@ -101,6 +102,32 @@ func TestI7_TimeBudgetAndStuckOnEvent(t *testing.T) {
 		}
 	})
 	close(free)
+}
+
+// fullLog is a host's journal that has a limit of its own.
+type fullLog struct {
+	journal.Memory
+	most int64
+}
+
+func (l *fullLog) Append(ctx context.Context, next int64, records ...journal.Record) error {
+	if l.Len() >= l.most {
+		return fmt.Errorf("the quota is used up: %w", agent.ErrFull)
+	}
+	return l.Memory.Append(ctx, next, records...)
+}
+
+// A journal that is full by its own account is one that cannot be written: the session ends at once.
+func TestI9_JournalWithALimitOfItsOwn(t *testing.T) {
+	h := open(t, setup{steps: repeated(llmtest.Text("hi"), 50), fails: true, options: agent.Options{Journal: &fullLog{most: 2}}})
+	returns(t, "Submit", func() {
+		if result, err := h.Submit(context.Background(), "go"); !errors.Is(err, agent.ErrFull) || result.Reason != agent.Failed {
+			t.Errorf("Submit = %+v, %v", result, err)
+		}
+	})
+	if n := len(h.model.Requests()); n != 1 {
+		t.Errorf("%d model calls", n)
+	}
 }
 
 // stuckReads is a journal that does not return what it holds any more, once it is told so.
