@@ -47,9 +47,10 @@ type keeper struct {
 	waitErr error
 }
 
-// keep starts a keeper in a new PID namespace, with the mounts of the calling thread, at whose end it gets a signal, if any. One that
-// is returned has to be waited for, and closed if it comes with an error.
-func (n *pidns) keep(procOptions string, atEnd syscall.Signal) (_ *keeper, err error) {
+// keep starts a keeper in a new PID namespace, with the mounts of the calling thread, with which the kernel kills it: a command of root can
+// hold the pipe open whose end it waits for, or stop its child, so that the pipe alone would not end it. A keeper that is returned
+// has to be waited for, and closed if it comes with an error.
+func (n *pidns) keep(procOptions string) (_ *keeper, err error) {
 	stdin, orders, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func (n *pidns) keep(procOptions string, atEnd syscall.Signal) (_ *keeper, err e
 	k := &keeper{cmd: exec.Command(n.shell, "-c", keeperScript, "sh", n.mount, procOptions), orders: orders, ended: make(chan struct{})}
 	k.cmd.Stdin, k.cmd.Stdout, k.cmd.Stderr = stdin, stdout, stdout
 	k.cmd.Env, k.cmd.Dir = n.environ, "/"
-	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: unix.CLONE_NEWPID, Pdeathsig: atEnd}
+	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: unix.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
 	k.cmd.ExtraFiles = notInherited()
 	err = k.cmd.Start()
 	closeErr := errors.Join(stdin.Close(), stdout.Close())

@@ -20,19 +20,22 @@ func TestD4_ThreadsAreNotReused(t *testing.T) {
 	var wg sync.WaitGroup
 	for range rounds {
 		wg.Go(func() {
-			err := onThread(func() error {
-				// What marks a thread also marks those that the runtime would make from it.
-				var before uintptr
-				before, _, _ = unix.Syscall(unix.SYS_PRCTL, unix.PR_GET_TIMERSLACK, 0, 0)
-				mu.Lock()
-				defer mu.Unlock()
-				if before == 4711 || unix.Gettid() == unix.Getpid() {
-					t.Errorf("thread %d of process %d, its timers' slack is %d", unix.Gettid(), unix.Getpid(), before)
-				}
-				seen[unix.Gettid()] = true
-				return unix.Prctl(unix.PR_SET_TIMERSLACK, 4711, 0, 0, 0)
+			result := make(chan error)
+			ownThread(func() {
+				result <- func() error {
+					// What marks a thread also marks those that the runtime would make from it.
+					var before uintptr
+					before, _, _ = unix.Syscall(unix.SYS_PRCTL, unix.PR_GET_TIMERSLACK, 0, 0)
+					mu.Lock()
+					defer mu.Unlock()
+					if before == 4711 || unix.Gettid() == unix.Getpid() {
+						t.Errorf("thread %d of process %d, its timers' slack is %d", unix.Gettid(), unix.Getpid(), before)
+					}
+					seen[unix.Gettid()] = true
+					return unix.Prctl(unix.PR_SET_TIMERSLACK, 4711, 0, 0, 0)
+				}()
 			})
-			if err != nil {
+			if err := <-result; err != nil {
 				t.Error(err)
 			}
 		})

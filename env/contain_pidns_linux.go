@@ -130,21 +130,23 @@ func (n *pidns) start(cmd *exec.Cmd, _ string) (tree, error) {
 
 // launch starts a command next to a keeper. A keeper that comes with an error is to be closed.
 func (n *pidns) launch(cmd *exec.Cmd) (k *keeper, err error) {
-	err = onThread(func() (err error) {
-		if k, err = n.enter(0); k != nil {
-			go k.wait()
+	started := make(chan struct{})
+	ownThread(func() {
+		if k, err = n.enter(); err == nil {
+			err = cmd.Start()
 		}
-		if err != nil {
-			return err
+		close(started)
+		if k != nil {
+			k.wait() // here, because the keeper ends with this thread
 		}
-		return cmd.Start()
 	})
+	<-started
 	return k, err
 }
 
 // enter makes the namespaces, with a keeper, and moves the calling thread so that what it starts is in them. The command is our
-// child all the same, so that its exit comes to us as it is. The keeper gets the signal, if any, when the thread ends.
-func (n *pidns) enter(atEnd syscall.Signal) (_ *keeper, err error) {
+// child all the same, so that its exit comes to us as it is. The keeper is killed when the thread ends.
+func (n *pidns) enter() (_ *keeper, err error) {
 	// Apart from the others from here on: the mounts, the working directory, and what is mounted below.
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return nil, os.NewSyscallError("unshare", err)
@@ -164,7 +166,7 @@ func (n *pidns) enter(atEnd syscall.Signal) (_ *keeper, err error) {
 	if err := proc.isolate(); err != nil {
 		return nil, err
 	}
-	k, err := n.keep(proc.options, atEnd)
+	k, err := n.keep(proc.options)
 	if err != nil {
 		return k, err
 	}
@@ -188,14 +190,7 @@ func joinPIDNS(pid int) error {
 	return errors.Join(os.NewSyscallError("setns", err), os.NewSyscallError("close", unix.Close(fd)))
 }
 
-// onThread calls f on a thread that ends with it, for what must not be done to a thread that goes on.
-func onThread(f func() error) error {
-	result := make(chan error)
-	ownThread(func() { result <- f() })
-	return <-result
-}
-
-// ownThread starts f on a thread that ends with it, and returns at once.
+// ownThread starts f on a thread that ends with it, for what must not be done to a thread that goes on, and returns at once.
 func ownThread(f func()) {
 	taken := make(chan struct{})
 	go func() {

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -125,7 +124,7 @@ func (n *pidns) open() (*space, error) {
 	ownThread(func() {
 		defer close(s.gone)
 		var err error
-		s.keeper, err = n.enter(syscall.SIGKILL)
+		s.keeper, err = n.enter()
 		entered <- err
 		for {
 			select {

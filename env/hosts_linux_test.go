@@ -61,6 +61,21 @@ func TestI5_AKilledHostLeavesNothing(t *testing.T) {
 	})
 }
 
+// A command keeps nothing alive by what it does to the keeper: as root it can stop its child, and hold its pipe open.
+func TestI5_NothingOutlivesAKilledHost(t *testing.T) {
+	atLevels(t, func(t *testing.T, level string) {
+		if level == env.ContainGroup || level == env.ContainCgroup {
+			t.Skip("no namespace here: TestI5_WhatAKilledHostLeft")
+		}
+		_, held := killHost(t, level, `exec 9>/proc/1/fd/0
+			for pid in $(cd /proc && echo [0-9]*); do [ $pid = 1 ] || [ $pid = $$ ] || kill -STOP $pid 2>/dev/null; done
+			echo ready; exec sleep 1000`)
+		if rest, err := io.ReadAll(held); err != nil || len(rest) > 0 { // it ends when nobody has the other end
+			t.Errorf("%q, %v", rest, err)
+		}
+	})
+}
+
 // A process does not end itself, nor what it runs in, when its own host has ended.
 func TestI5_NotOnesOwn(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
