@@ -9,7 +9,8 @@ const (
 	// ContainCgroupPIDNS is ContainCgroup in a PID namespace that serves all commands of the environment, and lives as long: a
 	// keeper, process 1 in there, inherits orphans and ends with the host, however that ends, and the kernel ends
 	// everything with it. Commands see each other, and no process of the host, whose /proc is detached from their mounts (see
-	// Local.HidesHost). It needs what both levels need; 0.5 ms.
+	// Local.HidesHost). They have no CAP_SYS_PTRACE, because one that is just being started shows the host's memory to whoever has it; a
+	// program that does not call Conceal still shows its environment so. It needs what both levels need, and CAP_SYS_PTRACE; 0.5 ms.
 	//
 	// What is different for a command is what ContainPIDNS says of /proc and mounts; mounts of one command are seen by the next.
 	ContainCgroupPIDNS = "cgroup+pidns"

@@ -222,3 +222,27 @@ func TestD4_KeepersReapOrphans(t *testing.T) {
 		})
 	}
 }
+
+// A start that another command holds up ends with the namespace.
+func TestI4_AStartThatIsHeldUp(t *testing.T) {
+	n, err := preparePIDNS("/bin/sh", "")
+	if err != nil {
+		t.Skipf("no PID namespaces here: %v", err)
+	}
+	s, err := n.open()
+	if err != nil {
+		t.Skipf("no PID namespace for all commands here: %v", err)
+	}
+	s.limit = time.Millisecond
+	if err := s.do(func() error { // it ends when the keeper does
+		return unix.Waitid(unix.P_PID, s.keeper.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+	}); err != nil {
+		t.Error(err)
+	}
+	if !s.ended() {
+		t.Error("the namespace is still there")
+	}
+	if err := s.close(); err != nil {
+		t.Error(err)
+	}
+}

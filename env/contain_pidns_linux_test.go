@@ -41,12 +41,13 @@ func run(t *testing.T, e env.Environment, cmd env.Command) (string, env.Result) 
 	return out.Text(), result
 }
 
-// What a command finds is the same at every level, but for process ids, its cgroup and its /proc.
+// What a command finds is the same at every level, but for process ids, its cgroup, its /proc and CAP_SYS_PTRACE.
 func TestD4_LevelsDifferInNothingElse(t *testing.T) {
 	const script = `id; pwd; readlink /proc/self/cwd /proc/self/root; umask; ulimit -a; nice
 		env | grep -v '^` + env.MarkVar + `=\|^_=' | sort
 		grep -v ' /proc ' /proc/self/mountinfo | cut -d' ' -f4- | sort # without the mounts' ids
-		grep '^\(Cap\|Seccomp\|NoNewPrivs\|Sig[BIC]\|Groups\|Cpus\)' /proc/self/status
+		while read -r name set; do case $name in Cap*) printf '%s %x\n' $name $((0x$set & ~(1 << 19)));; esac; done </proc/self/status
+		grep '^\(Seccomp\|NoNewPrivs\|Sig[BIC]\|Groups\|Cpus\)' /proc/self/status
 		cat /proc/self/oom_score_adj; readlink /proc/self/ns/user /proc/self/ns/net /proc/self/ns/ipc /proc/self/ns/uts
 		for fd in /proc/$$/fd/*; do echo "$fd" | sed 's/.*fd.//'; done
 		kill -l $(sh -c 'kill -SEGV $$' 2>/dev/null; echo $?); exit 37`

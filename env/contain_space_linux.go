@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -112,6 +114,7 @@ func (r *spaces) close() error {
 // space is a PID namespace with a keeper, and a thread of ours that starts commands in there. The keeper ends with the thread.
 type space struct {
 	keeper *keeper
+	limit  time.Duration // of a start
 	work   chan func()
 	quit   chan struct{} // closed to end the thread
 	gone   chan struct{} // closed when it has ended
@@ -119,12 +122,14 @@ type space struct {
 
 // open makes a namespace.
 func (n *pidns) open() (*space, error) {
-	s := &space{work: make(chan func()), quit: make(chan struct{}), gone: make(chan struct{})}
+	s := &space{limit: keeperTime, work: make(chan func()), quit: make(chan struct{}), gone: make(chan struct{})}
 	entered := make(chan error)
 	ownThread(func() {
 		defer close(s.gone)
 		var err error
-		s.keeper, err = n.enter()
+		if s.keeper, err = n.enter(); err == nil {
+			err = withoutTracing() // the keeper has it
+		}
 		entered <- err
 		for {
 			select {
@@ -141,14 +146,23 @@ func (n *pidns) open() (*space, error) {
 	return s, nil
 }
 
-// do calls f on the thread.
+// do calls f on the thread. A command that is being started can be stopped by another one, and this process waits for it in the kernel; after
+// some time the namespace ends, and with it all of its commands.
 func (s *space) do(f func() error) error {
 	result := make(chan error, 1)
 	select {
 	case s.work <- func() { result <- f() }:
-		return <-result
 	case <-s.quit:
 		return errClosed()
+	}
+	late := time.NewTimer(s.limit)
+	defer late.Stop()
+	select {
+	case err := <-result:
+		return err
+	case <-late.C:
+		err := s.keeper.signal(syscall.SIGKILL)
+		return errors.Join(<-result, err)
 	}
 }
 

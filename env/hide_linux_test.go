@@ -91,6 +91,27 @@ func TestI4_NoKeyOfTheHost(t *testing.T) {
 	})
 }
 
+// Where a namespace serves all commands, one that is just being started is for a moment a copy of the host, with its memory and its files. No other
+// command can look into what has the host's capabilities; into each other they can.
+func TestI4_NoLookAtACopyOfTheHost(t *testing.T) {
+	l, err := env.NewLocal(t.TempDir(), env.LocalOptions{Containment: env.ContainCgroupPIDNS})
+	if err != nil {
+		t.Skipf("not reachable here: %v", err)
+	}
+	defer func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	// The keeper has them, too.
+	text, _ := run(t, l, env.Command{Script: `for file in mem fd/0; do : 2>/dev/null </proc/1/$file && echo "$file of the keeper"; done
+		sleep 1000 & cat /proc/$!/environ >/dev/null && : </proc/$!/fd/1 && echo "among commands"; kill $!
+		while read -r name set; do case $name in CapPrm: | CapBnd: | CapInh:) echo "$name $((0x$set >> 19 & 1))";; esac; done </proc/self/status`})
+	if want := "among commands\nCapInh: 0\nCapPrm: 0\nCapBnd: 0\n"; text != want {
+		t.Errorf("%q, want %q", text, want)
+	}
+}
+
 // A procfs that is mounted elsewhere does not show the host's processes either, and none of the host's is unmounted.
 func TestI4_OtherMountsOfProc(t *testing.T) {
 	const prepare = `mkdir -p "$ATTRACTOR_TEST_INSIDE/a/proc" && mount --make-shared -t tmpfs none "$ATTRACTOR_TEST_INSIDE/a" && mkdir "$ATTRACTOR_TEST_INSIDE/a/proc" &&
