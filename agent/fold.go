@@ -311,11 +311,11 @@ func (s *State) foldResult(r resultRecord, at time.Time) {
 		s.outputs = append(s.outputs, outputMark{id: r.OutputRef, tool: r.Name})
 	}
 	s.see(r.Seen)
+	if slices.ContainsFunc(s.Calls, func(c OpenCall) bool { return c.Result == nil }) {
+		return
+	}
 	results := make([]llm.ToolResult, 0, len(s.Calls))
 	for _, call := range s.Calls {
-		if call.Result == nil {
-			return
-		}
 		results = append(results, *call.Result)
 	}
 	for _, call := range s.Calls {
