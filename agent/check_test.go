@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -232,5 +233,33 @@ func TestI15_IgnoredOptions(t *testing.T) {
 	h = open(t, setup{tools: []tool.Tool{echo("x")}, options: agent.Options{Journal: same}})
 	if h.warned() != "" {
 		t.Errorf("warnings %s", h.warned())
+	}
+}
+
+// A session whose provider the client does not have can be resumed, since Set may give it another one: the host is told.
+func TestI15_ResumeWithoutTheProvider(t *testing.T) {
+	var warned []string
+	o := workable()
+	o.Journal, o.Dir = talked(t), o.Env.WorkDir()
+	o.Client = &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("other", llmtest.Text("hi again"))}}
+	o.OnEvent = func(ev agent.Event) {
+		if w, ok := ev.(*agent.Warning); ok {
+			warned = append(warned, w.Code)
+		}
+	}
+	s, err := agent.Resume(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if !slices.Contains(warned, "provider_missing") {
+		t.Errorf("warned %q", warned)
+	}
+	provider, model := "other", "m"
+	if err := s.Set(agent.Settings{Provider: &provider, Model: &model}); err != nil {
+		t.Fatal(err)
+	}
+	if result, err := s.Submit(context.Background(), "go"); err != nil || result.Text != "hi again" {
+		t.Errorf("Submit = %+v, %v", result, err)
 	}
 }

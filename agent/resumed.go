@@ -73,6 +73,10 @@ func (s *Session) warnOfIgnored(o Options) {
 		s.events.emit(&Warning{Code: "options_ignored", Text: fmt.Sprintf("A session that is resumed keeps what it began with; these options are "+
 			"something else and have no effect: %s.", strings.Join(ignored, ", "))})
 	}
+	if _, err := s.provider(s.state.Provider); err != nil {
+		s.events.emit(&Warning{Code: "provider_missing", Text: fmt.Sprintf("The session asks a provider that the client does not have (%v): every model call "+
+			"fails until Set has changed provider and model.", err)})
+	}
 	var missing []string
 	for _, t := range s.state.tools {
 		if _, ok := s.registry.Get(t.Name); !ok && t.Name != resultTool {
