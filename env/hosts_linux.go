@@ -111,8 +111,8 @@ func findAbandoned(outer string) (list []abandoned, err error) {
 		}
 		for _, e := range entries {
 			id, ok := strings.CutSuffix(e.Name(), hostSuffix)
-			if !ok || !e.Type().IsRegular() || slices.Contains(markedHosts(outer), id) {
-				continue
+			if !ok || len(id) != len(rand.Text()) || !e.Type().IsRegular() || slices.Contains(markedHosts(outer), id) {
+				continue // a shorter id would be a part of other ones
 			}
 			f, locked, err := lockDir(path.Join(dir, e.Name()), syscall.LOCK_EX)
 			errs = append(errs, err)

@@ -106,6 +106,26 @@ func TestI5_AsAskedTo(t *testing.T) {
 	}
 }
 
+// A file that no host has made ends nothing, though its name is a part of the marks of living ones.
+func TestI5_OnlyWholeIds(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	living := newLocal(t, t.TempDir(), env.LocalOptions{Containment: env.ContainGroup})
+	out := watch()
+	start(t, living, env.Command{Script: "echo $" + env.MarkVar + "; exec sleep 1000", Output: out.Write})
+	out.until(t, "\n")
+	parts := strings.Split(strings.TrimSpace(out.String()), "/")
+	id, _, _ := strings.Cut(parts[len(parts)-1], ".")
+	for _, name := range []string{"", id[1:], id + "." + id} {
+		if err := os.WriteFile(os.Getenv("XDG_RUNTIME_DIR")+"/attractor/"+name+".host", nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := newLocal(t, t.TempDir(), env.LocalOptions{Containment: env.ContainGroup, EndAbandoned: true, Grace: -1})
+	if lines, err := next.Abandoned(); err != nil || len(lines) > 0 {
+		t.Errorf("%q, %v", lines, err)
+	}
+}
+
 // A host that ends in order leaves no file.
 func TestI5_NoFileIsLeft(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
