@@ -101,9 +101,11 @@ type abandoned struct {
 	file *os.File
 }
 
-// findAbandoned locks the files of hosts that have ended, except of those in whose commands this process runs.
+// findAbandoned locks the files of hosts that have ended, except of those in whose commands this process runs. A host whose file is
+// locked in any directory lives, whatever else there is under its id.
 func findAbandoned(outer string) (list []abandoned, err error) {
 	var errs []error
+	living := map[string]bool{}
 	for _, dir := range hostDirs() {
 		entries, err := os.ReadDir(dir)
 		if err != nil || !ownDir(dir) {
@@ -116,11 +118,20 @@ func findAbandoned(outer string) (list []abandoned, err error) {
 			}
 			f, locked, err := lockDir(path.Join(dir, e.Name()), syscall.LOCK_EX)
 			errs = append(errs, err)
-			if locked {
+			switch {
+			case locked:
 				list = append(list, abandoned{id, f})
+			case err == nil:
+				living[id] = true
 			}
 		}
 	}
+	list = slices.DeleteFunc(list, func(a abandoned) bool {
+		if living[a.id] {
+			errs = append(errs, a.file.Close())
+		}
+		return living[a.id]
+	})
 	return list, errors.Join(errs...)
 }
 

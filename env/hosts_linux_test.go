@@ -3,9 +3,11 @@ package env_test
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -106,7 +108,8 @@ func TestI5_AsAskedTo(t *testing.T) {
 	}
 }
 
-// A file that no host has made ends nothing, though its name is a part of the marks of living ones.
+// A file that no host has made ends nothing, though its name is a part of the marks of living ones, or is that of one in another
+// directory.
 func TestI5_OnlyWholeIds(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	living := newLocal(t, t.TempDir(), env.LocalOptions{Containment: env.ContainGroup})
@@ -120,6 +123,15 @@ func TestI5_OnlyWholeIds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	other := "/tmp/attractor-" + strconv.Itoa(os.Geteuid())
+	if err := os.Mkdir(other, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		t.Fatal(err)
+	}
+	forged := filepath.Join(other, id+".host")
+	if err := os.WriteFile(forged, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(forged)
 	next := newLocal(t, t.TempDir(), env.LocalOptions{Containment: env.ContainGroup, EndAbandoned: true, Grace: -1})
 	if lines, err := next.Abandoned(); err != nil || len(lines) > 0 {
 		t.Errorf("%q, %v", lines, err)
