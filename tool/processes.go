@@ -191,11 +191,25 @@ func (b *background) input(ctx context.Context, id string, do func(io.Writer) er
 		}
 		return nil
 	case <-b.ended:
-		return fmt.Errorf("process %s has ended without reading all of the input", id)
 	case <-ctx.Done():
 		return fmt.Errorf("process %s does not read its input: %w", id, context.Cause(ctx))
 	}
+	// It may have ended because of what it read, before the write has come back.
+	late := time.NewTimer(lateWrite)
+	defer late.Stop()
+	select {
+	case written := <-done:
+		if written.Err == nil {
+			return nil
+		}
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	return fmt.Errorf("process %s has ended without reading all of the input", id)
 }
+
+// lateWrite is how long a write may take to come back from a process that has ended.
+const lateWrite = time.Second
 
 // Kill implements [Processes].
 func (t *ProcessTable) Kill(ctx context.Context, id string) error {
