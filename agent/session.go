@@ -105,7 +105,7 @@ type Result struct {
 	ToolRounds int        `json:"tool_rounds"`
 }
 
-// New starts a session: it renders the system prompt, which may run git in the environment, and emits SESSION_START. Nothing is
+// New starts a session: it renders the system prompt, for which it reads files in the environment, and emits SESSION_START. Nothing is
 // sent to the model before the first input.
 func New(ctx context.Context, o Options) (*Session, error) { return opened(ctx, o, "New", create) }
 
