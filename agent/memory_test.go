@@ -33,7 +33,7 @@ var (
 )
 
 // idleSession is what a session at rest may hold beside its history, in bytes.
-const idleSession = 8 << 10
+const idleSession = 12 << 10
 
 // manySessions is how many it takes until what all sessions share no longer shows in the memory of each.
 const manySessions = 1000
