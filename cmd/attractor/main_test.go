@@ -61,7 +61,7 @@ func attractor(t *testing.T, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, self, args...)
 	cmd.Env = []string{"ATTRACTOR_TEST_MAIN=1", "PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + t.TempDir()}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no controlling terminal to ask on
-	if testing.CoverMode() != "" { // or the process says on stderr that it is missing
+	if testing.CoverMode() != "" {                       // or the process says on stderr that it is missing
 		dir := t.TempDir()
 		if err := os.Chmod(dir, 0o777); err != nil {
 			t.Fatal(err)
