@@ -15,16 +15,16 @@ import (
 // TestD2_DirHasNoWayOut: an open directory leads to its own entries alone, also when they are swapped.
 func TestD2_DirHasNoWayOut(t *testing.T) {
 	base := t.TempDir()
-	mkdir(t, base+"/work/sub")
+	mkdir(t, base+"/inside/sub")
 	write(t, base+"/secret", "secret")
-	mkdir(t, base+"/work/d")
-	symlink(t, base+"/secret", base+"/work/d/link")
-	symlink(t, base, base+"/work/d/up")
-	if err := syscall.Mkfifo(base+"/work/d/fifo", 0o600); err != nil {
+	mkdir(t, base+"/inside/d")
+	symlink(t, base+"/secret", base+"/inside/d/link")
+	symlink(t, base, base+"/inside/d/up")
+	if err := syscall.Mkfifo(base+"/inside/d/fifo", 0o600); err != nil {
 		t.Fatal(err)
 	}
-	write(t, base+"/work/d/f", "x")
-	l := newLocal(t, base+"/work", env.LocalOptions{})
+	write(t, base+"/inside/d/f", "x")
+	l := newLocal(t, base+"/inside", env.LocalOptions{})
 	d, err := env.OpenDir(t.Context(), l, "d")
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +33,7 @@ func TestD2_DirHasNoWayOut(t *testing.T) {
 		if f, err := d.Open(t.Context(), name); err == nil {
 			t.Errorf("%q was opened", name)
 			_ = f.Close()
-		} else if !strings.Contains(err.Error(), base+"/work/d/"+name) && !strings.Contains(err.Error(), "d/"+name) {
+		} else if !strings.Contains(err.Error(), base+"/inside/d/"+name) && !strings.Contains(err.Error(), "d/"+name) {
 			t.Errorf("the error does not name %q: %v", name, err)
 		}
 		if sub, err := d.OpenDir(t.Context(), name); err == nil {
