@@ -123,7 +123,7 @@ func (a *archive) text(k archived) (string, error) {
 	return string(text), errors.Join(err, r.Close())
 }
 
-// turnText is a turn as text, whole but for what only a provider reads.
+// turnText returns a turn as text, whole but for what only a provider reads.
 func turnText(t Turn) string {
 	var b strings.Builder
 	for _, part := range t.Message.Parts {

@@ -92,7 +92,7 @@ func (s *Session) settleAttempt(c claim, req *llm.Request, used, estimate llm.Us
 	return used, cost
 }
 
-// value is the limit that a reason names.
+// value returns the limit that a reason names.
 func (b *Budget) value(r Reason) float64 {
 	switch r {
 	case BudgetTokens:
@@ -105,7 +105,7 @@ func (b *Budget) value(r Reason) float64 {
 	return 0
 }
 
-// stop is the record that the open input is to end.
+// stop returns the record that the open input is to end.
 func (s *Session) stop(reason Reason) stopRecord {
 	return stopRecord{Reason: reason, Value: s.ledger.budget.value(reason)}
 }
@@ -123,7 +123,7 @@ func mostOutput(req *llm.Request) int {
 	return unknownOutput
 }
 
-// dearest is what a token costs at most, in US dollars.
+// dearest returns what a token costs at most, in US dollars.
 func dearest(m *llm.Model) (price llm.Price, known bool) {
 	if m == nil || len(m.Prices) == 0 {
 		return price, false

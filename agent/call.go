@@ -15,7 +15,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// request is the next model call: what the header holds, the settings, and the history as it stands. It is called with the lock held.
+// request returns the next model call: what the header holds, the settings, and the history as it stands. It is called with the lock held.
 func (s *Session) request() *llm.Request {
 	st := &s.state
 	h := &st.Header
@@ -139,7 +139,7 @@ func faultOf(err error, discarded []string, latency time.Duration) faultRecord {
 	return faultRecord{f}
 }
 
-// failed is what a failed attempt comes to: the end of the input when its context has ended, else a fault with the time of the next
+// failed returns what a failed attempt comes to: the end of the input when its context has ended, else a fault with the time of the next
 // attempt, if there is one.
 func (s *Session) failed(ctx context.Context, f faultRecord, attempt int, err error) []record {
 	if ctx.Err() != nil {

@@ -100,7 +100,7 @@ func isObject(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &object) == nil && object != nil
 }
 
-// shortened is a JSON text for an error message.
+// shortened returns a JSON text for an error message.
 func shortened(raw json.RawMessage) string {
 	const most = 60
 	text := []rune(validText(string(bytes.TrimSpace(raw))))

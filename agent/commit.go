@@ -112,7 +112,7 @@ func (s *Session) write(what string, f func() error) error {
 	return fmt.Errorf("agent: cannot keep the session: %w", err)
 }
 
-// overflow is the warning that the model's window fills up, once for each level.
+// overflow returns the warning that the model's window fills up, once for each level.
 func (s *State) overflow() []Event {
 	if !s.warns {
 		return nil

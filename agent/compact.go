@@ -91,7 +91,7 @@ func (s *State) rooms(p *Policy) rooms {
 	return rooms{messages: most, turn: rest / 2, turns: rest / 2}
 }
 
-// retained is the index of the first turn that stays, 0 when there is nothing to replace. Results stay with their calls.
+// retained returns the index of the first turn that stays, 0 when there is nothing to replace. Results stay with their calls.
 func (s *State) retained(p *Policy) int {
 	keep := p.Compaction.KeepTurns
 	if keep <= 0 {
@@ -250,7 +250,7 @@ func (j *summaryJob) request() *llm.Request {
 		Messages: []llm.Message{llm.System(summaryPrompt), llm.User(text)}}
 }
 
-// kept is what of the outputs can still be read: a session that was resumed has none of those from before.
+// kept returns what of the outputs can still be read: a session that was resumed has none of those from before.
 func (s *Session) kept(marks []outputMark) []outputMark {
 	return slices.DeleteFunc(marks, func(m outputMark) bool {
 		r, err := s.outputs.Open(m.id)
@@ -261,7 +261,7 @@ func (s *Session) kept(marks []outputMark) []outputMark {
 	})
 }
 
-// turn is what the model sees in the place of the turns that were replaced: half of the room is the summary's, the rest is shared by
+// turn returns what the model sees in the place of the turns that were replaced: half of the room is the summary's, the rest is shared by
 // the list of shortened messages and that of outputs. What people wrote and the todo list are as they were.
 func (j *summaryJob) turn(summary string, outputs []outputMark) (text string, media llm.Parts) {
 	var b strings.Builder
@@ -292,7 +292,7 @@ func (j *summaryJob) turn(summary string, outputs []outputMark) (text string, me
 	return b.String() + "\n\nWhole outputs of earlier calls can still be read with read_output, the newest first:" + names, media
 }
 
-// lastReplaced is the number of the newest turn that is replaced and is not a summary itself.
+// lastReplaced returns the number of the newest turn that is replaced and is not a summary itself.
 func (j *summaryJob) lastReplaced() int {
 	last := 0
 	for _, t := range j.replaced {
@@ -350,7 +350,7 @@ func limited(text string, most int) string {
 	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", strings.ToValidUTF8(head, ""), len(text)-len(head)-len(tail), strings.ToValidUTF8(tail, ""))
 }
 
-// tokensOf is the estimate of a request's size.
+// tokensOf returns the estimate of a request's size.
 func tokensOf(req *llm.Request) int {
 	var c Context
 	c.addTools(req.Tools)
@@ -422,7 +422,7 @@ func (s *Session) complete(ctx context.Context, req *llm.Request, a *attemptStre
 	return resp, err
 }
 
-// facts is what is known of a model, nil when nothing is.
+// facts returns what is known of a model, nil when nothing is.
 func (s *Session) facts(provider, model string) *llm.Model {
 	if s.client.Models == nil {
 		return nil

@@ -188,7 +188,7 @@ func (s *Session) reportFailure() {
 	}
 }
 
-// Status is where the session is.
+// Status returns where the session is.
 func (s *Session) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,14 +220,14 @@ func (s *Session) History() []Turn {
 	return slices.Clone(s.state.Turns)
 }
 
-// Usage is what the session has spent, failed attempts included.
+// Usage returns what the session has spent, failed attempts included.
 func (s *Session) Usage() llm.Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state.Usage
 }
 
-// Definitions is what the model is told of the session's tools.
+// Definitions returns what the model is told of the session's tools.
 func (s *Session) Definitions() []llm.ToolDefinition {
 	s.mu.Lock()
 	defer s.mu.Unlock()

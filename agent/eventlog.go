@@ -44,7 +44,7 @@ func (l *eventLog) add(ev Event, rec record) {
 	l.size += sizeOfEvent(ev)
 }
 
-// after is the index of the first event with a higher number.
+// after returns the index of the first event with a higher number.
 func (l *eventLog) after(seq int64) int {
 	i, _ := slices.BinarySearchFunc(l.events, seq+1, func(ev Event, seq int64) int { return cmp.Compare(ev.Head().Seq, seq) })
 	return i
@@ -119,7 +119,7 @@ type shortEvent struct {
 	hash     uint64
 }
 
-// shorten is a call's end with the text that the history holds, and as it is when that is all. What comes without a record, as the
+// shorten returns a call's end with the text that the history holds, and as it is when that is all. What comes without a record, as the
 // calls of subagents do, keeps the head and the tail of a long output.
 func (l *eventLog) shorten(ev Event, end *ToolCallEnd, rec record) Event {
 	seen := end.Output

@@ -74,7 +74,7 @@ func (s *Session) approved(authorize, approve tool.Authorize) tool.Authorize {
 // defaultConfirms is how often BeforeStop may send the agent back to work in one input.
 const defaultConfirms = 3
 
-// policyOf is the policy of options.
+// policyOf returns the policy of options.
 func policyOf(o Options) (Policy, error) {
 	p := Policy{MaxToolRounds: o.MaxToolRounds, MaxTurns: o.MaxTurns, OnLimit: o.OnLimit, Budget: o.Budget, RequireDone: o.RequireDone,
 		Loop: o.Loops, Compaction: o.Compaction, OnFailure: o.OnFailure}
@@ -135,7 +135,7 @@ func (s *Session) meets(t *tool.Tool) bool {
 // resultTool is the name of the tool by whose arguments a structured result comes.
 const resultTool = "final_result"
 
-// resultTool is the tool by which the structured result comes, empty when there is none.
+// resultTool returns the tool by which the structured result comes, empty when there is none.
 func (p *Policy) resultTool() string {
 	if p.Result == nil {
 		return ""
@@ -148,7 +148,7 @@ func (s *State) offers(name string) bool {
 	return slices.ContainsFunc(s.tools, func(d llm.ToolDefinition) bool { return d.Name == name })
 }
 
-// withResultTool are the tools of a session that was resumed with another schema for its result, nil when the model knows it.
+// withResultTool returns the tools of a session that was resumed with another schema for its result, nil when the model knows it.
 func (s *Session) withResultTool() []llm.ToolDefinition {
 	t, ok := s.registry.Get(s.policy.resultTool())
 	if !ok {

@@ -88,7 +88,7 @@ func (s *State) acceptsInput(r inputRecord) string {
 	return s.acceptsQueued(r.Queued)
 }
 
-// acceptsCall is the problem with what becomes of a call.
+// acceptsCall returns the problem with what becomes of a call.
 func (s *State) acceptsCall(id string) string {
 	if s.open(id) == nil {
 		return fmt.Sprintf("no call %q is open", id)
@@ -128,7 +128,7 @@ func (s *State) acceptsEnd(r endRecord) string {
 	return ""
 }
 
-// inInput is the problem of a record that belongs into an input when none is open.
+// inInput returns the problem of a record that belongs into an input when none is open.
 func (s *State) inInput() string {
 	if s.Input == nil {
 		return "no input is open"
@@ -136,7 +136,7 @@ func (s *State) inInput() string {
 	return ""
 }
 
-// headed is the problem of every record but the header in an empty journal.
+// headed returns the problem of every record but the header in an empty journal.
 func (s *State) headed(problem string) string {
 	if s.Records == 0 {
 		return "the header is missing"
@@ -239,7 +239,7 @@ func (s *State) foldInput(r inputRecord, at time.Time) {
 	s.turn(Turn{Kind: TurnUser, Origin: OriginUser, Time: at, Message: task})
 }
 
-// worked is the time that inputs took, the open one's up to the last record.
+// worked returns the time that inputs took, the open one's up to the last record.
 func (s *State) worked() time.Duration {
 	if s.Input == nil {
 		return s.Worked
@@ -462,7 +462,7 @@ func (s *State) open(id string) *OpenCall {
 	return nil
 }
 
-// indexOf is the place of a call in the last answer, -1 when it is none of it.
+// indexOf returns the place of a call in the last answer, -1 when it is none of it.
 func (s *State) indexOf(id string) int {
 	return slices.IndexFunc(s.Calls, func(c OpenCall) bool { return c.ID == id })
 }

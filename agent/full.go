@@ -19,7 +19,7 @@ const (
 	eventRoom  = 256     // what an event takes beside its texts
 )
 
-// endRoom is the part of a journal's limit that is kept for the records that end things.
+// endRoom returns the part of a journal's limit that is kept for the records that end things.
 func endRoom(limit int64) int64 { return min(64<<10, limit/4) }
 
 // limits are how large the logs of a session may become.

@@ -106,7 +106,7 @@ func (s *Session) giveUp(err error) {
 	}
 }
 
-// brokenBy is what the session was given up for, nil while it was not.
+// brokenBy returns what the session was given up for, nil while it was not.
 func (s *Session) brokenBy() error {
 	if err := s.broken.Load(); err != nil {
 		return *err

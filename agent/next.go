@@ -89,7 +89,7 @@ func Next(s *State, p *Policy, now time.Time) Step {
 	return Step{Act: Call}
 }
 
-// runnable are the open calls that do not wait for the host; an input that was asked to end waits for nobody.
+// runnable returns the open calls that do not wait for the host; an input that was asked to end waits for nobody.
 func (s *State) runnable() []OpenCall {
 	if s.Input == nil {
 		return nil
@@ -103,7 +103,7 @@ func (s *State) runnable() []OpenCall {
 	return open
 }
 
-// ending is what is left to do when the model, or a tool, has said that the task is done, or the model says nothing more.
+// ending returns what is left to do when the model, or a tool, has said that the task is done, or the model says nothing more.
 func (s *State) ending(p *Policy) Step {
 	in := s.Input
 	if !in.Done {
@@ -132,7 +132,7 @@ func (s *State) ending(p *Policy) Step {
 	return Step{Act: Finish, Reason: reason}
 }
 
-// limit is the end at a limit that is reached before a model call. A budget's time is a timer's business, and its tokens and money
+// limit returns the end at a limit that is reached before a model call. A budget's time is a timer's business, and its tokens and money
 // depend on what other agents use of them: their ends are records.
 func (s *State) limit(p *Policy) Step {
 	step := Step{Act: Finish}
@@ -162,7 +162,7 @@ func (r Reason) goesOn() bool {
 	return false
 }
 
-// records is what a step that needs no work comes to.
+// records returns what a step that needs no work comes to.
 func (s *State) records(step Step) []record {
 	switch step.Act {
 	case Begin:

@@ -135,7 +135,7 @@ func (r Retry) withDefaults() Retry {
 	return r
 }
 
-// delay is how long to wait after the nth failed attempt (from 1), and whether there is another attempt at all.
+// delay returns how long to wait after the nth failed attempt (from 1), and whether there is another attempt at all.
 func (r Retry) delay(attempt int, err error) (time.Duration, bool) {
 	if attempt > r.Max {
 		return 0, false

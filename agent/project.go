@@ -152,7 +152,7 @@ func fullWindow(f *Fault, before *State, p *Policy) *ContextWarning {
 	return w
 }
 
-// arguments is a call's text as JSON for an event.
+// arguments returns a call's text as JSON for an event.
 func arguments(text string) json.RawMessage {
 	trimmed := strings.TrimSpace(text)
 	if trimmed == "" {

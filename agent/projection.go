@@ -57,7 +57,7 @@ func started(h *Header, resumed bool) *SessionStart {
 		HidesHost: h.HidesHost, Resumed: resumed, ParentID: h.Parent}
 }
 
-// preceding are the events that come live before a record is written.
+// preceding returns the events that come live before a record is written.
 func preceding(rec record, before *State) []Event {
 	step := &StepStart{Step: before.Steps + 1, Epoch: before.Epoch}
 	switch r := rec.(type) {

@@ -82,7 +82,7 @@ func first(a, b string) string {
 	return b
 }
 
-// offered are the tools that the session has: those of a profile may need what it does not allow.
+// offered returns the tools that the session has: those of a profile may need what it does not allow.
 func offered(tools []tool.Tool, registry *tool.Registry) []tool.Tool {
 	return slices.DeleteFunc(slices.Clone(tools), func(t tool.Tool) bool {
 		_, ok := registry.Get(t.Name)
@@ -160,7 +160,7 @@ func oneLine(text string) string {
 	return text
 }
 
-// toolGuidance is what the tools say beside their definitions; most say nothing.
+// toolGuidance returns what the tools say beside their definitions; most say nothing.
 func toolGuidance(tools []tool.Tool) string {
 	var b strings.Builder
 	for _, t := range tools {

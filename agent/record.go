@@ -148,7 +148,7 @@ type Fault struct {
 	Latency   time.Duration `json:"latency,omitempty"`
 }
 
-// Err is the fault as an error: an *llm.Error of its kind.
+// Err returns the fault as an error: an *llm.Error of its kind.
 func (f *Fault) Err() error {
 	return &llm.Error{Kind: llm.Kind(f.Kind), Provider: f.Provider, Code: f.Code, Message: f.Text, Status: f.Status,
 		Tokens: f.Tokens, Window: f.Window, RequestID: f.RequestID, Final: !f.Retryable}
@@ -183,7 +183,7 @@ type Settings struct {
 	Tools []tool.Tool `json:"-"`
 }
 
-// policy is the one that holds after the record.
+// policy returns the one that holds after the record.
 func (r *settingRecord) policy(before Policy) Policy {
 	if r.Policy != nil {
 		return *r.Policy
@@ -211,7 +211,7 @@ type endRecord struct {
 	Fault *Fault `json:"fault,omitempty"`
 }
 
-// finish is the last word on the answer of the input that the record ends: the one before it was refused is not the reason.
+// finish returns the last word on the answer of the input that the record ends: the one before it was refused is not the reason.
 func (r *endRecord) finish(before *State) llm.Finish {
 	if f := before.fault(); f != nil && r.Reason == Refused {
 		return f.finish()
@@ -302,7 +302,7 @@ func marshal(value any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// seqOf is the number of the newest event when a record was written.
+// seqOf returns the number of the newest event when a record was written.
 func seqOf(data []byte) int64 {
 	var line struct {
 		Seq int64 `json:"seq"`

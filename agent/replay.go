@@ -366,7 +366,7 @@ func (r *replay) pause(_ context.Context, until time.Time) {
 	r.waited = until
 }
 
-// now is the time of the next record, and not before what the loop has waited for.
+// now returns the time of the next record, and not before what the loop has waited for.
 func (r *replay) now() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()

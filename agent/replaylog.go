@@ -57,7 +57,7 @@ func (l *replayLog) Blob(ctx context.Context, hash string) ([]byte, error) {
 // notCompared are the members of a record that differ from run to run, or that only the first run could know.
 var notCompared = []string{"seq", "latency", "duration", "delay", "retry_at", "bytes", "output_ref", "cost_usd", "args", "version"}
 
-// comparable is a record without what may differ, in one form.
+// comparable returns a record without what may differ, in one form.
 func comparable(line journal.Record) json.RawMessage {
 	var members map[string]any
 	if err := json.Unmarshal(line.Data, &members); err != nil {

@@ -77,7 +77,7 @@ func (p script) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Stre
 	}
 }
 
-// answer is what the journal has of the model call that is due.
+// answer returns what the journal has of the model call that is due.
 func (p script) answer(ctx context.Context) (resp *llm.Response, discarded []string, err error) {
 	rec := p.await(ctx, func(rec record) bool {
 		switch rec.(type) {
@@ -148,7 +148,7 @@ func (r *replay) authorize(_ context.Context, req tool.Request) (tool.Decision, 
 	return d, nil
 }
 
-// result is what became of a call then.
+// result returns what became of a call then.
 func (r *replay) result(id string) record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -241,7 +241,7 @@ func (r *replay) comes(call string) bool {
 	return next != "" && next != call && r.running[next] > 0
 }
 
-// callOf is the call whose outcome a record is.
+// callOf returns the call whose outcome a record is.
 func callOf(rec record) string {
 	switch rec := rec.(type) {
 	case resultRecord:

@@ -50,7 +50,7 @@ func (s *State) task() int {
 	return 0
 }
 
-// size is what a message takes of a window, in characters.
+// size returns what a message takes of a window, in characters.
 func (m *message) size() int {
 	const label = 60
 	return chars(m.Parts) + utf8.RuneCountInString(m.Asked) + label

@@ -303,7 +303,7 @@ func graceOf(o Options) time.Duration {
 	return o.Grace
 }
 
-// head is the header, written or not yet.
+// head returns the header, written or not yet.
 func (s *Session) head() *Header {
 	if s.header != nil {
 		return s.header
@@ -327,7 +327,7 @@ func (s *Session) start(resumed bool) {
 	s.events.flush()
 }
 
-// ID is the session's id.
+// ID returns the session's id.
 func (s *Session) ID() string { return s.events.session }
 
 // Submit gives the session a task and works on it until the session is idle again; follow-ups included. Reaching a limit, an answer that
@@ -495,21 +495,21 @@ func (s *Session) rest(ctx context.Context, before totals) (*Result, error) {
 	return result, nil
 }
 
-// result is what was done since, of which in is the last input.
+// result returns what was done since, of which in is the last input.
 func (s *Session) result(in *Input, before totals) *Result {
 	now := s.state.totals()
 	return &Result{Text: in.Final, Reason: in.Reason, Finish: in.Finish, Usage: now.usage.Sub(before.usage), CostUSD: now.cost - before.cost,
 		Turns: now.turns - before.turns, ToolRounds: now.rounds - before.rounds}
 }
 
-// totals are the sums so far.
+// totals returns the sums so far.
 func (s *Session) totals() totals {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state.totals()
 }
 
-// cutShort is the result of an input that a failure of ours ended, wherever it was.
+// cutShort returns the result of an input that a failure of ours ended, wherever it was.
 func (s *Session) cutShort(before totals) *Result {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -524,7 +524,7 @@ func (s *Session) cutShort(before totals) *Result {
 	return s.result(&in, before)
 }
 
-// closedError is what is returned to whoever wants something of a session that has ended. It is called with the lock held.
+// closedError returns what is returned to whoever wants something of a session that has ended. It is called with the lock held.
 func (s *Session) closedError() error {
 	if s.why == nil {
 		return ErrClosed

@@ -39,7 +39,7 @@ func (s *Session) set(set Settings) error {
 	return s.sync()
 }
 
-// providerNow is the provider that is asked.
+// providerNow returns the provider that is asked.
 func (s *Session) providerNow() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +49,7 @@ func (s *Session) providerNow() string {
 	return s.state.Provider
 }
 
-// tools is the registry of now.
+// tools returns the registry of now.
 func (s *Session) tools() *tool.Registry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +165,7 @@ func (s *Session) warnOfModel() {
 // efforts are all names of efforts in use, the lowest first.
 var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-// fitEffort is the effort that a model takes nearest to the one asked for; the lower of two as near. An unknown model, or one of
+// fitEffort returns the effort that a model takes nearest to the one asked for; the lower of two as near. An unknown model, or one of
 // which no efforts are known, gets what was asked for.
 func fitEffort(asked string, facts *llm.Model) (sent string, same bool) {
 	if asked == "" || facts == nil || len(facts.Efforts) == 0 || slices.Contains(facts.Efforts, asked) {

@@ -202,7 +202,7 @@ func (s *State) shrink() {
 	s.messages = slices.Clip(slices.Clone(s.messages[:1]))
 }
 
-// gather is the messages of the history, after the system prompt, before the next input.
+// gather returns the messages of the history, after the system prompt, before the next input.
 func (s *State) gather() {
 	if len(s.messages) == len(s.Turns)+1 || len(s.messages) == 0 {
 		return
@@ -250,7 +250,7 @@ func (s *State) Answered() bool {
 	return last != nil && last.Kind == TurnAssistant && len(last.Message.Parts.ToolCalls()) == 0
 }
 
-// fault is the last failed attempt of the call that is due, nil when there is none.
+// fault returns the last failed attempt of the call that is due, nil when there is none.
 func (s *State) fault() *Fault {
 	if len(s.Faults) == 0 {
 		return nil

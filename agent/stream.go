@@ -48,7 +48,7 @@ func newEventStream(session string, now func() time.Time, on func(Event)) *event
 // goOn sets the number that a resumed session's events go on from.
 func (s *eventStream) goOn(seq int64) { s.seq, s.done = seq, seq }
 
-// last is the number of the newest event.
+// last returns the number of the newest event.
 func (s *eventStream) last() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

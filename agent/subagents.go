@@ -197,7 +197,7 @@ func (a *subagents) reserve() (string, error) {
 
 const idPrefix = "agent-"
 
-// highest is the number of the newest id in the journal, which may be of an earlier run.
+// highest returns the number of the newest id in the journal, which may be of an earlier run.
 func (a *subagents) highest() int {
 	a.parent.mu.Lock()
 	defer a.parent.mu.Unlock()

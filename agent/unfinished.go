@@ -98,7 +98,7 @@ func (s *State) continues() bool {
 	return false
 }
 
-// unfinished is what an answer that is none leads to: the model is asked to go on, or the input ends. Ok is false for an answer
+// unfinished returns what an answer that is none leads to: the model is asked to go on, or the input ends. Ok is false for an answer
 // that was finished, were it an empty one.
 func (s *State) unfinished(p *Policy) (step Step, ok bool) {
 	in := s.Input
@@ -117,7 +117,7 @@ func (s *State) unfinished(p *Policy) (step Step, ok bool) {
 	return Step{Act: Inject, Origin: OriginContinue, Text: text}, true
 }
 
-// silent is what an empty answer leads to: a nudge, then the end of the input.
+// silent returns what an empty answer leads to: a nudge, then the end of the input.
 func (s *State) silent() Step {
 	if s.Input.Empties < maxEmpties {
 		return Step{Act: Inject, Origin: OriginEmpty, Text: saySomething}
@@ -138,7 +138,7 @@ const (
 	refusedCall = "Error: the call was not run, because the answer that it belongs to was refused."
 )
 
-// contextFull is the failure that an answer is for which the model's window was too small: its text is as useless as that of a torn
+// contextFull returns the failure that an answer is for which the model's window was too small: its text is as useless as that of a torn
 // attempt.
 func contextFull(resp *llm.Response) error {
 	if resp.Finish.Reason != llm.FinishContextLength {
@@ -148,7 +148,7 @@ func contextFull(resp *llm.Response) error {
 		Message: "the model's window was full before its answer was finished"}
 }
 
-// useless is the failure that an answer outside of the history is when it was refused or the model's window was full.
+// useless returns the failure that an answer outside of the history is when it was refused or the model's window was full.
 func useless(resp *llm.Response) error {
 	if resp.Finish.Reason == llm.FinishContentFilter {
 		return &llm.Error{Kind: llm.ErrContentFilter, Provider: resp.Provider, Code: resp.Finish.Raw, Usage: resp.Usage, Final: true,
@@ -157,7 +157,7 @@ func useless(resp *llm.Response) error {
 	return contextFull(resp)
 }
 
-// asideOf is the text of an answer outside of the history. One that was cut off says so: most of it is better than nothing.
+// asideOf returns the text of an answer outside of the history. One that was cut off says so: most of it is better than nothing.
 func asideOf(resp *llm.Response) string {
 	text := validText(resp.Text())
 	answer := Turn{Message: resp.Message, Finish: resp.Finish}
@@ -170,7 +170,7 @@ func asideOf(resp *llm.Response) string {
 // refused reports that the provider would not answer the request.
 func (f *Fault) refused() bool { return llm.Kind(f.Kind) == llm.ErrContentFilter }
 
-// finish is the refusal in the form that one in an answer has.
+// finish returns the refusal in the form that one in an answer has.
 func (f *Fault) finish() llm.Finish {
 	return llm.Finish{Reason: llm.FinishContentFilter, Raw: first(f.Code, f.Text)}
 }

@@ -44,7 +44,7 @@ func findCgroups(shell string) (*cgroups, error) {
 	return nil, errors.Join(errs...)
 }
 
-// cgroupDirs are the directories to try: for each mount of cgroup version 2, this process's own cgroup, and the slice that was
+// cgroupDirs returns the directories to try: for each mount of cgroup version 2, this process's own cgroup, and the slice that was
 // delegated to the user when both are in the same user's slice. Limits that hold for the own cgroup hold for those below it; no
 // directory further up is tried, so that no command escapes them.
 func cgroupDirs(mountinfo, own string, uid int) []string {
@@ -74,7 +74,7 @@ func cgroupDirs(mountinfo, own string, uid int) []string {
 	return dirs
 }
 
-// mountedAt is where a path of the hierarchy is seen through a mount: a line of proc_pid_mountinfo(5), id parent device root
+// mountedAt returns where a path of the hierarchy is seen through a mount: a line of proc_pid_mountinfo(5), id parent device root
 // mountpoint options [tags] - type source options.
 func mountedAt(line, hierarchyPath string) (string, bool) {
 	before, after, ok := strings.Cut(line, " - ")

@@ -73,7 +73,7 @@ type step struct {
 	find func() (rung, error)
 }
 
-// ladder is the levels above that of groups, the best first.
+// ladder returns the levels above that of groups, the best first.
 func (v level) ladder(shell string) []step {
 	return []step{
 		{ContainCgroupPIDNS, func() (rung, error) { return findSpaces(shell, v.outer) }},
@@ -82,7 +82,7 @@ func (v level) ladder(shell string) []step {
 	}
 }
 
-// name is what Containment reports.
+// name returns what Containment reports.
 func (v level) name() string {
 	if v.rung != nil {
 		return v.rung.name()
@@ -90,7 +90,7 @@ func (v level) name() string {
 	return ContainGroup
 }
 
-// hides is what HidesHost reports.
+// hides returns what HidesHost reports.
 func (v level) hides() bool { return v.rung != nil && v.rung.hides() }
 
 // start starts a command, marked, and returns what holds its processes together. When the level fails for this one, that is an

@@ -174,7 +174,7 @@ func (p procPlace) replace() error {
 	return errors.Join(os.NewSyscallError("move_mount to "+p.point, err), unix.Close(fd))
 }
 
-// check is an error if another procfs than that of /proc can be seen, or uncovered.
+// check returns an error if another procfs than that of /proc can be seen, or uncovered.
 func (p procMounts) check() error {
 	var stat unix.Stat_t
 	if err := unix.Stat("/proc", &stat); err != nil {

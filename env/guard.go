@@ -23,7 +23,7 @@ func Guarded(ctx context.Context, e Environment, name string) (why string) {
 	return ""
 }
 
-// guardedBelow is what wrappers forward to.
+// guardedBelow returns what wrappers forward to.
 func guardedBelow(ctx context.Context, e Environment, name string) string {
 	if g, ok := e.(Guard); ok {
 		return g.Guarded(ctx, name)

@@ -30,7 +30,7 @@ type host struct {
 // hostSuffix ends the names of the locks' files.
 const hostSuffix = ".host"
 
-// hostDirs are where the locks of this user may be: the directory that the login gave, and those that do not depend on the environment
+// hostDirs returns where the locks of this user may be: the directory that the login gave, and those that do not depend on the environment
 // variables, since a later host has to find what this one made.
 func hostDirs() []string {
 	id := strconv.Itoa(os.Geteuid())

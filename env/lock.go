@@ -91,7 +91,7 @@ func (k *locks) acquire(ctx context.Context, kind string, paths ...string) (rele
 	return release, nil
 }
 
-// lockPlace is the byte of a lock file that stands for a path, which is not kept. It is found without case, since there are file
+// lockPlace returns the byte of a lock file that stands for a path, which is not kept. It is found without case, since there are file
 // systems that do not have it, and leaves room for what systems do with numbers at the end of their range.
 func lockPlace(abs string) int64 {
 	sum := sha256.Sum256([]byte(strings.ToLower(abs)))

@@ -11,7 +11,7 @@ import (
 // number of files never grows.
 const lockStripes = 128
 
-// lockName is the file of a kind that stands for a byte: there are no locks of bytes here that belong to an open file.
+// lockName returns the file of a kind that stands for a byte: there are no locks of bytes here that belong to an open file.
 func lockName(kind string, at int64) string { return fmt.Sprintf("%s-%02x", kind, at%lockStripes) }
 
 // tryLock takes the lock of an open file, or returns errBusy.

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockName is the one file of a kind: its bytes are locked one by one.
+// lockName returns the one file of a kind: its bytes are locked one by one.
 func lockName(kind string, _ int64) string { return kind }
 
 // tryLock takes the lock of a byte of an open file, or returns errBusy. It is one of an open file description: two openings in one

@@ -11,7 +11,7 @@ import (
 // noFollow is nothing here: opening does not tell links.
 const noFollow = 0
 
-// lockName is the one file of a kind: its bytes are locked one by one.
+// lockName returns the one file of a kind: its bytes are locked one by one.
 func lockName(kind string, _ int64) string { return kind }
 
 // tryLock takes the lock of a byte of an open file, or returns errBusy. Closing the file ends it.

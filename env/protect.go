@@ -32,7 +32,7 @@ func DefaultProtection() Protection {
 // ErrProtected says that an environment made by Protect refused to change a file. It wraps fs.ErrPermission.
 var ErrProtected = fmt.Errorf("the file is protected: %w", fs.ErrPermission)
 
-// Protect is a view of an environment in which certain files can be read but not changed. Links do not lead around it. It holds the methods that
+// Protect returns a view of an environment in which certain files can be read but not changed. Links do not lead around it. It holds the methods that
 // change files alone: commands are not confined.
 func Protect(e Environment, p Protection) Environment { return protected{e, p} }
 
@@ -54,7 +54,7 @@ func (p protected) check(ctx context.Context, op, name string, follow bool) erro
 	return nil
 }
 
-// places are the paths that a name stands for: by its letters, and as links lead. One that leads nowhere is none.
+// places returns the paths that a name stands for: by its letters, and as links lead. One that leads nowhere is none.
 func (p protected) places(ctx context.Context, name string, follow bool) []string {
 	abs := p.absolute(name)
 	all := []string{abs}
@@ -99,7 +99,7 @@ func (p protected) entry(ctx context.Context, entries []string, abs string) stri
 	return ""
 }
 
-// resolved is where a path leads, or the path itself where that cannot be told.
+// resolved returns where a path leads, or the path itself where that cannot be told.
 func resolved(ctx context.Context, e Environment, abs string) string {
 	if to, err := Resolve(ctx, e, abs); err == nil {
 		return to
@@ -107,7 +107,7 @@ func resolved(ctx context.Context, e Environment, abs string) string {
 	return abs
 }
 
-// plainName is a path element as the most forgiving file system takes it: without case and without characters that macOS ignores, without
+// plainName returns a path element as the most forgiving file system takes it: without case and without characters that macOS ignores, without
 // what Windows drops at the end, and not by the short name that Windows may give to .git.
 func plainName(elem string) string {
 	elem = strings.Map(func(r rune) rune {

@@ -9,7 +9,7 @@ import (
 // ErrReadOnly says that an environment made by ReadOnly refused something. It wraps fs.ErrPermission.
 var ErrReadOnly = fmt.Errorf("the environment is read-only: %w", fs.ErrPermission)
 
-// ReadOnly is a view of an environment in which files can be read and nothing else: writing, removing and running commands,
+// ReadOnly returns a view of an environment in which files can be read and nothing else: writing, removing and running commands,
 // which could write, return errors that wrap ErrReadOnly.
 func ReadOnly(e Environment) Environment { return readOnly{e} }
 

@@ -131,7 +131,7 @@ func Lock(ctx context.Context, e Environment, names ...string) (unlock func(), e
 	return func() {}, nil
 }
 
-// unsupported is the error of a wrapper for what the environment below cannot do.
+// unsupported returns the error of a wrapper for what the environment below cannot do.
 func unsupported(op, name string) error {
 	return &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("not in this environment: %w", errors.ErrUnsupported)}
 }

@@ -46,7 +46,7 @@ func openRoot(dir string) (*root, error) {
 	return r, nil
 }
 
-// spelled is an absolute path of the platform the way that roots are compared.
+// spelled returns an absolute path of the platform the way that roots are compared.
 func spelled(abs string) string { return strings.TrimSuffix(filepath.ToSlash(abs), "/") }
 
 // refuseKernelFiles refuses paths into the trees where a file is not data but a door into the kernel or into other processes.

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Sub is a view of an environment whose working directory is dir, a path of e: relative names and commands start there. It is
+// Sub returns a view of an environment whose working directory is dir, a path of e: relative names and commands start there. It is
 // no fence: absolute names and names with .. mean what they mean in e. Whether dir exists shows when it is used.
 func Sub(e Environment, dir string) Environment {
 	s := sub{Environment: e, dir: strings.TrimSuffix(dir, "/")}
@@ -22,7 +22,7 @@ type sub struct {
 	dir string
 }
 
-// name is what a name of the view is called in the environment below. An empty name stays one, and ~ is left for the
+// name returns what a name of the view is called in the environment below. An empty name stays one, and ~ is left for the
 // environment to judge.
 func (s sub) name(name string) string {
 	if name == "" || isAbs(name) || name == "~" || strings.HasPrefix(name, "~/") {

@@ -290,7 +290,7 @@ func startedAs(read func(file string) ([]byte, error), deadline time.Time) (cmdl
 	}
 }
 
-// line is the description with a command line in the kernel's form.
+// line returns the description with a command line in the kernel's form.
 func (m member) line(cmdline []byte) string {
 	if len(cmdline) == 0 {
 		cmdline = []byte("(" + m.name + ")")

@@ -65,7 +65,7 @@ func (p place) write(ctx context.Context, name string, f file) (err error) {
 	return f.replace(ctx, parent, path.Base(p.rel))
 }
 
-// missing is the error of a file that is not there: where another content was expected, it has changed.
+// missing returns the error of a file that is not there: where another content was expected, it has changed.
 func (f file) missing(err error) error {
 	if f.was != nil && errors.Is(err, fs.ErrNotExist) {
 		return ErrChanged

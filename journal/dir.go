@@ -31,7 +31,7 @@ type Dir struct {
 	sys  system
 }
 
-// NewDir is the directory at path. It need not be there: Create makes it, with mode 0700.
+// NewDir returns the directory at path. It need not be there: Create makes it, with mode 0700.
 func NewDir(path string) *Dir { return &Dir{path: path, sys: disk{}} }
 
 // Entry is a journal in a listing.

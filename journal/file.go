@@ -55,7 +55,7 @@ func (t *Torn) String() string {
 // nil when nothing was.
 func (v *view) Torn() *Torn { return v.torn }
 
-// errorf is an error that names the session.
+// errorf returns an error that names the session.
 func (v *view) errorf(format string, args ...any) error {
 	return fmt.Errorf("journal: session %s: %w", v.id, fmt.Errorf(format, args...))
 }
@@ -161,7 +161,7 @@ func (f *File) unsynced(err error) error {
 	return f.failure
 }
 
-// extent is what can be relied on now.
+// extent returns what can be relied on now.
 func (f *File) extent() (extent, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

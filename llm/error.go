@@ -123,7 +123,7 @@ func KindOf(err error) string {
 	return "error"
 }
 
-// Kind is the sentinel of that name, or nil. It undoes [KindOf] for errors that were written down.
+// Kind returns the sentinel of that name, or nil. It undoes [KindOf] for errors that were written down.
 func Kind(name string) error {
 	for _, k := range []error{ErrAuthentication, ErrAccessDenied, ErrNotFound, ErrInvalidRequest, ErrRateLimit, ErrQuota, ErrServer,
 		ErrOverloaded, ErrContentFilter, ErrContextLength, ErrTimeout, ErrAborted, ErrNetwork, ErrStream, ErrConfiguration,

@@ -79,7 +79,7 @@ func (u Usage) Sub(v Usage) Usage {
 // Total is all tokens, in and out.
 func (u Usage) Total() int { return u.Input + u.Output }
 
-// CacheHitRatio is the part of the input that came from the provider's cache, 0 to 1.
+// CacheHitRatio returns the part of the input that came from the provider's cache, 0 to 1.
 func (u Usage) CacheHitRatio() float64 {
 	if u.Input == 0 {
 		return 0

@@ -144,7 +144,7 @@ type parser struct {
 
 func (p *parser) done() bool { return p.at >= len(p.lines) }
 
-// line is the number of the current line in the patch: the first of lines is the patch's second.
+// line returns the number of the current line in the patch: the first of lines is the patch's second.
 func (p *parser) line() int { return p.at + 2 }
 
 func (p *parser) skipBlank() {

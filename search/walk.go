@@ -27,7 +27,7 @@ type entry struct {
 	info     env.Info
 }
 
-// dir is the path of the directory that the file is in, with a slash at the end.
+// dir returns the path of the directory that the file is in, with a slash at the end.
 func (e *entry) dir() string { return e.abs[:len(e.abs)-len(e.info.Name)] }
 
 // walker lists the files of a tree.
@@ -213,7 +213,7 @@ func (p *problems) add(name string, err error) {
 	p.all = append(p.all, fmt.Sprintf("%s: %s", names.Shown(name), names.Error(err)))
 }
 
-// list is the first names with their reasons, and how many more there are.
+// list returns the first names with their reasons, and how many more there are.
 func (p *problems) list() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

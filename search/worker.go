@@ -18,7 +18,7 @@ type batch struct {
 	done  chan guard.Result[outcome]
 }
 
-// nextBatch is the first files, as far as they are in one directory.
+// nextBatch returns the first files, as far as they are in one directory.
 func nextBatch(files []entry) []entry {
 	n := 1
 	for n < min(len(files), maxBatch) && files[n].dir() == files[0].dir() {

@@ -170,7 +170,7 @@ func (r *Registry) Authorize(ctx context.Context, p *Prepared, hook Authorize) *
 	return p
 }
 
-// reasons are why a call needs an approval, in sentences that begin with a space.
+// reasons returns why a call needs an approval, in sentences that begin with a space.
 func (a Access) reasons() string {
 	var b strings.Builder
 	for _, g := range a.Guarded {
@@ -179,7 +179,7 @@ func (a Access) reasons() string {
 	return b.String()
 }
 
-// Refuse is a call that must not run: its outcome is an error result with the text.
+// Refuse returns a call that must not run: its outcome is an error result with the text.
 func Refuse(call llm.ToolCall, text string) *Prepared {
 	text = CleanText(text)
 	result := Result{Content: llm.TextParts(text), IsError: true}

@@ -123,7 +123,7 @@ const (
 	ReadOnly                // changes nothing: safe to run again
 )
 
-// String is the effect's name.
+// String returns the effect's name.
 func (e Effect) String() string {
 	switch e {
 	case Writes:
@@ -211,10 +211,10 @@ type Gap struct {
 	Lines int64 // newlines in it
 }
 
-// Text is a successful result of plain text.
+// Text returns a successful result of plain text.
 func Text(text string) Result { return Result{Content: llm.TextParts(text)} }
 
-// Errorf is an error result. Its text is for the model: it says what went wrong and what to do.
+// Errorf returns an error result. Its text is for the model: it says what went wrong and what to do.
 func Errorf(format string, args ...any) Result {
 	return Result{Content: llm.TextParts(fmt.Sprintf(format, args...)), IsError: true}
 }

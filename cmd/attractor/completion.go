@@ -120,7 +120,7 @@ func sessionIDs(ctx context.Context) []cobra.Completion {
 	return ids
 }
 
-// knownEfforts are the efforts that any known model takes.
+// knownEfforts returns the efforts that any known model takes.
 func knownEfforts() []string {
 	var all []string
 	for _, m := range catalog.New().List("") {

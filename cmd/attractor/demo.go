@@ -110,7 +110,7 @@ func makeDemoRepository(dir string) error {
 	return nil
 }
 
-// demoEnviron is the host's environment without the variables by which git would work in another repository than the demo's, or run
+// demoEnviron returns the host's environment without the variables by which git would work in another repository than the demo's, or run
 // something.
 func demoEnviron() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })

@@ -12,7 +12,7 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// journals is where sessions are kept: $XDG_STATE_HOME/attractor/sessions, else ~/.local/state/attractor/sessions.
+// journals returns where sessions are kept: $XDG_STATE_HOME/attractor/sessions, else ~/.local/state/attractor/sessions.
 func journals(getenv func(string) string) (*journal.Dir, error) {
 	state := getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(state) { // the XDG specification has relative ones ignored

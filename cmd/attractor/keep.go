@@ -114,7 +114,7 @@ func (k *kept) defaults(f *runFlags, given func(flag string) bool) {
 	}
 }
 
-// log is the journal as options take it: no typed nil.
+// log returns the journal as options take it: no typed nil.
 func (k *kept) log() journal.Log {
 	if k.file == nil {
 		return nil

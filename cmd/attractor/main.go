@@ -141,7 +141,7 @@ func strict(cmd *cobra.Command) {
 	}
 }
 
-// usage is an error about the command line.
+// usage returns an error about the command line.
 func usage(cmd *cobra.Command, err error) error {
 	return fail(exitUsage, "%w\nRun '%s --help' for how it is used.", err, cmd.CommandPath())
 }

@@ -19,7 +19,7 @@ import (
 // dialects is one profile in its two forms.
 type dialects struct{ own, native func() profile.Profile }
 
-// profiles is the one table of profiles. Their names are what --profile takes.
+// profiles returns the one table of profiles. Their names are what --profile takes.
 func profiles() []dialects {
 	return []dialects{
 		{anthropic.Profile, anthropic.Native},

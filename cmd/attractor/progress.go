@@ -153,7 +153,7 @@ func (p *progress) paint(sgr, text string) string {
 	return "\x1b[" + sgr + "m" + text + "\x1b[0m"
 }
 
-// subjectOf is what a person wants to know of a call's arguments: the command, the file, the pattern; else all of them.
+// subjectOf returns what a person wants to know of a call's arguments: the command, the file, the pattern; else all of them.
 func subjectOf(arguments json.RawMessage) string {
 	const limit = 100
 	var args map[string]any

@@ -136,7 +136,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	return r.run(ctx, opts, prompt)
 }
 
-// changes are what a resumed session is to do otherwise than before.
+// changes returns what a resumed session is to do otherwise than before.
 func (f *runFlags) changes(given func(flag string) bool) (set agent.Settings) {
 	if f.resume == "" && f.fork == "" {
 		return set
@@ -209,7 +209,7 @@ func (r *runner) run(ctx context.Context, opts agent.Options, prompt string) err
 	return r.ended(result)
 }
 
-// ended is the error that an end of the work without a failure stands for: only what is done is a success.
+// ended returns the error that an end of the work without a failure stands for: only what is done is a success.
 func (r *runner) ended(result *agent.Result) error {
 	why := first(result.Finish.Raw, string(result.Finish.Reason))
 	switch {

@@ -232,7 +232,7 @@ func spent(u llm.Usage, cost float64) string {
 	return text
 }
 
-// describeTurn is what a turn holds, in one text.
+// describeTurn returns what a turn holds, in one text.
 func describeTurn(parts llm.Parts) string {
 	var all []string
 	for _, part := range parts {

@@ -196,7 +196,7 @@ func (m *Memory) WriteFile(ctx context.Context, name string, data []byte, perm f
 	return m.change(ctx, "write", name, func(old *node) (*node, error) { return m.written(old, name, data, perm) })
 }
 
-// written is a file with a new content.
+// written returns a file with a new content.
 func (m *Memory) written(old *node, name string, data []byte, perm fs.FileMode) (*node, error) {
 	base := name[strings.LastIndexByte(name, '/')+1:]
 	switch {

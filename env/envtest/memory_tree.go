@@ -46,7 +46,7 @@ func (n *node) compare(was env.Hash) error {
 	return nil
 }
 
-// with is the tree of a directory in which what elems lead to was replaced by what do makes of it. Directories on the way are
+// with returns the tree of a directory in which what elems lead to was replaced by what do makes of it. Directories on the way are
 // made if there comes to be something in them.
 func (n *node) with(elems []string, now time.Time, do func(old *node) (*node, error)) (*node, error) {
 	if len(elems) == 0 {
@@ -73,7 +73,7 @@ func (n *node) with(elems []string, now time.Time, do func(old *node) (*node, er
 	return &same, nil
 }
 
-// root is the working directory.
+// root returns the working directory.
 func (m *Memory) root() *node {
 	if m.top == nil {
 		return newDir(m.now())

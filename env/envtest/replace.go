@@ -27,7 +27,7 @@ var replaceChecks = []check{
 	{name: "J9_RefusesReplacing", run: refusesReplacing, unless: Writing},
 }
 
-// replacer is the environment as one, or the end of a check that needs it.
+// replacer returns the environment as one, or the end of a check that needs it.
 func (t *tester) replacer() env.Replacer {
 	t.Helper()
 	r, ok := t.env.(env.Replacer)
@@ -238,7 +238,7 @@ func lockExcludes(t *tester) {
 	t.sameNames(t.names("dir"), "g")
 }
 
-// resolver is the environment as one, or the end of a check that needs it.
+// resolver returns the environment as one, or the end of a check that needs it.
 func (t *tester) resolver() func(name string) string {
 	t.Helper()
 	r, ok := t.env.(env.Resolver)

@@ -82,7 +82,7 @@ type check struct {
 	unless Feature
 }
 
-// lack is a feature that the check needs and the environment does not have, if there is one.
+// lack returns a feature that the check needs and the environment does not have, if there is one.
 func (c check) lack(opts Options) Feature {
 	for _, f := range c.needs {
 		if opts.Lacks[f] != "" {

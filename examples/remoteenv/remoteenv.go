@@ -64,7 +64,7 @@ const absentFunction = `absent() {
 }
 `
 
-// reason is what the scripts' exit codes mean. Shells, docker and ssh have codes of their own from 125 on.
+// reason returns what the scripts' exit codes mean. Shells, docker and ssh have codes of their own from 125 on.
 func reason(code int, complaint []byte) error {
 	switch code {
 	case 41:
@@ -83,7 +83,7 @@ func reason(code int, complaint []byte) error {
 	return fmt.Errorf("exit code %d: %s", code, bytes.TrimSpace(complaint))
 }
 
-// command is the command of this machine that runs one of our scripts there, with f set to the absolute path of name.
+// command returns the command of this machine that runs one of our scripts there, with f set to the absolute path of name.
 func (e *Env) command(name, body string) ([]string, error) {
 	if name == "" || strings.ContainsRune(name, 0) {
 		return nil, fs.ErrInvalid

@@ -140,7 +140,7 @@ func settings(text string) iter.Seq2[string, string] {
 	}
 }
 
-// idLen is how many bytes an object's id has.
+// idLen returns how many bytes an object's id has.
 func (r *repository) idLen() int {
 	if r.sha256 {
 		return 32

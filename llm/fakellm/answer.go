@@ -37,7 +37,7 @@ func newAnswer(r *Request, t Turn) *answer {
 	return a
 }
 
-// stop is why the answer ends, in the vendor's words: the script's, or those for its Finish.
+// stop returns why the answer ends, in the vendor's words: the script's, or those for its Finish.
 func (a *answer) stop(words func(*answer) string) string {
 	if a.Stop != "" {
 		return a.Stop
@@ -45,7 +45,7 @@ func (a *answer) stop(words func(*answer) string) string {
 	return words(a)
 }
 
-// size is the answer's content in bytes.
+// size returns the answer's content in bytes.
 func (a *answer) size() int {
 	n := len(a.Thinking) + len(a.Text)
 	for _, c := range a.Calls {
@@ -79,7 +79,7 @@ func words(text string, n int) []string {
 	return pieces
 }
 
-// argBytes is how many bytes of arguments a delta has where one of text has so many words.
+// argBytes returns how many bytes of arguments a delta has where one of text has so many words.
 func argBytes(words int) int { return 16 * max(words/3, 1) }
 
 // bytewise cuts a text into pieces of about n bytes, never through a character.

@@ -58,7 +58,7 @@ func (f anthropic) walk(w *anthropicRequest) []prefix {
 	return out
 }
 
-// unmarked is a block without its cache breakpoint.
+// unmarked returns a block without its cache breakpoint.
 func unmarked(raw json.RawMessage) []byte {
 	if !marked(raw) {
 		return raw

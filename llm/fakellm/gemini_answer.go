@@ -46,7 +46,7 @@ func (f gemini) prefixes(r *Request) []prefix {
 	return out
 }
 
-// signed is what a part's signature depends on: what it says, however that is written.
+// signed returns what a part's signature depends on: what it says, however that is written.
 func (p geminiPart) signed() string {
 	if p.Text != nil {
 		return *p.Text

@@ -66,7 +66,7 @@ func (a *answer) openaiStatus() (status, reason string) {
 	return "completed", ""
 }
 
-// response is the answer as an object; the answer at its beginning when it has no status yet.
+// response returns the answer as an object; the answer at its beginning when it has no status yet.
 func (f *openai) response(a *answer, status string, output []map[string]any) map[string]any {
 	raw := func(m json.RawMessage, otherwise string) json.RawMessage {
 		if m == nil {
@@ -97,7 +97,7 @@ func (f *openai) response(a *answer, status string, output []map[string]any) map
 		"metadata": map[string]any{}}
 }
 
-// id is the answer's id; the one made up for it is called as the API calls them.
+// id returns the answer's id; the one made up for it is called as the API calls them.
 func (f *openai) id(a *answer) string {
 	if n, ok := strings.CutPrefix(a.ID, "msg_"); ok {
 		return "resp_" + n
@@ -105,7 +105,7 @@ func (f *openai) id(a *answer) string {
 	return a.ID
 }
 
-// items are the answer's items, whole.
+// items returns the answer's items, whole.
 func (f *openai) items(a *answer) []map[string]any {
 	status, _ := a.openaiStatus()
 	items := []map[string]any{}
@@ -138,7 +138,7 @@ func (f *openai) items(a *answer) []map[string]any {
 	return items
 }
 
-// text is a message's only part. What the model refuses to say it says in a part of its own kind.
+// text returns a message's only part. What the model refuses to say it says in a part of its own kind.
 func (f *openai) text(a *answer, text string) map[string]any {
 	if a.Finish == llm.FinishContentFilter {
 		return map[string]any{"type": "refusal", "refusal": text}
@@ -177,7 +177,7 @@ func (f *openai) error(status int, code, message string) map[string]any {
 	return e
 }
 
-// openaiError is the type of an error, and the code that most often comes with the status.
+// openaiError returns the type of an error, and the code that most often comes with the status.
 func openaiError(status int) (kind, code string) {
 	switch status {
 	case 401:

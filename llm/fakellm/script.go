@@ -37,7 +37,7 @@ type Request struct {
 	CacheMarks int
 }
 
-// Turn is how many answers of the model the conversation holds already: the index of the answer that is asked for.
+// Turn returns how many answers of the model the conversation holds already: the index of the answer that is asked for.
 func (r *Request) Turn() int {
 	n := 0
 	for i, m := range r.Messages {

@@ -108,7 +108,7 @@ func (p *Provider) call(req *llm.Request) (*api.Call, error) {
 		Secrets: p.secrets, Decode: decodeError}, nil
 }
 
-// endpoint is where a model is called. An id with a slash names its collection itself, such as tunedModels/x.
+// endpoint returns where a model is called. An id with a slash names its collection itself, such as tunedModels/x.
 func (p *Provider) endpoint(model string) string {
 	if !strings.Contains(model, "/") {
 		model = "models/" + model

@@ -100,7 +100,7 @@ func finishReason(reason string, calls bool) llm.FinishReason {
 	return llm.FinishOther // OTHER, TOO_MANY_TOOL_CALLS, NO_IMAGE, and whatever comes to exist
 }
 
-// failedReason is the kind of error that a finish reason stands for, nil when it is none. A malformed call, one of a tool that
+// failedReason returns the kind of error that a finish reason stands for, nil when it is none. A malformed call, one of a tool that
 // was not offered, and a malformed answer are accidents: the model is asked again and mostly does better.
 func failedReason(reason string) error {
 	switch reason {

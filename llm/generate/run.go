@@ -115,7 +115,7 @@ func (r *run) step(ctx context.Context, round int, emit func(llm.StreamEvent) bo
 	return resp, nil
 }
 
-// choice is the tool choice of a round. What is forced is forced once, or the model could never answer; only the answer of an
+// choice returns the tool choice of a round. What is forced is forced once, or the model could never answer; only the answer of an
 // Object is itself a call, so that some call is wanted until it comes.
 func (r *run) choice(round int) llm.ToolChoice {
 	first := r.request.ToolChoice

@@ -58,7 +58,7 @@ func (s suite) run(t *testing.T, name string, test func(t *testing.T)) {
 	})
 }
 
-// ask is the request of every case.
+// ask returns the request of every case.
 func ask() *llm.Request {
 	return &llm.Request{Model: "fake-1", Messages: []llm.Message{llm.System("Be brief."), llm.User("Go on.")}, MaxTokens: 2048,
 		Tools: []llm.ToolDefinition{{Name: "look", Description: "Looks.", Parameters: []byte(`{"type":"object"}`)}}}
@@ -224,7 +224,7 @@ func (s suite) stalls(t *testing.T) {
 	})
 }
 
-// mib is a text of n MiB.
+// mib returns a text of n MiB.
 func mib(n int) string { return strings.Repeat("word or other... ", n<<16)[:n<<20] }
 
 // bounds: an answer of more than 16 MiB is cut off, thinking, text and the arguments of all calls together, and nobody is asked again

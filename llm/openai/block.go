@@ -277,7 +277,7 @@ func (d *decoder) closeBlock(b *block) {
 	d.out = append(d.out, llm.StreamEvent{Type: end, Block: b.index})
 }
 
-// part is the block in the answer.
+// part returns the block in the answer.
 func (b *block) part(provider string) llm.Part {
 	it := b.of
 	switch it.kind {

@@ -15,7 +15,7 @@ type wireHead struct {
 	Number json.RawMessage `json:"sequence_number"`
 }
 
-// number is the event's sequence number, -1 where it has none.
+// number returns the event's sequence number, -1 where it has none.
 func (h *wireHead) number() int {
 	n, err := strconv.Atoi(string(h.Number))
 	if err != nil {

@@ -82,7 +82,7 @@ func (d *decoder) piece(w *wireCall, args string) error {
 	return nil
 }
 
-// find is the call that a piece may belong to: the one of its id, of its index, or the last one.
+// find returns the call that a piece may belong to: the one of its id, of its index, or the last one.
 func (cs *calls) find(w *wireCall) *call {
 	if c := cs.byID[w.ID]; w.ID != "" && c != nil && (w.Index == nil || c.at < 0 || c.at == *w.Index) {
 		return c
@@ -206,7 +206,7 @@ func (c *call) part() llm.Part {
 	return llm.ToolCall{ID: c.id, Name: c.name, Args: string(c.args), Free: c.free, Signature: string(c.extra)}
 }
 
-// freeForm are the tools that are offered as a function with one string parameter.
+// freeForm returns the tools that are offered as a function with one string parameter.
 func freeForm(tools []llm.ToolDefinition) map[string]bool {
 	var free map[string]bool
 	for _, t := range tools {

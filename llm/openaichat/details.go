@@ -87,7 +87,7 @@ type opaqueDetails struct {
 	Details json.RawMessage `json:"reasoning_details"`
 }
 
-// part is what has to go back; ok is false when the thinking says it all.
+// part returns what has to go back; ok is false when the thinking says it all.
 func (ds *details) part(provider string) (o llm.Opaque, ok bool) {
 	if !ds.signed {
 		return llm.Opaque{}, false

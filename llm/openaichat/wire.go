@@ -59,7 +59,7 @@ type wireFunction struct {
 	Arguments json.RawMessage `json:"arguments"` // a string, or the object itself
 }
 
-// arguments is a piece of a call's arguments as text.
+// arguments returns a piece of a call's arguments as text.
 func (f *wireFunction) arguments() (string, error) {
 	if len(f.Arguments) == 0 || string(f.Arguments) == "null" {
 		return "", nil

@@ -127,7 +127,7 @@ type taskStopArgs struct {
 	ShellID string `json:"shell_id"`
 }
 
-// task is what is to be stopped. The two parameters mean the same.
+// task returns what is to be stopped. The two parameters mean the same.
 func (a taskStopArgs) task() string {
 	if a.TaskID != "" {
 		return a.TaskID

@@ -21,7 +21,7 @@ type applyPatchArgs struct {
 	Patch string `json:"patch" jsonschema:"The patch: from *** Begin Patch to *** End Patch."`
 }
 
-// ApplyPatch is the tool apply_patch(patch): several files at once, in the v4a format of package patch, all or nothing.
+// ApplyPatch returns the tool apply_patch(patch): several files at once, in the v4a format of package patch, all or nothing.
 func ApplyPatch() tool.Tool {
 	t := tool.New(llm.ToolDefinition{Name: "apply_patch", Description: patchDescription},
 		func(ctx context.Context, call *tool.Call, args applyPatchArgs) (tool.Result, error) {
@@ -111,7 +111,7 @@ func patchFor(ctx context.Context, call *tool.Call, text string) ([]patch.Change
 	return nil, nil, restless(ops[0].Path)
 }
 
-// patchedPaths are the files that operations touch.
+// patchedPaths returns the files that operations touch.
 func patchedPaths(ops []patch.Op) []string {
 	var paths []string
 	for _, op := range ops {
@@ -171,7 +171,7 @@ func (f patchFiles) Remove(ctx context.Context, name, before string) error {
 	return nil
 }
 
-// seen is what the session knows of the files that were written.
+// seen returns what the session knows of the files that were written.
 func (f patchFiles) seen(ctx context.Context) []tool.Seen {
 	var seen []tool.Seen
 	for _, name := range slices.Sorted(maps.Keys(f.wrote)) {

@@ -54,7 +54,7 @@ func change(ctx context.Context, call *tool.Call, name string, decide func() (de
 	return nil, restless(name)
 }
 
-// restless is the error of a file that changes faster than a change of it can be decided.
+// restless returns the error of a file that changes faster than a change of it can be decided.
 func restless(name string) error {
 	return fmt.Errorf("%s is being changed by somebody else all the time; nothing was changed. Find out what writes it, then try again", names.Shown(name))
 }
@@ -67,7 +67,7 @@ func mayChange(ctx context.Context, call *tool.Call, name string) error {
 	return nil
 }
 
-// sawFile is what the session knows of a file whose content has a hash.
+// sawFile returns what the session knows of a file whose content has a hash.
 func sawFile(ctx context.Context, e env.Environment, name string, h env.Hash) []tool.Seen {
 	path, err := env.Resolve(ctx, e, name)
 	if err != nil {
@@ -76,7 +76,7 @@ func sawFile(ctx context.Context, e env.Environment, name string, h env.Hash) []
 	return []tool.Seen{{Path: path, Hash: h}}
 }
 
-// filesOf is what a call's session has seen of files; nil when it does not remember.
+// filesOf returns what a call's session has seen of files; nil when it does not remember.
 func filesOf(call *tool.Call) tool.Files {
 	if call.Session == nil {
 		return nil

@@ -29,7 +29,7 @@ type editFileArgs struct {
 	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"Replace every occurrence of old_string. Default: false."`
 }
 
-// EditFile is the tool edit_file: a text in a file replaced by another.
+// EditFile returns the tool edit_file: a text in a file replaced by another.
 func EditFile() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "edit_file",
@@ -65,7 +65,7 @@ func editFile(ctx context.Context, call *tool.Call, args editFileArgs) (tool.Res
 	return result, nil
 }
 
-// edited is a file's content after an edit, and what is said about it.
+// edited returns a file's content after an edit, and what is said about it.
 func (e edit) edited(name, content string) (edited []byte, text string, err error) {
 	m := e.match(content)
 	switch {

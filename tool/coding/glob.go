@@ -23,7 +23,7 @@ type globArgs struct {
 	Path    string `json:"path,omitempty" jsonschema:"Directory to look in. Default: the working directory."`
 }
 
-// Glob is the tool glob: files whose names match a pattern.
+// Glob returns the tool glob: files whose names match a pattern.
 func Glob() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "glob",

@@ -45,7 +45,7 @@ const grepParameters = `{
 	"additionalProperties": false
 }`
 
-// Grep is the tool grep: lines that match a regular expression.
+// Grep returns the tool grep: lines that match a regular expression.
 func Grep() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "grep",
@@ -60,7 +60,7 @@ func Grep() tool.Tool {
 	})
 }
 
-// searchedPath is a search's path for Access.
+// searchedPath returns a search's path for Access.
 func searchedPath(name string) string {
 	if name == "" {
 		return "."

@@ -14,7 +14,7 @@ import (
 // maxImageBytes is the most that every provider takes.
 const maxImageBytes = 5 << 20
 
-// imageType is the media type of a file that starts like this, or empty if it is no image that models take.
+// imageType returns the media type of a file that starts like this, or empty if it is no image that models take.
 func imageType(start []byte) string {
 	switch {
 	case bytes.HasPrefix(start, []byte("\x89PNG\r\n\x1a\n")):

@@ -26,7 +26,7 @@ type listDirArgs struct {
 	Ignore []string `json:"ignore,omitempty" jsonschema:"Patterns of names that are left out, such as *.log, at any depth."`
 }
 
-// ListDir is the tool list_dir: the entries of a directory, and of those below it.
+// ListDir returns the tool list_dir: the entries of a directory, and of those below it.
 func ListDir() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "list_dir",
@@ -133,7 +133,7 @@ func (l *dirLister) ignores(name string) bool {
 	})
 }
 
-// entryText is a directory's entry as it is shown.
+// entryText returns a directory's entry as it is shown.
 func entryText(info env.Info) string {
 	name := names.Shown(info.Name)
 	switch {

@@ -17,7 +17,7 @@ import (
 // maxSuggestions is how many names are suggested for one that is not there.
 const maxSuggestions = 3
 
-// lexical is a path as Access names it: as far as it can be told without looking, the same for the same file.
+// lexical returns a path as Access names it: as far as it can be told without looking, the same for the same file.
 func lexical(name string) string {
 	if name == "" {
 		return ""
@@ -84,7 +84,7 @@ func nearNames(name string, infos []env.Info) []string {
 	return near
 }
 
-// distance is the number of single changes that make a into b (Levenshtein).
+// distance returns the number of single changes that make a into b (Levenshtein).
 func distance(a, b []rune) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -23,7 +23,7 @@ type readFileArgs struct {
 	Limit    int    `json:"limit,omitempty" jsonschema:"How many lines to read. Default: 2000."`
 }
 
-// ReadFile is the tool read_file: lines of a text file with their numbers, or an image.
+// ReadFile returns the tool read_file: lines of a text file with their numbers, or an image.
 func ReadFile() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "read_file",

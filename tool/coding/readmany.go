@@ -27,7 +27,7 @@ type readManyFilesArgs struct {
 	Exclude []string `json:"exclude,omitempty" jsonschema:"Glob patterns of files that are left out, such as **/*_test.go."`
 }
 
-// ReadManyFiles is the tool read_many_files: the texts of several files at once.
+// ReadManyFiles returns the tool read_many_files: the texts of several files at once.
 func ReadManyFiles() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "read_many_files",
@@ -45,7 +45,7 @@ func ReadManyFiles() tool.Tool {
 	})
 }
 
-// patternRoot is the part of a path before the first element with a wildcard.
+// patternRoot returns the part of a path before the first element with a wildcard.
 func patternRoot(name string) string {
 	i := strings.IndexAny(name, `*?[{\`)
 	if i < 0 {

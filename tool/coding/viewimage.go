@@ -15,7 +15,7 @@ type viewImageArgs struct {
 	Path string `json:"path" jsonschema:"Path of the image, absolute or relative to the working directory."`
 }
 
-// ViewImage is the tool view_image(path) of OpenAI's agent: it shows an image file to the model.
+// ViewImage returns the tool view_image(path) of OpenAI's agent: it shows an image file to the model.
 func ViewImage() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name:        "view_image",

@@ -20,7 +20,7 @@ type writeFileArgs struct {
 	Content  string `json:"content" jsonschema:"The whole content of the file."`
 }
 
-// WriteFile is the tool write_file: the whole content of a file, new or not.
+// WriteFile returns the tool write_file: the whole content of a file, new or not.
 func WriteFile() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "write_file",
@@ -91,7 +91,7 @@ func (w *writing) decide(ctx context.Context) (decision, error) {
 		"Nothing was written. Read it again, then write it with what is new in it, or edit it", names.Shown(w.name))
 }
 
-// seen is the content that the session has seen last, whether it has seen any, and whether it remembers such things.
+// seen returns the content that the session has seen last, whether it has seen any, and whether it remembers such things.
 func (w *writing) seen(ctx context.Context) (h env.Hash, known, remembers bool) {
 	files := filesOf(w.call)
 	if files == nil {

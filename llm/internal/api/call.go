@@ -147,7 +147,7 @@ func orDefault(d, otherwise time.Duration) time.Duration {
 	return d
 }
 
-// safeURL is a URL without what might be secret in it: user, password, query.
+// safeURL returns a URL without what might be secret in it: user, password, query.
 func safeURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {

@@ -59,7 +59,7 @@ func (r *Response) ReadAll() ([]byte, error) {
 	return b, nil
 }
 
-// Fail is an error about this answer.
+// Fail returns an error about this answer.
 func (r *Response) Fail(kind error, format string, args ...any) *llm.Error {
 	e := r.call.fail(kind, format, args...)
 	e.Status, e.RequestID = r.Status, r.RequestID
@@ -75,7 +75,7 @@ func (r *Response) Failure(body []byte) *llm.Error {
 	return e
 }
 
-// judged is an error about this answer of which the kind is known already.
+// judged returns an error about this answer of which the kind is known already.
 func (r *Response) judged(known *llm.Error) *llm.Error {
 	e := r.Fail(known.Kind, "%s", known.Message)
 	e.Code, e.Final = known.Code, known.Final

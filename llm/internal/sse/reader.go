@@ -94,10 +94,10 @@ func (r *Reader) Next() (Event, error) {
 	}
 }
 
-// LastEventID is the id that a reconnecting client would send.
+// LastEventID returns the id that a reconnecting client would send.
 func (r *Reader) LastEventID() string { return r.lastID }
 
-// Retry is the reconnection time that the stream asked for, 0 when it did not.
+// Retry returns the reconnection time that the stream asked for, 0 when it did not.
 func (r *Reader) Retry() time.Duration { return r.retry }
 
 // Comments counts the comment lines so far. They are signs of life and not progress.
@@ -134,7 +134,7 @@ func (r *Reader) line() ([]byte, error) {
 	}
 }
 
-// lineEnd is the index of the first CR or LF, or -1.
+// lineEnd returns the index of the first CR or LF, or -1.
 func lineEnd(b []byte) int {
 	lf := bytes.IndexByte(b, '\n')
 	if lf >= 0 {
