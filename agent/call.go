@@ -15,6 +15,18 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
+// The purposes of a session's requests, as [llm.Caller] has them.
+const (
+	PurposeTurn       llm.Purpose = "turn"       // the conversation's next answer
+	PurposeCompaction llm.Purpose = "compaction" // the summary that replaces the beginning of the history
+	PurposeLastText   llm.Purpose = "last_text"  // what was done, at a limit
+)
+
+// caller returns what middleware learns of a request's first attempt. It is called with the lock held.
+func (s *Session) caller(purpose llm.Purpose) llm.Caller {
+	return llm.Caller{Session: s.ID(), Agent: s.agentID, Step: s.state.Steps + 1, Attempt: 1, Purpose: purpose}
+}
+
 // request returns the next model call: what the header holds, the settings, and the history as it stands. It is called with the lock held.
 func (s *Session) request() *llm.Request {
 	st := &s.state
@@ -33,6 +45,7 @@ func (s *Session) request() *llm.Request {
 		CacheKey:    h.ID,
 		NoCache:     h.Params.NoCache,
 		Facts:       s.facts(st.Provider, st.Model),
+		Caller:      s.caller(PurposeTurn),
 	}
 	req.Effort, _ = fitEffort(st.Effort, req.Facts)
 	if h.Params.Options != nil {
@@ -59,7 +72,7 @@ func (s *Session) callModel(ctx context.Context) error {
 	if reason != "" {
 		return s.commit(s.stop(reason))
 	}
-	req.Memo = s.memo
+	req.Memo, req.Caller.Attempt = s.memo, attempt
 	s.events.emit(&StepStart{Step: step, Epoch: epoch}) // once a step: the stream leaves out what has begun
 	start := s.now()
 	a := attemptStream{events: s.events}

@@ -48,7 +48,7 @@ func (a *subagents) open(ctx context.Context, id string, task tool.AgentTask) (*
 	p.mu.Lock()
 	o.Provider, o.Model, o.Effort = p.state.Provider, first(task.Model, p.state.Model), first(task.Effort, p.state.Effort)
 	p.mu.Unlock()
-	o.ID, o.parent, o.depth = "", p, o.depth+1
+	o.ID, o.parent, o.agentID, o.depth = "", p, id, o.depth+1
 	if o.NewID != nil {
 		o.ID = o.NewID()
 	}
@@ -56,7 +56,7 @@ func (a *subagents) open(ctx context.Context, id string, task tool.AgentTask) (*
 		o.MaxTurns = a.options.MaxTurns
 	}
 	o.Dir = ""
-	o.System, o.OutputSchema, o.BeforeStop, o.Questions, o.RequireDone = "", nil, nil, nil, false
+	o.System, o.OutputSchema, o.Questions, o.RequireDone = "", nil, nil, false
 	o.Instructions = strings.TrimSpace(o.Instructions + "\n\n" + childInstructions)
 	o.Journal = nil // not the parent's
 	o.OnEvent = func(ev Event) { a.hears(c, ev) }

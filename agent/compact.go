@@ -209,6 +209,7 @@ type summaryJob struct {
 	room     int  // for the turn, in characters
 	provider string
 	facts    *llm.Model
+	caller   llm.Caller
 }
 
 // summaryJob is called with the lock held.
@@ -216,7 +217,7 @@ func (s *Session) summaryJob(first int) summaryJob {
 	st, c := &s.state, &s.policy.Compaction
 	rooms := st.rooms(&s.policy)
 	job := summaryJob{replaced: st.Turns[:first:first], before: st.summary, plan: string(st.Notes[tool.PlanNote].Data),
-		outputs: slices.Clone(st.outputs), readable: st.offers(tool.ReadOutput), room: rooms.turn}
+		outputs: slices.Clone(st.outputs), readable: st.offers(tool.ReadOutput), room: rooms.turn, caller: s.caller(PurposeCompaction)}
 	if dir := st.Dir(); dir != st.Header.Dir {
 		job.dir = dir
 	}
@@ -246,7 +247,7 @@ func (j *summaryJob) request() *llm.Request {
 		window = j.facts.Window
 	}
 	text := transcript(j.before, j.replaced, windowOr(window)/2*charsPerToken)
-	return &llm.Request{Provider: j.provider, Model: j.record.Model, Facts: j.facts,
+	return &llm.Request{Provider: j.provider, Model: j.record.Model, Facts: j.facts, Caller: j.caller,
 		Messages: []llm.Message{llm.System(summaryPrompt), llm.User(text)}}
 }
 
@@ -369,10 +370,11 @@ type sideAnswer struct {
 
 // sideCall asks a model something outside of the history, with tools off and a retry of its own, within the budget. Input is how
 // large the request is, in tokens. Attempts that others follow, or that the end of ctx cut off, are records of their own.
-func (s *Session) sideCall(ctx context.Context, req *llm.Request, input int) (sideAnswer, error) {
-	most := req.MaxTokens
+func (s *Session) sideCall(ctx context.Context, side *llm.Request, input int) (sideAnswer, error) {
 	for attempt := 1; ; attempt++ {
-		req.MaxTokens = most
+		sent := *side // one that was left behind may still be read
+		req := &sent
+		req.Caller.Attempt = attempt
 		claimed, reason := s.ledger.reserve(req, input)
 		if reason != "" {
 			return sideAnswer{}, fmt.Errorf("the budget does not have it (%s)", reason)
@@ -462,6 +464,7 @@ func (s *Session) summarize(ctx context.Context, step Step) error {
 		req.ToolChoice = llm.ToolChoice{Mode: llm.ToolNone}
 	}
 	req.Format = nil // it is no result
+	req.Caller.Purpose = PurposeLastText
 	req.Messages = append(req.Messages, llm.User(limitPrompt))
 	answer, err := s.sideCall(ctx, req, input)
 	if err != nil && ctx.Err() != nil {

@@ -119,7 +119,7 @@ func TestA14_BeforeStop(t *testing.T) {
 			if result.Text != fmt.Sprint(c.back) || strings.Count(h.turns(), "steering:before_stop") != c.back || len(a.asked) != c.asks {
 				t.Errorf("%+v, %s, asked %+v", result, h.turns(), a.asked)
 			}
-			if c.asks > 0 && a.asked[0] != (agent.Stop{Text: "0", Reason: agent.Completed, Turns: 2, ToolRounds: 1}) {
+			if c.asks > 0 && a.asked[0] != (agent.Stop{Session: h.ID(), Text: "0", Reason: agent.Completed, Turns: 2, ToolRounds: 1}) {
 				t.Errorf("asked %+v", a.asked[0])
 			}
 			if s := only[*agent.SteeringInjected](h); c.back > 0 && (s[0].Text != c.prompts[0] || s[0].Source != "hook") {
@@ -294,5 +294,28 @@ func TestA15_InterruptWhileTheHostDecides(t *testing.T) {
 		if r := h.History()[2].Message.Parts[0].(llm.ToolResult); !r.IsError || !strings.Contains(r.Content.Text(), "interrupted") {
 			t.Errorf("result %+v", r)
 		}
+	})
+}
+
+// The hook is asked before a subagent ends, too, and told which one it is. Each agent is sent back as often as it may be.
+func TestJ14_BeforeStopOfSubagents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		hook := func(_ context.Context, stop agent.Stop) (string, error) {
+			asked = append(asked, fmt.Sprintf("%s %q %s", stop.Session, stop.Agent, stop.Text))
+			return "look again", nil
+		}
+		ids := []string{"first", "second"}
+		h := spawning(t, agent.Options{BeforeStop: hook, MaxConfirms: 1, NewID: func() string { id := ids[0]; ids = ids[1:]; return id }},
+			map[string][]llmtest.Step{
+				"go":     {llmtest.Calls(spawn("a part")), llmtest.Calls(wait("agent-1")), llmtest.Text("done"), llmtest.Text("really done")},
+				"a part": {llmtest.Text("part done"), llmtest.Text("part really done")},
+			})
+		h.submit(t, "go", agent.Completed)
+		want := []string{`second "agent-1" part done`, `first "" done`}
+		if !slices.Equal(asked, want) {
+			t.Errorf("asked about %q, want %q", asked, want)
+		}
+		wantOutputs(t, h, "agent-1", "part really done")
 	})
 }

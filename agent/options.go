@@ -57,7 +57,8 @@ type Options struct {
 	// most. After these such an answer ends the input all the same, with the reason completed instead of done.
 	RequireDone bool
 	// BeforeStop is asked before an input ends because the task is done. A prompt sends the agent back to work, at most MaxConfirms
-	// times an input: 3 unless set, never when negative. An error is a WARNING and lets the input end.
+	// times an input: 3 unless set, never when negative. An error is a WARNING and lets the input end. It is asked for subagents too, each of
+	// which is sent back as often, and may then be called by several goroutines at once.
 	BeforeStop  func(ctx context.Context, stop Stop) (prompt string, err error)
 	MaxConfirms int
 	// Continues is how often in a row the model is asked to go on with an answer that was cut off, at the limit of its length or for a
@@ -98,12 +99,15 @@ type Options struct {
 	// NewID makes ids of sessions, also of subagents'.
 	NewID func() string
 
-	parent *Session // of a subagent
-	depth  int
+	parent  *Session // of a subagent
+	agentID string   // of a subagent, as its parent knows it
+	depth   int
 }
 
 // Stop is what [Options].BeforeStop is asked about.
 type Stop struct {
+	Session    string // the session's id
+	Agent      string // a subagent's id, as the session that started it knows it; empty for the host's own session
 	Text       string // the answer, or the final text of a tool
 	Reason     Reason // completed or done
 	Turns      int    // of the input

@@ -44,6 +44,7 @@ const (
 // Session is one conversation of an agent with its host. All methods are safe for concurrent use.
 type Session struct {
 	client    *llm.Client
+	agentID   string // of a subagent, as its parent knows it
 	env       env.Environment
 	dir       string // its working directory
 	registry  *tool.Registry
@@ -264,7 +265,7 @@ func newSession(o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{client: o.Client, env: o.Env,
+	s := &Session{client: o.Client, agentID: o.agentID, env: o.Env,
 		confirm: o.BeforeStop, questions: o.Questions, journal: o.Journal, policy: policy, dir: o.Env.WorkDir(),
 		limits: limitsOf(o), grace: graceOf(o), memo: new(llm.Memo), outputs: tool.NewOutputs(o.OutputDir), closed: make(chan struct{})}
 	life := context.Background()

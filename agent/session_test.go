@@ -46,6 +46,7 @@ type setup struct {
 	more    []llm.Provider // beside the scripted one
 	models  llm.Lookup
 	wrap    func(llm.Provider) llm.Provider // of the scripted one
+	around  []llm.Middleware                // every model call
 	fails   bool                            // Close returns what ended the session
 }
 
@@ -62,7 +63,7 @@ func open(t *testing.T, s setup) *host {
 	if s.wrap != nil {
 		provider = s.wrap(provider)
 	}
-	o.Client = &llm.Client{Providers: append([]llm.Provider{provider}, s.more...), Models: s.models}
+	o.Client = &llm.Client{Providers: append([]llm.Provider{provider}, s.more...), Models: s.models, Middleware: s.around}
 	o.Env = local
 	o.Profile = profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: s.tools, Sequential: s.serial}
 	o.System = "You are being tested."

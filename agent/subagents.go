@@ -16,7 +16,8 @@ import (
 )
 
 // Subagents says what agents a session may start (requirements part F). A subagent has the session's profile, client, environment,
-// permission hooks and budget, a history and a registry of its own, and ends with the session at the latest.
+// hooks and budget, a history and a registry of its own, and ends with the session at the latest. Its contexts have the values of the call's
+// that gave it its task.
 type Subagents struct {
 	// Depth is how many levels of agents there may be below the session: 1 unless set.
 	Depth int
@@ -121,7 +122,7 @@ func (a *subagents) Spawn(ctx context.Context, task tool.AgentTask) (tool.AgentS
 		err = a.parent.put(childRecord{ID: id, Event: ChildSpawned, Task: validText(task.Task), Model: c.session.header.Model, Journal: c.session.ID()})
 	}
 	if err == nil {
-		err = a.enter(c, task.Task)
+		err = a.enter(ctx, c, task.Task)
 	}
 	if err != nil {
 		a.giveUp(id)
@@ -231,7 +232,7 @@ func (a *subagents) giveUp(id string) {
 }
 
 // enter fills a reserved id and starts the child's first input, in one: what is in the table runs or has run.
-func (a *subagents) enter(c *child, task string) error {
+func (a *subagents) enter(ctx context.Context, c *child, task string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
@@ -239,13 +240,13 @@ func (a *subagents) enter(c *child, task string) error {
 	}
 	a.byID[c.id] = c
 	if c.begin() {
-		a.work.Go(func() { a.run(c, task) })
+		a.work.Go(func() { a.run(ctx, c, task) })
 	}
 	return nil
 }
 
 // resume starts another input of a child that is at rest. It reports false when the child works.
-func (a *subagents) resume(c *child, text string) (bool, error) {
+func (a *subagents) resume(ctx context.Context, c *child, text string) (bool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if c.now().Status == childRunning {
@@ -260,14 +261,15 @@ func (a *subagents) resume(c *child, text string) (bool, error) {
 	if !c.begin() {
 		return false, c.gone()
 	}
-	a.work.Go(func() { a.run(c, text) })
+	a.work.Go(func() { a.run(ctx, c, text) })
 	return true, nil
 }
 
-// run works on an input, and goes on for what was sent too late for it. It does not have a call's context: a child outlives the input
-// that spawned it.
-func (a *subagents) run(c *child, text string) {
-	result, err := c.session.Submit(context.Background(), text)
+// run works on an input, and goes on for what was sent too late for it. The context is that of the call that gave the input: the child has
+// its values, such as the span that it belongs to, but not its end, because a child outlives the call.
+func (a *subagents) run(ctx context.Context, c *child, text string) {
+	ctx = context.WithoutCancel(ctx)
+	result, err := c.session.Submit(ctx, text)
 	for {
 		a.parent.warnOfPanic(err)
 		status := c.outcome(result, err)
@@ -277,7 +279,7 @@ func (a *subagents) run(c *child, text string) {
 		if c.rest(status, result) {
 			return
 		}
-		result, err = c.session.Continue(context.Background())
+		result, err = c.session.Continue(ctx)
 	}
 }
 
@@ -323,7 +325,7 @@ func (a *subagents) hears(c *child, ev Event) {
 }
 
 // Send implements [tool.Agents].
-func (a *subagents) Send(_ context.Context, id, message string) (tool.AgentStatus, error) {
+func (a *subagents) Send(ctx context.Context, id, message string) (tool.AgentStatus, error) {
 	c, err := a.find(id)
 	if err != nil {
 		return tool.AgentStatus{}, err
@@ -333,7 +335,7 @@ func (a *subagents) Send(_ context.Context, id, message string) (tool.AgentStatu
 	}
 	for done := false; !done; { // it may begin or come to rest in between
 		if done, err = c.steer(message); !done && err == nil {
-			done, err = a.resume(c, message)
+			done, err = a.resume(ctx, c, message)
 		}
 		if err != nil {
 			return tool.AgentStatus{}, err

@@ -40,7 +40,21 @@ type Request struct {
 	Facts *Model `json:"-"`
 	// Memo, when set, keeps the encoded conversation between calls. A middleware that edits messages sets it to nil.
 	Memo *Memo `json:"-"`
+	// Caller says who makes the request and why, for middleware. It is never sent.
+	Caller Caller `json:"-"`
 }
+
+// Caller is who makes a request and why. Package agent fills it in; every field may be empty.
+type Caller struct {
+	Session string  // the session's id
+	Agent   string  // a subagent's id, as the session that started it knows it; empty for a session that no agent started
+	Step    int     // the number of the session's model call, from 1, as in STEP_START; of a side call, that of the one after it
+	Attempt int     // at this request, from 1
+	Purpose Purpose // what the answer is for
+}
+
+// Purpose is what an answer is for: an open string, of which package agent documents its own.
+type Purpose string
 
 // ToolDefinition is what a model is told of a tool.
 type ToolDefinition struct {
