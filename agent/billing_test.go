@@ -61,7 +61,7 @@ func TestI13_CompactionsThatFail(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				log := new(journal.Memory)
 				h := open(t, setup{models: costing(1_000), tools: []tool.Tool{echo("work")}, options: agent.Options{Journal: log,
-					Compaction: agent.CompactionPolicy{KeepTurns: 1}}, steps: append([]llmtest.Step{counted(100, 10, llm.Text{Text: "hello"})}, c.steps...)})
+					Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, steps: append([]llmtest.Step{counted(100, 10, llm.Text{Text: "hello"})}, c.steps...)})
 				h.submit(t, "go", agent.Completed)
 				ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 				defer cancel()
@@ -99,8 +99,7 @@ func TestI13_SideCallsOfAnInputThatFail(t *testing.T) {
 			return counted(10, 1, call("print"))
 		})
 		h := open(t, setup{models: model(llm.Model{Window: size, MaxOutput: 1_000, Prices: []llm.Price{{Input: 1, Output: 10}}}), tools: []tool.Tool{prints(34_000)},
-			steps: slices.Repeat([]llmtest.Step{step}, 20), options: agent.Options{Journal: log, MaxToolRounds: 2, OnLimit: agent.Summarized,
-				Compaction: agent.CompactionPolicy{Threshold: 0.85}}})
+			steps: slices.Repeat([]llmtest.Step{step}, 20), options: agent.Options{Journal: log, Policy: agent.Policy{MaxToolRounds: 2, OnLimit: agent.Summarized, Compaction: agent.CompactionPolicy{Threshold: 0.85}}}})
 		result := h.submit(t, "go", agent.MaxToolRounds)
 		if n != len(side) || result.Usage != h.Usage() {
 			t.Errorf("%d side calls, %+v of %+v", n, result.Usage, h.Usage())
@@ -147,8 +146,7 @@ func TestI13_CallsThatMayHaveBeenBilled(t *testing.T) {
 // What failed attempts of a side call took is not there for others.
 func TestI13_FailedSideCallsCountAgainstTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := open(t, setup{models: model(llm.Model{MaxOutput: 1_000}), options: agent.Options{Budget: agent.Budget{Tokens: 7_000},
-			Compaction: agent.CompactionPolicy{KeepTurns: 1}}, steps: []llmtest.Step{counted(100, 10, llm.Text{Text: "hello"}), counts, counts, counts}})
+		h := open(t, setup{models: model(llm.Model{MaxOutput: 1_000}), options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 7_000}, Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, steps: []llmtest.Step{counted(100, 10, llm.Text{Text: "hello"}), counts, counts, counts}})
 		h.submit(t, "go", agent.Completed)
 		if err := h.Compact(context.Background()); err != nil {
 			t.Fatal(err)
@@ -174,7 +172,7 @@ func TestI13_ReservesTheDearestPrice(t *testing.T) {
 		"dear to write":  {llm.Price{Input: 1, Output: 10, CacheWrite: 20}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := open(t, setup{models: model(llm.Model{MaxOutput: 1_000, Prices: []llm.Price{c.price}}), options: agent.Options{Budget: agent.Budget{USD: 0.03}},
+			h := open(t, setup{models: model(llm.Model{MaxOutput: 1_000, Prices: []llm.Price{c.price}}), options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{USD: 0.03}}},
 				steps: []llmtest.Step{counted(10_000, 100, llm.Text{Text: "hello"})}})
 			task := string(slices.Repeat([]byte("wort"), 10_000))
 			result, err := h.Submit(context.Background(), task)

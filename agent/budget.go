@@ -106,8 +106,16 @@ func (b *Budget) value(r Reason) float64 {
 }
 
 // stop returns the record that the open input is to end.
-func (s *Session) stop(reason Reason) stopRecord {
-	return stopRecord{Reason: reason, Value: s.ledger.budget.value(reason)}
+func (s *State) stop(reason Reason) stopRecord {
+	return stopRecord{Reason: reason, Value: s.Policy.Budget.value(reason)}
+}
+
+// stop commits that the open input is to end.
+func (s *Session) stop(reason Reason) error {
+	defer s.events.deliver()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.append(s.state.stop(reason))
 }
 
 // unknownOutput is how much an unknown model may write without being told a limit; llm/anthropic sends the same number.
@@ -136,13 +144,13 @@ func dearest(m *llm.Model) (price llm.Price, known bool) {
 }
 
 // affordable reports a budget that could not be kept with a model, or with the one that writes summaries.
-func (s *Session) affordable(provider string, facts *llm.Model) error {
-	if c := s.policy.Compaction; c.Model != "" {
-		if err := checkBudget(s.policy.Budget, s.facts(first(c.Provider, provider), c.Model)); err != nil {
+func (s *Session) affordable(p *Policy, provider string, facts *llm.Model) error {
+	if c := p.Compaction; c.Model != "" {
+		if err := checkBudget(p.Budget, s.facts(first(c.Provider, provider), c.Model)); err != nil {
 			return fmt.Errorf("%w (of compactions)", err)
 		}
 	}
-	return checkBudget(s.policy.Budget, facts)
+	return checkBudget(p.Budget, facts)
 }
 
 // checkBudget reports a budget that could not be kept.

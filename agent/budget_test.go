@@ -30,7 +30,7 @@ func spends(t *testing.T, in, out int, models llm.Lookup, o agent.Options) *host
 
 // The tokens of all calls together stay within the budget: the largest possible call is reserved before it is made.
 func TestA18_Tokens(t *testing.T) {
-	h := spends(t, 1000, 500, model(llm.Model{MaxOutput: 500}), agent.Options{Budget: agent.Budget{Tokens: 10_000}})
+	h := spends(t, 1000, 500, model(llm.Model{MaxOutput: 500}), agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 10_000}}})
 	result := h.submit(t, "go", agent.BudgetTokens)
 	if total := result.Usage.Total(); total > 10_000 || total < 7_500 || result.Usage != h.Usage() {
 		t.Errorf("used %d of 10000", total)
@@ -50,7 +50,7 @@ func TestA18_Tokens(t *testing.T) {
 
 // Near its end the budget makes answers shorter, until an answer would be too short to be worth it.
 func TestA18_ShortensTheLastAnswers(t *testing.T) {
-	h := spends(t, 100, 500, model(llm.Model{MaxOutput: 2_000}), agent.Options{Budget: agent.Budget{Tokens: 3_200}})
+	h := spends(t, 100, 500, model(llm.Model{MaxOutput: 2_000}), agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 3_200}}})
 	h.submit(t, "go", agent.BudgetTokens)
 	var most []int
 	for _, r := range h.model.Requests() {
@@ -68,14 +68,14 @@ func TestA18_ShortensTheLastAnswers(t *testing.T) {
 
 // A model that is told a smaller limit is not refused for what it would never write.
 func TestA18_SmallAnswers(t *testing.T) {
-	h := spends(t, 100, 50, nil, agent.Options{MaxTokens: 100, Budget: agent.Budget{Tokens: 1_000}})
+	h := spends(t, 100, 50, nil, agent.Options{MaxTokens: 100, Policy: agent.Policy{Budget: agent.Budget{Tokens: 1_000}}})
 	if result := h.submit(t, "go", agent.BudgetTokens); result.Turns < 5 {
 		t.Errorf("%+v", result)
 	}
 }
 
 func TestA18_Money(t *testing.T) {
-	h := spends(t, 10_000, 1_000, costing(1_000), agent.Options{Budget: agent.Budget{USD: 0.1}})
+	h := spends(t, 10_000, 1_000, costing(1_000), agent.Options{Policy: agent.Policy{Budget: agent.Budget{USD: 0.1}}})
 	result := h.submit(t, "go", agent.BudgetUSD)
 	if result.CostUSD > 0.1 || result.CostUSD < 0.06 || math.Abs(result.CostUSD-0.02*float64(result.Turns)) > 1e-9 {
 		t.Errorf("%d turns cost %f", result.Turns, result.CostUSD)
@@ -98,12 +98,12 @@ func TestA18_BudgetsThatCannotBeKept(t *testing.T) {
 		o  agent.Options
 		ok bool
 	}{
-		"known prices":                  {agent.Options{Model: "known", Budget: agent.Budget{USD: 1}}, true},
-		"unknown prices":                {agent.Options{Model: "unknown", Budget: agent.Budget{USD: 1}}, false},
-		"unknown prices, but tokens":    {agent.Options{Model: "unknown", Budget: agent.Budget{USD: 1, Tokens: 1}}, true},
-		"unknown prices of the summary": {agent.Options{Model: "known", Budget: agent.Budget{USD: 1}, Compaction: agent.CompactionPolicy{Model: "unknown"}}, false},
-		"negative":                      {agent.Options{Model: "known", Budget: agent.Budget{Tokens: -1}}, false},
-		"no money at all":               {agent.Options{Model: "unknown", Budget: agent.Budget{Time: time.Hour}}, true},
+		"known prices":                  {agent.Options{Model: "known", Policy: agent.Policy{Budget: agent.Budget{USD: 1}}}, true},
+		"unknown prices":                {agent.Options{Model: "unknown", Policy: agent.Policy{Budget: agent.Budget{USD: 1}}}, false},
+		"unknown prices, but tokens":    {agent.Options{Model: "unknown", Policy: agent.Policy{Budget: agent.Budget{USD: 1, Tokens: 1}}}, true},
+		"unknown prices of the summary": {agent.Options{Model: "known", Policy: agent.Policy{Budget: agent.Budget{USD: 1}, Compaction: agent.CompactionPolicy{Model: "unknown"}}}, false},
+		"negative":                      {agent.Options{Model: "known", Policy: agent.Policy{Budget: agent.Budget{Tokens: -1}}}, false},
+		"no money at all":               {agent.Options{Model: "unknown", Policy: agent.Policy{Budget: agent.Budget{Time: time.Hour}}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.o.Client, c.o.Env, c.o.System = &llm.Client{Providers: []llm.Provider{provider}, Models: known}, nowhere(t), "You are being tested."
@@ -138,7 +138,7 @@ func TestA18_Time(t *testing.T) {
 					time.Sleep(20 * time.Second)
 					return llmtest.Text("hello")
 				})
-				h := open(t, setup{tools: []tool.Tool{slow}, steps: []llmtest.Step{hello, step}, options: agent.Options{Budget: agent.Budget{Time: time.Minute}}})
+				h := open(t, setup{tools: []tool.Tool{slow}, steps: []llmtest.Step{hello, step}, options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Time: time.Minute}}}})
 				h.submit(t, "hi", agent.Completed)
 				time.Sleep(time.Hour)
 				start := time.Now()
@@ -161,7 +161,7 @@ func TestA18_Time(t *testing.T) {
 // An interrupt that comes first is what ended the input.
 func TestA18_InterruptBeforeTheTimeIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := open(t, setup{steps: []llmtest.Step{llmtest.Hang()}, options: agent.Options{Budget: agent.Budget{Time: time.Minute}}})
+		h := open(t, setup{steps: []llmtest.Step{llmtest.Hang()}, options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Time: time.Minute}}}})
 		time.AfterFunc(time.Second, h.Interrupt)
 		h.submit(t, "go", agent.Interrupted)
 	})
@@ -171,7 +171,7 @@ func TestA18_InterruptBeforeTheTimeIsOver(t *testing.T) {
 func TestA18_CountsEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, setup{models: costing(1_000), tools: []tool.Tool{echo("work")},
-			options: agent.Options{MaxToolRounds: 1, OnLimit: agent.Summarized, Compaction: agent.CompactionPolicy{KeepTurns: 1}, Budget: agent.Budget{Tokens: 100_000}},
+			options: agent.Options{Policy: agent.Policy{MaxToolRounds: 1, OnLimit: agent.Summarized, Compaction: agent.CompactionPolicy{KeepTurns: 1}, Budget: agent.Budget{Tokens: 100_000}}},
 			steps: []llmtest.Step{llmtest.Torn(strings.Repeat("word", 100), llm.Errorf(llm.ErrStream, "cut")), llmtest.Error(llm.Errorf(llm.ErrOverloaded, "busy")),
 				llmtest.Error(&llm.Error{Kind: llm.ErrServer, Usage: llm.Usage{Input: 30, Output: 3}}), counted(1_000, 10, call("work")), counted(2_000, 20, llm.Text{Text: "the end"}),
 				counted(4_000, 40, llm.Text{Text: "the summary"})}})
@@ -223,7 +223,7 @@ func TestA18_AfterAResume(t *testing.T) {
 			}
 		})
 		s := setup{models: model(llm.Model{MaxOutput: 1_000}), tools: []tool.Tool{echo("work")}, steps: slices.Repeat([]llmtest.Step{work}, 9),
-			options: agent.Options{Budget: budget, Journal: log}}
+			options: agent.Options{Policy: agent.Policy{Budget: budget}, Journal: log}}
 		whole := open(t, s)
 		if result := whole.submit(t, "go", agent.BudgetTokens); result.Turns != 3 {
 			t.Fatalf("%+v", result)
@@ -260,7 +260,7 @@ func TestA18_GreedyModel(t *testing.T) {
 				}
 				return counted(100*len(req.Messages), most, call("work"))
 			})
-			h := open(t, setup{models: costing(3_000), tools: []tool.Tool{printer("work", 700)}, options: agent.Options{Budget: budget},
+			h := open(t, setup{models: costing(3_000), tools: []tool.Tool{printer("work", 700)}, options: agent.Options{Policy: agent.Policy{Budget: budget}},
 				steps: slices.Repeat([]llmtest.Step{greedy}, 99)})
 			reason := agent.BudgetUSD
 			if budget.USD == 0 {
@@ -280,7 +280,7 @@ func TestA18_GreedyModel(t *testing.T) {
 
 // Side calls count against the budget like any other.
 func TestA18_SideCallsCount(t *testing.T) {
-	h := open(t, setup{models: model(llm.Model{MaxOutput: 600}), options: agent.Options{Budget: agent.Budget{Tokens: 5_000}, Compaction: agent.CompactionPolicy{KeepTurns: 1}},
+	h := open(t, setup{models: model(llm.Model{MaxOutput: 600}), options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 5_000}, Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
 		steps: []llmtest.Step{counted(100, 10, llm.Text{Text: "hello"}), counted(4_500, 10, llm.Text{Text: "the summary"}), llmtest.Text("never")}})
 	h.submit(t, "hi", agent.Completed)
 	if err := h.Compact(context.Background()); err != nil {
@@ -293,7 +293,7 @@ func TestA18_SideCallsCount(t *testing.T) {
 func TestA18_ResumeWithMore(t *testing.T) {
 	log := new(journal.Memory)
 	s := setup{models: model(llm.Model{MaxOutput: 600}), tools: []tool.Tool{echo("work")}, steps: slices.Repeat([]llmtest.Step{counted(2_000, 600, call("work"))}, 9),
-		options: agent.Options{Budget: agent.Budget{Tokens: 3_000}, Journal: log}}
+		options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 3_000}}, Journal: log}}
 	h := open(t, s)
 	h.submit(t, "go", agent.BudgetTokens)
 	s.options.Journal, s.options.Budget.Tokens = journal.NewMemory(all(t, log)...), 6_000
@@ -308,14 +308,14 @@ func TestA18_ResumeWithMore(t *testing.T) {
 
 // Servers that count nothing do not make the budget endless.
 func TestA18_UncountedAnswers(t *testing.T) {
-	h := open(t, setup{models: model(llm.Model{MaxOutput: 512}), tools: []tool.Tool{printer("work", 400)}, options: agent.Options{Budget: agent.Budget{Tokens: 10_000}},
+	h := open(t, setup{models: model(llm.Model{MaxOutput: 512}), tools: []tool.Tool{printer("work", 400)}, options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 10_000}}},
 		steps: append(slices.Repeat([]llmtest.Step{uncounted(call("work"))}, 30), llmtest.Text("never"))})
 	h.submit(t, "go", agent.BudgetTokens)
 }
 
 // A summary at the end of a budget is not asked for: the budget has nothing for it, and the input ends.
 func TestA18_NoSummaryBeyondTheBudget(t *testing.T) {
-	h := spends(t, 1000, 500, model(llm.Model{MaxOutput: 500}), agent.Options{OnLimit: agent.Summarized, Budget: agent.Budget{Tokens: 3_000}})
+	h := spends(t, 1000, 500, model(llm.Model{MaxOutput: 500}), agent.Options{Policy: agent.Policy{OnLimit: agent.Summarized, Budget: agent.Budget{Tokens: 3_000}}})
 	before := h.submit(t, "go", agent.BudgetTokens)
 	if n := len(h.model.Requests()); n != before.Turns {
 		t.Errorf("%d requests for %d turns", n, before.Turns)
@@ -324,7 +324,7 @@ func TestA18_NoSummaryBeyondTheBudget(t *testing.T) {
 
 // What cannot be settled by the budget is not hidden by it: a failure is a failure.
 func TestA18_FailuresAreNoLimits(t *testing.T) {
-	h := open(t, setup{steps: []llmtest.Step{llmtest.Error(llm.Errorf(llm.ErrAuthentication, "no"))}, options: agent.Options{Budget: agent.Budget{Tokens: 10_000, Time: time.Minute}}})
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Error(llm.Errorf(llm.ErrAuthentication, "no"))}, options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 10_000, Time: time.Minute}}}})
 	if _, err := h.Submit(context.Background(), "go"); !errors.Is(err, llm.ErrAuthentication) {
 		t.Errorf("Submit = %v", err)
 	}

@@ -41,7 +41,7 @@ func (s *Session) request() *llm.Request {
 		Effort:      st.Effort,
 		MaxTokens:   h.Params.MaxTokens,
 		Temperature: h.Params.Temperature,
-		Format:      s.policy.format(),
+		Format:      st.Policy.format(),
 		CacheKey:    h.ID,
 		NoCache:     h.Params.NoCache,
 		Facts:       s.facts(st.Provider, st.Model),
@@ -70,7 +70,7 @@ func (s *Session) callModel(ctx context.Context) error {
 	s.mu.Unlock()
 	claimed, reason := s.ledger.reserve(req, input)
 	if reason != "" {
-		return s.commit(s.stop(reason))
+		return s.stop(reason)
 	}
 	req.Memo, req.Caller.Attempt = s.memo, attempt
 	s.events.emit(&StepStart{Step: step, Epoch: epoch}) // once a step: the stream leaves out what has begun
@@ -156,7 +156,9 @@ func faultOf(err error, discarded []string, latency time.Duration) faultRecord {
 // attempt, if there is one.
 func (s *Session) failed(ctx context.Context, f faultRecord, attempt int, err error) []record {
 	if ctx.Err() != nil {
-		return []record{s.stop(stopReason(ctx)), f}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return []record{s.state.stop(stopReason(ctx)), f}
 	}
 	if delay, again := s.delay(attempt, err); again {
 		f.Delay, f.RetryAt = delay, stamp(s.now().Add(delay))

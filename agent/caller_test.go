@@ -68,7 +68,7 @@ func TestJ14_TheCallerOfARequest(t *testing.T) {
 		var bill spend
 		ids := []string{"first", "second"}
 		h := open(t, setup{tools: append(coding.Agents(), echo("work")), around: []llm.Middleware{bill.middleware},
-			options: agent.Options{Subagents: &agent.Subagents{}, MaxToolRounds: 2, OnLimit: agent.Summarized, Compaction: agent.CompactionPolicy{KeepTurns: 1},
+			options: agent.Options{Subagents: &agent.Subagents{}, Policy: agent.Policy{MaxToolRounds: 2, OnLimit: agent.Summarized, Compaction: agent.CompactionPolicy{KeepTurns: 1}},
 				NewID: func() string { id := ids[0]; ids = ids[1:]; return id }},
 			steps: byTask(map[string][]llmtest.Step{
 				"go":     {overloaded, paid(1, spawn("a part")), paid(2, wait("agent-1")), overloaded, paid(4, llm.Text{Text: "that was it"}), paid(8, llm.Text{Text: "on"})},

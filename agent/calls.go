@@ -22,7 +22,7 @@ const killTime = 700 * time.Millisecond
 // result.
 func (s *Session) runCalls(ctx context.Context, step Step) error {
 	b := s.prepare(ctx, step)
-	b.order(s.head().Params.Sequential && s.inTurn == nil) // a replay has the order of the journal
+	b.order(s.state.Header.Params.Sequential && s.inTurn == nil) // a replay has the order of the journal
 	s.agents.queue(b)
 	var failed error
 	ended := make(chan error)

@@ -33,7 +33,28 @@ func (o *Options) check() error {
 			return fmt.Errorf("agent: Options.%s has to be one JSON object, and is %s", name, shortened(raw))
 		}
 	}
+	if err := o.Policy.check(); err != nil {
+		return err
+	}
 	return o.checkLimits()
+}
+
+// check reports what no policy can be.
+func (p *Policy) check() error {
+	switch {
+	case p.OnLimit != Stopped && p.OnLimit != Summarized:
+		return fmt.Errorf("agent: Options.OnLimit is %q; it can be empty or %q", p.OnLimit, Summarized)
+	case p.OnFailure != CloseOnFailure && p.OnFailure != StayOnFailure:
+		return fmt.Errorf("agent: Options.OnFailure is %q; it can be empty or %q", p.OnFailure, StayOnFailure)
+	case p.Compaction.Threshold < 0 || p.Compaction.Threshold > 1:
+		return fmt.Errorf("agent: Options.Compaction.Threshold is %v; it is a share of the window, from 0 to 1", p.Compaction.Threshold)
+	case p.Result == nil:
+		return nil
+	}
+	if _, err := checker(p.Result.Schema); err != nil {
+		return fmt.Errorf("agent: Options.Result.Schema: %w", err)
+	}
+	return nil
 }
 
 // checkLimits reports a negative number where it has no meaning.

@@ -54,24 +54,26 @@ func TestI15_New(t *testing.T) {
 		"tool beyond ASCII":       {func(o *agent.Options) { o.Tools = named("größe") }, `its name`},
 		"tool of 65":              {func(o *agent.Options) { o.Tools = named(strings.Repeat("x", 65)) }, `at most 64`},
 		"tool of 64":              {func(o *agent.Options) { o.Tools = named("_" + strings.Repeat("X-1", 21)) }, ""},
-		"an array as schema":      {func(o *agent.Options) { o.OutputSchema = []byte(`{"type":"array"}`) }, `"type": "object"`},
-		"a string as schema":      {func(o *agent.Options) { o.OutputSchema = []byte(`{"type":"string"}`) }, `"type": "object"`},
-		"several types":           {func(o *agent.Options) { o.OutputSchema = []byte(`{"type":["object","null"]}`) }, `"type": "object"`},
-		"no type":                 {func(o *agent.Options) { o.OutputSchema = []byte(`{"properties":{}}`) }, `"type": "object"`},
-		"true as schema":          {func(o *agent.Options) { o.OutputSchema = []byte(`true`) }, `a JSON object, and is "true"`},
-		"null as schema":          {func(o *agent.Options) { o.OutputSchema = []byte(`null`) }, `a JSON object, and is "null"`},
-		"a schema of no JSON":     {func(o *agent.Options) { o.OutputSchema = []byte(`{`) }, `a JSON object, and is "{"`},
-		"an empty schema":         {func(o *agent.Options) { o.OutputSchema = []byte{} }, `a JSON object, and is ""`},
+		"an array as schema":      {func(o *agent.Options) { o.Result = &agent.ResultPolicy{Schema: []byte(`{"type":"array"}`)} }, `"type": "object"`},
+		"a string as schema":      {func(o *agent.Options) { o.Result = &agent.ResultPolicy{Schema: []byte(`{"type":"string"}`)} }, `"type": "object"`},
+		"several types":           {func(o *agent.Options) { o.Result = &agent.ResultPolicy{Schema: []byte(`{"type":["object","null"]}`)} }, `"type": "object"`},
+		"no type":                 {func(o *agent.Options) { o.Result = &agent.ResultPolicy{Schema: []byte(`{"properties":{}}`)} }, `"type": "object"`},
+		"true as schema":          {func(o *agent.Options) { o.Result = &agent.ResultPolicy{Schema: []byte(`true`)} }, `a JSON object, and is "true"`},
+		"null as schema":          {func(o *agent.Options) { o.Result = &agent.ResultPolicy{Schema: []byte(`null`)} }, `a JSON object, and is "null"`},
+		"a schema of no JSON":     {func(o *agent.Options) { o.Result = &agent.ResultPolicy{Schema: []byte(`{`)} }, `a JSON object, and is "{"`},
+		"an empty schema":         {func(o *agent.Options) { o.Result = &agent.ResultPolicy{Schema: []byte{}} }, `a JSON object, and is ""`},
 		"a type that is none": {func(o *agent.Options) {
-			o.OutputSchema = []byte(`{"type":"object","properties":{"a":{"type":"array","items":{"type":"str"}}}}`)
+			o.Result = &agent.ResultPolicy{Schema: []byte(`{"type":"object","properties":{"a":{"type":"array","items":{"type":"str"}}}}`)}
 		}, `"str" is no type of JSON Schema; the types are object, array`},
-		"a property that is no schema": {func(o *agent.Options) { o.OutputSchema = []byte(`{"type":"object","properties":{"a":3}}`) },
+		"a property that is no schema": {func(o *agent.Options) {
+			o.Result = &agent.ResultPolicy{Schema: []byte(`{"type":"object","properties":{"a":3}}`)}
+		},
 			"properties cannot be a JSON number"},
 		"a reference to nothing": {func(o *agent.Options) {
-			o.OutputSchema = []byte(`{"type":"object","properties":{"a":{"$ref":"#/no"}}}`)
-		}, "OutputSchema"},
+			o.Result = &agent.ResultPolicy{Schema: []byte(`{"type":"object","properties":{"a":{"$ref":"#/no"}}}`)}
+		}, "Result.Schema"},
 		"a property named type": {func(o *agent.Options) {
-			o.OutputSchema = []byte(`{"type":"object","properties":{"type":{"type":"string"}}}`)
+			o.Result = &agent.ResultPolicy{Schema: []byte(`{"type":"object","properties":{"type":{"type":"string"}}}`)}
 		}, ""},
 		"options that are a list":   {func(o *agent.Options) { o.ProviderOptions = []byte(`[1]`) }, `Options.ProviderOptions has to be one JSON object, and is "[1]"`},
 		"options that are null":     {func(o *agent.Options) { o.ProviderOptions = []byte(`null`) }, "one JSON object"},
@@ -180,14 +182,14 @@ func TestI15_ResumeAnother(t *testing.T) {
 func TestI15_AnotherDirectory(t *testing.T) {
 	log := talked(t)
 	resume := func(dir string, steps ...llmtest.Step) *host {
-		return open(t, setup{tools: []tool.Tool{echo("x")}, steps: steps, options: agent.Options{Journal: log, Dir: dir, Compaction: agent.CompactionPolicy{KeepTurns: 1}}})
+		return open(t, setup{tools: []tool.Tool{echo("x")}, steps: steps, options: agent.Options{Journal: log, Dir: dir, Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}})
 	}
 	h := resume("/elsewhere", llmtest.Text("done"), llmtest.Text("a summary"), llmtest.Text("again"))
 	if start := only[*agent.SessionStart](h)[0]; start.Dir != "/elsewhere" {
 		t.Errorf("SESSION_START has %s", start.Dir)
 	}
-	if log.Len() != int64(len(all(t, talked(t)))) {
-		t.Error("a resume alone writes something")
+	if log.Len() != int64(len(all(t, talked(t))))+2 {
+		t.Error("a resume writes something else than the policy and the directory")
 	}
 	h.submit(t, "go", agent.Completed)
 	messages := h.model.Requests()[0].Messages

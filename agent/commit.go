@@ -33,14 +33,8 @@ func (s *Session) append(records ...record) error {
 	if len(records) == 0 {
 		return nil
 	}
-	if s.state.Records == 0 {
-		records = append([]record{headerRecord{Version: version, Header: *s.header}}, records...)
-	}
 	if err := s.state.accepts(records[0]); err != nil {
 		return fmt.Errorf("agent: %w", err)
-	}
-	if s.moved != nil { // before what is done there
-		records = append([]record{settingRecord{Machine: s.moved, Window: s.state.policy.Window}}, records...)
 	}
 	at := stamp(s.now())
 	if s.journal != nil {
@@ -65,12 +59,8 @@ func (s *Session) append(records ...record) error {
 		s.written += size
 	}
 	for _, rec := range records {
-		events := project(rec, &s.state, &s.policy)
+		events := project(rec, &s.state)
 		s.state.fold(rec, at)
-		if s.header != nil { // the state has it now; written once, since calls read it without the lock
-			s.header = nil
-		}
-		s.moved = nil
 		s.events.record(rec, events...)
 		s.events.add(s.state.overflow()...)
 	}
@@ -117,6 +107,6 @@ func (s *State) overflow() []Event {
 	if !s.warns {
 		return nil
 	}
-	tokens, window := s.Context.Tokens(), s.policy.Window
+	tokens, window := s.Context.Tokens(), s.Policy.Window
 	return []Event{&ContextWarning{Ratio: float64(tokens) / float64(window), Tokens: tokens, Window: window}}
 }

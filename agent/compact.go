@@ -44,25 +44,26 @@ func windowOr(window int) int {
 }
 
 // compactionDue reports whether the next request is too full, or the host asked for a compaction.
-func (s *State) compactionDue(p *Policy) bool {
+func (s *State) compactionDue() bool {
+	p := &s.Policy
 	if s.tried == s.Steps+1 {
 		return false
 	}
 	if s.Queued(Compacts) != nil {
 		return true
 	}
-	return p.Compaction.on() && p.Window > 0 && float64(s.Context.Tokens()) >= p.Compaction.Threshold*float64(p.Window) && s.compacts(p)
+	return p.Compaction.on() && p.Window > 0 && float64(s.Context.Tokens()) >= p.Compaction.Threshold*float64(p.Window) && s.compacts()
 }
 
 // compacts reports whether a compaction makes sense: there is something to replace, and none has failed since the last answer.
-func (s *State) compacts(p *Policy) bool { return s.tried != s.Steps+1 && s.retained(p) > 0 }
+func (s *State) compacts() bool { return s.tried != s.Steps+1 && s.retained() > 0 }
 
 // compactsAtRest reports whether the host asked for a compaction and no model call will come before which it could be done.
 func (s *State) compactsAtRest() bool {
 	return s.Input == nil && s.awaiting() == nil && s.Queued(Compacts) != nil
 }
 
-func (s *State) compaction(p *Policy) Step { return Step{Act: Compact, First: s.retained(p)} }
+func (s *State) compaction() Step { return Step{Act: Compact, First: s.retained()} }
 
 // rooms are how much of the window each part of a compacted history may have, in characters.
 type rooms struct {
@@ -74,8 +75,8 @@ type rooms struct {
 // rooms divides half of the window, less the system prompt, the tools and the todo list: messages may have a quarter of the window, and
 // what they leave is shared by the summary's turn and the turns that stay. The task that is being worked on comes on top, so that there
 // is less of the others where it is long.
-func (s *State) rooms(p *Policy) rooms {
-	window := windowOr(p.Window) * charsPerToken
+func (s *State) rooms() rooms {
+	window := windowOr(s.Policy.Window) * charsPerToken
 	task, messages := 0, 0
 	for at, i := s.task(), 0; i < len(s.said); i++ {
 		if m := &s.said[i]; m.Turn == at && m.Kind == messageTask {
@@ -92,12 +93,12 @@ func (s *State) rooms(p *Policy) rooms {
 }
 
 // retained returns the index of the first turn that stays, 0 when there is nothing to replace. Results stay with their calls.
-func (s *State) retained(p *Policy) int {
-	keep := p.Compaction.KeepTurns
+func (s *State) retained() int {
+	keep := s.Policy.Compaction.KeepTurns
 	if keep <= 0 {
 		keep = defaultKeepTurns
 	}
-	room, task := s.rooms(p).turns, s.task()
+	room, task := s.rooms().turns, s.task()
 	first := len(s.Turns)
 	for ; first > 0 && len(s.Turns)-first < keep; first-- {
 		t := &s.Turns[first-1]
@@ -131,7 +132,7 @@ func (s *Session) Compact(ctx context.Context) error {
 	}
 	defer s.attend(run, cancel)()
 	s.mu.Lock()
-	due, step := s.state.compactsAtRest(), s.state.compaction(&s.policy)
+	due, step := s.state.compactsAtRest(), s.state.compaction()
 	s.mu.Unlock()
 	var err error
 	if due {
@@ -214,8 +215,8 @@ type summaryJob struct {
 
 // summaryJob is called with the lock held.
 func (s *Session) summaryJob(first int) summaryJob {
-	st, c := &s.state, &s.policy.Compaction
-	rooms := st.rooms(&s.policy)
+	st, c := &s.state, &s.state.Policy.Compaction
+	rooms := st.rooms()
 	job := summaryJob{replaced: st.Turns[:first:first], before: st.summary, plan: string(st.Notes[tool.PlanNote].Data),
 		outputs: slices.Clone(st.outputs), readable: st.offers(tool.ReadOutput), room: rooms.turn, caller: s.caller(PurposeCompaction)}
 	if dir := st.Dir(); dir != st.Header.Dir {

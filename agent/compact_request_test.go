@@ -27,7 +27,7 @@ func compactTwice(t *testing.T, h *host) {
 
 // At rest a compaction that the host asks for is done at once; follow-ups wait for their input.
 func TestA16_OnRequestAtRest(t *testing.T) {
-	h := open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{Compaction: agent.CompactionPolicy{KeepTurns: 2}},
+	h := open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 2}}},
 		steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("done"), summed, llmtest.Text("more")}})
 	h.submit(t, "go", agent.Completed)
 	history := h.History()
@@ -56,7 +56,7 @@ func TestA16_OnRequestWhileTheModelWorks(t *testing.T) {
 			compactTwice(t, h)
 			return tool.Text("ok"), nil
 		})
-		h = open(t, setup{tools: []tool.Tool{work}, options: agent.Options{Compaction: agent.CompactionPolicy{KeepTurns: 2}},
+		h = open(t, setup{tools: []tool.Tool{work}, options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 2}}},
 			steps: []llmtest.Step{llmtest.Calls(call("work")), summed, llmtest.Text("done")}})
 		h.submit(t, "go", agent.Completed)
 		if h.turns() != "compaction:context assistant:model tool_results:tools assistant:model" || h.warned() != "" {
@@ -69,7 +69,7 @@ func TestA16_OnRequestWhileTheModelWorks(t *testing.T) {
 func TestA16_OnRequestBeforeTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *host
-		h = open(t, setup{options: agent.Options{Compaction: agent.CompactionPolicy{KeepTurns: 1}}, steps: []llmtest.Step{
+		h = open(t, setup{options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, steps: []llmtest.Step{
 			llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
 				compactTwice(t, h)
 				return llmtest.Text("done")
@@ -100,7 +100,7 @@ func TestA16_OnRequestNothingToCompact(t *testing.T) {
 // A host that gives up waiting has asked all the same.
 func TestA16_OnRequestGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := open(t, setup{options: agent.Options{Compaction: agent.CompactionPolicy{KeepTurns: 1}},
+		h := open(t, setup{options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
 			steps: []llmtest.Step{llmtest.Text("hello"), llmtest.Hang(), summed, llmtest.Text("again")}})
 		h.submit(t, "hi", agent.Completed)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

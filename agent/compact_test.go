@@ -191,7 +191,7 @@ func TestA16_AnotherModelSummarizes(t *testing.T) {
 	other := llmtest.NewProvider("other", summed)
 	h := open(t, setup{models: model(llm.Model{Window: size, Prices: []llm.Price{{Input: 1, Output: 10}}}), tools: []tool.Tool{echo("work")},
 		more: []llm.Provider{other}, steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("done")},
-		options: agent.Options{Compaction: agent.CompactionPolicy{KeepTurns: 1, Provider: "other", Model: "small"}}})
+		options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1, Provider: "other", Model: "small"}}}})
 	before := h.submit(t, "go", agent.Completed)
 	if err := h.Compact(context.Background()); err != nil {
 		t.Fatal(err)
@@ -241,7 +241,7 @@ func TestA16_Fails(t *testing.T) {
 func TestA16_Off(t *testing.T) {
 	for name, s := range map[string]setup{
 		"not configured": {models: window(size)},
-		"unknown window": {options: agent.Options{Compaction: agent.CompactionPolicy{Threshold: 0.85}}},
+		"unknown window": {options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.85}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.tools, s.steps = []tool.Tool{prints(8_000)}, worker(6, llmtest.Text("done"), summed)
@@ -272,7 +272,7 @@ func TestA16_UnderHalfTheWindow(t *testing.T) {
 			tools := []tool.Tool{prints(c.print), coding.ReadOutput()}
 			tools[0].Description += c.instructions // in every request, like the system prompt
 			h := open(t, setup{models: window(size), tools: tools, steps: worker(5, llmtest.Text("done"), llmtest.Text(c.summary)),
-				options: agent.Options{Compaction: agent.CompactionPolicy{Threshold: 0.85}}})
+				options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.85}}}})
 			h.submit(t, c.task, agent.Completed)
 			requests := h.model.Requests()
 			compactions, task := 0, len([]rune(c.task))/4

@@ -157,7 +157,7 @@ func (s *Session) writeEnd() error {
 	}
 	s.reportFailure()
 	var err error
-	if s.state.Records > 0 && s.failure == nil {
+	if s.failure == nil {
 		if err = s.append(endRecord{Session: true, Reason: s.ending}); err == nil {
 			err = s.sync()
 		}
@@ -231,9 +231,6 @@ func (s *Session) Usage() llm.Usage {
 func (s *Session) Definitions() []llm.ToolDefinition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state.Records == 0 {
-		return slices.Clone(s.head().Tools)
-	}
 	return slices.Clone(s.state.tools)
 }
 

@@ -52,7 +52,7 @@ func everyKind(t *testing.T, log journal.Log) {
 	h = open(t, setup{tools: append(coding.Agents(), coding.AskUser(), echo("change"), newTool("look", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
 		return tool.Text("looked"), nil
 	})), steps: repeated(model, 20), options: agent.Options{ID: "every", Journal: log, Questions: &agent.Questions{}, Subagents: &agent.Subagents{},
-		Retry: agent.Retry{Base: 1}, MaxTurns: 100}})
+		Retry: agent.Retry{Base: 1}, Policy: agent.Policy{MaxTurns: 100}}})
 	if err := h.Steer("to the left"); err != nil {
 		t.Fatal(err)
 	}

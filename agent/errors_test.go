@@ -22,7 +22,7 @@ func rescued(t *testing.T, steps ...llmtest.Step) *host {
 	t.Helper()
 	steps = append([]llmtest.Step{llmtest.Calls(call("print"))}, steps...)
 	return open(t, setup{models: window(4000), tools: []tool.Tool{printer("print", 9_000)}, steps: steps,
-		options: agent.Options{Compaction: agent.CompactionPolicy{Threshold: 1}}})
+		options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 1}}}})
 }
 
 // A request that does not fit is compacted and sent once more.
@@ -106,7 +106,7 @@ func TestA11_ContextLengthEndsTheSession(t *testing.T) {
 func TestA11_StayWhenTheWindowIsFull(t *testing.T) {
 	h := open(t, setup{models: window(4000), tools: []tool.Tool{printer("print", 9_000)},
 		steps:   []llmtest.Step{llmtest.Calls(call("print")), tooLong(), llmtest.Text("the summary"), llmtest.Text("done"), llmtest.Text("more")},
-		options: agent.Options{OnFailure: agent.StayOnFailure}})
+		options: agent.Options{Policy: agent.Policy{OnFailure: agent.StayOnFailure}}})
 	if result, err := h.Submit(context.Background(), "go"); !errors.Is(err, llm.ErrContextLength) || result.Reason != agent.Failed {
 		t.Fatalf("Submit = %+v, %v", result, err)
 	}

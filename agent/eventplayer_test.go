@@ -74,7 +74,7 @@ func (p *eventPlayer) text(n int) {
 }
 
 func (p *eventPlayer) commit(rec record) {
-	p.stream.record(rec, project(rec, &State{}, &Policy{})...)
+	p.stream.record(rec, project(rec, &State{})...)
 	p.stream.flush()
 }
 

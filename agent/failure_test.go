@@ -29,7 +29,7 @@ func TestI16_StayAfterAFailedCall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				steps := append([]llmtest.Step{llmtest.Calls(call("work"))}, failed...)
-				h := open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{OnFailure: agent.StayOnFailure},
+				h := open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{Policy: agent.Policy{OnFailure: agent.StayOnFailure}},
 					steps: append(append(steps, failed...), llmtest.Text("one"), llmtest.Text("two"))})
 				if err := h.FollowUp("and then"); err != nil {
 					t.Fatal(err)
@@ -69,7 +69,7 @@ func TestI16_StayAfterAFailedCall(t *testing.T) {
 
 // A journal that cannot be written ends the session whatever OnFailure says.
 func TestI16_StayIsForModelCalls(t *testing.T) {
-	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("one")}, options: agent.Options{OnFailure: agent.StayOnFailure, Journal: &failing{left: 1}}})
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("one")}, options: agent.Options{Policy: agent.Policy{OnFailure: agent.StayOnFailure}, Journal: &failing{left: 1}}})
 	if _, err := h.Submit(context.Background(), "go"); !errors.Is(err, errDisk) || h.Status() != agent.StatusClosed {
 		t.Errorf("%v, %s", err, h.Status())
 	}
@@ -153,7 +153,7 @@ func TestI16_ResultBesideEveryError(t *testing.T) {
 		text          string
 	}{{}, {}, {1, 0, "I begin."}, {1, 0, "I begin."}, {1, 1, "I begin."}, {2, 1, "done"}} {
 		t.Run(fmt.Sprint("a full disk after append ", left), func(t *testing.T) {
-			h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: append(begun, llmtest.Text("done")), options: agent.Options{Journal: &failing{left: left}}})
+			h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: append(begun, llmtest.Text("done")), options: agent.Options{Journal: &failing{left: left + 1}}})
 			result, err := h.Submit(ctx, "go")
 			want(t, h, result, err, agent.Failed, at.turns, at.rounds, at.text)
 		})
@@ -170,7 +170,7 @@ func TestI16_ClosedSaysWhy(t *testing.T) {
 		why error
 	}{
 		"a failed call": {agent.Options{}, func(h *host) error { return second(h.Submit(ctx, "go")) }, llm.ErrAuthentication},
-		"a full disk":   {agent.Options{Journal: &failing{left: 1}}, func(h *host) error { return second(h.Submit(ctx, "go")) }, errDisk},
+		"a full disk":   {agent.Options{Journal: &failing{left: 2}}, func(h *host) error { return second(h.Submit(ctx, "go")) }, errDisk},
 		"an abort": {agent.Options{}, func(h *host) error {
 			h.model.Then(llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
 				h.Abort()

@@ -71,52 +71,11 @@ func (s *Session) approved(authorize, approve tool.Authorize) tool.Authorize {
 	}
 }
 
-// defaultConfirms is how often BeforeStop may send the agent back to work in one input.
-const defaultConfirms = 3
-
-// policyOf returns the policy of options.
-func policyOf(o Options) (Policy, error) {
-	p := Policy{MaxToolRounds: o.MaxToolRounds, MaxTurns: o.MaxTurns, OnLimit: o.OnLimit, Budget: o.Budget, RequireDone: o.RequireDone,
-		Loop: o.Loops, Compaction: o.Compaction, OnFailure: o.OnFailure}
-	if p.Continues = max(o.Continues, 0); o.Continues == 0 {
-		p.Continues = defaultContinues
-	}
-	if o.BeforeStop != nil {
-		if p.Confirms = o.MaxConfirms; p.Confirms == 0 {
-			p.Confirms = defaultConfirms
-		}
-	}
-	switch {
-	case o.OnLimit != Stopped && o.OnLimit != Summarized:
-		return p, fmt.Errorf("agent: Options.OnLimit is %q; it can be empty or %q", o.OnLimit, Summarized)
-	case o.OnFailure != CloseOnFailure && o.OnFailure != StayOnFailure:
-		return p, fmt.Errorf("agent: Options.OnFailure is %q; it can be empty or %q", o.OnFailure, StayOnFailure)
-	case o.Compaction.Threshold < 0 || o.Compaction.Threshold > 1:
-		return p, fmt.Errorf("agent: Options.Compaction.Threshold is %v; it is a share of the window, from 0 to 1", o.Compaction.Threshold)
-	case o.OutputSchema == nil:
-		return p, nil
-	}
-	check, err := checker(o.OutputSchema)
-	if err != nil {
-		return p, fmt.Errorf("agent: Options.OutputSchema: %w", err)
-	}
-	p.Result = &ResultPolicy{Schema: o.OutputSchema, check: check}
-	provider, err := o.Client.Provider(first(o.Provider, o.Profile.Provider))
-	if err != nil {
-		return p, fmt.Errorf("agent: %w", err)
-	}
-	if f, ok := provider.(llm.Formatter); ok && f.FormatsWithTools(first(o.Model, o.Profile.Model)) {
-		return p, nil
-	}
-	p.Result.Tool = resultTool
-	return p, nil
-}
-
 // registryOf makes the registry of a session that is given these tools: without those whose needs it does not meet, and with the one
 // by which a structured result comes.
-func (s *Session) registryOf(lists ...[]tool.Tool) (*tool.Registry, error) {
-	if s.policy.resultTool() != "" {
-		lists = append(lists, []tool.Tool{finalResult(s.policy.Result.Schema)})
+func (s *Session) registryOf(p *Policy, lists ...[]tool.Tool) (*tool.Registry, error) {
+	if p.resultTool() != "" {
+		lists = append(lists, []tool.Tool{finalResult(p.Result.Schema)})
 	}
 	registry := new(tool.Registry)
 	for _, tools := range lists {
@@ -149,8 +108,8 @@ func (s *State) offers(name string) bool {
 }
 
 // withResultTool returns the tools of a session that was resumed with another schema for its result, nil when the model knows it.
-func (s *Session) withResultTool() []llm.ToolDefinition {
-	t, ok := s.registry.Get(s.policy.resultTool())
+func (s *Session) withResultTool(p *Policy) []llm.ToolDefinition {
+	t, ok := s.registry.Get(p.resultTool())
 	if !ok {
 		return nil
 	}

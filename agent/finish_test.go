@@ -41,7 +41,7 @@ func TestA14_RequireDone(t *testing.T) {
 			llmtest.Text("4"), llmtest.Text("5"), llmtest.Calls(call("submit"))}, 5, "the final text", agent.Done},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := open(t, setup{tools: []tool.Tool{echo("work"), submitTool()}, steps: c.steps, options: agent.Options{RequireDone: true}})
+			h := open(t, setup{tools: []tool.Tool{echo("work"), submitTool()}, steps: c.steps, options: agent.Options{Policy: agent.Policy{RequireDone: true}}})
 			result := h.submit(t, "go", c.reason)
 			if result.Text != c.text || strings.Count(h.turns(), "steering:nudge") != c.nudges || h.model.Left() != 0 {
 				t.Errorf("%+v, %s, %d steps left", result, h.turns(), h.model.Left())
@@ -114,7 +114,7 @@ func TestA14_BeforeStop(t *testing.T) {
 			for i := range c.back {
 				steps = append(steps, llmtest.Text(fmt.Sprint(i+1)))
 			}
-			h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: steps, options: agent.Options{BeforeStop: a.ask, MaxConfirms: c.max}})
+			h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: steps, options: agent.Options{BeforeStop: a.ask, Policy: agent.Policy{MaxConfirms: c.max}}})
 			result := h.submit(t, "go", agent.Completed)
 			if result.Text != fmt.Sprint(c.back) || strings.Count(h.turns(), "steering:before_stop") != c.back || len(a.asked) != c.asks {
 				t.Errorf("%+v, %s, asked %+v", result, h.turns(), a.asked)
@@ -132,7 +132,7 @@ func TestA14_BeforeStop(t *testing.T) {
 // The hook is asked about a done tool too, may send it back, and the input ends when the tool says it again.
 func TestA14_BeforeStopAfterADoneTool(t *testing.T) {
 	a := &asker{prompts: []string{"the tests fail"}}
-	h := open(t, setup{tools: []tool.Tool{submitTool()}, options: agent.Options{BeforeStop: a.ask, RequireDone: true},
+	h := open(t, setup{tools: []tool.Tool{submitTool()}, options: agent.Options{BeforeStop: a.ask, Policy: agent.Policy{RequireDone: true}},
 		steps: []llmtest.Step{llmtest.Calls(call("submit")), llmtest.Calls(call("submit"))}})
 	if result := h.submit(t, "go", agent.Done); result.Text != "the final text" || result.Turns != 2 {
 		t.Errorf("%+v", result)
@@ -146,7 +146,7 @@ func TestA14_BeforeStopAfterADoneTool(t *testing.T) {
 func TestA14_BeforeStopIsForTheEndOfTheTask(t *testing.T) {
 	a := &asker{prompts: []string{"go on"}}
 	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work"))},
-		options: agent.Options{BeforeStop: a.ask, MaxToolRounds: 1}})
+		options: agent.Options{BeforeStop: a.ask, Policy: agent.Policy{MaxToolRounds: 1}}})
 	h.submit(t, "go", agent.MaxToolRounds)
 	if len(a.asked) != 0 {
 		t.Errorf("asked %+v", a.asked)
@@ -306,7 +306,7 @@ func TestJ14_BeforeStopOfSubagents(t *testing.T) {
 			return "look again", nil
 		}
 		ids := []string{"first", "second"}
-		h := spawning(t, agent.Options{BeforeStop: hook, MaxConfirms: 1, NewID: func() string { id := ids[0]; ids = ids[1:]; return id }},
+		h := spawning(t, agent.Options{BeforeStop: hook, Policy: agent.Policy{MaxConfirms: 1}, NewID: func() string { id := ids[0]; ids = ids[1:]; return id }},
 			map[string][]llmtest.Step{
 				"go":     {llmtest.Calls(spawn("a part")), llmtest.Calls(wait("agent-1")), llmtest.Text("done"), llmtest.Text("really done")},
 				"a part": {llmtest.Text("part done"), llmtest.Text("part really done")},

@@ -165,7 +165,7 @@ func (s *State) fold(rec record, at time.Time) {
 	switch r := rec.(type) {
 	case headerRecord:
 		s.Header, s.Provider, s.Model, s.Effort, s.tools = r.Header, r.Provider, r.Model, r.Effort, r.Tools
-		s.policy = r.Policy
+		s.Machine, s.Policy = r.Machine, r.Policy
 		s.messages = append(s.messages, llm.System(r.System))
 		s.Context.add(s.messages[0])
 		s.Context.addTools(r.Tools)
@@ -209,7 +209,7 @@ func (s *State) fold(rec record, at time.Time) {
 	default:
 		s.at = at
 	}
-	s.warns = s.Context.fill(s.policy.Window)
+	s.warns = s.Context.fill(s.Policy.Window)
 }
 
 // foldInput begins an input. What a new task begins anew is left alone where the last one goes on: the effort that waits, since the
@@ -299,7 +299,7 @@ func (s *State) foldResult(r resultRecord, at time.Time) {
 	if r.Done {
 		s.Input.Done, s.Input.Final = true, r.Final
 	}
-	if r.IsError && r.Name != "" && r.Name == s.policy.resultTool() {
+	if r.IsError && r.Name != "" && r.Name == s.Policy.resultTool() {
 		s.Input.Corrections++
 	}
 	if call.Question != nil && !r.IsError {
@@ -351,11 +351,11 @@ func (s *State) see(files []tool.Seen) {
 // foldSettings begins a new epoch where the next request does not go on where the last one ended.
 func (s *State) foldSettings(r settingRecord) {
 	if r.Machine != nil {
-		s.Header.Machine = *r.Machine
+		s.Machine = *r.Machine
 	}
-	window := s.policy.Window
-	s.policy = r.policy(s.policy)
-	if s.policy.Window != window {
+	window := s.Policy.Window
+	s.Policy = r.policy(s.Policy)
+	if s.Policy.Window != window {
 		s.Context.Warned = 0
 	}
 	provider, model := s.Provider, s.Model
@@ -410,7 +410,7 @@ func (s *State) foldEnd(r endRecord, at time.Time) {
 	if f == nil {
 		f = s.fault()
 	}
-	if r.Reason == Aborted || r.Reason == Failed && (r.Session || s.policy.closes(f)) {
+	if r.Reason == Aborted || r.Reason == Failed && (r.Session || s.Policy.closes(f)) {
 		s.Queue = slices.DeleteFunc(s.Queue, func(q Queued) bool { return q.Lane == FollowUps })
 	}
 	if r.Session {

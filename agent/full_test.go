@@ -52,7 +52,7 @@ func TestI9_JournalLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	tools := []tool.Tool{prints(2_000)}
-	h := open(t, setup{tools: tools, steps: wordy(), options: agent.Options{Journal: log, MaxJournal: limit, Loops: agent.LoopPolicy{Off: true}}})
+	h := open(t, setup{tools: tools, steps: wordy(), options: agent.Options{Journal: log, MaxJournal: limit, Policy: agent.Policy{Loops: agent.LoopPolicy{Off: true}}}})
 	result, err := h.Submit(context.Background(), "go")
 	checkFull(t, h, result, err, "MaxJournal")
 	if info, err := os.Stat(filepath.Join(at, "s.jsonl")); err != nil || info.Size() > limit || info.Size() < limit/2 {
@@ -141,7 +141,7 @@ func TestI9_InputsThatDoNotFit(t *testing.T) {
 func TestI9_EventLimit(t *testing.T) {
 	log := new(journal.Memory)
 	tools := []tool.Tool{prints(2_000)}
-	h := open(t, setup{tools: tools, steps: wordy(), options: agent.Options{Journal: log, MaxEvents: 200_000, Loops: agent.LoopPolicy{Off: true}}})
+	h := open(t, setup{tools: tools, steps: wordy(), options: agent.Options{Journal: log, MaxEvents: 200_000, Policy: agent.Policy{Loops: agent.LoopPolicy{Off: true}}}})
 	result, err := h.Submit(context.Background(), "go")
 	checkFull(t, h, result, err, "MaxEvents")
 	seen := 0
@@ -164,7 +164,7 @@ func TestI9_EventLimit(t *testing.T) {
 func TestI9_KilledWhenFull(t *testing.T) {
 	log, cut := new(journal.Memory), new(journal.Memory)
 	tools := []tool.Tool{prints(2_000)}
-	h := open(t, setup{tools: tools, steps: wordy(), options: agent.Options{Journal: log, MaxJournal: 80_000, Loops: agent.LoopPolicy{Off: true}}})
+	h := open(t, setup{tools: tools, steps: wordy(), options: agent.Options{Journal: log, MaxJournal: 80_000, Policy: agent.Policy{Loops: agent.LoopPolicy{Off: true}}}})
 	if _, err := h.Submit(context.Background(), "go"); !errors.Is(err, agent.ErrFull) {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ var threeWrites = llmtest.Calls(named("a", "write", "x"), named("b", "write", "x
 // A call is intended when it begins. So wherever a process dies, the calls that never began run when the session goes on, each call
 // runs at most once, and at most the one that had begun has an unknown outcome.
 func TestI14_CrashBetweenSequentialWrites(t *testing.T) {
-	for at := 1; ; at++ {
+	for at := 2; ; at++ { // the first call of the journal is New's
 		log, calls := new(journal.Memory), new(ledgerOf)
 		broken := &unreliable{Log: log, fault: crash{at: at, effect: true}.fault}
 		h := open(t, setup{tools: []tool.Tool{calls.tool("write")}, options: agent.Options{Journal: broken},

@@ -75,7 +75,7 @@ func TestA4_SummaryThatFails(t *testing.T) {
 		"empty":               {[]llmtest.Step{llmtest.Answer(call("work"))}, agent.Options{}, fixed},
 		"down for too long":   {[]llmtest.Step{down, down}, agent.Options{Retry: agent.Retry{Max: 1}}, fixed},
 		"tried again":         {[]llmtest.Step{down, llmtest.Text("here")}, agent.Options{}, "here"},
-		"beyond the budget":   {nil, agent.Options{Budget: agent.Budget{Tokens: 560}}, fixed},
+		"beyond the budget":   {nil, agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 560}}}, fixed},
 		"torn, then complete": {[]llmtest.Step{llmtest.Torn("he", llm.Errorf(llm.ErrStream, "cut")), llmtest.Text("here")}, agent.Options{}, "here"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestA4_SummaryInterrupted(t *testing.T) {
 
 // The limit of turns counts the answers of all inputs; it ends an input before the model is called.
 func TestA4_MaxTurns(t *testing.T) {
-	h := open(t, setup{options: agent.Options{MaxTurns: 1}, steps: []llmtest.Step{llmtest.Text("one")}})
+	h := open(t, setup{options: agent.Options{Policy: agent.Policy{MaxTurns: 1}}, steps: []llmtest.Step{llmtest.Text("one")}})
 	h.submit(t, "one", agent.Completed)
 	h.submit(t, "two", agent.MaxTurns)
 	if l := only[*agent.TurnLimit](h); len(l) != 1 || l[0].Limit != agent.MaxTurns || l[0].Value != 1 {
@@ -121,7 +121,7 @@ func TestA4_MaxTurns(t *testing.T) {
 	if n := len(h.model.Requests()); n != 1 || h.Status() != agent.StatusIdle {
 		t.Errorf("%d requests, %s", n, h.Status())
 	}
-	if _, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{h.model}}, Env: nowhere(t), OnLimit: "stops"}); err == nil {
+	if _, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{h.model}}, Env: nowhere(t), Policy: agent.Policy{OnLimit: "stops"}}); err == nil {
 		t.Error("an unknown OnLimit was accepted")
 	}
 }

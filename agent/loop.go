@@ -62,12 +62,12 @@ func (s *Session) decide(ctx context.Context) (Step, error) {
 			reason = stopReason(ctx)
 		}
 		if in.Stop == "" {
-			if err := s.append(s.stop(reason)); err != nil {
+			if err := s.append(s.state.stop(reason)); err != nil {
 				return Step{}, err
 			}
 		}
 	}
-	step := Next(&s.state, &s.policy, s.now())
+	step := Next(&s.state, s.now())
 	return step, s.append(s.state.records(step)...)
 }
 

@@ -44,7 +44,7 @@ var leastRepeats = [...]int{1: 5, 2: 3, 3: 2}
 // mark remembers a call whose result is in. A loop that was warned of ends with the first call that does not go on with it.
 func (s *State) mark(call OpenCall) {
 	m := CallMark{Call: hash(call.Name, canonical(call.Args)), Result: hash(passing.ReplaceAllString(call.Result.Content.Text(), ""))}
-	if w := s.LoopWarned; w != nil && !m.same(s.Recent[max(len(s.Recent)-w.Period, 0)], s.policy.Loop.Results) {
+	if w := s.LoopWarned; w != nil && !m.same(s.Recent[max(len(s.Recent)-w.Period, 0)], s.Policy.Loops.Results) {
 		s.LoopWarned, s.Recent = nil, nil
 	}
 	s.Recent = append(s.Recent, m)

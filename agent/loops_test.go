@@ -80,7 +80,7 @@ func TestA9_Detects(t *testing.T) {
 		{"times and ids in results do not count", "ttttt", agent.LoopPolicy{Results: true}, "5:1x5"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := looped(t, c.calls, agent.Options{Loops: c.policy})
+			h := looped(t, c.calls, agent.Options{Policy: agent.Policy{Loops: c.policy}})
 			if got := h.loops(); got != c.want {
 				t.Errorf("found %q, want %q", got, c.want)
 			}

@@ -36,15 +36,15 @@ type Step struct {
 	First  int        // of Compact: the first turn that stays
 }
 
-// Next decides. It is a pure function, and the order of its cases is the specification of the loop.
-func Next(s *State, p *Policy, now time.Time) Step {
-	in := s.Input
+// Next returns what a session in this state does next. It is a pure function, and the order of its cases is the specification of the loop.
+func Next(s *State, now time.Time) Step {
+	in, p := s.Input, &s.Policy
 	if open := s.runnable(); len(open) > 0 {
 		return Step{Act: Run, Calls: open, Reason: in.Stop} // nothing comes between calls and their results
 	}
 	switch {
 	case s.compactsAtRest():
-		return s.compaction(p)
+		return s.compaction()
 	case in == nil && s.Queued(FollowUps) != nil && s.goesOn():
 		return Step{Act: Begin}
 	case in == nil:
@@ -58,12 +58,12 @@ func Next(s *State, p *Policy, now time.Time) Step {
 	}
 	steered := s.Queued(Steering) != nil
 	if in.Done || s.concluded() && !steered {
-		return s.ending(p)
+		return s.ending()
 	}
 	if f := s.fault(); f != nil {
 		switch {
-		case f.tooLong() && !in.Rescued && p.Compaction.on() && s.compacts(p):
-			return s.compaction(p)
+		case f.tooLong() && !in.Rescued && p.Compaction.on() && s.compacts():
+			return s.compaction()
 		case f.RetryAt.IsZero() && f.refused():
 			return Step{Act: Finish, Reason: Refused}
 		case f.RetryAt.IsZero():
@@ -73,12 +73,12 @@ func Next(s *State, p *Policy, now time.Time) Step {
 		}
 		return Step{Act: Call} // the same call again: nothing gets in between
 	}
-	if limit := s.limit(p); limit.Reason != "" {
+	if limit := s.limit(); limit.Reason != "" {
 		return limit
 	}
-	switch loop := s.looping(p.Loop); {
-	case s.compactionDue(p):
-		return s.compaction(p)
+	switch loop := s.looping(p.Loops); {
+	case s.compactionDue():
+		return s.compaction()
 	case steered:
 		return Step{Act: Inject, Origin: OriginSteer}
 	case s.Queued(Notes) != nil:
@@ -104,10 +104,10 @@ func (s *State) runnable() []OpenCall {
 }
 
 // ending returns what is left to do when the model, or a tool, has said that the task is done, or the model says nothing more.
-func (s *State) ending(p *Policy) Step {
-	in := s.Input
+func (s *State) ending() Step {
+	in, p := s.Input, &s.Policy
 	if !in.Done {
-		if step, ok := s.unfinished(p); ok {
+		if step, ok := s.unfinished(); ok {
 			return step
 		}
 	}
@@ -126,7 +126,7 @@ func (s *State) ending(p *Policy) Step {
 	case s.last().empty():
 		return s.silent()
 	}
-	if in.Confirms < p.Confirms {
+	if in.Confirms < p.MaxConfirms {
 		return Step{Act: Confirm, Reason: reason}
 	}
 	return Step{Act: Finish, Reason: reason}
@@ -134,8 +134,8 @@ func (s *State) ending(p *Policy) Step {
 
 // limit returns the end at a limit that is reached before a model call. A budget's time is a timer's business, and its tokens and money
 // depend on what other agents use of them: their ends are records.
-func (s *State) limit(p *Policy) Step {
-	step := Step{Act: Finish}
+func (s *State) limit() Step {
+	p, step := &s.Policy, Step{Act: Finish}
 	if p.OnLimit == Summarized {
 		step.Act = Summarize
 	}

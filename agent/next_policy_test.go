@@ -1,7 +1,7 @@
 package agent
 
 import (
-	"errors"
+	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
@@ -44,13 +44,9 @@ func TestNextByPolicy(t *testing.T) {
 	five := slices.Concat(round, round, round, round, round)
 	done := resultRecord{CallID: "a", Name: "shell", Done: true, Final: "x"}
 	keepOne := CompactionPolicy{Threshold: 0.85, KeepTurns: 1}
-	want := &ResultPolicy{check: func(text string) error {
-		if text != "done" {
-			return errors.New("not done")
-		}
-		return nil
-	}}
-	byTool := &ResultPolicy{Tool: "final_result", check: want.check}
+	want := &ResultPolicy{Schema: json.RawMessage(`{"type":"object"}`)}
+	byTool := &ResultPolicy{Tool: "final_result", Schema: want.Schema}
+	object := answerRecord{Message: llm.Assistant("{}")}
 	not := answerRecord{Message: llm.Assistant("not done")}
 	loop := &Loop{Period: 1, Repeats: 5}
 	nudge := Step{Act: Inject, Origin: OriginNudge}
@@ -78,7 +74,7 @@ func TestNextByPolicy(t *testing.T) {
 		{"A9 steering comes before it", records(five, steered), Policy{}, Step{Act: Inject, Origin: OriginSteer}},
 		{"A9 and it after the steering", records(five, steered, turnRecord{Origin: OriginSteer, Queued: 1}), Policy{}, Step{Act: Inject, Origin: OriginLoop, Loop: loop}},
 		{"A9 once", records(five, turnRecord{Origin: OriginLoop, Loop: loop}), Policy{}, Step{Act: Call}},
-		{"A9 off", five, Policy{Loop: LoopPolicy{Off: true}}, Step{Act: Call}},
+		{"A9 off", five, Policy{Loops: LoopPolicy{Off: true}}, Step{Act: Call}},
 		{"A9 the limit comes before it", five, Policy{MaxToolRounds: 5}, Step{Act: Finish, Reason: MaxToolRounds, Value: 5}},
 		{"A11 too long without compaction", records(round, overflown), Policy{}, Step{Act: Finish, Reason: Failed}},
 		{"A11 too long with it", records(round, overflown), Policy{Compaction: keepOne}, Step{Act: Compact, First: 3}},
@@ -93,12 +89,12 @@ func TestNextByPolicy(t *testing.T) {
 		{"A14 in a row only", records(nudged(3), round, said), Policy{RequireDone: true}, nudge},
 		{"A14 done ends it", records(asked("a"), done), Policy{RequireDone: true}, Step{Act: Finish, Reason: Done}},
 		{"A14 steering comes before a nudge", records(said, steered), Policy{RequireDone: true}, Step{Act: Inject, Origin: OriginSteer}},
-		{"A14 the hook is asked", []record{said}, Policy{Confirms: 1}, Step{Act: Confirm, Reason: Completed}},
-		{"A14 after a nudge", []record{said}, Policy{Confirms: 1, RequireDone: true}, nudge},
-		{"A14 after done too", records(asked("a"), done), Policy{Confirms: 1}, Step{Act: Confirm, Reason: Done}},
-		{"A14 what the hook says calls the model", records(asked("a"), done, turnRecord{Origin: OriginStop, Text: "more"}), Policy{Confirms: 1}, Step{Act: Call}},
-		{"A14 at most so often", records(said, turnRecord{Origin: OriginStop, Text: "more"}, said), Policy{Confirms: 1}, Step{Act: Finish, Reason: Completed}},
-		{"A14 not when it is interrupted", records(said, stopRecord{Reason: Interrupted}), Policy{Confirms: 1, RequireDone: true}, Step{Act: Finish, Reason: Interrupted}},
+		{"A14 the hook is asked", []record{said}, Policy{MaxConfirms: 1}, Step{Act: Confirm, Reason: Completed}},
+		{"A14 after a nudge", []record{said}, Policy{MaxConfirms: 1, RequireDone: true}, nudge},
+		{"A14 after done too", records(asked("a"), done), Policy{MaxConfirms: 1}, Step{Act: Confirm, Reason: Done}},
+		{"A14 what the hook says calls the model", records(asked("a"), done, turnRecord{Origin: OriginStop, Text: "more"}), Policy{MaxConfirms: 1}, Step{Act: Call}},
+		{"A14 at most so often", records(said, turnRecord{Origin: OriginStop, Text: "more"}, said), Policy{MaxConfirms: 1}, Step{Act: Finish, Reason: Completed}},
+		{"A14 not when it is interrupted", records(said, stopRecord{Reason: Interrupted}), Policy{MaxConfirms: 1, RequireDone: true}, Step{Act: Finish, Reason: Interrupted}},
 		{"A16 at the threshold", records(full, got("a")), Policy{Window: 1000, Compaction: keepOne}, Step{Act: Compact, First: 3}},
 		{"A16 below it", records(full, got("a")), Policy{Window: 1100, Compaction: keepOne}, Step{Act: Call}},
 		{"A16 off", records(full, got("a")), Policy{Window: 1000}, Step{Act: Call}},
@@ -112,20 +108,21 @@ func TestNextByPolicy(t *testing.T) {
 		{"A16 not between calls and results", records(asked("a"), compacts), Policy{}, Step{Act: Run, Calls: openCalls("a")}},
 		{"A16 requests are answered together", records(round, compacts, compacts, compactRecord{First: 1, Text: "short", Queued: 2}), Policy{}, Step{Act: Call}},
 		{"A18 a budget ends it", records(round, stopRecord{Reason: BudgetUSD, Value: 2.5}), Policy{}, Step{Act: Finish, Reason: BudgetUSD, Value: 2.5}},
-		{"A21 a result", []record{said}, Policy{Result: want}, Step{Act: Finish, Reason: Completed}},
+		{"A21 a result", []record{object}, Policy{Result: want}, Step{Act: Finish, Reason: Completed}},
 		{"A21 a correction", []record{not}, Policy{Result: want}, nudge},
 		{"A21 two at most", records(nudged(2), not), Policy{Result: want}, noResult},
 		{"A21 also with work in between", records(nudged(1), round, nudged(1), round, not), Policy{Result: want}, noResult},
 		{"A21 of another done tool", records(asked("a"), done), Policy{Result: want}, nudge},
 		{"A21 the tool is to be called", []record{not}, Policy{Result: byTool}, nudge},
-		{"I16 or the text is the result", []record{said}, Policy{Result: byTool}, Step{Act: Finish, Reason: Completed}},
-		{"A21 the hook is asked about a result", []record{said}, Policy{Result: want, Confirms: 1}, Step{Act: Confirm, Reason: Completed}},
+		{"I16 or the text is the result", []record{object}, Policy{Result: byTool}, Step{Act: Finish, Reason: Completed}},
+		{"A21 the hook is asked about a result", []record{object}, Policy{Result: want, MaxConfirms: 1}, Step{Act: Confirm, Reason: Completed}},
 		{"A21 invalid calls are counted", records(nudged(3), round), Policy{Result: byTool}, noResult},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := stateOf(t, append(begun[:2:2], tt.records...)...)
-			step := Next(s, &tt.policy, at)
+			s.Policy = tt.policy
+			step := Next(s, at)
 			if step.Act == Inject {
 				if (step.Text == "") != (step.Origin == OriginSteer) {
 					t.Errorf("text %q", step.Text)

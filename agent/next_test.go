@@ -101,12 +101,13 @@ func TestNext(t *testing.T) {
 				tt.now = at
 			}
 			s := stateOf(t, append(begun[:2:2], tt.records...)...)
-			if step := Next(s, &tt.policy, tt.now); !reflect.DeepEqual(step, tt.want) {
+			s.Policy = tt.policy
+			if step := Next(s, tt.now); !reflect.DeepEqual(step, tt.want) {
 				t.Errorf("Next = %+v, want %+v", step, tt.want)
 			}
 		})
 	}
-	if step := Next(new(State), new(Policy), at); step.Act != Rest {
+	if step := Next(new(State), at); step.Act != Rest {
 		t.Errorf("Next of nothing = %+v, want Rest", step)
 	}
 }

@@ -46,32 +46,13 @@ type Options struct {
 	// such as read-only ones. Approve decides where it says [tool.Ask]: it may wait for a person, until its context ends. Both may be called by several goroutines at once when there are subagents.
 	Authorize, Approve tool.Authorize
 
-	// MaxToolRounds limits the tool rounds of one input, MaxTurns the assistant turns of the session; 0 means no limit. OnLimit
-	// says what happens there.
-	MaxToolRounds, MaxTurns int
-	OnLimit                 OnLimit
-	// Budget is shared with the subagents.
-	Budget Budget
-	Retry  Retry
-	// RequireDone makes a tool whose result is Done the end of an input: an answer without calls is followed by a nudge, three in a row at
-	// most. After these such an answer ends the input all the same, with the reason completed instead of done.
-	RequireDone bool
+	// Policy is what the host decides beforehand, such as limits and budgets. The journal keeps it; Resume takes it from here.
+	Policy
+	Retry Retry
 	// BeforeStop is asked before an input ends because the task is done. A prompt sends the agent back to work, at most MaxConfirms
-	// times an input: 3 unless set, never when negative. An error is a WARNING and lets the input end. It is asked for subagents too, each of
-	// which is sent back as often, and may then be called by several goroutines at once.
-	BeforeStop  func(ctx context.Context, stop Stop) (prompt string, err error)
-	MaxConfirms int
-	// Continues is how often in a row the model is asked to go on with an answer that was cut off, at the limit of its length or for a
-	// reason that nobody knows: 2 unless set, never when negative. Then the input ends with the reason incomplete.
-	Continues int
-	// Loops says when repeating calls make the session warn the model: the zero value is the default.
-	Loops LoopPolicy
-	// Compaction is off unless its Threshold is set; see [DefaultCompaction].
-	Compaction CompactionPolicy
-	// OnFailure says what happens when a model call has failed for good: [CloseOnFailure] unless set, or [StayOnFailure].
-	OnFailure OnFailure
-	// OutputSchema is a JSON Schema of type object that the result of every input has to fit; Result.Text is then that JSON.
-	OutputSchema json.RawMessage
+	// times an input. An error is a WARNING and lets the input end. It is asked for subagents too, each of which is sent back as often, and
+	// may then be called by several goroutines at once.
+	BeforeStop func(ctx context.Context, stop Stop) (prompt string, err error)
 	// Questions allows the model to ask the host, by the tool ask_user of the profile or of Tools; nil allows none.
 	Questions *Questions
 	// Subagents allows the model to start agents of its own; nil allows none.

@@ -1,33 +1,45 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Policy is what the host decided beforehand: with the state it is all that [Next] looks at.
+// Policy is what the host decides beforehand. The journal holds it: a session has the one that [Options] or a Resume gave it last, and
+// [State].Policy is the only copy. The zero value of every field is its default.
 type Policy struct {
-	MaxToolRounds int     `json:"max_tool_rounds,omitempty"` // in one input; 0 means no limit
-	MaxTurns      int     `json:"max_turns,omitempty"`       // assistant turns in the session; 0 means no limit
+	// MaxToolRounds limits the tool rounds of one input, MaxTurns the assistant turns of the session; 0 means no limit. OnLimit says
+	// what happens there.
+	MaxToolRounds int     `json:"max_tool_rounds,omitempty"`
+	MaxTurns      int     `json:"max_turns,omitempty"`
 	OnLimit       OnLimit `json:"on_limit,omitempty"`
-	Budget        Budget  `json:"budget,omitzero"`
+	// Budget is shared with the subagents.
+	Budget Budget `json:"budget,omitzero"`
 
-	// RequireDone says that only a tool ends an input: an answer without calls is followed by a nudge, three in a row at most.
+	// RequireDone makes a tool whose result is Done the end of an input: an answer without calls is followed by a nudge, three in a row
+	// at most. After these such an answer ends the input all the same, with the reason completed instead of done.
 	RequireDone bool `json:"require_done,omitempty"`
-	// Continues is how often in a row the model is asked to go on with an answer that was cut off.
+	// Continues is how often in a row the model is asked to go on with an answer that was cut off, at the limit of its length or for a
+	// reason that nobody knows: 2 unless set, never when negative. Then the input ends with the reason incomplete.
 	Continues int `json:"continues,omitempty"`
-	// Confirms is how often BeforeStop may send the agent back to work in one input.
-	Confirms int `json:"confirms,omitempty"`
+	// MaxConfirms is how often Options.BeforeStop may send the agent back to work in one input: 3 unless set, never when negative or
+	// without that hook.
+	MaxConfirms int `json:"confirms,omitempty"`
 
-	Loop       LoopPolicy       `json:"loop,omitzero"`
+	// Loops says when repeating calls make the session warn the model.
+	Loops LoopPolicy `json:"loop,omitzero"`
+	// Compaction is off unless its Threshold is set; see [DefaultCompaction].
 	Compaction CompactionPolicy `json:"compaction,omitzero"`
-	// Window is the size of the model's window in tokens, 0 when it is unknown. It changes with the model.
+	// OnFailure says what happens when a model call has failed for good.
+	OnFailure OnFailure `json:"on_failure,omitempty"`
+	// Result asks for a structured result of every input: Result.Text is then that JSON. Nil asks for none.
+	Result *ResultPolicy `json:"result,omitempty"`
+
+	// Window is the size of the model's window in tokens, 0 when it is unknown. The session sets it, and again when the model changes.
 	Window int `json:"window,omitempty"`
-	// Result is the structured result that is asked for.
-	Result    *ResultPolicy `json:"result,omitempty"`
-	OnFailure OnFailure     `json:"on_failure,omitempty"`
 }
 
 // OnFailure says what happens when a model call has failed for good.
@@ -53,13 +65,63 @@ const (
 	Summarized OnLimit = "summarize" // the model is asked for a last text, outside of the history, before it ends
 )
 
-// ResultPolicy asks for a result of a JSON Schema (requirement A21).
-type ResultPolicy struct {
-	Schema json.RawMessage `json:"schema"`
-	// Tool is the tool by whose arguments the result comes; empty when it is the text of the last answer.
-	Tool string `json:"tool,omitempty"`
+// What policies come to where they are not set.
+const (
+	defaultContinues = 2
+	defaultConfirms  = 3
+)
 
-	check func(text string) error
+// policyOf returns the policy of options as the journal has it: with its defaults, and with what depends on the provider and the model.
+func (s *Session) policyOf(o *Options, provider, model string) (Policy, error) {
+	p := o.Policy
+	if p.Continues = cmp.Or(p.Continues, defaultContinues); p.Continues < 0 {
+		p.Continues = -1 // zero would be the default again
+	}
+	switch {
+	case o.BeforeStop == nil:
+		p.MaxConfirms = 0
+	case p.MaxConfirms == 0:
+		p.MaxConfirms = defaultConfirms
+	}
+	if p.Result != nil {
+		p.Result = &ResultPolicy{Schema: p.Result.Schema}
+		if !s.formats(provider, model) {
+			p.Result.Tool = resultTool
+		}
+	}
+	facts := s.facts(provider, model)
+	if facts != nil {
+		p.Window = facts.Window
+	}
+	return p, s.affordable(&p, provider, facts)
+}
+
+// formats reports whether a provider takes a format for the text of an answer beside tools. One that is not there takes none.
+func (s *Session) formats(provider, model string) bool {
+	p, err := s.provider(provider)
+	if err != nil {
+		return false
+	}
+	f, ok := p.(llm.Formatter)
+	return ok && f.FormatsWithTools(model)
+}
+
+// ResultPolicy asks for a result that fits a JSON Schema.
+type ResultPolicy struct {
+	// Schema is a JSON Schema of type object.
+	Schema json.RawMessage `json:"schema"`
+	// Tool is the tool by whose arguments the result comes; empty when it is the text of the last answer. The session sets it, by what
+	// the provider can do.
+	Tool string `json:"tool,omitempty"`
+}
+
+// check returns what is wrong with a text as the result, nil when it fits the schema.
+func (r *ResultPolicy) check(text string) error {
+	fits, err := checker(r.Schema)
+	if err != nil {
+		return err
+	}
+	return fits(text)
 }
 
 // The most nudges in a row with RequireDone, and how often an input's structured result may be corrected.

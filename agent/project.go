@@ -10,7 +10,7 @@ import (
 
 // project says which events a record stands for. It is called before the record is folded, so before is the state that the
 // record found.
-func project(rec record, before *State, p *Policy) []Event {
+func project(rec record, before *State) []Event {
 	switch r := rec.(type) {
 	case inputRecord:
 		switch {
@@ -44,7 +44,7 @@ func project(rec record, before *State, p *Policy) []Event {
 		if r.Session {
 			return []Event{&SessionEnd{State: StatusClosed, Reason: r.Reason}}
 		}
-		return projectEnd(r, before, p)
+		return projectEnd(r, before)
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func failedStep(before *State) []Event {
 		Attempts: len(before.Faults)}}
 }
 
-func projectEnd(r endRecord, before *State, p *Policy) []Event {
+func projectEnd(r endRecord, before *State) []Event {
 	events := failedStep(before)
 	state := StatusIdle
 	switch {
@@ -118,11 +118,11 @@ func projectEnd(r endRecord, before *State, p *Policy) []Event {
 			f = r.Fault
 		}
 		if f.tooLong() {
-			events = append(events, fullWindow(f, before, p))
+			events = append(events, fullWindow(f, before))
 		}
 		events = append(events, &Error{ErrorKind: f.Kind, Text: f.Text, Provider: f.Provider, Status: f.Status,
 			Retryable: f.Retryable, RequestID: f.RequestID})
-		if p.closes(f) {
+		if before.Policy.closes(f) {
 			state = StatusClosed
 		}
 	case r.Reason == Aborted, r.Reason == LogFull:
@@ -144,8 +144,8 @@ func projectEnd(r endRecord, before *State, p *Policy) []Event {
 }
 
 // fullWindow returns the warning that a history did not fit into the window, with the provider's numbers where it gave some.
-func fullWindow(f *Fault, before *State, p *Policy) *ContextWarning {
-	w := &ContextWarning{Ratio: 1, Tokens: cmp.Or(f.Tokens, before.Context.Tokens()), Window: cmp.Or(f.Window, p.Window)}
+func fullWindow(f *Fault, before *State) *ContextWarning {
+	w := &ContextWarning{Ratio: 1, Tokens: cmp.Or(f.Tokens, before.Context.Tokens()), Window: cmp.Or(f.Window, before.Policy.Window)}
 	if w.Window > 0 {
 		w.Ratio = max(1, float64(w.Tokens)/float64(w.Window))
 	}

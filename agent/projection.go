@@ -14,7 +14,6 @@ import (
 func Project(ctx context.Context, from Records, yield func(Event)) error {
 	var (
 		state  State
-		policy Policy
 		now    time.Time
 		stream *eventStream
 	)
@@ -30,31 +29,34 @@ func Project(ctx context.Context, from Records, yield func(Event)) error {
 			return fmt.Errorf("agent: record %d: %w", line.N, err)
 		}
 		now = line.Time
-		switch r := rec.(type) {
-		case headerRecord:
-			stream, policy = newEventStream(r.ID, func() time.Time { return now }, yield), r.Policy
-			stream.emit(started(&r.Header, false))
-		case settingRecord:
-			policy = r.policy(policy)
-		}
-		if stream.ended { // the session was resumed
+		if stream != nil && stream.ended { // the session was resumed
 			stream.ended = false
-			h := state.Header
-			if set, ok := rec.(settingRecord); ok && set.Machine != nil {
-				h.Machine = *set.Machine
-			}
-			stream.emit(started(&h, true))
+			stream.emit(state.resumedBy(rec))
 		}
-		events := append(preceding(rec, &state), project(rec, &state, &policy)...)
+		events := append(preceding(rec, &state), project(rec, &state)...)
 		state.fold(rec, now)
+		if h, ok := rec.(headerRecord); ok {
+			stream = newEventStream(h.ID, func() time.Time { return now }, yield)
+			stream.emit(state.started(state.Dir(), false))
+		}
 		stream.emit(append(events, state.overflow()...)...)
 	}
 	return ctx.Err()
 }
 
-func started(h *Header, resumed bool) *SessionStart {
-	return &SessionStart{Model: h.Model, Provider: h.Provider, Profile: h.Profile, Dir: h.Dir, Containment: first(h.Containment, "unknown"),
-		HidesHost: h.HidesHost, Resumed: resumed, ParentID: h.Parent}
+// started returns the event that the session begins, or goes on, in a directory.
+func (s *State) started(dir string, resumed bool) *SessionStart {
+	return &SessionStart{Model: s.Model, Provider: s.Provider, Profile: s.Header.Profile, Dir: dir, Containment: first(s.Machine.Containment, "unknown"),
+		HidesHost: s.Machine.HidesHost, Resumed: resumed, ParentID: s.Header.Parent}
+}
+
+// resumedBy returns the event that the session goes on with a record, which says so when that is on another machine.
+func (s *State) resumedBy(rec record) *SessionStart {
+	start := s.started(s.Dir(), true)
+	if set, ok := rec.(settingRecord); ok && set.Machine != nil {
+		start.Containment, start.HidesHost = first(set.Machine.Containment, "unknown"), set.Machine.HidesHost
+	}
+	return start
 }
 
 // preceding returns the events that come live before a record is written.

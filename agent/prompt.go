@@ -17,11 +17,12 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// newHeader settles what a session sends in every request.
-func newHeader(ctx context.Context, o Options, id string, registry *tool.Registry, now time.Time) (Header, error) {
+// newHeader returns the first record of a session: what it sends in every request, and what its host decided.
+func newHeader(ctx context.Context, o Options, id string, policy Policy, registry *tool.Registry, now time.Time) (headerRecord, error) {
 	p := o.Profile
-	h := Header{ID: id, Profile: p.Name, Dialect: p.Dialect, Provider: first(o.Provider, p.Provider), Model: first(o.Model, p.Model),
-		Effort: o.Effort, Dir: o.Env.WorkDir(), Machine: machineOf(o.Env), System: o.System, Tools: registry.Definitions(),
+	h := headerRecord{Version: version, Machine: machineOf(o.Env), Policy: policy}
+	h.Header = Header{ID: id, Profile: p.Name, Dialect: p.Dialect, Provider: first(o.Provider, p.Provider), Model: first(o.Model, p.Model),
+		Effort: o.Effort, Dir: o.Env.WorkDir(), System: o.System, Tools: registry.Definitions(),
 		Params: Params{ToolChoice: o.ToolChoice, Sequential: p.Sequential, MaxTokens: o.MaxTokens, Temperature: o.Temperature,
 			Options: o.ProviderOptions, NoCache: o.NoCache}}
 	if o.parent != nil {
@@ -31,7 +32,7 @@ func newHeader(ctx context.Context, o Options, id string, registry *tool.Registr
 		}
 	}
 	if h.Model == "" {
-		return Header{}, errors.New("agent: no model: set Options.Model, or one in the profile")
+		return h, errors.New("agent: no model: set Options.Model, or one in the profile")
 	}
 	if h.Params.Options == nil {
 		h.Params.Options = p.Options
@@ -44,14 +45,14 @@ func newHeader(ctx context.Context, o Options, id string, registry *tool.Registr
 }
 
 // written makes a header what it is after it was written down and read again: what is sent before a resume is what is sent after it.
-func written(h Header) (Header, error) {
+func written(h headerRecord) (headerRecord, error) {
 	data, err := marshal(h)
 	if err != nil {
-		return Header{}, fmt.Errorf("agent: the session's header: %w", err)
+		return h, fmt.Errorf("agent: the session's header: %w", err)
 	}
-	var same Header
+	var same headerRecord
 	if err := json.Unmarshal(data, &same); err != nil {
-		return Header{}, fmt.Errorf("agent: the session's header: %w", err)
+		return h, fmt.Errorf("agent: the session's header: %w", err)
 	}
 	shareTools(same.Tools, h.Tools)
 	same.Tools = slices.Clip(slices.Clone(same.Tools)) // reading it has grown it ahead

@@ -23,28 +23,29 @@ type record interface{ kind() string }
 type headerRecord struct {
 	Version int `json:"version"`
 	Header
-}
-
-// Header is what stays the same for all of a session.
-type Header struct {
-	ID       string `json:"id"`
-	Parent   string `json:"parent,omitempty"` // the session that spawned this one
-	ForkOf   string `json:"fork_of,omitempty"`
-	Profile  string `json:"profile"`
-	Dialect  string `json:"dialect,omitempty"`
-	Provider string `json:"provider"`
-	Model    string `json:"model"`
-	Dir      string `json:"dir"`
 	Machine
-	Effort string               `json:"effort,omitempty"`
-	System string               `json:"system"`
-	Tools  []llm.ToolDefinition `json:"tools"`
-	Params Params               `json:"params,omitzero"`
-	// Policy is what the host decided beforehand. A host that resumes the session may change it, by a setting.
+	// Policy is the host's at the beginning. A setting changes it.
 	Policy Policy `json:"policy,omitzero"`
 }
 
-// Machine is what a session found where it runs. A host that resumes it elsewhere notes another one, by a setting.
+// Header is what a session began with. It stays the same for all of the session, and in its forks.
+type Header struct {
+	ID      string `json:"id"`
+	Parent  string `json:"parent,omitempty"` // the session that spawned this one
+	ForkOf  string `json:"fork_of,omitempty"`
+	Profile string `json:"profile"`
+	Dialect string `json:"dialect,omitempty"`
+	// Provider, Model, Effort and Tools are those of the first model call; settings change what State has of them.
+	Provider string               `json:"provider"`
+	Model    string               `json:"model"`
+	Dir      string               `json:"dir"`
+	Effort   string               `json:"effort,omitempty"`
+	System   string               `json:"system"`
+	Tools    []llm.ToolDefinition `json:"tools"`
+	Params   Params               `json:"params,omitzero"`
+}
+
+// Machine is what a session found where it runs. A session that is resumed on another machine has another one, by a setting.
 type Machine struct {
 	Containment string `json:"containment,omitempty"` // as SESSION_START has it
 	HidesHost   bool   `json:"hides_host,omitempty"`

@@ -12,7 +12,6 @@ import (
 
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -121,19 +120,19 @@ func (r *replay) open(h headerRecord, o ReplayOptions) (*Session, error) {
 	if client == nil {
 		client = &llm.Client{Providers: r.providers(h.Provider)}
 	}
-	p := profile.Profile{Name: h.Profile, Dialect: h.Dialect, Provider: h.Provider, Model: h.Model, Tools: r.tools(h.Tools)}
-	s, err := newSession(Options{Client: client, Profile: p, Env: nowhere{dir: h.Dir, machine: h.Machine}, ID: h.ID, Journal: (*replayLog)(r), OnEvent: o.OnEvent,
+	s := newSession(Options{Client: client, Env: nowhere{dir: h.Dir, machine: h.Machine}, ID: h.ID, Journal: (*replayLog)(r), OnEvent: o.OnEvent,
 		MaxJournal: math.MaxInt64, MaxEvents: math.MaxInt64, Now: r.now, Authorize: r.authorize, Subagents: &Subagents{}, Questions: &Questions{}})
-	if err != nil {
-		return nil, err
-	}
-	s.header = &h.Header
-	if s.policy, err = checked(h.Policy); err != nil {
+	var err error
+	if s.registry, err = s.registryOf(&h.Policy, r.tools(h.Tools)); err != nil {
 		return nil, err
 	}
 	s.confirm, s.delay, s.inTurn = r.confirm, r.delay, r.inTurn
 	s.pause = r.pause
+	if err := s.commit(h); err != nil {
+		return nil, err
+	}
 	s.start(false)
+	s.events.flush()
 	return s, nil
 }
 
@@ -249,7 +248,7 @@ func (r *replay) between(at int) bool {
 func (r *replay) decidedBefore(s *Session) bool {
 	now := r.now()
 	s.mu.Lock()
-	step := Next(&s.state, &s.policy, now)
+	step := Next(&s.state, now)
 	s.mu.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -302,52 +301,26 @@ func (r *replay) act(s *Session, rec record) error {
 		defer s.mu.Unlock()
 		return s.append(rec)
 	}
-	if _, header := rec.(headerRecord); header {
-		return nil // it is written with the first record
-	}
 	if err := s.commit(rec); err != nil {
 		return err
 	}
-	if set, ok := rec.(settingRecord); ok {
-		return r.adopt(s, set)
+	if set, ok := rec.(settingRecord); ok && set.Tools != nil {
+		registry, err := tool.NewRegistry(r.tools(set.Tools)...)
+		if err != nil {
+			return err
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.registry = registry
 	}
 	return nil
 }
 
-// adopt makes what is not in the records follow changed settings.
-func (r *replay) adopt(s *Session, set settingRecord) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	policy, err := checked(set.policy(s.policy))
-	if err != nil || set.Tools == nil {
-		s.policy = policy
-		return err
-	}
-	registry, err := tool.NewRegistry(r.tools(set.Tools)...)
-	if err == nil {
-		s.registry = registry
-	}
-	return err
-}
-
-// checked gives a policy that was read from a journal what is not in there.
-func checked(p Policy) (Policy, error) {
-	p.Budget.Time = 0
-	if p.Result == nil {
-		return p, nil
-	}
-	result := *p.Result
-	var err error
-	result.check, err = checker(result.Schema)
-	p.Result = &result
-	return p, err
-}
-
-// next returns the record that comes next, after the header, which is written with the first one; nil at the end.
+// next returns the record that comes next; nil at the end.
 func (r *replay) next() (rec record, at int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if at = max(r.at, 1); at >= len(r.records) || r.wrong != nil {
+	if at = r.at; at >= len(r.records) || r.wrong != nil {
 		return nil, at
 	}
 	return r.records[at], at

@@ -113,7 +113,7 @@ func TestA19_ReplayShowsTheFirstDivergence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := new(journal.Memory)
-			h := open(t, setup{tools: []tool.Tool{echo("say")}, options: agent.Options{Journal: log, MaxTurns: 9},
+			h := open(t, setup{tools: []tool.Tool{echo("say")}, options: agent.Options{Journal: log, Policy: agent.Policy{MaxTurns: 9}},
 				steps: []llmtest.Step{llmtest.Calls(call("say")), llmtest.Calls(call("say")), llmtest.Text("done")}})
 			if err := h.Steer("left"); err != nil {
 				t.Fatal(err)

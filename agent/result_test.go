@@ -28,7 +28,7 @@ const person = `{"type":"object","properties":{"name":{"type":"string"},"age":{"
 // structured is a session that has to come to a result of a schema.
 func structured(t *testing.T, schema string, native bool, steps ...llmtest.Step) *host {
 	t.Helper()
-	s := setup{tools: []tool.Tool{echo("work"), submitTool()}, steps: steps, options: agent.Options{OutputSchema: json.RawMessage(schema)}}
+	s := setup{tools: []tool.Tool{echo("work"), submitTool()}, steps: steps, options: agent.Options{Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: json.RawMessage(schema)}}}}
 	if native {
 		s.wrap = formats
 	}
@@ -166,7 +166,7 @@ func TestA21_Resume(t *testing.T) {
 	plain, log := new(journal.Memory), new(journal.Memory)
 	s := setup{steps: []llmtest.Step{llmtest.Text("hello")}, options: agent.Options{Journal: plain}}
 	open(t, s).submit(t, "hi", agent.Completed)
-	s.options.OutputSchema, s.options.Journal = json.RawMessage(number), journal.NewMemory(all(t, plain)...)
+	s.options.Result, s.options.Journal = &agent.ResultPolicy{Schema: json.RawMessage(number)}, journal.NewMemory(all(t, plain)...)
 	s.steps = []llmtest.Step{llmtest.Text("one"), final(`{"value":1}`)}
 	checkResult(t, open(t, s), `{"value":1}`)
 	s.options.Journal = log
@@ -178,7 +178,7 @@ func TestA21_Resume(t *testing.T) {
 	if again.epochs()[0] != 0 {
 		t.Errorf("epochs %v", again.epochs())
 	}
-	s.options.OutputSchema, s.options.Journal = json.RawMessage(strings.ReplaceAll(number, "integer", "string")), journal.NewMemory(all(t, log)...)
+	s.options.Result, s.options.Journal = &agent.ResultPolicy{Schema: json.RawMessage(strings.ReplaceAll(number, "integer", "string"))}, journal.NewMemory(all(t, log)...)
 	s.steps = []llmtest.Step{final(`{"value":"three"}`)}
 	other := open(t, s)
 	checkResult(t, other, `{"value":"three"}`)
@@ -190,7 +190,7 @@ func TestA21_Resume(t *testing.T) {
 // A limit ends the input as ever; what is said there is not the result.
 func TestA21_AtALimit(t *testing.T) {
 	h := open(t, setup{wrap: formats, tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("half is done")},
-		options: agent.Options{OutputSchema: json.RawMessage(person), MaxToolRounds: 1, OnLimit: agent.Summarized}})
+		options: agent.Options{Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: json.RawMessage(person)}, MaxToolRounds: 1, OnLimit: agent.Summarized}}})
 	if result := h.submit(t, "go", agent.MaxToolRounds); result.Text != "half is done" || h.model.Requests()[1].Format != nil {
 		t.Errorf("%+v", result)
 	}
@@ -200,8 +200,8 @@ func TestA21_BadSchemas(t *testing.T) {
 	for _, schema := range []string{`{`, `{"type":1}`, `"x"`, `{"$ref":"#/nowhere"}`} {
 		h := llmtest.NewProvider("test")
 		_, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{h}}, Model: "m", Env: nowhere(t),
-			System: "You are being tested.", OutputSchema: json.RawMessage(schema)})
-		if err == nil || !strings.Contains(err.Error(), "OutputSchema") {
+			System: "You are being tested.", Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: json.RawMessage(schema)}}})
+		if err == nil || !strings.Contains(err.Error(), "Result.Schema") {
 			t.Errorf("schema %s: %v", schema, err)
 		}
 	}

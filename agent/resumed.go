@@ -36,21 +36,45 @@ func (s *State) Dir() string {
 	return s.Header.Dir
 }
 
-// noteDir writes down that a resumed session works in another directory, and has the model told: its system prompt names the old one.
-func (s *Session) noteDir() error {
+// goOn commits what is not as the journal of a resumed session has it: the host's policy, the machine, the directory.
+func (s *Session) goOn(policy Policy) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	was := s.state.Dir()
-	if s.state.Records == 0 || path.Clean(was) == path.Clean(s.dir) {
-		return nil
-	}
-	data, err := marshal(s.dir)
+	set := settingRecord{Window: s.state.Policy.Window}
+	was, err := marshal(s.state.Policy)
 	if err != nil {
 		return err
 	}
-	return s.append(noteRecord{Note: dirNote, Data: data, Text: fmt.Sprintf("The session goes on in another directory.\nWorking directory: %s\n"+
+	is, err := marshal(policy)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(was, is) {
+		set.Policy, set.Window, set.Tools = &policy, policy.Window, s.withResultTool(&policy)
+	}
+	if machine := machineOf(s.env); machine != s.state.Machine {
+		set.Machine = &machine
+	}
+	var records []record
+	if set.Policy != nil || set.Machine != nil {
+		records = append(records, set)
+	}
+	if was := s.state.Dir(); path.Clean(was) != path.Clean(s.dir) {
+		note, err := movedNote(was, s.dir)
+		if err != nil {
+			return err
+		}
+		records = append(records, note)
+	}
+	return s.append(records...)
+}
+
+// movedNote returns the note that a session goes on in another directory. The model is told: its system prompt names the old one.
+func movedNote(was, dir string) (noteRecord, error) {
+	data, err := marshal(dir)
+	return noteRecord{Note: dirNote, Data: data, Text: fmt.Sprintf("The session goes on in another directory.\nWorking directory: %s\n"+
 		"It was %s, which the beginning of this conversation names. Relative paths start from the new one now, and files there may differ from "+
-		"those that were read or changed before: look before you rely on them.", oneLine(s.dir), oneLine(was))})
+		"those that were read or changed before: look before you rely on them.", oneLine(dir), oneLine(was))}, err
 }
 
 // warnOfIgnored tells the host of a resumed session which of its options are not what the session began with: they have no effect.

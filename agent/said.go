@@ -81,7 +81,7 @@ func (s *State) split(before, limit int) (whole, short []message) {
 
 // forget shortens the messages that no compaction will show whole any more, so that the state does not grow with them.
 func (s *State) forget() {
-	_, short := s.split(s.told+1, windowOr(s.policy.Window)*charsPerToken/4)
+	_, short := s.split(s.told+1, windowOr(s.Policy.Window)*charsPerToken/4)
 	left := make([]message, 0, len(s.said))
 	for _, m := range s.said {
 		at := slices.IndexFunc(short, func(o message) bool { return o.Turn == m.Turn && o.Kind == m.Kind && o.Asked == m.Asked })

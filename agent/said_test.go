@@ -117,7 +117,7 @@ func TestI12_OlderMessagesByTheirFirstLine(t *testing.T) {
 		return fmt.Sprintf("Wish %d of many\n%s", n, strings.Repeat(fmt.Sprintf("detail %d. ", n), 270)) // 3 KB
 	}
 	log := new(journal.Memory)
-	o := agent.Options{Journal: log, Compaction: agent.CompactionPolicy{KeepTurns: 1}}
+	o := agent.Options{Journal: log, Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}
 	steps := slices.Repeat([]llmtest.Step{llmtest.Text("ok")}, 8)
 	read := llmtest.Calls(llmtest.Call("read_output", `{"turns":"3"}`), llmtest.Call("read_output", `{"pattern":"detail [0-9]"}`))
 	h := long(t, o, follow(append(steps, read, llmtest.Text("seen"))...))
@@ -183,7 +183,7 @@ func forkOf(t *testing.T, log agent.Records, id string) func(*journal.Record) er
 // the journal is all that is left of them.
 func TestI12_ReplacedTurnsCanBeRead(t *testing.T) {
 	log := new(journal.Memory)
-	o := agent.Options{Journal: log, Compaction: agent.CompactionPolicy{KeepTurns: 1}}
+	o := agent.Options{Journal: log, Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}
 	say := newTool("say", readOnly, func(_ context.Context, c *tool.Call) (tool.Result, error) { return tool.Text("said " + c.Args), nil })
 	read := llmtest.Calls(llmtest.Call("read_output", `{"turns":"2-8"}`), llmtest.Call("read_output", `{"pattern":"^said .*second"}`),
 		llmtest.Call("read_output", `{"turns":"99"}`))
@@ -231,7 +231,7 @@ func TestI12_ReplacedTurnsCanBeRead(t *testing.T) {
 func TestI12_ImagesAndAnswersStay(t *testing.T) {
 	image := llm.Media{MIME: "image/png", Data: []byte("a picture")}
 	h := open(t, setup{models: window(size), tools: []tool.Tool{coding.AskUser()},
-		options: agent.Options{Compaction: agent.CompactionPolicy{KeepTurns: 1}, Questions: &agent.Questions{}}, steps: follow(
+		options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}, Questions: &agent.Questions{}}, steps: follow(
 			llmtest.Calls(llmtest.Call("ask_user", `{"question":"Which database?"}`)), llmtest.Text("ok"), llmtest.Text("done"))})
 	if _, err := h.Submit(context.Background(), "like this", image); err != nil {
 		t.Fatal(err)
@@ -259,7 +259,7 @@ func TestI12_AnswersAtOnceStay(t *testing.T) {
 		return tool.Answer{Text: "the green one"}, nil
 	}
 	h := open(t, setup{models: window(size), tools: []tool.Tool{coding.AskUser()},
-		options: agent.Options{Compaction: agent.CompactionPolicy{KeepTurns: 1}, Questions: &agent.Questions{Answer: answer}}, steps: follow(
+		options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}, Questions: &agent.Questions{Answer: answer}}, steps: follow(
 			llmtest.Calls(llmtest.Call("ask_user", `{"question":"Which door?"}`)), llmtest.Text("ok"), llmtest.Text("done"))})
 	h.submit(t, "go", agent.Completed)
 	compactAll(t, h)
@@ -273,7 +273,7 @@ func TestI12_AnswersAtOnceStay(t *testing.T) {
 func TestI12_TheTodoListStays(t *testing.T) {
 	const plan = `{"plan":[{"step":"Look at <all> \"places\"","status":"completed"},{"step":"Change them","status":"in_progress"}]}`
 	log := new(journal.Memory)
-	s := setup{models: window(size), tools: []tool.Tool{coding.UpdatePlan()}, options: agent.Options{Journal: log, Compaction: agent.CompactionPolicy{KeepTurns: 1}},
+	s := setup{models: window(size), tools: []tool.Tool{coding.UpdatePlan()}, options: agent.Options{Journal: log, Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
 		steps: follow(llmtest.Calls(llmtest.Call("update_plan", `{"plan":[{"step":"old","status":"pending"}]}`)), llmtest.Calls(llmtest.Call("update_plan", plan)),
 			llmtest.Text("planned"), llmtest.Text("more"))}
 	h := open(t, s)
@@ -308,7 +308,7 @@ func TestI12_TheTodoListStays(t *testing.T) {
 
 // A store that cannot keep the turns costs the reference to them, not the compaction.
 func TestI12_WithoutAStore(t *testing.T) {
-	o := agent.Options{OutputDir: t.TempDir() + "/missing", Compaction: agent.CompactionPolicy{KeepTurns: 1}}
+	o := agent.Options{OutputDir: t.TempDir() + "/missing", Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}
 	h := long(t, o, follow(llmtest.Text("ok"), llmtest.Text("more")))
 	h.submit(t, "go", agent.Completed)
 	compactAll(t, h)

@@ -209,9 +209,10 @@ func (w *world) options(on func(agent.Event)) agent.Options {
 	o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{model}, Models: func(_, model string) (llm.Model, bool) {
 		return llm.Model{ID: model, Window: 2_000, MaxOutput: 500, Efforts: []string{"low", "high"}}, true
 	}}, Env: w.env, Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: w.tools()}, System: "You are being tested.",
-		Retry: agent.Retry{Jitter: func() float64 { return 0 }}, OnEvent: on, Journal: &severed{Memory: w.log}, MaxToolRounds: p.MaxRounds,
-		MaxTurns: p.MaxTurns, RequireDone: p.RequireDone, OnFailure: map[bool]agent.OnFailure{true: agent.StayOnFailure}[p.StayOnFailure], Questions: &agent.Questions{},
-		Budget: agent.Budget{Tokens: p.Budget}}
+		Retry: agent.Retry{Jitter: func() float64 { return 0 }}, OnEvent: on, Journal: &severed{Memory: w.log},
+		Policy: agent.Policy{MaxToolRounds: p.MaxRounds, MaxTurns: p.MaxTurns, RequireDone: p.RequireDone,
+			OnFailure: map[bool]agent.OnFailure{true: agent.StayOnFailure}[p.StayOnFailure], Budget: agent.Budget{Tokens: p.Budget}},
+		Questions: &agent.Questions{}}
 	if p.Summarize {
 		o.OnLimit = agent.Summarized
 	}

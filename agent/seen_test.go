@@ -163,7 +163,7 @@ func TestI6_ResumedSessionsKnowWhatWasSeen(t *testing.T) {
 			w.put(name, content)
 		}
 		log := journal.NewMemory(all(t, log)...)
-		h := w.session(agent.Options{Journal: log, Compaction: agent.CompactionPolicy{KeepTurns: 1}}, llmtest.Text("a summary"), llmtest.Text("go on"))
+		h := w.session(agent.Options{Journal: log, Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, llmtest.Text("a summary"), llmtest.Text("go on"))
 		if err := h.Compact(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/guard"
 	"github.com/attractor-go/attractor/journal"
@@ -78,10 +76,7 @@ type Session struct {
 
 	mu      sync.Mutex
 	state   State
-	policy  Policy
 	asking  int       // questions that the host is answering
-	header  *Header   // until it is written, before the first record; then the state has it
-	moved   *Machine  // of a resumed session, until it is written, where it is not the journal's
 	ending  Reason    // why the session is to end, once that is settled
 	failure error     // ours, such as a journal that cannot be written
 	why     error     // the failure that the session is to end for, nil when it is none
@@ -104,228 +99,6 @@ type Result struct {
 	CostUSD    float64    `json:"cost_usd,omitempty"` // 0 where prices are unknown
 	Turns      int        `json:"turns"`
 	ToolRounds int        `json:"tool_rounds"`
-}
-
-// New starts a session: it renders the system prompt, for which it reads files in the environment, and emits SESSION_START. Nothing is
-// sent to the model before the first input.
-func New(ctx context.Context, o Options) (*Session, error) { return opened(ctx, o, "New", create) }
-
-// opened makes a session. Code of the host runs meanwhile, for which the same holds as in [host].
-func opened(ctx context.Context, o Options, name string, open func(context.Context, Options) (*Session, error)) (*Session, error) {
-	what := "what " + name + " calls of the host's"
-	s, err := await(guard.Start(what, func() (*Session, error) { return open(ctx, o) }), what, graceOf(o), ctx.Done(), nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.brokenBy(); err != nil {
-		s.events.emit(&SessionEnd{State: StatusClosed, Reason: Failed})
-		return nil, err
-	}
-	return s, nil
-}
-
-func create(ctx context.Context, o Options) (*Session, error) {
-	if o.Journal != nil && o.Journal.Len() > 0 {
-		return nil, errors.New("agent: the journal holds a session already: use Resume, or an empty journal")
-	}
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	if err := o.checkNew(); err != nil {
-		return nil, err
-	}
-	s, err := newSession(o)
-	if err != nil {
-		return nil, err
-	}
-	header, err := newHeader(ctx, o, s.ID(), s.registry, s.now())
-	if err != nil {
-		return nil, err
-	}
-	if o.parent == nil { // subagents do not have the tools that only their parent may use
-		if err := checkChoice(o.ToolChoice, s.registry); err != nil {
-			return nil, err
-		}
-	}
-	s.header = &header
-	if err := s.settle(s.header.Provider, s.header.Model); err != nil {
-		return nil, err
-	}
-	s.header.Policy = s.policy
-	s.start(false)
-	return s, nil
-}
-
-// Resume goes on with the session that a journal holds, wherever it stopped: at rest, in the middle of a model call, or with
-// calls that have no result. System prompt, tool definitions, model and effort are the journal's; a WARNING names options that say
-// something else and have no effect. Call Continue to go on with an input that was open, or Submit, which ends it as interrupted
-// first.
-//
-// Where Options.Env works in another directory than the session did, Options.Dir has to say so; the model is then told.
-func Resume(ctx context.Context, o Options) (*Session, error) {
-	if o.Journal == nil {
-		return nil, errors.New("agent: Resume needs Options.Journal")
-	}
-	return opened(ctx, o, "Resume", resume)
-}
-
-func resume(ctx context.Context, o Options) (*Session, error) {
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	var state State
-	var written int64
-	for line, err := range o.Journal.Records(ctx, 1) {
-		if err != nil {
-			return nil, fmt.Errorf("agent: cannot read the session: %w", err)
-		}
-		if err := state.Fold(line); err != nil {
-			return nil, err
-		}
-		written += sizeOf(line)
-	}
-	if state.Records == 0 {
-		return nil, errors.New("agent: the journal is empty; there is nothing to resume")
-	}
-	if err := o.checkResumed(&state); err != nil {
-		return nil, err
-	}
-	o.ID, o.Provider, o.Model = state.Header.ID, first(o.Provider, state.Provider), first(o.Model, state.Model)
-	s, err := newSession(o)
-	if err != nil {
-		return nil, err
-	}
-	shareTools(state.tools, s.registry.Definitions()) // the header's are the same ones until they are set anew
-	s.state, s.written = state, written
-	if is := machineOf(o.Env); is != state.Header.Machine {
-		s.moved = &is
-	}
-	if err := s.crowded(); err != nil {
-		return nil, err
-	}
-	if state.compacted > 0 {
-		s.archive.earlier = replacedBefore(o.Journal, state.Records)
-	}
-	for _, name := range s.registry.Names() { // what is not offered to the model is not run for it
-		if !state.offers(name) && name != s.policy.resultTool() {
-			s.registry.Unregister(name)
-		}
-	}
-	s.events.goOn(state.seq)
-	if err := s.settle(state.Provider, state.Model); err != nil {
-		return nil, err
-	}
-	s.ledger.tokens, s.ledger.usd = state.Usage.Input+state.Usage.Output, state.Cost
-	s.start(true)
-	s.warnOfTorn()
-	s.warnOfIgnored(o)
-	return s, nil
-}
-
-// warnOfTorn tells of a broken end that the journal has cut off.
-func (s *Session) warnOfTorn() {
-	j, ok := s.journal.(interface{ Torn() *journal.Torn })
-	if !ok || j.Torn() == nil {
-		return
-	}
-	s.events.emit(&Warning{Code: "journal_torn", Text: fmt.Sprintf("The end of the journal was damaged and has been cut off (%v). The session goes on "+
-		"from what came before; what a call in there did is not known here, so look at the current state.", j.Torn())})
-}
-
-// notePolicy writes down a policy that is not the one of the journal that was resumed.
-func (s *Session) notePolicy() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.state.Records == 0 {
-		return nil
-	}
-	was, err := marshal(s.state.policy)
-	if err != nil {
-		return err
-	}
-	is, err := marshal(s.policy)
-	if err != nil || string(was) == string(is) {
-		return err
-	}
-	policy := s.policy
-	return s.append(settingRecord{Policy: &policy, Window: policy.Window, Tools: s.withResultTool()})
-}
-
-// settle finds out what depends on the model.
-func (s *Session) settle(provider, model string) error {
-	facts := s.facts(provider, model)
-	if facts != nil {
-		s.policy.Window = facts.Window
-	}
-	return s.affordable(provider, facts)
-}
-
-func newSession(o Options) (*Session, error) {
-	policy, err := policyOf(o)
-	if err != nil {
-		return nil, err
-	}
-	s := &Session{client: o.Client, agentID: o.agentID, env: o.Env,
-		confirm: o.BeforeStop, questions: o.Questions, journal: o.Journal, policy: policy, dir: o.Env.WorkDir(),
-		limits: limitsOf(o), grace: graceOf(o), memo: new(llm.Memo), outputs: tool.NewOutputs(o.OutputDir), closed: make(chan struct{})}
-	life := context.Background()
-	if o.parent != nil {
-		life = o.parent.agents.life
-	}
-	s.life, s.endLife = context.WithCancelCause(life)
-	s.now, s.delay = s.clock(o.Now), s.retries(o.Retry.withDefaults())
-	s.archive = &archive{outputs: s.outputs}
-	s.ledger = &ledger{budget: o.Budget}
-	if o.parent != nil {
-		s.ledger = o.parent.ledger
-	}
-	s.agents, s.authorize = newSubagents(s, o), s.approved(s.hook("Authorize", o.Authorize), s.hook("Approve", o.Approve))
-	if s.registry, err = s.registryOf(o.Profile.Tools, o.Tools); err != nil {
-		return nil, err
-	}
-	s.pause = s.sleep
-	id := o.ID
-	switch {
-	case id == "" && o.NewID != nil:
-		id = o.NewID()
-	case id == "":
-		id = newID()
-	}
-	s.events = newEventStream(id, s.now, o.OnEvent)
-	s.events.outputs, s.events.broke, s.events.grace = s.outputs, s.giveUp, s.grace
-	s.events.limit, s.events.full = s.limits.events, s.fill
-	return s, nil
-}
-
-func graceOf(o Options) time.Duration {
-	if o.Grace == 0 {
-		return 2 * time.Second
-	}
-	return o.Grace
-}
-
-// head returns the header, written or not yet.
-func (s *Session) head() *Header {
-	if s.header != nil {
-		return s.header
-	}
-	return &s.state.Header
-}
-
-func newID() string { return uuid.NewString() }
-
-func (s *Session) start(resumed bool) {
-	// A process that the model knows of has at least one record, its result, so no id comes twice.
-	s.processes = tool.NewProcesses(s.outputs, int(s.state.Records)+1)
-	h := s.head()
-	s.events.emit(&SessionStart{Model: h.Model, Provider: h.Provider, Profile: h.Profile, Dir: s.dir,
-		Containment: env.Containment(s.env), HidesHost: env.HidesHost(s.env), Resumed: resumed, ParentID: h.Parent})
-	s.mu.Lock()
-	s.events.add(s.state.questions()...)
-	s.warnOfModel()
-	s.warnOfEffort()
-	s.mu.Unlock()
-	s.events.flush()
 }
 
 // ID returns the session's id.
@@ -390,12 +163,12 @@ func (s *Session) process(ctx context.Context, input *inputRecord) (*Result, err
 func (s *Session) drive(ctx context.Context, input *inputRecord, before totals) (*Result, error) {
 	run, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if limit := s.ledger.budget.Time; limit > 0 {
-		s.mu.Lock()
-		left := limit - s.state.worked()
-		s.mu.Unlock()
+	s.mu.Lock()
+	limit, worked := s.state.Policy.Budget.Time, s.state.worked()
+	s.mu.Unlock()
+	if limit > 0 {
 		var stop context.CancelFunc
-		run, stop = context.WithTimeoutCause(run, max(left, 0), errBudgetTime)
+		run, stop = context.WithTimeoutCause(run, max(limit-worked, 0), errBudgetTime)
 		defer stop()
 	}
 	if err := s.acquire(run, cancel); err != nil {
@@ -467,7 +240,7 @@ func (s *Session) work(ctx context.Context, input *inputRecord, before totals) (
 func (s *Session) rest(ctx context.Context, before totals) (*Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ctx.Err() == nil && Next(&s.state, &s.policy, s.now()).Act != Rest {
+	if ctx.Err() == nil && Next(&s.state, s.now()).Act != Rest {
 		return nil, nil
 	}
 	s.working.Store(nil)
@@ -478,7 +251,7 @@ func (s *Session) rest(ctx context.Context, before totals) (*Result, error) {
 	switch last.Reason {
 	case Failed:
 		err := s.faultError(last.Fault)
-		if s.policy.closes(last.Fault) {
+		if s.state.Policy.closes(last.Fault) {
 			s.ending, s.why = Failed, err
 		}
 		return result, err
@@ -562,9 +335,6 @@ func (s *Session) release(failure error) {
 
 // enter commits the input. One that is still open in a resumed session is ended as interrupted first, unless it goes on.
 func (s *Session) enter(ctx context.Context, input *inputRecord) error {
-	if err := errors.Join(s.notePolicy(), s.noteDir()); err != nil {
-		return err
-	}
 	if input == nil {
 		return s.commit(inputRecord{Continue: true})
 	}

@@ -650,7 +650,7 @@ func TestA19_JournalFailureEndsTheSession(t *testing.T) {
 				h := open(t, setup{
 					tools:   []tool.Tool{echo("work")},
 					steps:   []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("done")},
-					options: agent.Options{Journal: &failing{left: n}},
+					options: agent.Options{Journal: &failing{left: n + 1}}, // the first append is New's
 				})
 				if _, err := h.Submit(context.Background(), "go"); !errors.Is(err, errDisk) {
 					t.Errorf("Submit = %v, want the disk's error", err)

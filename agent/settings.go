@@ -15,7 +15,7 @@ func (s *Session) set(set Settings) error {
 	rec := settingRecord{Settings: set}
 	if set.Tools != nil {
 		var err error
-		if registry, err = s.registryOf(slices.Clone(set.Tools)); err != nil {
+		if registry, err = s.registryOf(s.policyNow(), slices.Clone(set.Tools)); err != nil {
 			return err
 		}
 		rec.Tools = append([]llm.ToolDefinition{}, registry.Definitions()...)
@@ -25,12 +25,15 @@ func (s *Session) set(set Settings) error {
 		defer s.mu.Unlock()
 		return s.closedError()
 	}
-	err := s.settled(&rec)
+	err := s.derive(&rec)
 	if err == nil {
 		err = s.append(rec)
 	}
 	if err == nil {
-		s.adopt(registry, rec)
+		if registry != nil {
+			s.registry = registry
+		}
+		s.warnOfSetting(rec)
 	}
 	s.mu.Unlock()
 	if err != nil {
@@ -43,9 +46,6 @@ func (s *Session) set(set Settings) error {
 func (s *Session) providerNow() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state.Records == 0 {
-		return s.head().Provider
-	}
 	return s.state.Provider
 }
 
@@ -56,18 +56,23 @@ func (s *Session) tools() *tool.Registry {
 	return s.registry
 }
 
-// settled adds to a setting what depends on it.
-func (s *Session) settled(rec *settingRecord) error {
-	provider, model := s.head().Provider, s.head().Model
-	if s.state.Records > 0 {
-		provider, model = s.state.Provider, s.state.Model
-	}
-	facts := s.facts(deref(rec.Provider, provider), deref(rec.Model, model))
+// policyNow returns the policy that holds.
+func (s *Session) policyNow() *Policy {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.state.Policy
+	return &p
+}
+
+// derive adds to a setting what depends on it.
+func (s *Session) derive(rec *settingRecord) error {
+	provider := deref(rec.Provider, s.state.Provider)
+	facts := s.facts(provider, deref(rec.Model, s.state.Model))
 	if facts != nil {
 		rec.Window = facts.Window
 	}
 	rec.EffortNext = rec.Effort != nil && s.effortIsFixed()
-	return s.affordable(deref(rec.Provider, provider), facts)
+	return s.affordable(&s.state.Policy, provider, facts)
 }
 
 func deref(value *string, otherwise string) string {
@@ -77,12 +82,8 @@ func deref(value *string, otherwise string) string {
 	return *value
 }
 
-// adopt makes what is not in the records follow them.
-func (s *Session) adopt(registry *tool.Registry, rec settingRecord) {
-	if registry != nil {
-		s.registry = registry
-	}
-	s.policy = rec.policy(s.policy)
+// warnOfSetting tells the host what a setting does not do as it might expect.
+func (s *Session) warnOfSetting(rec settingRecord) {
 	if rec.EffortNext && (s.state.Input != nil || s.state.awaiting() != nil) {
 		s.events.add(&Warning{Code: "effort_later", Text: "The provider does not let the effort change while its calls are being answered: it " +
 			"holds from the next input on."})
@@ -132,10 +133,7 @@ func (s *State) inRound() bool {
 // warnOfEffort tells the host when the model does not take the effort that was asked for, or when nobody knows such an effort.
 func (s *Session) warnOfEffort() {
 	asked, model := deref(s.state.pending, s.state.Effort), s.state.Model
-	if s.state.Records == 0 {
-		asked, model = s.head().Effort, s.head().Model
-	}
-	facts := s.facts(first(s.state.Provider, s.head().Provider), model)
+	facts := s.facts(s.state.Provider, model)
 	if sent, same := fitEffort(asked, facts); !same {
 		s.events.add(&Warning{Code: "effort_clamped", Text: fmt.Sprintf("%s does not take the effort %q; it gets %q.", model, asked, sent)})
 	} else if asked != "" && !slices.Contains(knownEfforts(facts), asked) {
@@ -154,7 +152,7 @@ func knownEfforts(facts *llm.Model) []string {
 
 // warnOfModel tells the host when a client that knows models does not know this one.
 func (s *Session) warnOfModel() {
-	provider, model := first(s.state.Provider, s.head().Provider), first(s.state.Model, s.head().Model)
+	provider, model := s.state.Provider, s.state.Model
 	if s.client.Models == nil || s.facts(provider, model) != nil {
 		return
 	}

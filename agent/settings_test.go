@@ -220,7 +220,7 @@ func TestA8_EffortFixedUntilTheRoundIsOver(t *testing.T) {
 func TestA8_EffortFreeBetweenAnswers(t *testing.T) {
 	var h *host
 	h = open(t, setup{wrap: fixes, steps: []llmtest.Step{llmtest.Text("one"), llmtest.Text("two")},
-		options: agent.Options{MaxConfirms: 1, BeforeStop: func(context.Context, agent.Stop) (string, error) {
+		options: agent.Options{Policy: agent.Policy{MaxConfirms: 1}, BeforeStop: func(context.Context, agent.Stop) (string, error) {
 			set(t, h, effort("high"))
 			return "more", nil
 		}}})
@@ -232,7 +232,7 @@ func TestA8_EffortFreeBetweenAnswers(t *testing.T) {
 
 // A money budget that a model's unknown price would defeat is refused, and nothing changes.
 func TestA18_SetRefusesAModelWithoutPrices(t *testing.T) {
-	h := open(t, setup{options: agent.Options{Budget: agent.Budget{USD: 1}}, steps: []llmtest.Step{llmtest.Text("hi")},
+	h := open(t, setup{options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{USD: 1}}}, steps: []llmtest.Step{llmtest.Text("hi")},
 		models: func(_, id string) (llm.Model, bool) {
 			return llm.Model{Prices: []llm.Price{{Input: 1, Output: 1}}}, id == "model-1"
 		}})

@@ -13,6 +13,9 @@ import (
 type State struct {
 	Records int64 // folded so far
 	Header  Header
+	// Machine and Policy are those of the host that started or resumed the session last.
+	Machine Machine
+	Policy  Policy
 	// Provider, Model and Effort hold from the next call on.
 	Provider, Model, Effort string
 	Turns                   []Turn
@@ -42,7 +45,6 @@ type State struct {
 	// Steps counts the answers, Rounds the answers with calls whose results are in, Epoch what makes the requests' prefix change.
 	Steps, Rounds, Epoch int
 
-	policy    Policy // as the journal has it
 	tools     []llm.ToolDefinition
 	pending   *string       // the effort that holds from the next input on
 	outputs   []outputMark  // what the store has of results that are in the turns

@@ -90,7 +90,7 @@ func TestI7_InterruptBesideAStuckJournal(t *testing.T) {
 // The end of the time budget ends the wait for OnEvent, too.
 func TestI7_TimeBudgetAndStuckOnEvent(t *testing.T) {
 	free := make(chan struct{})
-	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hi")}, fails: true, options: agent.Options{Grace: shortGrace, Budget: agent.Budget{Time: 50 * time.Millisecond},
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hi")}, fails: true, options: agent.Options{Grace: shortGrace, Policy: agent.Policy{Budget: agent.Budget{Time: 50 * time.Millisecond}},
 		OnEvent: func(ev agent.Event) {
 			if _, ok := ev.(*agent.StepStart); ok {
 				<-free
@@ -149,13 +149,13 @@ func (l *stuckReads) Records(ctx context.Context, from int64) iter.Seq2[journal.
 // A compaction does not wait for a journal from which a call wanted to read earlier turns.
 func TestI12_StuckRecall(t *testing.T) {
 	log, short := new(journal.Memory), agent.CompactionPolicy{Threshold: 0.9, KeepTurns: 1}
-	h := long(t, agent.Options{Journal: log, Compaction: short}, follow(llmtest.Text("one"), llmtest.Text("two")))
+	h := long(t, agent.Options{Journal: log, Policy: agent.Policy{Compaction: short}}, follow(llmtest.Text("one"), llmtest.Text("two")))
 	h.submit(t, "first", agent.Completed)
 	compactAll(t, h)
 	_ = h.Close()
 	reads := &stuckReads{Memory: log, stuck: make(chan struct{}), free: make(chan struct{})}
 	defer close(reads.free)
-	h = long(t, agent.Options{Journal: reads, Grace: shortGrace, Compaction: short}, follow(llmtest.Calls(llmtest.Call("read_output", `{"pattern":"one"}`)), llmtest.Text("end")))
+	h = long(t, agent.Options{Journal: reads, Grace: shortGrace, Policy: agent.Policy{Compaction: short}}, follow(llmtest.Calls(llmtest.Call("read_output", `{"pattern":"one"}`)), llmtest.Text("end")))
 	reads.on.Store(true)
 	over := make(chan error, 1)
 	go func() { _, err := h.Submit(context.Background(), "second"); over <- err }()

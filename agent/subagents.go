@@ -119,7 +119,7 @@ func (a *subagents) Spawn(ctx context.Context, task tool.AgentTask) (tool.AgentS
 		return tool.AgentStatus{}, err
 	}
 	if err = context.Cause(ctx); err == nil { // nobody would know of an agent whose call was given up
-		err = a.parent.put(childRecord{ID: id, Event: ChildSpawned, Task: validText(task.Task), Model: c.session.header.Model, Journal: c.session.ID()})
+		err = a.parent.put(childRecord{ID: id, Event: ChildSpawned, Task: validText(task.Task), Model: c.session.state.Header.Model, Journal: c.session.ID()})
 	}
 	if err == nil {
 		err = a.enter(ctx, c, task.Task)

@@ -97,7 +97,7 @@ func TestF_SpawnThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logs := &childLogs{}
 		h := open(t, setup{tools: coding.Agents(),
-			options: agent.Options{Subagents: &agent.Subagents{MaxRunning: 1, Journal: logs.open}, Budget: agent.Budget{USD: 100}},
+			options: agent.Options{Subagents: &agent.Subagents{MaxRunning: 1, Journal: logs.open}, Policy: agent.Policy{Budget: agent.Budget{USD: 100}}},
 			models: func(provider, id string) (llm.Model, bool) {
 				return llm.Model{Provider: provider, ID: id, Prices: []llm.Price{{Input: 1, Output: 1}}}, id == "model-1"
 			},
@@ -119,7 +119,7 @@ func TestF_SpawnThatFails(t *testing.T) {
 type childLogs struct {
 	mu    sync.Mutex
 	logs  map[string]*childLog
-	first func(id string) // before a child's first record
+	first func(id string) // before a child's first record after its header
 }
 
 type childLog struct {
@@ -129,7 +129,7 @@ type childLog struct {
 }
 
 func (l *childLog) Append(ctx context.Context, next int64, records ...journal.Record) error {
-	if next == 1 && l.first != nil {
+	if next == 2 && l.first != nil {
 		l.first()
 	}
 	return l.Memory.Append(ctx, next, records...)
@@ -235,7 +235,7 @@ func TestA18_ChildrenSpendTheBudget(t *testing.T) {
 			return llmtest.Respond(llm.Response{Message: llm.Message{Parts: llm.Parts{llm.Text{Text: text}}}, Usage: u})
 		}
 		h := open(t, setup{tools: append(coding.Agents(), echo("say")), models: priced(1, 2),
-			options: agent.Options{Subagents: &agent.Subagents{}, Budget: agent.Budget{Tokens: 140_000}},
+			options: agent.Options{Subagents: &agent.Subagents{}, Policy: agent.Policy{Budget: agent.Budget{Tokens: 140_000}}},
 			steps: byTask(map[string][]llmtest.Step{
 				"go": {llmtest.Calls(spawn("a")), llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
 					close(gate)
@@ -267,7 +267,7 @@ func TestA18_ConcurrentChildrenReserve(t *testing.T) {
 				<-started
 				return tool.Text("the child's call has begun"), nil
 			})),
-			options: agent.Options{Subagents: &agent.Subagents{}, Budget: agent.Budget{Tokens: 20_000}, MaxTokens: 90_000},
+			options: agent.Options{Subagents: &agent.Subagents{}, Policy: agent.Policy{Budget: agent.Budget{Tokens: 20_000}}, MaxTokens: 90_000},
 			steps: byTask(map[string][]llmtest.Step{
 				"go": {llmtest.Calls(spawn("a"), call("until")), llmtest.Calls(wait("agent-1")), llmtest.Text("now there is room")},
 				"a":  {llmtest.Gate(started, gate, llmtest.Text("ready"))},
@@ -338,14 +338,14 @@ func (l *syncedLog) spawned(t *testing.T) (n int) {
 	return n
 }
 
-// The record of a child is durable before the child has one of its own. A resumed parent knows of its children, that they are gone, and
+// The record of a child is durable before the child works. A resumed parent knows of its children, that they are gone, and
 // gives no id twice.
 func TestF_JournalsAndResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, logs := new(syncedLog), &childLogs{}
 		logs.first = func(string) {
 			if n := log.spawned(t); n != 1 {
-				t.Errorf("%d spawn records are durable before the child's first", n)
+				t.Errorf("%d spawn records are durable before the child's first input", n)
 			}
 		}
 		scripts := map[string][]llmtest.Step{

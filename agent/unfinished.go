@@ -8,9 +8,6 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// defaultContinues is how often in a row a model is asked to go on with an answer that was cut off.
-const defaultContinues = 2
-
 // The most empty answers in a row that are followed by a nudge, and how often in a row a model may pause.
 const (
 	maxEmpties = 1
@@ -84,7 +81,7 @@ func (s *State) concluded() bool {
 
 // continues reports whether the next answer goes on where the last one stopped, so that their texts are one.
 func (s *State) continues() bool {
-	if s.policy.textIsResult() {
+	if s.Policy.textIsResult() {
 		return false
 	}
 	for _, t := range slices.Backward(s.Turns) {
@@ -100,8 +97,8 @@ func (s *State) continues() bool {
 
 // unfinished returns what an answer that is none leads to: the model is asked to go on, or the input ends. Ok is false for an answer
 // that was finished, were it an empty one.
-func (s *State) unfinished(p *Policy) (step Step, ok bool) {
-	in := s.Input
+func (s *State) unfinished() (step Step, ok bool) {
+	in, p := s.Input, &s.Policy
 	switch last := s.last(); {
 	case s.refused():
 		return Step{Act: Finish, Reason: Refused}, true

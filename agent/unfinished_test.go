@@ -60,7 +60,7 @@ func TestI3_CutOffAnswers(t *testing.T) {
 		{"in its thoughts", 0, []llmtest.Step{ends(llm.FinishLength, llm.Thinking{Text: "so much"}), llmtest.Text("it")}, agent.Completed, "it", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: c.steps, options: agent.Options{Continues: c.continues}})
+			h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: c.steps, options: agent.Options{Policy: agent.Policy{Continues: c.continues}}})
 			result := h.submit(t, "go", c.reason)
 			if result.Text != c.text || strings.Count(h.turns(), "steering:continue") != c.turns {
 				t.Errorf("%+v, %s", result, h.turns())
@@ -75,7 +75,7 @@ func TestI3_CutOffAnswers(t *testing.T) {
 
 // What ended as incomplete goes on where it was.
 func TestI3_ContinueAfterIncomplete(t *testing.T) {
-	h := open(t, setup{steps: []llmtest.Step{cutText("a"), cutText("b"), llmtest.Text("c")}, options: agent.Options{Continues: -1}})
+	h := open(t, setup{steps: []llmtest.Step{cutText("a"), cutText("b"), llmtest.Text("c")}, options: agent.Options{Policy: agent.Policy{Continues: -1}}})
 	h.submit(t, "go", agent.Incomplete)
 	if result, err := h.Continue(context.Background()); err != nil || result.Reason != agent.Incomplete || h.model.Left() != 2 {
 		t.Errorf("%+v, %v: nothing is asked for where Continues says so", result, err)
@@ -153,7 +153,7 @@ func TestI3_Refusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			work, asked := new(ledgerOf), 0
 			h := open(t, setup{tools: []tool.Tool{work.tool("work"), submitTool()}, steps: []llmtest.Step{c.step, llmtest.Calls(call("submit"))},
-				options: agent.Options{RequireDone: true, BeforeStop: func(context.Context, agent.Stop) (string, error) {
+				options: agent.Options{Policy: agent.Policy{RequireDone: true}, BeforeStop: func(context.Context, agent.Stop) (string, error) {
 					asked++
 					return "", nil
 				}}})
@@ -214,10 +214,10 @@ func TestI3_EmptyAnswers(t *testing.T) {
 		{"twice", []llmtest.Step{empty, llmtest.Text(" \n"), llmtest.Text("done")}, agent.Options{}, agent.Incomplete, " \n", "empty"},
 		{"only thoughts", []llmtest.Step{llmtest.Answer(llm.Thinking{Text: "hm"}), llmtest.Text("done")}, agent.Options{}, agent.Completed, "done", "empty"},
 		{"in a row", []llmtest.Step{empty, llmtest.Calls(call("work")), empty, llmtest.Text("done")}, agent.Options{}, agent.Completed, "done", "empty empty"},
-		{"where a tool ends it", []llmtest.Step{empty, llmtest.Calls(call("submit"))}, agent.Options{RequireDone: true}, agent.Done, "the final text", "nudge"},
-		{"where no tool ends it", []llmtest.Step{empty, empty, empty, empty, empty}, agent.Options{RequireDone: true}, agent.Incomplete, "",
+		{"where a tool ends it", []llmtest.Step{empty, llmtest.Calls(call("submit"))}, agent.Options{Policy: agent.Policy{RequireDone: true}}, agent.Done, "the final text", "nudge"},
+		{"where no tool ends it", []llmtest.Step{empty, empty, empty, empty, empty}, agent.Options{Policy: agent.Policy{RequireDone: true}}, agent.Incomplete, "",
 			"nudge nudge nudge empty"},
-		{"where a result is wanted", []llmtest.Step{empty, llmtest.Text(`{"a":1}`)}, agent.Options{OutputSchema: []byte(`{"type":"object"}`)}, agent.Completed,
+		{"where a result is wanted", []llmtest.Step{empty, llmtest.Text(`{"a":1}`)}, agent.Options{Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: []byte(`{"type":"object"}`)}}}, agent.Completed,
 			`{"a":1}`, "nudge"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -238,7 +238,7 @@ func TestI3_EmptyAnswers(t *testing.T) {
 
 // A structured result that was cut off is asked for again as a whole.
 func TestI3_CutOffResult(t *testing.T) {
-	o := agent.Options{OutputSchema: []byte(`{"type":"object","required":["a"]}`)}
+	o := agent.Options{Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: []byte(`{"type":"object","required":["a"]}`)}}}
 	h := open(t, setup{steps: []llmtest.Step{cutText(`{"a":`), llmtest.Text(`{"a":1}`)}, options: o, wrap: formats})
 	if result := h.submit(t, "go", agent.Completed); result.Text != `{"a":1}` || !strings.Contains(h.History()[2].Message.Parts.Text(), "whole result again") {
 		t.Errorf("%+v, %+v", result, h.History()[2])
@@ -259,14 +259,14 @@ func TestI3_FullWindowInAnAnswer(t *testing.T) {
 				return llmtest.Text("THE SUMMARY")
 			}), afterwards}
 		}
-		h := long(t, agent.Options{Compaction: agent.CompactionPolicy{KeepTurns: 1}}, steps(llmtest.Text("done")))
+		h := long(t, agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, steps(llmtest.Text("done")))
 		if result := h.submit(t, "go", agent.Completed); result.Text != "done" || n != 1 {
 			t.Errorf("%+v after %d summaries", result, n)
 		}
 		if texts := only[*agent.AssistantTextEnd](h); !texts[0].Discarded || texts[0].Text != "half" {
 			t.Errorf("%+v", texts[0])
 		}
-		h = long(t, agent.Options{Compaction: agent.CompactionPolicy{KeepTurns: 1}}, steps(full))
+		h = long(t, agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, steps(full))
 		result, err := h.Submit(context.Background(), "go")
 		if !errors.Is(err, llm.ErrContextLength) || result.Reason != agent.Failed || n != 1 || h.Status() != agent.StatusClosed {
 			t.Errorf("%+v, %v after %d summaries", result, err, n)
@@ -319,7 +319,7 @@ func TestI3_StepsOfACutOffAnswer(t *testing.T) {
 // A summary that was refused is none, and one that was cut off says so.
 func TestI3_Summaries(t *testing.T) {
 	compacted := func(t *testing.T, summary llmtest.Step) *host {
-		h := long(t, agent.Options{Compaction: agent.CompactionPolicy{KeepTurns: 1}}, worker(9, llmtest.Text("done"), summary))
+		h := long(t, agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, worker(9, llmtest.Text("done"), summary))
 		if _, err := h.Submit(context.Background(), "go"); err != nil {
 			t.Fatal(err)
 		}
@@ -335,7 +335,7 @@ func TestI3_Summaries(t *testing.T) {
 			t.Errorf("%s: %s, %s", name, h.warned(), h.turns())
 		}
 	}
-	h = open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{MaxToolRounds: 1, OnLimit: agent.Summarized},
+	h = open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{Policy: agent.Policy{MaxToolRounds: 1, OnLimit: agent.Summarized}},
 		steps: []llmtest.Step{llmtest.Calls(call("work")), ends(llm.FinishContentFilter, llm.Text{Text: "No."})}})
 	if result := h.submit(t, "go", agent.MaxToolRounds); !strings.Contains(result.Text, "no summary") {
 		t.Errorf("%+v", result)

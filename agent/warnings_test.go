@@ -136,7 +136,7 @@ func TestI17_NoDoubledPrefixes(t *testing.T) {
 	errs["replay"] = agent.Replay(ctx, broken, agent.ReplayOptions{})
 	_, errs["resume"] = agent.Resume(ctx, agent.Options{Journal: broken, Env: nowhere(t), Client: &llm.Client{}})
 	other, model := "other", ""
-	good := open(t, setup{options: agent.Options{OutputSchema: []byte(`{"type":"object"}`)}})
+	good := open(t, setup{options: agent.Options{Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: []byte(`{"type":"object"}`)}}}})
 	errs["an unknown provider"], errs["no model"] = good.Set(agent.Settings{Provider: &other, Model: &other}), good.Set(agent.Settings{Model: &model})
 	errs["a bad note"] = good.Note("x", []byte("{"), "")
 	errs["a tool twice"] = good.Set(agent.Settings{Tools: []tool.Tool{newTool("", writes, nil)}})

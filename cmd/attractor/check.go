@@ -13,6 +13,17 @@ import (
 	"github.com/attractor-go/attractor/llm/providers"
 )
 
+// policy returns what the flags say about limits, budgets and the result.
+func (f *runFlags) policy() agent.Policy {
+	p := agent.Policy{MaxToolRounds: f.maxRounds, MaxTurns: f.maxTurns, OnLimit: limitActions[f.onLimit],
+		Budget:     agent.Budget{Tokens: f.budgetTokens, USD: f.budgetUSD},
+		Compaction: agent.CompactionPolicy{Threshold: agent.DefaultCompaction}}
+	if f.schema != nil {
+		p.Result = &agent.ResultPolicy{Schema: f.schema}
+	}
+	return p
+}
+
 // limitActions are what --on-limit takes.
 var limitActions = map[string]agent.OnLimit{"stop": agent.Stopped, "summarize": agent.Summarized}
 

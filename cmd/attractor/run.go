@@ -111,10 +111,8 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 		return err
 	}
 	opts := agent.Options{Client: model.client, Profile: prof, Provider: model.provider, Model: f.model, Effort: f.effort,
-		ID: kept.id, Journal: kept.log(), Authorize: perm.authorize, MaxToolRounds: f.maxRounds, MaxTurns: f.maxTurns,
-		OnLimit: limitActions[f.onLimit], Budget: agent.Budget{Tokens: f.budgetTokens, USD: f.budgetUSD},
-		Compaction: agent.CompactionPolicy{Threshold: agent.DefaultCompaction}, Subagents: &agent.Subagents{Journal: kept.ofSubagent},
-		Questions: perm.questions(), MaxJournal: f.maxJournal, Instructions: f.instructions, OutputSchema: f.schema}
+		ID: kept.id, Journal: kept.log(), Authorize: perm.authorize, Policy: f.policy(), Subagents: &agent.Subagents{Journal: kept.ofSubagent},
+		Questions: perm.questions(), MaxJournal: f.maxJournal, Instructions: f.instructions}
 	f.warn(t, model.provider, first(f.model, prof.Model))
 	local, err := openDir(t, f.dir)
 	if err != nil {

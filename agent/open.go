@@ -1,0 +1,202 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/guard"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// New starts a session: it renders the system prompt, for which it reads files in the environment, and emits SESSION_START. Nothing is
+// sent to the model before the first input.
+func New(ctx context.Context, o Options) (*Session, error) { return opened(ctx, o, "New", create) }
+
+// opened makes a session. Code of the host runs meanwhile, for which the same holds as in [host].
+func opened(ctx context.Context, o Options, name string, open func(context.Context, Options) (*Session, error)) (*Session, error) {
+	what := "what " + name + " calls of the host's"
+	s, err := await(guard.Start(what, func() (*Session, error) { return open(ctx, o) }), what, graceOf(o), ctx.Done(), nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.brokenBy(); err != nil {
+		s.events.emit(&SessionEnd{State: StatusClosed, Reason: Failed})
+		return nil, err
+	}
+	return s, nil
+}
+
+func create(ctx context.Context, o Options) (*Session, error) {
+	if o.Journal != nil && o.Journal.Len() > 0 {
+		return nil, errors.New("agent: the journal holds a session already: use Resume, or an empty journal")
+	}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if err := o.checkNew(); err != nil {
+		return nil, err
+	}
+	s := newSession(o)
+	policy, err := s.policyOf(&o, first(o.Provider, o.Profile.Provider), first(o.Model, o.Profile.Model))
+	if err != nil {
+		return nil, err
+	}
+	if s.registry, err = s.registryOf(&policy, o.Profile.Tools, o.Tools); err != nil {
+		return nil, err
+	}
+	header, err := newHeader(ctx, o, s.ID(), policy, s.registry, s.now())
+	if err != nil {
+		return nil, err
+	}
+	if o.parent == nil { // subagents do not have the tools that only their parent may use
+		if err := checkChoice(o.ToolChoice, s.registry); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.commit(header); err != nil {
+		return nil, err
+	}
+	s.start(false)
+	s.events.flush()
+	return s, nil
+}
+
+// Resume goes on with the session that a journal holds, wherever it stopped: at rest, in the middle of a model call, or with
+// calls that have no result. System prompt, tool definitions, model and effort are the journal's; a WARNING names options that say
+// something else and have no effect. Call Continue to go on with an input that was open, or Submit, which ends it as interrupted
+// first.
+//
+// Where Options.Env works in another directory than the session did, Options.Dir has to say so; the model is then told.
+func Resume(ctx context.Context, o Options) (*Session, error) {
+	if o.Journal == nil {
+		return nil, errors.New("agent: Resume needs Options.Journal")
+	}
+	return opened(ctx, o, "Resume", resume)
+}
+
+func resume(ctx context.Context, o Options) (*Session, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	var state State
+	var written int64
+	for line, err := range o.Journal.Records(ctx, 1) {
+		if err != nil {
+			return nil, fmt.Errorf("agent: cannot read the session: %w", err)
+		}
+		if err := state.Fold(line); err != nil {
+			return nil, err
+		}
+		written += sizeOf(line)
+	}
+	if state.Records == 0 {
+		return nil, errors.New("agent: the journal is empty; there is nothing to resume")
+	}
+	if err := o.checkResumed(&state); err != nil {
+		return nil, err
+	}
+	o.ID = state.Header.ID
+	s := newSession(o)
+	policy, err := s.policyOf(&o, state.Provider, state.Model)
+	if err != nil {
+		return nil, err
+	}
+	if s.registry, err = s.registryOf(&policy, o.Profile.Tools, o.Tools); err != nil {
+		return nil, err
+	}
+	shareTools(state.tools, s.registry.Definitions()) // the header's are the same ones until they are set anew
+	s.state, s.written = state, written
+	if err := s.crowded(); err != nil {
+		return nil, err
+	}
+	if state.compacted > 0 {
+		s.archive.earlier = replacedBefore(o.Journal, state.Records)
+	}
+	for _, name := range s.registry.Names() { // what is not offered to the model is not run for it
+		if !state.offers(name) && name != policy.resultTool() {
+			s.registry.Unregister(name)
+		}
+	}
+	s.events.goOn(state.seq)
+	s.ledger.tokens, s.ledger.usd = state.Usage.Input+state.Usage.Output, state.Cost
+	s.start(true)
+	if err := s.goOn(policy); err != nil {
+		s.events.emit(&SessionEnd{State: StatusClosed, Reason: Failed})
+		return nil, err
+	}
+	s.events.flush()
+	s.warnOfTorn()
+	s.warnOfIgnored(o)
+	return s, nil
+}
+
+// warnOfTorn tells of a broken end that the journal has cut off.
+func (s *Session) warnOfTorn() {
+	j, ok := s.journal.(interface{ Torn() *journal.Torn })
+	if !ok || j.Torn() == nil {
+		return
+	}
+	s.events.emit(&Warning{Code: "journal_torn", Text: fmt.Sprintf("The end of the journal was damaged and has been cut off (%v). The session goes on "+
+		"from what came before; what a call in there did is not known here, so look at the current state.", j.Torn())})
+}
+
+// newSession makes a session that has no state and no tools yet.
+func newSession(o Options) *Session {
+	s := &Session{client: o.Client, agentID: o.agentID, env: o.Env,
+		confirm: o.BeforeStop, questions: o.Questions, journal: o.Journal, dir: o.Env.WorkDir(),
+		limits: limitsOf(o), grace: graceOf(o), memo: new(llm.Memo), outputs: tool.NewOutputs(o.OutputDir), closed: make(chan struct{})}
+	life := context.Background()
+	if o.parent != nil {
+		life = o.parent.agents.life
+	}
+	s.life, s.endLife = context.WithCancelCause(life)
+	s.now, s.delay = s.clock(o.Now), s.retries(o.Retry.withDefaults())
+	s.archive = &archive{outputs: s.outputs}
+	s.ledger = &ledger{budget: o.Budget}
+	if o.parent != nil {
+		s.ledger = o.parent.ledger
+	}
+	s.agents, s.authorize = newSubagents(s, o), s.approved(s.hook("Authorize", o.Authorize), s.hook("Approve", o.Approve))
+	s.pause = s.sleep
+	id := o.ID
+	switch {
+	case id == "" && o.NewID != nil:
+		id = o.NewID()
+	case id == "":
+		id = newID()
+	}
+	s.events = newEventStream(id, s.now, o.OnEvent)
+	s.events.outputs, s.events.broke, s.events.grace = s.outputs, s.giveUp, s.grace
+	s.events.limit, s.events.full = s.limits.events, s.fill
+	return s
+}
+
+func graceOf(o Options) time.Duration {
+	if o.Grace == 0 {
+		return 2 * time.Second
+	}
+	return o.Grace
+}
+
+func newID() string { return uuid.NewString() }
+
+// start adds the session's first events.
+func (s *Session) start(resumed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// A process that the model knows of has at least one record, its result, so no id comes twice.
+	s.processes = tool.NewProcesses(s.outputs, int(s.state.Records)+1)
+	start := s.state.started(s.dir, resumed)
+	start.Containment, start.HidesHost = env.Containment(s.env), env.HidesHost(s.env)
+	s.events.add(start)
+	s.events.add(s.state.questions()...)
+	s.warnOfModel()
+	s.warnOfEffort()
+}
