@@ -41,7 +41,7 @@ func TestI17_UsageBeforeTerminal(t *testing.T) {
 		{"cannot be negative", []string{"run", "--max-turns", "-1", "x"}},
 		{"exclude each other", []string{"run", "--ask", "--read-only", "x"}},
 		{"prompt is empty", []string{"run"}},
-		{"OutputSchema", []string{"run", "--yes", "--output-schema", number, "x"}},
+		{"Result.Schema", []string{"run", "--yes", "--output-schema", number, "x"}},
 		{"prices are not known", []string{"run", "--yes", "--budget-usd", "1", "--model", "unheard-of", "x"}},
 		{"needs ID", []string{"sessions", "show"}},
 		{"requires at least 1 arg", []string{"sessions", "rm"}},
