@@ -75,8 +75,8 @@ func newChild(ctx context.Context, o Options) (*Session, error) {
 	if o.ID == "" {
 		o.ID = newID()
 	}
-	if open := o.Subagents.Journal; open != nil {
-		log, err := open(o.ID)
+	if create := o.Subagents.Journal; create != nil {
+		log, err := create(ctx, o.ID)
 		if err != nil {
 			return nil, fmt.Errorf("cannot keep the agent's session: %w", err)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// Records is what a journal is read by; every [journal.Log] is one.
+// Records is what a journal is read by; every [journal.Reader] is one.
 type Records interface {
 	Records(ctx context.Context, from int64) iter.Seq2[journal.Record, error]
 }
@@ -32,33 +32,49 @@ func Load(ctx context.Context, from Records) (*State, error) {
 	return state, nil
 }
 
-// Fork says how to make a new session of the first turns of another one: copy the records 1 to n, each through edit, into an
-// empty journal, and Resume that. Turns are counted as in [Turn].Number; turn 0 means all. [journal.Dir.CopyPrefix] takes n and
-// edit as they are.
+// ErrNoTurn means that a session was to be forked behind a turn that it does not have.
+var ErrNoTurn = errors.New("agent: there is no turn")
+
+// Fork makes the session to out of the first turns of the session from, in the same store, and opens its journal for Resume. Turns are
+// counted as in [Turn].Number; turn 0 means all, and the
+// error for one that is not there wraps ErrNoTurn. The other session is only read, and may be running.
 //
 // A fork in the middle of an input goes on with it by Continue, or with something else by Submit. Of calls that may have run in the
 // other session and have no result among its first turns, the model is told that their outcome is unknown.
-func Fork(ctx context.Context, from Records, turn int, id string) (n int64, edit func(*journal.Record) error, err error) {
+func Fork(ctx context.Context, store journal.Store, from string, turn int, to string) (journal.Log, error) {
+	source, err := store.Read(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	n, err := recordsUpTo(ctx, source, turn)
+	if err = errors.Join(err, source.Close()); err != nil {
+		return nil, err
+	}
+	return store.Fork(ctx, from, to, n, func(r *journal.Record) error { return forked(r, to) })
+}
+
+// recordsUpTo returns the number of the last record before what comes after a turn; of all records for turn 0.
+func recordsUpTo(ctx context.Context, from Records, turn int) (n int64, err error) {
 	state := new(State)
 	for line, err := range from.Records(ctx, 1) {
 		if err != nil {
-			return 0, nil, fmt.Errorf("agent: cannot read the session: %w", err)
+			return 0, fmt.Errorf("agent: cannot read the session: %w", err)
 		}
 		if err := state.Fold(line); err != nil {
-			return 0, nil, err
+			return 0, err
 		}
 		if turn > 0 && state.told > turn {
-			return n, func(r *journal.Record) error { return forked(r, id) }, nil
+			return n, nil
 		}
 		n = line.N
 	}
 	switch {
 	case state.Records == 0:
-		return 0, nil, errors.New("agent: the journal is empty; there is nothing to fork")
+		return 0, errors.New("agent: the journal is empty; there is nothing to fork")
 	case turn < 0 || turn > state.told:
-		return 0, nil, fmt.Errorf("agent: the session has %d turns; there is no turn %d", state.told, turn)
+		return 0, fmt.Errorf("%w %d: the session has %d", ErrNoTurn, turn, state.told)
 	}
-	return n, func(r *journal.Record) error { return forked(r, id) }, nil
+	return n, nil
 }
 
 // forked gives a header the new session's id, and the version of what it will write.

@@ -139,12 +139,12 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 
 // warnOfTorn tells of a broken end that the journal has cut off.
 func (s *Session) warnOfTorn() {
-	j, ok := s.journal.(interface{ Torn() *journal.Torn })
-	if !ok || j.Torn() == nil {
+	torn := journal.TornEnd(s.journal)
+	if torn == nil {
 		return
 	}
 	s.events.emit(&Warning{Code: "journal_torn", Text: fmt.Sprintf("The end of the journal was damaged and has been cut off (%v). The session goes on "+
-		"from what came before; what a call in there did is not known here, so look at the current state.", j.Torn())})
+		"from what came before; what a call in there did is not known here, so look at the current state.", torn)})
 }
 
 // newSession makes a session that has no state and no tools yet.

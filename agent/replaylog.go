@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"iter"
 
 	"github.com/attractor-go/attractor/journal"
@@ -46,11 +47,11 @@ func (l *replayLog) Records(ctx context.Context, from int64) iter.Seq2[journal.R
 	return l.memory.Records(ctx, from)
 }
 
-func (l *replayLog) PutBlob(ctx context.Context, data []byte) (string, error) {
+func (l *replayLog) PutBlob(ctx context.Context, data io.Reader) (string, error) {
 	return l.memory.PutBlob(ctx, data)
 }
 
-func (l *replayLog) Blob(ctx context.Context, hash string) ([]byte, error) {
+func (l *replayLog) Blob(ctx context.Context, hash string) (io.ReadCloser, error) {
 	return l.memory.Blob(ctx, hash)
 }
 

@@ -151,32 +151,33 @@ func TestI12_OlderMessagesByTheirFirstLine(t *testing.T) {
 		}
 	}
 	check(t, h)
-	for name, edit := range map[string]func(*journal.Record) error{"resumed": nil, "forked": forkOf(t, log, "other")} {
+	records := all(t, log)
+	records = records[:slices.IndexFunc(records, func(r journal.Record) bool { return strings.Contains(string(r.Data), "and now?") })]
+	for name, records := range map[string][]journal.Record{"resumed": records, "forked": forkOf(t, "other", records...)} {
 		t.Run(name, func(t *testing.T) {
-			records := all(t, log)
-			last := slices.IndexFunc(records, func(r journal.Record) bool { return strings.Contains(string(r.Data), "and now?") })
-			records = slices.Clone(records[:last])
-			for i := range records {
-				if edit != nil {
-					if err := edit(&records[i]); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
 			o.Journal = journal.NewMemory(records...)
 			check(t, long(t, o, follow(read, llmtest.Text("seen"))))
 		})
 	}
 }
 
-// forkOf is what makes records those of a fork.
-func forkOf(t *testing.T, log agent.Records, id string) func(*journal.Record) error {
+// forkOf returns the records of a fork of a session that has these.
+func forkOf(t *testing.T, id string, records ...journal.Record) []journal.Record {
 	t.Helper()
-	_, edit, err := agent.Fork(context.Background(), log, 0, id)
+	ctx := context.Background()
+	store := journal.NewMemoryStore(false)
+	log, err := store.Create(ctx, "source")
+	if err == nil {
+		err = errors.Join(log.Append(ctx, 1, records...), log.Close())
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return edit
+	fork, err := agent.Fork(ctx, store, "source", 0, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all(t, fork)
 }
 
 // Calls, their results and answers that were replaced can be read by the numbers of their turns, across compactions, and again when
@@ -282,14 +283,8 @@ func TestI12_TheTodoListStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkReplay(t, log, h.events)
-	for name, edit := range map[string]func(*journal.Record) error{"resumed": func(*journal.Record) error { return nil }, "forked": forkOf(t, log, "other")} {
+	for name, records := range map[string][]journal.Record{"resumed": all(t, log), "forked": forkOf(t, "other", all(t, log)...)} {
 		t.Run(name, func(t *testing.T) {
-			records := all(t, log)
-			for i := range records {
-				if err := edit(&records[i]); err != nil {
-					t.Fatal(err)
-				}
-			}
 			s.options.Journal, s.steps = journal.NewMemory(records...), follow(llmtest.Text("more"), llmtest.Text("and more"))
 			rest := open(t, s)
 			if got := rest.FoldedState().Notes[tool.PlanNote]; string(got.Data) != plan {

@@ -136,16 +136,7 @@ func TestI6_ResumedSessionsKnowWhatWasSeen(t *testing.T) {
 	after := []llm.ToolCall{writing("read", "R"), writing("changed", "C"), writing("edited", "EE"), writing("made", "M"), writing("never", "N")}
 	want := []string{"Replaced", hasOther, "Replaced", "Replaced", notRead}
 
-	n, edit, err := agent.Fork(t.Context(), log, 0, "the-fork")
-	if err != nil {
-		t.Fatal(err)
-	}
-	forked := all(t, log)[:n]
-	for i := range forked {
-		if err := edit(&forked[i]); err != nil {
-			t.Fatal(err)
-		}
-	}
+	forked := forkOf(t, "the-fork", all(t, log)...)
 	contents := map[string]string{"read": "r\n", "edited": "E\n", "made": "m"}
 	for name, records := range map[string][]journal.Record{"resumed": all(t, log), "forked": forked} {
 		t.Run(name, func(t *testing.T) {

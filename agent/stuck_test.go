@@ -60,7 +60,7 @@ func TestI7_StuckJournalOfASubagent(t *testing.T) {
 	log := newStuckLog(t, "queued")
 	h := open(t, setup{tools: coding.Agents(), fails: true, steps: byTask(map[string][]llmtest.Step{
 		"go": {llmtest.Calls(spawn("help")), llmtest.Calls(send("agent-1", "faster"))}, "help": {llmtest.Hang()}}),
-		options: agent.Options{Grace: shortGrace, Subagents: &agent.Subagents{Journal: func(string) (journal.Log, error) { return log, nil }}}})
+		options: agent.Options{Grace: shortGrace, Subagents: &agent.Subagents{Journal: func(context.Context, string) (journal.Log, error) { return log, nil }}}})
 	over := make(chan error, 1)
 	go func() { _, err := h.Submit(context.Background(), "go"); over <- err }()
 	<-log.stuck

@@ -23,8 +23,8 @@ type Subagents struct {
 	Depth int
 	// MaxRunning is how many subagents of one session may work at a time: 4 unless set.
 	MaxRunning int
-	// Journal opens the journal of a subagent, whose id is given; nil keeps none.
-	Journal func(id string) (journal.Log, error)
+	// Journal makes the journal of a subagent, whose id is given, as [journal.Store].Create does; nil keeps none.
+	Journal func(ctx context.Context, id string) (journal.Log, error)
 }
 
 const (

@@ -137,7 +137,7 @@ func (l *childLog) Append(ctx context.Context, next int64, records ...journal.Re
 
 func (l *childLog) Close() error { l.closed++; return nil }
 
-func (c *childLogs) open(id string) (journal.Log, error) {
+func (c *childLogs) open(_ context.Context, id string) (journal.Log, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l := &childLog{}
@@ -394,10 +394,10 @@ func TestF_JournalsAndResume(t *testing.T) {
 func TestF_CloseWhileSpawning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logs, opening, goOn := &childLogs{}, make(chan struct{}), make(chan struct{})
-		h := spawning(t, agent.Options{Grace: time.Second, Subagents: &agent.Subagents{Journal: func(id string) (journal.Log, error) {
+		h := spawning(t, agent.Options{Grace: time.Second, Subagents: &agent.Subagents{Journal: func(ctx context.Context, id string) (journal.Log, error) {
 			close(opening)
 			<-goOn
-			return logs.open(id)
+			return logs.open(ctx, id)
 		}}}, map[string][]llmtest.Step{"go": {llmtest.Calls(spawn("a"))}})
 		go func() {
 			<-opening

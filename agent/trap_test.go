@@ -99,7 +99,7 @@ func (r *rig) options(grace time.Duration) agent.Options {
 			r.pass("Questions.Answer")
 			return tool.Answer{Text: "yes"}, nil
 		}},
-		Subagents: &agent.Subagents{Journal: func(string) (journal.Log, error) {
+		Subagents: &agent.Subagents{Journal: func(context.Context, string) (journal.Log, error) {
 			r.pass("Subagents.Journal")
 			return rigJournal{new(journal.Memory), r, "child's "}, nil
 		}},

@@ -182,7 +182,7 @@ func measureIdle(t testing.TB, count int) idling {
 	t.Helper()
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())
-	files := make([]*File, count)
+	files := make([]Log, count)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)

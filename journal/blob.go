@@ -1,12 +1,13 @@
 package journal
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,51 +16,76 @@ import (
 // blobs is the directory of a journal's blobs.
 func (v *view) blobs() string { return v.dir.file(v.id, blobsExt) }
 
-// blob reads a blob and checks that it is what was stored.
-func (v *view) blob(ctx context.Context, hash string) ([]byte, error) {
+// blob opens a blob for reading.
+func (v *view) blob(ctx context.Context, hash string) (io.ReadCloser, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if !isHash(hash) {
 		return nil, fmt.Errorf("journal: blob %s: %w", hash, fs.ErrNotExist)
 	}
-	data, err := readAll(v.dir.sys, filepath.Join(v.blobs(), hash))
+	r, err := openBlob(v.dir.sys, filepath.Join(v.blobs(), hash))
 	if err != nil {
 		return nil, v.errorf("blob: %w", err)
 	}
-	if hashOf(data) != hash {
-		return nil, fmt.Errorf("%w: session %s: blob %s is not what was stored", ErrCorrupt, v.id, hash)
-	}
-	return data, nil
+	return r, nil
 }
 
-// Blob implements [Log].
-func (f *File) Blob(ctx context.Context, hash string) ([]byte, error) {
+// blobReader reads a blob and checks at its end that it is what was stored.
+type blobReader struct {
+	file handle
+	rest *io.SectionReader
+	sum  hash.Hash
+	path string
+}
+
+func openBlob(sys system, path string) (*blobReader, error) {
+	h, err := sys.open(path, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	info, err := h.Stat()
+	if err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	return &blobReader{file: h, rest: io.NewSectionReader(h, 0, info.Size()), sum: sha256.New(), path: path}, nil
+}
+
+func (b *blobReader) Read(p []byte) (int, error) {
+	n, err := b.rest.Read(p)
+	b.sum.Write(p[:n])
+	if err == io.EOF && hex.EncodeToString(b.sum.Sum(nil)) != filepath.Base(b.path) {
+		err = fmt.Errorf("%w: blob %s is not what was stored", ErrCorrupt, b.path)
+	}
+	return n, err
+}
+
+func (b *blobReader) Close() error { return b.file.Close() }
+
+// Blob implements [Reader].
+func (f *fileLog) Blob(ctx context.Context, hash string) (io.ReadCloser, error) {
 	if _, err := f.extent(); err != nil {
 		return nil, err
 	}
 	return f.blob(ctx, hash)
 }
 
-// PutBlob implements [Log].
-func (f *File) PutBlob(ctx context.Context, data []byte) (string, error) {
+// PutBlob implements [Log]. It does not hold up Append and Sync.
+func (f *fileLog) PutBlob(ctx context.Context, data io.Reader) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	f.slow.Lock()
-	defer f.slow.Unlock()
+	f.blobbing.Lock()
+	defer f.blobbing.Unlock()
 	if _, err := f.extent(); err != nil {
 		return "", err
 	}
-	hash := hashOf(data)
 	if err := f.blobDir(); err != nil {
 		return "", err
 	}
-	path := filepath.Join(f.blobs(), hash)
-	if old, err := readAll(f.dir.sys, path); err != nil || !bytes.Equal(old, data) {
-		if err := f.writeBlob(path, data); err != nil {
-			return "", f.errorf("cannot store a blob: %w", err)
-		}
+	hash, err := f.writeBlob(ctx, data)
+	if err != nil {
+		return "", f.errorf("cannot store a blob: %w", err)
 	}
 	if err := f.dir.sys.syncDir(f.blobs()); err != nil {
 		return "", f.unsynced(err)
@@ -68,7 +94,7 @@ func (f *File) PutBlob(ctx context.Context, data []byte) (string, error) {
 }
 
 // blobDir makes the directory of blobs, durably.
-func (f *File) blobDir() error {
+func (f *fileLog) blobDir() error {
 	if f.blobbed {
 		return nil
 	}
@@ -83,25 +109,41 @@ func (f *File) blobDir() error {
 }
 
 // writeBlob makes a blob appear whole. What a crash leaves of it has no hash for a name and is overwritten by the next one.
-func (f *File) writeBlob(path string, data []byte) error {
+func (f *fileLog) writeBlob(ctx context.Context, data io.Reader) (string, error) {
+	sum := sha256.New()
 	temp := filepath.Join(f.blobs(), "new"+tempExt)
-	if err := writeFile(f.dir.sys, temp, data); err != nil {
-		return errors.Join(err, f.dir.discard(temp))
+	err := writeFile(f.dir.sys, temp, io.TeeReader(&contextReader{ctx, data}, sum))
+	hash := hex.EncodeToString(sum.Sum(nil))
+	if err == nil {
+		err = f.dir.sys.rename(temp, filepath.Join(f.blobs(), hash))
 	}
-	if err := f.dir.sys.rename(temp, path); err != nil {
-		return errors.Join(err, f.dir.discard(temp))
+	if err != nil {
+		return "", errors.Join(err, f.dir.discard(temp))
 	}
-	return nil
+	return hash, nil
+}
+
+// contextReader reads until its context ends.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r *contextReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
 }
 
 // writeFile writes a file anew and syncs it.
-func writeFile(sys system, path string, data []byte) (err error) {
+func writeFile(sys system, path string, data io.Reader) (err error) {
 	h, err := sys.open(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	if _, err := h.WriteAt(data, 0); err != nil {
+	if _, err := io.CopyBuffer(io.NewOffsetWriter(h, 0), data, make([]byte, 64<<10)); err != nil {
 		return err
 	}
 	return h.sync()

@@ -64,7 +64,7 @@ func (s *scenario) run() {
 	s.note(f.Close())
 }
 
-func (s *scenario) work(f *File, batches ...[]string) {
+func (s *scenario) work(f Log, batches ...[]string) {
 	for _, kinds := range batches {
 		s.append(f, kinds...)
 		if s.note(f.Sync(context.Background())) {
@@ -76,7 +76,7 @@ func (s *scenario) work(f *File, batches ...[]string) {
 	}
 }
 
-func (s *scenario) append(f *File, kinds ...string) {
+func (s *scenario) append(f Log, kinds ...string) {
 	records := make([]Record, len(kinds))
 	for i, kind := range kinds {
 		records[i] = Record{Time: time.Unix(0, 0), Kind: kind, Data: json.RawMessage(`{"x":"é"}`)}
@@ -92,14 +92,14 @@ func (s *scenario) append(f *File, kinds ...string) {
 	}
 }
 
-func (s *scenario) blob(f *File) {
-	hash, err := f.PutBlob(context.Background(), []byte("large"))
+func (s *scenario) blob(f Log) {
+	hash, err := f.PutBlob(context.Background(), strings.NewReader("large"))
 	if s.note(err) && !s.sys.survives(filepath.Join(s.dir.file("s", blobsExt), hash)) {
 		s.t.Error("PutBlob has returned, and the blob would not survive a crash of the machine")
 	}
 }
 
-func (s *scenario) read(f *File) {
+func (s *scenario) read(f Log) {
 	var got []string
 	for r, err := range f.Records(context.Background(), 1) {
 		if !s.note(err) {
@@ -113,20 +113,20 @@ func (s *scenario) read(f *File) {
 }
 
 func (s *scenario) fork() {
-	fork, err := s.dir.CopyPrefix(context.Background(), "s", "t", 3, func(r *Record) error { r.Kind = strings.ToUpper(r.Kind); return nil })
+	fork, err := s.dir.Fork(context.Background(), "s", "t", 3, func(r *Record) error { r.Kind = strings.ToUpper(r.Kind); return nil })
 	if !s.note(err) {
 		if _, err := os.Stat(s.dir.file("t", linesExt)); err == nil && !s.sys.down && !s.failed("remove") {
-			s.t.Error("CopyPrefix has failed, and there is a copy")
+			s.t.Error("Fork has failed, and there is a copy")
 		}
 		return
 	}
 	if path := s.dir.file("t", linesExt); !s.sys.survives(path) {
-		s.t.Error("CopyPrefix has returned, and the copy would not survive a crash of the machine")
+		s.t.Error("Fork has returned, and the copy would not survive a crash of the machine")
 	}
 	blobs, _ := filepath.Glob(filepath.Join(s.dir.file("t", blobsExt), "*"))
 	for _, path := range blobs {
 		if !s.sys.survives(path) {
-			s.t.Error("CopyPrefix has returned, and a blob of the copy would not survive a crash of the machine")
+			s.t.Error("Fork has returned, and a blob of the copy would not survive a crash of the machine")
 		}
 	}
 	s.note(fork.Close())

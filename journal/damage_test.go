@@ -29,7 +29,7 @@ func version1(t testing.TB) (dir *Dir, content string) {
 func version2(t testing.TB) string {
 	t.Helper()
 	dir, content := version1(t)
-	f, err := dir.CopyPrefix(context.Background(), "s", "new", int64(strings.Count(content, "\n")), nil)
+	f, err := dir.Fork(context.Background(), "s", "new", int64(strings.Count(content, "\n")), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,8 +107,8 @@ func TestI8_Version1(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := f.Len()
-	if want := int64(strings.Count(content, "\n")); n != want || f.Torn() != nil {
-		t.Fatalf("%d records, torn %v, want %d", n, f.Torn(), want)
+	if want := int64(strings.Count(content, "\n")); n != want || TornEnd(f) != nil {
+		t.Fatalf("%d records, torn %v, want %d", n, TornEnd(f), want)
 	}
 	if err := f.Append(ctx, n+1, Record{Kind: "new", Data: json.RawMessage(`{}`)}); err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestI8_CopiesAreTheLines(t *testing.T) {
 	ctx := context.Background()
 	foreign := addField(lineOf(2, false))
 	dir := journalOf(t, one+foreign+lineOf(3, true)+lineOf(4, false)+lineOf(5, true)+lineOf(6, false))
-	f, err := dir.CopyPrefix(ctx, "s", "t", 5, func(r *Record) error {
+	f, err := dir.Fork(ctx, "s", "t", 5, func(r *Record) error {
 		if r.N == 1 {
 			r.Data[2] = 'X' // in place
 		}
@@ -152,7 +152,7 @@ func TestI8_CopiesAreTheLines(t *testing.T) {
 		t.Errorf("the copy has\n%swant\n%s", got, want)
 	}
 	dir, content := version1(t)
-	if f, err = dir.CopyPrefix(ctx, "s", "t", 3, nil); err != nil {
+	if f, err = dir.Fork(ctx, "s", "t", 3, nil); err != nil {
 		t.Fatal(err)
 	}
 	closed(t, f)

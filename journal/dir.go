@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 // The files of a journal are named by its id and one of these.
@@ -20,12 +19,18 @@ const (
 	tempExt  = ".tmp"
 )
 
-// maxID leaves room for the extensions in the 255 bytes that file systems allow.
-const maxID = 128
-
-// Dir is a directory of journals, each the files of one session. Ids become file names: they are 1 to 128 ASCII letters, digits,
-// "-", "_" and ".", the first of them a letter, a digit or "_"; any other is refused with an error that wraps fs.ErrInvalid. The
-// methods are safe for concurrent use, also by several processes.
+// Dir is a [Store] in a directory: each log is a journal, a file of JSON lines with its blobs beside it, which FORMAT.md describes. Ids
+// become file names.
+//
+// An open journal is locked. Nobody else can write to it until Close, or until the process ends.
+//
+// After a failed Append the file is cut back to what it held before, and the journal goes on. Where that fails too, and after a failed
+// sync, nobody can know what is on the disk: every later call returns that error, and the journal has to be opened again, which finds the
+// records that are whole.
+//
+// Opening reads the last line, and all of the file only if that line is not good: what a crash has torn at the end is cut off by Open and
+// left out by Read, and [TornEnd] tells of it. Other damage is ErrCorrupt, with line number and byte offset, as soon as it is met: at the
+// latest by Records from the first record on, and before anything is written.
 type Dir struct {
 	path string
 	sys  system
@@ -34,27 +39,17 @@ type Dir struct {
 // NewDir returns the directory at path. It need not be there: Create makes it, with mode 0700.
 func NewDir(path string) *Dir { return &Dir{path: path, sys: disk{}} }
 
-// Entry is a journal in a listing.
-type Entry struct {
-	ID       string    `json:"id"`
-	Size     int64     `json:"size"` // in bytes, without the blobs
-	Modified time.Time `json:"modified"`
-	Locked   bool      `json:"locked,omitempty"` // it is open for writing
-	PID      int       `json:"pid,omitempty"`    // of the writer, where it is known
-}
-
 func (d *Dir) file(id, ext string) string { return filepath.Join(d.path, id+ext) }
 
-// Create makes an empty journal and opens it for writing. The error wraps fs.ErrExist when there is one already, and ErrLocked when
-// it is being written. One without a whole record, which a writer that was killed leaves, is made anew.
-func (d *Dir) Create(ctx context.Context, id string) (*File, error) {
-	if err := checkID(id); err != nil {
+// Create implements [Store]. A journal without a whole record, which a writer that was killed leaves, is made anew.
+func (d *Dir) Create(ctx context.Context, id string) (Log, error) {
+	if err := CheckID(id); err != nil {
 		return nil, err
 	}
 	if err := makeDir(d.sys, d.path); err != nil {
 		return nil, fmt.Errorf("journal: cannot make the directory: %w", err)
 	}
-	return d.locked(ctx, id, func(lock *writerLock) (*File, error) {
+	return d.locked(ctx, id, func(lock *writerLock) (*fileLog, error) {
 		f, err := d.openFile(ctx, id, lock, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 		if errors.Is(err, fs.ErrExist) && d.blank(ctx, id) {
 			if err := d.sys.removeAll(d.file(id, blobsExt)); err != nil {
@@ -68,25 +63,23 @@ func (d *Dir) Create(ctx context.Context, id string) (*File, error) {
 
 // blank reports that a journal has no whole record.
 func (d *Dir) blank(ctx context.Context, id string) bool {
-	r, err := d.Read(ctx, id)
+	r, err := d.read(ctx, id)
 	if err != nil {
 		return false
 	}
 	return r.Close() == nil && r.Len() == 0
 }
 
-// Open opens a journal for writing. What a crash has torn at its end is cut off, and File.Torn tells of it; other damage is
-// ErrCorrupt, with line number and byte offset, and changes nothing. The error wraps fs.ErrNotExist when there is no such journal, and ErrLocked when it is being
-// written. All of the file is read, a line at a time.
-func (d *Dir) Open(ctx context.Context, id string) (*File, error) {
+// Open implements [Store].
+func (d *Dir) Open(ctx context.Context, id string) (Log, error) {
 	if err := d.exists(id); err != nil {
 		return nil, err
 	}
-	return d.locked(ctx, id, func(lock *writerLock) (*File, error) { return d.openFile(ctx, id, lock, os.O_RDWR) })
+	return d.locked(ctx, id, func(lock *writerLock) (*fileLog, error) { return d.openFile(ctx, id, lock, os.O_RDWR) })
 }
 
-// locked runs do with the journal's lock, which stays with the File that it returns.
-func (d *Dir) locked(ctx context.Context, id string, do func(*writerLock) (*File, error)) (*File, error) {
+// locked runs do with the journal's lock, which stays with the log that it returns.
+func (d *Dir) locked(ctx context.Context, id string, do func(*writerLock) (*fileLog, error)) (Log, error) {
 	lock, err := acquire(ctx, d.sys, id, d.file(id, lockExt))
 	if errors.Is(err, ErrLocked) {
 		return nil, err
@@ -102,7 +95,7 @@ func (d *Dir) locked(ctx context.Context, id string, do func(*writerLock) (*File
 }
 
 // openFile opens a journal whose lock is held.
-func (d *Dir) openFile(ctx context.Context, id string, lock *writerLock, flag int) (*File, error) {
+func (d *Dir) openFile(ctx context.Context, id string, lock *writerLock, flag int) (*fileLog, error) {
 	h, err := d.sys.open(d.file(id, linesExt), flag)
 	if err != nil {
 		return nil, err
@@ -118,17 +111,24 @@ func (d *Dir) openFile(ctx context.Context, id string, lock *writerLock, flag in
 		}
 		return nil, err
 	}
-	return &File{view: view{dir: d, id: id, file: h, torn: torn}, lock: lock, good: good}, nil
+	return &fileLog{view: view{dir: d, id: id, file: h, torn: torn}, lock: lock, good: good, checked: good.size == 0}, nil
 }
 
-// measure surveys a file as long as it is now.
+// measure finds how far a file is good, as long as it is now.
 func measure(ctx context.Context, h handle) (good extent, torn *Torn, err error) {
+	if err := ctx.Err(); err != nil {
+		return extent{}, nil, err
+	}
 	info, err := h.Stat()
 	if err != nil {
 		return extent{}, nil, err
 	}
 	if !info.Mode().IsRegular() {
 		return extent{}, nil, fmt.Errorf("%s is no regular file: %w", info.Name(), fs.ErrInvalid)
+	}
+	good, ok, err := tail(h, info.Size())
+	if ok || err != nil {
+		return good, nil, err
 	}
 	good, problem, err := survey(ctx, io.NewSectionReader(h, 0, info.Size()))
 	if err == nil && good.size < info.Size() {
@@ -137,10 +137,16 @@ func measure(ctx context.Context, h handle) (good extent, torn *Torn, err error)
 	return good, torn, err
 }
 
-// Read opens a journal for reading only, as it is now, also while it is being written. What is torn at its end, or not written
-// to the end yet, is left out, and Reader.Torn tells of it; other damage is ErrCorrupt, with line number and byte offset. The error wraps fs.ErrNotExist when
-// there is no such journal. All of the file is read, a line at a time. The caller closes the Reader.
-func (d *Dir) Read(ctx context.Context, id string) (*Reader, error) {
+// Read implements [Store].
+func (d *Dir) Read(ctx context.Context, id string) (Reader, error) {
+	r, err := d.read(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (d *Dir) read(ctx context.Context, id string) (*fileReader, error) {
 	if err := d.exists(id); err != nil {
 		return nil, err
 	}
@@ -156,11 +162,11 @@ func (d *Dir) Read(ctx context.Context, id string) (*Reader, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("journal: session %s: %w", id, err), h.Close())
 	}
-	return &Reader{view: view{dir: d, id: id, file: h, torn: torn}, good: good}, nil
+	return &fileReader{view: view{dir: d, id: id, file: h, torn: torn}, good: good}, nil
 }
 
-// List names the journals in the order of their ids, without opening them. A file without a byte is left out: it is a journal that was
-// made and never written to, so that there is nothing to open. A directory that is not there has none.
+// List implements [Store]. It opens none of the journals. A file without a byte is left out: it is a journal that was made and never
+// written to, so that there is nothing to open. A directory that is not there has none.
 func (d *Dir) List(ctx context.Context) ([]Entry, error) {
 	files, err := d.sys.readDir(d.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -176,7 +182,7 @@ func (d *Dir) List(ctx context.Context) ([]Entry, error) {
 	var entries []Entry
 	for _, file := range files {
 		id, ok := strings.CutSuffix(file.Name(), linesExt)
-		if !ok || !file.Type().IsRegular() || checkID(id) != nil {
+		if !ok || !file.Type().IsRegular() || CheckID(id) != nil {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -207,8 +213,7 @@ func (d *Dir) entry(id string, file fs.DirEntry, lockFile bool) (Entry, error) {
 	return e, err
 }
 
-// Remove removes journals and their blobs. One that is being written is refused with an error that wraps ErrLocked and names the
-// process, one that is not there with fs.ErrNotExist; the others are removed all the same.
+// Remove implements [Store].
 func (d *Dir) Remove(ctx context.Context, ids ...string) error {
 	var failures []error
 	for _, id := range ids {
@@ -218,7 +223,7 @@ func (d *Dir) Remove(ctx context.Context, ids ...string) error {
 }
 
 func (d *Dir) remove(ctx context.Context, id string) error {
-	if err := d.exists(id); err != nil {
+	if err := errors.Join(ctx.Err(), d.exists(id)); err != nil {
 		return err
 	}
 	lock, err := acquire(ctx, d.sys, id, d.file(id, lockExt))
@@ -249,24 +254,11 @@ func (d *Dir) discard(path string) error {
 
 // exists checks an id before anything is made for it.
 func (d *Dir) exists(id string) error {
-	if err := checkID(id); err != nil {
+	if err := CheckID(id); err != nil {
 		return err
 	}
 	if _, err := d.sys.stat(d.file(id, linesExt)); err != nil {
 		return fmt.Errorf("journal: session %s: %w", id, err)
-	}
-	return nil
-}
-
-// checkID keeps ids from leaving the directory, hiding in it or being taken for options. IsLocal knows the names of devices.
-func checkID(id string) error {
-	ok := id != "" && len(id) <= maxID && id[0] != '.' && id[0] != '-' && filepath.IsLocal(id+linesExt)
-	for _, c := range id {
-		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.')
-	}
-	if !ok {
-		return fmt.Errorf("journal: %.200q cannot be an id: 1 to %d letters, digits, -, _ and ., not beginning with - or .: %w",
-			id, maxID, fs.ErrInvalid)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,7 +16,7 @@ import (
 	"time"
 )
 
-func created(t testing.TB, dir *Dir, id string, kinds ...string) *File {
+func created(t testing.TB, dir *Dir, id string, kinds ...string) Log {
 	t.Helper()
 	f, err := dir.Create(context.Background(), id)
 	if err != nil {
@@ -34,7 +35,7 @@ func created(t testing.TB, dir *Dir, id string, kinds ...string) *File {
 	return f
 }
 
-func closed(t testing.TB, f *File) {
+func closed(t testing.TB, f Log) {
 	t.Helper()
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
@@ -50,7 +51,7 @@ func TestA19_LinesAndModes(t *testing.T) {
 	if err := f.Append(ctx, 1, Record{Time: at, Kind: "a", Data: json.RawMessage("{\"b\" :\n \"<é>\"}")}, Record{Time: at, Kind: "c"}); err != nil {
 		t.Fatal(err)
 	}
-	hash, err := f.PutBlob(ctx, []byte("large"))
+	hash, err := f.PutBlob(ctx, strings.NewReader("large"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,8 +83,8 @@ func TestA19_IdsStayInTheDirectory(t *testing.T) {
 		_, createErr := dir.Create(ctx, id)
 		_, openErr := dir.Open(ctx, id)
 		_, readErr := dir.Read(ctx, id)
-		_, toErr := dir.CopyPrefix(ctx, "good", id, 1, nil)
-		_, fromErr := dir.CopyPrefix(ctx, id, "new", 1, nil)
+		_, toErr := dir.Fork(ctx, "good", id, 1, nil)
+		_, fromErr := dir.Fork(ctx, id, "new", 1, nil)
 		for i, err := range []error{createErr, openErr, readErr, toErr, fromErr, dir.Remove(ctx, id)} {
 			if !errors.Is(err, fs.ErrInvalid) {
 				t.Errorf("%q, call %d: %v, want fs.ErrInvalid", id, i, err)
@@ -127,16 +128,26 @@ func TestA19_CreateOpenRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed(t, f)
-	for _, err := range []error{f.Append(ctx, 3, Record{}), f.Sync(ctx), ignore(f.PutBlob(ctx, nil)), f.Close()} {
+	for _, err := range []error{f.Append(ctx, 3, Record{}), f.Sync(ctx), ignore(f.PutBlob(ctx, strings.NewReader(""))), f.Close()} {
 		if !errors.Is(err, fs.ErrClosed) {
 			t.Errorf("after Close: %v, want fs.ErrClosed", err)
 		}
 	}
 }
 
+// blobOf reads a whole blob.
+func blobOf(r Reader, hash string) (string, error) {
+	b, err := r.Blob(context.Background(), hash)
+	if err != nil {
+		return "", err
+	}
+	data, err := io.ReadAll(b)
+	return string(data), errors.Join(err, b.Close())
+}
+
 func ignore[T any](_ T, err error) error { return err }
 
-func readOf(t testing.TB, dir *Dir, id string) *Reader {
+func readOf(t testing.TB, dir *Dir, id string) Reader {
 	t.Helper()
 	r, err := dir.Read(context.Background(), id)
 	if err != nil {
@@ -155,7 +166,7 @@ func TestA19_ReadWhileWriting(t *testing.T) {
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())
 	f := created(t, dir, "s", "a", "b")
-	hash, err := f.PutBlob(ctx, []byte("large"))
+	hash, err := f.PutBlob(ctx, strings.NewReader("large"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +180,7 @@ func TestA19_ReadWhileWriting(t *testing.T) {
 	if got := kindsOf(t, readOf(t, dir, "s").Records(ctx, 1)); !slices.Equal(got, []string{"a", "b", "c"}) {
 		t.Errorf("records of the next reader = %q", got)
 	}
-	if data, err := r.Blob(ctx, hash); err != nil || string(data) != "large" {
+	if data, err := blobOf(r, hash); err != nil || data != "large" {
 		t.Errorf("Blob = %q, %v", data, err)
 	}
 }
@@ -202,7 +213,7 @@ func TestA19_List(t *testing.T) {
 	}
 	closed(t, created(t, dir, "b", "x"))
 	open := created(t, dir, "a", "x")
-	if _, err := open.PutBlob(ctx, []byte("large")); err != nil {
+	if _, err := open.PutBlob(ctx, strings.NewReader("large")); err != nil {
 		t.Fatal(err)
 	}
 	closed(t, created(t, dir, "c", "x"))
@@ -247,7 +258,7 @@ func TestA19_Remove(t *testing.T) {
 	dir := NewDir(t.TempDir())
 	for _, id := range []string{"a", "b"} {
 		f := created(t, dir, id, "x")
-		if _, err := f.PutBlob(ctx, []byte("large")); err != nil {
+		if _, err := f.PutBlob(ctx, strings.NewReader("large")); err != nil {
 			t.Fatal(err)
 		}
 		closed(t, f)
@@ -274,20 +285,20 @@ func TestA19_DamagedBlob(t *testing.T) {
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())
 	f := created(t, dir, "s")
-	hash, err := f.PutBlob(ctx, []byte("large"))
+	hash, err := f.PutBlob(ctx, strings.NewReader("large"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir.file("s", blobsExt), hash), []byte("largE"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if data, err := f.Blob(ctx, hash); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), hash) {
+	if data, err := blobOf(f, hash); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), hash) {
 		t.Errorf("Blob = %q, %v, want ErrCorrupt with its name", data, err)
 	}
-	if _, err := f.PutBlob(ctx, []byte("large")); err != nil {
+	if _, err := f.PutBlob(ctx, strings.NewReader("large")); err != nil {
 		t.Fatal(err)
 	}
-	if data, err := f.Blob(ctx, hash); err != nil || string(data) != "large" {
+	if data, err := blobOf(f, hash); err != nil || data != "large" {
 		t.Errorf("Blob = %q, %v", data, err)
 	}
 }

@@ -4,7 +4,8 @@
 // [Log] is append-only and has one writer: Append names the number that it expects, so a second writer gets [ErrConflict].
 // Large bodies are kept beside the lines as blobs, named by their content.
 //
-// [Memory] is a log for as long as the program runs. [Dir] is a directory of logs on a disk, each a [File] of JSON lines while
-// it is written and a [Reader] for everybody else. FORMAT.md beside this file says what is in those files. Package journaltest
-// checks that any other store keeps the contract.
+// A [Store] holds logs by their ids: it opens one for its writer, reads and follows it for everybody else, lists, forks and removes.
+// [Dir] is one on a disk, [MemoryStore] one for as long as the program runs; [Memory] is a log by itself. FORMAT.md beside this file
+// describes the files of a Dir; [AppendLine] and [ParseLine] are their lines, for stores and programs elsewhere. Package journaltest checks
+// that any other log or store keeps the contract.
 package journal

@@ -4,30 +4,50 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"sync"
 )
 
-// File is a [Log] in a file of a [Dir], open for writing. Nobody else can write to it until Close, or until the process ends.
-//
-// After a failed Append the file is cut back to what it held before, and the log goes on. Where that fails too, and after a
-// failed sync, nobody can know what is on the disk: every later call returns that error, and the journal has to be opened again,
-// which finds the records that are whole.
-//
-// An open File that is at rest has two open descriptors, about 500 bytes of memory and no goroutine.
-type File struct {
+// fileLog is a [Log] in a file of a [Dir], open for writing. At rest it has two open descriptors, about 500 bytes of memory and no
+// goroutine.
+type fileLog struct {
 	view
 	lock *writerLock
 
-	slow    sync.Mutex // held by those who wait for the disk: Sync, PutBlob, Close
-	durable int64      // bytes that a sync has covered
-	named   bool       // the file's name is durable
-	blobbed bool       // the name of the directory of blobs is
-	mu      sync.Mutex // may be taken while slow is held
-	good    extent
-	failure error // what every call returns from now on
+	blobbing sync.Mutex // held while a blob is written; may be taken before slow
+	blobbed  bool       // the name of the directory of blobs is durable
+	slow     sync.Mutex // held by those who wait for the disk: Sync, Close
+	durable  int64      // bytes that a sync has covered
+	named    bool       // the file's name is durable
+	mu       sync.Mutex // may be taken while slow is held
+	good     extent
+	checked  bool  // every line was read, and is good
+	failure  error // what every call returns from now on
 }
+
+// fileReader is a journal as it was when Dir.Read opened it.
+type fileReader struct {
+	view
+	good extent
+}
+
+// Records implements [Reader]. It reads the file from the beginning, one line at a time.
+func (r *fileReader) Records(ctx context.Context, from int64) iter.Seq2[Record, error] {
+	return r.stream(ctx, r.good, from)
+}
+
+// Len implements [Reader].
+func (r *fileReader) Len() int64 { return r.good.records }
+
+// Blob implements [Reader].
+func (r *fileReader) Blob(ctx context.Context, hash string) (io.ReadCloser, error) {
+	return r.blob(ctx, hash)
+}
+
+// Close implements [Reader].
+func (r *fileReader) Close() error { return r.file.Close() }
 
 // view is what writers and readers of a journal have in common.
 type view struct {
@@ -51,9 +71,16 @@ func (t *Torn) String() string {
 	return fmt.Sprintf("the last %d bytes, from line %d at byte %d on, are broken: %s", t.Bytes, t.Line, t.At, t.Problem)
 }
 
-// Torn returns what was wrong with the end of the journal when it was opened: a [File] has cut it off, a [Reader] leaves it out. It is
-// nil when nothing was.
-func (v *view) Torn() *Torn { return v.torn }
+// TornEnd returns what was wrong with the end of a log of a [Dir] when it was opened: Open has cut it off, Read leaves it out. It is nil
+// when nothing was, and for any other log.
+func TornEnd(r Reader) *Torn {
+	if torn, ok := r.(interface{ tornEnd() *Torn }); ok {
+		return torn.tornEnd()
+	}
+	return nil
+}
+
+func (v *view) tornEnd() *Torn { return v.torn }
 
 // errorf returns an error that names the session.
 func (v *view) errorf(format string, args ...any) error {
@@ -61,7 +88,7 @@ func (v *view) errorf(format string, args ...any) error {
 }
 
 // Append implements [Log]. All records are written with one call of the system.
-func (f *File) Append(ctx context.Context, next int64, records ...Record) error {
+func (f *fileLog) Append(ctx context.Context, next int64, records ...Record) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -82,6 +109,9 @@ func (f *File) Append(ctx context.Context, next int64, records ...Record) error 
 	if err := f.untouched(); err != nil {
 		return err
 	}
+	if err := f.check(ctx); err != nil {
+		return err
+	}
 	if err := f.write(batch); err != nil {
 		return f.errorf("cannot append record %d: %w", next, err)
 	}
@@ -90,7 +120,7 @@ func (f *File) Append(ctx context.Context, next int64, records ...Record) error 
 }
 
 // untouched checks that nobody got around the lock.
-func (f *File) untouched() error {
+func (f *fileLog) untouched() error {
 	info, err := f.file.Stat()
 	switch {
 	case err != nil:
@@ -103,8 +133,22 @@ func (f *File) untouched() error {
 	return nil
 }
 
+// check reads the file unless Records has done so already: nothing is written behind damage.
+func (f *fileLog) check(ctx context.Context) error {
+	if f.checked {
+		return nil
+	}
+	for _, err := range f.stream(ctx, f.good, 1) {
+		if err != nil {
+			return err
+		}
+	}
+	f.checked = true
+	return nil
+}
+
 // write puts a batch at the end of the file, or leaves the file as it was.
-func (f *File) write(batch []byte) error {
+func (f *fileLog) write(batch []byte) error {
 	_, err := f.file.WriteAt(batch, f.good.size)
 	if err == nil {
 		return nil
@@ -117,7 +161,7 @@ func (f *File) write(batch []byte) error {
 }
 
 // poison puts the log out of use. The caller holds mu.
-func (f *File) poison(err error) {
+func (f *fileLog) poison(err error) {
 	if f.failure == nil {
 		f.failure = f.errorf("out of use until it is opened again, because a write failed: %w", err)
 	}
@@ -125,7 +169,7 @@ func (f *File) poison(err error) {
 
 // Sync implements [Log]. Who comes while another sync is running is served by the next one, and by none when nothing is left to do.
 // Appends go on meanwhile.
-func (f *File) Sync(ctx context.Context) error {
+func (f *fileLog) Sync(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -154,7 +198,7 @@ func (f *File) Sync(ctx context.Context) error {
 }
 
 // unsynced puts the log out of use after a failed sync. The system may have dropped the data and call the next sync a success.
-func (f *File) unsynced(err error) error {
+func (f *fileLog) unsynced(err error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.poison(fmt.Errorf("cannot sync: %w", err))
@@ -162,19 +206,31 @@ func (f *File) unsynced(err error) error {
 }
 
 // extent returns what can be relied on now.
-func (f *File) extent() (extent, error) {
+func (f *fileLog) extent() (extent, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.good, f.failure
 }
 
-// Records implements [Log]. It reads the file from the beginning, one line at a time.
-func (f *File) Records(ctx context.Context, from int64) iter.Seq2[Record, error] {
+// Records implements [Reader]. It reads the file from the beginning, one line at a time.
+func (f *fileLog) Records(ctx context.Context, from int64) iter.Seq2[Record, error] {
 	good, err := f.extent()
-	if err != nil {
-		return func(yield func(Record, error) bool) { yield(Record{}, err) }
+	return func(yield func(Record, error) bool) {
+		if err != nil {
+			yield(Record{}, err)
+			return
+		}
+		for r, err := range f.stream(ctx, good, from) {
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+		if from <= 1 {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.checked = true
+		}
 	}
-	return f.stream(ctx, good, from)
 }
 
 // stream is stream with errors that name the session.
@@ -192,7 +248,7 @@ func (v *view) stream(ctx context.Context, good extent, from int64) iter.Seq2[Re
 }
 
 // Len implements [Log].
-func (f *File) Len() int64 {
+func (f *fileLog) Len() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.good.records
@@ -200,7 +256,9 @@ func (f *File) Len() int64 {
 
 // Close implements [Log]. Calls after it fail with an error that wraps fs.ErrClosed. It returns the failure that put the log out of
 // use, if there is one.
-func (f *File) Close() error {
+func (f *fileLog) Close() error {
+	f.blobbing.Lock()
+	defer f.blobbing.Unlock()
 	f.slow.Lock()
 	defer f.slow.Unlock()
 	f.mu.Lock()

@@ -12,16 +12,12 @@ import (
 	"path/filepath"
 )
 
-// CopyPrefix makes the journal to out of the records 1 to n of the journal from, and opens it for writing. edit, which may be nil,
-// can change the time, kind and data of each before it is written. The new journal has all blobs of the other one, as hard links
-// where the file system has them. It is there as a whole and durable, or not at all. from is only read, and may be being
-// written. The error wraps fs.ErrExist when to is there already, and fs.ErrInvalid when n is not between 1 and the number of
-// records.
-func (d *Dir) CopyPrefix(ctx context.Context, from, to string, n int64, edit func(*Record) error) (*File, error) {
-	if err := errors.Join(checkID(to), d.exists(from)); err != nil {
+// Fork implements [Store]. The new journal has the blobs of the other one as hard links where the file system has them.
+func (d *Dir) Fork(ctx context.Context, from, to string, n int64, edit func(*Record) error) (Log, error) {
+	if err := errors.Join(CheckID(to), d.exists(from)); err != nil {
 		return nil, err
 	}
-	return d.locked(ctx, to, func(lock *writerLock) (*File, error) {
+	return d.locked(ctx, to, func(lock *writerLock) (*fileLog, error) {
 		lines := d.file(to, linesExt)
 		if _, err := d.sys.stat(lines); err == nil {
 			return nil, fs.ErrExist
@@ -30,8 +26,9 @@ func (d *Dir) CopyPrefix(ctx context.Context, from, to string, n int64, edit fun
 		}
 		err := d.copyAll(ctx, from, to, n, edit)
 		if err == nil {
-			var f *File
+			var f *fileLog
 			if f, err = d.openFile(ctx, to, lock, os.O_RDWR); err == nil {
+				f.checked = true
 				return f, nil
 			}
 		}
@@ -41,7 +38,7 @@ func (d *Dir) CopyPrefix(ctx context.Context, from, to string, n int64, edit fun
 
 // copyAll makes everything ready beside the name that counts, and then gives it that name.
 func (d *Dir) copyAll(ctx context.Context, from, to string, n int64, edit func(*Record) error) (err error) {
-	source, err := d.Read(ctx, from)
+	source, err := d.read(ctx, from)
 	if err != nil {
 		return err
 	}
@@ -63,7 +60,7 @@ func (d *Dir) copyAll(ctx context.Context, from, to string, n int64, edit func(*
 }
 
 // copyLines writes the first n lines of a journal to a file of their own.
-func (d *Dir) copyLines(ctx context.Context, source *Reader, path string, n int64, edit func(*Record) error) (err error) {
+func (d *Dir) copyLines(ctx context.Context, source *fileReader, path string, n int64, edit func(*Record) error) (err error) {
 	h, err := d.sys.open(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return err
@@ -77,12 +74,19 @@ func (d *Dir) copyLines(ctx context.Context, source *Reader, path string, n int6
 			return source.errorf("%w", err)
 		}
 		line, err := in.copied(text, in.line == n, edit)
+		if errors.Is(err, ErrCorrupt) {
+			return source.errorf("%w", err)
+		}
 		if err != nil {
 			return err
 		}
 		if _, err := out.Write(line); err != nil {
 			return err
 		}
+	}
+	if n == source.good.records && in.next < source.good.size {
+		in.line, in.at = in.line+1, in.next
+		return source.errorf("%w", in.corrupt(misnumbered(n, n+1)))
 	}
 	if err := out.Flush(); err != nil {
 		return err
@@ -152,9 +156,9 @@ func (d *Dir) copyBlob(from, to string) error {
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return nil
 	}
-	data, err := readAll(d.sys, from) // a file system without links
+	data, err := openBlob(d.sys, from) // a file system without links
 	if err != nil {
 		return err
 	}
-	return writeFile(d.sys, to, data)
+	return errors.Join(writeFile(d.sys, to, data), data.Close())
 }

@@ -7,10 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 )
 
-func TestA19_CopyPrefix(t *testing.T) {
+func TestA19_Fork(t *testing.T) {
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())
 	source := created(t, dir, "s", "header")
@@ -18,12 +19,12 @@ func TestA19_CopyPrefix(t *testing.T) {
 	if err := source.Append(ctx, 2, batch...); err != nil {
 		t.Fatal(err)
 	}
-	hash, err := source.PutBlob(ctx, []byte("large"))
+	hash, err := source.PutBlob(ctx, strings.NewReader("large"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	before := contentOf(t, dir)
-	fork, err := dir.CopyPrefix(ctx, "s", "t", 3, func(r *Record) error { // in the middle of the batch, while s is being written
+	fork, err := dir.Fork(ctx, "s", "t", 3, func(r *Record) error { // in the middle of the batch, while s is being written
 		if r.N == 1 {
 			r.Data = json.RawMessage(`{"fork_of":"s"}`)
 		}
@@ -59,17 +60,17 @@ func TestA19_CopyPrefix(t *testing.T) {
 		}
 		break
 	}
-	if data, err := r.Blob(ctx, hash); err != nil || string(data) != "large" {
+	if data, err := blobOf(r, hash); err != nil || data != "large" {
 		t.Errorf("Blob = %q, %v", data, err)
 	}
 }
 
 // What cannot be copied leaves nothing behind.
-func TestA19_CopyPrefixRefuses(t *testing.T) {
+func TestA19_ForkRefuses(t *testing.T) {
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())
 	source := created(t, dir, "s", "a", "b")
-	if _, err := source.PutBlob(ctx, []byte("large")); err != nil {
+	if _, err := source.PutBlob(ctx, strings.NewReader("large")); err != nil {
 		t.Fatal(err)
 	}
 	closed(t, source)
@@ -96,7 +97,7 @@ func TestA19_CopyPrefixRefuses(t *testing.T) {
 		"edit fails":     {"s", "t", 2, fails, stop},
 		"edited to junk": {"s", "t", 2, bad, nil},
 	} {
-		if _, err := dir.CopyPrefix(ctx, c.from, c.to, c.n, c.edit); err == nil || c.want != nil && !errors.Is(err, c.want) {
+		if _, err := dir.Fork(ctx, c.from, c.to, c.n, c.edit); err == nil || c.want != nil && !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}

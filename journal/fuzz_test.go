@@ -26,9 +26,19 @@ func FuzzOpen(f *testing.F) {
 		dir := journalOf(t, string(content))
 		sure := surelyGood(content)
 		log, err := dir.Open(ctx, "s")
+		if err == nil {
+			if err = failureOf(log.Records(ctx, 1)); err != nil {
+				if appendErr := log.Append(ctx, log.Len()+1, Record{Kind: "next"}); !errors.Is(appendErr, ErrCorrupt) {
+					t.Fatalf("Records = %v, Append = %v, want ErrCorrupt", err, appendErr)
+				}
+				closed(t, log)
+			}
+		}
 		if err != nil {
-			if _, readErr := dir.Read(ctx, "s"); !errors.Is(err, ErrCorrupt) || !errors.Is(readErr, ErrCorrupt) {
-				t.Fatalf("Open = %v, Read = %v, want ErrCorrupt", err, readErr)
+			for _, err := range append(corruption(t, dir), err) {
+				if !errors.Is(err, ErrCorrupt) {
+					t.Fatalf("%v, want ErrCorrupt", err)
+				}
 			}
 			if contentOf(t, dir) != string(content) {
 				t.Fatal("the file was changed")

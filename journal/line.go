@@ -11,13 +11,48 @@ import (
 // deepest is how deep encoding/json reads; a body is one level deeper in its line than by itself.
 const deepest = 10_000
 
-// head is a line without its body. More says that the line after it belongs to the same Append: a batch whose last line is
-// missing was torn by a crash and counts as never written.
+// line is a record as a line has it. More says that the line after it belongs to the same Append: a batch whose last line is missing was
+// torn by a crash and counts as never written.
+type line struct {
+	Record
+	More bool `json:"more"`
+}
+
+// head is a line without its body.
 type head struct {
 	N    int64     `json:"n"`
 	Time time.Time `json:"t"`
 	Kind string    `json:"k"`
 	More bool      `json:"more"`
+}
+
+// AppendLine appends to b the line of a record as FORMAT.md describes it, checksum and line break included: the same bytes that a [Dir]
+// writes. more says that the next line belongs to the same Append. Where the data is no JSON, or nested too deep to be read again, b
+// comes back as it was, with an error.
+func AppendLine(b []byte, r Record, more bool) ([]byte, error) {
+	buf := bytes.NewBuffer(b)
+	if err := encodeLine(buf, r.N, r, more); err != nil {
+		return b, fmt.Errorf("journal: record %d (%s): %w", r.N, r.Kind, err)
+	}
+	return buf.Bytes(), nil
+}
+
+// ParseLine reads a line that AppendLine has made, with its line break or without, or one of version 1 of the format, which has no
+// checksum. The error for any other wraps ErrCorrupt. That numbers follow each other, and that a line with more is followed by another,
+// is for the caller to check.
+func ParseLine(text []byte) (r Record, more bool, err error) {
+	summed, err := checkSum(text)
+	if err == nil && !summed && !bytes.HasPrefix(text, []byte(noSumBegin)) {
+		err = errForm
+	}
+	var l line
+	if err == nil {
+		l, err = decodeLine(text)
+	}
+	if err != nil {
+		return Record{}, false, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return l.Record, l.More, nil
 }
 
 // encodeBatch writes the lines of one Append.
@@ -71,11 +106,11 @@ func brackets(data []byte) int {
 	return bytes.Count(data, []byte("{")) + bytes.Count(data, []byte("["))
 }
 
-// decodeLine reads a line that decodeHead has accepted, or that is not what it was.
-func decodeLine(text []byte) (Record, error) {
-	var r Record
-	err := json.Unmarshal(text, &r)
-	return r, err
+// decodeLine reads a line, whatever its checksum says.
+func decodeLine(text []byte) (line, error) {
+	var l line
+	err := json.Unmarshal(text, &l)
+	return l, err
 }
 
 // decodeHead reads all of a line but its body, whose syntax is checked all the same.

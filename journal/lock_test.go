@@ -88,7 +88,7 @@ func TestA19_OneWriterInAProcess(t *testing.T) {
 	f := created(t, dir, "s", "a")
 	want := fmt.Sprintf("journal: session s is being written by process %d", os.Getpid())
 	for _, err := range []error{ignore(dir.Open(ctx, "s")), ignore(NewDir(dir.path).Open(ctx, "s")), dir.Remove(ctx, "s"),
-		ignore(dir.Create(ctx, "s")), ignore(dir.CopyPrefix(ctx, "s", "s", 1, nil))} {
+		ignore(dir.Create(ctx, "s")), ignore(dir.Fork(ctx, "s", "s", 1, nil))} {
 		var locked *LockedError
 		if !errors.Is(err, ErrLocked) || err.Error() != want || !errors.As(err, &locked) || locked.PID != os.Getpid() {
 			t.Errorf("%v, want %s", err, want)

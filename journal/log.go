@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"time"
 )
@@ -19,7 +20,7 @@ type Record struct {
 
 // The failures of a log.
 var (
-	// ErrConflict means that somebody else has written to the log.
+	// ErrConflict means that somebody else has written to the log, or has taken it over.
 	ErrConflict = errors.New("journal: another writer has appended to this log")
 	// ErrCorrupt means that a record is unreadable although later ones are there: something other than a crash damaged it.
 	ErrCorrupt = errors.New("journal: corrupt")
@@ -45,23 +46,31 @@ func (e *LockedError) Error() string {
 // Unwrap is ErrLocked.
 func (e *LockedError) Unwrap() error { return ErrLocked }
 
-// Log is an append-only sequence of records with one writer. All methods are safe for concurrent use. A context that has ended
-// keeps a call from beginning and stops Records between two records; it does not leave an Append half done.
+// Reader reads a log. All methods are safe for concurrent use. A context that has ended keeps a call from beginning and stops
+// Records between two records.
+type Reader interface {
+	// Records reads from record number from on, in order: the records that are there when it is called. Damage that is found on
+	// the way is ErrCorrupt; a pass from the first record on finds all that there is.
+	Records(ctx context.Context, from int64) iter.Seq2[Record, error]
+	// Len returns the number of records.
+	Len() int64
+	// Blob reads what PutBlob has stored under a hash. The error for an unknown hash is fs.ErrNotExist. A blob that is not what
+	// was stored ends with ErrCorrupt in the place of io.EOF. The caller closes the reader.
+	Blob(ctx context.Context, hash string) (io.ReadCloser, error)
+	// Close ends the use of the log. A writer gives it free for another one, without a sync.
+	Close() error
+}
+
+// Log is an append-only sequence of records with one writer. All methods are safe for concurrent use. A context that has ended does
+// not leave an Append half done.
 type Log interface {
+	Reader
 	// Append writes records numbered from next on, all or none, also when the machine crashes meanwhile. next must be one more
 	// than the number of records there are; otherwise the error is ErrConflict. The records' own N is ignored, the time is kept
 	// in UTC, and Data must be JSON, or nil; white space between its tokens may be lost. They are durable after the next Sync.
 	Append(ctx context.Context, next int64, records ...Record) error
 	// Sync makes what was appended survive a crash of the machine.
 	Sync(ctx context.Context) error
-	// Records reads from record number from on, in order: the records that are there when it is called.
-	Records(ctx context.Context, from int64) iter.Seq2[Record, error]
-	// Len is the number of records.
-	Len() int64
-	// PutBlob stores data under its hash, the SHA-256 in lower-case hex, durable when it returns; Blob reads it back. The error
-	// for an unknown hash is fs.ErrNotExist.
-	PutBlob(ctx context.Context, data []byte) (hash string, err error)
-	Blob(ctx context.Context, hash string) ([]byte, error)
-	// Close gives the log free for another writer. It does not sync.
-	Close() error
+	// PutBlob stores data beside the records and returns its hash, the SHA-256 in lower-case hex. The blob is durable then.
+	PutBlob(ctx context.Context, data io.Reader) (hash string, err error)
 }

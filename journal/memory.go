@@ -1,23 +1,30 @@
 package journal
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"slices"
 	"sync"
+	"time"
 )
 
-// Memory is a [Log] that lives in memory, for as long as somebody holds it. Its zero value is an empty log.
+// Memory is a [Log] that lives in memory, for as long as somebody holds it. Its zero value is an empty log. [MemoryStore] is a store of
+// them.
 type Memory struct {
-	mu      sync.Mutex
-	records []Record
-	blobs   map[string][]byte
+	mu       sync.Mutex
+	records  []Record
+	blobs    map[string][]byte
+	modified time.Time
+	changed  chan struct{} // closed when something happens; nil while nobody waits
+	removed  bool          // from its store
 }
 
-// NewMemory is a log that already holds records, as if they had just been read from a disk.
+// NewMemory returns a log that already holds records, as if they had just been read from a disk.
 func NewMemory(records ...Record) *Memory {
 	m := &Memory{records: slices.Clone(records)}
 	number(m.records, 1)
@@ -42,6 +49,8 @@ func (m *Memory) Append(ctx context.Context, next int64, records ...Record) erro
 	at := len(m.records)
 	m.records = append(m.records, records...)
 	number(m.records[at:], next)
+	m.modified = time.Now()
+	m.wake()
 	return nil
 }
 
@@ -53,19 +62,31 @@ func number(records []Record, from int64) {
 	}
 }
 
+// wake tells those who follow the log that something has happened. It is called with the lock held.
+func (m *Memory) wake() {
+	if m.changed != nil {
+		close(m.changed)
+		m.changed = nil
+	}
+}
+
 // Sync implements [Log]. Memory has nothing to sync.
 func (m *Memory) Sync(context.Context) error { return nil }
 
-// Records implements [Log]. It reads the records that are there when it is called.
+// Records implements [Reader]. It reads the records that are there when it is called.
 func (m *Memory) Records(ctx context.Context, from int64) iter.Seq2[Record, error] {
+	return recordsFrom(ctx, m.snapshot(), from)
+}
+
+func (m *Memory) snapshot() []Record {
 	m.mu.Lock()
-	records := m.records[:len(m.records):len(m.records)]
-	m.mu.Unlock()
+	defer m.mu.Unlock()
+	return m.records[:len(m.records):len(m.records)]
+}
+
+func recordsFrom(ctx context.Context, records []Record, from int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		for _, r := range records {
-			if r.N < from {
-				continue
-			}
+		for _, r := range records[min(max(from-1, 0), int64(len(records))):] {
 			if err := ctx.Err(); err != nil {
 				yield(Record{}, err)
 				return
@@ -77,7 +98,38 @@ func (m *Memory) Records(ctx context.Context, from int64) iter.Seq2[Record, erro
 	}
 }
 
-// Len implements [Log].
+// follow yields the records that are there, and waits for more.
+func (m *Memory) follow(ctx context.Context, from int64) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		for from = max(from, 1); ; {
+			m.mu.Lock()
+			records, removed := m.records[:len(m.records):len(m.records)], m.removed
+			if m.changed == nil {
+				m.changed = make(chan struct{})
+			}
+			changed := m.changed
+			m.mu.Unlock()
+			for r, err := range recordsFrom(ctx, records, from) {
+				if !yield(r, err) || err != nil {
+					return
+				}
+				from = r.N + 1
+			}
+			if removed {
+				yield(Record{}, fmt.Errorf("journal: the log was removed while it was followed: %w", fs.ErrNotExist))
+				return
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				yield(Record{}, ctx.Err())
+				return
+			}
+		}
+	}
+}
+
+// Len implements [Reader].
 func (m *Memory) Len() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -85,27 +137,31 @@ func (m *Memory) Len() int64 {
 }
 
 // PutBlob implements [Log].
-func (m *Memory) PutBlob(_ context.Context, data []byte) (string, error) {
-	hash := hashOf(data)
+func (m *Memory) PutBlob(ctx context.Context, data io.Reader) (string, error) {
+	content, err := io.ReadAll(&contextReader{ctx, data})
+	if err != nil {
+		return "", fmt.Errorf("journal: cannot store a blob: %w", err)
+	}
+	hash := hashOf(content)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.blobs == nil {
 		m.blobs = map[string][]byte{}
 	}
-	m.blobs[hash] = slices.Clone(data)
+	m.blobs[hash] = content
 	return hash, nil
 }
 
-// Blob implements [Log].
-func (m *Memory) Blob(_ context.Context, hash string) ([]byte, error) {
+// Blob implements [Reader].
+func (m *Memory) Blob(_ context.Context, hash string) (io.ReadCloser, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	data, ok := m.blobs[hash]
 	if !ok {
 		return nil, fmt.Errorf("journal: blob %s: %w", hash, fs.ErrNotExist)
 	}
-	return data, nil
+	return io.NopCloser(bytes.NewReader(data)), nil
 }
 
-// Close implements [Log]. There is nothing to give free: the log can be used again, by the session that resumes.
+// Close implements [Reader]. There is nothing to give free: the log can be used again, by the session that resumes.
 func (m *Memory) Close() error { return nil }

@@ -170,7 +170,7 @@ func TestA19_KillNine(t *testing.T) {
 		if f.Len() < safe {
 			t.Errorf("round %d: %d records, %d were synced", round, f.Len(), safe)
 		}
-		if f.good.size < before.Size() {
+		if f.(*fileLog).good.size < before.Size() {
 			torn++
 		}
 		checkBatches(t, f)
@@ -184,7 +184,7 @@ func TestA19_KillNine(t *testing.T) {
 	t.Logf("%d kills, %d of them left a torn end", *killRounds, torn)
 }
 
-func checkBatches(t *testing.T, f *File) {
+func checkBatches(t *testing.T, f Log) {
 	t.Helper()
 	var last batchData
 	for r, err := range f.Records(context.Background(), 1) {

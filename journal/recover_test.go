@@ -106,7 +106,7 @@ func TestA19_TornEnds(t *testing.T) {
 			if now := contentOf(t, dir); f.Len() != want || now != c.whole {
 				t.Errorf("Open leaves %d records, %.300q, want %d, %q", f.Len(), now, want, c.whole)
 			}
-			for _, torn := range []*Torn{r.Torn(), f.Torn()} {
+			for _, torn := range []*Torn{TornEnd(r), TornEnd(f)} {
 				if told := torn != nil; told != (c.content != c.whole) {
 					t.Errorf("it is told that %v", torn)
 				} else if told && (torn.At != int64(len(c.whole)) || torn.Bytes != int64(len(c.content)-len(c.whole)) || torn.Line != want+1 || torn.Problem == "") {
@@ -162,10 +162,7 @@ func TestA19_CorruptIsNeverCut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := journalOf(t, c.content)
-			_, openErr := dir.Open(context.Background(), "s")
-			_, readErr := dir.Read(context.Background(), "s")
-			_, copyErr := dir.CopyPrefix(context.Background(), "s", "t", 1, nil)
-			for _, err := range []error{openErr, readErr, copyErr} {
+			for _, err := range corruption(t, dir) {
 				if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), fmt.Sprintf(" s: journal: corrupt: line %d, at byte %d: ", c.line, c.at)) {
 					t.Errorf("%v, want ErrCorrupt of session s in line %d, at byte %d", err, c.line, c.at)
 				}
@@ -178,6 +175,42 @@ func TestA19_CorruptIsNeverCut(t *testing.T) {
 			}
 		})
 	}
+}
+
+// corruption opens the journal s in each way, and returns what comes of using it.
+func corruption(t *testing.T, dir *Dir) (errs []error) {
+	t.Helper()
+	ctx := context.Background()
+	appending, err := dir.Open(ctx, "s")
+	if err == nil {
+		err = errors.Join(appending.Append(ctx, appending.Len()+1, Record{Kind: "next"}))
+		closed(t, appending)
+	}
+	errs = append(errs, err)
+	reading, err := dir.Open(ctx, "s")
+	if err == nil {
+		err = failureOf(reading.Records(ctx, 1))
+		closed(t, reading)
+	}
+	errs = append(errs, err)
+	reader, err := dir.Read(ctx, "s")
+	if err == nil {
+		_, forkErr := dir.Fork(ctx, "s", "t", reader.Len(), nil)
+		errs = append(errs, forkErr)
+		err = failureOf(reader.Records(ctx, 1))
+		if err := reader.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	return append(errs, err, failureOf(dir.Follow(ctx, "s", 1)))
+}
+
+// failureOf returns the error that ends a pass, nil when there is none.
+func failureOf(records func(func(Record, error) bool)) (failure error) {
+	for _, err := range records {
+		failure = err
+	}
+	return failure
 }
 
 // A file that is damaged while it is open says so when it is read.
@@ -205,10 +238,10 @@ func TestA19_DamagedWhileOpen(t *testing.T) {
 // A reader that comes while a writer cuts off a torn end must not take the mixture that it sees for damage.
 func TestA19_ReadLooksTwice(t *testing.T) {
 	dir := journalOf(t, one+two)
-	first := true
-	dir.sys = &mixture{dir.sys, &first, []byte(one + two[:10] + "\n" + two[10:])}
+	left := 2 // the last line, and all of it
+	dir.sys = &mixture{dir.sys, &left, []byte(one + two[:10] + "\n" + two[10:])}
 	r, err := dir.Read(context.Background(), "s")
-	if err != nil || first {
+	if err != nil || left > 0 {
 		t.Fatalf("Read = %v", err)
 	}
 	defer r.Close()
@@ -217,10 +250,10 @@ func TestA19_ReadLooksTwice(t *testing.T) {
 	}
 }
 
-// mixture gives other bytes to the first read.
+// mixture gives other bytes to the first reads.
 type mixture struct {
 	system
-	first *bool
+	left  *int
 	bytes []byte
 }
 
@@ -235,8 +268,8 @@ type mixed struct {
 }
 
 func (m *mixed) ReadAt(p []byte, at int64) (int, error) {
-	if *m.m.first {
-		*m.m.first = false
+	if *m.m.left > 0 {
+		*m.m.left--
 		return copy(p, m.m.bytes), nil
 	}
 	return m.handle.ReadAt(p, at)
@@ -277,7 +310,7 @@ func TestA19_OutOfUse(t *testing.T) {
 				t.Fatalf("%v, want EIO", err)
 			}
 			before := len(s.sys.calls)
-			_, putErr := f.PutBlob(ctx, nil)
+			_, putErr := f.PutBlob(ctx, strings.NewReader(""))
 			_, blobErr := f.Blob(ctx, hashOf(nil))
 			var readErr error
 			for _, err := range f.Records(ctx, 1) {
@@ -353,16 +386,13 @@ func TestA19_OpenStreams(t *testing.T) {
 	if err := os.Truncate(sparse, info.Size()+100*size); err != nil { // NULs
 		t.Fatal(err)
 	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f, err = dir.Open(ctx, "s")
+	used := allocated(func() { f, err = dir.Open(ctx, "s") })
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	runtime.ReadMemStats(&after)
 	// The buffer for the lines takes about 5 times their length, growing.
-	if used := after.TotalAlloc - before.TotalAlloc; f.Len() != count || used > 10*size {
+	if f.Len() != count || used > 10*size {
 		t.Errorf("Open of %d records allocated %d MiB", f.Len(), used/size)
 	}
 	huge := json.RawMessage(`"` + strings.Repeat("y", 20*size) + `"`)
@@ -374,4 +404,13 @@ func TestA19_OpenStreams(t *testing.T) {
 			t.Errorf("record %d has %d bytes, want %d, %v", r.N, len(r.Data), len(want), err)
 		}
 	}
+}
+
+// allocated returns the bytes that a function allocates.
+func allocated(do func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }

@@ -158,29 +158,54 @@ func misnumbered(got, want int64) error {
 	return fmt.Errorf("the record is numbered %d, not %d", got, want)
 }
 
-// stream reads the records from number from on in what survey has found good.
+// stream reads the records from number from on in what is good of a file. It ends without an error only where that is what is there.
 func stream(ctx context.Context, file io.ReaderAt, good extent, from int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		l := newLines(io.NewSectionReader(file, 0, good.size))
-		for n := int64(1); n <= good.records; n++ {
+		for l.next < good.size {
 			text, err := l.good(ctx)
-			if err != nil {
-				yield(Record{}, err)
-				return
-			}
-			if n < from {
+			if err == nil && l.line < from {
 				continue
 			}
-			r, err := l.record(text)
-			if err != nil {
-				yield(Record{}, err)
-				return
+			var r Record
+			if err == nil {
+				r, err = l.record(text)
 			}
-			if !yield(r, nil) {
+			if !yield(r, err) || err != nil {
 				return
 			}
 		}
+		if l.line != good.records {
+			yield(Record{}, l.corrupt(misnumbered(good.records, l.line)))
+		}
 	}
+}
+
+// tail returns the extent of a file of this size whose last line is whole, has a checksum that fits and ends its Append: such a file was
+// not torn, whatever else is wrong with it. ok is false for any other, which takes a survey. Only the last line is read.
+func tail(file io.ReaderAt, size int64) (good extent, ok bool, err error) {
+	var text []byte
+	for n := min(int64(4<<10), size); n > 0 && !ok; n = min(4*n, size) {
+		text = make([]byte, n)
+		if got, err := file.ReadAt(text, size-n); err != nil && !(err == io.EOF && got == len(text)) {
+			return extent{}, false, err
+		}
+		if text[n-1] != '\n' || bytes.IndexByte(text, 0) >= 0 {
+			return extent{}, false, nil
+		}
+		at := bytes.LastIndexByte(text[:n-1], '\n') + 1
+		if ok = at > 0 || n == size; ok {
+			text = text[at:]
+		}
+	}
+	if summed, err := checkSum(text); err != nil || !summed {
+		return extent{}, false, nil
+	}
+	h, err := decodeHead(text)
+	if err != nil || h.More {
+		return extent{}, false, nil
+	}
+	return extent{records: h.N, size: size}, true, nil
 }
 
 // good returns the next line of a file that has one, and fits its checksum.
@@ -203,12 +228,12 @@ func (l *lines) good(ctx context.Context) ([]byte, error) {
 
 // record decodes the line read last.
 func (l *lines) record(text []byte) (Record, error) {
-	r, err := decodeLine(text)
-	if err == nil && r.N != l.line {
-		err = misnumbered(r.N, l.line)
+	read, err := decodeLine(text)
+	if err == nil && read.N != l.line {
+		err = misnumbered(read.N, l.line)
 	}
 	if err != nil {
 		return Record{}, l.corrupt(err)
 	}
-	return r, nil
+	return read.Record, nil
 }

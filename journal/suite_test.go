@@ -1,10 +1,6 @@
 package journal_test
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 	"testing"
 
 	"github.com/attractor-go/attractor/journal"
@@ -18,17 +14,14 @@ func TestA19_MemoryIsALog(t *testing.T) {
 	})
 }
 
-func TestA19_FileIsALog(t *testing.T) {
-	dir, made := journal.NewDir(t.TempDir()), 0
-	journaltest.Suite(t, func() journaltest.Open {
-		made++
-		id := fmt.Sprint(made)
-		return func() (journal.Log, error) {
-			f, err := dir.Open(context.Background(), id)
-			if errors.Is(err, fs.ErrNotExist) {
-				f, err = dir.Create(context.Background(), id)
-			}
-			return f, err
-		}
-	})
+func TestJ8_DirIsAStore(t *testing.T) {
+	journaltest.StoreSuite(t, func(t *testing.T) journal.Store { return journal.NewDir(t.TempDir()) })
+}
+
+func TestJ8_MemoryStoreIsAStore(t *testing.T) {
+	journaltest.StoreSuite(t, func(*testing.T) journal.Store { return journal.NewMemoryStore(false) })
+}
+
+func TestJ8_MemoryStoreFences(t *testing.T) {
+	journaltest.StoreSuite(t, func(*testing.T) journal.Store { return journal.NewMemoryStore(true) })
 }

@@ -75,24 +75,6 @@ func (f diskFile) control(call func(fd uintptr) error) error {
 	return inner
 }
 
-// readAll reads a whole file.
-func readAll(sys system, path string) (data []byte, err error) {
-	h, err := sys.open(path, os.O_RDONLY)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, h.Close()) }()
-	info, err := h.Stat()
-	if err != nil {
-		return nil, err
-	}
-	data = make([]byte, info.Size())
-	if n, err := h.ReadAt(data, 0); err != nil && !(err == io.EOF && n == len(data)) {
-		return nil, err
-	}
-	return data, nil
-}
-
 // makeDir makes a directory and what is missing above it, durably, or not at all: whoever finds it takes it for durable.
 func makeDir(sys system, path string) error {
 	if _, err := sys.stat(path); !errors.Is(err, fs.ErrNotExist) {

@@ -62,7 +62,7 @@ func isBlank(ctx context.Context, dir *journal.Dir, id string) bool {
 }
 
 // readSession opens a session for reading, also one that is being written.
-func readSession(ctx context.Context, prefix string, read func(*journal.Reader) error) error {
+func readSession(ctx context.Context, prefix string, read func(journal.Reader) error) error {
 	dir, err := journals(os.Getenv)
 	if err != nil {
 		return err

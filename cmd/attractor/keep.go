@@ -16,7 +16,7 @@ import (
 // kept is where the session of a run is kept.
 type kept struct {
 	dir     *journal.Dir // nil with --no-journal
-	file    *journal.File
+	file    journal.Log  // nil with --no-journal, too
 	id      string
 	resumed bool
 	header  agent.Header // of a session that is resumed
@@ -71,15 +71,10 @@ func (k *kept) fork(ctx context.Context, from string) error {
 	if err != nil {
 		return err
 	}
-	r, err := k.dir.Read(ctx, source)
-	if err != nil {
-		return err
-	}
-	n, edit, err := agent.Fork(ctx, r, turn, k.id)
-	if err = errors.Join(err, r.Close()); err != nil {
+	k.file, err = agent.Fork(ctx, k.dir, source, turn, k.id)
+	if errors.Is(err, agent.ErrNoTurn) {
 		return fail(exitUsage, "%w", err)
 	}
-	k.file, err = k.dir.CopyPrefix(ctx, source, k.id, n, edit)
 	return err
 }
 
@@ -114,24 +109,12 @@ func (k *kept) defaults(f *runFlags, given func(flag string) bool) {
 	}
 }
 
-// log returns the journal as options take it: no typed nil.
-func (k *kept) log() journal.Log {
-	if k.file == nil {
+// ofSubagent makes a subagent's journal beside the session's.
+func (k *kept) ofSubagent() func(context.Context, string) (journal.Log, error) {
+	if k.dir == nil {
 		return nil
 	}
-	return k.file
-}
-
-// ofSubagent opens a subagent's journal beside the session's.
-func (k *kept) ofSubagent(id string) (journal.Log, error) {
-	if k.dir == nil {
-		return new(journal.Memory), nil
-	}
-	file, err := k.dir.Create(context.Background(), id)
-	if err != nil {
-		return nil, err
-	}
-	return file, nil
+	return k.dir.Create
 }
 
 // discard closes a journal that no session got, and removes it if it is new.

@@ -111,7 +111,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 		return err
 	}
 	opts := agent.Options{Client: model.client, Profile: prof, Provider: model.provider, Model: f.model, Effort: f.effort,
-		ID: kept.id, Journal: kept.log(), Authorize: perm.authorize, Policy: f.policy(), Subagents: &agent.Subagents{Journal: kept.ofSubagent},
+		ID: kept.id, Journal: kept.file, Authorize: perm.authorize, Policy: f.policy(), Subagents: &agent.Subagents{Journal: kept.ofSubagent()},
 		Questions: perm.questions(), MaxJournal: f.maxJournal, Instructions: f.instructions}
 	f.warn(t, model.provider, first(f.model, prof.Model))
 	local, err := openDir(t, f.dir)

@@ -27,9 +27,9 @@ func newSessions(t terminal) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	one := func(use, short string, run func(ctx context.Context, t terminal, r *journal.Reader) error) *cobra.Command {
+	one := func(use, short string, run func(ctx context.Context, t terminal, r journal.Reader) error) *cobra.Command {
 		return &cobra.Command{Use: use + " ID", Short: short, Args: takes("ID (attractor sessions list shows them)"), ValidArgsFunction: completeSessions, RunE: func(cmd *cobra.Command, args []string) error {
-			return readSession(cmd.Context(), args[0], func(r *journal.Reader) error {
+			return readSession(cmd.Context(), args[0], func(r journal.Reader) error {
 				tellTorn(t, r)
 				if err := run(cmd.Context(), t, r); err != nil {
 					return fail(exitFailed, "%w", err)
@@ -47,8 +47,8 @@ func newSessions(t terminal) *cobra.Command {
 }
 
 // tellTorn says that the end of a journal is left out.
-func tellTorn(t terminal, r *journal.Reader) {
-	if torn := r.Torn(); torn != nil {
+func tellTorn(t terminal, r journal.Reader) {
+	if torn := journal.TornEnd(r); torn != nil {
 		fmt.Fprintf(t.err, "attractor: %v; they are left out. If the session is not running now, attractor run --resume cuts them off.\n", torn)
 	}
 }
@@ -181,7 +181,7 @@ func newSessionsRm() *cobra.Command {
 }
 
 // showSession prints what a session is, and a line for each turn.
-func showSession(ctx context.Context, t terminal, r *journal.Reader) error {
+func showSession(ctx context.Context, t terminal, r journal.Reader) error {
 	state, err := agent.Load(ctx, r)
 	if err != nil {
 		return err
@@ -254,13 +254,13 @@ func describeTurn(parts llm.Parts) string {
 	return strings.Join(all, " · ")
 }
 
-func printEvents(ctx context.Context, t terminal, r *journal.Reader) error {
+func printEvents(ctx context.Context, t terminal, r journal.Reader) error {
 	v := newView(t, true)
 	return errors.Join(agent.Project(ctx, r, v.show), v.failed)
 }
 
 // replaySession shows the replay as run would have shown the session.
-func replaySession(ctx context.Context, t terminal, r *journal.Reader) error {
+func replaySession(ctx context.Context, t terminal, r journal.Reader) error {
 	v := newView(t, false)
 	if err := agent.Replay(ctx, r, agent.ReplayOptions{OnEvent: v.show}); err != nil {
 		return err
@@ -270,7 +270,7 @@ func replaySession(ctx context.Context, t terminal, r *journal.Reader) error {
 }
 
 // exportSession writes a session down for people. A fence is longer than any in what it holds.
-func exportSession(ctx context.Context, t terminal, r *journal.Reader) error {
+func exportSession(ctx context.Context, t terminal, r journal.Reader) error {
 	state, err := agent.Load(ctx, r)
 	if err != nil {
 		return err

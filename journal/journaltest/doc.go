@@ -1,2 +1,2 @@
-// Package journaltest checks that a journal.Log keeps its contract.
+// Package journaltest checks that a journal.Log and a journal.Store keep their contracts.
 package journaltest

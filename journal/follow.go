@@ -1,0 +1,143 @@
+package journal
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"time"
+)
+
+// followPause is the longest time between two looks at a journal that is followed.
+const followPause = 250 * time.Millisecond
+
+// Follow implements [Store]. It looks at the file again after a time that grows to 250 ms while nothing comes, which is how late a record
+// can be. An end that is not whole is one that is being written, or that the next writer cuts off.
+func (d *Dir) Follow(ctx context.Context, id string, from int64) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		if err := d.exists(id); err != nil {
+			yield(Record{}, err)
+			return
+		}
+		h, err := d.sys.open(d.file(id, linesExt), os.O_RDONLY)
+		if err != nil {
+			yield(Record{}, fmt.Errorf("journal: session %s: %w", id, err))
+			return
+		}
+		f := &follower{view: view{dir: d, id: id, file: h}, from: from}
+		if err := f.follow(ctx, yield); err != nil {
+			yield(Record{}, errors.Join(err, h.Close()))
+			return
+		}
+		h.Close() // of a file that was only read; there is nobody to tell
+	}
+}
+
+// follower is a place in a journal that others write.
+type follower struct {
+	view
+	from   int64
+	good   extent // what was yielded
+	summed bool   // lines have checksums
+}
+
+// follow returns nil when nobody wants more.
+func (f *follower) follow(ctx context.Context, yield func(Record, error) bool) error {
+	for pause, damaged := time.Duration(0), false; ; {
+		at := f.good
+		wanted, err := f.read(ctx, yield)
+		switch {
+		case !wanted:
+			return nil
+		case errors.Is(err, ErrCorrupt) && !damaged:
+			// A writer may have cut off a torn end and written on while that was being read. What is damaged stays damaged.
+			damaged = true
+		case err != nil:
+			return err
+		default:
+			damaged = false
+		}
+		if pause = min(max(2*pause, time.Millisecond), followPause); f.good != at {
+			pause = 0
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// read yields the appends that are whole by now.
+func (f *follower) read(ctx context.Context, yield func(Record, error) bool) (wanted bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return true, err
+	}
+	info, err := f.file.Stat()
+	switch {
+	case err != nil:
+		return true, f.errorf("%w", err)
+	case unlinked(info):
+		return true, f.errorf("its file was removed while it was followed: %w", fs.ErrNotExist)
+	case info.Size() < f.good.size:
+		return true, f.errorf("%w: the file was cut to %d bytes, of which %d were read before", ErrCorrupt, info.Size(), f.good.size)
+	case info.Size() == f.good.size:
+		return true, nil
+	}
+	size := info.Size() - f.good.size
+	l := &lines{r: bufio.NewReaderSize(io.NewSectionReader(f.file, f.good.size, size), int(min(size, 64<<10))),
+		line: f.good.records, next: f.good.size, summed: f.summed}
+	for {
+		batch, err := l.batch()
+		if err != nil {
+			return true, f.errorf("%w", err)
+		}
+		if batch == nil {
+			return true, nil
+		}
+		f.good, f.summed = extent{l.line, l.next}, l.summed
+		for _, r := range batch {
+			if r.N < f.from {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return true, err
+			}
+			if !yield(r, nil) {
+				return false, nil
+			}
+		}
+	}
+}
+
+// batch returns the records of the next append, nil where it is not there as a whole.
+func (l *lines) batch() ([]Record, error) {
+	var batch []Record
+	for {
+		text, err := l.read()
+		if err == io.EOF || err == nil && !l.ending {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		h, err := l.head(text)
+		if broken(err) {
+			return nil, l.nothingFollows(err)
+		}
+		if err != nil {
+			return nil, l.corrupt(err)
+		}
+		r, err := l.record(text)
+		if err != nil {
+			return nil, err
+		}
+		if batch = append(batch, r); !h.More {
+			return batch, nil
+		}
+	}
+}
