@@ -67,7 +67,7 @@ type call struct {
 	began bool
 	done  atomic.Bool
 	later atomic.Pointer[awaitRecord] // the question whose answer comes with the next input
-	asked atomic.Pointer[string]      // the question that was answered at once
+	heard answers                     // to the questions that were answered at once
 
 	spawns *spawnTurn // of a call that starts an agent
 }
@@ -261,9 +261,7 @@ func (c *call) result(o *tool.Outcome) resultRecord {
 	full, cut := bounded(o.Content.Text())
 	r := resultRecord{CallID: c.Call.ID, Name: c.Call.Name, Content: o.Model, IsError: o.IsError, Done: o.Done, Final: o.Final,
 		OutputRef: o.OutputRef, Bytes: o.Bytes, Seen: o.Seen, Duration: o.Duration, full: full, cut: cut || o.Gap.Bytes > 0}
-	if asked := c.asked.Load(); asked != nil && !r.IsError {
-		r.Asked = *asked
-	}
+	r.Asked, r.Answers = c.heard.of(o)
 	if c.Call.Args != c.sent {
 		r.Args = c.Call.Args
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
 )
 
 // Event is something that happened in a session. each kind is a struct of this package with an [EventHeader] embedded; consumers get
@@ -55,6 +56,8 @@ type SessionEnd struct {
 type UserInput struct {
 	EventHeader
 	Text string `json:"text"`
+	// Action is set where the input answers a question and the person declined, or canceled it.
+	Action tool.Action `json:"action,omitempty"`
 }
 
 // ProcessingEnd ends an input: exactly one for each UserInput.
@@ -185,12 +188,15 @@ type Compaction struct {
 	TokensAfter   int `json:"tokens_after"`
 }
 
-// InputRequested is a question of the model to the host.
+// InputRequested is a question to the host: of the model, or of what Source names. Its fields are as in [tool.Question].
 type InputRequested struct {
 	EventHeader
-	CallID   string   `json:"call_id"`
-	Question string   `json:"question"`
-	Options  []string `json:"options,omitempty"`
+	CallID   string          `json:"call_id"`
+	Question string          `json:"question"`
+	Options  []string        `json:"options,omitempty"`
+	Form     json.RawMessage `json:"form,omitempty"`
+	Source   string          `json:"source,omitempty"`
+	Problem  string          `json:"problem,omitempty"` // of the answer before, where that did not fit the form
 }
 
 // SubagentEvent is an event of a subagent.

@@ -307,6 +307,9 @@ func (s *State) foldResult(r resultRecord, at time.Time) {
 	} else if r.Asked != "" {
 		s.hears(messageAnswer, r.Asked, r.Content)
 	}
+	for _, a := range r.Answers {
+		s.hears(messageAnswer, a.Question, llm.TextParts(a.String()))
+	}
 	if r.OutputRef != "" {
 		s.outputs = append(s.outputs, outputMark{id: r.OutputRef, tool: r.Name})
 	}

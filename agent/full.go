@@ -134,7 +134,7 @@ func sizeOfEvent(ev Event) int64 {
 	case *ProcessingEnd:
 		n += len(e.Text)
 	case *InputRequested:
-		n += len(e.Question)
+		n += len(e.Question) + len(e.Form)
 	case *Warning:
 		n += len(e.Text)
 	case *Error:

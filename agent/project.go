@@ -19,14 +19,14 @@ func project(rec record, before *State) []Event {
 		case r.Continue:
 			return []Event{&UserInput{Text: before.Last.Text}}
 		}
-		return []Event{&UserInput{Text: r.Text}}
+		return []Event{&UserInput{Text: r.Text, Action: r.Action}}
 	case turnRecord:
 		if r.Loop != nil {
 			return []Event{&LoopDetection{Period: r.Loop.Period, Repeats: r.Loop.Repeats, Text: r.Text}}
 		}
 		return []Event{&SteeringInjected{Text: r.Text, Source: r.Source}}
 	case awaitRecord:
-		return []Event{&InputRequested{CallID: r.CallID, Question: r.Question, Options: r.Options}}
+		return []Event{r.event()}
 	case compactRecord:
 		return projectCompaction(r, before)
 	case answerRecord:

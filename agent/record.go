@@ -72,6 +72,8 @@ type inputRecord struct {
 	Queued   int       `json:"queued,omitempty"`   // the follow-up that it is
 	Continue bool      `json:"continue,omitempty"` // goes on with the last input, or with the open one after a crash; adds no turn
 	Answers  string    `json:"answers,omitempty"`  // the call of ask_user whose result the text becomes; adds no turn
+	// Action is what the person did with the question, where that is no answer.
+	Action tool.Action `json:"action,omitempty"`
 }
 
 // queuedRecord is steering or a follow-up that was accepted.
@@ -115,13 +117,20 @@ type resultRecord struct {
 	Done      bool          `json:"done,omitempty"`
 	Final     string        `json:"final,omitempty"`
 	OutputRef string        `json:"output_ref,omitempty"`
-	Asked     string        `json:"asked,omitempty"` // the question that a person answered while the call ran
-	Bytes     int64         `json:"bytes"`           // of the whole output
-	Seen      []tool.Seen   `json:"seen,omitempty"`  // files whose whole content the call read or wrote
+	Asked     string        `json:"asked,omitempty"`   // the question to which Content is a person's answer, given while the call ran
+	Answers   []exchange    `json:"answers,omitempty"` // people's answers while the call ran that Content is not
+	Bytes     int64         `json:"bytes"`             // of the whole output
+	Seen      []tool.Seen   `json:"seen,omitempty"`    // files whose whole content the call read or wrote
 	Duration  time.Duration `json:"duration"`
 
 	full string // the whole output, for the live event; the journal does without
 	cut  bool   // full is not the whole output either
+}
+
+// exchange is a question with the answer that a person gave to it.
+type exchange struct {
+	Question string `json:"question"`
+	tool.Answer
 }
 
 // faultRecord is a model call that failed.
@@ -222,9 +231,11 @@ func (r *endRecord) finish(before *State) llm.Finish {
 
 // awaitRecord says that a call is a question whose answer the host's next input will be.
 type awaitRecord struct {
-	CallID   string   `json:"call_id"`
-	Question string   `json:"question"`
-	Options  []string `json:"options,omitempty"`
+	CallID   string          `json:"call_id"`
+	Question string          `json:"question"`
+	Options  []string        `json:"options,omitempty"`
+	Form     json.RawMessage `json:"form,omitempty"`
+	Source   string          `json:"source,omitempty"`
 }
 
 // compactRecord replaces the beginning of the history for the model, or says why that failed.

@@ -149,6 +149,12 @@ func (s *Session) process(ctx context.Context, input *inputRecord) (*Result, err
 	if ctx.Err() != nil {
 		return new(Result), context.Cause(ctx)
 	}
+	if input != nil {
+		var err error
+		if input, err = s.checkAnswer(*input); err != nil {
+			return new(Result), err
+		}
+	}
 	before := s.totals()
 	loop := <-guard.Start("the loop", func() (*Result, error) { return s.drive(ctx, input, before) })
 	if _, panicked := loop.Err.(*guard.Panic); panicked {

@@ -3,7 +3,6 @@ package tool
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"iter"
 	"sync"
@@ -25,7 +24,8 @@ type Session interface {
 	Agents() Agents
 	// Files are what the session has seen of files; nil when it does not remember, and nothing depends on it.
 	Files() Files
-	// Ask puts a question to whoever gave the task and waits for the answer. ErrNobody when there is no one to ask.
+	// Ask puts a question to whoever gave the task and waits for the answer, which fits the question's form. ErrNobody when there is no one
+	// to ask. A form that is no JSON Schema of an object is an error.
 	Ask(ctx context.Context, q Question) (Answer, error)
 	// Note keeps a JSON value under a kind in the session's journal, where it survives compactions, a resume and a fork. A text goes to the
 	// model before its next answer.
@@ -37,21 +37,6 @@ type Session interface {
 
 // PlanNote is the kind of note that holds the todo list: the arguments of the tool by which the model keeps it.
 const PlanNote = "plan"
-
-// ErrNobody means that a question has nobody to answer it.
-var ErrNobody = errors.New("nobody can answer questions in this session")
-
-// ErrLater means that the answer comes with the host's next input, as the call's result: whatever the tool returns then does not count.
-var ErrLater = errors.New("the answer comes with the next input")
-
-// Question is asked of a person.
-type Question struct {
-	Text    string
-	Options []string // to choose from; any text may still come back
-}
-
-// Answer is what came back.
-type Answer struct{ Text string }
 
 // Outputs keeps what calls printed, by id, for as long as the session lives.
 type Outputs interface {

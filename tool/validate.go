@@ -20,6 +20,7 @@ import (
 type schema struct {
 	doc      *jsonschema.Schema
 	resolved *jsonschema.Resolved
+	noun     string // what a property is to whoever reads about it
 }
 
 // compiled is a tool's schema, worked out once for all the registries that the tool is in: it takes more memory than a session.
@@ -34,25 +35,34 @@ type compiled struct {
 func (t *Tool) schema() (*schema, error) {
 	c := t.compiled
 	if c == nil || !bytes.Equal(c.of, t.Parameters) {
-		return parseSchema(t.Parameters)
+		return parametersOf(t.Parameters)
 	}
-	c.once.Do(func() { c.schema, c.err = parseSchema(c.of) })
+	c.once.Do(func() { c.schema, c.err = parametersOf(c.of) })
 	return c.schema, c.err
 }
 
-func parseSchema(raw json.RawMessage) (*schema, error) {
-	doc := new(jsonschema.Schema)
-	if err := json.Unmarshal(raw, doc); err != nil {
-		return nil, fmt.Errorf("parameters: %w", err)
-	}
-	if !slices.Contains(typesOf(doc), "object") {
-		return nil, errors.New("parameters: the schema must be of type object")
-	}
-	resolved, err := doc.Resolve(nil)
+// parametersOf returns the schema of a tool's parameters.
+func parametersOf(raw json.RawMessage) (*schema, error) {
+	s, err := parseSchema(raw, "parameter")
 	if err != nil {
 		return nil, fmt.Errorf("parameters: %w", err)
 	}
-	return &schema{doc: doc, resolved: resolved}, nil
+	return s, nil
+}
+
+func parseSchema(raw json.RawMessage, noun string) (*schema, error) {
+	doc := new(jsonschema.Schema)
+	if err := json.Unmarshal(raw, doc); err != nil {
+		return nil, err
+	}
+	if !slices.Contains(typesOf(doc), "object") {
+		return nil, errors.New("the schema must be of type object")
+	}
+	resolved, err := doc.Resolve(nil)
+	if err != nil {
+		return nil, err
+	}
+	return &schema{doc: doc, resolved: resolved, noun: noun}, nil
 }
 
 // validate returns the arguments to run with, or the problem in words for the model. The text comes back as it was unless
@@ -68,7 +78,7 @@ func (s *schema) validate(text string) (args, problem string) {
 	if _, ok := value.(map[string]any); !ok {
 		return "", "they must be one JSON object with the parameters as its fields, not " + describe(value)
 	}
-	m := mender{}
+	m := mender{noun: s.noun}
 	value = m.fit("", value, s.doc)
 	if len(m.problems) > 0 {
 		return "", strings.Join(m.problems, "; ")
@@ -145,12 +155,13 @@ func repeatedName(text string) (name string, twice bool) {
 
 // mender fits a value to a schema and collects what cannot be fitted.
 type mender struct {
+	noun     string // of a property
 	changed  bool
 	problems []string
 }
 
 func (m *mender) problem(path, format string, args ...any) {
-	m.problems = append(m.problems, fmt.Sprintf("parameter %q ", path)+fmt.Sprintf(format, args...))
+	m.problems = append(m.problems, fmt.Sprintf("%s %q ", m.noun, path)+fmt.Sprintf(format, args...))
 }
 
 func (m *mender) fit(path string, value any, doc *jsonschema.Schema) any {

@@ -16,7 +16,7 @@ import (
 
 func parse(t testing.TB, text string) *schema {
 	t.Helper()
-	s, err := parseSchema(json.RawMessage(text))
+	s, err := parametersOf(json.RawMessage(text))
 	if err != nil {
 		t.Fatal(err)
 	}

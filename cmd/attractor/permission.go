@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 
 	"golang.org/x/term"
 
-	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -101,34 +99,6 @@ func (p *permission) ask(ctx context.Context, req tool.Request) (tool.Decision, 
 		return tool.Decision{Verdict: tool.Allow}, nil
 	}
 	return tool.Decision{Reason: strings.TrimSpace("the user said no. " + reason)}, nil
-}
-
-// questions lets the model ask where somebody is there to answer.
-func (p *permission) questions() *agent.Questions {
-	if p.answer == nil {
-		return nil
-	}
-	return &agent.Questions{Answer: p.reply}
-}
-
-// reply puts the model's question to the person.
-func (p *permission) reply(ctx context.Context, q tool.Question) (tool.Answer, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	fmt.Fprintf(p.err, "\nThe agent asks: %s\n", strings.ReplaceAll(tool.CleanText(q.Text), "\n", "\n  "))
-	for i, option := range q.Options {
-		fmt.Fprintf(p.err, "  %d. %s\n", i+1, oneLine(option))
-	}
-	fmt.Fprint(p.err, "> ")
-	line, err := p.readLine(ctx)
-	if err != nil {
-		return tool.Answer{}, err
-	}
-	line = strings.TrimSpace(line)
-	if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(q.Options) {
-		line = q.Options[n-1]
-	}
-	return tool.Answer{Text: line}, nil
 }
 
 func question(req tool.Request) string {

@@ -36,5 +36,5 @@ func askUser(ctx context.Context, call *tool.Call, args askUserArgs) (tool.Resul
 	if err != nil {
 		return tool.Result{}, err
 	}
-	return tool.Text(answer.Text), nil
+	return tool.Text(answer.String()), nil
 }

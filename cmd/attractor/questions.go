@@ -1,0 +1,132 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// questions lets the model ask where somebody is there to answer.
+func (p *permission) questions() *agent.Questions {
+	if p.answer == nil {
+		return nil
+	}
+	return &agent.Questions{Answer: p.reply}
+}
+
+// reply puts a question to the person: the model's, or that of what Source names.
+func (p *permission) reply(ctx context.Context, q tool.Question) (tool.Answer, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	who := "The agent"
+	if q.Source != "" {
+		who = oneLine(q.Source)
+	}
+	fmt.Fprintf(p.err, "\n%s asks: %s\n", who, strings.ReplaceAll(tool.CleanText(q.Text), "\n", "\n  "))
+	if q.Problem != "" {
+		fmt.Fprintf(p.err, "  Again, because %s.\n", oneLine(q.Problem))
+	}
+	if q.Form != nil {
+		return p.fillForm(ctx, q)
+	}
+	for i, option := range q.Options {
+		fmt.Fprintf(p.err, "  %d. %s\n", i+1, oneLine(option))
+	}
+	fmt.Fprint(p.err, "> ")
+	line, err := p.readLine(ctx)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	line = strings.TrimSpace(line)
+	if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(q.Options) {
+		line = q.Options[n-1]
+	}
+	if line == "" {
+		return tool.Answer{Action: tool.ActionCancel}, nil
+	}
+	return tool.Answer{Text: line}, nil
+}
+
+// decline is what a person types instead of a field's value to fill in no form.
+const decline = "/decline"
+
+// fillForm asks for the fields of a form, the required ones first. The session turns the lines into what their types are.
+func (p *permission) fillForm(ctx context.Context, q tool.Question) (tool.Answer, error) {
+	var form questionForm
+	if err := json.Unmarshal(q.Form, &form); err != nil {
+		return tool.Answer{}, fmt.Errorf("cannot read the form: %w", err)
+	}
+	fmt.Fprintf(p.err, "  Fill in these fields. An empty line leaves one out, %s leaves out all.\n", decline)
+	content := map[string]string{}
+	for _, name := range form.names() {
+		fmt.Fprintf(p.err, "  %s > ", form.describe(name))
+		line, err := p.readLine(ctx)
+		if err != nil {
+			return tool.Answer{}, err
+		}
+		switch line = strings.TrimSpace(line); line {
+		case decline:
+			return tool.Answer{Action: tool.ActionDecline}, nil
+		case "":
+		default:
+			content[name] = line
+		}
+	}
+	filled, err := json.Marshal(content)
+	return tool.Answer{Content: filled}, err
+}
+
+// questionForm is what a person has to know of a form's JSON Schema.
+type questionForm struct {
+	Properties map[string]struct {
+		Title, Description string
+		Type               any
+		Enum               []any
+	}
+	Required []string
+}
+
+// names returns the names of the fields: the required ones, then the others, each in the order of the alphabet.
+func (f *questionForm) names() []string {
+	names := slices.Sorted(maps.Keys(f.Properties))
+	slices.SortStableFunc(names, func(a, b string) int { return f.rank(a) - f.rank(b) })
+	return names
+}
+
+func (f *questionForm) rank(name string) int {
+	if slices.Contains(f.Required, name) {
+		return 0
+	}
+	return 1
+}
+
+// describe returns a field as a person is asked for it.
+func (f *questionForm) describe(name string) string {
+	field := f.Properties[name]
+	var more []string
+	if field.Description != "" {
+		more = append(more, field.Description)
+	}
+	for _, value := range field.Enum {
+		more = append(more, fmt.Sprint(value))
+	}
+	if t, _ := field.Type.(string); t != "" && t != "string" {
+		more = append(more, t)
+	}
+	if slices.Contains(f.Required, name) {
+		more = append(more, "required")
+	}
+	text := cmp.Or(field.Title, name)
+	if len(more) > 0 {
+		text += " (" + strings.Join(more, ", ") + ")"
+	}
+	return oneLine(text)
+}
