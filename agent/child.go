@@ -58,7 +58,7 @@ func (a *subagents) open(ctx context.Context, id string, task tool.AgentTask) (*
 	o.Dir = ""
 	o.System, o.Result, o.Questions, o.RequireDone = "", nil, nil, false
 	o.Instructions = strings.TrimSpace(o.Instructions + "\n\n" + childInstructions)
-	o.Journal = nil // not the parent's
+	o.Journal, o.Closers = nil, nil // not the parent's
 	o.OnEvent = func(ev Event) { a.hears(c, ev) }
 	var err error
 	if c.session, err = newChild(ctx, o); err != nil {

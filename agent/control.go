@@ -134,9 +134,12 @@ func (s *Session) shutdown() {
 		s.endLife(errAbort)
 		err := errors.Join(s.agents.close(), s.call(s.life, "the environment's Kill", journalPatience*s.grace, s.processes.Close))
 		err = errors.Join(err, s.writeEnd(), s.outputs.Close())
+		s.events.flush()
+		err = errors.Join(err, s.closeOthers())
 		s.mu.Lock()
-		if s.failure == nil && err != nil {
-			s.failure = hostError(fmt.Errorf("%w; the session did not end cleanly", err)) // err names the package
+		if err != nil {
+			err = hostError(fmt.Errorf("%w; the session did not end cleanly", err)) // err names the package
+			s.failure = errors.Join(s.failure, err)
 		}
 		s.mu.Unlock()
 		s.events.flush()
@@ -146,6 +149,20 @@ func (s *Session) shutdown() {
 			s.failure = s.brokenBy() // by the last events
 		}
 	})
+}
+
+// closeOthers closes what was started for the session's sake.
+func (s *Session) closeOthers() error {
+	var errs []error
+	for i, c := range slices.Backward(s.closers) {
+		name := fmt.Sprintf("Options.Closers[%d]", i)
+		err := s.call(s.life, name+".Close", journalPatience*s.grace, c.Close)
+		if err != nil && !errors.Is(err, ErrStuck) && !isHostError(err) { // which name it
+			err = fmt.Errorf("agent: %s: %w", name, err)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // writeEnd writes the session's end down, unless it ends for a failure, and closes the journal.

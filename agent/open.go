@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -150,7 +151,7 @@ func (s *Session) warnOfTorn() {
 // newSession makes a session that has no state and no tools yet.
 func newSession(o Options) *Session {
 	s := &Session{client: o.Client, agentID: o.agentID, env: o.Env,
-		confirm: o.BeforeStop, questions: o.Questions, journal: o.Journal, dir: o.Env.WorkDir(),
+		confirm: o.BeforeStop, questions: o.Questions, journal: o.Journal, closers: slices.Clone(o.Closers), dir: o.Env.WorkDir(),
 		limits: limitsOf(o), grace: graceOf(o), memo: new(llm.Memo), outputs: tool.NewOutputs(o.OutputDir), closed: make(chan struct{})}
 	life := context.Background()
 	if o.parent != nil {

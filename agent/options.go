@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"time"
 
 	"github.com/attractor-go/attractor/env"
@@ -65,8 +66,14 @@ type Options struct {
 	ProviderOptions json.RawMessage
 	NoCache         bool
 
+	// Closers are closed when the session has ended, once, in reverse order: what was started for its sake, such as the servers of its
+	// tools. No tool of the session runs any more, OnEvent has had SESSION_END, and the journal is closed. What Close of one returns is
+	// part of Session.Close's error. They are the session's from the moment that New or Resume has returned it: where that fails, they
+	// are still the caller's. Subagents do not close them.
+	Closers []io.Closer
+
 	// Grace is how long code of the host may go on after its context or the session has ended, before it is left behind with a WARNING:
-	// 2 s unless set. Tools and providers have what a command's kill takes on top, journals and environments ten times as long.
+	// 2 s unless set. Tools and providers have what a command's kill takes on top, journals, environments and Closers ten times as long.
 	Grace time.Duration
 	// OutputDir is where whole outputs of truncated results are kept while the session lives, in a directory of their own; empty
 	// means the system's directory for temporary files.
@@ -97,8 +104,9 @@ type Stop struct {
 
 // Questions says how the model's questions are answered.
 type Questions struct {
-	// Answer is asked, and may take its time. Nil ends the input with the reason awaiting_input; the text of the next Submit is then the
-	// answer.
+	// Answer is asked, and may take its time. An answer that does not fit the question's form is asked for again, three times in all, with
+	// Question.Problem. Nil ends the input with the reason awaiting_input; the text of the next Submit is then the answer, which is JSON
+	// where INPUT_REQUESTED had a form: Submit returns an error, and the question goes on waiting, where it does not fit.
 	Answer func(ctx context.Context, q tool.Question) (tool.Answer, error)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -63,7 +64,8 @@ type Session struct {
 	archive   *archive
 	processes *tool.ProcessTable
 	memo      *llm.Memo
-	crashed   error         // of the last attempt of a model call, when the provider panicked
+	crashed   error // of the last attempt of a model call, when the provider panicked
+	closers   []io.Closer
 	closed    chan struct{} // closed when the session is
 
 	life    context.Context // ends when the session is asked to end, or given up

@@ -1,0 +1,123 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/tool/coding"
+)
+
+// closer is something that a host starts for a session.
+type closer func() error
+
+func (c closer) Close() error { return c() }
+
+// What was started for a session is closed once, the newest first, when nothing can use it any more.
+func TestJ6_ClosersCloseWithTheSession(t *testing.T) {
+	var h *host
+	var closed []string
+	running := false
+	closes := func(name string) io.Closer {
+		return closer(func() error {
+			closed = append(closed, fmt.Sprint(name, running, h.kinds()[strings.LastIndex(h.kinds(), " "):], h.Status()))
+			return nil
+		})
+	}
+	slow := newTool("slow", readOnly, func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
+		running = true
+		defer func() { running = false }()
+		h.Abort()
+		<-ctx.Done()
+		return tool.Text("too late"), nil
+	})
+	h = open(t, setup{tools: []tool.Tool{slow}, steps: []llmtest.Step{llmtest.Calls(call("slow"))},
+		options: agent.Options{Closers: []io.Closer{closes("first"), closes("second")}}})
+	if _, err := h.Submit(context.Background(), "go"); !errors.Is(err, agent.ErrAborted) {
+		t.Fatalf("Submit = %v", err)
+	}
+	for range 2 {
+		if err := h.Close(); err != nil {
+			t.Errorf("Close = %v", err)
+		}
+	}
+	if got := strings.Join(closed, "; "); got != "secondfalse SESSION_ENDCLOSED; firstfalse SESSION_ENDCLOSED" {
+		t.Errorf("closed %s", got)
+	}
+}
+
+// Whatever a closer does, the others are closed, Close returns, and its error says what happened.
+func TestJ6_ClosersThatFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		free, closed := make(chan struct{}), 0
+		defer close(free)
+		h := open(t, setup{fails: true, options: agent.Options{Closers: []io.Closer{
+			closer(func() error { closed++; return nil }),
+			closer(func() error { <-free; return nil }),
+			closer(func() error { panic("a bug") }),
+			closer(func() error { return errDisk }),
+		}}})
+		start := time.Now()
+		err := h.Close()
+		var broken *agent.HostError
+		if !errors.Is(err, errDisk) || !errors.Is(err, agent.ErrStuck) || !errors.As(err, &broken) || broken.Value != "a bug" {
+			t.Errorf("Close = %v", err)
+		}
+		for _, name := range []string{"Closers[1]", "Closers[2]", "Closers[3]"} {
+			if !strings.Contains(err.Error(), name) {
+				t.Errorf("Close = %v: %s is missing", err, name)
+			}
+		}
+		if waited := time.Since(start); closed != 1 || waited != 20*time.Second {
+			t.Errorf("closed %d times the rest, after %v", closed, waited)
+		}
+	})
+}
+
+// The failure that ended a session and that of a closer are both in Close's error.
+func TestJ6_ClosersAfterAFailure(t *testing.T) {
+	errServer := errors.New("the server crashed")
+	h := open(t, setup{fails: true, steps: []llmtest.Step{llmtest.Text("hi")}, options: agent.Options{
+		Journal: &failing{left: 2}, Closers: []io.Closer{closer(func() error { return errServer })}}})
+	if _, err := h.Submit(context.Background(), "go"); !errors.Is(err, errDisk) {
+		t.Fatalf("Submit = %v", err)
+	}
+	if err := h.Close(); !errors.Is(err, errDisk) || !errors.Is(err, errServer) {
+		t.Errorf("Close = %v", err)
+	}
+}
+
+// What a session that never came to be would have closed is the caller's, and a subagent closes nothing of its parent's.
+func TestJ6_ClosersOfOthers(t *testing.T) {
+	closed := 0
+	o := agent.Options{Closers: []io.Closer{closer(func() error { closed++; return nil })}}
+	if s, err := agent.New(context.Background(), o); err == nil {
+		t.Fatalf("New = %v", s)
+	}
+	o.Journal = new(journal.Memory)
+	if s, err := agent.Resume(context.Background(), o); err == nil {
+		t.Fatalf("Resume = %v", s)
+	}
+	if closed != 0 {
+		t.Errorf("closed %d times without a session", closed)
+	}
+	o.Subagents = new(agent.Subagents)
+	h := open(t, setup{tools: coding.Agents(), options: o, steps: byTask(map[string][]llmtest.Step{
+		"go": {llmtest.Calls(spawn("help")), llmtest.Calls(closing("agent-1")), llmtest.Text("done")}, "help": {llmtest.Text("here")}})})
+	h.submit(t, "go", agent.Completed)
+	if closed != 0 {
+		t.Error("a subagent closed what is its parent's")
+	}
+	if err := h.Close(); err != nil || closed != 1 {
+		t.Errorf("Close = %v, closed %d times", err, closed)
+	}
+}
