@@ -135,12 +135,12 @@ func (s *Session) shutdown() {
 		err := errors.Join(s.agents.close(), s.call(s.life, "the environment's Kill", journalPatience*s.grace, s.processes.Close))
 		err = errors.Join(err, s.writeEnd(), s.outputs.Close())
 		s.events.flush()
-		err = errors.Join(err, s.closeOthers())
+		closing := s.closeOthers()
 		s.mu.Lock()
-		if err != nil {
-			err = hostError(fmt.Errorf("%w; the session did not end cleanly", err)) // err names the package
-			s.failure = errors.Join(s.failure, err)
+		if s.failure == nil && err != nil {
+			s.failure = hostError(fmt.Errorf("%w; the session did not end cleanly", err)) // err names the package
 		}
+		s.failure = errors.Join(s.failure, closing)
 		s.mu.Unlock()
 		s.events.flush()
 		s.mu.Lock()
