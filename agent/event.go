@@ -206,6 +206,20 @@ type SubagentEvent struct {
 	Event   Event  `json:"event"`
 }
 
+// NoteWritten says that a capability has written a note; see [Session.Note]. That of a todo list is a [PlanUpdated] instead.
+type NoteWritten struct {
+	EventHeader
+	Note string          `json:"note"` // its kind
+	Data json.RawMessage `json:"data"`
+	Text string          `json:"text,omitempty"` // what the model is told with it
+}
+
+// PlanUpdated has the todo list of the model, whole, whenever it changes.
+type PlanUpdated struct {
+	EventHeader
+	tool.Plan
+}
+
 // Warning is something that the host should know and that changes nothing.
 type Warning struct {
 	EventHeader
@@ -255,6 +269,8 @@ func (*ContextWarning) kind() Kind      { return "CONTEXT_WARNING" }
 func (*Compaction) kind() Kind          { return "COMPACTION" }
 func (*InputRequested) kind() Kind      { return "INPUT_REQUESTED" }
 func (*SubagentEvent) kind() Kind       { return "SUBAGENT_EVENT" }
+func (*NoteWritten) kind() Kind         { return "NOTE" }
+func (*PlanUpdated) kind() Kind         { return "PLAN" }
 func (*Warning) kind() Kind             { return "WARNING" }
 func (*Error) kind() Kind               { return "ERROR" }
 func (*LLMRetry) kind() Kind            { return "LLM_RETRY" }

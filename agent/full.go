@@ -17,6 +17,7 @@ const (
 	defaultLog = 1 << 30 // how large a log may become
 	lineRoom   = 96      // what a line takes beside its body and its kind
 	eventRoom  = 256     // what an event takes beside its texts
+	planRoom   = 64      // what an entry of a todo list takes beside them
 )
 
 // endRoom returns the part of a journal's limit that is kept for the records that end things.
@@ -135,6 +136,12 @@ func sizeOfEvent(ev Event) int64 {
 		n += len(e.Text)
 	case *InputRequested:
 		n += len(e.Question) + len(e.Form)
+	case *NoteWritten:
+		n += len(e.Data) + len(e.Text)
+	case *PlanUpdated:
+		for _, item := range e.Items {
+			n += planRoom + len(item.Text) + len(item.Active)
+		}
 	case *Warning:
 		n += len(e.Text)
 	case *Error:

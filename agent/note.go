@@ -23,17 +23,23 @@ type noteRecord struct {
 
 func (noteRecord) kind() string { return "note" }
 
-// maxNote is how long the data of a note can be, in bytes: notes stay in memory and in every fold of the journal.
-const maxNote = 1 << 20
+// The most bytes of a note's data and of its text: the data stays in memory and in every fold of the journal, the text in the model's window.
+const (
+	maxNote     = 1 << 20
+	maxNoteText = 64 << 10
+)
 
 // Note keeps a JSON value under a kind, in the place of the one before it: in the journal, so that a resumed session and a fork have it,
-// and in [State].Notes. A text goes to the model as a turn of its own before the next model call. Nil means that it is in the journal.
+// and in [State].Notes. A text goes to the model as a turn of its own before the next model call. Nil means that it is in the journal. Tools reach
+// it as Call.Session. The event is a [NoteWritten], or a [PlanUpdated] for the todo list.
 func (s *Session) Note(kind string, data json.RawMessage, text string) error {
 	switch {
 	case strings.TrimSpace(kind) == "":
 		return errors.New("agent: a note needs a kind")
 	case len(data) > maxNote:
 		return fmt.Errorf("agent: the note %q has %d bytes; a note can have %d", kind, len(data), maxNote)
+	case len(text) > maxNoteText:
+		return fmt.Errorf("agent: the text of the note %q has %d bytes; it can have %d: put the rest into a file and name that", kind, len(text), maxNoteText)
 	case !json.Valid(data):
 		return fmt.Errorf("agent: the note %q is not JSON", kind)
 	}
@@ -41,7 +47,11 @@ func (s *Session) Note(kind string, data json.RawMessage, text string) error {
 	if err != nil {
 		return fmt.Errorf("agent: the note %q: %w", kind, err)
 	}
-	return s.put(noteRecord{Note: validText(kind), Data: compact, Text: validText(text)})
+	if err := s.put(noteRecord{Note: validText(kind), Data: compact, Text: validText(text)}); err != nil {
+		return err
+	}
+	s.events.deliver() // without waiting: the caller may hold a lock that its OnEvent wants
+	return nil
 }
 
 // foldNote leaves the map that others may be reading as it is.

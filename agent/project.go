@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
 )
 
 // project says which events a record stands for. It is called before the record is folded, so before is the state that the
@@ -25,6 +26,8 @@ func project(rec record, before *State) []Event {
 			return []Event{&LoopDetection{Period: r.Loop.Period, Repeats: r.Loop.Repeats, Text: r.Text}}
 		}
 		return []Event{&SteeringInjected{Text: r.Text, Source: r.Source}}
+	case noteRecord:
+		return []Event{projectNote(r)}
 	case awaitRecord:
 		return []Event{r.event()}
 	case compactRecord:
@@ -67,6 +70,15 @@ func projectResult(r resultRecord) Event {
 	}
 	return &ToolCallEnd{CallID: r.CallID, Name: r.Name, Output: output, OutputBytes: r.Bytes, OutputComplete: !r.cut,
 		OutputRef: r.OutputRef, IsError: r.IsError, DurationMS: r.Duration.Milliseconds()}
+}
+
+// projectNote returns the todo list as such. A note of its kind that is none, which any host may write, is a note like others.
+func projectNote(r noteRecord) Event {
+	var plan tool.Plan
+	if r.Note == tool.PlanNote && json.Unmarshal(r.Data, &plan) == nil && plan.Items != nil {
+		return &PlanUpdated{Plan: plan}
+	}
+	return &NoteWritten{Note: r.Note, Data: r.Data, Text: r.Text}
 }
 
 func projectFault(r faultRecord, before *State) []Event {

@@ -35,9 +35,6 @@ type Session interface {
 	State(key any, init func() any) any
 }
 
-// PlanNote is the kind of note that holds the todo list: the arguments of the tool by which the model keeps it.
-const PlanNote = "plan"
-
 // Outputs keeps what calls printed, by id, for as long as the session lives.
 type Outputs interface {
 	// Create opens a new output for writing. Its id is the call's, made unique.

@@ -151,3 +151,15 @@ func TestE5_AC9_3_RootAboveTheDirectory(t *testing.T) {
 		t.Errorf("the session reads above its directory: %s", last)
 	}
 }
+
+// The todo list that the model keeps is shown, with what is done and what is not; nothing of it drives the terminal.
+func TestJ14_TheTodoListIsShown(t *testing.T) {
+	plan := json.RawMessage(`{"plan":[{"step":"look","status":"completed"},{"step":"act\u001b[2J now","status":"in_progress"},{"step":"test","status":"pending"}]}`)
+	url, _ := serve(t, nil, fakellm.Turn{Calls: []fakellm.Call{{Name: "update_plan", Args: plan}}}, fakellm.Turn{Text: "done"})
+	cmd := attractor(t, "run", "--yes", "--native", "--provider", "openai", "--base-url", url+"/v1", "x")
+	cmd.Dir, cmd.Env = t.TempDir(), append(cmd.Env, "OPENAI_API_KEY=k")
+	out := runIt(t, cmd)
+	if want := "  ✓ look\n  ▸ act\\u{1b}[2J now\n  · test\n"; out.code != 0 || !strings.Contains(out.stderr, want) {
+		t.Errorf("exit code %d, stderr %q, want %q in it", out.code, out.stderr, want)
+	}
+}

@@ -56,6 +56,8 @@ func (p *progress) show(ev agent.Event) {
 		p.call(e)
 	case *agent.SteeringInjected:
 		p.line("%s %s", p.paint(amber, "→"), tool.CleanText(e.Text))
+	case *agent.PlanUpdated:
+		p.plan(e.Items)
 	case *agent.LLMRetry:
 		p.line("%s", p.paint(amber, fmt.Sprintf("↻ %s; attempt %d in %v", shorten(e.Text, 500), e.Attempt+1, rounded(time.Duration(e.DelayMS)*time.Millisecond))))
 	case *agent.Warning:
@@ -68,6 +70,18 @@ func (p *progress) show(ev agent.Event) {
 // hasShown reports whether a text is what was shown of the last answer.
 func (p *progress) hasShown(text string) bool {
 	return strings.TrimSpace(p.shown.String()) == strings.TrimSpace(text)
+}
+
+// plan is a line for each entry of the todo list.
+func (p *progress) plan(items []tool.PlanItem) {
+	marks := map[tool.PlanStatus]string{tool.PlanCompleted: p.paint(green, "✓"), tool.PlanInProgress: p.paint(amber, "▸"), tool.PlanCancelled: p.paint(dim, "-")}
+	for _, item := range items {
+		mark, ok := marks[item.Status]
+		if !ok {
+			mark = p.paint(dim, "·")
+		}
+		p.line("  %s %s", mark, shorten(item.Text, 200))
+	}
 }
 
 // call is one line: what was called, on what, how it came out and how long it took.

@@ -2,7 +2,6 @@ package coding
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -24,8 +23,8 @@ type planStep struct {
 // maxPlan is how long a plan can be, in bytes: it is repeated whole after every compaction.
 const maxPlan = 10_000
 
-// UpdatePlan returns the tool update_plan(plan, explanation) of OpenAI's agent. The plan is the call's arguments: a host that shows plans
-// finds it in the events, and the session keeps it as a note.
+// UpdatePlan returns the tool update_plan(plan, explanation) of OpenAI's agent. The session keeps the plan as a note, so that a host sees it in
+// PLAN events.
 func UpdatePlan() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name:        "update_plan",
@@ -42,11 +41,19 @@ func updatePlan(_ context.Context, call *tool.Call, args planArgs) (tool.Result,
 		return tool.Result{}, fmt.Errorf("the plan has %d bytes and can have %d; say each step in a few words", len(call.Args), maxPlan)
 	}
 	if call.Session != nil {
-		if err := call.Session.Note(tool.PlanNote, json.RawMessage(call.Args), ""); err != nil {
+		if err := args.list().Keep(call.Session); err != nil {
 			return tool.Result{}, err
 		}
 	}
 	return tool.Text("Plan updated"), nil
+}
+
+func (args planArgs) list() tool.Plan {
+	plan := tool.Plan{Explanation: args.Explanation}
+	for _, step := range args.Plan {
+		plan.Items = append(plan.Items, tool.PlanItem{Text: step.Step, Status: tool.PlanStatus(step.Status)})
+	}
+	return plan
 }
 
 // check reports what is wrong with a plan.

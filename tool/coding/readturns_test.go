@@ -95,13 +95,13 @@ func TestI12_TurnsThatCannotBeRead(t *testing.T) {
 	b.fails(ReadOutput(), object{"turns": "2"}, "keeps no turns")
 }
 
-// The plan is kept as the model gave it.
+// The plan is kept in the form that all tools for it write, without what it does not have.
 func TestI12_ThePlanIsANote(t *testing.T) {
 	b := within{bench: newBench(t)}
 	n := &notes{}
 	b.session = n
-	b.ok(UpdatePlan(), object{"plan": []object{{"step": "a", "status": "pending"}}})
-	if n.kept != `plan {"plan":[{"status":"pending","step":"a"}]}` {
+	b.ok(UpdatePlan(), object{"plan": []object{{"step": "a <&>", "status": "pending", "colour": "red"}}})
+	if n.kept != `plan {"plan":[{"step":"a <&>","status":"pending"}]}` {
 		t.Errorf("kept %s", n.kept)
 	}
 	b.fails(UpdatePlan(), object{"plan": []object{{"step": strings.Repeat("x", 10_000), "status": "pending"}}}, "few words")

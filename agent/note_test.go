@@ -1,0 +1,192 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/tool/coding"
+)
+
+// todo is a program that keeps a todo list of its own in a session, beside the model's: it has a tool and the events, and nothing else.
+type todo struct{ Open, Done []string }
+
+func (l *todo) tool() tool.Tool {
+	type args struct {
+		Done string `json:"done"`
+	}
+	t := tool.New(llm.ToolDefinition{Name: "tick", Description: "Ticks a task off."}, func(_ context.Context, c *tool.Call, a args) (tool.Result, error) {
+		if !slices.Contains(l.Open, a.Done) {
+			return tool.Errorf("There is no task %q; the open ones are %s.", a.Done, strings.Join(l.Open, ", ")), nil
+		}
+		l.Open = slices.DeleteFunc(slices.Clone(l.Open), func(task string) bool { return task == a.Done })
+		l.Done = append(slices.Clip(l.Done), a.Done)
+		return tool.Text("ticked"), l.keep(c.Session)
+	})
+	return tool.WithAccess(t, func(args) tool.Access { return readOnly })
+}
+
+// keep writes the list down, with a word to the model.
+func (l *todo) keep(s interface {
+	Note(kind string, data json.RawMessage, text string) error
+}) error {
+	data, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	return s.Note("todo", data, "Still to do: "+strings.Join(l.Open, ", "))
+}
+
+// load reads it back from a session's journal.
+func (l *todo) load(t *testing.T, log agent.Records) {
+	t.Helper()
+	state, err := agent.Load(t.Context(), log)
+	if err == nil {
+		err = json.Unmarshal(state.Notes["todo"].Data, l)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A list that is kept in notes goes through a compaction, a resume and a fork, where the copies go separate ways; the events tell of
+// each change, and of no other.
+func TestJ14_ATodoListInNotes(t *testing.T) {
+	log := new(journal.Memory)
+	list := &todo{Open: []string{"a", "b", "c"}}
+	tick := func(task string) llmtest.Step {
+		return llmtest.Calls(call("tick", fmt.Sprintf(`"done":%q`, task)))
+	}
+	s := setup{models: window(size), tools: []tool.Tool{list.tool()}, options: agent.Options{Journal: log, Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
+		steps: follow(tick("a"), llmtest.Text("ok"), tick("x"), llmtest.Text("none such"))}
+	h := open(t, s)
+	if err := list.keep(h); err != nil {
+		t.Fatal(err)
+	}
+	h.submit(t, "go", agent.Completed)
+	compactAll(t, h)
+	h.submit(t, "on", agent.Completed)
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	checkReplay(t, log, h.events)
+	want := []string{`todo {"Open":["a","b","c"],"Done":null} Still to do: a, b, c`, `todo {"Open":["b","c"],"Done":["a"]} Still to do: b, c`}
+	if diff := gocmp.Diff(want, h.notes()); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+	for _, way := range []struct {
+		name, task, want string
+		records          []journal.Record
+	}{
+		{"resumed", "b", `todo {"Open":["c"],"Done":["a","b"]} Still to do: c`, all(t, log)},
+		{"forked", "c", `todo {"Open":["b"],"Done":["a","c"]} Still to do: b`, forkOf(t, "other", all(t, log)...)},
+	} {
+		t.Run(way.name, func(t *testing.T) {
+			copied := journal.NewMemory(way.records...)
+			rest := new(todo)
+			rest.load(t, copied)
+			s.tools, s.options.Journal, s.steps = []tool.Tool{rest.tool()}, copied, follow(tick(way.task), llmtest.Text("ok"))
+			h := open(t, s)
+			h.submit(t, "on", agent.Completed)
+			if got := h.notes(); len(got) != 1 || got[0] != way.want {
+				t.Errorf("notes %q, want %q", got, way.want)
+			}
+			if sent := h.inLast(); !strings.Contains(sent, way.want[strings.Index(way.want, "Still"):]) {
+				t.Errorf("sent %s", sent)
+			}
+		})
+	}
+}
+
+// notes are the NOTE events, as lines.
+func (h *host) notes() []string {
+	var lines []string
+	for _, e := range only[*agent.NoteWritten](h) {
+		lines = append(lines, fmt.Sprintf("%s %s %s", e.Note, e.Data, e.Text))
+	}
+	return lines
+}
+
+// The todo list of the model is an event of its own, in the form of all tools for it; no NOTE comes beside it, and a plain loop does not
+// hear of it.
+func TestJ14_ThePlanIsAnEvent(t *testing.T) {
+	h := open(t, setup{tools: []tool.Tool{coding.UpdatePlan()}, steps: []llmtest.Step{
+		llmtest.Calls(llmtest.Call("update_plan", `{"explanation":"why","plan":[{"step":"look","status":"in_progress"},{"step":"act <now>","status":"pending"}]}`)),
+		llmtest.Calls(llmtest.Call("update_plan", `{"plan":[]}`)), llmtest.Text("done")}})
+	h.submit(t, "go", agent.Completed)
+	plans := only[*agent.PlanUpdated](h)
+	want := tool.Plan{Explanation: "why", Items: []tool.PlanItem{{Text: "look", Status: tool.PlanInProgress}, {Text: "act <now>", Status: tool.PlanPending}}}
+	if len(plans) != 1 || h.notes() != nil {
+		t.Fatalf("%d plans, notes %q", len(plans), h.notes())
+	}
+	if diff := gocmp.Diff(want, plans[0].Plan); diff != "" {
+		t.Errorf("the plan (-want +got):\n%s", diff)
+	}
+	data, err := json.Marshal(plans[0])
+	const tail = `,"explanation":"why","plan":[{"step":"look","status":"in_progress"},{"step":"act \u003cnow\u003e","status":"pending"}]}`
+	if err != nil || !strings.HasPrefix(string(data), `{"kind":"PLAN","session_id":`) || !strings.HasSuffix(string(data), tail) {
+		t.Errorf("%s, %v", data, err)
+	}
+	for step := range agent.Steps(slices.Values(h.events)) {
+		if data, err := json.Marshal(step); err != nil || strings.Contains(string(data), `"PLAN"`) {
+			t.Errorf("a step %s, %v", data, err)
+		}
+	}
+}
+
+// What a journal has of the time when the note was the arguments of a call is a plan, and what is none a note like others.
+func TestJ14_PlansOfOldJournals(t *testing.T) {
+	log := new(journal.Memory)
+	h := open(t, setup{options: agent.Options{Journal: log}})
+	for _, data := range []string{`{"plan":[{"status":"pending","step":"a"}],"explanation":"","unknown":1}`, `{"todos":[]}`, `"a"`, `{"plan":"a"}`} {
+		if err := h.Note(tool.PlanNote, json.RawMessage(data), ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`plan {"todos":[]} `, `plan "a" `, `plan {"plan":"a"} `}
+	plans := only[*agent.PlanUpdated](h)
+	if diff := gocmp.Diff(want, h.notes()); diff != "" || len(plans) != 1 || plans[0].Items[0] != (tool.PlanItem{Text: "a", Status: "pending"}) {
+		t.Errorf("%d plans, notes:\n%s", len(plans), diff)
+	}
+	checkReplay(t, log, h.events)
+}
+
+// A note is told at rest, too, and its text has a limit.
+func TestJ14_NotesAtRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // which fails when nothing comes
+		told := make(chan *agent.NoteWritten, 1)
+		h := open(t, setup{steps: []llmtest.Step{llmtest.Text("ok")}, options: agent.Options{OnEvent: func(ev agent.Event) {
+			if e, ok := ev.(*agent.NoteWritten); ok {
+				told <- e
+			}
+		}}})
+		h.submit(t, "go", agent.Completed)
+		err := h.Note("x", json.RawMessage(`1`), strings.Repeat("x", 64<<10+1))
+		if err == nil || !strings.Contains(err.Error(), "put the rest into a file") {
+			t.Errorf("a text of 64 KiB and a byte: %v", err)
+		}
+		if err := h.Note("x", json.RawMessage(`2`), strings.Repeat("x", 64<<10)); err != nil {
+			t.Error(err)
+		}
+		if e := <-told; string(e.Data) != "2" {
+			t.Errorf("told %s", e.Data)
+		}
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
