@@ -245,10 +245,10 @@ func (s *Session) execute(ctx context.Context, c *call) resultRecord {
 	case <-ctx.Done():
 		select {
 		case o = <-finished:
-		case <-time.After(s.grace + killTime):
+		case <-time.After(s.killGrace + killTime):
 			o = tool.Refuse(c.Call, abandoned).Outcome
 			s.events.emit(&Warning{Code: "tool_abandoned", Text: fmt.Sprintf("The tool %s did not stop within %v and was abandoned.",
-				c.Call.Name, s.grace)})
+				c.Call.Name, s.killGrace)})
 		}
 	}
 	if o.Panic != "" {

@@ -132,7 +132,7 @@ func (s *Session) shutdown() {
 	s.once.Do(func() {
 		defer close(s.closed)
 		s.endLife(errAbort)
-		err := errors.Join(s.agents.close(), s.call(s.life, "the environment's Kill", journalPatience*s.grace, s.processes.Close))
+		err := errors.Join(s.agents.close(), s.call(s.life, "the environment's Kill", journalPatience*s.killGrace, s.processes.Close))
 		err = errors.Join(err, s.writeEnd(), s.outputs.Close())
 		s.events.flush()
 		closing := s.closeOthers()

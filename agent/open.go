@@ -159,6 +159,7 @@ func newSession(o Options) *Session {
 	}
 	s.life, s.endLife = context.WithCancelCause(life)
 	s.now, s.delay = s.clock(o.Now), s.retries(o.Retry.withDefaults())
+	s.killGrace = max(s.grace, env.KillGrace(s.env))
 	s.archive = &archive{outputs: s.outputs}
 	s.ledger = &ledger{budget: o.Budget}
 	if o.parent != nil {

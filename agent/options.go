@@ -73,7 +73,9 @@ type Options struct {
 	Closers []io.Closer
 
 	// Grace is how long code of the host may go on after its context or the session has ended, before it is left behind with a WARNING:
-	// 2 s unless set. Tools and providers have what a command's kill takes on top, journals, environments and Closers ten times as long.
+	// 2 s unless set. Tools and providers have what a command's kill takes on top, journals, environments and Closers ten times as long. For
+	// tools and environments it is the environment's time between asking a command to end and killing it where that is longer; see
+	// [env.Graceful].
 	Grace time.Duration
 	// OutputDir is where whole outputs of truncated results are kept while the session lives, in a directory of their own; empty
 	// means the system's directory for temporary files.

@@ -58,6 +58,7 @@ type Session struct {
 	pause     func(ctx context.Context, until time.Time)
 	inTurn    func(ctx context.Context, rec record) record // what a step commits, and when; nil but in a replay
 	grace     time.Duration
+	killGrace time.Duration // of tools: at least what the environment gives a command to end
 	now       func() time.Time
 	memory    tool.Memory // of the tools
 	outputs   *tool.DirOutputs

@@ -111,6 +111,20 @@ func Containment(e Environment) string {
 	return "unknown"
 }
 
+// Graceful is implemented by environments that can say how long a command may take to end once it is asked to.
+type Graceful interface {
+	// KillGrace returns the time that Process.Kill gives a tree between asking it to end and killing it.
+	KillGrace() time.Duration
+}
+
+// KillGrace returns the time that e gives a command to end before it is killed, zero if e does not say.
+func KillGrace(e Environment) time.Duration {
+	if g, ok := e.(Graceful); ok {
+		return g.KillGrace()
+	}
+	return 0
+}
+
 // Hiding is implemented by environments that can say whether commands see the processes of the host that starts them, with what
 // those have in their environment and memory.
 type Hiding interface{ HidesHost() bool }

@@ -81,6 +81,7 @@ var (
 	_ Locker      = (*Local)(nil)
 	_ Resolver    = (*Local)(nil)
 	_ Hiding      = (*Local)(nil)
+	_ Graceful    = (*Local)(nil)
 )
 
 // NewLocal makes the environment of a directory, which must exist and may be given by a symbolic link. Relative names start
@@ -152,6 +153,9 @@ func (l *Local) Platform() Platform {
 // "unknown" where there are no commands. A single command for which no cgroup can be made runs at ContainGroup all the same; one
 // for which no namespace can be made is refused, because it would see the host.
 func (l *Local) Containment() string { return l.level.name() }
+
+// KillGrace returns the time between TERM and KILL: LocalOptions.Grace or its default.
+func (l *Local) KillGrace() time.Duration { return l.grace }
 
 // HidesHost reports whether commands see no process outside of their PID namespace. Neither by /proc nor by a number do they reach the host then,
 // what started it, or anything else on the machine; see SECURITY.md for what root can do all the same.

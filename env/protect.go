@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -199,6 +200,9 @@ func (p protected) Resolve(ctx context.Context, name string) (string, error) {
 
 // Containment is that of the environment below.
 func (p protected) Containment() string { return Containment(p.Environment) }
+
+// KillGrace is that of the environment below.
+func (p protected) KillGrace() time.Duration { return KillGrace(p.Environment) }
 
 // HidesHost says it of the environment within.
 func (p protected) HidesHost() bool { return HidesHost(p.Environment) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"time"
 )
 
 // ErrReadOnly says that an environment made by ReadOnly refused something. It wraps fs.ErrPermission.
@@ -49,6 +50,9 @@ func (r readOnly) Start(context.Context, Command) (Process, error) {
 
 // Containment is that of the environment below.
 func (r readOnly) Containment() string { return Containment(r.Environment) }
+
+// KillGrace is that of the environment below.
+func (r readOnly) KillGrace() time.Duration { return KillGrace(r.Environment) }
 
 // HidesHost says it of the environment within.
 func (r readOnly) HidesHost() bool { return HidesHost(r.Environment) }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"time"
 )
 
 // Sub returns a view of an environment whose working directory is dir, a path of e: relative names and commands start there. It is
@@ -93,6 +94,9 @@ func (s sub) WorkDir() string { return s.dir }
 
 // Containment is that of the environment below.
 func (s sub) Containment() string { return Containment(s.Environment) }
+
+// KillGrace is that of the environment below.
+func (s sub) KillGrace() time.Duration { return KillGrace(s.Environment) }
 
 // HidesHost says it of the environment within.
 func (s sub) HidesHost() bool { return HidesHost(s.Environment) }

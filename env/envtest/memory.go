@@ -54,6 +54,7 @@ var (
 	_ env.Environment = (*Memory)(nil)
 	_ env.Replacer    = (*Memory)(nil)
 	_ env.Resolver    = (*Memory)(nil)
+	_ env.Graceful    = (*Memory)(nil)
 )
 
 // NewMemory makes an environment with files in it, by name and content, of mode 0644. It panics on names that WriteFile refuses.
@@ -99,6 +100,9 @@ func (m *Memory) Platform() env.Platform {
 	}
 	return p
 }
+
+// KillGrace implements env.Graceful.
+func (m *Memory) KillGrace() time.Duration { return cmp.Or(m.Grace, env.DefaultGrace) }
 
 func (m *Memory) now() time.Time {
 	if m.Now != nil {

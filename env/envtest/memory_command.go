@@ -234,11 +234,7 @@ func (p *memoryProcess) Kill(ctx context.Context) error {
 
 func (p *memoryProcess) kill() {
 	p.end(errKilled)
-	grace := p.memory.Grace
-	if grace == 0 {
-		grace = env.DefaultGrace
-	}
-	timer := time.NewTimer(grace)
+	timer := time.NewTimer(p.memory.KillGrace())
 	defer timer.Stop()
 	select {
 	case <-p.ended:

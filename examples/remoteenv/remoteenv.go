@@ -10,6 +10,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/attractor-go/attractor/env"
 )
@@ -28,6 +29,7 @@ var (
 	_ env.Environment = (*Env)(nil)
 	_ env.Replacer    = (*Env)(nil)
 	_ env.Resolver    = (*Env)(nil)
+	_ env.Graceful    = (*Env)(nil)
 )
 
 // New makes the environment of a directory, an absolute path there, which must exist. Prefix is the command that runs its last
@@ -127,6 +129,9 @@ func (e *Env) run(ctx context.Context, op, name, body string, stdin []byte) (str
 
 // WorkDir implements env.Environment.
 func (e *Env) WorkDir() string { return e.dir }
+
+// KillGrace implements env.Graceful: what killScript waits.
+func (e *Env) KillGrace() time.Duration { return env.DefaultGrace }
 
 // Platform implements env.Environment.
 func (e *Env) Platform() env.Platform { return e.platform }
