@@ -63,10 +63,12 @@ func notRegular(m fs.FileMode) error {
 
 // Remove deletes a file, a symbolic link itself, or an empty directory, never the working directory or another root itself.
 func (l *Local) Remove(ctx context.Context, name string) error {
-	_, err := reach(ctx, l, "remove", name, false, func(p place) (struct{}, error) {
-		return struct{}{}, p.root.dir.Remove(p.rel)
-	})
-	return err
+	return l.change(ctx, change{op: "remove", name: name, do: func(dir *os.Root, base string) error {
+		if l.rootAt(dir, base, nil) != nil {
+			return errors.New("an allowed directory itself is not removed")
+		}
+		return dir.Remove(base)
+	}})
 }
 
 // Stat follows symbolic links that stay inside the allowed directories.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 )
@@ -19,6 +20,10 @@ const DefaultGrace = 2 * time.Second
 type LocalOptions struct {
 	// Roots are directories, besides the working directory, in which files may be read and written. Each must exist.
 	Roots []string
+	// ReadOnly are directories in which files may be read and not changed: others, or some of those above, the working directory too, or
+	// parts of them. The innermost directory that holds a file decides, so that a part of one may be among the Roots. Each must exist. Like
+	// the Roots it holds for files alone: commands are not confined.
+	ReadOnly []string
 	// Grace is how long a process tree has between TERM and KILL; zero means DefaultGrace, less than zero no grace at all.
 	Grace time.Duration
 	// Vars says which of the host's environment variables commands inherit.
@@ -59,6 +64,7 @@ type LocalOptions struct {
 type Local struct {
 	dir     string  // as given, absolute, slash-separated
 	roots   []*root // the working directory is the first
+	fenced  bool    // some of the roots are read-only
 	escapes error   // what os.Root says when a name leaves it
 	shell   string
 	environ []string
@@ -82,6 +88,7 @@ var (
 	_ Resolver    = (*Local)(nil)
 	_ Hiding      = (*Local)(nil)
 	_ Graceful    = (*Local)(nil)
+	_ Tree        = (*Local)(nil)
 )
 
 // NewLocal makes the environment of a directory, which must exist and may be given by a symbolic link. Relative names start
@@ -110,7 +117,7 @@ func NewLocal(dir string, opts LocalOptions) (*Local, error) {
 	if l.level, err = findLevel(opts.Containment, shell); err != nil {
 		return nil, err
 	}
-	if err := l.openRoots(abs, opts.Roots); err != nil {
+	if err := l.openRoots(abs, opts.Roots, opts.ReadOnly); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	if opts.EndAbandoned {
@@ -121,8 +128,8 @@ func NewLocal(dir string, opts LocalOptions) (*Local, error) {
 
 // openRoots opens the working directory and the extra roots, and learns os.Root's error for names that leave a root: it is
 // not exported, and matching it by its text would break with a new wording.
-func (l *Local) openRoots(dir string, extra []string) error {
-	for i, d := range append([]string{dir}, extra...) {
+func (l *Local) openRoots(dir string, extra, readOnly []string) error {
+	for i, d := range slices.Concat([]string{dir}, extra, readOnly) {
 		r, err := openRoot(d)
 		if err != nil && i == 0 {
 			return fmt.Errorf("working directory: %w", err)
@@ -131,6 +138,9 @@ func (l *Local) openRoots(dir string, extra []string) error {
 			return fmt.Errorf("allowed directory: %w", err)
 		}
 		l.roots = append(l.roots, r)
+		if r.readOnly = i > len(extra); r.readOnly {
+			l.fence(r)
+		}
 	}
 	_, err := l.roots[0].dir.Lstat("..")
 	var pathErr *fs.PathError
@@ -139,6 +149,14 @@ func (l *Local) openRoots(dir string, extra []string) error {
 	}
 	l.escapes = pathErr.Err
 	return nil
+}
+
+// fence makes all roots read-only that are the same directory as one that is.
+func (l *Local) fence(readOnly *root) {
+	l.fenced = true
+	for _, r := range l.roots {
+		r.readOnly = r.readOnly || os.SameFile(r.info, readOnly.info)
+	}
 }
 
 // WorkDir returns the working directory as it was given, made absolute; symbolic links in it are not resolved.

@@ -160,7 +160,7 @@ func (l *Local) Lock(ctx context.Context, names ...string) (unlock func(), err e
 	}
 	var paths []string
 	for _, name := range names {
-		if p, err := l.resolve(name, true); err == nil {
+		if p, err := l.resolve(name, true); err == nil && !l.innermost(p).root.readOnly {
 			paths = append(paths, p.abs())
 		}
 	}

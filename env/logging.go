@@ -25,6 +25,11 @@ import (
 //	resolve  name, duration
 //	stat     name, duration
 //	readdir  name, entries, duration
+//	lstat    name, duration
+//	readlink name, duration
+//	symlink  name, target, duration
+//	mkdir    name, duration
+//	chmod    name, mode, duration
 //	start    process, script, dir if one was given, env: the names of added variables, duration
 //	exit     process, code, signal if any, stdin, stdout and stderr in bytes, left: the number of processes, duration; by the first Wait that sees it
 //	kill     process, duration
@@ -48,7 +53,7 @@ type logging struct {
 
 // record logs an operation that is over. One that the environment below does not have was none.
 func (l logging) record(ctx context.Context, level slog.Level, op string, took time.Duration, err error, attrs ...slog.Attr) {
-	if (op == "replace" || op == "delete") && errors.Is(err, errors.ErrUnsupported) {
+	if op != "start" && errors.Is(err, errors.ErrUnsupported) {
 		return
 	}
 	if err != nil {
@@ -102,6 +107,46 @@ func (l logging) Delete(ctx context.Context, name string, was Hash) error {
 	began := time.Now()
 	err := deleteBelow(ctx, l.Environment, name, was)
 	l.record(ctx, slog.LevelInfo, "delete", time.Since(began), err, slog.String("name", name))
+	return err
+}
+
+// Lstat implements Tree.
+func (l logging) Lstat(ctx context.Context, name string) (Node, error) {
+	began := time.Now()
+	node, err := TreeOf(l.Environment).Lstat(ctx, name)
+	l.record(ctx, slog.LevelDebug, "lstat", time.Since(began), err, slog.String("name", name))
+	return node, err
+}
+
+// Readlink implements Tree.
+func (l logging) Readlink(ctx context.Context, name string) (string, error) {
+	began := time.Now()
+	target, err := TreeOf(l.Environment).Readlink(ctx, name)
+	l.record(ctx, slog.LevelDebug, "readlink", time.Since(began), err, slog.String("name", name))
+	return target, err
+}
+
+// Symlink implements Tree.
+func (l logging) Symlink(ctx context.Context, target, name string) error {
+	began := time.Now()
+	err := TreeOf(l.Environment).Symlink(ctx, target, name)
+	l.record(ctx, slog.LevelInfo, "symlink", time.Since(began), err, slog.String("name", name), slog.String("target", target))
+	return err
+}
+
+// Mkdir implements Tree.
+func (l logging) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
+	began := time.Now()
+	err := TreeOf(l.Environment).Mkdir(ctx, name, perm)
+	l.record(ctx, slog.LevelInfo, "mkdir", time.Since(began), err, slog.String("name", name))
+	return err
+}
+
+// Chmod implements Tree.
+func (l logging) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
+	began := time.Now()
+	err := TreeOf(l.Environment).Chmod(ctx, name, perm)
+	l.record(ctx, slog.LevelInfo, "chmod", time.Since(began), err, slog.String("name", name), slog.String("mode", perm.String()))
 	return err
 }
 

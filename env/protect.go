@@ -178,6 +178,40 @@ func (p protected) Delete(ctx context.Context, name string, was Hash) error {
 	return deleteBelow(ctx, p.Environment, name, was)
 }
 
+// Lstat implements Tree.
+func (p protected) Lstat(ctx context.Context, name string) (Node, error) {
+	return TreeOf(p.Environment).Lstat(ctx, name)
+}
+
+// Readlink implements Tree.
+func (p protected) Readlink(ctx context.Context, name string) (string, error) {
+	return TreeOf(p.Environment).Readlink(ctx, name)
+}
+
+// Symlink implements Tree. A link that leads to a protected file may be made: nothing is changed through it.
+func (p protected) Symlink(ctx context.Context, target, name string) error {
+	if err := p.check(ctx, "symlink", name, false); err != nil {
+		return err
+	}
+	return TreeOf(p.Environment).Symlink(ctx, target, name)
+}
+
+// Mkdir implements Tree.
+func (p protected) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
+	if err := p.check(ctx, "mkdir", name, false); err != nil {
+		return err
+	}
+	return TreeOf(p.Environment).Mkdir(ctx, name, perm)
+}
+
+// Chmod implements Tree.
+func (p protected) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
+	if err := p.check(ctx, "chmod", name, true); err != nil {
+		return err
+	}
+	return TreeOf(p.Environment).Chmod(ctx, name, perm)
+}
+
 // Guarded implements Guard.
 func (p protected) Guarded(ctx context.Context, name string) string {
 	for _, where := range p.places(ctx, name, true) {

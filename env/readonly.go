@@ -34,6 +34,31 @@ func (r readOnly) Delete(_ context.Context, name string, _ Hash) error {
 	return &fs.PathError{Op: "delete", Path: name, Err: ErrReadOnly}
 }
 
+// Lstat implements Tree.
+func (r readOnly) Lstat(ctx context.Context, name string) (Node, error) {
+	return TreeOf(r.Environment).Lstat(ctx, name)
+}
+
+// Readlink implements Tree.
+func (r readOnly) Readlink(ctx context.Context, name string) (string, error) {
+	return TreeOf(r.Environment).Readlink(ctx, name)
+}
+
+// Symlink implements Tree, and refuses.
+func (r readOnly) Symlink(_ context.Context, _, name string) error {
+	return &fs.PathError{Op: "symlink", Path: name, Err: ErrReadOnly}
+}
+
+// Mkdir implements Tree, and refuses.
+func (r readOnly) Mkdir(_ context.Context, name string, _ fs.FileMode) error {
+	return &fs.PathError{Op: "mkdir", Path: name, Err: ErrReadOnly}
+}
+
+// Chmod implements Tree, and refuses.
+func (r readOnly) Chmod(_ context.Context, name string, _ fs.FileMode) error {
+	return &fs.PathError{Op: "chmod", Path: name, Err: ErrReadOnly}
+}
+
 // Resolve implements Resolver for the environment below.
 func (r readOnly) Resolve(ctx context.Context, name string) (string, error) {
 	return Resolve(ctx, r.Environment, name)

@@ -16,6 +16,9 @@ type root struct {
 	dir *os.Root
 	// The two ways to spell it, absolute, slash-separated and without a slash at the end, so that "/" is "".
 	given, real string
+
+	info     fs.FileInfo // by which the directory is known whatever it is called
+	readOnly bool
 }
 
 // openRoot opens a directory that the host allows.
@@ -36,7 +39,7 @@ func openRoot(dir string) (*root, error) {
 	if !info.IsDir() {
 		return nil, &fs.PathError{Op: "open", Path: dir, Err: errors.New("not a directory")}
 	}
-	r := &root{given: spelled(abs), real: spelled(real)}
+	r := &root{given: spelled(abs), real: spelled(real), info: info}
 	if err := refuseKernelFiles(r.real); err != nil {
 		return nil, &fs.PathError{Op: "open", Path: dir, Err: err}
 	}
@@ -74,15 +77,22 @@ type outsideError struct {
 
 // Error names the allowed directories: a model that reads it can choose another path.
 func (e *outsideError) Error() string {
-	dirs := make([]string, len(e.roots))
-	for i, r := range e.roots {
-		dirs[i] = r.given + "/"
-	}
 	where := ""
 	if e.to != "" {
 		where = "leads to " + names.Shown(e.to) + ", which is "
 	}
-	return where + "outside of the allowed directories (" + strings.Join(dirs, ", ") + ")"
+	return where + "outside of the allowed directories (" + listed(e.roots) + ")"
+}
+
+// listed returns directories as people and models read them.
+func listed(roots []*root) string {
+	dirs := make([]string, len(roots))
+	for i, r := range roots {
+		if dirs[i] = r.given + "/"; r.readOnly {
+			dirs[i] += " (read-only)"
+		}
+	}
+	return strings.Join(dirs, ", ")
 }
 
 func (e *outsideError) Unwrap() error { return fs.ErrPermission }

@@ -50,6 +50,31 @@ func (s sub) Delete(ctx context.Context, name string, was Hash) error {
 	return deleteBelow(ctx, s.Environment, s.name(name), was)
 }
 
+// Lstat implements Tree.
+func (s sub) Lstat(ctx context.Context, name string) (Node, error) {
+	return TreeOf(s.Environment).Lstat(ctx, s.name(name))
+}
+
+// Readlink implements Tree.
+func (s sub) Readlink(ctx context.Context, name string) (string, error) {
+	return TreeOf(s.Environment).Readlink(ctx, s.name(name))
+}
+
+// Symlink implements Tree.
+func (s sub) Symlink(ctx context.Context, target, name string) error {
+	return TreeOf(s.Environment).Symlink(ctx, target, s.name(name))
+}
+
+// Mkdir implements Tree.
+func (s sub) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
+	return TreeOf(s.Environment).Mkdir(ctx, s.name(name), perm)
+}
+
+// Chmod implements Tree.
+func (s sub) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
+	return TreeOf(s.Environment).Chmod(ctx, s.name(name), perm)
+}
+
 // Lock implements Locker.
 func (s sub) Lock(ctx context.Context, names ...string) (unlock func(), err error) {
 	below := make([]string, len(names))

@@ -4,12 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"strings"
-	"unicode"
 )
 
 // parentPerm is the mode of directories that WriteFile makes, before the umask.
@@ -30,7 +27,7 @@ func (l *Local) WriteFile(ctx context.Context, name string, data []byte, perm fs
 	// All links are resolved before, the last one too: a rename would replace the link and not what it points to.
 	p, err := l.resolve(name, true)
 	if err == nil {
-		err = p.write(ctx, name, file{data: data, perm: perm})
+		err = l.write(ctx, p, name, file{data: data, perm: perm})
 	}
 	if err != nil {
 		return l.fileError("write", name, err)
@@ -45,24 +42,12 @@ type file struct {
 	was  *Hash       // the content that is to be replaced; nil for any
 }
 
-func (p place) write(ctx context.Context, name string, f file) (err error) {
+func (l *Local) write(ctx context.Context, p place, name string, f file) error {
 	if p.rel == "." || strings.HasSuffix(name, "/") {
 		return notRegular(fs.ModeDir)
 	}
-	dir := path.Dir(p.rel)
-	if dir != "." && (f.was == nil || *f.was == NoFile) {
-		if err := p.root.dir.MkdirAll(dir, parentPerm); err != nil {
-			return err
-		}
-	}
-	// From here on everything happens in this one directory, wherever it is moved to. The dot makes os.Root open the
-	// element before it as a directory and nothing else, so that a FIFO swapped in does not block.
-	parent, err := p.root.dir.OpenRoot(dir + "/.")
-	if err != nil {
-		return f.missing(err)
-	}
-	defer func() { err = errors.Join(err, parent.Close()) }()
-	return f.replace(ctx, parent, path.Base(p.rel))
+	err := l.inDirectory(p, f.was == nil || *f.was == NoFile, func(dir *os.Root, base string) error { return f.replace(ctx, dir, base) })
+	return f.missing(err)
 }
 
 // missing returns the error of a file that is not there: where another content was expected, it has changed.
@@ -82,8 +67,8 @@ func (f file) replace(ctx context.Context, dir *os.Root, base string) (err error
 		if f.was != nil && *f.was != NoFile {
 			return ErrChanged
 		}
-		if strings.ContainsFunc(base, unicode.IsControl) {
-			return &nameError{fmt.Sprintf("a new file's name must not contain control characters: %q", base)}
+		if err := checkNew(base); err != nil {
+			return err
 		}
 	case err != nil:
 		return err
@@ -171,7 +156,7 @@ func (f file) fill(dir *os.Root, temp string, old fs.FileInfo) error {
 // Replace implements Replacer. What it compares and what it replaces are one moment for all sessions of this user on this machine. A
 // writer beside them can get in between for some microseconds, but not where there is to be no file.
 func (l *Local) Replace(ctx context.Context, name string, was Hash, data []byte, perm fs.FileMode) error {
-	err := l.swap(ctx, name, func(p place) error { return p.write(ctx, name, file{data, perm, &was}) })
+	err := l.swap(ctx, name, func(p place) error { return l.write(ctx, p, name, file{data, perm, &was}) })
 	if err != nil {
 		return l.fileError("replace", name, err)
 	}

@@ -55,6 +55,7 @@ var (
 	_ env.Replacer    = (*Memory)(nil)
 	_ env.Resolver    = (*Memory)(nil)
 	_ env.Graceful    = (*Memory)(nil)
+	_ env.Tree        = (*Memory)(nil)
 )
 
 // NewMemory makes an environment with files in it, by name and content, of mode 0644. It panics on names that WriteFile refuses.
@@ -135,10 +136,7 @@ func (m *Memory) Stat(ctx context.Context, name string) (env.Info, error) {
 	if err != nil {
 		return env.Info{}, err
 	}
-	if !path.IsAbs(name) {
-		name = MemoryDir + "/" + name
-	}
-	return n.info(path.Base(path.Clean(name))), nil
+	return n.info(m.base(name)), nil
 }
 
 // ReadDir implements env.Environment.

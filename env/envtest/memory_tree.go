@@ -17,6 +17,7 @@ import (
 type node struct {
 	mode    fs.FileMode
 	mod     time.Time
+	changed time.Time // the mode; zero if it never was
 	data    []byte
 	entries map[string]*node
 }

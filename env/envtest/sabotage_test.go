@@ -30,9 +30,10 @@ type sabotage struct {
 
 // TestD1_SuiteFindsDefects: every defect is found by the check that is made for it, and every check finds one.
 func TestD1_SuiteFindsDefects(t *testing.T) {
-	all := slices.Concat(fileChecks, writeChecks, replaceChecks, commandChecks, processChecks, killChecks)
+	all := slices.Concat(fileChecks, writeChecks, replaceChecks, treeChecks, commandChecks, processChecks, killChecks)
 	sabotages := slices.Concat(contentSabotages(), errorSabotages(), kindSabotages(), infoSabotages(), nameSabotages(), linkSabotages(),
 		writeSabotages(), onlyTheFileSabotages(), removeSabotages(), replaceSabotages(), deleteSabotages(), lockSabotages(),
+		lstatSabotages(), linkTreeSabotages(), modeSabotages(),
 		commandSabotages(), inputSabotages(), processSabotages(), startSabotages(), killSabotages())
 	for _, c := range all {
 		if !slices.ContainsFunc(sabotages, func(s sabotage) bool { return s.check == c.name }) {

@@ -1,0 +1,190 @@
+package env
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"unicode"
+)
+
+// change is one that happens in the directory which holds a file.
+type change struct {
+	op, name string
+	follow   bool // if the name ends in a link, its target is changed
+	parents  bool // missing directories above the file are made
+	do       func(dir *os.Root, base string) error
+}
+
+// change makes a change.
+func (l *Local) change(ctx context.Context, c change) error {
+	err := context.Cause(ctx)
+	if err == nil {
+		var p place
+		if p, err = l.resolve(c.name, c.follow); err == nil {
+			err = l.inDirectory(p, c.parents, c.do)
+		}
+	}
+	if err != nil {
+		return l.fileError(c.op, c.name, err)
+	}
+	return nil
+}
+
+// inDirectory calls do with the directory that holds a place, and with the place's name in there. With parents it makes the directories that
+// are missing. Everything happens in this one directory, wherever it is moved to. It is an error if files there are read-only.
+func (l *Local) inDirectory(p place, parents bool, do func(dir *os.Root, base string) error) (err error) {
+	above, base := p.split()
+	var dir *os.Root
+	if l.fenced {
+		dir, err = l.openFenced(l.innermost(p), parents)
+	} else {
+		dir, err = p.root.openDir(above, parents)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	return do(dir, base)
+}
+
+// split returns the directory that holds a place, and the place's name in there, with the slash that may be at its end. Both of a root are ".".
+func (p place) split() (above, base string) {
+	end := strings.TrimRight(p.rel, "/")
+	return path.Dir(end), p.rel[strings.LastIndexByte(end, '/')+1:]
+}
+
+// openDir opens a directory below a root. The dot at the end makes os.Root open the element before it as a directory and nothing else, so
+// that a FIFO swapped in does not block.
+func (r *root) openDir(rel string, parents bool) (*os.Root, error) {
+	if parents && rel != "." {
+		if err := r.dir.MkdirAll(rel, parentPerm); err != nil {
+			return nil, err
+		}
+	}
+	return r.dir.OpenRoot(rel + "/.")
+}
+
+// innermost returns a place by the innermost root that holds it.
+func (l *Local) innermost(p place) place {
+	abs := p.abs()
+	for _, r := range l.roots {
+		if len(r.real) > len(p.root.real) && below(abs, r.real) {
+			p = place{r, strings.TrimPrefix(abs[len(r.real):], "/")}
+		}
+	}
+	if p.rel == "" {
+		p.rel = "."
+	}
+	return p
+}
+
+// openFenced opens the directory that holds a place if files there may be changed. It goes there by single elements and takes none that is a
+// link, so that a link swapped in does not lead from one root into a read-only one inside of it. Roots are known by what they are
+// and not by their letters: file systems without case have more names for them.
+func (l *Local) openFenced(p place, parents bool) (_ *os.Root, err error) {
+	above, base := p.split()
+	in := p.root
+	dir, err := p.root.dir.OpenRoot(".")
+	if err != nil {
+		return nil, err
+	}
+	for elem := range strings.SplitSeq(above, "/") {
+		if elem == "." {
+			continue
+		}
+		next, err := enterDir(dir, elem, parents && !in.readOnly)
+		err = errors.Join(err, dir.Close())
+		switch {
+		case in.readOnly && errors.Is(err, fs.ErrNotExist):
+			return nil, l.readOnly(in)
+		case err != nil:
+			return nil, err
+		}
+		dir = next
+		in = l.rootAt(dir, ".", in)
+	}
+	if target := l.rootAt(dir, base, in); target.readOnly {
+		in = target
+	}
+	if in.readOnly {
+		return nil, errors.Join(l.readOnly(in), dir.Close())
+	}
+	return dir, nil
+}
+
+// enterDir opens a directory of a directory, which may be made, and is no link.
+func enterDir(dir *os.Root, elem string, create bool) (*os.Root, error) {
+	info, err := dir.Lstat(elem)
+	if create && errors.Is(err, fs.ErrNotExist) {
+		if err := dir.Mkdir(elem, parentPerm); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+		info, err = dir.Lstat(elem)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, syscall.ENOTDIR
+	}
+	next, err := dir.OpenRoot(elem + "/.")
+	if err != nil {
+		return nil, err
+	}
+	if now, err := next.Stat("."); err != nil || !os.SameFile(info, now) {
+		return nil, errors.Join(fmt.Errorf("%s was replaced meanwhile; try again", elem), err, next.Close())
+	}
+	return next, nil
+}
+
+// rootAt returns the root that an entry of a directory is, or the given one if it is none.
+func (l *Local) rootAt(dir *os.Root, entry string, otherwise *root) *root {
+	info, err := dir.Lstat(strings.TrimRight(entry, "/"))
+	if err != nil || !info.IsDir() {
+		return otherwise
+	}
+	for _, r := range l.roots {
+		if os.SameFile(r.info, info) {
+			return r
+		}
+	}
+	return otherwise
+}
+
+// readOnly returns the error of a change in a root that is only read.
+func (l *Local) readOnly(in *root) error { return &readOnlyRoot{in, l.roots} }
+
+// readOnlyRoot says that files in a root are not changed.
+type readOnlyRoot struct {
+	root  *root
+	roots []*root
+}
+
+// Error names the directories that can be written: a model that reads it can choose another path.
+func (e *readOnlyRoot) Error() string {
+	writable := slices.DeleteFunc(slices.Clone(e.roots), func(r *root) bool { return r.readOnly })
+	if len(writable) == 0 {
+		return fmt.Sprintf("%s/ is read-only, and so is every allowed directory: files can be read and not changed", e.root.given)
+	}
+	return fmt.Sprintf("%s/ is read-only: files there can be read and not changed; choose a path in %s", e.root.given, listed(writable))
+}
+
+func (e *readOnlyRoot) Unwrap() error { return fs.ErrPermission }
+
+// checkNew refuses what is not to become the name of a file: one that nobody could tell from others where it is printed.
+func checkNew(base string) error {
+	switch strings.TrimRight(base, "/") {
+	case "", ".", "..":
+		return fs.ErrExist
+	}
+	if strings.ContainsFunc(base, unicode.IsControl) {
+		return &nameError{fmt.Sprintf("a new file's name must not contain control characters: %q", base)}
+	}
+	return nil
+}

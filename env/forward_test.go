@@ -1,0 +1,208 @@
+package env_test
+
+import (
+	"context"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"log/slog"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// optional are the interfaces that an environment may implement.
+func optional() []reflect.Type {
+	return []reflect.Type{
+		reflect.TypeFor[env.Contained](), reflect.TypeFor[env.Hiding](), reflect.TypeFor[env.Graceful](), reflect.TypeFor[env.Guard](),
+		reflect.TypeFor[env.Replacer](), reflect.TypeFor[env.Locker](), reflect.TypeFor[env.Resolver](), reflect.TypeFor[env.Tree](),
+		reflect.TypeFor[env.View](),
+	}
+}
+
+// wrappers are the functions of the package that make an environment of another one.
+func wrappers(e env.Environment) map[string]env.Environment {
+	return map[string]env.Environment{
+		"ReadOnly": env.ReadOnly(e), "Protect": env.Protect(e, env.Protection{}), "Sub": env.Sub(e, "."),
+		"Logging": env.Logging(e, slog.New(slog.DiscardHandler)),
+	}
+}
+
+// exceptions are the methods that a wrapper does not forward, with the reason, by wrapper and method.
+func exceptions() map[string]string {
+	const refused = "refused"
+	return map[string]string{
+		"ReadOnly.Replace": refused, "ReadOnly.Delete": refused, "ReadOnly.Symlink": refused, "ReadOnly.Mkdir": refused, "ReadOnly.Chmod": refused,
+		"ReadOnly.Lock": "nothing is changed, so nobody has to be kept from changing it",
+		"Sub.Below":     "names mean something else below",
+		// What is below a wrapper is for the wrapper to say.
+		"ReadOnly.Below": "its own", "Protect.Below": "its own", "Logging.Below": "its own",
+	}
+}
+
+// whole is an environment with every optional interface, that notes which methods are called.
+type whole struct {
+	env.Environment
+	called *[]string
+}
+
+func (w whole) note(method string)                           { *w.called = append(*w.called, method) }
+func (w whole) Containment() string                          { w.note("Containment"); return "" }
+func (w whole) HidesHost() bool                              { w.note("HidesHost"); return false }
+func (w whole) KillGrace() time.Duration                     { w.note("KillGrace"); return 0 }
+func (w whole) Guarded(context.Context, string) string       { w.note("Guarded"); return "" }
+func (w whole) Symlink(_ context.Context, _, _ string) error { w.note("Symlink"); return nil }
+func (w whole) Replace(context.Context, string, env.Hash, []byte, fs.FileMode) error {
+	w.note("Replace")
+	return nil
+}
+func (w whole) Delete(context.Context, string, env.Hash) error { w.note("Delete"); return nil }
+func (w whole) Lock(context.Context, ...string) (func(), error) {
+	w.note("Lock")
+	return func() {}, nil
+}
+func (w whole) Resolve(_ context.Context, name string) (string, error) {
+	w.note("Resolve")
+	return name, nil
+}
+func (w whole) Lstat(context.Context, string) (env.Node, error) {
+	w.note("Lstat")
+	return env.Node{}, nil
+}
+func (w whole) Readlink(context.Context, string) (string, error) { w.note("Readlink"); return "", nil }
+func (w whole) Mkdir(context.Context, string, fs.FileMode) error { w.note("Mkdir"); return nil }
+func (w whole) Chmod(context.Context, string, fs.FileMode) error { w.note("Chmod"); return nil }
+func (w whole) Below(context.Context, string, string) (env.Environment, func(error)) {
+	w.note("Below")
+	return w.Environment, func(error) {}
+}
+
+// Every wrapper forwards every optional interface, or is among the exceptions.
+func TestJ9_WrappersForwardOptionalInterfaces(t *testing.T) {
+	var called []string
+	e := whole{newLocal(t, t.TempDir(), env.LocalOptions{}), &called}
+	excepted := exceptions()
+	for name, wrapped := range wrappers(e) {
+		for _, iface := range optional() {
+			if !reflect.TypeOf(e).Implements(iface) {
+				t.Fatalf("whole, of this test, lacks %v", iface)
+			}
+			for i := range iface.NumMethod() {
+				method := iface.Method(i)
+				key := name + "." + method.Name
+				why, ok := excepted[key]
+				delete(excepted, key)
+				if !reflect.TypeOf(wrapped).Implements(iface) {
+					if !ok {
+						t.Errorf("%s does not forward %v, which has %s", name, iface, method.Name)
+					}
+					continue
+				}
+				called = nil
+				results := reflect.ValueOf(wrapped).MethodByName(method.Name).Call(arguments(t, method.Type))
+				switch forwarded := slices.Contains(called, method.Name); {
+				case forwarded == ok:
+					t.Errorf("%s: forwarded %t, and the exceptions say %q", key, forwarded, why)
+				case why == "refused":
+					if err, _ := results[len(results)-1].Interface().(error); !errors.Is(err, env.ErrReadOnly) {
+						t.Errorf("%s: %v, want a refusal", key, err)
+					}
+				}
+			}
+		}
+	}
+	if len(excepted) > 0 {
+		t.Errorf("exceptions of which there is nothing: %v", excepted)
+	}
+}
+
+// arguments are some for a method.
+func arguments(t *testing.T, method reflect.Type) (args []reflect.Value) {
+	for i := range method.NumIn() {
+		switch in := method.In(i); {
+		case in == reflect.TypeFor[context.Context]():
+			args = append(args, reflect.ValueOf(t.Context()))
+		case in == reflect.TypeFor[string](), method.IsVariadic() && i == method.NumIn()-1:
+			args = append(args, reflect.ValueOf("f"))
+		default:
+			args = append(args, reflect.Zero(in))
+		}
+	}
+	return args
+}
+
+// The lists above are whole: an interface or a wrapper that is new in the package has to be put there.
+func TestJ9_OptionalInterfacesAndWrappersAreKnown(t *testing.T) {
+	var known []string
+	for _, iface := range optional() {
+		known = append(known, iface.Name())
+	}
+	for name := range wrappers(newLocal(t, t.TempDir(), env.LocalOptions{})) {
+		known = append(known, name)
+	}
+	notOptional := []string{"Environment", "Process", "Dir"}
+	files, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range files {
+		if !strings.HasSuffix(entry.Name(), ".go") || strings.HasSuffix(entry.Name(), "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), entry.Name(), nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range append(interfaces(file), makers(file)...) {
+			if ast.IsExported(name) && !slices.Contains(known, name) && !slices.Contains(notOptional, name) {
+				t.Errorf("%s of %s is not in the lists of this test: an optional interface that wrappers have to forward, or a wrapper?", name, entry.Name())
+			}
+			known = slices.DeleteFunc(known, func(k string) bool { return k == name })
+		}
+	}
+	if len(known) > 0 {
+		t.Errorf("the lists have %q, and the package has not", known)
+	}
+}
+
+// interfaces returns the names of a file's interface types.
+func interfaces(file *ast.File) (names []string) {
+	for _, decl := range file.Decls {
+		types, ok := decl.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		for _, spec := range types.Specs {
+			if spec, ok := spec.(*ast.TypeSpec); ok {
+				if _, ok := spec.Type.(*ast.InterfaceType); ok {
+					names = append(names, spec.Name.Name)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// makers returns the names of a file's functions that take an Environment first and return one.
+func makers(file *ast.File) (names []string) {
+	isEnvironment := func(list *ast.FieldList) bool {
+		if list == nil || len(list.List) == 0 {
+			return false
+		}
+		name, ok := list.List[0].Type.(*ast.Ident)
+		return ok && name.Name == "Environment"
+	}
+	for _, decl := range file.Decls {
+		if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && isEnvironment(f.Type.Params) && isEnvironment(f.Type.Results) {
+			names = append(names, f.Name.Name)
+		}
+	}
+	return names
+}
