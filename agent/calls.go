@@ -3,8 +3,8 @@ package agent
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -12,76 +12,86 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// killTime is what ending a command takes at most after its grace time (requirement D4), with a margin: a tool that is busy
-// killing is not ignoring its context.
+// killTime is what ending a command takes at most after its grace time, with a margin: a tool that is busy killing is not ignoring its
+// context.
 const killTime = 700 * time.Millisecond
 
-// runCalls brings every open call to its result: it prepares and authorizes them in order and runs each as soon as no earlier call is
-// in its way. What begins together is intended in one record, before it runs; each result is committed when it is there. So after a
-// crash a call with an intent and no result may have run, and any other open call never began. The error is one of ours; a tool's is a
-// result.
+// runCalls brings every open call to its result. A call whose turn has come, because no earlier one is in its way, is permitted and then begins. What
+// begins together is intended in one record, before it runs; each result is committed when it is there. So after a crash a call with an
+// intent and no result may have run, and any other open call never began. The error is one of ours; a tool's is a result.
 func (s *Session) runCalls(ctx context.Context, step Step) error {
-	b := s.prepare(ctx, step)
-	b.order(s.state.Header.Params.Sequential && s.inTurn == nil) // a replay has the order of the journal
-	s.agents.queue(b)
-	var failed error
-	ended := make(chan error)
-	for running := 0; ; running-- {
-		var ready batch
-		if failed == nil { // nothing begins where nothing can be written down any more
-			ready = b.begin()
-			failed = s.intend(ctx, ready)
-		}
-		if failed == nil {
-			running += len(ready)
-			for _, c := range ready {
-				s.announce(c)
-				go func() {
-					err := s.finish(ctx, c)
-					c.done.Store(true)
-					c.spawns.end()
-					ended <- err
-				}()
-			}
-		}
-		if running == 0 {
-			return failed
-		}
-		if failed != nil { // calls that do not begin hold up nobody
-			for _, c := range b {
-				c.spawns.end()
-			}
-		}
-		if err := <-ended; failed == nil {
-			failed = err
+	r := s.newRound(ctx, step)
+	defer r.quit(nil)
+	for r.advance(); r.working > 0; r.advance() {
+		select {
+		case note := <-r.notes:
+			note()
+			r.working--
+		case <-r.hold:
+			r.held = true
 		}
 	}
+	return r.stopped()
 }
 
-// call is one call of a batch on its way to its result.
+// round runs the open calls of an answer. Its fields belong to the loop's goroutine, but for those at the end.
+type round struct {
+	s          *Session
+	ctx        context.Context
+	deciding   context.Context // of the permission hooks; ends early when nothing may begin any more
+	quit       context.CancelCauseFunc
+	sequential bool
+	calls      []*call     // those that are not done, in order
+	notes      chan func() // what goroutines have come to, to be noted by the loop
+	working    int         // goroutines that will send a note
+	busy       [lanes]bool // the hooks that are being asked
+	hold       <-chan time.Time
+	held       bool // hold has fired for the calls that can begin now
+
+	writing chan struct{} // taken by whoever writes intents for middleware
+	mu      sync.Mutex
+	next    *beginning // what the next of them will write
+	failed  error      // ours: nothing can be written down any more
+	left    error      // of a middleware that has left its call open
+}
+
+// call is one call of a round on its way to its result.
 type call struct {
 	*tool.Prepared
-	sent  string // the arguments as the model sent them
-	told  bool   // announced before: a question that is not answered any more
-	after batch  // the earlier calls that it waits for
-	began bool
-	done  atomic.Bool
-	later atomic.Pointer[awaitRecord] // the question whose answer comes with the next input
-	heard answers                     // to the questions that were answered at once
+	index   int    // among the calls of its answer
+	sent    string // the arguments as the model sent them
+	phase   phase
+	started atomic.Bool                 // announced; also a question that is not answered any more, which was announced before
+	later   atomic.Pointer[awaitRecord] // the question whose answer comes with the next input
+	heard   answers                     // to the questions that were answered at once
 
 	spawns *spawnTurn // of a call that starts an agent
 }
 
-type batch []*call
+// phase is how far a call has come.
+type phase uint8
 
-func (s *Session) prepare(ctx context.Context, step Step) batch {
-	b := make(batch, 0, len(step.Calls))
+const (
+	prepared  phase = iota // Authorize is to be asked
+	open                   // Approve is to be asked
+	asking                 // one of them is being asked
+	permitted              // it can begin; or it is refused, and only its result is left
+	running
+)
+
+// newRound prepares the calls that may run, and refuses the others.
+func (s *Session) newRound(ctx context.Context, step Step) *round {
+	r := &round{s: s, ctx: ctx, notes: make(chan func()), writing: make(chan struct{}, 1),
+		sequential: s.state.Header.Params.Sequential && s.inTurn == nil} // a replay has the order of the journal
+	r.deciding, r.quit = context.WithCancelCause(ctx)
+	registry := s.tools()
 	for _, o := range step.Calls {
-		c := &call{sent: o.Args}
+		c := &call{sent: o.Args, phase: permitted}
 		switch {
 		case o.Question != nil: // the input was asked to end before the answer came
-			c.Prepared, c.told = tool.Refuse(o.ToolCall, unanswered), true
-		case o.Intended: // recorded before this batch: by a process that is no more
+			c.Prepared = tool.Refuse(o.ToolCall, unanswered)
+			c.started.Store(true)
+		case o.Intended: // recorded before this round: by a process that is no more
 			c.Prepared = tool.Refuse(o.ToolCall, unknownOutcome)
 		case step.Reason != "" || ctx.Err() != nil:
 			c.Prepared = tool.Refuse(o.ToolCall, notRun)
@@ -90,21 +100,28 @@ func (s *Session) prepare(ctx context.Context, step Step) batch {
 		case o.Refused:
 			c.Prepared = tool.Refuse(o.ToolCall, refusedCall)
 		default:
-			c.Prepared = s.permit(ctx, o.ToolCall)
-			c.Access.Paths = absolute(c.Access.Paths, s.dir)
+			c.Prepared = s.prepare(ctx, registry, o.ToolCall)
+			if c.Outcome == nil {
+				c.phase = prepared
+			}
 		}
-		b = append(b, c)
+		r.calls = append(r.calls, c)
 	}
-	return b
+	s.mu.Lock()
+	for _, c := range r.calls {
+		c.index = s.state.indexOf(c.Call.ID)
+	}
+	s.mu.Unlock()
+	s.agents.queue(r.calls)
+	return r
 }
 
-// permit prepares a call and asks the permission hooks about it. What does not decide before it is interrupted does not allow it.
-func (s *Session) permit(ctx context.Context, call llm.ToolCall) *tool.Prepared {
-	registry := s.tools()
-	p, err := host(ctx, s, "a permission hook, or the Access of the tool "+call.Name+",", s.grace, func() (*tool.Prepared, error) {
+// prepare looks a call up and validates it.
+func (s *Session) prepare(ctx context.Context, registry *tool.Registry, call llm.ToolCall) *tool.Prepared {
+	p, err := host(ctx, s, "the Access of the tool "+call.Name, s.grace, func() (*tool.Prepared, error) {
 		p := registry.Prepare(call)
-		p.Guard(ctx, s.env)
-		return registry.Authorize(ctx, p, s.authorize), nil
+		p.Access = p.Access.In(s.dir)
+		return p, nil
 	})
 	s.warnOfStuck(err)
 	if err != nil || ctx.Err() != nil {
@@ -113,68 +130,92 @@ func (s *Session) permit(ctx context.Context, call llm.ToolCall) *tool.Prepared 
 	return p
 }
 
-// absolute makes one name of a file of its relative and absolute ones.
-func absolute(paths []string, dir string) []string {
-	all := make([]string, 0, len(paths))
-	for _, p := range paths {
-		if !path.IsAbs(p) {
-			p = path.Join(dir, p)
-		}
-		all = append(all, path.Clean(p))
-	}
-	return all
-}
-
 const (
 	unknownOutcome = "Error: the session stopped while this call was running, and its outcome is unknown: it may have had no " +
 		"effect, some, or all. It was not run again. Look at the current state before you go on."
-	unanswered = "Error: the question was not answered, because the session was interrupted."
-	notRun     = "Error: the call was not run, because the session was interrupted."
-	abandoned  = "Error: the session was interrupted, and the tool did not stop in time; it was abandoned. What it did is unknown."
+	unanswered      = "Error: the question was not answered, because the session was interrupted."
+	interruptedCall = "the call was not run, because the session was interrupted"
+	notRun          = "Error: " + interruptedCall + "."
+	abandoned       = "Error: the session was interrupted, and the tool did not stop in time; it was abandoned. What it did is unknown."
 )
 
-// order finds out which calls each has to wait for. It is done before any runs: one that an abort refuses would be in nobody's way.
-func (b batch) order(sequential bool) {
-	for i, c := range b {
-		for _, earlier := range b[:i] {
-			if sequential || conflict(earlier, c) {
-				c.after = append(c.after, earlier)
+// advance starts whatever can be started now.
+func (r *round) advance() {
+	if r.stopped() != nil {
+		for _, c := range r.calls { // calls that do not begin hold up nobody
+			if c.phase != running {
+				c.spawns.end()
 			}
+		}
+		return
+	}
+	if r.ctx.Err() != nil {
+		r.refuse(r.calls)
+	}
+	r.ask(authorize)
+	r.ask(approve)
+	ready := r.ready()
+	if len(r.s.chain) == 0 { // else each begins for itself, when its middleware lets it
+		r.beginTogether(ready)
+	}
+	if r.stopped() != nil {
+		r.advance()
+		return
+	}
+	for _, c := range ready {
+		c.phase = running
+		r.run(c)
+	}
+}
+
+// start does work on a goroutine of its own. The function that the work returns runs on the loop's.
+func (r *round) start(work func() (note func())) {
+	r.working++
+	go func() { r.notes <- work() }()
+}
+
+// refuse makes calls that have not begun end without being run, because the input is to end.
+func (r *round) refuse(calls []*call) {
+	for _, c := range calls {
+		if c.Outcome == nil && c.phase != asking && c.phase != running {
+			c.Prepared, c.phase = tool.Refuse(c.Call, notRun), permitted
 		}
 	}
 }
 
-// begin returns the calls whose turn has come, and marks them.
-func (b batch) begin() batch {
-	var ready batch
-	for _, c := range b {
-		if c.began || slices.ContainsFunc(c.after, func(earlier *call) bool { return !earlier.done.Load() }) {
-			continue
+// ready returns the calls that begin now.
+func (r *round) ready() []*call {
+	var ready []*call
+	for _, c := range r.calls {
+		if c.phase == permitted && !r.blocked(c) {
+			ready = append(ready, c)
 		}
-		c.began = true
-		ready = append(ready, c)
 	}
+	if len(ready) > 0 && r.waits() {
+		return nil
+	}
+	r.hold, r.held = nil, false
 	return ready
 }
 
-// intend writes down which of the calls that begin now have effects, and makes it durable. After an interrupt none of them runs.
-func (s *Session) intend(ctx context.Context, ready batch) error {
-	var calls []llm.ToolCall
-	for _, c := range ready {
-		if c.Outcome == nil && ctx.Err() != nil {
-			c.Prepared = tool.Refuse(c.Call, notRun)
+// blocked reports whether another call is in the way of one: an earlier one that is not done or, where the arguments were changed since, a later
+// one that runs.
+func (r *round) blocked(c *call) bool {
+	earlier := true
+	for _, other := range r.calls {
+		switch {
+		case other == c:
+			earlier = false
+		case earlier && r.sequential, (earlier || other.phase == running) && conflict(other, c):
+			return true
 		}
-		if c.Outcome == nil && c.Access.Effect != tool.ReadOnly {
-			calls = append(calls, c.Call)
-		}
 	}
-	if len(calls) == 0 {
-		return nil
-	}
-	if err := s.outcome(ctx, intentRecord{Calls: calls}); err != nil {
-		return err
-	}
-	return s.sync()
+	return false
+}
+
+// done takes a call that has its result out of the way of the others.
+func (r *round) done(c *call) {
+	r.calls = slices.DeleteFunc(r.calls, func(other *call) bool { return other == c })
 }
 
 // conflict reports whether two calls must not run at the same time: one is exclusive, or they share a path of which one writes, or
@@ -196,76 +237,124 @@ func conflict(a, b *call) bool {
 	return slices.ContainsFunc(x.Paths, func(p string) bool { return slices.Contains(y.Paths, p) })
 }
 
-func (s *Session) announce(c *call) {
-	if c.told {
-		return
-	}
-	s.mu.Lock()
-	index := s.state.indexOf(c.Call.ID)
-	s.mu.Unlock()
-	s.events.emit(&ToolCallStart{CallID: c.Call.ID, Index: index, Name: c.Call.Name, Arguments: arguments(c.Call.Args)})
+// run runs a call and commits what comes of it, unless a middleware leaves it open.
+func (r *round) run(c *call) {
+	r.start(func() func() {
+		defer c.spawns.end()
+		o := r.execute(c)
+		switch {
+		case o.NotBegun != nil:
+			r.leave(o.NotBegun)
+			return func() {}
+		case r.stopped() != nil && !c.started.Load():
+			return func() {}
+		}
+		r.fail(r.finish(c, o))
+		return func() { r.done(c) }
+	})
 }
 
-// finish runs a call and commits what came of it: its result, or the question that it waits on.
-func (s *Session) finish(ctx context.Context, c *call) error {
-	result := s.execute(ctx, c)
-	if asked := c.later.Load(); asked != nil && ctx.Err() == nil {
-		err := s.outcome(ctx, *asked)
-		s.events.flush()
+// execute runs a call and waits for it, but not for ever: a tool or a middleware that ignores the end of its context is abandoned.
+func (r *round) execute(c *call) *tool.Outcome {
+	s := r.s
+	p := c.Prepared
+	if p.Outcome == nil && r.ctx.Err() != nil {
+		p = tool.Refuse(c.Call, notRun)
+	}
+	live := &liveOutput{call: c.Call.ID, events: s.events}
+	defer live.close()
+	var begin func(context.Context) error
+	if len(s.chain) > 0 {
+		begin = func(context.Context) error { return r.begin(c) }
+	}
+	finished := make(chan *tool.Outcome, 1)
+	go func() {
+		in := s.toolCall()
+		in.Live, in.Session = live.write, &toolSession{Session: s, call: c}
+		finished <- p.Run(r.ctx, in, s.chain, begin)
+	}()
+	var o *tool.Outcome
+	select {
+	case o = <-finished:
+	case <-r.ctx.Done():
+		select {
+		case o = <-finished:
+		case <-time.After(s.killGrace + killTime):
+			o = r.abandon(c)
+		}
+	}
+	if o.Panic != "" {
+		s.events.emit(&Warning{Code: "tool_panic", Text: fmt.Sprintf("The call of %s panicked:\n%s", c.Call.Name, o.Panic)})
+	}
+	return o
+}
+
+// abandon returns the outcome of a call that does not end. One that has not begun cannot begin any more.
+func (r *round) abandon(c *call) *tool.Outcome {
+	if !c.started.Load() {
+		r.s.events.emit(&Warning{Code: "tool_abandoned", Text: fmt.Sprintf("The middleware around the call of %s did not stop within %v and was abandoned.",
+			c.Call.Name, r.s.killGrace)})
+		return tool.Refuse(c.Call, notRun).Outcome
+	}
+	r.s.events.emit(&Warning{Code: "tool_abandoned", Text: fmt.Sprintf("The tool %s did not stop within %v and was abandoned.", c.Call.Name, r.s.killGrace)})
+	return tool.Refuse(c.Call, abandoned).Outcome
+}
+
+// toolCall returns what the calls of the session have in common.
+func (s *Session) toolCall() tool.Call {
+	return tool.Call{Env: s.env, SessionID: s.ID(), AgentID: s.agentID}
+}
+
+// finish commits what came of a call: its result, or the question that it waits on.
+func (r *round) finish(c *call, o *tool.Outcome) error {
+	r.announce(c)
+	if asked := c.later.Load(); asked != nil && r.ctx.Err() == nil {
+		asked.Args, asked.Access = c.effective(), r.access(c)
+		err := r.s.outcome(r.ctx, *asked)
+		r.s.events.flush()
 		return err
 	}
-	return s.record(ctx, c, result)
+	result := c.result(o)
+	result.Access = r.access(c)
+	return r.s.record(r.ctx, result)
 }
 
 // record commits a result. A journal that fails must not leave the call's start without its end.
-func (s *Session) record(ctx context.Context, c *call, result resultRecord) error {
+func (s *Session) record(ctx context.Context, result resultRecord) error {
 	err := s.outcome(ctx, result)
 	if err != nil {
-		s.events.add(&ToolCallEnd{CallID: c.Call.ID, Name: c.Call.Name, Output: err.Error(), OutputBytes: int64(len(err.Error())),
+		s.events.add(&ToolCallEnd{CallID: result.CallID, Name: result.Name, Output: err.Error(), OutputBytes: int64(len(err.Error())),
 			OutputComplete: true, IsError: true})
 	}
 	s.events.flush()
 	return err
 }
 
-// execute runs a call and waits for it, but not for ever: a tool that ignores the end of its context is abandoned.
-func (s *Session) execute(ctx context.Context, c *call) resultRecord {
-	if c.Outcome == nil && ctx.Err() != nil {
-		c.Prepared = tool.Refuse(c.Call, notRun)
-	}
-	live := &liveOutput{call: c.Call.ID, events: s.events}
-	defer live.close()
-	finished := make(chan *tool.Outcome, 1)
-	go func() {
-		finished <- c.Run(ctx, tool.Call{Env: s.env, Live: live.write, Session: &toolSession{Session: s, call: c}})
-	}()
-	var o *tool.Outcome
-	select {
-	case o = <-finished:
-	case <-ctx.Done():
-		select {
-		case o = <-finished:
-		case <-time.After(s.killGrace + killTime):
-			o = tool.Refuse(c.Call, abandoned).Outcome
-			s.events.emit(&Warning{Code: "tool_abandoned", Text: fmt.Sprintf("The tool %s did not stop within %v and was abandoned.",
-				c.Call.Name, s.killGrace)})
-		}
-	}
-	if o.Panic != "" {
-		s.events.emit(&Warning{Code: "tool_panic", Text: fmt.Sprintf("The tool %s panicked:\n%s", c.Call.Name, o.Panic)})
-	}
-	return c.result(o)
-}
-
 func (c *call) result(o *tool.Outcome) resultRecord {
 	full, cut := bounded(o.Content.Text())
-	r := resultRecord{CallID: c.Call.ID, Name: c.Call.Name, Content: o.Model, IsError: o.IsError, Done: o.Done, Final: o.Final,
-		OutputRef: o.OutputRef, Bytes: o.Bytes, Seen: o.Seen, Duration: o.Duration, full: full, cut: cut || o.Gap.Bytes > 0}
+	r := resultRecord{CallID: c.Call.ID, Name: c.Call.Name, Args: c.effective(), Content: o.Model, IsError: o.IsError, Done: o.Done,
+		Final: o.Final, OutputRef: o.OutputRef, Bytes: o.Bytes, Seen: o.Seen, Duration: o.Duration, full: full, cut: cut || o.Gap.Bytes > 0}
 	r.Asked, r.Answers = c.heard.of(o)
-	if c.Call.Args != c.sent {
-		r.Args = c.Call.Args
-	}
 	return r
+}
+
+// effective returns the arguments that the call runs with, empty where they are those that the model sent.
+func (c *call) effective() string {
+	if c.Call.Args == c.sent {
+		return ""
+	}
+	return c.Call.Args
+}
+
+// access returns what a call would touch, nil when that is not known. A replay has it from the journal.
+func (r *round) access(c *call) *tool.Access {
+	switch {
+	case r.s.touched != nil:
+		return r.s.touched(c.Call.ID)
+	case !c.Valid:
+		return nil
+	}
+	return &c.Access
 }
 
 // eventOutput is how much of a call's output its TOOL_CALL_END holds, in bytes; of more it holds the head and the tail, half each.

@@ -117,14 +117,18 @@ type ThinkingDelta struct {
 	Text string `json:"text"`
 }
 
-// ToolCallStart says that a call is dispatched.
+// ToolCallStart says that a call begins, or that it is refused.
 type ToolCallStart struct {
 	EventHeader
 	CallID string `json:"call_id"`
 	Index  int    `json:"index,omitempty"` // its place among the calls of its answer, from 0
 	Name   string `json:"name"`
-	// Arguments is a JSON object, or {"_raw": "..."} when the model's text is none.
+	// Arguments are as the model sent them: a JSON object, or {"_raw": "..."} when the model's text is none.
 	Arguments json.RawMessage `json:"arguments"`
+	// Effective are the arguments that the call runs with, where validation has mended the model's or a hook has changed them.
+	Effective json.RawMessage `json:"effective,omitempty"`
+	// Access is what the call would touch; nil where that is not known, as of an unknown tool.
+	Access *tool.Access `json:"access,omitempty"`
 }
 
 // ToolCallOutputDelta is live output of a command.

@@ -43,34 +43,6 @@ func (s *Session) askToStop(ctx context.Context, step Step) error {
 	return s.append(endRecord{Reason: step.Reason})
 }
 
-// approved puts a second hook behind the first, for what it leaves open. It sees what the call would touch as the first left it.
-func (s *Session) approved(authorize, approve tool.Authorize) tool.Authorize {
-	if authorize == nil {
-		authorize = tool.AllowUnguarded
-	}
-	if approve == nil {
-		return authorize
-	}
-	return func(ctx context.Context, req tool.Request) (tool.Decision, error) {
-		d, err := authorize(ctx, req)
-		if err != nil || d.Verdict != tool.Ask {
-			return d, err
-		}
-		if d.Args != "" {
-			req.Call.Args = d.Args
-			edited := s.tools().Prepare(req.Call)
-			edited.Guard(ctx, s.env)
-			if edited.Outcome != nil { // it will not run: there is nothing to decide
-				return tool.Decision{Verdict: tool.Allow, Args: d.Args}, nil
-			}
-			req.Access = edited.Access
-		}
-		decided, err := approve(ctx, req)
-		decided.Args = first(decided.Args, d.Args)
-		return decided, err
-	}
-}
-
 // registryOf makes the registry of a session that is given these tools: without those whose needs it does not meet, and with the one
 // by which a structured result comes.
 func (s *Session) registryOf(p *Policy, lists ...[]tool.Tool) (*tool.Registry, error) {

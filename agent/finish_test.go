@@ -234,7 +234,7 @@ func TestA15_Approve(t *testing.T) {
 		return tool.Decision{Verdict: tool.Ask}, nil
 	}
 	approve := func(_ context.Context, r tool.Request) (tool.Decision, error) {
-		seen = append(seen, fmt.Sprintf("%s %s %s %v", r.Call.Name, r.Call.Args, r.Access.Effect, r.Access.Paths))
+		seen = append(seen, fmt.Sprintf("%s %s %s %v", r.Call.Name, r.Call.Args, r.Access.Effect, bases(t, r.Access.Paths)))
 		switch {
 		case strings.Contains(r.Call.Args, "deny"):
 			return tool.Decision{Reason: "not that file"}, nil
@@ -268,8 +268,10 @@ func TestA15_Approve(t *testing.T) {
 		t.Errorf("the host was shown %q", seen)
 	}
 	for _, e := range only[*agent.ToolCallStart](h) {
-		if strings.Contains(string(e.Arguments), "edit") && string(e.Arguments) != `{"path":"edited"}` {
-			t.Errorf("the event has the arguments %s", e.Arguments)
+		effective := map[string]string{`{"path":"edit"}`: `{"path":"edited"}`, `{"path":"rewritten"}`: `{"path":"moved"}`,
+			`{"path":"break"}`: `{"file":1}`}[string(e.Arguments)]
+		if string(e.Effective) != effective {
+			t.Errorf("the event has the arguments %s, and as effective ones %s", e.Arguments, e.Effective)
 		}
 	}
 }

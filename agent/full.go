@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/tool"
 )
 
 // ErrFull means that the session's journal, or the log of events that its cursors read, has reached its limit. The error's text says
@@ -129,7 +130,7 @@ func sizeOfEvent(ev Event) int64 {
 	case *AssistantTextEnd:
 		n += len(e.Text)
 	case *ToolCallStart:
-		n += len(e.Arguments)
+		n += len(e.Arguments) + len(e.Effective) + sizeOfAccess(e.Access)
 	case *ToolCallEnd:
 		n += len(e.Output)
 	case *ProcessingEnd:
@@ -148,4 +149,21 @@ func sizeOfEvent(ev Event) int64 {
 		n += len(e.Text)
 	}
 	return int64(n)
+}
+
+// sizeOfAccess returns about how many bytes the texts of an access have.
+func sizeOfAccess(a *tool.Access) int {
+	if a == nil {
+		return 0
+	}
+	n := len(a.Command)
+	for _, texts := range [][]string{a.Paths, a.Hosts} {
+		for _, text := range texts {
+			n += len(text)
+		}
+	}
+	for _, g := range a.Guarded {
+		n += len(g.Path) + len(g.Why)
+	}
+	return n
 }

@@ -165,7 +165,8 @@ func newSession(o Options) *Session {
 	if o.parent != nil {
 		s.ledger = o.parent.ledger
 	}
-	s.agents, s.authorize = newSubagents(s, o), s.approved(s.hook("Authorize", o.Authorize), s.hook("Approve", o.Approve))
+	s.agents = newSubagents(s, o)
+	s.authorize, s.approve, s.chain = s.hook("Authorize", o.Authorize), s.hook("Approve", o.Approve), o.Middleware
 	s.pause = s.sleep
 	id := o.ID
 	switch {

@@ -43,9 +43,14 @@ type Options struct {
 	// A panic or a runtime.Goexit of OnEvent, as of a hook, the journal, the clock or the catalog, ends the session: Submit returns
 	// a [HostError] with the stack. That of a provider fails the model call, that of a tool is an error result and a WARNING.
 	OnEvent func(Event)
-	// Authorize decides about every call before it runs. Nil is [tool.AllowUnguarded]: it allows everything but changes of guarded files,
-	// such as read-only ones. Approve decides where it says [tool.Ask]: it may wait for a person, until its context ends. Both may be called by several goroutines at once when there are subagents.
+	// Authorize decides about every call whose turn to run has come, about one at a time. Nil is [tool.AllowUnguarded]: it allows everything
+	// but changes of guarded files, such as read-only ones. Approve decides where it says [tool.Ask], also about one call at a time: it may wait for
+	// a person, until its context ends, while calls that need no approval run. Both may be called by several goroutines at once when
+	// there are subagents, and side by side.
 	Authorize, Approve tool.Authorize
+	// Middleware is put around every call that was permitted, also of subagents; the first is outermost. One that leaves a call open, by
+	// [tool.ErrNotBegun], ends the session there: calls that run come to their results, all others stay open.
+	Middleware []tool.Middleware
 
 	// Policy is what the host decides beforehand, such as limits and budgets. The journal keeps it; Resume takes it from here.
 	Policy

@@ -74,11 +74,12 @@ func preceding(rec record, before *State) []Event {
 	case faultRecord:
 		return []Event{step}
 	case resultRecord:
-		args, index := r.Args, before.indexOf(r.CallID)
-		if args == "" && index >= 0 {
-			args = before.Calls[index].Args
+		args, access, index := r.Args, r.Access, before.indexOf(r.CallID)
+		call := before.Calls[index] // what accepts the record knows that it is there
+		if call.Question != nil {
+			args, access = first(args, call.Question.Args), call.Question.Access
 		}
-		return []Event{&ToolCallStart{CallID: r.CallID, Index: index, Name: r.Name, Arguments: arguments(args)}}
+		return []Event{toolCallStart(r.CallID, r.Name, index, call.Args, args, access)}
 	}
 	return nil
 }

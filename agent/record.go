@@ -112,7 +112,8 @@ type resultRecord struct {
 	CallID    string        `json:"call_id"`
 	Name      string        `json:"name"`
 	Args      string        `json:"args,omitempty"` // as it ran, where that differs from what the model sent
-	Content   llm.Parts     `json:"content"`        // as the model sees it
+	Access    *tool.Access  `json:"access,omitempty"`
+	Content   llm.Parts     `json:"content"` // as the model sees it
 	IsError   bool          `json:"is_error,omitempty"`
 	Done      bool          `json:"done,omitempty"`
 	Final     string        `json:"final,omitempty"`
@@ -236,6 +237,9 @@ type awaitRecord struct {
 	Options  []string        `json:"options,omitempty"`
 	Form     json.RawMessage `json:"form,omitempty"`
 	Source   string          `json:"source,omitempty"`
+
+	Args   string       `json:"args,omitempty"` // as in [resultRecord]
+	Access *tool.Access `json:"access,omitempty"`
 }
 
 // compactRecord replaces the beginning of the history for the model, or says why that failed.

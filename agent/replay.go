@@ -126,7 +126,7 @@ func (r *replay) open(h headerRecord, o ReplayOptions) (*Session, error) {
 	if s.registry, err = s.registryOf(&h.Policy, r.tools(h.Tools)); err != nil {
 		return nil, err
 	}
-	s.confirm, s.delay, s.inTurn = r.confirm, r.delay, r.inTurn
+	s.confirm, s.delay, s.inTurn, s.touched = r.confirm, r.delay, r.inTurn, r.access
 	s.pause = r.pause
 	if err := s.commit(h); err != nil {
 		return nil, err

@@ -167,6 +167,17 @@ func (r *replay) result(id string) record {
 	return nil
 }
 
+// access returns what a call would have touched then.
+func (r *replay) access(id string) *tool.Access {
+	switch rec := r.result(id).(type) {
+	case resultRecord:
+		return rec.Access
+	case awaitRecord:
+		return rec.Access
+	}
+	return nil
+}
+
 // tools are stand-ins that come to the journal's results.
 func (r *replay) tools(definitions []llm.ToolDefinition) []tool.Tool {
 	nothing := func(string) (tool.Access, error) { return tool.Access{Effect: tool.ReadOnly}, nil }

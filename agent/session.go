@@ -47,7 +47,9 @@ type Session struct {
 	env       env.Environment
 	dir       string // its working directory
 	registry  *tool.Registry
-	authorize tool.Authorize
+	authorize tool.Authorize    // nil: tool.AllowUnguarded
+	approve   tool.Authorize    // nil: nobody is there to be asked
+	chain     []tool.Middleware // around calls
 	confirm   func(ctx context.Context, stop Stop) (string, error)
 	questions *Questions
 	journal   journal.Log
@@ -57,6 +59,7 @@ type Session struct {
 	delay     func(attempt int, err error) (time.Duration, bool) // of a retry
 	pause     func(ctx context.Context, until time.Time)
 	inTurn    func(ctx context.Context, rec record) record // what a step commits, and when; nil but in a replay
+	touched   func(callID string) *tool.Access             // what a call would touch; nil but in a replay
 	grace     time.Duration
 	killGrace time.Duration // of tools: at least what the environment gives a command to end
 	now       func() time.Time

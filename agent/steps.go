@@ -39,8 +39,9 @@ type ToolCallEvent struct {
 	Type   Kind   `json:"type"`
 	CallID string `json:"call_id"`
 	Name   string `json:"name"`
-	// Args are as in [ToolCallStart]; null when the call began in an earlier run of the session.
-	Args json.RawMessage `json:"args"`
+	// Args are the Arguments of [ToolCallStart]; null when the call began in an earlier run of the session. Effective is as there.
+	Args      json.RawMessage `json:"args"`
+	Effective json.RawMessage `json:"effective,omitempty"`
 }
 
 // ToolResultEvent is what the call came to. Type is "tool_result".
@@ -116,7 +117,7 @@ type stepper struct {
 	texts    []string
 
 	calls []*stepCall // not complete, in their order
-	next  int         // the place in its answer of the call whose turn it is, -1 before the first
+	next  int         // the place in its answer of the call whose turn it is; -1 when some had their results before a resume
 	step  int         // calls begun in this input
 }
 
@@ -157,7 +158,7 @@ func (s *stepper) event(ev Event) {
 		if s.pause(); e.FinishReason == llm.FinishError && len(s.texts) == 0 {
 			s.forget()
 		}
-		s.next = -1
+		s.next = 0
 		s.reason()
 	case *ToolCallStart:
 		s.tell()
@@ -210,10 +211,10 @@ func (s *stepper) begin(e *ToolCallStart) {
 	if s.find(e.CallID) != nil { // a question that is given up is dispatched a second time
 		return
 	}
-	if s.next < 0 { // the first call waits for no other, so it is the first that begins; after a resume not the first of its answer
+	if s.next < 0 { // most likely the first call that is left
 		s.next = e.Index
 	}
-	i := slices.IndexFunc(s.calls, func(c *stepCall) bool { return c.start.Index > e.Index })
+	i := slices.IndexFunc(s.calls, func(c *stepCall) bool { return c.step == 0 && c.start.Index > e.Index })
 	if i < 0 {
 		i = len(s.calls)
 	}
@@ -242,19 +243,20 @@ func (s *stepper) end(e *ToolCallEnd) {
 
 // advance tells of the call whose turn it is what there is, and goes on to the next when it is complete.
 func (s *stepper) advance() {
-	for len(s.calls) > 0 && s.calls[0].start.Index == s.next {
+	for len(s.calls) > 0 && s.calls[0].start.Index <= s.next {
 		c := s.calls[0]
 		if c.step == 0 {
 			s.step++
 			c.step = s.step
 			s.emit(StepStartEvent{Type: "step_start", Step: c.step, CallID: c.start.CallID, Name: c.start.Name})
-			s.emit(ToolCallEvent{Type: "tool_call", CallID: c.start.CallID, Name: c.start.Name, Args: c.start.Arguments})
+			s.emit(ToolCallEvent{Type: "tool_call", CallID: c.start.CallID, Name: c.start.Name, Args: c.start.Arguments,
+				Effective: c.start.Effective})
 		}
 		if c.end == nil {
 			return
 		}
 		s.calls = s.calls[1:]
-		s.next++
+		s.next = max(s.next, c.start.Index+1)
 		status := StepCompleted
 		if c.end.IsError {
 			status = StepError

@@ -144,14 +144,14 @@ func (t *spawnTurn) end() {
 	}
 }
 
-// queue gives the calls of a batch that start agents their turns. A nil table has none.
-func (a *subagents) queue(b batch) {
+// queue gives the calls of a round that start agents their turns. A nil table has none.
+func (a *subagents) queue(calls []*call) {
 	if a == nil {
 		return
 	}
 	registry := a.parent.tools()
 	var turns []*spawnTurn
-	for _, c := range b {
+	for _, c := range calls {
 		t, ok := registry.Get(c.Call.Name)
 		if !ok || t.Needs != tool.NeedsAgents || c.Access.Effect != tool.Writes || c.Outcome != nil {
 			continue

@@ -7,50 +7,23 @@ import (
 	"strings"
 	"time"
 
-	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/guard"
-	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/llm"
 )
-
-// Verdict is a permission hook's decision.
-type Verdict uint8
-
-// The verdicts. The zero value denies.
-const (
-	Deny Verdict = iota
-	Allow
-	Ask // somebody else decides
-)
-
-// Decision is a permission hook's answer.
-type Decision struct {
-	Verdict Verdict
-	Reason  string // for the model, when denied
-	// Args, when not empty, replaces the arguments. They are validated again.
-	Args string
-}
-
-// Request is what a permission hook is asked about.
-type Request struct {
-	Call   llm.ToolCall // with the effective arguments
-	Access Access
-}
-
-// Authorize decides whether a call may run. An error denies it with the error's text.
-type Authorize func(ctx context.Context, req Request) (Decision, error)
 
 // Prepared is a call that was looked up and validated, or the Outcome that says why it cannot run.
 type Prepared struct {
 	// Call has the effective arguments: what the model sent, as far as it fits, else what validation made of it.
 	Call   llm.ToolCall
 	Access Access
+	// Valid says that the tool is there and the arguments fit: Access then is what the call would touch.
+	Valid bool
 	// Outcome is set when the call must not run.
 	Outcome *Outcome
 
 	tool     registered
-	readable bool // the model can read what is kept
-	env      env.Environment
+	readable bool     // the model can read what is kept
+	guarded  bool     // Access.Guarded was looked up
 	approved []string // the guarded paths that may be changed
 }
 
@@ -64,8 +37,10 @@ type Outcome struct {
 	// Bytes is the length of the whole text, as the tool printed it.
 	Bytes    int64
 	Duration time.Duration
-	// Panic is the stack of a tool that panicked or called runtime.Goexit, for the host: it is a bug in the tool.
+	// Panic is the stack of a tool or a middleware that panicked or called runtime.Goexit, for the host: it is a bug in there.
 	Panic string
+	// NotBegun is the error, an [ErrNotBegun], of a middleware that has left the call open. Then there is no result.
+	NotBegun error
 }
 
 // Prepare looks a call up, validates its arguments and finds out what it would touch. It has no effects.
@@ -93,90 +68,8 @@ func (r *Registry) Prepare(call llm.ToolCall) *Prepared {
 		}
 		p.Access = access
 	}
+	p.Valid = true
 	return p
-}
-
-// Guard finds out which of the files that the call would change need an approval in e, for [Registry.Authorize], and notes them in
-// Access. An environment that fails at it, or does not answer before the context ends, allows no change.
-func (p *Prepared) Guard(ctx context.Context, e env.Environment) {
-	p.env = e
-	if p.Outcome != nil || e == nil || p.Access.Effect == ReadOnly || len(p.Access.Paths) == 0 {
-		return
-	}
-	looked := guard.Start("the environment", func() ([]Guarded, error) { return guardedFiles(ctx, e, p.Access.Paths), nil })
-	var err error
-	select {
-	case found := <-looked:
-		p.Access.Guarded, err = found.Value, found.Err
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-	}
-	if err != nil {
-		*p = *Refuse(p.Call, fmt.Sprintf("Error: the call of %s was not run, because it cannot be told whether it needs an approval: %v", p.Call.Name, err))
-	}
-}
-
-func guardedFiles(ctx context.Context, e env.Environment, paths []string) []Guarded {
-	var list []Guarded
-	for _, name := range paths {
-		why := env.Guarded(ctx, e, name)
-		if why == "" {
-			continue
-		}
-		if path, err := env.Resolve(ctx, e, name); err == nil {
-			list = append(list, Guarded{Path: path, Why: why})
-		}
-	}
-	return list
-}
-
-// AllowUnguarded is the [Authorize] of those who have none: it allows everything but changes of guarded files, about which it has
-// somebody else decide.
-func AllowUnguarded(_ context.Context, req Request) (Decision, error) {
-	if len(req.Access.Guarded) > 0 {
-		return Decision{Verdict: Ask}, nil
-	}
-	return Decision{Verdict: Allow}, nil
-}
-
-// Authorize asks the hook about a prepared call and returns it, edited or refused. A hook that allows a call approves of the guarded files that
-// it was shown. Nil is [AllowUnguarded]; a hook that fails or panics allows nothing.
-func (r *Registry) Authorize(ctx context.Context, p *Prepared, hook Authorize) *Prepared {
-	if p.Outcome != nil {
-		return p
-	}
-	if hook == nil {
-		hook = AllowUnguarded
-	}
-	d, _, err := guarded("permission hook", func() (Decision, error) { return hook(ctx, Request{Call: p.Call, Access: p.Access}) })
-	name := p.Call.Name
-	switch {
-	case err != nil:
-		return Refuse(p.Call, fmt.Sprintf("Error: the call of %s was not permitted: %v", name, err))
-	case d.Verdict == Ask:
-		return Refuse(p.Call, fmt.Sprintf("Error: the call of %s needs a person's approval, and nobody is there to give it.%s", name, p.Access.reasons()))
-	case d.Verdict != Allow:
-		return Refuse(p.Call, strings.TrimSuffix(fmt.Sprintf("Error: the call of %s was not permitted: %s", name, d.Reason), ": "))
-	case d.Args != "" && d.Args != p.Call.Args:
-		edited := p.Call
-		edited.Args = d.Args
-		before := p.env
-		p = r.Prepare(edited) // by the host, which approves of what it touches
-		p.Guard(ctx, before)
-	}
-	for _, g := range p.Access.Guarded {
-		p.approved = append(p.approved, g.Path)
-	}
-	return p
-}
-
-// reasons returns why a call needs an approval, in sentences that begin with a space.
-func (a Access) reasons() string {
-	var b strings.Builder
-	for _, g := range a.Guarded {
-		fmt.Fprintf(&b, " %s: %s.", names.Shown(g.Path), g.Why)
-	}
-	return b.String()
 }
 
 // Refuse returns a call that must not run: its outcome is an error result with the text.
@@ -184,29 +77,6 @@ func Refuse(call llm.ToolCall, text string) *Prepared {
 	text = CleanText(text)
 	result := Result{Content: llm.TextParts(text), IsError: true}
 	return &Prepared{Call: call, Outcome: &Outcome{Result: result, Model: result.Content, Bytes: int64(len(text))}}
-}
-
-// Run runs a prepared call in c's environment and session; c's id, name and arguments are filled in here. It never panics and
-// always has an outcome: an error, or a panic, of the tool is an error result.
-func (p *Prepared) Run(ctx context.Context, c Call) *Outcome {
-	if p.Outcome != nil {
-		return p.Outcome
-	}
-	c.ID, c.Name, c.Args, c.Approved = p.Call.ID, p.Call.Name, p.Call.Args, p.approved
-	start := time.Now()
-	result, stack, err := guarded("tool "+c.Name, func() (Result, error) { return p.tool.Run(ctx, &c) })
-	if err != nil {
-		result = Errorf("Error: %s", names.Error(err))
-	}
-	if result.OutputRef != "" && p.readable {
-		result.Hint = keptHint(result.OutputRef)
-	}
-	o := finish(result, p.tool.Limit)
-	if o.Truncated && p.readable && o.OutputRef == "" && o.Gap.Bytes == 0 {
-		o = p.keep(result, o, c.Session)
-	}
-	o.Duration, o.Panic = time.Since(start), stack
-	return o
 }
 
 // ReadOutput is the name of the tool that reads what a session keeps of truncated outputs. Where it is registered, truncation
@@ -241,10 +111,12 @@ func keptHint(id string) string {
 }
 
 // Run takes a call through the whole pipeline.
-func (r *Registry) Run(ctx context.Context, call llm.ToolCall, c Call, hook Authorize) *Outcome {
-	p := r.Prepare(call)
-	p.Guard(ctx, c.Env)
-	return r.Authorize(ctx, p, hook).Run(ctx, c)
+func (r *Registry) Run(ctx context.Context, call llm.ToolCall, c Call, hook Authorize, chain ...Middleware) *Outcome {
+	p, asks := r.Authorize(ctx, r.Prepare(call), c, hook)
+	if asks {
+		p = p.Unapproved()
+	}
+	return p.Run(ctx, c, chain, nil)
 }
 
 // guarded makes a panic or a runtime.Goexit of somebody else's code an error, with the stack for the host.

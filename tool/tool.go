@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -134,22 +135,51 @@ func (e Effect) String() string {
 	return "exclusive"
 }
 
-// Access is what a call would touch: read by the scheduler, the permission hook and whoever shows a call to a person.
+// MarshalText returns the effect's name.
+func (e Effect) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
+// UnmarshalText reads an effect's name. One that is not known is taken for Exclusive.
+func (e *Effect) UnmarshalText(text []byte) error {
+	*e = Exclusive
+	for _, known := range []Effect{Writes, ReadOnly} {
+		if known.String() == string(text) {
+			*e = known
+		}
+	}
+	return nil
+}
+
+// Access is what a call would touch: read by the scheduler, the permission hook, middleware and whoever shows a call to a person.
 type Access struct {
-	Effect Effect
+	Effect Effect `json:"effect"`
 	// Paths are the files that the call reads or, unless it is ReadOnly, writes. Calls of one answer that share a path of
-	// which one is written run in their order.
-	Paths []string
+	// which one is written run in their order. A tool may name them as the call does; everybody else sees absolute, clean names.
+	Paths []string `json:"paths,omitempty"`
 	// Command is the script that it would run.
-	Command string
-	// Guarded are those of the paths that must not be changed without an approval, by [Prepared.Guard].
-	Guarded []Guarded
+	Command string `json:"command,omitempty"`
+	// Hosts are what it would connect to, each a host name or address with an optional port.
+	Hosts []string `json:"hosts,omitempty"`
+	// Guarded are those of the paths that must not be changed without an approval. [Registry.Authorize] fills them in.
+	Guarded []Guarded `json:"guarded,omitempty"`
+}
+
+// In returns the access with one name for each file: clean, and absolute where names are relative to dir.
+func (a Access) In(dir string) Access {
+	var paths []string
+	for _, p := range a.Paths {
+		if !path.IsAbs(p) {
+			p = path.Join(dir, p)
+		}
+		paths = append(paths, path.Clean(p))
+	}
+	a.Paths = paths
+	return a
 }
 
 // Guarded is a file that a call would change and that needs an approval for it.
 type Guarded struct {
-	Path string // absolute, without symbolic links where the environment can tell
-	Why  string
+	Path string `json:"path"` // absolute, without symbolic links where the environment can tell
+	Why  string `json:"why"`
 }
 
 // Call is one invocation.
@@ -157,7 +187,11 @@ type Call struct {
 	ID, Name string
 	// Args is the arguments' text after validation: JSON that fits the schema, unless the tool has raw input.
 	Args string
-	Env  env.Environment
+	// Access is what the call would touch, as it was permitted.
+	Access Access
+	Env    env.Environment
+	// SessionID names the session that runs the call. AgentID is that of a subagent, as its parent knows it, and else empty.
+	SessionID, AgentID string
 	// Approved are the guarded files that this call may change, by the paths in [Access.Guarded].
 	Approved []string
 	// Live receives output while the call runs; nil when nobody listens.

@@ -90,22 +90,24 @@ func (s *schema) validate(text string) (args, problem string) {
 		}
 		text = string(mended)
 	}
-	var plain any // the validator wants float64, not json.Number
-	if err := json.Unmarshal([]byte(text), &plain); err != nil {
+	floats, err := plain(value)
+	if err != nil {
 		return "", err.Error()
 	}
-	if err := s.resolved.Validate(plain); err != nil {
+	if err := s.resolved.Validate(floats); err != nil {
 		return "", err.Error()
 	}
 	return text, ""
 }
 
+// decodeJSON reads a text that is one JSON value, with its numbers as they are written, in one pass. A field that one object has twice is an
+// error: which of the values is meant cannot be told.
 func decodeJSON(text string) (any, error) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
-	var value any
-	if err := dec.Decode(&value); err != nil {
-		if errors.Is(err, io.ErrUnexpectedEOF) {
+	value, err := decodeValue(dec, 0)
+	if err != nil {
+		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 			return nil, errors.New("the text breaks off; was the answer cut?")
 		}
 		return nil, err
@@ -113,44 +115,85 @@ func decodeJSON(text string) (any, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("more text after the object, at byte %d", dec.InputOffset())
 	}
-	if name, twice := repeatedName(text); twice {
-		return nil, fmt.Errorf("the field %q is there twice", name)
-	}
 	return value, nil
 }
 
-// repeatedName finds a field name that one object of valid JSON has twice: which of the values is meant cannot be told.
-func repeatedName(text string) (name string, twice bool) {
-	dec := json.NewDecoder(strings.NewReader(text))
-	var open []map[string]bool // the names in the objects around; nil for an array
-	for wantName := false; ; {
-		token, err := dec.Token()
-		if err != nil { // the end
-			return "", false
-		}
-		switch v := token.(type) {
-		case json.Delim:
-			switch v {
-			case '{':
-				open = append(open, map[string]bool{})
-			case '[':
-				open = append(open, nil)
-			default:
-				open = open[:len(open)-1]
-			}
-		case string:
-			if wantName {
-				names := open[len(open)-1]
-				if names[v] {
-					return v, true
-				}
-				names[v] = true
-				wantName = false // its value comes now
-				continue
-			}
-		}
-		wantName = len(open) > 0 && open[len(open)-1] != nil
+// maxDepth is how deep arguments may nest.
+const maxDepth = 1000
+
+func decodeValue(dec *json.Decoder, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("objects and arrays are nested more than %d deep", maxDepth)
 	}
+	token, err := dec.Token()
+	switch token {
+	case json.Delim('{'):
+		return decodeObject(dec, depth)
+	case json.Delim('['):
+		return decodeArray(dec, depth)
+	}
+	return token, err
+}
+
+func decodeObject(dec *json.Decoder, depth int) (any, error) {
+	object := map[string]any{}
+	for dec.More() {
+		token, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		name := token.(string) // the decoder lets nothing else come here
+		if _, twice := object[name]; twice {
+			return nil, fmt.Errorf("the field %q is there twice", name)
+		}
+		if object[name], err = decodeValue(dec, depth+1); err != nil {
+			return nil, err
+		}
+	}
+	_, err := dec.Token()
+	return object, err
+}
+
+func decodeArray(dec *json.Decoder, depth int) (any, error) {
+	array := []any{}
+	for dec.More() {
+		value, err := decodeValue(dec, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		array = append(array, value)
+	}
+	_, err := dec.Token()
+	return array, err
+}
+
+// plain returns a copy of a decoded value in which numbers are what the validator wants: float64. The error is that of one that is out of range.
+func plain(value any) (_ any, err error) {
+	switch v := value.(type) {
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for name, member := range v {
+			if object[name], err = plain(member); err != nil {
+				return nil, err
+			}
+		}
+		return object, nil
+	case []any:
+		array := make([]any, len(v))
+		for i, element := range v {
+			if array[i], err = plain(element); err != nil {
+				return nil, err
+			}
+		}
+		return array, nil
+	case json.Number:
+		f, err := v.Float64()
+		if err != nil {
+			return nil, fmt.Errorf("the number %s is out of range", v)
+		}
+		return f, nil
+	}
+	return value, nil
 }
 
 // mender fits a value to a schema and collects what cannot be fitted.

@@ -89,7 +89,11 @@ func (p *progress) call(e *agent.ToolCallEnd) {
 	p.calls++
 	subject := ""
 	if start := p.running[e.CallID]; start != nil {
-		subject = subjectOf(start.Arguments)
+		ran := start.Arguments
+		if start.Effective != nil {
+			ran = start.Effective
+		}
+		subject = subjectOf(ran)
 		delete(p.running, e.CallID)
 	}
 	mark, outcome := p.paint(green, "✓"), ""

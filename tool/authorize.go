@@ -1,0 +1,202 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/guard"
+	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/llm"
+)
+
+// Verdict is a permission hook's decision.
+type Verdict uint8
+
+// The verdicts. The zero value denies.
+const (
+	Deny Verdict = iota
+	Allow
+	Ask // somebody else decides
+)
+
+// Decision is a permission hook's answer.
+type Decision struct {
+	Verdict Verdict
+	Reason  string // for the model, when denied
+	// Args, when not empty, replaces the arguments. They are validated again.
+	Args string
+}
+
+// Request is what a permission hook is asked about.
+type Request struct {
+	SessionID string
+	AgentID   string       // of a subagent, as its parent knows it; empty for the session of the host
+	Call      llm.ToolCall // with the effective arguments
+	Access    Access
+
+	edit func(ctx context.Context, args string) (Request, error)
+}
+
+// WithArgs returns the request with other arguments, validated, and with what the call would then touch. The error says what is wrong with
+// them.
+func (r Request) WithArgs(ctx context.Context, args string) (Request, error) {
+	if r.edit == nil {
+		return r, errors.New("this request does not come from a registry, which would validate the arguments")
+	}
+	return r.edit(ctx, args)
+}
+
+// Authorize decides whether a call may run. An error denies it with the error's text.
+type Authorize func(ctx context.Context, req Request) (Decision, error)
+
+// AuthorizeAll returns a hook that asks several, in order. One that denies decides. Arguments that one changes are validated, and the hooks after
+// it are asked about the call as it then is. The decision is Ask if one of them says so, and Allow otherwise.
+func AuthorizeAll(hooks ...Authorize) Authorize {
+	return func(ctx context.Context, req Request) (Decision, error) {
+		all := Decision{Verdict: Allow}
+		for _, hook := range hooks {
+			d, err := hook(ctx, req)
+			if err != nil || d.Verdict != Allow && d.Verdict != Ask {
+				return d, err
+			}
+			if d.Verdict == Ask {
+				all.Verdict = Ask
+			}
+			if d.Args == "" || d.Args == req.Call.Args {
+				continue
+			}
+			all.Args = d.Args
+			if req, err = req.WithArgs(ctx, d.Args); err != nil {
+				return Decision{}, err
+			}
+		}
+		return all, nil
+	}
+}
+
+// guard finds out which of the files that the call would change need an approval in e, and notes them in Access. An environment that fails at it,
+// or does not answer before the context ends, allows no change.
+func (p *Prepared) guard(ctx context.Context, e env.Environment) {
+	if p.guarded = true; p.Outcome != nil || e == nil || len(p.Access.Paths) == 0 {
+		return
+	}
+	paths, readOnly := p.Access.Paths, p.Access.Effect == ReadOnly
+	looked := guard.Start("the environment", func() (access Access, _ error) {
+		access = Access{Paths: paths}.In(e.WorkDir())
+		if !readOnly {
+			access.Guarded = guardedFiles(ctx, e, access.Paths)
+		}
+		return access, nil
+	})
+	var err error
+	select {
+	case found := <-looked:
+		p.Access.Paths, p.Access.Guarded, err = found.Value.Paths, found.Value.Guarded, found.Err
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		*p = *Refuse(p.Call, fmt.Sprintf("Error: the call of %s was not run, because it cannot be told whether it needs an approval: %v", p.Call.Name, err))
+	}
+}
+
+func guardedFiles(ctx context.Context, e env.Environment, paths []string) []Guarded {
+	var list []Guarded
+	for _, name := range paths {
+		why := env.Guarded(ctx, e, name)
+		if why == "" {
+			continue
+		}
+		if path, err := env.Resolve(ctx, e, name); err == nil {
+			list = append(list, Guarded{Path: path, Why: why})
+		}
+	}
+	return list
+}
+
+// AllowUnguarded is the [Authorize] of those who have none: it allows everything but changes of guarded files, about which it has
+// somebody else decide.
+func AllowUnguarded(_ context.Context, req Request) (Decision, error) {
+	if len(req.Access.Guarded) > 0 {
+		return Decision{Verdict: Ask}, nil
+	}
+	return Decision{Verdict: Allow}, nil
+}
+
+// Authorize asks the hook about a prepared call, which would run in c's environment and session, and returns it: edited, refused or permitted. A hook
+// that allows a call approves of the guarded files that it touches. Nil is [AllowUnguarded]; a hook that fails or panics allows nothing.
+//
+// Asks reports that the hook said Ask. The call must then be given to another hook, or refused by [Prepared.Unapproved].
+func (r *Registry) Authorize(ctx context.Context, p *Prepared, c Call, hook Authorize) (decided *Prepared, asks bool) {
+	if !p.guarded {
+		p.guard(ctx, c.Env)
+	}
+	if p.Outcome != nil {
+		return p, false
+	}
+	if hook == nil {
+		hook = AllowUnguarded
+	}
+	d, _, err := guarded("permission hook", func() (Decision, error) { return hook(ctx, r.request(p, c)) })
+	name := p.Call.Name
+	switch {
+	case err != nil:
+		return p.refused(fmt.Sprintf("Error: the call of %s was not permitted: %v", name, err)), false
+	case d.Verdict != Allow && d.Verdict != Ask:
+		return p.refused(strings.TrimSuffix(fmt.Sprintf("Error: the call of %s was not permitted: %s", name, d.Reason), ": ")), false
+	case d.Args != "" && d.Args != p.Call.Args:
+		p = r.edited(ctx, p, c, d.Args)
+	}
+	if p.Outcome != nil || d.Verdict == Ask {
+		return p, p.Outcome == nil
+	}
+	for _, g := range p.Access.Guarded { // of edited arguments, too: the host made them
+		p.approved = append(p.approved, g.Path)
+	}
+	return p, false
+}
+
+// edited prepares a call anew, with other arguments.
+func (r *Registry) edited(ctx context.Context, p *Prepared, c Call, args string) *Prepared {
+	call := p.Call
+	call.Args = args
+	p = r.Prepare(call)
+	p.guard(ctx, c.Env)
+	return p
+}
+
+// request returns what a hook is asked about a call.
+func (r *Registry) request(p *Prepared, c Call) Request {
+	return Request{SessionID: c.SessionID, AgentID: c.AgentID, Call: p.Call, Access: p.Access,
+		edit: func(ctx context.Context, args string) (Request, error) {
+			edited := r.edited(ctx, p, c, args)
+			if edited.Outcome != nil {
+				return Request{}, errors.New(edited.Outcome.Model.Text())
+			}
+			return r.request(edited, c), nil
+		}}
+}
+
+// Unapproved returns the call, about which a hook said Ask, as refused, because nobody is there to be asked.
+func (p *Prepared) Unapproved() *Prepared {
+	return p.refused(fmt.Sprintf("Error: the call of %s needs a person's approval, and nobody is there to give it.%s", p.Call.Name, p.Access.reasons()))
+}
+
+// refused returns the call with an outcome that refuses it.
+func (p *Prepared) refused(text string) *Prepared {
+	refused := *p
+	refused.Outcome = Refuse(p.Call, text).Outcome
+	return &refused
+}
+
+// reasons returns why a call needs an approval, in sentences that begin with a space.
+func (a Access) reasons() string {
+	var b strings.Builder
+	for _, g := range a.Guarded {
+		fmt.Fprintf(&b, " %s: %s.", names.Shown(g.Path), g.Why)
+	}
+	return b.String()
+}

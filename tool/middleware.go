@@ -1,0 +1,143 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/attractor-go/attractor/internal/names"
+)
+
+// Handler runs a call: a tool's Run, or a [Middleware] around it.
+type Handler func(ctx context.Context, call *Call) (Result, error)
+
+// Middleware wraps a handler. It sees every call that was validated and permitted, before the call begins.
+//
+// It may refuse the call by returning a Result or an error without calling next, call next with a copy of the call that has another Env, Live or
+// Session, and append to the Result, which is cleaned and cut after that like the output of a tool. Everything else of the call is
+// what was permitted: next ignores changes to it. An error that is [ErrNotBegun] leaves the call open.
+//
+// It calls next at most once and before it returns: any other call of next returns an error and runs nothing. When it returns before next
+// does, the context of next ends, and the Result counts once next has returned. A middleware is used by several goroutines at once.
+type Middleware func(next Handler) Handler
+
+// ErrNotBegun is returned by a [Middleware] that has not called next, to leave the call open: it did not begin and has no result, and it can run
+// later. A session that meets it is released: see package agent.
+var ErrNotBegun = errors.New("the call has not begun and stays open")
+
+// The states of an execution.
+const (
+	waiting int32 = iota
+	begun
+	over
+)
+
+// execution is one run of a prepared call through its middleware.
+type execution struct {
+	*Prepared
+	ctx   context.Context // ends when the outermost handler has returned
+	begin func(context.Context) error
+	state atomic.Int32
+
+	// Written before ended is closed.
+	ended   chan struct{}
+	refused error // of begin
+	ran     bool
+	start   time.Time
+	stack   string
+}
+
+// Run executes the call inside of its middleware, of which the first is outermost. Begin, when not nil, is called once, right before the tool: its
+// error keeps the tool from running. The fields of c that are those of the call are filled in. An outcome that refuses the call is returned as it is.
+func (p *Prepared) Run(ctx context.Context, c Call, chain []Middleware, begin func(context.Context) error) *Outcome {
+	if p.Outcome != nil {
+		return p.Outcome
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	x := &execution{Prepared: p, ctx: ctx, begin: begin, ended: make(chan struct{}), start: time.Now()}
+	handler := Handler(x.run)
+	p.fill(&c)
+	result, stack, err := x.through(handler, chain, &c)
+	if !x.state.CompareAndSwap(waiting, over) {
+		cancel(errors.New("the middleware around the call has returned"))
+		<-x.ended
+	}
+	return x.outcome(c.Session, result, stack, err)
+}
+
+// fill sets what a call of its tool has of the prepared one.
+func (p *Prepared) fill(c *Call) {
+	c.ID, c.Name, c.Args, c.Access, c.Approved = p.Call.ID, p.Call.Name, p.Call.Args, p.Access, p.approved
+}
+
+// through calls the handler inside of the chain.
+func (x *execution) through(handler Handler, chain []Middleware, c *Call) (result Result, stack string, err error) {
+	if len(chain) == 0 {
+		result, err = handler(x.ctx, c)
+		return result, "", err
+	}
+	return guarded("middleware around "+c.Name, func() (Result, error) {
+		for _, m := range slices.Backward(chain) {
+			handler = m(handler)
+		}
+		return handler(x.ctx, c)
+	})
+}
+
+// run is the innermost handler. It ends with the context that it is given, and with that of the execution.
+func (x *execution) run(ctx context.Context, given *Call) (Result, error) {
+	if !x.state.CompareAndSwap(waiting, begun) {
+		return Result{}, fmt.Errorf("the call of %s was not run again: a middleware calls next once, and before it returns", x.Call.Name)
+	}
+	defer close(x.ended)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(x.ctx, func() { cancel(context.Cause(x.ctx)) })()
+	if x.begin != nil {
+		if x.refused = x.begin(ctx); x.refused != nil {
+			return Result{}, x.refused
+		}
+	}
+	c := *given
+	x.fill(&c)
+	x.ran, x.start = true, time.Now()
+	result, stack, err := guarded("tool "+c.Name, func() (Result, error) { return x.tool.Run(ctx, &c) })
+	x.stack = stack
+	return result, err
+}
+
+// outcome makes the outcome of what the outermost handler has returned.
+func (x *execution) outcome(s Session, result Result, stack string, err error) *Outcome {
+	open := err
+	if x.refused != nil { // whatever the middleware made of it
+		open = x.refused
+	}
+	switch {
+	case !x.ran && errors.Is(open, ErrNotBegun):
+		return &Outcome{NotBegun: open}
+	case x.ran && stack != "":
+		result = Errorf("Error: the call of %s has run, but its result is lost, because a middleware around it is broken. Look at the current state "+
+			"before you go on.", x.Call.Name)
+	case x.ran && errors.Is(err, ErrNotBegun):
+		result = Errorf("Error: the call of %s has run, but its result is lost: a middleware reported that it had not begun. Look at the current "+
+			"state before you go on.", x.Call.Name)
+	case err != nil:
+		result = Errorf("Error: %s", names.Error(err))
+	}
+	if result.OutputRef != "" && x.readable {
+		result.Hint = keptHint(result.OutputRef)
+	}
+	o := finish(result, x.tool.Limit)
+	if o.Truncated && x.readable && o.OutputRef == "" && o.Gap.Bytes == 0 {
+		o = x.keep(result, o, s)
+	}
+	o.Duration, o.Panic = time.Since(x.start), x.stack
+	if stack != "" {
+		o.Panic = stack
+	}
+	return o
+}
