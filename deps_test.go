@@ -36,7 +36,7 @@ var allowed = map[string][]string{
 	"internal/guard":      {},
 	"search":              {"env", "internal/guard", "internal/names", "github.com/bmatcuk/doublestar/v4"},
 	"tool":                {"internal/names", "llm", "env", "internal/guard", "github.com/google/jsonschema-go/jsonschema"},
-	"tool/coding":         {"internal/names", "llm", "tool", "env", "search", "patch"},
+	"tool/coding":         {"internal/names", "llm", "tool", "env", "search", "patch", "github.com/rogpeppe/go-internal/diff"},
 	"profile":             {"tool", "llm"},
 	"profile/anthropic":   {"env", "llm", "profile", "tool", "tool/coding"},
 	"profile/gemini":      {"internal/names", "llm", "env", "profile", "search", "tool", "tool/coding"},

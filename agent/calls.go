@@ -302,7 +302,7 @@ func (r *round) abandon(c *call) *tool.Outcome {
 
 // toolCall returns what the calls of the session have in common.
 func (s *Session) toolCall() tool.Call {
-	return tool.Call{Env: s.env, SessionID: s.ID(), AgentID: s.agentID}
+	return tool.Call{Env: s.env, SessionID: s.ID(), AgentID: s.agentID, Diffs: s.diffs}
 }
 
 // finish commits what came of a call: its result, or the question that it waits on.
@@ -333,7 +333,8 @@ func (s *Session) record(ctx context.Context, result resultRecord) error {
 func (c *call) result(o *tool.Outcome) resultRecord {
 	full, cut := bounded(o.Content.Text())
 	r := resultRecord{CallID: c.Call.ID, Name: c.Call.Name, Args: c.effective(), Content: o.Model, IsError: o.IsError, Done: o.Done,
-		Final: o.Final, OutputRef: o.OutputRef, Bytes: o.Bytes, Seen: o.Seen, Duration: o.Duration, full: full, cut: cut || o.Gap.Bytes > 0}
+		Final: o.Final, OutputRef: o.OutputRef, Bytes: o.Bytes, Seen: o.Seen,
+		Changes: o.Changes, Ran: o.Ran, Structured: o.Structured, Duration: o.Duration, full: full, cut: cut || o.Gap.Bytes > 0}
 	r.Asked, r.Answers = c.heard.of(o)
 	return r
 }

@@ -151,6 +151,14 @@ type ToolCallEnd struct {
 	OutputRef      string `json:"output_ref,omitempty"` // into the output store
 	IsError        bool   `json:"is_error"`
 	DurationMS     int64  `json:"duration_ms"`
+	// Changes are the files that the call changed, with diffs if [Options.Diffs] asks for them.
+	Changes []tool.Change `json:"changes,omitempty"`
+	// Ran is what became of the command that the call ran, started or looked at.
+	Ran *tool.Ran `json:"ran,omitempty"`
+	// Structured is the result for programs, where the tool has one: a JSON value.
+	Structured json.RawMessage `json:"structured,omitempty"`
+	// Media are the images and documents of the result, up to 8 MiB of them; what goes beyond that is without its Data.
+	Media []llm.Media `json:"media,omitempty"`
 }
 
 // SteeringInjected says that queued text has become a turn.

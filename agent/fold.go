@@ -313,7 +313,7 @@ func (s *State) foldResult(r resultRecord, at time.Time) {
 	if r.OutputRef != "" {
 		s.outputs = append(s.outputs, outputMark{id: r.OutputRef, tool: r.Name})
 	}
-	s.see(r.Seen)
+	s.see(&r)
 	if slices.ContainsFunc(s.Calls, func(c OpenCall) bool { return c.Result == nil }) {
 		return
 	}
@@ -341,14 +341,12 @@ func (s *State) foldFault(r faultRecord, at time.Time) {
 	s.spend(r.Usage, r.Cost)
 }
 
-// see remembers the contents of files.
-func (s *State) see(files []tool.Seen) {
-	if s.Seen == nil && len(files) > 0 {
+// see remembers the contents of the files that a call read and changed.
+func (s *State) see(r *resultRecord) {
+	if s.Seen == nil && len(r.Seen)+len(r.Changes) > 0 {
 		s.Seen = map[string]env.Hash{}
 	}
-	for _, f := range files {
-		s.Seen[f.Path] = f.Hash
-	}
+	tool.Remember(s.Seen, r.Seen, r.Changes)
 }
 
 // foldSettings begins a new epoch where the next request does not go on where the last one ended.

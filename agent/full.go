@@ -132,7 +132,7 @@ func sizeOfEvent(ev Event) int64 {
 	case *ToolCallStart:
 		n += len(e.Arguments) + len(e.Effective) + sizeOfAccess(e.Access)
 	case *ToolCallEnd:
-		n += len(e.Output)
+		n += len(e.Output) + sizeOfStructure(e)
 	case *ProcessingEnd:
 		n += len(e.Text)
 	case *InputRequested:
@@ -164,6 +164,26 @@ func sizeOfAccess(a *tool.Access) int {
 	}
 	for _, g := range a.Guarded {
 		n += len(g.Path) + len(g.Why)
+	}
+	return n
+}
+
+// sizeOfStructure returns about how many bytes the structure of a result takes.
+func sizeOfStructure(e *ToolCallEnd) int {
+	n := len(e.Structured)
+	for _, c := range e.Changes {
+		n += eventRoom + len(c.Path) + len(c.From) + len(c.Diff)
+	}
+	for _, m := range e.Media {
+		n += eventRoom + len(m.Data) + len(m.URL)
+	}
+	if e.Ran == nil {
+		return n
+	}
+	if n += len(e.Ran.Err); e.Ran.Exit != nil {
+		for _, process := range e.Ran.Exit.Left {
+			n += len(process)
+		}
 	}
 	return n
 }

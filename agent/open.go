@@ -152,7 +152,7 @@ func (s *Session) warnOfTorn() {
 func newSession(o Options) *Session {
 	s := &Session{client: o.Client, agentID: o.agentID, env: o.Env,
 		confirm: o.BeforeStop, questions: o.Questions, journal: o.Journal, closers: slices.Clone(o.Closers), dir: o.Env.WorkDir(),
-		limits: limitsOf(o), grace: graceOf(o), memo: new(llm.Memo), outputs: tool.NewOutputs(o.OutputDir), closed: make(chan struct{})}
+		limits: limitsOf(o), grace: graceOf(o), diffs: o.Diffs, memo: new(llm.Memo), outputs: tool.NewOutputs(o.OutputDir), closed: make(chan struct{})}
 	life := context.Background()
 	if o.parent != nil {
 		life = o.parent.agents.life

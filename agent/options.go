@@ -85,6 +85,8 @@ type Options struct {
 	// OutputDir is where whole outputs of truncated results are kept while the session lives, in a directory of their own; empty
 	// means the system's directory for temporary files.
 	OutputDir string
+	// Diffs is how many bytes of unified diffs a call's changes may have, in TOOL_CALL_END and in the journal: none unless set.
+	Diffs int
 	// MaxJournal is how large the journal may become, and MaxEvents how large the log of events that cursors read, in bytes: 1 GiB each
 	// unless set. A session that gets there ends in order, for the reason [LogFull], and Submit returns an [ErrFull]. Its journal can be
 	// read, forked, and resumed with a higher limit; a resumed session's log of events begins anew.

@@ -69,7 +69,23 @@ func projectResult(r resultRecord) Event {
 		output = r.Content.Text()
 	}
 	return &ToolCallEnd{CallID: r.CallID, Name: r.Name, Output: output, OutputBytes: r.Bytes, OutputComplete: !r.cut,
-		OutputRef: r.OutputRef, IsError: r.IsError, DurationMS: r.Duration.Milliseconds()}
+		OutputRef: r.OutputRef, IsError: r.IsError, DurationMS: r.Duration.Milliseconds(),
+		Changes: r.Changes, Ran: r.Ran, Structured: r.Structured, Media: mediaOf(r.Content)}
+}
+
+// mediaOf returns the media of a result for its event, which shares their data with the history.
+func mediaOf(content llm.Parts) []llm.Media {
+	var all []llm.Media
+	room := eventOutput
+	for _, part := range content {
+		if m, ok := part.(llm.Media); ok {
+			if room -= len(m.Data); room < 0 {
+				m.Data = nil
+			}
+			all = append(all, m)
+		}
+	}
+	return all
 }
 
 // projectNote returns the todo list as such. A note of its kind that is none, which any host may write, is a note like others.

@@ -13,8 +13,9 @@ import (
 )
 
 // version is the version of the records below. It goes up when an older reader would misread them, or must not write beside them:
-// version 2 is that of journals whose lines have checksums.
-const version = 2
+// version 2 is that of journals whose lines have checksums, version 3 of those in which the contents of changed files are among the
+// changes alone.
+const version = 3
 
 // record is one thing that happened. Everything that a session remembers is made of these.
 type record interface{ kind() string }
@@ -121,8 +122,12 @@ type resultRecord struct {
 	Asked     string        `json:"asked,omitempty"`   // the question to which Content is a person's answer, given while the call ran
 	Answers   []exchange    `json:"answers,omitempty"` // people's answers while the call ran that Content is not
 	Bytes     int64         `json:"bytes"`             // of the whole output
-	Seen      []tool.Seen   `json:"seen,omitempty"`    // files whose whole content the call read or wrote
+	Seen      []tool.Seen   `json:"seen,omitempty"`    // files whose whole content the call read; up to version 2 also those that it wrote
 	Duration  time.Duration `json:"duration"`
+
+	Changes    []tool.Change   `json:"changes,omitempty"`
+	Ran        *tool.Ran       `json:"ran,omitempty"`
+	Structured json.RawMessage `json:"structured,omitempty"`
 
 	full string // the whole output, for the live event; the journal does without
 	cut  bool   // full is not the whole output either

@@ -62,6 +62,7 @@ type Session struct {
 	touched   func(callID string) *tool.Access             // what a call would touch; nil but in a replay
 	grace     time.Duration
 	killGrace time.Duration // of tools: at least what the environment gives a command to end
+	diffs     int           // bytes of a call's
 	now       func() time.Time
 	memory    tool.Memory // of the tools
 	outputs   *tool.DirOutputs

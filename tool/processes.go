@@ -40,12 +40,13 @@ func NewProcesses(outputs Outputs, first int) *ProcessTable {
 
 // background is one command.
 type background struct {
-	process env.Process
-	script  string
-	printed *Transcript
-	ended   chan struct{} // closed once exit and err are set
-	exit    env.Exit
-	err     error
+	process  env.Process
+	script   string
+	terminal bool // the command has one
+	printed  *Transcript
+	ended    chan struct{} // closed once exit and err are set
+	exit     env.Exit
+	err      error
 
 	mu     sync.Mutex
 	killed bool // with all that it left
@@ -57,7 +58,7 @@ func (t *ProcessTable) Start(ctx context.Context, e env.Environment, cmd env.Com
 	if err != nil {
 		return "", err
 	}
-	b := &background{script: cmd.Script, ended: make(chan struct{}),
+	b := &background{script: cmd.Script, terminal: cmd.TTY != nil, ended: make(chan struct{}),
 		printed: NewTranscript(t.outputs, "process-"+strconv.Itoa(id), keptOfProcess)}
 	cmd.Output = b.printed.Write
 	b.process, err = guard.Value("the environment's Start", func() (env.Process, error) { return e.Start(ctx, cmd) })
@@ -123,10 +124,10 @@ func (t *ProcessTable) Adopt(p env.Process, cmd env.Command, left []string) stri
 }
 
 // Read implements [Processes].
-func (t *ProcessTable) Read(ctx context.Context, id string, wait time.Duration) (Result, *env.Exit, error) {
+func (t *ProcessTable) Read(ctx context.Context, id string, wait time.Duration) (Result, error) {
 	b, err := t.find(id)
 	if err != nil {
-		return Result{}, nil, err
+		return Result{}, err
 	}
 	if wait > 0 {
 		timer := time.NewTimer(wait)
@@ -135,14 +136,20 @@ func (t *ProcessTable) Read(ctx context.Context, id string, wait time.Duration) 
 		case <-b.ended:
 		case <-timer.C:
 		case <-ctx.Done():
-			return Result{}, nil, context.Cause(ctx)
+			return Result{}, context.Cause(ctx)
 		}
 	}
-	if !b.over() {
-		return b.printed.Take(), nil, nil
+	over := b.over() // before the output is taken: of a command that has ended all of it is there
+	result := b.printed.Take()
+	result.Ran.ID, result.Ran.Terminal = strings.TrimSpace(id), b.terminal
+	switch {
+	case over && b.err != nil:
+		result.Ran.Err = b.err.Error()
+	case over:
+		exit := b.exit
+		result.Ran.Exit = &exit
 	}
-	exit := b.exit
-	return b.printed.Take(), &exit, b.err
+	return result, nil
 }
 
 // Write implements [Processes].

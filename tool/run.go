@@ -132,6 +132,11 @@ func guarded[T any](what string, run func() (T, error)) (value T, stack string, 
 // finish cleans a result's text and cuts what the model sees. A gap is in the first text.
 func finish(result Result, limit Limit) *Outcome {
 	o := &Outcome{Result: result}
+	o.Ran = result.Ran.clean()
+	var valid bool
+	if o.Structured, valid = structured(result.Structured); !valid {
+		return finish(Errorf("Error: the tool is broken: its structured result is no JSON. Use another way."), limit)
+	}
 	o.Content = make(llm.Parts, 0, len(result.Content))
 	o.Final = CleanText(result.Final)
 	gap := result.Gap

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"runtime"
@@ -362,7 +363,11 @@ func TestI7_BrokenProcesses(t *testing.T) {
 					t.Fatalf("Start: %v", err)
 				}
 				if err == nil {
-					_, _, err = table.Read(context.Background(), id, time.Hour)
+					var got Result
+					got, err = table.Read(context.Background(), id, time.Hour)
+					if what == "Wait" && err == nil && got.Ran.Err != "" && !got.Ran.Running() {
+						err = new(guard.Panic) // the text is for the model
+					}
 				}
 				if closed := table.Close(); err == nil {
 					err = closed
@@ -376,5 +381,30 @@ func TestI7_BrokenProcesses(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A structured result is one JSON value of a bounded size; the rest of the result does not depend on it.
+func TestJ4_StructuredIsChecked(t *testing.T) {
+	for name, c := range map[string]struct {
+		value, want string
+		isError     bool
+	}{
+		"none":      {"", "", false},
+		"spaces":    {"{ \"a\": [1, 2] }\n", `{"a":[1,2]}`, false},
+		"no JSON":   {"{", "", true},
+		"two":       {"1 2", "", true},
+		"too large": {`"` + strings.Repeat("x", MaxStructured) + `"`, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result := Text("text")
+			if c.value != "" {
+				result.Structured = json.RawMessage(c.value)
+			}
+			o := finish(result, Limit{})
+			if string(o.Structured) != c.want || o.IsError != c.isError {
+				t.Errorf("%.100s, an error: %v, %s", o.Structured, o.IsError, o.Model.Text())
+			}
+		})
 	}
 }

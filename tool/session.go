@@ -63,9 +63,9 @@ type Processes interface {
 	Start(ctx context.Context, e env.Environment, cmd env.Command) (id string, err error)
 	// Adopt takes over what a command that has ended left running.
 	Adopt(p env.Process, cmd env.Command, left []string) (id string)
-	// Read waits until a command has ended or the time is over, and returns what it has printed since the last Read and,
-	// once it has ended, its exit.
-	Read(ctx context.Context, id string, wait time.Duration) (printed Result, exit *env.Exit, err error)
+	// Read waits until a command has ended or the time is over, and returns what it has printed since the last Read, and nothing else, as
+	// the Content. Its Ran says where the command is.
+	Read(ctx context.Context, id string, wait time.Duration) (Result, error)
 	// Write sends input to a running command, waiting until it has taken it. EndInput says that there is no more.
 	Write(ctx context.Context, id, input string) error
 	EndInput(ctx context.Context, id string) error
@@ -82,7 +82,7 @@ type Agents interface {
 	Close(ctx context.Context, id string) (AgentStatus, error)
 }
 
-// Files is a session's memory of the contents of files: what the results of its calls have in [Result.Seen].
+// Files is a session's memory of the contents of files: what the results of its calls have in [Result.Seen] and [Result.Changes].
 type Files interface {
 	// Seen returns the content that the session has seen last of a file, by its path as in [Seen], and whether it has seen any.
 	Seen(path string) (h env.Hash, ok bool)

@@ -195,7 +195,9 @@ type Call struct {
 	// Approved are the guarded files that this call may change, by the paths in [Access.Guarded].
 	Approved []string
 	// Live receives output while the call runs; nil when nobody listens.
-	Live    func(stream int, p []byte)
+	Live func(stream int, p []byte)
+	// Diffs is how many bytes of unified diffs the call's changes may have, in all; 0 asks for none.
+	Diffs   int
 	Session Session
 }
 
@@ -211,7 +213,7 @@ func (c *Call) NeedsApproval(ctx context.Context, name string) (why string) {
 	return why
 }
 
-// Seen is a file's content as a call has read or written it.
+// Seen is a file's content as a call has read it.
 type Seen struct {
 	Path string   `json:"path"` // absolute, without symbolic links where the environment can tell
 	Hash env.Hash `json:"hash"` // of the whole content; empty: there is no such file any more
@@ -231,8 +233,15 @@ type Result struct {
 	Raw []byte
 	// OutputRef names the whole output in the session's output store, when the tool put it there.
 	OutputRef string
-	// Seen are the files whose whole content the session knows after the call: what it read, changed or wrote.
+	// Seen are files that the call read, and whose whole content the session therefore knows.
 	Seen []Seen
+	// Changes are the files that the call changed, each once. The session knows their contents as well.
+	Changes []Change
+	// Ran is what became of the command that the call ran, started or looked at; nil when there was none.
+	Ran *Ran
+	// Structured is the result for programs: one JSON value of at most [MaxStructured] bytes; of a larger one Content is all that remains.
+	// Models do not see it.
+	Structured json.RawMessage
 	// Hint tells the model how to see what truncation removes. Empty means a general sentence.
 	Hint string
 }

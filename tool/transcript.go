@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,9 @@ type Transcript struct {
 	text     *env.Capture            // since the last Take, clean
 	sizes    env.CaptureOptions
 	clean    []byte // a buffer for the cleaners
+	bytes    int64  // since the last Take, as they came
+	breaks   int64  // line breaks among them
+	last     byte   // the last one
 
 	outputs Outputs // nil keeps nothing
 	name    string
@@ -50,6 +54,11 @@ func (t *Transcript) Write(stream int, p []byte) {
 		return
 	}
 	t.keep(p)
+	if len(p) > 0 {
+		t.bytes += int64(len(p))
+		t.breaks += int64(bytes.Count(p, []byte("\n")))
+		t.last = p[len(p)-1]
+	}
 	if stream < 0 || stream >= len(t.cleaners) {
 		stream = env.Stdout
 	}
@@ -96,16 +105,21 @@ func (t *Transcript) drop(err error) {
 }
 
 // Take returns a result with the text that came since the last Take, and starts anew. Its Gap says what memory did not hold, its
-// OutputRef where all of it is, if it was long.
+// OutputRef where all of it is, if it was long, and its Ran how much it was.
 func (t *Transcript) Take() Result {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	head, tail := t.text.Bytes()
 	result := Text(string(head) + string(tail))
-	if bytes, chars, lines := t.text.Omission(); bytes > 0 {
-		result.Gap = Gap{At: len(head), Bytes: bytes, Chars: chars, Lines: lines}
+	result.Ran = &Ran{Bytes: t.bytes, Lines: t.breaks}
+	if t.bytes > 0 && t.last != '\n' {
+		result.Ran.Lines++ // one without an end
 	}
-	t.text = env.NewCapture(t.sizes)
+	if omitted, chars, lines := t.text.Omission(); omitted > 0 {
+		result.Gap = Gap{At: len(head), Bytes: omitted, Chars: chars, Lines: lines}
+		result.Ran.Omitted = omitted
+	}
+	t.text, t.bytes, t.breaks = env.NewCapture(t.sizes), 0, 0
 	result.Raw = t.raw
 	switch {
 	case t.ref != "" && !t.dropped:

@@ -32,7 +32,7 @@ const bashParameters = `{
 }`
 
 func bash() tool.Tool {
-	return tool.Adapt(coding.Shell(shellTimeout), llm.ToolDefinition{
+	return tool.Adapt(coding.ShellAs(shellTimeout, exitFirst), llm.ToolDefinition{
 		Name: "Bash",
 		Description: "Runs a command in a shell, in the working directory, and returns what it prints on standard output and standard error; the " +
 			"result of one that fails starts with its exit code. Each command has a shell of its own: changes of directory and variables do " +
@@ -46,51 +46,30 @@ func bash() tool.Tool {
 			shell["timeout_ms"] = int64(math.Ceil(max(-1, min(args.Timeout, float64(env.MaxTimeout.Milliseconds())))))
 		}
 		return shell, nil
-	}, exitFirst)
+	}, nil)
 }
 
-// The shell tool says at its result's end how a command ended, and behind that what it left running, in these forms.
-const (
-	exitLine    = "Exit code: "
-	leftRunning = "\n[The command has ended and left running"
-	timeoutHint = "setting the timeout_ms parameter.]"
-)
-
-// exitFirst turns a result of the tool shell into the form that Claude models know: the exit code comes first, and the output has no
-// newline at its end.
+// exitFirst puts the result of a command into the form that Claude models know: the exit code comes first, and the output has no newline
+// at its end.
 func exitFirst(r tool.Result) tool.Result {
-	text := r.Content.Text()
-	if !r.IsError {
-		r.Content = llm.TextParts(strings.TrimSuffix(text, "\n"))
-		return r
-	}
-	output, code, left := splitEnding(text)
-	if code == "" {
-		if hint := strings.LastIndex(text, timeoutHint); hint >= 0 {
-			text = text[:hint] + "setting timeout.]" + text[hint+len(timeoutHint):]
+	if r.Ran == nil { // a patch
+		if !r.IsError {
+			r.Content = llm.TextParts(strings.TrimSuffix(r.Content.Text(), "\n"))
 		}
-		r.Content = llm.TextParts(text)
 		return r
 	}
-	first := "Exit code " + code + "\n"
-	if r.Gap.Bytes > 0 {
-		r.Gap.At += len(first)
+	left := coding.LeftRunning(r.Ran)
+	if end := coding.Unfinished(r.Ran, "You can retry with a longer timeout by setting timeout."); end != "" {
+		return coding.Closing(coding.Closing(r, end), left)
 	}
-	r.Content = llm.TextParts(strings.TrimSuffix(first+strings.TrimSuffix(output, "\n")+left, "\n"))
+	code := coding.ExitCode(r.Ran)
+	if code == "" && left == "" && r.Content.Text() == "" {
+		left = coding.NoOutput
+	}
+	if code != "" {
+		r = coding.Opening("Exit code "+code+"\n", r)
+	}
+	r = coding.Closing(r, left)
+	r.Content = llm.TextParts(strings.TrimSuffix(r.Content.Text(), "\n"))
 	return r
-}
-
-// splitEnding parts what a command printed from its exit code and from what is said behind that. There is no code when the command
-// ended in another way. The code is looked for where the tool puts it and nowhere else: commands print such lines too.
-func splitEnding(text string) (output, code, left string) {
-	rest := text
-	if at := strings.LastIndex(text, leftRunning); at >= 0 && strings.HasSuffix(text, "]") {
-		rest, left = text[:at], text[at:]
-	}
-	line := strings.LastIndex(rest, "\n") + 1
-	code, ok := strings.CutPrefix(rest[line:], exitLine)
-	if !ok {
-		return text, "", ""
-	}
-	return rest[:line], code, left
 }

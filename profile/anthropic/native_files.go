@@ -4,8 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
-	"strconv"
+	"strings"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
@@ -33,7 +32,7 @@ const readParameters = `{
 }`
 
 func read() tool.Tool {
-	return tool.Adapt(coding.ReadFile(), llm.ToolDefinition{
+	return tool.Adapt(coding.ReadFileAs(coding.ReadForm{Number: catNumbers, Offset: "offset"}), llm.ToolDefinition{
 		Name: "Read",
 		Description: "Reads a file and returns its lines with their numbers, as cat -n does: the number, a tab, the line. The number and the tab " +
 			"are not part of the file. Without offset and limit the first 2000 lines come back. Images (PNG, JPEG, GIF, WebP) come back " +
@@ -44,28 +43,11 @@ func read() tool.Tool {
 			return nil, errors.New("pages is for PDF files, which are not read here; a program such as pdftotext may, with Bash")
 		}
 		return map[string]any{"file_path": args.FilePath, "offset": args.Offset, "limit": args.Limit}, nil
-	}, catNumbered)
+	}, nil)
 }
 
-// numbered is a line as the coding tools number it. Every line of a file that they show is, so that nothing else looks like it.
-var numbered = regexp.MustCompile(`(?m)^ *([0-9]+) \| `)
-
-// catNumbered numbers lines as cat -n does.
-func catNumbered(r tool.Result) tool.Result {
-	for i, part := range r.Content {
-		if text, ok := part.(llm.Text); ok {
-			text.Text = numbered.ReplaceAllStringFunc(text.Text, func(match string) string {
-				n, err := strconv.Atoi(numbered.FindStringSubmatch(match)[1])
-				if err != nil {
-					return match
-				}
-				return fmt.Sprintf("%6d\t", n)
-			})
-			r.Content = append(append(llm.Parts(nil), r.Content[:i]...), append(llm.Parts{text}, r.Content[i+1:]...)...)
-		}
-	}
-	return r
-}
+// catNumbers numbers lines as cat -n does.
+func catNumbers(b *strings.Builder, n, _ int) { fmt.Fprintf(b, "%6d\t", n) }
 
 type editArgs struct {
 	FilePath   string `json:"file_path"`
@@ -87,12 +69,12 @@ const editParameters = `{
 }`
 
 func edit() tool.Tool {
-	return tool.Adapt(coding.EditFile(), llm.ToolDefinition{
+	return tool.Adapt(coding.EditFileAs(catNumbers), llm.ToolDefinition{
 		Name: "Edit",
 		Description: "Replaces text in a file. old_string must match the file exactly, indentation included, and be there exactly once, unless " +
 			"replace_all is true. Read the file before you edit it. The file keeps its line endings and its mode.",
 		Parameters: json.RawMessage(editParameters),
-	}, func(args editArgs) (any, error) { return args, nil }, catNumbered)
+	}, func(args editArgs) (any, error) { return args, nil }, nil)
 }
 
 type writeArgs struct {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/llm"
@@ -407,5 +409,62 @@ func TestE2_AgentCalls(t *testing.T) {
 		if text := got.Content.Text(); !strings.Contains(text, c.text) || got.IsError != c.isError || !slices.Equal(a.asked, c.asked) {
 			t.Errorf("%s %s: %q, an error: %t, asked %q", c.name, c.args, text, got.IsError, a.asked)
 		}
+	}
+}
+
+// Bash says in its result's structure what it says in its text, and TaskStop and Edit do too.
+func TestJ4_BashRan(t *testing.T) {
+	b := newBench(t)
+	for command, want := range map[string]tool.Ran{
+		"echo 'Exit code: 7'; exit 3": {Exit: &env.Exit{Code: 3}, Bytes: 13, Lines: 1},
+		"kill -KILL $$":               {Exit: &env.Exit{Code: -1, Signal: "SIGKILL"}},
+		"echo out":                    {Exit: &env.Exit{}, Bytes: 4, Lines: 1},
+	} {
+		got := b.run("Bash", object{"command": command}).Ran
+		if got == nil || got.Exit == nil {
+			t.Fatalf("%s: %+v", command, got)
+		}
+		got.Exit.Duration = 0
+		if diff := gocmp.Diff(&want, got); diff != "" {
+			t.Errorf("%s: -want +got\n%s", command, diff)
+		}
+	}
+	if got := b.run("Bash", object{"command": "exec sleep 600", "timeout": 100}).Ran; got == nil || got.TimedOut != 100*time.Millisecond || got.Exit == nil {
+		t.Errorf("the time is over: %+v", got)
+	}
+	if got := b.run("Bash", object{"command": "exec sleep 600", "run_in_background": true}).Ran; got == nil || got.ID != "1" || !got.Running() {
+		t.Errorf("in the background: %+v", got)
+	}
+	if got := b.run("TaskStop", object{"task_id": "1"}).Ran; got == nil || got.ID != "1" || got.Exit == nil || got.Exit.Signal == "" {
+		t.Errorf("stopped: %+v", got)
+	}
+	if got := b.run("Write", object{"file_path": "f", "content": "a\n"}).Changes; len(got) != 1 || got[0].Kind != tool.Created {
+		t.Errorf("written: %+v", got)
+	}
+	if got := b.run("Edit", object{"file_path": "f", "old_string": "a", "new_string": "b"}).Changes; len(got) != 1 || got[0].Kind != tool.Modified {
+		t.Errorf("edited: %+v", got)
+	}
+}
+
+// A command that prints what results look like, or is a patch, is read as what it is.
+func TestJ4_BashReadsNoProse(t *testing.T) {
+	b := newBench(t)
+	left := "[The command has ended and left running, until the session ends:\n  1 x]"
+	for command, want := range map[string]string{
+		"echo 'Exit code: 7'; echo '" + left + "'; exit 3":                                         "Exit code 3\nExit code: 7\n" + left,
+		"echo 'by setting the timeout_ms parameter.]'; exit 3":                                     "Exit code 3\nby setting the timeout_ms parameter.]",
+		"apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: Exit code: 5\n+n\n*** End Patch\nEOF": "Done. The patch changed these files:\nA Exit code: 5",
+	} {
+		if got := b.run("Bash", object{"command": command}).Content.Text(); got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", command, got, want)
+		}
+	}
+	got := b.run("Bash", object{"command": "printf 'Exit code: 7\\n[The command has ended and left running'; exec sleep 600", "timeout": 200}).Content.Text()
+	if want := "Exit code: 7\n[The command has ended and left running\n[ERROR: Command timed out after 200ms."; !strings.HasPrefix(got, want) {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	b.run("Write", object{"file_path": "f", "content": "before\n  7 | not a number\n"})
+	if got := b.run("Edit", object{"file_path": "f", "old_string": "before", "new_string": "  8 | after"}).Content.Text(); !strings.HasSuffix(got, "     1\t  8 | after\n     2\t  7 | not a number\n") {
+		t.Errorf("Edit: %s", got)
 	}
 }

@@ -78,6 +78,12 @@ type object = map[string]any
 // run takes a call through the whole pipeline, and returns what the model sees.
 func (b *bench) run(name string, args object) (text string, failed bool) {
 	b.Helper()
+	out := b.outcome(name, args)
+	return out.Model.Text(), out.IsError
+}
+
+func (b *bench) outcome(name string, args object) *tool.Outcome {
+	b.Helper()
 	data, err := json.Marshal(args)
 	if err != nil {
 		b.Fatal(err)
@@ -87,7 +93,7 @@ func (b *bench) run(name string, args object) (text string, failed bool) {
 	if out.Panic != "" {
 		b.Fatalf("%s panicked: %s", name, out.Panic)
 	}
-	return out.Model.Text(), out.IsError
+	return out
 }
 
 // is runs a call that must succeed with exactly this text.

@@ -63,35 +63,36 @@ func (b *backgrounds) list() []*backgroundCommand {
 	return append([]*backgroundCommand(nil), b.all...)
 }
 
-// read waits for output, and returns all that is kept and where the command is.
-func (c *backgroundCommand) read(ctx context.Context, table tool.Processes, wait time.Duration) (text, status string, err error) {
+// read waits for output, and returns all that is kept, and in Ran where the command is.
+func (c *backgroundCommand) read(ctx context.Context, table tool.Processes, wait time.Duration) (tool.Result, error) {
 	c.reading.Lock()
 	defer c.reading.Unlock()
-	printed, exit, err := table.Read(ctx, c.id, wait)
-	if err != nil && exit == nil {
-		return "", "", err
+	result, err := table.Read(ctx, c.id, wait)
+	if err != nil {
+		return tool.Result{}, err
 	}
-	if printed.Gap.Bytes > 0 {
+	printed := result.Content.Text()
+	if result.Gap.Bytes > 0 {
 		c.last, c.cut = "", true
-		printed.Content = llm.TextParts(printed.Content.Text()[printed.Gap.At:])
+		printed = printed[result.Gap.At:]
 	}
-	c.last += printed.Content.Text()
+	c.last += printed
 	if len(c.last) > keptOutput {
 		c.last, c.cut = strings.ToValidUTF8(c.last[len(c.last)-keptOutput:], ""), true
 	}
-	return c.last, statusOf(exit, err), nil
+	return tool.Result{Content: llm.TextParts(c.last), Ran: result.Ran}, nil
 }
 
-func statusOf(exit *env.Exit, err error) string {
+func statusOf(r *tool.Ran) string {
 	switch {
-	case exit == nil:
+	case r.Err != "":
+		return "cannot be watched any more: " + r.Err
+	case r.Exit == nil:
 		return "running"
-	case err != nil:
-		return fmt.Sprintf("cannot be watched any more: %v", err)
-	case exit.Signal != "":
-		return "ended by " + exit.Signal
+	case r.Exit.Signal != "":
+		return "ended by " + r.Exit.Signal
 	}
-	return fmt.Sprintf("exited (Exit Code: %d)", exit.Code)
+	return fmt.Sprintf("exited (Exit Code: %d)", r.Exit.Code)
 }
 
 func startInBackground(ctx context.Context, call *tool.Call, args runShellArgs) (tool.Result, error) {
@@ -110,12 +111,13 @@ func startInBackground(ctx context.Context, call *tool.Call, args runShellArgs) 
 	if err != nil {
 		return tool.Result{}, err
 	}
-	text, status, err := known.add(id, args.Command).read(ctx, table, delay)
+	result, err := known.add(id, args.Command).read(ctx, table, delay)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	return tool.Text(fmt.Sprintf("Command moved to background (PID: %s, the session's number for it). Status: %s.\n<untrusted_context>\nOutput: %s\n</untrusted_context>",
-		id, status, orEmpty(text))), nil
+	result.Content = llm.TextParts(fmt.Sprintf("Command moved to background (PID: %s, the session's number for it). Status: %s.\n<untrusted_context>\nOutput: %s\n</untrusted_context>",
+		id, statusOf(result.Ran), orEmpty(result.Content.Text())))
+	return result, nil
 }
 
 // delayOf is bounded before it is multiplied, so that it cannot overflow.
@@ -153,11 +155,11 @@ func listBackgroundProcesses() tool.Tool {
 		}
 		var b strings.Builder
 		for _, c := range known.list() {
-			_, status, err := c.read(ctx, table, 0)
+			result, err := c.read(ctx, table, 0)
 			if err != nil {
 				return tool.Result{}, err
 			}
-			fmt.Fprintf(&b, "- [PID %s] %s: `%s`\n", c.id, status, c.script)
+			fmt.Fprintf(&b, "- [PID %s] %s: `%s`\n", c.id, statusOf(result.Ran), c.script)
 		}
 		if b.Len() == 0 {
 			b.WriteString("No background processes were started in this session.")
@@ -213,7 +215,7 @@ func runReadBackground(ctx context.Context, call *tool.Call, args readBackground
 		if c.id != id {
 			continue
 		}
-		text, status, err := c.read(ctx, table, delayOf(args.DelayMS))
+		result, err := c.read(ctx, table, delayOf(args.DelayMS))
 		if err != nil {
 			return tool.Result{}, err
 		}
@@ -221,12 +223,13 @@ func runReadBackground(ctx context.Context, call *tool.Call, args readBackground
 		if wanted <= 0 {
 			wanted = defaultLastRead
 		}
-		last, left := lastLines(text, wanted)
+		last, left := lastLines(result.Content.Text(), wanted)
 		shown := ""
 		if left || c.cut {
 			shown = " Earlier output is not shown."
 		}
-		return tool.Text(fmt.Sprintf("Process %s: %s.%s\n<untrusted_context>\nOutput: %s\n</untrusted_context>", id, status, shown, orEmpty(last))), nil
+		result.Content = llm.TextParts(fmt.Sprintf("Process %s: %s.%s\n<untrusted_context>\nOutput: %s\n</untrusted_context>", id, statusOf(result.Ran), shown, orEmpty(last)))
+		return result, nil
 	}
 	return tool.Result{}, fmt.Errorf("there is no background process %s in this session; list_background_processes has those that there are", id)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
@@ -64,7 +63,7 @@ const readFileParameters = `{
 }`
 
 func readFile() tool.Tool {
-	t := tool.Adapt(coding.ReadFile(), llm.ToolDefinition{
+	t := tool.Adapt(coding.ReadFileAs(coding.ReadForm{Number: coding.BarNumbers, Offset: "start_line"}), llm.ToolDefinition{
 		Name: "read_file",
 		Description: "Reads a file, or the lines of it from start_line to end_line, each with its line number in front as `NNN | text`. The number and " +
 			"the separator are not part of the file. Images (PNG, JPEG, GIF, WebP) come back as images. Directories and other binary " +
@@ -79,22 +78,11 @@ func readFile() tool.Tool {
 			limit = args.EndLine - first + 1
 		}
 		return map[string]any{"file_path": args.FilePath, "offset": first, "limit": limit}, nil
-	}, startLine)
+	}, func(r tool.Result) tool.Result {
+		r.Hint = "Use start_line and end_line to read the missing lines."
+		return r
+	})
 	return withGlossary(t, "offset is start_line and shell is run_shell_command here")
-}
-
-// goOn is the note that read_file puts behind lines when there are more. No line of a file looks like it: those have numbers.
-var goOn = regexp.MustCompile(`(\n\[[^\n]*Use )offset( [0-9]+ to read on\.\])$`)
-
-// startLine calls things by the names that they have here.
-func startLine(r tool.Result) tool.Result {
-	if len(r.Content) == 1 {
-		if text, ok := r.Content[0].(llm.Text); ok {
-			r.Content = llm.TextParts(goOn.ReplaceAllString(text.Text, "${1}start_line${2}"))
-		}
-	}
-	r.Hint = "Use start_line and end_line to read the missing lines."
-	return r
 }
 
 type replaceArgs struct {

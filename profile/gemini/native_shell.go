@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/attractor-go/attractor/env"
@@ -37,7 +36,7 @@ const runShellParameters = `{
 }`
 
 func runShellCommand() tool.Tool {
-	shell := coding.Shell(nativeTimeout)
+	shell := coding.ShellAs(nativeTimeout, untrusted)
 	t := tool.New(llm.ToolDefinition{
 		Name: "run_shell_command",
 		Description: fmt.Sprintf("Runs a command in a shell (bash -c where there is one) and returns what it prints, and its exit code if that is not 0. Each "+
@@ -53,11 +52,7 @@ func runShellCommand() tool.Tool {
 		if args.Background {
 			return startInBackground(ctx, &within, args)
 		}
-		result, err := runAs(ctx, shell, &within, map[string]any{"command": args.Command})
-		if err != nil {
-			return result, err
-		}
-		return untrusted(result), nil
+		return runAs(ctx, shell, &within, map[string]any{"command": args.Command})
 	})
 	t.Limit = shell.Limit
 	return tool.WithAccess(t, func(args runShellArgs) tool.Access {
@@ -65,52 +60,23 @@ func runShellCommand() tool.Tool {
 	})
 }
 
-// The shell tool says at its result's end how a command ended, and behind that what it left running, in these forms.
-const (
-	exitLine    = "Exit code: "
-	leftRunning = "[The command has ended and left running"
-	timeoutHint = "\nYou can retry with a longer timeout by setting the timeout_ms parameter.]"
-)
-
-// untrusted turns a result of the tool shell into the form that Gemini models know. There is no line with a process group: here what a
-// command leaves running has a number of the session's.
+// untrusted puts the result of a command into the form that Gemini models know. There is no line with a process group: here what a command
+// leaves running has a number of the session's.
 func untrusted(r tool.Result) tool.Result {
-	output, ending := splitEnding(r.Content.Text(), r.IsError)
-	const head = "<untrusted_context>\nOutput: "
-	if r.Gap.Bytes > 0 {
-		r.Gap.At += len(head)
+	ending := ""
+	if r.Ran != nil { // not a patch
+		left, code := coding.LeftRunning(r.Ran), coding.ExitCode(r.Ran)
+		if end := coding.Unfinished(r.Ran, "Start commands that take longer with is_background."); end != "" {
+			r = coding.Closing(r, end)
+		} else if code != "" {
+			ending = "Exit Code: " + code + "\n"
+		} else if left == "" && r.Content.Text() == "" {
+			r = coding.Closing(r, coding.NoOutput)
+		}
+		if left != "" {
+			ending += left + "\n"
+		}
 	}
-	r.Content = llm.TextParts(head + orEmpty(output) + "\n" + ending + "</untrusted_context>")
-	return r
-}
-
-// splitEnding parts what a command printed from how it ended. Both are looked for where the tool puts them and nowhere else: commands
-// print such lines too.
-func splitEnding(text string, failed bool) (output, ending string) {
-	if at := lineAt(text, leftRunning); at >= 0 && strings.HasSuffix(text, "]") {
-		text, ending = text[:at], text[at:]+"\n"
-	}
-	if !failed {
-		return text, ending
-	}
-	if rest, ok := strings.CutSuffix(text, timeoutHint); ok {
-		return rest + "\nStart commands that take longer with is_background.]", ending
-	}
-	text = strings.TrimSuffix(text, "\n")
-	line := strings.LastIndex(text, "\n") + 1
-	if code, ok := strings.CutPrefix(text[line:], exitLine); ok {
-		return text[:line], "Exit Code: " + code + "\n" + ending
-	}
-	return text, ending
-}
-
-// lineAt is where the last line with a beginning starts, or -1.
-func lineAt(text, beginning string) int {
-	if at := strings.LastIndex(text, "\n"+beginning); at >= 0 {
-		return at + 1
-	}
-	if strings.HasPrefix(text, beginning) {
-		return 0
-	}
-	return -1
+	r.Content = llm.TextParts(orEmpty(r.Content.Text()) + "\n" + ending + "</untrusted_context>")
+	return coding.Opening("<untrusted_context>\nOutput: ", r)
 }

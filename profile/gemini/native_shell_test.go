@@ -25,14 +25,14 @@ func TestE2_TimedOut(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	result, err := runAs(context.Background(), coding.Shell(time.Millisecond), &tool.Call{Env: local, Session: new(tool.Plain)},
+	result, err := runAs(context.Background(), coding.ShellAs(time.Millisecond, untrusted), &tool.Call{Env: local, Session: new(tool.Plain)},
 		map[string]any{"command": "sleep 60"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := "<untrusted_context>\nOutput: [ERROR: Command timed out after 1ms. Partial output is shown above.\n" +
 		"Start commands that take longer with is_background.]\n</untrusted_context>"
-	if got := untrusted(result); got.Content.Text() != want || !got.IsError {
+	if got := result; got.Content.Text() != want || !got.IsError {
 		t.Errorf("got %q, want %q", got.Content.Text(), want)
 	}
 }

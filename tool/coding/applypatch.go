@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
@@ -52,10 +50,9 @@ func patchAccess(text string) tool.Access {
 
 // applyPatch is a call that applies a patch, which may also be a script for which [patch.FromScript] is true.
 func applyPatch(ctx context.Context, call *tool.Call, text string) (tool.Result, error) {
-	changes, seen, err := patchFor(ctx, call, text)
+	changes, result, err := patchFor(ctx, call, text)
 	if err != nil {
-		result := tool.Errorf("Error: %s", names.Error(err))
-		result.Seen = seen
+		result.Content, result.IsError = llm.TextParts("Error: "+names.Error(err)), true
 		return result, nil
 	}
 	var b strings.Builder
@@ -63,8 +60,7 @@ func applyPatch(ctx context.Context, call *tool.Call, text string) (tool.Result,
 	for _, c := range changes {
 		b.WriteString(c.String() + "\n")
 	}
-	result := tool.Text(b.String())
-	result.Seen = seen
+	result.Content = llm.TextParts(b.String())
 	return result, nil
 }
 
@@ -76,39 +72,40 @@ func Patch(ctx context.Context, e env.Environment, text string) ([]patch.Change,
 }
 
 // patchFor applies a call's patch while no other session changes its files, and decides again when somebody else was faster. Add and
-// Move replace what is there, whether the session has seen it or not: that is what they mean in this format.
-func patchFor(ctx context.Context, call *tool.Call, text string) ([]patch.Change, []tool.Seen, error) {
+// Move replace what is there, whether the session has seen it or not: that is what they mean in this format. It returns the operations,
+// and a result that says what has changed, also after an error.
+func patchFor(ctx context.Context, call *tool.Call, text string) ([]patch.Change, tool.Result, error) {
 	ops, err := patch.Parse(text)
 	if err != nil {
-		return nil, nil, err
+		return nil, tool.Result{}, err
 	}
 	if _, dir := patch.Unwrap(text); dir != "" {
 		if info, err := call.Env.Stat(ctx, dir); err != nil {
-			return nil, nil, fmt.Errorf("cd %s: %w", names.Shown(dir), err)
+			return nil, tool.Result{}, fmt.Errorf("cd %s: %w", names.Shown(dir), err)
 		} else if !info.IsDir() {
-			return nil, nil, fmt.Errorf("cd %s: it is no directory", names.Shown(dir))
+			return nil, tool.Result{}, fmt.Errorf("cd %s: it is no directory", names.Shown(dir))
 		}
 	}
 	unlock, err := env.Lock(ctx, call.Env, patchedPaths(ops)...)
 	if err != nil {
-		return nil, nil, err
+		return nil, tool.Result{}, err
 	}
 	defer unlock()
 	for range maxDecisions {
-		files := patchFiles{call: call, wrote: map[string]env.Hash{}}
-		plan, err := patch.NewPlan(ctx, files, ops, func(name string) bool { return call.NeedsApproval(ctx, name) == "" })
+		files := patchFiles{call: call}
+		plan, err := patch.NewPlan(ctx, &files, ops, func(name string) bool { return call.NeedsApproval(ctx, name) == "" })
 		if err != nil {
-			return nil, nil, err
+			return nil, tool.Result{}, err
 		}
 		if err = plan.Apply(ctx); err == nil {
-			return plan.Changes, files.seen(ctx), nil
+			return plan.Changes, files.wrote.result(ctx, call, plan.Changes), nil
 		}
 		var failed *patch.Error
 		if !errors.Is(err, env.ErrChanged) || errors.As(err, &failed) && failed.Torn {
-			return nil, files.seen(ctx), err
+			return nil, files.wrote.result(ctx, call, nil), err
 		}
 	}
-	return nil, nil, restless(ops[0].Path)
+	return nil, tool.Result{}, restless(ops[0].Path)
 }
 
 // patchedPaths returns the files that operations touch.
@@ -126,10 +123,10 @@ func patchedPaths(ops []patch.Op) []string {
 // patchFiles are the files of a call's environment as package patch wants them.
 type patchFiles struct {
 	call  *tool.Call
-	wrote map[string]env.Hash // by name
+	wrote writes
 }
 
-func (f patchFiles) Read(ctx context.Context, name string) ([]byte, fs.FileMode, error) {
+func (f *patchFiles) Read(ctx context.Context, name string) ([]byte, fs.FileMode, error) {
 	info, err := f.call.Env.Stat(ctx, name)
 	if err != nil {
 		return nil, 0, err
@@ -145,37 +142,29 @@ func (f patchFiles) Read(ctx context.Context, name string) ([]byte, fs.FileMode,
 	return data, info.Mode.Perm(), errors.Join(err, r.Close())
 }
 
-func (f patchFiles) Write(ctx context.Context, name string, before *string, data []byte, perm fs.FileMode) error {
-	was := env.NoFile
+func (f *patchFiles) Write(ctx context.Context, name string, before *string, data []byte, perm fs.FileMode) error {
+	var was content
 	if before != nil {
-		was = env.HashOf([]byte(*before))
+		was = contentOf(f.call, []byte(*before))
 	}
 	if err := mayChange(ctx, f.call, name); err != nil {
 		return err
 	}
-	if err := env.Replace(ctx, f.call.Env, name, was, data, perm); err != nil {
+	if err := env.Replace(ctx, f.call.Env, name, was.hash, data, perm); err != nil {
 		return err
 	}
-	f.wrote[name] = env.HashOf(data)
+	f.wrote.add(name, was, contentOf(f.call, data))
 	return nil
 }
 
-func (f patchFiles) Remove(ctx context.Context, name, before string) error {
+func (f *patchFiles) Remove(ctx context.Context, name, before string) error {
 	if err := mayChange(ctx, f.call, name); err != nil {
 		return err
 	}
-	if err := env.Delete(ctx, f.call.Env, name, env.HashOf([]byte(before))); err != nil {
+	was := contentOf(f.call, []byte(before))
+	if err := env.Delete(ctx, f.call.Env, name, was.hash); err != nil {
 		return err
 	}
-	f.wrote[name] = env.NoFile
+	f.wrote.add(name, was, content{})
 	return nil
-}
-
-// seen returns what the session knows of the files that were written.
-func (f patchFiles) seen(ctx context.Context) []tool.Seen {
-	var seen []tool.Seen
-	for _, name := range slices.Sorted(maps.Keys(f.wrote)) {
-		seen = append(seen, sawFile(ctx, f.call.Env, name, f.wrote[name])...)
-	}
-	return seen
 }

@@ -23,35 +23,37 @@ const (
 
 // decision is what a file is to become.
 type decision struct {
-	was  env.Hash // the content that it was decided upon
+	was  content // what it was decided upon
 	data []byte
 }
 
 // change reads a file, decides and writes, while no other session changes it, and decides again when somebody else was faster. It
-// returns what the session has then seen.
-func change(ctx context.Context, call *tool.Call, name string, decide func() (decision, error)) ([]tool.Seen, error) {
+// returns a result that says what has changed.
+func change(ctx context.Context, call *tool.Call, name string, decide func() (decision, error)) (tool.Result, error) {
 	unlock, err := env.Lock(ctx, call.Env, name)
 	if err != nil {
-		return nil, err
+		return tool.Result{}, err
 	}
 	defer unlock()
 	for range maxDecisions {
 		d, err := decide()
 		if err != nil {
-			return nil, err
+			return tool.Result{}, err
 		}
 		if err := mayChange(ctx, call, name); err != nil {
-			return nil, err
+			return tool.Result{}, err
 		}
-		err = env.Replace(ctx, call.Env, name, d.was, d.data, newFilePerm)
+		err = env.Replace(ctx, call.Env, name, d.was.hash, d.data, newFilePerm)
 		if err == nil {
-			return sawFile(ctx, call.Env, name, env.HashOf(d.data)), nil
+			var w writes
+			w.add(name, d.was, contentOf(call, d.data))
+			return w.result(ctx, call, nil), nil
 		}
 		if !errors.Is(err, env.ErrChanged) {
-			return nil, err
+			return tool.Result{}, err
 		}
 	}
-	return nil, restless(name)
+	return tool.Result{}, restless(name)
 }
 
 // restless returns the error of a file that changes faster than a change of it can be decided.

@@ -30,43 +30,45 @@ type editFileArgs struct {
 }
 
 // EditFile returns the tool edit_file: a text in a file replaced by another.
-func EditFile() tool.Tool {
+func EditFile() tool.Tool { return EditFileAs(BarNumbers) }
+
+// EditFileAs returns the tool edit_file with the line numbers of a dialect.
+func EditFileAs(numbers Numbering) tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "edit_file",
 		Description: "Replaces text in a file. old_string must match the file exactly, indentation included, and be there exactly " +
 			"once; with replace_all every occurrence is replaced. Read the file before you edit it. The file keeps its line " +
 			"endings and its mode.",
-	}, editFile)
+	}, func(ctx context.Context, call *tool.Call, args editFileArgs) (tool.Result, error) {
+		return editFile(ctx, call, args, numbers)
+	})
 	t.Limit = tool.Limit{Chars: 10_000, Keep: tool.KeepTail}
 	return tool.WithAccess(t, func(args editFileArgs) tool.Access {
 		return tool.Access{Effect: tool.Writes, Paths: []string{lexical(args.FilePath)}}
 	})
 }
 
-func editFile(ctx context.Context, call *tool.Call, args editFileArgs) (tool.Result, error) {
+func editFile(ctx context.Context, call *tool.Call, args editFileArgs, numbers Numbering) (tool.Result, error) {
 	e := edit{old: args.OldString, new: args.NewString, all: args.ReplaceAll}
 	if err := e.check(); err != nil {
 		return tool.Result{}, err
 	}
-	var result tool.Result
-	seen, err := change(ctx, call, args.FilePath, func() (decision, error) {
+	text := ""
+	result, err := change(ctx, call, args.FilePath, func() (d decision, err error) {
 		content, err := readWhole(ctx, call.Env, args.FilePath)
 		if err != nil {
-			return decision{}, err
+			return d, err
 		}
-		edited, text, err := e.edited(args.FilePath, content)
-		result = tool.Text(text)
-		return decision{env.HashOf([]byte(content)), edited}, err
+		d.was = contentOf(call, []byte(content))
+		d.data, text, err = e.edited(args.FilePath, content, numbers)
+		return d, err
 	})
-	if err != nil {
-		return tool.Result{}, err
-	}
-	result.Seen = seen
-	return result, nil
+	result.Content = llm.TextParts(text)
+	return result, err
 }
 
 // edited returns a file's content after an edit, and what is said about it.
-func (e edit) edited(name, content string) (edited []byte, text string, err error) {
+func (e edit) edited(name, content string, numbers Numbering) (edited []byte, text string, err error) {
 	m := e.match(content)
 	switch {
 	case len(m.places) == 0:
@@ -80,7 +82,7 @@ func (e edit) edited(name, content string) (edited []byte, text string, err erro
 		text += " old_string did not match exactly, but it did but for " + m.how + "."
 	}
 	if len(placed) == 1 {
-		text += " It now reads:\n" + snippet(edited, placed[0])
+		text += " It now reads:\n" + snippet(edited, placed[0], numbers)
 	}
 	return edited, text, nil
 }
@@ -156,7 +158,7 @@ func lineNumbers(content []byte, spans []span) string {
 }
 
 // snippet shows a part of a content with the lines around it.
-func snippet(content []byte, s span) string {
+func snippet(content []byte, s span, numbers Numbering) string {
 	from, to := s.start, s.end
 	for range snippetContext + 1 { // the one more is the start of the line itself
 		from = bytes.LastIndexByte(content[:max(from, 0)], '\n')
@@ -171,8 +173,8 @@ func snippet(content []byte, s span) string {
 	first := bytes.Count(content[:from+1], []byte("\n")) + 1
 	lines := strings.Split(strings.TrimSuffix(toLF(string(content[from+1:to])), "\n"), "\n")
 	if len(lines) <= maxSnippetLines {
-		return number(shortened(lines), first)
+		return numbers.lines(shortened(lines), first)
 	}
 	const half = maxSnippetLines / 2
-	return number(shortened(lines[:half]), first) + "...\n" + number(shortened(lines[len(lines)-half:]), first+len(lines)-half)
+	return numbers.lines(shortened(lines[:half]), first) + "...\n" + numbers.lines(shortened(lines[len(lines)-half:]), first+len(lines)-half)
 }

@@ -67,7 +67,7 @@ func TestC5_Snippet(t *testing.T) {
 		if last-first >= maxSnippetLines {
 			want = number(all[first-1:first+19], first) + "...\n" + number(all[last-20:last], last-19)
 		}
-		if got := snippet([]byte(content), s); got != want {
+		if got := snippet([]byte(content), s, BarNumbers); got != want {
 			t.Fatalf("%q, %v:\n%swant\n%s", content, s, got, want)
 		}
 	})

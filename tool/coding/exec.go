@@ -99,7 +99,7 @@ func execCommand(ctx context.Context, call *tool.Call, args execArgs) (tool.Resu
 	}
 	processes := processesOf(call)
 	if processes == nil {
-		return execToTheEnd(ctx, call, cmd, args)
+		return execToTheEnd(ctx, call, cmd, args), nil
 	}
 	return execInSession(ctx, call, processes, cmd, args)
 }
@@ -123,24 +123,14 @@ func execScript(e env.Environment, args execArgs) string {
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // execToTheEnd runs a command where none can outlive its call.
-func execToTheEnd(ctx context.Context, call *tool.Call, cmd env.Command, args execArgs) (tool.Result, error) {
+func execToTheEnd(ctx context.Context, call *tool.Call, cmd env.Command, args execArgs) tool.Result {
 	start := time.Now()
-	printed := tool.NewTranscript(outputsOf(call), call.ID, 0)
-	cmd.Output = func(stream int, p []byte) {
-		printed.Write(stream, p)
-		if call.Live != nil {
-			call.Live(stream, p)
-		}
-	}
 	cmd.TTY = nil // nobody could write to it
-	ran, err := env.Run(ctx, call.Env, cmd, env.MaxTimeout)
-	printed.Close()
-	if err == nil && !ran.TimedOut {
-		return execResult(call, execState{start: start, exit: &ran.Exit}, printed.Take(), args.MaxOutputTokens), nil
+	result := runToTheEnd(ctx, call, cmd, env.MaxTimeout)
+	if end := Unfinished(result.Ran, "Run a part of it at a time."); end != "" {
+		return Closing(result, end)
 	}
-	result := closing(printed.Take(), ending(ran, ctx.Err() != nil, err))
-	result.IsError = true
-	return result, nil
+	return execResult(call, start, result, args.MaxOutputTokens)
 }
 
 // execInSession starts a command that may outlive the call, and waits for it as long as the call may take.
@@ -159,14 +149,14 @@ func execInSession(ctx context.Context, call *tool.Call, processes tool.Processe
 	if !args.TTY {
 		inputs(call).close(id)
 	}
-	result, exit, err := processes.Read(ctx, id, yieldTime(args.YieldTimeMS, execYield, minYield, maxYield))
-	if err != nil && exit == nil && ctx.Err() != nil { // the model was never told of it
+	result, err := processes.Read(ctx, id, yieldTime(args.YieldTimeMS, execYield, minYield, maxYield))
+	switch {
+	case err != nil && ctx.Err() != nil: // the model was never told of it
 		return execInterrupted(ctx, processes, id)
-	}
-	if err != nil && exit == nil {
+	case err != nil:
 		return tool.Result{}, err
 	}
-	return execResult(call, execState{start: start, id: id, exit: exit, err: err}, result, args.MaxOutputTokens), nil
+	return execResult(call, start, result, args.MaxOutputTokens), nil
 }
 
 func execInterrupted(ctx context.Context, processes tool.Processes, id string) (tool.Result, error) {
@@ -174,11 +164,12 @@ func execInterrupted(ctx context.Context, processes tool.Processes, id string) (
 	if err := processes.Kill(beyond, id); err != nil {
 		return tool.Result{}, err
 	}
-	result, exit, err := processes.Read(beyond, id, 0)
-	if err != nil && exit == nil {
+	result, err := processes.Read(beyond, id, 0)
+	if err != nil {
 		return tool.Result{}, err
 	}
-	result = closing(result, "[ERROR: The command was interrupted and killed. Output up to then is shown above.]")
+	result.Ran.Interrupted = true
+	result = Closing(result, Unfinished(result.Ran, ""))
 	result.IsError = true
 	return result, nil
 }
@@ -193,24 +184,16 @@ func yieldTime(ms float64, unset, least, most time.Duration) time.Duration {
 	return time.Duration(ms * float64(time.Millisecond))
 }
 
-// execState is where a command is when a call returns.
-type execState struct {
-	start time.Time // of the call
-	id    string
-	exit  *env.Exit // nil while it runs
-	err   error     // of watching it
-}
-
-// execResult is a command's output in the form that OpenAI's models are used to.
-func execResult(call *tool.Call, s execState, result tool.Result, maxTokens float64) tool.Result {
-	text := result.Content.Text()
+// execResult puts the result of a command into the form that OpenAI's models are used to.
+func execResult(call *tool.Call, start time.Time, result tool.Result, maxTokens float64) tool.Result {
+	text, ran := result.Content.Text(), result.Ran
 	var head strings.Builder
 	// Only the form needs a chunk's id. It is the call's, so that running a session again gives the same text.
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(call.ID))
 	fmt.Fprintf(&head, "Chunk ID: %06x\n", sum.Sum32()&0xffffff)
-	fmt.Fprintf(&head, "Wall time: %.4f seconds\n", time.Since(s.start).Seconds())
-	head.WriteString(s.status())
+	fmt.Fprintf(&head, "Wall time: %.4f seconds\n", time.Since(start).Seconds())
+	head.WriteString(execStatus(ran))
 	fmt.Fprintf(&head, "Original token count: %d\nOutput:\n", (int64(len(text))+result.Gap.Bytes+bytesPerToken-1)/bytesPerToken)
 	if result.Hint == "" {
 		result.Hint = "Run a narrower command, or send its output to a file and look at parts of that."
@@ -218,26 +201,26 @@ func execResult(call *tool.Call, s execState, result tool.Result, maxTokens floa
 	if maxTokens > 0 && maxTokens < execTokens { // the tool's own limit is the pipeline's work
 		text, _ = execLimit(max(1, int(maxTokens))).Apply(text, result.Gap, result.Hint)
 		result.Gap = tool.Gap{}
+		result.Content = llm.TextParts(text)
 	}
-	if result.Gap.Bytes > 0 {
-		result.Gap.At += head.Len()
+	result = Opening(head.String(), result)
+	unnamed := *ran // there is no tool that kills by id here
+	unnamed.ID = ""
+	if left := LeftRunning(&unnamed); left != "" {
+		result = Closing(result, left)
 	}
-	result.Content = llm.TextParts(head.String() + text)
-	if s.exit != nil && len(s.exit.Left) > 0 {
-		result = closing(result, leftRunning(s.exit.Left, ""))
-	}
-	result.IsError = s.err != nil || s.exit != nil && s.exit.Code != 0
+	result.IsError = ran.Failed()
 	return result
 }
 
-func (s execState) status() string {
+func execStatus(r *tool.Ran) string {
 	switch {
-	case s.exit == nil:
-		return fmt.Sprintf("Process running with session ID %s\n", s.id)
-	case s.err != nil:
-		return fmt.Sprintf("Process cannot be watched any more: %v\n", s.err)
-	case s.exit.Signal != "":
-		return fmt.Sprintf("Process exited with code %d (killed by %s)\n", s.exit.Code, s.exit.Signal)
+	case r.Err != "":
+		return fmt.Sprintf("Process cannot be watched any more: %s\n", r.Err)
+	case r.Exit == nil:
+		return fmt.Sprintf("Process running with session ID %s\n", r.ID)
+	case r.Exit.Signal != "":
+		return fmt.Sprintf("Process exited with code %d (killed by %s)\n", r.Exit.Code, r.Exit.Signal)
 	}
-	return fmt.Sprintf("Process exited with code %d\n", s.exit.Code)
+	return fmt.Sprintf("Process exited with code %d\n", r.Exit.Code)
 }

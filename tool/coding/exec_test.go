@@ -111,7 +111,7 @@ func TestE2_ExecCommandYieldsAndGoesOn(t *testing.T) {
 	}
 	if !strings.HasSuffix(first, "Output:\nbegun\n") { // on a machine that is very busy
 		r.ok(sh(), object{"command": "until [ -e seen ]; do sleep 0.01; done"})
-		if _, _, err := r.hall.processes.Read(context.Background(), "7", 0); err != nil {
+		if _, err := r.hall.processes.Read(context.Background(), "7", 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -193,8 +193,8 @@ func TestE2_ExecCommandIsInterruptedWithItsCall(t *testing.T) {
 	if text := out.Model.Text(); !out.IsError || !strings.HasPrefix(text, "begun\n[ERROR: The command was interrupted") {
 		t.Errorf("%s", text)
 	}
-	if _, exit, err := r.hall.processes.Read(context.Background(), "7", 0); err != nil || exit == nil || exit.Signal == "" {
-		t.Errorf("it was not killed: %v, %v", exit, err)
+	if got, err := r.hall.processes.Read(context.Background(), "7", 0); err != nil || got.Ran.Exit == nil || got.Ran.Exit.Signal == "" {
+		t.Errorf("it was not killed: %+v, %v", got.Ran, err)
 	}
 }
 

@@ -149,12 +149,22 @@ func wholeRunes(b []byte) []byte {
 	return b
 }
 
+// Numbering writes the number of a line, and what stands between it and the line. Width is that of the longest number, and at least 3.
+type Numbering func(b *strings.Builder, n, width int)
+
+// BarNumbers is the [Numbering] of read_file: `NNN | text`.
+func BarNumbers(b *strings.Builder, n, width int) { fmt.Fprintf(b, "%*d | ", width, n) }
+
 // number puts a line number before each line.
-func number(lines []string, first int) string {
+func number(lines []string, first int) string { return Numbering(BarNumbers).lines(lines, first) }
+
+func (write Numbering) lines(lines []string, first int) string {
 	width := max(numberWidth, len(strconv.Itoa(first+len(lines)-1)))
 	var b strings.Builder
 	for i, line := range lines {
-		fmt.Fprintf(&b, "%*d | %s\n", width, first+i, line)
+		write(&b, first+i, width)
+		b.WriteString(line)
+		b.WriteByte('\n')
 	}
 	return b.String()
 }

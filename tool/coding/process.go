@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/attractor-go/attractor/env"
@@ -85,50 +84,9 @@ func process(ctx context.Context, call *tool.Call, args processArgs) (tool.Resul
 	default:
 		return tool.Result{}, fmt.Errorf("there is no action %q; use %s, %s, %s or %s", args.Action, actionRead, actionWrite, actionEndInput, actionKill)
 	}
-	return readProcess(ctx, table, args.ID, wait)
-}
-
-// readProcess is what a process has printed since the last time, and where it is.
-func readProcess(ctx context.Context, table tool.Processes, id string, wait time.Duration) (tool.Result, error) {
-	result, exit, err := table.Read(ctx, id, wait)
-	if err != nil && exit == nil {
+	result, err := table.Read(ctx, args.ID, wait)
+	if err != nil {
 		return tool.Result{}, err
 	}
-	return closing(result, processStatus(id, exit, err)), nil
-}
-
-func processStatus(id string, exit *env.Exit, err error) string {
-	switch {
-	case exit == nil:
-		return fmt.Sprintf("[Process %s is running.]", id)
-	case err != nil:
-		return fmt.Sprintf("[Process %s cannot be watched any more: %v]", id, err)
-	}
-	status := fmt.Sprintf("[Process %s has ended. Exit code: %d]", id, exit.Code)
-	if exit.Signal != "" {
-		status = fmt.Sprintf("[Process %s has ended, by %s.]", id, exit.Signal)
-	}
-	if len(exit.Left) > 0 {
-		status += "\n" + leftRunning(exit.Left, id)
-	}
-	return status
-}
-
-// leftRunning names what a command that has ended left behind. Without an id it can be killed by nobody but the session's end.
-func leftRunning(left []string, id string) string {
-	how := ""
-	if id != "" {
-		how = fmt.Sprintf(", or process kills it by id %s", id)
-	}
-	return fmt.Sprintf("[The command has ended and left running, until the session ends%s:\n  %s]", how, strings.Join(left, "\n  "))
-}
-
-// closing puts a line, or several, after the text of a result.
-func closing(result tool.Result, end string) tool.Result {
-	text := result.Content.Text()
-	if text != "" && end != "" && !strings.HasSuffix(text, "\n") {
-		end = "\n" + end
-	}
-	result.Content = llm.TextParts(text + end)
-	return result
+	return Closing(result, processStatus(result.Ran)), nil
 }

@@ -23,22 +23,31 @@ type readFileArgs struct {
 	Limit    int    `json:"limit,omitempty" jsonschema:"How many lines to read. Default: 2000."`
 }
 
+// ReadForm is how a dialect of read_file shows lines.
+type ReadForm struct {
+	Number Numbering
+	Offset string // the parameter that reads on
+}
+
 // ReadFile returns the tool read_file: lines of a text file with their numbers, or an image.
-func ReadFile() tool.Tool {
+func ReadFile() tool.Tool { return ReadFileAs(ReadForm{Number: BarNumbers, Offset: "offset"}) }
+
+// ReadFileAs returns the tool read_file with results in the form of a dialect.
+func ReadFileAs(form ReadForm) tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "read_file",
 		Description: "Reads a file and returns its lines, each with its line number in front as `NNN | text`. The number and the " +
 			"separator are not part of the file. Without offset and limit the first 2000 lines come back; use them to read other " +
 			"parts of a long file. Images (PNG, JPEG, GIF, WebP) come back as images. Directories and other binary files are " +
 			"refused. Characters that cannot be seen are shown as \\u{hex}; edit lines that have such with the shell.",
-	}, readFile)
+	}, form.readFile)
 	t.Limit = tool.Limit{Chars: 50_000, Keep: tool.KeepHeadTail}
 	return tool.WithAccess(t, func(args readFileArgs) tool.Access {
 		return tool.Access{Effect: tool.ReadOnly, Paths: []string{lexical(args.FilePath)}}
 	})
 }
 
-func readFile(ctx context.Context, call *tool.Call, args readFileArgs) (result tool.Result, err error) {
+func (form ReadForm) readFile(ctx context.Context, call *tool.Call, args readFileArgs) (result tool.Result, err error) {
 	switch {
 	case args.Offset < 0:
 		return result, fmt.Errorf("offset is %d; line numbers start at 1", args.Offset)
@@ -52,14 +61,14 @@ func readFile(ctx context.Context, call *tool.Call, args readFileArgs) (result t
 	defer func() { err = errors.Join(err, f.Close()) }()
 	whole := newReading(f)
 	r := bufio.NewReaderSize(whole, readBuffer)
-	if result, err = readStarted(ctx, r, args); err == nil {
+	if result, err = form.readStarted(ctx, r, args); err == nil {
 		result.Seen = whole.saw(ctx, call.Env, args.FilePath)
 	}
 	return result, err
 }
 
 // readStarted reads a file that was opened.
-func readStarted(ctx context.Context, r *bufio.Reader, args readFileArgs) (result tool.Result, err error) {
+func (form ReadForm) readStarted(ctx context.Context, r *bufio.Reader, args readFileArgs) (result tool.Result, err error) {
 	start, err := r.Peek(binaryPeek) // an error shows again when the lines are read
 	switch {
 	case imageType(start) != "":
@@ -71,10 +80,10 @@ func readStarted(ctx context.Context, r *bufio.Reader, args readFileArgs) (resul
 	case len(start) == 0 && err != nil && isEOF(err):
 		return tool.Text("(the file is empty)"), nil
 	}
-	return readText(ctx, r, args)
+	return form.readText(ctx, r, args)
 }
 
-func readText(ctx context.Context, r *bufio.Reader, args readFileArgs) (tool.Result, error) {
+func (form ReadForm) readText(ctx context.Context, r *bufio.Reader, args readFileArgs) (tool.Result, error) {
 	first, limit := max(args.Offset, 1), args.Limit
 	if limit == 0 {
 		limit = defaultReadLines
@@ -86,13 +95,13 @@ func readText(ctx context.Context, r *bufio.Reader, args readFileArgs) (tool.Res
 	case len(x.lines) == 0:
 		return tool.Result{}, fmt.Errorf("offset %d is past the end of %s, which has %s", first, names.Shown(args.FilePath), count(x.total, "line"))
 	}
-	text := number(x.lines, first)
+	text := form.Number.lines(x.lines, first)
 	next := first + len(x.lines)
 	switch {
 	case x.full:
-		text += fmt.Sprintf("\n[The answer is full after line %d; the file goes on. Use offset %d to read on.]", next-1, next)
+		text += fmt.Sprintf("\n[The answer is full after line %d; the file goes on. Use %s %d to read on.]", next-1, form.Offset, next)
 	case x.more:
-		text += fmt.Sprintf("\n[Lines %d to %d are shown; the file goes on. Use offset %d to read on.]", first, next-1, next)
+		text += fmt.Sprintf("\n[Lines %d to %d are shown; the file goes on. Use %s %d to read on.]", first, next-1, form.Offset, next)
 	}
 	result := tool.Text(text)
 	result.Hint = "Use offset and limit to read the missing lines."

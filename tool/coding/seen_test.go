@@ -27,12 +27,10 @@ func (r *remembering) Seen(path string) (h env.Hash, ok bool) {
 func (r *remembering) call(b *bench, t tool.Tool, args any) *tool.Outcome {
 	b.Helper()
 	out := b.runCall(b.Context(), t, args, tool.Call{Session: r})
-	for _, s := range out.Seen {
-		if r.seen == nil {
-			r.seen = map[string]env.Hash{}
-		}
-		r.seen[s.Path] = s.Hash
+	if r.seen == nil {
+		r.seen = map[string]env.Hash{}
 	}
+	tool.Remember(r.seen, out.Seen, out.Changes)
 	return out
 }
 

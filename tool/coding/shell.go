@@ -21,7 +21,11 @@ type shellArgs struct {
 }
 
 // Shell is the tool shell: a command, run to its end. Without a timeout of the model's the command has the default one.
-func Shell(defaultTimeout time.Duration) tool.Tool {
+func Shell(defaultTimeout time.Duration) tool.Tool { return ShellAs(defaultTimeout, shellResult) }
+
+// ShellAs returns the tool shell with results in the form of a dialect. Of a command that was run to its end render gets what it printed
+// as the Content, and its Ran; of a patch, which models write as a command too, the result of apply_patch, which has no Ran.
+func ShellAs(defaultTimeout time.Duration, render func(tool.Result) tool.Result) tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "shell",
 		Description: fmt.Sprintf("Runs a command in a shell, in the working directory, and returns what it prints (standard output and "+
@@ -29,7 +33,7 @@ func Shell(defaultTimeout time.Duration) tool.Tool {
 			"variables do not last. It gets no input, so do not run anything that waits for some. Without timeout_ms it may take "+
 			"%d ms; servers and whatever else does not end belong in the background. To read, edit and search files, use the tools made for that.", defaultTimeout.Milliseconds()),
 	}, func(ctx context.Context, call *tool.Call, args shellArgs) (tool.Result, error) {
-		return shell(ctx, call, args, defaultTimeout)
+		return shell(ctx, call, args, defaultTimeout, render)
 	})
 	t.Limit = tool.Limit{Chars: 30_000, Lines: 256, Keep: tool.KeepHeadTail}
 	return tool.WithAccess(t, func(args shellArgs) tool.Access {
@@ -40,7 +44,7 @@ func Shell(defaultTimeout time.Duration) tool.Tool {
 	})
 }
 
-func shell(ctx context.Context, call *tool.Call, args shellArgs, timeout time.Duration) (tool.Result, error) {
+func shell(ctx context.Context, call *tool.Call, args shellArgs, timeout time.Duration, render func(tool.Result) tool.Result) (tool.Result, error) {
 	switch {
 	case strings.TrimSpace(args.Command) == "":
 		return tool.Result{}, errors.New("command is empty; give the command line to run")
@@ -50,42 +54,46 @@ func shell(ctx context.Context, call *tool.Call, args shellArgs, timeout time.Du
 		timeout = time.Duration(min(args.TimeoutMS, env.MaxTimeout.Milliseconds())) * time.Millisecond
 	}
 	if _, ok := patch.FromScript(args.Command); ok { // models that were trained with it call it here, where there is no such program
-		return applyPatch(ctx, call, args.Command)
+		result, err := applyPatch(ctx, call, args.Command)
+		return render(result), err
 	}
 	if args.Background {
 		return startInBackground(ctx, call, args)
 	}
-	return runToTheEnd(ctx, call, args.Command, timeout)
+	result := runToTheEnd(ctx, call, env.Command{Script: args.Command}, timeout)
+	if result.Hint == "" {
+		result.Hint = "Run a narrower command, or send its output to a file and read or search that."
+	}
+	return render(result), nil
 }
 
-func runToTheEnd(ctx context.Context, call *tool.Call, script string, timeout time.Duration) (tool.Result, error) {
+// runToTheEnd runs a command and returns what it printed, and what became of it.
+func runToTheEnd(ctx context.Context, call *tool.Call, cmd env.Command, timeout time.Duration) tool.Result {
 	printed := tool.NewTranscript(outputsOf(call), call.ID, 0)
-	cmd := env.Command{Script: script, Output: func(stream int, p []byte) {
+	cmd.Output = func(stream int, p []byte) {
 		printed.Write(stream, p)
 		if call.Live != nil {
 			call.Live(stream, p)
 		}
-	}}
-	ran, err := env.Run(ctx, call.Env, cmd, timeout)
+	}
+	came, err := env.Run(ctx, call.Env, cmd, timeout)
 	printed.Close()
 	result := printed.Take()
-	end := ending(ran, ctx.Err() != nil, err)
-	if len(ran.Left) > 0 {
-		id := ""
-		if processes := processesOf(call); processes != nil {
-			id = processes.Adopt(ran.Process, cmd, ran.Left)
-		}
-		end = strings.TrimPrefix(end+"\n"+leftRunning(ran.Left, id), "\n")
+	ran := result.Ran
+	ran.Interrupted = err != nil && ctx.Err() != nil
+	if err == nil || ran.Interrupted && came.Duration > 0 { // otherwise it did not start, or would not die
+		ran.Exit = &came.Exit
+	} else {
+		ran.Err = err.Error()
 	}
-	if end == "" && result.Content.Text() == "" {
-		end = "(no output)"
+	if came.TimedOut {
+		ran.TimedOut = came.Timeout
 	}
-	result = closing(result, end)
-	result.IsError = err != nil || ran.TimedOut || ran.Signal != "" || ran.Code != 0
-	if result.Hint == "" {
-		result.Hint = "Run a narrower command, or send its output to a file and read or search that."
+	if processes := processesOf(call); processes != nil && len(came.Left) > 0 {
+		ran.ID = processes.Adopt(came.Process, cmd, came.Left)
 	}
-	return result, nil
+	result.IsError = ran.Failed()
+	return result
 }
 
 // startInBackground starts a command that goes on when the call is over, and shows how it began.
@@ -98,19 +106,16 @@ func startInBackground(ctx context.Context, call *tool.Call, args shellArgs) (to
 	if err != nil {
 		return tool.Result{}, err
 	}
-	result, err := readProcess(ctx, processes, id, settle)
+	result, err := processes.Read(ctx, id, settle)
 	if err != nil {
 		return tool.Result{}, err
 	}
+	result = Closing(result, processStatus(result.Ran))
 	started := fmt.Sprintf("Started as process %s. It runs until it ends, until process kills it, or until the session ends.\n", id)
 	if args.TimeoutMS > 0 {
 		started += "timeout_ms has no effect in the background.\n"
 	}
-	if result.Gap.Bytes > 0 {
-		result.Gap.At += len(started)
-	}
-	result.Content = llm.TextParts(started + result.Content.Text())
-	return result, nil
+	return Opening(started, result), nil
 }
 
 func outputsOf(call *tool.Call) tool.Outputs {
@@ -125,26 +130,4 @@ func processesOf(call *tool.Call) tool.Processes {
 		return nil
 	}
 	return call.Session.Processes()
-}
-
-// ending is what is said after a command's output.
-func ending(ran env.Result, interrupted bool, err error) string {
-	var lines []string
-	switch {
-	case interrupted && ran.Exit.Duration == 0: // it did not start, or would not die
-		lines = append(lines, fmt.Sprintf("[ERROR: The command was interrupted (%v). Output up to then is shown above.]", err))
-	case interrupted:
-		lines = append(lines, "[ERROR: The command was interrupted and killed. Output up to then is shown above.]")
-	case err != nil:
-		lines = append(lines, fmt.Sprintf("Error: the command could not be run to its end: %v", err))
-	case ran.TimedOut:
-		lines = append(lines,
-			fmt.Sprintf("[ERROR: Command timed out after %dms. Partial output is shown above.", ran.Timeout.Milliseconds()),
-			"You can retry with a longer timeout by setting the timeout_ms parameter.]")
-	case ran.Signal != "":
-		lines = append(lines, fmt.Sprintf("Exit code: %d (killed by %s)", ran.Code, ran.Signal))
-	case ran.Code != 0:
-		lines = append(lines, fmt.Sprintf("Exit code: %d", ran.Code))
-	}
-	return strings.Join(lines, "\n")
 }

@@ -94,7 +94,7 @@ func (w waited) Wait(ctx context.Context) (env.Exit, error) {
 func TestC7_TimeoutIsCapped(t *testing.T) {
 	for _, ms := range []int64{600_000, 600_001, 1 << 62} {
 		a := &asked{}
-		if _, err := shell(context.Background(), &tool.Call{Env: a}, shellArgs{Command: "x", TimeoutMS: ms}, time.Second); err != nil {
+		if _, err := shell(context.Background(), &tool.Call{Env: a}, shellArgs{Command: "x", TimeoutMS: ms}, time.Second, shellResult); err != nil {
 			t.Fatal(err)
 		}
 		if a.timeout > 600*time.Second || a.timeout < 590*time.Second {

@@ -38,16 +38,13 @@ func writeFile(ctx context.Context, call *tool.Call, args writeFileArgs) (tool.R
 		return tool.Result{}, errors.New("file_path is empty; give the path of a file")
 	}
 	w := writing{call: call, name: args.FilePath, data: []byte(args.Content)}
-	seen, err := change(ctx, call, args.FilePath, func() (decision, error) { return w.decide(ctx) })
-	if err != nil {
-		return tool.Result{}, err
+	result, err := change(ctx, call, args.FilePath, func() (decision, error) { return w.decide(ctx) })
+	text := fmt.Sprintf("Created %s (%s).", names.Shown(w.name), count(len(w.data), "byte"))
+	if w.was.hash != env.NoFile {
+		text = fmt.Sprintf("Replaced %s (%s, before: %d).", names.Shown(w.name), count(len(w.data), "byte"), w.size)
 	}
-	result := tool.Text(fmt.Sprintf("Created %s (%s).", names.Shown(w.name), count(len(w.data), "byte")))
-	if w.was != env.NoFile {
-		result = tool.Text(fmt.Sprintf("Replaced %s (%s, before: %d).", names.Shown(w.name), count(len(w.data), "byte"), w.size))
-	}
-	result.Seen = seen
-	return result, nil
+	result.Content = llm.TextParts(text)
+	return result, err
 }
 
 // writing is a file whose whole content is given.
@@ -56,18 +53,18 @@ type writing struct {
 	name string
 	data []byte
 
-	was  env.Hash
+	was  content
 	size int64 // of what is replaced
 }
 
 // decide allows the writing over what is there now. A session that remembers replaces only what it has seen: what it has not, somebody
 // else has written, and nobody would notice its loss. What has the content already can be written by anybody.
 func (w *writing) decide(ctx context.Context) (decision, error) {
-	w.was, w.size = env.NoFile, 0
+	w.was, w.size = content{}, 0
 	old, err := w.call.Env.Stat(ctx, w.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return decision{env.NoFile, w.data}, nil
+		return decision{content{}, w.data}, nil
 	case err != nil:
 		return decision{}, err
 	case old.IsDir():
@@ -78,11 +75,11 @@ func (w *writing) decide(ctx context.Context) (decision, error) {
 	if remembers && !known && old.Size != int64(len(w.data)) {
 		return decision{}, w.unseen()
 	}
-	if w.was, err = env.HashFile(ctx, w.call.Env, w.name); err != nil {
+	if w.was, err = contentOfFile(ctx, w.call, w.name, old.Size); err != nil {
 		return decision{}, err
 	}
-	switch {
-	case !remembers, w.was == env.NoFile, w.was == seen, w.was == env.HashOf(w.data):
+	switch h := w.was.hash; {
+	case !remembers, h == env.NoFile, h == seen, h == env.HashOf(w.data):
 		return decision{w.was, w.data}, nil
 	case !known:
 		return decision{}, w.unseen()

@@ -63,11 +63,11 @@ func writeStdin(ctx context.Context, call *tool.Call, args writeStdinArgs) (tool
 			return tool.Result{}, err
 		}
 	}
-	result, exit, err := processes.Read(ctx, id, wait)
-	if err != nil && exit == nil {
+	result, err := processes.Read(ctx, id, wait)
+	if err != nil {
 		return tool.Result{}, err
 	}
-	return execResult(call, execState{start: start, id: id, exit: exit, err: err}, result, args.MaxOutputTokens), nil
+	return execResult(call, start, result, args.MaxOutputTokens), nil
 }
 
 func writeChars(ctx context.Context, call *tool.Call, processes tool.Processes, id, chars string) error {

@@ -1,0 +1,249 @@
+package coding
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// changed is a change of a file below the directory, between two contents, of which none is no file.
+func (b *bench) changed(kind tool.ChangeKind, name, before, after string) tool.Change {
+	b.Helper()
+	return tool.Change{Kind: kind, Path: b.real(name), Before: hashed(before), After: hashed(after)}
+}
+
+// real is a file's name as results have it.
+func (b *bench) real(name string) string {
+	b.Helper()
+	dir, err := filepath.EvalSymlinks(b.dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return filepath.ToSlash(filepath.Join(dir, name))
+}
+
+const none = "(no file)"
+
+func hashed(content string) env.Hash {
+	if content == none {
+		return env.NoFile
+	}
+	return env.HashOf([]byte(content))
+}
+
+func (b *bench) changes(what string, out *tool.Outcome, want ...tool.Change) {
+	b.Helper()
+	if diff := gocmp.Diff(want, out.Changes); diff != "" {
+		b.Errorf("%s: %s\n-want +got\n%s", what, out.Model.Text(), diff)
+	}
+}
+
+func TestJ4_ChangesOfSingleFiles(t *testing.T) {
+	b := newBench(t)
+	b.changes("created", b.run(WriteFile(), object{"file_path": "d/new", "content": "n\n"}), b.changed(tool.Created, "d/new", none, "n\n"))
+	b.changes("created empty", b.run(WriteFile(), object{"file_path": "empty", "content": ""}), b.changed(tool.Created, "empty", none, ""))
+	b.changes("replaced", b.run(WriteFile(), object{"file_path": "d/new", "content": "m\n"}), b.changed(tool.Modified, "d/new", "n\n", "m\n"))
+	same := b.run(WriteFile(), object{"file_path": "d/new", "content": "m\n"})
+	b.changes("replaced by the same", same)
+	if len(same.Seen) != 1 || same.Seen[0] != (tool.Seen{Path: b.real("d/new"), Hash: hashed("m\n")}) {
+		t.Errorf("what was written is not seen: %+v", same.Seen)
+	}
+	b.changes("edited", b.run(EditFile(), object{"file_path": "d/new", "old_string": "m", "new_string": "o"}), b.changed(tool.Modified, "d/new", "m\n", "o\n"))
+	b.changes("not edited", b.run(EditFile(), object{"file_path": "d/new", "old_string": "m", "new_string": "o"}))
+	b.changes("not written", b.run(WriteFile(), object{"file_path": "d", "content": ""}))
+	b.changes("read", b.run(ReadFile(), object{"file_path": "d/new"}))
+
+	if err := os.Symlink("d/new", filepath.Join(b.dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	b.changes("through a link", b.run(WriteFile(), object{"file_path": "link", "content": "l\n"}), b.changed(tool.Modified, "d/new", "o\n", "l\n"))
+}
+
+func patchOf(lines ...string) string {
+	return "*** Begin Patch\n" + strings.Join(lines, "\n") + "\n*** End Patch"
+}
+
+func TestJ4_ChangesOfPatches(t *testing.T) {
+	moved := func(b *bench, from, to, before, after string) tool.Change {
+		c := b.changed(tool.Moved, to, before, after)
+		c.From = b.real(from)
+		return c
+	}
+	for name, tt := range map[string]struct {
+		files map[string]string
+		patch string
+		want  func(b *bench) []tool.Change
+	}{
+		"each kind": {map[string]string{"a": "1\n", "b": "2\n", "c": "3\n"},
+			patchOf("*** Update File: a", "@@", "-1", "+one", "*** Add File: new", "+n", "*** Delete File: b", "*** Update File: c", "*** Move to: d", "-3", "+three"),
+			func(b *bench) []tool.Change {
+				return []tool.Change{b.changed(tool.Modified, "a", "1\n", "one\n"), b.changed(tool.Created, "new", none, "n\n"),
+					b.changed(tool.Deleted, "b", "2\n", none), moved(b, "c", "d", "3\n", "three\n")}
+			}},
+		"a file twice": {map[string]string{"a": "1\n2\n"}, patchOf("*** Update File: a", "@@", "-1", "+one", "*** Update File: a", "@@", "-2", "+two"),
+			func(b *bench) []tool.Change {
+				return []tool.Change{b.changed(tool.Modified, "a", "1\n2\n", "one\ntwo\n")}
+			}},
+		"added over a file": {map[string]string{"a": "1\n"}, patchOf("*** Add File: a", "+2"),
+			func(b *bench) []tool.Change { return []tool.Change{b.changed(tool.Modified, "a", "1\n", "2\n")} }},
+		"added and deleted": {nil, patchOf("*** Add File: a", "+2", "*** Delete File: a"), func(*bench) []tool.Change { return nil }},
+		"added as it was":   {map[string]string{"a": "1\n"}, patchOf("*** Add File: a", "+1"), func(*bench) []tool.Change { return nil }},
+		"moved and moved again": {map[string]string{"a": "1\n"}, patchOf("*** Update File: a", "*** Move to: b", "-1", "+2", "*** Update File: b", "*** Move to: c", "-2", "+3"),
+			func(b *bench) []tool.Change { return []tool.Change{moved(b, "a", "c", "1\n", "3\n")} }},
+		"moved over a file": {map[string]string{"a": "1\n", "b": "2\n"}, patchOf("*** Update File: a", "*** Move to: b", "-1", "+3"),
+			func(b *bench) []tool.Change {
+				return []tool.Change{b.changed(tool.Deleted, "a", "1\n", none), b.changed(tool.Modified, "b", "2\n", "3\n")}
+			}},
+		"moved away and added anew": {map[string]string{"a": "1\n"}, patchOf("*** Update File: a", "*** Move to: b", "-1", "+2", "*** Add File: a", "+3"),
+			func(b *bench) []tool.Change {
+				return []tool.Change{b.changed(tool.Modified, "a", "1\n", "3\n"), b.changed(tool.Created, "b", none, "2\n")}
+			}},
+		"refused": {map[string]string{"a": "1\n"}, patchOf("*** Add File: new", "+n", "*** Update File: a", "@@", "-2", "+3"), func(*bench) []tool.Change { return nil }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			for name, content := range tt.files {
+				b.put(name, content)
+			}
+			b.changes(name, b.run(ApplyPatch(), object{"patch": tt.patch}), tt.want(b)...)
+		})
+	}
+	b := newBench(t)
+	script := "apply_patch <<'EOF'\n" + patchOf("*** Add File: new", "+n") + "\nEOF"
+	out := b.run(sh(), object{"command": script})
+	b.changes("by shell", out, b.changed(tool.Created, "new", none, "n\n"))
+	if out.Ran != nil {
+		t.Errorf("a patch ran as a command: %+v", out.Ran)
+	}
+}
+
+// stuckFile is an environment in which one file cannot be replaced, and another not put back.
+type stuckFile struct {
+	env.Environment
+	replaced map[string]int
+}
+
+func (s *stuckFile) Replace(ctx context.Context, name string, was env.Hash, data []byte, perm fs.FileMode) error {
+	s.replaced[name]++
+	if name == "stuck" || name == "torn" && s.replaced[name] > 1 {
+		return errors.New("the disk is full")
+	}
+	return env.Replace(ctx, s.Environment, name, was, data, perm)
+}
+
+func (s *stuckFile) Delete(ctx context.Context, name string, was env.Hash) error {
+	return env.Delete(ctx, s.Environment, name, was)
+}
+
+// A patch that fails halfway says what it has left changed; what it put back has not changed.
+func TestJ4_ChangesOfATornPatch(t *testing.T) {
+	b := newBench(t)
+	for _, name := range []string{"fine", "torn", "stuck"} {
+		b.put(name, "1\n")
+	}
+	b.env = &stuckFile{b.env, map[string]int{}}
+	out := b.run(ApplyPatch(), object{"patch": patchOf("*** Update File: fine", "@@", "-1", "+2", "*** Update File: torn", "@@", "-1", "+2", "*** Update File: stuck", "@@", "-1", "+2")})
+	if !out.IsError || b.get("fine") != "1\n" || b.get("torn") != "2\n" {
+		t.Fatalf("%s: fine %q, torn %q", out.Model.Text(), b.get("fine"), b.get("torn"))
+	}
+	b.changes("torn", out, b.changed(tool.Modified, "torn", "1\n", "2\n"))
+}
+
+// A diff comes only if it is asked for, git can apply it, and it is as long as it may be.
+func TestJ4_Diffs(t *testing.T) {
+	git := peer.Need(t, "git")
+	b := newBench(t)
+	var original strings.Builder
+	for range 30 {
+		original.WriteString("a line\n")
+	}
+	original.WriteString("the end") // without a line break
+	files := map[string]string{"edited": original.String(), "deleted": "gone\n", "moved": "1\n2\n", "empty": ""}
+	copied := t.TempDir()
+	for name, content := range files {
+		b.put(name, content)
+		if err := os.WriteFile(filepath.Join(copied, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	diffs := ""
+	for _, c := range []struct {
+		tool tool.Tool
+		args object
+	}{
+		{EditFile(), object{"file_path": "edited", "old_string": "the end", "new_string": "an end\nand more\n"}},
+		{WriteFile(), object{"file_path": "d/new", "content": "n\n"}},
+		{WriteFile(), object{"file_path": "empty", "content": "no more\n"}},
+		{WriteFile(), object{"file_path": filepath.Join(b.dir, "absolute"), "content": "n"}},
+		{ApplyPatch(), object{"patch": patchOf("*** Delete File: deleted", "*** Update File: moved", "*** Move to: there", "-1", "+one")}},
+	} {
+		for _, change := range b.runCall(t.Context(), c.tool, c.args, tool.Call{Diffs: 1 << 20}).Changes {
+			if change.Diff == "" || change.DiffCut {
+				t.Errorf("%s: %+v", change.Path, change)
+			}
+			diffs += change.Diff
+		}
+	}
+	cmd := exec.Command(git, "apply", "-")
+	cmd.Dir, cmd.Stdin = copied, strings.NewReader(diffs)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git apply: %v %s\n%s", err, out, diffs)
+	}
+	for _, name := range []string{"edited", "d/new", "empty", "absolute", "there"} {
+		if got, err := os.ReadFile(filepath.Join(copied, name)); err != nil || string(got) != b.get(name) {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, b.get(name))
+		}
+	}
+	for _, name := range []string{"deleted", "moved"} {
+		if _, err := os.Stat(filepath.Join(copied, name)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestJ4_DiffsHaveALimit(t *testing.T) {
+	b := newBench(t)
+	write := func(name, content string, diffs int) tool.Change {
+		t.Helper()
+		out := b.runCall(t.Context(), WriteFile(), object{"file_path": name, "content": content}, tool.Call{Diffs: diffs})
+		if len(out.Changes) != 1 {
+			t.Fatalf("%s", out.Model.Text())
+		}
+		return out.Changes[0]
+	}
+	lines := strings.Repeat("line\n", 100)
+	if c := write("none", lines, 0); c.Diff != "" || c.DiffCut {
+		t.Errorf("nobody asked for %q", c.Diff)
+	}
+	c := write("cut", lines, 100)
+	if want := "--- /dev/null\n+++ b/cut\n@@ -0,0 +1,100 @@\n" + strings.Repeat("+line\n", 9); c.Diff != want || !c.DiffCut {
+		t.Errorf("cut %v: %q, want %q", c.DiffCut, c.Diff, want)
+	}
+	for name, content := range map[string]string{"binary": "a\x00b\n", "long": strings.Repeat("line\n", maxDiffBytes/5+1)} {
+		if c := write(name, content, 1<<20); c.Diff != "" || c.DiffCut || c.After != hashed(content) {
+			t.Errorf("%s: %.100q", name, c.Diff)
+		}
+		if c := write(name, "x\n", 1<<20); c.Diff != "" || c.Before != hashed(content) {
+			t.Errorf("%s replaced: %.100q", name, c.Diff)
+		}
+	}
+	b.put("no text", "\xff\xfe\n")
+	if c := write("no text", "x\n", 1<<20); c.Diff != "" || c.Before != hashed("\xff\xfe\n") {
+		t.Errorf("%q", c.Diff)
+	}
+	out := b.runCall(t.Context(), ApplyPatch(), object{"patch": patchOf("*** Add File: p", "+1", "*** Add File: q", "+1")}, tool.Call{Diffs: 60})
+	if len(out.Changes) != 2 || out.Changes[0].DiffCut || !out.Changes[1].DiffCut || len(out.Changes[0].Diff)+len(out.Changes[1].Diff) > 60 {
+		t.Errorf("the limit is not the call's: %+v", out.Changes)
+	}
+}

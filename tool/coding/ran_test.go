@@ -1,0 +1,170 @@
+package coding
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// ranIs compares what a result says of a command, without how long it took and what exactly is left running.
+func ranIs(t *testing.T, what string, out *tool.Outcome, want tool.Ran) {
+	t.Helper()
+	if out.Ran == nil {
+		t.Errorf("%s: the result says nothing of the command: %s", what, out.Model.Text())
+		return
+	}
+	got := *out.Ran
+	if got.Exit != nil {
+		exit := *got.Exit
+		if exit.Duration <= 0 {
+			t.Errorf("%s: it took %v", what, exit.Duration)
+		}
+		exit.Duration = 0
+		if len(exit.Left) > 0 {
+			exit.Left = []string{"something"}
+		}
+		got.Exit = &exit
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: -want +got\n%s", what, diff)
+	}
+}
+
+func exited(code int) *env.Exit { return &env.Exit{Code: code} }
+
+func killedBy(signal string) *env.Exit { return &env.Exit{Code: -1, Signal: signal} }
+
+// What became of a command stands in the result beside its text, whatever that looks like.
+func TestJ4_ShellRan(t *testing.T) {
+	b := newBench(t)
+	for command, want := range map[string]tool.Ran{
+		"true":                               {Exit: exited(0)},
+		"echo a; printf b":                   {Exit: exited(0), Bytes: 3, Lines: 2},
+		"echo 'Exit code: 7'":                {Exit: exited(0), Bytes: 13, Lines: 1},
+		`printf '\033[31mred\033[0m\n'`:      {Exit: exited(0), Bytes: 13, Lines: 1}, // as it came
+		"echo a; exit 3":                     {Exit: exited(3), Bytes: 2, Lines: 1},
+		"kill -KILL $$":                      {Exit: killedBy("SIGKILL")},
+		"sleep 600 >/dev/null 2>&1 & exit 2": {Exit: &env.Exit{Code: 2, Left: []string{"something"}}},
+	} {
+		out := b.run(sh(), object{"command": command})
+		ranIs(t, command, out, want)
+		if out.IsError != want.Failed() {
+			t.Errorf("%s: an error: %v", command, out.IsError)
+		}
+	}
+	out := b.run(sh(), object{"command": "echo a; exec sleep 600", "timeout_ms": 100})
+	if out.Ran == nil || out.Ran.Exit == nil || out.Ran.Exit.Signal == "" {
+		t.Fatalf("the time is over: %+v", out.Ran)
+	}
+	ranIs(t, "the time is over", out, tool.Ran{Exit: killedBy(out.Ran.Exit.Signal), TimedOut: 100 * time.Millisecond, Bytes: 2, Lines: 1})
+}
+
+// Of much output the result has the beginning and the end, and the structure how much there was.
+func TestJ4_ShellRanLongOutput(t *testing.T) {
+	b := newBench(t)
+	out := b.run(sh(), object{"command": "seq 1 1000000"})
+	const bytes = 6888896
+	ranIs(t, "seq", out, tool.Ran{Exit: exited(0), Bytes: bytes, Lines: 1_000_000, Omitted: bytes - int64(len(out.Content.Text()))})
+}
+
+func TestJ4_ShellRanInterrupted(t *testing.T) {
+	b := newBench(t)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	out := b.runCall(ctx, sh(), object{"command": "echo a; exec sleep 600"}, tool.Call{Live: func(int, []byte) { cancel(errors.New("enough")) }})
+	if out.Ran == nil || out.Ran.Exit == nil || out.Ran.Exit.Signal == "" {
+		t.Fatalf("%+v", out.Ran)
+	}
+	ranIs(t, "while it ran", out, tool.Ran{Exit: killedBy(out.Ran.Exit.Signal), Interrupted: true, Bytes: 2, Lines: 1})
+	out = b.runCall(ctx, sh(), object{"command": "echo a"}, tool.Call{})
+	if out.Ran == nil || !strings.Contains(out.Ran.Err, "enough") {
+		t.Fatalf("before it began: %+v", out.Ran)
+	}
+	ranIs(t, "before it began", out, tool.Ran{Interrupted: true, Err: out.Ran.Err})
+	if out.Ran.Running() {
+		t.Error("what never began is said to run")
+	}
+}
+
+func TestJ4_ShellRanWhereNothingRuns(t *testing.T) {
+	b := newBench(t)
+	b.env = env.ReadOnly(b.env)
+	out := b.run(sh(), object{"command": "echo a"})
+	if out.Ran == nil || out.Ran.Err == "" || !out.IsError {
+		t.Fatalf("%+v", out.Ran)
+	}
+	ranIs(t, "read-only", out, tool.Ran{Err: out.Ran.Err})
+}
+
+// Names of processes are what the command calls them: they are cleaned like any other output.
+func TestJ4_LeftRunningIsClean(t *testing.T) {
+	b := newBench(t)
+	out := b.run(sh(), object{"command": "sh -c 'sleep 600; :' \"$(printf '\\033[31m')\" >/dev/null 2>&1 & true"})
+	if out.Ran == nil || out.Ran.Exit == nil || len(out.Ran.Exit.Left) == 0 {
+		t.Fatalf("%+v", out.Ran)
+	}
+	if left := strings.Join(out.Ran.Exit.Left, "\n"); strings.ContainsRune(left, '\x1b') {
+		t.Errorf("%q", left)
+	}
+}
+
+// A command in the background has its number from its start to its end, in the results of every tool that looks at it.
+func TestJ4_BackgroundRan(t *testing.T) {
+	b := newBench(t)
+	_, run := inHall(t, b)
+	out := run(sh(), object{"command": `read -r line; echo "got $line"; exit 4`, "run_in_background": true})
+	ranIs(t, "started", out, tool.Ran{ID: "7"})
+	if !out.Ran.Running() || out.Ran.Failed() {
+		t.Errorf("%+v", out.Ran)
+	}
+	ranIs(t, "read", run(Process(), object{"id": "7"}), tool.Ran{ID: "7"})
+	out = run(Process(), object{"id": "7", "action": "write", "input": "it\n", "wait_ms": 600_000})
+	ranIs(t, "ended", out, tool.Ran{ID: "7", Exit: exited(4), Bytes: 7, Lines: 1})
+	ranIs(t, "read again", run(Process(), object{"id": "7"}), tool.Ran{ID: "7", Exit: exited(4)})
+
+	run(sh(), object{"command": "sleep 600", "run_in_background": true})
+	out = run(Process(), object{"id": "8", "action": "kill"})
+	if out.Ran == nil || out.Ran.Exit == nil || out.Ran.Exit.Signal == "" {
+		t.Errorf("killed: %+v", out.Ran)
+	}
+	out = run(sh(), object{"command": "sleep 600 >/dev/null 2>&1 & true"})
+	ranIs(t, "left running", out, tool.Ran{ID: "9", Exit: &env.Exit{Left: []string{"something"}}})
+	if out = run(Process(), object{"id": "99"}); out.Ran != nil || !out.IsError {
+		t.Errorf("a process that there is not: %+v", out.Ran)
+	}
+}
+
+func TestJ4_ExecRan(t *testing.T) {
+	r := newExecRoom(t)
+	ranIs(t, "success", r.exec(object{"cmd": "echo a"}), tool.Ran{ID: "7", Exit: exited(0), Bytes: 2, Lines: 1})
+	ranIs(t, "failure", r.exec(object{"cmd": "exit 3"}), tool.Ran{ID: "8", Exit: exited(3)})
+	ranIs(t, "signal", r.exec(object{"cmd": "kill -KILL $$"}), tool.Ran{ID: "9", Exit: killedBy("SIGKILL")})
+	ranIs(t, "left", r.exec(object{"cmd": "sleep 600 >/dev/null 2>&1 & true"}), tool.Ran{ID: "10", Exit: &env.Exit{Left: []string{"something"}}})
+	ranIs(t, "running", r.exec(object{"cmd": "exec sleep 600", "yield_time_ms": 250}), tool.Ran{ID: "11"})
+	out := r.stdin(object{"session_id": 11, "chars": "\x03"})
+	if out.Ran == nil || out.Ran.ID != "11" || out.Ran.Exit == nil || out.Ran.Exit.Signal == "" {
+		t.Errorf("interrupted: %+v", out.Ran)
+	}
+	if out := r.exec(object{"cmd": "test -t 0 && exit 5", "tty": true}); out.Ran == nil || !out.Ran.Terminal || out.Ran.Exit == nil || out.Ran.Exit.Code != 5 {
+		t.Errorf("on a terminal: %+v", out.Ran)
+	}
+}
+
+// Where nothing outlives its call, a command that is cut short says so as shell does.
+func TestJ4_ExecRanToTheEnd(t *testing.T) {
+	b := newBench(t)
+	ranIs(t, "success", b.run(ExecCommand(), object{"cmd": "echo a; exit 3"}), tool.Ran{Exit: exited(3), Bytes: 2, Lines: 1})
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	out := b.runCall(ctx, ExecCommand(), object{"cmd": "echo a; exec sleep 600"}, tool.Call{Live: func(int, []byte) { cancel(errors.New("enough")) }})
+	if out.Ran == nil || !out.Ran.Interrupted || !out.IsError {
+		t.Errorf("%+v", out.Ran)
+	}
+}

@@ -1,0 +1,110 @@
+package coding
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// shellResult puts the result of a command behind what it printed.
+func shellResult(r tool.Result) tool.Result {
+	if r.Ran == nil {
+		return r
+	}
+	end := Unfinished(r.Ran, "You can retry with a longer timeout by setting the timeout_ms parameter.")
+	if code := ExitCode(r.Ran); end == "" && code != "" {
+		end = "Exit code: " + code
+	}
+	left := LeftRunning(r.Ran)
+	switch {
+	case end == "" && left == "" && r.Content.Text() == "":
+		end = NoOutput
+	case end != "" && left != "":
+		end += "\n"
+	}
+	return Closing(r, end+left)
+}
+
+// NoOutput is what a model reads instead of the output of a command that printed nothing and did not fail.
+const NoOutput = "(no output)"
+
+// Unfinished returns what a model reads of a command that did not end by itself, with a sentence that says how to give it more time, or ""
+// if it did.
+func Unfinished(r *tool.Ran, more string) string {
+	switch {
+	case r.Interrupted && r.Exit == nil:
+		return fmt.Sprintf("[ERROR: The command was interrupted (%s). Output up to then is shown above.]", r.Err)
+	case r.Interrupted:
+		return "[ERROR: The command was interrupted and killed. Output up to then is shown above.]"
+	case r.Err != "":
+		return "Error: the command could not be run to its end: " + r.Err
+	case r.TimedOut != 0:
+		return fmt.Sprintf("[ERROR: Command timed out after %dms. Partial output is shown above.\n%s]", r.TimedOut.Milliseconds(), more)
+	}
+	return ""
+}
+
+// ExitCode returns the exit code of a command that has failed, with the signal that killed it, or "" for any other.
+func ExitCode(r *tool.Ran) string {
+	switch {
+	case r.Exit == nil:
+		return ""
+	case r.Exit.Signal != "":
+		return fmt.Sprintf("%d (killed by %s)", r.Exit.Code, r.Exit.Signal)
+	case r.Exit.Code != 0:
+		return strconv.Itoa(r.Exit.Code)
+	}
+	return ""
+}
+
+// processStatus says where a command in the background is.
+func processStatus(r *tool.Ran) string {
+	switch {
+	case r.Err != "":
+		return fmt.Sprintf("[Process %s cannot be watched any more: %s]", r.ID, r.Err)
+	case r.Exit == nil:
+		return fmt.Sprintf("[Process %s is running.]", r.ID)
+	}
+	status := fmt.Sprintf("[Process %s has ended. Exit code: %d]", r.ID, r.Exit.Code)
+	if r.Exit.Signal != "" {
+		status = fmt.Sprintf("[Process %s has ended, by %s.]", r.ID, r.Exit.Signal)
+	}
+	if left := LeftRunning(r); left != "" {
+		status += "\n" + left
+	}
+	return status
+}
+
+// LeftRunning names what a command that has ended left behind, or returns "". Without an id it can be killed by nobody but the session's end.
+func LeftRunning(r *tool.Ran) string {
+	if r.Exit == nil || len(r.Exit.Left) == 0 {
+		return ""
+	}
+	how := ""
+	if r.ID != "" {
+		how = fmt.Sprintf(", or process kills it by id %s", r.ID)
+	}
+	return fmt.Sprintf("[The command has ended and left running, until the session ends%s:\n  %s]", how, strings.Join(r.Exit.Left, "\n  "))
+}
+
+// Closing puts a line, or several, after the text of a result.
+func Closing(result tool.Result, end string) tool.Result {
+	text := result.Content.Text()
+	if text != "" && end != "" && !strings.HasSuffix(text, "\n") {
+		end = "\n" + end
+	}
+	result.Content = llm.TextParts(text + end)
+	return result
+}
+
+// Opening puts a text before that of a result.
+func Opening(start string, result tool.Result) tool.Result {
+	if result.Gap.Bytes > 0 {
+		result.Gap.At += len(start)
+	}
+	result.Content = llm.TextParts(start + result.Content.Text())
+	return result
+}

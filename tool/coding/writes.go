@@ -1,0 +1,189 @@
+package coding
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/patch"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// maxDiffBytes is the largest file of which a diff is made.
+const maxDiffBytes = 1 << 20
+
+// content is what a file holds at a moment. The zero value is that of a file that does not exist.
+type content struct {
+	hash   env.Hash
+	text   string
+	opaque bool // text is left out: nobody asked for diffs, or it makes none
+}
+
+func contentOf(call *tool.Call, data []byte) content {
+	c := content{hash: env.HashOf(data)}
+	if call.Diffs <= 0 || len(data) > maxDiffBytes || bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data) {
+		c.opaque = true
+	} else {
+		c.text = string(data)
+	}
+	return c
+}
+
+// contentOfFile returns what a file of this size holds.
+func contentOfFile(ctx context.Context, call *tool.Call, name string, size int64) (c content, err error) {
+	if call.Diffs <= 0 || size > maxDiffBytes {
+		h, err := env.HashFile(ctx, call.Env, name)
+		return content{hash: h, opaque: h != env.NoFile}, err
+	}
+	f, err := call.Env.Open(ctx, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // somebody else removed it meanwhile
+		return content{}, nil
+	case err != nil:
+		return c, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	data, err := io.ReadAll(f)
+	return contentOf(call, data), err
+}
+
+// writes are the files that a call has written or removed, in the order in which it first did, as they were before and as they are now.
+type writes struct {
+	names         []string
+	before, after map[string]content
+}
+
+// add notes that a file was written or removed.
+func (w *writes) add(name string, before, after content) {
+	if w.before == nil {
+		w.before, w.after = map[string]content{}, map[string]content{}
+	}
+	if _, again := w.before[name]; !again {
+		w.names = append(w.names, name)
+		w.before[name] = before
+	}
+	w.after[name] = after
+}
+
+// result returns what has changed. A file that came out as it was has only been seen.
+func (w *writes) result(ctx context.Context, call *tool.Call, done []patch.Change) tool.Result {
+	var result tool.Result
+	room := call.Diffs
+	from := w.moved(done)
+	gone := map[string]bool{}
+	for _, old := range from {
+		gone[old] = true
+	}
+	for _, name := range w.names {
+		before, after := w.before[name], w.after[name]
+		c := tool.Change{Path: resolved(ctx, call.Env, name), Before: before.hash, After: after.hash}
+		old, moved := from[name]
+		switch {
+		case gone[name]: // it is under another name
+			continue
+		case before.hash == after.hash:
+			result.Seen = append(result.Seen, sawFile(ctx, call.Env, name, after.hash)...)
+			continue
+		case moved:
+			before = w.before[old]
+			c.Kind, c.From, c.Before = tool.Moved, resolved(ctx, call.Env, old), before.hash
+		case before.hash == env.NoFile:
+			c.Kind = tool.Created
+		case after.hash == env.NoFile:
+			c.Kind = tool.Deleted
+		default:
+			c.Kind = tool.Modified
+		}
+		if call.Diffs > 0 {
+			if !moved {
+				old = name
+			}
+			c.Diff, c.DiffCut = cutLines(unified(call.Env, old, name, before, after), room)
+			room -= len(c.Diff)
+		}
+		result.Changes = append(result.Changes, c)
+	}
+	return result
+}
+
+// moved returns the old names of files that are gone under these and new under others, by the new ones. A file that was moved over
+// another one changed that.
+func (w *writes) moved(done []patch.Change) map[string]string {
+	origin, from := map[string]string{}, map[string]string{}
+	for _, c := range done {
+		if c.To == "" {
+			continue
+		}
+		origin[c.To] = c.Path
+		if first, again := origin[c.Path]; again {
+			origin[c.To] = first
+		}
+	}
+	var taken []string
+	for _, name := range w.names {
+		old, ok := origin[name]
+		left := w.before[old].hash != env.NoFile && w.after[old].hash == env.NoFile
+		came := w.before[name].hash == env.NoFile && w.after[name].hash != env.NoFile
+		if ok && left && came && !slices.Contains(taken, old) {
+			from[name], taken = old, append(taken, old)
+		}
+	}
+	return from
+}
+
+// resolved returns the name of a file as results have it.
+func resolved(ctx context.Context, e env.Environment, name string) string {
+	if p, err := env.Resolve(ctx, e, name); err == nil {
+		return p
+	}
+	if path.IsAbs(name) {
+		return path.Clean(name)
+	}
+	return path.Join(e.WorkDir(), name)
+}
+
+// unified returns a unified diff of two contents, if both are text. That of a file that was moved has git's words for it in front.
+func unified(e env.Environment, from, to string, before, after content) string {
+	if before.opaque || after.opaque {
+		return ""
+	}
+	old, now := label(e, "a/", from, before), label(e, "b/", to, after)
+	_, text, _ := strings.Cut(string(diff.Diff(old, []byte(before.text), now, []byte(after.text))), "\n") // without the line of the command diff
+	if from != to {
+		text = fmt.Sprintf("diff --git %s %s\nrename from %s\nrename to %s\n", old, now, label(e, "", from, before), label(e, "", to, after)) + text
+	}
+	return text
+}
+
+// label names a file in a diff.
+func label(e env.Environment, side, name string, c content) string {
+	if c.hash == env.NoFile {
+		return "/dev/null"
+	}
+	if below, ok := strings.CutPrefix(path.Clean(name), strings.TrimSuffix(e.WorkDir(), "/")+"/"); ok {
+		name = below
+	}
+	if path.IsAbs(name) {
+		return names.Shown(path.Clean(name))
+	}
+	return names.Shown(side + path.Clean(name))
+}
+
+// cutLines returns the lines of a text that fit into so many bytes, and whether that leaves any out.
+func cutLines(text string, room int) (string, bool) {
+	if len(text) <= room {
+		return text, false
+	}
+	return text[:strings.LastIndexByte(text[:room], '\n')+1], true
+}
