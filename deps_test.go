@@ -31,7 +31,7 @@ var allowed = map[string][]string{
 	"llm/providers":       {"llm/..."},
 	"llm/catalog":         {"llm"},
 	"llm/generate":        {"llm", "github.com/google/jsonschema-go/jsonschema"},
-	"env":                 {"internal/names", "golang.org/x/sys/..."},
+	"env":                 {"internal/guard", "internal/names", "golang.org/x/sys/..."},
 	"env/envtest":         {"env"},
 	"internal/guard":      {},
 	"search":              {"env", "internal/guard", "internal/names", "github.com/bmatcuk/doublestar/v4"},

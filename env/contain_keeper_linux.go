@@ -63,7 +63,7 @@ func (n *pidns) keep(procOptions string) (_ *keeper, err error) {
 	k.cmd.Stdin, k.cmd.Stdout, k.cmd.Stderr = stdin, stdout, stdout
 	k.cmd.Env, k.cmd.Dir = n.environ, "/"
 	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: unix.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
-	k.cmd.ExtraFiles = notInherited()
+	k.cmd.ExtraFiles = inherited(nil)
 	err = k.cmd.Start()
 	closeErr := errors.Join(stdin.Close(), stdout.Close())
 	if err != nil {

@@ -102,7 +102,7 @@ func (v level) start(cmd *exec.Cmd, session bool, reaped <-chan struct{}) (*exec
 	if !v.hides() { // in a namespace nothing outlives this process
 		v.host.hold()
 	}
-	cmd.ExtraFiles = notInherited()
+	cmd.ExtraFiles = inherited(cmd.ExtraFiles)
 	if v.rung != nil {
 		spare := unstarted(cmd) // os/exec starts a Cmd once, also in vain
 		t, err := v.rung.start(cmd, id)

@@ -23,7 +23,7 @@ func (level) name() string { return ContainGroup }
 
 // start starts a command and returns what holds its processes together.
 func (level) start(cmd *exec.Cmd, session bool, reaped <-chan struct{}) (*exec.Cmd, tree, error) {
-	cmd.ExtraFiles = notInherited()
+	cmd.ExtraFiles = inherited(cmd.ExtraFiles)
 	if err := cmd.Start(); err != nil {
 		return cmd, nil, err
 	}

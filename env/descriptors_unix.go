@@ -12,10 +12,10 @@ import (
 // blindDescriptors is how many descriptors are looked at where they cannot be listed.
 const blindDescriptors = 256
 
-// notInherited returns the ExtraFiles of a command that gets no descriptor but its standard ones: nothing for each number up to the last one that
-// a program started by this process would get, because it was open when this process began or comes from a library that is not
-// written in Go. What Go opens is closed at an exec anyway.
-func notInherited() []*os.File {
+// inherited returns the ExtraFiles of a command that gets its standard descriptors, the given ones and no other: nothing for each further number
+// up to the last one that a program started by this process would get, because it was open when this process began or comes from a library
+// that is not written in Go. What Go opens is closed at an exec anyway.
+func inherited(files []*os.File) []*os.File {
 	const first = 3
 	last := 0
 	for _, fd := range descriptors() {
@@ -26,10 +26,9 @@ func notInherited() []*os.File {
 			last = fd
 		}
 	}
-	if last < first {
-		return nil
-	}
-	return make([]*os.File, last-first+1) // a nil is closed in the child
+	all := make([]*os.File, max(len(files), last-first+1, 0)) // a nil is closed in the child
+	copy(all, files)
+	return all
 }
 
 // descriptors lists the numbers that may be open.

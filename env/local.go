@@ -35,6 +35,14 @@ type LocalOptions struct {
 	Environ []string
 	// Env is added to every command's environment after the policy, as KEY=value.
 	Env []string
+	// Launch, when set, is asked how to start each command: it returns what it was given or something else, such as the same command in a
+	// sandbox, or an error, with which the command does not start. A panic is an error. Ctx is that of Start, which does not wait any longer
+	// than that for the answer. It may be called by several goroutines at once.
+	//
+	// The exit is that of the program which was started: one that runs the command as a child and not in its own place says the command's
+	// exit code, but hardly its signal. What it starts is found by its cgroup, PID namespace or process group as ever, and at ContainGroup by
+	// MarkVar, too, if that is handed on.
+	Launch func(ctx context.Context, l Launch) (Launch, error)
 	// Containment forces a level, such as ContainGroup; empty means the best that works here, which NewLocal finds out by
 	// trying. A level that does not work is an error that wraps errors.ErrUnsupported.
 	Containment string
@@ -68,6 +76,7 @@ type Local struct {
 	escapes error   // what os.Root says when a name leaves it
 	shell   string
 	environ []string
+	launch  func(context.Context, Launch) (Launch, error)
 	grace   time.Duration
 	level   level
 	table   processTable
@@ -102,7 +111,7 @@ func NewLocal(dir string, opts LocalOptions) (*Local, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Local{dir: filepath.ToSlash(abs), shell: shell, grace: opts.Grace, locks: newLocks(opts.Locks)}
+	l := &Local{dir: filepath.ToSlash(abs), shell: shell, launch: opts.Launch, grace: opts.Grace, locks: newLocks(opts.Locks)}
 	switch {
 	case opts.Grace == 0:
 		l.grace = DefaultGrace

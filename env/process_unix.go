@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/attractor-go/attractor/internal/guard"
 )
 
 // findShell prefers bash, which models write for.
@@ -53,11 +55,44 @@ type process struct {
 	killErr  error
 }
 
+// command returns what is started for a command. The files that come with it are the caller's to close.
+func (l *Local) command(ctx context.Context, dir string, c Command) (*exec.Cmd, error) {
+	launch := Launch{Args: []string{l.shell, "-c", c.Script}, Dir: dir,
+		Env: append(append(l.environ[:len(l.environ):len(l.environ)], "PWD="+dir), c.Env...)}
+	if l.launch != nil {
+		var err error
+		if launch, err = l.launched(ctx, launch); err != nil {
+			return nil, err
+		}
+	}
+	cmd := exec.Command(launch.Args[0], launch.Args[1:]...)
+	cmd.Dir, cmd.ExtraFiles = launch.Dir, launch.Files
+	cmd.Env = append([]string{}, launch.Env...) // nil would stand for all of this process's
+	return cmd, nil
+}
+
+// launched asks the host how to start a command, but not for longer than ctx.
+func (l *Local) launched(ctx context.Context, launch Launch) (Launch, error) {
+	answer := guard.Start("LocalOptions.Launch", func() (Launch, error) { return l.launch(ctx, launch) })
+	select {
+	case r := <-answer:
+		if r.Err == nil && len(r.Value.Args) == 0 {
+			r.Err = errors.Join(errors.New("LocalOptions.Launch returned no program"), closeAll(r.Value.Files))
+		}
+		return r.Value, r.Err
+	case <-ctx.Done():
+		go func() { _ = closeAll((<-answer).Value.Files) }() // nobody is left whom an error would tell something
+		return Launch{}, context.Cause(ctx)
+	}
+}
+
 // start runs a checked command.
-func (l *Local) start(id, dir string, c Command) (*process, error) {
-	cmd := exec.Command(l.shell, "-c", c.Script)
-	cmd.Dir = dir
-	cmd.Env = append(append(l.environ[:len(l.environ):len(l.environ)], "PWD="+dir), c.Env...)
+func (l *Local) start(ctx context.Context, id, dir string, c Command) (*process, error) {
+	cmd, err := l.command(ctx, dir, c)
+	if err != nil {
+		return nil, err
+	}
+	launched := cmd.ExtraFiles
 	p := &process{
 		id: id, cmd: cmd, grace: l.grace,
 		reaped: make(chan struct{}), done: make(chan struct{}),
@@ -74,7 +109,7 @@ func (l *Local) start(id, dir string, c Command) (*process, error) {
 		p.cmd, p.tree, err = l.level.start(cmd, c.TTY != nil, p.reaped)
 	}
 	// The child has its own copies; ours would keep the pipes from ever ending.
-	err = errors.Join(err, closeAll(theirs))
+	err = errors.Join(err, closeAll(theirs), closeAll(launched))
 	if err != nil {
 		return nil, errors.Join(err, p.unwire())
 	}

@@ -1,6 +1,7 @@
 package env
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -28,6 +29,6 @@ func (level) endAbandoned(time.Duration) ([]string, error) { return nil, nil }
 // findShell finds none: Windows has no commands yet.
 func findShell() (string, error) { return "", nil }
 
-func (l *Local) start(string, string, Command) (Process, error) {
+func (l *Local) start(context.Context, string, string, Command) (Process, error) {
 	return nil, fmt.Errorf("commands on Windows: %w", errors.ErrUnsupported)
 }

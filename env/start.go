@@ -31,7 +31,7 @@ func (l *Local) Start(ctx context.Context, cmd Command) (Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start command: %w", err)
 	}
-	p, err := l.start(id, dir, cmd)
+	p, err := l.start(ctx, id, dir, cmd)
 	if err != nil {
 		return nil, fmt.Errorf("start command: %w", err)
 	}

@@ -1,0 +1,107 @@
+package env_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/envtest"
+	"github.com/attractor-go/attractor/internal/peer"
+)
+
+// sandboxed starts commands in bubblewrap: they see the system's programs and a directory, which they may change, and nothing else. It does
+// without --die-with-parent, which would take from commands the time to clean up: a kill asks bubblewrap itself to end, too.
+func sandboxed(t *testing.T, dir string) func(context.Context, env.Launch) (env.Launch, error) {
+	t.Helper()
+	bwrap := peer.Need(t, "bwrap")
+	args := []string{bwrap, "--unshare-pid", "--tmpfs", "/", "--dev", "/dev", "--proc", "/proc"}
+	for _, system := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc"} {
+		args = append(args, "--ro-bind-try", system, system)
+	}
+	args = append(args, "--bind", dir, dir)
+	if out, err := exec.Command(args[0], append(args[1:], "--", "/bin/sh", "-c", "true")...).CombinedOutput(); err != nil {
+		t.Skipf("bubblewrap does not work here: %v: %s", err, out)
+	}
+	return func(_ context.Context, l env.Launch) (env.Launch, error) {
+		l.Args = append(append(args[:len(args):len(args)], "--chdir", l.Dir, "--"), l.Args...)
+		return l, nil
+	}
+}
+
+// A sandbox needs no more than LocalOptions.Launch, at every level.
+func TestJ9_SandboxThroughTheDoor(t *testing.T) { atLevels(t, sandboxThroughTheDoor) }
+
+func sandboxThroughTheDoor(t *testing.T, level string) {
+	dir, outside := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(dir, "f"), "inside\n")
+	write(t, filepath.Join(outside, "secret"), "secret\n")
+	l := newLocal(t, dir, env.LocalOptions{Launch: sandboxed(t, dir), Containment: level})
+	text, result := run(t, l, env.Command{Script: `cat f; echo made >made; cat ` + outside + `/secret; echo x >` + outside + `/secret; touch /usr/new; exit 37`})
+	if result.Code != 37 || strings.Contains(text, "secret\nx") || !strings.HasPrefix(text, "inside\n") || strings.Count(text, "No such file") < 2 {
+		t.Errorf("%+v\n%s", result, text)
+	}
+	if readFile(t, filepath.Join(outside, "secret")) != "secret\n" || readFile(t, filepath.Join(dir, "made")) != "made\n" {
+		t.Error("what was written outside or inside is not what should be")
+	}
+	if _, err := os.Stat("/usr/new"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("/usr was written to: %v", err)
+	}
+	// A kill reaches what the sandbox started, whatever it did to get away.
+	mark := "SANDBOXED=" + filepath.Base(outside)
+	out := watch()
+	p := start(t, l, env.Command{Script: `trap '' TERM; setsid sh -c 'sleep 1000 & echo one; exec sleep 1000' & (nohup sleep 1000 >/dev/null &); echo two; while :; do sleep 1000; done`,
+		Env: []string{mark}, Output: out.Write})
+	out.until(t, "one")
+	out.until(t, "two")
+	if len(withVar(t, mark)) < 3 {
+		t.Fatal("the test does not see the sandbox's processes")
+	}
+	if err := p.Kill(t.Context()); err != nil {
+		t.Errorf("Kill: %v", err)
+	}
+	if left := withVar(t, mark); len(left) > 0 {
+		t.Errorf("after the kill: %q", left)
+	}
+}
+
+// A command in the sandbox cleans up when it is asked to end.
+func TestJ9_SandboxGivesTheGrace(t *testing.T) { atLevels(t, sandboxGivesTheGrace) }
+
+func sandboxGivesTheGrace(t *testing.T, level string) {
+	dir := t.TempDir()
+	l := newLocal(t, dir, env.LocalOptions{Launch: sandboxed(t, dir), Containment: level, Grace: time.Minute})
+	out := watch()
+	p := start(t, l, env.Command{Script: `trap 'sleep 0.2; echo cleaned >cleaned; exit' TERM; echo ready; while :; do sleep 0.1; done`, Output: out.Write})
+	out.until(t, "ready")
+	if err := p.Kill(t.Context()); err != nil {
+		t.Errorf("Kill: %v", err)
+	}
+	if exit := wait(t, p); readFile(t, filepath.Join(dir, "cleaned")) != "cleaned\n" {
+		t.Errorf("%+v", exit)
+	}
+}
+
+// The whole suite holds in a sandbox that becomes its command.
+func TestJ9_SandboxPassesTheSuite(t *testing.T) {
+	unshare, outside := peer.Need(t, "unshare"), t.TempDir()
+	write(t, filepath.Join(outside, "secret"), "secret")
+	if out, err := exec.Command(unshare, "--mount", "mount", "-t", "tmpfs", "none", outside).CombinedOutput(); err != nil {
+		t.Skipf("no mount namespace to be had: %v: %s", err, out)
+	}
+	hiding := func(_ context.Context, l env.Launch) (env.Launch, error) {
+		l.Args = append([]string{unshare, "--mount", "/bin/sh", "-c", `mount -t tmpfs none "$0" && exec "$@"`, outside}, l.Args...)
+		return l, nil
+	}
+	text, result := run(t, newLocal(t, t.TempDir(), env.LocalOptions{Launch: hiding}), env.Command{Script: "ls -A " + outside})
+	if text != "" || result.Code != 0 {
+		t.Errorf("what is outside is seen: %q, %+v", text, result)
+	}
+	envtest.Suite(t, func(t *testing.T) env.Environment { return newLocal(t, t.TempDir(), env.LocalOptions{Launch: hiding}) })
+}
