@@ -40,8 +40,9 @@ type LocalOptions struct {
 	// than that for the answer. It may be called by several goroutines at once.
 	//
 	// The exit is that of the program which was started: one that runs the command as a child and not in its own place says the command's
-	// exit code, but hardly its signal. What it starts is found by its cgroup, PID namespace or process group as ever, and at ContainGroup by
-	// MarkVar, too, if that is handed on.
+	// exit code, but hardly its signal. A kill asks all to end, that program too; if everything ends with it, as with bubblewrap's option
+	// --die-with-parent, the command has no time to clean up. What is started is found by its cgroup, PID namespace or process group as
+	// ever, and at ContainGroup by MarkVar, too, if that is handed on.
 	Launch func(ctx context.Context, l Launch) (Launch, error)
 	// Containment forces a level, such as ContainGroup; empty means the best that works here, which NewLocal finds out by
 	// trying. A level that does not work is an error that wraps errors.ErrUnsupported.
