@@ -164,11 +164,10 @@ func (s *Session) compact(ctx context.Context, step Step) error {
 		rec.Failed = "there is nothing to compact yet"
 		return s.outcome(ctx, rec)
 	}
-	req := job.request()
-	answer, err := s.sideCall(ctx, req, tokensOf(req))
+	answer, err := s.summary(ctx, &job)
 	rec.Usage, rec.Cost = answer.usage, answer.cost
 	switch {
-	case err != nil && ctx.Err() != nil:
+	case err != nil && (ctx.Err() != nil || s.life.Err() != nil):
 		return nil // the next decision sees it
 	case err != nil:
 		rec.Failed = validText(err.Error())
@@ -185,6 +184,16 @@ func (s *Session) compact(ctx context.Context, step Step) error {
 		return nil
 	}
 	return s.outcome(ctx, rec)
+}
+
+// summary asks the host and then the model.
+func (s *Session) summary(ctx context.Context, job *summaryJob) (sideAnswer, error) {
+	keep, err := s.askToCompact(ctx, job)
+	if err != nil {
+		return sideAnswer{}, err
+	}
+	req := job.request(keep)
+	return s.sideCall(ctx, req, tokensOf(req))
 }
 
 // keep puts the turns that are replaced into the output store. A store that fails is a warning: the journal has them all the same.
@@ -242,14 +251,18 @@ func (s *Session) summaryJob(first int) summaryJob {
 }
 
 // request asks for the summary. The transcript may fill half of the window, so that it fits whatever the history is.
-func (j *summaryJob) request() *llm.Request {
+func (j *summaryJob) request(keep string) *llm.Request {
 	window := 0
 	if j.facts != nil {
 		window = j.facts.Window
 	}
+	prompt := summaryPrompt
+	if keep != "" {
+		prompt += "\n\nFor this summary in particular:\n" + keep
+	}
 	text := transcript(j.before, j.replaced, windowOr(window)/2*charsPerToken)
 	return &llm.Request{Provider: j.provider, Model: j.record.Model, Facts: j.facts, Caller: j.caller,
-		Messages: []llm.Message{llm.System(summaryPrompt), llm.User(text)}}
+		Messages: []llm.Message{llm.System(prompt), llm.User(text)}}
 }
 
 // kept returns what of the outputs can still be read: a session that was resumed has none of those from before.

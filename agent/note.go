@@ -23,10 +23,11 @@ type noteRecord struct {
 
 func (noteRecord) kind() string { return "note" }
 
-// The most bytes of a note's data and of its text: the data stays in memory and in every fold of the journal, the text in the model's window.
+// The most bytes of a note's data, which stays in memory and in every fold of the journal, and of a text that a note or a hook has for the
+// model, which stays in its window.
 const (
 	maxNote     = 1 << 20
-	maxNoteText = 64 << 10
+	maxHookText = 64 << 10
 )
 
 // Note keeps a JSON value under a kind, in the place of the one before it: in the journal, so that a resumed session and a fork have it,
@@ -38,8 +39,8 @@ func (s *Session) Note(kind string, data json.RawMessage, text string) error {
 		return errors.New("agent: a note needs a kind")
 	case len(data) > maxNote:
 		return fmt.Errorf("agent: the note %q has %d bytes; a note can have %d", kind, len(data), maxNote)
-	case len(text) > maxNoteText:
-		return fmt.Errorf("agent: the text of the note %q has %d bytes; it can have %d: put the rest into a file and name that", kind, len(text), maxNoteText)
+	case len(text) > maxHookText:
+		return fmt.Errorf("agent: the text of the note %q has %d bytes; it can have %d: put the rest into a file and name that", kind, len(text), maxHookText)
 	case !json.Valid(data):
 		return fmt.Errorf("agent: the note %q is not JSON", kind)
 	}

@@ -59,6 +59,10 @@ type Options struct {
 	// times an input. An error is a WARNING and lets the input end. It is asked for subagents too, each of which is sent back as often, and
 	// may then be called by several goroutines at once.
 	BeforeStop func(ctx context.Context, stop Stop) (prompt string, err error)
+	// BeforeCompact is asked before a summary replaces the beginning of the history. What it returns is added to the instructions of the model
+	// that writes the summary, such as what it must not leave out. An error prevents the compaction, which is tried again after the next
+	// answer: the WARNING compaction_failed says it. It is asked for subagents too, perhaps by several goroutines at once.
+	BeforeCompact func(ctx context.Context, about Compacting) (keep string, err error)
 	// Questions allows the model to ask the host, by the tool ask_user of the profile or of Tools; nil allows none.
 	Questions *Questions
 	// Subagents allows the model to start agents of its own; nil allows none.

@@ -73,6 +73,8 @@ type Session struct {
 	closers   []io.Closer
 	closed    chan struct{} // closed when the session is
 
+	beforeCompact func(ctx context.Context, about Compacting) (string, error)
+
 	life    context.Context // ends when the session is asked to end, or given up
 	endLife context.CancelCauseFunc
 	working atomic.Pointer[activity] // what runs, nil at rest; written with the lock held

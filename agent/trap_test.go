@@ -94,7 +94,8 @@ func (r *rig) options(grace time.Duration) agent.Options {
 			r.pass("Approve")
 			return tool.Decision{Verdict: tool.Allow}, nil
 		},
-		BeforeStop: func(context.Context, agent.Stop) (string, error) { r.pass("BeforeStop"); return "", nil },
+		BeforeStop:    func(context.Context, agent.Stop) (string, error) { r.pass("BeforeStop"); return "", nil },
+		BeforeCompact: func(context.Context, agent.Compacting) (string, error) { r.pass("BeforeCompact"); return "", nil },
 		Questions: &agent.Questions{Answer: func(context.Context, tool.Question) (tool.Answer, error) {
 			r.pass("Questions.Answer")
 			return tool.Answer{Text: "yes"}, nil
