@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -130,7 +131,7 @@ func (r *round) intend(calls []*call) error {
 	}
 	err := r.s.outcome(r.ctx, intentRecord{Calls: intents})
 	if err == nil {
-		err = r.s.sync()
+		err = r.s.sync(context.Background())
 	}
 	if err != nil {
 		r.fail(err)

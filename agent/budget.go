@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -112,10 +113,7 @@ func (s *State) stop(reason Reason) stopRecord {
 
 // stop commits that the open input is to end.
 func (s *Session) stop(reason Reason) error {
-	defer s.events.deliver()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.append(s.state.stop(reason))
+	return s.update(context.Background(), func() ([]record, error) { return []record{s.state.stop(reason)}, nil })
 }
 
 // unknownOutput is how much an unknown model may write without being told a limit; llm/anthropic sends the same number.

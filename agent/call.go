@@ -60,7 +60,7 @@ func (s *Session) callModel(ctx context.Context) error {
 		s.fill(err)
 		return err
 	}
-	if err := s.sync(); err != nil {
+	if err := s.sync(context.Background()); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -158,7 +158,7 @@ func (s *Session) failed(ctx context.Context, f faultRecord, attempt int, err er
 	if ctx.Err() != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return []record{s.state.stop(stopReason(ctx)), f}
+		return []record{s.state.stop(stopReason(ctx, false)), f}
 	}
 	if delay, again := s.delay(attempt, err); again {
 		f.Delay, f.RetryAt = delay, stamp(s.now().Add(delay))

@@ -128,10 +128,10 @@ func TestI15_SetAProviderWithoutAModel(t *testing.T) {
 	h := open(t, setup{more: []llm.Provider{other}, steps: []llmtest.Step{llmtest.Text("hi")}})
 	same, provider := "test", "other"
 	for range 2 { // before the first record, and after it
-		if err := h.Set(agent.Settings{Provider: &provider}); err == nil || !strings.Contains(err.Error(), "Settings.Model") {
+		if err := h.Set(context.Background(), agent.Settings{Provider: &provider}); err == nil || !strings.Contains(err.Error(), "Settings.Model") {
 			t.Errorf("Set = %v", err)
 		}
-		if err := h.Set(agent.Settings{Provider: &same}); err != nil {
+		if err := h.Set(context.Background(), agent.Settings{Provider: &same}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -258,7 +258,7 @@ func TestI15_ResumeWithoutTheProvider(t *testing.T) {
 		t.Errorf("warned %q", warned)
 	}
 	provider, model := "other", "m"
-	if err := s.Set(agent.Settings{Provider: &provider, Model: &model}); err != nil {
+	if err := s.Set(context.Background(), agent.Settings{Provider: &provider, Model: &model}); err != nil {
 		t.Fatal(err)
 	}
 	if result, err := s.Submit(context.Background(), "go"); err != nil || result.Text != "hi again" {

@@ -116,13 +116,13 @@ func (c *child) hasEnded() bool {
 func (c *child) gone() error { return fmt.Errorf("agent %s has ended; spawn another one", c.id) }
 
 // steer hands a message to a child that works, and reports false when it does not; rest looks for it before the child is free.
-func (c *child) steer(message string) (bool, error) {
+func (c *child) steer(ctx context.Context, message string) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.status != childRunning {
 		return false, nil
 	}
-	err := c.session.Steer(message)
+	err := c.session.Steer(ctx, message)
 	if errors.Is(err, ErrClosed) {
 		err = c.gone()
 	}

@@ -147,7 +147,7 @@ func TestI17_EffortOfAChild(t *testing.T) {
 	}, agents(&table))
 	h.submit(t, "go", agent.Completed)
 	high := "high"
-	if err := h.Set(agent.Settings{Effort: &high}); err != nil {
+	if err := h.Set(context.Background(), agent.Settings{Effort: &high}); err != nil {
 		t.Fatal(err)
 	}
 	ctx := context.Background()

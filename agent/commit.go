@@ -6,16 +6,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/guard"
 	"github.com/attractor-go/attractor/journal"
 )
 
 // commit is the door through which everything enters: journal first, then the state, then the events. Tools that run at the
 // same time append their results through it, and Steer its queue entries.
 func (s *Session) commit(records ...record) error {
-	defer s.events.deliver()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.append(records...)
+	return s.update(context.Background(), func() ([]record, error) { return records, nil })
 }
 
 // outcome commits what a step of the loop came to.
@@ -28,43 +26,124 @@ func (s *Session) outcome(ctx context.Context, records ...record) error {
 	return s.commit(records...)
 }
 
-// append is commit for callers that hold the lock; they deliver the events after releasing it.
-func (s *Session) append(records ...record) error {
-	if len(records) == 0 {
-		return nil
+// update commits the records that decide returns. It holds the session's turn meanwhile, so that its records find the state that decide
+// saw, but not its lock: whoever only reads, interrupts or closes the session never waits for a journal.
+//
+// The end of ctx ends the wait for the turn and for the journal. What the journal was given by then is committed when it returns.
+func (s *Session) update(ctx context.Context, decide func() ([]record, error)) error {
+	if err := s.takeTurn(ctx); err != nil {
+		return err
 	}
+	records, err := decide()
+	if err != nil || len(records) == 0 {
+		s.endTurn()
+		return err
+	}
+	defer s.events.deliver()
+	return s.append(ctx, records)
+}
+
+// takeTurn waits until nobody else commits. Only who has the turn changes the state, and may read it without the lock.
+func (s *Session) takeTurn(ctx context.Context) error {
+	select {
+	case s.turn <- struct{}{}:
+	default:
+		if err := s.waitForTurn(ctx); err != nil {
+			return err
+		}
+	}
+	lost := s.lost.Load()
+	switch {
+	case lost != nil:
+		s.endTurn()
+		return *lost
+	case s.severed.Load():
+		s.endTurn()
+		return &closedError{s.left()}
+	}
+	return nil
+}
+
+func (s *Session) waitForTurn(ctx context.Context) error {
+	running := s.running()
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-running.Done():
+	case <-s.life.Done():
+	}
+	timer := time.NewTimer(journalPatience * s.grace)
+	defer timer.Stop()
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return s.lose("the journal's Append")
+	}
+}
+
+func (s *Session) endTurn() { <-s.turn }
+
+// append writes records to the journal and then takes them into the state. It is called with the turn, which ends when the journal has
+// returned: that may be after append has.
+func (s *Session) append(ctx context.Context, records []record) error {
+	at := stamp(s.now())
 	if err := s.state.accepts(records[0]); err != nil {
+		s.endTurn()
 		return fmt.Errorf("agent: %w", err)
 	}
-	at := stamp(s.now())
-	if s.journal != nil {
-		lines, size := make([]journal.Record, len(records)), int64(0)
-		for i, rec := range records {
-			data, err := encodeRecord(rec, s.events.last())
-			if err != nil {
-				return err
-			}
-			lines[i] = journal.Record{Time: at, Kind: rec.kind(), Data: data}
-			size += sizeOf(lines[i])
-		}
-		if err := s.room(size, records); err != nil {
-			return err
-		}
-		// Not the caller's context: what has happened is written down even when the input is being interrupted.
-		next := s.state.Records + 1
-		err := s.write("Append", func() error { return s.journal.Append(context.Background(), next, lines...) })
-		if err != nil {
-			return err
-		}
-		s.written += size
+	if s.journal == nil {
+		s.take(records, at, 0)
+		s.endTurn()
+		return nil
 	}
+	lines, size, err := s.lines(records, at)
+	if err != nil {
+		s.endTurn()
+		return err
+	}
+	next := s.state.Records + 1
+	call := func(ctx context.Context) error { return s.journal.Append(ctx, next, lines...) }
+	return s.write(ctx, "Append", call, func(err error) {
+		if err == nil && s.lost.Load() == nil && !s.severed.Load() {
+			s.take(records, at, size)
+		}
+		s.endTurn()
+	})
+}
+
+// lines returns the journal's lines of records, and their size in bytes.
+func (s *Session) lines(records []record, at time.Time) (lines []journal.Record, size int64, err error) {
+	lines = make([]journal.Record, len(records))
+	for i, rec := range records {
+		data, err := encodeRecord(rec, s.events.last())
+		if err != nil {
+			return nil, 0, err
+		}
+		lines[i] = journal.Record{Time: at, Kind: rec.kind(), Data: data}
+		size += sizeOf(lines[i])
+	}
+	return lines, size, s.room(size, records)
+}
+
+// take folds records that are in the journal and adds their events.
+func (s *Session) take(records []record, at time.Time, size int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.written += size
 	for _, rec := range records {
 		events := project(rec, &s.state)
 		s.state.fold(rec, at)
+		if set, ok := rec.(settingRecord); ok && set.registry != nil {
+			s.registry = set.registry
+		}
 		s.events.record(rec, events...)
 		s.events.add(s.state.overflow()...)
 	}
-	return nil
 }
 
 // stamp makes a time what it is after it was written down and read again.
@@ -72,34 +151,84 @@ func stamp(t time.Time) time.Time { return t.UTC().Round(0) }
 
 // sync is a commit point: what was appended is durable when it returns. There are two in a round, before tools with effects run
 // and before the model is called, and one before Steer and FollowUp return.
-func (s *Session) sync() error {
+func (s *Session) sync(ctx context.Context) error {
 	if s.journal == nil {
 		return nil
 	}
-	return s.write("Sync", func() error { return s.journal.Sync(context.Background()) })
+	return s.write(ctx, "Sync", s.journal.Sync, func(error) {})
 }
 
 // journalPatience is how many grace times a call of the journal may take once the input or the session was asked to end: what is
 // given up there is lost, and a busy disk is slow.
 const journalPatience = 10
 
-// write calls the journal. One that did not return is not called again: nobody knows what it would do.
-func (s *Session) write(what string, f func() error) error {
+// write calls the journal, and after with what came of it when it returns, however late that is. One that did not return is not called
+// again: nobody knows what it would do. The journal's own context does not end with ctx, lest something is written by half, but when the
+// journal is given up.
+func (s *Session) write(ctx context.Context, what string, call func(context.Context) error, after func(error)) error {
 	if lost := s.lost.Load(); lost != nil {
+		after(*lost)
 		return *lost
 	}
-	err := s.call(s.running(), "the journal's "+what, journalPatience*s.grace, f)
+	what = "the journal's " + what
+	done := guard.Start(what, func() (_ struct{}, err error) {
+		returned := false
+		defer func() {
+			if !returned {
+				err = guard.Caught(what, recover())
+			}
+			if errors.Is(err, journal.ErrConflict) {
+				s.leave(fmt.Errorf("%w: %w", ErrTakenOver, err))
+				s.cut()
+			}
+			after(err)
+		}()
+		err = call(s.writing)
+		returned = true
+		return
+	})
+	err := s.awaitJournal(ctx, what, done)
 	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, ErrStuck):
-		s.lost.CompareAndSwap(nil, &err)
+	case err == nil, errors.Is(err, ErrStuck), ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
 		return err
 	case isHostError(err):
 		s.giveUp(err)
 		return err
+	case s.left() != nil:
+		return s.left()
 	}
 	return fmt.Errorf("agent: cannot keep the session: %w", err)
+}
+
+// awaitJournal waits for the journal until ctx ends, or for so long after the input or the session was asked to end.
+func (s *Session) awaitJournal(ctx context.Context, what string, done <-chan guard.Result[struct{}]) error {
+	running := s.running()
+	select {
+	case r := <-done:
+		return hostError(r.Err)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-running.Done():
+	case <-s.life.Done():
+	}
+	timer := time.NewTimer(journalPatience * s.grace)
+	defer timer.Stop()
+	select {
+	case r := <-done:
+		return hostError(r.Err)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return s.lose(what)
+	}
+}
+
+// lose gives the journal up, which did not return.
+func (s *Session) lose(what string) error {
+	var err error = &stuckError{what, journalPatience * s.grace}
+	s.lost.CompareAndSwap(nil, &err)
+	s.stopWriting()
+	return *s.lost.Load()
 }
 
 // overflow returns the warning that the model's window fills up, once for each level.

@@ -122,7 +122,7 @@ func (s *State) retained() int {
 // durable, and in an idle session when the history is compacted or a WARNING has said why it is not; the end of ctx leaves it to
 // the next input, and is returned as context.Cause(ctx).
 func (s *Session) Compact(ctx context.Context) error {
-	if err := s.put(queuedRecord{Lane: Compacts, Source: sourceHost}); err != nil {
+	if err := s.put(ctx, queuedRecord{Lane: Compacts, Source: sourceHost}); err != nil {
 		return err
 	}
 	run, cancel := context.WithCancelCause(ctx)
@@ -153,7 +153,7 @@ func (s *Session) Compact(ctx context.Context) error {
 
 // compact makes the side call and commits the turn that stands for what it replaces, or that there is none.
 func (s *Session) compact(ctx context.Context, step Step) error {
-	if err := s.sync(); err != nil {
+	if err := s.sync(context.Background()); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -466,7 +466,7 @@ func (s *Session) provider(name string) (llm.Provider, error) {
 
 // summarize asks for the last text at a limit and ends the input with it.
 func (s *Session) summarize(ctx context.Context, step Step) error {
-	if err := s.sync(); err != nil {
+	if err := s.sync(context.Background()); err != nil {
 		return err
 	}
 	s.mu.Lock()

@@ -31,7 +31,7 @@ func TestA16_OnRequestAtRest(t *testing.T) {
 		steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("done"), summed, llmtest.Text("more")}})
 	h.submit(t, "go", agent.Completed)
 	history := h.History()
-	if err := h.FollowUp("later"); err != nil {
+	if err := h.FollowUp(context.Background(), "later"); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.Compact(context.Background()); err != nil {

@@ -17,8 +17,11 @@ var (
 	errAbort     = errors.New("agent: aborted")
 )
 
-func stopReason(ctx context.Context) Reason {
+// stopReason returns why the input is to end: because a log is full, or for the cause of its context's end.
+func stopReason(ctx context.Context, full bool) Reason {
 	switch cause := context.Cause(ctx); {
+	case full:
+		return LogFull
 	case errors.Is(cause, errAbort):
 		return Aborted
 	case errors.Is(cause, errBudgetTime):
@@ -30,23 +33,28 @@ func stopReason(ctx context.Context) Reason {
 }
 
 // Steer puts a message to the model before the next model call of the running input. In an idle session it waits for the next
-// Submit. Nil means that it is in the journal.
-func (s *Session) Steer(text string) error { return s.enqueue(Steering, text) }
+// Submit. Nil means that it is in the journal; the end of ctx ends the wait for that, and it may be there all the same.
+func (s *Session) Steer(ctx context.Context, text string, more ...SendOption) error {
+	return s.enqueue(ctx, Steering, text, more)
+}
 
 // FollowUp queues a task that runs as an input of its own when the running one has ended, by itself or at a limit. What ends the
-// session drops it. Nil means that it is in the journal.
-func (s *Session) FollowUp(text string) error { return s.enqueue(FollowUps, text) }
+// session drops it. Nil means that it is in the journal; the end of ctx ends the wait for that, and it may be there all the same.
+func (s *Session) FollowUp(ctx context.Context, text string, more ...SendOption) error {
+	return s.enqueue(ctx, FollowUps, text, more)
+}
 
-func (s *Session) enqueue(lane Lane, text string) error {
-	if strings.TrimSpace(text) == "" {
-		return errors.New("agent: the message is empty")
+func (s *Session) enqueue(ctx context.Context, lane Lane, text string, more []SendOption) error {
+	m, err := send(text, more)
+	if err != nil {
+		return err
 	}
-	return s.put(queuedRecord{Lane: lane, Text: validText(text), Source: "host"})
+	return s.put(ctx, queuedRecord{Lane: lane, Text: m.text, More: m.parts, Source: sourceHost, Key: m.key})
 }
 
 // Set changes settings from the next model call on. The history goes with it to another model, also to one of another provider:
 // what only the old one could read stays behind.
-func (s *Session) Set(set Settings) error {
+func (s *Session) Set(ctx context.Context, set Settings) error {
 	if set.Model != nil && *set.Model == "" {
 		return errors.New("agent: the model's name is empty")
 	}
@@ -58,23 +66,31 @@ func (s *Session) Set(set Settings) error {
 			return fmt.Errorf("agent: another provider (%s) has other models: set Settings.Model with it", *set.Provider)
 		}
 	}
-	return s.set(set)
+	return s.set(ctx, set)
 }
 
 // put commits what a host asks for and makes it durable. It delivers no events: the caller may hold a lock that its OnEvent wants.
-func (s *Session) put(rec record) error {
-	s.mu.Lock()
-	var err error
-	if s.ending == "" {
-		err = s.append(rec)
-	} else {
-		err = s.closedError()
-	}
-	s.mu.Unlock()
+func (s *Session) put(ctx context.Context, rec record) error {
+	err := s.update(ctx, func() ([]record, error) {
+		if err := s.open(); err != nil || s.state.knows(rec) {
+			return nil, err
+		}
+		return []record{rec}, nil
+	})
 	if err != nil {
 		return err
 	}
-	return s.sync()
+	return s.sync(ctx)
+}
+
+// open returns an error when the session is to end, or has ended.
+func (s *Session) open() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ending != "" {
+		return s.closedError()
+	}
+	return nil
 }
 
 // Interrupt ends the running input and keeps the session: the model's stream is cut, commands are ended with all that they
@@ -98,6 +114,11 @@ func (s *Session) Abort() { s.end() }
 func (s *Session) Close() error {
 	s.end()
 	<-s.closed
+	return s.closing()
+}
+
+// closing waits until OnEvent has what there is, within its bound, and returns how the session has ended.
+func (s *Session) closing() error {
 	s.events.hurry()
 	s.events.flush()
 	s.mu.Lock()
@@ -165,27 +186,46 @@ func (s *Session) closeOthers() error {
 	return errors.Join(errs...)
 }
 
-// writeEnd writes the session's end down, unless it ends for a failure, and closes the journal.
+// writeEnd writes the session's end down, unless it ends for a failure or is given away, and closes the journal.
 func (s *Session) writeEnd() error {
+	var err, failure error
+	if s.left() != nil {
+		if !s.severed.Load() {
+			err = s.sync(context.Background())
+		}
+		s.events.silence()
+	} else if failure = s.tellFailure(); failure == nil {
+		if err = s.commit(endRecord{Session: true, Reason: s.reason()}); err == nil {
+			err = s.sync(context.Background())
+		}
+	}
+	s.events.add(&SessionEnd{State: StatusClosed, Reason: s.reason()}) // dropped when the record has made one
+	if s.journal != nil {
+		closed := s.write(context.Background(), "Close", func(context.Context) error { return s.journal.Close() }, func(error) {})
+		if closed != nil && closed != failure && closed != s.left() {
+			err = errors.Join(err, closed)
+		}
+	}
+	s.stopWriting()
+	return err
+}
+
+// reason returns why the session ends.
+func (s *Session) reason() Reason {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ending
+}
+
+// tellFailure returns the failure that the session ends for, and tells the host of it.
+func (s *Session) tellFailure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failure == nil {
 		s.failure = s.brokenBy()
 	}
 	s.reportFailure()
-	var err error
-	if s.failure == nil {
-		if err = s.append(endRecord{Session: true, Reason: s.ending}); err == nil {
-			err = s.sync()
-		}
-	}
-	s.events.add(&SessionEnd{State: StatusClosed, Reason: s.ending}) // dropped when the record has made one
-	if s.journal != nil {
-		if closed := s.write("Close", s.journal.Close); closed != nil && closed != s.failure {
-			err = errors.Join(err, closed)
-		}
-	}
-	return err
+	return s.failure
 }
 
 // reportFailure tells of a failure that could not become a record, and ends an input that is open for its sake.

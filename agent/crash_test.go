@@ -182,13 +182,13 @@ func (w *universe) begin(fault func(int) (bool, error)) *process {
 }
 
 // tell says something that the session does not know yet.
-func (p *process) tell(text string, say func(string) error) {
+func (p *process) tell(text string, say func(context.Context, string, ...agent.SendOption) error) {
 	known := slices.ContainsFunc(p.state.Queue, func(q agent.Queued) bool { return q.Text == text }) ||
 		slices.ContainsFunc(p.state.Turns, func(t agent.Turn) bool { return t.Message.Parts.Text() == text })
 	if known {
 		return
 	}
-	if err := say(text); err != nil {
+	if err := say(context.Background(), text); err != nil {
 		p.failed = errors.Join(p.failed, err)
 		p.refused = append(p.refused, text)
 	}

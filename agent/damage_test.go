@@ -53,7 +53,7 @@ func everyKind(t *testing.T, log journal.Log) {
 		return tool.Text("looked"), nil
 	})), steps: repeated(model, 20), options: agent.Options{ID: "every", Journal: log, Questions: &agent.Questions{}, Subagents: &agent.Subagents{},
 		Retry: agent.Retry{Base: 1}, Policy: agent.Policy{MaxTurns: 100}}})
-	if err := h.Steer("to the left"); err != nil {
+	if err := h.Steer(context.Background(), "to the left"); err != nil {
 		t.Fatal(err)
 	}
 	h.submit(t, "first", agent.Completed)

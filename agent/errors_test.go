@@ -80,7 +80,7 @@ func TestA11_ContextLengthEndsTheSession(t *testing.T) {
 	for name, size := range map[string]int{"known window": 4000, "unknown window": 0} {
 		t.Run(name, func(t *testing.T) {
 			h := open(t, setup{models: window(size), steps: []llmtest.Step{tooLong()}})
-			if err := h.FollowUp("dropped"); err != nil {
+			if err := h.FollowUp(context.Background(), "dropped"); err != nil {
 				t.Fatal(err)
 			}
 			if result, err := h.Submit(context.Background(), "go"); !errors.Is(err, llm.ErrContextLength) || result.Reason != agent.Failed {

@@ -31,7 +31,7 @@ func TestI16_StayAfterAFailedCall(t *testing.T) {
 				steps := append([]llmtest.Step{llmtest.Calls(call("work"))}, failed...)
 				h := open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{Policy: agent.Policy{OnFailure: agent.StayOnFailure}},
 					steps: append(append(steps, failed...), llmtest.Text("one"), llmtest.Text("two"))})
-				if err := h.FollowUp("and then"); err != nil {
+				if err := h.FollowUp(context.Background(), "and then"); err != nil {
 					t.Fatal(err)
 				}
 				var e *llm.Error
@@ -190,8 +190,8 @@ func TestI16_ClosedSaysWhy(t *testing.T) {
 				t.Fatal(err)
 			}
 			model := "other"
-			for use, err := range map[string]error{"Submit": second(h.Submit(ctx, "more")), "Continue": second(h.Continue(ctx)), "Steer": h.Steer("x"),
-				"FollowUp": h.FollowUp("x"), "Set": h.Set(agent.Settings{Model: &model}), "Compact": h.Compact(ctx)} {
+			for use, err := range map[string]error{"Submit": second(h.Submit(ctx, "more")), "Continue": second(h.Continue(ctx)), "Steer": h.Steer(context.Background(), "x"),
+				"FollowUp": h.FollowUp(context.Background(), "x"), "Set": h.Set(context.Background(), agent.Settings{Model: &model}), "Compact": h.Compact(ctx)} {
 				if use == "Continue" && name == "Close" { // there is nothing to continue
 					continue
 				}
@@ -233,7 +233,7 @@ func TestI16_ResultAsText(t *testing.T) {
 func TestI16_UnmetResultEndsTheInput(t *testing.T) {
 	const ada = `{"name":"Ada","age":36}`
 	h := structured(t, person, false, llmtest.Text("a"), llmtest.Text("b"), llmtest.Text("c"), final(ada), final(ada))
-	if err := h.FollowUp("and then"); err != nil {
+	if err := h.FollowUp(context.Background(), "and then"); err != nil {
 		t.Fatal(err)
 	}
 	result, err := h.Submit(context.Background(), "who?")
@@ -253,10 +253,10 @@ func TestA7_AbortDropsFollowUps(t *testing.T) {
 	log := new(journal.Memory)
 	h := open(t, setup{options: agent.Options{Journal: log}})
 	h.model.Then(llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
-		if err := h.FollowUp("and then"); err != nil {
+		if err := h.FollowUp(context.Background(), "and then"); err != nil {
 			t.Error(err)
 		}
-		if err := h.Steer("look"); err != nil {
+		if err := h.Steer(context.Background(), "look"); err != nil {
 			t.Error(err)
 		}
 		h.Abort()

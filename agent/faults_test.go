@@ -94,9 +94,12 @@ func TestA19_SettingsOnAFullDisk(t *testing.T) {
 		}
 	})
 	for name, call := range map[string]func(*agent.Session) error{
-		"Steer":    func(s *agent.Session) error { return s.Steer("x") },
-		"FollowUp": func(s *agent.Session) error { return s.FollowUp("x") },
-		"Set":      func(s *agent.Session) error { model := "other"; return s.Set(agent.Settings{Model: &model}) },
+		"Steer":    func(s *agent.Session) error { return s.Steer(context.Background(), "x") },
+		"FollowUp": func(s *agent.Session) error { return s.FollowUp(context.Background(), "x") },
+		"Set": func(s *agent.Session) error {
+			model := "other"
+			return s.Set(context.Background(), agent.Settings{Model: &model})
+		},
 	} {
 		for at, what := range []string{"append", "sync"} {
 			t.Run(name+" "+what, func(t *testing.T) {

@@ -31,16 +31,16 @@ func (s *Session) askToStop(ctx context.Context, step Step) error {
 	if ctx.Err() != nil {
 		return nil // the next decision sees it
 	}
-	s.mu.Lock()
 	defer s.events.flush()
-	defer s.mu.Unlock()
-	switch {
-	case err == nil && strings.TrimSpace(prompt) != "":
-		return s.append(turnRecord{Origin: OriginStop, Text: validText(prompt), Source: sourceHook})
-	case step.Reason == Completed && s.state.Queued(Steering) != nil:
-		return nil
-	}
-	return s.append(endRecord{Reason: step.Reason})
+	return s.update(context.Background(), func() ([]record, error) {
+		switch {
+		case err == nil && strings.TrimSpace(prompt) != "":
+			return []record{turnRecord{Origin: OriginStop, Text: validText(prompt), Source: sourceHook}}, nil
+		case step.Reason == Completed && s.state.Queued(Steering) != nil:
+			return nil, nil
+		}
+		return []record{endRecord{Reason: step.Reason}}, nil
+	})
 }
 
 // registryOf makes the registry of a session that is given these tools: without those whose needs it does not meet, and with the one

@@ -58,7 +58,7 @@ func TestA14_RequireDone(t *testing.T) {
 // What a tool that is done says stays in the history; the other calls of its answer have run, and no call of the model follows.
 func TestA14_DoneTool(t *testing.T) {
 	h := open(t, setup{tools: []tool.Tool{echo("work"), submitTool()}, steps: []llmtest.Step{llmtest.Calls(call("submit"), call("work")), llmtest.Text("more")}})
-	if err := h.Steer("later"); err != nil {
+	if err := h.Steer(context.Background(), "later"); err != nil {
 		t.Fatal(err)
 	}
 	result := h.submit(t, "go", agent.Done)
@@ -177,7 +177,7 @@ func TestA14_SteeringWhileBeforeStopThinks(t *testing.T) {
 			options: agent.Options{BeforeStop: func(context.Context, agent.Stop) (string, error) {
 				if asked++; asked == 1 {
 					time.Sleep(time.Second)
-					if err := h.Steer("one more thing"); err != nil {
+					if err := h.Steer(context.Background(), "one more thing"); err != nil {
 						t.Error(err)
 					}
 				}

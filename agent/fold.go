@@ -172,7 +172,8 @@ func (s *State) fold(rec record, at time.Time) {
 	case inputRecord:
 		s.foldInput(r, at)
 	case queuedRecord:
-		s.queue(r.Lane, r.Text, r.Source)
+		s.queue(Queued{Lane: r.Lane, Text: r.Text, More: r.More, Source: r.Source})
+		s.key(r.Key)
 	case turnRecord:
 		s.foldTurn(r, at)
 	case answerRecord:
@@ -225,6 +226,7 @@ func (s *State) foldInput(r inputRecord, at time.Time) {
 		return
 	}
 	s.inputs++
+	s.key(r.Key)
 	s.Input = &Input{Text: r.Text, Began: at}
 	if r.Answers != "" {
 		return
@@ -264,7 +266,7 @@ func (s *State) foldTurn(r turnRecord, at time.Time) {
 	case OriginEmpty:
 		s.Input.Empties++
 	}
-	text := llm.User(r.Text)
+	text := llm.User(r.Text, r.More...)
 	if r.Origin == OriginSteer {
 		s.hears(messageSteering, "", text.Parts)
 	}
@@ -468,9 +470,10 @@ func (s *State) indexOf(id string) int {
 	return slices.IndexFunc(s.Calls, func(c OpenCall) bool { return c.ID == id })
 }
 
-func (s *State) queue(lane Lane, text, source string) {
+func (s *State) queue(q Queued) {
 	s.queued++
-	s.Queue = append(s.Queue, Queued{ID: s.queued, Lane: lane, Text: text, Source: source})
+	q.ID = s.queued
+	s.Queue = append(s.Queue, q)
 }
 
 func (s *State) dequeue(id int) {

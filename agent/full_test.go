@@ -122,7 +122,7 @@ func TestI9_InputsThatDoNotFit(t *testing.T) {
 	huge := strings.Repeat("x", 100_000)
 	log := new(journal.Memory)
 	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("done")}, options: agent.Options{Journal: log, MaxJournal: 80_000}})
-	if err := h.Steer(huge); !errors.Is(err, agent.ErrFull) {
+	if err := h.Steer(context.Background(), huge); !errors.Is(err, agent.ErrFull) {
 		t.Errorf("Steer = %v", err)
 	}
 	h.submit(t, "go", agent.Completed)

@@ -153,7 +153,7 @@ func (r *rig) judge(place string, nth int, way string, err error, opened chan *a
 	}
 	for range len(opened) {
 		s := <-opened
-		if err := s.Steer("x"); !errors.Is(err, agent.ErrClosed) || s.Status() != agent.StatusClosed {
+		if err := s.Steer(context.Background(), "x"); !errors.Is(err, agent.ErrClosed) || s.Status() != agent.StatusClosed {
 			return fmt.Sprintf("it is %s, Steer = %v", s.Status(), err)
 		}
 		var last agent.Event

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -43,32 +44,32 @@ func (s *Session) do(ctx context.Context, step Step) error {
 }
 
 // decide asks Next. Steps that need no work (to begin an input, to inject steering, to end an input) are committed at once,
-// under the same lock, so that nothing gets between the decision and its record. The end of the context is written down first,
+// in the same turn, so that nothing gets between the decision and its record. The end of the context is written down first,
 // so that Next sees it like anything else.
 func (s *Session) decide(ctx context.Context) (Step, error) {
 	defer s.events.flush()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.brokenBy(); err != nil {
-		return Step{}, err
-	}
-	if full := s.filled() != nil; full || ctx.Err() != nil {
-		in := s.state.Input
-		if in == nil { // nothing is begun any more
-			return Step{Act: Rest}, nil
+	var step Step
+	stopped := false
+	err := s.update(context.Background(), func() ([]record, error) {
+		if err := errors.Join(s.brokenBy(), s.left()); err != nil {
+			return nil, err
 		}
-		reason := LogFull
-		if !full {
-			reason = stopReason(ctx)
-		}
-		if in.Stop == "" {
-			if err := s.append(s.state.stop(reason)); err != nil {
-				return Step{}, err
+		if full := s.filled() != nil; full || ctx.Err() != nil {
+			switch in := s.state.Input; {
+			case in == nil: // nothing is begun any more
+				return nil, nil
+			case in.Stop == "":
+				stopped = true
+				return []record{s.state.stop(stopReason(ctx, full))}, nil
 			}
 		}
+		step = Next(&s.state, s.now())
+		return s.state.records(step), nil
+	})
+	if stopped && err == nil {
+		return s.decide(ctx)
 	}
-	step := Next(&s.state, s.now())
-	return step, s.append(s.state.records(step)...)
+	return step, err
 }
 
 // sleep waits for a time or for the end of the context. The next decision tells which it was.

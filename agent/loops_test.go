@@ -99,7 +99,7 @@ func TestA9_Warns(t *testing.T) {
 		o := agent.Options{OnEvent: func(ev agent.Event) {
 			if h != nil && !steered && len(h.model.Requests()) == 5 {
 				steered = true
-				if err := h.Steer("look elsewhere"); err != nil {
+				if err := h.Steer(context.Background(), "look elsewhere"); err != nil {
 					t.Error(err)
 				}
 			}

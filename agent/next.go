@@ -167,7 +167,7 @@ func (s *State) records(step Step) []record {
 	switch step.Act {
 	case Begin:
 		q := s.Queued(FollowUps)
-		return []record{inputRecord{Text: q.Text, Queued: q.ID}}
+		return []record{inputRecord{Text: q.Text, More: q.More, Queued: q.ID}}
 	case Inject:
 		lane, queued := map[Origin]Lane{OriginSteer: Steering, OriginNote: Notes}[step.Origin]
 		if !queued {
@@ -176,7 +176,7 @@ func (s *State) records(step Step) []record {
 		var turns []record
 		for _, q := range s.Queue {
 			if q.Lane == lane {
-				turns = append(turns, turnRecord{Origin: step.Origin, Text: q.Text, Queued: q.ID, Source: q.Source})
+				turns = append(turns, turnRecord{Origin: step.Origin, Text: q.Text, More: q.More, Queued: q.ID, Source: q.Source})
 			}
 		}
 		return turns

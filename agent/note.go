@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ const (
 // Note keeps a JSON value under a kind, in the place of the one before it: in the journal, so that a resumed session and a fork have it,
 // and in [State].Notes. A text goes to the model as a turn of its own before the next model call. Nil means that it is in the journal. Tools reach
 // it as Call.Session. The event is a [NoteWritten], or a [PlanUpdated] for the todo list.
-func (s *Session) Note(kind string, data json.RawMessage, text string) error {
+func (s *Session) Note(ctx context.Context, kind string, data json.RawMessage, text string) error {
 	switch {
 	case strings.TrimSpace(kind) == "":
 		return errors.New("agent: a note needs a kind")
@@ -48,11 +49,7 @@ func (s *Session) Note(kind string, data json.RawMessage, text string) error {
 	if err != nil {
 		return fmt.Errorf("agent: the note %q: %w", kind, err)
 	}
-	if err := s.put(noteRecord{Note: validText(kind), Data: compact, Text: validText(text)}); err != nil {
-		return err
-	}
-	s.events.deliver() // without waiting: the caller may hold a lock that its OnEvent wants
-	return nil
+	return s.put(ctx, noteRecord{Note: validText(kind), Data: compact, Text: validText(text)})
 }
 
 // foldNote leaves the map that others may be reading as it is.
@@ -64,6 +61,6 @@ func (s *State) foldNote(r noteRecord) {
 	notes[r.Note] = Note{Data: r.Data, Text: r.Text}
 	s.Notes = notes
 	if strings.TrimSpace(r.Text) != "" {
-		s.queue(Notes, r.Text, sourceHook)
+		s.queue(Queued{Lane: Notes, Text: r.Text, Source: sourceHook})
 	}
 }

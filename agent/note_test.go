@@ -39,13 +39,13 @@ func (l *todo) tool() tool.Tool {
 
 // keep writes the list down, with a word to the model.
 func (l *todo) keep(s interface {
-	Note(kind string, data json.RawMessage, text string) error
+	Note(ctx context.Context, kind string, data json.RawMessage, text string) error
 }) error {
 	data, err := json.Marshal(l)
 	if err != nil {
 		return err
 	}
-	return s.Note("todo", data, "Still to do: "+strings.Join(l.Open, ", "))
+	return s.Note(context.Background(), "todo", data, "Still to do: "+strings.Join(l.Open, ", "))
 }
 
 // load reads it back from a session's journal.
@@ -150,7 +150,7 @@ func TestJ14_PlansOfOldJournals(t *testing.T) {
 	log := new(journal.Memory)
 	h := open(t, setup{options: agent.Options{Journal: log}})
 	for _, data := range []string{`{"plan":[{"status":"pending","step":"a"}],"explanation":"","unknown":1}`, `{"todos":[]}`, `"a"`, `{"plan":"a"}`} {
-		if err := h.Note(tool.PlanNote, json.RawMessage(data), ""); err != nil {
+		if err := h.Note(context.Background(), tool.PlanNote, json.RawMessage(data), ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -175,11 +175,11 @@ func TestJ14_NotesAtRest(t *testing.T) {
 			}
 		}}})
 		h.submit(t, "go", agent.Completed)
-		err := h.Note("x", json.RawMessage(`1`), strings.Repeat("x", 64<<10+1))
+		err := h.Note(context.Background(), "x", json.RawMessage(`1`), strings.Repeat("x", 64<<10+1))
 		if err == nil || !strings.Contains(err.Error(), "put the rest into a file") {
 			t.Errorf("a text of 64 KiB and a byte: %v", err)
 		}
-		if err := h.Note("x", json.RawMessage(`2`), strings.Repeat("x", 64<<10)); err != nil {
+		if err := h.Note(context.Background(), "x", json.RawMessage(`2`), strings.Repeat("x", 64<<10)); err != nil {
 			t.Error(err)
 		}
 		if e := <-told; string(e.Data) != "2" {

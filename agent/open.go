@@ -159,6 +159,8 @@ func newSession(o Options) *Session {
 		life = o.parent.agents.life
 	}
 	s.life, s.endLife = context.WithCancelCause(life)
+	s.writing, s.stopWriting = context.WithCancel(context.Background())
+	s.turn = make(chan struct{}, 1)
 	s.now, s.delay = s.clock(o.Now), s.retries(o.Retry.withDefaults())
 	s.killGrace = max(s.grace, env.KillGrace(s.env))
 	s.archive = &archive{outputs: s.outputs}
@@ -193,8 +195,6 @@ func newID() string { return uuid.NewString() }
 
 // start adds the session's first events.
 func (s *Session) start(resumed bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	// A process that the model knows of has at least one record, its result, so no id comes twice.
 	s.processes = tool.NewProcesses(s.outputs, int(s.state.Records)+1)
 	start := s.state.started(s.dir, resumed)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -121,36 +122,59 @@ func (a *answers) of(o *tool.Outcome) (asked string, others []exchange) {
 	return "", a.list
 }
 
-// checkAnswer returns an input as the answer to the question that waits for one, if one does. An error says how it does not fit the
-// question's form.
-func (s *Session) checkAnswer(input inputRecord) (*inputRecord, error) {
-	s.mu.Lock()
-	open, running := s.state.awaiting(), s.state.Input != nil
-	s.mu.Unlock()
-	if open == nil || running || input.Continue {
-		return &input, nil
+// Answer answers the question that the session waits for, without going on; Continue does that. Submit does both, with a text. An answer that
+// does not fit the question's form is an error. Nil means that the answer is in the journal; the end of ctx ends the wait for that, and it
+// may be there all the same.
+func (s *Session) Answer(ctx context.Context, answer tool.Answer, more ...SendOption) error {
+	m := sending{text: answer.Text}
+	for _, option := range more {
+		option(&m)
 	}
-	q := tool.Question{Form: open.Question.Form}
-	check, err := q.Checker()
-	if err != nil { // of a damaged journal: nobody could answer it any more
-		return &input, nil
+	if err := m.check(); err != nil {
+		return err
 	}
-	answer, err := check(tool.Answer{Action: input.Action, Text: input.Text})
+	input := inputRecord{Text: m.text, More: m.parts, Key: m.key, Action: answer.Action}
+	err := s.update(ctx, func() ([]record, error) {
+		if err := s.open(); err != nil || s.state.knows(input) {
+			return nil, err
+		}
+		asked := s.state.awaiting()
+		if asked == nil || s.state.Input != nil {
+			return nil, errors.New("agent: no question waits for an answer; use Submit, Steer or FollowUp")
+		}
+		return asked.answered(input, answer.Content)
+	})
 	if err != nil {
-		return nil, fmt.Errorf("agent: %w", err)
+		return err
 	}
-	if answer.Content != nil {
-		input.Text = string(answer.Content)
-	}
-	return &input, nil
+	return s.sync(ctx)
 }
 
-// answer makes an input the result of the call that asked for it. The two are written together: an input without its answer would
-// lose it.
-func (s *Session) answer(asked llm.ToolCall, input *inputRecord) error {
-	content := append(llm.TextParts(tool.Answer{Action: input.Action, Text: input.Text}.String()), input.More...)
-	err := s.commit(inputRecord{Text: input.Text, More: input.More, Answers: asked.ID, Action: input.Action},
-		resultRecord{CallID: asked.ID, Name: asked.Name, Content: content, Bytes: int64(len(content.Text()))})
-	s.events.flush()
-	return err
+// asked returns the question that the next input is the answer to, nil when it is a task.
+func (s *Session) asked() *OpenCall {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if open := s.state.awaiting(); open != nil && s.state.Input == nil {
+		asked := *open
+		return &asked
+	}
+	return nil
+}
+
+// answered returns the records by which an input becomes the result of the call that asked for it, or how it does not fit the question's
+// form. The two are written together: an input without its answer would lose it.
+func (c *OpenCall) answered(input inputRecord, content json.RawMessage) ([]record, error) {
+	answer := tool.Answer{Action: input.Action, Text: input.Text, Content: content}
+	q := tool.Question{Form: c.Question.Form}
+	if check, err := q.Checker(); err == nil { // the form of a damaged journal could be met by nobody
+		if answer, err = check(answer); err != nil {
+			return nil, fmt.Errorf("agent: %w", err)
+		}
+	}
+	if answer.Content != nil {
+		answer.Text = string(answer.Content)
+	}
+	input.Text, input.Answers = answer.Text, c.ID
+	parts := append(llm.TextParts(answer.String()), input.More...)
+	return []record{input, resultRecord{CallID: c.ID, Name: c.Name, Content: parts, Bytes: int64(len(parts.Text()))}}, nil
 }

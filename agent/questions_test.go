@@ -123,7 +123,7 @@ func TestA1_AnswerThatFails(t *testing.T) {
 // Without a callback the input ends, and what is submitted next is the answer: no turn, the call's result.
 func TestA1_AnswerComesWithTheNextInput(t *testing.T) {
 	h := asking(t, &agent.Questions{}, nil, llmtest.Calls(call("work"), ask("really?")), llmtest.Text("done"))
-	if err := h.FollowUp("afterwards"); err != nil {
+	if err := h.FollowUp(context.Background(), "afterwards"); err != nil {
 		t.Fatal(err)
 	}
 	h.model.Then(llmtest.Text("and afterwards"))
@@ -137,7 +137,7 @@ func TestA1_AnswerComesWithTheNextInput(t *testing.T) {
 	if len(only[*agent.ToolCallEnd](h)) != 1 {
 		t.Errorf("the question has ended: %s", h.kinds())
 	}
-	if err := h.Steer("be quick"); err != nil {
+	if err := h.Steer(context.Background(), "be quick"); err != nil {
 		t.Fatal(err)
 	}
 	result = h.submit(t, "no, never", agent.Completed)

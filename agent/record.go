@@ -75,22 +75,26 @@ type inputRecord struct {
 	Answers  string    `json:"answers,omitempty"`  // the call of ask_user whose result the text becomes; adds no turn
 	// Action is what the person did with the question, where that is no answer.
 	Action tool.Action `json:"action,omitempty"`
+	Key    string      `json:"key,omitempty"` // the host's
 }
 
 // queuedRecord is steering or a follow-up that was accepted.
 type queuedRecord struct {
-	Lane   Lane   `json:"lane"`
-	Text   string `json:"text"`
-	Source string `json:"source"`
+	Lane   Lane      `json:"lane"`
+	Text   string    `json:"text"`
+	More   llm.Parts `json:"more,omitempty"`
+	Source string    `json:"source"`
+	Key    string    `json:"key,omitempty"` // the host's
 }
 
 // turnRecord is a turn that nobody typed into Submit.
 type turnRecord struct {
-	Origin Origin `json:"origin"`
-	Text   string `json:"text"`
-	Queued int    `json:"queued,omitempty"` // the queue entry that it is
-	Source string `json:"source,omitempty"`
-	Loop   *Loop  `json:"loop,omitempty"` // what the turn warns of
+	Origin Origin    `json:"origin"`
+	Text   string    `json:"text"`
+	More   llm.Parts `json:"more,omitempty"`
+	Queued int       `json:"queued,omitempty"` // the queue entry that it is
+	Source string    `json:"source,omitempty"`
+	Loop   *Loop     `json:"loop,omitempty"` // what the turn warns of
 }
 
 // answerRecord is the model's answer.
@@ -187,6 +191,8 @@ type settingRecord struct {
 	Machine *Machine `json:"machine,omitempty"`
 	// Policy is the host's from here on: a resumed session has that of the host that resumed it.
 	Policy *Policy `json:"policy,omitempty"`
+
+	registry *tool.Registry // that runs the tools; nil where they do not change
 }
 
 // Settings are what can change while a session runs. Nil fields stay as they are.

@@ -297,9 +297,7 @@ func (r *replay) act(s *Session, rec record) error {
 	case rec == nil:
 		return nil
 	case isEnd && end.Session:
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.append(rec)
+		return s.commit(rec)
 	}
 	if err := s.commit(rec); err != nil {
 		return err

@@ -115,7 +115,7 @@ func TestA19_ReplayShowsTheFirstDivergence(t *testing.T) {
 			log := new(journal.Memory)
 			h := open(t, setup{tools: []tool.Tool{echo("say")}, options: agent.Options{Journal: log, Policy: agent.Policy{MaxTurns: 9}},
 				steps: []llmtest.Step{llmtest.Calls(call("say")), llmtest.Calls(call("say")), llmtest.Text("done")}})
-			if err := h.Steer("left"); err != nil {
+			if err := h.Steer(context.Background(), "left"); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := h.Submit(context.Background(), "go"); err != nil {
@@ -175,7 +175,7 @@ func TestI17_ContainmentIsProjected(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Steer("first of all"); err != nil {
+		if err := s.Steer(context.Background(), "first of all"); err != nil {
 			t.Error(err)
 		}
 		if _, err := s.Submit(context.Background(), "go"); err != nil {

@@ -55,13 +55,13 @@ func TestA19_EveryPrefixResumesToTheSameEnd(t *testing.T) {
 	log := new(journal.Memory)
 	whole := open(t, session(log))
 	effort := "high"
-	if err := whole.Set(agent.Settings{Effort: &effort}); err != nil {
+	if err := whole.Set(context.Background(), agent.Settings{Effort: &effort}); err != nil {
 		t.Fatal(err)
 	}
-	if err := whole.Steer("look twice"); err != nil {
+	if err := whole.Steer(context.Background(), "look twice"); err != nil {
 		t.Fatal(err)
 	}
-	if err := whole.FollowUp("the second task"); err != nil {
+	if err := whole.FollowUp(context.Background(), "the second task"); err != nil {
 		t.Fatal(err)
 	}
 	if result, err := whole.Submit(context.Background(), "the first task"); err != nil || result.Text != "the second is done" {
@@ -107,13 +107,13 @@ func finish(t *testing.T, h *host, records []journal.Record) {
 	case inputs == 0: // the task itself was never accepted
 		effort := "high"
 		if count(records, "setting") == 0 {
-			err = h.Set(agent.Settings{Effort: &effort})
+			err = h.Set(context.Background(), agent.Settings{Effort: &effort})
 		}
 		if err == nil && count(records, "queued") < 1 {
-			err = h.Steer("look twice")
+			err = h.Steer(context.Background(), "look twice")
 		}
 		if err == nil && count(records, "queued") < 2 {
-			err = h.FollowUp("the second task")
+			err = h.FollowUp(context.Background(), "the second task")
 		}
 		if err == nil {
 			_, err = h.Submit(ctx, "the first task")

@@ -38,8 +38,6 @@ func (s *State) Dir() string {
 
 // goOn commits what is not as the journal of a resumed session has it: the host's policy, the machine, the directory.
 func (s *Session) goOn(policy Policy) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	set := settingRecord{Window: s.state.Policy.Window}
 	was, err := marshal(s.state.Policy)
 	if err != nil {
@@ -66,7 +64,7 @@ func (s *Session) goOn(policy Policy) error {
 		}
 		records = append(records, note)
 	}
-	return s.append(records...)
+	return s.commit(records...)
 }
 
 // movedNote returns the note that a session goes on in another directory. The model is told: its system prompt names the old one.

@@ -67,7 +67,7 @@ func TestI12_WordsOfTheUserStay(t *testing.T) {
 	script := slices.Repeat([]llmtest.Step{llmtest.Calls(call("print"))}, 22)
 	script[10], script[21] = llmtest.Text("half"), llmtest.Text("all of it")
 	h := long(t, agent.Options{}, follow(script...))
-	if err := h.Steer(steer); err != nil {
+	if err := h.Steer(context.Background(), steer); err != nil {
 		t.Fatal(err)
 	}
 	h.submit(t, rule, agent.Completed)
@@ -317,11 +317,11 @@ func TestI12_WithoutAStore(t *testing.T) {
 func TestI12_Notes(t *testing.T) {
 	log := new(journal.Memory)
 	noting := newTool("noting", readOnly, func(_ context.Context, c *tool.Call) (tool.Result, error) {
-		return tool.Text("ok"), c.Session.Note("weather", json.RawMessage(`{ "sky" : "<grey>" }`), "It rains.")
+		return tool.Text("ok"), c.Session.Note(context.Background(), "weather", json.RawMessage(`{ "sky" : "<grey>" }`), "It rains.")
 	})
 	s := setup{tools: []tool.Tool{noting}, options: agent.Options{Journal: log}, steps: []llmtest.Step{llmtest.Calls(call("noting")), llmtest.Text("done")}}
 	h := open(t, s)
-	if err := h.Note("weather", json.RawMessage(`"sun"`), ""); err != nil {
+	if err := h.Note(context.Background(), "weather", json.RawMessage(`"sun"`), ""); err != nil {
 		t.Fatal(err)
 	}
 	h.submit(t, "go", agent.Completed)
@@ -332,8 +332,8 @@ func TestI12_Notes(t *testing.T) {
 		t.Errorf("sent %v", m)
 	}
 	for name, err := range map[string]error{
-		"no kind": h.Note(" ", json.RawMessage(`1`), ""), "no JSON": h.Note("x", json.RawMessage(`{`), ""), "nothing": h.Note("x", nil, ""),
-		"too long": h.Note("x", json.RawMessage(`"`+strings.Repeat("x", 1<<20)+`"`), ""),
+		"no kind": h.Note(context.Background(), " ", json.RawMessage(`1`), ""), "no JSON": h.Note(context.Background(), "x", json.RawMessage(`{`), ""), "nothing": h.Note(context.Background(), "x", nil, ""),
+		"too long": h.Note(context.Background(), "x", json.RawMessage(`"`+strings.Repeat("x", 1<<20)+`"`), ""),
 	} {
 		if err == nil {
 			t.Errorf("%s: taken", name)
@@ -343,7 +343,7 @@ func TestI12_Notes(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkReplay(t, log, h.events)
-	if err := h.Note("x", json.RawMessage(`1`), ""); !errors.Is(err, agent.ErrClosed) {
+	if err := h.Note(context.Background(), "x", json.RawMessage(`1`), ""); !errors.Is(err, agent.ErrClosed) {
 		t.Errorf("a closed session: %v", err)
 	}
 	state, err := agent.Load(context.Background(), log)

@@ -377,9 +377,9 @@ func (w *world) act(s *agent.Session, what string, cancel context.CancelFunc, lo
 	effort, model := "max", "model-2"
 	switch what {
 	case "steer":
-		err = s.Steer("to the left")
+		err = s.Steer(context.Background(), "to the left")
 	case "follow up":
-		err = s.FollowUp("and then")
+		err = s.FollowUp(context.Background(), "and then")
 	case "interrupt":
 		s.Interrupt()
 	case "cancel":
@@ -387,11 +387,11 @@ func (w *world) act(s *agent.Session, what string, cancel context.CancelFunc, lo
 	case "abort":
 		s.Abort()
 	case "effort":
-		err = s.Set(agent.Settings{Effort: &effort})
+		err = s.Set(context.Background(), agent.Settings{Effort: &effort})
 	case "model":
-		err = s.Set(agent.Settings{Model: &model})
+		err = s.Set(context.Background(), agent.Settings{Model: &model})
 	case "tools":
-		err = s.Set(agent.Settings{Tools: w.tools()[:4]})
+		err = s.Set(context.Background(), agent.Settings{Tools: w.tools()[:4]})
 	case "compact":
 		err = s.Compact(context.Background())
 	case "crash":

@@ -152,7 +152,7 @@ func (sc *script) play(t *testing.T, server *fakellm.Server, dir string) []agent
 		t.Fatal(err)
 	}
 	for _, text := range sc.FollowUps {
-		if err := session.FollowUp(text); err != nil {
+		if err := session.FollowUp(context.Background(), text); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -179,12 +179,12 @@ func (sc *script) react(t *testing.T, s *agent.Session, ev agent.Event) {
 	}
 	delete(sc.On, kind)
 	if r.Steer != "" {
-		if err := s.Steer(r.Steer); err != nil {
+		if err := s.Steer(context.Background(), r.Steer); err != nil {
 			t.Error(err)
 		}
 	}
 	if r.FollowUp != "" {
-		if err := s.FollowUp(r.FollowUp); err != nil {
+		if err := s.FollowUp(context.Background(), r.FollowUp); err != nil {
 			t.Error(err)
 		}
 	}

@@ -3,9 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -80,11 +78,17 @@ type Session struct {
 	working atomic.Pointer[activity] // what runs, nil at rest; written with the lock held
 	broken  atomic.Pointer[error]    // what the session was given up for
 	lost    atomic.Pointer[error]    // why the journal is not called any more
+	leaving atomic.Pointer[error]    // why the session ends without saying so
+	severed atomic.Bool              // nothing is written and nothing is told any more
 	full    atomic.Pointer[error]    // which log has reached its limit
 	limits  limits
 
+	turn        chan struct{}   // held by who commits, or waits for the journal: only they change the state
+	writing     context.Context // of the journal's calls, until it is given up or closed
+	stopWriting context.CancelFunc
+
 	mu      sync.Mutex
-	state   State
+	state   State     // changed with the turn and the lock, read with either
 	asking  int       // questions that the host is answering
 	ending  Reason    // why the session is to end, once that is settled
 	failure error     // ours, such as a journal that cannot be written
@@ -120,21 +124,11 @@ func (s *Session) ID() string { return s.events.session }
 //
 // There is always a Result, also beside an error: what was done up to then. Its Reason is empty where nothing was begun.
 func (s *Session) Submit(ctx context.Context, prompt string, more ...llm.Part) (*Result, error) {
-	if strings.TrimSpace(prompt) == "" && len(more) == 0 {
-		return new(Result), errors.New("agent: the prompt is empty")
+	m, err := send(prompt, []SendOption{Attach(more...)})
+	if err != nil {
+		return new(Result), err
 	}
-	more = slices.Clone(more)
-	for i, part := range more {
-		switch p := part.(type) {
-		case llm.Text:
-			p.Text = validText(p.Text)
-			more[i] = p
-		case llm.Media:
-		default:
-			return new(Result), fmt.Errorf("agent: part %d of the input is of type %T; llm.Text and llm.Media go with a prompt", i, part)
-		}
-	}
-	return s.process(ctx, &inputRecord{Text: validText(prompt), More: more})
+	return s.process(ctx, &inputRecord{Text: m.text, More: m.parts})
 }
 
 // Continue goes on with an input that is open in a resumed session, or with the last one when that was ended by an interrupt, an
@@ -158,9 +152,8 @@ func (s *Session) process(ctx context.Context, input *inputRecord) (*Result, err
 	if ctx.Err() != nil {
 		return new(Result), context.Cause(ctx)
 	}
-	if input != nil {
-		var err error
-		if input, err = s.checkAnswer(*input); err != nil {
+	if asked := s.asked(); asked != nil && input != nil && !input.Continue {
+		if _, err := asked.answered(*input, nil); err != nil {
 			return new(Result), err
 		}
 	}
@@ -219,6 +212,13 @@ func (s *Session) attend(run context.Context, cancel context.CancelCauseFunc) fu
 
 // acquire makes the caller the one who runs the loop.
 func (s *Session) acquire(run context.Context, cancel context.CancelCauseFunc) error {
+	if s.working.Load() != nil { // it may have the turn for long
+		return ErrBusy
+	}
+	if err := s.takeTurn(run); err != nil {
+		return err
+	}
+	defer s.endTurn()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -242,10 +242,10 @@ func (s *Session) work(ctx context.Context, input *inputRecord, before totals) (
 		if err := s.run(ctx); err != nil {
 			return nil, err
 		}
-		if err := s.sync(); err != nil { // what Submit returns has happened, whatever happens next
+		if err := s.sync(context.Background()); err != nil { // what Submit returns has happened, whatever happens next
 			return nil, err
 		}
-		if result, err := s.rest(ctx, before); result != nil {
+		if result, err := s.rest(ctx, before); result != nil || err != nil {
 			return result, err
 		}
 	}
@@ -253,11 +253,15 @@ func (s *Session) work(ctx context.Context, input *inputRecord, before totals) (
 
 // rest gives the loop free and says what the inputs came to, unless a follow-up was accepted since the loop found nothing to do.
 func (s *Session) rest(ctx context.Context, before totals) (*Result, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	if err := s.takeTurn(context.Background()); err != nil {
+		return nil, err
+	}
+	defer s.endTurn()
 	if ctx.Err() == nil && Next(&s.state, s.now()).Act != Rest {
 		return nil, nil
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.working.Store(nil)
 	s.memo = new(llm.Memo) // the next input encodes the history once more, and a session at rest holds it once
 	s.state.shrink()
@@ -337,6 +341,11 @@ func (s *Session) release(failure error) {
 		s.working.Store(nil)
 		s.ending, s.failure, s.why = Failed, failure, failure
 	}
+	if why := s.left(); why != nil && s.ending != Closed {
+		if s.ending, s.why = Closed, why; errors.Is(why, ErrReleased) {
+			s.failure = nil
+		}
+	}
 	if isFull(failure) { // not even the input had room: the session ends in order all the same
 		s.ending, s.failure = LogFull, nil
 	}
@@ -353,12 +362,17 @@ func (s *Session) enter(ctx context.Context, input *inputRecord) error {
 	if input == nil {
 		return s.commit(inputRecord{Continue: true})
 	}
-	s.mu.Lock()
-	open, asked := s.state.Input != nil, s.state.awaiting()
-	s.mu.Unlock()
-	if asked != nil && !open && !input.Continue {
-		return s.answer(asked.ToolCall, input)
+	if asked := s.asked(); asked != nil && !input.Continue {
+		records, err := asked.answered(*input, nil)
+		if err != nil {
+			return err
+		}
+		defer s.events.flush()
+		return s.commit(records...)
 	}
+	s.mu.Lock()
+	open := s.state.Input != nil
+	s.mu.Unlock()
 	if open {
 		if err := s.commit(stopRecord{Reason: Interrupted}); err != nil {
 			return err

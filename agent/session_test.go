@@ -49,6 +49,7 @@ type setup struct {
 	wrap    func(llm.Provider) llm.Provider // of the scripted one
 	around  []llm.Middleware                // every model call
 	fails   bool                            // Close returns what ended the session
+	silent  bool                            // the session is given away: no event tells of its end
 }
 
 // open starts a session over real tools given by the test and a scripted model. It is closed when the test ends.
@@ -101,8 +102,11 @@ func open(t *testing.T, s setup) *host {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(h.Close(), local.Close()); err != nil && !s.fails && !errors.Is(err, errDisk) && !errors.Is(err, errKilled) {
+		if err := errors.Join(h.Close(), local.Close()); err != nil && !s.fails && !s.silent && !errors.Is(err, errDisk) && !errors.Is(err, errKilled) {
 			t.Error(err)
+		}
+		if s.silent {
+			return
 		}
 		checkEvents(t, h.events)
 		if log != nil && log.Len() > 0 {
@@ -302,8 +306,8 @@ func TestA1_Life(t *testing.T) {
 		if h.Status() != agent.StatusClosed {
 			t.Errorf("a closed session is %s", h.Status())
 		}
-		for name, err := range map[string]error{"Submit": second(h.Submit(context.Background(), "more")), "Steer": h.Steer("x"),
-			"FollowUp": h.FollowUp("x"), "Set": h.Set(agent.Settings{})} {
+		for name, err := range map[string]error{"Submit": second(h.Submit(context.Background(), "more")), "Steer": h.Steer(context.Background(), "x"),
+			"FollowUp": h.FollowUp(context.Background(), "x"), "Set": h.Set(context.Background(), agent.Settings{})} {
 			if !errors.Is(err, agent.ErrClosed) {
 				t.Errorf("%s on a closed session: %v, want ErrClosed", name, err)
 			}
@@ -381,7 +385,7 @@ func TestA5_AbortEndsTheSession(t *testing.T) {
 					h.Abort()
 				}
 			}}})
-		if err := h.FollowUp("never"); err != nil {
+		if err := h.FollowUp(context.Background(), "never"); err != nil {
 			t.Fatal(err)
 		}
 		result, err := h.Submit(context.Background(), "go")
@@ -557,7 +561,7 @@ func TestB_OnEventMayUseTheSession(t *testing.T) {
 				}
 				time.Sleep(time.Second)
 				if _, ok := ev.(*agent.ToolCallStart); ok {
-					if err := h.Steer("faster"); err != nil {
+					if err := h.Steer(context.Background(), "faster"); err != nil {
 						t.Error(err)
 					}
 				}
@@ -596,10 +600,10 @@ func TestA8_SwitchesTheProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	unknown, provider, model := "unknown", "other", "model-x"
-	if err := h.Set(agent.Settings{Provider: &unknown}); !errors.Is(err, llm.ErrConfiguration) {
+	if err := h.Set(context.Background(), agent.Settings{Provider: &unknown}); !errors.Is(err, llm.ErrConfiguration) {
 		t.Errorf("an unknown provider: %v", err)
 	}
-	if err := h.Set(agent.Settings{Provider: &provider, Model: &model}); err != nil {
+	if err := h.Set(context.Background(), agent.Settings{Provider: &provider, Model: &model}); err != nil {
 		t.Fatal(err)
 	}
 	if result, err := h.Submit(context.Background(), "two"); err != nil || result.Text != "from the other" {
@@ -625,7 +629,7 @@ func TestA8_SettingsHoldFromTheNextCall(t *testing.T) {
 		other, high := "model-2", "high"
 		h = open(t, setup{
 			tools: []tool.Tool{newTool("switch", writes, func(context.Context, *tool.Call) (tool.Result, error) {
-				return tool.Text("ok"), h.Set(agent.Settings{Model: &other, Effort: &high})
+				return tool.Text("ok"), h.Set(context.Background(), agent.Settings{Model: &other, Effort: &high})
 			})},
 			steps: []llmtest.Step{llmtest.Calls(call("switch")), llmtest.Text("done")},
 		})
@@ -691,7 +695,7 @@ func TestA7_NoFollowUpAfterAStop(t *testing.T) {
 							stop(h.Session)
 						}
 					}}})
-				if err := h.FollowUp("more"); err != nil {
+				if err := h.FollowUp(context.Background(), "more"); err != nil {
 					t.Fatal(err)
 				}
 				if _, err := h.Submit(context.Background(), "go"); err != nil {
@@ -714,7 +718,7 @@ func TestA7_FollowUpAcceptedAtTheLastMoment(t *testing.T) {
 			options: agent.Options{OnEvent: func(ev agent.Event) {
 				if _, ok := ev.(*agent.ProcessingEnd); ok && once {
 					once = false
-					if err := h.FollowUp("more"); err != nil {
+					if err := h.FollowUp(context.Background(), "more"); err != nil {
 						t.Error(err)
 					}
 				}
@@ -735,7 +739,7 @@ func TestB_SteerUnderTheHostsLock(t *testing.T) {
 			go func() {
 				mu.Lock()
 				defer mu.Unlock()
-				if err := h.Steer("x"); err != nil {
+				if err := h.Steer(context.Background(), "x"); err != nil {
 					t.Error(err)
 				}
 				close(steered)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,36 +11,27 @@ import (
 )
 
 // set commits changed settings and makes them durable. It delivers no events: the caller may hold a lock that its OnEvent wants.
-func (s *Session) set(set Settings) error {
-	var registry *tool.Registry
+func (s *Session) set(ctx context.Context, set Settings) error {
 	rec := settingRecord{Settings: set}
 	if set.Tools != nil {
 		var err error
-		if registry, err = s.registryOf(s.policyNow(), slices.Clone(set.Tools)); err != nil {
+		if rec.registry, err = s.registryOf(s.policyNow(), slices.Clone(set.Tools)); err != nil {
 			return err
 		}
-		rec.Tools = append([]llm.ToolDefinition{}, registry.Definitions()...)
+		rec.Tools = append([]llm.ToolDefinition{}, rec.registry.Definitions()...)
 	}
-	s.mu.Lock()
-	if s.ending != "" {
-		defer s.mu.Unlock()
-		return s.closedError()
-	}
-	err := s.derive(&rec)
-	if err == nil {
-		err = s.append(rec)
-	}
-	if err == nil {
-		if registry != nil {
-			s.registry = registry
+	err := s.update(ctx, func() ([]record, error) {
+		if err := s.open(); err != nil {
+			return nil, err
 		}
-		s.warnOfSetting(rec)
-	}
-	s.mu.Unlock()
+		err := s.derive(&rec)
+		return []record{rec}, err
+	})
 	if err != nil {
 		return err
 	}
-	return s.sync()
+	s.warnOfSetting(rec)
+	return s.sync(ctx)
 }
 
 // providerNow returns the provider that is asked.
@@ -84,7 +76,10 @@ func deref(value *string, otherwise string) string {
 
 // warnOfSetting tells the host what a setting does not do as it might expect.
 func (s *Session) warnOfSetting(rec settingRecord) {
-	if rec.EffortNext && (s.state.Input != nil || s.state.awaiting() != nil) {
+	s.mu.Lock()
+	waits := s.state.Input != nil || s.state.awaiting() != nil
+	s.mu.Unlock()
+	if rec.EffortNext && waits {
 		s.events.add(&Warning{Code: "effort_later", Text: "The provider does not let the effort change while its calls are being answered: it " +
 			"holds from the next input on."})
 	}
@@ -94,6 +89,7 @@ func (s *Session) warnOfSetting(rec settingRecord) {
 	if rec.Effort != nil || rec.Model != nil {
 		s.warnOfEffort()
 	}
+	s.events.deliver()
 }
 
 // effortIsFixed reports that the effort cannot change now: the provider forbids it between calls and the next answer.
@@ -132,8 +128,10 @@ func (s *State) inRound() bool {
 
 // warnOfEffort tells the host when the model does not take the effort that was asked for, or when nobody knows such an effort.
 func (s *Session) warnOfEffort() {
-	asked, model := deref(s.state.pending, s.state.Effort), s.state.Model
-	facts := s.facts(s.state.Provider, model)
+	s.mu.Lock()
+	asked, provider, model := deref(s.state.pending, s.state.Effort), s.state.Provider, s.state.Model
+	s.mu.Unlock()
+	facts := s.facts(provider, model)
 	if sent, same := fitEffort(asked, facts); !same {
 		s.events.add(&Warning{Code: "effort_clamped", Text: fmt.Sprintf("%s does not take the effort %q; it gets %q.", model, asked, sent)})
 	} else if asked != "" && !slices.Contains(knownEfforts(facts), asked) {
@@ -152,7 +150,9 @@ func knownEfforts(facts *llm.Model) []string {
 
 // warnOfModel tells the host when a client that knows models does not know this one.
 func (s *Session) warnOfModel() {
+	s.mu.Lock()
 	provider, model := s.state.Provider, s.state.Model
+	s.mu.Unlock()
 	if s.client.Models == nil || s.facts(provider, model) != nil {
 		return
 	}

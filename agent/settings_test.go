@@ -20,7 +20,7 @@ import (
 
 func set(t *testing.T, h *host, s agent.Settings) {
 	t.Helper()
-	if err := h.Set(s); err != nil {
+	if err := h.Set(context.Background(), s); err != nil {
 		t.Error(err)
 	}
 }
@@ -105,7 +105,7 @@ func TestA8_ToolsRunAsTheyAreOffered(t *testing.T) {
 		t.Errorf("results %q and %q", ends[1].Output, ends[2].Output)
 	}
 	twice := agent.Settings{Tools: []tool.Tool{{ToolDefinition: llm.ToolDefinition{Name: "no schema", Parameters: []byte("x")}}}}
-	if err := h.Set(twice); err == nil {
+	if err := h.Set(context.Background(), twice); err == nil {
 		t.Error("a broken tool was accepted")
 	}
 	if d := h.Definitions(); len(d) != 1 || d[0].Name != "new" {
@@ -199,7 +199,7 @@ func TestA8_EffortFixedUntilTheRoundIsOver(t *testing.T) {
 				llmtest.Calls(call("work")), llmtest.Text("done"), llmtest.Text("more")},
 			options: agent.Options{OnEvent: func(ev agent.Event) {
 				if _, ok := ev.(*agent.ToolCallEnd); ok && len(only[*agent.ToolCallEnd](h)) == 1 {
-					if err := h.Steer("left"); err != nil {
+					if err := h.Steer(context.Background(), "left"); err != nil {
 						t.Error(err)
 					}
 				}
@@ -237,7 +237,7 @@ func TestA18_SetRefusesAModelWithoutPrices(t *testing.T) {
 			return llm.Model{Prices: []llm.Price{{Input: 1, Output: 1}}}, id == "model-1"
 		}})
 	unknown := "model-2"
-	if err := h.Set(agent.Settings{Model: &unknown}); err == nil || errors.Is(err, agent.ErrClosed) {
+	if err := h.Set(context.Background(), agent.Settings{Model: &unknown}); err == nil || errors.Is(err, agent.ErrClosed) {
 		t.Errorf("Set = %v", err)
 	}
 	h.submit(t, "go", agent.Completed)

@@ -45,6 +45,7 @@ type State struct {
 	// Steps counts the answers, Rounds the answers with calls whose results are in, Epoch what makes the requests' prefix change.
 	Steps, Rounds, Epoch int
 
+	keys      map[string]bool // of what hosts have sent
 	tools     []llm.ToolDefinition
 	pending   *string       // the effort that holds from the next input on
 	outputs   []outputMark  // what the store has of results that are in the turns
@@ -147,6 +148,7 @@ type Queued struct {
 	ID     int
 	Lane   Lane
 	Text   string
+	More   llm.Parts // media that go with the text
 	Source string
 }
 

@@ -130,7 +130,7 @@ func TestB_Steps(t *testing.T) {
 			answers(thought("right"), saidText("whole"))}},
 			want: "reasoning \"right\"\nfinal \"whole\" completed\n"},
 		{name: "an answer that steering goes on from", setup: setup{steps: []llmtest.Step{answers(saidText("one")), answers(saidText("two"))}},
-			on:   map[agent.Kind]func(*agent.Session){"ASSISTANT_TEXT_START": func(s *agent.Session) { _ = s.Steer("more") }},
+			on:   map[agent.Kind]func(*agent.Session){"ASSISTANT_TEXT_START": func(s *agent.Session) { _ = s.Steer(context.Background(), "more") }},
 			want: "text \"one\"\nfinal \"two\" completed\n"},
 		{name: "a limit", setup: setup{tools: []tool.Tool{echo("look")}, options: agent.Options{Policy: agent.Policy{MaxToolRounds: 1}},
 			steps: []llmtest.Step{answers(saidText("on it"), calls("a", "look"))}},
@@ -158,7 +158,7 @@ func TestB_Steps(t *testing.T) {
 		{name: "a failure", setup: setup{steps: []llmtest.Step{llmtest.TornParts(llm.Errorf(llm.ErrAuthentication, "no"), thought("hm"))}}, want: ""},
 		{name: "a follow-up", setup: setup{tools: []tool.Tool{echo("look")}, steps: []llmtest.Step{
 			answers(calls("a", "look")), answers(saidText("one")), answers(calls("b", "look")), answers(saidText("two"))}},
-			on: map[agent.Kind]func(*agent.Session){"USER_INPUT": func(s *agent.Session) { _ = s.FollowUp("more") }},
+			on: map[agent.Kind]func(*agent.Session){"USER_INPUT": func(s *agent.Session) { _ = s.FollowUp(context.Background(), "more") }},
 			want: called(1, "a", "look", "look ran", 0) + "final \"one\" completed\n" +
 				called(1, "b", "look", "look ran", 0) + "final \"two\" completed\n"},
 		{name: "a question to the host", prompts: 2, setup: setup{tools: []tool.Tool{ask, echo("look")},

@@ -48,6 +48,14 @@ func newEventStream(session string, now func() time.Time, on func(Event)) *event
 // goOn sets the number that a resumed session's events go on from.
 func (s *eventStream) goOn(seq int64) { s.seq, s.done = seq, seq }
 
+// silence ends the stream without an event that says so: nothing is added any more, and cursors end where they have all.
+func (s *eventStream) silence() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	s.changed.Broadcast()
+}
+
 // last returns the number of the newest event.
 func (s *eventStream) last() int64 {
 	s.mu.Lock()

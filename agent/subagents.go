@@ -119,7 +119,7 @@ func (a *subagents) Spawn(ctx context.Context, task tool.AgentTask) (tool.AgentS
 		return tool.AgentStatus{}, err
 	}
 	if err = context.Cause(ctx); err == nil { // nobody would know of an agent whose call was given up
-		err = a.parent.put(childRecord{ID: id, Event: ChildSpawned, Task: validText(task.Task), Model: c.session.state.Header.Model, Journal: c.session.ID()})
+		err = a.parent.put(ctx, childRecord{ID: id, Event: ChildSpawned, Task: validText(task.Task), Model: c.session.state.Header.Model, Journal: c.session.ID()})
 	}
 	if err == nil {
 		err = a.enter(ctx, c, task.Task)
@@ -334,7 +334,7 @@ func (a *subagents) Send(ctx context.Context, id, message string) (tool.AgentSta
 		return tool.AgentStatus{}, errors.New("message is empty")
 	}
 	for done := false; !done; { // it may begin or come to rest in between
-		if done, err = c.steer(message); !done && err == nil {
+		if done, err = c.steer(ctx, message); !done && err == nil {
 			done, err = a.resume(ctx, c, message)
 		}
 		if err != nil {
@@ -379,9 +379,15 @@ func (a *subagents) end(c *child) (tool.AgentStatus, error) {
 		c.closing = true
 		idle := c.idle
 		c.mu.Unlock()
+		if why := a.parent.left(); why != nil {
+			c.session.leave(why)
+			c.session.cut()
+		}
 		c.closed = c.session.Close()
 		<-idle
-		c.closed = errors.Join(c.closed, a.account(c, c.now().Status))
+		if c.closed = errors.Join(c.closed, a.account(c, c.now().Status)); a.parent.left() != nil {
+			c.closed = nil // nobody is told of anything any more
+		}
 	})
 	return c.now(), c.closed
 }

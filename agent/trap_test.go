@@ -181,7 +181,7 @@ func (r *rig) live(ctx context.Context, opened chan<- *agent.Session) (err error
 
 func (r *rig) use(ctx context.Context, s *agent.Session) error {
 	r.enter("Steer")
-	if err := s.Steer("mind the gap"); err != nil {
+	if err := s.Steer(context.Background(), "mind the gap"); err != nil {
 		return err
 	}
 	r.enter("Submit")
@@ -277,7 +277,7 @@ func (r *rig) work(ctx context.Context, c *tool.Call) (tool.Result, error) {
 	}
 	_, err = io.ReadAll(f)
 	high := "high"
-	err = errors.Join(err, f.Close(), c.Env.WriteFile(ctx, "other", nil, 0o600), c.Env.Remove(ctx, "other"), r.session.Set(agent.Settings{Effort: &high}))
+	err = errors.Join(err, f.Close(), c.Env.WriteFile(ctx, "other", nil, 0o600), c.Env.Remove(ctx, "other"), r.session.Set(context.Background(), agent.Settings{Effort: &high}))
 	if err != nil {
 		return tool.Result{}, err
 	}

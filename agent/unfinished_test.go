@@ -26,7 +26,7 @@ func TestI3_SteeredWhenCutOff(t *testing.T) {
 	var h *host
 	h = open(t, setup{steps: []llmtest.Step{cutText("one "), llmtest.Text("two")}, options: agent.Options{OnEvent: func(ev agent.Event) {
 		if e, ok := ev.(*agent.SteeringInjected); ok && e.Source == "hook" {
-			if err := h.Steer("be kind"); err != nil {
+			if err := h.Steer(context.Background(), "be kind"); err != nil {
 				t.Error(err)
 			}
 		}
@@ -80,7 +80,7 @@ func TestI3_ContinueAfterIncomplete(t *testing.T) {
 	if result, err := h.Continue(context.Background()); err != nil || result.Reason != agent.Incomplete || h.model.Left() != 2 {
 		t.Errorf("%+v, %v: nothing is asked for where Continues says so", result, err)
 	}
-	if err := h.FollowUp("and then"); err != nil {
+	if err := h.FollowUp(context.Background(), "and then"); err != nil {
 		t.Fatal(err)
 	}
 	result, err := h.Continue(context.Background())
@@ -172,7 +172,7 @@ func TestI3_Refusals(t *testing.T) {
 					t.Errorf("%+v, %v", result, err)
 				}
 			}
-			if err := h.Steer("please"); err != nil {
+			if err := h.Steer(context.Background(), "please"); err != nil {
 				t.Fatal(err)
 			}
 			if result, err := h.Continue(context.Background()); err != nil || result.Text != "the final text" {

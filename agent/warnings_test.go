@@ -54,7 +54,7 @@ func TestI17_UnknownEffortsAndModels(t *testing.T) {
 	t.Run("set later", func(t *testing.T) {
 		h := open(t, setup{models: knows(one), steps: []llmtest.Step{llmtest.Text("ok")}})
 		effort, model := "hgih", "model-2"
-		if err := errors.Join(h.Set(agent.Settings{Effort: &effort}), h.Set(agent.Settings{Model: &model})); err != nil {
+		if err := errors.Join(h.Set(context.Background(), agent.Settings{Effort: &effort}), h.Set(context.Background(), agent.Settings{Model: &model})); err != nil {
 			t.Fatal(err)
 		}
 		h.submit(t, "go", agent.Completed)
@@ -137,9 +137,9 @@ func TestI17_NoDoubledPrefixes(t *testing.T) {
 	_, errs["resume"] = agent.Resume(ctx, agent.Options{Journal: broken, Env: nowhere(t), Client: &llm.Client{}})
 	other, model := "other", ""
 	good := open(t, setup{options: agent.Options{Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: []byte(`{"type":"object"}`)}}}})
-	errs["an unknown provider"], errs["no model"] = good.Set(agent.Settings{Provider: &other, Model: &other}), good.Set(agent.Settings{Model: &model})
-	errs["a bad note"] = good.Note("x", []byte("{"), "")
-	errs["a tool twice"] = good.Set(agent.Settings{Tools: []tool.Tool{newTool("", writes, nil)}})
+	errs["an unknown provider"], errs["no model"] = good.Set(context.Background(), agent.Settings{Provider: &other, Model: &other}), good.Set(context.Background(), agent.Settings{Model: &model})
+	errs["a bad note"] = good.Note(context.Background(), "x", []byte("{"), "")
+	errs["a tool twice"] = good.Set(context.Background(), agent.Settings{Tools: []tool.Tool{newTool("", writes, nil)}})
 	for name, err := range errs {
 		switch {
 		case err == nil:

@@ -1,6 +1,7 @@
 package profile_test
 
 import (
+	"context"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -197,7 +198,7 @@ func steering(c *cell) {
 		if r.Turn() > 0 {
 			return fakellm.Turn{Text: "Done."}
 		}
-		if err := c.session.Steer(text); err != nil {
+		if err := c.session.Steer(context.Background(), text); err != nil {
 			c.Error(err)
 		}
 		return fakellm.Turn{Calls: calls(c.read("a.txt"))}
@@ -228,7 +229,7 @@ func effortChange(c *cell) {
 		}
 		if r.Turn() == 1 {
 			high := "high"
-			if err := c.session.Set(agent.Settings{Effort: &high}); err != nil {
+			if err := c.session.Set(context.Background(), agent.Settings{Effort: &high}); err != nil {
 				c.Error(err)
 			}
 		}

@@ -298,7 +298,7 @@ func smokeTruncation(s *smoke) {
 
 func smokeSteering(s *smoke) {
 	const text = "One more thing that belongs to the task: create the file steered.txt with the line: yes"
-	s.once(func() error { return s.session.Steer(text) })
+	s.once(func() error { return s.session.Steer(context.Background(), text) })
 	s.ask("Create the file first.txt with the line: one")
 	s.has("first.txt", "one")
 	s.has("steered.txt", "yes")
@@ -312,7 +312,7 @@ func smokeSteering(s *smoke) {
 
 func smokeFollowUp(s *smoke) {
 	const text = "Create the file second.txt with the line: two"
-	s.once(func() error { return s.session.FollowUp(text) })
+	s.once(func() error { return s.session.FollowUp(context.Background(), text) })
 	s.ask("Create the file first.txt with the line: one")
 	s.has("first.txt", "one")
 	s.has("second.txt", "two")

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 )
 
@@ -34,7 +35,7 @@ const (
 )
 
 // Keep writes the plan into a session's note, in the place of the one before it.
-func (p Plan) Keep(s Session) error {
+func (p Plan) Keep(ctx context.Context, s Session) error {
 	if p.Items == nil {
 		p.Items = []PlanItem{}
 	}
@@ -44,5 +45,5 @@ func (p Plan) Keep(s Session) error {
 	if err := enc.Encode(p); err != nil {
 		return err
 	}
-	return s.Note(PlanNote, bytes.TrimSpace(b.Bytes()), "")
+	return s.Note(ctx, PlanNote, bytes.TrimSpace(b.Bytes()), "")
 }

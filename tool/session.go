@@ -29,7 +29,7 @@ type Session interface {
 	Ask(ctx context.Context, q Question) (Answer, error)
 	// Note keeps a JSON value under a kind in the session's journal, where it survives compactions, a resume and a fork. A text goes to the
 	// model before its next answer.
-	Note(kind string, data json.RawMessage, text string) error
+	Note(ctx context.Context, kind string, data json.RawMessage, text string) error
 	// State is a tool's memory in this session: the value of init at the first call with this key, the same value later. Keys
 	// are of an unexported type of the tool's package.
 	State(key any, init func() any) any
@@ -132,7 +132,7 @@ func (p *Plain) Files() Files { return nil }
 func (p *Plain) Ask(context.Context, Question) (Answer, error) { return Answer{}, ErrNobody }
 
 // Note implements [Session]. Nothing is kept: there is no journal.
-func (p *Plain) Note(string, json.RawMessage, string) error { return nil }
+func (p *Plain) Note(context.Context, string, json.RawMessage, string) error { return nil }
 
 // State implements [Session].
 func (p *Plain) State(key any, init func() any) any { return p.memory.State(key, init) }

@@ -236,7 +236,7 @@ func (r *runner) open(ctx context.Context, opts agent.Options) (*agent.Session, 
 		r.kept.given = true // to the session, which closes it
 	}
 	if r.change.Provider != nil || r.change.Model != nil || r.change.Effort != nil {
-		if err = s.Set(r.change); err != nil {
+		if err = s.Set(ctx, r.change); err != nil {
 			return nil, fail(exitFailed, "%w", errors.Join(err, s.Close()))
 		}
 	}

@@ -33,7 +33,7 @@ func UpdatePlan() tool.Tool {
 	return tool.WithAccess(t, func(planArgs) tool.Access { return tool.Access{Effect: tool.ReadOnly} })
 }
 
-func updatePlan(_ context.Context, call *tool.Call, args planArgs) (tool.Result, error) {
+func updatePlan(ctx context.Context, call *tool.Call, args planArgs) (tool.Result, error) {
 	if err := args.check(); err != nil {
 		return tool.Result{}, err
 	}
@@ -41,7 +41,7 @@ func updatePlan(_ context.Context, call *tool.Call, args planArgs) (tool.Result,
 		return tool.Result{}, fmt.Errorf("the plan has %d bytes and can have %d; say each step in a few words", len(call.Args), maxPlan)
 	}
 	if call.Session != nil {
-		if err := args.list().Keep(call.Session); err != nil {
+		if err := args.list().Keep(ctx, call.Session); err != nil {
 			return tool.Result{}, err
 		}
 	}

@@ -115,7 +115,7 @@ type notes struct {
 	broken error
 }
 
-func (n *notes) Note(kind string, data json.RawMessage, _ string) error {
+func (n *notes) Note(_ context.Context, kind string, data json.RawMessage, _ string) error {
 	n.kept = kind + " " + string(data)
 	return n.broken
 }

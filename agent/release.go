@@ -1,0 +1,54 @@
+package agent
+
+import (
+	"context"
+	"errors"
+)
+
+var (
+	// ErrReleased means that the session was given away by [Session.Release], or by a middleware that left a call open: its journal says
+	// nothing of an end, and whoever resumes it goes on.
+	ErrReleased = errors.New("agent: the session was released")
+	// ErrTakenOver means that somebody else has written to the session's journal. The session lives on there. Here it has ended
+	// without an event that says so.
+	ErrTakenOver = errors.New("agent: the session was taken over by another process")
+)
+
+// Release gives the session away: it ends here as [Session.Close] ends it, but without a record or an event of an end, so that another
+// process can resume it from the journal. A step that is running (a model call, or the calls of an answer) comes to its end first; when
+// ctx ends before that, the step is cut off as by a kill. Submit returns an error that is an [ErrReleased]. Commands in the background and
+// subagents end with this process.
+func (s *Session) Release(ctx context.Context) error {
+	s.leave(ErrReleased)
+	stop := context.AfterFunc(ctx, s.cut)
+	defer stop()
+	s.mu.Lock()
+	idle := s.ending == "" && s.working.Load() == nil
+	if idle {
+		s.ending, s.why = Closed, ErrReleased
+	}
+	s.mu.Unlock()
+	if idle {
+		go s.shutdown()
+	}
+	<-s.closed
+	return s.closing()
+}
+
+// leave has the session end before its next step, without saying so. Only the first reason counts. It takes no lock.
+func (s *Session) leave(why error) { s.leaving.CompareAndSwap(nil, &why) }
+
+// left returns why the session ends without saying so, nil when it does not.
+func (s *Session) left() error {
+	if why := s.leaving.Load(); why != nil {
+		return *why
+	}
+	return nil
+}
+
+// cut ends a session that is given away in the middle of what it does: nothing is written and nothing is told any more.
+func (s *Session) cut() {
+	s.severed.Store(true)
+	s.events.silence()
+	s.endLife(s.left())
+}
