@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -20,6 +19,7 @@ type progress struct {
 	colour  bool
 	start   time.Time
 	running map[string]*agent.ToolCallStart
+	dir     string // of the session, without symbolic links, as changes have it
 	calls   int
 	open    bool            // the cursor is behind streamed text
 	shown   strings.Builder // the text of the last answer
@@ -37,6 +37,7 @@ const (
 func (p *progress) show(ev agent.Event) {
 	switch e := ev.(type) {
 	case *agent.SessionStart:
+		p.dir = realName(e.Dir)
 		p.line("%s", p.paint(dim, fmt.Sprintf("%s · %s · %s", oneLine(e.Model), oneLine(e.Dir), oneLine(e.SessionID))))
 	case *agent.StepStart:
 		p.shown.Reset()
@@ -82,33 +83,6 @@ func (p *progress) plan(items []tool.PlanItem) {
 		}
 		p.line("  %s %s", mark, shorten(item.Text, 200))
 	}
-}
-
-// call is one line: what was called, on what, how it came out and how long it took.
-func (p *progress) call(e *agent.ToolCallEnd) {
-	p.calls++
-	subject := ""
-	if start := p.running[e.CallID]; start != nil {
-		ran := start.Arguments
-		if start.Effective != nil {
-			ran = start.Effective
-		}
-		subject = subjectOf(ran)
-		delete(p.running, e.CallID)
-	}
-	mark, outcome := p.paint(green, "✓"), ""
-	if e.IsError {
-		mark, outcome = p.paint(red, "✗"), " · "+p.paint(red, shorten(lastLine(e.Output), 100))
-	}
-	p.line("%s %s %s%s %s", mark, p.paint(bold, oneLine(e.Name)), subject, outcome,
-		p.paint(dim, took(e.DurationMS)))
-}
-
-func took(ms int64) string {
-	if ms == 0 {
-		return "<1ms"
-	}
-	return rounded(time.Duration(ms) * time.Millisecond).String()
 }
 
 func (p *progress) close(e *agent.ProcessingEnd) {
@@ -171,20 +145,6 @@ func (p *progress) paint(sgr, text string) string {
 	return "\x1b[" + sgr + "m" + text + "\x1b[0m"
 }
 
-// subjectOf returns what a person wants to know of a call's arguments: the command, the file, the pattern; else all of them.
-func subjectOf(arguments json.RawMessage) string {
-	const limit = 100
-	var args map[string]any
-	if json.Unmarshal(arguments, &args) == nil {
-		for _, name := range []string{"command", "file_path", "pattern", "path", "_raw"} {
-			if text, ok := args[name].(string); ok {
-				return shorten(text, limit)
-			}
-		}
-	}
-	return shorten(string(arguments), limit)
-}
-
 // shorten makes one line of a text, with what is too long cut.
 func shorten(text string, limit int) string {
 	text = tool.CleanText(strings.Join(strings.Fields(text), " "))
@@ -192,9 +152,4 @@ func shorten(text string, limit int) string {
 		return text
 	}
 	return string([]rune(text)[:limit]) + "…"
-}
-
-func lastLine(text string) string {
-	text = strings.TrimSpace(text)
-	return text[strings.LastIndexByte(text, '\n')+1:]
 }

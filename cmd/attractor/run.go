@@ -24,7 +24,7 @@ import (
 type runFlags struct {
 	dir, provider, model, profile, baseURL, effort, instructions string
 	resume, fork, onLimit, outputSchema                          string
-	maxRounds, maxTurns, budgetTokens                            int
+	maxRounds, maxTurns, budgetTokens, diffs                     int
 	maxJournal                                                   int64
 	budgetUSD                                                    float64
 	yes, ask, readOnly, json, noJournal, native                  bool
@@ -75,6 +75,7 @@ func newRun(t terminal) *cobra.Command {
 	flags.StringVar(&f.fork, "fork", "", "begin a new session from the session `ID[@TURN]`")
 	flags.BoolVar(&f.noJournal, "no-journal", false, "do not keep the session")
 	flags.Int64Var(&f.maxJournal, "max-journal", 1<<30, "end the session before its journal has more than `BYTES`")
+	flags.IntVar(&f.diffs, "diffs", 0, "keep unified diffs of what a call changes, at most `BYTES` a call; --json shows them")
 	flags.StringVar(&f.outputSchema, "output-schema", "", "answer with JSON that fits the JSON Schema in `FILE`, and print nothing else")
 	flags.BoolVar(&f.yes, "yes", false, "allow every call")
 	flags.BoolVar(&f.ask, "ask", false, "ask before anything is changed or run")
@@ -112,7 +113,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	}
 	opts := agent.Options{Client: model.client, Profile: prof, Provider: model.provider, Model: f.model, Effort: f.effort,
 		ID: kept.id, Journal: kept.file, Authorize: perm.authorize, Policy: f.policy(), Subagents: &agent.Subagents{Journal: kept.ofSubagent()},
-		Questions: perm.questions(), MaxJournal: f.maxJournal, Instructions: f.instructions}
+		Questions: perm.questions(), MaxJournal: f.maxJournal, Diffs: f.diffs, Instructions: f.instructions}
 	f.warn(t, model.provider, first(f.model, prof.Model))
 	local, err := openDir(t, f.dir)
 	if err != nil {

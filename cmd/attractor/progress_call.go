@@ -1,0 +1,125 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// call is one line: what was called, on what, how it came out and how long it took.
+func (p *progress) call(e *agent.ToolCallEnd) {
+	p.calls++
+	subject := ""
+	if start := p.running[e.CallID]; start != nil {
+		ran := start.Arguments
+		if start.Effective != nil {
+			ran = start.Effective
+		}
+		subject = subjectOf(ran)
+		delete(p.running, e.CallID)
+	}
+	if len(e.Changes) > 0 {
+		subject = shorten(p.changed(e.Changes), maxSubject)
+	}
+	mark, outcome := p.paint(green, "✓"), p.paint(dim, commandOutcome(e.Ran))
+	if e.IsError {
+		mark, outcome = p.paint(red, "✗"), commandOutcome(e.Ran)
+		if outcome == "" {
+			outcome = lastLine(e.Output)
+		}
+		outcome = p.paint(red, shorten(outcome, maxSubject))
+	}
+	if outcome != "" {
+		outcome = " · " + outcome
+	}
+	p.line("%s %s %s%s %s", mark, p.paint(bold, oneLine(e.Name)), subject, outcome,
+		p.paint(dim, took(e.DurationMS)))
+}
+
+// maxSubject is how many characters of a text a call's line has.
+const maxSubject = 100
+
+// changed names the files that a call changed.
+func (p *progress) changed(changes []tool.Change) string {
+	var files []string
+	for _, c := range changes {
+		file := oneLine(p.relative(c.Path))
+		switch c.Kind {
+		case tool.Created, tool.Deleted:
+			file += fmt.Sprintf(" (%s)", c.Kind)
+		case tool.Moved:
+			file = oneLine(p.relative(c.From)) + " → " + file
+		}
+		files = append(files, file)
+	}
+	return strings.Join(files, ", ")
+}
+
+// relative returns the name of a file as seen from the session's directory, if it is below that.
+func (p *progress) relative(name string) string {
+	if below, err := filepath.Rel(p.dir, name); err == nil && filepath.IsLocal(below) {
+		return below
+	}
+	return name
+}
+
+// realName returns a directory's name without symbolic links, where it is on this machine.
+func realName(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return dir
+}
+
+// commandOutcome says in a few words what became of a command, unless it is what one expects: that it ended well.
+func commandOutcome(r *tool.Ran) string {
+	switch {
+	case r == nil:
+		return ""
+	case r.Interrupted:
+		return "interrupted"
+	case r.Err != "":
+		return r.Err
+	case r.TimedOut != 0:
+		return fmt.Sprintf("timed out after %v", rounded(r.TimedOut))
+	case r.Running():
+		return "running as " + r.ID
+	case r.Exit.Signal != "":
+		return "killed by " + r.Exit.Signal
+	case r.Exit.Code != 0:
+		return fmt.Sprintf("exit code %d", r.Exit.Code)
+	case len(r.Exit.Left) > 0:
+		return shorten("left running: "+strings.Join(r.Exit.Left, ", "), maxSubject)
+	}
+	return ""
+}
+
+func took(ms int64) string {
+	if ms == 0 {
+		return "<1ms"
+	}
+	return rounded(time.Duration(ms) * time.Millisecond).String()
+}
+
+// subjectOf returns what a person wants to know of a call's arguments: the command, the file, the pattern; else all of them.
+func subjectOf(arguments json.RawMessage) string {
+	var args map[string]any
+	if json.Unmarshal(arguments, &args) == nil {
+		for _, name := range []string{"command", "cmd", "file_path", "pattern", "path", "_raw"} {
+			if text, ok := args[name].(string); ok {
+				return shorten(text, maxSubject)
+			}
+		}
+	}
+	return shorten(string(arguments), maxSubject)
+}
+
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}
