@@ -135,7 +135,7 @@ func finish(result Result, limit Limit) *Outcome {
 	o.Ran = result.Ran.clean()
 	var valid bool
 	if o.Structured, valid = structured(result.Structured); !valid {
-		return finish(Errorf("Error: the tool is broken: its structured result is no JSON. Use another way."), limit)
+		return finish(result.broken("its structured result is no JSON"), limit)
 	}
 	o.Content = make(llm.Parts, 0, len(result.Content))
 	o.Final = CleanText(result.Final)
@@ -157,10 +157,17 @@ func finish(result Result, limit Limit) *Outcome {
 			o.Content = append(o.Content, part)
 			o.Model = append(o.Model, part)
 		default:
-			return finish(Errorf("Error: the tool is broken: its result holds a part of type %T. Use another way.", part), limit)
+			return finish(result.broken(fmt.Sprintf("its result holds a part of type %T", part)), limit)
 		}
 	}
 	return o
+}
+
+// broken returns the result of a tool that made a mistake in it. What the call has done is not undone by that.
+func (r *Result) broken(how string) Result {
+	wrong := Errorf("Error: the tool is broken: %s. Use another way.", how)
+	wrong.Seen, wrong.Changes, wrong.Ran = r.Seen, r.Changes, r.Ran
+	return wrong
 }
 
 // clean cleans a text on both sides of its gap.

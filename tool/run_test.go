@@ -398,11 +398,12 @@ func TestJ4_StructuredIsChecked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			result := Text("text")
+			result.Changes = []Change{{Kind: Created, Path: "/f"}}
 			if c.value != "" {
 				result.Structured = json.RawMessage(c.value)
 			}
 			o := finish(result, Limit{})
-			if string(o.Structured) != c.want || o.IsError != c.isError {
+			if string(o.Structured) != c.want || o.IsError != c.isError || len(o.Changes) != 1 {
 				t.Errorf("%.100s, an error: %v, %s", o.Structured, o.IsError, o.Model.Text())
 			}
 		})

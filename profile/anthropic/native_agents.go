@@ -83,7 +83,9 @@ func runAgent(ctx context.Context, call *tool.Call, args agentArgs) (tool.Result
 		return tool.Result{}, err
 	}
 	if args.Background {
-		return tool.Text(fmt.Sprintf("Agent %s works in the background. wait returns its report, SendMessage talks to it, TaskStop ends it.", status.ID)), nil
+		result := tool.Text(fmt.Sprintf("Agent %s works in the background. wait returns its report, SendMessage talks to it, TaskStop ends it.", status.ID))
+		result.Structured, err = json.Marshal(status)
+		return result, err
 	}
 	report, err := agents.Wait(ctx, status.ID)
 	if err != nil { // nobody waits for it any more
@@ -92,7 +94,8 @@ func runAgent(ctx context.Context, call *tool.Call, args agentArgs) (tool.Result
 	}
 	result := tool.Text(fmt.Sprintf("%s\n\n[Agent %s has finished after %d turns.]", strings.TrimSpace(report.Output), status.ID, report.TurnsUsed))
 	result.IsError = !report.Success
-	return result, nil
+	result.Structured, err = json.Marshal(coding.AgentReport{AgentID: status.ID, Success: report.Success, TurnsUsed: report.TurnsUsed})
+	return result, err
 }
 
 type sendMessageArgs struct {

@@ -468,3 +468,28 @@ func TestJ4_BashReadsNoProse(t *testing.T) {
 		t.Errorf("Edit: %s", got)
 	}
 }
+
+func TestJ4_AgentIsStructured(t *testing.T) {
+	s, _ := agentSession(t,
+		llmtest.Calls(llmtest.Call("Agent", `{"description":"look","prompt":"LOOK AROUND"}`)),
+		llmtest.Text("THE REPORT"),
+		llmtest.Calls(llmtest.Call("Agent", `{"description":"wait","prompt":"WAIT","run_in_background":true}`)),
+		llmtest.Text("done"), llmtest.Text("done"))
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if _, err := s.Submit(ctx, "x"); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`{"agent_id":"agent-1","success":true,"turns_used":1}`, `{"agent_id":"agent-2","status":"running"}`}
+	for ev := range s.Events(ctx) {
+		if end, ok := ev.(*agent.ToolCallEnd); ok {
+			if string(end.Structured) != want[0] {
+				t.Errorf("%s: %s, want %s", end.Output, end.Structured, want[0])
+			}
+			if want = want[1:]; len(want) == 0 {
+				return
+			}
+		}
+	}
+	t.Error("the session ended before")
+}

@@ -70,5 +70,6 @@ func runAgent(ctx context.Context, call *tool.Call, args invokeAgentArgs) (tool.
 	}
 	result := tool.Text(strings.TrimSpace(report.Output))
 	result.IsError = !report.Success
-	return result, nil
+	result.Structured, err = json.Marshal(coding.AgentReport{AgentID: status.ID, Success: report.Success, TurnsUsed: report.TurnsUsed})
+	return result, err
 }

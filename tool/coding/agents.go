@@ -48,12 +48,12 @@ func Agents() []tool.Tool {
 }
 
 // agentTool gives the tools what they have in common.
-func agentTool[Args any](effect tool.Effect, def llm.ToolDefinition, run func(context.Context, tool.Agents, Args) (any, error)) tool.Tool {
+func agentTool[Args any](effect tool.Effect, def llm.ToolDefinition, run func(context.Context, tool.Agents, Args) (answer, data any, err error)) tool.Tool {
 	t := tool.New(def, func(ctx context.Context, call *tool.Call, args Args) (tool.Result, error) {
 		if call.Session == nil || call.Session.Agents() == nil {
 			return tool.Result{}, errors.New("this session has no subagents; do the work yourself")
 		}
-		answer, err := run(ctx, call.Session.Agents(), args)
+		answer, data, err := run(ctx, call.Session.Agents(), args)
 		if err != nil {
 			return tool.Result{}, err
 		}
@@ -63,7 +63,9 @@ func agentTool[Args any](effect tool.Effect, def llm.ToolDefinition, run func(co
 		if err := enc.Encode(answer); err != nil {
 			return tool.Result{}, err
 		}
-		return tool.Text(strings.TrimSuffix(text.String(), "\n")), nil
+		result := tool.Text(strings.TrimSuffix(text.String(), "\n"))
+		result.Structured, err = json.Marshal(data)
+		return result, err
 	})
 	t.Needs = tool.NeedsAgents
 	t.Limit = tool.Limit{Chars: -1} // the output is cut inside of the JSON
@@ -73,26 +75,36 @@ func agentTool[Args any](effect tool.Effect, def llm.ToolDefinition, run func(co
 // outputLimit is how much of an agent's output the one that waits for it sees.
 var outputLimit = tool.Limit{Chars: 20_000, Keep: tool.KeepHeadTail}
 
-func spawnAgent(ctx context.Context, agents tool.Agents, args spawnAgentArgs) (any, error) {
+// AgentReport is what programs are told of a result in which an agent reports, as its Structured: the report itself is text.
+type AgentReport struct {
+	AgentID   string `json:"agent_id"`
+	Success   bool   `json:"success"`
+	TurnsUsed int    `json:"turns_used"`
+}
+
+func spawnAgent(ctx context.Context, agents tool.Agents, args spawnAgentArgs) (answer, data any, err error) {
 	if args.MaxTurns < 0 {
-		return nil, fmt.Errorf("max_turns is %d; it must be 1 or more, or left out", args.MaxTurns)
+		return nil, nil, fmt.Errorf("max_turns is %d; it must be 1 or more, or left out", args.MaxTurns)
 	}
-	return agents.Spawn(ctx, tool.AgentTask{Task: args.Task, Dir: args.WorkingDir, Model: args.Model, MaxTurns: args.MaxTurns})
+	status, err := agents.Spawn(ctx, tool.AgentTask{Task: args.Task, Dir: args.WorkingDir, Model: args.Model, MaxTurns: args.MaxTurns})
+	return status, status, err
 }
 
-func sendInput(ctx context.Context, agents tool.Agents, args sendInputArgs) (any, error) {
-	return agents.Send(ctx, args.AgentID, args.Message)
+func sendInput(ctx context.Context, agents tool.Agents, args sendInputArgs) (answer, data any, err error) {
+	status, err := agents.Send(ctx, args.AgentID, args.Message)
+	return status, status, err
 }
 
-func waitForAgent(ctx context.Context, agents tool.Agents, args agentArgs) (any, error) {
+func waitForAgent(ctx context.Context, agents tool.Agents, args agentArgs) (answer, data any, err error) {
 	result, err := agents.Wait(ctx, args.AgentID)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	result.Output, _ = outputLimit.Apply(result.Output, tool.Gap{}, "Send the agent a question about what is missing.")
-	return result, nil
+	return result, AgentReport{args.AgentID, result.Success, result.TurnsUsed}, nil
 }
 
-func closeAgent(ctx context.Context, agents tool.Agents, args agentArgs) (any, error) {
-	return agents.Close(ctx, args.AgentID)
+func closeAgent(ctx context.Context, agents tool.Agents, args agentArgs) (answer, data any, err error) {
+	status, err := agents.Close(ctx, args.AgentID)
+	return status, status, err
 }

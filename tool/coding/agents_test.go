@@ -81,3 +81,22 @@ func TestF_LongOutputOfAnAgent(t *testing.T) {
 		t.Errorf("%d characters, %d turns", n, got.TurnsUsed)
 	}
 }
+
+// Programs are told which agent a call was about, and how it went, without the report.
+func TestJ4_AgentToolsAreStructured(t *testing.T) {
+	b := newBench(t)
+	s := &table{says: tool.AgentResult{Output: "the report", Success: true, TurnsUsed: 3}}
+	for i, want := range []string{`{"agent_id":"agent-1","status":"running"}`, `{"agent_id":"agent-1","status":"running"}`,
+		`{"agent_id":"agent-1","success":true,"turns_used":3}`, `{"agent_id":"agent-1","status":"closed"}`} {
+		args := object{"agent_id": "agent-1"}
+		switch i {
+		case 0:
+			args = object{"task": "look"}
+		case 1:
+			args["message"] = "hi"
+		}
+		if got := b.runCall(t.Context(), Agents()[i], args, tool.Call{Session: s}); string(got.Structured) != want {
+			t.Errorf("%s: %s, %s; want %s", Agents()[i].Name, got.Structured, got.Model.Text(), want)
+		}
+	}
+}
