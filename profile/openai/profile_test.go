@@ -176,8 +176,8 @@ func TestE2_NativeQuestions(t *testing.T) {
 	_, server, _ := play(t, openai.Native(), o, fakellm.Script(
 		call("call_one", one), call("call_two", one, two), call("call_none"), fakellm.Turn{Text: "Done."}))
 	want := []tool.Question{
-		{Text: "Store: Which one?\n   - SQLite: One file.\n   - Postgres: A server.", Options: []string{"SQLite", "Postgres"}},
-		{Text: "1. Store: Which one?\n   - SQLite: One file.\n   - Postgres: A server.\n2. Logs: Where to?\n   - stderr: As now.\n   - a file: New."},
+		{CallID: "call_one", Text: "Store: Which one?\n   - SQLite: One file.\n   - Postgres: A server.", Options: []string{"SQLite", "Postgres"}},
+		{CallID: "call_two", Text: "1. Store: Which one?\n   - SQLite: One file.\n   - Postgres: A server.\n2. Logs: Where to?\n   - stderr: As now.\n   - a file: New."},
 	}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Error(diff)
