@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -45,6 +46,10 @@ func (a *subagents) open(ctx context.Context, id string, task tool.AgentTask) (*
 		o.Env = env.Sub(o.Env, task.Dir)
 	}
 	p := a.parent
+	o.Tools = p.Tools()
+	o.Profile.Tools = slices.DeleteFunc(slices.Clone(o.Profile.Tools), func(t tool.Tool) bool {
+		return !slices.ContainsFunc(o.Tools, func(has tool.Tool) bool { return has.Name == t.Name })
+	})
 	p.mu.Lock()
 	o.Provider, o.Model, o.Effort = p.state.Provider, first(task.Model, p.state.Model), first(task.Effort, p.state.Effort)
 	p.mu.Unlock()

@@ -284,12 +284,5 @@ func (s *Session) Usage() llm.Usage {
 	return s.state.Usage
 }
 
-// Definitions returns what the model is told of the session's tools.
-func (s *Session) Definitions() []llm.ToolDefinition {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.state.tools)
-}
-
 // validText is the door for text that enters a session: journal, events and model see the same.
 func validText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -87,10 +86,8 @@ func (s *Session) withResultTool(p *Policy) []llm.ToolDefinition {
 	}
 	others := slices.DeleteFunc(slices.Clone(s.state.tools), func(d llm.ToolDefinition) bool { return d.Name == t.Name })
 	tools := append(others, t.ToolDefinition)
-	if is, err := marshal(tools); err == nil {
-		if was, err := marshal(s.state.tools); err == nil && bytes.Equal(is, was) {
-			return nil
-		}
+	if same, err := sameTools(tools, s.state.tools); err == nil && same {
+		return nil
 	}
 	return tools
 }

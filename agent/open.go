@@ -74,6 +74,9 @@ func create(ctx context.Context, o Options) (*Session, error) {
 // something else and have no effect. Call Continue to go on with an input that was open, or Submit, which ends it as interrupted
 // first.
 //
+// Tools of the journal that are not among the options' get a WARNING, and calls of them error results, until AddTools has brought them
+// back. Tools that the model was never told of are not offered, unless AddTools adds them.
+//
 // Where Options.Env works in another directory than the session did, Options.Dir has to say so; the model is then told.
 func Resume(ctx context.Context, o Options) (*Session, error) {
 	if o.Journal == nil {
@@ -120,11 +123,7 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 	if state.compacted > 0 {
 		s.archive.earlier = replacedBefore(o.Journal, state.Records)
 	}
-	for _, name := range s.registry.Names() { // what is not offered to the model is not run for it
-		if !state.offers(name) && name != policy.resultTool() {
-			s.registry.Unregister(name)
-		}
-	}
+	s.state.runOnly(s.registry, policy.resultTool())
 	s.events.goOn(state.seq)
 	s.ledger.tokens, s.ledger.usd = state.Usage.Input+state.Usage.Output, state.Cost
 	s.start(true)

@@ -201,7 +201,7 @@ type Settings struct {
 	Provider *string `json:"provider,omitempty"`
 	Model    *string `json:"model,omitempty"`
 	Effort   *string `json:"effort,omitempty"`
-	// Tools replace all tools of the session.
+	// Tools replace all tools of the session. [Session.AddTools] and [Session.RemoveTools] change some.
 	Tools []tool.Tool `json:"-"`
 }
 

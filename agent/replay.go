@@ -299,19 +299,14 @@ func (r *replay) act(s *Session, rec record) error {
 	case isEnd && end.Session:
 		return s.commit(rec)
 	}
-	if err := s.commit(rec); err != nil {
-		return err
-	}
 	if set, ok := rec.(settingRecord); ok && set.Tools != nil {
-		registry, err := tool.NewRegistry(r.tools(set.Tools)...)
-		if err != nil {
+		var err error
+		if set.registry, err = tool.NewRegistry(r.tools(set.Tools)...); err != nil {
 			return err
 		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.registry = registry
+		rec = set
 	}
-	return nil
+	return s.commit(rec)
 }
 
 // next returns the record that comes next; nil at the end.

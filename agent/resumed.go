@@ -107,7 +107,7 @@ func (s *Session) warnOfIgnored(o Options) {
 	}
 	if len(missing) > 0 {
 		s.events.emit(&Warning{Code: "tools_missing", Text: fmt.Sprintf("The model knows tools that the session was resumed without; calls of them get "+
-			"error results: %s. Resume with them, or change the tools with Set.", strings.Join(missing, ", "))})
+			"error results: %s. Resume with them, or change that with AddTools, RemoveTools or Set.", strings.Join(missing, ", "))})
 	}
 }
 

@@ -67,7 +67,7 @@ func drawSchedule(t *rapid.T) schedule {
 	})
 	action := rapid.Custom(func(t *rapid.T) hostAction {
 		return hostAction{After: duration.Draw(t, "after"), What: rapid.SampledFrom([]string{"steer", "steer", "follow up", "interrupt",
-			"interrupt", "cancel", "abort", "effort", "model", "tools", "compact", "crash", "crash"}).Draw(t, "what")}
+			"interrupt", "cancel", "abort", "effort", "model", "tools", "add tools", "remove tools", "compact", "crash", "crash"}).Draw(t, "what")}
 	})
 	return schedule{
 		Answers: rapid.SliceOfN(answer, 1, 8).Draw(t, "answers"),
@@ -392,6 +392,10 @@ func (w *world) act(s *agent.Session, what string, cancel context.CancelFunc, lo
 		err = s.Set(context.Background(), agent.Settings{Model: &model})
 	case "tools":
 		err = s.Set(context.Background(), agent.Settings{Tools: w.tools()[:4]})
+	case "add tools":
+		err = s.AddTools(context.Background(), w.tools()[2:]...)
+	case "remove tools":
+		err = s.RemoveTools(context.Background(), "change", "slow")
 	case "compact":
 		err = s.Compact(context.Background())
 	case "crash":

@@ -18,7 +18,9 @@ func (s *Session) set(ctx context.Context, set Settings) error {
 		if rec.registry, err = s.registryOf(s.policyNow(), slices.Clone(set.Tools)); err != nil {
 			return err
 		}
-		rec.Tools = append([]llm.ToolDefinition{}, rec.registry.Definitions()...)
+		if rec.Tools, err = writtenTools(rec.registry.Definitions()); err != nil {
+			return err
+		}
 	}
 	err := s.update(ctx, func() ([]record, error) {
 		if err := s.open(); err != nil {

@@ -2,7 +2,9 @@ package tool
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/attractor-go/attractor/llm"
@@ -10,8 +12,9 @@ import (
 
 // Registry holds the tools of one session, in the order in which they are declared to the model. It is safe for concurrent use.
 type Registry struct {
-	mu    sync.RWMutex
-	tools []registered
+	mu      sync.RWMutex
+	tools   []registered
+	retired map[string]string // names of tools that are gone, and why
 }
 
 // registered is a tool with what Register worked out.
@@ -60,6 +63,7 @@ func (r *Registry) put(t *Tool) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	delete(r.retired, t.Name)
 	if i := r.index(t.Name); i >= 0 {
 		r.tools[i] = reg
 	} else {
@@ -75,6 +79,36 @@ func (r *Registry) Unregister(name string) {
 	if i := r.index(name); i >= 0 {
 		r.tools = slices.Delete(r.tools, i, i+1)
 	}
+}
+
+// Retire removes a tool and keeps why, in words that go on after its name: the error result of a call of it says so.
+func (r *Registry) Retire(name, why string) {
+	r.Unregister(name)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.retired == nil {
+		r.retired = map[string]string{}
+	}
+	r.retired[name] = why
+}
+
+// Clone returns a registry of the same tools. A change of one does not change the other.
+func (r *Registry) Clone() *Registry {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return &Registry{tools: slices.Clone(r.tools), retired: maps.Clone(r.retired)}
+}
+
+// unknown returns what a call of a tool that is not there comes to.
+func (r *Registry) unknown(call llm.ToolCall) *Prepared {
+	r.mu.RLock()
+	why, gone := r.retired[call.Name]
+	r.mu.RUnlock()
+	problem := fmt.Sprintf("unknown tool %q", call.Name)
+	if gone {
+		problem = fmt.Sprintf("the tool %q %s", call.Name, why)
+	}
+	return Refuse(call, fmt.Sprintf("Error: %s. The tools are: %s.", problem, strings.Join(r.Names(), ", ")))
 }
 
 // Get finds a tool by name.

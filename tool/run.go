@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/attractor-go/attractor/internal/guard"
@@ -47,7 +46,7 @@ type Outcome struct {
 func (r *Registry) Prepare(call llm.ToolCall) *Prepared {
 	t, ok := r.lookup(call.Name)
 	if !ok {
-		return Refuse(call, fmt.Sprintf("Error: unknown tool %q. The tools are: %s.", call.Name, strings.Join(r.Names(), ", ")))
+		return r.unknown(call)
 	}
 	_, readable := r.lookup(ReadOutput)
 	p := &Prepared{Call: call, tool: t, readable: readable}
