@@ -86,6 +86,16 @@ func (s *Session) waitForTurn(ctx context.Context) error {
 	}
 }
 
+// tryTurn takes the turn if nobody has it.
+func (s *Session) tryTurn() bool {
+	select {
+	case s.turn <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
 func (s *Session) endTurn() { <-s.turn }
 
 // append writes records to the journal and then takes them into the state. It is called with the turn, which ends when the journal has

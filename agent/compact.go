@@ -63,7 +63,7 @@ func (s *State) compactsAtRest() bool {
 	return s.Input == nil && s.awaiting() == nil && s.Queued(Compacts) != nil
 }
 
-func (s *State) compaction() Step { return Step{Act: Compact, First: s.retained()} }
+func (s *State) compaction() Step { return Step{Act: ActCompact, First: s.retained()} }
 
 // rooms are how much of the window each part of a compacted history may have, in characters.
 type rooms struct {
@@ -125,30 +125,28 @@ func (s *Session) Compact(ctx context.Context) error {
 	if err := s.put(ctx, queuedRecord{Lane: Compacts, Source: sourceHost}); err != nil {
 		return err
 	}
-	run, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	if s.acquire(run, cancel) != nil {
+	var ended error
+	begun, err := s.hold(ctx, func(run context.Context) (err error) {
+		if s.compactsNow() {
+			_, err = s.step(run)
+		}
+		ended = context.Cause(run)
+		return err
+	})
+	switch {
+	case ctx.Err() != nil:
+		return cmp.Or(err, context.Cause(ctx))
+	case !begun:
 		return nil // whoever works does it
 	}
-	defer s.attend(run, cancel)()
+	return cmp.Or(err, ended)
+}
+
+// compactsNow reports whether the session is at rest and a compaction was asked for.
+func (s *Session) compactsNow() bool {
 	s.mu.Lock()
-	due, step := s.state.compactsAtRest(), s.state.compaction()
-	s.mu.Unlock()
-	var err error
-	if due {
-		err = s.compact(run, step)
-	}
-	if err == nil {
-		err = s.brokenBy()
-	}
-	s.mu.Lock()
-	s.working.Store(nil)
-	s.mu.Unlock()
-	s.release(err)
-	if err == nil && run.Err() != nil {
-		err = context.Cause(run)
-	}
-	return err
+	defer s.mu.Unlock()
+	return s.state.compactsAtRest()
 }
 
 // compact makes the side call and commits the turn that stands for what it replaces, or that there is none.

@@ -93,9 +93,11 @@ func (s *Session) open() error {
 	return nil
 }
 
-// Interrupt ends the running input and keeps the session: the model's stream is cut, commands are ended with all that they
-// started, and open calls get error results. It returns at once; Submit returns when it is done. At rest it does nothing.
+// Interrupt ends the open input and keeps the session: the model's stream is cut, commands are ended with all that they
+// started, and open calls get error results. It returns at once; Submit returns when it is done. Where nobody works on the input it ends
+// with the next steps. At rest it does nothing.
 func (s *Session) Interrupt() {
+	s.interrupted.Store(true)
 	if now := s.working.Load(); now != nil { // without the lock: whoever holds it may be waiting for a journal that does not return
 		now.cancel(errInterrupt)
 	}
@@ -256,6 +258,8 @@ func (s *Session) Status() Status {
 		return StatusProcessing
 	case s.ending != "":
 		return StatusClosed
+	case s.state.Input != nil:
+		return StatusProcessing
 	}
 	return StatusIdle
 }

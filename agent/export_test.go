@@ -1,5 +1,7 @@
 package agent
 
+import "github.com/attractor-go/attractor/journal"
+
 // FoldedState is the state as the session folded it, with the messages that it lets go of at rest, for comparing it with what the
 // journal holds.
 func (s *Session) FoldedState() State {
@@ -8,3 +10,6 @@ func (s *Session) FoldedState() State {
 	s.state.gather()
 	return s.state
 }
+
+// Comparable returns a record without what differs from run to run.
+func Comparable(line journal.Record) string { return string(comparable(line)) }

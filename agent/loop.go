@@ -6,38 +6,50 @@ import (
 	"time"
 )
 
-// run is the loop: ask what to do, do it, and ask again. Whatever a step comes to is committed to the journal before the next
-// question, so that the answer depends on nothing else. It returns when the session is at rest, or with an error of ours; a
-// failure of the model or of a tool is a record like any other.
+// run is the loop: it takes steps until the session is at rest. The error is one of ours; a failure of the model or of a tool is a record
+// like any other.
 func (s *Session) run(ctx context.Context) error {
 	for {
-		step, err := s.decide(ctx)
-		if err == nil && step.Act == Rest {
-			return nil
-		}
-		if err == nil {
-			err = s.do(ctx, step)
-		}
-		if err != nil && !isFull(err) { // a log that is full ends the input in order
+		step, err := s.step(ctx)
+		switch {
+		case err != nil:
 			return err
+		case step.Act == ActRest:
+			return nil
+		case step.Act == ActWait:
+			s.pause(ctx, step.Until)
 		}
 	}
+}
+
+// step asks what to do, and does it, unless it is to wait. Whatever it comes to is committed to the journal, so that the next step depends
+// on nothing else. Submit, Advance, a compaction at rest and a replay are made of it.
+func (s *Session) step(ctx context.Context) (Step, error) {
+	step, err := s.decide(ctx)
+	for isFull(err) { // what does not fit is not done, and the input ends in order
+		step, err = s.decide(ctx)
+	}
+	if err == nil {
+		err = s.do(ctx, step)
+	}
+	if isFull(err) {
+		err = nil
+	}
+	return step, err
 }
 
 // do takes the steps that need work; the others are done when they are decided.
 func (s *Session) do(ctx context.Context, step Step) error {
 	switch step.Act {
-	case Run:
+	case ActRunCalls:
 		return s.runCalls(ctx, step)
-	case Call:
+	case ActCallModel:
 		return s.callModel(ctx)
-	case Wait:
-		s.pause(ctx, step.Until)
-	case Compact:
+	case ActCompact:
 		return s.compact(ctx, step)
-	case Confirm:
+	case ActConfirm:
 		return s.askToStop(ctx, step)
-	case Summarize:
+	case ActSummarize:
 		return s.summarize(ctx, step)
 	}
 	return nil
@@ -54,14 +66,13 @@ func (s *Session) decide(ctx context.Context) (Step, error) {
 		if err := errors.Join(s.brokenBy(), s.left()); err != nil {
 			return nil, err
 		}
-		if full := s.filled() != nil; full || ctx.Err() != nil {
-			switch in := s.state.Input; {
-			case in == nil: // nothing is begun any more
-				return nil, nil
-			case in.Stop == "":
-				stopped = true
-				return []record{s.state.stop(stopReason(ctx, full))}, nil
-			}
+		if stop := s.halt(ctx); stop != nil {
+			stopped = true
+			return stop, nil
+		}
+		if s.state.Input == nil && s.halts(ctx) { // nothing is begun any more
+			step = Step{Act: ActRest}
+			return nil, nil
 		}
 		step = Next(&s.state, s.now())
 		return s.state.records(step), nil
@@ -70,6 +81,25 @@ func (s *Session) decide(ctx context.Context) (Step, error) {
 		return s.decide(ctx)
 	}
 	return step, err
+}
+
+// halts reports whether nothing more is to be done.
+func (s *Session) halts(ctx context.Context) bool { return ctx.Err() != nil || s.filled() != nil }
+
+// halt returns the record that the open input is to end, if it is and that is not written yet. It is called with the turn.
+func (s *Session) halt(ctx context.Context) []record {
+	interrupted, in := s.interrupted.Swap(false), s.state.Input
+	if in == nil || in.Stop != "" || !interrupted && !s.halts(ctx) {
+		return nil
+	}
+	return []record{s.state.stop(stopReason(ctx, s.filled() != nil))}
+}
+
+// upcoming returns what the session does next.
+func (s *Session) upcoming() Step {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Next(&s.state, s.now())
 }
 
 // sleep waits for a time or for the end of the context. The next decision tells which it was.

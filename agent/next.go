@@ -1,60 +1,87 @@
 package agent
 
 import (
+	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/attractor-go/attractor/llm"
 )
 
 // Act is what the loop does in one step.
-type Act uint8
+type Act string
 
 // The acts.
 const (
-	Rest      Act = iota // nothing to do: wait for the host
-	Begin                // make the next follow-up the input
-	Run                  // run Calls and record their results
-	Inject               // put a turn of Origin into the history, or all queued steering or notes
-	Wait                 // until Until, for the next attempt
-	Call                 // the model
-	Compact              // replace the beginning of the history by a summary
-	Confirm              // ask BeforeStop whether the input may end for Reason
-	Summarize            // ask the model for a last text, then end the input for Reason
-	Finish               // end the input for Reason
+	ActRest       Act = "rest"        // nothing to do: wait for the host
+	ActBeginInput Act = "begin_input" // make the next follow-up the input
+	ActRunCalls   Act = "run_calls"   // run Calls and record their results
+	ActInject     Act = "inject"      // put a turn of Origin into the history, or all queued steering or notes
+	ActWait       Act = "wait"        // until Until, for the next attempt
+	ActCallModel  Act = "call_model"  // one attempt
+	ActCompact    Act = "compact"     // replace the beginning of the history by a summary
+	ActConfirm    Act = "confirm"     // ask BeforeStop whether the input may end for Reason
+	ActSummarize  Act = "summarize"   // ask the model for a last text, then end the input for Reason
+	ActEndInput   Act = "end_input"   // for Reason
 )
 
 // Step is what to do next.
 type Step struct {
 	Act    Act
-	Calls  []OpenCall // of Run
-	Reason Reason     // why the input ends; of Run: why the calls get error results instead of being run
+	Calls  []OpenCall // of ActRunCalls
+	Reason Reason     // why the input ends; of ActRunCalls: why the calls get error results instead of being run
 	Value  float64    // the limit that was reached
-	Until  time.Time  // of Wait
-	Origin Origin     // of Inject
-	Text   string     // of Inject, unless the queue has it; of Finish, the failure that is no model call's
-	Loop   *Loop      // of Inject, with OriginLoop
-	First  int        // of Compact: the first turn that stays
+	Until  time.Time  // of ActWait
+	Origin Origin     // of ActInject
+	Text   string     // of ActInject, unless the queue has it; of ActEndInput, the failure that is no model call's
+	Loop   *Loop      // of ActInject, with OriginLoop
+	First  int        // of ActCompact: the first turn that stays
 }
+
+// LogValue implements [slog.LogValuer]: what is done, and why, without the texts.
+func (s Step) LogValue() slog.Value {
+	attrs := []slog.Attr{slog.String("act", string(s.Act))}
+	if len(s.Calls) > 0 {
+		var calls []string
+		for _, c := range s.Calls {
+			calls = append(calls, c.Name+" "+c.ID)
+		}
+		attrs = append(attrs, slog.String("calls", strings.Join(calls, ", ")))
+	}
+	if s.Reason != "" {
+		attrs = append(attrs, slog.String("reason", string(s.Reason)))
+	}
+	if s.Origin != "" {
+		attrs = append(attrs, slog.String("origin", string(s.Origin)))
+	}
+	if !s.Until.IsZero() {
+		attrs = append(attrs, slog.Time("until", s.Until))
+	}
+	return slog.GroupValue(attrs...)
+}
+
+// String returns the step as a log has it.
+func (s Step) String() string { return s.LogValue().String() }
 
 // Next returns what a session in this state does next. It is a pure function, and the order of its cases is the specification of the loop.
 func Next(s *State, now time.Time) Step {
 	in, p := s.Input, &s.Policy
 	if open := s.runnable(); len(open) > 0 {
-		return Step{Act: Run, Calls: open, Reason: in.Stop} // nothing comes between calls and their results
+		return Step{Act: ActRunCalls, Calls: open, Reason: in.Stop} // nothing comes between calls and their results
 	}
 	switch {
 	case s.compactsAtRest():
 		return s.compaction()
 	case in == nil && s.Queued(FollowUps) != nil && s.goesOn():
-		return Step{Act: Begin}
+		return Step{Act: ActBeginInput}
 	case in == nil:
-		return Step{Act: Rest}
+		return Step{Act: ActRest}
 	case in.Stop != "":
-		return Step{Act: Finish, Reason: in.Stop, Value: in.Value}
+		return Step{Act: ActEndInput, Reason: in.Stop, Value: in.Value}
 	case s.awaiting() != nil:
-		return Step{Act: Finish, Reason: AwaitingInput}
+		return Step{Act: ActEndInput, Reason: AwaitingInput}
 	case p.Result != nil && in.Corrections > maxCorrections:
-		return Step{Act: Finish, Reason: Failed, Text: noObject}
+		return Step{Act: ActEndInput, Reason: Failed, Text: noObject}
 	}
 	steered := s.Queued(Steering) != nil
 	if in.Done || s.concluded() && !steered {
@@ -65,13 +92,13 @@ func Next(s *State, now time.Time) Step {
 		case f.tooLong() && !in.Rescued && p.Compaction.on() && s.compacts():
 			return s.compaction()
 		case f.RetryAt.IsZero() && f.refused():
-			return Step{Act: Finish, Reason: Refused}
+			return Step{Act: ActEndInput, Reason: Refused}
 		case f.RetryAt.IsZero():
-			return Step{Act: Finish, Reason: Failed}
+			return Step{Act: ActEndInput, Reason: Failed}
 		case now.Before(f.RetryAt):
-			return Step{Act: Wait, Until: f.RetryAt}
+			return Step{Act: ActWait, Until: f.RetryAt}
 		}
-		return Step{Act: Call} // the same call again: nothing gets in between
+		return Step{Act: ActCallModel} // the same call again: nothing gets in between
 	}
 	if limit := s.limit(); limit.Reason != "" {
 		return limit
@@ -80,13 +107,13 @@ func Next(s *State, now time.Time) Step {
 	case s.compactionDue():
 		return s.compaction()
 	case steered:
-		return Step{Act: Inject, Origin: OriginSteer}
+		return Step{Act: ActInject, Origin: OriginSteer}
 	case s.Queued(Notes) != nil:
-		return Step{Act: Inject, Origin: OriginNote}
+		return Step{Act: ActInject, Origin: OriginNote}
 	case loop != nil:
-		return Step{Act: Inject, Origin: OriginLoop, Loop: loop, Text: loop.warning()}
+		return Step{Act: ActInject, Origin: OriginLoop, Loop: loop, Text: loop.warning()}
 	}
-	return Step{Act: Call}
+	return Step{Act: ActCallModel}
 }
 
 // runnable returns the open calls that do not wait for the host; an input that was asked to end waits for nobody.
@@ -114,9 +141,9 @@ func (s *State) ending() Step {
 	if problem := p.lacks(in); problem != "" {
 		switch {
 		case in.Nudges < maxNudges && p.Result == nil, in.Corrections < maxCorrections && p.Result != nil:
-			return Step{Act: Inject, Origin: OriginNudge, Text: problem}
+			return Step{Act: ActInject, Origin: OriginNudge, Text: problem}
 		case p.Result != nil:
-			return Step{Act: Finish, Reason: Failed, Text: noObject}
+			return Step{Act: ActEndInput, Reason: Failed, Text: noObject}
 		}
 	}
 	reason := Completed
@@ -127,17 +154,17 @@ func (s *State) ending() Step {
 		return s.silent()
 	}
 	if in.Confirms < p.MaxConfirms {
-		return Step{Act: Confirm, Reason: reason}
+		return Step{Act: ActConfirm, Reason: reason}
 	}
-	return Step{Act: Finish, Reason: reason}
+	return Step{Act: ActEndInput, Reason: reason}
 }
 
 // limit returns the end at a limit that is reached before a model call. A budget's time is a timer's business, and its tokens and money
 // depend on what other agents use of them: their ends are records.
 func (s *State) limit() Step {
-	p, step := &s.Policy, Step{Act: Finish}
+	p, step := &s.Policy, Step{Act: ActEndInput}
 	if p.OnLimit == Summarized {
-		step.Act = Summarize
+		step.Act = ActSummarize
 	}
 	in := s.Input
 	switch {
@@ -165,10 +192,10 @@ func (r Reason) goesOn() bool {
 // records returns what a step that needs no work comes to.
 func (s *State) records(step Step) []record {
 	switch step.Act {
-	case Begin:
+	case ActBeginInput:
 		q := s.Queued(FollowUps)
 		return []record{inputRecord{Text: q.Text, More: q.More, Queued: q.ID}}
-	case Inject:
+	case ActInject:
 		lane, queued := map[Origin]Lane{OriginSteer: Steering, OriginNote: Notes}[step.Origin]
 		if !queued {
 			return []record{turnRecord{Origin: step.Origin, Text: step.Text, Loop: step.Loop, Source: sourceHook}}
@@ -180,7 +207,7 @@ func (s *State) records(step Step) []record {
 			}
 		}
 		return turns
-	case Finish:
+	case ActEndInput:
 		end := endRecord{Reason: step.Reason, Value: step.Value}
 		if step.Text != "" {
 			end.Fault = &Fault{Kind: llm.ErrNoObject.Error(), Text: step.Text, Provider: s.Provider}

@@ -49,8 +49,8 @@ func TestNextByPolicy(t *testing.T) {
 	object := answerRecord{Message: llm.Assistant("{}")}
 	not := answerRecord{Message: llm.Assistant("not done")}
 	loop := &Loop{Period: 1, Repeats: 5}
-	nudge := Step{Act: Inject, Origin: OriginNudge}
-	noResult := Step{Act: Finish, Reason: Failed, Text: noObject}
+	nudge := Step{Act: ActInject, Origin: OriginNudge}
+	noResult := Step{Act: ActEndInput, Reason: Failed, Text: noObject}
 	question := openCalls("a")
 	question[0].Question = &awaits
 	tests := []struct {
@@ -59,63 +59,63 @@ func TestNextByPolicy(t *testing.T) {
 		policy  Policy
 		want    Step // without its text, unless it finishes
 	}{
-		{"A1 a question does not run again", records(asked("a"), awaits), Policy{}, Step{Act: Finish, Reason: AwaitingInput}},
-		{"A1 the calls beside it run", records(asked("a", "b"), awaits), Policy{}, Step{Act: Run, Calls: openCalls("b")}},
+		{"A1 a question does not run again", records(asked("a"), awaits), Policy{}, Step{Act: ActEndInput, Reason: AwaitingInput}},
+		{"A1 the calls beside it run", records(asked("a", "b"), awaits), Policy{}, Step{Act: ActRunCalls, Calls: openCalls("b")}},
 		{"A1 an interrupt gives it a result", records(asked("a"), awaits, stopRecord{Reason: Interrupted}), Policy{},
-			Step{Act: Run, Calls: question, Reason: Interrupted}},
+			Step{Act: ActRunCalls, Calls: question, Reason: Interrupted}},
 		{"A1 it waits at rest, whatever is queued", records(asked("a"), awaits, endRecord{Reason: AwaitingInput}, followUp, compacts, steered), Policy{},
-			Step{Act: Rest}},
+			Step{Act: ActRest}},
 		{"A1 its answer calls the model", records(asked("a"), awaits, endRecord{Reason: AwaitingInput}, inputRecord{Text: "yes", Answers: "a"}, got("a")), Policy{},
-			Step{Act: Call}},
-		{"A4 a summary at the round limit", round, Policy{MaxToolRounds: 1, OnLimit: Summarized}, Step{Act: Summarize, Reason: MaxToolRounds, Value: 1}},
-		{"A4 a summary at the turn limit", round, Policy{MaxTurns: 1, OnLimit: Summarized}, Step{Act: Summarize, Reason: MaxTurns, Value: 1}},
-		{"A4 no limit between attempts", records(round, faultRecord{Fault{Kind: "server", RetryAt: at}}), Policy{MaxToolRounds: 1}, Step{Act: Call}},
-		{"A9 a loop", five, Policy{}, Step{Act: Inject, Origin: OriginLoop, Loop: loop}},
-		{"A9 steering comes before it", records(five, steered), Policy{}, Step{Act: Inject, Origin: OriginSteer}},
-		{"A9 and it after the steering", records(five, steered, turnRecord{Origin: OriginSteer, Queued: 1}), Policy{}, Step{Act: Inject, Origin: OriginLoop, Loop: loop}},
-		{"A9 once", records(five, turnRecord{Origin: OriginLoop, Loop: loop}), Policy{}, Step{Act: Call}},
-		{"A9 off", five, Policy{Loops: LoopPolicy{Off: true}}, Step{Act: Call}},
-		{"A9 the limit comes before it", five, Policy{MaxToolRounds: 5}, Step{Act: Finish, Reason: MaxToolRounds, Value: 5}},
-		{"A11 too long without compaction", records(round, overflown), Policy{}, Step{Act: Finish, Reason: Failed}},
-		{"A11 too long with it", records(round, overflown), Policy{Compaction: keepOne}, Step{Act: Compact, First: 3}},
-		{"A11 tried again after it", records(round, overflown, compacted), Policy{Compaction: keepOne}, Step{Act: Call}},
-		{"A11 once", records(round, overflown, compacted, overflown), Policy{Compaction: keepOne}, Step{Act: Finish, Reason: Failed}},
-		{"A11 not when it failed", records(round, overflown, failed), Policy{Compaction: keepOne}, Step{Act: Finish, Reason: Failed}},
-		{"A11 not when there is nothing to replace", []record{overflown}, Policy{Compaction: CompactionPolicy{Threshold: 1}}, Step{Act: Finish, Reason: Failed}},
-		{"A11 once more after an answer", records(round, overflown, compacted, round, overflown), Policy{Compaction: keepOne}, Step{Act: Compact, First: 5}},
+			Step{Act: ActCallModel}},
+		{"A4 a summary at the round limit", round, Policy{MaxToolRounds: 1, OnLimit: Summarized}, Step{Act: ActSummarize, Reason: MaxToolRounds, Value: 1}},
+		{"A4 a summary at the turn limit", round, Policy{MaxTurns: 1, OnLimit: Summarized}, Step{Act: ActSummarize, Reason: MaxTurns, Value: 1}},
+		{"A4 no limit between attempts", records(round, faultRecord{Fault{Kind: "server", RetryAt: at}}), Policy{MaxToolRounds: 1}, Step{Act: ActCallModel}},
+		{"A9 a loop", five, Policy{}, Step{Act: ActInject, Origin: OriginLoop, Loop: loop}},
+		{"A9 steering comes before it", records(five, steered), Policy{}, Step{Act: ActInject, Origin: OriginSteer}},
+		{"A9 and it after the steering", records(five, steered, turnRecord{Origin: OriginSteer, Queued: 1}), Policy{}, Step{Act: ActInject, Origin: OriginLoop, Loop: loop}},
+		{"A9 once", records(five, turnRecord{Origin: OriginLoop, Loop: loop}), Policy{}, Step{Act: ActCallModel}},
+		{"A9 off", five, Policy{Loops: LoopPolicy{Off: true}}, Step{Act: ActCallModel}},
+		{"A9 the limit comes before it", five, Policy{MaxToolRounds: 5}, Step{Act: ActEndInput, Reason: MaxToolRounds, Value: 5}},
+		{"A11 too long without compaction", records(round, overflown), Policy{}, Step{Act: ActEndInput, Reason: Failed}},
+		{"A11 too long with it", records(round, overflown), Policy{Compaction: keepOne}, Step{Act: ActCompact, First: 3}},
+		{"A11 tried again after it", records(round, overflown, compacted), Policy{Compaction: keepOne}, Step{Act: ActCallModel}},
+		{"A11 once", records(round, overflown, compacted, overflown), Policy{Compaction: keepOne}, Step{Act: ActEndInput, Reason: Failed}},
+		{"A11 not when it failed", records(round, overflown, failed), Policy{Compaction: keepOne}, Step{Act: ActEndInput, Reason: Failed}},
+		{"A11 not when there is nothing to replace", []record{overflown}, Policy{Compaction: CompactionPolicy{Threshold: 1}}, Step{Act: ActEndInput, Reason: Failed}},
+		{"A11 once more after an answer", records(round, overflown, compacted, round, overflown), Policy{Compaction: keepOne}, Step{Act: ActCompact, First: 5}},
 		{"A14 a nudge", []record{said}, Policy{RequireDone: true}, nudge},
 		{"A14 the third", records(nudged(2), said), Policy{RequireDone: true}, nudge},
-		{"A14 no fourth", records(nudged(3), said), Policy{RequireDone: true}, Step{Act: Finish, Reason: Completed}},
+		{"A14 no fourth", records(nudged(3), said), Policy{RequireDone: true}, Step{Act: ActEndInput, Reason: Completed}},
 		{"A14 in a row only", records(nudged(3), round, said), Policy{RequireDone: true}, nudge},
-		{"A14 done ends it", records(asked("a"), done), Policy{RequireDone: true}, Step{Act: Finish, Reason: Done}},
-		{"A14 steering comes before a nudge", records(said, steered), Policy{RequireDone: true}, Step{Act: Inject, Origin: OriginSteer}},
-		{"A14 the hook is asked", []record{said}, Policy{MaxConfirms: 1}, Step{Act: Confirm, Reason: Completed}},
+		{"A14 done ends it", records(asked("a"), done), Policy{RequireDone: true}, Step{Act: ActEndInput, Reason: Done}},
+		{"A14 steering comes before a nudge", records(said, steered), Policy{RequireDone: true}, Step{Act: ActInject, Origin: OriginSteer}},
+		{"A14 the hook is asked", []record{said}, Policy{MaxConfirms: 1}, Step{Act: ActConfirm, Reason: Completed}},
 		{"A14 after a nudge", []record{said}, Policy{MaxConfirms: 1, RequireDone: true}, nudge},
-		{"A14 after done too", records(asked("a"), done), Policy{MaxConfirms: 1}, Step{Act: Confirm, Reason: Done}},
-		{"A14 what the hook says calls the model", records(asked("a"), done, turnRecord{Origin: OriginStop, Text: "more"}), Policy{MaxConfirms: 1}, Step{Act: Call}},
-		{"A14 at most so often", records(said, turnRecord{Origin: OriginStop, Text: "more"}, said), Policy{MaxConfirms: 1}, Step{Act: Finish, Reason: Completed}},
-		{"A14 not when it is interrupted", records(said, stopRecord{Reason: Interrupted}), Policy{MaxConfirms: 1, RequireDone: true}, Step{Act: Finish, Reason: Interrupted}},
-		{"A16 at the threshold", records(full, got("a")), Policy{Window: 1000, Compaction: keepOne}, Step{Act: Compact, First: 3}},
-		{"A16 below it", records(full, got("a")), Policy{Window: 1100, Compaction: keepOne}, Step{Act: Call}},
-		{"A16 off", records(full, got("a")), Policy{Window: 1000}, Step{Act: Call}},
-		{"A16 in an unknown window", records(full, got("a")), Policy{Compaction: keepOne}, Step{Act: Call}},
-		{"A16 not again before an answer", records(full, got("a"), failed), Policy{Window: 1000, Compaction: keepOne}, Step{Act: Call}},
-		{"A16 nor on request", records(round, failed, compacts), Policy{}, Step{Act: Call}},
-		{"A16 before steering", records(full, got("a"), steered), Policy{Window: 1000, Compaction: keepOne}, Step{Act: Compact, First: 3}},
-		{"A16 on request", records(round, compacts), Policy{Compaction: CompactionPolicy{KeepTurns: 2}}, Step{Act: Compact, First: 1}},
-		{"A16 on request at rest", records(ended(Completed), compacts), Policy{Compaction: CompactionPolicy{KeepTurns: 1}}, Step{Act: Compact, First: 1}},
-		{"A16 before a follow-up", records(ended(Completed), followUp, compacts), Policy{Compaction: CompactionPolicy{KeepTurns: 1}}, Step{Act: Compact, First: 1}},
-		{"A16 not between calls and results", records(asked("a"), compacts), Policy{}, Step{Act: Run, Calls: openCalls("a")}},
-		{"A16 requests are answered together", records(round, compacts, compacts, compactRecord{First: 1, Text: "short", Queued: 2}), Policy{}, Step{Act: Call}},
-		{"A18 a budget ends it", records(round, stopRecord{Reason: BudgetUSD, Value: 2.5}), Policy{}, Step{Act: Finish, Reason: BudgetUSD, Value: 2.5}},
-		{"A21 a result", []record{object}, Policy{Result: want}, Step{Act: Finish, Reason: Completed}},
+		{"A14 after done too", records(asked("a"), done), Policy{MaxConfirms: 1}, Step{Act: ActConfirm, Reason: Done}},
+		{"A14 what the hook says calls the model", records(asked("a"), done, turnRecord{Origin: OriginStop, Text: "more"}), Policy{MaxConfirms: 1}, Step{Act: ActCallModel}},
+		{"A14 at most so often", records(said, turnRecord{Origin: OriginStop, Text: "more"}, said), Policy{MaxConfirms: 1}, Step{Act: ActEndInput, Reason: Completed}},
+		{"A14 not when it is interrupted", records(said, stopRecord{Reason: Interrupted}), Policy{MaxConfirms: 1, RequireDone: true}, Step{Act: ActEndInput, Reason: Interrupted}},
+		{"A16 at the threshold", records(full, got("a")), Policy{Window: 1000, Compaction: keepOne}, Step{Act: ActCompact, First: 3}},
+		{"A16 below it", records(full, got("a")), Policy{Window: 1100, Compaction: keepOne}, Step{Act: ActCallModel}},
+		{"A16 off", records(full, got("a")), Policy{Window: 1000}, Step{Act: ActCallModel}},
+		{"A16 in an unknown window", records(full, got("a")), Policy{Compaction: keepOne}, Step{Act: ActCallModel}},
+		{"A16 not again before an answer", records(full, got("a"), failed), Policy{Window: 1000, Compaction: keepOne}, Step{Act: ActCallModel}},
+		{"A16 nor on request", records(round, failed, compacts), Policy{}, Step{Act: ActCallModel}},
+		{"A16 before steering", records(full, got("a"), steered), Policy{Window: 1000, Compaction: keepOne}, Step{Act: ActCompact, First: 3}},
+		{"A16 on request", records(round, compacts), Policy{Compaction: CompactionPolicy{KeepTurns: 2}}, Step{Act: ActCompact, First: 1}},
+		{"A16 on request at rest", records(ended(Completed), compacts), Policy{Compaction: CompactionPolicy{KeepTurns: 1}}, Step{Act: ActCompact, First: 1}},
+		{"A16 before a follow-up", records(ended(Completed), followUp, compacts), Policy{Compaction: CompactionPolicy{KeepTurns: 1}}, Step{Act: ActCompact, First: 1}},
+		{"A16 not between calls and results", records(asked("a"), compacts), Policy{}, Step{Act: ActRunCalls, Calls: openCalls("a")}},
+		{"A16 requests are answered together", records(round, compacts, compacts, compactRecord{First: 1, Text: "short", Queued: 2}), Policy{}, Step{Act: ActCallModel}},
+		{"A18 a budget ends it", records(round, stopRecord{Reason: BudgetUSD, Value: 2.5}), Policy{}, Step{Act: ActEndInput, Reason: BudgetUSD, Value: 2.5}},
+		{"A21 a result", []record{object}, Policy{Result: want}, Step{Act: ActEndInput, Reason: Completed}},
 		{"A21 a correction", []record{not}, Policy{Result: want}, nudge},
 		{"A21 two at most", records(nudged(2), not), Policy{Result: want}, noResult},
 		{"A21 also with work in between", records(nudged(1), round, nudged(1), round, not), Policy{Result: want}, noResult},
 		{"A21 of another done tool", records(asked("a"), done), Policy{Result: want}, nudge},
 		{"A21 the tool is to be called", []record{not}, Policy{Result: byTool}, nudge},
-		{"I16 or the text is the result", []record{object}, Policy{Result: byTool}, Step{Act: Finish, Reason: Completed}},
-		{"A21 the hook is asked about a result", []record{object}, Policy{Result: want, MaxConfirms: 1}, Step{Act: Confirm, Reason: Completed}},
+		{"I16 or the text is the result", []record{object}, Policy{Result: byTool}, Step{Act: ActEndInput, Reason: Completed}},
+		{"A21 the hook is asked about a result", []record{object}, Policy{Result: want, MaxConfirms: 1}, Step{Act: ActConfirm, Reason: Completed}},
 		{"A21 invalid calls are counted", records(nudged(3), round), Policy{Result: byTool}, noResult},
 	}
 	for _, tt := range tests {
@@ -123,7 +123,7 @@ func TestNextByPolicy(t *testing.T) {
 			s := stateOf(t, append(begun[:2:2], tt.records...)...)
 			s.Policy = tt.policy
 			step := Next(s, at)
-			if step.Act == Inject {
+			if step.Act == ActInject {
 				if (step.Text == "") != (step.Origin == OriginSteer) {
 					t.Errorf("text %q", step.Text)
 				}

@@ -57,43 +57,43 @@ func TestNext(t *testing.T) {
 		now     time.Time
 		want    Step
 	}{
-		{name: "a new input calls the model", want: Step{Act: Call}},
-		{name: "A3 an answer without calls ends it", records: []record{said}, want: Step{Act: Finish, Reason: Completed}},
-		{name: "calls run", records: []record{asked("a", "b")}, want: Step{Act: Run, Calls: openCalls("a", "b")}},
-		{name: "the calls left run", records: []record{asked("a", "b"), got("b")}, want: Step{Act: Run, Calls: openCalls("a")}},
-		{name: "results call the model", records: round, want: Step{Act: Call}},
+		{name: "a new input calls the model", want: Step{Act: ActCallModel}},
+		{name: "A3 an answer without calls ends it", records: []record{said}, want: Step{Act: ActEndInput, Reason: Completed}},
+		{name: "calls run", records: []record{asked("a", "b")}, want: Step{Act: ActRunCalls, Calls: openCalls("a", "b")}},
+		{name: "the calls left run", records: []record{asked("a", "b"), got("b")}, want: Step{Act: ActRunCalls, Calls: openCalls("a")}},
+		{name: "results call the model", records: round, want: Step{Act: ActCallModel}},
 		{name: "A14 a done tool ends it", records: []record{asked("a"), resultRecord{CallID: "a", Done: true}},
-			want: Step{Act: Finish, Reason: Done}},
-		{name: "A6 steering before the first call", records: []record{steered}, want: Step{Act: Inject, Origin: OriginSteer}},
-		{name: "A6 steering after results", records: append(round[:2:2], steered), want: Step{Act: Inject, Origin: OriginSteer}},
-		{name: "A6 steering keeps an answered input going", records: []record{said, steered}, want: Step{Act: Inject, Origin: OriginSteer}},
-		{name: "nothing between calls and results", records: []record{asked("a"), steered}, want: Step{Act: Run, Calls: openCalls("a")}},
+			want: Step{Act: ActEndInput, Reason: Done}},
+		{name: "A6 steering before the first call", records: []record{steered}, want: Step{Act: ActInject, Origin: OriginSteer}},
+		{name: "A6 steering after results", records: append(round[:2:2], steered), want: Step{Act: ActInject, Origin: OriginSteer}},
+		{name: "A6 steering keeps an answered input going", records: []record{said, steered}, want: Step{Act: ActInject, Origin: OriginSteer}},
+		{name: "nothing between calls and results", records: []record{asked("a"), steered}, want: Step{Act: ActRunCalls, Calls: openCalls("a")}},
 		{name: "injected steering calls the model", records: []record{steered, turnRecord{Origin: OriginSteer, Text: "left", Queued: 1}},
-			want: Step{Act: Call}},
-		{name: "A4 the round limit", records: round, policy: limits, want: Step{Act: Finish, Reason: MaxToolRounds, Value: 1}},
+			want: Step{Act: ActCallModel}},
+		{name: "A4 the round limit", records: round, policy: limits, want: Step{Act: ActEndInput, Reason: MaxToolRounds, Value: 1}},
 		{name: "A4 the turn limit", records: append(round[:2:2], append(round, steered)...), policy: Policy{MaxTurns: 2},
-			want: Step{Act: Finish, Reason: MaxTurns, Value: 2}},
+			want: Step{Act: ActEndInput, Reason: MaxTurns, Value: 2}},
 		{name: "A4 no limit on the answer itself", records: append(round[:2:2], said), policy: limits,
-			want: Step{Act: Finish, Reason: Completed}},
+			want: Step{Act: ActEndInput, Reason: Completed}},
 		{name: "A5 an interrupt ends it", records: append(round[:2:2], stopRecord{Reason: Interrupted}),
-			want: Step{Act: Finish, Reason: Interrupted}},
+			want: Step{Act: ActEndInput, Reason: Interrupted}},
 		{name: "A5 an interrupt gives open calls their results first", records: []record{asked("a"), stopRecord{Reason: Interrupted}},
-			want: Step{Act: Run, Calls: openCalls("a"), Reason: Interrupted}},
-		{name: "A5 an abort", records: []record{stopRecord{Reason: Aborted}}, want: Step{Act: Finish, Reason: Aborted}},
-		{name: "A11 a failed attempt waits", records: []record{wait}, want: Step{Act: Wait, Until: later}},
-		{name: "A11 then it is tried again", records: []record{wait}, now: later, want: Step{Act: Call}},
-		{name: "A11 with nothing in between", records: []record{wait, steered}, now: later, want: Step{Act: Call}},
-		{name: "A11 a final failure ends it", records: []record{wait, final}, want: Step{Act: Finish, Reason: Failed}},
-		{name: "A11 an answer forgets the failures", records: []record{wait, asked("a"), got("a")}, want: Step{Act: Call}},
-		{name: "at rest", records: ended(Completed), want: Step{Act: Rest}},
-		{name: "A6 steering waits while idle", records: append(ended(Completed), steered), want: Step{Act: Rest}},
-		{name: "A7 a follow-up after completion", records: append(ended(Completed), followUp), want: Step{Act: Begin}},
-		{name: "A7 a follow-up after a limit", records: append([]record{followUp}, ended(MaxTurns)...), want: Step{Act: Begin}},
-		{name: "A7 none after an interrupt", records: append([]record{followUp}, ended(Interrupted)...), want: Step{Act: Rest}},
-		{name: "A7 an abort drops it", records: append([]record{followUp}, ended(Aborted)...), want: Step{Act: Rest}},
-		{name: "A7 not before the end", records: []record{followUp}, want: Step{Act: Call}},
+			want: Step{Act: ActRunCalls, Calls: openCalls("a"), Reason: Interrupted}},
+		{name: "A5 an abort", records: []record{stopRecord{Reason: Aborted}}, want: Step{Act: ActEndInput, Reason: Aborted}},
+		{name: "A11 a failed attempt waits", records: []record{wait}, want: Step{Act: ActWait, Until: later}},
+		{name: "A11 then it is tried again", records: []record{wait}, now: later, want: Step{Act: ActCallModel}},
+		{name: "A11 with nothing in between", records: []record{wait, steered}, now: later, want: Step{Act: ActCallModel}},
+		{name: "A11 a final failure ends it", records: []record{wait, final}, want: Step{Act: ActEndInput, Reason: Failed}},
+		{name: "A11 an answer forgets the failures", records: []record{wait, asked("a"), got("a")}, want: Step{Act: ActCallModel}},
+		{name: "at rest", records: ended(Completed), want: Step{Act: ActRest}},
+		{name: "A6 steering waits while idle", records: append(ended(Completed), steered), want: Step{Act: ActRest}},
+		{name: "A7 a follow-up after completion", records: append(ended(Completed), followUp), want: Step{Act: ActBeginInput}},
+		{name: "A7 a follow-up after a limit", records: append([]record{followUp}, ended(MaxTurns)...), want: Step{Act: ActBeginInput}},
+		{name: "A7 none after an interrupt", records: append([]record{followUp}, ended(Interrupted)...), want: Step{Act: ActRest}},
+		{name: "A7 an abort drops it", records: append([]record{followUp}, ended(Aborted)...), want: Step{Act: ActRest}},
+		{name: "A7 not before the end", records: []record{followUp}, want: Step{Act: ActCallModel}},
 		{name: "an unfinished input goes on", records: append(append(round[:2:2], endRecord{Reason: Interrupted}), inputRecord{Continue: true}),
-			want: Step{Act: Call}},
+			want: Step{Act: ActCallModel}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestNext(t *testing.T) {
 			}
 		})
 	}
-	if step := Next(new(State), at); step.Act != Rest {
+	if step := Next(new(State), at); step.Act != ActRest {
 		t.Errorf("Next of nothing = %+v, want Rest", step)
 	}
 }

@@ -117,6 +117,7 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 	}
 	shareTools(state.tools, s.registry.Definitions()) // the header's are the same ones until they are set anew
 	s.state, s.written = state, written
+	s.inherited = s.state.Input
 	if err := s.crowded(); err != nil {
 		return nil, err
 	}

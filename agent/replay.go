@@ -166,28 +166,32 @@ func (r *replay) step(ctx context.Context, s *Session, rec record) (over bool, e
 	if r.hosts(s, rec) && !r.decidedBefore(s) {
 		return false, r.act(s, rec)
 	}
-	step, err := s.decide(ctx)
+	r.expect(s.upcoming())
+	step, err := s.step(ctx)
 	switch {
 	case errors.Is(err, errJournalEnds):
-		return true, nil
+		return false, nil // the next record is none
 	case err != nil:
 		return false, err
-	case step.Act == Rest:
+	case step.Act == ActRest:
 		r.diverge(nil)
 		return true, nil
+	case step.Act == ActWait:
+		r.pause(ctx, step.Until)
 	}
+	return false, nil
+}
+
+// expect prepares the next step: the calls that it runs are on their way.
+func (r *replay) expect(step Step) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.asked, r.running = map[string]bool{}, map[string]int{}
-	if step.Act == Run {
+	if step.Act == ActRunCalls {
 		for _, call := range step.Calls {
 			r.running[call.ID]++
 		}
 	}
-	r.mu.Unlock()
-	if err = s.do(ctx, step); errors.Is(err, errJournalEnds) {
-		err = nil // the next record is none
-	}
-	return false, err
 }
 
 // settled lets the host do what it did before the loop's next record, and returns when that record, or the journal's end, is next. It is
@@ -246,10 +250,7 @@ func (r *replay) between(at int) bool {
 // decidedBefore reports that the host's record, which comes next, came during a step of the loop: what the loop would do now is what
 // the first record after the host's is the outcome of.
 func (r *replay) decidedBefore(s *Session) bool {
-	now := r.now()
-	s.mu.Lock()
-	step := Next(&s.state, now)
-	s.mu.Unlock()
+	step := s.upcoming()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, rec := range r.records[r.at:] {
@@ -258,15 +259,15 @@ func (r *replay) decidedBefore(s *Session) bool {
 		}
 		switch rec := rec.(type) {
 		case answerRecord, faultRecord:
-			return step.Act == Call
+			return step.Act == ActCallModel
 		case intentRecord, resultRecord, awaitRecord:
-			return step.Act == Run
+			return step.Act == ActRunCalls
 		case compactRecord:
-			return step.Act == Compact
+			return step.Act == ActCompact
 		case turnRecord:
-			return step.Act == Confirm && rec.Origin == OriginStop
+			return step.Act == ActConfirm && rec.Origin == OriginStop
 		case endRecord:
-			return !rec.Session && rec.Reason == step.Reason && (step.Act == Summarize || step.Act == Confirm)
+			return !rec.Session && rec.Reason == step.Reason && (step.Act == ActSummarize || step.Act == ActConfirm)
 		}
 		return false
 	}

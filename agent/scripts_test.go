@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	wire "github.com/attractor-go/attractor/llm/anthropic"
 	"github.com/attractor-go/attractor/llm/fakellm"
@@ -70,21 +72,62 @@ func runScript(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	golden, submitted := runBy(t, archive, (*agent.Session).Submit)
+	compare(t, file, archive, golden)
+	golden, advanced := runBy(t, archive, advance)
+	compare(t, file, archive, golden)
+	if diff := gocmp.Diff(submitted, advanced); diff != "" {
+		t.Errorf("the records of Submit and of Advance, -submit +advance:\n%s", diff)
+	}
+}
+
+// runBy runs a session whose tasks are done by a function, and returns what has to come of it, and its records.
+func runBy(t *testing.T, archive *txtar.Archive, do task) (golden map[string]string, records []string) {
+	t.Helper()
 	sc := parseScript(t, archive)
 	dir := t.TempDir()
 	writeTree(t, archive, dir)
 	server := fakellm.New(sc.model, fakellm.Options{Faults: sc.Faults})
-	events := sc.play(t, server, dir)
-
+	log := new(journal.Memory)
+	events := sc.play(t, server, dir, log, do)
+	checkReplay(t, log, events)
 	scrub := strings.NewReplacer(dir, "$WORK")
-	golden := map[string]string{
+	golden = map[string]string{
 		"events.golden":   scrub.Replace(formatEvents(t, events)),
 		"requests.golden": scrub.Replace(formatRequests(t, server.Requests())),
 	}
 	for name, data := range readTree(t, dir) {
 		golden["after/"+name] = data
 	}
-	compare(t, file, archive, golden)
+	duration := regexp.MustCompile(`"duration":\d+`)
+	results := 0 // in a row: the order of calls that run side by side is not the same each time
+	for _, line := range all(t, log) {
+		records = append(records, duration.ReplaceAllString(scrub.Replace(agent.Comparable(line)), `"duration":0`))
+		if results++; line.Kind != "result" {
+			results = 0
+		}
+		slices.Sort(records[len(records)-results:])
+	}
+	return golden, records
+}
+
+// task does a task, and what follows it, in a session.
+type task func(s *agent.Session, ctx context.Context, prompt string, more ...llm.Part) (*agent.Result, error)
+
+// advance is Submit as another engine has it.
+func advance(s *agent.Session, ctx context.Context, prompt string, more ...llm.Part) (*agent.Result, error) {
+	if err := s.Begin(ctx, prompt, agent.Attach(more...)); err != nil {
+		return nil, err
+	}
+	for {
+		step, err := s.Advance(ctx)
+		switch {
+		case err != nil, step.Act == agent.ActRest:
+			return s.Result(), err
+		case step.Act == agent.ActWait:
+			time.Sleep(time.Until(step.Until)) // of a retry
+		}
+	}
 }
 
 func parseScript(t *testing.T, archive *txtar.Archive) *script {
@@ -118,8 +161,8 @@ func (sc *script) model(r *fakellm.Request) fakellm.Turn {
 	return turn
 }
 
-// play runs the session over HTTP and returns its events.
-func (sc *script) play(t *testing.T, server *fakellm.Server, dir string) []agent.Event {
+// play runs the session over HTTP, whose tasks are done by a function, and returns its events.
+func (sc *script) play(t *testing.T, server *fakellm.Server, dir string, log journal.Log, do task) []agent.Event {
 	web := httptest.NewServer(server)
 	defer web.Close()
 	provider, err := wire.New(wire.Options{APIKey: "test", BaseURL: web.URL})
@@ -146,7 +189,7 @@ func (sc *script) play(t *testing.T, server *fakellm.Server, dir string) []agent
 	session, err = agent.New(context.Background(), agent.Options{
 		ID: "session", Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(), Env: local,
 		System: "You are being tested.", OnEvent: onEvent, Policy: agent.Policy{MaxToolRounds: sc.MaxToolRounds, MaxTurns: sc.MaxTurns},
-		Retry: agent.Retry{Base: time.Millisecond},
+		Retry: agent.Retry{Base: time.Millisecond}, Journal: log,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +201,7 @@ func (sc *script) play(t *testing.T, server *fakellm.Server, dir string) []agent
 	}
 	var failure string
 	for _, prompt := range sc.Prompts {
-		if _, err := session.Submit(context.Background(), prompt); err != nil {
+		if _, err := do(session, context.Background(), prompt); err != nil {
 			failure = err.Error()
 		}
 	}

@@ -101,9 +101,9 @@ func (s *State) unfinished() (step Step, ok bool) {
 	in, p := s.Input, &s.Policy
 	switch last := s.last(); {
 	case s.refused():
-		return Step{Act: Finish, Reason: Refused}, true
+		return Step{Act: ActEndInput, Reason: Refused}, true
 	case last.Finish.Reason == llm.FinishPause, last.cut() && in.Continues >= p.Continues:
-		return Step{Act: Finish, Reason: Incomplete}, true
+		return Step{Act: ActEndInput, Reason: Incomplete}, true
 	case !last.cut():
 		return Step{}, false
 	}
@@ -111,15 +111,15 @@ func (s *State) unfinished() (step Step, ok bool) {
 	if p.textIsResult() {
 		text = again
 	}
-	return Step{Act: Inject, Origin: OriginContinue, Text: text}, true
+	return Step{Act: ActInject, Origin: OriginContinue, Text: text}, true
 }
 
 // silent returns what an empty answer leads to: a nudge, then the end of the input.
 func (s *State) silent() Step {
 	if s.Input.Empties < maxEmpties {
-		return Step{Act: Inject, Origin: OriginEmpty, Text: saySomething}
+		return Step{Act: ActInject, Origin: OriginEmpty, Text: saySomething}
 	}
-	return Step{Act: Finish, Reason: Incomplete}
+	return Step{Act: ActEndInput, Reason: Incomplete}
 }
 
 const (

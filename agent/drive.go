@@ -1,0 +1,441 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/attractor-go/attractor/internal/guard"
+	"github.com/attractor-go/attractor/llm"
+)
+
+// Result is what inputs came to. That of [Session.Submit] is of the last input when follow-ups ran, with the sums of all.
+type Result struct {
+	Text       string     `json:"text"` // the last answer's, with that of the answers that it goes on from
+	Reason     Reason     `json:"reason"`
+	Finish     llm.Finish `json:"finish,omitzero"` // why the last answer ended
+	Usage      llm.Usage  `json:"usage"`
+	CostUSD    float64    `json:"cost_usd,omitempty"` // 0 where prices are unknown
+	Turns      int        `json:"turns"`
+	ToolRounds int        `json:"tool_rounds"`
+}
+
+// Submit gives the session a task and works on it until the session is idle again; follow-ups included. Reaching a limit, an answer that
+// stays unfinished and a refusal are no errors: Result.Reason says so. The end of ctx interrupts the input, leaves the session idle and
+// is returned as context.Cause(ctx). A failed model call is an *llm.Error; Options.OnFailure says whether it ends the session, too. A failure
+// of the journal or of the host's own code always does.
+//
+// There is always a Result, also beside an error: what was done up to then. Its Reason is empty where nothing was begun.
+//
+// Submit is [Session.Begin], and [Session.Advance] until the session is at rest. It ends an input that is open as interrupted first.
+func (s *Session) Submit(ctx context.Context, prompt string, more ...llm.Part) (*Result, error) {
+	m, err := send(prompt, []SendOption{Attach(more...)})
+	if err != nil {
+		return new(Result), err
+	}
+	input := &inputRecord{Text: m.text, More: m.parts}
+	if asked := s.asked(); asked != nil {
+		if _, err := asked.answered(*input, nil); err != nil {
+			return new(Result), err
+		}
+	}
+	return s.process(ctx, input)
+}
+
+// Continue goes on with an input that is open, or with the last one when that was ended by an interrupt, an abort, a limit or an error:
+// a failed model call is then tried again. It adds no turn. Result and error are as those of Submit.
+func (s *Session) Continue(ctx context.Context) (*Result, error) {
+	switch open, last := s.inputs(); {
+	case open != nil:
+		return s.process(ctx, nil)
+	case last != nil:
+		return s.process(ctx, &inputRecord{Continue: true})
+	}
+	return new(Result), errors.New("agent: there is no input to continue; use Submit")
+}
+
+// Begin gives the session a task, or the answer to the question that waits for one, and does nothing for it: [Session.Advance] does. While
+// an input is open the error is an [ErrBusy]. Nil means that the text is in the journal; the end of ctx ends the wait for that, and it may
+// be there all the same.
+func (s *Session) Begin(ctx context.Context, text string, more ...SendOption) error {
+	m, err := send(text, more)
+	if err != nil {
+		return err
+	}
+	input := inputRecord{Text: m.text, More: m.parts, Key: m.key}
+	err = s.update(ctx, func() ([]record, error) {
+		switch err := s.open(); {
+		case err != nil || s.state.knows(input):
+			return nil, err
+		case s.working.Load() != nil:
+			return nil, ErrBusy
+		case s.state.Input != nil:
+			return nil, fmt.Errorf("%w: call Advance until it is at rest, or Interrupt first", ErrBusy)
+		}
+		return s.beginning(input)
+	})
+	if err != nil {
+		return err
+	}
+	return s.sync(ctx)
+}
+
+// Advance takes one step: what [Next] says, such as one attempt of a model call, or the calls of one answer. It is all that another engine
+// needs to drive a session. The step is in the journal when Advance returns, so that another process can resume the session and take the
+// next one. Whatever can be done while Submit works, such as Steer, can be done at any time between two steps.
+//
+// [ActRest] means that there is nothing to do, and [Session.Result] has what the input came to. [ActWait] means that there is nothing to do
+// before Step.Until, when the next attempt of a model call is due or the time budget ends: Advance has done nothing, and did not wait. Any
+// other step was taken.
+//
+// The end of ctx interrupts the input, as it does in Submit: Advance returns context.Cause(ctx), and the next steps end the input. The
+// step that ends an input for a failure returns that as Submit does, and ends the session where Submit would. While somebody else
+// works the error is [ErrBusy].
+//
+// The time budget runs on between two steps, but not between two processes: the first step of a resumed session commits that the input
+// goes on. Subagents and processes in the background end with the process that started them.
+func (s *Session) Advance(ctx context.Context) (Step, error) {
+	var step Step
+	var outcome error
+	_, err := s.hold(ctx, func(run context.Context) (err error) {
+		step, outcome, err = s.advance(ctx, run)
+		return err
+	})
+	return step, cmp.Or(err, outcome)
+}
+
+// advance is Advance with the session held. Err is one of ours.
+func (s *Session) advance(ctx, run context.Context) (step Step, outcome, err error) {
+	if s.upcoming().Act != ActWait {
+		if err := s.takeUp(); err != nil {
+			return Step{}, nil, err
+		}
+	}
+	_, before := s.inputs()
+	if step, err = s.step(run); err != nil || step.Act == ActRest {
+		return step, nil, err
+	}
+	if s.life.Err() != nil { // the session is to end, and its input before it
+		err = s.run(run)
+	} else if step.Act == ActWait {
+		step.Until = s.soonest(step.Until)
+	}
+	if err != nil {
+		return step, nil, err
+	}
+	if outcome, err = s.conclude(ctx, run, before); err != nil {
+		return step, nil, err
+	}
+	return step, outcome, s.sync(context.Background())
+}
+
+// Result returns what the last input that has ended came to, with the sums of that input alone; nil before the first.
+func (s *Session) Result() *Result {
+	_, in := s.inputs()
+	if in == nil {
+		return nil
+	}
+	return &Result{Text: in.Final, Reason: in.Reason, Finish: in.Finish, Usage: in.Usage, CostUSD: in.Cost, Turns: in.Turns, ToolRounds: in.Rounds}
+}
+
+// process works on an input, nil for the open one, and on what follows it, until the session is at rest.
+func (s *Session) process(ctx context.Context, input *inputRecord) (*Result, error) {
+	before := s.totals()
+	var result *Result
+	var outcome error
+	begun, err := s.hold(ctx, func(run context.Context) (err error) {
+		if err = s.enter(run, input); err != nil {
+			return err
+		}
+		for result == nil {
+			if err = s.run(run); err != nil {
+				return err
+			}
+			if err = s.sync(context.Background()); err != nil { // what Submit returns has happened, whatever happens next
+				return err
+			}
+			if result, outcome = s.rest(run, before); result == nil && outcome != nil {
+				return outcome
+			}
+		}
+		return nil
+	})
+	switch {
+	case !begun:
+		return new(Result), err
+	case result == nil:
+		return s.cutShort(before), err
+	case err == nil && outcome == nil && result.Reason == Interrupted && ctx.Err() != nil:
+		return result, context.Cause(ctx)
+	}
+	return result, cmp.Or(err, outcome)
+}
+
+// hold makes the caller the one who works, runs f and lets go again. The context of f ends with ctx, with the session, and with the time
+// budget. An error of f is one of ours and ends the session. F has a goroutine of its own, so that nothing that happens on it ends the
+// caller's. Where somebody else works, and in a session that has ended, f does not begin.
+func (s *Session) hold(ctx context.Context, f func(run context.Context) error) (begun bool, err error) {
+	if ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	}
+	run, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if left, limited := s.timeLeft(); limited {
+		var stop context.CancelFunc
+		run, stop = context.WithTimeoutCause(run, left, errBudgetTime)
+		defer stop()
+	}
+	work := &activity{run, cancel}
+	if err := s.acquire(work); err != nil {
+		return false, err
+	}
+	defer s.attend(work)()
+	held := <-guard.Start("the loop", func() (struct{}, error) { return struct{}{}, f(run) })
+	if err = hostError(held.Err); err == nil {
+		err = s.brokenBy()
+	}
+	s.release(work, err)
+	if broken := s.brokenBy(); err == nil && broken != nil { // by the last events
+		s.release(work, broken)
+		return true, broken
+	}
+	return true, err
+}
+
+// timeLeft returns what is left of the time budget, if there is one. An input that a process left open that is no more has not gone on
+// since its last record.
+func (s *Session) timeLeft() (left time.Duration, limited bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	limit, worked := s.state.Policy.Budget.Time, s.state.worked()
+	if limit == 0 {
+		return 0, false
+	}
+	if in := s.state.Input; in != nil && in != s.inherited {
+		worked = s.state.Worked + s.now().Sub(in.Began)
+	}
+	return max(limit-worked, 0), true
+}
+
+// acquire makes an activity the one that runs.
+func (s *Session) acquire(work *activity) error {
+	if s.working.Load() != nil { // it may have the turn for long
+		return ErrBusy
+	}
+	if err := s.takeTurn(work.ctx); err != nil {
+		return err
+	}
+	defer s.endTurn()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.ending != "":
+		return s.closedError()
+	case s.working.Load() != nil:
+		return ErrBusy
+	}
+	s.working.Store(work)
+	s.events.calm()
+	s.state.gather()
+	return nil
+}
+
+// attend ties an activity to the session's life, and lets nobody wait for OnEvent for ever once it is to end. The function that it
+// returns undoes that.
+func (s *Session) attend(work *activity) func() {
+	alive := context.AfterFunc(s.life, func() { work.cancel(context.Cause(s.life)) })
+	waiting := context.AfterFunc(work.ctx, s.events.hurry)
+	return func() {
+		alive()
+		waiting()
+	}
+}
+
+// idle marks the session as one that nobody works on. With the turn it gives memory back: the next input encodes the history once more, so
+// that a session at rest holds it once. It is called with the lock.
+func (s *Session) idle(turn bool) {
+	s.working.Store(nil)
+	if turn && s.state.Input == nil {
+		s.memo = new(llm.Memo)
+		s.state.shrink()
+	}
+}
+
+// enter commits the input of a Submit. One that is open is ended as interrupted first, unless it goes on.
+func (s *Session) enter(ctx context.Context, input *inputRecord) error {
+	if input == nil {
+		return s.takeUp()
+	}
+	if open, _ := s.inputs(); open != nil {
+		if err := s.commit(stopRecord{Reason: Interrupted}); err != nil {
+			return err
+		}
+		if err := s.run(ctx); err != nil {
+			return err
+		}
+	}
+	defer s.events.flush()
+	return s.update(context.Background(), func() ([]record, error) { return s.beginning(*input) })
+}
+
+// beginning returns the records by which an input begins in a session that has none open: as the answer to a question, if one waits. It is
+// called with the turn.
+func (s *Session) beginning(input inputRecord) ([]record, error) {
+	s.interrupted.Store(false) // there was nothing to interrupt
+	if asked := s.state.awaiting(); asked != nil && !input.Continue {
+		return asked.answered(input, nil)
+	}
+	return []record{input}, nil
+}
+
+// takeUp commits that the input goes on which was open when the session was resumed: the time in which no process had the session does
+// not count.
+func (s *Session) takeUp() error {
+	return s.update(context.Background(), func() ([]record, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		in := s.inherited
+		if s.inherited = nil; in == nil || in != s.state.Input {
+			return nil, nil
+		}
+		return []record{inputRecord{Continue: true}}, nil
+	})
+}
+
+// soonest returns until, or the end of the time budget if that comes first.
+func (s *Session) soonest(until time.Time) time.Time {
+	if left, limited := s.timeLeft(); limited {
+		if end := s.now().Add(left); end.Before(until) {
+			return end
+		}
+	}
+	return until
+}
+
+// conclude ends a step: the end of its context is written down, because the next step has another one. Outcome is the failure for which an
+// input has ended since last did, or the cause of the host's context where that interrupted the input.
+func (s *Session) conclude(ctx, run context.Context, last *Input) (outcome, err error) {
+	defer s.events.flush()
+	if err := s.update(context.Background(), func() ([]record, error) { return s.halt(run), nil }); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in := s.state.Input
+	interrupted := in != nil && in.Stop == Interrupted
+	if ended := s.state.Last; ended != last {
+		outcome, interrupted = s.verdict(ended), ended.Reason == Interrupted
+	}
+	if outcome == nil && interrupted && ctx.Err() != nil {
+		outcome = context.Cause(ctx)
+	}
+	return outcome, nil
+}
+
+// rest lets go and returns what the inputs came to, unless a follow-up was accepted since the loop found nothing to do. An error without a
+// result is one of ours.
+func (s *Session) rest(ctx context.Context, before totals) (*Result, error) {
+	if err := s.takeTurn(context.Background()); err != nil {
+		return nil, err
+	}
+	defer s.endTurn()
+	if ctx.Err() == nil && Next(&s.state, s.now()).Act != ActRest {
+		return nil, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.idle(true)
+	return s.result(s.state.Last, before), s.verdict(s.state.Last)
+}
+
+// verdict returns the failure for which an input has ended, and notes that the session is to end for it, if it is. It is called with the
+// lock held.
+func (s *Session) verdict(in *Input) error {
+	switch in.Reason {
+	case Failed:
+		err := s.faultError(in.Fault)
+		if s.state.Policy.closes(in.Fault) {
+			s.ending, s.why = Failed, err
+		}
+		return err
+	case Aborted:
+		if s.why = ErrAborted; s.life.Err() != nil {
+			s.ending = Aborted // end has not had the lock yet, perhaps
+		}
+		return ErrAborted
+	case LogFull:
+		if s.why = s.filled(); s.why != nil { // not that of a process that was killed before it could end the input
+			s.ending = LogFull
+		}
+		return s.why
+	}
+	return nil
+}
+
+// inputs returns the open input and the one that ended last.
+func (s *Session) inputs() (open, last *Input) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.Input, s.state.Last
+}
+
+// result returns what was done since, of which in is the last input.
+func (s *Session) result(in *Input, before totals) *Result {
+	now := s.state.totals()
+	return &Result{Text: in.Final, Reason: in.Reason, Finish: in.Finish, Usage: now.usage.Sub(before.usage), CostUSD: now.cost - before.cost,
+		Turns: now.turns - before.turns, ToolRounds: now.rounds - before.rounds}
+}
+
+// totals returns the sums so far.
+func (s *Session) totals() totals {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.totals()
+}
+
+// cutShort returns the result of an input that a failure of ours ended, wherever it was.
+func (s *Session) cutShort(before totals) *Result {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var in Input // none was begun
+	switch {
+	case s.state.Input != nil:
+		in = *s.state.Input
+	case s.state.Last != nil && s.state.inputs > before.inputs:
+		in = *s.state.Last
+	}
+	in.Reason = Failed
+	return s.result(&in, before)
+}
+
+// release lets go, unless that was done, and ends the session if it is to end. A failure of ours, such as a journal that cannot be
+// written, always ends it.
+func (s *Session) release(work *activity, failure error) {
+	turn := s.tryTurn()
+	s.mu.Lock()
+	if s.working.Load() == work {
+		s.idle(turn)
+	}
+	if failure != nil {
+		s.ending, s.failure, s.why = Failed, failure, failure
+	}
+	if why := s.left(); why != nil && s.ending != Closed {
+		if s.ending, s.why = Closed, why; errors.Is(why, ErrReleased) {
+			s.failure = nil
+		}
+	}
+	if isFull(failure) { // not even the input had room: the session ends in order all the same
+		s.ending, s.failure = LogFull, nil
+	}
+	ending := s.ending
+	s.mu.Unlock()
+	if turn {
+		s.endTurn()
+	}
+	if ending != "" {
+		s.shutdown()
+	}
+	s.events.flush()
+}

@@ -1,0 +1,319 @@
+package agent_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/tool"
+)
+
+func (h *host) begin(t *testing.T, prompt string) {
+	t.Helper()
+	if err := h.Begin(context.Background(), prompt); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// step takes one step and returns what it was.
+func (h *host) step(t *testing.T) agent.Act {
+	t.Helper()
+	step, err := h.Advance(context.Background())
+	if err != nil {
+		t.Fatalf("%v: %v", step, err)
+	}
+	return step.Act
+}
+
+// steps takes steps until the session is at rest, and returns them.
+func (h *host) steps(t *testing.T) string {
+	t.Helper()
+	var acts []string
+	for {
+		act := h.step(t)
+		acts = append(acts, string(act))
+		if act == agent.ActRest {
+			return strings.Join(acts, " ")
+		}
+	}
+}
+
+// One step at a time: nothing happens between two, and what the host says there is heard.
+func TestJ2_StepByStep(t *testing.T) {
+	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("done"), llmtest.Text("more")}})
+	if act := h.step(t); act != agent.ActRest || h.Result() != nil {
+		t.Fatalf("a new session: %s, %+v", act, h.Result())
+	}
+	h.begin(t, "go")
+	if len(h.model.Requests()) != 0 || h.Status() != agent.StatusProcessing || h.turns() != "user:user" {
+		t.Errorf("after Begin: %d requests, %s, %s", len(h.model.Requests()), h.Status(), h.turns())
+	}
+	if err := h.Begin(context.Background(), "another"); !errors.Is(err, agent.ErrBusy) || !strings.Contains(err.Error(), "Advance") {
+		t.Errorf("Begin with an open input: %v", err)
+	}
+	if act := h.step(t); act != agent.ActCallModel {
+		t.Fatal(act)
+	}
+	if err := errors.Join(h.Steer(context.Background(), "look"), h.FollowUp(context.Background(), "and then")); err != nil {
+		t.Fatal(err)
+	}
+	if len(only[*agent.ToolCallStart](h)) != 0 || h.Result() != nil {
+		t.Errorf("%s, %+v", h.kinds(), h.Result())
+	}
+	if acts := h.steps(t); acts != "run_calls inject call_model end_input begin_input call_model end_input rest" {
+		t.Error(acts)
+	}
+	if got := h.Result(); got == nil || got.Text != "more" || got.Reason != agent.Completed || got.Turns != 1 || got.Usage == (llm.Usage{}) {
+		t.Errorf("%+v", got)
+	}
+	if h.Status() != agent.StatusIdle || h.step(t) != agent.ActRest {
+		t.Errorf("at the end it is %s", h.Status())
+	}
+}
+
+// A wait is the host's: Advance says until when, and does nothing meanwhile.
+func TestJ2_WaitIsReturned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy := llmtest.Error(&llm.Error{Kind: llm.ErrRateLimit, RetryAfter: 5 * time.Second})
+		h := open(t, setup{steps: []llmtest.Step{busy, llmtest.Text("done")}})
+		h.begin(t, "go")
+		start := time.Now()
+		h.step(t)
+		for range 3 {
+			step, err := h.Advance(context.Background())
+			if err != nil || step.Act != agent.ActWait || !step.Until.Equal(start.Add(5*time.Second)) || time.Since(start) != 0 {
+				t.Fatalf("%v after %v, %v", step, time.Since(start), err)
+			}
+		}
+		time.Sleep(5 * time.Second)
+		if acts := h.steps(t); acts != "call_model end_input rest" || len(h.model.Requests()) != 2 {
+			t.Errorf("%s, %d requests", acts, len(h.model.Requests()))
+		}
+	})
+}
+
+// Between two steps there is nobody to interrupt: the next one does it. At rest there is nothing to interrupt.
+func TestJ2_InterruptBetweenSteps(t *testing.T) {
+	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("one"), llmtest.Text("two")}})
+	h.Interrupt()
+	h.begin(t, "go")
+	if act := h.step(t); act != agent.ActCallModel {
+		t.Fatal(act)
+	}
+	h.Interrupt()
+	if acts := h.steps(t); acts != "run_calls end_input rest" || h.Result().Reason != agent.Interrupted || len(only[*agent.ToolCallEnd](h)) != 1 {
+		t.Errorf("%s, %+v, %s", acts, h.Result(), h.kinds())
+	}
+	if out := only[*agent.ToolCallEnd](h)[0]; !out.IsError {
+		t.Errorf("%+v", out)
+	}
+	h.Interrupt()
+	h.begin(t, "again")
+	if acts := h.steps(t); acts != "call_model end_input rest" || h.Result().Reason != agent.Completed {
+		t.Errorf("%s, %+v", acts, h.Result())
+	}
+	h.Interrupt()
+	h.submit(t, "and again", agent.Completed)
+}
+
+// The end of a step's context, or Interrupt while it is taken, ends the input, though the next step has another context.
+func TestJ2_InterruptInAStep(t *testing.T) {
+	work := newTool("work", writes, func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
+		<-ctx.Done()
+		return tool.Text("cut short"), nil
+	})
+	for name, where := range map[string][]llmtest.Step{"a model call": {llmtest.HangAfter(llm.Text{Text: "well"})}, "a tool": {llmtest.Calls(call("work"))}} {
+		for _, by := range []string{"the context", "Interrupt"} {
+			t.Run(name+" "+by, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					h := open(t, setup{tools: []tool.Tool{work}, steps: where})
+					h.begin(t, "go")
+					ctx, cancel := context.WithCancelCause(context.Background())
+					defer cancel(nil)
+					why := errors.New("enough")
+					time.AfterFunc(time.Second, func() {
+						if by == "Interrupt" {
+							h.Interrupt()
+						} else {
+							cancel(why)
+						}
+					})
+					if name == "a tool" {
+						h.step(t)
+					}
+					step, err := h.Advance(ctx)
+					if by == "Interrupt" && err != nil || by != "Interrupt" && !errors.Is(err, why) {
+						t.Fatalf("%v, %v", step, err)
+					}
+					if acts := h.steps(t); acts != "end_input rest" || h.Result().Reason != agent.Interrupted {
+						t.Errorf("%s, %+v", acts, h.Result())
+					}
+					if by != "Interrupt" {
+						if _, err := h.Advance(ctx); !errors.Is(err, why) {
+							t.Errorf("with an ended context: %v", err)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// The time budget counts what passes between two steps, and ends a wait.
+func TestJ2_TimeBudget(t *testing.T) {
+	for name, steps := range map[string][]llmtest.Step{
+		"a call": {llmtest.Calls(call("work")), llmtest.HangAfter(llm.Text{Text: "well"})},
+		"a wait": {llmtest.Calls(call("work")), llmtest.Error(&llm.Error{Kind: llm.ErrRateLimit, RetryAfter: 59 * time.Second})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: steps, options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Time: time.Minute}}}})
+				h.begin(t, "go")
+				start := time.Now()
+				h.step(t)
+				time.Sleep(20 * time.Second)
+				h.step(t)
+				time.Sleep(20 * time.Second)
+				for {
+					step, err := h.Advance(context.Background())
+					if err != nil {
+						t.Fatal(err)
+					}
+					if step.Act == agent.ActRest {
+						break
+					}
+					if step.Act == agent.ActWait {
+						time.Sleep(time.Until(step.Until))
+					}
+				}
+				if took := time.Since(start); took != time.Minute || h.Result().Reason != agent.BudgetTime {
+					t.Errorf("%v, %+v", took, h.Result())
+				}
+			})
+		})
+	}
+}
+
+// A step that ends an input for a failure returns it once, and ends the session where Submit would.
+func TestJ2_Failures(t *testing.T) {
+	for _, policy := range []agent.OnFailure{agent.CloseOnFailure, agent.StayOnFailure} {
+		t.Run("on failure "+string(policy), func(t *testing.T) {
+			h := open(t, setup{steps: []llmtest.Step{llmtest.Error(llm.Errorf(llm.ErrAuthentication, "no")), llmtest.Text("done")},
+				options: agent.Options{Policy: agent.Policy{OnFailure: policy}}})
+			h.begin(t, "go")
+			h.step(t)
+			step, err := h.Advance(context.Background())
+			if !errors.Is(err, llm.ErrAuthentication) || step.Act != agent.ActEndInput || step.Reason != agent.Failed || h.Result().Reason != agent.Failed {
+				t.Fatalf("%v, %v, %+v", step, err, h.Result())
+			}
+			if policy == agent.CloseOnFailure {
+				if _, err := h.Advance(context.Background()); !errors.Is(err, agent.ErrClosed) || !errors.Is(err, llm.ErrAuthentication) {
+					t.Errorf("Advance = %v", err)
+				}
+				if err := h.Begin(context.Background(), "again"); !errors.Is(err, agent.ErrClosed) || h.Status() != agent.StatusClosed {
+					t.Errorf("Begin = %v, %s", err, h.Status())
+				}
+				return
+			}
+			if act := h.step(t); act != agent.ActRest || h.Status() != agent.StatusIdle {
+				t.Errorf("%s, %s", act, h.Status())
+			}
+			if result, err := h.Continue(context.Background()); err != nil || result.Text != "done" {
+				t.Errorf("%+v, %v", result, err)
+			}
+		})
+	}
+}
+
+// Only one works at a time; Abort in a step ends the input and the session.
+func TestJ2_BusyAndAborted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h *host
+		h = open(t, setup{steps: []llmtest.Step{llmtest.Hang()}})
+		h.begin(t, "go")
+		time.AfterFunc(time.Second, func() {
+			if _, err := h.Advance(context.Background()); !errors.Is(err, agent.ErrBusy) {
+				t.Errorf("Advance = %v", err)
+			}
+			if err := h.Begin(context.Background(), "again"); !errors.Is(err, agent.ErrBusy) {
+				t.Errorf("Begin = %v", err)
+			}
+			if _, err := h.Submit(context.Background(), "again"); !errors.Is(err, agent.ErrBusy) {
+				t.Errorf("Submit = %v", err)
+			}
+			h.Abort()
+		})
+		if step, err := h.Advance(context.Background()); !errors.Is(err, agent.ErrAborted) || h.Result().Reason != agent.Aborted {
+			t.Errorf("%v, %v, %+v", step, err, h.Result())
+		}
+		if !strings.HasSuffix(h.kinds(), " PROCESSING_END SESSION_END") || h.Status() != agent.StatusClosed {
+			t.Errorf("%s, %s", h.kinds(), h.Status())
+		}
+	})
+}
+
+// The answer to a question begins like a task.
+func TestJ2_BeginAnswers(t *testing.T) {
+	h := asking(t, &agent.Questions{}, nil, llmtest.Calls(ask("really?")), llmtest.Text("done"))
+	h.begin(t, "go")
+	if acts := h.steps(t); acts != "call_model run_calls end_input rest" || h.Result().Reason != agent.AwaitingInput || h.Status() != agent.StatusAwaiting {
+		t.Fatalf("%s, %+v, %s", acts, h.Result(), h.Status())
+	}
+	h.begin(t, "no")
+	if acts := h.steps(t); acts != "call_model end_input rest" || h.results() != "no" || h.Result().Text != "done" {
+		t.Errorf("%s, %s, %+v", acts, h.results(), h.Result())
+	}
+}
+
+// Submit ends an input that was left open, and Continue goes on with it.
+func TestJ2_SubmitAndContinueBesideAdvance(t *testing.T) {
+	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("one"), llmtest.Text("two")}})
+	h.begin(t, "go")
+	h.step(t)
+	if result, err := h.Continue(context.Background()); err != nil || result.Text != "one" {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	h.begin(t, "to be left")
+	h.submit(t, "another", agent.Completed)
+	if ends := only[*agent.ProcessingEnd](h); len(ends) != 3 || ends[1].Reason != agent.Interrupted || ends[2].Text != "two" {
+		t.Errorf("%s", h.kinds())
+	}
+}
+
+// A compaction that is asked for at rest is a step, too.
+func TestJ2_CompactionAtRest(t *testing.T) {
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("one"), llmtest.Text("the summary")}, options: agent.Options{
+		Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}})
+	h.begin(t, "go")
+	h.step(t)
+	h.step(t)
+	if err := h.Compact(context.Background()); err != nil || h.turns() != "compaction:context assistant:model" || h.step(t) != agent.ActRest {
+		t.Errorf("%v, %s", err, h.turns())
+	}
+}
+
+// A step says in a log what it is, in words.
+func TestJ2_StepsInLogs(t *testing.T) {
+	step := agent.Step{Act: agent.ActRunCalls, Reason: agent.Interrupted,
+		Calls: []agent.OpenCall{{ToolCall: llm.ToolCall{ID: "c1", Name: "shell", Args: `{"command":"secret"}`}}, {ToolCall: llm.ToolCall{ID: "c2", Name: "grep"}}}}
+	var text, lines bytes.Buffer
+	slog.New(slog.NewTextHandler(&text, nil)).Info("step", "step", step)
+	slog.New(slog.NewJSONHandler(&lines, nil)).Info("step", "step", step)
+	if want := `step.act=run_calls step.calls="shell c1, grep c2" step.reason=interrupted`; !strings.Contains(text.String(), want) {
+		t.Errorf("%s, want %s", text.String(), want)
+	}
+	if want := `"step":{"act":"run_calls","calls":"shell c1, grep c2","reason":"interrupted"}`; !strings.Contains(lines.String(), want) {
+		t.Errorf("%s, want %s", lines.String(), want)
+	}
+	if got := step.String(); got != "[act=run_calls calls=shell c1, grep c2 reason=interrupted]" {
+		t.Error(got)
+	}
+}
