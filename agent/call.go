@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -197,14 +196,14 @@ func (s *Session) faultError(f *Fault) error {
 	return err
 }
 
-// attemptStream turns the stream of one attempt into events and remembers the texts, in case they have to be discarded.
+// attemptStream turns the stream of one attempt into events. What has come of its texts is in the log of events until they end.
 type attemptStream struct {
 	events *eventStream // nil shows nothing
 
 	mu    sync.Mutex
 	left  bool // nothing that comes is taken any more
-	texts []*strings.Builder
-	block int // of the provider, for the text that is open
+	texts int  // that have begun
+	block int  // of the provider, for the text that is open
 	began bool
 	chars int // that came, of whatever kind
 }
@@ -261,13 +260,12 @@ func (a *attemptStream) text(ev llm.StreamEvent) {
 	if ev.Delta == "" {
 		return
 	}
-	if len(a.texts) == 0 || a.block != ev.Block {
+	if a.texts == 0 || a.block != ev.Block {
 		a.block = ev.Block
-		a.texts = append(a.texts, new(strings.Builder))
-		a.events.emit(&AssistantTextStart{Block: len(a.texts) - 1})
+		a.texts++
+		a.events.emit(&AssistantTextStart{Block: a.texts - 1})
 	}
-	a.texts[len(a.texts)-1].WriteString(ev.Delta)
-	a.events.emit(&AssistantTextDelta{Block: len(a.texts) - 1, Text: ev.Delta})
+	a.events.emit(&AssistantTextDelta{Block: a.texts - 1, Text: ev.Delta})
 }
 
 // used returns what the attempt took. Of one that broke off nobody says it, but it is billed, and one may be that never began, once its
@@ -312,10 +310,5 @@ func (a *attemptStream) estimate(input int) llm.Usage {
 	return llm.Usage{Input: input, Output: (a.chars + charsPerToken - 1) / charsPerToken}
 }
 
-func (a *attemptStream) discarded() []string {
-	var texts []string
-	for _, t := range a.texts {
-		texts = append(texts, t.String())
-	}
-	return texts
-}
+// discarded returns the texts of an attempt that has failed.
+func (a *attemptStream) discarded() []string { return a.events.openTexts(a.texts) }

@@ -185,40 +185,43 @@ func TestJ7_TakenOver(t *testing.T) {
 
 // A session that is released in the middle of a step brings it to its end, and goes on in another process to the end that it would have had.
 func TestJ7_ReleaseAfterTheStep(t *testing.T) {
-	log, begun, over := new(journal.Memory), make(chan struct{}), make(chan struct{})
-	ran := 0
-	work := tool.New(llm.ToolDefinition{Name: "work", Description: "Works."}, func(context.Context, *tool.Call, struct{}) (tool.Result, error) {
-		ran++
-		close(begun)
-		<-over
-		return tool.Text("worked"), nil
+	synctest.Test(t, func(t *testing.T) {
+		log, begun, over := new(journal.Memory), make(chan struct{}), make(chan struct{})
+		ran := 0
+		work := tool.New(llm.ToolDefinition{Name: "work", Description: "Works."}, func(context.Context, *tool.Call, struct{}) (tool.Result, error) {
+			ran++
+			close(begun)
+			<-over
+			return tool.Text("worked"), nil
+		})
+		h := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{work}, silent: true, steps: []llmtest.Step{llmtest.Calls(call("work"))}})
+		ended := make(chan error, 1)
+		go func() { ended <- second(h.Submit(context.Background(), "go")) }()
+		<-begun
+		released := make(chan error, 1)
+		go func() { released <- h.Release(context.Background()) }()
+		synctest.Wait()
+		close(over)
+		if err := <-released; err != nil {
+			t.Errorf("Release = %v", err)
+		}
+		if err := <-ended; !errors.Is(err, agent.ErrReleased) {
+			t.Errorf("Submit = %v", err)
+		}
+		if c := claims(h.events); c != "" {
+			t.Errorf("events claim %s", c)
+		}
+		if err := h.Close(); err != nil {
+			t.Errorf("Close = %v", err)
+		}
+		rest := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{work}, steps: []llmtest.Step{llmtest.Text("done")}})
+		if result, err := rest.Continue(context.Background()); err != nil || result.Text != "done" || ran != 1 {
+			t.Errorf("%+v, %v; the tool ran %d times", result, err, ran)
+		}
+		if texts := resultTexts(rest.History()); texts != "worked" {
+			t.Errorf("results %q", texts)
+		}
 	})
-	h := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{work}, silent: true, steps: []llmtest.Step{llmtest.Calls(call("work"))}})
-	ended := make(chan error, 1)
-	go func() { ended <- second(h.Submit(context.Background(), "go")) }()
-	<-begun
-	released := make(chan error, 1)
-	go func() { released <- h.Release(context.Background()) }()
-	close(over)
-	if err := <-released; err != nil {
-		t.Errorf("Release = %v", err)
-	}
-	if err := <-ended; !errors.Is(err, agent.ErrReleased) {
-		t.Errorf("Submit = %v", err)
-	}
-	if c := claims(h.events); c != "" {
-		t.Errorf("events claim %s", c)
-	}
-	if err := h.Close(); err != nil {
-		t.Errorf("Close = %v", err)
-	}
-	rest := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{work}, steps: []llmtest.Step{llmtest.Text("done")}})
-	if result, err := rest.Continue(context.Background()); err != nil || result.Text != "done" || ran != 1 {
-		t.Errorf("%+v, %v; the tool ran %d times", result, err, ran)
-	}
-	if texts := resultTexts(rest.History()); texts != "worked" {
-		t.Errorf("results %q", texts)
-	}
 }
 
 // resultTexts returns what the model saw of the calls, one after the other.

@@ -30,8 +30,7 @@ func Project(ctx context.Context, from Records, yield func(Event)) error {
 		}
 		now = line.Time
 		if stream != nil && stream.ended { // the session was resumed
-			stream.ended = false
-			stream.emit(state.resumedBy(rec))
+			stream.goOnWith(state.resumedBy(rec))
 		}
 		events := append(preceding(rec, &state), project(rec, &state)...)
 		state.fold(rec, now)

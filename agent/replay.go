@@ -298,7 +298,13 @@ func (r *replay) act(s *Session, rec record) error {
 	case rec == nil:
 		return nil
 	case isEnd && end.Session:
-		return s.commit(rec)
+		if err := s.commit(rec); err != nil {
+			return err
+		}
+		if next, _ := r.next(); next != nil {
+			s.events.goOnWith(s.state.resumedBy(next))
+		}
+		return nil
 	}
 	if set, ok := rec.(settingRecord); ok && set.Tools != nil {
 		var err error

@@ -48,6 +48,27 @@ func newEventStream(session string, now func() time.Time, on func(Event)) *event
 // goOn sets the number that a resumed session's events go on from.
 func (s *eventStream) goOn(seq int64) { s.seq, s.done = seq, seq }
 
+// openTexts returns what has come of the model's first n texts that have begun and not ended.
+func (s *eventStream) openTexts(n int) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var texts []string
+	for block := range n {
+		if run := s.log.find(textKey("", block)); run != nil {
+			texts = append(texts, run.text.String())
+		}
+	}
+	return texts
+}
+
+// goOnWith adds the first event of a session that was resumed to the events of the one that had ended.
+func (s *eventStream) goOnWith(start *SessionStart) {
+	s.mu.Lock()
+	s.ended = false
+	s.mu.Unlock()
+	s.emit(start)
+}
+
 // silence ends the stream without an event that says so: nothing is added any more, and cursors end where they have all.
 func (s *eventStream) silence() {
 	s.mu.Lock()
