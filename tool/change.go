@@ -12,6 +12,9 @@ type Change struct {
 	// Before and After name the contents. They are empty where there is no file, and where the tool does not know.
 	Before env.Hash `json:"before,omitempty"`
 	After  env.Hash `json:"after,omitempty"`
+	// Unseen says that the session has not seen what the file is now, as after a command whose changes a middleware has found: the file is not to
+	// be replaced before it is read. What a call has written itself, it has seen.
+	Unseen bool `json:"unseen,omitempty"`
 	// Diff is a unified diff of the contents, if the call was asked for it ([Call.Diffs]) and both are text of no more than 1 MiB. Its names
 	// are relative to the working directory where they can be, after a/ and b/, so that git can apply it.
 	Diff string `json:"diff,omitempty"`
@@ -37,6 +40,11 @@ func Remember(known map[string]env.Hash, seen []Seen, changes []Change) {
 		known[f.Path] = f.Hash
 	}
 	for _, c := range changes {
+		if c.Unseen {
+			delete(known, c.From)
+			delete(known, c.Path)
+			continue
+		}
 		if c.From != "" {
 			known[c.From] = env.NoFile
 		}
