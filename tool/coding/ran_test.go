@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -167,4 +168,44 @@ func TestJ4_ExecRanToTheEnd(t *testing.T) {
 	if out.Ran == nil || !out.Ran.Interrupted || !out.IsError {
 		t.Errorf("%+v", out.Ran)
 	}
+}
+
+// endless is an environment whose commands end when they are killed.
+type endless struct{ env.Environment }
+
+func (endless) Start(context.Context, env.Command) (env.Process, error) {
+	return &endlessProcess{killed: make(chan struct{})}, nil
+}
+
+func (endless) Platform() env.Platform { return env.Platform{} }
+
+type endlessProcess struct {
+	env.Process
+	killed chan struct{}
+}
+
+func (p *endlessProcess) Wait(ctx context.Context) (env.Exit, error) {
+	select {
+	case <-p.killed:
+		return env.Exit{Code: -1, Signal: "SIGTERM", Duration: time.Minute}, nil
+	case <-ctx.Done():
+		return env.Exit{}, context.Cause(ctx)
+	}
+}
+
+func (p *endlessProcess) Kill(context.Context) error {
+	close(p.killed)
+	return nil
+}
+
+// A command that is killed because its time is over is not told of a parameter that its tool does not have.
+func TestJ4_ExecTimesOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &bench{TB: t, env: endless{}}
+		out := b.run(ExecCommand(), object{"cmd": "sleep 601"})
+		ranIs(t, "exec_command", out, tool.Ran{Exit: killedBy("SIGTERM"), TimedOut: env.MaxTimeout})
+		if got, want := out.Model.Text(), "[ERROR: Command timed out after 600000ms. Partial output is shown above.\nRun a part of it at a time.]"; got != want || !out.IsError {
+			t.Errorf("%s\nwant\n%s", got, want)
+		}
+	})
 }
