@@ -409,3 +409,16 @@ func TestJ4_StructuredIsChecked(t *testing.T) {
 		})
 	}
 }
+
+// What a command calls itself, and errors, are cleaned like any other output; the tool's own values stay as they are.
+func TestJ4_RanIsClean(t *testing.T) {
+	result := Text("text")
+	result.Ran = &Ran{Err: "\x1b[31mred", Exit: &env.Exit{Left: []string{"1 \x1b[2Jsh"}}}
+	o := finish(result, Limit{})
+	for got, want := range map[string]string{o.Ran.Err: `\u{1b}[31mred`, o.Ran.Exit.Left[0]: `1 \u{1b}[2Jsh`,
+		result.Ran.Err: "\x1b[31mred", result.Ran.Exit.Left[0]: "1 \x1b[2Jsh"} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -104,18 +104,6 @@ func TestJ4_ShellRanWhereNothingRuns(t *testing.T) {
 	ranIs(t, "read-only", out, tool.Ran{Err: out.Ran.Err})
 }
 
-// Names of processes are what the command calls them: they are cleaned like any other output.
-func TestJ4_LeftRunningIsClean(t *testing.T) {
-	b := newBench(t)
-	out := b.run(sh(), object{"command": "sh -c 'sleep 600; :' \"$(printf '\\033[31m')\" >/dev/null 2>&1 & true"})
-	if out.Ran == nil || out.Ran.Exit == nil || len(out.Ran.Exit.Left) == 0 {
-		t.Fatalf("%+v", out.Ran)
-	}
-	if left := strings.Join(out.Ran.Exit.Left, "\n"); strings.ContainsRune(left, '\x1b') {
-		t.Errorf("%q", left)
-	}
-}
-
 // A command in the background has its number from its start to its end, in the results of every tool that looks at it.
 func TestJ4_BackgroundRan(t *testing.T) {
 	b := newBench(t)

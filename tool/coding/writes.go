@@ -105,13 +105,11 @@ func (w *writes) result(ctx context.Context, call *tool.Call, done []patch.Chang
 		default:
 			c.Kind = tool.Modified
 		}
-		if call.Diffs > 0 {
-			if !moved {
-				old = name
-			}
-			c.Diff, c.DiffCut = cutLines(unified(call.Env, old, name, before, after), room)
-			room -= len(c.Diff)
+		if !moved {
+			old = name
 		}
+		c.Diff, c.DiffCut = cutLines(unified(call.Env, old, name, before, after), room)
+		room -= len(c.Diff)
 		result.Changes = append(result.Changes, c)
 	}
 	return result
