@@ -1,10 +1,8 @@
 package agent
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/attractor-go/attractor/llm"
@@ -23,76 +21,6 @@ var errBudgetTime = errors.New("agent: the time budget is used up")
 // leastAnswer is how many tokens an answer must be able to have for a call to be worth making.
 const leastAnswer = 512
 
-// ledger is what a tree of agents has used and reserved. It is safe for concurrent use.
-type ledger struct {
-	budget Budget
-
-	mu     sync.Mutex
-	tokens int
-	usd    float64
-}
-
-// claim is a part of a budget that a running call holds.
-type claim struct {
-	tokens int
-	usd    float64
-}
-
-// reserve claims the largest call that a request can become, which it makes smaller where the budget is short of it. A reason says
-// that the budget does not have a call any more.
-func (l *ledger) reserve(req *llm.Request, input int) (claim, Reason) {
-	if l.budget.Tokens == 0 && l.budget.USD == 0 {
-		return claim{}, ""
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	most := mostOutput(req)
-	output := most
-	if b := l.budget.Tokens; b > 0 {
-		if output = min(output, b-l.tokens-input); output < min(leastAnswer, most) {
-			return claim{}, BudgetTokens
-		}
-	}
-	price, known := dearest(req.Facts)
-	if b := l.budget.USD; b > 0 && known {
-		left := b - l.usd - float64(input)*price.Input
-		if price.Output > 0 {
-			output = min(output, int(left/price.Output))
-		}
-		if left < 0 || output < min(leastAnswer, most) {
-			return claim{}, BudgetUSD
-		}
-	}
-	if output < most {
-		req.MaxTokens = output
-	}
-	c := claim{tokens: input + output, usd: float64(input)*price.Input + float64(output)*price.Output}
-	l.tokens += c.tokens
-	l.usd += c.usd
-	return c, ""
-}
-
-// settle puts what a call took in the place of what it had claimed.
-func (l *ledger) settle(c claim, u llm.Usage, usd float64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.tokens += u.Input + u.Output - c.tokens
-	l.usd += usd - c.usd
-}
-
-// settleAttempt puts what an attempt took in the place of its claim, and returns that with its cost. An answer of which nobody says what it
-// took counts against the budget as estimated.
-func (s *Session) settleAttempt(c claim, req *llm.Request, used, estimate llm.Usage, err error) (llm.Usage, float64) {
-	cost, _ := req.Facts.Cost(used)
-	charged, price := used, cost
-	if err == nil && used == (llm.Usage{}) {
-		charged = estimate
-		price, _ = req.Facts.Cost(estimate)
-	}
-	s.ledger.settle(c, charged, price)
-	return used, cost
-}
-
 // value returns the limit that a reason names.
 func (b *Budget) value(r Reason) float64 {
 	switch r {
@@ -109,11 +37,6 @@ func (b *Budget) value(r Reason) float64 {
 // stop returns the record that the open input is to end.
 func (s *State) stop(reason Reason) stopRecord {
 	return stopRecord{Reason: reason, Value: s.Policy.Budget.value(reason)}
-}
-
-// stop commits that the open input is to end.
-func (s *Session) stop(reason Reason) error {
-	return s.update(context.Background(), func() ([]record, error) { return []record{s.state.stop(reason)}, nil })
 }
 
 // unknownOutput is how much an unknown model may write without being told a limit; llm/anthropic sends the same number.

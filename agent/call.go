@@ -67,20 +67,25 @@ func (s *Session) callModel(ctx context.Context) error {
 	attempt, step, epoch := len(s.state.Faults)+1, s.state.Steps+1, s.state.Epoch
 	input := s.state.Context.Tokens()
 	s.mu.Unlock()
-	claimed, reason := s.ledger.reserve(req, input)
-	if reason != "" {
-		return s.stop(reason)
-	}
 	req.Memo, req.Caller.Attempt = s.memo, attempt
-	s.events.emit(&StepStart{Step: step, Epoch: epoch}) // once a step: the stream leaves out what has begun
-	start := s.now()
 	a := attemptStream{events: s.events}
-	resp, err := s.attempt(ctx, req, &a)
-	if err == nil {
-		err = contextFull(resp)
+	var latency time.Duration
+	begin := func() { s.events.emit(&StepStart{Step: step, Epoch: epoch}) } // once a step: the stream leaves out what has begun
+	resp, used, cost, err := s.withinBudget(ctx, req, input, &a, func() (*llm.Response, error) {
+		begin()
+		start := s.now()
+		resp, err := s.attempt(ctx, req, &a)
+		if err == nil {
+			err = contextFull(resp)
+		}
+		latency = s.now().Sub(start)
+		return resp, err
+	})
+	var over *OverBudget
+	if errors.As(err, &over) {
+		return s.commit(stopRecord{Reason: over.Limit, Value: over.Value})
 	}
-	latency := s.now().Sub(start)
-	used, cost := s.settleAttempt(claimed, req, a.used(resp, err, input), a.estimate(input), err)
+	begin()
 	var outcome []record
 	if err == nil {
 		outcome = []record{answerOf(resp, latency, cost)}

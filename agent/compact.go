@@ -387,16 +387,18 @@ func (s *Session) sideCall(ctx context.Context, side *llm.Request, input int) (s
 		sent := *side // one that was left behind may still be read
 		req := &sent
 		req.Caller.Attempt = attempt
-		claimed, reason := s.ledger.reserve(req, input)
-		if reason != "" {
-			return sideAnswer{}, fmt.Errorf("the budget does not have it (%s)", reason)
-		}
 		var a attemptStream
-		resp, err := s.complete(ctx, req, &a)
-		if err == nil {
-			err = useless(resp)
+		resp, used, cost, err := s.withinBudget(ctx, req, input, &a, func() (*llm.Response, error) {
+			resp, err := s.complete(ctx, req, &a)
+			if err == nil {
+				err = useless(resp)
+			}
+			return resp, err
+		})
+		var over *OverBudget
+		if errors.As(err, &over) {
+			return sideAnswer{}, fmt.Errorf("the budget does not have it (%s)", over.Limit)
 		}
-		used, cost := s.settleAttempt(claimed, req, a.used(resp, err, input), a.estimate(input), err)
 		if err == nil {
 			return sideAnswer{text: asideOf(resp), usage: used, cost: cost}, nil
 		}

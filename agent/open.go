@@ -164,7 +164,7 @@ func newSession(o Options) *Session {
 	s.now, s.delay = s.clock(o.Now), s.retries(o.Retry.withDefaults())
 	s.killGrace = max(s.grace, env.KillGrace(s.env))
 	s.archive = &archive{outputs: s.outputs}
-	s.ledger = &ledger{budget: o.Budget}
+	s.ledger, s.shared = &memoryLedger{budget: o.Budget}, o.Ledger
 	if o.parent != nil {
 		s.ledger = o.parent.ledger
 	}

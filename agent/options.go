@@ -54,7 +54,10 @@ type Options struct {
 
 	// Policy is what the host decides beforehand, such as limits and budgets. The journal keeps it; Resume takes it from here.
 	Policy
-	Retry Retry
+	// Ledger, when set, is asked before each model call of the session and its subagents whether a budget that others spend, too, has it.
+	// Policy.Budget holds beside it.
+	Ledger Ledger
+	Retry  Retry
 	// BeforeStop is asked before an input ends because the task is done. A prompt sends the agent back to work, at most MaxConfirms
 	// times an input. An error is a WARNING and lets the input end. It is asked for subagents too, each of which is sent back as often, and
 	// may then be called by several goroutines at once.

@@ -51,7 +51,8 @@ type Session struct {
 	questions *Questions
 	journal   journal.Log
 	events    *eventStream
-	ledger    *ledger
+	ledger    *memoryLedger // of the tree of agents
+	shared    Ledger        // of the host; nil for none
 	agents    *subagents
 	delay     func(attempt int, err error) (time.Duration, bool) // of a retry
 	pause     func(ctx context.Context, until time.Time)
