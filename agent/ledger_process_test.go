@@ -33,6 +33,8 @@ type treasury struct {
 	lost    int                    // of claims whose process was killed
 	over    bool                   // more was held and spent at a time than there is
 	held    chan agent.Claim       // each claim that was granted
+	meet    int                    // how many sessions have to come before any is answered
+	came    map[string]bool
 }
 
 // letter is what a session sends and gets.
@@ -69,6 +71,11 @@ func (f *treasury) reserve(c agent.Claim) letter {
 		f.lost += last.Tokens()
 		delete(f.open, c.Caller.Session)
 		f.settled.Broadcast()
+	}
+	f.came[c.Caller.Session] = true
+	f.settled.Broadcast()
+	for len(f.came) < f.meet {
+		f.settled.Wait()
 	}
 	for f.left()-c.Input < c.Least && len(f.open) > 0 {
 		f.settled.Wait()
@@ -168,7 +175,7 @@ func TestJ9_LedgerProcess(t *testing.T) {
 // Sessions in several processes share a budget that is kept elsewhere, and do not overspend it together; what one that was killed had claimed
 // counts, once its session is resumed.
 func TestJ9_LedgerOfAFleet(t *testing.T) {
-	f := &treasury{tokens: 30_000, open: map[string]agent.Claim{}, held: make(chan agent.Claim, 99)}
+	f := &treasury{tokens: 30_000, open: map[string]agent.Claim{}, came: map[string]bool{}, held: make(chan agent.Claim, 99)}
 	f.settled.L = &f.mu
 	server := httptest.NewServer(f)
 	defer server.Close()
@@ -189,6 +196,9 @@ func TestJ9_LedgerOfAFleet(t *testing.T) {
 	if err := killed.Wait(); err == nil {
 		t.Fatal("it was not killed")
 	}
+	f.mu.Lock()
+	f.meet, f.came = 3, map[string]bool{}
+	f.mu.Unlock()
 	var running sync.WaitGroup
 	for _, name := range []string{"a", "b", "c"} {
 		running.Go(func() {
@@ -204,11 +214,7 @@ func TestJ9_LedgerOfAFleet(t *testing.T) {
 	if f.lost != claim.Tokens() {
 		t.Errorf("of the killed process's claim of %d tokens %d are counted", claim.Tokens(), f.lost)
 	}
-	sessions := map[string]bool{claim.Caller.Session: true}
-	for len(f.held) > 0 {
-		sessions[(<-f.held).Caller.Session] = true
-	}
-	if len(sessions) != 3 {
-		t.Errorf("sessions %v made calls, want those of three processes", sessions)
+	if len(f.came) != 3 || !f.came[claim.Caller.Session] {
+		t.Errorf("sessions %v came, want three, of which one is that of the killed process", f.came)
 	}
 }
