@@ -16,7 +16,7 @@ import (
 func (s *Session) askToStop(ctx context.Context, step Step) error {
 	s.mu.Lock()
 	in := s.state.Input
-	stop := Stop{Session: s.ID(), Agent: s.agentID, Text: in.Final, Reason: step.Reason, Turns: in.Turns, ToolRounds: in.Rounds}
+	stop := Stop{Session: s.ID(), Agent: s.agentID, Text: in.Final, Reason: step.Reason, Turns: in.Turns, ToolRounds: in.Rounds, Confirms: in.Confirms}
 	s.mu.Unlock()
 	prompt, err := host(ctx, s, "BeforeStop", s.grace, func() (string, error) { return s.confirm(ctx, stop) })
 	switch {

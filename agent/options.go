@@ -116,6 +116,7 @@ type Stop struct {
 	Reason     Reason // completed or done
 	Turns      int    // of the input
 	ToolRounds int
+	Confirms   int // how often BeforeStop has sent the agent back in this input, in earlier processes too
 }
 
 // Questions says how the model's questions are answered.

@@ -130,6 +130,18 @@ func submit(t *testing.T, s *agent.Session, task string, want agent.Reason) *age
 // ends are the results of the calls so far, in order.
 func (h *host) ends() (ends []*agent.ToolCallEnd) { return only[*agent.ToolCallEnd](h) }
 
+// end is the result of a call.
+func (h *host) end(t *testing.T, id string) *agent.ToolCallEnd {
+	t.Helper()
+	for _, end := range h.ends() {
+		if end.CallID == id {
+			return end
+		}
+	}
+	t.Fatalf("the call %s has no result", id)
+	return nil
+}
+
 // only are the events of a type, in order.
 func only[E agent.Event](h *host) (events []E) {
 	h.mu.Lock()

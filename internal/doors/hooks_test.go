@@ -1,0 +1,172 @@
+package doors_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// hooks is what package ext has of hooks, in small: commands by the event that they are for, in the form of Claude Code. They run in an
+// environment, get JSON on stdin, and say by exit code 2 that they block, on stderr why, or JSON on stdout.
+type hooks struct {
+	env      env.Environment
+	commands map[string]string
+}
+
+// hookOutput is what a hook that does not block may print.
+type hookOutput struct {
+	Decision string          `json:"permissionDecision"` // allow, ask or deny
+	Reason   string          `json:"permissionDecisionReason"`
+	Input    json.RawMessage `json:"updatedInput"`
+	Context  string          `json:"additionalContext"`
+}
+
+// run runs the hook of an event, if there is one. Blocked is why it blocks.
+func (h *hooks) run(ctx context.Context, event string, about map[string]any) (out hookOutput, blocked string, err error) {
+	script, ok := h.commands[event]
+	if !ok {
+		return out, "", nil
+	}
+	about["hook_event_name"] = event
+	var stdout, stderr bytes.Buffer
+	cmd := env.Command{Script: script, Stdin: true, Output: func(stream int, p []byte) {
+		if stream == env.Stderr {
+			stderr.Write(p)
+		} else {
+			stdout.Write(p)
+		}
+	}}
+	result, err := env.Run(ctx, fed{h.env, text(about)}, cmd, 10*time.Second)
+	switch {
+	case err != nil:
+		return out, "", err
+	case result.Code == 2:
+		return out, cmp.Or(strings.TrimSpace(stderr.String()), "the hook "+event+" blocks it"), nil
+	case result.Code != 0:
+		return out, "", fmt.Errorf("the hook %s ended with code %d: %s", event, result.Code, stderr.String())
+	case stdout.Len() > 0:
+		err = json.Unmarshal(stdout.Bytes(), &out)
+	}
+	return out, "", err
+}
+
+// fed gives commands their whole input.
+type fed struct {
+	env.Environment
+	input string
+}
+
+func (f fed) Start(ctx context.Context, cmd env.Command) (env.Process, error) {
+	p, err := f.Environment.Start(ctx, cmd)
+	if err == nil {
+		go func() {
+			_, _ = p.Stdin().Write([]byte(f.input)) // a hook need not read it
+			_ = p.Stdin().Close()
+		}()
+	}
+	return p, err
+}
+
+// preToolUse decides about calls, and may edit their arguments.
+func (h *hooks) preToolUse(ctx context.Context, req tool.Request) (tool.Decision, error) {
+	out, blocked, err := h.run(ctx, "PreToolUse", map[string]any{"session_id": req.SessionID, "tool_name": req.Call.Name, "tool_input": json.RawMessage(req.Call.Args)})
+	switch {
+	case err != nil || blocked != "":
+		return tool.Decision{Reason: blocked}, err
+	case out.Decision == "deny":
+		return tool.Decision{Reason: out.Reason}, nil
+	case out.Decision == "ask":
+		return tool.Decision{Verdict: tool.Ask, Args: string(out.Input)}, nil
+	}
+	return tool.Decision{Verdict: tool.Allow, Args: string(out.Input)}, nil
+}
+
+// postToolUse adds to results. Its own failure changes nothing.
+func (h *hooks) postToolUse(next tool.Handler) tool.Handler {
+	return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
+		result, err := next(ctx, call)
+		if err != nil {
+			return result, err
+		}
+		out, blocked, _ := h.run(ctx, "PostToolUse", map[string]any{"session_id": call.SessionID, "tool_name": call.Name, "tool_input": json.RawMessage(call.Args),
+			"tool_response": map[string]any{"text": result.Content.Text(), "changes": result.Changes}})
+		if more := cmp.Or(blocked, out.Context); more != "" {
+			result.Content = append(result.Content, llm.Text{Text: "\n" + more})
+		}
+		return result, nil
+	}
+}
+
+// stop sends the agent back to work.
+func (h *hooks) stop(ctx context.Context, stop agent.Stop) (prompt string, err error) {
+	event := "Stop"
+	if stop.Agent != "" {
+		event = "SubagentStop"
+	}
+	_, prompt, err = h.run(ctx, event, map[string]any{"session_id": stop.Session, "stop_hook_active": stop.Confirms > 0})
+	return prompt, err
+}
+
+// preCompact keeps the history as it is, or says what the summary must have.
+func (h *hooks) preCompact(ctx context.Context, about agent.Compacting) (keep string, err error) {
+	trigger := "auto"
+	if about.Requested {
+		trigger = "manual"
+	}
+	out, blocked, err := h.run(ctx, "PreCompact", map[string]any{"session_id": about.Session, "trigger": trigger})
+	if blocked != "" {
+		err = errors.New(blocked)
+	}
+	return out.Context, err
+}
+
+func TestJ_Hooks(t *testing.T) {
+	h := newHost(t, env.LocalOptions{}, llmtest.Calls(shell("rm -rf everything"), shell("echo old")), llmtest.Text("done"), llmtest.Text("now it is done"))
+	run := &hooks{env: h.env, commands: map[string]string{
+		"PreToolUse": `case "$(tee -a seen)" in *rm\ -rf*) echo "no rm here" >&2; exit 2;;
+			*) echo '{"permissionDecision":"allow","updatedInput":{"command":"echo new"}}';; esac`,
+		"PostToolUse": `grep -q '"text":"new' && echo '{"additionalContext":"The linter is content."}'`,
+		"Stop":        `grep -q '"stop_hook_active":true' || { echo "run the tests first" >&2; exit 2; }`,
+		"PreCompact":  `grep -q '"trigger":"manual"' && { echo "not today" >&2; exit 2; }`,
+	}}
+	o := h.options(t, "hooked")
+	o.Authorize, o.Middleware, o.BeforeStop, o.BeforeCompact = run.preToolUse, []tool.Middleware{run.postToolUse}, run.stop, run.preCompact
+	o.Compaction.KeepTurns = 1
+	s := h.start(t, o)
+	submit(t, s, "go", agent.Completed)
+	if denied := h.end(t, "call_2_0"); !denied.IsError || !strings.Contains(denied.Output, "no rm here") {
+		t.Errorf("the denied call came to %q", denied.Output)
+	}
+	if got := h.end(t, "call_2_1").Output; !strings.HasPrefix(got, "new\n") || !strings.HasSuffix(got, "The linter is content.") {
+		t.Errorf("the edited call came to %q", got)
+	}
+	for _, start := range only[*agent.ToolCallStart](h) {
+		if start.CallID == "call_2_1" && (string(start.Arguments) != `{"command":"echo old"}` || string(start.Effective) != `{"command":"echo new"}`) {
+			t.Errorf("the edited call began as %s", text(start))
+		}
+	}
+	if back := only[*agent.SteeringInjected](h); len(back) != 1 || back[0].Text != "run the tests first" || back[0].Source != "hook" {
+		t.Errorf("sent back by %s", text(back))
+	}
+	if err := s.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if warned := only[*agent.Warning](h); len(warned) != 1 || !strings.Contains(warned[0].Text, "not today") || h.model.Left() != 0 {
+		t.Errorf("warned of %s, %d answers left", text(warned), h.model.Left())
+	}
+	if got := strings.Count(read(t, h.dir, "seen"), `"session_id":"hooked"`); got != 2 {
+		t.Errorf("the hook was asked %d times", got)
+	}
+}
