@@ -2,5 +2,5 @@
 // one tool; what a tool does lies beside it in files of their own.
 //
 // The tools work on any env.Environment and remember nothing. Their results are written for a model: an error says what to do
-// next.
+// next. The dialects of model families word them otherwise: [ShellAs], [ReadFileAs] and [EditFileAs] take their form.
 package coding
