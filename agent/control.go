@@ -46,10 +46,13 @@ func (s *Session) FollowUp(ctx context.Context, text string, more ...SendOption)
 
 func (s *Session) enqueue(ctx context.Context, lane Lane, text string, more []SendOption) error {
 	m, err := send(text, more)
+	if err == nil {
+		err = s.admit(ctx, m, Message{Kind: map[Lane]MessageKind{Steering: MessageSteering, FollowUps: MessageFollowUp}[lane]})
+	}
 	if err != nil {
 		return err
 	}
-	return s.put(ctx, queuedRecord{Lane: lane, Text: m.text, More: m.parts, Source: sourceHost, Key: m.key})
+	return s.put(ctx, queuedRecord{Lane: lane, Text: m.text, More: m.parts, Context: m.context, Source: sourceHost, Key: m.key})
 }
 
 // Set changes settings from the next model call on. The history goes with it to another model, also to one of another provider:

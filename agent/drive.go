@@ -32,10 +32,16 @@ type Result struct {
 // Submit is [Session.Begin], and [Session.Advance] until the session is at rest. It ends an input that is open as interrupted first.
 func (s *Session) Submit(ctx context.Context, prompt string, more ...llm.Part) (*Result, error) {
 	m, err := send(prompt, []SendOption{Attach(more...)})
+	if err == nil {
+		err = s.admitInput(ctx, m)
+	}
+	if isHostError(err) {
+		s.release(nil, err)
+	}
 	if err != nil {
 		return new(Result), err
 	}
-	input := &inputRecord{Text: m.text, More: m.parts}
+	input := &inputRecord{Text: m.text, More: m.parts, Context: m.context}
 	if asked := s.asked(); asked != nil {
 		if _, err := asked.answered(*input, nil); err != nil {
 			return new(Result), err
@@ -61,10 +67,13 @@ func (s *Session) Continue(ctx context.Context) (*Result, error) {
 // be there all the same.
 func (s *Session) Begin(ctx context.Context, text string, more ...SendOption) error {
 	m, err := send(text, more)
+	if err == nil {
+		err = s.admitInput(ctx, m)
+	}
 	if err != nil {
 		return err
 	}
-	input := inputRecord{Text: m.text, More: m.parts, Key: m.key}
+	input := inputRecord{Text: m.text, More: m.parts, Context: m.context, Key: m.key}
 	err = s.update(ctx, func() ([]record, error) {
 		switch err := s.open(); {
 		case err != nil || s.state.knows(input):

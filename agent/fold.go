@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/attractor-go/attractor/env"
@@ -172,7 +173,7 @@ func (s *State) fold(rec record, at time.Time) {
 	case inputRecord:
 		s.foldInput(r, at)
 	case queuedRecord:
-		s.queue(Queued{Lane: r.Lane, Text: r.Text, More: r.More, Source: r.Source})
+		s.queue(Queued{Lane: r.Lane, Text: r.Text, More: r.More, Source: r.Source, Context: r.Context})
 		s.key(r.Key)
 	case turnRecord:
 		s.foldTurn(r, at)
@@ -228,6 +229,7 @@ func (s *State) foldInput(r inputRecord, at time.Time) {
 	s.inputs++
 	s.key(r.Key)
 	s.Input = &Input{Text: r.Text, Began: at}
+	s.addContext(r.Context)
 	if r.Answers != "" {
 		return
 	}
@@ -476,6 +478,21 @@ func (s *State) queue(q Queued) {
 	s.Queue = append(s.Queue, q)
 }
 
+// dequeue takes an entry out of the queue that becomes part of the history.
 func (s *State) dequeue(id int) {
-	s.Queue = slices.DeleteFunc(s.Queue, func(q Queued) bool { return q.ID == id })
+	context := ""
+	s.Queue = slices.DeleteFunc(s.Queue, func(q Queued) bool {
+		if q.ID == id {
+			context = q.Context
+		}
+		return q.ID == id
+	})
+	s.addContext(context)
+}
+
+// addContext queues what a hook or a note has for the model.
+func (s *State) addContext(text string) {
+	if strings.TrimSpace(text) != "" {
+		s.queue(Queued{Lane: Notes, Text: text, Source: sourceHook})
+	}
 }

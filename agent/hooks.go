@@ -2,8 +2,14 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
 )
 
 // Compacting is what [Options].BeforeCompact is asked about.
@@ -35,4 +41,85 @@ func (s *Session) askToCompact(ctx context.Context, job *summaryJob) (keep strin
 		return "", fmt.Errorf("BeforeCompact returned %d bytes; it can return %d", len(keep), maxHookText)
 	}
 	return strings.TrimSpace(validText(keep)), nil
+}
+
+// Message is what a person tells the agent, before it is recorded: [Options].BeforeInput is asked about it.
+type Message struct {
+	Session string // the session's id
+	Kind    MessageKind
+	// Question is the one that an answer is to, Action and Content are as in tool.Answer. What a hook makes of these three does not count.
+	Question string
+	Action   tool.Action
+	Content  json.RawMessage
+
+	Text  string
+	Parts []llm.Part // beside the text
+	// Context goes to the model as a turn of its own behind the message, before the next model call. It is empty when the hook is asked.
+	Context string
+}
+
+// MessageKind says by what way a [Message] comes.
+type MessageKind string
+
+// The kinds of message.
+const (
+	MessageTask     MessageKind = "task" // a task by Submit or Begin
+	MessageFollowUp MessageKind = "follow_up"
+	MessageSteering MessageKind = "steering"
+	MessageAnswer   MessageKind = "answer" // by Answer, or by Submit or Begin where a question waits
+)
+
+// admit asks BeforeInput about what a host sends, before anything of it is recorded, and makes it what the hook returns. What the hook does not
+// let through, for whatever reason, is an error. What the session has had already, by its key, is not asked about again.
+func (s *Session) admit(ctx context.Context, m *sending, about Message) error {
+	if s.beforeInput == nil || m.blank() && about.Content == nil || s.hadKey(m.key) {
+		return nil
+	}
+	if err := s.open(); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	about.Session, about.Text, about.Parts = s.ID(), m.text, slices.Clone(m.parts)
+	told, err := host(ctx, s, "BeforeInput", s.grace, func() (Message, error) { return s.beforeInput(ctx, about) })
+	switch {
+	case isHostError(err):
+		s.giveUp(err)
+		return err
+	case errors.Is(err, ErrStuck):
+		return err
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return fmt.Errorf("agent: BeforeInput refused the message: %w", err)
+	case len(told.Context) > maxHookText:
+		return fmt.Errorf("agent: the context that BeforeInput returned has %d bytes; it can have %d: put the rest into a file and name that",
+			len(told.Context), maxHookText)
+	}
+	was := m.blank()
+	m.text, m.parts, m.context = told.Text, told.Parts, validText(told.Context)
+	if m.blank() && !was {
+		return errors.New("agent: BeforeInput left nothing of the message; to refuse it, it returns an error")
+	}
+	return m.check()
+}
+
+// admitInput is admit for the next input: a task, or the answer to the question that waits.
+func (s *Session) admitInput(ctx context.Context, m *sending) error {
+	if s.working.Load() != nil && !s.hadKey(m.key) {
+		return ErrBusy
+	}
+	about := Message{Kind: MessageTask}
+	if asked := s.asked(); asked != nil {
+		about.Kind, about.Question = MessageAnswer, asked.Question.Question
+	}
+	return s.admit(ctx, m, about)
+}
+
+// hadKey reports whether the session has had what a host sends under this key.
+func (s *Session) hadKey(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.keys[key]
 }

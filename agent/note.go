@@ -60,7 +60,5 @@ func (s *State) foldNote(r noteRecord) {
 	}
 	notes[r.Note] = Note{Data: r.Data, Text: r.Text}
 	s.Notes = notes
-	if strings.TrimSpace(r.Text) != "" {
-		s.queue(Queued{Lane: Notes, Text: r.Text, Source: sourceHook})
-	}
+	s.addContext(r.Text)
 }

@@ -153,7 +153,7 @@ func newSession(o Options) *Session {
 	s := &Session{client: o.Client, agentID: o.agentID, env: o.Env,
 		confirm: o.BeforeStop, questions: o.Questions, journal: o.Journal, closers: slices.Clone(o.Closers), dir: o.Env.WorkDir(),
 		limits: limitsOf(o), grace: graceOf(o), diffs: o.Diffs, memo: new(llm.Memo), outputs: tool.NewOutputs(o.OutputDir), closed: make(chan struct{})}
-	s.beforeCompact = o.BeforeCompact
+	s.beforeInput, s.beforeCompact = o.BeforeInput, o.BeforeCompact
 	life := context.Background()
 	if o.parent != nil {
 		life = o.parent.agents.life

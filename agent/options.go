@@ -58,6 +58,11 @@ type Options struct {
 	// Policy.Budget holds beside it.
 	Ledger Ledger
 	Retry  Retry
+	// BeforeInput is asked about what people tell the agent, before any of it is recorded: by Submit, Begin, FollowUp, Steer and Answer. It
+	// returns the message as it is to be, perhaps with another text and with Context. An error refuses the message, and so does any failure:
+	// the method returns it, and the session stays as it was. The journal has only what was returned, and a resumed session does not ask
+	// again. BeforeInput is not asked about what agents tell their subagents, nor about answers of Questions.Answer, which are the host's own.
+	BeforeInput func(ctx context.Context, m Message) (Message, error)
 	// BeforeStop is asked before an input ends because the task is done. A prompt sends the agent back to work, at most MaxConfirms
 	// times an input. An error is a WARNING and lets the input end. It is asked for subagents too, each of which is sent back as often, and
 	// may then be called by several goroutines at once.

@@ -133,7 +133,14 @@ func (s *Session) Answer(ctx context.Context, answer tool.Answer, more ...SendOp
 	if err := m.check(); err != nil {
 		return err
 	}
-	input := inputRecord{Text: m.text, More: m.parts, Key: m.key, Action: answer.Action}
+	about := Message{Kind: MessageAnswer, Action: answer.Action, Content: answer.Content}
+	if asked := s.asked(); asked != nil {
+		about.Question = asked.Question.Question
+		if err := s.admit(ctx, &m, about); err != nil {
+			return err
+		}
+	}
+	input := inputRecord{Text: m.text, More: m.parts, Context: m.context, Key: m.key, Action: answer.Action}
 	err := s.update(ctx, func() ([]record, error) {
 		if err := s.open(); err != nil || s.state.knows(input) {
 			return nil, err

@@ -76,6 +76,8 @@ type inputRecord struct {
 	// Action is what the person did with the question, where that is no answer.
 	Action tool.Action `json:"action,omitempty"`
 	Key    string      `json:"key,omitempty"` // the host's
+	// Context is what BeforeInput has added: a turn of its own before the next model call.
+	Context string `json:"context,omitempty"`
 }
 
 // queuedRecord is steering or a follow-up that was accepted.
@@ -85,6 +87,8 @@ type queuedRecord struct {
 	More   llm.Parts `json:"more,omitempty"`
 	Source string    `json:"source"`
 	Key    string    `json:"key,omitempty"` // the host's
+	// Context is what BeforeInput has added: it follows the entry into the history.
+	Context string `json:"context,omitempty"`
 }
 
 // turnRecord is a turn that nobody typed into Submit.

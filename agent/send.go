@@ -16,7 +16,12 @@ type sending struct {
 	text  string
 	parts llm.Parts
 	key   string
+
+	context string // that BeforeInput has added
 }
+
+// blank reports whether nothing is said.
+func (m *sending) blank() bool { return strings.TrimSpace(m.text) == "" && len(m.parts) == 0 }
 
 // Key names what is sent, so that a host that does not know whether it has arrived can send it again, also from another process: what
 // has a key that the session has had is not taken a second time, and that is no error.
@@ -33,7 +38,7 @@ func send(text string, more []SendOption) (*sending, error) {
 	for _, option := range more {
 		option(m)
 	}
-	if strings.TrimSpace(text) == "" && len(m.parts) == 0 {
+	if m.blank() {
 		return nil, errors.New("agent: the text is empty")
 	}
 	return m, m.check()

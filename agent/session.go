@@ -71,6 +71,7 @@ type Session struct {
 	closers   []io.Closer
 	closed    chan struct{} // closed when the session is
 
+	beforeInput   func(ctx context.Context, m Message) (Message, error)
 	beforeCompact func(ctx context.Context, about Compacting) (string, error)
 
 	life    context.Context // ends when the session is asked to end, or given up

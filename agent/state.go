@@ -150,6 +150,8 @@ type Queued struct {
 	Text   string
 	More   llm.Parts // media that go with the text
 	Source string
+	// Context is queued as a note's text when the entry becomes part of the history.
+	Context string
 }
 
 // OpenCall is a call of the last answer.

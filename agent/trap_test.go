@@ -95,6 +95,7 @@ func (r *rig) options(grace time.Duration) agent.Options {
 			return tool.Decision{Verdict: tool.Allow}, nil
 		},
 		BeforeStop:    func(context.Context, agent.Stop) (string, error) { r.pass("BeforeStop"); return "", nil },
+		BeforeInput:   func(_ context.Context, m agent.Message) (agent.Message, error) { r.pass("BeforeInput"); return m, nil },
 		BeforeCompact: func(context.Context, agent.Compacting) (string, error) { r.pass("BeforeCompact"); return "", nil },
 		Questions: &agent.Questions{Answer: func(context.Context, tool.Question) (tool.Answer, error) {
 			r.pass("Questions.Answer")
