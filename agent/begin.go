@@ -18,17 +18,11 @@ const shareTime = 5 * time.Millisecond
 // errNotRun keeps a call from beginning after an interrupt.
 var errNotRun = errors.New(interruptedCall)
 
-// stopped returns why nothing begins any more: nothing can be written down, or a call was left open.
+// stopped returns why nothing begins any more: nothing can be written down, or the session is given away.
 func (r *round) stopped() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch {
-	case r.failed != nil:
-		return r.failed
-	case r.left != nil:
-		return fmt.Errorf("agent: a call was left open: %w", r.left)
-	}
-	return nil
+	return cmp.Or(r.failed, r.s.left())
 }
 
 // fail notes an error of ours. Nil is none.
@@ -38,13 +32,15 @@ func (r *round) fail(err error) {
 	r.failed = cmp.Or(r.failed, err)
 }
 
-// leave notes that a middleware has left its call open. What has begun goes on to its result, since it has its effects anyway; all other calls stay
-// open, too, and the hooks that are being asked about them are told to give up.
-func (r *round) leave(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.left = cmp.Or(r.left, err)
-	r.quit(err)
+// staysOpen reports whether a call has no result although it has returned. A middleware that leaves its call open gives the session away. What
+// has begun goes on to its result, since it has its effects anyway; all other calls stay open, too. A call that only reads may have failed
+// because of that, such as one that waited for a subagent: it runs again when the session is resumed.
+func (r *round) staysOpen(c *call, o *tool.Outcome) bool {
+	if o.NotBegun != nil {
+		r.s.leave(fmt.Errorf("%w: %w", ErrReleased, o.NotBegun))
+	}
+	failed := c.Outcome == nil && c.Access.Effect == tool.ReadOnly && o.IsError
+	return o.NotBegun != nil || r.stopped() != nil && !c.started.Load() || r.s.left() != nil && failed
 }
 
 // waits reports whether calls that can begin had better wait a moment for the next one, about which Authorize is being asked: calls that begin

@@ -21,7 +21,7 @@ const killTime = 700 * time.Millisecond
 // intent and no result may have run, and any other open call never began. The error is one of ours; a tool's is a result.
 func (s *Session) runCalls(ctx context.Context, step Step) error {
 	r := s.newRound(ctx, step)
-	defer r.quit(nil)
+	defer r.quit()
 	for r.advance(); r.working > 0; r.advance() {
 		select {
 		case note := <-r.notes:
@@ -39,7 +39,7 @@ type round struct {
 	s          *Session
 	ctx        context.Context
 	deciding   context.Context // of the permission hooks; ends early when nothing may begin any more
-	quit       context.CancelCauseFunc
+	quit       func()
 	sequential bool
 	calls      []*call     // those that are not done, in order
 	notes      chan func() // what goroutines have come to, to be noted by the loop
@@ -52,7 +52,6 @@ type round struct {
 	mu      sync.Mutex
 	next    *beginning // what the next of them will write
 	failed  error      // ours: nothing can be written down any more
-	left    error      // of a middleware that has left its call open
 }
 
 // call is one call of a round on its way to its result.
@@ -83,7 +82,9 @@ const (
 func (s *Session) newRound(ctx context.Context, step Step) *round {
 	r := &round{s: s, ctx: ctx, notes: make(chan func()), writing: make(chan struct{}, 1),
 		sequential: s.state.Header.Params.Sequential && s.inTurn == nil} // a replay has the order of the journal
-	r.deciding, r.quit = context.WithCancelCause(ctx)
+	deciding, quit := context.WithCancelCause(ctx)
+	given := context.AfterFunc(s.stay, func() { quit(s.left()) })
+	r.deciding, r.quit = deciding, func() { given(); quit(nil) }
 	registry := s.tools()
 	for _, o := range step.Calls {
 		c := &call{sent: o.Args, phase: permitted}
@@ -242,11 +243,7 @@ func (r *round) run(c *call) {
 	r.start(func() func() {
 		defer c.spawns.end()
 		o := r.execute(c)
-		switch {
-		case o.NotBegun != nil:
-			r.leave(o.NotBegun)
-			return func() {}
-		case r.stopped() != nil && !c.started.Load():
+		if r.staysOpen(c, o) {
 			return func() {}
 		}
 		r.fail(r.finish(c, o))

@@ -18,6 +18,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
 	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/tool/coding"
 )
 
 // diary notes what happens, and when.
@@ -362,6 +363,113 @@ func TestJ3_StuckMiddleware(t *testing.T) {
 		synctest.Wait()
 		if d.at("run a") >= 0 || late == nil {
 			t.Errorf("the call has begun, %v", late)
+		}
+	})
+}
+
+// fence leaves open what comes after it has come down.
+type fence struct{ down atomic.Bool }
+
+var errFence = errors.New("the time is over")
+
+func (f *fence) around(next tool.Handler) tool.Handler {
+	return func(ctx context.Context, c *tool.Call) (tool.Result, error) {
+		if f.down.Load() {
+			return tool.Result{}, fmt.Errorf("%w: %w", errFence, tool.ErrNotBegun)
+		}
+		return next(ctx, c)
+	}
+}
+
+// A call that a middleware leaves open has no intent, no result and no event. What runs comes to its result, what waits for a person is not
+// waited for, and the session is given away; another process runs what did not begin.
+func TestJ3_LeftOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, log, f := new(diary), new(journal.Memory), new(fence)
+		time.AfterFunc(time.Minute, func() { f.down.Store(true) })
+		slow := func(id string, by time.Duration) tool.Middleware {
+			return func(next tool.Handler) tool.Handler {
+				return func(ctx context.Context, c *tool.Call) (tool.Result, error) {
+					if c.ID == id {
+						time.Sleep(by)
+					}
+					result, err := next(ctx, c)
+					if c.ID == "c" && err != nil { // of a host that does not know better
+						return tool.Errorf("it failed: %v", err), nil
+					}
+					return result, err
+				}
+			}
+		}
+		tools := []tool.Tool{d.takes("write", writes, 3*time.Hour), d.takes("look", readOnly, time.Hour)}
+		calls := llmtest.Calls(named("a", "write", "a"), named("b", "write", "a"), named("c", "write", "c"), named("d", "write", "d"), named("e", "look", "c"),
+			named("f", "write", "f"), named("g", "look", "g"))
+		o := agent.Options{Journal: log, Middleware: []tool.Middleware{slow("g", 90*time.Minute), f.around, slow("c", 2*time.Hour)},
+			Authorize: d.asked("ask", nil, map[string]tool.Decision{"d": {Verdict: tool.Ask}}),
+			Approve:   d.asked("approve", map[string]time.Duration{"d": 100 * time.Hour}, nil)}
+		h := open(t, setup{tools: tools, options: o, silent: true, steps: []llmtest.Step{calls}})
+		result, err := h.Submit(context.Background(), "go")
+		if !errors.Is(err, agent.ErrReleased) || !errors.Is(err, errFence) || h.Status() != agent.StatusClosed {
+			t.Fatalf("%+v, %v, %s", result, err, h.Status())
+		}
+		if took := time.Since(epoch).Truncate(time.Minute); took != 3*time.Hour {
+			t.Errorf("it took %v, as long as the calls that ran", took)
+		}
+		got := order(t, all(t, log))
+		for _, id := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+			ran := id == "a" || id == "f"
+			if strings.Contains(got, "result("+id+")") != ran || (strings.Contains(got, "("+id) || strings.Contains(got, ","+id)) != ran {
+				t.Errorf("records of %s: %s", id, got)
+			}
+		}
+		if c := claims(h.events); c != "" {
+			t.Errorf("events claim %s", c)
+		}
+		starts := map[string]bool{}
+		for _, e := range only[*agent.ToolCallStart](h) {
+			starts[e.CallID] = true
+		}
+		if len(starts) != 2 {
+			t.Errorf("started %v", starts)
+		}
+		f.down.Store(false)
+		o.Approve = nil
+		o.Authorize = nil
+		rest := open(t, setup{tools: tools, options: o, steps: []llmtest.Step{llmtest.Text("done")}})
+		if _, err := rest.Continue(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		for i, text := range rest.texts() {
+			if id := string(rune('a' + i)); !strings.HasPrefix(text, "ran "+id) {
+				t.Errorf("result of %s: %s", id, text)
+			}
+		}
+	})
+}
+
+// A subagent's fence is its parent's: the parent is given away with it, and its model does not hear of a failure.
+func TestJ3_LeftOpenBySubagent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, log, f := new(diary), new(journal.Memory), new(fence)
+		time.AfterFunc(time.Minute, func() { f.down.Store(true) })
+		work := d.takes("work", writes, time.Hour)
+		scripts := map[string][]llmtest.Step{
+			"go":   {llmtest.Calls(spawn("help")), llmtest.Calls(wait("agent-1"))},
+			"help": {llmtest.Calls(named("h1", "work", "a")), llmtest.Calls(named("h2", "work", "b"))},
+		}
+		h := open(t, setup{tools: append(coding.Agents(), work), silent: true, steps: byTask(scripts),
+			options: agent.Options{Journal: log, Subagents: &agent.Subagents{}, Middleware: []tool.Middleware{f.around}}})
+		_, err := h.Submit(context.Background(), "go")
+		if !errors.Is(err, agent.ErrReleased) || d.at("end h1") != time.Hour || d.at("run h2") >= 0 {
+			t.Fatalf("%v; %q", err, d.lines)
+		}
+		for _, r := range all(t, log) {
+			if r.Kind == "result" && strings.Contains(string(r.Data), `"wait"`) {
+				t.Errorf("the wait has the result %s", r.Data)
+			}
+		}
+		if c := claims(h.events); c != "" {
+			t.Errorf("events claim %s", c)
 		}
 	})
 }

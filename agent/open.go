@@ -159,6 +159,7 @@ func newSession(o Options) *Session {
 		life = o.parent.agents.life
 	}
 	s.life, s.endLife = context.WithCancelCause(life)
+	s.stay, s.endStay = context.WithCancelCause(context.Background())
 	s.writing, s.stopWriting = context.WithCancel(context.Background())
 	s.turn = make(chan struct{}, 1)
 	s.now, s.delay = s.clock(o.Now), s.retries(o.Retry.withDefaults())

@@ -15,8 +15,8 @@ var (
 )
 
 // Release gives the session away: it ends here as [Session.Close] ends it, but without a record or an event of an end, so that another
-// process can resume it from the journal. A step that is running (a model call, or the calls of an answer) comes to its end first; when
-// ctx ends before that, the step is cut off as by a kill. Submit returns an error that is an [ErrReleased]. Commands in the background and
+// process can resume it from the journal. A model call that is running, and calls of an answer that have begun, come to their ends first; calls
+// that have not begun stay open. When ctx ends before that, the step is cut off as by a kill. Submit returns an error that is an [ErrReleased]. Commands in the background and
 // subagents end with this process.
 func (s *Session) Release(ctx context.Context) error {
 	s.leave(ErrReleased)
@@ -36,15 +36,10 @@ func (s *Session) Release(ctx context.Context) error {
 }
 
 // leave has the session end before its next step, without saying so. Only the first reason counts. It takes no lock.
-func (s *Session) leave(why error) { s.leaving.CompareAndSwap(nil, &why) }
+func (s *Session) leave(why error) { s.endStay(why) }
 
 // left returns why the session ends without saying so, nil when it does not.
-func (s *Session) left() error {
-	if why := s.leaving.Load(); why != nil {
-		return *why
-	}
-	return nil
-}
+func (s *Session) left() error { return context.Cause(s.stay) }
 
 // cut ends a session that is given away in the middle of what it does: nothing is written and nothing is told any more.
 func (s *Session) cut() {

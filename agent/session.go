@@ -79,9 +79,10 @@ type Session struct {
 	working atomic.Pointer[activity] // what runs, nil at rest; written with the lock held
 	broken  atomic.Pointer[error]    // what the session was given up for
 	lost    atomic.Pointer[error]    // why the journal is not called any more
-	leaving atomic.Pointer[error]    // why the session ends without saying so
-	severed atomic.Bool              // nothing is written and nothing is told any more
-	full    atomic.Pointer[error]    // which log has reached its limit
+	stay    context.Context          // ends when the session is to end without saying so
+	endStay context.CancelCauseFunc
+	severed atomic.Bool           // nothing is written and nothing is told any more
+	full    atomic.Pointer[error] // which log has reached its limit
 	limits  limits
 
 	interrupted atomic.Bool // by Interrupt, since the last step

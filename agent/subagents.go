@@ -271,6 +271,9 @@ func (a *subagents) run(ctx context.Context, c *child, text string) {
 	ctx = context.WithoutCancel(ctx)
 	result, err := c.session.Submit(ctx, text)
 	for {
+		if errors.Is(err, ErrReleased) { // by a middleware, which is the parent's, too: its model must not hear of a failure
+			a.parent.leave(err)
+		}
 		a.parent.warnOfPanic(err)
 		status := c.outcome(result, err)
 		if err := a.account(c, status); err != nil {
@@ -357,6 +360,9 @@ func (a *subagents) Wait(ctx context.Context, id string) (tool.AgentResult, erro
 	case <-idle:
 	case <-ctx.Done():
 		return tool.AgentResult{}, context.Cause(ctx)
+	}
+	if err := a.parent.left(); err != nil {
+		return tool.AgentResult{}, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
