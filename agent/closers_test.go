@@ -121,3 +121,17 @@ func TestJ6_ClosersOfOthers(t *testing.T) {
 		t.Errorf("Close = %v, closed %d times", err, closed)
 	}
 }
+
+// A session that is given away closes what was started for it here.
+func TestJ6_ClosersOfASessionGivenAway(t *testing.T) {
+	closed := 0
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hi")}, silent: true, options: agent.Options{Journal: new(journal.Memory),
+		Closers: []io.Closer{closer(func() error { closed++; return nil })}}})
+	h.submit(t, "go", agent.Completed)
+	if err := h.Release(context.Background()); err != nil || closed != 1 || strings.Contains(h.kinds(), "SESSION_END") {
+		t.Errorf("Release = %v, closed %d times, events %s", err, closed, h.kinds())
+	}
+	if err := h.Close(); err != nil || closed != 1 {
+		t.Errorf("Close = %v, closed %d times", err, closed)
+	}
+}

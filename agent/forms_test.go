@@ -152,3 +152,43 @@ func withKey(r *llm.Request, key string) *llm.Request {
 	r.CacheKey = key
 	return r
 }
+
+// A question that waits may be declined, canceled or answered with the content of its form; what does not fit changes nothing.
+func TestJ6_AnsweredLater(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer tool.Answer
+		input  agent.UserInput
+		result string
+	}{
+		"declined": {tool.Answer{Action: tool.ActionDecline, Text: "too private"}, agent.UserInput{Action: tool.ActionDecline, Text: "too private"},
+			"The user declined to answer this question. Do not ask it again: go on without the answer, and say what you assumed instead. The user said: too private"},
+		"canceled": {tool.Answer{Action: tool.ActionCancel}, agent.UserInput{Action: tool.ActionCancel},
+			"The user closed this question without answering it. Go on without the answer if you can; ask again only if there is no other way."},
+		"filled": {content(`{"age": 41}`), agent.UserInput{Text: `{"age":41}`}, `{"age":41}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := open(t, setup{tools: []tool.Tool{registers(tool.Question{Text: "How old?", Form: json.RawMessage(ageForm)})},
+				options: agent.Options{Questions: &agent.Questions{}}, steps: []llmtest.Step{llmtest.Calls(call("register")), llmtest.Text("done")}})
+			h.submit(t, "go", agent.AwaitingInput)
+			before := h.FoldedState().Records
+			for _, wrong := range []tool.Answer{content(`{"age":-1}`), {Text: "forty"}, {Action: "perhaps"}} {
+				if err := h.Answer(context.Background(), wrong); err == nil || h.Status() != agent.StatusAwaiting || h.FoldedState().Records != before {
+					t.Errorf("Answer(%+v) = %v; %s with %d more records", wrong, err, h.Status(), h.FoldedState().Records-before)
+				}
+			}
+			if err := h.Answer(context.Background(), c.answer); err != nil {
+				t.Fatal(err)
+			}
+			if result, err := h.Continue(context.Background()); err != nil || result.Text != "done" {
+				t.Fatalf("Continue = %+v, %v", result, err)
+			}
+			input := only[*agent.UserInput](h)[1]
+			if h.results() != c.result || input.Text != c.input.Text || input.Action != c.input.Action {
+				t.Errorf("results %q, input %+v", h.results(), input)
+			}
+			if err := h.Answer(context.Background(), c.answer); err == nil {
+				t.Error("a question is answered twice")
+			}
+		})
+	}
+}

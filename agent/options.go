@@ -84,8 +84,8 @@ type Options struct {
 	NoCache         bool
 
 	// Closers are closed when the session has ended, once, in reverse order: what was started for its sake, such as the servers of its
-	// tools. No tool of the session runs any more, OnEvent has had SESSION_END, and the journal is closed. What Close of one returns is
-	// part of Session.Close's error. They are the session's from the moment that New or Resume has returned it: where that fails, they
+	// tools. No tool of the session runs any more, OnEvent has had SESSION_END, unless the session was given away, and the journal is
+	// closed. What Close of one returns is part of Session.Close's error. They are the session's from the moment that New or Resume has returned it: where that fails, they
 	// are still the caller's. Subagents do not close them.
 	Closers []io.Closer
 

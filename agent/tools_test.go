@@ -342,3 +342,19 @@ func TestJ6_SubagentsHaveTheToolsOfNow(t *testing.T) {
 		t.Errorf("its call came to %q", text)
 	}
 }
+
+// A host may change tools where it hears of something: the next model call has them.
+func TestJ6_ToolsAddedByOnEvent(t *testing.T) {
+	var h *host
+	h = open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("late")), llmtest.Text("done")},
+		options: agent.Options{OnEvent: func(ev agent.Event) {
+			if _, ok := ev.(*agent.UserInput); ok {
+				add(t, h, echo("late"))
+				remove(t, h, "work")
+			}
+		}}})
+	h.submit(t, "go", agent.Completed)
+	if want := []string{"model-1//late", "model-1//late"}; !slices.Equal(h.asks(), want) || h.results() != "late ran" {
+		t.Errorf("asked %q, results %q", h.asks(), h.results())
+	}
+}
