@@ -88,10 +88,12 @@ func (s *Session) callModel(ctx context.Context) error {
 	begin()
 	var outcome []record
 	if err == nil {
-		outcome = []record{answerOf(resp, latency, cost)}
+		answer := answerOf(resp, latency, cost)
+		answer.began = epoch
+		outcome = []record{answer}
 	} else {
 		f := faultOf(err, a.discarded(), latency)
-		f.Usage, f.Cost = used, cost
+		f.Usage, f.Cost, f.began = used, cost, epoch
 		outcome = s.failed(ctx, f, attempt, err)
 	}
 	if err := s.outcome(ctx, outcome...); err != nil { // the journal failed: nothing else will end what the events began
@@ -153,7 +155,7 @@ func faultOf(err error, discarded []string, latency time.Duration) faultRecord {
 		}
 	}
 	f.Text = validText(f.Text)
-	return faultRecord{f}
+	return faultRecord{Fault: f}
 }
 
 // failed returns what a failed attempt comes to: the end of the input when its context has ended, else a fault with the time of the next

@@ -111,6 +111,7 @@ func (s *Session) append(ctx context.Context, records []record) error {
 		s.endTurn()
 		return nil
 	}
+	s.state.dated(records)
 	lines, size, err := s.lines(records, at)
 	if err != nil {
 		s.endTurn()

@@ -95,7 +95,7 @@ func (p *eventPlayer) answer() {
 func (p *eventPlayer) fault() {
 	p.begin()
 	p.pause()
-	p.commit(faultRecord{Fault{Kind: "stream", Discarded: slices.Clone(p.texts), RetryAt: time.Unix(1, 0)}})
+	p.commit(faultRecord{Fault: Fault{Kind: "stream", Discarded: slices.Clone(p.texts), RetryAt: time.Unix(1, 0)}})
 	p.texts = nil
 }
 

@@ -15,7 +15,7 @@ var (
 	awaits    = awaitRecord{CallID: "a", Question: "really?"}
 	compacts  = queuedRecord{Lane: Compacts}
 	full      = answerRecord{Message: asked("a").Message, Usage: llm.Usage{Input: 900, Output: 10}}
-	overflown = faultRecord{Fault{Kind: "context_length"}}
+	overflown = faultRecord{Fault: Fault{Kind: "context_length"}}
 	failed    = compactRecord{Failed: "no"}
 	compacted = compactRecord{First: 1, Text: "short"}
 )
@@ -69,7 +69,7 @@ func TestNextByPolicy(t *testing.T) {
 			Step{Act: ActCallModel}},
 		{"A4 a summary at the round limit", round, Policy{MaxToolRounds: 1, OnLimit: Summarized}, Step{Act: ActSummarize, Reason: MaxToolRounds, Value: 1}},
 		{"A4 a summary at the turn limit", round, Policy{MaxTurns: 1, OnLimit: Summarized}, Step{Act: ActSummarize, Reason: MaxTurns, Value: 1}},
-		{"A4 no limit between attempts", records(round, faultRecord{Fault{Kind: "server", RetryAt: at}}), Policy{MaxToolRounds: 1}, Step{Act: ActCallModel}},
+		{"A4 no limit between attempts", records(round, faultRecord{Fault: Fault{Kind: "server", RetryAt: at}}), Policy{MaxToolRounds: 1}, Step{Act: ActCallModel}},
 		{"A9 a loop", five, Policy{}, Step{Act: ActInject, Origin: OriginLoop, Loop: loop}},
 		{"A9 steering comes before it", records(five, steered), Policy{}, Step{Act: ActInject, Origin: OriginSteer}},
 		{"A9 and it after the steering", records(five, steered, turnRecord{Origin: OriginSteer, Queued: 1}), Policy{}, Step{Act: ActInject, Origin: OriginLoop, Loop: loop}},

@@ -46,8 +46,8 @@ func ended(reason Reason) []record { return []record{said, endRecord{Reason: rea
 
 func TestNext(t *testing.T) {
 	later := at.Add(time.Minute)
-	wait := faultRecord{Fault{Kind: "server", Retryable: true, RetryAt: later, Delay: time.Minute}}
-	final := faultRecord{Fault{Kind: "authentication"}}
+	wait := faultRecord{Fault: Fault{Kind: "server", Retryable: true, RetryAt: later, Delay: time.Minute}}
+	final := faultRecord{Fault: Fault{Kind: "authentication"}}
 	limits := Policy{MaxToolRounds: 1, MaxTurns: 2}
 	round := []record{asked("a"), got("a")}
 	tests := []struct {

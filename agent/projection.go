@@ -60,10 +60,9 @@ func (s *State) resumedBy(rec record) *SessionStart {
 
 // preceding returns the events that come live before a record is written.
 func preceding(rec record, before *State) []Event {
-	step := &StepStart{Step: before.Steps + 1, Epoch: before.Epoch}
 	switch r := rec.(type) {
 	case answerRecord:
-		events := []Event{step}
+		events := []Event{&StepStart{Step: before.Steps + 1, Epoch: r.in(before)}}
 		for _, part := range r.Message.Parts {
 			if t, ok := part.(llm.Thinking); ok && t.Text != "" {
 				events = append(events, &ThinkingDelta{Text: t.Text})
@@ -71,7 +70,7 @@ func preceding(rec record, before *State) []Event {
 		}
 		return events
 	case faultRecord:
-		return []Event{step}
+		return []Event{&StepStart{Step: before.Steps + 1, Epoch: r.in(before)}}
 	case resultRecord:
 		args, access, index := r.Args, r.Access, before.indexOf(r.CallID)
 		call := before.Calls[index] // what accepts the record knows that it is there

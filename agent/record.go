@@ -103,6 +103,7 @@ type turnRecord struct {
 
 // answerRecord is the model's answer.
 type answerRecord struct {
+	callEpoch
 	Message    llm.Message   `json:"message"`
 	Usage      llm.Usage     `json:"usage"`
 	Finish     llm.Finish    `json:"finish"`
@@ -148,7 +149,10 @@ type exchange struct {
 }
 
 // faultRecord is a model call that failed.
-type faultRecord struct{ Fault }
+type faultRecord struct {
+	callEpoch
+	Fault
+}
 
 // Fault is a failed attempt of a model call.
 type Fault struct {

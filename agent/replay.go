@@ -250,16 +250,21 @@ func (r *replay) between(at int) bool {
 // decidedBefore reports that the host's record, which comes next, came during a step of the loop: what the loop would do now is what
 // the first record after the host's is the outcome of.
 func (r *replay) decidedBefore(s *Session) bool {
-	step := s.upcoming()
+	step, epoch := s.upcoming(), s.epoch()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	others := false // epochs, which settings before the loop's next record begin
 	for i, rec := range r.records[r.at:] {
 		if r.between(r.at + i) {
+			set, _ := rec.(settingRecord)
+			others = others || set.mayBegin()
 			continue
 		}
 		switch rec := rec.(type) {
-		case answerRecord, faultRecord:
-			return step.Act == ActCallModel
+		case answerRecord:
+			return step.Act == ActCallModel && rec.begunIn(epoch, others)
+		case faultRecord:
+			return step.Act == ActCallModel && rec.begunIn(epoch, others)
 		case intentRecord, resultRecord, awaitRecord:
 			return step.Act == ActRunCalls
 		case compactRecord:

@@ -161,8 +161,7 @@ func TestJ6_RemovedWhileItRuns(t *testing.T) {
 // A tool that comes while the model answers is there for its next call, and a call of a tool that went meanwhile has a result.
 func TestJ6_ToolsChangeDuringAModelCall(t *testing.T) {
 	var h *host
-	log := new(journal.Memory)
-	h = open(t, setup{tools: []tool.Tool{echo("old")}, options: agent.Options{Journal: log}, steps: []llmtest.Step{
+	h = open(t, setup{tools: []tool.Tool{echo("old")}, steps: []llmtest.Step{
 		llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
 			add(t, h, echo("new"))
 			remove(t, h, "old")
@@ -175,7 +174,6 @@ func TestJ6_ToolsChangeDuringAModelCall(t *testing.T) {
 	if want := []string{"model-1//old", "model-1//new"}; !slices.Equal(h.asks(), want) {
 		t.Errorf("asked %q", h.asks())
 	}
-	replays(t, log)
 }
 
 // A session that is resumed before its tools are there gets them later: the request is as if they had never been away, and nothing is
@@ -343,18 +341,25 @@ func TestJ6_SubagentsHaveTheToolsOfNow(t *testing.T) {
 	}
 }
 
-// A host may change tools where it hears of something: the next model call has them.
+// A host may change tools where it hears of something: the next model call has them. What comes during that call is for the one after it.
 func TestJ6_ToolsAddedByOnEvent(t *testing.T) {
 	var h *host
-	h = open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("late")), llmtest.Text("done")},
+	h = open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
+		add(t, h, echo("later"))
+		return llmtest.Calls(call("late"))
+	}), llmtest.Text("done"), llmtest.Text("done again")},
 		options: agent.Options{OnEvent: func(ev agent.Event) {
-			if _, ok := ev.(*agent.UserInput); ok {
-				add(t, h, echo("late"))
+			if input, ok := ev.(*agent.UserInput); ok {
+				add(t, h, echo(input.Text))
 				remove(t, h, "work")
 			}
 		}}})
-	h.submit(t, "go", agent.Completed)
-	if want := []string{"model-1//late", "model-1//late"}; !slices.Equal(h.asks(), want) || h.results() != "late ran" {
+	h.submit(t, "late", agent.Completed)
+	h.submit(t, "again", agent.Completed)
+	if want := []string{"model-1//late", "model-1//late,later", "model-1//late,later,again"}; !slices.Equal(h.asks(), want) || h.results() != "late ran" {
 		t.Errorf("asked %q, results %q", h.asks(), h.results())
+	}
+	if want := []int{2, 3, 4}; !slices.Equal(h.epochs(), want) {
+		t.Errorf("epochs %v, want %v", h.epochs(), want)
 	}
 }
