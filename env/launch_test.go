@@ -54,6 +54,7 @@ func launchIsExact(t *testing.T, level string) {
 
 // The suite holds for wrapped commands, also that a kill ends everything.
 func TestJ9_LaunchPassesTheSuite(t *testing.T) {
+	t.Parallel()
 	envtest.Suite(t, func(t *testing.T) env.Environment {
 		return newLocal(t, t.TempDir(), env.LocalOptions{Launch: inPlace})
 	})

@@ -196,7 +196,7 @@ func (l logging) Below(ctx context.Context, op, name string) (Environment, func(
 // Containment is that of the environment below.
 func (l logging) Containment() string { return Containment(l.Environment) }
 
-// KillGrace is that of the environment below.
+// KillGrace returns that of the environment below.
 func (l logging) KillGrace() time.Duration { return KillGrace(l.Environment) }
 
 // HidesHost says it of the environment within.

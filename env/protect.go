@@ -235,7 +235,7 @@ func (p protected) Resolve(ctx context.Context, name string) (string, error) {
 // Containment is that of the environment below.
 func (p protected) Containment() string { return Containment(p.Environment) }
 
-// KillGrace is that of the environment below.
+// KillGrace returns that of the environment below.
 func (p protected) KillGrace() time.Duration { return KillGrace(p.Environment) }
 
 // HidesHost says it of the environment within.

@@ -76,7 +76,7 @@ func (r readOnly) Start(context.Context, Command) (Process, error) {
 // Containment is that of the environment below.
 func (r readOnly) Containment() string { return Containment(r.Environment) }
 
-// KillGrace is that of the environment below.
+// KillGrace returns that of the environment below.
 func (r readOnly) KillGrace() time.Duration { return KillGrace(r.Environment) }
 
 // HidesHost says it of the environment within.

@@ -144,6 +144,7 @@ func TestJ9_WritableInsideOfReadOnly(t *testing.T) {
 
 // A working directory that is read-only passes the suite as an environment that lacks writing, with commands.
 func TestJ9_ReadOnlyWorkDirPassesTheSuite(t *testing.T) {
+	t.Parallel()
 	var other *env.Local
 	envtest.SuiteWith(t, func(t *testing.T) env.Environment {
 		dir := t.TempDir()
@@ -160,6 +161,7 @@ func TestJ9_ReadOnlyWorkDirPassesTheSuite(t *testing.T) {
 
 // A Local with a read-only directory inside is as any other.
 func TestJ9_FencedLocalPassesTheSuite(t *testing.T) {
+	t.Parallel()
 	envtest.Suite(t, func(t *testing.T) env.Environment {
 		dir := t.TempDir()
 		mkdir(t, filepath.Join(dir, "ro"))

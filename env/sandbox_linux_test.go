@@ -90,6 +90,7 @@ func sandboxGivesTheGrace(t *testing.T, level string) {
 
 // The whole suite holds in a sandbox that becomes its command.
 func TestJ9_SandboxPassesTheSuite(t *testing.T) {
+	t.Parallel()
 	unshare, outside := peer.Need(t, "unshare"), t.TempDir()
 	write(t, filepath.Join(outside, "secret"), "secret")
 	if out, err := exec.Command(unshare, "--mount", "mount", "-t", "tmpfs", "none", outside).CombinedOutput(); err != nil {

@@ -120,7 +120,7 @@ func (s sub) WorkDir() string { return s.dir }
 // Containment is that of the environment below.
 func (s sub) Containment() string { return Containment(s.Environment) }
 
-// KillGrace is that of the environment below.
+// KillGrace returns that of the environment below.
 func (s sub) KillGrace() time.Duration { return KillGrace(s.Environment) }
 
 // HidesHost says it of the environment within.
