@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,11 +32,11 @@ func TestJ9_WaitFollowsTheEnvironmentsGrace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				cleaned := false
+				var cleaned atomic.Bool
 				e := &envtest.Memory{Grace: 6 * time.Second, Commands: func(ctx context.Context, _ *envtest.MemoryCommand) env.Exit {
 					<-ctx.Done()
 					time.Sleep(c.cleanup)
-					cleaned = true
+					cleaned.Store(true)
 					return env.Exit{}
 				}}
 				model := llmtest.NewProvider("test", llmtest.Calls(llmtest.Call("shell", `{"command":"serve","timeout_ms":600000}`)))
@@ -58,8 +59,8 @@ func TestJ9_WaitFollowsTheEnvironmentsGrace(t *testing.T) {
 				}
 				history := s.History()
 				result := history[len(history)-1].Message.Parts[0].(llm.ToolResult)
-				if strings.Contains(result.Content.Text(), "abandoned") || cleaned != (c.cleanup < 6*time.Second) {
-					t.Errorf("cleaned up: %t, and the result is %q", cleaned, result.Content.Text())
+				if strings.Contains(result.Content.Text(), "abandoned") || cleaned.Load() != (c.cleanup < 6*time.Second) {
+					t.Errorf("cleaned up: %t, and the result is %q", cleaned.Load(), result.Content.Text())
 				}
 				if err := s.Close(); err != nil {
 					t.Error(err)
