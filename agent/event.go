@@ -157,7 +157,8 @@ type ToolCallEnd struct {
 	Ran *tool.Ran `json:"ran,omitempty"`
 	// Structured is the result for programs, where the tool has one: a JSON value.
 	Structured json.RawMessage `json:"structured,omitempty"`
-	// Media are the images and documents of the result, up to 8 MiB of them; what goes beyond that is without its Data.
+	// Media are the images and documents of the result, up to 8 MiB of them; what goes beyond that is without its Data. So are, for a
+	// cursor that comes late, all but the newest 64 MiB.
 	Media []llm.Media `json:"media,omitempty"`
 }
 

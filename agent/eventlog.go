@@ -20,6 +20,7 @@ type eventLog struct {
 	thoughts []int64 // of the model call that is open: the numbers of their deltas
 	seed     maphash.Seed
 	size     int64 // of events, about, in bytes
+	media    mediaLog
 }
 
 // add enters an event that has its number, and the record that it comes of, if any.
@@ -42,6 +43,7 @@ func (l *eventLog) add(ev Event, rec record) {
 	}
 	l.events = append(l.events, ev)
 	l.size += sizeOfEvent(ev)
+	l.keepMedia(ev)
 }
 
 // after returns the index of the first event with a higher number.
@@ -165,4 +167,67 @@ func orNil[T any, P interface {
 		return nil
 	}
 	return p
+}
+
+// mediaKept is how much of the data of media the log holds, in bytes. A log that is full of images must not end a session; who wants the
+// older ones reads the journal.
+const mediaKept = 64 << 20
+
+// mediaLog knows the events that have data of media.
+type mediaLog struct {
+	seqs []int64 // the oldest first
+	size int64
+}
+
+// keepMedia notes the data of an event's media, and drops the oldest for which there is no room.
+func (l *eventLog) keepMedia(ev Event) {
+	size := sizeOfMedia(ev)
+	if size == 0 {
+		return
+	}
+	l.media.seqs, l.media.size = append(l.media.seqs, ev.Head().Seq), l.media.size+size
+	for l.media.size > mediaKept && len(l.media.seqs) > 1 {
+		old := &l.events[l.after(l.media.seqs[0]-1)]
+		dropped := sizeOfMedia(*old)
+		*old = withoutMedia(*old)
+		l.media.seqs, l.media.size, l.size = l.media.seqs[1:], l.media.size-dropped, l.size-dropped
+	}
+}
+
+func sizeOfMedia(ev Event) (size int64) {
+	if end, ok := endOf(ev); ok {
+		for _, m := range end.Media {
+			size += int64(len(m.Data))
+		}
+	}
+	return size
+}
+
+func endOf(ev Event) (*ToolCallEnd, bool) {
+	fact, _ := innermost(ev)
+	end, ok := fact.(*ToolCallEnd)
+	return end, ok
+}
+
+// withoutMedia returns a copy of a call's end in which the media have no data.
+func withoutMedia(ev Event) Event {
+	end, ok := endOf(ev)
+	if !ok {
+		return ev
+	}
+	bare := *end
+	bare.Media = slices.Clone(end.Media)
+	for i := range bare.Media {
+		bare.Media[i].Data = nil
+	}
+	short, ok := ev.(*shortEvent)
+	if !ok {
+		return rewrap(ev, &bare)
+	}
+	s := *short
+	s.Event = rewrap(short.Event, &bare)
+	if s.end != nil {
+		s.end = &bare
+	}
+	return &s
 }
