@@ -150,8 +150,8 @@ func TestJ14_ASubagentHasItsSpawnersValues(t *testing.T) {
 			return tool.Text("ok"), nil
 		})
 		gate := make(chan struct{})
-		h := open(t, setup{tools: append(spanned(coding.Agents()), look), around: []llm.Middleware{around},
-			options: agent.Options{Subagents: &agent.Subagents{}, BeforeStop: func(ctx context.Context, stop agent.Stop) (string, error) {
+		h := open(t, setup{tools: append(coding.Agents(), look), around: []llm.Middleware{around},
+			options: agent.Options{Subagents: &agent.Subagents{}, Middleware: []tool.Middleware{spans}, BeforeStop: func(ctx context.Context, stop agent.Stop) (string, error) {
 				if stop.Agent != "" {
 					see(ctx, "stop")
 				}
@@ -172,7 +172,7 @@ func TestJ14_ASubagentHasItsSpawnersValues(t *testing.T) {
 		if _, err := h.Submit(within(t.Context(), "second"), "go on"); err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"/first/spawn_agent step 1 false <nil>", "/first/spawn_agent tool false <nil>", "/first/spawn_agent step 2 false <nil>",
+		want := []string{"/first/spawn_agent step 1 false <nil>", "/first/spawn_agent/look tool false <nil>", "/first/spawn_agent step 2 false <nil>",
 			"/first/spawn_agent stop false <nil>", "/second/send_input step 3 false <nil>", "/second/send_input stop false <nil>"}
 		if !slices.Equal(seen, want) {
 			t.Errorf("the agent saw\n%s, want\n%s", strings.Join(seen, "\n"), strings.Join(want, "\n"))
@@ -180,10 +180,7 @@ func TestJ14_ASubagentHasItsSpawnersValues(t *testing.T) {
 	})
 }
 
-// spanned gives each call of a tool a span of its own.
-func spanned(tools []tool.Tool) []tool.Tool {
-	for i, t := range tools {
-		tools[i].Run = func(ctx context.Context, c *tool.Call) (tool.Result, error) { return t.Run(within(ctx, t.Name), c) }
-	}
-	return tools
+// spans gives each call a span of its own.
+func spans(next tool.Handler) tool.Handler {
+	return func(ctx context.Context, c *tool.Call) (tool.Result, error) { return next(within(ctx, c.Name), c) }
 }

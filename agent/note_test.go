@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -161,6 +162,33 @@ func TestJ14_PlansOfOldJournals(t *testing.T) {
 	plans := only[*agent.PlanUpdated](h)
 	if diff := gocmp.Diff(want, h.notes()); diff != "" || len(plans) != 1 || plans[0].Items[0] != (tool.PlanItem{Text: "a", Status: "pending"}) {
 		t.Errorf("%d plans, notes:\n%s", len(plans), diff)
+	}
+	checkReplay(t, log, h.events)
+}
+
+// Middleware around calls writes notes as tools do: here of what was run.
+func TestJ14_MiddlewareWritesNotes(t *testing.T) {
+	log := new(journal.Memory)
+	ran := []string{}
+	record := func(next tool.Handler) tool.Handler {
+		return func(ctx context.Context, c *tool.Call) (tool.Result, error) {
+			result, err := next(ctx, c)
+			ran = append(ran, c.Name)
+			data, failed := json.Marshal(ran)
+			return result, errors.Join(err, failed, c.Session.Note(ctx, "ran", data, fmt.Sprintf("%d calls so far.", len(ran))))
+		}
+	}
+	h := open(t, setup{tools: []tool.Tool{echo("one"), echo("two")}, options: agent.Options{Journal: log, Middleware: []tool.Middleware{record}},
+		steps: []llmtest.Step{llmtest.Calls(call("one")), llmtest.Calls(call("two")), llmtest.Text("done")}})
+	h.submit(t, "go", agent.Completed)
+	if want := []string{`ran ["one"] 1 calls so far.`, `ran ["one","two"] 2 calls so far.`}; !slices.Equal(h.notes(), want) {
+		t.Errorf("notes %q, want %q", h.notes(), want)
+	}
+	if sent := h.model.Requests()[2].Messages; sent[len(sent)-1].Parts.Text() != "2 calls so far." {
+		t.Errorf("sent %v", sent)
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
 	}
 	checkReplay(t, log, h.events)
 }
