@@ -38,7 +38,7 @@ type Options struct {
 	// Journal keeps the session's records; nil keeps them nowhere. The session is its only writer and closes it.
 	Journal journal.Log
 	// OnEvent receives every event, in order, one at a time, on a goroutine of the session's. The loop waits for it. Steer, FollowUp,
-	// Interrupt, Abort and the methods that only read may be called from it; Submit, Continue and Close may not.
+	// AddTools, RemoveTools, Set, Interrupt, Abort and the methods that only read may be called from it; Submit, Continue and Close may not.
 	//
 	// A panic or a runtime.Goexit of OnEvent, as of a hook, the journal, the clock or the catalog, ends the session: Submit returns
 	// a [HostError] with the stack. That of a provider fails the model call, that of a tool is an error result and a WARNING.
@@ -126,9 +126,10 @@ type Stop struct {
 
 // Questions says how the model's questions are answered.
 type Questions struct {
-	// Answer is asked, and may take its time. An answer that does not fit the question's form is asked for again, three times in all, with
-	// Question.Problem. Nil ends the input with the reason awaiting_input; the text of the next Submit is then the answer, which is JSON
-	// where INPUT_REQUESTED had a form: Submit returns an error, and the question goes on waiting, where it does not fit.
+	// Answer is asked, and may take its time. It is asked again, three times in all and with Question.Problem, while its answer does not fit
+	// the question's form. Nil ends the input with the reason awaiting_input: [Session.Answer] then answers the question, or declines, and
+	// the text of the next Submit does, which is JSON where INPUT_REQUESTED has a form. An answer that does not fit is an error there, and
+	// the question goes on waiting.
 	Answer func(ctx context.Context, q tool.Question) (tool.Answer, error)
 }
 
