@@ -5,7 +5,7 @@
 //	remoteenv.New(ctx, []string{"kubectl", "exec", "-i", "pod", "--", "sh", "-c"}, "/src")
 //	remoteenv.New(ctx, []string{"ssh", "host"}, "/home/me/src")
 //
-// Nothing has to be installed there but a POSIX shell with cat, chmod, cp, env, find, ls, mkdir, mv, readlink, rm, rmdir, sed, stat,
+// Nothing has to be installed there but a POSIX shell with cat, chmod, cp, env, find, ln, ls, mkdir, mv, readlink, rm, rmdir, sed, stat,
 // uname and wc, of GNU, busybox or macOS, and flock and sha256sum for changes by several at once (env.Replacer); and here, what env.Local needs to run commands. Copy it and change it: a container's own
 // API, or a program on the far side, does the same with fewer processes. What an environment has to do is written in package env, at
 // Environment; whether it does, envtest.Suite says, as in this package's test.

@@ -30,6 +30,7 @@ var (
 	_ env.Replacer    = (*Env)(nil)
 	_ env.Resolver    = (*Env)(nil)
 	_ env.Graceful    = (*Env)(nil)
+	_ env.Tree        = (*Env)(nil)
 )
 
 // New makes the environment of a directory, an absolute path there, which must exist. Prefix is the command that runs its last
@@ -81,6 +82,8 @@ func reason(code int, complaint []byte) error {
 		return fmt.Errorf("it needs flock and sha256sum there: %w", errors.ErrUnsupported)
 	case 47:
 		return env.ErrChanged
+	case 48:
+		return fs.ErrExist
 	}
 	return fmt.Errorf("exit code %d: %s", code, bytes.TrimSpace(complaint))
 }

@@ -53,8 +53,8 @@ func prefixes(t *testing.T) map[string][]string {
 }
 
 // tools are all that doc.go says is needed, and what the suite's scripts need.
-var tools = []string{"bash", "cat", "chmod", "cp", "env", "find", "ls", "mkdir", "mv", "readlink", "rm", "rmdir", "sed", "sleep", "stat",
-	"uname", "wc", "ln", "mkfifo"}
+var tools = []string{"bash", "cat", "chmod", "cp", "env", "find", "ln", "ls", "mkdir", "mv", "readlink", "rm", "rmdir", "sed", "sleep", "stat",
+	"uname", "wc", "mkfifo"}
 
 // linksTo is a directory with links to programs, and bash as sh.
 func linksTo(t *testing.T, programs ...string) string {
