@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
 	"github.com/attractor-go/attractor/tool"
@@ -236,8 +237,7 @@ func TestJ2_Failures(t *testing.T) {
 // Only one works at a time; Abort in a step ends the input and the session.
 func TestJ2_BusyAndAborted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var h *host
-		h = open(t, setup{steps: []llmtest.Step{llmtest.Hang()}})
+		h := open(t, setup{steps: []llmtest.Step{llmtest.Hang()}})
 		h.begin(t, "go")
 		time.AfterFunc(time.Second, func() {
 			if _, err := h.Advance(context.Background()); !errors.Is(err, agent.ErrBusy) {
@@ -315,5 +315,58 @@ func TestJ2_StepsInLogs(t *testing.T) {
 	}
 	if got := step.String(); got != "[act=run_calls calls=shell c1, grep c2 reason=interrupted]" {
 		t.Error(got)
+	}
+}
+
+// The time in which no process had the session is not worked, and a process that comes too early for the next attempt writes nothing.
+func TestJ2_TimeBetweenProcesses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
+			time.Sleep(20 * time.Second)
+			return llmtest.Error(&llm.Error{Kind: llm.ErrRateLimit, RetryAfter: 30 * time.Second})
+		})
+		o := agent.Options{Journal: new(journal.Memory), Policy: agent.Policy{Budget: agent.Budget{Time: time.Minute}}}
+		process := func(steps ...llmtest.Step) *host { return open(t, setup{options: o, steps: steps, silent: true}) }
+		release := func(h *host) {
+			if err := h.Release(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h := process(slow)
+		h.begin(t, "go")
+		h.step(t)
+		release(h)
+		h = process()
+		before := o.Journal.Len()
+		if act := h.step(t); act != agent.ActWait || o.Journal.Len() != before {
+			t.Errorf("%s, and %d records", act, o.Journal.Len()-before)
+		}
+		release(h)
+		time.Sleep(time.Hour)
+		h = process(llmtest.Hang())
+		start := time.Now()
+		if acts := h.steps(t); acts != "call_model end_input rest" || h.Result().Reason != agent.BudgetTime || time.Since(start) != 40*time.Second {
+			t.Errorf("%s after %v: %+v", acts, time.Since(start), h.Result())
+		}
+		release(h)
+		if err := agent.Replay(context.Background(), o.Journal, agent.ReplayOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A key that has begun an input does not begin another, whatever has become of the first.
+func TestJ2_BeginWithAKey(t *testing.T) {
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("done")}})
+	for range 2 {
+		for range 2 {
+			if err := h.Begin(context.Background(), "go", agent.Key("k")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.steps(t)
+	}
+	if h.turns() != "user:user assistant:model" {
+		t.Error(h.turns())
 	}
 }
