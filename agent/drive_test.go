@@ -321,10 +321,12 @@ func TestJ2_StepsInLogs(t *testing.T) {
 // The time in which no process had the session is not worked, and a process that comes too early for the next attempt writes nothing.
 func TestJ2_TimeBetweenProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow := llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
-			time.Sleep(20 * time.Second)
-			return llmtest.Error(&llm.Error{Kind: llm.ErrRateLimit, RetryAfter: 30 * time.Second})
-		})
+		slow := func(takes time.Duration) llmtest.Step {
+			return llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
+				time.Sleep(takes)
+				return llmtest.Error(&llm.Error{Kind: llm.ErrRateLimit, RetryAfter: 30 * time.Second})
+			})
+		}
 		o := agent.Options{Journal: new(journal.Memory), Policy: agent.Policy{Budget: agent.Budget{Time: time.Minute}}}
 		process := func(steps ...llmtest.Step) *host { return open(t, setup{options: o, steps: steps, silent: true}) }
 		release := func(h *host) {
@@ -332,7 +334,7 @@ func TestJ2_TimeBetweenProcesses(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		h := process(slow)
+		h := process(slow(20 * time.Second))
 		h.begin(t, "go")
 		h.step(t)
 		release(h)
@@ -343,9 +345,13 @@ func TestJ2_TimeBetweenProcesses(t *testing.T) {
 		}
 		release(h)
 		time.Sleep(time.Hour)
+		h = process(slow(10 * time.Second))
+		h.step(t)
+		release(h)
+		time.Sleep(time.Hour)
 		h = process(llmtest.Hang())
 		start := time.Now()
-		if acts := h.steps(t); acts != "call_model end_input rest" || h.Result().Reason != agent.BudgetTime || time.Since(start) != 40*time.Second {
+		if acts := h.steps(t); acts != "call_model end_input rest" || h.Result().Reason != agent.BudgetTime || time.Since(start) != 30*time.Second {
 			t.Errorf("%s after %v: %+v", acts, time.Since(start), h.Result())
 		}
 		release(h)
