@@ -376,3 +376,18 @@ func TestJ2_BeginWithAKey(t *testing.T) {
 		t.Error(h.turns())
 	}
 }
+
+// While Submit works nobody else begins an input, not even between two.
+func TestJ2_BeginWhileSubmitWorks(t *testing.T) {
+	var h *host
+	var err error
+	h = open(t, setup{steps: []llmtest.Step{llmtest.Text("done")}, options: agent.Options{OnEvent: func(ev agent.Event) {
+		if _, ended := ev.(*agent.ProcessingEnd); ended {
+			err = h.Begin(context.Background(), "another")
+		}
+	}}})
+	h.submit(t, "go", agent.Completed)
+	if !errors.Is(err, agent.ErrBusy) || len(h.History()) != 2 {
+		t.Errorf("Begin = %v, %s", err, h.turns())
+	}
+}
