@@ -79,6 +79,16 @@ func (f fed) Start(ctx context.Context, cmd env.Command) (env.Process, error) {
 	return p, err
 }
 
+// userPromptSubmit refuses what a person tells the agent, or adds to it.
+func (h *hooks) userPromptSubmit(ctx context.Context, m agent.Message) (agent.Message, error) {
+	out, blocked, err := h.run(ctx, "UserPromptSubmit", map[string]any{"session_id": m.Session, "prompt": m.Text})
+	if blocked != "" {
+		err = errors.New(blocked)
+	}
+	m.Context = out.Context
+	return m, err
+}
+
 // preToolUse decides about calls, and may edit their arguments.
 func (h *hooks) preToolUse(ctx context.Context, req tool.Request) (tool.Decision, error) {
 	out, blocked, err := h.run(ctx, "PreToolUse", map[string]any{"session_id": req.SessionID, "tool_name": req.Call.Name, "tool_input": json.RawMessage(req.Call.Args)})
@@ -133,8 +143,11 @@ func (h *hooks) preCompact(ctx context.Context, about agent.Compacting) (keep st
 }
 
 func TestJ_Hooks(t *testing.T) {
-	h := newHost(t, env.LocalOptions{}, llmtest.Calls(shell("rm -rf everything"), shell("echo old")), llmtest.Text("done"), llmtest.Text("now it is done"))
+	denied, edited := shell("rm -rf everything"), shell("echo old")
+	denied.ID, edited.ID = "denied", "edited"
+	h := newHost(t, env.LocalOptions{}, llmtest.Calls(denied, edited), llmtest.Text("done"), llmtest.Text("now it is done"))
 	run := &hooks{env: h.env, commands: map[string]string{
+		"UserPromptSubmit": `grep -q password && { echo "keep your passwords" >&2; exit 2; }; echo '{"additionalContext":"It is Sunday."}'`,
 		"PreToolUse": `case "$(tee -a seen)" in *rm\ -rf*) echo "no rm here" >&2; exit 2;;
 			*) echo '{"permissionDecision":"allow","updatedInput":{"command":"echo new"}}';; esac`,
 		"PostToolUse": `grep -q '"text":"new' && echo '{"additionalContext":"The linter is content."}'`,
@@ -142,23 +155,29 @@ func TestJ_Hooks(t *testing.T) {
 		"PreCompact":  `grep -q '"trigger":"manual"' && { echo "not today" >&2; exit 2; }`,
 	}}
 	o := h.options(t, "hooked")
-	o.Authorize, o.Middleware, o.BeforeStop, o.BeforeCompact = run.preToolUse, []tool.Middleware{run.postToolUse}, run.stop, run.preCompact
+	o.BeforeInput, o.Authorize, o.Middleware, o.BeforeStop, o.BeforeCompact = run.userPromptSubmit, run.preToolUse, []tool.Middleware{run.postToolUse}, run.stop, run.preCompact
 	o.Compaction.KeepTurns = 1
 	s := h.start(t, o)
-	submit(t, s, "go", agent.Completed)
-	if denied := h.end(t, "call_2_0"); !denied.IsError || !strings.Contains(denied.Output, "no rm here") {
-		t.Errorf("the denied call came to %q", denied.Output)
+	if result, err := s.Submit(t.Context(), "my password is 1234"); err == nil || !strings.Contains(err.Error(), "keep your passwords") || result.Reason != "" {
+		t.Errorf("Submit = %+v, %v", result, err)
 	}
-	if got := h.end(t, "call_2_1").Output; !strings.HasPrefix(got, "new\n") || !strings.HasSuffix(got, "The linter is content.") {
+	submit(t, s, "go", agent.Completed)
+	if heard := text(h.model.Requests()[0].Messages); !strings.Contains(heard, "It is Sunday.") || strings.Contains(heard, "1234") {
+		t.Errorf("the model heard %s", heard)
+	}
+	if end := h.end(t, "denied"); !end.IsError || !strings.Contains(end.Output, "no rm here") {
+		t.Errorf("the denied call came to %q", end.Output)
+	}
+	if got := h.end(t, "edited").Output; !strings.HasPrefix(got, "new\n") || !strings.HasSuffix(got, "The linter is content.") {
 		t.Errorf("the edited call came to %q", got)
 	}
 	for _, start := range only[*agent.ToolCallStart](h) {
-		if start.CallID == "call_2_1" && (string(start.Arguments) != `{"command":"echo old"}` || string(start.Effective) != `{"command":"echo new"}`) {
+		if start.CallID == "edited" && (string(start.Arguments) != `{"command":"echo old"}` || string(start.Effective) != `{"command":"echo new"}`) {
 			t.Errorf("the edited call began as %s", text(start))
 		}
 	}
-	if back := only[*agent.SteeringInjected](h); len(back) != 1 || back[0].Text != "run the tests first" || back[0].Source != "hook" {
-		t.Errorf("sent back by %s", text(back))
+	if back := only[*agent.SteeringInjected](h); len(back) != 2 || back[0].Text != "It is Sunday." || back[1].Text != "run the tests first" || back[1].Source != "hook" {
+		t.Errorf("the hooks said %s", text(back))
 	}
 	if err := s.Compact(t.Context()); err != nil {
 		t.Fatal(err)

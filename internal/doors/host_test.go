@@ -36,10 +36,11 @@ func TestMain(m *testing.M) {
 
 // host is what a sketch's sessions run in: a directory with a real environment, journals on the disk, and a model that follows a script.
 type host struct {
-	dir   string
-	env   *env.Local
-	store *journal.Dir
-	model *llmtest.Provider
+	dir      string
+	env      *env.Local
+	journals string // the directory of store
+	store    *journal.Dir
+	model    *llmtest.Provider
 
 	mu     sync.Mutex
 	events []agent.Event
@@ -47,7 +48,8 @@ type host struct {
 
 func newHost(t *testing.T, o env.LocalOptions, steps ...llmtest.Step) *host {
 	t.Helper()
-	h := &host{dir: t.TempDir(), store: journal.NewDir(t.TempDir()), model: llmtest.NewProvider("test", steps...)}
+	h := &host{dir: t.TempDir(), journals: t.TempDir(), model: llmtest.NewProvider("test", steps...)}
+	h.store = journal.NewDir(h.journals)
 	var err error
 	if h.env, err = env.NewLocal(h.dir, o); err != nil {
 		t.Fatal(err)
