@@ -151,7 +151,9 @@ func (r *round) announce(c *call) {
 	if !c.started.CompareAndSwap(false, true) {
 		return
 	}
-	r.s.events.emit(toolCallStart(c.Call.ID, c.Call.Name, c.index, c.sent, c.effective(), r.access(c)))
+	start := toolCallStart(c.Call.ID, c.Call.Name, c.index, c.sent, c.effective(), r.access(c))
+	r.s.events.emit(start)
+	c.number.Store(start.Seq)
 }
 
 // toolCallStart returns the event of a call that begins. Effective is empty where the arguments are those that the model sent.

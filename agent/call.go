@@ -70,7 +70,8 @@ func (s *Session) callModel(ctx context.Context) error {
 	req.Memo, req.Caller.Attempt = s.memo, attempt
 	a := attemptStream{events: s.events}
 	var latency time.Duration
-	begin := func() { s.events.emit(&StepStart{Step: step, Epoch: epoch}) } // once a step: the stream leaves out what has begun
+	begun := &StepStart{Step: step, Epoch: epoch}
+	begin := sync.OnceFunc(func() { s.events.emit(begun) }) // once a step, too: the stream leaves out what has begun
 	resp, used, cost, err := s.withinBudget(ctx, req, input, &a, func() (*llm.Response, error) {
 		begin()
 		start := s.now()
@@ -86,14 +87,15 @@ func (s *Session) callModel(ctx context.Context) error {
 		return s.commit(stopRecord{Reason: over.Limit, Value: over.Value})
 	}
 	begin()
+	a.step(begun.Seq)
 	var outcome []record
 	if err == nil {
 		answer := answerOf(resp, latency, cost)
-		answer.began = epoch
+		answer.began, answer.Shown = epoch, a.numbers()
 		outcome = []record{answer}
 	} else {
 		f := faultOf(err, a.discarded(), latency)
-		f.Usage, f.Cost, f.began = used, cost, epoch
+		f.Usage, f.Cost, f.began, f.Shown = used, cost, epoch, a.numbers()
 		outcome = s.failed(ctx, f, attempt, err)
 	}
 	if err := s.outcome(ctx, outcome...); err != nil { // the journal failed: nothing else will end what the events began
@@ -211,6 +213,8 @@ type attemptStream struct {
 	left  bool // nothing that comes is taken any more
 	texts int  // that have begun
 	block int  // of the provider, for the text that is open
+	think int  // the same for the thought
+	shown shown
 	began bool
 	chars int // that came, of whatever kind
 }
@@ -250,9 +254,32 @@ func (a *attemptStream) take(ev llm.StreamEvent) bool {
 	case llm.EventTextDelta:
 		a.text(ev)
 	case llm.EventThinkingDelta:
-		a.events.emit(&ThinkingDelta{Text: ev.Delta})
+		a.thought(ev)
 	}
 	return true
+}
+
+func (a *attemptStream) step(number int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.shown.Step = number
+}
+
+// numbers returns those of the events so far.
+func (a *attemptStream) numbers() shown {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.shown
+}
+
+func (a *attemptStream) thought(ev llm.StreamEvent) {
+	delta := &ThinkingDelta{Text: ev.Delta}
+	a.events.emit(delta)
+	if len(a.shown.Thoughts) == 0 || a.think != ev.Block {
+		a.think = ev.Block
+		a.shown.Thoughts = append(a.shown.Thoughts, 0)
+	}
+	a.shown.Thoughts[len(a.shown.Thoughts)-1] = delta.Seq
 }
 
 // leave makes the attempt take nothing more. What has come stays.
@@ -269,10 +296,14 @@ func (a *attemptStream) text(ev llm.StreamEvent) {
 	}
 	if a.texts == 0 || a.block != ev.Block {
 		a.block = ev.Block
+		start := &AssistantTextStart{Block: a.texts}
 		a.texts++
-		a.events.emit(&AssistantTextStart{Block: a.texts - 1})
+		a.events.emit(start)
+		a.shown.Texts = append(a.shown.Texts, [2]int64{start.Seq})
 	}
-	a.events.emit(&AssistantTextDelta{Block: a.texts - 1, Text: ev.Delta})
+	delta := &AssistantTextDelta{Block: a.texts - 1, Text: ev.Delta}
+	a.events.emit(delta)
+	a.shown.Texts[a.texts-1][1] = delta.Seq
 }
 
 // used returns what the attempt took. Of one that broke off nobody says it, but it is billed, and one may be that never began, once its

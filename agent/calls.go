@@ -61,6 +61,7 @@ type call struct {
 	sent    string // the arguments as the model sent them
 	phase   phase
 	started atomic.Bool                 // announced; also a question that is not answered any more, which was announced before
+	number  atomic.Int64                // of TOOL_CALL_START
 	later   atomic.Pointer[awaitRecord] // the question whose answer comes with the next input
 	heard   answers                     // to the questions that were answered at once
 
@@ -306,13 +307,13 @@ func (s *Session) toolCall() tool.Call {
 func (r *round) finish(c *call, o *tool.Outcome) error {
 	r.announce(c)
 	if asked := c.later.Load(); asked != nil && r.ctx.Err() == nil {
-		asked.Args, asked.Access = c.effective(), r.access(c)
+		asked.Args, asked.Access, asked.Start = c.effective(), r.access(c), c.number.Load()
 		err := r.s.outcome(r.ctx, *asked)
 		r.s.events.flush()
 		return err
 	}
 	result := c.result(o)
-	result.Access = r.access(c)
+	result.Access, result.Start = r.access(c), c.number.Load()
 	return r.s.record(r.ctx, result)
 }
 

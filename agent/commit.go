@@ -114,6 +114,7 @@ func (s *Session) append(ctx context.Context, records []record) error {
 	s.state.dated(records)
 	lines, size, err := s.lines(records, at)
 	if err != nil {
+		s.events.release()
 		s.endTurn()
 		return err
 	}
@@ -122,21 +123,26 @@ func (s *Session) append(ctx context.Context, records []record) error {
 	return s.write(ctx, "Append", call, func(err error) {
 		if err == nil && s.lost.Load() == nil && !s.severed.Load() {
 			s.take(records, at, size)
+		} else {
+			s.events.release()
 		}
 		s.endTurn()
 	})
 }
 
-// lines returns the journal's lines of records, and their size in bytes.
-func (s *Session) lines(records []record, at time.Time) (lines []journal.Record, size int64, err error) {
+// lines returns the journal's lines of records, and their size in bytes. Events are held from then on: those of the records have the numbers
+// behind the one in the lines.
+func (s *Session) lines(records []record, now time.Time) (lines []journal.Record, size int64, err error) {
 	lines = make([]journal.Record, len(records))
+	at := place{Seq: s.events.hold(), Resumed: s.resumed}
 	for i, rec := range records {
-		data, err := encodeRecord(rec, s.events.last())
+		data, err := encodeRecord(rec, at)
 		if err != nil {
 			return nil, 0, err
 		}
-		lines[i] = journal.Record{Time: at, Kind: rec.kind(), Data: data}
+		lines[i] = journal.Record{Time: now, Kind: rec.kind(), Data: data}
 		size += sizeOf(lines[i])
+		at.Resumed = 0
 	}
 	return lines, size, s.room(size, records)
 }
@@ -146,15 +152,17 @@ func (s *Session) take(records []record, at time.Time, size int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.written += size
-	for _, rec := range records {
+	s.resumed = 0
+	written := make([]recorded, len(records))
+	for i, rec := range records {
 		events := project(rec, &s.state)
 		s.state.fold(rec, at)
 		if set, ok := rec.(settingRecord); ok && set.registry != nil {
 			s.registry = set.registry
 		}
-		s.events.record(rec, events...)
-		s.events.add(s.state.overflow()...)
+		written[i] = recorded{rec, append(events, s.state.overflow()...)}
 	}
+	s.events.release(written...)
 }
 
 // stamp makes a time what it is after it was written down and read again.
@@ -239,6 +247,7 @@ func (s *Session) lose(what string) error {
 	var err error = &stuckError{what, journalPatience * s.grace}
 	s.lost.CompareAndSwap(nil, &err)
 	s.stopWriting()
+	s.events.release()
 	return *s.lost.Load()
 }
 

@@ -22,8 +22,10 @@ func (s *State) Fold(line journal.Record) error {
 		return fmt.Errorf("agent: record %d: %w", line.N, err)
 	}
 	s.fold(rec, line.Time)
-	s.seq = seqOf(line.Data)
-	if end, ok := rec.(endRecord); !ok || !end.Session {
+	s.seq = placeOf(line.Data).Seq
+	if end, ok := rec.(endRecord); ok && end.Session {
+		s.seq++ // SESSION_END
+	} else {
 		s.seq += seqReserve
 	}
 	return nil

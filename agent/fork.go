@@ -92,7 +92,7 @@ func forked(r *journal.Record, id string) error {
 	}
 	h.ForkOf, h.ID, h.Parent = h.ID, id, ""
 	h.Version = version // what is written from here on
-	data, err := encodeRecord(h, seqOf(r.Data))
+	data, err := encodeRecord(h, placeOf(r.Data))
 	if err != nil {
 		return err
 	}

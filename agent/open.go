@@ -201,6 +201,9 @@ func (s *Session) start(resumed bool) {
 	start := s.state.started(s.dir, resumed)
 	start.Containment, start.HidesHost = env.Containment(s.env), env.HidesHost(s.env)
 	s.events.add(start)
+	if resumed {
+		s.resumed = start.Seq
+	}
 	s.events.add(s.state.questions()...)
 	s.warnOfModel()
 	s.warnOfEffort()

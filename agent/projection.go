@@ -5,18 +5,19 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
 )
 
-// Project yields the events that a journal stands for, without running anything: those of the session, with each text in one piece,
-// without live output, and with the outputs as the model saw them. A call begins right before its end, since its real
-// beginning is in no record. Numbers count from 1; times are the records'.
+// Project yields the events that a journal stands for, without running anything: those of the session, with each text and each thought
+// in one piece, without live output, and with the outputs as the model saw them. Times are the records'.
+//
+// The events have the numbers that they had live, a text or a thought that of its last piece, so that events that were kept elsewhere can be put
+// between them. A call begins right before its end, with a lower number than what came in between; what the journals of older versions do not
+// say is counted on.
 func Project(ctx context.Context, from Records, yield func(Event)) error {
-	var (
-		state  State
-		now    time.Time
-		stream *eventStream
-	)
+	p := projection{yield: yield}
 	for line, err := range from.Records(ctx, 1) {
 		if err != nil {
 			return fmt.Errorf("agent: cannot read the session: %w", err)
@@ -25,22 +26,52 @@ func Project(ctx context.Context, from Records, yield func(Event)) error {
 		if err != nil {
 			return err
 		}
-		if err := state.accepts(rec); err != nil {
+		if err := p.state.accepts(rec); err != nil {
 			return fmt.Errorf("agent: record %d: %w", line.N, err)
 		}
-		now = line.Time
-		if stream != nil && stream.ended { // the session was resumed
-			stream.goOnWith(state.resumedBy(rec))
-		}
-		events := append(preceding(rec, &state), project(rec, &state)...)
-		state.fold(rec, now)
-		if h, ok := rec.(headerRecord); ok {
-			stream = newEventStream(h.ID, func() time.Time { return now }, yield)
-			stream.emit(state.started(state.Dir(), false))
-		}
-		stream.emit(append(events, state.overflow()...)...)
+		p.record(line, rec)
 	}
 	return ctx.Err()
+}
+
+// projection is a session as far as its records were read.
+type projection struct {
+	state  State
+	stream *eventStream
+	now    time.Time
+	yield  func(Event)
+}
+
+func (p *projection) record(line journal.Record, rec record) {
+	p.now = line.Time
+	if h, ok := rec.(headerRecord); ok {
+		p.stream = newEventStream(h.ID, func() time.Time { return p.now }, p.yield)
+	}
+	at := placeOf(line.Data)
+	if p.stream.ended || at.Resumed > 0 { // older versions do not say it after a crash
+		p.stream.again()
+		p.earlier(numbered{p.state.resumedBy(rec), at.Resumed})
+	}
+	for _, ev := range preceding(rec, &p.state) {
+		p.earlier(ev)
+	}
+	p.stream.goOn(max(p.stream.seq, at.Seq))
+	events := project(rec, &p.state)
+	p.state.fold(rec, p.now)
+	if p.state.Records == 1 {
+		events = append(events, p.state.started(p.state.Dir(), false))
+	}
+	p.stream.emit(append(events, p.state.overflow()...)...)
+}
+
+// earlier emits an event that came before its record, with the number that it had if that is known.
+func (p *projection) earlier(ev numbered) {
+	newest := p.stream.seq
+	if ev.seq > 0 {
+		p.stream.goOn(ev.seq - 1)
+	}
+	p.stream.emit(ev.Event)
+	p.stream.goOn(max(newest, p.stream.seq))
 }
 
 // started returns the event that the session begins, or goes on, in a directory.
@@ -58,26 +89,67 @@ func (s *State) resumedBy(rec record) *SessionStart {
 	return start
 }
 
+// numbered is an event with the number that it had, 0 where nobody knows.
+type numbered struct {
+	Event
+	seq int64
+}
+
 // preceding returns the events that come live before a record is written.
-func preceding(rec record, before *State) []Event {
+func preceding(rec record, before *State) []numbered {
 	switch r := rec.(type) {
 	case answerRecord:
-		events := []Event{&StepStart{Step: before.Steps + 1, Epoch: r.in(before)}}
-		for _, part := range r.Message.Parts {
-			if t, ok := part.(llm.Thinking); ok && t.Text != "" {
-				events = append(events, &ThinkingDelta{Text: t.Text})
-			}
-		}
-		return events
+		return wrote(r.Message.Parts, r.Shown, before.Steps+1, r.in(before))
 	case faultRecord:
-		return []Event{&StepStart{Step: before.Steps + 1, Epoch: r.in(before)}}
-	case resultRecord:
-		args, access, index := r.Args, r.Access, before.indexOf(r.CallID)
-		call := before.Calls[index] // what accepts the record knows that it is there
-		if call.Question != nil {
-			args, access = first(args, call.Question.Args), call.Question.Access
+		var parts llm.Parts
+		for _, text := range r.Discarded {
+			parts = append(parts, llm.Text{Text: text})
 		}
-		return []Event{toolCallStart(r.CallID, r.Name, index, call.Args, args, access)}
+		return wrote(parts, r.Shown, before.Steps+1, r.in(before))
+	case awaitRecord:
+		return []numbered{{began(r.CallID, r.Args, r.Access, before), r.Start}}
+	case resultRecord:
+		if call := before.open(r.CallID); call == nil || call.Question == nil { // else it began before the question
+			return []numbered{{began(r.CallID, r.Args, r.Access, before), r.Start}}
+		}
 	}
 	return nil
+}
+
+// wrote returns the events of a model call that came with what the model wrote. A text that was not shown as it came begins with its record.
+func wrote(parts llm.Parts, seen shown, step, epoch int) []numbered {
+	events := []numbered{{&StepStart{Step: step, Epoch: epoch}, seen.Step}}
+	texts, thoughts := seen.Texts, seen.Thoughts
+	block := 0
+	for _, part := range parts {
+		switch p := part.(type) {
+		case llm.Thinking:
+			if p.Text == "" {
+				continue
+			}
+			thought := numbered{Event: &ThinkingDelta{Text: p.Text}}
+			if len(thoughts) > 0 {
+				thought.seq, thoughts = thoughts[0], thoughts[1:]
+			}
+			events = append(events, thought)
+		case llm.Text:
+			if p.Text == "" {
+				continue
+			}
+			if len(texts) > 0 {
+				events = append(events, numbered{&AssistantTextStart{Block: block}, texts[0][0]},
+					numbered{&AssistantTextDelta{Block: block, Text: p.Text}, texts[0][1]})
+				texts = texts[1:]
+			}
+			block++
+		}
+	}
+	return events
+}
+
+// began returns the start of a call. Effective is as in [toolCallStart].
+func began(callID, effective string, access *tool.Access, before *State) *ToolCallStart {
+	index := before.indexOf(callID)
+	call := before.Calls[index] // what accepts the record knows that it is there
+	return toolCallStart(callID, call.Name, index, call.Args, effective, access)
 }

@@ -110,6 +110,14 @@ type answerRecord struct {
 	ResponseID string        `json:"response_id,omitempty"`
 	Latency    time.Duration `json:"latency"` // of the attempt that succeeded
 	Cost       float64       `json:"cost_usd,omitempty"`
+	Shown      shown         `json:"shown,omitzero"`
+}
+
+// shown has the numbers of the events that came before the record of an attempt: of what the model wrote as it came. Zero is none.
+type shown struct {
+	Step     int64      `json:"step,omitempty"`     // STEP_START, of the first attempt
+	Thoughts []int64    `json:"thoughts,omitempty"` // the last delta of each thought
+	Texts    [][2]int64 `json:"texts,omitempty"`    // the start and the last delta of each text
 }
 
 // intentRecord says which calls with effects are about to run.
@@ -133,6 +141,7 @@ type resultRecord struct {
 	Bytes     int64         `json:"bytes"`             // of the whole output
 	Seen      []tool.Seen   `json:"seen,omitempty"`    // files whose whole content the call read; up to version 2 also those that it wrote
 	Duration  time.Duration `json:"duration"`
+	Start     int64         `json:"start,omitempty"` // the number of TOOL_CALL_START
 
 	Changes    []tool.Change   `json:"changes,omitempty"`
 	Ran        *tool.Ran       `json:"ran,omitempty"`
@@ -152,6 +161,7 @@ type exchange struct {
 type faultRecord struct {
 	callEpoch
 	Fault
+	Shown shown `json:"shown,omitzero"`
 }
 
 // Fault is a failed attempt of a model call.
@@ -259,6 +269,7 @@ type awaitRecord struct {
 
 	Args   string       `json:"args,omitempty"` // as in [resultRecord]
 	Access *tool.Access `json:"access,omitempty"`
+	Start  int64        `json:"start,omitempty"`
 }
 
 // compactRecord replaces the beginning of the history for the model, or says why that failed.
@@ -313,17 +324,27 @@ func (awaitRecord) kind() string   { return "await" }
 func (compactRecord) kind() string { return "compact" }
 func (childRecord) kind() string   { return "child" }
 
-// encodeRecord writes a record's body, with the number of the newest event in front. HTML characters stay as they are: what a model
-// was sent is in here, and has to come back byte for byte.
-func encodeRecord(rec record, seq int64) ([]byte, error) {
+// place is where a record stands among the events; it begins each body.
+type place struct {
+	Seq     int64 `json:"seq"`               // of the newest event when it was written: those of the record follow
+	Resumed int64 `json:"resumed,omitempty"` // of SESSION_START, in the first record after a resume
+}
+
+// encodeRecord writes a record's body, with its place in front. HTML characters stay as they are: what a model was sent is in here, and has
+// to come back byte for byte.
+func encodeRecord(rec record, at place) ([]byte, error) {
 	body, err := marshal(rec)
 	if err != nil {
 		return nil, fmt.Errorf("agent: cannot write a %s record: %w", rec.kind(), err)
 	}
-	line := fmt.Appendf(nil, `{"seq":%d`, seq)
-	if len(body) > len("{}") {
-		line = append(line, ',')
+	line, err := marshal(at)
+	if err != nil {
+		return nil, err
 	}
+	if len(body) == len("{}") {
+		return line, nil
+	}
+	line[len(line)-1] = ','
 	return append(line, body[1:]...), nil
 }
 
@@ -337,15 +358,13 @@ func marshal(value any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// seqOf returns the number of the newest event when a record was written.
-func seqOf(data []byte) int64 {
-	var line struct {
-		Seq int64 `json:"seq"`
+// placeOf reads where a record stands among the events.
+func placeOf(data []byte) place {
+	var at place
+	if json.Unmarshal(data, &at) != nil {
+		return place{}
 	}
-	if json.Unmarshal(data, &line) != nil {
-		return 0
-	}
-	return line.Seq
+	return at
 }
 
 // decodeRecord reads a journal line. An unknown kind is an error: skipping it would resume a different session.

@@ -307,7 +307,8 @@ func (r *replay) act(s *Session, rec record) error {
 			return err
 		}
 		if next, _ := r.next(); next != nil {
-			s.events.goOnWith(s.state.resumedBy(next))
+			s.events.again()
+			s.events.emit(s.state.resumedBy(next))
 		}
 		return nil
 	}

@@ -39,6 +39,32 @@ func checkReplay(t *testing.T, log *journal.Memory, saw []agent.Event) {
 	if diff := gocmp.Diff(facts(t, saw), facts(t, got)); diff != "" {
 		t.Errorf("the projection has other events (-session +projection):\n%s", diff)
 	}
+	checkNumbers(t, saw, got)
+}
+
+// checkNumbers checks that the events of a projection have the numbers that they had live: each of the kind and with the content of the live
+// event of its number. A text or a thought ends with what that one brought.
+func checkNumbers(t *testing.T, saw, projected []agent.Event) {
+	t.Helper()
+	live := map[int64]agent.Event{}
+	for _, ev := range saw {
+		live[ev.Head().Seq] = ev
+	}
+	for _, ev := range projected {
+		was := live[ev.Head().Seq]
+		ok := was != nil && was.Head().Kind == ev.Head().Kind
+		switch ev := ev.(type) {
+		case *agent.AssistantTextDelta:
+			ok = ok && strings.HasSuffix(ev.Text, was.(*agent.AssistantTextDelta).Text)
+		case *agent.ThinkingDelta:
+			ok = ok && strings.HasSuffix(ev.Text, was.(*agent.ThinkingDelta).Text)
+		default:
+			ok = ok && gocmp.Equal(facts(t, []agent.Event{was}), facts(t, []agent.Event{ev}))
+		}
+		if !ok {
+			t.Errorf("the projection has %s %+v, the session had %+v of that number", ev.Head().Kind, ev, was)
+		}
+	}
 }
 
 // facts are events as lines, without what differs from run to run and without the pieces that texts and outputs come in. When calls

@@ -89,6 +89,8 @@ type world struct {
 	answered int
 	problems []error
 	ran      map[string]int // effects by call
+	live     map[int64]agent.Kind
+	crashed  bool // at least once
 }
 
 func (w *world) problem(format string, args ...any) {
@@ -283,7 +285,7 @@ func TestA_RandomSchedules(t *testing.T) {
 		s := drawSchedule(r)
 		var problems []error
 		synctest.Test(t, func(t *testing.T) {
-			w := &world{s: s, env: local, log: new(journal.Memory), ran: map[string]int{}}
+			w := &world{s: s, env: local, log: new(journal.Memory), ran: map[string]int{}, live: map[int64]agent.Kind{}}
 			w.play(t)
 			problems = w.problems
 		})
@@ -300,8 +302,8 @@ func (w *world) play(t *testing.T) {
 		var events []agent.Event
 		o := w.options(func(ev agent.Event) { events = append(events, ev) })
 		log := o.Journal.(*severed)
-		open := agent.New
-		if w.log.Len() > 0 {
+		open, before := agent.New, w.log.Len()
+		if before > 0 {
 			open = agent.Resume
 		}
 		s, err := open(context.Background(), o)
@@ -317,6 +319,9 @@ func (w *world) play(t *testing.T) {
 		time.Sleep(10 * time.Second) // for tools that were abandoned
 		if !crashed {
 			w.checkEvents(events)
+		}
+		if w.log.Len() > before { // else the next one goes on with the same numbers
+			w.remember(events, crashed)
 		}
 	}
 	w.checkJournal()
@@ -462,6 +467,27 @@ func (w *world) checkEvents(events []agent.Event) {
 	}
 }
 
+// remember keeps the kinds of events by their numbers, of all incarnations.
+func (w *world) remember(events []agent.Event, crashed bool) {
+	for _, ev := range events {
+		h := ev.Head()
+		if was := w.live[h.Seq]; was != "" {
+			w.problem("%s has the number %d of an earlier %s", h.Kind, h.Seq, was)
+		}
+		w.live[h.Seq] = h.Kind
+	}
+	w.crashed = w.crashed || crashed
+}
+
+// checkNumber holds for each event of the projection: it has the number that it had live. What a crash has kept from being seen, or from being
+// written, has one that nothing else had.
+func (w *world) checkNumber(ev agent.Event) {
+	h := ev.Head()
+	if was := w.live[h.Seq]; was != h.Kind && (was != "" || !w.crashed) {
+		w.problem("the projection has %s with the number %d, which was that of %q", h.Kind, h.Seq, was)
+	}
+}
+
 // journal is the beginning of each record.
 func (w *world) journal() string {
 	var b strings.Builder
@@ -490,7 +516,7 @@ func (w *world) checkJournal() {
 		messages = append(messages, turn.Message)
 	}
 	checkPairs(w, messages)
-	if err := agent.Project(ctx, w.log, func(agent.Event) {}); err != nil {
+	if err := agent.Project(ctx, w.log, w.checkNumber); err != nil {
 		w.problem("project: %v", err)
 	}
 	if err := agent.Replay(ctx, w.log, agent.ReplayOptions{}); err != nil {

@@ -99,6 +99,7 @@ type Session struct {
 	failure error     // ours, such as a journal that cannot be written
 	why     error     // the failure that the session is to end for, nil when it is none
 	written int64     // bytes of the journal's lines, about
+	resumed int64     // the number of SESSION_START, until a record has it; 0 in a new session
 	once    sync.Once // of shutdown
 }
 

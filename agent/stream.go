@@ -28,6 +28,12 @@ type eventStream struct {
 	step    bool  // a model call has begun and not ended
 	ended   bool  // SESSION_END is in the log
 
+	holding  bool       // records are being written: their events come before those that are held
+	held     []recorded // what has come meanwhile
+	arrived  int        // how many were ever held
+	admitted int        // how many of them have numbers by now
+	overdue  int        // what hurries was when the time of who writes them began to run out
+
 	limit int64       // of the log, in bytes
 	full  func(error) // told when the log is larger; may be nil
 
@@ -61,12 +67,11 @@ func (s *eventStream) openTexts(n int) []string {
 	return texts
 }
 
-// goOnWith adds the first event of a session that was resumed to the events of the one that had ended.
-func (s *eventStream) goOnWith(start *SessionStart) {
+// again lets a stream go on with the events of a session that was resumed: what was on its way will not end.
+func (s *eventStream) again() {
 	s.mu.Lock()
-	s.ended = false
-	s.mu.Unlock()
-	s.emit(start)
+	defer s.mu.Unlock()
+	s.ended, s.step, s.log.open = false, false, nil
 }
 
 // silence ends the stream without an event that says so: nothing is added any more, and cursors end where they have all.
@@ -77,23 +82,61 @@ func (s *eventStream) silence() {
 	s.changed.Broadcast()
 }
 
-// last returns the number of the newest event.
-func (s *eventStream) last() int64 {
+// recorded are the events of a record; of none, when they are live.
+type recorded struct {
+	rec    record
+	events []Event
+}
+
+// hold keeps back the events that come from now on until release, so that those of the records that are about to be written get the numbers
+// right behind the one that it returns, which the records have.
+func (s *eventStream) hold() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.holding = true
+	s.watchHold()
 	return s.seq
+}
+
+// release adds the events of the records that were written, if they were, and then what was held.
+func (s *eventStream) release(written ...recorded) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range append(written, s.held...) {
+		for _, ev := range r.events {
+			s.pair(ev, r.rec)
+		}
+	}
+	s.holding, s.held, s.admitted = false, nil, s.arrived
+	s.changed.Broadcast()
+}
+
+// watchHold lets nobody wait for events that are held once nobody waits for ever, and the grace time is over.
+func (s *eventStream) watchHold() {
+	if !s.hurried || !s.holding {
+		return
+	}
+	hurries := s.hurries
+	time.AfterFunc(s.grace, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.overdue = max(s.overdue, hurries)
+		s.changed.Broadcast()
+	})
 }
 
 // add appends events without delivering them, so that it can be called with the session's lock held. Nothing follows
 // SESSION_END: later events are dropped.
-func (s *eventStream) add(events ...Event) { s.record(nil, events...) }
-
-// record is add for the events of a record. The log then shares its text with the history.
-func (s *eventStream) record(rec record, events ...Event) {
+func (s *eventStream) add(events ...Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.holding {
+		s.held = append(s.held, recorded{events: events})
+		s.arrived++
+		return
+	}
 	for _, ev := range events {
-		s.pair(ev, rec)
+		s.pair(ev, nil)
 	}
 	s.changed.Broadcast()
 }
@@ -204,6 +247,7 @@ func (s *eventStream) hurry() {
 	s.hurried = true
 	s.hurries++
 	s.watch()
+	s.watchHold()
 }
 
 // calm lets the loop wait for a slow host again.
@@ -235,8 +279,11 @@ func (s *eventStream) watch() {
 func (s *eventStream) flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pump()
 	hurries := max(s.hurries, 1)
+	for arrived := s.arrived; s.admitted < arrived && s.overdue < hurries; {
+		s.changed.Wait()
+	}
+	s.pump()
 	for last := s.seq; s.on != nil && s.done < last && s.stuck < hurries; {
 		s.changed.Wait()
 	}
