@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -103,4 +104,35 @@ func (l *writingLog) Append(ctx context.Context, next int64, records ...journal.
 		l.writing = nil
 	}
 	return l.Memory.Append(ctx, next, records...)
+}
+
+// Live output that waits for a journal that hangs does not hold up the end of its session.
+func TestJ8_HeldOutputHoldsUpNobody(t *testing.T) {
+	log := newStuckLog(t, "queued")
+	begun, printed := make(chan struct{}), make(chan struct{})
+	live := newTool("live", readOnly, func(_ context.Context, c *tool.Call) (tool.Result, error) {
+		close(begun)
+		<-log.stuck
+		close(printed)
+		c.Live(env.Stdout, []byte("meanwhile"))
+		return tool.Text("said"), nil
+	})
+	h := open(t, setup{tools: []tool.Tool{live}, fails: true, options: agent.Options{Grace: shortGrace, Journal: log},
+		steps: []llmtest.Step{llmtest.Calls(call("live")), llmtest.Text("done")}})
+	over := make(chan error, 1)
+	go func() { _, err := h.Submit(context.Background(), "go"); over <- err }()
+	<-begun
+	ctx, cancel := context.WithCancel(context.Background())
+	steered := make(chan error, 1)
+	go func() { steered <- h.Steer(ctx, "faster") }()
+	<-printed
+	cancel() // nobody waits for the journal any more
+	returns(t, "Steer", func() { <-steered })
+	h.Abort()
+	returns(t, "Submit", func() { <-over })
+	returns(t, "Close", func() {
+		if err := h.Close(); !errors.Is(err, agent.ErrStuck) {
+			t.Errorf("Close = %v", err)
+		}
+	})
 }
