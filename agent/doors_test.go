@@ -1,0 +1,182 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/tool/coding"
+)
+
+// The capabilities below are what hosts write around calls. They use nothing of the packages but what is exported.
+
+// auditLog notes who called what, what that would touch, and what came of it.
+type auditLog struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *auditLog) around(next tool.Handler) tool.Handler {
+	return func(ctx context.Context, c *tool.Call) (tool.Result, error) {
+		result, err := next(ctx, c)
+		outcome := "ok"
+		if err != nil || result.IsError {
+			outcome = "failed"
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.lines = append(l.lines, fmt.Sprintf("%s/%s %s %s %s: %s", c.SessionID, c.AgentID, c.Name, c.Args, c.Access.Effect, outcome))
+		return result, err
+	}
+}
+
+func TestJ3_DoorAuditLog(t *testing.T) {
+	l := new(auditLog)
+	fails := newTool("fails", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Errorf("no such thing"), nil })
+	h := spawning(t, agent.Options{Middleware: []tool.Middleware{l.around}}, map[string][]llmtest.Step{
+		"go":   {llmtest.Calls(call("work", `"path":"x"`), call("fails")), llmtest.Calls(spawn("help")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
+		"help": {llmtest.Calls(call("work")), llmtest.Text("helped")},
+	}, echo("work"), fails)
+	h.submit(t, "go", agent.Completed)
+	for _, want := range []string{h.ID() + `/ work {"path":"x"} writes: ok`, h.ID() + `/ fails {} read_only: failed`, `/agent-1 work {} writes: ok`} {
+		if !slices.ContainsFunc(l.lines, func(line string) bool { return strings.HasSuffix(line, want) }) {
+			t.Errorf("no %q in %q", want, l.lines)
+		}
+	}
+}
+
+// dryRun refuses everything that has effects and says what it would have done.
+func dryRun(next tool.Handler) tool.Handler {
+	return func(ctx context.Context, c *tool.Call) (tool.Result, error) {
+		if c.Access.Effect == tool.ReadOnly {
+			return next(ctx, c)
+		}
+		would := "change " + strings.Join(c.Access.Paths, ", ")
+		if c.Access.Command != "" {
+			would = "run " + c.Access.Command
+		}
+		return tool.Errorf("This is a dry run: nothing was done. The call would %s.", would), nil
+	}
+}
+
+func TestJ3_DoorDryRun(t *testing.T) {
+	w := &workplace{t, t.TempDir()}
+	w.put("f", "before\n")
+	o := agent.Options{Middleware: []tool.Middleware{dryRun}}
+	w.results(w.does(o, reading("f"), writing("f", "after\n")), "before", "dry run: nothing was done. The call would change ")
+	w.want("f", "before\n")
+}
+
+// spans records what a tracing library would: spans with their parents, which the context links.
+type spans struct {
+	mu    sync.Mutex
+	paths []string
+}
+
+type spanKey struct{}
+
+func (s *spans) around(next tool.Handler) tool.Handler {
+	return func(ctx context.Context, c *tool.Call) (tool.Result, error) {
+		parent, _ := ctx.Value(spanKey{}).(string)
+		path := parent + "/" + c.Name
+		s.mu.Lock()
+		s.paths = append(s.paths, path)
+		s.mu.Unlock()
+		return next(context.WithValue(ctx, spanKey{}, path), c)
+	}
+}
+
+func TestJ3_DoorSpans(t *testing.T) {
+	s := new(spans)
+	h := spawning(t, agent.Options{Middleware: []tool.Middleware{s.around}}, map[string][]llmtest.Step{
+		"go":   {llmtest.Calls(spawn("help")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
+		"help": {llmtest.Calls(call("work")), llmtest.Text("helped")},
+	}, echo("work"))
+	ctx := context.WithValue(context.Background(), spanKey{}, "host")
+	if _, err := h.Submit(ctx, "go"); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(s.paths)
+	if want := []string{"host/spawn_agent", "host/spawn_agent/work", "host/wait"}; !slices.Equal(s.paths, want) {
+		t.Errorf("spans %q, want %q", s.paths, want)
+	}
+}
+
+// until lets no call begin after a deadline: another process goes on.
+func until(deadline time.Time) tool.Middleware {
+	return func(next tool.Handler) tool.Handler {
+		return func(ctx context.Context, c *tool.Call) (tool.Result, error) {
+			if !time.Now().Before(deadline) {
+				return tool.Result{}, fmt.Errorf("the lease has ended at %v: %w", deadline, tool.ErrNotBegun)
+			}
+			return next(ctx, c)
+		}
+	}
+}
+
+func TestJ3_DoorFence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, log := new(diary), new(journal.Memory)
+		tools := []tool.Tool{d.takes("write", writes, 40*time.Minute)}
+		steps := []llmtest.Step{threeWrites, llmtest.Text("done")}
+		for life := 0; ; life++ { // each process has an hour
+			h := open(t, setup{tools: tools, silent: true, steps: steps[min(life, 1):],
+				options: agent.Options{Journal: log, Middleware: []tool.Middleware{until(time.Now().Add(time.Hour))}}})
+			submit := func() (*agent.Result, error) { return h.Submit(context.Background(), "go") }
+			if life > 0 {
+				submit = func() (*agent.Result, error) { return h.Continue(context.Background()) }
+			}
+			result, err := submit()
+			if err != nil && !strings.Contains(err.Error(), "the lease has ended") {
+				t.Fatal(err)
+			}
+			if err == nil {
+				if result.Text != "done" || life != 1 {
+					t.Errorf("%+v in life %d", result, life)
+				}
+				for i, text := range h.texts() {
+					if !strings.HasPrefix(text, "ran ") {
+						t.Errorf("result %d: %s", i, text)
+					}
+				}
+				break
+			}
+		}
+		d.inOrder(t, "end a", "run b", "end b", "run c", "end c")
+	})
+}
+
+// Release from outside lets nothing begin either: neither what waits inside of a middleware nor what waits for a person.
+func TestJ3_ReleaseWhileCallsWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, log := new(diary), new(journal.Memory)
+		slow := func(next tool.Handler) tool.Handler {
+			return func(ctx context.Context, c *tool.Call) (tool.Result, error) {
+				time.Sleep(time.Hour)
+				return next(ctx, c)
+			}
+		}
+		h := open(t, setup{tools: append(coding.Agents(), d.takes("write", writes, 0)), silent: true, steps: []llmtest.Step{llmtest.Calls(
+			named("a", "write", "a"), named("b", "write", "b"))},
+			options: agent.Options{Journal: log, Middleware: []tool.Middleware{slow},
+				Authorize: d.asked("ask", nil, map[string]tool.Decision{"b": {Verdict: tool.Ask}}),
+				Approve:   d.asked("approve", map[string]time.Duration{"b": 100 * time.Hour}, nil)}})
+		time.AfterFunc(time.Minute, func() { _ = h.Release(context.Background()) })
+		_, err := h.Submit(context.Background(), "go")
+		if took := time.Since(epoch).Truncate(time.Minute); err == nil || took != time.Hour {
+			t.Errorf("%v after %v", err, took)
+		}
+		if got := order(t, all(t, log)); got != "" || d.at("run a") >= 0 {
+			t.Errorf("records %s", got)
+		}
+	})
+}
