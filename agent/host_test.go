@@ -170,7 +170,7 @@ func (r *rig) judge(place string, nth int, way string, err error, opened chan *a
 // contained reports whether what goes wrong at a place is a result that the model reads, and a warning for the host: that of a
 // tool, of the environment that it uses, and of a subagent.
 func (r *rig) contained(place string) bool {
-	for _, prefix := range []string{"Run of a tool", "Access of a tool", "env ", "process ", "child's ", "Subagents.Journal", "NewID"} {
+	for _, prefix := range []string{"Run of a tool", "Access of a tool", "the Middleware of a tool", "the handler of the Middleware of a tool", "env ", "process ", "child's ", "Subagents.Journal", "NewID"} {
 		if strings.HasPrefix(place, prefix) {
 			return true
 		}

@@ -97,6 +97,13 @@ func (r *rig) options(grace time.Duration) agent.Options {
 		BeforeStop:    func(context.Context, agent.Stop) (string, error) { r.pass("BeforeStop"); return "", nil },
 		BeforeInput:   func(_ context.Context, m agent.Message) (agent.Message, error) { r.pass("BeforeInput"); return m, nil },
 		BeforeCompact: func(context.Context, agent.Compacting) (string, error) { r.pass("BeforeCompact"); return "", nil },
+		Middleware: []tool.Middleware{func(next tool.Handler) tool.Handler {
+			r.pass("the Middleware of a tool")
+			return func(ctx context.Context, c *tool.Call) (tool.Result, error) {
+				r.pass("the handler of the Middleware of a tool")
+				return next(ctx, c)
+			}
+		}},
 		Questions: &agent.Questions{Answer: func(context.Context, tool.Question) (tool.Answer, error) {
 			r.pass("Questions.Answer")
 			return tool.Answer{Text: "yes"}, nil

@@ -67,8 +67,8 @@ func openTerminal(stdin io.Reader) (io.Reader, bool) {
 	return tty, err == nil
 }
 
-// authorize implements tool.Authorize.
-func (p *permission) authorize(ctx context.Context, req tool.Request) (tool.Decision, error) {
+// authorize implements tool.Authorize: it leaves to approve what a person has to decide.
+func (p *permission) authorize(_ context.Context, req tool.Request) (tool.Decision, error) {
 	allow := tool.Decision{Verdict: tool.Allow}
 	switch {
 	case p.mode == allowAll || req.Access.Effect == tool.ReadOnly:
@@ -76,10 +76,15 @@ func (p *permission) authorize(ctx context.Context, req tool.Request) (tool.Deci
 	case p.mode == lookOnly:
 		return tool.Decision{Reason: "this session is read-only; it may look at files, but not change or run anything"}, nil
 	}
+	return tool.Decision{Verdict: tool.Ask}, nil
+}
+
+// approve implements tool.Authorize: it asks the person.
+func (p *permission) approve(ctx context.Context, req tool.Request) (tool.Decision, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.all && len(req.Access.Guarded) == 0 { // what is guarded is asked about each time
-		return allow, nil
+		return tool.Decision{Verdict: tool.Allow}, nil
 	}
 	return p.ask(ctx, req)
 }

@@ -112,7 +112,8 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 		return err
 	}
 	opts := agent.Options{Client: model.client, Profile: prof, Provider: model.provider, Model: f.model, Effort: f.effort,
-		ID: kept.id, Journal: kept.file, Authorize: perm.authorize, Policy: f.policy(), Subagents: &agent.Subagents{Journal: kept.ofSubagent()},
+		ID: kept.id, Journal: kept.file, Authorize: perm.authorize, Approve: perm.approve,
+		Policy: f.policy(), Subagents: &agent.Subagents{Journal: kept.ofSubagent()},
 		Questions: perm.questions(), MaxJournal: f.maxJournal, Diffs: f.diffs, Instructions: f.instructions}
 	f.warn(t, model.provider, first(f.model, prof.Model))
 	local, err := openDir(t, f.dir)
