@@ -76,32 +76,32 @@ func TestJ3_DoorDryRun(t *testing.T) {
 	w.want("f", "before\n")
 }
 
-// spans records what a tracing library would: spans with their parents, which the context links.
-type spans struct {
+// callSpans records what a tracing library would: spans with their parents, which the context links.
+type callSpans struct {
 	mu    sync.Mutex
 	paths []string
 }
 
-type spanKey struct{}
+type callSpanKey struct{}
 
-func (s *spans) around(next tool.Handler) tool.Handler {
+func (s *callSpans) around(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, c *tool.Call) (tool.Result, error) {
-		parent, _ := ctx.Value(spanKey{}).(string)
+		parent, _ := ctx.Value(callSpanKey{}).(string)
 		path := parent + "/" + c.Name
 		s.mu.Lock()
 		s.paths = append(s.paths, path)
 		s.mu.Unlock()
-		return next(context.WithValue(ctx, spanKey{}, path), c)
+		return next(context.WithValue(ctx, callSpanKey{}, path), c)
 	}
 }
 
 func TestJ3_DoorSpans(t *testing.T) {
-	s := new(spans)
+	s := new(callSpans)
 	h := spawning(t, agent.Options{Middleware: []tool.Middleware{s.around}}, map[string][]llmtest.Step{
 		"go":   {llmtest.Calls(spawn("help")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
 		"help": {llmtest.Calls(call("work")), llmtest.Text("helped")},
 	}, echo("work"))
-	ctx := context.WithValue(context.Background(), spanKey{}, "host")
+	ctx := context.WithValue(context.Background(), callSpanKey{}, "host")
 	if _, err := h.Submit(ctx, "go"); err != nil {
 		t.Fatal(err)
 	}
