@@ -180,3 +180,33 @@ func TestJ3_ReleaseWhileCallsWait(t *testing.T) {
 		}
 	})
 }
+
+// Inside of middleware a later call may begin first: steps come in the order of the calls all the same.
+func TestJ5_StepsOfCallsThatBeginInAnotherOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := new(diary)
+		delay := func(next tool.Handler) tool.Handler {
+			return func(ctx context.Context, c *tool.Call) (tool.Result, error) {
+				if c.ID == "a" {
+					time.Sleep(time.Hour)
+				}
+				return next(ctx, c)
+			}
+		}
+		h := answerOf(t, agent.Options{Middleware: []tool.Middleware{delay}}, []tool.Tool{d.takes("write", writes, time.Minute)},
+			named("a", "write", "a"), named("b", "write", "b"))
+		d.inOrder(t, "end b", "run a")
+		var steps []string
+		for ev := range agent.Steps(slices.Values(h.events)) {
+			switch e := ev.(type) {
+			case agent.StepStartEvent:
+				steps = append(steps, fmt.Sprint(e.Step, e.CallID))
+			case agent.StepCompleteEvent:
+				steps = append(steps, fmt.Sprint("end ", e.CallID))
+			}
+		}
+		if got := strings.Join(steps, ", "); got != "1a, end a, 2b, end b" {
+			t.Errorf("steps %s", got)
+		}
+	})
+}

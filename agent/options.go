@@ -49,7 +49,8 @@ type Options struct {
 	// there are subagents, and side by side.
 	Authorize, Approve tool.Authorize
 	// Middleware is put around every call that was permitted, also of subagents; the first is outermost. One that leaves a call open, by
-	// [tool.ErrNotBegun], ends the session there: calls that run come to their results, all others stay open.
+	// [tool.ErrNotBegun], gives the session away, as [Session.Release] does: calls that run come to their results, all others stay open, and Submit
+	// returns an error that is an [ErrReleased] and wraps the middleware's.
 	Middleware []tool.Middleware
 
 	// Policy is what the host decides beforehand, such as limits and budgets. The journal keeps it; Resume takes it from here.

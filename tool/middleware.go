@@ -25,7 +25,7 @@ type Handler func(ctx context.Context, call *Call) (Result, error)
 type Middleware func(next Handler) Handler
 
 // ErrNotBegun is returned by a [Middleware] that has not called next, to leave the call open: it did not begin and has no result, and it can run
-// later. A session that meets it is released: see package agent.
+// later. The session is then given away, and the model is not told of it.
 var ErrNotBegun = errors.New("the call has not begun and stays open")
 
 // The states of an execution.

@@ -250,3 +250,21 @@ func TestJ5_EffectsHaveNames(t *testing.T) {
 		t.Errorf("an unknown effect is read as %s", e)
 	}
 }
+
+// Arguments are read in one pass, which ends however deep they nest.
+func TestJ5_DeepArguments(t *testing.T) {
+	open := register(t, Tool{ToolDefinition: llm.ToolDefinition{Name: "any", Parameters: []byte(`{"type":"object"}`)},
+		Run: func(_ context.Context, c *Call) (Result, error) { return Text("ran"), nil }})
+	for depth, want := range map[int]string{900: "ran", 1_000_000: "nested more than"} {
+		args := `{"x":` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + `}`
+		if got := run(open, call("any", args), nil).Model.Text(); !strings.Contains(got, want) {
+			t.Errorf("%d deep: %s", depth, got)
+		}
+	}
+	for args, want := range map[string]string{`{"x":{"y":[{"z":1,"z":2}]}}`: `"z" is there twice`, `{"x":1e999}`: "out of range", `{"x":[1,2}`: "not valid JSON",
+		`{"x":[1,`: "breaks off", `{"x":1,}`: "not valid JSON", `{"x":[1 2]}`: "not valid JSON", `{"x":1} x`: "more text"} {
+		if got := run(open, call("any", args), nil).Model.Text(); !strings.Contains(got, want) {
+			t.Errorf("%s: %s", args, got)
+		}
+	}
+}
