@@ -90,7 +90,7 @@ func (s *Session) newRound(ctx context.Context, step Step) *round {
 	for _, o := range step.Calls {
 		c := &call{sent: o.Args, phase: permitted}
 		switch {
-		case o.Question != nil: // the input was asked to end before the answer came
+		case o.awaits != nil: // the input was asked to end before the answer came
 			c.Prepared = tool.Refuse(o.ToolCall, unanswered)
 			c.started.Store(true)
 		case o.Intended: // recorded before this round: by a process that is no more

@@ -9,5 +9,15 @@
 // Whatever happens is a record in the session's journal, and the state is the fold of the records and nothing else. So a
 // session resumes anywhere: fold what the journal holds, then run.
 //
+// A session can be driven from outside, a step at a time, each in a process of its own if need be:
+//
+//	err := s.Begin(ctx, "fix the failing test")
+//	for step := (agent.Step{}); err == nil && step.Act != agent.ActRest; {
+//		if step, err = s.Advance(ctx); step.Act == agent.ActWait {
+//			sleep(ctx, step.Until) // or have it called again then
+//		}
+//	}
+//	result := s.Result()
+//
 // Hosts watch [Event] values as they happen, through [Options].OnEvent or [Session.Events].
 package agent

@@ -391,3 +391,27 @@ func TestJ2_BeginWhileSubmitWorks(t *testing.T) {
 		t.Errorf("Begin = %v, %s", err, h.turns())
 	}
 }
+
+// Who looks at a session from outside sees its open calls with their questions.
+func TestJ2_OpenQuestions(t *testing.T) {
+	log := new(journal.Memory)
+	h := asking(t, &agent.Questions{}, log, llmtest.Calls(ask("really?"), call("work")))
+	h.begin(t, "go")
+	for h.step(t) != agent.ActRunCalls {
+	}
+	state, err := agent.Load(context.Background(), log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := state.Open()
+	if len(open) != 1 || open[0].Question() == nil {
+		t.Fatalf("%+v", open)
+	}
+	if q := open[0].Question(); q.Text != "really?" || q.CallID != open[0].ID || strings.Join(q.Options, ",") != "yes,no" {
+		t.Errorf("%+v", q)
+	}
+	if next := agent.Next(state, time.Now()); next.Act != agent.ActEndInput || next.Reason != agent.AwaitingInput {
+		t.Errorf("%v", next)
+	}
+	h.steps(t)
+}

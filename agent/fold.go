@@ -104,7 +104,7 @@ func (s *State) acceptsTurn(r turnRecord) string {
 	switch loop := r.Loop; {
 	case loop == nil && r.Origin == OriginLoop:
 		return "it warns of no loop"
-	case loop != nil && (loop.Period < 1 || loop.Period > len(s.Recent)):
+	case loop != nil && (loop.Period < 1 || loop.Period > len(s.recent)):
 		return fmt.Sprintf("there are no %d calls that could repeat", loop.Period)
 	}
 	return s.acceptsQueued(r.Queued)
@@ -198,7 +198,7 @@ func (s *State) fold(rec record, at time.Time) {
 	case stopRecord:
 		s.Input.Stop, s.Input.Value = r.Reason, r.Value
 	case awaitRecord:
-		s.open(r.CallID).Question = &r
+		s.open(r.CallID).awaits = &r
 	case compactRecord:
 		s.foldCompaction(r, at)
 	case childRecord:
@@ -239,7 +239,7 @@ func (s *State) foldInput(r inputRecord, at time.Time) {
 	if s.pending != nil {
 		s.Effort, s.pending = *s.pending, nil
 	}
-	s.Recent, s.LoopWarned = nil, nil
+	s.recent, s.loopWarned = nil, nil
 	task := llm.User(r.Text, r.More...)
 	s.hears(messageTask, "", task.Parts)
 	s.turn(Turn{Kind: TurnUser, Origin: OriginUser, Time: at, Message: task})
@@ -259,7 +259,7 @@ func (s *State) foldTurn(r turnRecord, at time.Time) {
 	s.Input.Done = false
 	switch r.Origin {
 	case OriginLoop:
-		s.LoopWarned = r.Loop
+		s.loopWarned = r.Loop
 	case OriginNudge:
 		s.Input.Nudges++
 		s.Input.Corrections++
@@ -308,8 +308,8 @@ func (s *State) foldResult(r resultRecord, at time.Time) {
 	if r.IsError && r.Name != "" && r.Name == s.Policy.resultTool() {
 		s.Input.Corrections++
 	}
-	if call.Question != nil && !r.IsError {
-		s.hears(messageAnswer, call.Question.Question, r.Content)
+	if call.awaits != nil && !r.IsError {
+		s.hears(messageAnswer, call.awaits.Question, r.Content)
 	} else if r.Asked != "" {
 		s.hears(messageAnswer, r.Asked, r.Content)
 	}

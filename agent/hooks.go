@@ -112,7 +112,7 @@ func (s *Session) admitInput(ctx context.Context, m *sending) error {
 	}
 	about := Message{Kind: MessageTask}
 	if asked := s.asked(); asked != nil {
-		about.Kind, about.Question = MessageAnswer, asked.Question.Question
+		about.Kind, about.Question = MessageAnswer, asked.awaits.Question
 	}
 	return s.admit(ctx, m, about)
 }

@@ -31,10 +31,10 @@ type Loop struct {
 	Repeats int `json:"repeats"`
 }
 
-// CallMark is what tells a call from another: hashes of the tool with its arguments, and of the result.
-type CallMark struct{ Call, Result uint64 }
+// callMark is what tells a call from another: hashes of the tool with its arguments, and of the result.
+type callMark struct{ Call, Result uint64 }
 
-func (m CallMark) same(other CallMark, results bool) bool {
+func (m callMark) same(other callMark, results bool) bool {
 	return m.Call == other.Call && (!results || m.Result == other.Result)
 }
 
@@ -43,26 +43,26 @@ var leastRepeats = [...]int{1: 5, 2: 3, 3: 2}
 
 // mark remembers a call whose result is in. A loop that was warned of ends with the first call that does not go on with it.
 func (s *State) mark(call OpenCall) {
-	m := CallMark{Call: hash(call.Name, canonical(call.Args)), Result: hash(passing.ReplaceAllString(call.Result.Content.Text(), ""))}
-	if w := s.LoopWarned; w != nil && !m.same(s.Recent[max(len(s.Recent)-w.Period, 0)], s.Policy.Loops.Results) {
-		s.LoopWarned, s.Recent = nil, nil
+	m := callMark{Call: hash(call.Name, canonical(call.Args)), Result: hash(passing.ReplaceAllString(call.Result.Content.Text(), ""))}
+	if w := s.loopWarned; w != nil && !m.same(s.recent[max(len(s.recent)-w.Period, 0)], s.Policy.Loops.Results) {
+		s.loopWarned, s.recent = nil, nil
 	}
-	s.Recent = append(s.Recent, m)
-	if n := len(s.Recent); n > maxWindow {
-		s.Recent = append(s.Recent[:0], s.Recent[n-maxWindow:]...)
+	s.recent = append(s.recent, m)
+	if n := len(s.recent); n > maxWindow {
+		s.recent = append(s.recent[:0], s.recent[n-maxWindow:]...)
 	}
 }
 
 // looping returns the loop that the last calls are, nil when they are none, or one that was warned of.
 func (s *State) looping(p LoopPolicy) *Loop {
-	if p.Off || s.LoopWarned != nil {
+	if p.Off || s.loopWarned != nil {
 		return nil
 	}
 	window := defaultWindow
 	if p.Window > 0 {
 		window = min(p.Window, maxWindow)
 	}
-	calls := s.Recent[max(len(s.Recent)-window, 0):]
+	calls := s.recent[max(len(s.recent)-window, 0):]
 	for period := 1; period < len(leastRepeats); period++ {
 		if n := repeats(calls, period, p.Results); n >= leastRepeats[period] {
 			return &Loop{Period: period, Repeats: n}
@@ -72,7 +72,7 @@ func (s *State) looping(p LoopPolicy) *Loop {
 }
 
 // repeats counts how often the last period calls come at the end of calls, one after the other.
-func repeats(calls []CallMark, period int, results bool) int {
+func repeats(calls []callMark, period int, results bool) int {
 	n := 1
 	for end := len(calls) - period; end >= period; end -= period {
 		for i := end - period; i < end; i++ {

@@ -123,7 +123,7 @@ func (s *State) runnable() []OpenCall {
 	}
 	var open []OpenCall
 	for _, c := range s.Open() {
-		if c.Question == nil || s.Input.Stop != "" {
+		if c.awaits == nil || s.Input.Stop != "" {
 			open = append(open, c)
 		}
 	}

@@ -52,7 +52,7 @@ func TestNextByPolicy(t *testing.T) {
 	nudge := Step{Act: ActInject, Origin: OriginNudge}
 	noResult := Step{Act: ActEndInput, Reason: Failed, Text: noObject}
 	question := openCalls("a")
-	question[0].Question = &awaits
+	question[0].awaits = &awaits
 	tests := []struct {
 		name    string
 		records []record // after begun

@@ -38,7 +38,7 @@ type Options struct {
 	// Journal keeps the session's records; nil keeps them nowhere. The session is its only writer and closes it.
 	Journal journal.Log
 	// OnEvent receives every event, in order, one at a time, on a goroutine of the session's. The loop waits for it. Steer, FollowUp,
-	// AddTools, RemoveTools, Set, Interrupt, Abort and the methods that only read may be called from it; Submit, Continue and Close may not.
+	// AddTools, RemoveTools, Set, Interrupt, Abort and the methods that only read may be called from it; Submit, Continue, Advance and Close may not.
 	//
 	// A panic or a runtime.Goexit of OnEvent, as of a hook, the journal, the clock or the catalog, ends the session: Submit returns
 	// a [HostError] with the stack. That of a provider fails the model call, that of a tool is an error result and a WARNING.

@@ -109,7 +109,7 @@ func preceding(rec record, before *State) []numbered {
 	case awaitRecord:
 		return []numbered{{began(r.CallID, r.Args, r.Access, before), r.Start}}
 	case resultRecord:
-		if call := before.open(r.CallID); call == nil || call.Question == nil { // else it began before the question
+		if call := before.open(r.CallID); call == nil || call.awaits == nil { // else it began before the question
 			return []numbered{{began(r.CallID, r.Args, r.Access, before), r.Start}}
 		}
 	}

@@ -86,8 +86,8 @@ func (r *awaitRecord) event() *InputRequested {
 func (s *State) questions() []Event {
 	var open []Event
 	for _, c := range s.Open() {
-		if c.Question != nil {
-			open = append(open, c.Question.event())
+		if c.awaits != nil {
+			open = append(open, c.awaits.event())
 		}
 	}
 	return open
@@ -135,7 +135,7 @@ func (s *Session) Answer(ctx context.Context, answer tool.Answer, more ...SendOp
 	}
 	about := Message{Kind: MessageAnswer, Action: answer.Action, Content: answer.Content}
 	if asked := s.asked(); asked != nil {
-		about.Question = asked.Question.Question
+		about.Question = asked.awaits.Question
 		if err := s.admit(ctx, &m, about); err != nil {
 			return err
 		}
@@ -172,7 +172,7 @@ func (s *Session) asked() *OpenCall {
 // form. The two are written together: an input without its answer would lose it.
 func (c *OpenCall) answered(input inputRecord, content json.RawMessage) ([]record, error) {
 	answer := tool.Answer{Action: input.Action, Text: input.Text, Content: content}
-	q := tool.Question{Form: c.Question.Form}
+	q := tool.Question{Form: c.awaits.Form}
 	if check, err := q.Checker(); err == nil { // the form of a damaged journal could be met by nobody
 		if answer, err = check(answer); err != nil {
 			return nil, fmt.Errorf("agent: %w", err)

@@ -289,7 +289,7 @@ type compactRecord struct {
 // childRecord is what happened to a subagent: spawned, spent, ended.
 type childRecord struct {
 	ID      string     `json:"id"`
-	Event   ChildEvent `json:"event"`
+	Event   childEvent `json:"event"`
 	Task    string     `json:"task,omitempty"` // of spawned
 	Model   string     `json:"model,omitempty"`
 	Journal string     `json:"journal,omitempty"` // the child's session id
@@ -298,14 +298,14 @@ type childRecord struct {
 	Cost    float64    `json:"cost_usd,omitempty"`
 }
 
-// ChildEvent is a kind of record about a subagent.
-type ChildEvent string
+// childEvent is a kind of record about a subagent.
+type childEvent string
 
 // The events.
 const (
-	ChildSpawned ChildEvent = "spawned"
-	ChildSpent   ChildEvent = "spent"
-	ChildEnded   ChildEvent = "ended"
+	childSpawned childEvent = "spawned"
+	childSpent   childEvent = "spent"
+	childEnded   childEvent = "ended"
 )
 
 func (headerRecord) kind() string  { return "header" }

@@ -290,7 +290,7 @@ func (r *replay) hosts(s *Session, rec record) bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		call := s.state.open(rec.CallID)
-		return call != nil && call.Question != nil && s.state.Input != nil && s.state.Input.Stop == ""
+		return call != nil && call.awaits != nil && s.state.Input != nil && s.state.Input.Stop == ""
 	case endRecord: // time is not replayed: what it ended was the clock's decision
 		return rec.Session || rec.Reason == BudgetTime
 	}

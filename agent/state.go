@@ -6,6 +6,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
 )
 
 // State is all that a session remembers: the fold of its records and nothing else. The zero value is a session in which nothing
@@ -33,9 +34,6 @@ type State struct {
 	Worked time.Duration
 	// Context is how full the model's window is.
 	Context Context
-	// Recent is the newest calls, for the detection of loops; LoopWarned is the loop that was warned of and still goes on.
-	Recent     []CallMark
-	LoopWarned *Loop
 	// Children are the subagents.
 	Children []Child
 	// Notes are what the session's capabilities keep, by kind; the todo list is [tool.PlanNote].
@@ -45,7 +43,10 @@ type State struct {
 	// Steps counts the answers, Rounds the answers with calls whose results are in, Epoch what makes the requests' prefix change.
 	Steps, Rounds, Epoch int
 
-	keys      map[string]bool // of what hosts have sent
+	keys       map[string]bool // of what hosts have sent
+	recent     []callMark      // the newest calls, for the detection of loops
+	loopWarned *Loop           // that was warned of and still goes on
+
 	tools     []llm.ToolDefinition
 	pending   *string       // the effort that holds from the next input on
 	outputs   []outputMark  // what the store has of results that are in the turns
@@ -161,9 +162,18 @@ type OpenCall struct {
 	Intended bool
 	// Torn says that the answer was cut off in the call, Refused that the answer was refused: such a call is not run.
 	Torn, Refused bool
-	// Question, when set, is what the call waits for an answer to.
-	Question *awaitRecord
-	Result   *llm.ToolResult
+	Result        *llm.ToolResult
+
+	awaits *awaitRecord // the question whose answer will be the result
+}
+
+// Question returns what the call waits for an answer to, nil when it waits for none.
+func (c *OpenCall) Question() *tool.Question {
+	if c.awaits == nil {
+		return nil
+	}
+	q := c.awaits
+	return &tool.Question{CallID: q.CallID, Text: q.Question, Options: q.Options, Form: q.Form, Source: q.Source}
 }
 
 // Reason says why an input or a session ended.
@@ -233,7 +243,7 @@ func (s *State) Open() []OpenCall {
 // awaiting returns the first call that waits for an answer of the host, nil when there is none.
 func (s *State) awaiting() *OpenCall {
 	for i := range s.Calls {
-		if s.Calls[i].Result == nil && s.Calls[i].Question != nil {
+		if s.Calls[i].Result == nil && s.Calls[i].awaits != nil {
 			return &s.Calls[i]
 		}
 	}

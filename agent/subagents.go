@@ -54,11 +54,11 @@ type Child struct {
 
 func (s *State) foldChild(r childRecord) {
 	switch r.Event {
-	case ChildSpawned:
+	case childSpawned:
 		s.Children = append(s.Children, Child{ID: r.ID, Session: r.Journal, Task: r.Task, Status: childRunning})
-	case ChildSpent:
+	case childSpent:
 		s.spend(r.Usage, r.Cost)
-	case ChildEnded:
+	case childEnded:
 		for i := range s.Children {
 			if s.Children[i].ID == r.ID {
 				s.Children[i].Status = r.Status
@@ -119,7 +119,7 @@ func (a *subagents) Spawn(ctx context.Context, task tool.AgentTask) (tool.AgentS
 		return tool.AgentStatus{}, err
 	}
 	if err = context.Cause(ctx); err == nil { // nobody would know of an agent whose call was given up
-		err = a.parent.put(ctx, childRecord{ID: id, Event: ChildSpawned, Task: validText(task.Task), Model: c.session.state.Header.Model, Journal: c.session.ID()})
+		err = a.parent.put(ctx, childRecord{ID: id, Event: childSpawned, Task: validText(task.Task), Model: c.session.state.Header.Model, Journal: c.session.ID()})
 	}
 	if err == nil {
 		err = a.enter(ctx, c, task.Task)
@@ -294,7 +294,7 @@ func (a *subagents) account(c *child, status string) error {
 	c.recorded = c.recorded || ended
 	c.mu.Unlock()
 	if ended {
-		records = append(records, childRecord{ID: c.id, Event: ChildEnded, Status: status})
+		records = append(records, childRecord{ID: c.id, Event: childEnded, Status: status})
 	}
 	return a.parent.commit(records...)
 }
@@ -312,7 +312,7 @@ func (a *subagents) spent(c *child) []record {
 	if used == (llm.Usage{}) && cost == 0 {
 		return nil
 	}
-	return []record{childRecord{ID: c.id, Event: ChildSpent, Usage: used, Cost: cost}}
+	return []record{childRecord{ID: c.id, Event: childSpent, Usage: used, Cost: cost}}
 }
 
 // hears takes an event of a child to the parent's host. What a model call took is in the parent's journal before the next one is made, so
