@@ -123,6 +123,28 @@ func TestJ9_WrappersForwardOptionalInterfaces(t *testing.T) {
 	}
 }
 
+// Base forwards what is said of an environment, and no way to its files.
+func TestJ9_BaseForwardsWhatIsSaid(t *testing.T) {
+	said := []reflect.Type{reflect.TypeFor[env.Contained](), reflect.TypeFor[env.Hiding](), reflect.TypeFor[env.Graceful](), reflect.TypeFor[env.Guard](),
+		reflect.TypeFor[env.Locker](), reflect.TypeFor[env.Resolver]()}
+	var called []string
+	base := env.Base{Environment: whole{newLocal(t, t.TempDir(), env.LocalOptions{}), &called}}
+	for _, iface := range optional() {
+		if reflect.TypeOf(base).Implements(iface) != slices.Contains(said, iface) {
+			t.Errorf("Base is a %v: %t", iface, !slices.Contains(said, iface))
+			continue
+		}
+		for i := range iface.NumMethod() {
+			if method := iface.Method(i); slices.Contains(said, iface) {
+				reflect.ValueOf(base).MethodByName(method.Name).Call(arguments(t, method.Type))
+				if !slices.Contains(called, method.Name) {
+					t.Errorf("Base does not forward %s", method.Name)
+				}
+			}
+		}
+	}
+}
+
 // arguments are some for a method.
 func arguments(t *testing.T, method reflect.Type) (args []reflect.Value) {
 	for i := range method.NumIn() {

@@ -8,7 +8,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 )
 
@@ -35,10 +34,10 @@ var ErrProtected = fmt.Errorf("the file is protected: %w", fs.ErrPermission)
 
 // Protect returns a view of an environment in which certain files can be read but not changed. Links do not lead around it. It holds the methods that
 // change files alone: commands are not confined.
-func Protect(e Environment, p Protection) Environment { return protected{e, p} }
+func Protect(e Environment, p Protection) Environment { return protected{Base{e}, p} }
 
 type protected struct {
-	Environment
+	Base
 	protection Protection
 }
 
@@ -221,25 +220,6 @@ func (p protected) Guarded(ctx context.Context, name string) string {
 	}
 	return guardedBelow(ctx, p.Environment, name)
 }
-
-// Lock implements Locker.
-func (p protected) Lock(ctx context.Context, names ...string) (unlock func(), err error) {
-	return Lock(ctx, p.Environment, names...)
-}
-
-// Resolve implements Resolver.
-func (p protected) Resolve(ctx context.Context, name string) (string, error) {
-	return Resolve(ctx, p.Environment, name)
-}
-
-// Containment is that of the environment below.
-func (p protected) Containment() string { return Containment(p.Environment) }
-
-// KillGrace returns that of the environment below.
-func (p protected) KillGrace() time.Duration { return KillGrace(p.Environment) }
-
-// HidesHost says it of the environment within.
-func (p protected) HidesHost() bool { return HidesHost(p.Environment) }
 
 // Below implements View.
 func (p protected) Below(context.Context, string, string) (Environment, func(error)) {

@@ -1,0 +1,36 @@
+package env
+
+import (
+	"context"
+	"time"
+)
+
+// Base is an Environment for wrappers to embed. It forwards what the environment below says of itself: how commands are held together and how
+// long they have to end, where names lead, which files need an approval, and who may change them. It does not forward the optional ways to read
+// and to change files (Replacer, Tree, View), which would lead past what the wrapper does in Open and WriteFile; a wrapper that leaves files alone
+// forwards these itself.
+type Base struct{ Environment }
+
+// Containment implements Contained.
+func (b Base) Containment() string { return Containment(b.Environment) }
+
+// HidesHost implements Hiding.
+func (b Base) HidesHost() bool { return HidesHost(b.Environment) }
+
+// KillGrace implements Graceful.
+func (b Base) KillGrace() time.Duration { return KillGrace(b.Environment) }
+
+// Guarded implements Guard.
+func (b Base) Guarded(ctx context.Context, name string) string {
+	return guardedBelow(ctx, b.Environment, name)
+}
+
+// Resolve implements Resolver.
+func (b Base) Resolve(ctx context.Context, name string) (string, error) {
+	return Resolve(ctx, b.Environment, name)
+}
+
+// Lock implements Locker.
+func (b Base) Lock(ctx context.Context, names ...string) (unlock func(), err error) {
+	return Lock(ctx, b.Environment, names...)
+}
