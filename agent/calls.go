@@ -314,6 +314,7 @@ func (r *round) finish(c *call, o *tool.Outcome) error {
 	}
 	result := c.result(o)
 	result.Access, result.Start = r.access(c), c.number.Load()
+	r.s.keepOutput(r.ctx, &result)
 	return r.s.record(r.ctx, result)
 }
 

@@ -62,7 +62,7 @@ func (o *Options) checkLimits() error {
 	limits := map[string]float64{"MaxToolRounds": float64(o.MaxToolRounds), "MaxTurns": float64(o.MaxTurns),
 		"MaxTokens": float64(o.MaxTokens), "Grace": float64(o.Grace), "Retry.Base": float64(o.Retry.Base), "Retry.Cap": float64(o.Retry.Cap),
 		"Budget.Tokens": float64(o.Budget.Tokens), "Budget.USD": o.Budget.USD, "Budget.Time": float64(o.Budget.Time),
-		"MaxJournal": float64(o.MaxJournal), "MaxEvents": float64(o.MaxEvents), "Diffs": float64(o.Diffs), "Loops.Window": float64(o.Loops.Window), "Compaction.KeepTurns": float64(o.Compaction.KeepTurns)}
+		"MaxJournal": float64(o.MaxJournal), "MaxEvents": float64(o.MaxEvents), "KeepOutputs": float64(o.KeepOutputs), "Diffs": float64(o.Diffs), "Loops.Window": float64(o.Loops.Window), "Compaction.KeepTurns": float64(o.Compaction.KeepTurns)}
 	if o.Subagents != nil {
 		limits["Subagents.Depth"], limits["Subagents.MaxRunning"] = float64(o.Subagents.Depth), float64(o.Subagents.MaxRunning)
 	}

@@ -263,15 +263,9 @@ func (j *summaryJob) request(keep string) *llm.Request {
 		Messages: []llm.Message{llm.System(prompt), llm.User(text)}}
 }
 
-// kept returns what of the outputs can still be read: a session that was resumed has none of those from before.
+// kept returns what of the outputs can still be read: a session that was resumed has only those from before that its journal keeps.
 func (s *Session) kept(marks []outputMark) []outputMark {
-	return slices.DeleteFunc(marks, func(m outputMark) bool {
-		r, err := s.outputs.Open(m.id)
-		if err == nil {
-			err = r.Close()
-		}
-		return err != nil
-	})
+	return slices.DeleteFunc(marks, func(m outputMark) bool { return !s.outputs.has(m.id) })
 }
 
 // turn returns what the model sees in the place of the turns that were replaced: half of the room is the summary's, the rest is shared by

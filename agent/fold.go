@@ -319,6 +319,12 @@ func (s *State) foldResult(r resultRecord, at time.Time) {
 	if r.OutputRef != "" {
 		s.outputs = append(s.outputs, outputMark{id: r.OutputRef, tool: r.Name})
 	}
+	if r.Kept != nil {
+		if s.kept == nil {
+			s.kept = map[string]keptOutput{}
+		}
+		s.kept[r.OutputRef] = *r.Kept
+	}
 	s.see(&r)
 	if slices.ContainsFunc(s.Calls, func(c OpenCall) bool { return c.Result == nil }) {
 		return

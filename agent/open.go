@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -125,6 +126,10 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 		s.archive.earlier = replacedBefore(o.Journal, state.Records)
 	}
 	s.state.runOnly(s.registry, policy.resultTool())
+	s.outputs.earlier = maps.Clone(state.kept)
+	for _, kept := range state.kept {
+		s.keptBytes.Add(kept.Size)
+	}
 	s.events.goOn(state.seq)
 	s.ledger.tokens, s.ledger.usd = state.Usage.Input+state.Usage.Output, state.Cost
 	s.start(true)
@@ -152,7 +157,7 @@ func (s *Session) warnOfTorn() {
 func newSession(o Options) *Session {
 	s := &Session{client: o.Client, agentID: o.agentID, env: o.Env,
 		confirm: o.BeforeStop, questions: o.Questions, journal: o.Journal, closers: slices.Clone(o.Closers), dir: o.Env.WorkDir(),
-		limits: limitsOf(o), grace: graceOf(o), diffs: o.Diffs, memo: new(llm.Memo), outputs: tool.NewOutputs(o.OutputDir), closed: make(chan struct{})}
+		limits: limitsOf(o), grace: graceOf(o), diffs: o.Diffs, memo: new(llm.Memo), outputs: &outputStore{DirOutputs: tool.NewOutputs(o.OutputDir), journal: o.Journal}, mayKeep: o.KeepOutputs, closed: make(chan struct{})}
 	s.beforeInput, s.beforeCompact = o.BeforeInput, o.BeforeCompact
 	life := context.Background()
 	if o.parent != nil {
@@ -180,7 +185,7 @@ func newSession(o Options) *Session {
 		id = newID()
 	}
 	s.events = newEventStream(id, s.now, o.OnEvent)
-	s.events.outputs, s.events.broke, s.events.grace = s.outputs, s.giveUp, s.grace
+	s.events.outputs, s.events.broke, s.events.grace = s.outputs.DirOutputs, s.giveUp, s.grace
 	s.events.limit, s.events.full = s.limits.events, s.fill
 	return s
 }

@@ -98,6 +98,9 @@ type Options struct {
 	// OutputDir is where whole outputs of truncated results are kept while the session lives, in a directory of their own; empty
 	// means the system's directory for temporary files.
 	OutputDir string
+	// KeepOutputs is how many bytes of such outputs the journal keeps as blobs, so that read_output has them after a resume and in forks:
+	// none unless set. What does not fit any more is not kept; nothing is deleted. A subagent's journal has as much room of its own.
+	KeepOutputs int64
 	// Diffs is how many bytes of unified diffs a call's changes may have, in TOOL_CALL_END and in the journal: none unless set.
 	Diffs int
 	// MaxJournal is how large the journal may become, and MaxEvents how large the log of events that cursors read, in bytes: 1 GiB each

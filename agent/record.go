@@ -136,6 +136,7 @@ type resultRecord struct {
 	Done      bool          `json:"done,omitempty"`
 	Final     string        `json:"final,omitempty"`
 	OutputRef string        `json:"output_ref,omitempty"`
+	Kept      *keptOutput   `json:"kept,omitempty"`    // the whole output, where the journal has it
 	Asked     string        `json:"asked,omitempty"`   // the question to which Content is a person's answer, given while the call ran
 	Answers   []exchange    `json:"answers,omitempty"` // people's answers while the call ran that Content is not
 	Bytes     int64         `json:"bytes"`             // of the whole output

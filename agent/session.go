@@ -63,7 +63,9 @@ type Session struct {
 	diffs     int           // bytes of a call's
 	now       func() time.Time
 	memory    tool.Memory // of the tools
-	outputs   *tool.DirOutputs
+	outputs   *outputStore
+	mayKeep   int64        // how many bytes of outputs the journal may have
+	keptBytes atomic.Int64 // how many it has
 	archive   *archive
 	processes *tool.ProcessTable
 	memo      *llm.Memo

@@ -48,19 +48,20 @@ type State struct {
 	loopWarned *Loop           // that was warned of and still goes on
 
 	tools     []llm.ToolDefinition
-	pending   *string       // the effort that holds from the next input on
-	outputs   []outputMark  // what the store has of results that are in the turns
-	tried     int           // Steps when the last compaction failed, plus 1
-	said      []message     // of people, in the order in which the model got it
-	summary   string        // that the last compaction made
-	compacted int           // compactions that were done
-	warns     bool          // the last record filled the window up to a level that was not warned of
-	at        time.Time     // of the last record of the loop's work
-	told      int           // turns ever made
-	inputs    int           // ever begun
-	seq       int64         // of events, to go on from after a resume
-	queued    int           // entries ever queued; their ids
-	messages  []llm.Message // of the turns, after the system prompt: appended to, never changed
+	pending   *string               // the effort that holds from the next input on
+	kept      map[string]keptOutput // outputs that the journal has, by id
+	outputs   []outputMark          // what the store has of results that are in the turns
+	tried     int                   // Steps when the last compaction failed, plus 1
+	said      []message             // of people, in the order in which the model got it
+	summary   string                // that the last compaction made
+	compacted int                   // compactions that were done
+	warns     bool                  // the last record filled the window up to a level that was not warned of
+	at        time.Time             // of the last record of the loop's work
+	told      int                   // turns ever made
+	inputs    int                   // ever begun
+	seq       int64                 // of events, to go on from after a resume
+	queued    int                   // entries ever queued; their ids
+	messages  []llm.Message         // of the turns, after the system prompt: appended to, never changed
 }
 
 // Turn is one entry of the history.

@@ -56,6 +56,8 @@ func (f *runFlags) checkValues() error {
 	switch {
 	case f.maxRounds < 0 || f.maxTurns < 0 || f.timeout < 0 || f.idleTimeout < 0 || f.budgetTokens < 0 || f.budgetUSD < 0 || f.diffs < 0:
 		return fail(exitUsage, "limits, budgets, sizes and times cannot be negative")
+	case f.keepOutputs < 0:
+		return fail(exitUsage, "--keep-outputs is a size in bytes, from 0 on")
 	case f.maxJournal < 1:
 		return fail(exitUsage, "--max-journal is a size in bytes, from 1 on")
 	case f.resume != "" && f.fork != "":

@@ -25,7 +25,7 @@ type runFlags struct {
 	dir, provider, model, profile, baseURL, effort, instructions string
 	resume, fork, onLimit, outputSchema                          string
 	maxRounds, maxTurns, budgetTokens, diffs                     int
-	maxJournal                                                   int64
+	maxJournal, keepOutputs                                      int64
 	budgetUSD                                                    float64
 	yes, ask, readOnly, json, noJournal, native                  bool
 	timeout, idleTimeout                                         time.Duration
@@ -74,6 +74,7 @@ func newRun(t terminal) *cobra.Command {
 	flags.StringVar(&f.resume, "resume", "", "go on with the session `ID`, without a prompt with its interrupted input")
 	flags.StringVar(&f.fork, "fork", "", "begin a new session from the session `ID[@TURN]`")
 	flags.BoolVar(&f.noJournal, "no-journal", false, "do not keep the session")
+	flags.Int64Var(&f.keepOutputs, "keep-outputs", 0, "keep up to `BYTES` of the whole outputs of commands with the session, for --resume and --fork")
 	flags.Int64Var(&f.maxJournal, "max-journal", 1<<30, "end the session before its journal has more than `BYTES`")
 	flags.IntVar(&f.diffs, "diffs", 0, "keep unified diffs of what a call changes, at most `BYTES` a call; --json shows them")
 	flags.StringVar(&f.outputSchema, "output-schema", "", "answer with JSON that fits the JSON Schema in `FILE`, and print nothing else")
@@ -114,7 +115,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	opts := agent.Options{Client: model.client, Profile: prof, Provider: model.provider, Model: f.model, Effort: f.effort,
 		ID: kept.id, Journal: kept.file, Authorize: perm.authorize, Approve: perm.approve,
 		Policy: f.policy(), Subagents: &agent.Subagents{Journal: kept.ofSubagent()},
-		Questions: perm.questions(), MaxJournal: f.maxJournal, Diffs: f.diffs, Instructions: f.instructions}
+		Questions: perm.questions(), MaxJournal: f.maxJournal, KeepOutputs: f.keepOutputs, Diffs: f.diffs, Instructions: f.instructions}
 	f.warn(t, model.provider, first(f.model, prof.Model))
 	local, err := openDir(t, f.dir)
 	if err != nil {

@@ -1,0 +1,113 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// keptOutput is a whole output that the journal keeps as a blob.
+type keptOutput struct {
+	Hash string `json:"hash"`
+	Size int64  `json:"size"` // in bytes
+}
+
+// outputStore has the whole outputs of a session: in files while it lives, and those that an earlier run of it has kept in the journal, which
+// are brought back when they are asked for.
+type outputStore struct {
+	*tool.DirOutputs
+	journal journal.Log
+
+	bringing sync.Mutex // held while the journal is read, which may not return
+	mu       sync.Mutex
+	earlier  map[string]keptOutput // by id
+}
+
+// Open implements [tool.Outputs].
+func (o *outputStore) Open(id string) (io.ReadSeekCloser, error) {
+	f, err := o.DirOutputs.Open(id)
+	if !errors.Is(err, tool.ErrNoOutput) {
+		return f, err
+	}
+	o.bringing.Lock()
+	defer o.bringing.Unlock()
+	kept, ok := o.find(id)
+	if !ok {
+		return o.DirOutputs.Open(id) // somebody else may have brought it back
+	}
+	if err := o.bringBack(id, kept.Hash); err != nil {
+		return nil, fmt.Errorf("the output cannot be read from the journal: %w", err)
+	}
+	o.mu.Lock()
+	delete(o.earlier, id)
+	o.mu.Unlock()
+	return o.DirOutputs.Open(id)
+}
+
+func (o *outputStore) find(id string) (keptOutput, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	kept, ok := o.earlier[id]
+	return kept, ok
+}
+
+func (o *outputStore) bringBack(id, hash string) error {
+	blob, err := o.journal.Blob(context.Background(), hash)
+	if err != nil {
+		return err
+	}
+	_, w, err := o.Create(id)
+	if err != nil {
+		return errors.Join(err, blob.Close())
+	}
+	_, err = io.Copy(w, blob)
+	return errors.Join(err, w.Close(), blob.Close())
+}
+
+// has reports whether an output can be read, without bringing it back.
+func (o *outputStore) has(id string) bool {
+	if _, ok := o.find(id); ok {
+		return true
+	}
+	f, err := o.DirOutputs.Open(id)
+	return err == nil && f.Close() == nil
+}
+
+// keepOutput puts the whole output of a call into the journal, where the host wants that and there is room. What is not kept is left out of
+// the record, and gone when the session ends.
+func (s *Session) keepOutput(ctx context.Context, result *resultRecord) {
+	if s.mayKeep <= 0 || s.journal == nil || result.OutputRef == "" {
+		return
+	}
+	f, err := s.outputs.DirOutputs.Open(result.OutputRef)
+	if err != nil {
+		return // the store is closed: the session ends
+	}
+	size, err := f.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil || s.keptBytes.Add(size) > s.mayKeep {
+		s.keptBytes.Add(-size)
+		f.Close() // only read
+		return
+	}
+	var hash atomic.Pointer[string]
+	err = s.write(ctx, "PutBlob", func(ctx context.Context) error {
+		h, err := s.journal.PutBlob(ctx, f)
+		hash.Store(&h)
+		return err
+	}, func(error) { f.Close() })
+	if err != nil {
+		s.keptBytes.Add(-size)
+		s.events.emit(&Warning{Code: "output_not_kept", Text: fmt.Sprintf("The whole output of %s cannot be kept: %v.", result.Name, err)})
+		return
+	}
+	result.Kept = &keptOutput{Hash: *hash.Load(), Size: size}
+}
