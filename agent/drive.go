@@ -101,7 +101,7 @@ func (s *Session) Begin(ctx context.Context, text string, more ...SendOption) er
 //
 // The end of ctx interrupts the input, as it does in Submit: Advance returns context.Cause(ctx), and the next steps end the input. The
 // step that ends an input for a failure returns that as Submit does, and ends the session where Submit would. While somebody else
-// works the error is [ErrBusy].
+// works the error is [ErrBusy]. A session that was given away meanwhile returns its [ErrReleased] or [ErrTakenOver].
 //
 // The time budget runs on between two steps, but not between two processes: the first step of a resumed session commits that the input
 // goes on. Subagents and processes in the background end with the process that started them.
@@ -137,7 +137,7 @@ func (s *Session) advance(ctx, run context.Context) (step Step, outcome, err err
 	if outcome, err = s.conclude(ctx, run, before); err != nil {
 		return step, nil, err
 	}
-	return step, outcome, s.sync(context.Background())
+	return step, cmp.Or(outcome, s.left()), s.sync(context.Background())
 }
 
 // Result returns what the last input that has ended came to, with the sums of that input alone; nil before the first.

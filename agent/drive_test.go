@@ -415,3 +415,38 @@ func TestJ2_OpenQuestions(t *testing.T) {
 	}
 	h.steps(t)
 }
+
+// A session that is released during a step has taken it, and goes on with the next one elsewhere.
+func TestJ2_ReleaseInAStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, begun, over := new(journal.Memory), make(chan struct{}), make(chan struct{})
+		work := newTool("work", writes, func(context.Context, *tool.Call) (tool.Result, error) {
+			close(begun)
+			<-over
+			return tool.Text("worked"), nil
+		})
+		h := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{work}, silent: true, steps: []llmtest.Step{llmtest.Calls(call("work"))}})
+		h.begin(t, "go")
+		h.step(t)
+		released := make(chan error, 1)
+		go func() {
+			<-begun
+			go func() { released <- h.Release(context.Background()) }()
+			synctest.Wait()
+			close(over)
+		}()
+		if step, err := h.Advance(context.Background()); step.Act != agent.ActRunCalls || !errors.Is(err, agent.ErrReleased) {
+			t.Errorf("%v, %v", step, err)
+		}
+		if err := <-released; err != nil {
+			t.Errorf("Release = %v", err)
+		}
+		if _, err := h.Advance(context.Background()); !errors.Is(err, agent.ErrReleased) {
+			t.Errorf("Advance = %v", err)
+		}
+		rest := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{work}, steps: []llmtest.Step{llmtest.Text("done")}})
+		if acts := rest.steps(t); acts != "call_model end_input rest" || rest.Result().Text != "done" {
+			t.Errorf("%s, %+v", acts, rest.Result())
+		}
+	})
+}
