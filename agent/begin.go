@@ -153,7 +153,7 @@ func (r *round) announce(c *call) {
 	}
 	start := toolCallStart(c.Call.ID, c.Call.Name, c.index, c.sent, c.effective(), r.access(c))
 	r.s.events.emit(start)
-	c.number.Store(start.Seq)
+	c.number.Store(r.s.events.number(start))
 }
 
 // toolCallStart returns the event of a call that begins. Effective is empty where the arguments are those that the model sent.

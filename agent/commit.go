@@ -127,6 +127,7 @@ func (s *Session) append(ctx context.Context, records []record) error {
 			s.events.release()
 		}
 		s.endTurn()
+		s.events.deliver() // perhaps nobody waits any more
 	})
 }
 

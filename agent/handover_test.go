@@ -362,3 +362,20 @@ func TestJ7_AnswerOnce(t *testing.T) {
 		t.Errorf("results %q", texts)
 	}
 }
+
+// What a journal takes after its caller has given up is told when it is taken, and not with the next thing that happens.
+func TestJ7_LateRecordsAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, setup{options: agent.Options{Journal: &slowLog{kind: "note"}}})
+		ctx, stop := context.WithTimeout(context.Background(), time.Second)
+		defer stop()
+		if err := h.Note(ctx, "x", []byte(`1`), ""); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Note = %v", err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(only[*agent.NoteWritten](h)) != 1 {
+			t.Errorf("events %s", h.kinds())
+		}
+	})
+}
