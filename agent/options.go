@@ -35,7 +35,8 @@ type Options struct {
 	// System replaces the whole system prompt that would be rendered. Instructions go last into the rendered one.
 	System, Instructions string
 
-	// Journal keeps the session's records; nil keeps them nowhere. The session is its only writer and closes it.
+	// Journal keeps the session's records; nil keeps them nowhere. The session is its only writer and closes it. Until then others may put
+	// blobs beside the records, such as a checkpoint's, and read all of it.
 	Journal journal.Log
 	// OnEvent receives every event, in order, one at a time, on a goroutine of the session's. The loop waits for it. Steer, FollowUp,
 	// AddTools, RemoveTools, Set, Interrupt, Abort and the methods that only read may be called from it; Submit, Continue, Advance and Close may not.
