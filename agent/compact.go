@@ -12,7 +12,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// CompactionPolicy says when the beginning of the history is replaced by a summary for the model (requirement A16). Its zero value
+// CompactionPolicy says when the beginning of the history is replaced by a summary for the model. Its zero value
 // never compacts.
 type CompactionPolicy struct {
 	// Threshold is how full the model's window is, from 0 to 1, when the history is compacted before the next call. 0 switches

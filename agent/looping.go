@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// LoopPolicy says when calls that repeat make the session warn the model (requirement A9).
+// LoopPolicy says when calls that repeat make the session warn the model.
 type LoopPolicy struct {
 	Off bool `json:"off,omitempty"`
 	// Window is how many of the last calls are looked at: 10 unless set, at most 32.

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// MaxOutput is how much of one output a [DirOutputs] keeps, in bytes (requirement D5). What comes after it is counted and dropped.
+// MaxOutput is how much of one output a [DirOutputs] keeps, in bytes. What comes after it is counted and dropped.
 const MaxOutput = 1 << 30
 
 // ErrNoOutput means that a store has no output of that id: it was never there, or belongs to a process that is no more.
