@@ -158,10 +158,11 @@ func (r *round) advance() {
 	r.ask(authorize)
 	r.ask(approve)
 	ready := r.ready()
-	if len(r.s.chain) == 0 { // else each begins for itself, when its middleware lets it
-		r.beginTogether(ready)
+	begun := r.stopped() == nil
+	if begun && len(r.s.chain) == 0 { // else each begins for itself, when its middleware lets it
+		begun = r.beginTogether(ready)
 	}
-	if r.stopped() != nil {
+	if !begun {
 		r.advance()
 		return
 	}

@@ -32,6 +32,7 @@ func opened(ctx context.Context, o Options, name string, open func(context.Conte
 		s.events.emit(&SessionEnd{State: StatusClosed, Reason: Failed})
 		return nil, err
 	}
+	s.returned.Store(true)
 	return s, nil
 }
 

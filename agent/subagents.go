@@ -361,11 +361,11 @@ func (a *subagents) Wait(ctx context.Context, id string) (tool.AgentResult, erro
 	case <-ctx.Done():
 		return tool.AgentResult{}, context.Cause(ctx)
 	}
-	if err := a.parent.left(); err != nil {
-		return tool.AgentResult{}, err
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err := a.parent.left(); err != nil && c.cut { // together with the session
+		return tool.AgentResult{}, err
+	}
 	return c.result, nil
 }
 
