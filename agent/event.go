@@ -149,8 +149,10 @@ type ToolCallEnd struct {
 	OutputBytes    int64  `json:"output_bytes"` // of the whole output
 	OutputComplete bool   `json:"output_complete"`
 	OutputRef      string `json:"output_ref,omitempty"` // into the output store
-	IsError        bool   `json:"is_error"`
-	DurationMS     int64  `json:"duration_ms"`
+	// OutputBlob names the whole output in the session's journal, if [Options.KeepOutputs] has it kept.
+	OutputBlob string `json:"output_blob,omitempty"`
+	IsError    bool   `json:"is_error"`
+	DurationMS int64  `json:"duration_ms"`
 	// Changes are the files that the call changed, with diffs if [Options.Diffs] asks for them.
 	Changes []tool.Change `json:"changes,omitempty"`
 	// Ran is what became of the command that the call ran, started or looked at.

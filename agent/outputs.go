@@ -18,6 +18,14 @@ type keptOutput struct {
 	Size int64  `json:"size"` // in bytes
 }
 
+// keptAs returns the name of the blob that has the whole output, empty if the journal does not keep it.
+func (r *resultRecord) keptAs() string {
+	if r.Kept == nil {
+		return ""
+	}
+	return r.Kept.Hash
+}
+
 // outputStore has the whole outputs of a session: in files while it lives, and those that an earlier run of it has kept in the journal, which
 // are brought back when they are asked for.
 type outputStore struct {

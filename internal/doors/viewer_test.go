@@ -3,6 +3,7 @@ package doors_test
 import (
 	"context"
 	"errors"
+	"io"
 	"iter"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/tool/coding"
 )
 
 // viewer is package web in small: it shows a session that runs in another process. What has happened comes from the journal, as it is written;
@@ -176,5 +178,41 @@ func TestJ_Viewer(t *testing.T) {
 		if was := seen[ev.Head().Seq]; was == nil || was.Head().Kind != ev.Head().Kind {
 			t.Errorf("the viewer saw %s, the host %s", text(ev), text(was))
 		}
+	}
+}
+
+// A viewer in another process shows the whole output of which the model saw a part.
+func TestJ_ViewerOfWholeOutputs(t *testing.T) {
+	h := newHost(t, env.LocalOptions{}, llmtest.Calls(shell("seq 100000")), llmtest.Text("done"))
+	o := h.options(t, "long")
+	o.KeepOutputs = 1 << 20
+	o.Profile.Tools = append(o.Profile.Tools, coding.ReadOutput())
+	s := h.start(t, o)
+	submit(t, s, "count", agent.Completed)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	log, err := journal.NewDir(h.journals).Read(t.Context(), "long")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var whole []byte
+	err = agent.Project(t.Context(), log, func(ev agent.Event) {
+		if end, ok := ev.(*agent.ToolCallEnd); ok {
+			var blob io.ReadCloser
+			if blob, err = log.Blob(t.Context(), end.OutputBlob); err == nil {
+				whole, err = io.ReadAll(blob)
+				err = errors.Join(err, blob.Close())
+			}
+			if err != nil {
+				t.Errorf("the output %q: %v", end.OutputBlob, err)
+			}
+		}
+	})
+	if err := errors.Join(err, log.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Fields(string(whole)); len(lines) != 100_000 || lines[99_999] != "100000" {
+		t.Errorf("the viewer sees %d lines", len(lines))
 	}
 }
