@@ -36,7 +36,7 @@ type Options struct {
 	System, Instructions string
 
 	// Journal keeps the session's records; nil keeps them nowhere. The session is its only writer and closes it. Until then others may put
-	// blobs beside the records, such as a checkpoint's, and read all of it.
+	// blobs beside the records, such as a checkpoint's, and read all of it. Where New or Resume fails, it is still the caller's to close.
 	Journal journal.Log
 	// OnEvent receives every event, in order, one at a time, on a goroutine of the session's. The loop waits for it. Steer, FollowUp,
 	// AddTools, RemoveTools, Set, Interrupt, Abort and the methods that only read may be called from it; Submit, Continue, Advance, Compact, Close and Release

@@ -91,10 +91,15 @@ func (w *worker) open(ctx context.Context, id string) (*agent.Session, error) {
 	o := w.options
 	o.ID, o.Journal, o.Middleware = id, log, []tool.Middleware{w.fence}
 	o.OnEvent = func(ev agent.Event) { w.events = append(w.events, ev) }
+	start := agent.New
 	if log.Len() > 0 {
-		return agent.Resume(ctx, o)
+		start = agent.Resume
 	}
-	return agent.New(ctx, o)
+	session, err := start(ctx, o)
+	if err != nil {
+		err = errors.Join(err, log.Close())
+	}
+	return session, err
 }
 
 // fence leaves calls open for the next worker when the lease is lost.
