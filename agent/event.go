@@ -8,7 +8,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Event is something that happened in a session. each kind is a struct of this package with an [EventHeader] embedded; consumers get
+// Event is something that happened in a session. Each kind is a struct of this package with an [EventHeader] embedded; consumers get
 // pointers and tell them apart by a type switch. Events are shared between consumers: read them, do not change them. Their
 // JSON is flat.
 type Event interface {
