@@ -427,7 +427,7 @@ func (s *Session) release(work *activity, failure error) {
 	if s.working.Load() == work {
 		s.idle(turn)
 	}
-	if failure != nil {
+	if failure != nil && !errors.Is(s.failure, failure) {
 		s.ending, s.failure, s.why = Failed, failure, failure
 	}
 	if why := s.left(); why != nil && s.ending != Closed {

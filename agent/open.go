@@ -33,6 +33,9 @@ func opened(ctx context.Context, o Options, name string, open func(context.Conte
 		return nil, err
 	}
 	s.returned.Store(true)
+	if err := s.brokenBy(); err != nil {
+		go s.fail(err)
+	}
 	return s, nil
 }
 

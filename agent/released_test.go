@@ -12,6 +12,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
 	"github.com/attractor-go/attractor/tool"
 	"github.com/attractor-go/attractor/tool/coding"
@@ -207,4 +208,70 @@ func TestJ7_SlowSyncBesideAnInput(t *testing.T) {
 			t.Errorf("Submit = %v", err)
 		}
 	})
+}
+
+// A session that is released does not wait for the next attempt of a model call.
+func TestJ7_ReleaseDuringAWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := new(journal.Memory)
+		busy := llmtest.Error(&llm.Error{Kind: llm.ErrServer, Message: "busy", RetryAfter: 50 * time.Second})
+		h := open(t, setup{silent: true, options: agent.Options{Journal: log}, steps: []llmtest.Step{busy}})
+		ended := make(chan error, 1)
+		go func() { ended <- second(h.Submit(context.Background(), "go")) }()
+		time.Sleep(time.Second)
+		lasts(t, "Release", 0, func() {
+			if err := h.Release(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+		if err := <-ended; !errors.Is(err, agent.ErrReleased) {
+			t.Error(err)
+		}
+		rest := open(t, setup{options: agent.Options{Journal: log}, steps: []llmtest.Step{llmtest.Text("done")}})
+		if result, err := rest.Continue(context.Background()); err != nil || result.Text != "done" {
+			t.Errorf("%+v, %v", result, err)
+		}
+	})
+}
+
+// The same holds for what is asked beside the conversation: who resumes the session does it.
+func TestJ7_ReleaseDuringASideCallsWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := new(journal.Memory)
+		busy := llmtest.Error(&llm.Error{Kind: llm.ErrServer, Message: "busy", RetryAfter: 50 * time.Second})
+		o := agent.Options{Journal: log, Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}
+		h := open(t, setup{silent: true, options: o, steps: []llmtest.Step{llmtest.Text("one"), busy}})
+		h.submit(t, "go", agent.Completed)
+		ended := make(chan error, 1)
+		go func() { ended <- h.Compact(context.Background()) }()
+		time.Sleep(time.Second)
+		lasts(t, "Release", 0, func() {
+			if err := h.Release(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+		if err := <-ended; !errors.Is(err, agent.ErrReleased) {
+			t.Errorf("Compact = %v", err)
+		}
+		rest := open(t, setup{options: o, steps: []llmtest.Step{llmtest.Text("summary"), llmtest.Text("done")}})
+		rest.submit(t, "more", agent.Completed)
+		if n := len(only[*agent.Compaction](rest)); n != 1 {
+			t.Errorf("%d compactions", n)
+		}
+	})
+}
+
+// What comes with a context that has ended does not begin.
+func TestJ7_EndedContext(t *testing.T) {
+	log := new(journal.Memory)
+	h := open(t, setup{options: agent.Options{Journal: log}})
+	for what, err := range map[string]error{"Steer": h.Steer(ended(), "x"), "FollowUp": h.FollowUp(ended(), "x"), "Begin": h.Begin(ended(), "x"),
+		"Note": h.Note(ended(), "k", []byte(`1`), ""), "Set": h.Set(ended(), agent.Settings{})} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s = %v", what, err)
+		}
+	}
+	if err := h.Close(); err != nil || log.Len() != 2 { // the header and the end
+		t.Errorf("Close = %v, %d records", err, log.Len())
+	}
 }
