@@ -31,6 +31,9 @@ func (s *Session) outcome(ctx context.Context, records ...record) error {
 //
 // The end of ctx ends the wait for the turn and for the journal. What the journal was given by then is committed when it returns.
 func (s *Session) update(ctx context.Context, decide func() ([]record, error)) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if err := s.takeTurn(ctx); err != nil {
 		return err
 	}
