@@ -63,6 +63,10 @@ func (s *Session) callModel(ctx context.Context) error {
 		return err
 	}
 	s.mu.Lock()
+	if Next(&s.state, s.now()).Act != ActCallModel { // what the host did while the journal was synced comes first
+		s.mu.Unlock()
+		return errOutdated
+	}
 	req := s.request()
 	attempt, step, epoch := len(s.state.Faults)+1, s.state.Steps+1, s.state.Epoch
 	input := s.state.Context.Tokens()
@@ -87,7 +91,7 @@ func (s *Session) callModel(ctx context.Context) error {
 		return s.commit(stopRecord{Reason: over.Limit, Value: over.Value})
 	}
 	begin()
-	a.step(s.events.number(begun))
+	a.step(begun.Seq)
 	var outcome []record
 	if err == nil {
 		answer := answerOf(resp, latency, cost)
@@ -279,7 +283,7 @@ func (a *attemptStream) thought(ev llm.StreamEvent) {
 		a.think = ev.Block
 		a.shown.Thoughts = append(a.shown.Thoughts, 0)
 	}
-	a.shown.Thoughts[len(a.shown.Thoughts)-1] = a.events.number(delta)
+	a.shown.Thoughts[len(a.shown.Thoughts)-1] = delta.Seq
 }
 
 // leave makes the attempt take nothing more. What has come stays.
@@ -299,11 +303,11 @@ func (a *attemptStream) text(ev llm.StreamEvent) {
 		start := &AssistantTextStart{Block: a.texts}
 		a.texts++
 		a.events.emit(start)
-		a.shown.Texts = append(a.shown.Texts, [2]int64{a.events.number(start)})
+		a.shown.Texts = append(a.shown.Texts, [2]int64{start.Seq})
 	}
 	delta := &AssistantTextDelta{Block: a.texts - 1, Text: ev.Delta}
 	a.events.emit(delta)
-	a.shown.Texts[a.texts-1][1] = a.events.number(delta)
+	a.shown.Texts[a.texts-1][1] = delta.Seq
 }
 
 // used returns what the attempt took. Of one that broke off nobody says it, but it is billed, and one may be that never began, once its

@@ -450,3 +450,59 @@ func TestJ2_ReleaseInAStep(t *testing.T) {
 		}
 	})
 }
+
+// saysInSync is a journal during whose next Sync the host does something.
+type saysInSync struct {
+	journal.Memory
+	next func()
+}
+
+func (l *saysInSync) Sync(ctx context.Context) error {
+	if do := l.next; do != nil {
+		l.next = nil
+		do()
+	}
+	return l.Memory.Sync(ctx)
+}
+
+// What comes between the decision to call the model and the call is decided about first: the request has the steering, and the journal says in which
+// order it all was.
+func TestJ1_SaidBeforeTheCallIsMade(t *testing.T) {
+	log := new(saysInSync)
+	h := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{echo("work"), echo("other")}, steps: []llmtest.Step{llmtest.Text("done")}})
+	h.begin(t, "go")
+	log.next = func() {
+		if err := errors.Join(h.Steer(context.Background(), "left"), h.RemoveTools(context.Background(), "other")); err != nil {
+			t.Error(err)
+		}
+	}
+	if acts := h.steps(t); acts != "inject call_model end_input rest" {
+		t.Error(acts)
+	}
+	if got := h.model.Requests()[0]; len(got.Messages) != 3 || len(got.Tools) != 1 {
+		t.Errorf("the model was sent %d messages and %d tools", len(got.Messages), len(got.Tools))
+	}
+	if err := agent.Replay(context.Background(), log, agent.ReplayOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// A setting that changes nothing begins no epoch: a replay knows that the call which runs meanwhile had begun before it.
+func TestJ1_SameModelSetDuringACall(t *testing.T) {
+	var h *host
+	ctx, model, log := context.Background(), "model", new(journal.Memory)
+	first := llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
+		if err := errors.Join(h.Steer(ctx, "left"), h.Set(ctx, agent.Settings{Model: &model})); err != nil {
+			t.Error(err)
+		}
+		return llmtest.Text("one")
+	})
+	h = open(t, setup{options: agent.Options{Journal: log, Model: model}, steps: []llmtest.Step{first, llmtest.Text("two")}})
+	h.submit(t, "go", agent.Completed)
+	if state, err := agent.Load(ctx, log); err != nil || state.Epoch != 0 {
+		t.Errorf("epoch %d, %v", state.Epoch, err)
+	}
+	if err := agent.Replay(ctx, log, agent.ReplayOptions{}); err != nil {
+		t.Error(err)
+	}
+}

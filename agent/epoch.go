@@ -33,8 +33,15 @@ func (a callEpoch) begunIn(epoch int, others bool) bool {
 	return !others
 }
 
-// mayBegin reports whether a setting may begin an epoch.
-func (r *settingRecord) mayBegin() bool { return r.Provider != nil || r.Model != nil || r.Tools != nil }
+// served is what serves the model calls of an epoch, with the tools.
+type served struct{ provider, model string }
+
+// set makes s what a setting makes it, and reports whether that begins an epoch.
+func (s *served) set(r *settingRecord) bool {
+	was := *s
+	s.provider, s.model = deref(r.Provider, s.provider), deref(r.Model, s.model)
+	return *s != was || r.Tools != nil
+}
 
 // dated completes the records of model calls, which come next.
 func (s *State) dated(records []record) {
@@ -50,9 +57,9 @@ func (s *State) dated(records []record) {
 	}
 }
 
-// epoch returns the epoch of now.
-func (s *Session) epoch() int {
+// epoch returns the epoch of now, and what serves it.
+func (s *Session) epoch() (int, served) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.state.Epoch
+	return s.state.Epoch, served{s.state.Provider, s.state.Model}
 }

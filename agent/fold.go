@@ -366,25 +366,20 @@ func (s *State) foldSettings(r settingRecord) {
 	if r.Machine != nil {
 		s.Machine = *r.Machine
 	}
-	before := s.Policy
-	s.Policy = r.policy(before)
-	if s.Policy.Window != before.Window {
+	window := s.Policy.Window
+	s.Policy = r.policy(s.Policy)
+	if s.Policy.Window != window {
 		s.Context.Warned = 0
 	}
-	if s.Policy.Loops != before.Loops { // the marks are of another kind
-		s.recent, s.loopWarned = nil, nil
-	}
-	provider, model := s.Provider, s.Model
 	if r.EffortNext {
 		s.pending, r.Effort = r.Effort, nil
 	} else if r.Effort != nil {
 		s.pending = nil
 	}
-	for _, change := range []struct{ to, from *string }{{&s.Provider, r.Provider}, {&s.Model, r.Model}, {&s.Effort, r.Effort}} {
-		if change.from != nil {
-			*change.to = *change.from
-		}
-	}
+	s.Effort = deref(r.Effort, s.Effort)
+	by := served{s.Provider, s.Model}
+	begins := by.set(&r)
+	s.Provider, s.Model = by.provider, by.model
 	if r.Tools != nil {
 		var tools Context
 		tools.addTools(s.tools)
@@ -392,7 +387,7 @@ func (s *State) foldSettings(r settingRecord) {
 		s.Context.Chars -= tools.Chars
 		s.Context.addTools(s.tools)
 	}
-	if s.Provider != provider || s.Model != model || r.Tools != nil {
+	if begins {
 		s.Epoch++
 	}
 }

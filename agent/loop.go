@@ -32,11 +32,17 @@ func (s *Session) step(ctx context.Context) (Step, error) {
 	if err == nil {
 		err = s.do(ctx, step)
 	}
-	if isFull(err) {
+	switch {
+	case errors.Is(err, errOutdated):
+		return s.step(ctx)
+	case isFull(err):
 		err = nil
 	}
 	return step, err
 }
+
+// errOutdated means that a step was not taken, because something else is due since it was decided.
+var errOutdated = errors.New("agent: something else is due")
 
 // do takes the steps that need work; the others are done when they are decided.
 func (s *Session) do(ctx context.Context, step Step) error {
@@ -102,13 +108,12 @@ func (s *Session) upcoming() Step {
 	return Next(&s.state, s.now())
 }
 
-// sleep waits for a time, or until the context ends or the session is given away. The next decision tells which it was.
+// sleep waits for a time or for the end of the context. The next decision tells which it was.
 func (s *Session) sleep(ctx context.Context, until time.Time) {
 	timer := time.NewTimer(until.Sub(s.now()))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
-	case <-s.stay.Done():
 	}
 }

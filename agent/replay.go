@@ -250,14 +250,16 @@ func (r *replay) between(at int) bool {
 // decidedBefore reports that the host's record, which comes next, came during a step of the loop: what the loop would do now is what
 // the first record after the host's is the outcome of.
 func (r *replay) decidedBefore(s *Session) bool {
-	step, epoch := s.upcoming(), s.epoch()
+	step := s.upcoming()
+	epoch, by := s.epoch()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	others := false // epochs, which settings before the loop's next record begin
 	for i, rec := range r.records[r.at:] {
 		if r.between(r.at + i) {
-			set, _ := rec.(settingRecord)
-			others = others || set.mayBegin()
+			if set, ok := rec.(settingRecord); ok && by.set(&set) {
+				others = true
+			}
 			continue
 		}
 		switch rec := rec.(type) {
