@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -158,11 +157,10 @@ func (r *round) advance() {
 	r.ask(authorize)
 	r.ask(approve)
 	ready := r.ready()
-	begun := r.stopped() == nil
-	if begun && len(r.s.chain) == 0 { // else each begins for itself, when its middleware lets it
-		begun = r.beginTogether(ready)
+	if len(r.s.chain) == 0 { // else each begins for itself, when its middleware lets it
+		r.beginTogether(ready)
 	}
-	if !begun {
+	if r.stopped() != nil {
 		r.advance()
 		return
 	}
@@ -320,11 +318,10 @@ func (r *round) finish(c *call, o *tool.Outcome) error {
 	return r.s.record(r.ctx, result)
 }
 
-// record commits a result. A journal that fails must not leave the call's start without its end. One that is replayed and says no more of the call
-// has not failed.
+// record commits a result. A journal that fails must not leave the call's start without its end.
 func (s *Session) record(ctx context.Context, result resultRecord) error {
 	err := s.outcome(ctx, result)
-	if err != nil && !errors.Is(err, errJournalEnds) {
+	if err != nil {
 		s.events.add(&ToolCallEnd{CallID: result.CallID, Name: result.Name, Output: err.Error(), OutputBytes: int64(len(err.Error())),
 			OutputComplete: true, IsError: true})
 	}

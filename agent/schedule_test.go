@@ -5,7 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"strings"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -17,17 +17,16 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/llm/llmtest"
-	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/tool"
 )
 
-// schedule is one run of a session: what the model answers, what the host does and when, and what the host decided beforehand.
+// schedule is what happens to a session: what the model answers, what the host does and when, what its code does, and what it decided beforehand.
 type schedule struct {
 	Answers []modelAnswer
 	Actions []hostAction
-	Inputs  int
+	Drives  []drive // one for each input
 	Policy  policyDraw
+	Host    hostDraw
 }
 
 type modelAnswer struct {
@@ -44,6 +43,13 @@ type hostAction struct {
 	What  string
 }
 
+// drive is how the host works on an input.
+type drive struct {
+	How   string
+	Steps int           // by Advance, before it goes on in another way
+	Pause time.Duration // between two steps
+}
+
 type policyDraw struct {
 	MaxRounds, MaxTurns int
 	RequireDone         bool
@@ -52,6 +58,13 @@ type policyDraw struct {
 	Summarize           bool
 	StayOnFailure       bool
 	Budget              int
+}
+
+// hostDraw is what the host's code does. Calls take from Fates and Permits by their ids, hooks from their lists in turn; an empty list is no hook.
+type hostDraw struct {
+	Fates, Permits               []string
+	BeforeInput, Stop, Compact   []string
+	EventTakes, Approval, Append time.Duration
 }
 
 func drawSchedule(t *rapid.T) schedule {
@@ -67,204 +80,46 @@ func drawSchedule(t *rapid.T) schedule {
 	})
 	action := rapid.Custom(func(t *rapid.T) hostAction {
 		return hostAction{After: duration.Draw(t, "after"), What: rapid.SampledFrom([]string{"steer", "steer", "follow up", "interrupt",
-			"interrupt", "cancel", "abort", "effort", "model", "tools", "add tools", "remove tools", "compact", "crash", "crash"}).Draw(t, "what")}
+			"interrupt", "cancel", "abort", "close", "effort", "model", "tools", "add tools", "remove tools", "compact", "note", "note text", "answer",
+			"crash", "crash", "release", "release", "release now", "take over", "take over"}).Draw(t, "what")}
 	})
 	return schedule{
 		Answers: rapid.SliceOfN(answer, 1, 8).Draw(t, "answers"),
 		Actions: rapid.SliceOfN(action, 0, 6).Draw(t, "actions"),
-		Inputs:  rapid.IntRange(1, 3).Draw(t, "inputs"),
+		Drives:  rapid.SliceOfN(rapid.Custom(drawDrive), 1, 3).Draw(t, "drives"),
 		Policy: policyDraw{MaxRounds: rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "rounds"), MaxTurns: rapid.SampledFrom([]int{0, 0, 2, 6}).Draw(t, "turns"),
 			RequireDone: rapid.Bool().Draw(t, "done"), Confirms: rapid.IntRange(0, 2).Draw(t, "confirms"), Compaction: rapid.Bool().Draw(t, "compaction"),
 			Summarize: rapid.Bool().Draw(t, "summarize"), StayOnFailure: rapid.Bool().Draw(t, "stay"),
 			Budget: rapid.SampledFrom([]int{0, 0, 20_000}).Draw(t, "budget")},
+		Host: drawHost(t),
 	}
 }
 
-// world is what a schedule runs in: it lives on when the session does not.
-type world struct {
-	s        schedule
-	env      env.Environment
-	log      *journal.Memory
-	mu       sync.Mutex
-	answered int
-	problems []error
-	ran      map[string]int // effects by call
-	live     map[int64]agent.Kind
-	crashed  bool // at least once
+func drawDrive(t *rapid.T) drive {
+	return drive{How: rapid.SampledFrom([]string{"submit", "submit", "continue", "steps", "steps", "steps, continue", "steps, submit", "some steps"}).Draw(t, "how"),
+		Steps: rapid.IntRange(0, 4).Draw(t, "steps"),
+		Pause: rapid.SampledFrom([]time.Duration{0, time.Millisecond, 20 * time.Millisecond, time.Second}).Draw(t, "pause")}
 }
 
-func (w *world) problem(format string, args ...any) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.problems = append(w.problems, fmt.Errorf(format, args...))
-}
-
-// Name and Stream make the world the model. It checks every request: each call has exactly one result, right after it, in order.
-func (w *world) step(ctx context.Context, req *llm.Request) llmtest.Step {
-	checkPairs(w, req.Messages)
-	w.mu.Lock()
-	n := w.answered
-	w.answered++
-	w.mu.Unlock()
-	a := w.s.Answers[n%len(w.s.Answers)]
-	select {
-	case <-time.After(a.Takes):
-	case <-ctx.Done():
-		return llmtest.Error(llm.Errorf(llm.ErrAborted, "%v", context.Cause(ctx)))
+func drawHost(t *rapid.T) hostDraw {
+	some := func(name string, kinds ...string) []string {
+		return rapid.SliceOfN(rapid.SampledFrom(kinds), 0, 4).Draw(t, name)
 	}
-	if n >= 3*len(w.s.Answers) { // enough
-		return llmtest.Text("the end")
-	}
-	if a.Fault != "" && n%2 == 0 {
-		err := llm.Errorf(llm.Kind(a.Fault), "broken")
-		if a.Torn {
-			return llmtest.Torn("half of it", err)
-		}
-		return llmtest.Error(err)
-	}
-	var parts []llm.Part
-	if a.Text || len(a.Calls) == 0 && a.Finish == "" {
-		parts = append(parts, llm.Text{Text: fmt.Sprint("text ", n)})
-	}
-	for i, name := range a.Calls {
-		if req.ToolChoice.Mode == llm.ToolNone {
-			break
-		}
-		args := fmt.Sprintf(`{"path":"p%d"}`, i%2)
-		if name == "broken" {
-			name, args = "look", `{"path":`
-		}
-		parts = append(parts, llm.ToolCall{ID: fmt.Sprintf("c%d_%d", n, i), Name: name, Args: args})
-	}
-	return llmtest.Respond(llm.Response{Message: llm.Message{Parts: parts}, Finish: llm.Finish{Reason: a.Finish}})
-}
-
-func checkPairs(w *world, messages []llm.Message) {
-	for i, m := range messages {
-		calls := m.Parts.ToolCalls()
-		if len(calls) == 0 {
-			continue
-		}
-		if i+1 >= len(messages) || len(messages[i+1].Parts) != len(calls) {
-			w.problem("calls of message %d have no results right after them", i)
-			continue
-		}
-		for k, part := range messages[i+1].Parts {
-			if r, ok := part.(llm.ToolResult); !ok || r.CallID != calls[k].ID {
-				w.problem("result %d of message %d is %+v, want that of %s", k, i+1, part, calls[k].ID)
-			}
-		}
+	return hostDraw{
+		Fates:       some("fates", "", "refuse", "add", "env", "wait", "panic", "fence", "slow fence"),
+		Permits:     some("permits", "", "ask", "ask", "deny", "edit"),
+		BeforeInput: some("before input", "", "refuse", "change", "context"),
+		Stop:        some("before stop", "", "more", "fail", "slow"),
+		Compact:     some("before compact", "", "keep", "refuse", "slow"),
+		EventTakes:  rapid.SampledFrom([]time.Duration{0, 0, time.Millisecond}).Draw(t, "event takes"),
+		Approval:    rapid.SampledFrom([]time.Duration{0, 20 * time.Millisecond, time.Second}).Draw(t, "approval"),
+		Append:      rapid.SampledFrom([]time.Duration{0, 0, 0, time.Millisecond}).Draw(t, "append"),
 	}
 }
-
-// tools are the ways in which tools behave. Those with effects count themselves: none may run twice.
-func (w *world) tools() []tool.Tool {
-	count := func(call *tool.Call) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.ran[call.ID]++
-		if w.ran[call.ID] > 1 {
-			w.problems = append(w.problems, fmt.Errorf("call %s ran %d times", call.ID, w.ran[call.ID]))
-		}
-	}
-	wait := func(ctx context.Context, d time.Duration) {
-		select {
-		case <-time.After(d):
-		case <-ctx.Done():
-		}
-	}
-	ask := newTool("ask", readOnly, func(ctx context.Context, call *tool.Call) (tool.Result, error) {
-		a, err := call.Session.Ask(ctx, tool.Question{Text: "which?"})
-		return tool.Text(a.Text), err
-	})
-	return []tool.Tool{
-		newTool("look", readOnly, func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
-			wait(ctx, 2*time.Millisecond)
-			return tool.Text("seen"), nil
-		}),
-		newTool("change", writes, func(_ context.Context, call *tool.Call) (tool.Result, error) {
-			count(call)
-			return tool.Text("changed"), nil
-		}),
-		newTool("slow", writes, func(ctx context.Context, call *tool.Call) (tool.Result, error) {
-			count(call)
-			call.Live(1, []byte("working\n"))
-			wait(ctx, 2*time.Second)
-			return tool.Text("slow"), ctx.Err()
-		}),
-		newTool("stubborn", tool.Access{}, func(_ context.Context, call *tool.Call) (tool.Result, error) {
-			count(call)
-			time.Sleep(5 * time.Second) // whatever its context says
-			return tool.Text("stubborn"), nil
-		}),
-		newTool("fail", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { panic("a bug") }),
-		newTool("finish", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
-			return tool.Result{Content: llm.TextParts("ok"), Done: true, Final: "finished"}, nil
-		}),
-		ask,
-	}
-}
-
-func (w *world) options(on func(agent.Event)) agent.Options {
-	p := w.s.Policy
-	model := llmtest.NewProvider("test", repeatStep(llmtest.Func(w.step), 200)...)
-	o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{model}, Models: func(_, model string) (llm.Model, bool) {
-		return llm.Model{ID: model, Window: 2_000, MaxOutput: 500, Efforts: []string{"low", "high"}}, true
-	}}, Env: w.env, Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: w.tools()}, System: "You are being tested.",
-		Retry: agent.Retry{Jitter: func() float64 { return 0 }}, OnEvent: on, Journal: &severed{Memory: w.log},
-		Policy: agent.Policy{MaxToolRounds: p.MaxRounds, MaxTurns: p.MaxTurns, RequireDone: p.RequireDone,
-			OnFailure: map[bool]agent.OnFailure{true: agent.StayOnFailure}[p.StayOnFailure], Budget: agent.Budget{Tokens: p.Budget}},
-		Questions: &agent.Questions{}}
-	if p.Summarize {
-		o.OnLimit = agent.Summarized
-	}
-	if p.Compaction {
-		o.Compaction.Threshold = 0.5
-	}
-	if p.Confirms > 0 {
-		o.MaxConfirms = p.Confirms
-		o.BeforeStop = func(context.Context, agent.Stop) (string, error) { return "not yet", nil }
-	}
-	return o
-}
-
-func repeatStep(step llmtest.Step, n int) []llmtest.Step {
-	steps := make([]llmtest.Step, n)
-	for i := range steps {
-		steps[i] = step
-	}
-	return steps
-}
-
-// severed is a journal that can be cut off from its session, as a crash does.
-type severed struct {
-	*journal.Memory
-	mu   sync.Mutex
-	gone bool
-}
-
-var errSevered = errors.New("crashed")
-
-func (c *severed) crash() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.gone = true
-}
-
-func (c *severed) Append(ctx context.Context, next int64, records ...journal.Record) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.gone {
-		return errSevered
-	}
-	return c.Memory.Append(ctx, next, records...)
-}
-
-func (c *severed) Close() error { return nil }
 
 var schedules = flag.Int("schedules", 0, "random schedules of TestA_RandomSchedules, instead of rapid's number of checks")
 
-// TestA_RandomSchedules runs sessions of any answers, calls, steering, interrupts, aborts, faults, compactions, crashes and resumes, and
+// TestA_RandomSchedules runs sessions of any answers, calls, steering, interrupts, aborts, faults, compactions, crashes, releases and resumes, and
 // checks what holds for all of them: design.md's invariants of the loop. A failure prints the schedule, and rapid's seed.
 func TestA_RandomSchedules(t *testing.T) {
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{Containment: env.ContainGroup})
@@ -285,8 +140,8 @@ func TestA_RandomSchedules(t *testing.T) {
 		s := drawSchedule(r)
 		var problems []error
 		synctest.Test(t, func(t *testing.T) {
-			w := &world{s: s, env: local, log: new(journal.Memory), ran: map[string]int{}, live: map[int64]agent.Kind{}}
-			w.play(t)
+			w := newWorld(s, local)
+			w.play()
 			problems = w.problems
 		})
 		if len(problems) > 0 {
@@ -295,57 +150,100 @@ func TestA_RandomSchedules(t *testing.T) {
 	})
 }
 
-// play runs the schedule: incarnations of one session, each until it ends or crashes.
-func (w *world) play(t *testing.T) {
-	actions := w.s.Actions
-	for inputs := w.s.Inputs; inputs > 0; {
-		var events []agent.Event
-		o := w.options(func(ev agent.Event) { events = append(events, ev) })
-		log := o.Journal.(*severed)
-		open, before := agent.New, w.log.Len()
-		if before > 0 {
-			open = agent.Resume
+// incarnation is a process that has the session.
+type incarnation struct {
+	*agent.Session
+	w       *world
+	log     *writer
+	before  int64 // records of earlier processes
+	crashed bool
+	fenced  bool // it was taken over
+	hasty   bool // it was given away in the middle of a step
+
+	mu     sync.Mutex
+	events []agent.Event
+}
+
+func (p *incarnation) hear(ev agent.Event) {
+	time.Sleep(p.w.s.Host.EventTakes)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.events = append(p.events, ev)
+}
+
+func (p *incarnation) heard() []agent.Event {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.events)
+}
+
+// mostProcesses bounds the processes that bring a schedule to its end, and mostTime the time of an input.
+const (
+	mostProcesses = 60
+	mostTime      = time.Hour
+)
+
+// play runs the schedule: incarnations of one session, each until it ends, crashes or is given away, and then some more until no input is open.
+func (w *world) play() {
+	var old sync.WaitGroup // processes that do not know yet that they were taken over
+	for n := 0; len(w.drives) > 0 || w.unfinished(); n++ {
+		if n > mostProcesses {
+			w.problem("the session comes to no end")
+			break
 		}
-		s, err := open(context.Background(), o)
-		if err != nil {
-			w.problem("open: %v", err)
+		if len(w.drives) == 0 {
+			w.drives = []drive{{How: "continue"}}
+		}
+		p := w.open()
+		if p == nil {
 			return
 		}
-		crashed := w.incarnation(s, log, &actions, &inputs)
-		if err := s.Close(); err != nil && !crashed {
-			w.problem("close: %v", err)
-		}
-		synctest.Wait()
-		time.Sleep(10 * time.Second) // for tools that were abandoned
-		if !crashed {
-			w.checkEvents(events)
-		}
-		if w.log.Len() > before { // else the next one goes on with the same numbers
-			w.remember(events, crashed)
+		if stop := p.run(); p.fenced {
+			old.Go(func() { stop(); p.end() })
+		} else {
+			stop()
+			p.end()
 		}
 	}
+	old.Wait()
 	w.checkJournal()
 }
 
-// incarnation runs inputs until the session is closed or crashes.
-func (w *world) incarnation(s *agent.Session, log *severed, actions *[]hostAction, inputs *int) (crashed bool) {
-	for *inputs > 0 && s.Status() != agent.StatusClosed {
-		ctx, cancel := context.WithCancel(context.Background())
+// open starts the session or resumes it.
+func (w *world) open() *incarnation {
+	p := &incarnation{w: w, log: &writer{Memory: w.log, takes: w.s.Host.Append}, before: w.log.Len()}
+	begin := agent.New
+	if p.before > 0 {
+		begin = agent.Resume
+	}
+	s, err := begin(context.Background(), w.options(p))
+	if err != nil {
+		w.problem("open: %v", err)
+		return nil
+	}
+	p.Session = s
+	return p
+}
+
+// run works on inputs until the session has ended. Stop waits for the input.
+func (p *incarnation) run() (stop func()) {
+	w := p.w
+	p.resend()
+	for len(w.drives) > 0 && p.Status() != agent.StatusClosed {
+		d := w.drives[0]
+		w.drives = w.drives[1:]
+		ctx, cancel := context.WithTimeoutCause(context.Background(), mostTime, errNoEnd)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			*inputs--
-			var err error
-			if *inputs%2 == 0 && s.Status() == agent.StatusIdle {
-				if _, err = s.Continue(ctx); err == nil {
-					return
-				}
-			}
-			_, err = s.Submit(ctx, "do it")
-			w.checkError(err)
+			w.checkError(d.How, p.drive(ctx, d))
 		}()
-		for len(*actions) > 0 {
-			a := (*actions)[0]
+		stop = func() {
+			<-done
+			cancel()
+		}
+		for len(w.actions) > 0 {
+			a := w.actions[0]
 			select {
 			case <-time.After(a.After):
 			case <-done:
@@ -353,19 +251,14 @@ func (w *world) incarnation(s *agent.Session, log *severed, actions *[]hostActio
 			if over := isOver(done); over && a.What != "compact" {
 				break
 			}
-			*actions = (*actions)[1:]
-			if w.act(s, a.What, cancel, log) {
-				crashed = true
-				break
+			w.actions = w.actions[1:]
+			if p.act(a.What, cancel) {
+				return stop
 			}
 		}
-		<-done
-		cancel()
-		if crashed {
-			return true
-		}
+		stop()
 	}
-	return false
+	return func() {}
 }
 
 func isOver(done chan struct{}) bool {
@@ -377,14 +270,81 @@ func isOver(done chan struct{}) bool {
 	}
 }
 
-func (w *world) act(s *agent.Session, what string, cancel context.CancelFunc, log *severed) (crashed bool) {
+var errNoEnd = errors.New("the input comes to no end")
+
+// drive works on an input in one of the ways in which a host can.
+func (p *incarnation) drive(ctx context.Context, d drive) error {
+	switch d.How {
+	case "submit":
+		return second(p.Submit(ctx, p.w.say("submit", "do it").text))
+	case "continue":
+		return p.goOn(ctx)
+	}
+	err := p.send(ctx, p.w.say("begin", "do it"))
+	if err != nil && !errors.Is(err, agent.ErrBusy) {
+		return err
+	}
+	limit := d.Steps
+	if d.How == "steps" {
+		limit = 1_000
+	}
+	err = p.steps(ctx, limit, d.Pause)
+	if err != nil && ctx.Err() != nil { // the next steps end the input
+		p.w.checkError("a step", err)
+		return p.steps(context.Background(), 1_000, d.Pause)
+	}
+	switch {
+	case err != nil:
+		return err
+	case d.How == "steps, continue":
+		return p.goOn(ctx)
+	case d.How == "steps, submit":
+		return second(p.Submit(ctx, p.w.say("submit", "do it").text))
+	}
+	return nil
+}
+
+func (p *incarnation) goOn(ctx context.Context) error {
+	if p.Status() == agent.StatusProcessing || p.Status() == agent.StatusIdle && p.Result() != nil {
+		return second(p.Continue(ctx))
+	}
+	return second(p.Submit(ctx, p.w.say("submit", "do it").text))
+}
+
+// steps takes up to limit steps.
+func (p *incarnation) steps(ctx context.Context, limit int, pause time.Duration) error {
+	for range limit {
+		step, err := p.Advance(ctx)
+		switch {
+		case errors.Is(err, agent.ErrBusy): // with a compaction
+			time.Sleep(10 * time.Millisecond)
+		case err != nil || step.Act == agent.ActRest:
+			return err
+		case step.Act == agent.ActWait:
+			select {
+			case <-time.After(time.Until(step.Until)):
+			case <-ctx.Done():
+			}
+		default:
+			time.Sleep(pause)
+		}
+	}
+	if limit == 1_000 {
+		return errNoEnd
+	}
+	return nil
+}
+
+// act does what a host can do at any time. Over says that it was the last thing that this process did.
+func (p *incarnation) act(what string, cancel context.CancelFunc) (over bool) {
 	var err error
+	w, s, ctx := p.w, p.Session, context.Background()
 	effort, model := "max", "model-2"
 	switch what {
 	case "steer":
-		err = s.Steer(context.Background(), "to the left")
+		err = p.send(ctx, w.say("steer", "to the left"))
 	case "follow up":
-		err = s.FollowUp(context.Background(), "and then")
+		err = p.send(ctx, w.say("follow up", "and then"))
 	case "interrupt":
 		s.Interrupt()
 	case "cancel":
@@ -392,134 +352,58 @@ func (w *world) act(s *agent.Session, what string, cancel context.CancelFunc, lo
 	case "abort":
 		s.Abort()
 	case "effort":
-		err = s.Set(context.Background(), agent.Settings{Effort: &effort})
+		err = s.Set(ctx, agent.Settings{Effort: &effort})
 	case "model":
-		err = s.Set(context.Background(), agent.Settings{Model: &model})
+		err = s.Set(ctx, agent.Settings{Model: &model})
 	case "tools":
-		err = s.Set(context.Background(), agent.Settings{Tools: w.tools()[:4]})
+		err = s.Set(ctx, agent.Settings{Tools: w.tools()[:4]})
 	case "add tools":
-		err = s.AddTools(context.Background(), w.tools()[2:]...)
+		err = s.AddTools(ctx, w.tools()[2:]...)
 	case "remove tools":
-		err = s.RemoveTools(context.Background(), "change", "slow")
+		err = s.RemoveTools(ctx, "change", "slow")
 	case "compact":
-		err = s.Compact(context.Background())
+		err = s.Compact(ctx)
+	case "note":
+		err = p.note("")
+	case "note text":
+		err = p.note("remember")
+	case "answer":
+		_ = s.Answer(ctx, tool.Answer{Text: "this one"}) // perhaps there is no question
+	case "close":
+		err = s.Close()
 	case "crash":
-		log.crash()
+		p.crashed = true
+		p.log.cut(errSevered)
 		s.Abort()
 		return true
+	case "take over":
+		p.fenced = true
+		p.log.cut(fmt.Errorf("%w: fenced", journal.ErrConflict))
+		return true
+	case "release", "release now":
+		return p.release(what == "release now")
 	}
-	if err != nil && !errors.Is(err, agent.ErrClosed) {
-		w.problem("%s: %v", what, err)
-	}
+	w.checkError(what, err)
 	return false
 }
 
-// checkError knows the ways in which an input may end.
-func (w *world) checkError(err error) {
-	var e *llm.Error
-	for _, known := range []error{nil, context.Canceled, agent.ErrAborted, agent.ErrClosed, agent.ErrBusy, errSevered} {
-		if errors.Is(err, known) {
-			return
-		}
+// release gives the session away, with time for its step or without.
+func (p *incarnation) release(now bool) (over bool) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if now {
+		p.hasty = true
+		cancel()
 	}
-	if !errors.As(err, &e) && !strings.Contains(err.Error(), "broken") {
-		w.problem("submit: %v", err)
+	start := time.Now()
+	if err := p.Release(ctx); err != nil {
+		p.w.problem("release: %v", err)
 	}
-}
-
-// checkEvents holds for an incarnation that ended in good order.
-func (w *world) checkEvents(events []agent.Event) {
-	open := map[string]int{}
-	for i, ev := range events {
-		if i > 0 && ev.Head().Seq <= events[i-1].Head().Seq {
-			w.problem("event %d has number %d after %d", i, ev.Head().Seq, events[i-1].Head().Seq)
-		}
-		switch e := ev.(type) {
-		case *agent.ToolCallStart:
-			open["call "+e.CallID]++
-		case *agent.ToolCallEnd:
-			open["call "+e.CallID]--
-		case *agent.InputRequested: // its end comes with the answer
-			open["call "+e.CallID]--
-		case *agent.AssistantTextStart:
-			open[fmt.Sprint("text ", e.Block)]++
-		case *agent.AssistantTextEnd:
-			open[fmt.Sprint("text ", e.Block)]--
-		case *agent.StepStart:
-			open["step"]++
-		case *agent.StepEnd:
-			open["step"]--
-		case *agent.SessionEnd:
-			if i != len(events)-1 {
-				w.problem("%s follows SESSION_END", events[i+1].Head().Kind)
-			}
-		}
+	if took := time.Since(start); took > 2*time.Minute || now && took > time.Minute {
+		p.w.problem("Release returned after %v", took)
 	}
-	for what, n := range open {
-		if n > 0 {
-			w.problem("%s has no end", what)
-		}
+	if p.Status() != agent.StatusClosed {
+		p.w.problem("after Release the session is %s", p.Status())
 	}
-	if last, ok := events[len(events)-1].(*agent.SessionEnd); !ok {
-		w.problem("the last event is %s", events[len(events)-1].Head().Kind)
-	} else if last.State != agent.StatusClosed {
-		w.problem("SESSION_END in state %s", last.State)
-	}
-}
-
-// remember keeps the kinds of events by their numbers, of all incarnations.
-func (w *world) remember(events []agent.Event, crashed bool) {
-	for _, ev := range events {
-		h := ev.Head()
-		if was := w.live[h.Seq]; was != "" {
-			w.problem("%s has the number %d of an earlier %s", h.Kind, h.Seq, was)
-		}
-		w.live[h.Seq] = h.Kind
-	}
-	w.crashed = w.crashed || crashed
-}
-
-// checkNumber holds for each event of the projection: it has the number that it had live. What a crash has kept from being seen, or from being
-// written, has one that nothing else had.
-func (w *world) checkNumber(ev agent.Event) {
-	h := ev.Head()
-	if was := w.live[h.Seq]; was != h.Kind && (was != "" || !w.crashed) {
-		w.problem("the projection has %s with the number %d, which was that of %q", h.Kind, h.Seq, was)
-	}
-}
-
-// journal is the beginning of each record.
-func (w *world) journal() string {
-	var b strings.Builder
-	for r, err := range w.log.Records(context.Background(), 1) {
-		fmt.Fprintf(&b, "%d %s %s %.160s %v\n", r.N, r.Time.Format("05.000"), r.Kind, r.Data, err)
-	}
-	return b.String()
-}
-
-// checkJournal folds it, and has it projected and replayed.
-func (w *world) checkJournal() {
-	if w.log.Len() == 0 {
-		return
-	}
-	ctx := context.Background()
-	state, err := agent.Load(ctx, w.log)
-	if err != nil {
-		w.problem("load: %v", err)
-		return
-	}
-	var messages []llm.Message
-	for i, turn := range state.Turns {
-		if i == len(state.Turns)-1 && len(state.Calls) > 0 {
-			break // the last answer's calls have no results yet
-		}
-		messages = append(messages, turn.Message)
-	}
-	checkPairs(w, messages)
-	if err := agent.Project(ctx, w.log, w.checkNumber); err != nil {
-		w.problem("project: %v", err)
-	}
-	if err := agent.Replay(ctx, w.log, agent.ReplayOptions{}); err != nil {
-		w.problem("replay: %v\n%s", err, w.journal())
-	}
+	return true
 }

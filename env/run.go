@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// How long one command may take: unless told otherwise, and at most.
+// The limits of requirement D3 for one command.
 const (
 	DefaultTimeout = 10 * time.Second
 	MaxTimeout     = 600 * time.Second

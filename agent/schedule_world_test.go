@@ -1,0 +1,422 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/profile"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// world is what a schedule runs in: it lives on when the session does not. It is the model, the tools and the host's code.
+type world struct {
+	s       schedule
+	env     env.Environment
+	log     *journal.Memory
+	actions []hostAction // that are left
+	drives  []drive
+
+	mu       sync.Mutex
+	answered int
+	problems []error
+	ran      map[string]int  // effects by call
+	fenced   map[string]bool // calls that were left open once
+	asked    map[string]int  // how often each hook was
+	said     []*saying
+	noted    []*saying
+	live     map[int64]agent.Kind
+	claims   map[int64]agent.Kind // ends that a process told of that did not crash
+	lost     bool                 // some events of records were perhaps not told
+}
+
+func newWorld(s schedule, e env.Environment) *world {
+	return &world{s: s, env: e, log: new(journal.Memory), actions: s.Actions, drives: s.Drives, ran: map[string]int{}, fenced: map[string]bool{},
+		asked: map[string]int{}, live: map[int64]agent.Kind{}, claims: map[int64]agent.Kind{}}
+}
+
+func (w *world) problem(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.problems = append(w.problems, fmt.Errorf(format, args...))
+}
+
+// saying is what the host says, or notes.
+type saying struct {
+	by, text, key string
+	taken         bool   // the session said that it has it
+	let           string // the text that BeforeInput has let through; empty while it has not
+	context       string
+}
+
+// say makes a text that nothing else has.
+func (w *world) say(by, text string) *saying {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	m := &saying{by: by, text: fmt.Sprintf("%s <%d>", text, len(w.said)), key: fmt.Sprint("key ", len(w.said))}
+	w.said = append(w.said, m)
+	return m
+}
+
+// send sends what has a key.
+func (p *incarnation) send(ctx context.Context, m *saying) (err error) {
+	switch m.by {
+	case "begin":
+		err = p.Begin(ctx, m.text, agent.Key(m.key))
+	case "steer":
+		err = p.Steer(ctx, m.text, agent.Key(m.key))
+	case "follow up":
+		err = p.FollowUp(ctx, m.text, agent.Key(m.key))
+	}
+	if err == nil {
+		p.w.mu.Lock()
+		defer p.w.mu.Unlock()
+		m.taken = true
+	}
+	return err
+}
+
+// resend sends everything again of which the host does not know whether it has arrived, and some of what it knows of.
+func (p *incarnation) resend() {
+	w := p.w
+	w.mu.Lock()
+	said := w.said
+	w.mu.Unlock()
+	for i, m := range said {
+		if m.by == "submit" || m.taken && i%2 == 0 {
+			continue
+		}
+		err := p.send(context.Background(), m)
+		if m.taken && err != nil && !errors.Is(err, agent.ErrClosed) && !errors.Is(err, errSevered) {
+			w.problem("%s of %s a second time: %v", m.by, m.key, err)
+		}
+	}
+}
+
+// note keeps a number, which is that of the note.
+func (p *incarnation) note(text string) error {
+	w := p.w
+	w.mu.Lock()
+	m := &saying{key: fmt.Sprint(len(w.noted) + 1)}
+	if text != "" {
+		m.text = fmt.Sprintf("%s {%s}", text, m.key)
+	}
+	w.noted = append(w.noted, m)
+	w.mu.Unlock()
+	err := p.Note(context.Background(), "test", json.RawMessage(m.key), m.text)
+	m.taken = err == nil
+	return err
+}
+
+// step is one answer of the model. It checks the request: each call has exactly one result, right after it, in order.
+func (w *world) step(ctx context.Context, req *llm.Request) llmtest.Step {
+	checkPairs(w, req.Messages)
+	w.mu.Lock()
+	n := w.answered
+	w.answered++
+	w.mu.Unlock()
+	a := w.s.Answers[n%len(w.s.Answers)]
+	select {
+	case <-time.After(a.Takes):
+	case <-ctx.Done():
+		return llmtest.Error(llm.Errorf(llm.ErrAborted, "%v", context.Cause(ctx)))
+	}
+	if n >= 3*len(w.s.Answers) { // enough
+		return llmtest.Text("the end")
+	}
+	if a.Fault != "" && n%2 == 0 {
+		err := llm.Errorf(llm.Kind(a.Fault), "broken")
+		if a.Torn {
+			return llmtest.Torn("half of it", err)
+		}
+		return llmtest.Error(err)
+	}
+	var parts []llm.Part
+	if a.Text || len(a.Calls) == 0 && a.Finish == "" {
+		parts = append(parts, llm.Text{Text: fmt.Sprint("text ", n)})
+	}
+	for i, name := range a.Calls {
+		if req.ToolChoice.Mode == llm.ToolNone {
+			break
+		}
+		args := fmt.Sprintf(`{"path":"p%d"}`, i%2)
+		if name == "broken" {
+			name, args = "look", `{"path":`
+		}
+		parts = append(parts, llm.ToolCall{ID: fmt.Sprintf("c%d_%d", n, i), Name: name, Args: args})
+	}
+	return llmtest.Respond(llm.Response{Message: llm.Message{Parts: parts}, Finish: llm.Finish{Reason: a.Finish}})
+}
+
+// of returns what a list has for a call: the same in every process.
+func of(list []string, id string) string {
+	var n, i int
+	if _, err := fmt.Sscanf(id, "c%d_%d", &n, &i); err != nil || len(list) == 0 {
+		return ""
+	}
+	return list[(n+i)%len(list)]
+}
+
+// next returns what a hook does when it is asked the next time.
+func (w *world) next(hook string, list []string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked[hook]++
+	return list[w.asked[hook]%len(list)]
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// runs notes that a tool with effects runs.
+func (w *world) runs(call *tool.Call) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ran[call.ID]++
+	if w.ran[call.ID] > 1 {
+		w.problems = append(w.problems, fmt.Errorf("call %s ran %d times", call.ID, w.ran[call.ID]))
+	}
+	fate, permit := of(w.s.Host.Fates, call.ID), of(w.s.Host.Permits, call.ID)
+	if fate == "refuse" || fate == "panic" || permit == "deny" {
+		w.problems = append(w.problems, fmt.Errorf("call %s ran though it was refused: %s %s", call.ID, fate, permit))
+	}
+	if (fate == "env") == (call.Env == w.env) {
+		w.problems = append(w.problems, fmt.Errorf("call %s (%s) ran in %T", call.ID, fate, call.Env))
+	}
+}
+
+// tools are the ways in which tools behave. Those with effects count themselves: none may run twice.
+func (w *world) tools() []tool.Tool {
+	ask := newTool("ask", readOnly, func(ctx context.Context, call *tool.Call) (tool.Result, error) {
+		a, err := call.Session.Ask(ctx, tool.Question{Text: "which?"})
+		return tool.Text(a.Text), err
+	})
+	return []tool.Tool{
+		newTool("look", readOnly, func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
+			pause(ctx, 2*time.Millisecond)
+			return tool.Text("seen"), nil
+		}),
+		newTool("change", writes, func(_ context.Context, call *tool.Call) (tool.Result, error) {
+			w.runs(call)
+			return tool.Text("changed"), nil
+		}),
+		newTool("slow", writes, func(ctx context.Context, call *tool.Call) (tool.Result, error) {
+			w.runs(call)
+			call.Live(1, []byte("working\n"))
+			pause(ctx, 2*time.Second)
+			return tool.Text("slow"), ctx.Err()
+		}),
+		newTool("stubborn", tool.Access{}, func(_ context.Context, call *tool.Call) (tool.Result, error) {
+			w.runs(call)
+			time.Sleep(5 * time.Second) // whatever its context says
+			return tool.Text("stubborn"), nil
+		}),
+		newTool("fail", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { panic("a bug") }),
+		newTool("finish", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
+			return tool.Result{Content: llm.TextParts("ok"), Done: true, Final: "finished"}, nil
+		}),
+		ask,
+	}
+}
+
+func (w *world) options(p *incarnation) agent.Options {
+	policy := w.s.Policy
+	model := llmtest.NewProvider("test", repeatStep(llmtest.Func(w.step), 200)...)
+	o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{model}, Models: func(_, model string) (llm.Model, bool) {
+		return llm.Model{ID: model, Window: 2_000, MaxOutput: 500, Efforts: []string{"low", "high"}}, true
+	}}, Env: w.env, Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: w.tools()}, System: "You are being tested.",
+		Retry: agent.Retry{Jitter: func() float64 { return 0 }}, OnEvent: p.hear, Journal: p.log,
+		Policy: agent.Policy{MaxToolRounds: policy.MaxRounds, MaxTurns: policy.MaxTurns, RequireDone: policy.RequireDone,
+			OnFailure: map[bool]agent.OnFailure{true: agent.StayOnFailure}[policy.StayOnFailure], Budget: agent.Budget{Tokens: policy.Budget}},
+		Questions: &agent.Questions{}}
+	if policy.Summarize {
+		o.OnLimit = agent.Summarized
+	}
+	if policy.Compaction {
+		o.Compaction.Threshold = 0.5
+	}
+	w.hooks(&o)
+	return o
+}
+
+// hooks adds the host's code.
+func (w *world) hooks(o *agent.Options) {
+	d := &w.s.Host
+	if w.s.Policy.Confirms > 0 && len(d.Stop) > 0 {
+		o.MaxConfirms, o.BeforeStop = w.s.Policy.Confirms, w.beforeStop
+	}
+	if len(d.BeforeInput) > 0 {
+		o.BeforeInput = w.beforeInput
+	}
+	if len(d.Compact) > 0 {
+		o.BeforeCompact = w.beforeCompact
+	}
+	if len(d.Permits) > 0 {
+		o.Authorize, o.Approve = w.authorize, w.approve
+	}
+	if len(d.Fates) > 0 {
+		o.Middleware = []tool.Middleware{w.middleware}
+	}
+}
+
+var errRefused = errors.New("the host refuses")
+
+func (w *world) beforeStop(ctx context.Context, _ agent.Stop) (string, error) {
+	switch w.next("stop", w.s.Host.Stop) {
+	case "more":
+		return "not yet", nil
+	case "fail":
+		return "", errRefused
+	case "slow":
+		pause(ctx, time.Second)
+	}
+	return "", nil
+}
+
+func (w *world) beforeCompact(ctx context.Context, _ agent.Compacting) (string, error) {
+	switch w.next("compact", w.s.Host.Compact) {
+	case "keep":
+		return "the names", nil
+	case "refuse":
+		return "", errRefused
+	case "slow":
+		pause(ctx, time.Second)
+	}
+	return "", nil
+}
+
+func (w *world) beforeInput(_ context.Context, m agent.Message) (agent.Message, error) {
+	what := w.next("input", w.s.Host.BeforeInput)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	said := w.saying(m.Text)
+	if said == nil { // an answer
+		return m, nil
+	}
+	if said.taken {
+		w.problems = append(w.problems, fmt.Errorf("BeforeInput is asked again about %s, which the session has", said.key))
+	}
+	switch what {
+	case "refuse":
+		return m, errRefused
+	case "change":
+		m.Text += ", please"
+	case "context":
+		m.Context = "about " + m.Text
+	}
+	said.let, said.context = m.Text, m.Context
+	return m, nil
+}
+
+// saying finds what the host has said by its text. It is called with the lock.
+func (w *world) saying(text string) *saying {
+	for _, m := range w.said {
+		if len(text) >= len(m.text) && text[:len(m.text)] == m.text {
+			return m
+		}
+	}
+	return nil
+}
+
+func (w *world) authorize(_ context.Context, r tool.Request) (tool.Decision, error) {
+	switch of(w.s.Host.Permits, r.Call.ID) {
+	case "ask":
+		return tool.Decision{Verdict: tool.Ask}, nil
+	case "deny":
+		return tool.Decision{Reason: "no"}, nil
+	case "edit":
+		return tool.Decision{Verdict: tool.Allow, Args: `{"path":"p0"}`}, nil
+	}
+	return tool.Decision{Verdict: tool.Allow}, nil
+}
+
+func (w *world) approve(ctx context.Context, _ tool.Request) (tool.Decision, error) {
+	pause(ctx, w.s.Host.Approval)
+	return tool.Decision{Verdict: tool.Allow}, nil
+}
+
+// middleware treats each call as is its fate. One that was left open begins the next time.
+func (w *world) middleware(next tool.Handler) tool.Handler {
+	return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
+		fate := of(w.s.Host.Fates, call.ID)
+		switch fate {
+		case "refuse":
+			return tool.Errorf("refused"), nil
+		case "panic":
+			panic("a bug in a middleware")
+		case "wait":
+			pause(ctx, 20*time.Millisecond)
+		case "env":
+			c := *call
+			c.Env = env.Logging(call.Env, slog.New(slog.DiscardHandler))
+			return next(ctx, &c)
+		case "add":
+			result, err := next(ctx, call)
+			result.Content = append(result.Content, llm.Text{Text: " (added)"})
+			return result, err
+		case "fence", "slow fence":
+			if fate == "slow fence" {
+				pause(ctx, time.Second)
+			}
+			w.mu.Lock()
+			was := w.fenced[call.ID]
+			w.fenced[call.ID] = true
+			w.mu.Unlock()
+			if !was {
+				return tool.Result{}, fmt.Errorf("not the leader: %w", tool.ErrNotBegun)
+			}
+		}
+		return next(ctx, call)
+	}
+}
+
+func repeatStep(step llmtest.Step, n int) []llmtest.Step {
+	steps := make([]llmtest.Step, n)
+	for i := range steps {
+		steps[i] = step
+	}
+	return steps
+}
+
+// writer is the journal as one process has it, which can be cut off: by a crash, or because another process has taken it over.
+type writer struct {
+	*journal.Memory
+	takes time.Duration
+	mu    sync.Mutex
+	gone  error
+	wrote bool // something
+}
+
+var errSevered = errors.New("crashed")
+
+func (l *writer) cut(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.gone = err
+}
+
+func (l *writer) Append(ctx context.Context, next int64, records ...journal.Record) error {
+	time.Sleep(l.takes)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.gone != nil {
+		return l.gone
+	}
+	l.wrote = true
+	return l.Memory.Append(ctx, next, records...)
+}
+
+func (l *writer) Close() error { return nil }
