@@ -58,16 +58,18 @@ func (r *round) waits() bool {
 // intends reports whether the call may run and needs an intent.
 func (c *call) intends() bool { return c.Outcome == nil && c.Access.Effect != tool.ReadOnly }
 
-// beginTogether lets calls begin whose turn has come and around which there is no middleware. After an interrupt none of them is run.
-func (r *round) beginTogether(ready []*call) {
+// beginTogether lets calls begin whose turn has come and around which there is no middleware. After an interrupt none of them is run. It
+// reports false when they stay as they are, because nothing begins any more.
+func (r *round) beginTogether(ready []*call) bool {
 	if err := r.intend(ready); errors.Is(err, errNotRun) {
 		r.refuse(ready)
 	} else if err != nil {
-		return
+		return false
 	}
 	for _, c := range ready {
 		r.announce(c)
 	}
+	return true
 }
 
 // beginning is a group of calls that begin together.
@@ -133,7 +135,13 @@ func (r *round) intend(calls []*call) error {
 		r.fail(err)
 		return err
 	}
-	return r.mayBegin() // writing takes time
+	r.mu.Lock()
+	failed := r.failed
+	r.mu.Unlock()
+	if r.ctx.Err() == nil && failed == nil {
+		return nil // although the session may have been given away meanwhile: whoever resumes it takes what is intended for begun
+	}
+	return r.mayBegin()
 }
 
 func (r *round) mayBegin() error {
@@ -153,7 +161,7 @@ func (r *round) announce(c *call) {
 	}
 	start := toolCallStart(c.Call.ID, c.Call.Name, c.index, c.sent, c.effective(), r.access(c))
 	r.s.events.emit(start)
-	c.number.Store(start.Seq)
+	c.number.Store(r.s.events.number(start))
 }
 
 // toolCallStart returns the event of a call that begins. Effective is empty where the arguments are those that the model sent.

@@ -8,7 +8,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Budget limits what a session and its subagents may use together (requirement A18). Zero means no limit. It is checked before a
+// Budget limits what a session and its subagents may use together. Zero means no limit. It is checked before a
 // model call, with the largest possible call reserved; time also ends what is running.
 type Budget struct {
 	Tokens int           `json:"tokens,omitempty"` // input and output

@@ -91,7 +91,7 @@ func (s *Session) callModel(ctx context.Context) error {
 		return s.commit(stopRecord{Reason: over.Limit, Value: over.Value})
 	}
 	begin()
-	a.step(begun.Seq)
+	a.step(s.events.number(begun))
 	var outcome []record
 	if err == nil {
 		answer := answerOf(resp, latency, cost)
@@ -283,7 +283,7 @@ func (a *attemptStream) thought(ev llm.StreamEvent) {
 		a.think = ev.Block
 		a.shown.Thoughts = append(a.shown.Thoughts, 0)
 	}
-	a.shown.Thoughts[len(a.shown.Thoughts)-1] = delta.Seq
+	a.shown.Thoughts[len(a.shown.Thoughts)-1] = a.events.number(delta)
 }
 
 // leave makes the attempt take nothing more. What has come stays.
@@ -303,11 +303,11 @@ func (a *attemptStream) text(ev llm.StreamEvent) {
 		start := &AssistantTextStart{Block: a.texts}
 		a.texts++
 		a.events.emit(start)
-		a.shown.Texts = append(a.shown.Texts, [2]int64{start.Seq})
+		a.shown.Texts = append(a.shown.Texts, [2]int64{a.events.number(start)})
 	}
 	delta := &AssistantTextDelta{Block: a.texts - 1, Text: ev.Delta}
 	a.events.emit(delta)
-	a.shown.Texts[a.texts-1][1] = delta.Seq
+	a.shown.Texts[a.texts-1][1] = a.events.number(delta)
 }
 
 // used returns what the attempt took. Of one that broke off nobody says it, but it is billed, and one may be that never began, once its

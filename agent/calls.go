@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -157,10 +158,11 @@ func (r *round) advance() {
 	r.ask(authorize)
 	r.ask(approve)
 	ready := r.ready()
-	if len(r.s.chain) == 0 { // else each begins for itself, when its middleware lets it
-		r.beginTogether(ready)
+	begun := r.stopped() == nil
+	if begun && len(r.s.chain) == 0 { // else each begins for itself, when its middleware lets it
+		begun = r.beginTogether(ready)
 	}
-	if r.stopped() != nil {
+	if !begun {
 		r.advance()
 		return
 	}
@@ -318,10 +320,11 @@ func (r *round) finish(c *call, o *tool.Outcome) error {
 	return r.s.record(r.ctx, result)
 }
 
-// record commits a result. A journal that fails must not leave the call's start without its end.
+// record commits a result. A journal that fails must not leave the call's start without its end. One that is replayed and says no more of the call
+// has not failed.
 func (s *Session) record(ctx context.Context, result resultRecord) error {
 	err := s.outcome(ctx, result)
-	if err != nil {
+	if err != nil && !errors.Is(err, errJournalEnds) {
 		s.events.add(&ToolCallEnd{CallID: result.CallID, Name: result.Name, Output: err.Error(), OutputBytes: int64(len(err.Error())),
 			OutputComplete: true, IsError: true})
 	}

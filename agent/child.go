@@ -24,6 +24,7 @@ type child struct {
 	mu       sync.Mutex
 	idle     chan struct{} // closed when no input runs
 	result   tool.AgentResult
+	cut      bool // the input has not come to an end of its own
 	status   string
 	closing  bool   // no input begins any more
 	counted  totals // of the session, that the parent has recorded
@@ -142,6 +143,7 @@ func (c *child) outcome(result *Result, err error) (status string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	said, why := result.Text, ""
+	c.cut = errors.Is(err, ErrClosed) || errors.Is(err, ErrAborted) || errors.Is(err, ErrReleased) || errors.Is(err, ErrTakenOver)
 	switch {
 	case errors.Is(err, ErrClosed) || errors.Is(err, ErrAborted):
 		status, why = childClosed, "The agent was closed before it had finished."

@@ -31,6 +31,9 @@ func (s *Session) outcome(ctx context.Context, records ...record) error {
 //
 // The end of ctx ends the wait for the turn and for the journal. What the journal was given by then is committed when it returns.
 func (s *Session) update(ctx context.Context, decide func() ([]record, error)) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if err := s.takeTurn(ctx); err != nil {
 		return err
 	}
@@ -65,14 +68,17 @@ func (s *Session) takeTurn(ctx context.Context) error {
 }
 
 func (s *Session) waitForTurn(ctx context.Context) error {
-	running := s.running()
-	select {
-	case s.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-running.Done():
-	case <-s.life.Done():
+	for hurried := false; !hurried; {
+		running := s.running()
+		select {
+		case s.turn <- struct{}{}:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-running.Done():
+		case <-s.life.Done():
+		}
+		hurried = s.hurries(running)
 	}
 	timer := time.NewTimer(journalPatience * s.grace)
 	defer timer.Stop()
@@ -127,6 +133,7 @@ func (s *Session) append(ctx context.Context, records []record) error {
 			s.events.release()
 		}
 		s.endTurn()
+		s.events.deliver() // perhaps nobody waits any more
 	})
 }
 
@@ -199,6 +206,9 @@ func (s *Session) write(ctx context.Context, what string, call func(context.Cont
 			if errors.Is(err, journal.ErrConflict) {
 				s.leave(fmt.Errorf("%w: %w", ErrTakenOver, err))
 				s.cut()
+				if s.returned.Load() { // else New or Resume fails, and what it was given stays the caller's
+					s.retire()
+				}
 			}
 			after(err)
 		}()
@@ -213,7 +223,7 @@ func (s *Session) write(ctx context.Context, what string, call func(context.Cont
 	case isHostError(err):
 		s.giveUp(err)
 		return err
-	case s.left() != nil:
+	case s.severed.Load():
 		return s.left()
 	}
 	return fmt.Errorf("agent: cannot keep the session: %w", err)
@@ -221,14 +231,17 @@ func (s *Session) write(ctx context.Context, what string, call func(context.Cont
 
 // awaitJournal waits for the journal until ctx ends, or for so long after the input or the session was asked to end.
 func (s *Session) awaitJournal(ctx context.Context, what string, done <-chan guard.Result[struct{}]) error {
-	running := s.running()
-	select {
-	case r := <-done:
-		return hostError(r.Err)
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-running.Done():
-	case <-s.life.Done():
+	for hurried := false; !hurried; {
+		running := s.running()
+		select {
+		case r := <-done:
+			return hostError(r.Err)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-running.Done():
+		case <-s.life.Done():
+		}
+		hurried = s.hurries(running)
 	}
 	timer := time.NewTimer(journalPatience * s.grace)
 	defer timer.Stop()
@@ -240,6 +253,11 @@ func (s *Session) awaitJournal(ctx context.Context, what string, done <-chan gua
 	case <-timer.C:
 		return s.lose(what)
 	}
+}
+
+// hurries reports whether the input whose context has ended, or the session, was asked to end. An input that has come to its end hurries nobody.
+func (s *Session) hurries(running context.Context) bool {
+	return s.life.Err() != nil || s.running() == running
 }
 
 // lose gives the journal up, which did not return.

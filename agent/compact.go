@@ -12,7 +12,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// CompactionPolicy says when the beginning of the history is replaced by a summary for the model (requirement A16). Its zero value
+// CompactionPolicy says when the beginning of the history is replaced by a summary for the model. Its zero value
 // never compacts.
 type CompactionPolicy struct {
 	// Threshold is how full the model's window is, from 0 to 1, when the history is compacted before the next call. 0 switches
@@ -139,7 +139,7 @@ func (s *Session) Compact(ctx context.Context) error {
 	case !begun:
 		return nil // whoever works does it
 	}
-	return cmp.Or(err, ended)
+	return cmp.Or(err, ended, s.left())
 }
 
 // compactsNow reports whether the session is at rest and a compaction was asked for.
@@ -165,7 +165,7 @@ func (s *Session) compact(ctx context.Context, step Step) error {
 	answer, err := s.summary(ctx, &job)
 	rec.Usage, rec.Cost = answer.usage, answer.cost
 	switch {
-	case err != nil && (ctx.Err() != nil || s.life.Err() != nil):
+	case err != nil && (ctx.Err() != nil || s.life.Err() != nil || errors.Is(err, s.left())):
 		return nil // the next decision sees it
 	case err != nil:
 		rec.Failed = validText(err.Error())
@@ -413,7 +413,9 @@ func (s *Session) sideCall(ctx context.Context, side *llm.Request, input int) (s
 			return sideAnswer{}, err
 		}
 		s.events.flush()
-		s.pause(ctx, spent.RetryAt)
+		if s.pause(ctx, spent.RetryAt); s.left() != nil {
+			return sideAnswer{}, s.left()
+		}
 	}
 }
 
@@ -475,7 +477,7 @@ func (s *Session) summarize(ctx context.Context, step Step) error {
 	req.Caller.Purpose = PurposeLastText
 	req.Messages = append(req.Messages, llm.User(limitPrompt))
 	answer, err := s.sideCall(ctx, req, input)
-	if err != nil && ctx.Err() != nil {
+	if err != nil && (ctx.Err() != nil || errors.Is(err, s.left())) {
 		return nil
 	}
 	end.Usage, end.Cost = answer.usage, answer.cost

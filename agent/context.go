@@ -6,7 +6,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Context is an estimate of how many tokens the next request has (requirement A10): what the provider counted last, and one
+// Context is an estimate of how many tokens the next request has: what the provider counted last, and one
 // token for four characters of what came after; without a count, all by characters.
 type Context struct {
 	Counted int // input and output tokens of the last answer with a usage

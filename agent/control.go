@@ -195,13 +195,13 @@ func (s *Session) closeOthers() error {
 func (s *Session) writeEnd() error {
 	var err, failure error
 	if s.left() != nil {
-		err = s.endQuietly()
+		if !s.severed.Load() {
+			err = s.sync(context.Background())
+		}
+		s.events.silence()
 	} else if failure = s.tellFailure(); failure == nil {
 		if err = s.commit(endRecord{Session: true, Reason: s.reason()}); err == nil {
 			err = s.sync(context.Background())
-		}
-		if errors.Is(err, ErrTakenOver) {
-			err = s.endQuietly()
 		}
 	}
 	s.events.add(&SessionEnd{State: StatusClosed, Reason: s.reason()}) // dropped when the record has made one
@@ -213,22 +213,6 @@ func (s *Session) writeEnd() error {
 	}
 	s.stopWriting()
 	return err
-}
-
-// endQuietly ends a session that was given away, or taken over.
-func (s *Session) endQuietly() error {
-	s.events.silence()
-	left := s.left()
-	s.mu.Lock()
-	s.why = left
-	s.mu.Unlock()
-	switch {
-	case errors.Is(left, ErrTakenOver):
-		return left
-	case s.severed.Load():
-		return nil
-	}
-	return s.sync(context.Background())
 }
 
 // reason returns why the session ends.

@@ -15,7 +15,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// documentBudget is how much of the project's documents goes into the prompt, in bytes (requirement E5).
+// documentBudget is how much of the project's documents goes into the prompt, in bytes.
 const documentBudget = 32 << 10
 
 const documentsCut = "[Project instructions truncated at 32KB]"

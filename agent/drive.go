@@ -427,23 +427,23 @@ func (s *Session) release(work *activity, failure error) {
 	if s.working.Load() == work {
 		s.idle(turn)
 	}
-	if failure != nil {
+	if failure != nil && !errors.Is(s.failure, failure) {
 		s.ending, s.failure, s.why = Failed, failure, failure
 	}
 	if why := s.left(); why != nil && s.ending != Closed {
-		if s.ending, s.why = Closed, why; errors.Is(why, ErrReleased) {
+		if s.ending, s.why = Closed, why; errors.Is(why, ErrReleased) && errors.Is(s.failure, ErrReleased) {
 			s.failure = nil
 		}
 	}
 	if isFull(failure) { // not even the input had room: the session ends in order all the same
 		s.ending, s.failure = LogFull, nil
 	}
-	ending := s.ending
+	over := s.ending != "" && s.working.Load() == nil // else whoever works ends it
 	s.mu.Unlock()
 	if turn {
 		s.endTurn()
 	}
-	if ending != "" {
+	if over {
 		s.shutdown()
 	}
 	s.events.flush()

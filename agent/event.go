@@ -8,7 +8,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Event is something that happened in a session. each kind is a struct of this package with an [EventHeader] embedded; consumers get
+// Event is something that happened in a session. Each kind is a struct of this package with an [EventHeader] embedded; consumers get
 // pointers and tell them apart by a type switch. Events are shared between consumers: read them, do not change them. Their
 // JSON is flat.
 type Event interface {
@@ -149,8 +149,10 @@ type ToolCallEnd struct {
 	OutputBytes    int64  `json:"output_bytes"` // of the whole output
 	OutputComplete bool   `json:"output_complete"`
 	OutputRef      string `json:"output_ref,omitempty"` // into the output store
-	IsError        bool   `json:"is_error"`
-	DurationMS     int64  `json:"duration_ms"`
+	// OutputBlob names the whole output in the session's journal, if [Options.KeepOutputs] has it kept.
+	OutputBlob string `json:"output_blob,omitempty"`
+	IsError    bool   `json:"is_error"`
+	DurationMS int64  `json:"duration_ms"`
 	// Changes are the files that the call changed, with diffs if [Options.Diffs] asks for them.
 	Changes []tool.Change `json:"changes,omitempty"`
 	// Ran is what became of the command that the call ran, started or looked at.

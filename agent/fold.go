@@ -366,10 +366,13 @@ func (s *State) foldSettings(r settingRecord) {
 	if r.Machine != nil {
 		s.Machine = *r.Machine
 	}
-	window := s.Policy.Window
-	s.Policy = r.policy(s.Policy)
-	if s.Policy.Window != window {
+	before := s.Policy
+	s.Policy = r.policy(before)
+	if s.Policy.Window != before.Window {
 		s.Context.Warned = 0
+	}
+	if s.Policy.Loops != before.Loops { // the marks are of another kind
+		s.recent, s.loopWarned = nil, nil
 	}
 	if r.EffortNext {
 		s.pending, r.Effort = r.Effort, nil

@@ -183,31 +183,6 @@ func TestJ7_TakenOver(t *testing.T) {
 	}
 }
 
-// A session at rest learns that it was taken over from whatever it would write next: from then on everybody is told so, also when it is closed.
-func TestJ7_TakenOverAtRest(t *testing.T) {
-	ctx := context.Background()
-	for name, try := range map[string]func(h *host) error{"Steer": func(h *host) error { return h.Steer(ctx, "x") }, "Begin": func(h *host) error { return h.Begin(ctx, "x") },
-		"Note": func(h *host) error { return h.Note(ctx, "kind", []byte("1"), "") }, "Close": func(h *host) error { return h.Close() }} {
-		t.Run(name, func(t *testing.T) {
-			h := open(t, setup{options: agent.Options{Journal: &fencedLog{from: 2}}, silent: true})
-			if err := try(h); !errors.Is(err, agent.ErrTakenOver) || !errors.Is(err, journal.ErrConflict) {
-				t.Errorf("%s = %v", name, err)
-			}
-			if err := h.Close(); !errors.Is(err, agent.ErrTakenOver) {
-				t.Errorf("Close = %v", err)
-			}
-			for _, after := range []error{h.Steer(ctx, "y"), second(h.Submit(ctx, "y")), second(h.Advance(ctx))} {
-				if !errors.Is(after, agent.ErrClosed) || !errors.Is(after, agent.ErrTakenOver) {
-					t.Errorf("after Close: %v", after)
-				}
-			}
-			if c := claims(h.events); c != "" {
-				t.Errorf("events claim %s", c)
-			}
-		})
-	}
-}
-
 // A session that is released in the middle of a step brings it to its end, and goes on in another process to the end that it would have had.
 func TestJ7_ReleaseAfterTheStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -386,4 +361,21 @@ func TestJ7_AnswerOnce(t *testing.T) {
 	if texts := resultTexts(h.History()); texts != "blue" {
 		t.Errorf("results %q", texts)
 	}
+}
+
+// What a journal takes after its caller has given up is told when it is taken, and not with the next thing that happens.
+func TestJ7_LateRecordsAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, setup{options: agent.Options{Journal: &slowLog{kind: "note"}}})
+		ctx, stop := context.WithTimeout(context.Background(), time.Second)
+		defer stop()
+		if err := h.Note(ctx, "x", []byte(`1`), ""); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Note = %v", err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(only[*agent.NoteWritten](h)) != 1 {
+			t.Errorf("events %s", h.kinds())
+		}
+	})
 }

@@ -103,6 +103,22 @@ func isHostError(err error) bool {
 func (s *Session) giveUp(err error) {
 	if s.broken.CompareAndSwap(nil, &err) {
 		s.endLife(err)
+		if s.returned.Load() {
+			go s.fail(err)
+		}
+	}
+}
+
+// fail ends a session that is given up, unless somebody works on it, who ends it then.
+func (s *Session) fail(err error) {
+	s.mu.Lock()
+	idle := s.ending == "" && s.working.Load() == nil
+	if idle {
+		s.ending, s.failure, s.why = Failed, err, err
+	}
+	s.mu.Unlock()
+	if idle {
+		s.shutdown()
 	}
 }
 

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +18,8 @@ import (
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/tool/coding"
 )
 
 // patience is how long the tests wait for what must not hang.
@@ -294,6 +298,39 @@ func TestI7_CloseFromOnEvent(t *testing.T) {
 		<-back
 		if err := h.Close(); err != nil || !errors.Is(closed, agent.ErrStuck) {
 			t.Errorf("Close = %v; in OnEvent %v", err, closed)
+		}
+	})
+}
+
+// A session at rest that the host's code has broken ends with what it has started.
+func TestI7_BrokenAtRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ran atomic.Int32
+		work := newTool("work", writes, func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
+			ran.Add(1)
+			select {
+			case <-time.After(time.Minute):
+			case <-ctx.Done():
+			}
+			return tool.Text("ok"), nil
+		})
+		o := agent.Options{Journal: new(journal.Memory), Subagents: &agent.Subagents{}, OnEvent: func(ev agent.Event) {
+			if _, ok := ev.(*agent.NoteWritten); ok {
+				panic("broken")
+			}
+		}}
+		h := open(t, setup{fails: true, tools: append(coding.Agents(), work), options: o,
+			steps: byTask(map[string][]llmtest.Step{
+				"go":    {llmtest.Calls(spawn("child")), llmtest.Text("done")},
+				"child": slices.Repeat([]llmtest.Step{llmtest.Calls(call("work"))}, 100),
+			})})
+		h.submit(t, "go", agent.Completed)
+		if err := h.Note(context.Background(), "k", []byte(`1`), ""); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(10 * time.Minute)
+		if n := ran.Load(); n > 2 || h.Status() != agent.StatusClosed {
+			t.Errorf("the subagent called %d tools; the session is %s", n, h.Status())
 		}
 	})
 }

@@ -286,3 +286,36 @@ func TestJ14_BeforeInputIsForPeople(t *testing.T) {
 		}
 	})
 }
+
+// A hook that breaks while another input runs ends the session when that has ended.
+func TestJ14_BrokenHookBesideAnInput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := make(chan struct{})
+		ended := make(chan struct{})
+		work := newTool("work", writes, func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
+			<-ctx.Done()
+			time.Sleep(time.Second) // it cleans up
+			close(ended)
+			return tool.Text("ok"), nil
+		})
+		h := open(t, setup{fails: true, tools: []tool.Tool{work}, steps: []llmtest.Step{llmtest.Calls(call("work"))},
+			options: agent.Options{Journal: new(journal.Memory), BeforeInput: func(_ context.Context, m agent.Message) (agent.Message, error) {
+				if m.Text == "second" {
+					<-broken
+					panic("broken")
+				}
+				return m, nil
+			}}})
+		go func() { _, _ = h.Submit(context.Background(), "second") }()
+		synctest.Wait()
+		go func() { _, _ = h.Submit(context.Background(), "first") }()
+		synctest.Wait()
+		close(broken)
+		_ = h.Close()
+		select {
+		case <-ended:
+		default:
+			t.Error("a tool runs although the session is closed")
+		}
+	})
+}

@@ -108,12 +108,13 @@ func (s *Session) upcoming() Step {
 	return Next(&s.state, s.now())
 }
 
-// sleep waits for a time or for the end of the context. The next decision tells which it was.
+// sleep waits for a time, or until the context ends or the session is given away. The next decision tells which it was.
 func (s *Session) sleep(ctx context.Context, until time.Time) {
 	timer := time.NewTimer(until.Sub(s.now()))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
+	case <-s.stay.Done():
 	}
 }

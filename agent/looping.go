@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// LoopPolicy says when calls that repeat make the session warn the model (requirement A9).
+// LoopPolicy says when calls that repeat make the session warn the model.
 type LoopPolicy struct {
 	Off bool `json:"off,omitempty"`
 	// Window is how many of the last calls are looked at: 10 unless set, at most 32.
@@ -43,7 +43,10 @@ var leastRepeats = [...]int{1: 5, 2: 3, 3: 2}
 
 // mark remembers a call whose result is in. A loop that was warned of ends with the first call that does not go on with it.
 func (s *State) mark(call OpenCall) {
-	m := callMark{Call: hash(call.Name, canonical(call.Args)), Result: hash(passing.ReplaceAllString(call.Result.Content.Text(), ""))}
+	m := callMark{Call: hash(call.Name, canonical(call.Args))}
+	if s.Policy.Loops.Results { // else it costs most of a fold, and nobody looks at it
+		m.Result = hash(passing.ReplaceAllString(call.Result.Content.Text(), ""))
+	}
 	if w := s.loopWarned; w != nil && !m.same(s.recent[max(len(s.recent)-w.Period, 0)], s.Policy.Loops.Results) {
 		s.loopWarned, s.recent = nil, nil
 	}

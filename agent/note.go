@@ -38,6 +38,8 @@ func (s *Session) Note(ctx context.Context, kind string, data json.RawMessage, t
 	switch {
 	case strings.TrimSpace(kind) == "":
 		return errors.New("agent: a note needs a kind")
+	case kind == dirNote:
+		return fmt.Errorf("agent: the note %q is the session's own", kind)
 	case len(data) > maxNote:
 		return fmt.Errorf("agent: the note %q has %d bytes; a note can have %d", kind, len(data), maxNote)
 	case len(text) > maxHookText:

@@ -218,3 +218,11 @@ func TestJ14_NotesAtRest(t *testing.T) {
 		}
 	})
 }
+
+// The session's own note is no host's: a resume believes it.
+func TestJ14_NoteOfTheSession(t *testing.T) {
+	h := open(t, setup{})
+	if err := h.Note(context.Background(), "attractor.dir", []byte(`"/elsewhere"`), ""); err == nil {
+		t.Error("the session is said to be in another directory")
+	}
+}

@@ -32,6 +32,10 @@ func opened(ctx context.Context, o Options, name string, open func(context.Conte
 		s.events.emit(&SessionEnd{State: StatusClosed, Reason: Failed})
 		return nil, err
 	}
+	s.returned.Store(true)
+	if err := s.brokenBy(); err != nil {
+		go s.fail(err)
+	}
 	return s, nil
 }
 

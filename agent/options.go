@@ -35,10 +35,12 @@ type Options struct {
 	// System replaces the whole system prompt that would be rendered. Instructions go last into the rendered one.
 	System, Instructions string
 
-	// Journal keeps the session's records; nil keeps them nowhere. The session is its only writer and closes it.
+	// Journal keeps the session's records; nil keeps them nowhere. The session is its only writer and closes it. Until then others may put
+	// blobs beside the records, such as a checkpoint's, and read all of it. Where New or Resume fails, it is still the caller's to close.
 	Journal journal.Log
 	// OnEvent receives every event, in order, one at a time, on a goroutine of the session's. The loop waits for it. Steer, FollowUp,
-	// AddTools, RemoveTools, Set, Interrupt, Abort and the methods that only read may be called from it; Submit, Continue, Advance and Close may not.
+	// AddTools, RemoveTools, Set, Interrupt, Abort and the methods that only read may be called from it; Submit, Continue, Advance, Compact, Close and Release
+	// may not.
 	//
 	// A panic or a runtime.Goexit of OnEvent, as of a hook, the journal, the clock or the catalog, ends the session: Submit returns
 	// a [HostError] with the stack. That of a provider fails the model call, that of a tool is an error result and a WARNING.
@@ -63,6 +65,7 @@ type Options struct {
 	// returns the message as it is to be, perhaps with another text and with Context. An error refuses the message, and so does any failure:
 	// the method returns it, and the session stays as it was. The journal has only what was returned, and a resumed session does not ask
 	// again. BeforeInput is not asked about what agents tell their subagents, nor about answers of Questions.Answer, which are the host's own.
+	// It may be called by several goroutines at once.
 	BeforeInput func(ctx context.Context, m Message) (Message, error)
 	// BeforeStop is asked before an input ends because the task is done. A prompt sends the agent back to work, at most MaxConfirms
 	// times an input. An error is a WARNING and lets the input end. It is asked for subagents too, each of which is sent back as often, and

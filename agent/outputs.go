@@ -18,6 +18,14 @@ type keptOutput struct {
 	Size int64  `json:"size"` // in bytes
 }
 
+// keptAs returns the name of the blob that has the whole output, empty if the journal does not keep it.
+func (r *resultRecord) keptAs() string {
+	if r.Kept == nil {
+		return ""
+	}
+	return r.Kept.Hash
+}
+
 // outputStore has the whole outputs of a session: in files while it lives, and those that an earlier run of it has kept in the journal, which
 // are brought back when they are asked for.
 type outputStore struct {
@@ -29,25 +37,41 @@ type outputStore struct {
 	earlier  map[string]keptOutput // by id
 }
 
-// Open implements [tool.Outputs].
-func (o *outputStore) Open(id string) (io.ReadSeekCloser, error) {
-	f, err := o.DirOutputs.Open(id)
-	if !errors.Is(err, tool.ErrNoOutput) {
-		return f, err
+// Create implements [tool.Outputs]. An id that an earlier run has used is not used again.
+func (o *outputStore) Create(callID string) (id string, w io.WriteCloser, err error) {
+	id = callID
+	for n := 2; ; n++ {
+		if _, taken := o.find(id); !taken {
+			return o.DirOutputs.Create(id)
+		}
+		id = fmt.Sprintf("%s-%d", callID, n)
 	}
+}
+
+// Open implements [tool.Outputs]. Who comes while an output is being brought back waits for all of it.
+func (o *outputStore) Open(id string) (io.ReadSeekCloser, error) {
+	if _, ok := o.find(id); ok {
+		if err := o.bring(id); err != nil {
+			return nil, fmt.Errorf("the output cannot be read from the journal: %w", err)
+		}
+	}
+	return o.DirOutputs.Open(id)
+}
+
+func (o *outputStore) bring(id string) error {
 	o.bringing.Lock()
 	defer o.bringing.Unlock()
 	kept, ok := o.find(id)
-	if !ok {
-		return o.DirOutputs.Open(id) // somebody else may have brought it back
+	if !ok { // somebody else has brought it back
+		return nil
 	}
-	if err := o.bringBack(id, kept.Hash); err != nil {
-		return nil, fmt.Errorf("the output cannot be read from the journal: %w", err)
+	if err := o.copyBack(id, kept.Hash); err != nil {
+		return err
 	}
 	o.mu.Lock()
+	defer o.mu.Unlock()
 	delete(o.earlier, id)
-	o.mu.Unlock()
-	return o.DirOutputs.Open(id)
+	return nil
 }
 
 func (o *outputStore) find(id string) (keptOutput, bool) {
@@ -57,17 +81,21 @@ func (o *outputStore) find(id string) (keptOutput, bool) {
 	return kept, ok
 }
 
-func (o *outputStore) bringBack(id, hash string) error {
+// copyBack makes the output's file again, all of it or none.
+func (o *outputStore) copyBack(id, hash string) error {
 	blob, err := o.journal.Blob(context.Background(), hash)
 	if err != nil {
 		return err
 	}
-	_, w, err := o.Create(id)
+	_, w, err := o.DirOutputs.Create(id)
 	if err != nil {
 		return errors.Join(err, blob.Close())
 	}
 	_, err = io.Copy(w, blob)
-	return errors.Join(err, w.Close(), blob.Close())
+	if err = errors.Join(err, w.Close(), blob.Close()); err != nil {
+		err = errors.Join(err, o.Discard(id))
+	}
+	return err
 }
 
 // has reports whether an output can be read, without bringing it back.

@@ -2,11 +2,15 @@ package agent_test
 
 import (
 	"context"
+	"errors"
+	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
 	"github.com/attractor-go/attractor/tool"
 	"github.com/attractor-go/attractor/tool/coding"
@@ -62,5 +66,62 @@ func TestJ8_OutputsAfterAResume(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// breaking is a log whose first blob breaks off when half of it was read.
+type breaking struct {
+	journal.Log
+	broken bool
+}
+
+func (b *breaking) Blob(ctx context.Context, hash string) (io.ReadCloser, error) {
+	r, err := b.Log.Blob(ctx, hash)
+	if err != nil || b.broken {
+		return r, err
+	}
+	b.broken = true
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(io.LimitReader(r, 100), iotest.ErrReader(errors.New("the network is down"))), r}, nil
+}
+
+// An output that could be read by half is not taken for the whole, and the next time it is read from the beginning.
+func TestJ8_OutputsThatBreakOff(t *testing.T) {
+	whole := strings.Repeat("a line of some length\n", 5000)
+	ctx := context.Background()
+	store := journal.NewMemoryStore(false)
+	log, err := store.Create(ctx, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := newTool("long", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(whole), nil })
+	s := setup{tools: []tool.Tool{long, coding.ReadOutput()}, options: agent.Options{ID: "s", Journal: log, KeepOutputs: 1 << 20},
+		steps: []llmtest.Step{llmtest.Calls(llm.ToolCall{ID: "same", Name: "long", Args: `{}`}), llmtest.Text("done")}}
+	h := open(t, s)
+	h.submit(t, "go", agent.Completed)
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if log, err = store.Open(ctx, "s"); err != nil {
+		t.Fatal(err)
+	}
+	read := llmtest.Calls(call("read_output", `"id":"same"`, `"offset":4000`, `"limit":1`))
+	s.options.ID, s.options.Journal = "", &breaking{Log: log}
+	// A server that counts its calls anew uses an id again.
+	s.steps = []llmtest.Step{llmtest.Calls(llm.ToolCall{ID: "same", Name: "long", Args: `{}`}), read, read, llmtest.Text("seen")}
+	rest := open(t, s)
+	rest.submit(t, "read it", agent.Completed)
+	got := rest.outputs()
+	got = got[len(got)-2:]
+	if !strings.Contains(got[0], "the network is down") || !strings.Contains(got[1], "4000 | a line of some length") {
+		t.Errorf("read_output gives %.200q, then %.200q", got[0], got[1])
+	}
+	refs := map[string]bool{"same": true}
+	for _, ev := range rest.events {
+		if e, ok := ev.(*agent.ToolCallEnd); ok && e.Name == "long" && refs[e.OutputRef] {
+			t.Errorf("the output of another call is %q, too", e.OutputRef)
+		}
 	}
 }

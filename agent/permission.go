@@ -64,10 +64,13 @@ func (r *round) decided(c *call, d decision, l lane) {
 	}
 }
 
-// permit asks a hook about a call.
+// permit asks a hook about a call. One whose tool was removed since it was prepared is refused.
 func (s *Session) permit(ctx context.Context, p *tool.Prepared, hook tool.Authorize) decision {
 	registry := s.tools()
 	d, err := host(ctx, s, "the permission hook that was asked about "+p.Call.Name, s.grace, func() (d decision, _ error) {
+		if _, ok := registry.Get(p.Call.Name); !ok && s.inTurn == nil { // a replay has its results from the journal
+			p = registry.Prepare(p.Call)
+		}
 		own := *p
 		d.call, d.asks = registry.Authorize(ctx, &own, s.toolCall(), hook)
 		return d, nil

@@ -69,7 +69,7 @@ func projectResult(r resultRecord) Event {
 		output = r.Content.Text()
 	}
 	return &ToolCallEnd{CallID: r.CallID, Name: r.Name, Output: output, OutputBytes: r.Bytes, OutputComplete: !r.cut,
-		OutputRef: r.OutputRef, IsError: r.IsError, DurationMS: r.Duration.Milliseconds(),
+		OutputRef: r.OutputRef, OutputBlob: r.keptAs(), IsError: r.IsError, DurationMS: r.Duration.Milliseconds(),
 		Changes: r.Changes, Ran: r.Ran, Structured: r.Structured, Media: mediaOf(r.Content)}
 }
 

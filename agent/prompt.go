@@ -91,7 +91,7 @@ func offered(tools []tool.Tool, registry *tool.Registry) []tool.Tool {
 	})
 }
 
-// SystemPrompt renders the system prompt of a session in layers (requirement E4): the profile's prompt, the environment, what the
+// SystemPrompt renders the system prompt of a session in layers: the profile's prompt, the environment, what the
 // profile's tools have to say beside their definitions, the project's documents, and the user's instructions last. A session renders
 // it once, at its start, and keeps it in its header, so that it is the same after a resume. It reads files in e and runs nothing, git
 // included; what cannot be read is left out. In a directory below a repository's top, a host that wants the repository described makes

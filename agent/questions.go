@@ -134,8 +134,9 @@ func (s *Session) Answer(ctx context.Context, answer tool.Answer, more ...SendOp
 		return err
 	}
 	about := Message{Kind: MessageAnswer, Action: answer.Action, Content: answer.Content}
-	if asked := s.asked(); asked != nil {
-		about.Question = asked.awaits.Question
+	question := s.asked()
+	if question != nil {
+		about.Question = question.awaits.Question
 		if err := s.admit(ctx, &m, about); err != nil {
 			return err
 		}
@@ -146,9 +147,10 @@ func (s *Session) Answer(ctx context.Context, answer tool.Answer, more ...SendOp
 			return nil, err
 		}
 		asked := s.state.awaiting()
-		if asked == nil || s.state.Input != nil {
+		if asked == nil || s.state.Input != nil || question == nil || question.ID != asked.ID { // BeforeInput was asked about another one, if at all
 			return nil, errors.New("agent: no question waits for an answer; use Submit, Steer or FollowUp")
 		}
+		s.interrupted.Store(false) // there was nothing to interrupt
 		return asked.answered(input, answer.Content)
 	})
 	if err != nil {

@@ -280,3 +280,41 @@ func TestA1_ResumesWithinTheAnswer(t *testing.T) {
 		}
 	}
 }
+
+// An answer is to the question that BeforeInput was asked about, and to no later one.
+func TestJ7_AnswerToAnEarlierQuestion(t *testing.T) {
+	ctx := context.Background()
+	var h *host
+	ask := func(question string) llmtest.Step {
+		return llmtest.Calls(llmtest.Call("ask_user", `{"question":"`+question+`"}`))
+	}
+	h = open(t, setup{tools: []tool.Tool{coding.AskUser()}, steps: []llmtest.Step{ask("Which?"), ask("Delete all?")},
+		options: agent.Options{Questions: &agent.Questions{}, BeforeInput: func(_ context.Context, m agent.Message) (agent.Message, error) {
+			if m.Text == "yes" { // meanwhile somebody else answers
+				h.submit(t, "blue", agent.AwaitingInput)
+			}
+			return m, nil
+		}}})
+	h.submit(t, "go", agent.AwaitingInput)
+	if err := h.Answer(ctx, tool.Answer{Text: "yes"}); err == nil {
+		t.Error("the answer was taken for one to another question")
+	}
+	if got := h.Status(); got != agent.StatusAwaiting {
+		t.Errorf("the session is %s", got)
+	}
+}
+
+// An Interrupt at rest is nothing, also where a question waits.
+func TestJ2_InterruptBeforeAnAnswer(t *testing.T) {
+	ctx := context.Background()
+	h := open(t, setup{tools: []tool.Tool{coding.AskUser()}, options: agent.Options{Questions: &agent.Questions{}},
+		steps: []llmtest.Step{llmtest.Calls(llmtest.Call("ask_user", `{"question":"Which?"}`)), llmtest.Text("thanks")}})
+	h.submit(t, "go", agent.AwaitingInput)
+	h.Interrupt()
+	if err := h.Answer(ctx, tool.Answer{Text: "blue"}); err != nil {
+		t.Fatal(err)
+	}
+	if result, err := h.Continue(ctx); err != nil || result.Reason != agent.Completed {
+		t.Errorf("%+v, %v", result, err)
+	}
+}

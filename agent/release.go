@@ -16,23 +16,32 @@ var (
 
 // Release gives the session away: it ends here as [Session.Close] ends it, but without a record or an event of an end, so that another
 // process can resume it from the journal. A model call that is running, and calls of an answer that have begun, come to their ends first; calls
-// that have not begun stay open. When ctx ends before that, the step is cut off as by a kill. Submit returns an error that is an [ErrReleased]. Commands in the background and
-// subagents end with this process.
+// that have not begun stay open. When ctx ends before that, the step is cut off as by a kill, and OnEvent has Options.Grace to return. Submit
+// returns an error that is an [ErrReleased]. Commands in the background and subagents end with the session. As with Close, it waits: neither
+// OnEvent nor a hook or a tool of the session may call it.
 func (s *Session) Release(ctx context.Context) error {
 	s.leave(ErrReleased)
 	stop := context.AfterFunc(ctx, s.cut)
 	defer stop()
+	s.retire()
+	<-s.closed
+	return s.closing()
+}
+
+// retire ends a session that is given away, unless somebody works on it, who ends it then.
+func (s *Session) retire() {
 	s.mu.Lock()
 	idle := s.ending == "" && s.working.Load() == nil
 	if idle {
-		s.ending, s.why = Closed, ErrReleased
+		s.ending, s.why = Closed, s.left()
+		if !errors.Is(s.why, ErrReleased) {
+			s.failure = s.why
+		}
 	}
 	s.mu.Unlock()
 	if idle {
 		go s.shutdown()
 	}
-	<-s.closed
-	return s.closing()
 }
 
 // leave has the session end before its next step, without saying so. Only the first reason counts. It takes no lock.
@@ -46,4 +55,5 @@ func (s *Session) cut() {
 	s.severed.Store(true)
 	s.events.silence()
 	s.endLife(s.left())
+	s.events.hurry()
 }

@@ -76,16 +76,17 @@ type Session struct {
 	beforeInput   func(ctx context.Context, m Message) (Message, error)
 	beforeCompact func(ctx context.Context, about Compacting) (string, error)
 
-	life    context.Context // ends when the session is asked to end, or given up
-	endLife context.CancelCauseFunc
-	working atomic.Pointer[activity] // what runs, nil at rest; written with the lock held
-	broken  atomic.Pointer[error]    // what the session was given up for
-	lost    atomic.Pointer[error]    // why the journal is not called any more
-	stay    context.Context          // ends when the session is to end without saying so
-	endStay context.CancelCauseFunc
-	severed atomic.Bool           // nothing is written and nothing is told any more
-	full    atomic.Pointer[error] // which log has reached its limit
-	limits  limits
+	life     context.Context // ends when the session is asked to end, or given up
+	endLife  context.CancelCauseFunc
+	working  atomic.Pointer[activity] // what runs, nil at rest; written with the lock held
+	broken   atomic.Pointer[error]    // what the session was given up for
+	lost     atomic.Pointer[error]    // why the journal is not called any more
+	stay     context.Context          // ends when the session is to end without saying so
+	endStay  context.CancelCauseFunc
+	returned atomic.Bool           // by New or Resume
+	severed  atomic.Bool           // nothing is written and nothing is told any more
+	full     atomic.Pointer[error] // which log has reached its limit
+	limits   limits
 
 	interrupted atomic.Bool // by Interrupt, since the last step
 	inherited   *Input      // that was open when the session was resumed, until it goes on
@@ -114,7 +115,7 @@ type activity struct {
 // ID returns the session's id.
 func (s *Session) ID() string { return s.events.session }
 
-// closedError returns the error of whatever is wanted of a session that has ended. It is called with the lock held.
+// closedError returns what is returned to whoever wants something of a session that has ended. It is called with the lock held.
 func (s *Session) closedError() error {
 	if s.why == nil {
 		return ErrClosed

@@ -61,9 +61,13 @@ func (s *Session) policyNow() *Policy {
 // derive adds to a setting what depends on it.
 func (s *Session) derive(rec *settingRecord) error {
 	provider := deref(rec.Provider, s.state.Provider)
-	facts := s.facts(provider, deref(rec.Model, s.state.Model))
-	if facts != nil {
+	model := deref(rec.Model, s.state.Model)
+	facts := s.facts(provider, model)
+	switch {
+	case facts != nil:
 		rec.Window = facts.Window
+	case provider == s.state.Provider && model == s.state.Model:
+		rec.Window = s.state.Policy.Window // the host may know it
 	}
 	rec.EffortNext = rec.Effort != nil && s.effortIsFixed()
 	return s.affordable(&s.state.Policy, provider, facts)

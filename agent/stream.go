@@ -188,6 +188,13 @@ func (s *eventStream) enter(ev Event, rec record) {
 	s.pending = append(s.pending, ev)
 }
 
+// number returns the number of an event that was added, 0 while it is held.
+func (s *eventStream) number(ev Event) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return ev.Head().Seq
+}
+
 // deliver has pending events handed to OnEvent, on a goroutine of its own: neither a panic nor a runtime.Goexit of it reaches the
 // caller. It returns at once, and may be called from within OnEvent, but not with the session's lock held.
 func (s *eventStream) deliver() {

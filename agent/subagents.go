@@ -15,7 +15,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Subagents says what agents a session may start (requirements part F). A subagent has the session's profile, client, environment,
+// Subagents says what agents a session may start. A subagent has the session's profile, client, environment,
 // hooks and budget, a history and a registry of its own, and ends with the session at the latest. Its contexts have the values of the call's
 // that gave it its task.
 type Subagents struct {
@@ -361,11 +361,11 @@ func (a *subagents) Wait(ctx context.Context, id string) (tool.AgentResult, erro
 	case <-ctx.Done():
 		return tool.AgentResult{}, context.Cause(ctx)
 	}
-	if err := a.parent.left(); err != nil {
-		return tool.AgentResult{}, err
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err := a.parent.left(); err != nil && c.cut { // together with the session
+		return tool.AgentResult{}, err
+	}
 	return c.result, nil
 }
 

@@ -363,3 +363,32 @@ func TestJ6_ToolsAddedByOnEvent(t *testing.T) {
 		t.Errorf("epochs %v, want %v", h.epochs(), want)
 	}
 }
+
+// A call that has not begun when its tool is removed does not run.
+func TestJ6_RemovedBeforeItBegins(t *testing.T) {
+	var h *host
+	ran := false
+	first := newTool("first", tool.Access{Effect: tool.Exclusive}, func(context.Context, *tool.Call) (tool.Result, error) {
+		remove(t, h, "work")
+		return tool.Text("ok"), nil
+	})
+	work := newTool("work", writes, func(context.Context, *tool.Call) (tool.Result, error) {
+		ran = true
+		return tool.Text("ran"), nil
+	})
+	h = open(t, setup{tools: []tool.Tool{first, work}, steps: []llmtest.Step{llmtest.Calls(call("first"), call("work")), llmtest.Text("done")}})
+	h.submit(t, "go", agent.Completed)
+	if texts := resultTexts(h.History()); ran || !strings.Contains(texts, "was removed") {
+		t.Errorf("ran %v, results %s", ran, texts)
+	}
+}
+
+// The window that a host gives for a model that nobody knows stays when tools change.
+func TestJ6_WindowStaysWithTools(t *testing.T) {
+	log := new(journal.Memory)
+	h := open(t, setup{options: agent.Options{Journal: log, Policy: agent.Policy{Window: 12345}}})
+	add(t, h, echo("x"))
+	if state, err := agent.Load(context.Background(), log); err != nil || state.Policy.Window != 12345 {
+		t.Errorf("window %d, %v", state.Policy.Window, err)
+	}
+}

@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// DefaultKept is how much a Capture keeps of the beginning, and how much of the end, unless told otherwise: together half of
-// what requirement D5 allows for a command with any amount of output.
+// DefaultKept is how many bytes a Capture keeps of the beginning, and how many of the end, unless told otherwise.
 const DefaultKept = 4 << 20
 
 // CaptureOptions say what a Capture keeps. Sizes are in bytes; zero means DefaultKept, less than zero nothing.

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// settleTime is how long a tree may take to vanish after KILL; with killedDrain it makes the half second of D4.
+	// settleTime is how long a tree may take to vanish after KILL; with killedDrain it makes half a second.
 	settleTime = 400 * time.Millisecond
 	// pollTime is how often a tree is looked at. Nothing tells the end of processes that are not our children.
 	pollTime = 5 * time.Millisecond

@@ -165,3 +165,20 @@ func TestJ9_LaunchHangs(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A file may be open in a command under more than one number, or have been closed by whoever opened it in the meantime: a command that has
+// started is not lost for that.
+func TestJ9_LaunchGivesAFileTwice(t *testing.T) {
+	l := newLocal(t, t.TempDir(), env.LocalOptions{Launch: func(_ context.Context, given env.Launch) (env.Launch, error) {
+		f, err := os.Open("/dev/null")
+		given.Files = []*os.File{f, f}
+		return given, err
+	}})
+	p, err := l.Start(t.Context(), env.Command{Script: `test -e /dev/fd/3 && test -e /dev/fd/4`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exit := wait(t, p); exit.Code != 0 {
+		t.Errorf("%+v, want both", exit)
+	}
+}

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// DefaultGrace is the time between TERM and KILL when LocalOptions.Grace is zero; requirement D4.
+// DefaultGrace is the time between TERM and KILL when LocalOptions.Grace is zero.
 const DefaultGrace = 2 * time.Second
 
 // LocalOptions are what a host chooses about a Local. The zero value is a safe default.

@@ -77,7 +77,10 @@ func (l *Local) launched(ctx context.Context, launch Launch) (Launch, error) {
 	select {
 	case r := <-answer:
 		if r.Err == nil && len(r.Value.Args) == 0 {
-			r.Err = errors.Join(errors.New("LocalOptions.Launch returned no program"), closeAll(r.Value.Files))
+			r.Err = errors.New("LocalOptions.Launch returned no program")
+		}
+		if r.Err != nil {
+			_ = closeAll(r.Value.Files) // the error says what matters
 		}
 		return r.Value, r.Err
 	case <-ctx.Done():
@@ -109,7 +112,8 @@ func (l *Local) start(ctx context.Context, id, dir string, c Command) (*process,
 		p.cmd, p.tree, err = l.level.start(cmd, c.TTY != nil, p.reaped)
 	}
 	// The child has its own copies; ours would keep the pipes from ever ending.
-	err = errors.Join(err, closeAll(theirs), closeAll(launched))
+	err = errors.Join(err, closeAll(theirs))
+	_ = closeAll(launched) // one may be there twice, or be closed already: the command runs all the same
 	if err != nil {
 		return nil, errors.Join(err, p.unwire())
 	}

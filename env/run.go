@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The limits of requirement D3 for one command.
+// How long one command may take: unless told otherwise, and at most.
 const (
 	DefaultTimeout = 10 * time.Second
 	MaxTimeout     = 600 * time.Second

@@ -31,7 +31,7 @@ func (v VarPolicy) String() string {
 // model providers and the names in extraDrop are dropped under every policy. Names are compared without case. A policy that
 // is not one of the four passes nothing on.
 //
-// What looks like a secret is decided by the name (see requirement D6), and by the value in one case: a URL with a password.
+// What looks like a secret is decided by the name, and by the value in one case: a URL with a password.
 func FilterVars(policy VarPolicy, environ []string, extraDrop []string) []string {
 	drop := make(map[string]bool, len(extraDrop))
 	for _, name := range extraDrop {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"testing"
+	"testing/synctest"
 
 	"github.com/attractor-go/attractor/journal"
 )
@@ -43,4 +45,27 @@ func TestMemoryRefusesConflicts(t *testing.T) {
 	if got := kinds(t, l, 1); got != "ab" {
 		t.Errorf("records = %q, want ab", got)
 	}
+}
+
+// Who follows a log that nothing was written to is told when a new one takes its place.
+func TestJ8_FollowOfALogThatIsMadeAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := journal.NewMemoryStore(true)
+		if _, err := store.Create(t.Context(), "s"); err != nil {
+			t.Fatal(err)
+		}
+		var end error
+		go func() {
+			for _, err := range store.Follow(t.Context(), "s", 1) {
+				end = err
+			}
+		}()
+		synctest.Wait()
+		if _, err := store.Create(t.Context(), "s"); err != nil {
+			t.Fatal(err)
+		}
+		if synctest.Wait(); !errors.Is(end, fs.ErrNotExist) {
+			t.Errorf("Follow ends with %v, want fs.ErrNotExist", end)
+		}
+	})
 }

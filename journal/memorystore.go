@@ -107,6 +107,7 @@ func (s *MemoryStore) add(id string, log *Memory) (Log, error) {
 		if old.log.Len() > 0 {
 			return nil, fmt.Errorf("journal: session %s: %w", id, fs.ErrExist)
 		}
+		old.log.remove() // whoever follows it would wait for ever
 	}
 	s.logs[id] = &memoryEntry{log: log}
 	return s.write(id), nil

@@ -16,7 +16,8 @@ type Change struct {
 	// be replaced before it is read. What a call has written itself, it has seen.
 	Unseen bool `json:"unseen,omitempty"`
 	// Diff is a unified diff of the contents, if the call was asked for it ([Call.Diffs]) and both are text of no more than 1 MiB. Its names
-	// are relative to the working directory where they can be, after a/ and b/, so that git can apply it.
+	// are relative to the working directory where they can be, after a/ and b/, so that git can apply it. An empty file that was created or
+	// deleted has no lines, and so no diff.
 	Diff string `json:"diff,omitempty"`
 	// DiffCut says that the diff was longer than it could be: Diff has the lines that fit.
 	DiffCut bool `json:"diff_cut,omitempty"`

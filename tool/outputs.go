@@ -6,10 +6,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 )
 
-// MaxOutput is how much of one output a [DirOutputs] keeps, in bytes (requirement D5). What comes after it is counted and dropped.
+// MaxOutput is how much of one output a [DirOutputs] keeps, in bytes. What comes after it is counted and dropped.
 const MaxOutput = 1 << 30
 
 // ErrNoOutput means that a store has no output of that id: it was never there, or belongs to a process that is no more.
@@ -23,6 +24,7 @@ type DirOutputs struct {
 
 	mu     sync.Mutex
 	dir    string
+	made   int               // files ever
 	files  map[string]string // by id
 	closed bool
 }
@@ -48,11 +50,12 @@ func (d *DirOutputs) Create(callID string) (id string, w io.WriteCloser, err err
 	for n := 2; id == "" || d.files[id] != ""; n++ {
 		id = fmt.Sprintf("%s-%d", callID, n)
 	}
-	name := filepath.Join(d.dir, fmt.Sprintf("%d", len(d.files)+1)) // ids come from models: they are no file names
+	name := filepath.Join(d.dir, strconv.Itoa(d.made+1)) // ids come from models: they are no file names
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", nil, fmt.Errorf("output store: %w", err)
 	}
+	d.made++
 	d.files[id] = name
 	return id, &cappedFile{file: f, left: d.max}, nil
 }
@@ -70,6 +73,18 @@ func (d *DirOutputs) Open(id string) (io.ReadSeekCloser, error) {
 		return nil, fmt.Errorf("output store: %w", err)
 	}
 	return f, nil
+}
+
+// Discard removes an output, such as one that could not be written to its end. An id that is not there is no error.
+func (d *DirOutputs) Discard(id string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	name, ok := d.files[id]
+	if !ok || d.closed {
+		return nil
+	}
+	delete(d.files, id)
+	return os.Remove(name)
 }
 
 // Close removes everything. Readers that are open go on where the system allows it.

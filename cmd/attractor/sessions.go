@@ -186,6 +186,10 @@ func showSession(ctx context.Context, t terminal, r journal.Reader) error {
 	if err != nil {
 		return err
 	}
+	writer, err := writerOf(ctx, state.Header.ID)
+	if err != nil {
+		return err
+	}
 	h := state.Header
 	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 	row := func(name, value string) {
@@ -197,7 +201,7 @@ func showSession(ctx context.Context, t terminal, r journal.Reader) error {
 	row("directory", state.Dir())
 	row("model", state.Model+" ("+state.Provider+")")
 	row("effort", state.Effort)
-	row("state", stateWord(state))
+	row("state", stateWord(state, writer))
 	row("parent", h.Parent)
 	row("fork of", h.ForkOf)
 	row("usage", spent(state.Usage, state.Cost))
@@ -214,8 +218,32 @@ func showSession(ctx context.Context, t terminal, r journal.Reader) error {
 	return nil
 }
 
-func stateWord(s *agent.State) string {
+// writerOf names the process that has a session open, or is empty when none has.
+func writerOf(ctx context.Context, id string) (string, error) {
+	dir, err := journals(os.Getenv)
+	if err != nil {
+		return "", err
+	}
+	entries, err := dir.List(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range entries {
+		switch {
+		case e.ID != id || !e.Locked:
+		case e.PID == 0:
+			return "another process", nil
+		default:
+			return fmt.Sprintf("process %d", e.PID), nil
+		}
+	}
+	return "", nil
+}
+
+func stateWord(s *agent.State, writer string) string {
 	switch {
+	case writer != "":
+		return "running in " + writer
 	case s.Input != nil:
 		return "stopped in the middle of an input; attractor run --resume goes on with it"
 	case s.Last == nil:

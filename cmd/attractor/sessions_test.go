@@ -180,11 +180,17 @@ func TestH_OneWriterAndResumeAfterKill(t *testing.T) {
 			t.Errorf("%v: %s", args, out.stderr)
 		}
 	}
+	if out := h.run(0, "sessions", "show", id).stdout; !strings.Contains(out, "running in process "+strings.TrimSpace(jsonNumber(cmd.Process.Pid))) {
+		t.Errorf("%s", out)
+	}
 	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err == nil {
 		t.Fatal("killed, and it ended well")
+	}
+	if out := h.run(0, "sessions", "replay", id); strings.Contains(out.stderr, "the journal ends here") {
+		t.Errorf("the replay shows results that the session did not come to:\n%s", out.stderr)
 	}
 	if out := h.run(0, "sessions", "show", id).stdout; !strings.Contains(out, "stopped in the middle") {
 		t.Errorf("%s", out)

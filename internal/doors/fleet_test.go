@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
@@ -47,6 +48,11 @@ type worker struct {
 	events  []agent.Event
 }
 
+// notYet says when a task that waits for a model is to be delivered again.
+type notYet struct{ until time.Time }
+
+func (e notYet) Error() string { return "again at " + e.until.String() }
+
 // work brings a session to rest, one step at a time, or as far as its lease lasts and the worker is not to stop.
 func (w *worker) work(ctx context.Context, t task, stop <-chan struct{}) (*agent.Result, error) {
 	s, err := w.open(ctx, t.session)
@@ -63,9 +69,12 @@ func (w *worker) work(ctx context.Context, t task, stop <-chan struct{}) (*agent
 		default:
 		}
 		step, err := s.Advance(ctx)
-		if err != nil || step.Act == agent.ActRest {
+		switch {
+		case err != nil || step.Act == agent.ActRest:
 			result := s.Result()
 			return result, errors.Join(err, s.Release(ctx))
+		case step.Act == agent.ActWait:
+			return nil, errors.Join(notYet{step.Until}, s.Release(ctx))
 		}
 	}
 }
@@ -82,10 +91,15 @@ func (w *worker) open(ctx context.Context, id string) (*agent.Session, error) {
 	o := w.options
 	o.ID, o.Journal, o.Middleware = id, log, []tool.Middleware{w.fence}
 	o.OnEvent = func(ev agent.Event) { w.events = append(w.events, ev) }
+	start := agent.New
 	if log.Len() > 0 {
-		return agent.Resume(ctx, o)
+		start = agent.Resume
 	}
-	return agent.New(ctx, o)
+	session, err := start(ctx, o)
+	if err != nil {
+		err = errors.Join(err, log.Close())
+	}
+	return session, err
 }
 
 // fence leaves calls open for the next worker when the lease is lost.
@@ -195,6 +209,25 @@ func TestJ_FleetTaskTwice(t *testing.T) {
 	}
 	if *ran != 1 || len(h.model.Requests()) != 2 {
 		t.Errorf("paid %d times, with %d requests", *ran, len(h.model.Requests()))
+	}
+}
+
+// A task that waits for the next attempt of a model call occupies no worker.
+func TestJ_FleetTaskWaits(t *testing.T) {
+	one, two, h, _ := deploy(t, agent.Budget{}, llmtest.Error(&llm.Error{Kind: llm.ErrOverloaded}), llmtest.Text("paid it"))
+	now := time.Now()
+	one.options.Now = func() time.Time { return now }
+	two.options.Now = one.options.Now
+	var again notYet
+	for _, w := range []*worker{one, two} {
+		w.leases.give("s", w)
+		if _, err := w.work(t.Context(), errand, nil); !errors.As(err, &again) || !again.until.After(now) {
+			t.Errorf("the worker: %v", err)
+		}
+	}
+	now = again.until
+	if result, err := two.work(t.Context(), errand, nil); err != nil || result.Text != "paid it" || h.model.Left() != 0 {
+		t.Errorf("%+v, %v", result, err)
 	}
 }
 

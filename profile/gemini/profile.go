@@ -16,7 +16,7 @@ var prompt string
 // provider, which is no preview.
 const DefaultModel = "gemini-4-argon"
 
-// shellTimeout is how long a command may take when the model does not say (requirement E1).
+// shellTimeout is how long a command may take when the model does not say.
 const shellTimeout = 10 * time.Second
 
 // Profile returns the profile, a value of its own for each caller. Its Options are empty: thinking, safety settings and grounding are what

@@ -23,7 +23,7 @@ const toolsMark = "{{tools}}"
 // DefaultModel is what the profile asks for unless told otherwise: the newest general model of package llm/catalog (2026-11-20).
 const DefaultModel = "gpt-6.1-sol"
 
-// shellTimeout is how long a command may take when the model does not say (requirement E1).
+// shellTimeout is how long a command may take when the model does not say.
 const shellTimeout = 10 * time.Second
 
 // options ask for summaries of the reasoning, which are all that one gets to see of it, also where the session sets no effort. The

@@ -94,6 +94,28 @@ func TestJ4_ShellRanInterrupted(t *testing.T) {
 	}
 }
 
+// A command that cleans up and ends by itself when it is interrupted is not said to be killed.
+func TestJ4_InterruptedAndEnded(t *testing.T) {
+	b := newBench(t)
+	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{Grace: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := local.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	b.env = local
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	out := b.runCall(ctx, sh(), object{"command": "trap 'exit 3' TERM; echo a; while :; do sleep 0.02; done"}, tool.Call{Live: func(int, []byte) { cancel(errors.New("enough")) }})
+	// The shell may say that what it ran was terminated.
+	if got := out.Model.Text(); !strings.HasSuffix(got, "\n[ERROR: The command was interrupted and ended with exit code 3. Output up to then is shown above.]") {
+		t.Errorf("%q: %+v", got, out.Ran.Exit)
+	}
+}
+
 func TestJ4_ShellRanWhereNothingRuns(t *testing.T) {
 	b := newBench(t)
 	b.env = env.ReadOnly(b.env)

@@ -37,6 +37,8 @@ func Unfinished(r *tool.Ran, more string) string {
 	switch {
 	case r.Interrupted && r.Exit == nil:
 		return fmt.Sprintf("[ERROR: The command was interrupted (%s). Output up to then is shown above.]", r.Err)
+	case r.Interrupted && r.Exit.Signal == "":
+		return fmt.Sprintf("[ERROR: The command was interrupted and ended with exit code %d. Output up to then is shown above.]", r.Exit.Code)
 	case r.Interrupted:
 		return "[ERROR: The command was interrupted and killed. Output up to then is shown above.]"
 	case r.Err != "":

@@ -1,0 +1,134 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env/envtest"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/profile"
+	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/tool/coding"
+)
+
+// scripted returns the options of the examples' sessions: a model that answers what it is told to, and files in memory. A program has a
+// client of llm/providers, an env.Local and a profile of profile/anthropic, openai or gemini there.
+func scripted(answers ...llmtest.Step) agent.Options {
+	return agent.Options{
+		Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", answers...)}},
+		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Prompt: "You fix spelling.",
+			Tools: []tool.Tool{coding.ReadFile(), coding.EditFile()}},
+		Env: envtest.NewMemory(map[string]string{"greet.txt": "Hello, wrold!\n"}),
+	}
+}
+
+// readCall and fixCall are calls that the models of the examples make.
+var (
+	readCall = llmtest.Call("read_file", `{"file_path":"greet.txt"}`)
+	fixCall  = llmtest.Call("edit_file", `{"file_path":"greet.txt","old_string":"wrold","new_string":"world"}`)
+)
+
+// A session does a task, and its host watches.
+func Example() {
+	ctx := context.Background()
+	o := scripted(llmtest.Calls(readCall), llmtest.Calls(fixCall), llmtest.Text("Fixed."))
+	o.OnEvent = func(ev agent.Event) {
+		switch e := ev.(type) {
+		case *agent.ToolCallEnd:
+			for _, change := range e.Changes {
+				fmt.Println(e.Name, change.Kind, change.Path)
+			}
+		case *agent.ProcessingEnd:
+			fmt.Println(e.Reason)
+		}
+	}
+	s, err := agent.New(ctx, o)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	result, err := s.Submit(ctx, "fix the greeting")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(result.Text, result.Turns, "turns")
+	// Output:
+	// edit_file modified /work/greet.txt
+	// completed
+	// Fixed. 3 turns
+}
+
+// An engine drives a session step by step. Each step could be in another process: what a step came to is in the journal.
+func ExampleSession_Advance() {
+	ctx := context.Background()
+	s, err := agent.New(ctx, scripted(llmtest.Calls(readCall), llmtest.Text("It says wrold.")))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Begin(ctx, "read the greeting", agent.Key("task-17")); err != nil {
+		log.Fatal(err)
+	}
+	for {
+		step, err := s.Advance(ctx)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(step.Act)
+		if step.Act == agent.ActRest {
+			break
+		}
+	}
+	fmt.Println(s.Result().Text)
+	// Output:
+	// call_model
+	// run_calls
+	// call_model
+	// end_input
+	// rest
+	// It says wrold.
+}
+
+// A session is given away in the middle of its task, and goes on where its journal is opened next.
+func ExampleSession_Release() {
+	ctx := context.Background()
+	store := journal.NewMemoryStore(false) // or journal.NewDir(path)
+	work := scripted(llmtest.Calls(readCall), llmtest.Text("It says wrold."))
+
+	work.Journal, _ = store.Create(ctx, "s-1")
+	work.ID = "s-1"
+	first, err := agent.New(ctx, work)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := first.Begin(ctx, "read the greeting"); err != nil {
+		log.Fatal(err)
+	}
+	step, err := first.Advance(ctx)
+	fmt.Println(step.Act, err)
+	if err := first.Release(ctx); err != nil {
+		log.Fatal(err)
+	}
+	_, err = first.Advance(ctx)
+	fmt.Println("released:", errors.Is(err, agent.ErrReleased))
+
+	if work.Journal, err = store.Open(ctx, "s-1"); err != nil {
+		log.Fatal(err)
+	}
+	second, err := agent.Resume(ctx, work)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer second.Close()
+	result, err := second.Continue(ctx)
+	fmt.Println(result.Text, err)
+	// Output:
+	// call_model <nil>
+	// released: true
+	// It says wrold. <nil>
+}
