@@ -335,7 +335,7 @@ func (s *Session) record(ctx context.Context, result resultRecord) error {
 func (c *call) result(o *tool.Outcome) resultRecord {
 	full, cut := bounded(o.Content.Text())
 	r := resultRecord{CallID: c.Call.ID, Name: c.Call.Name, Args: c.effective(), Content: o.Model, IsError: o.IsError, Done: o.Done,
-		Final: o.Final, OutputRef: o.OutputRef, Bytes: o.Bytes, Seen: o.Seen,
+		Final: o.Final, OutputRef: o.OutputRef, Bytes: o.Bytes, Truncated: o.Truncated, Seen: o.Seen,
 		Changes: o.Changes, Ran: o.Ran, Structured: o.Structured, Duration: o.Duration, full: full, cut: cut || o.Gap.Bytes > 0}
 	r.Asked, r.Answers = c.heard.of(o)
 	return r

@@ -125,3 +125,37 @@ func TestJ8_OutputsThatBreakOff(t *testing.T) {
 		}
 	}
 }
+
+// What a journal has of a long output is not projected as all of it.
+func TestJ8_ProjectedOutputsSayWhatTheyLack(t *testing.T) {
+	whole := strings.Repeat("a line of some length\n", 5000)
+	for name, c := range map[string]struct {
+		output   string
+		tools    []tool.Tool
+		complete bool
+	}{
+		"short":      {"short", nil, true},
+		"cleaned":    {"\x1b[31mred\x1b[0m", nil, true},
+		"stored":     {whole, []tool.Tool{coding.ReadOutput()}, false},
+		"not stored": {whole, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := new(journal.Memory)
+			print := newTool("print", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(c.output), nil })
+			h := open(t, setup{tools: append(c.tools, print), options: agent.Options{Journal: log},
+				steps: []llmtest.Step{llmtest.Calls(call("print")), llmtest.Text("done")}})
+			h.submit(t, "go", agent.Completed)
+			if err := h.Close(); err != nil {
+				t.Fatal(err)
+			}
+			err := agent.Project(context.Background(), log, func(ev agent.Event) {
+				if e, ok := ev.(*agent.ToolCallEnd); ok && e.OutputComplete != c.complete {
+					t.Errorf("%d of %d bytes, complete %t", len(e.Output), e.OutputBytes, e.OutputComplete)
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}

@@ -64,11 +64,11 @@ func projectAnswer(r answerRecord, before *State) []Event {
 }
 
 func projectResult(r resultRecord) Event {
-	output := r.full
-	if output == "" {
-		output = r.Content.Text()
+	output, complete := r.full, !r.cut
+	if output == "" { // older programs wrote no Truncated, but most of what was cut was stored
+		output, complete = r.Content.Text(), complete && !r.Truncated && r.OutputRef == ""
 	}
-	return &ToolCallEnd{CallID: r.CallID, Name: r.Name, Output: output, OutputBytes: r.Bytes, OutputComplete: !r.cut,
+	return &ToolCallEnd{CallID: r.CallID, Name: r.Name, Output: output, OutputBytes: r.Bytes, OutputComplete: complete,
 		OutputRef: r.OutputRef, OutputBlob: r.keptAs(), IsError: r.IsError, DurationMS: r.Duration.Milliseconds(),
 		Changes: r.Changes, Ran: r.Ran, Structured: r.Structured, Media: mediaOf(r.Content)}
 }

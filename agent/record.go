@@ -136,11 +136,12 @@ type resultRecord struct {
 	Done      bool          `json:"done,omitempty"`
 	Final     string        `json:"final,omitempty"`
 	OutputRef string        `json:"output_ref,omitempty"`
-	Kept      *keptOutput   `json:"kept,omitempty"`    // the whole output, where the journal has it
-	Asked     string        `json:"asked,omitempty"`   // the question to which Content is a person's answer, given while the call ran
-	Answers   []exchange    `json:"answers,omitempty"` // people's answers while the call ran that Content is not
-	Bytes     int64         `json:"bytes"`             // of the whole output
-	Seen      []tool.Seen   `json:"seen,omitempty"`    // files whose whole content the call read; up to version 2 also those that it wrote
+	Kept      *keptOutput   `json:"kept,omitempty"`      // the whole output, where the journal has it
+	Asked     string        `json:"asked,omitempty"`     // the question to which Content is a person's answer, given while the call ran
+	Answers   []exchange    `json:"answers,omitempty"`   // people's answers while the call ran that Content is not
+	Bytes     int64         `json:"bytes"`               // of the whole output
+	Truncated bool          `json:"truncated,omitempty"` // Content has a part of the output
+	Seen      []tool.Seen   `json:"seen,omitempty"`      // files whose whole content the call read; up to version 2 also those that it wrote
 	Duration  time.Duration `json:"duration"`
 	Start     int64         `json:"start,omitempty"` // the number of TOOL_CALL_START
 

@@ -56,7 +56,7 @@ func (l *replayLog) Blob(ctx context.Context, hash string) (io.ReadCloser, error
 }
 
 // notCompared are the members of a record that differ from run to run, or that only the first run could know.
-var notCompared = []string{"seq", "resumed", "latency", "duration", "delay", "retry_at", "bytes", "output_ref", "cost_usd", "args", "version", "shown", "start", "kept"}
+var notCompared = []string{"seq", "resumed", "latency", "duration", "delay", "retry_at", "bytes", "output_ref", "cost_usd", "args", "version", "shown", "start", "kept", "truncated"}
 
 // comparable returns a record without what may differ, in one form.
 func comparable(line journal.Record) json.RawMessage {
