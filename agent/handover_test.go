@@ -129,12 +129,18 @@ func TestJ7_HangingJournalInAStep(t *testing.T) {
 // fencedLog is a journal that belongs to somebody else from a record on.
 type fencedLog struct {
 	journal.Memory
-	from   int64
+	from   atomic.Int64
 	closed atomic.Bool
 }
 
+func fencedFrom(n int64) *fencedLog {
+	l := new(fencedLog)
+	l.from.Store(n)
+	return l
+}
+
 func (l *fencedLog) Append(ctx context.Context, next int64, records ...journal.Record) error {
-	if next >= l.from {
+	if next >= l.from.Load() {
 		return fmt.Errorf("%w: fenced", journal.ErrConflict)
 	}
 	return l.Memory.Append(ctx, next, records...)
@@ -158,7 +164,7 @@ func claims(events []agent.Event) string {
 func TestJ7_TakenOver(t *testing.T) {
 	for from := int64(2); from <= 7; from++ { // input, answer, intent, result, answer, end
 		t.Run(fmt.Sprint("from record ", from), func(t *testing.T) {
-			log := &fencedLog{from: from}
+			log := fencedFrom(from)
 			h := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{echo("work")}, silent: true,
 				steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("done")}})
 			told := make(chan []agent.Event)

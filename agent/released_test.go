@@ -50,7 +50,7 @@ func TestJ7_ReleaseWhileOnEventBlocks(t *testing.T) {
 // A session that nobody works on ends as well when its journal is taken over: nothing that it has started goes on.
 func TestJ7_TakenOverAtRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := &fencedLog{from: 1 << 40}
+		log := fencedFrom(1 << 40)
 		var ran atomic.Int32
 		work := newTool("work", writes, func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
 			ran.Add(1)
@@ -66,7 +66,7 @@ func TestJ7_TakenOverAtRest(t *testing.T) {
 				"child": slices.Repeat([]llmtest.Step{llmtest.Calls(call("work"))}, 100),
 			})})
 		h.submit(t, "go", agent.Completed)
-		log.from = 1
+		log.from.Store(1)
 		time.Sleep(10 * time.Minute)
 		if n := ran.Load(); n > 2 {
 			t.Errorf("the subagent called %d tools", n)
