@@ -64,6 +64,8 @@ func (f *runFlags) checkValues() error {
 		return fail(exitUsage, "--resume and --fork exclude each other")
 	case f.noJournal && f.goesOn():
 		return fail(exitUsage, "--resume and --fork need a journal; they do not go with --no-journal")
+	case f.noJournal && f.keepOutputs > 0:
+		return fail(exitUsage, "--keep-outputs keeps them with the journal; it does not go with --no-journal")
 	case f.yes && f.ask || f.yes && f.readOnly || f.ask && f.readOnly:
 		return fail(exitUsage, "--yes, --ask and --read-only exclude each other")
 	}

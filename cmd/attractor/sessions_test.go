@@ -131,6 +131,7 @@ func TestH_SessionsRefusals(t *testing.T) {
 		{"from 1 on", []string{"run", "--yes", "--fork", "nix@0", "x"}},
 		{"exclude each other", []string{"run", "--yes", "--fork", "a", "--resume", "b", "x"}},
 		{"need a journal", []string{"run", "--yes", "--no-journal", "--resume", "b", "x"}},
+		{"with the journal", []string{"run", "--yes", "--no-journal", "--keep-outputs", "1", "x"}},
 		{"stop or summarize", []string{"run", "--yes", "--on-limit", "dance", "x"}},
 		{"cannot be negative", []string{"run", "--yes", "--budget-tokens", "-1", "x"}},
 		{"cannot read the schema", []string{"run", "--yes", "--output-schema", "nix.json", "x"}},
