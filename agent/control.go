@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/attractor-go/attractor/internal/guard"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -109,7 +110,7 @@ func (s *Session) Interrupt() {
 // Abort ends the session like Close, without waiting for it.
 func (s *Session) Abort() { s.end() }
 
-// Close ends the session: a running input is interrupted, SESSION_END is emitted, the journal is closed. It waits until all of
+// Close ends the session: an input that is running, or that Advance has left open, is aborted, SESSION_END is emitted, the journal is closed. It waits until all of
 // that is done and returns the failure that ended the session, if it was one of ours. It may be called again, but should not be
 // from OnEvent, nor with a lock held that OnEvent takes.
 //
@@ -137,7 +138,11 @@ func (s *Session) end() {
 	s.mu.Lock()
 	running := s.working.Load()
 	first := s.ending == ""
+	left := first && running == nil && s.state.Input != nil && s.state.Input != s.inherited // between two steps
 	switch {
+	case left:
+		s.ending, s.why = Aborted, ErrAborted
+		s.working.Store(&activity{s.life, func(error) {}})
 	case first && running != nil:
 		s.ending = Aborted
 	case first:
@@ -148,9 +153,17 @@ func (s *Session) end() {
 	switch {
 	case running != nil:
 		running.cancel(errAbort) // release does the rest
+	case left:
+		go s.endLeft()
 	case first:
 		go s.shutdown()
 	}
+}
+
+// endLeft ends the input that Advance has left open, as a step that works on it would, and then the session.
+func (s *Session) endLeft() {
+	ended := <-guard.Start("the loop", func() (struct{}, error) { return struct{}{}, s.run(s.life) })
+	s.release(s.working.Load(), hostError(ended.Err))
 }
 
 // shutdown ends what still runs, emits the session's end, writes it down and gives everything free.

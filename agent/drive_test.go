@@ -506,3 +506,36 @@ func TestJ1_SameModelSetDuringACall(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Between two steps Close ends the input as it does in one: each thing that has begun has its end.
+func TestJ2_CloseBetweenSteps(t *testing.T) {
+	busy := llmtest.Error(&llm.Error{Kind: llm.ErrServer, Message: "busy"})
+	for name, steps := range map[string][]llmtest.Step{"after Begin": nil, "before calls": {llmtest.Calls(call("work"))}, "before an attempt": {busy},
+		"before the end": {llmtest.Text("done")}} {
+		t.Run(name, func(t *testing.T) {
+			log := new(journal.Memory)
+			h := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{echo("work")}, steps: steps})
+			h.begin(t, "go")
+			if len(steps) > 0 {
+				h.step(t)
+			}
+			if err := h.FollowUp(context.Background(), "more"); err != nil {
+				t.Error(err)
+			}
+			if err := h.Close(); err != nil {
+				t.Error(err)
+			}
+			if !strings.HasSuffix(h.kinds(), " PROCESSING_END SESSION_END") || h.Result().Reason != agent.Aborted {
+				t.Errorf("%s, %+v", h.kinds(), h.Result())
+			}
+			if _, err := h.Advance(context.Background()); !errors.Is(err, agent.ErrClosed) || !errors.Is(err, agent.ErrAborted) {
+				t.Errorf("Advance = %v", err)
+			}
+			replays(t, log)
+			rest := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Text("more")}})
+			if result, err := rest.Continue(context.Background()); err != nil || result.Reason != agent.Completed {
+				t.Errorf("%+v, %v", result, err)
+			}
+		})
+	}
+}
