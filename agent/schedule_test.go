@@ -306,7 +306,7 @@ func (p *incarnation) drive(ctx context.Context, d drive) error {
 
 // goOn goes on with an input where there is one: a session can also be processing a compaction.
 func (p *incarnation) goOn(ctx context.Context) error {
-	if p.Status() == agent.StatusProcessing && len(p.History()) > 0 || p.Status() == agent.StatusIdle && p.Result() != nil {
+	if p.w.unfinished() || p.Status() == agent.StatusIdle && p.Result() != nil {
 		return second(p.Continue(ctx))
 	}
 	return second(p.Submit(ctx, p.w.say("submit", "do it").text))
