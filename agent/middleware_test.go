@@ -60,6 +60,24 @@ func (d *diary) inOrder(t *testing.T, lines ...string) {
 	}
 }
 
+// atOnce is the most calls about which a hook was asked at the same time.
+func (d *diary) atOnce(what string) (most int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := 0
+	for _, line := range d.lines {
+		switch {
+		case !strings.HasPrefix(line, what+" "):
+		case strings.HasSuffix(line, " over"):
+			now--
+		default:
+			now++
+			most = max(most, now)
+		}
+	}
+	return most
+}
+
 // takes is a tool that notes its runs and takes a time.
 func (d *diary) takes(name string, access tool.Access, long time.Duration) tool.Tool {
 	return newTool(name, access, func(ctx context.Context, c *tool.Call) (tool.Result, error) {
@@ -135,8 +153,12 @@ func TestJ5_OneApprovalAtATime(t *testing.T) {
 			named("a", "write", "a"), named("b", "look", "b"), named("c", "write", "c"), named("d", "look", "d"), named("e", "write", "a"))
 		d.inOrder(t, "ask a", "ask b", "ask c", "ask d", "end b", "approve a over", "approve c", "approve c over", "approve d", "end d")
 		d.inOrder(t, "approve a over", "run a", "end a", "ask e", "run e")
-		if d.at("run b") != 0 || d.at("approve c") != time.Hour || d.at("approve d") != 2*time.Hour {
-			t.Errorf("b ran after %v, c was asked about after %v, d after %v", d.at("run b"), d.at("approve c"), d.at("approve d"))
+		if d.at("run b") != 0 || d.at("approve a") != 0 || d.at("approve c") != time.Hour || d.at("approve d") != 2*time.Hour {
+			t.Errorf("b ran after %v, it was asked about a after %v, about c after %v, about d after %v", d.at("run b"), d.at("approve a"), d.at("approve c"),
+				d.at("approve d"))
+		}
+		if n := d.atOnce("approve"); n != 1 {
+			t.Errorf("Approve was asked about %d calls at once: %q", n, d.lines)
 		}
 		if texts := h.texts(); d.at("run c") >= 0 || !strings.Contains(texts[2], "not permitted: no") {
 			t.Errorf("c was denied: %q", texts)
