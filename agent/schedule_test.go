@@ -304,9 +304,9 @@ func (p *incarnation) drive(ctx context.Context, d drive) error {
 	return nil
 }
 
-// goOn goes on with an input where there is one: a session can also be processing a compaction.
+// goOn goes on with an input where there was one.
 func (p *incarnation) goOn(ctx context.Context) error {
-	if p.w.unfinished() || p.Status() == agent.StatusIdle && p.Result() != nil {
+	if len(p.History()) > 0 {
 		return second(p.Continue(ctx))
 	}
 	return second(p.Submit(ctx, p.w.say("submit", "do it").text))
