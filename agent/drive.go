@@ -27,7 +27,8 @@ type Result struct {
 // is returned as context.Cause(ctx). A failed model call is an *llm.Error; Options.OnFailure says whether it ends the session, too. A failure
 // of the journal or of the host's own code always does.
 //
-// There is always a Result, also beside an error: what was done up to then. Its Reason is empty where nothing was begun.
+// There is always a Result, also beside an error: what was done up to then. Its Reason is empty where nothing was begun, and
+// where the session was given away.
 //
 // Submit is [Session.Begin], and [Session.Advance] until the session is at rest. It ends an input that is open as interrupted first.
 func (s *Session) Submit(ctx context.Context, prompt string, more ...llm.Part) (*Result, error) {
@@ -415,7 +416,9 @@ func (s *Session) cutShort(before totals) *Result {
 	case s.state.Last != nil && s.state.inputs > before.inputs:
 		in = *s.state.Last
 	}
-	in.Reason = Failed
+	if in.Reason = Failed; s.left() != nil {
+		in.Reason = "" // it goes on elsewhere
+	}
 	return s.result(&in, before)
 }
 
