@@ -10,6 +10,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
 )
 
 func checkPairs(w *world, messages []llm.Message) {
@@ -208,6 +209,7 @@ func (w *world) checkRecords(state *agent.State) {
 		var r struct {
 			Message            llm.Message `json:"message"`
 			CallID             string      `json:"call_id"`
+			Content            llm.Parts   `json:"content"`
 			Text, Context, Key string
 			Queued             int
 		}
@@ -219,6 +221,11 @@ func (w *world) checkRecords(state *agent.State) {
 			calls = append(calls, r.Message.Parts.ToolCalls()...)
 		case "result":
 			results[r.CallID]++
+			for _, err := range []error{agent.ErrReleased, agent.ErrTakenOver, tool.ErrNotBegun} {
+				if strings.Contains(r.Content.Text(), err.Error()) {
+					w.problem("the model is told of call %s: %s", r.CallID, r.Content.Text())
+				}
+			}
 		case "input", "queued":
 			m := w.saying(r.Text)
 			if m == nil || r.Queued != 0 {
