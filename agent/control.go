@@ -209,6 +209,9 @@ func (s *Session) writeEnd() error {
 	var err, failure error
 	if s.left() != nil {
 		if !s.severed.Load() {
+			if s.takeTurn(context.Background()) == nil { // what is being written comes to its end, and is told
+				s.endTurn()
+			}
 			err = s.sync(context.Background())
 		}
 		s.events.silence()

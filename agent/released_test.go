@@ -77,6 +77,48 @@ func TestJ7_TakenOverAtRest(t *testing.T) {
 	})
 }
 
+// pausedLog is a journal that takes a second to append, and does not expect to be closed meanwhile.
+type pausedLog struct {
+	journal.Memory
+	writes atomic.Int32
+	torn   atomic.Bool
+}
+
+func (l *pausedLog) Append(ctx context.Context, next int64, records ...journal.Record) error {
+	l.writes.Add(1)
+	defer l.writes.Add(-1)
+	time.Sleep(time.Second)
+	return l.Memory.Append(ctx, next, records...)
+}
+
+func (l *pausedLog) Close() error {
+	l.torn.Store(l.writes.Load() > 0)
+	return nil
+}
+
+// A session at rest is given away when what somebody writes just then is written: the host is told of it, and nothing is written any more.
+func TestJ7_ReleaseWhileAnInputIsWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := new(pausedLog)
+		h := open(t, setup{silent: true, options: agent.Options{Journal: log}})
+		begun := make(chan error, 1)
+		go func() { begun <- h.Begin(context.Background(), "go") }()
+		synctest.Wait()
+		if err := h.Release(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if n := log.Len(); n != 2 || log.torn.Load() {
+			t.Errorf("%d records when the session was given away, torn %v", n, log.torn.Load())
+		}
+		if err := <-begun; err != nil {
+			t.Errorf("Begin = %v", err)
+		}
+		if len(only[*agent.UserInput](h)) != 1 {
+			t.Errorf("events %s", h.kinds())
+		}
+	})
+}
+
 // A call that waits for a subagent has its result when the session is released and the subagent has come to its end.
 func TestJ7_ReleaseWaitsForASubagent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
