@@ -64,7 +64,7 @@ func (p *incarnation) end() {
 	switch away := errors.Is(late, agent.ErrReleased) || errors.Is(errors.Join(late, err), agent.ErrTakenOver); {
 	case !errors.Is(late, agent.ErrClosed):
 		w.problem("Steer after the end: %v", late)
-	case !away && !told: // one that has told of its end can still be released, or taken over
+	case !away && !told && !p.given: // one that has told of its end can still be released, or taken over
 		w.problem("the session ended with %s, and says %v", events[len(events)-1].Head().Kind, errors.Join(late, err))
 	case err != nil && !(away && errors.Is(err, agent.ErrTakenOver)):
 		w.problem("close: %v", err)

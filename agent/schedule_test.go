@@ -159,6 +159,7 @@ type incarnation struct {
 	crashed bool
 	fenced  bool // it was taken over
 	hasty   bool // it was given away in the middle of a step
+	given   bool // it was given away, perhaps when it was ending anyway
 
 	mu     sync.Mutex
 	events []agent.Event
@@ -396,6 +397,7 @@ func (p *incarnation) release(now bool) (over bool) {
 		p.hasty = true
 		cancel()
 	}
+	p.given = true
 	start := time.Now()
 	if err := p.Release(ctx); err != nil {
 		p.w.problem("release: %v", err)
