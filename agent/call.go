@@ -26,7 +26,8 @@ func (s *Session) caller(purpose llm.Purpose) llm.Caller {
 	return llm.Caller{Session: s.ID(), Agent: s.agentID, Step: s.state.Steps + 1, Attempt: 1, Purpose: purpose}
 }
 
-// request returns the next model call: what the header holds, the settings, and the history as it stands. It is called with the lock held.
+// request returns the next model call: what the header holds, the settings, and the history as it stands. It is called with the lock held;
+// inform, which asks the host, has to follow without it.
 func (s *Session) request() *llm.Request {
 	st := &s.state
 	h := &st.Header
@@ -43,14 +44,18 @@ func (s *Session) request() *llm.Request {
 		Format:      st.Policy.format(),
 		CacheKey:    h.ID,
 		NoCache:     h.Params.NoCache,
-		Facts:       s.facts(st.Provider, st.Model),
 		Caller:      s.caller(PurposeTurn),
 	}
-	req.Effort, _ = fitEffort(st.Effort, req.Facts)
 	if h.Params.Options != nil {
 		req.Options = map[string]json.RawMessage{h.Provider: h.Params.Options}
 	}
 	return req
+}
+
+// inform adds to a request what is known of its model.
+func (s *Session) inform(req *llm.Request) {
+	req.Facts = s.facts(req.Provider, req.Model)
+	req.Effort, _ = fitEffort(req.Effort, req.Facts)
 }
 
 // callModel makes one attempt of the model call that is due and commits its answer, or its fault.
@@ -62,8 +67,9 @@ func (s *Session) callModel(ctx context.Context) error {
 	if err := s.sync(context.Background()); err != nil {
 		return err
 	}
+	now := s.now()
 	s.mu.Lock()
-	if Next(&s.state, s.now()).Act != ActCallModel { // what the host did while the journal was synced comes first
+	if Next(&s.state, now).Act != ActCallModel { // what the host did while the journal was synced comes first
 		s.mu.Unlock()
 		return errOutdated
 	}
@@ -71,6 +77,7 @@ func (s *Session) callModel(ctx context.Context) error {
 	attempt, step, epoch := len(s.state.Faults)+1, s.state.Steps+1, s.state.Epoch
 	input := s.state.Context.Tokens()
 	s.mu.Unlock()
+	s.inform(req)
 	req.Memo, req.Caller.Attempt = s.memo, attempt
 	a := attemptStream{events: s.events}
 	var latency time.Duration

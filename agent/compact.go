@@ -157,6 +157,7 @@ func (s *Session) compact(ctx context.Context, step Step) error {
 	s.mu.Lock()
 	job := s.summaryJob(step.First)
 	s.mu.Unlock()
+	job.facts = s.facts(job.provider, job.record.Model)
 	rec := job.record
 	if len(job.replaced) == 0 {
 		rec.Failed = "there is nothing to compact yet"
@@ -231,7 +232,6 @@ func (s *Session) summaryJob(first int) summaryJob {
 	}
 	job.provider = cmp.Or(c.Provider, st.Provider)
 	job.record = compactRecord{First: first, Before: st.Context.Tokens(), Model: cmp.Or(c.Model, st.Model)}
-	job.facts = s.facts(job.provider, job.record.Model)
 	for _, q := range st.Queue {
 		if q.Lane == Compacts {
 			job.record.Queued = q.ID
@@ -469,6 +469,7 @@ func (s *Session) summarize(ctx context.Context, step Step) error {
 	req := s.request()
 	input := s.state.Context.Tokens() + len(limitPrompt)/charsPerToken
 	s.mu.Unlock()
+	s.inform(req)
 	end := endRecord{Reason: step.Reason, Value: step.Value, Summary: noSummary}
 	if len(req.Tools) > 0 {
 		req.ToolChoice = llm.ToolChoice{Mode: llm.ToolNone}

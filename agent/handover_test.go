@@ -385,3 +385,30 @@ func TestJ7_LateRecordsAreTold(t *testing.T) {
 		}
 	})
 }
+
+// A catalog of models that hangs holds up the call that asks it, and nobody else.
+func TestJ7_HangingCatalog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked, calls := make(chan struct{}), atomic.Int32{}
+		var h *host
+		hangs := func(string, string) (llm.Model, bool) {
+			if h != nil && calls.Add(1) == 1 {
+				close(asked)
+				time.Sleep(time.Minute)
+			}
+			return llm.Model{}, false
+		}
+		h = open(t, setup{models: hangs, steps: []llmtest.Step{llmtest.Text("one"), llmtest.Text("two")}})
+		ended := make(chan error, 1)
+		go func() { ended <- second(h.Submit(context.Background(), "go")) }()
+		<-asked
+		lasts(t, "Status and Steer", 0, func() {
+			if h.Status() != agent.StatusProcessing || h.Steer(context.Background(), "x") != nil {
+				t.Errorf("the session is %s", h.Status())
+			}
+		})
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
