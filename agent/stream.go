@@ -131,7 +131,7 @@ func (s *eventStream) add(events ...Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.holding {
-		s.held = append(s.held, recorded{events: events})
+		s.held = append(s.held, recorded{events: slices.Clone(events)}) // the caller's slice need not be allocated
 		s.arrived++
 		return
 	}
