@@ -31,6 +31,35 @@ func (h *EventHeader) Head() *EventHeader { return h }
 // Kind is an event's kind, as it stands in JSON.
 type Kind string
 
+// The kinds of events: each is that of the struct of its name.
+const (
+	KindSessionStart        Kind = "SESSION_START"
+	KindSessionEnd          Kind = "SESSION_END"
+	KindUserInput           Kind = "USER_INPUT"
+	KindProcessingEnd       Kind = "PROCESSING_END"
+	KindStepStart           Kind = "STEP_START"
+	KindStepEnd             Kind = "STEP_END"
+	KindAssistantTextStart  Kind = "ASSISTANT_TEXT_START"
+	KindAssistantTextDelta  Kind = "ASSISTANT_TEXT_DELTA"
+	KindAssistantTextEnd    Kind = "ASSISTANT_TEXT_END"
+	KindThinkingDelta       Kind = "THINKING_DELTA"
+	KindToolCallStart       Kind = "TOOL_CALL_START"
+	KindToolCallOutputDelta Kind = "TOOL_CALL_OUTPUT_DELTA"
+	KindToolCallEnd         Kind = "TOOL_CALL_END"
+	KindSteeringInjected    Kind = "STEERING_INJECTED"
+	KindTurnLimit           Kind = "TURN_LIMIT"
+	KindLoopDetection       Kind = "LOOP_DETECTION"
+	KindContextWarning      Kind = "CONTEXT_WARNING"
+	KindCompaction          Kind = "COMPACTION"
+	KindInputRequested      Kind = "INPUT_REQUESTED"
+	KindSubagentEvent       Kind = "SUBAGENT_EVENT"
+	KindNoteWritten         Kind = "NOTE"
+	KindPlanUpdated         Kind = "PLAN"
+	KindWarning             Kind = "WARNING"
+	KindError               Kind = "ERROR"
+	KindLLMRetry            Kind = "LLM_RETRY"
+)
+
 // SessionStart is the first event of a session, and of each resume of it.
 type SessionStart struct {
 	EventHeader
@@ -264,28 +293,28 @@ type LLMRetry struct {
 	TextDiscarded bool   `json:"text_discarded"`
 }
 
-func (*SessionStart) kind() Kind        { return "SESSION_START" }
-func (*SessionEnd) kind() Kind          { return "SESSION_END" }
-func (*UserInput) kind() Kind           { return "USER_INPUT" }
-func (*ProcessingEnd) kind() Kind       { return "PROCESSING_END" }
-func (*StepStart) kind() Kind           { return "STEP_START" }
-func (*StepEnd) kind() Kind             { return "STEP_END" }
-func (*AssistantTextStart) kind() Kind  { return "ASSISTANT_TEXT_START" }
-func (*AssistantTextDelta) kind() Kind  { return "ASSISTANT_TEXT_DELTA" }
-func (*AssistantTextEnd) kind() Kind    { return "ASSISTANT_TEXT_END" }
-func (*ThinkingDelta) kind() Kind       { return "THINKING_DELTA" }
-func (*ToolCallStart) kind() Kind       { return "TOOL_CALL_START" }
-func (*ToolCallOutputDelta) kind() Kind { return "TOOL_CALL_OUTPUT_DELTA" }
-func (*ToolCallEnd) kind() Kind         { return "TOOL_CALL_END" }
-func (*SteeringInjected) kind() Kind    { return "STEERING_INJECTED" }
-func (*TurnLimit) kind() Kind           { return "TURN_LIMIT" }
-func (*LoopDetection) kind() Kind       { return "LOOP_DETECTION" }
-func (*ContextWarning) kind() Kind      { return "CONTEXT_WARNING" }
-func (*Compaction) kind() Kind          { return "COMPACTION" }
-func (*InputRequested) kind() Kind      { return "INPUT_REQUESTED" }
-func (*SubagentEvent) kind() Kind       { return "SUBAGENT_EVENT" }
-func (*NoteWritten) kind() Kind         { return "NOTE" }
-func (*PlanUpdated) kind() Kind         { return "PLAN" }
-func (*Warning) kind() Kind             { return "WARNING" }
-func (*Error) kind() Kind               { return "ERROR" }
-func (*LLMRetry) kind() Kind            { return "LLM_RETRY" }
+func (*SessionStart) kind() Kind        { return KindSessionStart }
+func (*SessionEnd) kind() Kind          { return KindSessionEnd }
+func (*UserInput) kind() Kind           { return KindUserInput }
+func (*ProcessingEnd) kind() Kind       { return KindProcessingEnd }
+func (*StepStart) kind() Kind           { return KindStepStart }
+func (*StepEnd) kind() Kind             { return KindStepEnd }
+func (*AssistantTextStart) kind() Kind  { return KindAssistantTextStart }
+func (*AssistantTextDelta) kind() Kind  { return KindAssistantTextDelta }
+func (*AssistantTextEnd) kind() Kind    { return KindAssistantTextEnd }
+func (*ThinkingDelta) kind() Kind       { return KindThinkingDelta }
+func (*ToolCallStart) kind() Kind       { return KindToolCallStart }
+func (*ToolCallOutputDelta) kind() Kind { return KindToolCallOutputDelta }
+func (*ToolCallEnd) kind() Kind         { return KindToolCallEnd }
+func (*SteeringInjected) kind() Kind    { return KindSteeringInjected }
+func (*TurnLimit) kind() Kind           { return KindTurnLimit }
+func (*LoopDetection) kind() Kind       { return KindLoopDetection }
+func (*ContextWarning) kind() Kind      { return KindContextWarning }
+func (*Compaction) kind() Kind          { return KindCompaction }
+func (*InputRequested) kind() Kind      { return KindInputRequested }
+func (*SubagentEvent) kind() Kind       { return KindSubagentEvent }
+func (*NoteWritten) kind() Kind         { return KindNoteWritten }
+func (*PlanUpdated) kind() Kind         { return KindPlanUpdated }
+func (*Warning) kind() Kind             { return KindWarning }
+func (*Error) kind() Kind               { return KindError }
+func (*LLMRetry) kind() Kind            { return KindLLMRetry }

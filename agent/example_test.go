@@ -63,6 +63,22 @@ func Example() {
 	// Fixed. 3 turns
 }
 
+// A task can have a Go value as its result.
+func ExampleDo() {
+	type greeting struct {
+		Text    string `json:"text" jsonschema:"the greeting as it is now"`
+		Correct bool   `json:"correct"`
+	}
+	o := scripted(llmtest.Calls(readCall), llmtest.Calls(llmtest.Call("final_result", `{"text":"Hello, wrold!","correct":false}`)))
+	found, result, err := agent.Do[greeting](context.Background(), o, "is the greeting spelled right?")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%q %v, %d turns\n", found.Text, found.Correct, result.Turns)
+	// Output:
+	// "Hello, wrold!" false, 2 turns
+}
+
 // An engine drives a session step by step. Each step could be in another process: what a step came to is in the journal.
 func ExampleSession_Advance() {
 	ctx := context.Background()

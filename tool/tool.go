@@ -52,7 +52,7 @@ const (
 func New[Args any](def llm.ToolDefinition, run func(ctx context.Context, call *Call, args Args) (Result, error)) Tool {
 	t := Tool{ToolDefinition: def}
 	if def.Parameters == nil {
-		t.Parameters, t.err = schemaOf[Args]()
+		t.Parameters, t.err = SchemaOf[Args]()
 	}
 	var compact bytes.Buffer
 	if json.Compact(&compact, t.Parameters) == nil { // as a journal would have it; what is no JSON is reported by Register
@@ -69,10 +69,11 @@ func New[Args any](def llm.ToolDefinition, run func(ctx context.Context, call *C
 	return t
 }
 
-func schemaOf[Args any]() (json.RawMessage, error) {
-	schema, err := jsonschema.For[Args](nil)
+// SchemaOf returns the JSON Schema of a Go type: field names and optionality from the json tags, descriptions from jsonschema tags.
+func SchemaOf[T any]() (json.RawMessage, error) {
+	schema, err := jsonschema.For[T](nil)
 	if err != nil {
-		return nil, fmt.Errorf("cannot infer parameters: %w", err)
+		return nil, fmt.Errorf("cannot infer a schema: %w", err)
 	}
 	withoutNull(schema)
 	return json.Marshal(schema)

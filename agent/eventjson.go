@@ -1,0 +1,102 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// ErrUnknownKind means that an event's JSON is of a kind that this version does not know.
+var ErrUnknownKind = errors.New("agent: unknown kind of event")
+
+// UnmarshalEvent returns the event whose JSON data is, such as a line of `attractor run --json`: a pointer to the struct of its kind, as
+// OnEvent gets it. The error for a kind of a newer version wraps [ErrUnknownKind]; fields that are not known are left out.
+func UnmarshalEvent(data []byte) (Event, error) {
+	var head EventHeader
+	if err := json.Unmarshal(data, &head); err != nil {
+		return nil, fmt.Errorf("agent: cannot read an event: %w", err)
+	}
+	ev := newEvent(head.Kind)
+	if ev == nil {
+		return nil, fmt.Errorf("%w %q", ErrUnknownKind, head.Kind)
+	}
+	if err := json.Unmarshal(data, ev); err != nil {
+		return nil, fmt.Errorf("agent: cannot read a %s event: %w", head.Kind, err)
+	}
+	return ev, nil
+}
+
+// newEvent returns an empty event of a kind, nil when there is no such kind.
+func newEvent(kind Kind) Event {
+	switch kind {
+	case KindSessionStart:
+		return new(SessionStart)
+	case KindSessionEnd:
+		return new(SessionEnd)
+	case KindUserInput:
+		return new(UserInput)
+	case KindProcessingEnd:
+		return new(ProcessingEnd)
+	case KindStepStart:
+		return new(StepStart)
+	case KindStepEnd:
+		return new(StepEnd)
+	case KindAssistantTextStart:
+		return new(AssistantTextStart)
+	case KindAssistantTextDelta:
+		return new(AssistantTextDelta)
+	case KindAssistantTextEnd:
+		return new(AssistantTextEnd)
+	case KindThinkingDelta:
+		return new(ThinkingDelta)
+	case KindToolCallStart:
+		return new(ToolCallStart)
+	case KindToolCallOutputDelta:
+		return new(ToolCallOutputDelta)
+	case KindToolCallEnd:
+		return new(ToolCallEnd)
+	case KindSteeringInjected:
+		return new(SteeringInjected)
+	case KindTurnLimit:
+		return new(TurnLimit)
+	case KindLoopDetection:
+		return new(LoopDetection)
+	case KindContextWarning:
+		return new(ContextWarning)
+	case KindCompaction:
+		return new(Compaction)
+	case KindInputRequested:
+		return new(InputRequested)
+	case KindSubagentEvent:
+		return new(SubagentEvent)
+	case KindNoteWritten:
+		return new(NoteWritten)
+	case KindPlanUpdated:
+		return new(PlanUpdated)
+	case KindWarning:
+		return new(Warning)
+	case KindError:
+		return new(Error)
+	case KindLLMRetry:
+		return new(LLMRetry)
+	}
+	return nil
+}
+
+// UnmarshalJSON reads the event of the subagent by its kind.
+func (e *SubagentEvent) UnmarshalJSON(data []byte) error {
+	var outer struct {
+		EventHeader
+		AgentID string          `json:"agent_id"`
+		Event   json.RawMessage `json:"event"`
+	}
+	if err := json.Unmarshal(data, &outer); err != nil {
+		return err
+	}
+	inner, err := UnmarshalEvent(outer.Event)
+	if err != nil {
+		return err
+	}
+	e.EventHeader, e.AgentID, e.Event = outer.EventHeader, outer.AgentID, inner
+	return nil
+}
