@@ -204,7 +204,7 @@ type SteeringInjected struct {
 type TurnLimit struct {
 	EventHeader
 	Limit Reason  `json:"limit"`
-	Value float64 `json:"value"` // calls, turns, tokens, US dollars or seconds
+	Value float64 `json:"value"` // calls, turns, repetitions, tokens, US dollars or seconds
 }
 
 // LoopDetection says that calls repeat, and what the model was told about it.

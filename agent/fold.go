@@ -444,6 +444,9 @@ func (s *State) foldEnd(r endRecord, at time.Time) {
 	s.Input.Finish = r.finish(s)
 	s.Last, s.Input = s.Input, nil
 	s.Faults = nil
+	if r.Reason == Looping { // to go on would end at once
+		s.recent = nil
+	}
 }
 
 // turn adds a turn to the history. One that only moves, behind a compaction, keeps its number.

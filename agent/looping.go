@@ -9,9 +9,12 @@ import (
 	"strings"
 )
 
-// LoopPolicy says when calls that repeat make the session warn the model.
+// LoopPolicy says when calls that repeat make the session warn the model, or end the input.
 type LoopPolicy struct {
 	Off bool `json:"off,omitempty"`
+	// Stop ends the input instead of warning the model: it is a limit, with the reason loop, for which OnLimit holds. To Continue begins
+	// to count anew.
+	Stop bool `json:"stop,omitempty"`
 	// Window is how many of the last calls are looked at: 10 unless set, at most 32.
 	Window int `json:"window,omitempty"`
 	// Results says that calls are the same only if their results are: a poll that makes progress is then no loop. Durations and

@@ -168,3 +168,19 @@ func TestA9_CallsOfOneAnswer(t *testing.T) {
 		t.Errorf("found %q", h.loops())
 	}
 }
+
+// A loop can end the input instead, as a limit does, and the session goes on from there.
+func TestJ10_LoopsStop(t *testing.T) {
+	work := echo("work")
+	again := slices.Repeat([]llmtest.Step{llmtest.Calls(call("work"))}, 5)
+	h := open(t, setup{tools: []tool.Tool{work}, steps: slices.Concat(again, []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("done")}),
+		options: agent.Options{Policy: agent.Policy{Loops: agent.LoopPolicy{Stop: true}}}})
+	result := h.submit(t, "go", agent.Looping)
+	limit := only[*agent.TurnLimit](h)
+	if result.ToolRounds != 5 || len(limit) != 1 || limit[0].Limit != agent.Looping || limit[0].Value != 5 || len(only[*agent.LoopDetection](h)) != 0 {
+		t.Errorf("%+v, %+v", result, limit)
+	}
+	if result, err := h.Continue(context.Background()); err != nil || result.Reason != agent.Completed || result.Text != "done" {
+		t.Errorf("%+v, %v", result, err)
+	}
+}

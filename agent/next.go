@@ -110,6 +110,8 @@ func Next(s *State, now time.Time) Step {
 		return Step{Act: ActInject, Origin: OriginSteer}
 	case s.Queued(Notes) != nil:
 		return Step{Act: ActInject, Origin: OriginNote}
+	case loop != nil && p.Loops.Stop:
+		return p.atLimit(Looping, float64(loop.Repeats))
 	case loop != nil:
 		return Step{Act: ActInject, Origin: OriginLoop, Loop: loop, Text: loop.warning()}
 	}
@@ -162,16 +164,21 @@ func (s *State) ending() Step {
 // limit returns the end at a limit that is reached before a model call. A budget's time is a timer's business, and its tokens and money
 // depend on what other agents use of them: their ends are records.
 func (s *State) limit() Step {
-	p, step := &s.Policy, Step{Act: ActEndInput}
-	if p.OnLimit == Summarized {
-		step.Act = ActSummarize
-	}
-	in := s.Input
+	p, in := &s.Policy, s.Input
 	switch {
 	case p.MaxToolRounds > 0 && in.Rounds >= p.MaxToolRounds:
-		step.Reason, step.Value = MaxToolRounds, float64(p.MaxToolRounds)
+		return p.atLimit(MaxToolRounds, float64(p.MaxToolRounds))
 	case p.MaxTurns > 0 && s.Steps >= p.MaxTurns:
-		step.Reason, step.Value = MaxTurns, float64(p.MaxTurns)
+		return p.atLimit(MaxTurns, float64(p.MaxTurns))
+	}
+	return Step{}
+}
+
+// atLimit returns what happens at a limit.
+func (p *Policy) atLimit(reason Reason, value float64) Step {
+	step := Step{Act: ActEndInput, Reason: reason, Value: value}
+	if p.OnLimit == Summarized {
+		step.Act = ActSummarize
 	}
 	return step
 }
@@ -183,7 +190,7 @@ func (s *State) goesOn() bool {
 
 func (r Reason) goesOn() bool {
 	switch r {
-	case Completed, Done, MaxToolRounds, MaxTurns, Incomplete, Refused:
+	case Completed, Done, MaxToolRounds, MaxTurns, Looping, Incomplete, Refused:
 		return true
 	}
 	return false

@@ -56,7 +56,7 @@ func (p *Policy) closes(f *Fault) bool {
 	return p.OnFailure == CloseOnFailure && (f == nil || f.Kind != llm.ErrNoObject.Error())
 }
 
-// OnLimit says what happens at MaxToolRounds and MaxTurns.
+// OnLimit says what happens at MaxToolRounds, MaxTurns and a loop that stops the input.
 type OnLimit string
 
 // What happens at a limit.

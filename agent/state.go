@@ -186,6 +186,7 @@ const (
 	Done          Reason = "done"            // a tool said so
 	MaxToolRounds Reason = "max_tool_rounds" // a limit
 	MaxTurns      Reason = "max_turns"       // a limit
+	Looping       Reason = "loop"            // a limit: calls repeat, and LoopPolicy.Stop is set
 	BudgetTokens  Reason = "budget_tokens"   // a limit
 	BudgetUSD     Reason = "budget_usd"      // a limit
 	BudgetTime    Reason = "budget_time"     // a limit
@@ -200,7 +201,9 @@ const (
 )
 
 // Limit reports whether the reason is a limit.
-func (r Reason) Limit() bool { return r == MaxToolRounds || r == MaxTurns || r.budget() }
+func (r Reason) Limit() bool {
+	return r == MaxToolRounds || r == MaxTurns || r == Looping || r.budget()
+}
 
 func (r Reason) budget() bool { return r == BudgetTokens || r == BudgetUSD || r == BudgetTime }
 
