@@ -69,7 +69,7 @@ type call struct {
 	spawns *spawnTurn // of a call that starts an agent
 }
 
-// phase is how far a call has come.
+// phase says how far a call has come.
 type phase uint8
 
 const (

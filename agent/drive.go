@@ -11,7 +11,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Result is what inputs came to. That of [Session.Submit] is of the last input when follow-ups ran, with the sums of all.
+// Result holds the outcome of an input. After follow-ups [Session.Submit] returns that of the last one, with the sums of all.
 type Result struct {
 	Text       string     `json:"text"` // the last answer's, with that of the answers that it goes on from
 	Reason     Reason     `json:"reason"`

@@ -12,12 +12,12 @@ import (
 // pointers and tell them apart by a type switch. Events are shared between consumers: read them, do not change them. Their
 // JSON is flat.
 type Event interface {
-	// Head is what all events have.
+	// Head returns the part that all events have.
 	Head() *EventHeader
 	kind() Kind
 }
 
-// EventHeader is what all events have.
+// EventHeader holds the part that all events have.
 type EventHeader struct {
 	Kind      Kind      `json:"kind"`
 	SessionID string    `json:"session_id"`
@@ -156,7 +156,7 @@ type ToolCallStart struct {
 	Arguments json.RawMessage `json:"arguments"`
 	// Effective are the arguments that the call runs with, where validation has mended the model's or a hook has changed them.
 	Effective json.RawMessage `json:"effective,omitempty"`
-	// Access is what the call would touch; nil where that is not known, as of an unknown tool.
+	// Access says what the call would touch. It is nil where that is not known, as of an unknown tool.
 	Access *tool.Access `json:"access,omitempty"`
 }
 
@@ -184,7 +184,7 @@ type ToolCallEnd struct {
 	DurationMS int64  `json:"duration_ms"`
 	// Changes are the files that the call changed, with diffs if [Options.Diffs] asks for them.
 	Changes []tool.Change `json:"changes,omitempty"`
-	// Ran is what became of the command that the call ran, started or looked at.
+	// Ran says what became of the command that the call ran, started or looked at.
 	Ran *tool.Ran `json:"ran,omitempty"`
 	// Structured is the result for programs, where the tool has one: a JSON value.
 	Structured json.RawMessage `json:"structured,omitempty"`

@@ -10,7 +10,7 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// Records is what a journal is read by; every [journal.Reader] is one.
+// Records reads a journal. Every [journal.Reader] implements it.
 type Records interface {
 	Records(ctx context.Context, from int64) iter.Seq2[journal.Record, error]
 }

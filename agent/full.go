@@ -24,7 +24,7 @@ const (
 // endRoom returns the part of a journal's limit that is kept for the records that end things.
 func endRoom(limit int64) int64 { return min(64<<10, limit/4) }
 
-// limits are how large the logs of a session may become.
+// limits bounds the size of a session's logs, in bytes.
 type limits struct{ journal, events int64 }
 
 func limitsOf(o Options) limits {

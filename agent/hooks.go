@@ -12,7 +12,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Compacting is what [Options].BeforeCompact is asked about.
+// Compacting describes the compaction about which [Options].BeforeCompact is asked.
 type Compacting struct {
 	Session string // the session's id
 	Agent   string // a subagent's id, as the session that started it knows it; empty for the host's own session
@@ -43,7 +43,7 @@ func (s *Session) askToCompact(ctx context.Context, job *summaryJob) (keep strin
 	return strings.TrimSpace(validText(keep)), nil
 }
 
-// Message is what a person tells the agent, before it is recorded: [Options].BeforeInput is asked about it.
+// Message holds a text for the agent before it is recorded. [Options].BeforeInput is asked about it.
 type Message struct {
 	Session string // the session's id
 	Kind    MessageKind

@@ -50,7 +50,7 @@ func (c Claim) Tokens() int { return c.Input + c.Output }
 // USD returns the US dollars that are claimed.
 func (c Claim) USD() float64 { return float64(c.Input)*c.InputUSD + float64(c.Output)*c.OutputUSD }
 
-// Spent is what an attempt took: as the provider says, or as estimated where it may have been billed and nobody says it. It is zero if the
+// Spent holds the usage and the cost of an attempt: as the provider says, or as estimated where it may have been billed and nobody says it. It is zero if the
 // attempt was not billed.
 type Spent struct {
 	Usage llm.Usage `json:"usage"`
@@ -71,7 +71,7 @@ func (e *OverBudget) Error() string {
 // NewLedger returns a ledger in memory, for the sessions of one process that share a budget. Budget.Time is no business of a ledger's.
 func NewLedger(b Budget) Ledger { return &memoryLedger{budget: b} }
 
-// memoryLedger is what a tree of agents, or several, have used and reserved.
+// memoryLedger sums what one tree of agents or several have used and reserved.
 type memoryLedger struct {
 	budget Budget
 
@@ -122,7 +122,7 @@ func claimOf(req *llm.Request, input int) Claim {
 		InputUSD: price.Input, OutputUSD: price.Output}
 }
 
-// reservation is what an attempt holds of the session's own budget and of the host's ledger.
+// reservation holds an attempt's claims on the session's own budget and on the host's ledger.
 type reservation struct{ own, shared Claim }
 
 // reserve holds the largest call that a request can become, which it makes smaller where a budget is short of it.
@@ -171,7 +171,7 @@ func (s *Session) reserveShared(ctx context.Context, c Claim) (Claim, error) {
 
 // settle puts what an attempt took in the place of what it held.
 func (s *Session) settle(ctx context.Context, r reservation, took Spent) {
-	_ = s.ledger.Settle(ctx, r.own, took)
+	_ = s.ledger.Settle(ctx, r.own, took) // in memory, where nothing fails
 	if s.shared != nil {
 		s.settleShared(ctx, r.shared, took)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Act is what the loop does in one step.
+// Act names what the loop does in one step.
 type Act string
 
 // The acts.
@@ -25,7 +25,7 @@ const (
 	ActEndInput   Act = "end_input"   // for Reason
 )
 
-// Step is what to do next.
+// Step says what to do next.
 type Step struct {
 	Act    Act
 	Calls  []OpenCall // of ActRunCalls

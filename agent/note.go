@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Note is what a capability keeps in a session: [Session.Note] writes it, [State].Notes has the newest of each kind.
+// Note holds a value that a capability keeps in a session: [Session.Note] writes it, [State].Notes has the newest of each kind.
 type Note struct {
 	Data json.RawMessage // compact JSON
 	Text string          // what the model was told with it, empty for nothing

@@ -55,7 +55,7 @@ type Options struct {
 	// returns an error that is an [ErrReleased] and wraps the middleware's.
 	Middleware []tool.Middleware
 
-	// Policy is what the host decides beforehand, such as limits and budgets. The journal keeps it; Resume takes it from here.
+	// Policy holds the decisions that the host makes beforehand, such as limits and budgets. The journal keeps it; Resume takes it from here.
 	Policy
 	// Ledger, when set, is asked before each model call of the session and its subagents whether a budget that others spend, too, has it.
 	// Policy.Budget holds beside it.
@@ -101,10 +101,10 @@ type Options struct {
 	// OutputDir is where whole outputs of truncated results are kept while the session lives, in a directory of their own; empty
 	// means the system's directory for temporary files.
 	OutputDir string
-	// KeepOutputs is how many bytes of such outputs the journal keeps as blobs, so that read_output has them after a resume and in forks:
+	// KeepOutputs limits the bytes of such outputs that the journal keeps as blobs, so that read_output has them after a resume and in forks:
 	// none unless set. What does not fit any more is not kept; nothing is deleted. A subagent's journal has as much room of its own.
 	KeepOutputs int64
-	// Diffs is how many bytes of unified diffs a call's changes may have, in TOOL_CALL_END and in the journal: none unless set.
+	// Diffs limits the bytes of unified diffs of a call's changes, in TOOL_CALL_END and in the journal: none unless set.
 	Diffs int
 	// MaxJournal is how large the journal may become, and MaxEvents how large the log of events that cursors read, in bytes: 1 GiB each
 	// unless set. A session that gets there ends in order, for the reason [LogFull], and Submit returns an [ErrFull]. Its journal can be
@@ -120,7 +120,7 @@ type Options struct {
 	depth   int
 }
 
-// Stop is what [Options].BeforeStop is asked about.
+// Stop describes the end about which [Options].BeforeStop is asked.
 type Stop struct {
 	Session    string // the session's id
 	Agent      string // a subagent's id, as the session that started it knows it; empty for the host's own session

@@ -40,7 +40,7 @@ func (r *round) ask(l lane) {
 	}
 }
 
-// decision is what a hook came to: a call that is permitted or refused, unless somebody else has to be asked, or the hook does not return.
+// decision holds the outcome of a hook: a call that is permitted or refused, unless somebody else has to be asked, or the hook does not return.
 type decision struct {
 	call *tool.Prepared
 	asks bool

@@ -8,7 +8,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Policy is what the host decides beforehand. The journal holds it: a session has the one that [Options] or a Resume gave it last, and
+// Policy holds the decisions that a host makes beforehand. The journal holds it: a session has the one that [Options] or a Resume gave it last, and
 // [State].Policy is the only copy. The zero value of every field is its default.
 type Policy struct {
 	// MaxToolRounds limits the tool rounds of one input, MaxTurns the assistant turns of the session; 0 means no limit. OnLimit says

@@ -1,0 +1,134 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+)
+
+// accepts reports a record that cannot come now: a damaged journal, or a mistake of ours. What it lets pass can be folded.
+func (s *State) accepts(rec record) error {
+	problem := ""
+	switch r := rec.(type) {
+	case headerRecord:
+		if s.Records > 0 {
+			problem = "a second header"
+		}
+		return problemError(rec, problem)
+	case inputRecord:
+		return problemError(rec, s.headed(s.acceptsInput(r)))
+	case awaitRecord:
+		return problemError(rec, s.headed(s.acceptsCall(r.CallID)))
+	case resultRecord:
+		return problemError(rec, s.headed(s.acceptsCall(r.CallID)))
+	case compactRecord:
+		if r.Failed == "" && (r.First < 1 || r.First > len(s.Turns)) {
+			problem = fmt.Sprintf("there is no turn %d", r.First)
+		}
+	case intentRecord:
+		problem = s.inInput()
+		for _, call := range r.Calls {
+			problem = first(problem, s.acceptsCall(call.ID))
+		}
+	case turnRecord:
+		problem = first(s.inInput(), s.acceptsTurn(r))
+	case answerRecord, faultRecord, stopRecord:
+		problem = s.inInput()
+	case endRecord:
+		if problem = s.acceptsEnd(r); r.Session || r.Reason == AwaitingInput {
+			return problemError(rec, s.headed(problem))
+		}
+	}
+	if len(s.Calls) > 0 && !betweenCalls(rec) {
+		problem = "calls have no result yet"
+	}
+	return problemError(rec, s.headed(problem))
+}
+
+func (s *State) acceptsInput(r inputRecord) string {
+	asked := s.awaiting()
+	switch {
+	case s.Input != nil && !r.Continue:
+		return "an input is open"
+	case r.Continue && s.Input == nil && s.Last == nil:
+		return "there is no input to continue"
+	case asked != nil && !r.Continue && r.Answers != asked.ID:
+		return "a question waits for its answer"
+	case r.Answers != "" && asked == nil:
+		return "no question waits for an answer"
+	case len(s.Calls) > 0 && !r.Continue && r.Answers == "":
+		return "calls have no result yet"
+	}
+	return s.acceptsQueued(r.Queued)
+}
+
+// acceptsCall returns the problem with what becomes of a call.
+func (s *State) acceptsCall(id string) string {
+	if s.open(id) == nil {
+		return fmt.Sprintf("no call %q is open", id)
+	}
+	return s.inInput()
+}
+
+// acceptsTurn knows that a loop is one of calls that are remembered.
+func (s *State) acceptsTurn(r turnRecord) string {
+	switch loop := r.Loop; {
+	case loop == nil && r.Origin == OriginLoop:
+		return "it warns of no loop"
+	case loop != nil && (loop.Period < 1 || loop.Period > len(s.recent)):
+		return fmt.Sprintf("there are no %d calls that could repeat", loop.Period)
+	}
+	return s.acceptsQueued(r.Queued)
+}
+
+func (s *State) acceptsQueued(id int) string {
+	if id != 0 && !slices.ContainsFunc(s.Queue, func(q Queued) bool { return q.ID == id }) {
+		return fmt.Sprintf("there is no entry %d in the queue", id)
+	}
+	return ""
+}
+
+func (s *State) acceptsEnd(r endRecord) string {
+	switch {
+	case r.Session:
+		return ""
+	case s.Input == nil:
+		return s.inInput()
+	case r.Reason == AwaitingInput && s.awaiting() == nil:
+		return "no question waits for an answer"
+	case r.Reason == Failed && s.fault() == nil && r.Fault == nil:
+		return "nothing has failed"
+	}
+	return ""
+}
+
+// inInput returns the problem of a record that belongs into an input when none is open.
+func (s *State) inInput() string {
+	if s.Input == nil {
+		return "no input is open"
+	}
+	return ""
+}
+
+// headed returns the problem of every record but the header in an empty journal.
+func (s *State) headed(problem string) string {
+	if s.Records == 0 {
+		return "the header is missing"
+	}
+	return problem
+}
+
+// betweenCalls reports whether a record may come between calls and their results.
+func betweenCalls(rec record) bool {
+	switch rec.(type) {
+	case intentRecord, stopRecord, queuedRecord, settingRecord, childRecord, noteRecord:
+		return true
+	}
+	return false
+}
+
+func problemError(rec record, problem string) error {
+	if problem == "" {
+		return nil
+	}
+	return fmt.Errorf("%s record out of place: %s", rec.kind(), problem)
+}
