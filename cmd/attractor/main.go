@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -141,7 +142,11 @@ func strict(cmd *cobra.Command) {
 	}
 }
 
-// usage returns an error about the command line.
+// usage returns an error about the command line. Of a number that is none, the words of the parser say nothing to a person.
 func usage(cmd *cobra.Command, err error) error {
+	var number *strconv.NumError
+	if errors.As(err, &number) {
+		err = errors.New(strings.ReplaceAll(err.Error(), number.Error(), "it has to be a number"))
+	}
 	return fail(exitUsage, "%w\nRun '%s --help' for how it is used.", err, cmd.CommandPath())
 }

@@ -26,6 +26,7 @@ func TestI17_UsageBeforeTerminal(t *testing.T) {
 		want string
 		args []string
 	}{
+		{`invalid argument "x" for "--diffs" flag: it has to be a number`, []string{"run", "--diffs", "x", "y"}},
 		{`unknown provider "acme"`, []string{"run", "--provider", "acme", "x"}},
 		{`unknown profile "acme"`, []string{"run", "--profile", "acme", "x"}},
 		{"cannot work in /nope: no such file or directory", []string{"run", "--dir", "/nope", "x"}},
