@@ -63,6 +63,9 @@ func notRegular(m fs.FileMode) error {
 
 // Remove deletes a file, a symbolic link itself, or an empty directory, never the working directory or another root itself.
 func (l *Local) Remove(ctx context.Context, name string) error {
+	if path.Base(name) == "." {
+		name = strings.TrimRight(name, "/") // the kernel does not remove a/./ either
+	}
 	return l.change(ctx, change{op: "remove", name: name, do: func(dir *os.Root, base string) error {
 		if l.rootAt(dir, base, nil) != nil {
 			return errors.New("an allowed directory itself is not removed")

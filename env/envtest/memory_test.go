@@ -257,6 +257,25 @@ func TestD1_MemoryIsLikeLocal(t *testing.T) {
 	})
 }
 
+// TestD1_ANameThatEndsInADotIsNotRemoved is what the test above found: a slash behind the dot made Local remove the directory.
+func TestD1_ANameThatEndsInADotIsNotRemoved(t *testing.T) {
+	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{Containment: env.ContainGroup})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { local.Close() })
+	for _, e := range []env.Environment{local, &envtest.Memory{}} {
+		if err := errors.Join(e.WriteFile(t.Context(), "a/f", nil, 0o644), e.Remove(t.Context(), "a/f")); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"a/.", "a/./"} {
+			if err := e.Remove(t.Context(), name); err == nil {
+				t.Errorf("%T removed %q", e, name)
+			}
+		}
+	}
+}
+
 func outcome(e env.Environment, op, name, data string, perm fs.FileMode) string {
 	ctx := context.Background()
 	switch op {
