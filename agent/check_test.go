@@ -84,7 +84,7 @@ func TestI15_New(t *testing.T) {
 		"negative budgets":          {func(o *agent.Options) { o.Budget = agent.Budget{Tokens: -1, USD: -1, Time: -1} }, "Options.Budget.Time, Options.Budget.Tokens, Options.Budget.USD"},
 		"a budget of NaN":           {func(o *agent.Options) { o.Budget.USD = math.NaN() }, "Options.Budget.USD"},
 		"negative grace":            {func(o *agent.Options) { o.Grace = -time.Second }, "Options.Grace"},
-		"negative delays":           {func(o *agent.Options) { o.Retry = agent.Retry{Base: -1, Cap: -1} }, "Options.Retry.Base, Options.Retry.Cap"},
+		"negative delays":           {func(o *agent.Options) { o.Retry = llm.RetryPolicy{Base: -1, Cap: -1} }, "Options.Retry.Base, Options.Retry.Cap"},
 		"no retries":                {func(o *agent.Options) { o.Retry.Max = -1 }, ""},
 		"negative window of loops":  {func(o *agent.Options) { o.Loops.Window = -1 }, "Options.Loops.Window"},
 		"negative turns to keep":    {func(o *agent.Options) { o.Compaction.KeepTurns = -1 }, "Options.Compaction.KeepTurns"},

@@ -158,7 +158,7 @@ func (w *universe) begin(fault func(int) (bool, error)) *process {
 	p := &process{log: &unreliable{Log: w.log, fault: fault, durable: w.synced}, state: new(agent.State)}
 	o := agent.Options{ID: "session", Client: w.client, Env: w.env, System: "You are being tested.", Journal: p.log,
 		Profile: profile.Profile{Name: "test", Provider: "anthropic", Model: "claude-sonnet-5-5", Tools: w.tools()},
-		Retry:   agent.Retry{Base: time.Millisecond, Jitter: func() float64 { return 0 }}}
+		Retry:   llm.RetryPolicy{Base: time.Millisecond, Jitter: func() float64 { return 0 }}}
 	o.OnEvent = func(ev agent.Event) {
 		p.events = append(p.events, ev)
 		if e, ok := ev.(*agent.ToolCallEnd); ok && e.CallID == "call_0_1" {

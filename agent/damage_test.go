@@ -52,7 +52,7 @@ func everyKind(t *testing.T, log journal.Log) {
 	h = open(t, setup{tools: append(coding.Agents(), coding.AskUser(), echo("change"), newTool("look", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
 		return tool.Text("looked"), nil
 	})), steps: repeated(model, 20), options: agent.Options{ID: "every", Journal: log, Questions: &agent.Questions{}, Subagents: &agent.Subagents{},
-		Retry: agent.Retry{Base: 1}, Policy: agent.Policy{MaxTurns: 100}}})
+		Retry: llm.RetryPolicy{Base: 1}, Policy: agent.Policy{MaxTurns: 100}}})
 	if err := h.Steer(context.Background(), "to the left"); err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func (r *reader) use(t testing.TB, records []journal.Record) error {
 	if broken != nil && replayed == nil {
 		t.Errorf("Load = %v, and the replay came to the same records", broken)
 	}
-	s, err := agent.Resume(ctx, agent.Options{Journal: log, Env: r.env, Retry: agent.Retry{Base: 1}, Questions: &agent.Questions{},
+	s, err := agent.Resume(ctx, agent.Options{Journal: log, Env: r.env, Retry: llm.RetryPolicy{Base: 1}, Questions: &agent.Questions{},
 		Client:  &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", repeated(llmtest.Text("done"), 20)...)}},
 		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: []tool.Tool{echo("change")}}})
 	switch {

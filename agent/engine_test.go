@@ -80,7 +80,7 @@ func (p *place) open(t *testing.T, on func(agent.Event)) *agent.Session {
 		}
 	})
 	o := agent.Options{ID: "session", Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(), Env: local, System: "You are being tested.",
-		Questions: &agent.Questions{}, Retry: agent.Retry{Base: p.Retry, Jitter: func() float64 { return 0 }}, OnEvent: on, OutputDir: t.TempDir()}
+		Questions: &agent.Questions{}, Retry: llm.RetryPolicy{Base: p.Retry, Jitter: func() float64 { return 0 }}, OnEvent: on, OutputDir: t.TempDir()}
 	if start := time.Now(); !p.Now.IsZero() {
 		o.Now = func() time.Time { return p.Now.Add(time.Since(start)) }
 	}

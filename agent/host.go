@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/internal/guard"
+	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -158,12 +159,15 @@ func (s *Session) clock(now func() time.Time) func() time.Time {
 	}
 }
 
-// retries returns how long to wait before another attempt, by a policy that may hold a host's Jitter.
-func (s *Session) retries(r Retry) func(attempt int, err error) (time.Duration, bool) {
+// retries returns the policy's Delay, guarded against a host's Jitter that fails.
+func (s *Session) retries(p llm.RetryPolicy) func(attempt int, err error) (time.Duration, bool) {
+	if p.Max == 0 {
+		p.Max = defaultRetries
+	}
 	return func(attempt int, failed error) (time.Duration, bool) {
 		again := false
 		delay, err := host(s.running(), s, "Retry.Jitter", s.grace, func() (delay time.Duration, _ error) {
-			delay, again = r.delay(attempt, failed)
+			delay, again = p.Delay(attempt, failed)
 			return delay, nil
 		})
 		if err != nil {

@@ -73,7 +73,7 @@ func TestA4_SummaryThatFails(t *testing.T) {
 		"refused":             {[]llmtest.Step{llmtest.Error(llm.Errorf(llm.ErrInvalidRequest, "no"))}, agent.Options{}, fixed},
 		"too long":            {[]llmtest.Step{llmtest.Error(llm.Errorf(llm.ErrContextLength, "no"))}, agent.Options{}, fixed},
 		"empty":               {[]llmtest.Step{llmtest.Answer(call("work"))}, agent.Options{}, fixed},
-		"down for too long":   {[]llmtest.Step{down, down}, agent.Options{Retry: agent.Retry{Max: 1}}, fixed},
+		"down for too long":   {[]llmtest.Step{down, down}, agent.Options{Retry: llm.RetryPolicy{Max: 1}}, fixed},
 		"tried again":         {[]llmtest.Step{down, llmtest.Text("here")}, agent.Options{}, "here"},
 		"beyond the budget":   {nil, agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 560}}}, fixed},
 		"torn, then complete": {[]llmtest.Step{llmtest.Torn("he", llm.Errorf(llm.ErrStream, "cut")), llmtest.Text("here")}, agent.Options{}, "here"},

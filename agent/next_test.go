@@ -169,36 +169,3 @@ func TestFoldRefusesRecordsOutOfPlace(t *testing.T) {
 		}
 	}
 }
-
-func TestA11_RetryDelays(t *testing.T) {
-	r := Retry{Jitter: func() float64 { return 0 }}.withDefaults()
-	server := llm.Errorf(llm.ErrServer, "down")
-	limited := func(d time.Duration) error { return &llm.Error{Kind: llm.ErrRateLimit, RetryAfter: d} }
-	tests := []struct {
-		attempt int
-		err     error
-		want    time.Duration
-		again   bool
-	}{
-		{1, server, time.Second, true},
-		{2, server, 2 * time.Second, true},
-		{5, server, 16 * time.Second, true},
-		{6, server, 0, false},
-		{1, limited(7 * time.Second), 7 * time.Second, true},
-		{1, limited(61 * time.Second), 61 * time.Second, false},
-		{1, llm.Errorf(llm.ErrAuthentication, "no"), 0, false},
-		{1, &llm.Error{Kind: llm.ErrServer, Final: true}, 0, false},
-	}
-	for _, tt := range tests {
-		if d, again := r.delay(tt.attempt, tt.err); again != tt.again || again && d != tt.want {
-			t.Errorf("delay(%d, %v) = %v, %v, want %v, %v", tt.attempt, tt.err, d, again, tt.want, tt.again)
-		}
-	}
-	half := Retry{Max: 40, Jitter: func() float64 { return 0.5 }}.withDefaults()
-	if d, _ := half.delay(1, server); d != 750*time.Millisecond {
-		t.Errorf("delay with jitter 0.5 = %v, want 750ms", d)
-	}
-	if d, _ := half.delay(40, server); d != 45*time.Second {
-		t.Errorf("delay of a late attempt = %v, want three quarters of the cap", d)
-	}
-}

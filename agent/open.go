@@ -171,7 +171,7 @@ func newSession(o Options) *Session {
 	s.stay, s.endStay = context.WithCancelCause(context.Background())
 	s.writing, s.stopWriting = context.WithCancel(context.Background())
 	s.turn = make(chan struct{}, 1)
-	s.now, s.delay = s.clock(o.Now), s.retries(o.Retry.withDefaults())
+	s.now, s.delay = s.clock(o.Now), s.retries(o.Retry)
 	s.killGrace = max(s.grace, env.KillGrace(s.env))
 	s.archive = &archive{outputs: s.outputs}
 	s.ledger, s.shared = &memoryLedger{budget: o.Budget}, o.Ledger

@@ -60,7 +60,8 @@ type Options struct {
 	// Ledger, when set, is asked before each model call of the session and its subagents whether a budget that others spend, too, has it.
 	// Policy.Budget holds beside it.
 	Ledger Ledger
-	Retry  Retry
+	// Retry holds how often and when a failed model call is tried again: 5 retries unless set. Each is announced by an [LLMRetry].
+	Retry llm.RetryPolicy
 	// BeforeInput is asked about what people tell the agent, before any of it is recorded: by Submit, Begin, FollowUp, Steer and Answer. It
 	// returns the message as it is to be, perhaps with another text and with Context. An error refuses the message, and so does any failure:
 	// the method returns it, and the session stays as it was. The journal has only what was returned, and a resumed session does not ask
@@ -140,28 +141,5 @@ type Questions struct {
 	Answer func(ctx context.Context, q tool.Question) (tool.Answer, error)
 }
 
-// Retry says how failed model calls are tried again. The zero value means the defaults.
-type Retry struct {
-	// Max is the number of retries after the first attempt: 5 unless set, none when negative.
-	Max int
-	// Base is the first delay, doubled with each retry: 1 s unless set. Cap is the longest: 60 s unless set. A provider's
-	// Retry-After up to the cap is obeyed; a longer one makes the failure final.
-	Base, Cap time.Duration
-	// Jitter returns a number in [0, 1) that shortens a delay by up to a half. Math/rand unless set.
-	Jitter func() float64
-}
-
-func (r Retry) withDefaults() Retry {
-	if r.Max == 0 {
-		r.Max = 5
-	}
-	return r
-}
-
-// delay returns how long to wait after the nth failed attempt (from 1), and whether there is another attempt at all.
-func (r Retry) delay(attempt int, err error) (time.Duration, bool) {
-	if attempt > r.Max {
-		return 0, false
-	}
-	return llm.Backoff{Base: r.Base, Cap: r.Cap, Jitter: r.Jitter}.Delay(attempt, err)
-}
+// defaultRetries is the number of retries of a session whose [llm.RetryPolicy] sets none.
+const defaultRetries = 5

@@ -49,7 +49,7 @@ func TestA19_EveryPrefixResumesToTheSameEnd(t *testing.T) {
 				llmtest.Answer(llm.Thinking{Text: "hm", Signature: "sig"}, llm.Text{Text: "and"}, llm.ToolCall{ID: "x", Name: "look", Args: "{}"}),
 				llmtest.Text("the first is done"),
 				llmtest.Text("the second is done")),
-			options: agent.Options{Journal: log, Retry: agent.Retry{Max: -1}},
+			options: agent.Options{Journal: log, Retry: llm.RetryPolicy{Max: -1}},
 		}
 	}
 	log := new(journal.Memory)

@@ -238,7 +238,7 @@ func (w *world) options(p *incarnation) agent.Options {
 	o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{model}, Models: func(_, model string) (llm.Model, bool) {
 		return llm.Model{ID: model, Window: 2_000, MaxOutput: 500, Efforts: []string{"low", "high"}}, true
 	}}, Env: w.env, Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: w.tools()}, System: "You are being tested.",
-		Retry: agent.Retry{Jitter: func() float64 { return 0 }}, OnEvent: p.hear, Journal: p.log,
+		Retry: llm.RetryPolicy{Jitter: func() float64 { return 0 }}, OnEvent: p.hear, Journal: p.log,
 		Policy: agent.Policy{MaxToolRounds: policy.MaxRounds, MaxTurns: policy.MaxTurns, RequireDone: policy.RequireDone,
 			OnFailure: map[bool]agent.OnFailure{true: agent.StayOnFailure}[policy.StayOnFailure], Budget: agent.Budget{Tokens: policy.Budget}},
 		Questions: &agent.Questions{}}

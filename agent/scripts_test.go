@@ -189,7 +189,7 @@ func (sc *script) play(t *testing.T, server *fakellm.Server, dir string, log jou
 	session, err = agent.New(context.Background(), agent.Options{
 		ID: "session", Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(), Env: local,
 		System: "You are being tested.", OnEvent: onEvent, Policy: agent.Policy{MaxToolRounds: sc.MaxToolRounds, MaxTurns: sc.MaxTurns},
-		Retry: agent.Retry{Base: time.Millisecond}, Journal: log,
+		Retry: llm.RetryPolicy{Base: time.Millisecond}, Journal: log,
 	})
 	if err != nil {
 		t.Fatal(err)

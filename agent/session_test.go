@@ -424,6 +424,25 @@ func TestA11_RetriesWithBackoff(t *testing.T) {
 	})
 }
 
+func TestA11_RetryDelays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		steps := slices.Repeat([]llmtest.Step{llmtest.Error(llm.Errorf(llm.ErrServer, "down"))}, 9)
+		h := open(t, setup{steps: steps, options: agent.Options{Retry: llm.RetryPolicy{Jitter: func() float64 { return 0 }}}})
+		if _, err := h.Submit(context.Background(), "go"); !errors.Is(err, llm.ErrServer) {
+			t.Errorf("error %v", err)
+		}
+		var delays []int64
+		for _, ev := range h.events {
+			if r, ok := ev.(*agent.LLMRetry); ok {
+				delays = append(delays, r.DelayMS)
+			}
+		}
+		if want := []int64{1000, 2000, 4000, 8000, 16000}; !slices.Equal(delays, want) {
+			t.Errorf("delays of %v ms, want %v", delays, want)
+		}
+	})
+}
+
 func TestA11_ErrorsThatEndTheSession(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -440,7 +459,7 @@ func TestA11_ErrorsThatEndTheSession(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				steps := slices.Repeat([]llmtest.Step{llmtest.Error(tt.err)}, 9)
-				h := open(t, setup{steps: steps, options: agent.Options{Retry: agent.Retry{Max: 2, Jitter: func() float64 { return 0 }}}})
+				h := open(t, setup{steps: steps, options: agent.Options{Retry: llm.RetryPolicy{Max: 2, Jitter: func() float64 { return 0 }}}})
 				result, err := h.Submit(context.Background(), "go")
 				if !errors.Is(err, tt.kind) || result.Reason != agent.Failed {
 					t.Errorf("Submit = %+v, %v, want %v", result, err, tt.kind)

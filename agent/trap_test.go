@@ -112,7 +112,7 @@ func (r *rig) options(grace time.Duration) agent.Options {
 			r.pass("Subagents.Journal")
 			return rigJournal{new(journal.Memory), r, "child's "}, nil
 		}},
-		Retry:  agent.Retry{Base: time.Nanosecond, Jitter: func() float64 { r.pass("Retry.Jitter"); return 0 }},
+		Retry:  llm.RetryPolicy{Base: time.Nanosecond, Jitter: func() float64 { r.pass("Retry.Jitter"); return 0 }},
 		Now:    func() time.Time { r.pass("Now"); return time.Now() },
 		Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}, Result: &agent.ResultPolicy{Schema: []byte(`{"type":"object"}`)}},
 		NewID:  func() string { r.pass("NewID"); return "id" },

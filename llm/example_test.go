@@ -180,7 +180,7 @@ func ExampleMiddleware() {
 	}
 	client.Middleware = []llm.Middleware{
 		brief,
-		llm.Retry(llm.RetryPolicy{Backoff: llm.Backoff{Base: time.Millisecond}}),
+		llm.Retry(llm.RetryPolicy{Base: time.Millisecond}, nil),
 		llm.Log(logger),
 	}
 	resp, err := client.Complete(context.Background(), &llm.Request{Model: "claude-sonnet-4-5", Messages: []llm.Message{llm.User("Are you there?")}})

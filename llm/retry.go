@@ -9,38 +9,46 @@ import (
 	"time"
 )
 
-// Backoff says how long to wait before a failed call is tried again: exponentially longer, with jitter, or as long as the
-// provider asks. The zero value means the defaults. It is safe for concurrent use if Jitter is.
-type Backoff struct {
+// RetryPolicy holds how often and after which delays a failed model call is tried again. The zero value means the defaults. It is
+// safe for concurrent use if Jitter is.
+type RetryPolicy struct {
+	// Max is the number of retries after the first attempt. 0 means the default, which is 2, and 5 in a session of package agent;
+	// a negative number means none.
+	Max int
 	// Base is the first delay, doubled with each further one: 1 s unless set. Cap is the longest: 60 s unless set. A provider's
-	// Retry-After up to the cap is obeyed; a longer one means that there is no other attempt.
+	// Retry-After up to the cap is obeyed; after a longer one there is no further attempt.
 	Base, Cap time.Duration
 	// Jitter returns a number in [0, 1) that shortens a delay by up to a half. Math/rand unless set. A Retry-After is not
 	// shortened.
 	Jitter func() float64
 }
 
-// The delays of a [Backoff] that sets none.
+// The defaults of a [RetryPolicy].
 const (
-	defaultBase = time.Second
-	defaultCap  = 60 * time.Second
+	defaultRetries = 2
+	defaultBase    = time.Second
+	defaultCap     = 60 * time.Second
 )
 
-// Delay is how long to wait after the nth failed attempt, counted from 1, and whether another one makes sense at all: not after
-// an error that is not [Retryable], and not when the provider asks for more than the cap.
-func (b Backoff) Delay(attempt int, err error) (delay time.Duration, again bool) {
+// Delay returns how long to wait after the nth failed attempt, counted from 1, and reports whether there is another attempt. There
+// is none after the last retry, after an error that is not [Retryable], and when the provider asks for a longer delay than the cap.
+func (p RetryPolicy) Delay(attempt int, err error) (delay time.Duration, again bool) {
+	retries := p.Max
+	if retries == 0 {
+		retries = defaultRetries
+	}
 	var e *Error
-	if !Retryable(err) || !errors.As(err, &e) {
+	if attempt > retries || !Retryable(err) || !errors.As(err, &e) {
 		return 0, false
 	}
-	longest := b.Cap
+	longest := p.Cap
 	if longest <= 0 {
 		longest = defaultCap
 	}
 	if e.RetryAfter > 0 {
 		return e.RetryAfter, e.RetryAfter <= longest
 	}
-	delay = b.Base
+	delay = p.Base
 	if delay <= 0 {
 		delay = defaultBase
 	}
@@ -51,39 +59,24 @@ func (b Backoff) Delay(attempt int, err error) (delay time.Duration, again bool)
 		delay *= 2
 	}
 	delay = min(delay, longest)
-	jitter := b.Jitter
+	jitter := p.Jitter
 	if jitter == nil {
 		jitter = rand.Float64
 	}
 	return delay - time.Duration(jitter()*float64(delay)/2), true
 }
 
-// RetryPolicy says how often and how a failed call is tried again. The zero value means the defaults.
-type RetryPolicy struct {
-	// Max is the number of retries after the first attempt: 2 unless set, none when negative.
-	Max int
-	// Backoff says how long to wait before each.
-	Backoff Backoff
-	// OnRetry, when set, is told before each wait which attempt has failed, counted from 1, how, and how long the wait will be.
-	// It must not block, and calls that run at the same time call it at the same time.
-	OnRetry func(attempt int, err error, delay time.Duration)
-}
-
-// defaultRetries is the number of retries of a [RetryPolicy] that sets none.
-const defaultRetries = 2
-
-// Retry tries a call again that failed with a [Retryable] error, as the policy says. A call that has delivered anything is
-// never tried again: its listener would hear the beginning twice. So that a stream which breaks right after it was opened
-// still can be, the events that only announce content (EventStart, and the start of a block) are held back until some comes.
-// When there is no further attempt, the last error comes through as it is; when the context ends during a wait, the error is
-// an [ErrAborted] with the context's cause.
+// Retry returns a middleware that tries a model call again after a [Retryable] error, as the policy says. OnRetry, unless nil, is
+// called before each wait with the attempt that failed, counted from 1, its error, and the delay. It must not block, and calls that
+// run at the same time call it at the same time.
 //
-// It is for programs that use a [Client] without a session: package agent retries by itself.
-func Retry(policy RetryPolicy) Middleware {
-	retries := policy.Max
-	if retries == 0 {
-		retries = defaultRetries
-	}
+// A call that has delivered content is never tried again: its listener would hear the beginning twice. Events that only announce
+// content (EventStart, and the start of a block) are held back until some comes, so that a stream that breaks right after it was
+// opened can be retried. After the last attempt its error is returned unchanged. When the context ends during a wait, the error is
+// an [ErrAborted] that wraps the context's cause.
+//
+// Retry is for programs that use a [Client] without a session: package agent retries by itself.
+func Retry(policy RetryPolicy, onRetry func(attempt int, err error, delay time.Duration)) Middleware {
 	return func(next Handler) Handler {
 		return func(ctx context.Context, req *Request) iter.Seq2[StreamEvent, error] {
 			return func(yield func(StreamEvent, error) bool) {
@@ -92,13 +85,13 @@ func Retry(policy RetryPolicy) Middleware {
 					if err == nil {
 						return
 					}
-					delay, again := policy.Backoff.Delay(attempt, err)
-					if delivered || !again || attempt > retries {
+					delay, again := policy.Delay(attempt, err)
+					if delivered || !again {
 						yield(StreamEvent{}, err)
 						return
 					}
-					if policy.OnRetry != nil {
-						policy.OnRetry(attempt, err, delay)
+					if onRetry != nil {
+						onRetry(attempt, err, delay)
 					}
 					if gone := pause(ctx, delay); gone != nil {
 						yield(StreamEvent{}, &Error{Kind: ErrAborted, Provider: req.Provider, Err: gone,

@@ -24,11 +24,11 @@ func limited(after time.Duration) error {
 	return &llm.Error{Kind: llm.ErrRateLimit, Message: "slow down", RetryAfter: after}
 }
 
-func TestG6_BackoffDelay(t *testing.T) {
+func TestG6_RetryDelay(t *testing.T) {
 	down := llm.Errorf(llm.ErrServer, "down")
-	exact := llm.Backoff{Jitter: noJitter}
+	exact, many := llm.RetryPolicy{Jitter: noJitter}, llm.RetryPolicy{Max: 1 << 30, Jitter: noJitter}
 	for _, tt := range []struct {
-		b       llm.Backoff
+		p       llm.RetryPolicy
 		attempt int
 		err     error
 		want    time.Duration
@@ -36,13 +36,15 @@ func TestG6_BackoffDelay(t *testing.T) {
 	}{
 		{exact, 1, down, time.Second, true},
 		{exact, 2, down, 2 * time.Second, true},
-		{exact, 6, down, 32 * time.Second, true},
-		{exact, 7, down, time.Minute, true},
-		{exact, 1 << 30, down, time.Minute, true},
-		{llm.Backoff{Base: time.Hour, Jitter: noJitter}, 1, down, time.Minute, true},
-		{llm.Backoff{Base: 10 * time.Millisecond, Cap: 25 * time.Millisecond, Jitter: noJitter}, 3, down, 25 * time.Millisecond, true},
-		{llm.Backoff{Jitter: func() float64 { return 0.5 }}, 1, down, 750 * time.Millisecond, true},
-		{llm.Backoff{Jitter: func() float64 { return 0.5 }}, 1, limited(7 * time.Second), 7 * time.Second, true},
+		{many, 6, down, 32 * time.Second, true},
+		{many, 7, down, time.Minute, true},
+		{many, 1 << 30, down, time.Minute, true},
+		{llm.RetryPolicy{Base: time.Hour, Jitter: noJitter}, 1, down, time.Minute, true},
+		{llm.RetryPolicy{Max: 3, Base: 10 * time.Millisecond, Cap: 25 * time.Millisecond, Jitter: noJitter}, 3, down, 25 * time.Millisecond, true},
+		{llm.RetryPolicy{Jitter: func() float64 { return 0.5 }}, 1, down, 750 * time.Millisecond, true},
+		{llm.RetryPolicy{Jitter: func() float64 { return 0.5 }}, 1, limited(7 * time.Second), 7 * time.Second, true},
+		{exact, 3, down, 0, false},
+		{llm.RetryPolicy{Max: -1}, 1, down, 0, false},
 		{exact, 1, limited(time.Minute), time.Minute, true},
 		{exact, 1, limited(time.Minute + 1), 0, false},
 		{exact, 1, fmt.Errorf("wrapped: %w", limited(time.Second)), time.Second, true},
@@ -50,12 +52,12 @@ func TestG6_BackoffDelay(t *testing.T) {
 		{exact, 1, &llm.Error{Kind: llm.ErrServer, Final: true}, 0, false},
 		{exact, 1, errors.New("something else"), 0, false},
 	} {
-		if d, again := tt.b.Delay(tt.attempt, tt.err); again != tt.again || again && d != tt.want {
+		if d, again := tt.p.Delay(tt.attempt, tt.err); again != tt.again || again && d != tt.want {
 			t.Errorf("Delay(%d, %v) = %v, %v, want %v, %v", tt.attempt, tt.err, d, again, tt.want, tt.again)
 		}
 	}
 	for range 100 {
-		if d, _ := (llm.Backoff{}).Delay(1, down); d <= 500*time.Millisecond || d > time.Second {
+		if d, _ := (llm.RetryPolicy{}).Delay(1, down); d <= 500*time.Millisecond || d > time.Second {
 			t.Fatalf("with the default jitter: %v", d)
 		}
 	}
@@ -64,9 +66,9 @@ func TestG6_BackoffDelay(t *testing.T) {
 // attempt runs a script under Retry and says how it went: the events, the error, the time it took and the calls that were made.
 func attempt(t *testing.T, policy llm.RetryPolicy, steps ...llmtest.Step) (events []llm.StreamEvent, took time.Duration, calls int, err error) {
 	t.Helper()
-	policy.Backoff.Jitter = noJitter
+	policy.Jitter = noJitter
 	p := llmtest.NewProvider("p", steps...)
-	client := llm.Client{Providers: []llm.Provider{p}, Middleware: []llm.Middleware{llm.Retry(policy)}}
+	client := llm.Client{Providers: []llm.Provider{p}, Middleware: []llm.Middleware{llm.Retry(policy, nil)}}
 	begin := time.Now()
 	events, err = llmtest.Contract(t, client.Stream(t.Context(), ask("hi")))
 	return events, time.Since(begin), len(p.Requests()), err
@@ -124,11 +126,11 @@ func TestG6_RetryTellsAndEndsWithTheContext(t *testing.T) {
 		down := llm.Errorf(llm.ErrServer, "down")
 		p := llmtest.NewProvider("p", llmtest.Error(down), llmtest.Error(down))
 		var told []string
-		policy := llm.RetryPolicy{Max: 9, Backoff: llm.Backoff{Base: 4 * time.Second, Jitter: noJitter},
-			OnRetry: func(n int, err error, delay time.Duration) {
-				told = append(told, fmt.Sprintf("%d %s %v", n, llm.KindOf(err), delay))
-			}}
-		client := llm.Client{Providers: []llm.Provider{p}, Middleware: []llm.Middleware{llm.Retry(policy)}}
+		policy := llm.RetryPolicy{Max: 9, Base: 4 * time.Second, Jitter: noJitter}
+		tell := func(n int, err error, delay time.Duration) {
+			told = append(told, fmt.Sprintf("%d %s %v", n, llm.KindOf(err), delay))
+		}
+		client := llm.Client{Providers: []llm.Provider{p}, Middleware: []llm.Middleware{llm.Retry(policy, tell)}}
 		enough := errors.New("enough")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 5*time.Second, enough)
 		defer cancel()
@@ -149,7 +151,7 @@ func TestG6_RetryTellsAndEndsWithTheContext(t *testing.T) {
 func TestG6_RetryStopsWhenNobodyListens(t *testing.T) {
 	for stop, want := range map[llm.EventType]int{llm.EventStart: 1, llm.EventTextDelta: 3} {
 		p := llmtest.NewProvider("p", llmtest.Text("one two"))
-		client := llm.Client{Providers: []llm.Provider{p}, Middleware: []llm.Middleware{llm.Retry(llm.RetryPolicy{})}}
+		client := llm.Client{Providers: []llm.Provider{p}, Middleware: []llm.Middleware{llm.Retry(llm.RetryPolicy{}, nil)}}
 		n := 0
 		for ev := range client.Stream(t.Context(), ask("hi")) {
 			if n++; ev.Type == stop {
@@ -175,7 +177,7 @@ func TestG6_RetryOverHTTP(t *testing.T) {
 			t.Fatal(err)
 		}
 		client := llm.Client{Providers: []llm.Provider{p},
-			Middleware: []llm.Middleware{llm.Retry(llm.RetryPolicy{Max: 3, Backoff: llm.Backoff{Jitter: noJitter}})}}
+			Middleware: []llm.Middleware{llm.Retry(llm.RetryPolicy{Max: 3, Jitter: noJitter}, nil)}}
 		begin := time.Now()
 		events, err := llmtest.Contract(t, client.Stream(t.Context(), ask("hi")))
 		if err != nil || events[len(events)-1].Response.Text() != "At last." {
@@ -199,7 +201,7 @@ func BenchmarkRetry(b *testing.B) {
 			yield(llm.StreamEvent{Type: llm.EventFinish, Response: &llm.Response{}}, nil)
 		}
 	}
-	handler := llm.Retry(llm.RetryPolicy{})(stream)
+	handler := llm.Retry(llm.RetryPolicy{}, nil)(stream)
 	for b.Loop() {
 		if _, err := llm.Collect(handler(b.Context(), nil)); err != nil {
 			b.Fatal(err)

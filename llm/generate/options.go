@@ -43,8 +43,10 @@ type Options struct {
 	NoCache         bool
 	ProviderOptions map[string]json.RawMessage // Options of llm.Request
 
-	// Retry is how a failed model call is tried again, each step for itself: 2 retries unless set, none with a negative Max.
-	Retry llm.RetryPolicy
+	// Retry holds how a failed model call is tried again, each step for itself. OnRetry, unless nil, is told of each retry; see
+	// [llm.Retry].
+	Retry   llm.RetryPolicy
+	OnRetry func(attempt int, err error, delay time.Duration)
 	// Timeout bounds everything, StepTimeout the model call of one step with its retries. 0 means no limit. What takes longer is
 	// an [llm.ErrTimeout].
 	Timeout, StepTimeout time.Duration

@@ -36,7 +36,7 @@ func newRun(handler llm.Handler, o Options, obj *object) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{o: o, handler: llm.Retry(o.Retry)(handler), request: req, tools: tools, object: obj}
+	r := &run{o: o, handler: llm.Retry(o.Retry, o.OnRetry)(handler), request: req, tools: tools, object: obj}
 	r.result.Messages = req.Messages
 	return r, nil
 }

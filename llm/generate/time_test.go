@@ -3,6 +3,7 @@ package generate_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -19,13 +20,18 @@ func TestG9_EachStepIsRetried(t *testing.T) {
 		torn := llmtest.Torn("Some ", llm.Errorf(llm.ErrStream, "cut"))
 		runs := 0
 		count := generate.Func("count", "", func(context.Context, struct{}) (int, error) { runs++; return runs, nil })
-		policy := llm.RetryPolicy{Max: 2, Backoff: llm.Backoff{Jitter: func() float64 { return 0 }}}
-		o := generate.Options{Model: "m", Prompt: "go", Tools: []generate.Tool{count}, Retry: policy}
+		policy := llm.RetryPolicy{Max: 2, Jitter: func() float64 { return 0 }}
+		var told []time.Duration
+		o := generate.Options{Model: "m", Prompt: "go", Tools: []generate.Tool{count}, Retry: policy,
+			OnRetry: func(_ int, _ error, delay time.Duration) { told = append(told, delay) }}
 		client, p := scripted(down, down, llmtest.Calls(llmtest.Call("count", nil)), down, torn, llmtest.Text("ok"))
 		begin := time.Now()
 		res, err := generate.Generate(t.Context(), client, o)
 		if err != nil || res.Text() != "ok" || runs != 1 || len(res.Steps) != 2 || len(p.Requests()) != 6 || time.Since(begin) != 6*time.Second {
 			t.Errorf("%v: %d runs, %d steps, %d calls in %v", err, runs, len(res.Steps), len(p.Requests()), time.Since(begin))
+		}
+		if want := []time.Duration{time.Second, 2 * time.Second, time.Second, 2 * time.Second}; !slices.Equal(told, want) {
+			t.Errorf("OnRetry was told of %v, want %v", told, want)
 		}
 
 		// A failure of the second step keeps the first.
