@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -24,7 +25,8 @@ var allowed = map[string][]string{
 	"llm/anthropic":       {"llm", "llm/internal/..."},
 	"llm/fakellm":         {"llm"},
 	"llm/fakellm/serve":   {"llm/fakellm"},
-	"llm/llmtest":         {"llm", "llm/fakellm", "github.com/google/go-cmp/cmp", "golang.org/x/tools/txtar"},
+	"llm/llmtest":         {"llm"},
+	"llm/providertest":    {"llm", "llm/fakellm", "llm/llmtest", "github.com/google/go-cmp/cmp", "golang.org/x/tools/txtar"},
 	"llm/openai":          {"llm", "llm/internal/..."},
 	"llm/gemini":          {"llm", "llm/internal/..."},
 	"llm/openaichat":      {"llm", "llm/internal/..."},
@@ -175,6 +177,38 @@ func TestRoomsStandOnTheDoors(t *testing.T) {
 			t.Errorf("agent reaches %s, which is to stand on agent's doors", name)
 		}
 	}
+}
+
+// Whoever uses the library links these modules and no others. What only tests need stays with the packages that are for tests.
+func TestJ12_UsersLinkWhatTheyNeed(t *testing.T) {
+	for _, user := range []struct {
+		packages []string
+		modules  []string
+	}{
+		{[]string{"./agent"}, []string{"github.com/bmatcuk/doublestar/v4", "github.com/google/jsonschema-go", "github.com/google/uuid", "golang.org/x/sys"}},
+		{[]string{"./agent", "./tool/coding", "./profile/...", "./llm/providers", "./llm/catalog"}, []string{"github.com/bmatcuk/doublestar/v4",
+			"github.com/google/jsonschema-go", "github.com/google/uuid", "github.com/rogpeppe/go-internal", "golang.org/x/sys"}},
+		{[]string{"./llm/llmtest", "./llm/fakellm", "./llm/providers"}, nil},
+		{[]string{"./env/envtest"}, []string{"golang.org/x/sys"}},
+	} {
+		linked := linkedModules(t, user.packages)
+		if !slices.Equal(linked, user.modules) {
+			t.Errorf("a user of %v links %v, not %v", user.packages, linked, user.modules)
+		}
+	}
+}
+
+// linkedModules returns the other modules that a program with these packages links on this system, sorted.
+func linkedModules(t *testing.T, packages []string) []string {
+	t.Helper()
+	args := append([]string{"list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}"}, packages...)
+	out, err := exec.Command("go", args...).Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	modules := strings.Fields(string(out))
+	slices.Sort(modules)
+	return slices.Compact(modules)
 }
 
 // beyond returns the imports that neither the standard library nor the rules have.

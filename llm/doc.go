@@ -6,7 +6,7 @@
 //
 // # The stream contract
 //
-// Every provider keeps it, and package llmtest checks it:
+// Every provider keeps it, and package providertest checks it:
 //
 //   - deltas are incremental: concatenated, they are the block;
 //   - a block's events (start, deltas, end) carry its index, and blocks start in rising order;

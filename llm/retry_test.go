@@ -16,6 +16,7 @@ import (
 	"github.com/attractor-go/attractor/llm/anthropic"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/llm/providertest"
 )
 
 func noJitter() float64 { return 0 }
@@ -70,7 +71,7 @@ func attempt(t *testing.T, policy llm.RetryPolicy, steps ...llmtest.Step) (event
 	p := llmtest.NewProvider("p", steps...)
 	client := llm.Client{Providers: []llm.Provider{p}, Middleware: []llm.Middleware{llm.Retry(policy, nil)}}
 	begin := time.Now()
-	events, err = llmtest.Contract(t, client.Stream(t.Context(), ask("hi")))
+	events, err = providertest.Contract(t, client.Stream(t.Context(), ask("hi")))
 	return events, time.Since(begin), len(p.Requests()), err
 }
 
@@ -135,7 +136,7 @@ func TestG6_RetryTellsAndEndsWithTheContext(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 5*time.Second, enough)
 		defer cancel()
 		begin := time.Now()
-		_, err := llmtest.Contract(t, client.Stream(ctx, ask("hi")))
+		_, err := providertest.Contract(t, client.Stream(ctx, ask("hi")))
 		if !errors.Is(err, llm.ErrAborted) || !errors.Is(err, enough) || llm.Retryable(err) || !strings.Contains(err.Error(), "down") {
 			t.Errorf("error %v", err)
 		}
@@ -179,7 +180,7 @@ func TestG6_RetryOverHTTP(t *testing.T) {
 		client := llm.Client{Providers: []llm.Provider{p},
 			Middleware: []llm.Middleware{llm.Retry(llm.RetryPolicy{Max: 3, Jitter: noJitter}, nil)}}
 		begin := time.Now()
-		events, err := llmtest.Contract(t, client.Stream(t.Context(), ask("hi")))
+		events, err := providertest.Contract(t, client.Stream(t.Context(), ask("hi")))
 		if err != nil || events[len(events)-1].Response.Text() != "At last." {
 			t.Fatal(err)
 		}

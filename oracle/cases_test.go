@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/llm/providertest"
 )
 
 var png = []byte("\x89PNG\r\n\x1a\nnot really")
@@ -143,7 +143,7 @@ func result(i, j int) llm.Parts {
 // fixtures are the requests of a provider's own tests.
 func fixtures(t *testing.T, name string) map[string]*llm.Request {
 	all := map[string]*llm.Request{}
-	for _, c := range llmtest.WireCases(t, "../llm/"+name+"/testdata") {
+	for _, c := range providertest.WireCases(t, "../llm/"+name+"/testdata") {
 		if c.Section("request.json") == "" {
 			continue
 		}

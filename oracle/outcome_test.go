@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/llm/providertest"
 )
 
 // outcome is what an answer came to, as far as every SDK knows it.
@@ -53,7 +53,7 @@ func ask() *llm.Request {
 // ours is the outcome of one of our providers, which must also keep the stream contract.
 func ours(t *testing.T, p llm.Provider) (outcome, error) {
 	t.Helper()
-	events, err := llmtest.Contract(t, p.Stream(t.Context(), ask()))
+	events, err := providertest.Contract(t, p.Stream(t.Context(), ask()))
 	if err != nil {
 		return outcome{Failed: true}, err
 	}

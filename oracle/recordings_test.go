@@ -17,7 +17,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/llm/providertest"
 )
 
 const corpora = "../../shared/corpora/"
@@ -39,7 +39,7 @@ var sides = map[string]side{
 
 // TestG1_Recordings gives every recorded answer to our provider and to the SDK of its format, and compares what they make of it.
 func TestG1_Recordings(t *testing.T) {
-	all := llmtest.StreamCorpus(t, corpora+"provider_streams", "")
+	all := providertest.StreamCorpus(t, corpora+"provider_streams", "")
 	c, list := newCount(), newPeculiarities()
 	for _, file := range all {
 		for i, r := range answers(t, file) {
@@ -68,7 +68,7 @@ const (
 )
 
 // check gives an answer to the two that should understand it.
-func (c *count) check(t *testing.T, r llmtest.Recording, list []*peculiarity) {
+func (c *count) check(t *testing.T, r providertest.Recording, list []*peculiarity) {
 	format := formatOf(r.Body)
 	if name, ok := strings.CutPrefix(format, "error of "); ok {
 		checkError(t, r, sides[name])
@@ -103,7 +103,7 @@ func (c *count) check(t *testing.T, r llmtest.Recording, list []*peculiarity) {
 }
 
 // checkForeign makes sure that nobody takes for an answer what none of our providers can read.
-func checkForeign(t *testing.T, r llmtest.Recording) {
+func checkForeign(t *testing.T, r providertest.Recording) {
 	for name := range sides {
 		if o, err := ours(t, sides[name].provider(t, served(r))); err == nil {
 			t.Errorf("%s reads an answer out of it: %+v", name, o)
@@ -150,7 +150,7 @@ func formatOf(body []byte) string {
 }
 
 // checkError compares what is said of a refusal.
-func checkError(t *testing.T, r llmtest.Recording, s side) {
+func checkError(t *testing.T, r providertest.Recording, s side) {
 	r.Status = http.StatusTooManyRequests
 	_, ourErr := ours(t, s.provider(t, served(r)))
 	_, sdkErr := s.sdk(t, served(r), true)
@@ -176,7 +176,7 @@ func message(err error) string {
 }
 
 // answers takes the answers out of a recording: some files have the data of two, one behind the other.
-func answers(t *testing.T, r llmtest.Recording) (list []llmtest.Recording) {
+func answers(t *testing.T, r providertest.Recording) (list []providertest.Recording) {
 	r = unframe(t, r)
 	for rest := r.Body; ; {
 		end := 0
@@ -196,7 +196,7 @@ func answers(t *testing.T, r llmtest.Recording) (list []llmtest.Recording) {
 }
 
 // unframe takes the events out of Amazon's framing, in which Bedrock sends them.
-func unframe(t *testing.T, r llmtest.Recording) llmtest.Recording {
+func unframe(t *testing.T, r providertest.Recording) providertest.Recording {
 	if r.ContentType != "application/vnd.amazon.eventstream" {
 		return r
 	}
@@ -228,7 +228,7 @@ func newCount() *count {
 	return &count{files: map[string]map[string]bool{}, bodies: map[string]map[verdict]int{}, verdicts: map[verdict]int{}}
 }
 
-func (c *count) add(r llmtest.Recording, v verdict) {
+func (c *count) add(r providertest.Recording, v verdict) {
 	key := r.Provider + " " + r.Kind
 	if c.files[key] == nil {
 		c.files[key], c.bodies[key] = map[string]bool{}, map[verdict]int{}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/llm/providertest"
 )
 
 const corpora = "../../../shared/corpora/"
@@ -25,7 +26,7 @@ func TestErrorCorpus(t *testing.T) {
 		end   = `data: {"type":"message_stop"}` + "\n\n"
 	)
 	ran := 0
-	for _, c := range llmtest.ErrorCases(t, corpora+"provider_errors") {
+	for _, c := range providertest.ErrorCases(t, corpora+"provider_errors") {
 		if c.Provider == "anthropic" {
 			ran++
 			t.Run(c.ID, func(t *testing.T) { c.Check(t, answering(t, c.Answer(begin, end)), nil) })
@@ -40,10 +41,10 @@ func TestErrorCorpus(t *testing.T) {
 // TestStreamCorpus decodes recordings of the real API, and some that are not: whatever comes, the contract holds.
 func TestStreamCorpus(t *testing.T) {
 	ran, answers := map[string]int{}, 0
-	for _, rec := range llmtest.StreamCorpus(t, corpora+"provider_streams", "anthropic") {
+	for _, rec := range providertest.StreamCorpus(t, corpora+"provider_streams", "anthropic") {
 		ran[rec.Kind]++
 		t.Run(fmt.Sprintf("%s/%d", rec.Name, rec.N), func(t *testing.T) {
-			events, err := llmtest.Contract(t, answering(t, rec).Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))
+			events, err := providertest.Contract(t, answering(t, rec).Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))
 			if err == nil {
 				answers++
 			}

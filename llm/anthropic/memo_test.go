@@ -10,6 +10,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/llm/providertest"
 )
 
 func provider(t testing.TB, o Options) *Provider {
@@ -24,14 +25,14 @@ func provider(t testing.TB, o Options) *Provider {
 	return p
 }
 
-func encodingOf(p *Provider) llmtest.Encoding {
-	return llmtest.Encoding{End: `],"max_tokens"`, Open: "]}", Mark: cacheMark,
+func encodingOf(p *Provider) providertest.Encoding {
+	return providertest.Encoding{End: `],"max_tokens"`, Open: "]}", Mark: cacheMark,
 		Encode: func(req *llm.Request) ([][]byte, error) { return p.encode(req, options{}) }}
 }
 
 func TestPrefix(t *testing.T) {
 	e := encodingOf(provider(t, Options{}))
-	like := llmtest.Conversations{Author: defaultName, Text: []string{cacheMark}}
+	like := providertest.Conversations{Author: defaultName, Text: []string{cacheMark}}
 	rapid.Check(t, func(rt *rapid.T) {
 		rounds := like.Rounds(func(label string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, label) })
 		for _, body := range e.Prefixes(rt, llm.Request{Model: "m", Tools: []llm.ToolDefinition{{Name: "look", Description: "Looks."}}}, rounds) {
@@ -84,7 +85,7 @@ func TestCacheIsHit(t *testing.T) {
 	req := llm.Request{Model: "m", Tools: []llm.ToolDefinition{{Name: "look"}}, Memo: new(llm.Memo),
 		Messages: []llm.Message{llm.System(strings.Repeat("You are careful. ", 50)), llm.User("Go.")}}
 	written := 0
-	llmtest.Session(t, p, &req, len(turns), llm.TextParts("seen"), func(i int, resp *llm.Response) {
+	providertest.Session(t, p, &req, len(turns), llm.TextParts("seen"), func(i int, resp *llm.Response) {
 		if i > 0 && resp.Usage.CacheRead != written {
 			t.Errorf("turn %d: %d tokens read from the cache, which holds %d", i, resp.Usage.CacheRead, written)
 		}

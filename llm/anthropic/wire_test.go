@@ -8,7 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/llm/providertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -16,9 +16,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var update = flag.Bool("update", false, "rewrite the golden sections of testdata/*.txtar")
 
 func TestWire(t *testing.T) {
-	llmtest.Wire(t, "testdata", llmtest.WireConfig{Model: "claude-x", Endpoint: "/v1/messages", Header: "Anthropic-Beta",
+	providertest.Wire(t, "testdata", providertest.WireConfig{Model: "claude-x", Endpoint: "/v1/messages", Header: "Anthropic-Beta",
 		Unsigned: "Invalid `signature`", Update: *update,
-		New: func(t *testing.T, _ *llmtest.WireCase, client *http.Client) llm.Provider {
+		New: func(t *testing.T, _ *providertest.WireCase, client *http.Client) llm.Provider {
 			return provider(t, Options{BaseURL: "http://api.test/", HTTPClient: client})
 		}})
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/llm/providertest"
 )
 
 const usageJSON = `"usageMetadata": {"promptTokenCount": 1161,"candidatesTokenCount": 16,"totalTokenCount": 1222,"cachedContentTokenCount": 1024,` +
@@ -92,7 +92,7 @@ func FuzzAnswer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		d := newDecoder("gemini", &llm.Request{Model: "m"}, nil)
-		_, err := llmtest.Contract(t, func(yield func(llm.StreamEvent, error) bool) {
+		_, err := providertest.Contract(t, func(yield func(llm.StreamEvent, error) bool) {
 			for _, chunk := range bytes.Split(b, []byte("\n")) {
 				_, err := d.Step(chunk)
 				if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/llm/providertest"
 )
 
 const corpora = "../../../shared/corpora/"
@@ -17,7 +17,7 @@ func TestG5_ErrorCorpus(t *testing.T) {
 	// No capacity is no quota, the server itself says when to try again, and there is no second model to fall back to here.
 	decided := map[string]error{"g_capacity_503": llm.ErrOverloaded}
 	ran := 0
-	for _, c := range llmtest.ErrorCases(t, corpora+"provider_errors") {
+	for _, c := range providertest.ErrorCases(t, corpora+"provider_errors") {
 		if c.Provider == "gemini" {
 			ran++
 			t.Run(c.ID, func(t *testing.T) { c.Check(t, answering(t, c.Answer("", "")), decided[c.ID]) })
@@ -32,11 +32,11 @@ func TestG5_ErrorCorpus(t *testing.T) {
 // TestStreamCorpus decodes recordings of the real API, and some that are of others: whatever comes, the contract holds.
 func TestStreamCorpus(t *testing.T) {
 	files, ran, answers, scanned, chunks := map[string]bool{}, map[string]int{}, 0, 0, 0
-	for _, rec := range llmtest.StreamCorpus(t, corpora+"provider_streams", "gemini") {
+	for _, rec := range providertest.StreamCorpus(t, corpora+"provider_streams", "gemini") {
 		files[rec.Name] = true
 		ran[rec.Kind]++
 		t.Run(fmt.Sprintf("%s/%d", rec.Name, rec.N), func(t *testing.T) {
-			events, err := llmtest.Contract(t, answering(t, rec).Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))
+			events, err := providertest.Contract(t, answering(t, rec).Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))
 			if err == nil {
 				answers++
 			}

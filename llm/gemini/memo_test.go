@@ -9,7 +9,7 @@ import (
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
-	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/llm/providertest"
 )
 
 func provider(t testing.TB, o Options) *Provider {
@@ -24,14 +24,14 @@ func provider(t testing.TB, o Options) *Provider {
 	return p
 }
 
-func encodingOf(p *Provider) llmtest.Encoding {
-	return llmtest.Encoding{Encode: p.encode, End: `],"generationConfig"`, Open: "]}"}
+func encodingOf(p *Provider) providertest.Encoding {
+	return providertest.Encoding{Encode: p.encode, End: `],"generationConfig"`, Open: "]}"}
 }
 
 func TestPrefix(t *testing.T) {
 	e := encodingOf(provider(t, Options{}))
 	models := []string{"gemini-2.5-pro", "gemini-3-pro", "m"}
-	like := llmtest.Conversations{Author: defaultName, Models: models, Text: []string{`],"generationConfig":{}`, `{"text":"x"}`}}
+	like := providertest.Conversations{Author: defaultName, Models: models, Text: []string{`],"generationConfig":{}`, `{"text":"x"}`}}
 	rapid.Check(t, func(rt *rapid.T) {
 		rounds := like.Rounds(func(label string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, label) })
 		e.Prefixes(rt, llm.Request{Model: rapid.SampledFrom(models).Draw(rt, "target"), MaxTokens: 100,
@@ -68,7 +68,7 @@ func TestG7_ImplicitCacheIsHit(t *testing.T) {
 		req := llm.Request{Model: model, Tools: []llm.ToolDefinition{{Name: "look"}}, Memo: new(llm.Memo), Effort: "low",
 			Messages: []llm.Message{llm.System(strings.Repeat("You are careful. ", 400)), llm.User("Go.")}}
 		input := 0
-		llmtest.Session(t, p, &req, len(turns), llm.TextParts("seen"), func(i int, resp *llm.Response) {
+		providertest.Session(t, p, &req, len(turns), llm.TextParts("seen"), func(i int, resp *llm.Response) {
 			// What is not content (names of members, parameters) is counted as input, so the cache holds a little less.
 			if i > 0 && (resp.Usage.CacheRead < input*7/10 || resp.Usage.CacheRead > input || resp.Usage.CacheWrite != 0) {
 				t.Errorf("%s, turn %d: %+v, after a turn with an input of %d", model, i, resp.Usage, input)

@@ -13,6 +13,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/llm/providertest"
 )
 
 func TestNew(t *testing.T) {
@@ -152,7 +153,7 @@ func TestG3_SyntheticCallIDs(t *testing.T) {
 
 	const nameless = `{"candidates": [{"content": {"parts": [{"functionCall": {"name": "a"}},{"functionCall": {"name": "b"}}]},"finishReason": "STOP"}]}`
 	ids := func(messages ...llm.Message) (ids []string) {
-		p := answering(t, llmtest.Recording{Status: 200, ContentType: "application/json", Body: []byte(nameless)})
+		p := answering(t, providertest.Recording{Status: 200, ContentType: "application/json", Body: []byte(nameless)})
 		resp, err := llm.Collect(p.Stream(t.Context(), &llm.Request{Model: "m", Messages: messages}))
 		if err != nil {
 			t.Fatal(err)
@@ -238,7 +239,7 @@ func TestG3_ImagesOfResults(t *testing.T) {
 // Arguments that are no object cannot be sent in this API: it breaks the answer off, which is worth another attempt.
 func TestMalformedCall(t *testing.T) {
 	p := connect(t, fakellm.New(fakellm.Script(fakellm.Turn{Text: "I look.", Calls: []fakellm.Call{{Name: "look", Raw: `{"at": "b`}}}), fakellm.Options{}))
-	events, err := llmtest.Contract(t, p.Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))
+	events, err := providertest.Contract(t, p.Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Kind != llm.ErrStream || e.Code != "MALFORMED_FUNCTION_CALL" || !llm.Retryable(err) {
 		t.Errorf("%v after %d events", err, len(events))

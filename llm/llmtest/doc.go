@@ -1,5 +1,7 @@
-// Package llmtest helps testing with models: a scripted [Provider] that needs no network and runs in testing/synctest bubbles,
-// and [Suite], which checks that a real provider keeps the stream contract of package llm. For the authors of providers there are
-// also [Wire], which compares what is sent and received with golden files, [Encoding], which checks that requests only grow, and
-// the readers of recorded answers, [Recordings] and [ErrorCases].
+// Package llmtest tests programs that talk to models. [Provider] answers from a script of [Step] values, needs no network and runs in
+// testing/synctest bubbles. [Recorder] and [Replayer] keep real HTTP traffic, without its secrets, and play it again. [Meter] checks
+// that what was sent to a model is never sent otherwise again. [PipeClient] connects a provider to a model server in the same process,
+// such as that of package fakellm.
+//
+// Authors of providers find their conformance suite in package providertest.
 package llmtest

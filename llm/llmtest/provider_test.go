@@ -13,6 +13,7 @@ import (
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/llm/providertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -36,7 +37,7 @@ func TestProvider(t *testing.T) {
 		llmtest.Respond(llm.Response{ID: "x", Model: "other", Usage: llm.Usage{Input: 7}, Finish: llm.Finish{Reason: llm.FinishLength}}),
 	)
 	next := func() (*llm.Response, error) {
-		events, err := llmtest.Contract(t, p.Stream(t.Context(), ask("hi")))
+		events, err := providertest.Contract(t, p.Stream(t.Context(), ask("hi")))
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +81,7 @@ func TestProvider(t *testing.T) {
 
 func TestTornHasNoEnd(t *testing.T) {
 	p := llmtest.NewProvider("fake", llmtest.Torn("half an", llm.Errorf(llm.ErrStream, "torn")))
-	events, err := llmtest.Contract(t, p.Stream(t.Context(), ask("hi")))
+	events, err := providertest.Contract(t, p.Stream(t.Context(), ask("hi")))
 	if err == nil || len(events) != 4 || events[3].Type != llm.EventTextDelta || events[3].Delta != "an" {
 		t.Errorf("%v, %v", events, err)
 	}
@@ -95,14 +96,14 @@ func TestCancelling(t *testing.T) {
 			"gate": llmtest.Gate(nil, open, llmtest.Text("x"))} {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(time.Hour, func() { cancel(errGivenUp) })
-			_, err := llmtest.Contract(t, llmtest.NewProvider("fake", step).Stream(ctx, ask("hi")))
+			_, err := providertest.Contract(t, llmtest.NewProvider("fake", step).Stream(ctx, ask("hi")))
 			if !errors.Is(err, llm.ErrAborted) || !errors.Is(err, errGivenUp) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		n := 0
-		_, err := llmtest.Contract(t, func(yield func(llm.StreamEvent, error) bool) {
+		_, err := providertest.Contract(t, func(yield func(llm.StreamEvent, error) bool) {
 			for ev, err := range llmtest.NewProvider("fake", llmtest.Text("a b c d")).Stream(ctx, ask("hi")) {
 				if n++; n == 4 {
 					cancel(errGivenUp)
@@ -192,7 +193,7 @@ func TestContractFindsBreaches(t *testing.T) {
 		"delta of another block": {[]any{start, text, event{Type: llm.EventCallDelta}, end, finish(llm.Text{})}, true},
 	} {
 		s := &spy{TB: t}
-		_, _ = llmtest.Contract(s, func(yield func(llm.StreamEvent, error) bool) {
+		_, _ = providertest.Contract(s, func(yield func(llm.StreamEvent, error) bool) {
 			for _, x := range c.events {
 				ev, _ := x.(event)
 				err, _ := x.(error)

@@ -18,6 +18,7 @@ import (
 	"github.com/attractor-go/attractor/llm/anthropic"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/llm/providertest"
 )
 
 // canaries must be nowhere in a recording.
@@ -151,7 +152,7 @@ func TestRecordAndReplay(t *testing.T) {
 	path, client, stop := record(t, server)
 	play := func(p llm.Provider) (got []string) {
 		for i := range 5 {
-			events, err := llmtest.Contract(t, p.Stream(t.Context(), request(fmt.Sprint("question ", i))))
+			events, err := providertest.Contract(t, p.Stream(t.Context(), request(fmt.Sprint("question ", i))))
 			for _, ev := range events {
 				got = append(got, ev.Type.String()+ev.Delta)
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/llm/providertest"
 )
 
 const corpora = "../../../shared/corpora/"
@@ -22,7 +22,7 @@ func TestG5_ErrorCorpus(t *testing.T) {
 	// The class says no, the header and retryable say yes: so it is the server's fault.
 	decided := map[string]error{"x_should_retry_true": llm.ErrServer}
 	ran := map[string]int{}
-	for _, c := range llmtest.ErrorCases(t, corpora+"provider_errors") {
+	for _, c := range providertest.ErrorCases(t, corpora+"provider_errors") {
 		if c.Provider == "openai" {
 			ran[c.Phase]++
 			t.Run(c.ID, func(t *testing.T) { c.Check(t, answering(t, c.Answer(begin, "")), decided[c.ID]) })
@@ -38,7 +38,7 @@ func TestG5_ErrorCorpus(t *testing.T) {
 // belong to another provider, and here they are one error each.
 func TestG1_StreamCorpus(t *testing.T) {
 	files, ran, outcome := map[string]bool{}, map[string]int{}, map[string]int{}
-	for _, rec := range llmtest.StreamCorpus(t, corpora+"provider_streams", "openai") {
+	for _, rec := range providertest.StreamCorpus(t, corpora+"provider_streams", "openai") {
 		files[rec.Name] = true
 		ran[rec.Kind]++
 		t.Run(fmt.Sprintf("%s/%d", rec.Name, rec.N), func(t *testing.T) { outcome[check(t, rec)]++ })
@@ -50,9 +50,9 @@ func TestG1_StreamCorpus(t *testing.T) {
 }
 
 // check says what the recording turned out to be.
-func check(t *testing.T, rec llmtest.Recording) string {
+func check(t *testing.T, rec providertest.Recording) string {
 	p, body := answering(t, rec), string(rec.Body)
-	events, err := llmtest.Contract(t, p.Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))
+	events, err := providertest.Contract(t, p.Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))
 	if err == nil {
 		answer := events[len(events)-1].Response
 		compare(t, rec, answer)
@@ -95,7 +95,7 @@ func goesBack(t *testing.T, p *Provider, answer *llm.Response) {
 }
 
 // compare holds an answer against the output that the API repeats as a whole at the end of a stream.
-func compare(t *testing.T, rec llmtest.Recording, got *llm.Response) {
+func compare(t *testing.T, rec providertest.Recording, got *llm.Response) {
 	var last struct {
 		Output   []json.RawMessage
 		Response struct{ Output []json.RawMessage }

@@ -9,6 +9,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/llm/providertest"
 )
 
 func provider(t testing.TB, o Options) *Provider {
@@ -23,13 +24,13 @@ func provider(t testing.TB, o Options) *Provider {
 	return p
 }
 
-func encodingOf(p *Provider) llmtest.Encoding {
-	return llmtest.Encoding{Encode: p.encode, End: `],"tool_choice"`}
+func encodingOf(p *Provider) providertest.Encoding {
+	return providertest.Encoding{Encode: p.encode, End: `],"tool_choice"`}
 }
 
 func TestG7_Prefix(t *testing.T) {
 	e := encodingOf(provider(t, Options{}))
-	like := llmtest.Conversations{Author: defaultName, ThinkingID: "rs_1", Late: true, Text: []string{`],"tool_choice"`, `{"type":"message"}`}}
+	like := providertest.Conversations{Author: defaultName, ThinkingID: "rs_1", Late: true, Text: []string{`],"tool_choice"`, `{"type":"message"}`}}
 	rapid.Check(t, func(rt *rapid.T) {
 		rounds := like.Rounds(func(label string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, label) })
 		e.Prefixes(rt, llm.Request{Model: "m", Tools: []llm.ToolDefinition{{Name: "look", Description: "Looks."}}}, rounds)
@@ -60,7 +61,7 @@ func TestG7_CacheIsHit(t *testing.T) {
 		Tools:    []llm.ToolDefinition{{Name: "look"}, {Name: "patch", Grammar: &llm.Grammar{Syntax: "lark", Definition: "start: /.+/"}}},
 		Messages: []llm.Message{llm.System(strings.Repeat("You are careful. ", 400)), llm.User("Go.")}}
 	held := 0
-	llmtest.Session(t, p, &req, len(turns), llm.TextParts(strings.Repeat("seen ", 100)), func(i int, resp *llm.Response) {
+	providertest.Session(t, p, &req, len(turns), llm.TextParts(strings.Repeat("seen ", 100)), func(i int, resp *llm.Response) {
 		if resp.Usage.CacheRead != held || resp.Usage.CacheRead%128 != 0 {
 			t.Errorf("turn %d: %d tokens read from the cache, which holds %d", i, resp.Usage.CacheRead, held)
 		}

@@ -13,10 +13,11 @@ import (
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/llm/providertest"
 )
 
 func TestSuite(t *testing.T) {
-	llmtest.Suite(t, func(t *testing.T, c llmtest.Config) llm.Provider {
+	providertest.Suite(t, func(t *testing.T, c providertest.Config) llm.Provider {
 		p, err := New(Options{APIKey: c.APIKey, BaseURL: c.BaseURL + "/v1", HTTPClient: c.Client, IdleTimeout: c.Idle})
 		if err != nil {
 			t.Fatal(err)
@@ -103,7 +104,7 @@ func TestG1_WholeAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	req := &llm.Request{Model: "m", Messages: []llm.Message{llm.User("Go.")}, Tools: []llm.ToolDefinition{{Name: "look"}}}
-	events, err := llmtest.Contract(t, p.Stream(t.Context(), req))
+	events, err := providertest.Contract(t, p.Stream(t.Context(), req))
 	if err != nil {
 		t.Fatal(err)
 	}

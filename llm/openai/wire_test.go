@@ -12,7 +12,7 @@ import (
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/internal/api"
-	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/llm/providertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -26,15 +26,15 @@ const (
 )
 
 func TestWire(t *testing.T) {
-	llmtest.Wire(t, "testdata", llmtest.WireConfig{Model: "gpt-x", Endpoint: endpoint, Unsigned: unsigned, Update: *update,
-		New: func(t *testing.T, _ *llmtest.WireCase, client *http.Client) llm.Provider {
+	providertest.Wire(t, "testdata", providertest.WireConfig{Model: "gpt-x", Endpoint: endpoint, Unsigned: unsigned, Update: *update,
+		New: func(t *testing.T, _ *providertest.WireCase, client *http.Client) llm.Provider {
 			return provider(t, Options{BaseURL: "http://api.test/v1/", HTTPClient: client})
 		}})
 }
 
 // The data of an event belongs to the reader: nothing that was made of it may change with it.
 func TestStepKeepsNothing(t *testing.T) {
-	for _, c := range llmtest.WireCases(t, "testdata") {
+	for _, c := range providertest.WireCases(t, "testdata") {
 		kept, fresh := newDecoder("openai", "m", nil), newDecoder("openai", "m", nil)
 		for line := range strings.Lines(c.Section("response.sse")) {
 			payload, ok := strings.CutPrefix(strings.TrimSpace(line), "data:")
@@ -66,7 +66,7 @@ func TestStepKeepsNothing(t *testing.T) {
 
 // accepted asks a peer that is as strict as the API whether it takes a body.
 func accepted(t *testing.T, body []byte) {
-	refused := llmtest.Refusal(t, endpoint, http.Header{"Authorization": {"Bearer k"}}, body)
+	refused := providertest.Refusal(t, endpoint, http.Header{"Authorization": {"Bearer k"}}, body)
 	if refused != "" && !strings.Contains(refused, unsigned) {
 		t.Errorf("the body is refused: %s", refused)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/llm/providertest"
 )
 
 const corpora = "../../../shared/corpora/"
@@ -30,7 +31,7 @@ func TestG5_ErrorCorpus(t *testing.T) {
 	// The class says no, the header and retryable say yes: so it is the server's fault.
 	decided := map[string]error{"x_should_retry_true": llm.ErrServer}
 	ran := map[string]int{}
-	for _, c := range llmtest.ErrorCases(t, corpora+"provider_errors") {
+	for _, c := range providertest.ErrorCases(t, corpora+"provider_errors") {
 		switch {
 		case c.Provider == "anthropic", c.Provider == "gemini", c.Phase == "transport":
 			continue
@@ -65,9 +66,9 @@ var phrases = []string{
 func TestG5_ContextLength(t *testing.T) {
 	for _, body := range phrases {
 		for _, midway := range []bool{false, true} {
-			rec := llmtest.Recording{Status: 400, ContentType: "application/json", Body: []byte(body)}
+			rec := providertest.Recording{Status: 400, ContentType: "application/json", Body: []byte(body)}
 			if midway {
-				rec = llmtest.Recording{Status: 200, ContentType: "text/event-stream", Body: []byte("data: " + body + "\n\n")}
+				rec = providertest.Recording{Status: 200, ContentType: "text/event-stream", Body: []byte("data: " + body + "\n\n")}
 			}
 			p := answering(t, rec)
 			// An array is the form of an error's body and of no event.
@@ -77,7 +78,7 @@ func TestG5_ContextLength(t *testing.T) {
 		}
 	}
 	for _, body := range []string{`{"error":{"message":"Rate limit reached: context length, tokens per minute","code":"rate_limit_exceeded"}}`} {
-		p := answering(t, llmtest.Recording{Status: 429, ContentType: "application/json", Body: []byte(body)})
+		p := answering(t, providertest.Recording{Status: 429, ContentType: "application/json", Body: []byte(body)})
 		if _, err := llm.Collect(p.Stream(t.Context(), ask())); !errors.Is(err, llm.ErrRateLimit) {
 			t.Errorf("%s: %v", body, err)
 		}
@@ -86,7 +87,7 @@ func TestG5_ContextLength(t *testing.T) {
 
 // TestG1_StreamCorpus decodes recordings of compatible servers, and whatever else is filed with them: the contract holds for all.
 func TestG1_StreamCorpus(t *testing.T) {
-	list := llmtest.StreamCorpus(t, corpora+"provider_streams", "")
+	list := providertest.StreamCorpus(t, corpora+"provider_streams", "")
 	chat, seen := map[string]bool{}, map[string]bool{}
 	for _, rec := range list {
 		chat[rec.Name] = chat[rec.Name] || strings.Contains(string(rec.Body), "chat.completion")
@@ -118,9 +119,9 @@ func TestG1_StreamCorpus(t *testing.T) {
 }
 
 // decodes says whether the recording is an answer. One of this very format that has its end must be.
-func decodes(t *testing.T, rec llmtest.Recording) bool {
+func decodes(t *testing.T, rec providertest.Recording) bool {
 	body := string(rec.Body)
-	events, err := llmtest.Contract(t, answering(t, rec).Stream(t.Context(), ask()))
+	events, err := providertest.Contract(t, answering(t, rec).Stream(t.Context(), ask()))
 	complete := strings.Contains(body, "chat.completion") &&
 		(strings.Contains(body, `"finish_reason":"`) || strings.Contains(body, `"finish_reason": "`))
 	if complete && err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/llm/providertest"
 )
 
 func provider(t testing.TB, o Options) *Provider {
@@ -25,14 +26,14 @@ func provider(t testing.TB, o Options) *Provider {
 	return p
 }
 
-func encodingOf(p *Provider) llmtest.Encoding {
-	return llmtest.Encoding{Encode: p.encode, End: `],"stream"`, Open: `"}`} // the leading system message may go on
+func encodingOf(p *Provider) providertest.Encoding {
+	return providertest.Encoding{Encode: p.encode, End: `],"stream"`, Open: `"}`} // the leading system message may go on
 }
 
 // A strict server takes all of them.
 func TestG3_Prefix(t *testing.T) {
 	e := encodingOf(provider(t, Options{}))
-	like := llmtest.Conversations{Author: defaultName, ThinkingID: "reasoning_content", Text: []string{`],"stream":`}}
+	like := providertest.Conversations{Author: defaultName, ThinkingID: "reasoning_content", Text: []string{`],"stream":`}}
 	rapid.Check(t, func(rt *rapid.T) {
 		rounds := like.Rounds(func(label string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, label) })
 		bodies := e.Prefixes(rt, llm.Request{Model: "m", Tools: []llm.ToolDefinition{{Name: "look", Description: "Looks."}}}, rounds)
@@ -73,7 +74,7 @@ func TestG7_CacheIsHit(t *testing.T) {
 		Messages: []llm.Message{llm.System(strings.Repeat("You are careful. ", 50)), llm.User("Go.")}}
 	before := 0
 	content := llm.Parts{llm.Text{Text: "seen"}, llm.Media{MIME: "image/png", Data: []byte("x")}}
-	llmtest.Session(t, p, &req, len(turns), content, func(i int, resp *llm.Response) {
+	providertest.Session(t, p, &req, len(turns), content, func(i int, resp *llm.Response) {
 		// Everything but the body's frame and parameters, some 120 bytes, was there before.
 		if i > 0 && resp.Usage.CacheRead < before-40 {
 			t.Errorf("turn %d: %d tokens read from the cache; the request before had %d", i, resp.Usage.CacheRead, before)

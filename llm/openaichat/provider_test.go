@@ -15,6 +15,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/llm/providertest"
 )
 
 func TestNew(t *testing.T) {
@@ -94,7 +95,7 @@ func TestFreeFormRoundTrip(t *testing.T) {
 	p := provider(t, Options{HTTPClient: llmtest.PipeClient(t, server)})
 	req := &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")},
 		Tools: []llm.ToolDefinition{{Name: "apply_patch", Grammar: &llm.Grammar{Syntax: "lark", Definition: "x"}}}}
-	events, err := llmtest.Contract(t, p.Stream(t.Context(), req))
+	events, err := providertest.Contract(t, p.Stream(t.Context(), req))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/llm/providertest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden sections of testdata/*.txtar")
 
 func TestWire(t *testing.T) {
-	llmtest.Wire(t, "testdata", llmtest.WireConfig{Model: "m", Endpoint: endpoint, Update: *update,
-		New: func(t *testing.T, c *llmtest.WireCase, client *http.Client) llm.Provider {
+	providertest.Wire(t, "testdata", providertest.WireConfig{Model: "m", Endpoint: endpoint, Update: *update,
+		New: func(t *testing.T, c *providertest.WireCase, client *http.Client) llm.Provider {
 			o := Options{HTTPClient: client}
 			c.Read(t, "options.json", &o)
 			p := provider(t, o)
@@ -28,7 +28,7 @@ const endpoint = "/v1/chat/completions"
 
 // accepted asks a peer that is as strict as the strictest server whether it takes a body.
 func accepted(t *testing.T, body []byte) {
-	if refused := llmtest.Refusal(t, endpoint, http.Header{}, body); refused != "" {
+	if refused := providertest.Refusal(t, endpoint, http.Header{}, body); refused != "" {
 		t.Errorf("the body is refused: %s", refused)
 	}
 }

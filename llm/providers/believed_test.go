@@ -10,6 +10,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
 	"github.com/attractor-go/attractor/llm/providers"
+	"github.com/attractor-go/attractor/llm/providertest"
 )
 
 // stream makes the events of a stream. Anthropic's and OpenAI's have a type, which is named before the data.
@@ -37,7 +38,7 @@ func streamed(t *testing.T, provider, body string) (*llm.Response, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events, err := llmtest.Contract(t, p.Stream(t.Context(), &llm.Request{Model: "m", MaxTokens: 9, Messages: []llm.Message{llm.User("go")}}))
+	events, err := providertest.Contract(t, p.Stream(t.Context(), &llm.Request{Model: "m", MaxTokens: 9, Messages: []llm.Message{llm.User("go")}}))
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/attractor-go/attractor/llm/generate"
 	"github.com/attractor-go/attractor/llm/llmtest"
 	"github.com/attractor-go/attractor/llm/providers"
+	"github.com/attractor-go/attractor/llm/providertest"
 )
 
 // vendor is one of the providers in the matrix, with the model it is asked for.
@@ -102,7 +103,7 @@ var parity = []struct {
 		}
 	}},
 	{name: "streamed text", turns: []fakellm.Turn{{Text: "One two three four five six seven."}}, check: func(t *testing.T, b *bench) {
-		events, err := llmtest.Contract(t, b.client.Stream(t.Context(), b.request(llm.Text{Text: "count"})))
+		events, err := providertest.Contract(t, b.client.Stream(t.Context(), b.request(llm.Text{Text: "count"})))
 		deltas := 0
 		for _, ev := range events {
 			if ev.Type == llm.EventTextDelta {
@@ -153,7 +154,7 @@ var parity = []struct {
 	{name: "streaming with tool calls", turns: []fakellm.Turn{{Text: "I ask.", Calls: ask("Oslo", "Rome").Calls}}, check: func(t *testing.T, b *bench) {
 		req := b.request(llm.Text{Text: "the weather?"})
 		req.Tools = []llm.ToolDefinition{weather(new([]string)).ToolDefinition}
-		events, err := llmtest.Contract(t, b.client.Stream(t.Context(), req))
+		events, err := providertest.Contract(t, b.client.Stream(t.Context(), req))
 		if err != nil {
 			t.Fatal(err)
 		}

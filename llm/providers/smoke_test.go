@@ -12,8 +12,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/catalog"
 	"github.com/attractor-go/attractor/llm/generate"
-	"github.com/attractor-go/attractor/llm/llmtest"
 	"github.com/attractor-go/attractor/llm/providers"
+	"github.com/attractor-go/attractor/llm/providertest"
 )
 
 // TestSmoke is for users with keys: the steps of the client's specification (section 8.10) against the real APIs, each provider
@@ -56,7 +56,7 @@ func smoke(ctx context.Context, t *testing.T, client *llm.Client, provider, mode
 		}
 	})
 	t.Run("stream", func(t *testing.T) {
-		events, err := llmtest.Contract(t, client.Stream(ctx, &llm.Request{Model: model, MaxTokens: 2000,
+		events, err := providertest.Contract(t, client.Stream(ctx, &llm.Request{Model: model, MaxTokens: 2000,
 			Messages: []llm.Message{llm.User("Write a haiku.")}}))
 		if err != nil || events[len(events)-1].Response.Text() == "" {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package llmtest
+package providertest
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
 // Config is what a provider under test must be made with.
@@ -46,7 +47,7 @@ type suite struct {
 }
 
 func (s suite) connect(t *testing.T, h http.Handler) llm.Provider {
-	return s.newProvider(t, Config{BaseURL: "http://model.test", APIKey: suiteKey, Client: PipeClient(t, h), Idle: time.Minute})
+	return s.newProvider(t, Config{BaseURL: "http://model.test", APIKey: suiteKey, Client: llmtest.PipeClient(t, h), Idle: time.Minute})
 }
 
 func (s suite) run(t *testing.T, name string, test func(t *testing.T)) {
@@ -324,7 +325,7 @@ func (s suite) endings(t *testing.T) {
 
 // reuse counts connections: a new one for every call would cost a TLS handshake each.
 func (s suite) reuse(t *testing.T) {
-	client := PipeClient(t, fakellm.New(fakellm.Script(), fakellm.Options{}))
+	client := llmtest.PipeClient(t, fakellm.New(fakellm.Script(), fakellm.Options{}))
 	transport := client.Transport.(*http.Transport)
 	dial, dials := transport.DialContext, 0
 	transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {

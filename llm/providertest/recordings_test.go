@@ -1,4 +1,4 @@
-package llmtest_test
+package providertest_test
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/llm/providertest"
 )
 
 // corpus writes files into a directory.
@@ -115,7 +115,7 @@ func TestRecordings(t *testing.T) {
 		"trace 1 b http_cassette 503 application/json { }",
 	}
 	for provider, want := range map[string][]string{"": want, "a": want[:3], "b": want[3:], "c": nil} {
-		list, err := llmtest.Recordings(dir, provider)
+		list, err := providertest.Recordings(dir, provider)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func TestRecordings(t *testing.T) {
 }
 
 func TestRecordingsErrors(t *testing.T) {
-	if _, err := llmtest.Recordings(t.TempDir(), ""); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := providertest.Recordings(t.TempDir(), ""); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no corpus: %v", err)
 	}
 	for kind, data := range map[string]string{
@@ -140,12 +140,12 @@ func TestRecordingsErrors(t *testing.T) {
 	} {
 		dir := corpus(t, map[string]string{"file": data,
 			"index.jsonl": fmt.Sprintf(`{"id":"x","kind":%q,"file":"file"}`, strings.TrimSpace(kind)) + "\n"})
-		if list, err := llmtest.Recordings(dir, ""); err == nil || !strings.HasPrefix(err.Error(), "file: ") {
+		if list, err := providertest.Recordings(dir, ""); err == nil || !strings.HasPrefix(err.Error(), "file: ") {
 			t.Errorf("%q: %v, %v", data, list, err)
 		}
 	}
 	for _, index := range []string{"{", `{"file":"missing"}`} {
-		if _, err := llmtest.Recordings(corpus(t, map[string]string{"index.jsonl": index}), ""); err == nil {
+		if _, err := providertest.Recordings(corpus(t, map[string]string{"index.jsonl": index}), ""); err == nil {
 			t.Errorf("index %s", index)
 		}
 	}
@@ -153,7 +153,7 @@ func TestRecordingsErrors(t *testing.T) {
 
 func TestRecordingServes(t *testing.T) {
 	w := httptest.NewRecorder()
-	llmtest.Recording{Status: 404, ContentType: "text/x", Body: []byte("no")}.ServeHTTP(w, nil)
+	providertest.Recording{Status: 404, ContentType: "text/x", Body: []byte("no")}.ServeHTTP(w, nil)
 	if w.Code != 404 || w.Header().Get("Content-Type") != "text/x" || w.Body.String() != "no" {
 		t.Errorf("%+v", w)
 	}

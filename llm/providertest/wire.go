@@ -1,4 +1,4 @@
-package llmtest
+package providertest
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
 // WireConfig says how [Wire] tests a provider.
@@ -81,7 +82,7 @@ type sentCall struct {
 // run streams the case's request, and returns the golden sections in the order in which they are written.
 func (cfg WireConfig) run(t *testing.T, c *WireCase) (golden []goldenSection) {
 	var sent *sentCall
-	client := PipeClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	client := llmtest.PipeClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			t.Error(err)
@@ -144,7 +145,7 @@ func Refusal(t testing.TB, url string, header http.Header, body []byte) string {
 		t.Fatal(err)
 	}
 	req.Header = header
-	resp, err := PipeClient(t, fakellm.New(fakellm.Script(), fakellm.Options{})).Do(req)
+	resp, err := llmtest.PipeClient(t, fakellm.New(fakellm.Script(), fakellm.Options{})).Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
