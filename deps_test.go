@@ -17,6 +17,7 @@ const module = "github.com/attractor-go/attractor/"
 // allowed is the dependency rule: what each package may import, beside the standard library. /... stands for a whole tree.
 var allowed = map[string][]string{
 	"":                    {},
+	"internal/fuzzy":      {},
 	"internal/names":      {},
 	"internal/orphans":    {"golang.org/x/sys/..."},
 	"llm":                 {},
@@ -38,12 +39,12 @@ var allowed = map[string][]string{
 	"internal/guard":      {},
 	"search":              {"env", "internal/guard", "internal/names", "github.com/bmatcuk/doublestar/v4"},
 	"tool":                {"internal/names", "llm", "env", "internal/guard", "github.com/google/jsonschema-go/jsonschema"},
-	"tool/coding":         {"internal/names", "llm", "tool", "env", "search", "patch", "github.com/rogpeppe/go-internal/diff"},
+	"tool/coding":         {"internal/fuzzy", "internal/names", "llm", "tool", "env", "search", "patch", "github.com/rogpeppe/go-internal/diff"},
 	"profile":             {"tool", "llm"},
 	"profile/anthropic":   {"env", "llm", "profile", "tool", "tool/coding"},
 	"profile/gemini":      {"internal/names", "llm", "env", "profile", "search", "tool", "tool/coding"},
 	"profile/openai":      {"llm", "profile", "tool", "tool/coding"},
-	"patch":               {"internal/names"},
+	"patch":               {"internal/fuzzy", "internal/names"},
 	"journal":             {"golang.org/x/sys/..."},
 	"journal/journaltest": {"journal", "github.com/google/go-cmp/cmp", "pgregory.net/rapid"},
 	"internal/git":        {"env", "search"},

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/attractor-go/attractor/internal/fuzzy"
 )
 
 // document is a file as lines, each with its own ending.
@@ -67,24 +69,8 @@ func comparisons() []func(string) string {
 		func(s string) string { return s },
 		func(s string) string { return strings.TrimRight(s, " \t\r") },
 		strings.TrimSpace,
-		func(s string) string { return strings.TrimSpace(strings.Map(Plain, s)) },
+		func(s string) string { return strings.TrimSpace(strings.Map(fuzzy.Plain, s)) },
 	}
-}
-
-// Plain returns the character on a keyboard that a typographic one stands for (hyphens and dashes, quotes, spaces), and any other
-// as it is.
-func Plain(r rune) rune {
-	switch {
-	case r >= 0x2010 && r <= 0x2015 || r == 0x2212: // hyphens, dashes, minus
-		return '-'
-	case r >= 0x2018 && r <= 0x201B:
-		return '\''
-	case r >= 0x201C && r <= 0x201F:
-		return '"'
-	case r == 0x00A0 || r >= 0x2002 && r <= 0x200A || r == 0x202F || r == 0x205F || r == 0x3000:
-		return ' '
-	}
-	return r
 }
 
 // find looks for lines from a place on, or only at the end of the file.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/attractor-go/attractor/patch"
+	"github.com/attractor-go/attractor/internal/fuzzy"
 )
 
 // plain takes characters as they are in typeset text for the ones on a keyboard. It never changes how many there are, nor makes
@@ -13,7 +13,7 @@ func plain(r rune) rune {
 	if r >= 0xFF01 && r <= 0xFF5E { // full-width forms
 		return r - 0xFF01 + '!'
 	}
-	return patch.Plain(r)
+	return fuzzy.Plain(r)
 }
 
 // findPlain finds the text but for typographic characters, at any place.
@@ -137,11 +137,11 @@ func (f findLines) find(e edit, view lfView) []place {
 func (f findLines) place(e edit, old, file []string, offset int, ended bool) (place, bool) {
 	fresh := strings.Split(e.new, "\n")
 	if f.reindent {
-		rule, ok := indentRule(old, file)
+		rule, ok := fuzzy.FindIndent(old, file)
 		if !ok {
 			return place{}, false
 		}
-		if fresh, ok = rule.apply(fresh); !ok {
+		if fresh, ok = rule.Apply(fresh); !ok {
 			return place{}, false
 		}
 	}

@@ -47,7 +47,7 @@ type step struct {
 //     otherwise, whole lines are compared, so that nothing before or behind the text on its lines can get lost, and the old
 //     text must have more than white space in it.
 //  3. But for indentation too, if one rule turns the old text's into the file's on all lines: more in front, less in front, or
-//     another unit (tabs for spaces, four spaces for two). The same rule is applied to the new text; see reindent.
+//     another unit (tabs for spaces, four spaces for two). The same rule is applied to the new text; see fuzzy.Indent.
 //  4. But for typographic characters (dashes, quotes, spaces, full-width forms) where the old text has those of a keyboard, or
 //     the reverse, at any place.
 //  5. But for all of these together.

@@ -5,15 +5,11 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/attractor-go/attractor/internal/fuzzy"
 )
 
-const (
-	maxShownLine    = 500     // bytes of a line in a snippet
-	maxNearLines    = 50      // of old_string that are compared
-	maxNearContent  = 4 << 20 // bytes of a content in which a line that is merely similar is looked for
-	enoughLikeness  = 0.6     // of a line for it to be worth showing
-	maxLikenessLine = 1000    // bytes; longer lines are not compared letter by letter
-)
+const maxShownLine = 500 // bytes of a line in a snippet
 
 // numberedLine is a line as read_file shows it. The tab is what other agents put behind the number.
 var numberedLine = regexp.MustCompile(`^\s*\d+( \||\t)`)
@@ -25,7 +21,7 @@ func explainNoMatch(content string, e edit) string {
 		return " It starts with line numbers as read_file shows them: they are not part of the file, leave them out."
 	}
 	lines := strings.Split(toLF(content), "\n")
-	at, equal := nearest(lines, old)
+	at, equal := fuzzy.Nearest(lines, old)
 	if at < 0 {
 		return " Nothing in the file is like it: read the file, and copy the text from there."
 	}
@@ -52,95 +48,6 @@ func allNumbered(lines []string) bool {
 		}
 	}
 	return true
-}
-
-// nearest is the index of the line where old fits best, or -1, and whether all of it is there but for white space. The place
-// with the most equal lines wins, the first of several; without any, the one of the most similar line.
-func nearest(lines, old []string) (at int, equal bool) {
-	old = old[:min(len(old), maxNearLines)]
-	want, meaning := make([]string, len(old)), 0
-	for i, l := range old {
-		if want[i] = squeezed(l); want[i] != "" {
-			meaning++
-		}
-	}
-	have := make([]string, len(lines))
-	for i, l := range lines {
-		have[i] = squeezed(l)
-	}
-	best, most := -1, 0
-	for i := range have {
-		n := 0
-		for j := 0; j < len(want) && i+j < len(have); j++ {
-			if want[j] != "" && want[j] == have[i+j] {
-				n++
-			}
-		}
-		if n > most {
-			best, most = i, n
-		}
-	}
-	if best < 0 {
-		return mostSimilar(have, want), false
-	}
-	return best, most == meaning
-}
-
-// squeezed is a line without white space at its ends and with one space for what is inside.
-func squeezed(line string) string { return strings.Join(strings.Fields(line), " ") }
-
-// mostSimilar finds the line that is most like the longest wanted one, and returns where the first wanted line would be.
-func mostSimilar(have, want []string) int {
-	longest, size := 0, 0
-	for i, l := range want {
-		if len(l) > len(want[longest]) {
-			longest = i
-		}
-	}
-	for _, l := range have {
-		size += len(l)
-	}
-	if size > maxNearContent || len(want[longest]) > maxLikenessLine {
-		return -1
-	}
-	best, most := -1, enoughLikeness
-	pairs := pairsOf(want[longest])
-	for i, l := range have {
-		if len(l) > maxLikenessLine {
-			continue
-		}
-		if likeness := pairs.likeness(l); likeness > most {
-			best, most = max(0, i-longest), likeness
-		}
-	}
-	return best
-}
-
-// pairs counts the pairs of neighbouring bytes in a text.
-type pairs map[[2]byte]int
-
-func pairsOf(text string) pairs {
-	p := pairs{}
-	for i := 0; i+1 < len(text); i++ {
-		p[[2]byte{text[i], text[i+1]}]++
-	}
-	return p
-}
-
-// likeness is from 0 to 1: the share of pairs that both texts have (Dice's coefficient).
-func (p pairs) likeness(text string) float64 {
-	total := len(text) - 1
-	for _, n := range p {
-		total += n
-	}
-	if total <= 0 {
-		return 0
-	}
-	shared := 0
-	for pair, n := range pairsOf(text) {
-		shared += min(n, p[pair])
-	}
-	return 2 * float64(shared) / float64(total)
 }
 
 // shortened cuts long lines.

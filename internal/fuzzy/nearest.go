@@ -1,0 +1,99 @@
+package fuzzy
+
+import "strings"
+
+const (
+	maxNearLines    = 50      // of the wanted ones that are compared
+	maxNearContent  = 4 << 20 // bytes of a content in which a line that is merely similar is looked for
+	enoughLikeness  = 0.6     // of a line for it to be worth showing
+	maxLikenessLine = 1000    // bytes; longer lines are not compared letter by letter
+)
+
+// Nearest returns the index of the line where old fits best, or -1, and whether all of it is there but for white space. The place
+// with the most equal lines wins, the first of several; without any, the one of the most similar line.
+func Nearest(lines, old []string) (at int, equal bool) {
+	old = old[:min(len(old), maxNearLines)]
+	want, meaning := make([]string, len(old)), 0
+	for i, l := range old {
+		if want[i] = squeezed(l); want[i] != "" {
+			meaning++
+		}
+	}
+	have := make([]string, len(lines))
+	for i, l := range lines {
+		have[i] = squeezed(l)
+	}
+	best, most := -1, 0
+	for i := range have {
+		n := 0
+		for j := 0; j < len(want) && i+j < len(have); j++ {
+			if want[j] != "" && want[j] == have[i+j] {
+				n++
+			}
+		}
+		if n > most {
+			best, most = i, n
+		}
+	}
+	if best < 0 {
+		return mostSimilar(have, want), false
+	}
+	return best, most == meaning
+}
+
+// squeezed returns a line without white space at its ends and with one space for what is inside.
+func squeezed(line string) string { return strings.Join(strings.Fields(line), " ") }
+
+// mostSimilar finds the line that is most like the longest wanted one. It returns where the first wanted line would be, or -1.
+func mostSimilar(have, want []string) int {
+	longest, size := 0, 0
+	for i, l := range want {
+		if len(l) > len(want[longest]) {
+			longest = i
+		}
+	}
+	for _, l := range have {
+		size += len(l)
+	}
+	if size > maxNearContent || len(want[longest]) > maxLikenessLine {
+		return -1
+	}
+	best, most := -1, enoughLikeness
+	pairs := pairsOf(want[longest])
+	for i, l := range have {
+		if len(l) > maxLikenessLine {
+			continue
+		}
+		if likeness := pairs.likeness(l); likeness > most {
+			best, most = max(0, i-longest), likeness
+		}
+	}
+	return best
+}
+
+// pairs counts the pairs of neighbouring bytes in a text.
+type pairs map[[2]byte]int
+
+func pairsOf(text string) pairs {
+	p := pairs{}
+	for i := 0; i+1 < len(text); i++ {
+		p[[2]byte{text[i], text[i+1]}]++
+	}
+	return p
+}
+
+// likeness returns the share of pairs that both texts have, from 0 to 1 (Dice's coefficient).
+func (p pairs) likeness(text string) float64 {
+	total := len(text) - 1
+	for _, n := range p {
+		total += n
+	}
+	if total <= 0 {
+		return 0
+	}
+	shared := 0
+	for pair, n := range pairsOf(text) {
+		shared += min(n, p[pair])
+	}
+	return 2 * float64(shared) / float64(total)
+}
