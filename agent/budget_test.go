@@ -68,7 +68,7 @@ func TestA18_ShortensTheLastAnswers(t *testing.T) {
 
 // A model that is told a smaller limit is not refused for what it would never write.
 func TestA18_SmallAnswers(t *testing.T) {
-	h := spends(t, 100, 50, nil, agent.Options{MaxTokens: 100, Policy: agent.Policy{Budget: agent.Budget{Tokens: 1_000}}})
+	h := spends(t, 100, 50, nil, agent.Options{Request: agent.RequestOptions{MaxTokens: 100}, Policy: agent.Policy{Budget: agent.Budget{Tokens: 1_000}}})
 	if result := h.submit(t, "go", agent.BudgetTokens); result.Turns < 5 {
 		t.Errorf("%+v", result)
 	}

@@ -151,12 +151,12 @@ func TestJ14_ASubagentHasItsSpawnersValues(t *testing.T) {
 		})
 		gate := make(chan struct{})
 		h := open(t, setup{tools: append(coding.Agents(), look), around: []llm.Middleware{around},
-			options: agent.Options{Subagents: &agent.Subagents{}, Middleware: []tool.Middleware{spans}, BeforeStop: func(ctx context.Context, stop agent.Stop) (string, error) {
+			options: agent.Options{Subagents: &agent.Subagents{}, Hooks: agent.Hooks{Middleware: []tool.Middleware{spans}, BeforeStop: func(ctx context.Context, stop agent.Stop) (string, error) {
 				if stop.Agent != "" {
 					see(ctx, "stop")
 				}
 				return "", nil
-			}},
+			}}},
 			steps: byTask(map[string][]llmtest.Step{
 				"go": {llmtest.Calls(spawn("a part")), llmtest.Text("later"), llmtest.Calls(send("agent-1", "and?")),
 					llmtest.Calls(wait("agent-1")), llmtest.Text("now")},

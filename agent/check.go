@@ -25,10 +25,10 @@ func (o *Options) check() error {
 		return errors.New("agent: Options.Env is missing")
 	case o.MaxConfirms != 0 && o.BeforeStop == nil:
 		return errors.New("agent: Options.MaxConfirms limits Options.BeforeStop, which is missing")
-	case o.Temperature != nil && (*o.Temperature < 0 || math.IsNaN(*o.Temperature)):
-		return fmt.Errorf("agent: Options.Temperature is %v; it is a number from 0 on, or nil for the provider's default", *o.Temperature)
+	case o.Request.Temperature != nil && (*o.Request.Temperature < 0 || math.IsNaN(*o.Request.Temperature)):
+		return fmt.Errorf("agent: Options.Request.Temperature is %v; it is a number from 0 on, or nil for the provider's default", *o.Request.Temperature)
 	}
-	for name, raw := range map[string]json.RawMessage{"ProviderOptions": o.ProviderOptions, "Profile.Options": o.Profile.Options} {
+	for name, raw := range map[string]json.RawMessage{"Request.ProviderOptions": o.Request.ProviderOptions, "Profile.Options": o.Profile.Options} {
 		if raw != nil && !isObject(raw) {
 			return fmt.Errorf("agent: Options.%s has to be one JSON object, and is %s", name, shortened(raw))
 		}
@@ -60,7 +60,7 @@ func (p *Policy) check() error {
 // checkLimits reports a negative number where it has no meaning.
 func (o *Options) checkLimits() error {
 	limits := map[string]float64{"MaxToolRounds": float64(o.MaxToolRounds), "MaxTurns": float64(o.MaxTurns),
-		"MaxTokens": float64(o.MaxTokens), "Grace": float64(o.Grace), "Retry.Base": float64(o.Retry.Base), "Retry.Cap": float64(o.Retry.Cap),
+		"Request.MaxTokens": float64(o.Request.MaxTokens), "Grace": float64(o.Grace), "Retry.Base": float64(o.Retry.Base), "Retry.Cap": float64(o.Retry.Cap),
 		"Budget.Tokens": float64(o.Budget.Tokens), "Budget.USD": o.Budget.USD, "Budget.Time": float64(o.Budget.Time),
 		"MaxJournal": float64(o.MaxJournal), "MaxEvents": float64(o.MaxEvents), "KeepOutputs": float64(o.KeepOutputs), "Diffs": float64(o.Diffs), "Loops.Window": float64(o.Loops.Window), "Compaction.KeepTurns": float64(o.Compaction.KeepTurns)}
 	if o.Subagents != nil {
@@ -110,7 +110,7 @@ func checkChoice(choice llm.ToolChoice, tools *tool.Registry) error {
 		return nil
 	}
 	if _, ok := tools.Get(choice.Name); !ok {
-		return fmt.Errorf("agent: Options.ToolChoice names the tool %q, which the session does not have; it has %s", choice.Name,
+		return fmt.Errorf("agent: Options.Request.ToolChoice names the tool %q, which the session does not have; it has %s", choice.Name,
 			strings.Join(tools.Names(), ", "))
 	}
 	return nil

@@ -75,12 +75,12 @@ func TestI15_New(t *testing.T) {
 		"a property named type": {func(o *agent.Options) {
 			o.Result = &agent.ResultPolicy{Schema: []byte(`{"type":"object","properties":{"type":{"type":"string"}}}`)}
 		}, ""},
-		"options that are a list":   {func(o *agent.Options) { o.ProviderOptions = []byte(`[1]`) }, `Options.ProviderOptions has to be one JSON object, and is "[1]"`},
-		"options that are null":     {func(o *agent.Options) { o.ProviderOptions = []byte(`null`) }, "one JSON object"},
-		"options that are two":      {func(o *agent.Options) { o.ProviderOptions = []byte(`{} {}`) }, "one JSON object"},
+		"options that are a list":   {func(o *agent.Options) { o.Request.ProviderOptions = []byte(`[1]`) }, `Options.Request.ProviderOptions has to be one JSON object, and is "[1]"`},
+		"options that are null":     {func(o *agent.Options) { o.Request.ProviderOptions = []byte(`null`) }, "one JSON object"},
+		"options that are two":      {func(o *agent.Options) { o.Request.ProviderOptions = []byte(`{} {}`) }, "one JSON object"},
 		"options of the profile":    {func(o *agent.Options) { o.Profile.Options = []byte(`"x"`) }, "Options.Profile.Options has to be one JSON object"},
 		"negative rounds":           {func(o *agent.Options) { o.MaxToolRounds = -1 }, "Options.MaxToolRounds cannot be negative"},
-		"negative turns and tokens": {func(o *agent.Options) { o.MaxTurns, o.MaxTokens = -1, -1 }, "Options.MaxTokens, Options.MaxTurns cannot be negative"},
+		"negative turns and tokens": {func(o *agent.Options) { o.MaxTurns, o.Request.MaxTokens = -1, -1 }, "Options.MaxTurns, Options.Request.MaxTokens cannot be negative"},
 		"negative budgets":          {func(o *agent.Options) { o.Budget = agent.Budget{Tokens: -1, USD: -1, Time: -1} }, "Options.Budget.Time, Options.Budget.Tokens, Options.Budget.USD"},
 		"a budget of NaN":           {func(o *agent.Options) { o.Budget.USD = math.NaN() }, "Options.Budget.USD"},
 		"negative grace":            {func(o *agent.Options) { o.Grace = -time.Second }, "Options.Grace"},
@@ -90,11 +90,11 @@ func TestI15_New(t *testing.T) {
 		"negative turns to keep":    {func(o *agent.Options) { o.Compaction.KeepTurns = -1 }, "Options.Compaction.KeepTurns"},
 		"negative depth":            {func(o *agent.Options) { o.Subagents = &agent.Subagents{Depth: -1, MaxRunning: -1} }, "Options.Subagents.Depth, Options.Subagents.MaxRunning"},
 		"a threshold of 85":         {func(o *agent.Options) { o.Compaction.Threshold = 85 }, "a share of the window"},
-		"negative temperature":      {func(o *agent.Options) { o.Temperature = number(-0.1) }, "Options.Temperature"},
-		"temperature 0":             {func(o *agent.Options) { o.Temperature = number(0) }, ""},
+		"negative temperature":      {func(o *agent.Options) { o.Request.Temperature = number(-0.1) }, "Options.Request.Temperature"},
+		"temperature 0":             {func(o *agent.Options) { o.Request.Temperature = number(0) }, ""},
 		"an unknown limit":          {func(o *agent.Options) { o.OnLimit = "stop" }, "Options.OnLimit"},
 		"a choice of no tool": {func(o *agent.Options) {
-			o.Tools, o.ToolChoice = named("x"), llm.ToolChoice{Mode: llm.ToolNamed, Name: "y"}
+			o.Tools, o.Request.ToolChoice = named("x"), llm.ToolChoice{Mode: llm.ToolNamed, Name: "y"}
 		}, `the tool "y", which the session does not have; it has x`},
 		"MaxConfirms alone": {func(o *agent.Options) { o.MaxConfirms = 2 }, "Options.BeforeStop, which is missing"},
 		"another directory": {func(o *agent.Options) { o.Dir = "/elsewhere" }, "Options.Dir is /elsewhere, but Options.Env works in " + envtest.MemoryDir},
@@ -224,10 +224,10 @@ func TestI15_AnotherDirectory(t *testing.T) {
 func TestI15_IgnoredOptions(t *testing.T) {
 	log := talked(t)
 	hot := 0.5
-	h := open(t, setup{options: agent.Options{Journal: log, Instructions: "Be brief.", MaxTokens: 7, Temperature: &hot, NoCache: true,
-		ToolChoice: llm.ToolChoice{Mode: llm.ToolRequired}, ProviderOptions: json.RawMessage(`{"a":1}`)}})
+	h := open(t, setup{options: agent.Options{Journal: log, Instructions: "Be brief.", Request: agent.RequestOptions{MaxTokens: 7, Temperature: &hot, NoCache: true,
+		ToolChoice: llm.ToolChoice{Mode: llm.ToolRequired}, ProviderOptions: json.RawMessage(`{"a":1}`)}}})
 	w := only[*agent.Warning](h)
-	if len(w) != 2 || w[0].Code != "options_ignored" || !strings.HasSuffix(w[0].Text, ": ToolChoice, MaxTokens, Temperature, ProviderOptions, NoCache.") ||
+	if len(w) != 2 || w[0].Code != "options_ignored" || !strings.HasSuffix(w[0].Text, ": Request.ToolChoice, Request.MaxTokens, Request.Temperature, Request.ProviderOptions, Request.NoCache.") ||
 		w[1].Code != "tools_missing" || !strings.Contains(w[1].Text, ": x.") {
 		t.Errorf("warnings %+v %+v", w[0], w[1:])
 	}

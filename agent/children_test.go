@@ -55,12 +55,12 @@ func TestI17_AgentsInTheOrderOfTheirCalls(t *testing.T) {
 func TestI17_AgentsThatDoNotStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *host
-		h = spawning(t, agent.Options{Authorize: func(_ context.Context, req tool.Request) (tool.Decision, error) {
+		h = spawning(t, agent.Options{Hooks: agent.Hooks{Authorize: func(_ context.Context, req tool.Request) (tool.Decision, error) {
 			if strings.Contains(req.Call.Args, "two") {
 				h.Interrupt()
 			}
 			return tool.Decision{Verdict: tool.Allow}, nil
-		}}, map[string][]llmtest.Step{"go": {llmtest.Calls(spawn("one"), spawn("two"), spawn("three"))}, "one": {llmtest.Hang()}})
+		}}}, map[string][]llmtest.Step{"go": {llmtest.Calls(spawn("one"), spawn("two"), spawn("three"))}, "one": {llmtest.Hang()}})
 		h.submit(t, "go", agent.Interrupted)
 	})
 }
@@ -68,8 +68,8 @@ func TestI17_AgentsThatDoNotStart(t *testing.T) {
 // Whatever a session sends in every request, its subagents send, too.
 func TestI17_ParametersReachTheWireAndChildren(t *testing.T) {
 	temperature := 0.25
-	o := agent.Options{Effort: "high", Temperature: &temperature, MaxTokens: 777, NoCache: true, ToolChoice: llm.ToolChoice{Mode: llm.ToolRequired},
-		ProviderOptions: json.RawMessage(`{"service_tier":"flex"}`), Subagents: &agent.Subagents{}}
+	o := agent.Options{Effort: "high", Request: agent.RequestOptions{Temperature: &temperature, MaxTokens: 777, NoCache: true, ToolChoice: llm.ToolChoice{Mode: llm.ToolRequired},
+		ProviderOptions: json.RawMessage(`{"service_tier":"flex"}`)}, Subagents: &agent.Subagents{}}
 	for name, want := range map[string]func(r *llm.Request) bool{
 		"effort":      func(r *llm.Request) bool { return r.Effort == "high" },
 		"temperature": func(r *llm.Request) bool { return r.Temperature != nil && *r.Temperature == 0.25 },
@@ -103,7 +103,7 @@ func TestI17_ParametersReachTheWireAndChildren(t *testing.T) {
 
 // A tool choice that names a tool which subagents do not have is not theirs.
 func TestI17_ANamedToolThatChildrenLack(t *testing.T) {
-	h := spawning(t, agent.Options{ToolChoice: llm.ToolChoice{Mode: llm.ToolNamed, Name: "spawn_agent"}}, map[string][]llmtest.Step{
+	h := spawning(t, agent.Options{Request: agent.RequestOptions{ToolChoice: llm.ToolChoice{Mode: llm.ToolNamed, Name: "spawn_agent"}}}, map[string][]llmtest.Step{
 		"go": {llmtest.Calls(spawn("part")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")}, "part": {llmtest.Text("ok")},
 	}, echo("work"))
 	h.submit(t, "go", agent.Completed)
@@ -195,8 +195,8 @@ func TestI17_OnTheWire(t *testing.T) {
 	var ids atomic.Int64
 	s, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Env: nowhere(t), System: "You are being tested.",
 		Profile: profile.Profile{Name: "test", Provider: provider.Name(), Model: "model-1", Sequential: true, Tools: append(coding.Agents(), echo("work"))},
-		Effort:  "high", Temperature: &temperature, MaxTokens: 777, ToolChoice: llm.ToolChoice{Mode: llm.ToolRequired}, Subagents: &agent.Subagents{},
-		ProviderOptions: json.RawMessage(`{"user":"me"}`), NewID: func() string { return fmt.Sprint("s", ids.Add(1)) }})
+		Effort:  "high", Request: agent.RequestOptions{Temperature: &temperature, MaxTokens: 777, ToolChoice: llm.ToolChoice{Mode: llm.ToolRequired},
+			ProviderOptions: json.RawMessage(`{"user":"me"}`)}, Subagents: &agent.Subagents{}, NewID: func() string { return fmt.Sprint("s", ids.Add(1)) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestI17_NoCacheOnTheWire(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Env: nowhere(t), NoCache: off,
+		s, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Env: nowhere(t), Request: agent.RequestOptions{NoCache: off},
 			System: "You are being tested.", Subagents: &agent.Subagents{},
 			Profile: profile.Profile{Name: "test", Provider: "anthropic", Model: "claude-sonnet-5-5", Tools: append(coding.Agents(), echo("work"))}})
 		if err != nil {

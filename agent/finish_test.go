@@ -114,7 +114,7 @@ func TestA14_BeforeStop(t *testing.T) {
 			for i := range c.back {
 				steps = append(steps, llmtest.Text(fmt.Sprint(i+1)))
 			}
-			h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: steps, options: agent.Options{BeforeStop: a.ask, Policy: agent.Policy{MaxConfirms: c.max}}})
+			h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: steps, options: agent.Options{Hooks: agent.Hooks{BeforeStop: a.ask}, Policy: agent.Policy{MaxConfirms: c.max}}})
 			result := h.submit(t, "go", agent.Completed)
 			if result.Text != fmt.Sprint(c.back) || strings.Count(h.turns(), "steering:before_stop") != c.back || len(a.asked) != c.asks {
 				t.Errorf("%+v, %s, asked %+v", result, h.turns(), a.asked)
@@ -132,7 +132,7 @@ func TestA14_BeforeStop(t *testing.T) {
 // The hook is asked about a done tool too, may send it back, and the input ends when the tool says it again.
 func TestA14_BeforeStopAfterADoneTool(t *testing.T) {
 	a := &asker{prompts: []string{"the tests fail"}}
-	h := open(t, setup{tools: []tool.Tool{submitTool()}, options: agent.Options{BeforeStop: a.ask, Policy: agent.Policy{RequireDone: true}},
+	h := open(t, setup{tools: []tool.Tool{submitTool()}, options: agent.Options{Hooks: agent.Hooks{BeforeStop: a.ask}, Policy: agent.Policy{RequireDone: true}},
 		steps: []llmtest.Step{llmtest.Calls(call("submit")), llmtest.Calls(call("submit"))}})
 	if result := h.submit(t, "go", agent.Done); result.Text != "the final text" || result.Turns != 2 {
 		t.Errorf("%+v", result)
@@ -146,7 +146,7 @@ func TestA14_BeforeStopAfterADoneTool(t *testing.T) {
 func TestA14_BeforeStopIsForTheEndOfTheTask(t *testing.T) {
 	a := &asker{prompts: []string{"go on"}}
 	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work"))},
-		options: agent.Options{BeforeStop: a.ask, Policy: agent.Policy{MaxToolRounds: 1}}})
+		options: agent.Options{Hooks: agent.Hooks{BeforeStop: a.ask}, Policy: agent.Policy{MaxToolRounds: 1}}})
 	h.submit(t, "go", agent.MaxToolRounds)
 	if len(a.asked) != 0 {
 		t.Errorf("asked %+v", a.asked)
@@ -159,7 +159,7 @@ func TestA14_BeforeStopThatFails(t *testing.T) {
 		"error": func(context.Context, agent.Stop) (string, error) { return "ignored", errors.New("the checker is down") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := open(t, setup{steps: []llmtest.Step{llmtest.Text("done")}, options: agent.Options{BeforeStop: hook}})
+			h := open(t, setup{steps: []llmtest.Step{llmtest.Text("done")}, options: agent.Options{Hooks: agent.Hooks{BeforeStop: hook}}})
 			h.submit(t, "go", agent.Completed)
 			if w := only[*agent.Warning](h); len(w) != 1 || w[0].Code != "before_stop_failed" || !strings.Contains(w[0].Text, "the checker is down") {
 				t.Errorf("warnings %+v", w)
@@ -174,7 +174,7 @@ func TestA14_SteeringWhileBeforeStopThinks(t *testing.T) {
 		var h *host
 		asked := 0
 		h = open(t, setup{steps: []llmtest.Step{llmtest.Text("one"), llmtest.Text("two")},
-			options: agent.Options{BeforeStop: func(context.Context, agent.Stop) (string, error) {
+			options: agent.Options{Hooks: agent.Hooks{BeforeStop: func(context.Context, agent.Stop) (string, error) {
 				if asked++; asked == 1 {
 					time.Sleep(time.Second)
 					if err := h.Steer(context.Background(), "one more thing"); err != nil {
@@ -182,7 +182,7 @@ func TestA14_SteeringWhileBeforeStopThinks(t *testing.T) {
 					}
 				}
 				return "", nil
-			}}})
+			}}}})
 		if result := h.submit(t, "go", agent.Completed); result.Text != "two" || asked != 2 {
 			t.Errorf("%+v, asked %d times", result, asked)
 		}
@@ -197,13 +197,13 @@ func TestA14_InterruptWhileBeforeStopThinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
 		h := open(t, setup{steps: []llmtest.Step{llmtest.Text("one")},
-			options: agent.Options{BeforeStop: func(ctx context.Context, _ agent.Stop) (string, error) {
+			options: agent.Options{Hooks: agent.Hooks{BeforeStop: func(ctx context.Context, _ agent.Stop) (string, error) {
 				if asked++; asked == 1 {
 					<-ctx.Done()
 					return "too late", nil
 				}
 				return "", nil
-			}}})
+			}}}})
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		if result, err := h.Submit(ctx, "go"); err == nil || result.Reason != agent.Interrupted || result.Text != "one" {
@@ -255,7 +255,7 @@ func TestA15_Approve(t *testing.T) {
 		calls = append(calls, call("work", fmt.Sprintf(`"path":%q`, name)))
 	}
 	h := open(t, setup{tools: []tool.Tool{work}, steps: []llmtest.Step{llmtest.Calls(calls...), llmtest.Text("done")},
-		options: agent.Options{Authorize: asks, Approve: approve}})
+		options: agent.Options{Hooks: agent.Hooks{Authorize: asks, Approve: approve}}})
 	h.submit(t, "go", agent.Completed)
 	want := []string{"wrote free", "wrote plain", "not that file", "wrote edited", "invalid arguments", "the terminal is gone", "approval", "wrote moved"}
 	for i, part := range h.History()[2].Message.Parts {
@@ -281,13 +281,13 @@ func TestA15_InterruptWhileTheHostDecides(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work"))},
 			options: agent.Options{
-				Authorize: func(context.Context, tool.Request) (tool.Decision, error) {
+				Hooks: agent.Hooks{Authorize: func(context.Context, tool.Request) (tool.Decision, error) {
 					return tool.Decision{Verdict: tool.Ask}, nil
 				},
-				Approve: func(ctx context.Context, _ tool.Request) (tool.Decision, error) {
-					<-ctx.Done()
-					return tool.Decision{Verdict: tool.Allow}, nil
-				}}})
+					Approve: func(ctx context.Context, _ tool.Request) (tool.Decision, error) {
+						<-ctx.Done()
+						return tool.Decision{Verdict: tool.Allow}, nil
+					}}}})
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		if result, err := h.Submit(ctx, "go"); err == nil || result.Reason != agent.Interrupted {
@@ -308,7 +308,7 @@ func TestJ14_BeforeStopOfSubagents(t *testing.T) {
 			return "look again", nil
 		}
 		ids := []string{"first", "second"}
-		h := spawning(t, agent.Options{BeforeStop: hook, Policy: agent.Policy{MaxConfirms: 1}, NewID: func() string { id := ids[0]; ids = ids[1:]; return id }},
+		h := spawning(t, agent.Options{Hooks: agent.Hooks{BeforeStop: hook}, Policy: agent.Policy{MaxConfirms: 1}, NewID: func() string { id := ids[0]; ids = ids[1:]; return id }},
 			map[string][]llmtest.Step{
 				"go":     {llmtest.Calls(spawn("a part")), llmtest.Calls(wait("agent-1")), llmtest.Text("done"), llmtest.Text("really done")},
 				"a part": {llmtest.Text("part done"), llmtest.Text("part really done")},

@@ -52,7 +52,7 @@ func TestI9_JournalLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	tools := []tool.Tool{prints(2_000)}
-	h := open(t, setup{tools: tools, steps: wordy(), options: agent.Options{Journal: log, MaxJournal: limit, Policy: agent.Policy{Loops: agent.LoopPolicy{Off: true}}}})
+	h := open(t, setup{tools: tools, steps: wordy(), options: agent.Options{Journal: log, Limits: agent.Limits{MaxJournal: limit}, Policy: agent.Policy{Loops: agent.LoopPolicy{Off: true}}}})
 	result, err := h.Submit(context.Background(), "go")
 	checkFull(t, h, result, err, "MaxJournal")
 	if info, err := os.Stat(filepath.Join(at, "s.jsonl")); err != nil || info.Size() > limit || info.Size() < limit/2 {
@@ -73,7 +73,7 @@ func TestI9_JournalLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := newReader(t).env
-	if _, err := agent.Resume(context.Background(), agent.Options{Journal: log, MaxJournal: limit, Client: &llm.Client{}, Env: e, Dir: e.WorkDir()}); !errors.Is(err, agent.ErrFull) {
+	if _, err := agent.Resume(context.Background(), agent.Options{Journal: log, Limits: agent.Limits{MaxJournal: limit}, Client: &llm.Client{}, Env: e, Dir: e.WorkDir()}); !errors.Is(err, agent.ErrFull) {
 		t.Errorf("Resume with the same limit = %v, want ErrFull", err)
 	}
 	h = open(t, setup{tools: tools, steps: []llmtest.Step{llmtest.Text("done")}, options: agent.Options{Journal: log}})
@@ -100,7 +100,7 @@ func TestI9_RecordsThatDoNotFit(t *testing.T) {
 			long.Name = "huge"
 			change := newTool("change", writes, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(huge), nil })
 			change.Limit = tool.Limit{Chars: -1}
-			h := open(t, setup{tools: []tool.Tool{prints(2_000), long, change}, steps: c.steps, options: agent.Options{Journal: log, MaxJournal: 80_000}})
+			h := open(t, setup{tools: []tool.Tool{prints(2_000), long, change}, steps: c.steps, options: agent.Options{Journal: log, Limits: agent.Limits{MaxJournal: 80_000}}})
 			result, err := h.Submit(context.Background(), c.submit)
 			if !errors.Is(err, agent.ErrFull) || result == nil || result.Reason != agent.LogFull {
 				t.Errorf("Submit = %+v, %v", result, err)
@@ -121,7 +121,7 @@ func TestI9_RecordsThatDoNotFit(t *testing.T) {
 func TestI9_InputsThatDoNotFit(t *testing.T) {
 	huge := strings.Repeat("x", 100_000)
 	log := new(journal.Memory)
-	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("done")}, options: agent.Options{Journal: log, MaxJournal: 80_000}})
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("done")}, options: agent.Options{Journal: log, Limits: agent.Limits{MaxJournal: 80_000}}})
 	if err := h.Steer(context.Background(), huge); !errors.Is(err, agent.ErrFull) {
 		t.Errorf("Steer = %v", err)
 	}
@@ -144,7 +144,7 @@ func TestI9_InputsThatDoNotFit(t *testing.T) {
 func TestI9_EventLimit(t *testing.T) {
 	log := new(journal.Memory)
 	tools := []tool.Tool{prints(2_000)}
-	h := open(t, setup{tools: tools, steps: wordy(), options: agent.Options{Journal: log, MaxEvents: 200_000, Policy: agent.Policy{Loops: agent.LoopPolicy{Off: true}}}})
+	h := open(t, setup{tools: tools, steps: wordy(), options: agent.Options{Journal: log, Limits: agent.Limits{MaxEvents: 200_000}, Policy: agent.Policy{Loops: agent.LoopPolicy{Off: true}}}})
 	result, err := h.Submit(context.Background(), "go")
 	checkFull(t, h, result, err, "MaxEvents")
 	seen := 0
@@ -157,7 +157,7 @@ func TestI9_EventLimit(t *testing.T) {
 	if err := agent.Replay(context.Background(), log, agent.ReplayOptions{}); err != nil {
 		t.Error(err)
 	}
-	h = open(t, setup{tools: tools, steps: []llmtest.Step{llmtest.Text("done")}, options: agent.Options{Journal: log, MaxEvents: 200_000}})
+	h = open(t, setup{tools: tools, steps: []llmtest.Step{llmtest.Text("done")}, options: agent.Options{Journal: log, Limits: agent.Limits{MaxEvents: 200_000}}})
 	if result, err := h.Continue(context.Background()); err != nil || result.Text != "done" {
 		t.Errorf("Continue = %+v, %v", result, err)
 	}
@@ -167,7 +167,7 @@ func TestI9_EventLimit(t *testing.T) {
 func TestI9_KilledWhenFull(t *testing.T) {
 	log, cut := new(journal.Memory), new(journal.Memory)
 	tools := []tool.Tool{prints(2_000)}
-	h := open(t, setup{tools: tools, steps: wordy(), options: agent.Options{Journal: log, MaxJournal: 80_000, Policy: agent.Policy{Loops: agent.LoopPolicy{Off: true}}}})
+	h := open(t, setup{tools: tools, steps: wordy(), options: agent.Options{Journal: log, Limits: agent.Limits{MaxJournal: 80_000}, Policy: agent.Policy{Loops: agent.LoopPolicy{Off: true}}}})
 	if _, err := h.Submit(context.Background(), "go"); !errors.Is(err, agent.ErrFull) {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestI9_KilledWhenFull(t *testing.T) {
 }
 
 func TestI9_NegativeLimits(t *testing.T) {
-	for _, o := range []agent.Options{{MaxJournal: -1}, {MaxEvents: -1}} {
+	for _, o := range []agent.Options{{Limits: agent.Limits{MaxJournal: -1}}, {Limits: agent.Limits{MaxEvents: -1}}} {
 		o.Client, o.Env = &llm.Client{}, newReader(t).env
 		if _, err := agent.New(context.Background(), o); err == nil || !strings.Contains(err.Error(), "negative") {
 			t.Errorf("New = %v", err)

@@ -41,7 +41,7 @@ func TestJ9_WaitFollowsTheEnvironmentsGrace(t *testing.T) {
 				}}
 				model := llmtest.NewProvider("test", llmtest.Calls(llmtest.Call("shell", `{"command":"serve","timeout_ms":600000}`)))
 				s, err := agent.New(context.Background(), agent.Options{
-					Client: &llm.Client{Providers: []llm.Provider{model}}, Env: env.Protect(env.Sub(e, "."), env.DefaultProtection()), Grace: c.grace,
+					Client: &llm.Client{Providers: []llm.Provider{model}}, Env: env.Protect(env.Sub(e, "."), env.DefaultProtection()), Limits: agent.Limits{Grace: c.grace},
 					Profile:   profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: []tool.Tool{coding.Shell(time.Minute)}},
 					OutputDir: t.TempDir(),
 				})

@@ -12,7 +12,46 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Compacting describes the compaction about which [Options].BeforeCompact is asked.
+// Hooks hold decisions of the host that are code. All may be nil, and may take their time until their context ends. With subagents, several
+// goroutines call them at once.
+type Hooks struct {
+	// Authorize decides about each call when its turn to run has come, about one at a time. Nil is [tool.AllowUnguarded], which allows
+	// everything but changes of guarded files, such as read-only ones.
+	Authorize tool.Authorize
+	// Approve decides where Authorize says [tool.Ask], also about one call at a time. It may wait for a person; calls that need no approval
+	// run meanwhile.
+	Approve tool.Authorize
+	// Middleware is put around every call that was permitted, also of subagents; the first is outermost. If one leaves its call open, by
+	// [tool.ErrNotBegun], the session is given away as by [Session.Release]: calls that run come to their results, all others stay open,
+	// and Submit returns an error that is an [ErrReleased] and wraps the middleware's.
+	Middleware []tool.Middleware
+
+	// BeforeInput is asked about what people tell the agent by Submit, Begin, FollowUp, Steer and Answer, before any of it is recorded. It
+	// returns the message to record, perhaps with another text or with Context. An error refuses the message: the method returns it, and
+	// the session stays as it was. The journal has only what was returned, and a resumed session does not ask again. BeforeInput is not
+	// asked about what agents tell their subagents, nor about answers of Questions.Answer, which come from the host.
+	BeforeInput func(ctx context.Context, m Message) (Message, error)
+	// BeforeStop is asked before an input ends because the task is done. A prompt sends the agent back to work, at most Policy.MaxConfirms
+	// times an input. An error is a WARNING and lets the input end. Subagents are asked about too, each with a count of its own.
+	BeforeStop func(ctx context.Context, stop Stop) (prompt string, err error)
+	// BeforeCompact is asked before a summary replaces the beginning of the history. What it returns is added to the instructions of the
+	// model that writes the summary. An error prevents the compaction with the WARNING compaction_failed; it is tried again after the next
+	// answer. Subagents are asked about too.
+	BeforeCompact func(ctx context.Context, about Compacting) (keep string, err error)
+}
+
+// Stop describes the end about which [Hooks].BeforeStop is asked.
+type Stop struct {
+	Session    string // the session's id
+	Agent      string // a subagent's id, as the session that started it knows it; empty for the host's own session
+	Text       string // the answer, or the final text of a tool
+	Reason     Reason // completed or done
+	Turns      int    // of the input
+	ToolRounds int
+	Confirms   int // how often BeforeStop has sent the agent back in this input, in earlier processes too
+}
+
+// Compacting describes the compaction about which [Hooks].BeforeCompact is asked.
 type Compacting struct {
 	Session string // the session's id
 	Agent   string // a subagent's id, as the session that started it knows it; empty for the host's own session

@@ -43,7 +43,7 @@ func TestJ14_AGuardRefusesSecrets(t *testing.T) {
 		}
 		return tool.Text("ok"), h.Steer(ctx, "hurry")
 	})
-	h = open(t, setup{tools: []tool.Tool{steer, coding.AskUser()}, options: agent.Options{Journal: log, BeforeInput: guarded, Questions: &agent.Questions{}},
+	h = open(t, setup{tools: []tool.Tool{steer, coding.AskUser()}, options: agent.Options{Journal: log, Hooks: agent.Hooks{BeforeInput: guarded}, Questions: &agent.Questions{}},
 		steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Calls(ask("which?")), llmtest.Text("done"), llmtest.Text("more")}})
 	refused := func(what string, err error) {
 		t.Helper()
@@ -107,7 +107,7 @@ func TestJ14_BeforeInputChanges(t *testing.T) {
 	work := newTool("work", readOnly, func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
 		return tool.Text("ok"), h.Steer(ctx, "steer "+secret)
 	})
-	s := setup{tools: []tool.Tool{work, coding.AskUser()}, options: agent.Options{Journal: log, BeforeInput: masking(&asked), Questions: &agent.Questions{}},
+	s := setup{tools: []tool.Tool{work, coding.AskUser()}, options: agent.Options{Journal: log, Hooks: agent.Hooks{BeforeInput: masking(&asked)}, Questions: &agent.Questions{}},
 		steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Calls(ask("which?")), llmtest.Text("done"), llmtest.Text("later")}}
 	h = open(t, s)
 	if err := h.FollowUp(t.Context(), "later "+secret, agent.Key("k")); err != nil {
@@ -153,7 +153,7 @@ func TestJ14_BeforeInputChanges(t *testing.T) {
 // An input that is only begun is asked about once, however often it is sent.
 func TestJ14_BeforeInputOfBegin(t *testing.T) {
 	var asked []string
-	h := open(t, setup{options: agent.Options{BeforeInput: masking(&asked)}, steps: []llmtest.Step{llmtest.Text("done")}})
+	h := open(t, setup{options: agent.Options{Hooks: agent.Hooks{BeforeInput: masking(&asked)}}, steps: []llmtest.Step{llmtest.Text("done")}})
 	for range 2 {
 		if err := h.Begin(t.Context(), "go "+secret, agent.Key("k")); err != nil {
 			t.Fatal(err)
@@ -174,7 +174,7 @@ func TestJ14_BeforeInputOfBegin(t *testing.T) {
 func TestJ14_BeforeInputSurvivesACrash(t *testing.T) {
 	var asked []string
 	log := new(journal.Memory)
-	s := setup{options: agent.Options{Journal: log, BeforeInput: masking(&asked)}, steps: []llmtest.Step{llmtest.Text("done")}}
+	s := setup{options: agent.Options{Journal: log, Hooks: agent.Hooks{BeforeInput: masking(&asked)}}, steps: []llmtest.Step{llmtest.Text("done")}}
 	h := open(t, s)
 	h.submit(t, "go "+secret, agent.Completed)
 	records := all(t, log)
@@ -207,12 +207,12 @@ func TestJ14_BeforeInputFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			broken := true
 			h := open(t, setup{steps: []llmtest.Step{llmtest.Text("done")}, options: agent.Options{
-				BeforeInput: func(_ context.Context, m agent.Message) (agent.Message, error) {
+				Hooks: agent.Hooks{BeforeInput: func(_ context.Context, m agent.Message) (agent.Message, error) {
 					if broken {
 						return c.hook(m), nil
 					}
 					return m, nil
-				}}})
+				}}}})
 			if _, err := h.Submit(t.Context(), "go"); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Submit: %v, want %q in it", err, c.want)
 			}
@@ -230,7 +230,7 @@ func TestJ14_BeforeInputWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		h := open(t, setup{steps: []llmtest.Step{llmtest.Text("one"), llmtest.Text("two")}, options: agent.Options{
-			BeforeInput: func(ctx context.Context, m agent.Message) (agent.Message, error) {
+			Hooks: agent.Hooks{BeforeInput: func(ctx context.Context, m agent.Message) (agent.Message, error) {
 				switch m.Text {
 				case "patient":
 					<-ctx.Done()
@@ -239,7 +239,7 @@ func TestJ14_BeforeInputWaits(t *testing.T) {
 					<-gate
 				}
 				return m, nil
-			}}})
+			}}}})
 		for text, want := range map[string]error{"patient": context.DeadlineExceeded, "deaf": agent.ErrStuck} {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			began := time.Now()
@@ -264,7 +264,7 @@ func TestJ14_BeforeInputWaits(t *testing.T) {
 // A broken hook ends the session, like other code of the host.
 func TestJ14_BeforeInputPanics(t *testing.T) {
 	h := open(t, setup{fails: true, options: agent.Options{Journal: new(journal.Memory),
-		BeforeInput: func(context.Context, agent.Message) (agent.Message, error) { panic("boom") }}})
+		Hooks: agent.Hooks{BeforeInput: func(context.Context, agent.Message) (agent.Message, error) { panic("boom") }}}})
 	_, err := h.Submit(t.Context(), "go")
 	var broken *agent.HostError
 	if !errors.As(err, &broken) || broken.What != "BeforeInput" || h.Status() != agent.StatusClosed || h.History() != nil {
@@ -276,7 +276,7 @@ func TestJ14_BeforeInputPanics(t *testing.T) {
 func TestJ14_BeforeInputIsForPeople(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
-		h := spawning(t, agent.Options{BeforeInput: masking(&asked)}, map[string][]llmtest.Step{
+		h := spawning(t, agent.Options{Hooks: agent.Hooks{BeforeInput: masking(&asked)}}, map[string][]llmtest.Step{
 			"go":     {llmtest.Calls(spawn("a part")), llmtest.Calls(wait("agent-1")), llmtest.Calls(send("agent-1", "more")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
 			"a part": {llmtest.Text("part done"), llmtest.Text("more done")},
 		})
@@ -299,13 +299,13 @@ func TestJ14_BrokenHookBesideAnInput(t *testing.T) {
 			return tool.Text("ok"), nil
 		})
 		h := open(t, setup{fails: true, tools: []tool.Tool{work}, steps: []llmtest.Step{llmtest.Calls(call("work"))},
-			options: agent.Options{Journal: new(journal.Memory), BeforeInput: func(_ context.Context, m agent.Message) (agent.Message, error) {
+			options: agent.Options{Journal: new(journal.Memory), Hooks: agent.Hooks{BeforeInput: func(_ context.Context, m agent.Message) (agent.Message, error) {
 				if m.Text == "second" {
 					<-broken
 					panic("broken")
 				}
 				return m, nil
-			}}})
+			}}}})
 		go func() { _, _ = h.Submit(context.Background(), "second") }()
 		synctest.Wait()
 		go func() { _, _ = h.Submit(context.Background(), "first") }()

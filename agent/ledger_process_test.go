@@ -168,7 +168,7 @@ func TestJ9_LedgerProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := open(t, setup{models: model(llm.Model{MaxOutput: 2_000}), tools: []tool.Tool{echo("work")}, steps: slices.Repeat([]llmtest.Step{greedy}, 99),
-		options: agent.Options{Journal: log, MaxTokens: 2_000, Ledger: remoteLedger{url}}})
+		options: agent.Options{Journal: log, Request: agent.RequestOptions{MaxTokens: 2_000}, Ledger: remoteLedger{url}}})
 	h.submit(t, "go", agent.BudgetTokens)
 }
 

@@ -132,7 +132,7 @@ func passes(next tool.Handler) tool.Handler { return next }
 func TestJ5_AskedWhenTheTurnHasCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := new(diary)
-		answerOf(t, agent.Options{Authorize: d.asked("ask", nil, nil)}, []tool.Tool{d.takes("write", writes, time.Hour)},
+		answerOf(t, agent.Options{Hooks: agent.Hooks{Authorize: d.asked("ask", nil, nil)}}, []tool.Tool{d.takes("write", writes, time.Hour)},
 			named("a", "write", "x"), named("b", "write", "x"), named("c", "write", "y"))
 		d.inOrder(t, "ask a", "ask a over", "ask c", "run c", "end c")
 		d.inOrder(t, "ask c", "end a", "ask b", "run b")
@@ -147,8 +147,8 @@ func TestJ5_OneApprovalAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := new(diary)
 		ask := tool.Decision{Verdict: tool.Ask}
-		h := answerOf(t, agent.Options{Authorize: d.asked("ask", nil, map[string]tool.Decision{"a": ask, "c": ask, "d": ask}),
-			Approve: d.asked("approve", map[string]time.Duration{"a": time.Hour, "c": time.Hour}, map[string]tool.Decision{"c": {Reason: "no"}})},
+		h := answerOf(t, agent.Options{Hooks: agent.Hooks{Authorize: d.asked("ask", nil, map[string]tool.Decision{"a": ask, "c": ask, "d": ask}),
+			Approve: d.asked("approve", map[string]time.Duration{"a": time.Hour, "c": time.Hour}, map[string]tool.Decision{"c": {Reason: "no"}})}},
 			[]tool.Tool{d.takes("write", writes, time.Minute), d.takes("look", readOnly, time.Minute)},
 			named("a", "write", "a"), named("b", "look", "b"), named("c", "write", "c"), named("d", "look", "d"), named("e", "write", "a"))
 		d.inOrder(t, "ask a", "ask b", "ask c", "ask d", "end b", "approve a over", "approve c", "approve c over", "approve d", "end d")
@@ -170,7 +170,7 @@ func TestJ5_OneApprovalAtATime(t *testing.T) {
 func TestJ5_ASlowHookHoldsUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := new(diary)
-		answerOf(t, agent.Options{Authorize: d.asked("ask", map[string]time.Duration{"b": time.Hour}, nil)},
+		answerOf(t, agent.Options{Hooks: agent.Hooks{Authorize: d.asked("ask", map[string]time.Duration{"b": time.Hour}, nil)}},
 			[]tool.Tool{d.takes("write", writes, time.Minute)}, named("a", "write", "a"), named("b", "write", "b"), named("c", "write", "c"))
 		d.inOrder(t, "ask a over", "ask b", "run a", "end a", "ask b over", "ask c")
 		if d.at("run a") != 0 || d.at("ask c") != time.Hour {
@@ -183,7 +183,7 @@ func TestJ5_ASlowHookHoldsUpNobody(t *testing.T) {
 func TestJ5_AllowedOneByOneBegunTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, log := new(diary), new(journal.Memory)
-		answerOf(t, agent.Options{Journal: log, Authorize: d.asked("ask", map[string]time.Duration{"a": time.Millisecond, "b": time.Millisecond}, nil)},
+		answerOf(t, agent.Options{Journal: log, Hooks: agent.Hooks{Authorize: d.asked("ask", map[string]time.Duration{"a": time.Millisecond, "b": time.Millisecond}, nil)}},
 			[]tool.Tool{d.takes("write", writes, time.Minute)}, named("a", "write", "a"), named("b", "write", "b"))
 		if got := order(t, all(t, log)); !strings.HasPrefix(got, "intent(a,b)") {
 			t.Errorf("the records are %s", got)
@@ -211,7 +211,7 @@ func TestJ5_EditedArgumentsAreScheduledAnew(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := new(diary)
-				h := answerOf(t, agent.Options{Authorize: d.asked("ask", nil, c.authorize), Approve: d.asked("approve", map[string]time.Duration{"a": time.Minute}, c.approve)},
+				h := answerOf(t, agent.Options{Hooks: agent.Hooks{Authorize: d.asked("ask", nil, c.authorize), Approve: d.asked("approve", map[string]time.Duration{"a": time.Minute}, c.approve)}},
 					[]tool.Tool{d.takes("write", writes, time.Hour)}, named("a", "write", c.paths[0]), named("b", "write", c.paths[1]))
 				d.inOrder(t, c.want...)
 				for _, start := range only[*agent.ToolCallStart](h) {
@@ -286,7 +286,7 @@ func TestJ3_IntentsInsideOfMiddleware(t *testing.T) {
 			}
 		}
 		time.AfterFunc(time.Minute, func() { close(slow.gate) })
-		answerOf(t, agent.Options{Journal: slow, Middleware: []tool.Middleware{delay, passes}}, []tool.Tool{d.takes("write", writes, time.Minute), d.takes("look", readOnly, 0)},
+		answerOf(t, agent.Options{Journal: slow, Hooks: agent.Hooks{Middleware: []tool.Middleware{delay, passes}}}, []tool.Tool{d.takes("write", writes, time.Minute), d.takes("look", readOnly, 0)},
 			named("d", "write", "d"), named("a", "write", "a"), named("b", "write", "b"), named("c", "write", "c"), named("r", "look", "x"), named("e", "write", "c"))
 		got := order(t, all(t, log))
 		for _, want := range []string{"intent(a) ", " intent(b,c) ", " intent(e) ", " intent(d) "} {
@@ -308,7 +308,7 @@ func TestJ3_IntentsInsideOfMiddleware(t *testing.T) {
 func TestJ3_CrashInsideOfMiddleware(t *testing.T) {
 	for at := 2; ; at++ { // the first call of the journal is New's
 		log, calls := new(journal.Memory), new(ledgerOf)
-		o := agent.Options{Journal: &unreliable{Log: log, fault: crash{at: at, effect: true}.fault}, Middleware: []tool.Middleware{passes}}
+		o := agent.Options{Journal: &unreliable{Log: log, fault: crash{at: at, effect: true}.fault}, Hooks: agent.Hooks{Middleware: []tool.Middleware{passes}}}
 		h := open(t, setup{tools: []tool.Tool{calls.tool("write")}, options: o, steps: []llmtest.Step{threeWrites, llmtest.Text("done")}})
 		_, err := h.Submit(context.Background(), "go")
 		h.Abort()
@@ -346,7 +346,7 @@ func TestJ3_BrokenMiddleware(t *testing.T) {
 					return next(ctx, c)
 				}
 			}
-			h := answerOf(t, agent.Options{Middleware: []tool.Middleware{bad}}, []tool.Tool{d.takes("write", writes, 0)}, named("a", "write", "a"))
+			h := answerOf(t, agent.Options{Hooks: agent.Hooks{Middleware: []tool.Middleware{bad}}}, []tool.Tool{d.takes("write", writes, 0)}, named("a", "write", "a"))
 			text, warning := h.texts()[0], only[*agent.Warning](h)[0]
 			if (d.at("run a") >= 0) != (when == "after") || strings.Contains(text, "has run") != (when == "after") || !strings.Contains(text, "broken") ||
 				warning.Code != "tool_panic" || !strings.Contains(warning.Text, "middleware_test.go") || strings.Contains(text, ".go:") {
@@ -368,7 +368,7 @@ func TestJ3_StuckMiddleware(t *testing.T) {
 				return tool.Result{}, late
 			}
 		}
-		h := open(t, setup{tools: []tool.Tool{d.takes("write", writes, 0)}, options: agent.Options{Middleware: []tool.Middleware{stuck}},
+		h := open(t, setup{tools: []tool.Tool{d.takes("write", writes, 0)}, options: agent.Options{Hooks: agent.Hooks{Middleware: []tool.Middleware{stuck}}},
 			steps: []llmtest.Step{llmtest.Calls(named("a", "write", "a"))}})
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
@@ -426,9 +426,9 @@ func TestJ3_LeftOpen(t *testing.T) {
 		tools := []tool.Tool{d.takes("write", writes, 3*time.Hour), d.takes("look", readOnly, time.Hour)}
 		calls := llmtest.Calls(named("a", "write", "a"), named("b", "write", "a"), named("c", "write", "c"), named("d", "write", "d"), named("e", "look", "c"),
 			named("f", "write", "f"), named("g", "look", "g"))
-		o := agent.Options{Journal: log, Middleware: []tool.Middleware{slow("g", 90*time.Minute), f.around, slow("c", 2*time.Hour)},
+		o := agent.Options{Journal: log, Hooks: agent.Hooks{Middleware: []tool.Middleware{slow("g", 90*time.Minute), f.around, slow("c", 2*time.Hour)},
 			Authorize: d.asked("ask", nil, map[string]tool.Decision{"d": {Verdict: tool.Ask}}),
-			Approve:   d.asked("approve", map[string]time.Duration{"d": 100 * time.Hour}, nil)}
+			Approve:   d.asked("approve", map[string]time.Duration{"d": 100 * time.Hour}, nil)}}
 		h := open(t, setup{tools: tools, options: o, silent: true, steps: []llmtest.Step{calls}})
 		result, err := h.Submit(context.Background(), "go")
 		if !errors.Is(err, agent.ErrReleased) || !errors.Is(err, errFence) || h.Status() != agent.StatusClosed {
@@ -480,7 +480,7 @@ func TestJ3_LeftOpenBySubagent(t *testing.T) {
 			"help": {llmtest.Calls(named("h1", "work", "a")), llmtest.Calls(named("h2", "work", "b"))},
 		}
 		h := open(t, setup{tools: append(coding.Agents(), work), silent: true, steps: byTask(scripts),
-			options: agent.Options{Journal: log, Subagents: &agent.Subagents{}, Middleware: []tool.Middleware{f.around}}})
+			options: agent.Options{Journal: log, Subagents: &agent.Subagents{}, Hooks: agent.Hooks{Middleware: []tool.Middleware{f.around}}}})
 		_, err := h.Submit(context.Background(), "go")
 		if !errors.Is(err, agent.ErrReleased) || d.at("end h1") != time.Hour || d.at("run h2") >= 0 {
 			t.Fatalf("%v; %q", err, d.lines)

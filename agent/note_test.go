@@ -178,7 +178,7 @@ func TestJ14_MiddlewareWritesNotes(t *testing.T) {
 			return result, errors.Join(err, failed, c.Session.Note(ctx, "ran", data, fmt.Sprintf("%d calls so far.", len(ran))))
 		}
 	}
-	h := open(t, setup{tools: []tool.Tool{echo("one"), echo("two")}, options: agent.Options{Journal: log, Middleware: []tool.Middleware{record}},
+	h := open(t, setup{tools: []tool.Tool{echo("one"), echo("two")}, options: agent.Options{Journal: log, Hooks: agent.Hooks{Middleware: []tool.Middleware{record}}},
 		steps: []llmtest.Step{llmtest.Calls(call("one")), llmtest.Calls(call("two")), llmtest.Text("done")}})
 	h.submit(t, "go", agent.Completed)
 	if want := []string{`ran ["one"] 1 calls so far.`, `ran ["one","two"] 2 calls so far.`}; !slices.Equal(h.notes(), want) {

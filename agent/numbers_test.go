@@ -117,7 +117,7 @@ func TestJ8_HeldOutputHoldsUpNobody(t *testing.T) {
 		c.Live(env.Stdout, []byte("meanwhile"))
 		return tool.Text("said"), nil
 	})
-	h := open(t, setup{tools: []tool.Tool{live}, fails: true, options: agent.Options{Grace: shortGrace, Journal: log},
+	h := open(t, setup{tools: []tool.Tool{live}, fails: true, options: agent.Options{Limits: agent.Limits{Grace: shortGrace}, Journal: log},
 		steps: []llmtest.Step{llmtest.Calls(call("live")), llmtest.Text("done")}})
 	over := make(chan error, 1)
 	go func() { _, err := h.Submit(context.Background(), "go"); over <- err }()

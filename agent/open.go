@@ -62,7 +62,7 @@ func create(ctx context.Context, o Options) (*Session, error) {
 		return nil, err
 	}
 	if o.parent == nil { // subagents do not have the tools that only their parent may use
-		if err := checkChoice(o.ToolChoice, s.registry); err != nil {
+		if err := checkChoice(o.Request.ToolChoice, s.registry); err != nil {
 			return nil, err
 		}
 	}

@@ -13,107 +13,68 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Options say what a session is made of. Client, Profile and Env are required; the zero value of everything else is a sensible
+// Options hold what a session is made of. Client, Profile and Env are required; the zero value of everything else is a sensible
 // default.
 type Options struct {
 	Client  *llm.Client
 	Profile profile.Profile
 	// Env is where tools run. The session does not close it.
 	Env env.Environment
-
-	// Dir is the directory in which Env works. Only a Resume in another directory than before needs it, since the system prompt names
-	// that one: it says that this is meant.
+	// Dir is the directory in which Env works. Resume needs it only where that is another directory than before: the system prompt names
+	// the old one, so a move must be said.
 	Dir string
 
-	// ID names the session; empty means a new UUID. Resume takes it from the journal, and refuses another one.
+	// ID names the session; empty means a new UUID. Resume takes the id from the journal and refuses another one.
 	ID string
-	// Provider, Model and Effort override the profile's. Effort empty sends nothing.
-	Provider, Model, Effort string
-	// Tools come on top of the profile's; the last one of a name wins. Neither list may be changed while the session lives; any number
-	// of sessions can share them.
-	Tools []tool.Tool
-	// System replaces the whole system prompt that would be rendered. Instructions go last into the rendered one.
-	System, Instructions string
-
-	// Journal keeps the session's records; nil keeps them nowhere. The session is its only writer and closes it. Until then others may put
-	// blobs beside the records, such as a checkpoint's, and read all of it. Where New or Resume fails, it is still the caller's to close.
+	// Journal keeps the session's records; nil keeps none. The session is its only writer and closes it. Until then others may read it, and
+	// put blobs beside the records, such as those of a checkpoint. If New or Resume fails, closing it is still up to the caller.
 	Journal journal.Log
-	// OnEvent receives every event, in order, one at a time, on a goroutine of the session's. The loop waits for it. Steer, FollowUp,
-	// AddTools, RemoveTools, Set, Interrupt, Abort and the methods that only read may be called from it; Submit, Continue, Advance, Compact, Close and Release
-	// may not.
+	// OutputDir holds the whole outputs of truncated results while the session lives, in a directory of the session's own. Empty means
+	// the system's directory for temporary files.
+	OutputDir string
+	// OnEvent receives every event, in order, one at a time, on a goroutine of the session's. The loop waits for it. It may call Steer,
+	// FollowUp, AddTools, RemoveTools, Set, Interrupt, Abort and the methods that only read, but not Submit, Continue, Advance, Compact,
+	// Close or Release.
 	//
-	// A panic or a runtime.Goexit of OnEvent, as of a hook, the journal, the clock or the catalog, ends the session: Submit returns
-	// a [HostError] with the stack. That of a provider fails the model call, that of a tool is an error result and a WARNING.
+	// If OnEvent panics or calls runtime.Goexit, the session ends and Submit returns a [HostError] with the stack. The same holds for
+	// hooks, the journal, the clock and the catalog. A panic of a provider fails the model call; a panic of a tool is an error result and a
+	// WARNING.
 	OnEvent func(Event)
-	// Authorize decides about every call whose turn to run has come, about one at a time. Nil is [tool.AllowUnguarded]: it allows everything
-	// but changes of guarded files, such as read-only ones. Approve decides where it says [tool.Ask], also about one call at a time: it may wait for
-	// a person, until its context ends, while calls that need no approval run. Both may be called by several goroutines at once when
-	// there are subagents, and side by side.
-	Authorize, Approve tool.Authorize
-	// Middleware is put around every call that was permitted, also of subagents; the first is outermost. One that leaves a call open, by
-	// [tool.ErrNotBegun], gives the session away, as [Session.Release] does: calls that run come to their results, all others stay open, and Submit
-	// returns an error that is an [ErrReleased] and wraps the middleware's.
-	Middleware []tool.Middleware
 
-	// Policy holds the decisions that the host makes beforehand, such as limits and budgets. The journal keeps it; Resume takes it from here.
-	Policy
-	// Ledger, when set, is asked before each model call of the session and its subagents whether a budget that others spend, too, has it.
-	// Policy.Budget holds beside it.
-	Ledger Ledger
+	// Provider, Model and Effort override the profile's. An empty Effort sends none.
+	Provider, Model, Effort string
+	// Request holds what each request to the model has beside the conversation.
+	Request RequestOptions
 	// Retry holds how often and when a failed model call is tried again: 5 retries unless set. Each is announced by an [LLMRetry].
 	Retry llm.RetryPolicy
-	// BeforeInput is asked about what people tell the agent, before any of it is recorded: by Submit, Begin, FollowUp, Steer and Answer. It
-	// returns the message as it is to be, perhaps with another text and with Context. An error refuses the message, and so does any failure:
-	// the method returns it, and the session stays as it was. The journal has only what was returned, and a resumed session does not ask
-	// again. BeforeInput is not asked about what agents tell their subagents, nor about answers of Questions.Answer, which are the host's own.
-	// It may be called by several goroutines at once.
-	BeforeInput func(ctx context.Context, m Message) (Message, error)
-	// BeforeStop is asked before an input ends because the task is done. A prompt sends the agent back to work, at most MaxConfirms
-	// times an input. An error is a WARNING and lets the input end. It is asked for subagents too, each of which is sent back as often, and
-	// may then be called by several goroutines at once.
-	BeforeStop func(ctx context.Context, stop Stop) (prompt string, err error)
-	// BeforeCompact is asked before a summary replaces the beginning of the history. What it returns is added to the instructions of the model
-	// that writes the summary, such as what it must not leave out. An error prevents the compaction, which is tried again after the next
-	// answer: the WARNING compaction_failed says it. It is asked for subagents too, perhaps by several goroutines at once.
-	BeforeCompact func(ctx context.Context, about Compacting) (keep string, err error)
-	// Questions allows the model to ask the host, by the tool ask_user of the profile or of Tools; nil allows none.
+
+	// System replaces the rendered system prompt as a whole. Instructions are added to the end of the rendered one.
+	System, Instructions string
+	// Tools are added to the profile's; of two with one name the last one counts. Neither list may change while the session lives. Sessions
+	// can share them.
+	Tools []tool.Tool
+	// Questions allows the model to ask the host, by the tool ask_user of the profile or of Tools; nil allows no questions.
 	Questions *Questions
 	// Subagents allows the model to start agents of its own; nil allows none.
 	Subagents *Subagents
 
-	ToolChoice  llm.ToolChoice
-	MaxTokens   int
-	Temperature *float64
-	// ProviderOptions replaces the profile's: one JSON object.
-	ProviderOptions json.RawMessage
-	NoCache         bool
+	// Policy holds the host's decisions that are data, such as limits and budgets. The journal keeps it.
+	Policy
+	// Hooks hold the host's decisions that are code.
+	Hooks
+	// Ledger is asked before each model call of the session and its subagents, so that sessions can share a budget. Policy.Budget holds
+	// beside it. Nil means there is none.
+	Ledger Ledger
 
-	// Closers are closed when the session has ended, once, in reverse order: what was started for its sake, such as the servers of its
-	// tools. No tool of the session runs any more, OnEvent has had SESSION_END, unless the session was given away, and the journal is
-	// closed. What Close of one returns is part of Session.Close's error. They are the session's from the moment that New or Resume has returned it: where that fails, they
-	// are still the caller's. Subagents do not close them.
+	// Limits bound what the session takes of its host.
+	Limits
+	// Closers are closed once, in reverse order, when the session has ended: what was started for its sake, such as the servers of its
+	// tools. By then no tool of the session runs, the journal is closed, and OnEvent has had SESSION_END unless the session was given away.
+	// Session.Close returns their errors. If New or Resume fails, closing them is still up to the caller. Subagents do not close them.
 	Closers []io.Closer
-
-	// Grace is how long code of the host may go on after its context or the session has ended, before it is left behind with a WARNING:
-	// 2 s unless set. Tools and providers have what a command's kill takes on top, journals, environments and Closers ten times as long. For
-	// tools and environments it is the environment's time between asking a command to end and killing it where that is longer; see
-	// [env.Graceful].
-	Grace time.Duration
-	// OutputDir is where whole outputs of truncated results are kept while the session lives, in a directory of their own; empty
-	// means the system's directory for temporary files.
-	OutputDir string
-	// KeepOutputs limits the bytes of such outputs that the journal keeps as blobs, so that read_output has them after a resume and in forks:
-	// none unless set. What does not fit any more is not kept; nothing is deleted. A subagent's journal has as much room of its own.
-	KeepOutputs int64
-	// Diffs limits the bytes of unified diffs of a call's changes, in TOOL_CALL_END and in the journal: none unless set.
-	Diffs int
-	// MaxJournal is how large the journal may become, and MaxEvents how large the log of events that cursors read, in bytes: 1 GiB each
-	// unless set. A session that gets there ends in order, for the reason [LogFull], and Submit returns an [ErrFull]. Its journal can be
-	// read, forked, and resumed with a higher limit; a resumed session's log of events begins anew.
-	MaxJournal, MaxEvents int64
-	// Now is the clock.
+	// Now returns the time; nil means time.Now.
 	Now func() time.Time
-	// NewID makes ids of sessions, also of subagents'.
+	// NewID returns an id for a session or subagent; nil means random UUIDs.
 	NewID func() string
 
 	parent  *Session // of a subagent
@@ -121,15 +82,32 @@ type Options struct {
 	depth   int
 }
 
-// Stop describes the end about which [Options].BeforeStop is asked.
-type Stop struct {
-	Session    string // the session's id
-	Agent      string // a subagent's id, as the session that started it knows it; empty for the host's own session
-	Text       string // the answer, or the final text of a tool
-	Reason     Reason // completed or done
-	Turns      int    // of the input
-	ToolRounds int
-	Confirms   int // how often BeforeStop has sent the agent back in this input, in earlier processes too
+// RequestOptions hold what each request to the model has beside the conversation. Zero values leave the provider's defaults.
+type RequestOptions struct {
+	ToolChoice  llm.ToolChoice
+	MaxTokens   int
+	Temperature *float64
+	// ProviderOptions is one JSON object that replaces the profile's; see llm.Request.
+	ProviderOptions json.RawMessage
+	// NoCache turns prompt caching off.
+	NoCache bool
+}
+
+// Limits bound what a session takes of its host: time, memory and disk.
+type Limits struct {
+	// Grace is how long code of the host may go on after its context or the session has ended. Then it is left behind with a WARNING. 2 s
+	// unless set. Tools and providers get the time that killing a command takes on top; journals, environments and Closers get ten times
+	// as long. For tools and environments, the environment's own grace counts where it is longer; see [env.Graceful].
+	Grace time.Duration
+	// KeepOutputs is how many bytes of whole outputs the journal keeps as blobs, for read_output after a resume and in forks: none unless
+	// set. An output that does not fit is not kept. Each subagent's journal has as much room of its own.
+	KeepOutputs int64
+	// Diffs is how many bytes of unified diffs of a call's changes TOOL_CALL_END and the journal get: none unless set.
+	Diffs int
+	// MaxJournal limits the journal, MaxEvents the log of events that cursors read, both in bytes: 1 GiB each unless set. A session that
+	// reaches one ends in order with the reason [LogFull], and Submit returns an [ErrFull]. Its journal can be read, forked, and resumed
+	// with a higher limit. A resumed session begins a new log of events.
+	MaxJournal, MaxEvents int64
 }
 
 // Questions says how the model's questions are answered.

@@ -35,7 +35,7 @@ func TestJ8_OutputsAfterAResume(t *testing.T) {
 				t.Fatal(err)
 			}
 			long := newTool("long", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(whole), nil })
-			s := setup{tools: []tool.Tool{long, coding.ReadOutput()}, options: agent.Options{ID: "source", Journal: log, KeepOutputs: c.keep},
+			s := setup{tools: []tool.Tool{long, coding.ReadOutput()}, options: agent.Options{ID: "source", Journal: log, Limits: agent.Limits{KeepOutputs: c.keep}},
 				steps: []llmtest.Step{llmtest.Calls(call("long")), llmtest.Calls(call("long")), llmtest.Text("done")}}
 			h := open(t, s)
 			h.submit(t, "go", agent.Completed)
@@ -97,7 +97,7 @@ func TestJ8_OutputsThatBreakOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	long := newTool("long", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(whole), nil })
-	s := setup{tools: []tool.Tool{long, coding.ReadOutput()}, options: agent.Options{ID: "s", Journal: log, KeepOutputs: 1 << 20},
+	s := setup{tools: []tool.Tool{long, coding.ReadOutput()}, options: agent.Options{ID: "s", Journal: log, Limits: agent.Limits{KeepOutputs: 1 << 20}},
 		steps: []llmtest.Step{llmtest.Calls(llm.ToolCall{ID: "same", Name: "long", Args: `{}`}), llmtest.Text("done")}}
 	h := open(t, s)
 	h.submit(t, "go", agent.Completed)

@@ -23,11 +23,11 @@ func newHeader(ctx context.Context, o Options, id string, policy Policy, registr
 	h := headerRecord{Version: version, Machine: machineOf(o.Env), Policy: policy}
 	h.Header = Header{ID: id, Profile: p.Name, Dialect: p.Dialect, Provider: first(o.Provider, p.Provider), Model: first(o.Model, p.Model),
 		Effort: o.Effort, Dir: o.Env.WorkDir(), System: o.System, Tools: registry.Definitions(),
-		Params: Params{ToolChoice: o.ToolChoice, Sequential: p.Sequential, MaxTokens: o.MaxTokens, Temperature: o.Temperature,
-			Options: o.ProviderOptions, NoCache: o.NoCache}}
+		Params: Params{ToolChoice: o.Request.ToolChoice, Sequential: p.Sequential, MaxTokens: o.Request.MaxTokens, Temperature: o.Request.Temperature,
+			Options: o.Request.ProviderOptions, NoCache: o.Request.NoCache}}
 	if o.parent != nil {
 		h.Parent = o.parent.ID()
-		if _, ok := registry.Get(o.ToolChoice.Name); o.ToolChoice.Mode == llm.ToolNamed && !ok {
+		if _, ok := registry.Get(o.Request.ToolChoice.Name); o.Request.ToolChoice.Mode == llm.ToolNamed && !ok {
 			h.Params.ToolChoice = llm.ToolChoice{} // subagents do not have the tools that only their parent may use
 		}
 	}

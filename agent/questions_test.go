@@ -289,12 +289,12 @@ func TestJ7_AnswerToAnEarlierQuestion(t *testing.T) {
 		return llmtest.Calls(llmtest.Call("ask_user", `{"question":"`+question+`"}`))
 	}
 	h = open(t, setup{tools: []tool.Tool{coding.AskUser()}, steps: []llmtest.Step{ask("Which?"), ask("Delete all?")},
-		options: agent.Options{Questions: &agent.Questions{}, BeforeInput: func(_ context.Context, m agent.Message) (agent.Message, error) {
+		options: agent.Options{Questions: &agent.Questions{}, Hooks: agent.Hooks{BeforeInput: func(_ context.Context, m agent.Message) (agent.Message, error) {
 			if m.Text == "yes" { // meanwhile somebody else answers
 				h.submit(t, "blue", agent.AwaitingInput)
 			}
 			return m, nil
-		}}})
+		}}}})
 	h.submit(t, "go", agent.AwaitingInput)
 	if err := h.Answer(ctx, tool.Answer{Text: "yes"}); err == nil {
 		t.Error("the answer was taken for one to another question")

@@ -73,7 +73,7 @@ func (p *handed) open(t *testing.T, log journal.Log, from int, closers ...io.Clo
 	steps := []llmtest.Step{calls("write1", "write2", "read3", "alone4"), llmtest.Calls(spawn("child")), llmtest.Calls(wait("agent-1")), calls("alone5", "read6"),
 		llmtest.Text("done")}
 	return open(t, setup{silent: true, tools: append(coding.Agents(), takes("write", writes), takes("read", readOnly), takes("alone", tool.Access{Effect: tool.Exclusive})),
-		options: agent.Options{Journal: log, Subagents: &agent.Subagents{}, Middleware: p.chain, Closers: closers},
+		options: agent.Options{Journal: log, Subagents: &agent.Subagents{}, Hooks: agent.Hooks{Middleware: p.chain}, Closers: closers},
 		steps:   byTask(map[string][]llmtest.Step{"go": steps[from:], "child": {calls("write7"), llmtest.Text("found it")}})})
 }
 

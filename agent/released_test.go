@@ -158,7 +158,7 @@ func TestJ7_ReleaseWhileAnIntentIsWritten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				log := &slowLog{kind: "intent"}
-				h := open(t, setup{silent: true, options: agent.Options{Journal: log, Middleware: around}, tools: []tool.Tool{echo("work")},
+				h := open(t, setup{silent: true, options: agent.Options{Journal: log, Hooks: agent.Hooks{Middleware: around}}, tools: []tool.Tool{echo("work")},
 					steps: []llmtest.Step{llmtest.Calls(call("work"))}})
 				ended := make(chan error, 1)
 				go func() { ended <- second(h.Submit(context.Background(), "go")) }()

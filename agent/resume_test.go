@@ -240,7 +240,7 @@ func TestA19_TheJournalHoldsTheState(t *testing.T) {
 			tools: []tool.Tool{odd},
 			steps: []llmtest.Step{llmtest.Torn("half", llm.Errorf(llm.ErrServer, "bad\xff")),
 				llmtest.Answer(llm.Text{Text: "<i>"}, llm.ToolCall{Name: "odd", Args: `{"a": "<&>"}`}, llm.ToolCall{Name: "odd"})},
-			options: agent.Options{Journal: log, ProviderOptions: []byte(`{ "x" : "<&>" }`)},
+			options: agent.Options{Journal: log, Request: agent.RequestOptions{ProviderOptions: []byte(`{ "x" : "<&>" }`)}},
 		})
 		if _, err := h.Submit(context.Background(), "go \xff", llm.Text{Text: "and \xff"}, llm.Media{MIME: "image/png", Data: []byte{1}}); err != nil {
 			t.Fatal(err)

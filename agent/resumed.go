@@ -86,11 +86,11 @@ func (s *Session) warnOfIgnored(o Options) {
 	}
 	note("System", o.System != "" && validText(o.System) != h.System)
 	note("Instructions", o.System == "" && !strings.Contains(h.System, validText(strings.TrimSpace(o.Instructions))))
-	note("ToolChoice", o.ToolChoice.Mode != "" && o.ToolChoice != h.Params.ToolChoice)
-	note("MaxTokens", o.MaxTokens != 0 && o.MaxTokens != h.Params.MaxTokens)
-	note("Temperature", o.Temperature != nil && (h.Params.Temperature == nil || *o.Temperature != *h.Params.Temperature))
-	note("ProviderOptions", o.ProviderOptions != nil && !sameJSON(o.ProviderOptions, h.Params.Options))
-	note("NoCache", o.NoCache && !h.Params.NoCache)
+	note("Request.ToolChoice", o.Request.ToolChoice.Mode != "" && o.Request.ToolChoice != h.Params.ToolChoice)
+	note("Request.MaxTokens", o.Request.MaxTokens != 0 && o.Request.MaxTokens != h.Params.MaxTokens)
+	note("Request.Temperature", o.Request.Temperature != nil && (h.Params.Temperature == nil || *o.Request.Temperature != *h.Params.Temperature))
+	note("Request.ProviderOptions", o.Request.ProviderOptions != nil && !sameJSON(o.Request.ProviderOptions, h.Params.Options))
+	note("Request.NoCache", o.Request.NoCache && !h.Params.NoCache)
 	if len(ignored) > 0 {
 		s.events.emit(&Warning{Code: "options_ignored", Text: fmt.Sprintf("A session that is resumed keeps what it began with; these options are "+
 			"something else and have no effect: %s.", strings.Join(ignored, ", "))})

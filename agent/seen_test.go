@@ -229,10 +229,10 @@ func TestI6_ReadOnlyFilesAreAskedAbout(t *testing.T) {
 		want    string
 	}{
 		{"nobody", agent.Options{}, 0, "needs a person's approval, and nobody is there to give it. "},
-		{"no", agent.Options{Approve: approve(tool.Deny)}, 1, "was not permitted"},
-		{"yes", agent.Options{Approve: approve(tool.Allow)}, 1, "Replaced"},
-		{"a hook that leaves it open", agent.Options{Authorize: tool.AllowUnguarded, Approve: approve(tool.Allow)}, 1, "Replaced"},
-		{"a hook that allows it", agent.Options{Authorize: approve(tool.Allow)}, 2, "Replaced"}, // it sees every call
+		{"no", agent.Options{Hooks: agent.Hooks{Approve: approve(tool.Deny)}}, 1, "was not permitted"},
+		{"yes", agent.Options{Hooks: agent.Hooks{Approve: approve(tool.Allow)}}, 1, "Replaced"},
+		{"a hook that leaves it open", agent.Options{Hooks: agent.Hooks{Authorize: tool.AllowUnguarded, Approve: approve(tool.Allow)}}, 1, "Replaced"},
+		{"a hook that allows it", agent.Options{Hooks: agent.Hooks{Authorize: approve(tool.Allow)}}, 2, "Replaced"}, // it sees every call
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			asked = nil

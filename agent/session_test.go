@@ -351,7 +351,7 @@ func TestA5_AbandonsATool(t *testing.T) {
 			return tool.Text("too late"), nil
 		})
 		h := open(t, setup{tools: []tool.Tool{deaf, echo("other")}, steps: []llmtest.Step{llmtest.Calls(call("deaf"), call("other"))},
-			options: agent.Options{Grace: 2 * time.Second}})
+			options: agent.Options{Limits: agent.Limits{Grace: 2 * time.Second}}})
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		start := time.Now()
@@ -539,7 +539,7 @@ func TestA15_AuthorizeSeesTheCallAndDecides(t *testing.T) {
 		h := open(t, setup{
 			tools: []tool.Tool{echo("allowed"), echo("denied"), echo("asked")},
 			steps: []llmtest.Step{llmtest.Calls(call("allowed", `"path":"x"`), call("denied"), call("asked")), llmtest.Text("done")},
-			options: agent.Options{Authorize: func(_ context.Context, r tool.Request) (tool.Decision, error) {
+			options: agent.Options{Hooks: agent.Hooks{Authorize: func(_ context.Context, r tool.Request) (tool.Decision, error) {
 				seen = append(seen, fmt.Sprintf("%s %s %v", r.Call.Name, r.Access.Effect, bases(t, r.Access.Paths)))
 				switch r.Call.Name {
 				case "allowed":
@@ -548,7 +548,7 @@ func TestA15_AuthorizeSeesTheCallAndDecides(t *testing.T) {
 					return tool.Decision{Verdict: tool.Ask}, nil
 				}
 				return tool.Decision{Reason: "not on a Sunday"}, nil
-			}},
+			}}},
 		})
 		if _, err := h.Submit(context.Background(), "go"); err != nil {
 			t.Fatal(err)

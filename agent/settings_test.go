@@ -220,10 +220,10 @@ func TestA8_EffortFixedUntilTheRoundIsOver(t *testing.T) {
 func TestA8_EffortFreeBetweenAnswers(t *testing.T) {
 	var h *host
 	h = open(t, setup{wrap: fixes, steps: []llmtest.Step{llmtest.Text("one"), llmtest.Text("two")},
-		options: agent.Options{Policy: agent.Policy{MaxConfirms: 1}, BeforeStop: func(context.Context, agent.Stop) (string, error) {
+		options: agent.Options{Policy: agent.Policy{MaxConfirms: 1}, Hooks: agent.Hooks{BeforeStop: func(context.Context, agent.Stop) (string, error) {
 			set(t, h, effort("high"))
 			return "more", nil
-		}}})
+		}}}})
 	h.submit(t, "go", agent.Completed)
 	if want := []string{"model-1//", "model-1/high/"}; !slices.Equal(h.asks(), want) || h.warned() != "" {
 		t.Errorf("asked %q, warned %q", h.asks(), h.warned())

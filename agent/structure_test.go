@@ -66,7 +66,7 @@ func TestJ4_EventsHaveTheStructure(t *testing.T) {
 	w.put("moved", "1\n")
 	log := new(journal.Memory)
 	var live []agent.Event
-	w.does(agent.Options{Journal: log, Profile: hands(), Diffs: 1 << 20, OnEvent: func(ev agent.Event) { live = append(live, ev) }},
+	w.does(agent.Options{Journal: log, Profile: hands(), Limits: agent.Limits{Diffs: 1 << 20}, OnEvent: func(ev agent.Event) { live = append(live, ev) }},
 		llmtest.Call("edit_file", map[string]any{"file_path": "edited", "old_string": "before", "new_string": "after"}),
 		llmtest.Call("apply_patch", map[string]any{"patch": "*** Begin Patch\n*** Update File: moved\n*** Move to: there\n-1\n+2\n*** End Patch"}),
 		llmtest.Call("shell", map[string]any{"command": "echo out; exit 3"}),
@@ -122,7 +122,7 @@ func TestJ4_NoDiffsUnlessAskedFor(t *testing.T) {
 			t.Errorf("%+v", e.Changes)
 		}
 	}
-	if _, err := agent.New(t.Context(), agent.Options{Client: &llm.Client{}, Env: env.ReadOnly(nil), Diffs: -1}); err == nil || !strings.Contains(err.Error(), "Options.Diffs") {
+	if _, err := agent.New(t.Context(), agent.Options{Client: &llm.Client{}, Env: env.ReadOnly(nil), Limits: agent.Limits{Diffs: -1}}); err == nil || !strings.Contains(err.Error(), "Options.Diffs") {
 		t.Errorf("a negative number: %v", err)
 	}
 }

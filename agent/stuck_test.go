@@ -60,7 +60,7 @@ func TestI7_StuckJournalOfASubagent(t *testing.T) {
 	log := newStuckLog(t, "queued")
 	h := open(t, setup{tools: coding.Agents(), fails: true, steps: byTask(map[string][]llmtest.Step{
 		"go": {llmtest.Calls(spawn("help")), llmtest.Calls(send("agent-1", "faster"))}, "help": {llmtest.Hang()}}),
-		options: agent.Options{Grace: shortGrace, Subagents: &agent.Subagents{Journal: func(context.Context, string) (journal.Log, error) { return log, nil }}}})
+		options: agent.Options{Limits: agent.Limits{Grace: shortGrace}, Subagents: &agent.Subagents{Journal: func(context.Context, string) (journal.Log, error) { return log, nil }}}})
 	over := make(chan error, 1)
 	go func() { _, err := h.Submit(context.Background(), "go"); over <- err }()
 	<-log.stuck
@@ -75,7 +75,7 @@ func TestI7_StuckJournalOfASubagent(t *testing.T) {
 // Interrupt ends an input that waits for its journal.
 func TestI7_InterruptBesideAStuckJournal(t *testing.T) {
 	log := newStuckLog(t, "answer")
-	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hi")}, fails: true, options: agent.Options{Journal: log, Grace: shortGrace}})
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hi")}, fails: true, options: agent.Options{Journal: log, Limits: agent.Limits{Grace: shortGrace}}})
 	over := make(chan error, 1)
 	go func() { _, err := h.Submit(context.Background(), "go"); over <- err }()
 	<-log.stuck
@@ -90,7 +90,7 @@ func TestI7_InterruptBesideAStuckJournal(t *testing.T) {
 // The end of the time budget ends the wait for OnEvent, too.
 func TestI7_TimeBudgetAndStuckOnEvent(t *testing.T) {
 	free := make(chan struct{})
-	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hi")}, fails: true, options: agent.Options{Grace: shortGrace, Policy: agent.Policy{Budget: agent.Budget{Time: 50 * time.Millisecond}},
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hi")}, fails: true, options: agent.Options{Limits: agent.Limits{Grace: shortGrace}, Policy: agent.Policy{Budget: agent.Budget{Time: 50 * time.Millisecond}},
 		OnEvent: func(ev agent.Event) {
 			if _, ok := ev.(*agent.StepStart); ok {
 				<-free
@@ -155,7 +155,7 @@ func TestI12_StuckRecall(t *testing.T) {
 	_ = h.Close()
 	reads := &stuckReads{Memory: log, stuck: make(chan struct{}), free: make(chan struct{})}
 	defer close(reads.free)
-	h = long(t, agent.Options{Journal: reads, Grace: shortGrace, Policy: agent.Policy{Compaction: short}}, follow(llmtest.Calls(llmtest.Call("read_output", `{"pattern":"one"}`)), llmtest.Text("end")))
+	h = long(t, agent.Options{Journal: reads, Limits: agent.Limits{Grace: shortGrace}, Policy: agent.Policy{Compaction: short}}, follow(llmtest.Calls(llmtest.Call("read_output", `{"pattern":"one"}`)), llmtest.Text("end")))
 	reads.on.Store(true)
 	over := make(chan error, 1)
 	go func() { _, err := h.Submit(context.Background(), "second"); over <- err }()

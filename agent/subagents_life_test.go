@@ -267,7 +267,7 @@ func TestA18_ConcurrentChildrenReserve(t *testing.T) {
 				<-started
 				return tool.Text("the child's call has begun"), nil
 			})),
-			options: agent.Options{Subagents: &agent.Subagents{}, Policy: agent.Policy{Budget: agent.Budget{Tokens: 20_000}}, MaxTokens: 90_000},
+			options: agent.Options{Subagents: &agent.Subagents{}, Policy: agent.Policy{Budget: agent.Budget{Tokens: 20_000}}, Request: agent.RequestOptions{MaxTokens: 90_000}},
 			steps: byTask(map[string][]llmtest.Step{
 				"go": {llmtest.Calls(spawn("a"), call("until")), llmtest.Calls(wait("agent-1")), llmtest.Text("now there is room")},
 				"a":  {llmtest.Gate(started, gate, llmtest.Text("ready"))},
@@ -287,7 +287,7 @@ func TestF_HookSeesChildren(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var seen []string
-		h := spawning(t, agent.Options{Authorize: func(_ context.Context, r tool.Request) (tool.Decision, error) {
+		h := spawning(t, agent.Options{Hooks: agent.Hooks{Authorize: func(_ context.Context, r tool.Request) (tool.Decision, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			seen = append(seen, r.Call.Name)
@@ -295,7 +295,7 @@ func TestF_HookSeesChildren(t *testing.T) {
 				return tool.Decision{Verdict: tool.Deny, Reason: "not you"}, nil
 			}
 			return tool.Decision{Verdict: tool.Allow}, nil
-		}}, map[string][]llmtest.Step{
+		}}}, map[string][]llmtest.Step{
 			"go":   {llmtest.Calls(spawn("task")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
 			"task": {llmtest.Calls(call("say")), llmtest.Text("denied")},
 		}, echo("say"))
@@ -394,7 +394,7 @@ func TestF_JournalsAndResume(t *testing.T) {
 func TestF_CloseWhileSpawning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logs, opening, goOn := &childLogs{}, make(chan struct{}), make(chan struct{})
-		h := spawning(t, agent.Options{Grace: time.Second, Subagents: &agent.Subagents{Journal: func(ctx context.Context, id string) (journal.Log, error) {
+		h := spawning(t, agent.Options{Limits: agent.Limits{Grace: time.Second}, Subagents: &agent.Subagents{Journal: func(ctx context.Context, id string) (journal.Log, error) {
 			close(opening)
 			<-goOn
 			return logs.open(ctx, id)

@@ -78,7 +78,7 @@ func (s *Session) RemoveTools(ctx context.Context, names ...string) error {
 			case name == s.state.Policy.resultTool():
 				return fmt.Errorf("the tool %q cannot be removed: the session gets its result by it", name)
 			case choice.Mode == llm.ToolNamed && choice.Name == name:
-				return fmt.Errorf("the tool %q cannot be removed: Options.ToolChoice names it", name)
+				return fmt.Errorf("the tool %q cannot be removed: Options.Request.ToolChoice names it", name)
 			}
 			rec.registry.Retire(name, "was removed from this session; use another way")
 			rec.Tools = slices.DeleteFunc(rec.Tools, func(d llm.ToolDefinition) bool { return d.Name == name })

@@ -268,7 +268,7 @@ func TestJ6_ToolChangesThatFail(t *testing.T) {
 		"a broken tool":   {agent.Options{}, func(h *host) error { return h.AddTools(context.Background(), echo("new"), echo("work"), broken) }, "broken"},
 		"the result's":    {withResult(schema), func(h *host) error { return h.AddTools(context.Background(), echo("new"), echo("final_result")) }, "another name"},
 		"not the result":  {withResult(schema), func(h *host) error { return h.RemoveTools(context.Background(), "work", "final_result") }, "cannot be removed"},
-		"the chosen":      {agent.Options{ToolChoice: llm.ToolChoice{Mode: llm.ToolNamed, Name: "work"}}, func(h *host) error { return h.RemoveTools(context.Background(), "work") }, "ToolChoice"},
+		"the chosen":      {agent.Options{Request: agent.RequestOptions{ToolChoice: llm.ToolChoice{Mode: llm.ToolNamed, Name: "work"}}}, func(h *host) error { return h.RemoveTools(context.Background(), "work") }, "ToolChoice"},
 		"an ended wait":   {agent.Options{}, func(h *host) error { return h.AddTools(ended(), echo("new")) }, "canceled"},
 		"a full disk":     {agent.Options{Journal: &failing{left: 1}}, func(h *host) error { return h.AddTools(context.Background(), echo("new"), says("work", "no")) }, errDisk.Error()},
 		"a closed one":    {agent.Options{}, func(h *host) error { _ = h.Close(); return h.AddTools(context.Background(), echo("new")) }, "closed"},

@@ -83,27 +83,27 @@ func newRig(at string, nth int, bad func()) *rig {
 
 func (r *rig) options(grace time.Duration) agent.Options {
 	client := &llm.Client{Providers: []llm.Provider{rigProvider{r}}, Middleware: []llm.Middleware{r.middleware}, Models: r.models}
-	return agent.Options{Client: client, Env: rigEnv{r.memory, r}, Journal: rigJournal{r.log, r, ""}, Grace: grace,
+	return agent.Options{Client: client, Env: rigEnv{r.memory, r}, Journal: rigJournal{r.log, r, ""}, Limits: agent.Limits{Grace: grace},
 		Profile: profile.Profile{Name: "test", Provider: "rig", Model: "m", Prompt: "You are being tested.", Tools: r.tools()},
 		OnEvent: r.onEvent,
-		Authorize: func(context.Context, tool.Request) (tool.Decision, error) {
+		Hooks: agent.Hooks{Authorize: func(context.Context, tool.Request) (tool.Decision, error) {
 			r.pass("Authorize")
 			return tool.Decision{Verdict: tool.Ask}, nil
 		},
-		Approve: func(context.Context, tool.Request) (tool.Decision, error) {
-			r.pass("Approve")
-			return tool.Decision{Verdict: tool.Allow}, nil
-		},
-		BeforeStop:    func(context.Context, agent.Stop) (string, error) { r.pass("BeforeStop"); return "", nil },
-		BeforeInput:   func(_ context.Context, m agent.Message) (agent.Message, error) { r.pass("BeforeInput"); return m, nil },
-		BeforeCompact: func(context.Context, agent.Compacting) (string, error) { r.pass("BeforeCompact"); return "", nil },
-		Middleware: []tool.Middleware{func(next tool.Handler) tool.Handler {
-			r.pass("the Middleware of a tool")
-			return func(ctx context.Context, c *tool.Call) (tool.Result, error) {
-				r.pass("the handler of the Middleware of a tool")
-				return next(ctx, c)
-			}
-		}},
+			Approve: func(context.Context, tool.Request) (tool.Decision, error) {
+				r.pass("Approve")
+				return tool.Decision{Verdict: tool.Allow}, nil
+			},
+			BeforeStop:    func(context.Context, agent.Stop) (string, error) { r.pass("BeforeStop"); return "", nil },
+			BeforeInput:   func(_ context.Context, m agent.Message) (agent.Message, error) { r.pass("BeforeInput"); return m, nil },
+			BeforeCompact: func(context.Context, agent.Compacting) (string, error) { r.pass("BeforeCompact"); return "", nil },
+			Middleware: []tool.Middleware{func(next tool.Handler) tool.Handler {
+				r.pass("the Middleware of a tool")
+				return func(ctx context.Context, c *tool.Call) (tool.Result, error) {
+					r.pass("the handler of the Middleware of a tool")
+					return next(ctx, c)
+				}
+			}}},
 		Questions: &agent.Questions{Answer: func(context.Context, tool.Question) (tool.Answer, error) {
 			r.pass("Questions.Answer")
 			return tool.Answer{Text: "yes"}, nil

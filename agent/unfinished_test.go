@@ -153,10 +153,10 @@ func TestI3_Refusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			work, asked := new(ledgerOf), 0
 			h := open(t, setup{tools: []tool.Tool{work.tool("work"), submitTool()}, steps: []llmtest.Step{c.step, llmtest.Calls(call("submit"))},
-				options: agent.Options{Policy: agent.Policy{RequireDone: true}, BeforeStop: func(context.Context, agent.Stop) (string, error) {
+				options: agent.Options{Policy: agent.Policy{RequireDone: true}, Hooks: agent.Hooks{BeforeStop: func(context.Context, agent.Stop) (string, error) {
 					asked++
 					return "", nil
-				}}})
+				}}}})
 			result := h.submit(t, "go", agent.Refused)
 			if len(work.ran)+asked != 0 || h.turns() != c.turns || h.Status() != agent.StatusIdle {
 				t.Errorf("ran %v, asked the hook %d times; %s", work.ran, asked, h.turns())

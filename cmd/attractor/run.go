@@ -113,9 +113,9 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 		return err
 	}
 	opts := agent.Options{Client: model.client, Profile: prof, Provider: model.provider, Model: f.model, Effort: f.effort,
-		ID: kept.id, Journal: kept.file, Authorize: perm.authorize, Approve: perm.approve,
+		ID: kept.id, Journal: kept.file, Hooks: agent.Hooks{Authorize: perm.authorize, Approve: perm.approve},
 		Policy: f.policy(), Subagents: &agent.Subagents{Journal: kept.ofSubagent()},
-		Questions: perm.questions(), MaxJournal: f.maxJournal, KeepOutputs: f.keepOutputs, Diffs: f.diffs, Instructions: f.instructions}
+		Questions: perm.questions(), Limits: agent.Limits{MaxJournal: f.maxJournal, KeepOutputs: f.keepOutputs, Diffs: f.diffs}, Instructions: f.instructions}
 	f.warn(t, model.provider, first(f.model, prof.Model))
 	local, err := openDir(t, f.dir)
 	if err != nil {

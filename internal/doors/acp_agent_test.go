@@ -99,7 +99,7 @@ func (a *editorAgent) open(ctx context.Context, id string, open func(context.Con
 	profile := coder()
 	profile.Provider, profile.Model = "anthropic", "claude-sonnet-4-5"
 	s, err := start(context.WithoutCancel(ctx), agent.Options{ID: id, Client: a.client, Profile: profile, Env: a.env, System: "You are a sketch.", Journal: log,
-		OnEvent: a.update, Authorize: a.authorize, Approve: a.approve})
+		OnEvent: a.update, Hooks: agent.Hooks{Authorize: a.authorize, Approve: a.approve}})
 	if err != nil {
 		return errors.Join(err, log.Close())
 	}

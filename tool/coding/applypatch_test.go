@@ -90,10 +90,10 @@ func TestC6_ApplyPatchFreeform(t *testing.T) {
 		Client:  &llm.Client{Providers: []llm.Provider{provider}},
 		Profile: profile.Profile{Name: "test", Provider: "openai", Model: "gpt-6-sol", Tools: []tool.Tool{ApplyPatchFreeform()}},
 		Env:     b.env,
-		Authorize: func(_ context.Context, req tool.Request) (tool.Decision, error) {
+		Hooks: agent.Hooks{Authorize: func(_ context.Context, req tool.Request) (tool.Decision, error) {
 			asked = append(asked, req)
 			return tool.Decision{Verdict: tool.Allow}, nil
-		},
+		}},
 	})
 	if err != nil {
 		t.Fatal(err)
