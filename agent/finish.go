@@ -58,8 +58,11 @@ func (s *Session) registryOf(p *Policy, lists ...[]tool.Tool) (*tool.Registry, e
 }
 
 // meets reports whether the session has what a tool needs.
-func (s *Session) meets(t *tool.Tool) bool {
-	return !(t.Needs == tool.NeedsAgents && s.agents == nil || t.Needs == tool.NeedsAnswers && s.questions == nil)
+func (s *Session) meets(t *tool.Tool) bool { return meets(t, s.agents != nil, s.questions != nil) }
+
+// meets reports whether a session with or without subagents and answers to questions has what a tool needs.
+func meets(t *tool.Tool, agents, answers bool) bool {
+	return (t.Needs != tool.NeedsAgents || agents) && (t.Needs != tool.NeedsAnswers || answers)
 }
 
 // resultTool is the name of the tool by whose arguments a structured result comes.

@@ -13,7 +13,6 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -38,8 +37,8 @@ func newHeader(ctx context.Context, o Options, id string, policy Policy, registr
 		h.Params.Options = p.Options
 	}
 	if h.System == "" {
-		p.Tools = offered(p.Tools, registry)
-		h.System = SystemPrompt(ctx, p, o.Env, h.Model, o.Instructions, now)
+		o.Now = func() time.Time { return now }
+		h.System = SystemPrompt(ctx, o)
 	}
 	return written(h)
 }
@@ -83,27 +82,23 @@ func first(a, b string) string {
 	return b
 }
 
-// offered returns the tools that the session has: those of a profile may need what it does not allow.
-func offered(tools []tool.Tool, registry *tool.Registry) []tool.Tool {
-	return slices.DeleteFunc(slices.Clone(tools), func(t tool.Tool) bool {
-		_, ok := registry.Get(t.Name)
-		return !ok
-	})
-}
-
-// SystemPrompt renders the system prompt of a session in layers: the profile's prompt, the environment, what the
-// profile's tools have to say beside their definitions, the project's documents, and the user's instructions last. A session renders
-// it once, at its start, and keeps it in its header, so that it is the same after a resume. It reads files in e and runs nothing, git
+// SystemPrompt renders the system prompt of a new session with these options, whatever their System says, in layers: the profile's prompt, the
+// environment, the guidance of the profile's tools, the project's documents, and the instructions last. A session renders it once, at its
+// start, and keeps it in its header, so that it is the same after a resume. SystemPrompt reads files in o.Env and runs nothing, git
 // included; what cannot be read is left out. In a directory below a repository's top, a host that wants the repository described makes
 // the top one of env.LocalOptions.Roots.
-func SystemPrompt(ctx context.Context, p profile.Profile, e env.Environment, model, instructions string, now time.Time) string {
-	repo := git.Look(ctx, e)
+func SystemPrompt(ctx context.Context, o Options) string {
+	now := time.Now
+	if o.Now != nil {
+		now = o.Now
+	}
+	repo := git.Look(ctx, o.Env)
 	layers := []string{
-		strings.TrimSpace(p.Prompt),
-		environmentBlock(e, repo, model, now),
-		toolGuidance(p.Tools),
-		projectDocuments(ctx, e, repo.Root, append([]string{"AGENTS.md"}, p.Documents...)),
-		strings.TrimSpace(instructions),
+		strings.TrimSpace(o.Profile.Prompt),
+		environmentBlock(o.Env, repo, first(o.Model, o.Profile.Model), now()),
+		toolGuidance(&o),
+		projectDocuments(ctx, o.Env, repo.Root, append([]string{"AGENTS.md"}, o.Profile.Documents...)),
+		strings.TrimSpace(o.Instructions),
 	}
 	layers = slices.DeleteFunc(layers, func(l string) bool { return l == "" })
 	return validText(strings.Join(layers, "\n\n"))
@@ -161,11 +156,11 @@ func oneLine(text string) string {
 	return text
 }
 
-// toolGuidance returns what the tools say beside their definitions; most say nothing.
-func toolGuidance(tools []tool.Tool) string {
+// toolGuidance returns what the tools that a session offers say beside their definitions; most say nothing.
+func toolGuidance(o *Options) string {
 	var b strings.Builder
-	for _, t := range tools {
-		if t.Guidance != "" {
+	for _, t := range o.Profile.Tools {
+		if t.Guidance != "" && meets(&t, o.spawns(), o.Questions != nil) {
 			fmt.Fprintf(&b, "- `%s`: %s\n", t.Name, strings.TrimSpace(t.Guidance))
 		}
 	}

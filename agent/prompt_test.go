@@ -79,7 +79,8 @@ func (w *tree) prompt(p profile.Profile, below string, opts env.LocalOptions, in
 			w.Error(err)
 		}
 	}()
-	return agent.SystemPrompt(context.Background(), p, e, "model-1", instructions, time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC))
+	return agent.SystemPrompt(context.Background(), agent.Options{Profile: p, Env: e, Model: "model-1", Instructions: instructions,
+		Now: func() time.Time { return time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC) }})
 }
 
 func prof(documents ...string) profile.Profile {
@@ -417,10 +418,10 @@ func TestI2_E6_NoGitNoCommands(t *testing.T) {
 	inOrder(t, text, "Is git repository: yes\n", "Git branch: main\n", "Git status: 0 modified, 1 untracked\n", "</environment>", "DOCUMENT")
 	lacks(t, text, "Last commits")                                     // there is none
 	e := envtest.NewMemory(map[string]string{"AGENTS.md": "DOCUMENT"}) // runs no commands
-	text = agent.SystemPrompt(context.Background(), prof(), e, "model-1", "", time.Now())
+	text = agent.SystemPrompt(context.Background(), agent.Options{Profile: prof(), Env: e})
 	inOrder(t, text, "Working directory: /work\n", "Is git repository: no\n", "DOCUMENT")
 	lacks(t, text, "Git branch", "Git status")
 	e = envtest.NewMemory(map[string]string{"a": "", ".git/HEAD": "ref: refs/heads/main\n", ".git/config": "[core]\n"})
-	text = agent.SystemPrompt(context.Background(), prof(), e, "model-1", "", time.Now())
+	text = agent.SystemPrompt(context.Background(), agent.Options{Profile: prof(), Env: e})
 	inOrder(t, text, "Is git repository: yes\n", "Git branch: main\n", "Git status: 0 modified, 1 untracked\n")
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
@@ -174,7 +175,7 @@ func newPrompt(t terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			prompt, err := systemPrompt(cmd.Context(), p, f.dir, p.Model, text)
+			prompt, err := systemPrompt(cmd.Context(), f.dir, agent.Options{Profile: p, Instructions: text, Subagents: &agent.Subagents{}})
 			if err != nil {
 				return err
 			}

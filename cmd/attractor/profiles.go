@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
@@ -77,11 +76,12 @@ func profileNames() []string {
 
 // systemPrompt renders the prompt of a session in a directory. It reads through an environment of its own, in which the whole
 // repository may be read: the project's documents begin at its top, which can be above the directory that the session may touch.
-func systemPrompt(ctx context.Context, p profile.Profile, dir, model, instructions string) (text string, err error) {
+func systemPrompt(ctx context.Context, dir string, o agent.Options) (text string, err error) {
 	local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup, Roots: git.Roots(dir)})
 	if err != nil {
 		return "", cannotWork(dir, err)
 	}
 	defer func() { err = errors.Join(err, local.Close()) }()
-	return agent.SystemPrompt(ctx, p, env.ReadOnly(local), model, instructions, time.Now()), nil
+	o.Env = env.ReadOnly(local)
+	return agent.SystemPrompt(ctx, o), nil
 }

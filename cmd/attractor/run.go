@@ -126,7 +126,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 		opts.Dir = local.WorkDir()
 	}
 	if !kept.resumed {
-		if opts.System, err = systemPrompt(ctx, prof, f.dir, first(f.model, prof.Model), opts.Instructions); err != nil {
+		if opts.System, err = systemPrompt(ctx, f.dir, opts); err != nil {
 			return errors.Join(err, local.Close())
 		}
 	}
