@@ -43,7 +43,7 @@ var allowed = map[string][]string{
 	"profile":             {"tool", "llm"},
 	"profile/anthropic":   {"env", "llm", "profile", "tool", "tool/coding"},
 	"profile/gemini":      {"internal/names", "llm", "env", "profile", "search", "tool", "tool/coding"},
-	"profile/openai":      {"llm", "profile", "tool", "tool/coding"},
+	"profile/openai":      {"env", "llm", "patch", "profile", "tool", "tool/coding"},
 	"patch":               {"internal/fuzzy", "internal/names"},
 	"journal":             {"golang.org/x/sys/..."},
 	"journal/journaltest": {"journal", "github.com/google/go-cmp/cmp", "pgregory.net/rapid"},

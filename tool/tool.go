@@ -202,6 +202,14 @@ type Call struct {
 	Session Session
 }
 
+// Processes returns the background processes of the call's session, or nil where there are none.
+func (c *Call) Processes() Processes {
+	if c.Session == nil {
+		return nil
+	}
+	return c.Session.Processes()
+}
+
 // NeedsApproval returns why this call must not change a file without an approval, which it does not have, or "" if it may. What
 // changes files asks here: what a call touches is not always known before it runs, and may have changed since.
 func (c *Call) NeedsApproval(ctx context.Context, name string) (why string) {

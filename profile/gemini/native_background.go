@@ -39,14 +39,15 @@ type backgroundCommand struct {
 type backgroundsKey struct{}
 
 func backgroundsOf(call *tool.Call) (*backgrounds, tool.Processes, error) {
-	if call.Session == nil || call.Session.Processes() == nil {
+	processes := call.Processes()
+	if processes == nil {
 		return nil, nil, errors.New("there are no background processes in this session; run commands without is_background")
 	}
 	b, ok := call.Session.State(backgroundsKey{}, func() any { return new(backgrounds) }).(*backgrounds)
 	if !ok {
 		return nil, nil, errors.New("the session does not remember its background processes; run commands without is_background")
 	}
-	return b, call.Session.Processes(), nil
+	return b, processes, nil
 }
 
 func (b *backgrounds) add(id, script string) *backgroundCommand {

@@ -23,10 +23,10 @@ type applyPatchArgs struct {
 func ApplyPatch() tool.Tool {
 	t := tool.New(llm.ToolDefinition{Name: "apply_patch", Description: patchDescription},
 		func(ctx context.Context, call *tool.Call, args applyPatchArgs) (tool.Result, error) {
-			return applyPatch(ctx, call, args.Patch)
+			return RunPatch(ctx, call, args.Patch)
 		})
-	t.Limit = patchLimit()
-	return tool.WithAccess(t, func(args applyPatchArgs) tool.Access { return patchAccess(args.Patch) })
+	t.Limit = tool.Limit{Chars: 10_000, Keep: tool.KeepTail}
+	return tool.WithAccess(t, func(args applyPatchArgs) tool.Access { return PatchAccess(args.Patch) })
 }
 
 const patchDescription = "Changes files with a patch. It begins with the line *** Begin Patch and ends with *** End Patch. Between them stand operations: " +
@@ -35,10 +35,8 @@ const patchDescription = "Changes files with a patch. It begins with the line **
 	"@@ def main():, followed by lines with a space (context, about three before and after), - (removed) or + (added) in front; " +
 	"*** End of File after a hunk at the file's end. Paths are relative to the working directory. Nothing is changed unless all of it fits."
 
-func patchLimit() tool.Limit { return tool.Limit{Chars: 10_000, Keep: tool.KeepTail} }
-
-// patchAccess tells what applyPatch would touch.
-func patchAccess(text string) tool.Access {
+// PatchAccess returns what [RunPatch] would touch.
+func PatchAccess(text string) tool.Access {
 	access := tool.Access{Effect: tool.Writes}
 	ops, err := patch.Parse(text)
 	if err != nil {
@@ -48,8 +46,8 @@ func patchAccess(text string) tool.Access {
 	return access
 }
 
-// applyPatch is a call that applies a patch, which may also be a script for which [patch.FromScript] is true.
-func applyPatch(ctx context.Context, call *tool.Call, text string) (tool.Result, error) {
+// RunPatch applies a patch for a call and returns the result of apply_patch. The text may also be a script that [patch.FromScript] takes.
+func RunPatch(ctx context.Context, call *tool.Call, text string) (tool.Result, error) {
 	changes, result, err := patchFor(ctx, call, text)
 	if err != nil {
 		result.Content, result.IsError = llm.TextParts("Error: "+names.Error(err)), true

@@ -21,7 +21,6 @@ var changes = []struct {
 	{WriteFile(), object{"file_path": "f", "content": "2\n"}},
 	{EditFile(), object{"file_path": "./f", "old_string": "1", "new_string": "2"}},
 	{ApplyPatch(), object{"patch": "*** Begin Patch\n*** Update File: f\n-1\n+2\n*** End Patch"}},
-	{ExecCommand(), object{"cmd": "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: f\n-1\n+2\n*** End Patch\nEOF", "workdir": "."}},
 	{Shell(0), object{"command": "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: f\n-1\n+2\n*** End Patch\nEOF"}},
 }
 

@@ -1,7 +1,10 @@
 package coding
 
 import (
+	"bufio"
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -32,6 +35,30 @@ func imageType(start []byte) string {
 // isUTF16 reports whether a file starts with a byte order mark of UTF-16.
 func isUTF16(start []byte) bool {
 	return bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff"))
+}
+
+// ReadImage reads an image file and returns it as a picture for the model. It refuses a file that is none.
+func ReadImage(ctx context.Context, call *tool.Call, name string) (result tool.Result, err error) {
+	f, err := call.Env.Open(ctx, name)
+	if err != nil {
+		return result, explainOpen(ctx, call.Env, name, err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	whole := newReading(f)
+	r := bufio.NewReader(whole)
+	const longest = 12 // of the beginnings that imageType knows
+	start, err := r.Peek(longest)
+	if err != nil && !isEOF(err) {
+		return result, fmt.Errorf("reading %s: %w", names.Shown(name), err)
+	}
+	mime := imageType(start)
+	if mime == "" {
+		return result, fmt.Errorf("%s is no PNG, JPEG, GIF or WebP image; read other files as text, or make an image of them first", names.Shown(name))
+	}
+	if result, err = readImage(r, mime, name); err == nil {
+		result.Seen = whole.saw(ctx, call.Env, name)
+	}
+	return result, err
 }
 
 func readImage(r io.Reader, mime, name string) (tool.Result, error) {

@@ -51,8 +51,6 @@ func TestI10_NamesAreQuotedInResults(t *testing.T) {
 		{ReadFile(), object{"file_path": file, "offset": 7}, true},
 		{ReadFile(), object{"file_path": "picture\n.png"}, false},
 		{ReadFile(), object{"file_path": "leads\nout"}, true},
-		{ViewImage(), object{"path": file}, true},
-		{ViewImage(), object{"path": "picture\n.png"}, false},
 		{WriteFile(), object{"file_path": file, "content": "needle\n"}, false},
 		{WriteFile(), object{"file_path": file + ".d", "content": "x"}, true},
 		{WriteFile(), object{"file_path": "new\nfile", "content": "x"}, true},

@@ -47,7 +47,8 @@ func Process() tool.Tool {
 }
 
 func process(ctx context.Context, call *tool.Call, args processArgs) (tool.Result, error) {
-	if call.Session == nil || call.Session.Processes() == nil {
+	table := call.Processes()
+	if table == nil {
 		return tool.Result{}, errors.New("this session has no background processes")
 	}
 	if args.WaitMS < 0 {
@@ -56,7 +57,6 @@ func process(ctx context.Context, call *tool.Call, args processArgs) (tool.Resul
 	if args.Input != "" && args.Action != actionWrite {
 		return tool.Result{}, fmt.Errorf("input goes with the action %s only", actionWrite)
 	}
-	table := call.Session.Processes()
 	wait := time.Duration(min(args.WaitMS, env.MaxTimeout.Milliseconds())) * time.Millisecond
 	switch args.Action {
 	case "", actionRead:

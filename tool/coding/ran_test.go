@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -150,72 +149,4 @@ func TestJ4_BackgroundRan(t *testing.T) {
 	if out = run(Process(), object{"id": "99"}); out.Ran != nil || !out.IsError {
 		t.Errorf("a process that there is not: %+v", out.Ran)
 	}
-}
-
-func TestJ4_ExecRan(t *testing.T) {
-	r := newExecRoom(t)
-	ranIs(t, "success", r.exec(object{"cmd": "echo a"}), tool.Ran{ID: "7", Exit: exited(0), Bytes: 2, Lines: 1})
-	ranIs(t, "failure", r.exec(object{"cmd": "exit 3"}), tool.Ran{ID: "8", Exit: exited(3)})
-	ranIs(t, "signal", r.exec(object{"cmd": "kill -KILL $$"}), tool.Ran{ID: "9", Exit: killedBy("SIGKILL")})
-	ranIs(t, "left", r.exec(object{"cmd": "sleep 600 >/dev/null 2>&1 & true"}), tool.Ran{ID: "10", Exit: &env.Exit{Left: []string{"something"}}})
-	ranIs(t, "running", r.exec(object{"cmd": "exec sleep 600", "yield_time_ms": 250}), tool.Ran{ID: "11"})
-	out := r.stdin(object{"session_id": 11, "chars": "\x03"})
-	if out.Ran == nil || out.Ran.ID != "11" || out.Ran.Exit == nil || out.Ran.Exit.Signal == "" {
-		t.Errorf("interrupted: %+v", out.Ran)
-	}
-	if out := r.exec(object{"cmd": "test -t 0 && exit 5", "tty": true}); out.Ran == nil || !out.Ran.Terminal || out.Ran.Exit == nil || out.Ran.Exit.Code != 5 {
-		t.Errorf("on a terminal: %+v", out.Ran)
-	}
-}
-
-// Where nothing outlives its call, a command that is cut short says so as shell does.
-func TestJ4_ExecRanToTheEnd(t *testing.T) {
-	b := newBench(t)
-	ranIs(t, "success", b.run(ExecCommand(), object{"cmd": "echo a; exit 3"}), tool.Ran{Exit: exited(3), Bytes: 2, Lines: 1})
-	ctx, cancel := context.WithCancelCause(context.Background())
-	defer cancel(nil)
-	out := b.runCall(ctx, ExecCommand(), object{"cmd": "echo a; exec sleep 600"}, tool.Call{Live: func(int, []byte) { cancel(errors.New("enough")) }})
-	if out.Ran == nil || !out.Ran.Interrupted || !out.IsError {
-		t.Errorf("%+v", out.Ran)
-	}
-}
-
-// endless is an environment whose commands end when they are killed.
-type endless struct{ env.Environment }
-
-func (endless) Start(context.Context, env.Command) (env.Process, error) {
-	return &endlessProcess{killed: make(chan struct{})}, nil
-}
-
-func (endless) Platform() env.Platform { return env.Platform{} }
-
-type endlessProcess struct {
-	env.Process
-	killed chan struct{}
-}
-
-func (p *endlessProcess) Wait(ctx context.Context) (env.Exit, error) {
-	select {
-	case <-p.killed:
-		return env.Exit{Code: -1, Signal: "SIGTERM", Duration: time.Minute}, nil
-	case <-ctx.Done():
-		return env.Exit{}, context.Cause(ctx)
-	}
-}
-
-func (p *endlessProcess) Kill(context.Context) error {
-	close(p.killed)
-	return nil
-}
-
-// A command that is killed because its time is over is not told of a parameter that its tool does not have.
-func TestJ4_ExecTimesOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := &bench{TB: t, env: endless{}}
-		out := b.run(ExecCommand(), object{"cmd": "sleep 601"})
-		ranIs(t, "exec_command", out, tool.Ran{Exit: killedBy("SIGTERM"), TimedOut: env.MaxTimeout})
-		if got, want := out.Model.Text(), "[ERROR: Command timed out after 600000ms. Partial output is shown above.\nRun a part of it at a time.]"; got != want || !out.IsError {
-			t.Errorf("%s\nwant\n%s", got, want)
-		}
-	})
 }

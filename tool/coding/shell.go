@@ -38,7 +38,7 @@ func ShellAs(defaultTimeout time.Duration, render func(tool.Result) tool.Result)
 	t.Limit = tool.Limit{Chars: 30_000, Lines: 256, Keep: tool.KeepHeadTail}
 	return tool.WithAccess(t, func(args shellArgs) tool.Access {
 		if _, ok := patch.FromScript(args.Command); ok {
-			return patchAccess(args.Command)
+			return PatchAccess(args.Command)
 		}
 		return tool.Access{Effect: tool.Writes, Command: args.Command}
 	})
@@ -54,21 +54,22 @@ func shell(ctx context.Context, call *tool.Call, args shellArgs, timeout time.Du
 		timeout = time.Duration(min(args.TimeoutMS, env.MaxTimeout.Milliseconds())) * time.Millisecond
 	}
 	if _, ok := patch.FromScript(args.Command); ok { // models that were trained with it call it here, where there is no such program
-		result, err := applyPatch(ctx, call, args.Command)
+		result, err := RunPatch(ctx, call, args.Command)
 		return render(result), err
 	}
 	if args.Background {
 		return startInBackground(ctx, call, args)
 	}
-	result := runToTheEnd(ctx, call, env.Command{Script: args.Command}, timeout)
+	result := RunCommand(ctx, call, env.Command{Script: args.Command}, timeout)
 	if result.Hint == "" {
 		result.Hint = "Run a narrower command, or send its output to a file and read or search that."
 	}
 	return render(result), nil
 }
 
-// runToTheEnd runs a command and returns what it printed, and what became of it.
-func runToTheEnd(ctx context.Context, call *tool.Call, cmd env.Command, timeout time.Duration) tool.Result {
+// RunCommand runs a command to its end, for at most a timeout, and returns what it printed as the Content and what became of it as Ran.
+// Whatever it leaves running becomes a background process of the session, if the session has any.
+func RunCommand(ctx context.Context, call *tool.Call, cmd env.Command, timeout time.Duration) tool.Result {
 	printed := tool.NewTranscript(outputsOf(call), call.ID, 0)
 	cmd.Output = func(stream int, p []byte) {
 		printed.Write(stream, p)
@@ -89,7 +90,7 @@ func runToTheEnd(ctx context.Context, call *tool.Call, cmd env.Command, timeout 
 	if came.TimedOut {
 		ran.TimedOut = came.Timeout
 	}
-	if processes := processesOf(call); processes != nil && len(came.Left) > 0 {
+	if processes := call.Processes(); processes != nil && len(came.Left) > 0 {
 		ran.ID = processes.Adopt(came.Process, cmd, came.Left)
 	}
 	result.IsError = ran.Failed()
@@ -98,7 +99,7 @@ func runToTheEnd(ctx context.Context, call *tool.Call, cmd env.Command, timeout 
 
 // startInBackground starts a command that goes on when the call is over, and shows how it began.
 func startInBackground(ctx context.Context, call *tool.Call, args shellArgs) (tool.Result, error) {
-	processes := processesOf(call)
+	processes := call.Processes()
 	if processes == nil {
 		return tool.Result{}, errors.New("there are no background processes here; run the command without run_in_background")
 	}
@@ -123,11 +124,4 @@ func outputsOf(call *tool.Call) tool.Outputs {
 		return nil
 	}
 	return call.Session.Outputs()
-}
-
-func processesOf(call *tool.Call) tool.Processes {
-	if call.Session == nil {
-		return nil
-	}
-	return call.Session.Processes()
 }

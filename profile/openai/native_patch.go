@@ -1,26 +1,28 @@
-package coding
+package openai
 
 import (
 	"context"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// ApplyPatchFreeform is the tool apply_patch as a free-form one: the patch is the call's whole text and no JSON, and a grammar keeps
-// the model to the format. It is for APIs that have such tools, OpenAI's; models of other vendors take [ApplyPatch].
-func ApplyPatchFreeform() tool.Tool {
+// applyPatch returns the tool apply_patch in its free form: the call's text is the patch itself and no JSON, and a grammar keeps the model
+// to the format.
+func applyPatch() tool.Tool {
+	base := coding.ApplyPatch()
 	return tool.Tool{
 		ToolDefinition: llm.ToolDefinition{
-			Name:        "apply_patch",
-			Description: patchDescription + " The input is the patch itself, not JSON.",
+			Name:        base.Name,
+			Description: base.Description + " The input is the patch itself, not JSON.",
 			Grammar:     &llm.Grammar{Syntax: "lark", Definition: patchGrammar},
 		},
-		Access: func(text string) (tool.Access, error) { return patchAccess(text), nil },
+		Access: func(text string) (tool.Access, error) { return coding.PatchAccess(text), nil },
 		Run: func(ctx context.Context, call *tool.Call) (tool.Result, error) {
-			return applyPatch(ctx, call, call.Args)
+			return coding.RunPatch(ctx, call, call.Args)
 		},
-		Limit: patchLimit(),
+		Limit: base.Limit,
 	}
 }
 

@@ -1,4 +1,4 @@
-package coding
+package openai
 
 import (
 	"context"
@@ -29,13 +29,13 @@ const (
 // interruptKey is what ^C sends.
 const interruptKey = "\x03"
 
-// WriteStdin is the tool write_stdin(session_id, chars, yield_time_ms, max_output_tokens) of OpenAI's agent: it writes to, waits for
-// and interrupts what [ExecCommand] left running. A command without a terminal takes no input; interrupting ends it.
-func WriteStdin() tool.Tool {
+// writeStdin returns the tool write_stdin(session_id, chars, yield_time_ms, max_output_tokens): it writes to, waits for and interrupts
+// what exec_command left running. A command without a terminal takes no input; interrupting ends it.
+func writeStdin() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name:        "write_stdin",
 		Description: "Writes to a command that exec_command left running, or just waits for it, and returns what it has printed since the last time.",
-	}, writeStdin)
+	}, runStdin)
 	t.Limit = execLimit(execTokens)
 	return tool.WithAccess(t, func(args writeStdinArgs) tool.Access {
 		if args.Chars == "" {
@@ -47,9 +47,9 @@ func WriteStdin() tool.Tool {
 
 func (a writeStdinArgs) id() string { return strconv.FormatFloat(a.SessionID, 'f', -1, 64) }
 
-func writeStdin(ctx context.Context, call *tool.Call, args writeStdinArgs) (tool.Result, error) {
+func runStdin(ctx context.Context, call *tool.Call, args writeStdinArgs) (tool.Result, error) {
 	start, id := time.Now(), args.id()
-	processes := processesOf(call)
+	processes := call.Processes()
 	if processes == nil {
 		return tool.Result{}, errors.New("no command outlives its call here; there is nothing to write to")
 	}

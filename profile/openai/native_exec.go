@@ -1,4 +1,4 @@
-package coding
+package openai
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/patch"
 	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/tool/coding"
 )
 
 type execArgs struct {
@@ -50,22 +51,22 @@ const execParameters = `{"type":"object","properties":{
 "prefix_rule":{"type":"array","items":{"type":"string"},"description":"With require_escalated: the first words of the commands that an approval could cover."}
 },"required":["cmd"],"additionalProperties":false}`
 
-// ExecCommand is the tool exec_command(cmd, workdir, yield_time_ms, ...) of OpenAI's agent: it runs a command and returns its output,
-// or, if it still runs after the yield time, a session id for [WriteStdin]. Such a command goes on until it ends, is killed or its
+// execCommand returns the tool exec_command(cmd, workdir, yield_time_ms, ...): it runs a command and returns its output, or, if it still
+// runs after the yield time, a session id for write_stdin. Such a command goes on until it ends, is killed or its
 // session ends. Where there are no background processes every command runs to its end, for at most [env.MaxTimeout].
-func ExecCommand() tool.Tool {
+func execCommand() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "exec_command",
 		Description: "Runs a command in a shell and returns its output, or a session ID if it is still running after yield_time_ms. " +
 			"write_stdin then waits for it, writes to it or interrupts it.",
 		Parameters: json.RawMessage(execParameters),
-	}, execCommand)
+	}, runExec)
 	t.Limit = execLimit(execTokens)
 	return tool.WithAccess(t, func(args execArgs) tool.Access {
 		if _, ok := patch.FromScript(args.Cmd); !ok {
 			return tool.Access{Effect: tool.Writes, Command: args.Cmd}
 		}
-		access := patchAccess(args.Cmd)
+		access := coding.PatchAccess(args.Cmd)
 		for i, name := range access.Paths {
 			if args.Workdir != "" && !path.IsAbs(name) {
 				access.Paths[i] = path.Join(args.Workdir, name)
@@ -79,7 +80,7 @@ func execLimit(tokens int) tool.Limit {
 	return tool.Limit{Chars: tokens * bytesPerToken, Keep: tool.KeepHeadTail}
 }
 
-func execCommand(ctx context.Context, call *tool.Call, args execArgs) (tool.Result, error) {
+func runExec(ctx context.Context, call *tool.Call, args execArgs) (tool.Result, error) {
 	switch {
 	case strings.TrimSpace(args.Cmd) == "":
 		return tool.Result{}, errors.New("cmd is empty; give the command line to run")
@@ -91,13 +92,13 @@ func execCommand(ctx context.Context, call *tool.Call, args execArgs) (tool.Resu
 		if args.Workdir != "" {
 			within.Env = env.Sub(call.Env, args.Workdir)
 		}
-		return applyPatch(ctx, &within, args.Cmd)
+		return coding.RunPatch(ctx, &within, args.Cmd)
 	}
 	cmd := env.Command{Script: execScript(call.Env, args), Dir: args.Workdir}
 	if args.TTY {
 		cmd.TTY = &env.Size{Rows: 24, Cols: 80}
 	}
-	processes := processesOf(call)
+	processes := call.Processes()
 	if processes == nil {
 		return execToTheEnd(ctx, call, cmd, args), nil
 	}
@@ -126,9 +127,9 @@ func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) +
 func execToTheEnd(ctx context.Context, call *tool.Call, cmd env.Command, args execArgs) tool.Result {
 	start := time.Now()
 	cmd.TTY = nil // nobody could write to it
-	result := runToTheEnd(ctx, call, cmd, env.MaxTimeout)
-	if end := Unfinished(result.Ran, "Run a part of it at a time."); end != "" {
-		return Closing(result, end)
+	result := coding.RunCommand(ctx, call, cmd, env.MaxTimeout)
+	if end := coding.Unfinished(result.Ran, "Run a part of it at a time."); end != "" {
+		return coding.Closing(result, end)
 	}
 	return execResult(call, start, result, args.MaxOutputTokens)
 }
@@ -169,7 +170,7 @@ func execInterrupted(ctx context.Context, processes tool.Processes, id string) (
 		return tool.Result{}, err
 	}
 	result.Ran.Interrupted = true
-	result = Closing(result, Unfinished(result.Ran, ""))
+	result = coding.Closing(result, coding.Unfinished(result.Ran, ""))
 	result.IsError = true
 	return result, nil
 }
@@ -203,11 +204,11 @@ func execResult(call *tool.Call, start time.Time, result tool.Result, maxTokens 
 		result.Gap = tool.Gap{}
 		result.Content = llm.TextParts(text)
 	}
-	result = Opening(head.String(), result)
+	result = coding.Opening(head.String(), result)
 	unnamed := *ran // there is no tool that kills by id here
 	unnamed.ID = ""
-	if left := LeftRunning(&unnamed); left != "" {
-		result = Closing(result, left)
+	if left := coding.LeftRunning(&unnamed); left != "" {
+		result = coding.Closing(result, left)
 	}
 	result.IsError = ran.Failed()
 	return result

@@ -1,4 +1,4 @@
-package coding
+package openai
 
 import (
 	"context"
@@ -10,68 +10,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
-
-// execRoom is a session with the tools of OpenAI's agent.
-type execRoom struct {
-	*bench
-	hall  *hall
-	env   env.Environment
-	calls int
-}
-
-func newExecRoom(t *testing.T) *execRoom {
-	b := newBench(t)
-	h, _ := inHall(t, b)
-	return &execRoom{bench: b, hall: h, env: b.env}
-}
-
-func (r *execRoom) call(ctx context.Context, live func(int, []byte), t tool.Tool, args object) *tool.Outcome {
-	r.Helper()
-	registry, err := tool.NewRegistry(ExecCommand(), WriteStdin())
-	if err != nil {
-		r.Fatal(err)
-	}
-	text, err := json.Marshal(args)
-	if err != nil {
-		r.Fatal(err)
-	}
-	r.calls++
-	out := registry.Run(ctx, llm.ToolCall{ID: fmt.Sprintf("call%d", r.calls), Name: t.Name, Args: string(text)},
-		tool.Call{Env: r.env, Session: r.hall, Live: live}, nil)
-	if out.Panic != "" {
-		r.Fatal(out.Panic)
-	}
-	return out
-}
-
-func (r *execRoom) exec(args object) *tool.Outcome {
-	r.Helper()
-	return r.call(context.Background(), nil, ExecCommand(), args)
-}
-
-func (r *execRoom) stdin(args object) *tool.Outcome {
-	r.Helper()
-	return r.call(context.Background(), nil, WriteStdin(), args)
-}
-
-// volatile is what differs from run to run; the form of it is checked.
-var volatile = regexp.MustCompile(`(?m)^Chunk ID: [0-9a-f]{6}\nWall time: \d+\.\d{4} seconds\n`)
-
-// want compares a result without its first two lines.
-func (r *execRoom) want(what string, out *tool.Outcome, isError bool, want string) {
-	r.Helper()
-	text := out.Model.Text()
-	rest := volatile.ReplaceAllString(text, "")
-	if rest == text || rest != want || out.IsError != isError {
-		r.Errorf("%s: error %v\n%s\nwant, after chunk and time:\n%s", what, out.IsError, text, want)
-	}
-}
 
 func TestE2_ExecCommandResult(t *testing.T) {
 	home := t.TempDir()
@@ -79,7 +23,7 @@ func TestE2_ExecCommandResult(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, ".profile"), []byte("GREETING=login\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := newExecRoom(t)
+	r := newBench(t)
 	r.put("sub/f", "inside")
 	for _, c := range []struct {
 		args    object
@@ -102,7 +46,7 @@ func TestE2_ExecCommandResult(t *testing.T) {
 }
 
 func TestE2_ExecCommandYieldsAndGoesOn(t *testing.T) {
-	r := newExecRoom(t)
+	r := newBench(t)
 	r.put("gate", "")
 	script := "echo begun; touch seen; while [ -e gate ]; do sleep 0.01; done; echo through; exit 4"
 	first := r.exec(object{"cmd": script, "yield_time_ms": 250}).Model.Text()
@@ -110,18 +54,18 @@ func TestE2_ExecCommandYieldsAndGoesOn(t *testing.T) {
 		t.Fatalf("it still runs: %s", first)
 	}
 	if !strings.HasSuffix(first, "Output:\nbegun\n") { // on a machine that is very busy
-		r.ok(sh(), object{"command": "until [ -e seen ]; do sleep 0.01; done"})
-		if _, err := r.hall.processes.Read(context.Background(), "7", 0); err != nil {
+		r.sh("until [ -e seen ]; do sleep 0.01; done")
+		if _, err := r.session.Processes().Read(context.Background(), "7", 0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r.ok(sh(), object{"command": "rm gate"})
+	r.sh("rm gate")
 	r.want("its end", r.stdin(object{"session_id": 7}), true, "Process exited with code 4\nOriginal token count: 2\nOutput:\nthrough\n")
 	r.want("once more", r.stdin(object{"session_id": 7}), true, "Process exited with code 4\nOriginal token count: 0\nOutput:\n")
 }
 
 func TestE2_WriteStdinToATerminal(t *testing.T) {
-	r := newExecRoom(t)
+	r := newBench(t)
 	r.exec(object{"cmd": "stty -echo; echo ready; read -r line; echo \"got $line\"; cat; exit 5", "tty": true, "yield_time_ms": 250})
 	var all strings.Builder
 	for _, chars := range []string{"one\n", "two\n", "\x04"} {
@@ -140,10 +84,10 @@ func TestE2_WriteStdinToATerminal(t *testing.T) {
 }
 
 func TestE2_WriteStdinInterrupts(t *testing.T) {
-	r := newExecRoom(t)
+	r := newBench(t)
 	r.exec(object{"cmd": "sleep 600", "yield_time_ms": 250})
 	r.exec(object{"cmd": "trap 'echo caught; exit 6' INT; touch ready; while :; do sleep 0.01; done", "tty": true, "yield_time_ms": 250})
-	r.ok(sh(), object{"command": "until [ -e ready ]; do sleep 0.01; done"})
+	r.sh("until [ -e ready ]; do sleep 0.01; done")
 	if out := r.stdin(object{"session_id": 7, "chars": "x"}); !out.IsError || !strings.Contains(out.Model.Text(), "tty set to true") {
 		t.Errorf("a command without input takes some: %s", out.Model.Text())
 	}
@@ -156,7 +100,7 @@ func TestE2_WriteStdinInterrupts(t *testing.T) {
 }
 
 func TestE2_ExecCommandOutputIsCut(t *testing.T) {
-	r := newExecRoom(t)
+	r := newBench(t)
 	count := "i=1; while [ $i -le 30000 ]; do echo line $i; i=$((i + 1)); done" // 318,894 bytes
 	for _, c := range []struct {
 		tokens       any
@@ -182,24 +126,24 @@ func TestE2_ExecCommandOutputIsCut(t *testing.T) {
 }
 
 func TestE2_ExecCommandIsInterruptedWithItsCall(t *testing.T) {
-	r := newExecRoom(t)
+	r := newBench(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	live := func(_ int, p []byte) {
 		if strings.Contains(string(p), "begun") {
 			cancel()
 		}
 	}
-	out := r.call(ctx, live, ExecCommand(), object{"cmd": "echo begun; exec sleep 600", "yield_time_ms": 30_000})
+	out := r.call(ctx, "exec_command", object{"cmd": "echo begun; exec sleep 600", "yield_time_ms": 30_000}, tool.Call{Live: live}, nil)
 	if text := out.Model.Text(); !out.IsError || !strings.HasPrefix(text, "begun\n[ERROR: The command was interrupted") {
 		t.Errorf("%s", text)
 	}
-	if got, err := r.hall.processes.Read(context.Background(), "7", 0); err != nil || got.Ran.Exit == nil || got.Ran.Exit.Signal == "" {
+	if got, err := r.session.Processes().Read(context.Background(), "7", 0); err != nil || got.Ran.Exit == nil || got.Ran.Exit.Signal == "" {
 		t.Errorf("it was not killed: %+v, %v", got.Ran, err)
 	}
 }
 
 func TestE2_ExecCommandAppliesPatches(t *testing.T) {
-	r := newExecRoom(t)
+	r := newBench(t)
 	r.put("sub/a.txt", "old\n")
 	args := object{"cmd": "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.txt\n@@\n-old\n+new\n*** End Patch\nEOF", "workdir": "sub"}
 	if out := r.exec(args); out.IsError || r.get("sub/a.txt") != "new\n" {
@@ -209,38 +153,40 @@ func TestE2_ExecCommandAppliesPatches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	access, err := ExecCommand().Access(string(text))
+	access, err := execCommand().Access(string(text))
 	if err != nil || fmt.Sprint(access.Paths) != "[sub/a.txt]" || access.Command != "" {
 		t.Errorf("%+v, %v", access, err)
 	}
 }
 
 func TestE2_ExecCommandWithoutBackgroundProcesses(t *testing.T) {
-	b := newBench(t)
-	r := &execRoom{bench: b}
-	r.want("to its end", b.run(ExecCommand(), object{"cmd": "sleep 0.4; echo over; exit 2", "yield_time_ms": 250}), true,
+	r := newBench(t)
+	r.session = new(tool.Plain)
+	r.want("to its end", r.exec(object{"cmd": "sleep 0.4; echo over; exit 2", "yield_time_ms": 250}), true,
 		"Process exited with code 2\nOriginal token count: 2\nOutput:\nover\n")
-	b.fails(WriteStdin(), object{"session_id": 1}, "no command outlives its call")
+	if out := r.stdin(object{"session_id": 1}); !out.IsError || !strings.Contains(out.Model.Text(), "no command outlives its call") {
+		t.Errorf("%s", out.Model.Text())
+	}
 }
 
 func TestE2_ExecRefusals(t *testing.T) {
-	r := newExecRoom(t)
+	r := newBench(t)
 	for _, c := range []struct {
-		tool tool.Tool
+		tool string
 		args object
 		want string
 	}{
-		{ExecCommand(), object{"cmd": " "}, "cmd is empty"},
-		{ExecCommand(), object{"cmd": "true", "yield_time_ms": -1}, "cannot be negative"},
-		{ExecCommand(), object{"cmd": "true", "workdir": "nowhere"}, "nowhere"},
-		{ExecCommand(), object{"cmd": "true", "sandbox_permissions": "all"}, "sandbox_permissions"},
-		{WriteStdin(), object{"session_id": 7, "max_output_tokens": -1}, "cannot be negative"},
-		{WriteStdin(), object{"session_id": 70}, `no process "70"`},
-		{WriteStdin(), object{"session_id": 1.5, "chars": "x"}, `no process "1.5"`},
+		{"exec_command", object{"cmd": " "}, "cmd is empty"},
+		{"exec_command", object{"cmd": "true", "yield_time_ms": -1}, "cannot be negative"},
+		{"exec_command", object{"cmd": "true", "workdir": "nowhere"}, "nowhere"},
+		{"exec_command", object{"cmd": "true", "sandbox_permissions": "all"}, "sandbox_permissions"},
+		{"write_stdin", object{"session_id": 7, "max_output_tokens": -1}, "cannot be negative"},
+		{"write_stdin", object{"session_id": 70}, `no process "70"`},
+		{"write_stdin", object{"session_id": 1.5, "chars": "x"}, `no process "1.5"`},
 	} {
-		out := r.call(context.Background(), nil, c.tool, c.args)
+		out := r.run(c.tool, c.args)
 		if text := out.Model.Text(); !out.IsError || !strings.Contains(text, c.want) {
-			t.Errorf("%s %v: error %v: %s", c.tool.Name, c.args, out.IsError, text)
+			t.Errorf("%s %v: error %v: %s", c.tool, c.args, out.IsError, text)
 		}
 	}
 }
@@ -256,7 +202,7 @@ func (n noTerminals) Start(ctx context.Context, cmd env.Command) (env.Process, e
 }
 
 func TestE2_ExecCommandTakesInputWhereThereAreNoTerminals(t *testing.T) {
-	r := newExecRoom(t)
+	r := newBench(t)
 	r.env = noTerminals{r.env}
 	r.exec(object{"cmd": "read -r line; echo got $line", "tty": true, "yield_time_ms": 250}) // the attempt with a terminal took the id 7
 	r.want("the answer", r.stdin(object{"session_id": 8, "chars": "one\n", "yield_time_ms": 30_000}), false,
@@ -272,4 +218,99 @@ func TestE2_YieldTimes(t *testing.T) {
 			t.Errorf("%v ms: %v, want %v", c.ms, got, c.want)
 		}
 	}
+}
+
+// A patch that is written as a command changes a read-only file only where somebody has been asked, as one that is a call.
+func TestI6_ExecCommandPatchesNeedAnApproval(t *testing.T) {
+	b := newBench(t)
+	b.put("f", "1\n")
+	file := filepath.Join(b.dir, "f")
+	if err := os.Chmod(file, 0o444); err != nil {
+		t.Fatal(err)
+	}
+	args := object{"cmd": "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: f\n-1\n+2\n*** End Patch\nEOF", "workdir": "."}
+	if out := b.exec(args); !out.IsError || !strings.Contains(out.Model.Text(), "f: the file is read-only (mode -r--r--r--)") || b.get("f") != "1\n" {
+		t.Errorf("no hook: %s, and the file is %q", out.Model.Text(), b.get("f"))
+	}
+	var asked []tool.Guarded
+	allow := func(_ context.Context, req tool.Request) (tool.Decision, error) {
+		asked = append(asked, req.Access.Guarded...)
+		return tool.Decision{Verdict: tool.Allow}, nil
+	}
+	if out := b.call(context.Background(), "exec_command", args, tool.Call{}, allow); out.IsError || b.get("f") != "2\n" {
+		t.Errorf("approved: %s, and the file is %q", out.Model.Text(), b.get("f"))
+	}
+	if len(asked) != 1 || !strings.HasSuffix(asked[0].Path, "/f") || !strings.Contains(asked[0].Why, "read-only") {
+		t.Errorf("asked about %+v", asked)
+	}
+}
+
+func TestJ4_ExecRan(t *testing.T) {
+	r := newBench(t)
+	ranIs(t, "success", r.exec(object{"cmd": "echo a"}), tool.Ran{ID: "7", Exit: &env.Exit{Code: 0}, Bytes: 2, Lines: 1})
+	ranIs(t, "failure", r.exec(object{"cmd": "exit 3"}), tool.Ran{ID: "8", Exit: &env.Exit{Code: 3}})
+	ranIs(t, "signal", r.exec(object{"cmd": "kill -KILL $$"}), tool.Ran{ID: "9", Exit: &env.Exit{Code: -1, Signal: "SIGKILL"}})
+	ranIs(t, "left", r.exec(object{"cmd": "sleep 600 >/dev/null 2>&1 & true"}), tool.Ran{ID: "10", Exit: &env.Exit{Left: []string{"something"}}})
+	ranIs(t, "running", r.exec(object{"cmd": "exec sleep 600", "yield_time_ms": 250}), tool.Ran{ID: "11"})
+	out := r.stdin(object{"session_id": 11, "chars": "\x03"})
+	if out.Ran == nil || out.Ran.ID != "11" || out.Ran.Exit == nil || out.Ran.Exit.Signal == "" {
+		t.Errorf("interrupted: %+v", out.Ran)
+	}
+	if out := r.exec(object{"cmd": "test -t 0 && exit 5", "tty": true}); out.Ran == nil || !out.Ran.Terminal || out.Ran.Exit == nil || out.Ran.Exit.Code != 5 {
+		t.Errorf("on a terminal: %+v", out.Ran)
+	}
+}
+
+// Where nothing outlives its call, a command that is cut short says so as shell does.
+func TestJ4_ExecRanToTheEnd(t *testing.T) {
+	b := newBench(t)
+	b.session = new(tool.Plain)
+	ranIs(t, "success", b.exec(object{"cmd": "echo a; exit 3"}), tool.Ran{Exit: &env.Exit{Code: 3}, Bytes: 2, Lines: 1})
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	out := b.call(ctx, "exec_command", object{"cmd": "echo a; exec sleep 600"},
+		tool.Call{Live: func(int, []byte) { cancel(errors.New("enough")) }}, nil)
+	if out.Ran == nil || !out.Ran.Interrupted || !out.IsError {
+		t.Errorf("%+v", out.Ran)
+	}
+}
+
+// endless is an environment whose commands end when they are killed.
+type endless struct{ env.Environment }
+
+func (endless) Start(context.Context, env.Command) (env.Process, error) {
+	return &endlessProcess{killed: make(chan struct{})}, nil
+}
+
+func (endless) Platform() env.Platform { return env.Platform{} }
+
+type endlessProcess struct {
+	env.Process
+	killed chan struct{}
+}
+
+func (p *endlessProcess) Wait(ctx context.Context) (env.Exit, error) {
+	select {
+	case <-p.killed:
+		return env.Exit{Code: -1, Signal: "SIGTERM", Duration: time.Minute}, nil
+	case <-ctx.Done():
+		return env.Exit{}, context.Cause(ctx)
+	}
+}
+
+func (p *endlessProcess) Kill(context.Context) error {
+	close(p.killed)
+	return nil
+}
+
+// A command that is killed because its time is over is not told of a parameter that its tool does not have.
+func TestJ4_ExecTimesOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &bench{TB: t, env: endless{}, session: new(tool.Plain)}
+		out := b.exec(object{"cmd": "sleep 601"})
+		ranIs(t, "exec_command", out, tool.Ran{Exit: &env.Exit{Code: -1, Signal: "SIGTERM"}, TimedOut: env.MaxTimeout})
+		if got, want := out.Model.Text(), "[ERROR: Command timed out after 600000ms. Partial output is shown above.\nRun a part of it at a time.]"; got != want || !out.IsError {
+			t.Errorf("%s\nwant\n%s", got, want)
+		}
+	})
 }

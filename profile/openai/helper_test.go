@@ -1,0 +1,163 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/orphans"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// TestMain fails the package when a process outlives its tests.
+func TestMain(m *testing.M) { orphans.Verify(m.Run) }
+
+type object = map[string]any
+
+// bench is a real directory, and a session with background processes, for the tools of the native dialect.
+type bench struct {
+	testing.TB
+	dir     string
+	env     env.Environment
+	session tool.Session
+	calls   int
+}
+
+// session has background processes, the first of which has the id 7.
+type session struct {
+	tool.Plain
+	outputs   *tool.DirOutputs
+	processes *tool.ProcessTable
+}
+
+func (s *session) Outputs() tool.Outputs     { return s.outputs }
+func (s *session) Processes() tool.Processes { return s.processes }
+
+func newBench(t testing.TB) *bench {
+	t.Helper()
+	dir := t.TempDir()
+	local, err := env.NewLocal(dir, env.LocalOptions{Grace: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &session{outputs: tool.NewOutputs(t.TempDir())}
+	s.processes = tool.NewProcesses(s.outputs, 7)
+	t.Cleanup(func() {
+		for _, closer := range []interface{ Close() error }{s.processes, s.outputs, local} {
+			if err := closer.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return &bench{TB: t, dir: dir, env: local, session: s}
+}
+
+func (b *bench) put(name, content string) {
+	b.Helper()
+	file := filepath.Join(b.dir, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bench) get(name string) string {
+	b.Helper()
+	content, err := os.ReadFile(filepath.Join(b.dir, name))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return string(content)
+}
+
+// sh runs a command behind the tools' back.
+func (b *bench) sh(script string) {
+	b.Helper()
+	got, err := env.Run(context.Background(), b.env, env.Command{Script: script}, time.Minute)
+	if err != nil || got.Exit.Code != 0 {
+		b.Fatalf("%s: %+v, %v", script, got, err)
+	}
+}
+
+// call takes a call of a native tool through the whole pipeline.
+func (b *bench) call(ctx context.Context, name string, args object, call tool.Call, authorize tool.Authorize) *tool.Outcome {
+	b.Helper()
+	registry, err := tool.NewRegistry(Native().Tools...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	text, err := json.Marshal(args)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.calls++
+	call.Env, call.Session = b.env, b.session
+	out := registry.Run(ctx, llm.ToolCall{ID: fmt.Sprintf("call%d", b.calls), Name: name, Args: string(text)}, call, authorize)
+	if out.Panic != "" {
+		b.Fatal(out.Panic)
+	}
+	return out
+}
+
+func (b *bench) run(name string, args object) *tool.Outcome {
+	b.Helper()
+	return b.call(context.Background(), name, args, tool.Call{}, nil)
+}
+
+func (b *bench) exec(args object) *tool.Outcome {
+	b.Helper()
+	return b.run("exec_command", args)
+}
+
+func (b *bench) stdin(args object) *tool.Outcome {
+	b.Helper()
+	return b.run("write_stdin", args)
+}
+
+// volatile is what differs from run to run; the form of it is checked.
+var volatile = regexp.MustCompile(`(?m)^Chunk ID: [0-9a-f]{6}\nWall time: \d+\.\d{4} seconds\n`)
+
+// want compares the result of a command without its first two lines.
+func (b *bench) want(what string, out *tool.Outcome, isError bool, want string) {
+	b.Helper()
+	text := out.Model.Text()
+	rest := volatile.ReplaceAllString(text, "")
+	if rest == text || rest != want || out.IsError != isError {
+		b.Errorf("%s: error %v\n%s\nwant, after chunk and time:\n%s", what, out.IsError, text, want)
+	}
+}
+
+// ranIs compares what a result says of a command, without how long it took and what exactly is left running.
+func ranIs(t *testing.T, what string, out *tool.Outcome, want tool.Ran) {
+	t.Helper()
+	if out.Ran == nil {
+		t.Errorf("%s: the result says nothing of the command: %s", what, out.Model.Text())
+		return
+	}
+	got := *out.Ran
+	if got.Exit != nil {
+		exit := *got.Exit
+		if exit.Duration <= 0 {
+			t.Errorf("%s: it took %v", what, exit.Duration)
+		}
+		exit.Duration = 0
+		if len(exit.Left) > 0 {
+			exit.Left = []string{"something"}
+		}
+		got.Exit = &exit
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: -want +got\n%s", what, diff)
+	}
+}
