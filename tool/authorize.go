@@ -161,9 +161,12 @@ func (r *Registry) Authorize(ctx context.Context, p *Prepared, c Call, hook Auth
 
 // edited prepares a call anew, with other arguments.
 func (r *Registry) edited(ctx context.Context, p *Prepared, c Call, args string) *Prepared {
-	call := p.Call
+	call, ignored := p.Call, p.ignored
 	call.Args = args
 	p = r.Prepare(call)
+	if p.ignored == "" { // of what the model sent
+		p.ignored = ignored
+	}
 	p.guard(ctx, c.Env)
 	return p
 }

@@ -135,6 +135,9 @@ func (x *execution) outcome(s Session, result Result, stack string, err error) *
 	if o.Truncated && x.readable && o.OutputRef == "" && o.Gap.Bytes == 0 {
 		o = x.keep(result, o, s)
 	}
+	if x.ignored != "" {
+		o.add(CleanText("[Ignored: " + x.ignored + ".]"))
+	}
 	o.Duration, o.Panic = time.Since(x.start), x.stack
 	if stack != "" {
 		o.Panic = stack

@@ -105,12 +105,12 @@ func (s *schema) answer(a Answer) (Answer, error) {
 	if trimmed := strings.TrimSpace(text); trimmed != "" && (trimmed[0] != '{' || !json.Valid([]byte(trimmed))) {
 		return Answer{}, errors.New("the question has a form; answer it with one JSON object that has the form's fields")
 	}
-	content, problem := s.validate(text)
-	if problem != "" {
-		return Answer{}, fmt.Errorf("the answer does not fit the form: %s", problem)
+	fitted := s.validate(text)
+	if fitted.problem != "" {
+		return Answer{}, fmt.Errorf("the answer does not fit the form: %s", fitted.problem)
 	}
 	var compact bytes.Buffer // as a journal would have it
-	if err := json.Compact(&compact, []byte(content)); err != nil {
+	if err := json.Compact(&compact, []byte(fitted.args)); err != nil {
 		return Answer{}, err
 	}
 	return Answer{Content: compact.Bytes()}, nil

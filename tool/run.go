@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/attractor-go/attractor/internal/guard"
@@ -21,6 +23,7 @@ type Prepared struct {
 	Outcome *Outcome
 
 	tool     registered
+	ignored  string   // which unknown parameters the call runs without
 	readable bool     // the model can read what is kept
 	guarded  bool     // Access.Guarded was looked up
 	approved []string // the guarded paths that may be changed
@@ -50,13 +53,14 @@ func (r *Registry) Prepare(call llm.ToolCall) *Prepared {
 	}
 	_, readable := r.lookup(ReadOutput)
 	p := &Prepared{Call: call, tool: t, readable: readable}
+	var unknown string
 	if t.schema != nil {
-		args, problem := t.schema.validate(call.Args)
-		if problem != "" {
-			return Refuse(call, fmt.Sprintf("Error: invalid arguments for %s: %s. Nothing was run. Call it again with corrected arguments.",
-				call.Name, problem))
+		fitted := t.schema.validate(call.Args)
+		unknown = describeUnknown(call.Name, fitted.unknown)
+		if fitted.problem != "" {
+			return invalid(call, fitted.problem, unknown)
 		}
-		p.Call.Args = args
+		p.Call.Args = fitted.args
 	}
 	if t.Access != nil {
 		access, stack, err := guarded(call.Name, func() (Access, error) { return t.Access(p.Call.Args) })
@@ -67,8 +71,17 @@ func (r *Registry) Prepare(call llm.ToolCall) *Prepared {
 		}
 		p.Access = access
 	}
-	p.Valid = true
+	if unknown != "" && p.Access.Effect != ReadOnly {
+		return invalid(call, unknown)
+	}
+	p.Valid, p.ignored = true, unknown
 	return p
+}
+
+// invalid returns a call whose arguments cannot be taken, for these reasons. Empty ones do not count.
+func invalid(call llm.ToolCall, reasons ...string) *Prepared {
+	why := strings.Join(slices.DeleteFunc(reasons, func(reason string) bool { return reason == "" }), "; ")
+	return Refuse(call, fmt.Sprintf("Error: invalid arguments for %s: %s. Nothing was run. Call it again with corrected arguments.", call.Name, why))
 }
 
 // Refuse returns a call that must not run: its outcome is an error result with the text.
@@ -160,6 +173,25 @@ func finish(result Result, limit Limit) *Outcome {
 		}
 	}
 	return o
+}
+
+// add puts a line of the pipeline's own after the text of an outcome.
+func (o *Outcome) add(line string) {
+	for _, parts := range []*llm.Parts{&o.Content, &o.Model} {
+		text, isText := llm.Text{}, false
+		if n := len(*parts); n > 0 {
+			text, isText = (*parts)[n-1].(llm.Text)
+		}
+		if !isText {
+			*parts = append(*parts, llm.Text{Text: line})
+			continue
+		}
+		if text.Text != "" && !strings.HasSuffix(text.Text, "\n") {
+			text.Text += "\n"
+		}
+		text.Text += line
+		(*parts)[len(*parts)-1] = text
+	}
 }
 
 // broken returns the result of a tool that made a mistake in it. What the call has done is not undone by that.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"reflect"
 	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -49,6 +50,9 @@ const (
 
 // New makes a tool of a Go function. The parameters' JSON Schema comes from Args when the definition has none: field names and
 // optionality from the json tags, descriptions from jsonschema tags. What is wrong with Args or the schema, Register reports.
+//
+// Where Args is a struct, parameters that the schema does not name are unknown ones, unless it allows them in additionalProperties. A ReadOnly call
+// runs without them, and its result says so; any other call is refused.
 func New[Args any](def llm.ToolDefinition, run func(ctx context.Context, call *Call, args Args) (Result, error)) Tool {
 	t := Tool{ToolDefinition: def}
 	if def.Parameters == nil {
@@ -58,7 +62,7 @@ func New[Args any](def llm.ToolDefinition, run func(ctx context.Context, call *C
 	if json.Compact(&compact, t.Parameters) == nil { // as a journal would have it; what is no JSON is reported by Register
 		t.Parameters = compact.Bytes()
 	}
-	t.compiled = &compiled{of: slices.Clone(t.Parameters)}
+	t.compiled = &compiled{of: slices.Clone(t.Parameters), strict: reflect.TypeFor[Args]().Kind() == reflect.Struct}
 	t.Run = func(ctx context.Context, call *Call) (Result, error) {
 		args, err := Decode[Args](call.Args)
 		if err != nil {

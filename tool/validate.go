@@ -16,16 +16,18 @@ import (
 )
 
 // schema checks arguments. It is lenient where a model errs harmlessly (a number or boolean as a string, a null for an optional
-// parameter, a field that is not there) and strict where a guess could do damage.
+// parameter) and strict where a guess could do damage.
 type schema struct {
 	doc      *jsonschema.Schema
 	resolved *jsonschema.Resolved
 	noun     string // what a property is to whoever reads about it
+	strict   bool   // whoever reads the arguments loses the fields that the schema does not name
 }
 
 // compiled is a tool's schema, worked out once for all the registries that the tool is in: it takes more memory than a session.
 type compiled struct {
 	of     json.RawMessage
+	strict bool
 	once   sync.Once
 	schema *schema
 	err    error
@@ -35,18 +37,19 @@ type compiled struct {
 func (t *Tool) schema() (*schema, error) {
 	c := t.compiled
 	if c == nil || !bytes.Equal(c.of, t.Parameters) {
-		return parametersOf(t.Parameters)
+		return parametersOf(t.Parameters, c != nil && c.strict)
 	}
-	c.once.Do(func() { c.schema, c.err = parametersOf(c.of) })
+	c.once.Do(func() { c.schema, c.err = parametersOf(c.of, c.strict) })
 	return c.schema, c.err
 }
 
 // parametersOf returns the schema of a tool's parameters.
-func parametersOf(raw json.RawMessage) (*schema, error) {
+func parametersOf(raw json.RawMessage, strict bool) (*schema, error) {
 	s, err := parseSchema(raw, "parameter")
 	if err != nil {
 		return nil, fmt.Errorf("parameters: %w", err)
 	}
+	s.strict = strict
 	return s, nil
 }
 
@@ -65,39 +68,45 @@ func parseSchema(raw json.RawMessage, noun string) (*schema, error) {
 	return &schema{doc: doc, resolved: resolved, noun: noun}, nil
 }
 
-// validate returns the arguments to run with, or the problem in words for the model. The text comes back as it was unless
-// something had to be mended.
-func (s *schema) validate(text string) (args, problem string) {
+// fitted is what validation makes of arguments.
+type fitted struct {
+	args    string         // to run with; as they were unless something had to be mended
+	problem string         // in words for the model; there are no args then
+	unknown []unknownField // which args are without
+}
+
+// validate fits arguments to the schema.
+func (s *schema) validate(text string) fitted {
 	if t := strings.TrimSpace(text); t == "" || t == "null" { // what models send for a tool without parameters
 		text = "{}"
 	}
 	value, err := decodeJSON(text)
 	if err != nil {
-		return "", "they are not valid JSON (" + err.Error() + ")"
+		return fitted{problem: "they are not valid JSON (" + err.Error() + ")"}
 	}
 	if _, ok := value.(map[string]any); !ok {
-		return "", "they must be one JSON object with the parameters as its fields, not " + describe(value)
+		return fitted{problem: "they must be one JSON object with the parameters as its fields, not " + describe(value)}
 	}
-	m := mender{noun: s.noun}
+	m := mender{noun: s.noun, strict: s.strict}
 	value = m.fit("", value, s.doc)
 	if len(m.problems) > 0 {
-		return "", strings.Join(m.problems, "; ")
+		return fitted{problem: strings.Join(m.problems, "; "), unknown: m.unknown}
 	}
 	if m.changed {
 		mended, err := json.Marshal(value)
 		if err != nil {
-			return "", err.Error()
+			return fitted{problem: err.Error()}
 		}
 		text = string(mended)
 	}
 	floats, err := plain(value)
+	if err == nil {
+		err = s.resolved.Validate(floats)
+	}
 	if err != nil {
-		return "", err.Error()
+		return fitted{problem: err.Error(), unknown: m.unknown}
 	}
-	if err := s.resolved.Validate(floats); err != nil {
-		return "", err.Error()
-	}
-	return text, ""
+	return fitted{args: text, unknown: m.unknown}
 }
 
 // decodeJSON reads a text that is one JSON value, with its numbers as they are written, in one pass. A field that one object has twice is an
@@ -199,8 +208,10 @@ func plain(value any) (_ any, err error) {
 // mender fits a value to a schema and collects what cannot be fitted.
 type mender struct {
 	noun     string // of a property
+	strict   bool   // as in schema
 	changed  bool
 	problems []string
+	unknown  []unknownField
 }
 
 func (m *mender) problem(path, format string, args ...any) {
@@ -260,6 +271,13 @@ func (m *mender) fitObject(path string, v map[string]any, doc *jsonschema.Schema
 			m.problem(join(path, name), "is missing; it is required (%s)", strings.Join(articles(typesOf(doc.Properties[name])), " or "))
 		}
 	}
+	for _, name := range unnamed(v, doc, m.strict) {
+		if !comment(name) {
+			m.unknown = append(m.unknown, unknown(path, name, v, doc))
+		}
+		delete(v, name)
+		m.changed = true
+	}
 	for _, name := range sortedKeys(v) {
 		property := doc.Properties[name]
 		switch {
@@ -268,9 +286,6 @@ func (m *mender) fitObject(path string, v map[string]any, doc *jsonschema.Schema
 			m.changed = true
 		case property != nil:
 			v[name] = m.fit(join(path, name), v[name], property)
-		case closed(doc):
-			delete(v, name)
-			m.changed = true
 		}
 	}
 	return v
@@ -411,7 +426,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-func sortedKeys(m map[string]any) []string {
+func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
 		keys = append(keys, k)

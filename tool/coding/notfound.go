@@ -69,7 +69,7 @@ func nearNames(name string, infos []env.Info) []string {
 	var found []candidate
 	for _, info := range infos {
 		have := strings.ToLower(info.Name)
-		d := distance(want, []rune(have))
+		d := names.Distance(want, []rune(have))
 		if d <= 1+len(want)/4 || stem != "" && strings.TrimSuffix(have, path.Ext(have)) == stem {
 			found = append(found, candidate{info.Name, d})
 		}
@@ -82,25 +82,4 @@ func nearNames(name string, infos []env.Info) []string {
 		near = append(near, c.name)
 	}
 	return near
-}
-
-// distance returns the number of single changes that make a into b (Levenshtein).
-func distance(a, b []rune) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i, x := range a {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j, y := range b {
-			change := diagonal
-			if x != y {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -1,0 +1,114 @@
+package tool
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/attractor-go/attractor/internal/names"
+)
+
+// unknownField is a field of a call's arguments that the schema does not name.
+type unknownField struct {
+	name  string
+	path  string   // of the object that has it; empty for the arguments themselves
+	near  string   // the field that was probably meant, if there is one
+	known []string // the fields that the object can have
+}
+
+// comment reports whether a field only comments on the call, so that the call means the same without it.
+func comment(name string) bool {
+	return slices.Contains([]string{"description", "explanation", "reason", "justification"}, names.Folded(name))
+}
+
+// unnamed returns the fields of an object that its schema neither names nor allows. Where the schema leaves open whether it allows them, only
+// a tool that reads the arguments itself can tell what they mean: strict says that they would be lost.
+func unnamed(v map[string]any, doc *jsonschema.Schema, strict bool) []string {
+	if len(doc.PatternProperties) > 0 || !closed(doc) && (!strict || doc.AdditionalProperties != nil || doc.Properties == nil) {
+		return nil
+	}
+	var list []string
+	for _, name := range sortedKeys(v) {
+		if doc.Properties[name] == nil {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// unknown describes a field that the schema of an object does not name.
+func unknown(path, name string, v map[string]any, doc *jsonschema.Schema) unknownField {
+	return unknownField{name: name, path: path, near: meant(name, v, doc), known: fields(doc)}
+}
+
+// meant returns the field that somebody meant by a name that is not in the schema, or "".
+func meant(name string, v map[string]any, doc *jsonschema.Schema) string {
+	var free, missing []string
+	for _, field := range fields(doc) {
+		if _, given := v[field]; given || !fits(v[name], doc.Properties[field]) {
+			continue
+		}
+		free = append(free, field)
+		if slices.Contains(doc.Required, field) {
+			missing = append(missing, field)
+		}
+	}
+	for _, candidates := range [][]string{missing, free} {
+		if near := names.Near(name, candidates); near != nil {
+			return near[0]
+		}
+		for _, field := range candidates { // such as path for file_path
+			if a, b := names.Folded(name), names.Folded(field); strings.Contains(a, b) || strings.Contains(b, a) {
+				return field
+			}
+		}
+	}
+	if len(missing) == 1 {
+		return missing[0]
+	}
+	return ""
+}
+
+// fits reports whether a value may be one of a field's, as far as its type tells.
+func fits(value any, doc *jsonschema.Schema) bool {
+	types := typesOf(doc)
+	return len(types) == 0 || slices.ContainsFunc(types, func(t string) bool { return isType(value, t) })
+}
+
+// fields returns the names of a schema's properties, the required ones first.
+func fields(doc *jsonschema.Schema) []string {
+	list := slices.DeleteFunc(slices.Clone(doc.Required), func(name string) bool { return doc.Properties[name] == nil })
+	for _, name := range sortedKeys(doc.Properties) {
+		if !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// describeUnknown tells a model which fields a tool does not know, and which it does.
+func describeUnknown(tool string, unknown []unknownField) string {
+	var told []string
+	for i, u := range unknown {
+		what, of := "parameter", tool
+		if u.path != "" {
+			what, of = "field", fmt.Sprintf("%q", u.path)
+		}
+		text := fmt.Sprintf("unknown %s %q", what, u.name)
+		if u.near != "" {
+			text += fmt.Sprintf(" (did you mean %q?)", u.near)
+		}
+		last := i == len(unknown)-1 || unknown[i+1].path != u.path
+		switch {
+		case !last:
+		case len(u.known) == 0:
+			text += fmt.Sprintf("; %s has no %ss", of, what)
+		default:
+			text += fmt.Sprintf("; the %ss of %s are %s", what, of, strings.Join(u.known, ", "))
+		}
+		told = append(told, text)
+	}
+	return strings.Join(told, "; ")
+}
