@@ -12,54 +12,54 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// shareTime is how long a call that could begin waits for a host's Authorize of the next one, so that they begin together.
+// shareTime is the longest that a call waits for the host's Authorize of the next one, so that both begin together.
 const shareTime = 5 * time.Millisecond
 
-// errNotRun keeps a call from beginning after an interrupt.
+// errNotRun is returned to a call that wants to begin after an interrupt.
 var errNotRun = errors.New(interruptedCall)
 
-// stopped returns why nothing begins any more: nothing can be written down, or the session is given away.
-func (r *round) stopped() error {
+// err returns why no call may begin any more, because the journal failed or the session is given away, and nil while calls may.
+func (r *round) err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return cmp.Or(r.failed, r.s.left())
 }
 
-// fail notes an error of ours. Nil is none.
+// fail keeps the first error of the session. A nil error changes nothing.
 func (r *round) fail(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.failed = cmp.Or(r.failed, err)
 }
 
-// staysOpen reports whether a call has no result although it has returned. A middleware that leaves its call open gives the session away. What
-// has begun goes on to its result, since it has its effects anyway; all other calls stay open, too. A call that only reads may have failed
-// because of that, such as one that waited for a subagent: it runs again when the session is resumed.
+// staysOpen reports whether a call that has returned stays open, without a result. A middleware that leaves its call open gives the session
+// away. Calls that have begun go on to their results, since they have their effects anyway; all others stay open. A read-only call may
+// have failed because the session was given away, such as one that waited for a subagent, so it runs again after a resume.
 func (r *round) staysOpen(c *call, o *tool.Outcome) bool {
 	if o.NotBegun != nil {
 		r.s.leave(fmt.Errorf("%w: %w", ErrReleased, o.NotBegun))
 	}
 	failed := c.Outcome == nil && c.Access.Effect == tool.ReadOnly && o.IsError
-	return o.NotBegun != nil || r.stopped() != nil && !c.started.Load() || r.s.left() != nil && failed
+	return o.NotBegun != nil || r.err() != nil && !c.started.Load() || r.s.left() != nil && failed
 }
 
-// waits reports whether calls that can begin had better wait a moment for the next one, about which Authorize is being asked: calls that begin
-// together share an intent, and their starts are in order. Nobody waits longer for a hook that takes its time.
-func (r *round) waits() bool {
-	if !r.busy[authorize] || r.held {
+// shouldWait reports whether calls that can begin should wait for the call about which Authorize is being asked. Calls that begin together
+// share an intent, and their starts are in order. They wait for shareTime at most.
+func (r *round) shouldWait() bool {
+	if !r.busy[authorize] || r.shareOver {
 		return false
 	}
-	if r.hold == nil && r.s.authorize != nil {
-		r.hold = time.After(shareTime)
+	if r.shareTimer == nil && r.s.authorize != nil {
+		r.shareTimer = time.After(shareTime)
 	}
 	return true
 }
 
-// intends reports whether the call may run and needs an intent.
-func (c *call) intends() bool { return c.Outcome == nil && c.Access.Effect != tool.ReadOnly }
+// needsIntent reports whether the call is to run and has effects.
+func (c *call) needsIntent() bool { return c.Outcome == nil && c.Access.Effect != tool.ReadOnly }
 
-// beginTogether lets calls begin whose turn has come and around which there is no middleware. After an interrupt none of them is run. It
-// reports false when they stay as they are, because nothing begins any more.
+// beginTogether writes the intents of calls without middleware and announces them. After an interrupt it refuses them. It reports false
+// if they stay as they are, because nothing may begin any more.
 func (r *round) beginTogether(ready []*call) bool {
 	if err := r.intend(ready); errors.Is(err, errNotRun) {
 		r.refuse(ready)
@@ -72,17 +72,17 @@ func (r *round) beginTogether(ready []*call) bool {
 	return true
 }
 
-// beginning is a group of calls that begin together.
+// A beginning is a group of calls that begin together.
 type beginning struct {
 	calls []*call
 	done  chan struct{}
 	err   error
 }
 
-// begin lets a call begin whose middleware has let it through. Those that come while an intent is being written share the next one: the first of
-// them writes it for all.
+// begin returns when a call that has passed its middleware may run. Calls that come while an intent is being written share the next
+// intent, which the first of them writes.
 func (r *round) begin(c *call) error {
-	if !c.intends() {
+	if !c.needsIntent() {
 		if err := r.intend([]*call{c}); err != nil {
 			return err
 		}
@@ -116,15 +116,15 @@ func (r *round) begin(c *call) error {
 	return group.err
 }
 
-// intend writes down which of the calls have effects and makes that durable, if anything may begin at all.
+// intend writes the intents of calls that have effects and makes them durable. It returns an error if nothing may begin.
 func (r *round) intend(calls []*call) error {
 	var intents []llm.ToolCall
 	for _, c := range calls {
-		if c.intends() {
+		if c.needsIntent() {
 			intents = append(intents, c.Call)
 		}
 	}
-	if err := r.mayBegin(); err != nil || len(intents) == 0 {
+	if err := r.checkMayBegin(); err != nil || len(intents) == 0 {
 		return err
 	}
 	err := r.s.outcome(r.ctx, intentRecord{Calls: intents})
@@ -139,13 +139,14 @@ func (r *round) intend(calls []*call) error {
 	failed := r.failed
 	r.mu.Unlock()
 	if r.ctx.Err() == nil && failed == nil {
-		return nil // although the session may have been given away meanwhile: whoever resumes it takes what is intended for begun
+		return nil // even if the session was given away meanwhile: whoever resumes it assumes that intended calls have begun
 	}
-	return r.mayBegin()
+	return r.checkMayBegin()
 }
 
-func (r *round) mayBegin() error {
-	if err := r.stopped(); err != nil {
+// checkMayBegin returns why no call may begin, nil if calls may.
+func (r *round) checkMayBegin() error {
+	if err := r.err(); err != nil {
 		return err
 	}
 	if r.ctx.Err() != nil {
@@ -154,7 +155,7 @@ func (r *round) mayBegin() error {
 	return nil
 }
 
-// announce emits a call's start, once.
+// announce emits a call's TOOL_CALL_START, once.
 func (r *round) announce(c *call) {
 	if !c.started.CompareAndSwap(false, true) {
 		return
@@ -164,7 +165,7 @@ func (r *round) announce(c *call) {
 	c.number.Store(r.s.events.number(start))
 }
 
-// toolCallStart returns the event of a call that begins. Effective is empty where the arguments are those that the model sent.
+// toolCallStart returns the event of a call that begins. Its Effective is set only if the arguments differ from those that were sent.
 func toolCallStart(id, name string, index int, sent, effective string, access *tool.Access) *ToolCallStart {
 	start := &ToolCallStart{CallID: id, Index: index, Name: name, Arguments: arguments(sent), Access: access}
 	if effective != "" {

@@ -226,7 +226,7 @@ func (s *Session) summaryJob(first int) summaryJob {
 	st, c := &s.state, &s.state.Policy.Compaction
 	rooms := st.rooms()
 	job := summaryJob{replaced: st.Turns[:first:first], before: st.summary, plan: string(st.Notes[tool.PlanNote].Data),
-		outputs: slices.Clone(st.outputs), readable: st.offers(tool.ReadOutput), room: rooms.turn, caller: s.caller(PurposeCompaction)}
+		outputs: slices.Clone(st.outputs), readable: st.offersTool(tool.ReadOutput), room: rooms.turn, caller: s.caller(PurposeCompaction)}
 	if dir := st.Dir(); dir != st.Header.Dir {
 		job.dir = dir
 	}

@@ -206,7 +206,7 @@ func endLong(t *testing.T, p *eventPlayer, stored, output, seen string, total in
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	full, cut := bounded(output)
+	full, cut := headAndTail(output)
 	p.commit(resultRecord{CallID: id, Content: llm.TextParts(seen), full: full, cut: cut, OutputRef: ref, Bytes: int64(total)})
 }
 

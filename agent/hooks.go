@@ -162,3 +162,33 @@ func (s *Session) hadKey(key string) bool {
 	defer s.mu.Unlock()
 	return s.state.keys[key]
 }
+
+// askToStop calls BeforeStop. Its prompt becomes a turn; without one the input ends, unless steering has come meanwhile.
+func (s *Session) askToStop(ctx context.Context, step Step) error {
+	s.mu.Lock()
+	in := s.state.Input
+	stop := Stop{Session: s.ID(), Agent: s.agentID, Text: in.Final, Reason: step.Reason, Turns: in.Turns, ToolRounds: in.Rounds, Confirms: in.Confirms}
+	s.mu.Unlock()
+	prompt, err := host(ctx, s, "BeforeStop", s.grace, func() (string, error) { return s.confirm(ctx, stop) })
+	switch {
+	case isHostError(err):
+		return err
+	case errors.Is(err, ErrStuck):
+		s.warnOfStuck(err)
+	case err != nil:
+		s.events.emit(&Warning{Code: "before_stop_failed", Text: err.Error()})
+	}
+	if ctx.Err() != nil {
+		return nil // the next decision sees it
+	}
+	defer s.events.flush()
+	return s.update(context.Background(), func() ([]record, error) {
+		switch {
+		case err == nil && strings.TrimSpace(prompt) != "":
+			return []record{turnRecord{Origin: OriginStop, Text: validText(prompt), Source: sourceHook}}, nil
+		case step.Reason == Completed && s.state.Queued(Steering) != nil:
+			return nil, nil
+		}
+		return []record{endRecord{Reason: step.Reason}}, nil
+	})
+}

@@ -7,8 +7,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// liveOutput turns what a call prints into events, cleaned by the rules for terminals: what arrives in pieces, characters or
-// sequences, is put together first. After close it emits nothing more, so that no delta follows the call's end.
+// liveOutput emits what a call prints as events, cleaned for terminals. It joins characters and escape sequences that arrive in pieces.
+// After close it emits nothing, so that no delta follows the call's end.
 type liveOutput struct {
 	call   string
 	events *eventStream
@@ -29,7 +29,7 @@ func (l *liveOutput) write(stream int, p []byte) {
 	l.emit(stream)
 }
 
-// close emits what waited for more.
+// close emits what is left in the cleaners.
 func (l *liveOutput) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,20 +6,20 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// lane is one of the two hooks that permit calls. Each is asked about one call at a time, in the order of the calls whose turn has come.
+// A lane is one of the two hooks that permit calls. Each is asked about one call at a time, in the order of the calls.
 type lane int
 
 const (
 	authorize lane = iota
-	approve        // where Authorize says Ask
+	approve        // asked where Authorize says Ask
 	lanes
 )
 
-// ask asks a hook about the next call that it has to decide about. A call that needs no approval does not wait for those that do.
+// ask asks a hook about the first call that needs its decision. A call that needs no approval does not wait for those that do.
 func (r *round) ask(l lane) {
-	hook, phase := r.s.authorize, prepared
+	hook, phase := r.s.authorize, toAuthorize
 	if l == approve {
-		hook, phase = r.s.approve, open
+		hook, phase = r.s.approve, toApprove
 	}
 	if r.busy[l] {
 		return
@@ -33,30 +33,30 @@ func (r *round) ask(l lane) {
 			d := r.s.permit(r.deciding, c.Prepared, hook)
 			return func() {
 				r.busy[l] = false
-				r.decided(c, d, l)
+				r.applyDecision(c, d, l)
 			}
 		})
 		return
 	}
 }
 
-// decision holds the outcome of a hook: a call that is permitted or refused, unless somebody else has to be asked, or the hook does not return.
+// A decision is the outcome of a hook: a call that is permitted or refused, the wish that Approve be asked, or an error.
 type decision struct {
 	call *tool.Prepared
 	asks bool
 	err  error
 }
 
-// decided notes what a hook came to. What it has not decided before an interrupt is not permitted.
-func (r *round) decided(c *call, d decision, l lane) {
+// applyDecision changes a call by the decision about it. After an interrupt no call is permitted.
+func (r *round) applyDecision(c *call, d decision, l lane) {
 	c.phase = permitted
 	switch {
-	case r.stopped() != nil:
-		c.phase = prepared // and stays it
+	case r.err() != nil:
+		c.phase = toAuthorize // the next process asks again
 	case d.err != nil || r.ctx.Err() != nil:
 		c.Prepared = tool.Refuse(c.Call, notRun)
 	case d.asks && l == authorize && r.s.approve != nil:
-		c.Prepared, c.phase = d.call, open
+		c.Prepared, c.phase = d.call, toApprove
 	case d.asks:
 		c.Prepared = d.call.Unapproved()
 	default:
@@ -64,11 +64,11 @@ func (r *round) decided(c *call, d decision, l lane) {
 	}
 }
 
-// permit asks a hook about a call. One whose tool was removed since it was prepared is refused.
+// permit returns a hook's decision about a call. It refuses a call whose tool has been removed since it was prepared.
 func (s *Session) permit(ctx context.Context, p *tool.Prepared, hook tool.Authorize) decision {
 	registry := s.tools()
 	d, err := host(ctx, s, "the permission hook that was asked about "+p.Call.Name, s.grace, func() (d decision, _ error) {
-		if _, ok := registry.Get(p.Call.Name); !ok && s.inTurn == nil { // a replay has its results from the journal
+		if _, ok := registry.Get(p.Call.Name); !ok && s.inTurn == nil { // a replay takes its results from the journal
 			p = registry.Prepare(p.Call)
 		}
 		own := *p

@@ -31,7 +31,7 @@ func (t *toolSession) Ask(ctx context.Context, q tool.Question) (tool.Answer, er
 		return tool.Answer{}, err
 	}
 	if t.questions.Answer == nil {
-		t.call.later.Store(asked)
+		t.call.awaits.Store(asked)
 		return tool.Answer{}, tool.ErrLater
 	}
 	t.wait(1)
@@ -47,7 +47,7 @@ func (t *toolSession) Ask(ctx context.Context, q tool.Question) (tool.Answer, er
 			return answer, err
 		}
 		if answer, err = check(answer); err == nil {
-			t.call.heard.add(q.Text, answer)
+			t.call.answers.add(q.Text, answer)
 			return answer, nil
 		}
 		q.Problem = err.Error()

@@ -197,7 +197,7 @@ func (r *replay) runTool(_ context.Context, call *tool.Call) (tool.Result, error
 		r.asked[call.ID] = true
 		r.mu.Unlock()
 		if s, ok := call.Session.(*toolSession); ok {
-			s.call.later.Store(&rec)
+			s.call.awaits.Store(&rec)
 		}
 		return tool.Result{}, tool.ErrLater
 	}

@@ -45,7 +45,7 @@ func (s *Session) Tools() []tool.Tool {
 func (s *Session) AddTools(ctx context.Context, tools ...tool.Tool) error {
 	tools = slices.Clone(tools) // a registry keeps them where they are
 	return s.changeTools(ctx, func(rec *settingRecord) error {
-		if err := rec.registry.Use(tools, s.meets); err != nil {
+		if err := rec.registry.Use(tools, s.satisfies); err != nil {
 			return err
 		}
 		for i := range tools {
@@ -54,7 +54,7 @@ func (s *Session) AddTools(ctx context.Context, tools ...tool.Tool) error {
 			switch {
 			case def.Name == s.state.Policy.resultTool():
 				return fmt.Errorf("the tool %q is the one by which the session gets its result: give yours another name", def.Name)
-			case !s.meets(&tools[i]):
+			case !s.satisfies(&tools[i]):
 			case at >= 0:
 				rec.Tools[at] = def
 			default:
@@ -73,7 +73,7 @@ func (s *Session) RemoveTools(ctx context.Context, names ...string) error {
 		for _, name := range names {
 			choice := s.state.Header.Params.ToolChoice
 			switch {
-			case !s.state.offers(name):
+			case !s.state.offersTool(name):
 				continue
 			case name == s.state.Policy.resultTool():
 				return fmt.Errorf("the tool %q cannot be removed: the session gets its result by it", name)
@@ -151,7 +151,7 @@ func writtenTools(tools []llm.ToolDefinition) ([]llm.ToolDefinition, error) {
 // structured result, and a call of what it knows of and the session lacks says so.
 func (s *State) runOnly(registry *tool.Registry, resultTool string) {
 	for _, name := range registry.Names() {
-		if !s.offers(name) && name != resultTool {
+		if !s.offersTool(name) && name != resultTool {
 			registry.Unregister(name)
 		}
 	}
@@ -160,4 +160,32 @@ func (s *State) runOnly(registry *tool.Registry, resultTool string) {
 			registry.Retire(def.Name, "is not there now, because what provides it is not connected; use another way, or try again later")
 		}
 	}
+}
+
+// registryOf returns a registry of the tools whose needs the session satisfies, with the tool that takes the structured result if the
+// policy asks for one.
+func (s *Session) registryOf(p *Policy, lists ...[]tool.Tool) (*tool.Registry, error) {
+	if p.resultTool() != "" {
+		lists = append(lists, []tool.Tool{resultToolOf(p.Result.Schema)})
+	}
+	registry := new(tool.Registry)
+	for _, tools := range lists {
+		if err := registry.Use(tools, s.satisfies); err != nil {
+			return nil, fmt.Errorf("agent: %w", err)
+		}
+	}
+	return registry, nil
+}
+
+// satisfies reports whether the session has what t needs.
+func (s *Session) satisfies(t *tool.Tool) bool { return meets(t, s.agents != nil, s.questions != nil) }
+
+// meets reports whether a session with or without subagents and answers to questions has what a tool needs.
+func meets(t *tool.Tool, agents, answers bool) bool {
+	return (t.Needs != tool.NeedsAgents || agents) && (t.Needs != tool.NeedsAnswers || answers)
+}
+
+// offersTool reports whether the model has the definition of a tool.
+func (s *State) offersTool(name string) bool {
+	return slices.ContainsFunc(s.tools, func(d llm.ToolDefinition) bool { return d.Name == name })
 }

@@ -13,77 +13,78 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// killTime is what ending a command takes at most after its grace time, with a margin: a tool that is busy killing is not ignoring its
-// context.
+// killTime is the longest that killing a command takes after its grace time, with a margin. A tool that is busy killing is not ignoring
+// its context.
 const killTime = 700 * time.Millisecond
 
-// runCalls brings every open call to its result. A call whose turn has come, because no earlier one is in its way, is permitted and then begins. What
-// begins together is intended in one record, before it runs; each result is committed when it is there. So after a crash a call with an
-// intent and no result may have run, and any other open call never began. The error is one of ours; a tool's is a result.
+// runCalls brings every open tool call to its result. A call is permitted when no earlier call is in its way, and then begins. Calls that
+// begin together share one intent record, which is written before they run; each result is committed when it is there. So after a crash
+// a call with an intent and no result may have run, and any other open call never began. runCalls returns errors of the session only; an
+// error of a tool is a result.
 func (s *Session) runCalls(ctx context.Context, step Step) error {
 	r := s.newRound(ctx, step)
 	defer r.quit()
-	for r.advance(); r.working > 0; r.advance() {
+	for r.startReady(); r.working > 0; r.startReady() {
 		select {
 		case note := <-r.notes:
 			note()
 			r.working--
-		case <-r.hold:
-			r.held = true
+		case <-r.shareTimer:
+			r.shareOver = true
 		}
 	}
-	return r.stopped()
+	return r.err()
 }
 
-// round runs the open calls of an answer. Its fields belong to the loop's goroutine, but for those at the end.
+// round runs the open tool calls of one answer. Its fields belong to the loop's goroutine, except for those at the end.
 type round struct {
 	s          *Session
 	ctx        context.Context
-	deciding   context.Context // of the permission hooks; ends early when nothing may begin any more
+	deciding   context.Context // for the permission hooks; ends early when nothing may begin any more
 	quit       func()
 	sequential bool
-	calls      []*call     // those that are not done, in order
-	notes      chan func() // what goroutines have come to, to be noted by the loop
-	working    int         // goroutines that will send a note
-	busy       [lanes]bool // the hooks that are being asked
-	hold       <-chan time.Time
-	held       bool // hold has fired for the calls that can begin now
+	calls      []*call     // without a result yet, in order
+	notes      chan func() // from goroutines that are done, each to be called by the loop
+	working    int         // how many goroutines will send a note
+	busy       [lanes]bool // which hooks are being asked
+	shareTimer <-chan time.Time
+	shareOver  bool // shareTimer has fired for the calls that can begin now
 
-	writing chan struct{} // taken by whoever writes intents for middleware
+	writing chan struct{} // held by whoever writes intents for middleware
 	mu      sync.Mutex
-	next    *beginning // what the next of them will write
-	failed  error      // ours: nothing can be written down any more
+	next    *beginning // the calls whose intents are written next
+	failed  error      // an error of the session: nothing can be written any more
 }
 
-// call is one call of a round on its way to its result.
+// call is a tool call of a round on its way to its result.
 type call struct {
 	*tool.Prepared
 	index   int    // among the calls of its answer
 	sent    string // the arguments as the model sent them
 	phase   phase
-	started atomic.Bool                 // announced; also a question that is not answered any more, which was announced before
-	number  atomic.Int64                // of TOOL_CALL_START
-	later   atomic.Pointer[awaitRecord] // the question whose answer comes with the next input
-	heard   answers                     // to the questions that were answered at once
+	started atomic.Bool                 // TOOL_CALL_START was emitted, perhaps by an earlier process
+	number  atomic.Int64                // the sequence number of TOOL_CALL_START
+	awaits  atomic.Pointer[awaitRecord] // the question that the next input answers
+	answers answers                     // to questions that were answered at once
 
-	spawns *spawnTurn // of a call that starts an agent
+	spawns *spawnTurn // for a call that starts an agent
 }
 
-// phase says how far a call has come.
+// A phase is how far a call has come.
 type phase uint8
 
 const (
-	prepared  phase = iota // Authorize is to be asked
-	open                   // Approve is to be asked
-	asking                 // one of them is being asked
-	permitted              // it can begin; or it is refused, and only its result is left
+	toAuthorize phase = iota // Authorize is to be asked
+	toApprove                // Approve is to be asked
+	asking                   // one of them is being asked
+	permitted                // it can begin, or it was refused and only its result is missing
 	running
 )
 
-// newRound prepares the calls that may run, and refuses the others.
+// newRound returns a round with the calls of a step: those that may run are prepared, the others refused.
 func (s *Session) newRound(ctx context.Context, step Step) *round {
 	r := &round{s: s, ctx: ctx, notes: make(chan func()), writing: make(chan struct{}, 1),
-		sequential: s.state.Header.Params.Sequential && s.inTurn == nil} // a replay has the order of the journal
+		sequential: s.state.Header.Params.Sequential && s.inTurn == nil} // a replay keeps the order of the journal
 	deciding, quit := context.WithCancelCause(ctx)
 	given := context.AfterFunc(s.stay, func() { quit(s.left()) })
 	r.deciding, r.quit = deciding, func() { given(); quit(nil) }
@@ -94,7 +95,7 @@ func (s *Session) newRound(ctx context.Context, step Step) *round {
 		case o.awaits != nil: // the input was asked to end before the answer came
 			c.Prepared = tool.Refuse(o.ToolCall, unanswered)
 			c.started.Store(true)
-		case o.Intended: // recorded before this round: by a process that is no more
+		case o.Intended: // by a process that is gone
 			c.Prepared = tool.Refuse(o.ToolCall, unknownOutcome)
 		case step.Reason != "" || ctx.Err() != nil:
 			c.Prepared = tool.Refuse(o.ToolCall, notRun)
@@ -105,7 +106,7 @@ func (s *Session) newRound(ctx context.Context, step Step) *round {
 		default:
 			c.Prepared = s.prepare(ctx, registry, o.ToolCall)
 			if c.Outcome == nil {
-				c.phase = prepared
+				c.phase = toAuthorize
 			}
 		}
 		r.calls = append(r.calls, c)
@@ -119,7 +120,7 @@ func (s *Session) newRound(ctx context.Context, step Step) *round {
 	return r
 }
 
-// prepare looks a call up and validates it.
+// prepare returns a call with its tool, its validated arguments and its Access.
 func (s *Session) prepare(ctx context.Context, registry *tool.Registry, call llm.ToolCall) *tool.Prepared {
 	p, err := host(ctx, s, "the Access of the tool "+call.Name, s.grace, func() (*tool.Prepared, error) {
 		p := registry.Prepare(call)
@@ -142,10 +143,10 @@ const (
 	abandoned       = "Error: the session was interrupted, and the tool did not stop in time; it was abandoned. What it did is unknown."
 )
 
-// advance starts whatever can be started now.
-func (r *round) advance() {
-	if r.stopped() != nil {
-		for _, c := range r.calls { // calls that do not begin hold up nobody
+// startReady starts all calls and hooks that can start now.
+func (r *round) startReady() {
+	if r.err() != nil {
+		for _, c := range r.calls { // a call that never begins must not hold up others
 			if c.phase != running {
 				c.spawns.end()
 			}
@@ -158,12 +159,12 @@ func (r *round) advance() {
 	r.ask(authorize)
 	r.ask(approve)
 	ready := r.ready()
-	begun := r.stopped() == nil
-	if begun && len(r.s.chain) == 0 { // else each begins for itself, when its middleware lets it
+	begun := r.err() == nil
+	if begun && len(r.s.chain) == 0 { // otherwise each call begins when its middleware lets it
 		begun = r.beginTogether(ready)
 	}
 	if !begun {
-		r.advance()
+		r.startReady()
 		return
 	}
 	for _, c := range ready {
@@ -172,13 +173,13 @@ func (r *round) advance() {
 	}
 }
 
-// start does work on a goroutine of its own. The function that the work returns runs on the loop's.
+// start does work on a new goroutine. The function that work returns runs on the loop's goroutine.
 func (r *round) start(work func() (note func())) {
 	r.working++
 	go func() { r.notes <- work() }()
 }
 
-// refuse makes calls that have not begun end without being run, because the input is to end.
+// refuse gives calls that have not begun the result that they were not run.
 func (r *round) refuse(calls []*call) {
 	for _, c := range calls {
 		if c.Outcome == nil && c.phase != asking && c.phase != running {
@@ -187,7 +188,7 @@ func (r *round) refuse(calls []*call) {
 	}
 }
 
-// ready returns the calls that begin now.
+// ready returns the calls that can begin now.
 func (r *round) ready() []*call {
 	var ready []*call
 	for _, c := range r.calls {
@@ -195,15 +196,15 @@ func (r *round) ready() []*call {
 			ready = append(ready, c)
 		}
 	}
-	if len(ready) > 0 && r.waits() {
+	if len(ready) > 0 && r.shouldWait() {
 		return nil
 	}
-	r.hold, r.held = nil, false
+	r.shareTimer, r.shareOver = nil, false
 	return ready
 }
 
-// blocked reports whether another call is in the way of one: an earlier one that is not done or, where the arguments were changed since, a later
-// one that runs.
+// blocked reports whether another call is in the way of c: an earlier one without a result or, if a hook has changed c's arguments since,
+// a later one that runs.
 func (r *round) blocked(c *call) bool {
 	earlier := true
 	for _, other := range r.calls {
@@ -217,14 +218,14 @@ func (r *round) blocked(c *call) bool {
 	return false
 }
 
-// done takes a call that has its result out of the way of the others.
-func (r *round) done(c *call) {
+// remove removes a call that has its result.
+func (r *round) remove(c *call) {
 	r.calls = slices.DeleteFunc(r.calls, func(other *call) bool { return other == c })
 }
 
-// conflict reports whether two calls must not run at the same time: one is exclusive, or they share a path of which one writes, or
-// one writes a file and the other is a command, which may read or write any: a model that edits and tests in one answer means
-// the one after the other. Commands run side by side.
+// conflict reports whether two calls must not run at the same time: one is exclusive, or both use a path and one of them writes it, or
+// one writes a file and the other runs a command. A command may read any file, and a model that edits and tests in one answer means one
+// after the other. Commands run side by side.
 func conflict(a, b *call) bool {
 	if a.Outcome != nil || b.Outcome != nil { // nothing runs
 		return false
@@ -241,7 +242,7 @@ func conflict(a, b *call) bool {
 	return slices.ContainsFunc(x.Paths, func(p string) bool { return slices.Contains(y.Paths, p) })
 }
 
-// run runs a call and commits what comes of it, unless a middleware leaves it open.
+// run runs a call and commits its outcome, unless a middleware leaves the call open.
 func (r *round) run(c *call) {
 	r.start(func() func() {
 		defer c.spawns.end()
@@ -249,12 +250,12 @@ func (r *round) run(c *call) {
 		if r.staysOpen(c, o) {
 			return func() {}
 		}
-		r.fail(r.finish(c, o))
-		return func() { r.done(c) }
+		r.fail(r.commitOutcome(c, o))
+		return func() { r.remove(c) }
 	})
 }
 
-// execute runs a call and waits for it, but not for ever: a tool or a middleware that ignores the end of its context is abandoned.
+// execute runs a call and returns its outcome. A tool or middleware that ignores the end of its context is abandoned.
 func (r *round) execute(c *call) *tool.Outcome {
 	s := r.s
 	p := c.Prepared
@@ -289,7 +290,7 @@ func (r *round) execute(c *call) *tool.Outcome {
 	return o
 }
 
-// abandon returns the outcome of a call that does not end. One that has not begun cannot begin any more.
+// abandon returns the outcome of a call that does not end, and emits a warning.
 func (r *round) abandon(c *call) *tool.Outcome {
 	if !c.started.Load() {
 		r.s.events.emit(&Warning{Code: "tool_abandoned", Text: fmt.Sprintf("The middleware around the call of %s did not stop within %v and was abandoned.",
@@ -300,15 +301,15 @@ func (r *round) abandon(c *call) *tool.Outcome {
 	return tool.Refuse(c.Call, abandoned).Outcome
 }
 
-// toolCall returns what the calls of the session have in common.
+// toolCall returns a call with the fields that all calls of the session have in common.
 func (s *Session) toolCall() tool.Call {
 	return tool.Call{Env: s.env, SessionID: s.ID(), AgentID: s.agentID, Diffs: s.diffs}
 }
 
-// finish commits what came of a call: its result, or the question that it waits on.
-func (r *round) finish(c *call, o *tool.Outcome) error {
+// commitOutcome commits the result of a call, or the question that it waits for.
+func (r *round) commitOutcome(c *call, o *tool.Outcome) error {
 	r.announce(c)
-	if asked := c.later.Load(); asked != nil && r.ctx.Err() == nil {
+	if asked := c.awaits.Load(); asked != nil && r.ctx.Err() == nil {
 		asked.Args, asked.Access, asked.Start = c.effective(), r.access(c), c.number.Load()
 		err := r.s.outcome(r.ctx, *asked)
 		r.s.events.flush()
@@ -317,12 +318,12 @@ func (r *round) finish(c *call, o *tool.Outcome) error {
 	result := c.result(o)
 	result.Access, result.Start = r.access(c), c.number.Load()
 	r.s.keepOutput(r.ctx, &result)
-	return r.s.record(r.ctx, result)
+	return r.s.commitResult(r.ctx, result)
 }
 
-// record commits a result. A journal that fails must not leave the call's start without its end. One that is replayed and says no more of the call
-// has not failed.
-func (s *Session) record(ctx context.Context, result resultRecord) error {
+// commitResult commits a result. If the journal fails, TOOL_CALL_END carries the error, so that each start has its end. A replayed
+// journal that ends here has not failed.
+func (s *Session) commitResult(ctx context.Context, result resultRecord) error {
 	err := s.outcome(ctx, result)
 	if err != nil && !errors.Is(err, errJournalEnds) {
 		s.events.add(&ToolCallEnd{CallID: result.CallID, Name: result.Name, Output: err.Error(), OutputBytes: int64(len(err.Error())),
@@ -332,16 +333,17 @@ func (s *Session) record(ctx context.Context, result resultRecord) error {
 	return err
 }
 
+// result returns the record of an outcome.
 func (c *call) result(o *tool.Outcome) resultRecord {
-	full, cut := bounded(o.Content.Text())
+	full, cut := headAndTail(o.Content.Text())
 	r := resultRecord{CallID: c.Call.ID, Name: c.Call.Name, Args: c.effective(), Content: o.Model, IsError: o.IsError, Done: o.Done,
 		Final: o.Final, OutputRef: o.OutputRef, Bytes: o.Bytes, Truncated: o.Truncated, Seen: o.Seen,
 		Changes: o.Changes, Ran: o.Ran, Structured: o.Structured, Duration: o.Duration, full: full, cut: cut || o.Gap.Bytes > 0}
-	r.Asked, r.Answers = c.heard.of(o)
+	r.Asked, r.Answers = c.answers.of(o)
 	return r
 }
 
-// effective returns the arguments that the call runs with, empty where they are those that the model sent.
+// effective returns the arguments that the call runs with, empty if the model sent the same.
 func (c *call) effective() string {
 	if c.Call.Args == c.sent {
 		return ""
@@ -349,7 +351,7 @@ func (c *call) effective() string {
 	return c.Call.Args
 }
 
-// access returns what a call would touch, nil when that is not known. A replay has it from the journal.
+// access returns what a call would touch, nil if that is not known. In a replay it comes from the journal.
 func (r *round) access(c *call) *tool.Access {
 	switch {
 	case r.s.touched != nil:
@@ -360,10 +362,11 @@ func (r *round) access(c *call) *tool.Access {
 	return &c.Access
 }
 
-// eventOutput is how much of a call's output its TOOL_CALL_END holds, in bytes; of more it holds the head and the tail, half each.
+// eventOutput limits the output in a TOOL_CALL_END, in bytes. Of a longer one the event has the head and the tail, half each.
 const eventOutput = 8 << 20
 
-func bounded(text string) (kept string, cut bool) {
+// headAndTail returns text cut to eventOutput bytes, and whether it was cut.
+func headAndTail(text string) (kept string, cut bool) {
 	if len(text) <= eventOutput {
 		return text, false
 	}
