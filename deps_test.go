@@ -38,7 +38,7 @@ var allowed = map[string][]string{
 	"env/envtest":         {"env"},
 	"internal/guard":      {},
 	"search":              {"env", "internal/guard", "internal/names", "github.com/bmatcuk/doublestar/v4"},
-	"tool":                {"internal/names", "llm", "env", "internal/guard", "github.com/google/jsonschema-go/jsonschema"},
+	"tool":                {"internal/names", "llm", "llm/generate", "env", "internal/guard", "github.com/google/jsonschema-go/jsonschema"},
 	"tool/coding":         {"internal/fuzzy", "internal/names", "llm", "tool", "env", "search", "patch", "github.com/rogpeppe/go-internal/diff"},
 	"profile":             {"tool", "llm"},
 	"profile/anthropic":   {"env", "llm", "profile", "tool", "tool/coding"},

@@ -21,6 +21,8 @@
 // A [Result] has the text for the model, and beside it what programs want to know: Changes of files, what a command Ran to, Structured
 // JSON. Nobody has to read the text for that.
 //
+// [Registry.ForGenerate] gives the same tools to package generate, for programs without an agent.
+//
 // # Around calls
 //
 // [Authorize] decides whether a call may run, and may change its arguments; [AuthorizeAll] asks several. A [Middleware] then goes around the

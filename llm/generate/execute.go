@@ -65,11 +65,11 @@ func (r *run) one(ctx context.Context, c llm.ToolCall) (llm.ToolResult, error) {
 			"Error: invalid arguments for %s: %v. Nothing was run. Call it again with corrected arguments.", c.Name, err)
 	}
 	content, err := guarded(ctx, a, args)
-	if err != nil {
+	if err != nil && len(content) == 0 {
 		return refuse(err, "Error: %v", err)
 	}
-	result.Content = content
-	return result, nil
+	result.Content, result.IsError = content, err != nil
+	return result, err
 }
 
 func guarded(ctx context.Context, a *active, args string) (content llm.Parts, err error) {

@@ -16,9 +16,9 @@ import (
 type Tool struct {
 	llm.ToolDefinition
 	// Execute does the work. It gets the arguments' text, which is a JSON object that fits Parameters, or free text for a tool
-	// with a Grammar, and returns text and media for the model. An error becomes an error result with its text, so it should
-	// say what to do next. The calls of one answer run at the same time. It must end soon after its context. Nil means that
-	// the calls are the caller's to run: see [Result.OpenCalls].
+	// with a Grammar, and returns text and media for the model. An error makes an error result of them, or of its own text if
+	// there are none; the text should say what to do next. The calls of one response run at the same time. Execute must end
+	// soon after its context. Nil means that the caller runs the calls: see [Result.OpenCalls].
 	Execute func(ctx context.Context, args string) (llm.Parts, error)
 
 	err error // what Func found wrong
