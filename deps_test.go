@@ -35,10 +35,11 @@ var allowed = map[string][]string{
 	"llm/catalog":         {"llm"},
 	"llm/generate":        {"llm", "github.com/google/jsonschema-go/jsonschema"},
 	"env":                 {"internal/guard", "internal/names", "golang.org/x/sys/..."},
+	"env/capture":         {},
 	"env/envtest":         {"env"},
 	"internal/guard":      {},
 	"search":              {"env", "internal/guard", "internal/names", "github.com/bmatcuk/doublestar/v4"},
-	"tool":                {"internal/names", "llm", "llm/generate", "env", "internal/guard", "github.com/google/jsonschema-go/jsonschema"},
+	"tool":                {"internal/names", "llm", "llm/generate", "env", "env/capture", "internal/guard", "github.com/google/jsonschema-go/jsonschema"},
 	"tool/coding":         {"internal/fuzzy", "internal/names", "llm", "tool", "env", "search", "patch", "github.com/rogpeppe/go-internal/diff"},
 	"profile":             {"tool", "llm"},
 	"profile/anthropic":   {"env", "llm", "profile", "tool", "tool/coding"},
@@ -48,7 +49,7 @@ var allowed = map[string][]string{
 	"journal":             {"golang.org/x/sys/..."},
 	"journal/journaltest": {"journal", "github.com/google/go-cmp/cmp", "pgregory.net/rapid"},
 	"internal/git":        {"env", "search"},
-	"agent":               {"internal/git", "internal/guard", "llm", "env", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
+	"agent":               {"internal/git", "internal/guard", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
 	"cmd/attractor":       {"agent", "env", "internal/git", "journal", "llm/...", "profile/...", "tool/...", "github.com/google/uuid", "github.com/spf13/cobra", "golang.org/x/term"},
 
 	"internal/peer":  {}, // of tests

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/capture"
 )
 
 // liveKept is how much of the head and how much of the tail of live output cursors can still get, in bytes. OnEvent gets all of it.
@@ -110,13 +111,13 @@ type run struct {
 	key    runKey
 	newest Event           // delta; nil before the first
 	text   strings.Builder // of texts and thoughts: all of it
-	output *env.Capture    // of live output: its head and tail
+	output *capture.Buffer // of live output: its head and tail
 }
 
 func newRun(key runKey) *run {
 	r := &run{key: key}
 	if key.stream != "" {
-		r.output = env.NewCapture(env.CaptureOptions{Head: liveKept, Tail: liveKept})
+		r.output = capture.New(capture.Options{Head: liveKept, Tail: liveKept})
 	}
 	return r
 }

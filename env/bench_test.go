@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/capture"
 )
 
 // cpu is the processor time that this process and the children that it has waited for have used.
@@ -97,7 +98,7 @@ func BenchmarkShell(b *testing.B) {
 }
 
 // captured is the output that most commands have.
-func captured() func(int, []byte) { return new(env.Capture).Write }
+func captured() func(int, []byte) { return new(capture.Buffer).Write }
 
 // BenchmarkCapture compares capturing a gigabyte with an output that does nothing, and with none. The ratio must not be over 1.3.
 // A spill costs the disk's time beside it.
@@ -129,7 +130,7 @@ func spilled(b *testing.B, l *env.Local, script, file string, size int64) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	c := env.NewCapture(env.CaptureOptions{Spill: f})
+	c := capture.New(capture.Options{Spill: f})
 	local("", l, script, func() func(int, []byte) { return c.Write }).run(b)
 	if err := f.Close(); err != nil || c.SpillErr() != nil || c.Total() != size {
 		b.Fatal(err, c.SpillErr(), c.Total())

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/attractor-go/attractor/env/capture"
 )
 
 func TestD4_WhereCgroupsAreTried(t *testing.T) {
@@ -85,7 +87,7 @@ func TestD4_OneCommandWithoutACgroup(t *testing.T) {
 				t.Fatal(err)
 			}
 			l.level.rung = &cgroups{dir: dir}
-			var out Capture
+			var out capture.Buffer
 			p, err := l.Start(t.Context(), Command{Script: "echo out; setsid sleep 1000 & read x", TTY: tty, Stdin: true, Output: out.Write})
 			if err != nil {
 				t.Fatal(err)

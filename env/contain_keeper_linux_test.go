@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/attractor-go/attractor/env/capture"
 )
 
 // A thread that has been moved to other namespaces is never used again, and the first thread, which cannot end, is never moved.
@@ -142,7 +144,7 @@ func TestI4_ANewNamespaceForALostOne(t *testing.T) {
 	if exit, err := first.Wait(t.Context()); err != nil || exit.Signal != "SIGKILL" {
 		t.Errorf("%+v, %v", exit, err)
 	}
-	var out Capture
+	var out capture.Buffer
 	result, err := Run(t.Context(), l, Command{Script: "ls -d /proc/1; exit 3", Output: out.Write}, 0)
 	if err != nil || result.Code != 3 || out.Text() != "/proc/1\n" {
 		t.Errorf("%+v, %v, %q", result, err, out.Text())

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/capture"
 )
 
 // best is the level that the test's own probes say is right here, with why the better ones are not.
@@ -31,7 +32,7 @@ func TestD4_TheBestLevelIsUsed(t *testing.T) {
 	if l.Containment() != want {
 		t.Fatalf("%s works, and Containment is %q", want, l.Containment())
 	}
-	var out env.Capture
+	var out capture.Buffer
 	if _, err := env.Run(t.Context(), l, env.Command{Script: "cat /proc/self/cgroup; echo /proc/[0-9]*", Output: out.Write}, 0); err != nil {
 		t.Fatal(err)
 	}

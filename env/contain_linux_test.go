@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/capture"
 )
 
 var killRounds = flag.Int("kill.rounds", 2, "how often each shape of TestD4_NothingSurvives is killed at each level")
@@ -140,7 +141,7 @@ func TestD4_KillNowReachesOtherSessions(t *testing.T) {
 func TestD4_MarksNest(t *testing.T) {
 	t.Setenv(env.MarkVar, "OUTER")
 	l := newLocal(t, t.TempDir(), env.LocalOptions{Vars: env.VarsNone})
-	var out env.Capture
+	var out capture.Buffer
 	if _, err := env.Run(context.Background(), l, env.Command{Script: "echo $" + env.MarkVar, Output: out.Write}, 0); err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/capture"
 	"github.com/attractor-go/attractor/env/envtest"
 )
 
@@ -32,7 +33,7 @@ func TestD4_EveryLevelPassesTheSuite(t *testing.T) {
 // run runs a script to its end and returns what it printed.
 func run(t *testing.T, e env.Environment, cmd env.Command) (string, env.Result) {
 	t.Helper()
-	var out env.Capture
+	var out capture.Buffer
 	cmd.Output = out.Write
 	result, err := env.Run(t.Context(), e, cmd, time.Minute)
 	if err != nil {

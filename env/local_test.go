@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/capture"
 	"github.com/attractor-go/attractor/env/envtest"
 	"github.com/attractor-go/attractor/internal/orphans"
 )
@@ -108,7 +109,7 @@ func TestD2_WorkDirBySymlink(t *testing.T) {
 			t.Errorf("%s was written elsewhere", name)
 		}
 	}
-	var out env.Capture
+	var out capture.Buffer
 	result, err := env.Run(t.Context(), l, env.Command{Script: "pwd", Output: out.Write}, 0)
 	if err != nil || result.Code != 0 || out.Text() != link+"\n" {
 		t.Errorf("a command is in %q: %+v, %v", out.Text(), result, err)

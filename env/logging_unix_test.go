@@ -10,12 +10,13 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/capture"
 )
 
 func TestD7_LoggingLogsCommands(t *testing.T) {
 	var log logged
 	e := env.Logging(newLocal(t, t.TempDir(), env.LocalOptions{}), log.logger(slog.LevelInfo))
-	var out env.Capture
+	var out capture.Buffer
 	p := start(t, e, env.Command{Script: `read x; echo "$x$TOKEN"; echo oops >&2; exit 3`, Dir: ".", Stdin: true,
 		Env: []string{"TOKEN=s3cr3t", "ODD"}, Output: out.Write})
 	if _, err := io.WriteString(p.Stdin(), "s3cr3t\n"); err != nil {

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/capture"
 )
 
 var captureMiB = flag.Int("capture.mib", 300, "how many MiB of output TestD5_PeakMemory captures")
@@ -54,12 +56,12 @@ func TestD5_PeakMemory(t *testing.T) {
 func growth(t *testing.T) int64 {
 	t.Helper()
 	l := newLocal(t, t.TempDir(), env.LocalOptions{})
-	if _, err := env.Run(t.Context(), l, env.Command{Script: "true", Output: new(env.Capture).Write}, 0); err != nil {
+	if _, err := env.Run(t.Context(), l, env.Command{Script: "true", Output: new(capture.Buffer).Write}, 0); err != nil {
 		t.Fatal(err) // what the first command loads is not the output's
 	}
 	before := memory(t, "VmRSS")
 	size := int64(*captureMiB) << 20
-	var c env.Capture
+	var c capture.Buffer
 	script := fmt.Sprintf("yes | head -c %d", size)
 	result, err := env.Run(t.Context(), l, env.Command{Script: script, Output: c.Write}, env.MaxTimeout)
 	if err != nil || result.Code != 0 || result.TimedOut || c.Total() != size {
@@ -83,6 +85,15 @@ func TestD5_ReadingMakesNoGarbage(t *testing.T) {
 	if much > little+128<<10 {
 		t.Errorf("256 MiB of output make %d bytes of garbage, where 1 KiB makes %d", much, little)
 	}
+}
+
+// allocated runs a function and returns how many bytes it allocated, in all.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }
 
 // memory reads a size of proc_pid_status(5), in bytes.

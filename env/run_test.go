@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/capture"
 )
 
 func TestAC4_3_RunCapturesAndTimes(t *testing.T) {
 	l := newLocal(t, t.TempDir(), env.LocalOptions{})
-	var c env.Capture
+	var c capture.Buffer
 	result, err := env.Run(t.Context(), l, env.Command{Script: "echo out; echo err >&2; exit 3", Output: c.Write}, 0)
 	if err != nil || result.Code != 3 || result.TimedOut || result.Duration <= 0 {
 		t.Errorf("Run: %+v, %v", result, err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/capture"
 )
 
 func TestAC4_6_Corpus(t *testing.T) {
@@ -116,7 +117,7 @@ func TestD6_CommandsSeeTheFilteredVariables(t *testing.T) {
 		DropVars: []string{"own"},
 		Env:      []string{"ADDED_TOKEN=t", "LATER=yes"},
 	})
-	var out env.Capture
+	var out capture.Buffer
 	if _, err := env.Run(t.Context(), l, env.Command{Script: "env", Env: []string{"PER_COMMAND=c", "PLAIN=q"}, Output: out.Write}, 0); err != nil {
 		t.Fatal(err)
 	}

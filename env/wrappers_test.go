@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/capture"
 	"github.com/attractor-go/attractor/env/envtest"
 )
 
@@ -72,7 +73,7 @@ func TestD7_SubMovesNamesAndCommands(t *testing.T) {
 		}
 	}
 	for cmdDir, want := range map[string]string{"": "f\n", "..": "b\n", l.WorkDir() + "/a": "b\n"} {
-		var out env.Capture
+		var out capture.Buffer
 		if _, err := env.Run(t.Context(), s, env.Command{Script: "ls", Dir: cmdDir, Output: out.Write}, 0); err != nil || out.Text() != want {
 			t.Errorf("ls in %q: %q, %v", cmdDir, out.Text(), err)
 		}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/capture"
 )
 
 // spoolAt is how many bytes of raw output a Transcript holds in memory before it moves them to the output store. What is shorter
@@ -20,8 +21,8 @@ const spoolAt = 64 << 10
 type Transcript struct {
 	mu       sync.Mutex
 	cleaners [env.Stderr + 1]Cleaner // by stream: a sequence of one is not ended by the other
-	text     *env.Capture            // since the last Take, clean
-	sizes    env.CaptureOptions
+	text     *capture.Buffer         // since the last Take, clean
+	sizes    capture.Options
 	clean    []byte // a buffer for the cleaners
 	bytes    int64  // since the last Take, as they came
 	breaks   int64  // line breaks among them
@@ -39,10 +40,10 @@ type Transcript struct {
 }
 
 // NewTranscript makes a transcript. Long output goes to the store, which may be nil, as an output of this name; kept is how many
-// bytes of text are held of the beginning and how many of the end, 0 meaning [env.DefaultKept].
+// bytes of text are held of the beginning and how many of the end, 0 meaning [capture.DefaultKept].
 func NewTranscript(outputs Outputs, name string, kept int) *Transcript {
-	sizes := env.CaptureOptions{Head: kept, Tail: kept}
-	return &Transcript{outputs: outputs, name: name, sizes: sizes, text: env.NewCapture(sizes)}
+	sizes := capture.Options{Head: kept, Tail: kept}
+	return &Transcript{outputs: outputs, name: name, sizes: sizes, text: capture.New(sizes)}
 }
 
 // Write takes output of a stream. It is an [env.Command]'s Output. After Close it does nothing: a process that would not die may
@@ -119,7 +120,7 @@ func (t *Transcript) Take() Result {
 		result.Gap = Gap{At: len(head), Bytes: omitted, Chars: chars, Lines: lines}
 		result.Ran.Omitted = omitted
 	}
-	t.text, t.bytes, t.breaks = env.NewCapture(t.sizes), 0, 0
+	t.text, t.bytes, t.breaks = capture.New(t.sizes), 0, 0
 	result.Raw = t.raw
 	switch {
 	case t.ref != "" && !t.dropped:

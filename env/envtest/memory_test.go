@@ -20,6 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/capture"
 	"github.com/attractor-go/attractor/env/envtest"
 )
 
@@ -367,7 +368,7 @@ func TestD4_MemoryInABubble(t *testing.T) {
 			{"leave", env.Result{Exit: env.Exit{Code: 1, Left: []string{"a server"}}}},
 			{"nothing", env.Result{Exit: env.Exit{Code: 127}}},
 		} {
-			var out env.Capture
+			var out capture.Buffer
 			got, err := env.Run(t.Context(), m, env.Command{Script: c.script, Stdin: true, Output: out.Write}, 0)
 			if err != nil {
 				t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/capture"
 	"github.com/attractor-go/attractor/env/envtest"
 	"github.com/attractor-go/attractor/examples/remoteenv"
 	"github.com/attractor-go/attractor/internal/peer"
@@ -147,7 +148,7 @@ func TestD1_RemoteEnvWritesAllOrNothing(t *testing.T) {
 func TestD1_RemoteEnvSaysThatTheConnectionBroke(t *testing.T) {
 	prefixes(t) // or skip
 	e := open(t, []string{"/bin/sh", "-c", `case $1 in *launched*) sh -c "$1" | head -n 2 ;; *) exec sh -c "$1" ;; esac`, "sh"}, t.TempDir())
-	var out env.Capture
+	var out capture.Buffer
 	p, err := e.Start(t.Context(), env.Command{Script: "echo launched; read x; echo more", Stdin: true, Output: out.Write})
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +167,7 @@ func TestD1_RemoteEnvSaysThatTheConnectionBroke(t *testing.T) {
 // What looks like the end of the output is told from it, and comes when it comes.
 func TestD1_RemoteEnvHandsOnWhatLooksLikeTheMark(t *testing.T) {
 	e := open(t, prefixes(t)["sh"], t.TempDir())
-	var out env.Capture
+	var out capture.Buffer
 	result, err := env.Run(t.Context(), e, env.Command{Script: `printf 'a\036b\036\036'; printf '\036' >&2; printf 'x'; exit 3`, Output: out.Write}, 0)
 	if err != nil || result.Code != 3 || out.Count(env.Stdout) != 6 || out.Count(env.Stderr) != 1 {
 		t.Errorf("%+v, %v, %q", result, err, out.Text())

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/capture"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -162,7 +163,7 @@ func TestC7_LongOutputIsCountedExactly(t *testing.T) {
 	o := b.run(sh(), object{"command": fmt.Sprintf("yes ä234567 | head -c %d", size)})
 	chars, lines := int64(size/len(line)*8+utf8.RuneCountInString(line[:size%len(line)])), int64(size/len(line))
 	text := o.Content.Text()
-	if !utf8.ValidString(text) || len(text) > 2*env.DefaultKept || len(text) < 2*env.DefaultKept-8 {
+	if !utf8.ValidString(text) || len(text) > 2*capture.DefaultKept || len(text) < 2*capture.DefaultKept-8 {
 		t.Errorf("%d bytes kept", len(text))
 	}
 	if got := o.Gap.Chars + int64(utf8.RuneCountInString(text)); got != chars {

@@ -1,4 +1,4 @@
-package env
+package capture
 
 import (
 	"fmt"
@@ -8,23 +8,23 @@ import (
 	"unicode/utf8"
 )
 
-// DefaultKept is how many bytes a Capture keeps of the beginning, and how many of the end, unless told otherwise.
+// DefaultKept is how many bytes a Buffer keeps of the beginning, and how many of the end, unless told otherwise.
 const DefaultKept = 4 << 20
 
-// CaptureOptions say what a Capture keeps. Sizes are in bytes; zero means DefaultKept, less than zero nothing.
-type CaptureOptions struct {
+// Options say what a Buffer keeps. Sizes are in bytes; zero means DefaultKept, less than zero nothing.
+type Options struct {
 	Head, Tail int
 	// Spill, when set, is given everything in arrival order, by one Write at a time. After its first error it is given
 	// nothing more.
 	Spill io.Writer
 }
 
-// Capture collects the output of a command in bounded memory: its beginning, its end and exact counts, also of what it does not
+// Buffer collects the output of a command in bounded memory: its beginning, its end and exact counts, also of what it does not
 // keep. Both streams are merged in the order of the writes. Memory grows with what is written, up to the sum of both sizes. Its
 // methods may be called concurrently, also while the command runs; the zero value is ready to use with the default options.
-type Capture struct {
+type Buffer struct {
 	mu       sync.Mutex
-	opts     CaptureOptions
+	opts     Options
 	head     blocks
 	tail     ring
 	total    int64
@@ -32,8 +32,8 @@ type Capture struct {
 	spillErr error
 }
 
-// NewCapture makes a Capture. Its Write is a Command's Output.
-func NewCapture(opts CaptureOptions) *Capture { return &Capture{opts: opts} }
+// New makes a Buffer. Its Write is the Output of an env.Command.
+func New(opts Options) *Buffer { return &Buffer{opts: opts} }
 
 // kept translates a size option.
 func kept(n int) int {
@@ -43,8 +43,8 @@ func kept(n int) int {
 	return max(n, 0)
 }
 
-// Write adds output of a stream, Stdout or Stderr. It keeps no reference to p.
-func (c *Capture) Write(stream int, p []byte) {
+// Write adds output of a stream, env.Stdout or env.Stderr. It keeps no reference to p.
+func (c *Buffer) Write(stream int, p []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if stream >= 0 && stream < len(c.counts) {
@@ -67,13 +67,13 @@ func (c *Capture) Write(stream int, p []byte) {
 
 // Bytes returns copies of the beginning and of the end. When nothing is omitted between them, put together they are everything.
 // Otherwise the beginning ends and the end begins with a whole character: one that a cut went through is omitted.
-func (c *Capture) Bytes() (head, tail []byte) {
+func (c *Buffer) Bytes() (head, tail []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ends()
 }
 
-func (c *Capture) ends() (head, tail []byte) {
+func (c *Buffer) ends() (head, tail []byte) {
 	head = c.head.appendTo(make([]byte, 0, c.head.size), 0, c.head.size)
 	tail = c.tail.appendTo(make([]byte, 0, c.tail.kept.size), 0, c.tail.kept.size)
 	if c.dropped() > 0 {
@@ -86,13 +86,13 @@ func (c *Capture) ends() (head, tail []byte) {
 // characters and newlines. Characters are code points; a run of bytes that are not UTF-8 counts as one, since
 // strings.ToValidUTF8 shows it as one U+FFFD. What is missing counts as a text of its own: a run that a cut went through is a
 // character on both sides.
-func (c *Capture) Omission() (bytes, chars, lines int64) {
+func (c *Buffer) Omission() (bytes, chars, lines int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.omission()
 }
 
-func (c *Capture) omission() (bytes, chars, lines int64) {
+func (c *Buffer) omission() (bytes, chars, lines int64) {
 	if c.dropped() == 0 {
 		return 0, 0, 0
 	}
@@ -103,7 +103,7 @@ func (c *Capture) omission() (bytes, chars, lines int64) {
 
 // Text returns what is kept as valid UTF-8, with a line that says how many bytes are omitted between beginning and end, if any
 // are.
-func (c *Capture) Text() string {
+func (c *Buffer) Text() string {
 	c.mu.Lock()
 	head, tail := c.ends()
 	omitted, _, _ := c.omission()
@@ -140,7 +140,7 @@ func cutStart(b []byte) []byte {
 // Since returns what came at and after an offset in bytes, how many bytes between the offset and p are lost, and the offset to
 // go on from. It serves a reader that follows a running command; to read everything that is there, call it until it returns
 // nothing, since beginning and end come separately when something between them is omitted.
-func (c *Capture) Since(offset int64) (p []byte, lost, next int64) {
+func (c *Buffer) Since(offset int64) (p []byte, lost, next int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	offset = min(max(offset, 0), c.total)
@@ -159,14 +159,14 @@ func (c *Capture) Since(offset int64) (p []byte, lost, next int64) {
 }
 
 // Total returns how many bytes were written.
-func (c *Capture) Total() int64 {
+func (c *Buffer) Total() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.total
 }
 
 // Count returns how many bytes a stream wrote.
-func (c *Capture) Count(stream int) int64 {
+func (c *Buffer) Count(stream int) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if stream < 0 || stream >= len(c.counts) {
@@ -176,10 +176,10 @@ func (c *Capture) Count(stream int) int64 {
 }
 
 // dropped is how many bytes are neither in head nor in tail.
-func (c *Capture) dropped() int64 { return c.total - int64(c.head.size) - int64(c.tail.kept.size) }
+func (c *Buffer) dropped() int64 { return c.total - int64(c.head.size) - int64(c.tail.kept.size) }
 
-// SpillErr returns the error that ended the writing to CaptureOptions.Spill.
-func (c *Capture) SpillErr() error {
+// SpillErr returns the error that ended the writing to Options.Spill.
+func (c *Buffer) SpillErr() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.spillErr

@@ -1,4 +1,4 @@
-package env
+package capture
 
 const (
 	// blockSize is the size of a block: large enough that there are few of them.

@@ -1,4 +1,4 @@
-package env_test
+package capture_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/capture"
 )
 
 // awkward makes text of pieces that meet in all ways: characters of every length, their parts, and bytes that are in none.
@@ -31,12 +32,12 @@ func awkward(limit int) *rapid.Generator[[]byte] {
 func TestD5_HeadTailAndCounts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sizes := rapid.IntRange(-1, 200)
-		opts := env.CaptureOptions{Head: sizes.Draw(t, "head"), Tail: sizes.Draw(t, "tail")}
+		opts := capture.Options{Head: sizes.Draw(t, "head"), Tail: sizes.Draw(t, "tail")}
 		headSize, tailSize := kept(opts.Head), kept(opts.Tail)
 		var spill, all bytes.Buffer
 		var counts [3]int64
 		opts.Spill = &spill
-		c := env.NewCapture(opts)
+		c := capture.New(opts)
 		for rest := awkward(60).Draw(t, "text"); len(rest) > 0; {
 			n := rapid.IntRange(0, min(len(rest), 150)).Draw(t, "piece")
 			stream := rapid.IntRange(1, 2).Draw(t, "stream")
@@ -59,7 +60,7 @@ func TestD5_HeadTailAndCounts(t *testing.T) {
 }
 
 // checkEnds compares what a capture gives with everything that was written.
-func checkEnds(t *rapid.T, c *env.Capture, all []byte, headSize, tailSize int) {
+func checkEnds(t *rapid.T, c *capture.Buffer, all []byte, headSize, tailSize int) {
 	head, tail := c.Bytes()
 	omitted, chars, lines := c.Omission()
 	if len(all) <= headSize+tailSize {
@@ -89,7 +90,7 @@ func checkEnds(t *rapid.T, c *env.Capture, all []byte, headSize, tailSize int) {
 func TestD5_NoCharacterIsCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.ToValidUTF8(string(awkward(200).Draw(t, "text")), "\uFFFD")
-		c := env.NewCapture(env.CaptureOptions{Head: rapid.IntRange(1, 80).Draw(t, "head"), Tail: rapid.IntRange(1, 80).Draw(t, "tail")})
+		c := capture.New(capture.Options{Head: rapid.IntRange(1, 80).Draw(t, "head"), Tail: rapid.IntRange(1, 80).Draw(t, "tail")})
 		c.Write(env.Stdout, []byte(text))
 		head, tail := c.Bytes()
 		_, chars, _ := c.Omission()
@@ -104,7 +105,7 @@ func TestD5_NoCharacterIsCut(t *testing.T) {
 
 func kept(n int) int {
 	if n == 0 {
-		return env.DefaultKept
+		return capture.DefaultKept
 	}
 	return max(n, 0)
 }
@@ -112,7 +113,7 @@ func kept(n int) int {
 // A reader that follows sees every byte once, in order, or is told how many it missed.
 func TestC7_SinceFollows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := env.NewCapture(env.CaptureOptions{Head: 7, Tail: 11})
+		c := capture.New(capture.Options{Head: 7, Tail: 11})
 		var all []byte
 		var at int64
 		follow := func() {
@@ -144,25 +145,25 @@ func TestC7_SinceFollows(t *testing.T) {
 
 func TestD5_Text(t *testing.T) {
 	for name, c := range map[string]struct {
-		opts env.CaptureOptions
+		opts capture.Options
 		text string
 		want string
 	}{
-		"all":               {env.CaptureOptions{Head: 3, Tail: 3}, "abcdef", "abcdef"},
-		"all with cut rune": {env.CaptureOptions{Head: 3, Tail: 3}, "abäde", "abäde"},
-		"omitted":           {env.CaptureOptions{Head: 2, Tail: 2}, "abcdef", "ab\n[... 2 bytes omitted ...]\nef"},
-		"cut runes":         {env.CaptureOptions{Head: 2, Tail: 2}, "aä--€", "a\n[... 7 bytes omitted ...]\n"},
-		"cut at the end":    {env.CaptureOptions{Head: 4, Tail: -1}, "a😀b", "a\n[... 5 bytes omitted ...]\n"},
-		"cut at the start":  {env.CaptureOptions{Head: -1, Tail: 4}, "a😀b", "\n[... 5 bytes omitted ...]\nb"},
-		"invalid":           {env.CaptureOptions{}, "a\xffb", "a\uFFFDb"},
-		"invalid at cuts":   {env.CaptureOptions{Head: 2, Tail: 2}, "a\xff--\xffb", "a\uFFFD\n[... 2 bytes omitted ...]\n\uFFFDb"},
-		"head only":         {env.CaptureOptions{Head: 2, Tail: -1}, "abcd", "ab\n[... 2 bytes omitted ...]\n"},
-		"empty":             {env.CaptureOptions{}, "", ""},
+		"all":               {capture.Options{Head: 3, Tail: 3}, "abcdef", "abcdef"},
+		"all with cut rune": {capture.Options{Head: 3, Tail: 3}, "abäde", "abäde"},
+		"omitted":           {capture.Options{Head: 2, Tail: 2}, "abcdef", "ab\n[... 2 bytes omitted ...]\nef"},
+		"cut runes":         {capture.Options{Head: 2, Tail: 2}, "aä--€", "a\n[... 7 bytes omitted ...]\n"},
+		"cut at the end":    {capture.Options{Head: 4, Tail: -1}, "a😀b", "a\n[... 5 bytes omitted ...]\n"},
+		"cut at the start":  {capture.Options{Head: -1, Tail: 4}, "a😀b", "\n[... 5 bytes omitted ...]\nb"},
+		"invalid":           {capture.Options{}, "a\xffb", "a\uFFFDb"},
+		"invalid at cuts":   {capture.Options{Head: 2, Tail: 2}, "a\xff--\xffb", "a\uFFFD\n[... 2 bytes omitted ...]\n\uFFFDb"},
+		"head only":         {capture.Options{Head: 2, Tail: -1}, "abcd", "ab\n[... 2 bytes omitted ...]\n"},
+		"empty":             {capture.Options{}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			capture := env.NewCapture(c.opts)
-			capture.Write(env.Stdout, []byte(c.text))
-			if got := capture.Text(); got != c.want || !utf8.ValidString(got) {
+			buf := capture.New(c.opts)
+			buf.Write(env.Stdout, []byte(c.text))
+			if got := buf.Text(); got != c.want || !utf8.ValidString(got) {
 				t.Errorf("Text is %q, want %q", got, c.want)
 			}
 		})
@@ -176,7 +177,7 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
 func TestD5_SpillErrorStopsTheSpillOnly(t *testing.T) {
 	full := errors.New("disk full")
-	c := env.NewCapture(env.CaptureOptions{Spill: failing{full}})
+	c := capture.New(capture.Options{Spill: failing{full}})
 	c.Write(env.Stdout, []byte("one"))
 	c.Write(env.Stderr, []byte("two"))
 	if !errors.Is(c.SpillErr(), full) || c.Text() != "onetwo" {
@@ -196,14 +197,14 @@ func allocated(f func()) uint64 {
 func TestD5_MemoryIsBounded(t *testing.T) {
 	piece := bytes.Repeat([]byte("0123456789abcdef"), 2<<10) // 32 KiB
 	if n := allocated(func() {
-		var c env.Capture
+		var c capture.Buffer
 		c.Write(env.Stdout, []byte("ten bytes\n"))
 	}); n > 64<<10 { // other goroutines allocate a little too
 		t.Errorf("ten bytes cost %d", n)
 	}
 	const more = 128 << 20
-	var c env.Capture
-	c.Write(env.Stdout, make([]byte, 2*env.DefaultKept)) // full
+	var c capture.Buffer
+	c.Write(env.Stdout, make([]byte, 2*capture.DefaultKept)) // full
 	if n := allocated(func() {
 		for range more / len(piece) {
 			c.Write(env.Stdout, piece)
@@ -211,22 +212,22 @@ func TestD5_MemoryIsBounded(t *testing.T) {
 	}); n > 1<<20 {
 		t.Errorf("%d bytes more allocated %d", more, n)
 	}
-	if c.Total() != more+2*env.DefaultKept {
+	if c.Total() != more+2*capture.DefaultKept {
 		t.Errorf("total is %d", c.Total())
 	}
 	if n := allocated(func() {
-		var c env.Capture
+		var c capture.Buffer
 		for range 1000 {
 			c.Write(env.Stdout, piece)
 		}
-	}); n > 2*env.DefaultKept+1<<20 {
+	}); n > 2*capture.DefaultKept+1<<20 {
 		t.Errorf("filling it up allocated %d bytes in all", n)
 	}
 }
 
 // BenchmarkD5_Capture against BenchmarkD5_Copy: what keeping head and tail costs over throwing the output away.
 func BenchmarkD5_Capture(b *testing.B) {
-	c := env.NewCapture(env.CaptureOptions{})
+	c := capture.New(capture.Options{})
 	benchmarkWrites(b, func(p []byte) { c.Write(env.Stdout, p) })
 }
 

@@ -1,4 +1,4 @@
-package env
+package capture
 
 // ring keeps the last bytes written to it and counts the others.
 type ring struct {
