@@ -3,7 +3,6 @@ package patch
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -87,6 +86,8 @@ const (
 	updFile   = "*** Update File:"
 	moveTo    = "*** Move to:"
 	endOfFile = "*** End of File"
+
+	operations = addFile + " PATH, " + updFile + " PATH or " + delFile + " PATH"
 )
 
 // Parse reads a patch. It takes what models put around one: a code fence, a heredoc or a whole [Invocation], whose directory then
@@ -95,12 +96,12 @@ const (
 func Parse(text string) ([]Op, error) {
 	text, dir := Unwrap(text)
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	if strings.TrimSpace(lines[0]) != begin {
-		return nil, &Error{Text: "a patch begins with the line " + begin, Line: 1}
-	}
 	last := len(lines) - 1
+	if strings.TrimSpace(lines[0]) != begin {
+		return nil, &Error{Text: noBegin(lines), Line: 1}
+	}
 	if last == 0 || strings.TrimSpace(lines[last]) != end {
-		return nil, &Error{Text: "the patch does not end with the line " + end + "; it may have been cut. Nothing was changed", Line: last + 1}
+		return nil, noEnd(lines)
 	}
 	p := parser{lines: lines[1:last], dir: dir}
 	for p.skipBlank(); !p.done(); p.skipBlank() {
@@ -111,28 +112,9 @@ func Parse(text string) ([]Op, error) {
 		p.ops = append(p.ops, op)
 	}
 	if len(p.ops) == 0 {
-		return nil, &Error{Text: "the patch is empty: it has no " + addFile + " F, " + updFile + " F or " + delFile + " F"}
+		return nil, &Error{Text: "the patch is empty: it has no " + operations}
 	}
 	return p.ops, nil
-}
-
-var fence = regexp.MustCompile("(?s)^```[a-z]*\n(.*)\n```$")
-
-// Unwrap takes away what models put around a patch as if they wrote for a shell or a page, and returns the directory that they
-// changed to, empty for none. Unlike with [FromScript] there is no shell that would expand anything.
-func Unwrap(text string) (patch, dir string) {
-	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
-	if m := fence.FindStringSubmatch(text); m != nil {
-		text = strings.TrimSpace(m[1])
-	}
-	command := text
-	if strings.HasPrefix(text, "<<") {
-		command = "apply_patch " + text
-	}
-	if inv, ok := invocation(command); ok {
-		return inv.Patch, inv.Dir
-	}
-	return text, ""
 }
 
 type parser struct {
@@ -173,7 +155,7 @@ func (p *parser) operation() (Op, error) {
 		}
 	}
 	if op.Kind == 0 {
-		return op, &Error{Line: op.Line, Text: fmt.Sprintf("expected %s F, %s F or %s F, got %q", addFile, updFile, delFile, line)}
+		return op, &Error{Line: op.Line, Text: noOperation(line)}
 	}
 	var err error
 	if op.Path, err = p.path(op.Path); err != nil {
@@ -210,7 +192,7 @@ func (p *parser) content(op *Op) error {
 	for ; !p.done() && !p.header() && !p.blankToHeader(); p.at++ {
 		text, ok := strings.CutPrefix(p.lines[p.at], "+")
 		if !ok {
-			return &Error{Path: op.Path, Line: p.line(), Text: fmt.Sprintf("each line of a new file begins with +, got %q", p.lines[p.at])}
+			return &Error{Path: op.Path, Line: p.line(), Text: fmt.Sprintf("each line of a new file begins with +, got %.200q", p.lines[p.at])}
 		}
 		b.WriteString(text + "\n")
 	}
@@ -246,7 +228,7 @@ func (p *parser) update(op *Op) error {
 		op.Hunks = append(op.Hunks, h)
 	}
 	if len(op.Hunks) == 0 {
-		return &Error{Path: op.Path, Line: op.Line, Text: "the update has no hunks; write what changes, with @@ before it"}
+		return &Error{Path: op.Path, Line: op.Line, Text: "the update has no hunks. Write what changes, with @@ before it; to move a file unchanged, run mv"}
 	}
 	return nil
 }
@@ -279,7 +261,8 @@ func (p *parser) hunk(file string, number int) (Hunk, error) {
 			h.Lines = append(h.Lines, HunkLine{Op: line[0], Text: line[1:]})
 		default:
 			return h, &Error{Path: file, Hunk: number, Line: p.line(),
-				Text: fmt.Sprintf("a line of a hunk begins with a space, + or -, got %q", line)}
+				Text: fmt.Sprintf("a line of a hunk begins with a space, + or -, got %.200q. Put a space before a line that stays, and leave out what is "+
+					"not in the file", line)}
 		}
 	}
 	if !changed {

@@ -168,7 +168,7 @@ func TestC6_Rules(t *testing.T) {
 		{"deleted before", map[string]string{"a": "1\n"}, wrap("*** Delete File: a", "*** Update File: a", "-1", "+2"), nil, "does not exist"},
 		{"a directory", map[string]string{"d/a": "1\n"}, wrap("*** Delete File: d"), nil, "directory"},
 		{"a binary file", map[string]string{"a": "1\x00\n"}, wrap("*** Update File: a", "-1", "+2"), nil, "binary"},
-		{"the nearest place is shown", map[string]string{"a": "one\ntwo\nthree\n"}, wrap("*** Update File: a", " one", "-too", "+2"), nil, "line 2 reads\n  two"},
+		{"the nearest place is shown", map[string]string{"a": "one\ntwo\nthree\n"}, wrap("*** Update File: a", " one", "-too", "+2"), nil, "from line 2 on the file reads\n  two"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"strconv"
 	"strings"
 
 	"github.com/attractor-go/attractor/internal/names"
@@ -26,20 +27,45 @@ type Files interface {
 // newPerm is the mode of a file that a patch adds.
 const newPerm = 0o644
 
-// Change is what became of one file in one operation.
+// Change reports what one operation does to one file.
 type Change struct {
 	// Letter is A for added, D for deleted, M for modified, R for renamed (and perhaps modified).
 	Letter byte
 	Path   string
 	To     string // the new path of an R
+	// Replaced reports that an Add or a move replaces a file that exists.
+	Replaced bool
+	// Reindented holds the numbers, from 1, of the hunks that fit except for indentation. Their new lines have the file's.
+	Reindented []int
 }
 
-// String returns the change on one line, "M path" or "R path -> path", with unusual names quoted.
+// String returns the change on one line, "M path" or "R path -> path", with unusual names quoted. In parentheses it says what the
+// patch did not ask for.
 func (c Change) String() string {
+	line := string(c.Letter) + " " + names.Shown(c.Path)
 	if c.Letter == 'R' {
-		return "R " + names.Shown(c.Path) + " -> " + names.Shown(c.To)
+		line += " -> " + names.Shown(c.To)
 	}
-	return string(c.Letter) + " " + names.Shown(c.Path)
+	if c.Replaced {
+		line += " (replaced a file that existed)"
+	}
+	if n := len(c.Reindented); n > 0 {
+		line += " (the indentation of " + hunkNumbers(c.Reindented) + " was adapted to the file's)"
+	}
+	return line
+}
+
+// hunkNumbers returns "hunk 1", or "hunks 1, 2 and 5".
+func hunkNumbers(numbers []int) string {
+	last := len(numbers) - 1
+	if last == 0 {
+		return fmt.Sprintf("hunk %d", numbers[0])
+	}
+	var list []string
+	for _, n := range numbers[:last] {
+		list = append(list, strconv.Itoa(n))
+	}
+	return fmt.Sprintf("hunks %s and %d", strings.Join(list, ", "), numbers[last])
 }
 
 // Plan is a patch that was read and matched: it can be applied.
@@ -101,15 +127,15 @@ func (p *Plan) operation(ctx context.Context, op Op) (Change, error) {
 	}
 	name := path.Clean(op.Path)
 	if op.Kind == Add {
-		letter := byte('A')
+		change := Change{Letter: 'A', Path: name, Replaced: s.exists}
 		if s.exists {
-			letter = 'M'
+			change.Letter = 'M'
 		}
 		s.exists, s.after = true, op.Content
-		return Change{Letter: letter, Path: name}, nil
+		return change, nil
 	}
 	if !s.exists {
-		return Change{}, &Error{Path: name, Line: op.Line, Text: "the file does not exist", Err: fs.ErrNotExist}
+		return Change{}, missing(op, name, s)
 	}
 	if op.Kind == Delete {
 		s.exists, s.after = false, ""
@@ -119,11 +145,26 @@ func (p *Plan) operation(ctx context.Context, op Op) (Change, error) {
 		return Change{}, &Error{Path: name, Line: op.Line, Text: "the file is binary and cannot be patched"}
 	}
 	d := newDocument(s.after)
-	if err := d.apply(name, op.Hunks); err != nil {
+	reindented, err := d.apply(name, op.Hunks)
+	if err != nil {
 		return Change{}, err
 	}
 	s.after = d.String()
-	return p.move(ctx, op, name, s)
+	change, err := p.move(ctx, op, name, s)
+	change.Reindented = reindented
+	return change, err
+}
+
+// missing returns the error of an operation whose file does not exist.
+func missing(op Op, name string, s *state) *Error {
+	e := &Error{Path: name, Line: op.Line, Text: "the file does not exist", Err: fs.ErrNotExist}
+	switch {
+	case s.existed:
+		e.Text, e.Err = "the file does not exist any more: an operation above has deleted or moved it", nil
+	case op.Kind == Update:
+		e.Text += ". To create it, use " + strings.TrimSuffix(addFile, ":")
+	}
+	return e
 }
 
 // move finishes an update, under a new name where it has one.
@@ -136,12 +177,13 @@ func (p *Plan) move(ctx context.Context, op Op, name string, s *state) (Change, 
 	if err != nil {
 		return Change{}, err
 	}
+	change := Change{Letter: 'R', Path: name, To: to, Replaced: target.exists}
 	target.exists, target.after = true, s.after
 	if !target.existed {
 		target.perm = s.perm
 	}
 	s.exists, s.after = false, ""
-	return Change{Letter: 'R', Path: name, To: to}, nil
+	return change, nil
 }
 
 // Apply writes the changes. When a write fails, what was written before it is put back; the error says what failed, and names

@@ -1,13 +1,46 @@
 package fuzzy
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
 
 const (
 	maxNearLines    = 50      // of the wanted ones that are compared
 	maxNearContent  = 4 << 20 // bytes of a content in which a line that is merely similar is looked for
 	enoughLikeness  = 0.6     // of a line for it to be worth showing
 	maxLikenessLine = 1000    // bytes; longer lines are not compared letter by letter
+	maxShownLine    = 500     // bytes of a line that is shown
 )
+
+// numberedLine is a line as read_file shows it. The tab is what other agents put behind the number.
+var numberedLine = regexp.MustCompile(`^\s*\d+( \||\t)`)
+
+// Numbered reports whether all lines begin with a number as read_file shows it.
+func Numbered(lines []string) bool {
+	for _, l := range lines {
+		if !numberedLine.MatchString(l) {
+			return false
+		}
+	}
+	return true
+}
+
+// Shortened returns the lines, the long ones cut.
+func Shortened(lines []string) []string {
+	short := make([]string, len(lines))
+	for i, l := range lines {
+		if short[i] = l; len(l) > maxShownLine {
+			end := maxShownLine
+			for end > 0 && !utf8.RuneStart(l[end]) {
+				end--
+			}
+			short[i] = l[:end] + " ..."
+		}
+	}
+	return short
+}
 
 // Nearest returns the index of the line where old fits best, or -1, and whether all of it is there but for white space. The place
 // with the most equal lines wins, the first of several; without any, the one of the most similar line.

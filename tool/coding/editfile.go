@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/fuzzy"
 	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
@@ -173,8 +174,8 @@ func snippet(content []byte, s span, numbers Numbering) string {
 	first := bytes.Count(content[:from+1], []byte("\n")) + 1
 	lines := strings.Split(strings.TrimSuffix(toLF(string(content[from+1:to])), "\n"), "\n")
 	if len(lines) <= maxSnippetLines {
-		return numbers.lines(shortened(lines), first)
+		return numbers.lines(fuzzy.Shortened(lines), first)
 	}
 	const half = maxSnippetLines / 2
-	return numbers.lines(shortened(lines[:half]), first) + "...\n" + numbers.lines(shortened(lines[len(lines)-half:]), first+len(lines)-half)
+	return numbers.lines(fuzzy.Shortened(lines[:half]), first) + "...\n" + numbers.lines(fuzzy.Shortened(lines[len(lines)-half:]), first+len(lines)-half)
 }

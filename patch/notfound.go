@@ -1,0 +1,110 @@
+package patch
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/internal/fuzzy"
+)
+
+// maxQuoted is how many lines of a hunk or a file an error shows.
+const maxQuoted = 10
+
+// lineNumbers matches what a unified diff has after @@.
+var lineNumbers = regexp.MustCompile(`^-\d+(,\d+)? \+\d+(,\d+)?( @@|$)`)
+
+// hintNotFound reports a line after @@ that the file does not have from a place on, and the line that comes nearest.
+func (d *document) hintNotFound(hint string, from int) *Error {
+	if lineNumbers.MatchString(hint) {
+		return &Error{Text: "@@ takes no line numbers. Write @@ alone, or @@ and a line of the file above the change, such as @@ def main():"}
+	}
+	text := fmt.Sprintf("the line %q after @@ is not in the file%s. ", hint, after(from))
+	if at, ok := d.find([]string{hint}, 0, false, nil); ok {
+		return &Error{Text: text + fmt.Sprintf("It is at line %d. Hunks stand in the order of the file.", at+1)}
+	}
+	rest := d.texts()[from:]
+	at := slices.IndexFunc(rest, func(line string) bool { return strings.Contains(line, hint) })
+	if at < 0 {
+		at, _ = fuzzy.Nearest(rest, []string{hint})
+	}
+	if at < 0 {
+		return &Error{Text: text + "Write a whole line of the file after @@, or @@ alone."}
+	}
+	return &Error{Text: text + fmt.Sprintf("The nearest line is line %d, which reads\n%sWrite the whole line after @@, or @@ alone.",
+		from+at+1, quote(rest[at:at+1]))}
+}
+
+// notFound reports the old lines of a hunk that the file does not have from a place on, and the place that comes nearest.
+func (d *document) notFound(h Hunk, from int) *Error {
+	want, where := old(h.Lines), "in the file"+after(from)
+	if h.EndOfFile {
+		where = "at the end of the file"
+	}
+	text := fmt.Sprintf("these old lines are not %s:\n%s", where, quote(want))
+	switch {
+	case h.unifiedHeader():
+		return &Error{Text: text + "Leave out the lines --- and +++: " + strings.TrimSuffix(updFile, ":") + " names the file."}
+	case fuzzy.Numbered(want):
+		return &Error{Text: text + "They begin with line numbers, which are not part of the file: leave them out."}
+	case len(d.lines) == 0:
+		return &Error{Text: text + "The file is empty."}
+	}
+	have := d.texts()
+	at, _ := fuzzy.Nearest(have, want)
+	if at < 0 {
+		return &Error{Text: text + "Nothing in the file is like them: read the file again."}
+	}
+	have = have[at:min(at+len(want), len(have))]
+	return &Error{Text: text + d.nearest(h, want, have, at, from)}
+}
+
+// nearest tells what keeps a hunk's old lines from being those at a place.
+func (d *document) nearest(h Hunk, want, have []string, at, from int) string {
+	const copyThem = "Copy old lines from the file exactly."
+	differs := 0
+	for differs < len(have) && loose(have[differs]) == loose(want[differs]) {
+		differs++
+	}
+	switch {
+	case differs == len(want) && at < from:
+		return fmt.Sprintf("They are at line %d. Hunks stand in the order of the file, each below its @@ line.", at+1)
+	case differs == len(want) && h.EndOfFile && at+len(want) < len(d.lines):
+		return fmt.Sprintf("They are at line %d. Leave out %s.", at+1, endOfFile)
+	case differs == len(want):
+		return fmt.Sprintf("The same lines with other indentation are at line %d, where the file reads\n%s%s", at+1, quote(have), copyThem)
+	case differs == len(have):
+		return fmt.Sprintf("The nearest place begins at line %d, but the file ends with line %d. %s", at+1, len(d.lines), copyThem)
+	case len(want) == 1:
+		return fmt.Sprintf("The nearest line is line %d, which reads\n%s%s", at+1, quote(have), copyThem)
+	}
+	return fmt.Sprintf("The nearest place begins at line %d, but from line %d on the file reads\n%s%s", at+1, at+differs+1, quote(have[differs:]), copyThem)
+}
+
+// unifiedHeader reports whether the hunk begins with the lines --- and +++ of a unified diff.
+func (h Hunk) unifiedHeader() bool {
+	return len(h.Lines) > 1 && h.Lines[0].Op == '-' && strings.HasPrefix(h.Lines[0].Text, "-- ") &&
+		h.Lines[1].Op == '+' && strings.HasPrefix(h.Lines[1].Text, "++ ")
+}
+
+// after names the line behind which something was looked for.
+func after(line int) string {
+	if line == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" after line %d", line)
+}
+
+// quote returns lines as an error shows them.
+func quote(lines []string) string {
+	var b strings.Builder
+	for i, l := range fuzzy.Shortened(lines) {
+		if i == maxQuoted {
+			fmt.Fprintf(&b, "  ... %d more\n", len(lines)-i)
+			break
+		}
+		b.WriteString("  " + l + "\n")
+	}
+	return b.String()
+}
