@@ -16,10 +16,13 @@
 //
 // # How hunks are found
 //
-// Hunks are looked for from the place of the one before on, first exactly, then without regard to white space at the ends of
-// lines, then at both sides, then with typographic dashes, quotes and spaces taken for plain ones. A context line (@@ ...) moves
-// the place behind the first line that is like it; several narrow it down. A hunk that ends with *** End of File has to be the
-// file's end. Lines that the hunk only names as context stay as they are in the file.
+// A hunk is looked for from the end of the one before on: first exactly, then without regard to white space at the ends of lines,
+// then to indentation as well, then with typographic dashes, quotes and spaces taken for plain ones. A context line (@@ ...) moves
+// the place behind the first line that equals it; several narrow it down. A hunk that ends with *** End of File has to be at the
+// end of the file. Lines that the hunk only names as context stay as they are in the file.
+//
+// Indentation is overlooked where one rule turns that of the hunk's old lines into the file's: more or less white space in front of
+// every line, or another unit, such as tabs for spaces. The new lines are indented by the same rule, and the [Change] reports it.
 //
 // # What is kept
 //

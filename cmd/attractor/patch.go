@@ -17,7 +17,7 @@ func newPatch(t terminal) *cobra.Command {
 		Use:   "patch [--dir DIR] < PATCH",
 		Short: "Apply a patch in the v4a format, all or nothing",
 		Long: "patch reads a patch from standard input, as models write them for the tool apply_patch, and applies it as a whole or not at all.\n" +
-			"It prints a line for each change: A, D or M and the path, or R and both paths.",
+			"It prints a line for each change: A, D or M and the path, or R and both paths, and in parentheses what the patch did not ask for.",
 		Example: "  attractor patch <<'EOF'\n  *** Begin Patch\n  *** Update File: greet.py\n  @@ def greet():\n  -    print(\"Hi\")\n" +
 			"  +    print(\"Hello\")\n  *** End Patch\n  EOF",
 		Args: cobra.NoArgs,

@@ -29,11 +29,17 @@ func ApplyPatch() tool.Tool {
 	return tool.WithAccess(t, func(args applyPatchArgs) tool.Access { return PatchAccess(args.Patch) })
 }
 
-const patchDescription = "Changes files with a patch. It begins with the line *** Begin Patch and ends with *** End Patch. Between them stand operations: " +
-	"*** Add File: PATH, followed by the file's lines, each with + in front; *** Delete File: PATH; *** Update File: PATH, optionally " +
-	"followed by *** Move to: PATH, then hunks. A hunk begins with @@, or with @@ and a line of the file to find the place, such as " +
-	"@@ def main():, followed by lines with a space (context, about three before and after), - (removed) or + (added) in front; " +
-	"*** End of File after a hunk at the file's end. Paths are relative to the working directory. Nothing is changed unless all of it fits."
+const patchDescription = `Changes files with a patch. Either all of it is applied or nothing. An example:
+*** Begin Patch
+*** Update File: src/app.py
+@@ def greet():
+-    print("Hi")
++    print("Hello")
+*** End Patch
+Operations are *** Update File: PATH, followed by *** Move to: PATH if the file gets another name, and by hunks; *** Add File: PATH, followed by the ` +
+	`file's lines, each with + in front; *** Delete File: PATH. A hunk begins with @@, alone or with a whole line of the file above the change. ` +
+	`Its lines begin with a space (context, about three lines before and after the change), - (removed) or + (added). After a hunk at the file's ` +
+	`end, write *** End of File. Paths are relative to the working directory.`
 
 // PatchAccess returns what [RunPatch] would touch.
 func PatchAccess(text string) tool.Access {
@@ -93,7 +99,7 @@ func patchFor(ctx context.Context, call *tool.Call, text string) ([]patch.Change
 		files := patchFiles{call: call}
 		plan, err := patch.NewPlan(ctx, &files, ops, func(name string) bool { return call.NeedsApproval(ctx, name) == "" })
 		if err != nil {
-			return nil, tool.Result{}, err
+			return nil, tool.Result{}, withSimilarNames(ctx, call.Env, err)
 		}
 		if err = plan.Apply(ctx); err == nil {
 			return plan.Changes, files.wrote.result(ctx, call, plan.Changes), nil
@@ -104,6 +110,18 @@ func patchFor(ctx context.Context, call *tool.Call, text string) ([]patch.Change
 		}
 	}
 	return nil, tool.Result{}, restless(ops[0].Path)
+}
+
+// withSimilarNames adds the names of similar files to the error of a patch whose file does not exist.
+func withSimilarNames(ctx context.Context, e env.Environment, err error) error {
+	var failed *patch.Error
+	if !errors.Is(err, fs.ErrNotExist) || !errors.As(err, &failed) {
+		return err
+	}
+	if near, _ := similarNames(ctx, e, failed.Path); len(near) > 0 {
+		failed.Text += ". Files with similar names: " + strings.Join(near, ", ")
+	}
+	return failed
 }
 
 // patchedPaths returns the files that operations touch.

@@ -59,3 +59,55 @@ func TestC6_ApplyPatchTakesAnInvocation(t *testing.T) {
 		t.Errorf("%+v", access)
 	}
 }
+
+// What a model reads of a patch that was applied otherwise than it is written, or not at all.
+func TestR8_ApplyPatchTexts(t *testing.T) {
+	tests := []struct{ name, patch, want string }{
+		{"indentation", "*** Update File: src/main.go\n@@ func main() {\n-    run()\n+    run(1)\n+    stop()", "Done. The patch changed these files:\n" +
+			"M src/main.go (the indentation of hunk 1 was adapted to the file's)\n"},
+		{"a replaced file", "*** Add File: old.txt\n+new", "Done. The patch changed these files:\nM old.txt (replaced a file that existed)\n"},
+		{"a missing file", "*** Update File: src/mian.go\n-run()\n+stop()", "Error: src/mian.go, line 2 of the patch: the file does not exist. " +
+			"To create it, use *** Add File. Files with similar names: src/main.go"},
+		{"a missing file to delete", "*** Delete File: src/quux", "Error: src/quux, line 2 of the patch: the file does not exist"},
+		{"a missing directory", "*** Delete File: lib/main.go", "Error: lib/main.go, line 2 of the patch: the file does not exist"},
+		{"a deleted file", "*** Delete File: old.txt\n*** Update File: old.txt\n-x\n+y", "Error: old.txt, line 3 of the patch: the file does not exist any more: " +
+			"an operation above has deleted or moved it"},
+		{"a one-line hunk", "*** Update File: src/main.go\n-func mian() {\n+func run() {", "Error: src/main.go, hunk 1, line 3 of the patch: these old lines are not in the file:\n" +
+			"  func mian() {\nThe nearest line is line 1, which reads\n  func main() {\nCopy old lines from the file exactly."},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			b.put("src/main.go", "func main() {\n\trun()\n}\n")
+			b.put("old.txt", "x\n")
+			o := b.run(ApplyPatch(), object{"patch": "*** Begin Patch\n" + tt.patch + "\n*** End Patch"})
+			if got := o.Model.Text(); got != tt.want {
+				t.Errorf("%s\nwant\n%s", got, tt.want)
+			}
+			if tt.name == "indentation" && b.get("src/main.go") != "func main() {\n\trun(1)\n\tstop()\n}\n" {
+				t.Errorf("the file holds %q", b.get("src/main.go"))
+			}
+		})
+	}
+}
+
+// A patch in JSON is one to who authorizes it, too.
+func TestR8_AccessOfAPatchInJSON(t *testing.T) {
+	if access := PatchAccess(`{"input":"*** Begin Patch\n*** Delete File: a\n*** End Patch"}`); strings.Join(access.Paths, " ") != "a" {
+		t.Errorf("%+v", access)
+	}
+}
+
+func TestR8_TheExampleInTheDescriptionApplies(t *testing.T) {
+	_, example, _ := strings.Cut(ApplyPatch().Description, ":\n")
+	example, _, ended := strings.Cut(example, "*** End Patch\n")
+	if lines := strings.Count(example, "\n") + 1; !ended || lines != 6 {
+		t.Errorf("the example has %d lines", lines)
+	}
+	b := newBench(t)
+	b.put("src/app.py", "def part():\n    print(\"Hi\")\n\ndef greet():\n    print(\"Hi\")\n")
+	b.ok(ApplyPatch(), object{"patch": example + "*** End Patch"})
+	if got := b.get("src/app.py"); got != "def part():\n    print(\"Hi\")\n\ndef greet():\n    print(\"Hello\")\n" {
+		t.Errorf("src/app.py holds %q", got)
+	}
+}

@@ -40,22 +40,30 @@ func explainOpen(ctx context.Context, e env.Environment, name string, err error)
 }
 
 func explainMissing(ctx context.Context, e env.Environment, name string) error {
-	dir := path.Dir(name)
-	infos, err := e.ReadDir(ctx, dir)
+	near, err := similarNames(ctx, e, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s does not exist, and neither does its directory %s; find the file with glob", names.Shown(name), names.Shown(dir))
+		return fmt.Errorf("%s does not exist, and neither does its directory %s; find the file with glob", names.Shown(name), names.Shown(path.Dir(name)))
 	case err != nil:
 		return fmt.Errorf("%s does not exist; check the path, or find the file with glob", names.Shown(name))
-	}
-	near := nearNames(path.Base(name), infos)
-	if len(near) == 0 {
+	case len(near) == 0:
 		return fmt.Errorf("%s does not exist; find the file with glob", names.Shown(name))
 	}
+	return fmt.Errorf("%s does not exist; did you mean %s?", names.Shown(name), strings.Join(near, " or "))
+}
+
+// similarNames returns the files in a missing file's directory whose names are most like its own, as results show them.
+func similarNames(ctx context.Context, e env.Environment, name string) ([]string, error) {
+	dir := path.Dir(name)
+	infos, err := e.ReadDir(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	near := nearNames(path.Base(name), infos)
 	for i, n := range near {
 		near[i] = names.Shown(path.Join(dir, n))
 	}
-	return fmt.Errorf("%s does not exist; did you mean %s?", names.Shown(name), strings.Join(near, " or "))
+	return near, nil
 }
 
 // nearNames returns the files whose names are most like the wanted one: a few letters apart, or alike but for the extension.
