@@ -10,13 +10,13 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// commit is the door through which everything enters: journal first, then the state, then the events. Tools that run at the
-// same time append their results through it, and Steer its queue entries.
+// commit writes records to the journal, folds them into the state and delivers their events, in this order. Nothing else changes a
+// session. Tools that run at the same time append their results through it, and Steer its queue entries.
 func (s *Session) commit(records ...record) error {
 	return s.update(context.Background(), func() ([]record, error) { return records, nil })
 }
 
-// outcome commits what a step of the loop came to.
+// outcome commits the records of a step of the loop. In a replay the order is the journal's.
 func (s *Session) outcome(ctx context.Context, records ...record) error {
 	if s.inTurn != nil {
 		if records[0] = s.inTurn(ctx, records[0]); records[0] == nil {
@@ -26,10 +26,10 @@ func (s *Session) outcome(ctx context.Context, records ...record) error {
 	return s.commit(records...)
 }
 
-// update commits the records that decide returns. It holds the session's turn meanwhile, so that its records find the state that decide
-// saw, but not its lock: whoever only reads, interrupts or closes the session never waits for a journal.
+// update commits the records that decide returns. It holds the session's turn meanwhile, so that the records find the state that decide
+// saw, but not its lock: reading, interrupting or closing the session never waits for a journal.
 //
-// The end of ctx ends the wait for the turn and for the journal. What the journal was given by then is committed when it returns.
+// The end of ctx ends the wait for the turn and for the journal. Records that the journal has by then are committed when it returns.
 func (s *Session) update(ctx context.Context, decide func() ([]record, error)) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -46,7 +46,7 @@ func (s *Session) update(ctx context.Context, decide func() ([]record, error)) e
 	return s.append(ctx, records)
 }
 
-// takeTurn waits until nobody else commits. Only who has the turn changes the state, and may read it without the lock.
+// takeTurn waits until nobody else commits. Only the holder of the turn changes the state, and may read it without the lock.
 func (s *Session) takeTurn(ctx context.Context) error {
 	select {
 	case s.turn <- struct{}{}:
@@ -92,7 +92,7 @@ func (s *Session) waitForTurn(ctx context.Context) error {
 	}
 }
 
-// tryTurn takes the turn if nobody has it.
+// tryTurn takes the turn if it is free, and reports whether it has.
 func (s *Session) tryTurn() bool {
 	select {
 	case s.turn <- struct{}{}:
@@ -104,8 +104,8 @@ func (s *Session) tryTurn() bool {
 
 func (s *Session) endTurn() { <-s.turn }
 
-// append writes records to the journal and then takes them into the state. It is called with the turn, which ends when the journal has
-// returned: that may be after append has.
+// append writes records to the journal and then folds them into the state. It is called with the turn, which ends when the journal
+// returns: that may be after append has returned.
 func (s *Session) append(ctx context.Context, records []record) error {
 	at := stamp(s.now())
 	if err := s.state.accepts(records[0]); err != nil {
@@ -133,12 +133,12 @@ func (s *Session) append(ctx context.Context, records []record) error {
 			s.events.release()
 		}
 		s.endTurn()
-		s.events.deliver() // perhaps nobody waits any more
+		s.events.deliver() // append may have returned long ago
 	})
 }
 
-// lines returns the journal's lines of records, and their size in bytes. Events are held from then on: those of the records have the numbers
-// behind the one in the lines.
+// lines returns the journal's lines of records and their size in bytes. It also holds back events, so that the events of these records
+// get the numbers that follow the one in the lines.
 func (s *Session) lines(records []record, now time.Time) (lines []journal.Record, size int64, err error) {
 	lines = make([]journal.Record, len(records))
 	at := place{Seq: s.events.hold(), Resumed: s.resumed}
@@ -154,7 +154,7 @@ func (s *Session) lines(records []record, now time.Time) (lines []journal.Record
 	return lines, size, s.room(size, records)
 }
 
-// take folds records that are in the journal and adds their events.
+// take folds records that the journal has and adds their events.
 func (s *Session) take(records []record, at time.Time, size int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,11 +172,11 @@ func (s *Session) take(records []record, at time.Time, size int64) {
 	s.events.release(written...)
 }
 
-// stamp makes a time what it is after it was written down and read again.
+// stamp returns a time as it reads after it was written.
 func stamp(t time.Time) time.Time { return t.UTC().Round(0) }
 
-// sync is a commit point: what was appended is durable when it returns. There are two in a round, before tools with effects run
-// and before the model is called, and one before Steer and FollowUp return.
+// sync makes all appended records durable. A round has two such commit points, before tools with effects run and before the model is
+// called. Steer and FollowUp sync before they return.
 func (s *Session) sync(ctx context.Context) error {
 	if s.journal == nil {
 		return nil
@@ -184,13 +184,13 @@ func (s *Session) sync(ctx context.Context) error {
 	return s.write(ctx, "Sync", s.journal.Sync, func(error) {})
 }
 
-// journalPatience is how many grace times a call of the journal may take once the input or the session was asked to end: what is
-// given up there is lost, and a busy disk is slow.
+// journalPatience is how many grace times a call of the journal may take once the input or the session was asked to end. It is long,
+// because a busy disk is slow and records that are given up are lost.
 const journalPatience = 10
 
-// write calls the journal, and after with what came of it when it returns, however late that is. One that did not return is not called
-// again: nobody knows what it would do. The journal's own context does not end with ctx, lest something is written by half, but when the
-// journal is given up.
+// write runs call, which calls the journal, and then after with its error, however late call returns. A journal that did not return once is
+// not called again. The journal's own context does not end with ctx, so that nothing is half written; it ends when the journal is given
+// up.
 func (s *Session) write(ctx context.Context, what string, call func(context.Context) error, after func(error)) error {
 	if lost := s.lost.Load(); lost != nil {
 		after(*lost)
@@ -206,7 +206,7 @@ func (s *Session) write(ctx context.Context, what string, call func(context.Cont
 			if errors.Is(err, journal.ErrConflict) {
 				s.leave(fmt.Errorf("%w: %w", ErrTakenOver, err))
 				s.cut()
-				if s.returned.Load() { // else New or Resume fails, and what it was given stays the caller's
+				if s.returned.Load() { // otherwise New or Resume fails, and the caller still owns what it passed
 					s.retire()
 				}
 			}
@@ -229,7 +229,7 @@ func (s *Session) write(ctx context.Context, what string, call func(context.Cont
 	return fmt.Errorf("agent: cannot keep the session: %w", err)
 }
 
-// awaitJournal waits for the journal until ctx ends, or for so long after the input or the session was asked to end.
+// awaitJournal waits for the journal until ctx ends, or for its patience after the input or the session was asked to end.
 func (s *Session) awaitJournal(ctx context.Context, what string, done <-chan guard.Result[struct{}]) error {
 	for hurried := false; !hurried; {
 		running := s.running()
@@ -255,12 +255,12 @@ func (s *Session) awaitJournal(ctx context.Context, what string, done <-chan gua
 	}
 }
 
-// hurries reports whether the input whose context has ended, or the session, was asked to end. An input that has come to its end hurries nobody.
+// hurries reports whether the session, or the input with this context, was asked to end. An input that has ended by itself hurries nobody.
 func (s *Session) hurries(running context.Context) bool {
 	return s.life.Err() != nil || s.running() == running
 }
 
-// lose gives the journal up, which did not return.
+// lose gives up a journal that did not return, and returns the error for it.
 func (s *Session) lose(what string) error {
 	var err error = &stuckError{what, journalPatience * s.grace}
 	s.lost.CompareAndSwap(nil, &err)
@@ -269,7 +269,7 @@ func (s *Session) lose(what string) error {
 	return *s.lost.Load()
 }
 
-// overflow returns the warning that the model's window fills up, once for each level.
+// overflow returns the warning that the model's window is filling up, once for each level.
 func (s *State) overflow() []Event {
 	if !s.warns {
 		return nil

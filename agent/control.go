@@ -12,13 +12,13 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// causes of a running input's end that come from the session; every other cause is the host's context.
+// The causes with which the session ends the context of a running input. Any other cause comes from the host's context.
 var (
 	errInterrupt = errors.New("agent: interrupted")
 	errAbort     = errors.New("agent: aborted")
 )
 
-// stopReason returns why the input is to end: because a log is full, or for the cause of its context's end.
+// stopReason returns why the input has to end: a log is full, or its context has ended.
 func stopReason(ctx context.Context, full bool) Reason {
 	switch cause := context.Cause(ctx); {
 	case full:
@@ -33,14 +33,15 @@ func stopReason(ctx context.Context, full bool) Reason {
 	return Interrupted
 }
 
-// Steer puts a message to the model before the next model call of the running input. In an idle session it waits for the next
-// Submit. Nil means that it is in the journal; the end of ctx ends the wait for that, and it may be there all the same.
+// Steer adds a message before the next model call of the running input. In an idle session the message waits for the next Submit. When
+// Steer returns nil, the message is in the journal. The end of ctx ends the wait for the journal, which may have the message all the same.
 func (s *Session) Steer(ctx context.Context, text string, more ...SendOption) error {
 	return s.enqueue(ctx, Steering, text, more)
 }
 
-// FollowUp queues a task that runs as an input of its own when the running one has ended, by itself or at a limit. What ends the
-// session drops it. Nil means that it is in the journal; the end of ctx ends the wait for that, and it may be there all the same.
+// FollowUp queues a task that runs as an input of its own when the running one has ended, by itself or at a limit. The end of the
+// session drops it. When FollowUp returns nil, the task is in the journal. The end of ctx ends the wait for the journal, which may have
+// the task all the same.
 func (s *Session) FollowUp(ctx context.Context, text string, more ...SendOption) error {
 	return s.enqueue(ctx, FollowUps, text, more)
 }
@@ -56,8 +57,8 @@ func (s *Session) enqueue(ctx context.Context, lane Lane, text string, more []Se
 	return s.put(ctx, queuedRecord{Lane: lane, Text: m.text, More: m.parts, Context: m.context, Source: sourceHost, Key: m.key})
 }
 
-// Set changes settings from the next model call on. The history goes with it to another model, also to one of another provider:
-// what only the old one could read stays behind.
+// Set changes settings from the next model call on. Another model gets the whole history, also a model of another provider, except for
+// parts that only the old one can read.
 func (s *Session) Set(ctx context.Context, set Settings) error {
 	if set.Model != nil && *set.Model == "" {
 		return errors.New("agent: the model's name is empty")
@@ -73,7 +74,7 @@ func (s *Session) Set(ctx context.Context, set Settings) error {
 	return s.set(ctx, set)
 }
 
-// put commits what a host asks for and makes it durable. It delivers no events: the caller may hold a lock that its OnEvent wants.
+// put commits a record that a host asks for and makes it durable. It delivers no events, because the caller may hold a lock that its OnEvent takes.
 func (s *Session) put(ctx context.Context, rec record) error {
 	err := s.update(ctx, func() ([]record, error) {
 		if err := s.open(); err != nil || s.state.knows(rec) {
@@ -87,7 +88,7 @@ func (s *Session) put(ctx context.Context, rec record) error {
 	return s.sync(ctx)
 }
 
-// open returns an error when the session is to end, or has ended.
+// open returns an error if the session is ending or has ended.
 func (s *Session) open() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,9 +98,9 @@ func (s *Session) open() error {
 	return nil
 }
 
-// Interrupt ends the open input and keeps the session: the model's stream is cut, commands are ended with all that they
-// started, and open calls get error results. It returns at once; Submit returns when it is done. Where nobody works on the input it ends
-// with the next steps. At rest it does nothing.
+// Interrupt ends the open input and keeps the session: the model's stream is cut, commands are ended with all that they started, and open
+// calls get error results. It returns at once; Submit returns when all of that is done. An input that nobody works on ends with the next
+// steps of Advance. In an idle session Interrupt does nothing.
 func (s *Session) Interrupt() {
 	s.interrupted.Store(true)
 	if now := s.working.Load(); now != nil { // without the lock: whoever holds it may be waiting for a journal that does not return
@@ -110,20 +111,20 @@ func (s *Session) Interrupt() {
 // Abort ends the session like Close, without waiting for it.
 func (s *Session) Abort() { s.end() }
 
-// Close ends the session: an input that is running, or that Advance has left open, is aborted, SESSION_END is emitted, the journal is closed. It waits until all of
-// that is done and returns the failure that ended the session, if it was one of ours. It may be called again, but should not be
-// from OnEvent, nor with a lock held that OnEvent takes.
+// Close ends the session: it aborts an input that runs or that Advance has left open, emits SESSION_END and closes the journal. It waits for
+// all of that, and returns the failure that ended the session, if that was one of the journal or of the host's code. Close may be called
+// again, but not from OnEvent, nor with a lock held that OnEvent takes.
 //
-// It always returns: what does not end is left behind after Options.Grace, a journal or an environment after ten times that, and
-// the error is an [ErrStuck] that names it. Events that OnEvent did not take in time are delivered when it does after all: the error
-// is an [ErrUndelivered] too, and calling Close again waits for that once more.
+// Close always returns. Code that does not end is left behind after Options.Grace, a journal or an environment after ten times that; the
+// error is then an [ErrStuck] that names it. If OnEvent did not take all events in time, the error is also an [ErrUndelivered]; calling
+// Close again waits for OnEvent once more.
 func (s *Session) Close() error {
 	s.end()
 	<-s.closed
 	return s.closing()
 }
 
-// closing waits until OnEvent has what there is, within its bound, and returns how the session has ended.
+// closing waits until OnEvent has all events, within its bound, and returns the error that Close returns.
 func (s *Session) closing() error {
 	s.events.hurry()
 	s.events.flush()
@@ -132,8 +133,9 @@ func (s *Session) closing() error {
 	return errors.Join(s.failure, s.events.undelivered())
 }
 
+// end asks whatever runs to end, and starts the shutdown of the session if nothing does.
 func (s *Session) end() {
-	s.endLife(errAbort) // before the lock: whoever holds it may be waiting for code that does not return
+	s.endLife(errAbort) // before the lock, whose holder may be waiting for code that does not return
 	s.events.hurry()
 	s.mu.Lock()
 	running := s.working.Load()
@@ -166,7 +168,7 @@ func (s *Session) endLeft() {
 	s.release(s.working.Load(), hostError(ended.Err))
 }
 
-// shutdown ends what still runs, emits the session's end, writes it down and gives everything free.
+// shutdown ends all that still runs, writes the session's end, emits its event and closes everything. It does so once.
 func (s *Session) shutdown() {
 	s.once.Do(func() {
 		defer close(s.closed)
@@ -190,7 +192,7 @@ func (s *Session) shutdown() {
 	})
 }
 
-// closeOthers closes what was started for the session's sake.
+// closeOthers closes Options.Closers and returns their errors.
 func (s *Session) closeOthers() error {
 	var errs []error
 	for i, c := range slices.Backward(s.closers) {
@@ -204,12 +206,12 @@ func (s *Session) closeOthers() error {
 	return errors.Join(errs...)
 }
 
-// writeEnd writes the session's end down, unless it ends for a failure or is given away, and closes the journal.
+// writeEnd writes the session's end, unless it ends for a failure or is given away, and closes the journal.
 func (s *Session) writeEnd() error {
 	var err, failure error
 	if s.left() != nil {
 		if !s.severed.Load() {
-			if s.takeTurn(context.Background()) == nil { // what is being written comes to its end, and is told
+			if s.takeTurn(context.Background()) == nil { // a write that is under way comes to its end, and so do its events
 				s.endTurn()
 			}
 			err = s.sync(context.Background())
@@ -220,7 +222,7 @@ func (s *Session) writeEnd() error {
 			err = s.sync(context.Background())
 		}
 	}
-	s.events.add(&SessionEnd{State: StatusClosed, Reason: s.reason()}) // dropped when the record has made one
+	s.events.add(&SessionEnd{State: StatusClosed, Reason: s.reason()}) // dropped if the record has made one
 	if s.journal != nil {
 		closed := s.write(context.Background(), "Close", func(context.Context) error { return s.journal.Close() }, func(error) {})
 		if closed != nil && closed != failure && closed != s.left() {
@@ -238,7 +240,7 @@ func (s *Session) reason() Reason {
 	return s.ending
 }
 
-// tellFailure returns the failure that the session ends for, and tells the host of it.
+// tellFailure returns the failure that ends the session, and emits its event.
 func (s *Session) tellFailure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -249,12 +251,12 @@ func (s *Session) tellFailure() error {
 	return s.failure
 }
 
-// reportFailure tells of a failure that could not become a record, and ends an input that is open for its sake.
+// reportFailure emits the events of a failure that could not become a record, and those that end an open input.
 func (s *Session) reportFailure() {
 	if s.failure == nil {
 		return
 	}
-	s.events.add(failedStep(&s.state)...) // one that waited for its next attempt; dropped when it has ended
+	s.events.add(failedStep(&s.state)...) // a model call that waited for its next attempt; dropped if it has ended
 	kind := "journal"
 	if isHostError(s.failure) {
 		kind = "host"
@@ -266,7 +268,7 @@ func (s *Session) reportFailure() {
 	}
 }
 
-// Status returns where the session is.
+// Status returns the session's status.
 func (s *Session) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -283,29 +285,29 @@ func (s *Session) Status() Status {
 	return StatusIdle
 }
 
-// Events yields the events from the session's start, or the start of its resume, and goes on with new ones until SESSION_END or the
-// end of ctx. Any number of cursors can run at once; none holds up the session, and none costs memory for being slow.
+// Events yields the events since the session was started or resumed, and goes on with new ones until SESSION_END or the end of ctx. Any
+// number of cursors can run at once. A slow cursor neither holds up the session nor costs memory.
 //
-// Facts come all, in order. Of what is streamed a cursor gets what it has not seen yet in one delta, with the number of the last piece:
-// of a text or a thought everything, so that a text that has ended is its start, one delta and its end; of live output the first and the
-// last 32 KiB around a line that says how many bytes are left out, and nothing more once the call has ended, because TOOL_CALL_END
-// has the output. TOOL_CALL_END has it whole as long as it is in memory or in the session's output store; else it has what the
-// model saw, and OutputComplete is false.
+// A cursor gets all facts, in order, but joins deltas: it gets all that it has not seen of a text, a thought or live output in one delta,
+// which has the number of the last piece. A text that has ended is thus its start, one delta and its end. Long live output is cut to its
+// first and last 32 KiB, around a line that says how many bytes are left out. Once a call has ended its live output is skipped, because
+// TOOL_CALL_END has the output: the whole while that is in memory or in the session's output store, otherwise what the model saw, with
+// OutputComplete false.
 func (s *Session) Events(ctx context.Context) iter.Seq[Event] { return s.events.cursor(ctx) }
 
-// History returns the turns so far. Their parts are shared with the session: read them only.
+// History returns the turns so far. The session shares their parts, so they must not be changed.
 func (s *Session) History() []Turn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.state.Turns)
 }
 
-// Usage returns what the session has spent, failed attempts included.
+// Usage returns the tokens that the session has used, failed attempts included.
 func (s *Session) Usage() llm.Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state.Usage
 }
 
-// validText is the door for text that enters a session: journal, events and model see the same.
+// validText returns text as valid UTF-8. All text that enters a session passes it, so that journal, events and model have the same.
 func validText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

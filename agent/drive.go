@@ -11,9 +11,9 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Result holds the outcome of an input. After follow-ups [Session.Submit] returns that of the last one, with the sums of all.
+// Result holds the outcome of an input. After follow-ups [Session.Submit] returns the outcome of the last one, with the sums of all.
 type Result struct {
-	Text       string     `json:"text"` // the last answer's, with that of the answers that it goes on from
+	Text       string     `json:"text"` // of the last answer, joined to the answers that it continues
 	Reason     Reason     `json:"reason"`
 	Finish     llm.Finish `json:"finish,omitzero"` // why the last answer ended
 	Usage      llm.Usage  `json:"usage"`
@@ -22,15 +22,16 @@ type Result struct {
 	ToolRounds int        `json:"tool_rounds"`
 }
 
-// Submit gives the session a task and works on it until the session is idle again; follow-ups included. Reaching a limit, an answer that
-// stays unfinished and a refusal are no errors: Result.Reason says so. The end of ctx interrupts the input, leaves the session idle and
-// is returned as context.Cause(ctx). A failed model call is an *llm.Error; Options.OnFailure says whether it ends the session, too. A failure
-// of the journal or of the host's own code always does.
+// Submit gives the session a task and works on it, and on follow-ups, until the session is idle again. A limit, an answer that stays
+// unfinished and a refusal are not errors; Result.Reason names them. The end of ctx interrupts the input, leaves the session idle and
+// is returned as context.Cause(ctx). A model call that fails for good returns an *llm.Error; Policy.OnFailure says whether it also ends
+// the session. A failure of the journal or of the host's own code always does.
 //
-// There is always a Result, also beside an error: what was done up to then. Its Reason is empty where nothing was begun, and
-// where the session was given away.
+// Submit always returns a Result, also beside an error, with what was done until then. Its Reason is empty if nothing was begun, or if
+// the session was given away.
 //
-// Submit is [Session.Begin], and [Session.Advance] until the session is at rest. It ends an input that is open as interrupted first.
+// Submit is [Session.Begin], and then [Session.Advance] until the session is at rest. An input that is already open is first ended as
+// interrupted.
 func (s *Session) Submit(ctx context.Context, prompt string, more ...llm.Part) (*Result, error) {
 	m, err := send(prompt, []SendOption{Attach(more...)})
 	if err == nil {
@@ -51,8 +52,8 @@ func (s *Session) Submit(ctx context.Context, prompt string, more ...llm.Part) (
 	return s.process(ctx, input)
 }
 
-// Continue goes on with an input that is open, or with the last one when that was ended by an interrupt, an abort, a limit or an error:
-// a failed model call is then tried again. It adds no turn. Result and error are as those of Submit.
+// Continue goes on with the open input, or with the last one if that was ended by an interrupt, an abort, a limit or an error. A failed
+// model call is tried again. Continue adds no turn. It returns what Submit returns.
 func (s *Session) Continue(ctx context.Context) (*Result, error) {
 	switch open, last := s.inputs(); {
 	case open != nil:
@@ -63,9 +64,9 @@ func (s *Session) Continue(ctx context.Context) (*Result, error) {
 	return new(Result), errors.New("agent: there is no input to continue; use Submit")
 }
 
-// Begin gives the session a task, or the answer to the question that waits for one, and does nothing for it: [Session.Advance] does. While
-// an input is open the error is an [ErrBusy]. Nil means that the text is in the journal; the end of ctx ends the wait for that, and it may
-// be there all the same.
+// Begin gives the session a task, or the answer to a waiting question, and leaves the work to [Session.Advance]. While an input is open it
+// returns an [ErrBusy]. When Begin returns nil, the text is in the journal. The end of ctx ends the wait for the journal, which may have
+// the text all the same.
 func (s *Session) Begin(ctx context.Context, text string, more ...SendOption) error {
 	m, err := send(text, more)
 	if err == nil {
@@ -92,20 +93,19 @@ func (s *Session) Begin(ctx context.Context, text string, more ...SendOption) er
 	return s.sync(ctx)
 }
 
-// Advance takes one step: what [Next] says, such as one attempt of a model call, or the calls of one answer. It is all that another engine
-// needs to drive a session. The step is in the journal when Advance returns, so that another process can resume the session and take the
-// next one. Whatever can be done while Submit works, such as Steer, can be done at any time between two steps.
+// Advance takes one step, as [Next] decides it: one attempt of a model call, for example, or the tool calls of one answer. It is all that
+// another engine needs to drive a session. The step is in the journal when Advance returns, so that another process can resume the session
+// and take the next one. All that can be done while Submit works, such as Steer, can also be done between two steps.
 //
-// [ActRest] means that there is nothing to do, and [Session.Result] has what the input came to. [ActWait] means that there is nothing to do
-// before Step.Until, when the next attempt of a model call is due or the time budget ends: Advance has done nothing, and did not wait. Any
-// other step was taken.
+// [ActRest] means that there is nothing to do; [Session.Result] has the outcome of the input. [ActWait] means that there is nothing to do
+// before Step.Until, when the next attempt of a model call is due or the time budget ends; Advance has not waited. Any other step was taken.
 //
-// The end of ctx interrupts the input, as it does in Submit: Advance returns context.Cause(ctx), and the next steps end the input. The
-// step that ends an input for a failure returns that as Submit does, and ends the session where Submit would. While somebody else
-// works the error is [ErrBusy]. A session that was given away meanwhile returns its [ErrReleased] or [ErrTakenOver].
+// The end of ctx interrupts the input as in Submit: Advance returns context.Cause(ctx), and the next steps end the input. A step that ends
+// the input for a failure returns the error that Submit would return, and ends the session where Submit would. While another goroutine
+// works on the session the error is [ErrBusy]. A session that was given away meanwhile returns its [ErrReleased] or [ErrTakenOver].
 //
 // The time budget runs on between two steps, but not between two processes: the first step of a resumed session commits that the input
-// goes on. Subagents and processes in the background end with the process that started them.
+// goes on. Subagents and background processes end with the process that started them.
 func (s *Session) Advance(ctx context.Context) (Step, error) {
 	var step Step
 	var outcome error
@@ -116,7 +116,7 @@ func (s *Session) Advance(ctx context.Context) (Step, error) {
 	return step, cmp.Or(err, outcome)
 }
 
-// advance is Advance with the session held. Err is one of ours.
+// advance is Advance for the goroutine that works on the session. Outcome is the failure of the input, err that of the session.
 func (s *Session) advance(ctx, run context.Context) (step Step, outcome, err error) {
 	if s.upcoming().Act != ActWait {
 		if err := s.takeUp(); err != nil {
@@ -127,7 +127,7 @@ func (s *Session) advance(ctx, run context.Context) (step Step, outcome, err err
 	if step, err = s.step(run); err != nil || step.Act == ActRest {
 		return step, nil, err
 	}
-	if s.life.Err() != nil { // the session is to end, and its input before it
+	if s.life.Err() != nil { // the session is ending, and its input ends first
 		err = s.run(run)
 	} else if step.Act == ActWait {
 		step.Until = s.soonest(step.Until)
@@ -141,7 +141,7 @@ func (s *Session) advance(ctx, run context.Context) (step Step, outcome, err err
 	return step, cmp.Or(outcome, s.left()), s.sync(context.Background())
 }
 
-// Result returns what the last input that has ended came to, with the sums of that input alone; nil before the first.
+// Result returns the outcome of the last input that has ended, with the sums of that input alone. It returns nil before the first.
 func (s *Session) Result() *Result {
 	_, in := s.inputs()
 	if in == nil {
@@ -150,7 +150,7 @@ func (s *Session) Result() *Result {
 	return &Result{Text: in.Final, Reason: in.Reason, Finish: in.Finish, Usage: in.Usage, CostUSD: in.Cost, Turns: in.Turns, ToolRounds: in.Rounds}
 }
 
-// process works on an input, nil for the open one, and on what follows it, until the session is at rest.
+// process works on an input, or on the open one if it is nil, and on follow-ups, until the session is at rest.
 func (s *Session) process(ctx context.Context, input *inputRecord) (*Result, error) {
 	before := s.totals()
 	var result *Result
@@ -163,7 +163,7 @@ func (s *Session) process(ctx context.Context, input *inputRecord) (*Result, err
 			if err = s.run(run); err != nil {
 				return err
 			}
-			if err = s.sync(context.Background()); err != nil { // what Submit returns has happened, whatever happens next
+			if err = s.sync(context.Background()); err != nil { // what Submit returns must survive a crash
 				return err
 			}
 			if result, outcome = s.rest(run, before); result == nil && outcome != nil {
@@ -183,9 +183,9 @@ func (s *Session) process(ctx context.Context, input *inputRecord) (*Result, err
 	return result, cmp.Or(err, outcome)
 }
 
-// hold makes the caller the one who works, runs f and lets go again. The context of f ends with ctx, with the session, and with the time
-// budget. An error of f is one of ours and ends the session. F has a goroutine of its own, so that nothing that happens on it ends the
-// caller's. Where somebody else works, and in a session that has ended, f does not begin.
+// hold runs f as the only work on the session, and reports whether f has begun: it does not while other work goes on, nor in a session that
+// has ended. The context of f ends with ctx, with the session and with the time budget. An error of f ends the session. F runs on a
+// goroutine of its own, so that a panic or runtime.Goexit there does not reach the caller's.
 func (s *Session) hold(ctx context.Context, f func(run context.Context) error) (begun bool, err error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
@@ -207,15 +207,14 @@ func (s *Session) hold(ctx context.Context, f func(run context.Context) error) (
 		err = s.brokenBy()
 	}
 	s.release(work, err)
-	if broken := s.brokenBy(); err == nil && broken != nil { // by the last events
+	if broken := s.brokenBy(); err == nil && broken != nil { // by OnEvent, while it got the last events
 		s.release(work, broken)
 		return true, broken
 	}
 	return true, err
 }
 
-// timeLeft returns what is left of the time budget, if there is one. An input that a process left open that is no more has not gone on
-// since its last record.
+// timeLeft returns what is left of the time budget, and whether there is one. The time between two processes does not count.
 func (s *Session) timeLeft() (left time.Duration, limited bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -229,9 +228,9 @@ func (s *Session) timeLeft() (left time.Duration, limited bool) {
 	return max(limit-worked, 0), true
 }
 
-// acquire makes an activity the one that runs.
+// acquire makes work the activity that runs, or returns why it cannot.
 func (s *Session) acquire(work *activity) error {
-	if s.working.Load() != nil { // it may have the turn for long
+	if s.working.Load() != nil { // it may hold the turn for long
 		return ErrBusy
 	}
 	if err := s.takeTurn(work.ctx); err != nil {
@@ -252,8 +251,8 @@ func (s *Session) acquire(work *activity) error {
 	return nil
 }
 
-// attend ties an activity to the session's life, and lets nobody wait for OnEvent for ever once it is to end. The function that it
-// returns undoes that.
+// attend ends an activity with the session, and bounds the wait for OnEvent once the activity is to end. The function that it returns
+// undoes both.
 func (s *Session) attend(work *activity) func() {
 	alive := context.AfterFunc(s.life, func() { work.cancel(context.Cause(s.life)) })
 	waiting := context.AfterFunc(work.ctx, s.events.hurry)
@@ -263,8 +262,8 @@ func (s *Session) attend(work *activity) func() {
 	}
 }
 
-// idle marks the session as one that nobody works on. With the turn it gives memory back: the next input encodes the history once more, so
-// that a session at rest holds it once. It is called with the lock.
+// idle marks the session as idle. With the turn it also drops the encoded history, which the next input encodes again, so that a session
+// at rest holds its history once. It is called with the lock.
 func (s *Session) idle(turn bool) {
 	s.working.Store(nil)
 	if turn && s.state.Input == nil {
@@ -273,7 +272,7 @@ func (s *Session) idle(turn bool) {
 	}
 }
 
-// enter commits the input of a Submit. One that is open is ended as interrupted first, unless it goes on.
+// enter commits the input of a Submit, nil for the open one. It first ends an open input as interrupted.
 func (s *Session) enter(ctx context.Context, input *inputRecord) error {
 	if input == nil {
 		return s.takeUp()
@@ -290,18 +289,17 @@ func (s *Session) enter(ctx context.Context, input *inputRecord) error {
 	return s.update(context.Background(), func() ([]record, error) { return s.beginning(*input) })
 }
 
-// beginning returns the records by which an input begins in a session that has none open: as the answer to a question, if one waits. It is
-// called with the turn.
+// beginning returns the records that begin an input, or that answer the waiting question if there is one. It is called with the turn, when
+// no input is open.
 func (s *Session) beginning(input inputRecord) ([]record, error) {
-	s.interrupted.Store(false) // there was nothing to interrupt
+	s.interrupted.Store(false) // it came before this input
 	if asked := s.state.awaiting(); asked != nil && !input.Continue {
 		return asked.answered(input, nil)
 	}
 	return []record{input}, nil
 }
 
-// takeUp commits that the input goes on which was open when the session was resumed: the time in which no process had the session does
-// not count.
+// takeUp commits that an input goes on that was open when the session was resumed, so that the time between the processes does not count.
 func (s *Session) takeUp() error {
 	return s.update(context.Background(), func() ([]record, error) {
 		s.mu.Lock()
@@ -324,8 +322,8 @@ func (s *Session) soonest(until time.Time) time.Time {
 	return until
 }
 
-// conclude ends a step: the end of its context is written down, because the next step has another one. Outcome is the failure for which an
-// input has ended since last did, or the cause of the host's context where that interrupted the input.
+// conclude ends a step. It commits the end of the step's context, because the next step has another one. Outcome is the failure of an input
+// that has ended in this step, or the cause of the host's context if that interrupted the input. Last is the input that ended before.
 func (s *Session) conclude(ctx, run context.Context, last *Input) (outcome, err error) {
 	defer s.events.flush()
 	if err := s.update(context.Background(), func() ([]record, error) { return s.halt(run), nil }); err != nil {
@@ -344,8 +342,8 @@ func (s *Session) conclude(ctx, run context.Context, last *Input) (outcome, err 
 	return outcome, nil
 }
 
-// rest lets go and returns what the inputs came to, unless a follow-up was accepted since the loop found nothing to do. An error without a
-// result is one of ours.
+// rest marks the session as idle and returns the Result of its inputs and their failure. If a follow-up has come since the loop found
+// nothing to do, both are nil. An error without a Result is one of the session.
 func (s *Session) rest(ctx context.Context, before totals) (*Result, error) {
 	if err := s.takeTurn(context.Background()); err != nil {
 		return nil, err
@@ -360,8 +358,7 @@ func (s *Session) rest(ctx context.Context, before totals) (*Result, error) {
 	return s.result(s.state.Last, before), s.verdict(s.state.Last)
 }
 
-// verdict returns the failure for which an input has ended, and notes that the session is to end for it, if it is. It is called with the
-// lock held.
+// verdict returns the failure that ended an input, and sets why the session ends if that ends it, too. It is called with the lock held.
 func (s *Session) verdict(in *Input) error {
 	switch in.Reason {
 	case Failed:
@@ -372,11 +369,11 @@ func (s *Session) verdict(in *Input) error {
 		return err
 	case Aborted:
 		if s.why = ErrAborted; s.life.Err() != nil {
-			s.ending = Aborted // end has not had the lock yet, perhaps
+			s.ending = Aborted // Session.end may still be waiting for the lock
 		}
 		return ErrAborted
 	case LogFull:
-		if s.why = s.filled(); s.why != nil { // not that of a process that was killed before it could end the input
+		if s.why = s.filled(); s.why != nil { // nil if the log was full in an earlier process
 			s.ending = LogFull
 		}
 		return s.why
@@ -391,7 +388,7 @@ func (s *Session) inputs() (open, last *Input) {
 	return s.state.Input, s.state.Last
 }
 
-// result returns what was done since, of which in is the last input.
+// result returns the Result of the work since before, whose last input is in.
 func (s *Session) result(in *Input, before totals) *Result {
 	now := s.state.totals()
 	return &Result{Text: in.Final, Reason: in.Reason, Finish: in.Finish, Usage: now.usage.Sub(before.usage), CostUSD: now.cost - before.cost,
@@ -405,7 +402,7 @@ func (s *Session) totals() totals {
 	return s.state.totals()
 }
 
-// cutShort returns the result of an input that a failure of ours ended, wherever it was.
+// cutShort returns the Result of an input that a failure of the session ended.
 func (s *Session) cutShort(before totals) *Result {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -417,13 +414,13 @@ func (s *Session) cutShort(before totals) *Result {
 		in = *s.state.Last
 	}
 	if in.Reason = Failed; s.left() != nil {
-		in.Reason = "" // it goes on elsewhere
+		in.Reason = "" // the input goes on elsewhere
 	}
 	return s.result(&in, before)
 }
 
-// release lets go, unless that was done, and ends the session if it is to end. A failure of ours, such as a journal that cannot be
-// written, always ends it.
+// release ends an activity, if it still runs, and the session if that is to end. A failure of the session, such as that of its journal,
+// always ends it.
 func (s *Session) release(work *activity, failure error) {
 	turn := s.tryTurn()
 	s.mu.Lock()
@@ -438,10 +435,10 @@ func (s *Session) release(work *activity, failure error) {
 			s.failure = nil
 		}
 	}
-	if isFull(failure) { // not even the input had room: the session ends in order all the same
+	if isFull(failure) { // there was no room for the input: the session ends in order all the same
 		s.ending, s.failure = LogFull, nil
 	}
-	over := s.ending != "" && s.working.Load() == nil // else whoever works ends it
+	over := s.ending != "" && s.working.Load() == nil // otherwise the activity that runs ends it
 	s.mu.Unlock()
 	if turn {
 		s.endTurn()

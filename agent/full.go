@@ -9,35 +9,34 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// ErrFull means that the session's journal, or the log of events that its cursors read, has reached its limit. The error's text says
-// what to do.
+// ErrFull means that the session's journal, or the log of events for its cursors, has reached its limit. The error's text says what to do.
 var ErrFull = errors.New("agent: a log of the session is full")
 
-// The sizes are in bytes.
+// All sizes are in bytes.
 const (
-	defaultLog = 1 << 30 // how large a log may become
-	lineRoom   = 96      // what a line takes beside its body and its kind
-	eventRoom  = 256     // what an event takes beside its texts
-	planRoom   = 64      // what an entry of a todo list takes beside them
+	defaultLog = 1 << 30 // of a log, unless the host says otherwise
+	lineRoom   = 96      // a journal line beside its body and kind
+	eventRoom  = 256     // an event beside its texts
+	planRoom   = 64      // an entry of a todo list beside its texts
 )
 
-// endRoom returns the part of a journal's limit that is kept for the records that end things.
+// endRoom returns the part of a journal's limit that is reserved for records that end calls, inputs and the session.
 func endRoom(limit int64) int64 { return min(64<<10, limit/4) }
 
-// limits bounds the size of a session's logs, in bytes.
+// limits holds the most bytes of a session's logs.
 type limits struct{ journal, events int64 }
 
 func limitsOf(o Options) limits {
 	return limits{cmp.Or(o.MaxJournal, defaultLog), cmp.Or(o.MaxEvents, defaultLog)}
 }
 
-// fullError is an ErrFull.
+// fullError is an [ErrFull] with its own text.
 type fullError struct{ text string }
 
 func (e *fullError) Error() string { return "agent: " + e.text }
 func (e *fullError) Unwrap() error { return ErrFull }
 
-// isFull reports whether a log of the session is full. A journal of the host's that returns an ErrFull is one that fails.
+// isFull reports whether err says that a log of this session is full. An ErrFull that comes from the host's journal is a failure of it.
 func isFull(err error) bool {
 	var full *fullError
 	return errors.As(err, &full)
@@ -53,14 +52,14 @@ func eventsFull(size, limit int64) error {
 		"session, which begins them anew, or raise the limit", size, limit)}
 }
 
-// fill ends what is running, and then the session, because a log is full. It takes no lock.
+// fill ends the running activity, and then the session, because a log is full. It takes no lock.
 func (s *Session) fill(err error) {
 	if s.full.CompareAndSwap(nil, &err) {
 		s.endLife(err)
 	}
 }
 
-// filled returns why the session ends, if that is because a log is full.
+// filled returns the error of a full log, nil if none is full.
 func (s *Session) filled() error {
 	if err := s.full.Load(); err != nil {
 		return *err
@@ -68,8 +67,8 @@ func (s *Session) filled() error {
 	return nil
 }
 
-// room returns an error when the journal has no room for the lines of these records. What ends things always has: without it the
-// journal would not say how the session ended. It is called with the lock held.
+// room returns an error if the journal has no room for the lines of these records. Records that end something always have room, since the
+// journal has to say how the session ended. It is called with the turn.
 func (s *Session) room(size int64, records []record) error {
 	limit := s.limits.journal
 	if s.written+size <= limit-endRoom(limit) || s.onlyEnds(records) {
@@ -82,7 +81,7 @@ func (s *Session) room(size int64, records []record) error {
 	return err
 }
 
-// onlyEnds reports that records end what is open, and begin nothing.
+// onlyEnds reports whether records end something open and begin nothing.
 func (s *Session) onlyEnds(records []record) bool {
 	stopped := s.state.Input != nil && s.state.Input.Stop != ""
 	for _, rec := range records {
@@ -101,8 +100,8 @@ func (s *Session) onlyEnds(records []record) bool {
 	return true
 }
 
-// crowded reports that the journal may not have room for another round. The session had better end before the model is asked for
-// something that cannot be kept.
+// crowded returns an error if the journal may lack the room for another round. The session then ends before it asks the model for an
+// answer that it could not keep.
 func (s *Session) crowded() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,10 +112,10 @@ func (s *Session) crowded() error {
 	return s.journalFull("another model call")
 }
 
-// sizeOf returns about how many bytes a journal has for a record.
+// sizeOf returns the estimated size of a journal line, in bytes.
 func sizeOf(line journal.Record) int64 { return int64(lineRoom + len(line.Kind) + len(line.Data)) }
 
-// sizeOfEvent returns about how many bytes the log of events has for an event. Text that it shares with the history counts, too.
+// sizeOfEvent returns the estimated size of an event in the log of events, in bytes. Text that it shares with the history counts, too.
 func sizeOfEvent(ev Event) int64 {
 	if _, text, ok := deltaOf(ev); ok {
 		return eventRoom + int64(len(text))
@@ -151,7 +150,7 @@ func sizeOfEvent(ev Event) int64 {
 	return int64(n)
 }
 
-// sizeOfAccess returns about how many bytes the texts of an access have.
+// sizeOfAccess returns the size of the texts of an access, in bytes.
 func sizeOfAccess(a *tool.Access) int {
 	if a == nil {
 		return 0
@@ -168,7 +167,7 @@ func sizeOfAccess(a *tool.Access) int {
 	return n
 }
 
-// sizeOfStructure returns about how many bytes the structure of a result takes.
+// sizeOfStructure returns the estimated size of a result's structure, in bytes.
 func sizeOfStructure(e *ToolCallEnd) int {
 	n := len(e.Structured)
 	for _, c := range e.Changes {

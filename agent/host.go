@@ -13,31 +13,31 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// HostError is the error of code that the session was given, such as OnEvent, a hook, a provider or a journal, and that panicked
-// or called runtime.Goexit. It is a bug in that code.
+// HostError reports that code of the host, such as OnEvent, a hook, a provider or a journal, panicked or called runtime.Goexit. That is a
+// bug in that code.
 type HostError struct {
 	// What names the code, such as "OnEvent".
 	What string
-	// Value is what it panicked with, nil for runtime.Goexit.
+	// Value is the value of the panic, nil for runtime.Goexit.
 	Value any
-	// Stack is the goroutine's stack at that moment. The error's text does without it, because it may reach a model.
+	// Stack is the goroutine's stack at that moment. It is not in the error's text, because that may reach a model.
 	Stack string
 
 	err error
 }
 
-// Error says what the code did.
+// Error names the code and its panic.
 func (e *HostError) Error() string { return "agent: " + strings.TrimPrefix(e.err.Error(), "agent: ") }
 
-// Unwrap returns what else went wrong with it.
+// Unwrap returns the error that the panic was found in.
 func (e *HostError) Unwrap() error { return e.err }
 
-// ErrStuck means that code of the host, such as OnEvent or a provider, did not return in time when it was asked to end. It was
-// left behind: its goroutine ends when it returns.
+// ErrStuck means that code of the host, such as OnEvent or a provider, did not return in time when it was asked to end. Its goroutine was
+// left behind and ends when the code returns.
 var ErrStuck = errors.New("agent: code of the host does not return")
 
-// ErrUndelivered means that OnEvent does not return, so that it has not got all events. It gets them when it returns. It comes
-// with an [ErrStuck].
+// ErrUndelivered means that OnEvent has not got all events, because a call of it does not return. It gets them when it does. The error is
+// also an [ErrStuck].
 var ErrUndelivered = errors.New("agent: OnEvent has not taken all events")
 
 // stuckError names the code.
@@ -59,7 +59,7 @@ func host[T any](ctx context.Context, s *Session, what string, patience time.Dur
 	return await(guard.Start(what, f), what, patience, ctx.Done(), s.life.Done())
 }
 
-// await waits for a result, but not longer than patience after one of the two channels was closed.
+// await returns a result, or an [ErrStuck] if there is none within patience after one of the two channels was closed.
 func await[T any](done <-chan guard.Result[T], what string, patience time.Duration, ended, closed <-chan struct{}) (T, error) {
 	select {
 	case r := <-done:
@@ -78,13 +78,13 @@ func await[T any](done <-chan guard.Result[T], what string, patience time.Durati
 	}
 }
 
-// call is host for code that only has an error.
+// call is host for code that returns only an error.
 func (s *Session) call(ctx context.Context, what string, patience time.Duration, f func() error) error {
 	_, err := host(ctx, s, what, patience, func() (struct{}, error) { return struct{}{}, f() })
 	return err
 }
 
-// hostError returns err, as a [HostError] if a panic is part of it.
+// hostError returns err, as a [HostError] if it wraps a panic.
 func hostError(err error) error {
 	var p *guard.Panic
 	if errors.As(err, &p) && !isHostError(err) {
@@ -93,14 +93,13 @@ func hostError(err error) error {
 	return err
 }
 
-// isHostError reports whether code of the host panicked or called runtime.Goexit.
+// isHostError reports whether err is a [HostError].
 func isHostError(err error) bool {
 	var e *HostError
 	return errors.As(err, &e)
 }
 
-// giveUp notes that code of the host is broken, which ends what is running and then the session. It takes no lock. Only the first
-// failure counts.
+// giveUp ends what is running, and then the session, because code of the host is broken. Only the first failure counts. It takes no lock.
 func (s *Session) giveUp(err error) {
 	if s.broken.CompareAndSwap(nil, &err) {
 		s.endLife(err)
@@ -110,7 +109,7 @@ func (s *Session) giveUp(err error) {
 	}
 }
 
-// fail ends a session that is given up, unless somebody works on it, who ends it then.
+// fail ends a session that is given up. If an activity runs, that ends it.
 func (s *Session) fail(err error) {
 	s.mu.Lock()
 	idle := s.ending == "" && s.working.Load() == nil
@@ -123,7 +122,7 @@ func (s *Session) fail(err error) {
 	}
 }
 
-// brokenBy returns what the session was given up for, nil while it was not.
+// brokenBy returns why the session was given up, nil if it was not.
 func (s *Session) brokenBy() error {
 	if err := s.broken.Load(); err != nil {
 		return *err
@@ -131,7 +130,7 @@ func (s *Session) brokenBy() error {
 	return nil
 }
 
-// running returns the context of the running input, or that of the session's life at rest.
+// running returns the context of the running activity, or of the session's life if none runs.
 func (s *Session) running() context.Context {
 	if now := s.working.Load(); now != nil {
 		return now.ctx
@@ -139,7 +138,7 @@ func (s *Session) running() context.Context {
 	return s.life
 }
 
-// clock returns a clock that cannot fail: a host's that is broken is not asked again.
+// clock returns a clock that cannot fail: if the host's panics, it is replaced by time.Now.
 func (s *Session) clock(now func() time.Time) func() time.Time {
 	if now == nil {
 		return time.Now
@@ -178,7 +177,7 @@ func (s *Session) retries(p llm.RetryPolicy) func(attempt int, err error) (time.
 	}
 }
 
-// hook returns a permission hook whose panic ends the session. A hook that is nil stays it.
+// hook returns a permission hook whose panic ends the session, and nil for nil.
 func (s *Session) hook(what string, hook tool.Authorize) tool.Authorize {
 	if hook == nil {
 		return nil
@@ -192,7 +191,7 @@ func (s *Session) hook(what string, hook tool.Authorize) tool.Authorize {
 	}
 }
 
-// warnOfPanic gives the host the stack of a panic whose error goes to the model alone.
+// warnOfPanic emits a warning with the stack of a panic whose error goes to the model alone.
 func (s *Session) warnOfPanic(err error) {
 	var broken *HostError
 	if errors.As(err, &broken) {
@@ -200,7 +199,7 @@ func (s *Session) warnOfPanic(err error) {
 	}
 }
 
-// warnOfStuck tells the host of code that was left behind.
+// warnOfStuck emits a warning about code that was left behind.
 func (s *Session) warnOfStuck(err error) {
 	if errors.Is(err, ErrStuck) {
 		s.events.emit(&Warning{Code: "host_abandoned", Text: strings.TrimPrefix(err.Error(), "agent: ")})

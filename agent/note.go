@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Note holds a value that a capability keeps in a session: [Session.Note] writes it, [State].Notes has the newest of each kind.
+// Note holds a value that a capability keeps in a session. [Session.Note] writes it; [State].Notes has the newest of each kind.
 type Note struct {
 	Data json.RawMessage // compact JSON
-	Text string          // what the model was told with it, empty for nothing
+	Text string          // for the model, empty if there was none
 }
 
-// noteRecord keeps a note.
+// noteRecord is the record of a note.
 type noteRecord struct {
 	Note string          `json:"note"` // its kind
 	Data json.RawMessage `json:"data"`
@@ -24,16 +24,16 @@ type noteRecord struct {
 
 func (noteRecord) kind() string { return "note" }
 
-// The most bytes of a note's data, which stays in memory and in every fold of the journal, and of a text that a note or a hook has for the
-// model, which stays in its window.
+// The limits, in bytes, of a note's data, which stays in memory, and of a text of a note or a hook for the model, which stays in its
+// window.
 const (
 	maxNote     = 1 << 20
 	maxHookText = 64 << 10
 )
 
-// Note keeps a JSON value under a kind, in the place of the one before it: in the journal, so that a resumed session and a fork have it,
-// and in [State].Notes. A text goes to the model as a turn of its own before the next model call. Nil means that it is in the journal. Tools reach
-// it as Call.Session. The event is a [NoteWritten], or a [PlanUpdated] for the todo list.
+// Note keeps a JSON value under a kind and replaces the one before it. The journal has it, so that a resumed session and a fork have it
+// too, in [State].Notes. A text goes to the model as a turn of its own before the next model call. When Note returns nil, the note is in
+// the journal. Tools reach Note through Call.Session. The event is a [NoteWritten], or a [PlanUpdated] for the todo list.
 func (s *Session) Note(ctx context.Context, kind string, data json.RawMessage, text string) error {
 	switch {
 	case strings.TrimSpace(kind) == "":
@@ -54,7 +54,7 @@ func (s *Session) Note(ctx context.Context, kind string, data json.RawMessage, t
 	return s.put(ctx, noteRecord{Note: validText(kind), Data: compact, Text: validText(text)})
 }
 
-// foldNote leaves the map that others may be reading as it is.
+// foldNote replaces the map of notes, since others may be reading the old one.
 func (s *State) foldNote(r noteRecord) {
 	notes := maps.Clone(s.Notes)
 	if notes == nil {

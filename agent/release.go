@@ -6,19 +6,19 @@ import (
 )
 
 var (
-	// ErrReleased means that the session was given away by [Session.Release], or by a middleware that left a call open: its journal says
-	// nothing of an end, and whoever resumes it goes on.
+	// ErrReleased means that the session was given away by [Session.Release], or by a middleware that left a call open. Its journal has no
+	// end, and whoever resumes it goes on.
 	ErrReleased = errors.New("agent: the session was released")
-	// ErrTakenOver means that somebody else has written to the session's journal. The session lives on there. Here it has ended
-	// without an event that says so.
+	// ErrTakenOver means that another process has written to the session's journal. The session lives on there; here it has ended without
+	// an event.
 	ErrTakenOver = errors.New("agent: the session was taken over by another process")
 )
 
-// Release gives the session away: it ends here as [Session.Close] ends it, but without a record or an event of an end, so that another
-// process can resume it from the journal. A model call that is running, and calls of an answer that have begun, come to their ends first; calls
-// that have not begun stay open. When ctx ends before that, the step is cut off as by a kill, and OnEvent has Options.Grace to return. Submit
-// returns an error that is an [ErrReleased]. Commands in the background and subagents end with the session. As with Close, it waits: neither
-// OnEvent nor a hook or a tool of the session may call it.
+// Release gives the session away: it ends here as by [Session.Close], but without a record or an event of an end, so that another process
+// can resume it from the journal. A running model call, and tool calls that have begun, come to their ends first; calls that have not
+// begun stay open. If ctx ends before that, the step is cut off as by a kill, and OnEvent has Options.Grace to return. Submit returns an
+// error that is an [ErrReleased]. Background commands and subagents end with the session. Release waits for all of that, so OnEvent,
+// hooks and tools of the session must not call it.
 func (s *Session) Release(ctx context.Context) error {
 	s.leave(ErrReleased)
 	stop := context.AfterFunc(ctx, s.cut)
@@ -28,7 +28,7 @@ func (s *Session) Release(ctx context.Context) error {
 	return s.closing()
 }
 
-// retire ends a session that is given away, unless somebody works on it, who ends it then.
+// retire ends a session that is given away. If somebody works on it, that worker ends it.
 func (s *Session) retire() {
 	s.mu.Lock()
 	idle := s.ending == "" && s.working.Load() == nil
@@ -44,13 +44,13 @@ func (s *Session) retire() {
 	}
 }
 
-// leave has the session end before its next step, without saying so. Only the first reason counts. It takes no lock.
+// leave gives the session away before its next step. Only the first reason counts. It takes no lock.
 func (s *Session) leave(why error) { s.endStay(why) }
 
-// left returns why the session ends without saying so, nil when it does not.
+// left returns why the session is given away, nil if it is not.
 func (s *Session) left() error { return context.Cause(s.stay) }
 
-// cut ends a session that is given away in the middle of what it does: nothing is written and nothing is told any more.
+// cut ends a session that is given away in the middle of a step: from now on nothing is written and no event is emitted.
 func (s *Session) cut() {
 	s.severed.Store(true)
 	s.events.silence()

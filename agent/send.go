@@ -8,23 +8,23 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// SendOption says more about a text that a host sends to the agent: [Key] and [Attach] return one.
+// A SendOption adds to a text that a host sends to the agent. [Key] and [Attach] return one.
 type SendOption func(*sending)
 
-// sending is a text of a host's on its way into a session.
+// sending is a text of the host on its way into a session.
 type sending struct {
 	text  string
 	parts llm.Parts
 	key   string
 
-	context string // that BeforeInput has added
+	context string // added by BeforeInput
 }
 
-// blank reports whether nothing is said.
+// blank reports whether there is neither text nor parts.
 func (m *sending) blank() bool { return strings.TrimSpace(m.text) == "" && len(m.parts) == 0 }
 
-// Key names what is sent, so that a host that does not know whether it has arrived can send it again, also from another process: what
-// has a key that the session has had is not taken a second time, and that is no error.
+// Key names a message, so that a host that does not know whether it has arrived can send it again, also from another process. A message
+// whose key the session has already had is ignored without an error.
 func Key(key string) SendOption { return func(m *sending) { m.key = validText(key) } }
 
 // Attach sends parts after the text: llm.Media, or further llm.Text.
@@ -32,7 +32,7 @@ func Attach(parts ...llm.Part) SendOption {
 	return func(m *sending) { m.parts = append(m.parts, parts...) }
 }
 
-// send returns what a host sends, or what is wrong with it.
+// send returns a message with its options, or an error if it cannot be sent.
 func send(text string, more []SendOption) (*sending, error) {
 	m := &sending{text: text}
 	for _, option := range more {
@@ -44,7 +44,7 @@ func send(text string, more []SendOption) (*sending, error) {
 	return m, m.check()
 }
 
-// check makes all text valid UTF-8 and reports parts that cannot be sent.
+// check makes all text valid UTF-8 and returns an error for parts that cannot be sent.
 func (m *sending) check() error {
 	m.text = validText(m.text)
 	for i, part := range m.parts {
@@ -60,7 +60,7 @@ func (m *sending) check() error {
 	return nil
 }
 
-// knows reports whether the session has had what a record is of, by its key.
+// knows reports whether the session has had a message with the record's key.
 func (s *State) knows(rec record) bool {
 	switch r := rec.(type) {
 	case queuedRecord:
@@ -71,7 +71,7 @@ func (s *State) knows(rec record) bool {
 	return false
 }
 
-// key remembers the key of what a host has sent; an empty one is none.
+// key adds the key of a message, unless it is empty.
 func (s *State) key(key string) {
 	if key == "" {
 		return

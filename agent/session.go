@@ -15,9 +15,9 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// The failures of using a session.
+// The errors of methods of a session.
 var (
-	// ErrClosed means that the session has ended. An error that is one also wraps what ended it, unless that was Close at rest.
+	// ErrClosed means that the session has ended. Such an error also wraps the cause, unless Close ended an idle session.
 	ErrClosed = errors.New("agent: the session is closed")
 	// ErrAborted means that Abort or Close ended the session while the input was running.
 	ErrAborted = errors.New("agent: the session was aborted")
@@ -25,7 +25,7 @@ var (
 	ErrBusy = errors.New("agent: the session is processing another input")
 )
 
-// Status is where a session is in its life.
+// Status tells whether a session works, waits or has ended.
 type Status string
 
 // The statuses.
@@ -44,69 +44,69 @@ type Session struct {
 	env       env.Environment
 	dir       string // its working directory
 	registry  *tool.Registry
-	authorize tool.Authorize    // nil: tool.AllowUnguarded
-	approve   tool.Authorize    // nil: nobody is there to be asked
-	chain     []tool.Middleware // around calls
+	authorize tool.Authorize    // nil means tool.AllowUnguarded
+	approve   tool.Authorize    // nil means that nobody can be asked
+	chain     []tool.Middleware // around tool calls
 	confirm   func(ctx context.Context, stop Stop) (string, error)
 	questions *Questions
 	journal   journal.Log
 	events    *eventStream
-	ledger    *memoryLedger // of the tree of agents
-	shared    Ledger        // of the host; nil for none
+	ledger    *memoryLedger // shared by the tree of agents
+	shared    Ledger        // the host's, nil for none
 	agents    *subagents
-	delay     func(attempt int, err error) (time.Duration, bool) // of a retry
+	delay     func(attempt int, err error) (time.Duration, bool) // before a retry
 	pause     func(ctx context.Context, until time.Time)
-	inTurn    func(ctx context.Context, rec record) record // what a step commits, and when; nil but in a replay
-	touched   func(callID string) *tool.Access             // what a call would touch; nil but in a replay
+	inTurn    func(ctx context.Context, rec record) record // decides what a step commits, and when; nil except in a replay
+	touched   func(callID string) *tool.Access             // returns what a call would touch; nil except in a replay
 	grace     time.Duration
-	killGrace time.Duration // of tools: at least what the environment gives a command to end
-	diffs     int           // bytes of a call's
+	killGrace time.Duration // for tools: at least as long as the environment lets a command end
+	diffs     int           // most bytes of a call's diffs
 	now       func() time.Time
-	memory    tool.Memory // of the tools
+	memory    tool.Memory // kept for the tools
 	outputs   *outputStore
-	mayKeep   int64        // how many bytes of outputs the journal may have
-	keptBytes atomic.Int64 // how many it has
+	mayKeep   int64        // most bytes of outputs in the journal
+	keptBytes atomic.Int64 // bytes of outputs in the journal
 	archive   *archive
 	processes *tool.ProcessTable
 	memo      *llm.Memo
-	crashed   error // of the last attempt of a model call, when the provider panicked
+	crashed   error // set if the provider panicked in the last attempt
 	closers   []io.Closer
-	closed    chan struct{} // closed when the session is
+	closed    chan struct{} // closed when the session is closed
 
 	beforeInput   func(ctx context.Context, m Message) (Message, error)
 	beforeCompact func(ctx context.Context, about Compacting) (string, error)
 
 	life     context.Context // ends when the session is asked to end, or given up
 	endLife  context.CancelCauseFunc
-	working  atomic.Pointer[activity] // what runs, nil at rest; written with the lock held
-	broken   atomic.Pointer[error]    // what the session was given up for
+	working  atomic.Pointer[activity] // nil at rest; written with the lock held
+	broken   atomic.Pointer[error]    // the failure of host code that ends the session
 	lost     atomic.Pointer[error]    // why the journal is not called any more
-	stay     context.Context          // ends when the session is to end without saying so
+	stay     context.Context          // ends when the session is given away
 	endStay  context.CancelCauseFunc
-	returned atomic.Bool           // by New or Resume
-	severed  atomic.Bool           // nothing is written and nothing is told any more
-	full     atomic.Pointer[error] // which log has reached its limit
+	returned atomic.Bool           // New or Resume has returned the session
+	severed  atomic.Bool           // nothing may be written or emitted any more
+	full     atomic.Pointer[error] // set when a log has reached its limit
 	limits   limits
 
-	interrupted atomic.Bool // by Interrupt, since the last step
-	inherited   *Input      // that was open when the session was resumed, until it goes on
+	interrupted atomic.Bool // Interrupt was called since the last step
+	inherited   *Input      // the input that was open when the session was resumed, until it goes on
 
-	turn        chan struct{}   // held by who commits, or waits for the journal: only they change the state
-	writing     context.Context // of the journal's calls, until it is given up or closed
+	turn        chan struct{}   // held while records are committed; only the holder changes the state
+	writing     context.Context // for calls of the journal; ends when that is given up or closed
 	stopWriting context.CancelFunc
 
 	mu      sync.Mutex
 	state   State     // changed with the turn and the lock, read with either
-	asking  int       // questions that the host is answering
-	ending  Reason    // why the session is to end, once that is settled
-	failure error     // ours, such as a journal that cannot be written
-	why     error     // the failure that the session is to end for, nil when it is none
-	written int64     // bytes of the journal's lines, about
-	resumed int64     // the number of SESSION_START, until a record has it; 0 in a new session
+	asking  int       // how many questions the host is answering
+	ending  Reason    // why the session ends, empty while it goes on
+	failure error     // for Close to return, such as that of the journal
+	why     error     // wrapped by ErrClosed
+	written int64     // about how many bytes the journal has
+	resumed int64     // the number of SESSION_START until a record has it; 0 in a new session
 	once    sync.Once // of shutdown
 }
 
-// activity is an input that runs, or a compaction between two of them.
+// An activity is an input that runs, or a compaction of an idle session.
 type activity struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -115,7 +115,7 @@ type activity struct {
 // ID returns the session's id.
 func (s *Session) ID() string { return s.events.session }
 
-// closedError returns what is returned to whoever wants something of a session that has ended. It is called with the lock held.
+// closedError returns the error for calls of a session that has ended. It is called with the lock held.
 func (s *Session) closedError() error {
 	if s.why == nil {
 		return ErrClosed
@@ -123,7 +123,7 @@ func (s *Session) closedError() error {
 	return &closedError{s.why}
 }
 
-// closedError is an [ErrClosed] that knows why.
+// closedError is an [ErrClosed] with its cause.
 type closedError struct{ why error }
 
 func (e *closedError) Error() string {
