@@ -1,16 +1,13 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/llm/catalog"
-	"github.com/attractor-go/attractor/llm/providers"
 )
 
 // policy returns what the flags say about limits, budgets and the result.
@@ -28,11 +25,8 @@ func (f *runFlags) policy() agent.Policy {
 var limitActions = map[string]agent.OnLimit{"stop": agent.Stopped, "summarize": agent.Summarized}
 
 // check reports what cannot be meant, before anything is opened or asked for, and reads the files that flags name.
-func (f *runFlags) check(ctx context.Context, given func(flag string) bool) (err error) {
+func (f *runFlags) check() (err error) {
 	if err := f.checkValues(); err != nil {
-		return err
-	}
-	if err := f.checkNames(); err != nil {
 		return err
 	}
 	if f.instructions, err = readInstructions(f.instructions); err != nil {
@@ -41,12 +35,7 @@ func (f *runFlags) check(ctx context.Context, given func(flag string) bool) (err
 	if f.schema, err = readSchema(f.outputSchema); err != nil {
 		return err
 	}
-	if f.goesOn() {
-		if err := f.checkSession(ctx); err != nil || !given("dir") { // the session has one
-			return err
-		}
-	}
-	return checkDir(f.dir)
+	return nil
 }
 
 // goesOn reports whether the session begins with what another one was.
@@ -74,49 +63,6 @@ func (f *runFlags) checkValues() error {
 	}
 	if u, err := url.Parse(f.baseURL); f.baseURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
 		return fail(exitUsage, "the base URL %q is no http or https URL", f.baseURL)
-	}
-	return nil
-}
-
-// checkNames looks up the provider and the profile, as far as the flags name them.
-func (f *runFlags) checkNames() error {
-	if f.profile != "" {
-		if _, err := findProfile(f.profile, f.native); err != nil {
-			return err
-		}
-	}
-	if f.provider == "" {
-		return nil
-	}
-	if _, err := providers.Find(f.provider); err != nil {
-		return fail(exitUsage, "%w", err)
-	}
-	return nil
-}
-
-// checkSession looks for the session that is to be resumed or forked.
-func (f *runFlags) checkSession(ctx context.Context) error {
-	dir, err := journals(os.Getenv)
-	if err != nil {
-		return err
-	}
-	prefix := f.resume
-	if f.fork != "" {
-		if prefix, _, err = forkPoint(f.fork); err != nil {
-			return err
-		}
-	}
-	_, err = findSession(ctx, dir, prefix)
-	return err
-}
-
-func checkDir(dir string) error {
-	info, err := os.Stat(dir)
-	if err != nil {
-		return cannotWork(dir, err)
-	}
-	if !info.IsDir() {
-		return fail(exitUsage, "cannot work in %s: it is no directory", dir)
 	}
 	return nil
 }

@@ -3,14 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm/catalog"
 	"github.com/attractor-go/attractor/llm/providers"
 )
@@ -64,7 +63,7 @@ func complete(cmd *cobra.Command, flags map[string]completions) {
 func flagValues(cmd *cobra.Command) map[string]completions {
 	return map[string]completions{
 		"provider": func() []cobra.Completion { return providers.Names() },
-		"profile":  func() []cobra.Completion { return profileNames() },
+		"profile":  func() []cobra.Completion { return host.ProfileNames() },
 		"effort":   func() []cobra.Completion { return knownEfforts() },
 		"on-limit": func() []cobra.Completion { return []string{"stop", "summarize"} },
 		"resume":   func() []cobra.Completion { return sessionIDs(cmd.Context()) },
@@ -102,19 +101,18 @@ const completionTime = time.Second
 func sessionIDs(ctx context.Context) []cobra.Completion {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
-	dir, err := journals(os.Getenv)
+	dir, err := sessionStore()
 	if err != nil {
 		return nil
 	}
-	entries, err := dir.List(ctx)
+	sessions, err := host.List(ctx, dir, 50)
 	if err != nil {
 		return nil
 	}
-	slices.SortFunc(entries, func(a, b journal.Entry) int { return b.Modified.Compare(a.Modified) })
 	var ids []cobra.Completion
-	for _, e := range entries[:min(len(entries), 50)] {
-		if s := summarize(ctx, dir, e); !s.Created.IsZero() {
-			ids = append(ids, cobra.CompletionWithDesc(e.ID, shorten(s.Task, 60)))
+	for _, s := range sessions {
+		if !s.Created.IsZero() {
+			ids = append(ids, cobra.CompletionWithDesc(s.ID, shorten(s.Task, 60)))
 		}
 	}
 	return ids

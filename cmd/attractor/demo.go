@@ -16,6 +16,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/anthropic"
 	"github.com/attractor-go/attractor/llm/fakellm"
@@ -67,14 +68,14 @@ func demo(ctx context.Context, t terminal, dir string, asJSON bool) (err error) 
 	}
 	local, err := env.NewLocal(dir, env.LocalOptions{Environ: demoEnviron()})
 	if err != nil {
-		return cannotWork(dir, err)
+		return fail(exitFailed, "%w", err)
 	}
 	if !asJSON {
 		fmt.Fprintf(t.err, "The task: %s\nThe model is scripted; files, commands and HTTP are real.\n\n", demoTask)
 	}
-	r := runner{terminal: t, local: local, json: asJSON}
 	opts := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(), Env: local}
-	if err := r.run(ctx, opts, demoTask); err != nil {
+	r := runner{terminal: t, Setup: &host.Setup{Options: opts, Local: local}, json: asJSON}
+	if err := r.run(ctx, demoTask); err != nil {
 		return err
 	}
 	return checkDemo(ctx, t, dir, asJSON)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/profile/anthropic"
@@ -190,7 +191,7 @@ func TestI2_NothingNamedIsRun(t *testing.T) {
 		t.Run(trap.name, func(t *testing.T) {
 			repo := filepath.Join(f.dir, "repo"+string(rune('A'+i)))
 			f.set(repo, trap)
-			prompt, err := systemPrompt(context.Background(), repo, agent.Options{Profile: anthropic.Profile()})
+			prompt, err := host.SystemPrompt(context.Background(), repo, agent.Options{Profile: anthropic.Profile()})
 			if err != nil || !strings.Contains(prompt, "Is git repository: yes") || !strings.Contains(prompt, "Working directory: "+repo+"\n") {
 				t.Errorf("%v\n%s", err, prompt)
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -25,7 +26,7 @@ type inspectFlags struct {
 }
 
 func (f *inspectFlags) register(cmd *cobra.Command, dir bool) {
-	cmd.Flags().StringVar(&f.profile, "profile", "anthropic", "`PROFILE` to look at: "+strings.Join(profileNames(), ", "))
+	cmd.Flags().StringVar(&f.profile, "profile", "anthropic", "`PROFILE` to look at: "+strings.Join(host.ProfileNames(), ", "))
 	cmd.Flags().BoolVar(&f.native, "native", false, "in the tool names and formats of the vendor's own agent")
 	if dir {
 		cmd.Flags().StringVar(&f.dir, "dir", ".", "`DIR` to work in")
@@ -40,9 +41,9 @@ func newTools(t terminal) *cobra.Command {
 		Short: "List the tools that a profile offers the model",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			p, err := findProfile(f.profile, f.native)
+			p, err := host.FindProfile(f.profile, f.native)
 			if err != nil {
-				return err
+				return hostError(err)
 			}
 			registry, err := tool.NewRegistry(p.Tools...)
 			if err != nil {
@@ -91,9 +92,9 @@ func newTool(t terminal) *cobra.Command {
   attractor tool shell '{"command":"git status --short"}' --dir ~/project`,
 		Args: takes("NAME (attractor tools lists them)", "JSON (the arguments, an object)"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := findProfile(f.profile, f.native)
+			p, err := host.FindProfile(f.profile, f.native)
 			if err != nil {
-				return err
+				return hostError(err)
 			}
 			if !json.Valid([]byte(args[1])) {
 				return fail(exitUsage, "the arguments are not valid JSON: %s", args[1])
@@ -167,17 +168,17 @@ func newPrompt(t terminal) *cobra.Command {
 		Short: "Print the system prompt that a session in the directory would have",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := findProfile(f.profile, f.native)
+			p, err := host.FindProfile(f.profile, f.native)
 			if err != nil {
-				return err
+				return hostError(err)
 			}
 			text, err := readInstructions(instructions)
 			if err != nil {
 				return err
 			}
-			prompt, err := systemPrompt(cmd.Context(), f.dir, agent.Options{Profile: p, Instructions: text, Subagents: &agent.Subagents{}})
+			prompt, err := host.SystemPrompt(cmd.Context(), f.dir, agent.Options{Profile: p, Instructions: text, Subagents: &agent.Subagents{}})
 			if err != nil {
-				return err
+				return hostError(err)
 			}
 			_, err = fmt.Fprintln(t.out, prompt)
 			return err

@@ -12,13 +12,14 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/tool"
 )
 
-// permission decides about calls in the way that the flags chose.
+// permission decides about calls in the way that the flags chose. What a person decides is asked on the terminal.
 type permission struct {
-	mode   permissionMode
-	answer io.Reader // what a person types, with askFirst
+	host.Permission
+	answer io.Reader // what a person types, with host.Ask
 	err    io.Writer
 
 	mu    sync.Mutex
@@ -26,28 +27,17 @@ type permission struct {
 	all   bool // a person said: allow everything from now on
 }
 
-type permissionMode uint8
-
-const (
-	allowAll permissionMode = iota
-	askFirst
-	lookOnly
-)
-
-// permission settles the mode: the flag that is given, or asking when there is a terminal to ask on.
+// permission returns the one whose flag is given, or asking when there is a terminal to ask on.
 func (f *runFlags) permission(t terminal) (*permission, error) {
-	chosen := false
 	p := &permission{err: t.err}
-	for mode, set := range []bool{allowAll: f.yes, askFirst: f.ask, lookOnly: f.readOnly} {
-		if set {
-			chosen = true
-			p.mode = permissionMode(mode)
-		}
-	}
-	if chosen && p.mode != askFirst {
+	switch {
+	case f.yes:
+		p.Permission = host.AllowAll
+		return p, nil
+	case f.readOnly:
+		p.Permission = host.ReadOnly
 		return p, nil
 	}
-	p.mode = askFirst
 	var ok bool
 	if p.answer, ok = openTerminal(t.in); !ok {
 		if f.ask {
@@ -65,18 +55,6 @@ func openTerminal(stdin io.Reader) (io.Reader, bool) {
 	}
 	tty, err := os.Open("/dev/tty")
 	return tty, err == nil
-}
-
-// authorize implements tool.Authorize: it leaves to approve what a person has to decide.
-func (p *permission) authorize(_ context.Context, req tool.Request) (tool.Decision, error) {
-	allow := tool.Decision{Verdict: tool.Allow}
-	switch {
-	case p.mode == allowAll || req.Access.Effect == tool.ReadOnly:
-		return allow, nil
-	case p.mode == lookOnly:
-		return tool.Decision{Reason: "this session is read-only; it may look at files, but not change or run anything"}, nil
-	}
-	return tool.Decision{Verdict: tool.Ask}, nil
 }
 
 // approve implements tool.Authorize: it asks the person.

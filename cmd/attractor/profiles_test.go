@@ -14,7 +14,6 @@ import (
 	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
-	"github.com/attractor-go/attractor/tool"
 )
 
 // offers are the names of the tools that the command lists.
@@ -28,14 +27,6 @@ func offers(t *testing.T, flags ...string) []string {
 	var names []string
 	for _, def := range defs {
 		names = append(names, def.Name)
-	}
-	return names
-}
-
-func toolNames(tools []tool.Tool) []string {
-	var names []string
-	for _, t := range tools {
-		names = append(names, t.Name)
 	}
 	return names
 }
@@ -61,39 +52,6 @@ func TestE2_H_ProfilesAndDialects(t *testing.T) {
 	out := runIt(t, attractor(t, "tool", "Bash", `{"command":"echo out; exit 3"}`, "--native", "--dir", t.TempDir()))
 	if out.code != 1 || out.stdout != "Exit code 3\nout\n" {
 		t.Errorf("tool Bash: exit code %d, %q", out.code, out.stdout)
-	}
-}
-
-// The profile is the provider's; a provider without one has the tools of the anthropic profile without its options.
-func TestH_ProfileOfTheProvider(t *testing.T) {
-	for _, c := range []struct {
-		provider, profile string
-		native            bool
-		want, tool        string
-	}{
-		{"anthropic", "", false, "anthropic", "edit_file"},
-		{"openai", "", false, "openai", "apply_patch"},
-		{"openai", "", true, "openai", "exec_command"},
-		{"gemini", "", true, "gemini", "replace"},
-		{"openai-compatible", "", false, "anthropic", "edit_file"},
-		{"openai-compatible", "", true, "anthropic", "Edit"},
-		{"anthropic", "gemini", false, "gemini", "list_dir"},
-	} {
-		f := runFlags{profile: c.profile, native: c.native, model: "m"}
-		p, err := f.chooseProfile(c.provider)
-		if err != nil || p.Name != c.want || c.native != (p.Dialect == nativeDialect) {
-			t.Errorf("%+v: %s %q, %v", c, p.Name, p.Dialect, err)
-			continue
-		}
-		if c.profile == "" && p.Provider != c.provider {
-			t.Errorf("%+v: the provider is %s", c, p.Provider)
-		}
-		if c.provider == "openai-compatible" && p.Options != nil {
-			t.Errorf("%+v: the options are %s", c, p.Options)
-		}
-		if !slices.Contains(toolNames(p.Tools), c.tool) {
-			t.Errorf("%+v: the tools are %q", c, toolNames(p.Tools))
-		}
 	}
 }
 

@@ -68,7 +68,7 @@ func TestI6_ToolWritesWithoutASession(t *testing.T) {
 // A person who has allowed everything is asked again about what is guarded, and told why.
 func TestI2_GuardedFilesAreAskedAbout(t *testing.T) {
 	var shown bytes.Buffer
-	p := &permission{mode: askFirst, answer: strings.NewReader("a\nno not this\ny\n"), err: &shown}
+	p := &permission{answer: strings.NewReader("a\nno not this\ny\n"), err: &shown}
 	plain := tool.Request{Call: llm.ToolCall{Name: "write_file", Args: "{}"}, Access: tool.Access{Effect: tool.Writes}}
 	guarded := plain
 	guarded.Access.Guarded = []tool.Guarded{{Path: "/w/.mcp.json", Why: ".mcp.json can start programs or allow them"}}
@@ -76,7 +76,7 @@ func TestI2_GuardedFilesAreAskedAbout(t *testing.T) {
 		req     tool.Request
 		verdict tool.Verdict
 	}{{plain, tool.Allow}, {plain, tool.Allow}, {guarded, tool.Deny}, {plain, tool.Allow}, {guarded, tool.Allow}} {
-		d, err := p.authorize(context.Background(), want.req)
+		d, err := p.Authorize(context.Background(), want.req)
 		if err == nil && d.Verdict == tool.Ask {
 			d, err = p.approve(context.Background(), want.req)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/providers"
 )
@@ -87,71 +87,33 @@ func newRun(t terminal) *cobra.Command {
 	return cmd
 }
 
-func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given func(flag string) bool) (err error) {
-	if err := f.check(ctx, given); err != nil {
+func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given func(flag string) bool) error {
+	if err := f.check(); err != nil {
 		return err
+	}
+	config, err := f.config(given)
+	if err != nil {
+		return err
+	}
+	if err := config.Check(ctx); err != nil {
+		return hostError(err)
 	}
 	perm, err := f.permission(t)
 	if err != nil {
 		return err
 	}
-	kept, err := f.openJournal(ctx)
+	config.Permission = perm.Permission
+	setup, err := host.Open(ctx, config)
 	if err != nil {
-		return err
+		return hostError(err)
 	}
-	defer func() { err = errors.Join(err, kept.discard()) }()
-	if kept.resumed && given("provider") && !given("model") && f.provider != kept.header.Provider {
-		return fail(exitUsage, "the session's model is %s of %s: --provider %s needs --model too", kept.header.Model, kept.header.Provider, f.provider)
-	}
-	kept.defaults(f, given)
-	model, err := f.connect(os.Getenv)
-	if err != nil {
-		return err
-	}
-	prof, err := f.chooseProfile(model.provider)
-	if err != nil {
-		return err
-	}
-	opts := agent.Options{Client: model.client, Profile: prof, Provider: model.provider, Model: f.model, Effort: f.effort,
-		ID: kept.id, Journal: kept.file, Hooks: agent.Hooks{Authorize: perm.authorize, Approve: perm.approve},
-		Policy: f.policy(), Subagents: &agent.Subagents{Journal: kept.ofSubagent()},
-		Questions: perm.questions(), Limits: agent.Limits{MaxJournal: f.maxJournal, KeepOutputs: f.keepOutputs, Diffs: f.diffs}, Instructions: f.instructions}
-	f.warn(t, model.provider, first(f.model, prof.Model))
-	local, err := openDir(t, f.dir)
-	if err != nil {
-		return err
-	}
-	opts.Env = env.Protect(local, env.DefaultProtection())
-	if kept.resumed && given("dir") {
-		opts.Dir = local.WorkDir()
-	}
-	if !kept.resumed {
-		if opts.System, err = systemPrompt(ctx, f.dir, opts); err != nil {
-			return errors.Join(err, local.Close())
-		}
-	}
-	if f.readOnly {
-		opts.Env = env.ReadOnly(local)
-	}
-	r := runner{terminal: t, local: local, json: f.json, timeout: f.timeout, resume: kept.resumed, change: f.changes(given), kept: kept}
-	return r.run(ctx, opts, prompt)
-}
-
-// changes returns what a resumed session is to do otherwise than before.
-func (f *runFlags) changes(given func(flag string) bool) (set agent.Settings) {
-	if f.resume == "" && f.fork == "" {
-		return set
-	}
-	if given("provider") {
-		set.Provider = &f.provider
-	}
-	if given("model") {
-		set.Model = &f.model
-	}
-	if given("effort") {
-		set.Effort = &f.effort
-	}
-	return set
+	opts := &setup.Options
+	opts.Policy, opts.Approve, opts.Questions = f.policy(), perm.approve, perm.questions()
+	opts.Limits = agent.Limits{MaxJournal: f.maxJournal, KeepOutputs: f.keepOutputs, Diffs: f.diffs}
+	f.warn(t, opts.Provider, first(opts.Model, opts.Profile.Model))
+	tellAbandoned(t, setup.Local)
+	r := runner{terminal: t, Setup: setup, json: f.json, timeout: f.timeout}
+	return r.run(ctx, prompt)
 }
 
 func first(a, b string) string {
@@ -164,18 +126,15 @@ func first(a, b string) string {
 // runner runs one session and shows it.
 type runner struct {
 	terminal
-	local   *env.Local
+	*host.Setup
 	json    bool
 	timeout time.Duration
-	resume  bool
-	change  agent.Settings // of a session that is resumed
-	kept    *kept          // nil if the session is not kept
 }
 
 var errTimeout = errors.New("the time is over")
 
 // run runs the session to its end and closes everything. Its error carries the exit code.
-func (r *runner) run(ctx context.Context, opts agent.Options, prompt string) error {
+func (r *runner) run(ctx context.Context, prompt string) error {
 	if r.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, r.timeout, errTimeout)
@@ -183,15 +142,15 @@ func (r *runner) run(ctx context.Context, opts agent.Options, prompt string) err
 	}
 	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error of the write, which aborts the session
 	view := newView(r.terminal, r.json)
-	opts.OnEvent = view.show
-	session, err := r.open(ctx, opts)
+	r.Options.OnEvent = view.show
+	session, err := r.Start(ctx)
 	if err != nil {
-		return errors.Join(err, r.local.Close())
+		return errors.Join(r.refused(err), r.Close())
 	}
 	view.onFailure(session.Abort)
 	stopped := r.onSignal(session)
 	result, err := work(ctx, session, prompt)
-	closeErr := errors.Join(closeAll(session), r.local.Close())
+	closeErr := errors.Join(closeAll(session), r.Close())
 	if code := stopped(); code != 0 {
 		return &exitError{code: code, err: errors.New("stopped by a signal" + r.howToGoOn())}
 	}
@@ -226,30 +185,10 @@ func (r *runner) ended(result *agent.Result) error {
 	return nil
 }
 
-func (r *runner) open(ctx context.Context, opts agent.Options) (*agent.Session, error) {
-	session, err := agent.New, error(nil)
-	if r.resume {
-		session = agent.Resume
-	}
-	s, err := session(ctx, opts)
-	if err != nil {
-		return nil, r.refused(err)
-	}
-	if r.kept != nil {
-		r.kept.given = true // to the session, which closes it
-	}
-	if r.change.Provider != nil || r.change.Model != nil || r.change.Effort != nil {
-		if err = s.Set(ctx, r.change); err != nil {
-			return nil, fail(exitFailed, "%w", errors.Join(err, s.Close()))
-		}
-	}
-	return s, nil
-}
-
 // refused gives a session that could not begin its exit code: where nothing but the options can be wrong it is a mistake of usage.
 func (r *runner) refused(err error) error {
 	var file *fs.PathError
-	if r.resume || errors.Is(err, agent.ErrStuck) || errors.Is(err, agent.ErrFull) || errors.As(err, &file) {
+	if r.Resumed || errors.Is(err, agent.ErrStuck) || errors.Is(err, agent.ErrFull) || errors.As(err, &file) {
 		return outcome(err)
 	}
 	return fail(exitUsage, "%w", err)
@@ -273,10 +212,10 @@ func work(ctx context.Context, session *agent.Session, prompt string) (*agent.Re
 }
 
 func (r *runner) howToGoOn() string {
-	if r.kept == nil || r.kept.id == "" {
+	if r.Options.Journal == nil {
 		return ""
 	}
-	return "; attractor run --resume " + shortID(r.kept.id) + " goes on"
+	return "; attractor run --resume " + shortID(r.Options.ID) + " goes on"
 }
 
 // outcome gives a session's failure its exit code.
@@ -309,7 +248,7 @@ func (r *runner) onSignal(session *agent.Session) (stopped func() int) {
 				return
 			case sig := <-signals:
 				if code != 0 {
-					if err := r.local.KillNow(); err != nil {
+					if err := r.Local.KillNow(); err != nil {
 						fmt.Fprintln(r.err, "attractor:", err)
 					}
 					os.Exit(code)

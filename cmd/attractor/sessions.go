@@ -5,15 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 )
@@ -53,19 +51,6 @@ func tellTorn(t terminal, r journal.Reader) {
 	}
 }
 
-// summary is a session in a list.
-type summary struct {
-	journal.Entry
-	Dir      string    `json:"dir,omitempty"`
-	Provider string    `json:"provider,omitempty"`
-	Model    string    `json:"model,omitempty"`
-	Task     string    `json:"task,omitempty"` // the first input
-	Created  time.Time `json:"created,omitzero"`
-	Parent   string    `json:"parent,omitempty"`
-	ForkOf   string    `json:"fork_of,omitempty"`
-	Problem  string    `json:"problem,omitempty"`
-}
-
 func newSessionsList(t terminal) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -73,20 +58,13 @@ func newSessionsList(t terminal) *cobra.Command {
 		Short: "List the sessions, the newest first",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := journals(os.Getenv)
+			dir, err := sessionStore()
 			if err != nil {
 				return err
 			}
-			entries, err := dir.List(cmd.Context())
+			sessions, err := host.List(cmd.Context(), dir, 0)
 			if err != nil {
 				return fail(exitFailed, "%w", err)
-			}
-			slices.SortFunc(entries, func(a, b journal.Entry) int { return b.Modified.Compare(a.Modified) })
-			sessions := make([]summary, 0, len(entries))
-			for _, e := range entries {
-				if s := summarize(cmd.Context(), dir, e); s.Problem != "" || !s.Created.IsZero() { // else there is no record
-					sessions = append(sessions, s)
-				}
 			}
 			if asJSON {
 				return printJSON(t, sessions)
@@ -98,40 +76,7 @@ func newSessionsList(t terminal) *cobra.Command {
 	return cmd
 }
 
-// summarize reads the beginning of a journal. What is wrong with one is a line in the list.
-func summarize(ctx context.Context, dir *journal.Dir, e journal.Entry) summary {
-	s := summary{Entry: e}
-	r, err := dir.Read(ctx, e.ID)
-	if err != nil {
-		s.Problem = err.Error()
-		return s
-	}
-	state := new(agent.State)
-	for line, err := range r.Records(ctx, 1) {
-		if err == nil {
-			err = state.Fold(line)
-		}
-		if err != nil {
-			s.Problem = err.Error()
-			break
-		}
-		if s.Created.IsZero() {
-			s.Created = line.Time
-		}
-		if state.Input != nil {
-			s.Task = state.Input.Text
-			break
-		}
-	}
-	h := state.Header
-	s.Dir, s.Provider, s.Model, s.Parent, s.ForkOf = h.Dir, h.Provider, h.Model, h.Parent, h.ForkOf
-	if err := r.Close(); err != nil && s.Problem == "" {
-		s.Problem = err.Error()
-	}
-	return s
-}
-
-func printSessions(t terminal, sessions []summary) error {
+func printSessions(t terminal, sessions []host.Summary) error {
 	if len(sessions) == 0 {
 		fmt.Fprintln(t.err, "There are no sessions yet.")
 		return nil
@@ -159,7 +104,7 @@ func newSessionsRm() *cobra.Command {
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeSessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := journals(os.Getenv)
+			dir, err := sessionStore()
 			if err != nil {
 				return err
 			}
@@ -220,7 +165,7 @@ func showSession(ctx context.Context, t terminal, r journal.Reader) error {
 
 // writerOf names the process that has a session open, or is empty when none has.
 func writerOf(ctx context.Context, id string) (string, error) {
-	dir, err := journals(os.Getenv)
+	dir, err := sessionStore()
 	if err != nil {
 		return "", err
 	}

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
@@ -41,9 +42,9 @@ func (h *house) run(code int, args ...string) outcomeOf {
 }
 
 // sessions are those that the list has, the newest first.
-func (h *house) sessions() []summary {
+func (h *house) sessions() []host.Summary {
 	h.Helper()
-	var list []summary
+	var list []host.Summary
 	if err := json.Unmarshal([]byte(h.run(0, "sessions", "list", "--json").stdout), &list); err != nil {
 		h.Fatal(err)
 	}
@@ -375,7 +376,7 @@ func TestI15_ResumeInAnotherDirectory(t *testing.T) {
 	if show := h.run(0, "sessions", "show", id).stdout; !strings.Contains(show, dir) {
 		t.Errorf("show: %s", show)
 	}
-	if out := h.run(2, "run", "--yes", "--resume", id, "--provider", "openai", "x"); !strings.Contains(out.stderr, "needs --model") {
+	if out := h.run(2, "run", "--yes", "--resume", id, "--provider", "openai", "x"); !strings.Contains(out.stderr, "openai needs a model of its own; give one with --model") {
 		t.Errorf("%s", out.stderr)
 	}
 }

@@ -2,23 +2,28 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/tool"
 )
 
-// openDir opens a working directory. Before anything runs there, it ends what a killed attractor has left running, and says so.
+// openDir opens a working directory.
 func openDir(t terminal, dir string) (*env.Local, error) {
-	local, err := env.NewLocal(dir, env.LocalOptions{EndAbandoned: true})
+	local, err := host.OpenDir(dir)
 	if err != nil {
-		return nil, cannotWork(dir, err)
+		return nil, hostError(err)
 	}
+	tellAbandoned(t, local)
+	return local, nil
+}
+
+// tellAbandoned says what a killed attractor had left running and was ended now.
+func tellAbandoned(t terminal, local *env.Local) {
 	ended, err := local.Abandoned()
 	for _, line := range ended {
 		fmt.Fprintln(t.err, "attractor: ended what a killed run had left running: "+tool.CleanText(line))
@@ -26,16 +31,6 @@ func openDir(t terminal, dir string) (*env.Local, error) {
 	if err != nil {
 		fmt.Fprintln(t.err, "attractor: warning: what a killed run had left running may still run:", err)
 	}
-	return local, nil
-}
-
-// cannotWork names a directory and what is wrong with it, once.
-func cannotWork(dir string, err error) error {
-	var of *fs.PathError
-	if errors.As(err, &of) {
-		err = of.Err
-	}
-	return fail(exitUsage, "cannot work in %s: %w", dir, err)
 }
 
 // readInstructions resolves TEXT or @FILE.

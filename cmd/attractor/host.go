@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/journal"
+)
+
+// config returns what the flags choose.
+func (f *runFlags) config(given func(flag string) bool) (c host.Config, err error) {
+	c = host.Config{Resume: f.resume, Profile: f.profile, BaseURL: f.baseURL, IdleTimeout: f.idleTimeout, Instructions: f.instructions}
+	if given("dir") {
+		c.Dir = f.dir
+	}
+	if given("provider") {
+		c.Provider = &f.provider
+	}
+	if given("model") {
+		c.Model = &f.model
+	}
+	if given("effort") {
+		c.Effort = &f.effort
+	}
+	if given("native") {
+		c.Native = &f.native
+	}
+	if f.noJournal {
+		return c, nil
+	}
+	if c.Store, err = sessionStore(); err == nil {
+		c.Fork, c.Turn, err = forkPoint(f.fork)
+	}
+	return c, err
+}
+
+// forkPoint reads ID or ID@TURN; the turn is 0 for the end.
+func forkPoint(from string) (prefix string, turn int, err error) {
+	prefix, number, cut := strings.Cut(from, "@")
+	if !cut {
+		return prefix, 0, nil
+	}
+	if turn, err = strconv.Atoi(number); err != nil || turn < 1 {
+		return "", 0, fail(exitUsage, "--fork %s: the turn is a number from 1 on; attractor sessions show %s lists them", from, prefix)
+	}
+	return prefix, turn, nil
+}
+
+// hostError gives an error its exit code, and says how a user of the command can choose otherwise.
+func hostError(err error) error {
+	for _, k := range []struct {
+		kind error
+		code int
+		hint string
+	}{
+		{host.ErrNoKey, exitAccess, ", or give --base-url.\nTo see a session without a key, run: attractor demo"},
+		{host.ErrNoServer, exitAccess, ", or give --base-url"},
+		{host.ErrNoProvider, exitAccess, "; choose one with --provider"},
+		{host.ErrNoModel, exitUsage, "; give one with --model"},
+		{host.ErrNoSession, exitUsage, "; attractor sessions list shows them"},
+		{host.ErrNoStore, exitUsage, ", or give --no-journal"},
+		{host.ErrJournal, exitFailed, "\nGive --no-journal to run without keeping it."},
+		{host.ErrConfig, exitUsage, ""},
+	} {
+		if errors.Is(err, k.kind) {
+			return fail(k.code, "%w%s", err, k.hint)
+		}
+	}
+	return fail(exitFailed, "%w", err)
+}
+
+// sessionStore returns where sessions are kept.
+func sessionStore() (*journal.Dir, error) {
+	dir, err := host.UserStore(os.Getenv)
+	if err != nil {
+		return nil, hostError(err)
+	}
+	return dir, nil
+}
+
+// findSession completes the beginning of an id.
+func findSession(ctx context.Context, dir *journal.Dir, prefix string) (string, error) {
+	id, err := host.Find(ctx, dir, prefix)
+	if err != nil {
+		return "", hostError(err)
+	}
+	return id, nil
+}
+
+// readSession opens a session for reading, also one that is being written.
+func readSession(ctx context.Context, prefix string, read func(journal.Reader) error) error {
+	dir, err := sessionStore()
+	if err != nil {
+		return err
+	}
+	id, err := findSession(ctx, dir, prefix)
+	if err != nil {
+		return err
+	}
+	r, err := dir.Read(ctx, id)
+	if err != nil {
+		return fail(exitFailed, "%w", err)
+	}
+	return errors.Join(read(r), r.Close())
+}
+
+// shortID is enough of an id for a person.
+func shortID(id string) string {
+	if len(id) > 8 && strings.Count(id, "-") == 4 {
+		return id[:8]
+	}
+	return id
+}

@@ -1,0 +1,102 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm/providers"
+)
+
+// Config holds what a user chooses for a session. What is not chosen comes from the session that is resumed or forked, else from the
+// environment and the defaults.
+type Config struct {
+	// Store keeps the session and its subagents. Nil keeps nothing.
+	Store journal.Store
+	// Resume is the id of the session to go on with, or the beginning of one. Fork is the same of a session to begin a new one from, up to the
+	// turn Turn; 0 means all of them. At most one of the two is set.
+	Resume, Fork string
+	Turn         int
+
+	// Dir is the directory to work in. Empty means the current one, or that of the resumed session.
+	Dir string
+	// Provider, Model and Effort are those of the model to ask. Nil means those of the resumed session, or the provider whose key is in the
+	// environment, and its profile's.
+	Provider, Model, Effort *string
+	// Profile is the name of a profile. Native chooses its native dialect.
+	Profile string
+	Native  *bool
+	// BaseURL is that of the provider's API; empty means the environment's, or the provider's own.
+	BaseURL string
+	// IdleTimeout bounds every silence of the model.
+	IdleTimeout time.Duration
+	// Instructions go last into the system prompt of a new session.
+	Instructions string
+	// Permission says which calls are allowed.
+	Permission Permission
+
+	// Getenv returns a variable of the environment. Nil means os.Getenv.
+	Getenv func(string) string
+}
+
+// Check returns an error when a name or a directory in the configuration is not there. It opens nothing.
+func (c *Config) Check(ctx context.Context) error {
+	if c.Profile != "" {
+		if _, err := FindProfile(c.Profile, false); err != nil {
+			return err
+		}
+	}
+	if name := value(c.Provider); name != "" {
+		if _, err := providers.Find(name); err != nil {
+			return fail(ErrConfig, "%w", err)
+		}
+	}
+	from, err := c.from(ctx)
+	if err != nil || from != "" && c.Dir == "" { // the session has a directory
+		return err
+	}
+	return checkDir(cmp.Or(c.Dir, "."))
+}
+
+func (c *Config) getenv(name string) string {
+	if c.Getenv == nil {
+		return os.Getenv(name)
+	}
+	return c.Getenv(name)
+}
+
+func value(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// fillIn completes the configuration by the session that is resumed, if there is one.
+func (c *Config) fillIn(was *agent.State) error {
+	if was == nil {
+		c.Dir = cmp.Or(c.Dir, ".")
+		return nil
+	}
+	if c.Provider != nil && *c.Provider != was.Provider && c.Model == nil {
+		return fail(ErrNoModel, "the session's model is %s of %s: %s needs a model of its own", was.Model, was.Provider, *c.Provider)
+	}
+	if c.Provider == nil {
+		c.Provider = &was.Provider
+	}
+	if c.Model == nil {
+		c.Model = &was.Model
+	}
+	c.Dir = cmp.Or(c.Dir, was.Dir())
+	if c.Profile == "" {
+		c.Profile = was.Header.Profile
+	}
+	if c.Native == nil {
+		native := was.Header.Dialect == nativeDialect
+		c.Native = &native
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The kinds of errors. A program adds to each how its user can choose otherwise.
+var (
+	// ErrConfig says that something was chosen that is not there, or that does not fit the rest.
+	ErrConfig = errors.New("the configuration cannot work")
+	// ErrNoKey says that the environment has no key.
+	ErrNoKey = errors.New("no API key")
+	// ErrNoServer says that the URL of the provider's server is missing.
+	ErrNoServer = errors.New("no server")
+	// ErrNoProvider says that a provider has to be named.
+	ErrNoProvider = errors.New("no provider")
+	// ErrNoModel says that a model has to be named.
+	ErrNoModel = errors.New("no model")
+	// ErrNoSession says that no session, or more than one, has the id.
+	ErrNoSession = errors.New("no such session")
+	// ErrNoStore says that there is no place to keep sessions in.
+	ErrNoStore = errors.New("no store of sessions")
+	// ErrJournal says that the session's journal cannot be opened.
+	ErrJournal = errors.New("no journal")
+)
+
+// Error is an error of a kind, which errors.Is finds beside what Err wraps.
+type Error struct {
+	Kind error
+	Err  error
+}
+
+// Error implements error. It returns the text of Err.
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap returns the kind and the error.
+func (e *Error) Unwrap() []error { return []error{e.Kind, e.Err} }
+
+func fail(kind error, format string, args ...any) error {
+	return &Error{Kind: kind, Err: fmt.Errorf(format, args...)}
+}

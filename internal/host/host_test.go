@@ -1,0 +1,278 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/internal/orphans"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+func TestMain(m *testing.M) {
+	orphans.Adopt()
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { os.Exit(orphans.Check(code)) }))
+}
+
+// bench is a directory, a store, and a model server that follows a script.
+type bench struct {
+	*testing.T
+	dir    string
+	store  *journal.Dir
+	server *fakellm.Server
+	url    string
+}
+
+func newBench(t *testing.T, turns ...fakellm.Turn) *bench {
+	t.Helper()
+	server := fakellm.New(fakellm.Script(turns...), fakellm.Options{})
+	web := httptest.NewServer(server)
+	t.Cleanup(web.Close)
+	return &bench{T: t, dir: t.TempDir(), store: journal.NewDir(t.TempDir()), server: server, url: web.URL}
+}
+
+// config returns a configuration that has all that it needs; the environment has the key of Anthropic.
+func (b *bench) config() host.Config {
+	return host.Config{Store: b.store, Dir: b.dir, Permission: host.AllowAll,
+		Getenv: variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", b.url)}
+}
+
+// variables returns an environment of names and values.
+func variables(pairs ...string) func(string) string {
+	return func(name string) string {
+		if i := slices.Index(pairs, name); i >= 0 && i%2 == 0 {
+			return pairs[i+1]
+		}
+		return ""
+	}
+}
+
+// submit runs a session on a task, or continues it without one, and returns its id and its result.
+func (b *bench) submit(c host.Config, task string, change ...func(*agent.Options)) (string, *agent.Result) {
+	b.Helper()
+	setup, err := host.Open(context.Background(), c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, f := range change {
+		f(&setup.Options)
+	}
+	session, err := setup.Start(context.Background())
+	if err != nil {
+		b.Fatal(errors.Join(err, setup.Close()))
+	}
+	work := session.Continue
+	if task != "" {
+		work = func(ctx context.Context) (*agent.Result, error) { return session.Submit(ctx, task) }
+	}
+	result, err := work(context.Background())
+	if err := errors.Join(err, session.Close(), setup.Close()); err != nil {
+		b.Fatal(err)
+	}
+	return session.ID(), result
+}
+
+// last returns the body of the newest request.
+func (b *bench) last() string {
+	requests := b.server.Requests()
+	return string(requests[len(requests)-1].Body)
+}
+
+func to(s string) *string { return &s }
+
+func write(name, content string) fakellm.Turn {
+	return fakellm.Turn{Calls: []fakellm.Call{{Name: "write_file", Args: []byte(`{"file_path":"` + name + `","content":"` + content + `"}`)}}}
+}
+
+// A session is kept in the store, with its directory, prompt and instructions, and goes on from there by the beginning of its id.
+func TestJ12_OpenAndResume(t *testing.T) {
+	b := newBench(t, write("made", "x"), fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"}, fakellm.Turn{Text: "three"})
+	if err := os.WriteFile(filepath.Join(b.dir, "AGENTS.md"), []byte("Speak in rhymes."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := b.config()
+	c.Instructions = "Answer in one word."
+	id, result := b.submit(c, "the task")
+	if data, err := os.ReadFile(filepath.Join(b.dir, "made")); result.Text != "one" || string(data) != "x" {
+		t.Errorf("%q, the file holds %q, %v", result.Text, data, err)
+	}
+	for _, want := range []string{"Speak in rhymes.", "Answer in one word.", b.dir} {
+		if !strings.Contains(b.last(), want) {
+			t.Errorf("%q is not in the request: %s", want, b.last())
+		}
+	}
+
+	c = host.Config{Store: b.store, Resume: id[:8], Permission: host.AllowAll, Getenv: c.Getenv}
+	if err := c.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	again, result := b.submit(c, "go on")
+	if again != id || result.Text != "two" || !strings.Contains(b.last(), "the task") {
+		t.Errorf("session %s: %q after %s", again, result.Text, b.last())
+	}
+
+	c.Model, c.Effort = to("claude-other"), to("high")
+	b.submit(c, "and on")
+	if !strings.Contains(b.last(), `"model":"claude-other"`) {
+		t.Errorf("the model was not changed: %s", b.last())
+	}
+	list, err := host.List(t.Context(), b.store, 0)
+	if err != nil || len(list) != 1 || list[0].ID != id || list[0].Dir != b.dir || list[0].Task != "the task" {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+// A fork is a session of its own, and begins after a turn of another one.
+func TestJ12_OpenAFork(t *testing.T) {
+	b := newBench(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"}, fakellm.Turn{Text: "three"})
+	source, _ := b.submit(b.config(), "the first task")
+	c := b.config()
+	c.Resume = source
+	b.submit(c, "the second task")
+	c.Resume, c.Fork, c.Turn = "", source, 2
+	id, _ := b.submit(c, "another second task")
+	if id == source || strings.Contains(b.last(), "the second task") || !strings.Contains(b.last(), "the first task") {
+		t.Errorf("the fork %s of %s sent %s", id, source, b.last())
+	}
+	c.Turn = 99
+	if _, err := host.Open(t.Context(), c); !errors.Is(err, host.ErrConfig) || !errors.Is(err, agent.ErrNoTurn) {
+		t.Errorf("a turn that is not there: %v", err)
+	}
+}
+
+// What a session may do is what its permission says.
+func TestJ12_Permissions(t *testing.T) {
+	for _, c := range []struct {
+		permission host.Permission
+		verdict    tool.Verdict // of whoever is asked
+		asked      int
+		written    bool
+	}{
+		{permission: host.AllowAll, written: true},
+		{permission: host.ReadOnly},
+		{permission: host.Ask, verdict: tool.Allow, asked: 1, written: true},
+		{permission: host.Ask, verdict: tool.Deny, asked: 1},
+	} {
+		b := newBench(t, fakellm.Turn{Calls: []fakellm.Call{{Name: "glob", Args: []byte(`{"pattern":"*"}`)}}}, write("made", "x"), fakellm.Turn{Text: "done"})
+		config, asked := b.config(), 0
+		config.Permission = c.permission
+		b.submit(config, "the task", func(o *agent.Options) {
+			o.Approve = func(context.Context, tool.Request) (tool.Decision, error) {
+				asked++
+				return tool.Decision{Verdict: c.verdict}, nil
+			}
+		})
+		if _, err := os.Stat(filepath.Join(b.dir, "made")); asked != c.asked || (err == nil) != c.written {
+			t.Errorf("%+v: asked %d times, %v", c, asked, err)
+		}
+	}
+}
+
+// What stands in the way of a session has a kind, and leaves no journal behind.
+func TestJ12_WhatIsMissing(t *testing.T) {
+	b := newBench(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
+	var ids []string
+	for range 2 {
+		id, _ := b.submit(b.config(), "a task")
+		ids = append(ids, id)
+	}
+	keys := variables("ANTHROPIC_API_KEY", "k", "OPENAI_API_KEY", "k")
+	for name, c := range map[string]struct {
+		change func(c *host.Config)
+		kind   error
+		text   string
+	}{
+		"no key":                {func(c *host.Config) { c.Getenv = variables() }, host.ErrNoKey, "ANTHROPIC_API_KEY"},
+		"no key of it":          {func(c *host.Config) { c.Provider = to("gemini") }, host.ErrNoKey, "GEMINI_API_KEY"},
+		"several keys":          {func(c *host.Config) { c.Getenv = keys }, host.ErrNoProvider, "anthropic, openai"},
+		"a URL of nobody":       {func(c *host.Config) { c.Getenv, c.BaseURL = variables(), b.url }, host.ErrNoProvider, "base URL"},
+		"no server":             {func(c *host.Config) { c.Provider = to("openai-compatible") }, host.ErrNoServer, "OPENAI_COMPATIBLE_BASE_URL"},
+		"an unknown provider":   {func(c *host.Config) { c.Provider = to("nobody") }, host.ErrConfig, "anthropic"},
+		"an unknown profile":    {func(c *host.Config) { c.Profile = "nobody" }, host.ErrConfig, "anthropic, openai, gemini"},
+		"no directory":          {func(c *host.Config) { c.Dir = filepath.Join(b.dir, "none") }, host.ErrConfig, "cannot work in"},
+		"an unknown session":    {func(c *host.Config) { c.Resume = "zzz" }, host.ErrNoSession, `"zzz"`},
+		"nothing kept":          {func(c *host.Config) { c.Store, c.Resume = nil, ids[0] }, host.ErrNoStore, "not kept"},
+		"a provider of another": {func(c *host.Config) { c.Resume, c.Provider = ids[0], to("openai") }, host.ErrNoModel, "openai needs a model"},
+		"no default model": {func(c *host.Config) { c.Provider, c.BaseURL = to("openai-compatible"), b.url }, host.ErrNoModel,
+			"openai-compatible"},
+	} {
+		config := b.config()
+		c.change(&config)
+		if setup, err := host.Open(t.Context(), config); !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.text) || setup != nil {
+			t.Errorf("%s: %v, want the kind %q and %q", name, err, c.kind, c.text)
+		}
+	}
+	if entries, err := b.store.List(t.Context()); err != nil || len(entries) != len(ids) {
+		t.Errorf("the store has %+v, %v", entries, err)
+	}
+}
+
+// The beginning of an id is enough where it is the beginning of one only, and a whole id is never taken for a beginning.
+func TestJ12_FindAnID(t *testing.T) {
+	b := newBench(t)
+	for _, id := range []string{"abc", "abcd", "b"} {
+		log, err := b.store.Create(t.Context(), id)
+		if err == nil {
+			err = log.Append(t.Context(), 1, journal.Record{Kind: "x", Data: []byte("{}")})
+		}
+		if err := errors.Join(err, log.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for prefix, want := range map[string]string{"abc": "abc", "abcd": "abcd", "b": "b", "bc": "", "ab": "", "": "", "c": ""} {
+		got, err := host.Find(t.Context(), b.store, prefix)
+		if got != want || (want == "") != errors.Is(err, host.ErrNoSession) {
+			t.Errorf("%q: %q, %v, want %q", prefix, got, err, want)
+		}
+	}
+}
+
+// The profile is the provider's; a provider without one has the tools of the anthropic profile without its options.
+func TestJ12_ProfileOfTheProvider(t *testing.T) {
+	b := newBench(t)
+	for _, c := range []struct {
+		provider, profile string
+		native            bool
+		want, tool        string
+	}{
+		{"anthropic", "", false, "anthropic", "edit_file"},
+		{"openai", "", false, "openai", "apply_patch"},
+		{"openai", "", true, "openai", "exec_command"},
+		{"gemini", "", true, "gemini", "replace"},
+		{"openai-compatible", "", false, "anthropic", "edit_file"},
+		{"openai-compatible", "", true, "anthropic", "Edit"},
+		{"anthropic", "gemini", false, "gemini", "list_dir"},
+	} {
+		config := b.config()
+		config.Provider, config.Model, config.Profile, config.Native, config.BaseURL = &c.provider, to("m"), c.profile, &c.native, b.url
+		setup, err := host.Open(t.Context(), config)
+		if err != nil {
+			t.Errorf("%+v: %v", c, err)
+			continue
+		}
+		p := setup.Options.Profile
+		if p.Name != c.want || c.native != (p.Dialect == "native") || c.profile == "" && p.Provider != c.provider {
+			t.Errorf("%+v: %s %q of %s", c, p.Name, p.Dialect, p.Provider)
+		}
+		if c.provider == "openai-compatible" && p.Options != nil {
+			t.Errorf("%+v: the options are %s", c, p.Options)
+		}
+		if !slices.ContainsFunc(p.Tools, func(t tool.Tool) bool { return t.Name == c.tool }) {
+			t.Errorf("%+v: there is no tool %s", c, c.tool)
+		}
+		if err := setup.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package host
+
+import (
+	"strings"
+
+	"github.com/attractor-go/attractor/llm/catalog"
+	"github.com/attractor-go/attractor/profile"
+	"github.com/attractor-go/attractor/profile/anthropic"
+	"github.com/attractor-go/attractor/profile/gemini"
+	"github.com/attractor-go/attractor/profile/openai"
+)
+
+// dialects is one profile in its two forms.
+type dialects struct{ own, native func() profile.Profile }
+
+// profiles returns the one table of profiles.
+func profiles() []dialects {
+	return []dialects{
+		{anthropic.Profile, anthropic.Native},
+		{openai.Profile, openai.Native},
+		{gemini.Profile, gemini.Native},
+	}
+}
+
+// nativeDialect is the Dialect of the vendors' own tools.
+const nativeDialect = "native"
+
+func (d dialects) choose(native bool) profile.Profile {
+	if native {
+		return d.native()
+	}
+	return d.own()
+}
+
+// chooseProfile returns the profile that is named, else the provider's. A provider without one gets the tools and the prompt of the
+// anthropic profile, without its provider options, and its own newest model.
+func (c *Config) chooseProfile(provider string) (profile.Profile, error) {
+	native := c.Native != nil && *c.Native
+	if c.Profile != "" {
+		return FindProfile(c.Profile, native)
+	}
+	for _, d := range profiles() {
+		if p := d.choose(native); p.Provider == provider {
+			return p, nil
+		}
+	}
+	p := dialects{anthropic.Profile, anthropic.Native}.choose(native)
+	p.Provider, p.Options = provider, nil
+	newest, _ := catalog.New().Latest(provider, "reasoning")
+	if p.Model = newest.ID; p.Model == "" && value(c.Model) == "" {
+		return p, fail(ErrNoModel, "the provider %s has no default model", provider)
+	}
+	return p, nil
+}
+
+// FindProfile returns the profile of that name, in its own or its native dialect.
+func FindProfile(name string, native bool) (profile.Profile, error) {
+	for _, d := range profiles() {
+		if p := d.choose(native); p.Name == name {
+			return p, nil
+		}
+	}
+	return profile.Profile{}, fail(ErrConfig, "unknown profile %q; there is %s", name, strings.Join(ProfileNames(), ", "))
+}
+
+// ProfileNames returns the names of all profiles.
+func ProfileNames() []string {
+	var names []string
+	for _, d := range profiles() {
+		names = append(names, d.own().Name)
+	}
+	return names
+}

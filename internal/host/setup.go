@@ -1,0 +1,106 @@
+package host
+
+import (
+	"context"
+	"errors"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/journal"
+)
+
+// Setup holds a session that is ready to start, and what it stands on.
+type Setup struct {
+	// Options are those of the session. A program adds what is its own, such as OnEvent, Approve and Policy, before it starts the session.
+	Options agent.Options
+	// Local is the machine under Options.Env.
+	Local *env.Local
+	// Resumed reports whether the session goes on with another one, or begins as a fork.
+	Resumed bool
+
+	change  agent.Settings // of a session that is resumed
+	store   journal.Store
+	started bool // the session closes the journal
+}
+
+// Open prepares a session. The caller closes the Setup after the session. Errors are of this package's kinds where they are the
+// configuration's fault.
+func Open(ctx context.Context, c Config) (s *Setup, err error) {
+	s = &Setup{store: c.Store, change: agent.Settings{Provider: c.Provider, Model: c.Model, Effort: c.Effort}}
+	defer func() {
+		if err != nil {
+			s, err = nil, errors.Join(err, s.Close())
+		}
+	}()
+	was, err := s.openJournal(ctx, &c)
+	if err != nil {
+		return s, err
+	}
+	moved := was != nil && c.Dir != ""
+	if err := c.fillIn(was); err != nil {
+		return s, err
+	}
+	client, provider, err := c.connect()
+	if err != nil {
+		return s, err
+	}
+	o := &s.Options
+	o.Client, o.Provider, o.Model, o.Effort = client, provider, value(c.Model), value(c.Effort)
+	if o.Profile, err = c.chooseProfile(provider); err != nil {
+		return s, err
+	}
+	o.Instructions, o.Authorize = c.Instructions, c.Permission.Authorize
+	o.Subagents = &agent.Subagents{}
+	if c.Store != nil {
+		o.Subagents.Journal = c.Store.Create
+	}
+	if err := s.openDir(&c); err != nil {
+		return s, err
+	}
+	if moved {
+		o.Dir = s.Local.WorkDir()
+	}
+	return s, nil
+}
+
+// Start starts the session with the Options, or resumes it and changes its settings. It renders the system prompt of a new session unless
+// the Options have one. The session closes the journal.
+func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
+	if !s.Resumed {
+		return s.begin(ctx)
+	}
+	session, err := agent.Resume(ctx, s.Options)
+	if err != nil {
+		return nil, err
+	}
+	s.started = true
+	if change := s.change; change.Provider != nil || change.Model != nil || change.Effort != nil {
+		if err := session.Set(ctx, change); err != nil {
+			return nil, errors.Join(err, session.Close())
+		}
+	}
+	return session, nil
+}
+
+// begin starts a new session. The prompt depends on what the program has added to the options.
+func (s *Setup) begin(ctx context.Context) (*agent.Session, error) {
+	o := s.Options
+	if o.System == "" {
+		var err error
+		if o.System, err = SystemPrompt(ctx, s.Local.WorkDir(), o); err != nil {
+			return nil, err
+		}
+	}
+	session, err := agent.New(ctx, o)
+	s.started = err == nil
+	return session, err
+}
+
+// Close ends what the session has left running on the machine. A journal that no session got is closed, and removed if it is empty.
+func (s *Setup) Close() error {
+	var err error
+	if s.Local != nil {
+		err = s.Local.Close()
+	}
+	return errors.Join(err, s.discard())
+}
