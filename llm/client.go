@@ -9,43 +9,45 @@ import (
 
 // Provider speaks one wire format. It is safe for concurrent use.
 type Provider interface {
-	// Name is what requests are routed by.
+	// Name returns the name by which requests are routed.
 	Name() string
-	// Stream calls the model. Nothing is sent before the sequence is ranged over, and it can be ranged over once. It keeps the
-	// contract in the package comment. A whole JSON body in answer to a streaming request is decoded as one.
+	// Stream makes one attempt at a model call. Nothing is sent before the sequence is ranged over, and it can be ranged over
+	// once. It keeps the stream contract in the package comment. When the server sends one JSON body instead of a stream, Stream
+	// decodes that.
 	Stream(ctx context.Context, req *Request) iter.Seq2[StreamEvent, error]
 }
 
-// Formatter is a [Provider] that can tell whether a model takes Request.Format and tools together. One that is none takes it that
-// the model does not.
+// Formatter may be implemented by a [Provider] to report whether a model supports Request.Format together with tools. Models of
+// other providers are assumed not to support it.
 type Formatter interface {
 	FormatsWithTools(model string) bool
 }
 
-// EffortFixer is a [Provider] whose API does not let the effort change between the calls of an answer and the next answer.
+// EffortFixer may be implemented by a [Provider] whose API does not allow another effort between a response's tool calls and the
+// next response. FixesEffort reports whether that holds for a model.
 type EffortFixer interface {
 	FixesEffort(facts *Model) bool
 }
 
-// Handler answers a request: a provider's Stream, or a [Middleware] around one.
+// Handler makes an attempt: a provider's Stream, or a [Middleware] around one.
 type Handler func(ctx context.Context, req *Request) iter.Seq2[StreamEvent, error]
 
-// Middleware wraps a handler. It must not change the request it was given, only a copy.
+// Middleware wraps a handler. It must not change the request that it receives, only a copy.
 type Middleware func(next Handler) Handler
 
-// Client routes requests to providers. It keeps no state between requests, never retries, and is safe for concurrent use as
-// long as its fields are left alone.
+// Client routes requests to providers. It keeps no state between requests and never retries. It is safe for concurrent use as
+// long as its fields are not changed.
 type Client struct {
 	Providers []Provider
-	// Default names the provider of requests that name none. With a single provider it may stay empty.
+	// Default names the provider of requests without one. With a single provider it may be empty.
 	Default string
-	// Middleware wraps every call; the first is outermost.
+	// Middleware wraps every request; the first is outermost.
 	Middleware []Middleware
-	// Models fills Request.Facts where the request has none. Nil leaves them unknown.
+	// Models sets Request.Facts where the request has none. Nil leaves them unknown.
 	Models Lookup
 }
 
-// Stream calls the model that the request names. A request that cannot be routed yields one [ErrConfiguration].
+// Stream sends a request to the provider that it names. A request that cannot be routed yields one [ErrConfiguration].
 func (c *Client) Stream(ctx context.Context, req *Request) iter.Seq2[StreamEvent, error] {
 	if err := req.Validate(); err != nil {
 		return Fail(err)
@@ -71,13 +73,13 @@ func (c *Client) Stream(ctx context.Context, req *Request) iter.Seq2[StreamEvent
 	return handler(ctx, req)
 }
 
-// Complete is Collect of Stream.
+// Complete calls Stream and collects the response.
 func (c *Client) Complete(ctx context.Context, req *Request) (*Response, error) {
 	return Collect(c.Stream(ctx, req))
 }
 
-// Provider finds a provider by name, or the default one for an empty name. It never guesses: with several providers and no
-// default, or an unknown name, the error is an [ErrConfiguration] that says what there is.
+// Provider returns a provider by name, or the default one for an empty name. It never guesses: for an unknown name, or an empty
+// one with several providers and no default, it returns an [ErrConfiguration] that lists the client's providers.
 func (c *Client) Provider(name string) (Provider, error) {
 	if name == "" {
 		name = c.Default

@@ -28,7 +28,7 @@ func TestG2_Routing(t *testing.T) {
 	for name, tt := range map[string]struct {
 		client llm.Client
 		ask    string
-		want   string // a provider, or what the error says
+		want   string // a provider, or a part of the error
 	}{
 		"by name":            {llm.Client{Providers: []llm.Provider{a, b}}, "b", "b"},
 		"by name, a default": {llm.Client{Providers: []llm.Provider{a, b}, Default: "a"}, "b", "b"},
@@ -59,7 +59,7 @@ func TestG2_Routing(t *testing.T) {
 	}
 }
 
-// trace is a middleware that notes when a call and its events pass.
+// trace returns a middleware that logs when a request and its events pass.
 func trace(name string, log *[]string) llm.Middleware {
 	return func(next llm.Handler) llm.Handler {
 		return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
@@ -228,7 +228,7 @@ func TestMemo(t *testing.T) {
 	messages := []llm.Message{llm.User("1"), llm.Assistant("2"), llm.User("3"), llm.Assistant("4")}
 	memo := new(llm.Memo)
 	var log []string
-	// call encodes n messages and notes how many were there already.
+	// call encodes n messages and notes how many of them were encoded before.
 	call := func(memo *llm.Memo, key string, messages []llm.Message, fail error) error {
 		return memo.Encode(key, messages, func(state any, from int) (any, error) {
 			have, _ := state.([]string)
@@ -244,7 +244,7 @@ func TestMemo(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	edited := slices.Clone(messages)
-	edited[0] = llm.User("1") // says the same, but is another message
+	edited[0] = llm.User("1") // the same text, but another message
 	steps := []struct {
 		key      string
 		messages []llm.Message

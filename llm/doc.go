@@ -1,20 +1,20 @@
-// Package llm is one API over all models: messages in, a stream of events or a whole [Response] out.
+// Package llm provides one API for all models: messages in, a stream of events or a whole [Response] out.
 //
 // A [Provider] speaks one vendor's wire format and has one method, Stream. A [Client] routes requests to providers by name and
-// wraps them in [Middleware]; [Collect] turns a stream into a [Response]. Failures are an [*Error] with a sentinel kind
-// ([ErrRateLimit], [ErrAuthentication], ...) that errors.Is finds.
+// wraps them in [Middleware]; [Collect] turns a stream into a [Response]. Every failure is an [*Error] with a kind that errors.Is
+// finds: [ErrRateLimit], [ErrAuthentication] and others.
 //
 // # The stream contract
 //
-// Every provider keeps it, and package providertest checks it:
+// Every provider keeps this contract, and package providertest checks it:
 //
-//   - deltas are incremental: concatenated, they are the block;
-//   - a block's events (start, deltas, end) carry its index, and blocks start in rising order;
-//   - the last event is [EventFinish] with the whole [Response];
-//   - any other end of the body is exactly one error, an [*Error]; a stream never ends in silence, and nothing follows an error;
-//   - breaking out of the loop closes the connection;
-//   - a ping is not progress: it does not postpone the idle timer, and it is not an event;
-//   - what comes after the reason to stop is no part of the answer, and an event that a server numbers counts once;
-//   - every silence has an end, before the answer's headers too;
-//   - an answer has at most 16 MiB of text, thinking and arguments: a longer one is cut off with an [ErrStream] that is final.
+//   - Deltas are incremental: concatenated, they are the block.
+//   - A block's events (start, deltas, end) carry its index, and blocks start in ascending order.
+//   - The last event is [EventFinish] with the whole [Response].
+//   - A body that ends in any other way yields exactly one error, an [*Error]. A stream never just stops, and nothing follows an error.
+//   - Breaking out of the loop closes the connection.
+//   - A ping is not progress: it neither resets the idle timer nor becomes an event.
+//   - Events after the finish reason are ignored, and an event that a server numbers counts once.
+//   - Every wait for the server has a limit, including the wait for the headers.
+//   - A response has at most 16 MiB of text, thinking and arguments. A longer one is cut off with an [ErrStream] that is final.
 package llm

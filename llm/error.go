@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The kinds of failure, for errors.Is.
+// The kinds of errors, for errors.Is.
 var (
 	ErrAuthentication = errors.New("authentication")  // the key is missing, wrong or revoked (401)
 	ErrAccessDenied   = errors.New("access_denied")   // the key may not do this (403)
@@ -19,46 +19,46 @@ var (
 	ErrOverloaded     = errors.New("overloaded")      // the provider has no capacity (529, 503)
 	ErrContentFilter  = errors.New("content_filter")  // refused for its content
 	ErrContextLength  = errors.New("context_length")  // the conversation does not fit the model's window
-	ErrTimeout        = errors.New("timeout")         // a timer of ours, or the provider's (408, 504)
+	ErrTimeout        = errors.New("timeout")         // one of our timers, or the provider's (408, 504)
 	ErrAborted        = errors.New("aborted")         // the caller's context ended
-	ErrNetwork        = errors.New("network")         // no connection, or it broke before the answer began
-	ErrStream         = errors.New("stream")          // the answer broke off or made no sense
+	ErrNetwork        = errors.New("network")         // no connection, or it broke before the response began
+	ErrStream         = errors.New("stream")          // the response broke off or made no sense
 	ErrConfiguration  = errors.New("configuration")   // no key, no provider, a bad option
-	ErrNoObject       = errors.New("no_object")       // the model gave no valid object of the schema
+	ErrNoObject       = errors.New("no_object")       // the model returned no valid object of the schema
 	ErrUnsupported    = errors.New("unsupported")     // the API or the model cannot do what the request asks
 )
 
-// Error is every failure of a model call.
+// Error describes the failure of a request.
 type Error struct {
-	// Kind is one of the sentinels above.
+	// Kind is one of the errors above.
 	Kind     error
 	Provider string
-	// Code is the provider's own word for it, Message its text, or ours. Neither ever holds a key.
+	// Code is the provider's error code. Message is the provider's text, or ours. Neither ever contains a key.
 	Code, Message string
-	Status        int // HTTP, 0 when there was no response
-	// RetryAfter is how long the provider asks to wait, 0 when it did not say.
+	Status        int // of the HTTP response, 0 without one
+	// RetryAfter is how long the provider asks the client to wait, 0 if it did not say.
 	RetryAfter time.Duration
 	RequestID  string
-	// Usage is what the call took until it failed, as far as that is known.
+	// Usage is what the failed attempt used, as far as known.
 	Usage Usage
-	// Tokens and Window are, of an [ErrContextLength], how long the request is and how long it may be; 0 where the provider did not say.
+	// Tokens and Window are set for an [ErrContextLength]: the request's length and its limit, 0 if the provider did not say.
 	Tokens, Window int
-	// Raw is the start of the response's body, at most 64 KiB.
+	// Raw is the beginning of the HTTP response's body, at most 64 KiB.
 	Raw []byte
-	// Unsent says that the request did not reach the provider: nothing can have been billed.
+	// Unsent reports that the request did not reach the provider, so nothing can have been billed.
 	Unsent bool
 	// Final marks an error as not retryable although its kind is.
 	Final bool
-	// Err is the cause, where there is one.
+	// Err is the cause, if there is one.
 	Err error
 }
 
-// Errorf makes an error of a kind.
+// Errorf returns an error of a kind.
 func Errorf(kind error, format string, args ...any) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
 }
 
-// Error is "provider: message (kind, status)".
+// Error returns "provider: message (kind, status)".
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Provider != "" {
@@ -88,7 +88,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap lets errors.Is find the kind and the cause.
+// Unwrap returns the kind and the cause, for errors.Is.
 func (e *Error) Unwrap() []error {
 	errs := make([]error, 0, 2)
 	if e.Kind != nil {
@@ -100,8 +100,8 @@ func (e *Error) Unwrap() []error {
 	return errs
 }
 
-// Retryable reports whether the same request may succeed later: rate limits, server and network failures, timeouts and broken
-// streams. Everything else, and everything that is no [*Error], is not.
+// Retryable reports whether the same request may succeed later: after rate limits, server and network failures, timeouts and
+// broken streams. It returns false for every other error, and for errors that are not an [*Error].
 func Retryable(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) || e.Final {
@@ -114,7 +114,7 @@ func Retryable(err error) bool {
 	return false
 }
 
-// KindOf names the kind of an error for events and logs; "error" when it is no [*Error].
+// KindOf returns the name of an error's kind for events and logs, or "error" if it is not an [*Error].
 func KindOf(err error) string {
 	var e *Error
 	if errors.As(err, &e) && e.Kind != nil {
@@ -123,7 +123,7 @@ func KindOf(err error) string {
 	return "error"
 }
 
-// Kind returns the sentinel of that name, or nil. It undoes [KindOf] for errors that were written down.
+// Kind returns the kind with this name, or nil. It is the inverse of [KindOf], for errors that were stored.
 func Kind(name string) error {
 	for _, k := range []error{ErrAuthentication, ErrAccessDenied, ErrNotFound, ErrInvalidRequest, ErrRateLimit, ErrQuota, ErrServer,
 		ErrOverloaded, ErrContentFilter, ErrContextLength, ErrTimeout, ErrAborted, ErrNetwork, ErrStream, ErrConfiguration,

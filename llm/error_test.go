@@ -9,7 +9,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// kinds is every kind with its name and whether another attempt makes sense.
+// kinds lists every kind with its name and whether it is retryable.
 var kinds = []struct {
 	kind  error
 	name  string

@@ -19,12 +19,12 @@ import (
 	"github.com/attractor-go/attractor/llm/openaichat"
 )
 
-// scripted stands in for a vendor's API in the examples: a server that speaks all formats and says what it is told to.
+// scripted returns a server that stands in for a vendor's API: it speaks all formats and answers from a script.
 func scripted(turns ...fakellm.Turn) *httptest.Server {
 	return httptest.NewServer(fakellm.New(fakellm.Script(turns...), fakellm.Options{}))
 }
 
-// claude is a client of one provider.
+// claude returns a client of one provider.
 func claude(baseURL string) *llm.Client {
 	p, err := anthropic.New(anthropic.Options{APIKey: "a-key", BaseURL: baseURL})
 	if err != nil {
@@ -33,7 +33,7 @@ func claude(baseURL string) *llm.Client {
 	return &llm.Client{Providers: []llm.Provider{p}}
 }
 
-// Stream text as the model writes it. The last event has the whole answer.
+// Stream text as the model writes it. The last event has the whole response.
 func ExampleClient_Stream() {
 	server := scripted(fakellm.Turn{Text: "Small waves, in the end, wear down the cliff."})
 	defer server.Close()
@@ -58,8 +58,8 @@ func ExampleClient_Stream() {
 	// stop
 }
 
-// Let the model call a tool, by hand: run its calls, append its message and the results, and ask again. Package generate has
-// this loop ready made.
+// Let the model call a tool, by hand: run its calls, append its message and the results, and call it again. Package generate has
+// this loop ready-made.
 func ExampleClient_Complete() {
 	server := scripted(
 		fakellm.Turn{Calls: []fakellm.Call{{Name: "temperature", Args: []byte(`{"city":"Oslo"}`)}}},
@@ -70,7 +70,7 @@ func ExampleClient_Complete() {
 	req := &llm.Request{Model: "claude-sonnet-4-5", Messages: []llm.Message{llm.User("How warm is it in Oslo?")},
 		Tools: []llm.ToolDefinition{{Name: "temperature", Description: "Says how warm a city is, in degrees Celsius.",
 			Parameters: []byte(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`)}},
-		Memo: new(llm.Memo), // each call encodes only what is new in the conversation
+		Memo: new(llm.Memo), // encodes only the new messages of the conversation
 	}
 	for {
 		resp, err := client.Complete(context.Background(), req)
@@ -94,7 +94,7 @@ func ExampleClient_Complete() {
 	// It is 7 °C in Oslo.
 }
 
-// Get an answer of a given form and read it into a struct. Package generate infers the schema and checks the answer.
+// Ask for a response of a given form and read it into a struct. Package generate infers the schema and checks the response.
 func ExampleFormat() {
 	server := scripted(fakellm.Turn{Text: `{"name":"Ada","born":1815}`})
 	defer server.Close()
@@ -118,8 +118,8 @@ func ExampleFormat() {
 	// Output: {Name:Ada Born:1815}
 }
 
-// Go on with another vendor's model in the middle of a conversation. Repair takes out what only the first one can read, here
-// its thinking, and answers the call that was left open.
+// Continue a conversation with another vendor's model. Repair removes what only the first vendor can read, here its thinking, and
+// gives the open call a result.
 func ExampleRepair() {
 	server := scripted(
 		fakellm.Turn{Thinking: "I should look at the file.", Text: "I look.", Calls: []fakellm.Call{{Name: "read_file"}}},
@@ -156,15 +156,15 @@ func ExampleRepair() {
 	// assistant with llm.Text
 }
 
-// Wrap every call: the first middleware is outermost. Here a log line for each attempt, since Retry is around Log, and one of
-// our own.
+// Wrap every request; the first middleware is outermost. Log writes a line for each attempt, because Retry is outside of it. The
+// other middleware is our own.
 func ExampleMiddleware() {
 	server := httptest.NewServer(fakellm.New(fakellm.Script(fakellm.Turn{Text: "At last.", Usage: &llm.Usage{Input: 12, Output: 3}}),
 		fakellm.Options{Faults: map[int]fakellm.Fault{1: {Kind: fakellm.FaultStatus, Status: http.StatusServiceUnavailable}}}))
 	defer server.Close()
 	client := claude(server.URL)
 
-	quiet := func(_ []string, a slog.Attr) slog.Attr { // what differs from run to run
+	quiet := func(_ []string, a slog.Attr) slog.Attr { // values that differ from run to run
 		if a.Key == slog.TimeKey || a.Key == "duration" {
 			return slog.Attr{}
 		}
@@ -194,7 +194,7 @@ func ExampleMiddleware() {
 	// At last.
 }
 
-// Point at a server of one's own: anything that speaks Chat Completions, such as Ollama, llama.cpp or vLLM. It needs no key.
+// Use a server of your own that speaks Chat Completions, such as Ollama, llama.cpp or vLLM. It needs no key.
 func Example_localServer() {
 	server := scripted(fakellm.Turn{Text: "Hello from next door."})
 	defer server.Close()

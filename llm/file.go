@@ -12,13 +12,13 @@ import (
 	"unicode/utf8"
 )
 
-// MaxFile is the size of the largest file that [FilePart] takes, in bytes. The vendors' own limits are lower for some types.
+// MaxFile is the size of the largest file that [FilePart] accepts, in bytes. The vendors' own limits are lower for some types.
 const MaxFile = 32 << 20
 
 // FilePart returns a local image, document or audio clip as a part of a message. The content decides the type, not the name: png,
-// jpeg, gif, webp, heic and heif images, pdf, Word, Excel and PowerPoint documents, text in UTF-8, and wav, mp3, flac and ogg audio.
-// Which of them a model takes is its provider's business; a type that no provider takes is an [ErrUnsupported]. A file that cannot be
-// read, or is empty or larger than [MaxFile], is an [ErrInvalidRequest].
+// jpeg, gif, webp, heic and heif images; pdf, Word, Excel and PowerPoint documents; text in UTF-8; wav, mp3, flac and ogg audio.
+// Not every model accepts all of them. A type that no provider accepts is an [ErrUnsupported]. A file that cannot be read, is
+// empty or is larger than [MaxFile] is an [ErrInvalidRequest].
 func FilePart(path string) (Media, error) {
 	data, err := readFile(path)
 	if err != nil {
@@ -36,7 +36,7 @@ func FilePart(path string) (Media, error) {
 }
 
 func readFile(path string) (data []byte, err error) {
-	// What is no file is not opened: the open of a pipe waits for its writer.
+	// Only regular files are opened: opening a pipe would wait for its writer.
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, unreadable(path, err)
@@ -63,7 +63,7 @@ func readFile(path string) (data []byte, err error) {
 
 func unreadable(path string, err error) *Error {
 	var pe *os.PathError
-	if errors.As(err, &pe) { // the message names the path itself
+	if errors.As(err, &pe) { // our message names the path itself
 		err = pe.Err
 	}
 	e := Errorf(ErrInvalidRequest, "%q cannot be read: %v", path, err)
@@ -83,7 +83,7 @@ func kindOfFile(mode os.FileMode) string {
 	return "device"
 }
 
-// magic are the beginnings of types that some provider takes.
+// magic maps the first bytes of a file to its type.
 var magic = [...]struct{ begin, mime string }{
 	{"\x89PNG\r\n\x1a\n", "image/png"},
 	{"\xff\xd8\xff", "image/jpeg"},
@@ -97,7 +97,7 @@ var magic = [...]struct{ begin, mime string }{
 	{"OggS", "audio/ogg"},
 }
 
-// inside are the types that have their mark after a length, by the mark.
+// inside maps the marks of types that begin with a length: RIFF with the form, ftyp with the brand.
 var inside = map[string]string{
 	"RIFF WEBP": "image/webp",
 	"RIFF WAVE": "audio/wav",
@@ -107,7 +107,7 @@ var inside = map[string]string{
 
 const convert = "which no model takes: convert it to png, jpeg or webp"
 
-// strangers are the beginnings of types that people try, and what to do with them.
+// strangers maps the first bytes of files that no provider accepts to what the user can do.
 var strangers = [...]struct{ begin, refusal string }{
 	{"BM", "a bmp image, " + convert},
 	{"II*\x00", "a tiff image, " + convert},
@@ -121,7 +121,7 @@ var strangers = [...]struct{ begin, refusal string }{
 	{"\xfe\xff", "text in UTF-16: convert it to UTF-8"},
 }
 
-// sniff finds the type of a content, or says what it is instead of one that can be sent.
+// sniff returns the media type of a file's content, or why it cannot be sent.
 func sniff(data []byte) (mime, refusal string) {
 	for _, m := range magic {
 		if bytes.HasPrefix(data, []byte(m.begin)) {
@@ -156,14 +156,14 @@ func sniff(data []byte) (mime, refusal string) {
 	return "", fmt.Sprintf("of a type that no model takes, it begins with % x: send an image, a pdf document or text", data[:min(len(data), 8)])
 }
 
-// isText reports whether a text is one: UTF-8 without the control characters that text files do not have.
+// isText reports whether text is UTF-8 without the control characters that text files do not have.
 func isText(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool {
 		return r < ' ' && !strings.ContainsRune("\t\n\r\f\v\b\x1b", r) || r == 0x7f
 	})
 }
 
-// office tells the documents that are zip archives by what is in them.
+// office returns the type of an Office document, which is a zip archive, by the directories in it.
 func office(data []byte) (mime, refusal string) {
 	const of = "application/vnd.openxmlformats-officedocument."
 	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))

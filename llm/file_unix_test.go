@@ -12,7 +12,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// A pipe that nobody writes to is refused, not waited for.
+// A pipe without a writer is refused immediately.
 func TestI17_FilePartOfAPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Log writes one line for each call when it is over: provider, model, duration, tokens and why the model stopped, or the
-// error's kind, status, code and request id. Content, keys and the texts of errors, which may quote either, are never in it. A
-// call whose listener left before the end has the finish "abandoned". Answers are logged at level info, failures at warn. A nil
+// Log returns a middleware that writes one line when a request is over: provider, model, duration, tokens and finish reason, or
+// the error's kind, status, code and request id. It never logs content or keys, nor the texts of errors, which may quote either.
+// If the listener left before the end, the finish is "abandoned". Responses are logged at level info, failures at warn. A nil
 // logger means slog.Default().
 func Log(logger *slog.Logger) Middleware {
 	return func(next Handler) Handler {
@@ -19,7 +19,7 @@ func Log(logger *slog.Logger) Middleware {
 				begin := time.Now()
 				var resp *Response
 				var failure error
-				defer func() { // also when the listener's loop panics
+				defer func() { // deferred, so that it runs when the listener's loop panics
 					to := logger
 					if to == nil {
 						to = slog.Default()

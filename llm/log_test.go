@@ -16,7 +16,7 @@ import (
 
 const secret = "sk-canary"
 
-// logged is what Log writes about the calls of a client, without the time.
+// logged returns what Log writes about the requests of a client, without the time.
 func logged(t *testing.T, listen func(*testing.T, *llm.Client), steps ...llmtest.Step) string {
 	var b bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {

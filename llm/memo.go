@@ -2,9 +2,9 @@ package llm
 
 import "sync"
 
-// Memo keeps the encoded form of one conversation between calls, so that encoding a request costs what is new in it and what
-// was sent stays byte for byte as it was sent. Its owner passes the same Memo with every request of the conversation; what is
-// in it belongs to the provider. The zero value is ready, a nil Memo keeps nothing. It is safe for concurrent use.
+// Memo keeps the encoded form of a conversation between requests, so that only new messages are encoded and sent messages stay
+// the same byte for byte. Its owner passes the same Memo with every request of the conversation. Its content belongs to the
+// provider. The zero value is ready to use; a nil Memo keeps nothing. A Memo is safe for concurrent use.
 type Memo struct {
 	mu    sync.Mutex
 	key   string
@@ -12,11 +12,10 @@ type Memo struct {
 	state any
 }
 
-// identity tells a message from every other one without reading it: sent messages are never changed, so the same parts in
-// memory are the same message.
+// identity identifies a message without reading it: sent messages never change, so the same parts in memory are the same message.
 type identity struct {
 	role  Role
-	parts *Part // of the first part
+	parts *Part // the first part
 	n     int
 }
 
@@ -28,11 +27,12 @@ func identify(m Message) identity {
 	return id
 }
 
-// Encode is for providers. It calls encode with the state that the last call left and the number of leading messages that are
-// in it already; encode returns the state with all of messages in it. The state is nil and the number 0 for a new conversation,
-// after an error, and whenever the messages do not go on where the last call's ended or key (everything else the encoding
-// depends on, such as the provider and the model) differs. Bytes that an earlier call handed out must stay as they are: encode
-// appends.
+// Encode calls encode with the state from the last call and the number of leading messages that it already covers. Encode must
+// return the state for all of messages. The state is nil and the number 0 for a new conversation, after an error, when messages
+// does not begin with those of the last call, and when key differs. The key names everything else that the encoding depends on,
+// such as the provider and the model. Bytes returned by an earlier call must not change: encode only appends.
+//
+// Encode is for implementations of [Provider].
 func (m *Memo) Encode(key string, messages []Message, encode func(state any, from int) (any, error)) error {
 	if m == nil {
 		_, err := encode(nil, 0)

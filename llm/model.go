@@ -2,24 +2,24 @@ package llm
 
 import "slices"
 
-// Model is what is known of a model. Zero means unknown.
+// Model describes a model. Zero values are unknown.
 type Model struct {
 	ID       string   `json:"id"`
 	Provider string   `json:"provider"`
 	Name     string   `json:"name,omitempty"`
 	Aliases  []string `json:"aliases,omitempty"`
-	// Window is how many tokens fit into one request, output included.
+	// Window is the number of tokens that fit into a request and its response together.
 	Window    int      `json:"context_window,omitempty"`
 	MaxOutput int      `json:"max_output,omitempty"` // tokens
 	Input     []string `json:"input,omitempty"`      // modalities: text, image, audio, document
 	Reasoning bool     `json:"reasoning,omitempty"`
-	// Efforts are the reasoning efforts that the model takes, lowest first.
+	// Efforts lists the reasoning efforts that the model supports, lowest first.
 	Efforts []string `json:"efforts,omitempty"`
-	// Prices apply by the size of the input; the first tier has no lower bound. Empty means unknown.
+	// Prices lists the prices by the size of the input; the first one has no lower bound. Empty means unknown.
 	Prices []Price `json:"prices,omitempty"`
 }
 
-// Price is in US dollars per million tokens, for requests with more than Above input tokens.
+// Price holds prices in US dollars per million tokens, for requests with more than Above input tokens.
 type Price struct {
 	Above      int     `json:"above,omitempty"`
 	Input      float64 `json:"input"`
@@ -28,10 +28,10 @@ type Price struct {
 	CacheWrite float64 `json:"cache_write,omitempty"`
 }
 
-// Lookup finds the facts of a provider's model.
+// Lookup returns what is known of a provider's model.
 type Lookup func(provider, model string) (Model, bool)
 
-// Cost is the price of one call in US dollars, and whether prices are known.
+// Cost returns the price of a request's usage in US dollars and reports whether the prices are known.
 func (m *Model) Cost(u Usage) (float64, bool) {
 	if m == nil || len(m.Prices) == 0 {
 		return 0, false
@@ -47,7 +47,7 @@ func (m *Model) Cost(u Usage) (float64, bool) {
 		float64(u.Output)*price.Output) / 1e6, true
 }
 
-// Takes reports whether the model accepts an input modality. An unknown model is taken to accept everything.
+// Takes reports whether the model accepts an input modality. A model without known modalities is assumed to accept all.
 func (m *Model) Takes(modality string) bool {
 	return m == nil || len(m.Input) == 0 || slices.Contains(m.Input, modality)
 }

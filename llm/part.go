@@ -7,65 +7,64 @@ import (
 	"fmt"
 )
 
-// A Part is one piece of a message's content. The set is closed: [Text], [Media], [Thinking], [ToolCall], [ToolResult] and
-// [Opaque], always as values, never as pointers.
+// Part is one piece of a message's content: [Text], [Media], [Thinking], [ToolCall], [ToolResult] or [Opaque], always as a value,
+// never as a pointer. Other packages cannot define more.
 type Part interface{ isPart() }
 
-// Text is plain text.
+// Text holds plain text.
 type Text struct {
 	Text string `json:"text"`
-	// Signature is what the model's provider attached to the text to be sent back with it (Gemini's thought signature).
+	// Signature holds data that the provider wants back with the text (Gemini's thought signature).
 	Signature string `json:"signature,omitempty"`
 }
 
-// Media is an image, an audio clip or a document. Exactly one of Data and URL is set.
+// Media holds an image, an audio clip or a document. Exactly one of Data and URL is set.
 type Media struct {
 	// MIME is the media type, such as image/png or application/pdf. It decides how a provider sends the part.
 	MIME string `json:"mime"`
 	Data []byte `json:"data,omitempty"`
 	URL  string `json:"url,omitempty"`
-	// Name is a document's file name, where there is one.
+	// Name is a document's file name, if it has one.
 	Name string `json:"name,omitempty"`
 	// Detail is OpenAI's resolution hint for images: low, high, auto or empty.
 	Detail string `json:"detail,omitempty"`
 }
 
-// Thinking is a block of the model's reasoning, kept so that it can be sent back verbatim.
+// Thinking holds a block of the model's reasoning, which must be sent back verbatim.
 type Thinking struct {
 	Text      string `json:"text,omitempty"`
 	Signature string `json:"signature,omitempty"`
-	// Redacted says that Signature is an encrypted block without readable text.
+	// Redacted reports that Signature is an encrypted block without readable text.
 	Redacted bool `json:"redacted,omitempty"`
-	// ID is the provider's own id of the block, where it has one (an OpenAI reasoning item).
+	// ID is the provider's id of the block, if it has one (an OpenAI reasoning item).
 	ID string `json:"id,omitempty"`
 }
 
-// ToolCall is the model's wish to have a tool run.
+// ToolCall holds the model's request to run a tool.
 type ToolCall struct {
-	// ID pairs the call with its result. Providers without ids get synthetic ones.
+	// ID pairs the call with its result. Providers whose API has no ids make them up.
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Args is the model's exact text: a JSON object, or free text where Free is set. It is kept as text because the bytes must
-	// go back to the model as they came, and because it need not be valid JSON.
+	// Args is the model's exact text: a JSON object, or free text if Free is set. It is a string because it must go back to the
+	// model unchanged and need not be valid JSON.
 	Args string `json:"args"`
 	// Free marks the call of a free-form tool, whose Args are not JSON.
 	Free      bool   `json:"free,omitempty"`
 	Signature string `json:"signature,omitempty"`
 }
 
-// ToolResult answers the [ToolCall] with the same id.
+// ToolResult holds the result of the [ToolCall] with the same id.
 type ToolResult struct {
 	CallID string `json:"call_id"`
 	Name   string `json:"name,omitempty"`
-	// Content is text and media, nothing else.
+	// Content has only text and media.
 	Content Parts `json:"content,omitempty"`
 	IsError bool  `json:"is_error,omitempty"`
-	// Free says that the call was one of a free-form tool.
+	// Free marks the result of a free-form tool's call.
 	Free bool `json:"free,omitempty"`
 }
 
-// Opaque is a block of a provider that this package has no name for. It is carried verbatim and goes back only to the provider
-// that sent it.
+// Opaque holds a provider's block that this package has no type for. It is sent back verbatim, and only to that provider.
 type Opaque struct {
 	Provider string `json:"provider"`
 	// Data is the block as the provider sent it: one JSON value.
@@ -79,14 +78,14 @@ func (ToolCall) isPart()   {}
 func (ToolResult) isPart() {}
 func (Opaque) isPart()     {}
 
-// Parts is the content of a message. Its JSON is an array of objects with the part's kind as the only key,
-// [{"text":{"text":"hi"}}], and is lossless for valid UTF-8.
+// Parts is the content of a message. Its JSON is an array of objects, each with the part's kind as its only key:
+// [{"text":{"text":"hi"}}]. It is lossless for valid UTF-8.
 type Parts []Part
 
-// TextParts is content that consists of one text.
+// TextParts returns content that consists of one text.
 func TextParts(text string) Parts { return Parts{Text{Text: text}} }
 
-// Text joins the text parts.
+// Text returns the text parts, concatenated.
 func (p Parts) Text() string {
 	var first string
 	var joined []byte
@@ -108,7 +107,7 @@ func (p Parts) Text() string {
 	return first
 }
 
-// ToolCalls returns the calls in order.
+// ToolCalls returns the calls, in order.
 func (p Parts) ToolCalls() []ToolCall {
 	var calls []ToolCall
 	for _, part := range p {
@@ -119,7 +118,7 @@ func (p Parts) ToolCalls() []ToolCall {
 	return calls
 }
 
-// Reasoning joins the readable text of the thinking blocks.
+// Reasoning returns the readable text of the thinking blocks, concatenated.
 func (p Parts) Reasoning() string {
 	var b []byte
 	for _, part := range p {
@@ -130,7 +129,7 @@ func (p Parts) Reasoning() string {
 	return string(b)
 }
 
-// The kinds of part, as they stand in JSON.
+// The kinds of parts, as written in JSON.
 const (
 	kindText       = "text"
 	kindMedia      = "media"
@@ -160,7 +159,7 @@ func kindOf(p Part) (string, error) {
 	return "", fmt.Errorf("llm: part of type %T: parts are values of this package's types, not pointers", p)
 }
 
-// MarshalJSON implements json.Marshaler. A nil or pointer part is an error.
+// MarshalJSON implements json.Marshaler. A nil part or a pointer is an error.
 func (p Parts) MarshalJSON() ([]byte, error) {
 	if p == nil {
 		return []byte("null"), nil
@@ -181,14 +180,14 @@ func (p Parts) MarshalJSON() ([]byte, error) {
 		if err := enc.Encode(part); err != nil {
 			return nil, fmt.Errorf("part %d: %w", i, err)
 		}
-		b.Truncate(b.Len() - 1) // the encoder's newline
+		b.Truncate(b.Len() - 1) // removes the encoder's newline
 		b.WriteByte('}')
 	}
 	b.WriteByte(']')
 	return b.Bytes(), nil
 }
 
-// UnmarshalJSON implements json.Unmarshaler. An unknown kind is an error: dropping it would lose what the model said.
+// UnmarshalJSON implements json.Unmarshaler. An unknown kind is an error, because dropping it would lose content.
 func (p *Parts) UnmarshalJSON(data []byte) error {
 	var raw []map[string]json.RawMessage
 	if err := json.Unmarshal(data, &raw); err != nil {

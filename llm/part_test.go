@@ -13,7 +13,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// text draws valid UTF-8, with what JSON and HTML escape.
+// text returns a generator of valid UTF-8 with characters that JSON and HTML escape.
 func text() *rapid.Generator[string] {
 	return rapid.OneOf(rapid.String().Filter(utf8.ValidString),
 		rapid.SampledFrom([]string{"", "<b>&\u2028\u2029\"\\\x00\x7f\ufffd😀", `{"text":{"text":"x"}}`, "null"}))
@@ -47,7 +47,7 @@ func part() *rapid.Generator[llm.Part] {
 	})
 }
 
-// Text is kept to the byte, whatever it is, so that a journal brings back what was sent.
+// Text must survive byte for byte, so that a journal returns what was sent.
 func TestPartsJSONIsLossless(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := llm.Message{Role: llm.RoleAssistant, Provider: "p", Model: "m", Parts: rapid.SliceOf(part()).Draw(t, "parts")}

@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// Repair makes a history fit to be sent to a provider: for programs that edit or cut one, or go on with another provider's. It
-// returns a new list; messages that need no change are in it as they are, the same parts in memory, so that a [Memo] knows
-// them. Repairing what was repaired changes nothing.
+// Repair returns a history that a provider accepts, for programs that edit or cut a history, or continue another provider's. It
+// leaves messages alone and returns a new list. Messages that need no change keep the same parts in memory, so that a [Memo]
+// recognizes them. Repairing a repaired history changes nothing.
 //
-//   - Every call gets exactly one result, in front of whatever else came before the model's next turn. A call without one gets an
-//     error result that says so, in a message of its own.
-//   - A result without a call becomes text in a user message: what a tool said is not lost. So does other content of a tool's
-//     message.
-//   - What another provider signed means nothing to this one and is left out: thinking and signatures in messages of another
-//     author, and opaque parts of another provider.
-//   - Messages without content are left out: without parts, or with nothing but blank text.
+//   - Every call gets exactly one result, before anything else that came before the model's next turn. A call without a result gets
+//     an error result that says so, in a message of its own.
+//   - A result without a call becomes text in a user message, so that nothing a tool returned is lost. The same happens to other
+//     content of a tool's message.
+//   - Content that another provider signed is removed, because only that provider can use it: thinking and signatures in messages of
+//     another author, and opaque parts of another provider.
+//   - Messages without content are removed: those without parts, and those with only blank text.
 //
-// Calls and results are paired within a turn of the model (its consecutive messages), by id, so ids may occur again later.
+// Calls and results are paired by id within a turn of the model, which is its consecutive messages. Ids may therefore recur later.
 //
-// What becomes of a message depends on the messages up to it and on the provider, never on later ones. Only the error results
-// of missing calls are made when the model's next turn begins, or the history ends. So wherever a turn of the model begins at
-// messages[i], Repair(messages[:i]), which is what that turn was the answer to, is a prefix of Repair(messages).
+// How a message is repaired depends on the messages up to it and on the provider, never on later ones. Only error results for missing
+// results are added later: when the model's next turn begins, or at the end of the history. So where a turn of the model begins at
+// messages[i], Repair(messages[:i]) is a prefix of Repair(messages).
 func Repair(messages []Message, provider string) []Message {
 	r := repairer{provider: provider, out: make([]Message, 0, len(messages))}
 	var before Role
@@ -40,18 +40,18 @@ func Repair(messages []Message, provider string) []Message {
 	return r.out
 }
 
-// noResult is what the model reads in place of a result that is not there.
+// noResult is the text that the model reads in place of a missing result.
 const noResult = "Error: there is no result of this call. It may have been interrupted, so what it has done is unknown."
 
-// repairer goes through a history once.
+// repairer holds the state of one pass through a history.
 type repairer struct {
 	provider string
 	out      []Message
-	open     []ToolCall // calls of the model's last turn that have no result yet
-	held     []Message  // what has to wait until they have
+	open     []ToolCall // calls of the model's last turn without a result
+	held     []Message  // messages that wait for the open calls' results
 }
 
-// settle ends what the model's last turn began.
+// settle ends the model's last turn: open calls get error results, then the held messages follow.
 func (r *repairer) settle() {
 	if len(r.open) > 0 {
 		missing := Message{Role: RoleTool}
@@ -78,7 +78,7 @@ func (r *repairer) assistant(m Message) {
 	}
 }
 
-// own returns a message's parts without what another provider signed, the same in memory when there is nothing of that kind.
+// own returns a message's parts without what another provider signed. It returns the same slice if there is nothing to remove.
 func (r *repairer) own(m Message) Parts {
 	foreign := func(p Part) bool {
 		switch p := p.(type) {
@@ -115,7 +115,7 @@ func (r *repairer) own(m Message) Parts {
 	return kept
 }
 
-// other takes a message that is not the model's.
+// other adds a message that is not the model's.
 func (r *repairer) other(m Message) {
 	m.Parts = r.own(m)
 	var results, rest, lost Parts
@@ -131,13 +131,13 @@ func (r *repairer) other(m Message) {
 		}
 	}
 	waiting := len(r.open) > 0 || len(r.held) > 0
-	intact := len(lost) == 0 && (len(rest) == 0 || m.Role != RoleTool) // that role is for results only
+	intact := len(lost) == 0 && (len(rest) == 0 || m.Role != RoleTool) // messages of role tool may only have results
 	switch {
 	case intact && (len(rest) == 0 || !waiting):
 		r.add(m, len(results) > 0)
 	case intact && len(results) == 0:
 		r.add(m, false)
-	default: // the message is two or three
+	default: // split into two or three messages
 		r.add(Message{Role: RoleTool, Parts: results}, true)
 		role := m.Role
 		if role == RoleTool {
@@ -151,7 +151,7 @@ func (r *repairer) other(m Message) {
 	}
 }
 
-// add puts a message where it belongs: results at once, everything else behind the results that are still to come.
+// add appends results at once, and other messages after the results of the open calls.
 func (r *repairer) add(m Message, results bool) {
 	switch {
 	case empty(m):
@@ -162,7 +162,7 @@ func (r *repairer) add(m Message, results bool) {
 	}
 }
 
-// answer closes a call and reports whether it was open.
+// answer closes an open call. It reports whether there was one with this id.
 func (r *repairer) answer(id string) bool {
 	for i, c := range r.open {
 		if c.ID == id {
@@ -173,7 +173,7 @@ func (r *repairer) answer(id string) bool {
 	return false
 }
 
-// asText is a result whose call is gone.
+// asText returns a result without a call as text.
 func asText(result ToolResult) Parts {
 	name := result.Name
 	if name == "" {
@@ -186,7 +186,7 @@ func asText(result ToolResult) Parts {
 	return append(TextParts(outcome+" of an earlier call of "+name+":\n"), result.Content...)
 }
 
-// empty says that a message has nothing that an API would take.
+// empty reports whether a message has no content that an API would accept.
 func empty(m Message) bool {
 	for _, p := range m.Parts {
 		if t, ok := p.(Text); !ok || t.Signature != "" || strings.TrimSpace(t.Text) != "" {

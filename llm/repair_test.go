@@ -31,7 +31,7 @@ func results(ids ...string) llm.Message {
 	return llm.ToolResults(list...)
 }
 
-// show writes a history in one line.
+// show formats a history as one line.
 func show(messages []llm.Message) string {
 	var b strings.Builder
 	for _, m := range messages {
@@ -129,7 +129,7 @@ func TestG11_LostResultKeepsItsContent(t *testing.T) {
 	}
 }
 
-// historyGen draws histories, most of them broken.
+// historyGen returns a generator of histories, most of them broken.
 func historyGen() *rapid.Generator[[]llm.Message] {
 	id := rapid.SampledFrom([]string{"1", "2", "3"})
 	part := rapid.Custom(func(t *rapid.T) llm.Part {
@@ -158,7 +158,7 @@ func historyGen() *rapid.Generator[[]llm.Message] {
 	return rapid.SliceOfN(message, 0, 12)
 }
 
-// same says whether two messages are the same values in memory, as a Memo sees it.
+// same reports whether two messages are the same values in memory, as a Memo compares them.
 func same(a, b llm.Message) bool {
 	return a.Role == b.Role && len(a.Parts) == len(b.Parts) && len(a.Parts) > 0 && &a.Parts[0] == &b.Parts[0]
 }
@@ -187,7 +187,7 @@ func TestG11_RepairProperties(t *testing.T) {
 					t.Fatalf("at %d:\n%s\nis no prefix of\n%s", i, show(before), show(whole))
 				}
 			}
-			// Apart from results that were missing so far, what was made of the messages up to here stays, in the same order.
+			// Apart from missing results, what was made of the messages up to here stays, in the same order.
 			rest := whole
 			for _, m := range before {
 				if m.Role == llm.RoleTool && m.Parts[0].(llm.ToolResult).IsError {
@@ -203,7 +203,7 @@ func TestG11_RepairProperties(t *testing.T) {
 	})
 }
 
-// unpaired finds a call without exactly one result before anything else, a result without a call, or an empty message.
+// unpaired describes a call without exactly one result before anything else, a result without a call, or an empty message.
 func unpaired(messages []llm.Message) string {
 	var open []string
 	turn := false
@@ -242,7 +242,7 @@ func unpaired(messages []llm.Message) string {
 	return ""
 }
 
-// What is in order comes back as it was, so that a memo goes on.
+// A correct history is returned unchanged, so that a memo recognizes it.
 func TestG11_RepairKeepsIdentity(t *testing.T) {
 	history := []llm.Message{llm.System("s"), llm.User("x"), calls("1", "2"), results("1"), results("2"), llm.User("y"),
 		{Role: llm.RoleAssistant, Provider: "here", Parts: llm.Parts{llm.Thinking{Text: "hm", Signature: "s"}, llm.Text{Text: "z"}}}}
@@ -253,7 +253,7 @@ func TestG11_RepairKeepsIdentity(t *testing.T) {
 	}
 }
 
-// A server as strict as the API takes what comes out, whatever went in.
+// Whatever history goes in, a server as strict as the API accepts what comes out.
 func TestG11_RepairedHistoriesAreAccepted(t *testing.T) {
 	server := fakellm.New(func(*fakellm.Request) fakellm.Turn { return fakellm.Turn{Text: "ok"} }, fakellm.Options{})
 	p, err := anthropic.New(anthropic.Options{APIKey: "k", BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t, server)})
@@ -263,10 +263,10 @@ func TestG11_RepairedHistoriesAreAccepted(t *testing.T) {
 	client := llm.Client{Providers: []llm.Provider{p}}
 	rapid.Check(t, func(rt *rapid.T) {
 		history := append([]llm.Message{llm.User("begin")}, historyGen().Draw(rt, "history")...)
-		history = slices.DeleteFunc(history, func(m llm.Message) bool { // it knows that it did not sign them
+		history = slices.DeleteFunc(history, func(m llm.Message) bool { // the server did not sign them
 			return m.Provider == "anthropic" && slices.ContainsFunc(m.Parts, func(p llm.Part) bool { _, ok := p.(llm.Thinking); return ok })
 		})
-		var ids []string // of one turn: the API refuses an id that is in it twice, and no server makes such
+		var ids []string // within a turn: the API refuses duplicate ids, and no server sends them
 		for _, m := range history {
 			if m.Role != llm.RoleAssistant {
 				ids = nil
@@ -285,7 +285,7 @@ func TestG11_RepairedHistoriesAreAccepted(t *testing.T) {
 	})
 }
 
-// BenchmarkRepair goes through a history of 1000 rounds with nothing to repair.
+// BenchmarkRepair repairs a correct history of 1000 rounds.
 func BenchmarkRepair(b *testing.B) {
 	history := []llm.Message{llm.User("x")}
 	for range 1000 {

@@ -5,64 +5,64 @@ import (
 	"fmt"
 )
 
-// Request is one call of a model. The zero value of every field but Model and Messages means the provider's default.
+// Request holds what a model is asked. The zero value of every field but Model and Messages means the provider's default.
 type Request struct {
-	// Provider routes the request; empty means the client's default.
+	// Provider names the provider; empty means the client's default.
 	Provider string `json:"provider,omitempty"`
-	// Model is the provider's own id. Unknown ids pass through.
+	// Model is the provider's id of the model. Unknown ids are passed through.
 	Model string `json:"model"`
 	// Messages is the conversation. System and developer messages at its start become the system prompt.
 	Messages []Message `json:"messages"`
 
 	Tools      []ToolDefinition `json:"tools,omitempty"`
 	ToolChoice ToolChoice       `json:"tool_choice,omitzero"`
-	// Sequential asks the model for at most one tool call in an answer.
+	// Sequential asks the model for at most one tool call in a response.
 	Sequential bool `json:"sequential,omitempty"`
 
-	// Effort is the reasoning effort: an open string such as low, medium, high or max. Empty sends nothing.
+	// Effort is the reasoning effort, such as low, medium, high or max. Empty sends none.
 	Effort      string   `json:"effort,omitempty"`
 	MaxTokens   int      `json:"max_tokens,omitempty"` // of output
 	Temperature *float64 `json:"temperature,omitempty"`
 	TopP        *float64 `json:"top_p,omitempty"`
 	Stop        []string `json:"stop,omitempty"`
-	// Format, when set, asks for an answer that is JSON of this schema.
+	// Format, if set, asks for a response that is JSON of this schema.
 	Format *Format `json:"format,omitempty"`
 
 	// CacheKey groups requests that share a prefix, for providers that route by it.
 	CacheKey string `json:"cache_key,omitempty"`
-	// NoCache switches automatic prompt caching off.
+	// NoCache disables automatic prompt caching.
 	NoCache bool `json:"no_cache,omitempty"`
 
-	// Options holds provider options by provider name: one JSON object each, in the provider's documented form.
+	// Options holds options by provider name: a JSON object for each, in the provider's documented form.
 	Options map[string]json.RawMessage `json:"options,omitempty"`
 
-	// Facts is what is known of the model. A [Client] with Models fills it before the handlers run; nil means unknown.
+	// Facts holds what is known of the model. A [Client] with Models sets it before the handlers run; nil means unknown.
 	Facts *Model `json:"-"`
-	// Memo, when set, keeps the encoded conversation between calls. A middleware that edits messages sets it to nil.
+	// Memo, if set, keeps the encoded conversation between requests. A middleware that edits messages sets it to nil.
 	Memo *Memo `json:"-"`
-	// Caller says who makes the request and why, for middleware. It is never sent.
+	// Caller tells middleware who makes the request and why. It is never sent.
 	Caller Caller `json:"-"`
 }
 
-// Caller is who makes a request and why. Package agent fills it in; every field may be empty.
+// Caller tells who makes a request and why. Package agent sets it; every field may be empty.
 type Caller struct {
 	Session string  // the session's id
-	Agent   string  // a subagent's id, as the session that started it knows it; empty for a session that no agent started
-	Step    int     // the number of the session's model call, from 1, as in STEP_START; of a side call, that of the one after it
-	Attempt int     // at this request, from 1
-	Purpose Purpose // what the answer is for
+	Agent   string  // a subagent's id, as its parent knows it; empty for a session that no agent started
+	Step    int     // the number of the session's model call, from 1, as in STEP_START; a side call has the number of the next one
+	Attempt int     // of this model call, from 1
+	Purpose Purpose // what the response is for
 }
 
-// Purpose is what an answer is for: an open string, of which package agent documents its own.
+// Purpose names what a response is for. It is an open string; package agent documents its values.
 type Purpose string
 
-// ToolDefinition is what a model is told of a tool.
+// ToolDefinition describes a tool to the model.
 type ToolDefinition struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	// Parameters is a JSON Schema of type object. Free-form tools have none.
 	Parameters json.RawMessage `json:"parameters,omitempty"`
-	// Grammar makes the tool a free-form one for providers that have such tools; others use Parameters.
+	// Grammar makes the tool a free-form one for providers that support them; others use Parameters.
 	Grammar *Grammar `json:"grammar,omitempty"`
 }
 
@@ -78,16 +78,16 @@ type Format struct {
 	Schema json.RawMessage `json:"schema"`
 }
 
-// ToolChoice says whether the model may, must or must not call tools. The zero value is auto.
+// ToolChoice tells the model whether it may, must or must not call tools. The zero value means auto.
 type ToolChoice struct {
 	Mode ToolMode `json:"mode,omitempty"`
 	Name string   `json:"name,omitempty"` // with ToolNamed
 }
 
-// ToolMode is a kind of [ToolChoice].
+// ToolMode is a mode of [ToolChoice].
 type ToolMode string
 
-// The tool modes. Auto is the empty string's meaning too.
+// The modes of a [ToolChoice]. An empty mode means auto.
 const (
 	ToolAuto     ToolMode = "auto"
 	ToolNone     ToolMode = "none"
@@ -95,7 +95,8 @@ const (
 	ToolNamed    ToolMode = "named"
 )
 
-// Validate reports what no provider could accept: a missing model, no messages, a tool choice that names nothing.
+// Validate returns an error for a request that no provider could accept: one without a model, without messages, or with an
+// invalid tool choice.
 func (r *Request) Validate() error {
 	switch {
 	case r.Model == "":

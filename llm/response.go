@@ -2,7 +2,7 @@ package llm
 
 import "time"
 
-// Response is a model's whole answer.
+// Response holds a model's whole response.
 type Response struct {
 	ID       string  `json:"id,omitempty"`
 	Provider string  `json:"provider"`
@@ -10,42 +10,42 @@ type Response struct {
 	Message  Message `json:"message"`
 	Finish   Finish  `json:"finish"`
 	Usage    Usage   `json:"usage"`
-	// RateLimit is what the response's headers said, nil when they said nothing.
+	// RateLimit holds the limits from the HTTP headers, nil if there were none.
 	RateLimit *RateLimit `json:"rate_limit,omitempty"`
 }
 
-// Text joins the answer's text parts.
+// Text returns the response's text parts, concatenated.
 func (r *Response) Text() string { return r.Message.Parts.Text() }
 
-// ToolCalls returns the answer's calls in order.
+// ToolCalls returns the response's calls, in order.
 func (r *Response) ToolCalls() []ToolCall { return r.Message.Parts.ToolCalls() }
 
-// Reasoning joins the answer's readable thinking.
+// Reasoning returns the response's readable thinking.
 func (r *Response) Reasoning() string { return r.Message.Parts.Reasoning() }
 
-// Finish says why the model stopped.
+// Finish tells why the model stopped.
 type Finish struct {
 	Reason FinishReason `json:"reason"`
-	Raw    string       `json:"raw,omitempty"` // in the provider's words
+	Raw    string       `json:"raw,omitempty"` // the provider's own word
 }
 
-// FinishReason is the same for all providers.
+// FinishReason names why a model stopped, in the same way for all providers.
 type FinishReason string
 
-// The reasons to stop.
+// The finish reasons.
 const (
 	FinishStop          FinishReason = "stop"
-	FinishLength        FinishReason = "length"         // cut off: the answer may not be longer
+	FinishLength        FinishReason = "length"         // cut off: MaxTokens or the model's limit was reached
 	FinishContextLength FinishReason = "context_length" // cut off: the model's window is full
 	FinishToolCalls     FinishReason = "tool_calls"
 	FinishContentFilter FinishReason = "content_filter" // refused, by the model or by a filter
-	FinishPause         FinishReason = "pause"          // the model goes on when it is sent the answer as it is
+	FinishPause         FinishReason = "pause"          // the model continues when the response is sent back unchanged
 	FinishError         FinishReason = "error"
 	FinishOther         FinishReason = "other"
 )
 
-// Usage counts tokens. It means the same for all providers: Input is the whole input, cached or not; Output is everything
-// billed as output, reasoning included.
+// Usage counts tokens in the same way for all providers: Input is the whole input, cached or not; Output is everything billed as
+// output, including reasoning.
 type Usage struct {
 	Input      int `json:"input"`
 	CacheRead  int `json:"cache_read,omitempty"`  // part of Input
@@ -54,7 +54,7 @@ type Usage struct {
 	Reasoning  int `json:"reasoning,omitempty"` // part of Output
 }
 
-// Add returns the sum.
+// Add returns u plus v.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
 		Input:      u.Input + v.Input,
@@ -65,7 +65,7 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// Sub returns the difference: what was used since v.
+// Sub returns u minus v.
 func (u Usage) Sub(v Usage) Usage {
 	return Usage{
 		Input:      u.Input - v.Input,
@@ -76,10 +76,10 @@ func (u Usage) Sub(v Usage) Usage {
 	}
 }
 
-// Total is all tokens, in and out.
+// Total returns the sum of all input and output tokens.
 func (u Usage) Total() int { return u.Input + u.Output }
 
-// CacheHitRatio returns the part of the input that came from the provider's cache, 0 to 1.
+// CacheHitRatio returns the share of the input that came from the provider's cache, from 0 to 1.
 func (u Usage) CacheHitRatio() float64 {
 	if u.Input == 0 {
 		return 0
@@ -87,7 +87,7 @@ func (u Usage) CacheHitRatio() float64 {
 	return float64(u.CacheRead) / float64(u.Input)
 }
 
-// RateLimit is a provider's word on what is left. A negative count is unknown.
+// RateLimit holds the limits that a provider reported. A negative count is unknown.
 type RateLimit struct {
 	RequestsLimit     int       `json:"requests_limit"`
 	RequestsRemaining int       `json:"requests_remaining"`

@@ -52,7 +52,7 @@ func (p RetryPolicy) Delay(attempt int, err error) (delay time.Duration, again b
 	if delay <= 0 {
 		delay = defaultBase
 	}
-	for range attempt - 1 { // no shift, which overflows
+	for range attempt - 1 { // a shift could overflow
 		if delay >= longest {
 			break
 		}
@@ -104,8 +104,8 @@ func Retry(policy RetryPolicy, onRetry func(attempt int, err error, delay time.D
 	}
 }
 
-// forward passes a stream on until it fails, and says whether anything has been passed on by then. The error is nil when there
-// is no more to do: the stream has ended, or nobody listens any more.
+// forward passes a stream's events on until it fails. It reports whether any were delivered. The error is nil if the stream ended
+// or the listener left.
 func forward(stream iter.Seq2[StreamEvent, error], yield func(StreamEvent, error) bool) (failure error, delivered bool) {
 	var held []StreamEvent
 	for ev, err := range stream {
@@ -126,7 +126,7 @@ func forward(stream iter.Seq2[StreamEvent, error], yield func(StreamEvent, error
 	return nil, delivered
 }
 
-// announces says that an event has no content yet.
+// announces reports whether an event has no content yet.
 func announces(t EventType) bool {
 	switch t {
 	case EventStart, EventTextStart, EventThinkingStart, EventCallStart:
@@ -135,7 +135,7 @@ func announces(t EventType) bool {
 	return false
 }
 
-// pause waits, or returns why the context ended before.
+// pause waits. If the context ends first, it returns the cause.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

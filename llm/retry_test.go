@@ -64,7 +64,7 @@ func TestG6_RetryDelay(t *testing.T) {
 	}
 }
 
-// attempt runs a script under Retry and says how it went: the events, the error, the time it took and the calls that were made.
+// attempt runs a script under Retry. It returns the events, the time that passed and the number of requests.
 func attempt(t *testing.T, policy llm.RetryPolicy, steps ...llmtest.Step) (events []llm.StreamEvent, took time.Duration, calls int, err error) {
 	t.Helper()
 	policy.Jitter = noJitter
@@ -86,7 +86,7 @@ func TestG6_Retry(t *testing.T) {
 		steps  []llmtest.Step
 		took   time.Duration
 		calls  int
-		kind   error // nil: an answer
+		kind   error // nil: a response
 	}{
 		"no failure":            {steps: []llmtest.Step{llmtest.Text("ok")}, calls: 1},
 		"one":                   {steps: []llmtest.Step{fails, llmtest.Text("ok")}, took: time.Second, calls: 2},
@@ -165,7 +165,7 @@ func TestG6_RetryStopsWhenNobodyListens(t *testing.T) {
 	}
 }
 
-// The same against a real connection: the server's answers, headers and breaks, not a script's.
+// Retry over a real connection: with a server's responses, headers and breaks.
 func TestG6_RetryOverHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := fakellm.New(fakellm.Script(fakellm.Turn{Text: "At last."}), fakellm.Options{Faults: map[int]fakellm.Fault{
@@ -190,7 +190,7 @@ func TestG6_RetryOverHTTP(t *testing.T) {
 	})
 }
 
-// BenchmarkRetry is what the middleware adds to a stream of 1000 deltas.
+// BenchmarkRetry measures what the middleware adds to a stream of 1000 deltas.
 func BenchmarkRetry(b *testing.B) {
 	stream := func(context.Context, *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 		return func(yield func(llm.StreamEvent, error) bool) {

@@ -5,10 +5,10 @@ import (
 	"iter"
 )
 
-// EventType is a kind of [StreamEvent].
+// EventType is the type of a [StreamEvent].
 type EventType uint8
 
-// The events of a stream, in the order in which they can come. See the package comment for the contract.
+// The events of a stream, in the order in which they can occur. The package comment has the contract.
 const (
 	EventStart         EventType = iota + 1 // ID, Model
 	EventTextStart                          // Block
@@ -20,8 +20,8 @@ const (
 	EventCallStart                          // Block, ID, Name
 	EventCallDelta                          // Block, Delta: the arguments' text
 	EventCallEnd                            // Block
-	EventStepFinish                         // Response: one model call of several (package generate)
-	EventProvider                           // Raw: an event of the provider without a name here
+	EventStepFinish                         // Response: of one step of several (package generate)
+	EventProvider                           // Raw: a provider's event that this package has no type for
 	EventFinish                             // Response: always the last
 )
 
@@ -32,7 +32,7 @@ var eventNames = [...]string{
 	EventStepFinish: "step_finish", EventProvider: "provider", EventFinish: "finish",
 }
 
-// String is the event type's name.
+// String returns the event type's name.
 func (t EventType) String() string {
 	if int(t) < len(eventNames) && eventNames[t] != "" {
 		return eventNames[t]
@@ -40,20 +40,20 @@ func (t EventType) String() string {
 	return "unknown"
 }
 
-// StreamEvent is one event of a stream: a flat value, so that a delta costs no allocation beyond its text.
+// StreamEvent is one event of a stream. It is a flat value, so that a delta allocates nothing but its text.
 type StreamEvent struct {
 	Type EventType
-	// Block is the index of the content block that the event belongs to.
+	// Block is the index of the content block.
 	Block int
 	// Delta is a piece of text, thinking or arguments.
 	Delta string
-	// ID is the response's id on EventStart, the call's on EventCallStart; Name is the tool's.
+	// ID is the response's id in EventStart and the call's in EventCallStart. Name is the tool's.
 	ID, Name, Model string
 	Response        *Response
 	Raw             json.RawMessage
 }
 
-// Collect reads a stream to its end and returns the whole answer. A stream that ends without one is an [ErrStream].
+// Collect reads a stream to its end and returns the response. A stream that ends without one is an [ErrStream].
 func Collect(stream iter.Seq2[StreamEvent, error]) (*Response, error) {
 	var resp *Response
 	for ev, err := range stream {
@@ -70,7 +70,7 @@ func Collect(stream iter.Seq2[StreamEvent, error]) (*Response, error) {
 	return resp, nil
 }
 
-// Fail is a stream that consists of one error.
+// Fail returns a stream that yields one error.
 func Fail(err error) iter.Seq2[StreamEvent, error] {
 	return func(yield func(StreamEvent, error) bool) { yield(StreamEvent{}, err) }
 }

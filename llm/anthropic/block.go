@@ -9,18 +9,18 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// block is a content block that is coming in.
+// block is a content block that is being received.
 type block struct {
 	index int
 	kind  blockKind
 	open  bool
 
-	text      []byte // what the deltas brought: text, thinking or arguments
+	text      []byte // the deltas' text, thinking or arguments
 	signature []byte
 	id, name  string
-	// raw is the whole start of an opaque block, or the input that a call started with.
+	// raw holds the whole start of an opaque block, or the input that a call started with.
 	raw json.RawMessage
-	// more are the strings that deltas without a name brought, by member.
+	// more holds the strings from deltas of unknown types, by member.
 	more map[string][]byte
 }
 
@@ -34,7 +34,7 @@ const (
 	opaqueBlock
 )
 
-// blockStart opens a block. event is what an opaque one is announced with.
+// blockStart opens a block. An opaque block is announced with event.
 func (d *decoder) blockStart(index int, raw json.RawMessage, event []byte) error {
 	var w wireBlock
 	if err := json.Unmarshal(raw, &w); err != nil {
@@ -76,7 +76,7 @@ func (d *decoder) blockStart(index int, raw json.RawMessage, event []byte) error
 		d.Count(len(b.raw))
 		d.pass(index, event)
 	}
-	if first.text != "" { // servers that know the whole text at the start put it there
+	if first.text != "" { // some servers send the whole text with the start
 		return d.delta(first, nil)
 	}
 	return nil
@@ -94,7 +94,7 @@ func (d *decoder) find(index int) (*block, error) {
 	return nil, fmt.Errorf("block %d is not open", index)
 }
 
-// delta adds a piece to its block. raw is the event, for blocks of which only the provider knows what they are.
+// delta appends a piece to its block. raw is the whole event, which is passed on for opaque blocks.
 func (d *decoder) delta(x delta, raw []byte) error {
 	b, err := d.find(x.index)
 	if err != nil {
@@ -113,7 +113,7 @@ func (d *decoder) delta(x delta, raw []byte) error {
 		b.signature = append(b.signature, x.text...)
 		return nil
 	case b.kind == opaqueBlock:
-		if x.kind == inputDelta { // a server tool's input; blockStop puts it in
+		if x.kind == inputDelta { // a server tool's input; blockStop merges it
 			b.text = append(b.text, x.text...)
 		}
 		d.pass(x.index, raw)
@@ -129,8 +129,8 @@ func (d *decoder) delta(x delta, raw []byte) error {
 	return nil
 }
 
-// otherDelta takes a delta without a name. In a text block it is a citation, which is not kept. An opaque block gathers the
-// delta's strings, so that a compaction block is whole when it goes back.
+// otherDelta handles a delta of an unknown type. In a text block it is a citation, which is dropped. In an opaque block its
+// strings are collected, so that a compaction block is complete when it is sent back.
 func (d *decoder) otherDelta(ev *wireEvent, data []byte) error {
 	b, err := d.find(ev.Index)
 	if err != nil {
@@ -145,7 +145,7 @@ func (d *decoder) otherDelta(ev *wireEvent, data []byte) error {
 	for name, value := range members {
 		var text *string
 		if name == "type" || json.Unmarshal(value, &text) != nil || text == nil {
-			continue // not mergeable: that member stays as it started
+			continue // cannot be merged: this member stays as it started
 		}
 		if b.more == nil {
 			b.more = map[string][]byte{}
@@ -167,7 +167,7 @@ func (d *decoder) blockStop(index int) error {
 	case thinkingBlock, redactedBlock:
 		d.emit(llm.StreamEvent{Type: llm.EventThinkingEnd, Block: index})
 	case callBlock:
-		if len(b.text) == 0 { // a call without arguments, or with all of them at the start
+		if len(b.text) == 0 { // the call has no arguments, or had all of them at the start
 			if b.text = b.raw; len(b.text) == 0 || string(b.text) == "null" {
 				b.text = []byte("{}")
 			}
@@ -180,10 +180,10 @@ func (d *decoder) blockStop(index int) error {
 	return nil
 }
 
-// merge puts what came in deltas into an opaque block: a server tool's input, and strings behind those of the start.
+// merge adds to an opaque block what came in deltas: a server tool's input, and strings to append to those of the start.
 func (b *block) merge() error {
 	if len(b.text) == 0 && len(b.more) == 0 {
-		return nil // untouched, so that it stays verbatim
+		return nil // stays verbatim
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(b.raw, &members); err != nil {

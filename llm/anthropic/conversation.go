@@ -11,19 +11,19 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// conversation is the encoded form of one conversation. It only grows: what an earlier request was made of stays as it is.
+// conversation is the encoded form of a conversation. It only grows: bytes that an earlier request used never change.
 type conversation struct {
 	provider string
-	system   []byte // the leading system messages' blocks
+	system   []byte // the blocks of the leading system messages
 	tools    toolset
 
-	// messages are the wire's, without the end of the last one: the next message may have the same role, and then its blocks go
-	// into the same wire message. role is whose it is, empty before the first.
+	// messages holds the wire messages without the end of the last one: if the next message has the same role, its blocks join
+	// it. role is the last one's role, empty before the first.
 	messages []byte
 	role     string
 
-	// last and previous are where cache marks go: the closing brace of the last block that can bear one, and of the last one
-	// before the last assistant message, which is where the previous request ended. 0 when there is none.
+	// last and previous are the positions for cache marks: the closing brace of the last block that can have one, and of the last
+	// one before the last assistant message, where the previous request ended. 0 means none.
 	last, previous int
 }
 
@@ -32,7 +32,7 @@ const (
 	wireAssistant = "assistant"
 )
 
-// add encodes further messages.
+// add encodes more messages.
 func (c *conversation) add(messages []llm.Message) error {
 	for i := 0; i < len(messages); {
 		m := messages[i]
@@ -50,7 +50,7 @@ func (c *conversation) add(messages []llm.Message) error {
 			i++
 			continue
 		}
-		// Everything up to the next assistant message is one user message, in which the API demands the results first.
+		// All messages up to the next assistant message become one user message, in which the API requires the results first.
 		end := i + 1
 		for end < len(messages) && messages[end].Role != llm.RoleAssistant {
 			end++
@@ -80,7 +80,7 @@ func (c *conversation) addSystem(m llm.Message) error {
 	return nil
 }
 
-// block begins a block of a role, in a new message when it is another's turn.
+// block begins a block of a role, in a new message if the role changes.
 func (c *conversation) block(role string) {
 	if c.role == role {
 		c.messages = append(c.messages, ',')
@@ -96,7 +96,7 @@ func (c *conversation) block(role string) {
 	c.messages = append(append(append(c.messages, `{"role":"`...), role...), `","content":[`...)
 }
 
-// markable says that the block just written can bear a cache mark. Thinking cannot, and what is opaque is left alone.
+// markable marks the block just written as able to carry a cache mark. Thinking cannot, and opaque blocks must not change.
 func (c *conversation) markable() { c.last = len(c.messages) - 1 }
 
 func (c *conversation) addAssistant(m llm.Message) error {
@@ -106,7 +106,7 @@ func (c *conversation) addAssistant(m llm.Message) error {
 		case llm.Text:
 			c.addText(wireAssistant, part)
 		case llm.Thinking:
-			if own && part.Signature != "" { // what nobody signed, or somebody else did, the API refuses
+			if own && part.Signature != "" { // the API refuses thinking that is unsigned or signed by others
 				c.block(wireAssistant)
 				c.messages = appendThinking(c.messages, part)
 			}
@@ -147,7 +147,7 @@ func (c *conversation) addUser(messages []llm.Message) error {
 
 func (c *conversation) addUserPart(part llm.Part) error {
 	switch part := part.(type) {
-	case llm.ToolResult: // is in already
+	case llm.ToolResult: // encoded before
 	case llm.Text:
 		c.addText(wireUser, part)
 	case llm.Media:
@@ -166,7 +166,7 @@ func (c *conversation) addUserPart(part llm.Part) error {
 	return nil
 }
 
-// addText leaves out what the API calls an error: "text content blocks must contain non-whitespace text".
+// addText skips blank texts, because the API refuses them: "text content blocks must contain non-whitespace text".
 func (c *conversation) addText(role string, t llm.Text) {
 	if blank(t.Text) {
 		return
@@ -204,7 +204,7 @@ func (c *conversation) addResult(r llm.ToolResult) error {
 	return nil
 }
 
-// appendContent writes a result's content, and nothing when there is none.
+// appendContent writes a result's content, or nothing if it is empty.
 func appendContent(b []byte, content llm.Parts) ([]byte, error) {
 	separator := `,"content":[`
 	for _, part := range content {
@@ -258,7 +258,7 @@ func appendCall(b []byte, call llm.ToolCall) []byte {
 	return append(api.AppendArgs(b, call.Args), '}')
 }
 
-// appendMedia writes an image or a document, also as the content of a tool result.
+// appendMedia writes an image or a document, also within a tool result.
 func appendMedia(b []byte, m llm.Media) ([]byte, error) {
 	image := slices.Contains([]string{"image/jpeg", "image/png", "image/gif", "image/webp"}, m.MIME)
 	switch {

@@ -14,12 +14,12 @@ import (
 
 const corpora = "../../../shared/corpora/"
 
-// answering is a provider whose server gives the same answer to everything.
+// answering returns a provider whose server always sends the same response.
 func answering(t *testing.T, answer http.Handler) *Provider {
 	return provider(t, Options{BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t, answer), IdleTimeout: time.Minute})
 }
 
-// TestErrorCorpus runs the corpus' cases of this provider.
+// TestErrorCorpus runs this provider's cases of the corpus.
 func TestErrorCorpus(t *testing.T) {
 	const (
 		begin = `data: {"type":"message_start","message":{"id":"m","model":"m","usage":{"input_tokens":1}}}` + "\n\n"
@@ -38,7 +38,7 @@ func TestErrorCorpus(t *testing.T) {
 	}
 }
 
-// TestStreamCorpus decodes recordings of the real API, and some that are not: whatever comes, the contract holds.
+// TestStreamCorpus decodes recordings of the real API, and some of others: the contract holds for all of them.
 func TestStreamCorpus(t *testing.T) {
 	ran, answers := map[string]int{}, 0
 	for _, rec := range providertest.StreamCorpus(t, corpora+"provider_streams", "anthropic") {
@@ -48,7 +48,7 @@ func TestStreamCorpus(t *testing.T) {
 			if err == nil {
 				answers++
 			}
-			// A recording of this very API that has its end must decode.
+			// A complete recording of this API must decode.
 			body := string(rec.Body)
 			whole := strings.Contains(body, `"message_stop"`) && strings.Contains(body, `"message_start"`) ||
 				strings.HasPrefix(rec.ContentType, "application/json") && strings.Contains(body, `"stop_reason"`)

@@ -6,7 +6,7 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// delta is a content_block_delta in readable form.
+// delta is a decoded content_block_delta.
 type delta struct {
 	index int
 	kind  deltaKind
@@ -23,8 +23,8 @@ const (
 	inputDelta
 )
 
-// scanDelta reads the deltas that come by the thousand. It is not ok when the event is anything else, or is written in a way
-// that only a whole JSON reader should judge.
+// scanDelta decodes the deltas that come by the thousand. It returns false for every other event and for JSON that it does not
+// expect.
 func scanDelta(data []byte) (d delta, ok bool) {
 	const (
 		hasType = 1 << iota
@@ -52,7 +52,7 @@ func scanDelta(data []byte) (d delta, ok bool) {
 				return delta{}, false
 			}
 		}
-		if bit == 0 || seen&bit != 0 { // an unknown member, or the same one twice
+		if bit == 0 || seen&bit != 0 { // an unknown member, or a duplicate
 			return delta{}, false
 		}
 		seen |= bit
@@ -66,7 +66,7 @@ func scanDelta(data []byte) (d delta, ok bool) {
 	return delta{}, false
 }
 
-// scanInner reads {"type":"text_delta","text":"..."} and its kin, the type first, as the API writes them.
+// scanInner reads {"type":"text_delta","text":"..."} and the like, with the type first, as the API writes them.
 func scanInner(s *api.Scanner) (kind deltaKind, text string, ok bool) {
 	s.Want('{')
 	if string(s.Word()) != "type" {
@@ -94,7 +94,7 @@ func scanInner(s *api.Scanner) (kind deltaKind, text string, ok bool) {
 	return kind, text, s.OK()
 }
 
-// parseDelta reads any content_block_delta, the slow way. What it has no name for is an otherDelta.
+// parseDelta decodes any content_block_delta, slowly. Unknown types are an otherDelta.
 func parseDelta(ev *wireEvent) (delta, error) {
 	var w wireDelta
 	if err := json.Unmarshal(ev.Delta, &w); err != nil {

@@ -14,7 +14,7 @@ var deltas = []string{
 	`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":""}}`,
 }
 
-// Everything that the scanner takes, encoding/json reads the same way.
+// Whatever the scanner accepts, encoding/json decodes the same way.
 func FuzzDelta(f *testing.F) {
 	for _, s := range append(deltas,
 		`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"x"}}`,
@@ -44,7 +44,7 @@ func FuzzDelta(f *testing.F) {
 	})
 }
 
-// A scanner that gave up on ordinary events would be slow and nothing else would show it.
+// If the scanner rejected ordinary events, decoding would be slow, and no other test would notice.
 func TestOrdinaryDeltasAreScanned(t *testing.T) {
 	for _, s := range deltas {
 		if _, ok := scanDelta([]byte(s)); !ok {
@@ -60,7 +60,7 @@ func BenchmarkDelta(b *testing.B) {
 			b.ReportAllocs()
 			var d *decoder
 			for i := 0; b.Loop(); i++ {
-				if i%20000 == 0 { // an answer of 20,000 deltas
+				if i%20000 == 0 { // a response of 20,000 deltas
 					d = newDecoder("anthropic", "m", nil)
 					d.begun = true
 					if err := d.blockStart(0, json.RawMessage(`{"type":"text","text":""}`), nil); err != nil {

@@ -1,3 +1,3 @@
-// Package anthropic is the provider of Anthropic's Messages API: requests encoded append-only, so that prompt caches hold, and
-// answers decoded from streams or from whole bodies.
+// Package anthropic implements [llm.Provider] for Anthropic's Messages API. It encodes requests append-only, so that prompt
+// caches hit, and decodes streams as well as whole bodies.
 package anthropic

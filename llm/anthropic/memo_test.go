@@ -43,7 +43,7 @@ func TestPrefix(t *testing.T) {
 	})
 }
 
-// countMarks counts real marks: the text of one inside of a string is none.
+// countMarks counts the real marks, not the text of a mark inside a string.
 func countMarks(t testing.TB, body string) int {
 	var w struct {
 		System, Tools []struct {
@@ -74,7 +74,7 @@ func TestMemoStartsAfresh(t *testing.T) {
 	encodingOf(provider(t, Options{})).StartsAfresh(t, llm.Request{Model: "m"}, `"tools":[{"name":`, llm.Media{MIME: "audio/wav"})
 }
 
-// The marks do what they are for: the server finds everything that it was sent before in its cache.
+// The server finds everything that it was sent before in its cache.
 func TestCacheIsHit(t *testing.T) {
 	turns := make([]fakellm.Turn, 12)
 	for i := range turns {

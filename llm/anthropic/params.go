@@ -8,10 +8,10 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// unknownMaxTokens is the output limit sent for models of which nothing is known; the API demands one.
+// unknownMaxTokens is the output limit for unknown models, because the API requires one.
 const unknownMaxTokens = 4096
 
-// options are what a request asks for beyond what llm.Request knows.
+// options holds a request's options for this provider.
 type options struct {
 	betas []string
 	own   map[string]json.RawMessage // parameters
@@ -32,10 +32,10 @@ func parseOptions(raw json.RawMessage) (options, error) {
 	return o, nil
 }
 
-// params gathers a request's parameters.
+// params collects a request's parameters.
 type params struct{ api.Params }
 
-// encodeParams writes everything of a request that may differ from call to call, each parameter with a comma before it.
+// encodeParams writes all of a request that may differ between requests, each parameter with a comma before it.
 func encodeParams(req *llm.Request, o options) ([]byte, error) {
 	p := params{api.Params{Own: o.own}}
 	t, err := think(req)
@@ -102,7 +102,7 @@ func (p *params) output(req *llm.Request, t thinking) error {
 
 func (p *params) toolChoice(req *llm.Request) {
 	if len(req.Tools) == 0 {
-		return // without tools the API knows no choice, not even none
+		return // without tools the API accepts no choice, not even none
 	}
 	sequential := ""
 	if req.Sequential {

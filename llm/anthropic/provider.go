@@ -20,29 +20,29 @@ const (
 	apiVersion     = "2023-06-01"
 )
 
-// Options configure a [Provider]. Only APIKey is required, and not even that with a BaseURL of one's own.
+// Options configure a [Provider]. Only APIKey is required, and with a BaseURL not even that.
 type Options struct {
-	// Name is what requests are routed by and what signed content is tied to; empty means anthropic. Servers that speak the same
-	// format need another one.
+	// Name is the name by which requests are routed and signed content is recognized; empty means anthropic. Other servers that
+	// speak this format need another name.
 	Name   string
 	APIKey string
-	// BaseURL is where the API is, without the version: calls go to {BaseURL}/v1/messages. Empty means
-	// https://api.anthropic.com.
+	// BaseURL is the API's URL without the version: requests go to {BaseURL}/v1/messages. Empty means https://api.anthropic.com.
 	BaseURL string
-	// HTTPClient sends the calls; nil means one with Go's defaults. Its redirect policy is ignored: redirects are errors.
+	// HTTPClient sends the requests; nil means one with Go's defaults. Redirects are errors, whatever its policy.
 	HTTPClient *http.Client
-	// Header is sent with every call, on top of what the API demands.
+	// Header is sent with every request, in addition to the headers that the API requires.
 	Header http.Header
-	// ConnectTimeout bounds making the connection (default 10 s), IdleTimeout the time without a data event while the answer comes in
-	// (default 300 s), and FirstByteTimeout the time to the answer's headers (default IdleTimeout). Negative values mean no limit.
+	// ConnectTimeout limits making the connection (default 10 s), IdleTimeout the time without a data event while a response
+	// comes in (default 300 s), and FirstByteTimeout the time to the response's headers (default IdleTimeout). A negative value
+	// means no limit.
 	ConnectTimeout, FirstByteTimeout, IdleTimeout time.Duration
 }
 
-// Provider calls models through the Messages API. It is safe for concurrent use; make one with [New].
+// Provider implements [llm.Provider] for the Messages API. It is safe for concurrent use; create one with [New].
 //
-// Request.Options has a JSON object for it under the provider's name: beta_headers, a list of strings, asks for beta features;
-// every other member is a parameter of the request and is sent as it is, in place of the provider's own of that name. The
-// members model, system, tools, messages and stream are an [llm.ErrConfiguration]: the request says them itself.
+// Request.Options may have a JSON object for it under the provider's name. The member beta_headers lists beta features to enable.
+// Every other member is sent as a parameter of the request and replaces the provider's own parameter of that name. The members
+// model, system, tools, messages and stream are an [llm.ErrConfiguration], because the request sets them.
 type Provider struct {
 	name     string
 	url      string
@@ -50,10 +50,10 @@ type Provider struct {
 	client   *http.Client
 	timeouts api.Timeouts
 	secrets  []string
-	tools    atomic.Pointer[toolset] // the last ones that were encoded
+	tools    atomic.Pointer[toolset] // the last ones encoded
 }
 
-// New makes a provider. A missing key, or a base URL that is none, is an [llm.ErrConfiguration].
+// New returns a provider. A missing key or an invalid base URL is an [llm.ErrConfiguration].
 func New(o Options) (*Provider, error) {
 	name := o.Name
 	if name == "" {
@@ -111,5 +111,6 @@ func (p *Provider) call(req *llm.Request) (*api.Call, error) {
 		Secrets: p.secrets, Decode: decodeError}, nil
 }
 
-// FixesEffort implements [llm.EffortFixer]: thinking cannot be switched while the results of its calls are being sent.
+// FixesEffort implements [llm.EffortFixer]: the API does not allow a change of thinking while the results of its calls are being
+// sent.
 func (p *Provider) FixesEffort(facts *llm.Model) bool { return facts == nil || facts.Reasoning }

@@ -30,7 +30,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// One session over a real connection: a call, its result, a second answer, a fault in between.
+// A session over a real connection: a call, its result, a second response, and a fault in between.
 func TestOverLoopback(t *testing.T) {
 	server := fakellm.New(fakellm.Script(
 		fakellm.Turn{Thinking: "Where is it?", Text: "I look.", Calls: []fakellm.Call{{Name: "look", Args: json.RawMessage(`{"at":"a"}`)}}},

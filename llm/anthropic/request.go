@@ -9,15 +9,15 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// encode makes the body of a request, in pieces: the head, the messages and what may differ from call to call, in this order,
-// so that a conversation's requests begin with the same bytes. The messages are the memo's, never copied; cache marks lie
-// between the pieces and never in them.
+// encode returns the body of a request, in pieces: the head, the messages, and what may differ between requests, in this order,
+// so that a conversation's requests begin with the same bytes. The messages belong to the memo and are not copied. Cache marks
+// stand between pieces, never inside them.
 func (p *Provider) encode(req *llm.Request, o options) ([][]byte, error) {
 	params, err := encodeParams(req, o)
 	if err != nil {
 		return nil, err
 	}
-	var c conversation // as it is after this call; a later one may append to the memo's
+	var c conversation // its state after this call; a later call may append to the memo's
 	err = req.Memo.Encode(p.name, req.Messages, func(state any, from int) (any, error) {
 		kept, ok := state.(*conversation)
 		if !ok {
@@ -38,7 +38,7 @@ func (p *Provider) encode(req *llm.Request, o options) ([][]byte, error) {
 	return c.body(req, params), nil
 }
 
-// body puts a request together.
+// body returns the pieces of a request's body.
 func (c *conversation) body(req *llm.Request, params []byte) [][]byte {
 	w := pieces{marks: !req.NoCache}
 	w.text(`{"model":`)
@@ -72,10 +72,10 @@ func (c *conversation) body(req *llm.Request, params []byte) [][]byte {
 	return w.list
 }
 
-// cacheMark goes in before the closing brace of a block or a tool.
+// cacheMark is inserted before the closing brace of a block or a tool.
 const cacheMark = `,"cache_control":{"type":"ephemeral"}`
 
-// pieces gathers a body.
+// pieces collects a body.
 type pieces struct {
 	list  [][]byte
 	marks bool
@@ -95,7 +95,7 @@ func (w *pieces) mark() {
 	}
 }
 
-// marked adds objects, of which the last gets a mark.
+// marked adds objects and marks the last one.
 func (w *pieces) marked(objects []byte) {
 	brace := len(objects) - 1
 	w.add(objects[:brace])
@@ -103,14 +103,14 @@ func (w *pieces) marked(objects []byte) {
 	w.add(objects[brace:])
 }
 
-// toolset is the encoded form of a request's tools, kept as long as they stay the same.
+// toolset is the encoded form of a list of tools, kept as long as the tools stay the same.
 type toolset struct {
 	of      []llm.ToolDefinition
 	encoded []byte
 }
 
-// setTools encodes the tools, unless these are encoded already, for this conversation or for the last one of the provider's: sessions
-// with the same tools share their encoding.
+// setTools encodes the tools, unless this conversation or the provider's last one already did: sessions with the same tools share
+// their encoding.
 func (c *conversation) setTools(tools []llm.ToolDefinition, recent *atomic.Pointer[toolset]) error {
 	if api.SameTools(c.tools.of, tools) {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// decoder is an [api.Decoder].
+// decoder implements [api.Decoder].
 type decoder struct {
 	api.Size
 	out    []llm.StreamEvent // of the last step; reused by the next one
@@ -79,14 +79,14 @@ func (d *decoder) Step(data []byte) (api.Progress, error) {
 	return api.Moving, nil
 }
 
-// Whole implements [api.Decoder], as if the blocks had been streamed.
+// Whole implements [api.Decoder]. It handles the blocks as if they had been streamed.
 func (d *decoder) Whole(data []byte) error {
 	var m wireMessage
 	if err := json.Unmarshal(data, &m); err != nil {
 		return fmt.Errorf("malformed answer: %w", err)
 	}
 	if m.Type != "message" {
-		return api.InBandError(data) // an error that came with status 200
+		return api.InBandError(data) // an error with status 200
 	}
 	if err := d.start(&m); err != nil {
 		return err
@@ -120,10 +120,10 @@ func (d *decoder) start(m *wireMessage) error {
 	return nil
 }
 
-// stopped reports whether the reason to stop has come. Content that comes after it is not part of the answer.
+// stopped reports whether the reason to stop has come. Later content does not belong to the response.
 func (d *decoder) stopped() bool { return d.resp.Finish.Reason != "" }
 
-// afterStop lets a block end that is still open, and drops everything else.
+// afterStop ends a block that is still open and ignores everything else.
 func (d *decoder) afterStop(ev *wireEvent) error {
 	if ev.Type != "content_block_stop" {
 		return nil
@@ -150,7 +150,7 @@ func (d *decoder) stop(reason string) {
 	d.resp.Finish = llm.Finish{Reason: finishReason(reason), Raw: reason}
 }
 
-// use takes over the counts that are given: they are totals, not increments.
+// use takes over the counts that are present. They are totals, not increments.
 func (d *decoder) use(u *wireUsage) {
 	if u == nil {
 		return
@@ -189,7 +189,7 @@ func (d *decoder) Finish() llm.StreamEvent {
 	return llm.StreamEvent{Type: llm.EventFinish, Response: &r}
 }
 
-// total counts the cached input into the input, which the API does not.
+// total returns the usage with the cached input counted as input, which the API does not do.
 func (u *wireUsage) total() llm.Usage {
 	count := func(n *int) int {
 		if n == nil {
@@ -207,7 +207,7 @@ func (u *wireUsage) total() llm.Usage {
 
 func (d *decoder) emit(ev llm.StreamEvent) { d.out = append(d.out, ev) }
 
-// pass hands an event on that has no name here.
+// pass passes an event on that this package has no type for.
 func (d *decoder) pass(block int, raw []byte) {
 	d.emit(llm.StreamEvent{Type: llm.EventProvider, Block: block, Raw: bytes.Clone(raw)})
 }

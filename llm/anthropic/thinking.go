@@ -6,20 +6,20 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// minBudget is the smallest thinking budget that the API takes, in tokens.
+// minBudget is the smallest thinking budget that the API accepts, in tokens.
 const minBudget = 1024
 
-// thinking is how a request's effort is put to the API.
+// thinking holds a request's effort in the API's form.
 type thinking struct {
 	maxTokens int
-	adaptive  bool   // the model decides how much, by effort
-	effort    string // of output_config
-	budget    int    // tokens, for models that do not adapt
+	adaptive  bool   // the model decides how long to think, by effort
+	effort    string // for output_config
+	budget    int    // tokens, for models without adaptive thinking
 }
 
-// think maps an effort. Models with effort levels think adaptively; all others get a budget, which counts against max_tokens,
-// so that one is raised to hold both, as far as the model's limit allows. An empty effort asks for nothing, and of a model that
-// is known not to reason nothing is asked.
+// think converts an effort. Models with effort levels think adaptively. Others get a budget; it counts against max_tokens, which
+// is raised to fit both as far as the model's limit allows. Nothing is sent for an empty effort, and for models that are known
+// not to reason.
 func think(req *llm.Request) (thinking, error) {
 	limit := 0
 	var levels []string
@@ -51,7 +51,7 @@ func think(req *llm.Request) (thinking, error) {
 	}
 	if limit > 0 && t.maxTokens > limit {
 		t.maxTokens = limit
-		budget = min(budget, limit-minBudget) // leave room for an answer
+		budget = min(budget, limit-minBudget) // leaves room for the text
 	}
 	if budget >= minBudget {
 		t.budget = budget
@@ -59,7 +59,7 @@ func think(req *llm.Request) (thinking, error) {
 	return t, nil
 }
 
-// effortBudget is what the efforts are worth in tokens of thinking.
+// effortBudget returns the thinking budget of an effort, in tokens.
 func effortBudget(effort string) (int, error) {
 	switch strings.ToLower(effort) {
 	case "minimal":

@@ -6,7 +6,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// wireEvent is any event of a stream; Type says which members count.
+// wireEvent is any event of a stream. Its Type decides which members are set.
 type wireEvent struct {
 	Type         string          `json:"type"`
 	Message      *wireMessage    `json:"message"`       // message_start
@@ -16,7 +16,7 @@ type wireEvent struct {
 	Usage        *wireUsage      `json:"usage"`         // message_delta
 }
 
-// wireMessage is a whole answer, or the beginning of one in message_start.
+// wireMessage is a whole response, or the beginning of one in message_start.
 type wireMessage struct {
 	Type       string            `json:"type"`
 	ID         string            `json:"id"`
@@ -26,7 +26,7 @@ type wireMessage struct {
 	Usage      *wireUsage        `json:"usage"`
 }
 
-// wireUsage has pointers because message_delta overrides only what it names.
+// wireUsage has pointers because message_delta overrides only the members that it has.
 type wireUsage struct {
 	Input         *int `json:"input_tokens"` // without the cached part
 	CacheRead     *int `json:"cache_read_input_tokens"`
@@ -78,5 +78,5 @@ func finishReason(stop string) llm.FinishReason {
 	case "refusal":
 		return llm.FinishContentFilter
 	}
-	return llm.FinishOther // whatever comes to exist
+	return llm.FinishOther // includes reasons added later
 }

@@ -17,7 +17,7 @@ import (
 //go:embed models.json
 var builtin []byte
 
-// Catalog is a list of models. It never changes, so it is safe for concurrent use. The zero value is empty.
+// Catalog holds a list of models. It never changes, so it is safe for concurrent use. The zero value is empty.
 type Catalog struct{ models []llm.Model }
 
 // New returns the catalog that comes with the library.
@@ -29,7 +29,7 @@ func New() *Catalog {
 	return c
 }
 
-// Read returns the catalog with the models of a JSON array of [llm.Model] over it: see With.
+// Read returns the catalog with the models of a JSON array of [llm.Model] added, as by With.
 func (c *Catalog) Read(r io.Reader) (*Catalog, error) {
 	var models []llm.Model
 	dec := json.NewDecoder(r)
@@ -45,8 +45,8 @@ func (c *Catalog) Read(r io.Reader) (*Catalog, error) {
 	return c.With(models...), nil
 }
 
-// With returns a catalog that has models too. One that is there already, by provider and id, is replaced as a whole and keeps
-// its place; others come first, as the newest.
+// With returns the catalog with models added. A model that it already has, by provider and id, is replaced as a whole and keeps
+// its place. Others come first, as the newest.
 func (c *Catalog) With(models ...llm.Model) *Catalog {
 	merged := slices.Clone(c.models)
 	var added []llm.Model
@@ -60,7 +60,7 @@ func (c *Catalog) With(models ...llm.Model) *Catalog {
 	return &Catalog{models: append(added, merged...)}
 }
 
-// Get finds a provider's model by its id or an alias. It has the form of an [llm.Lookup].
+// Get returns a provider's model by its id or an alias. It is an [llm.Lookup].
 func (c *Catalog) Get(provider, id string) (llm.Model, bool) {
 	for _, byID := range []bool{true, false} {
 		for _, m := range c.models {
@@ -72,7 +72,7 @@ func (c *Catalog) Get(provider, id string) (llm.Model, bool) {
 	return llm.Model{}, false
 }
 
-// List returns a provider's models, the newest first; all models for an empty provider.
+// List returns a provider's models, newest first. An empty provider means all models.
 func (c *Catalog) List(provider string) []llm.Model {
 	var models []llm.Model
 	for _, m := range c.models {
@@ -83,7 +83,7 @@ func (c *Catalog) List(provider string) []llm.Model {
 	return models
 }
 
-// Latest is a provider's newest model that has all the capabilities: reasoning, or an input modality such as image.
+// Latest returns a provider's newest model with all of the capabilities: reasoning, or an input modality such as image.
 func (c *Catalog) Latest(provider string, capabilities ...string) (llm.Model, bool) {
 	for _, m := range c.List(provider) {
 		if !slices.ContainsFunc(capabilities, func(need string) bool { return !has(&m, need) }) {

@@ -1,5 +1,5 @@
-// Package catalog knows models: windows, output limits, modalities, reasoning efforts and prices.
+// Package catalog lists models with their windows, output limits, modalities, reasoning efforts and prices.
 //
-// It is advice, not a gate: an id that is not in it passes through to the provider. Its facts are in models.json, each provider's
-// newest models first; they age, so a host can put its own over them with [Catalog.With] or [Catalog.Read].
+// The catalog only advises: model ids that it does not list are passed to the provider unchanged. Its facts are in models.json,
+// each provider's newest models first. They age, so a host can override them with [Catalog.With] or [Catalog.Read].
 package catalog

@@ -1,5 +1,5 @@
-// Package generate has conveniences over an [llm.Client] for programs that want an answer and no session: [Generate] and [Stream]
-// with a loop that runs tools, [Object] and [StreamObject] for answers that are Go values. Each step of the loop is retried,
-// and the whole is bounded by rounds, a stop condition and timeouts. Package agent does not use it: a session has a loop of its
-// own.
+// Package generate makes model calls for programs that need no session: [Generate] and [Stream] run a loop with tools, [Object]
+// and [StreamObject] return Go values. Each step of the loop is retried. Rounds, a stop condition and timeouts limit the whole.
+//
+// Package agent does not use it: a session has a loop of its own.
 package generate

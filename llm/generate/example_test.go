@@ -13,7 +13,7 @@ import (
 	"github.com/attractor-go/attractor/llm/generate"
 )
 
-// claude is a client of a scripted server, which stands in for the vendor's API.
+// claude returns a client of a scripted server that stands in for the vendor's API.
 func claude(turns ...fakellm.Turn) (client *llm.Client, stop func()) {
 	server := httptest.NewServer(fakellm.New(fakellm.Script(turns...), fakellm.Options{}))
 	p, err := anthropic.New(anthropic.Options{APIKey: "a-key", BaseURL: server.URL})
@@ -23,7 +23,7 @@ func claude(turns ...fakellm.Turn) (client *llm.Client, stop func()) {
 	return &llm.Client{Providers: []llm.Provider{p}}, server.Close
 }
 
-// A Go function becomes a tool; the loop runs it and gives its result to the model.
+// A Go function becomes a tool. The loop runs it and gives its result to the model.
 func ExampleGenerate() {
 	client, stop := claude(
 		fakellm.Turn{Calls: []fakellm.Call{{Name: "temperature", Args: []byte(`{"city":"Oslo"}`)}, {Name: "temperature", Args: []byte(`{"city":"Rome"}`)}}},
@@ -52,7 +52,7 @@ func ExampleGenerate() {
 	// Rome is warmer.
 }
 
-// Watch a generation, and ask for the result afterwards.
+// Read the text while it is generated, then the result.
 func ExampleStream() {
 	client, stop := claude(fakellm.Turn{Text: "Small waves, in the end, wear down the cliff."})
 	defer stop()
@@ -76,7 +76,7 @@ func ExampleStream() {
 	// 1 stop
 }
 
-// Ask for a Go struct. Its schema is inferred, and the answer is checked against it.
+// Ask for a Go struct. Its schema is inferred, and the response is checked against it.
 func ExampleObject() {
 	client, stop := claude(fakellm.Turn{Calls: []fakellm.Call{{Name: "answer", Args: []byte(`{"name":"Ada","born":1815}`)}}})
 	defer stop()

@@ -12,17 +12,17 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Panic is the error of a tool that panicked. The model is only told that the tool is broken.
+// Panic describes a panic of a tool. The model only reads that the tool is broken.
 type Panic struct {
 	Value any
 	Stack []byte
 }
 
-// Error says what the tool panicked with.
+// Error returns the value that the tool panicked with, as text.
 func (p *Panic) Error() string { return fmt.Sprintf("the tool is broken and stopped: %v", p.Value) }
 
-// execute runs an answer's calls at the same time and waits for all of them. Calls of tools without Execute are left out;
-// unknown and invalid ones are error results. Results and errors are in the order of the calls.
+// execute runs a response's calls at the same time and waits for all of them. It skips the calls of tools without Execute.
+// Unknown and invalid calls get error results. Results and errors are in the order of the calls.
 func (r *run) execute(ctx context.Context, calls []llm.ToolCall) ([]llm.ToolResult, []error) {
 	all := make([]llm.ToolResult, len(calls))
 	errs := make([]error, len(calls))
@@ -44,7 +44,7 @@ func (r *run) execute(ctx context.Context, calls []llm.ToolCall) ([]llm.ToolResu
 	return results, failures
 }
 
-// one runs a call.
+// one runs a call and returns its result.
 func (r *run) one(ctx context.Context, c llm.ToolCall) (llm.ToolResult, error) {
 	result := llm.ToolResult{CallID: c.ID, Name: c.Name, Free: c.Free}
 	refuse := func(err error, format string, args ...any) (llm.ToolResult, error) {

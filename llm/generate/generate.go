@@ -8,10 +8,10 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Generate calls the model, runs the tools that it calls, gives it their results, and so on until it answers without calls, the
-// rounds are used up, StopWhen says so, or a call is the caller's to run. Every failure is an [*llm.Error]; the result is
-// never nil and holds the steps that were done before it. An answer that breaks off is retried like any other failure. It
-// returns after every tool that it started has.
+// Generate calls the model, runs the tools that it calls, sends it their results, and repeats this. It returns when a response
+// has no calls, the rounds are used up, StopWhen returns true, or a call is the caller's to run. Every failure is an
+// [*llm.Error]. The result is never nil and holds the completed steps. A response that breaks off is retried like any other
+// failure. Generate returns only after all its tools have returned.
 func Generate(ctx context.Context, client *llm.Client, o Options) (*Result, error) {
 	r, err := newRun(silently(client.Stream), o, nil)
 	if err != nil {
@@ -21,7 +21,7 @@ func Generate(ctx context.Context, client *llm.Client, o Options) (*Result, erro
 	return &r.result, err
 }
 
-// Streaming is a generation whose events can be watched. It is for one goroutine.
+// Streaming is a generation in progress. It must be used by one goroutine.
 type Streaming struct {
 	ctx     context.Context
 	run     *run
@@ -29,16 +29,17 @@ type Streaming struct {
 	started bool
 }
 
-// Stream is Generate with events. Nothing happens before the events are ranged over, or the result is asked for. A model call
-// that has delivered content is not retried.
+// Stream starts a generation like [Generate] that can be followed event by event. Nothing happens before the events are ranged
+// over or the result is requested. A model call that has delivered content is not retried.
 func Stream(ctx context.Context, client *llm.Client, o Options) *Streaming {
 	r, err := newRun(client.Stream, o, nil)
 	return &Streaming{ctx: ctx, run: r, err: err}
 }
 
-// Events are the events of all steps: those of each model call without its EventFinish (blocks are counted anew from its
-// EventStart), an EventStepFinish with the step's answer once the step's tools have run, and at the very end one EventFinish
-// with the last answer. Any other end is exactly one error. Leaving the loop ends the generation. It can be ranged over once.
+// Events returns the events of all steps: those of each model call except its EventFinish, an EventStepFinish with the step's
+// response once its tools have run, and at the end one EventFinish with the last response. Blocks are numbered anew from each
+// EventStart. A failure yields exactly one error, at the end. Breaking out of the loop ends the generation. The events can be
+// ranged over once.
 func (s *Streaming) Events() iter.Seq2[llm.StreamEvent, error] {
 	return func(yield func(llm.StreamEvent, error) bool) {
 		if s.started {
@@ -47,7 +48,7 @@ func (s *Streaming) Events() iter.Seq2[llm.StreamEvent, error] {
 		}
 		s.started = true
 		if s.err == nil {
-			s.err = errLeft // until it is known better, should the listener's loop panic
+			s.err = errLeft // stays if the listener's loop panics
 			s.err = s.run.loop(s.ctx, func(ev llm.StreamEvent) bool { return yield(ev, nil) })
 		}
 		if s.err != nil && !errors.Is(s.err, errLeft) {
@@ -56,7 +57,7 @@ func (s *Streaming) Events() iter.Seq2[llm.StreamEvent, error] {
 	}
 }
 
-// Text is the text of the events, piece by piece, of all steps.
+// Text returns the text of all steps, piece by piece.
 func (s *Streaming) Text() iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for ev, err := range s.Events() {
@@ -67,11 +68,11 @@ func (s *Streaming) Text() iter.Seq2[string, error] {
 	}
 }
 
-// Result is what Generate would have returned. Events that nobody has ranged over are read to their end; after a loop that was
-// left early the error is an [llm.ErrAborted].
+// Result returns what [Generate] would have returned. It reads events that nobody has ranged over. After a loop that was left
+// early, the error is an [llm.ErrAborted].
 func (s *Streaming) Result() (*Result, error) {
 	if !s.started {
-		for range s.Events() { // what is wrong is kept
+		for range s.Events() { // an error is kept in s.err
 		}
 	}
 	if s.run == nil {

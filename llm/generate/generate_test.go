@@ -22,13 +22,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// scripted is a client of a provider in memory, for what depends on time and order.
+// scripted returns a client of a provider in memory, for tests that depend on time and order.
 func scripted(steps ...llmtest.Step) (*llm.Client, *llmtest.Provider) {
 	p := llmtest.NewProvider("p", steps...)
 	return &llm.Client{Providers: []llm.Provider{p}}, p
 }
 
-// served is a client of a real provider and a server that refuses what the API refuses.
+// served returns a client of a real provider whose server refuses what the API refuses.
 func served(t *testing.T, turns ...fakellm.Turn) (*llm.Client, *fakellm.Server) {
 	t.Helper()
 	server := fakellm.New(fakellm.Script(turns...), fakellm.Options{})
@@ -154,7 +154,7 @@ func TestG9_ToolLoop(t *testing.T) {
 	if strings.Contains(step.Results[2].Content.Text(), "goroutine") {
 		t.Error("the model was sent a stack")
 	}
-	// One continuation, with all results, which are what the server got.
+	// There is one continuation, and it has all results.
 	requests := server.Requests()
 	if len(requests) != 2 {
 		t.Fatalf("%d requests", len(requests))
@@ -176,7 +176,7 @@ func TestG9_CallsRunAtTheSameTimeInOrder(t *testing.T) {
 		type args struct {
 			N int `json:"n"`
 		}
-		// Call n waits for call n+1, so they end in the reverse of their order, and only if all of them run.
+		// Call n waits for call n+1. So they end in reverse order, and only if all of them run.
 		ended := []chan struct{}{make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})}
 		close(ended[3])
 		var mu sync.Mutex

@@ -12,14 +12,14 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// ObjectMode is how [Object] and [StreamObject] make the model answer with JSON.
+// ObjectMode selects how [Object] and [StreamObject] make the model respond with JSON.
 type ObjectMode uint8
 
-// The modes.
+// The modes of an object.
 const (
-	// ObjectAuto is ObjectTool for a provider named anthropic and ObjectNative for every other one.
+	// ObjectAuto uses ObjectTool for a provider named anthropic and ObjectNative for all others.
 	ObjectAuto ObjectMode = iota
-	// ObjectNative asks for the format of the answer's text, with llm.Request.Format.
+	// ObjectNative sets the format of the response's text with llm.Request.Format.
 	ObjectNative
 	// ObjectTool makes the model call a tool whose parameters are the object.
 	ObjectTool
@@ -28,15 +28,15 @@ const (
 const (
 	forcedToolProvider = "anthropic"
 	defaultObjectName  = "answer"
-	maxRaw             = 64 << 10 // of an answer in an error, in bytes; see llm.Error
+	maxRaw             = 64 << 10 // the most bytes of a response in an error; see llm.Error
 )
 
-// Object generates a value of type T. The schema comes from T, as [Func]'s does for its arguments, unless Options.Format has
-// one; a T that is no struct or map is asked for inside of an object. Tools run as in [Generate]; of their calls, none may stay
-// open.
+// Object generates a value of type T. Its schema comes from Options.Format or else from T, as [Func]'s schema comes from its
+// arguments. A T that is neither a struct nor a map is wrapped in an object. Tools run as in [Generate], but none of their calls
+// may stay open.
 //
-// The answer is checked against the schema. One that does not fit is not asked for again: it is an [llm.ErrNoObject] that says
-// what is wrong, with the answer's text in its Raw, and the result has it too. A T that has no schema is an
+// The response is checked against the schema. A response that does not fit is not requested again: it is an [llm.ErrNoObject]
+// that says what is wrong and has the response's text in Raw; the result has the response too. A T without a schema is an
 // [llm.ErrConfiguration].
 func Object[T any](ctx context.Context, client *llm.Client, o Options) (T, *Result, error) {
 	var zero T
@@ -55,15 +55,15 @@ func Object[T any](ctx context.Context, client *llm.Client, o Options) (T, *Resu
 	return value, &r.result, err
 }
 
-// ObjectStream is an [Object] that can be watched while it comes. It is for one goroutine.
+// ObjectStream is an object in progress. It must be used by one goroutine.
 type ObjectStream[T any] struct {
 	events *Streaming
 	value  T
 	err    error
 }
 
-// StreamObject is Object with the parts that are there so far. Nothing happens before they are ranged over, or the result is
-// asked for. A model call that has delivered content is not retried.
+// StreamObject starts a generation like [Object] whose value can be read while it grows. Nothing happens before the partial
+// values are ranged over or the result is requested. A model call that has delivered content is not retried.
 func StreamObject[T any](ctx context.Context, client *llm.Client, o Options) *ObjectStream[T] {
 	s := &ObjectStream[T]{}
 	obj, err := newObject[T](client, o)
@@ -76,9 +76,10 @@ func StreamObject[T any](ctx context.Context, client *llm.Client, o Options) *Ob
 	return s
 }
 
-// Partials are the values that the text so far makes, each read anew: strings may be cut, what has not come is zero, and
-// nothing is checked but that it fits T. One comes when the text has grown by a sixteenth, so that all of them together cost
-// as much as some readings of the whole. The last one is the whole, checked value; any other end is exactly one error.
+// Partials returns the value as far as its text has arrived, each time decoded anew: strings may be incomplete, missing parts are
+// zero, and only the Go types are checked. A value comes whenever the text has grown by a sixteenth, so all of them together cost
+// no more than decoding the whole a few times. The last value is whole and checked. A failure yields exactly one error, at the
+// end.
 func (s *ObjectStream[T]) Partials() iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
@@ -96,7 +97,7 @@ func (s *ObjectStream[T]) Partials() iter.Seq2[T, error] {
 				return
 			}
 		}
-		if s.events.err != nil { // left, by somebody else
+		if s.events.err != nil { // the events were ranged over elsewhere and left
 			return
 		}
 		s.value, s.err = objectOf[T](s.events.run)
@@ -104,11 +105,11 @@ func (s *ObjectStream[T]) Partials() iter.Seq2[T, error] {
 	}
 }
 
-// Result is what Object would have returned. Partials that nobody has ranged over are read to their end; after a loop that was
-// left early the error is an [llm.ErrAborted].
+// Result returns what [Object] would have returned. It reads partial values that nobody has ranged over. After a loop that was
+// left early, the error is an [llm.ErrAborted].
 func (s *ObjectStream[T]) Result() (T, *Result, error) {
 	if !s.events.started {
-		for range s.Partials() { // what is wrong is kept
+		for range s.Partials() { // an error is kept in s
 		}
 	}
 	result, err := s.events.Result()
@@ -125,13 +126,13 @@ func (s *ObjectStream[T]) object() *object {
 	return s.events.run.object
 }
 
-// object is what the model is asked for.
+// object describes the value that the model is asked for.
 type object struct {
 	name     string
 	schema   json.RawMessage
 	resolved *jsonschema.Resolved
 	viaTool  bool
-	// wrapped says that the value is the member "value" of an object, because APIs take no other schemas.
+	// wrapped reports that the value is the member "value" of an object, because APIs accept only schemas of objects.
 	wrapped bool
 }
 
@@ -177,7 +178,7 @@ func (obj *object) tool() Tool {
 		Description: "Gives the final answer. Call it once, with the whole answer."}}
 }
 
-// ask puts the format into a request.
+// ask sets the request's format, or makes the model call the object's tool.
 func (obj *object) ask(req *llm.Request) {
 	req.Format = nil
 	if !obj.viaTool {
@@ -187,7 +188,7 @@ func (obj *object) ask(req *llm.Request) {
 	}
 }
 
-// text is where an answer has the object. A model that does not call the tool may have written it.
+// text returns the object's text in a response. A model that did not call the tool may have written it as text.
 func (obj *object) text(resp *llm.Response) string {
 	if obj.viaTool {
 		for _, c := range resp.ToolCalls() {
@@ -199,7 +200,7 @@ func (obj *object) text(resp *llm.Response) string {
 	return unfenced(resp.Text())
 }
 
-// unfenced takes away the Markdown fence that models without a native format like to put around JSON.
+// unfenced removes the Markdown fence that models without a native format often put around JSON.
 func unfenced(text string) string {
 	inner, ok := strings.CutPrefix(strings.TrimSpace(text), "```")
 	if !ok {
@@ -209,7 +210,7 @@ func unfenced(text string) string {
 	return strings.TrimSuffix(strings.TrimSpace(inner), "```")
 }
 
-// objectOf reads and checks the value in a run's last answer.
+// objectOf decodes and checks the value in a run's last response.
 func objectOf[T any](r *run) (T, error) {
 	resp := r.result.Response()
 	text := r.object.text(resp)

@@ -36,7 +36,7 @@ func TestG9_ObjectNative(t *testing.T) {
 	}
 }
 
-// A provider named anthropic is made to call a tool; the server checks what is sent.
+// A provider named anthropic is made to call a tool; the server checks the requests.
 func TestG9_ObjectByTool(t *testing.T) {
 	client, server := served(t, fakellm.Turn{Text: "Here:", Calls: []fakellm.Call{{Name: "answer", Args: []byte(alice)}}})
 	got, res, err := generate.Object[person](t.Context(), client, generate.Options{Model: "m", Prompt: "who?"})
@@ -72,7 +72,7 @@ func TestG9_ObjectModes(t *testing.T) {
 		"others, by tool":    {"gemini", generate.ObjectTool, true},
 		"no tool was called": {"gemini", generate.ObjectTool, true},
 	} {
-		answer := llmtest.Text("```json\n" + alice + "\n```") // also taken from a model that does not do as it is told
+		answer := llmtest.Text("```json\n" + alice + "\n```") // also accepted from a model that does not call the tool
 		if tt.tool && name != "no tool was called" {
 			answer = llmtest.Calls(llmtest.Call("answer", alice))
 		}
@@ -179,7 +179,7 @@ func TestG9_ObjectConfiguration(t *testing.T) {
 	}
 }
 
-// With tools, some call is wanted until the answer comes, and the answer once the rounds are used up.
+// With tools, some call is required until the object comes, and the object itself once the rounds are used up.
 func TestG9_ObjectWithTools(t *testing.T) {
 	look := llmtest.Calls(llmtest.Call("weather", cityArgs{City: "Oslo"}))
 	client, p := scripted(look, look, llmtest.Calls(llmtest.Call("answer", alice)))
@@ -246,7 +246,7 @@ func TestG9_StreamObjectEndings(t *testing.T) {
 		t.Errorf("failed: %v", err)
 	}
 	_, _, err := generate.Object[person](context.Background(), client, o)
-	if llm.KindOf(err) != "configuration" { // the script is over
+	if llm.KindOf(err) != "configuration" { // the script has ended
 		t.Errorf("%v", err)
 	}
 }

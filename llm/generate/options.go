@@ -10,49 +10,50 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Options say what to generate. Model and one of Prompt and Messages are required. Fields that [llm.Request] has too mean what
-// they mean there.
+// Options configure a generation. Model and either Prompt or Messages are required. Fields that [llm.Request] also has mean the
+// same there.
 type Options struct {
 	Provider, Model string
-	// Prompt is the user's text; Messages is a whole conversation. Both, or neither, is an [llm.ErrInvalidRequest].
+	// Prompt is the user's text, Messages a whole conversation. Setting both or neither is an [llm.ErrInvalidRequest].
 	Prompt   string
 	Messages []llm.Message
-	// System goes before everything else.
+	// System becomes the first message.
 	System string
 
 	Tools []Tool
-	// ToolChoice required and named hold for the first model call only: the model could never answer otherwise.
+	// ToolChoice, if required or named, holds for the first step only, because the model could otherwise never finish.
 	ToolChoice llm.ToolChoice
 	Sequential bool
-	// MaxToolRounds is how often calls are run and their results given to the model: nil means once, 0 never. So there is at most
-	// one model call more than that. See [Rounds].
+	// MaxToolRounds limits how often calls are run and their results sent to the model: nil means once, 0 never. There is at most
+	// one model call more. See [Rounds].
 	MaxToolRounds *int
-	// StopWhen, when set, is asked after each round, with all steps so far; true ends the loop before the next model call.
+	// StopWhen, if set, is called after each round with all steps so far. If it returns true, the loop ends without another model
+	// call.
 	StopWhen func(steps []Step) bool
 
 	Effort            string
 	MaxTokens         int
 	Temperature, TopP *float64
 	Stop              []string
-	// Format is the answer's format. [Object] and [StreamObject] take their schema from it instead of from their type.
+	// Format is the response's format. [Object] and [StreamObject] take their schema from it, if set, instead of from their type.
 	Format *llm.Format
-	// ObjectMode is how Object and StreamObject get their answer.
+	// ObjectMode selects how Object and StreamObject request their value.
 	ObjectMode ObjectMode
 
 	CacheKey        string
 	NoCache         bool
-	ProviderOptions map[string]json.RawMessage // Options of llm.Request
+	ProviderOptions map[string]json.RawMessage // see Options of llm.Request
 
-	// Retry holds how a failed model call is tried again, each step for itself. OnRetry, unless nil, is told of each retry; see
-	// [llm.Retry].
+	// Retry sets how often and when a failed model call is tried again, for each step separately. OnRetry, if set, is called
+	// before each retry; see [llm.Retry].
 	Retry   llm.RetryPolicy
 	OnRetry func(attempt int, err error, delay time.Duration)
-	// Timeout bounds everything, StepTimeout the model call of one step with its retries. 0 means no limit. What takes longer is
-	// an [llm.ErrTimeout].
+	// Timeout limits the whole generation, StepTimeout the model call of a step with its retries. 0 means no limit. Exceeding one
+	// is an [llm.ErrTimeout].
 	Timeout, StepTimeout time.Duration
 }
 
-// Rounds is a value for Options.MaxToolRounds.
+// Rounds returns a pointer to n, for Options.MaxToolRounds.
 func Rounds(n int) *int { return &n }
 
 func (o *Options) rounds() int {
@@ -62,7 +63,7 @@ func (o *Options) rounds() int {
 	return *o.MaxToolRounds
 }
 
-// request is the first model call's.
+// request returns the request of the first step.
 func (o *Options) request() (*llm.Request, error) {
 	switch {
 	case o.Prompt != "" && len(o.Messages) > 0:
@@ -86,7 +87,7 @@ func (o *Options) request() (*llm.Request, error) {
 	return req, nil
 }
 
-// expired is the cause of a context that a timeout of the options ended.
+// expired is the cause of a context that one of the timeouts has ended.
 type expired struct {
 	what  string
 	after time.Duration
@@ -94,7 +95,7 @@ type expired struct {
 
 func (e *expired) Error() string { return fmt.Sprintf("%s took longer than %v", e.what, e.after) }
 
-// late turns the error of a call that a timeout of the options ended into a timeout.
+// late returns a timeout error if the cause is one of the timeouts, and otherwise err.
 func late(cause, err error) error {
 	var e *expired
 	if !errors.As(cause, &e) || !errors.Is(err, llm.ErrAborted) {

@@ -6,16 +6,16 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// partials gathers the text of an object from the events of its answer.
+// partials collects the text of an object from the events of a response.
 type partials struct {
 	object *object
 	text   strings.Builder
-	block  int // of the call that is the object; -1 when there is none
-	due    int // the size of the text at which it is looked at next
+	block  int // index of the call that is the object; -1 without one
+	due    int // the size of the text at which the next value is due
 	last   string
 }
 
-// add takes an event and returns the text so far, completed to JSON, when it is time for it and it makes some that is new.
+// add takes an event. If a value is due, it returns the text so far, completed to JSON.
 func (p *partials) add(ev llm.StreamEvent) (string, bool) {
 	switch {
 	case ev.Type == llm.EventStart:
@@ -23,7 +23,7 @@ func (p *partials) add(ev llm.StreamEvent) (string, bool) {
 		p.block, p.due, p.last = -1, 0, ""
 	case ev.Type == llm.EventCallStart && p.object.viaTool && ev.Name == p.object.name && p.block < 0:
 		p.block = ev.Block
-		p.text.Reset() // what was said before
+		p.text.Reset() // text before the call does not count
 	case ev.Type == llm.EventCallDelta && ev.Block == p.block,
 		ev.Type == llm.EventTextDelta && p.block < 0 && !p.object.viaTool:
 		p.text.WriteString(ev.Delta)
@@ -39,8 +39,8 @@ func (p *partials) add(ev llm.StreamEvent) (string, bool) {
 	return "", false
 }
 
-// complete makes JSON of the beginning of JSON: everything that is certain, with strings and brackets closed. A name without
-// its value and a number, true, false or null that may go on are left out. There is nothing to complete before the first
+// complete turns the beginning of a JSON text into JSON, with everything that is certain and with strings and brackets closed. It
+// leaves out a name without its value, and a number, true, false or null that may continue. It returns false before the first
 // bracket.
 func complete(text string) (string, bool) {
 	c := completer{}
@@ -58,21 +58,21 @@ func complete(text string) (string, bool) {
 		b.WriteByte('"')
 	}
 	for i := len(c.open) - 1; i >= 0; i-- {
-		b.WriteByte(c.open[i] + 2) // ']' and '}' follow two after their opening brackets
+		b.WriteByte(c.open[i] + 2) // ']' and '}' come two after their opening brackets
 	}
 	return b.String(), true
 }
 
-// completer reads JSON byte by byte. It accepts more than JSON; whoever decodes what it made finds that out.
+// completer reads JSON byte by byte. It accepts more than JSON; decoding the result finds the rest.
 type completer struct {
-	open []byte // the brackets around
-	// keep is how much of the text is certain, and cut says that it ends inside of a string.
+	open []byte // the open brackets
+	// keep is the length of the text that is certain. cut reports that it ends inside a string.
 	keep int
 	cut  bool
 
 	state  state
-	name   bool // the next string is a name, or this one is
-	escape int  // in a string: the hexadecimal digits that are still to come, -1 right after a backslash
+	name   bool // the current or next string is a name
+	escape int  // in a string: how many hexadecimal digits are missing, or -1 after a backslash
 }
 
 type state uint8
@@ -132,7 +132,7 @@ func isWord(b byte) bool {
 	return b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b == '+' || b == '-' || b == '.'
 }
 
-// inString takes a byte of a string. An escape is certain with the plain character after it: it may be one half of a pair.
+// inString takes a byte of a string. An escape is certain only with the character after it, because it may be half of a pair.
 func (c *completer) inString(b byte, at int) {
 	value := !c.name && len(c.open) > 0
 	switch {

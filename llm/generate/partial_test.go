@@ -74,7 +74,7 @@ func draw(t *rapid.T, depth int) any {
 	return object
 }
 
-// Every beginning of JSON becomes JSON that says nothing which the whole does not say.
+// Every beginning of JSON becomes JSON that claims nothing beyond the whole.
 func TestG9_CompleteIsJSONAndHonest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		whole := map[string]any{"v": value().Draw(t, "value")}
@@ -83,7 +83,7 @@ func TestG9_CompleteIsJSONAndHonest(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := string(data)
-		if rapid.Bool().Draw(t, "escaped") { // as some models write
+		if rapid.Bool().Draw(t, "escaped") { // as some models write it
 			text = strings.ReplaceAll(text, "😀", `\ud83d\ude00`)
 		}
 		for end := range text {
@@ -108,7 +108,7 @@ func TestG9_CompleteIsJSONAndHonest(t *testing.T) {
 	})
 }
 
-// within says that a is b, or a beginning of it.
+// within reports whether a is b or a beginning of it.
 func within(a, b any) bool {
 	switch a := a.(type) {
 	case string:

@@ -16,7 +16,7 @@ import (
 	"github.com/attractor-go/attractor/llm/openaichat"
 )
 
-// everyProvider makes each of the providers for a client of the scripted server.
+// everyProvider returns each of the providers, for a client of the scripted server.
 func everyProvider(client *http.Client) (list []llm.Provider, err error) {
 	add := func(p llm.Provider, e error) {
 		if list = append(list, p); e != nil {
@@ -34,7 +34,7 @@ func everyProvider(client *http.Client) (list []llm.Provider, err error) {
 	return list, err
 }
 
-// The tool loop and objects, each over every API, with servers that are as strict as they are.
+// The tool loop and objects work over every API, with servers as strict as the vendors'.
 func TestG9_OverEveryProvider(t *testing.T) {
 	answer := fakellm.Turn{Text: alice}
 	looks := fakellm.Turn{Text: "I look.", Calls: []fakellm.Call{call("Oslo"), call("Atlantis")}}
@@ -62,7 +62,7 @@ func TestG9_OverEveryProvider(t *testing.T) {
 	}
 }
 
-// A conversation goes around all providers, repaired for each: every server takes what the others said.
+// A conversation passes through all providers, repaired for each. Every server accepts what the others' models said.
 func TestG11_SwitchingProviders(t *testing.T) {
 	turn := fakellm.Turn{Thinking: "Let me think.", Text: "I look.", Calls: []fakellm.Call{call("Oslo"), call("Rome")}}
 	server := fakellm.New(func(*fakellm.Request) fakellm.Turn { return turn }, fakellm.Options{})

@@ -2,28 +2,27 @@ package generate
 
 import "github.com/attractor-go/attractor/llm"
 
-// Result is everything that was generated.
+// Result holds everything that was generated.
 type Result struct {
-	// Steps are the model calls, in order, each with the tools that ran after it.
+	// Steps holds the steps, in order.
 	Steps []Step
-	// Usage is the sum over all steps. Attempts that failed report none.
+	// Usage is the sum over all steps. Failed attempts report none.
 	Usage llm.Usage
-	// Messages is the whole conversation: what was given, the system message included, and what came after it. To go on, pass it
-	// as Options.Messages with something added.
+	// Messages is the whole conversation: the given messages, the system message included, and the new ones. To continue, add to
+	// it and pass it as Options.Messages.
 	Messages []llm.Message
 }
 
-// Step is one model call and what came of it.
+// Step holds one model call and the results of its tool calls.
 type Step struct {
 	Response *llm.Response
-	// Results answer the calls that were run, in the order of the calls.
+	// Results has the results of the calls that ran, in the order of the calls.
 	Results []llm.ToolResult
-	// Errors has for each of the Results what the tool returned as its error, nil when it succeeded: a [*Panic] for one that
-	// panicked.
+	// Errors has the tool's error for each of the Results, nil where it succeeded. For a tool that panicked it is a [*Panic].
 	Errors []error
 }
 
-// Response is the last model call's answer, nil when there is none.
+// Response returns the last step's response, or nil without one.
 func (r *Result) Response() *llm.Response {
 	if len(r.Steps) == 0 {
 		return nil
@@ -31,7 +30,7 @@ func (r *Result) Response() *llm.Response {
 	return r.Steps[len(r.Steps)-1].Response
 }
 
-// Text is the last answer's text.
+// Text returns the last response's text.
 func (r *Result) Text() string {
 	if resp := r.Response(); resp != nil {
 		return resp.Text()
@@ -39,7 +38,7 @@ func (r *Result) Text() string {
 	return ""
 }
 
-// Reasoning is the last answer's readable thinking.
+// Reasoning returns the last response's readable thinking.
 func (r *Result) Reasoning() string {
 	if resp := r.Response(); resp != nil {
 		return resp.Reasoning()
@@ -47,8 +46,8 @@ func (r *Result) Reasoning() string {
 	return ""
 }
 
-// OpenCalls are the last answer's calls that have no result: calls of tools without Execute, and everything that was called
-// after the last round. To go on, append an [llm.ToolResults] message with their results to Messages.
+// OpenCalls returns the last response's calls without a result: calls of tools without Execute, and all calls after the last
+// round. To continue, append an [llm.ToolResults] message with their results to Messages.
 func (r *Result) OpenCalls() []llm.ToolCall {
 	if len(r.Steps) == 0 {
 		return nil
@@ -57,7 +56,7 @@ func (r *Result) OpenCalls() []llm.ToolCall {
 	done := step.Results
 	var open []llm.ToolCall
 	for _, c := range step.Response.ToolCalls() {
-		if len(done) > 0 && done[0].CallID == c.ID { // results have the order of the calls
+		if len(done) > 0 && done[0].CallID == c.ID { // results are in the order of the calls
 			done = done[1:]
 			continue
 		}
@@ -66,7 +65,7 @@ func (r *Result) OpenCalls() []llm.ToolCall {
 	return open
 }
 
-// add keeps a step and what it adds to the conversation.
+// add appends a step, and its messages to the conversation.
 func (r *Result) add(step Step) {
 	r.Steps = append(r.Steps, step)
 	r.Usage = r.Usage.Add(step.Response.Usage)

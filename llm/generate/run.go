@@ -10,17 +10,17 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// run is one Generate or Stream.
+// run holds the state of one generation.
 type run struct {
 	o       Options
 	handler llm.Handler
 	request *llm.Request
 	tools   map[string]*active
-	object  *object // what Object and StreamObject ask for, else nil
+	object  *object // set by Object and StreamObject
 	result  Result
 }
 
-// newRun checks the options. Handler is what calls the model.
+// newRun checks the options and returns a run whose model calls go through handler.
 func newRun(handler llm.Handler, o Options, obj *object) (*run, error) {
 	if obj != nil && obj.viaTool {
 		o.Tools = append(slices.Clip(o.Tools), obj.tool())
@@ -41,11 +41,11 @@ func newRun(handler llm.Handler, o Options, obj *object) (*run, error) {
 	return r, nil
 }
 
-// errLeft says that nobody listens any more.
+// errLeft is the error of a stream whose listener left.
 var errLeft = errors.New("the stream was not read to its end")
 
-// loop calls the model and runs tools until there is an answer, a limit or an error. Emit gets the events and says whether to
-// go on.
+// loop calls the model and runs tools until it reaches a final response, a limit or an error. Emit passes events on and reports
+// whether to continue.
 func (r *run) loop(ctx context.Context, emit func(llm.StreamEvent) bool) error {
 	if r.o.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -79,7 +79,7 @@ func (r *run) loop(ctx context.Context, emit func(llm.StreamEvent) bool) error {
 	}
 }
 
-// whole says that an answer's calls are what the model wanted to say. In an answer that was cut they may not be.
+// whole reports whether a response is complete. The calls of an incomplete one may not be what the model meant.
 func whole(resp *llm.Response) bool {
 	switch resp.Finish.Reason {
 	case llm.FinishLength, llm.FinishContextLength, llm.FinishContentFilter, llm.FinishError:
@@ -88,7 +88,7 @@ func whole(resp *llm.Response) bool {
 	return true
 }
 
-// step calls the model once, retries included, and emits everything but the end.
+// step makes a model call, with retries, and emits all its events but the last.
 func (r *run) step(ctx context.Context, round int, emit func(llm.StreamEvent) bool) (*llm.Response, error) {
 	if r.o.StepTimeout > 0 {
 		var cancel context.CancelFunc
@@ -115,8 +115,8 @@ func (r *run) step(ctx context.Context, round int, emit func(llm.StreamEvent) bo
 	return resp, nil
 }
 
-// choice returns the tool choice of a round. What is forced is forced once, or the model could never answer; only the answer of an
-// Object is itself a call, so that some call is wanted until it comes.
+// choice returns the tool choice of a round. A forced choice holds for the first round only, because the model could otherwise
+// never finish. The value of an Object is itself a call, so with tools some call is required until it comes.
 func (r *run) choice(round int) llm.ToolChoice {
 	first := r.request.ToolChoice
 	switch {
@@ -130,8 +130,8 @@ func (r *run) choice(round int) llm.ToolChoice {
 	return first
 }
 
-// silently keeps an answer back until it is whole. Under a Retry that means that a torn answer is tried again: nobody has heard
-// its beginning.
+// silently returns a handler that delivers a response only once it is whole. So a Retry around it can retry a response that broke
+// off.
 func silently(next llm.Handler) llm.Handler {
 	return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 		return func(yield func(llm.StreamEvent, error) bool) {

@@ -47,7 +47,7 @@ func TestG9_Stream(t *testing.T) {
 	}
 }
 
-// A step has finished when its tools have run.
+// EventStepFinish comes after the step's tools have run.
 func TestG9_StepFinishComesAfterTheTools(t *testing.T) {
 	var order []string
 	tool := weatherTool

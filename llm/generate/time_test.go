@@ -41,7 +41,7 @@ func TestG9_EachStepIsRetried(t *testing.T) {
 			t.Errorf("%v: %+v", err, res)
 		}
 
-		// Somebody has heard the beginning of a torn answer when it was streamed.
+		// A streamed response that broke off was partly delivered, so it is not retried.
 		client, p = scripted(down, torn, llmtest.Text("ok"))
 		_, err = generate.Stream(t.Context(), client, o).Result()
 		if !errors.Is(err, llm.ErrStream) || len(p.Requests()) != 2 {

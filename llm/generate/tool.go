@@ -12,7 +12,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Tool is something that the model can call.
+// Tool defines a tool that the model can call.
 type Tool struct {
 	llm.ToolDefinition
 	// Execute does the work. It gets the arguments' text, which is a JSON object that fits Parameters, or free text for a tool
@@ -21,12 +21,12 @@ type Tool struct {
 	// soon after its context. Nil means that the caller runs the calls: see [Result.OpenCalls].
 	Execute func(ctx context.Context, args string) (llm.Parts, error)
 
-	err error // what Func found wrong
+	err error // the error of Func
 }
 
-// Func makes a tool of a Go function. The parameters' schema comes from Args, a struct: names and optionality from its json
-// tags, descriptions from its jsonschema tags. An Out of type string is text and [llm.Parts] are parts; anything else goes to
-// the model as JSON. What is wrong with Args is reported when the tool is used.
+// Func returns a tool that calls a Go function. The parameters' schema comes from the struct Args: names and optionality from its
+// json tags, descriptions from its jsonschema tags. A result of type string becomes text, [llm.Parts] are sent as they are, and
+// any other type is sent as JSON. An invalid Args is reported by [Generate].
 func Func[Args, Out any](name, description string, run func(ctx context.Context, args Args) (Out, error)) Tool {
 	t := Tool{ToolDefinition: llm.ToolDefinition{Name: name, Description: description}}
 	schema, err := jsonschema.For[Args](nil)
@@ -65,13 +65,13 @@ func partsOf(out any) (llm.Parts, error) {
 	return llm.TextParts(string(data)), nil
 }
 
-// active is a tool that is ready to run.
+// active is a tool that can run, with its schema.
 type active struct {
 	Tool
 	schema *jsonschema.Resolved // nil for free text
 }
 
-// prepare checks the tools and readies those that can run. The others are there with nil.
+// prepare checks the tools and returns them by name. Tools without Execute have a nil value.
 func prepare(tools []Tool) (map[string]*active, error) {
 	ready := make(map[string]*active, len(tools))
 	for _, t := range tools {
@@ -108,13 +108,13 @@ func resolve(schema json.RawMessage) (*jsonschema.Resolved, error) {
 	return doc.Resolve(nil)
 }
 
-// arguments is the text to run a call with, or the problem in words for the model.
+// arguments returns the arguments to run a call with. The error is text for the model.
 func (a *active) arguments(call llm.ToolCall) (string, error) {
 	if call.Free || a.Grammar != nil {
 		return call.Args, nil
 	}
 	text := call.Args
-	if strings.TrimSpace(text) == "" { // what some models send for a tool without parameters
+	if strings.TrimSpace(text) == "" { // some models send this for a tool without parameters
 		text = "{}"
 	}
 	var value any

@@ -13,7 +13,7 @@ import (
 	"github.com/attractor-go/attractor/llm/providertest"
 )
 
-// stream makes the events of a stream. Anthropic's and OpenAI's have a type, which is named before the data.
+// stream returns the body of a stream. Anthropic's and OpenAI's events have a type, which comes before the data.
 func stream(data ...string) string {
 	var b strings.Builder
 	for _, d := range data {
@@ -22,7 +22,7 @@ func stream(data ...string) string {
 	return b.String()
 }
 
-// streamed is what a provider makes of a stream.
+// streamed returns the response that a provider decodes from a stream.
 func streamed(t *testing.T, provider, body string) (*llm.Response, error) {
 	t.Helper()
 	kind, err := providers.Find(provider)
@@ -45,7 +45,7 @@ func streamed(t *testing.T, provider, body string) (*llm.Response, error) {
 	return events[len(events)-1].Response, nil
 }
 
-// said is an answer in one line: its text, its calls, how it ended and what it took.
+// said formats a response as one line: its text, calls, finish reason and usage.
 func said(r *llm.Response) string {
 	var b strings.Builder
 	for _, part := range r.Message.Parts {
@@ -61,7 +61,7 @@ func said(r *llm.Response) string {
 	return fmt.Sprintf("%s%s %d", b.String(), r.Finish.Reason, r.Usage.Output)
 }
 
-// The parts of the streams below, by vendor: the beginning, a text, a call, the end, and what comes after the reason to stop.
+// The parts of the streams below, by vendor: the beginning, a text, a call, the end, and events after the reason to stop.
 const (
 	antStart = `{"type":"message_start","message":{"id":"m1","type":"message","role":"assistant","model":"m","content":[],"usage":{"input_tokens":5,"output_tokens":1}}}`
 	antText0 = `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`
@@ -89,7 +89,8 @@ func oai(number int, event string) string {
 	return fmt.Sprintf(`{"sequence_number":%d,%s`, number, event[1:])
 }
 
-// oaiCall is a stream of Responses with one call, from which events can be sent again. number is how the server numbers them.
+// oaiCall returns a stream of Responses with one call, some of whose events are sent again. number is how the server numbers
+// them.
 func oaiCall(number func(i int) int, again ...int) string {
 	events := []string{
 		`{"type":"response.created","response":{"id":"r1","object":"response","model":"m"}}`,
@@ -110,7 +111,7 @@ func oaiCall(number func(i int) int, again ...int) string {
 				b.WriteString(numbered)
 			}
 		}
-		if i == 6 && len(again) > 7 { // all of it once more, as a proxy does that connects again
+		if i == 6 && len(again) > 7 { // all of them again, as a proxy does after it reconnects
 			for i, ev := range events[:7] {
 				b.WriteString(stream(oai(number(i), ev)))
 			}
@@ -123,8 +124,8 @@ func rising(i int) int { return i }
 
 func sprint(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 
-// TestI11_WhatStreamsDoNotPromise: what comes after the reason to stop is no part of the answer, and an event that comes twice counts
-// once. An empty want is an error, so that nothing runs.
+// TestI11_WhatStreamsDoNotPromise checks that events after the reason to stop are ignored, and that an event that comes twice
+// counts once. An empty want means an error, so that no call runs.
 func TestI11_WhatStreamsDoNotPromise(t *testing.T) {
 	antAnswer := stream(antStart, antText0, sprint(antDelta, 0), sprint(antStop, 0), sprint(antEnd, 3))
 	antTool := stream(antStart, antText0, sprint(antDelta, 0), sprint(antStop, 0), antCall1, antArgs1, sprint(antStop, 1))

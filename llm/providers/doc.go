@@ -1,2 +1,2 @@
-// Package providers is the one table that names every provider package, and the way from environment variables to a client.
+// Package providers lists all providers of this library and creates a client of those that the environment configures.
 package providers

@@ -7,7 +7,7 @@ import (
 	"image/png"
 )
 
-// redSquare is a picture that every model with eyes can name.
+// redSquare returns a picture that every model with image input can describe.
 func redSquare() []byte {
 	const side = 64
 	img := image.NewRGBA(image.Rect(0, 0, side, side))

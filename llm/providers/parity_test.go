@@ -23,7 +23,7 @@ import (
 	"github.com/attractor-go/attractor/llm/providertest"
 )
 
-// vendor is one of the providers in the matrix, with the model it is asked for.
+// vendor is a provider in the matrix, with the model to request.
 type vendor struct{ name, model, version string }
 
 func vendors() []vendor {
@@ -36,7 +36,7 @@ func vendors() []vendor {
 
 func compatible() vendor { return vendor{"openai-compatible", "local-model", "/v1"} }
 
-// bench is a client of one vendor and the scripted model behind it.
+// bench is a client of one vendor with the scripted model behind it.
 type bench struct {
 	vendor
 	client *llm.Client
@@ -88,7 +88,7 @@ func ask(cities ...string) fakellm.Turn {
 	return t
 }
 
-// parity is the validation matrix of the client's specification (section 8.9): each case on each of the three native APIs.
+// parity holds the validation matrix of the client's specification (section 8.9): each case on each of the three native APIs.
 var parity = []struct {
 	name   string
 	key    string
@@ -256,8 +256,8 @@ func checkLoop(t *testing.T, b *bench, rounds int, cities []string, text string)
 	}
 }
 
-// checkCaching holds a conversation of eight turns: what was sent stays as it was sent, and from the fifth turn on more than half
-// of the input comes from the cache, which the scripted server computes from what it really received.
+// checkCaching runs a conversation of eight turns. What was sent stays as it was sent, and from the fifth turn on more than half
+// of the input comes from the cache, which the scripted server computes from what it received.
 func checkCaching(t *testing.T, b *bench) {
 	memo := new(llm.Memo)
 	messages := []llm.Message{llm.System(strings.Repeat("The rules of the house are many. ", 200))}
@@ -277,8 +277,8 @@ func checkCaching(t *testing.T, b *bench) {
 	}
 }
 
-// A conversation that was begun on one provider, with thinking, calls and results in it, goes on with each of the others, and the
-// strict server of that one takes it.
+// A conversation that began on one provider, with thinking, calls and results, continues on each of the others, and their strict
+// servers accept it.
 func TestG11_SwitchingProviders(t *testing.T) {
 	all := append(vendors(), compatible())
 	for _, from := range all {

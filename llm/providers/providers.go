@@ -13,29 +13,29 @@ import (
 	"github.com/attractor-go/attractor/llm/openaichat"
 )
 
-// Config is what every provider can be made with. Empty fields mean the provider's defaults.
+// Config holds the configuration that all providers share. Empty fields mean the provider's defaults.
 type Config struct {
 	APIKey, BaseURL string
 	// Organization and Project are OpenAI's.
 	Organization, Project string
 	HTTPClient            *http.Client
-	// IdleTimeout bounds every silence of the server, before the headers of its answer too.
+	// IdleTimeout limits every wait for the server, also for the headers of its response.
 	IdleTimeout time.Duration
 }
 
-// Kind is one provider: its name, its variables, and how it is made.
+// Kind describes a kind of provider: its name, its environment variables, and how to create it.
 type Kind struct {
 	Name string
-	// KeyVars are the variables that a key is taken from, the first that is set; BaseURLVar is the one for the base URL.
+	// KeyVars are the variables for the key; the first that is set counts. BaseURLVar is the variable for the base URL.
 	KeyVars    []string
 	BaseURLVar string
-	// NeedsURL says that there is no default base URL, and that the key may be missing: a server of one's own. Such a provider is
-	// never chosen by itself.
+	// NeedsURL reports that there is no default base URL and that the key may be missing, as with a server of your own. Such a
+	// provider is never chosen automatically.
 	NeedsURL bool
 	New      func(Config) (llm.Provider, error)
 }
 
-// Kinds lists the providers. The variables are those of the vendors' own SDKs.
+// Kinds returns all kinds of providers. The variables are those of the vendors' own SDKs.
 func Kinds() []Kind {
 	return []Kind{
 		{Name: "anthropic", KeyVars: []string{"ANTHROPIC_API_KEY"}, BaseURLVar: "ANTHROPIC_BASE_URL", New: newAnthropic},
@@ -46,7 +46,7 @@ func Kinds() []Kind {
 	}
 }
 
-// Names lists the providers' names.
+// Names returns the providers' names.
 func Names() []string {
 	var names []string
 	for _, k := range Kinds() {
@@ -55,7 +55,7 @@ func Names() []string {
 	return names
 }
 
-// Find returns a provider's kind by name; an unknown name is an [llm.ErrConfiguration] that lists the known ones.
+// Find returns the kind with this name. An unknown name is an [llm.ErrConfiguration] that lists the known ones.
 func Find(name string) (Kind, error) {
 	for _, k := range Kinds() {
 		if k.Name == name {
@@ -65,8 +65,8 @@ func Find(name string) (Kind, error) {
 	return Kind{}, llm.Errorf(llm.ErrConfiguration, "unknown provider %q; there is %s", name, strings.Join(Names(), ", "))
 }
 
-// Config reads a provider's configuration from the environment. set says whether there is enough to make it: a key, or a base URL
-// for a server that may need none.
+// Config returns the provider's configuration from the environment. set reports whether it suffices: with a key, or with a base
+// URL for a server that may need no key.
 func (k Kind) Config(getenv func(string) string) (c Config, set bool) {
 	for _, name := range k.KeyVars {
 		if c.APIKey = getenv(name); c.APIKey != "" {
@@ -80,8 +80,8 @@ func (k Kind) Config(getenv func(string) string) (c Config, set bool) {
 	return c, c.BaseURL != "" || c.APIKey != "" && !k.NeedsURL
 }
 
-// FromEnv makes a client of every provider that the environment configures, with the built-in catalog. With one provider, that is
-// the default; with several there is none, and requests say which they mean. Without any, the error names the variables to set.
+// FromEnv returns a client of all providers that the environment configures, with the built-in catalog. A single provider is the
+// default. With several there is no default, and each request must name one. With none, the error lists the variables to set.
 //
 //	client, err := providers.FromEnv(os.Getenv)
 func FromEnv(getenv func(string) string) (*llm.Client, error) {
@@ -103,7 +103,8 @@ func FromEnv(getenv func(string) string) (*llm.Client, error) {
 	return client, nil
 }
 
-// Variables lists what can be set so that a provider is there: the vendors' keys, and the base URL of a server of one's own.
+// Variables returns the environment variables that configure a provider: the vendors' keys, and the base URL of a server of your
+// own.
 func Variables() []string {
 	var names []string
 	for _, k := range Kinds() {
@@ -133,7 +134,7 @@ func newCompatible(c Config) (llm.Provider, error) {
 	return orNil(openaichat.New(openaichat.Options{APIKey: c.APIKey, BaseURL: c.BaseURL, HTTPClient: c.HTTPClient, IdleTimeout: c.IdleTimeout}))
 }
 
-// orNil keeps a nil pointer from becoming an interface that is not nil.
+// orNil keeps a nil pointer from becoming a non-nil interface.
 func orNil[P llm.Provider](p P, err error) (llm.Provider, error) {
 	if err != nil {
 		return nil, err

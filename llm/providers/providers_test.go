@@ -25,7 +25,7 @@ func TestG2_FromEnv(t *testing.T) {
 		name string
 		vars []string
 		want string // the providers
-		main string // the one that a request without a name gets; empty for an error
+		main string // the default provider; empty for an error
 	}{
 		{"nothing", nil, "", ""},
 		{"one key", []string{"OPENAI_API_KEY=k"}, "openai", "openai"},
