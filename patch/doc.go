@@ -1,4 +1,4 @@
-// Package patch reads and applies the v4a patch format, in which models of OpenAI write changes of several files at once:
+// Package patch reads and applies patches in the v4a format, in which OpenAI's models write changes to several files at once:
 //
 //	*** Begin Patch
 //	*** Update File: src/app.py
@@ -11,21 +11,21 @@
 //	*** Delete File: old.txt
 //	*** End Patch
 //
-// It is all or nothing: everything is parsed ([Parse]), read and matched ([Plan]) before anything is written ([Plan.Apply]), and a
-// write that fails puts back what was written before it.
+// A patch is applied completely or not at all: everything is parsed ([Parse]), read and matched ([NewPlan]) before anything is
+// written ([Plan.Apply]). If a write fails, the files written before it are restored.
 //
 // # How hunks are found
 //
-// A hunk is looked for from the end of the one before on: first exactly, then without regard to white space at the ends of lines,
-// then to indentation as well, then with typographic dashes, quotes and spaces taken for plain ones. A context line (@@ ...) moves
-// the place behind the first line that equals it; several narrow it down. A hunk that ends with *** End of File has to be at the
-// end of the file. Lines that the hunk only names as context stay as they are in the file.
+// The search for a hunk starts where the previous hunk ended. It compares lines exactly, then ignores white space at the ends of
+// lines, then indentation too, and finally treats typographic dashes, quotes and spaces as plain ones. A context line (@@ ...)
+// moves the start behind the first line that equals it; several of them narrow it down. A hunk that ends with *** End of File must
+// match the end of the file. Context lines of a hunk keep the file's own text.
 //
-// Indentation is overlooked where one rule turns that of the hunk's old lines into the file's: more or less white space in front of
+// Indentation is ignored only if one rule turns that of the hunk's old lines into the file's: more or less white space in front of
 // every line, or another unit, such as tabs for spaces. The new lines are indented by the same rule, and the [Change] reports it.
 //
 // # What is kept
 //
-// A file keeps its mode, its byte order mark and the line endings of untouched lines. A new line ends like the one that it replaces,
-// or else like most lines of the file. An updated file ends with a newline. Add replaces a file that is there, and so does Move.
+// A file keeps its mode, its byte order mark and the line endings of untouched lines. A new line ends like the line it replaces, or
+// else like most lines of the file. An updated file ends with a newline. Add and Move replace a file that exists.
 package patch

@@ -43,7 +43,7 @@ func (d *document) String() string {
 	return b.String()
 }
 
-// ending returns what most lines of the file end with, and new ones therefore do.
+// ending returns the line ending of most lines, which new lines get.
 func (d *document) ending() string {
 	crlf, lf := 0, 0
 	for _, l := range d.lines {
@@ -69,7 +69,7 @@ func (d *document) texts() []string {
 	return texts
 }
 
-// replace puts the hunk's lines in the place of its old ones, and returns the line behind them. Context stays as it is in the file.
+// replace replaces the hunk's old lines at an index by its new ones, and returns the index behind them. Context keeps the file's text.
 func (d *document) replace(at int, lines []HunkLine) int {
 	ending := d.ending()
 	if at > 0 && at == len(d.lines) && d.lines[at-1].ending == "" {
@@ -82,7 +82,7 @@ func (d *document) replace(at int, lines []HunkLine) int {
 		case ' ':
 			fresh = append(fresh, d.lines[i])
 			i, instead = i+1, ending
-		case '-': // what comes in its place ends as it did
+		case '-': // its replacement gets its line ending
 			if d.lines[i].ending != "" {
 				instead = d.lines[i].ending
 			}
@@ -91,7 +91,7 @@ func (d *document) replace(at int, lines []HunkLine) int {
 			fresh = append(fresh, docLine{l.Text, instead})
 		}
 	}
-	for j := range fresh { // a last line without an end may have moved up
+	for j := range fresh { // a last line without an ending may have moved up
 		if fresh[j].ending == "" && (j < len(fresh)-1 || i < len(d.lines)) {
 			fresh[j].ending = ending
 		}

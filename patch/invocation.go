@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Invocation is a call of the command apply_patch, which models write for a shell although there is no such program.
+// Invocation holds a call of the command apply_patch. Models write such calls for a shell, although there is no such program.
 type Invocation struct {
-	// Patch is what the command would be given, as an argument or on its standard input.
+	// Patch holds the text that the command would get as an argument or on its standard input.
 	Patch string
-	// Dir is where it would run; empty means where the shell is.
+	// Dir holds the directory that the command would run in, or "" for the shell's.
 	Dir string
 
 	expands bool // a shell would change the text first
 }
 
-// FromScript reads a shell script that is nothing but an invocation:
+// FromScript reads a shell script that consists of an invocation alone:
 //
 //	cd DIR && apply_patch <<'EOF'
 //	*** Begin Patch
@@ -25,16 +25,16 @@ type Invocation struct {
 //	*** End Patch
 //	EOF
 //
-// with or without the cd, or with the quoted patch as an argument instead. It knows a few words of shell and is strict with them,
-// because to guess could do damage: anything else before, between or behind, a second command, a redirection, a variable or a
-// command in what a shell would expand, and it is no invocation. It says nothing about whether the patch is one.
+// with or without the cd, or with the quoted patch as an argument. It rejects anything else, such as a second command, a redirection
+// or text that a shell would expand, because guessing could do damage. It does not check the patch.
 func FromScript(script string) (Invocation, bool) {
 	inv, ok := invocation(script)
 	return inv, ok && !inv.expands
 }
 
-// FromArgv reads a command line that is nothing but an invocation: apply_patch with the patch as its only argument, or a shell with
-// a script for [FromScript]. The script's rules are those of a POSIX shell for any shell: what they take is no program for another.
+// FromArgv reads a command line that consists of an invocation alone: apply_patch with the patch as its only argument, or a shell
+// with a script for [FromScript]. It applies the rules of a POSIX shell to every shell, because a script that they accept is not a
+// valid program for any other.
 func FromArgv(argv []string) (Invocation, bool) {
 	if len(argv) < 2 {
 		return Invocation{}, false
@@ -53,10 +53,9 @@ func FromArgv(argv []string) (Invocation, bool) {
 	return Invocation{}, false
 }
 
-// What quotes hold as it is, and the whole of an invocation. A word of a path has no character that a shell would look at twice.
 const (
-	quoted = "'[^']*'" + `|"[^"$` + "`" + `\\!]*"`
-	word   = `[\w.,/@%+=:][\w.,/@%+=:-]*|` + quoted
+	quoted = "'[^']*'" + `|"[^"$` + "`" + `\\!]*"`  // text that a shell does not expand
+	word   = `[\w.,/@%+=:][\w.,/@%+=:-]*|` + quoted // of a path, without characters that are special to a shell
 )
 
 var script = regexp.MustCompile(`(?s)^(?:cd[ \t]+(` + word + `)[ \t]*&&\s*)?(?:apply_patch|applypatch)` +
@@ -68,7 +67,7 @@ func invocation(text string) (Invocation, bool) {
 		return Invocation{}, false
 	}
 	inv := Invocation{Dir: unquote(m[1]), Patch: unquote(m[4])}
-	if m[1] != "" && (inv.Dir == "" || inv.Dir[0] == '-') { // no directory, or not one by that name
+	if m[1] != "" && (inv.Dir == "" || inv.Dir[0] == '-') { // cd takes these for $HOME, $OLDPWD or a flag
 		return Invocation{}, false
 	}
 	if m[2] == "" {

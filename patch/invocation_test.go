@@ -14,7 +14,7 @@ import (
 
 const hi = "*** Begin Patch\n*** Add File: foo\n+hi\n*** End Patch\n"
 
-// A script that is an invocation: what is read from it is what a real shell would have given a real command.
+// invocations holds scripts with the directory and the patch that a real shell would pass to a command.
 var invocations = []struct{ name, script, dir, patch string }{
 	{"single quotes", "apply_patch <<'EOF'\n" + hi + "EOF", "", hi},
 	{"double quotes", "apply_patch <<\"EOF\"\n" + hi + "EOF\n", "", hi},
@@ -94,7 +94,7 @@ func TestC6_NoInvocations(t *testing.T) {
 	}
 }
 
-// The whole invocation may stand where a patch is wanted. Its directory counts, and nothing is expanded.
+// Parse accepts a whole invocation. It uses the directory and expands nothing.
 func TestC6_ParseTakesAnInvocation(t *testing.T) {
 	body := wrap("*** Update File: a", "*** Move to: b", "-1", "+$x", "*** Add File: /abs", "+n") + "\nEOF"
 	for _, tt := range []struct{ text, want string }{

@@ -22,8 +22,8 @@ func loose(line string) string { return strings.TrimSpace(plain(line)) }
 
 func plain(line string) string { return strings.Map(fuzzy.Plain, line) }
 
-// find returns the first place, from one on or only at the end of the file, whose lines equal the wanted ones and that fits, if fits
-// is not nil.
+// find returns the first index from which the lines equal the wanted ones, at or after from, or only at the end of the file. If fits
+// is not nil, it must accept the index.
 func (d *document) find(want []string, from int, atEnd bool, fits func(at int) bool) (int, bool) {
 	for _, like := range comparisons() {
 		wanted := make([]string, len(want))
@@ -52,7 +52,7 @@ func (d *document) matches(wanted []string, at int, like func(string) string) bo
 	return true
 }
 
-// apply makes the changes of all hunks, in forward order. It returns the numbers of those whose indentation it adapted.
+// apply applies the hunks in order and returns the numbers of those whose indentation it adapted.
 func (d *document) apply(path string, hunks []Hunk) (reindented []int, err error) {
 	at := 0
 	for i, h := range hunks {
@@ -73,7 +73,7 @@ func (d *document) apply(path string, hunks []Hunk) (reindented []int, err error
 	return reindented, nil
 }
 
-// applyHunk returns the place behind its change, and whether it adapted the hunk's indentation.
+// applyHunk applies a hunk at or after an index. It returns the index behind the change, and whether it adapted the indentation.
 func (d *document) applyHunk(h Hunk, from int) (next int, adapted bool, _ *Error) {
 	at := from
 	for _, hint := range h.Hints {
@@ -91,7 +91,7 @@ func (d *document) applyHunk(h Hunk, from int) (next int, adapted bool, _ *Error
 		return d.replace(at, lines), false, nil
 	}
 	place, fresh, ok := d.locate(h, lines, at)
-	if !ok { // models leave an empty line behind the last one
+	if !ok { // models add an empty line after the last one
 		if last := lines[len(lines)-1]; last.Op == ' ' && strings.TrimSpace(last.Text) == "" && len(lines) > 1 {
 			lines = lines[:len(lines)-1]
 			place, fresh, ok = d.locate(h, lines, at)
@@ -103,8 +103,8 @@ func (d *document) applyHunk(h Hunk, from int) (next int, adapted bool, _ *Error
 	return d.replace(place, fresh), !slices.Equal(fresh, lines), nil
 }
 
-// locate finds the hunk's old lines below its hints; or from the last hint on, when the hunk repeats that line. It returns their place,
-// and the hunk's lines with the indentation of that place.
+// locate finds the hunk's old lines below its hints, or from the last hint on if the hunk repeats that line. It returns their index,
+// and the hunk's lines with the file's indentation.
 func (d *document) locate(h Hunk, lines []HunkLine, at int) (place int, fresh []HunkLine, ok bool) {
 	fits := func(i int) (ok bool) {
 		fresh, ok = d.reindent(lines, i)
@@ -120,7 +120,7 @@ func (d *document) locate(h Hunk, lines []HunkLine, at int) (place int, fresh []
 	return 0, nil, false
 }
 
-// old returns the lines that the file must have.
+// old returns the context and removed lines.
 func old(lines []HunkLine) []string {
 	var want []string
 	for _, l := range lines {
@@ -131,8 +131,8 @@ func old(lines []HunkLine) []string {
 	return want
 }
 
-// reindent returns the hunk's lines with the new ones indented as the file is at a place where its old lines are; false if no one rule
-// turns the indentation of the old lines into that of the file.
+// reindent returns the hunk's lines with the added ones indented as the file is at an index where its old lines are. It returns false
+// if no one rule turns the indentation of the old lines into the file's.
 func (d *document) reindent(lines []HunkLine, at int) ([]HunkLine, bool) {
 	var want, have, added []string
 	blank, addsBlank := true, true

@@ -66,7 +66,7 @@ func TestR8_ReplacedFilesAreNamed(t *testing.T) {
 	}
 }
 
-// A patch in JSON is taken where nothing else can be meant.
+// A patch in JSON is accepted if it is the only string.
 func TestR8_JSON(t *testing.T) {
 	for _, text := range []string{
 		`{"patch": "*** Begin Patch\n*** Add File: n\n+\"x\"\n*** End Patch"}`,
@@ -83,7 +83,7 @@ func TestR8_JSON(t *testing.T) {
 
 const greet = "import sys\n\nclass Greeter(Base):\n    def greet(self, name):\n        print(\"Hello, \" + name)\n\ndef main():\n    Greeter().greet(sys.argv[1])\n"
 
-// What a model reads when its patch cannot be applied names the line and says how to mend it.
+// The error of a patch that cannot be applied names the line and says how to correct it.
 func TestR8_ErrorsSayHowToMendThePatch(t *testing.T) {
 	update := func(lines ...string) string { return wrap(append([]string{"*** Update File: greet.py"}, lines...)...) }
 	tests := []struct{ name, patch, want string }{

@@ -9,13 +9,13 @@ import (
 	"github.com/attractor-go/attractor/internal/fuzzy"
 )
 
-// maxQuoted is how many lines of a hunk or a file an error shows.
+// maxQuoted limits the lines of a hunk or a file that an error shows.
 const maxQuoted = 10
 
-// lineNumbers matches what a unified diff has after @@.
+// lineNumbers matches the line ranges that a unified diff has after @@.
 var lineNumbers = regexp.MustCompile(`^-\d+(,\d+)? \+\d+(,\d+)?( @@|$)`)
 
-// hintNotFound reports a line after @@ that the file does not have from a place on, and the line that comes nearest.
+// hintNotFound reports that a line after @@ is not in the file at or after an index, and shows the nearest line.
 func (d *document) hintNotFound(hint string, from int) *Error {
 	if lineNumbers.MatchString(hint) {
 		return &Error{Text: "@@ takes no line numbers. Write @@ alone, or @@ and a line of the file above the change, such as @@ def main():"}
@@ -36,7 +36,7 @@ func (d *document) hintNotFound(hint string, from int) *Error {
 		from+at+1, quote(rest[at:at+1]))}
 }
 
-// notFound reports the old lines of a hunk that the file does not have from a place on, and the place that comes nearest.
+// notFound reports that the old lines of a hunk are not in the file at or after an index, and shows the nearest place.
 func (d *document) notFound(h Hunk, from int) *Error {
 	want, where := old(h.Lines), "in the file"+after(from)
 	if h.EndOfFile {
@@ -60,7 +60,7 @@ func (d *document) notFound(h Hunk, from int) *Error {
 	return &Error{Text: text + d.nearest(h, want, have, at, from)}
 }
 
-// nearest tells what keeps a hunk's old lines from being those at a place.
+// nearest explains how a hunk's old lines differ from the file's lines at an index.
 func (d *document) nearest(h Hunk, want, have []string, at, from int) string {
 	const copyThem = "Copy old lines from the file exactly."
 	differs := 0
@@ -88,7 +88,7 @@ func (h Hunk) unifiedHeader() bool {
 		h.Lines[1].Op == '+' && strings.HasPrefix(h.Lines[1].Text, "++ ")
 }
 
-// after names the line behind which something was looked for.
+// after returns " after line N", or "" for line 0.
 func after(line int) string {
 	if line == 0 {
 		return ""

@@ -10,7 +10,7 @@ import (
 	"github.com/attractor-go/attractor/internal/names"
 )
 
-// Kind is what an operation does.
+// Kind identifies an operation.
 type Kind uint8
 
 // The operations.
@@ -20,44 +20,44 @@ const (
 	Update
 )
 
-// Op is one operation of a patch.
+// Op holds one operation of a patch.
 type Op struct {
 	Kind Kind
 	Path string
-	// MoveTo is an update's new path, empty when it stays.
+	// MoveTo holds the new path of an update, or "" if the file is not renamed.
 	MoveTo  string
 	Content string // of an Add
 	Hunks   []Hunk // of an Update
 	Line    int    // of the patch, from 1
 }
 
-// Hunk is one change of an update.
+// Hunk holds one change of an update.
 type Hunk struct {
-	// Hints are context lines to find first, outermost first.
+	// Hints holds the context lines to find first, outermost first.
 	Hints []string
 	Lines []HunkLine
-	// EndOfFile says that the hunk's last line is the file's.
+	// EndOfFile reports whether the hunk's last line must be the file's.
 	EndOfFile bool
 	Line      int // of the patch, from 1
 }
 
-// HunkLine is a line of a hunk.
+// HunkLine holds a line of a hunk.
 type HunkLine struct {
 	Op   byte // ' ' for context, '-' for removed, '+' for added
 	Text string
 }
 
-// Error says what is wrong with a patch, for the model that wrote it.
+// Error reports what is wrong with a patch, to the model that wrote it.
 type Error struct {
-	Path string // of the file, where one is concerned
-	Hunk int    // of the file, from 1; 0 when it is not about one
-	Line int    // of the patch, from 1; 0 when it is not about one
+	Path string // of the file, if the error concerns one
+	Hunk int    // of the file, from 1, or 0
+	Line int    // of the patch, from 1, or 0
 	Text string
-	Err  error // the cause, where there is one
-	Torn bool  // some of the patch was written and could not be put back
+	Err  error // the cause, if there is one
+	Torn bool  // part of the patch was written and could not be restored
 }
 
-// Error names the file and the hunk.
+// Error returns the file, the hunk, the line of the patch and the text.
 func (e *Error) Error() string {
 	var where []string
 	if e.Path != "" {
@@ -75,7 +75,7 @@ func (e *Error) Error() string {
 	return strings.Join(where, ", ") + ": " + e.Text
 }
 
-// Unwrap lets errors.Is find the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 const (
@@ -90,9 +90,8 @@ const (
 	operations = addFile + " PATH, " + updFile + " PATH or " + delFile + " PATH"
 )
 
-// Parse reads a patch. It takes what models put around one: a code fence, a heredoc or a whole [Invocation], whose directory then
-// stands in front of the paths; and white space around the lines that begin with ***. A text without the end marker is an error:
-// it may have been cut.
+// Parse reads a patch. It accepts what [Unwrap] removes, whose directory it puts in front of the paths, and white space around the
+// lines that begin with ***. It rejects a text without the end marker, which may have been cut off.
 func Parse(text string) ([]Op, error) {
 	text, dir := Unwrap(text)
 	lines := strings.Split(strings.TrimSpace(text), "\n")
@@ -126,7 +125,7 @@ type parser struct {
 
 func (p *parser) done() bool { return p.at >= len(p.lines) }
 
-// line returns the number of the current line in the patch: the first of lines is the patch's second.
+// line returns the number of the current line in the patch. The first of lines is the patch's second.
 func (p *parser) line() int { return p.at + 2 }
 
 func (p *parser) skipBlank() {
@@ -135,8 +134,7 @@ func (p *parser) skipBlank() {
 	}
 }
 
-// header reports whether the current line begins an operation. Within a hunk, where a leading space means context, only a line
-// without one does.
+// header reports whether the current line begins an operation. A leading space would make it context of a hunk.
 func (p *parser) header() bool {
 	for _, h := range []string{addFile, delFile, updFile} {
 		if strings.HasPrefix(p.lines[p.at], h) {
@@ -171,7 +169,7 @@ func (p *parser) operation() (Op, error) {
 	return op, nil
 }
 
-// path reads a path of the current line.
+// path checks a path of the current line and returns it relative to the working directory.
 func (p *parser) path(name string) (string, error) {
 	switch {
 	case name == "":
@@ -180,7 +178,7 @@ func (p *parser) path(name string) (string, error) {
 		return "", &Error{Line: p.line(), Text: fmt.Sprintf("the path %q has control characters in it", path.Join(p.dir, name))}
 	case p.dir == "" || path.IsAbs(name):
 		return name, nil
-	case slices.Contains(strings.Split(name, "/"), ".."): // where a link leads, only a shell that is there knows
+	case slices.Contains(strings.Split(name, "/"), ".."): // dir may be a link, so path.Join could name another file
 		return "", &Error{Line: p.line(), Text: fmt.Sprintf("the path %q goes up from a directory that cd has changed to; leave the cd out and "+
 			"write paths from the working directory", name)}
 	}
@@ -200,7 +198,7 @@ func (p *parser) content(op *Op) error {
 	return nil
 }
 
-// blankToHeader reports whether nothing but blank lines comes before the next operation or the end.
+// blankToHeader reports whether only blank lines come before the next operation or the end.
 func (p *parser) blankToHeader() bool {
 	for _, line := range p.lines[p.at:] {
 		if strings.TrimSpace(line) != "" {
@@ -233,7 +231,7 @@ func (p *parser) update(op *Op) error {
 	return nil
 }
 
-// hunk reads the @@ lines, which the first hunk of a file may lack, and the lines up to the next ones.
+// hunk reads the @@ lines, which the first hunk of a file may omit, and the lines up to the next hunk or operation.
 func (p *parser) hunk(file string, number int) (Hunk, error) {
 	h := Hunk{Line: p.line()}
 	for ; !p.done() && strings.HasPrefix(p.lines[p.at], "@@"); p.at++ {
@@ -251,7 +249,7 @@ func (p *parser) hunk(file string, number int) (Hunk, error) {
 			break
 		}
 		if line == "" {
-			line = " " // models drop the space of an empty line
+			line = " " // models omit the space of an empty context line
 		}
 		switch line[0] {
 		case '+', '-':

@@ -18,11 +18,11 @@ import (
 	"github.com/attractor-go/attractor/patch"
 )
 
-// tree is a file system in memory with one directory that must not be left. Writes to broken fail.
+// tree holds files in memory and refuses paths that lead out of it. Writes to broken fail.
 type tree struct {
 	files  map[string]file
 	broken string
-	stuck  bool // putting back fails too
+	stuck  bool // restoring fails too
 }
 
 type file struct {
@@ -105,7 +105,7 @@ func wrap(lines ...string) string {
 	return "*** Begin Patch\n" + strings.Join(lines, "\n") + "\n*** End Patch"
 }
 
-// The project's own cases, one a rule. An empty error means success.
+// TestC6_Rules has a case for each rule. An empty error means success.
 func TestC6_Rules(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -207,7 +207,7 @@ func TestC6_ReportsItsChanges(t *testing.T) {
 	}
 }
 
-// A write that fails puts back what was written, and says what it cannot put back.
+// If a write fails, the files written before are restored, and the error names those that are not.
 func TestC6_AFailedWritePutsBack(t *testing.T) {
 	for _, stuck := range []bool{false, true} {
 		before := map[string]string{"a.txt": "1\n", "gone": "x\n", "z": "1\n"}
@@ -227,7 +227,7 @@ func TestC6_AFailedWritePutsBack(t *testing.T) {
 	}
 }
 
-// corpusCase is a case of ../shared/corpora/apply_patch.
+// corpusCase holds a case of ../shared/corpora/apply_patch.
 type corpusCase struct {
 	ID              string
 	Input, Expected map[string]json.RawMessage
@@ -235,7 +235,7 @@ type corpusCase struct {
 	Argv            []string
 }
 
-// decidedDifferently lists the cases in which this package does something else, and why.
+// decidedDifferently holds the reasons for cases in which this package does something else.
 var decidedDifferently = map[string]string{
 	"fx_015_failure_after_partial_success_leaves_changes": "all or nothing: a patch that fails leaves nothing behind",
 }
@@ -280,7 +280,7 @@ func (c corpusCase) check(t *testing.T) {
 		t.Log("decided differently: " + reason)
 		want = filesOf(t, c.Input)
 	}
-	for name, f := range want { // a case that names no mode says nothing about it
+	for name, f := range want { // a case without a mode accepts any
 		if f.Mode == 0 {
 			want[name] = file{f.Content, tr.files[name].Mode}
 		}
@@ -290,7 +290,7 @@ func (c corpusCase) check(t *testing.T) {
 	}
 }
 
-// filesOf reads a tree: a text, or an object with content and mode; null is a directory, which a file in it stands for.
+// filesOf reads a tree. A file is a text, or an object with content and mode. A directory is null, and gets a file .keep.
 func filesOf(t *testing.T, raw map[string]json.RawMessage) map[string]file {
 	files := map[string]file{}
 	for name, value := range raw {
@@ -314,7 +314,7 @@ func filesOf(t *testing.T, raw map[string]json.RawMessage) map[string]file {
 	return files
 }
 
-// No patch makes the parser or the matcher panic, nothing is written outside, and what fails changes nothing.
+// FuzzPatch checks that no patch causes a panic or writes outside of the tree, and that a patch that fails changes nothing.
 func FuzzPatch(f *testing.F) {
 	f.Add(wrap("*** Update File: a", "@@ x", " 1", "-2", "+3", "*** End of File"), "1\n2\n")
 	f.Add(wrap("*** Add File: ../a", "+x", "*** Update File: a", "*** Move to: /b", "-1", "+2"), "1")
@@ -334,7 +334,7 @@ func FuzzPatch(f *testing.F) {
 	})
 }
 
-// What somebody else writes while a patch is applied stays, and the error says what that left of the patch.
+// What another writer writes while a patch is applied stays, and the error reports what is left of the patch.
 func TestI6_PatchMeetsAnotherWriter(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -372,7 +372,7 @@ func TestI6_PatchMeetsAnotherWriter(t *testing.T) {
 	}
 }
 
-// meddled is a tree in which somebody does something after the first write.
+// meddled is a tree that another writer changes after the first write.
 type meddled struct {
 	*tree
 	spoil func(*tree)
@@ -387,7 +387,7 @@ func (m *meddled) Write(ctx context.Context, name string, before *string, data [
 	return err
 }
 
-// A read-only file is changed only where somebody has said so.
+// A read-only file is changed only if the caller allows it.
 func TestI6_PatchOfReadOnlyFile(t *testing.T) {
 	for _, approved := range []bool{false, true} {
 		tr := &tree{files: map[string]file{"f": {"1\n", 0o444}}}

@@ -12,35 +12,35 @@ import (
 	"github.com/attractor-go/attractor/internal/names"
 )
 
-// Files is where a patch is applied. Paths are as the patch has them, cleaned.
+// Files reads and writes the files that a patch changes. Paths are those of the patch, cleaned.
 type Files interface {
-	// Read returns a regular file's content and mode. A file that does not exist is fs.ErrNotExist; a path that must not be used
-	// is any other error, also for a file that would be new.
+	// Read returns the content and mode of a regular file. The error is fs.ErrNotExist if the file does not exist, and another one
+	// if the path must not be used, even if the file would be new.
 	Read(ctx context.Context, name string) (data []byte, perm fs.FileMode, err error)
-	// Write replaces or creates a file, with its parents, atomically. Before is the content that is expected, nil when no file is; what
-	// Files does about another one, such as returning an error, is up to it.
+	// Write replaces a file atomically, or creates it with its parents. Before points to the expected content, or is nil if no file
+	// is expected. An implementation may refuse to write if it finds something else.
 	Write(ctx context.Context, name string, before *string, data []byte, perm fs.FileMode) error
-	// Remove removes a file with the content that is expected.
+	// Remove removes a file. Before is its expected content.
 	Remove(ctx context.Context, name, before string) error
 }
 
-// newPerm is the mode of a file that a patch adds.
+// newPerm holds the mode of files that a patch adds.
 const newPerm = 0o644
 
 // Change reports what one operation does to one file.
 type Change struct {
-	// Letter is A for added, D for deleted, M for modified, R for renamed (and perhaps modified).
+	// Letter holds A for added, D for deleted, M for modified, or R for renamed and possibly modified.
 	Letter byte
 	Path   string
 	To     string // the new path of an R
-	// Replaced reports that an Add or a move replaces a file that exists.
+	// Replaced reports whether an Add or a move replaced a file that existed.
 	Replaced bool
-	// Reindented holds the numbers, from 1, of the hunks that fit except for indentation. Their new lines have the file's.
+	// Reindented holds the numbers, from 1, of the hunks whose indentation was adapted to the file's.
 	Reindented []int
 }
 
-// String returns the change on one line, "M path" or "R path -> path", with unusual names quoted. In parentheses it says what the
-// patch did not ask for.
+// String returns the change on one line, "M path" or "R path -> path", with unusual names quoted. Parentheses hold what the patch
+// did not ask for.
 func (c Change) String() string {
 	line := string(c.Letter) + " " + names.Shown(c.Path)
 	if c.Letter == 'R' {
@@ -68,7 +68,7 @@ func hunkNumbers(numbers []int) string {
 	return fmt.Sprintf("hunks %s and %d", strings.Join(list, ", "), numbers[last])
 }
 
-// Plan is a patch that was read and matched: it can be applied.
+// Plan holds a patch whose hunks were matched and that is ready to be applied.
 type Plan struct {
 	Changes []Change
 
@@ -78,15 +78,15 @@ type Plan struct {
 	order    []string // of the states, as the patch touches them
 }
 
-// state is a file before and after the patch.
+// state holds a file before and after the patch.
 type state struct {
 	existed, exists bool
 	before, after   string
 	perm            fs.FileMode
 }
 
-// NewPlan reads the files that the operations touch and matches every hunk, without changing anything. A later operation sees what
-// an earlier one has made. ReadOnly reports whether a file without write permission may be changed all the same; nil means that none may.
+// NewPlan reads the files that the operations touch and matches every hunk, without changing anything. A later operation sees the
+// result of an earlier one. ReadOnly reports whether a file without write permission may be changed; nil means that none may.
 func NewPlan(ctx context.Context, files Files, ops []Op, readOnly func(name string) bool) (*Plan, error) {
 	p := &Plan{files: files, readOnly: readOnly, states: map[string]*state{}}
 	for _, op := range ops {
@@ -99,7 +99,7 @@ func NewPlan(ctx context.Context, files Files, ops []Op, readOnly func(name stri
 	return p, nil
 }
 
-// load reads a file once.
+// load returns the state of a file, which it reads the first time.
 func (p *Plan) load(ctx context.Context, op Op, name string) (*state, error) {
 	name = path.Clean(name)
 	if s := p.states[name]; s != nil {
@@ -167,7 +167,7 @@ func missing(op Op, name string, s *state) *Error {
 	return e
 }
 
-// move finishes an update, under a new name where it has one.
+// move completes an update, under its new name if it has one.
 func (p *Plan) move(ctx context.Context, op Op, name string, s *state) (Change, error) {
 	to := path.Clean(op.MoveTo)
 	if op.MoveTo == "" || to == name {
@@ -186,14 +186,14 @@ func (p *Plan) move(ctx context.Context, op Op, name string, s *state) (Change, 
 	return change, nil
 }
 
-// Apply writes the changes. When a write fails, what was written before it is put back; the error says what failed, and names
-// what could not be put back. It must be called once.
+// Apply writes the changes. If a write fails, it restores the files written before it; the error names those that it could not
+// restore. Apply must be called only once.
 func (p *Plan) Apply(ctx context.Context) error {
 	for i, name := range p.order {
 		s := p.states[name]
 		if err := p.write(ctx, name, s.existed, s.exists, s.before, s.after, s.perm); err != nil {
 			problem := fmt.Sprintf("cannot write it: %v", err)
-			// The files are put back also when the context has ended: half a patch is worse than none.
+			// Half a patch is worse than none, so the files are restored even if the context has ended.
 			left := p.putBack(context.WithoutCancel(ctx), p.order[:i+1])
 			torn := len(left) > 0
 			if torn {
@@ -221,8 +221,8 @@ func (p *Plan) write(ctx context.Context, name string, is, shall bool, from, to 
 	return nil
 }
 
-// putBack undoes writes, the last first, and names those that it could not undo. The last one failed: what is in its file may be
-// somebody else's.
+// putBack undoes the writes of the files, the last first, and returns those that it could not undo, with reasons. The write of the
+// last file failed, so its content may be another writer's.
 func (p *Plan) putBack(ctx context.Context, paths []string) []string {
 	var left []string
 	for i := len(paths) - 1; i >= 0; i-- {

@@ -8,8 +8,9 @@ import (
 
 var fence = regexp.MustCompile("(?s)^```[a-z]*\n(.*)\n```$")
 
-// Unwrap removes what models put around a patch as if they wrote for a shell, a page or an API. It returns the directory that they
-// changed to, empty for none. Unlike with [FromScript] there is no shell that would expand anything.
+// Unwrap removes what models put around a patch: a code fence, a JSON object with a single string, a heredoc or a whole
+// [Invocation]. It returns the patch and the directory that the invocation changes to, or "". Unlike [FromScript] it accepts text
+// that a shell would expand, and does not expand it.
 func Unwrap(text string) (patch, dir string) {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 	if m := fence.FindStringSubmatch(text); m != nil {
@@ -26,7 +27,7 @@ func Unwrap(text string) (patch, dir string) {
 	return text, ""
 }
 
-// fromJSON returns the only string of a JSON object, or a JSON string itself. Any other text is returned as it is.
+// fromJSON returns the value of a JSON string or of the only member of a JSON object, and any other text unchanged.
 func fromJSON(text string) string {
 	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, `"`) {
 		return text

@@ -1,3 +1,3 @@
-// Package fuzzy compares text that a model has copied from a file with the file. It holds what edits and patches overlook alike:
-// indentation, typographic characters, and how the place that comes nearest is found.
+// Package fuzzy compares text that a model has copied from a file with that file. Edits and patches use it to overlook indentation
+// and typographic characters, and to find the place that the text resembles most.
 package fuzzy

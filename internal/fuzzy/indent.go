@@ -5,8 +5,8 @@ import "strings"
 // Indent turns the indentation of one text into that of another.
 type Indent struct {
 	add, remove string // in front of every line
-	// With from set, the indentation is counted in this unit, and written in the unit to, deeper by so many units. What is left
-	// of a line's, less than one unit, stays behind it.
+	// If from is set, the indentation is counted in units of from and written in units of to, deeper by a number of units. A rest of
+	// less than one unit is kept.
 	from, to string
 	deeper   int
 }
@@ -14,8 +14,8 @@ type Indent struct {
 // indentUnits returns the units that a rule may turn into each other.
 func indentUnits() []string { return []string{"\t", "  ", "   ", "    ", "        "} }
 
-// FindIndent returns the one rule that turns the indentation of the old lines into that of the file's on every line that is not
-// blank, and false if there is none. The simplest wins: the same white space more or less on every line, then another unit.
+// FindIndent returns the rule that turns the indentation of the old lines into that of the file on every line that is not blank, or
+// false if there is none. It prefers the simplest: the same white space added or removed on every line, then another unit.
 func FindIndent(old, file []string) (Indent, bool) {
 	var pairs [][2]string // old and file
 	depths := map[string]bool{}
@@ -45,7 +45,7 @@ func FindIndent(old, file []string) (Indent, bool) {
 			n, wholeOld := unitsIn(first[0], from)
 			m, wholeFile := unitsIn(first[1], to)
 			r := Indent{from: from, to: to, deeper: m - n}
-			// One depth alone does not tell a wider unit from more of them.
+			// A single depth does not distinguish a wider unit from more units.
 			if from != to && wholeOld && wholeFile && (m == n || len(depths) > 1) && r.fits(pairs) {
 				return r, true
 			}
@@ -64,7 +64,7 @@ func (r Indent) fits(pairs [][2]string) bool {
 	return true
 }
 
-// indent turns one line's indentation into another, if the rule can.
+// indent returns the new indentation of a line, or false if the rule does not apply to it.
 func (r Indent) indent(indent string) (string, bool) {
 	if r.from == "" {
 		rest, ok := strings.CutPrefix(indent, r.remove)
@@ -81,7 +81,7 @@ func (r Indent) indent(indent string) (string, bool) {
 	return strings.Repeat(r.to, n) + indent, true
 }
 
-// Apply returns the lines with the other indentation, and false if the rule cannot indent one of them. A blank line stays as it is.
+// Apply returns the lines with their new indentation, or false if the rule does not apply to one of them. Blank lines stay unchanged.
 func (r Indent) Apply(lines []string) ([]string, bool) {
 	fresh := make([]string, len(lines))
 	for i, l := range lines {
@@ -101,7 +101,7 @@ func (r Indent) Apply(lines []string) ([]string, bool) {
 
 func indentOf(line string) string { return line[:len(line)-len(strings.TrimLeft(line, " \t"))] }
 
-// unitsIn counts the units in an indentation, and reports whether it consists of them alone.
+// unitsIn returns the number of units in an indentation, and whether it consists of them alone.
 func unitsIn(indent, unit string) (int, bool) {
 	n := len(indent) / len(unit)
 	return n, indent == strings.Repeat(unit, n)

@@ -14,7 +14,7 @@ const (
 	maxShownLine    = 500     // bytes of a line that is shown
 )
 
-// numberedLine is a line as read_file shows it. The tab is what other agents put behind the number.
+// numberedLine matches a line as read_file shows it, or with the tab that other agents put behind the number.
 var numberedLine = regexp.MustCompile(`^\s*\d+( \||\t)`)
 
 // Numbered reports whether all lines begin with a number as read_file shows it.
@@ -27,7 +27,7 @@ func Numbered(lines []string) bool {
 	return true
 }
 
-// Shortened returns the lines, the long ones cut.
+// Shortened returns the lines with long ones truncated.
 func Shortened(lines []string) []string {
 	short := make([]string, len(lines))
 	for i, l := range lines {
@@ -42,8 +42,8 @@ func Shortened(lines []string) []string {
 	return short
 }
 
-// Nearest returns the index of the line where old fits best, or -1, and whether all of it is there but for white space. The place
-// with the most equal lines wins, the first of several; without any, the one of the most similar line.
+// Nearest returns the index of the line from which the old lines fit best, or -1, and whether they are equal except for white space.
+// It prefers the first place with the most equal lines, or, if no line is equal, the place of the most similar line.
 func Nearest(lines, old []string) (at int, equal bool) {
 	old = old[:min(len(old), maxNearLines)]
 	want, meaning := make([]string, len(old)), 0
@@ -74,10 +74,10 @@ func Nearest(lines, old []string) (at int, equal bool) {
 	return best, most == meaning
 }
 
-// squeezed returns a line without white space at its ends and with one space for what is inside.
+// squeezed returns a line without white space at its ends and with single spaces between its words.
 func squeezed(line string) string { return strings.Join(strings.Fields(line), " ") }
 
-// mostSimilar finds the line that is most like the longest wanted one. It returns where the first wanted line would be, or -1.
+// mostSimilar finds the line that most resembles the longest wanted line. It returns the index of the first wanted line there, or -1.
 func mostSimilar(have, want []string) int {
 	longest, size := 0, 0
 	for i, l := range want {
@@ -115,7 +115,7 @@ func pairsOf(text string) pairs {
 	return p
 }
 
-// likeness returns the share of pairs that both texts have, from 0 to 1 (Dice's coefficient).
+// likeness returns the similarity of the texts, from 0 to 1: Dice's coefficient of their pairs.
 func (p pairs) likeness(text string) float64 {
 	total := len(text) - 1
 	for _, n := range p {

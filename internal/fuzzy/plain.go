@@ -1,7 +1,6 @@
 package fuzzy
 
-// Plain returns the character on a keyboard that a typographic one stands for (hyphens and dashes, quotes, spaces), and any other
-// as it is.
+// Plain returns the ASCII character that a typographic hyphen, dash, quote or space stands for, and any other character unchanged.
 func Plain(r rune) rune {
 	switch {
 	case r >= 0x2010 && r <= 0x2015 || r == 0x2212: // hyphens, dashes, minus

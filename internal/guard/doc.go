@@ -1,3 +1,3 @@
-// Package guard runs code that belongs to somebody else. Such code may panic or call runtime.Goexit, on whatever goroutine it is
-// called: here that becomes an error, and whoever waits for the code is never left waiting.
+// Package guard runs foreign code that may panic or call runtime.Goexit. It turns both into errors, so that whoever waits for the code
+// always continues.
 package guard

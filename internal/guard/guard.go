@@ -6,20 +6,20 @@ import (
 	"sync"
 )
 
-// Panic is the error of code that panicked or called runtime.Goexit.
+// Panic reports that code panicked or called runtime.Goexit.
 type Panic struct {
 	// What names the code, such as "BeforeStop".
 	What string
-	// Value is what it panicked with, nil for runtime.Goexit.
+	// Value holds the value of the panic, or nil for runtime.Goexit.
 	Value any
-	// Stack is the goroutine's stack at that moment. It is not in the text of the error, which may go on to a model.
+	// Stack holds the goroutine's stack. The error's text omits it, because a model may read that.
 	Stack string
 }
 
-// Error says what happened in one line, without the stack.
+// Error returns one line without the stack.
 func (p *Panic) Error() string { return p.What + " " + p.Did() }
 
-// Did says what the code did: "panicked: <value>" or "called runtime.Goexit".
+// Did returns "panicked: <value>" or "called runtime.Goexit".
 func (p *Panic) Did() string {
 	if p.Value == nil {
 		return "called runtime.Goexit"
@@ -27,22 +27,22 @@ func (p *Panic) Did() string {
 	return fmt.Sprintf("panicked: %v", p.Value)
 }
 
-// Caught makes a Panic of what recover returned in a deferred function that runs although the code it guards did not return; nil
-// means runtime.Goexit. The stack is that of the code, because deferred functions run above it.
+// Caught returns a Panic with the value of recover, where nil stands for runtime.Goexit. It must be called in a deferred function,
+// so that the stack is that of the code.
 func Caught(what string, recovered any) *Panic {
-	if inner, ok := recovered.(*Panic); ok { // of another goroutine, on which the code waited
+	if inner, ok := recovered.(*Panic); ok { // from another goroutine that the code waited for
 		return &Panic{What: what, Value: inner.Value, Stack: inner.Stack}
 	}
 	return &Panic{What: what, Value: recovered, Stack: string(debug.Stack())}
 }
 
-// Result is what code came to.
+// Result holds what a function returned.
 type Result[T any] struct {
 	Value T
 	Err   error
 }
 
-// Start runs f on a goroutine of its own and returns where its result will be. A panic or a runtime.Goexit of f is a *[Panic].
+// Start runs f on its own goroutine and returns a channel that gets its result. The error is a *[Panic] if f did not return.
 func Start[T any](what string, f func() (T, error)) <-chan Result[T] {
 	done := make(chan Result[T], 1)
 	go func() {
@@ -60,27 +60,27 @@ func Start[T any](what string, f func() (T, error)) <-chan Result[T] {
 	return done
 }
 
-// Value runs f on a goroutine of its own and returns what it returns, or a *[Panic].
+// Value runs f on its own goroutine and returns its result, or a *[Panic] if f did not return.
 func Value[T any](what string, f func() (T, error)) (T, error) {
 	r := <-Start(what, f)
 	return r.Value, r.Err
 }
 
-// Run is [Value] for code that only has an error.
+// Run runs f on its own goroutine and returns its error, or a *[Panic] if f did not return.
 func Run(what string, f func() error) error {
 	_, err := Value(what, func() (struct{}, error) { return struct{}{}, f() })
 	return err
 }
 
-// Group is a sync.WaitGroup whose Wait panics with the *[Panic] of a function that did not return, so that it reaches whoever
-// waits. Its zero value is ready.
+// Group is a sync.WaitGroup that passes on a panic: Wait panics with the *[Panic] of a function that did not return. The zero value is
+// ready to use.
 type Group struct {
 	running sync.WaitGroup
 	mu      sync.Mutex
 	first   *Panic
 }
 
-// Go runs f on a goroutine of its own.
+// Go runs f on its own goroutine.
 func (g *Group) Go(f func()) {
 	g.running.Go(func() {
 		returned := false
@@ -100,7 +100,7 @@ func (g *Group) Go(f func()) {
 	})
 }
 
-// Wait returns when all functions have ended. It panics if one of them did not return.
+// Wait waits for all functions to end. It panics if one of them did not return.
 func (g *Group) Wait() {
 	g.running.Wait()
 	if g.first != nil {

@@ -1,2 +1,2 @@
-// Package names shows names of files to models and people, who must be able to tell where a name ends.
+// Package names formats and compares names for models and people.
 package names

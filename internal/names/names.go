@@ -9,9 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Shown returns a file's name as results and errors have it: as it is, or as a quoted Go string where it has control characters (a line
-// break would look like another name, or like another line of the result), characters that do not show themselves, or bytes that are
-// no UTF-8. A name that begins with a quotation mark is quoted too, so that what is quoted can be told from what is not.
+// Shown returns a file's name for results and errors. It returns a quoted Go string if the name has control characters, which could
+// fake another line, invisible characters or invalid UTF-8, or if it begins with a quotation mark and so would look quoted.
 func Shown(name string) string {
 	plain := !strings.HasPrefix(name, `"`) && utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !shows(r) })
 	if plain {
@@ -20,12 +19,12 @@ func Shown(name string) string {
 	return strconv.Quote(name)
 }
 
-// shows reports whether a character can be seen, or is one of those that emoji and some scripts are made with.
+// shows reports whether a character is visible, or joins or selects characters of emoji and some scripts.
 func shows(r rune) bool {
 	return unicode.IsPrint(r) || r == '\u200c' || r == '\u200d' || unicode.Is(unicode.Variation_Selector, r) || unicode.Is(unicode.Zs, r)
 }
 
-// Error returns an error's text in which the name of its fs.PathError is as Shown has it.
+// Error returns the text of an error with the path of its fs.PathError as Shown returns it.
 func Error(err error) string {
 	text := err.Error()
 	var about *fs.PathError

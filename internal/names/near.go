@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// maxNear is how many names Near returns at most.
+// maxNear limits the names that Near returns.
 const maxNear = 3
 
-// Near returns those of the candidates that are most like a name, the nearest first: the same but for case, hyphens and underscores, or a few
-// letters apart.
+// Near returns the candidates that resemble a name most, the nearest first. They differ in case, hyphens and underscores, or in a few
+// letters.
 func Near(name string, candidates []string) []string {
 	type near struct {
 		name     string
@@ -36,7 +36,7 @@ func Folded(name string) string {
 	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
 }
 
-// Distance returns the number of single changes that make a into b (Levenshtein).
+// Distance returns the Levenshtein distance of a and b.
 func Distance(a, b []rune) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

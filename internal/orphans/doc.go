@@ -1,2 +1,2 @@
-// Package orphans lets tests fail that leave processes behind.
+// Package orphans makes tests fail that leave processes behind.
 package orphans

@@ -5,14 +5,15 @@ import (
 	"os"
 )
 
-// Verify runs the tests of a package and ends the test binary, with a failure if a process is left that they have started, whatever it has done to
-// its environment, group or session. It is what TestMain calls. Linux only; elsewhere it just runs them.
+// Verify runs the tests of a package and exits. TestMain calls it. On Linux it exits with a failure if a process that the tests started
+// still runs, even one that has left its group and session.
 func Verify(run func() int) {
 	adopt()
 	os.Exit(Check(run()))
 }
 
-// Check ends what is left, and returns the exit code of a failure then, and the given one otherwise. Adopt has to come first.
+// Check kills the processes that are left and returns the exit code: the given one, or 1 if that is 0 and there were any. Adopt must be
+// called first.
 func Check(code int) int {
 	left := end()
 	for _, line := range left {
@@ -24,5 +25,5 @@ func Check(code int) int {
 	return code
 }
 
-// Adopt makes orphans children of this process, so that Check finds them.
+// Adopt makes this process the parent of orphans, so that Check finds them.
 func Adopt() { adopt() }

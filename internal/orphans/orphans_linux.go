@@ -18,7 +18,7 @@ func adopt() {
 	}
 }
 
-// end kills the children that are left, and returns their command lines. What is just ending has a moment.
+// end gives children two seconds to end, kills those that are left, and returns their command lines.
 func end() (lines []string) {
 	for deadline := time.Now().Add(2 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		reap()
@@ -39,8 +39,8 @@ func end() (lines []string) {
 	return lines
 }
 
-// reap waits for what has ended: as long as nobody does, the first process of its PID namespace cannot end either. No test waits for
-// children any more.
+// reap waits for children that have ended. The init process of a PID namespace cannot end before its zombies are reaped. No test waits
+// for children any more.
 func reap() {
 	for {
 		if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 || err != nil {
@@ -49,7 +49,7 @@ func reap() {
 	}
 }
 
-// children lists the processes whose parent this one is, without zombies.
+// children returns the ids of this process's children, without zombies.
 func children() (pids []int) {
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {

@@ -1,2 +1,2 @@
-// Package peer finds the programs that tests compare with or talk to: git, bash, ripgrep and the like.
+// Package peer finds the programs that tests run or compare with, such as git, bash and ripgrep.
 package peer

@@ -6,11 +6,10 @@ import (
 	"testing"
 )
 
-// Required is the environment variable that makes a missing program a failure instead of a skip, for machines that are meant to have
-// them all. .ci/run sets it.
+// Required names the environment variable that makes a missing program a failure instead of a skip. .ci/run sets it.
 const Required = "ATTRACTOR_PEERS_REQUIRED"
 
-// Need returns the path of a program. Where it is not installed, the test is skipped and says so, or fails if Required is set.
+// Need returns the path of a program. If it is not installed, Need skips the test, or fails it if Required is set.
 func Need(t testing.TB, program string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)
@@ -20,7 +19,7 @@ func Need(t testing.TB, program string) string {
 	return path
 }
 
-// Missing ends a test whose peer is not to be had: it skips the test with the reason, or fails it if Required is set.
+// Missing ends a test that lacks a program. It skips the test with the reason, or fails it if Required is set.
 func Missing(t testing.TB, format string, args ...any) {
 	t.Helper()
 	if os.Getenv(Required) != "" {
