@@ -8,15 +8,8 @@ import (
 	"iter"
 )
 
-// cursor yields the session's events from its start on, until SESSION_END or the end of ctx. Facts come all and in order. Of what is
-// streamed a cursor gets what it has not seen, in one delta with the number of the last piece: of a text or a thought everything,
-// also when it has ended long ago; of live output the first and the last [liveKept] bytes with a line that counts what is left out,
-// and nothing more once the call has ended, because TOOL_CALL_END has the output.
-//
-// TOOL_CALL_END has the whole output as long as it is in memory or in the session's output store; else what the model saw of it, and
-// OutputComplete is false.
-//
-// A cursor holds up nobody, and nothing is kept for it: one that is not read costs what it is in the middle of.
+// cursor yields the session's events as [Session.Events] documents. A cursor holds up nobody and nothing is kept for it: an unread cursor
+// retains only the event in progress.
 func (s *eventStream) cursor(ctx context.Context) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		stop := context.AfterFunc(ctx, func() {
@@ -38,14 +31,14 @@ func (s *eventStream) cursor(ctx context.Context) iter.Seq[Event] {
 	}
 }
 
-// cursor is a place in the log.
+// A cursor is a position in the log.
 type cursor struct {
 	stream *eventStream
-	at     int64            // the number of the last event
-	seen   map[runKey]int64 // bytes, of what is on its way
+	at     int64            // the number of the last event that was taken
+	seen   map[runKey]int64 // how many bytes of the open runs were taken
 }
 
-// next waits for an event. Nil means that there will be none.
+// next waits for an event and returns it. Nil means that there will be none.
 func (c *cursor) next(ctx context.Context) Event {
 	s := c.stream
 	s.mu.Lock()
@@ -62,8 +55,8 @@ func (c *cursor) next(ctx context.Context) Event {
 	return nil
 }
 
-// take returns what has the lowest number above the cursor's. A run of which something is unseen always has one: the cursor never
-// passes a piece without taking all there is.
+// take returns the event with the lowest number above the cursor's, nil if there is none yet. A run with unseen text always has a higher
+// number, because the cursor takes all of a run when it passes it.
 func (c *cursor) take(l *eventLog) Event {
 	var oldest *run
 	for _, r := range l.open {
@@ -81,7 +74,7 @@ func (c *cursor) take(l *eventLog) Event {
 	return nil
 }
 
-// piece takes what is unseen of a run.
+// piece returns a delta with the unseen text of a run.
 func (c *cursor) piece(r *run) Event {
 	c.at = r.newest.Head().Seq
 	text := r.since(c.seen[r.key])
@@ -95,7 +88,7 @@ func (c *cursor) piece(r *run) Event {
 	return retext(r.newest, text)
 }
 
-// fact takes an event of the log: a fact, or the delta of a run that has ended, of which a part may be seen.
+// fact returns an event of the log: a fact, or the joined delta of a run that has ended, without the part that was seen.
 func (c *cursor) fact(ev Event) Event {
 	c.at = ev.Head().Seq
 	if key, text, ok := deltaOf(ev); ok {
@@ -116,7 +109,7 @@ func (c *cursor) fact(ev Event) Event {
 	return ev
 }
 
-// whole is a call's end with its whole output, if that can still be had.
+// whole returns a call's end with its whole output, if that can still be had.
 func (s *eventStream) whole(short *shortEvent) Event {
 	if ev := short.whole(); ev != nil {
 		return ev
@@ -139,8 +132,8 @@ func (s *eventStream) whole(short *shortEvent) Event {
 
 var errOtherForm = errors.New("the store has the output in another form")
 
-// reread makes an event's output of what the store has of it: what the tool printed, without what was added below, which what the
-// model saw ends with. Whether it is the same, the hash tells.
+// reread returns an event's output from the store. The store has only what the tool printed; the text that was added below it comes from
+// the end of what the model saw. The caller compares the hash.
 func reread(f io.ReadSeeker, end *ToolCallEnd) (string, error) {
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {

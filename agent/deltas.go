@@ -9,10 +9,10 @@ import (
 	"github.com/attractor-go/attractor/env/capture"
 )
 
-// liveKept is how much of the head and how much of the tail of live output cursors can still get, in bytes. OnEvent gets all of it.
+// liveKept limits the head and the tail, each, of live output that cursors get, in bytes. OnEvent gets all of it.
 const liveKept = 32 << 10
 
-// runKey names what deltas belong together. Agents is the way to the subagent that they are of, empty for the session itself.
+// A runKey names the text that deltas belong to. Agents is the path of subagents that they come from, empty for the session itself.
 type runKey struct {
 	agents       string
 	kind         Kind
@@ -24,7 +24,7 @@ func textKey(agents string, block int) runKey {
 	return runKey{agents: agents, kind: (*AssistantTextDelta)(nil).kind(), block: block}
 }
 
-// deltaOf is the text of a delta and what it belongs to; ok is false for a fact.
+// deltaOf returns the key and the text of a delta; ok is false for a fact.
 func deltaOf(ev Event) (key runKey, text string, ok bool) {
 	inner, agents := innermost(ev)
 	switch e := inner.(type) {
@@ -38,8 +38,8 @@ func deltaOf(ev Event) (key runKey, text string, ok bool) {
 	return runKey{}, "", false
 }
 
-// ends reports whether a fact ends what a key names. A thought has no end of its own: it is over when something else comes. With
-// its attempt everything of the model is over.
+// ends reports whether a fact ends the run of a key. A thought has no end of its own: it ends when something else begins. The end of an
+// attempt ends all that the model streams.
 func ends(fact Event, agents string, key runKey) bool {
 	if agents != key.agents {
 		return false
@@ -60,7 +60,7 @@ func ends(fact Event, agents string, key runKey) bool {
 	return false
 }
 
-// innermost is the event that a subagent's event is about, and the way to that agent.
+// innermost returns the event inside of a subagent's events, and the path of those subagents.
 func innermost(ev Event) (inner Event, agents string) {
 	for {
 		switch e := ev.(type) {
@@ -78,7 +78,7 @@ func innermost(ev Event) (inner Event, agents string) {
 	}
 }
 
-// rewrap is an event about another inner event.
+// rewrap returns a copy of a subagent's event with another inner event.
 func rewrap(ev, inner Event) Event {
 	sub, ok := ev.(*SubagentEvent)
 	if !ok {
@@ -89,7 +89,7 @@ func rewrap(ev, inner Event) Event {
 	return &c
 }
 
-// retext is a delta with another text.
+// retext returns a copy of a delta with another text.
 func retext(ev Event, text string) Event {
 	inner, _ := innermost(ev)
 	switch e := inner.(type) {
@@ -106,12 +106,12 @@ func retext(ev Event, text string) Event {
 	return rewrap(ev, inner)
 }
 
-// run is what the deltas of one text, thought or stream of live output add up to, until a fact ends them.
+// A run joins the deltas of one text, thought or stream of live output until a fact ends it.
 type run struct {
 	key    runKey
-	newest Event           // delta; nil before the first
-	text   strings.Builder // of texts and thoughts: all of it
-	output *capture.Buffer // of live output: its head and tail
+	newest Event           // the newest delta, nil before the first
+	text   strings.Builder // for texts and thoughts
+	output *capture.Buffer // for live output: its head and tail
 }
 
 func newRun(key runKey) *run {
@@ -131,7 +131,7 @@ func (r *run) add(ev Event, text string) {
 	r.text.WriteString(text)
 }
 
-// size is how many bytes have come.
+// size returns how many bytes have arrived.
 func (r *run) size() int64 {
 	if r.output != nil {
 		return r.output.Total()
@@ -139,7 +139,7 @@ func (r *run) size() int64 {
 	return int64(r.text.Len())
 }
 
-// since is what has come after so many bytes. Where live output is no longer held, a line says how many bytes are left out.
+// since returns what has arrived after the first from bytes. A line counts the bytes of live output that are no longer held.
 func (r *run) since(from int64) string {
 	if r.output == nil {
 		return r.text.String()[from:]
@@ -155,8 +155,7 @@ func (r *run) since(from int64) string {
 	return joinAround(string(head), lost, string(tail))
 }
 
-// joinAround puts a line between head and tail that counts the bytes that are missing there, with what is left of characters that
-// were cut through.
+// joinAround joins head and tail by a line that counts the missing bytes. Characters that were cut through are counted as missing.
 func joinAround(head string, lost int64, tail string) string {
 	whole := wholeRunes([]byte(head))
 	lost += int64(len(head) - whole)
@@ -167,7 +166,7 @@ func joinAround(head string, lost int64, tail string) string {
 	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", head[:whole], lost, tail)
 }
 
-// wholeRunes is the length of p without a character that is cut at its end.
+// wholeRunes returns the length of p without a character that is cut at its end.
 func wholeRunes(p []byte) int {
 	for i := len(p) - 1; i >= 0 && i >= len(p)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(p[i]) {

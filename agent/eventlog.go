@@ -10,20 +10,20 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// eventLog is what cursors read: the facts of a session by their numbers, and the text so far of what is still on its way. When a
-// text or a thought has ended, one delta stands for its many, and shares its text with the fact and the history. Live output is
-// gone when its call has ended, and of long outputs stays what the model saw. So the log grows with the facts alone. Its
-// user locks.
+// An eventLog holds the events that cursors read: the facts of a session by number, and the text so far of whatever is being streamed. When a
+// text or a thought has ended, its deltas are joined into one, which shares its text with the fact and the history. Live output is
+// dropped when its call has ended, and long outputs are cut to what the model saw. So the log grows with the facts alone. Its user
+// locks it.
 type eventLog struct {
 	events   []Event
 	open     []*run
-	thoughts []int64 // of the model call that is open: the numbers of their deltas
+	thoughts []int64 // the numbers of the deltas of thoughts, in the open model call
 	seed     maphash.Seed
-	size     int64 // of events, about, in bytes
+	size     int64 // of events, estimated, in bytes
 	media    mediaLog
 }
 
-// add enters an event that has its number, and the record that it comes of, if any.
+// add adds an event that has its number. Rec is its record, nil if it has none.
 func (l *eventLog) add(ev Event, rec record) {
 	if key, text, ok := deltaOf(ev); ok {
 		l.runOf(key).add(ev, text)
@@ -52,6 +52,7 @@ func (l *eventLog) after(seq int64) int {
 	return i
 }
 
+// find returns the open run of a key, nil if there is none.
 func (l *eventLog) find(key runKey) *run {
 	for _, r := range l.open {
 		if r.key == key {
@@ -61,6 +62,7 @@ func (l *eventLog) find(key runKey) *run {
 	return nil
 }
 
+// runOf returns the open run of a key, and opens it if there is none.
 func (l *eventLog) runOf(key runKey) *run {
 	r := l.find(key)
 	if r == nil {
@@ -70,7 +72,7 @@ func (l *eventLog) runOf(key runKey) *run {
 	return r
 }
 
-// finish ends the runs that a fact ends. A joined delta takes the place of its last piece, which may be before other facts.
+// finish ends the runs that a fact ends. A joined delta takes the place of its last piece, which may stand before other facts.
 func (l *eventLog) finish(fact Event, agents string) {
 	l.open = slices.DeleteFunc(l.open, func(r *run) bool {
 		if !ends(fact, agents, r.key) {
@@ -83,7 +85,7 @@ func (l *eventLog) finish(fact Event, agents string) {
 		if end, ok := fact.(*AssistantTextEnd); ok && end.Text == text {
 			text = end.Text
 		} else {
-			text = strings.Clone(text) // without the room that the builder has left
+			text = strings.Clone(text) // without the spare capacity of the builder
 		}
 		seq := r.newest.Head().Seq
 		joined := retext(r.newest, text)
@@ -96,7 +98,7 @@ func (l *eventLog) finish(fact Event, agents string) {
 	})
 }
 
-// share lets the thoughts of a model call that has ended be the strings that the history holds.
+// share replaces the thoughts of an ended model call by the equal strings of the history, so that memory holds them once.
 func (l *eventLog) share(rec record) {
 	answer, _ := rec.(answerRecord)
 	for _, seq := range l.thoughts {
@@ -111,18 +113,18 @@ func (l *eventLog) share(rec record) {
 	l.thoughts = l.thoughts[:0]
 }
 
-// shortEvent stands in the log for the end of a call whose output the model did not get whole.
+// A shortEvent stands in the log for a TOOL_CALL_END whose output the model did not get whole.
 type shortEvent struct {
-	Event              // with what the model got
-	whole func() Event // what it stands for, nil when nobody else holds that any more
-	end   *ToolCallEnd // what is in Event, when the session's store may have the whole output
-	// The whole output is complete, and has this hash.
+	Event              // with the output that the model got
+	whole func() Event // returns the whole event, nil if nobody else holds it any more
+	end   *ToolCallEnd // set if the session's store may have the whole output
+	// Whether the whole output is complete, and its hash.
 	complete bool
 	hash     uint64
 }
 
-// shorten returns a call's end with the text that the history holds, and as it is when that is all. What comes without a record, as the
-// calls of subagents do, keeps the head and the tail of a long output.
+// shorten returns a call's end with the text that the history holds, or as it is if that text is whole. Without a record, as for calls of
+// subagents, a long output is cut to its head and tail.
 func (l *eventLog) shorten(ev Event, end *ToolCallEnd, rec record) Event {
 	seen := end.Output
 	if r, ok := rec.(resultRecord); ok {
@@ -145,7 +147,7 @@ func (l *eventLog) shorten(ev Event, end *ToolCallEnd, rec record) Event {
 	return s
 }
 
-// weakly returns an event for as long as somebody else holds it, such as OnEvent or a host.
+// weakly returns a function that returns the event as long as somebody else holds it.
 func weakly(ev Event) func() Event {
 	switch e := ev.(type) {
 	case *ToolCallEnd:
@@ -158,7 +160,7 @@ func weakly(ev Event) func() Event {
 	return func() Event { return nil }
 }
 
-// orNil makes a nil pointer a nil Event.
+// orNil returns a nil Event for a nil pointer.
 func orNil[T any, P interface {
 	*T
 	Event
@@ -169,17 +171,17 @@ func orNil[T any, P interface {
 	return p
 }
 
-// mediaKept is how much of the data of media the log holds, in bytes. A log that is full of images must not end a session; who wants the
-// older ones reads the journal.
+// mediaKept limits the data of media in the log, in bytes. A log that is full of images must not end a session; the journal has the older
+// ones.
 const mediaKept = 64 << 20
 
-// mediaLog knows the events that have data of media.
+// A mediaLog lists the events that hold data of media.
 type mediaLog struct {
 	seqs []int64 // the oldest first
 	size int64
 }
 
-// keepMedia notes the data of an event's media, and drops the oldest for which there is no room.
+// keepMedia lists an event that has media, and drops the data of the oldest while there is too much.
 func (l *eventLog) keepMedia(ev Event) {
 	size := sizeOfMedia(ev)
 	if size == 0 {
@@ -194,6 +196,7 @@ func (l *eventLog) keepMedia(ev Event) {
 	}
 }
 
+// sizeOfMedia returns the size of an event's media, in bytes.
 func sizeOfMedia(ev Event) (size int64) {
 	if end, ok := endOf(ev); ok {
 		for _, m := range end.Media {
@@ -203,13 +206,14 @@ func sizeOfMedia(ev Event) (size int64) {
 	return size
 }
 
+// endOf returns the TOOL_CALL_END in an event, if it is one.
 func endOf(ev Event) (*ToolCallEnd, bool) {
 	fact, _ := innermost(ev)
 	end, ok := fact.(*ToolCallEnd)
 	return end, ok
 }
 
-// withoutMedia returns a copy of a call's end in which the media have no data.
+// withoutMedia returns a copy of a call's end whose media have no data.
 func withoutMedia(ev Event) Event {
 	end, ok := endOf(ev)
 	if !ok {

@@ -15,24 +15,24 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// ReplayOptions say how a session is replayed. The zero value is a replay from the journal alone.
+// ReplayOptions configure a replay. The zero value replays from the journal alone.
 type ReplayOptions struct {
-	// Client answers the model calls, from recorded traffic; nil lets the journal's answers and faults answer them.
+	// Client answers the model calls, such as from recorded traffic. If it is nil, the journal's answers and faults do.
 	Client *llm.Client
 	// OnEvent receives the events of the replay.
 	OnEvent func(Event)
 }
 
-// Divergence is the first record of a replay that is not the journal's.
+// Divergence is the error of a replay that came to another record than the journal has.
 type Divergence struct {
 	Record int64           `json:"record"`
-	Want   json.RawMessage `json:"want"` // kind and data in the journal, without times and durations; null when there is none
+	Want   json.RawMessage `json:"want"` // the journal's record without times and durations, or null
 	Got    json.RawMessage `json:"got"`
-	// Problem says why no session can have come to the journal's record there, such as a result without its call.
+	// Problem says why no session can have written the journal's record there, such as a result without its call.
 	Problem string `json:"problem,omitempty"`
 }
 
-// Error says where and how.
+// Error describes the first difference.
 func (d *Divergence) Error() string {
 	if d.Problem != "" {
 		return fmt.Sprintf("the journal cannot be replayed from record %d on: %s\nit is %s", d.Record, d.Problem, d.Want)
@@ -40,10 +40,10 @@ func (d *Divergence) Error() string {
 	return fmt.Sprintf("the replay diverges at record %d:\nwant %s\n got %s", d.Record, d.Want, d.Got)
 }
 
-// Replay runs a session again from its journal: the loop decides anew, model and tools answer what the journal says they did, and the
-// host does what it did then. The clock is the records', and so are the ids. Nothing is run and nothing is asked over a network unless
-// Client does. A replay that comes to other records, times and durations aside, is a *[Divergence], and so is a record that does not
-// fit those before it. Whatever the journal holds, Replay ends.
+// Replay runs a session again from its journal. The loop decides anew; the answers of the model, the results of tools and the actions of
+// the host come from the journal, as do times and ids. Nothing is run and, unless Client does it, nothing is sent over a network. If the
+// replay writes another record than the journal has, apart from times and durations, Replay returns a *[Divergence]; also for a record
+// that does not fit those before it. Replay ends whatever the journal holds.
 func Replay(ctx context.Context, from Records, o ReplayOptions) error {
 	r := &replay{}
 	r.changed.L = &r.mu
@@ -76,7 +76,7 @@ func Replay(ctx context.Context, from Records, o ReplayOptions) error {
 	return err
 }
 
-// read reads the records up to the first that does not fit those before it, which it returns.
+// read reads the records up to the first that does not fit those before it. It returns that as misfit.
 func (r *replay) read(ctx context.Context, from Records) (misfit *Divergence, err error) {
 	var state State
 	for line, err := range from.Records(ctx, 1) {
@@ -96,7 +96,7 @@ func (r *replay) read(ctx context.Context, from Records) (misfit *Divergence, er
 	return nil, nil
 }
 
-// replay is a journal as a script. It is the log, the provider, the tools, the clock and the host of the session that it directs.
+// A replay plays a journal as a script. It is the log, the provider, the tools, the clock and the host of the session that it runs.
 type replay struct {
 	lines   []journal.Record
 	records []record
@@ -106,15 +106,15 @@ type replay struct {
 
 	mu      sync.Mutex
 	changed sync.Cond
-	at      int  // records written
-	acting  bool // the host's record is being written
+	at      int  // how many records were written
+	acting  bool // a record of the host is being written
 	wrong   *Divergence
-	asked   map[string]bool // the calls of this step that came to a question
-	running map[string]int  // the calls of this step whose record is not written yet
-	waited  time.Time       // until when the loop has waited
+	asked   map[string]bool // the calls of this step that asked a question
+	running map[string]int  // the calls of this step whose record is missing
+	waited  time.Time       // the end of the loop's last wait
 }
 
-// open makes the session that is directed.
+// open returns the session that is run again.
 func (r *replay) open(h headerRecord, o ReplayOptions) (*Session, error) {
 	client := o.Client
 	if client == nil {
@@ -136,10 +136,10 @@ func (r *replay) open(h headerRecord, o ReplayOptions) (*Session, error) {
 	return s, nil
 }
 
-// most is how many steps in a row may come to no record. After a crash there is one: what had begun has no outcome.
+// most is how many steps in a row may write no record. After a crash there is one, because calls that had begun have no outcome.
 const most = 3
 
-// run lets the host's records happen, and the loop decide about all others.
+// run commits the host's records, and lets the loop write all others.
 func (r *replay) run(ctx context.Context, s *Session) error {
 	for idle := 0; ctx.Err() == nil; idle++ {
 		rec, at := r.next()
@@ -161,7 +161,7 @@ func (r *replay) run(ctx context.Context, s *Session) error {
 	return context.Cause(ctx)
 }
 
-// step lets the next thing happen: the host's record, or what the loop decides.
+// step commits the host's next record, or takes one step of the loop. Over means that the session is at rest although records are left.
 func (r *replay) step(ctx context.Context, s *Session, rec record) (over bool, err error) {
 	if r.hosts(s, rec) && !r.decidedBefore(s) {
 		return false, r.act(s, rec)
@@ -170,7 +170,7 @@ func (r *replay) step(ctx context.Context, s *Session, rec record) (over bool, e
 	step, err := s.step(ctx)
 	switch {
 	case errors.Is(err, errJournalEnds):
-		return false, nil // the next record is none
+		return false, nil // next returns nil now
 	case err != nil:
 		return false, err
 	case step.Act == ActRest:
@@ -182,7 +182,7 @@ func (r *replay) step(ctx context.Context, s *Session, rec record) (over bool, e
 	return false, nil
 }
 
-// expect prepares the next step: the calls that it runs are on their way.
+// expect prepares the replay for the calls of the next step.
 func (r *replay) expect(step Step) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -194,8 +194,8 @@ func (r *replay) expect(step Step) {
 	}
 }
 
-// settled lets the host do what it did before the loop's next record, and returns when that record, or the journal's end, is next. It is
-// called with the lock held, by whoever is about to write a record.
+// settled commits the host's records that stand before the loop's next one. It is called with the lock held, by a goroutine that is about
+// to write a record.
 func (r *replay) settled(ctx context.Context) {
 	for ctx.Err() == nil && r.asynchronous() {
 		if r.acting {
@@ -215,8 +215,8 @@ func (r *replay) settled(ctx context.Context) {
 	}
 }
 
-// asynchronous reports that the next record is one that a host, or a subagent, adds while the loop works; or an intent, which here
-// nobody else writes: the stand-ins have no effects, and the journal knows which calls began together.
+// asynchronous reports whether the next record comes from a host or a subagent while the loop works, or is an intent. The tools of a
+// replay have no effects, so the loop writes no intents, and the journal tells which calls began together.
 func (r *replay) asynchronous() bool {
 	if r.at >= len(r.records) || r.wrong != nil {
 		return false
@@ -225,14 +225,14 @@ func (r *replay) asynchronous() bool {
 	return intent || r.between(r.at)
 }
 
-// between reports that a record may come at any time. An input that is open goes on after a crash.
+// between reports whether a record may come at any time.
 func (r *replay) between(at int) bool {
 	switch rec := r.records[at].(type) {
 	case queuedRecord, settingRecord, childRecord, noteRecord, spentRecord, stopRecord:
 		return true
-	case resultRecord: // of a question that this step has asked: it is not one of the step's calls any more
+	case resultRecord: // the answer to a question of this step, whose call is not one of the step any more
 		return r.asked[rec.CallID]
-	case inputRecord:
+	case inputRecord: // after a crash an open input goes on
 		for _, before := range slices.Backward(r.records[:at]) {
 			switch before := before.(type) {
 			case inputRecord:
@@ -247,14 +247,14 @@ func (r *replay) between(at int) bool {
 	return false
 }
 
-// decidedBefore reports that the host's record, which comes next, came during a step of the loop: what the loop would do now is what
-// the first record after the host's is the outcome of.
+// decidedBefore reports whether the host's next record came during a step of the loop: the loop's next record is the outcome of the step
+// that the loop would take now.
 func (r *replay) decidedBefore(s *Session) bool {
 	step := s.upcoming()
 	epoch, by := s.epoch()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	others := false // epochs, which settings before the loop's next record begin
+	others := false // settings before the loop's next record begin another epoch
 	for i, rec := range r.records[r.at:] {
 		if r.between(r.at + i) {
 			if set, ok := rec.(settingRecord); ok && by.set(&set) {
@@ -281,7 +281,7 @@ func (r *replay) decidedBefore(s *Session) bool {
 	return false
 }
 
-// hosts reports that a record, which comes next while the loop does nothing, is the host's.
+// hosts reports whether the next record is one of the host's, while the loop does nothing.
 func (r *replay) hosts(s *Session, rec record) bool {
 	switch rec := rec.(type) {
 	case headerRecord, queuedRecord, settingRecord, childRecord, noteRecord, spentRecord, stopRecord:
@@ -293,13 +293,13 @@ func (r *replay) hosts(s *Session, rec record) bool {
 		defer s.mu.Unlock()
 		call := s.state.open(rec.CallID)
 		return call != nil && call.awaits != nil && s.state.Input != nil && s.state.Input.Stop == ""
-	case endRecord: // time is not replayed: what it ended was the clock's decision
+	case endRecord: // time is not replayed, so the loop cannot find that the budget ended
 		return rec.Session || rec.Reason == BudgetTime
 	}
 	return false
 }
 
-// act commits a record of the host. The end of a session that was resumed later ends nothing here.
+// act commits a record of the host. If the session was resumed after its end, the replay goes on.
 func (r *replay) act(s *Session, rec record) error {
 	switch end, isEnd := rec.(endRecord); {
 	case rec == nil:
@@ -324,7 +324,7 @@ func (r *replay) act(s *Session, rec record) error {
 	return s.commit(rec)
 }
 
-// next returns the record that comes next; nil at the end.
+// next returns the next record and its index, nil at the end.
 func (r *replay) next() (rec record, at int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -340,14 +340,14 @@ func (r *replay) wake() {
 	r.changed.Broadcast()
 }
 
-// pause lets the time come that the loop waits for, whatever the next record says.
+// pause moves the clock to the time that the loop waits for, even if the next record is older.
 func (r *replay) pause(_ context.Context, until time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.waited = until
 }
 
-// now returns the time of the next record, and not before what the loop has waited for.
+// now returns the time of the next record, or the end of the loop's last wait if that is later.
 func (r *replay) now() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -363,7 +363,7 @@ func (r *replay) diverged() *Divergence {
 	return r.wrong
 }
 
-// diverge notes the first record that is not the journal's, nil for none.
+// diverge ends the replay with a record that the journal does not have, nil if the replay has none.
 func (r *replay) diverge(got *journal.Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,10 +10,10 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// errJournalEnds ends a replay in the middle of a step, like the crash that ended the journal.
+// errJournalEnds ends a replay in the middle of a step, as a crash ended the journal.
 var errJournalEnds = errors.New("agent: the journal ends here")
 
-// replayLog checks what the session writes.
+// A replayLog compares the records that the session writes with the journal's.
 type replayLog replay
 
 func (l *replayLog) Append(ctx context.Context, next int64, records ...journal.Record) error {
@@ -55,10 +55,10 @@ func (l *replayLog) Blob(ctx context.Context, hash string) (io.ReadCloser, error
 	return l.memory.Blob(ctx, hash)
 }
 
-// notCompared are the members of a record that differ from run to run, or that only the first run could know.
+// notCompared lists the members of a record that differ from run to run, or that only the first run knows.
 var notCompared = []string{"seq", "resumed", "latency", "duration", "delay", "retry_at", "bytes", "output_ref", "cost_usd", "args", "version", "shown", "start", "kept", "truncated"}
 
-// comparable returns a record without what may differ, in one form.
+// comparable returns the canonical JSON of a record without the members that may differ.
 func comparable(line journal.Record) json.RawMessage {
 	var members map[string]any
 	if err := json.Unmarshal(line.Data, &members); err != nil {
@@ -67,7 +67,7 @@ func comparable(line journal.Record) json.RawMessage {
 	for _, name := range notCompared {
 		delete(members, name)
 	}
-	if line.Kind == (compactRecord{}).kind() { // a request for one that comes while it runs is answered, too
+	if line.Kind == (compactRecord{}).kind() { // a request that comes during a compaction is answered by it
 		delete(members, "queued")
 		delete(members, "tokens_before")
 	}

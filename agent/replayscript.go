@@ -13,8 +13,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// await returns the next record, once what the host did before it is written, if it is the wanted one. The loop, which asks, is the
-// only one that could write what stands before a later one.
+// await commits the host's records that come first and returns the next record if it is a wanted one, otherwise nil. It is called by the
+// loop.
 func (r *replay) await(ctx context.Context, wanted func(record) bool) record {
 	stop := context.AfterFunc(ctx, r.wake)
 	defer stop()
@@ -26,7 +26,7 @@ func (r *replay) await(ctx context.Context, wanted func(record) bool) record {
 	return r.records[r.at]
 }
 
-// script is a provider that answers what the journal says.
+// A script is a provider that gives the journal's answers.
 type script struct {
 	*replay
 	name string
@@ -34,7 +34,7 @@ type script struct {
 
 func (p script) Name() string { return p.name }
 
-// providers are all that the session ever asked.
+// providers returns a script for each provider that the session ever asked.
 func (r *replay) providers(first string) []llm.Provider {
 	names := []string{first}
 	for _, rec := range r.records {
@@ -77,7 +77,7 @@ func (p script) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Stre
 	}
 }
 
-// answer returns what the journal has of the model call that is due.
+// answer returns the journal's outcome of the next model call.
 func (p script) answer(ctx context.Context) (resp *llm.Response, discarded []string, err error) {
 	rec := p.await(ctx, func(rec record) bool {
 		switch rec.(type) {
@@ -96,7 +96,7 @@ func (p script) answer(ctx context.Context) (resp *llm.Response, discarded []str
 		failure.Provider, failure.Code, failure.Status, failure.RequestID, failure.Usage = f.Provider, f.Code, f.Status, f.RequestID, f.Usage
 		failure.Final = !f.Retryable
 		failure.Tokens, failure.Window = f.Tokens, f.Window
-		failure.Unsent = true // what it took is in the record
+		failure.Unsent = true // the record has its usage
 		return nil, f.Discarded, failure
 	case compactRecord:
 		if rec.Failed == "" || rec.Failed == emptySummary {
@@ -112,7 +112,7 @@ func (p script) answer(ctx context.Context) (resp *llm.Response, discarded []str
 	return nil, nil, errors.New("the journal has no answer to this call")
 }
 
-// delay says whether a failed call was tried again.
+// delay returns how long the failed attempt waited for the next one, and whether there was one.
 func (r *replay) delay(int, error) (time.Duration, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,7 +124,7 @@ func (r *replay) delay(int, error) (time.Duration, bool) {
 	return 0, false
 }
 
-// confirm is the hook BeforeStop as it answered then.
+// confirm returns what the hook BeforeStop returned then.
 func (r *replay) confirm(ctx context.Context, _ Stop) (string, error) {
 	rec := r.await(ctx, func(rec record) bool {
 		switch rec.(type) {
@@ -139,7 +139,7 @@ func (r *replay) confirm(ctx context.Context, _ Stop) (string, error) {
 	return "", nil
 }
 
-// authorize gives a call the arguments that it ran with then.
+// authorize allows a call with the arguments that it ran with then.
 func (r *replay) authorize(_ context.Context, req tool.Request) (tool.Decision, error) {
 	d := tool.Decision{Verdict: tool.Allow}
 	if result, ok := r.result(req.Call.ID).(resultRecord); ok {
@@ -148,7 +148,7 @@ func (r *replay) authorize(_ context.Context, req tool.Request) (tool.Decision, 
 	return d, nil
 }
 
-// result returns what became of a call then.
+// result returns the record of a call's result or question.
 func (r *replay) result(id string) record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -167,7 +167,7 @@ func (r *replay) result(id string) record {
 	return nil
 }
 
-// access returns what a call would have touched then.
+// access returns the Access of a call as it was then.
 func (r *replay) access(id string) *tool.Access {
 	switch rec := r.result(id).(type) {
 	case resultRecord:
@@ -178,7 +178,7 @@ func (r *replay) access(id string) *tool.Access {
 	return nil
 }
 
-// tools are stand-ins that come to the journal's results.
+// tools returns stand-ins whose results are the journal's.
 func (r *replay) tools(definitions []llm.ToolDefinition) []tool.Tool {
 	nothing := func(string) (tool.Access, error) { return tool.Access{Effect: tool.ReadOnly}, nil }
 	var tools []tool.Tool
@@ -204,8 +204,8 @@ func (r *replay) runTool(_ context.Context, call *tool.Call) (tool.Result, error
 	return tool.Result{}, errors.New("the journal has no result of this call")
 }
 
-// inTurn waits until the journal's next record is what a step of the loop came to: of a call its own, and of anything else what is not
-// the host's. The journal knows what became of calls that were not run.
+// inTurn waits until the journal's next record is one of the loop, and of this call if rec is the outcome of a call. It returns the record to
+// commit, nil for none: the journal's where only that knows the outcome, such as of calls that were not run.
 func (r *replay) inTurn(ctx context.Context, rec record) record {
 	stop := context.AfterFunc(ctx, r.wake)
 	defer stop()
@@ -217,7 +217,7 @@ func (r *replay) inTurn(ctx context.Context, rec record) record {
 		r.changed.Wait()
 		r.settled(ctx)
 	}
-	if _, spent := rec.(spentRecord); spent { // the journal's own are taken as they are
+	if _, spent := rec.(spentRecord); spent { // the journal's own are committed as they are
 		return nil
 	}
 	if r.at >= len(r.records) {
@@ -225,13 +225,13 @@ func (r *replay) inTurn(ctx context.Context, rec record) record {
 	}
 	then := r.records[r.at]
 	switch then.(type) {
-	case inputRecord, endRecord: // the session crashed here, and this call's result came later
+	case inputRecord, endRecord: // the session crashed here; this call's result comes later
 		if call != "" {
 			return nil
 		}
 	}
 	switch rec := rec.(type) {
-	case compactRecord: // the journal knows what else was settled while it was made
+	case compactRecord: // the journal knows what was settled meanwhile
 		if then, ok := then.(compactRecord); ok && then.Failed == rec.Failed && then.Summary == rec.Summary {
 			return then
 		}
@@ -243,7 +243,7 @@ func (r *replay) inTurn(ctx context.Context, rec record) record {
 	return rec
 }
 
-// comes reports that the next record is what becomes of another call of this step, which is on its way.
+// comes reports whether the next record is the outcome of another running call of this step.
 func (r *replay) comes(call string) bool {
 	if r.at >= len(r.records) {
 		return false
@@ -252,7 +252,7 @@ func (r *replay) comes(call string) bool {
 	return next != "" && next != call && r.running[next] > 0
 }
 
-// callOf returns the call whose outcome a record is.
+// callOf returns the id of the call whose outcome a record is, empty if it is none.
 func callOf(rec record) string {
 	switch rec := rec.(type) {
 	case resultRecord:
@@ -263,7 +263,7 @@ func callOf(rec record) string {
 	return ""
 }
 
-// nowhere is the environment of a replay, in which nothing can be done.
+// nowhere is the environment of a replay. It has no files and no commands.
 type nowhere struct {
 	env.Environment
 	dir     string

@@ -10,39 +10,39 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// eventStream numbers events and delivers them: to the host's OnEvent, in order and one at a time, and to any number of cursors.
+// An eventStream numbers events and delivers them to the host's OnEvent, in order and one at a time, and to any number of cursors.
 type eventStream struct {
 	session string
 	now     func() time.Time
 	on      func(Event)
-	outputs tool.Outputs // where cursors find long outputs again; may be nil
+	outputs tool.Outputs // where cursors read long outputs; may be nil
 
 	mu      sync.Mutex
 	changed sync.Cond
 	seq     int64
 	log     eventLog
-	pending []Event // for on; those before next are delivered
+	pending []Event // for on; those before next have been delivered
 	next    int
 	done    int64 // the last number delivered to on
 	busy    bool  // a goroutine delivers
-	step    bool  // a model call has begun and not ended
+	step    bool  // a model call is open
 	ended   bool  // SESSION_END is in the log
 
-	holding  bool       // records are being written: their events come before those that are held
-	held     []recorded // what has come meanwhile
-	arrived  int        // how many were ever held
-	admitted int        // how many of them have numbers by now
-	overdue  int        // what hurries was when the time of who writes them began to run out
+	holding  bool       // records are being written, whose events must come first
+	held     []recorded // the events that have come meanwhile
+	arrived  int        // how many calls of add were ever held
+	admitted int        // how many of those have their numbers
+	overdue  int        // the value of hurries for which writing has taken too long
 
 	limit int64       // of the log, in bytes
-	full  func(error) // told when the log is larger; may be nil
+	full  func(error) // called when the log is larger; may be nil
 
-	broke   func(error)   // told of a panic of on; may be nil
-	grace   time.Duration // that on has for one event once nobody waits for ever
-	calling Event         // that on is called with; nil between two calls
-	hurried bool          // nobody waits for ever
-	hurries int           // how often that has changed
-	stuck   int           // what hurries was when the time of the call of on that is on its way began to run out; 0 before
+	broke   func(error)   // called when on panics; may be nil
+	grace   time.Duration // for one call of on, while hurried
+	calling Event         // the argument of the running call of on, nil between two calls
+	hurried bool          // waiting for on is bounded
+	hurries int           // how often hurried was set or cleared
+	stuck   int           // the value of hurries for which the running call of on has taken too long; 0 if it has not
 }
 
 func newEventStream(session string, now func() time.Time, on func(Event)) *eventStream {
@@ -51,10 +51,10 @@ func newEventStream(session string, now func() time.Time, on func(Event)) *event
 	return s
 }
 
-// goOn sets the number that a resumed session's events go on from.
+// goOn sets the number of the last event of a session that is resumed.
 func (s *eventStream) goOn(seq int64) { s.seq, s.done = seq, seq }
 
-// openTexts returns what has come of the model's first n texts that have begun and not ended.
+// openTexts returns what has arrived of the first n texts of the model that have begun and not ended.
 func (s *eventStream) openTexts(n int) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,14 +67,14 @@ func (s *eventStream) openTexts(n int) []string {
 	return texts
 }
 
-// again lets a stream go on with the events of a session that was resumed: what was on its way will not end.
+// again reopens an ended stream for the events of a resumed session, and drops texts that will not end.
 func (s *eventStream) again() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended, s.step, s.log.open = false, false, nil
 }
 
-// silence ends the stream without an event that says so: nothing is added any more, and cursors end where they have all.
+// silence ends the stream without an event: later events are dropped, and cursors end after the last one.
 func (s *eventStream) silence() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,14 +82,14 @@ func (s *eventStream) silence() {
 	s.changed.Broadcast()
 }
 
-// recorded are the events of a record; of none, when they are live.
+// recorded holds the events of a record, or live events with no record.
 type recorded struct {
 	rec    record
 	events []Event
 }
 
-// hold keeps back the events that come from now on until release, so that those of the records that are about to be written get the numbers
-// right behind the one that it returns, which the records have.
+// hold keeps back events until release and returns the newest number, which the records that are about to be written contain. So their
+// events get the numbers that follow it.
 func (s *eventStream) hold() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *eventStream) hold() int64 {
 	return s.seq
 }
 
-// release adds the events of the records that were written, if they were, and then what was held.
+// release adds the events of the records that were written, if any, and then the events that were held back.
 func (s *eventStream) release(written ...recorded) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +111,7 @@ func (s *eventStream) release(written ...recorded) {
 	s.changed.Broadcast()
 }
 
-// watchHold lets nobody wait for events that are held once nobody waits for ever, and the grace time is over.
+// watchHold ends the wait for held events after the grace time, while the stream is hurried.
 func (s *eventStream) watchHold() {
 	if !s.hurried || !s.holding {
 		return
@@ -125,8 +125,8 @@ func (s *eventStream) watchHold() {
 	})
 }
 
-// add appends events without delivering them, so that it can be called with the session's lock held. Nothing follows
-// SESSION_END: later events are dropped.
+// add appends events without delivering them, so that it can be called with the session's lock held. Events after SESSION_END are
+// dropped.
 func (s *eventStream) add(events ...Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,8 +141,8 @@ func (s *eventStream) add(events ...Event) {
 	s.changed.Broadcast()
 }
 
-// pair makes starts and ends match: a text that was not shown as it came gets its start and one delta, and the end of an empty
-// text, or of a step that began in another process, is left out.
+// pair enters an event and makes starts and ends match: a text without deltas gets its start and one delta, and the end of an empty text,
+// or of a step that began in another process, is left out.
 func (s *eventStream) pair(ev Event, rec record) {
 	switch e := ev.(type) {
 	case *StepStart:
@@ -188,22 +188,22 @@ func (s *eventStream) enter(ev Event, rec record) {
 	s.pending = append(s.pending, ev)
 }
 
-// number returns the number of an event that was added, 0 while it is held.
+// number returns the number of an event that was added, 0 while it is held back.
 func (s *eventStream) number(ev Event) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return ev.Head().Seq
 }
 
-// deliver has pending events handed to OnEvent, on a goroutine of its own: neither a panic nor a runtime.Goexit of it reaches the
-// caller. It returns at once, and may be called from within OnEvent, but not with the session's lock held.
+// deliver starts the delivery of pending events to OnEvent, on a goroutine of its own, so that neither a panic nor a runtime.Goexit of it
+// reaches the caller. It returns at once, and may be called from within OnEvent, but not with the session's lock held.
 func (s *eventStream) deliver() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pump()
 }
 
-// pump starts the goroutine that delivers unless there is one, or nothing to do.
+// pump starts the goroutine that delivers, unless it runs or has nothing to do.
 func (s *eventStream) pump() {
 	if !s.busy && s.next < len(s.pending) {
 		s.busy = true
@@ -216,7 +216,7 @@ func (s *eventStream) deliverAll() {
 	defer s.mu.Unlock()
 	defer func() {
 		s.busy = false
-		s.pump() // after a runtime.Goexit of OnEvent the rest is left
+		s.pump() // a runtime.Goexit of OnEvent leaves the rest
 		s.changed.Broadcast()
 	}()
 	for s.next < len(s.pending) {
@@ -228,7 +228,7 @@ func (s *eventStream) deliverAll() {
 	s.pending, s.next = s.pending[:0], 0
 }
 
-// call lets go of the lock around OnEvent.
+// call calls OnEvent without the lock.
 func (s *eventStream) call(ev Event) {
 	s.calling = ev
 	s.watch()
@@ -246,8 +246,7 @@ func (s *eventStream) call(ev Event) {
 	returned = true
 }
 
-// hurry bounds all waiting for OnEvent: it has the grace time for each event from now on. Events are not lost by that: they are
-// delivered when OnEvent returns after all.
+// hurry bounds the wait for OnEvent to the grace time for each event. No event is lost: OnEvent gets the rest when it returns.
 func (s *eventStream) hurry() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,7 +256,7 @@ func (s *eventStream) hurry() {
 	s.watchHold()
 }
 
-// calm lets the loop wait for a slow host again.
+// calm lets the loop wait for a slow OnEvent again.
 func (s *eventStream) calm() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -265,7 +264,7 @@ func (s *eventStream) calm() {
 	s.hurries++
 }
 
-// watch gives the call of OnEvent that is on its way its time.
+// watch marks the running call of OnEvent as stuck after the grace time, while the stream is hurried.
 func (s *eventStream) watch() {
 	ev, hurries := s.calling, s.hurries
 	if !s.hurried || ev == nil {
@@ -281,8 +280,8 @@ func (s *eventStream) watch() {
 	})
 }
 
-// flush delivers, and waits until everything added so far is delivered: the loop and its tools wait for a slow host, so that
-// nothing piles up. It must not be called from within OnEvent.
+// flush waits until all events that were added so far are delivered. The loop and its tools call it, so that nothing piles up before a
+// slow host. It must not be called from within OnEvent.
 func (s *eventStream) flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -296,7 +295,7 @@ func (s *eventStream) flush() {
 	}
 }
 
-// undelivered says which event OnEvent does not return from, if it is stuck.
+// undelivered returns an error that names the event with which OnEvent is stuck, nil if it is not.
 func (s *eventStream) undelivered() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,13 +8,13 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// The most empty answers in a row that are followed by a nudge, and how often in a row a model may pause.
+// maxEmpties is how many empty answers in a row get a nudge, maxPauses how often in a row a model may pause.
 const (
 	maxEmpties = 1
 	maxPauses  = 16
 )
 
-// cut reports whether the answer ended before the model had said all that it wanted to.
+// cut reports whether the answer was cut off before its end.
 func (t *Turn) cut() bool {
 	switch t.Finish.Reason {
 	case "", llm.FinishStop, llm.FinishPause, llm.FinishContentFilter:
@@ -22,10 +22,10 @@ func (t *Turn) cut() bool {
 	case llm.FinishToolCalls:
 		return len(t.Message.Parts.ToolCalls()) == 0
 	}
-	return true // length, and reasons that nobody knows
+	return true // the length, or an unknown reason
 }
 
-// empty reports whether the answer says nothing and does nothing.
+// empty reports whether the answer has neither text nor calls nor media.
 func (t *Turn) empty() bool {
 	return !slices.ContainsFunc(t.Message.Parts, func(part llm.Part) bool {
 		switch p := part.(type) {
@@ -38,7 +38,7 @@ func (t *Turn) empty() bool {
 	})
 }
 
-// openCalls returns the answer's calls. The last one is torn if the answer was cut off in it, and none of a refused answer may run.
+// openCalls returns the answer's calls. The last one is Torn if the answer was cut off in it. Those of a refused answer are Refused.
 func (t *Turn) openCalls() []OpenCall {
 	var open []OpenCall
 	for _, call := range t.Message.Parts.ToolCalls() {
@@ -57,7 +57,7 @@ func (t *Turn) openCalls() []OpenCall {
 	return open
 }
 
-// last returns the newest turn, nil when there is none.
+// last returns the newest turn, nil if there is none.
 func (s *State) last() *Turn {
 	if len(s.Turns) == 0 {
 		return nil
@@ -65,13 +65,13 @@ func (s *State) last() *Turn {
 	return &s.Turns[len(s.Turns)-1]
 }
 
-// refused reports whether the last answer was refused and nothing was said to the model since.
+// refused reports whether the last answer was refused and no turn has come since.
 func (s *State) refused() bool {
 	last := s.last()
 	return last != nil && (last.Kind == TurnAssistant || last.Kind == TurnToolResults) && s.Input.Finish.Reason == llm.FinishContentFilter
 }
 
-// concluded reports whether the model has nothing more to do: its last answer has no calls, or none that may run, and is no pause.
+// concluded reports whether the model is done: its last answer has no calls, or none that may run, and is not a pause.
 func (s *State) concluded() bool {
 	if s.Answered() && s.last().Finish.Reason == llm.FinishPause {
 		return s.Input.Pauses > maxPauses
@@ -79,7 +79,7 @@ func (s *State) concluded() bool {
 	return s.Answered() || s.refused()
 }
 
-// continues reports whether the next answer goes on where the last one stopped, so that their texts are one.
+// continues reports whether the next answer goes on where the last one stopped, so that their texts are joined.
 func (s *State) continues() bool {
 	if s.Policy.textIsResult() {
 		return false
@@ -88,15 +88,15 @@ func (s *State) continues() bool {
 		switch {
 		case t.Origin == OriginContinue:
 			return true
-		case t.Origin != OriginSteer && t.Origin != OriginNote: // which may come after it
+		case t.Origin != OriginSteer && t.Origin != OriginNote: // these may stand after it
 			return t.Kind == TurnAssistant && t.Finish.Reason == llm.FinishPause
 		}
 	}
 	return false
 }
 
-// unfinished returns what an answer that is none leads to: the model is asked to go on, or the input ends. Ok is false for an answer
-// that was finished, were it an empty one.
+// unfinished returns the step after an answer that is unfinished: the model is asked to go on, or the input ends. Ok is false if the answer
+// is finished, even if it is empty.
 func (s *State) unfinished() (step Step, ok bool) {
 	in, p := s.Input, &s.Policy
 	switch last := s.last(); {
@@ -114,7 +114,7 @@ func (s *State) unfinished() (step Step, ok bool) {
 	return Step{Act: ActInject, Origin: OriginContinue, Text: text}, true
 }
 
-// silent returns what an empty answer leads to: a nudge, then the end of the input.
+// silent returns the step after an empty answer: a nudge, later the end of the input.
 func (s *State) silent() Step {
 	if s.Input.Empties < maxEmpties {
 		return Step{Act: ActInject, Origin: OriginEmpty, Text: saySomething}
@@ -135,8 +135,7 @@ const (
 	refusedCall = "Error: the call was not run, because the answer that it belongs to was refused."
 )
 
-// contextFull returns the failure that an answer is for which the model's window was too small: its text is as useless as that of a torn
-// attempt.
+// contextFull returns an error if an answer ended because the model's window was full. Its text is as useless as that of a failed attempt.
 func contextFull(resp *llm.Response) error {
 	if resp.Finish.Reason != llm.FinishContextLength {
 		return nil
@@ -145,7 +144,7 @@ func contextFull(resp *llm.Response) error {
 		Message: "the model's window was full before its answer was finished"}
 }
 
-// useless returns the failure that an answer outside of the history is when it was refused or the model's window was full.
+// useless returns an error for an answer of a side call that was refused or for which the window was too small.
 func useless(resp *llm.Response) error {
 	if resp.Finish.Reason == llm.FinishContentFilter {
 		return &llm.Error{Kind: llm.ErrContentFilter, Provider: resp.Provider, Code: resp.Finish.Raw, Usage: resp.Usage, Final: true,
@@ -154,7 +153,7 @@ func useless(resp *llm.Response) error {
 	return contextFull(resp)
 }
 
-// asideOf returns the text of an answer outside of the history. One that was cut off says so: most of it is better than nothing.
+// asideOf returns the text of the answer to a side call, with a note if it was cut off.
 func asideOf(resp *llm.Response) string {
 	text := validText(resp.Text())
 	answer := Turn{Message: resp.Message, Finish: resp.Finish}
@@ -164,10 +163,10 @@ func asideOf(resp *llm.Response) string {
 	return text
 }
 
-// refused reports that the provider would not answer the request.
+// refused reports whether the provider refused to answer the request.
 func (f *Fault) refused() bool { return llm.Kind(f.Kind) == llm.ErrContentFilter }
 
-// finish returns the refusal in the form that one in an answer has.
+// finish returns a refusal as the Finish of an answer.
 func (f *Fault) finish() llm.Finish {
 	return llm.Finish{Reason: llm.FinishContentFilter, Raw: first(f.Code, f.Text)}
 }
