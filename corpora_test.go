@@ -13,7 +13,7 @@ import (
 var readBy = map[string]string{
 	"apply_patch": "patch", "edit_matching": "tool/coding", "glob_gitignore": "search", "path_escape": "env",
 	"provider_errors": "llm/internal/api", "provider_streams": "llm/gemini", "secrets_env": "env", "sse": "llm/internal/sse",
-	"terminal_escape": "tool", "tool_call_json": "tool",
+	"terminal_escape": "sanitize", "tool_call_json": "tool",
 }
 
 // waiting names what the collections are about that no test reads yet.

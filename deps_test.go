@@ -38,9 +38,10 @@ var allowed = map[string][]string{
 	"env/capture":         {},
 	"env/envtest":         {"env"},
 	"internal/guard":      {},
+	"sanitize":            {},
 	"search":              {"env", "internal/guard", "internal/names", "github.com/bmatcuk/doublestar/v4"},
-	"tool":                {"internal/names", "llm", "llm/generate", "env", "env/capture", "internal/guard", "github.com/google/jsonschema-go/jsonschema"},
-	"tool/coding":         {"internal/fuzzy", "internal/names", "llm", "tool", "env", "search", "patch", "github.com/rogpeppe/go-internal/diff"},
+	"tool":                {"sanitize", "internal/names", "llm", "llm/generate", "env", "env/capture", "internal/guard", "github.com/google/jsonschema-go/jsonschema"},
+	"tool/coding":         {"sanitize", "internal/fuzzy", "internal/names", "llm", "tool", "env", "search", "patch", "github.com/rogpeppe/go-internal/diff"},
 	"profile":             {"tool", "llm"},
 	"profile/anthropic":   {"env", "llm", "profile", "tool", "tool/coding"},
 	"profile/gemini":      {"internal/names", "llm", "env", "profile", "search", "tool", "tool/coding"},
@@ -49,8 +50,8 @@ var allowed = map[string][]string{
 	"journal":             {"golang.org/x/sys/..."},
 	"journal/journaltest": {"journal", "github.com/google/go-cmp/cmp", "pgregory.net/rapid"},
 	"internal/git":        {"env", "search"},
-	"agent":               {"internal/git", "internal/guard", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
-	"cmd/attractor":       {"agent", "env", "internal/host", "journal", "llm/...", "profile/...", "tool/...", "github.com/spf13/cobra", "golang.org/x/term"},
+	"agent":               {"sanitize", "internal/git", "internal/guard", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
+	"cmd/attractor":       {"sanitize", "agent", "env", "internal/host", "journal", "llm/...", "profile/...", "tool/...", "github.com/spf13/cobra", "golang.org/x/term"},
 
 	"internal/peer":  {}, // of tests
 	"internal/doors": {}, // nothing but tests
@@ -72,7 +73,7 @@ var rooms = map[string]room{
 	"checkpoint":        {planned, []string{"llm", "tool", "env", "journal"}},
 	"acp":               {planned, []string{"llm", "tool", "env", "journal", "agent"}},
 	"web":               {planned, []string{"llm", "tool", "journal", "agent"}},
-	"internal/host":     {built, []string{"internal/git", "llm/...", "tool/...", "env/...", "journal", "profile/...", "agent", "github.com/google/uuid", "rules", "trust", "secret", "mcp", "lsp", "ext", "checkpoint"}},
+	"internal/host":     {built, []string{"sanitize", "internal/git", "llm/...", "tool/...", "env/...", "journal", "profile/...", "agent", "github.com/google/uuid", "rules", "trust", "secret", "mcp", "lsp", "ext", "checkpoint"}},
 	"bench":             {planned, []string{"llm/...", "tool/...", "env/...", "journal", "profile/...", "agent"}}, // linked by nothing
 	"cmd/attractor-env": {planned, []string{"env/...", "search"}},
 }

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/sanitize"
 )
 
 // documentBudget is how much of the project's documents goes into the prompt, in bytes.
@@ -89,7 +89,7 @@ func readDocument(ctx context.Context, e env.Environment, top, name string, limi
 	if whole = len(data) <= limit; !whole {
 		data = []byte(cutText(string(data), limit))
 	}
-	return strings.TrimSpace(tool.CleanText(strings.TrimPrefix(string(data), "\ufeff"))), whole
+	return strings.TrimSpace(sanitize.Text(strings.TrimPrefix(string(data), "\ufeff"))), whole
 }
 
 // isInProject reports whether a name leads to a file below top that is the project's own: a link to what git keeps, such as a configuration

@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/sanitize"
 )
 
 // liveOutput emits what a call prints as events, cleaned for terminals. It joins characters and escape sequences that arrive in pieces.
@@ -15,8 +15,8 @@ type liveOutput struct {
 
 	mu       sync.Mutex
 	closed   bool
-	cleaners [env.Stderr + 1]tool.Cleaner // by stream
-	text     []byte                       // a buffer for them
+	cleaners [env.Stderr + 1]sanitize.Cleaner // by stream
+	text     []byte                           // a buffer for them
 }
 
 func (l *liveOutput) write(stream int, p []byte) {

@@ -13,6 +13,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -148,7 +149,7 @@ const maxValue = 500
 // oneLine makes a text fit into a line of the environment block, which it cannot end: names of branches and subjects of commits are
 // anybody's.
 func oneLine(text string) string {
-	text = strings.Join(strings.Fields(tool.CleanText(text)), " ")
+	text = strings.Join(strings.Fields(sanitize.Text(text)), " ")
 	text = strings.ReplaceAll(text, "</", "< /")
 	if r := []rune(text); len(r) > maxValue {
 		text = string(r[:maxValue]) + "..."

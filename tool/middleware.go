@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/sanitize"
 )
 
 // Handler runs a call: a tool's Run, or a [Middleware] around it.
@@ -136,7 +137,7 @@ func (x *execution) outcome(s Session, result Result, stack string, err error) *
 		o = x.keep(result, o, s)
 	}
 	if x.ignored != "" {
-		o.add(CleanText("[Ignored: " + x.ignored + ".]"))
+		o.add(sanitize.Text("[Ignored: " + x.ignored + ".]"))
 	}
 	o.Duration, o.Panic = time.Since(x.start), x.stack
 	if stack != "" {

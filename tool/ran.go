@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/sanitize"
 )
 
 // Ran is what became of a command that a call ran, started or looked at. In JSON durations are in nanoseconds.
@@ -44,12 +45,12 @@ func (r *Ran) clean() *Ran {
 		return nil
 	}
 	c := *r
-	c.Err = CleanText(r.Err)
+	c.Err = sanitize.Text(r.Err)
 	if r.Exit != nil {
 		exit := *r.Exit
 		exit.Left = nil
 		for _, process := range r.Exit.Left {
-			exit.Left = append(exit.Left, CleanText(process))
+			exit.Left = append(exit.Left, sanitize.Text(process))
 		}
 		c.Exit = &exit
 	}

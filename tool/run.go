@@ -10,6 +10,7 @@ import (
 
 	"github.com/attractor-go/attractor/internal/guard"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/sanitize"
 )
 
 // Prepared is a call that was looked up and validated, or the Outcome that says why it cannot run.
@@ -86,7 +87,7 @@ func invalid(call llm.ToolCall, reasons ...string) *Prepared {
 
 // Refuse returns a call that must not run: its outcome is an error result with the text.
 func Refuse(call llm.ToolCall, text string) *Prepared {
-	text = CleanText(text)
+	text = sanitize.Text(text)
 	result := Result{Content: llm.TextParts(text), IsError: true}
 	return &Prepared{Call: call, Outcome: &Outcome{Result: result, Model: result.Content, Bytes: int64(len(text))}}
 }
@@ -150,7 +151,7 @@ func finish(result Result, limit Limit) *Outcome {
 		return finish(result.broken("its structured result is no JSON"), limit)
 	}
 	o.Content = make(llm.Parts, 0, len(result.Content))
-	o.Final = CleanText(result.Final)
+	o.Final = sanitize.Text(result.Final)
 	gap := result.Gap
 	for _, part := range result.Content {
 		switch part := part.(type) {
@@ -204,10 +205,10 @@ func (r *Result) broken(how string) Result {
 // clean cleans a text on both sides of its gap.
 func clean(text string, gap Gap) (string, Gap) {
 	if gap.Bytes == 0 {
-		return CleanText(text), Gap{}
+		return sanitize.Text(text), Gap{}
 	}
 	at := min(max(gap.At, 0), len(text)) // a tool may be wrong; the pipeline must not fall over it
-	head := CleanText(text[:at])
+	head := sanitize.Text(text[:at])
 	gap.At = len(head)
-	return head + CleanText(text[at:]), gap
+	return head + sanitize.Text(text[at:]), gap
 }

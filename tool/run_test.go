@@ -18,6 +18,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/guard"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/sanitize"
 )
 
 type greetArgs struct {
@@ -250,7 +251,7 @@ func TestB_ResultsHideNothing(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	}
-	if got := run(r, call("x\x1b\u202e", `{}`), nil).Model.Text(); dirty(got) != "" {
+	if got := run(r, call("x\x1b\u202e", `{}`), nil).Model.Text(); sanitize.Text(got) != got {
 		t.Errorf("%q", got)
 	}
 }

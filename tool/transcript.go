@@ -9,6 +9,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/capture"
+	"github.com/attractor-go/attractor/sanitize"
 )
 
 // spoolAt is how many bytes of raw output a Transcript holds in memory before it moves them to the output store. What is shorter
@@ -20,8 +21,8 @@ const spoolAt = 64 << 10
 // concurrently.
 type Transcript struct {
 	mu       sync.Mutex
-	cleaners [env.Stderr + 1]Cleaner // by stream: a sequence of one is not ended by the other
-	text     *capture.Buffer         // since the last Take, clean
+	cleaners [env.Stderr + 1]sanitize.Cleaner // by stream: a sequence of one is not ended by the other
+	text     *capture.Buffer                  // since the last Take, clean
 	sizes    capture.Options
 	clean    []byte // a buffer for the cleaners
 	bytes    int64  // since the last Take, as they came

@@ -21,6 +21,7 @@ import (
 	"github.com/attractor-go/attractor/llm/anthropic"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	claude "github.com/attractor-go/attractor/profile/anthropic"
+	"github.com/attractor-go/attractor/sanitize"
 )
 
 // demoDelay is the pause between two pieces of the model's text, so that one sees it come.
@@ -158,6 +159,6 @@ func checkDemo(ctx context.Context, t terminal, dir string, quiet bool) error {
 	if err != nil {
 		return fail(exitFailed, "cannot show the diff: %w\n%s", err, out)
 	}
-	fmt.Fprintf(inForm(t.err, asPainted), "\nThe test passes now. What the session changed:\n\n%s", out)
+	fmt.Fprintf(inForm(t.err, sanitize.Coloured), "\nThe test passes now. What the session changed:\n\n%s", out)
 	return nil
 }

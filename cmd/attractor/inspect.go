@@ -16,6 +16,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -61,7 +62,7 @@ func newTools(t terminal) *cobra.Command {
 }
 
 func printJSON(t terminal, value any) error {
-	enc := json.NewEncoder(inForm(t.out, asJSONText))
+	enc := json.NewEncoder(inForm(t.out, sanitize.JSON))
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(value)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/sanitize"
 )
 
 // The exit codes. After a signal it is signalCode.
@@ -73,7 +73,7 @@ func execute(args []string, t terminal) int {
 	}
 	var broken *agent.HostError
 	if errors.As(err, &broken) { // a bug of ours: whoever reports it needs this
-		fmt.Fprintln(t.err, tool.CleanText(broken.Stack))
+		fmt.Fprintln(t.err, sanitize.Text(broken.Stack))
 	}
 	return coded.code
 }
@@ -81,7 +81,7 @@ func execute(args []string, t terminal) int {
 // plainError makes an error's text fit for a person: cleaned also where it goes into a pipe, and without the names of our packages, which
 // the program's own name stands for.
 func plainError(text string) string {
-	lines := strings.Split(tool.CleanText(text), "\n")
+	lines := strings.Split(sanitize.Text(text), "\n")
 	for i, line := range lines {
 		for _, name := range []string{"agent: ", "journal: ", "tool: ", "env: ", "llm: "} {
 			line = strings.TrimPrefix(strings.ReplaceAll(line, ": "+name, ": "), name)

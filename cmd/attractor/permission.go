@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -86,7 +87,7 @@ func (p *permission) ask(ctx context.Context, req tool.Request) (tool.Decision, 
 
 func question(req tool.Request) string {
 	if req.Access.Command != "" {
-		return "The agent wants to run:\n  " + strings.ReplaceAll(tool.CleanText(req.Access.Command), "\n", "\n  ")
+		return "The agent wants to run:\n  " + strings.ReplaceAll(sanitize.Text(req.Access.Command), "\n", "\n  ")
 	}
 	text := fmt.Sprintf("The agent wants to call %s %s", oneLine(req.Call.Name), oneLine(req.Call.Args))
 	for _, g := range req.Access.Guarded {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -42,7 +43,7 @@ func (p *progress) show(ev agent.Event) {
 	case *agent.StepStart:
 		p.shown.Reset()
 	case *agent.AssistantTextDelta:
-		fmt.Fprint(p.w, tool.CleanText(e.Text))
+		fmt.Fprint(p.w, sanitize.Text(e.Text))
 		p.shown.WriteString(e.Text)
 		p.open = !strings.HasSuffix(e.Text, "\n")
 	case *agent.AssistantTextEnd:
@@ -56,13 +57,13 @@ func (p *progress) show(ev agent.Event) {
 	case *agent.ToolCallEnd:
 		p.call(e)
 	case *agent.SteeringInjected:
-		p.line("%s %s", p.paint(amber, "→"), tool.CleanText(e.Text))
+		p.line("%s %s", p.paint(amber, "→"), sanitize.Text(e.Text))
 	case *agent.PlanUpdated:
 		p.plan(e.Items)
 	case *agent.LLMRetry:
 		p.line("%s", p.paint(amber, fmt.Sprintf("↻ %s; attempt %d in %v", shorten(e.Text, 500), e.Attempt+1, rounded(time.Duration(e.DelayMS)*time.Millisecond))))
 	case *agent.Warning:
-		p.line("%s", p.paint(amber, "! "+tool.CleanText(e.Text)))
+		p.line("%s", p.paint(amber, "! "+sanitize.Text(e.Text)))
 	case *agent.ProcessingEnd:
 		p.close(e)
 	}
@@ -147,7 +148,7 @@ func (p *progress) paint(sgr, text string) string {
 
 // shorten makes one line of a text, with what is too long cut.
 func shorten(text string, limit int) string {
-	text = tool.CleanText(strings.Join(strings.Fields(text), " "))
+	text = sanitize.Text(strings.Join(strings.Fields(text), " "))
 	if utf8.RuneCountInString(text) <= limit {
 		return text
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -30,7 +31,7 @@ func (p *permission) reply(ctx context.Context, q tool.Question) (tool.Answer, e
 	if q.Source != "" {
 		who = oneLine(q.Source)
 	}
-	fmt.Fprintf(p.err, "\n%s asks: %s\n", who, strings.ReplaceAll(tool.CleanText(q.Text), "\n", "\n  "))
+	fmt.Fprintf(p.err, "\n%s asks: %s\n", who, strings.ReplaceAll(sanitize.Text(q.Text), "\n", "\n  "))
 	if q.Problem != "" {
 		fmt.Fprintf(p.err, "  Again, because %s.\n", oneLine(q.Problem))
 	}

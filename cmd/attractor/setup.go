@@ -9,7 +9,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/host"
-	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/sanitize"
 )
 
 // openDir opens a working directory.
@@ -26,7 +26,7 @@ func openDir(t terminal, dir string) (*env.Local, error) {
 func tellAbandoned(t terminal, local *env.Local) {
 	ended, err := local.Abandoned()
 	for _, line := range ended {
-		fmt.Fprintln(t.err, "attractor: ended what a killed run had left running: "+tool.CleanText(line))
+		fmt.Fprintln(t.err, "attractor: ended what a killed run had left running: "+sanitize.Text(line))
 	}
 	if err != nil {
 		fmt.Fprintln(t.err, "attractor: warning: what a killed run had left running may still run:", err)

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/attractor-go/attractor/llm/fakellm"
-	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/sanitize"
 )
 
 // hostileTexts are texts that do something to a terminal or hide something on it: one of each class, and the collection where it is.
@@ -92,10 +92,10 @@ func onTerminal(t *testing.T, cmd *exec.Cmd, typed string) (screen string, code 
 // harmless fails if a screen has got anything that acts on a terminal, but for this program's own colours.
 func harmless(t *testing.T, what, screen string) {
 	t.Helper()
-	for _, colour := range palette {
+	for _, colour := range []string{"\x1b[0m", "\x1b[m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"} { // ours
 		screen = strings.ReplaceAll(screen, colour, "")
 	}
-	if clean := tool.CleanText(screen); clean != screen {
+	if clean := sanitize.Text(screen); clean != screen {
 		t.Errorf("%s: the terminal gets\n%q", what, screen)
 	}
 }
@@ -151,11 +151,11 @@ func TestI10_OneDoor(t *testing.T) {
 	}
 	// A pipe gets what there is, but for errors and completions, which come to a terminal all the same.
 	for _, args := range [][]string{{"__complete", "sessions", "show", ""}, {"__complete", "run", "--resume", ""}} {
-		if out := h.run(0, args...); !strings.Contains(out.stdout, id) || tool.CleanText(out.stdout+out.stderr) != out.stdout+out.stderr {
+		if out := h.run(0, args...); !strings.Contains(out.stdout, id) || sanitize.Text(out.stdout+out.stderr) != out.stdout+out.stderr {
 			t.Errorf("%q: %q %q", args, out.stdout, out.stderr)
 		}
 	}
-	if out := h.run(exitUsage, "run", "--dir", all, "x"); tool.CleanText(out.stderr) != out.stderr {
+	if out := h.run(exitUsage, "run", "--dir", all, "x"); sanitize.Text(out.stderr) != out.stderr {
 		t.Errorf("%q", out.stderr)
 	}
 	if out := h.run(0, "sessions", "export", id); !strings.Contains(out.stdout, "\x1b[2J") {
@@ -170,46 +170,6 @@ func mustJSON(t *testing.T, value any) []byte {
 		t.Fatal(err)
 	}
 	return data
-}
-
-// However text comes in pieces, a door lets through what it does as a whole; JSON stays the same JSON.
-func TestI10_DoorForms(t *testing.T) {
-	for _, text := range append(hostileTexts(t), "plain é 漢 😀\n\ttext", `a \u{1b} b`, "\x1b[32m✓\x1b[0m \x1b[2Kfine") {
-		for as, want := range map[form]string{asText: tool.CleanText(text), asPainted: strings.ReplaceAll(strings.ReplaceAll(tool.CleanText(text),
-			`\u{1b}[32m`, "\x1b[32m"), `\u{1b}[0m`, "\x1b[0m")} {
-			if as == asPainted && strings.Contains(text, "[31m") {
-				continue // red is a colour of ours
-			}
-			for _, size := range []int{1, 2, 3, 1000} {
-				if as == asPainted && size < 1000 {
-					continue // we write a colour at once
-				}
-				var out strings.Builder
-				d := &door{w: &out, form: as}
-				for rest := text; rest != ""; {
-					n := min(size, len(rest))
-					if _, err := io.WriteString(d, rest[:n]); err != nil {
-						t.Fatal(err)
-					}
-					rest = rest[n:]
-				}
-				if got := out.String(); strings.ReplaceAll(got, "\ufffd", "") != strings.ReplaceAll(strings.ReplaceAll(want, "\ufffd", ""), "\r", "") {
-					t.Errorf("%q in pieces of %d became %q, want %q", text, size, got, want)
-				}
-			}
-		}
-		var out bytes.Buffer
-		enc := json.NewEncoder(inForm(&door{w: &out}, asJSONText))
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(map[string]string{"text": text}); err != nil {
-			t.Fatal(err)
-		}
-		var back struct{ Text string }
-		if err := json.Unmarshal(out.Bytes(), &back); err != nil || back.Text != strings.ToValidUTF8(text, "\ufffd") && !strings.Contains(text, "\xff") && !strings.Contains(text, "\x9b") {
-			t.Errorf("%q came back as %q, %v", text, back.Text, err)
-		}
-		harmless(t, "JSON", out.String())
-	}
 }
 
 func TestI17_AnswerOnceOnATerminal(t *testing.T) {

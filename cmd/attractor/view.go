@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/sanitize"
 )
 
 // view shows a session. Its show method is the session's OnEvent: one event at a time.
@@ -25,11 +26,11 @@ type view struct {
 func newView(t terminal, asJSON bool) *view {
 	v := &view{stdout: t.out}
 	if asJSON {
-		v.events = json.NewEncoder(inForm(t.out, asJSONText))
+		v.events = json.NewEncoder(inForm(t.out, sanitize.JSON))
 		v.events.SetEscapeHTML(false)
 		return v
 	}
-	v.progress = &progress{w: inForm(t.err, asPainted), colour: isTerminal(t.err) && os.Getenv("NO_COLOR") == "", start: time.Now(),
+	v.progress = &progress{w: inForm(t.err, sanitize.Coloured), colour: isTerminal(t.err) && os.Getenv("NO_COLOR") == "", start: time.Now(),
 		running: map[string]*agent.ToolCallStart{}}
 	v.once = samePlace(t.out, t.err)
 	return v

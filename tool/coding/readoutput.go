@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -117,7 +118,7 @@ func shortLine(r *bufio.Reader) (string, error) {
 		piece, err := r.ReadSlice('\n')
 		line = append(line, piece[:min(len(piece), maxOutputLine-len(line))]...)
 		if !errors.Is(err, bufio.ErrBufferFull) {
-			text := tool.CleanTerminal(strings.TrimRight(string(line), "\r\n")) // the store has the bytes
+			text := sanitize.Terminal(strings.TrimRight(string(line), "\r\n")) // the store has the bytes
 			if len(line) == maxOutputLine {
 				text = strings.ToValidUTF8(text, "") + " [the line goes on]"
 			}

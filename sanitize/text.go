@@ -1,4 +1,4 @@
-package tool
+package sanitize
 
 import (
 	"strconv"
@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// CleanText makes text that no terminal is meant for, such as a file's, fit for models, events and whoever looks at them.
+// Text makes text that no terminal is meant for, such as a file's, fit for models, events and whoever looks at them.
 // Nothing is interpreted and nothing disappears: invalid UTF-8 becomes one U+FFFD a run, \r\n becomes \n, and every other
 // character that does not show itself becomes an escape like \u{1b}. These are the control characters but \n and \t, the format
 // characters (bidirectional marks, zero widths, tags, the byte order mark), line and paragraph separators, fillers and variation
 // selectors. What emoji are made of stays: U+200D, U+FE0E and U+FE0F. Cleaning clean text changes nothing and allocates nothing.
-func CleanText(text string) string {
+func Text(text string) string {
 	n := cleanLen(text, utf8.DecodeRuneInString)
 	if n == len(text) {
 		return text

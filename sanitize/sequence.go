@@ -1,4 +1,4 @@
-package tool
+package sanitize
 
 import "unicode/utf8"
 

@@ -1,4 +1,4 @@
-package tool
+package sanitize
 
 import (
 	"bytes"
@@ -50,7 +50,7 @@ func inPieces(raw string, cuts ...int) string {
 
 func testTerminal(t *testing.T, raw, want string) {
 	t.Helper()
-	if got := CleanTerminal(raw); got != want {
+	if got := Terminal(raw); got != want {
 		t.Errorf("%q became %q, want %q", raw, got, want)
 	}
 	every := make([]int, len(raw))
@@ -66,10 +66,10 @@ func testTerminal(t *testing.T, raw, want string) {
 	if problem := dirty(want); problem != "" {
 		t.Errorf("%q is not clean: %s", want, problem)
 	}
-	if again := CleanTerminal(want); again != want {
+	if again := Terminal(want); again != want {
 		t.Errorf("%q cleaned again is %q", want, again)
 	}
-	if again := CleanText(want); again != want {
+	if again := Text(want); again != want {
 		t.Errorf("%q cleaned again as text is %q", want, again)
 	}
 }
@@ -157,7 +157,7 @@ func TestB_CleanTerminalIsBounded(t *testing.T) {
 
 func testTerminalOnce(t *testing.T, raw, want string) {
 	t.Helper()
-	if got := CleanTerminal(raw); got != want {
+	if got := Terminal(raw); got != want {
 		t.Errorf("got %.80q, want %.80q", got, want)
 	}
 }
@@ -172,8 +172,8 @@ func TestB_CleanText(t *testing.T) {
 		"\xff\ufffd\xff":                 "\ufffd\ufffd\ufffd",
 		"":                               "",
 	} {
-		if got := CleanText(in); got != want {
-			t.Errorf("CleanText(%q) = %q, want %q", in, got, want)
+		if got := Text(in); got != want {
+			t.Errorf("Text(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
@@ -182,7 +182,7 @@ func TestB_CleanText(t *testing.T) {
 func TestB_CleanTextReplacesRuns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"a", "é", "漢", "\xff", "\xe2", "\xe2\x82", "\xf0\x9f", "\ufffd", "\n"})).Draw(t, "text"), "")
-		if got, want := CleanText(text), strings.ToValidUTF8(text, "\ufffd"); got != want {
+		if got, want := Text(text), strings.ToValidUTF8(text, "\ufffd"); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
 		}
 	})
@@ -197,15 +197,15 @@ func TestB_CleanProperties(t *testing.T) {
 		raw := strings.Join(rapid.SliceOfN(rapid.SampledFrom(bits), 0, 40).Draw(t, "bits"), "")
 		cuts := rapid.SliceOfN(rapid.IntRange(0, len(raw)), 0, 5).Draw(t, "cuts")
 		slices.Sort(cuts)
-		want := CleanTerminal(raw)
+		want := Terminal(raw)
 		if got := inPieces(raw, cuts...); got != want {
 			t.Fatalf("%q cut at %v became %q, whole %q", raw, cuts, got, want)
 		}
-		for _, clean := range []string{want, CleanText(raw)} {
+		for _, clean := range []string{want, Text(raw)} {
 			if problem := dirty(clean); problem != "" {
 				t.Fatalf("%q became %q, which holds %s", raw, clean, problem)
 			}
-			if CleanTerminal(clean) != clean || CleanText(clean) != clean {
+			if Terminal(clean) != clean || Text(clean) != clean {
 				t.Fatalf("%q became %q, which is not clean", raw, clean)
 			}
 		}
@@ -224,7 +224,7 @@ func TestB_CleanEveryCharacter(t *testing.T) {
 			want = string(appendEscape(nil, r))
 		}
 		const around = "0123456789"
-		if got := CleanText(around + string(r) + around); got != around+want+around {
+		if got := Text(around + string(r) + around); got != around+want+around {
 			t.Fatalf("%U became %q", r, got)
 		}
 	}
@@ -270,7 +270,7 @@ func TestB_TerminalEscapeCorpus(t *testing.T) {
 
 func TestB_CleanTextAllocatesNothing(t *testing.T) {
 	text := strings.Repeat("plain text, é 漢 😀\n", 1000)
-	for name, clean := range map[string]func(string) string{"terminal": CleanTerminal, "text": CleanText} {
+	for name, clean := range map[string]func(string) string{"terminal": Terminal, "text": Text} {
 		if n := testing.AllocsPerRun(10, func() { clean(text) }); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}

@@ -1,10 +1,10 @@
-package tool
+package sanitize
 
 import "unicode/utf8"
 
-// CleanTerminal makes what a program prints for a terminal fit for models and events, as [Cleaner] does for a stream. Text that
+// Terminal makes what a program prints for a terminal fit for models and events, as [Cleaner] does for a stream. Text that
 // needs no change is returned as it is, without an allocation.
-func CleanTerminal(text string) string {
+func Terminal(text string) string {
 	n := cleanLen(text, utf8.DecodeRuneInString)
 	if n == len(text) {
 		return text
@@ -22,7 +22,7 @@ func CleanTerminal(text string) string {
 //     over after 8 KiB, or that the stream's end or a control character cuts, is shown, its beginning as \u{1b}.
 //   - \r\n and any other run of \r are one \n: what a program overwrites stays.
 //   - Overstrike as in manual pages is read as what it shows: X\bX and _\bX are X. Any other backspace is shown as \u{8}.
-//   - What is left is treated as by [CleanText]: characters that do not show themselves are escaped, invalid UTF-8 replaced.
+//   - What is left is treated as by [Text]: characters that do not show themselves are escaped, invalid UTF-8 replaced.
 //
 // How the stream is cut into pieces makes no difference to the text. What waits is at most a sequence, an incomplete character,
 // an underscore or a backspace.
