@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 type bench struct {
 	*testing.T
 	dir    string
+	kept   string // the directory of store
 	store  *journal.Dir
 	server *fakellm.Server
 	url    string
@@ -39,7 +40,8 @@ func newBench(t *testing.T, turns ...fakellm.Turn) *bench {
 	server := fakellm.New(fakellm.Script(turns...), fakellm.Options{})
 	web := httptest.NewServer(server)
 	t.Cleanup(web.Close)
-	return &bench{T: t, dir: t.TempDir(), store: journal.NewDir(t.TempDir()), server: server, url: web.URL}
+	kept := t.TempDir()
+	return &bench{T: t, dir: t.TempDir(), kept: kept, store: journal.NewDir(kept), server: server, url: web.URL}
 }
 
 // config returns a configuration that has all that it needs; the environment has the key of Anthropic.
@@ -133,6 +135,44 @@ func TestJ12_OpenAndResume(t *testing.T) {
 	}
 }
 
+// A session that is resumed keeps its provider, profile and dialect, whatever keys there are now, and can be moved.
+func TestJ12_ResumeKeepsWhatIsNotChosen(t *testing.T) {
+	b := newBench(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
+	c, native := b.config(), true
+	c.Profile, c.Native = "gemini", &native
+	id, _ := b.submit(c, "the task")
+	other := t.TempDir()
+	c = host.Config{Store: b.store, Resume: id, Dir: other,
+		Getenv: variables("OPENAI_API_KEY", "k", "ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", b.url)}
+	b.submit(c, "go on", func(o *agent.Options) {
+		if o.Provider != "anthropic" || o.Profile.Name != "gemini" || o.Profile.Dialect != "native" {
+			t.Errorf("%s with %s %q", o.Provider, o.Profile.Name, o.Profile.Dialect)
+		}
+	})
+	if !strings.Contains(b.last(), other) {
+		t.Errorf("the model was not told of the directory %s: %s", other, b.last())
+	}
+}
+
+// Subagents are kept beside their session.
+func TestJ12_SubagentsAreKept(t *testing.T) {
+	b := newBench(t)
+	setup, err := host.Open(t.Context(), b.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := setup.Options.Subagents.Journal(t.Context(), "child")
+	if err == nil {
+		err = errors.Join(log.Append(t.Context(), 1, journal.Record{Kind: "x", Data: []byte("{}")}), log.Close())
+	}
+	if err := errors.Join(err, setup.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := b.store.List(t.Context()); err != nil || len(entries) != 1 || entries[0].ID != "child" {
+		t.Errorf("the store has %+v, %v", entries, err)
+	}
+}
+
 // A fork is a session of its own, and begins after a turn of another one.
 func TestJ12_OpenAFork(t *testing.T) {
 	b := newBench(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"}, fakellm.Turn{Text: "three"})
@@ -168,6 +208,10 @@ func TestJ12_Permissions(t *testing.T) {
 		config, asked := b.config(), 0
 		config.Permission = c.permission
 		b.submit(config, "the task", func(o *agent.Options) {
+			err := o.Env.WriteFile(t.Context(), "probe", nil, 0o600)
+			if readOnly := c.permission == host.ReadOnly; readOnly != (err != nil) {
+				t.Errorf("%+v: writing in the environment: %v", c, err)
+			}
 			o.Approve = func(context.Context, tool.Request) (tool.Decision, error) {
 				asked++
 				return tool.Decision{Verdict: c.verdict}, nil
@@ -213,8 +257,9 @@ func TestJ12_WhatIsMissing(t *testing.T) {
 			t.Errorf("%s: %v, want the kind %q and %q", name, err, c.kind, c.text)
 		}
 	}
-	if entries, err := b.store.List(t.Context()); err != nil || len(entries) != len(ids) {
-		t.Errorf("the store has %+v, %v", entries, err)
+	left, err := filepath.Glob(filepath.Join(b.kept, "*.jsonl"))
+	if err != nil || len(left) != len(ids) {
+		t.Errorf("the store has %q, %v", left, err)
 	}
 }
 
