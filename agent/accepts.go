@@ -31,6 +31,8 @@ func (s *State) accepts(rec record) error {
 		}
 	case turnRecord:
 		problem = first(s.inInput(), s.acceptsTurn(r))
+	case modelRecord:
+		problem = s.acceptsModel(r)
 	case answerRecord, faultRecord, stopRecord:
 		problem = s.inInput()
 	case endRecord:

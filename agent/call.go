@@ -56,6 +56,9 @@ func (s *Session) request() *llm.Request {
 func (s *Session) inform(req *llm.Request) {
 	req.Facts = s.facts(req.Provider, req.Model)
 	req.Effort, _ = fitEffort(req.Effort, req.Facts)
+	if f := req.Facts; f != nil && f.MaxOutput > 0 {
+		req.MaxTokens = min(req.MaxTokens, f.MaxOutput) // it was meant for another model
+	}
 }
 
 // callModel makes one attempt of the model call that is due and commits its answer, or its fault.
@@ -206,9 +209,12 @@ func (s *Session) attempt(ctx context.Context, req *llm.Request, a *attemptStrea
 	return resp, err
 }
 
-// faultError returns the fault that ended an input as an error, with the panic that it was.
-func (s *Session) faultError(f *Fault) error {
-	err := f.Err()
+// faultError returns what ended an input as an error: its fault, with the panic that it was, or the failure of every model.
+func (s *Session) faultError(in *Input) error {
+	if len(in.Failed) > 0 {
+		return &ModelsFailed{in.Failed}
+	}
+	err := in.Fault.Err()
 	var e *llm.Error
 	if s.crashed != nil && errors.As(err, &e) {
 		e.Err = s.crashed

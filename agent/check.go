@@ -36,6 +36,9 @@ func (o *Options) check() error {
 	if err := o.Policy.check(); err != nil {
 		return err
 	}
+	if err := o.Fallbacks.check(o.Client); err != nil {
+		return err
+	}
 	return o.checkLimits()
 }
 

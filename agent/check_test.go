@@ -24,6 +24,13 @@ func workable() agent.Options {
 		Env: envtest.NewMemory(nil), Profile: profile.Profile{Name: "test", Provider: "test", Model: "m"}}
 }
 
+// fallback gives options one.
+func fallback(provider, model string, window int) func(o *agent.Options) {
+	return func(o *agent.Options) {
+		o.Fallbacks.Models = []agent.FallbackModel{{Provider: provider, Model: model, Window: window}}
+	}
+}
+
 // TestI15_New has what New refuses, and a part of the sentence with which it does. Nothing is written or emitted.
 func TestI15_New(t *testing.T) {
 	named := func(name string) []tool.Tool { return []tool.Tool{newTool(name, readOnly, nil)} }
@@ -47,6 +54,15 @@ func TestI15_New(t *testing.T) {
 		"no provider":             {func(o *agent.Options) { o.Profile.Provider = "" }, "the client has no default; it has test, other"},
 		"a client without any":    {func(o *agent.Options) { o.Client = &llm.Client{} }, "the client has no providers"},
 		"provider of compactions": {func(o *agent.Options) { o.Compaction.Provider = "elsewhere" }, `Options.Compaction: no provider "elsewhere"`},
+		"fallback of no provider": {fallback("elsewhere", "m", 0), `Options.Fallbacks.Models[0]: no provider "elsewhere"; the client has test, other`},
+		"fallback of no model":    {fallback("test", "", 0), "Options.Fallbacks.Models[0] names no model"},
+		"fallback's window":       {fallback("test", "m", -1), "Options.Fallbacks.Models[0]: Window cannot be negative"},
+		"fallback":                {fallback("", "m", 0), ""},
+		"fallback without a price": {func(o *agent.Options) {
+			fallback("other", "m", 0)(o)
+			o.Budget.USD = 1
+			o.Client.Models = func(p, _ string) (llm.Model, bool) { return llm.Model{Prices: []llm.Price{{Input: 1}}}, p == "test" }
+		}, "(of the fallback other/m)"},
 		"tool with a space":       {func(o *agent.Options) { o.Tools = named("read file") }, `tool "read file": its name has to begin with a letter`},
 		"tool with a dot":         {func(o *agent.Options) { o.Profile.Tools = named("fs.read") }, `tool "fs.read": its name`},
 		"tool with a digit first": {func(o *agent.Options) { o.Tools = named("7zip") }, `tool "7zip": its name`},

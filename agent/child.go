@@ -52,7 +52,8 @@ func (a *subagents) open(ctx context.Context, id string, task tool.AgentTask) (*
 		return !slices.ContainsFunc(o.Tools, func(has tool.Tool) bool { return has.Name == t.Name })
 	})
 	p.mu.Lock()
-	o.Provider, o.Model, o.Effort = p.state.Provider, first(task.Model, p.state.Model), first(task.Effort, p.state.Effort)
+	o.Effort = first(task.Effort, p.state.Effort)
+	o.Provider, o.Model, o.Fallbacks = p.state.modelsFor(task.Model)
 	p.mu.Unlock()
 	o.ID, o.parent, o.agentID, o.depth = "", p, id, o.depth+1
 	if o.NewID != nil {

@@ -67,7 +67,7 @@ func (s *Session) Set(ctx context.Context, set Settings) error {
 		if _, err := s.provider(*set.Provider); err != nil {
 			return fmt.Errorf("agent: %w", err)
 		}
-		if set.Model == nil && *set.Provider != s.providerNow() {
+		if set.Model == nil && *set.Provider != s.chosen().Provider {
 			return fmt.Errorf("agent: another provider (%s) has other models: set Settings.Model with it", *set.Provider)
 		}
 	}

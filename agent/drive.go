@@ -362,7 +362,7 @@ func (s *Session) rest(ctx context.Context, before totals) (*Result, error) {
 func (s *Session) verdict(in *Input) error {
 	switch in.Reason {
 	case Failed:
-		err := s.faultError(in.Fault)
+		err := s.faultError(in)
 		if s.state.Policy.closes(in.Fault) {
 			s.ending, s.why = Failed, err
 		}

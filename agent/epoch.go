@@ -33,14 +33,11 @@ func (a callEpoch) begunIn(epoch int, others bool) bool {
 	return !others
 }
 
-// served is what serves the model calls of an epoch, with the tools.
-type served struct{ provider, model string }
-
-// set makes s what a setting makes it, and reports whether that begins an epoch.
-func (s *served) set(r *settingRecord) bool {
-	was := *s
-	s.provider, s.model = deref(r.Provider, s.provider), deref(r.Model, s.model)
-	return *s != was || r.Tools != nil
+// set makes n the model that a setting chooses, and reports whether the setting begins an epoch.
+func (n *ModelName) set(r *settingRecord) bool {
+	was := *n
+	n.Provider, n.Model = deref(r.Provider, n.Provider), deref(r.Model, n.Model)
+	return *n != was || r.Tools != nil
 }
 
 // dated completes the records of model calls, which come next.
@@ -57,9 +54,9 @@ func (s *State) dated(records []record) {
 	}
 }
 
-// epoch returns the epoch of now, and what serves it.
-func (s *Session) epoch() (int, served) {
+// epoch returns the epoch of now, and the model that is asked in it.
+func (s *Session) epoch() (int, ModelName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.state.Epoch, served{s.state.Provider, s.state.Model}
+	return s.state.Epoch, s.state.asked()
 }

@@ -58,6 +58,7 @@ const (
 	KindWarning             Kind = "WARNING"
 	KindError               Kind = "ERROR"
 	KindLLMRetry            Kind = "LLM_RETRY"
+	KindModelChanged        Kind = "MODEL_CHANGED"
 )
 
 // SessionStart is the first event of a session, and of each resume of it.
@@ -293,6 +294,32 @@ type LLMRetry struct {
 	TextDiscarded bool   `json:"text_discarded"`
 }
 
+// ModelChanged says that another model is asked from here on: a fallback, because a model call has failed for good, or the chosen model
+// again. A change by [Session.Set] has no event.
+type ModelChanged struct {
+	EventHeader
+	From   ModelName    `json:"from"`
+	To     ModelName    `json:"to"`
+	Reason ChangeReason `json:"reason"`
+	// ErrorKind, Status and Text are those of the failure.
+	ErrorKind string `json:"error_kind,omitempty"`
+	Status    int    `json:"status,omitempty"`
+	Text      string `json:"text,omitempty"`
+	// Until is when the chosen model is asked again, by the first model call after it. UntilInput says that it is with the next input. A
+	// fallback that is asked for good has neither.
+	Until      time.Time `json:"until,omitzero"`
+	UntilInput bool      `json:"until_input,omitempty"`
+}
+
+// ChangeReason says why another model is asked.
+type ChangeReason string
+
+// The reasons.
+const (
+	ModelFailed   ChangeReason = "failed"   // the model before
+	ModelReturned ChangeReason = "returned" // to the chosen model
+)
+
 func (*SessionStart) kind() Kind        { return KindSessionStart }
 func (*SessionEnd) kind() Kind          { return KindSessionEnd }
 func (*UserInput) kind() Kind           { return KindUserInput }
@@ -318,3 +345,4 @@ func (*PlanUpdated) kind() Kind         { return KindPlanUpdated }
 func (*Warning) kind() Kind             { return KindWarning }
 func (*Error) kind() Kind               { return KindError }
 func (*LLMRetry) kind() Kind            { return KindLLMRetry }
+func (*ModelChanged) kind() Kind        { return KindModelChanged }

@@ -79,6 +79,8 @@ func newEvent(kind Kind) Event {
 		return new(Error)
 	case KindLLMRetry:
 		return new(LLMRetry)
+	case KindModelChanged:
+		return new(ModelChanged)
 	}
 	return nil
 }

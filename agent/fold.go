@@ -63,6 +63,8 @@ func (s *State) fold(rec record, at time.Time) {
 		s.foldResult(r, at)
 	case faultRecord:
 		s.foldFault(r, at)
+	case modelRecord:
+		s.foldModel(r)
 	case spentRecord:
 		s.spend(r.Usage, r.Cost)
 	case settingRecord:
@@ -159,7 +161,7 @@ func (s *State) foldAnswer(r answerRecord, at time.Time) {
 	s.Input.Final, s.Input.Finish, s.Calls = text, r.Finish, answer.openCalls()
 	s.turn(answer)
 	s.Steps++
-	s.Faults = nil
+	s.Faults, s.Failed = nil, nil
 	s.Context.measure(r.Usage)
 	s.spend(r.Usage, r.Cost)
 	s.Input.Turns++
@@ -222,6 +224,7 @@ func (s *State) foldFault(r faultRecord, at time.Time) {
 		r.RetryAt = latest
 	}
 	s.Faults = append(s.Faults, r.Fault)
+	s.failedIn = r.in(s)
 	s.spend(r.Usage, r.Cost)
 }
 
@@ -240,9 +243,8 @@ func (s *State) foldSettings(r settingRecord) {
 	}
 	before := s.Policy
 	s.Policy = r.policy(before)
-	if s.Policy.Window != before.Window {
-		s.Context.Warned = 0
-	}
+	window := s.Policy.Window
+	s.Policy.Window = before.Window
 	if s.Policy.Loops != before.Loops { // the marks are of another kind
 		s.recent, s.loopWarned = nil, nil
 	}
@@ -252,18 +254,19 @@ func (s *State) foldSettings(r settingRecord) {
 		s.pending = nil
 	}
 	s.Effort = deref(r.Effort, s.Effort)
-	by := served{s.Provider, s.Model}
-	begins := by.set(&r)
-	s.Provider, s.Model = by.provider, by.model
+	if r.Provider != nil || r.Model != nil { // the host's choice
+		s.Fallback = nil
+	}
+	asked, epoch := s.asked(), s.Epoch
+	asked.set(&r)
+	s.ask(asked, window)
 	if r.Tools != nil {
 		var tools Context
 		tools.addTools(s.tools)
 		s.tools = r.Tools
 		s.Context.Chars -= tools.Chars
 		s.Context.addTools(s.tools)
-	}
-	if begins {
-		s.Epoch++
+		s.Epoch = epoch + 1
 	}
 }
 
@@ -313,9 +316,12 @@ func (s *State) foldEnd(r endRecord, at time.Time) {
 	if r.Reason == Failed || r.Reason == Refused {
 		s.Input.Fault = f
 	}
+	if r.Reason == Failed && r.Fault == nil {
+		s.Input.Failed = s.failures()
+	}
 	s.Input.Finish = r.finish(s)
 	s.Last, s.Input = s.Input, nil
-	s.Faults = nil
+	s.Faults, s.Failed = nil, nil
 	if r.Reason == Looping { // to go on would end at once
 		s.recent = nil
 	}

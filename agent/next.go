@@ -13,29 +13,31 @@ type Act string
 
 // The acts.
 const (
-	ActRest       Act = "rest"        // nothing to do: wait for the host
-	ActBeginInput Act = "begin_input" // make the next follow-up the input
-	ActRunCalls   Act = "run_calls"   // run Calls and record their results
-	ActInject     Act = "inject"      // put a turn of Origin into the history, or all queued steering or notes
-	ActWait       Act = "wait"        // until Until, for the next attempt
-	ActCallModel  Act = "call_model"  // one attempt
-	ActCompact    Act = "compact"     // replace the beginning of the history by a summary
-	ActConfirm    Act = "confirm"     // ask BeforeStop whether the input may end for Reason
-	ActSummarize  Act = "summarize"   // ask the model for a last text, then end the input for Reason
-	ActEndInput   Act = "end_input"   // for Reason
+	ActRest        Act = "rest"         // nothing to do: wait for the host
+	ActBeginInput  Act = "begin_input"  // make the next follow-up the input
+	ActRunCalls    Act = "run_calls"    // run Calls and record their results
+	ActInject      Act = "inject"       // put a turn of Origin into the history, or all queued steering or notes
+	ActWait        Act = "wait"         // until Until, for the next attempt
+	ActCallModel   Act = "call_model"   // one attempt
+	ActChangeModel Act = "change_model" // ask Model from here on
+	ActCompact     Act = "compact"      // replace the beginning of the history by a summary
+	ActConfirm     Act = "confirm"      // ask BeforeStop whether the input may end for Reason
+	ActSummarize   Act = "summarize"    // ask the model for a last text, then end the input for Reason
+	ActEndInput    Act = "end_input"    // for Reason
 )
 
 // Step says what to do next.
 type Step struct {
 	Act    Act
-	Calls  []OpenCall // of ActRunCalls
-	Reason Reason     // why the input ends; of ActRunCalls: why the calls get error results instead of being run
-	Value  float64    // the limit that was reached
-	Until  time.Time  // of ActWait
-	Origin Origin     // of ActInject
-	Text   string     // of ActInject, unless the queue has it; of ActEndInput, the failure that is no model call's
-	Loop   *Loop      // of ActInject, with OriginLoop
-	First  int        // of ActCompact: the first turn that stays
+	Calls  []OpenCall     // of ActRunCalls
+	Reason Reason         // why the input ends; of ActRunCalls: why the calls get error results instead of being run
+	Value  float64        // the limit that was reached
+	Until  time.Time      // of ActWait
+	Origin Origin         // of ActInject
+	Text   string         // of ActInject, unless the queue has it; of ActEndInput, the failure that is no model call's
+	Loop   *Loop          // of ActInject, with OriginLoop
+	First  int            // of ActCompact: the first turn that stays
+	Model  *FallbackModel // of ActChangeModel
 }
 
 // LogValue implements [slog.LogValuer]: what is done, and why, without the texts.
@@ -53,6 +55,9 @@ func (s Step) LogValue() slog.Value {
 	}
 	if s.Origin != "" {
 		attrs = append(attrs, slog.String("origin", string(s.Origin)))
+	}
+	if s.Model != nil {
+		attrs = append(attrs, slog.String("model", s.Model.name().String()))
 	}
 	if !s.Until.IsZero() {
 		attrs = append(attrs, slog.Time("until", s.Until))
@@ -94,6 +99,9 @@ func Next(s *State, now time.Time) Step {
 		case f.RetryAt.IsZero() && f.refused():
 			return Step{Act: ActEndInput, Reason: Refused}
 		case f.RetryAt.IsZero():
+			if step, ok := s.fallback(); ok {
+				return step
+			}
 			return Step{Act: ActEndInput, Reason: Failed}
 		case now.Before(f.RetryAt):
 			return Step{Act: ActWait, Until: f.RetryAt}
@@ -102,6 +110,9 @@ func Next(s *State, now time.Time) Step {
 	}
 	if limit := s.limit(); limit.Reason != "" {
 		return limit
+	}
+	if s.returns() {
+		return Step{Act: ActChangeModel, Model: &s.Fallback.Chosen}
 	}
 	switch loop := s.looping(p.Loops); {
 	case s.compactionDue():
@@ -214,6 +225,8 @@ func (s *State) records(step Step) []record {
 			}
 		}
 		return turns
+	case ActChangeModel:
+		return []record{modelRecord{FallbackModel: *step.Model, Return: s.fault() == nil}}
 	case ActEndInput:
 		end := endRecord{Reason: step.Reason, Value: step.Value}
 		if step.Text != "" {

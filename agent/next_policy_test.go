@@ -51,6 +51,11 @@ func TestNextByPolicy(t *testing.T) {
 	loop := &Loop{Period: 1, Repeats: 5}
 	nudge := Step{Act: ActInject, Origin: OriginNudge}
 	noResult := Step{Act: ActEndInput, Reason: Failed, Text: noObject}
+	others := FallbackPolicy{Models: []FallbackModel{{Provider: "p2", Model: "m2"}, {Provider: "p3", Model: "m3"}}}
+	change := func(to FallbackModel) Step { return Step{Act: ActChangeModel, Model: &to} }
+	down, locked := faultRecord{Fault: Fault{Kind: "server"}}, faultRecord{Fault: Fault{Kind: "authentication"}}
+	second, third := modelRecord{FallbackModel: others.Models[0]}, modelRecord{FallbackModel: others.Models[1]}
+	chosen := FallbackModel{Provider: begun[0].(headerRecord).Provider, Model: begun[0].(headerRecord).Model}
 	question := openCalls("a")
 	question[0].awaits = &awaits
 	tests := []struct {
@@ -87,6 +92,26 @@ func TestNextByPolicy(t *testing.T) {
 		{"A11 not when it failed", records(round, overflown, failed), Policy{Compaction: keepOne}, Step{Act: ActEndInput, Reason: Failed}},
 		{"A11 not when there is nothing to replace", []record{overflown}, Policy{Compaction: CompactionPolicy{Threshold: 1}}, Step{Act: ActEndInput, Reason: Failed}},
 		{"A11 once more after an answer", records(round, overflown, compacted, round, overflown), Policy{Compaction: keepOne}, Step{Act: ActCompact, First: 5}},
+		{"J13 a fallback", records(down), Policy{Fallbacks: others}, change(others.Models[0])},
+		{"J13 none without any", records(down), Policy{}, Step{Act: ActEndInput, Reason: Failed}},
+		{"J13 the next attempt comes first", records(faultRecord{Fault: Fault{Kind: "server", RetryAt: at.Add(time.Second), Delay: time.Second}}), Policy{Fallbacks: others}, Step{Act: ActWait, Until: at.Add(time.Second)}},
+		{"J13 not for a wrong key", records(locked), Policy{Fallbacks: others}, Step{Act: ActEndInput, Reason: Failed}},
+		{"J13 of a fallback for that too", records(down, second, locked), Policy{Fallbacks: others}, change(others.Models[1])},
+		{"J13 it is asked", records(down, second), Policy{Fallbacks: others}, Step{Act: ActCallModel}},
+		{"J13 all have failed", records(down, second, down, third, down), Policy{Fallbacks: others}, Step{Act: ActEndInput, Reason: Failed}},
+		{"J13 not back in the same input", records(down, second, round), Policy{Fallbacks: others}, Step{Act: ActCallModel}},
+		{"J13 back in the next", records(down, second, said, endRecord{Reason: Completed}, inputRecord{Text: "x"}), Policy{Fallbacks: others}, change(chosen)},
+		{"J13 also when the input goes on", records(down, second, stopRecord{Reason: Interrupted}, endRecord{Reason: Interrupted}, inputRecord{Continue: true}), Policy{Fallbacks: others}, change(chosen)},
+		{"J13 not after a crash", records(down, second, inputRecord{Continue: true}), Policy{Fallbacks: others}, Step{Act: ActCallModel}},
+		{"J13 the chosen one once more after an answer", records(down, second, round, down), Policy{Fallbacks: others}, change(others.Models[1])},
+		{"J13 and round", records(down, second, down, third, round, down), Policy{Fallbacks: others}, change(chosen)},
+		{"J13 not of no time for a failed call", records(down, second), Policy{Fallbacks: FallbackPolicy{Models: others.Models, ReturnAfter: 1}}, Step{Act: ActCallModel}},
+		{"J13 the same model twice", records(down, second, down), Policy{Fallbacks: FallbackPolicy{Models: []FallbackModel{others.Models[0], others.Models[0], chosen}}},
+			Step{Act: ActEndInput, Reason: Failed}},
+		{"J13 a compaction first", records(round, down, second, overflown), Policy{Fallbacks: others, Compaction: keepOne}, Step{Act: ActCompact, First: 3}},
+		{"J13 then the next", records(round, down, second, overflown, compacted, overflown), Policy{Fallbacks: others, Compaction: keepOne}, change(others.Models[1])},
+		{"J13 which is compacted for again", records(round, down, second, overflown, compacted, overflown, third, overflown), Policy{Fallbacks: others, Compaction: keepOne},
+			Step{Act: ActCompact, First: 3}},
 		{"A14 a nudge", []record{said}, Policy{RequireDone: true}, nudge},
 		{"A14 the third", records(nudged(2), said), Policy{RequireDone: true}, nudge},
 		{"A14 no fourth", records(nudged(3), said), Policy{RequireDone: true}, Step{Act: ActEndInput, Reason: Completed}},
@@ -191,6 +216,11 @@ func TestFoldRefusesPoliciesRecordsOutOfPlace(t *testing.T) {
 		{"a compaction of nothing", idle, compactRecord{First: 0, Text: "x"}, false},
 		{"a compaction", idle, compactRecord{First: 2, Text: "x"}, true},
 		{"a compaction between calls", append(begun[:2:2], asked("a")), compactRecord{First: 1, Text: "x"}, false},
+		{"a fallback", append(begun[:2:2], faultRecord{}), modelRecord{}, true},
+		{"a fallback without a failure", begun, modelRecord{}, false},
+		{"a fallback at rest", idle, modelRecord{}, false},
+		{"a return without a fallback", begun, modelRecord{Return: true}, false},
+		{"a return", append(begun[:2:2], faultRecord{}, modelRecord{FallbackModel: FallbackModel{Provider: "p2"}}), modelRecord{Return: true}, true},
 		{"a failure of its own", begun, endRecord{Reason: Failed, Fault: &Fault{Kind: "no_object"}}, true},
 	} {
 		s := stateOf(t, tt.records...)

@@ -50,7 +50,7 @@ func create(ctx context.Context, o Options) (*Session, error) {
 		return nil, err
 	}
 	s := newSession(o)
-	policy, err := s.policyOf(&o, first(o.Provider, o.Profile.Provider), first(o.Model, o.Profile.Model))
+	policy, err := s.policyOf(&o, &State{Provider: first(o.Provider, o.Profile.Provider), Model: first(o.Model, o.Profile.Model)})
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 	}
 	o.ID = state.Header.ID
 	s := newSession(o)
-	policy, err := s.policyOf(&o, state.Provider, state.Model)
+	policy, err := s.policyOf(&o, &state)
 	if err != nil {
 		return nil, err
 	}
@@ -214,6 +214,6 @@ func (s *Session) start(resumed bool) {
 		s.resumed = start.Seq
 	}
 	s.events.add(s.state.questions()...)
-	s.warnOfModel()
+	s.warnOfModels(s.state.Policy.Fallbacks.Models...)
 	s.warnOfEffort()
 }

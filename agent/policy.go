@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/attractor-go/attractor/llm"
 )
@@ -33,6 +34,8 @@ type Policy struct {
 	Loops LoopPolicy `json:"loop,omitzero"`
 	// Compaction is off unless its Threshold is set; see [DefaultCompaction].
 	Compaction CompactionPolicy `json:"compaction,omitzero"`
+	// Fallbacks are other models, of other providers too, that are asked in order when a model call has failed for good.
+	Fallbacks FallbackPolicy `json:"fallbacks,omitzero"`
 	// OnFailure says what happens when a model call has failed for good.
 	OnFailure OnFailure `json:"on_failure,omitempty"`
 	// Result asks for a structured result of every input: Result.Text is then that JSON. Nil asks for none.
@@ -71,9 +74,10 @@ const (
 	defaultConfirms  = 3
 )
 
-// policyOf returns the policy of options as the journal has it: with its defaults, and with what depends on the provider and the model.
-func (s *Session) policyOf(o *Options, provider, model string) (Policy, error) {
-	p := o.Policy
+// policyOf returns the policy of options as the journal has it: with its defaults, and with what depends on the models that a session in
+// this state asks.
+func (s *Session) policyOf(o *Options, state *State) (p Policy, err error) {
+	p = o.Policy
 	if p.Continues = cmp.Or(p.Continues, defaultContinues); p.Continues < 0 {
 		p.Continues = -1 // zero would be the default again
 	}
@@ -83,17 +87,25 @@ func (s *Session) policyOf(o *Options, provider, model string) (Policy, error) {
 	case p.MaxConfirms == 0:
 		p.MaxConfirms = defaultConfirms
 	}
+	chosen := state.chosen()
+	if p.Fallbacks, err = s.fallbacksOf(&p, chosen.Provider); err != nil {
+		return p, err
+	}
 	if p.Result != nil {
 		p.Result = &ResultPolicy{Schema: p.Result.Schema}
-		if !s.formats(provider, model) {
+		models := append([]FallbackModel{chosen}, p.Fallbacks.Models...)
+		if slices.ContainsFunc(models, func(m FallbackModel) bool { return !s.formats(m.Provider, m.Model) }) {
 			p.Result.Tool = resultTool
 		}
 	}
-	facts := s.facts(provider, model)
-	if facts != nil {
+	facts := s.facts(state.Provider, state.Model)
+	switch {
+	case facts != nil:
 		p.Window = facts.Window
+	case state.Fallback != nil: // the host's is that of the model that it has chosen
+		p.Window = state.Policy.Window
 	}
-	return p, s.affordable(&p, provider, facts)
+	return p, s.affordable(&p, state.Provider, facts)
 }
 
 // formats reports whether a provider takes a format for the text of an answer beside tools. One that is not there takes none.

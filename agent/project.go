@@ -38,6 +38,8 @@ func project(rec record, before *State) []Event {
 		return []Event{projectResult(r)}
 	case faultRecord:
 		return projectFault(r, before)
+	case modelRecord:
+		return projectModel(r, before)
 	case spentRecord:
 		if r.RetryAt.IsZero() {
 			return nil
@@ -148,7 +150,11 @@ func projectEnd(r endRecord, before *State) []Event {
 		if f.tooLong() {
 			events = append(events, fullWindow(f, before))
 		}
-		events = append(events, &Error{ErrorKind: f.Kind, Text: f.Text, Provider: f.Provider, Status: f.Status,
+		text := f.Text
+		if all := before.failures(); r.Fault == nil && all != nil {
+			text = (&ModelsFailed{all}).Error()
+		}
+		events = append(events, &Error{ErrorKind: f.Kind, Text: text, Provider: f.Provider, Status: f.Status,
 			Retryable: f.Retryable, RequestID: f.RequestID})
 		if before.Policy.closes(f) {
 			state = StatusClosed

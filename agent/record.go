@@ -380,6 +380,7 @@ func decodeRecord(line journal.Record) (record, error) {
 		"intent":  decodeAs[intentRecord],
 		"result":  decodeAs[resultRecord],
 		"fault":   decodeAs[faultRecord],
+		"model":   decodeAs[modelRecord],
 		"setting": decodeAs[settingRecord],
 		"stop":    decodeAs[stopRecord],
 		"end":     decodeAs[endRecord],

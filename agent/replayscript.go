@@ -41,6 +41,8 @@ func (r *replay) providers(first string) []llm.Provider {
 		switch rec := rec.(type) {
 		case headerRecord:
 			names = append(names, cmp.Or(rec.Policy.Compaction.Provider, first))
+		case modelRecord:
+			names = append(names, rec.Provider)
 		case settingRecord:
 			names = append(names, deref(rec.Provider, first))
 			if rec.Policy != nil {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -36,11 +37,11 @@ func (s *Session) set(ctx context.Context, set Settings) error {
 	return s.sync(ctx)
 }
 
-// providerNow returns the provider that is asked.
-func (s *Session) providerNow() string {
+// chosen returns the model that the host has chosen.
+func (s *Session) chosen() FallbackModel {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.state.Provider
+	return s.state.chosen()
 }
 
 // tools returns the registry of now.
@@ -58,16 +59,20 @@ func (s *Session) policyNow() *Policy {
 	return &p
 }
 
-// derive adds to a setting what depends on it.
+// derive adds to a setting what depends on it. Who names a model chooses it, also where a fallback is asked now.
 func (s *Session) derive(rec *settingRecord) error {
-	provider := deref(rec.Provider, s.state.Provider)
-	model := deref(rec.Model, s.state.Model)
+	now := FallbackModel{s.state.Provider, s.state.Model, s.state.Policy.Window}
+	if chosen := s.state.chosen(); s.state.Fallback != nil && (rec.Provider != nil || rec.Model != nil) {
+		now = chosen
+		rec.Provider, rec.Model = cmp.Or(rec.Provider, &chosen.Provider), cmp.Or(rec.Model, &chosen.Model)
+	}
+	provider, model := deref(rec.Provider, now.Provider), deref(rec.Model, now.Model)
 	facts := s.facts(provider, model)
 	switch {
 	case facts != nil:
 		rec.Window = facts.Window
-	case provider == s.state.Provider && model == s.state.Model:
-		rec.Window = s.state.Policy.Window // the host may know it
+	case provider == now.Provider && model == now.Model:
+		rec.Window = now.Window // the host may know it
 	}
 	rec.EffortNext = rec.Effort != nil && s.effortIsFixed()
 	return s.affordable(&s.state.Policy, provider, facts)
@@ -90,7 +95,7 @@ func (s *Session) warnOfSetting(rec settingRecord) {
 			"holds from the next input on."})
 	}
 	if rec.Provider != nil || rec.Model != nil {
-		s.warnOfModel()
+		s.warnOfModels()
 	}
 	if rec.Effort != nil || rec.Model != nil {
 		s.warnOfEffort()
@@ -154,16 +159,20 @@ func knownEfforts(facts *llm.Model) []string {
 	return facts.Efforts
 }
 
-// warnOfModel tells the host when a client that knows models does not know this one.
-func (s *Session) warnOfModel() {
-	s.mu.Lock()
-	provider, model := s.state.Provider, s.state.Model
-	s.mu.Unlock()
-	if s.client.Models == nil || s.facts(provider, model) != nil {
+// warnOfModels tells the host when a client that knows models does not know the one that is asked, or one of these fallbacks.
+func (s *Session) warnOfModels(fallbacks ...FallbackModel) {
+	if s.client.Models == nil {
 		return
 	}
-	s.events.add(&Warning{Code: "model_unknown", Text: fmt.Sprintf("Nothing is known of the model %q of %s: neither its window, so that nothing "+
-		"is compacted before it is full, nor its prices.", model, provider)})
+	s.mu.Lock()
+	models := append([]FallbackModel{{Provider: s.state.Provider, Model: s.state.Model}}, fallbacks...)
+	s.mu.Unlock()
+	for _, m := range models {
+		if s.facts(m.Provider, m.Model) == nil {
+			s.events.add(&Warning{Code: "model_unknown", Text: fmt.Sprintf("Nothing is known of the model %q of %s: neither its window, so that "+
+				"nothing is compacted before it is full, nor its prices.", m.Model, m.Provider)})
+		}
+	}
 }
 
 // efforts are all names of efforts in use, the lowest first.

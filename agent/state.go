@@ -25,8 +25,12 @@ type State struct {
 	Queue       []Queued
 	// Calls are the calls of the last answer, until the result of the last of them is in.
 	Calls []OpenCall
-	// Faults are the failed attempts of the model call that is due.
+	// Faults are the failed attempts of the model call that is due, since the model was changed last. Failed are the models that have
+	// failed for that call before.
 	Faults []Fault
+	Failed []ModelFailure
+	// Fallback is set while a fallback is asked in place of the chosen model.
+	Fallback *Fallback
 	// Usage and Cost, in US dollars, are what all of it took: subagents, failed attempts and compactions included.
 	Usage llm.Usage
 	Cost  float64
@@ -47,21 +51,23 @@ type State struct {
 	recent     []callMark      // the newest calls, for the detection of loops
 	loopWarned *Loop           // that was warned of and still goes on
 
-	tools     []llm.ToolDefinition
-	pending   *string               // the effort that holds from the next input on
-	kept      map[string]keptOutput // outputs that the journal has, by id
-	outputs   []outputMark          // what the store has of results that are in the turns
-	tried     int                   // Steps when the last compaction failed, plus 1
-	said      []message             // of people, in the order in which the model got it
-	summary   string                // that the last compaction made
-	compacted int                   // compactions that were done
-	warns     bool                  // the last record filled the window up to a level that was not warned of
-	at        time.Time             // of the last record of the loop's work
-	told      int                   // turns ever made
-	inputs    int                   // ever begun
-	seq       int64                 // of events, to go on from after a resume
-	queued    int                   // entries ever queued; their ids
-	messages  []llm.Message         // of the turns, after the system prompt: appended to, never changed
+	tools      []llm.ToolDefinition
+	pending    *string               // the effort that holds from the next input on
+	kept       map[string]keptOutput // outputs that the journal has, by id
+	outputs    []outputMark          // what the store has of results that are in the turns
+	tried      int                   // Steps when the last compaction failed, plus 1
+	said       []message             // of people, in the order in which the model got it
+	summary    string                // that the last compaction made
+	compacted  int                   // compactions that were done
+	warns      bool                  // the last record filled the window up to a level that was not warned of
+	at         time.Time             // of the last record of the loop's work
+	askedSince int                   // the epoch with which the model began to be asked
+	failedIn   int                   // the epoch of the last failed attempt
+	told       int                   // turns ever made
+	inputs     int                   // ever begun
+	seq        int64                 // of events, to go on from after a resume
+	queued     int                   // entries ever queued; their ids
+	messages   []llm.Message         // of the turns, after the system prompt: appended to, never changed
 }
 
 // Turn is one entry of the history.
@@ -119,12 +125,13 @@ type Input struct {
 	Turns  int // answers
 	Rounds int // answers with calls whose results are in
 	Final  string
-	Finish llm.Finish // of the last answer
-	Done   bool       // a tool said so
-	Stop   Reason     // interrupted, aborted or a budget, once it is to end
-	Value  float64    // of that budget
-	Reason Reason     // why it ended
-	Fault  *Fault     // the failure that ended it, with Failed
+	Finish llm.Finish     // of the last answer
+	Done   bool           // a tool said so
+	Stop   Reason         // interrupted, aborted or a budget, once it is to end
+	Value  float64        // of that budget
+	Reason Reason         // why it ended
+	Fault  *Fault         // the failure that ended it, with Failed
+	Failed []ModelFailure // each model's, if more than one was asked
 	// Nudges counts those in a row, Confirms what BeforeStop sent back, Corrections the structured results that were not valid.
 	Nudges, Confirms, Corrections int
 	// Continues, Empties and Pauses count, in a row, how often the model was asked to go on with an answer that was cut off, how often

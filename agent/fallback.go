@@ -1,0 +1,273 @@
+package agent
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// FallbackPolicy holds the models that are asked when a model call has failed for good. Its zero value has none.
+//
+// A call of the model that was chosen goes on with the first fallback after a failure of these kinds: [llm.ErrOverloaded],
+// [llm.ErrServer], [llm.ErrQuota], [llm.ErrRateLimit], [llm.ErrNetwork], [llm.ErrTimeout] and [llm.ErrStream]. Each model has all the
+// attempts of [Options].Retry; a Retry-After that is longer than Retry.Cap leads to the fallback at once. A refused key, an unknown model
+// or an invalid request ends the input instead, so that nobody pays for a fallback without knowing that the first model never worked.
+// A fallback is left after any failure but a refusal.
+//
+// Each model is tried once for a call, in order, beginning anew with the chosen model after the last one. If all have failed, Submit
+// returns a [ModelsFailed]. A change is a [ModelChanged]; the history goes on with it as after [Session.Set], and is compacted first if
+// it is too long for the new model. The effort is fitted to each model. Side calls, such as those for summaries, do not change the model.
+type FallbackPolicy struct {
+	Models []FallbackModel `json:"models,omitempty"`
+	// ReturnAfter is how long the chosen model is left alone before the next model call asks it again. Zero means until the next input,
+	// a negative time means until [Session.Set] names a model.
+	ReturnAfter time.Duration `json:"return_after,omitempty"`
+}
+
+// FallbackModel is a model that is asked in place of another one.
+type FallbackModel struct {
+	// Provider must be one of the client's; empty means that of the session.
+	Provider string `json:"provider"`
+	Model    string `json:"model"`
+	// Window is the size of the model's window in tokens. The session sets it where the client's Models know it.
+	Window int `json:"window,omitempty"`
+}
+
+func (m *FallbackModel) name() ModelName { return ModelName{m.Provider, m.Model} }
+
+// ModelName names a model of a provider.
+type ModelName struct {
+	Provider string `json:"provider"`
+	Model    string `json:"model"`
+}
+
+// String returns the provider and the model with a slash between them.
+func (n ModelName) String() string { return n.Provider + "/" + n.Model }
+
+// ModelFailure is the last failure of one model in a model call that others were asked for, too.
+type ModelFailure struct {
+	Model ModelName
+	Fault Fault
+}
+
+// Fallback describes a fallback that is asked in place of the chosen model.
+type Fallback struct {
+	Chosen FallbackModel
+	Since  time.Time // when the call of the chosen model failed
+
+	inputs int // that had begun by then
+}
+
+// ModelsFailed is the error of a model call for which every model has failed. It wraps an [llm.Error] for each.
+type ModelsFailed struct {
+	Failures []ModelFailure // in the order in which they were asked
+}
+
+// Error names each model and its failure.
+func (e *ModelsFailed) Error() string {
+	var b strings.Builder
+	b.WriteString("every model failed")
+	for i := range e.Failures {
+		f := &e.Failures[i]
+		fmt.Fprintf(&b, "%s %s: %s (%s)", map[bool]string{true: ":", false: ";"}[i == 0], f.Model, f.Fault.Text, strings.ReplaceAll(f.Fault.Kind, "_", " "))
+	}
+	return b.String()
+}
+
+// Unwrap returns the failures, that of the model that was asked last first.
+func (e *ModelsFailed) Unwrap() []error {
+	var errs []error
+	for _, f := range slices.Backward(e.Failures) {
+		errs = append(errs, f.Fault.Err())
+	}
+	return errs
+}
+
+// modelRecord says which model is asked from here on.
+type modelRecord struct {
+	FallbackModel
+	// Return says that it is the chosen one again, because its time has come; else the model before has failed.
+	Return bool `json:"return,omitempty"`
+}
+
+func (modelRecord) kind() string { return "model" }
+
+// asked returns the name of the model that is asked.
+func (s *State) asked() ModelName { return ModelName{s.Provider, s.Model} }
+
+// chosen returns the model that the host has chosen, which a fallback may stand for.
+func (s *State) chosen() FallbackModel {
+	if s.Fallback != nil {
+		return s.Fallback.Chosen
+	}
+	return FallbackModel{s.Provider, s.Model, s.Policy.Window}
+}
+
+// failures returns the failure of each model that the call that is due has asked, nil where that is one model.
+func (s *State) failures() []ModelFailure {
+	f := s.fault()
+	if len(s.Failed) == 0 || f == nil {
+		return nil
+	}
+	return append(slices.Clone(s.Failed), ModelFailure{s.asked(), *f})
+}
+
+// leads reports whether the chosen model is left for a failure: one that another model need not have.
+func (f *Fault) leads() bool {
+	switch llm.Kind(f.Kind) {
+	case llm.ErrOverloaded, llm.ErrServer, llm.ErrQuota, llm.ErrRateLimit, llm.ErrNetwork, llm.ErrTimeout, llm.ErrStream:
+		return true
+	}
+	return false
+}
+
+// fallback returns what follows the last attempt of a model: the next model, or the call again where the host has chosen another model
+// since. Ok is false when there is no model left.
+func (s *State) fallback() (step Step, ok bool) {
+	switch {
+	case len(s.Policy.Fallbacks.Models) == 0:
+		return Step{}, false
+	case s.failedIn < s.askedSince:
+		return Step{Act: ActCallModel}, true
+	case s.Fallback == nil && !s.fault().leads():
+		return Step{}, false
+	}
+	models := append([]FallbackModel{s.chosen()}, s.Policy.Fallbacks.Models...)
+	at := slices.IndexFunc(models, func(m FallbackModel) bool { return m.name() == s.asked() }) // -1 leads to the first
+	for i := range models {
+		m := models[(at+1+i)%len(models)]
+		tried := slices.ContainsFunc(s.Failed, func(f ModelFailure) bool { return f.Model == m.name() })
+		if !tried && m.name() != s.asked() {
+			return Step{Act: ActChangeModel, Model: &m}, true
+		}
+	}
+	return Step{}, false
+}
+
+// returns reports whether the chosen model is to be asked again. The time is that of the last record, so that a replay comes to the
+// same. A call for which a model has failed ends with another one first.
+func (s *State) returns() bool {
+	after := s.Policy.Fallbacks.ReturnAfter
+	switch {
+	case s.Fallback == nil || len(s.Failed) > 0 || after < 0:
+		return false
+	case after == 0:
+		return s.inputs > s.Fallback.inputs
+	}
+	return !s.at.Before(s.Fallback.Since.Add(after))
+}
+
+// foldModel changes the model. What was tried for the one before, such as a compaction, may be tried for this one.
+func (s *State) foldModel(r modelRecord) {
+	chosen := s.chosen()
+	if f := s.fault(); f != nil {
+		s.Failed = append(s.Failed, ModelFailure{s.asked(), *f})
+	}
+	switch {
+	case r.name() == chosen.name():
+		s.Fallback = nil
+	case s.Fallback == nil:
+		s.Fallback = &Fallback{Chosen: chosen, Since: s.at, inputs: s.inputs}
+	}
+	s.Faults, s.tried, s.Input.Rescued = nil, 0, false
+	s.ask(r.name(), r.Window)
+}
+
+// ask makes a model the one that is asked, and begins an epoch if it is another one.
+func (s *State) ask(to ModelName, window int) {
+	if s.Policy.Window != window {
+		s.Policy.Window, s.Context.Warned = window, 0
+	}
+	if s.asked() != to {
+		s.Provider, s.Model = to.Provider, to.Model
+		s.Epoch++
+		s.askedSince = s.Epoch
+	}
+}
+
+// modelsFor returns the models of a subagent that is to have a model of the chosen provider, or the one that is asked where it is
+// empty: a fallback, too, so that each subagent need not find out by itself what has failed.
+func (s *State) modelsFor(model string) (provider, name string, fallbacks FallbackPolicy) {
+	chosen, fallbacks := s.chosen(), s.Policy.Fallbacks
+	switch {
+	case model != "":
+		return chosen.Provider, model, fallbacks
+	case s.Fallback != nil:
+		fallbacks.Models = append(slices.Clone(fallbacks.Models), chosen)
+	}
+	return s.Provider, s.Model, fallbacks
+}
+
+// acceptsModel returns the problem with a change of the model.
+func (s *State) acceptsModel(r modelRecord) string {
+	switch {
+	case r.Return && s.Fallback == nil:
+		return "no fallback is asked"
+	case !r.Return && s.fault() == nil:
+		return "no model call has failed"
+	}
+	return s.inInput()
+}
+
+// projectModel returns the events of a change of the model: the call that failed has ended.
+func projectModel(r modelRecord, before *State) []Event {
+	changed := &ModelChanged{From: before.asked(), To: r.name(), Reason: ModelReturned}
+	if f := before.fault(); f != nil && !r.Return {
+		changed.Reason, changed.ErrorKind, changed.Status, changed.Text = ModelFailed, f.Kind, f.Status, f.Text
+		since := before.at
+		if before.Fallback != nil {
+			since = before.Fallback.Since
+		}
+		chosen := before.chosen()
+		switch after := before.Policy.Fallbacks.ReturnAfter; {
+		case r.name() == chosen.name() || after < 0:
+		case after == 0:
+			changed.UntilInput = true
+		default:
+			changed.Until = since.Add(after)
+		}
+	}
+	return append(failedStep(before), changed)
+}
+
+// check reports fallbacks that cannot be asked. The windows and what the providers can do are looked up later.
+func (p *FallbackPolicy) check(client *llm.Client) error {
+	for i, m := range p.Models {
+		what := fmt.Sprintf("agent: Options.Fallbacks.Models[%d]", i)
+		switch {
+		case m.Model == "":
+			return errors.New(what + " names no model")
+		case m.Window < 0:
+			return errors.New(what + ": Window cannot be negative; 0 means that it is unknown")
+		case m.Provider == "":
+			continue
+		}
+		if _, err := client.Provider(m.Provider); err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+	}
+	return nil
+}
+
+// fallbacksOf returns fallbacks with what depends on the provider that the host has chosen and on the catalog.
+func (s *Session) fallbacksOf(p *Policy, provider string) (FallbackPolicy, error) {
+	all := p.Fallbacks
+	all.Models = slices.Clone(all.Models)
+	for i := range all.Models {
+		m := &all.Models[i]
+		m.Provider = cmp.Or(m.Provider, provider)
+		facts := s.facts(m.Provider, m.Model)
+		if facts != nil {
+			m.Window = facts.Window
+		}
+		if err := checkBudget(p.Budget, facts); err != nil {
+			return all, fmt.Errorf("%w (of the fallback %s)", err, m.name())
+		}
+	}
+	return all, nil
+}
