@@ -8,11 +8,11 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// block is a part of the answer, put together of those of the chunks.
+// block is a part of the response, joined from the parts of several chunks.
 type block struct {
 	kind      blockKind
 	open      bool
-	text      []byte // text, thinking, arguments, or the whole of an opaque part
+	text      []byte // text, thinking, arguments, or a whole opaque part
 	signature string
 	id, name  string
 }
@@ -45,7 +45,7 @@ func (d *decoder) part(raw json.RawMessage) error {
 	}
 	delete(rest, "thought")
 	delete(rest, "thoughtSignature")
-	if len(rest) == 0 { // a signature by itself
+	if len(rest) == 0 { // only a signature
 		return d.text("", w.Thought, w.Signature)
 	}
 	d.end()
@@ -54,9 +54,8 @@ func (d *decoder) part(raw json.RawMessage) error {
 	return nil
 }
 
-// text adds a piece of text or thinking to its block, which goes on until something else comes. A signature ends it: with the
-// pieces before it, its part is what the API would have sent as one, but a part with a signature must not be merged with one
-// that has none. What is neither text nor signed begins no block.
+// text appends text or thinking to its block, which continues until something else comes. A signature ends the block, because a
+// part with a signature must not be merged with one that has none. An empty text without a signature begins no block.
 func (d *decoder) text(text string, thought bool, signature string) error {
 	d.content = true
 	start, kind := llm.EventTextStart, textBlock
@@ -86,11 +85,11 @@ func (d *decoder) text(text string, thought bool, signature string) error {
 	return nil
 }
 
-// call takes a call, which comes as a whole.
+// call adds a call, which always comes as a whole.
 func (d *decoder) call(w *wirePart) error {
 	c := w.Call
 	switch {
-	case c.PartialArgs != nil || c.WillContinue: // an option of Vertex AI, which the Gemini API does not have
+	case c.PartialArgs != nil || c.WillContinue: // an option of Vertex AI that the Gemini API does not have
 		return &llm.Error{Kind: llm.ErrUnsupported, Message: "a call whose arguments come in pieces: leave streamFunctionCallArguments off"}
 	case c.Name == "":
 		return fmt.Errorf("a call without a name")
@@ -116,14 +115,14 @@ func (d *decoder) call(w *wirePart) error {
 	return nil
 }
 
-// said reports whether a call with an id came before: what repeats it, arguments included, is the same call.
+// said reports whether a call came before: the same id with the same arguments is the same call.
 func (d *decoder) said(c *wireCall, args string) bool {
 	return c.ID != "" && slices.ContainsFunc(d.blocks, func(b *block) bool {
 		return b.kind == callBlock && b.id == c.ID && b.name == c.Name && string(b.text) == args
 	})
 }
 
-// begin adds a block, with what it has already.
+// begin adds a block and streams what it already has.
 func (d *decoder) begin(b *block) {
 	d.blocks = append(d.blocks, b)
 	d.CountBlock(b.id, b.name)
@@ -137,7 +136,7 @@ func (d *decoder) last() *block {
 	return d.blocks[len(d.blocks)-1]
 }
 
-// end closes the last block, if it is open.
+// end closes the last block if it is open.
 func (d *decoder) end() {
 	b := d.last()
 	if b == nil || !b.open {

@@ -2,7 +2,7 @@ package gemini
 
 import "github.com/attractor-go/attractor/llm/internal/api"
 
-// textChunk is a chunk that brings a piece of text or thinking and nothing else of note.
+// textChunk is a chunk with a piece of text or thinking and nothing else of importance.
 type textChunk struct {
 	text      string
 	thought   bool
@@ -10,8 +10,8 @@ type textChunk struct {
 	model, id []byte // valid as long as the chunk
 }
 
-// scanChunk reads the chunks that come by the thousand. It is not ok when the chunk is anything else, or is written in a way
-// that only a whole JSON reader should judge.
+// scanChunk decodes the chunks that come by the thousand. It returns false for every other chunk and for JSON that it does not
+// expect.
 func scanChunk(data []byte) (c textChunk, ok bool) {
 	s := api.Scan(data)
 	seen := members(&s, func(key []byte) uint {
@@ -40,8 +40,8 @@ func scanChunk(data []byte) (c textChunk, ok bool) {
 	return c, s.OK() && seen&1 != 0
 }
 
-// members reads an object. value reads the value of a member and returns a bit that stands for it, or 0 for a member that it
-// does not know. Such a one, and one that comes twice, turns the scanner bad. The result is all bits together.
+// members reads an object. value reads a member's value and returns its bit, or 0 for an unknown member. An unknown member or a
+// duplicate makes the scanner bad. members returns all bits together.
 func members(s *api.Scanner, value func(key []byte) uint) (seen uint) {
 	s.Want('{')
 	for s.OK() {

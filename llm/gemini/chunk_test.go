@@ -23,7 +23,7 @@ var chunks = []string{
 	`{"responseId": "x","usageMetadata": {"serviceTier": "standard","toolUsePromptTokenCount": 3},"candidates": [{"content": {"parts": [{"text": "a"}]}}]}`,
 }
 
-// parseChunk is what scanChunk must agree with: the slow path.
+// parseChunk decodes a chunk the slow way, with which scanChunk must agree.
 func parseChunk(b []byte) (c textChunk, err error) {
 	var w wireChunk
 	if err := json.Unmarshal(b, &w); err != nil {
@@ -46,7 +46,7 @@ func parseChunk(b []byte) (c textChunk, err error) {
 	return textChunk{*p.Text, p.Thought, w.Usage, []byte(w.ModelVersion), []byte(w.ResponseID)}, nil
 }
 
-// Everything that the scanner takes, encoding/json reads the same way.
+// Whatever the scanner accepts, encoding/json decodes the same way.
 func FuzzChunk(f *testing.F) {
 	for _, s := range append(chunks,
 		`{"candidates": [{"content": {"parts": [{"text": "x"}]},"finishReason": "STOP"}]}`,
@@ -82,7 +82,7 @@ func FuzzChunk(f *testing.F) {
 	})
 }
 
-// FuzzAnswer decodes whatever comes, one chunk a line: nothing panics, and the stream contract holds.
+// FuzzAnswer decodes arbitrary input, one chunk a line: nothing panics, and the stream contract holds.
 func FuzzAnswer(f *testing.F) {
 	const stop = `{"candidates": [{"content": {"parts": [{"text": ""}]},"finishReason": "STOP"}]}`
 	for _, s := range append(chunks, `{"candidates": [{"content": {"parts": [{"functionCall": {"name": "a","args": {"b": 1}},"thoughtSignature": "s"}]}}]}`,
@@ -118,7 +118,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// A scanner that gave up on ordinary chunks would be slow and nothing else would show it.
+// If the scanner rejected ordinary chunks, decoding would be slow, and no other test would notice.
 func TestOrdinaryChunksAreScanned(t *testing.T) {
 	for _, s := range chunks {
 		if _, ok := scanChunk([]byte(s)); !ok {
@@ -134,7 +134,7 @@ func BenchmarkChunk(b *testing.B) {
 			b.ReportAllocs()
 			var d *decoder
 			for i := 0; b.Loop(); i++ {
-				if i%20000 == 0 { // an answer of 20,000 chunks
+				if i%20000 == 0 { // a response of 20,000 chunks
 					d = newDecoder("gemini", &llm.Request{Model: "m"}, nil)
 				}
 				if _, err := d.Step(data); err != nil {

@@ -7,22 +7,22 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// conversation is the encoded form of one conversation. It only grows: what an earlier request was made of stays as it is.
+// conversation is the encoded form of a conversation. It only grows: bytes that an earlier request used never change.
 type conversation struct {
 	provider string
 	model    family // of the models that it is encoded for
-	system   []byte // the leading system messages' parts
+	system   []byte // the parts of the leading system messages
 	tools    toolset
 
-	// contents are the wire's, without the end of the last one: the next message may have the same role, and then its parts go
-	// into the same content. role is whose it is, empty before the first; calls counts the calls in it, and responses says
-	// whether it has any.
+	// contents holds the wire's contents without the end of the last one: if the next message has the same role, its parts join
+	// it. role is the last one's role, empty before the first. calls counts its calls, and responses reports whether it has
+	// function responses.
 	contents  []byte
 	role      string
 	calls     int
 	responses bool
 
-	// names are the functions of the calls so far, by id: a response has to repeat them.
+	// names maps the ids of calls to their functions, because a response must repeat the name.
 	names map[string]string
 }
 
@@ -31,12 +31,12 @@ const (
 	wireModel = "model"
 )
 
-// noSignature is what Google documents for calls that no Gemini model made, such as another provider's: it goes in place of
-// the signature that models from Gemini 3 on demand on the first call of a step ("Function call is missing a
-// thought_signature in functionCall parts"). Models before that know nothing of it and get none.
+// noSignature is the dummy that Google documents for calls that no Gemini model made. Models from Gemini 3 on require a signature
+// on the first call of a step ("Function call is missing a thought_signature in functionCall parts"). Earlier models do not know
+// the dummy and get none.
 const noSignature = "skip_thought_signature_validator"
 
-// add encodes further messages.
+// add encodes more messages.
 func (c *conversation) add(messages []llm.Message) error {
 	for i := 0; i < len(messages); {
 		m := messages[i]
@@ -54,8 +54,8 @@ func (c *conversation) add(messages []llm.Message) error {
 			i++
 			continue
 		}
-		// Everything up to the next assistant message is one user content, with the responses first: "the number of function
-		// response parts" must be "equal to the number of function call parts of the function call turn" right before it.
+		// All messages up to the next assistant message become one user content with the responses first: "the number of function
+		// response parts" must be "equal to the number of function call parts of the function call turn" before it.
 		end := i + 1
 		for end < len(messages) && messages[end].Role != llm.RoleAssistant {
 			end++
@@ -85,7 +85,7 @@ func (c *conversation) addSystem(m llm.Message) error {
 	return nil
 }
 
-// part begins a part of a role, in a new content when it is another's turn.
+// part begins a part of a role, in a new content if the role changes.
 func (c *conversation) part(role string) {
 	if c.role == role {
 		c.contents = append(c.contents, ',')
@@ -103,8 +103,8 @@ func (c *conversation) content(role string) {
 	c.contents = append(append(append(c.contents, `{"role":"`...), role...), `","parts":[`...)
 }
 
-// addModel encodes an answer. What this provider signed goes back on the part that it came with; what another one signed, or
-// one of our models that the present one does not understand, goes without.
+// addModel encodes a response. What this provider signed goes back on its part. Signatures of other providers are removed, and so
+// are those of our models that the present model does not understand.
 func (c *conversation) addModel(m llm.Message) error {
 	own := m.Provider == c.provider
 	signed := own && mayShare(familyOf(m.Model), c.model)
@@ -119,7 +119,7 @@ func (c *conversation) addModel(m llm.Message) error {
 		case llm.Text:
 			c.addText(wireModel, part.Text, signature(part.Signature))
 		case llm.Thinking:
-			if signed { // the API takes its own thoughts only
+			if signed { // the API accepts only its own thoughts
 				c.addThought(part)
 			}
 		case llm.ToolCall:
@@ -135,7 +135,7 @@ func (c *conversation) addModel(m llm.Message) error {
 	return nil
 }
 
-// addText leaves out what is neither text nor signed: a part must have content.
+// addText skips what has neither text nor a signature, because a part must have content.
 func (c *conversation) addText(role, text, signature string) {
 	if text == "" && signature == "" {
 		return
@@ -167,7 +167,7 @@ func (c *conversation) addCall(call llm.ToolCall, signature string) {
 	c.contents = c.end(append(api.AppendArgs(b, call.Args), '}'), signature)
 }
 
-// end closes a part, its signature in it.
+// end ends a part, with its signature.
 func (c *conversation) end(b []byte, signature string) []byte {
 	if signature != "" {
 		b = append(b, `,"thoughtSignature":`...)
@@ -188,12 +188,12 @@ func (c *conversation) addOpaque(role string, o llm.Opaque) error {
 	return nil
 }
 
-// appendText begins a part with text; its end is for the caller.
+// appendText begins a part with text; the caller ends it.
 func appendText(b []byte, text string) []byte {
 	return api.AppendString(append(b, `{"text":`...), text)
 }
 
-// appendID writes the id that pairs a call with its response. Older models give none, and take ours.
+// appendID writes the id that pairs a call with its response. Older models send no ids, but accept ours.
 func appendID(b []byte, id string) []byte {
 	if id == "" {
 		return b

@@ -12,9 +12,9 @@ import (
 
 const corpora = "../../../shared/corpora/"
 
-// TestG5_ErrorCorpus runs the corpus' cases of this provider.
+// TestG5_ErrorCorpus runs this provider's cases of the corpus.
 func TestG5_ErrorCorpus(t *testing.T) {
-	// No capacity is no quota, the server itself says when to try again, and there is no second model to fall back to here.
+	// No capacity is no quota: the server says when to try again, and a provider has no second model to fall back to.
 	decided := map[string]error{"g_capacity_503": llm.ErrOverloaded}
 	ran := 0
 	for _, c := range providertest.ErrorCases(t, corpora+"provider_errors") {
@@ -29,7 +29,7 @@ func TestG5_ErrorCorpus(t *testing.T) {
 	}
 }
 
-// TestStreamCorpus decodes recordings of the real API, and some that are of others: whatever comes, the contract holds.
+// TestStreamCorpus decodes recordings of the real API, and some of others: the contract holds for all of them.
 func TestStreamCorpus(t *testing.T) {
 	files, ran, answers, scanned, chunks := map[string]bool{}, map[string]int{}, 0, 0, 0
 	for _, rec := range providertest.StreamCorpus(t, corpora+"provider_streams", "gemini") {
@@ -48,7 +48,7 @@ func TestStreamCorpus(t *testing.T) {
 			switch {
 			case pieces && !errors.Is(err, llm.ErrUnsupported):
 				t.Errorf("a call in pieces: %v after %d events", err, len(events))
-			case !pieces && err != nil: // a recording of this very API that has its end must decode
+			case !pieces && err != nil: // a complete recording of this API must decode
 				t.Errorf("%v after %d events", err, len(events))
 			}
 			all, fast := plain(t, body)
@@ -61,7 +61,7 @@ func TestStreamCorpus(t *testing.T) {
 	}
 }
 
-// plain counts the chunks of a stream and those that the scanner takes, which are all that bring nothing but text.
+// plain counts a stream's chunks, and those that the scanner accepts because they contain only text.
 func plain(t *testing.T, body string) (all, scanned int) {
 	for line := range strings.Lines(body) {
 		data, ok := strings.CutPrefix(strings.TrimSpace(line), "data: ")

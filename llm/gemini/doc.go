@@ -1,3 +1,3 @@
-// Package gemini is the provider of the Gemini API: requests encoded append-only, so that implicit caching holds, and answers
-// decoded from streams, from whole bodies and from arrays of chunks.
+// Package gemini implements [llm.Provider] for the Gemini API. It encodes requests append-only, so that implicit caching hits,
+// and decodes streams, whole bodies and arrays of chunks.
 package gemini

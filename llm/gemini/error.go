@@ -11,22 +11,23 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// maxWait is how long a rate limit may ask to wait and still be one. Whoever is to wait longer has used up a quota: Google's
-// own client draws the line there.
+// maxWait is the longest delay of a rate limit. A longer delay means that a quota is used up: Google's own client draws the same
+// line.
 const maxWait = 5 * time.Minute
 
 // wireError is Google's error model, the same for bodies and for chunks:
-// {"error": {"code": 429, "message": "...", "status": "RESOURCE_EXHAUSTED", "details": [{"@type": "...", ...}]}}.
+//
+//	{"error": {"code": 429, "message": "...", "status": "RESOURCE_EXHAUSTED", "details": [{"@type": "...", ...}]}}
 type wireError struct {
 	Error struct {
-		Code    json.RawMessage   `json:"code"` // an HTTP status; some gateways put a word there
+		Code    json.RawMessage   `json:"code"` // an HTTP status; some gateways send a word
 		Message string            `json:"message"`
 		Status  string            `json:"status"`
 		Details []json.RawMessage `json:"details"`
 	} `json:"error"`
 }
 
-// wireDetail is any of the details that are looked at; their other members count only for those types that have them.
+// wireDetail is any of the details that matter. Its other members count only for the types that have them.
 type wireDetail struct {
 	Reason   string `json:"reason"` // google.rpc.ErrorInfo
 	Metadata struct {
@@ -39,8 +40,8 @@ type wireDetail struct {
 	} `json:"violations"`
 }
 
-// decodeError reads an error body, an array of one, or an error chunk. The status word decides, and where it is too coarse the
-// details do.
+// decodeError decodes an error body, an array with one, or an error chunk. The status word decides the kind; where it is too
+// coarse, the details do.
 func decodeError(body []byte) api.Failure {
 	w, ok := parseError(body)
 	if !ok {
@@ -55,7 +56,7 @@ func decodeError(body []byte) api.Failure {
 	for _, raw := range e.Details {
 		var d wireDetail
 		if json.Unmarshal(raw, &d) != nil {
-			continue // another type, whose members of these names are of another form
+			continue // another type, whose members of these names differ
 		}
 		for _, said := range []string{d.Metadata.ResetDelay, d.RetryDelay} {
 			if wait, err := time.ParseDuration(said); err == nil && wait > 0 {
@@ -74,14 +75,14 @@ func decodeError(body []byte) api.Failure {
 		if f.RetryAfter == 0 {
 			f.RetryAfter = period
 		}
-		if f.RetryAfter > maxWait || period > maxWait { // a delay beside a day's quota is that of another, or none at all
+		if f.RetryAfter > maxWait || period > maxWait { // a delay beside a day's quota belongs to another quota, or to none
 			f.Kind = llm.ErrQuota
 		}
 	}
 	return f
 }
 
-// quotaPeriod reads out of a quota's id how long it takes until there is some of it again, 0 when the id does not say.
+// quotaPeriod returns the period of a quota by its id, or 0 if the id does not tell.
 func quotaPeriod(id string) time.Duration {
 	for _, p := range [...]struct {
 		word   string
@@ -97,7 +98,7 @@ func quotaPeriod(id string) time.Duration {
 	return 0
 }
 
-// parseError finds the error. Gateways put a whole error body as text into the message of another; the innermost one counts.
+// parseError decodes the error. Gateways put a whole error body as text into another error's message; the innermost one counts.
 func parseError(body []byte) (w wireError, ok bool) {
 	body = bytes.TrimSpace(body)
 	if len(body) > 0 && body[0] == '[' {
@@ -118,7 +119,7 @@ func parseError(body []byte) (w wireError, ok bool) {
 	return w, true
 }
 
-// saidDelay reads the wait that some errors give only in prose: "Please retry in 44.097740004s."
+// saidDelay returns the delay that some errors have only in their text: "Please retry in 44.097740004s."
 func saidDelay(message string) time.Duration {
 	_, after, ok := strings.Cut(message, "Please retry in ")
 	if !ok {
@@ -132,14 +133,14 @@ func saidDelay(message string) time.Duration {
 	return wait
 }
 
-// errorKind maps the status words of google.rpc.Code. An unknown word leaves it to the HTTP status.
+// errorKind returns the kind of a google.rpc.Code. For unknown words it returns nil, and the HTTP status decides.
 func errorKind(status string) error {
 	switch status {
 	case "INVALID_ARGUMENT", "OUT_OF_RANGE":
 		return llm.ErrInvalidRequest
 	case "UNAUTHENTICATED":
 		return llm.ErrAuthentication
-	case "PERMISSION_DENIED", "FAILED_PRECONDITION": // the latter: the country or the plan does not have it
+	case "PERMISSION_DENIED", "FAILED_PRECONDITION": // the second one: not available in this country or plan
 		return llm.ErrAccessDenied
 	case "NOT_FOUND":
 		return llm.ErrNotFound
@@ -157,7 +158,7 @@ func errorKind(status string) error {
 	return nil
 }
 
-// reasonKind maps the reasons that say more than the status does: a wrong key comes as an invalid argument.
+// reasonKind returns the kind of a reason that is more precise than the status: a wrong key is reported as an invalid argument.
 func reasonKind(reason string) error {
 	switch reason {
 	case "API_KEY_INVALID":

@@ -9,7 +9,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// A quota's id says how long to wait where the error does not, and whether that makes sense at all.
+// Where an error has no delay, the quota's id tells how long to wait and whether waiting makes sense.
 func TestI17_QuotasByTheirIDs(t *testing.T) {
 	const minute, day = "GenerateRequestsPerMinutePerProjectPerModel-FreeTier", "GenerateRequestsPerDayPerProjectPerModel-FreeTier"
 	violated := func(ids ...string) (d string) {

@@ -2,17 +2,17 @@ package gemini
 
 import "strings"
 
-// family is what must be known of a model that stands in no catalog. It follows from the model's name.
+// family groups models by what must be known without a catalog. It is derived from the model's name.
 type family uint8
 
 const (
-	// otherFamily are models whose name tells nothing: other makers', tuned ones, aliases of a gateway.
+	// otherFamily are models whose names tell nothing: other vendors' models, tuned models, a gateway's aliases.
 	otherFamily family = iota
-	// gemini2 are the models up to 2.5: signatures are optional, media in a function response are refused, thinking has a
-	// budget, if it can be had at all.
+	// gemini2 are the models up to 2.5: signatures are optional, media in a function response are refused, and thinking, where
+	// available, has a budget.
 	gemini2
-	// gemini3 are all later models: the first call of an answer must bear a signature, media belong into the function response,
-	// thinking has levels.
+	// gemini3 are all later models: the first call of a response must have a signature, media belong in the function response,
+	// and thinking has levels.
 	gemini3
 )
 
@@ -26,12 +26,12 @@ func familyOf(model string) family {
 		return gemini2
 	case rest[0] >= '0' && rest[0] <= '9':
 		return gemini3
-	case strings.HasSuffix(rest, "-latest"): // gemini-flash-latest and its kin name the newest
+	case strings.HasSuffix(rest, "-latest"): // names such as gemini-flash-latest stand for the newest model
 		return gemini3
 	}
 	return otherFamily
 }
 
-// mayShare says whether what one of two models signed may be shown to the other. Google has the signatures of Gemini 2.5
-// replaced by the dummy when a conversation goes on with Gemini 3; between models of one generation they hold.
+// mayShare reports whether one model may be sent what the other signed. Google says to replace signatures of Gemini 2.5 by the
+// dummy when a conversation continues with Gemini 3. Within a generation they are valid.
 func mayShare(a, b family) bool { return a == b || a == otherFamily || b == otherFamily }

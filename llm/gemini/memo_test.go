@@ -54,8 +54,7 @@ func TestMemoStartsAfresh(t *testing.T) {
 	}
 }
 
-// Appending does what it is for: the server finds everything that it was sent before in its implicit cache, the model's own
-// answers included, signed or not.
+// The server finds everything that it was sent before in its implicit cache, including the model's own responses, signed or not.
 func TestG7_ImplicitCacheIsHit(t *testing.T) {
 	for _, model := range []string{"gemini-2.5-flash", "gemini-3-flash"} {
 		turns := make([]fakellm.Turn, 12)
@@ -69,7 +68,7 @@ func TestG7_ImplicitCacheIsHit(t *testing.T) {
 			Messages: []llm.Message{llm.System(strings.Repeat("You are careful. ", 400)), llm.User("Go.")}}
 		input := 0
 		providertest.Session(t, p, &req, len(turns), llm.TextParts("seen"), func(i int, resp *llm.Response) {
-			// What is not content (names of members, parameters) is counted as input, so the cache holds a little less.
+			// Member names and parameters also count as input, so the cache holds a little less.
 			if i > 0 && (resp.Usage.CacheRead < input*7/10 || resp.Usage.CacheRead > input || resp.Usage.CacheWrite != 0) {
 				t.Errorf("%s, turn %d: %+v, after a turn with an input of %d", model, i, resp.Usage, input)
 			}

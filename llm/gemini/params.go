@@ -8,7 +8,7 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// options are what a request asks for beyond what llm.Request knows.
+// options holds a request's options for this provider.
 type options struct {
 	own    map[string]json.RawMessage // parameters
 	config map[string]json.RawMessage // members of generationConfig
@@ -31,9 +31,8 @@ func parseOptions(raw json.RawMessage) (options, error) {
 	return o, nil
 }
 
-// encodeParams writes everything of a request that may differ from call to call, each parameter with a comma before it.
-//
-// Sequential has no place here: the API knows no way to ask for one call at a time.
+// encodeParams writes all of a request that may differ between requests, each parameter with a comma before it. It ignores
+// Sequential, because the API has no such option.
 func encodeParams(req *llm.Request, o options) ([]byte, error) {
 	p := api.Params{Own: o.own}
 	if choice := toolChoice(req); choice != "" && !o.cached {
@@ -49,7 +48,7 @@ func encodeParams(req *llm.Request, o options) ([]byte, error) {
 	return p.Bytes(), nil
 }
 
-// generationConfig is the members of that object, each with a comma before it.
+// generationConfig returns the members of that object, each with a comma before it.
 func generationConfig(req *llm.Request, o options) ([]byte, error) {
 	p := api.Params{Own: o.config}
 	t, err := think(req)
@@ -92,7 +91,7 @@ func generationConfig(req *llm.Request, o options) ([]byte, error) {
 	return p.Bytes(), nil
 }
 
-// toolChoice is the JSON of functionCallingConfig, empty where the API's default will do.
+// toolChoice returns the JSON of functionCallingConfig, or "" for the API's default.
 func toolChoice(req *llm.Request) string {
 	if len(req.Tools) == 0 {
 		return ""

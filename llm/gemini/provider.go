@@ -18,36 +18,37 @@ const (
 	apiVersion     = "/v1beta"
 )
 
-// Options configure a [Provider]. Only APIKey is required, and not even that with a BaseURL of one's own.
+// Options configure a [Provider]. Only APIKey is required, and with a BaseURL not even that.
 type Options struct {
-	// Name is what requests are routed by and what signed content is tied to; empty means gemini. Servers that speak the same
-	// format need another one.
+	// Name is the name by which requests are routed and signed content is recognized; empty means gemini. Other servers that
+	// speak this format need another name.
 	Name string
-	// APIKey goes into the header x-goog-api-key, never into a URL.
+	// APIKey is sent in the header x-goog-api-key, never in a URL.
 	APIKey string
-	// BaseURL is where the API is, without the version: calls go to
-	// {BaseURL}/v1beta/models/{model}:streamGenerateContent?alt=sse. Empty means https://generativelanguage.googleapis.com.
+	// BaseURL is the API's URL without the version: requests go to {BaseURL}/v1beta/models/{model}:streamGenerateContent?alt=sse.
+	// Empty means https://generativelanguage.googleapis.com.
 	BaseURL string
-	// HTTPClient sends the calls; nil means one with Go's defaults. Its redirect policy is ignored: redirects are errors.
+	// HTTPClient sends the requests; nil means one with Go's defaults. Redirects are errors, whatever its policy.
 	HTTPClient *http.Client
-	// Header is sent with every call, on top of what the API demands.
+	// Header is sent with every request, in addition to the headers that the API requires.
 	Header http.Header
-	// ConnectTimeout bounds making the connection (default 10 s), IdleTimeout the time without a chunk while the answer comes in
-	// (default 300 s), and FirstByteTimeout the time to the answer's headers (default IdleTimeout). Negative values mean no limit.
+	// ConnectTimeout limits making the connection (default 10 s), IdleTimeout the time without a chunk while a response comes in
+	// (default 300 s), and FirstByteTimeout the time to the response's headers (default IdleTimeout). A negative value means no
+	// limit.
 	ConnectTimeout, FirstByteTimeout, IdleTimeout time.Duration
 }
 
-// Provider calls models through generateContent. It is safe for concurrent use; make one with [New].
+// Provider implements [llm.Provider] for generateContent. It is safe for concurrent use; create one with [New].
 //
-// Request.Options has a JSON object for it under the provider's name. Its members are parameters of the request
-// (safetySettings, labels, ...) and are sent as they are, in place of the provider's own of that name; those of its
-// generationConfig take the place of single members of ours. With cachedContent, the system prompt, the tools and the tool
-// choice are those of the cached content, and are not sent. The members model, contents, systemInstruction and tools are an
-// [llm.ErrConfiguration]: the request says them itself.
+// Request.Options may have a JSON object for it under the provider's name. Its members (safetySettings, labels, ...) are sent as
+// parameters of the request and replace the provider's own parameters of these names. The members of generationConfig replace
+// single members of ours. With cachedContent, the system prompt, the tools and the tool choice are those of the cached content
+// and are not sent. The members model, contents, systemInstruction and tools are an [llm.ErrConfiguration], because the request
+// sets them.
 //
-// A call that comes without an id gets one that is made of the answer's id. History of another author goes without its
-// signatures; models from Gemini 3 on refuse calls without one, so there the first call of such an answer bears the dummy
-// that Google documents for this.
+// A call without an id gets one derived from the response's id. Signatures of other authors are not sent. Models from Gemini 3 on
+// refuse calls without a signature, so for them the first call of another author's response gets the dummy that Google documents
+// for this.
 type Provider struct {
 	name     string
 	url      string
@@ -57,7 +58,7 @@ type Provider struct {
 	secrets  []string
 }
 
-// New makes a provider. A missing key, or a base URL that is none, is an [llm.ErrConfiguration].
+// New returns a provider. A missing key or an invalid base URL is an [llm.ErrConfiguration].
 func New(o Options) (*Provider, error) {
 	name := o.Name
 	if name == "" {
@@ -108,7 +109,8 @@ func (p *Provider) call(req *llm.Request) (*api.Call, error) {
 		Secrets: p.secrets, Decode: decodeError}, nil
 }
 
-// endpoint returns where a model is called. An id with a slash names its collection itself, such as tunedModels/x.
+// endpoint returns the URL of a model's requests. An id with a slash names its collection itself, such as
+// tunedModels/x.
 func (p *Provider) endpoint(model string) string {
 	if !strings.Contains(model, "/") {
 		model = "models/" + model

@@ -62,13 +62,13 @@ func TestFamily(t *testing.T) {
 	}
 }
 
-// connect is a provider that talks to a scripted model.
+// connect returns a provider that talks to a scripted model.
 func connect(t *testing.T, s *fakellm.Server) *Provider {
 	t.Helper()
 	return provider(t, Options{BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t, s)})
 }
 
-// answered continues a conversation with an answer and the results of its calls.
+// answered returns a conversation with a response and the results of its calls added.
 func answered(messages []llm.Message, resp *llm.Response, content ...llm.Part) []llm.Message {
 	messages = append(messages, resp.Message)
 	var results []llm.ToolResult
@@ -81,8 +81,7 @@ func answered(messages []llm.Message, resp *llm.Response, content ...llm.Part) [
 	return messages
 }
 
-// One session over a real connection: a call, its result, a second answer, a fault in between. The key is in the header and
-// nowhere else.
+// A session over a real connection: a call, its result, a second response, and a fault in between. The key is only in the header.
 func TestG12_OverLoopback(t *testing.T) {
 	server := fakellm.New(fakellm.Script(
 		fakellm.Turn{Thinking: "Where is it?", Text: "I look.", Calls: []fakellm.Call{{Name: "look", Args: json.RawMessage(`{"at": "<a>"}`)}, {Name: "look"}}},
@@ -113,7 +112,7 @@ func TestG12_OverLoopback(t *testing.T) {
 		t.Fatalf("%+v, %v", second, err)
 	}
 	req.Messages = append(answered(req.Messages, second), llm.User("Thanks."))
-	if third, err := llm.Collect(p.Stream(t.Context(), req)); err != nil || third.Text() != "Bye." { // the signature of a text was right
+	if third, err := llm.Collect(p.Stream(t.Context(), req)); err != nil || third.Text() != "Bye." { // the signature of a text was correct
 		t.Fatalf("%+v, %v", third, err)
 	}
 	got := server.Requests()
@@ -131,7 +130,7 @@ func TestG12_OverLoopback(t *testing.T) {
 	}
 }
 
-// Models that give no ids get ours: the same for the same answer, each one once in a conversation.
+// Calls of models that send no ids get ours: the same for the same response, and unique in a conversation.
 func TestG3_SyntheticCallIDs(t *testing.T) {
 	two := fakellm.Turn{Calls: []fakellm.Call{{Name: "look"}, {Name: "look"}}}
 	p := connect(t, fakellm.New(fakellm.Script(two, two, two), fakellm.Options{}))
@@ -166,14 +165,14 @@ func TestG3_SyntheticCallIDs(t *testing.T) {
 	if diff := cmp.Diff([]string{"call_1_0", "call_1_1"}, ids(llm.User("x"))); diff != "" {
 		t.Error(diff)
 	}
-	// A conversation that was cut may hold an id that its length would give again.
+	// A conversation that was cut may contain an id that its length would produce again.
 	old := llm.Message{Role: llm.RoleAssistant, Parts: llm.Parts{llm.ToolCall{ID: "call_3_1", Name: "a"}}}
 	if diff := cmp.Diff([]string{"call_3_0", "call_3_2"}, ids(llm.User("x"), old, llm.ToolResults(llm.ToolResult{CallID: "call_3_1"}))); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// A history that another provider made is taken by a model that demands signatures of its own.
+// A model that requires signatures of its own accepts a history of another provider.
 func TestG11_OtherProvidersHistory(t *testing.T) {
 	p := connect(t, fakellm.New(fakellm.Script(fakellm.Turn{}, fakellm.Turn{}, fakellm.Turn{Text: "Fine."}), fakellm.Options{}))
 	step := func(provider, model, id string) []llm.Message {
@@ -192,7 +191,7 @@ func TestG11_OtherProvidersHistory(t *testing.T) {
 			t.Errorf("%s: %v", model, err)
 		}
 	}
-	for _, model := range []string{"gemini-2.0-flash", "my-model"} { // they would choke on the dummy; what 2.5 signed is theirs to judge
+	for _, model := range []string{"gemini-2.0-flash", "my-model"} { // they would refuse the dummy, and can judge what 2.5 signed
 		body, _ := encodingOf(p).Body(t, &llm.Request{Model: model, Messages: messages[:3], MaxTokens: 1})
 		if strings.Contains(body, noSignature) || strings.Contains(body, "theirs") {
 			t.Errorf("%s: %s", model, body)
@@ -200,7 +199,7 @@ func TestG11_OtherProvidersHistory(t *testing.T) {
 	}
 }
 
-// Images of results: within the response for models from Gemini 3 on, after all responses for others.
+// Images of results go into the response for models from Gemini 3 on, and after all responses for others.
 func TestG3_ImagesOfResults(t *testing.T) {
 	two := fakellm.Turn{Calls: []fakellm.Call{{Name: "look"}, {Name: "look"}}}
 	server := fakellm.New(fakellm.Script(two, fakellm.Turn{Text: "Seen."}), fakellm.Options{})
@@ -236,7 +235,7 @@ func TestG3_ImagesOfResults(t *testing.T) {
 	}
 }
 
-// Arguments that are no object cannot be sent in this API: it breaks the answer off, which is worth another attempt.
+// Arguments that are no object cannot be sent in this API. It breaks off the response, which is worth another attempt.
 func TestMalformedCall(t *testing.T) {
 	p := connect(t, fakellm.New(fakellm.Script(fakellm.Turn{Text: "I look.", Calls: []fakellm.Call{{Name: "look", Raw: `{"at": "b`}}}), fakellm.Options{}))
 	events, err := providertest.Contract(t, p.Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))
@@ -246,7 +245,7 @@ func TestMalformedCall(t *testing.T) {
 	}
 }
 
-// answering is a provider whose server gives the same answer to everything.
+// answering returns a provider whose server always sends the same response.
 func answering(t *testing.T, answer http.Handler) *Provider {
 	t.Helper()
 	return provider(t, Options{BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t, answer)})

@@ -7,8 +7,8 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// encode makes the body of a request, in pieces: the head, the contents and what may differ from call to call, in this order,
-// so that a conversation's requests begin with the same bytes. The contents are the memo's, never copied.
+// encode returns the body of a request, in pieces: the head, the contents, and what may differ between requests, in this order,
+// so that a conversation's requests begin with the same bytes. The contents belong to the memo and are not copied.
 func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	o, err := parseOptions(req.Options[p.name])
 	if err != nil {
@@ -19,8 +19,8 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 		return nil, err
 	}
 	model := familyOf(req.Model)
-	key := p.name + "\x00" + string('0'+rune(model)) // what the encoding of a conversation depends on
-	var c conversation                               // as it is after this call; a later one may append to the memo's
+	key := p.name + "\x00" + string('0'+rune(model)) // what a conversation's encoding depends on
+	var c conversation                               // its state after this call; a later call may append to the memo's
 	err = req.Memo.Encode(key, req.Messages, func(state any, from int) (any, error) {
 		kept, ok := state.(*conversation)
 		if !ok {
@@ -41,8 +41,8 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	return c.body(params, o.cached), nil
 }
 
-// body puts a request together. "CachedContent can not be used with GenerateContent request setting system_instruction, tools
-// or tool_config", so they are left out where the caller refers to one.
+// body returns the pieces of a request's body. It omits the system prompt and the tools if the caller refers to cached content:
+// "CachedContent can not be used with GenerateContent request setting system_instruction, tools or tool_config".
 func (c *conversation) body(params []byte, cached bool) [][]byte {
 	var list [][]byte
 	add := func(b []byte) {
@@ -72,7 +72,7 @@ func (c *conversation) body(params []byte, cached bool) [][]byte {
 	return list
 }
 
-// toolset is the encoded form of a request's tools, kept as long as they stay the same.
+// toolset is the encoded form of a list of tools, kept as long as the tools stay the same.
 type toolset struct {
 	of      []llm.ToolDefinition
 	encoded []byte
@@ -93,7 +93,7 @@ func (c *conversation) setTools(tools []llm.ToolDefinition) error {
 			t.encoded = append(t.encoded, `,"description":`...)
 			t.encoded = api.AppendString(t.encoded, def.Description)
 		}
-		if len(def.Parameters) > 0 { // a function without any needs no schema
+		if len(def.Parameters) > 0 { // a function without parameters needs no schema
 			if !json.Valid(def.Parameters) {
 				return llm.Errorf(llm.ErrInvalidRequest, "tool %q: its parameters are no JSON", def.Name)
 			}

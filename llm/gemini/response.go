@@ -10,7 +10,7 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// decoder is an [api.Decoder]. An answer is over when its body is: the chunk with the finish reason need not be the last.
+// decoder implements [api.Decoder]. A response ends with its body, because the chunk with the finish reason need not be the last.
 type decoder struct {
 	api.Size
 	out     []llm.StreamEvent // of the last step; reused by the next one
@@ -19,9 +19,9 @@ type decoder struct {
 	usage   wireUsage
 	blocks  []*block
 	begun   bool
-	content bool // there was a part, were it an empty one
+	content bool // there was a part, even an empty one
 	calls   int
-	message string // the API's own on why it stopped
+	message string // the API's explanation of the finish reason
 }
 
 func newDecoder(provider string, req *llm.Request, limit *llm.RateLimit) *decoder {
@@ -37,7 +37,7 @@ func (d *decoder) Step(data []byte) (api.Progress, error) {
 	return api.Moving, d.chunk(data)
 }
 
-// Whole implements [api.Decoder]: a body is one chunk, or an array of them, which is what a stream is without alt=sse.
+// Whole implements [api.Decoder]. A body is one chunk or an array of chunks, which is how the API streams without alt=sse.
 func (d *decoder) Whole(body []byte) error {
 	chunks := []json.RawMessage{body}
 	if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '[' {
@@ -89,7 +89,7 @@ func (d *decoder) chunk(data []byte) error {
 	}
 	d.usage.use(w.Usage)
 	for i := range w.Candidates {
-		if c := &w.Candidates[i]; c.Index == 0 { // more than one has to be asked for, and there is nowhere to put them
+		if c := &w.Candidates[i]; c.Index == 0 { // more than one must be requested, and could not be represented
 			if err := d.candidate(c, data); err != nil {
 				return err
 			}
@@ -107,7 +107,7 @@ func (d *decoder) announce(id, model string) {
 	d.emit(llm.StreamEvent{Type: llm.EventStart, ID: id, Model: d.resp.Model})
 }
 
-// stopped reports whether the reason to stop has come. Parts that come after it are not part of the answer.
+// stopped reports whether the finish reason has come. Later parts do not belong to the response.
 func (d *decoder) stopped() bool { return d.resp.Finish.Raw != "" }
 
 func (d *decoder) candidate(c *wireCandidate, data []byte) error {
@@ -131,7 +131,7 @@ func (d *decoder) candidate(c *wireCandidate, data []byte) error {
 	return nil
 }
 
-// close ends the answer, if it has an end.
+// close ends the response, or returns an error if it is incomplete.
 func (d *decoder) close() error {
 	reason := d.resp.Finish.Raw
 	if reason == "" {
@@ -144,7 +144,7 @@ func (d *decoder) close() error {
 		}
 		return &llm.Error{Kind: kind, Code: reason, Message: message}
 	}
-	if !d.content && reason == "STOP" { // a known fault of the service, which a second attempt mostly cures
+	if !d.content && reason == "STOP" { // a known fault of the service; a second attempt usually succeeds
 		return &llm.Error{Kind: llm.ErrStream, Code: reason, Message: "the answer is empty"}
 	}
 	d.end()
@@ -163,8 +163,8 @@ func (d *decoder) Finish() llm.StreamEvent {
 	return llm.StreamEvent{Type: llm.EventFinish, Response: &r}
 }
 
-// callID makes an id for a call that came without one, of the answer's id or, if need be, of its place in the conversation.
-// The same answer always gets the same ids, and no id is there already.
+// callID returns an id for a call that came without one, derived from the response's id or, without that, from its place in the
+// conversation. The same response always gets the same ids, and they are unique in the conversation.
 func (d *decoder) callID() string {
 	from := d.resp.ID
 	if from == "" {
@@ -195,7 +195,7 @@ func (d *decoder) taken(id string) bool {
 
 func (d *decoder) emit(ev llm.StreamEvent) { d.out = append(d.out, ev) }
 
-// pass hands on what has no name here.
+// pass passes on an event that this package has no type for.
 func (d *decoder) pass(block int, raw []byte) {
 	d.emit(llm.StreamEvent{Type: llm.EventProvider, Block: block, Raw: bytes.Clone(raw)})
 }

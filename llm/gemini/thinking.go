@@ -9,8 +9,8 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// The thinking budgets of the 2.5 models, in tokens, from Google's page on thinking: the most that all of them take, the most
-// that pro takes, the least that pro takes (it cannot be switched off), and what we leave for the answer itself.
+// The thinking budgets of the 2.5 models, in tokens, from Google's page on thinking: the most that all of them accept, the most
+// and the least that pro accepts (it cannot be disabled), and what we leave for the rest of the response.
 const (
 	maxBudget    = 24576
 	maxProBudget = 32768
@@ -18,17 +18,17 @@ const (
 	answerRoom   = 1024
 )
 
-// efforts are the words for an effort, lowest first.
+// efforts lists the known efforts, lowest first.
 var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-// thinking is how a request's effort is put to the API.
+// thinking holds a request's effort in the API's form.
 type thinking struct {
 	config    string // the JSON of thinkingConfig, empty for none
-	maxTokens int    // of output, thoughts included; 0 leaves it to the API, whose default is the model's limit
+	maxTokens int    // of output, thoughts included; 0 means the API's default, the model's limit
 }
 
-// think maps an effort: to a level for models with levels, to a budget for those of the 2.5 generation. An empty effort asks
-// for nothing, and of a model that is known not to reason nothing is asked.
+// think converts an effort: to a level for models with levels, to a budget for the 2.5 generation. Nothing is sent for an empty
+// effort, and for models that are known not to reason.
 func think(req *llm.Request) (thinking, error) {
 	t := thinking{maxTokens: max(req.MaxTokens, 0)}
 	effort := strings.ToLower(req.Effort)
@@ -39,13 +39,13 @@ func think(req *llm.Request) (thinking, error) {
 	if req.Facts != nil {
 		levels = req.Facts.Efforts
 	} else if familyOf(req.Model) != gemini2 {
-		levels = []string{"low", "medium", "high"} // all that we can assume
+		levels = []string{"low", "medium", "high"} // the levels that we can assume
 	}
 	if len(levels) > 0 {
 		t.config = levelConfig(effort, levels)
 		return t, nil
 	}
-	if req.Facts == nil && !strings.Contains(req.Model, "2.5") { // 2.0 and before do not think
+	if req.Facts == nil && !strings.Contains(req.Model, "2.5") { // models up to 2.0 do not think
 		return t, nil
 	}
 	budget, err := effortBudget(effort, strings.Contains(req.Model, "pro"))
@@ -60,8 +60,8 @@ func think(req *llm.Request) (thinking, error) {
 	return t, nil
 }
 
-// levelConfig asks for the level itself or, when the model does not have it, for the next lower one that it has: thinking
-// cannot be switched off, and above high there is nothing. A word of which we know nothing is for the API to judge.
+// levelConfig sets the level or, if the model does not have it, the next lower one that it has: thinking cannot be disabled, and
+// high is the highest. Unknown efforts are sent as they are, for the API to judge.
 func levelConfig(effort string, levels []string) string {
 	level, rank := effort, slices.Index(efforts, effort)
 	if rank >= 0 && !slices.Contains(levels, effort) {
@@ -79,8 +79,7 @@ func levelConfig(effort string, levels []string) string {
 	return config + `"thinkingLevel":` + string(api.AppendString(nil, strings.ToUpper(level))) + `}`
 }
 
-// effortBudget is what the efforts are worth in tokens: the figures with which Google's own OpenAI-compatible endpoint
-// translates them.
+// effortBudget returns the thinking budget of an effort, in tokens, as Google's OpenAI-compatible endpoint translates it.
 func effortBudget(effort string, pro bool) (int, error) {
 	switch {
 	case effort == "none" && pro:
@@ -99,8 +98,8 @@ func effortBudget(effort string, pro bool) (int, error) {
 	return 0, llm.Errorf(llm.ErrInvalidRequest, "unknown effort %q: this model takes %s", effort, strings.Join(efforts, ", "))
 }
 
-// budgetConfig counts the thoughts into the output, as the API does: a limit that the caller set for the answer is raised to
-// hold both, as far as the model's own limit allows.
+// budgetConfig returns the configuration for a budget. The API counts thoughts as output, so the caller's limit is raised to fit
+// both, as far as the model's own limit allows.
 func budgetConfig(effort string, budget, maxTokens, limit int) (config string, tokens int) {
 	if maxTokens > 0 && budget > 0 && maxTokens <= budget {
 		maxTokens += budget

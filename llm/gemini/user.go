@@ -9,7 +9,7 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// addUser encodes what stands between two answers: the responses to the calls, the media that do not fit into them, and then
+// addUser encodes the messages between two responses: the function responses, the media that do not fit into them, and then
 // everything else.
 func (c *conversation) addUser(messages []llm.Message) error {
 	var media []llm.Media
@@ -41,7 +41,7 @@ func (c *conversation) addUser(messages []llm.Message) error {
 
 func (c *conversation) addUserPart(part llm.Part) error {
 	switch part := part.(type) {
-	case llm.ToolResult: // is in already
+	case llm.ToolResult: // encoded before
 		return nil
 	case llm.Text:
 		c.addText(wireUser, part.Text, "")
@@ -54,8 +54,8 @@ func (c *conversation) addUserPart(part llm.Part) error {
 	return llm.Errorf(llm.ErrInvalidRequest, "a user message cannot hold a part of type %T", part)
 }
 
-// addResponse encodes a result. Models from Gemini 3 on take its media within the function response, models before that only
-// outside. rest is what goes outside.
+// addResponse encodes a result. Models from Gemini 3 on accept its media within the function response, earlier models only
+// outside. It returns the media that go outside.
 func (c *conversation) addResponse(r llm.ToolResult) (rest []llm.Media, err error) {
 	var nested []llm.Media
 	for _, part := range r.Content {
@@ -99,18 +99,18 @@ func (c *conversation) addResponse(r llm.ToolResult) (rest []llm.Media, err erro
 	return rest, nil
 }
 
-// nestable says whether media may stand in a function response: bytes of the types that Google lists for it.
+// nestable reports whether media may stand in a function response: it needs bytes of a type that Google lists for this.
 func nestable(m llm.Media) bool {
 	return m.URL == "" && slices.Contains([]string{"image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"}, m.MIME)
 }
 
-// addMedia refuses what the API has no eyes for before anything is sent. Media beside function responses are refused by the
-// API ("Request contains an invalid argument"), by older models now and then, so there they begin a content of their own.
+// addMedia refuses types that the API does not accept, before anything is sent. The API refuses media next to function responses
+// ("Request contains an invalid argument"), and older models sometimes do, so there they begin a content of their own.
 func (c *conversation) addMedia(m llm.Media) error {
 	kind, _, _ := strings.Cut(m.MIME, "/")
 	known := kind == "audio" || kind == "video" || kind == "text" || m.MIME == "application/pdf" ||
 		slices.Contains([]string{"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"}, m.MIME)
-	if !known && (m.URL == "" || m.MIME != "") { // what a URL leads to, the API can find out itself
+	if !known && (m.URL == "" || m.MIME != "") { // the API can determine the type of a URL's content
 		return llm.Errorf(llm.ErrUnsupported, "media of type %q: the Gemini API takes png, jpeg, webp, heic and heif images, audio, "+
 			"video, pdf documents and text", m.MIME)
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// wireChunk is a GenerateContentResponse: one chunk of a stream, or a whole answer.
+// wireChunk is a GenerateContentResponse: one chunk of a stream, or a whole response.
 type wireChunk struct {
 	Candidates     []wireCandidate  `json:"candidates"`
 	PromptFeedback *wireFeedback    `json:"promptFeedback"`
@@ -24,7 +24,7 @@ type wireCandidate struct {
 	FinishReason  string `json:"finishReason"`
 	FinishMessage string `json:"finishMessage"`
 
-	// What follows has no name here and is passed on. A null is nothing.
+	// The following members have no type here and are passed on. A null counts as missing.
 	Grounding *json.RawMessage `json:"groundingMetadata"`
 	URLs      *json.RawMessage `json:"urlContextMetadata"`
 	Citations *json.RawMessage `json:"citationMetadata"`
@@ -32,7 +32,7 @@ type wireCandidate struct {
 	Logprobs  *json.RawMessage `json:"logprobsResult"`
 }
 
-// more says whether there is something in it that is only passed on.
+// more reports whether a candidate has members that are only passed on.
 func (c *wireCandidate) more() bool {
 	return c.Grounding != nil || c.URLs != nil || c.Citations != nil || c.Safety != nil || c.Logprobs != nil
 }
@@ -42,7 +42,7 @@ type wireFeedback struct {
 	BlockReasonMessage string `json:"blockReasonMessage"`
 }
 
-// wirePart is a part that has a name here; others are carried verbatim.
+// wirePart is a known part. Other parts are sent back verbatim.
 type wirePart struct {
 	Text      *string   `json:"text"`
 	Thought   bool      `json:"thought"`
@@ -54,21 +54,21 @@ type wireCall struct {
 	ID   string          `json:"id"`
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args"`
-	// Calls in pieces come from Vertex AI only, and only when they are asked for.
+	// Only Vertex AI sends calls in pieces, and only on request.
 	PartialArgs  *json.RawMessage `json:"partialArgs"`
 	WillContinue bool             `json:"willContinue"`
 }
 
-// wireUsage counts tokens. The counts of a chunk are totals so far; a later chunk may leave some out.
+// wireUsage counts tokens. A chunk's counts are totals so far, and a later chunk may omit some.
 type wireUsage struct {
-	Prompt     int `json:"promptTokenCount"` // the cached part included
+	Prompt     int `json:"promptTokenCount"` // includes the cached part
 	Cached     int `json:"cachedContentTokenCount"`
-	ToolUse    int `json:"toolUsePromptTokenCount"` // what the API's own tools put into the prompt
+	ToolUse    int `json:"toolUsePromptTokenCount"` // what the API's own tools added to the prompt
 	Candidates int `json:"candidatesTokenCount"`    // without the thoughts
 	Thoughts   int `json:"thoughtsTokenCount"`
 }
 
-// use takes over what a later chunk says.
+// use takes over the counts of a later chunk.
 func (u *wireUsage) use(v wireUsage) {
 	for _, c := range []struct{ to, from *int }{{&u.Prompt, &v.Prompt}, {&u.Cached, &v.Cached}, {&u.ToolUse, &v.ToolUse},
 		{&u.Candidates, &v.Candidates}, {&u.Thoughts, &v.Thoughts}} {
@@ -82,8 +82,8 @@ func (u *wireUsage) total() llm.Usage {
 	return llm.Usage{Input: u.Prompt + u.ToolUse, CacheRead: u.Cached, Output: u.Candidates + u.Thoughts, Reasoning: u.Thoughts}
 }
 
-// finishReason maps a reason that an answer can end with; calls says whether it made any, for which the API has no reason of
-// its own.
+// finishReason converts a reason to stop. calls reports whether the response has calls, for which the API has no reason of its
+// own.
 func finishReason(reason string, calls bool) llm.FinishReason {
 	switch reason {
 	case "STOP":
@@ -94,14 +94,14 @@ func finishReason(reason string, calls bool) llm.FinishReason {
 	case "MAX_TOKENS":
 		return llm.FinishLength
 	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR",
-		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "LANGUAGE": // the last is one that the model may not use
+		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "LANGUAGE": // LANGUAGE: one that the model may not use
 		return llm.FinishContentFilter
 	}
-	return llm.FinishOther // OTHER, TOO_MANY_TOOL_CALLS, NO_IMAGE, and whatever comes to exist
+	return llm.FinishOther // OTHER, TOO_MANY_TOOL_CALLS, NO_IMAGE, and reasons added later
 }
 
-// failedReason returns the kind of error that a finish reason stands for, nil when it is none. A malformed call, one of a tool that
-// was not offered, and a malformed answer are accidents: the model is asked again and mostly does better.
+// failedReason returns the kind of error that a finish reason stands for, or nil. A malformed call, a call of an unknown tool,
+// and a malformed response are accidents: another attempt usually succeeds.
 func failedReason(reason string) error {
 	switch reason {
 	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE":

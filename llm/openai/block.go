@@ -10,16 +10,16 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// item is an item of the output that is coming in. Its pieces are blocks: a message's parts, the parts of a summary.
+// item is an output item that is being received. Its pieces become blocks: a message's parts, a summary's parts.
 type item struct {
 	index int // output_index
 	kind  itemKind
 	open  bool
 	id    string
-	// signature is what goes back with the item: a message's phase, reasoning's encrypted content.
+	// signature is sent back with the item: a message's phase, or reasoning's encrypted content.
 	signature string
 	blocks    []*block
-	raw       json.RawMessage // of an opaque one
+	raw       json.RawMessage // of an opaque item
 }
 
 type itemKind uint8
@@ -32,25 +32,26 @@ const (
 	opaqueItem
 )
 
-// slot is the place of a piece in its item. raw marks the reasoning itself, beside its summary.
+// slot identifies a piece of an item. raw marks the reasoning itself, as opposed to its summary.
 type slot struct {
 	index int
 	raw   bool
 }
 
-// block is a piece of an item, and a block of the stream.
+// block is a piece of an item and a block of the stream.
 type block struct {
 	of    *item
 	index int // in the stream
 	slot  slot
-	// unclaimed marks the block that starts with its reasoning item, so that one sees the model think. The first piece takes it.
+	// unclaimed marks the block that starts with its reasoning item, so that listeners see the model think. The first piece takes
+	// it.
 	unclaimed bool
 	open      bool
 	text      []byte
-	name      string // of a call's tool; the call's id is the item's
+	name      string // name of a call's tool; the call's id is the item's
 }
 
-// kindOf says what an item is to the stream.
+// kindOf returns the kind of an item's type.
 func kindOf(itemType string) itemKind {
 	switch itemType {
 	case "message":
@@ -65,7 +66,7 @@ func kindOf(itemType string) itemKind {
 	return opaqueItem
 }
 
-// itemAdded opens an item. event is what an opaque one is announced with.
+// itemAdded opens an item. An opaque item is announced with event.
 func (d *decoder) itemAdded(index int, raw json.RawMessage, event []byte) (*item, error) {
 	var w wireItem
 	if err := unmarshalItem(raw, &w); err != nil {
@@ -95,7 +96,7 @@ func (d *decoder) itemAdded(index int, raw json.RawMessage, event []byte) (*item
 	return it, nil
 }
 
-// unmarshalItem reads what has a name here; of anything else only the type, for its members may be of any form.
+// unmarshalItem decodes an item. Of an unknown type it decodes only the type, because its members may have any form.
 func unmarshalItem(raw json.RawMessage, w *wireItem) error {
 	var head wireHead
 	if err := json.Unmarshal(raw, &head); err != nil {
@@ -111,7 +112,7 @@ func unmarshalItem(raw json.RawMessage, w *wireItem) error {
 	return nil
 }
 
-// itemDone closes an item. What it says and no delta said is streamed now.
+// itemDone closes an item. It streams the content that no delta had.
 func (d *decoder) itemDone(index int, raw json.RawMessage, event []byte) error {
 	it := d.item(index)
 	if it == nil {
@@ -133,7 +134,7 @@ func (d *decoder) itemDone(index int, raw json.RawMessage, event []byte) error {
 	}
 	switch it.kind {
 	case opaqueItem:
-		if !bytes.Equal(it.raw, raw) { // else it was announced like this just now
+		if !bytes.Equal(it.raw, raw) { // otherwise it has just been announced like this
 			d.Count(len(raw))
 			d.pass(it.blocks[0].index, event)
 		}
@@ -165,7 +166,7 @@ func (it *item) setSignature(s string) {
 	}
 }
 
-// callDone compares a call's arguments with those that were streamed: what is run must be what the model said.
+// callDone compares a call's arguments with those that were streamed: the call must run with what the model wrote.
 func (d *decoder) callDone(it *item, args, status string) error {
 	b := it.blocks[0]
 	if !d.complete(b, args) {
@@ -190,15 +191,15 @@ func (d *decoder) partDone(it *item, at slot, part *wirePart) {
 		d.refused = true
 	case "output_text", "summary_text", "reasoning_text":
 	default:
-		return // of unheard-of kind; the item's other pieces stand
+		return // of an unknown kind; the item's other pieces stand
 	}
 	b := d.blockAt(it, at)
 	d.complete(b, text)
 	d.closeBlock(b)
 }
 
-// complete streams what a block's text lacks to be the whole one, and reports whether that is possible. A text that differs
-// from what was said already cannot be taken back: the deltas stand.
+// complete streams the rest of a block's text. It returns false if the whole text differs from what was streamed, which cannot be
+// taken back: the deltas stand.
 func (d *decoder) complete(b *block, whole string) bool {
 	rest, ok := strings.CutPrefix(whole, string(b.text))
 	if !ok {
@@ -224,7 +225,7 @@ func (d *decoder) say(b *block, text string) {
 	d.out = append(d.out, ev)
 }
 
-// openBlock starts a block; the blocks of its item that are open end, for pieces come one after the other.
+// openBlock starts a block. It ends the open blocks of the item, because pieces come one after the other.
 func (d *decoder) openBlock(it *item, at slot, start llm.StreamEvent) *block {
 	d.closeBlocks(it)
 	d.CountBlock(it.id, start.Name)
@@ -238,7 +239,7 @@ func (d *decoder) openBlock(it *item, at slot, start llm.StreamEvent) *block {
 	return b
 }
 
-// blockAt finds a piece of a message or of reasoning, and starts it if it is new.
+// blockAt returns the block of a piece of a message or of reasoning. It starts a new one if needed.
 func (d *decoder) blockAt(it *item, at slot) *block {
 	for i := len(it.blocks) - 1; i >= 0; i-- {
 		b := it.blocks[i]
@@ -277,13 +278,13 @@ func (d *decoder) closeBlock(b *block) {
 	d.out = append(d.out, llm.StreamEvent{Type: end, Block: b.index})
 }
 
-// part returns the block in the answer.
+// part returns the block as a part of the response.
 func (b *block) part(provider string) llm.Part {
 	it := b.of
 	switch it.kind {
 	case reasoningItem:
 		t := llm.Thinking{Text: string(b.text), ID: it.id}
-		if b == it.blocks[len(it.blocks)-1] { // the item's last piece bears what belongs to all
+		if b == it.blocks[len(it.blocks)-1] { // the item's last piece carries what belongs to the whole item
 			t.Signature = it.signature
 		}
 		return t

@@ -10,19 +10,19 @@ import (
 // maxCallID is the longest call_id, in bytes.
 const maxCallID = 64
 
-// conversation is the encoded form of one conversation. It only grows: what an earlier request was made of stays as it is.
+// conversation is the encoded form of a conversation. It only grows: bytes that an earlier request used never change.
 type conversation struct {
 	provider string
-	// instructions are the leading system messages: a JSON string without its end, empty when there are none.
+	// instructions holds the leading system messages: a JSON string without its end, empty if there are none.
 	instructions []byte
 	tools        toolset
 	items        []byte
-	begun        bool // a message was added that is no leading system message
-	// free holds the ids of the calls of free-form tools, whose results are items of another type.
+	begun        bool // a message was added that is not a leading system message
+	// free holds the ids of free-form tools' calls, whose results have another item type.
 	free map[string]bool
 }
 
-// add encodes further messages.
+// add encodes more messages.
 func (c *conversation) add(messages []llm.Message) error {
 	for _, m := range messages {
 		leading := !c.begun && m.Role == llm.RoleSystem
@@ -63,7 +63,7 @@ func (c *conversation) addInstructions(m llm.Message) error {
 	return nil
 }
 
-// appendInner writes the inside of a JSON string.
+// appendInner writes a string's JSON without the quotes.
 func appendInner(b []byte, s string) []byte {
 	at := len(b)
 	b = api.AppendString(b, s)
@@ -79,7 +79,7 @@ func (c *conversation) item(start string) {
 	c.items = append(c.items, start...)
 }
 
-// addUser adds a message's results, each an item of its own, then everything else in it as one message.
+// addUser adds a message's results, each as an item, and then everything else in it as one message.
 func (c *conversation) addUser(m llm.Message) error {
 	var rest llm.Parts
 	for _, part := range m.Parts {
@@ -95,7 +95,7 @@ func (c *conversation) addUser(m llm.Message) error {
 	return c.addMessage("user", rest)
 }
 
-// addMessage adds a message that is not the model's, and what is opaque after it. A message without content is none.
+// addMessage adds a message that is not the model's, and then its opaque parts. It adds no message without content.
 func (c *conversation) addMessage(role string, parts llm.Parts) error {
 	content, opaque := make(llm.Parts, 0, len(parts)), []llm.Opaque(nil)
 	for _, part := range parts {
@@ -138,7 +138,7 @@ func (c *conversation) addResult(r llm.ToolResult) error {
 	return nil
 }
 
-// onlyText is the text of a content that is at most one text. Servers that speak this format often take a string only.
+// onlyText returns the text of a content that is at most one text. Other servers with this format often accept only a string.
 func onlyText(content llm.Parts) (string, bool) {
 	text, n := "", 0
 	for _, part := range content {
@@ -165,8 +165,8 @@ func (c *conversation) addOpaque(o llm.Opaque) error {
 	return nil
 }
 
-// addAssistant adds an answer: every part an item of its own. Ids of items are left out, except for reasoning: nothing is kept
-// that they could refer to.
+// addAssistant adds a response, each part as an item. It omits the items' ids, except for reasoning, because the server keeps
+// nothing that they could refer to.
 func (c *conversation) addAssistant(m llm.Message) error {
 	own := m.Provider == c.provider
 	last := c.lastItem(m.Parts)
@@ -176,7 +176,8 @@ func (c *conversation) addAssistant(m llm.Message) error {
 			c.addText(part, own)
 		case llm.Thinking:
 			end := thought(m.Parts, i)
-			// "Item of type 'reasoning' was provided without its required following item": an answer that was cut off in thought.
+			// "Item of type 'reasoning' was provided without its required following item": the response was cut off in its
+			// reasoning.
 			if own && i < last {
 				c.addReasoning(m.Parts[i:end])
 			}
@@ -194,7 +195,7 @@ func (c *conversation) addAssistant(m llm.Message) error {
 	return nil
 }
 
-// lastItem is the index of the last part that becomes an item without being reasoning; -1 when none does.
+// lastItem returns the index of the last part that becomes an item other than reasoning, or -1 if none does.
 func (c *conversation) lastItem(parts llm.Parts) int {
 	for i := len(parts) - 1; i >= 0; i-- {
 		switch part := parts[i].(type) {
@@ -213,7 +214,7 @@ func (c *conversation) lastItem(parts llm.Parts) int {
 	return -1
 }
 
-// thought is where the reasoning item that starts at from ends: each piece of its summary is a part with the item's id.
+// thought returns the end of the reasoning item that starts at from. Each piece of its summary is a part with the item's id.
 func thought(parts llm.Parts, from int) int {
 	first := parts[from].(llm.Thinking)
 	end := from + 1

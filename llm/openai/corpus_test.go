@@ -16,10 +16,10 @@ import (
 
 const corpora = "../../../shared/corpora/"
 
-// TestG5_ErrorCorpus runs the corpus' cases of this provider.
+// TestG5_ErrorCorpus runs this provider's cases of the corpus.
 func TestG5_ErrorCorpus(t *testing.T) {
 	const begin = `data: {"type":"response.created","response":{"id":"r","model":"m"}}` + "\n\n"
-	// The class says no, the header and retryable say yes: so it is the server's fault.
+	// The class says no; the header and retryable say yes. So it is a server error.
 	decided := map[string]error{"x_should_retry_true": llm.ErrServer}
 	ran := map[string]int{}
 	for _, c := range providertest.ErrorCases(t, corpora+"provider_errors") {
@@ -35,7 +35,7 @@ func TestG5_ErrorCorpus(t *testing.T) {
 }
 
 // TestG1_StreamCorpus decodes recordings of the real API. Some are of the older Chat Completions and Completions APIs: they
-// belong to another provider, and here they are one error each.
+// belong to another provider, and each is one error here.
 func TestG1_StreamCorpus(t *testing.T) {
 	files, ran, outcome := map[string]bool{}, map[string]int{}, map[string]int{}
 	for _, rec := range providertest.StreamCorpus(t, corpora+"provider_streams", "openai") {
@@ -49,7 +49,7 @@ func TestG1_StreamCorpus(t *testing.T) {
 	}
 }
 
-// check says what the recording turned out to be.
+// check decodes a recording and returns what it turned out to be.
 func check(t *testing.T, rec providertest.Recording) string {
 	p, body := answering(t, rec), string(rec.Body)
 	events, err := providertest.Contract(t, p.Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))
@@ -81,7 +81,7 @@ func check(t *testing.T, rec providertest.Recording) string {
 	return "failures"
 }
 
-// goesBack sends an answer and results to its calls to a server as strict as the API.
+// goesBack sends a response and results of its calls to a server as strict as the API.
 func goesBack(t *testing.T, p *Provider, answer *llm.Response) {
 	var results []llm.ToolResult
 	for _, c := range answer.ToolCalls() {
@@ -94,7 +94,7 @@ func goesBack(t *testing.T, p *Provider, answer *llm.Response) {
 	accepted(t, bytes.Join(segments, nil))
 }
 
-// compare holds an answer against the output that the API repeats as a whole at the end of a stream.
+// compare compares a response with the output that the API repeats as a whole at the end of a stream.
 func compare(t *testing.T, rec providertest.Recording, got *llm.Response) {
 	var last struct {
 		Output   []json.RawMessage
@@ -143,7 +143,7 @@ func compare(t *testing.T, rec providertest.Recording, got *llm.Response) {
 	}
 }
 
-// flat is what an item of the output says.
+// flat returns the contents of an output item.
 func flat(t *testing.T, raw json.RawMessage) (out []string) {
 	var item struct {
 		Type, ID, Name, Arguments, Input string
@@ -170,7 +170,7 @@ func flat(t *testing.T, raw json.RawMessage) (out []string) {
 		out = append(out, "summary "+s.Text)
 	}
 	if item.Encrypted != "" {
-		out = append(out, "encrypted") // each time anew
+		out = append(out, "encrypted") // different each time
 	}
 	if item.CallID != "" {
 		out = append(out, "call "+item.CallID+item.Name+item.Arguments+item.Input)

@@ -2,7 +2,7 @@ package openai
 
 import "github.com/attractor-go/attractor/llm/internal/api"
 
-// delta is a piece of an item in readable form.
+// delta is a decoded piece of an item.
 type delta struct {
 	kind deltaKind
 	item int  // output_index
@@ -22,7 +22,7 @@ const (
 	inputDelta
 )
 
-// deltaOf names the events that come by the thousand.
+// deltaOf returns the kind of the events that come by the thousand.
 func deltaOf(event string) deltaKind {
 	switch event {
 	case "response.output_text.delta":
@@ -41,7 +41,7 @@ func deltaOf(event string) deltaKind {
 	return otherDelta
 }
 
-// slotOf picks the index that counts for a kind.
+// slotOf returns the slot with the index that counts for a kind.
 func slotOf(kind deltaKind, content, summary int) slot {
 	switch kind {
 	case textDelta, refusalDelta:
@@ -54,7 +54,7 @@ func slotOf(kind deltaKind, content, summary int) slot {
 	return slot{}
 }
 
-// The members of a delta, so that none is read twice.
+// The members of a delta, to detect duplicates.
 const (
 	hasType = 1 << iota
 	hasSequence
@@ -67,8 +67,8 @@ const (
 	hasObfuscation
 )
 
-// scanDelta reads a delta and the number of its event, -1 where it has none. It is not ok when the event is anything else, or is written in a way that only a whole JSON reader
-// should judge.
+// scanDelta decodes a delta and its event's number, which is -1 without one. It returns false for every other event and for JSON
+// that it does not expect.
 func scanDelta(data []byte) (d delta, number int, ok bool) {
 	number = -1
 	s := api.Scan(data)
@@ -105,7 +105,7 @@ func scanDelta(data []byte) (d delta, number int, ok bool) {
 			bit = hasObfuscation
 			s.Word()
 		}
-		if bit == 0 || seen&bit != 0 { // an unknown member, or the same one twice
+		if bit == 0 || seen&bit != 0 { // an unknown member, or a duplicate
 			return delta{}, -1, false
 		}
 		seen |= bit
@@ -120,7 +120,7 @@ func scanDelta(data []byte) (d delta, number int, ok bool) {
 	return delta{}, -1, false
 }
 
-// readDelta does the same with an event that was read the slow way.
+// readDelta returns the delta of an event that was decoded by encoding/json.
 func readDelta(kind deltaKind, ev *wireEvent) delta {
 	return delta{kind: kind, item: ev.OutputIndex, slot: slotOf(kind, ev.ContentIndex, ev.SummaryIndex), text: ev.Delta}
 }

@@ -17,7 +17,7 @@ var deltas = []string{
 	`{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":""}`,
 }
 
-// Everything that the scanner takes, encoding/json reads the same way.
+// Whatever the scanner accepts, encoding/json decodes the same way.
 func FuzzDelta(f *testing.F) {
 	for _, s := range append(deltas,
 		`{"type":"response.output_text.done","output_index":0,"content_index":0,"text":"x"}`,
@@ -52,7 +52,7 @@ func FuzzDelta(f *testing.F) {
 	})
 }
 
-// A scanner that gave up on ordinary events would be slow and nothing else would show it.
+// If the scanner rejected ordinary events, decoding would be slow, and no other test would notice.
 func TestOrdinaryDeltasAreScanned(t *testing.T) {
 	for _, s := range deltas {
 		if _, _, ok := scanDelta([]byte(s)); !ok {
@@ -61,7 +61,7 @@ func TestOrdinaryDeltasAreScanned(t *testing.T) {
 	}
 }
 
-// FuzzDecode feeds the decoder two events of anything: it may refuse them, it may not panic, and what it finished is whole.
+// FuzzDecode feeds two arbitrary events to the decoder: it may refuse them but not panic, and a finished response is whole.
 func FuzzDecode(f *testing.F) {
 	for _, s := range deltas {
 		f.Add([]byte(s), []byte(`{"type":"response.completed","response":{"output":[{"type":"message","content":[{"type":"refusal","refusal":"x"}]}]}}`))
@@ -93,7 +93,7 @@ func BenchmarkDelta(b *testing.B) {
 			b.ReportAllocs()
 			var d *decoder
 			for i := 0; b.Loop(); i++ {
-				if i%20000 == 0 { // an answer of 20,000 deltas
+				if i%20000 == 0 { // a response of 20,000 deltas
 					d = newDecoder("openai", "m", nil)
 					if _, err := d.Step([]byte(`{"type":"response.output_item.added","output_index":0,"item":{"type":"message"}}`)); err != nil {
 						b.Fatal(err)

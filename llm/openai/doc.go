@@ -1,4 +1,4 @@
-// Package openai is the provider of OpenAI's Responses API: requests encoded append-only, so that prompt caches hold, and answers
-// decoded from streams or from whole bodies. Nothing is kept on the server: every request carries the whole conversation, and
-// the model's reasoning in the encrypted form that the API hands out for that.
+// Package openai implements [llm.Provider] for OpenAI's Responses API. It encodes requests append-only, so that prompt caches
+// hit, and decodes streams as well as whole bodies. The server stores nothing: every request carries the whole conversation, with
+// the model's reasoning in the encrypted form that the API provides for this.
 package openai

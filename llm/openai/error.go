@@ -10,8 +10,8 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// wireError is an error in any of the forms in which one comes: a body {"error":{...}}, an event {"type":"error"} with the members
-// in it or in "error", an answer that failed, by itself or in the event that says so.
+// wireError is an error in any of its forms: a body {"error":{...}}, an event {"type":"error"} with the members in it or in
+// "error", or a failed response, alone or in its event.
 type wireError struct {
 	Type     string          `json:"type"`
 	Object   string          `json:"object"`
@@ -21,11 +21,11 @@ type wireError struct {
 	Response *wireError      `json:"response"`
 }
 
-// decodeError reads all of them. The code decides, else the type, whatever the status: in an event there is none.
+// decodeError decodes all forms. The code decides the kind, else the type, whatever the status, which events do not have.
 func decodeError(body []byte) api.Failure {
 	var w wireError
 	if json.Unmarshal(body, &w) != nil {
-		return api.DecodeError(body) // {"error":"text"}, or no JSON at all
+		return api.DecodeError(body) // {"error":"text"}, or not JSON
 	}
 	inBand := w.Type == "error" || w.Type == "response.failed" || w.Object == "response"
 	inner := &w
@@ -36,15 +36,15 @@ func decodeError(body []byte) api.Failure {
 		inner = inner.Error
 	}
 	f := api.Failure{Message: inner.Message}
-	_ = json.Unmarshal(inner.Code, &f.Code) // no string is no code
+	_ = json.Unmarshal(inner.Code, &f.Code) // anything but a string is no code
 	f.Kind = errorKind(f.Code)
 	if f.Kind == nil {
 		f.Kind = errorKind(inner.Type)
 	}
 	if f.Kind == nil && inBand && inner.Type == "invalid_request_error" {
-		f.Kind = llm.ErrInvalidRequest // in a body the status says more: the same type stands for a wrong key
+		f.Kind = llm.ErrInvalidRequest // a body's status is more precise: the same type stands for a wrong key
 	}
-	if f.Code == "" && inner != &w { // the type of an event is no word for the error
+	if f.Code == "" && inner != &w { // the type of an event does not name the error
 		f.Code = inner.Type
 	}
 	if f.Kind == llm.ErrRateLimit {
@@ -82,8 +82,8 @@ func errorKind(code string) error {
 	return nil
 }
 
-// tryAgain reads how long to wait out of a rate limit's text, "Please try again in 11.054s.": in the middle of a stream there
-// is no header for it.
+// tryAgain returns the delay in a rate limit's text, "Please try again in 11.054s.", because an error within a stream has no
+// header for it.
 func tryAgain(message string) time.Duration {
 	_, after, ok := strings.Cut(message, "try again in ")
 	if !ok {
@@ -97,8 +97,7 @@ func tryAgain(message string) time.Duration {
 	return d
 }
 
-// bareError recognizes an error that is neither an event nor an answer, and makes it one, so that it is known to have come in
-// band.
+// bareError recognizes an error that is neither an event nor a response. It returns it as an in-band error.
 func bareError(data []byte, inner json.RawMessage) (api.InBandError, bool) {
 	data = bytes.TrimSpace(data)
 	if !present(inner) || len(data) == 0 || data[0] != '{' {

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// strictKeywords are what a schema may consist of to be followed to the letter. The API knows a few more, but not in every
-// model and place; a schema with others is still followed, as well as the model can.
+// strictKeywords lists the keywords that a strict schema may have. The API knows a few more, but not for every model and place. A
+// schema with other keywords is followed less strictly.
 var strictKeywords = []string{"type", "title", "description", "properties", "required", "additionalProperties", "items", "enum",
 	"const", "anyOf", "$ref", "$defs", "$schema"}
 
-// strictSchema reports whether the API takes a schema with strict set, which makes the answer follow it without fail: every object
-// in it is closed and requires all that it has.
+// strictSchema reports whether the API accepts a schema as strict, so that every response fits it: each object is closed and
+// requires all its properties.
 func strictSchema(schema json.RawMessage) bool {
 	var root struct {
 		Type  string          `json:"type"`

@@ -9,7 +9,7 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// addText adds what the model said. Its phase (commentary or final_answer) goes back with it, as newer models demand.
+// addText adds the model's text. Its phase (commentary or final_answer) is sent back with it, as newer models require.
 func (c *conversation) addText(t llm.Text, own bool) {
 	if t.Text == "" {
 		return
@@ -22,8 +22,8 @@ func (c *conversation) addText(t llm.Text, own bool) {
 	c.items = append(c.items, '}')
 }
 
-// addReasoning adds one reasoning item. Without its encrypted content it would be an id of something that was not kept, which
-// is an error: "Items are not persisted when `store` is set to false."
+// addReasoning adds a reasoning item. Without its encrypted content it is skipped, because its id would refer to something that
+// the server did not keep: "Items are not persisted when `store` is set to false."
 func (c *conversation) addReasoning(parts llm.Parts) {
 	var id, encrypted string
 	summary := []byte{'['}
@@ -52,7 +52,7 @@ func (c *conversation) addReasoning(parts llm.Parts) {
 	c.items = append(api.AppendString(c.items, encrypted), '}')
 }
 
-// addCall adds a call with the arguments as the model wrote them, broken ones too: they are a string to the API.
+// addCall adds a call with the arguments as the model wrote them, even broken ones: the API takes a string.
 func (c *conversation) addCall(call llm.ToolCall) {
 	kind, member, args := "function_call", "arguments", call.Args
 	switch {
@@ -69,7 +69,7 @@ func (c *conversation) addCall(call llm.ToolCall) {
 	c.items = append(api.AppendString(b, args), '}')
 }
 
-// appendContent writes a list of text and media, and nothing when it would be empty.
+// appendContent writes a list of text and media, or nothing if it is empty.
 func appendContent(b []byte, content llm.Parts) ([]byte, error) {
 	separator := byte('[')
 	for _, part := range content {
@@ -96,8 +96,8 @@ func appendContent(b []byte, content llm.Parts) ([]byte, error) {
 	return b, nil
 }
 
-// appendMedia writes an image or a file. The API reads text, office documents and much else out of files, so only what it has
-// no ear or eye for is refused here.
+// appendMedia writes an image or a file. The API reads text, Office documents and many other types from files, so only media
+// that it can neither see nor read are refused here.
 func appendMedia(b []byte, m llm.Media) ([]byte, error) {
 	kind, _, _ := strings.Cut(m.MIME, "/")
 	switch {
@@ -128,7 +128,7 @@ func appendSource(b []byte, m llm.Media) []byte {
 	return append(base64.StdEncoding.AppendEncode(b, m.Data), '"')
 }
 
-// fileName is the name that the API demands; it goes by its ending.
+// fileName returns a name with the extension by which the API recognizes a file's type.
 func fileName(m llm.Media) string {
 	switch {
 	case m.Name != "":

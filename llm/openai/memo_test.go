@@ -48,7 +48,7 @@ func TestMemoStartsAfresh(t *testing.T) {
 	}
 }
 
-// The bytes do what they are for: the server finds what it was sent before in its cache, to the last full step.
+// The server finds everything that it was sent before in its cache, up to the last full step.
 func TestG7_CacheIsHit(t *testing.T) {
 	turns := make([]fakellm.Turn, 12)
 	for i := range turns {
@@ -69,7 +69,7 @@ func TestG7_CacheIsHit(t *testing.T) {
 			t.Errorf("turn %d: %+v", i, resp.Usage)
 		}
 	})
-	// What the server got back is what it said: its thinking under its id, and both kinds of call.
+	// The server got back what it sent: its reasoning under its id, and both kinds of calls.
 	last := server.Requests()[len(turns)-1]
 	thoughts, free := 0, 0
 	for _, m := range last.Messages {

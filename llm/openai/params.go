@@ -13,16 +13,16 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// encryptedReasoning asks for reasoning in a form that can be sent back.
+// encryptedReasoning requests reasoning in a form that can be sent back.
 const encryptedReasoning = "reasoning.encrypted_content"
 
-// maxCacheKey is the longest prompt_cache_key in bytes: "Expected a string with maximum length 64".
+// maxCacheKey is the longest prompt_cache_key, in bytes: "Expected a string with maximum length 64".
 const maxCacheKey = 64
 
-// params gathers a request's parameters.
+// params collects a request's parameters.
 type params struct{ api.Params }
 
-// encodeParams writes everything of a request that may differ from call to call, each parameter with a comma before it.
+// encodeParams writes all of a request that may differ between requests, each parameter with a comma before it.
 func encodeParams(req *llm.Request, own map[string]json.RawMessage) ([]byte, error) {
 	if len(req.Stop) > 0 {
 		return nil, llm.Errorf(llm.ErrUnsupported, "stop sequences: the Responses API has none")
@@ -46,8 +46,8 @@ func encodeParams(req *llm.Request, own map[string]json.RawMessage) ([]byte, err
 	return p.Bytes(), nil
 }
 
-// reasoning asks for an effort, and for the summaries that are all one gets to see of the thinking. Of a model that is known
-// not to reason nothing is asked, nor is no effort of one that cannot do without.
+// reasoning sets the effort, and requests summaries, the only readable form of the reasoning. It sends nothing to models that are
+// known not to reason, and not the effort none to models that cannot stop reasoning.
 func (p *params) reasoning(req *llm.Request) {
 	var ours []member
 	facts := req.Facts
@@ -71,7 +71,7 @@ func (p *params) text(f *llm.Format) error {
 	}
 	name := f.Name
 	if name == "" {
-		name = "answer" // the API demands one
+		name = "answer" // the API requires a name
 	}
 	format := api.AppendString([]byte(`{"type":"json_schema","name":`), name)
 	format = append(append(format, `,"schema":`...), f.Schema...)
@@ -80,7 +80,7 @@ func (p *params) text(f *llm.Format) error {
 	return nil
 }
 
-// sampling leaves out what a model that is thinking refuses: "Unsupported parameter: 'temperature' is not supported with this
+// sampling omits parameters that reasoning models refuse: "Unsupported parameter: 'temperature' is not supported with this
 // model."
 func (p *params) sampling(req *llm.Request) error {
 	thinking := req.Facts != nil && req.Facts.Reasoning && req.Effort != "none"
@@ -125,7 +125,7 @@ func (p *params) toolChoice(req *llm.Request) {
 	}
 }
 
-// include asks for encrypted reasoning, which a request without it would silently lose, on top of what the caller wants there.
+// include requests encrypted reasoning, which would otherwise be lost, in addition to the caller's own list.
 func (p *params) include(req *llm.Request) {
 	if !reasons(req) {
 		return
@@ -134,7 +134,7 @@ func (p *params) include(req *llm.Request) {
 	if raw, ok := p.Own["include"]; ok {
 		var own []string
 		if json.Unmarshal(raw, &own) != nil || own == nil {
-			return // the caller's null switches it off, and the API judges what is no list
+			return // the caller's null disables it, and the API judges what is not a list
 		}
 		delete(p.Own, "include")
 		list = append(list, slices.DeleteFunc(own, func(s string) bool { return s == encryptedReasoning })...)
@@ -149,8 +149,8 @@ func (p *params) include(req *llm.Request) {
 	p.Put("include", string(append(b, ']')))
 }
 
-// reasons tells whether a model thinks: a model that does not refuses to encrypt what it does not have. Unknown ones are taken
-// to think, unless their name is that of an old family.
+// reasons reports whether a model reasons, because others refuse to encrypt reasoning. Unknown models are assumed to reason,
+// unless their name belongs to an old family.
 func reasons(req *llm.Request) bool {
 	if req.Facts != nil {
 		return req.Facts.Reasoning
@@ -163,8 +163,8 @@ func reasons(req *llm.Request) bool {
 	return true
 }
 
-// cache routes by the caller's key. Caching itself cannot be switched off, except for models that charge for writing to the
-// cache, which from GPT-5.6 on they do: they take the option to write only where they are told to.
+// cache sets the caller's key for routing. Caching cannot be disabled, except for models that charge for cache writes, from
+// GPT-5.6 on: they have an option to write only where told to.
 func (p *params) cache(req *llm.Request) {
 	switch key := req.CacheKey; {
 	case req.NoCache:
@@ -180,11 +180,11 @@ func (p *params) cache(req *llm.Request) {
 	}
 }
 
-// member is one of a JSON object.
+// member is a member of a JSON object.
 type member struct{ name, value string }
 
-// object puts an object of our members, of which the caller's take the place. What the caller gives that is no object is sent
-// as it is.
+// object writes an object with our members, replaced by the caller's where those have the same name. A caller's value that is not
+// an object is sent as it is.
 func (p *params) object(name string, ours ...member) {
 	var own map[string]json.RawMessage
 	if raw, ok := p.Own[name]; ok {

@@ -15,36 +15,37 @@ const (
 	defaultBaseURL = "https://api.openai.com/v1"
 )
 
-// Options configure a [Provider]. Only APIKey is required, and not even that with a BaseURL of one's own.
+// Options configure a [Provider]. Only APIKey is required, and with a BaseURL not even that.
 type Options struct {
-	// Name is what requests are routed by and what reasoning is tied to; empty means openai. Servers that speak the same format
-	// need another one.
+	// Name is the name by which requests are routed and reasoning is recognized; empty means openai. Other servers that speak
+	// this format need another name.
 	Name   string
 	APIKey string
-	// BaseURL is where the API is, with the version: calls go to {BaseURL}/responses. Empty means https://api.openai.com/v1. A
+	// BaseURL is the API's URL with the version: requests go to {BaseURL}/responses. Empty means https://api.openai.com/v1. Its
 	// query is kept.
 	BaseURL string
-	// Organization and Project are whom calls are charged to, where the key's own are not meant.
+	// Organization and Project are charged for the requests, if they are not the key's own.
 	Organization, Project string
-	// HTTPClient sends the calls; nil means one with Go's defaults. Its redirect policy is ignored: redirects are errors.
+	// HTTPClient sends the requests; nil means one with Go's defaults. Redirects are errors, whatever its policy.
 	HTTPClient *http.Client
-	// Header is sent with every call, on top of what the API demands.
+	// Header is sent with every request, in addition to the headers that the API requires.
 	Header http.Header
-	// ConnectTimeout bounds making the connection (default 10 s), IdleTimeout the time without a data event while the answer comes in
-	// (default 300 s), and FirstByteTimeout the time to the answer's headers (default IdleTimeout). Negative values mean no limit.
+	// ConnectTimeout limits making the connection (default 10 s), IdleTimeout the time without a data event while a response
+	// comes in (default 300 s), and FirstByteTimeout the time to the response's headers (default IdleTimeout). A negative value
+	// means no limit.
 	ConnectTimeout, FirstByteTimeout, IdleTimeout time.Duration
 }
 
-// Provider calls models through the Responses API. It is safe for concurrent use; make one with [New].
+// Provider implements [llm.Provider] for the Responses API. It is safe for concurrent use; create one with [New].
 //
-// Stop sequences are an [llm.ErrUnsupported], for the API has none. Temperature and top_p are left out for models that are known to
-// reason, which refuse them.
+// Stop sequences are an [llm.ErrUnsupported], because the API has none. Temperature and top_p are not sent to models that are
+// known to reason, because those refuse them.
 //
-// Request.Options has a JSON object for it under the provider's name. Its members are parameters of the request and are sent as
-// they are, in place of the provider's own of that name; of the objects reasoning and text the members are merged in the same
-// way, and a list in include is joined with what the provider needs there. The members model, instructions, tools, input, stream,
-// background, conversation and previous_response_id are an [llm.ErrConfiguration]: the request says the first five itself, and
-// the conversation is never kept on the server.
+// Request.Options may have a JSON object for it under the provider's name. Its members are sent as parameters of the request and
+// replace the provider's own parameters of these names. The objects reasoning and text are merged member by member, and a list in
+// include is joined with the provider's own. The members model, instructions, tools, input, stream, background, conversation and
+// previous_response_id are an [llm.ErrConfiguration]: the request sets the first five, and the server never stores the
+// conversation.
 type Provider struct {
 	name     string
 	url      string
@@ -54,7 +55,7 @@ type Provider struct {
 	secrets  []string
 }
 
-// New makes a provider. A missing key, or a base URL that is none, is an [llm.ErrConfiguration].
+// New returns a provider. A missing key or an invalid base URL is an [llm.ErrConfiguration].
 func New(o Options) (*Provider, error) {
 	name := o.Name
 	if name == "" {
@@ -108,5 +109,5 @@ func (p *Provider) call(req *llm.Request) (*api.Call, error) {
 		Secrets: p.secrets, Decode: decodeError}, nil
 }
 
-// FormatsWithTools implements [llm.Formatter]: text.format and tools go together in the Responses API.
+// FormatsWithTools implements [llm.Formatter]: the Responses API supports text.format together with tools.
 func (p *Provider) FormatsWithTools(string) bool { return true }

@@ -45,7 +45,7 @@ func TestG12_New(t *testing.T) {
 	}
 }
 
-// One session over a real connection: a call, its result, a second answer, a fault in between.
+// A session over a real connection: a call, its result, a second response, and a fault in between.
 func TestOverLoopback(t *testing.T) {
 	server := fakellm.New(fakellm.Script(
 		fakellm.Turn{Thinking: "Where is it?", Text: "I look.", Calls: []fakellm.Call{{Name: "look", Args: json.RawMessage(`{"at":"a"}`)}}},
@@ -87,7 +87,7 @@ func TestOverLoopback(t *testing.T) {
 	}
 }
 
-// What the model said comes back to it as it was, also when somebody streams nothing and answers with one JSON value.
+// The model gets back what it said, also from a server that sends one JSON value instead of a stream.
 func TestG1_WholeAnswer(t *testing.T) {
 	turn := fakellm.Turn{Thinking: "Hm.", Text: "Yes.", Calls: []fakellm.Call{{Name: "look", Args: json.RawMessage(`{"at":"a"}`)}}}
 	server := fakellm.New(fakellm.Script(turn), fakellm.Options{})
@@ -113,7 +113,7 @@ func TestG1_WholeAnswer(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	req.Messages = append(req.Messages, r.Message, llm.ToolResults(llm.ToolResult{CallID: r.ToolCalls()[0].ID, Content: llm.TextParts("x")}))
-	if _, err := llm.Collect(p.Stream(t.Context(), req)); err != nil { // the server knows its reasoning again
+	if _, err := llm.Collect(p.Stream(t.Context(), req)); err != nil { // the server recognizes its reasoning
 		t.Error(err)
 	}
 }
@@ -138,7 +138,7 @@ func TestG6_RateLimitHeaders(t *testing.T) {
 	}
 }
 
-// answering is a provider whose server gives the same answer to everything.
+// answering returns a provider whose server always sends the same response.
 func answering(t *testing.T, answer http.Handler) *Provider {
 	return provider(t, Options{BaseURL: "http://x.test/v1", HTTPClient: llmtest.PipeClient(t, answer), IdleTimeout: time.Minute})
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// encode makes the body of a request, in pieces: the head, the input and what may differ from call to call, in this order, so
-// that a conversation's requests begin with the same bytes. The input is the memo's, never copied.
+// encode returns the body of a request, in pieces: the head, the input, and what may differ between requests, in this order, so
+// that a conversation's requests begin with the same bytes. The input belongs to the memo and is not copied.
 func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	own, err := api.ParseOptions(req.Options[p.name], "model", "instructions", "tools", "input", "stream", "background",
 		"conversation", "previous_response_id")
@@ -20,7 +20,7 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var c conversation // as it is after this call; a later one may append to the memo's
+	var c conversation // its state after this call; a later call may append to the memo's
 	err = req.Memo.Encode(p.name, req.Messages, func(state any, from int) (any, error) {
 		kept, ok := state.(*conversation)
 		if !ok {
@@ -41,8 +41,8 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	return c.body(req.Model, params), nil
 }
 
-// body puts a request together. The instructions and the items lie in the memo, which grows: their slices end where they end
-// now.
+// body returns the pieces of a request's body. The instructions and items belong to the memo, which grows, so their slices are
+// cut at their present length.
 func (c *conversation) body(model string, params []byte) [][]byte {
 	head := api.AppendString([]byte(`{"model":`), model)
 	list := make([][]byte, 0, 8)
@@ -57,7 +57,7 @@ func (c *conversation) body(model string, params []byte) [][]byte {
 	return append(list, []byte(`,"input":[`), c.items[:len(c.items):len(c.items)], tail)
 }
 
-// toolset is the encoded form of a request's tools, kept as long as they stay the same.
+// toolset is the encoded form of a list of tools, kept as long as the tools stay the same.
 type toolset struct {
 	of      []llm.ToolDefinition
 	encoded []byte // the whole member, with a comma before it
@@ -104,12 +104,12 @@ func appendTool(b []byte, def llm.ToolDefinition) ([]byte, error) {
 		return nil, llm.Errorf(llm.ErrInvalidRequest, "tool %q: its parameters are no JSON object", def.Name)
 	}
 	b = append(append(b, `,"parameters":`...), schema...)
-	// Strict would forbid optional parameters and most keywords of JSON Schema, and the API makes it the default.
+	// Strict is the API's default. It would forbid optional parameters and most keywords of JSON Schema.
 	return append(b, `,"strict":false}`...), nil
 }
 
-// objectSchema adds to a schema the properties that it lacks: "object schema missing properties", says the API even where
-// there are none to speak of.
+// objectSchema adds missing properties to a schema, because the API requires them even if they are empty: "object schema missing
+// properties".
 func objectSchema(schema json.RawMessage) (json.RawMessage, error) {
 	if len(schema) == 0 {
 		return json.RawMessage(`{"type":"object","properties":{}}`), nil
@@ -121,6 +121,6 @@ func objectSchema(schema json.RawMessage) (json.RawMessage, error) {
 	if _, ok := members["properties"]; ok || string(members["type"]) != `"object"` {
 		return schema, nil
 	}
-	rest := bytes.TrimLeft(schema, " \t\r\n")[1:] // it has a type, so there is more to come
+	rest := bytes.TrimLeft(schema, " \t\r\n")[1:] // it has a type, so it is not empty
 	return append([]byte(`{"properties":{},`), rest...), nil
 }

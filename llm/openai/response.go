@@ -10,16 +10,16 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// decoder is an [api.Decoder].
+// decoder implements [api.Decoder].
 type decoder struct {
 	api.Size
 	out     []llm.StreamEvent // of the last step; reused by the next one
 	resp    llm.Response
-	items   []*item  // in the order of their coming
-	blocks  []*block // in the order of their start
+	items   []*item  // in the order of arrival
+	blocks  []*block // in the order in which they started
 	begun   bool
 	sent    api.Repeats
-	refused bool // the model said that it will not
+	refused bool // the model refused
 }
 
 func newDecoder(provider, model string, limit *llm.RateLimit) *decoder {
@@ -46,7 +46,7 @@ func (d *decoder) Step(data []byte) (api.Progress, error) {
 		return api.Idle, nil
 	}
 	switch head.Type {
-	case "keepalive", "ping": // the first is OpenAI's and in no documentation
+	case "keepalive", "ping": // keepalive is OpenAI's and undocumented
 		return api.Idle, nil
 	case "error", "response.failed":
 		return api.Moving, api.InBandError(bytes.Clone(data))
@@ -69,7 +69,7 @@ func (d *decoder) Step(data []byte) (api.Progress, error) {
 	return d.event(&ev, data)
 }
 
-// named tells the events that have a meaning here. Of all others not even the form is known.
+// named reports whether an event has a meaning here. Other events may have any form.
 func named(event string) bool {
 	switch event {
 	case "response.created", "response.queued", "response.in_progress", "response.completed", "response.incomplete",
@@ -99,11 +99,11 @@ func (d *decoder) event(ev *wireEvent, data []byte) (api.Progress, error) {
 	case "response.completed", "response.incomplete":
 		return api.Finished, d.end(ev.Response, ev.Type == "response.incomplete")
 	}
-	// The rest repeats what is known: that the answer began, and texts that the end of their item repeats once more.
+	// The other events repeat what is known: that the response began, and texts that the end of their item repeats too.
 	return api.Moving, err
 }
 
-// delta adds a piece to its block. raw is the event, for items of which only the provider knows what they are.
+// delta appends a piece to its block. raw is the whole event, which is passed on for opaque items.
 func (d *decoder) delta(x delta, raw []byte) error {
 	d.start(nil)
 	it := d.item(x.item)
@@ -165,7 +165,7 @@ func (d *decoder) part(ev *wireEvent, data []byte) error {
 	return nil
 }
 
-// Whole implements [api.Decoder], as if the items had been streamed.
+// Whole implements [api.Decoder]. It handles the items as if they had been streamed.
 func (d *decoder) Whole(body []byte) error {
 	var w wireResponse
 	if err := json.Unmarshal(body, &w); err != nil {
@@ -175,7 +175,7 @@ func (d *decoder) Whole(body []byte) error {
 	case w.Object == "response" && (w.Status == "failed" || present(w.Error)):
 		return api.InBandError(body)
 	case w.Object != "response":
-		if e, ok := bareError(body, w.Error); ok { // an error that came with status 200
+		if e, ok := bareError(body, w.Error); ok { // an error with status 200
 			return e
 		}
 		return fmt.Errorf("the answer is no response but %q", w.Object)
@@ -184,7 +184,7 @@ func (d *decoder) Whole(body []byte) error {
 	return d.end(&w, w.Status == "incomplete")
 }
 
-// start announces the answer, once.
+// start announces the response, once.
 func (d *decoder) start(w *wireResponse) {
 	if d.begun {
 		return
@@ -199,8 +199,8 @@ func (d *decoder) start(w *wireResponse) {
 	d.emit(llm.StreamEvent{Type: llm.EventStart, ID: d.resp.ID, Model: d.resp.Model})
 }
 
-// end takes what the last event says of the whole. Items that were left open, or of which nothing was streamed, are in its
-// output; those of an answer that was cut off end as they are.
+// end handles the last event, which has the whole output. Items that are still open, or were not streamed at all, are completed
+// from it. Items of a response that was cut off end as they are.
 func (d *decoder) end(w *wireResponse, incomplete bool) error {
 	if w == nil {
 		return errors.New("the last event has no response")
@@ -243,7 +243,7 @@ func (d *decoder) reason(w *wireResponse, incomplete bool) llm.Finish {
 		}
 		return f
 	}
-	if w.Status != "" && w.Status != "completed" { // cancelled, or not there yet: a caller asked for that
+	if w.Status != "" && w.Status != "completed" { // cancelled or unfinished: a caller's own parameters requested that
 		return llm.Finish{Reason: llm.FinishOther, Raw: w.Status}
 	}
 	for _, it := range d.items {
@@ -278,7 +278,7 @@ func (d *decoder) item(index int) *item {
 
 func (d *decoder) emit(ev llm.StreamEvent) { d.out = append(d.out, ev) }
 
-// pass hands an event on that has no name here.
+// pass passes an event on that this package has no type for.
 func (d *decoder) pass(block int, raw []byte) {
 	d.emit(llm.StreamEvent{Type: llm.EventProvider, Block: block, Raw: bytes.Clone(raw)})
 }

@@ -7,15 +7,15 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// wireHead is what all events have in common. An error that is no event has only the second member.
+// wireHead holds what all events have in common. An error outside of an event has only the second member.
 type wireHead struct {
 	Type  string          `json:"type"`
 	Error json.RawMessage `json:"error"`
-	// Number counts the events of an answer, where the server does.
+	// Number counts the events of a response, if the server does.
 	Number json.RawMessage `json:"sequence_number"`
 }
 
-// number returns the event's sequence number, -1 where it has none.
+// number returns the event's sequence number, or -1 without one.
 func (h *wireHead) number() int {
 	n, err := strconv.Atoi(string(h.Number))
 	if err != nil {
@@ -24,7 +24,7 @@ func (h *wireHead) number() int {
 	return n
 }
 
-// wireEvent is any event with a name here; its type says which members count.
+// wireEvent is any known event. Its type decides which members are set.
 type wireEvent struct {
 	Type         string          `json:"type"`
 	Response     *wireResponse   `json:"response"` // response.created and the like, and the last event
@@ -40,7 +40,7 @@ type wireEvent struct {
 	Input        string          `json:"input"`
 }
 
-// wireResponse is a whole answer, or its beginning.
+// wireResponse is a whole response, or its beginning.
 type wireResponse struct {
 	Object     string            `json:"object"`
 	ID         string            `json:"id"`
@@ -66,7 +66,7 @@ type wireUsage struct {
 	} `json:"output_tokens_details"`
 }
 
-// wireItem is an item of the output.
+// wireItem is an output item.
 type wireItem struct {
 	Type      string      `json:"type"`
 	ID        string      `json:"id"`

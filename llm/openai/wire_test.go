@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "rewrite the golden sections of testdata
 
 const (
 	endpoint = "/v1/responses"
-	// unsigned is what the scripted server says against reasoning that it did not encrypt, such as the fixtures'.
+	// unsigned is the scripted server's refusal of reasoning that it did not encrypt, such as that of the fixtures.
 	unsigned = "invalid_encrypted_content"
 )
 
@@ -32,7 +32,7 @@ func TestWire(t *testing.T) {
 		}})
 }
 
-// The data of an event belongs to the reader: nothing that was made of it may change with it.
+// An event's data belongs to the reader, so nothing that was decoded may change with it.
 func TestStepKeepsNothing(t *testing.T) {
 	for _, c := range providertest.WireCases(t, "testdata") {
 		kept, fresh := newDecoder("openai", "m", nil), newDecoder("openai", "m", nil)
@@ -64,7 +64,7 @@ func TestStepKeepsNothing(t *testing.T) {
 	}
 }
 
-// accepted asks a peer that is as strict as the API whether it takes a body.
+// accepted fails the test unless a server as strict as the API accepts a body.
 func accepted(t *testing.T, body []byte) {
 	refused := providertest.Refusal(t, endpoint, http.Header{"Authorization": {"Bearer k"}}, body)
 	if refused != "" && !strings.Contains(refused, unsigned) {

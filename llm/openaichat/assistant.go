@@ -7,7 +7,7 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// spoken is an assistant message taken apart: the API has one member for each kind of part.
+// spoken holds an assistant message by kind of part, because the API has a member for each.
 type spoken struct {
 	text     string
 	calls    []llm.ToolCall
@@ -47,7 +47,7 @@ func (c *conversation) takeApart(m llm.Message) (spoken, error) {
 	return s, nil
 }
 
-// assistant writes what the model said. A message with neither text nor calls is left out: servers refuse it.
+// assistant encodes an assistant message. It skips a message with neither text nor calls, because servers refuse it.
 func (c *conversation) assistant(m llm.Message) error {
 	s, err := c.takeApart(m)
 	if err != nil {
@@ -77,7 +77,7 @@ func (c *conversation) assistant(m llm.Message) error {
 	return nil
 }
 
-// appendContent writes the text, and Mistral's thinking, which is in the content.
+// appendContent writes the text, and Mistral's thinking, which is part of the content.
 func (s *spoken) appendContent(b []byte) []byte {
 	thinking := s.thinking[memberContent]
 	switch {
@@ -94,7 +94,7 @@ func (s *spoken) appendContent(b []byte) []byte {
 	return api.AppendString(b, s.text)
 }
 
-// appendReasoning writes the other members. Signed details have the text in them.
+// appendReasoning writes the other members with reasoning. Signed details include the text.
 func (s *spoken) appendReasoning(b []byte) []byte {
 	if len(s.details) > 0 {
 		b = append(b, `,"reasoning_details":`...)
@@ -122,7 +122,7 @@ func appendCall(b []byte, call llm.ToolCall, own bool) ([]byte, error) {
 	if call.Free {
 		args = wrap(args)
 	}
-	// Text in the format, but vLLM, Ollama and others parse it for the chat template, so that it has to be an object.
+	// The format has a string here, but vLLM, Ollama and others parse it for the chat template, so it must contain an object.
 	b = append(b, `,"arguments":`...)
 	b = append(api.AppendString(b, string(api.AppendArgs(nil, args))), '}')
 	if own && call.Signature != "" {

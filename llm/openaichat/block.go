@@ -7,11 +7,11 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// block is a content block that is coming in.
+// block is a content block that is being received.
 type block struct {
 	index int
 	kind  blockKind
-	// member is where on the wire the thinking was, and where it goes back.
+	// member names the member that the thinking came in and goes back in.
 	member string
 	text   []byte
 	call   *call // of a callBlock
@@ -25,23 +25,23 @@ const (
 	callBlock
 )
 
-// The members that hold reasoning. They are the ID of the thinking part, so that it goes back in the same one: servers refuse
-// those of others.
+// The members that hold reasoning. A thinking part has its member as its ID, so that it goes back in the same one, because
+// servers refuse each other's.
 const (
 	memberReasoningContent = "reasoning_content" // DeepSeek, llama.cpp, SGLang, Kimi, GLM, xAI
 	memberReasoning        = "reasoning"         // OpenRouter, Groq, Cerebras, Ollama, vLLM
 	memberContent          = "content"           // Mistral: a part of type thinking
-	memberDetails          = "reasoning_details" // where nothing else has the text
+	memberDetails          = "reasoning_details" // if no other member has the text
 )
 
-// beginBlock gives a block its place.
+// beginBlock gives a block its index.
 func (d *decoder) beginBlock(b *block) {
 	d.CountBlock("", b.member)
 	b.index = len(d.blocks)
 	d.blocks = append(d.blocks, b)
 }
 
-// say adds a piece of text or thinking.
+// say streams a piece of text or thinking.
 func (d *decoder) say(kind blockKind, member, text string) error {
 	if text == "" {
 		return nil
@@ -63,7 +63,7 @@ func (d *decoder) say(kind blockKind, member, text string) error {
 	return nil
 }
 
-// hush ends the text or thinking that is coming in.
+// hush ends the current text or thinking.
 func (d *decoder) hush() {
 	if b := d.speech; b != nil {
 		d.speech = nil
@@ -78,7 +78,7 @@ func (k blockKind) event(text, thinking llm.EventType) llm.EventType {
 	return text
 }
 
-// content takes the content member in any of its forms.
+// content decodes the content member in any of its forms.
 func (d *decoder) content(raw json.RawMessage) error {
 	if isNull(raw) {
 		return nil
@@ -116,10 +116,10 @@ func (d *decoder) contentPart(p wirePart) error {
 			}
 		}
 	}
-	return nil // a reference to a source, and whatever else is neither text nor thinking
+	return nil // a reference to a source, or another kind that is neither text nor thinking
 }
 
-// reasoning takes the members that hold reasoning. Some servers write the same text into two of them.
+// reasoning decodes the members with reasoning. Some servers write the same text into two of them.
 func (d *decoder) reasoning(m *wireMessage) error {
 	text := d.details.add(d, m.ReasoningDetails)
 	var other string
@@ -129,7 +129,7 @@ func (d *decoder) reasoning(m *wireMessage) error {
 		}
 	}
 	if said := m.ReasoningContent + other; said != "" && said != text {
-		d.Count(len(text)) // it is kept beside what is said
+		d.Count(len(text)) // kept in addition to the text
 	}
 	switch {
 	case m.ReasoningContent != "":

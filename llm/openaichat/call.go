@@ -10,11 +10,12 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// call is a tool call that is coming in. Pieces of several may come in turns, so all of them stay open until the answer ends.
+// call is a tool call that is being received. Pieces of several calls may alternate, so all of them stay open until the response
+// ends.
 type call struct {
-	at      int    // its index on the wire, -1 when it came without
-	wireID  string // as the server said it
-	id      string // as everybody else knows it; set when it starts
+	at      int    // its index on the wire, -1 without one
+	wireID  string // the server's id
+	id      string // the id for everybody else; set when the call starts
 	name    string
 	args    []byte
 	shape   jsonShape // of args
@@ -22,21 +23,21 @@ type call struct {
 	free    bool
 	started bool
 	index   int // of its block
-	chunk   int // the event that its last piece came in
+	chunk   int // the event of its last piece
 }
 
-// calls are an answer's calls.
+// calls holds a response's calls.
 type calls struct {
 	list    []*call
-	pending []*call // not started: their names are not known to be complete
+	pending []*call // not started, because their names may be incomplete
 	byIndex map[int]*call
 	byID    map[string]*call
-	ids     map[string]bool // that are given out
-	free    map[string]bool // names of free-form tools
+	ids     map[string]bool // the ids in use
+	free    map[string]bool // the names of free-form tools
 	newID   func() string
 }
 
-// call takes a piece of a call.
+// call adds a piece of a call.
 func (d *decoder) call(w *wireCall) error {
 	args, err := w.Function.arguments()
 	if err != nil {
@@ -82,7 +83,7 @@ func (d *decoder) piece(w *wireCall, args string) error {
 	return nil
 }
 
-// find returns the call that a piece may belong to: the one of its id, of its index, or the last one.
+// find returns the call that a piece may belong to: the one with its id, with its index, or the last one.
 func (cs *calls) find(w *wireCall) *call {
 	if c := cs.byID[w.ID]; w.ID != "" && c != nil && (w.Index == nil || c.at < 0 || c.at == *w.Index) {
 		return c
@@ -100,9 +101,9 @@ func (cs *calls) find(w *wireCall) *call {
 	return nil
 }
 
-// another says that a piece begins a call of its own although its index, or the lack of one, is this call's: another id, a name
-// in the same event, or a name and arguments when there are complete ones already. Servers that number all calls 0, or none, and
-// give them no ids are told by that.
+// another reports whether a piece begins a new call although it has this call's index, or none: it has another id, a name in the
+// same event, or a name and arguments when this call's are complete. So calls are told apart when a server numbers all of them 0
+// and sends no ids.
 func (c *call) another(w *wireCall, args string, chunk int) bool {
 	name := w.Function.Name
 	switch {
@@ -118,7 +119,7 @@ func (c *call) another(w *wireCall, args string, chunk int) bool {
 	return w.Index == nil && w.ID == "" && len(c.args) > 0 && name != c.name
 }
 
-// said says that a piece of a later event repeats the whole call: with the same id, or without ids under the same number.
+// said reports whether a piece of a later event repeats the whole call: with the same id, or without ids under the same number.
 func (c *call) said(w *wireCall, args string) bool {
 	return (w.ID != "" || w.Index != nil) && w.ID == c.wireID && w.Function.Name == c.name && args == string(c.args) &&
 		(w.Index == nil || *w.Index == c.at)
@@ -136,7 +137,7 @@ func (cs *calls) add(w *wireCall) *call {
 	return c
 }
 
-// rename adds a piece of the name. A server that repeats it says nothing new, nor one that says all of it again and more.
+// rename adds a piece of the name. Some servers repeat the name, or repeat it with more added.
 func (c *call) rename(piece string) {
 	if strings.HasPrefix(piece, c.name) {
 		c.name = piece
@@ -145,7 +146,7 @@ func (c *call) rename(piece string) {
 	}
 }
 
-// startCalls starts the calls up to one, or all for nil: before anything else begins, their names are complete.
+// startCalls starts the calls up to one, or all for nil, because their names are complete when anything else begins.
 func (d *decoder) startCalls(upTo *call) error {
 	for len(d.calls.pending) > 0 {
 		c := d.calls.pending[0]
@@ -164,7 +165,7 @@ func (d *decoder) startCalls(upTo *call) error {
 func (d *decoder) start(c *call) {
 	d.hush()
 	c.id = c.wireID
-	for c.id == "" || d.calls.ids[c.id] { // results are told apart by it
+	for c.id == "" || d.calls.ids[c.id] { // results are paired by it
 		c.id = d.calls.newID()
 	}
 	d.calls.ids[c.id] = true
@@ -179,7 +180,8 @@ func (d *decoder) start(c *call) {
 	}
 }
 
-// endCalls ends all calls. Without arguments a call has none: an empty object, unless the answer was cut off, perhaps before they came.
+// endCalls ends all calls. A call without arguments gets an empty object, unless the response was cut off, perhaps before they
+// came.
 func (d *decoder) endCalls() error {
 	if err := d.startCalls(nil); err != nil {
 		return err
@@ -206,7 +208,7 @@ func (c *call) part() llm.Part {
 	return llm.ToolCall{ID: c.id, Name: c.name, Args: string(c.args), Free: c.free, Signature: string(c.extra)}
 }
 
-// freeForm returns the tools that are offered as a function with one string parameter.
+// freeForm returns the names of the tools that are offered as a function with one string parameter.
 func freeForm(tools []llm.ToolDefinition) map[string]bool {
 	var free map[string]bool
 	for _, t := range tools {
@@ -222,11 +224,11 @@ func freeForm(tools []llm.ToolDefinition) map[string]bool {
 
 func isFree(t *llm.ToolDefinition) bool { return t.Grammar != nil && len(t.Parameters) == 0 }
 
-// freeParameter is the one parameter of a free-form tool.
+// freeParameter names the only parameter of a free-form tool.
 const freeParameter = "input"
 
-// unwrap takes the text of a free-form call out of its arguments. Models also write the text itself. What looks like JSON and is
-// broken off is no text: it stays as it is, and the call is an ordinary one with broken arguments.
+// unwrap returns the text of a free-form call from its arguments. Models also write the text itself. Incomplete JSON is not taken
+// for text: it stays as it is, and the call is an ordinary one with broken arguments.
 func unwrap(args string) (text string, free bool) {
 	var w struct {
 		Input *string `json:"input"`
@@ -242,13 +244,13 @@ func unwrap(args string) (text string, free bool) {
 	return args, true
 }
 
-// wrap is the opposite: a free-form call's arguments as the function's.
+// wrap returns a free-form call's text as the arguments of the function.
 func wrap(text string) string {
 	b := []byte(`{"` + freeParameter + `":`)
 	return string(append(api.AppendString(b, text), '}'))
 }
 
-// jsonShape follows a JSON text that comes in pieces, to see where it is complete. It judges nothing else.
+// jsonShape follows a JSON text that comes in pieces, only to see where it is complete.
 type jsonShape struct {
 	depth                    int
 	begun, inString, escaped bool

@@ -8,28 +8,28 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// conversation is the encoded form of one conversation. It only grows: what an earlier request was made of stays as it is.
+// conversation is the encoded form of a conversation. It only grows: bytes that an earlier request used never change.
 type conversation struct {
 	o     encoding
 	tools toolset
 
-	// messages are the wire's, with commas between them. inSystem says that the last one is the leading system message and not
-	// closed yet: another one would go on in it.
+	// messages holds the wire messages, separated by commas. inSystem reports that the last one is the leading system message,
+	// which is still open for more.
 	messages []byte
 	inSystem bool
 	begun    bool
 
-	held []byte // parts of the user message that is due after the results
+	held []byte // parts of the user message that follows the results
 }
 
-// add encodes further messages.
+// add encodes more messages.
 func (c *conversation) add(messages []llm.Message) error {
 	for _, m := range messages {
 		if err := c.message(m); err != nil {
 			return err
 		}
 	}
-	c.release() // all results are in, or the request could not be sent
+	c.release() // all results are in, or the request would be invalid
 	return nil
 }
 
@@ -69,7 +69,7 @@ func (c *conversation) system(m llm.Message) error {
 	if leading && c.inSystem {
 		at := len(c.messages)
 		c.messages = api.AppendString(c.messages, "\n\n"+text)
-		c.messages = append(c.messages[:at], c.messages[at+1:len(c.messages)-1]...) // without quotes
+		c.messages = append(c.messages[:at], c.messages[at+1:len(c.messages)-1]...) // without the quotes
 		return nil
 	}
 	c.release()
@@ -83,7 +83,7 @@ func (c *conversation) system(m llm.Message) error {
 	return nil
 }
 
-// textOnly joins texts, where nothing else can be.
+// textOnly returns the joined texts, or an error if there are other parts.
 func textOnly(parts llm.Parts, where string) (string, error) {
 	var texts []string
 	for _, part := range parts {
@@ -100,7 +100,7 @@ func textOnly(parts llm.Parts, where string) (string, error) {
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// user takes everything that is neither the system's nor the model's: results first, each a message, then the rest.
+// user encodes a message that is neither the system's nor the model's: results first, each as a message, then the rest.
 func (c *conversation) user(m llm.Message) error {
 	var rest llm.Parts
 	for _, part := range m.Parts {
@@ -120,7 +120,7 @@ func (c *conversation) user(m llm.Message) error {
 	if len(rest) > 0 {
 		c.release()
 	}
-	if text, err := textOnly(rest, ""); err == nil { // a string, which every server takes
+	if text, err := textOnly(rest, ""); err == nil { // a string, which every server accepts
 		if !blank(text) {
 			c.open(string(llm.RoleUser))
 			c.messages = append(api.AppendString(c.messages, text), '}')
@@ -165,7 +165,7 @@ func (c *conversation) appendPart(b []byte, part llm.Part) ([]byte, error) {
 	return nil, llm.Errorf(llm.ErrInvalidRequest, "a user message cannot hold a part of type %T", part)
 }
 
-// result writes a tool's result. Its media wait for the message after all results.
+// result writes a tool's result. Its media go into the message after all results.
 func (c *conversation) result(r llm.ToolResult) error {
 	var texts llm.Parts
 	var media []byte
@@ -200,7 +200,7 @@ func (c *conversation) result(r llm.ToolResult) error {
 	return nil
 }
 
-// release writes the media of results.
+// release writes the media of the results.
 func (c *conversation) release() {
 	c.userParts(c.held)
 	c.held = nil

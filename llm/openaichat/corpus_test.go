@@ -17,18 +17,18 @@ import (
 
 const corpora = "../../../shared/corpora/"
 
-// answering is a provider whose server gives the same answer to everything.
+// answering returns a provider whose server always sends the same response.
 func answering(t *testing.T, answer http.Handler) *Provider {
 	return provider(t, Options{HTTPClient: llmtest.PipeClient(t, answer)})
 }
 
 func ask() *llm.Request { return &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}} }
 
-// TestG5_ErrorCorpus runs the corpus' answers and broken streams of all providers whose errors have the common form: compatible
+// TestG5_ErrorCorpus runs the corpus's responses and broken streams of all providers with errors of the common form: compatible
 // servers and OpenAI.
 func TestG5_ErrorCorpus(t *testing.T) {
 	const begin = `data: {"id":"c","choices":[{"index":0,"delta":{"content":"a"}}]}` + "\n\n"
-	// The class says no, the header and retryable say yes: so it is the server's fault.
+	// The class says no; the header and retryable say yes. So it is a server error.
 	decided := map[string]error{"x_should_retry_true": llm.ErrServer}
 	ran := map[string]int{}
 	for _, c := range providertest.ErrorCases(t, corpora+"provider_errors") {
@@ -47,7 +47,7 @@ func TestG5_ErrorCorpus(t *testing.T) {
 	}
 }
 
-// phrases are what servers say when a conversation is too long, beyond the corpus.
+// phrases lists texts of servers for a conversation that is too long, in addition to the corpus.
 var phrases = []string{
 	`{"error":{"message":"This model's maximum prompt length is 131072 but the request contains 537812 tokens."}}`,
 	`{"error":{"message":"Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192","code":"wrong_api_format"}}`,
@@ -71,7 +71,7 @@ func TestG5_ContextLength(t *testing.T) {
 				rec = providertest.Recording{Status: 200, ContentType: "text/event-stream", Body: []byte("data: " + body + "\n\n")}
 			}
 			p := answering(t, rec)
-			// An array is the form of an error's body and of no event.
+			// An array is a form of error bodies, not of events.
 			if _, err := llm.Collect(p.Stream(t.Context(), ask())); !errors.Is(err, llm.ErrContextLength) && !(midway && body[0] == '[') {
 				t.Errorf("%s (midway: %v): %v", body, midway, err)
 			}
@@ -85,7 +85,7 @@ func TestG5_ContextLength(t *testing.T) {
 	}
 }
 
-// TestG1_StreamCorpus decodes recordings of compatible servers, and whatever else is filed with them: the contract holds for all.
+// TestG1_StreamCorpus decodes recordings of compatible servers and others in the same place: the contract holds for all of them.
 func TestG1_StreamCorpus(t *testing.T) {
 	list := providertest.StreamCorpus(t, corpora+"provider_streams", "")
 	chat, seen := map[string]bool{}, map[string]bool{}
@@ -107,7 +107,7 @@ func TestG1_StreamCorpus(t *testing.T) {
 				answers++
 			case chat[rec.Name]:
 				t.Errorf("no answer: %.200q", rec.Body)
-			default: // of Bedrock, Cohere, the Responses API and others
+			default: // from Bedrock, Cohere, the Responses API and others
 				others++
 			}
 		})
@@ -118,7 +118,7 @@ func TestG1_StreamCorpus(t *testing.T) {
 	}
 }
 
-// decodes says whether the recording is an answer. One of this very format that has its end must be.
+// decodes reports whether a recording decodes as a response. A complete one of this format must.
 func decodes(t *testing.T, rec providertest.Recording) bool {
 	body := string(rec.Body)
 	events, err := providertest.Contract(t, answering(t, rec).Stream(t.Context(), ask()))

@@ -6,7 +6,7 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// delta is a chunk that has one piece of one thing.
+// delta is a chunk with a single piece.
 type delta struct {
 	kind  deltaKind
 	index int // of the call, for arguments
@@ -23,15 +23,16 @@ const (
 	argumentsDelta
 )
 
-// deltaScanner reads the chunks that come by the thousand. It is part of the decoder, so that a scan allocates nothing but the text.
+// deltaScanner decodes the chunks that come by the thousand. It is part of the decoder, so that a scan allocates nothing but the
+// text.
 type deltaScanner struct {
 	api.Scanner
 	d                delta
-	choices, indexed bool // were there
+	choices, indexed bool // which members were seen
 }
 
-// scan is not ok when the chunk says anything beyond one piece of text, reasoning or arguments, or is written in a way that only
-// a whole JSON reader should judge.
+// scan decodes a chunk with one piece of text, reasoning or arguments. It returns false for every other chunk and for JSON that
+// it does not expect.
 func (s *deltaScanner) scan(data []byte) (d delta, ok bool) {
 	*s = deltaScanner{Scanner: api.Scan(data)}
 	ok = s.members((*deltaScanner).chunk)
@@ -39,7 +40,7 @@ func (s *deltaScanner) scan(data []byte) (d delta, ok bool) {
 	return s.d, ok && s.choices && s.OK() && s.indexed == (s.d.kind == argumentsDelta)
 }
 
-// members reads an object whose members are all different and known to read.
+// members reads an object whose members are all known and occur once.
 func (s *deltaScanner) members(read func(s *deltaScanner, key []byte) bool) bool {
 	var seen [16][]byte
 	s.Want('{')
@@ -73,7 +74,7 @@ func (s *deltaScanner) only(read func(s *deltaScanner, key []byte) bool) bool {
 	return ok
 }
 
-// chunk reads a member of the whole. What is not listed here and below may mean something.
+// chunk reads a member of a chunk. Members not listed here and below may be important, so they end the scan.
 func (s *deltaScanner) chunk(key []byte) bool {
 	switch string(key) {
 	case "id", "model", "system_fingerprint", "service_tier", "provider", "obfuscation":
@@ -140,7 +141,7 @@ func (s *deltaScanner) function(key []byte) bool {
 	return string(key) == "arguments" && s.piece(argumentsDelta)
 }
 
-// piece reads the only text of the chunk. Empty arguments are a piece too: they belong to a call.
+// piece reads the only text of the chunk. Empty arguments count as a piece, because they belong to a call.
 func (s *deltaScanner) piece(kind deltaKind) bool {
 	text := s.Text()
 	if text == "" && kind != argumentsDelta {
@@ -153,7 +154,7 @@ func (s *deltaScanner) piece(kind deltaKind) bool {
 	return true
 }
 
-// word skips a string of no meaning, or null.
+// word skips a string that does not matter, or null.
 func (s *deltaScanner) word() bool {
 	if !s.Null() {
 		s.Word()

@@ -11,7 +11,7 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// common are chunks as servers send them by the thousand.
+// common lists chunks as servers send them by the thousand.
 var common = map[string]string{
 	"openai":     `{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1777319950,"model":"gpt-4o","service_tier":"default","system_fingerprint":"fp_1","choices":[{"index":0,"delta":{"content":"%s"},"logprobs":null,"finish_reason":null}],"usage":null,"obfuscation":"ab"}`,
 	"deepseek":   `{"id":"f6","object":"chat.completion.chunk","created":1770,"model":"deepseek-chat","system_fingerprint":"fp","choices":[{"index":0,"delta":{"content":null,"reasoning_content":"%s"},"logprobs":null,"finish_reason":null}]}`,
@@ -23,7 +23,7 @@ var common = map[string]string{
 	"arguments":  `{"id":"c","object":"chat.completion.chunk","created":1,"model":"q","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"type":"function","function":{"arguments":"%s"}}]},"finish_reason":null}]}`,
 }
 
-// primed is a decoder in the middle of an answer with a call.
+// primed returns a decoder in the middle of a response with a call.
 func primed() *decoder {
 	d := newDecoder("p", "m", nil, nil)
 	d.calls.newID = func() string { return "made" }
@@ -36,7 +36,7 @@ func primed() *decoder {
 	return d
 }
 
-// Everything that the scanner takes, encoding/json reads the same way.
+// Whatever the scanner accepts, encoding/json decodes the same way.
 func FuzzDelta(f *testing.F) {
 	for _, chunk := range common {
 		f.Add([]byte(fmt.Sprintf(chunk, `a \"né\" \ud83d\ude00\n`)))
@@ -78,7 +78,7 @@ func FuzzDelta(f *testing.F) {
 	})
 }
 
-// A scanner that gave up on ordinary chunks would be slow and nothing else would show it.
+// If the scanner rejected ordinary chunks, decoding would be slow, and no other test would notice.
 func TestCommonChunksAreScanned(t *testing.T) {
 	for name, chunk := range common {
 		want := `if x {` + "\n\t" + `"né"`
@@ -93,7 +93,7 @@ func TestCommonChunksAreScanned(t *testing.T) {
 	}
 }
 
-// What is more than one piece of one thing, or is no piece at all, is left to the reader that knows everything.
+// Chunks with several pieces, or none, are left to encoding/json.
 func TestOtherChunksAreNotScanned(t *testing.T) {
 	for _, chunk := range []string{
 		`{}`, `[DONE]`, `{"id":"a"}`, `{"choices":[]}`, `{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}`,
@@ -111,7 +111,7 @@ func TestOtherChunksAreNotScanned(t *testing.T) {
 	}
 }
 
-// An answer without end is cut off before it takes all memory.
+// An endless response is cut off before it uses all memory.
 func TestAnswersAreBounded(t *testing.T) {
 	for _, chunk := range []string{common["openai"], common["arguments"], `{"choices":[{"delta":{"reasoning_details":[{"type":"x","data":"%s"}]}}]}`} {
 		d := primed()
@@ -130,7 +130,7 @@ func BenchmarkDelta(b *testing.B) {
 				b.ReportAllocs()
 				var d *decoder
 				for i := 0; b.Loop(); i++ {
-					if i%20000 == 0 { // an answer of 20,000 deltas
+					if i%20000 == 0 { // a response of 20,000 deltas
 						d = primed()
 					}
 					if _, err := d.Step(data); err != nil {
@@ -142,14 +142,14 @@ func BenchmarkDelta(b *testing.B) {
 	}
 }
 
-// BenchmarkLongAnswers shows that nothing is gone through again with every piece: a piece of a long answer costs what one of a short
-// answer does.
+// BenchmarkLongAnswers shows that a piece of a long response costs as much as one of a short response: nothing is processed again
+// with every piece.
 func BenchmarkLongAnswers(b *testing.B) {
 	word := strings.Repeat("word ", 20)
 	for name, chunk := range map[string]string{
 		"text":      fmt.Sprintf(common["openai"], word),
 		"arguments": fmt.Sprintf(common["arguments"], word),
-		// The name again in each piece asks every time whether the arguments are complete.
+		// With the name in each piece, each asks whether the arguments are complete.
 		"names":   `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"look","arguments":"` + word + `"}}]}}]}`,
 		"calls":   `{"choices":[{"delta":{"tool_calls":[{"id":"","function":{"name":"look","arguments":"{}"}}]}}]}`,
 		"details": `{"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.text","text":"` + word + `","index":0}]}}]}`,

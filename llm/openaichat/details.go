@@ -8,11 +8,11 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// details gathers OpenRouter's reasoning_details, which also its imitators send: a model's reasoning in the form in which its
-// vendor signed or encrypted it. Text comes in pieces; consecutive ones of the same block are joined, as they have to go back.
+// details collects OpenRouter's reasoning_details, which other servers imitate: reasoning in the form in which its vendor signed
+// or encrypted it. Text comes in pieces; consecutive pieces of a block are joined, as they must be sent back.
 type details struct {
 	list []*detail
-	// signed says that there is something to them beyond the text that the thinking blocks have anyway.
+	// signed reports that they contain more than the text in the thinking blocks.
 	signed bool
 }
 
@@ -28,19 +28,19 @@ type wireDetail struct {
 	Index     *int   `json:"index"`
 }
 
-// detail is an entry that is coming in. raw is set where it is whole.
+// detail is an entry that is being received. raw is set for an entry that came as a whole.
 type detail struct {
 	wireDetail
 	text []byte
 	raw  json.RawMessage
 }
 
-// add takes a chunk's entries and returns the readable text in them.
+// add adds a chunk's entries and returns their readable text.
 func (ds *details) add(d *decoder, entries []json.RawMessage) (text string) {
 	for _, raw := range entries {
 		var w wireDetail
 		if json.Unmarshal(raw, &w) != nil {
-			continue // not an entry; there is nothing that it could be joined with
+			continue // not an entry, and nothing to join it with
 		}
 		piece := w.Text
 		if w.Type == "reasoning.summary" {
@@ -76,18 +76,18 @@ func (ds *details) last() *detail {
 	return ds.list[len(ds.list)-1]
 }
 
-// goesOn says whether an entry is more of this one. A signature ends a block.
+// goesOn reports whether an entry continues this one. A signature ends a block.
 func (x *detail) goesOn(w *wireDetail) bool {
 	sameIndex := (x.Index == nil) == (w.Index == nil) && (x.Index == nil || *x.Index == *w.Index)
 	return x.raw == nil && x.Type == w.Type && x.ID == w.ID && sameIndex && x.Signature == ""
 }
 
-// opaqueDetails is the Data of an [llm.Opaque] with an answer's details: the member of the message as it goes back.
+// opaqueDetails is the Data of an [llm.Opaque] with a response's details: the message's member as it is sent back.
 type opaqueDetails struct {
 	Details json.RawMessage `json:"reasoning_details"`
 }
 
-// part returns what has to go back; ok is false when the thinking says it all.
+// part returns what must be sent back. It returns false if the thinking parts contain everything.
 func (ds *details) part(provider string) (o llm.Opaque, ok bool) {
 	if !ds.signed {
 		return llm.Opaque{}, false

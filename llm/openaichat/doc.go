@@ -1,21 +1,21 @@
-// Package openaichat is the provider of Chat Completions, the format that most model servers speak: vLLM, Ollama, llama.cpp,
-// LM Studio, SGLang, OpenRouter, Groq, DeepSeek, xAI, Mistral, Kimi, GLM and others. Requests are encoded append-only, so that
-// the servers' prefix caches hold, and hold only what all of these servers take; answers are decoded in all the forms in which
-// they really come.
+// Package openaichat implements [llm.Provider] for Chat Completions, the format of most model servers: vLLM, Ollama, llama.cpp,
+// LM Studio, SGLang, OpenRouter, Groq, DeepSeek, xAI, Mistral, Kimi, GLM and others. It encodes requests append-only, so that the
+// servers' prefix caches hit, and with nothing that one of these servers refuses. It decodes responses in all the forms that
+// these servers send.
 //
-// What a request becomes:
+// Requests are encoded as follows:
 //
-//   - System messages at the start are one message, for many chat templates take no second one. Later ones stay in their place.
-//     Developer messages are system messages unless [Options.DeveloperRole].
-//   - Tool results are one message each. The API has no word for an error result, so the result's text has to say it, and it takes
-//     no images there: they follow in a user message after all results.
-//   - A call's arguments go back as the model wrote them. Servers parse them, so what is no JSON object becomes one: {} for
+//   - System messages at the start become one message, because many chat templates accept only one. Later ones stay in their place.
+//     Developer messages become system messages unless [Options.DeveloperRole] is set.
+//   - Each tool result becomes a message. The API cannot mark a result as an error, so its text must say so. It accepts no images in
+//     results: they follow in a user message after all results.
+//   - A call's arguments are sent back as the model wrote them. Servers parse them, so what is not a JSON object becomes one: {} for
 //     nothing, {"_raw": "..."} for anything else.
-//   - Reasoning goes back in the member that it came in (reasoning_content, reasoning, reasoning_details or typed content), to the
-//     provider that wrote it and only in messages with tool calls: that is where servers need it (DeepSeek, Kimi, OpenRouter with
-//     signed reasoning), and others refuse it elsewhere or do not know the member at all.
-//   - A free-form tool (one with a Grammar and no Parameters) is offered as a function with one string parameter, input; nothing
-//     enforces the grammar. Its calls come back as free-form calls, whole, when the answer is complete.
-//   - Images go as image_url, audio clips as input_audio; documents are an [llm.ErrUnsupported]. An [llm.Opaque] of this provider
-//     in a user message is a content part as it stands, for what has no name here.
+//   - Reasoning is sent back in the member that it came in (reasoning_content, reasoning, reasoning_details or typed content), only
+//     to the provider that wrote it and only in messages with tool calls. Some servers need it there (DeepSeek, Kimi, OpenRouter with
+//     signed reasoning); others refuse it elsewhere or do not know the member.
+//   - A free-form tool (one with a Grammar and no Parameters) is offered as a function with one string parameter, input. Nothing
+//     enforces the grammar. Its calls are delivered as free-form calls, as a whole, when the response is complete.
+//   - Images become image_url, audio clips input_audio. Documents are an [llm.ErrUnsupported]. An [llm.Opaque] of this provider in a
+//     user message is sent verbatim as a content part, for parts that package llm has no type for.
 package openaichat

@@ -10,12 +10,12 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// wireError is an error in any of its forms; what is inside of "error" has the same ones.
+// wireError is an error in any of its forms; the value of "error" has the same forms.
 //
-//	{"error":{"message":"...","type":"...","code":"..."}}     OpenAI, and most
+//	{"error":{"message":"...","type":"...","code":"..."}}     OpenAI and most others
 //	{"error":"..."}                                            Ollama, xAI
 //	{"object":"error","message":"...","type":"...","code":400} vLLM, Mistral
-//	{"detail":"..."}, {"detail":[{"msg":"..."}]}               servers made with FastAPI
+//	{"detail":"..."}, {"detail":[{"msg":"..."}]}               servers written with FastAPI
 //	{"error":{"code":502,"message":"Provider returned error","metadata":{"raw":"..."}}}   OpenRouter
 //	[{"error":{...}}]                                          Gemini
 type wireError struct {
@@ -40,14 +40,14 @@ type wireErrors struct {
 	Error json.RawMessage `json:"error"`
 }
 
-// maxNesting is how deep errors within errors are looked into.
+// maxNesting is the depth to which errors within errors are decoded.
 const maxNesting = 8
 
-// decodeError is [api.Call].Decode.
+// decodeError is the [api.Call].Decode of this format.
 func decodeError(body []byte) api.Failure {
 	f := readError(body, maxNesting)
 	f.Kind = errorKind(f.Code)
-	// These two words stand beside every status from 400, and from 500 on, so that the status knows better, and the message.
+	// These two kinds occur with every status from 400 and from 500 on, so the status and the message are more precise.
 	general := map[error]int{llm.ErrInvalidRequest: 400, llm.ErrServer: 500}[f.Kind]
 	if general == 0 {
 		return f
@@ -90,7 +90,7 @@ func readError(body []byte, depth int) api.Failure {
 	return f
 }
 
-// inner is the error within.
+// inner returns the error within this one.
 func (w *wireError) inner() json.RawMessage {
 	switch {
 	case !noError(w.Error):
@@ -105,7 +105,7 @@ func (w *wireError) inner() json.RawMessage {
 	return nil
 }
 
-// own is what this level says.
+// own returns what this level says.
 func (w *wireError) own(depth int) api.Failure {
 	f := api.Failure{Code: w.Type, Message: w.Msg, RequestID: w.RequestID, Status: errorStatus(w.StatusCode)}
 	for _, raw := range []json.RawMessage{w.Detail, w.Message} {
@@ -117,7 +117,7 @@ func (w *wireError) own(depth int) api.Failure {
 	if json.Unmarshal(w.Code, &code) == nil && code != "" {
 		f.Code = code
 	}
-	// A code that is a number is mostly the status, and then no name for the error.
+	// A numeric code is usually the status, and not the error's name.
 	if n, err := strconv.Atoi(strings.Trim(string(w.Code), `"`)); err == nil {
 		if status := errorStatus(n); status != 0 {
 			f.Status = status
@@ -135,7 +135,7 @@ func (w *wireError) own(depth int) api.Failure {
 	return f
 }
 
-// rawText is what a string holds: the upstream's own error body, which may be JSON or not.
+// rawText returns a string's content: the upstream server's error body, which may be JSON or not.
 func rawText(raw json.RawMessage) json.RawMessage {
 	var text string
 	if json.Unmarshal(raw, &text) != nil || !json.Valid([]byte(text)) {
@@ -151,7 +151,7 @@ func errorStatus(n int) int {
 	return 0
 }
 
-// errorKind reads the codes and types that are said in so many words; for others the status decides.
+// errorKind returns the kind of a code or type that names one clearly. For others it returns nil, and the status decides.
 func errorKind(code string) error {
 	switch strings.ToLower(code) {
 	case "invalid_request_error", "invalid_request", "bad_request", "badrequesterror", "tool_use_failed":

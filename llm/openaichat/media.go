@@ -8,7 +8,7 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// separate puts a comma behind what is there.
+// separate appends a comma unless b is empty.
 func separate(b []byte) []byte {
 	if len(b) > 0 {
 		return append(b, ',')
@@ -56,7 +56,7 @@ func appendImage(b []byte, m llm.Media) []byte {
 	return append(b, `}}`...)
 }
 
-// audioFormat is the API's name for the second half of an audio type.
+// audioFormat returns the API's name for the subtype of an audio type.
 func audioFormat(subtype string) (name string, ok bool) {
 	switch subtype {
 	case "wav", "x-wav", "wave", "vnd.wave":

@@ -27,10 +27,10 @@ func provider(t testing.TB, o Options) *Provider {
 }
 
 func encodingOf(p *Provider) providertest.Encoding {
-	return providertest.Encoding{Encode: p.encode, End: `],"stream"`, Open: `"}`} // the leading system message may go on
+	return providertest.Encoding{Encode: p.encode, End: `],"stream"`, Open: `"}`} // the leading system message may continue
 }
 
-// A strict server takes all of them.
+// A strict server accepts all of them.
 func TestG3_Prefix(t *testing.T) {
 	e := encodingOf(provider(t, Options{}))
 	like := providertest.Conversations{Author: defaultName, ThinkingID: "reasoning_content", Text: []string{`],"stream":`}}
@@ -56,13 +56,13 @@ func TestMemoStartsAfresh(t *testing.T) {
 	req.Messages = []llm.Message{llm.User("x"), {Role: llm.RoleAssistant, Provider: defaultName, Parts: llm.Parts{
 		llm.Thinking{Text: "hm", ID: "reasoning"}, llm.ToolCall{ID: "a", Name: "b"}}}, llm.ToolResults(llm.ToolResult{CallID: "a"})}
 	e.Body(t, &req)
-	other := provider(t, Options{NoReasoning: true}) // of the same name
+	other := provider(t, Options{NoReasoning: true}) // with the same name
 	if body, _ := encodingOf(other).Body(t, &req); strings.Contains(body, "hm") {
 		t.Errorf("another encoding: %s", body)
 	}
 }
 
-// A server's prefix cache finds everything that it was sent before, and the meter finds nothing changed.
+// A server's prefix cache finds everything that it was sent before, and the meter finds no change.
 func TestG7_CacheIsHit(t *testing.T) {
 	turns := make([]fakellm.Turn, 12)
 	for i := range turns {
@@ -75,7 +75,7 @@ func TestG7_CacheIsHit(t *testing.T) {
 	before := 0
 	content := llm.Parts{llm.Text{Text: "seen"}, llm.Media{MIME: "image/png", Data: []byte("x")}}
 	providertest.Session(t, p, &req, len(turns), content, func(i int, resp *llm.Response) {
-		// Everything but the body's frame and parameters, some 120 bytes, was there before.
+		// Everything but the body's frame and parameters, about 120 bytes, was sent before.
 		if i > 0 && resp.Usage.CacheRead < before-40 {
 			t.Errorf("turn %d: %d tokens read from the cache; the request before had %d", i, resp.Usage.CacheRead, before)
 		}

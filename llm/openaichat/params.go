@@ -8,11 +8,11 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// params gathers a request's parameters.
+// params collects a request's parameters.
 type params struct{ api.Params }
 
-// encodeParams writes everything of a request that may differ from call to call, each parameter with a comma before it. What was
-// not asked for is left out: every member is refused by some server.
+// encodeParams writes all of a request that may differ between requests, each parameter with a comma before it. It sends nothing
+// that was not requested, because every member is refused by some server.
 func (p *Provider) encodeParams(req *llm.Request) ([]byte, error) {
 	own, err := api.ParseOptions(req.Options[p.o.Name], "model", "messages", "tools", "stream")
 	if err != nil {
@@ -29,7 +29,7 @@ func (p *Provider) encodeParams(req *llm.Request) ([]byte, error) {
 		}
 		w.Put(name, strconv.Itoa(req.MaxTokens))
 	}
-	if req.Effort != "" && (req.Facts == nil || req.Facts.Reasoning) { // of a model known not to reason nothing is asked
+	if req.Effort != "" && (req.Facts == nil || req.Facts.Reasoning) { // not sent to models that are known not to reason
 		w.Put("reasoning_effort", quoted(req.Effort))
 	}
 	if err := w.format(req.Format); err != nil {
@@ -73,8 +73,8 @@ func (w *params) sampling(req *llm.Request) error {
 	return nil
 }
 
-// format asks for JSON of a schema. strict is not said: servers that generate by the schema do so without it, and OpenAI takes it
-// only with schemas of a certain form.
+// format requests JSON of a schema. It does not set strict: servers that generate by a schema need no such member, and OpenAI
+// accepts it only with schemas of a certain form.
 func (w *params) format(f *llm.Format) error {
 	if f == nil {
 		return nil
@@ -84,7 +84,7 @@ func (w *params) format(f *llm.Format) error {
 	}
 	name := f.Name
 	if name == "" {
-		name = "answer" // the API demands one
+		name = "answer" // the API requires a name
 	}
 	w.Put("response_format", `{"type":"json_schema","json_schema":{"name":`, quoted(name), `,"schema":`, string(f.Schema), `}}`)
 	return nil
@@ -101,7 +101,7 @@ func (w *params) toolChoice(req *llm.Request) {
 		w.Put("tool_choice", `"required"`)
 	case llm.ToolNamed:
 		w.Put("tool_choice", `{"type":"function","function":{"name":`, quoted(req.ToolChoice.Name), `}}`)
-	case llm.ToolAuto, "": // what every server does by itself
+	case llm.ToolAuto, "": // the default of every server
 	}
 	if req.Sequential {
 		w.Put("parallel_tool_calls", "false")

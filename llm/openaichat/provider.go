@@ -12,44 +12,45 @@ import (
 
 const defaultName = "openai-compatible"
 
-// Options configure a [Provider]. Only BaseURL is required. The switches are for servers that differ in what they take; most need
-// none of them.
+// Options configure a [Provider]. Only BaseURL is required. The switches are for servers that accept less or more than others;
+// most servers need none of them.
 type Options struct {
-	// Name is what requests are routed by and what reasoning is tied to; empty means openai-compatible. A program that talks to
-	// several servers names each.
+	// Name is the name by which requests are routed and reasoning is recognized; empty means openai-compatible. A program that
+	// uses several servers names each of them.
 	Name string
 	// APIKey is sent as a bearer token. Local servers need none.
 	APIKey string
-	// BaseURL is where the API is, with the version: calls go to {BaseURL}/chat/completions. A query in it is kept.
+	// BaseURL is the API's URL with the version: requests go to {BaseURL}/chat/completions. Its query is kept.
 	BaseURL string
-	// HTTPClient sends the calls; nil means one with Go's defaults. Its redirect policy is ignored: redirects are errors.
+	// HTTPClient sends the requests; nil means one with Go's defaults. Redirects are errors, whatever its policy.
 	HTTPClient *http.Client
-	// Header is sent with every call, on top of what the API demands.
+	// Header is sent with every request, in addition to the headers that the API requires.
 	Header http.Header
-	// ConnectTimeout bounds making the connection (default 10 s), IdleTimeout the time without a data event while the answer comes in
-	// (default 300 s), and FirstByteTimeout the time to the answer's headers (default IdleTimeout). Negative values mean no limit.
+	// ConnectTimeout limits making the connection (default 10 s), IdleTimeout the time without a data event while a response
+	// comes in (default 300 s), and FirstByteTimeout the time to the response's headers (default IdleTimeout). A negative value
+	// means no limit.
 	ConnectTimeout, FirstByteTimeout, IdleTimeout time.Duration
 
-	// DeveloperRole sends developer messages under their own name, which few servers know; otherwise they are system messages.
+	// DeveloperRole sends developer messages with the role developer, which few servers know, instead of system.
 	DeveloperRole bool
-	// MaxCompletionTokens limits the output by max_completion_tokens instead of max_tokens, which most servers know.
+	// MaxCompletionTokens limits the output with max_completion_tokens instead of max_tokens, which most servers know.
 	MaxCompletionTokens bool
-	// NoStreamOptions leaves stream_options out, for servers that refuse it. Those that then report no usage leave it at 0.
+	// NoStreamOptions omits stream_options, for servers that refuse it. If the server then reports no usage, it stays 0.
 	NoStreamOptions bool
 	// PromptCacheKey sends Request.CacheKey as prompt_cache_key, which many servers refuse.
 	PromptCacheKey bool
-	// NoReasoning keeps reasoning out of what is sent back, for servers that refuse the very member they answered with.
+	// NoReasoning sends no reasoning back, for servers that refuse even the member that they sent it in.
 	NoReasoning bool
 }
 
-// Provider calls models through Chat Completions. It is safe for concurrent use; make one with [New].
+// Provider implements [llm.Provider] for Chat Completions. It is safe for concurrent use; create one with [New].
 //
-// Request.Options has a JSON object for it under the provider's name: its members are parameters of the request and are sent as
-// they are, in place of the provider's own of that name. The members model, messages, tools and stream are an
-// [llm.ErrConfiguration]: the request says them itself.
+// Request.Options may have a JSON object for it under the provider's name. Its members are sent as parameters of the request and
+// replace the provider's own parameters of these names. The members model, messages, tools and stream are an
+// [llm.ErrConfiguration], because the request sets them.
 //
-// Without Request.MaxTokens the server's own limit holds, also for known models: many servers count the limit against the window
-// and refuse what exceeds it.
+// Without Request.MaxTokens the server's own limit applies, even for known models: many servers count the limit as part of the
+// window and refuse requests that exceed it.
 type Provider struct {
 	o       Options
 	url     string
@@ -58,7 +59,7 @@ type Provider struct {
 	newID   func() string // nil means random ids
 }
 
-// New makes a provider. A missing base URL, or one that is none, is an [llm.ErrConfiguration].
+// New returns a provider. A missing or invalid base URL is an [llm.ErrConfiguration].
 func New(o Options) (*Provider, error) {
 	if o.Name == "" {
 		o.Name = defaultName

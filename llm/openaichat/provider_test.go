@@ -36,7 +36,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// One session over a real connection: a call, its result, a second answer, a fault in between.
+// A session over a real connection: a call, its result, a second response, and a fault in between.
 func TestOverLoopback(t *testing.T) {
 	server := fakellm.New(fakellm.Script(
 		fakellm.Turn{Thinking: "Where is it?", Text: "I look.", Calls: []fakellm.Call{{Name: "look", Args: json.RawMessage(`{"at":"a"}`)}}},
@@ -76,7 +76,7 @@ func TestOverLoopback(t *testing.T) {
 	}
 }
 
-// Without a key no header is sent: local servers take none, and some refuse an empty one.
+// Without a key no header is sent: local servers need none, and some refuse an empty one.
 func TestNoKeyNoHeader(t *testing.T) {
 	server := fakellm.New(fakellm.Script(), fakellm.Options{})
 	p := provider(t, Options{HTTPClient: llmtest.PipeClient(t, server)})
@@ -88,7 +88,7 @@ func TestNoKeyNoHeader(t *testing.T) {
 	}
 }
 
-// A free-form call goes out as a function's and comes back as it was.
+// A free-form call is sent as a function's call and delivered as a free-form call.
 func TestFreeFormRoundTrip(t *testing.T) {
 	patch := "*** Begin Patch\n\"quoted\" \\ né 😀\n*** End Patch\n"
 	server := fakellm.New(fakellm.Script(fakellm.Turn{Calls: []fakellm.Call{{Name: "apply_patch", Raw: wrap(patch)}}}), fakellm.Options{})
@@ -121,7 +121,7 @@ func TestInvalidSchema(t *testing.T) {
 	}
 }
 
-// Ids that are made are unlike each other and of the form that the strictest server takes.
+// Ids that we make are unique and have the form that the strictest server accepts.
 func TestMadeIDs(t *testing.T) {
 	seen := map[string]bool{}
 	for range 1000 {
@@ -133,7 +133,7 @@ func TestMadeIDs(t *testing.T) {
 	}
 }
 
-// Comments keep the connection alive and are no progress; an event without a choice is none either.
+// Comments keep the connection alive but are no progress, and neither is an event without a choice.
 func TestKeepAlivesAreNoProgress(t *testing.T) {
 	for name, ping := range map[string]string{"comment": ": OPENROUTER PROCESSING\n\n", "no choice": "data: {\"id\":\"\",\"choices\":[]}\n\n", "no data": "data: \n\n"} {
 		t.Run(name, func(t *testing.T) {

@@ -7,14 +7,14 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// encode makes the body of a request, in pieces: the head, the messages and what may differ from call to call, in this order,
-// so that a conversation's requests begin with the same bytes. The messages are the memo's, never copied.
+// encode returns the body of a request, in pieces: the head, the messages, and what may differ between requests, in this order,
+// so that a conversation's requests begin with the same bytes. The messages belong to the memo and are not copied.
 func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	params, err := p.encodeParams(req)
 	if err != nil {
 		return nil, err
 	}
-	var c conversation // as it is after this call; a later one may append to the memo's
+	var c conversation // its state after this call; a later call may append to the memo's
 	err = req.Memo.Encode(p.o.Name, req.Messages, func(state any, from int) (any, error) {
 		kept, ok := state.(*conversation)
 		if !ok || kept.o != p.encoding() {
@@ -35,7 +35,7 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	return c.body(req.Model, params), nil
 }
 
-// encoding is everything that the encoding of messages depends on.
+// encoding holds everything that the encoding of messages depends on.
 type encoding struct {
 	provider                   string
 	developerRole, noReasoning bool
@@ -45,7 +45,7 @@ func (p *Provider) encoding() encoding {
 	return encoding{provider: p.o.Name, developerRole: p.o.DeveloperRole, noReasoning: p.o.NoReasoning}
 }
 
-// body puts a request together.
+// body returns the pieces of a request's body.
 func (c *conversation) body(model string, params []byte) [][]byte {
 	head := api.AppendString([]byte(`{"model":`), model)
 	if len(c.tools.encoded) > 0 {
@@ -61,7 +61,7 @@ func (c *conversation) body(model string, params []byte) [][]byte {
 	return [][]byte{head, c.messages, tail}
 }
 
-// toolset is the encoded form of a request's tools, kept as long as they stay the same.
+// toolset is the encoded form of a list of tools, kept as long as the tools stay the same.
 type toolset struct {
 	of      []llm.ToolDefinition
 	encoded []byte

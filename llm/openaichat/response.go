@@ -11,7 +11,7 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// decoder is an [api.Decoder] and an [api.Ender].
+// decoder implements [api.Decoder] and [api.Ender].
 type decoder struct {
 	api.Size
 	out   []llm.StreamEvent // of the last step; reused by the next one
@@ -21,12 +21,12 @@ type decoder struct {
 	scan  deltaScanner
 
 	blocks []*block // in the order in which they began, which is that of the parts
-	speech *block   // the text or thinking that is coming in, nil between blocks
+	speech *block   // the current text or thinking, nil between blocks
 	calls  calls
 
 	details details // OpenRouter's reasoning_details
 	refused bool
-	stop    string // the reason to stop, in the server's words
+	stop    string // the finish reason, in the server's words
 	stopped bool
 }
 
@@ -35,8 +35,8 @@ func newDecoder(provider, model string, limit *llm.RateLimit, tools []llm.ToolDe
 		calls: calls{free: freeForm(tools), newID: newID}}
 }
 
-// newID makes an id for a call that came without one. It is unlike any other of the session, and of the only form that Mistral
-// takes: nine letters and digits.
+// newID returns an id for a call that came without one. It is unique in the session and has the only form that Mistral accepts:
+// nine letters and digits.
 func newID() string { return rand.Text()[:9] }
 
 // Out implements [api.Decoder].
@@ -80,7 +80,7 @@ func (d *decoder) Whole(data []byte) error {
 	return d.close()
 }
 
-// End implements [api.Ender]: some servers leave [DONE] out, so a reason to stop and a clean end are an answer too.
+// End implements [api.Ender]. Some servers omit [DONE], so a finish reason and a clean end also complete a response.
 func (d *decoder) End() (bool, error) {
 	d.out = d.out[:0]
 	if !d.stopped {
@@ -89,7 +89,7 @@ func (d *decoder) End() (bool, error) {
 	return true, d.close()
 }
 
-// take goes through an event, the slow way. data is all of it.
+// take decodes an event the slow way. data is the whole event.
 func (d *decoder) take(w *wireChunk, data []byte) (api.Progress, error) {
 	if failed(w) {
 		return api.Moving, api.InBandError(bytes.Clone(data))
@@ -105,7 +105,7 @@ func (d *decoder) take(w *wireChunk, data []byte) (api.Progress, error) {
 		d.resp.Usage.CacheRead = min(cached, d.resp.Usage.Input)
 	}
 	for i := range w.Choices {
-		if w.Choices[i].Index != 0 { // others than the first are asked for by nobody who uses this package
+		if w.Choices[i].Index != 0 { // users of this package request only the first one
 			continue
 		}
 		progress = api.Moving
@@ -117,7 +117,7 @@ func (d *decoder) take(w *wireChunk, data []byte) (api.Progress, error) {
 	return progress, nil
 }
 
-// failed tells an error from a piece of an answer.
+// failed reports whether a chunk is an error.
 func failed(w *wireChunk) bool {
 	switch {
 	case !noError(w.Error), w.Groq != nil && !noError(w.Groq.Error), w.Object == "error":
@@ -128,7 +128,7 @@ func failed(w *wireChunk) bool {
 	return !noError(w.Choices[0].Error)
 }
 
-// noError says that a member which is there for errors holds none.
+// noError reports whether a member for errors contains none.
 func noError(raw json.RawMessage) bool {
 	switch string(raw) {
 	case "", "null", `""`, "{}", "false":
@@ -144,7 +144,8 @@ func groqUsage(w *wireChunk) json.RawMessage {
 	return w.Groq.Usage
 }
 
-// begin waits for the first choice: what comes before it (Azure's verdict on the prompt) has neither id nor model.
+// begin starts the response with the first choice. A chunk without choices, such as Azure's filter results for the prompt, has
+// neither id nor model.
 func (d *decoder) begin(w *wireChunk) {
 	if d.begun {
 		return
@@ -157,13 +158,13 @@ func (d *decoder) begin(w *wireChunk) {
 	d.emit(llm.StreamEvent{Type: llm.EventStart, ID: d.resp.ID, Model: d.resp.Model})
 }
 
-// choice takes a piece of the answer. What comes after the reason to stop is not part of it.
+// choice decodes a piece of the response. Pieces after the finish reason are ignored.
 func (d *decoder) choice(c *wireChoice) error {
 	if d.stopped {
 		return nil
 	}
 	m := c.Delta
-	if m == nil && len(d.blocks)+len(d.calls.list) == 0 { // a whole answer, also as the only event of a stream
+	if m == nil && len(d.blocks)+len(d.calls.list) == 0 { // a whole response, even as the only event of a stream
 		m = c.Message
 	}
 	if m != nil {
@@ -181,7 +182,7 @@ func (d *decoder) choice(c *wireChoice) error {
 	return nil
 }
 
-// message takes a piece: reasoning before text before calls.
+// message decodes a piece: first reasoning, then text, then calls.
 func (d *decoder) message(m *wireMessage) error {
 	if err := d.reasoning(m); err != nil {
 		return err
@@ -206,7 +207,7 @@ func (d *decoder) message(m *wireMessage) error {
 	return nil
 }
 
-// delta is message for a piece that was scanned.
+// delta handles a piece that was scanned, as message does.
 func (d *decoder) delta(x delta) error {
 	switch x.kind {
 	case contentDelta:
@@ -222,7 +223,7 @@ func (d *decoder) delta(x delta) error {
 	return nil // an empty one
 }
 
-// close ends the answer: what is open ends, and what cannot be an answer is an error.
+// close ends the response and everything that is open in it. It returns an error for an incomplete one.
 func (d *decoder) close() error {
 	if !d.begun || !d.stopped && len(d.blocks)+len(d.calls.list) == 0 {
 		return errors.New("it is empty")

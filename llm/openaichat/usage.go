@@ -26,8 +26,8 @@ type wireUsage struct {
 	Reasoning  float64 `json:"reasoning_tokens"`            // SGLang
 }
 
-// readUsage reads the counts of an answer; ok is false when there are none. Counts in a form that nobody expects are no reason to
-// lose the answer.
+// readUsage decodes the usage of a response. It returns false without one. Counts of an unexpected form do not make the response
+// fail.
 func readUsage(raw json.RawMessage) (u llm.Usage, ok bool) {
 	var w wireUsage
 	if isNull(raw) || json.Unmarshal(raw, &w) != nil || w.Prompt+w.Completion+w.Total <= 0 {
@@ -38,24 +38,24 @@ func readUsage(raw json.RawMessage) (u llm.Usage, ok bool) {
 	u.CacheWrite = min(count(max(w.PromptDetails.CacheWrite, w.CacheWrite)), u.Input-u.CacheRead)
 	u.Output = count(w.Completion)
 	u.Reasoning = count(max(w.CompletionDetails.Reasoning, w.Reasoning))
-	// xAI counts reasoning beside the completion; so does Gemini, which names no number for it. The total tells.
+	// xAI does not count reasoning as completion. Neither does Gemini, which reports no number for it. The total shows it.
 	if more := count(w.Total) - u.Input - u.Output; more > 0 && (more == u.Reasoning || u.Reasoning == 0) {
 		u.Output += more
 		u.Reasoning = more
 	}
-	if u.Reasoning > u.Output { // Vercel's gateway, for Gemini: beside the completion and not in the total, but in the price
+	if u.Reasoning > u.Output { // Vercel's gateway, for Gemini: not in the completion nor the total, but billed
 		u.Output += u.Reasoning
 	}
 	return u, true
 }
 
-// count makes a token count of a number of any kind.
+// count converts a number to a token count.
 func count(f float64) int {
-	const most = 1 << 30 // more than any count, and safe to add up
+	const most = 1 << 30 // more than any real count, and safe to add
 	return int(min(max(f, 0), most))
 }
 
-// cachedByTimings is llama.cpp's word on how much of the prompt was in its cache, for versions that do not say it in the usage.
+// cachedByTimings returns how much of the prompt llama.cpp had in its cache, for versions that do not report it in the usage.
 func cachedByTimings(raw json.RawMessage) int {
 	var w struct {
 		Cached float64 `json:"cache_n"`

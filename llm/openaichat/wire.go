@@ -7,8 +7,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// wireChunk is an event of a stream, a whole answer, or an error in place of either. What is only understood in some of its
-// forms, or must not break an answer, is raw.
+// wireChunk is an event of a stream, a whole response, or an error in place of either. Members are raw if only some of their
+// forms are understood, or if they must not make a response fail.
 type wireChunk struct {
 	ID      string          `json:"id"`
 	Object  string          `json:"object"`
@@ -31,20 +31,20 @@ type wireGroq struct {
 type wireChoice struct {
 	Index   int             `json:"index"`
 	Delta   *wireMessage    `json:"delta"`
-	Message *wireMessage    `json:"message"` // of a whole answer
+	Message *wireMessage    `json:"message"` // of a whole response
 	Finish  string          `json:"finish_reason"`
 	Error   json.RawMessage `json:"error"` // OpenRouter
 }
 
-// wireMessage is a piece of an answer, or all of it.
+// wireMessage is a piece of a response, or all of it.
 type wireMessage struct {
 	Content          json.RawMessage   `json:"content"` // a string, null, or a list of parts (Mistral)
 	ReasoningContent string            `json:"reasoning_content"`
-	Reasoning        json.RawMessage   `json:"reasoning"` // a string where it is reasoning
+	Reasoning        json.RawMessage   `json:"reasoning"` // a string, if it is reasoning
 	ReasoningDetails []json.RawMessage `json:"reasoning_details"`
 	Refusal          string            `json:"refusal"`
 	ToolCalls        []wireCall        `json:"tool_calls"`
-	FunctionCall     *wireFunction     `json:"function_call"` // the form before tool_calls
+	FunctionCall     *wireFunction     `json:"function_call"` // the form that preceded tool_calls
 }
 
 type wireCall struct {
@@ -82,8 +82,8 @@ type wirePart struct {
 
 func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// finishReason reads why the model stopped, in the words of all servers. calls says whether the answer has tool calls: many
-// servers stop with another word then, and some say tool_calls without any.
+// finishReason converts a finish reason of any server. calls reports whether the response has tool calls: many servers then have
+// another reason, and some have tool_calls without calls.
 func finishReason(raw string, calls bool) llm.FinishReason {
 	switch strings.ToLower(raw) {
 	case "stop", "eos", "eos_token", "end_turn", "stop_sequence", "complete", "completed", "", "tool_calls", "tool_call", "tool_use",
@@ -94,7 +94,7 @@ func finishReason(raw string, calls bool) llm.FinishReason {
 		return llm.FinishStop
 	case "length", "max_tokens", "max_output_tokens":
 		return llm.FinishLength
-	case "model_length", "model_context_window_exceeded": // the first is Mistral's
+	case "model_length", "model_context_window_exceeded": // the first one is Mistral's
 		return llm.FinishContextLength
 	case "content_filter", "refusal", "safety", "sensitive", "recitation", "blocklist", "prohibited_content":
 		return llm.FinishContentFilter
@@ -102,7 +102,7 @@ func finishReason(raw string, calls bool) llm.FinishReason {
 	return llm.FinishOther
 }
 
-// brokenOff tells the words that stand where a reason to stop should, and mean that the server failed.
+// brokenOff returns the error of a finish reason that means that the server failed, or nil.
 func brokenOff(reason string) error {
 	var kind error
 	switch strings.ToLower(reason) {

@@ -26,7 +26,7 @@ func TestWire(t *testing.T) {
 
 const endpoint = "/v1/chat/completions"
 
-// accepted asks a peer that is as strict as the strictest server whether it takes a body.
+// accepted fails the test unless a server as strict as the strictest one accepts a body.
 func accepted(t *testing.T, body []byte) {
 	if refused := providertest.Refusal(t, endpoint, http.Header{}, body); refused != "" {
 		t.Errorf("the body is refused: %s", refused)
