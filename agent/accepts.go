@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// accepts reports a record that cannot come now: a damaged journal, or a mistake of ours. What it lets pass can be folded.
+// accepts returns an error for a record that cannot come now, because the journal is damaged or the loop is wrong. Any other can be folded.
 func (s *State) accepts(rec record) error {
 	problem := ""
 	switch r := rec.(type) {
@@ -63,7 +63,7 @@ func (s *State) acceptsInput(r inputRecord) string {
 	return s.acceptsQueued(r.Queued)
 }
 
-// acceptsCall returns the problem with what becomes of a call.
+// acceptsCall returns the problem of a record about a call.
 func (s *State) acceptsCall(id string) string {
 	if s.open(id) == nil {
 		return fmt.Sprintf("no call %q is open", id)
@@ -71,7 +71,7 @@ func (s *State) acceptsCall(id string) string {
 	return s.inInput()
 }
 
-// acceptsTurn knows that a loop is one of calls that are remembered.
+// acceptsTurn returns the problem of a turn of the session's. A warning of a loop must fit the calls that were made.
 func (s *State) acceptsTurn(r turnRecord) string {
 	switch loop := r.Loop; {
 	case loop == nil && r.Origin == OriginLoop:
@@ -103,7 +103,7 @@ func (s *State) acceptsEnd(r endRecord) string {
 	return ""
 }
 
-// inInput returns the problem of a record that belongs into an input when none is open.
+// inInput returns a problem if no input is open.
 func (s *State) inInput() string {
 	if s.Input == nil {
 		return "no input is open"
@@ -111,7 +111,7 @@ func (s *State) inInput() string {
 	return ""
 }
 
-// headed returns the problem of every record but the header in an empty journal.
+// headed returns problem, or another if the journal has no header yet.
 func (s *State) headed(problem string) string {
 	if s.Records == 0 {
 		return "the header is missing"

@@ -15,19 +15,19 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// archive keeps the turns that compactions have replaced in the session's output store. It implements [tool.History]. What an earlier run
-// of the session replaced is in the journal; it is put into the store when it is asked for.
+// An archive keeps the turns that compactions have replaced, in the session's output store. It implements [tool.History]. Turns that were
+// replaced in an earlier run are in the journal, and are copied into the store when they are first asked for.
 type archive struct {
 	outputs tool.Outputs
 
-	recalling sync.Mutex // held while the journal is read, which may not return; may not be taken with mu held
+	recalling sync.Mutex // held while the journal is read, which may not return; taken before mu
 	earlier   func(ctx context.Context, replaced func([]Turn) error) error
 
 	mu   sync.Mutex
 	kept []archived // in the order of their numbers
 }
 
-// archived says where the text of a turn is.
+// archived locates the text of a turn.
 type archived struct {
 	number   int
 	kind     TurnKind
@@ -35,8 +35,8 @@ type archived struct {
 	at, size int64
 }
 
-// write puts turns into the store. They belong to the archive when they were added to it. The turn of an earlier compaction is left out:
-// what it stood for is there already.
+// write writes turns to the store and returns where, for add. It leaves out the turn of an earlier compaction, since the turns that it
+// replaced are there already.
 func (a *archive) write(turns []Turn) (written []archived, err error) {
 	id, w, err := a.outputs.Create("turns")
 	if err != nil {
@@ -58,13 +58,14 @@ func (a *archive) write(turns []Turn) (written []archived, err error) {
 	return written, nil
 }
 
+// add adds written turns to the archive.
 func (a *archive) add(written []archived) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.kept = append(a.kept, written...)
 }
 
-// recall brings back what an earlier run replaced.
+// recall copies the turns that were replaced in an earlier run into the store, once.
 func (a *archive) recall(ctx context.Context) error {
 	a.recalling.Lock()
 	defer a.recalling.Unlock()
@@ -110,6 +111,7 @@ func (a *archive) Turns(ctx context.Context, first, last int) iter.Seq2[tool.Tur
 	}
 }
 
+// text returns the text of a turn.
 func (a *archive) text(k archived) (string, error) {
 	r, err := a.outputs.Open(k.output)
 	if err != nil {
@@ -123,7 +125,7 @@ func (a *archive) text(k archived) (string, error) {
 	return string(text), errors.Join(err, r.Close())
 }
 
-// turnText returns a turn as text, whole but for what only a provider reads.
+// turnText returns a turn as text, without the parts that only a provider reads.
 func turnText(t Turn) string {
 	var b strings.Builder
 	for _, part := range t.Message.Parts {
@@ -144,7 +146,7 @@ func turnText(t Turn) string {
 	return b.String()
 }
 
-// replacedBefore reads from a journal's first records which turns compactions have replaced.
+// replacedBefore returns a function that passes on the turns that compactions have replaced within a journal's first records.
 func replacedBefore(from Records, records int64) func(context.Context, func([]Turn) error) error {
 	return func(ctx context.Context, replaced func([]Turn) error) error {
 		var state State

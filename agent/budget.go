@@ -8,8 +8,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Budget limits what a session and its subagents may use together. Zero means no limit. It is checked before a
-// model call, with the largest possible call reserved; time also ends what is running.
+// Budget limits what a session and its subagents may use together. Zero means no limit. It is checked before each model call, with the most
+// that the call can take reserved. The end of Time also ends what is running.
 type Budget struct {
 	Tokens int           `json:"tokens,omitempty"` // input and output
 	USD    float64       `json:"usd,omitempty"`    // by the prices of the client's Models
@@ -18,10 +18,10 @@ type Budget struct {
 
 var errBudgetTime = errors.New("agent: the time budget is used up")
 
-// leastAnswer is how many tokens an answer must be able to have for a call to be worth making.
+// leastAnswer is the fewest tokens of an answer for which a call is worth making.
 const leastAnswer = 512
 
-// value returns the limit that a reason names.
+// value returns the limit of the budget that a reason names.
 func (b *Budget) value(r Reason) float64 {
 	switch r {
 	case BudgetTokens:
@@ -34,14 +34,15 @@ func (b *Budget) value(r Reason) float64 {
 	return 0
 }
 
-// stop returns the record that the open input is to end.
+// stop returns the record that ends the open input.
 func (s *State) stop(reason Reason) stopRecord {
 	return stopRecord{Reason: reason, Value: s.Policy.Budget.value(reason)}
 }
 
-// unknownOutput is how much an unknown model may write without being told a limit; llm/anthropic sends the same number.
+// unknownOutput is how many tokens an unknown model may write without a limit. llm/anthropic sends the same number.
 const unknownOutput = 4096
 
+// mostOutput returns the most tokens that the answer to a request can have.
 func mostOutput(req *llm.Request) int {
 	switch {
 	case req.MaxTokens > 0:
@@ -52,7 +53,7 @@ func mostOutput(req *llm.Request) int {
 	return unknownOutput
 }
 
-// dearest returns what a token costs at most, in US dollars.
+// dearest returns the highest prices of a model's tokens, in US dollars.
 func dearest(m *llm.Model) (price llm.Price, known bool) {
 	if m == nil || len(m.Prices) == 0 {
 		return price, false
@@ -64,7 +65,7 @@ func dearest(m *llm.Model) (price llm.Price, known bool) {
 	return price, true
 }
 
-// affordable reports a budget that could not be kept with a model, or with the one that writes summaries.
+// affordable returns an error for a budget that cannot be kept with a model, or with the one that writes summaries.
 func (s *Session) affordable(p *Policy, provider string, facts *llm.Model) error {
 	if c := p.Compaction; c.Model != "" {
 		if err := checkBudget(p.Budget, s.facts(first(c.Provider, provider), c.Model)); err != nil {
@@ -74,7 +75,7 @@ func (s *Session) affordable(p *Policy, provider string, facts *llm.Model) error
 	return checkBudget(p.Budget, facts)
 }
 
-// checkBudget reports a budget that could not be kept.
+// checkBudget returns an error for a budget that cannot be kept.
 func checkBudget(b Budget, facts *llm.Model) error {
 	if b.Tokens < 0 || b.USD < 0 || b.Time < 0 {
 		return errors.New("agent: a budget cannot be negative")

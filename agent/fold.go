@@ -12,7 +12,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Fold adds a journal line to the state. An error says that the line cannot be read; the state is then as it was.
+// Fold folds a journal line into the state. If it returns an error, the line cannot be read and the state is unchanged.
 func (s *State) Fold(line journal.Record) error {
 	rec, err := decodeRecord(line)
 	if err != nil {
@@ -31,8 +31,8 @@ func (s *State) Fold(line journal.Record) error {
 	return nil
 }
 
-// seqReserve is left free in the numbers of events when a session is resumed that did not end in good order: for the deltas that
-// its host had seen after the last record.
+// seqReserve is how many numbers of events stay free when a session is resumed after a crash, for the deltas that its host had seen after the
+// last record.
 const seqReserve = 1 << 20
 
 func (s *State) fold(rec record, at time.Time) {
@@ -83,18 +83,18 @@ func (s *State) fold(rec record, at time.Time) {
 		s.foldEnd(r, at)
 	}
 	switch rec.(type) {
-	case queuedRecord, settingRecord, childRecord, noteRecord: // may come when nothing works
+	case queuedRecord, settingRecord, childRecord, noteRecord: // may come while no input runs
 	default:
 		s.at = at
 	}
 	s.warns = s.Context.fill(s.Policy.Window)
 }
 
-// foldInput begins an input. What a new task begins anew is left alone where the last one goes on: the effort that waits, since the
-// provider's round is not over, and the calls that may be a loop.
+// foldInput begins an input. If the last one goes on, the effort that waits stays, since the provider's round is not over, and so do the
+// calls that may be a loop.
 func (s *State) foldInput(r inputRecord, at time.Time) {
 	switch {
-	case r.Continue && s.Input != nil: // the session stopped without an end: the time in which nothing ran does not count
+	case r.Continue && s.Input != nil: // the session was killed: the time until now does not count
 		s.Worked, s.Input.Began = s.worked(), at
 		return
 	case r.Continue:
@@ -119,7 +119,7 @@ func (s *State) foldInput(r inputRecord, at time.Time) {
 	s.turn(Turn{Kind: TurnUser, Origin: OriginUser, Time: at, Message: task})
 }
 
-// worked returns the time that inputs took, the open one's up to the last record.
+// worked returns the time that all inputs took, the open one up to the last record.
 func (s *State) worked() time.Duration {
 	if s.Input == nil {
 		return s.Worked
@@ -127,7 +127,7 @@ func (s *State) worked() time.Duration {
 	return s.Worked + max(s.at.Sub(s.Input.Began), 0)
 }
 
-// foldTurn counts what the turn's origin counts. A tool that said done has not, once something sends the agent on.
+// foldTurn adds a turn of the session's and counts its origin. A tool that was Done does not count once something sends the agent on.
 func (s *State) foldTurn(r turnRecord, at time.Time) {
 	s.dequeue(r.Queued)
 	s.Input.Done = false
@@ -171,8 +171,8 @@ func (s *State) foldAnswer(r answerRecord, at time.Time) {
 	}
 }
 
-// foldResult makes the tool_results turn when the last result is in: results stand right after their calls, in the order of
-// the calls, by construction.
+// foldResult fills a call. With the last result it adds the turn of results, which therefore stands right after the calls and in their
+// order.
 func (s *State) foldResult(r resultRecord, at time.Time) {
 	call := s.open(r.CallID)
 	call.Result = &llm.ToolResult{CallID: r.CallID, Name: r.Name, Content: r.Content, IsError: r.IsError, Free: call.Free}
@@ -217,8 +217,8 @@ func (s *State) foldResult(r resultRecord, at time.Time) {
 	s.turn(Turn{Kind: TurnToolResults, Origin: OriginTools, Time: at, Message: llm.ToolResults(results...)})
 }
 
-// foldFault remembers a failed attempt. The next one is never due later than its delay after the record: a journal whose times are
-// damaged must not make a session wait for ever.
+// foldFault adds a failed attempt. The next one is due no later than its delay after the record, so that damaged times in a journal do not
+// make a session wait for ever.
 func (s *State) foldFault(r faultRecord, at time.Time) {
 	if latest := at.Add(r.Delay); r.RetryAt.After(latest) {
 		r.RetryAt = latest
@@ -228,7 +228,7 @@ func (s *State) foldFault(r faultRecord, at time.Time) {
 	s.spend(r.Usage, r.Cost)
 }
 
-// see remembers the contents of the files that a call read and changed.
+// see keeps the hashes of the files that a call has read and changed.
 func (s *State) see(r *resultRecord) {
 	if s.Seen == nil && len(r.Seen)+len(r.Changes) > 0 {
 		s.Seen = map[string]env.Hash{}
@@ -236,7 +236,7 @@ func (s *State) see(r *resultRecord) {
 	tool.Remember(s.Seen, r.Seen, r.Changes)
 }
 
-// foldSettings begins a new epoch where the next request does not go on where the last one ended.
+// foldSettings changes settings. It begins a new epoch if the next request does not extend the last one.
 func (s *State) foldSettings(r settingRecord) {
 	if r.Machine != nil {
 		s.Machine = *r.Machine
@@ -270,7 +270,7 @@ func (s *State) foldSettings(r settingRecord) {
 	}
 }
 
-// foldCompaction puts one turn in the place of those before the first retained one. Everything after it stays as it was sent.
+// foldCompaction replaces the turns before the first retained one by one turn. The retained turns stay as they were sent.
 func (s *State) foldCompaction(r compactRecord, at time.Time) {
 	s.Queue = slices.DeleteFunc(s.Queue, func(q Queued) bool { return q.Lane == Compacts && q.ID <= r.Queued })
 	s.spend(r.Usage, r.Cost)
@@ -322,12 +322,12 @@ func (s *State) foldEnd(r endRecord, at time.Time) {
 	s.Input.Finish = r.finish(s)
 	s.Last, s.Input = s.Input, nil
 	s.Faults, s.Failed = nil, nil
-	if r.Reason == Looping { // to go on would end at once
+	if r.Reason == Looping { // otherwise going on would end at once
 		s.recent = nil
 	}
 }
 
-// turn adds a turn to the history. One that only moves, behind a compaction, keeps its number.
+// turn adds a turn to the history. A turn that only moves behind a compaction keeps its number.
 func (s *State) turn(t Turn) {
 	if t.Number == 0 {
 		s.told++
@@ -347,7 +347,7 @@ func (s *State) spend(u llm.Usage, cost float64) {
 	}
 }
 
-// open finds a call that has no result yet, nil when there is none of that id.
+// open returns the open call with an id, nil if there is none.
 func (s *State) open(id string) *OpenCall {
 	for i := range s.Calls {
 		if s.Calls[i].ID == id && s.Calls[i].Result == nil {
@@ -357,7 +357,7 @@ func (s *State) open(id string) *OpenCall {
 	return nil
 }
 
-// indexOf returns the place of a call in the last answer, -1 when it is none of it.
+// indexOf returns the index of a call in the last answer, -1 if it is not in it.
 func (s *State) indexOf(id string) int {
 	return slices.IndexFunc(s.Calls, func(c OpenCall) bool { return c.ID == id })
 }
@@ -368,7 +368,7 @@ func (s *State) queue(q Queued) {
 	s.Queue = append(s.Queue, q)
 }
 
-// dequeue takes an entry out of the queue that becomes part of the history.
+// dequeue removes an entry from the queue.
 func (s *State) dequeue(id int) {
 	context := ""
 	s.Queue = slices.DeleteFunc(s.Queue, func(q Queued) bool {
@@ -380,7 +380,7 @@ func (s *State) dequeue(id int) {
 	s.addContext(context)
 }
 
-// addContext queues what a hook or a note has for the model.
+// addContext queues a text of a hook or a note for the model.
 func (s *State) addContext(text string) {
 	if strings.TrimSpace(text) != "" {
 		s.queue(Queued{Lane: Notes, Text: text, Source: sourceHook})

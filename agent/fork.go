@@ -10,12 +10,12 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// Records reads a journal. Every [journal.Reader] implements it.
+// Records reads a journal. Each [journal.Reader] implements it.
 type Records interface {
 	Records(ctx context.Context, from int64) iter.Seq2[journal.Record, error]
 }
 
-// Load folds a journal into the state of its session, for looking at it.
+// Load returns the state of a session, folded from its journal. The session may be running.
 func Load(ctx context.Context, from Records) (*State, error) {
 	state := new(State)
 	for line, err := range from.Records(ctx, 1) {
@@ -32,15 +32,15 @@ func Load(ctx context.Context, from Records) (*State, error) {
 	return state, nil
 }
 
-// ErrNoTurn means that a session was to be forked behind a turn that it does not have.
+// ErrNoTurn means that a session cannot be forked behind a turn that it does not have.
 var ErrNoTurn = errors.New("agent: there is no turn")
 
-// Fork makes the session to out of the first turns of the session from, in the same store, and opens its journal for Resume. Turns are
-// counted as in [Turn].Number; turn 0 means all, and the
-// error for one that is not there wraps ErrNoTurn. The other session is only read, and may be running.
+// Fork creates the session to from the turns of the session from up to turn, in the same store, and opens its journal for Resume. Turns are
+// numbered as in [Turn].Number; 0 means all. If there is no such turn, the error wraps [ErrNoTurn]. The other session is only read, and
+// may be running.
 //
-// A fork in the middle of an input goes on with it by Continue, or with something else by Submit. Of calls that may have run in the
-// other session and have no result among its first turns, the model is told that their outcome is unknown.
+// A fork in the middle of an input goes on with it by Continue, or with another task by Submit. Calls that may have run in the other session
+// and have no result in these turns get results that say that their outcome is unknown.
 func Fork(ctx context.Context, store journal.Store, from string, turn int, to string) (journal.Log, error) {
 	source, err := store.Read(ctx, from)
 	if err != nil {
@@ -53,7 +53,7 @@ func Fork(ctx context.Context, store journal.Store, from string, turn int, to st
 	return store.Fork(ctx, from, to, n, func(r *journal.Record) error { return forked(r, to) })
 }
 
-// recordsUpTo returns the number of the last record before what comes after a turn; of all records for turn 0.
+// recordsUpTo returns the number of the last record of a turn, or of the journal for turn 0.
 func recordsUpTo(ctx context.Context, from Records, turn int) (n int64, err error) {
 	state := new(State)
 	for line, err := range from.Records(ctx, 1) {
@@ -77,7 +77,7 @@ func recordsUpTo(ctx context.Context, from Records, turn int) (n int64, err erro
 	return n, nil
 }
 
-// forked gives a header the new session's id, and the version of what it will write.
+// forked changes a header to the new session's id and to the version of the records that it will write.
 func forked(r *journal.Record, id string) error {
 	if r.Kind != (headerRecord{}).kind() {
 		return nil
@@ -91,7 +91,7 @@ func forked(r *journal.Record, id string) error {
 		return fmt.Errorf("agent: record %d is no header", r.N)
 	}
 	h.ForkOf, h.ID, h.Parent = h.ID, id, ""
-	h.Version = version // what is written from here on
+	h.Version = version // of the records that follow
 	data, err := encodeRecord(h, placeOf(r.Data))
 	if err != nil {
 		return err

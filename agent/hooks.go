@@ -62,7 +62,7 @@ type Compacting struct {
 	Requested bool
 }
 
-// askToCompact asks BeforeCompact, and returns what the summary has to keep. Its failure is that of the compaction.
+// askToCompact calls BeforeCompact and returns what the summary has to keep. An error fails the compaction.
 func (s *Session) askToCompact(ctx context.Context, job *summaryJob) (keep string, err error) {
 	if s.beforeCompact == nil {
 		return "", nil
@@ -82,22 +82,22 @@ func (s *Session) askToCompact(ctx context.Context, job *summaryJob) (keep strin
 	return strings.TrimSpace(validText(keep)), nil
 }
 
-// Message holds a text for the agent before it is recorded. [Options].BeforeInput is asked about it.
+// Message holds a text for the agent before it is recorded. [Hooks].BeforeInput is asked about it.
 type Message struct {
 	Session string // the session's id
 	Kind    MessageKind
-	// Question is the one that an answer is to, Action and Content are as in tool.Answer. What a hook makes of these three does not count.
+	// Question is set for an answer, with Action and Content as in tool.Answer. Changes of these three have no effect.
 	Question string
 	Action   tool.Action
 	Content  json.RawMessage
 
 	Text  string
 	Parts []llm.Part // beside the text
-	// Context goes to the model as a turn of its own behind the message, before the next model call. It is empty when the hook is asked.
+	// Context is for the hook to set. It goes to the model as a turn of its own behind the message, before the next model call.
 	Context string
 }
 
-// MessageKind says by what way a [Message] comes.
+// A MessageKind says how a [Message] was sent.
 type MessageKind string
 
 // The kinds of message.
@@ -108,8 +108,8 @@ const (
 	MessageAnswer   MessageKind = "answer" // by Answer, or by Submit or Begin where a question waits
 )
 
-// admit asks BeforeInput about what a host sends, before anything of it is recorded, and makes it what the hook returns. What the hook does not
-// let through, for whatever reason, is an error. What the session has had already, by its key, is not asked about again.
+// admit calls BeforeInput with a message before it is recorded, and changes m to what the hook returns. If the hook refuses the message or
+// fails, admit returns an error. It does not ask again about a message whose key the session has had.
 func (s *Session) admit(ctx context.Context, m *sending, about Message) error {
 	if s.beforeInput == nil || m.blank() && about.Content == nil || s.hadKey(m.key) {
 		return nil
@@ -144,7 +144,7 @@ func (s *Session) admit(ctx context.Context, m *sending, about Message) error {
 	return m.check()
 }
 
-// admitInput is admit for the next input: a task, or the answer to the question that waits.
+// admitInput is admit for the next input, which is a task or the answer to the waiting question.
 func (s *Session) admitInput(ctx context.Context, m *sending) error {
 	if s.working.Load() != nil && !s.hadKey(m.key) {
 		return ErrBusy
@@ -156,7 +156,7 @@ func (s *Session) admitInput(ctx context.Context, m *sending) error {
 	return s.admit(ctx, m, about)
 }
 
-// hadKey reports whether the session has had what a host sends under this key.
+// hadKey reports whether the session has had a message with this key.
 func (s *Session) hadKey(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,7 +179,7 @@ func (s *Session) askToStop(ctx context.Context, step Step) error {
 		s.events.emit(&Warning{Code: "before_stop_failed", Text: err.Error()})
 	}
 	if ctx.Err() != nil {
-		return nil // the next decision sees it
+		return nil // the next step ends the input
 	}
 	defer s.events.flush()
 	return s.update(context.Background(), func() ([]record, error) {

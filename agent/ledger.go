@@ -9,69 +9,68 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Ledger keeps a budget that more than one session spends, such as a fleet's; see [Options]. Each attempt of a model call, also of a
-// compaction, reserves the most that it can take before it is sent, and is settled when it is over: so nothing is spent that was not there.
-// Methods may be called concurrently by several sessions. They are code of the host: a session does not wait for them longer than
-// Options.Grace once its input is to end.
+// A Ledger keeps a budget that several sessions share, such as that of a fleet; see [Options]. Each attempt of a model call, also for a
+// compaction, reserves the most that it can take before it is sent, and settles what it took when it is over. So the budget is never
+// overspent. Sessions may call the methods concurrently. Once its input is to end, a session waits for them no longer than Options.Grace.
 //
-// A session has one claim at a time, and so has each of its subagents, which are sessions with an id of their own. A Reserve of a session
-// whose last claim was not settled therefore says that the process which held it was killed, or that its Settle has failed. What that
-// attempt took nobody knows; a ledger that must not be overspent counts all of the claim. Of a session that is never resumed the claim
-// stays: a ledger may count it likewise after the longest time that an attempt can last.
+// A session holds one claim at a time, and so does each of its subagents, which are sessions with ids of their own. If Reserve is called for
+// a session whose last claim was not settled, then the process that held the claim was killed, or its Settle failed. Nobody knows what
+// that attempt took; a ledger that must not be overspent counts the whole claim. The claim of a session that is never resumed stays; a
+// ledger may count it in the same way after the longest time that an attempt can last.
 type Ledger interface {
-	// Reserve holds what an attempt may take. It may wait until others have settled what they hold. It returns how many tokens the answer may
-	// have: Claim.Output, or fewer where the budget is short of them, but not fewer than Claim.Least.
+	// Reserve holds what an attempt may take, and may wait until others have settled. It returns how many tokens the answer may have:
+	// Claim.Output, or fewer if the budget has fewer, but at least Claim.Least.
 	//
-	// With an error nothing is held and the attempt is not made. An [OverBudget] says that the budget does not have it, which ends the
-	// input at that limit. With any other error the model call fails, and is tried again if it is an [llm.Error] that says so.
+	// If it returns an error, nothing is held and the attempt is not made. An [OverBudget] ends the input at that limit. With any other
+	// error the model call fails; it is tried again if the error is an [llm.Error] that may be retried.
 	Reserve(ctx context.Context, c Claim) (output int, err error)
-	// Settle puts what an attempt took in the place of its claim, which is that of Reserve with the granted Output. Its context does not end
-	// with the input. An error is a WARNING; the claim then stays, like that of a process that was killed.
+	// Settle replaces a claim by what its attempt took. The claim is the one given to Reserve, with the granted Output. The context does
+	// not end with the input. An error becomes a WARNING, and the claim stays, like that of a process that was killed.
 	Settle(ctx context.Context, c Claim, took Spent) error
 }
 
-// Claim is the most that an attempt of a model call may take.
+// Claim holds the most that an attempt of a model call may take.
 type Claim struct {
-	// Caller says whose attempt it is. Session alone tells claims that are held at the same time from each other.
+	// Caller says whose attempt it is. Its Session is enough to tell claims apart that are held at the same time.
 	Caller   llm.Caller `json:"caller"`
 	Provider string     `json:"provider"`
 	Model    string     `json:"model"`
 	Input    int        `json:"input"`  // tokens of the request, estimated
-	Output   int        `json:"output"` // the most tokens that the answer may have
-	Least    int        `json:"least"`  // with fewer than these the call is not worth making
-	// InputUSD and OutputUSD are the most that one token costs, in US dollars. Both are zero if the prices are not known.
+	Output   int        `json:"output"` // most tokens of the answer
+	Least    int        `json:"least"`  // fewest tokens of the answer for which the call is worth making
+	// InputUSD and OutputUSD are the highest prices of one token, in US dollars. Both are zero if the prices are not known.
 	InputUSD  float64 `json:"input_usd,omitempty"`
 	OutputUSD float64 `json:"output_usd,omitempty"`
 }
 
-// Tokens returns the tokens that are claimed.
+// Tokens returns the claimed tokens.
 func (c Claim) Tokens() int { return c.Input + c.Output }
 
-// USD returns the US dollars that are claimed.
+// USD returns the claimed US dollars.
 func (c Claim) USD() float64 { return float64(c.Input)*c.InputUSD + float64(c.Output)*c.OutputUSD }
 
-// Spent holds the usage and the cost of an attempt: as the provider says, or as estimated where it may have been billed and nobody says it. It is zero if the
-// attempt was not billed.
+// Spent holds the usage and the cost of an attempt, estimated if the provider may have billed it without saying so. It is zero if the attempt
+// was not billed.
 type Spent struct {
 	Usage llm.Usage `json:"usage"`
 	USD   float64   `json:"usd,omitempty"` // zero if the prices are not known
 }
 
-// OverBudget is the error of a Ledger that a budget does not have a call any more.
+// OverBudget is the error with which a Ledger refuses a call that the budget does not allow.
 type OverBudget struct {
 	Limit Reason  // BudgetTokens or BudgetUSD
-	Value float64 // of the limit, as TURN_LIMIT says it
+	Value float64 // the limit's, as in TURN_LIMIT
 }
 
-// Error says which budget it is.
+// Error names the budget.
 func (e *OverBudget) Error() string {
 	return fmt.Sprintf("agent: the budget does not have it (%s of %v)", e.Limit, e.Value)
 }
 
-// NewLedger returns a ledger in memory, for the sessions of one process that share a budget. Budget.Time is no business of a ledger's.
+// NewLedger returns a ledger in memory, for sessions of one process that share a budget. It ignores Budget.Time.
 func NewLedger(b Budget) Ledger { return &memoryLedger{budget: b} }
 
-// memoryLedger sums what one tree of agents or several have used and reserved.
+// A memoryLedger sums what its sessions have spent and reserved.
 type memoryLedger struct {
 	budget Budget
 
@@ -80,7 +79,7 @@ type memoryLedger struct {
 	usd    float64
 }
 
-// Reserve never waits.
+// Reserve implements [Ledger]. It never waits.
 func (l *memoryLedger) Reserve(_ context.Context, c Claim) (output int, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,7 +102,7 @@ func (l *memoryLedger) Reserve(_ context.Context, c Claim) (output int, err erro
 	return c.Output, nil
 }
 
-// Settle never fails.
+// Settle implements [Ledger]. It never fails.
 func (l *memoryLedger) Settle(_ context.Context, c Claim, took Spent) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,7 +111,7 @@ func (l *memoryLedger) Settle(_ context.Context, c Claim, took Spent) error {
 	return nil
 }
 
-// claimOf returns the largest call that a request can become.
+// claimOf returns the most that an attempt with this request can take. Input is its estimated size in tokens.
 func claimOf(req *llm.Request, input int) Claim {
 	most, price := mostOutput(req), llm.Price{}
 	if dearest, known := dearest(req.Facts); known {
@@ -122,10 +121,10 @@ func claimOf(req *llm.Request, input int) Claim {
 		InputUSD: price.Input, OutputUSD: price.Output}
 }
 
-// reservation holds an attempt's claims on the session's own budget and on the host's ledger.
+// A reservation holds an attempt's claims, in the session's own ledger and in the host's.
 type reservation struct{ own, shared Claim }
 
-// reserve holds the largest call that a request can become, which it makes smaller where a budget is short of it.
+// reserve reserves the most that an attempt can take, and lowers the request's MaxTokens if a budget allows only that.
 func (s *Session) reserve(ctx context.Context, req *llm.Request, input int) (r reservation, err error) {
 	r.own = claimOf(req, input)
 	most := r.own.Output
@@ -135,7 +134,7 @@ func (s *Session) reserve(ctx context.Context, req *llm.Request, input int) (r r
 	granted := r.own.Output
 	if s.shared != nil {
 		if r.shared, err = s.reserveShared(ctx, r.own); err != nil {
-			_ = s.ledger.Settle(ctx, r.own, Spent{}) // in memory, where nothing fails
+			_ = s.ledger.Settle(ctx, r.own, Spent{}) // in memory, it cannot fail
 			return r, err
 		}
 		granted = r.shared.Output
@@ -146,7 +145,7 @@ func (s *Session) reserve(ctx context.Context, req *llm.Request, input int) (r r
 	return r, nil
 }
 
-// reserveShared asks the host's ledger, and returns what it grants.
+// reserveShared reserves a claim in the host's ledger and returns it as granted.
 func (s *Session) reserveShared(ctx context.Context, c Claim) (Claim, error) {
 	output, err := host(ctx, s, "Options.Ledger", s.grace, func() (int, error) { return s.shared.Reserve(ctx, c) })
 	granted := c
@@ -169,9 +168,9 @@ func (s *Session) reserveShared(ctx context.Context, c Claim) (Claim, error) {
 	return granted, err
 }
 
-// settle puts what an attempt took in the place of what it held.
+// settle replaces a reservation by what the attempt took.
 func (s *Session) settle(ctx context.Context, r reservation, took Spent) {
-	_ = s.ledger.Settle(ctx, r.own, took) // in memory, where nothing fails
+	_ = s.ledger.Settle(ctx, r.own, took) // in memory, it cannot fail
 	if s.shared != nil {
 		s.settleShared(ctx, r.shared, took)
 	}
@@ -188,8 +187,7 @@ func (s *Session) settleShared(ctx context.Context, c Claim, took Spent) {
 	}
 }
 
-// withinBudget makes an attempt of a model call if the budget has it: it reserves what the attempt may take, and settles what it took. An
-// answer of which nobody says what it took counts against the budget as estimated.
+// withinBudget makes an attempt of a model call between reserve and settle. An answer without usage counts as estimated.
 func (s *Session) withinBudget(ctx context.Context, req *llm.Request, input int, a *attemptStream, attempt func() (*llm.Response, error)) (
 	resp *llm.Response, used llm.Usage, cost float64, err error) {
 	held, err := s.reserve(ctx, req, input)

@@ -12,13 +12,13 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// keptOutput is a whole output that the journal keeps as a blob.
+// A keptOutput names the blob of a whole output in the journal.
 type keptOutput struct {
 	Hash string `json:"hash"`
 	Size int64  `json:"size"` // in bytes
 }
 
-// keptAs returns the name of the blob that has the whole output, empty if the journal does not keep it.
+// keptAs returns the hash of the blob that has the whole output, empty if the journal does not keep it.
 func (r *resultRecord) keptAs() string {
 	if r.Kept == nil {
 		return ""
@@ -26,8 +26,8 @@ func (r *resultRecord) keptAs() string {
 	return r.Kept.Hash
 }
 
-// outputStore has the whole outputs of a session: in files while it lives, and those that an earlier run of it has kept in the journal, which
-// are brought back when they are asked for.
+// An outputStore holds the whole outputs of a session in files while it lives. Outputs that an earlier run has kept in the journal are
+// copied back when they are first asked for.
 type outputStore struct {
 	*tool.DirOutputs
 	journal journal.Log
@@ -37,7 +37,7 @@ type outputStore struct {
 	earlier  map[string]keptOutput // by id
 }
 
-// Create implements [tool.Outputs]. An id that an earlier run has used is not used again.
+// Create implements [tool.Outputs]. It does not reuse an id of an earlier run.
 func (o *outputStore) Create(callID string) (id string, w io.WriteCloser, err error) {
 	id = callID
 	for n := 2; ; n++ {
@@ -48,7 +48,7 @@ func (o *outputStore) Create(callID string) (id string, w io.WriteCloser, err er
 	}
 }
 
-// Open implements [tool.Outputs]. Who comes while an output is being brought back waits for all of it.
+// Open implements [tool.Outputs]. It waits while another call copies the output back.
 func (o *outputStore) Open(id string) (io.ReadSeekCloser, error) {
 	if _, ok := o.find(id); ok {
 		if err := o.bring(id); err != nil {
@@ -58,11 +58,12 @@ func (o *outputStore) Open(id string) (io.ReadSeekCloser, error) {
 	return o.DirOutputs.Open(id)
 }
 
+// bring copies an output of an earlier run back into its file.
 func (o *outputStore) bring(id string) error {
 	o.bringing.Lock()
 	defer o.bringing.Unlock()
 	kept, ok := o.find(id)
-	if !ok { // somebody else has brought it back
+	if !ok { // another call has copied it
 		return nil
 	}
 	if err := o.copyBack(id, kept.Hash); err != nil {
@@ -74,6 +75,7 @@ func (o *outputStore) bring(id string) error {
 	return nil
 }
 
+// find returns the blob of an output of an earlier run that has not been copied back.
 func (o *outputStore) find(id string) (keptOutput, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -81,7 +83,7 @@ func (o *outputStore) find(id string) (keptOutput, bool) {
 	return kept, ok
 }
 
-// copyBack makes the output's file again, all of it or none.
+// copyBack writes the output's file, all of it or none.
 func (o *outputStore) copyBack(id, hash string) error {
 	blob, err := o.journal.Blob(context.Background(), hash)
 	if err != nil {
@@ -98,7 +100,7 @@ func (o *outputStore) copyBack(id, hash string) error {
 	return err
 }
 
-// has reports whether an output can be read, without bringing it back.
+// has reports whether an output can be read, without copying it back.
 func (o *outputStore) has(id string) bool {
 	if _, ok := o.find(id); ok {
 		return true
@@ -107,8 +109,8 @@ func (o *outputStore) has(id string) bool {
 	return err == nil && f.Close() == nil
 }
 
-// keepOutput puts the whole output of a call into the journal, where the host wants that and there is room. What is not kept is left out of
-// the record, and gone when the session ends.
+// keepOutput stores the whole output of a call in the journal as far as Limits.KeepOutputs allows, and names it in the record. An output that
+// is not kept is gone when the session ends.
 func (s *Session) keepOutput(ctx context.Context, result *resultRecord) {
 	if s.mayKeep <= 0 || s.journal == nil || result.OutputRef == "" {
 		return
@@ -123,7 +125,7 @@ func (s *Session) keepOutput(ctx context.Context, result *resultRecord) {
 	}
 	if err != nil || s.keptBytes.Add(size) > s.mayKeep {
 		s.keptBytes.Add(-size)
-		f.Close() // only read
+		f.Close() // it was only read
 		return
 	}
 	var hash atomic.Pointer[string]

@@ -10,12 +10,12 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Project yields the events that a journal stands for, without running anything: those of the session, with each text and each thought
-// in one piece, without live output, and with the outputs as the model saw them. Times are the records'.
+// Project yields the events of a session from its journal, without running anything. Each text and each thought comes in one piece, outputs
+// come as the model saw them, and there is no live output. Times are those of the records.
 //
-// The events have the numbers that they had live, a text or a thought that of its last piece, so that events that were kept elsewhere can be put
-// between them. A call begins right before its end, with a lower number than what came in between; what the journals of older versions do not
-// say is counted on.
+// The events have the numbers that they had live, a text or thought the number of its last piece, so that events that were kept elsewhere
+// can be put between them. A TOOL_CALL_START comes right before its TOOL_CALL_END, with a lower number than the events in between. Journals
+// of older versions lack some numbers, which are then counted on.
 func Project(ctx context.Context, from Records, yield func(Event)) error {
 	p := projection{yield: yield}
 	for line, err := range from.Records(ctx, 1) {
@@ -34,7 +34,7 @@ func Project(ctx context.Context, from Records, yield func(Event)) error {
 	return ctx.Err()
 }
 
-// projection is a session as far as its records were read.
+// A projection holds the state of a session as far as its records were read.
 type projection struct {
 	state  State
 	stream *eventStream
@@ -48,7 +48,7 @@ func (p *projection) record(line journal.Record, rec record) {
 		p.stream = newEventStream(h.ID, func() time.Time { return p.now }, p.yield)
 	}
 	at := placeOf(line.Data)
-	if p.stream.ended || at.Resumed > 0 { // older versions do not say it after a crash
+	if p.stream.ended || at.Resumed > 0 { // older versions do not have it after a crash
 		p.stream.again()
 		p.earlier(numbered{p.state.resumedBy(rec), at.Resumed})
 	}
@@ -64,7 +64,7 @@ func (p *projection) record(line journal.Record, rec record) {
 	p.stream.emit(append(events, p.state.overflow()...)...)
 }
 
-// earlier emits an event that came before its record, with the number that it had if that is known.
+// earlier emits an event that came before its record, with its number if that is known.
 func (p *projection) earlier(ev numbered) {
 	newest := p.stream.seq
 	if ev.seq > 0 {
@@ -74,13 +74,13 @@ func (p *projection) earlier(ev numbered) {
 	p.stream.goOn(max(newest, p.stream.seq))
 }
 
-// started returns the event that the session begins, or goes on, in a directory.
+// started returns the SESSION_START of a session in a directory.
 func (s *State) started(dir string, resumed bool) *SessionStart {
 	return &SessionStart{Model: s.Model, Provider: s.Provider, Profile: s.Header.Profile, Dir: dir, Containment: first(s.Machine.Containment, "unknown"),
 		HidesHost: s.Machine.HidesHost, Resumed: resumed, ParentID: s.Header.Parent}
 }
 
-// resumedBy returns the event that the session goes on with a record, which says so when that is on another machine.
+// resumedBy returns the SESSION_START of a resume whose first record is rec, which names another machine if there is one.
 func (s *State) resumedBy(rec record) *SessionStart {
 	start := s.started(s.Dir(), true)
 	if set, ok := rec.(settingRecord); ok && set.Machine != nil {
@@ -89,13 +89,13 @@ func (s *State) resumedBy(rec record) *SessionStart {
 	return start
 }
 
-// numbered is an event with the number that it had, 0 where nobody knows.
+// numbered is an event with the number that it had, 0 if that is not known.
 type numbered struct {
 	Event
 	seq int64
 }
 
-// preceding returns the events that come live before a record is written.
+// preceding returns the events that came live before a record was written.
 func preceding(rec record, before *State) []numbered {
 	switch r := rec.(type) {
 	case answerRecord:
@@ -109,14 +109,14 @@ func preceding(rec record, before *State) []numbered {
 	case awaitRecord:
 		return []numbered{{began(r.CallID, r.Args, r.Access, before), r.Start}}
 	case resultRecord:
-		if call := before.open(r.CallID); call == nil || call.awaits == nil { // else it began before the question
+		if call := before.open(r.CallID); call == nil || call.awaits == nil { // otherwise it began before the question
 			return []numbered{{began(r.CallID, r.Args, r.Access, before), r.Start}}
 		}
 	}
 	return nil
 }
 
-// wrote returns the events of a model call that came with what the model wrote. A text that was not shown as it came begins with its record.
+// wrote returns the events of what the model wrote in a model call. A text that was not streamed begins with its record.
 func wrote(parts llm.Parts, seen shown, step, epoch int) []numbered {
 	events := []numbered{{&StepStart{Step: step, Epoch: epoch}, seen.Step}}
 	texts, thoughts := seen.Texts, seen.Thoughts
@@ -147,9 +147,9 @@ func wrote(parts llm.Parts, seen shown, step, epoch int) []numbered {
 	return events
 }
 
-// began returns the start of a call. Effective is as in [toolCallStart].
+// began returns the TOOL_CALL_START of a call. Effective has the meaning that it has in [toolCallStart].
 func began(callID, effective string, access *tool.Access, before *State) *ToolCallStart {
 	index := before.indexOf(callID)
-	call := before.Calls[index] // what accepts the record knows that it is there
+	call := before.Calls[index] // accepts has checked that it is there
 	return toolCallStart(callID, call.Name, index, call.Args, effective, access)
 }

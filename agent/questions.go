@@ -13,10 +13,10 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// mostAsked is how often a question is asked until its answer fits its form.
+// mostAsked is how often a question is asked while its answers do not fit its form.
 const mostAsked = 3
 
-// Ask asks the host. Where the answer is to come with the next input, the call is marked, and stays open when the tool returns.
+// Ask implements [tool.Session]. If the answer is to come with the next input, the call stays open when the tool returns.
 func (t *toolSession) Ask(ctx context.Context, q tool.Question) (tool.Answer, error) {
 	if t.questions == nil || q.Now && t.questions.Answer == nil {
 		return tool.Answer{}, tool.ErrNobody
@@ -37,7 +37,7 @@ func (t *toolSession) Ask(ctx context.Context, q tool.Question) (tool.Answer, er
 	t.wait(1)
 	over := sync.OnceFunc(func() { t.wait(-1) })
 	defer over()
-	defer context.AfterFunc(ctx, over)() // an answer that does not care about its context holds up nothing
+	defer context.AfterFunc(ctx, over)() // an Answer that ignores its context must not count any more
 	for range mostAsked {
 		requested := asked.event()
 		requested.Problem = q.Problem
@@ -55,7 +55,7 @@ func (t *toolSession) Ask(ctx context.Context, q tool.Question) (tool.Answer, er
 	return tool.Answer{}, fmt.Errorf("the question was asked %d times and not answered in its form (the last time: %s)", mostAsked, q.Problem)
 }
 
-// questionOf returns a question as the journal has it.
+// questionOf returns the record of a question.
 func questionOf(q tool.Question) (*awaitRecord, error) {
 	asked := &awaitRecord{CallID: q.CallID, Question: q.Text, Options: q.Options, Source: validText(q.Source)}
 	if q.Form == nil {
@@ -67,7 +67,7 @@ func questionOf(q tool.Question) (*awaitRecord, error) {
 	return asked, err
 }
 
-// ask asks the host once. A panic of its code ends the session.
+// ask calls Questions.Answer once. A panic there ends the session.
 func (t *toolSession) ask(ctx context.Context, q tool.Question) (tool.Answer, error) {
 	answer, err := guard.Value("Questions.Answer", func() (tool.Answer, error) { return t.questions.Answer(ctx, q) })
 	if err = hostError(err); isHostError(err) {
@@ -77,12 +77,12 @@ func (t *toolSession) ask(ctx context.Context, q tool.Question) (tool.Answer, er
 	return answer, err
 }
 
-// event returns what the host is told of a question.
+// event returns the event of a question.
 func (r *awaitRecord) event() *InputRequested {
 	return &InputRequested{CallID: r.CallID, Question: r.Question, Options: r.Options, Form: r.Form, Source: r.Source}
 }
 
-// questions are those that wait for an answer, as a session that is resumed tells its host again.
+// questions returns the events of all questions that wait for an answer, for the host of a resumed session.
 func (s *State) questions() []Event {
 	var open []Event
 	for _, c := range s.Open() {
@@ -93,14 +93,14 @@ func (s *State) questions() []Event {
 	return open
 }
 
-// wait counts the questions that the host is answering.
+// wait adds to the number of questions that the host is answering.
 func (t *toolSession) wait(by int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.asking += by
 }
 
-// answers are what people answered while a call ran.
+// answers collects the answers that people gave while a call ran.
 type answers struct {
 	mu   sync.Mutex
 	list []exchange
@@ -112,7 +112,7 @@ func (a *answers) add(question string, answer tool.Answer) {
 	a.list = append(a.list, exchange{question, answer})
 }
 
-// of returns the answers as the record of the call's result has them: not a second time where the result is the answer.
+// of returns the answers for the record of the call's result. If the result is the only answer, it returns just its question.
 func (a *answers) of(o *tool.Outcome) (asked string, others []exchange) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -122,9 +122,9 @@ func (a *answers) of(o *tool.Outcome) (asked string, others []exchange) {
 	return "", a.list
 }
 
-// Answer answers the question that the session waits for, without going on; Continue does that. Submit does both, with a text. An answer that
-// does not fit the question's form is an error. Nil means that the answer is in the journal; the end of ctx ends the wait for that, and it
-// may be there all the same.
+// Answer answers the question that the session waits for, and leaves going on to Continue; Submit does both, with a text. An answer that does
+// not fit the question's form is an error. When Answer returns nil, the answer is in the journal. The end of ctx ends the wait for the
+// journal, which may have the answer all the same.
 func (s *Session) Answer(ctx context.Context, answer tool.Answer, more ...SendOption) error {
 	m := sending{text: answer.Text}
 	for _, option := range more {
@@ -147,10 +147,10 @@ func (s *Session) Answer(ctx context.Context, answer tool.Answer, more ...SendOp
 			return nil, err
 		}
 		asked := s.state.awaiting()
-		if asked == nil || s.state.Input != nil || question == nil || question.ID != asked.ID { // BeforeInput was asked about another one, if at all
+		if asked == nil || s.state.Input != nil || question == nil || question.ID != asked.ID { // BeforeInput was asked about another question, or about none
 			return nil, errors.New("agent: no question waits for an answer; use Submit, Steer or FollowUp")
 		}
-		s.interrupted.Store(false) // there was nothing to interrupt
+		s.interrupted.Store(false) // it came before this answer
 		return asked.answered(input, answer.Content)
 	})
 	if err != nil {
@@ -159,7 +159,7 @@ func (s *Session) Answer(ctx context.Context, answer tool.Answer, more ...SendOp
 	return s.sync(ctx)
 }
 
-// asked returns the question that the next input is the answer to, nil when it is a task.
+// asked returns the question that the next input answers, nil if that is a task.
 func (s *Session) asked() *OpenCall {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,12 +170,12 @@ func (s *Session) asked() *OpenCall {
 	return nil
 }
 
-// answered returns the records by which an input becomes the result of the call that asked for it, or how it does not fit the question's
-// form. The two are written together: an input without its answer would lose it.
+// answered returns the records that make an input the result of the call that asked for it, or an error if it does not fit the question's
+// form. Both are written together, so that a crash loses neither.
 func (c *OpenCall) answered(input inputRecord, content json.RawMessage) ([]record, error) {
 	answer := tool.Answer{Action: input.Action, Text: input.Text, Content: content}
 	q := tool.Question{Form: c.awaits.Form}
-	if check, err := q.Checker(); err == nil { // the form of a damaged journal could be met by nobody
+	if check, err := q.Checker(); err == nil { // a damaged journal may have a form that is no schema
 		if answer, err = check(answer); err != nil {
 			return nil, fmt.Errorf("agent: %w", err)
 		}

@@ -9,13 +9,13 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// message is what a person told the agent: an input, steering, or the answer to a question. The state keeps them all, because a compaction
-// puts them, not a summary of them, in the place of their turns.
+// A message is a text from a person: an input, steering, or the answer to a question. The state keeps all of them, because a compaction
+// replaces their turns by the messages themselves, not by a summary of them.
 type message struct {
-	Turn  int // the turn that it is in
+	Turn  int // the number of its turn
 	Kind  string
-	Asked string    // the question that an answer is to
-	Parts llm.Parts // of a shortened one, its first line
+	Asked string    // the question, if it is an answer
+	Parts llm.Parts // only the first line if it is Short
 	Short bool
 }
 
@@ -26,18 +26,18 @@ const (
 	messageAnswer   = "answer"
 )
 
-// firstLine is how much of a message stays when only its first line does, in bytes.
+// firstLine limits the first line of a shortened message, in bytes.
 const firstLine = 200
 
-// mostShort is how many shortened messages the state keeps. Those before them are still in the journal, and read_output finds them.
+// mostShort is how many shortened messages the state keeps. Older ones are in the journal, where read_output finds them.
 const mostShort = 1_000
 
-// hears adds a message that is part of the turn that is made next.
+// hears adds a message of the turn that is added next.
 func (s *State) hears(kind, asked string, parts llm.Parts) {
 	s.said = append(s.said, message{Turn: s.told + 1, Kind: kind, Asked: asked, Parts: parts})
 }
 
-// task returns the turn of the task that is being worked on, or that Continue would go on with; 0 when there is none.
+// task returns the number of the running task's turn, or of the task that Continue would go on with. It returns 0 if there is none.
 func (s *State) task() int {
 	if s.Input == nil && (s.Last == nil || s.Last.Reason.finished()) {
 		return 0
@@ -50,14 +50,14 @@ func (s *State) task() int {
 	return 0
 }
 
-// size returns what a message takes of a window, in characters.
+// size returns how many characters of a window a message takes.
 func (m *message) size() int {
 	const label = 60
 	return chars(m.Parts) + utf8.RuneCountInString(m.Asked) + label
 }
 
-// split divides the messages of turns below before into those that stay word for word (the task, and the newest of the others that fit
-// into limit characters) and those that are shortened. Both are in their order.
+// split divides the messages of turns below before into those that a compaction keeps whole, which are the task and the newest others that
+// fit into limit characters, and those that it shortens. Both keep their order.
 func (s *State) split(before, limit int) (whole, short []message) {
 	task := s.task()
 	for _, m := range slices.Backward(s.said) {
@@ -79,7 +79,7 @@ func (s *State) split(before, limit int) (whole, short []message) {
 	return whole, short
 }
 
-// forget shortens the messages that no compaction will show whole any more, so that the state does not grow with them.
+// forget shortens the messages that no later compaction will keep whole, so that the state stays small.
 func (s *State) forget() {
 	_, short := s.split(s.told+1, windowOr(s.Policy.Window)*charsPerToken/4)
 	left := make([]message, 0, len(s.said))
@@ -95,6 +95,7 @@ func (s *State) forget() {
 	s.said = left
 }
 
+// shortened returns a message cut to its first line.
 func (m message) shortened() message {
 	text := strings.TrimSpace(m.Parts.Text())
 	line, _, more := strings.Cut(text, "\n")
@@ -107,13 +108,13 @@ func (m message) shortened() message {
 	return message{Turn: m.Turn, Kind: m.Kind, Parts: llm.TextParts(strings.Clone(line)), Short: true}
 }
 
-// words is what people said before a turn, as the turn of a compaction shows it.
+// words holds the messages before a turn as the turn of a compaction shows them.
 type words struct {
 	whole, short []message
-	task         int // the turn of the task that is being worked on, if it is among them; else 0
+	task         int // the turn of the running task, 0 if it is not among them
 }
 
-// write renders the words and returns the media that belong to them. most is for the shortened ones, in bytes.
+// write writes the messages to b and returns their media. Most limits the shortened messages, in bytes.
 func (w *words) write(b *strings.Builder, most int, readable bool) (media llm.Parts) {
 	if len(w.short) > 0 {
 		b.WriteString("\n\nEarlier messages to you, each by its first line")
@@ -147,7 +148,7 @@ func (w *words) write(b *strings.Builder, most int, readable bool) (media llm.Pa
 	return media
 }
 
-// lines lists the shortened messages, the newest as far as there is room.
+// lines returns a line for each shortened message, the newest as far as most bytes allow.
 func (w *words) lines(most int) string {
 	var lines []string
 	for _, m := range slices.Backward(w.short) {

@@ -9,51 +9,51 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// StepEvent is what a plain loop would tell of its work, one thing after the other: see [Steps]. It is one of [ReasoningEvent],
-// [TextEvent], [StepStartEvent], [ToolCallEvent], [ToolResultEvent], [StepCompleteEvent] and [FinalResponseEvent]. Their JSON is
-// flat, with the kind as "type".
+// A StepEvent is an event of a plain loop that does one thing after the other; see [Steps]. It is one of [ReasoningEvent], [TextEvent],
+// [StepStartEvent], [ToolCallEvent], [ToolResultEvent], [StepCompleteEvent] and [FinalResponseEvent]. Their JSON is flat, with the kind
+// as "type".
 type StepEvent interface{ stepEvent() }
 
-// ReasoningEvent is one thought of the model, whole. Type is "reasoning".
+// ReasoningEvent holds a whole thought of the model. Type is "reasoning".
 type ReasoningEvent struct {
 	Type Kind   `json:"type"`
 	Text string `json:"text"`
 }
 
-// TextEvent is a text that the model wrote on the way to its result. Type is "text".
+// TextEvent holds a text that the model wrote before its last answer. Type is "text".
 type TextEvent struct {
 	Type Kind   `json:"type"`
 	Text string `json:"text"`
 }
 
-// StepStartEvent begins a call. Type is "step_start".
+// StepStartEvent begins a tool call. Type is "step_start".
 type StepStartEvent struct {
 	Type   Kind   `json:"type"`
-	Step   int    `json:"step"` // of the input, from 1
+	Step   int    `json:"step"` // counted in the input, from 1
 	CallID string `json:"call_id"`
 	Name   string `json:"name"`
 }
 
-// ToolCallEvent is the call. Type is "tool_call".
+// ToolCallEvent holds the call. Type is "tool_call".
 type ToolCallEvent struct {
 	Type   Kind   `json:"type"`
 	CallID string `json:"call_id"`
 	Name   string `json:"name"`
-	// Args are the Arguments of [ToolCallStart]; null when the call began in an earlier run of the session. Effective is as there.
+	// Args and Effective are the Arguments and Effective of [ToolCallStart]. Args is null if the call began in an earlier process.
 	Args      json.RawMessage `json:"args"`
 	Effective json.RawMessage `json:"effective,omitempty"`
 }
 
-// ToolResultEvent is what the call came to. Type is "tool_result".
+// ToolResultEvent holds the result of the call. Type is "tool_result".
 type ToolResultEvent struct {
 	Type    Kind   `json:"type"`
 	CallID  string `json:"call_id"`
 	Name    string `json:"name"`
-	Result  string `json:"result"` // as Output of [ToolCallEnd]
+	Result  string `json:"result"` // the Output of [ToolCallEnd]
 	IsError bool   `json:"is_error"`
 }
 
-// StepCompleteEvent ends a call. Type is "step_complete".
+// StepCompleteEvent ends a tool call. Type is "step_complete".
 type StepCompleteEvent struct {
 	Type       Kind       `json:"type"`
 	Step       int        `json:"step"`
@@ -62,7 +62,7 @@ type StepCompleteEvent struct {
 	DurationMS int64      `json:"duration_ms"`
 }
 
-// StepStatus is how a call ended.
+// A StepStatus says how a tool call ended.
 type StepStatus string
 
 // The statuses.
@@ -71,7 +71,7 @@ const (
 	StepError     StepStatus = "error" // its result is an error
 )
 
-// FinalResponseEvent ends an input, unless it was interrupted, was aborted or failed. Text is as in [Result]. Type is "final".
+// FinalResponseEvent ends an input that was not interrupted or aborted and has not failed. Text is that of [Result]. Type is "final".
 type FinalResponseEvent struct {
 	Type   Kind   `json:"type"`
 	Text   string `json:"text"`
@@ -86,15 +86,14 @@ func (ToolResultEvent) stepEvent()    {}
 func (StepCompleteEvent) stepEvent()  {}
 func (FinalResponseEvent) stepEvent() {}
 
-// Steps tells the events of a session as a loop would that does one thing after the other. For each answer of the model: Reasoning,
-// Text, and for each call StepStart, ToolCall, ToolResult and StepComplete, call by call in the order in which the model made them,
-// also when they ran at the same time; then Final, one for each input that came to an end of its own or to a limit.
+// Steps yields the events of a session as a plain loop would emit them, which does one thing after the other. Each answer of the model gives
+// Reasoning and Text, and for each call StepStart, ToolCall, ToolResult and StepComplete, call by call in the order of the answer, also if
+// the calls ran at the same time. Each input that ended by itself or at a limit gives a Final.
 //
-// The text of the last answer is in Final and comes only there. What a torn attempt said does not come at all. Events of
-// subagents, live output, warnings and steering are left out; a call that asks the host and gets its answer with the next input has its
-// result after the Final of the one that asked.
+// The text of the last answer is only in Final. Texts of failed attempts, events of subagents, live output, warnings and steering are left
+// out. If the host answers a call's question with the next input, the call's result comes after the Final of the input that asked.
 //
-// It reads no further than it has to: an event comes as soon as its turn is certain. The sequence ends with that of the events.
+// Each event is yielded as soon as its place is certain. The sequence ends when events ends.
 func Steps(events iter.Seq[Event]) iter.Seq[StepEvent] {
 	return func(yield func(StepEvent) bool) {
 		s := stepper{yield: yield, next: -1}
@@ -106,25 +105,25 @@ func Steps(events iter.Seq[Event]) iter.Seq[StepEvent] {
 	}
 }
 
-// stepper holds back what is not certain or not yet its turn.
+// A stepper holds back events whose turn has not come.
 type stepper struct {
 	yield   func(StepEvent) bool
-	stopped bool // the consumer has had enough
+	stopped bool // the consumer has stopped
 
-	// Of the answer that is coming, or that may be the last one.
+	// Of the newest answer, which may be the last one.
 	thought  strings.Builder
 	thoughts []string
 	texts    []string
 
-	calls []*stepCall // not complete, in their order
-	next  int         // the place in its answer of the call whose turn it is; -1 when some had their results before a resume
-	step  int         // calls begun in this input
+	calls []*stepCall // not yet complete, in order
+	next  int         // the index of the current call in its answer; -1 after a resume, where some calls already have results
+	step  int         // how many calls have begun in this input
 }
 
 type stepCall struct {
 	start *ToolCallStart
 	end   *ToolCallEnd // nil while it runs
-	step  int          // 0 before it is its turn
+	step  int          // 0 before its turn
 }
 
 func (s *stepper) emit(ev StepEvent) {
@@ -136,12 +135,12 @@ func (s *stepper) emit(ev StepEvent) {
 func (s *stepper) event(ev Event) {
 	switch e := ev.(type) {
 	case *UserInput:
-		if len(s.calls) == 0 { // else it answers a question
+		if len(s.calls) == 0 { // otherwise it answers a question
 			s.step = 0
 		}
 	case *SessionStart:
 		s.next = -1
-	case *StepStart: // so the answer before was not the last one
+	case *StepStart: // the answer before was not the last one
 		s.skip()
 		s.tell()
 	case *ThinkingDelta:
@@ -170,7 +169,7 @@ func (s *stepper) event(ev Event) {
 	}
 }
 
-// pause ends a thought.
+// pause ends the current thought.
 func (s *stepper) pause() {
 	if s.thought.Len() > 0 {
 		s.thoughts = append(s.thoughts, s.thought.String())
@@ -190,7 +189,7 @@ func (s *stepper) reason() {
 	s.thoughts = nil
 }
 
-// tell tells what an answer said that is not the last one.
+// tell emits the thoughts and texts of an answer that is not the last one.
 func (s *stepper) tell() {
 	s.reason()
 	for _, text := range s.texts {
@@ -208,10 +207,10 @@ func (s *stepper) find(id string) *stepCall {
 }
 
 func (s *stepper) begin(e *ToolCallStart) {
-	if s.find(e.CallID) != nil { // a question that is given up is dispatched a second time
+	if s.find(e.CallID) != nil { // the call of an unanswered question starts a second time
 		return
 	}
-	if s.next < 0 { // most likely the first call that is left
+	if s.next < 0 { // probably the first call without a result
 		s.next = e.Index
 	}
 	i := slices.IndexFunc(s.calls, func(c *stepCall) bool { return c.step == 0 && c.start.Index > e.Index })
@@ -222,7 +221,7 @@ func (s *stepper) begin(e *ToolCallStart) {
 	s.advance()
 }
 
-// skip goes on with the calls that began, when no others will: some had their results before a resume.
+// skip goes on with the calls that have begun, if no others will begin because their results came before a resume.
 func (s *stepper) skip() {
 	for len(s.calls) > 0 && s.calls[0].end != nil {
 		s.next = s.calls[0].start.Index
@@ -232,7 +231,7 @@ func (s *stepper) skip() {
 
 func (s *stepper) end(e *ToolCallEnd) {
 	c := s.find(e.CallID)
-	if c == nil { // it began before a resume
+	if c == nil { // the call began before a resume
 		c = &stepCall{start: &ToolCallStart{CallID: e.CallID, Index: max(s.next, 0), Name: e.Name, Arguments: json.RawMessage("null")}}
 		s.next = c.start.Index
 		s.calls = slices.Insert(s.calls, 0, c)
@@ -241,7 +240,7 @@ func (s *stepper) end(e *ToolCallEnd) {
 	s.advance()
 }
 
-// advance tells of the call whose turn it is what there is, and goes on to the next when it is complete.
+// advance emits all available events of the current call, and goes on to the next one when it is complete.
 func (s *stepper) advance() {
 	for len(s.calls) > 0 && s.calls[0].start.Index <= s.next {
 		c := s.calls[0]
@@ -273,7 +272,7 @@ func (s *stepper) finish(e *ProcessingEnd) {
 		s.tell()
 		return
 	}
-	if strings.HasSuffix(e.Text, strings.Join(s.texts, "")) { // it may go on from answers before
+	if strings.HasSuffix(e.Text, strings.Join(s.texts, "")) { // it may include the texts of earlier answers
 		s.texts = nil
 	}
 	s.tell()

@@ -11,15 +11,15 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Definitions returns what the model is told of the session's tools.
+// Definitions returns the definitions of the session's tools, as the model has them.
 func (s *Session) Definitions() []llm.ToolDefinition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.state.tools)
 }
 
-// Tools returns the tools that the session runs for the model, in the order of [Session.Definitions]. It leaves out the one by which a
-// structured result comes, and those that the model knows of and a resumed session lacks.
+// Tools returns the tools that the session runs for the model, in the order of [Session.Definitions]. It leaves out the tool that takes a
+// structured result, and tools that the model knows but a resumed session lacks.
 func (s *Session) Tools() []tool.Tool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,18 +32,18 @@ func (s *Session) Tools() []tool.Tool {
 	return tools
 }
 
-// AddTools offers tools to the model from its next call on; those whose needs the session does not meet are left out. A tool of a name
-// that is there already takes its place, in the list as well. All of them join at once or, after an error, none does.
+// AddTools offers tools to the model from its next call on. A tool with the name of another takes its place, also in the list. Tools whose
+// needs the session does not satisfy are left out. If AddTools returns an error, none was added.
 //
-// Where a definition is new or another one, the model's next call begins a new epoch, since definitions stand before the history in
-// every request: add together what comes together. A definition that the model knows changes nothing for it. So the tools that a resumed
-// session lacks can come back later at no cost. A call that is running ends with the tool that it began with. Guidance has no effect
-// any more: the system prompt is what it is.
+// A new or changed definition begins a new epoch with the next model call, because definitions stand before the history in every request.
+// So tools that arrive together should be added together. A definition that the model already has costs nothing: tools that a resumed
+// session lacks can come back later. A running call goes on with the tool that it began with. Tool.Guidance has no effect, because the
+// system prompt does not change.
 //
-// Subagents have the tools that the session has when they start. Nil means that the change is in the journal; the end of ctx ends
-// the wait for that.
+// Subagents get the tools that the session has when they start. When AddTools returns nil, the change is in the journal; the end of ctx
+// ends the wait for that.
 func (s *Session) AddTools(ctx context.Context, tools ...tool.Tool) error {
-	tools = slices.Clone(tools) // a registry keeps them where they are
+	tools = slices.Clone(tools) // the registry points into the slice
 	return s.changeTools(ctx, func(rec *settingRecord) error {
 		if err := rec.registry.Use(tools, s.satisfies); err != nil {
 			return err
@@ -65,9 +65,9 @@ func (s *Session) AddTools(ctx context.Context, tools ...tool.Tool) error {
 	})
 }
 
-// RemoveTools takes tools from the model, from its next call on, which begins a new epoch. Calls of them that have not begun get error
-// results that say so; calls that are running go on. A name that is not there is no error. Nil means that the change is in the journal;
-// the end of ctx ends the wait for that.
+// RemoveTools removes tools from the next model call on, which begins a new epoch. Calls of them that have not begun get error results that
+// say so; running calls go on. Unknown names are ignored. When RemoveTools returns nil, the change is in the journal; the end of ctx ends
+// the wait for that.
 func (s *Session) RemoveTools(ctx context.Context, names ...string) error {
 	return s.changeTools(ctx, func(rec *settingRecord) error {
 		for _, name := range names {
@@ -87,8 +87,7 @@ func (s *Session) RemoveTools(ctx context.Context, names ...string) error {
 	})
 }
 
-// changeTools lets change edit a setting that has the tools of now, and commits it. Where the model is told nothing new, only the
-// registry is exchanged.
+// changeTools commits a setting with the session's tools as change edits them. If the definitions stay the same, only the registry changes.
 func (s *Session) changeTools(ctx context.Context, change func(rec *settingRecord) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -123,7 +122,7 @@ func (s *Session) changeTools(ctx context.Context, change func(rec *settingRecor
 	return s.sync(ctx)
 }
 
-// sameTools reports whether the model could not tell two lists of tools from each other.
+// sameTools reports whether two lists of definitions are the same JSON.
 func sameTools(a, b []llm.ToolDefinition) (bool, error) {
 	x, err := marshal(a)
 	if err != nil {
@@ -133,7 +132,7 @@ func sameTools(a, b []llm.ToolDefinition) (bool, error) {
 	return err == nil && bytes.Equal(x, y), err
 }
 
-// writtenTools returns definitions as a journal gives them back: what is sent before a resume is what is sent after it.
+// writtenTools returns definitions as they read after they were written, so that requests before and after a resume are equal.
 func writtenTools(tools []llm.ToolDefinition) ([]llm.ToolDefinition, error) {
 	data, err := marshal(tools)
 	if err != nil {
@@ -147,8 +146,8 @@ func writtenTools(tools []llm.ToolDefinition) ([]llm.ToolDefinition, error) {
 	return slices.Clip(append([]llm.ToolDefinition{}, same...)), nil
 }
 
-// runOnly makes a registry that of a resumed session: what the model does not know of is not run for it, but for the tool of a new
-// structured result, and a call of what it knows of and the session lacks says so.
+// runOnly restricts the registry of a resumed session. Tools whose definitions the model does not have are removed, except for that of a new
+// structured result. Calls of tools that the model knows and the session lacks get a result that says so.
 func (s *State) runOnly(registry *tool.Registry, resultTool string) {
 	for _, name := range registry.Names() {
 		if !s.offersTool(name) && name != resultTool {
@@ -180,7 +179,7 @@ func (s *Session) registryOf(p *Policy, lists ...[]tool.Tool) (*tool.Registry, e
 // satisfies reports whether the session has what t needs.
 func (s *Session) satisfies(t *tool.Tool) bool { return meets(t, s.agents != nil, s.questions != nil) }
 
-// meets reports whether a session with or without subagents and answers to questions has what a tool needs.
+// meets reports whether a session that has subagents, or answers to questions, satisfies what a tool needs.
 func meets(t *tool.Tool, agents, answers bool) bool {
 	return (t.Needs != tool.NeedsAgents || agents) && (t.Needs != tool.NeedsAnswers || answers)
 }

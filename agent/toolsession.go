@@ -5,7 +5,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// toolSession is a session as one of its calls sees it.
+// toolSession is the [tool.Session] of a call.
 type toolSession struct {
 	*Session
 	call *call
@@ -27,7 +27,7 @@ func (t *toolSession) Agents() tool.Agents {
 	return &spawner{t.agents, t.call.spawns}
 }
 
-// Files returns what the session has seen of files.
+// Files implements [tool.Session].
 func (t *toolSession) Files() tool.Files { return t }
 
 // Seen implements [tool.Files].
