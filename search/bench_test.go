@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// cpu is the user and system time so far, of this process or of the children that it waited for.
+// cpu returns the user and system time of this process, or of the children that it waited for.
 func cpu(t testing.TB, who int) time.Duration {
 	t.Helper()
 	var u syscall.Rusage
@@ -19,10 +19,10 @@ func cpu(t testing.TB, who int) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// against reports the CPU time of one operation, and how many times that of a ripgrep command it is.
+// against reports the CPU time of one operation, and its ratio to that of a ripgrep command.
 func against(b *testing.B, dir string, op func(), rg ...string) {
 	b.ReportAllocs()
-	op() // once for the caches
+	op() // warms up the caches
 	start := cpu(b, syscall.RUSAGE_SELF)
 	for b.Loop() {
 		op()

@@ -15,7 +15,7 @@ import (
 	"github.com/attractor-go/attractor/search"
 )
 
-// broken is an environment that goes wrong at one file or directory.
+// broken is an environment that calls bad for one file or directory.
 type broken struct {
 	env.Environment
 	at  string
@@ -38,10 +38,10 @@ func (b broken) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	return b.Environment.Open(ctx, name)
 }
 
-// What an environment panics with on a goroutine of a search reaches the goroutine that searches, where its caller can recover it.
+// A panic of the environment on a goroutine of a search reaches the caller's goroutine, where it can be recovered.
 func TestI7_BrokenEnvironment(t *testing.T) {
 	dir := t.TempDir()
-	for i := range 12 { // more than are walked and searched at a time
+	for i := range 12 { // more than are walked and searched at the same time
 		name := filepath.Join(dir, fmt.Sprintf("d%02d", i))
 		if err := os.Mkdir(name, 0o700); err != nil {
 			t.Fatal(err)

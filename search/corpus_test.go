@@ -16,7 +16,7 @@ import (
 
 const corpus = "../../shared/corpora/glob_gitignore/cases.jsonl"
 
-// corpusCase is one line of the corpus.
+// corpusCase holds one line of the corpus.
 type corpusCase struct {
 	ID, Kind, Note string
 
@@ -33,7 +33,7 @@ type corpusCase struct {
 	Path string
 }
 
-// decidedDifferently names cases in which our answer is the opposite of git's, on purpose.
+// decidedDifferently holds the cases in which our answer is the opposite of git's on purpose.
 func decidedDifferently() map[string]string {
 	return map[string]string{
 		"gi_doublestar_glued__e663a1": "x**/y: git's manual says that ** beside other characters is a plain *, which does not match " +
@@ -63,7 +63,7 @@ func corpusCases(t *testing.T, kind string) []corpusCase {
 	return cases
 }
 
-// TestC8_GitignoreCorpus walks a real tree for each case: git's answer is that the file is ignored when the walk leaves it out.
+// TestC8_GitignoreCorpus walks a real tree for each case. The walk must omit a file exactly if git ignores it.
 func TestC8_GitignoreCorpus(t *testing.T) {
 	for _, c := range corpusCases(t, "gitignore") {
 		t.Run(c.ID, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestC8_GitignoreCorpus(t *testing.T) {
 			}
 			probe := c.Path
 			if c.IsDir {
-				probe = path.Join(c.Path, "probe") // of an ignored directory the walk must not return what is in it
+				probe = path.Join(c.Path, "probe") // the walk must not enter an ignored directory
 			}
 			if _, ok := files[probe]; !ok {
 				files[probe] = ""
@@ -95,7 +95,7 @@ func TestC8_GitignoreCorpus(t *testing.T) {
 	}
 }
 
-// TestC8_GitPatternCorpus has git's own cases for its wildcard patterns, which .gitignore files consist of.
+// TestC8_GitPatternCorpus runs git's own cases for the wildcard patterns of .gitignore files.
 func TestC8_GitPatternCorpus(t *testing.T) {
 	for _, c := range corpusCases(t, "glob_git") {
 		t.Run(c.ID, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestC8_GitPatternCorpus(t *testing.T) {
 	}
 }
 
-// TestC9_GlobCorpus has the cases of the glob tool's patterns.
+// TestC9_GlobCorpus runs the cases for the glob tool's patterns.
 func TestC9_GlobCorpus(t *testing.T) {
 	for _, c := range corpusCases(t, "glob_doublestar") {
 		t.Run(c.ID, func(t *testing.T) {

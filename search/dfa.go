@@ -9,52 +9,51 @@ import (
 )
 
 const (
-	// maxStates bounds a dfa's memory, at half a kilobyte a state. An expression that needs more is left to regexp.
+	// maxStates limits a dfa's memory, at half a kilobyte per state. Expressions that need more are left to regexp.
 	maxStates = 1000
-	// maxProgram is how large an expression may be: to make one state takes that many steps at most.
+	// maxProgram limits the instructions of an expression, and so the steps to make one state.
 	maxProgram = 1000
 )
 
-// A dfa's transitions lead to one of these or to a state.
+// Targets of a dfa's transitions, besides states.
 const (
 	unknown = iota // not yet computed
 	hit            // the line may match
 	firstState
 )
 
-// dfa finds lines that may match an expression in one pass over the text, with one look into a table for each byte, where regexp
-// takes a dozen times as long. States are made as they are met.
+// dfa finds lines that may match an expression in one pass over the text, with one table lookup per byte. Regexp takes a dozen times
+// as long. States are made when they are first reached.
 //
-// It errs on the side of matching: every byte outside of ASCII is taken for a piece of any such character, word boundaries are
-// taken to be everywhere, and a carriage return may be the end of a line. What it leaves out does not match. It is for one
-// goroutine.
+// A dfa may report lines that do not match, but misses none. It takes each byte outside of ASCII for part of any such character,
+// assumes word boundaries everywhere, and lets a carriage return end a line. It must not be used by several goroutines.
 type dfa struct {
 	prog  *syntax.Prog
-	loose bool // a hit never says that a line matches
+	loose bool // hits need confirmation by regexp
 
 	states []dfaState
 	byKey  map[string]uint16
 	next   []uint16 // 256 for each state
 	start  uint16   // at the start of a line
-	idle   uint16   // where nothing has begun
+	idle   uint16   // no match has begun
 	stay   [256]bool
 	full   bool // there were too many states
 
-	// For the state that is being made:
-	seen []int // by instruction, the number of the state that met it last
+	// The state that is being made:
+	seen []int // by instruction, the number of the last state that has it
 	made int
 	set  []uint32
 	key  []byte
 }
 
-// dfaState is a set of instructions that are to be tried at the next byte.
+// dfaState holds the instructions to try at the next byte.
 type dfaState struct {
 	set     []uint32
-	matches bool // without a further byte
+	matches bool // without another byte
 	ends    bool // it matches if the line ends here
 }
 
-// newDFA makes the dfa of a program. It is full at once if the program is too large.
+// newDFA returns the dfa of a program. It is full from the start if the program is too large.
 func newDFA(prog *syntax.Prog, loose bool) *dfa {
 	if len(prog.Inst) > maxProgram {
 		return &dfa{full: true}
@@ -73,8 +72,8 @@ func newDFA(prog *syntax.Prog, loose bool) *dfa {
 	return d
 }
 
-// find is a place in the first line at or after pos, the start of a line, that may match, or -1. It is false when the dfa has
-// become full, and nothing is known.
+// find returns an offset in the first line at or after pos that may match, or -1. Pos is the start of a line. It returns false if the
+// dfa has become full, so that nothing is known.
 func (d *dfa) find(text []byte, pos int) (at int, ok bool) {
 	if d.states[d.start].matches && pos < len(text) {
 		return pos, true
@@ -110,7 +109,7 @@ func (d *dfa) find(text []byte, pos int) (at int, ok bool) {
 	return -1, true
 }
 
-// step makes a transition.
+// step returns the target of a transition, which it makes if necessary.
 func (d *dfa) step(from uint16, b byte) (to uint16) {
 	at := int(from)<<8 | int(b)
 	if d.next[at] != unknown {
@@ -135,7 +134,7 @@ func (d *dfa) step(from uint16, b byte) (to uint16) {
 	return to
 }
 
-// after is where a byte leads to from a set, before the empty steps.
+// after returns the instructions that a byte leads to from a set, before empty transitions.
 func (d *dfa) after(set []uint32, b byte) []uint32 {
 	var to []uint32
 	for _, pc := range set {
@@ -144,7 +143,7 @@ func (d *dfa) after(set []uint32, b byte) []uint32 {
 		case b < utf8.RuneSelf && consumes(inst) && inst.MatchRune(rune(b)):
 			to = append(to, inst.Out)
 		case b >= utf8.RuneSelf && beyondASCII(inst):
-			to = append(to, pc, inst.Out) // the character may go on or be over
+			to = append(to, pc, inst.Out) // the byte may be the character's last or not
 		}
 	}
 	return to
@@ -158,7 +157,7 @@ func consumes(inst *syntax.Inst) bool {
 	return false
 }
 
-// beyondASCII reports whether an instruction takes any character outside of ASCII, or a byte that is in none.
+// beyondASCII reports whether an instruction matches any character outside of ASCII or an invalid byte.
 func beyondASCII(inst *syntax.Inst) bool {
 	switch {
 	case inst.Op == syntax.InstRuneAny || inst.Op == syntax.InstRuneAnyNotNL:
@@ -168,7 +167,7 @@ func beyondASCII(inst *syntax.Inst) bool {
 	case slices.Max(inst.Rune) >= utf8.RuneSelf:
 		return true
 	}
-	// A single letter stands for itself in any case.
+	// With FoldCase a single letter stands for all its cases.
 	r := inst.Rune[0]
 	for f := unicode.SimpleFold(r); len(inst.Rune) == 1 && syntax.Flags(inst.Arg)&syntax.FoldCase != 0 && f != r; f = unicode.SimpleFold(f) {
 		if f >= utf8.RuneSelf {
@@ -178,7 +177,7 @@ func beyondASCII(inst *syntax.Inst) bool {
 	return false
 }
 
-// state is the state of a set and of what begins here.
+// state returns the state for a set of instructions and for matches that begin here. It makes the state if necessary.
 func (d *dfa) state(from []uint32, lineStart bool) uint16 {
 	d.made++
 	d.set = d.set[:0]
@@ -214,7 +213,7 @@ func (d *dfa) state(from []uint32, lineStart bool) uint16 {
 	return d.keep(dfaState{set: slices.Clone(d.set[:n]), matches: matches, ends: ends})
 }
 
-// keep remembers a new state by d.key.
+// keep adds a new state under d.key.
 func (d *dfa) keep(s dfaState) uint16 {
 	id := uint16(len(d.states))
 	d.byKey[string(d.key)] = id
@@ -223,7 +222,7 @@ func (d *dfa) keep(s dfaState) uint16 {
 	return id
 }
 
-// add puts an instruction into the set, or those that it leads to without a byte, and reports whether that is a match.
+// add adds an instruction to the set, or the instructions that follow it without a byte. It reports whether they match.
 func (d *dfa) add(pc uint32, lineStart, lineEnd bool) (matches bool) {
 	if d.seen[pc] == d.made {
 		return false
@@ -244,7 +243,7 @@ func (d *dfa) add(pc uint32, lineStart, lineEnd bool) (matches bool) {
 		case op&(syntax.EmptyBeginLine|syntax.EmptyBeginText) != 0 && !lineStart:
 			return false
 		case op&(syntax.EmptyEndLine|syntax.EmptyEndText) != 0 && !lineEnd:
-			d.set = append(d.set, pc) // to be looked at when the line ends
+			d.set = append(d.set, pc) // to be tried when the line ends
 			return false
 		}
 		return d.add(inst.Out, lineStart, lineEnd)
@@ -255,7 +254,7 @@ func (d *dfa) add(pc uint32, lineStart, lineEnd bool) (matches bool) {
 	return false
 }
 
-// sure reports whether a line up to a hit is such that the dfa does not err.
+// sure reports whether a hit is a match, given the line's text up to it.
 func (d *dfa) sure(text []byte) bool {
 	if d.loose {
 		return false

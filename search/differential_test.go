@@ -23,7 +23,7 @@ import (
 
 var whole = flag.Bool("whole", false, "compare searches of all of Go's own sources, not of a part")
 
-// run gives what a program prints in a directory. No match is no failure of ripgrep's.
+// run returns what a program prints in a directory. Ripgrep's exit code for no match is not a failure.
 func run(t testing.TB, dir string, command ...string) string {
 	t.Helper()
 	cmd := exec.Command(command[0], command[1:]...)
@@ -40,14 +40,14 @@ func run(t testing.TB, dir string, command ...string) string {
 	return string(out)
 }
 
-// ripgrep runs it so that it means the same by a tree as we do.
+// ripgrep runs ripgrep with the flags that make it search the same files as this package.
 func ripgrep(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	return run(t, dir, append([]string{"rg", "--no-config", "--hidden", "--no-require-git", "--no-ignore-global", "--no-ignore-dot", "--glob", "!.git",
 		"--color", "never"}, args...)...)
 }
 
-// sorted splits what a program printed.
+// sorted returns the sorted lines that a program printed.
 func sorted(out, sep string) []string {
 	if out == "" {
 		return []string{}
@@ -57,13 +57,13 @@ func sorted(out, sep string) []string {
 	return all
 }
 
-// place is a directory in which searches are compared.
+// place holds a directory in which searches are compared.
 type place struct {
 	dir, under string
 	git        []string // the command that knows it as a work tree
 }
 
-// goPlaces are parts of Go's own sources, or all of them. A repository elsewhere makes them known to git: nothing is written there.
+// goPlaces returns parts of Go's own sources, or all of them. The repository that git needs is elsewhere, so nothing is written there.
 func goPlaces(t *testing.T) []place {
 	peer.Need(t, "git")
 	src := goSources(t)
@@ -75,7 +75,7 @@ func goPlaces(t *testing.T) []place {
 	return []place{{src, "net", git}, {src, "cmd/internal", git}}
 }
 
-// forestPlace is the forest as a repository of git's.
+// forestPlace returns the forest as a git repository.
 func forestPlace(t *testing.T) place {
 	peer.Need(t, "git")
 	dir := forest(t).WorkDir()
@@ -84,7 +84,7 @@ func forestPlace(t *testing.T) place {
 	return place{dir, ".", []string{"git"}}
 }
 
-// inPlaces compares in the forest and in Go's sources.
+// inPlaces runs a comparison in the forest and in Go's sources.
 func inPlaces(t *testing.T, compare func(t *testing.T, p place)) {
 	t.Run("forest", func(t *testing.T) { compare(t, forestPlace(t)) })
 	t.Run("go", func(t *testing.T) {
@@ -112,8 +112,8 @@ func TestC8_TheTreeIsGits(t *testing.T) {
 	})
 }
 
-// TestC9_GlobIsGits compares patterns with git's, which mean the same where there are no braces and ** is not at the end: there it
-// is no element too for us, as in bash.
+// TestC9_GlobIsGits compares patterns with git's. They mean the same without braces and without ** at the end, which matches no element
+// too for us, as in bash.
 func TestC9_GlobIsGits(t *testing.T) {
 	inPlaces(t, func(t *testing.T, p place) {
 		e := local(t, p.dir)
@@ -131,8 +131,8 @@ func TestC9_GlobIsGits(t *testing.T) {
 	})
 }
 
-// TestC9_GlobIsRipgreps compares the files that patterns with braces find. Ripgrep's patterns override ignore rules, so it is done
-// where there are none that matter.
+// TestC9_GlobIsRipgreps compares the files that patterns with braces find. Ripgrep's patterns override ignore rules, so it searches
+// where those make no difference.
 func TestC9_GlobIsRipgreps(t *testing.T) {
 	peer.Need(t, "rg")
 	for _, p := range goPlaces(t) {
@@ -154,7 +154,7 @@ func TestC9_GlobIsRipgreps(t *testing.T) {
 	}
 }
 
-// TestC8_IgnoreRulesAreGits makes trees and rules at random.
+// TestC8_IgnoreRulesAreGits compares random trees and rules.
 func TestC8_IgnoreRulesAreGits(t *testing.T) {
 	peer.Need(t, "git")
 	rnd := rand.New(rand.NewPCG(3, 4))
@@ -184,7 +184,7 @@ func TestC8_IgnoreRulesAreGits(t *testing.T) {
 	}
 }
 
-// compareRules compares what git and the walk see of a tree. Names that are a directory of other names, too, are left out.
+// compareRules compares the files that git and the walk see. It leaves out names that are also directories of other names.
 func compareRules(t *testing.T, files map[string]string) {
 	t.Helper()
 	for name := range files {
@@ -208,7 +208,7 @@ func compareRules(t *testing.T, files map[string]string) {
 	}
 }
 
-// TestC8_LinesAreRipgreps compares results with ripgrep's own, for patterns that mean the same to both.
+// TestC8_LinesAreRipgreps compares results with ripgrep's, for patterns that mean the same to both.
 func TestC8_LinesAreRipgreps(t *testing.T) {
 	peer.Need(t, "rg")
 	inPlaces(t, func(t *testing.T, p place) {
@@ -241,8 +241,8 @@ func TestC8_LinesAreRipgreps(t *testing.T) {
 	})
 }
 
-// ripgrepHits are what hits makes of a query, from ripgrep. It takes any file with a NUL byte for a binary one, and we one
-// that has it near its front, so it is told to search them all.
+// ripgrepHits returns ripgrep's results in the form of hits. Ripgrep takes any file with a NUL byte for binary, we only one that has it
+// near the front, so ripgrep searches all files.
 func ripgrepHits(t *testing.T, p place, mode Mode, args []string) []string {
 	t.Helper()
 	args = append([]string{"--text", "--crlf", "--null", "--line-number", "--no-heading", "--with-filename", "--no-context-separator", "--sort", "path"}, args...)
@@ -276,7 +276,7 @@ func ripgrepHits(t *testing.T, p place, mode Mode, args []string) []string {
 	return found
 }
 
-// isBinary reports whether a file counts as binary for us.
+// isBinary reports whether this package takes a file for binary.
 func isBinary(t *testing.T, name string) bool {
 	t.Helper()
 	f, err := os.Open(name)
@@ -286,7 +286,7 @@ func isBinary(t *testing.T, name string) bool {
 	return bytes.IndexByte(head, 0) >= 0
 }
 
-// TestC8_NoCommandIsNeeded: what is installed makes no difference, since nothing is started.
+// TestC8_NoCommandIsNeeded checks that searches start no command.
 func TestC8_NoCommandIsNeeded(t *testing.T) {
 	e := commandless{forest(t), t}
 	for _, pattern := range operators() {

@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// byFrequency is the printable bytes of source code and prose, the most frequent first, as counted in some hundred megabytes of
-// C, Go, Python, Perl, JavaScript and documentation, each language with the same weight. Only the order matters, and only for
-// the speed.
+// byFrequency holds the printable bytes of source code and prose, the most frequent first. They were counted in some hundred
+// megabytes of C, Go, Python, Perl, JavaScript and documentation. The order affects nothing but speed.
 const byFrequency = " etsnraio\nlcd_pfuhm,.()0g'/E\"=Sb\tyTA>:1xIC<LNR-k2vOwP#*D3{}F456;98MB7[]U\\G$Hj`XVKqWYz&!+|%Q@J?Z~^"
 
-// byteRarity is greater for bytes that occur less often.
+// byteRarity returns a number that is greater for bytes that occur less often.
 func byteRarity(c byte) int {
 	if i := strings.IndexByte(byFrequency, c); i >= 0 {
 		return i
@@ -19,14 +18,14 @@ func byteRarity(c byte) int {
 	return len(byFrequency)
 }
 
-// needle is one literal. It is found by its rarest byte: looking for a single byte is what a processor does fastest, and the fewer
-// places it stops at, the better. Bytes.Index goes by the first byte instead, and byte after byte if that is frequent.
+// needle holds one literal, which is found by its rarest byte. Processors search for single bytes fastest, and a rare one has few
+// candidates. Bytes.Index uses the first byte instead, and becomes slow if that is frequent.
 type needle struct {
 	text []byte
 	fold bool
 	rare int // offset of the rarest byte
-	next int // offset of the rarest but that one, which is checked first
-	// That byte in both cases; the same where there is one.
+	next int // offset of the second rarest byte, which is checked first
+	// The byte at next in both cases, which may be the same.
 	nextA, nextB byte
 }
 
@@ -49,7 +48,7 @@ func newNeedle(text []byte, fold bool) needle {
 	return n
 }
 
-// cases is the byte at an offset in both cases, which are the same if only one fits.
+// cases returns the byte at an offset in both cases, or twice if only one is wanted.
 func (n *needle) cases(i int) (a, b byte) {
 	a, b = n.text[i], n.text[i]
 	if n.fold {
@@ -66,7 +65,7 @@ func (n *needle) rarity(i int) int {
 	return r
 }
 
-// at reports whether the needle is at the start of a text.
+// at reports whether a text begins with the needle.
 func (n *needle) at(text []byte) bool {
 	if len(text) < len(n.text) {
 		return false
@@ -96,15 +95,15 @@ func upper(c byte) byte {
 	return c
 }
 
-// needles are a matcher's literals, made ready to be looked for together.
+// needles holds a matcher's literals, prepared for a common search.
 type needles struct {
 	all    []needle
-	groups []group // those with one rarest byte
+	groups []group
 }
 
-// group is the needles with one rarest byte.
+// group holds the needles that share their rarest byte.
 type group struct {
-	a, b    byte // the byte in both cases; the same where there is one
+	a, b    byte // the byte in both cases, which may be the same
 	members []*needle
 }
 
@@ -124,21 +123,21 @@ func newNeedles(set literalSet) needles {
 	return ns
 }
 
-// finder looks for needles in one text, from the front to the back.
+// finder searches one text for needles, from front to back.
 type finder struct {
 	*needles
 	text    []byte
 	cursors []cursor
 }
 
-// cursor is how far a group was looked for. What is there at or after the last position asked for; len(text) for nowhere.
+// cursor holds the next occurrences for a group, at or after the last position asked for; len(text) means none.
 type cursor struct {
-	found int // a needle's rarest byte
-	atA   int // the byte in the one case
-	atB   int // and in the other
+	found int // of a needle, by its rarest byte
+	atA   int // of the byte in the one case
+	atB   int // of the byte in the other case
 }
 
-// reset begins with a new text.
+// reset prepares the finder for a new text.
 func (f *finder) reset(ns *needles, text []byte) {
 	f.needles, f.text, f.cursors = ns, text, f.cursors[:0]
 	for range ns.groups {
@@ -146,8 +145,8 @@ func (f *finder) reset(ns *needles, text []byte) {
 	}
 }
 
-// find is a place in the first line at or after pos that has a needle, or -1: in the first line, but not always in the first needle
-// of it. Pos may be anywhere at first, and then only at the starts of lines.
+// find returns an offset in the first line at or after pos that has a needle, or -1. It need not be in the first needle of that line.
+// After the first call pos must be the start of a line.
 func (f *finder) find(pos int) int {
 	first := len(f.text)
 	for i := range f.groups {
@@ -163,7 +162,7 @@ func (f *finder) find(pos int) int {
 	return first
 }
 
-// seek looks for a group from pos on.
+// seek moves the cursor to the first needle of a group at or after pos.
 func (c *cursor) seek(g *group, text []byte, pos int) {
 	c.found = len(text)
 	for at := pos; at < len(text); at++ {
@@ -182,7 +181,7 @@ func (c *cursor) seek(g *group, text []byte, pos int) {
 			return
 		}
 		for _, n := range g.members {
-			// Most places are none, which one more byte says.
+			// A second byte rules out most candidates.
 			if i := at + n.next - n.rare; uint(i) >= uint(len(text)) || text[i] != n.nextA && text[i] != n.nextB {
 				continue
 			}
@@ -194,7 +193,7 @@ func (c *cursor) seek(g *group, text []byte, pos int) {
 	}
 }
 
-// indexFrom is where a byte is at or after an offset, or the text's length.
+// indexFrom returns the first offset of a byte at or after from, or the text's length.
 func indexFrom(text []byte, from int, b byte) int {
 	if i := bytes.IndexByte(text[from:], b); i >= 0 {
 		return from + i
@@ -202,11 +201,11 @@ func indexFrom(text []byte, from int, b byte) int {
 	return len(text)
 }
 
-// longS and kelvin are the two characters outside of ASCII that are an ASCII letter, s and k, in another case.
+// Two characters outside of ASCII are ASCII letters in another case: s and k.
 const longS, kelvin = "\u017f", "\u212a"
 
-// foldOddly reports whether a text has a character that is one of the needles' letters in another case, but not one byte. Such a
-// text cannot be looked through byte by byte.
+// foldOddly reports whether a text has a character outside of ASCII that equals a needle's letter in another case. Such a text cannot
+// be searched byte by byte.
 func (ns *needles) foldOddly(text []byte) bool {
 	return ns.foldsLetter('s') && bytes.Contains(text, []byte(longS)) || ns.foldsLetter('k') && bytes.Contains(text, []byte(kelvin))
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// forest is a tree with everything that searches differ in: nested rules and negations, hidden and binary files, line ends, byte
-// order marks, bytes that are no UTF-8, long lines, odd names.
+// forest returns a tree with everything that searches differ in: nested rules and negations, hidden and binary files, line ends, byte
+// order marks, invalid UTF-8, long lines, odd names.
 func forest(t testing.TB) *env.Local {
 	t.Helper()
 	files := map[string]string{
@@ -32,7 +32,7 @@ func forest(t testing.TB) *env.Local {
 	return plant(t, files)
 }
 
-// someText is words that patterns are made for, and line ends.
+// someText returns a random text of words that the patterns match, and line ends.
 func someText(rnd *rand.Rand, words int) string {
 	pieces := []string{"foo", "Bar", "x12", "X12", "ABCDE123", "_", "ä", "Σ", "\u017f", " ", "\t", "\n", "\n", "\r\n", "(", "é", "\xff", "\x00"}
 	var b strings.Builder
@@ -42,7 +42,7 @@ func someText(rnd *rand.Rand, words int) string {
 	return b.String()
 }
 
-// operators are patterns with every operator of the syntax, and what is easily taken for something else.
+// operators returns patterns with every operator of the syntax, and some that are easily misread.
 func operators() []string {
 	return []string{
 		`foo`, `[A-Z]{5}\d{3}`, `\w\d+$`, `^\w+$`, `^[a-z]+\s`, `\d`, `\D\d\D`, `\s\S\s`, `^.{3}$`, `.{40,}`, `[^a-z\s]{2}`, `\bx`, `\Bx`, `x\b|\b_`, `\B_\B`, `[äöü]`,

@@ -9,7 +9,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// quoted is a path as a pattern of a .gitignore that means it alone.
+// quoted returns the pattern of a .gitignore that matches one path alone.
 func quoted(name string) string {
 	var b strings.Builder
 	for _, c := range []byte(name) {
@@ -21,7 +21,7 @@ func quoted(name string) string {
 	return b.String()
 }
 
-// plainMatch is what pathPattern.match does, by trying everything.
+// plainMatch implements pathPattern.match by trying everything.
 func plainMatch(p pathPattern, elems []string) bool {
 	switch {
 	case len(p) == 0:

@@ -14,7 +14,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// glob is the built-in engine.
+// glob implements Glob for environments without a search of their own.
 func glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing, error) {
 	root, pattern := splitGlob(e, pattern, dir)
 	if !doublestar.ValidatePattern(pattern) {
@@ -35,7 +35,7 @@ func glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing,
 	for _, f := range entries {
 		info := f.info
 		if info.Mode.Type() == fs.ModeSymlink {
-			// A broken link, or one to a directory, is no file.
+			// Broken links and links to directories are left out.
 			if info, err = e.Stat(ctx, f.abs); err != nil || !info.Mode.IsRegular() {
 				continue
 			}
@@ -48,8 +48,8 @@ func glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing,
 	return Listing{Files: found, Unreadable: w.unreadable.list()}, context.Cause(ctx)
 }
 
-// splitGlob finds the directory to walk and the pattern to match below it. A pattern that is absolute or begins with .. moves
-// the directory; one below the directory does not, so that .gitignore holds for it.
+// splitGlob returns the directory to walk and the pattern to match below it. A pattern that is absolute or begins with .. changes the
+// directory. An absolute pattern below the directory does not, so that the same .gitignore files apply.
 func splitGlob(e env.Environment, pattern, dir string) (root, rest string) {
 	root = absolute(e, dir)
 	if isHome(pattern) {
@@ -69,7 +69,7 @@ func splitGlob(e env.Environment, pattern, dir string) (root, rest string) {
 	return root, pattern
 }
 
-// mayContain reports whether a directory can have files below it that match. It may say yes too often.
+// mayContain reports whether there may be matching files below a directory. It may return true if there are none.
 func mayContain(pattern, dir string) bool {
 	if strings.ContainsRune(pattern, '{') { // an alternative may have slashes in it
 		return true
@@ -84,8 +84,8 @@ func mayContain(pattern, dir string) bool {
 	return doublestar.MatchUnvalidated(strings.Join(want[:n], "/"), strings.Join(have[:n], "/"))
 }
 
-// fileFilter makes the function that says whether a file, given by its path from the search's root and by the one from the
-// working directory, is selected by a Query's Glob.
+// fileFilter returns a function that reports whether a Query's Glob selects a file, given its paths from the search's root and from the
+// working directory.
 func fileFilter(pattern string) (func(fromRoot, fromWorkDir string) bool, error) {
 	if pattern == "" {
 		return func(string, string) bool { return true }, nil
@@ -100,7 +100,7 @@ func fileFilter(pattern string) (func(fromRoot, fromWorkDir string) bool, error)
 		if byName {
 			return doublestar.MatchUnvalidated(pattern, path.Base(fromRoot)) != exclude
 		}
-		// Both are what people write, and a pattern seldom fits the one that was not meant.
+		// People write both, and a pattern seldom matches the one that was not meant.
 		match := doublestar.MatchUnvalidated(pattern, fromRoot) || doublestar.MatchUnvalidated(pattern, fromWorkDir)
 		return match != exclude
 	}, nil

@@ -5,8 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// keepInElements writes a valid glob pattern so that no class in it matches a slash, as everybody expects. For doublestar [!a] does,
-// and so does a range such as [+-9] that has the slash inside.
+// keepInElements rewrites a valid glob pattern so that no class in it matches a slash. In doublestar, [!a] and ranges such as [+-9] do.
 func keepInElements(pattern string) string {
 	var b strings.Builder
 	for rest := pattern; rest != ""; {
@@ -27,7 +26,7 @@ func keepInElements(pattern string) string {
 	return b.String()
 }
 
-// writeClass writes the members of a class, whose rest begins behind the bracket, and returns what follows them.
+// writeClass writes the members of a class. Rest begins behind the bracket; writeClass returns what follows the members.
 func writeClass(b *strings.Builder, rest string) string {
 	if rest[0] == '!' || rest[0] == '^' {
 		b.WriteString(rest[:1] + "/")
@@ -41,7 +40,7 @@ func writeClass(b *strings.Builder, rest string) string {
 		if len(rest) > 1 && rest[0] == '-' && rest[1] != ']' {
 			hi, rest = classRune(rest[1:])
 		}
-		if hi < lo { // for doublestar its first character alone
+		if hi < lo { // doublestar matches the first character alone
 			hi = lo
 		}
 		if lo <= '/' && '/' <= hi {
@@ -51,12 +50,12 @@ func writeClass(b *strings.Builder, rest string) string {
 		writeRange(b, lo, hi)
 	}
 	if b.Len() == before {
-		b.WriteByte(0) // the slash was all that it had, and this is in no name
+		b.WriteByte(0) // the slash was the only member; no name has a NUL
 	}
 	return rest
 }
 
-// classRune reads a character of a class, which may be behind a backslash.
+// classRune reads a character of a class, which may follow a backslash.
 func classRune(s string) (r rune, rest string) {
 	if s[0] == '\\' && len(s) > 1 {
 		s = s[1:]

@@ -12,7 +12,7 @@ import (
 	"github.com/attractor-go/attractor/internal/guard"
 )
 
-// grep is the built-in engine.
+// grep implements Grep for environments without a search of their own.
 func grep(ctx context.Context, e env.Environment, q Query) (Result, error) {
 	m, err := compile(q.Pattern, q.IgnoreCase)
 	if err != nil {
@@ -28,7 +28,7 @@ func grep(ctx context.Context, e env.Environment, q Query) (Result, error) {
 	return g.result, err
 }
 
-// grepper is one search.
+// grepper holds the state of one search.
 type grepper struct {
 	env        env.Environment
 	query      *Query
@@ -39,7 +39,7 @@ type grepper struct {
 	named      bool // the query's path is a file
 }
 
-// files lists what is to be searched.
+// files returns the files to search.
 func (g *grepper) files(ctx context.Context) ([]entry, error) {
 	root := absolute(g.env, g.query.Path)
 	info, err := g.env.Stat(ctx, root)
@@ -55,7 +55,7 @@ func (g *grepper) files(ctx context.Context) ([]entry, error) {
 		return nil, err
 	}
 	w := &walker{env: g.env, accept: func(f *entry) bool {
-		// A link's target is searched where it lies if it lies in the tree.
+		// A link's target is searched at its own path if that is in the tree.
 		return f.info.Mode.IsRegular() && accept(f.rel, shown(g.env.WorkDir(), f.abs))
 	}}
 	files, err := w.walk(ctx, root)
@@ -63,13 +63,13 @@ func (g *grepper) files(ctx context.Context) ([]entry, error) {
 	return files, err
 }
 
-// search looks through the files in parallel and takes the results in the files' order, so that which matches are the first Max
-// does not depend on who is ready first.
+// search searches the files in parallel and takes the results in the order of the files, so that the first Max matches are always the
+// same.
 func (g *grepper) search(ctx context.Context, files []entry) error {
 	ctx, stop := context.WithCancel(ctx)
 	workers := min(max(4, runtime.GOMAXPROCS(0)), len(files))
 	jobs := make(chan batch)
-	queue := make(chan batch, 2*workers) // bounds what waits behind a slow file
+	queue := make(chan batch, 2*workers) // limits the batches that wait for a slow file
 	var running sync.WaitGroup
 	running.Go(func() {
 		defer close(queue)
@@ -97,7 +97,7 @@ func (g *grepper) search(ctx context.Context, files []entry) error {
 	defer stop()
 	for b := range queue {
 		searched := <-b.done
-		if searched.Err != nil { // the environment panicked: that is the caller's to see
+		if searched.Err != nil { // the environment panicked: pass it on to the caller
 			panic(searched.Err)
 		}
 		o := searched.Value
@@ -141,9 +141,9 @@ func (g *grepper) take(found FileMatches) bool {
 	return !g.result.More
 }
 
-// firstMatches cuts a file's lines after the first n matches and what is context of them.
+// firstMatches returns the lines up to the nth match and the context after it.
 func firstMatches(lines []Line, n, after int) []Line {
-	end, last := 0, 0 // last is the line number up to which lines stay
+	end, last := 0, 0 // last is the number of the last context line
 	for ; end < len(lines); end++ {
 		switch l := lines[end]; {
 		case l.Match && n == 0:
@@ -158,13 +158,13 @@ func firstMatches(lines []Line, n, after int) []Line {
 	return lines
 }
 
-// invalidError is an argument that makes no sense. It wraps fs.ErrInvalid without its words.
+// invalidError reports an invalid argument. It wraps fs.ErrInvalid but omits its text.
 type invalidError struct{ reason string }
 
 func (e *invalidError) Error() string { return e.reason }
 func (e *invalidError) Unwrap() error { return fs.ErrInvalid }
 
-// errBadGlob explains what a glob pattern may look like.
+// errBadGlob returns the error of a malformed glob pattern.
 func errBadGlob(pattern string) error {
 	return &invalidError{fmt.Sprintf("the glob pattern %q is not valid: a [ or { is not closed, or a \\ is at the end; put a \\ before a character that is meant as it is", pattern)}
 }

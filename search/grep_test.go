@@ -21,8 +21,7 @@ import (
 // longLine stands for the text of a line that is cut.
 const longLine = "[long]"
 
-// hits runs a query and gives its lines as path:number:text, context as path-number-text, and what the other modes count as
-// path:count.
+// hits runs a query. It returns lines as path:number:text, context as path-number-text, and counts as path:count.
 func hits(t *testing.T, e env.Environment, q Query) []string {
 	t.Helper()
 	r, err := Grep(context.Background(), e, q)
@@ -176,7 +175,7 @@ func TestC8_Unreadable(t *testing.T) {
 	}
 }
 
-// failing refuses some names.
+// failing is an environment that refuses some names.
 type failing struct {
 	env.Environment
 	names map[string]bool
@@ -216,7 +215,7 @@ func TestC8_ContextEnds(t *testing.T) {
 	}
 }
 
-// cancelling ends the search at the first file that is opened.
+// cancelling is an environment that cancels the search when a file is opened.
 type cancelling struct {
 	env.Environment
 	cancel func()
@@ -227,7 +226,7 @@ func (c cancelling) Open(ctx context.Context, name string) (io.ReadCloser, error
 	return c.Environment.Open(ctx, name)
 }
 
-// indexed searches by itself.
+// indexed is an environment with a search of its own.
 type indexed struct{ env.Environment }
 
 func (indexed) Grep(context.Context, Query) (Result, error) { return Result{Searched: 42}, nil }
@@ -243,13 +242,13 @@ func TestC8_SearcherIsUsed(t *testing.T) {
 	if l, err := Glob(context.Background(), indexed{e}, "*", ""); err != nil || len(l.Files) != 1 || l.Files[0].Path != "mine" {
 		t.Errorf("%+v, %v", l, err)
 	}
-	wrapped := struct{ env.Environment }{indexed{e}} // a wrapper that does not pass the upgrade on
+	wrapped := struct{ env.Environment }{indexed{e}} // a wrapper that hides the Searcher
 	if r, err := Grep(context.Background(), wrapped, Query{Pattern: "foo"}); err != nil || r.Searched != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
 
-// TestC8_BigFile wants that memory does not grow with the file.
+// TestC8_BigFile checks that memory does not grow with the file.
 func TestC8_BigFile(t *testing.T) {
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, "big"))

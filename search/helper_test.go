@@ -11,7 +11,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// plant makes a directory with files and the environment on it. A name with a slash at the end is a directory.
+// plant makes a directory with files and returns an environment for it. A name with a slash at the end is a directory.
 func plant(t testing.TB, files map[string]string) *env.Local {
 	t.Helper()
 	return local(t, plantIn(t, t.TempDir(), files))
@@ -39,7 +39,7 @@ func local(t testing.TB, dir string, roots ...string) *env.Local {
 	return e
 }
 
-// goSources is where Go's own sources are.
+// goSources returns the directory of Go's own sources.
 func goSources(t testing.TB) string {
 	t.Helper()
 	out, err := exec.Command("go", "env", "GOROOT").Output()
@@ -67,7 +67,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// paths is a listing's names, in its order.
+// paths returns a listing's paths in order.
 func paths(l Listing) []string {
 	names := []string{}
 	for _, f := range l.Files {

@@ -11,18 +11,18 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// maxIgnoreFile is how much of a .gitignore is read: more is no list of patterns.
+// maxIgnoreFile limits the bytes that are read of a .gitignore.
 const maxIgnoreFile = 1 << 20
 
-// rule is one line of a .gitignore.
+// rule holds one line of a .gitignore.
 type rule struct {
 	pattern  pathPattern
 	negated  bool
 	dirOnly  bool
-	anywhere bool // no slash in it: it is for the last path element, at any depth
+	anywhere bool // no slash: it matches the last path element at any depth
 }
 
-// parseRules reads a .gitignore as git does.
+// parseRules parses a .gitignore as git does.
 func parseRules(text string) []rule {
 	var rules []rule
 	for line := range strings.SplitSeq(strings.TrimPrefix(text, "\ufeff"), "\n") {
@@ -43,7 +43,7 @@ func parseRules(text string) []rule {
 	return rules
 }
 
-// trimTrailingSpaces takes spaces off the end, up to one that a backslash protects.
+// trimTrailingSpaces removes the spaces at the end of a line that no backslash protects.
 func trimTrailingSpaces(line string) string {
 	end := 0
 	for i := 0; i < len(line); i++ {
@@ -69,14 +69,14 @@ func (r *rule) match(rel, name string, isDir bool) bool {
 	return r.pattern.match(rel)
 }
 
-// ignoreList is the rules of one directory before those of the directories above it. A nil list ignores nothing.
+// ignoreList holds the rules of a directory, which take precedence over those of the directories above it. A nil list ignores nothing.
 type ignoreList struct {
-	dir   string // absolute, "" for the file system's root
+	dir   string // absolute, or "" for the root of the file system
 	rules []rule
 	above *ignoreList
 }
 
-// with adds rules that go before those of l.
+// with returns a list of rules that take precedence over those of l.
 func (l *ignoreList) with(dir string, rules []rule) *ignoreList {
 	if len(rules) == 0 {
 		return l
@@ -84,8 +84,8 @@ func (l *ignoreList) with(dir string, rules []rule) *ignoreList {
 	return &ignoreList{dir: strings.TrimSuffix(dir, "/"), rules: rules, above: l}
 }
 
-// ignores reports whether a file is excluded: the last matching rule of the nearest directory decides. Whether a directory
-// above the file is excluded is not looked at; the walk does not enter such.
+// ignores reports whether a file is excluded. The last matching rule of the nearest directory decides. It does not check the
+// directories above the file, because the walk enters none that is excluded.
 func (l *ignoreList) ignores(abs, name string, isDir bool) bool {
 	for ; l != nil; l = l.above {
 		rel := abs[len(l.dir)+1:]
@@ -98,8 +98,8 @@ func (l *ignoreList) ignores(abs, name string, isDir bool) bool {
 	return false
 }
 
-// ignoreListAbove is the rules that hold in dir from outside of it: of the directories from the git root down to dir's parent
-// or, where there is no git root, from the working directory down. Directories that may not be read have no rules.
+// ignoreListAbove returns the rules of the directories above dir: from the git root down to dir's parent or, without a git root, from
+// the working directory down. Directories that cannot be read have no rules.
 func ignoreListAbove(ctx context.Context, e env.Environment, dir string) (*ignoreList, error) {
 	var above []string // dir's parents, nearest first
 	inRepository := false
@@ -120,7 +120,7 @@ func ignoreListAbove(ctx context.Context, e env.Environment, dir string) (*ignor
 	return list, nil
 }
 
-// enter adds the rules that dir has. A git root begins anew: its repository knows nothing of another one around it.
+// enter adds the rules of dir. A git root starts a new list, because rules do not apply across repositories.
 func (l *ignoreList) enter(ctx context.Context, e env.Environment, dir string, gitRoot bool) (*ignoreList, error) {
 	if gitRoot {
 		exclude, err := readRules(ctx, e, path.Join(dir, ".git/info/exclude"))
@@ -138,7 +138,7 @@ func isGitRoot(ctx context.Context, e env.Environment, dir string) bool {
 	return err == nil
 }
 
-// readRules reads an ignore file. One that is not there, is no file or may not be read has no rules, as for git.
+// readRules reads an ignore file. Like git, it takes one that is missing, is no file or cannot be read for empty.
 func readRules(ctx context.Context, e env.Environment, name string) ([]rule, error) {
 	f, err := e.Open(ctx, name)
 	if err != nil {

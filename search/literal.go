@@ -7,23 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// maxLiterals is how many alternatives are looked for one by one, each in a pass over the text. With more of them one pass with a
-// dfa is faster.
+// maxLiterals limits the alternatives that are searched for one by one, each in a pass over the text. For more of them a single pass
+// with a dfa is faster.
 const maxLiterals = 8
 
-// literalSet is texts of which every match of an expression contains at least one. An empty set says nothing.
+// literalSet holds texts. Every match of an expression contains at least one of them, unless the set is empty.
 type literalSet struct {
 	texts [][]byte
-	// fold says that the texts are lower case ASCII, to be looked for in either case.
-	fold bool
-	// exact says that the texts are all that the expression matches.
-	exact bool
+	fold  bool // the texts are lower case ASCII and match in either case
+	exact bool // the expression matches nothing but the texts
 }
 
 func (s literalSet) empty() bool { return len(s.texts) == 0 }
 
-// rarity compares sets: the longer the texts and the rarer their bytes, the fewer places there are to look at. The most frequent
-// text counts.
+// rarity returns a number that is greater for sets that occur less often: those with long texts of rare bytes. The most frequent text
+// counts.
 func (s literalSet) rarity() int {
 	least := 0
 	for i, t := range s.texts {
@@ -38,7 +36,7 @@ func (s literalSet) rarity() int {
 	return least
 }
 
-// requiredLiterals finds the best set that it can.
+// requiredLiterals returns the rarest set that it finds for an expression.
 func requiredLiterals(re *syntax.Regexp) literalSet {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -70,7 +68,7 @@ func inexact(s literalSet) literalSet {
 	return s
 }
 
-// alternatives joins the sets of an alternation's branches, every one of which must have one.
+// alternatives returns the union of the branches' sets, or an empty set if one of them is empty.
 func alternatives(branches []*syntax.Regexp) literalSet {
 	all := literalSet{exact: true}
 	folded := 0
@@ -90,7 +88,7 @@ func alternatives(branches []*syntax.Regexp) literalSet {
 	}
 	all.fold = true
 	all.exact = all.exact && folded == len(branches)
-	for i, t := range all.texts { // those of the case-sensitive branches are found in lower case, too
+	for i, t := range all.texts { // the texts of case-sensitive branches are folded, too
 		all.texts[i] = bytes.ToLower([]byte(longestASCII(string(t))))
 		if len(all.texts[i]) == 0 {
 			return literalSet{}
@@ -106,13 +104,13 @@ func literalOf(re *syntax.Regexp) literalSet {
 	if fold {
 		text = strings.ToLower(longestASCII(whole))
 	}
-	if text == "" || strings.ContainsRune(text, utf8.RuneError) { // which also stands for bytes that are not UTF-8
+	if text == "" || strings.ContainsRune(text, utf8.RuneError) { // RuneError also stands for invalid bytes
 		return literalSet{}
 	}
 	return literalSet{texts: [][]byte{[]byte(text)}, fold: fold, exact: len(text) == len(whole)}
 }
 
-// longestASCII is the longest run of ASCII characters: case folding is simple there and nowhere else.
+// longestASCII returns the longest run of ASCII characters, for which case folding is simple.
 func longestASCII(s string) string {
 	best := ""
 	for _, run := range strings.FieldsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) {

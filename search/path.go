@@ -8,8 +8,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// absolute is name as an absolute slash-separated path in the environment, without . and .. elements. A ~ in front stays there, so
-// that the environment can say that it means nothing.
+// absolute returns name as an absolute slash-separated path in the environment, without . and .. elements. It keeps a ~ in front, which
+// the environment rejects.
 func absolute(e env.Environment, name string) string {
 	if path.IsAbs(name) || filepath.IsAbs(name) || isHome(name) { // the second for drive letters on Windows
 		return path.Clean(name)
@@ -17,7 +17,7 @@ func absolute(e env.Environment, name string) string {
 	return path.Join(e.WorkDir(), name)
 }
 
-// below returns abs relative to dir, and whether it is dir ("") or inside it.
+// below returns abs relative to dir, "" for dir itself, and whether it is dir or inside it.
 func below(dir, abs string) (string, bool) {
 	rest, ok := strings.CutPrefix(abs, strings.TrimSuffix(dir, "/"))
 	switch {
@@ -31,7 +31,7 @@ func below(dir, abs string) (string, bool) {
 	return rest[1:], true
 }
 
-// shown is how results name a file.
+// shown returns the path of a file for results: relative to the working directory if the file is inside it.
 func shown(workDir, abs string) string {
 	if rel, ok := below(workDir, abs); ok && rel != "" {
 		return rel

@@ -2,12 +2,11 @@ package search
 
 import "strings"
 
-// pathPattern is a wildcard pattern for paths with the rules of .gitignore files, which are those of git's wildmatch: * and ?
-// stop at slashes, ** as a whole element is any number of elements, a class never matches a slash. Bytes are compared, as git
-// does. A pattern that is not well-formed matches nothing.
+// pathPattern holds a wildcard pattern of a .gitignore file. It follows git's wildmatch: * and ? do not match slashes, ** as a whole
+// element matches any number of elements, a class never matches a slash, and bytes are compared. A malformed pattern matches nothing.
 type pathPattern []elementPattern
 
-// parsePathPattern splits a pattern at its slashes. A slash after a backslash is still one.
+// parsePathPattern splits a pattern at its slashes, even those after a backslash.
 func parsePathPattern(pattern string) pathPattern {
 	var p pathPattern
 	start := 0
@@ -27,8 +26,8 @@ func parsePathPattern(pattern string) pathPattern {
 	return append(p, parseElement(pattern[start:]))
 }
 
-// match reports whether the whole path fits. Going back to the last ** alone is enough: an earlier one could only take what a
-// later one can take too. So the time is bounded by the product of the lengths.
+// match reports whether the pattern matches the whole path. It backtracks to the last ** alone, because a later ** can match
+// whatever an earlier one can. So the time is at most the product of the lengths.
 func (p pathPattern) match(name string) bool {
 	pi, rest, more := 0, name, true // rest begins with the next element, if there are more
 	star, resume := -1, ""
@@ -37,7 +36,7 @@ func (p pathPattern) match(name string) bool {
 		switch {
 		case pi < len(p) && p[pi].double:
 			if pi == len(p)-1 {
-				return true // at the end ** wants one element or more
+				return true // at the end ** matches one element or more
 			}
 			star, resume = pi, rest
 			pi++
@@ -56,15 +55,15 @@ func (p pathPattern) match(name string) bool {
 	return pi == len(p)
 }
 
-// elementPattern matches one path element.
+// elementPattern holds the pattern of one path element.
 type elementPattern struct {
-	double  bool   // **, or more stars
-	never   bool   // not well-formed
-	literal string // the element itself, when there are no tokens
+	double  bool   // two stars or more
+	never   bool   // malformed
+	literal string // the element itself, if there are no tokens
 	tokens  []token
 }
 
-// token is one unit of an element's pattern: a star, or the set of bytes that it matches.
+// token holds one unit of an element's pattern: a star, or the set of bytes that it matches.
 type token struct {
 	star bool
 	set  byteSet
@@ -120,7 +119,7 @@ func parseElement(pattern string) elementPattern {
 	return e
 }
 
-// match goes back to the last star alone, for the reason that pathPattern.match gives.
+// match backtracks to the last star alone, like pathPattern.match.
 func (e *elementPattern) match(elem string) bool {
 	if e.never {
 		return false

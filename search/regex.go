@@ -10,22 +10,22 @@ import (
 	"unicode/utf8"
 )
 
-// PatternError says what is wrong with a regular expression.
+// PatternError reports what is wrong with a regular expression.
 type PatternError struct {
 	Pattern string
-	Offset  int // where, in bytes
+	Offset  int // in bytes
 	Reason  string
-	Advice  string // what to do about it, a sentence
+	Advice  string // a sentence that says what to do about it
 }
 
-// Error names the position, shows the place and gives the advice.
+// Error returns the reason, the position, the rest of the pattern from there, and the advice.
 func (e *PatternError) Error() string {
 	at := utf8.RuneCountInString(e.Pattern[:e.Offset]) + 1
 	here := strings.ReplaceAll(e.Pattern[e.Offset:], "\n", `\n`)
 	return fmt.Sprintf("the regular expression is not valid: %s, at character %d, here: %s. %s", e.Reason, at, here, e.Advice)
 }
 
-// The pieces of advice of a PatternError.
+// Values of PatternError.Advice.
 const (
 	adviseEscape  = `To find characters such as ( [ { . * + ? | ^ $ \ as they are, put a \ before each`
 	adviseLine    = "Search for the one of the lines that is rarest, with lines of context around it"
@@ -37,16 +37,16 @@ var errNewline = errors.New("newline in the pattern")
 // matcher finds the lines that a pattern matches.
 type matcher struct {
 	re *regexp.Regexp
-	// literals are looked for before the expression is tried: that is a hundred times as fast.
+	// literals are searched for before the expression is tried, because that is a hundred times as fast.
 	literals literalSet
 	needles  needles
-	// programs are for a dfa: the expression, and what is tried when that needs too many states.
+	// programs holds the programs for a dfa: that of the expression, and a relaxed one for when the first needs too many states.
 	programs [2]*syntax.Prog
-	// keepCR says that the pattern names a carriage return, which otherwise counts as part of a line's end.
+	// keepCR reports whether the pattern names a carriage return, which otherwise belongs to the line's end.
 	keepCR bool
 }
 
-// compile reads a pattern. It will be matched against single lines, so what could match a newline needs no care.
+// compile compiles a pattern to match against single lines. It rejects patterns that name a newline.
 func compile(pattern string, ignoreCase bool) (*matcher, error) {
 	flags, prefix := syntax.Perl, ""
 	if ignoreCase {
@@ -72,7 +72,8 @@ func compile(pattern string, ignoreCase bool) (*matcher, error) {
 	return m, nil
 }
 
-// relaxed is an expression that matches wherever re does, and elsewhere, with fewer states: it does not count repetitions.
+// relaxed returns an expression that matches wherever re does and possibly elsewhere. It needs fewer states, because it does not count
+// repetitions.
 func relaxed(re *syntax.Regexp) *syntax.Regexp {
 	copied := *re
 	copied.Sub = nil
@@ -88,7 +89,7 @@ func relaxed(re *syntax.Regexp) *syntax.Regexp {
 	return &copied
 }
 
-// mentions reports whether an expression has a character in it, other than in a class.
+// mentions reports whether an expression has a character outside of classes.
 func mentions(re *syntax.Regexp, r rune) bool {
 	if re.Op == syntax.OpLiteral && slices.Contains(re.Rune, r) {
 		return true
@@ -96,7 +97,7 @@ func mentions(re *syntax.Regexp, r rune) bool {
 	return slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return mentions(sub, r) })
 }
 
-// patternError explains an error to whoever wrote the pattern.
+// patternError returns the PatternError for an error of the parser.
 func patternError(pattern string, err error) error {
 	if errors.Is(err, errNewline) {
 		return &PatternError{pattern, max(0, indexNewline(pattern)), "lines are searched one by one, so a pattern cannot have a newline in it", adviseLine}
@@ -128,19 +129,20 @@ func indexNewline(pattern string) int {
 	return strings.Index(pattern, "\n")
 }
 
-// openParen is the offset of the last parenthesis that stays open.
+// openParen returns the offset of the last parenthesis that is not closed.
 func openParen(pattern string) int {
 	open, _ := unbalanced(pattern)
 	return open
 }
 
-// closeParen is the offset of the first parenthesis that closes nothing.
+// closeParen returns the offset of the first parenthesis that was not opened.
 func closeParen(pattern string) int {
 	_, stray := unbalanced(pattern)
 	return stray
 }
 
-// unbalanced goes over a pattern's parentheses, leaving out escaped ones and classes.
+// unbalanced returns the offsets of the last parenthesis that is not closed and the first that was not opened, or 0. It skips
+// escaped characters and classes.
 func unbalanced(pattern string) (open, stray int) {
 	var opened []int
 	class := -1

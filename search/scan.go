@@ -10,12 +10,12 @@ import (
 const (
 	firstChunk = 64 << 10
 	maxChunk   = 1 << 20 // a longer line is searched in pieces of this size
-	binaryPeek = 8 << 10 // where a NUL byte makes a file binary
+	binaryPeek = 8 << 10 // a NUL byte in so many bytes makes a file binary
 	maxLine    = 1000    // bytes of a line that are returned
 	leadIn     = 200     // bytes of a long line that are returned before the match
 )
 
-// scanner searches files, one after the other, reusing its buffers.
+// scanner searches one file after another and reuses its buffers.
 type scanner struct {
 	*matcher
 	query  *Query
@@ -23,19 +23,19 @@ type scanner struct {
 	buf    []byte // grows up to limit
 	finder finder
 	dfa    *dfa // made when it is first needed
-	tried  int  // of matcher.programs; the dfa is the last one's
+	tried  int  // of matcher.programs; dfa runs the last of them
 
-	// Of the file that is being searched:
+	// The file that is being searched:
 	found FileMatches
 	line  int // number of the line that buf[at] is in
 	at    int
 	shown int  // end of the last line in found.Lines, as an offset in buf
-	again bool // the text begins in a line that has matched already, one that is searched in pieces
-	owed  int  // lines after the last match that are still to be shown
+	again bool // the text begins within a long line that has already matched
+	owed  int  // context lines after the last match that are still to be shown
 }
 
-// scan searches one file. It reports whether it is a text file. At most Max+1 matches are found, so that the caller can tell
-// whether there are more than Max.
+// scan searches one file, and reports whether it is a text file. It stops after Max+1 matches, so that the caller can tell whether there
+// are more than Max.
 func (s *scanner) scan(r io.Reader) (FileMatches, bool, error) {
 	s.found, s.line, s.at, s.shown, s.owed, s.again = FileMatches{}, 1, 0, 0, 0, false
 	if s.buf == nil {
@@ -70,7 +70,7 @@ func (s *scanner) scan(r io.Reader) (FileMatches, bool, error) {
 	}
 }
 
-// fill reads until the buffer is full, letting it grow up to its limit, or until the end, which is io.EOF.
+// fill reads until the buffer, which grows up to its limit, is full. At the end of the file the error is io.EOF.
 func (s *scanner) fill(r io.Reader, n int) (int, error) {
 	for {
 		m, err := io.ReadFull(r, s.buf[n:])
@@ -85,15 +85,15 @@ func (s *scanner) fill(r io.Reader, n int) (int, error) {
 	}
 }
 
-// keep moves what the next chunk needs to the buffer's front: the rest that was not searched, and the lines before it that may
-// be shown as context. It returns how much that is and where the rest begins.
+// keep moves to the front of the buffer what the next chunk needs: the unsearched rest, and the lines before it that may become context.
+// It returns the size of that, and where the rest begins.
 func (s *scanner) keep(end, n int) (kept, from int) {
 	start := end
 	if s.query.Mode == Lines {
 		start = linesBack(s.buf, end, s.query.Before)
 	}
 	if len(s.buf)-(n-start) < s.limit/2 {
-		start = end // lines so long that context would leave no room to read
+		start = end // the context is so long that it would leave no room
 	}
 	s.numberAt(start)
 	copy(s.buf, s.buf[start:n])
@@ -101,7 +101,7 @@ func (s *scanner) keep(end, n int) (kept, from int) {
 	return n - start, end - start
 }
 
-// chunk searches whole lines, of which those before from are only there to be shown. It reports whether the file is done.
+// chunk searches the lines from an offset on; those before it serve as context. It reports whether the file is done.
 func (s *scanner) chunk(text []byte, from int) bool {
 	if from = s.skip(text, from); from == len(text) {
 		return false
@@ -128,7 +128,7 @@ func (s *scanner) chunk(text []byte, from int) bool {
 	return false
 }
 
-// skip is where the search goes on after a line that has matched already.
+// skip returns where to continue behind the rest of a line that has already matched.
 func (s *scanner) skip(text []byte, from int) int {
 	if s.again && from < len(text) {
 		_, from = lineAround(text, from)
@@ -138,7 +138,7 @@ func (s *scanner) skip(text []byte, from int) int {
 	return from
 }
 
-// begin picks the way to find the first matching line at or after an offset. A line includes its newline.
+// begin returns the fastest function that finds the first matching line at or after an offset. A line includes its newline.
 func (s *scanner) begin(text []byte) func(pos int) (start, end int, ok bool) {
 	if s.literals.empty() || s.needles.foldOddly(text) {
 		return func(pos int) (int, int, bool) { return s.nextByExpression(text, pos) }
@@ -193,7 +193,7 @@ func (s *scanner) matches(line []byte) bool {
 	return s.re.Match(s.content(line))
 }
 
-// machine is the scanner's dfa, or nil if the expression is too much for one.
+// machine returns the scanner's dfa, or nil if the expression needs too many states.
 func (s *scanner) machine() *dfa {
 	for (s.dfa == nil || s.dfa.full) && s.tried < len(s.programs) {
 		s.dfa = newDFA(s.programs[s.tried], s.tried > 0)
@@ -205,7 +205,7 @@ func (s *scanner) machine() *dfa {
 	return s.dfa
 }
 
-// content is a line without its end.
+// content returns a line without its end.
 func (s *scanner) content(line []byte) []byte {
 	line = bytes.TrimSuffix(line, []byte("\n"))
 	if s.keepCR {
@@ -214,7 +214,7 @@ func (s *scanner) content(line []byte) []byte {
 	return bytes.TrimSuffix(line, []byte("\r"))
 }
 
-// lineAround is the line that an offset is in, with its newline.
+// lineAround returns the bounds of the line around an offset, with its newline.
 func lineAround(text []byte, at int) (start, end int) {
 	start = bytes.LastIndexByte(text[:at], '\n') + 1
 	if i := bytes.IndexByte(text[at:], '\n'); i >= 0 {
@@ -223,7 +223,7 @@ func lineAround(text []byte, at int) (start, end int) {
 	return start, len(text)
 }
 
-// linesBack is where the nth line before the line start at begins.
+// linesBack returns the start of the nth line before the line that starts at an offset.
 func linesBack(text []byte, at, n int) int {
 	for ; n > 0 && at > 0; n-- {
 		at = bytes.LastIndexByte(text[:at-1], '\n') + 1
@@ -243,7 +243,7 @@ func (s *scanner) show(text []byte, start, end int) {
 	s.owed = s.query.After
 }
 
-// showAfter adds the lines after the last match, as far as they are owed and before limit.
+// showAfter adds the context lines after the last match that are still owed and begin before limit.
 func (s *scanner) showAfter(text []byte, limit int) {
 	for s.owed > 0 && s.shown < limit {
 		_, end := lineAround(text, s.shown)
@@ -269,7 +269,7 @@ func (s *scanner) add(text []byte, start, end int, match bool) {
 	s.shown = end
 }
 
-// numberAt moves the count of lines to an offset.
+// numberAt sets the line number to that of an offset.
 func (s *scanner) numberAt(at int) {
 	if at > s.at {
 		s.line += bytes.Count(s.buf[s.at:at], []byte("\n"))
@@ -279,7 +279,7 @@ func (s *scanner) numberAt(at int) {
 	s.at = at
 }
 
-// matchStart is where in a line the match begins.
+// matchStart returns the offset of the match in a line.
 func (s *scanner) matchStart(line []byte) int {
 	if at := s.re.FindIndex(line); at != nil {
 		return at[0]
@@ -287,7 +287,7 @@ func (s *scanner) matchStart(line []byte) int {
 	return 0
 }
 
-// runeStart moves an offset back to the start of the character that it is in.
+// runeStart returns the offset of the start of the character around an offset.
 func runeStart(text []byte, at int) int {
 	for i := 0; i < utf8.UTFMax && at > 0 && at < len(text) && !utf8.RuneStart(text[at]); i++ {
 		at--

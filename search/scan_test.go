@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// scanText searches a text in chunks of a size.
+// scanText scans a text in chunks of a given size.
 func scanText(t interface{ Fatalf(string, ...any) }, text string, q Query, chunk int) FileMatches {
 	s := newScanner(t, &q, chunk)
 	found, _, err := s.scan(strings.NewReader(text))
@@ -30,7 +30,7 @@ func newScanner(t interface{ Fatalf(string, ...any) }, q *Query, chunk int) scan
 	return scanner{matcher: m, query: q, limit: chunk}
 }
 
-// reference does what the scanner does, line by line with the plain expression.
+// reference implements the scanner line by line with regexp.
 func reference(text string, q Query) []Line {
 	flags := ""
 	if q.IgnoreCase {
@@ -70,8 +70,8 @@ func reference(text string, q Query) []Line {
 	return found
 }
 
-// TestC8_ScanIsWhatAPlainSearchFinds compares the scanner, with its prefilter, its chunks and its context across them, with the
-// plain way to search.
+// TestC8_ScanIsWhatAPlainSearchFinds compares the scanner, with its prefilter, its chunks and context across them, with the
+// reference.
 func TestC8_ScanIsWhatAPlainSearchFinds(t *testing.T) {
 	patterns := []string{
 		"foo", "fo+", "^foo", "foo$", "^foo$", "^$", "o.*k", "foo|bark", "(foo|ba)r", "(?i)FoO|sak", "b.r", `\bfoo\b`, "[^f]oo", `\s`, `\W`,
@@ -128,7 +128,7 @@ func TestC8_ContextAcrossChunks(t *testing.T) {
 	}
 }
 
-// TestC8_EveryOperator compares with the plain way, for texts of all kinds of bytes.
+// TestC8_EveryOperator compares the scanner with the reference for texts of all kinds of bytes.
 func TestC8_EveryOperator(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	matched := 0

@@ -6,13 +6,13 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// Searcher is implemented by environments that search by themselves. What they return must be what the engine would.
+// Searcher is implemented by environments that search by themselves. They must return what [Grep] and [Glob] would for any other.
 type Searcher interface {
 	Grep(ctx context.Context, q Query) (Result, error)
 	Glob(ctx context.Context, pattern, dir string) (Listing, error)
 }
 
-// Grep searches the contents of files, with the environment's own search if it has one.
+// Grep searches the contents of files. It uses the environment's own search if it has one.
 func Grep(ctx context.Context, e env.Environment, q Query) (Result, error) {
 	if s, done := searcher(ctx, e, "grep", q.Path); s != nil {
 		result, err := s.Grep(ctx, q)
@@ -22,9 +22,9 @@ func Grep(ctx context.Context, e env.Environment, q Query) (Result, error) {
 	return grep(ctx, e, q)
 }
 
-// Glob lists the files below dir whose path from there matches the pattern, newest first, with the environment's own search
-// if it has one. The pattern has *, ?, classes and {alternatives} within a path element and ** for any number of elements. An
-// empty dir is the working directory. An absolute pattern is taken from the directory that it names.
+// Glob lists the files below dir whose path from dir matches the pattern, newest first. It uses the environment's own search if it has
+// one. Patterns may have *, ?, classes and {alternatives} within a path element, and ** for any number of elements. An empty dir means
+// the working directory. An absolute pattern may lead out of dir.
 func Glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing, error) {
 	if s, done := searcher(ctx, e, "glob", dir); s != nil {
 		listing, err := s.Glob(ctx, pattern, dir)
@@ -34,7 +34,8 @@ func Glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing,
 	return glob(ctx, e, pattern, dir)
 }
 
-// searcher is e's own search, or that of what e is a view of; nil if there is none. Done tells the views how it went.
+// searcher returns the search of e, or of the environment that e is a view of, or nil. Done must be called with the outcome, which it
+// passes to the views.
 func searcher(ctx context.Context, e env.Environment, op, name string) (s Searcher, done func(error)) {
 	if s, ok := e.(Searcher); ok {
 		return s, func(error) {}

@@ -18,10 +18,10 @@ import (
 
 const (
 	walkers       = 8  // directories read at the same time
-	maxUnreadable = 10 // of which the names are kept
+	maxUnreadable = 10 // files and directories that are named
 )
 
-// entry is a file that a walk found: regular, or a symbolic link.
+// entry holds a file that a walk found: a regular file or a symbolic link.
 type entry struct {
 	abs, rel string // rel is from the walk's root
 	info     env.Info
@@ -33,15 +33,15 @@ func (e *entry) dir() string { return e.abs[:len(e.abs)-len(e.info.Name)] }
 // walker lists the files of a tree.
 type walker struct {
 	env env.Environment
-	// enter, when set, says whether a directory, given from the walk's root, is worth entering.
+	// enter reports whether to enter a directory, given its path from the walk's root. Nil enters all.
 	enter func(rel string) bool
-	// accept, when set, says whether a file is to be listed.
+	// accept reports whether to list a file. Nil lists all.
 	accept func(e *entry) bool
-	// stat says that sizes and times are wanted, not the name and the type alone.
+	// stat reports whether sizes and times are needed, besides names and types.
 	stat bool
-	// closed says that a repository below the root is listed as one directory and not entered.
+	// closed reports whether a repository below the root is listed as one directory and not entered.
 	closed bool
-	// full, when set, is called when more than limit files were found.
+	// full is called when more than limit files were found, unless it is nil.
 	full  func()
 	limit int64
 	found atomic.Int64
@@ -50,13 +50,13 @@ type walker struct {
 	unreadable problems
 }
 
-// level is the files of a directory with those of its subdirectories.
+// level holds the files of a directory and those of its subdirectories.
 type level struct {
 	files []entry
 	subs  []sublevel
 }
 
-// sublevel is a subdirectory, which comes before files[at].
+// sublevel holds a subdirectory, which comes before files[at].
 type sublevel struct {
 	level
 	at int
@@ -73,8 +73,8 @@ func (l *level) appendTo(all []entry) []entry {
 	return append(all, l.files[from:]...)
 }
 
-// walk lists the files below root, which is a directory, by name, directory by directory. It fails only when root cannot be read
-// or the context ends; what else cannot be read is in w.unreadable.
+// walk lists the files below a directory, by name, directory by directory. It fails only if root cannot be read or the context ends.
+// Other files and directories that cannot be read are added to w.unreadable.
 func (w *walker) walk(ctx context.Context, root string) ([]entry, error) {
 	if slices.Contains(strings.Split(root, "/"), ".git") {
 		return nil, &invalidError{shown(w.env.WorkDir(), root) + ": .git directories are not searched; git's own commands say what is in them"}
@@ -97,8 +97,8 @@ func (w *walker) walk(ctx context.Context, root string) ([]entry, error) {
 	return all.appendTo(nil), err
 }
 
-// list walks one directory: prefix is its path with a slash at the end, from which the first base bytes lead to the walk's root.
-// Its subdirectories are walked by other goroutines as long as there are slots for them, else here.
+// list walks one directory. Prefix is its path with a slash at the end, and its first base bytes are the walk's root. Other goroutines
+// walk the subdirectories as long as there are slots; the rest is walked here.
 func (w *walker) list(ctx context.Context, dir env.Dir, prefix string, base int, ignored *ignoreList) (level, error) {
 	found, err := dir.List(ctx)
 	if err != nil {
@@ -130,7 +130,7 @@ func (w *walker) list(ctx context.Context, dir env.Dir, prefix string, base int,
 			l.files = append(l.files, e)
 		}
 	}
-	var running guard.Group // what an environment panics with reaches the caller
+	var running guard.Group // passes a panic of the environment on to the caller
 	for i := range l.subs {
 		visit := func() { l.subs[i].level = w.visit(ctx, dir, &dirs[i], base, ignored) }
 		select {
@@ -147,7 +147,7 @@ func (w *walker) list(ctx context.Context, dir env.Dir, prefix string, base int,
 	return l, nil
 }
 
-// describe finds out more about a file if that is wanted. A file that went away since it was listed is none.
+// describe stats a file if that is needed. It returns false if the file cannot be read any more.
 func (w *walker) describe(ctx context.Context, dir env.Dir, e *entry) bool {
 	if !w.stat || e.info.Mode.Type() == fs.ModeSymlink {
 		return true
@@ -191,19 +191,19 @@ func (w *walker) wanted(e *entry, ignored *ignoreList) bool {
 	return false // a device, a socket, a FIFO
 }
 
-// has looks for a name in a directory's sorted entries.
+// has reports whether a directory's sorted entries have a name.
 func has(entries []env.Entry, name string) bool {
 	_, ok := slices.BinarySearchFunc(entries, name, func(e env.Entry, name string) int { return strings.Compare(e.Name, name) })
 	return ok
 }
 
-// problems collects what could not be read. It is safe for concurrent use.
+// problems collects the files and directories that could not be read. It is safe for concurrent use.
 type problems struct {
 	mu  sync.Mutex
 	all []string
 }
 
-// add notes a problem. A file that went away since it was listed is none.
+// add adds a problem. It ignores files that were removed since they were listed.
 func (p *problems) add(name string, err error) {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return
@@ -213,7 +213,7 @@ func (p *problems) add(name string, err error) {
 	p.all = append(p.all, fmt.Sprintf("%s: %s", names.Shown(name), names.Error(err)))
 }
 
-// list returns the first names with their reasons, and how many more there are.
+// list returns the first names with the reasons, and how many more there are.
 func (p *problems) list() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

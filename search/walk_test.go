@@ -15,7 +15,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// walked lists what a walk from a directory finds, from there.
+// walked returns the files that a walk from a directory finds, relative to it.
 func walked(t *testing.T, e env.Environment, dir string) []string {
 	t.Helper()
 	entries, err := (&walker{env: e}).walk(context.Background(), absolute(e, dir))
@@ -27,7 +27,7 @@ func walked(t *testing.T, e env.Environment, dir string) []string {
 	return names
 }
 
-// walkCase is a tree, the directory that is walked in it, and what is found there.
+// walkCase holds a tree, the directory to walk, and the files to find.
 type walkCase struct {
 	name  string
 	files map[string]string
@@ -117,7 +117,7 @@ func TestC8_WalkIgnoresWhatTheDirectoriesAboveSay(t *testing.T) {
 	}
 }
 
-// TestC8_WalkIgnoresAboveTheWorkingDirectory has the working directory below the git root, which the host allows to be read.
+// TestC8_WalkIgnoresAboveTheWorkingDirectory walks from a working directory below the git root, which the host allows to read.
 func TestC8_WalkIgnoresAboveTheWorkingDirectory(t *testing.T) {
 	repo := plantIn(t, t.TempDir(), map[string]string{".git/": "", ".gitignore": "*.log\n", "sub/x.log": "", "sub/y": ""})
 	if diff := cmp.Diff([]string{"y"}, walked(t, local(t, repo+"/sub", repo), "")); diff != "" {
@@ -163,7 +163,7 @@ func TestC8_LinksAreNotFollowed(t *testing.T) {
 }
 
 func TestC8_PathologicalPatternIsQuick(t *testing.T) {
-	// A matcher that tried everything would not come back before the test's time is over.
+	// A matcher that tried everything would run into the test's timeout.
 	stars := strings.Repeat("*a", 40) + "b"
 	name := strings.Repeat("a", 250)
 	if parsePathPattern(stars).match(name) {
@@ -174,7 +174,7 @@ func TestC8_PathologicalPatternIsQuick(t *testing.T) {
 	}
 }
 
-// counting counts the directories that are read.
+// counting is an environment that counts the directories that are read.
 type counting struct {
 	env.Environment
 	mu   sync.Mutex

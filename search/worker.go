@@ -9,16 +9,16 @@ import (
 	"github.com/attractor-go/attractor/internal/guard"
 )
 
-// maxBatch is how many files a batch has: enough to make little of its way, few enough to be dropped when a search ends early.
+// maxBatch limits the files of a batch: enough to make its overhead small, few enough to waste little when a search ends early.
 const maxBatch = 16
 
-// batch is files of one directory on their way through a worker. Done gets one outcome.
+// batch holds files of one directory for a worker, which sends the outcome to done.
 type batch struct {
 	files []entry
 	done  chan guard.Result[outcome]
 }
 
-// nextBatch returns the first files, as far as they are in one directory.
+// nextBatch returns the first files that are in one directory.
 func nextBatch(files []entry) []entry {
 	n := 1
 	for n < min(len(files), maxBatch) && files[n].dir() == files[0].dir() {
@@ -27,7 +27,7 @@ func nextBatch(files []entry) []entry {
 	return files[:n]
 }
 
-// outcome is what came of a batch.
+// outcome holds the results of a batch.
 type outcome struct {
 	found    []FileMatches
 	searched int // text files
@@ -35,22 +35,22 @@ type outcome struct {
 	problems []problem
 }
 
-// problem is why a file could not be searched.
+// problem holds the reason why a file could not be searched.
 type problem struct {
 	file *entry
 	err  error
 }
 
-// worker searches files, one batch after the other.
+// worker searches files, one batch after another.
 type worker struct {
 	*grepper
 	scanner scanner
 }
 
-// search looks through a batch.
+// search searches the files of a batch.
 func (w *worker) search(ctx context.Context, files []entry) (o outcome) {
 	open := func(f *entry) (io.ReadCloser, error) { return w.env.Open(ctx, f.abs) }
-	if len(files) > 1 { // for one file alone, and for one that was named, opening the directory is a detour
+	if len(files) > 1 { // opening the directory does not pay for a single file
 		if dir, err := env.OpenDir(ctx, w.env, files[0].dir()); err == nil {
 			defer func() {
 				if err := dir.Close(); err != nil {
@@ -69,7 +69,7 @@ func (w *worker) search(ctx context.Context, files []entry) (o outcome) {
 	return o
 }
 
-// file searches one.
+// file searches one file.
 func (w *worker) file(f *entry, open func(*entry) (io.ReadCloser, error), o *outcome) {
 	r, err := open(f)
 	if err != nil {

@@ -7,19 +7,18 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// TreeFile is a file of a work tree.
+// TreeFile holds a file of a work tree.
 type TreeFile struct {
 	Path string // from the top of the tree
-	// Info has what the directory and lstat say; of a symbolic link only name and type. A directory is a repository of its own, which
-	// was not entered.
+	// Info holds the result of lstat, or only name and type of a symbolic link. A directory is a nested repository that was not entered.
 	Info env.Info
 }
 
-// ErrTooMany says that a tree has more files than WorkTree was to list.
+// ErrTooMany is returned by WorkTree for a tree with more files than its limit.
 var ErrTooMany = errors.New("the tree has too many files")
 
-// WorkTree lists the files below root that git would look at: regular ones and symbolic links that no .gitignore excludes. Unlike Glob it does
-// not enter repositories below root, and fails with ErrTooMany if there are more than limit files. It does not use an environment's own search.
+// WorkTree lists the regular files and symbolic links below root that no .gitignore excludes. Unlike Glob it does not enter repositories
+// below root, and fails with ErrTooMany if there are more than limit files. It does not use the environment's own search.
 func WorkTree(ctx context.Context, e env.Environment, root string, limit int) ([]TreeFile, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
