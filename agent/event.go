@@ -15,6 +15,7 @@ type Event interface {
 	// Head returns the part that all events have.
 	Head() *EventHeader
 	kind() Kind
+	size() int
 }
 
 // EventHeader holds the part that all events have.
@@ -27,6 +28,9 @@ type EventHeader struct {
 
 // Head implements [Event].
 func (h *EventHeader) Head() *EventHeader { return h }
+
+// size returns about how many bytes of text and data an event holds beside its fixed fields. Events that hold some have a size of their own.
+func (h *EventHeader) size() int { return 0 }
 
 // Kind is an event's kind, as it stands in JSON.
 type Kind string
@@ -346,3 +350,82 @@ func (*Warning) kind() Kind             { return KindWarning }
 func (*Error) kind() Kind               { return KindError }
 func (*LLMRetry) kind() Kind            { return KindLLMRetry }
 func (*ModelChanged) kind() Kind        { return KindModelChanged }
+
+// newEvent returns an empty event of a kind, nil when there is no such kind.
+func newEvent(kind Kind) Event {
+	switch kind {
+	case KindSessionStart:
+		return new(SessionStart)
+	case KindSessionEnd:
+		return new(SessionEnd)
+	case KindUserInput:
+		return new(UserInput)
+	case KindProcessingEnd:
+		return new(ProcessingEnd)
+	case KindStepStart:
+		return new(StepStart)
+	case KindStepEnd:
+		return new(StepEnd)
+	case KindAssistantTextStart:
+		return new(AssistantTextStart)
+	case KindAssistantTextDelta:
+		return new(AssistantTextDelta)
+	case KindAssistantTextEnd:
+		return new(AssistantTextEnd)
+	case KindThinkingDelta:
+		return new(ThinkingDelta)
+	case KindToolCallStart:
+		return new(ToolCallStart)
+	case KindToolCallOutputDelta:
+		return new(ToolCallOutputDelta)
+	case KindToolCallEnd:
+		return new(ToolCallEnd)
+	case KindSteeringInjected:
+		return new(SteeringInjected)
+	case KindTurnLimit:
+		return new(TurnLimit)
+	case KindLoopDetection:
+		return new(LoopDetection)
+	case KindContextWarning:
+		return new(ContextWarning)
+	case KindCompaction:
+		return new(Compaction)
+	case KindInputRequested:
+		return new(InputRequested)
+	case KindSubagentEvent:
+		return new(SubagentEvent)
+	case KindNoteWritten:
+		return new(NoteWritten)
+	case KindPlanUpdated:
+		return new(PlanUpdated)
+	case KindWarning:
+		return new(Warning)
+	case KindError:
+		return new(Error)
+	case KindLLMRetry:
+		return new(LLMRetry)
+	case KindModelChanged:
+		return new(ModelChanged)
+	}
+	return nil
+}
+
+func (e *UserInput) size() int        { return len(e.Text) }
+func (e *ProcessingEnd) size() int    { return len(e.Text) }
+func (e *AssistantTextEnd) size() int { return len(e.Text) }
+func (e *ToolCallStart) size() int {
+	return len(e.Arguments) + len(e.Effective) + sizeOfAccess(e.Access)
+}
+func (e *ToolCallEnd) size() int      { return len(e.Output) + sizeOfStructure(e) }
+func (e *SteeringInjected) size() int { return len(e.Text) }
+func (e *InputRequested) size() int   { return len(e.Question) + len(e.Form) }
+func (e *NoteWritten) size() int      { return len(e.Data) + len(e.Text) }
+func (e *PlanUpdated) size() int {
+	n := 0
+	for _, item := range e.Items {
+		n += planRoom + len(item.Text) + len(item.Active)
+	}
+	return n
+}
+func (e *Warning) size() int { return len(e.Text) }
+func (e *Error) size() int   { return len(e.Text) }

@@ -26,65 +26,6 @@ func UnmarshalEvent(data []byte) (Event, error) {
 	return ev, nil
 }
 
-// newEvent returns an empty event of a kind, nil when there is no such kind.
-func newEvent(kind Kind) Event {
-	switch kind {
-	case KindSessionStart:
-		return new(SessionStart)
-	case KindSessionEnd:
-		return new(SessionEnd)
-	case KindUserInput:
-		return new(UserInput)
-	case KindProcessingEnd:
-		return new(ProcessingEnd)
-	case KindStepStart:
-		return new(StepStart)
-	case KindStepEnd:
-		return new(StepEnd)
-	case KindAssistantTextStart:
-		return new(AssistantTextStart)
-	case KindAssistantTextDelta:
-		return new(AssistantTextDelta)
-	case KindAssistantTextEnd:
-		return new(AssistantTextEnd)
-	case KindThinkingDelta:
-		return new(ThinkingDelta)
-	case KindToolCallStart:
-		return new(ToolCallStart)
-	case KindToolCallOutputDelta:
-		return new(ToolCallOutputDelta)
-	case KindToolCallEnd:
-		return new(ToolCallEnd)
-	case KindSteeringInjected:
-		return new(SteeringInjected)
-	case KindTurnLimit:
-		return new(TurnLimit)
-	case KindLoopDetection:
-		return new(LoopDetection)
-	case KindContextWarning:
-		return new(ContextWarning)
-	case KindCompaction:
-		return new(Compaction)
-	case KindInputRequested:
-		return new(InputRequested)
-	case KindSubagentEvent:
-		return new(SubagentEvent)
-	case KindNoteWritten:
-		return new(NoteWritten)
-	case KindPlanUpdated:
-		return new(PlanUpdated)
-	case KindWarning:
-		return new(Warning)
-	case KindError:
-		return new(Error)
-	case KindLLMRetry:
-		return new(LLMRetry)
-	case KindModelChanged:
-		return new(ModelChanged)
-	}
-	return nil
-}
-
 // UnmarshalJSON reads the event of the subagent by its kind.
 func (e *SubagentEvent) UnmarshalJSON(data []byte) error {
 	var outer struct {

@@ -120,34 +120,8 @@ func sizeOfEvent(ev Event) int64 {
 	if _, text, ok := deltaOf(ev); ok {
 		return eventRoom + int64(len(text))
 	}
-	n := eventRoom
-	switch e, _ := innermost(ev); e := e.(type) {
-	case *UserInput:
-		n += len(e.Text)
-	case *SteeringInjected:
-		n += len(e.Text)
-	case *AssistantTextEnd:
-		n += len(e.Text)
-	case *ToolCallStart:
-		n += len(e.Arguments) + len(e.Effective) + sizeOfAccess(e.Access)
-	case *ToolCallEnd:
-		n += len(e.Output) + sizeOfStructure(e)
-	case *ProcessingEnd:
-		n += len(e.Text)
-	case *InputRequested:
-		n += len(e.Question) + len(e.Form)
-	case *NoteWritten:
-		n += len(e.Data) + len(e.Text)
-	case *PlanUpdated:
-		for _, item := range e.Items {
-			n += planRoom + len(item.Text) + len(item.Active)
-		}
-	case *Warning:
-		n += len(e.Text)
-	case *Error:
-		n += len(e.Text)
-	}
-	return int64(n)
+	fact, _ := innermost(ev)
+	return int64(eventRoom + fact.size())
 }
 
 // sizeOfAccess returns the size of the texts of an access, in bytes.
