@@ -14,6 +14,12 @@ func (s *State) accepts(rec record) error {
 			problem = "a second header"
 		}
 		return problemError(rec, problem)
+	case historyRecord:
+		if s.Records > 1 {
+			problem = "it does not follow the header"
+		} else if err := checkHistory(r.Messages); err != nil {
+			problem = err.Error()
+		}
 	case inputRecord:
 		return problemError(rec, s.headed(s.acceptsInput(r)))
 	case awaitRecord:

@@ -63,7 +63,7 @@ func (a *subagents) open(ctx context.Context, id string, task tool.AgentTask) (*
 		o.MaxTurns = a.options.MaxTurns
 	}
 	o.Dir = ""
-	o.System, o.Result, o.BeforeInput, o.Questions, o.RequireDone = "", nil, nil, nil, false
+	o.System, o.History, o.Result, o.BeforeInput, o.Questions, o.RequireDone = "", nil, nil, nil, nil, false
 	o.Instructions = strings.TrimSpace(o.Instructions + "\n\n" + childInstructions)
 	o.Journal, o.Closers = nil, nil // not the parent's
 	o.OnEvent = func(ev Event) { a.hears(c, ev) }

@@ -162,12 +162,11 @@ func (s *Session) take(records []record, at time.Time, size int64) {
 	s.resumed = 0
 	written := make([]recorded, len(records))
 	for i, rec := range records {
-		events := project(rec, &s.state)
-		s.state.fold(rec, at)
+		events := s.state.apply(rec, at)
 		if set, ok := rec.(settingRecord); ok && set.registry != nil {
 			s.registry = set.registry
 		}
-		written[i] = recorded{rec, append(events, s.state.overflow()...)}
+		written[i] = recorded{rec, events}
 	}
 	s.events.release(written...)
 }

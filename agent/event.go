@@ -39,6 +39,7 @@ type Kind string
 const (
 	KindSessionStart        Kind = "SESSION_START"
 	KindSessionEnd          Kind = "SESSION_END"
+	KindHistoryLoaded       Kind = "HISTORY"
 	KindUserInput           Kind = "USER_INPUT"
 	KindProcessingEnd       Kind = "PROCESSING_END"
 	KindStepStart           Kind = "STEP_START"
@@ -84,6 +85,13 @@ type SessionEnd struct {
 	EventHeader
 	State  Status `json:"state"`
 	Reason Reason `json:"reason"`
+}
+
+// HistoryLoaded has the messages that the session begins with, which [Options].History gave it. The data of their media are left out:
+// [Session.History] has them.
+type HistoryLoaded struct {
+	EventHeader
+	Messages []llm.Message `json:"messages"`
 }
 
 // UserInput begins an input.
@@ -326,6 +334,7 @@ const (
 
 func (*SessionStart) kind() Kind        { return KindSessionStart }
 func (*SessionEnd) kind() Kind          { return KindSessionEnd }
+func (*HistoryLoaded) kind() Kind       { return KindHistoryLoaded }
 func (*UserInput) kind() Kind           { return KindUserInput }
 func (*ProcessingEnd) kind() Kind       { return KindProcessingEnd }
 func (*StepStart) kind() Kind           { return KindStepStart }
@@ -358,6 +367,8 @@ func newEvent(kind Kind) Event {
 		return new(SessionStart)
 	case KindSessionEnd:
 		return new(SessionEnd)
+	case KindHistoryLoaded:
+		return new(HistoryLoaded)
 	case KindUserInput:
 		return new(UserInput)
 	case KindProcessingEnd:
@@ -410,6 +421,13 @@ func newEvent(kind Kind) Event {
 	return nil
 }
 
+func (e *HistoryLoaded) size() int {
+	n := 0
+	for _, m := range e.Messages {
+		n += chars(m.Parts)
+	}
+	return n
+}
 func (e *UserInput) size() int        { return len(e.Text) }
 func (e *ProcessingEnd) size() int    { return len(e.Text) }
 func (e *AssistantTextEnd) size() int { return len(e.Text) }

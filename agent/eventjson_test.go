@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/attractor-go/attractor/llm"
 )
 
 // Every event that there is comes back from its JSON as it was, whatever its fields are.
@@ -112,6 +114,10 @@ func filled(v reflect.Value, n int64) {
 		v.SetUint(1)
 	case reflect.Float64:
 		v.SetFloat(0.5)
+	case reflect.Interface:
+		if v.Type() == reflect.TypeFor[llm.Part]() {
+			v.Set(reflect.ValueOf(llm.Text{Text: "text"}))
+		}
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		filled(v.Elem(), n)

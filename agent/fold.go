@@ -44,6 +44,8 @@ func (s *State) fold(rec record, at time.Time) {
 		s.messages = append(s.messages, llm.System(r.System))
 		s.Context.add(s.messages[0])
 		s.Context.addTools(r.Tools)
+	case historyRecord:
+		s.foldHistory(r, at)
 	case inputRecord:
 		s.foldInput(r, at)
 	case queuedRecord:

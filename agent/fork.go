@@ -64,6 +64,10 @@ func recordsUpTo(ctx context.Context, from Records, turn int) (n int64, err erro
 			return 0, err
 		}
 		if turn > 0 && state.told > turn {
+			if line.Kind == (historyRecord{}).kind() {
+				return 0, fmt.Errorf("%w %d to fork behind: it is one of the %d that the session began with; fork behind turn %d or a later one",
+					ErrNoTurn, turn, state.told, state.told)
+			}
 			return n, nil
 		}
 		n = line.N

@@ -66,10 +66,18 @@ func create(ctx context.Context, o Options) (*Session, error) {
 			return nil, err
 		}
 	}
-	if err := s.commit(header); err != nil {
+	records := []record{header}
+	if len(o.History) > 0 {
+		history, err := newHistory(o.History)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, history)
+	}
+	if err := s.commit(records...); err != nil {
 		return nil, err
 	}
-	s.start(false)
+	s.start()
 	s.events.flush()
 	return s, nil
 }
@@ -136,7 +144,8 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 	}
 	s.events.goOn(state.seq)
 	s.ledger.tokens, s.ledger.usd = state.Usage.Input+state.Usage.Output, state.Cost
-	s.start(true)
+	s.startAgain()
+	s.start()
 	if err := s.goOn(policy); err != nil {
 		s.events.emit(&SessionEnd{State: StatusClosed, Reason: Failed})
 		return nil, err
@@ -203,17 +212,19 @@ func graceOf(o Options) time.Duration {
 
 func newID() string { return uuid.NewString() }
 
-// start adds the session's first events.
-func (s *Session) start(resumed bool) {
-	// A process that the model knows of has at least one record, its result, so no id comes twice.
-	s.processes = tool.NewProcesses(s.outputs, int(s.state.Records)+1)
-	start := s.state.started(s.dir, resumed)
+// startAgain adds the event that the session goes on, and the questions that wait.
+func (s *Session) startAgain() {
+	start := s.state.started(s.dir, true)
 	start.Containment, start.HidesHost = env.Containment(s.env), env.HidesHost(s.env)
 	s.events.add(start)
-	if resumed {
-		s.resumed = start.Seq
-	}
+	s.resumed = start.Seq
 	s.events.add(s.state.questions()...)
+}
+
+// start makes what the session needs for its work, and tells the host what may surprise it.
+func (s *Session) start() {
+	// A process that the model knows of has at least one record, its result, so no id comes twice.
+	s.processes = tool.NewProcesses(s.outputs, int(s.state.Records)+1)
 	s.warnOfModels(s.state.Policy.Fallbacks.Models...)
 	s.warnOfEffort()
 }

@@ -50,6 +50,11 @@ type Options struct {
 
 	// System replaces the rendered system prompt as a whole. Instructions are added to the end of the rendered one.
 	System, Instructions string
+	// History begins the session with messages, such as those of a conversation elsewhere: of the roles user, assistant and tool, beginning with
+	// user, and each message with calls followed by one with all their results. An error of New names the message that does not fit. What
+	// another provider signed stays behind, as when [Session.Set] changes the provider. The messages count for the window and for
+	// compactions, but not for limits. Resume takes them from the journal, and refuses others.
+	History []llm.Message
 	// Tools are added to the profile's; of two with one name the last one counts. Neither list may change while the session lives. Sessions
 	// can share them.
 	Tools []tool.Tool

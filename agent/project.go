@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
@@ -13,6 +14,8 @@ import (
 // record found.
 func project(rec record, before *State) []Event {
 	switch r := rec.(type) {
+	case historyRecord:
+		return []Event{projectHistory(r)}
 	case inputRecord:
 		switch {
 		case r.Continue && before.Input != nil:
@@ -52,6 +55,16 @@ func project(rec record, before *State) []Event {
 		return projectEnd(r, before)
 	}
 	return nil
+}
+
+// apply folds a record and returns its events. The header's is the start of the session.
+func (s *State) apply(rec record, at time.Time) []Event {
+	events := project(rec, s)
+	s.fold(rec, at)
+	if s.Records == 1 {
+		events = append(events, s.started(s.Dir(), false))
+	}
+	return append(events, s.overflow()...)
 }
 
 func projectAnswer(r answerRecord, before *State) []Event {

@@ -56,12 +56,7 @@ func (p *projection) record(line journal.Record, rec record) {
 		p.earlier(ev)
 	}
 	p.stream.goOn(max(p.stream.seq, at.Seq))
-	events := project(rec, &p.state)
-	p.state.fold(rec, p.now)
-	if p.state.Records == 1 {
-		events = append(events, p.state.started(p.state.Dir(), false))
-	}
-	p.stream.emit(append(events, p.state.overflow()...)...)
+	p.stream.emit(p.state.apply(rec, p.now)...)
 }
 
 // earlier emits an event that came before its record, with its number if that is known.

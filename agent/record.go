@@ -373,6 +373,7 @@ func placeOf(data []byte) place {
 func decodeRecord(line journal.Record) (record, error) {
 	decode, ok := map[string]func([]byte) (record, error){
 		"header":  decodeAs[headerRecord],
+		"history": decodeAs[historyRecord],
 		"input":   decodeAs[inputRecord],
 		"queued":  decodeAs[queuedRecord],
 		"turn":    decodeAs[turnRecord],

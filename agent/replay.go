@@ -131,7 +131,7 @@ func (r *replay) open(h headerRecord, o ReplayOptions) (*Session, error) {
 	if err := s.commit(h); err != nil {
 		return nil, err
 	}
-	s.start(false)
+	s.start()
 	s.events.flush()
 	return s, nil
 }
@@ -284,7 +284,7 @@ func (r *replay) decidedBefore(s *Session) bool {
 // hosts reports whether the next record is one of the host's, while the loop does nothing.
 func (r *replay) hosts(s *Session, rec record) bool {
 	switch rec := rec.(type) {
-	case headerRecord, queuedRecord, settingRecord, childRecord, noteRecord, spentRecord, stopRecord:
+	case headerRecord, historyRecord, queuedRecord, settingRecord, childRecord, noteRecord, spentRecord, stopRecord:
 		return true
 	case inputRecord:
 		return rec.Queued == 0

@@ -138,7 +138,7 @@ func count(records []journal.Record, kind string) int {
 	return n
 }
 
-func all(t *testing.T, log journal.Log) []journal.Record {
+func all(t *testing.T, log agent.Records) []journal.Record {
 	t.Helper()
 	var records []journal.Record
 	for r, err := range log.Records(context.Background(), 1) {

@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -13,6 +14,9 @@ func (o *Options) checkResumed(state *State) error {
 	if o.ID != "" && o.ID != state.Header.ID {
 		return fmt.Errorf("agent: the journal holds the session %s, not %s: leave Options.ID empty, or make a new session of it with Fork",
 			state.Header.ID, o.ID)
+	}
+	if len(o.History) > 0 {
+		return errors.New("agent: Options.History begins a new session, and this one has its history in the journal: leave it empty, or use New")
 	}
 	dir := o.Env.WorkDir()
 	switch {

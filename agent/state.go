@@ -105,6 +105,7 @@ type Origin string
 const (
 	OriginUser     Origin = "user"
 	OriginModel    Origin = "model"
+	OriginHistory  Origin = "history" // a message that the session began with
 	OriginTools    Origin = "tools"
 	OriginSteer    Origin = "steer"
 	OriginLoop     Origin = "loop"        // a warning that calls repeat

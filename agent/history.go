@@ -1,0 +1,187 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// historyRecord holds the messages that a session begins with. It comes right after the header.
+type historyRecord struct {
+	Messages []llm.Message `json:"messages"`
+}
+
+func (historyRecord) kind() string { return "history" }
+
+// newHistory returns the record of a host's messages, as the journal gives it back: what is sent before a resume is what is sent after it.
+func newHistory(messages []llm.Message) (historyRecord, error) {
+	if err := checkHistory(messages); err != nil {
+		return historyRecord{}, fmt.Errorf("agent: Options.%w", err)
+	}
+	var same historyRecord
+	data, err := marshal(historyRecord{messages})
+	if err == nil {
+		err = json.Unmarshal(data, &same)
+	}
+	if err != nil {
+		return historyRecord{}, fmt.Errorf("agent: Options.History: %w", err)
+	}
+	return same, nil
+}
+
+// foldHistory makes a turn of each message. What users said counts as told by people, so that a compaction keeps it.
+func (s *State) foldHistory(r historyRecord, at time.Time) {
+	for _, m := range r.Messages {
+		kind := TurnUser
+		switch m.Role {
+		case llm.RoleAssistant:
+			kind = TurnAssistant
+		case llm.RoleTool:
+			kind = TurnToolResults
+		default:
+			s.hears(messageTask, "", m.Parts)
+		}
+		s.turn(Turn{Kind: kind, Origin: OriginHistory, Time: at, Message: m})
+	}
+}
+
+// projectHistory returns the messages without the data of their media, which [Session.History] has.
+func projectHistory(r historyRecord) Event {
+	shown := make([]llm.Message, 0, len(r.Messages))
+	for _, m := range r.Messages {
+		m.Parts = withoutData(m.Parts)
+		shown = append(shown, m)
+	}
+	return &HistoryLoaded{Messages: shown}
+}
+
+func withoutData(parts llm.Parts) llm.Parts {
+	parts = slices.Clone(parts)
+	for i, part := range parts {
+		switch p := part.(type) {
+		case llm.Media:
+			p.Data = nil
+			parts[i] = p
+		case llm.ToolResult:
+			p.Content = withoutData(p.Content)
+			parts[i] = p
+		}
+	}
+	return parts
+}
+
+// checkHistory returns what is wrong with messages as the beginning of a conversation: the first message that cannot stand where it does, and
+// what to do about it.
+func checkHistory(messages []llm.Message) error {
+	for i := range messages {
+		problem := checkMessage(&messages[i])
+		if problem == "" {
+			problem = checkPlace(messages, i)
+		}
+		if problem != "" {
+			return fmt.Errorf("History[%d]: %s", i, problem)
+		}
+	}
+	if len(messages) == 0 {
+		return errors.New("History: there are no messages")
+	}
+	last := len(messages) - 1
+	if calls := messages[last].Parts.ToolCalls(); len(calls) > 0 {
+		return fmt.Errorf("History[%d]: the call %q has no result: add a message of the role tool with the results of its calls, or leave the calls out", last, calls[0].ID)
+	}
+	return nil
+}
+
+// checkMessage returns what is wrong with a message by itself.
+func checkMessage(m *llm.Message) string {
+	switch m.Role {
+	case llm.RoleUser, llm.RoleAssistant, llm.RoleTool:
+	case llm.RoleSystem, llm.RoleDeveloper:
+		return fmt.Sprintf("it has the role %s: put it into Options.System or Options.Instructions", m.Role)
+	default:
+		return fmt.Sprintf("it has the unknown role %q: the roles of a history are user, assistant and tool", m.Role)
+	}
+	if !slices.ContainsFunc(m.Parts, says) {
+		return "it is empty: leave it out"
+	}
+	ids := map[string]bool{}
+	for i, part := range m.Parts {
+		if !belongs(m.Role, part) {
+			return fmt.Sprintf("part %d is a %T, which a message of the role %s cannot have", i, part, m.Role)
+		}
+		if call, ok := part.(llm.ToolCall); ok {
+			if call.ID == "" || ids[call.ID] {
+				return fmt.Sprintf("its call of %s has the id %q: give each call of a message an id of its own", call.Name, call.ID)
+			}
+			ids[call.ID] = true
+		}
+	}
+	return ""
+}
+
+// says reports whether a part is more than blank text.
+func says(part llm.Part) bool {
+	text, ok := part.(llm.Text)
+	return !ok || strings.TrimSpace(text.Text) != ""
+}
+
+// belongs reports whether a message of a role can have a part.
+func belongs(role llm.Role, part llm.Part) bool {
+	switch p := part.(type) {
+	case llm.Text:
+		return role != llm.RoleTool
+	case llm.Media:
+		return role == llm.RoleUser
+	case llm.Thinking, llm.ToolCall, llm.Opaque:
+		return role == llm.RoleAssistant
+	case llm.ToolResult:
+		return role == llm.RoleTool && !slices.ContainsFunc(p.Content, func(c llm.Part) bool { return !belongs(llm.RoleUser, c) })
+	}
+	return false
+}
+
+// checkPlace returns what is wrong with a message after those before it.
+func checkPlace(messages []llm.Message, i int) string {
+	m := &messages[i]
+	if i == 0 {
+		if m.Role != llm.RoleUser {
+			return fmt.Sprintf("a history begins with a message of the role user, not %s: put the message before it that it answers", m.Role)
+		}
+		return ""
+	}
+	before := &messages[i-1]
+	calls := before.Parts.ToolCalls()
+	switch {
+	case m.Role == llm.RoleTool:
+		return checkResults(calls, m, i-1)
+	case len(calls) > 0:
+		return fmt.Sprintf("the call %q of History[%d] has no result: put a message of the role tool with the results of its calls before this one", calls[0].ID, i-1)
+	case m.Role == llm.RoleAssistant && before.Role == llm.RoleAssistant:
+		return fmt.Sprintf("it has the role assistant, as History[%d] does: join the parts of both into one message", i-1)
+	}
+	return ""
+}
+
+// checkResults returns how a message of results is not exactly the results of the calls of the message before it.
+func checkResults(calls []llm.ToolCall, m *llm.Message, before int) string {
+	for _, part := range m.Parts {
+		result, ok := part.(llm.ToolResult)
+		if !ok {
+			continue // belongs has reported it
+		}
+		at := slices.IndexFunc(calls, func(c llm.ToolCall) bool { return c.ID == result.CallID })
+		if at < 0 {
+			return fmt.Sprintf("the result of %q answers no open call of History[%d]: leave it out", result.CallID, before)
+		}
+		calls = slices.Delete(calls, at, at+1)
+	}
+	if len(calls) > 0 {
+		return fmt.Sprintf("the call %q of History[%d] has no result in it: put the results of all its calls into this message", calls[0].ID, before)
+	}
+	return ""
+}
