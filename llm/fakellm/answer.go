@@ -10,7 +10,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// answer is a turn with everything filled in that the script left out.
+// answer is a turn with defaults for everything that the script left out.
 type answer struct {
 	Turn
 	model string
@@ -37,7 +37,7 @@ func newAnswer(r *Request, t Turn) *answer {
 	return a
 }
 
-// stop returns why the answer ends, in the vendor's words: the script's, or those for its Finish.
+// stop returns the finish reason in the vendor's words: the script's, or the one for its Finish.
 func (a *answer) stop(words func(*answer) string) string {
 	if a.Stop != "" {
 		return a.Stop
@@ -45,7 +45,7 @@ func (a *answer) stop(words func(*answer) string) string {
 	return words(a)
 }
 
-// size returns the answer's content in bytes.
+// size returns the size of the response's content in bytes.
 func (a *answer) size() int {
 	n := len(a.Thinking) + len(a.Text)
 	for _, c := range a.Calls {
@@ -54,14 +54,14 @@ func (a *answer) size() int {
 	return n
 }
 
-// sign makes the signature of a thinking block. It depends on nothing but the text, so that a server can tell a block that was
-// changed on its way, whichever server signed it.
+// sign returns the signature of a thinking block. It depends only on the text, so that every server can detect a changed block,
+// whichever server signed it.
 func sign(thinking string) string {
 	sum := sha256.Sum256([]byte("fakellm:" + thinking))
 	return hex.EncodeToString(sum[:12])
 }
 
-// words cuts a text into pieces of n words, spaces included.
+// words splits a text into pieces of n words, including the spaces.
 func words(text string, n int) []string {
 	var pieces []string
 	for text != "" {
@@ -79,10 +79,10 @@ func words(text string, n int) []string {
 	return pieces
 }
 
-// argBytes returns how many bytes of arguments a delta has where one of text has so many words.
+// argBytes returns the size of an arguments delta for servers whose text deltas have this many words.
 func argBytes(words int) int { return 16 * max(words/3, 1) }
 
-// bytewise cuts a text into pieces of about n bytes, never through a character.
+// bytewise splits a text into pieces of about n bytes, never within a character.
 func bytewise(text string, n int) []string {
 	var pieces []string
 	for len(text) > n {

@@ -9,10 +9,10 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// anthropic speaks the Messages API.
+// anthropic implements the Messages API.
 type anthropic struct{ words int }
 
-// anthropicRequest is the body of POST /v1/messages. Members that are only looked at for being known are raw.
+// anthropicRequest is the body of POST /v1/messages. Members that are only checked for being known are raw.
 type anthropicRequest struct {
 	Model         string             `json:"model"`
 	System        anthropicContent   `json:"system"`
@@ -70,7 +70,7 @@ type anthropicOutput struct {
 	Format json.RawMessage `json:"format"`
 }
 
-// anthropicContent is a list of blocks, or a string that stands for one block of text.
+// anthropicContent is a list of blocks. A string stands for one block of text.
 type anthropicContent []anthropicBlock
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -114,7 +114,7 @@ type anthropicSource struct {
 	URL       string `json:"url"`
 }
 
-// bytes are the data; what is no base64 is text, as in documents of plain text.
+// bytes returns the decoded data. Anything but base64 is text, as in plain-text documents.
 func (s *anthropicSource) bytes() []byte {
 	if s.Type == "base64" {
 		if b, err := base64.StdEncoding.DecodeString(s.Data); err == nil {
@@ -145,7 +145,7 @@ func (f anthropic) decode(r *Request) *refusal {
 	return w.check(r)
 }
 
-// read puts the wire's request into ours.
+// read converts the wire's request.
 func (f anthropic) read(w *anthropicRequest, r *Request) {
 	r.Model, r.MaxTokens, r.Stream = w.Model, w.MaxTokens, w.Stream
 	var system []string
@@ -172,7 +172,7 @@ func (f anthropic) read(w *anthropicRequest, r *Request) {
 	}
 }
 
-// messages are one or two: results have a message of their own.
+// messages returns one or two messages: results get a message of their own.
 func (m anthropicMessage) messages(model string) []llm.Message {
 	var results, rest llm.Parts
 	for _, b := range m.Content {

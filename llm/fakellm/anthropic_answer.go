@@ -10,7 +10,7 @@ import (
 
 func itoa(i int) string { return strconv.Itoa(i) }
 
-// marked says whether a block has a cache breakpoint.
+// marked reports whether a block has a cache breakpoint.
 func (b anthropicBlock) marked() bool { return marked(b.raw) }
 
 func marked(raw json.RawMessage) bool {
@@ -29,8 +29,8 @@ func (f anthropic) prefixes(r *Request) []prefix {
 	return f.walk(&w)
 }
 
-// walk hashes the request's blocks in the order in which the API caches them: tools, system, messages. The breakpoints
-// themselves are left out, for they move from request to request.
+// walk hashes the request's blocks in the order in which the API caches them: tools, system, messages. It omits the breakpoints
+// themselves, because they move from request to request.
 func (f anthropic) walk(w *anthropicRequest) []prefix {
 	h := sha256.New()
 	size := 0
@@ -69,10 +69,10 @@ func unmarked(raw json.RawMessage) []byte {
 			return append(append([]byte(nil), raw[:i]...), raw[i+len(mark):]...)
 		}
 	}
-	return raw // written in another way: never equal to its unmarked self, so the cache misses, and that shows
+	return raw // written in another way, so it never equals its unmarked form: the cache misses, and tests notice
 }
 
-// anthropicUsage is usage on the wire: the cached input is not part of input_tokens.
+// anthropicUsage returns usage in the API's form, where input_tokens does not include the cached input.
 func anthropicUsage(u llm.Usage, output int) map[string]any {
 	return map[string]any{"input_tokens": u.Input - u.CacheRead - u.CacheWrite, "cache_read_input_tokens": u.CacheRead,
 		"cache_creation_input_tokens": u.CacheWrite, "output_tokens": output,
@@ -95,7 +95,7 @@ func anthropicStop(a *answer) string {
 	return "end_turn"
 }
 
-// blocks are the answer's content blocks.
+// anthropicBlocks returns the response's content blocks.
 func (a *answer) anthropicBlocks() []map[string]any {
 	blocks := []map[string]any{}
 	if a.Thinking != "" {
@@ -106,7 +106,7 @@ func (a *answer) anthropicBlocks() []map[string]any {
 	}
 	for _, c := range a.Calls {
 		input := json.RawMessage(c.args())
-		if !json.Valid(input) { // only a stream can say what is no JSON
+		if !json.Valid(input) { // only a stream can contain invalid JSON
 			input = json.RawMessage(`{}`)
 		}
 		blocks = append(blocks, map[string]any{"type": "tool_use", "id": c.ID, "name": c.Name, "input": input})
@@ -215,8 +215,8 @@ func (anthropic) garbage() frame {
 // ping implements format.
 func (anthropic) ping() frame { return frame{event: "ping", data: `{"type":"ping"}`} }
 
-// encode writes what this package has made itself. Only arguments of a script's that are no JSON could fail, and they are
-// checked before.
+// encode returns the JSON of a value made by this package. Only a script's arguments could be invalid JSON, and they are checked
+// before.
 func encode(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {

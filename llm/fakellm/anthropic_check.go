@@ -30,7 +30,7 @@ func (w *anthropicRequest) check(r *Request) *refusal {
 	}
 	for i, t := range w.Tools {
 		var schema struct{ Type string }
-		if t.Type != "" && t.Type != "custom" { // a tool of the server's
+		if t.Type != "" && t.Type != "custom" { // a server tool
 			continue
 		}
 		if !anthropicName.MatchString(t.Name) {
@@ -74,9 +74,9 @@ func (w *anthropicRequest) checkThinking() *refusal {
 	return nil
 }
 
-// checkMessages pairs calls with results: each call's result is in the message right after it, before anything else there.
+// checkMessages pairs calls with results: each call's result must be in the next message, before anything else in it.
 func (w *anthropicRequest) checkMessages() *refusal {
-	var open []string // calls of the message before
+	var open []string // calls of the previous message
 	for i, m := range w.Messages {
 		if m.Role != "user" && m.Role != "assistant" {
 			return invalid(`messages: Unexpected role "%s". Allowed roles are "user" or "assistant"`, m.Role)

@@ -6,23 +6,24 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// bytesPerToken is the estimate behind every count that a script does not give.
+// bytesPerToken is used to estimate all token counts that a script does not give.
 const bytesPerToken = 4
 
-// lookback is how many blocks before a breakpoint the cache is searched for an earlier request's breakpoint: Anthropic's rule.
+// lookback is the number of blocks before a breakpoint that are searched for an earlier request's breakpoint. It is Anthropic's
+// rule.
 const lookback = 20
 
-// prefix is a beginning of a request that ends with a block: its hash, its size in bytes, and whether a breakpoint is there.
+// prefix is the beginning of a request up to the end of a block: its hash, its size in bytes, and whether it has a breakpoint.
 type prefix struct {
 	sum    [sha256.Size]byte
 	size   int
 	marked bool
 }
 
-// cache remembers the prefixes that earlier requests set breakpoints at. Nothing is ever forgotten.
+// cache holds the prefixes with breakpoints of earlier requests. Nothing is ever removed.
 type cache map[[sha256.Size]byte]bool
 
-// usage counts a request against the cache and enters its breakpoints.
+// usage returns a request's usage by the cache, and adds its breakpoints.
 func (c cache) usage(r *Request, prefixes []prefix, a *answer) llm.Usage {
 	read, written := 0, 0
 	for i, p := range prefixes {

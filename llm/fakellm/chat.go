@@ -8,13 +8,13 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// chat speaks Chat Completions as model servers do that are strict: what one of vLLM, Groq, Mistral and OpenAI refuses is refused.
+// chat implements Chat Completions as strictly as any of vLLM, Groq, Mistral and OpenAI: it refuses what one of them refuses.
 type chat struct {
 	words int
-	usage bool // the stream is to report it
+	usage bool // the stream must report usage
 }
 
-// chatRequest is the body of POST /v1/chat/completions. Members that are only looked at for being known are raw.
+// chatRequest is the body of POST /v1/chat/completions. Members that are only checked for being known are raw.
 type chatRequest struct {
 	Model               string             `json:"model"`
 	Messages            []chatMessage      `json:"messages"`
@@ -90,7 +90,7 @@ type chatCall struct {
 	Extra json.RawMessage `json:"extra_content"`
 }
 
-// chatContent is a list of parts, or a string that stands for one of text.
+// chatContent is a list of parts. A string stands for one part of text.
 type chatContent []chatPart
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -129,7 +129,7 @@ type chatFile struct {
 
 // decode implements format.
 func (f *chat) decode(r *Request) *refusal {
-	// Local servers ask for no key, so that none is fine; an empty one is a client's mistake everywhere.
+	// Local servers need no key, so a missing one is accepted. An empty one is a mistake everywhere.
 	if auth, ok := r.Header["Authorization"]; ok && strings.TrimSpace(strings.TrimPrefix(auth[0], "Bearer")) == "" {
 		return &refusal{401, "invalid_api_key", "You didn't provide an API key."}
 	}
@@ -145,7 +145,7 @@ func (f *chat) decode(r *Request) *refusal {
 	return w.check()
 }
 
-// read puts the wire's request into ours.
+// read converts the wire's request.
 func (w *chatRequest) read(r *Request) {
 	r.Model, r.Stream, r.Effort = w.Model, w.Stream, w.Effort
 	for _, n := range []*int{w.MaxTokens, w.MaxCompletionTokens} {
@@ -216,7 +216,7 @@ func (p chatPart) part() llm.Part {
 		}
 		return llm.Media{MIME: kind, Data: data, Detail: p.Image.Detail}
 	case p.Audio != nil:
-		data, _ := base64.StdEncoding.DecodeString(p.Audio.Data) // check refuses what is none
+		data, _ := base64.StdEncoding.DecodeString(p.Audio.Data) // check refuses invalid data
 		return llm.Media{MIME: "audio/" + p.Audio.Format, Data: data}
 	case p.File != nil:
 		kind, data, _ := dataURL(p.File.Data)
@@ -225,7 +225,7 @@ func (p chatPart) part() llm.Part {
 	return llm.Text{Text: p.Text}
 }
 
-// dataURL takes a URL apart that holds its data.
+// dataURL splits a data URL into its type and data.
 func dataURL(url string) (kind string, data []byte, ok bool) {
 	head, text, found := strings.Cut(strings.TrimPrefix(url, "data:"), ";base64,")
 	if !found || !strings.HasPrefix(url, "data:") {

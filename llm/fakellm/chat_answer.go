@@ -7,7 +7,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// prefixes implements format. These servers cache by themselves, so every message is a breakpoint.
+// prefixes implements format. These servers cache automatically, so every message is a breakpoint.
 func (f *chat) prefixes(r *Request) []prefix {
 	var w struct {
 		Tools    json.RawMessage   `json:"tools"`
@@ -138,5 +138,5 @@ func (*chat) garbage() frame {
 	return frame{data: `{"id":"x","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"con`}
 }
 
-// ping implements format: the keep-alive is a comment.
+// ping implements format: a comment keeps the connection alive.
 func (*chat) ping() frame { return frame{} }

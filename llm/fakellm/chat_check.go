@@ -93,7 +93,7 @@ func (w *chatRequest) checkChoice() *refusal {
 	return nil
 }
 
-// checkMessages pairs calls with results: those of an assistant message come right after it.
+// checkMessages pairs calls with results: an assistant message's results must follow it directly.
 func (w *chatRequest) checkMessages() *refusal {
 	var open []string
 	for i, m := range w.Messages {

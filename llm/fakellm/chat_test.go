@@ -43,7 +43,7 @@ func TestChatWhole(t *testing.T) {
 	}
 }
 
-// The stream has the usage only when it was asked for, and ends with [DONE].
+// The stream has the usage only on request, and ends with [DONE].
 func TestChatStream(t *testing.T) {
 	srv := serve(t, fakellm.New(fakellm.Script(fakellm.Turn{Text: "Yes."}), fakellm.Options{}))
 	for options, usage := range map[string]bool{"": false, `,"stream_options":{"include_usage":true}`: true} {
@@ -54,7 +54,7 @@ func TestChatStream(t *testing.T) {
 	}
 }
 
-// chatTurn is a conversation whose last answer made two calls.
+// chatTurn is a conversation whose last response has two calls.
 const chatTurn = `{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[` +
 	`{"id":"a","type":"function","function":{"name":"n","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"n","arguments":"{}"}}]}`
 
@@ -125,7 +125,7 @@ func TestChatRefusals(t *testing.T) {
 	}
 }
 
-// Local servers ask for no key; an empty one is refused everywhere.
+// Local servers need no key; an empty one is refused everywhere.
 func TestChatKey(t *testing.T) {
 	srv := serve(t, fakellm.New(fakellm.Script(), fakellm.Options{}))
 	for auth, want := range map[string]int{"Bearer k": 200, "Bearer ": 401, "Bearer": 401} {
@@ -171,7 +171,7 @@ func TestChatCache(t *testing.T) {
 	}
 }
 
-// What the server understood is the same conversation that other formats give.
+// The server decodes the same conversation as in other formats.
 func TestChatRequest(t *testing.T) {
 	server := fakellm.New(fakellm.Script(), fakellm.Options{})
 	srv := serve(t, server)

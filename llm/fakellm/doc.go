@@ -1,4 +1,4 @@
-// Package fakellm is a scripted model behind HTTP: a plain [http.Handler] that speaks a vendor's API as the vendor does, with
-// streaming, strict checks of what it is sent, prompt caching and faults by request number. The demo and the tests talk to it
-// through the real providers.
+// Package fakellm provides a scripted model behind HTTP: an [http.Handler] that speaks a vendor's API as the vendor does, with
+// streaming, strict checks of requests, prompt caching, and faults by request number. The demo and the tests talk to it through
+// the real providers.
 package fakellm

@@ -10,20 +10,20 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// gemini speaks generateContent. The path names the model and says whether to stream.
+// gemini implements generateContent. The path names the model and selects streaming.
 type gemini struct {
 	words         int
 	model, action string
 }
 
-// geminiOf reads a path: .../v1beta/models/{model}:{action}, or another collection of models in place of models.
+// geminiOf parses a path: .../v1beta/models/{model}:{action}, or another collection of models in place of models.
 func geminiOf(path string, words int) (f gemini, known bool) {
 	_, rest, _ := strings.Cut(path, "/v1beta/")
 	model, action, _ := strings.Cut(strings.TrimPrefix(rest, "models/"), ":")
 	return gemini{words, model, action}, model != "" && (action == "generateContent" || action == "streamGenerateContent")
 }
 
-// geminiRequest is the body. Members that are only looked at for being known are raw.
+// geminiRequest is the request body. Members that are only checked for being known are raw.
 type geminiRequest struct {
 	Contents          []geminiContent   `json:"contents"`
 	SystemInstruction *geminiContent    `json:"systemInstruction"`
@@ -60,7 +60,7 @@ func (p *geminiPart) UnmarshalJSON(b []byte) error {
 	return strict(b, (*plain)(p))
 }
 
-// strict decodes what may have no unknown members.
+// strict decodes a value that may not have unknown members.
 func strict(b []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()
@@ -150,9 +150,9 @@ type geminiThinking struct {
 // decode implements format.
 func (f gemini) decode(r *Request) *refusal {
 	r.Model = f.model
-	// Without alt=sse a stream is a JSON array, which comes here as a whole.
+	// Without alt=sse, a stream is a JSON array, which is sent as a whole here.
 	r.Stream = f.action == "streamGenerateContent" && r.Query.Get("alt") == "sse"
-	if r.Header.Get("X-Goog-Api-Key") == "" { // one in the URL does not count here: it would be in every log on the way
+	if r.Header.Get("X-Goog-Api-Key") == "" { // a key in the URL does not count: every proxy on the way would log it
 		return &refusal{403, "PERMISSION_DENIED", "Method doesn't allow unregistered callers (callers without established identity). " +
 			"Please use API Key or other form of API consumer identity to call this API."}
 	}
@@ -174,7 +174,7 @@ func badArgument(format string, args ...any) *refusal {
 	return &refusal{400, "INVALID_ARGUMENT", fmt.Sprintf(format, args...)}
 }
 
-// read puts the wire's request into ours.
+// read converts the wire's request.
 func (w *geminiRequest) read(r *Request) {
 	r.MaxTokens = w.Config.MaxOutputTokens
 	if w.SystemInstruction != nil {
@@ -202,7 +202,7 @@ func (w *geminiRequest) read(r *Request) {
 	}
 }
 
-// messages are one or two: results have a message of their own.
+// messages returns one or two messages: results get a message of their own.
 func (c geminiContent) messages(model string) []llm.Message {
 	var results, rest llm.Parts
 	for _, p := range c.Parts {

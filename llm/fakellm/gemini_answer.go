@@ -12,8 +12,8 @@ import (
 // implicitMinimum is the shortest prefix that is cached, in tokens: Google's figure for its Flash models.
 const implicitMinimum = 1024
 
-// prefixes implements format. Caching is implicit: every part ends a prefix that a later request may share, in the order in
-// which the API caches them: system, tools, contents.
+// prefixes implements format. Caching is implicit: every part ends a prefix that a later request may share, in the order in which
+// the API caches them: system, tools, contents.
 func (f gemini) prefixes(r *Request) []prefix {
 	var w geminiRequest
 	if json.Unmarshal(r.Body, &w) != nil {
@@ -46,7 +46,7 @@ func (f gemini) prefixes(r *Request) []prefix {
 	return out
 }
 
-// signed returns what a part's signature depends on: what it says, however that is written.
+// signed returns the content that a part's signature covers, however it is encoded.
 func (p geminiPart) signed() string {
 	if p.Text != nil {
 		return *p.Text
@@ -65,15 +65,15 @@ func signedCall(name, args string) string {
 	return name + "\x00" + args
 }
 
-// geminiAnswer is an answer in the wire's parts.
+// geminiAnswer is a response in the wire's parts.
 type geminiAnswer struct {
 	thoughts, text, calls []string // parts
 	closing               string   // the part that comes with the finish reason
 	reason, message       string
 }
 
-// geminiParts cuts an answer into parts; of so many words each, 0 for whole ones. As from the real models, the signature is on the first call
-// or, without calls, on the end of the text.
+// geminiParts splits a response into parts of so many words each; 0 means whole parts. As in the real models' responses, the
+// signature is on the first call or, without calls, at the end of the text.
 func (f gemini) geminiParts(a *answer, each int) geminiAnswer {
 	cut := func(text string) []string {
 		if each == 0 && text != "" {
@@ -101,12 +101,12 @@ func (f gemini) geminiParts(a *answer, each int) geminiAnswer {
 			args = "{}"
 		}
 		var object map[string]json.RawMessage
-		if json.Unmarshal([]byte(args), &object) != nil || object == nil { // this API has no way to send such a call
+		if json.Unmarshal([]byte(args), &object) != nil || object == nil { // this API cannot send such a call
 			out.reason, out.message = "MALFORMED_FUNCTION_CALL", "Malformed function call: "+c.Name+"("+args+")"
 			break
 		}
 		part := `{"functionCall": {"name": ` + encode(c.Name) + `,"args": ` + args
-		if !geminiOld.MatchString(f.model) { // the old models give no ids
+		if !geminiOld.MatchString(f.model) { // the old models send no ids
 			part += `,"id": ` + encode(c.ID)
 		}
 		part += `}`
@@ -132,7 +132,7 @@ func geminiReason(a *answer) string {
 	return "STOP"
 }
 
-// chunk is a GenerateContentResponse. Every chunk has the usage so far.
+// geminiChunk returns a GenerateContentResponse. Every chunk has the usage so far.
 func (a *answer) geminiChunk(parts, reason, message, usage string) string {
 	var b strings.Builder
 	b.WriteString(`{"candidates": [{"content": {"parts": [` + parts + `],"role": "model"},`)
@@ -146,7 +146,8 @@ func (a *answer) geminiChunk(parts, reason, message, usage string) string {
 	return b.String()
 }
 
-// geminiUsage is usage on the wire: the thoughts are not part of candidatesTokenCount, the cached input is part of the prompt.
+// geminiUsage returns usage in the API's form, where candidatesTokenCount does not include the thoughts, and the prompt includes
+// the cached input.
 func geminiUsage(u llm.Usage) string {
 	text := fmt.Sprintf(`{"promptTokenCount": %d,"candidatesTokenCount": %d,"totalTokenCount": %d`, u.Input, u.Output-u.Reasoning, u.Total())
 	if u.CacheRead > 0 {
@@ -195,14 +196,14 @@ func (f gemini) stream(a *answer) []frame {
 	return append(frames, frame{data: a.geminiChunk(p.closing, p.reason, p.message, geminiUsage(a.usage)), closing: true})
 }
 
-// geminiStatus are the words for HTTP statuses. Others come from in front of the API and have none.
+// geminiStatus maps HTTP statuses to the API's status words. Other statuses come from a proxy and have none.
 var geminiStatus = map[int]string{400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
 	429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED"}
 
 // failure implements format.
 func (gemini) failure(why *refusal) []byte {
 	status := why.code
-	if status == "" || status != strings.ToUpper(status) { // a word of another vendor's
+	if status == "" || status != strings.ToUpper(status) { // another vendor's code
 		status = geminiStatus[why.status]
 	}
 	e := map[string]any{"code": why.status, "message": why.message}

@@ -9,7 +9,7 @@ import (
 
 var (
 	geminiName  = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$`)
-	geminiOld   = regexp.MustCompile(`^gemini-[012](\.|-|$)`)                     // without levels of thinking, and lax about signatures
+	geminiOld   = regexp.MustCompile(`^gemini-[012](\.|-|$)`)                     // without thinking levels, and lenient about signatures
 	geminiNew   = regexp.MustCompile(`^gemini-([3-9]|[1-9][0-9]|[a-z-]*latest$)`) // strict about signatures
 	geminiNoSig = []string{"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"}
 )
@@ -117,7 +117,7 @@ func (c geminiContent) check(i int, model string) *refusal {
 		media = media || p.InlineData != nil || p.FileData != nil
 	}
 	if responses && media {
-		return badArgument("Request contains an invalid argument.") // it says no more than that
+		return badArgument("Request contains an invalid argument.") // the whole text of the real API
 	}
 	return nil
 }
@@ -184,9 +184,9 @@ func (r *geminiResponse) check(i, j int, model string) *refusal {
 	return nil
 }
 
-// checkCalls pairs calls with responses: each call's response is in the content right after it.
+// checkCalls pairs calls with responses: each call's response must be in the next content.
 func (w *geminiRequest) checkCalls() *refusal {
-	var open []*geminiCall // of the content before
+	var open []*geminiCall // calls of the previous content
 	for _, c := range w.Contents {
 		var calls []*geminiCall
 		var responses []*geminiResponse
@@ -206,7 +206,7 @@ func (w *geminiRequest) checkCalls() *refusal {
 		}
 		for i, r := range responses {
 			call := open[i]
-			if r.ID != "" { // ids pair, where there are any; else the order does
+			if r.ID != "" { // ids pair them, if there are any; otherwise the order does
 				at := slices.IndexFunc(open, func(c *geminiCall) bool { return c.ID == r.ID })
 				if at < 0 {
 					return unequal()
@@ -230,8 +230,8 @@ func unequal() *refusal {
 		"function call turn.")
 }
 
-// checkSignatures demands one on the first call of each content of the current turn, which begins with the last content of the
-// user's that has more in it than responses.
+// checkSignatures requires a signature on the first call of each content of the current turn. The turn begins with the last user
+// content that has more than responses.
 func (w *geminiRequest) checkSignatures() *refusal {
 	begin := 0
 	for i, c := range w.Contents {

@@ -12,7 +12,7 @@ var geminiKey = map[string]string{"x-goog-api-key": "k"}
 
 const geminiPath = "/v1beta/models/gemini-3-x:generateContent"
 
-// geminiRound is a conversation whose last answer made two calls.
+// geminiRound is a conversation whose last response has two calls.
 const geminiRound = `{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[` +
 	`{"functionCall":{"id":"a","name":"n","args":{}},"thoughtSignature":"skip_thought_signature_validator"},{"functionCall":{"id":"b","name":"n","args":{}}}]}`
 
@@ -115,7 +115,7 @@ func TestGeminiRefusals(t *testing.T) {
 func TestGeminiKey(t *testing.T) {
 	srv := serve(t, fakellm.New(fakellm.Script(), fakellm.Options{}))
 	const body = `{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}`
-	for _, path := range []string{geminiPath, geminiPath + "?key=k"} { // one in the URL would be in every log on the way
+	for _, path := range []string{geminiPath, geminiPath + "?key=k"} { // every proxy on the way would log a key in the URL
 		if status, text := post(t, srv, path, body, nil); status != 403 || !strings.Contains(text, "PERMISSION_DENIED") {
 			t.Errorf("%s: %d %s", path, status, text)
 		}
@@ -151,7 +151,7 @@ func TestGeminiWhole(t *testing.T) {
 		got.Candidates[0].FinishReason != "STOP" || got.UsageMetadata["promptTokenCount"] == 0.0 || got.ModelVersion != "gemini-3-x" || got.ResponseID != "msg_1" {
 		t.Errorf("%s", text)
 	}
-	// A stream without alt=sse is an array, with it events; models before Gemini 3 give no ids.
+	// A stream without alt=sse is an array, with it events. Models before Gemini 3 send no ids.
 	const stream = "/v1beta/models/gemini-2.5-x:streamGenerateContent"
 	var list []answer
 	if _, text = post(t, srv, stream, body, geminiKey); json.Unmarshal([]byte(text), &list) != nil || len(list) != 1 ||
@@ -163,7 +163,7 @@ func TestGeminiWhole(t *testing.T) {
 	}
 }
 
-// Prefixes shorter than 1,024 tokens are not cached; longer ones are, up to where requests differ.
+// Prefixes shorter than 1,024 tokens are not cached. Longer ones are, up to the first difference.
 func TestGeminiCache(t *testing.T) {
 	srv := serve(t, fakellm.New(fakellm.Script(), fakellm.Options{}))
 	cached := func(first, more string) float64 {

@@ -8,15 +8,15 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// openai speaks the Responses API. It serves one request.
+// openai implements the Responses API. It serves one request.
 type openai struct {
 	words int
-	param string        // what the refusal is about
-	asked openaiRequest // the request, which answers repeat parts of
+	param string        // the parameter that was refused
+	asked openaiRequest // the request, parts of which the response repeats
 }
 
-// openaiRequest is the body of POST /v1/responses. Members that are only looked at for being known, and such as answers repeat, are
-// raw.
+// openaiRequest is the body of POST /v1/responses. Members that are only checked for being known, or only repeated in the
+// response, are raw.
 type openaiRequest struct {
 	Model           string           `json:"model"`
 	Instructions    string           `json:"instructions"`
@@ -81,7 +81,7 @@ type openaiTool struct {
 	raw json.RawMessage
 }
 
-// UnmarshalJSON implements json.Unmarshaler. The tools of the server's own are of any form.
+// UnmarshalJSON implements json.Unmarshaler. Server tools may have any form.
 func (t *openaiTool) UnmarshalJSON(b []byte) error {
 	type plain openaiTool
 	t.raw = append(t.raw[:0], b...)
@@ -91,7 +91,7 @@ func (t *openaiTool) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// openaiInput is a list of items, or a string that stands for one message of the user's.
+// openaiInput is a list of items. A string stands for one user message.
 type openaiInput []openaiItem
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -119,10 +119,10 @@ type openaiItem struct {
 	Summary   []openaiPart    `json:"summary"`
 	Encrypted string          `json:"encrypted_content"`
 	raw       json.RawMessage
-	unknown   string // a member that is none
+	unknown   string // an unknown member
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It is strict with the items that it knows, and leaves others alone.
+// UnmarshalJSON implements json.Unmarshaler. It is strict about known items and ignores others.
 func (it *openaiItem) UnmarshalJSON(b []byte) error {
 	var head struct{ Type string }
 	if err := json.Unmarshal(b, &head); err != nil {
@@ -171,7 +171,7 @@ type openaiPart struct {
 	Logprobs    json.RawMessage `json:"logprobs"`
 }
 
-// openaiParts reads a content: a string stands for one text.
+// openaiParts decodes a content. A string stands for one part of text.
 func openaiParts(raw json.RawMessage, text string) ([]openaiPart, error) {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -203,7 +203,7 @@ func (f *openai) decode(r *Request) *refusal {
 	return f.check()
 }
 
-// read puts the wire's request into ours.
+// read converts the wire's request.
 func (f *openai) read(r *Request) {
 	w := &f.asked
 	r.Model, r.System, r.Stream = w.Model, w.Instructions, w.Stream
@@ -237,7 +237,7 @@ func (it *openaiItem) read() (llm.Role, llm.Parts) {
 		if it.Role == "assistant" {
 			kind = "output_text"
 		}
-		content, _ := openaiParts(it.Content, kind) // check refuses what is none
+		content, _ := openaiParts(it.Content, kind) // check refuses invalid content
 		return llm.Role(it.Role), openaiRead(content, it.Phase)
 	case "reasoning":
 		return llm.RoleAssistant, llm.Parts{llm.Thinking{ID: it.ID, Text: it.summary(), Signature: it.Encrypted}}
@@ -282,7 +282,7 @@ func deref(s *string) string {
 	return *s
 }
 
-// invalid is a refusal of the request, about one of its parameters.
+// invalid returns a refusal of one of the request's parameters.
 func (f *openai) invalid(param, code, message string, args ...any) *refusal {
 	f.param = param
 	return &refusal{400, code, fmt.Sprintf(message, args...)}

@@ -10,7 +10,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// openaiMedia reads a data URL, or keeps another one.
+// openaiMedia returns the media of a URL. A data URL is decoded.
 func openaiMedia(kind, source string, p openaiPart) llm.Media {
 	m := llm.Media{MIME: kind, URL: source, Name: p.Filename, Detail: p.Detail}
 	head, data, ok := strings.Cut(source, ";base64,")
@@ -20,14 +20,14 @@ func openaiMedia(kind, source string, p openaiPart) llm.Media {
 	return m
 }
 
-// The prompt cache of the API: prompts of 1,024 tokens and more are remembered by themselves, in steps of 128 tokens.
+// The API's prompt cache keeps prompts of 1,024 tokens and more automatically, in steps of 128 tokens.
 const (
 	openaiCacheFrom = 1024 * bytesPerToken
 	openaiCacheStep = 128 * bytesPerToken
 )
 
-// prefixes implements format. There are no breakpoints to set: every step counts as one. What is remembered is the bytes as they
-// came, so that an item that was encoded in another way is a miss, as it would be to the model.
+// prefixes implements format. There are no breakpoints to set: every step is one. The cache holds the request's bytes, so an item
+// that is encoded differently is a miss, as it would be for the model.
 func (f *openai) prefixes(*Request) []prefix {
 	text := []byte(f.asked.Model)
 	for _, t := range f.asked.Tools {
@@ -48,7 +48,7 @@ func (f *openai) prefixes(*Request) []prefix {
 	return out
 }
 
-// status is how the answer ends: the status, and the reason where it is incomplete.
+// openaiStatus returns the response's status and, if it is incomplete, the reason.
 func (a *answer) openaiStatus() (status, reason string) {
 	if a.Stop != "" {
 		return "incomplete", a.Stop
@@ -57,7 +57,7 @@ func (a *answer) openaiStatus() (status, reason string) {
 	case llm.FinishLength:
 		return "incomplete", "max_output_tokens"
 	case llm.FinishContentFilter:
-		if a.Text == "" { // else the text is a refusal
+		if a.Text == "" { // with a text, that is a refusal
 			return "incomplete", "content_filter"
 		}
 	case llm.FinishOther:
@@ -66,7 +66,7 @@ func (a *answer) openaiStatus() (status, reason string) {
 	return "completed", ""
 }
 
-// response returns the answer as an object; the answer at its beginning when it has no status yet.
+// response returns the response as an object. Without a status it is the object with which a stream begins.
 func (f *openai) response(a *answer, status string, output []map[string]any) map[string]any {
 	raw := func(m json.RawMessage, otherwise string) json.RawMessage {
 		if m == nil {
@@ -97,7 +97,7 @@ func (f *openai) response(a *answer, status string, output []map[string]any) map
 		"metadata": map[string]any{}}
 }
 
-// id returns the answer's id; the one made up for it is called as the API calls them.
+// id returns the response's id. One that we make up has the API's form.
 func (f *openai) id(a *answer) string {
 	if n, ok := strings.CutPrefix(a.ID, "msg_"); ok {
 		return "resp_" + n
@@ -105,7 +105,7 @@ func (f *openai) id(a *answer) string {
 	return a.ID
 }
 
-// items returns the answer's items, whole.
+// items returns the response's items, whole.
 func (f *openai) items(a *answer) []map[string]any {
 	status, _ := a.openaiStatus()
 	items := []map[string]any{}
@@ -138,7 +138,7 @@ func (f *openai) items(a *answer) []map[string]any {
 	return items
 }
 
-// text returns a message's only part. What the model refuses to say it says in a part of its own kind.
+// text returns a message's only part. A refusal has a kind of its own.
 func (f *openai) text(a *answer, text string) map[string]any {
 	if a.Finish == llm.FinishContentFilter {
 		return map[string]any{"type": "refusal", "refusal": text}
@@ -146,7 +146,7 @@ func (f *openai) text(a *answer, text string) map[string]any {
 	return map[string]any{"type": "output_text", "text": text, "annotations": []any{}, "logprobs": []any{}}
 }
 
-// custom says whether a tool takes free text.
+// custom reports whether a tool takes free text.
 func (f *openai) custom(name string) bool {
 	return slices.ContainsFunc(f.asked.Tools, func(t openaiTool) bool { return t.Name == name && t.Type == "custom" })
 }
@@ -177,7 +177,7 @@ func (f *openai) error(status int, code, message string) map[string]any {
 	return e
 }
 
-// openaiError returns the type of an error, and the code that most often comes with the status.
+// openaiError returns the type of an error, and the code that usually comes with the status.
 func openaiError(status int) (kind, code string) {
 	switch status {
 	case 401:
@@ -211,7 +211,7 @@ func (*openai) garbage() frame {
 	return frame{event: "response.output_text.delta", data: `{"type":"response.output_text.delta","output_index":0,"del`}
 }
 
-// ping implements format. It is in no documentation, but on the wire.
+// ping implements format. The real API sends this event, but does not document it.
 func (*openai) ping() frame {
 	return frame{event: "keepalive", data: `{"type":"keepalive","sequence_number":0}`}
 }

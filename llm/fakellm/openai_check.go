@@ -65,7 +65,7 @@ func (f *openai) checkTools() *refusal {
 	var names []string
 	for i, t := range f.asked.Tools {
 		at := "tools[" + itoa(i) + "]"
-		if t.Type != "function" && t.Type != "custom" { // a tool of the server's
+		if t.Type != "function" && t.Type != "custom" { // a server tool
 			continue
 		}
 		switch {
@@ -216,12 +216,12 @@ func (f *openai) checkReasoning(at string, it *openaiItem) *refusal {
 	return nil
 }
 
-// encrypt stands for reasoning that only the server can read. It tells an item that was changed on its way.
+// encrypt returns stand-in data for reasoning that only the server can read. It detects a changed item.
 func encrypt(id, summary string) string { return "gAAAA" + sign(id+"\n"+summary) }
 
-// checkOrder pairs calls with outputs, and holds reasoning together with what it led to.
+// checkOrder pairs calls with outputs, and checks that reasoning is followed by its item.
 func (f *openai) checkOrder() *refusal {
-	var open []string // calls: the type of the output that they want, and their ids
+	var open []string // calls: the type of the output that they need, and their ids
 	for i, it := range f.asked.Input {
 		switch it.Type {
 		case "function_call", "custom_tool_call":
@@ -250,7 +250,7 @@ func (f *openai) checkOrder() *refusal {
 	return nil
 }
 
-// answers says whether an item is of the model's making.
+// answers reports whether the model wrote an item.
 func (it *openaiItem) answers() bool {
 	role, _ := it.read()
 	return role == llm.RoleAssistant

@@ -4,7 +4,7 @@ import (
 	"maps"
 )
 
-// openaiStream writes an answer's events in the order in which the API sends them.
+// openaiStream writes a response's events in the order in which the API sends them.
 type openaiStream struct {
 	f      *openai
 	frames []frame
@@ -44,14 +44,14 @@ func (s *openaiStream) add(event string, members map[string]any) *frame {
 	return &s.frames[len(s.frames)-1]
 }
 
-// within writes an event of the item.
+// within writes an event of the current item.
 func (s *openaiStream) within(event string, item map[string]any, members map[string]any) *frame {
 	m := maps.Clone(members)
 	m["item_id"], m["output_index"] = item["id"], s.index
 	return s.add(event, m)
 }
 
-// item writes an item's beginning, its inside and its end.
+// item writes the beginning, the inside and the end of an item.
 func (s *openaiStream) item(item map[string]any, begin map[string]any, inside func()) {
 	added := maps.Clone(item)
 	maps.Copy(added, begin)
@@ -63,7 +63,7 @@ func (s *openaiStream) item(item map[string]any, begin map[string]any, inside fu
 	s.add("response.output_item.done", map[string]any{"output_index": s.index, "item": item})
 }
 
-// deltas writes the pieces of a text. The padding hides their length from who listens in.
+// deltas writes the pieces of a text. The real API pads them to hide their length from eavesdroppers.
 func (s *openaiStream) deltas(event string, item map[string]any, pieces []string, more map[string]any) {
 	for _, p := range pieces {
 		m := maps.Clone(more)

@@ -9,10 +9,10 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// bearer is what a client of OpenAI's sends.
+// bearer holds the headers of an OpenAI client.
 var bearer = map[string]string{"Authorization": "Bearer k", "x-api-key": "", "anthropic-version": ""}
 
-// round is an input whose last answer made two calls.
+// round is an input whose last response has two calls.
 const round = `{"role":"user","content":"hi"},{"type":"function_call","call_id":"a","name":"n","arguments":"{"},` +
 	`{"type":"custom_tool_call","call_id":"b","name":"p","input":"x"}`
 
@@ -102,7 +102,7 @@ func TestOpenAIRefusals(t *testing.T) {
 	}
 }
 
-// The server knows its own reasoning again, and nothing that was changed in it.
+// The server recognizes its own reasoning and detects changes in it.
 func TestOpenAIReasoning(t *testing.T) {
 	srv := serve(t, fakellm.New(fakellm.Script(fakellm.Turn{Thinking: "Hm.", Text: "Yes."}), fakellm.Options{}))
 	_, body := post(t, srv, "/v1/responses", `{"model":"m","input":"hi","include":["reasoning.encrypted_content"]}`, bearer)
@@ -127,7 +127,7 @@ func TestOpenAIReasoning(t *testing.T) {
 	}
 }
 
-// The events come in the order and the form of the real API.
+// The events have the order and the form of the real API.
 func TestOpenAIEvents(t *testing.T) {
 	srv := serve(t, fakellm.New(fakellm.Script(fakellm.Turn{Thinking: "Hm.", Text: "I look.", Calls: []fakellm.Call{
 		{Name: "look", Args: json.RawMessage(`{"at":1}`)}, {Name: "patch", Raw: "*** Begin"}}}), fakellm.Options{}))
@@ -159,7 +159,7 @@ func TestOpenAIEvents(t *testing.T) {
 	}
 }
 
-// What the server understood of a request is what the model sees.
+// The server decodes of a request what the model sees.
 func TestOpenAIRequest(t *testing.T) {
 	s := fakellm.New(fakellm.Script(), fakellm.Options{})
 	srv := serve(t, s)
@@ -187,7 +187,7 @@ func TestOpenAIRequest(t *testing.T) {
 	}
 }
 
-// What is counted as read from the cache was really there, in steps of 128 tokens from 1,024 on.
+// Tokens that count as read from the cache were in it, in steps of 128 tokens from 1,024 on.
 func TestOpenAICache(t *testing.T) {
 	srv := serve(t, fakellm.New(fakellm.Script(), fakellm.Options{}))
 	read := func(model, text string) int {

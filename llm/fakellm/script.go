@@ -8,36 +8,36 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Model decides what to answer. It is called once for each request that is well-formed and has no fault before its answer, by
-// many goroutines at once.
+// Model returns the response to a request. It is called once for each request that is well-formed and has no fault before its
+// response, by several goroutines at the same time.
 type Model func(r *Request) Turn
 
-// Request is one request as the server understood it.
+// Request holds a request as the server decoded it.
 type Request struct {
-	// N counts the server's requests from 1, in the order of their arrival.
+	// N counts the server's requests from 1, in the order of arrival.
 	N      int
 	Path   string
 	Query  url.Values
 	Header http.Header
-	// Body is the request's body as it came.
+	// Body is the request's body, unchanged.
 	Body []byte
 
-	// What follows is empty when the body could not be read.
+	// The following fields are empty if the body could not be decoded.
 
 	Model  string
 	System string
-	// Messages is the conversation without the system prompt. Results and text of one wire message are two messages here.
+	// Messages is the conversation without the system prompt. A wire message with results and text becomes two messages here.
 	Messages []llm.Message
-	// Tools are the names of the tools that the model is offered.
+	// Tools holds the names of the tools that the model is offered.
 	Tools     []string
 	Effort    string
 	MaxTokens int
 	Stream    bool
-	// CacheMarks counts the cache breakpoints that were set.
+	// CacheMarks counts the cache breakpoints.
 	CacheMarks int
 }
 
-// Turn returns how many answers of the model the conversation holds already: the index of the answer that is asked for.
+// Turn returns the number of the model's responses in the conversation, which is the index of the response to return.
 func (r *Request) Turn() int {
 	n := 0
 	for i, m := range r.Messages {
@@ -48,29 +48,30 @@ func (r *Request) Turn() int {
 	return n
 }
 
-// Turn is one answer: thinking, then text, then calls, each left out when it is empty. It can be read from JSON.
+// Turn holds one response: thinking, then text, then calls. Empty ones are omitted. It can be decoded from JSON.
 type Turn struct {
 	Thinking string `json:"thinking,omitempty"`
 	Text     string `json:"text,omitempty"`
 	Calls    []Call `json:"calls,omitempty"`
-	// Finish is why the model stops; empty means tool_calls with calls and stop without.
+	// Finish is the finish reason; empty means tool_calls with calls, and stop without.
 	Finish llm.FinishReason `json:"finish,omitempty"`
-	// Stop says it in the vendor's words instead; to OpenAI's Responses API, why the answer is incomplete.
+	// Stop is the finish reason in the vendor's words, and takes the place of Finish. For OpenAI's Responses API it is the reason
+	// why the response is incomplete.
 	Stop string `json:"stop,omitempty"`
-	// Usage is what the answer reports; nil means an estimate from the sizes, with a prompt cache that really remembers.
+	// Usage is the reported usage; nil means an estimate from the sizes and the contents of the prompt cache.
 	Usage *llm.Usage `json:"usage,omitempty"`
-	// ID is the answer's id; empty means msg_ (or the vendor's own word) and the request's number.
+	// ID is the response's id; empty means msg_ (or the vendor's own prefix) and the request's number.
 	ID string `json:"id,omitempty"`
 }
 
-// Call is a tool call of a [Turn].
+// Call holds a tool call of a [Turn].
 type Call struct {
-	// ID is empty for call_ with the turn's and the call's index.
+	// ID is the call's id; empty means call_ with the index of the turn and of the call.
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name"`
-	// Args is the arguments' JSON; empty means none.
+	// Args holds the arguments' JSON; empty means none.
 	Args json.RawMessage `json:"args,omitempty"`
-	// Raw replaces Args with a text that need not be JSON.
+	// Raw replaces Args by a text that need not be JSON.
 	Raw string `json:"raw,omitempty"`
 }
 
@@ -81,9 +82,9 @@ func (c Call) args() string {
 	return string(c.Args)
 }
 
-// Script answers with the turn whose index is the number of the model's answers in the conversation so far. It keeps no state,
-// so retries get the same turn again, a resumed session goes on where it was, and any number of sessions may run at once. Past
-// the last turn it says that the script is over.
+// Script returns a model that responds with the turn whose index is the number of the model's responses in the conversation. It
+// keeps no state. So a retry gets the same turn again, a resumed session continues where it was, and any number of sessions may
+// run at the same time. After the last turn its response says that the script has ended.
 func Script(turns ...Turn) Model {
 	return func(r *Request) Turn {
 		if i := r.Turn(); i < len(turns) {

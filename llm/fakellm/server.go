@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// maxBody is the largest request that is read, in bytes; Anthropic's own limit.
+// maxBody is the size of the largest request body, in bytes: Anthropic's own limit.
 const maxBody = 32 << 20
 
-// Options change how a [Server] behaves. The zero value is a model that never fails.
+// Options configure a [Server]. The zero value means a model without faults.
 type Options struct {
-	// Faults happen to requests by their number, counted from 1.
+	// Faults maps the numbers of requests, counted from 1, to faults.
 	Faults map[int]Fault
-	// Words is how many words a delta of text has, 0 means 3. Deltas of arguments grow with it, from 16 bytes.
+	// Words is the number of words in a text delta; 0 means 3. Arguments deltas grow with it, from 16 bytes.
 	Words int
 	// Delay is the time between two events; 0 means none.
 	Delay time.Duration
 }
 
-// Server is the scripted model. It is an [http.Handler] that sees by a request's path whose API is meant: POST /v1/messages is
-// Anthropic's, /v1/responses and /v1/chat/completions are OpenAI's, /v1beta/models/... is Gemini's. It is safe for concurrent use.
+// Server is the scripted model. It selects the API by a request's path: POST /v1/messages is Anthropic's, /v1/responses and
+// /v1/chat/completions are OpenAI's, /v1beta/models/... is Gemini's. It is safe for concurrent use.
 type Server struct {
 	model Model
 	o     Options
@@ -32,7 +32,7 @@ type Server struct {
 	cache    cache
 }
 
-// New makes a server.
+// New returns a server.
 func New(model Model, o Options) *Server {
 	if o.Words <= 0 {
 		o.Words = 3
@@ -40,31 +40,31 @@ func New(model Model, o Options) *Server {
 	return &Server{model: model, o: o, cache: cache{}}
 }
 
-// Requests returns everything received so far, in order, refused requests included. All of it is kept, bodies too, for as long
-// as the server lives: it is made for tests and demonstrations.
+// Requests returns all requests so far, in order, including refused ones. The server keeps all of them, with their bodies,
+// because it is made for tests and demonstrations.
 func (s *Server) Requests() []*Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]*Request(nil), s.requests...)
 }
 
-// format is one vendor's API.
+// format implements one vendor's API.
 type format interface {
-	// decode reads the body into the request and refuses what the vendor would refuse.
+	// decode decodes the body into the request. It returns a refusal if the vendor would refuse it.
 	decode(r *Request) *refusal
-	// prefixes are the request's cacheable beginnings.
+	// prefixes returns the request's cacheable prefixes.
 	prefixes(r *Request) []prefix
-	// whole is the answer as one JSON value, stream the same as events.
+	// whole returns the response as one JSON value, stream returns it as events.
 	whole(a *answer) []byte
 	stream(a *answer) []frame
-	// failure is the error body of a refusal, inBand the event of an error in the middle of a stream.
+	// failure returns the error body of a refusal, inBand the event of an error in the middle of a stream.
 	failure(f *refusal) []byte
 	inBand(code string) frame
 	garbage() frame
 	ping() frame
 }
 
-// refusal is an error answer: the status, the vendor's word for it, and a text.
+// refusal is an error response: the status, the vendor's code for it, and a text.
 type refusal struct {
 	status        int
 	code, message string
@@ -111,7 +111,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	}
 }
 
-// record numbers a request and keeps it. It is not changed any more.
+// record numbers a request and keeps it. It does not change afterwards.
 func (s *Server) record(r *Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +125,7 @@ func (s *Server) refuse(w http.ResponseWriter, f format, why *refusal) {
 	write(w, f.failure(why))
 }
 
-// write ignores that the client is gone: there is nobody left to tell.
+// write ignores errors: the client has disconnected.
 func write(w io.Writer, b []byte) { _, _ = w.Write(b) }
 
 func (s *Server) fail(w http.ResponseWriter, f format, fault Fault) {
@@ -158,7 +158,7 @@ func (s *Server) answer(w http.ResponseWriter, hr *http.Request, r *Request, f f
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
-	// Even a cut before the first event is one in the middle of an answer. The flush fails when the client is gone.
+	// The fault is in the middle of a response, even before its first event. The flush fails if the client has disconnected.
 	_ = http.NewResponseController(w).Flush()
 	out := &streamer{w: w, ctx: hr.Context(), delay: s.o.Delay, f: f, fault: fault}
 	out.run(f.stream(a))

@@ -25,7 +25,7 @@ func serve(t *testing.T, s *fakellm.Server) *httptest.Server {
 	return srv
 }
 
-// post sends a body as a client does that is not ours.
+// post sends a body without using a provider of ours.
 func post(t *testing.T, srv *httptest.Server, path, body string, header map[string]string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), "POST", srv.URL+path, strings.NewReader(body))
@@ -72,7 +72,7 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// turn is a conversation whose last answer made two calls.
+// turn is a conversation whose last response has two calls.
 const turn = `{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}},` +
 	`{"type":"tool_use","id":"b","name":"n","input":{}}]}`
 
@@ -156,7 +156,8 @@ func client(t *testing.T, srv *httptest.Server) llm.Provider {
 	return p
 }
 
-// Many sessions at once, one script: each gets its turns in order, and a session that starts over starts over.
+// Many sessions use one script at the same time: each gets its turns in order, and a session that starts over gets the first
+// turn.
 func TestScriptIsStateless(t *testing.T) {
 	turns := make([]fakellm.Turn, 5)
 	for i := range turns {
@@ -221,7 +222,7 @@ func TestTurnFromJSON(t *testing.T) {
 	}
 }
 
-// What is counted as read from the cache was really there: the same beginning, with a breakpoint.
+// Tokens that count as read from the cache were in it: the same prefix, with a breakpoint.
 func TestCacheRemembersPrefixes(t *testing.T) {
 	srv := serve(t, fakellm.New(fakellm.Script(), fakellm.Options{}))
 	block := func(text string, marked bool) string {

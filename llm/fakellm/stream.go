@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// streamer sends an answer's events, up to the fault.
+// streamer sends a response's events, up to the fault.
 type streamer struct {
 	w     http.ResponseWriter
 	ctx   context.Context
 	delay time.Duration
 	f     format
 	fault Fault
-	sent  int // frames of content
+	sent  int // content frames
 }
 
 func (s *streamer) run(frames []frame) {
@@ -28,7 +28,7 @@ func (s *streamer) run(frames []frame) {
 	}
 }
 
-// due says whether the fault comes before this frame: the content it waits for is out, or there is no more of it.
+// due reports whether the fault comes before this frame: its content was sent, or no more is to come.
 func (s *streamer) due(f frame) bool {
 	if s.fault.Kind == "" {
 		return false
@@ -40,7 +40,7 @@ func (s *streamer) due(f frame) bool {
 	return f.closing
 }
 
-// strike lets the fault happen and says whether the answer goes on after it.
+// strike performs the fault. It reports whether the response continues after it.
 func (s *streamer) strike() bool {
 	fault := s.fault
 	s.fault = Fault{}
@@ -69,16 +69,16 @@ func (s *streamer) strike() bool {
 func (s *streamer) send(f frame) {
 	text := "data: " + f.data + "\n\n"
 	switch {
-	case f.data == "": // a vendor without an event for it keeps the connection alive with a comment
+	case f.data == "": // a vendor without such an event sends a comment
 		text = ": keep-alive\n\n"
 	case f.event != "":
 		text = "event: " + f.event + "\n" + text
 	}
 	write(s.w, []byte(text))
-	_ = http.NewResponseController(s.w).Flush() // fails when the client is gone, which the next wait notices
+	_ = http.NewResponseController(s.w).Flush() // fails if the client has disconnected, which the next wait notices
 }
 
-// wait reports whether the client is still there afterwards.
+// wait waits, and reports whether the client is still connected.
 func (s *streamer) wait(d time.Duration) bool {
 	if d <= 0 {
 		return s.ctx.Err() == nil

@@ -1,4 +1,4 @@
-// Command serve runs the scripted model of package fakellm by hand, in all the formats that it speaks:
+// Command serve runs the scripted model of package fakellm, in all its formats:
 //
 //	go run ./llm/fakellm/serve -addr 127.0.0.1:8080 -script turns.json
 //

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// AppendArgs writes a call's arguments as the model wrote them, for APIs that take an object and nothing else: what is none (a
-// broken call, a free-form tool of another provider) goes into one as text.
+// AppendArgs appends a call's arguments as the model wrote them, for APIs that accept only an object. Anything else, such as the
+// arguments of a broken call or of another provider's free-form tool, becomes a text in an object.
 func AppendArgs(b []byte, args string) []byte {
 	trimmed := strings.TrimSpace(args)
 	switch {

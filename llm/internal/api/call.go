@@ -12,44 +12,45 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// The timers of a [Call] that sets none.
+// The default timeouts of a [Call].
 const (
 	DefaultConnect = 10 * time.Second
 	DefaultIdle    = 300 * time.Second
 )
 
-// maxErrorBody is how much of an error's body is read, in bytes.
+// maxErrorBody limits how much of an error's body is read, in bytes.
 const maxErrorBody = 64 << 10
 
-// Timeouts bound the phases of a call. Zero means the default, a negative value no limit.
+// Timeouts limit the phases of a call. Zero means the default, a negative value no limit.
 type Timeouts struct {
 	Connect   time.Duration // name lookup, TCP and TLS
-	FirstByte time.Duration // from the call to the answer's headers; its default is Idle
+	FirstByte time.Duration // from the call to the response's headers; its default is Idle
 	Idle      time.Duration // without progress in the body, see [Response.Progress]
 }
 
 func (t Timeouts) idle() time.Duration { return orDefault(t.Idle, DefaultIdle) }
 
-// Call is one POST.
+// Call is one POST request.
 type Call struct {
 	Provider string
 	URL      string
 	Header   http.Header
-	// Body is sent as its segments, one after the other; they are neither copied nor changed.
+	// Body is sent as its segments, one after the other. They are neither copied nor changed.
 	Body [][]byte
-	// Client sends the call; nil means http.DefaultClient. Redirects are never followed: they would carry the key elsewhere.
+	// Client sends the call; nil means http.DefaultClient. Redirects are never followed, because they would send the key
+	// elsewhere.
 	Client   *http.Client
 	Timeouts Timeouts
-	// Secrets are blotted out of every error.
+	// Secrets are removed from every error.
 	Secrets []string
-	// Decode reads the provider's own error JSON. Nil means [DecodeError].
+	// Decode decodes the provider's error JSON. Nil means [DecodeError].
 	Decode func(body []byte) Failure
-	// MaxBody bounds what is read of an answer, in bytes. Zero means 1 GiB.
+	// MaxBody limits how much of a response is read, in bytes. Zero means 1 GiB.
 	MaxBody int64
 }
 
-// Do sends the call and returns when the answer's first bytes are in. An answer that is no success, and one that is neither JSON
-// nor an event stream, is an error. Every error is an [*llm.Error]. The caller closes the response.
+// Do sends the call and returns its response when the first bytes have arrived. An unsuccessful response is an error, and so is
+// one that is neither JSON nor an event stream. Every error is an [*llm.Error]. The caller closes the response.
 func (c *Call) Do(ctx context.Context) (*Response, error) {
 	if ctx.Err() != nil {
 		e := c.aborted(ctx)
@@ -80,7 +81,7 @@ func (c *Call) send(w *watch) (*http.Response, error) {
 	defer connecting.stop()
 	defer waiting.stop()
 	waiting.start()
-	// A transport that does not trace never starts the connect timer, so a fake one is not cut off by it.
+	// A transport that does not trace never starts the connect timer, so it does not end the call of a fake one.
 	ctx := httptrace.WithClientTrace(w.ctx, &httptrace.ClientTrace{
 		GetConn: func(string) {
 			w.traced.Store(true)
@@ -118,7 +119,7 @@ func (c *Call) send(w *watch) (*http.Response, error) {
 	return resp, nil
 }
 
-// check refuses what is not an answer, reading the reason from its body.
+// check returns an error for an unsuccessful response, with the reason from its body.
 func (r *Response) check() error {
 	if r.Status >= 200 && r.Status < 300 {
 		return r.recognize()
@@ -131,7 +132,7 @@ func (r *Response) check() error {
 	return e
 }
 
-// errorBody reads the start of an error's body. What breaks while it is read changes nothing: there already is an error.
+// errorBody reads the start of an error's body. It ignores read errors, because there already is an error.
 func (r *Response) errorBody() []byte {
 	b, err := io.ReadAll(io.LimitReader(timedBody{r}, maxErrorBody))
 	if err != nil && len(b) == 0 {
@@ -147,7 +148,7 @@ func orDefault(d, otherwise time.Duration) time.Duration {
 	return d
 }
 
-// safeURL returns a URL without what might be secret in it: user, password, query.
+// safeURL returns a URL without the parts that may be secret: user, password, query.
 func safeURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -157,7 +158,7 @@ func safeURL(raw string) string {
 	return u.String()
 }
 
-// unwrapURL takes the URL off an error; the messages here name it themselves, in the safe form.
+// unwrapURL returns the cause of a URL error, because the messages here name the URL themselves, in its safe form.
 func unwrapURL(err error) error {
 	var ue *url.Error
 	if errors.As(err, &ue) {

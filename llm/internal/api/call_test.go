@@ -28,7 +28,7 @@ func call(client *http.Client, url string) *api.Call {
 		Body: [][]byte{[]byte(`{"a":`), nil, []byte(`1}`)}}
 }
 
-// read takes all events of a call, each of them progress, and its end.
+// read reads all events of a call, each of which is progress, and its end.
 func read(ctx context.Context, c *api.Call) (data []string, err error) {
 	resp, err := c.Do(ctx)
 	if err != nil {
@@ -88,7 +88,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// A transport replays a body after a connection that the server had closed; the replay must be the same.
+// A transport sends a body again after a connection that the server had closed. It must be the same.
 func TestBodyCanBeReplayed(t *testing.T) {
 	long := bytes.Repeat([]byte("segment"), 10000)
 	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -133,13 +133,13 @@ func TestNetworkErrors(t *testing.T) {
 	defer tls.Close()
 	strict := &http.Client{Transport: &http.Transport{}}
 	_, err = read(t.Context(), call(strict, tls.URL))
-	wantKind(t, err, llm.ErrNetwork, false) // the certificate will be as bad next time
+	wantKind(t, err, llm.ErrNetwork, false) // the certificate will be just as invalid next time
 
 	_, err = read(t.Context(), call(nil, "http://[::1"))
 	wantKind(t, err, llm.ErrConfiguration, false)
 }
 
-// raw serves one connection after another with fixed bytes, then closes it.
+// raw returns a client whose server sends fixed bytes on each connection and closes it.
 func raw(t *testing.T, answer string) *http.Client {
 	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(context.Context, string, string) (net.Conn, error) {
 		here, there := net.Pipe()
@@ -229,7 +229,7 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// wait is a handler's pause that ends early when the client is gone.
+// wait pauses a handler until the time is over or the client has disconnected.
 func wait(r *http.Request, d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -283,7 +283,7 @@ func TestTimers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begin := time.Now()
-				ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // so that a stall that nobody notices fails
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // fails if a stall goes unnoticed
 				defer cancel()
 				data, err := read(ctx, call(serve(t, c.handler), "http://x.test"))
 				if !errors.Is(err, c.kind) || len(data) != c.events {
@@ -303,14 +303,14 @@ func TestTimers(t *testing.T) {
 func TestConnectTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			select { // as a net.Dialer: Go's transport lets a dial go on when its request is over, in case another can use it
+			select { // like a net.Dialer: Go's transport continues a dial when its request has ended, for another request
 			case <-time.After(30 * time.Second):
 				return nil, errors.New("i/o timeout")
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}
 		}}}
-		defer time.Sleep(time.Minute) // of the bubble: the dials end
+		defer time.Sleep(time.Minute) // in the bubble, so that the dials end
 		begin := time.Now()
 		_, err := read(t.Context(), call(client, "http://x.test"))
 		wantKind(t, err, llm.ErrTimeout, true)
@@ -353,7 +353,7 @@ func TestAbort(t *testing.T) {
 	})
 }
 
-// A drained body leaves its connection for the next call; one that does not end is given up soon.
+// A drained body leaves its connection to the next call. A body that does not end is given up soon.
 func TestDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dials := 0

@@ -9,18 +9,18 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Failure is what a provider's error JSON says.
+// Failure holds the contents of a provider's error JSON.
 type Failure struct {
 	Code, Message string
-	// Kind is set where the provider's own word decides; otherwise the message's known phrases do, then the status.
+	// Kind is set if the provider's own code decides it. Otherwise the known phrases in the message do, then the status.
 	Kind       error
 	RequestID  string
 	RetryAfter time.Duration
-	// Status stands for the answer's own where that one was a success: an error inside of an answer may come with its status.
+	// Status replaces the response's own status if that was a success: an error in the middle of a response may have one.
 	Status int
 }
 
-// errorJSON is the common form of error bodies: {"error": {...}}, {"error": "text"} or the fields by themselves.
+// errorJSON is the common form of error bodies: {"error": {...}}, {"error": "text"}, or the fields without the outer object.
 type errorJSON struct {
 	Error     json.RawMessage `json:"error"`
 	Message   string          `json:"message"`
@@ -28,7 +28,8 @@ type errorJSON struct {
 	RequestID string          `json:"request_id"`
 }
 
-// DecodeError reads the common form: Code is the error's code or else its type. What is no JSON has neither.
+// DecodeError decodes the common form of errors. Code is the error's code or else its type. For anything but JSON it returns
+// neither.
 func DecodeError(body []byte) Failure {
 	var outer errorJSON
 	if json.Unmarshal(body, &outer) != nil {
@@ -53,14 +54,14 @@ func DecodeError(body []byte) Failure {
 	return f
 }
 
-// classify makes the error of an answer: the provider's own word comes first, then phrases, then the status.
+// classify returns the error of a response: the provider's own code decides its kind first, then phrases, then the status.
 func (c *Call) classify(status int, h http.Header, body []byte) *llm.Error {
 	decode := c.Decode
 	if decode == nil {
 		decode = DecodeError
 	}
 	f := decode(body)
-	if status >= 300 && status < 400 { // whatever it says, it is not the API that answers there
+	if status >= 300 && status < 400 { // whatever its text, it does not come from the API
 		f = Failure{Kind: llm.ErrConfiguration}
 	}
 	e := &llm.Error{Kind: f.Kind, Provider: c.Provider, Code: f.Code, Message: f.Message, Status: status, RequestID: f.RequestID,
@@ -89,13 +90,13 @@ func (c *Call) classify(status int, h http.Header, body []byte) *llm.Error {
 		e.Tokens, e.Window = contextNumbers(e.Message)
 	}
 	if e.Kind == llm.ErrRateLimit && strings.Contains(strings.ToLower(e.Message), "request too large") {
-		e.Final = true // it alone is more than a minute's allowance, so waiting does not help
+		e.Final = true // this request alone exceeds the limit per minute, so waiting does not help
 	}
 	switch h.Get("X-Should-Retry") {
 	case "false":
 		e.Final = true
 	case "true":
-		if status == http.StatusConflict { // a lock of the server's, not a fault of the request
+		if status == http.StatusConflict { // a lock on the server, not a mistake in the request
 			e.Kind = llm.ErrServer
 		}
 	}
@@ -106,7 +107,7 @@ func (c *Call) classify(status int, h http.Header, body []byte) *llm.Error {
 	return e
 }
 
-// describe says what is known of an error that came without a readable message.
+// describe returns a message for an error that came without a readable one.
 func (c *Call) describe(status int, h http.Header, body []byte) string {
 	if to := h.Get("Location"); status >= 300 && status < 400 {
 		return "the server redirects to " + safeURL(to) + ": set the base URL to where the API is"
@@ -146,10 +147,10 @@ func statusKind(status int) error {
 	return llm.ErrInvalidRequest
 }
 
-// redact keeps keys out of what servers and transports echo.
+// redact removes secrets from the texts of servers and transports.
 func (c *Call) redact(e *llm.Error) {
 	for _, secret := range c.Secrets {
-		if len(secret) < 4 { // nothing that short is a key, and it would blot out ordinary text
+		if len(secret) < 4 { // so short a text is no key, and occurs in ordinary text
 			continue
 		}
 		e.Message = strings.ReplaceAll(e.Message, secret, "[redacted]")

@@ -26,7 +26,7 @@ type errorCase struct {
 	RetryAfter json.RawMessage   `json:"retry_after_ms"`
 }
 
-// kinds are the corpus' classes in our words. Ours are finer: an overload and a gateway's timeout are server errors there.
+// kinds maps the corpus's classes to ours. Ours are finer: there, an overload and a gateway's timeout are server errors.
 var kinds = map[string][]error{
 	"InvalidRequestError": {llm.ErrInvalidRequest},
 	"AuthenticationError": {llm.ErrAuthentication},
@@ -38,7 +38,7 @@ var kinds = map[string][]error{
 	"ServerError":         {llm.ErrServer, llm.ErrOverloaded, llm.ErrTimeout},
 }
 
-// needsOwnDecoder are Gemini's cases in which its error JSON says more than the status does.
+// needsOwnDecoder lists Gemini's cases whose error JSON is more precise than the status.
 var needsOwnDecoder = []string{"g_capacity_503", "g_retry_301", "g_retry_600", "g_msg_retry_s", "g_msg_retry_ms", "g_nested_json"}
 
 func TestCorpus(t *testing.T) {
@@ -81,7 +81,7 @@ func (c errorCase) check(t *testing.T) {
 	for _, kind := range kinds[c.Class] {
 		fits = fits || e.Kind == kind
 	}
-	if c.ID == "x_should_retry_true" { // the class says no, the header and retryable say yes: so it is the server's fault
+	if c.ID == "x_should_retry_true" { // the class says no; the header and retryable say yes, so it is a server error
 		fits = e.Kind == llm.ErrServer
 	}
 	if !fits {

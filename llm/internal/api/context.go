@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// contextNumber finds numbers that can be sizes of a context: "213423", "200,000".
+// contextNumber matches numbers that can be token counts: "213423", "200,000".
 var contextNumber = regexp.MustCompile(`\d{1,3}(?:,\d{3})+|\d{3,}`)
 
-// contextSum finds the two parts that Anthropic gives of a request: "197000 + 8192".
+// contextSum matches Anthropic's two parts of a request: "197000 + 8192".
 var contextSum = regexp.MustCompile(`(\d+) \+ (\d+)`)
 
-// contextNumbers reads from the message of a context that is too long how many tokens the request has and how many the model takes, 0
-// where it does not say so. Of two numbers the larger one is the request's: otherwise nobody would complain.
+// contextNumbers returns the request's length and the model's limit in tokens, from the message of an [llm.ErrContextLength], or
+// 0 if the message does not have them. The larger of two numbers is the request's, or there would be no error.
 func contextNumbers(message string) (tokens, window int) {
 	message = contextSum.ReplaceAllStringFunc(message, func(sum string) string {
 		a, b, _ := strings.Cut(sum, " + ")
@@ -30,7 +30,7 @@ func contextNumbers(message string) (tokens, window int) {
 	return 0, 0
 }
 
-// sizeOf reads a number; one that is too large is none.
+// sizeOf parses a number. It returns 0 for one that is too large.
 func sizeOf(text string) int {
 	n, err := strconv.Atoi(strings.ReplaceAll(text, ",", ""))
 	if err != nil || n > 1<<40 {

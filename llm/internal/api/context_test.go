@@ -2,7 +2,7 @@ package api
 
 import "testing"
 
-// The messages are those of the vendors and of compatible servers.
+// The messages are those of vendors and of compatible servers.
 func TestI17_ContextNumbers(t *testing.T) {
 	for message, want := range map[string][2]int{
 		"prompt is too long: 202630 tokens > 200000 maximum":                                                                                     {202630, 200000},

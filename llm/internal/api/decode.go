@@ -8,46 +8,46 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Progress is what an event means for the stream.
+// Progress tells what an event means for the stream.
 type Progress uint8
 
-// The meanings of an event.
+// The kinds of progress.
 const (
-	Idle     Progress = iota // a ping: the idle timer runs on
-	Moving                   // more of the answer
-	Finished                 // the last event; Finish has the answer
+	Idle     Progress = iota // a ping: the idle timer continues
+	Moving                   // more of the response
+	Finished                 // the last event; Finish returns the response
 )
 
-// Decoder turns a provider's answer into a stream's events. It does no input or output.
+// Decoder converts a provider's response to the events of a stream. It does no input or output.
 type Decoder interface {
-	// Step decodes one event's data, which is valid until it returns. An error ends the stream: an [InBandError], an [*llm.Error]
-	// where the decoder knows the kind, or one that says what is wrong with the event.
+	// Step decodes the data of one event, which is valid until it returns. An error ends the stream: an [InBandError], an
+	// [*llm.Error] if the decoder knows the kind, or another error that says what is wrong with the event.
 	Step(data []byte) (Progress, error)
-	// Whole decodes an answer that is one JSON value.
+	// Whole decodes a response that is one JSON value.
 	Whole(body []byte) error
-	// Out is what the last call of Step or Whole brought, valid until the next.
+	// Out returns the events from the last call of Step or Whole, valid until the next call.
 	Out() []llm.StreamEvent
-	// Finish is the stream's last event.
+	// Finish returns the stream's last event.
 	Finish() llm.StreamEvent
-	// Check returns an error when the answer so far is longer than an answer may be. [Size] has it.
+	// Check returns an error if the response exceeds its maximum length. [Size] implements it.
 	Check() error
 }
 
-// Ender is a [Decoder] of a format in which a clean end of the body can end the answer too.
+// Ender may be implemented by a [Decoder] of a format in which a clean end of the body can complete the response.
 type Ender interface {
-	// End is called when the body ended without an event that was Finished. It reports whether the answer is complete; Out then
-	// has its last events.
+	// End is called when the body has ended without an event that was Finished. It reports whether the response is complete. Out
+	// then returns its last events.
 	End() (bool, error)
 }
 
-// InBandError is an error that came inside of a successful answer: its JSON, for [Call].Decode.
+// InBandError is an error in the middle of a successful response: its JSON, for [Call].Decode.
 type InBandError []byte
 
 // Error implements error.
 func (e InBandError) Error() string { return "the server broke off with an error" }
 
-// Decode yields the answer's events, the last one included. The error is the one that is still to be yielded; nil when the
-// stream is over or nobody listens any more.
+// Decode yields the response's events, including the last one. It returns the error that is still to be yielded, or nil if the
+// stream has ended or the listener left.
 func (r *Response) Decode(d Decoder, yield func(llm.StreamEvent, error) bool) error {
 	if r.Whole {
 		return r.decodeWhole(d, yield)
@@ -87,7 +87,7 @@ func (r *Response) Decode(d Decoder, yield func(llm.StreamEvent, error) bool) er
 	}
 }
 
-// number reads an event's id as a number, which is negative where it is none.
+// number returns an event's id as a number, or a negative number if it is none.
 func number(id string) int {
 	n, err := strconv.Atoi(id)
 	if err != nil {
@@ -96,7 +96,7 @@ func number(id string) int {
 	return n
 }
 
-// ended is for a clean end of the body.
+// ended handles a clean end of the body.
 func (r *Response) ended(d Decoder, yield func(llm.StreamEvent, error) bool) error {
 	if e, ok := d.(Ender); ok {
 		complete, err := e.End()
@@ -111,7 +111,7 @@ func (r *Response) ended(d Decoder, yield func(llm.StreamEvent, error) bool) err
 	return r.Fail(llm.ErrStream, "the answer ended before its last event")
 }
 
-// finish yields the last step's events and the stream's last one.
+// finish yields the events of the last step and the stream's last event.
 func finish(d Decoder, yield func(llm.StreamEvent, error) bool) {
 	for _, out := range d.Out() {
 		if !yield(out, nil) {

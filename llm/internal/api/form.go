@@ -9,12 +9,12 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// recognize decides whether a successful answer is an event stream or one JSON value. Its first bytes decide where they can,
-// because servers and the proxies before them leave the content type out, or name another one.
+// recognize decides whether a successful response is an event stream or one JSON value. The first bytes decide if they can,
+// because servers and proxies omit the content type or set a wrong one.
 func (r *Response) recognize() error {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {
-		kind = "" // an odd or missing header says nothing
+		kind = "" // an odd or missing header tells nothing
 	}
 	if err := r.peek(); err != nil {
 		return r.broken(err)
@@ -38,11 +38,10 @@ func (r *Response) recognize() error {
 	return nil
 }
 
-// peekSize is the length of the longest field name of an event stream, its colon included.
+// peekSize is the length of the longest field name of an event stream with its colon.
 const peekSize = len("event:")
 
-// peek reads the start of the body into r.head, without the white space before it: some servers send that until the answer is
-// ready, and it means nothing in either form.
+// peek reads the start of the body into r.head, without leading white space: some servers send that until the response is ready.
 func (r *Response) peek() error {
 	buf := make([]byte, 512)
 	var head []byte

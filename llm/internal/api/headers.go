@@ -10,7 +10,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// requestID finds the id that a provider's support asks for.
+// requestID returns the id that the provider's support asks for.
 func requestID(h http.Header) string {
 	for _, name := range []string{"Request-Id", "X-Request-Id", "X-Goog-Request-Id", "Cf-Ray"} {
 		if id := h.Get(name); id != "" {
@@ -20,8 +20,8 @@ func requestID(h http.Header) string {
 	return ""
 }
 
-// retryAfter is how long the server asks to wait: milliseconds, seconds with a fraction, or a date. What makes no sense and
-// what lies in the past is 0.
+// retryAfter returns the delay that the server asks for: milliseconds, seconds with a fraction, or a date. For invalid values and
+// dates in the past it returns 0.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if d, ok := duration(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return d
@@ -44,7 +44,7 @@ func duration(s string, unit time.Duration) (time.Duration, bool) {
 	return time.Duration(min(f*float64(unit), 1e18)), true // 1e18 ns are 31 years
 }
 
-// rateLimit reads Anthropic's and OpenAI's headers; nil when there are none.
+// rateLimit returns the limits in Anthropic's and OpenAI's headers, or nil without any.
 func rateLimit(h http.Header) *llm.RateLimit {
 	now := time.Now()
 	const a, o = "Anthropic-Ratelimit-", "X-Ratelimit-"
@@ -55,7 +55,7 @@ func rateLimit(h http.Header) *llm.RateLimit {
 		TokensRemaining:   count(h, a+"Tokens-Remaining", o+"Remaining-Tokens"),
 	}
 	if limit.RequestsLimit&limit.RequestsRemaining&limit.TokensLimit&limit.TokensRemaining == -1 {
-		return nil // each of them is unknown
+		return nil // all of them are unknown
 	}
 	for _, name := range []string{a + "Requests-Reset", a + "Tokens-Reset", o + "Reset-Requests", o + "Reset-Tokens"} {
 		if at := reset(h.Get(name), now); at.After(limit.Reset) {
@@ -65,7 +65,7 @@ func rateLimit(h http.Header) *llm.RateLimit {
 	return limit
 }
 
-// count is the first header that holds a number, -1 when none does.
+// count returns the first header that is a number, or -1.
 func count(h http.Header, names ...string) int {
 	for _, name := range names {
 		if n, err := strconv.Atoi(strings.TrimSpace(h.Get(name))); err == nil && n >= 0 {
@@ -75,7 +75,7 @@ func count(h http.Header, names ...string) int {
 	return -1
 }
 
-// reset reads a moment (RFC 3339) or a time from now (1s, 6m0s).
+// reset parses a moment (RFC 3339) or a time from now (1s, 6m0s).
 func reset(value string, now time.Time) time.Time {
 	if at, err := time.Parse(time.RFC3339, value); err == nil {
 		return at

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// PlainID makes an id of at most max bytes (10 or more) that consists of letters, digits, _ and - of another provider's, which
-// may be of any form. An id that is plain already stays as it is; a hash keeps the others apart.
+// PlainID returns an id of at most max bytes (10 or more), of letters, digits, _ and -, for an id of another provider, which may
+// have any form. A plain id is returned unchanged. For others a hash keeps them distinct.
 func PlainID(id string, max int) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-'

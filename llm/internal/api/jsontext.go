@@ -7,7 +7,7 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// AppendString appends s as a JSON string. Invalid UTF-8 becomes U+FFFD; nothing else is changed or escaped without need.
+// AppendString appends s as a JSON string. It replaces invalid UTF-8 by U+FFFD, and changes or escapes nothing else without need.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	from := 0
@@ -48,9 +48,9 @@ func appendEscape(dst []byte, c byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 }
 
-// Scanner reads JSON whose form is known beforehand, without reflection and with one allocation for each text. It is for the
-// few event types that come by the thousand. At the first byte that it does not expect it goes bad and stays so: OK is false,
-// and the caller lets encoding/json read the value from the start. What it does read, encoding/json reads the same.
+// Scanner reads JSON of a known form, without reflection and with one allocation for each text. It is for the few event types
+// that come by the thousand. A byte that it does not expect makes it bad for good: OK returns false, and the caller decodes the
+// value with encoding/json instead. Whatever it accepts, encoding/json decodes the same way.
 type Scanner struct {
 	data []byte
 	at   int
@@ -60,10 +60,10 @@ type Scanner struct {
 // Scan returns a scanner at the start of data.
 func Scan(data []byte) Scanner { return Scanner{data: data} }
 
-// OK reports whether everything was as expected so far.
+// OK reports whether the scanner has accepted everything so far.
 func (s *Scanner) OK() bool { return !s.bad }
 
-// Is consumes c, after white space, if it comes next.
+// Is consumes c, after white space, and reports whether it came next.
 func (s *Scanner) Is(c byte) bool {
 	s.space()
 	if s.bad || s.at >= len(s.data) || s.data[s.at] != c {
@@ -80,7 +80,7 @@ func (s *Scanner) Want(c byte) {
 	}
 }
 
-// End demands that nothing but white space is left.
+// End requires that only white space is left.
 func (s *Scanner) End() {
 	s.space()
 	if s.at != len(s.data) {
@@ -88,7 +88,7 @@ func (s *Scanner) End() {
 	}
 }
 
-// Word reads a string without escapes that consists of printable ASCII, such as a key or a type. It is valid as long as data.
+// Word reads a string of printable ASCII without escapes, such as a key or a type. The result is valid as long as data.
 func (s *Scanner) Word() []byte {
 	s.Want('"')
 	if !s.bad {
@@ -124,7 +124,7 @@ func (s *Scanner) Int() int {
 	return n
 }
 
-// Number skips an integer that is not negative, of any size.
+// Number skips a non-negative integer of any size.
 func (s *Scanner) Number() {
 	s.space()
 	from := s.at
@@ -136,10 +136,10 @@ func (s *Scanner) Number() {
 	}
 }
 
-// Null consumes null if it comes next.
+// Null consumes null and reports whether it came next.
 func (s *Scanner) Null() bool { return s.literal("null") }
 
-// True consumes true if it comes next.
+// True consumes true and reports whether it came next.
 func (s *Scanner) True() bool { return s.literal("true") }
 
 func (s *Scanner) literal(word string) bool {
@@ -151,7 +151,7 @@ func (s *Scanner) literal(word string) bool {
 	return true
 }
 
-// Reject turns the scanner bad, for what its user does not expect.
+// Reject makes the scanner bad.
 func (s *Scanner) Reject() { s.bad = true }
 
 // Text reads a string.
@@ -179,9 +179,9 @@ func (s *Scanner) Text() string {
 	return ""
 }
 
-// escaped goes on with a string that has an escape at the current position.
+// escaped continues reading a string with an escape at the current position.
 func (s *Scanner) escaped(from int) string {
-	var room [256]byte // most deltas fit, so that the text's own copy is the only allocation
+	var room [256]byte // most deltas fit, so the returned text is the only allocation
 	text := append(room[:0], s.data[from:s.at]...)
 	for s.at < len(s.data) {
 		c := s.data[s.at]
@@ -211,7 +211,7 @@ func (s *Scanner) escaped(from int) string {
 	return ""
 }
 
-// escape reads what follows a backslash.
+// escape reads the rest of an escape after its backslash.
 func (s *Scanner) escape(text []byte) []byte {
 	c := s.data[s.at]
 	s.at++
@@ -235,7 +235,8 @@ func (s *Scanner) escape(text []byte) []byte {
 	return text
 }
 
-// unicode reads the digits of an escape, with the second half of a surrogate pair. A lone half is U+FFFD, as in encoding/json.
+// unicode reads the digits of an escape, and the second half of a surrogate pair. A lone half becomes U+FFFD, as in
+// encoding/json.
 func (s *Scanner) unicode() rune {
 	r := s.hex4()
 	if !utf16.IsSurrogate(r) {
@@ -248,7 +249,7 @@ func (s *Scanner) unicode() rune {
 			return pair
 		}
 		if !s.bad {
-			s.at = before // the second escape stands for itself
+			s.at = before // the second escape stands alone
 		}
 	}
 	return utf8.RuneError

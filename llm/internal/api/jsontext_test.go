@@ -20,7 +20,7 @@ func FuzzAppendString(f *testing.F) {
 		if err := json.Unmarshal(b[1:], &got); err != nil {
 			t.Fatalf("%q: %v", b, err)
 		}
-		want, err := json.Marshal(s) // replaces what is no UTF-8, byte by byte as we do
+		want, err := json.Marshal(s) // replaces invalid UTF-8 byte by byte, as we do
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,7 +31,7 @@ func FuzzAppendString(f *testing.F) {
 	})
 }
 
-// What the scanner reads, encoding/json reads the same.
+// Whatever the scanner accepts, encoding/json decodes the same way.
 func FuzzText(f *testing.F) {
 	for _, s := range []string{`"plain"`, `"a\"b\\c\/\b\f\n\r\t"`, `"\u00e9\ud83d\ude00"`, `"\ud83d"`, `"\ud83d\u0041"`, `"\ude00\ud83d\ude00"`,
 		`"\ud83dx"`, `"\u12"`, `"\x"`, `"open`, `"\`, "\"\xff\"", "\"a\nb\"", `"x" `, `  "x"`, `"x"y`, `"` + strings.Repeat(`\n`, 300) + `"`} {

@@ -10,8 +10,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// ParseOptions reads the JSON object of one provider in llm.Request.Options. A member that is reserved, because the request
-// itself says it, is an [llm.ErrConfiguration], and so is anything that is no object.
+// ParseOptions decodes one provider's JSON object in llm.Request.Options. Anything but an object is an [llm.ErrConfiguration],
+// and so is a reserved member, which the request itself sets.
 func ParseOptions(raw json.RawMessage, reserved ...string) (map[string]json.RawMessage, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -28,15 +28,15 @@ func ParseOptions(raw json.RawMessage, reserved ...string) (map[string]json.RawM
 	return own, nil
 }
 
-// Params writes the members of a request's body that may differ from call to call, each with a comma before it.
+// Params writes the members of a request's body that may differ between requests, each with a comma before it.
 type Params struct {
-	// Own are the caller's own, from [ParseOptions]. They take the place of ours of the same name.
+	// Own holds the caller's parameters, from [ParseOptions]. They replace ours of the same name.
 	Own map[string]json.RawMessage
 
 	buf []byte
 }
 
-// Put writes a parameter, whose JSON comes in pieces, unless the caller has given it.
+// Put writes a parameter, whose JSON comes in pieces, unless the caller has set it.
 func (p *Params) Put(name string, value ...string) {
 	if _, ok := p.Own[name]; ok {
 		return
@@ -47,7 +47,7 @@ func (p *Params) Put(name string, value ...string) {
 	}
 }
 
-// Bytes is everything that was put, then the caller's own in the order of their names.
+// Bytes returns all parameters: ours, then the caller's in the order of their names.
 func (p *Params) Bytes() []byte {
 	for _, name := range slices.Sorted(maps.Keys(p.Own)) {
 		p.buf = append(AppendString(append(p.buf, ','), name), ':')
@@ -57,7 +57,7 @@ func (p *Params) Bytes() []byte {
 	return p.buf
 }
 
-// Number writes a float in JSON. What JSON has no word for is an [llm.ErrInvalidRequest] that names the parameter.
+// Number returns a float as JSON. A value that JSON cannot represent is an [llm.ErrInvalidRequest] that names the parameter.
 func Number(name string, f float64) (string, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return "", llm.Errorf(llm.ErrInvalidRequest, "%s is no number", name)

@@ -6,16 +6,16 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// phraseKind is the one place that reads an error's prose. Servers report some failures without a code of their own, as an invalid
-// request, as a fault of theirs, or inside of an answer without any word for it. Only such errors are looked at: a rate limit speaks of
-// tokens and limits too.
+// phraseKind returns the kind of an error by its text. It is the only code that reads such texts. Servers report some failures
+// without a code of their own: as an invalid request, as an internal error, or within a response. It looks only at those errors,
+// because rate limits also mention tokens and limits.
 func phraseKind(kind error, status int, message string) error {
 	if kind == nil && status >= 300 {
 		kind = statusKind(status)
 	}
 	text := strings.Join(strings.Fields(strings.ToLower(message)), " ")
 	switch {
-	case kind == llm.ErrServer && (status == 500 || status < 300): // servers whose check of the length is an exception
+	case kind == llm.ErrServer && (status == 500 || status < 300): // some servers fail with an exception when they check the length
 		if tellsLength(text) {
 			return llm.ErrContextLength
 		}
@@ -42,8 +42,8 @@ func tellsLength(text string) bool {
 	return false
 }
 
-// lengthPhrases are what servers say of a conversation that does not fit. Each is part of a message that a server is known to send;
-// the tests have the whole ones.
+// lengthPhrases lists what servers say when a conversation is too long. Each is part of a message that a server is known to send;
+// the tests have the whole messages.
 var lengthPhrases = [...]string{
 	// Several servers.
 	"prompt is too long", "prompt too long", "input too long", "input is too long",
@@ -56,7 +56,7 @@ var lengthPhrases = [...]string{
 
 	"exceeded max context",               // Ollama
 	"exceed_context_size",                // llama.cpp
-	"context the overflows",              // LM Studio, the message as it is
+	"context the overflows",              // LM Studio, spelled as in the message
 	"n_keep (",                           // LM Studio
 	"is too long and exceeds limit",      // vLLM
 	"session_len",                        // LMDeploy

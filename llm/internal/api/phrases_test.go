@@ -10,7 +10,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// tooLong are messages of servers to whom a conversation was too long, by server.
+// tooLong maps servers to their messages for a conversation that is too long.
 var tooLong = map[string]string{
 	"Anthropic":           "prompt is too long: 213462 tokens > 200000 maximum",
 	"Anthropic, limit":    "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or `max_tokens` and try again",
@@ -71,7 +71,7 @@ var tooLong = map[string]string{
 	"LM Studio, n_keep":   "Cannot truncate prompt with n_keep (5000) >= n_ctx (4096)",
 }
 
-// others speak of tokens and lengths, and mean something else.
+// others maps servers to messages that mention tokens and lengths, but mean something else.
 var others = map[string]struct {
 	status  int
 	message string

@@ -11,25 +11,25 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// ConfigError is an [llm.ErrConfiguration] of a provider.
+// ConfigError returns an [llm.ErrConfiguration] of a provider.
 func ConfigError(provider, message string) error {
 	return &llm.Error{Kind: llm.ErrConfiguration, Provider: provider, Message: message}
 }
 
-// BaseURL checks what a provider is made with: the key, which may be empty, has no white space, and the base is an http or https
-// URL, which it returns.
+// BaseURL checks a provider's configuration and returns the parsed base URL: the key, which may be empty, must not contain white
+// space, and the base must be an http or https URL.
 func BaseURL(provider, key, base string) (*url.URL, error) {
 	if strings.ContainsAny(key, " \t\r\n") {
 		return nil, ConfigError(provider, "the API key has white space in it")
 	}
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, ConfigError(provider, "the base URL is no http or https URL") // it may hold a password, so it is not quoted
+		return nil, ConfigError(provider, "the base URL is no http or https URL") // not quoted, because it may contain a password
 	}
 	return u, nil
 }
 
-// Header is what every call is sent with, and then what more has, in place of ours of that name.
+// Header returns the headers of every request, with those in more added or replaced.
 func Header(more http.Header) http.Header {
 	header := http.Header{
 		"Content-Type": {"application/json"},
@@ -40,15 +40,15 @@ func Header(more http.Header) http.Header {
 	return header
 }
 
-// SetHeader sets what more has, whatever the spelling of its names.
+// SetHeader sets the headers in more, whatever the spelling of their names.
 func SetHeader(header, more http.Header) {
 	for key, values := range more {
 		header[http.CanonicalHeaderKey(key)] = values
 	}
 }
 
-// Stream is a call as a stream: prepare makes the call, and decoder what reads its answer. Nothing happens before the range. An
-// error of prepare bears the call's provider afterwards, if it had none.
+// Stream returns the stream of a call: prepare makes the call, and decoder returns the decoder of its response. Nothing happens
+// before the range. An error of prepare gets the call's provider, if it has none.
 func Stream(ctx context.Context, provider string, prepare func() (*Call, error), decoder func(*Response) Decoder) iter.Seq2[llm.StreamEvent, error] {
 	return func(yield func(llm.StreamEvent, error) bool) {
 		call, err := prepare()
@@ -68,7 +68,7 @@ func Stream(ctx context.Context, provider string, prepare func() (*Call, error),
 	}
 }
 
-// named puts the provider's name on an error of the encoding.
+// named sets the provider of an encoding error.
 func named(provider string, err error) error {
 	var e *llm.Error
 	if errors.As(err, &e) && e.Provider == "" {

@@ -2,17 +2,17 @@ package api
 
 import "hash/maphash"
 
-// remembered is how many of the last events can be recognized.
+// remembered is the number of recent events that can be recognized.
 const remembered = 1024
 
-// Repeats recognizes the events that a server sends twice, by the numbers that it gives them. An event is the same when its number
-// and its bytes are: some servers number all events 0, or those of each kind for themselves, and mean nothing by it.
+// Repeats recognizes events that a server sends twice, by their numbers. Only an event with the same number and the same bytes is
+// the same event, because some servers number all events 0, or number each kind separately.
 type Repeats struct {
 	seed       maphash.Seed
 	seen       []numbered // by the number modulo remembered
 	last       int
 	begun      bool
-	disorderly bool // the numbers do not rise, so they say nothing
+	disorderly bool // the numbers do not increase, so they mean nothing
 }
 
 type numbered struct {
@@ -20,7 +20,7 @@ type numbered struct {
 	hash   uint64
 }
 
-// Again reports whether the event came before. Negative numbers are none.
+// Again reports whether the event came before. A negative number is none.
 func (r *Repeats) Again(number int, data []byte) bool {
 	if number < 0 || r.disorderly {
 		return false

@@ -14,25 +14,25 @@ import (
 // drainTime is how long [Response.Drain] waits for the end of a body whose content is complete.
 const drainTime = 100 * time.Millisecond
 
-// Response is an answer whose headers are in. It must not be used by two goroutines at once.
+// Response is a response whose headers have arrived. It must not be used by two goroutines at the same time.
 type Response struct {
 	Header    http.Header
 	Status    int
 	RequestID string
 	RateLimit *llm.RateLimit
-	// Whole says that the body is one JSON value instead of events.
+	// Whole reports that the body is one JSON value instead of events.
 	Whole bool
 
 	call   *Call
 	watch  *watch
 	body   io.ReadCloser
-	head   []byte // of the body, read and not yet given out
-	came   int64  // how much of the body has come
+	head   []byte // the part of the body that was read but not yet returned
+	came   int64  // how much of the body has arrived
 	events *sse.Reader
 }
 
-// Next returns the next event, io.EOF at a clean end of the body, or an [*llm.Error]. The idle timer goes on from where it
-// stood: an event that is progress is followed by [Response.Progress], a ping is not.
+// Next returns the next event, io.EOF at a clean end of the body, or an [*llm.Error]. The idle timer continues: after an event
+// that is progress, call [Response.Progress]; after a ping, do not.
 func (r *Response) Next() (sse.Event, error) {
 	if r.events == nil {
 		r.events = sse.NewReader(timedBody{r}, maxEvent)
@@ -44,7 +44,7 @@ func (r *Response) Next() (sse.Event, error) {
 	return ev, r.broken(err)
 }
 
-// Progress starts the idle timer afresh.
+// Progress restarts the idle timer.
 func (r *Response) Progress() { r.watch.Progress() }
 
 // ReadAll returns the whole body. More than 32 MiB is a final [llm.ErrStream].
@@ -59,14 +59,14 @@ func (r *Response) ReadAll() ([]byte, error) {
 	return b, nil
 }
 
-// Fail returns an error about this answer.
+// Fail returns an error with the facts of this response.
 func (r *Response) Fail(kind error, format string, args ...any) *llm.Error {
 	e := r.call.fail(kind, format, args...)
 	e.Status, e.RequestID = r.Status, r.RequestID
 	return e
 }
 
-// Failure classifies an error that came inside of a successful answer, as if it had come instead of it.
+// Failure returns the error of a failure in the middle of a successful response, classified as if it had come in place of it.
 func (r *Response) Failure(body []byte) *llm.Error {
 	e := r.call.classify(r.Status, r.Header, body)
 	if e.RequestID == "" {
@@ -75,14 +75,14 @@ func (r *Response) Failure(body []byte) *llm.Error {
 	return e
 }
 
-// judged returns an error about this answer of which the kind is known already.
+// judged returns an error of known kind with the facts of this response.
 func (r *Response) judged(known *llm.Error) *llm.Error {
 	e := r.Fail(known.Kind, "%s", known.Message)
 	e.Code, e.Final = known.Code, known.Final
 	return e
 }
 
-// broken says why the body could not be read on.
+// broken returns why the body could not be read further.
 func (r *Response) broken(err error) *llm.Error {
 	if errors.Is(err, sse.ErrTooLong) {
 		err = tooLong("an event of the answer is longer than %d MiB", maxEvent>>20)
@@ -98,21 +98,21 @@ func (r *Response) broken(err error) *llm.Error {
 	return e
 }
 
-// Drain waits a moment for the end of a body that has said everything, so that its connection can serve the next call.
+// Drain waits briefly for the end of a complete body, so that its connection can be used for the next call.
 func (r *Response) Drain() {
 	stop := time.AfterFunc(drainTime, func() { r.watch.cancel(context.Canceled) })
 	defer stop.Stop()
-	// What comes after the end, an error included, concerns nobody.
+	// Anything after the end, even an error, is ignored.
 	_, _ = io.Copy(io.Discard, io.LimitReader(r.body, maxErrorBody))
 }
 
-// Close ends the call. A body that has not been read to its end takes the connection with it.
+// Close ends the call. If the body was not read to its end, the connection is closed too.
 func (r *Response) Close() {
 	r.watch.cancel(nil)
 	_ = r.body.Close() // nothing was written, so nothing can be lost
 }
 
-// timedBody reads under the idle timer, and no more than the call's limit.
+// timedBody reads with the idle timer, and up to the call's limit.
 type timedBody struct{ r *Response }
 
 func (t timedBody) Read(p []byte) (int, error) {
@@ -133,11 +133,11 @@ func (t timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// solid is how much of a whole answer has to come in to be progress, in bytes. White space is none: some servers keep a
-// connection alive with it.
+// solid is how much of a whole response must arrive to count as progress, in bytes. White space does not count, because some
+// servers keep a connection alive with it.
 const solid = 1 << 10
 
-// progressing gives the timer a full idle time for every [solid] bytes.
+// progressing restarts the idle timer for every [solid] bytes.
 type progressing struct {
 	timedBody
 	seen int

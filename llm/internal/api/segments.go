@@ -2,7 +2,7 @@ package api
 
 import "io"
 
-// segments is a request body in pieces, so that the encoded conversation is sent from where it lies.
+// segments is a request body in pieces, so that the encoded conversation is sent without being copied.
 type segments [][]byte
 
 func (s segments) size() int64 {
@@ -13,7 +13,7 @@ func (s segments) size() int64 {
 	return n
 }
 
-// reader starts at the beginning; several may read at once.
+// reader returns a new reader of the whole body. Several may read at the same time.
 func (s segments) reader() io.ReadCloser { return &segmentReader{rest: s} }
 
 type segmentReader struct {

@@ -18,7 +18,7 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// peer listens on loopback and gives every connection to talk, which may keep it until the test ends.
+// peer listens on loopback and passes every connection to talk, which may keep it until the test ends.
 func peer(t *testing.T, talk func(c net.Conn)) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -52,7 +52,7 @@ func peer(t *testing.T, talk func(c net.Conn)) (addr string) {
 	return l.Addr().String()
 }
 
-// after reads a request, writes an answer's beginning, and then says nothing more.
+// after returns a peer that reads a request, writes the beginning of a response, and then sends nothing more.
 func after(begin string) func(c net.Conn) {
 	return func(c net.Conn) {
 		req, err := http.ReadRequest(bufio.NewReader(c))
@@ -69,14 +69,14 @@ const (
 	okJSON   = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"
 )
 
-// TestI9_SilentServers has servers on loopback that stop talking somewhere: the idle timeout alone ends the call.
+// TestI9_SilentServers uses servers on loopback that stop sending at some point: the idle timeout alone ends the call.
 func TestI9_SilentServers(t *testing.T) {
 	for name, c := range map[string]struct {
 		talk   func(c net.Conn)
 		url    string // with %s for the address; a plain one unless set
 		proxy  bool   // the peer is a proxy
 		body   int
-		status error // what the answer's status says, where there is one
+		status error // the kind by the response's status, if it has one
 	}{
 		"nothing is read":               {talk: func(net.Conn) {}, body: 16 << 20},
 		"no answer":                     {talk: after("")},
@@ -111,10 +111,10 @@ func TestI9_SilentServers(t *testing.T) {
 			request := call(&http.Client{Transport: transport}, target)
 			request.Timeouts = api.Timeouts{Idle: 200 * time.Millisecond}
 			request.Body = append(request.Body, make([]byte, c.body))
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a silence that nobody notices fails
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // fails if silence goes unnoticed
 			defer cancel()
 			_, err := read(ctx, request)
-			// On a busy machine the time may be up before the answer's beginning is there.
+			// On a busy machine the time may be over before the beginning of the response has arrived.
 			if !errors.Is(err, llm.ErrTimeout) && (c.status == nil || !errors.Is(err, c.status)) {
 				t.Errorf("%v", err)
 			}
@@ -122,13 +122,13 @@ func TestI9_SilentServers(t *testing.T) {
 	}
 }
 
-// TestI9_SlowServers has servers that keep saying something, and nothing of the answer, for ever.
+// TestI9_SlowServers uses servers that send something forever, but nothing of the response.
 func TestI9_SlowServers(t *testing.T) {
 	drip := func(begin, again string) func(c net.Conn) {
 		return func(c net.Conn) {
 			after(begin)(c)
 			for {
-				time.Sleep(7 * time.Second) // of the bubble
+				time.Sleep(7 * time.Second) // in the bubble
 				if _, err := io.WriteString(c, again); err != nil {
 					return
 				}
@@ -170,7 +170,7 @@ func TestI9_SlowServers(t *testing.T) {
 				defer cancel()
 				begin := time.Now()
 				_, err := read(ctx, request)
-				// The time to the headers and that of the body are counted apart. Both are of the bubble.
+				// The time to the headers and that of the body are separate limits. Both pass in the bubble.
 				if took := time.Since(begin); !errors.Is(err, c.kind) || took > 2*time.Minute {
 					t.Errorf("%v after %v", err, took)
 				}
@@ -179,7 +179,7 @@ func TestI9_SlowServers(t *testing.T) {
 	}
 }
 
-// A flood ends too: what is no answer is read for a while only.
+// A flood ends too: a body that is no response is read only for a while.
 func TestI9_Floods(t *testing.T) {
 	for name, c := range map[string]struct {
 		begin, again string
@@ -220,7 +220,7 @@ func TestI9_Floods(t *testing.T) {
 	}
 }
 
-// An event, and an answer that is one JSON value, have a length at which they are cut off for good.
+// An event, and a response that is one JSON value, are cut off for good at a certain length.
 func TestI9_LongerThanAnyAnswer(t *testing.T) {
 	for name, begin := range map[string]string{"an event": okStream + "data: ", "a JSON answer": okJSON + "["} {
 		t.Run(name, func(t *testing.T) {
@@ -232,7 +232,7 @@ func TestI9_LongerThanAnyAnswer(t *testing.T) {
 	}
 }
 
-// Servers and proxies leave the content type out or name another one; the answer's first bytes say what it is.
+// Servers and proxies omit the content type or set a wrong one; the first bytes of the response decide.
 func TestI17_FormByContent(t *testing.T) {
 	const stream, whole, page = "data: 1\n\ndata: 2\n\n", `{"x":1}`, "<html>"
 	for _, c := range []struct {
@@ -249,7 +249,7 @@ func TestI17_FormByContent(t *testing.T) {
 		{"text/html", page, ""}, {"", page, ""}, {"text/plain", "Log in.", ""}, {"application/octet-stream", "\x00\x01", ""},
 	} {
 		client := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			w.Header()["Content-Type"] = nil // net/http would find one
+			w.Header()["Content-Type"] = nil // otherwise net/http would set one
 			if c.kind != "" {
 				w.Header().Set("Content-Type", c.kind)
 			}

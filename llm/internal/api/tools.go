@@ -2,8 +2,8 @@ package api
 
 import "github.com/attractor-go/attractor/llm"
 
-// SameTools reports whether two lists of tools are encoded alike. Equal strings and schemas are mostly the same memory, which
-// costs nothing to find out.
+// SameTools reports whether two lists of tools have the same encoding. Equal strings and schemas usually share their memory,
+// which makes the comparison cheap.
 func SameTools(a, b []llm.ToolDefinition) bool {
 	if len(a) != len(b) {
 		return false

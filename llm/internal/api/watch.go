@@ -12,7 +12,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// phase is what a timer of ours waited for.
+// phase describes what one of our timers waits for.
 type phase struct {
 	kind   error
 	format string // of the message: a duration, a URL
@@ -20,36 +20,36 @@ type phase struct {
 
 func (p *phase) Error() string { return "timeout" }
 
-// A stall in the middle is a broken stream to whoever asks for that, and a timeout to whoever asks for that.
+// A stall in the middle of a response is both a broken stream and a timeout, for errors.Is.
 var (
 	phaseConnect   = &phase{llm.ErrTimeout, "cannot reach %[2]s: no connection within %[1]v"}
 	phaseFirstByte = &phase{llm.ErrTimeout, "no answer from %[2]s within %[1]v"}
 	phaseIdle      = &phase{llm.ErrStream, "the answer stalled: no data for %[1]v from %[2]s"}
 )
 
-// expired is the cause of a context that a timer of ours ended.
+// expired is the cause of a context that one of our timers has ended.
 type expired struct {
 	*phase
 	after time.Duration
 }
 
-// watch ends a call when a phase takes too long and tells afterwards why it ended.
+// watch ends a call when a phase takes too long, and tells afterwards why it ended.
 type watch struct {
 	call        *Call
 	parent, ctx context.Context
 	cancel      context.CancelCauseFunc
 
-	traced, wrote atomic.Bool // the transport tells what it does; it has sent the request
+	traced, wrote atomic.Bool // the transport traces; it has sent the request
 
-	// Only time spent waiting for the server counts as idle; how long the caller takes over an event does not.
+	// Only time spent waiting for the server counts as idle, not the time that the caller takes for an event.
 	idle, left time.Duration
 	timer      *alarm
 }
 
-// Progress gives the body a full idle time again.
+// Progress restarts the idle time of the body.
 func (w *watch) Progress() { w.left = w.idle }
 
-// reading runs the idle timer around one read.
+// reading runs the idle timer during one read.
 func (w *watch) reading(read func() (int, error)) (int, error) {
 	if w.idle < 0 {
 		return read()
@@ -65,7 +65,7 @@ func (w *watch) reading(read func() (int, error)) (int, error) {
 	return n, err
 }
 
-// failure says why the call ended, given the error that it left behind.
+// failure returns why the call ended, given the error from the transport.
 func (w *watch) failure(err error, answered bool) *llm.Error {
 	var late expired
 	switch {
@@ -83,7 +83,7 @@ func (w *watch) failure(err error, answered bool) *llm.Error {
 	e := w.call.fail(llm.ErrNetwork, "cannot reach %s: %v", safeURL(w.call.URL), err)
 	e.Err = err
 	var cert *tls.CertificateVerificationError
-	e.Final = errors.As(err, &cert) // the next handshake will not see a better one
+	e.Final = errors.As(err, &cert) // the next handshake gets the same certificate
 	return e
 }
 
@@ -100,8 +100,8 @@ func (c *Call) fail(kind error, format string, args ...any) *llm.Error {
 	return e
 }
 
-// alarm ends a call after a while, unless it is stopped before. It can be started again. It is safe for concurrent use: a
-// transport traces from goroutines of its own.
+// alarm ends a call after a time unless it is stopped first. It can be restarted. It is safe for concurrent use, because a
+// transport traces on goroutines of its own.
 type alarm struct {
 	w     *watch
 	after time.Duration

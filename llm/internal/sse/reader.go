@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// DefaultMax is the largest event that a [Reader] takes when it is not told otherwise, in bytes.
+// DefaultMax is the default size of the largest event of a [Reader], in bytes.
 const DefaultMax = 64 << 20
 
-// ErrTooLong is the error of an event, or a single line, that exceeds the reader's maximum.
+// ErrTooLong is returned for an event, or a single line, that exceeds the reader's maximum.
 var ErrTooLong = errors.New("sse: event too long")
 
-// readSize is how much is asked of the source at once, in bytes. Unread bytes beyond the current line never exceed it.
+// readSize is the size of one read from the source, in bytes. Unread bytes beyond the current line never exceed it.
 const readSize = 16 << 10
 
 // Event is one dispatched event. Type and Data are valid until the next call of [Reader.Next].
 type Event struct {
-	// Type is "message" where the stream did not name one.
+	// Type is "message" if the stream did not name one.
 	Type []byte
 	// Data is the event's data lines, joined by newlines.
 	Data []byte
-	// ID is the last event id that the stream had set when the event ended, its own or an earlier event's.
+	// ID is the last event id that the stream had set when the event ended, by this or an earlier event.
 	ID string
-	// OwnID says that this event set the ID.
+	// OwnID reports that this event set the ID.
 	OwnID bool
 }
 
@@ -34,10 +34,10 @@ type Event struct {
 type Reader struct {
 	src io.Reader
 	max int
-	err error // of the source; reported once the buffer holds no further line
+	err error // of the source; reported when the buffer has no complete line left
 
-	// buf[start:end] is unread; no line ends before scanned. Between events and inside of them, buf[from:to] is the data of the
-	// event so far: it lies before start, so a line's value can be moved up to its end in place.
+	// buf[start:end] is unread, and no line ends before scanned. buf[from:to] is the data of the current event. It lies before
+	// start, so a line's value can be moved to its end in place.
 	buf                 []byte
 	start, scanned, end int
 	from, to            int
@@ -45,12 +45,12 @@ type Reader struct {
 
 	eventType []byte
 	id        []byte // of the event being read
-	ownID     bool   // it has set it
+	ownID     bool   // it set the id
 	lastID    string
 	retry     time.Duration
 	comments  int
-	skipLF    bool // the last line ended with a CR, so an LF right after it belongs to that line end
-	begun     bool // the first line was read: a byte order mark is no longer one
+	skipLF    bool // the last line ended with a CR, so an LF directly after it belongs to that line end
+	begun     bool // the first line was read, so a byte order mark is ordinary text
 }
 
 // NewReader returns a reader of src. An event of more than max bytes is an error; 0 means [DefaultMax].
@@ -61,10 +61,9 @@ func NewReader(src io.Reader, max int) *Reader {
 	return &Reader{src: src, max: max, buf: make([]byte, 0, readSize)}
 }
 
-// Next returns the next event. It returns as soon as the event is complete, without waiting for more bytes. Comments and
-// events without data are skipped, so a caller that measures progress by Next's returns is not fooled by keep-alive lines.
-// At the end of the source the error is io.EOF, and an incomplete event is dropped, as the standard demands; other errors are
-// the source's own or [ErrTooLong].
+// Next returns the next event as soon as it is complete, without waiting for more bytes. It skips comments and events without
+// data, so that keep-alive lines do not look like progress to a caller that counts events. At the end of the source it returns
+// io.EOF and drops an incomplete event, as the standard requires. Other errors are the source's own or [ErrTooLong].
 func (r *Reader) Next() (Event, error) {
 	r.from, r.to, r.hasData, r.ownID = 0, 0, false, false
 	r.eventType = r.eventType[:0]
@@ -83,7 +82,7 @@ func (r *Reader) Next() (Event, error) {
 		if r.lastID != string(r.id) {
 			r.lastID = string(r.id)
 		}
-		if !r.hasData { // nothing to dispatch; the next event starts afresh
+		if !r.hasData { // nothing to dispatch
 			r.eventType, r.ownID = r.eventType[:0], false
 			continue
 		}
@@ -97,10 +96,10 @@ func (r *Reader) Next() (Event, error) {
 // LastEventID returns the id that a reconnecting client would send.
 func (r *Reader) LastEventID() string { return r.lastID }
 
-// Retry returns the reconnection time that the stream asked for, 0 when it did not.
+// Retry returns the reconnection time that the stream set, 0 if it set none.
 func (r *Reader) Retry() time.Duration { return r.retry }
 
-// Comments counts the comment lines so far. They are signs of life and not progress.
+// Comments returns the number of comment lines so far. They show that the server is alive, but not that it makes progress.
 func (r *Reader) Comments() int { return r.comments }
 
 // line returns the next line without its end. It is valid until the next call.
@@ -146,8 +145,8 @@ func lineEnd(b []byte) int {
 	return lf
 }
 
-// fill reads once. It first closes the gaps in the buffer, so that the buffer never holds more than the event's data and the
-// line being read, whatever came before them.
+// fill reads once from the source. It first closes the gaps in the buffer, which therefore holds only the event's data and the
+// current line, whatever came before them.
 func (r *Reader) fill() error {
 	data, unread := r.to-r.from, r.end-r.start
 	if data+unread > r.max {
@@ -169,7 +168,7 @@ func (r *Reader) fill() error {
 		r.start, r.end = data, data+unread
 		r.scanned = r.end
 	}
-	for range 100 { // a reader may return nothing now and then; one that only does so is broken
+	for range 100 { // a reader may return nothing occasionally; one that only does so is broken
 		n, err := r.src.Read(r.buf[r.end : r.end+readSize : r.end+readSize])
 		r.buf = r.buf[:max(len(r.buf), r.end+n)]
 		r.end += n
@@ -203,12 +202,12 @@ func (r *Reader) field(line []byte) {
 	}
 }
 
-// data appends a line to the event's data. The first line stays where it is in the buffer; every further one moves up behind
-// it, over the field name that it has just been cut from.
+// data appends a line to the event's data. The first line stays where it is in the buffer. Every later one is moved to the end of
+// the data, over its own field name.
 func (r *Reader) data(value []byte) {
 	if !r.hasData {
 		r.hasData = true
-		r.from = r.start - 1 - len(value) // the value ends one byte before start: at its line end
+		r.from = r.start - 1 - len(value) // the value ends one byte before start, at its line end
 		r.to = r.from + len(value)
 		return
 	}
@@ -217,7 +216,7 @@ func (r *Reader) data(value []byte) {
 	r.to += 1 + len(value)
 }
 
-// digits reads a reconnection time in milliseconds; what does not fit a duration is the longest one.
+// digits parses a reconnection time in milliseconds. A time that does not fit a duration becomes the longest one.
 func digits(b []byte) (time.Duration, bool) {
 	if len(b) == 0 {
 		return 0, false

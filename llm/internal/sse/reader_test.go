@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// event is an Event that outlives the next call, in the corpus' form.
+// event is an Event that stays valid after the next call, in the corpus's form.
 type event struct {
 	Event string `json:"event"`
 	Data  string `json:"data"`
@@ -185,7 +185,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// A reader that waited for more than the event's last byte would make the last event of a slow stream late.
+// If a reader waited for more than the event's last byte, the last event of a slow stream would be late.
 func TestEventIsOutAsSoonAsItEnds(t *testing.T) {
 	for _, end := range []string{"\n\n", "\r\r", "\r\n\r"} {
 		pr, pw := io.Pipe()
@@ -194,7 +194,7 @@ func TestEventIsOutAsSoonAsItEnds(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		ev, err := NewReader(pr, 0).Next() // would block for ever
+		ev, err := NewReader(pr, 0).Next() // would block forever
 		if err != nil || string(ev.Data) != "now" {
 			t.Errorf("%q: %q, %v", end, ev.Data, err)
 		}
@@ -210,7 +210,7 @@ func TestComments(t *testing.T) {
 	}
 }
 
-// endless yields a unit for ever and counts what was taken.
+// endless is a reader that repeats a unit forever and counts the bytes read.
 type endless struct {
 	unit string
 	n    int
