@@ -21,13 +21,13 @@ const (
 	PurposeLastText   llm.Purpose = "last_text"  // what was done, at a limit
 )
 
-// caller returns what middleware learns of a request's first attempt. It is called with the lock held.
+// caller returns the llm.Caller of a request's first attempt. It is called with the lock held.
 func (s *Session) caller(purpose llm.Purpose) llm.Caller {
 	return llm.Caller{Session: s.ID(), Agent: s.agentID, Step: s.state.Steps + 1, Attempt: 1, Purpose: purpose}
 }
 
-// request returns the next model call: what the header holds, the settings, and the history as it stands. It is called with the lock held;
-// inform, which asks the host, has to follow without it.
+// request returns the next request, from the header, the settings and the history. It is called with the lock held. Its caller then calls
+// inform without the lock.
 func (s *Session) request() *llm.Request {
 	st := &s.state
 	h := &st.Header
@@ -52,7 +52,7 @@ func (s *Session) request() *llm.Request {
 	return req
 }
 
-// inform adds to a request what is known of its model.
+// inform adds the facts about its model to a request, and fits the request to them.
 func (s *Session) inform(req *llm.Request) {
 	req.Facts = s.facts(req.Provider, req.Model)
 	req.Effort, _ = fitEffort(req.Effort, req.Facts)
@@ -61,7 +61,7 @@ func (s *Session) inform(req *llm.Request) {
 	}
 }
 
-// callModel makes one attempt of the model call that is due and commits its answer, or its fault.
+// callModel makes one attempt of the next model call and commits its answer or fault.
 func (s *Session) callModel(ctx context.Context) error {
 	if err := s.crowded(); err != nil {
 		s.fill(err)
@@ -72,7 +72,7 @@ func (s *Session) callModel(ctx context.Context) error {
 	}
 	now := s.now()
 	s.mu.Lock()
-	if Next(&s.state, now).Act != ActCallModel { // what the host did while the journal was synced comes first
+	if Next(&s.state, now).Act != ActCallModel { // the host did something while the journal was synced
 		s.mu.Unlock()
 		return errOutdated
 	}
@@ -85,7 +85,7 @@ func (s *Session) callModel(ctx context.Context) error {
 	a := attemptStream{events: s.events}
 	var latency time.Duration
 	begun := &StepStart{Step: step, Epoch: epoch}
-	begin := sync.OnceFunc(func() { s.events.emit(begun) }) // once a step, too: the stream leaves out what has begun
+	begin := sync.OnceFunc(func() { s.events.emit(begun) }) // the stream leaves it out if the step has begun in an earlier attempt
 	resp, used, cost, err := s.withinBudget(ctx, req, input, &a, func() (*llm.Response, error) {
 		begin()
 		start := s.now()
@@ -112,7 +112,7 @@ func (s *Session) callModel(ctx context.Context) error {
 		f.Usage, f.Cost, f.began, f.Shown = used, cost, epoch, a.numbers()
 		outcome = s.failed(ctx, f, attempt, err)
 	}
-	if err := s.outcome(ctx, outcome...); err != nil { // the journal failed: nothing else will end what the events began
+	if err := s.outcome(ctx, outcome...); err != nil { // the journal failed, so no record ends what the events began
 		s.events.add(discardedTexts(a.discarded())...)
 		s.events.add(&StepEnd{Step: step, FinishReason: llm.FinishError, Attempts: attempt})
 		s.events.flush()
@@ -122,6 +122,7 @@ func (s *Session) callModel(ctx context.Context) error {
 	return nil
 }
 
+// answerOf returns the record of an answer.
 func answerOf(resp *llm.Response, latency time.Duration, cost float64) answerRecord {
 	msg := resp.Message
 	msg.Role, msg.Provider, msg.Model = llm.RoleAssistant, resp.Provider, resp.Model
@@ -129,7 +130,7 @@ func answerOf(resp *llm.Response, latency time.Duration, cost float64) answerRec
 	return answerRecord{Message: msg, Usage: resp.Usage, Finish: resp.Finish, ResponseID: resp.ID, Latency: latency, Cost: cost}
 }
 
-// uniqueCalls gives calls an id of their own where a server repeats or leaves out ids: results are paired by them.
+// uniqueCalls returns parts in which each tool call has an id of its own, because results are matched by id and servers repeat or omit them.
 func uniqueCalls(parts llm.Parts) llm.Parts {
 	seen := map[string]bool{}
 	fixed := parts
@@ -153,9 +154,10 @@ func uniqueCalls(parts llm.Parts) llm.Parts {
 	return fixed
 }
 
-// tooLong reports that the history did not fit into the model's window.
+// tooLong reports whether the request did not fit into the model's window.
 func (f *Fault) tooLong() bool { return llm.Kind(f.Kind) == llm.ErrContextLength }
 
+// faultOf returns the record of a failed attempt.
 func faultOf(err error, discarded []string, latency time.Duration) faultRecord {
 	f := Fault{Kind: llm.KindOf(err), Text: err.Error(), Discarded: discarded, Latency: latency}
 	var e *llm.Error
@@ -174,8 +176,8 @@ func faultOf(err error, discarded []string, latency time.Duration) faultRecord {
 	return faultRecord{Fault: f}
 }
 
-// failed returns what a failed attempt comes to: the end of the input when its context has ended, else a fault with the time of the next
-// attempt, if there is one.
+// failed returns the records of a failed attempt: its fault, with the time of the next attempt if there is one. If the context has ended, the
+// end of the input comes first.
 func (s *Session) failed(ctx context.Context, f faultRecord, attempt int, err error) []record {
 	if ctx.Err() != nil {
 		s.mu.Lock()
@@ -188,8 +190,8 @@ func (s *Session) failed(ctx context.Context, f faultRecord, attempt int, err er
 	return []record{f}
 }
 
-// attempt reads the stream of a model call. A provider that panics has failed for good; one that ignores the end of ctx is left
-// behind after the grace time, with the memo that it may still write to.
+// attempt makes one attempt of a model call and returns its response. A provider that panics has failed for good. One that ignores the end of
+// ctx is abandoned after the grace time, together with the memo that it may still write to.
 func (s *Session) attempt(ctx context.Context, req *llm.Request, a *attemptStream) (*llm.Response, error) {
 	s.crashed = nil
 	resp, err := host(ctx, s, "the provider "+req.Provider, s.grace+killTime, func() (*llm.Response, error) {
@@ -209,7 +211,7 @@ func (s *Session) attempt(ctx context.Context, req *llm.Request, a *attemptStrea
 	return resp, err
 }
 
-// faultError returns what ended an input as an error: its fault, with the panic that it was, or the failure of every model.
+// faultError returns the error for an input that ended with a fault: the fault with its panic, if it was one, or a [ModelsFailed].
 func (s *Session) faultError(in *Input) error {
 	if len(in.Failed) > 0 {
 		return &ModelsFailed{in.Failed}
@@ -222,20 +224,21 @@ func (s *Session) faultError(in *Input) error {
 	return err
 }
 
-// attemptStream turns the stream of one attempt into events. What has come of its texts is in the log of events until they end.
+// An attemptStream turns the stream of one attempt into events. The log of events holds its texts until they end.
 type attemptStream struct {
-	events *eventStream // nil shows nothing
+	events *eventStream // nil emits nothing
 
 	mu    sync.Mutex
-	left  bool // nothing that comes is taken any more
-	texts int  // that have begun
-	block int  // of the provider, for the text that is open
-	think int  // the same for the thought
+	left  bool // the attempt was abandoned
+	texts int  // how many texts have begun
+	block int  // the provider's block of the open text
+	think int  // the provider's block of the newest thought
 	shown shown
 	began bool
-	chars int // that came, of whatever kind
+	chars int // how many characters have arrived, of any kind
 }
 
+// read reads the stream and returns its response.
 func (a *attemptStream) read(stream iter.Seq2[llm.StreamEvent, error]) (*llm.Response, error) {
 	var resp *llm.Response
 	for ev, err := range stream {
@@ -255,7 +258,7 @@ func (a *attemptStream) read(stream iter.Seq2[llm.StreamEvent, error]) (*llm.Res
 	return resp, nil
 }
 
-// take shows what has come. It reports false when nobody wants it any more.
+// take emits the events of a stream event. It reports false if the attempt was abandoned.
 func (a *attemptStream) take(ev llm.StreamEvent) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -276,19 +279,21 @@ func (a *attemptStream) take(ev llm.StreamEvent) bool {
 	return true
 }
 
+// step sets the number of the attempt's STEP_START.
 func (a *attemptStream) step(number int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.shown.Step = number
 }
 
-// numbers returns those of the events so far.
+// numbers returns the sequence numbers of the events so far.
 func (a *attemptStream) numbers() shown {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.shown
 }
 
+// thought emits a delta of a thought.
 func (a *attemptStream) thought(ev llm.StreamEvent) {
 	delta := &ThinkingDelta{Text: ev.Delta}
 	a.events.emit(delta)
@@ -299,14 +304,14 @@ func (a *attemptStream) thought(ev llm.StreamEvent) {
 	a.shown.Thoughts[len(a.shown.Thoughts)-1] = a.events.number(delta)
 }
 
-// leave makes the attempt take nothing more. What has come stays.
+// leave abandons the attempt: nothing that arrives later is taken.
 func (a *attemptStream) leave() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.left = true
 }
 
-// text emits a delta, and the start of its block when it is the first: a block begins when text comes.
+// text emits a delta of a text, and before the first delta the text's start.
 func (a *attemptStream) text(ev llm.StreamEvent) {
 	if ev.Delta == "" {
 		return
@@ -323,8 +328,8 @@ func (a *attemptStream) text(ev llm.StreamEvent) {
 	a.shown.Texts[a.texts-1][1] = a.events.number(delta)
 }
 
-// used returns what the attempt took. Of one that broke off nobody says it, but it is billed, and one may be that never began, once its
-// request was sent: then it is an estimate.
+// used returns the attempt's usage. It is an estimate if the attempt broke off, because that is billed, and if it failed before it began but
+// its request was sent, because that may be.
 func (a *attemptStream) used(resp *llm.Response, err error, input int) llm.Usage {
 	var e *llm.Error
 	switch {
@@ -338,8 +343,7 @@ func (a *attemptStream) used(resp *llm.Response, err error, input int) llm.Usage
 	return llm.Usage{}
 }
 
-// mayBeBilled reports whether an attempt that failed without an answer may have been billed: the request was sent, and the provider did
-// not refuse it.
+// mayBeBilled reports whether an attempt that failed without an answer may be billed, because the request was sent and not refused.
 func mayBeBilled(err error) bool {
 	var e *llm.Error
 	if !errors.As(err, &e) {
@@ -358,12 +362,12 @@ func (a *attemptStream) hasBegun() bool {
 	return a.began
 }
 
-// estimate returns what an attempt took of which nobody says it, by the input's size and by the characters that came.
+// estimate returns the estimated usage of an attempt, from the size of its input and the characters that have arrived.
 func (a *attemptStream) estimate(input int) llm.Usage {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return llm.Usage{Input: input, Output: (a.chars + charsPerToken - 1) / charsPerToken}
 }
 
-// discarded returns the texts of an attempt that has failed.
+// discarded returns the texts of a failed attempt.
 func (a *attemptStream) discarded() []string { return a.events.openTexts(a.texts) }

@@ -16,7 +16,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// check reports what cannot work in a new session or a resumed one, and what to do about it.
+// check returns an error for options that cannot work, in a new or a resumed session. It says what to do.
 func (o *Options) check() error {
 	switch {
 	case o.Client == nil:
@@ -42,7 +42,7 @@ func (o *Options) check() error {
 	return o.checkLimits()
 }
 
-// check reports what no policy can be.
+// check returns an error for a policy that cannot hold.
 func (p *Policy) check() error {
 	switch {
 	case p.OnLimit != Stopped && p.OnLimit != Summarized:
@@ -60,7 +60,7 @@ func (p *Policy) check() error {
 	return nil
 }
 
-// checkLimits reports a negative number where it has no meaning.
+// checkLimits returns an error for negative numbers that mean nothing.
 func (o *Options) checkLimits() error {
 	limits := map[string]float64{"MaxToolRounds": float64(o.MaxToolRounds), "MaxTurns": float64(o.MaxTurns),
 		"Request.MaxTokens": float64(o.Request.MaxTokens), "Grace": float64(o.Grace), "Retry.Base": float64(o.Retry.Base), "Retry.Cap": float64(o.Retry.Cap),
@@ -82,7 +82,7 @@ func (o *Options) checkLimits() error {
 	return fmt.Errorf("agent: %s cannot be negative; 0 means no limit, or the default", strings.Join(negative, ", "))
 }
 
-// checkNew reports what cannot work in a new session: one that is resumed has these from its journal.
+// checkNew returns an error for options that cannot work in a new session. A resumed one takes them from its journal.
 func (o *Options) checkNew() error {
 	if o.noProfile() {
 		return errors.New("agent: Options.Profile is empty: take one of the packages profile/anthropic, profile/openai and profile/gemini, or give it " +
@@ -102,12 +102,13 @@ func (o *Options) checkNew() error {
 	return nil
 }
 
+// noProfile reports whether there is neither a profile nor anything in its place.
 func (o *Options) noProfile() bool {
 	p := &o.Profile
 	return p.Name+p.Provider+p.Prompt+o.System == "" && len(p.Tools)+len(o.Tools) == 0
 }
 
-// checkChoice reports a tool choice of a tool that the session does not have.
+// checkChoice returns an error for a choice of a tool that the session does not have.
 func checkChoice(choice llm.ToolChoice, tools *tool.Registry) error {
 	if choice.Mode != llm.ToolNamed {
 		return nil
@@ -134,7 +135,7 @@ func shortened(raw json.RawMessage) string {
 	return fmt.Sprintf("%q", string(text))
 }
 
-// checker compiles the schema of a structured result. Providers take an object only.
+// checker returns a function that checks a text against the schema of a structured result. Providers take only schemas of objects.
 func checker(schema json.RawMessage) (func(text string) error, error) {
 	if !isObject(schema) {
 		return nil, fmt.Errorf("it has to be a JSON Schema, which is a JSON object, and is %s", shortened(schema))
@@ -166,7 +167,7 @@ func checker(schema json.RawMessage) (func(text string) error, error) {
 	}, nil
 }
 
-// schemaError says where a schema is none, without the names of Go types.
+// schemaError returns an error that locates a mistake in a schema without naming Go types.
 func schemaError(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if !errors.As(err, &wrong) {
@@ -179,7 +180,7 @@ func schemaError(err error) error {
 	return fmt.Errorf("%s cannot be a JSON %s", at, wrong.Value)
 }
 
-// types are those of JSON Schema.
+// types lists the types of JSON Schema.
 const types = " object array string number integer boolean null "
 
 // badType returns the first type in a schema that JSON Schema does not have.

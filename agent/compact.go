@@ -12,30 +12,29 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// CompactionPolicy says when the beginning of the history is replaced by a summary for the model. Its zero value
-// never compacts.
+// CompactionPolicy says when a summary replaces the beginning of the history for the model. Its zero value never compacts.
 type CompactionPolicy struct {
-	// Threshold is how full the model's window is, from 0 to 1, when the history is compacted before the next call. 0 switches
-	// it off, also the rescue of a request that does not fit. It has no effect where the window is unknown.
+	// Threshold is the share of the model's window, from 0 to 1, at which the history is compacted before the next model call. 0 turns
+	// compaction off, also after a request that did not fit. Without a known window only such requests lead to a compaction.
 	Threshold float64 `json:"threshold,omitempty"`
-	// KeepTurns is how many of the newest turns stay as they are: 6 unless set. Fewer stay where they would fill a quarter of
-	// the window.
+	// KeepTurns is how many of the newest turns stay as they are: 6 unless set. Fewer stay if they would fill a quarter of the window.
 	KeepTurns int `json:"keep_turns,omitempty"`
 	// Provider and Model write the summary; the session's own unless set.
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
 }
 
-// DefaultCompaction is what a host that wants compaction starts from.
+// DefaultCompaction is a good Threshold for hosts that want compaction.
 const DefaultCompaction = 0.85
 
 const defaultKeepTurns = 6
 
 func (c *CompactionPolicy) on() bool { return c.Threshold > 0 }
 
-// unknownWindow stands for a window that nobody knows, in tokens: the smallest of today's models.
+// unknownWindow stands for an unknown window, in tokens. It is the smallest of today's models.
 const unknownWindow = 32_000
 
+// windowOr returns a window, or unknownWindow if it is not known.
 func windowOr(window int) int {
 	if window <= 0 {
 		return unknownWindow
@@ -43,7 +42,7 @@ func windowOr(window int) int {
 	return window
 }
 
-// compactionDue reports whether the next request is too full, or the host asked for a compaction.
+// compactionDue reports whether the history has to be compacted before the next model call.
 func (s *State) compactionDue() bool {
 	p := &s.Policy
 	if s.tried == s.Steps+1 {
@@ -58,23 +57,23 @@ func (s *State) compactionDue() bool {
 // compacts reports whether a compaction makes sense: there is something to replace, and none has failed since the last answer.
 func (s *State) compacts() bool { return s.tried != s.Steps+1 && s.retained() > 0 }
 
-// compactsAtRest reports whether the host asked for a compaction and no model call will come before which it could be done.
+// compactsAtRest reports whether the host asked for a compaction in an idle session.
 func (s *State) compactsAtRest() bool {
 	return s.Input == nil && s.awaiting() == nil && s.Queued(Compacts) != nil
 }
 
+// compaction returns the step of a compaction.
 func (s *State) compaction() Step { return Step{Act: ActCompact, First: s.retained()} }
 
-// rooms are how much of the window each part of a compacted history may have, in characters.
+// rooms holds how much of the window each part of a compacted history may take, in characters.
 type rooms struct {
-	messages int // that people wrote, beside the task
-	turn     int // what else is in the turn with the summary
+	messages int // of people, beside the task
+	turn     int // all else in the turn with the summary
 	turns    int // the turns that stay
 }
 
-// rooms divides half of the window, less the system prompt, the tools and the todo list: messages may have a quarter of the window, and
-// what they leave is shared by the summary's turn and the turns that stay. The task that is being worked on comes on top, so that there
-// is less of the others where it is long.
+// rooms divides half of the window, less the system prompt, the tools and the todo list. Messages get up to a quarter of the window; the
+// summary's turn and the turns that stay share the rest. The running task comes on top, and leaves less for the others if it is long.
 func (s *State) rooms() rooms {
 	window := windowOr(s.Policy.Window) * charsPerToken
 	task, messages := 0, 0
@@ -92,7 +91,7 @@ func (s *State) rooms() rooms {
 	return rooms{messages: most, turn: rest / 2, turns: rest / 2}
 }
 
-// retained returns the index of the first turn that stays, 0 when there is nothing to replace. Results stay with their calls.
+// retained returns the index of the first turn that stays, 0 if there is nothing to replace. Results stay with their calls.
 func (s *State) retained() int {
 	keep := s.Policy.Compaction.KeepTurns
 	if keep <= 0 {
@@ -110,7 +109,7 @@ func (s *State) retained() int {
 		}
 	}
 	for first < len(s.Turns) && s.Turns[first].Kind == TurnToolResults {
-		first++ // without its calls it means nothing
+		first++ // results mean nothing without their calls
 	}
 	if first == 1 && s.Turns[0].Kind == TurnCompaction {
 		return 0
@@ -118,9 +117,9 @@ func (s *State) retained() int {
 	return first
 }
 
-// Compact asks for a compaction before the next model call, or at once in an idle session. It is back when the request is
-// durable, and in an idle session when the history is compacted or a WARNING has said why it is not; the end of ctx leaves it to
-// the next input, and is returned as context.Cause(ctx).
+// Compact asks for a compaction before the next model call, or at once in an idle session. It returns when the request is durable; in an
+// idle session, when the history is compacted or a WARNING has said why it is not. If ctx ends first, Compact returns context.Cause(ctx)
+// and the next input compacts the history.
 func (s *Session) Compact(ctx context.Context) error {
 	if err := s.put(ctx, queuedRecord{Lane: Compacts, Source: sourceHost}); err != nil {
 		return err
@@ -137,19 +136,19 @@ func (s *Session) Compact(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return cmp.Or(err, context.Cause(ctx))
 	case !begun:
-		return nil // whoever works does it
+		return nil // the running input does it
 	}
 	return cmp.Or(err, ended, s.left())
 }
 
-// compactsNow reports whether the session is at rest and a compaction was asked for.
+// compactsNow reports whether the session is idle and the host asked for a compaction.
 func (s *Session) compactsNow() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state.compactsAtRest()
 }
 
-// compact makes the side call and commits the turn that stands for what it replaces, or that there is none.
+// compact makes the side call for the summary and commits the compaction, or its failure.
 func (s *Session) compact(ctx context.Context, step Step) error {
 	if err := s.sync(context.Background()); err != nil {
 		return err
@@ -167,7 +166,7 @@ func (s *Session) compact(ctx context.Context, step Step) error {
 	rec.Usage, rec.Cost = answer.usage, answer.cost
 	switch {
 	case err != nil && (ctx.Err() != nil || s.life.Err() != nil || errors.Is(err, s.left())):
-		return nil // the next decision sees it
+		return nil // the next step ends the input
 	case err != nil:
 		rec.Failed = validText(err.Error())
 	case strings.TrimSpace(answer.text) == "":
@@ -185,7 +184,7 @@ func (s *Session) compact(ctx context.Context, step Step) error {
 	return s.outcome(ctx, rec)
 }
 
-// summary asks the host and then the model.
+// summary asks BeforeCompact and then the model.
 func (s *Session) summary(ctx context.Context, job *summaryJob) (sideAnswer, error) {
 	keep, err := s.askToCompact(ctx, job)
 	if err != nil {
@@ -195,7 +194,7 @@ func (s *Session) summary(ctx context.Context, job *summaryJob) (sideAnswer, err
 	return s.sideCall(ctx, req, tokensOf(req))
 }
 
-// keep puts the turns that are replaced into the output store. A store that fails is a warning: the journal has them all the same.
+// keep writes the replaced turns to the output store. If that fails it emits a warning; the journal still has them.
 func (s *Session) keep(job *summaryJob) []archived {
 	written, err := s.archive.write(job.replaced)
 	if err != nil {
@@ -205,14 +204,14 @@ func (s *Session) keep(job *summaryJob) []archived {
 	return written
 }
 
-// summaryJob is what a compaction needs of the session.
+// A summaryJob holds what a compaction needs of the session.
 type summaryJob struct {
 	record   compactRecord
 	replaced []Turn
-	before   string // the summary of what came before them
+	before   string // the summary of the turns before them
 	words    words
 	plan     string
-	dir      string // where the session works, when the system prompt has another one
+	dir      string // the working directory, if the system prompt has another one
 	outputs  []outputMark
 	readable bool // read_output is offered
 	room     int  // for the turn, in characters
@@ -221,7 +220,7 @@ type summaryJob struct {
 	caller   llm.Caller
 }
 
-// summaryJob is called with the lock held.
+// summaryJob returns the job that replaces the turns before first. It is called with the lock held.
 func (s *Session) summaryJob(first int) summaryJob {
 	st, c := &s.state, &s.state.Policy.Compaction
 	rooms := st.rooms()
@@ -248,7 +247,7 @@ func (s *Session) summaryJob(first int) summaryJob {
 	return job
 }
 
-// request asks for the summary. The transcript may fill half of the window, so that it fits whatever the history is.
+// request returns the request for the summary. The transcript fills at most half of the window.
 func (j *summaryJob) request(keep string) *llm.Request {
 	window := 0
 	if j.facts != nil {
@@ -263,13 +262,13 @@ func (j *summaryJob) request(keep string) *llm.Request {
 		Messages: []llm.Message{llm.System(prompt), llm.User(text)}}
 }
 
-// kept returns what of the outputs can still be read: a session that was resumed has only those from before that its journal keeps.
+// kept returns the outputs that can still be read. A resumed session has only those that its journal keeps.
 func (s *Session) kept(marks []outputMark) []outputMark {
 	return slices.DeleteFunc(marks, func(m outputMark) bool { return !s.outputs.has(m.id) })
 }
 
-// turn returns what the model sees in the place of the turns that were replaced: half of the room is the summary's, the rest is shared by
-// the list of shortened messages and that of outputs. What people wrote and the todo list are as they were.
+// turn returns the text and media of the turn that replaces the others. The summary gets half of the room; the lists of shortened messages
+// and of outputs share the rest. The messages of people and the todo list are unchanged.
 func (j *summaryJob) turn(summary string, outputs []outputMark) (text string, media llm.Parts) {
 	var b strings.Builder
 	b.WriteString("The conversation up to here was replaced by this summary, because it had become too long.\n\n")
@@ -299,7 +298,7 @@ func (j *summaryJob) turn(summary string, outputs []outputMark) (text string, me
 	return b.String() + "\n\nWhole outputs of earlier calls can still be read with read_output, the newest first:" + names, media
 }
 
-// lastReplaced returns the number of the newest turn that is replaced and is not a summary itself.
+// lastReplaced returns the number of the newest replaced turn that is not itself a summary.
 func (j *summaryJob) lastReplaced() int {
 	last := 0
 	for _, t := range j.replaced {
@@ -310,7 +309,7 @@ func (j *summaryJob) lastReplaced() int {
 	return last
 }
 
-// emptySummary is why a compaction failed whose side call did not.
+// emptySummary is the reason for which a compaction failed although its side call did not.
 const emptySummary = "the summary is empty"
 
 const summaryPrompt = `You write the memory of a coding agent whose conversation has become too long. You are given what was said and done so far. Write what the agent needs to go on without it, and nothing else:
@@ -320,11 +319,10 @@ const summaryPrompt = `You write the memory of a coding agent whose conversation
 - what is left to do, and the very next step.
 Keep exact names, paths, numbers and error texts. Do not invent anything. Do not address the user.`
 
-// shownOfResult is how much of one message's part the transcript of a compaction has, in bytes.
+// shownOfResult limits a call or a result in the transcript of a compaction, in bytes.
 const shownOfResult = 4_000
 
-// transcript is turns as text, behind the summary of what came before them, at most so many bytes: of a longer one the beginning and,
-// mostly, the end.
+// transcript returns turns as text behind the summary of earlier ones, cut to most bytes in its middle.
 func transcript(before string, turns []Turn, most int) string {
 	var b strings.Builder
 	if before != "" {
@@ -348,7 +346,7 @@ func transcript(before string, turns []Turn, most int) string {
 	return before + limited(b.String(), most-len(before))
 }
 
-// limited keeps the first quarter and the end of a text that is too long.
+// limited returns text cut to most bytes: the first quarter of them from its beginning, the others from its end.
 func limited(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -357,7 +355,7 @@ func limited(text string, most int) string {
 	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", strings.ToValidUTF8(head, ""), len(text)-len(head)-len(tail), strings.ToValidUTF8(tail, ""))
 }
 
-// tokensOf returns the estimate of a request's size.
+// tokensOf returns the estimated size of a request, in tokens.
 func tokensOf(req *llm.Request) int {
 	var c Context
 	c.addTools(req.Tools)
@@ -367,18 +365,18 @@ func tokensOf(req *llm.Request) int {
 	return c.Tokens()
 }
 
-// sideAnswer is what a side call came to: its text, and what its last attempt took, failed or not.
+// A sideAnswer holds the text of a side call, and the usage and cost of its last attempt.
 type sideAnswer struct {
 	text  string
 	usage llm.Usage
 	cost  float64
 }
 
-// sideCall asks a model something outside of the history, with tools off and a retry of its own, within the budget. Input is how
-// large the request is, in tokens. Attempts that others follow, or that the end of ctx cut off, are records of their own.
+// sideCall asks a model something outside of the history, without tools, with its own retries and within the budget. Input is the size of
+// the request in tokens. Failed attempts before the last one, and attempts that the end of ctx cut off, get records of their own.
 func (s *Session) sideCall(ctx context.Context, side *llm.Request, input int) (sideAnswer, error) {
 	for attempt := 1; ; attempt++ {
-		sent := *side // one that was left behind may still be read
+		sent := *side // an abandoned attempt may still read it
 		req := &sent
 		req.Caller.Attempt = attempt
 		var a attemptStream
@@ -434,7 +432,7 @@ func (s *Session) complete(ctx context.Context, req *llm.Request, a *attemptStre
 	return resp, err
 }
 
-// facts returns what is known of a model, nil when nothing is.
+// facts returns what the catalog knows of a model, nil if it does not know it.
 func (s *Session) facts(provider, model string) *llm.Model {
 	if s.client.Models == nil {
 		return nil
@@ -451,7 +449,7 @@ func (s *Session) facts(provider, model string) *llm.Model {
 	return facts
 }
 
-// provider finds a provider of the client.
+// provider returns the client's provider of a name.
 func (s *Session) provider(name string) (llm.Provider, error) {
 	p, err := host(s.running(), s, "the Name of a provider", s.grace, func() (llm.Provider, error) { return s.client.Provider(name) })
 	if isHostError(err) || errors.Is(err, ErrStuck) {
@@ -460,7 +458,7 @@ func (s *Session) provider(name string) (llm.Provider, error) {
 	return p, err
 }
 
-// summarize asks for the last text at a limit and ends the input with it.
+// summarize asks the model for a last text at a limit and ends the input with it.
 func (s *Session) summarize(ctx context.Context, step Step) error {
 	if err := s.sync(context.Background()); err != nil {
 		return err
@@ -474,7 +472,7 @@ func (s *Session) summarize(ctx context.Context, step Step) error {
 	if len(req.Tools) > 0 {
 		req.ToolChoice = llm.ToolChoice{Mode: llm.ToolNone}
 	}
-	req.Format = nil // it is no result
+	req.Format = nil // the text is not the structured result
 	req.Caller.Purpose = PurposeLastText
 	req.Messages = append(req.Messages, llm.User(limitPrompt))
 	answer, err := s.sideCall(ctx, req, input)

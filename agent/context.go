@@ -6,22 +6,23 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Context is an estimate of how many tokens the next request has: what the provider counted last, and one
-// token for four characters of what came after; without a count, all by characters.
+// Context estimates the tokens of the next request: the provider's last count, and one token for four characters of all that came after it.
+// Without a count all is estimated by characters.
 type Context struct {
-	Counted int // input and output tokens of the last answer with a usage
-	Chars   int // of the messages that the count does not have
+	Counted int // input and output tokens of the last answer that has them
+	Chars   int // in messages after that count
 	// Warned is the highest percentage of the window at which a warning was given, 0 before the first.
 	Warned int
 }
 
-// charsPerToken is the rule of thumb for English text and code.
+// charsPerToken is a rule of thumb for English text and code.
 const charsPerToken = 4
 
-// mediaChars stands for an image or another medium, whose tokens do not depend on its bytes: about what an image of a megapixel costs.
+// mediaChars stands for the size of an image or another medium, whose tokens do not depend on its bytes. An image of a megapixel costs about
+// as much.
 const mediaChars = 1_500 * charsPerToken
 
-// Tokens is the estimate.
+// Tokens returns the estimate.
 func (c *Context) Tokens() int { return c.Counted + (c.Chars+charsPerToken-1)/charsPerToken }
 
 func (c *Context) add(m llm.Message) { c.Chars += chars(m.Parts) }
@@ -32,13 +33,14 @@ func (c *Context) addTools(tools []llm.ToolDefinition) {
 	}
 }
 
-// measure takes the count of an answer, whose message has just been added.
+// measure replaces the estimate by the count of an answer whose message has just been added.
 func (c *Context) measure(u llm.Usage) {
 	if u.Input > 0 {
 		c.Counted, c.Chars = u.Input+u.Output, 0
 	}
 }
 
+// chars returns the size of parts, in characters.
 func chars(parts llm.Parts) int {
 	n := 0
 	for _, part := range parts {
@@ -58,13 +60,13 @@ func chars(parts llm.Parts) int {
 	return n
 }
 
-// The percentages of the window at which a warning is given: the first, and the step to each further one.
+// A warning is given at firstWarning percent of the window, and at each further step.
 const (
 	firstWarning = 80
 	warningStep  = 5
 )
 
-// fill reports whether the window is filled up to a level that was not warned of, and notes it.
+// fill reports whether the window has reached a level without a warning, and marks the level as warned.
 func (c *Context) fill(window int) bool {
 	if window <= 0 {
 		return false
@@ -78,7 +80,7 @@ func (c *Context) fill(window int) bool {
 	return true
 }
 
-// head is the part of every request: the system prompt and the tools.
+// head returns the size of the system prompt and the tools, which are part of every request.
 func (s *State) head() Context {
 	var c Context
 	for _, m := range s.messages[:1] {

@@ -1,14 +1,14 @@
 package agent
 
-// callEpoch says in which epoch a model call was made, in the record of what it came to.
+// A callEpoch is the epoch of a model call, in the record of its outcome.
 type callEpoch struct {
-	// Epoch is set where the next one began while the call ran: by a setting, whose record comes before this one.
+	// Epoch is set if the next one began during the call, by a setting whose record comes before this one.
 	Epoch *int `json:"epoch,omitempty"`
 
-	began int // the epoch when the call began, before it is known whether another one comes
+	began int // the epoch in which the call began
 }
 
-// over returns callEpoch as the journal has it when the call is over.
+// over returns the callEpoch for the journal at the end of the call.
 func (a callEpoch) over(s *State) callEpoch {
 	if a.Epoch == nil && a.began != s.Epoch {
 		a.Epoch = &a.began
@@ -16,7 +16,7 @@ func (a callEpoch) over(s *State) callEpoch {
 	return a
 }
 
-// in returns the epoch of a call whose record comes next.
+// in returns the epoch of a model call whose record comes next.
 func (a callEpoch) in(s *State) int {
 	if a.Epoch != nil {
 		return *a.Epoch
@@ -24,8 +24,8 @@ func (a callEpoch) in(s *State) int {
 	return s.Epoch
 }
 
-// begunIn reports whether the call began in an epoch, or may have: others that settings begin came before it, unless the record says
-// that one came later.
+// begunIn reports whether the model call can have begun in an epoch. Others tells that settings before its record begin other epochs, which
+// came before the call unless the record has its Epoch.
 func (a callEpoch) begunIn(epoch int, others bool) bool {
 	if a.Epoch != nil {
 		return *a.Epoch == epoch
@@ -33,14 +33,14 @@ func (a callEpoch) begunIn(epoch int, others bool) bool {
 	return !others
 }
 
-// set makes n the model that a setting chooses, and reports whether the setting begins an epoch.
+// set changes n to the model of a setting, and reports whether the setting begins an epoch.
 func (n *ModelName) set(r *settingRecord) bool {
 	was := *n
 	n.Provider, n.Model = deref(r.Provider, n.Provider), deref(r.Model, n.Model)
 	return *n != was || r.Tools != nil
 }
 
-// dated completes the records of model calls, which come next.
+// dated adds the epoch to the records of model calls, before they are written.
 func (s *State) dated(records []record) {
 	for i, rec := range records {
 		switch r := rec.(type) {
@@ -54,7 +54,7 @@ func (s *State) dated(records []record) {
 	}
 }
 
-// epoch returns the epoch of now, and the model that is asked in it.
+// epoch returns the current epoch and the model that is asked in it.
 func (s *Session) epoch() (int, ModelName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

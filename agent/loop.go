@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// run is the loop: it takes steps until the session is at rest. The error is one of ours; a failure of the model or of a tool is a record
-// like any other.
+// run is the loop: it takes steps until the session is at rest. It returns errors of the session only; a failure of the model or of a tool
+// is a record.
 func (s *Session) run(ctx context.Context) error {
 	for {
 		step, err := s.step(ctx)
@@ -22,11 +22,11 @@ func (s *Session) run(ctx context.Context) error {
 	}
 }
 
-// step asks what to do, and does it, unless it is to wait. Whatever it comes to is committed to the journal, so that the next step depends
-// on nothing else. Submit, Advance, a compaction at rest and a replay are made of it.
+// step decides what to do and does it, except for waiting. It commits the outcome to the journal, so that the next step depends on nothing
+// else. Submit, Advance, a compaction of an idle session and a replay are made of it.
 func (s *Session) step(ctx context.Context) (Step, error) {
 	step, err := s.decide(ctx)
-	for isFull(err) { // what does not fit is not done, and the input ends in order
+	for isFull(err) { // there is no room for the step, so the input ends in order
 		step, err = s.decide(ctx)
 	}
 	if err == nil {
@@ -41,10 +41,10 @@ func (s *Session) step(ctx context.Context) (Step, error) {
 	return step, err
 }
 
-// errOutdated means that a step was not taken, because something else is due since it was decided.
+// errOutdated means that a step was not taken, because another one has become due since it was decided.
 var errOutdated = errors.New("agent: something else is due")
 
-// do takes the steps that need work; the others are done when they are decided.
+// do executes the steps that run tools or hooks or call a model. decide has already committed the others.
 func (s *Session) do(ctx context.Context, step Step) error {
 	switch step.Act {
 	case ActRunCalls:
@@ -61,9 +61,8 @@ func (s *Session) do(ctx context.Context, step Step) error {
 	return nil
 }
 
-// decide asks Next. Steps that need no work (to begin an input, to inject steering, to end an input) are committed at once,
-// in the same turn, so that nothing gets between the decision and its record. The end of the context is written down first,
-// so that Next sees it like anything else.
+// decide returns the step that Next decides. Steps without work, such as beginning or ending an input, are committed at once, so that nothing
+// gets between the decision and its record. The end of the context is committed first, so that Next knows of it.
 func (s *Session) decide(ctx context.Context) (Step, error) {
 	defer s.events.flush()
 	var step Step
@@ -76,7 +75,7 @@ func (s *Session) decide(ctx context.Context) (Step, error) {
 			stopped = true
 			return stop, nil
 		}
-		if s.state.Input == nil && s.halts(ctx) { // nothing is begun any more
+		if s.state.Input == nil && s.halts(ctx) { // nothing new may begin
 			step = Step{Act: ActRest}
 			return nil, nil
 		}
@@ -89,10 +88,10 @@ func (s *Session) decide(ctx context.Context) (Step, error) {
 	return step, err
 }
 
-// halts reports whether nothing more is to be done.
+// halts reports whether the work has to end: its context has ended, or a log is full.
 func (s *Session) halts(ctx context.Context) bool { return ctx.Err() != nil || s.filled() != nil }
 
-// halt returns the record that the open input is to end, if it is and that is not written yet. It is called with the turn.
+// halt returns the record that ends the open input, nil if it goes on or the record is written. It is called with the turn.
 func (s *Session) halt(ctx context.Context) []record {
 	interrupted, in := s.interrupted.Swap(false), s.state.Input
 	if in == nil || in.Stop != "" || !interrupted && !s.halts(ctx) {
@@ -101,14 +100,14 @@ func (s *Session) halt(ctx context.Context) []record {
 	return []record{s.state.stop(stopReason(ctx, s.filled() != nil))}
 }
 
-// upcoming returns what the session does next.
+// upcoming returns the next step.
 func (s *Session) upcoming() Step {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Next(&s.state, s.now())
 }
 
-// sleep waits for a time, or until the context ends or the session is given away. The next decision tells which it was.
+// sleep waits for a time, for the end of ctx, or until the session is given away.
 func (s *Session) sleep(ctx context.Context, until time.Time) {
 	timer := time.NewTimer(until.Sub(s.now()))
 	defer timer.Stop()

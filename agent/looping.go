@@ -9,45 +9,45 @@ import (
 	"strings"
 )
 
-// LoopPolicy says when calls that repeat make the session warn the model, or end the input.
+// LoopPolicy says when repeated tool calls make the session warn the model, or end the input.
 type LoopPolicy struct {
 	Off bool `json:"off,omitempty"`
-	// Stop ends the input instead of warning the model: it is a limit, with the reason loop, for which OnLimit holds. To Continue begins
-	// to count anew.
+	// Stop ends the input instead of warning the model. It is a limit with the reason loop, to which OnLimit applies. Continue begins to
+	// count anew.
 	Stop bool `json:"stop,omitempty"`
-	// Window is how many of the last calls are looked at: 10 unless set, at most 32.
+	// Window is how many of the newest calls are compared: 10 unless set, at most 32.
 	Window int `json:"window,omitempty"`
-	// Results says that calls are the same only if their results are: a poll that makes progress is then no loop. Durations and
-	// ids in results do not count.
+	// Results makes calls equal only if their results are, too, so that a poll that makes progress is not a loop. Durations and ids in
+	// results are ignored.
 	Results bool `json:"results,omitempty"`
 }
 
-// The window of [LoopPolicy].
+// The default and the largest window of [LoopPolicy].
 const (
 	defaultWindow = 10
 	maxWindow     = 32
 )
 
-// Loop is a repetition: the last Period calls came Repeats times.
+// Loop describes a repetition: the last Period calls came Repeats times.
 type Loop struct {
 	Period  int `json:"period"`
 	Repeats int `json:"repeats"`
 }
 
-// callMark is what tells a call from another: hashes of the tool with its arguments, and of the result.
+// A callMark identifies a call by hashes of its tool with the arguments, and of its result.
 type callMark struct{ Call, Result uint64 }
 
 func (m callMark) same(other callMark, results bool) bool {
 	return m.Call == other.Call && (!results || m.Result == other.Result)
 }
 
-// leastRepeats is how often a sequence has to come to be a loop, by its length.
+// leastRepeats holds how often a sequence of each length has to come to be a loop.
 var leastRepeats = [...]int{1: 5, 2: 3, 3: 2}
 
-// mark remembers a call whose result is in. A loop that was warned of ends with the first call that does not go on with it.
+// mark adds a call that has its result. The first call that differs ends a loop of which the model was warned.
 func (s *State) mark(call OpenCall) {
 	m := callMark{Call: hash(call.Name, canonical(call.Args))}
-	if s.Policy.Loops.Results { // else it costs most of a fold, and nobody looks at it
+	if s.Policy.Loops.Results { // otherwise the hash is not needed, and it would take most of a fold's time
 		m.Result = hash(passing.ReplaceAllString(call.Result.Content.Text(), ""))
 	}
 	if w := s.loopWarned; w != nil && !m.same(s.recent[max(len(s.recent)-w.Period, 0)], s.Policy.Loops.Results) {
@@ -59,7 +59,7 @@ func (s *State) mark(call OpenCall) {
 	}
 }
 
-// looping returns the loop that the last calls are, nil when they are none, or one that was warned of.
+// looping returns the loop at the end of the calls, nil if there is none or the model was warned of it.
 func (s *State) looping(p LoopPolicy) *Loop {
 	if p.Off || s.loopWarned != nil {
 		return nil
@@ -77,7 +77,7 @@ func (s *State) looping(p LoopPolicy) *Loop {
 	return nil
 }
 
-// repeats counts how often the last period calls come at the end of calls, one after the other.
+// repeats returns how often the last period calls come at the end of calls, without a gap.
 func repeats(calls []callMark, period int, results bool) int {
 	n := 1
 	for end := len(calls) - period; end >= period; end -= period {
@@ -100,10 +100,10 @@ func (l *Loop) warning() string {
 		"about why it does not lead further, then try something different, or say what is in the way.", what, l.Repeats)
 }
 
-// passing is what differs between two results that are the same: times, durations and ids.
+// passing matches what may differ between equal results: times, durations and ids.
 var passing = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ][\d:.]+(Z|[+-]\d\d:?\d\d)?|\d+(\.\d+)?\s?(ns|µs|us|ms|s|sec|seconds)\b|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
-// canonical is JSON text without what does not matter: white space, the order of fields. Other text stays as it is.
+// canonical returns JSON without white space and with sorted members. Other text stays as it is.
 func canonical(args string) string {
 	dec := json.NewDecoder(strings.NewReader(args))
 	dec.UseNumber()
@@ -126,5 +126,5 @@ func hash(texts ...string) uint64 {
 	return h.Sum64()
 }
 
-// outputMark names an output that the store has.
+// An outputMark names an output in the store.
 type outputMark struct{ id, tool string }

@@ -8,39 +8,39 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Act names what the loop does in one step.
+// An Act names what the loop does in a step.
 type Act string
 
 // The acts.
 const (
-	ActRest        Act = "rest"         // nothing to do: wait for the host
-	ActBeginInput  Act = "begin_input"  // make the next follow-up the input
+	ActRest        Act = "rest"         // nothing; the session waits for the host
+	ActBeginInput  Act = "begin_input"  // begin the next follow-up as an input
 	ActRunCalls    Act = "run_calls"    // run Calls and record their results
-	ActInject      Act = "inject"       // put a turn of Origin into the history, or all queued steering or notes
-	ActWait        Act = "wait"         // until Until, for the next attempt
-	ActCallModel   Act = "call_model"   // one attempt
-	ActChangeModel Act = "change_model" // ask Model from here on
+	ActInject      Act = "inject"       // add a turn of Origin to the history, or all queued steering or notes
+	ActWait        Act = "wait"         // wait until Until for the next attempt
+	ActCallModel   Act = "call_model"   // make one attempt
+	ActChangeModel Act = "change_model" // use Model from now on
 	ActCompact     Act = "compact"      // replace the beginning of the history by a summary
 	ActConfirm     Act = "confirm"      // ask BeforeStop whether the input may end for Reason
 	ActSummarize   Act = "summarize"    // ask the model for a last text, then end the input for Reason
-	ActEndInput    Act = "end_input"    // for Reason
+	ActEndInput    Act = "end_input"    // end the input for Reason
 )
 
-// Step says what to do next.
+// Step describes what to do next.
 type Step struct {
 	Act    Act
-	Calls  []OpenCall     // of ActRunCalls
-	Reason Reason         // why the input ends; of ActRunCalls: why the calls get error results instead of being run
+	Calls  []OpenCall     // for ActRunCalls
+	Reason Reason         // why the input ends; for ActRunCalls, why the calls are not run but get error results
 	Value  float64        // the limit that was reached
-	Until  time.Time      // of ActWait
-	Origin Origin         // of ActInject
-	Text   string         // of ActInject, unless the queue has it; of ActEndInput, the failure that is no model call's
-	Loop   *Loop          // of ActInject, with OriginLoop
-	First  int            // of ActCompact: the first turn that stays
-	Model  *FallbackModel // of ActChangeModel
+	Until  time.Time      // for ActWait
+	Origin Origin         // for ActInject
+	Text   string         // for ActInject, unless it is queued; for ActEndInput, a failure other than that of a model call
+	Loop   *Loop          // for ActInject with OriginLoop
+	First  int            // for ActCompact, the index of the first turn that stays
+	Model  *FallbackModel // for ActChangeModel
 }
 
-// LogValue implements [slog.LogValuer]: what is done, and why, without the texts.
+// LogValue implements [slog.LogValuer]. It leaves out texts.
 func (s Step) LogValue() slog.Value {
 	attrs := []slog.Attr{slog.String("act", string(s.Act))}
 	if len(s.Calls) > 0 {
@@ -65,14 +65,14 @@ func (s Step) LogValue() slog.Value {
 	return slog.GroupValue(attrs...)
 }
 
-// String returns the step as a log has it.
+// String returns the step as it appears in a log.
 func (s Step) String() string { return s.LogValue().String() }
 
 // Next returns what a session in this state does next. It is a pure function, and the order of its cases is the specification of the loop.
 func Next(s *State, now time.Time) Step {
 	in, p := s.Input, &s.Policy
 	if open := s.runnable(); len(open) > 0 {
-		return Step{Act: ActRunCalls, Calls: open, Reason: in.Stop} // nothing comes between calls and their results
+		return Step{Act: ActRunCalls, Calls: open, Reason: in.Stop} // nothing may come between calls and their results
 	}
 	switch {
 	case s.compactsAtRest():
@@ -106,7 +106,7 @@ func Next(s *State, now time.Time) Step {
 		case now.Before(f.RetryAt):
 			return Step{Act: ActWait, Until: f.RetryAt}
 		}
-		return Step{Act: ActCallModel} // the same call again: nothing gets in between
+		return Step{Act: ActCallModel} // the same model call again; nothing may come in between
 	}
 	if limit := s.limit(); limit.Reason != "" {
 		return limit
@@ -129,7 +129,7 @@ func Next(s *State, now time.Time) Step {
 	return Step{Act: ActCallModel}
 }
 
-// runnable returns the open calls that do not wait for the host; an input that was asked to end waits for nobody.
+// runnable returns the open calls that do not wait for the host, or all of them if the input has to end.
 func (s *State) runnable() []OpenCall {
 	if s.Input == nil {
 		return nil
@@ -143,7 +143,7 @@ func (s *State) runnable() []OpenCall {
 	return open
 }
 
-// ending returns what is left to do when the model, or a tool, has said that the task is done, or the model says nothing more.
+// ending returns the step after the last answer of an input, or after a result that is Done.
 func (s *State) ending() Step {
 	in, p := s.Input, &s.Policy
 	if !in.Done {
@@ -172,8 +172,8 @@ func (s *State) ending() Step {
 	return Step{Act: ActEndInput, Reason: reason}
 }
 
-// limit returns the end at a limit that is reached before a model call. A budget's time is a timer's business, and its tokens and money
-// depend on what other agents use of them: their ends are records.
+// limit returns the step at a limit that is reached before a model call, a zero Step if none is. The end of a budget is a record instead,
+// since it depends on a timer or on other agents.
 func (s *State) limit() Step {
 	p, in := &s.Policy, s.Input
 	switch {
@@ -185,7 +185,7 @@ func (s *State) limit() Step {
 	return Step{}
 }
 
-// atLimit returns what happens at a limit.
+// atLimit returns the step at a limit.
 func (p *Policy) atLimit(reason Reason, value float64) Step {
 	step := Step{Act: ActEndInput, Reason: reason, Value: value}
 	if p.OnLimit == Summarized {
@@ -194,7 +194,7 @@ func (p *Policy) atLimit(reason Reason, value float64) Step {
 	return step
 }
 
-// goesOn reports whether the last input ended in a way after which follow-ups run.
+// goesOn reports whether follow-ups run after the end of the last input.
 func (s *State) goesOn() bool {
 	return s.Last != nil && s.Last.Reason.goesOn()
 }
@@ -207,7 +207,7 @@ func (r Reason) goesOn() bool {
 	return false
 }
 
-// records returns what a step that needs no work comes to.
+// records returns the records of a step without work, nil for any other.
 func (s *State) records(step Step) []record {
 	switch step.Act {
 	case ActBeginInput:
