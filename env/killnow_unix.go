@@ -16,7 +16,7 @@ func (l *Local) KillNow() error {
 	var errs []error
 	for _, p := range l.table.live {
 		if p, ok := p.(*process); ok {
-			errs = append(errs, p.tree.signal(syscall.SIGKILL))
+			errs = append(errs, p.tree.Signal(syscall.SIGKILL))
 		}
 	}
 	return errors.Join(errs...)

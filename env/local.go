@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/attractor-go/attractor/internal/contain"
 )
 
 // DefaultGrace is the time between TERM and KILL when LocalOptions.Grace is zero.
@@ -79,7 +81,7 @@ type Local struct {
 	environ []string
 	launch  func(context.Context, Launch) (Launch, error)
 	grace   time.Duration
-	level   level
+	level   contain.Level
 	table   processTable
 	locks   *locks
 
@@ -124,14 +126,14 @@ func NewLocal(dir string, opts LocalOptions) (*Local, error) {
 		environ = os.Environ()
 	}
 	l.environ = append(FilterVars(opts.Vars, environ, opts.DropVars), opts.Env...)
-	if l.level, err = findLevel(opts.Containment, shell); err != nil {
+	if l.level, err = contain.Find(opts.Containment, shell); err != nil {
 		return nil, err
 	}
 	if err := l.openRoots(abs, opts.Roots, opts.ReadOnly); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	if opts.EndAbandoned {
-		l.abandoned, l.abandonedErr = l.level.endAbandoned(l.grace)
+		l.abandoned, l.abandonedErr = l.level.EndAbandoned(l.grace)
 	}
 	return l, nil
 }
@@ -180,14 +182,14 @@ func (l *Local) Platform() Platform {
 // Containment says how a command's tree is held together: ContainCgroupPIDNS, ContainPIDNS, ContainCgroup or ContainGroup, and
 // "unknown" where there are no commands. A single command for which no cgroup can be made runs at ContainGroup all the same; one
 // for which no namespace can be made is refused, because it would see the host.
-func (l *Local) Containment() string { return l.level.name() }
+func (l *Local) Containment() string { return l.level.Name() }
 
 // KillGrace returns the time between TERM and KILL: LocalOptions.Grace or its default.
 func (l *Local) KillGrace() time.Duration { return l.grace }
 
 // HidesHost reports whether commands see no process outside of their PID namespace. Neither by /proc nor by a number do they reach the host then,
 // what started it, or anything else on the machine; see SECURITY.md for what root can do all the same.
-func (l *Local) HidesHost() bool { return l.level.hides() }
+func (l *Local) HidesHost() bool { return l.level.Hides() }
 
 // Abandoned returns what EndAbandoned has ended, a line for each process, and an error where that was not possible.
 func (l *Local) Abandoned() ([]string, error) { return l.abandoned, l.abandonedErr }
@@ -197,7 +199,7 @@ func (l *Local) Abandoned() ([]string, error) { return l.abandoned, l.abandonedE
 func (l *Local) Close() error {
 	l.closing.Do(func() {
 		errs := l.table.close(context.Background())
-		errs = append(errs, l.level.close(errors.Join(errs...) == nil))
+		errs = append(errs, l.level.Close(errors.Join(errs...) == nil))
 		for _, r := range l.roots {
 			errs = append(errs, r.dir.Close())
 		}

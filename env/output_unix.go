@@ -19,7 +19,7 @@ const (
 	quietTime = 100 * time.Millisecond
 	// drainTime bounds that for something that prints all the time.
 	drainTime = 300 * time.Millisecond
-	// killedQuiet and killedDrain are the same after a kill. With settleTime they make half a second.
+	// killedQuiet and killedDrain are the same after a kill. With the time that contain.End waits they make half a second.
 	killedQuiet = 50 * time.Millisecond
 	killedDrain = 100 * time.Millisecond
 	// readSize is how much is read at once: half of what a pipe holds by default on Linux.

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/attractor-go/attractor/internal/contain"
 	"github.com/attractor-go/attractor/internal/guard"
 )
 
@@ -36,7 +37,7 @@ func findShell() (string, error) {
 type process struct {
 	id     string
 	cmd    *exec.Cmd
-	tree   tree
+	tree   contain.Tree
 	began  time.Time
 	grace  time.Duration
 	stdin  *input // nil without
@@ -109,7 +110,7 @@ func (l *Local) start(ctx context.Context, id, dir string, c Command) (*process,
 	theirs, err := wire(c)
 	if err == nil {
 		p.began = time.Now()
-		p.cmd, p.tree, err = l.level.start(cmd, c.TTY != nil, p.reaped)
+		p.cmd, p.tree, err = l.level.Start(cmd, c.TTY != nil, p.reaped)
 	}
 	// The child has its own copies; ours would keep the pipes from ever ending.
 	err = errors.Join(err, closeAll(theirs))
@@ -192,7 +193,7 @@ func (p *process) supervise() {
 	}
 	p.exit, p.err = exitOf(p.cmd.ProcessState, waitErr)
 	p.exit.Duration = took
-	p.exit.Left = p.tree.left()
+	p.exit.Left = p.tree.Left()
 	p.err = errors.Join(p.err, p.output.failure())
 	if p.stdin != nil {
 		p.err = errors.Join(p.err, p.stdin.finish())
@@ -204,7 +205,7 @@ func (p *process) supervise() {
 // pipesEnded is called when nothing holds the pipes any more. What is left then may be nothing at all; otherwise, and when it
 // cannot be given back, Close tries again and reports.
 func (p *process) pipesEnded() {
-	if len(p.exit.Left) > 0 && p.tree.alive() || p.tree.close() != nil {
+	if len(p.exit.Left) > 0 && p.tree.Alive() || p.tree.Close() != nil {
 		return
 	}
 	p.table.remove(p.id)
@@ -212,7 +213,7 @@ func (p *process) pipesEnded() {
 
 // forget gives back what the command's containment took, and ends the table's care for it.
 func (p *process) forget() error {
-	err := p.tree.close()
+	err := p.tree.Close()
 	p.table.remove(p.id)
 	return err
 }

@@ -1,8 +1,9 @@
-package env
+package contain
 
 import (
 	"crypto/rand"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -12,8 +13,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/attractor-go/attractor/env/capture"
 )
 
 func TestD4_WhereCgroupsAreTried(t *testing.T) {
@@ -77,34 +76,95 @@ func TestD4_MarksAreFound(t *testing.T) {
 	}
 }
 
+// command is a script for a shell in a group of its own, or in a session, with pipes.
+type command struct {
+	*exec.Cmd
+	in, out *os.File // our ends
+	reaped  chan struct{}
+	waitErr error
+}
+
+func newCommand(t *testing.T, script string, session bool) *command {
+	t.Helper()
+	stdin, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, stdout, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &command{Cmd: exec.Command("/bin/sh", "-c", script), in: in, out: out, reaped: make(chan struct{})}
+	c.Stdin, c.Stdout, c.Stderr, c.Env = stdin, stdout, stdout, os.Environ()
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: !session, Setsid: session}
+	t.Cleanup(func() { // the child has its own, and its ends of the others are still needed for a second start
+		for _, f := range []*os.File{in, out, stdin, stdout} {
+			if err := f.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+				t.Error(err)
+			}
+		}
+	})
+	return c
+}
+
+// start starts the command at a level.
+func (c *command) start(t *testing.T, v Level) Tree {
+	t.Helper()
+	cmd, tree, err := v.Start(c.Cmd, c.SysProcAttr.Setsid, c.reaped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Cmd = cmd
+	go func() {
+		c.waitErr = c.Wait()
+		close(c.reaped)
+	}()
+	return tree
+}
+
+// end waits for the command, ends what is left of it and returns its exit and what it has printed.
+func (c *command) end(t *testing.T, tree Tree) (exit syscall.WaitStatus, printed string) {
+	t.Helper()
+	<-c.reaped
+	var failed *exec.ExitError
+	if c.waitErr != nil && !errors.As(c.waitErr, &failed) {
+		t.Error(c.waitErr)
+	}
+	if err := errors.Join(End(tree, c.reaped, 0), closeWithin(keeperTime, tree), c.Stdout.(*os.File).Close()); err != nil {
+		t.Error(err)
+	}
+	text, err := io.ReadAll(c.out)
+	if err != nil {
+		t.Error(err)
+	}
+	return c.ProcessState.Sys().(syscall.WaitStatus), string(text)
+}
+
 // One command for which there is no cgroup is not lost: neither when none can be made nor when none can be entered.
 func TestD4_OneCommandWithoutACgroup(t *testing.T) {
 	empty := t.TempDir()
 	for name, dir := range map[string]string{"none can be made": path.Join(empty, "gone"), "none can be entered": empty} {
-		for _, tty := range []*Size{nil, {Rows: 24, Cols: 80}} {
-			l, err := NewLocal(t.TempDir(), LocalOptions{Containment: ContainGroup, Grace: -1})
+		for _, session := range []bool{false, true} {
+			v, err := Find(Group, "/bin/sh")
 			if err != nil {
 				t.Fatal(err)
 			}
-			l.level.rung = &cgroups{dir: dir}
-			var out capture.Buffer
-			p, err := l.Start(t.Context(), Command{Script: "echo out; setsid sleep 1000 & read x", TTY: tty, Stdin: true, Output: out.Write})
-			if err != nil {
-				t.Fatal(err)
+			v.rung = &cgroups{dir: dir}
+			c := newCommand(t, "echo out; setsid sleep 1000 & read x", session)
+			tree := c.start(t, v)
+			if _, ok := tree.(group); !ok {
+				t.Errorf("%s: it runs in a %T", name, tree)
 			}
-			if _, ok := p.(*process).tree.(group); !ok {
-				t.Errorf("%s: it runs in a %T", name, p.(*process).tree)
-			}
-			if _, err := p.Stdin().Write([]byte("\n")); err != nil {
+			if _, err := c.in.WriteString("\n"); err != nil {
 				t.Error(err)
 			}
-			if exit, err := p.Wait(t.Context()); err != nil || exit.Code != 0 || !strings.Contains(out.Text(), "out") {
-				t.Errorf("%s: %+v, %v, %q", name, exit, err, out.Text())
+			if exit, printed := c.end(t, tree); exit.ExitStatus() != 0 || printed != "out\n" {
+				t.Errorf("%s: %v, %q", name, exit, printed)
 			}
-			if _, err := l.Start(t.Context(), Command{Script: "echo \x00"}); err == nil {
+			if _, _, err := v.Start(newCommand(t, "echo \x00", session).Cmd, session, nil); err == nil {
 				t.Error("what cannot start at any level is no error")
 			}
-			if err := l.Close(); err != nil {
+			if err := v.Close(true); err != nil {
 				t.Error(err)
 			}
 		}
@@ -141,7 +201,7 @@ func liveLeaf(t *testing.T, script string) (*leaf, *exec.Cmd) {
 		t.Fatal(err)
 	}
 	if err := l.start(cmd); err != nil {
-		t.Fatal(errors.Join(err, l.close()))
+		t.Fatal(errors.Join(err, l.Close()))
 	}
 	if _, err := out.Read(make([]byte, 1)); err != nil {
 		t.Error(err)
@@ -152,12 +212,12 @@ func liveLeaf(t *testing.T, script string) (*leaf, *exec.Cmd) {
 func endLeaf(t *testing.T, l *leaf, cmd *exec.Cmd) {
 	t.Helper()
 	deadline := time.Now().Add(10 * time.Second)
-	for l.alive() {
-		if err := l.signal(syscall.SIGKILL); err != nil {
+	for l.Alive() {
+		if err := l.Signal(syscall.SIGKILL); err != nil {
 			t.Error(err)
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("still there: %q", l.left())
+			t.Fatalf("still there: %q", l.Left())
 		}
 	}
 	var exit *exec.ExitError
@@ -165,15 +225,15 @@ func endLeaf(t *testing.T, l *leaf, cmd *exec.Cmd) {
 		t.Errorf("it ended with %v", err)
 	}
 	for range 2 {
-		if err := l.close(); err != nil {
+		if err := l.Close(); err != nil {
 			t.Error(err)
 		}
 	}
 	if _, err := os.Stat(l.dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%s is left: %v", l.dir, err)
 	}
-	if err := l.signal(syscall.SIGKILL); err != nil || l.alive() || l.left() != nil {
-		t.Errorf("what is gone: %v, alive %t, left %q", err, l.alive(), l.left())
+	if err := l.Signal(syscall.SIGKILL); err != nil || l.Alive() || l.Left() != nil {
+		t.Errorf("what is gone: %v, alive %t, left %q", err, l.Alive(), l.Left())
 	}
 }
 
@@ -197,11 +257,11 @@ func TestD4_CgroupsBelow(t *testing.T) {
 	if err := inner.start(below); err != nil {
 		t.Fatal(err)
 	}
-	if left := l.left(); len(left) != 2 {
+	if left := l.Left(); len(left) != 2 {
 		t.Errorf("left %q, want both processes", left)
 	}
 	endLeaf(t, l, cmd)
-	if err := inner.close(); err != nil { // it is gone with the one above it
+	if err := inner.Close(); err != nil { // it is gone with the one above it
 		t.Error(err)
 	}
 	var exit *exec.ExitError
@@ -268,7 +328,7 @@ func TestD4_OnlyCgroupsOfNobodyAreRemoved(t *testing.T) {
 	if _, err := os.Stat(foreign); err != nil {
 		t.Errorf("the foreign one: %v", err)
 	}
-	if err := held.close(); err != nil {
+	if err := held.Close(); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,4 +1,4 @@
-package env
+package contain
 
 import (
 	"bufio"
@@ -102,7 +102,7 @@ func (k *keeper) wait() {
 }
 
 // signal sends KILL to the keeper, and has it send any other signal, to all at once.
-func (k *keeper) signal(sig syscall.Signal) error {
+func (k *keeper) Signal(sig syscall.Signal) error {
 	if sig == syscall.SIGKILL {
 		k.killed.Store(true)
 		if err := k.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -119,7 +119,7 @@ func (k *keeper) signal(sig syscall.Signal) error {
 }
 
 // alive reports whether there is a process besides the keeper's. After a KILL the keeper's end is what counts.
-func (k *keeper) alive() bool {
+func (k *keeper) Alive() bool {
 	select {
 	case <-k.ended:
 		return false
@@ -168,8 +168,8 @@ func (k *keeper) members() ([]member, error) {
 }
 
 // left describes the members.
-func (k *keeper) left() []string {
-	if !k.alive() {
+func (k *keeper) Left() []string {
+	if !k.Alive() {
 		return nil
 	}
 	members, err := k.members()
@@ -189,7 +189,7 @@ func (k *keeper) left() []string {
 }
 
 // close ends the keeper, and with it what may be in its namespace. After a KILL, which has had its time, it does not wait.
-func (k *keeper) close() error {
+func (k *keeper) Close() error {
 	if k.killed.Load() {
 		return k.end(0)
 	}
@@ -198,7 +198,7 @@ func (k *keeper) close() error {
 
 // end kills the keeper and waits for its end. It is an error if that takes longer than the limit.
 func (k *keeper) end(limit time.Duration) error {
-	errKill := k.signal(syscall.SIGKILL)
+	errKill := k.Signal(syscall.SIGKILL)
 	late := time.NewTimer(limit)
 	defer late.Stop()
 	select {

@@ -1,4 +1,4 @@
-package env
+package contain
 
 import (
 	"crypto/rand"
@@ -94,7 +94,7 @@ func tidyLeaf(name string) (removed bool, err error) {
 		return false, err
 	}
 	l := &leaf{dir: name, held: dir}
-	if l.alive() {
+	if l.Alive() {
 		return false, dir.Close()
 	}
 	return true, errors.Join(removeCgroup(l.dir), dir.Close())
@@ -113,9 +113,9 @@ func (c *cgroups) endAbandoned() (lines []string, err error) {
 			continue
 		}
 		l := &leaf{dir: name, held: dir}
-		lines = append(lines, l.left()...)
-		for end := time.Now().Add(settleTime); l.alive() && time.Now().Before(end); time.Sleep(pollTime / 5) {
-			errs = append(errs, l.signal(syscall.SIGKILL))
+		lines = append(lines, l.Left()...)
+		for end := time.Now().Add(settleTime); l.Alive() && time.Now().Before(end); time.Sleep(pollTime / 5) {
+			errs = append(errs, l.Signal(syscall.SIGKILL))
 		}
 		errs = append(errs, removeCgroup(name), dir.Close())
 	}

@@ -1,4 +1,4 @@
-package env
+package contain
 
 import (
 	"crypto/rand"
@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// level is what a Local uses.
-type level struct {
+// Level is the containment of all commands of one environment.
+type Level struct {
 	rung  rung   // nil at the level of groups
 	outer string // this process's own marks, with a slash at the end; empty when no command of ours started it
 	stale *stale
@@ -22,7 +22,7 @@ type level struct {
 type rung interface {
 	name() string
 	// start starts a command. With an error the command does not run, and a tree that comes with it is to be closed.
-	start(cmd *exec.Cmd, id string) (tree, error)
+	start(cmd *exec.Cmd, id string) (Tree, error)
 	// hides reports whether commands cannot see the processes of the host.
 	hides() bool
 	// close ends what was made for all commands, of which none runs any more.
@@ -32,16 +32,16 @@ type rung interface {
 // stale is what was made for commands that did not start and could not be given back at once.
 type stale struct {
 	mu    sync.Mutex
-	trees []tree
+	trees []Tree
 }
 
-// findLevel returns the wanted level, or the best that works here when wanted is empty.
-func findLevel(wanted, shell string) (level, error) {
-	v := level{stale: &stale{}, host: newHost()}
+// Find returns the wanted level, or the best that works here when wanted is empty.
+func Find(wanted, shell string) (Level, error) {
+	v := Level{stale: &stale{}, host: newHost()}
 	if own := os.Getenv(MarkVar); own != "" {
 		v.outer = own + "/"
 	}
-	if wanted == ContainGroup {
+	if wanted == Group {
 		return v, nil
 	}
 	known := wanted == ""
@@ -74,32 +74,32 @@ type step struct {
 }
 
 // ladder returns the levels above that of groups, the best first.
-func (v level) ladder(shell string) []step {
+func (v Level) ladder(shell string) []step {
 	return []step{
-		{ContainCgroupPIDNS, func() (rung, error) { return findSpaces(shell, v.outer) }},
-		{ContainPIDNS, func() (rung, error) { return findPIDNS(shell, v.outer) }},
-		{ContainCgroup, func() (rung, error) { return findCgroups(shell) }},
+		{CgroupPIDNS, func() (rung, error) { return findSpaces(shell, v.outer) }},
+		{PIDNS, func() (rung, error) { return findPIDNS(shell, v.outer) }},
+		{Cgroup, func() (rung, error) { return findCgroups(shell) }},
 	}
 }
 
 // name returns what Containment reports.
-func (v level) name() string {
+func (v Level) Name() string {
 	if v.rung != nil {
 		return v.rung.name()
 	}
-	return ContainGroup
+	return Group
 }
 
 // hides returns what HidesHost reports.
-func (v level) hides() bool { return v.rung != nil && v.rung.hides() }
+func (v Level) Hides() bool { return v.rung != nil && v.rung.hides() }
 
 // start starts a command, marked, and returns what holds its processes together. When the level fails for this one, that is an
 // error where the level hides the host, which was promised; otherwise it runs in its group alone, and if the command itself is at
 // fault, the group's error says so. The command returned is the one that runs, which may be a copy.
-func (v level) start(cmd *exec.Cmd, session bool, reaped <-chan struct{}) (*exec.Cmd, tree, error) {
+func (v Level) Start(cmd *exec.Cmd, session bool, reaped <-chan struct{}) (*exec.Cmd, Tree, error) {
 	id := rand.Text()
 	cmd.Env = append(cmd.Env, MarkVar+"="+v.outer+v.host.id+"."+id)
-	if !v.hides() { // in a namespace nothing outlives this process
+	if !v.Hides() { // in a namespace nothing outlives this process
 		v.host.hold()
 	}
 	cmd.ExtraFiles = inherited(cmd.ExtraFiles)
@@ -110,7 +110,7 @@ func (v level) start(cmd *exec.Cmd, session bool, reaped <-chan struct{}) (*exec
 			return cmd, t, nil
 		}
 		v.stale.close(t)
-		if v.hides() {
+		if v.Hides() {
 			return cmd, nil, err
 		}
 		cmd = spare
@@ -125,7 +125,7 @@ func (v level) start(cmd *exec.Cmd, session bool, reaped <-chan struct{}) (*exec
 	return cmd, g, nil
 }
 
-// unstarted copies what start.go and its helpers set.
+// unstarted copies what package env sets.
 func unstarted(cmd *exec.Cmd) *exec.Cmd {
 	attr := *cmd.SysProcAttr
 	return &exec.Cmd{
@@ -136,7 +136,7 @@ func unstarted(cmd *exec.Cmd) *exec.Cmd {
 }
 
 // close gives back what no command could give back. It is told whether all commands have ended.
-func (v level) close(ended bool) error {
+func (v Level) Close(ended bool) error {
 	v.stale.mu.Lock()
 	defer v.stale.mu.Unlock()
 	errs := []error{v.host.release(ended)}
@@ -150,17 +150,17 @@ func (v level) close(ended bool) error {
 }
 
 // closeWithin closes a tree, again and again while it is late to end, as trees are on a busy machine.
-func closeWithin(limit time.Duration, t tree) error {
+func closeWithin(limit time.Duration, t Tree) error {
 	for end := time.Now().Add(limit); ; time.Sleep(pollTime) {
-		if err := t.close(); err == nil || time.Now().After(end) {
+		if err := t.Close(); err == nil || time.Now().After(end) {
 			return err
 		}
 	}
 }
 
 // close closes a tree, or keeps it for later if that fails.
-func (s *stale) close(t tree) {
-	if t == nil || t.close() == nil {
+func (s *stale) close(t Tree) {
+	if t == nil || t.Close() == nil {
 		return
 	}
 	s.mu.Lock()

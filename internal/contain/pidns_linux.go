@@ -1,4 +1,4 @@
-package env
+package contain
 
 import (
 	"bufio"
@@ -54,7 +54,7 @@ func preparePIDNS(shell, outer string) (*pidns, error) {
 	return n, nil
 }
 
-func (n *pidns) name() string { return ContainPIDNS }
+func (n *pidns) name() string { return PIDNS }
 
 func (n *pidns) hides() bool { return true }
 
@@ -64,7 +64,7 @@ func (n *pidns) close() error { return nil }
 func (n *pidns) probe(shell string) error {
 	cmd := exec.Command(shell, "-c", probeScript)
 	var k *keeper
-	err := probe(cmd, func() (t tree, err error) {
+	err := probe(cmd, func() (t Tree, err error) {
 		if k, err = n.launch(cmd); k != nil {
 			t = k
 		}
@@ -80,12 +80,12 @@ func (n *pidns) probe(shell string) error {
 const probeScript = `read -r pid rest </proc/self/stat; [ "$pid" = $$ ] && [ -d /proc/1 ] && echo ok || echo no; read -r x`
 
 // probe does once with a command that runs probeScript all that others will need: start, find and kill.
-func probe(cmd *exec.Cmd, start func() (tree, error)) (err error) {
+func probe(cmd *exec.Cmd, start func() (Tree, error)) (err error) {
 	stdin, forEver, err := os.Pipe() // nothing comes, so it waits for the kill
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeAll([]*os.File{stdin, forEver})) }()
+	defer func() { err = errors.Join(err, stdin.Close(), forEver.Close()) }()
 	answer, stdout, err := os.Pipe()
 	if err != nil {
 		return err
@@ -99,8 +99,8 @@ func probe(cmd *exec.Cmd, start func() (tree, error)) (err error) {
 	}
 	errs := []error{closeErr, answer.SetReadDeadline(time.Now().Add(keeperTime))}
 	line, err := bufio.NewReader(answer).ReadString('\n')
-	found := len(t.left())
-	errs = append(errs, err, t.signal(syscall.SIGKILL))
+	found := len(t.Left())
+	errs = append(errs, err, t.Signal(syscall.SIGKILL))
 	if found == 0 { // that has not taken it along
 		errs = append(errs, cmd.Process.Kill())
 	}
@@ -111,7 +111,7 @@ func probe(cmd *exec.Cmd, start func() (tree, error)) (err error) {
 	if line != "ok\n" || found != 1 {
 		errs = append(errs, fmt.Errorf("its /proc is not that of its processes, of which %d were found", found))
 	}
-	for end := time.Now().Add(keeperTime); t.alive(); time.Sleep(pollTime / 5) {
+	for end := time.Now().Add(keeperTime); t.Alive(); time.Sleep(pollTime / 5) {
 		if time.Now().After(end) {
 			return errors.Join(append(errs, errors.New("not empty after the kill"))...)
 		}
@@ -120,7 +120,7 @@ func probe(cmd *exec.Cmd, start func() (tree, error)) (err error) {
 }
 
 // start starts a command in a namespace of its own.
-func (n *pidns) start(cmd *exec.Cmd, _ string) (tree, error) {
+func (n *pidns) start(cmd *exec.Cmd, _ string) (Tree, error) {
 	k, err := n.launch(cmd)
 	if k == nil {
 		return nil, err // and not a *keeper that is nil

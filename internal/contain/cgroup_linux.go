@@ -1,4 +1,4 @@
-package env
+package contain
 
 import (
 	"crypto/rand"
@@ -106,7 +106,7 @@ func (c *cgroups) probe(shell string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, leaf.close()) }()
+	defer func() { err = errors.Join(err, leaf.Close()) }()
 	cmd := exec.Command(shell, "-c", "read x")
 	stdin, err := cmd.StdinPipe() // nothing comes, so it waits for the kill
 	if err != nil {
@@ -117,7 +117,7 @@ func (c *cgroups) probe(shell string) (err error) {
 	}
 	members, listErr := leaf.members()
 	found := slices.ContainsFunc(members, func(m member) bool { return m.pid == cmd.Process.Pid })
-	killErr := leaf.signal(syscall.SIGKILL)
+	killErr := leaf.Signal(syscall.SIGKILL)
 	if killErr != nil {
 		killErr = errors.Join(killErr, cmd.Process.Kill())
 	}
@@ -129,7 +129,7 @@ func (c *cgroups) probe(shell string) (err error) {
 	if !found || !errors.As(waitErr, &exit) {
 		return fmt.Errorf("cgroup %s: the process was found: %t; it ended with %v", leaf.dir, found, waitErr)
 	}
-	for end := time.Now().Add(settleTime); leaf.alive(); time.Sleep(pollTime / 5) {
+	for end := time.Now().Add(settleTime); leaf.Alive(); time.Sleep(pollTime / 5) {
 		if time.Now().After(end) {
 			return fmt.Errorf("cgroup %s: not empty after the kill", leaf.dir)
 		}
@@ -137,14 +137,14 @@ func (c *cgroups) probe(shell string) (err error) {
 	return nil
 }
 
-func (c *cgroups) name() string { return ContainCgroup }
+func (c *cgroups) name() string { return Cgroup }
 
 func (c *cgroups) hides() bool { return false }
 
 func (c *cgroups) close() error { return nil }
 
 // start starts a command in a cgroup of its own.
-func (c *cgroups) start(cmd *exec.Cmd, id string) (tree, error) {
+func (c *cgroups) start(cmd *exec.Cmd, id string) (Tree, error) {
 	leaf, err := c.make(id)
 	if err != nil {
 		return nil, err // and not a *leaf that is nil

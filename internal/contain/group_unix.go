@@ -1,6 +1,6 @@
 //go:build unix
 
-package env
+package contain
 
 import (
 	"errors"
@@ -12,20 +12,6 @@ import (
 	"time"
 	"unicode"
 )
-
-// tree is everything that a command started and that its level of containment finds again.
-type tree interface {
-	// signal sends a signal to all of it. That nothing is there is no error.
-	signal(syscall.Signal) error
-	// alive reports whether a process of it is left. Zombies do not count: where process 1 does not wait for orphans, they
-	// stay for ever.
-	alive() bool
-	// left describes its processes, one line each: the process id and the command line. When they cannot be listed, a
-	// line says so.
-	left() []string
-	// close gives back what the level took for the command. Nothing may be left alive. A second call does nothing.
-	close() error
-}
 
 // group is the process group of a command, its whole session when it has a terminal (a shell that controls jobs makes more
 // groups in it), and what carries the mark.
@@ -42,7 +28,7 @@ type group struct {
 const killRounds = 4
 
 // signal sends to the group at once and then to the members that are not in it, for KILL until a sweep finds no new one.
-func (t group) signal(sig syscall.Signal) error {
+func (t group) Signal(sig syscall.Signal) error {
 	var errs []error
 	if !t.reused() {
 		errs = append(errs, t.send(sig))
@@ -109,7 +95,7 @@ func (t group) reused() bool {
 	}
 }
 
-func (t group) alive() bool {
+func (t group) Alive() bool {
 	if !t.session && t.mark == "" && (t.reused() || errors.Is(syscall.Kill(-t.leader, 0), syscall.ESRCH)) {
 		return false // without a look at all processes
 	}
@@ -121,8 +107,8 @@ func (t group) alive() bool {
 	return err != nil || found.Load()
 }
 
-func (t group) left() []string {
-	if !t.alive() {
+func (t group) Left() []string {
+	if !t.Alive() {
 		return nil
 	}
 	members, err := t.members()
@@ -130,7 +116,7 @@ func (t group) left() []string {
 }
 
 // close does nothing: the kernel keeps a group only as long as it has members.
-func (t group) close() error { return nil }
+func (t group) Close() error { return nil }
 
 // describeAll returns a line for each member that still runs, or one that says why there are none.
 func describeAll(members []member, err error) []string {

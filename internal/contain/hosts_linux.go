@@ -1,4 +1,4 @@
-package env
+package contain
 
 import (
 	"crypto/rand"
@@ -146,7 +146,7 @@ func markedHosts(mark string) (ids []string) {
 }
 
 // endAbandoned ends what the commands of hosts that have ended have left running, and returns a line for each process.
-func (v level) endAbandoned(grace time.Duration) (lines []string, err error) {
+func (v Level) EndAbandoned(grace time.Duration) (lines []string, err error) {
 	hosts, err := findAbandoned(v.outer)
 	errs := []error{err}
 	for _, h := range hosts {

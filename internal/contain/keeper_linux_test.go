@@ -1,4 +1,4 @@
-package env
+package contain
 
 import (
 	"errors"
@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/attractor-go/attractor/env/capture"
 )
 
 // A thread that has been moved to other namespaces is never used again, and the first thread, which cannot end, is never moved.
@@ -84,24 +82,26 @@ func TestI4_NoCommandWithoutItsNamespace(t *testing.T) {
 		"no mount":  func(n *pidns) { n.mount = "false" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			rungs := map[string]rung{ContainPIDNS: livePIDNS(t)}
-			broken(rungs[ContainPIDNS].(*pidns))
+			rungs := map[string]rung{PIDNS: livePIDNS(t)}
+			broken(rungs[PIDNS].(*pidns))
 			if r, err := findSpaces("/bin/sh", ""); err == nil {
 				endKeeper(t, r)
 				broken(r.pidns)
-				rungs[ContainCgroupPIDNS] = r
+				rungs[CgroupPIDNS] = r
 			}
 			for level, r := range rungs {
 				dir := t.TempDir()
-				l, err := NewLocal(dir, LocalOptions{Containment: ContainGroup, Grace: -1})
+				v, err := Find(Group, "/bin/sh")
 				if err != nil {
 					t.Fatal(err)
 				}
-				l.level.rung = r
-				if _, err := l.Start(t.Context(), Command{Script: "touch ran"}); err == nil {
+				v.rung = r
+				c := newCommand(t, "touch ran", false)
+				c.Dir = dir
+				if _, _, err := v.Start(c.Cmd, false, c.reaped); err == nil {
 					t.Errorf("%s: it starts", level)
 				}
-				if err := l.Close(); err != nil {
+				if err := v.Close(true); err != nil {
 					t.Error(err)
 				}
 				if _, err := os.Stat(dir + "/ran"); err == nil {
@@ -131,29 +131,27 @@ func endKeeper(t *testing.T, r *spaces) {
 
 // When the namespace of an environment has ended, the next command gets another one.
 func TestI4_ANewNamespaceForALostOne(t *testing.T) {
-	l, err := NewLocal(t.TempDir(), LocalOptions{Containment: ContainCgroupPIDNS})
+	v, err := Find(CgroupPIDNS, "/bin/sh")
 	if err != nil {
-		t.Skipf("%s is not reachable here: %v", ContainCgroupPIDNS, err)
+		t.Skipf("%s is not reachable here: %v", CgroupPIDNS, err)
 	}
-	r := l.level.rung.(*spaces)
-	first, err := l.Start(t.Context(), Command{Script: "exec sleep 1000"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := v.rung.(*spaces)
+	first := newCommand(t, "exec sleep 1000", false)
+	tree := first.start(t, v)
 	endKeeper(t, r)
-	if exit, err := first.Wait(t.Context()); err != nil || exit.Signal != "SIGKILL" {
-		t.Errorf("%+v, %v", exit, err)
+	if exit, _ := first.end(t, tree); exit.Signal() != unix.SIGKILL {
+		t.Errorf("%v", exit)
 	}
-	var out capture.Buffer
-	result, err := Run(t.Context(), l, Command{Script: "ls -d /proc/1; exit 3", Output: out.Write}, 0)
-	if err != nil || result.Code != 3 || out.Text() != "/proc/1\n" {
-		t.Errorf("%+v, %v, %q", result, err, out.Text())
+	second := newCommand(t, "ls -d /proc/1; exit 3", false)
+	tree = second.start(t, v)
+	if exit, printed := second.end(t, tree); exit.ExitStatus() != 3 || printed != "/proc/1\n" {
+		t.Errorf("%v, %q", exit, printed)
 	}
 	s, err := r.current()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Close(); err != nil {
+	if err := v.Close(true); err != nil {
 		t.Error(err)
 	}
 	select { // Close has ended both
@@ -209,7 +207,7 @@ func TestD4_KeepersReapOrphans(t *testing.T) {
 				t.Fatal(err)
 			}
 			timer := time.AfterFunc(20*time.Second, func() { // instead of waiting for ever for zombies to go
-				if err := tree.signal(unix.SIGKILL); err != nil {
+				if err := tree.Signal(unix.SIGKILL); err != nil {
 					t.Error(err)
 				}
 			})
@@ -218,7 +216,7 @@ func TestD4_KeepersReapOrphans(t *testing.T) {
 			if err != nil || strings.Count(out.String(), "orphan\n") != 8 || strings.Contains(out.String(), ") Z ") {
 				t.Errorf("%v: %s", err, out)
 			}
-			if err := errors.Join(tree.close(), tree.close()); err != nil {
+			if err := errors.Join(tree.Close(), tree.Close()); err != nil {
 				t.Error(err)
 			}
 		})

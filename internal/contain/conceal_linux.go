@@ -1,4 +1,4 @@
-package env
+package contain
 
 import (
 	"bytes"
@@ -11,12 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Conceal overwrites the environment variables of this process where /proc/PID/environ shows them, all but MarkVar, and lets only
-// root look into its memory and files from then on (PR_SET_DUMPABLE). It is for the first line of a program that has keys in its
-// environment and runs commands. os.Getenv goes on as before, because Go has copies; C code in this process finds the variables
-// empty. To start a process in a new user namespace a program must be dumpable as long as that takes.
-//
-// Linux only; elsewhere Conceal does nothing.
+// Conceal overwrites the environment of this process and makes it undumpable. See env.Conceal.
 func Conceal() error {
 	err := overwriteEnviron()
 	return errors.Join(err, os.NewSyscallError("prctl", unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)))

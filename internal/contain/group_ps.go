@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package env
+package contain
 
 import (
 	"context"

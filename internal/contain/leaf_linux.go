@@ -1,4 +1,4 @@
-package env
+package contain
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ type leaf struct {
 }
 
 // signal sends a signal to all members, once. KILL leaves nobody out who is forked meanwhile.
-func (l *leaf) signal(sig syscall.Signal) error {
+func (l *leaf) Signal(sig syscall.Signal) error {
 	if sig != syscall.SIGKILL {
 		return l.each(sig)
 	}
@@ -61,7 +61,7 @@ func (l *leaf) exists() bool {
 }
 
 // alive reports whether a process of the cgroup or one below it runs; the kernel does not count zombies.
-func (l *leaf) alive() bool {
+func (l *leaf) Alive() bool {
 	events, err := os.ReadFile(path.Join(l.dir, "cgroup.events"))
 	if err != nil {
 		return !gone(err)
@@ -123,8 +123,8 @@ func cgroupsBelow(dir string) (dirs []string, err error) {
 }
 
 // left describes the members.
-func (l *leaf) left() []string {
-	if !l.alive() {
+func (l *leaf) Left() []string {
+	if !l.Alive() {
 		return nil
 	}
 	members, err := l.members()
@@ -132,7 +132,7 @@ func (l *leaf) left() []string {
 }
 
 // close removes the cgroup and what commands made below it. All must be empty.
-func (l *leaf) close() error {
+func (l *leaf) Close() error {
 	if err := removeCgroup(l.dir); err != nil {
 		return err
 	}

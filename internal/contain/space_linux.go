@@ -1,8 +1,10 @@
-package env
+package contain
 
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strconv"
@@ -41,7 +43,7 @@ func findSpaces(shell, outer string) (*spaces, error) {
 	return r, nil
 }
 
-func (r *spaces) name() string { return ContainCgroupPIDNS }
+func (r *spaces) name() string { return CgroupPIDNS }
 
 func (r *spaces) hides() bool { return true }
 
@@ -52,12 +54,12 @@ func (r *spaces) probe(shell string) error {
 		return err
 	}
 	cmd := exec.Command(shell, "-c", probeScript)
-	err = probe(cmd, func() (tree, error) { return r.enter(cmd, leaf) })
-	return errors.Join(err, leaf.close())
+	err = probe(cmd, func() (Tree, error) { return r.enter(cmd, leaf) })
+	return errors.Join(err, leaf.Close())
 }
 
 // start starts a command in a cgroup of its own and in the namespace.
-func (r *spaces) start(cmd *exec.Cmd, id string) (tree, error) {
+func (r *spaces) start(cmd *exec.Cmd, id string) (Tree, error) {
 	leaf, err := r.cgroups.make(id)
 	if err != nil {
 		return nil, err
@@ -66,7 +68,7 @@ func (r *spaces) start(cmd *exec.Cmd, id string) (tree, error) {
 }
 
 // enter starts a command in a cgroup and in the namespace.
-func (r *spaces) enter(cmd *exec.Cmd, leaf *leaf) (tree, error) {
+func (r *spaces) enter(cmd *exec.Cmd, leaf *leaf) (Tree, error) {
 	s, err := r.current()
 	if err != nil {
 		return leaf, err
@@ -79,7 +81,7 @@ func (r *spaces) current() (*space, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
-		return nil, errClosed()
+		return nil, errClosed
 	}
 	if r.now != nil && !r.now.ended() {
 		return r.now, nil
@@ -110,6 +112,9 @@ func (r *spaces) close() error {
 	r.now = nil
 	return s.close()
 }
+
+// errClosed says that the namespace of an environment has been closed.
+var errClosed = fmt.Errorf("the environment is closed: %w", fs.ErrClosed)
 
 // space is a PID namespace with a keeper, and a thread of ours that starts commands in there. The keeper ends with the thread.
 type space struct {
@@ -153,7 +158,7 @@ func (s *space) do(f func() error) error {
 	select {
 	case s.work <- func() { result <- f() }:
 	case <-s.quit:
-		return errClosed()
+		return errClosed
 	}
 	late := time.NewTimer(s.limit)
 	defer late.Stop()
@@ -161,7 +166,7 @@ func (s *space) do(f func() error) error {
 	case err := <-result:
 		return err
 	case <-late.C:
-		err := s.keeper.signal(syscall.SIGKILL)
+		err := s.keeper.Signal(syscall.SIGKILL)
 		return errors.Join(<-result, err)
 	}
 }
@@ -190,8 +195,8 @@ func (s *space) close() error {
 type inSpace struct{ *leaf }
 
 // left describes the members by the numbers that they have in the namespace.
-func (t inSpace) left() []string {
-	if !t.alive() {
+func (t inSpace) Left() []string {
+	if !t.Alive() {
 		return nil
 	}
 	members, err := t.members()
