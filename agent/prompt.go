@@ -12,6 +12,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/git"
+	"github.com/attractor-go/attractor/internal/names"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/tool"
@@ -105,8 +106,8 @@ func SystemPrompt(ctx context.Context, o Options) string {
 	return validText(strings.Join(layers, "\n\n"))
 }
 
-// changes returns the state of the work tree in words.
-func changes(repo git.Snapshot) string {
+// gitStatus returns how many files of the work tree are changed, in words.
+func gitStatus(repo git.Snapshot) string {
 	if !repo.Counted {
 		return ""
 	}
@@ -128,19 +129,41 @@ func environmentBlock(e env.Environment, repo git.Snapshot, model string, now ti
 	line("Working directory", e.WorkDir())
 	line("Is git repository", map[bool]string{true: "yes", false: "no"}[repo.Root != ""])
 	line("Git branch", repo.Branch)
-	line("Git status", changes(repo))
+	line("Git status", gitStatus(repo))
 	line("Platform", platform.OS+"/"+platform.Arch)
 	line("OS version", platform.Version)
 	line("Today's date", now.Format(time.DateOnly))
 	line("Model", model)
-	if len(repo.Subjects) > 0 {
-		b.WriteString("Last commits:\n")
-	}
-	for _, subject := range repo.Subjects {
-		b.WriteString("- " + oneLine(subject) + "\n")
-	}
+	writeList(&b, "Changed before this session began (paths from the repository's root)", changedPaths(repo))
+	writeList(&b, "Last commits", repo.Subjects)
 	b.WriteString(environmentEnd)
 	return b.String()
+}
+
+// writeList writes an entry of the environment block that has several lines, or nothing if it has none.
+func writeList(b *strings.Builder, title string, items []string) {
+	if len(items) == 0 {
+		return
+	}
+	b.WriteString(title + ":\n")
+	for _, item := range items {
+		b.WriteString("- " + oneLine(item) + "\n")
+	}
+}
+
+// changedPaths returns the changed files that the snapshot names, and how many there are beside them.
+func changedPaths(repo git.Snapshot) (lines []string) {
+	for _, change := range repo.Changed {
+		line := names.Shown(change.Path)
+		if change.Untracked {
+			line += " (untracked)"
+		}
+		lines = append(lines, line)
+	}
+	if more := repo.Modified + repo.Untracked - len(repo.Changed); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return lines
 }
 
 // maxValue is how many characters of a value the environment block shows.

@@ -350,13 +350,13 @@ func TestE6_Snapshot(t *testing.T) {
 	w := newTree(t)
 	w.git("init", "-q", "-b", "main")
 	for i := range 12 {
-		w.put("file"+strconv.Itoa(i), "x")
+		w.put("file"+strconv.Itoa(i), "content "+strconv.Itoa(i))
 		w.git("add", ".")
 		w.git("commit", "-q", "-m", "commit number "+strconv.Itoa(i)+".\n\nand its body")
 	}
 	clean := w.prompt(prof(), "", env.LocalOptions{}, "")
 	inOrder(t, clean, "Git branch: main\n", "Git status: 0 modified, 0 untracked\n", "Last commits:\n- commit number 11.\n- commit number 10.\n", "- commit number 2.\n</environment>")
-	lacks(t, clean, "commit number 1.", "commit number 0.", "and its body")
+	lacks(t, clean, "commit number 1.", "commit number 0.", "and its body", "Changed before")
 
 	w.put("file0", "changed")
 	w.put("file1", "changed and staged")
@@ -368,7 +368,9 @@ func TestE6_Snapshot(t *testing.T) {
 	w.put("new/ignored", "x")
 	w.put(".gitignore", "ignored\n")
 	for _, below := range []string{"", "new"} {
-		inOrder(t, w.prompt(prof(), below, env.LocalOptions{Roots: []string{w.dir}}, ""), "Git status: 4 modified, 3 untracked\n")
+		inOrder(t, w.prompt(prof(), below, env.LocalOptions{Roots: []string{w.dir}}, ""), "Git status: 4 modified, 3 untracked\n",
+			"Changed before this session began (paths from the repository's root):\n- file0\n- file1\n- file2\n- \"moved\\nwith a newline\"\n- .gitignore (untracked)\n- new/one (untracked)\n- ",
+			"quoted", " (untracked)\nLast commits:\n")
 	}
 	w.git("checkout", "-q", "--detach")
 	detached := w.prompt(prof(), "", env.LocalOptions{}, "")

@@ -9,6 +9,7 @@ import (
 	"hash"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -22,8 +23,19 @@ const (
 	maxHashed = 32 << 20 // bytes of files that are read because their times say nothing
 )
 
-// counts is how the work tree, the index and the last commit differ.
-type counts struct{ modified, untracked int }
+// counts holds the paths by which the work tree, the index and the last commit differ, in order.
+type counts struct{ modified, untracked []string }
+
+// first returns the first n of the paths.
+func (c *counts) first(n int) (changes []Change) {
+	for _, name := range c.modified[:min(n, len(c.modified))] {
+		changes = append(changes, Change{Path: name})
+	}
+	for _, name := range c.untracked[:min(n-len(changes), len(c.untracked))] {
+		changes = append(changes, Change{Path: name, Untracked: true})
+	}
+	return changes
+}
 
 // counting is the work of finding out.
 type counting struct {
@@ -56,7 +68,8 @@ func (r *repository) count(ctx context.Context, head string) (counts, error) {
 	if err := c.unseen(ctx); err != nil {
 		return counts{}, err
 	}
-	c.modified = len(c.changed)
+	c.modified = slices.Sorted(maps.Keys(c.changed))
+	slices.Sort(c.untracked)
 	return c.counts, context.Cause(ctx)
 }
 
@@ -70,7 +83,7 @@ func (c *counting) walk(ctx context.Context) error {
 		i, found := c.find(f.Path)
 		switch {
 		case !found && !c.inSubmodule(f.Path):
-			c.untracked++
+			c.untracked = append(c.untracked, f.Path)
 		case found && f.Info.Mode.IsRegular(): // of a link the walk knows too little
 			c.seen[i] = true
 			if err := c.look(ctx, i, f.Info); err != nil {

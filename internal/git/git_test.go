@@ -98,18 +98,27 @@ func (w *tree) asGit() git.Snapshot {
 	for line := range strings.Lines(w.git("log", "-10", "--encoding=UTF-8", "--format=%s")) {
 		s.Subjects = append(s.Subjects, strings.TrimSuffix(line, "\n"))
 	}
-	for line := range strings.Lines(w.git("--no-optional-locks", "status", "--porcelain", "--branch", "--untracked-files=all", "--find-renames=100%")) {
-		branch, isBranch := strings.CutPrefix(line, "## ")
-		switch {
-		case isBranch && !strings.HasPrefix(branch, "HEAD "):
-			s.Branch, _, _ = strings.Cut(strings.TrimSpace(branch), "...")
-		case isBranch:
-		case strings.HasPrefix(line, "??"):
+	fields := strings.Split(w.git("--no-optional-locks", "status", "--porcelain", "-z", "--branch", "--untracked-files=all", "--find-renames=100%"), "\x00")
+	for i := 0; i < len(fields)-1; i++ {
+		branch, isBranch := strings.CutPrefix(fields[i], "## ")
+		if isBranch {
+			if !strings.HasPrefix(branch, "HEAD ") {
+				s.Branch, _, _ = strings.Cut(branch, "...")
+			}
+			continue
+		}
+		change := git.Change{Path: strings.TrimSuffix(fields[i][3:], "/"), Untracked: strings.HasPrefix(fields[i], "??")}
+		s.Changed = append(s.Changed, change)
+		if change.Untracked {
 			s.Untracked++
-		default:
+		} else {
 			s.Modified++
 		}
+		if strings.HasPrefix(fields[i], "R") {
+			i++ // the old name of what was moved
+		}
 	}
+	s.Changed = s.Changed[:min(20, len(s.Changed)):min(20, len(s.Changed))]
 	return s
 }
 

@@ -21,11 +21,20 @@ type Snapshot struct {
 	// only if Counted is set.
 	Modified, Untracked int
 	Counted             bool
+	// Changed holds the first of the paths that are counted, at most 20: the modified ones, then the untracked ones, each in order.
+	Changed []Change
+}
+
+// Change is a path of the work tree that is not as in the last commit.
+type Change struct {
+	Path      string // from Root
+	Untracked bool
 }
 
 const (
 	lookTimeout = 5 * time.Second // the counts are left out where this is not enough
 	maxSubjects = 10
+	maxChanged  = 20
 )
 
 // Look describes the repository that e's working directory belongs to. It reads through e alone, so a repository whose top or whose
@@ -46,7 +55,7 @@ func Look(ctx context.Context, e env.Environment) Snapshot {
 	s.Branch = branch
 	s.Subjects = r.subjects(ctx, head)
 	if c, err := r.count(ctx, head); err == nil {
-		s.Modified, s.Untracked, s.Counted = c.modified, c.untracked, true
+		s.Modified, s.Untracked, s.Counted, s.Changed = len(c.modified), len(c.untracked), true, c.first(maxChanged)
 	}
 	return s
 }
