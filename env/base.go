@@ -5,14 +5,17 @@ import (
 	"time"
 )
 
-// Base is an Environment for wrappers to embed. It forwards what the environment below says of itself: how commands are held together and how
-// long they have to end, where names lead, which files need an approval, and who may change them. It does not forward the optional ways to read
+// Base is an Environment for wrappers to embed. It forwards what the environment below says of itself: how commands are held together, how
+// long they have to end and what confines them, where names lead, which files need an approval, and who may change them. It does not forward the optional ways to read
 // and to change files (Replacer, Tree, View), which would lead past what the wrapper does in Open and WriteFile; a wrapper that leaves files alone
 // forwards these itself.
 type Base struct{ Environment }
 
 // Containment implements Contained.
 func (b Base) Containment() string { return Containment(b.Environment) }
+
+// Confinement implements Confined.
+func (b Base) Confinement() Confinement { return ConfinementOf(b.Environment) }
 
 // HidesHost implements Hiding.
 func (b Base) HidesHost() bool { return HidesHost(b.Environment) }

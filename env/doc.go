@@ -8,7 +8,7 @@
 //
 // # An environment of your own
 //
-// What an environment may have beyond the interface are interfaces of their own, such as [Replacer], [Tree] and [Graceful]. The functions that wrap
+// What an environment may have beyond the interface are interfaces of their own, such as [Replacer], [Tree], [Graceful] and [Confined]. The functions that wrap
 // an environment ([ReadOnly], [Protect], [Sub], [Logging]) forward all of them; where the environment below has not what is asked for, the error
 // wraps errors.ErrUnsupported. envtest.Suite checks that an environment behaves, and examples/remoteenv is one to copy.
 //

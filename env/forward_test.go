@@ -23,7 +23,7 @@ func optional() []reflect.Type {
 	return []reflect.Type{
 		reflect.TypeFor[env.Contained](), reflect.TypeFor[env.Hiding](), reflect.TypeFor[env.Graceful](), reflect.TypeFor[env.Guard](),
 		reflect.TypeFor[env.Replacer](), reflect.TypeFor[env.Locker](), reflect.TypeFor[env.Resolver](), reflect.TypeFor[env.Tree](),
-		reflect.TypeFor[env.View](),
+		reflect.TypeFor[env.View](), reflect.TypeFor[env.Confined](),
 	}
 }
 
@@ -55,6 +55,7 @@ type whole struct {
 
 func (w whole) note(method string)                           { *w.called = append(*w.called, method) }
 func (w whole) Containment() string                          { w.note("Containment"); return "" }
+func (w whole) Confinement() env.Confinement                 { w.note("Confinement"); return env.Confinement{} }
 func (w whole) HidesHost() bool                              { w.note("HidesHost"); return false }
 func (w whole) KillGrace() time.Duration                     { w.note("KillGrace"); return 0 }
 func (w whole) Guarded(context.Context, string) string       { w.note("Guarded"); return "" }
@@ -126,7 +127,7 @@ func TestJ9_WrappersForwardOptionalInterfaces(t *testing.T) {
 // Base forwards what is said of an environment, and no way to its files.
 func TestJ9_BaseForwardsWhatIsSaid(t *testing.T) {
 	said := []reflect.Type{reflect.TypeFor[env.Contained](), reflect.TypeFor[env.Hiding](), reflect.TypeFor[env.Graceful](), reflect.TypeFor[env.Guard](),
-		reflect.TypeFor[env.Locker](), reflect.TypeFor[env.Resolver]()}
+		reflect.TypeFor[env.Locker](), reflect.TypeFor[env.Resolver](), reflect.TypeFor[env.Confined]()}
 	var called []string
 	base := env.Base{Environment: whole{newLocal(t, t.TempDir(), env.LocalOptions{}), &called}}
 	for _, iface := range optional() {

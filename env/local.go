@@ -1,6 +1,7 @@
 package env
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,6 +47,9 @@ type LocalOptions struct {
 	// --die-with-parent, the command has no time to clean up. What is started is found by its cgroup, PID namespace or process group as
 	// ever, and at ContainGroup by MarkVar, too, if that is handed on.
 	Launch func(ctx context.Context, l Launch) (Launch, error)
+	// Network and Sandbox say in a few words what Launch, or what this process itself runs in, leaves commands of the network and of the
+	// machine; see Confinement. Empty means unknown.
+	Network, Sandbox string
 	// Containment forces a level, such as ContainGroup; empty means the best that works here, which NewLocal finds out by
 	// trying. A level that does not work is an error that wraps errors.ErrUnsupported.
 	Containment string
@@ -80,6 +84,8 @@ type Local struct {
 	shell   string
 	environ []string
 	launch  func(context.Context, Launch) (Launch, error)
+	network string
+	sandbox string
 	grace   time.Duration
 	level   contain.Level
 	table   processTable
@@ -100,6 +106,7 @@ var (
 	_ Resolver    = (*Local)(nil)
 	_ Hiding      = (*Local)(nil)
 	_ Graceful    = (*Local)(nil)
+	_ Confined    = (*Local)(nil)
 	_ Tree        = (*Local)(nil)
 )
 
@@ -114,7 +121,8 @@ func NewLocal(dir string, opts LocalOptions) (*Local, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Local{dir: filepath.ToSlash(abs), shell: shell, launch: opts.Launch, grace: opts.Grace, locks: newLocks(opts.Locks)}
+	l := &Local{dir: filepath.ToSlash(abs), shell: shell, launch: opts.Launch, network: opts.Network, sandbox: opts.Sandbox,
+		grace: opts.Grace, locks: newLocks(opts.Locks)}
 	switch {
 	case opts.Grace == 0:
 		l.grace = DefaultGrace
@@ -183,6 +191,21 @@ func (l *Local) Platform() Platform {
 // "unknown" where there are no commands. A single command for which no cgroup can be made runs at ContainGroup all the same; one
 // for which no namespace can be made is refused, because it would see the host.
 func (l *Local) Containment() string { return l.level.Name() }
+
+// Confinement returns the directories in which files may be changed, and what LocalOptions.Network and Sandbox say.
+func (l *Local) Confinement() Confinement {
+	c := Confinement{Writable: []string{}, Network: l.network, Sandbox: l.sandbox}
+	for _, r := range l.roots {
+		inside := slices.ContainsFunc(l.roots, func(o *root) bool { return o != r && !o.readOnly && below(r.real, o.real) })
+		switch dir := cmp.Or(r.given, "/"); {
+		case !r.readOnly && !slices.Contains(c.Writable, dir):
+			c.Writable = append(c.Writable, dir)
+		case r.readOnly && inside && !slices.Contains(c.ReadOnly, dir):
+			c.ReadOnly = append(c.ReadOnly, dir)
+		}
+	}
+	return c
+}
 
 // KillGrace returns the time between TERM and KILL: LocalOptions.Grace or its default.
 func (l *Local) KillGrace() time.Duration { return l.grace }

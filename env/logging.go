@@ -196,6 +196,9 @@ func (l logging) Below(ctx context.Context, op, name string) (Environment, func(
 // Containment is that of the environment below.
 func (l logging) Containment() string { return Containment(l.Environment) }
 
+// Confinement returns that of the environment below.
+func (l logging) Confinement() Confinement { return ConfinementOf(l.Environment) }
+
 // KillGrace returns that of the environment below.
 func (l logging) KillGrace() time.Duration { return KillGrace(l.Environment) }
 

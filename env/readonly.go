@@ -76,6 +76,13 @@ func (r readOnly) Start(context.Context, Command) (Process, error) {
 // Containment is that of the environment below.
 func (r readOnly) Containment() string { return Containment(r.Environment) }
 
+// Confinement returns that of the environment below, with no directory in which files may be changed.
+func (r readOnly) Confinement() Confinement {
+	c := ConfinementOf(r.Environment)
+	c.Writable, c.ReadOnly = []string{}, nil
+	return c
+}
+
 // KillGrace returns that of the environment below.
 func (r readOnly) KillGrace() time.Duration { return KillGrace(r.Environment) }
 

@@ -120,6 +120,9 @@ func (s sub) WorkDir() string { return s.dir }
 // Containment is that of the environment below.
 func (s sub) Containment() string { return Containment(s.Environment) }
 
+// Confinement returns that of the environment below.
+func (s sub) Confinement() Confinement { return ConfinementOf(s.Environment) }
+
 // KillGrace returns that of the environment below.
 func (s sub) KillGrace() time.Duration { return KillGrace(s.Environment) }
 
