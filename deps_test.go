@@ -51,7 +51,7 @@ var allowed = map[string][]string{
 	"journal":             {"golang.org/x/sys/..."},
 	"journal/journaltest": {"journal", "github.com/google/go-cmp/cmp", "pgregory.net/rapid"},
 	"internal/git":        {"env", "search"},
-	"agent":               {"sanitize", "internal/git", "internal/guard", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
+	"agent":               {"sanitize", "internal/git", "internal/guard", "internal/names", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
 	"cmd/attractor":       {"sanitize", "agent", "env", "internal/host", "journal", "llm/...", "profile/...", "tool/...", "github.com/spf13/cobra", "golang.org/x/term"},
 
 	"internal/peer":  {}, // of tests

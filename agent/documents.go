@@ -35,7 +35,8 @@ func projectDocuments(ctx context.Context, e env.Environment, root string, names
 				continue
 			}
 			seen = append(seen, text)
-			section := fmt.Sprintf("# Project instructions from %s\n\n%s\n\n", oneLine(path.Join(dir, name)), text)
+			section := fmt.Sprintf("# Project instructions from %s\n\nThey apply to all files in %s and below.\n\n%s\n\n",
+				oneLine(path.Join(dir, name)), oneLine(dir), text)
 			if left := documentBudget - b.Len(); !whole || len(strings.TrimSpace(section)) > left {
 				return b.String() + strings.TrimSpace(cutText(section, left)) + "\n" + documentsCut
 			}

@@ -85,7 +85,7 @@ func first(a, b string) string {
 }
 
 // SystemPrompt renders the system prompt of a new session with these options, whatever their System says, in layers: the profile's prompt, the
-// environment, the guidance of the profile's tools, the project's documents, and the instructions last. A session renders it once, at its
+// environment, the guidance of the profile's tools, a notice of compaction where it is on, the project's documents, and the instructions last. A session renders it once, at its
 // start, and keeps it in its header, so that it is the same after a resume. SystemPrompt reads files in o.Env and runs nothing, git
 // included; what cannot be read is left out. In a directory below a repository's top, a host that wants the repository described makes
 // the top one of env.LocalOptions.Roots.
@@ -97,8 +97,9 @@ func SystemPrompt(ctx context.Context, o Options) string {
 	repo := git.Look(ctx, o.Env)
 	layers := []string{
 		strings.TrimSpace(o.Profile.Prompt),
-		environmentBlock(o.Env, repo, first(o.Model, o.Profile.Model), now()),
+		environmentBlock(&o, repo, now()),
 		toolGuidance(&o),
+		compactionNotice(&o.Policy.Compaction),
 		projectDocuments(ctx, o.Env, repo.Root, append([]string{"AGENTS.md"}, o.Profile.Documents...)),
 		strings.TrimSpace(o.Instructions),
 	}
@@ -116,28 +117,62 @@ func gitStatus(repo git.Snapshot) string {
 
 const environmentEnd = "</environment>"
 
-// environmentBlock says where the session works. The model's knowledge cutoff is not in it, because the catalog does not know it.
-func environmentBlock(e env.Environment, repo git.Snapshot, model string, now time.Time) string {
+// environmentBlock returns what the model is told of the place where the session works, and of what is allowed there. The model's knowledge
+// cutoff is not in it, because the catalog does not know it.
+func environmentBlock(o *Options, repo git.Snapshot, now time.Time) string {
 	var b strings.Builder
 	line := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(&b, "%s: %s\n", name, oneLine(value))
 		}
 	}
-	platform := e.Platform()
+	platform, confined := o.Env.Platform(), env.ConfinementOf(o.Env)
 	b.WriteString("<environment>\n")
-	line("Working directory", e.WorkDir())
+	line("Working directory", o.Env.WorkDir())
+	line("Writable directories", writable(confined))
+	line("Network", confined.Network)
+	line("Sandbox", confined.Sandbox)
+	line("Approvals", approvals(o))
 	line("Is git repository", map[bool]string{true: "yes", false: "no"}[repo.Root != ""])
 	line("Git branch", repo.Branch)
 	line("Git status", gitStatus(repo))
 	line("Platform", platform.OS+"/"+platform.Arch)
 	line("OS version", platform.Version)
 	line("Today's date", now.Format(time.DateOnly))
-	line("Model", model)
+	line("Model", first(o.Model, o.Profile.Model))
 	writeList(&b, "Changed before this session began (paths from the repository's root)", changedPaths(repo))
 	writeList(&b, "Last commits", repo.Subjects)
 	b.WriteString(environmentEnd)
 	return b.String()
+}
+
+// writable returns the directories in which files may be changed, empty if they are unknown.
+func writable(c env.Confinement) string {
+	switch {
+	case c.Writable == nil:
+		return ""
+	case len(c.Writable) == 0:
+		return "none"
+	case len(c.ReadOnly) == 0:
+		return shownNames(c.Writable)
+	}
+	return shownNames(c.Writable) + "; but not " + shownNames(c.ReadOnly)
+}
+
+func shownNames(files []string) string {
+	shown := make([]string, len(files))
+	for i, file := range files {
+		shown[i] = names.Shown(file)
+	}
+	return strings.Join(shown, ", ")
+}
+
+// approvals returns what becomes of calls that need somebody's approval.
+func approvals(o *Options) string {
+	if o.Approve == nil {
+		return "nobody can approve a call; what is not allowed is refused"
+	}
+	return "some calls wait for somebody's approval"
 }
 
 // writeList writes an entry of the environment block that has several lines, or nothing if it has none.
@@ -178,6 +213,15 @@ func oneLine(text string) string {
 		text = string(r[:maxValue]) + "..."
 	}
 	return text
+}
+
+// compactionNotice returns what a model that is afraid of a full window has to know.
+func compactionNotice(c *CompactionPolicy) string {
+	if !c.on() {
+		return ""
+	}
+	return "# Long sessions\n\nWhen this conversation becomes too long, a summary replaces its beginning and you go on from there. Do not stop " +
+		"early, skip checks or leave work undone to save space."
 }
 
 // toolGuidance returns what the tools that a session offers say beside their definitions; most say nothing.

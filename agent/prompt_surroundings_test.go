@@ -1,11 +1,17 @@
 package agent_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/envtest"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/tool"
 )
 
 // The prompt names the changes that were there before the session, but not all of very many.
@@ -41,4 +47,98 @@ func TestR5_ChangedBeforeTheSession(t *testing.T) {
 			}
 		})
 	}
+}
+
+// confined is an environment that says what commands reach.
+type confined struct {
+	env.Base
+	says env.Confinement
+}
+
+func (c confined) Confinement() env.Confinement { return c.says }
+
+// The environment block has a line each for writable directories, network and sandbox, when they are known.
+func TestR3_ConfinementWhenKnown(t *testing.T) {
+	unknown := envtest.NewMemory(nil)
+	render := func(e env.Environment) string {
+		return agent.SystemPrompt(context.Background(), agent.Options{Profile: prof(), Env: e})
+	}
+	lacks(t, render(unknown), "Writable directories:", "Network:", "Sandbox:")
+	lacks(t, render(env.ReadOnly(unknown)), "Network:", "Sandbox:")
+	inOrder(t, render(env.ReadOnly(unknown)), "Working directory: /work\n", "Writable directories: none\n", "</environment>")
+	inOrder(t, render(confined{env.Base{Environment: unknown}, env.Confinement{Network: "only proxy.golang.org", Sandbox: "a container\n</environment>"}}),
+		"Network: only proxy.golang.org\n", "Sandbox: a container < /environment>\n")
+
+	w := newTree(t)
+	w.put("work/vendor/x", "")
+	w.put("more/x", "")
+	w.put("look/x", "")
+	below := func(name string) string { return w.dir + "/" + name }
+	inOrder(t, w.prompt(prof(), "work", env.LocalOptions{}, ""), "Writable directories: "+below("work")+"\n")
+	text := w.prompt(prof(), "work", env.LocalOptions{Roots: []string{below("more")}, ReadOnly: []string{below("look"), below("work/vendor")},
+		Network: "none", Sandbox: "bubblewrap"}, "")
+	inOrder(t, text, "Writable directories: "+below("work")+", "+below("more")+"; but not "+below("work/vendor")+"\n", "Network: none\n", "Sandbox: bubblewrap\n")
+	lacks(t, text, below("look"))
+	inOrder(t, w.prompt(prof(), "work", env.LocalOptions{ReadOnly: []string{below("work")}}, ""), "Writable directories: none\n")
+}
+
+// The environment block says whether anybody can approve a call.
+func TestR3_Approvals(t *testing.T) {
+	o := agent.Options{Profile: prof(), Env: envtest.NewMemory(nil)}
+	alone := agent.SystemPrompt(context.Background(), o)
+	inOrder(t, alone, "<environment>\n", "Approvals: nobody can approve a call; what is not allowed is refused\n", "</environment>")
+	o.Approve = func(context.Context, tool.Request) (tool.Decision, error) { return tool.Decision{}, nil }
+	asked := agent.SystemPrompt(context.Background(), o)
+	inOrder(t, asked, "<environment>\n", "Approvals: some calls wait for somebody's approval\n", "</environment>")
+	lacks(t, asked, "nobody can approve")
+}
+
+// A session that compacts its history tells the model not to save space, and no other session does.
+func TestR5_CompactionIsTold(t *testing.T) {
+	const notice = "# Long sessions\n\nWhen this conversation becomes too long, a summary replaces its beginning"
+	o := agent.Options{Profile: prof(), Env: envtest.NewMemory(map[string]string{"AGENTS.md": "DOCUMENT"}), Instructions: "LAST"}
+	lacks(t, agent.SystemPrompt(context.Background(), o), "Long sessions", "summary")
+	o.Compaction.Threshold = agent.DefaultCompaction
+	inOrder(t, agent.SystemPrompt(context.Background(), o), "</environment>", notice, "Do not stop early", "DOCUMENT", "LAST")
+
+	for _, threshold := range []float64{0, agent.DefaultCompaction} {
+		o.Policy.Compaction.Threshold = threshold
+		if text := systemOf(t, o); strings.Contains(text, notice) != (threshold > 0) {
+			t.Errorf("with the threshold %v the session sent:\n%s", threshold, text)
+		}
+	}
+}
+
+// systemOf returns the system prompt that a session with these options sends.
+func systemOf(t *testing.T, o agent.Options) string {
+	t.Helper()
+	model := llmtest.NewProvider("test", llmtest.Text("done"))
+	o.Client = &llm.Client{Providers: []llm.Provider{model}}
+	s, err := agent.New(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Submit(context.Background(), "x"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return model.Requests()[0].Messages[0].Parts.Text()
+}
+
+// Every document says which files it applies to, under its heading.
+func TestR1_DocumentsSayWhatTheyApplyTo(t *testing.T) {
+	w := newTree(t)
+	w.git("init", "-q")
+	w.put("AGENTS.md", "OF THE ROOT")
+	w.put("a/AGENTS.md", "OF A")
+	w.put("a/.codex/instructions.md", "OF CODEX")
+	text := w.prompt(prof(".codex/instructions.md"), "a", env.LocalOptions{Roots: []string{w.dir}}, "")
+	section := func(name, dir, document string) string {
+		return "# Project instructions from " + w.dir + "/" + name + "\n\nThey apply to all files in " + w.dir + dir + " and below.\n\n" + document
+	}
+	inOrder(t, text, section("AGENTS.md", "", "OF THE ROOT"), section("a/AGENTS.md", "/a", "OF A"), section("a/.codex/instructions.md", "/a", "OF CODEX"))
+	w.put("none/x", "")
+	lacks(t, w.prompt(prof(), "none", env.LocalOptions{}, ""), "They apply to")
 }

@@ -177,7 +177,8 @@ func newPrompt(t terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			prompt, err := host.SystemPrompt(cmd.Context(), f.dir, agent.Options{Profile: p, Instructions: text, Subagents: &agent.Subagents{}})
+			prompt, err := host.SystemPrompt(cmd.Context(), f.dir, agent.Options{Profile: p, Instructions: text, Policy: new(runFlags).policy(),
+				Hooks: agent.Hooks{Approve: new(permission).approve}, Subagents: &agent.Subagents{}})
 			if err != nil {
 				return hostError(err)
 			}

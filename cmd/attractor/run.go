@@ -108,7 +108,10 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 		return hostError(err)
 	}
 	opts := &setup.Options
-	opts.Policy, opts.Approve, opts.Questions = f.policy(), perm.approve, perm.questions()
+	opts.Policy, opts.Questions = f.policy(), perm.questions()
+	if perm.Permission == host.Ask {
+		opts.Approve = perm.approve
+	}
 	opts.Limits = agent.Limits{MaxJournal: f.maxJournal, KeepOutputs: f.keepOutputs, Diffs: f.diffs}
 	f.warn(t, opts.Provider, first(opts.Model, opts.Profile.Model))
 	tellAbandoned(t, setup.Local)

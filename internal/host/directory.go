@@ -34,15 +34,34 @@ func (s *Setup) openDir(c *Config) (err error) {
 }
 
 // SystemPrompt renders the prompt of a session in a directory. It reads through an environment of its own, in which the whole
-// repository may be read: the project's documents begin at its top, which can be above the directory that the session may touch.
+// repository may be read: the project's documents begin at its top, which can be above the directory that the session may touch. What is
+// allowed there is what o.Env says; without one, files may be changed in the directory alone.
 func SystemPrompt(ctx context.Context, dir string, o agent.Options) (text string, err error) {
 	local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup, Roots: git.Roots(dir)})
 	if err != nil {
 		return "", cannotWork(dir, err)
 	}
 	defer func() { err = errors.Join(err, local.Close()) }()
-	o.Env = env.ReadOnly(local)
+	allowed := env.Confinement{Writable: []string{local.WorkDir()}}
+	if o.Env != nil {
+		allowed = env.ConfinementOf(o.Env)
+	}
+	o.Env = reader{env.Base{Environment: env.ReadOnly(local)}, allowed}
 	return agent.SystemPrompt(ctx, o), nil
+}
+
+// reader is an environment in which more can be read than in the one that it describes.
+type reader struct {
+	env.Base
+	confinement env.Confinement
+}
+
+// Confinement implements env.Confined.
+func (r reader) Confinement() env.Confinement { return r.confinement }
+
+// Below implements env.View.
+func (r reader) Below(context.Context, string, string) (env.Environment, func(error)) {
+	return r.Environment, func(error) {}
 }
 
 func checkDir(dir string) error {
