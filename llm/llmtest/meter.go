@@ -10,10 +10,10 @@ import (
 	"sync"
 )
 
-// Meter checks that what was sent to a model stays as it was sent, request after request: the system prompt and the tools byte for
-// byte, and the messages of a request as a prefix of the next one's. It stands before a model server and reads the bodies that
-// really arrive, in any of the formats of package fakellm. Cache marks and the parameters around the messages may change. It is
-// made for one conversation at a time and safe for concurrent use.
+// Meter checks that what was sent to a model does not change from request to request: the system prompt and the tools stay the
+// same byte for byte, and the messages of a request are a prefix of the next one's. It stands before a model server and reads the
+// bodies that arrive, in any of the formats of package fakellm. Cache marks and the parameters around the messages may change. A
+// Meter is for one conversation at a time and is safe for concurrent use.
 type Meter struct {
 	next http.Handler
 
@@ -23,18 +23,18 @@ type Meter struct {
 	breaks []string
 }
 
-// NewMeter puts a meter before a server.
+// NewMeter returns a meter that passes requests on to a server.
 func NewMeter(next http.Handler) *Meter { return &Meter{next: next} }
 
-// Requests is how many requests were metered; those that were sent again after a failure count each time.
+// Requests returns the number of requests, counting each attempt.
 func (m *Meter) Requests() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.count
 }
 
-// Breaks describes every request that did not go on where the one before ended. Each is a new epoch: to be expected after a change
-// of model or tools or a compaction, and a defect otherwise.
+// Breaks describes every request that did not continue the one before. Each begins a new epoch, which is expected after a
+// compaction or a change of model or tools, and otherwise a defect.
 func (m *Meter) Breaks() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -51,10 +51,10 @@ func (m *Meter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.next.ServeHTTP(w, r)
 }
 
-// sent is the part of a body that must stay.
+// sent holds the part of a body that must not change.
 type sent struct {
 	head     string // system prompt and tools
-	messages string // without the brackets at the end, which move
+	messages string // without the closing brackets, which move
 }
 
 func (m *Meter) measure(body []byte) {
@@ -75,7 +75,7 @@ func (m *Meter) measure(body []byte) {
 	m.last = now
 }
 
-// marks are the cache marks of the formats, as their providers write them.
+// marks removes the formats' cache marks, as their providers write them.
 var marks = strings.NewReplacer(`,"cache_control":{"type":"ephemeral"}`, "")
 
 func readSent(body []byte) (*sent, error) {
@@ -96,7 +96,7 @@ func readSent(body []byte) (*sent, error) {
 	return &sent{head: marks.Replace(head), messages: strings.TrimRight(marks.Replace(messages), "]} \n")}, nil
 }
 
-// difference shows where two texts part.
+// difference describes the place where two texts differ.
 func difference(a, b string) string {
 	const around = 60
 	i := 0

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// PipeClient is an HTTP client whose connections, whatever the URL's host, lead to the handler through memory. Client and
-// server run in a testing/synctest bubble, where the client's timers cost no time. Both end with the test.
+// PipeClient returns an HTTP client whose connections lead to the handler through memory, whatever the URL's host. Client and
+// server can run in a testing/synctest bubble, where waiting takes no time. Both end with the test.
 func PipeClient(t testing.TB, h http.Handler) *http.Client {
 	t.Helper()
 	l := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
@@ -34,7 +34,7 @@ func PipeClient(t testing.TB, h http.Handler) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// pipeListener hands the other ends of dialled pipes to a server.
+// pipeListener gives a server the other ends of dialled pipes.
 type pipeListener struct {
 	conns  chan net.Conn
 	closed chan struct{}

@@ -21,11 +21,11 @@ type Provider struct {
 	requests []*llm.Request
 }
 
-// Step answers one call. It keeps the stream contract of package llm itself.
+// Step responds to one call of Stream. It must keep the stream contract of package llm.
 type Step func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error]
 
-// NewProvider makes a provider of that name. After its last step, every call fails with an [llm.ErrConfiguration] that says so:
-// a test that runs into it has more calls than its author thought.
+// NewProvider returns a provider with this name. After its last step, every call fails with an [llm.ErrConfiguration] that says
+// so, because the test makes more calls than expected.
 func NewProvider(name string, steps ...Step) *Provider {
 	return &Provider{name: name, steps: steps}
 }
@@ -33,7 +33,7 @@ func NewProvider(name string, steps ...Step) *Provider {
 // Name implements [llm.Provider].
 func (p *Provider) Name() string { return p.name }
 
-// Stream implements [llm.Provider]. The step is taken when the sequence is ranged over.
+// Stream implements [llm.Provider]. It takes the step when the sequence is ranged over.
 func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 	return func(yield func(llm.StreamEvent, error) bool) {
 		step := p.next(req)
@@ -51,7 +51,7 @@ func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.S
 	}
 }
 
-// signed puts the names into an answer that a step could not know.
+// signed returns the response with the names of provider and model, which steps do not know.
 func (p *Provider) signed(resp *llm.Response, req *llm.Request) *llm.Response {
 	r := *resp
 	r.Provider, r.Message.Provider = p.name, p.name
@@ -75,7 +75,7 @@ func (p *Provider) next(req *llm.Request) Step {
 	return step
 }
 
-// keep copies what a caller may reuse for its next request.
+// keep returns a copy of a request whose slices the caller may reuse.
 func keep(req *llm.Request) *llm.Request {
 	r := *req
 	r.Messages = slices.Clone(req.Messages)
@@ -83,7 +83,7 @@ func keep(req *llm.Request) *llm.Request {
 	return &r
 }
 
-// Then adds steps to the script.
+// Then appends steps to the script.
 func (p *Provider) Then(steps ...Step) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,15 +97,15 @@ func (p *Provider) Requests() []*llm.Request {
 	return slices.Clone(p.requests)
 }
 
-// Left is how many steps have not been taken.
+// Left returns the number of steps that have not been taken.
 func (p *Provider) Left() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.steps)
 }
 
-// Call makes a tool call for [Calls]. Args is marshalled, unless it is a string, which is the arguments' exact text and need
-// not be JSON, or nil, which means {}. It panics on what cannot be marshalled. The call's id is filled in by Calls.
+// Call returns a tool call for [Calls], which sets its id. Args is marshaled, unless it is nil, which means {}, or a string,
+// which is the arguments' exact text and need not be JSON. Call panics if args cannot be marshaled.
 func Call(name string, args any) llm.ToolCall {
 	switch args := args.(type) {
 	case nil:
@@ -120,5 +120,5 @@ func Call(name string, args any) llm.ToolCall {
 	return llm.ToolCall{Name: name, Args: string(b)}
 }
 
-// pieces cuts a text into words, so that streams have deltas to interrupt.
+// pieces splits a text into words, so that streams have deltas to interrupt.
 func pieces(text string) []string { return strings.SplitAfter(text, " ") }

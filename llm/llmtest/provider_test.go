@@ -133,7 +133,7 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// A caller that goes on with its own slice must not change what was recorded.
+// A caller that continues to use its slice must not change what was recorded.
 func TestRequestsAreKept(t *testing.T) {
 	p := llmtest.NewProvider("fake", llmtest.Text("a"), llmtest.Text("b"))
 	req := ask("one")
@@ -149,7 +149,7 @@ func TestRequestsAreKept(t *testing.T) {
 	}
 }
 
-// spy takes a contract's complaints.
+// spy records a contract's errors.
 type spy struct {
 	testing.TB
 	complaints int

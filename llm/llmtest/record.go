@@ -11,14 +11,13 @@ import (
 	"sync"
 )
 
-// Recorder is an [http.RoundTripper] that writes down what goes over it, for a [Replayer] to play without a network. The file
-// is a sequence of JSON values, one an exchange, each written when its answer has been read or given up. It is safe for
-// concurrent use.
+// Recorder is an [http.RoundTripper] that records the traffic through it, for a [Replayer] to replay without a network. The file
+// is a sequence of JSON values, one for each exchange, written when its response has been read or abandoned. A Recorder is safe
+// for concurrent use.
 //
-// No secret touches the disk. Of the headers, only those are written that say nothing about an account. The values of the
-// others that hold keys, cookies or organizations, of query parameters that do, and whatever looks like a vendor's key or
-// organization id are replaced by REDACTED wherever they stand, bodies included; values of less than 6 bytes only where they are
-// the whole.
+// No secret is written to disk. Only headers that tell nothing about an account are recorded. The values of headers and query
+// parameters with keys, cookies or organizations, and everything that looks like a vendor's key or organization id, are replaced
+// by REDACTED wherever they occur, also in bodies. Values of less than 6 bytes are replaced only where they stand alone.
 type Recorder struct {
 	next http.RoundTripper
 
@@ -28,7 +27,7 @@ type Recorder struct {
 	err   error
 }
 
-// NewRecorder creates the file, or empties it. Next does the work; nil means http.DefaultTransport.
+// NewRecorder returns a recorder that creates or truncates the file. Next makes the requests; nil means http.DefaultTransport.
 func NewRecorder(path string, next http.RoundTripper) (*Recorder, error) {
 	if next == nil {
 		next = http.DefaultTransport
@@ -70,7 +69,7 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// readBody takes a request's body. It is closed, as the contract of round trippers demands.
+// readBody reads a request's body and closes it, as round trippers must.
 func readBody(req *http.Request) ([]byte, error) {
 	if req.Body == nil {
 		return nil, nil
@@ -96,22 +95,22 @@ func (r *Recorder) write(x *exchange) error {
 	return r.err
 }
 
-// Close closes the file. The error is the first that occurred while recording: a recording that closes without one is whole,
-// if all answers were closed before.
+// Close closes the file. It returns the first error that occurred while recording. Without an error the recording is complete, if
+// all responses were closed before.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return errors.Join(r.err, r.file.Close())
 }
 
-// tape keeps what is read from a body, as it comes, until the body is closed.
+// tape keeps what is read from a body until the body is closed.
 type tape struct {
 	io.ReadCloser
 	done func(chunks [][]byte, err error) error
 
 	mu     sync.Mutex
 	chunks [][]byte
-	err    error // that the body ended with
+	err    error // of the body
 	closed bool
 }
 
@@ -120,7 +119,7 @@ func (t *tape) Read(p []byte) (int, error) {
 	n, err := t.ReadCloser.Read(p)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed { // what comes now is the end that the closing made
+	if t.closed { // this error is the effect of closing
 		return n, err
 	}
 	if n > 0 {

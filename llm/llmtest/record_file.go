@@ -13,13 +13,13 @@ import (
 	"unicode/utf8"
 )
 
-// exchange is one request and what came of it, as it stands in a file.
+// exchange is one request with its response, as it is recorded in a file.
 type exchange struct {
 	// N counts the requests from 1, in the order in which they were made.
 	N        int      `json:"n"`
 	Request  question `json:"request"`
 	Response *answer  `json:"response,omitempty"`
-	// Error is what the transport said when there was no response.
+	// Error is the transport's error, if there was no response.
 	Error string `json:"error,omitempty"`
 }
 
@@ -28,22 +28,22 @@ type question struct {
 	Method string      `json:"method"`
 	Path   string      `json:"path"` // with the query
 	Header http.Header `json:"header,omitempty"`
-	// Body is a body that is JSON, Text any other.
+	// Body holds a JSON body, Text any other.
 	Body json.RawMessage `json:"body,omitempty"`
 	Text string          `json:"text,omitempty"`
 }
 
-// answer is a response. Its body is the pieces that were read, one after the other.
+// answer is an HTTP response. Its body is the pieces that were read, concatenated.
 type answer struct {
 	Status int         `json:"status"`
 	Header http.Header `json:"header,omitempty"`
 	Body   []string    `json:"body"`
-	Base64 bool        `json:"base64,omitempty"` // the body is no text
-	// Error is what the body ended with, when that was not its end.
+	Base64 bool        `json:"base64,omitempty"` // the body is not text
+	// Error is the read error that the body ended with.
 	Error string `json:"error,omitempty"`
 }
 
-// load reads a recording, in the order of the requests.
+// load returns the exchanges of a recording, in the order of the requests.
 func load(path string) ([]*exchange, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -63,7 +63,7 @@ func load(path string) ([]*exchange, error) {
 	return list, nil
 }
 
-// compact is the text that requests are compared by: JSON without the space that only its indentation in the file has.
+// compact returns the text by which requests are compared: JSON without the white space of the file's indentation.
 func (q *question) compact() (string, error) {
 	if len(q.Body) == 0 {
 		return q.Text, nil
@@ -73,7 +73,7 @@ func (q *question) compact() (string, error) {
 	return b.String(), err
 }
 
-// pack writes pieces as strings. A character that a piece ends in goes into the next one whole.
+// pack returns pieces as strings. A character that is split between pieces goes into the later one.
 func pack(pieces [][]byte) (list []string, inBase64 bool) {
 	if !utf8.Valid(bytes.Join(pieces, nil)) {
 		for _, p := range pieces {
@@ -96,7 +96,7 @@ func pack(pieces [][]byte) (list []string, inBase64 bool) {
 	return list, false
 }
 
-// unpack undoes pack.
+// unpack is the inverse of pack.
 func (a *answer) unpack() ([][]byte, error) {
 	pieces := make([][]byte, 0, len(a.Body))
 	for _, s := range a.Body {

@@ -12,28 +12,28 @@ import (
 
 const (
 	redacted = "REDACTED"
-	// minSecret is the size in bytes from which a secret is looked for everywhere: shorter ones stand in words.
+	// minSecret is the size in bytes from which a secret is replaced everywhere: shorter ones occur in words.
 	minSecret = 6
 )
 
-// plainHeaders are what a recording keeps: the headers that providers act on and that say nothing about an account.
+// plainHeaders lists the headers that a recording keeps: those that providers use and that tell nothing about an account.
 var plainHeaders = []string{"Accept", "Content-Type", "Anthropic-Version", "Anthropic-Beta", "Openai-Beta", "Openai-Version",
 	"Request-Id", "X-Request-Id", "Retry-After", "Retry-After-Ms", "X-Should-Retry"}
 
-// plainPrefixes are the same by their beginning.
+// plainPrefixes lists more of them by their prefix.
 var plainPrefixes = []string{"Anthropic-Ratelimit-", "X-Ratelimit-"}
 
-// secretHeaders hold what must not be written, wherever else it is repeated.
+// secretHeaders lists headers whose values must not be recorded anywhere.
 var secretHeaders = []string{"Authorization", "Proxy-Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key", "X-Auth-Token",
 	"Cookie", "Set-Cookie", "Openai-Organization", "Openai-Project", "Anthropic-Organization-Id", "X-Goog-User-Project"}
 
-// secretParams are the same among a query's parameters.
+// secretParams lists query parameters whose values must not be recorded anywhere.
 var secretParams = []string{"key", "api_key", "api-key", "apikey", "access_token", "token", "auth", "signature"}
 
-// secretShapes are keys and ids of the vendors, also when they come from somewhere else, such as an error's text.
+// secretShapes matches the vendors' keys and ids, wherever they come from, such as an error's text.
 var secretShapes = regexp.MustCompile(`\b(sk-[\w*-]{8,}|AIza[\w*-]{8,}|org-\w{8,}|proj_\w{8,}|(?i:bearer )[\w.~+/*-]{20,}=*)`)
 
-// scrubber takes secrets out of one exchange.
+// scrubber removes the secrets of one exchange.
 type scrubber struct{ secrets []string }
 
 func newScrubber(req *http.Request) *scrubber {
@@ -50,7 +50,7 @@ func newScrubber(req *http.Request) *scrubber {
 	return s
 }
 
-// learn finds the secrets in headers.
+// learn collects the secrets in headers.
 func (s *scrubber) learn(h http.Header) {
 	for _, name := range secretHeaders {
 		for _, value := range h.Values(name) {
@@ -60,7 +60,7 @@ func (s *scrubber) learn(h http.Header) {
 			}
 			for i, pair := range strings.Split(value, ";") {
 				_, v, ok := strings.Cut(pair, "=")
-				if ok && (name == "Cookie" || name == "Set-Cookie" && i == 0) { // then come a cookie's attributes
+				if ok && (name == "Cookie" || name == "Set-Cookie" && i == 0) { // the rest are the cookie's attributes
 					s.add(strings.TrimSpace(v))
 				}
 			}
@@ -83,11 +83,11 @@ func (s *scrubber) add(secrets ...string) {
 			}
 		}
 	}
-	// The longest first: a secret may be a part of another one.
+	// Longest first, because one secret may be part of another.
 	slices.SortStableFunc(s.secrets, func(a, b string) int { return len(b) - len(a) })
 }
 
-// text takes the secrets out of a text.
+// text returns a text without the secrets.
 func (s *scrubber) text(text string) string {
 	for _, secret := range s.secrets {
 		text = strings.ReplaceAll(text, secret, redacted)
@@ -106,7 +106,7 @@ func (s *scrubber) request(req *http.Request, body []byte) question {
 	return q
 }
 
-// path is a URL without host and user, with its query.
+// path returns a URL's path and query, without the secrets.
 func (s *scrubber) path(u *url.URL) string {
 	query := u.Query()
 	for name := range query {
@@ -134,7 +134,8 @@ func (s *scrubber) header(h http.Header) http.Header {
 	return kept
 }
 
-// chunks takes the secrets out of a body. One with secrets becomes a single piece: they may lie across its pieces.
+// chunks returns a body's pieces without the secrets. A body with secrets becomes a single piece, because they may be split
+// between pieces.
 func (s *scrubber) chunks(pieces [][]byte) ([]string, bool) {
 	whole := string(bytes.Join(pieces, nil))
 	if clean := s.text(whole); clean != whole {

@@ -21,7 +21,7 @@ import (
 	"github.com/attractor-go/attractor/llm/providertest"
 )
 
-// canaries must be nowhere in a recording.
+// canaries must not occur in a recording.
 var canaries = map[string]string{
 	"key":            "sk-ant-canary-0123456789",
 	"bearer":         "canary+bearer/0123456789==",
@@ -38,7 +38,7 @@ var canaries = map[string]string{
 	"account's name": "canary-account",
 }
 
-// leaky is a server that tells everything that it knows in its answer's headers and body.
+// leaky is a server that returns every secret in its response's headers and body.
 func leaky(w http.ResponseWriter, r *http.Request) {
 	for name, value := range map[string]string{"Set-Cookie": "__cf=" + canaries["set-cookie"] + "; Path=/v1/x; Secure",
 		"Anthropic-Organization-Id": canaries["organization"], "X-Account": canaries["account's name"], "Request-Id": "req_1",
@@ -52,7 +52,7 @@ func leaky(w http.ResponseWriter, r *http.Request) {
 	}
 	said := strings.Join([]string{r.Header.Get("X-Api-Key"), r.Header.Get("Authorization"), r.Header.Get("X-Goog-Api-Key"), r.Header.Get("Cookie"),
 		r.URL.RawQuery, r.URL.Query().Get("key"), canaries["set-cookie"], canaries["organization"], canaries["other org"], canaries["other key"], string(body)}, " | ")
-	for _, c := range []byte(said) { // byte by byte, so that pieces cut secrets
+	for _, c := range []byte(said) { // byte by byte, so that pieces split secrets
 		w.Write([]byte{c})
 		http.NewResponseController(w).Flush()
 	}
@@ -141,8 +141,7 @@ func request(text string) *llm.Request {
 	return &llm.Request{Model: "m", MaxTokens: 100, Messages: []llm.Message{llm.User(text)}}
 }
 
-// What was recorded through a provider comes back from a replay, with another key and without a server: events, errors and
-// breaks alike.
+// What was recorded through a provider can be replayed with another key and without a server: events, errors and breaks alike.
 func TestRecordAndReplay(t *testing.T) {
 	server := fakellm.New(fakellm.Script(fakellm.Turn{Text: "né 😀 <b> and some more words, so that it takes deltas."}), fakellm.Options{Faults: map[int]fakellm.Fault{
 		2: {Kind: fakellm.FaultStatus, Status: 429, Header: map[string]string{"Retry-After": "7"}},
@@ -228,7 +227,7 @@ func TestReplayMismatch(t *testing.T) {
 func TestRecordedPieces(t *testing.T) {
 	for _, body := range []string{"data: né 😀\n\n", "data: \xff\xfe\n\n", ""} {
 		path, client, stop := record(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			for _, c := range []byte(body) { // pieces cut characters
+			for _, c := range []byte(body) { // pieces split characters
 				w.Write([]byte{c})
 				http.NewResponseController(w).Flush()
 			}

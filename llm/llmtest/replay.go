@@ -9,15 +9,15 @@ import (
 	"sync"
 )
 
-// ReplayOptions change how a [Replayer] compares.
+// ReplayOptions configure how a [Replayer] compares requests.
 type ReplayOptions struct {
-	// IgnoreBody compares method and path only.
+	// IgnoreBody compares only method and path.
 	IgnoreBody bool
 }
 
-// Replayer is an [http.RoundTripper] that answers with what a [Recorder] wrote, in the order in which the requests were made. A
-// request that is not the recorded one by method, path, query and body (secrets aside, JSON without its white space) is an
-// error that shows the first difference. It is safe for concurrent use.
+// Replayer is an [http.RoundTripper] that responds with what a [Recorder] recorded, in the order of the requests. A request that
+// differs from the recorded one in method, path, query or body is an error that shows the first difference; secrets and the white
+// space of JSON do not count. A Replayer is safe for concurrent use.
 type Replayer struct {
 	path string
 	o    ReplayOptions
@@ -27,7 +27,7 @@ type Replayer struct {
 	at   int
 }
 
-// NewReplayer reads a recording.
+// NewReplayer returns a replayer of a recording.
 func NewReplayer(path string, o ReplayOptions) (*Replayer, error) {
 	list, err := load(path)
 	if err != nil {
@@ -36,14 +36,14 @@ func NewReplayer(path string, o ReplayOptions) (*Replayer, error) {
 	return &Replayer{path: path, o: o, list: list}, nil
 }
 
-// Left is how many exchanges have not been played.
+// Left returns the number of exchanges that have not been replayed.
 func (r *Replayer) Left() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.list) - r.at
 }
 
-// RoundTrip implements [http.RoundTripper]. A request that does not match uses nothing up.
+// RoundTrip implements [http.RoundTripper]. A request that does not match takes no exchange.
 func (r *Replayer) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, err := readBody(req)
 	if err != nil {
@@ -88,7 +88,7 @@ func (r *Replayer) compare(want, got *question) error {
 	return fmt.Errorf("the bodies differ from byte %d on: recorded was %s, got %s", at, around(recorded, at), around(came, at))
 }
 
-// around shows a text at a place.
+// around returns the part of a text around a place.
 func around(text string, at int) string {
 	const before, after = 40, 80
 	from, to := max(at-before, 0), min(at+after, len(text))
@@ -102,7 +102,7 @@ func around(text string, at int) string {
 	return "`" + shown + "`"
 }
 
-// http makes a response of an answer.
+// http returns the recorded response.
 func (a *answer) http(req *http.Request) (*http.Response, error) {
 	pieces, err := a.unpack()
 	if err != nil {
@@ -125,13 +125,13 @@ func (a *answer) http(req *http.Request) (*http.Response, error) {
 		Body: &playback{pieces: pieces, end: end}}, nil
 }
 
-// playback is a body that comes in pieces.
+// playback is a body that is read in pieces.
 type playback struct {
 	pieces [][]byte
 	end    error
 }
 
-// Read implements io.Reader: at most one piece at a time.
+// Read implements io.Reader. It returns at most one piece.
 func (p *playback) Read(b []byte) (int, error) {
 	for len(p.pieces) > 0 {
 		n := copy(b, p.pieces[0])

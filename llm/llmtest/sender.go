@@ -6,7 +6,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// sender yields an answer's events, as far as the context and the listener let it. Every method says whether to go on.
+// sender yields a response's events until the context ends or the listener leaves. Every method reports whether to continue.
 type sender struct {
 	ctx   context.Context
 	yield func(llm.StreamEvent, error) bool
@@ -49,7 +49,7 @@ func (s *sender) part(i int, part llm.Part, open bool) bool {
 	case llm.Opaque:
 		return s.send(llm.StreamEvent{Type: llm.EventProvider, Block: i, Raw: []byte(part.Data)})
 	default:
-		return true // the contract has no events for it; the answer holds it
+		return true // the contract has no events for it; it is only in the response
 	}
 	start.Block = i
 	if !s.send(start) {

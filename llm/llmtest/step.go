@@ -8,11 +8,11 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Text is an answer of plain text.
+// Text returns a step that responds with plain text.
 func Text(text string) Step { return Answer(llm.Text{Text: text}) }
 
-// Calls is an answer of tool calls. Calls without an id get call_ with the number of messages in the request and their index:
-// ids that differ within a conversation and are the same in every run.
+// Calls returns a step that responds with tool calls. Calls without an id get call_ with the number of messages in the request
+// and their index. Such ids differ within a conversation and are the same in every run.
 func Calls(calls ...llm.ToolCall) Step {
 	parts := make([]llm.Part, len(calls))
 	for i, c := range calls {
@@ -21,13 +21,13 @@ func Calls(calls ...llm.ToolCall) Step {
 	return Answer(parts...)
 }
 
-// Answer is an answer of any parts. Its usage is estimated: a token for four bytes.
+// Answer returns a step that responds with any parts. It estimates the usage: a token for four bytes.
 func Answer(parts ...llm.Part) Step {
 	return Respond(llm.Response{Message: llm.Message{Parts: parts}})
 }
 
-// Respond is a whole answer: usage, finish reason and id as given. A missing finish reason is tool_calls or stop, a missing
-// usage is estimated, and provider and model are filled in.
+// Respond returns a step with a whole response. A missing finish reason becomes tool_calls or stop, a missing usage is estimated,
+// and provider and model are filled in.
 func Respond(resp llm.Response) Step {
 	return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 		r := complete(resp, req)
@@ -40,15 +40,15 @@ func Respond(resp llm.Response) Step {
 	}
 }
 
-// Error fails before anything was said.
+// Error returns a step that fails before anything was delivered.
 func Error(err error) Step {
 	return func(context.Context, *llm.Request) iter.Seq2[llm.StreamEvent, error] { return llm.Fail(err) }
 }
 
-// Torn fails after a beginning of text.
+// Torn returns a step that fails after some text.
 func Torn(text string, err error) Step { return TornParts(err, llm.Text{Text: text}) }
 
-// TornParts fails after the deltas of some parts, in the middle of the last one: its end is not sent.
+// TornParts returns a step that fails after the deltas of some parts. It does not send the end of the last one.
 func TornParts(err error, parts ...llm.Part) Step {
 	return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 		r := complete(llm.Response{Message: llm.Message{Parts: parts}}, req)
@@ -61,10 +61,10 @@ func TornParts(err error, parts ...llm.Part) Step {
 	}
 }
 
-// Hang says nothing until the context ends, and then that it was given up ([llm.ErrAborted]).
+// Hang returns a step that delivers nothing until the context ends, and then fails with [llm.ErrAborted].
 func Hang() Step { return HangAfter() }
 
-// HangAfter sends the deltas of some parts first, the last one without its end.
+// HangAfter returns a step like [Hang] that first sends the deltas of some parts, without the end of the last one.
 func HangAfter(parts ...llm.Part) Step {
 	return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 		r := complete(llm.Response{Message: llm.Message{Parts: parts}}, req)
@@ -97,7 +97,7 @@ func Gate(started chan<- struct{}, open <-chan struct{}, then Step) Step {
 	}
 }
 
-// Func decides on the step when the call comes.
+// Func returns a step that is chosen when the call comes.
 func Func(choose func(ctx context.Context, req *llm.Request) Step) Step {
 	return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 		return choose(ctx, req)(ctx, req)

@@ -9,8 +9,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Contract reads a stream to its end, reports to t what breaks the stream contract of package llm, and returns the events, the
-// last of which has the answer, or the error that the stream ended with.
+// Contract reads a stream to its end and reports violations of the stream contract of package llm to t. It returns the events,
+// the last of which has the response, or the error that the stream ended with.
 func Contract(t testing.TB, stream iter.Seq2[llm.StreamEvent, error]) ([]llm.StreamEvent, error) {
 	t.Helper()
 	c := contract{t: t, last: -1, blocks: map[int]*block{}}
@@ -76,7 +76,7 @@ func (c *contract) event(ev llm.StreamEvent) {
 	}
 }
 
-// inside finds the open block of an event, which must have been started by an event of that type.
+// inside returns the open block of an event. An event of type start must have started it.
 func (c *contract) inside(ev llm.StreamEvent, start llm.EventType) *block {
 	c.t.Helper()
 	b := c.blocks[ev.Block]
@@ -87,7 +87,7 @@ func (c *contract) inside(ev llm.StreamEvent, start llm.EventType) *block {
 	return b
 }
 
-// answer compares the whole with its parts.
+// answer compares the response with its parts.
 func (c *contract) answer(r *llm.Response) {
 	c.t.Helper()
 	if r == nil {

@@ -7,29 +7,29 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Conversations are conversations for [Encoding.Prefixes]: thoughts, signed and not, texts that are hard to encode, calls with
-// broken arguments, results with images and in two messages, steering, retries, and answers of other authors.
+// Conversations generates conversations for [Encoding.Prefixes]: thoughts, signed and not, texts that are hard to encode, calls
+// with broken arguments, results with images and in two messages, steering, retries, and responses of other authors.
 type Conversations struct {
-	// Text is JSON of the provider's own form, which has to stay mere text inside of a string.
+	// Text lists JSON of the provider's own form, which must stay plain text within a string.
 	Text []string
-	// Author is the name of the provider. Half of the answers are of another one.
+	// Author is the name of the provider. Half of the responses have another one.
 	Author string
-	// Models are whom the answers are of; empty means nobody.
+	// Models are the authors of the responses; empty means none.
 	Models []string
 	// ThinkingID is the id of every thought.
 	ThinkingID string
-	// Late lets a retry be started by a system message, where a provider can send one in the middle.
+	// Late allows a retry to begin with a system message, for providers that can send one in the middle.
 	Late bool
 }
 
-// Rounds makes one conversation: what each request has more than the one before. Pick chooses a number from 0 to n-1, and with
-// it everything.
+// Rounds returns one conversation: for each request, the messages that it adds to the previous one. Pick chooses a number from 0
+// to n-1, and thereby everything.
 func (c Conversations) Rounds(pick func(label string, n int) int) [][]llm.Message {
 	d := drawer{c, pick}
 	rounds := [][]llm.Message{{llm.System(d.text("system")), llm.System(d.text("system")), llm.User("start " + d.text("user"))}}
 	for i := range 1 + pick("rounds", 6) {
 		rounds = append(rounds, d.round(i))
-		if pick("retries", 5) == 0 { // a request that failed is followed by one with a little more
+		if pick("retries", 5) == 0 { // a failed request is followed by one with a few more messages
 			more := llm.User("also")
 			if c.Late && d.flip("late") {
 				more = llm.System("also")
@@ -53,7 +53,7 @@ func (d drawer) text(label string) string {
 	return d.of(label, append([]string{"go on", "line\n\"quoted\" <b>\u2028", "né 😀", "", "\xff", `{"type":"text"}`}, d.Text...)...)
 }
 
-// round is an answer, the results of its calls, and what the user says to them.
+// round returns a response, the results of its calls, and what the user says.
 func (d drawer) round(i int) []llm.Message {
 	answer := llm.Message{Role: llm.RoleAssistant, Provider: d.of("author", d.Author, "other")}
 	if len(d.Models) > 0 {
@@ -88,8 +88,8 @@ func (d drawer) round(i int) []llm.Message {
 	return round
 }
 
-// Session lets a provider go through so many turns of a conversation, which it appends to the request: after each answer the
-// results of its calls, all of the same content, and now and then a word of the user. Each is called with every answer.
+// Session runs a number of turns of a conversation with a provider and appends them to the request: after each response the
+// results of its calls, all with the same content, and sometimes a user message. Each is called with every response.
 func Session(t testing.TB, p llm.Provider, req *llm.Request, turns int, content llm.Parts, each func(turn int, resp *llm.Response)) {
 	t.Helper()
 	for i := range turns {

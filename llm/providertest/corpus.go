@@ -16,7 +16,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// StreamCorpus is [Recordings] for a test, which it skips where the corpus is missing.
+// StreamCorpus returns the [Recordings] of a corpus. It skips the test if the corpus is missing.
 func StreamCorpus(t *testing.T, dir, provider string) []Recording {
 	t.Helper()
 	list, err := Recordings(dir, provider)
@@ -24,7 +24,7 @@ func StreamCorpus(t *testing.T, dir, provider string) []Recording {
 	return list
 }
 
-// skipWithout skips the test when the error says that a corpus is missing, and fails it on any other.
+// skipWithout skips the test if the error reports a missing corpus, and fails it for any other error.
 func skipWithout(t *testing.T, err error) {
 	t.Helper()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -34,23 +34,23 @@ func skipWithout(t *testing.T, err error) {
 	}
 }
 
-// ErrorCase is an answer of a corpus of failures, with what it means.
+// ErrorCase is a response in a corpus of failures, with its meaning.
 type ErrorCase struct {
 	ID, Provider string
-	// Phase is response, or sse_midstream when the body comes after the beginning of a stream; others are no answers.
+	// Phase is response, or sse_midstream if the body follows the beginning of a stream. Other phases have no response.
 	Phase   string
 	Status  int
 	Headers map[string]string
 	Body    string
-	// Class is the name of the kind of error, or finish: and the reason when it is none.
+	// Class is the name of the error's kind, or finish: and the reason if it is no error.
 	Class string `json:"error_class"`
-	// Retryable is nil where the corpus does not say.
+	// Retryable is nil if the corpus does not say.
 	Retryable *bool
-	// RetryAfter is in milliseconds, null where there is nothing to wait for, or "date" when it depends on the clock.
+	// RetryAfter is in milliseconds, null if there is nothing to wait for, or "date" if it depends on the clock.
 	RetryAfter json.RawMessage `json:"retry_after_ms"`
 }
 
-// ErrorCases reads the file cases.jsonl of a corpus of failures. A missing one skips the test.
+// ErrorCases returns the cases in the file cases.jsonl of a corpus. It skips the test if the file is missing.
 func ErrorCases(t *testing.T, dir string) (cases []ErrorCase) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, "cases.jsonl"))
@@ -65,14 +65,15 @@ func ErrorCases(t *testing.T, dir string) (cases []ErrorCase) {
 	return cases
 }
 
-// Answer is what a server says in this case, to whatever is asked; in the middle of a stream it comes after begin and before end.
+// Answer returns a handler that sends this case's response to every request. In the middle of a stream the body stands between
+// begin and end.
 func (c ErrorCase) Answer(begin, end string) http.Handler {
 	answer := Recording{Status: c.Status, ContentType: oneJSON, Body: []byte(c.Body)}
 	if c.Phase == "sse_midstream" {
 		answer = Recording{Status: http.StatusOK, ContentType: eventStream, Body: []byte(begin + c.Body + end)}
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // the answer is the same whatever is asked
+		_, _ = io.Copy(io.Discard, r.Body) // the response does not depend on the request
 		for name, value := range c.Headers {
 			w.Header().Set(name, value)
 		}
@@ -80,8 +81,8 @@ func (c ErrorCase) Answer(begin, end string) http.Handler {
 	})
 }
 
-// kinds are the corpus' classes in the words of package llm, which are finer: an overload and a gateway's timeout are a server's
-// errors there.
+// kinds returns the kinds of package llm for the corpus's class. They are finer: in the corpus, an overload and a gateway's
+// timeout are server errors.
 func (c ErrorCase) kinds() []error {
 	switch c.Class {
 	case "InvalidRequestError":
@@ -108,9 +109,8 @@ func (c ErrorCase) kinds() []error {
 	return nil
 }
 
-// Check calls the provider, whose server has to give this case's [ErrorCase.Answer], and compares what comes of it: the kind, whether
-// to try again and when. A decision is a kind that takes the place of the corpus' class and of what it says about
-// trying again; nil means none.
+// Check calls a provider whose server sends this case's [ErrorCase.Answer], and checks the error's kind, whether it is retryable,
+// and the delay. A decision, unless nil, is a kind that replaces the corpus's class and its word on retries.
 func (c ErrorCase) Check(t *testing.T, p llm.Provider, decision error) {
 	t.Helper()
 	events, err := Contract(t, p.Stream(t.Context(), ask()))

@@ -11,28 +11,28 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Encoding is how a provider encodes requests, for the tests that hold it to appending: what was sent stays as it was sent, so
-// that a cache finds it again. Its methods may be used by several tests at once, as far as Encode may.
+// Encoding describes how a provider encodes requests, for tests that encoded conversations are only appended to, so that caches
+// hit. Several tests may use its methods at the same time, if Encode allows it.
 type Encoding struct {
-	// Encode makes a body, in pieces.
+	// Encode returns the body of a request, in pieces.
 	Encode func(req *llm.Request) ([][]byte, error)
-	// End is the JSON with which a body's conversation ends and its parameters begin. What comes before its last place is what
-	// the next request has to begin with.
+	// End is the JSON with which a body's conversation ends and its parameters begin. The next request must begin with everything
+	// before its last occurrence.
 	End string
-	// Open is the JSON right before End that the next request may put something in front of, such as the end of a message that
-	// goes on. Empty means that there is none.
+	// Open is the JSON directly before End that the next request may insert something before, such as the end of a message that
+	// continues. Empty means none.
 	Open string
-	// Mark is the JSON of a cache's mark, which may move. Empty means that there are none.
+	// Mark is the JSON of a cache mark, which may move. Empty means none.
 	Mark string
 }
 
-// Failer is what the checks need of a test: a testing.TB, or the rapid.T of one draw.
+// Failer is the part of a test that the checks need: a testing.TB, or the rapid.T of one draw.
 type Failer interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }
 
-// Body is a request's body as it goes out, and the part of it that the next request has to begin with.
+// Body returns a request's body, and the prefix of it that the next request must begin with.
 func (e Encoding) Body(t Failer, req *llm.Request) (body, prefix string) {
 	t.Helper()
 	segments, err := e.Encode(req)
@@ -54,9 +54,9 @@ func (e Encoding) Body(t Failer, req *llm.Request) (body, prefix string) {
 	return body, strings.TrimSuffix(prefix, e.Open)
 }
 
-// Prefixes sends a conversation that grows by one round a request, and checks that what was sent stays as it was sent: request n
-// is a byte-prefix of request n+1, with a memo and without one alike, and bytes handed out for an earlier request never change.
-// The request has what all have in common. It returns the bodies.
+// Prefixes encodes a conversation that grows by one round with each request. It checks that request n is a byte prefix of request
+// n+1, with and without a memo, and that bytes returned for an earlier request never change. The request holds what all requests
+// have in common. Prefixes returns the bodies.
 func (e Encoding) Prefixes(t Failer, req llm.Request, rounds [][]llm.Message) (bodies []string) {
 	t.Helper()
 	memo := new(llm.Memo)
@@ -88,9 +88,9 @@ func (e Encoding) Prefixes(t Failer, req llm.Request, rounds [][]llm.Message) (b
 	return bodies
 }
 
-// StartsAfresh checks that a memo does not outlive what it was made of: other messages, other tools, also when the caller changes
-// its list in place, and a request that cannot be encoded, which is one with the unsupported part. The tool is the JSON that a
-// body's first tool begins with, up to its name.
+// StartsAfresh checks that a memo is not used for what it was not made of: other messages, other tools, even if the caller
+// changes its list in place, and a request that cannot be encoded because of the unsupported part. The tool is the JSON with
+// which a body's first tool begins, up to its name.
 func (e Encoding) StartsAfresh(t *testing.T, req llm.Request, tool string, unsupported llm.Part) {
 	t.Helper()
 	req.Memo = new(llm.Memo)
@@ -121,8 +121,8 @@ func (e Encoding) StartsAfresh(t *testing.T, req llm.Request, tool string, unsup
 	}
 }
 
-// BenchmarkTurn1000 encodes the 1000th request of a conversation: what is new in it, and nothing of the rest. The request has
-// what is not of the conversation; answer makes the model's message of a turn, which has one call with the id.
+// BenchmarkTurn1000 encodes the 1000th request of a conversation, of which only the new messages are encoded. The request holds
+// everything but the conversation. Answer returns the model's message of a turn, with one call that has the id.
 func (e Encoding) BenchmarkTurn1000(b *testing.B, req llm.Request, answer func(id string) llm.Message) {
 	for i := range 12 {
 		req.Tools = append(req.Tools, llm.ToolDefinition{Name: fmt.Sprintf("tool_%d", i), Description: strings.Repeat("Does things. ", 60),
@@ -148,7 +148,7 @@ func (e Encoding) BenchmarkTurn1000(b *testing.B, req llm.Request, answer func(i
 	b.ReportAllocs()
 	i := 1000
 	for b.Loop() {
-		if i == 1100 { // stay around turn 1000 however often this runs
+		if i == 1100 { // stay around turn 1000, however often this runs
 			b.StopTimer()
 			req.Messages, req.Memo, i = req.Messages[:2002:2002], new(llm.Memo), 1000
 			encode()

@@ -13,33 +13,34 @@ import (
 	"strings"
 )
 
-// Recording is an answer of a model server that somebody recorded.
+// Recording is a recorded response of a model server.
 type Recording struct {
-	// Name is the id of the recording in its corpus; N counts the answers in its file from 0.
+	// Name is the id of the recording in its corpus; N counts the responses in its file from 0.
 	Name string
 	N    int
-	// Provider and Kind are what the corpus says of the recording: who answered, and the form of the file.
+	// Provider and Kind are taken from the corpus: who responded, and the form of the file.
 	Provider, Kind string
-	// Status, ContentType and Body are the answer. Where only the body was recorded, the rest is what goes with it.
+	// Status, ContentType and Body are the response. If only the body was recorded, the others are set to match.
 	Status      int
 	ContentType string
 	Body        []byte
 }
 
-// ServeHTTP implements [http.Handler]: the answer to whatever is asked.
+// ServeHTTP implements [http.Handler]. It sends the response to every request.
 func (r Recording) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", r.ContentType)
 	w.WriteHeader(r.Status)
-	_, _ = w.Write(r.Body) // fails when the client has enough, which is its right
+	_, _ = w.Write(r.Body) // fails if the client has read enough
 }
 
-// indexEntry is a line of a corpus' index.jsonl.
+// indexEntry is a line of a corpus's index.jsonl.
 type indexEntry struct{ ID, Provider, Kind, File string }
 
-// Recordings reads a corpus of recorded answers: a directory with an index.jsonl that names the files and, for each, the provider
-// and the kind, which is one of sse_data_lines (the data of one server-sent event a line), sse, json_body, and http_cassette (a
-// YAML cassette or an httprr trace, with any number of answers). An empty provider means all. Errors of the file system are
-// wrapped, so that a missing corpus is an fs.ErrNotExist; a file that cannot be read as its kind is an error that names it.
+// Recordings returns the recorded responses of a corpus. A corpus is a directory with an index.jsonl that lists the files, each
+// with its provider and its kind: sse_data_lines (the data of one server-sent event on each line), sse, json_body, or
+// http_cassette (a YAML cassette or an httprr trace, with any number of responses). An empty provider means all. File system
+// errors are wrapped, so that a missing corpus is an fs.ErrNotExist. A file that does not have the form of its kind is an error
+// that names it.
 func Recordings(dir, provider string) ([]Recording, error) {
 	index, err := os.ReadFile(filepath.Join(dir, "index.jsonl"))
 	if err != nil {
@@ -80,7 +81,7 @@ func readRecording(kind, data string) ([]Recording, error) {
 	case "sse_data_lines":
 		return []Recording{{Status: 200, ContentType: eventStream, Body: events(data)}}, nil
 	case "sse":
-		return []Recording{{Status: 200, ContentType: eventStream, Body: []byte(data + "\n\n")}}, nil // some lost their last line ends
+		return []Recording{{Status: 200, ContentType: eventStream, Body: []byte(data + "\n\n")}}, nil // some lost the line ends at their end
 	case "json_body":
 		return []Recording{{Status: 200, ContentType: oneJSON, Body: []byte(data)}}, nil
 	case "http_cassette":
@@ -92,7 +93,7 @@ func readRecording(kind, data string) ([]Recording, error) {
 	return nil, fmt.Errorf("unknown kind %q", kind)
 }
 
-// events makes a stream of its events' data. The APIs that give their data a type name the event after it.
+// events returns a stream of events with this data. Events of APIs with a type in the data are named after it.
 func events(data string) []byte {
 	var b bytes.Buffer
 	for line := range strings.Lines(data) {
@@ -108,7 +109,7 @@ func events(data string) []byte {
 	return b.Bytes()
 }
 
-// readTrace reads an httprr trace: the lengths of a request and a response, then both as they were on the wire.
+// readTrace reads an httprr trace: the lengths of a request and a response, then both as sent.
 func readTrace(data string) (list []Recording, err error) {
 	for data != "" {
 		head, rest, _ := strings.Cut(data, "\n")
@@ -133,7 +134,7 @@ func readTrace(data string) (list []Recording, err error) {
 	return list, nil
 }
 
-// readCassette reads the responses of a YAML cassette: of YAML it knows what such files consist of.
+// readCassette reads the responses of a YAML cassette. It understands only the YAML that occurs in such files.
 func readCassette(data string) (list []Recording, err error) {
 	lines := strings.Split(data, "\n")
 	var now *Recording
@@ -164,7 +165,7 @@ func readCassette(data string) (list []Recording, err error) {
 	return list, nil
 }
 
-// scalar reads a string of YAML: quoted in either way on one line, or a block of lines, of which it says how many it took.
+// scalar reads a YAML string: quoted on one line, or a block of lines. It also returns the number of lines.
 func scalar(value string, lines []string) (text []byte, took int, err error) {
 	value, binary := strings.CutPrefix(value, "!!binary ")
 	s := value
@@ -186,7 +187,7 @@ func scalar(value string, lines []string) (text []byte, took int, err error) {
 	return []byte(s), took, nil
 }
 
-// blockScalar reads a block of lines. Its header says how many of the line ends at its end count: all with |+, none with |-.
+// blockScalar reads a block of lines. Its header tells how many of the final line ends to keep: all with |+, none with |-.
 func blockScalar(header string, lines []string) (text string, took int) {
 	const indent = "      " // of a body's lines
 	var b strings.Builder

@@ -15,7 +15,7 @@ import (
 	"github.com/attractor-go/attractor/llm/providertest"
 )
 
-// corpus writes files into a directory.
+// corpus returns a directory with these files.
 func corpus(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -16,7 +16,7 @@ import (
 	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
-// Config is what a provider under test must be made with.
+// Config holds what a provider under test must be created with.
 type Config struct {
 	BaseURL string
 	APIKey  string
@@ -25,12 +25,12 @@ type Config struct {
 	Idle time.Duration
 }
 
-// suiteKey must not turn up in any error.
+// suiteKey must not occur in any error.
 const suiteKey = "sk-suite-0123456789"
 
-// Suite checks that a provider keeps the stream contract of package llm, against the scripted server of package fakellm and
-// its faults. Every case runs in a bubble of its own, so timers cost nothing. The cases named in except, such as
-// "answer/call with broken arguments", are those that the provider's API cannot express; they are skipped.
+// Suite checks that a provider keeps the stream contract of package llm, against the scripted server of package fakellm and its
+// faults. Every case runs in a synctest bubble, so waiting takes no time. Cases that the provider's API cannot express, such as
+// "answer/call with broken arguments", are named in except and skipped.
 func Suite(t *testing.T, newProvider func(t *testing.T, c Config) llm.Provider, except ...string) {
 	s := suite{newProvider, except}
 	s.answers(t)
@@ -91,7 +91,7 @@ func (s suite) answers(t *testing.T) {
 	}
 }
 
-// compare holds an answer against the script.
+// compare compares a response with the script.
 func compare(t *testing.T, got *llm.Response, want fakellm.Turn) {
 	t.Helper()
 	if got.Text() != want.Text || got.Reasoning() != want.Thinking {
@@ -129,7 +129,7 @@ func (s suite) fails(t *testing.T, name string, fault fakellm.Fault, kind error,
 	s.run(t, name, func(t *testing.T) {
 		model := fakellm.Script(fakellm.Turn{Text: speech, Calls: []fakellm.Call{{Name: "look", Args: []byte(`{"at":"something far away"}`)}}})
 		p := s.connect(t, fakellm.New(model, fakellm.Options{Faults: map[int]fakellm.Fault{1: fault}}))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // so that a stall that nobody notices fails
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // fails if a stall goes unnoticed
 		defer cancel()
 		events, err := Contract(t, p.Stream(ctx, ask()))
 		if !errors.Is(err, kind) {
@@ -142,7 +142,7 @@ func (s suite) fails(t *testing.T, name string, fault fakellm.Fault, kind error,
 		if more != nil {
 			more(t, e)
 		}
-		if _, err := Contract(t, p.Stream(t.Context(), ask())); err != nil { // the fault was the first request's
+		if _, err := Contract(t, p.Stream(t.Context(), ask())); err != nil { // only the first request had the fault
 			t.Errorf("the next request: %v", err)
 		}
 	})
@@ -208,7 +208,7 @@ func (s suite) stalls(t *testing.T) {
 		p := s.connect(t, fakellm.New(fakellm.Script(fakellm.Turn{Text: speech}), fakellm.Options{}))
 		if _, err := Contract(t, func(yield func(llm.StreamEvent, error) bool) {
 			for ev, err := range p.Stream(t.Context(), ask()) {
-				time.Sleep(time.Hour) // of the bubble
+				time.Sleep(time.Hour) // in the bubble
 				if !yield(ev, err) {
 					return
 				}
@@ -228,8 +228,8 @@ func (s suite) stalls(t *testing.T) {
 // mib returns a text of n MiB.
 func mib(n int) string { return strings.Repeat("word or other... ", n<<16)[:n<<20] }
 
-// bounds: an answer of more than 16 MiB is cut off, thinking, text and the arguments of all calls together, and nobody is asked again
-// for the same.
+// bounds checks that a response of more than 16 MiB is cut off, counting thinking, text and the arguments of all calls together,
+// and that the error is final.
 func (s suite) bounds(t *testing.T) {
 	calls := func(n int) (calls []fakellm.Call) {
 		for range n {
@@ -298,7 +298,7 @@ func (s suite) endings(t *testing.T) {
 		}
 		<-gone // a connection that stayed open would deadlock the bubble
 	})
-	s.run(t, "end/the listener leaves at any event", func(t *testing.T) { // what is left running would deadlock the bubble
+	s.run(t, "end/the listener leaves at any event", func(t *testing.T) { // goroutines left running would deadlock the bubble
 		p := s.connect(t, fakellm.New(fakellm.Script(fakellm.Turn{Text: strings.Repeat("word ", 10000)}), fakellm.Options{}))
 		for leaveAt := range 20 {
 			n := 0
@@ -323,7 +323,7 @@ func (s suite) endings(t *testing.T) {
 	})
 }
 
-// reuse counts connections: a new one for every call would cost a TLS handshake each.
+// reuse counts connections, because a new one for every call would cost a TLS handshake each.
 func (s suite) reuse(t *testing.T) {
 	client := llmtest.PipeClient(t, fakellm.New(fakellm.Script(), fakellm.Options{}))
 	transport := client.Transport.(*http.Transport)
@@ -351,7 +351,7 @@ func wantAborted(t *testing.T, err error) {
 	}
 }
 
-// noticing closes gone when the handler's first request is over.
+// noticing returns a handler that closes gone after its first request.
 func noticing(h http.Handler, gone chan<- struct{}) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer close(gone)

@@ -17,41 +17,41 @@ import (
 	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
-// WireConfig says how [Wire] tests a provider.
+// WireConfig configures how [Wire] tests a provider.
 type WireConfig struct {
-	// New makes the provider, which has to send its calls through the client to the host api.test.
+	// New returns the provider, which must send its requests through the client to the host api.test.
 	New func(t *testing.T, c *WireCase, client *http.Client) llm.Provider
-	// Model is that of the request of a case that has none.
+	// Model is the model of requests without one.
 	Model string
-	// Endpoint is the path, and the query if there is one, that calls go to; {model} stands for the request's model.
+	// Endpoint is the path, with a query if there is one, of all requests; {model} stands for the request's model.
 	Endpoint string
-	// Header is the name of the one header that depends on the request; empty means that there is none.
+	// Header names the one header that depends on the request; empty means none.
 	Header string
-	// Unsigned is what the scripted server says against signatures that are not its own. A refusal with these words is no
-	// failure, for the cases' signatures are made up. Empty means that none is let pass.
+	// Unsigned is the scripted server's refusal of signatures that are not its own. It is expected, because the cases' signatures
+	// are made up. Empty means that no refusal is expected.
 	Unsigned string
-	// RetryAfter writes into the events' section how long an error asks to wait.
+	// RetryAfter adds an error's delay to the events section.
 	RetryAfter bool
-	// Update writes the golden sections instead of comparing them. Test binaries have a flag of that name for it.
+	// Update writes the golden sections instead of comparing them. Test binaries usually have a flag of this name for it.
 	Update bool
 }
 
-// Wire tests what a provider sends, and what it makes of what comes back. Every txtar file of the directory is a case; these are
-// its sections, all of which may be missing:
+// Wire tests what a provider sends, and how it decodes responses. Every txtar file of the directory is a case with these
+// sections, all of them optional:
 //
-//	request.json   the llm.Request; without one, the case is about the answer
+//	request.json   the llm.Request; without one, the case is about the response
 //	facts.json     its Facts
 //	options.json   switches of the provider, for WireConfig.New
-//	response.sse   what comes back, or response.json; status is its status when that is not 200
+//	response.sse   the response, or response.json; status is its status when that is not 200
 //
-// The golden sections come after them. Those of the request are compared where the case has a request, the events where it has an
-// answer, or where nothing was sent:
+// The golden sections follow them. Those of the request are compared if the case has a request, the events if it has a response or if
+// nothing was sent:
 //
-//	url            where the call goes, when that is not WireConfig.Endpoint
+//	url            the request's URL, when that is not WireConfig.Endpoint
 //	header         WireConfig.Header, when it was sent
-//	body.json      what is sent, indented
-//	refused        what the scripted server of package fakellm says against it, where it does not take it
-//	events         the stream's events, which have to keep the contract, the error at the end included
+//	body.json      the request's body, indented
+//	refused        the refusal of the scripted server of package fakellm, if it does not accept the request
+//	events         the stream's events, which must keep the contract, with the error at the end
 func Wire(t *testing.T, dir string, cfg WireConfig) {
 	for _, c := range WireCases(t, dir) {
 		t.Run(c.Name, func(t *testing.T) {
@@ -69,17 +69,17 @@ func Wire(t *testing.T, dir string, cfg WireConfig) {
 	}
 }
 
-// goldenSection is what a section should hold; empty means that it should be missing.
+// goldenSection holds the expected content of a section; empty means that the section should be missing.
 type goldenSection struct{ name, text string }
 
-// sentCall is what came to the server.
+// sentCall is a request as the server received it.
 type sentCall struct {
 	url    string
 	header http.Header
 	body   []byte
 }
 
-// run streams the case's request, and returns the golden sections in the order in which they are written.
+// run streams the case's request. It returns the golden sections in the order in which they are written.
 func (cfg WireConfig) run(t *testing.T, c *WireCase) (golden []goldenSection) {
 	var sent *sentCall
 	client := llmtest.PipeClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -106,7 +106,7 @@ func (cfg WireConfig) run(t *testing.T, c *WireCase) (golden []goldenSection) {
 	return golden
 }
 
-// request is the golden sections of what was sent: nil when nothing was.
+// request returns the golden sections of what was sent, or nil if nothing was.
 func (cfg WireConfig) request(t *testing.T, req *llm.Request, sent *sentCall) []goldenSection {
 	var url, header, body, refused string
 	if sent != nil {
@@ -133,8 +133,8 @@ func indent(t *testing.T, body []byte) string {
 	return b.String() + "\n"
 }
 
-// Refusal sends a body to the scripted server of package fakellm, which is as strict as the API whose path the URL has, and
-// returns what it says against it, with a line end; empty means that it takes it. The URL needs no host.
+// Refusal sends a body to the scripted server of package fakellm, which is as strict as the API that the URL's path belongs to.
+// It returns the refusal with a line end, or "" if the server accepts the body. The URL needs no host.
 func Refusal(t testing.TB, url string, header http.Header, body []byte) string {
 	t.Helper()
 	if strings.HasPrefix(url, "/") {

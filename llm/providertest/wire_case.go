@@ -19,12 +19,12 @@ import (
 
 // WireCase is one case of [Wire].
 type WireCase struct {
-	Name    string // of its file, without the ending
+	Name    string // the file's name without its extension
 	file    string
 	archive *txtar.Archive
 }
 
-// WireCases reads the cases of a directory, in the order of their names. A directory without any fails the test.
+// WireCases returns the cases of a directory, in the order of their names. A directory without cases fails the test.
 func WireCases(t testing.TB, dir string) []*WireCase {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
@@ -42,7 +42,7 @@ func WireCases(t testing.TB, dir string) []*WireCase {
 	return cases
 }
 
-// Section is the text of a section; a missing one is empty.
+// Section returns the text of a section; "" if it is missing.
 func (c *WireCase) Section(name string) string {
 	for _, f := range c.archive.Files {
 		if f.Name == name {
@@ -52,7 +52,7 @@ func (c *WireCase) Section(name string) string {
 	return ""
 }
 
-// Read decodes a section of JSON into v, which knows all of its members. A missing section leaves v as it is.
+// Read decodes a JSON section into v, which must have all its members. If the section is missing, v does not change.
 func (c *WireCase) Read(t testing.TB, name string, v any) {
 	t.Helper()
 	text := c.Section(name)
@@ -80,7 +80,7 @@ func (c *WireCase) request(t testing.TB, model string) *llm.Request {
 	return req
 }
 
-// answer is what comes back. A case that has no answer gets an empty one, which is an error nobody looks at.
+// answer returns the case's response. A case without one gets an empty response, an error that is ignored.
 func (c *WireCase) answer() Recording {
 	r := Recording{Status: http.StatusOK, ContentType: eventStream, Body: []byte(c.Section("response.sse"))}
 	if len(r.Body) == 0 {
@@ -92,7 +92,7 @@ func (c *WireCase) answer() Recording {
 	return r
 }
 
-// write puts the golden sections into the case's file, after the others.
+// write writes the golden sections to the case's file, after the others.
 func (c *WireCase) write(t testing.TB, golden []goldenSection) {
 	t.Helper()
 	c.archive.Files = slices.DeleteFunc(c.archive.Files, func(f txtar.File) bool {
@@ -108,7 +108,7 @@ func (c *WireCase) write(t testing.TB, golden []goldenSection) {
 	}
 }
 
-// renderEvents writes events one a line, and the error after them.
+// renderEvents formats events, one on each line, and then the error.
 func renderEvents(t testing.TB, events []llm.StreamEvent, err error) string {
 	t.Helper()
 	var b strings.Builder
