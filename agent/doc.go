@@ -5,26 +5,25 @@
 //
 // # How it works
 //
-// What to do next is a pure function of what has happened: [Next] reads the [State], and the loop (loop.go) does what it says.
-// Whatever happens is a record in the session's journal, and the state is the fold of the records and nothing else. So a
-// session resumes anywhere: fold what the journal holds, then run.
+// All that happens in a session is a record in its journal, and the [State] is the fold of these records and nothing else. What to do next is
+// a pure function of the state: the loop does what [Next] returns. So a session resumes anywhere: fold the journal, then run the loop.
 //
 // # The doors
 //
-// [Options] and [Session] have all that a host, or a capability that it adds, needs to take part:
+// A host, or a capability that it adds, takes part through [Options] and the methods of [Session]:
 //
 //   - what the model can call: Options.Tools, [Session.AddTools] and [Session.RemoveTools];
-//   - what happens around each call: Options.Middleware, see [tool.Middleware];
-//   - what may happen: Options.Authorize and Approve for calls, BeforeInput for what people say, BeforeStop, BeforeCompact, Questions,
-//     and a [Ledger] for a budget that others spend, too;
-//   - what is kept: [Session.Note], in the session's journal, and Options.Journal itself, a log of a [journal.Store];
+//   - what happens around each call: Hooks.Middleware, see [tool.Middleware];
+//   - what is allowed: Hooks.Authorize and Approve for calls, BeforeInput for messages of people, BeforeStop, BeforeCompact,
+//     Options.Questions, and a [Ledger] for a shared budget;
+//   - what is kept: [Session.Note], and Options.Journal, a log of a [journal.Store];
 //   - what is seen: Options.OnEvent, [Session.Events], and [Project] for the events of a journal;
-//   - where it runs: Options.Env, which can be wrapped, and Options.Client with its [llm.Middleware];
+//   - where tools run: Options.Env, which can be wrapped, and for models Options.Client with its [llm.Middleware];
 //   - what ends with the session: Options.Closers.
 //
 // # A capability
 //
-// A capability is a package that puts its parts into the options of a session. This one remembers which files a session has changed:
+// A capability is a package that adds its parts to the options of a session. This one keeps a list of the files that a session has changed:
 //
 //	func Attach(o *agent.Options) {
 //		o.Middleware = append(o.Middleware, remember)
@@ -48,15 +47,15 @@
 //
 // # Another engine
 //
-// A session can be driven from outside, a step at a time, each in a process of its own if need be:
+// A program can drive a session itself, a step at a time, and take each step in another process:
 //
 //	err := s.Begin(ctx, "fix the failing test")
 //	for step := (agent.Step{}); err == nil && step.Act != agent.ActRest; {
 //		if step, err = s.Advance(ctx); step.Act == agent.ActWait {
-//			sleep(ctx, step.Until) // or have it called again then
+//			sleep(ctx, step.Until) // or come back then
 //		}
 //	}
 //	result := s.Result()
 //
-// [Session.Release] gives the session away between two steps, and [Resume] takes it up wherever its journal can be opened.
+// [Session.Release] gives the session away between two steps, and [Resume] takes it over wherever its journal can be opened.
 package agent

@@ -8,17 +8,16 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Event is something that happened in a session. Each kind is a struct of this package with an [EventHeader] embedded; consumers get
-// pointers and tell them apart by a type switch. Events are shared between consumers: read them, do not change them. Their
-// JSON is flat.
+// An Event reports something that happened in a session. Each kind is a struct of this package that embeds an [EventHeader]. Consumers get
+// pointers and use a type switch. They share events and must not change them. The JSON of an event is flat.
 type Event interface {
-	// Head returns the part that all events have.
+	// Head returns the fields that all events have.
 	Head() *EventHeader
 	kind() Kind
 	size() int
 }
 
-// EventHeader holds the part that all events have.
+// EventHeader holds the fields that all events have.
 type EventHeader struct {
 	Kind      Kind      `json:"kind"`
 	SessionID string    `json:"session_id"`
@@ -32,10 +31,10 @@ func (h *EventHeader) Head() *EventHeader { return h }
 // size returns about how many bytes of text and data an event holds beside its fixed fields. Events that hold some have a size of their own.
 func (h *EventHeader) size() int { return 0 }
 
-// Kind is an event's kind, as it stands in JSON.
+// A Kind names a kind of event, as in JSON.
 type Kind string
 
-// The kinds of events: each is that of the struct of its name.
+// The kinds of events, each named after its struct.
 const (
 	KindSessionStart        Kind = "SESSION_START"
 	KindSessionEnd          Kind = "SESSION_END"
@@ -66,7 +65,7 @@ const (
 	KindModelChanged        Kind = "MODEL_CHANGED"
 )
 
-// SessionStart is the first event of a session, and of each resume of it.
+// SessionStart is the first event of a session and of each resume.
 type SessionStart struct {
 	EventHeader
 	Model       string `json:"model"`
@@ -74,13 +73,13 @@ type SessionStart struct {
 	Profile     string `json:"profile"`
 	Dir         string `json:"dir"`
 	Containment string `json:"containment"`
-	// HidesHost says that commands cannot see the processes of the host, nor read what those have in their environment.
+	// HidesHost reports that commands can neither see the processes of the host nor read their environments.
 	HidesHost bool   `json:"hides_host"`
 	Resumed   bool   `json:"resumed"`
 	ParentID  string `json:"parent_id,omitempty"`
 }
 
-// SessionEnd is the last event, exactly once.
+// SessionEnd is the last event. There is exactly one.
 type SessionEnd struct {
 	EventHeader
 	State  Status `json:"state"`
@@ -98,24 +97,24 @@ type HistoryLoaded struct {
 type UserInput struct {
 	EventHeader
 	Text string `json:"text"`
-	// Action is set where the input answers a question and the person declined, or canceled it.
+	// Action is set if the input answers a question that the person declined or canceled.
 	Action tool.Action `json:"action,omitempty"`
 }
 
-// ProcessingEnd ends an input: exactly one for each UserInput.
+// ProcessingEnd ends an input. There is exactly one for each UserInput.
 type ProcessingEnd struct {
 	EventHeader
 	Reason     Reason     `json:"reason"`
 	Finish     llm.Finish `json:"finish,omitzero"` // of the last answer
 	Text       string     `json:"text"`
 	Usage      llm.Usage  `json:"usage"`
-	CostUSD    float64    `json:"cost_usd,omitempty"` // 0 where prices are unknown
+	CostUSD    float64    `json:"cost_usd,omitempty"` // 0 if prices are unknown
 	Turns      int        `json:"turns"`
 	ToolRounds int        `json:"tool_rounds"`
 	State      Status     `json:"state"`
 }
 
-// StepStart begins one model call; its attempts lie between it and StepEnd.
+// StepStart begins a model call. Its attempts lie between StepStart and StepEnd.
 type StepStart struct {
 	EventHeader
 	Step  int `json:"step"`
@@ -138,14 +137,14 @@ type AssistantTextStart struct {
 	Block int `json:"block"`
 }
 
-// AssistantTextDelta is a piece of text.
+// AssistantTextDelta holds a piece of a text.
 type AssistantTextDelta struct {
 	EventHeader
 	Block int    `json:"block"`
 	Text  string `json:"text"`
 }
 
-// AssistantTextEnd has the whole text. Discarded says that the attempt broke off and its text counts for nothing.
+// AssistantTextEnd holds a whole text. Discarded reports that the attempt broke off and the text does not count.
 type AssistantTextEnd struct {
 	EventHeader
 	Block     int    `json:"block"`
@@ -153,27 +152,27 @@ type AssistantTextEnd struct {
 	Discarded bool   `json:"discarded"`
 }
 
-// ThinkingDelta is a piece of the model's reasoning.
+// ThinkingDelta holds a piece of the model's reasoning.
 type ThinkingDelta struct {
 	EventHeader
 	Text string `json:"text"`
 }
 
-// ToolCallStart says that a call begins, or that it is refused.
+// ToolCallStart begins a tool call, or the refusal of one.
 type ToolCallStart struct {
 	EventHeader
 	CallID string `json:"call_id"`
 	Index  int    `json:"index,omitempty"` // its place among the calls of its answer, from 0
 	Name   string `json:"name"`
-	// Arguments are as the model sent them: a JSON object, or {"_raw": "..."} when the model's text is none.
+	// Arguments holds the arguments as the model sent them: a JSON object, or {"_raw": "..."} if its text is not one.
 	Arguments json.RawMessage `json:"arguments"`
-	// Effective are the arguments that the call runs with, where validation has mended the model's or a hook has changed them.
+	// Effective holds the arguments that the call runs with, if validation or a hook has changed them.
 	Effective json.RawMessage `json:"effective,omitempty"`
-	// Access says what the call would touch. It is nil where that is not known, as of an unknown tool.
+	// Access says what the call would touch. It is nil if that is not known, such as for an unknown tool.
 	Access *tool.Access `json:"access,omitempty"`
 }
 
-// ToolCallOutputDelta is live output of a command.
+// ToolCallOutputDelta holds live output of a command.
 type ToolCallOutputDelta struct {
 	EventHeader
 	CallID string `json:"call_id"`
@@ -181,63 +180,63 @@ type ToolCallOutputDelta struct {
 	Text   string `json:"text"`
 }
 
-// ToolCallEnd has what a call came to: exactly one for each ToolCallStart, after its result is in the journal.
+// ToolCallEnd holds the result of a call. There is exactly one for each ToolCallStart, after the result is in the journal.
 type ToolCallEnd struct {
 	EventHeader
 	CallID string `json:"call_id"`
 	Name   string `json:"name"`
-	// Output is the whole output, or its head and tail when OutputComplete is false. The model may have seen less.
+	// Output is the whole output, or its head and tail if OutputComplete is false. The model may have seen less.
 	Output         string `json:"output"`
 	OutputBytes    int64  `json:"output_bytes"` // of the whole output
 	OutputComplete bool   `json:"output_complete"`
 	OutputRef      string `json:"output_ref,omitempty"` // into the output store
-	// OutputBlob names the whole output in the session's journal, if [Options.KeepOutputs] has it kept.
+	// OutputBlob names the whole output in the session's journal, if [Limits].KeepOutputs had it kept.
 	OutputBlob string `json:"output_blob,omitempty"`
 	IsError    bool   `json:"is_error"`
 	DurationMS int64  `json:"duration_ms"`
-	// Changes are the files that the call changed, with diffs if [Options.Diffs] asks for them.
+	// Changes lists the files that the call changed, with diffs as far as [Limits].Diffs allows.
 	Changes []tool.Change `json:"changes,omitempty"`
-	// Ran says what became of the command that the call ran, started or looked at.
+	// Ran describes the command that the call ran, started or looked at.
 	Ran *tool.Ran `json:"ran,omitempty"`
-	// Structured is the result for programs, where the tool has one: a JSON value.
+	// Structured is a JSON value, the result for programs, if the tool has one.
 	Structured json.RawMessage `json:"structured,omitempty"`
-	// Media are the images and documents of the result, up to 8 MiB of them; what goes beyond that is without its Data. So are, for a
-	// cursor that comes late, all but the newest 64 MiB.
+	// Media holds the images and documents of the result. Beyond 8 MiB they lack their Data, and for a late cursor all but the newest
+	// 64 MiB do.
 	Media []llm.Media `json:"media,omitempty"`
 }
 
-// SteeringInjected says that queued text has become a turn.
+// SteeringInjected reports that a queued text has become a turn.
 type SteeringInjected struct {
 	EventHeader
 	Text   string `json:"text"`
 	Source string `json:"source"` // host or hook
 }
 
-// TurnLimit says that a limit ends the input.
+// TurnLimit reports the limit that ends the input.
 type TurnLimit struct {
 	EventHeader
 	Limit Reason  `json:"limit"`
 	Value float64 `json:"value"` // calls, turns, repetitions, tokens, US dollars or seconds
 }
 
-// LoopDetection says that calls repeat, and what the model was told about it.
+// LoopDetection reports that calls repeat, and what the model was told.
 type LoopDetection struct {
 	EventHeader
-	Period  int    `json:"period"` // calls that repeat
+	Period  int    `json:"period"` // how many calls repeat
 	Repeats int    `json:"repeats"`
 	Text    string `json:"text"`
 }
 
-// ContextWarning says how full the model's window is: at 80 % and at each further 5 points, and when the provider refused a request as too
-// long, with at least 1 as the ratio.
+// ContextWarning reports how full the model's window is, at 80 % and at each further 5 points. It also reports a request that the provider
+// refused as too long, with a ratio of at least 1.
 type ContextWarning struct {
 	EventHeader
 	Ratio  float64 `json:"ratio"`
-	Tokens int     `json:"tokens"` // an estimate, unless the provider said it
-	Window int     `json:"window"` // 0 when nobody knows it
+	Tokens int     `json:"tokens"` // estimated, unless the provider counted them
+	Window int     `json:"window"` // 0 if unknown
 }
 
-// Compaction says that a summary has taken the place of turns, for the model.
+// Compaction reports that a summary has replaced turns for the model.
 type Compaction struct {
 	EventHeader
 	TurnsReplaced int `json:"turns_replaced"`
@@ -245,7 +244,7 @@ type Compaction struct {
 	TokensAfter   int `json:"tokens_after"`
 }
 
-// InputRequested is a question to the host: of the model, or of what Source names. Its fields are as in [tool.Question].
+// InputRequested holds a question to the host, from the model or from what Source names. Its fields are those of [tool.Question].
 type InputRequested struct {
 	EventHeader
 	CallID   string          `json:"call_id"`
@@ -253,38 +252,38 @@ type InputRequested struct {
 	Options  []string        `json:"options,omitempty"`
 	Form     json.RawMessage `json:"form,omitempty"`
 	Source   string          `json:"source,omitempty"`
-	Problem  string          `json:"problem,omitempty"` // of the answer before, where that did not fit the form
+	Problem  string          `json:"problem,omitempty"` // of the previous answer, if that did not fit the form
 }
 
-// SubagentEvent is an event of a subagent.
+// SubagentEvent wraps an event of a subagent.
 type SubagentEvent struct {
 	EventHeader
 	AgentID string `json:"agent_id"`
 	Event   Event  `json:"event"`
 }
 
-// NoteWritten says that a capability has written a note; see [Session.Note]. That of a todo list is a [PlanUpdated] instead.
+// NoteWritten reports a note of a capability; see [Session.Note]. A note with the todo list is a [PlanUpdated] instead.
 type NoteWritten struct {
 	EventHeader
 	Note string          `json:"note"` // its kind
 	Data json.RawMessage `json:"data"`
-	Text string          `json:"text,omitempty"` // what the model is told with it
+	Text string          `json:"text,omitempty"` // for the model
 }
 
-// PlanUpdated has the todo list of the model, whole, whenever it changes.
+// PlanUpdated holds the model's whole todo list whenever it changes.
 type PlanUpdated struct {
 	EventHeader
 	tool.Plan
 }
 
-// Warning is something that the host should know and that changes nothing.
+// Warning tells the host something that it should know and that changes nothing.
 type Warning struct {
 	EventHeader
 	Code string `json:"code"`
 	Text string `json:"text"`
 }
 
-// Error is a failure that ends the input. Whether the session ends, too, the PROCESSING_END after it says.
+// Error reports a failure that ends the input. The PROCESSING_END after it tells whether the session ends, too.
 type Error struct {
 	EventHeader
 	ErrorKind string `json:"error_kind"` // as llm.KindOf
@@ -295,10 +294,10 @@ type Error struct {
 	RequestID string `json:"request_id,omitempty"`
 }
 
-// LLMRetry says that a model call failed and will be tried again.
+// LLMRetry reports that an attempt of a model call failed and that there will be another.
 type LLMRetry struct {
 	EventHeader
-	Attempt       int    `json:"attempt"` // the one that failed, from 1
+	Attempt       int    `json:"attempt"` // the failed one, from 1
 	DelayMS       int64  `json:"delay_ms"`
 	ErrorKind     string `json:"error_kind"`
 	Status        int    `json:"status,omitempty"`
@@ -306,8 +305,8 @@ type LLMRetry struct {
 	TextDiscarded bool   `json:"text_discarded"`
 }
 
-// ModelChanged says that another model is asked from here on: a fallback, because a model call has failed for good, or the chosen model
-// again. A change by [Session.Set] has no event.
+// ModelChanged reports that another model is asked from now on: a fallback after a model call has failed for good, or the chosen model again.
+// A change by [Session.Set] has no event.
 type ModelChanged struct {
 	EventHeader
 	From   ModelName    `json:"from"`
@@ -323,7 +322,7 @@ type ModelChanged struct {
 	UntilInput bool      `json:"until_input,omitempty"`
 }
 
-// ChangeReason says why another model is asked.
+// A ChangeReason says why another model is asked.
 type ChangeReason string
 
 // The reasons.
@@ -360,7 +359,7 @@ func (*Error) kind() Kind               { return KindError }
 func (*LLMRetry) kind() Kind            { return KindLLMRetry }
 func (*ModelChanged) kind() Kind        { return KindModelChanged }
 
-// newEvent returns an empty event of a kind, nil when there is no such kind.
+// newEvent returns an empty event of a kind, nil if there is no such kind.
 func newEvent(kind Kind) Event {
 	switch kind {
 	case KindSessionStart:

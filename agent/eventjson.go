@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// ErrUnknownKind means that an event's JSON is of a kind that this version does not know.
+// ErrUnknownKind means that an event is of a kind that this version does not know.
 var ErrUnknownKind = errors.New("agent: unknown kind of event")
 
-// UnmarshalEvent returns the event whose JSON data is, such as a line of `attractor run --json`: a pointer to the struct of its kind, as
-// OnEvent gets it. The error for a kind of a newer version wraps [ErrUnknownKind]; fields that are not known are left out.
+// UnmarshalEvent returns the event of JSON data, such as a line of `attractor run --json`, as a pointer to the struct of its kind. The error
+// for a kind of a newer version wraps [ErrUnknownKind]. Unknown fields are ignored.
 func UnmarshalEvent(data []byte) (Event, error) {
 	var head EventHeader
 	if err := json.Unmarshal(data, &head); err != nil {
@@ -26,7 +26,7 @@ func UnmarshalEvent(data []byte) (Event, error) {
 	return ev, nil
 }
 
-// UnmarshalJSON reads the event of the subagent by its kind.
+// UnmarshalJSON implements [json.Unmarshaler].
 func (e *SubagentEvent) UnmarshalJSON(data []byte) error {
 	var outer struct {
 		EventHeader

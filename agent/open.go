@@ -17,11 +17,11 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// New starts a session: it renders the system prompt, for which it reads files in the environment, and emits SESSION_START. Nothing is
-// sent to the model before the first input.
+// New starts a session: it renders the system prompt, for which it reads files in the environment, and emits SESSION_START. It sends nothing
+// to the model.
 func New(ctx context.Context, o Options) (*Session, error) { return opened(ctx, o, "New", create) }
 
-// opened makes a session. Code of the host runs meanwhile, for which the same holds as in [host].
+// opened runs open, which calls code of the host, guarded as in [host].
 func opened(ctx context.Context, o Options, name string, open func(context.Context, Options) (*Session, error)) (*Session, error) {
 	what := "what " + name + " calls of the host's"
 	s, err := await(guard.Start(what, func() (*Session, error) { return open(ctx, o) }), what, graceOf(o), ctx.Done(), nil)
@@ -61,7 +61,7 @@ func create(ctx context.Context, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.parent == nil { // subagents do not have the tools that only their parent may use
+	if o.parent == nil { // a subagent may lack the tool
 		if err := checkChoice(o.Request.ToolChoice, s.registry); err != nil {
 			return nil, err
 		}
@@ -82,15 +82,14 @@ func create(ctx context.Context, o Options) (*Session, error) {
 	return s, nil
 }
 
-// Resume goes on with the session that a journal holds, wherever it stopped: at rest, in the middle of a model call, or with
-// calls that have no result. System prompt, tool definitions, model and effort are the journal's; a WARNING names options that say
-// something else and have no effect. Call Continue to go on with an input that was open, or Submit, which ends it as interrupted
-// first.
+// Resume opens the session of a journal wherever it stopped: at rest, within a model call, or with calls that have no result. The system
+// prompt, tool definitions, model and effort come from the journal; a WARNING names options that differ and have no effect. The policy
+// comes from the options. Continue goes on with an open input; Submit first ends it as interrupted.
 //
-// Tools of the journal that are not among the options' get a WARNING, and calls of them error results, until AddTools has brought them
-// back. Tools that the model was never told of are not offered, unless AddTools adds them.
+// Tools of the journal that the options lack get a WARNING. Calls of them get error results until AddTools brings them back. Tools that the
+// model does not know are not offered; AddTools can add them.
 //
-// Where Options.Env works in another directory than the session did, Options.Dir has to say so; the model is then told.
+// If Options.Env works in another directory than the session did, Options.Dir must name it. The model is told.
 func Resume(ctx context.Context, o Options) (*Session, error) {
 	if o.Journal == nil {
 		return nil, errors.New("agent: Resume needs Options.Journal")
@@ -128,7 +127,7 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 	if s.registry, err = s.registryOf(&policy, o.Profile.Tools, o.Tools); err != nil {
 		return nil, err
 	}
-	shareTools(state.tools, s.registry.Definitions()) // the header's are the same ones until they are set anew
+	shareTools(state.tools, s.registry.Definitions()) // the header shares them until they are set anew
 	s.state, s.written = state, written
 	s.inherited = s.state.Input
 	if err := s.crowded(); err != nil {
@@ -156,7 +155,7 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 	return s, nil
 }
 
-// warnOfTorn tells of a broken end that the journal has cut off.
+// warnOfTorn emits a warning if the journal has cut off a broken end.
 func (s *Session) warnOfTorn() {
 	torn := journal.TornEnd(s.journal)
 	if torn == nil {
@@ -166,7 +165,7 @@ func (s *Session) warnOfTorn() {
 		"from what came before; what a call in there did is not known here, so look at the current state.", torn)})
 }
 
-// newSession makes a session that has no state and no tools yet.
+// newSession returns a session without state and tools.
 func newSession(o Options) *Session {
 	s := &Session{client: o.Client, agentID: o.agentID, env: o.Env,
 		confirm: o.BeforeStop, questions: o.Questions, journal: o.Journal, closers: slices.Clone(o.Closers), dir: o.Env.WorkDir(),
@@ -212,7 +211,7 @@ func graceOf(o Options) time.Duration {
 
 func newID() string { return uuid.NewString() }
 
-// startAgain adds the event that the session goes on, and the questions that wait.
+// startAgain adds the SESSION_START of a resume and the questions that wait.
 func (s *Session) startAgain() {
 	start := s.state.started(s.dir, true)
 	start.Containment, start.HidesHost = env.Containment(s.env), env.HidesHost(s.env)
@@ -221,9 +220,9 @@ func (s *Session) startAgain() {
 	s.events.add(s.state.questions()...)
 }
 
-// start makes what the session needs for its work, and tells the host what may surprise it.
+// start completes the session and emits warnings of what may surprise the host.
 func (s *Session) start() {
-	// A process that the model knows of has at least one record, its result, so no id comes twice.
+	// Each process that the model knows has at least one record, its result, so no id is used twice.
 	s.processes = tool.NewProcesses(s.outputs, int(s.state.Records)+1)
 	s.warnOfModels(s.state.Policy.Fallbacks.Models...)
 	s.warnOfEffort()

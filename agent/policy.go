@@ -20,17 +20,17 @@ type Policy struct {
 	// Budget is shared with the subagents.
 	Budget Budget `json:"budget,omitzero"`
 
-	// RequireDone makes a tool whose result is Done the end of an input: an answer without calls is followed by a nudge, three in a row
-	// at most. After these such an answer ends the input all the same, with the reason completed instead of done.
+	// RequireDone lets only a tool whose result is Done end an input. An answer without calls gets a nudge, at most three in a row; the
+	// next one ends the input all the same, with the reason completed instead of done.
 	RequireDone bool `json:"require_done,omitempty"`
 	// Continues is how often in a row the model is asked to go on with an answer that was cut off, at the limit of its length or for a
-	// reason that nobody knows: 2 unless set, never when negative. Then the input ends with the reason incomplete.
+	// unknown reason: 2 unless set, never if negative. Then the input ends with the reason incomplete.
 	Continues int `json:"continues,omitempty"`
-	// MaxConfirms is how often Options.BeforeStop may send the agent back to work in one input: 3 unless set, never when negative or
+	// MaxConfirms is how often Hooks.BeforeStop may send the agent back to work in one input: 3 unless set, never if negative or
 	// without that hook.
 	MaxConfirms int `json:"confirms,omitempty"`
 
-	// Loops says when repeating calls make the session warn the model.
+	// Loops says what happens when tool calls repeat.
 	Loops LoopPolicy `json:"loop,omitzero"`
 	// Compaction is off unless its Threshold is set; see [DefaultCompaction].
 	Compaction CompactionPolicy `json:"compaction,omitzero"`
@@ -38,37 +38,37 @@ type Policy struct {
 	Fallbacks FallbackPolicy `json:"fallbacks,omitzero"`
 	// OnFailure says what happens when a model call has failed for good.
 	OnFailure OnFailure `json:"on_failure,omitempty"`
-	// Result asks for a structured result of every input: Result.Text is then that JSON. Nil asks for none.
+	// Result asks for a structured result of each input, which Result.Text then holds as JSON. Nil asks for none.
 	Result *ResultPolicy `json:"result,omitempty"`
 
-	// Window is the size of the model's window in tokens, 0 when it is unknown. The session sets it, and again when the model changes.
+	// Window is the size of the model's window in tokens, 0 if it is unknown. The session sets it whenever the model changes.
 	Window int `json:"window,omitempty"`
 }
 
-// OnFailure says what happens when a model call has failed for good.
+// An OnFailure says what happens when a model call has failed for good.
 type OnFailure string
 
-// What happens after a failure.
+// The values of OnFailure.
 const (
 	CloseOnFailure OnFailure = ""     // the input ends, and the session with it
-	StayOnFailure  OnFailure = "stay" // only the input ends: Continue tries the call again, and nothing that is queued is lost
+	StayOnFailure  OnFailure = "stay" // only the input ends; Continue tries the model call again, and the queue is kept
 )
 
-// closes reports whether the failure that ends an input ends the session, too. That there is no structured result is the input's.
+// closes reports whether the failure that ended an input ends the session, too. A missing structured result ends only the input.
 func (p *Policy) closes(f *Fault) bool {
 	return p.OnFailure == CloseOnFailure && (f == nil || f.Kind != llm.ErrNoObject.Error())
 }
 
-// OnLimit says what happens at MaxToolRounds, MaxTurns and a loop that stops the input.
+// An OnLimit says what happens at MaxToolRounds, at MaxTurns and when a loop ends the input.
 type OnLimit string
 
-// What happens at a limit.
+// The values of OnLimit.
 const (
 	Stopped    OnLimit = ""          // the input ends
-	Summarized OnLimit = "summarize" // the model is asked for a last text, outside of the history, before it ends
+	Summarized OnLimit = "summarize" // the model first writes a last text, outside of the history
 )
 
-// What policies come to where they are not set.
+// The defaults of a policy.
 const (
 	defaultContinues = 2
 	defaultConfirms  = 3
@@ -79,7 +79,7 @@ const (
 func (s *Session) policyOf(o *Options, state *State) (p Policy, err error) {
 	p = o.Policy
 	if p.Continues = cmp.Or(p.Continues, defaultContinues); p.Continues < 0 {
-		p.Continues = -1 // zero would be the default again
+		p.Continues = -1 // zero would mean the default
 	}
 	switch {
 	case o.BeforeStop == nil:
@@ -122,12 +122,12 @@ func (s *Session) formats(provider, model string) bool {
 type ResultPolicy struct {
 	// Schema is a JSON Schema of type object.
 	Schema json.RawMessage `json:"schema"`
-	// Tool is the tool by whose arguments the result comes; empty when it is the text of the last answer. The session sets it, by what
-	// the provider can do.
+	// Tool is the name of the tool whose arguments are the result, empty if the text of the last answer is. The session sets it by what the
+	// provider supports.
 	Tool string `json:"tool,omitempty"`
 }
 
-// check returns what is wrong with a text as the result, nil when it fits the schema.
+// check returns an error if a text does not fit the schema.
 func (r *ResultPolicy) check(text string) error {
 	fits, err := checker(r.Schema)
 	if err != nil {
@@ -136,7 +136,7 @@ func (r *ResultPolicy) check(text string) error {
 	return fits(text)
 }
 
-// The most nudges in a row with RequireDone, and how often an input's structured result may be corrected.
+// maxNudges is how many nudges in a row RequireDone allows, maxCorrections how often an input's structured result may be corrected.
 const (
 	maxNudges      = 3
 	maxCorrections = 2
@@ -145,11 +145,10 @@ const (
 // textIsResult reports whether the text of the last answer is the structured result.
 func (p *Policy) textIsResult() bool { return p.Result != nil && p.Result.Tool == "" }
 
-// lacks says what the last answer, or the tool that was done, lacks to be the end, as the model is told; empty when it lacks
-// nothing.
+// lacks returns what is missing for the input to end, as a text for the model, empty if nothing is.
 func (p *Policy) lacks(in *Input) string {
 	switch {
-	case p.resultTool() != "" && !in.Done && p.Result.check(in.Final) != nil: // JSON as text is as good
+	case p.resultTool() != "" && !in.Done && p.Result.check(in.Final) != nil: // JSON as text counts, too
 		return fmt.Sprintf("The task ends with a call of the tool %s, whose arguments are the result. Call it now.", p.Result.Tool)
 	case p.Result != nil:
 		if err := p.Result.check(in.Final); err != nil {
@@ -161,5 +160,5 @@ func (p *Policy) lacks(in *Input) string {
 	return ""
 }
 
-// noObject is the failure of an input that was to have a structured result and has none.
+// noObject is the failure of an input that lacks its structured result.
 const noObject = "the model did not give a result of the required schema"

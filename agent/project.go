@@ -10,8 +10,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// project says which events a record stands for. It is called before the record is folded, so before is the state that the
-// record found.
+// project returns the events of a record. Before is the state before the record was folded.
 func project(rec record, before *State) []Event {
 	switch r := rec.(type) {
 	case historyRecord:
@@ -57,7 +56,7 @@ func project(rec record, before *State) []Event {
 	return nil
 }
 
-// apply folds a record and returns its events. The header's is the start of the session.
+// apply folds a record and returns its events.
 func (s *State) apply(rec record, at time.Time) []Event {
 	events := project(rec, s)
 	s.fold(rec, at)
@@ -70,7 +69,7 @@ func (s *State) apply(rec record, at time.Time) []Event {
 func projectAnswer(r answerRecord, before *State) []Event {
 	var events []Event
 	for _, part := range r.Message.Parts {
-		if t, ok := part.(llm.Text); ok && t.Text != "" { // an empty one was never seen to begin
+		if t, ok := part.(llm.Text); ok && t.Text != "" { // an empty text has no events
 			events = append(events, &AssistantTextEnd{Block: len(events), Text: t.Text})
 		}
 	}
@@ -80,7 +79,7 @@ func projectAnswer(r answerRecord, before *State) []Event {
 
 func projectResult(r resultRecord) Event {
 	output, complete := r.full, !r.cut
-	if output == "" { // older programs wrote no Truncated, but most of what was cut was stored
+	if output == "" { // older programs wrote no Truncated, but stored most outputs that were cut
 		output, complete = r.Content.Text(), complete && !r.Truncated && r.OutputRef == ""
 	}
 	return &ToolCallEnd{CallID: r.CallID, Name: r.Name, Output: output, OutputBytes: r.Bytes, OutputComplete: complete,
@@ -103,7 +102,7 @@ func mediaOf(content llm.Parts) []llm.Media {
 	return all
 }
 
-// projectNote returns the todo list as such. A note of its kind that is none, which any host may write, is a note like others.
+// projectNote returns the event of a note, a [PlanUpdated] if it holds a todo list.
 func projectNote(r noteRecord) Event {
 	var plan tool.Plan
 	if r.Note == tool.PlanNote && json.Unmarshal(r.Data, &plan) == nil && plan.Items != nil {
@@ -141,7 +140,7 @@ func projectCompaction(r compactRecord, before *State) []Event {
 	return append(failedStep(before), &Compaction{TurnsReplaced: r.First, TokensBefore: r.Before, TokensAfter: after.Tokens()})
 }
 
-// failedStep ends the model call that failed, if one did: what comes after it is another.
+// failedStep returns the events that end a failed model call, if there is one.
 func failedStep(before *State) []Event {
 	f := before.fault()
 	if f == nil {
@@ -190,7 +189,7 @@ func projectEnd(r endRecord, before *State) []Event {
 		State: state})
 }
 
-// fullWindow returns the warning that a history did not fit into the window, with the provider's numbers where it gave some.
+// fullWindow returns the warning that a request did not fit into the window, with the provider's numbers if it gave any.
 func fullWindow(f *Fault, before *State) *ContextWarning {
 	w := &ContextWarning{Ratio: 1, Tokens: cmp.Or(f.Tokens, before.Context.Tokens()), Window: cmp.Or(f.Window, before.Policy.Window)}
 	if w.Window > 0 {
@@ -199,7 +198,7 @@ func fullWindow(f *Fault, before *State) *ContextWarning {
 	return w
 }
 
-// arguments returns a call's text as JSON for an event.
+// arguments returns the arguments of a call as JSON for an event.
 func arguments(text string) json.RawMessage {
 	trimmed := strings.TrimSpace(text)
 	if trimmed == "" {
@@ -209,7 +208,7 @@ func arguments(text string) json.RawMessage {
 		return json.RawMessage(trimmed)
 	}
 	raw, err := json.Marshal(map[string]string{"_raw": text})
-	if err != nil { // cannot happen: a map of strings
+	if err != nil { // cannot happen with a map of strings
 		return json.RawMessage("{}")
 	}
 	return raw

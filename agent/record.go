@@ -12,31 +12,30 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// version is the version of the records below. It goes up when an older reader would misread them, or must not write beside them:
-// version 2 is that of journals whose lines have checksums, version 3 of those in which the contents of changed files are among the
-// changes alone.
+// version is the version of the records below. It goes up when an older program would misread them or must not write beside them. Since
+// version 2 lines have checksums; since version 3 only the changes have the contents of changed files.
 const version = 3
 
-// record is one thing that happened. Everything that a session remembers is made of these.
+// A record holds one thing that happened. The state of a session is made of records.
 type record interface{ kind() string }
 
-// headerRecord begins a session: what was sent to the model and will be sent again after a resume.
+// headerRecord begins a session. It has all that requests contain beside the history.
 type headerRecord struct {
 	Version int `json:"version"`
 	Header
 	Machine
-	// Policy is the host's at the beginning. A setting changes it.
+	// Policy is the first policy. Settings change it.
 	Policy Policy `json:"policy,omitzero"`
 }
 
-// Header is what a session began with. It stays the same for all of the session, and in its forks.
+// Header holds what a session began with. It never changes, and forks have the same.
 type Header struct {
 	ID      string `json:"id"`
-	Parent  string `json:"parent,omitempty"` // the session that spawned this one
+	Parent  string `json:"parent,omitempty"` // the session that started this subagent
 	ForkOf  string `json:"fork_of,omitempty"`
 	Profile string `json:"profile"`
 	Dialect string `json:"dialect,omitempty"`
-	// Provider, Model, Effort and Tools are those of the first model call; settings change what State has of them.
+	// Provider, Model, Effort and Tools are those of the first model call. The State has the current ones.
 	Provider string               `json:"provider"`
 	Model    string               `json:"model"`
 	Dir      string               `json:"dir"`
@@ -46,9 +45,9 @@ type Header struct {
 	Params   Params               `json:"params,omitzero"`
 }
 
-// Machine is what a session found where it runs. A session that is resumed on another machine has another one, by a setting.
+// Machine describes where a session runs. A setting changes it if the session is resumed elsewhere.
 type Machine struct {
-	Containment string `json:"containment,omitempty"` // as SESSION_START has it
+	Containment string `json:"containment,omitempty"` // as in SESSION_START
 	HidesHost   bool   `json:"hides_host,omitempty"`
 }
 
@@ -56,7 +55,7 @@ func machineOf(e env.Environment) Machine {
 	return Machine{Containment: env.Containment(e), HidesHost: env.HidesHost(e)}
 }
 
-// Params are request parameters that a session never changes.
+// Params holds the request parameters that never change in a session.
 type Params struct {
 	ToolChoice  llm.ToolChoice  `json:"tool_choice,omitzero"`
 	Sequential  bool            `json:"sequential,omitempty"`
@@ -66,42 +65,42 @@ type Params struct {
 	NoCache     bool            `json:"no_cache,omitempty"`
 }
 
-// inputRecord begins an input: a user turn, or the last input again.
+// inputRecord begins an input, with a user turn or as the last input again.
 type inputRecord struct {
 	Text     string    `json:"text,omitempty"`
 	More     llm.Parts `json:"more,omitempty"`
-	Queued   int       `json:"queued,omitempty"`   // the follow-up that it is
-	Continue bool      `json:"continue,omitempty"` // goes on with the last input, or with the open one after a crash; adds no turn
-	Answers  string    `json:"answers,omitempty"`  // the call of ask_user whose result the text becomes; adds no turn
-	// Action is what the person did with the question, where that is no answer.
+	Queued   int       `json:"queued,omitempty"`   // the id of the follow-up
+	Continue bool      `json:"continue,omitempty"` // goes on with the last input, or after a crash with the open one; adds no turn
+	Answers  string    `json:"answers,omitempty"`  // the call whose question the text answers; adds no turn
+	// Action is set if the person declined or canceled the question.
 	Action tool.Action `json:"action,omitempty"`
 	Key    string      `json:"key,omitempty"` // the host's
-	// Context is what BeforeInput has added: a turn of its own before the next model call.
+	// Context is a text of BeforeInput, for a turn of its own before the next model call.
 	Context string `json:"context,omitempty"`
 }
 
-// queuedRecord is steering or a follow-up that was accepted.
+// queuedRecord holds steering or a follow-up that was accepted.
 type queuedRecord struct {
 	Lane   Lane      `json:"lane"`
 	Text   string    `json:"text"`
 	More   llm.Parts `json:"more,omitempty"`
 	Source string    `json:"source"`
 	Key    string    `json:"key,omitempty"` // the host's
-	// Context is what BeforeInput has added: it follows the entry into the history.
+	// Context is a text of BeforeInput that follows the entry in the history.
 	Context string `json:"context,omitempty"`
 }
 
-// turnRecord is a turn that nobody typed into Submit.
+// turnRecord holds a turn other than an input's first one, such as steering or a nudge.
 type turnRecord struct {
 	Origin Origin    `json:"origin"`
 	Text   string    `json:"text"`
 	More   llm.Parts `json:"more,omitempty"`
-	Queued int       `json:"queued,omitempty"` // the queue entry that it is
+	Queued int       `json:"queued,omitempty"` // the id of the queue entry
 	Source string    `json:"source,omitempty"`
-	Loop   *Loop     `json:"loop,omitempty"` // what the turn warns of
+	Loop   *Loop     `json:"loop,omitempty"` // the loop that the turn warns of
 }
 
-// answerRecord is the model's answer.
+// answerRecord holds an answer of the model.
 type answerRecord struct {
 	callEpoch
 	Message    llm.Message   `json:"message"`
@@ -113,35 +112,35 @@ type answerRecord struct {
 	Shown      shown         `json:"shown,omitzero"`
 }
 
-// shown has the numbers of the events that came before the record of an attempt: of what the model wrote as it came. Zero is none.
+// shown holds the sequence numbers of the events that were streamed during an attempt. Zero means none.
 type shown struct {
 	Step     int64      `json:"step,omitempty"`     // STEP_START, of the first attempt
 	Thoughts []int64    `json:"thoughts,omitempty"` // the last delta of each thought
 	Texts    [][2]int64 `json:"texts,omitempty"`    // the start and the last delta of each text
 }
 
-// intentRecord says which calls with effects are about to run.
+// intentRecord lists calls with effects that are about to run.
 type intentRecord struct {
 	Calls []llm.ToolCall `json:"calls"` // with the effective arguments
 }
 
-// resultRecord is what became of a call.
+// resultRecord holds the result of a call.
 type resultRecord struct {
 	CallID    string        `json:"call_id"`
 	Name      string        `json:"name"`
-	Args      string        `json:"args,omitempty"` // as it ran, where that differs from what the model sent
+	Args      string        `json:"args,omitempty"` // the effective ones, if they differ from those that were sent
 	Access    *tool.Access  `json:"access,omitempty"`
 	Content   llm.Parts     `json:"content"` // as the model sees it
 	IsError   bool          `json:"is_error,omitempty"`
 	Done      bool          `json:"done,omitempty"`
 	Final     string        `json:"final,omitempty"`
 	OutputRef string        `json:"output_ref,omitempty"`
-	Kept      *keptOutput   `json:"kept,omitempty"`      // the whole output, where the journal has it
-	Asked     string        `json:"asked,omitempty"`     // the question to which Content is a person's answer, given while the call ran
-	Answers   []exchange    `json:"answers,omitempty"`   // people's answers while the call ran that Content is not
+	Kept      *keptOutput   `json:"kept,omitempty"`      // the whole output, if the journal has it
+	Asked     string        `json:"asked,omitempty"`     // the question that Content answers, if a person did while the call ran
+	Answers   []exchange    `json:"answers,omitempty"`   // other answers that people gave while the call ran
 	Bytes     int64         `json:"bytes"`               // of the whole output
 	Truncated bool          `json:"truncated,omitempty"` // Content has a part of the output
-	Seen      []tool.Seen   `json:"seen,omitempty"`      // files whose whole content the call read; up to version 2 also those that it wrote
+	Seen      []tool.Seen   `json:"seen,omitempty"`      // files that the call has read whole; up to version 2 also those that it wrote
 	Duration  time.Duration `json:"duration"`
 	Start     int64         `json:"start,omitempty"` // the number of TOOL_CALL_START
 
@@ -149,24 +148,24 @@ type resultRecord struct {
 	Ran        *tool.Ran       `json:"ran,omitempty"`
 	Structured json.RawMessage `json:"structured,omitempty"`
 
-	full string // the whole output, for the live event; the journal does without
-	cut  bool   // full is not the whole output either
+	full string // the whole output for the live event; not in the journal
+	cut  bool   // full is cut, too
 }
 
-// exchange is a question with the answer that a person gave to it.
+// An exchange is a question and the answer that a person gave.
 type exchange struct {
 	Question string `json:"question"`
 	tool.Answer
 }
 
-// faultRecord is a model call that failed.
+// faultRecord holds a failed attempt of a model call.
 type faultRecord struct {
 	callEpoch
 	Fault
 	Shown shown `json:"shown,omitzero"`
 }
 
-// Fault is a failed attempt of a model call.
+// Fault describes a failed attempt of a model call.
 type Fault struct {
 	Kind      string `json:"kind"` // llm.KindOf
 	Text      string `json:"text"`
@@ -175,26 +174,26 @@ type Fault struct {
 	Status    int    `json:"status,omitempty"`
 	RequestID string `json:"request_id,omitempty"`
 	Retryable bool   `json:"retryable,omitempty"`
-	// Tokens and Window are the sizes that the provider told of a context that is too long.
+	// Tokens and Window are the provider's numbers for a request that is too long.
 	Tokens int `json:"tokens,omitempty"`
 	Window int `json:"window,omitempty"`
-	// RetryAt is when the next attempt is due; zero means that there is none.
+	// RetryAt is when the next attempt is due, zero if there is none.
 	RetryAt time.Time     `json:"retry_at,omitzero"`
 	Delay   time.Duration `json:"delay,omitempty"`
 	Usage   llm.Usage     `json:"usage,omitzero"`
 	Cost    float64       `json:"cost_usd,omitempty"`
-	// Discarded is the text that had arrived and was thrown away, one entry a block.
+	// Discarded holds the texts that had arrived and do not count, one for each block.
 	Discarded []string      `json:"discarded,omitempty"`
 	Latency   time.Duration `json:"latency,omitempty"`
 }
 
-// Err returns the fault as an error: an *llm.Error of its kind.
+// Err returns the fault as an *llm.Error of its kind.
 func (f *Fault) Err() error {
 	return &llm.Error{Kind: llm.Kind(f.Kind), Provider: f.Provider, Code: f.Code, Message: f.Text, Status: f.Status,
 		Tokens: f.Tokens, Window: f.Window, RequestID: f.RequestID, Final: !f.Retryable}
 }
 
-// spentRecord is an attempt of a side call that failed and is not its last: what came of the call is another record.
+// spentRecord holds a failed attempt of a side call that was not its last. Another record has the outcome of the side call.
 type spentRecord struct {
 	Attempt int `json:"attempt"`
 	Fault
@@ -203,16 +202,16 @@ type spentRecord struct {
 // settingRecord changes settings from the next model call on.
 type settingRecord struct {
 	Settings
-	Tools []llm.ToolDefinition `json:"tools,omitzero"` // none is not the same as no change
-	// EffortNext says that the effort holds from the next input on, because the provider's API does not let it change before.
+	Tools []llm.ToolDefinition `json:"tools,omitzero"` // an empty list removes all; nil changes nothing
+	// EffortNext reports that the effort holds from the next input on, because the provider does not let it change before.
 	EffortNext bool `json:"effort_next,omitempty"`
-	Window     int  `json:"window,omitempty"` // of the model that is asked from here on, in tokens
-	// Machine is set where the session was resumed on another one.
+	Window     int  `json:"window,omitempty"` // of the new model, in tokens
+	// Machine is set if the session was resumed on another one.
 	Machine *Machine `json:"machine,omitempty"`
 	// Policy is the host's from here on: a resumed session has that of the host that resumed it.
 	Policy *Policy `json:"policy,omitempty"`
 
-	registry *tool.Registry // that runs the tools; nil where they do not change
+	registry *tool.Registry // for the tools, nil if they do not change
 }
 
 // Settings are what can change while a session runs. Nil fields stay as they are.
@@ -234,7 +233,7 @@ func (r *settingRecord) policy(before Policy) Policy {
 	return before
 }
 
-// stopRecord says that the open input is to end.
+// stopRecord records why the open input has to end.
 type stopRecord struct {
 	Reason Reason  `json:"reason"`          // interrupted, aborted or a budget
 	Value  float64 `json:"value,omitempty"` // of the budget
@@ -245,15 +244,15 @@ type endRecord struct {
 	Session bool    `json:"session,omitempty"`
 	Reason  Reason  `json:"reason"`
 	Value   float64 `json:"value,omitempty"` // of the limit
-	// Summary is what the model wrote at a limit, outside of the history; Usage and Cost are that call's.
+	// Summary is the last text of the model at a limit, outside of the history. Usage and Cost are those of that side call.
 	Summary string    `json:"summary,omitempty"`
 	Usage   llm.Usage `json:"usage,omitzero"`
 	Cost    float64   `json:"cost_usd,omitempty"`
-	// Fault is the failure that ends the input where it is not that of the model call that is due.
+	// Fault is the failure that ends the input, unless it is the fault of the last model call.
 	Fault *Fault `json:"fault,omitempty"`
 }
 
-// finish returns the last word on the answer of the input that the record ends: the one before it was refused is not the reason.
+// finish returns the Finish of the input that the record ends. If the model call was refused, that is the refusal.
 func (r *endRecord) finish(before *State) llm.Finish {
 	if f := before.fault(); f != nil && r.Reason == Refused {
 		return f.finish()
@@ -261,7 +260,7 @@ func (r *endRecord) finish(before *State) llm.Finish {
 	return before.Input.Finish
 }
 
-// awaitRecord says that a call is a question whose answer the host's next input will be.
+// awaitRecord holds the question of a call that the next input answers.
 type awaitRecord struct {
 	CallID   string          `json:"call_id"`
 	Question string          `json:"question"`
@@ -274,21 +273,21 @@ type awaitRecord struct {
 	Start  int64        `json:"start,omitempty"`
 }
 
-// compactRecord replaces the beginning of the history for the model, or says why that failed.
+// compactRecord replaces the beginning of the history for the model, or records why that failed.
 type compactRecord struct {
 	Summary string    `json:"summary,omitempty"` // as the model wrote it
-	Text    string    `json:"text,omitempty"`    // of the turn that stands for what was replaced
-	More    llm.Parts `json:"more,omitempty"`    // of that turn: the media of messages that are in it
+	Text    string    `json:"text,omitempty"`    // of the turn that replaces the others
+	More    llm.Parts `json:"more,omitempty"`    // of that turn: the media of its messages
 	First   int       `json:"first"`             // index of the first retained turn
 	Before  int       `json:"tokens_before"`
 	Model   string    `json:"model"`
 	Usage   llm.Usage `json:"usage,omitzero"`
 	Cost    float64   `json:"cost_usd,omitempty"`
 	Failed  string    `json:"failed,omitempty"`
-	Queued  int       `json:"queued,omitempty"` // the request that it answers
+	Queued  int       `json:"queued,omitempty"` // the id of the request for it
 }
 
-// childRecord is what happened to a subagent: spawned, spent, ended.
+// childRecord records that a subagent was spawned, has spent tokens or has ended.
 type childRecord struct {
 	ID      string     `json:"id"`
 	Event   childEvent `json:"event"`
@@ -300,7 +299,7 @@ type childRecord struct {
 	Cost    float64    `json:"cost_usd,omitempty"`
 }
 
-// childEvent is a kind of record about a subagent.
+// A childEvent is a kind of childRecord.
 type childEvent string
 
 // The events.
@@ -326,14 +325,14 @@ func (awaitRecord) kind() string   { return "await" }
 func (compactRecord) kind() string { return "compact" }
 func (childRecord) kind() string   { return "child" }
 
-// place is where a record stands among the events; it begins each body.
+// A place locates a record among the events. Each body begins with it.
 type place struct {
-	Seq     int64 `json:"seq"`               // of the newest event when it was written: those of the record follow
+	Seq     int64 `json:"seq"`               // of the newest event before those of the record
 	Resumed int64 `json:"resumed,omitempty"` // of SESSION_START, in the first record after a resume
 }
 
-// encodeRecord writes a record's body, with its place in front. HTML characters stay as they are: what a model was sent is in here, and has
-// to come back byte for byte.
+// encodeRecord returns a record's body, which begins with its place. It does not escape HTML characters, because texts for the model must come
+// back byte for byte.
 func encodeRecord(rec record, at place) ([]byte, error) {
 	body, err := marshal(rec)
 	if err != nil {
@@ -360,7 +359,7 @@ func marshal(value any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// placeOf reads where a record stands among the events.
+// placeOf returns the place of a journal line.
 func placeOf(data []byte) place {
 	var at place
 	if json.Unmarshal(data, &at) != nil {
@@ -369,7 +368,7 @@ func placeOf(data []byte) place {
 	return at
 }
 
-// decodeRecord reads a journal line. An unknown kind is an error: skipping it would resume a different session.
+// decodeRecord returns the record of a journal line. An unknown kind is an error, since skipping it would resume a different session.
 func decodeRecord(line journal.Record) (record, error) {
 	decode, ok := map[string]func([]byte) (record, error){
 		"header":  decodeAs[headerRecord],

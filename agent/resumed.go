@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// checkResumed reports what does not go with the session that a journal holds.
+// checkResumed returns an error for options that do not fit the session of a journal.
 func (o *Options) checkResumed(state *State) error {
 	if o.ID != "" && o.ID != state.Header.ID {
 		return fmt.Errorf("agent: the journal holds the session %s, not %s: leave Options.ID empty, or make a new session of it with Fork",
@@ -28,10 +28,10 @@ func (o *Options) checkResumed(state *State) error {
 	return nil
 }
 
-// dirNote is the kind of the note that a session goes on in another directory.
+// dirNote is the kind of the note that names another directory of a resumed session.
 const dirNote = "attractor.dir"
 
-// Dir returns the directory in which the session worked last.
+// Dir returns the session's current directory.
 func (s *State) Dir() string {
 	var dir string
 	if note, ok := s.Notes[dirNote]; ok && json.Unmarshal(note.Data, &dir) == nil && dir != "" {
@@ -40,7 +40,7 @@ func (s *State) Dir() string {
 	return s.Header.Dir
 }
 
-// goOn commits what is not as the journal of a resumed session has it: the host's policy, the machine, the directory.
+// goOn commits the policy, machine and directory of a resumed session if they differ from the journal's.
 func (s *Session) goOn(policy Policy) error {
 	set := settingRecord{Window: s.state.Policy.Window}
 	was, err := marshal(s.state.Policy)
@@ -71,7 +71,7 @@ func (s *Session) goOn(policy Policy) error {
 	return s.commit(records...)
 }
 
-// movedNote returns the note that a session goes on in another directory. The model is told: its system prompt names the old one.
+// movedNote returns the note of another directory. Its text tells the model, whose system prompt names the old one.
 func movedNote(was, dir string) (noteRecord, error) {
 	data, err := marshal(dir)
 	return noteRecord{Note: dirNote, Data: data, Text: fmt.Sprintf("The session goes on in another directory.\nWorking directory: %s\n"+
@@ -79,7 +79,7 @@ func movedNote(was, dir string) (noteRecord, error) {
 		"those that were read or changed before: look before you rely on them.", oneLine(dir), oneLine(was))}, err
 }
 
-// warnOfIgnored tells the host of a resumed session which of its options are not what the session began with: they have no effect.
+// warnOfIgnored emits a warning that names the options of a resumed session that differ from the journal and have no effect.
 func (s *Session) warnOfIgnored(o Options) {
 	h := &s.state.Header
 	var ignored []string

@@ -9,74 +9,74 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// State is all that a session remembers: the fold of its records and nothing else. The zero value is a session in which nothing
-// has happened. Read it freely; only Fold changes it.
+// State holds all that a session remembers. It is the fold of the session's records and nothing else; its zero value is a session without
+// records. Only Fold changes it.
 type State struct {
-	Records int64 // folded so far
+	Records int64 // how many were folded
 	Header  Header
-	// Machine and Policy are those of the host that started or resumed the session last.
+	// Machine and Policy are the current ones.
 	Machine Machine
 	Policy  Policy
-	// Provider, Model and Effort hold from the next call on.
+	// Provider, Model and Effort are those of the next model call.
 	Provider, Model, Effort string
 	Turns                   []Turn
-	// Input is the open input, nil when the session is at rest; Last is the one that ended last.
+	// Input is the open input, nil if the session is at rest. Last is the input that ended last.
 	Input, Last *Input
 	Queue       []Queued
-	// Calls are the calls of the last answer, until the result of the last of them is in.
+	// Calls holds the calls of the last answer until all have results.
 	Calls []OpenCall
-	// Faults are the failed attempts of the model call that is due, since the model was changed last. Failed are the models that have
-	// failed for that call before.
+	// Faults holds the failed attempts of the current model call since the model changed last. Failed holds the models that have failed for
+	// that call before.
 	Faults []Fault
 	Failed []ModelFailure
 	// Fallback is set while a fallback is asked in place of the chosen model.
 	Fallback *Fallback
-	// Usage and Cost, in US dollars, are what all of it took: subagents, failed attempts and compactions included.
+	// Usage and Cost, in US dollars, are those of the whole session, with subagents, failed attempts and compactions.
 	Usage llm.Usage
 	Cost  float64
-	// Worked is the time that inputs which have ended took.
+	// Worked is the time that all ended inputs took.
 	Worked time.Duration
-	// Context is how full the model's window is.
+	// Context estimates the size of the next request.
 	Context Context
-	// Children are the subagents.
+	// Children holds all subagents.
 	Children []Child
-	// Notes are what the session's capabilities keep, by kind; the todo list is [tool.PlanNote].
+	// Notes holds the newest note of each kind. The todo list is [tool.PlanNote].
 	Notes map[string]Note
-	// Seen is the content of each file that calls have read or written, as they saw it last, by its resolved path.
+	// Seen holds the hash of each file as a call last read or wrote it, by its resolved path.
 	Seen map[string]env.Hash
-	// Steps counts the answers, Rounds the answers with calls whose results are in, Epoch what makes the requests' prefix change.
+	// Steps counts answers, Rounds the answers with calls whose results are in, Epoch the changes of the requests' prefix.
 	Steps, Rounds, Epoch int
 
-	keys       map[string]bool // of what hosts have sent
+	keys       map[string]bool // of all messages with a key
 	recent     []callMark      // the newest calls, for the detection of loops
-	loopWarned *Loop           // that was warned of and still goes on
+	loopWarned *Loop           // the model was warned of it, and it goes on
 
 	tools      []llm.ToolDefinition
 	pending    *string               // the effort that holds from the next input on
-	kept       map[string]keptOutput // outputs that the journal has, by id
-	outputs    []outputMark          // what the store has of results that are in the turns
+	kept       map[string]keptOutput // outputs in the journal, by id
+	outputs    []outputMark          // whole outputs of results in the turns
 	tried      int                   // Steps when the last compaction failed, plus 1
-	said       []message             // of people, in the order in which the model got it
-	summary    string                // that the last compaction made
-	compacted  int                   // compactions that were done
-	warns      bool                  // the last record filled the window up to a level that was not warned of
-	at         time.Time             // of the last record of the loop's work
-	askedSince int                   // the epoch with which the model began to be asked
+	said       []message             // messages of people, in the order of their turns
+	summary    string                // of the last compaction
+	compacted  int                   // how many compactions there were
+	warns      bool                  // the last record filled the window to a level without a warning
+	at         time.Time             // the time of the last record of the loop
+	askedSince int                   // the first epoch of the current model
 	failedIn   int                   // the epoch of the last failed attempt
-	told       int                   // turns ever made
-	inputs     int                   // ever begun
-	seq        int64                 // of events, to go on from after a resume
-	queued     int                   // entries ever queued; their ids
-	messages   []llm.Message         // of the turns, after the system prompt: appended to, never changed
+	told       int                   // how many turns there ever were
+	inputs     int                   // how many inputs have begun
+	seq        int64                 // of the newest event, where a resume goes on
+	queued     int                   // how many entries were ever queued; the newest id
+	messages   []llm.Message         // the system prompt and those of the turns; appended to, never changed
 }
 
-// Turn is one entry of the history.
+// Turn holds an entry of the history.
 type Turn struct {
-	Number int // from 1, in the order in which they were made; a compaction does not change the others'
+	Number int // from 1, in the order of creation; a compaction does not change the numbers of the others
 	Kind   TurnKind
 	Origin Origin
 	Time   time.Time
-	// Message is what the model sees of the turn.
+	// Message holds the turn as the model gets it.
 	Message llm.Message
 
 	// Of an assistant turn.
@@ -85,7 +85,7 @@ type Turn struct {
 	ResponseID string
 }
 
-// TurnKind is a kind of turn.
+// A TurnKind is a kind of turn.
 type TurnKind string
 
 // The kinds of turn.
@@ -98,7 +98,7 @@ const (
 	TurnCompaction  TurnKind = "compaction"
 )
 
-// Origin says where a turn comes from.
+// An Origin says where a turn comes from.
 type Origin string
 
 // The origins.
@@ -109,15 +109,15 @@ const (
 	OriginTools    Origin = "tools"
 	OriginSteer    Origin = "steer"
 	OriginLoop     Origin = "loop"        // a warning that calls repeat
-	OriginNudge    Origin = "nudge"       // the task is not done as it has to be
+	OriginNudge    Origin = "nudge"       // something is missing for the task to be done
 	OriginContinue Origin = "continue"    // the last answer was cut off
-	OriginEmpty    Origin = "empty"       // the last answer said nothing
+	OriginEmpty    Origin = "empty"       // the last answer was empty
 	OriginStop     Origin = "before_stop" // the hook sent the agent back to work
-	OriginNote     Origin = "note"        // what a note tells the model
+	OriginNote     Origin = "note"        // the text of a note
 	OriginShort    Origin = "context"     // a compaction
 )
 
-// Input is one task from its submission to its end.
+// Input describes a task from its submission to its end.
 type Input struct {
 	Text   string
 	Began  time.Time
@@ -128,21 +128,21 @@ type Input struct {
 	Final  string
 	Finish llm.Finish     // of the last answer
 	Done   bool           // a tool said so
-	Stop   Reason         // interrupted, aborted or a budget, once it is to end
+	Stop   Reason         // interrupted, aborted or a budget, once it has to end
 	Value  float64        // of that budget
 	Reason Reason         // why it ended
 	Fault  *Fault         // the failure that ended it, with Failed
-	Failed []ModelFailure // each model's, if more than one was asked
-	// Nudges counts those in a row, Confirms what BeforeStop sent back, Corrections the structured results that were not valid.
+	Failed []ModelFailure // the failure of each model, if more than one was asked
+	// Nudges counts nudges in a row, Confirms how often BeforeStop sent the agent back, Corrections invalid structured results.
 	Nudges, Confirms, Corrections int
-	// Continues, Empties and Pauses count, in a row, how often the model was asked to go on with an answer that was cut off, how often
-	// it was nudged because it said nothing, and its answers that were pauses.
+	// Continues, Empties and Pauses count in a row how often the model was asked to go on with an answer that was cut off, the nudges after
+	// empty answers, and the answers that were pauses.
 	Continues, Empties, Pauses int
-	// Rescued says that the history was compacted because the model call that is due did not fit.
+	// Rescued reports that the history was compacted because the current model call did not fit.
 	Rescued bool
 }
 
-// Lane is where queued text waits.
+// A Lane is a queue for text.
 type Lane string
 
 // The lanes.
@@ -153,30 +153,30 @@ const (
 	Notes     Lane = "note"    // texts of notes
 )
 
-// Queued is accepted text that waits for its turn.
+// Queued holds accepted text that is not yet in the history.
 type Queued struct {
 	ID     int
 	Lane   Lane
 	Text   string
-	More   llm.Parts // media that go with the text
+	More   llm.Parts // beside the text
 	Source string
-	// Context is queued as a note's text when the entry becomes part of the history.
+	// Context is queued like the text of a note when the entry joins the history.
 	Context string
 }
 
-// OpenCall is a call of the last answer.
+// OpenCall holds a call of the last answer.
 type OpenCall struct {
 	llm.ToolCall
-	// Intended says that it may have run: its intent is recorded.
+	// Intended reports that its intent is recorded, so it may have run.
 	Intended bool
-	// Torn says that the answer was cut off in the call, Refused that the answer was refused: such a call is not run.
+	// Torn reports that the answer was cut off within the call, Refused that the answer was refused. Such calls are not run.
 	Torn, Refused bool
 	Result        *llm.ToolResult
 
-	awaits *awaitRecord // the question whose answer will be the result
+	awaits *awaitRecord // the question whose answer is the result
 }
 
-// Question returns what the call waits for an answer to, nil when it waits for none.
+// Question returns the question that the call waits for, nil if there is none.
 func (c *OpenCall) Question() *tool.Question {
 	if c.awaits == nil {
 		return nil
@@ -185,7 +185,7 @@ func (c *OpenCall) Question() *tool.Question {
 	return &tool.Question{CallID: q.CallID, Text: q.Question, Options: q.Options, Form: q.Form, Source: q.Source}
 }
 
-// Reason says why an input or a session ended.
+// A Reason says why an input or a session ended.
 type Reason string
 
 // The reasons.
@@ -198,8 +198,8 @@ const (
 	BudgetTokens  Reason = "budget_tokens"   // a limit
 	BudgetUSD     Reason = "budget_usd"      // a limit
 	BudgetTime    Reason = "budget_time"     // a limit
-	AwaitingInput Reason = "awaiting_input"  // the next input is the answer to a question
-	Incomplete    Reason = "incomplete"      // the answer was cut off, or there was none, and asking the model to go on did not help
+	AwaitingInput Reason = "awaiting_input"  // the next input answers a question
+	Incomplete    Reason = "incomplete"      // the answer was cut off or empty, and asking the model to go on did not help
 	Refused       Reason = "refused"         // by the model, or by a filter of its provider
 	Interrupted   Reason = "interrupted"
 	Aborted       Reason = "aborted"
@@ -215,7 +215,7 @@ func (r Reason) Limit() bool {
 
 func (r Reason) budget() bool { return r == BudgetTokens || r == BudgetUSD || r == BudgetTime }
 
-// totals are the sums that results are differences of.
+// totals holds the sums of a session. A Result has differences of two.
 type totals struct {
 	usage                 llm.Usage
 	cost                  float64
@@ -224,13 +224,13 @@ type totals struct {
 
 func (s *State) totals() totals { return totals{s.Usage, s.Cost, s.Steps, s.Rounds, s.inputs} }
 
-// shrink gives back what a session at rest does not need: what growing slices hold ahead, and the messages, which the turns have.
+// shrink frees memory that an idle session does not need: the spare capacity of slices, and the messages, which the turns also have.
 func (s *State) shrink() {
 	s.Turns = slices.Clip(slices.Clone(s.Turns))
 	s.messages = slices.Clip(slices.Clone(s.messages[:1]))
 }
 
-// gather returns the messages of the history, after the system prompt, before the next input.
+// gather rebuilds the messages from the system prompt and the turns, before the next input.
 func (s *State) gather() {
 	if len(s.messages) == len(s.Turns)+1 || len(s.messages) == 0 {
 		return
@@ -241,7 +241,7 @@ func (s *State) gather() {
 	}
 }
 
-// Open returns the calls that have no result yet, in order; those that wait for an answer of the host included.
+// Open returns the calls without a result, in order, including those that wait for an answer of the host.
 func (s *State) Open() []OpenCall {
 	var open []OpenCall
 	for _, c := range s.Calls {
@@ -252,7 +252,7 @@ func (s *State) Open() []OpenCall {
 	return open
 }
 
-// awaiting returns the first call that waits for an answer of the host, nil when there is none.
+// awaiting returns the first call that waits for an answer of the host, nil if there is none.
 func (s *State) awaiting() *OpenCall {
 	for i := range s.Calls {
 		if s.Calls[i].Result == nil && s.Calls[i].awaits != nil {
@@ -262,7 +262,7 @@ func (s *State) awaiting() *OpenCall {
 	return nil
 }
 
-// Queued returns the first entry of a lane, nil when it is empty.
+// Queued returns the first entry of a lane, nil if it is empty.
 func (s *State) Queued(lane Lane) *Queued {
 	for i := range s.Queue {
 		if s.Queue[i].Lane == lane {
@@ -278,7 +278,7 @@ func (s *State) Answered() bool {
 	return last != nil && last.Kind == TurnAssistant && len(last.Message.Parts.ToolCalls()) == 0
 }
 
-// fault returns the last failed attempt of the call that is due, nil when there is none.
+// fault returns the last failed attempt of the current model call, nil if there is none.
 func (s *State) fault() *Fault {
 	if len(s.Faults) == 0 {
 		return nil
