@@ -81,7 +81,7 @@ func (e *outsideError) Error() string {
 	if e.to != "" {
 		where = "leads to " + names.Shown(e.to) + ", which is "
 	}
-	return where + "outside of the allowed directories (" + listed(e.roots) + ")"
+	return where + "outside of the allowed directories (" + listed(e.roots) + "); use a path inside of them"
 }
 
 // listed returns directories as people and models read them.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/llm/fakellm"
-	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/sanitize"
 )
 
 var rewrite = flag.Bool("update", false, "rewrite the results in testdata/wrong")
@@ -159,7 +159,7 @@ func playWrongCalls(c *cell, list []wrongCall) []wrongCall {
 			text = v.pattern.ReplaceAllString(text, v.with)
 		}
 		w.want += strings.TrimSuffix(text, "\n") + "\n"
-		if strings.Contains(text, "(no error)") || tool.CleanText(text) != text {
+		if strings.Contains(text, "(no error)") || sanitize.Text(text) != text {
 			c.Errorf("%s: not fit for a file: %q", w.title, text)
 		}
 		got = append(got, w)

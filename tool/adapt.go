@@ -25,7 +25,7 @@ func Adapt[Args any](base Tool, def llm.ToolDefinition, translate func(Args) (an
 		}
 		return result, err
 	})
-	t.Limit, t.Needs = base.Limit, base.Needs
+	t.Limit, t.Needs, t.Instead = base.Limit, base.Needs, base.Instead
 	if base.Access != nil {
 		t.Access = func(text string) (Access, error) {
 			args, err := Decode[Args](text)

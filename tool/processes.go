@@ -89,7 +89,7 @@ func (t *ProcessTable) reserve() (int, error) {
 		}
 	}
 	if running >= MaxProcesses {
-		return 0, fmt.Errorf("%d background processes are running, which is the limit; kill one first", running)
+		return 0, fmt.Errorf("%d commands are running in the background, which is the limit; end one of them first", running)
 	}
 	id := t.next
 	t.next++
@@ -180,9 +180,9 @@ func (t *ProcessTable) reader(id string) (*background, error) {
 	case err != nil:
 		return nil, err
 	case b.over():
-		return nil, fmt.Errorf("process %s has ended; it reads no more input", id)
+		return nil, fmt.Errorf("the command with the id %s has ended and reads no more input; start it again if it is needed", id)
 	case b.process.Stdin() == nil:
-		return nil, fmt.Errorf("process %s was started without an input to write to", id)
+		return nil, fmt.Errorf("the command with the id %s was started without an input; end it, and start it again so that it gets its input from a file or a pipe", id)
 	}
 	return b, nil
 }
@@ -194,12 +194,12 @@ func (b *background) input(ctx context.Context, id string, do func(io.Writer) er
 	select {
 	case written := <-done:
 		if written.Err != nil {
-			return fmt.Errorf("process %s does not take the input: %w", id, written.Err)
+			return fmt.Errorf("the command with the id %s does not take the input (%w); read what it has printed", id, written.Err)
 		}
 		return nil
 	case <-b.ended:
 	case <-ctx.Done():
-		return fmt.Errorf("process %s does not read its input: %w", id, context.Cause(ctx))
+		return fmt.Errorf("the command with the id %s does not read its input (%w); read what it has printed, or end it", id, context.Cause(ctx))
 	}
 	// It may have ended because of what it read, before the write has come back.
 	late := time.NewTimer(lateWrite)
@@ -212,7 +212,7 @@ func (b *background) input(ctx context.Context, id string, do func(io.Writer) er
 	case <-late.C:
 	case <-ctx.Done():
 	}
-	return fmt.Errorf("process %s has ended without reading all of the input", id)
+	return fmt.Errorf("the command with the id %s has ended without reading all of the input; read what it has printed", id)
 }
 
 // lateWrite is how long a write may take to come back from a process that has ended.
@@ -263,7 +263,7 @@ func (t *ProcessTable) find(id string) (*background, error) {
 		return b, nil
 	}
 	if err == nil && n > 0 && n < t.first {
-		return nil, fmt.Errorf("process %s was started before the session was resumed and can no longer be reached; start it again if it is needed", id)
+		return nil, fmt.Errorf("no command has the id %s any more: what was started before the session was resumed has ended; start it again if it is needed", id)
 	}
 	var known []string
 	for n := t.first; n < t.next; n++ {
@@ -272,9 +272,9 @@ func (t *ProcessTable) find(id string) (*background, error) {
 		}
 	}
 	if known == nil {
-		return nil, fmt.Errorf("there is no process %q; none was started in the background", id)
+		return nil, fmt.Errorf("no command has the id %q: none runs in the background; start it first", id)
 	}
-	return nil, fmt.Errorf("there is no process %q; the ids are %s", id, strings.Join(known, ", "))
+	return nil, fmt.Errorf("no command has the id %q; the ids are %s", id, strings.Join(known, ", "))
 }
 
 func (b *background) wait() {

@@ -30,7 +30,7 @@ func TestJ6_AnswersFitTheForm(t *testing.T) {
 		{form, Answer{Text: "x"}, Answer{}, "JSON object"},
 		{form, Answer{Text: "[1]"}, Answer{}, "JSON object"},
 		{form, Answer{}, Answer{}, `field "name" is missing`},
-		{form, filled(`{"name":""}`), Answer{}, "minLength"},
+		{form, filled(`{"name":""}`), Answer{}, "the minimum is 1"},
 		{form, filled(`{"name":"x","team":"green"}`), Answer{}, `field "team" must be one of "red", "blue"`},
 		{form, filled(`{"name":`), Answer{}, "JSON object"},
 		{form, Answer{Action: ActionCancel, Content: json.RawMessage(`{}`)}, Answer{Action: ActionCancel}, ""},

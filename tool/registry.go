@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/attractor-go/attractor/llm"
@@ -97,18 +96,6 @@ func (r *Registry) Clone() *Registry {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return &Registry{tools: slices.Clone(r.tools), retired: maps.Clone(r.retired)}
-}
-
-// unknown returns what a call of a tool that is not there comes to.
-func (r *Registry) unknown(call llm.ToolCall) *Prepared {
-	r.mu.RLock()
-	why, gone := r.retired[call.Name]
-	r.mu.RUnlock()
-	problem := fmt.Sprintf("unknown tool %q", call.Name)
-	if gone {
-		problem = fmt.Sprintf("the tool %q %s", call.Name, why)
-	}
-	return Refuse(call, fmt.Sprintf("Error: %s. The tools are: %s.", problem, strings.Join(r.Names(), ", ")))
 }
 
 // Get finds a tool by name.

@@ -66,7 +66,7 @@ func (r *Registry) Prepare(call llm.ToolCall) *Prepared {
 	if t.Access != nil {
 		access, stack, err := guarded(call.Name, func() (Access, error) { return t.Access(p.Call.Args) })
 		if err != nil {
-			refused := Refuse(call, fmt.Sprintf("Error: invalid arguments for %s: %v. Nothing was run.", call.Name, err))
+			refused := invalid(call, err.Error())
 			refused.Outcome.Panic = stack
 			return refused
 		}

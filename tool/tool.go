@@ -33,6 +33,8 @@ type Tool struct {
 	// Guidance goes into the system prompt of sessions that offer the tool: when to use it beside the others, in a sentence or two.
 	// How it is called belongs into the description. Most tools have none.
 	Guidance string
+	// Instead names tools of other agents that this one replaces. A model that calls one of them is told.
+	Instead []Instead
 
 	compiled *compiled // the schema of New, shared by all copies of the tool
 	err      error     // what New found wrong with the definition; reported by Register

@@ -38,8 +38,8 @@ func unnamed(v map[string]any, doc *jsonschema.Schema, strict bool) []string {
 	return list
 }
 
-// unknown describes a field that the schema of an object does not name.
-func unknown(path, name string, v map[string]any, doc *jsonschema.Schema) unknownField {
+// describeField describes a field that the schema of an object does not name.
+func describeField(path, name string, v map[string]any, doc *jsonschema.Schema) unknownField {
 	return unknownField{name: name, path: path, near: meant(name, v, doc), known: fields(doc)}
 }
 
@@ -60,7 +60,8 @@ func meant(name string, v map[string]any, doc *jsonschema.Schema) string {
 			return near[0]
 		}
 		for _, field := range candidates { // such as path for file_path
-			if a, b := names.Folded(name), names.Folded(field); strings.Contains(a, b) || strings.Contains(b, a) {
+			a, b := names.Folded(name), names.Folded(field)
+			if min(len(a), len(b)) >= 3 && (strings.Contains(a, b) || strings.Contains(b, a)) {
 				return field
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -230,6 +231,7 @@ func (m *mender) fit(path string, value any, doc *jsonschema.Schema) any {
 		}
 	case []any:
 		if slices.Contains(types, "array") {
+			m.within(path, value, doc)
 			for i := range v {
 				v[i] = m.fit(fmt.Sprintf("%s[%d]", path, i), v[i], doc.Items)
 			}
@@ -262,7 +264,40 @@ func (m *mender) fit(path string, value any, doc *jsonschema.Schema) any {
 	if len(doc.Enum) > 0 && !slices.ContainsFunc(doc.Enum, func(e any) bool { return fmt.Sprint(e) == fmt.Sprint(value) }) {
 		m.problem(path, "must be one of %s, got %s", list(doc.Enum), describe(value))
 	}
+	m.within(path, value, doc)
 	return value
+}
+
+// within reports a value that a limit of the schema excludes.
+func (m *mender) within(path string, value any, doc *jsonschema.Schema) {
+	switch v := value.(type) {
+	case json.Number:
+		n, err := v.Float64()
+		switch {
+		case err != nil:
+		case doc.Minimum != nil && n < *doc.Minimum:
+			m.problem(path, "must be %v or more, got %s", *doc.Minimum, v)
+		case doc.Maximum != nil && n > *doc.Maximum:
+			m.problem(path, "must be %v or less, got %s", *doc.Maximum, v)
+		case doc.ExclusiveMinimum != nil && n <= *doc.ExclusiveMinimum:
+			m.problem(path, "must be more than %v, got %s", *doc.ExclusiveMinimum, v)
+		case doc.ExclusiveMaximum != nil && n >= *doc.ExclusiveMaximum:
+			m.problem(path, "must be less than %v, got %s", *doc.ExclusiveMaximum, v)
+		}
+	case string:
+		m.length(path, "characters", utf8.RuneCountInString(v), doc.MinLength, doc.MaxLength)
+	case []any:
+		m.length(path, "elements", len(v), doc.MinItems, doc.MaxItems)
+	}
+}
+
+func (m *mender) length(path, unit string, n int, least, most *int) {
+	switch {
+	case least != nil && n < *least:
+		m.problem(path, "is too short: it has %d %s, the minimum is %d", n, unit, *least)
+	case most != nil && n > *most:
+		m.problem(path, "is too long: it has %d %s, the maximum is %d", n, unit, *most)
+	}
 }
 
 func (m *mender) fitObject(path string, v map[string]any, doc *jsonschema.Schema) any {
@@ -273,7 +308,7 @@ func (m *mender) fitObject(path string, v map[string]any, doc *jsonschema.Schema
 	}
 	for _, name := range unnamed(v, doc, m.strict) {
 		if !comment(name) {
-			m.unknown = append(m.unknown, unknown(path, name, v, doc))
+			m.unknown = append(m.unknown, describeField(path, name, v, doc))
 		}
 		delete(v, name)
 		m.changed = true

@@ -87,7 +87,7 @@ func TestC1_GuessesThatCouldDoDamageAreNotMade(t *testing.T) {
 		`{"i":"010"}`:         `"i" must be an integer`,
 		`{"i":1e300}`:         `"i" must be an integer`,
 		`{"i":""}`:            `"i" must be an integer`,
-		`{"i":-1}`:            "minimum",
+		`{"i":-1}`:            `"i" must be 0 or more, got -1`,
 		`{"b":1}`:             `"b" must be a boolean`,
 		`{"b":"yes"}`:         `"b" must be a boolean`,
 		`{"a":1}`:             `"a" must be an array`,

@@ -134,5 +134,5 @@ func enter(todo []string) (rest []string, inside bool) {
 }
 
 func errOutside() error {
-	return fmt.Errorf("outside of the allowed directories (%s/): %w", MemoryDir, fs.ErrPermission)
+	return fmt.Errorf("outside of the allowed directories (%s/), use a path inside of them: %w", MemoryDir, fs.ErrPermission)
 }

@@ -21,14 +21,28 @@ func Native() profile.Profile {
 	p.Prompt = nativePrompt
 	p.Tools = []tool.Tool{
 		agentTool(), bash(), edit(), read(), sendMessage(), taskStop(), write(),
-		coding.ReadOutput(), coding.Process(), base("wait"), coding.AskUser(),
+		coding.ReadOutput(), dialect().Process(), base("wait"), coding.AskUser(),
 	}
 	return p
 }
 
+// dialect has the vendor's words for the shared tools.
+func dialect() coding.Dialect {
+	return coding.Dialect{
+		Words: map[string]string{
+			"read_file": "Read", "write_file": "Write", "edit_file": "Edit", "shell": "Bash", "shell.timeout_ms": "timeout",
+			"grep": "", "glob": "", "list_dir": "",
+		},
+		Number: catNumbers,
+		Ran:    exitFirst,
+		Edited: edited,
+		Wrote:  wrote,
+	}
+}
+
 // base is one of the tools for subagents.
 func base(name string) tool.Tool {
-	for _, t := range coding.Agents() {
+	for _, t := range dialect().Agents() {
 		if t.Name == name {
 			return t
 		}

@@ -71,6 +71,9 @@ func runAgent(ctx context.Context, call *tool.Call, args agentArgs) (tool.Result
 	if call.Session == nil || call.Session.Agents() == nil {
 		return tool.Result{}, errors.New("this session has no subagents; do the work yourself")
 	}
+	if strings.TrimSpace(args.Prompt) == "" {
+		return tool.Result{}, errors.New("prompt is empty; say what the agent is to do")
+	}
 	if args.Isolation != "" {
 		return tool.Result{}, errors.New("isolation is not offered: agents work on the same files. Leave it out, or let the agent make a git worktree itself")
 	}
@@ -149,7 +152,7 @@ const taskStopParameters = `{
 
 // taskStop ends a command in the background, whose id is a number, or an agent.
 func taskStop() tool.Tool {
-	process, agent := coding.Process(), base("close_agent")
+	process, agent := dialect().Process(), base("close_agent")
 	t := tool.New(llm.ToolDefinition{
 		Name:        "TaskStop",
 		Description: "Ends a command in the background with everything that it started, or an agent, whatever it is doing.",

@@ -32,7 +32,7 @@ const bashParameters = `{
 }`
 
 func bash() tool.Tool {
-	return tool.Adapt(coding.ShellAs(shellTimeout, exitFirst), llm.ToolDefinition{
+	return tool.Adapt(dialect().Shell(shellTimeout), llm.ToolDefinition{
 		Name: "Bash",
 		Description: "Runs a command in a shell, in the working directory, and returns what it prints on standard output and standard error; the " +
 			"result of one that fails starts with its exit code. Each command has a shell of its own: changes of directory and variables do " +
@@ -58,8 +58,8 @@ func exitFirst(r tool.Result) tool.Result {
 		}
 		return r
 	}
-	left := coding.LeftRunning(r.Ran)
-	if end := coding.Unfinished(r.Ran, "You can retry with a longer timeout by setting timeout."); end != "" {
+	left := dialect().LeftRunning(r.Ran)
+	if end := coding.Unfinished(r.Ran, "You can retry with a longer timeout by setting timeout.", "run_in_background"); end != "" {
 		return coding.Closing(coding.Closing(r, end), left)
 	}
 	code := coding.ExitCode(r.Ran)

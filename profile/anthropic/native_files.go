@@ -32,7 +32,7 @@ const readParameters = `{
 }`
 
 func read() tool.Tool {
-	return tool.Adapt(coding.ReadFileAs(coding.ReadForm{Number: catNumbers, Offset: "offset"}), llm.ToolDefinition{
+	return tool.Adapt(dialect().ReadFile(), llm.ToolDefinition{
 		Name: "Read",
 		Description: "Reads a file and returns its lines with their numbers, as cat -n does: the number, a tab, the line. The number and the tab " +
 			"are not part of the file. Without offset and limit the first 2000 lines come back. Images (PNG, JPEG, GIF, WebP) come back " +
@@ -40,7 +40,7 @@ func read() tool.Tool {
 		Parameters: json.RawMessage(readParameters),
 	}, func(args readArgs) (any, error) {
 		if args.Pages != "" {
-			return nil, errors.New("pages is for PDF files, which are not read here; a program such as pdftotext may, with Bash")
+			return nil, errors.New("pages is for PDF files, which are not read here; use a program such as pdftotext with Bash, and leave pages out for other files")
 		}
 		return map[string]any{"file_path": args.FilePath, "offset": args.Offset, "limit": args.Limit}, nil
 	}, nil)
@@ -69,7 +69,7 @@ const editParameters = `{
 }`
 
 func edit() tool.Tool {
-	return tool.Adapt(coding.EditFileAs(catNumbers), llm.ToolDefinition{
+	return tool.Adapt(dialect().EditFile(), llm.ToolDefinition{
 		Name: "Edit",
 		Description: "Replaces text in a file. old_string must match the file exactly, indentation included, and be there exactly once, unless " +
 			"replace_all is true. Read the file before you edit it. The file keeps its line endings and its mode.",
@@ -93,10 +93,27 @@ const writeParameters = `{
 }`
 
 func write() tool.Tool {
-	return tool.Adapt(coding.WriteFile(), llm.ToolDefinition{
+	return tool.Adapt(dialect().WriteFile(), llm.ToolDefinition{
 		Name: "Write",
 		Description: "Creates a file, or replaces the whole content of one that exists. Directories that are missing are made. An " +
 			"existing file has to be read first. To change a part of a file, use Edit.",
 		Parameters: json.RawMessage(writeParameters),
 	}, func(args writeArgs) (any, error) { return args, nil }, nil)
+}
+
+// edited returns what Claude models know as the result of an edit.
+func edited(e coding.Edited) string {
+	text := fmt.Sprintf("The file %s has been updated.%s", e.Name, e.Note())
+	if e.Snippet == "" {
+		return text + fmt.Sprintf(" All %d occurrences were successfully replaced (%s).", e.Count, e.Lines)
+	}
+	return text + " Here's the result of running `cat -n` on a snippet of the edited file:\n" + e.Snippet
+}
+
+// wrote returns what Claude models know as the result of writing a file.
+func wrote(w coding.Wrote) string {
+	if w.Replaced {
+		return fmt.Sprintf("The file %s has been updated successfully.", w.Name)
+	}
+	return "File created successfully at: " + w.Name
 }

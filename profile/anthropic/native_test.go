@@ -169,7 +169,7 @@ func TestE2_BashResults(t *testing.T) {
 		{"no newline at the end", "printf 'Exit code: 7'; exit 3", "Exit code 3\nExit code: 7", 0, true},
 		{"success that looks like a failure", "echo 'Exit code: 7'", "Exit code: 7", 0, false},
 		{"signal", "echo out; kill -KILL $$", "Exit code -1 (killed by SIGKILL)\nout", 0, true},
-		{"a negative timeout", "true", "Error: timeout_ms is -1; it must be 1 or more, or left out for the default of 120000", -7, true},
+		{"a negative timeout", "true", "Error: timeout is -1; it must be 1 or more, or left out for the default of 120000", -7, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			args := object{"command": c.command}
@@ -188,7 +188,7 @@ func TestE2_BashTimeout(t *testing.T) {
 	b := newBench(t)
 	got := b.run("Bash", object{"command": "echo 'Exit code: 7'; exec sleep 600", "timeout": 300.5})
 	want := "Exit code: 7\n[ERROR: Command timed out after 301ms. Partial output is shown above.\n" +
-		"You can retry with a longer timeout by setting timeout.]"
+		"You can retry with a longer timeout by setting timeout.]\n[A server or a watcher goes on if it is started with run_in_background.]"
 	if text := got.Content.Text(); text != want || !got.IsError {
 		t.Errorf("got %q, want %q", text, want)
 	}
@@ -236,7 +236,7 @@ func TestE2_BackgroundAndTaskStop(t *testing.T) {
 			t.Errorf("TaskStop: %q", text)
 		}
 	}
-	for args, want := range map[string]string{`{}`: "task_id is missing", `{"task_id":"9"}`: "no process", `{"task_id":"agent-1"}`: "no subagents"} {
+	for args, want := range map[string]string{`{}`: "task_id is missing", `{"task_id":"9"}`: "no command", `{"task_id":"agent-1"}`: "no subagents"} {
 		if got := b.run("TaskStop", json.RawMessage(args)); !got.IsError || !strings.Contains(got.Content.Text(), want) {
 			t.Errorf("TaskStop %s: %q", args, got.Content.Text())
 		}

@@ -25,7 +25,7 @@ func Native() profile.Profile {
 		grepSearch(),
 		globFiles(),
 		replace(),
-		coding.WriteFile(), // which has the same name and parameters there
+		dialect().WriteFile(), // which has the same name and parameters there
 		runShellCommand(),
 		listBackgroundProcesses(),
 		readBackgroundOutput(),
@@ -35,4 +35,18 @@ func Native() profile.Profile {
 		coding.AskUser(),
 	}
 	return p
+}
+
+// dialect has the vendor's words for the shared tools.
+func dialect() coding.Dialect {
+	return coding.Dialect{
+		Words: map[string]string{
+			"read_file.offset": "start_line", "read_file.limit": "end_line", "edit_file": "replace", "edit_file.replace_all": "allow_multiple",
+			"shell": "run_shell_command", "shell.run_in_background": "is_background", "grep": "grep_search", "list_dir": "list_directory",
+			"glob.path": "dir_path",
+		},
+		Ran:    untrusted,
+		Edited: edited,
+		Wrote:  wrote,
+	}
 }

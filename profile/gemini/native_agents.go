@@ -55,6 +55,9 @@ func runAgent(ctx context.Context, call *tool.Call, args invokeAgentArgs) (tool.
 	if call.Session == nil || call.Session.Agents() == nil {
 		return tool.Result{}, errors.New("this session has no subagents; do the work yourself")
 	}
+	if strings.TrimSpace(args.Prompt) == "" {
+		return tool.Result{}, errors.New("prompt is empty; say what the agent is to do")
+	}
 	if args.AgentName != generalist {
 		return tool.Result{}, fmt.Errorf("there is no agent %q; the only one is %s", args.AgentName, generalist)
 	}

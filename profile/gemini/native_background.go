@@ -14,7 +14,6 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
-	"github.com/attractor-go/attractor/tool/coding"
 )
 
 const (
@@ -116,8 +115,8 @@ func startInBackground(ctx context.Context, call *tool.Call, args runShellArgs) 
 	if err != nil {
 		return tool.Result{}, err
 	}
-	result.Content = llm.TextParts(fmt.Sprintf("Command moved to background (PID: %s, the session's number for it). Status: %s.\n<untrusted_context>\nOutput: %s\n</untrusted_context>",
-		id, statusOf(result.Ran), orEmpty(result.Content.Text())))
+	result.Content = llm.TextParts(fmt.Sprintf("Command moved to background (PID: %s, the session's number for it). Status: %s.\n%s",
+		id, statusOf(result.Ran), fenced(result.Content.Text())))
 	return result, nil
 }
 
@@ -229,7 +228,7 @@ func runReadBackground(ctx context.Context, call *tool.Call, args readBackground
 		if left || c.cut {
 			shown = " Earlier output is not shown."
 		}
-		result.Content = llm.TextParts(fmt.Sprintf("Process %s: %s.%s\n<untrusted_context>\nOutput: %s\n</untrusted_context>", id, statusOf(result.Ran), shown, orEmpty(last)))
+		result.Content = llm.TextParts(fmt.Sprintf("Process %s: %s.%s\n%s", id, statusOf(result.Ran), shown, fenced(last)))
 		return result, nil
 	}
 	return tool.Result{}, fmt.Errorf("there is no background process %s in this session; list_background_processes has those that there are", id)
@@ -261,7 +260,7 @@ const processParameters = `{
 
 // process is without the action read, for which there is read_background_output here: output comes only once.
 func process() tool.Tool {
-	return tool.Adapt(coding.Process(), llm.ToolDefinition{
+	return tool.Adapt(dialect().Process(), llm.ToolDefinition{
 		Name:        "process",
 		Description: "Writes to the input of a command in the background, or ends it, and returns what it has printed since.",
 		Parameters:  json.RawMessage(processParameters),

@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 
@@ -33,17 +32,14 @@ const listDirectoryParameters = `{
 }`
 
 func listDirectory() tool.Tool {
-	return tool.Adapt(coding.ListDir(), llm.ToolDefinition{
+	return tool.Adapt(dialect().ListDir(), llm.ToolDefinition{
 		Name: "list_directory",
 		Description: "Lists the entries of a directory, sorted by name, also hidden ones and those that .gitignore excludes. Directories end with /, " +
 			"symbolic links with @; files have their size.",
 		Parameters: json.RawMessage(listDirectoryParameters),
 	}, func(args listDirectoryArgs) (any, error) {
 		return map[string]any{"path": args.DirPath, "ignore": args.Ignore}, nil
-	}, func(r tool.Result) tool.Result {
-		r.Hint = "List a subdirectory, or use glob."
-		return r
-	})
+	}, nil)
 }
 
 type readFileArgs struct {
@@ -63,7 +59,7 @@ const readFileParameters = `{
 }`
 
 func readFile() tool.Tool {
-	t := tool.Adapt(coding.ReadFileAs(coding.ReadForm{Number: coding.BarNumbers, Offset: "start_line"}), llm.ToolDefinition{
+	return tool.Adapt(dialect().ReadFile(), llm.ToolDefinition{
 		Name: "read_file",
 		Description: "Reads a file, or the lines of it from start_line to end_line, each with its line number in front as `NNN | text`. The number and " +
 			"the separator are not part of the file. Images (PNG, JPEG, GIF, WebP) come back as images. Directories and other binary " +
@@ -73,16 +69,12 @@ func readFile() tool.Tool {
 		first, limit := max(args.StartLine, 1), 0
 		if args.EndLine > 0 {
 			if args.EndLine < first {
-				return nil, fmt.Errorf("end_line %d is before start_line %d", args.EndLine, first)
+				return nil, fmt.Errorf("end_line %d is before start_line %d; end_line is the last line to read, not a number of lines", args.EndLine, first)
 			}
 			limit = args.EndLine - first + 1
 		}
 		return map[string]any{"file_path": args.FilePath, "offset": first, "limit": limit}, nil
-	}, func(r tool.Result) tool.Result {
-		r.Hint = "Use start_line and end_line to read the missing lines."
-		return r
-	})
-	return withGlossary(t, "offset is start_line and shell is run_shell_command here")
+	}, nil)
 }
 
 type replaceArgs struct {
@@ -105,7 +97,7 @@ const replaceParameters = `{
 }`
 
 func replace() tool.Tool {
-	t := tool.Adapt(coding.EditFile(), llm.ToolDefinition{
+	return tool.Adapt(dialect().EditFile(), llm.ToolDefinition{
 		Name: "replace",
 		Description: "Replaces text in a file. old_string must match the file exactly, indentation included, and be there exactly once; with " +
 			"allow_multiple every occurrence is replaced. Read the file before you change it. The file keeps its line endings and its mode.",
@@ -114,19 +106,21 @@ func replace() tool.Tool {
 		return map[string]any{"file_path": args.FilePath, "old_string": args.OldString, "new_string": args.NewString,
 			"replace_all": args.AllowMultiple}, nil
 	}, nil)
-	return withGlossary(t, "edit_file is replace, replace_all is allow_multiple and shell is run_shell_command here")
 }
 
-// withGlossary explains the names in a tool's errors, which are those of the tool below it. They cannot be exchanged in the text: an error
-// may quote a file.
-func withGlossary(t tool.Tool, glossary string) tool.Tool {
-	run := t.Run
-	t.Run = func(ctx context.Context, call *tool.Call) (tool.Result, error) {
-		result, err := run(ctx, call)
-		if err != nil {
-			err = fmt.Errorf("%w\n[%s.]", err, glossary)
-		}
-		return result, err
+// edited returns what Gemini models know as the result of an edit.
+func edited(e coding.Edited) string {
+	text := fmt.Sprintf("Successfully modified file: %s (%d replacements).%s", e.Name, e.Count, e.Note())
+	if e.Snippet == "" {
+		return text
 	}
-	return t
+	return text + " Here is the updated code:\n" + e.Snippet
+}
+
+// wrote returns what Gemini models know as the result of writing a file.
+func wrote(w coding.Wrote) string {
+	if w.Replaced {
+		return fmt.Sprintf("Successfully overwrote file: %s.", w.Name)
+	}
+	return fmt.Sprintf("Successfully created and wrote to new file: %s.", w.Name)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/search"
 	"github.com/attractor-go/attractor/tool"
-	"github.com/attractor-go/attractor/tool/coding"
 )
 
 type globArgs struct {
@@ -34,7 +33,7 @@ const globParameters = `{
 }`
 
 func globFiles() tool.Tool {
-	base := coding.Glob()
+	base := dialect().Glob()
 	t := tool.New(llm.ToolDefinition{
 		Name: "glob",
 		Description: "Finds files by name. Returns the paths that match a pattern, the most recently modified first. Files that .gitignore excludes " +
@@ -50,9 +49,9 @@ func globFiles() tool.Tool {
 		return runAs(ctx, base, call, map[string]any{"pattern": args.Pattern, "path": args.DirPath}) // it knows what to say about errors and about nothing
 	})
 	t.Limit = base.Limit
-	return withGlossary(tool.WithAccess(t, func(args globArgs) tool.Access {
+	return tool.WithAccess(t, func(args globArgs) tool.Access {
 		return tool.Access{Effect: tool.ReadOnly, Paths: []string{path.Clean(args.DirPath)}}
-	}), "path is dir_path here")
+	})
 }
 
 func globbed(found search.Listing) tool.Result {

@@ -33,7 +33,6 @@ type grepSearchArgs struct {
 	Context        int    `json:"context"`
 	After          int    `json:"after"`
 	Before         int    `json:"before"`
-	NoIgnore       bool   `json:"no_ignore"`
 	MaxPerFile     int    `json:"max_matches_per_file"`
 	TotalMaxResult int    `json:"total_max_matches"`
 }
@@ -233,9 +232,6 @@ func (m *matches) render(args grepSearchArgs, found search.Result) string {
 	}
 	if m.more || found.More {
 		b.WriteString("[There are more matches. Narrow the search, or set total_max_matches.]\n")
-	}
-	if args.NoIgnore {
-		b.WriteString("[no_ignore has no effect: to search what .gitignore excludes, give its directory or file as dir_path.]\n")
 	}
 	writeUnreadable(&b, found.Unreadable)
 	return b.String()

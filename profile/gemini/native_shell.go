@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"time"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/tool"
 	"github.com/attractor-go/attractor/tool/coding"
 )
@@ -36,7 +38,7 @@ const runShellParameters = `{
 }`
 
 func runShellCommand() tool.Tool {
-	shell := coding.ShellAs(nativeTimeout, untrusted)
+	shell := dialect().Shell(nativeTimeout)
 	t := tool.New(llm.ToolDefinition{
 		Name: "run_shell_command",
 		Description: fmt.Sprintf("Runs a command in a shell (bash -c where there is one) and returns what it prints, and its exit code if that is not 0. Each "+
@@ -47,6 +49,9 @@ func runShellCommand() tool.Tool {
 	}, func(ctx context.Context, call *tool.Call, args runShellArgs) (tool.Result, error) {
 		within := *call
 		if args.DirPath != "" {
+			if err := coding.CheckDir(ctx, call.Env, args.DirPath, "dir_path"); err != nil {
+				return tool.Result{}, err
+			}
 			within.Env = env.Sub(call.Env, args.DirPath)
 		}
 		if args.Background {
@@ -63,10 +68,11 @@ func runShellCommand() tool.Tool {
 // untrusted puts the result of a command into the form that Gemini models know. There is no line with a process group: here what a command
 // leaves running has a number of the session's.
 func untrusted(r tool.Result) tool.Result {
+	r = escaped(r)
 	ending := ""
 	if r.Ran != nil { // not a patch
-		left, code := coding.LeftRunning(r.Ran), coding.ExitCode(r.Ran)
-		if end := coding.Unfinished(r.Ran, "Start commands that take longer with is_background."); end != "" {
+		left, code := dialect().LeftRunning(r.Ran), coding.ExitCode(r.Ran)
+		if end := coding.Unfinished(r.Ran, "Start commands that take longer with is_background.", "is_background"); end != "" {
 			r = coding.Closing(r, end)
 		} else if code != "" {
 			ending = "Exit Code: " + code + "\n"
@@ -74,9 +80,39 @@ func untrusted(r tool.Result) tool.Result {
 			r = coding.Closing(r, coding.NoOutput)
 		}
 		if left != "" {
-			ending += left + "\n"
+			ending += escape(left) + "\n"
 		}
 	}
-	r.Content = llm.TextParts(orEmpty(r.Content.Text()) + "\n" + ending + "</untrusted_context>")
-	return coding.Opening("<untrusted_context>\nOutput: ", r)
+	r.Content = llm.TextParts(orEmpty(r.Content.Text()) + "\n" + ending + closingTag)
+	return coding.Opening(openingTag+"\nOutput: ", r)
+}
+
+// What stands between these tags is output, whatever it says.
+const (
+	openingTag = "<untrusted_context>"
+	closingTag = "</untrusted_context>"
+)
+
+// fenced returns an output between the tags.
+func fenced(text string) string {
+	return fmt.Sprintf("%s\nOutput: %s\n%s", openingTag, orEmpty(escape(text)), closingTag)
+}
+
+// escape returns a text without anything that reads like the closing tag. The text is cleaned before, because what cleaning takes from a text
+// can make a tag of the rest.
+func escape(text string) string {
+	return regexp.MustCompile(`(?i)<(\s*/\s*untrusted_context)`).ReplaceAllString(sanitize.Text(text), "&lt;$1")
+}
+
+// escaped returns a result whose text is escaped on both sides of its gap.
+func escaped(r tool.Result) tool.Result {
+	text := r.Content.Text()
+	if r.Gap.Bytes == 0 {
+		r.Content = llm.TextParts(escape(text))
+		return r
+	}
+	head := escape(text[:r.Gap.At])
+	r.Content = llm.TextParts(head + escape(text[r.Gap.At:]))
+	r.Gap.At = len(head)
+	return r
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/tool"
-	"github.com/attractor-go/attractor/tool/coding"
 )
 
 // TestE2_TimedOut runs a command out of time, as far as it takes for the form of the result: the tool's own time is minutes.
@@ -25,13 +24,13 @@ func TestE2_TimedOut(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	result, err := runAs(context.Background(), coding.ShellAs(time.Millisecond, untrusted), &tool.Call{Env: local, Session: new(tool.Plain)},
+	result, err := runAs(context.Background(), dialect().Shell(time.Millisecond), &tool.Call{Env: local, Session: new(tool.Plain)},
 		map[string]any{"command": "sleep 60"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "<untrusted_context>\nOutput: [ERROR: Command timed out after 1ms. Partial output is shown above.\n" +
-		"Start commands that take longer with is_background.]\n</untrusted_context>"
+	want := "<untrusted_context>\nOutput: [ERROR: Command timed out after 1ms. It printed nothing.\n" +
+		"Start commands that take longer with is_background.]\n[A server or a watcher goes on if it is started with is_background.]\n</untrusted_context>"
 	if got := result; got.Content.Text() != want || !got.IsError {
 		t.Errorf("got %q, want %q", got.Content.Text(), want)
 	}

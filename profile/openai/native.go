@@ -41,3 +41,10 @@ func Native() profile.Profile {
 		Options:   json.RawMessage(nativeOptions),
 	}
 }
+
+// dialect has the vendor's words for the shared tools.
+func dialect() coding.Dialect {
+	return coding.Dialect{Words: map[string]string{
+		"shell": "exec_command", "read_file.file_path": "path", "grep": "", "glob": "", "list_dir": "", "process": "",
+	}}
+}

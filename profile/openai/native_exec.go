@@ -85,7 +85,12 @@ func runExec(ctx context.Context, call *tool.Call, args execArgs) (tool.Result, 
 	case strings.TrimSpace(args.Cmd) == "":
 		return tool.Result{}, errors.New("cmd is empty; give the command line to run")
 	case args.YieldTimeMS < 0 || args.MaxOutputTokens < 0:
-		return tool.Result{}, errors.New("yield_time_ms and max_output_tokens cannot be negative")
+		return tool.Result{}, errNegative()
+	}
+	if args.Workdir != "" {
+		if err := coding.CheckDir(ctx, call.Env, args.Workdir, "workdir"); err != nil {
+			return tool.Result{}, err
+		}
 	}
 	if _, ok := patch.FromScript(args.Cmd); ok { // there is no such program, and models call it here
 		within := *call
@@ -128,7 +133,7 @@ func execToTheEnd(ctx context.Context, call *tool.Call, cmd env.Command, args ex
 	start := time.Now()
 	cmd.TTY = nil // nobody could write to it
 	result := coding.RunCommand(ctx, call, cmd, env.MaxTimeout)
-	if end := coding.Unfinished(result.Ran, "Run a part of it at a time."); end != "" {
+	if end := coding.Unfinished(result.Ran, "Run a part of it at a time.", ""); end != "" {
 		return coding.Closing(result, end)
 	}
 	return execResult(call, start, result, args.MaxOutputTokens)
@@ -170,7 +175,7 @@ func execInterrupted(ctx context.Context, processes tool.Processes, id string) (
 		return tool.Result{}, err
 	}
 	result.Ran.Interrupted = true
-	result = coding.Closing(result, coding.Unfinished(result.Ran, ""))
+	result = coding.Closing(result, coding.Unfinished(result.Ran, "", ""))
 	result.IsError = true
 	return result, nil
 }
@@ -205,9 +210,7 @@ func execResult(call *tool.Call, start time.Time, result tool.Result, maxTokens 
 		result.Content = llm.TextParts(text)
 	}
 	result = coding.Opening(head.String(), result)
-	unnamed := *ran // there is no tool that kills by id here
-	unnamed.ID = ""
-	if left := coding.LeftRunning(&unnamed); left != "" {
+	if left := dialect().LeftRunning(ran); left != "" {
 		result = coding.Closing(result, left)
 	}
 	result.IsError = ran.Failed()
@@ -224,4 +227,9 @@ func execStatus(r *tool.Ran) string {
 		return fmt.Sprintf("Process exited with code %d (killed by %s)\n", r.Exit.Code, r.Exit.Signal)
 	}
 	return fmt.Sprintf("Process exited with code %d\n", r.Exit.Code)
+}
+
+// errNegative returns the error of a call with a negative time or number of tokens.
+func errNegative() error {
+	return errors.New("yield_time_ms and max_output_tokens cannot be negative; leave them out for their defaults")
 }

@@ -181,8 +181,8 @@ func TestE2_ExecRefusals(t *testing.T) {
 		{"exec_command", object{"cmd": "true", "workdir": "nowhere"}, "nowhere"},
 		{"exec_command", object{"cmd": "true", "sandbox_permissions": "all"}, "sandbox_permissions"},
 		{"write_stdin", object{"session_id": 7, "max_output_tokens": -1}, "cannot be negative"},
-		{"write_stdin", object{"session_id": 70}, `no process "70"`},
-		{"write_stdin", object{"session_id": 1.5, "chars": "x"}, `no process "1.5"`},
+		{"write_stdin", object{"session_id": 70}, `no command has the id "70"`},
+		{"write_stdin", object{"session_id": 1.5, "chars": "x"}, `no command has the id "1.5"`},
 	} {
 		out := r.run(c.tool, c.args)
 		if text := out.Model.Text(); !out.IsError || !strings.Contains(text, c.want) {
@@ -309,7 +309,7 @@ func TestJ4_ExecTimesOut(t *testing.T) {
 		b := &bench{TB: t, env: endless{}, session: new(tool.Plain)}
 		out := b.exec(object{"cmd": "sleep 601"})
 		ranIs(t, "exec_command", out, tool.Ran{Exit: &env.Exit{Code: -1, Signal: "SIGTERM"}, TimedOut: env.MaxTimeout})
-		if got, want := out.Model.Text(), "[ERROR: Command timed out after 600000ms. Partial output is shown above.\nRun a part of it at a time.]"; got != want || !out.IsError {
+		if got, want := out.Model.Text(), "[ERROR: Command timed out after 600000ms. It printed nothing.\nRun a part of it at a time.]"; got != want || !out.IsError {
 			t.Errorf("%s\nwant\n%s", got, want)
 		}
 	})

@@ -6,7 +6,6 @@ import (
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
-	"github.com/attractor-go/attractor/tool/coding"
 )
 
 type viewImageArgs struct {
@@ -19,7 +18,7 @@ func viewImage() tool.Tool {
 		Name:        "view_image",
 		Description: "Shows you an image file (PNG, JPEG, GIF or WebP).",
 	}, func(ctx context.Context, call *tool.Call, args viewImageArgs) (tool.Result, error) {
-		return coding.ReadImage(ctx, call, args.Path)
+		return dialect().ReadImage(ctx, call, args.Path)
 	})
 	return tool.WithAccess(t, func(args viewImageArgs) tool.Access {
 		return tool.Access{Effect: tool.ReadOnly, Paths: []string{path.Clean(args.Path)}}

@@ -49,7 +49,7 @@ func asOneQuestion(args userInputArgs) (any, error) {
 	var b strings.Builder
 	for i, q := range args.Questions {
 		if strings.TrimSpace(q.Question) == "" {
-			return nil, fmt.Errorf("questions[%d].question is empty", i)
+			return nil, fmt.Errorf("questions[%d].question is empty; give the question that the user is to answer", i)
 		}
 		if len(args.Questions) > 1 {
 			fmt.Fprintf(&b, "%d. ", i+1)

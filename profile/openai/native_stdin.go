@@ -51,10 +51,10 @@ func runStdin(ctx context.Context, call *tool.Call, args writeStdinArgs) (tool.R
 	start, id := time.Now(), args.id()
 	processes := call.Processes()
 	if processes == nil {
-		return tool.Result{}, errors.New("no command outlives its call here; there is nothing to write to")
+		return tool.Result{}, errors.New("no command outlives its call here, so there is nothing to write to; give commands their input by a file or a pipe")
 	}
 	if args.YieldTimeMS < 0 || args.MaxOutputTokens < 0 {
-		return tool.Result{}, errors.New("yield_time_ms and max_output_tokens cannot be negative")
+		return tool.Result{}, errNegative()
 	}
 	wait := yieldTime(args.YieldTimeMS, pollYield, pollYield, maxPollYield)
 	if args.Chars != "" {

@@ -19,11 +19,11 @@ type spawnAgentArgs struct {
 }
 
 type agentArgs struct {
-	AgentID string `json:"agent_id" jsonschema:"The id that spawn_agent gave."`
+	AgentID string `json:"agent_id" jsonschema:"The id that the agent got when it was started."`
 }
 
 type sendInputArgs struct {
-	AgentID string `json:"agent_id" jsonschema:"The id that spawn_agent gave."`
+	AgentID string `json:"agent_id" jsonschema:"The id that the agent got when it was started."`
 	Message string `json:"message" jsonschema:"The message. An agent that is working sees it before its next step; one that has finished goes on with it."`
 }
 
@@ -34,7 +34,10 @@ const SpawnGuidance = "Most tasks need no agents. Give an agent a part that stan
 // Agents are the tools that start and command subagents: spawn_agent, send_input, wait and close_agent. Sessions that may have no
 // subagents do not offer them. What is sent to an agent, or ends it, keeps its place among the calls of an answer; agents start
 // and are waited for side by side.
-func Agents() []tool.Tool {
+func Agents() []tool.Tool { return Dialect{}.Agents() }
+
+// Agents returns the tools for subagents.
+func (d Dialect) Agents() []tool.Tool {
 	spawn := agentTool(tool.Writes, llm.ToolDefinition{Name: "spawn_agent", Description: "Starts an agent that works on a part of the task by itself, at the same time, " +
 		"with the same tools on the same files, and returns its id at once. Use it for parts that do not depend on each other, and for " +
 		"searches whose details you do not need. wait gives you its result."}, spawnAgent)

@@ -14,7 +14,7 @@ type askUserArgs struct {
 	Options  []string `json:"options,omitempty" jsonschema:"Answers to choose from, if there are any; another one may come."`
 }
 
-// AskUser is the tool ask_user(question, options). Sessions whose host answers no questions do not offer it.
+// AskUser returns the tool ask_user(question, options). Sessions whose host answers no questions do not offer it.
 func AskUser() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "ask_user",
@@ -27,7 +27,7 @@ func AskUser() tool.Tool {
 
 func askUser(ctx context.Context, call *tool.Call, args askUserArgs) (tool.Result, error) {
 	if strings.TrimSpace(args.Question) == "" {
-		return tool.Result{}, errors.New("question is empty")
+		return tool.Result{}, errors.New("question is empty; give the question that the user is to answer")
 	}
 	if call.Session == nil {
 		return tool.Result{}, tool.ErrNobody

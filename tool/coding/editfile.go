@@ -31,92 +31,94 @@ type editFileArgs struct {
 }
 
 // EditFile returns the tool edit_file: a text in a file replaced by another.
-func EditFile() tool.Tool { return EditFileAs(BarNumbers) }
+func EditFile() tool.Tool { return Dialect{}.EditFile() }
 
-// EditFileAs returns the tool edit_file with the line numbers of a dialect.
-func EditFileAs(numbers Numbering) tool.Tool {
+// EditFile returns the tool edit_file.
+func (d Dialect) EditFile() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "edit_file",
 		Description: "Replaces text in a file. old_string must match the file exactly, indentation included, and be there exactly " +
 			"once; with replace_all every occurrence is replaced. Read the file before you edit it. The file keeps its line " +
 			"endings and its mode.",
-	}, func(ctx context.Context, call *tool.Call, args editFileArgs) (tool.Result, error) {
-		return editFile(ctx, call, args, numbers)
-	})
+	}, d.editFile)
 	t.Limit = tool.Limit{Chars: 10_000, Keep: tool.KeepTail}
 	return tool.WithAccess(t, func(args editFileArgs) tool.Access {
 		return tool.Access{Effect: tool.Writes, Paths: []string{lexical(args.FilePath)}}
 	})
 }
 
-func editFile(ctx context.Context, call *tool.Call, args editFileArgs, numbers Numbering) (tool.Result, error) {
+func (d Dialect) editFile(ctx context.Context, call *tool.Call, args editFileArgs) (tool.Result, error) {
 	e := edit{old: args.OldString, new: args.NewString, all: args.ReplaceAll}
-	if err := e.check(); err != nil {
+	if err := d.check(e); err != nil {
 		return tool.Result{}, err
 	}
-	text := ""
-	result, err := change(ctx, call, args.FilePath, func() (d decision, err error) {
-		content, err := readWhole(ctx, call.Env, args.FilePath)
+	var made Edited
+	result, err := change(ctx, call, args.FilePath, func() (to decision, err error) {
+		content, err := d.readWhole(ctx, call.Env, args.FilePath)
 		if err != nil {
-			return d, err
+			return to, err
 		}
-		d.was = contentOf(call, []byte(content))
-		d.data, text, err = e.edited(args.FilePath, content, numbers)
-		return d, err
+		to.was = contentOf(call, []byte(content))
+		to.data, made, err = d.edited(e, args.FilePath, content)
+		return to, err
 	})
-	result.Content = llm.TextParts(text)
-	return result, err
+	if err != nil {
+		return tool.Result{}, err
+	}
+	tell := d.Edited
+	if tell == nil {
+		tell = Edited.String
+	}
+	result.Content = llm.TextParts(tell(made))
+	return result, nil
 }
 
-// edited returns a file's content after an edit, and what is said about it.
-func (e edit) edited(name, content string, numbers Numbering) (edited []byte, text string, err error) {
+// edited returns a file's content after an edit, and what was done.
+func (d Dialect) edited(e edit, name, content string) (edited []byte, made Edited, err error) {
 	m := e.match(content)
 	switch {
 	case len(m.places) == 0:
-		return nil, "", fmt.Errorf("old_string was not found in %s; nothing was changed.%s", names.Shown(name), explainNoMatch(content, e))
+		return nil, made, fmt.Errorf("old_string was not found in %s; nothing was changed.%s", names.Shown(name), d.explainNoMatch(content, e))
 	case len(m.places) > 1 && !e.all:
-		return nil, "", notUnique(names.Shown(name), content, m)
+		return nil, made, d.notUnique(names.Shown(name), content, m)
 	}
 	edited, placed := e.apply(content, m.places)
-	text = fmt.Sprintf("Edited %s: replaced %s (%s).", names.Shown(name), count(len(placed), "occurrence"), lineNumbers(edited, placed))
-	if m.how != "" {
-		text += " old_string did not match exactly, but it did but for " + m.how + "."
-	}
+	made = Edited{Name: names.Shown(name), Count: len(placed), Lines: lineNumbers(edited, placed), Beside: m.how}
 	if len(placed) == 1 {
-		text += " It now reads:\n" + snippet(edited, placed[0], numbers)
+		made.Snippet = d.snippet(edited, placed[0])
 	}
-	return edited, text, nil
+	return edited, made, nil
 }
 
-// notUnique says where an old text is that is there more than once.
-func notUnique(name, content string, m matching) error {
+// notUnique reports every match of an ambiguous old_string.
+func (d Dialect) notUnique(name, content string, m matching) error {
 	places := lineNumbers([]byte(content), m.spans())
 	if m.how != "" {
-		return fmt.Errorf("old_string is not in %s exactly, and but for %s it is there %d times (%s); nothing was changed. Copy the "+
+		return fmt.Errorf("old_string is not in %s exactly; except for %s, it is there %d times (%s); nothing was changed. Copy the "+
 			"text exactly, with more of the lines around the one that you mean", name, m.how, len(m.places), places)
 	}
 	return fmt.Errorf("old_string is in %s %d times (%s); nothing was changed. Include more of the lines around the one that you "+
-		"mean, or set replace_all to change them all", name, len(m.places), places)
+		"mean, or set %s to change them all", name, len(m.places), places, d.word("edit_file.replace_all"))
 }
 
 // check refuses an edit that can mean nothing.
-func (e edit) check() error {
+func (d Dialect) check(e edit) error {
 	switch {
 	case e.old == "":
-		return errors.New("old_string is empty; give the text to replace. To insert, replace a line by itself and the new text; to create a file, use write_file")
+		return fmt.Errorf("old_string is empty; give the text to replace. To insert, replace a line by itself and the new text; to create a file, use %s", d.word("write_file"))
 	case e.old == e.new:
-		return errors.New("old_string and new_string are the same, so there is nothing to change")
+		return errors.New("old_string and new_string are the same, so there is nothing to change; give in new_string what is to stand there instead")
 	case toLF(e.old) == toLF(e.new):
-		return errors.New("old_string and new_string differ in line endings alone, which edit_file keeps as they are; to change them, use shell")
+		return fmt.Errorf("old_string and new_string differ in line endings alone, which %s keeps as they are; to change them, use %s", d.word("edit_file"), d.word("shell"))
 	}
 	return nil
 }
 
 // readWhole reads a file that is to be edited.
-func readWhole(ctx context.Context, e env.Environment, name string) (content string, err error) {
+func (d Dialect) readWhole(ctx context.Context, e env.Environment, name string) (content string, err error) {
 	f, err := e.Open(ctx, name)
 	if err != nil {
-		return "", explainOpen(ctx, e, name, err)
+		return "", d.explainOpen(ctx, e, name, err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	info, err := e.Stat(ctx, name)
@@ -130,7 +132,7 @@ func readWhole(ctx context.Context, e env.Environment, name string) (content str
 	case err != nil:
 		return "", fmt.Errorf("reading %s: %w", names.Shown(name), err)
 	case n > maxEditBytes:
-		return "", fmt.Errorf("%s is larger than %d MiB; change it with shell, for example with sed", names.Shown(name), maxEditBytes>>20)
+		return "", fmt.Errorf("%s is larger than %d MiB; change it with %s, for example with sed", names.Shown(name), maxEditBytes>>20, d.word("shell"))
 	}
 	return b.String(), nil
 }
@@ -159,7 +161,7 @@ func lineNumbers(content []byte, spans []span) string {
 }
 
 // snippet shows a part of a content with the lines around it.
-func snippet(content []byte, s span, numbers Numbering) string {
+func (d Dialect) snippet(content []byte, s span) string {
 	from, to := s.start, s.end
 	for range snippetContext + 1 { // the one more is the start of the line itself
 		from = bytes.LastIndexByte(content[:max(from, 0)], '\n')
@@ -174,8 +176,8 @@ func snippet(content []byte, s span, numbers Numbering) string {
 	first := bytes.Count(content[:from+1], []byte("\n")) + 1
 	lines := strings.Split(strings.TrimSuffix(toLF(string(content[from+1:to])), "\n"), "\n")
 	if len(lines) <= maxSnippetLines {
-		return numbers.lines(fuzzy.Shortened(lines), first)
+		return d.number(fuzzy.Shortened(lines), first)
 	}
 	const half = maxSnippetLines / 2
-	return numbers.lines(fuzzy.Shortened(lines[:half]), first) + "...\n" + numbers.lines(fuzzy.Shortened(lines[len(lines)-half:]), first+len(lines)-half)
+	return d.number(fuzzy.Shortened(lines[:half]), first) + "...\n" + d.number(fuzzy.Shortened(lines[len(lines)-half:]), first+len(lines)-half)
 }

@@ -95,10 +95,10 @@ func TestC5_NotUnique(t *testing.T) {
 
 func TestC5_FuzzySteps(t *testing.T) {
 	const (
-		space  = "but for white space at the ends"
-		indent = "but for indentation, to which new_string was adapted"
-		typo   = "but for typographic characters"
-		both   = "but for white space and typographic"
+		space  = "except for white space at the ends"
+		indent = "except for indentation, to which new_string was adapted"
+		typo   = "except for typographic characters"
+		both   = "except for white space and typographic"
 	)
 	for _, c := range []struct {
 		name, content, old, new string
@@ -130,7 +130,7 @@ func TestC5_FuzzySteps(t *testing.T) {
 			if b.get("f") != c.want {
 				t.Errorf("%q, want %q", b.get("f"), c.want)
 			}
-			if !strings.Contains(got, c.how) || c.how == "" && strings.Contains(got, "but for") {
+			if !strings.Contains(got, c.how) || c.how == "" && strings.Contains(got, "except for") {
 				t.Errorf("the result does not say %q: %s", c.how, got)
 			}
 		})
@@ -140,7 +140,7 @@ func TestC5_FuzzySteps(t *testing.T) {
 func TestC5_FuzzyStepsRefuse(t *testing.T) {
 	b := newBench(t)
 	for _, c := range []struct{ name, content, old, new, want string }{
-		{"two places", "  a\n  b\nx\n\ta\n\tb\n", "a\nb\n", "c\n", "but for indentation, to which new_string was adapted it is there 2 times (lines 1, 4)"},
+		{"two places", "  a\n  b\nx\n\ta\n\tb\n", "a\nb\n", "c\n", "except for indentation, to which new_string was adapted, it is there 2 times (lines 1, 4)"},
 		{"two typographic places", "\u2018a\u2019 \u201ba\u2019\n", "'a'", "c", "it is there 2 times (line 1)"},
 		{"part of a line", "if x {\n\ta\n}\n", "{\n    a\n}", "b", "was not found"},
 		{"no rule", "\ta\n\t  b\n", " a\n b\n", "c", "was not found"},

@@ -63,11 +63,11 @@ func TestC5_Snippet(t *testing.T) {
 		all := strings.Split(strings.TrimSuffix(toLF(content), "\n"), "\n")
 		at := func(offset int) int { return 1 + strings.Count(content[:offset], "\n") }
 		first, last := max(at(s.start)-snippetContext, 1), min(at(s.end)+snippetContext, len(all))
-		want := number(all[first-1:max(last, first-1)], first)
+		want := Dialect{}.number(all[first-1:max(last, first-1)], first)
 		if last-first >= maxSnippetLines {
-			want = number(all[first-1:first+19], first) + "...\n" + number(all[last-20:last], last-19)
+			want = Dialect{}.number(all[first-1:first+19], first) + "...\n" + Dialect{}.number(all[last-20:last], last-19)
 		}
-		if got := snippet([]byte(content), s, BarNumbers); got != want {
+		if got := (Dialect{}).snippet([]byte(content), s); got != want {
 			t.Fatalf("%q, %v:\n%swant\n%s", content, s, got, want)
 		}
 	})

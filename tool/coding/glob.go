@@ -24,31 +24,34 @@ type globArgs struct {
 }
 
 // Glob returns the tool glob: files whose names match a pattern.
-func Glob() tool.Tool {
+func Glob() tool.Tool { return Dialect{}.Glob() }
+
+// Glob returns the tool glob.
+func (d Dialect) Glob() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "glob",
 		Description: "Finds files by name. Returns the paths that match a pattern, the most recently modified first. Files that " +
 			".gitignore excludes and .git directories are left out; hidden files are found.",
-	}, glob)
+	}, d.glob)
 	t.Limit = tool.Limit{Chars: 20_000, Lines: 500, Keep: tool.KeepHead}
 	return tool.WithAccess(t, func(args globArgs) tool.Access {
 		return tool.Access{Effect: tool.ReadOnly, Paths: []string{searchedPath(args.Path)}}
 	})
 }
 
-func glob(ctx context.Context, call *tool.Call, args globArgs) (tool.Result, error) {
+func (d Dialect) glob(ctx context.Context, call *tool.Call, args globArgs) (tool.Result, error) {
 	if args.Pattern == "" {
 		return tool.Result{}, errors.New("pattern is empty; give a glob pattern such as **/*.go")
 	}
 	found, err := search.Glob(ctx, call.Env, args.Pattern, args.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return tool.Result{}, fmt.Errorf("the directory to look in does not exist (path %q, pattern %q); give one that does", args.Path, args.Pattern)
+		return tool.Result{}, d.noDirectory(args)
 	}
 	if err != nil {
 		if info, statErr := call.Env.Stat(ctx, args.Path); args.Path != "" && statErr == nil && !info.IsDir() {
-			return tool.Result{}, fmt.Errorf("%s is a file; path has to be a directory, such as the one that it is in", names.Shown(args.Path))
+			return tool.Result{}, fmt.Errorf("%s is a file; %s has to be a directory, such as the one that it is in", names.Shown(args.Path), d.word("glob.path"))
 		}
-		return tool.Result{}, err
+		return tool.Result{}, d.explainPath(ctx, call.Env, args.Path, err)
 	}
 	var b strings.Builder
 	for _, f := range found.Files[:min(len(found.Files), maxListed)] {
@@ -56,18 +59,26 @@ func glob(ctx context.Context, call *tool.Call, args globArgs) (tool.Result, err
 	}
 	switch {
 	case len(found.Files) == 0:
-		fmt.Fprintf(&b, "No files match %s.%s\n", names.Shown(args.Pattern), whatInstead(ctx, call.Env, args))
+		fmt.Fprintf(&b, "No files match %s.%s\n", names.Shown(args.Pattern), d.whatInstead(ctx, call.Env, args))
 	case len(found.Files) > maxListed:
 		fmt.Fprintf(&b, "[%d more files match]\n", len(found.Files)-maxListed)
 	}
 	renderUnreadable(&b, found.Unreadable)
 	result := tool.Text(b.String())
-	result.Hint = "Give a narrower pattern or a path."
+	result.Hint = fmt.Sprintf("Give a narrower pattern, or a directory as %s.", d.word("glob.path"))
 	return result, nil
 }
 
-// whatInstead is advice, with a space in front, for a pattern that matched nothing.
-func whatInstead(ctx context.Context, e env.Environment, args globArgs) string {
+// noDirectory returns the error of a directory to look in that does not exist.
+func (d Dialect) noDirectory(args globArgs) error {
+	if args.Path == "" {
+		return fmt.Errorf("the directory at the beginning of the pattern %q does not exist; begin it with one that does, or with **/", args.Pattern)
+	}
+	return fmt.Errorf("the directory %s does not exist; give one that does as %s, or leave it out to look in the working directory", names.Shown(args.Path), d.word("glob.path"))
+}
+
+// whatInstead returns advice, with a space in front, for a pattern that matched nothing.
+func (d Dialect) whatInstead(ctx context.Context, e env.Environment, args globArgs) string {
 	meta := strings.IndexAny(args.Pattern, `*?[{\`)
 	if meta < 0 {
 		meta = len(args.Pattern)
@@ -93,5 +104,5 @@ func whatInstead(ctx context.Context, e env.Environment, args globArgs) string {
 	case dir == "":
 		return fmt.Sprintf(" To look in all directories below, use %s.", names.Shown("**/"+args.Pattern))
 	}
-	return fmt.Sprintf(" To look in all directories below, use %s; what .gitignore excludes is left out, unless its directory is given as path.", names.Shown(dir+"**/"+args.Pattern[len(dir):]))
+	return fmt.Sprintf(" To look in all directories below, use %s; what .gitignore excludes is left out, unless its directory is given as %s.", names.Shown(dir+"**/"+args.Pattern[len(dir):]), d.word("glob.path"))
 }

@@ -46,14 +46,17 @@ const grepParameters = `{
 }`
 
 // Grep returns the tool grep: lines that match a regular expression.
-func Grep() tool.Tool {
+func Grep() tool.Tool { return Dialect{}.Grep() }
+
+// Grep returns the tool grep.
+func (d Dialect) Grep() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "grep",
 		Description: "Searches the contents of files for a regular expression. Files that .gitignore excludes, .git directories and " +
 			"binary files are left out; hidden files are searched. Matches come as `path:line:text`, lines of context as " +
 			"`path-line-text`.",
 		Parameters: json.RawMessage(grepParameters),
-	}, grep)
+	}, d.grep)
 	t.Limit = tool.Limit{Chars: 20_000, Lines: 200, Keep: tool.KeepTail}
 	return tool.WithAccess(t, func(args grepArgs) tool.Access {
 		return tool.Access{Effect: tool.ReadOnly, Paths: []string{searchedPath(args.Path)}}
@@ -68,7 +71,7 @@ func searchedPath(name string) string {
 	return lexical(name)
 }
 
-func grep(ctx context.Context, call *tool.Call, args grepArgs) (tool.Result, error) {
+func (d Dialect) grep(ctx context.Context, call *tool.Call, args grepArgs) (tool.Result, error) {
 	q, err := args.query()
 	if err != nil {
 		return tool.Result{}, err
@@ -78,7 +81,7 @@ func grep(ctx context.Context, call *tool.Call, args grepArgs) (tool.Result, err
 	case errors.Is(err, fs.ErrNotExist):
 		return tool.Result{}, fmt.Errorf("%s does not exist; give a file or directory that does, or leave path out to search the working directory", names.Shown(args.Path))
 	case err != nil:
-		return tool.Result{}, err
+		return tool.Result{}, d.explainPath(ctx, call.Env, args.Path, err)
 	}
 	result := tool.Text(renderGrep(found, q))
 	result.Hint = "Narrow the search with path, glob_filter or a more exact pattern."
@@ -148,7 +151,7 @@ func whyNothing(found search.Result, q search.Query) string {
 	case found.Binary > 0:
 		return "there was no text file to search, only " + count(found.Binary, "binary file")
 	case q.Glob != "":
-		return "there is no file to search that fits glob_filter " + q.Glob
+		return fmt.Sprintf("no file to search fits glob_filter %s; check it, or leave it out", q.Glob)
 	}
 	return "there was no text file to search"
 }

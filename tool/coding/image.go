@@ -38,10 +38,10 @@ func isUTF16(start []byte) bool {
 }
 
 // ReadImage reads an image file and returns it as a picture for the model. It refuses a file that is none.
-func ReadImage(ctx context.Context, call *tool.Call, name string) (result tool.Result, err error) {
+func (d Dialect) ReadImage(ctx context.Context, call *tool.Call, name string) (result tool.Result, err error) {
 	f, err := call.Env.Open(ctx, name)
 	if err != nil {
-		return result, explainOpen(ctx, call.Env, name, err)
+		return result, d.explainOpen(ctx, call.Env, name, err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	whole := newReading(f)
@@ -55,19 +55,19 @@ func ReadImage(ctx context.Context, call *tool.Call, name string) (result tool.R
 	if mime == "" {
 		return result, fmt.Errorf("%s is no PNG, JPEG, GIF or WebP image; read other files as text, or make an image of them first", names.Shown(name))
 	}
-	if result, err = readImage(r, mime, name); err == nil {
+	if result, err = d.readImage(r, mime, name); err == nil {
 		result.Seen = whole.saw(ctx, call.Env, name)
 	}
 	return result, err
 }
 
-func readImage(r io.Reader, mime, name string) (tool.Result, error) {
+func (d Dialect) readImage(r io.Reader, mime, name string) (tool.Result, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxImageBytes+1))
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("reading %s: %w", names.Shown(name), err)
 	}
 	if len(data) > maxImageBytes {
-		return tool.Result{}, fmt.Errorf("the image %s is larger than %d MB; make a smaller copy, with shell for example, and read that", names.Shown(name), maxImageBytes>>20)
+		return tool.Result{}, fmt.Errorf("the image %s is larger than %d MiB; make a smaller copy with %s, and read that", names.Shown(name), maxImageBytes>>20, d.word("shell"))
 	}
 	return tool.Result{Content: llm.Parts{
 		llm.Text{Text: fmt.Sprintf("%s (%s, %s)", names.Shown(name), mime, count(len(data), "byte"))},

@@ -155,9 +155,6 @@ type Numbering func(b *strings.Builder, n, width int)
 // BarNumbers is the [Numbering] of read_file: `NNN | text`.
 func BarNumbers(b *strings.Builder, n, width int) { fmt.Fprintf(b, "%*d | ", width, n) }
 
-// number puts a line number before each line.
-func number(lines []string, first int) string { return Numbering(BarNumbers).lines(lines, first) }
-
 func (write Numbering) lines(lines []string, first int) string {
 	width := max(numberWidth, len(strconv.Itoa(first+len(lines)-1)))
 	var b strings.Builder

@@ -27,20 +27,23 @@ type listDirArgs struct {
 }
 
 // ListDir returns the tool list_dir: the entries of a directory, and of those below it.
-func ListDir() tool.Tool {
+func ListDir() tool.Tool { return Dialect{}.ListDir() }
+
+// ListDir returns the tool list_dir.
+func (d Dialect) ListDir() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "list_dir",
 		Description: "Lists a directory, sorted by name, subdirectories indented below their directory as far as depth goes. " +
 			"Directories end with /, symbolic links with @; files have their size in bytes. Hidden entries and those that .gitignore " +
 			"excludes are listed too; .git directories are not entered. To find files by name, use glob.",
-	}, listDir)
+	}, d.listDir)
 	t.Limit = tool.Limit{Chars: 20_000, Lines: 500, Keep: tool.KeepHead}
 	return tool.WithAccess(t, func(args listDirArgs) tool.Access {
 		return tool.Access{Effect: tool.ReadOnly, Paths: []string{searchedPath(args.Path)}}
 	})
 }
 
-func listDir(ctx context.Context, call *tool.Call, args listDirArgs) (tool.Result, error) {
+func (d Dialect) listDir(ctx context.Context, call *tool.Call, args listDirArgs) (tool.Result, error) {
 	depth := args.Depth
 	switch {
 	case depth < 0 || depth > maxListDepth:
@@ -50,7 +53,7 @@ func listDir(ctx context.Context, call *tool.Call, args listDirArgs) (tool.Resul
 	}
 	for _, pattern := range args.Ignore {
 		if _, err := path.Match(pattern, ""); err != nil {
-			return tool.Result{}, fmt.Errorf("ignore: %q is no pattern: %w", pattern, err)
+			return tool.Result{}, fmt.Errorf("the pattern %q in ignore is not valid: a [ is not closed, or a \\ is at the end; put a \\ before a character that is meant as it is", pattern)
 		}
 	}
 	dir := args.Path
@@ -59,7 +62,7 @@ func listDir(ctx context.Context, call *tool.Call, args listDirArgs) (tool.Resul
 	}
 	infos, err := call.Env.ReadDir(ctx, dir)
 	if err != nil {
-		return tool.Result{}, explainReadDir(ctx, call.Env, dir, err)
+		return tool.Result{}, d.explainReadDir(ctx, call.Env, dir, err)
 	}
 	l := dirLister{env: call.Env, ignore: args.Ignore}
 	if err := l.list(ctx, dir, infos, depth, ""); err != nil {
@@ -75,19 +78,19 @@ func listDir(ctx context.Context, call *tool.Call, args listDirArgs) (tool.Resul
 	}
 	renderUnreadable(&l.text, l.unreadable)
 	result := tool.Text(l.text.String())
-	result.Hint = "List a subdirectory, give a smaller depth, or use glob."
+	result.Hint = "List a subdirectory, or use " + d.word("glob") + "."
 	return result, nil
 }
 
 // explainReadDir tells the model why a directory could not be listed and what to do about it.
-func explainReadDir(ctx context.Context, e env.Environment, dir string, err error) error {
+func (d Dialect) explainReadDir(ctx context.Context, e env.Environment, dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return explainMissing(ctx, e, dir)
+		return d.explainMissing(ctx, e, dir)
 	}
 	if info, statErr := e.Stat(ctx, dir); statErr == nil && !info.IsDir() {
-		return fmt.Errorf("%s is a file, not a directory; read it with read_file", names.Shown(dir))
+		return fmt.Errorf("%s is a file, not a directory; read it with %s", names.Shown(dir), d.word("read_file"))
 	}
-	return err
+	return d.explainPath(ctx, e, dir, err)
 }
 
 // dirLister writes a tree of directories.

@@ -45,7 +45,7 @@ func TestC9_ListDir(t *testing.T) {
 	b.fails(ListDir(), object{"path": "empti"}, "does not exist", "did you mean empty")
 	b.fails(ListDir(), object{"depth": -1}, "depth is -1", "from 1 to 10")
 	b.fails(ListDir(), object{"depth": 11}, "from 1 to 10")
-	b.fails(ListDir(), object{"ignore": []string{"[a"}}, "[a", "is no pattern")
+	b.fails(ListDir(), object{"ignore": []string{"[a"}}, "[a", "is not valid")
 	for i := range maxDirEntries {
 		b.put(fmt.Sprintf("many/%04d", i), "")
 	}

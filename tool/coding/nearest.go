@@ -8,10 +8,10 @@ import (
 )
 
 // explainNoMatch tells the model what comes nearest to an old text that is not in a content.
-func explainNoMatch(content string, e edit) string {
+func (d Dialect) explainNoMatch(content string, e edit) string {
 	old := strings.Split(strings.Trim(toLF(e.old), "\n"), "\n")
 	if fuzzy.Numbered(old) {
-		return " It starts with line numbers as read_file shows them: they are not part of the file, leave them out."
+		return fmt.Sprintf(" It starts with line numbers as %s shows them: they are not part of the file, leave them out.", d.word("read_file"))
 	}
 	lines := strings.Split(toLF(content), "\n")
 	at, equal := fuzzy.Nearest(lines, old)
@@ -24,7 +24,7 @@ func explainNoMatch(content string, e edit) string {
 	if equal {
 		why = "The same text with other white space is at"
 	}
-	return fmt.Sprintf(" %s %s; copy the text from there, exactly:\n%s", why, lineRange(first+1, last), number(fuzzy.Shortened(lines[first:last]), first+1))
+	return fmt.Sprintf(" %s %s; copy the text from there, exactly:\n%s", why, lineRange(first+1, last), d.number(fuzzy.Shortened(lines[first:last]), first+1))
 }
 
 func lineRange(first, last int) string {

@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/names"
@@ -26,28 +27,45 @@ func lexical(name string) string {
 }
 
 // explainOpen tells the model why a file could not be opened and what to do about it.
-func explainOpen(ctx context.Context, e env.Environment, name string, err error) error {
+func (d Dialect) explainOpen(ctx context.Context, e env.Environment, name string, err error) error {
 	if name == "" {
-		return errors.New("file_path is empty; give the path of a file")
+		return d.noPath()
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return explainMissing(ctx, e, name)
+		return d.explainMissing(ctx, e, name)
 	}
 	if info, statErr := e.Stat(ctx, name); statErr == nil && info.IsDir() {
-		return fmt.Errorf("%s is a directory, not a file; list it with glob or shell, and read one of its files", names.Shown(name))
+		return fmt.Errorf("%s is a directory, not a file; %s, and read one of its files", names.Shown(name), d.list())
+	}
+	return d.explainPath(ctx, e, name, err)
+}
+
+// noPath returns the error of a call without the path of a file.
+func (d Dialect) noPath() error {
+	return fmt.Errorf("%s is empty; give the path of a file", d.word("read_file.file_path"))
+}
+
+// explainPath tells the model what to do about a path that leads through a file. Any other error it returns as it is.
+func (d Dialect) explainPath(ctx context.Context, e env.Environment, name string, err error) error {
+	if errors.Is(err, syscall.ENOTDIR) {
+		for dir := path.Dir(name); dir != "." && dir != "/"; dir = path.Dir(dir) {
+			if info, statErr := e.Stat(ctx, dir); statErr == nil && !info.IsDir() {
+				return fmt.Errorf("%s cannot be there, because %s is a file, not a directory; check the path", names.Shown(name), names.Shown(dir))
+			}
+		}
 	}
 	return err
 }
 
-func explainMissing(ctx context.Context, e env.Environment, name string) error {
+func (d Dialect) explainMissing(ctx context.Context, e env.Environment, name string) error {
 	near, err := similarNames(ctx, e, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s does not exist, and neither does its directory %s; find the file with glob", names.Shown(name), names.Shown(path.Dir(name)))
+		return fmt.Errorf("%s does not exist, and neither does its directory %s; %s", names.Shown(name), names.Shown(path.Dir(name)), d.find())
 	case err != nil:
-		return fmt.Errorf("%s does not exist; check the path, or find the file with glob", names.Shown(name))
+		return fmt.Errorf("%s does not exist; check the path, or %s", names.Shown(name), d.find())
 	case len(near) == 0:
-		return fmt.Errorf("%s does not exist; find the file with glob", names.Shown(name))
+		return fmt.Errorf("%s does not exist; %s", names.Shown(name), d.find())
 	}
 	return fmt.Errorf("%s does not exist; did you mean %s?", names.Shown(name), strings.Join(near, " or "))
 }
@@ -90,4 +108,16 @@ func nearNames(name string, infos []env.Info) []string {
 		near = append(near, c.name)
 	}
 	return near
+}
+
+// CheckDir returns an error for the model if a command is to run in a directory that does not exist or is none. The parameter is what named it.
+func CheckDir(ctx context.Context, e env.Environment, dir, parameter string) error {
+	info, err := e.Stat(ctx, dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("the directory %s does not exist; give one that does as %s, or leave it out to run the command in the working directory", names.Shown(dir), parameter)
+	case err == nil && !info.IsDir():
+		return fmt.Errorf("%s is a file; give a directory as %s, such as the one that it is in", names.Shown(dir), parameter)
+	}
+	return nil // an environment may keep its files to a directory, and not its commands
 }

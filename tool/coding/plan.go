@@ -64,7 +64,7 @@ func (args planArgs) check() error {
 	active := 0
 	for i, step := range args.Plan {
 		if strings.TrimSpace(step.Step) == "" {
-			return fmt.Errorf("plan[%d].step is empty", i)
+			return fmt.Errorf("plan[%d].step is empty; say the step in a few words, or leave it out of the plan", i)
 		}
 		switch step.Status {
 		case "pending", "completed":
@@ -75,7 +75,7 @@ func (args planArgs) check() error {
 		}
 	}
 	if active > 1 {
-		return fmt.Errorf("%d steps are in_progress; at most one can be", active)
+		return fmt.Errorf("%d steps are in_progress; at most one can be: make the others pending", active)
 	}
 	return nil
 }

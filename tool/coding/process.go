@@ -12,7 +12,7 @@ import (
 )
 
 type processArgs struct {
-	ID     string `json:"id" jsonschema:"The id that shell gave when it started the process."`
+	ID     string `json:"id" jsonschema:"The id that the process got when it was started."`
 	Action string `json:"action,omitempty" jsonschema:"What to do: read (the default) returns what it printed since the last time, write sends input, end_input says that no more comes, kill ends it with everything that it started."`
 	WaitMS int64  `json:"wait_ms,omitempty" jsonschema:"For read and write: wait until the process has ended, at most so many milliseconds, before reading. At most 600000. Default: 0 for read, 500 for write."`
 	Input  string `json:"input,omitempty" jsonschema:"For write: the text, with its newlines."`
@@ -30,13 +30,16 @@ const (
 // once has failed by then.
 const settle = 500 * time.Millisecond
 
-// Process is the tool process(id, action, wait_ms, input): it reads from, writes to and kills what shell started in the background.
-func Process() tool.Tool {
+// Process returns the tool process(id, action, wait_ms, input): it reads from, writes to and kills what shell started in the background.
+func Process() tool.Tool { return Dialect{}.Process() }
+
+// Process returns the tool process.
+func (d Dialect) Process() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "process",
-		Description: "Works with a process that shell started in the background or left running: reads what it has printed since the last time, " +
+		Description: "Works with a process that " + d.word("shell") + " started in the background or left running: reads what it has printed since the last time, " +
 			"writes to its input, or kills it.",
-	}, process)
+	}, d.process)
 	t.Limit = tool.Limit{Chars: 30_000, Lines: 256, Keep: tool.KeepHeadTail}
 	return tool.WithAccess(t, func(args processArgs) tool.Access {
 		if args.Action == "" || args.Action == actionRead {
@@ -46,16 +49,16 @@ func Process() tool.Tool {
 	})
 }
 
-func process(ctx context.Context, call *tool.Call, args processArgs) (tool.Result, error) {
+func (d Dialect) process(ctx context.Context, call *tool.Call, args processArgs) (tool.Result, error) {
 	table := call.Processes()
 	if table == nil {
-		return tool.Result{}, errors.New("this session has no background processes")
+		return tool.Result{}, fmt.Errorf("nothing can run in the background here; run the command with %s, and wait for its end", d.word("shell"))
 	}
 	if args.WaitMS < 0 {
 		return tool.Result{}, fmt.Errorf("wait_ms is %d; it must be 0 or more", args.WaitMS)
 	}
 	if args.Input != "" && args.Action != actionWrite {
-		return tool.Result{}, fmt.Errorf("input goes with the action %s only", actionWrite)
+		return tool.Result{}, fmt.Errorf("input goes with the action %s only; set action to %[1]s, or leave input out", actionWrite)
 	}
 	wait := time.Duration(min(args.WaitMS, env.MaxTimeout.Milliseconds())) * time.Millisecond
 	switch args.Action {
@@ -88,5 +91,5 @@ func process(ctx context.Context, call *tool.Call, args processArgs) (tool.Resul
 	if err != nil {
 		return tool.Result{}, err
 	}
-	return Closing(result, processStatus(result.Ran)), nil
+	return Closing(result, d.processStatus(result.Ran)), nil
 }

@@ -101,15 +101,15 @@ func TestC7_BackgroundProcessIsWaitedFor(t *testing.T) {
 func TestC7_ProcessRefusals(t *testing.T) {
 	b := newBench(t)
 	_, run := inHall(t, b)
-	b.fails(sh(), object{"command": "true", "run_in_background": true}, "no background processes here")
-	b.fails(Process(), object{"id": "1"}, "no background processes")
+	b.fails(sh(), object{"command": "true", "run_in_background": true}, "nothing can run in the background here; run the command without run_in_background")
+	b.fails(Process(), object{"id": "1"}, "nothing can run in the background here")
 	fails := func(args object, want string) {
 		t.Helper()
 		if out := run(Process(), args); !out.IsError || !strings.Contains(out.Model.Text(), want) {
 			t.Errorf("%v: error %v: %s", args, out.IsError, out.Model.Text())
 		}
 	}
-	fails(object{"id": "7"}, "none was started")
+	fails(object{"id": "7"}, "none runs in the background")
 	run(sh(), object{"command": "true", "run_in_background": true})
 	fails(object{"id": "3"}, "before the session was resumed")
 	fails(object{"id": "bash"}, "the ids are 7")
@@ -124,7 +124,7 @@ func TestC7_WhatACommandLeavesRunningDiesWithTheSession(t *testing.T) {
 	b := newBench(t)
 	h, run := inHall(t, b)
 	out := run(sh(), object{"command": "(trap '' HUP; exec sleep 600) >/dev/null 2>&1 & echo $! > pid; echo started"})
-	if text := out.Model.Text(); out.IsError || !strings.Contains(text, "left running") || !strings.Contains(text, "by id 7") {
+	if text := out.Model.Text(); out.IsError || !strings.Contains(text, "left running") || !strings.Contains(text, "by the id 7") {
 		t.Fatalf("%s", text)
 	}
 	if err := h.processes.Close(); err != nil {
@@ -147,7 +147,7 @@ func TestC7_TooManyBackgroundProcesses(t *testing.T) {
 		}
 	}
 	_, err := h.processes.Start(context.Background(), b.env, env.Command{Script: "true"})
-	if err == nil || !strings.Contains(err.Error(), "kill one first") {
+	if err == nil || !strings.Contains(err.Error(), "end one of them first") {
 		t.Fatal(err)
 	}
 	if err := h.processes.Kill(context.Background(), "7"); err != nil {

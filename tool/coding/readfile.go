@@ -23,67 +23,61 @@ type readFileArgs struct {
 	Limit    int    `json:"limit,omitempty" jsonschema:"How many lines to read. Default: 2000."`
 }
 
-// ReadForm is how a dialect of read_file shows lines.
-type ReadForm struct {
-	Number Numbering
-	Offset string // the parameter that reads on
-}
-
 // ReadFile returns the tool read_file: lines of a text file with their numbers, or an image.
-func ReadFile() tool.Tool { return ReadFileAs(ReadForm{Number: BarNumbers, Offset: "offset"}) }
+func ReadFile() tool.Tool { return Dialect{}.ReadFile() }
 
-// ReadFileAs returns the tool read_file with results in the form of a dialect.
-func ReadFileAs(form ReadForm) tool.Tool {
+// ReadFile returns the tool read_file.
+func (d Dialect) ReadFile() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "read_file",
 		Description: "Reads a file and returns its lines, each with its line number in front as `NNN | text`. The number and the " +
 			"separator are not part of the file. Without offset and limit the first 2000 lines come back; use them to read other " +
 			"parts of a long file. Images (PNG, JPEG, GIF, WebP) come back as images. Directories and other binary files are " +
 			"refused. Characters that cannot be seen are shown as \\u{hex}; edit lines that have such with the shell.",
-	}, form.readFile)
+	}, d.readFile)
 	t.Limit = tool.Limit{Chars: 50_000, Keep: tool.KeepHeadTail}
 	return tool.WithAccess(t, func(args readFileArgs) tool.Access {
 		return tool.Access{Effect: tool.ReadOnly, Paths: []string{lexical(args.FilePath)}}
 	})
 }
 
-func (form ReadForm) readFile(ctx context.Context, call *tool.Call, args readFileArgs) (result tool.Result, err error) {
+func (d Dialect) readFile(ctx context.Context, call *tool.Call, args readFileArgs) (result tool.Result, err error) {
 	switch {
 	case args.Offset < 0:
-		return result, fmt.Errorf("offset is %d; line numbers start at 1", args.Offset)
+		return result, fmt.Errorf("%s is %d; line numbers start at 1", d.word("read_file.offset"), args.Offset)
 	case args.Limit < 0:
-		return result, fmt.Errorf("limit is %d; it must be 1 or more", args.Limit)
+		return result, fmt.Errorf("%s is %d; it must be 1 or more", d.word("read_file.limit"), args.Limit)
 	}
 	f, err := call.Env.Open(ctx, args.FilePath)
 	if err != nil {
-		return result, explainOpen(ctx, call.Env, args.FilePath, err)
+		return result, d.explainOpen(ctx, call.Env, args.FilePath, err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	whole := newReading(f)
 	r := bufio.NewReaderSize(whole, readBuffer)
-	if result, err = form.readStarted(ctx, r, args); err == nil {
+	if result, err = d.readStarted(ctx, r, args); err == nil {
 		result.Seen = whole.saw(ctx, call.Env, args.FilePath)
 	}
 	return result, err
 }
 
 // readStarted reads a file that was opened.
-func (form ReadForm) readStarted(ctx context.Context, r *bufio.Reader, args readFileArgs) (result tool.Result, err error) {
+func (d Dialect) readStarted(ctx context.Context, r *bufio.Reader, args readFileArgs) (result tool.Result, err error) {
 	start, err := r.Peek(binaryPeek) // an error shows again when the lines are read
 	switch {
 	case imageType(start) != "":
-		return readImage(r, imageType(start), args.FilePath)
+		return d.readImage(r, imageType(start), args.FilePath)
 	case isUTF16(start):
-		return result, fmt.Errorf("%s is text in UTF-16, which this tool does not read; with shell, `iconv -f UTF-16 -t UTF-8` shows it", names.Shown(args.FilePath))
+		return result, fmt.Errorf("%s is text in UTF-16, which this tool does not read; convert it with %s and `iconv -f UTF-16 -t UTF-8`", names.Shown(args.FilePath), d.word("shell"))
 	case bytes.IndexByte(start, 0) >= 0:
-		return result, fmt.Errorf("%s is a binary file and cannot be shown as text; with shell, programs such as file, xxd or strings can look into it", names.Shown(args.FilePath))
+		return result, fmt.Errorf("%s is a binary file and cannot be shown as text; look into it with %s and programs such as file, xxd or strings", names.Shown(args.FilePath), d.word("shell"))
 	case len(start) == 0 && err != nil && isEOF(err):
 		return tool.Text("(the file is empty)"), nil
 	}
-	return form.readText(ctx, r, args)
+	return d.readText(ctx, r, args)
 }
 
-func (form ReadForm) readText(ctx context.Context, r *bufio.Reader, args readFileArgs) (tool.Result, error) {
+func (d Dialect) readText(ctx context.Context, r *bufio.Reader, args readFileArgs) (tool.Result, error) {
 	first, limit := max(args.Offset, 1), args.Limit
 	if limit == 0 {
 		limit = defaultReadLines
@@ -93,17 +87,17 @@ func (form ReadForm) readText(ctx context.Context, r *bufio.Reader, args readFil
 	case err != nil:
 		return tool.Result{}, fmt.Errorf("reading %s: %w", names.Shown(args.FilePath), err)
 	case len(x.lines) == 0:
-		return tool.Result{}, fmt.Errorf("offset %d is past the end of %s, which has %s", first, names.Shown(args.FilePath), count(x.total, "line"))
+		return tool.Result{}, fmt.Errorf("%s %d is past the end of %s, which has %s; choose one from 1 to %d", d.word("read_file.offset"), first, names.Shown(args.FilePath), count(x.total, "line"), x.total)
 	}
-	text := form.Number.lines(x.lines, first)
+	text := d.number(x.lines, first)
 	next := first + len(x.lines)
 	switch {
 	case x.full:
-		text += fmt.Sprintf("\n[The answer is full after line %d; the file goes on. Use %s %d to read on.]", next-1, form.Offset, next)
+		text += fmt.Sprintf("\n[The answer is full after line %d; the file goes on. Use %s %d to read on.]", next-1, d.word("read_file.offset"), next)
 	case x.more:
-		text += fmt.Sprintf("\n[Lines %d to %d are shown; the file goes on. Use %s %d to read on.]", first, next-1, form.Offset, next)
+		text += fmt.Sprintf("\n[Lines %d to %d are shown; the file goes on. Use %s %d to read on.]", first, next-1, d.word("read_file.offset"), next)
 	}
 	result := tool.Text(text)
-	result.Hint = "Use offset and limit to read the missing lines."
+	result.Hint = fmt.Sprintf("Use %s and %s to read the missing lines.", d.word("read_file.offset"), d.word("read_file.limit"))
 	return result, nil
 }

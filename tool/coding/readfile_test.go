@@ -91,7 +91,7 @@ func TestC3_Refusals(t *testing.T) {
 		"is a directory":                    {"file_path": "dir"},
 		"binary file":                       {"file_path": "binary"},
 		"UTF-16":                            {"file_path": "utf16"},
-		"larger than 5 MB":                  {"file_path": "big.png"},
+		"larger than 5 MiB":                 {"file_path": "big.png"},
 		"file_path is empty":                {"file_path": ""},
 		"offset is -1":                      {"file_path": "dir/config.yaml", "offset": -1},
 		"limit is -1":                       {"file_path": "dir/config.yaml", "limit": -1},

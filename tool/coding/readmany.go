@@ -28,13 +28,16 @@ type readManyFilesArgs struct {
 }
 
 // ReadManyFiles returns the tool read_many_files: the texts of several files at once.
-func ReadManyFiles() tool.Tool {
+func ReadManyFiles() tool.Tool { return Dialect{}.ReadManyFiles() }
+
+// ReadManyFiles returns the tool read_many_files.
+func (d Dialect) ReadManyFiles() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "read_many_files",
 		Description: "Reads several files at once. Each comes with a line `--- path ---` in front and with line numbers, as read_file " +
 			"shows it, up to 2000 lines. What a directory or a pattern names is without files that .gitignore excludes; binary " +
 			"files are left out, which the result says. At most 100 files are read. To read one file, or parts of one, use read_file.",
-	}, readManyFiles)
+	}, d.readManyFiles)
 	t.Limit = tool.Limit{Chars: 50_000, Keep: tool.KeepHeadTail}
 	return tool.WithAccess(t, func(args readManyFilesArgs) tool.Access {
 		access := tool.Access{Effect: tool.ReadOnly}
@@ -54,11 +57,11 @@ func patternRoot(name string) string {
 	return name[:strings.LastIndexByte(name[:i], '/')+1]
 }
 
-func readManyFiles(ctx context.Context, call *tool.Call, args readManyFilesArgs) (tool.Result, error) {
+func (d Dialect) readManyFiles(ctx context.Context, call *tool.Call, args readManyFilesArgs) (tool.Result, error) {
 	if len(args.Paths) == 0 {
 		return tool.Result{}, errors.New("paths is empty; give files, directories or glob patterns")
 	}
-	m := manyFiles{seen: map[string]bool{}}
+	m := manyFiles{dialect: d, seen: map[string]bool{}}
 	for _, p := range args.Paths {
 		if err := m.add(ctx, call.Env, p); err != nil {
 			return tool.Result{}, err
@@ -101,9 +104,10 @@ func readManyFiles(ctx context.Context, call *tool.Call, args readManyFilesArgs)
 
 // manyFiles is what read_many_files is to read.
 type manyFiles struct {
-	names []string        // each once, in the order in which they were named; those of a pattern by name
-	seen  map[string]bool // the names
-	notes []string        // on what is missing
+	dialect Dialect
+	names   []string        // each once, in the order in which they were named; those of a pattern by name
+	seen    map[string]bool // the names
+	notes   []string        // on what is missing
 }
 
 func (m *manyFiles) note(format string, args ...any) {
@@ -121,7 +125,7 @@ func (m *manyFiles) add(ctx context.Context, e env.Environment, name string) err
 	case err == nil:
 		pattern, dir = "**", name
 	case patternRoot(name) == name:
-		m.note("%s", names.Error(explainOpen(ctx, e, name, err)))
+		m.note("%s", names.Error(m.dialect.explainOpen(ctx, e, name, err)))
 		return context.Cause(ctx)
 	}
 	found, err := search.Glob(ctx, e, pattern, dir)
@@ -188,7 +192,7 @@ func manyText(ctx context.Context, e env.Environment, name string) (text string,
 	if err != nil {
 		return "", nil, err
 	}
-	text = number(x.lines, 1)
+	text = Dialect{}.number(x.lines, 1)
 	if x.more {
 		text += fmt.Sprintf("[The file goes on after line %d; use read_file with offset %d to read on.]\n", len(x.lines), len(x.lines)+1)
 	}

@@ -38,7 +38,7 @@ func TestC8_Results(t *testing.T) {
 			"a.go:3:func Foo() {}\n[Only the first 1 results are shown; there are more. Narrow the search, or set max_results.]\n"},
 		{"exactly as many as wanted", object{"pattern": "Foo", "max_results": 2}, "a.go:3:func Foo() {}\na.go:5:var x = Foo\n[2 matching lines in 1 file]\n"},
 		{"nothing", object{"pattern": "nowhere"}, "No matches in 3 files.\n"},
-		{"nothing to search", object{"pattern": "x", "glob_filter": "*.rs"}, "No matches: there is no file to search that fits glob_filter *.rs.\n"},
+		{"nothing to search", object{"pattern": "x", "glob_filter": "*.rs"}, "No matches: no file to search fits glob_filter *.rs; check it, or leave it out.\n"},
 		{"a binary file", object{"pattern": "Foo", "path": "bin"}, "No matches: there was no text file to search, only 1 binary file.\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestC9_NewestStay(t *testing.T) {
 		}
 	}
 	got := b.ok(Glob(), object{"pattern": "*"})
-	if !strings.HasPrefix(got, fmt.Sprintf("%0100d\n", 599)) || !strings.Contains(got, "removed from the end. Give a narrower pattern or a path.]") {
+	if !strings.HasPrefix(got, fmt.Sprintf("%0100d\n", 599)) || !strings.Contains(got, "removed from the end. Give a narrower pattern, or a directory as path.]") {
 		t.Errorf("%q", got[:300])
 	}
 }

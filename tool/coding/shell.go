@@ -20,12 +20,11 @@ type shellArgs struct {
 	Description string `json:"description,omitempty" jsonschema:"What the command does, in a few words, for the person who watches."`
 }
 
-// Shell is the tool shell: a command, run to its end. Without a timeout of the model's the command has the default one.
-func Shell(defaultTimeout time.Duration) tool.Tool { return ShellAs(defaultTimeout, shellResult) }
+// Shell returns the tool shell: a command, run to its end. Without a timeout of the model's the command has the default one.
+func Shell(defaultTimeout time.Duration) tool.Tool { return Dialect{}.Shell(defaultTimeout) }
 
-// ShellAs returns the tool shell with results in the form of a dialect. Of a command that was run to its end render gets what it printed
-// as the Content, and its Ran; of a patch, which models write as a command too, the result of apply_patch, which has no Ran.
-func ShellAs(defaultTimeout time.Duration, render func(tool.Result) tool.Result) tool.Tool {
+// Shell returns the tool shell.
+func (d Dialect) Shell(defaultTimeout time.Duration) tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "shell",
 		Description: fmt.Sprintf("Runs a command in a shell, in the working directory, and returns what it prints (standard output and "+
@@ -33,7 +32,7 @@ func ShellAs(defaultTimeout time.Duration, render func(tool.Result) tool.Result)
 			"variables do not last. It gets no input, so do not run anything that waits for some. Without timeout_ms it may take "+
 			"%d ms; servers and whatever else does not end belong in the background. To read, edit and search files, use the tools made for that.", defaultTimeout.Milliseconds()),
 	}, func(ctx context.Context, call *tool.Call, args shellArgs) (tool.Result, error) {
-		return shell(ctx, call, args, defaultTimeout, render)
+		return d.shell(ctx, call, args, defaultTimeout)
 	})
 	t.Limit = tool.Limit{Chars: 30_000, Lines: 256, Keep: tool.KeepHeadTail}
 	return tool.WithAccess(t, func(args shellArgs) tool.Access {
@@ -44,12 +43,16 @@ func ShellAs(defaultTimeout time.Duration, render func(tool.Result) tool.Result)
 	})
 }
 
-func shell(ctx context.Context, call *tool.Call, args shellArgs, timeout time.Duration, render func(tool.Result) tool.Result) (tool.Result, error) {
+func (d Dialect) shell(ctx context.Context, call *tool.Call, args shellArgs, timeout time.Duration) (tool.Result, error) {
+	render := d.Ran
+	if render == nil {
+		render = shellResult
+	}
 	switch {
 	case strings.TrimSpace(args.Command) == "":
 		return tool.Result{}, errors.New("command is empty; give the command line to run")
 	case args.TimeoutMS < 0:
-		return tool.Result{}, fmt.Errorf("timeout_ms is %d; it must be 1 or more, or left out for the default of %d", args.TimeoutMS, timeout.Milliseconds())
+		return tool.Result{}, fmt.Errorf("%s is %d; it must be 1 or more, or left out for the default of %d", d.word("shell.timeout_ms"), args.TimeoutMS, timeout.Milliseconds())
 	case args.TimeoutMS > 0: // cut before it is multiplied, so that it cannot overflow
 		timeout = time.Duration(min(args.TimeoutMS, env.MaxTimeout.Milliseconds())) * time.Millisecond
 	}
@@ -58,7 +61,7 @@ func shell(ctx context.Context, call *tool.Call, args shellArgs, timeout time.Du
 		return render(result), err
 	}
 	if args.Background {
-		return startInBackground(ctx, call, args)
+		return d.startInBackground(ctx, call, args)
 	}
 	result := RunCommand(ctx, call, env.Command{Script: args.Command}, timeout)
 	if result.Hint == "" {
@@ -98,10 +101,10 @@ func RunCommand(ctx context.Context, call *tool.Call, cmd env.Command, timeout t
 }
 
 // startInBackground starts a command that goes on when the call is over, and shows how it began.
-func startInBackground(ctx context.Context, call *tool.Call, args shellArgs) (tool.Result, error) {
+func (d Dialect) startInBackground(ctx context.Context, call *tool.Call, args shellArgs) (tool.Result, error) {
 	processes := call.Processes()
 	if processes == nil {
-		return tool.Result{}, errors.New("there are no background processes here; run the command without run_in_background")
+		return tool.Result{}, fmt.Errorf("nothing can run in the background here; run the command without %s", d.word("shell.run_in_background"))
 	}
 	id, err := processes.Start(ctx, call.Env, env.Command{Script: args.Command, Stdin: true})
 	if err != nil {
@@ -111,11 +114,8 @@ func startInBackground(ctx context.Context, call *tool.Call, args shellArgs) (to
 	if err != nil {
 		return tool.Result{}, err
 	}
-	result = Closing(result, processStatus(result.Ran))
-	started := fmt.Sprintf("Started as process %s. It runs until it ends, until process kills it, or until the session ends.\n", id)
-	if args.TimeoutMS > 0 {
-		started += "timeout_ms has no effect in the background.\n"
-	}
+	result = Closing(result, d.processStatus(result.Ran))
+	started := fmt.Sprintf("Started as process %s. It runs until it ends, until %s kills it, or until the session ends.\n", id, d.word("process"))
 	return Opening(started, result), nil
 }
 

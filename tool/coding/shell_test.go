@@ -66,7 +66,7 @@ func TestC7_Timeout(t *testing.T) {
 	} {
 		o := b.run(c.tool, c.args)
 		want := fmt.Sprintf("a\n[ERROR: Command timed out after %dms. Partial output is shown above.\n"+
-			"You can retry with a longer timeout by setting the timeout_ms parameter.]", c.ms)
+			"You can retry with a longer timeout by setting the timeout_ms parameter.]\n[A server or a watcher goes on if it is started with run_in_background.]", c.ms)
 		if got := o.Model.Text(); got != want || !o.IsError {
 			t.Errorf("%s: error %v: %q, want %q", name, o.IsError, got, want)
 		}
@@ -95,7 +95,7 @@ func (w waited) Wait(ctx context.Context) (env.Exit, error) {
 func TestC7_TimeoutIsCapped(t *testing.T) {
 	for _, ms := range []int64{600_000, 600_001, 1 << 62} {
 		a := &asked{}
-		if _, err := shell(context.Background(), &tool.Call{Env: a}, shellArgs{Command: "x", TimeoutMS: ms}, time.Second, shellResult); err != nil {
+		if _, err := (Dialect{}).shell(context.Background(), &tool.Call{Env: a}, shellArgs{Command: "x", TimeoutMS: ms}, time.Second); err != nil {
 			t.Fatal(err)
 		}
 		if a.timeout > 600*time.Second || a.timeout < 590*time.Second {

@@ -14,11 +14,11 @@ func shellResult(r tool.Result) tool.Result {
 	if r.Ran == nil {
 		return r
 	}
-	end := Unfinished(r.Ran, "You can retry with a longer timeout by setting the timeout_ms parameter.")
+	end := Unfinished(r.Ran, "You can retry with a longer timeout by setting the timeout_ms parameter.", "run_in_background")
 	if code := ExitCode(r.Ran); end == "" && code != "" {
 		end = "Exit code: " + code
 	}
-	left := LeftRunning(r.Ran)
+	left := Dialect{}.LeftRunning(r.Ran)
 	switch {
 	case end == "" && left == "" && r.Content.Text() == "":
 		end = NoOutput
@@ -31,20 +31,31 @@ func shellResult(r tool.Result) tool.Result {
 // NoOutput is what a model reads instead of the output of a command that printed nothing and did not fail.
 const NoOutput = "(no output)"
 
-// Unfinished returns what a model reads of a command that did not end by itself, with a sentence that says how to give it more time, or ""
-// if it did.
-func Unfinished(r *tool.Ran, more string) string {
+// Unfinished returns what a model reads of a command that did not end by itself, or "" if it did. More tells how to give it more time, and
+// background is the parameter that starts it in the background, if there is one.
+func Unfinished(r *tool.Ran, more, background string) string {
+	printed := "It printed nothing."
+	if r.Bytes > 0 {
+		printed = "Output up to then is shown above."
+	}
 	switch {
 	case r.Interrupted && r.Exit == nil:
-		return fmt.Sprintf("[ERROR: The command was interrupted (%s). Output up to then is shown above.]", r.Err)
+		return fmt.Sprintf("[ERROR: The command was interrupted (%s). %s]", r.Err, printed)
 	case r.Interrupted && r.Exit.Signal == "":
-		return fmt.Sprintf("[ERROR: The command was interrupted and ended with exit code %d. Output up to then is shown above.]", r.Exit.Code)
+		return fmt.Sprintf("[ERROR: The command was interrupted and ended with exit code %d. %s]", r.Exit.Code, printed)
 	case r.Interrupted:
-		return "[ERROR: The command was interrupted and killed. Output up to then is shown above.]"
+		return fmt.Sprintf("[ERROR: The command was interrupted and killed. %s]", printed)
 	case r.Err != "":
 		return "Error: the command could not be run to its end: " + r.Err
 	case r.TimedOut != 0:
-		return fmt.Sprintf("[ERROR: Command timed out after %dms. Partial output is shown above.\n%s]", r.TimedOut.Milliseconds(), more)
+		if r.Bytes > 0 {
+			printed = "Partial output is shown above."
+		}
+		text := fmt.Sprintf("[ERROR: Command timed out after %dms. %s\n%s]", r.TimedOut.Milliseconds(), printed, more)
+		if background != "" {
+			text += fmt.Sprintf("\n[A server or a watcher goes on if it is started with %s.]", background)
+		}
+		return text
 	}
 	return ""
 }
@@ -63,7 +74,7 @@ func ExitCode(r *tool.Ran) string {
 }
 
 // processStatus says where a command in the background is.
-func processStatus(r *tool.Ran) string {
+func (d Dialect) processStatus(r *tool.Ran) string {
 	switch {
 	case r.Err != "":
 		return fmt.Sprintf("[Process %s cannot be watched any more: %s]", r.ID, r.Err)
@@ -74,20 +85,20 @@ func processStatus(r *tool.Ran) string {
 	if r.Exit.Signal != "" {
 		status = fmt.Sprintf("[Process %s has ended, by %s.]", r.ID, r.Exit.Signal)
 	}
-	if left := LeftRunning(r); left != "" {
+	if left := d.LeftRunning(r); left != "" {
 		status += "\n" + left
 	}
 	return status
 }
 
 // LeftRunning names what a command that has ended left behind, or returns "". Without an id it can be killed by nobody but the session's end.
-func LeftRunning(r *tool.Ran) string {
+func (d Dialect) LeftRunning(r *tool.Ran) string {
 	if r.Exit == nil || len(r.Exit.Left) == 0 {
 		return ""
 	}
 	how := ""
-	if r.ID != "" {
-		how = fmt.Sprintf(", or process kills it by id %s", r.ID)
+	if kill := d.word("process"); r.ID != "" && kill != "" {
+		how = fmt.Sprintf(", or %s kills it by the id %s", kill, r.ID)
 	}
 	return fmt.Sprintf("[The command has ended and left running, until the session ends%s:\n  %s]", how, strings.Join(r.Exit.Left, "\n  "))
 }

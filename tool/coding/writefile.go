@@ -21,30 +21,36 @@ type writeFileArgs struct {
 }
 
 // WriteFile returns the tool write_file: the whole content of a file, new or not.
-func WriteFile() tool.Tool {
+func WriteFile() tool.Tool { return Dialect{}.WriteFile() }
+
+// WriteFile returns the tool write_file.
+func (d Dialect) WriteFile() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "write_file",
 		Description: "Creates a file, or replaces the whole content of one that exists. Directories that are missing are made. An " +
 			"existing file keeps its mode; read it before you replace it. To change a part of a file, edit it instead.",
-	}, writeFile)
+	}, d.writeFile)
 	t.Limit = tool.Limit{Chars: 1_000, Keep: tool.KeepTail}
 	return tool.WithAccess(t, func(args writeFileArgs) tool.Access {
 		return tool.Access{Effect: tool.Writes, Paths: []string{lexical(args.FilePath)}}
 	})
 }
 
-func writeFile(ctx context.Context, call *tool.Call, args writeFileArgs) (tool.Result, error) {
+func (d Dialect) writeFile(ctx context.Context, call *tool.Call, args writeFileArgs) (tool.Result, error) {
 	if args.FilePath == "" {
-		return tool.Result{}, errors.New("file_path is empty; give the path of a file")
+		return tool.Result{}, d.noPath()
 	}
 	w := writing{call: call, name: args.FilePath, data: []byte(args.Content)}
 	result, err := change(ctx, call, args.FilePath, func() (decision, error) { return w.decide(ctx) })
-	text := fmt.Sprintf("Created %s (%s).", names.Shown(w.name), count(len(w.data), "byte"))
-	if w.was.hash != env.NoFile {
-		text = fmt.Sprintf("Replaced %s (%s, before: %d).", names.Shown(w.name), count(len(w.data), "byte"), w.size)
+	if err != nil {
+		return tool.Result{}, d.explainPath(ctx, call.Env, args.FilePath, err)
 	}
-	result.Content = llm.TextParts(text)
-	return result, err
+	tell := d.Wrote
+	if tell == nil {
+		tell = Wrote.String
+	}
+	result.Content = llm.TextParts(tell(Wrote{Name: names.Shown(w.name), Bytes: len(w.data), Replaced: w.was.hash != env.NoFile, Before: w.size}))
+	return result, nil
 }
 
 // writing is a file whose whole content is given.
@@ -68,7 +74,7 @@ func (w *writing) decide(ctx context.Context) (decision, error) {
 	case err != nil:
 		return decision{}, err
 	case old.IsDir():
-		return decision{}, fmt.Errorf("%s is a directory; give the path of a file", names.Shown(w.name))
+		return decision{}, fmt.Errorf("%s is a directory; give the path of a file in it", names.Shown(w.name))
 	}
 	w.size = old.Size
 	seen, known, remembers := w.seen(ctx)
