@@ -122,6 +122,7 @@ func TestI13_CallsThatMayHaveBeenBilled(t *testing.T) {
 		"the connection broke":      {&llm.Error{Kind: llm.ErrNetwork}, true},
 		"no answer in time":         {&llm.Error{Kind: llm.ErrTimeout}, true},
 		"broke off at once":         {&llm.Error{Kind: llm.ErrStream}, true},
+		"broke off after headers":   {&llm.Error{Kind: llm.ErrStream, Status: 200}, true},
 		"no connection":             {&llm.Error{Kind: llm.ErrNetwork, Unsent: true}, false},
 		"no connection in time":     {&llm.Error{Kind: llm.ErrTimeout, Unsent: true}, false},
 		"the provider's timeout":    {&llm.Error{Kind: llm.ErrTimeout, Status: 504}, false},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -344,6 +345,7 @@ func (a *attemptStream) used(resp *llm.Response, err error, input int) llm.Usage
 }
 
 // mayBeBilled reports whether an attempt that failed without an answer may be billed, because the request was sent and not refused.
+// The status of an answer that broke off before anything came is a success.
 func mayBeBilled(err error) bool {
 	var e *llm.Error
 	if !errors.As(err, &e) {
@@ -351,7 +353,7 @@ func mayBeBilled(err error) bool {
 	}
 	switch e.Kind {
 	case llm.ErrNetwork, llm.ErrTimeout, llm.ErrStream, llm.ErrAborted:
-		return e.Status == 0 && !e.Unsent
+		return e.Status < http.StatusBadRequest && !e.Unsent
 	}
 	return false
 }
