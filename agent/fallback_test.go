@@ -333,6 +333,18 @@ func TestJ13_Budget(t *testing.T) {
 	}
 }
 
+// Each model is asked for what it can write at most.
+func TestJ13_MaxTokens(t *testing.T) {
+	most := map[string]int{"model-1": 9_000, "model-2": 4_000}
+	models := func(_, id string) (llm.Model, bool) { return llm.Model{MaxOutput: most[id]}, true }
+	b := withFallbacks(t, setup{models: models, steps: []llmtest.Step{fails(llm.ErrServer)}, options: agent.Options{Retry: once, Request: agent.RequestOptions{MaxTokens: 8_000}}},
+		[]llmtest.Step{llmtest.Text("two")}, nil)
+	b.submit(t, "go", agent.Completed)
+	if one, two := b.model.Requests()[0].MaxTokens, b.two.Requests()[0].MaxTokens; one != 8_000 || two != 4_000 {
+		t.Errorf("asked for %d and %d tokens", one, two)
+	}
+}
+
 // A subagent begins with the model that is asked, and has the fallbacks and what the host has chosen; a model of its own is one of the chosen
 // provider's.
 func TestJ13_Subagents(t *testing.T) {
