@@ -52,7 +52,7 @@ var allowed = map[string][]string{
 	"journal/journaltest": {"journal", "github.com/google/go-cmp/cmp", "pgregory.net/rapid"},
 	"internal/git":        {"env", "search"},
 	"agent":               {"sanitize", "internal/git", "internal/guard", "internal/names", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
-	"cmd/attractor":       {"sanitize", "agent", "env", "internal/host", "journal", "llm/...", "profile/...", "tool/...", "github.com/spf13/cobra", "golang.org/x/term"},
+	"cmd/attractor":       {"sanitize", "agent", "env", "internal/host", "journal", "llm/...", "profile/...", "tool/...", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
 
 	"internal/peer":  {}, // of tests
 	"internal/doors": {}, // nothing but tests

@@ -7,15 +7,38 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// takes returns a check that a command gets exactly the named arguments, whose error names those that are missing or too many.
-func takes(names ...string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		switch {
-		case len(args) < len(names):
-			return fmt.Errorf("%s needs %s", cmd.CommandPath(), strings.Join(names[len(args):], " and "))
-		case len(args) > len(names):
-			return fmt.Errorf("%s takes no %q after %s", cmd.CommandPath(), args[len(names)], strings.Join(names, " and "))
+// argument is a positional argument of a command: its name, and a hint for somebody who has left it out.
+type argument struct{ name, hint string }
+
+// takes returns a check that a command gets exactly the wanted arguments.
+func takes(wanted ...argument) cobra.PositionalArgs {
+	return func(_ *cobra.Command, given []string) error {
+		if len(given) > len(wanted) {
+			return fmt.Errorf("unexpected argument %q", given[len(wanted)])
 		}
+		return missing(wanted, given)
+	}
+}
+
+// takesSome returns a check that a command gets the wanted argument at least once.
+func takesSome(wanted argument) cobra.PositionalArgs {
+	return func(_ *cobra.Command, given []string) error { return missing([]argument{wanted}, given) }
+}
+
+// missing returns an error that names the first argument that is not given.
+func missing(wanted []argument, given []string) error {
+	if len(given) >= len(wanted) {
 		return nil
 	}
+	first := wanted[len(given)]
+	return fmt.Errorf("missing argument <%s>; %s", first.name, first.hint)
+}
+
+// orList returns names as a sentence lists them: a, b or c.
+func orList(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

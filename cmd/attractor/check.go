@@ -46,23 +46,23 @@ func (f *runFlags) checkValues() error {
 	case f.maxRounds < 0 || f.maxTurns < 0 || f.timeout < 0 || f.idleTimeout < 0 || f.budgetTokens < 0 || f.budgetUSD < 0 || f.diffs < 0:
 		return fail(exitUsage, "limits, budgets, sizes and times cannot be negative")
 	case f.keepOutputs < 0:
-		return fail(exitUsage, "--keep-outputs is a size in bytes, from 0 on")
+		return fail(exitUsage, "--keep-outputs cannot be negative")
 	case f.maxJournal < 1:
-		return fail(exitUsage, "--max-journal is a size in bytes, from 1 on")
+		return fail(exitUsage, "--max-journal must be at least 1 byte")
 	case f.resume != "" && f.fork != "":
-		return fail(exitUsage, "--resume and --fork exclude each other")
+		return fail(exitUsage, "--resume and --fork cannot be used together")
 	case f.noJournal && f.goesOn():
-		return fail(exitUsage, "--resume and --fork need a journal; they do not go with --no-journal")
+		return fail(exitUsage, "--resume and --fork cannot be used with --no-journal")
 	case f.noJournal && f.keepOutputs > 0:
-		return fail(exitUsage, "--keep-outputs keeps them with the journal; it does not go with --no-journal")
+		return fail(exitUsage, "--keep-outputs cannot be used with --no-journal")
 	case f.yes && f.ask || f.yes && f.readOnly || f.ask && f.readOnly:
-		return fail(exitUsage, "--yes, --ask and --read-only exclude each other")
+		return fail(exitUsage, "--yes, --ask and --read-only cannot be used together")
 	}
 	if _, ok := limitActions[f.onLimit]; !ok {
-		return fail(exitUsage, "--on-limit is %q; it can be stop or summarize", f.onLimit)
+		return fail(exitUsage, "--on-limit must be stop or summarize, not %q", f.onLimit)
 	}
 	if u, err := url.Parse(f.baseURL); f.baseURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
-		return fail(exitUsage, "the base URL %q is no http or https URL", f.baseURL)
+		return fail(exitUsage, "--base-url must be an http or https URL, not %q", f.baseURL)
 	}
 	return nil
 }

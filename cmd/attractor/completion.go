@@ -23,18 +23,18 @@ func newCompletion(t terminal) *cobra.Command {
 	}
 	names := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
-		Use:   "completion SHELL",
-		Short: "Print a script that completes commands, flags and sessions in a shell",
-		Long:  "completion prints a script for SHELL, which is " + strings.Join(names, ", ") + ".",
+		Use:   "completion <shell>",
+		Short: "Print a shell completion script",
+		Long:  "Completion prints a script for " + orList(names) + ", which completes commands, flags, models and sessions.",
 		Example: `  source <(attractor completion bash)
   attractor completion zsh > "${fpath[1]}/_attractor"
   attractor completion fish > ~/.config/fish/completions/attractor.fish`,
 		ValidArgs: names,
-		Args:      takes("a shell: " + strings.Join(names, ", ")),
+		Args:      takes(argument{"shell", "it is " + orList(names)}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			write, ok := shells[args[0]]
 			if !ok {
-				return usage(cmd, fmt.Errorf("unknown shell %q; there is %s", args[0], strings.Join(names, ", ")))
+				return usage(cmd, fmt.Errorf("unknown shell %q; the shells are %s", args[0], strings.Join(names, ", ")))
 			}
 			return write(cmd.Root())
 		},

@@ -32,15 +32,16 @@ func newDemo(t terminal) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Watch a session without a key: a scripted model fixes a failing test",
-		Long: "demo makes a little git repository with a failing test and runs a session in it. Only the model is scripted: it is a\n" +
-			"server on the loopback interface, and the session talks to it over HTTP, edits real files and runs real commands.\n" +
-			"It needs git and a POSIX shell, no key and no network.",
-		Args: cobra.NoArgs,
+		Short: "Run a demo session, without an API key",
+		Long: `Demo creates a small git repository with a failing test, and runs a session that fixes it. Only the model is
+scripted: it is a server on this machine. The session talks to it over HTTP, edits real files and runs real commands.
+
+Demo needs git and a POSIX shell. It needs no API key and no network.`,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd.Context(), t, dir, asJSON) },
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "empty or new `DIR` for the repository, which is kept (default: a temporary one)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print events, one JSON object a line")
+	cmd.Flags().StringVar(&dir, "dir", "", "create the repository in this empty or new `directory`, and keep it (default: a temporary one)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print events as JSON, one per line")
 	return cmd
 }
 
@@ -51,7 +52,7 @@ func demo(ctx context.Context, t terminal, dir string, asJSON bool) (err error) 
 		}
 		defer func() {
 			if rmErr := os.RemoveAll(dir); rmErr != nil && err == nil {
-				err = fail(exitFailed, "cannot remove the demo's directory: %w", rmErr)
+				err = fail(exitFailed, "cannot remove the directory of the demo: %w", rmErr)
 			}
 		}()
 	}
@@ -85,21 +86,21 @@ func demo(ctx context.Context, t terminal, dir string, asJSON bool) (err error) 
 // makeDemoRepository writes the project and commits it, so that the session can show a diff.
 func makeDemoRepository(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fail(exitUsage, "cannot make the demo's directory: %w", err)
+		return fail(exitUsage, "cannot create the directory of the demo: %w", err)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return fail(exitUsage, "cannot read the demo's directory: %w", err)
+		return fail(exitUsage, "cannot read the directory of the demo: %w", err)
 	}
 	if len(entries) > 0 {
-		return fail(exitUsage, "%s is not empty: the demo wants a directory of its own", dir)
+		return fail(exitUsage, "%s is not empty; the demo needs an empty or a new directory", dir)
 	}
 	files, err := fs.Sub(demoRepository, "demo")
 	if err != nil {
 		return fail(exitFailed, "%w", err)
 	}
 	if err := os.CopyFS(dir, files); err != nil {
-		return fail(exitFailed, "cannot write the demo's files: %w", err)
+		return fail(exitFailed, "cannot write the files of the demo: %w", err)
 	}
 	for _, args := range [][]string{{"init", "--quiet", "--template="}, {"add", "."},
 		{"-c", "user.name=Attractor", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null",
@@ -145,7 +146,7 @@ func serveDemoModel() (url string, stop func(), err error) {
 func checkDemo(ctx context.Context, t terminal, dir string, quiet bool) error {
 	test := command(ctx, dir, "sh", "slug_test.sh")
 	if out, err := test.CombinedOutput(); err != nil {
-		return fail(exitFailed, "the session has ended, but the test still fails:\n%s", out)
+		return fail(exitFailed, "the session ended, but the test still fails:\n%s", out)
 	}
 	if quiet {
 		return nil

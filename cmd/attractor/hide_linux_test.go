@@ -119,7 +119,7 @@ func TestI5_ResumeEndsWhatAKillLeft(t *testing.T) {
 	cmd.Dir = h.dir
 	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "TMPDIR="+h.home, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
 	out := runIt(t, cmd)
-	if out.code != 0 || out.stdout != "recovered\n" || strings.Count(out.stderr, "had left running: ") < 2 || !strings.Contains(out.stderr, v.sleep) {
+	if out.code != 0 || out.stdout != "recovered\n" || strings.Count(out.stderr, "had left behind: ") < 2 || !strings.Contains(out.stderr, v.sleep) {
 		t.Errorf("%+v", out)
 	}
 	v.leavesNothing(t)

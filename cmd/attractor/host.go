@@ -13,10 +13,7 @@ import (
 
 // config returns what the flags choose.
 func (f *runFlags) config(given func(flag string) bool) (c host.Config, err error) {
-	c = host.Config{Resume: f.resume, Profile: f.profile, BaseURL: f.baseURL, IdleTimeout: f.idleTimeout, Instructions: f.instructions}
-	if given("dir") {
-		c.Dir = f.dir
-	}
+	c = host.Config{Resume: f.resume, Dir: f.dir, Profile: f.profile, BaseURL: f.baseURL, IdleTimeout: f.idleTimeout, Instructions: f.instructions}
 	if given("provider") {
 		c.Provider = &f.provider
 	}
@@ -45,7 +42,7 @@ func forkPoint(from string) (prefix string, turn int, err error) {
 		return prefix, 0, nil
 	}
 	if turn, err = strconv.Atoi(number); err != nil || turn < 1 {
-		return "", 0, fail(exitUsage, "--fork %s: the turn is a number from 1 on; attractor sessions show %s lists them", from, prefix)
+		return "", 0, fail(exitUsage, "--fork %s: the turn must be a number, from 1; to list the turns, run: attractor sessions show %s", from, prefix)
 	}
 	return prefix, turn, nil
 }
@@ -57,13 +54,13 @@ func hostError(err error) error {
 		code int
 		hint string
 	}{
-		{host.ErrNoKey, exitAccess, ", or give --base-url.\nTo see a session without a key, run: attractor demo"},
-		{host.ErrNoServer, exitAccess, ", or give --base-url"},
-		{host.ErrNoProvider, exitAccess, "; choose one with --provider"},
-		{host.ErrNoModel, exitUsage, "; give one with --model"},
-		{host.ErrNoSession, exitUsage, "; attractor sessions list shows them"},
-		{host.ErrNoStore, exitUsage, ", or give --no-journal"},
-		{host.ErrJournal, exitFailed, "\nGive --no-journal to run without keeping it."},
+		{host.ErrNoKey, exitAccess, "\nFor a server that needs no key, pass --provider and --base-url. For a demo without a key, run: attractor demo"},
+		{host.ErrNoServer, exitAccess, ", or pass --base-url"},
+		{host.ErrNoProvider, exitAccess, "; pass one with --provider"},
+		{host.ErrNoModel, exitUsage, "; pass one with --model"},
+		{host.ErrNoSession, exitUsage, "; to list sessions, run: attractor sessions list"},
+		{host.ErrNoStore, exitUsage, ", or pass --no-journal"},
+		{host.ErrJournal, exitFailed, "\nTo run without keeping the session, pass --no-journal."},
 		{host.ErrConfig, exitUsage, ""},
 	} {
 		if errors.Is(err, k.kind) {

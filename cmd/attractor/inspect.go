@@ -27,10 +27,10 @@ type inspectFlags struct {
 }
 
 func (f *inspectFlags) register(cmd *cobra.Command, dir bool) {
-	cmd.Flags().StringVar(&f.profile, "profile", "anthropic", "`PROFILE` to look at: "+strings.Join(host.ProfileNames(), ", "))
-	cmd.Flags().BoolVar(&f.native, "native", false, "in the tool names and formats of the vendor's own agent")
+	cmd.Flags().StringVar(&f.profile, "profile", "anthropic", "choose the profile by `name`: "+orList(host.ProfileNames()))
+	cmd.Flags().BoolVar(&f.native, "native", false, "use the tools of the vendor's own agent, with its names and formats")
 	if dir {
-		cmd.Flags().StringVar(&f.dir, "dir", ".", "`DIR` to work in")
+		cmd.Flags().StringVar(&f.dir, "dir", ".", "work in this `directory`")
 	}
 }
 
@@ -39,8 +39,8 @@ func newTools(t terminal) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "tools",
-		Short: "List the tools that a profile offers the model",
-		Args:  cobra.NoArgs,
+		Short: "List the tools of a profile",
+		Args:  takes(),
 		RunE: func(*cobra.Command, []string) error {
 			p, err := host.FindProfile(f.profile, f.native)
 			if err != nil {
@@ -57,7 +57,7 @@ func newTools(t terminal) *cobra.Command {
 		},
 	}
 	f.register(cmd, false)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print [{name, description, parameters}]")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array of tools, with name, description and parameters")
 	return cmd
 }
 
@@ -87,11 +87,13 @@ func printTools(t terminal, defs []llm.ToolDefinition) error {
 func newTool(t terminal) *cobra.Command {
 	var f inspectFlags
 	cmd := &cobra.Command{
-		Use:   "tool NAME JSON",
-		Short: "Run one tool call as a session would, and print what the model would see",
+		Use:   "tool <name> <arguments>",
+		Short: "Run a single tool call and print its result",
+		Long: `Tool runs one tool call in a directory, as a session would, and prints the result that the model would see.
+The arguments are a JSON object. The exit code is 1 if the result is an error.`,
 		Example: `  attractor tool read_file '{"file_path":"README.md","limit":5}'
   attractor tool shell '{"command":"git status --short"}' --dir ~/project`,
-		Args: takes("NAME (attractor tools lists them)", "JSON (the arguments, an object)"),
+		Args: takes(argument{"name", "to list the tools, run: attractor tools"}, argument{"arguments", "pass them as a JSON object, such as {}"}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := host.FindProfile(f.profile, f.native)
 			if err != nil {
@@ -166,8 +168,8 @@ func newPrompt(t terminal) *cobra.Command {
 	var instructions string
 	cmd := &cobra.Command{
 		Use:   "prompt",
-		Short: "Print the system prompt that a session in the directory would have",
-		Args:  cobra.NoArgs,
+		Short: "Print the system prompt of a session in a directory",
+		Args:  takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := host.FindProfile(f.profile, f.native)
 			if err != nil {
@@ -187,6 +189,6 @@ func newPrompt(t terminal) *cobra.Command {
 		},
 	}
 	f.register(cmd, true)
-	cmd.Flags().StringVar(&instructions, "instructions", "", "`TEXT|@FILE` that goes last into the system prompt")
+	cmd.Flags().StringVar(&instructions, "instructions", "", "append this `text` to the system prompt; @file reads it from a file")
 	return cmd
 }

@@ -73,7 +73,7 @@ func TestA19_KilledAtAnyTime(t *testing.T) {
 		if len(lines)+lost < killRounds*killCalls {
 			t.Errorf("session %d: %d calls of unknown outcome, but only these ran: %q", n, lost, lines)
 		}
-		if out := h.run(0, "sessions", "replay", id).stdout; !strings.Contains(out, "came to the same") {
+		if out := h.run(0, "sessions", "replay", id).stdout; !strings.Contains(out, "produced the same") {
 			t.Errorf("session %d: %s", n, out)
 		}
 		if t.Failed() {

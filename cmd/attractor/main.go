@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
@@ -96,9 +96,9 @@ func newRoot(t terminal) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "attractor",
 		Short: "Run coding agents",
-		Long: "attractor runs a coding agent: a language model with tools to read, edit and run things in a directory.\n\n" +
-			"Without a key: attractor demo shows a whole session with a scripted model.\n" +
-			"With one:      ANTHROPIC_API_KEY=... attractor run \"fix the failing test\"",
+		Long:  "Attractor runs coding agents: language models with tools that read and edit files and run commands in a directory.",
+		Example: `  attractor demo                                                 without an API key: a scripted model fixes a failing test
+  ANTHROPIC_API_KEY=... attractor run "fix the failing test"     with one`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
@@ -142,11 +142,21 @@ func strict(cmd *cobra.Command) {
 	}
 }
 
-// usage returns an error about the command line. Of a number that is none, the words of the parser say nothing to a person.
+// usage returns an error about the command line.
 func usage(cmd *cobra.Command, err error) error {
-	var number *strconv.NumError
-	if errors.As(err, &number) {
-		err = errors.New(strings.ReplaceAll(err.Error(), number.Error(), "it has to be a number"))
+	return fail(exitUsage, "%w\nRun '%s --help' for usage.", plainFlagError(err), cmd.CommandPath())
+}
+
+// plainFlagError says what the value of a flag has to be, since the words of a parser say nothing to a person.
+func plainFlagError(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
 	}
-	return fail(exitUsage, "%w\nRun '%s --help' for how it is used.", err, cmd.CommandPath())
+	want, ok := map[string]string{"int": "a whole number", "int64": "a whole number", "float64": "a number", "bool": "true or false",
+		"duration": "a duration such as 90s or 10m"}[invalid.GetFlag().Value.Type()]
+	if !ok {
+		return err
+	}
+	return fmt.Errorf("--%s must be %s, not %q", invalid.GetFlag().Name, want, invalid.GetValue())
 }

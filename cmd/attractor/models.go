@@ -17,10 +17,12 @@ func newModels(t terminal) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "models",
-		Short: "List the models that are known, the newest first",
-		Long: "models lists what is known of models: window, output limit, reasoning efforts and prices. Models that are not listed can be\n" +
-			"used all the same. Prices are in US dollars per million tokens, for short inputs where they depend on the length.",
-		Args: cobra.NoArgs,
+		Short: "List known models, newest first",
+		Long: `Models lists the models that Attractor knows, with context window, output limit, prices and reasoning efforts.
+Other models can be used as well, but without these limits and prices.
+
+Prices are in US dollars per million tokens. If they depend on the length of the input, the list has those of short inputs.`,
+		Args: takes(),
 		RunE: func(*cobra.Command, []string) error {
 			if provider != "" {
 				if _, err := providers.Find(provider); err != nil {
@@ -37,8 +39,8 @@ func newModels(t terminal) *cobra.Command {
 			return printModels(t, models)
 		},
 	}
-	cmd.Flags().StringVar(&provider, "provider", "", "only the models of `PROVIDER`")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print [{id, provider, context_window, max_output, efforts, prices}]")
+	cmd.Flags().StringVar(&provider, "provider", "", "list only the models of the provider with this `name`: "+orList(providers.Names()))
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array of models, with id, provider, context_window, max_output, efforts and prices")
 	return cmd
 }
 

@@ -14,13 +14,13 @@ import (
 func newPatch(t terminal) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
-		Use:   "patch [--dir DIR] < PATCH",
+		Use:   "patch [flags] < <file>",
 		Short: "Apply a patch in the v4a format, all or nothing",
-		Long: "patch reads a patch from standard input, as models write them for the tool apply_patch, and applies it as a whole or not at all.\n" +
+		Long: "Patch reads a patch from standard input, in the format of the tool apply_patch, and applies all of it or nothing.\n" +
 			"It prints a line for each change: A, D or M and the path, or R and both paths, and in parentheses what the patch did not ask for.",
 		Example: "  attractor patch <<'EOF'\n  *** Begin Patch\n  *** Update File: greet.py\n  @@ def greet():\n  -    print(\"Hi\")\n" +
 			"  +    print(\"Hello\")\n  *** End Patch\n  EOF",
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			text, err := io.ReadAll(t.in)
 			if err != nil {
@@ -44,6 +44,6 @@ func newPatch(t terminal) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&dir, "dir", ".", "`DIR` to work in")
+	cmd.Flags().StringVar(&dir, "dir", ".", "work in this `directory`")
 	return cmd
 }

@@ -44,7 +44,7 @@ func (f *runFlags) permission(t terminal) (*permission, error) {
 		if f.ask {
 			return nil, fail(exitUsage, "--ask needs a terminal to ask on")
 		}
-		return nil, fail(exitUsage, "there is no terminal to ask for permission: give --yes to allow everything, or --read-only")
+		return nil, fail(exitUsage, "there is no terminal to ask for permission; pass --yes to allow all tool calls, or --read-only to refuse those that change or run anything")
 	}
 	return p, nil
 }
@@ -69,7 +69,7 @@ func (p *permission) approve(ctx context.Context, req tool.Request) (tool.Decisi
 }
 
 func (p *permission) ask(ctx context.Context, req tool.Request) (tool.Decision, error) {
-	fmt.Fprintf(p.err, "\n%s\nAllow it? [y]es, [a]ll from now on, or [n]o and why: ", question(req))
+	fmt.Fprintf(p.err, "\n%s\nAllow it? [y]es, [a]ll from now on, [n]o (a reason may follow): ", question(req))
 	line, err := p.readLine(ctx)
 	if err != nil {
 		return tool.Decision{}, err

@@ -33,7 +33,7 @@ func (p *permission) reply(ctx context.Context, q tool.Question) (tool.Answer, e
 	}
 	fmt.Fprintf(p.err, "\n%s asks: %s\n", who, strings.ReplaceAll(sanitize.Text(q.Text), "\n", "\n  "))
 	if q.Problem != "" {
-		fmt.Fprintf(p.err, "  Again, because %s.\n", oneLine(q.Problem))
+		fmt.Fprintf(p.err, "  The last answer does not fit: %s.\n", oneLine(q.Problem))
 	}
 	if q.Form != nil {
 		return p.fillForm(ctx, q)
@@ -65,7 +65,7 @@ func (p *permission) fillForm(ctx context.Context, q tool.Question) (tool.Answer
 	if err := json.Unmarshal(q.Form, &form); err != nil {
 		return tool.Answer{}, fmt.Errorf("cannot read the form: %w", err)
 	}
-	fmt.Fprintf(p.err, "  Fill in these fields. An empty line leaves one out, %s leaves out all.\n", decline)
+	fmt.Fprintf(p.err, "  Fill in the fields. An empty line skips a field; %s declines to answer.\n", decline)
 	content := map[string]string{}
 	for _, name := range form.names() {
 		fmt.Fprintf(p.err, "  %s > ", form.describe(name))

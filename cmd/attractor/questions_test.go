@@ -27,7 +27,7 @@ func TestJ6_PersonAtTheTerminal(t *testing.T) {
 		"nothing": {tool.Question{Text: "Which?"}, "\n", tool.Answer{Action: tool.ActionCancel}, nil},
 		"form": {tool.Question{Form: json.RawMessage(form), Source: "reg\x1b[2Jistry", Problem: "it was wrong"}, "41\n\nred\n",
 			tool.Answer{Content: json.RawMessage(`{"age":41,"team":"red"}`)},
-			[]string{`reg\u{1b}[2Jistry asks`, "because it was wrong", "Your age (in years, integer, required)", "team (red, blue)"}},
+			[]string{`reg\u{1b}[2Jistry asks`, "does not fit: it was wrong", "Your age (in years, integer, required)", "team (red, blue)"}},
 		"declined": {tool.Question{Form: json.RawMessage(form)}, "41\n/decline\n", tool.Answer{Action: tool.ActionDecline}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
@@ -35,13 +34,23 @@ type runFlags struct {
 func newRun(t terminal) *cobra.Command {
 	f := new(runFlags)
 	cmd := &cobra.Command{
-		Use:   "run [flags] PROMPT|-",
+		Use:   "run [flags] <prompt>",
 		Short: "Run a session on a task",
-		Long: "run gives a model a task and the tools to do it in a directory, and prints its final answer.\n\n" +
-			"Standard output has the answer only, or with --json one event a line; progress goes to standard error.\n" +
-			"Where both come out together, as on a terminal or after 2>&1, the answer is there once.\n" +
-			"Without --yes, --ask or --read-only it asks on the terminal before anything is changed or run.\n\n" +
-			"Exit codes: 0 done, 1 failed, refused or unfinished, 2 usage, 3 limit or timeout, 4 no key or a refused one, 128 and its number after a signal.",
+		Long: `Run gives a model a task, and the tools to do it in a directory, and prints the model's final answer.
+If the prompt is -, run reads it from standard input.
+
+Progress goes to standard error, the answer to standard output. If both are the same terminal, file or
+pipe, the answer is printed once. With --json, standard output has one event per line instead.
+
+Run asks on the terminal before a tool call changes or runs anything, unless --yes or --read-only is given.
+
+Exit codes:
+  0      the task is done
+  1      the session failed, the model refused, or the answer is incomplete
+  2      the command line is wrong
+  3      a limit or the timeout was reached
+  4      there is no API key, or the provider rejected it
+  128+n  the signal n ended the session`,
 		Example: `  attractor run "fix the failing test"
   attractor run --yes --json --dir ~/project "update the changelog" | jq .kind
   git diff | attractor run --read-only -
@@ -58,32 +67,32 @@ func newRun(t terminal) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.dir, "dir", ".", "`DIR` to work in (of a session that is resumed: its own)")
-	flags.StringVar(&f.provider, "provider", "", "`PROVIDER` of the model: "+strings.Join(providers.Names(), ", ")+" (default: the one whose key is set)")
-	flags.StringVar(&f.model, "model", "", "`MODEL` to ask (default: the profile's)")
-	flags.StringVar(&f.profile, "profile", "", "`PROFILE` that gives the prompt and the tools (default: the provider's)")
-	flags.BoolVar(&f.native, "native", false, "offer the tools by the names and in the formats of the vendor's own agent")
-	flags.StringVar(&f.baseURL, "base-url", "", "`URL` of the provider's API; for openai and openai-compatible with /v1, for the others without a version")
-	flags.StringVar(&f.effort, "effort", "", "reasoning `EFFORT`, such as low, medium or high (default: the provider's)")
-	flags.StringVar(&f.instructions, "instructions", "", "`TEXT|@FILE` that goes last into the system prompt")
-	flags.IntVar(&f.maxRounds, "max-rounds", 200, "stop after `N` tool rounds, 0 for no limit")
-	flags.IntVar(&f.maxTurns, "max-turns", 0, "stop after `N` answers of the model, 0 for no limit")
-	flags.StringVar(&f.onLimit, "on-limit", "stop", "at one of these limits: stop, or summarize, a last text of the model (`WHAT`)")
-	flags.Float64Var(&f.budgetUSD, "budget-usd", 0, "stop before more than `X` US dollars are spent, subagents included")
-	flags.IntVar(&f.budgetTokens, "budget-tokens", 0, "stop before more than `N` tokens are used, subagents included")
-	flags.StringVar(&f.resume, "resume", "", "go on with the session `ID`, without a prompt with its interrupted input")
-	flags.StringVar(&f.fork, "fork", "", "begin a new session from the session `ID[@TURN]`")
+	flags.StringVar(&f.dir, "dir", "", "work in this `directory` (default: the current one, or that of the resumed session)")
+	flags.StringVar(&f.provider, "provider", "", "choose the provider by `name`: "+orList(providers.Names())+" (default: the one whose API key is set)")
+	flags.StringVar(&f.model, "model", "", "choose the model by `name` (default: the profile's)")
+	flags.StringVar(&f.profile, "profile", "", "choose the profile, which has the prompt and the tools, by `name`: "+orList(host.ProfileNames())+" (default: the provider's)")
+	flags.BoolVar(&f.native, "native", false, "offer the tools of the vendor's own agent, with its names and formats")
+	flags.StringVar(&f.baseURL, "base-url", "", "send requests to this `URL`; for openai and openai-compatible it ends in /v1")
+	flags.StringVar(&f.effort, "effort", "", "reason with this `level` of effort, such as low, medium or high (default: the provider's)")
+	flags.StringVar(&f.instructions, "instructions", "", "append this `text` to the system prompt; @file reads it from a file")
+	flags.IntVar(&f.maxRounds, "max-rounds", 200, "stop after `n` rounds of tool calls; 0 means no limit")
+	flags.IntVar(&f.maxTurns, "max-turns", 0, "stop after `n` responses of the model; 0 means no limit")
+	flags.StringVar(&f.onLimit, "on-limit", "stop", "take this `action` at --max-rounds or --max-turns: stop, or summarize to get a last text from the model")
+	flags.Float64Var(&f.budgetUSD, "budget-usd", 0, "stop before the session and its subagents spend more than this `amount` of US dollars")
+	flags.IntVar(&f.budgetTokens, "budget-tokens", 0, "stop before the session and its subagents use more than `n` tokens")
+	flags.StringVar(&f.resume, "resume", "", "continue the session with this `id`; without a prompt, continue its interrupted input")
+	flags.StringVar(&f.fork, "fork", "", "start a new session from this one, `id[@turn]`, as it was after that turn")
 	flags.BoolVar(&f.noJournal, "no-journal", false, "do not keep the session")
-	flags.Int64Var(&f.keepOutputs, "keep-outputs", 0, "keep up to `BYTES` of the whole outputs of commands with the session, for --resume and --fork")
-	flags.Int64Var(&f.maxJournal, "max-journal", 1<<30, "end the session before its journal has more than `BYTES`")
-	flags.IntVar(&f.diffs, "diffs", 0, "keep unified diffs of what a call changes, at most `BYTES` a call; --json shows them")
-	flags.StringVar(&f.outputSchema, "output-schema", "", "answer with JSON that fits the JSON Schema in `FILE`, and print nothing else")
-	flags.BoolVar(&f.yes, "yes", false, "allow every call")
-	flags.BoolVar(&f.ask, "ask", false, "ask before anything is changed or run")
-	flags.BoolVar(&f.readOnly, "read-only", false, "refuse whatever changes or runs something")
-	flags.DurationVar(&f.timeout, "timeout", 0, "stop after `DUR`, such as 10m")
-	flags.DurationVar(&f.idleTimeout, "idle-timeout", 300*time.Second, "give up when the model is silent for `DUR`")
-	flags.BoolVar(&f.json, "json", false, "print events, one JSON object a line")
+	flags.Int64Var(&f.keepOutputs, "keep-outputs", 0, "keep whole command outputs with the session, up to this many `bytes`, for --resume and --fork")
+	flags.Int64Var(&f.maxJournal, "max-journal", 1<<30, "end the session before its journal has more than this many `bytes`")
+	flags.IntVar(&f.diffs, "diffs", 0, "record unified diffs of what a call changes, up to this many `bytes` per call; --json prints them")
+	flags.StringVar(&f.outputSchema, "output-schema", "", "require an answer that matches the JSON Schema in this `file`, and print only its JSON")
+	flags.BoolVar(&f.yes, "yes", false, "allow all tool calls")
+	flags.BoolVar(&f.ask, "ask", false, "ask before a tool call changes or runs anything")
+	flags.BoolVar(&f.readOnly, "read-only", false, "refuse tool calls that change or run anything")
+	flags.DurationVar(&f.timeout, "timeout", 0, "stop after this `duration`, such as 10m")
+	flags.DurationVar(&f.idleTimeout, "idle-timeout", 300*time.Second, "give up when the model is silent for this `duration`")
+	flags.BoolVar(&f.json, "json", false, "print events as JSON, one per line")
 	return cmd
 }
 
@@ -134,7 +143,7 @@ type runner struct {
 	timeout time.Duration
 }
 
-var errTimeout = errors.New("the time is over")
+var errTimeout = errors.New("the timeout was reached")
 
 // run runs the session to its end and closes everything. Its error carries the exit code.
 func (r *runner) run(ctx context.Context, prompt string) error {
@@ -218,7 +227,7 @@ func (r *runner) howToGoOn() string {
 	if r.Options.Journal == nil {
 		return ""
 	}
-	return "; attractor run --resume " + shortID(r.Options.ID) + " goes on"
+	return "\nTo continue the session, run: attractor run --resume " + shortID(r.Options.ID)
 }
 
 // outcome gives a session's failure its exit code.
@@ -229,7 +238,7 @@ func outcome(err error) error {
 	case errors.Is(err, errTimeout):
 		return fail(exitLimit, "%w (--timeout); the task may be unfinished", err)
 	case errors.Is(err, agent.ErrFull):
-		return fail(exitLimit, "%w\nattractor run --resume goes on with the session; give it a higher --max-journal if it is the journal.", err)
+		return fail(exitLimit, "%w\nTo continue the session, run attractor run --resume, with a higher --max-journal if the journal is full.", err)
 	case errors.Is(err, llm.ErrAuthentication), errors.Is(err, llm.ErrAccessDenied):
 		return fail(exitAccess, "%w\nCheck the API key in the environment.", err)
 	}
@@ -257,7 +266,7 @@ func (r *runner) onSignal(session *agent.Session) (stopped func() int) {
 					os.Exit(code)
 				}
 				code = signalCode(sig)
-				fmt.Fprintln(r.err, "\nattractor: stopping; once more to stop at once")
+				fmt.Fprintln(r.err, "\nattractor: stopping; a second signal stops at once")
 				session.Abort()
 			}
 		}

@@ -19,14 +19,16 @@ import (
 func newSessions(t terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sessions",
-		Short: "Look at the sessions that were kept",
-		Long: "Sessions are kept in $XDG_STATE_HOME/attractor/sessions, else in ~/.local/state/attractor/sessions, one file of JSON lines each.\n" +
-			"An ID can be the beginning of one. attractor run --resume ID goes on with a session.",
+		Short: "List, show and remove sessions",
+		Long: `Work with the sessions that were kept. To continue one, run: attractor run --resume <id>
+
+An id can be shortened to its first characters. Sessions are kept in $XDG_STATE_HOME/attractor/sessions, or in
+~/.local/state/attractor/sessions if XDG_STATE_HOME is not set. Each is a file of JSON lines.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	one := func(use, short string, run func(ctx context.Context, t terminal, r journal.Reader) error) *cobra.Command {
-		return &cobra.Command{Use: use + " ID", Short: short, Args: takes("ID (attractor sessions list shows them)"), ValidArgsFunction: completeSessions, RunE: func(cmd *cobra.Command, args []string) error {
+		return &cobra.Command{Use: use + " <id>", Short: short, Args: takes(sessionID()), ValidArgsFunction: completeSessions, RunE: func(cmd *cobra.Command, args []string) error {
 			return readSession(cmd.Context(), args[0], func(r journal.Reader) error {
 				tellTorn(t, r)
 				if err := run(cmd.Context(), t, r); err != nil {
@@ -37,17 +39,22 @@ func newSessions(t terminal) *cobra.Command {
 		}}
 	}
 	cmd.AddCommand(newSessionsList(t), newSessionsRm(),
-		one("show", "Show what a session is and its turns, with their numbers for --fork", showSession),
-		one("events", "Print a session's events, one JSON object a line", printEvents),
+		one("show", "Show a session and its turns, with the turn numbers for run --fork", showSession),
+		one("events", "Print the events of a session as JSON, one per line", printEvents),
 		one("export", "Print a session as Markdown", exportSession),
-		one("replay", "Run a session again from its journal, and show the first divergence", replaySession))
+		one("replay", "Replay a session from its journal and report the first difference", replaySession))
 	return cmd
+}
+
+// sessionID returns the argument that names a session.
+func sessionID() argument {
+	return argument{"id", "to list sessions, run: attractor sessions list"}
 }
 
 // tellTorn says that the end of a journal is left out.
 func tellTorn(t terminal, r journal.Reader) {
 	if torn := journal.TornEnd(r); torn != nil {
-		fmt.Fprintf(t.err, "attractor: %v; they are left out. If the session is not running now, attractor run --resume cuts them off.\n", torn)
+		fmt.Fprintf(t.err, "attractor: warning: %v; they are left out. If the session is not running, attractor run --resume cuts them off.\n", torn)
 	}
 }
 
@@ -55,8 +62,8 @@ func newSessionsList(t terminal) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the sessions, the newest first",
-		Args:  cobra.NoArgs,
+		Short: "List sessions, newest first",
+		Args:  takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir, err := sessionStore()
 			if err != nil {
@@ -72,13 +79,13 @@ func newSessionsList(t terminal) *cobra.Command {
 			return printSessions(t, sessions)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print [{id, dir, model, task, modified, ...}]")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array of sessions, with id, dir, model, task, modified and others")
 	return cmd
 }
 
 func printSessions(t terminal, sessions []host.Summary) error {
 	if len(sessions) == 0 {
-		fmt.Fprintln(t.err, "There are no sessions yet.")
+		fmt.Fprintln(t.err, "There are no sessions yet. To start one, run: attractor run \"<task>\"")
 		return nil
 	}
 	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
@@ -99,9 +106,9 @@ func printSessions(t terminal, sessions []host.Summary) error {
 
 func newSessionsRm() *cobra.Command {
 	return &cobra.Command{
-		Use:               "rm ID...",
+		Use:               "rm <id>...",
 		Short:             "Remove sessions",
-		Args:              cobra.MinimumNArgs(1),
+		Args:              takesSome(sessionID()),
 		ValidArgsFunction: completeSessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := sessionStore()
@@ -190,11 +197,11 @@ func stateWord(s *agent.State, writer string) string {
 	case writer != "":
 		return "running in " + writer
 	case s.Input != nil:
-		return "stopped in the middle of an input; attractor run --resume goes on with it"
+		return "interrupted; attractor run --resume continues it"
 	case s.Last == nil:
-		return "nothing was done yet"
+		return "no input yet"
 	}
-	return "at rest; the last input ended with " + string(s.Last.Reason)
+	return "idle; last input: " + string(s.Last.Reason)
 }
 
 func spent(u llm.Usage, cost float64) string {
@@ -238,7 +245,7 @@ func replaySession(ctx context.Context, t terminal, r journal.Reader) error {
 	if err := agent.Replay(ctx, r, agent.ReplayOptions{OnEvent: v.show}); err != nil {
 		return err
 	}
-	fmt.Fprintf(t.out, "The replay came to the same %d records.\n", r.Len())
+	fmt.Fprintf(t.out, "The replay produced the same %d records.\n", r.Len())
 	return nil
 }
 

@@ -82,7 +82,7 @@ func TestH_SessionsAreKeptResumedAndForked(t *testing.T) {
 	}
 
 	show := h.run(0, "sessions", "show", id).stdout
-	for _, want := range []string{id, h.dir, "at rest", "1  user", "the task", "2  assistant", "shell", "3  tool_results", "6  assistant"} {
+	for _, want := range []string{id, h.dir, "idle; last input: completed", "1  user", "the task", "2  assistant", "shell", "3  tool_results", "6  assistant"} {
 		if !strings.Contains(show, want) {
 			t.Errorf("show does not say %q:\n%s", want, show)
 		}
@@ -97,7 +97,7 @@ func TestH_SessionsAreKeptResumedAndForked(t *testing.T) {
 	if list := h.sessions(); len(list) != 2 || list[0].ForkOf != id {
 		t.Errorf("%+v", list)
 	}
-	if out := h.run(0, "sessions", "replay", id).stdout; !strings.Contains(out, "came to the same") {
+	if out := h.run(0, "sessions", "replay", id).stdout; !strings.Contains(out, "produced the same") {
 		t.Errorf("replay: %s", out)
 	}
 	if out := h.run(0, "sessions", "export", id).stdout; !strings.Contains(out, "## 4 · assistant\n\nfirst") {
@@ -129,10 +129,10 @@ func TestH_SessionsRefusals(t *testing.T) {
 	}{
 		{"no session \"nix\"", []string{"run", "--yes", "--resume", "nix", "x"}},
 		{"no session \"nix\"", []string{"run", "--yes", "--fork", "nix@2", "x"}},
-		{"from 1 on", []string{"run", "--yes", "--fork", "nix@0", "x"}},
-		{"exclude each other", []string{"run", "--yes", "--fork", "a", "--resume", "b", "x"}},
-		{"need a journal", []string{"run", "--yes", "--no-journal", "--resume", "b", "x"}},
-		{"with the journal", []string{"run", "--yes", "--no-journal", "--keep-outputs", "1", "x"}},
+		{"must be a number, from 1", []string{"run", "--yes", "--fork", "nix@0", "x"}},
+		{"cannot be used together", []string{"run", "--yes", "--fork", "a", "--resume", "b", "x"}},
+		{"cannot be used with --no-journal", []string{"run", "--yes", "--no-journal", "--resume", "b", "x"}},
+		{"cannot be used with --no-journal", []string{"run", "--yes", "--no-journal", "--keep-outputs", "1", "x"}},
 		{"stop or summarize", []string{"run", "--yes", "--on-limit", "dance", "x"}},
 		{"cannot be negative", []string{"run", "--yes", "--budget-tokens", "-1", "x"}},
 		{"cannot read the schema", []string{"run", "--yes", "--output-schema", "nix.json", "x"}},
@@ -194,7 +194,7 @@ func TestH_OneWriterAndResumeAfterKill(t *testing.T) {
 	if out := h.run(0, "sessions", "replay", id); strings.Contains(out.stderr, "the journal ends here") {
 		t.Errorf("the replay shows results that the session did not come to:\n%s", out.stderr)
 	}
-	if out := h.run(0, "sessions", "show", id).stdout; !strings.Contains(out, "stopped in the middle") {
+	if out := h.run(0, "sessions", "show", id).stdout; !strings.Contains(out, "interrupted; attractor run --resume continues it") {
 		t.Errorf("%s", out)
 	}
 	if out := h.run(0, "run", "--yes", "--resume", id); out.stdout != "recovered\n" {
@@ -376,7 +376,7 @@ func TestI15_ResumeInAnotherDirectory(t *testing.T) {
 	if show := h.run(0, "sessions", "show", id).stdout; !strings.Contains(show, dir) {
 		t.Errorf("show: %s", show)
 	}
-	if out := h.run(2, "run", "--yes", "--resume", id, "--provider", "openai", "x"); !strings.Contains(out.stderr, "openai needs a model of its own; give one with --model") {
+	if out := h.run(2, "run", "--yes", "--resume", id, "--provider", "openai", "x"); !strings.Contains(out.stderr, "openai needs a model of its own; pass one with --model") {
 		t.Errorf("%s", out.stderr)
 	}
 }

@@ -26,10 +26,10 @@ func openDir(t terminal, dir string) (*env.Local, error) {
 func tellAbandoned(t terminal, local *env.Local) {
 	ended, err := local.Abandoned()
 	for _, line := range ended {
-		fmt.Fprintln(t.err, "attractor: ended what a killed run had left running: "+sanitize.Text(line))
+		fmt.Fprintln(t.err, "attractor: ended a process that a killed run had left behind: "+sanitize.Text(line))
 	}
 	if err != nil {
-		fmt.Fprintln(t.err, "attractor: warning: what a killed run had left running may still run:", err)
+		fmt.Fprintln(t.err, "attractor: warning: processes of a killed run may still be running:", err)
 	}
 }
 
@@ -57,7 +57,7 @@ func readSchema(name string) (json.RawMessage, error) {
 	}
 	var schema map[string]json.RawMessage
 	if err := json.Unmarshal(data, &schema); err != nil {
-		return nil, fail(exitUsage, "%s is no JSON Schema, which is a JSON object: %w", name, err)
+		return nil, fail(exitUsage, "%s is not a JSON Schema, which must be a JSON object: %w", name, err)
 	}
 	return data, nil
 }
@@ -73,7 +73,7 @@ func readPrompt(args []string, stdin io.Reader) (string, error) {
 		prompt = string(data)
 	}
 	if strings.TrimSpace(prompt) == "" {
-		return "", fail(exitUsage, "the prompt is empty: give it as an argument, or - to read it from standard input")
+		return "", fail(exitUsage, "the prompt is empty; pass it as an argument, or pass - to read it from standard input")
 	}
 	return prompt, nil
 }

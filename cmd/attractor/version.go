@@ -12,7 +12,7 @@ func newVersion(t terminal) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Args:  takes(),
 		RunE:  func(*cobra.Command, []string) error { return printVersion(t) },
 	}
 }

@@ -70,7 +70,7 @@ func checkDir(dir string) error {
 		return cannotWork(dir, err)
 	}
 	if !info.IsDir() {
-		return fail(ErrConfig, "cannot work in %s: it is no directory", dir)
+		return fail(ErrConfig, "cannot work in %s: not a directory", dir)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func FindProfile(name string, native bool) (profile.Profile, error) {
 			return p, nil
 		}
 	}
-	return profile.Profile{}, fail(ErrConfig, "unknown profile %q; there is %s", name, strings.Join(ProfileNames(), ", "))
+	return profile.Profile{}, fail(ErrConfig, "unknown profile %q; the profiles are %s", name, strings.Join(ProfileNames(), ", "))
 }
 
 // ProfileNames returns the names of all profiles.
