@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// cpu is the time that the process has spent working.
+// cpu returns the CPU time of the process.
 func cpu(b *testing.B) time.Duration {
 	b.Helper()
 	var use syscall.Rusage
@@ -27,7 +27,7 @@ func cpu(b *testing.B) time.Duration {
 	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
 }
 
-// measured runs a benchmark's body and reports its CPU time.
+// measured runs a benchmark's body and reports the CPU time.
 func measured(b *testing.B, body func()) {
 	b.Helper()
 	b.ReportAllocs()
@@ -43,7 +43,7 @@ func kilobyte(kind string) Record {
 	return Record{Time: time.Unix(1, 2), Kind: kind, Data: json.RawMessage(`{"text":"` + strings.Repeat("x", 1000) + `"}`)}
 }
 
-// Eight records of 1 KB made durable, one by one and together.
+// Eight records of 1 KB are made durable, one by one and together.
 func BenchmarkAppendSync8(b *testing.B) {
 	ctx := context.Background()
 	batch := make([]Record, 8)
@@ -83,7 +83,7 @@ func BenchmarkAppendSync8(b *testing.B) {
 	})
 }
 
-// What the checksum adds to a line of 1 KB that is written, and that is read: beside the whole of either.
+// Cost of the checksum for writing and reading a line of 1 KB, beside the cost of the whole.
 func BenchmarkChecksum(b *testing.B) {
 	r := kilobyte("result")
 	line := []byte(strings.TrimSuffix(lineWith(b, 1, r), "\n"))
@@ -155,7 +155,7 @@ func BenchmarkOpen10000(b *testing.B) {
 	})
 }
 
-// List of 1,000 journals, one in ten of which is being written.
+// List lists 1,000 journals. One in ten is open for writing.
 func BenchmarkList1000(b *testing.B) {
 	dir := NewDir(b.TempDir())
 	for n := range 1000 {
@@ -171,13 +171,13 @@ func BenchmarkList1000(b *testing.B) {
 	})
 }
 
-// idling is what an open journal holds when nothing goes on.
+// idling holds the resources of an open journal at rest.
 type idling struct {
 	bytes, descriptors float64
 	goroutines         int // of all of them
 }
 
-// measureIdle opens journals, uses each, and says what they hold.
+// measureIdle opens journals, uses each of them, and returns the resources that they hold.
 func measureIdle(t testing.TB, count int) idling {
 	t.Helper()
 	ctx := context.Background()
@@ -211,7 +211,7 @@ func measureIdle(t testing.TB, count int) idling {
 	return held
 }
 
-// descriptors counts those of this process; 0 where the system does not say.
+// descriptors returns the number of this process's file descriptors, or 0 if the system does not tell.
 func descriptors(t testing.TB) int {
 	t.Helper()
 	list, err := os.ReadDir("/proc/self/fd")

@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 )
 
-// blobs is the directory of a journal's blobs.
+// blobs returns the directory of a journal's blobs.
 func (v *view) blobs() string { return v.dir.file(v.id, blobsExt) }
 
 // blob opens a blob for reading.
@@ -31,7 +31,7 @@ func (v *view) blob(ctx context.Context, hash string) (io.ReadCloser, error) {
 	return r, nil
 }
 
-// blobReader reads a blob and checks at its end that it is what was stored.
+// blobReader reads a blob, and checks its hash at the end.
 type blobReader struct {
 	file handle
 	rest *io.SectionReader
@@ -70,7 +70,7 @@ func (f *fileLog) Blob(ctx context.Context, hash string) (io.ReadCloser, error) 
 	return f.blob(ctx, hash)
 }
 
-// PutBlob implements [Log]. It does not hold up Append and Sync.
+// PutBlob implements [Log]. It does not block Append and Sync.
 func (f *fileLog) PutBlob(ctx context.Context, data io.Reader) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -93,7 +93,7 @@ func (f *fileLog) PutBlob(ctx context.Context, data io.Reader) (string, error) {
 	return hash, nil
 }
 
-// blobDir makes the directory of blobs, durably.
+// blobDir makes the directory of blobs and makes its name durable.
 func (f *fileLog) blobDir() error {
 	if f.blobbed {
 		return nil
@@ -108,7 +108,7 @@ func (f *fileLog) blobDir() error {
 	return nil
 }
 
-// writeBlob makes a blob appear whole. What a crash leaves of it has no hash for a name and is overwritten by the next one.
+// writeBlob writes a blob to a temporary file and renames it. The next blob overwrites a temporary file that a crash has left.
 func (f *fileLog) writeBlob(ctx context.Context, data io.Reader) (string, error) {
 	sum := sha256.New()
 	temp := filepath.Join(f.blobs(), "new"+tempExt)
@@ -123,7 +123,7 @@ func (f *fileLog) writeBlob(ctx context.Context, data io.Reader) (string, error)
 	return hash, nil
 }
 
-// contextReader reads until its context ends.
+// contextReader is a reader that fails once its context has ended.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader
@@ -136,7 +136,7 @@ func (r *contextReader) Read(p []byte) (int, error) {
 	return r.r.Read(p)
 }
 
-// writeFile writes a file anew and syncs it.
+// writeFile creates or replaces a file and syncs it.
 func writeFile(sys system, path string, data io.Reader) (err error) {
 	h, err := sys.open(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
@@ -149,13 +149,13 @@ func writeFile(sys system, path string, data io.Reader) (err error) {
 	return h.sync()
 }
 
-// hashOf is the name of a blob.
+// hashOf returns the name of a blob.
 func hashOf(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
-// isHash keeps everything else out of file names.
+// isHash reports whether a name is a hash, and so safe as a file name.
 func isHash(name string) bool {
 	if len(name) != hex.EncodedLen(sha256.Size) {
 		return false

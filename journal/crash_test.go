@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// scenario is the life of a session on a system that fails, and what came of each step.
+// scenario runs the life of a session on a system that fails, and records the outcome of each step.
 type scenario struct {
 	t     *testing.T
 	sys   *faults
 	dir   *Dir
 	errs  []error
 	acked [][]string // the kinds of each Append that succeeded
-	maybe []string   // those of the last one that failed, if nothing was appended after it
+	maybe []string   // the kinds of an Append that failed, if none has succeeded since
 	safe  int        // how many of acked a sync has covered
 }
 
@@ -39,7 +39,7 @@ func (s *scenario) note(err error) bool {
 	return err == nil
 }
 
-// run goes on after errors, as a program would that tries again.
+// run continues after errors, like a program that tries again.
 func (s *scenario) run() {
 	ctx := context.Background()
 	f, err := s.dir.Create(ctx, "s")
@@ -132,12 +132,12 @@ func (s *scenario) fork() {
 	s.note(fork.Close())
 }
 
-// failed says whether the fault hit such a call.
+// failed reports whether the fault hit a call of that kind.
 func (s *scenario) failed(op string) bool {
 	return s.sys.fail != nil && slices.ContainsFunc(s.sys.calls, func(c call) bool { return c.op == op && s.sys.fail(c).err != nil })
 }
 
-// check opens what is on the disk as the next process would. What is there must be whole Appends, at least this many of them.
+// check opens the journal as the next process would. It must consist of complete Appends, at least this many.
 func (s *scenario) check(dir *Dir, atLeast int) {
 	s.t.Helper()
 	ctx := context.Background()
@@ -176,7 +176,7 @@ func (s *scenario) check(dir *Dir, atLeast int) {
 	}
 }
 
-// checkFork: a copy is there as a whole, or not at all.
+// checkFork checks that a copy is complete or does not exist.
 func (s *scenario) checkFork(dir *Dir) {
 	s.t.Helper()
 	r, err := dir.Read(context.Background(), "t")
@@ -206,10 +206,10 @@ func kindsOf(t *testing.T, records func(func(Record, error) bool)) []string {
 	return kinds
 }
 
-// real is the scenario's directory on a system without faults.
+// real returns the scenario's directory on a system without faults.
 func (s *scenario) real() *Dir { return NewDir(s.dir.path) }
 
-// calls are those of an undisturbed run.
+// calls returns the calls of a run without faults.
 func calls(t *testing.T) []call {
 	t.Helper()
 	s := newScenario(t, nil)
@@ -221,7 +221,7 @@ func calls(t *testing.T) []call {
 	return s.sys.calls
 }
 
-// Whatever call fails, the error says so, earlier records stay, and what was refused is not there.
+// Whichever call fails, an error reports it, earlier records stay, and refused ones do not appear.
 func TestA19_FullOrBrokenDisk(t *testing.T) {
 	for _, errno := range []syscall.Errno{syscall.ENOSPC, syscall.EIO} {
 		for _, bad := range calls(t) {
@@ -257,13 +257,13 @@ func TestA19_FullOrBrokenDisk(t *testing.T) {
 	}
 }
 
-// harmless are calls that may fail without anybody being told: reading a blob that is about to be written anyway, and a link
-// where a copy does.
+// harmless reports whether a call may fail without an error: reading a blob that is about to be written anyway, and a link that a copy
+// can replace.
 func harmless(c call) bool {
 	return c.op == "link" || strings.Contains(c.path, blobsExt+string(filepath.Separator)) && (c.op == "open" || c.op == "fstat" || c.op == "read")
 }
 
-// A process that ends before any call, or in the middle of a write after any number of bytes, leaves whole Appends.
+// A process that ends before any call, or within a write after any number of bytes, leaves complete Appends.
 func TestA19_KilledAtEveryCallAndByte(t *testing.T) {
 	for _, last := range calls(t) {
 		for short := 0; short <= last.size; short++ {
@@ -281,7 +281,7 @@ func TestA19_KilledAtEveryCallAndByte(t *testing.T) {
 	}
 }
 
-// A machine that goes down at any call keeps what was synced. Of the rest it keeps any part, or NUL bytes in place of it.
+// A machine that crashes at any call keeps everything that was synced. It keeps any part of the rest, or NUL bytes instead.
 func TestA19_MachineDownAtEveryCall(t *testing.T) {
 	after := NewDir(t.TempDir())
 	seen := map[string]bool{}

@@ -15,7 +15,7 @@ import (
 
 var flipAll = flag.Bool("flip.all", false, "flip every bit of the journal in TestI8, not one of 31, and cut it at every byte")
 
-// version1 is a directory with the journal s, which has each kind of record that sessions had when lines had no checksum.
+// version1 returns a directory with the journal s in version 1 of the format. It has each kind of record that sessions had then.
 func version1(t testing.TB) (dir *Dir, content string) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "version1.jsonl"))
@@ -25,7 +25,7 @@ func version1(t testing.TB) (dir *Dir, content string) {
 	return journalOf(t, string(data)), string(data)
 }
 
-// version2 is the same session as this version writes it.
+// version2 returns the same journal as this version writes it.
 func version2(t testing.TB) string {
 	t.Helper()
 	dir, content := version1(t)
@@ -41,8 +41,8 @@ func version2(t testing.TB) string {
 	return string(copied)
 }
 
-// No bit of a journal can change without notice: it is an error, or in the last append, which is cut off then, a torn end. What is
-// read nevertheless is what was written.
+// A flipped bit is always noticed: it is an error or, in the last append, a torn end that is cut off. Records that are read are those
+// that were written.
 func TestI8_EveryBitFlip(t *testing.T) {
 	content := []byte(version2(t))
 	stride := 31
@@ -71,7 +71,7 @@ func TestI8_EveryBitFlip(t *testing.T) {
 	}
 }
 
-// A journal that ends anywhere has the records before its end; a line that is missing, or in another place, is noticed.
+// A truncated journal has the records before its end. A line that is missing or has moved is noticed.
 func TestI8_CutAndExchanged(t *testing.T) {
 	ctx := context.Background()
 	content := version2(t)
@@ -98,7 +98,7 @@ func TestI8_CutAndExchanged(t *testing.T) {
 	}
 }
 
-// A journal of version 1 is read, goes on with lines that have checksums, and is copied.
+// A journal of version 1 can be read and copied. New lines in it have checksums.
 func TestI8_Version1(t *testing.T) {
 	ctx := context.Background()
 	dir, content := version1(t)
@@ -128,7 +128,7 @@ func TestI8_Version1(t *testing.T) {
 	}
 }
 
-// A copy has the lines as they are, but those that are changed, have no checksum or end the copy.
+// A copy has the lines of the source, except for lines that edit changes, that have no checksum or that end the copy.
 func TestI8_CopiesAreTheLines(t *testing.T) {
 	ctx := context.Background()
 	foreign := addField(lineOf(2, false))
@@ -176,7 +176,7 @@ func encoded(t *testing.T, n int64, r Record) string {
 	return b.String()
 }
 
-// addField is a line with a field that this version does not know.
+// addField returns a line with a field that this version does not know.
 func addField(line string) string {
 	changed := []byte(line[:len(line)-2] + `,"x":1}`)
 	putSum(changed)

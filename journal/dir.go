@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// The files of a journal are named by its id and one of these.
+// Extensions of a journal's files, whose names begin with its id.
 const (
 	linesExt = ".jsonl"
 	lockExt  = ".lock"
@@ -19,29 +19,28 @@ const (
 	tempExt  = ".tmp"
 )
 
-// Dir is a [Store] in a directory: each log is a journal, a file of JSON lines with its blobs beside it, which FORMAT.md describes. Ids
-// become file names.
+// Dir is a [Store] in a directory. Each log is a journal: a file of JSON lines with its blobs beside it, as FORMAT.md describes it. Its
+// name is the log's id.
 //
 // An open journal is locked. Nobody else can write to it until Close, or until the process ends.
 //
-// After a failed Append the file is cut back to what it held before, and the journal goes on. Where that fails too, and after a failed
-// sync, nobody can know what is on the disk: every later call returns that error, and the journal has to be opened again, which finds the
-// records that are whole.
+// If Append fails, the file is truncated to its previous size, and the journal remains usable. If that fails too, or if a sync fails,
+// the state of the disk is unknown: every later call returns that error. Opening the journal again finds the complete records.
 //
-// Opening reads the last line, and all of the file only if that line is not good: what a crash has torn at the end is cut off by Open and
-// left out by Read, and [TornEnd] tells of it. Other damage is ErrCorrupt, with line number and byte offset, as soon as it is met: at the
-// latest by Records from the first record on, and before anything is written.
+// Opening reads the last line, and the whole file only if that line is not good. Open cuts off an end that a crash has torn, Read
+// ignores it, and [TornEnd] describes it. Other damage is ErrCorrupt, with line number and byte offset. It is reported when it is
+// read: at the latest by Records from the first record on, and before anything is written.
 type Dir struct {
 	path string
 	sys  system
 }
 
-// NewDir returns the directory at path. It need not be there: Create makes it, with mode 0700.
+// NewDir returns the store in the directory at path. Create makes the directory if necessary, with mode 0700.
 func NewDir(path string) *Dir { return &Dir{path: path, sys: disk{}} }
 
 func (d *Dir) file(id, ext string) string { return filepath.Join(d.path, id+ext) }
 
-// Create implements [Store]. A journal without a whole record, which a writer that was killed leaves, is made anew.
+// Create implements [Store]. It replaces a journal without a complete record, which a killed writer may leave.
 func (d *Dir) Create(ctx context.Context, id string) (Log, error) {
 	if err := CheckID(id); err != nil {
 		return nil, err
@@ -61,7 +60,7 @@ func (d *Dir) Create(ctx context.Context, id string) (Log, error) {
 	})
 }
 
-// blank reports that a journal has no whole record.
+// blank reports whether a journal has no complete record.
 func (d *Dir) blank(ctx context.Context, id string) bool {
 	r, err := d.read(ctx, id)
 	if err != nil {
@@ -78,7 +77,7 @@ func (d *Dir) Open(ctx context.Context, id string) (Log, error) {
 	return d.locked(ctx, id, func(lock *writerLock) (*fileLog, error) { return d.openFile(ctx, id, lock, os.O_RDWR) })
 }
 
-// locked runs do with the journal's lock, which stays with the log that it returns.
+// locked calls do with the journal's lock. The log that do returns keeps the lock.
 func (d *Dir) locked(ctx context.Context, id string, do func(*writerLock) (*fileLog, error)) (Log, error) {
 	lock, err := acquire(ctx, d.sys, id, d.file(id, lockExt))
 	if errors.Is(err, ErrLocked) {
@@ -106,7 +105,7 @@ func (d *Dir) openFile(ctx context.Context, id string, lock *writerLock, flag in
 	}
 	if err != nil {
 		err = errors.Join(err, h.Close())
-		if flag&os.O_EXCL != 0 { // made just now
+		if flag&os.O_EXCL != 0 { // this call has made the file
 			err = errors.Join(err, d.discard(d.file(id, linesExt)))
 		}
 		return nil, err
@@ -114,7 +113,7 @@ func (d *Dir) openFile(ctx context.Context, id string, lock *writerLock, flag in
 	return &fileLog{view: view{dir: d, id: id, file: h, torn: torn}, lock: lock, good: good, checked: good.size == 0}, nil
 }
 
-// measure finds how far a file is good, as long as it is now.
+// measure returns the good part of a file and describes the rest.
 func measure(ctx context.Context, h handle) (good extent, torn *Torn, err error) {
 	if err := ctx.Err(); err != nil {
 		return extent{}, nil, err
@@ -156,7 +155,7 @@ func (d *Dir) read(ctx context.Context, id string) (*fileReader, error) {
 	}
 	good, torn, err := measure(ctx, h)
 	if errors.Is(err, ErrCorrupt) {
-		// A writer may have cut off a torn end and written on while that was being read. What is damaged stays damaged.
+		// A writer may have cut off a torn end and appended to the file meanwhile. Real damage is still there.
 		good, torn, err = measure(ctx, h)
 	}
 	if err != nil {
@@ -165,8 +164,8 @@ func (d *Dir) read(ctx context.Context, id string) (*fileReader, error) {
 	return &fileReader{view: view{dir: d, id: id, file: h, torn: torn}, good: good}, nil
 }
 
-// List implements [Store]. It opens none of the journals. A file without a byte is left out: it is a journal that was made and never
-// written to, so that there is nothing to open. A directory that is not there has none.
+// List implements [Store]. It opens no journal. It omits empty files, which are journals that were never written to. A directory that
+// does not exist has none.
 func (d *Dir) List(ctx context.Context) ([]Entry, error) {
 	files, err := d.sys.readDir(d.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -193,14 +192,14 @@ func (d *Dir) List(ctx context.Context) ([]Entry, error) {
 		case err == nil && e.Size == 0:
 		case err == nil:
 			entries = append(entries, e)
-		case !errors.Is(err, fs.ErrNotExist): // not removed meanwhile
+		case !errors.Is(err, fs.ErrNotExist): // it may have been removed meanwhile
 			return nil, fmt.Errorf("journal: cannot list: %w", err)
 		}
 	}
 	return entries, nil
 }
 
-// entry asks for a lock only where there is a file for it.
+// entry describes a journal. It probes the lock only if there is a lock file.
 func (d *Dir) entry(id string, file fs.DirEntry, lockFile bool) (Entry, error) {
 	info, err := file.Info()
 	if err != nil {
@@ -230,7 +229,7 @@ func (d *Dir) remove(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	// The lines go last: as long as they are there, the journal can be found and removed.
+	// The lines are removed last, so that the journal can be found and removed again after a failure.
 	err = errors.Join(d.sys.removeAll(d.file(id, blobsExt)), d.discard(d.file(id, tempExt)))
 	if err == nil {
 		err = d.sys.remove(d.file(id, linesExt))
@@ -244,7 +243,7 @@ func (d *Dir) remove(ctx context.Context, id string) error {
 	return nil
 }
 
-// discard removes a file that need not be there.
+// discard removes a file, if it exists.
 func (d *Dir) discard(path string) error {
 	if err := d.sys.remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -252,7 +251,7 @@ func (d *Dir) discard(path string) error {
 	return nil
 }
 
-// exists checks an id before anything is made for it.
+// exists returns an error unless the id is valid and the journal exists.
 func (d *Dir) exists(id string) error {
 	if err := CheckID(id); err != nil {
 		return err

@@ -42,7 +42,7 @@ func closed(t testing.TB, f Log) {
 	}
 }
 
-// The line is what FORMAT.md says, and nobody else may read it.
+// The line is as FORMAT.md describes it, and nobody else may read the file.
 func TestA19_LinesAndModes(t *testing.T) {
 	ctx := context.Background()
 	dir := NewDir(filepath.Join(t.TempDir(), "state", "sessions"))
@@ -135,7 +135,7 @@ func TestA19_CreateOpenRead(t *testing.T) {
 	}
 }
 
-// blobOf reads a whole blob.
+// blobOf returns the content of a blob.
 func blobOf(r Reader, hash string) (string, error) {
 	b, err := r.Blob(context.Background(), hash)
 	if err != nil {
@@ -161,7 +161,7 @@ func readOf(t testing.TB, dir *Dir, id string) Reader {
 	return r
 }
 
-// A reader keeps what it saw, whatever the writer does meanwhile.
+// A reader's view does not change, whatever the writer does.
 func TestA19_ReadWhileWriting(t *testing.T) {
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())
@@ -185,7 +185,7 @@ func TestA19_ReadWhileWriting(t *testing.T) {
 	}
 }
 
-// Who gets around the lock is noticed before anything is written.
+// A writer without the lock is noticed before anything is written.
 func TestA19_SomebodyElseWrites(t *testing.T) {
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())
@@ -280,7 +280,7 @@ func TestA19_Remove(t *testing.T) {
 	}
 }
 
-// A blob that is not what was stored is no result, and is stored again when somebody puts it again.
+// A damaged blob is not returned, and PutBlob replaces it.
 func TestA19_DamagedBlob(t *testing.T) {
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())
@@ -303,7 +303,7 @@ func TestA19_DamagedBlob(t *testing.T) {
 	}
 }
 
-// Sync asks the disk only when there is something to make durable, and what a writer before may not have synced is.
+// Sync syncs only if there is something to make durable, which includes records that the previous writer may not have synced.
 func TestA19_SyncsOnlyWhatIsNew(t *testing.T) {
 	ctx := context.Background()
 	sys := newFaults(nil)
@@ -329,7 +329,7 @@ func TestA19_SyncsOnlyWhatIsNew(t *testing.T) {
 	}
 }
 
-// What a writer leaves that was killed before its first record is no journal: it is not listed, and its id can be used.
+// A writer that is killed before its first record leaves no journal: it is not listed, and its id can be used.
 func TestI17_EmptyFilesAreNoJournals(t *testing.T) {
 	ctx := context.Background()
 	for name, left := range map[string]string{"nothing": "", "half a line": one[:20], "half an append": oneOfTwo, "a line that is not what it was": flip(one)} {

@@ -11,11 +11,11 @@ import (
 	"sync"
 )
 
-// errDown is what every call gets after the simulated end of the process.
+// errDown is returned by every call after the simulated end of the process.
 var errDown = errors.New("the process has ended")
 
-// faults is a system that fails where it is told to, and knows what would survive a crash of the machine. It works on real files;
-// only syncs are not passed on.
+// faults is a system that fails on demand and records what would survive a crash of the machine. It works on real files, but does not
+// sync them.
 type faults struct {
 	disk
 	fail func(c call) verdict // nil for no faults
@@ -28,7 +28,7 @@ type faults struct {
 	pending map[string]bool  // names that no sync of their directory has covered
 }
 
-// call is one call of the system, numbered from 0.
+// call describes one system call, numbered from 0.
 type call struct {
 	n    int
 	op   string
@@ -36,7 +36,7 @@ type call struct {
 	size int // of a write
 }
 
-// verdict is what becomes of a call. The zero value lets it pass.
+// verdict decides the outcome of a call. The zero value lets it pass.
 type verdict struct {
 	err   error
 	short int  // bytes of a failing write that get written
@@ -47,7 +47,7 @@ func newFaults(fail func(c call) verdict) *faults {
 	return &faults{fail: fail, opened: map[*faultFile]bool{}, durable: map[string]int64{}, pending: map[string]bool{}}
 }
 
-// enter decides about a call. Its lock is held while the call is made.
+// enter records a call and returns its verdict. The caller holds the lock until the call has been made.
 func (s *faults) enter(op, path string, size int) verdict {
 	if s.down {
 		return verdict{err: errDown}
@@ -64,7 +64,7 @@ func (s *faults) enter(op, path string, size int) verdict {
 	return v
 }
 
-// crash gives free what the kernel would.
+// crash releases what the kernel would release.
 func (s *faults) crash() {
 	s.down = true
 	for f := range s.opened {
@@ -157,7 +157,7 @@ func (s *faults) syncDir(path string) error {
 	})
 }
 
-// survives says whether a file, and the name of it and of its directory, would be there after a crash of the machine.
+// survives reports whether a file, its name and that of its directory would survive a crash of the machine.
 func (s *faults) survives(path string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +165,7 @@ func (s *faults) survives(path string) bool {
 	return err == nil && s.durable[path] == info.Size() && !s.pending[path] && !s.pending[filepath.Dir(path)]
 }
 
-// ops counts the calls of a kind whose path ends so.
+// ops counts the calls of a kind by the end of their path.
 func (s *faults) ops(op, ext string) int {
 	n := 0
 	for _, c := range s.calls {
@@ -176,7 +176,7 @@ func (s *faults) ops(op, ext string) int {
 	return n
 }
 
-// left are the files that are still open.
+// left returns the files that are still open.
 func (s *faults) left() []string {
 	var paths []string
 	for f := range s.opened {

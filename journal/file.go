@@ -10,24 +10,23 @@ import (
 	"sync"
 )
 
-// fileLog is a [Log] in a file of a [Dir], open for writing. At rest it has two open descriptors, about 500 bytes of memory and no
-// goroutine.
+// fileLog is a [Log] in a file of a [Dir]. At rest it has two open descriptors, about 500 bytes of memory and no goroutine.
 type fileLog struct {
 	view
 	lock *writerLock
 
 	blobbing sync.Mutex // held while a blob is written; may be taken before slow
 	blobbed  bool       // the name of the directory of blobs is durable
-	slow     sync.Mutex // held by those who wait for the disk: Sync, Close
+	slow     sync.Mutex // held while waiting for the disk: by Sync, Close
 	durable  int64      // bytes that a sync has covered
 	named    bool       // the file's name is durable
 	mu       sync.Mutex // may be taken while slow is held
 	good     extent
-	checked  bool  // every line was read, and is good
-	failure  error // what every call returns from now on
+	checked  bool  // every line was read and is good
+	failure  error // returned by every call from now on
 }
 
-// fileReader is a journal as it was when Dir.Read opened it.
+// fileReader reads a journal as it was when Dir.Read opened it.
 type fileReader struct {
 	view
 	good extent
@@ -49,7 +48,7 @@ func (r *fileReader) Blob(ctx context.Context, hash string) (io.ReadCloser, erro
 // Close implements [Reader].
 func (r *fileReader) Close() error { return r.file.Close() }
 
-// view is what writers and readers of a journal have in common.
+// view holds the fields that writers and readers of a journal share.
 type view struct {
 	dir  *Dir
 	id   string
@@ -57,22 +56,22 @@ type view struct {
 	torn *Torn
 }
 
-// Torn describes the broken end of a journal, which is not part of it: what a crash has left of the last append, or a last line that
-// was damaged later.
+// Torn describes the broken end of a journal's file: the rest of an append that a crash interrupted, or a last line that was damaged
+// later. It does not belong to the journal.
 type Torn struct {
-	Line    int64 // number of the first line that is not part of the journal, from 1
-	At      int64 // byte offset of that line
+	Line    int64 // number of the first broken line, from 1
+	At      int64 // its byte offset
 	Bytes   int64 // from there to the end of the file
 	Problem string
 }
 
-// String describes the broken end in one sentence without its dot.
+// String describes the broken end in a sentence without a period.
 func (t *Torn) String() string {
 	return fmt.Sprintf("the last %d bytes, from line %d at byte %d on, are broken: %s", t.Bytes, t.Line, t.At, t.Problem)
 }
 
-// TornEnd returns what was wrong with the end of a log of a [Dir] when it was opened: Open has cut it off, Read leaves it out. It is nil
-// when nothing was, and for any other log.
+// TornEnd describes the broken end that the file of a [Dir]'s log had when it was opened. Open has cut it off; Read ignores it. TornEnd
+// returns nil if there was none, and for any other log.
 func TornEnd(r Reader) *Torn {
 	if torn, ok := r.(interface{ tornEnd() *Torn }); ok {
 		return torn.tornEnd()
@@ -87,7 +86,7 @@ func (v *view) errorf(format string, args ...any) error {
 	return fmt.Errorf("journal: session %s: %w", v.id, fmt.Errorf(format, args...))
 }
 
-// Append implements [Log]. All records are written with one call of the system.
+// Append implements [Log]. It writes all records with one system call.
 func (f *fileLog) Append(ctx context.Context, next int64, records ...Record) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -119,7 +118,7 @@ func (f *fileLog) Append(ctx context.Context, next int64, records ...Record) err
 	return nil
 }
 
-// untouched checks that nobody got around the lock.
+// untouched returns an error if somebody has changed the file without the lock.
 func (f *fileLog) untouched() error {
 	info, err := f.file.Stat()
 	switch {
@@ -133,7 +132,7 @@ func (f *fileLog) untouched() error {
 	return nil
 }
 
-// check reads the file unless Records has done so already: nothing is written behind damage.
+// check reads the file unless Records has already done so, because nothing must be written behind damage.
 func (f *fileLog) check(ctx context.Context) error {
 	if f.checked {
 		return nil
@@ -147,7 +146,7 @@ func (f *fileLog) check(ctx context.Context) error {
 	return nil
 }
 
-// write puts a batch at the end of the file, or leaves the file as it was.
+// write appends a batch to the file, or leaves the file unchanged.
 func (f *fileLog) write(batch []byte) error {
 	_, err := f.file.WriteAt(batch, f.good.size)
 	if err == nil {
@@ -160,15 +159,15 @@ func (f *fileLog) write(batch []byte) error {
 	return err
 }
 
-// poison puts the log out of use. The caller holds mu.
+// poison makes every later call fail. The caller holds mu.
 func (f *fileLog) poison(err error) {
 	if f.failure == nil {
 		f.failure = f.errorf("out of use until it is opened again, because a write failed: %w", err)
 	}
 }
 
-// Sync implements [Log]. Who comes while another sync is running is served by the next one, and by none when nothing is left to do.
-// Appends go on meanwhile.
+// Sync implements [Log]. Callers that wait for a running sync share the next one, or need none if nothing is left to do. Sync does not
+// block Append.
 func (f *fileLog) Sync(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -197,7 +196,7 @@ func (f *fileLog) Sync(ctx context.Context) error {
 	return nil
 }
 
-// unsynced puts the log out of use after a failed sync. The system may have dropped the data and call the next sync a success.
+// unsynced poisons the log after a failed sync, because the system may have dropped the data and report success for the next sync.
 func (f *fileLog) unsynced(err error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -205,7 +204,7 @@ func (f *fileLog) unsynced(err error) error {
 	return f.failure
 }
 
-// extent returns what can be relied on now.
+// extent returns the good part of the file, or the failure that poisoned the log.
 func (f *fileLog) extent() (extent, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -233,7 +232,7 @@ func (f *fileLog) Records(ctx context.Context, from int64) iter.Seq2[Record, err
 	}
 }
 
-// stream is stream with errors that name the session.
+// stream yields the records of the function stream, with errors that name the session.
 func (v *view) stream(ctx context.Context, good extent, from int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for r, err := range stream(ctx, v.file, good, from) {
@@ -254,8 +253,8 @@ func (f *fileLog) Len() int64 {
 	return f.good.records
 }
 
-// Close implements [Log]. Calls after it fail with an error that wraps fs.ErrClosed. It returns the failure that put the log out of
-// use, if there is one.
+// Close implements [Log]. Later calls fail with an error that wraps fs.ErrClosed. Close returns the failure that poisoned the log, if
+// there is one.
 func (f *fileLog) Close() error {
 	f.blobbing.Lock()
 	defer f.blobbing.Unlock()

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// followPause is the longest time between two looks at a journal that is followed.
+// followPause limits the time between two reads of a journal that is followed.
 const followPause = 250 * time.Millisecond
 
-// Follow implements [Store]. It looks at the file again after a time that grows to 250 ms while nothing comes, which is how late a record
-// can be. An end that is not whole is one that is being written, or that the next writer cuts off.
+// Follow implements [Store]. It polls the file, at intervals that grow to 250 ms while there is nothing new. It ignores an incomplete
+// end, which is being written or will be cut off by the next writer.
 func (d *Dir) Follow(ctx context.Context, id string, from int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		if err := d.exists(id); err != nil {
@@ -33,19 +33,19 @@ func (d *Dir) Follow(ctx context.Context, id string, from int64) iter.Seq2[Recor
 			yield(Record{}, errors.Join(err, h.Close()))
 			return
 		}
-		h.Close() // of a file that was only read; there is nobody to tell
+		h.Close() // the file was only read, and nobody can receive an error
 	}
 }
 
-// follower is a place in a journal that others write.
+// follower follows a journal that others write.
 type follower struct {
 	view
 	from   int64
-	good   extent // what was yielded
+	good   extent // the part that was read
 	summed bool   // lines have checksums
 }
 
-// follow returns nil when nobody wants more.
+// follow yields records until the context ends or an error occurs. It returns nil if yield wants no more.
 func (f *follower) follow(ctx context.Context, yield func(Record, error) bool) error {
 	for pause, damaged := time.Duration(0), false; ; {
 		at := f.good
@@ -54,7 +54,7 @@ func (f *follower) follow(ctx context.Context, yield func(Record, error) bool) e
 		case !wanted:
 			return nil
 		case errors.Is(err, ErrCorrupt) && !damaged:
-			// A writer may have cut off a torn end and written on while that was being read. What is damaged stays damaged.
+			// A writer may have cut off a torn end and appended to the file meanwhile. Real damage is still there.
 			damaged = true
 		case err != nil:
 			return err
@@ -72,7 +72,7 @@ func (f *follower) follow(ctx context.Context, yield func(Record, error) bool) e
 	}
 }
 
-// read yields the appends that are whole by now.
+// read yields the complete appends.
 func (f *follower) read(ctx context.Context, yield func(Record, error) bool) (wanted bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return true, err
@@ -114,7 +114,7 @@ func (f *follower) read(ctx context.Context, yield func(Record, error) bool) (wa
 	}
 }
 
-// batch returns the records of the next append, nil where it is not there as a whole.
+// batch returns the records of the next append, or nil if it is incomplete.
 func (l *lines) batch() ([]Record, error) {
 	var batch []Record
 	for {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// follow starts to follow the journal s, and returns what it yields one by one.
+// follow starts to follow the journal s, and returns a function that returns the next pair.
 func follow(t *testing.T, dir *Dir) (next func() (Record, error)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -33,7 +33,7 @@ func follow(t *testing.T, dir *Dir) (next func() (Record, error)) {
 	return func() (Record, error) { p := <-all; return p.record, p.err }
 }
 
-// The records of another process come while it runs, and go on when it was killed and the next one writes.
+// Records of another process arrive while it runs. After it was killed, those of the next writer do.
 func TestJ8_FollowsOtherProcesses(t *testing.T) {
 	dir := NewDir(t.TempDir())
 	closed(t, created(t, dir, "s"))
@@ -61,7 +61,7 @@ func TestJ8_FollowsOtherProcesses(t *testing.T) {
 	}
 }
 
-// An end that is being written, or that a crash has left and the next writer cuts off, is nothing that was appended.
+// An incomplete end, which is being written or which the next writer cuts off, is not yielded.
 func TestJ8_FollowsOverTornEnds(t *testing.T) {
 	for name, torn := range map[string]string{"half a line": two[:20], "a broken line": two[:20] + "\n", "half an append": lineOf(2, true), "NUL bytes": "\x00\x00\x00"} {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestJ8_FollowsOverTornEnds(t *testing.T) {
 	}
 }
 
-// What is damaged, cut or removed under those who follow it ends with an error that says so.
+// Following ends with an error if the journal is damaged, truncated or removed.
 func TestJ8_FollowTellsOfDamage(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   func(path string) error

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 )
 
-// Fork implements [Store]. The new journal has the blobs of the other one as hard links where the file system has them.
+// Fork implements [Store]. It shares blobs by hard links if the file system has them.
 func (d *Dir) Fork(ctx context.Context, from, to string, n int64, edit func(*Record) error) (Log, error) {
 	if err := errors.Join(CheckID(to), d.exists(from)); err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (d *Dir) Fork(ctx context.Context, from, to string, n int64, edit func(*Rec
 	})
 }
 
-// copyAll makes everything ready beside the name that counts, and then gives it that name.
+// copyAll copies the blobs, then the records to a temporary file, and renames that as the last step.
 func (d *Dir) copyAll(ctx context.Context, from, to string, n int64, edit func(*Record) error) (err error) {
 	source, err := d.read(ctx, from)
 	if err != nil {
@@ -59,7 +59,7 @@ func (d *Dir) copyAll(ctx context.Context, from, to string, n int64, edit func(*
 	return d.sys.syncDir(d.path)
 }
 
-// copyLines writes the first n lines of a journal to a file of their own.
+// copyLines writes the first n lines of a journal to a file.
 func (d *Dir) copyLines(ctx context.Context, source *fileReader, path string, n int64, edit func(*Record) error) (err error) {
 	h, err := d.sys.open(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
@@ -94,8 +94,8 @@ func (d *Dir) copyLines(ctx context.Context, source *fileReader, path string, n 
 	return h.sync()
 }
 
-// copied returns the line read last as a copy of the journal has it: byte for byte, checksum included, where nothing is changed. A
-// line without a checksum gets one, and the last line of the copy ends its append, wherever that ended before.
+// copied returns the line read last for a copy of the journal. A line that does not change is copied byte for byte. A line without a
+// checksum gets one, and the last line of the copy ends its append.
 func (l *lines) copied(text []byte, last bool, edit func(*Record) error) ([]byte, error) {
 	h, err := l.head(text)
 	if err != nil {
@@ -124,7 +124,7 @@ func (l *lines) copied(text []byte, last bool, edit func(*Record) error) ([]byte
 	return line.Bytes(), nil
 }
 
-// copyBlobs gives one journal the blobs of another. They never change, so the two can share the files.
+// copyBlobs copies the blobs of a journal to another. They never change, so the two can share the files.
 func (d *Dir) copyBlobs(ctx context.Context, from, to string) error {
 	source, target := d.file(from, blobsExt), d.file(to, blobsExt)
 	files, err := d.sys.readDir(source)
@@ -156,7 +156,7 @@ func (d *Dir) copyBlob(from, to string) error {
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return nil
 	}
-	data, err := openBlob(d.sys, from) // a file system without links
+	data, err := openBlob(d.sys, from) // the file system has no links
 	if err != nil {
 		return err
 	}

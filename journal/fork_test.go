@@ -65,7 +65,7 @@ func TestA19_Fork(t *testing.T) {
 	}
 }
 
-// What cannot be copied leaves nothing behind.
+// A fork that fails leaves nothing behind.
 func TestA19_ForkRefuses(t *testing.T) {
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// FuzzOpen: whatever is in the file, Open does not panic, keeps every record that is surely good, and cuts off nothing but what a
+// FuzzOpen checks that Open, whatever is in the file, does not panic, keeps every record that is surely good, and cuts off only what a
 // crash may have left.
 func FuzzOpen(f *testing.F) {
 	for _, seed := range []string{"", one, one + two, oneOfTwo + two, oneOfTwo, one + two[:20], one + "\n" + two, one + "\x00\x00", one + three,
@@ -61,7 +61,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// surelyGood is written without regard to memory or time, and knows only lines that leave no doubt.
+// surelyGood returns the records of lines that leave no doubt. It ignores memory and time.
 func surelyGood(content []byte) extent {
 	var good, now extent
 	summed := false
@@ -108,7 +108,8 @@ func surelyGood(content []byte) extent {
 	return good
 }
 
-// checkCut: a crash leaves whole lines of a batch that goes on, then at most one broken line, then NULs.
+// checkCut checks that a crash may have left the end that was cut off: complete lines of a batch, then at most one broken line, then
+// NULs.
 func checkCut(t *testing.T, cut []byte) {
 	lines := bytes.Split(bytes.TrimSuffix(bytes.TrimRight(cut, "\x00"), []byte("\n")), []byte("\n"))
 	for _, line := range lines[:len(lines)-1] {

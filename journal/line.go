@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// deepest is how deep encoding/json reads; a body is one level deeper in its line than by itself.
+// deepest holds the depth that encoding/json can read. In its line, a body is one level deeper than by itself.
 const deepest = 10_000
 
-// line is a record as a line has it. More says that the line after it belongs to the same Append: a batch whose last line is missing was
+// line holds a line's content. More reports whether the next line belongs to the same Append. A batch whose last line is missing was
 // torn by a crash and counts as never written.
 type line struct {
 	Record
 	More bool `json:"more"`
 }
 
-// head is a line without its body.
+// head holds a line's content without the body.
 type head struct {
 	N    int64     `json:"n"`
 	Time time.Time `json:"t"`
@@ -26,9 +26,9 @@ type head struct {
 	More bool      `json:"more"`
 }
 
-// AppendLine appends to b the line of a record as FORMAT.md describes it, checksum and line break included: the same bytes that a [Dir]
-// writes. more says that the next line belongs to the same Append. Where the data is no JSON, or nested too deep to be read again, b
-// comes back as it was, with an error.
+// AppendLine appends to b the line of a record with its checksum and line break, as FORMAT.md describes it and a [Dir] writes it. More
+// reports whether the next line belongs to the same Append. If the data is not JSON, or is nested too deep to be read again, AppendLine
+// returns b unchanged and an error.
 func AppendLine(b []byte, r Record, more bool) ([]byte, error) {
 	buf := bytes.NewBuffer(b)
 	if err := encodeLine(buf, r.N, r, more); err != nil {
@@ -37,9 +37,9 @@ func AppendLine(b []byte, r Record, more bool) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// ParseLine reads a line that AppendLine has made, with its line break or without, or one of version 1 of the format, which has no
-// checksum. The error for any other wraps ErrCorrupt. That numbers follow each other, and that a line with more is followed by another,
-// is for the caller to check.
+// ParseLine reads a line that AppendLine has made, or a line of version 1 of the format, which has no checksum. The line break may be
+// missing. The error for any other text wraps ErrCorrupt. The caller must check that the numbers have no gaps, and that a line with
+// more is followed by another.
 func ParseLine(text []byte) (r Record, more bool, err error) {
 	summed, err := checkSum(text)
 	if err == nil && !summed && !bytes.HasPrefix(text, []byte(noSumBegin)) {
@@ -55,7 +55,7 @@ func ParseLine(text []byte) (r Record, more bool, err error) {
 	return l.Record, l.More, nil
 }
 
-// encodeBatch writes the lines of one Append.
+// encodeBatch returns the lines of one Append.
 func encodeBatch(next int64, records []Record) ([]byte, error) {
 	var b bytes.Buffer
 	for i, r := range records {
@@ -88,7 +88,7 @@ func encodeLine(b *bytes.Buffer, n int64, r Record, more bool) error {
 	}
 	if r.Data != nil {
 		b.WriteString(`,"d":`)
-		if err := json.Compact(b, r.Data); err != nil { // a line break in it would end the line
+		if err := json.Compact(b, r.Data); err != nil { // removes line breaks
 			return fmt.Errorf("its data is no JSON: %w", err)
 		}
 	}
@@ -101,19 +101,19 @@ func encodeLine(b *bytes.Buffer, n int64, r Record, more bool) error {
 	return nil
 }
 
-// brackets is at least the depth of data, and cheap to find.
+// brackets returns a cheap upper bound of the depth of data.
 func brackets(data []byte) int {
 	return bytes.Count(data, []byte("{")) + bytes.Count(data, []byte("["))
 }
 
-// decodeLine reads a line, whatever its checksum says.
+// decodeLine decodes a line without checking its checksum.
 func decodeLine(text []byte) (line, error) {
 	var l line
 	err := json.Unmarshal(text, &l)
 	return l, err
 }
 
-// decodeHead reads all of a line but its body, whose syntax is checked all the same.
+// decodeHead decodes a line except for its body, but checks the body's syntax.
 func decodeHead(text []byte) (head, error) {
 	var h head
 	err := json.Unmarshal(text, &h)

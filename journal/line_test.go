@@ -15,7 +15,7 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// A program outside writes the lines that a Dir reads, and reads those that it writes.
+// Other programs can write lines that a Dir reads, and read lines that a Dir writes.
 func TestJ8_TheCodecIsTheFormat(t *testing.T) {
 	ctx := context.Background()
 	path := t.TempDir()

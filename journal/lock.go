@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// writerLock makes one File the only writer of a journal. It is a lock on a file of its own, which the journal's file can be
-// removed and made anew under, and has the writer's process id in it. The lock ends with its process.
+// writerLock ensures that a journal has one writer. It locks a file of its own, so that it holds even if the journal's file is removed
+// and made anew. That file has the writer's process id. The lock ends with the process.
 type writerLock struct {
 	sys  system
 	path string
 	file handle
 }
 
-// acquire takes the lock of the journal id at path. The error is a *LockedError when somebody has it.
+// acquire takes the lock of the journal id at path. The error is a *LockedError if it is taken.
 func acquire(ctx context.Context, sys system, id, path string) (*writerLock, error) {
-	// List and a writer that is just leaving hold the lock for microseconds: only who holds it longer is a writer.
+	// List and a writer that is closing hold the lock for microseconds; only a writer holds it longer.
 	for wait := time.Millisecond; ; wait *= 2 {
 		l, pid, err := tryLock(sys, path)
 		switch {
@@ -39,7 +39,7 @@ func acquire(ctx context.Context, sys system, id, path string) (*writerLock, err
 	}
 }
 
-// tryLock takes the lock now. With errBusy comes the process id of the writer that has it, if it is known.
+// tryLock takes the lock without waiting. With errBusy it returns the process id of the writer, if that is known.
 func tryLock(sys system, path string) (l *writerLock, pid int, err error) {
 	for {
 		file, err := sys.open(path, os.O_RDWR|os.O_CREATE)
@@ -60,14 +60,14 @@ func tryLock(sys system, path string) (l *writerLock, pid int, err error) {
 		case there:
 			return l, 0, nil
 		}
-		// The file has lost its name to the writer before, or to somebody's rm, so others would lock another one.
+		// The previous writer or somebody's rm has unlinked the file, so others would lock another one.
 		if err := errors.Join(file.unlock(), file.Close()); err != nil {
 			return nil, 0, err
 		}
 	}
 }
 
-// inPlace says whether the locked file is the one that has the name.
+// inPlace reports whether the locked file still has its name.
 func (l *writerLock) inPlace() (bool, error) {
 	mine, err := l.file.Stat()
 	if err != nil {
@@ -80,17 +80,17 @@ func (l *writerLock) inPlace() (bool, error) {
 	return err == nil && os.SameFile(mine, named), err
 }
 
-// sign writes down who has the lock, always as long, so that nothing of another one's remains: cutting the file to nothing first
-// would make some file systems write it to the disk at once.
+// sign writes the process id with a fixed width, which leaves nothing of a previous one. Truncating the file instead would make some
+// file systems write it to the disk at once.
 func (l *writerLock) sign() error {
 	_, err := l.file.WriteAt(fmt.Appendf(nil, "%-*d\n", pidWidth, os.Getpid()), 0)
 	return err
 }
 
-// pidWidth holds any process id.
+// pidWidth holds the width of a process id in a lock file.
 const pidWidth = 20
 
-// release gives the lock free. The name goes first, while nobody else can have the lock.
+// release releases the lock. It unlinks the file first, while nobody else can have the lock.
 func (l *writerLock) release() error {
 	return errors.Join(l.unsign(), l.file.unlock(), l.file.Close())
 }
@@ -106,7 +106,7 @@ func (l *writerLock) unsign() error {
 	return err
 }
 
-// writer reads the process id in a lock file; 0 when there is none.
+// writer returns the process id in a lock file, or 0 if there is none.
 func writer(file io.ReaderAt) int {
 	var buf [pidWidth + 1]byte
 	n, err := file.ReadAt(buf[:], 0)
@@ -120,7 +120,7 @@ func writer(file io.ReaderAt) int {
 	return pid
 }
 
-// probe says whether a lock is taken, and by whom if that is known.
+// probe reports whether a lock is taken, and the process id of the writer if that is known.
 func probe(sys system, path string) (locked bool, pid int, err error) {
 	file, err := sys.open(path, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// The file can be removed under its writer, and be made anew: the lock holds, and the writer is told.
+// If somebody removes the file and makes it anew, the lock holds, and the writer gets an error.
 func TestA19_FileRemovedUnderItsWriter(t *testing.T) {
 	if !unlinkLocked {
 		t.Skip("the system does not remove files that are open")
@@ -42,7 +42,7 @@ func TestA19_FileRemovedUnderItsWriter(t *testing.T) {
 	closed(t, again)
 }
 
-// A lock file that lost its name does not let two writers in, and the one who lost it does not take away another's.
+// An unlinked lock file does not admit two writers, and its writer does not remove another's.
 func TestA19_LockFileRemoved(t *testing.T) {
 	if !unlinkLocked {
 		t.Skip("the system does not remove files that are open")

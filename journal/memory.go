@@ -13,18 +13,17 @@ import (
 	"time"
 )
 
-// Memory is a [Log] that lives in memory, for as long as somebody holds it. Its zero value is an empty log. [MemoryStore] is a store of
-// them.
+// Memory is a [Log] in memory. The zero value is an empty log. [MemoryStore] is a store of such logs.
 type Memory struct {
 	mu       sync.Mutex
 	records  []Record
 	blobs    map[string][]byte
 	modified time.Time
-	changed  chan struct{} // closed when something happens; nil while nobody waits
-	removed  bool          // from its store
+	changed  chan struct{} // closed by the next change; nil while nobody waits
+	removed  bool          // from the store
 }
 
-// NewMemory returns a log that already holds records, as if they had just been read from a disk.
+// NewMemory returns a log with records, as if they had been read from a disk.
 func NewMemory(records ...Record) *Memory {
 	m := &Memory{records: slices.Clone(records)}
 	number(m.records, 1)
@@ -54,7 +53,7 @@ func (m *Memory) Append(ctx context.Context, next int64, records ...Record) erro
 	return nil
 }
 
-// number gives records what they would have when they are read from a disk.
+// number sets the numbers and times of records as reading them from a disk would.
 func number(records []Record, from int64) {
 	for i := range records {
 		records[i].N = from + int64(i)
@@ -62,7 +61,7 @@ func number(records []Record, from int64) {
 	}
 }
 
-// wake tells those who follow the log that something has happened. It is called with the lock held.
+// wake wakes the followers of the log. The caller holds the lock.
 func (m *Memory) wake() {
 	if m.changed != nil {
 		close(m.changed)
@@ -70,10 +69,10 @@ func (m *Memory) wake() {
 	}
 }
 
-// Sync implements [Log]. Memory has nothing to sync.
+// Sync implements [Log]. It does nothing.
 func (m *Memory) Sync(context.Context) error { return nil }
 
-// Records implements [Reader]. It reads the records that are there when it is called.
+// Records implements [Reader]. It yields the records that the log has when it is called.
 func (m *Memory) Records(ctx context.Context, from int64) iter.Seq2[Record, error] {
 	return recordsFrom(ctx, m.snapshot(), from)
 }
@@ -98,7 +97,7 @@ func recordsFrom(ctx context.Context, records []Record, from int64) iter.Seq2[Re
 	}
 }
 
-// follow yields the records that are there, and waits for more.
+// follow yields the log's records and waits for more.
 func (m *Memory) follow(ctx context.Context, from int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for from = max(from, 1); ; {
@@ -163,5 +162,5 @@ func (m *Memory) Blob(_ context.Context, hash string) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(data)), nil
 }
 
-// Close implements [Reader]. There is nothing to give free: the log can be used again, by the session that resumes.
+// Close implements [Reader]. It does nothing, so that a session that resumes can use the log again.
 func (m *Memory) Close() error { return nil }

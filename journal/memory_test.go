@@ -27,7 +27,7 @@ func kinds(t *testing.T, l journal.Log, from int64) string {
 	return s
 }
 
-// A second writer, or one that lost count, must not get its records in.
+// Records of a second writer, or of one that has lost count, are refused.
 func TestMemoryRefusesConflicts(t *testing.T) {
 	ctx := context.Background()
 	l := journal.NewMemory(record("a"))
@@ -47,7 +47,7 @@ func TestMemoryRefusesConflicts(t *testing.T) {
 	}
 }
 
-// Who follows a log that nothing was written to is told when a new one takes its place.
+// Followers of an empty log get an error when a new log replaces it.
 func TestJ8_FollowOfALogThatIsMadeAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := journal.NewMemoryStore(true)

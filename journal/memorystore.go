@@ -16,23 +16,23 @@ import (
 	"time"
 )
 
-// MemoryStore is a [Store] in memory, for tests and for hosts that need no session any more once they end.
+// MemoryStore is a [Store] in memory, for tests and for hosts whose sessions need not survive the program.
 type MemoryStore struct {
 	fences bool
 	mu     sync.Mutex
 	logs   map[string]*memoryEntry
 }
 
-// NewMemoryStore returns an empty store. A store that fences lets Open take a log over from its writer, as a store on another machine does;
-// any other refuses with ErrLocked until the writer has closed the log.
+// NewMemoryStore returns an empty store. If fences is true, Open takes a log over from its writer, as a store on another machine does.
+// Otherwise Open fails with ErrLocked until the writer has closed the log.
 func NewMemoryStore(fences bool) *MemoryStore {
 	return &MemoryStore{fences: fences, logs: map[string]*memoryEntry{}}
 }
 
-// memoryEntry is a log and who writes it, nil for nobody.
+// memoryEntry holds a log and its writer.
 type memoryEntry struct {
 	log    *Memory
-	writer *memoryWriter
+	writer *memoryWriter // nil if the log is not open for writing
 }
 
 // memoryWriter is a log of a store, open for writing.
@@ -40,7 +40,7 @@ type memoryWriter struct {
 	*Memory
 	store *MemoryStore
 	id    string
-	gone  bool // it was closed
+	gone  bool // closed
 }
 
 // Append implements [Log].
@@ -73,7 +73,7 @@ func (w *memoryWriter) Close() error {
 	return nil
 }
 
-// memoryReader is a log as it was when it was opened.
+// memoryReader reads a log as it was when it was opened.
 type memoryReader struct {
 	log     *Memory
 	records []Record
@@ -98,7 +98,7 @@ func (s *MemoryStore) Create(ctx context.Context, id string) (Log, error) {
 	return s.add(id, new(Memory))
 }
 
-// add opens a new log for writing. It is called with the lock held, as are the next two.
+// add adds a log and opens it for writing. The caller holds the lock, as for free, write and find.
 func (s *MemoryStore) add(id string, log *Memory) (Log, error) {
 	if old := s.logs[id]; old != nil {
 		if err := s.free(id, old); err != nil {
@@ -107,7 +107,7 @@ func (s *MemoryStore) add(id string, log *Memory) (Log, error) {
 		if old.log.Len() > 0 {
 			return nil, fmt.Errorf("journal: session %s: %w", id, fs.ErrExist)
 		}
-		old.log.remove() // whoever follows it would wait for ever
+		old.log.remove() // its followers would wait forever
 	}
 	s.logs[id] = &memoryEntry{log: log}
 	return s.write(id), nil
@@ -126,7 +126,7 @@ func (s *MemoryStore) write(id string) Log {
 	return w
 }
 
-// find returns a log. It is called with the lock held.
+// find returns the entry of a log.
 func (s *MemoryStore) find(ctx context.Context, id string) (*memoryEntry, error) {
 	if err := errors.Join(ctx.Err(), CheckID(id)); err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func (s *MemoryStore) Read(ctx context.Context, id string) (Reader, error) {
 	return &memoryReader{log: e.log, records: e.log.snapshot()}, nil
 }
 
-// Follow implements [Store]. Records come at once.
+// Follow implements [Store]. It yields new records without a delay.
 func (s *MemoryStore) Follow(ctx context.Context, id string, from int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		s.mu.Lock()
@@ -264,7 +264,7 @@ func (m *Memory) modifiedAt() time.Time {
 	return m.modified
 }
 
-// remove ends those who follow the log.
+// remove marks the log as removed and wakes its followers.
 func (m *Memory) remove() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

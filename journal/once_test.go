@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// counting counts the bytes of lines that are read.
+// counting is a system that counts the bytes of lines that are read.
 type counting struct {
 	system
 	read int64
@@ -34,7 +34,7 @@ func (h *counted) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// A session that goes on reads its journal once: Open looks at the last line alone, and what Records has checked is not checked again.
+// A resumed session reads its journal once. Open reads the last line alone, and lines that Records has checked are not checked again.
 func TestJ8_ReadOnce(t *testing.T) {
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())
@@ -77,7 +77,7 @@ func TestJ8_ReadOnce(t *testing.T) {
 	}
 }
 
-// A blob passes in pieces, whatever its size.
+// A blob of any size is copied in pieces.
 func TestJ8_BlobsStream(t *testing.T) {
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())
@@ -106,7 +106,7 @@ func TestJ8_BlobsStream(t *testing.T) {
 	}
 }
 
-// zeros never ends.
+// zeros is an endless reader of zeros.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// player is another process that plays a role.
+// player holds another process that plays a role.
 type player struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -78,7 +78,7 @@ func command(role, dir string) *exec.Cmd {
 	return cmd
 }
 
-// line is what the process says next.
+// line returns the next line that the process prints.
 func (p *player) line(t *testing.T) string {
 	t.Helper()
 	line, err := p.out.ReadString('\n')
@@ -88,7 +88,7 @@ func (p *player) line(t *testing.T) string {
 	return strings.TrimSuffix(line, "\n")
 }
 
-// kill ends the process with SIGKILL; what it has said can still be read.
+// kill ends the process with SIGKILL. Its output can still be read.
 func (p *player) kill(t *testing.T) string {
 	t.Helper()
 	if err := p.cmd.Process.Kill(); err != nil {
@@ -105,13 +105,13 @@ func (p *player) kill(t *testing.T) string {
 	return string(rest)
 }
 
-// batchData is the body of a record that says which batch of how many it belongs to.
+// batchData is the body of a record. It holds the record's batch and the size of that.
 type batchData struct {
 	At, Of int
 	Fill   string
 }
 
-// appendForever appends batches, syncs, and says how many records are safe.
+// appendForever appends batches, syncs, and prints how many records are safe.
 func appendForever(dir *Dir) error {
 	ctx := context.Background()
 	f, err := dir.Open(ctx, "s")
@@ -141,7 +141,7 @@ func appendForever(dir *Dir) error {
 	}
 }
 
-// Whenever a writer is killed, what it said was synced is there, and nothing but whole batches.
+// Whenever a writer is killed, the records that it reported as synced are there, and only complete batches.
 func TestA19_KillNine(t *testing.T) {
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())
@@ -202,7 +202,7 @@ func checkBatches(t *testing.T, f Log) {
 	}
 }
 
-// hold keeps the journal open, with a command running.
+// hold keeps the journal open while a command runs.
 func hold(dir *Dir) error {
 	f, err := dir.Create(context.Background(), "s")
 	if err != nil {
@@ -227,7 +227,7 @@ func idle(*Dir) error {
 	return err
 }
 
-// The second writer is told who the first is; the lock ends with its process, and its commands do not keep it.
+// A second writer learns the process id of the first. The lock ends with the process, even if its commands still run.
 func TestA19_OneWriterOfManyProcesses(t *testing.T) {
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())
@@ -271,7 +271,7 @@ func TestA19_OneWriterOfManyProcesses(t *testing.T) {
 	}
 }
 
-// contendRounds is how often each process opens, appends and closes.
+// contendRounds holds the number of times that each process opens, appends and closes.
 const contendRounds = 30
 
 func contend(dir *Dir) error {
@@ -294,7 +294,7 @@ func contend(dir *Dir) error {
 	return nil
 }
 
-// Processes that open the same journal one after the other, as fast as they can, get all their records in.
+// Processes that open the same journal one after another, as fast as they can, lose no records.
 func TestA19_ProcessesContend(t *testing.T) {
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())
@@ -324,7 +324,7 @@ func TestA19_ProcessesContend(t *testing.T) {
 	}
 }
 
-// Listing takes locks for moments; that must not turn a writer away.
+// List takes locks for moments, which must not make Open fail.
 func TestA19_ListingTurnsNobodyAway(t *testing.T) {
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())
@@ -355,7 +355,7 @@ func TestA19_ListingTurnsNobodyAway(t *testing.T) {
 	closed(t, f)
 }
 
-// watcher says when a lock file is opened.
+// watcher is a system that reports when a lock file is opened.
 type watcher struct {
 	system
 	opened func()

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// journalOf is a directory with one journal, s, that has these bytes.
+// journalOf returns a directory with a journal s that has the given bytes.
 func journalOf(t testing.TB, content string) *Dir {
 	t.Helper()
 	dir := NewDir(t.TempDir())
@@ -25,7 +25,7 @@ func journalOf(t testing.TB, content string) *Dir {
 	return dir
 }
 
-// lineOf is a line as Append writes it.
+// lineOf returns a line as Append writes it.
 func lineOf(n int64, more bool) string {
 	var b bytes.Buffer
 	if err := encodeLine(&b, n, Record{Kind: fmt.Sprint("k", n), Data: json.RawMessage(`{"x":"y"}`)}, more); err != nil {
@@ -42,13 +42,13 @@ var (
 	oldOne, oldTwo = withoutSum(one), withoutSum(two)
 )
 
-// withoutSum is a line as version 1 had it.
+// withoutSum returns a line as version 1 had it.
 func withoutSum(line string) string { return "{" + line[sumLength:] }
 
 // flip changes a bit of the first byte.
 func flip(text string) string { return string(text[0]^1) + text[1:] }
 
-// What a crash leaves behind is cut off by Open and passed over by Read.
+// Open cuts off what a crash leaves behind, and Read ignores it.
 func TestA19_TornEnds(t *testing.T) {
 	nul := strings.Repeat("\x00", 100_000)
 	for name, c := range map[string]struct {
@@ -132,7 +132,7 @@ func contentOf(t testing.TB, dir *Dir) string {
 	return string(content)
 }
 
-// What no crash leaves behind is said, with the place, and left alone.
+// Damage that no crash explains is reported with its place, and left alone.
 func TestA19_CorruptIsNeverCut(t *testing.T) {
 	for name, c := range map[string]struct {
 		content  string
@@ -177,7 +177,7 @@ func TestA19_CorruptIsNeverCut(t *testing.T) {
 	}
 }
 
-// corruption opens the journal s in each way, and returns what comes of using it.
+// corruption opens the journal s in each way, and returns the errors of using it.
 func corruption(t *testing.T, dir *Dir) (errs []error) {
 	t.Helper()
 	ctx := context.Background()
@@ -205,7 +205,7 @@ func corruption(t *testing.T, dir *Dir) (errs []error) {
 	return append(errs, err, failureOf(dir.Follow(ctx, "s", 1)))
 }
 
-// failureOf returns the error that ends a pass, nil when there is none.
+// failureOf returns the error that ends a pass, or nil.
 func failureOf(records func(func(Record, error) bool)) (failure error) {
 	for _, err := range records {
 		failure = err
@@ -213,7 +213,7 @@ func failureOf(records func(func(Record, error) bool)) (failure error) {
 	return failure
 }
 
-// A file that is damaged while it is open says so when it is read.
+// Damage to an open file is reported when it is read.
 func TestA19_DamagedWhileOpen(t *testing.T) {
 	for _, damaged := range []string{one + "{" + two[1:], one, one + three + two, one + strings.Replace(two, `"y"`, `"z"`, 1)} {
 		dir := journalOf(t, one+two)
@@ -235,7 +235,7 @@ func TestA19_DamagedWhileOpen(t *testing.T) {
 	}
 }
 
-// A reader that comes while a writer cuts off a torn end must not take the mixture that it sees for damage.
+// A reader that opens the journal while a writer cuts off a torn end must not take the mixture for damage.
 func TestA19_ReadLooksTwice(t *testing.T) {
 	dir := journalOf(t, one+two)
 	left := 2 // the last line, and all of it
@@ -250,7 +250,7 @@ func TestA19_ReadLooksTwice(t *testing.T) {
 	}
 }
 
-// mixture gives other bytes to the first reads.
+// mixture is a system that returns other bytes to the first reads.
 type mixture struct {
 	system
 	left  *int
@@ -275,8 +275,7 @@ func (m *mixed) ReadAt(p []byte, at int64) (int, error) {
 	return m.handle.ReadAt(p, at)
 }
 
-// When what a failed write has left cannot be cut off, or a sync fails, the log is out of use, and what was good before is there
-// after reopening.
+// If a failed write cannot be undone, or a sync fails, the log refuses every call. After reopening it has the earlier records.
 func TestA19_OutOfUse(t *testing.T) {
 	for name, fail := range map[string]func(call) verdict{
 		"write and truncate": func(c call) verdict {
@@ -335,7 +334,7 @@ func TestA19_OutOfUse(t *testing.T) {
 	}
 }
 
-// A body may be as deep as it can be read again, and no deeper: such a line would be taken for torn.
+// A body that is nested too deep to be read again is refused, because its line would be taken for torn.
 func TestA19_DeepBodies(t *testing.T) {
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())
@@ -360,7 +359,7 @@ func TestA19_DeepBodies(t *testing.T) {
 	}
 }
 
-// Memory is bounded by the longest line, whatever the journal's size.
+// Memory is limited by the longest line, not by the journal's size.
 func TestA19_OpenStreams(t *testing.T) {
 	ctx := context.Background()
 	dir := NewDir(t.TempDir())
@@ -391,7 +390,7 @@ func TestA19_OpenStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	// The buffer for the lines takes about 5 times their length, growing.
+	// The growing buffer allocates about 5 times the length of a line.
 	if f.Len() != count || used > 10*size {
 		t.Errorf("Open of %d records allocated %d MiB", f.Len(), used/size)
 	}

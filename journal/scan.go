@@ -11,22 +11,22 @@ import (
 	"iter"
 )
 
-// lines reads a file line by line. It holds one line at a time, and not even that of the run of NUL bytes that a file system may
-// leave behind when it crashes.
+// lines reads a file line by line. It holds one line at a time, and discards lines with NUL bytes, which a file system may leave after a
+// crash.
 type lines struct {
 	r      *bufio.Reader
 	buf    []byte
-	line   int64 // from 1, of the line read last
-	at     int64 // where it begins
-	next   int64 // where the one after it begins
-	ending bool  // it has its line break
+	line   int64 // number of the line read last, from 1
+	at     int64 // offset of that line
+	next   int64 // offset of the next line
+	ending bool  // the line read last has its line break
 	summed bool  // the first line has a checksum, so that all must have one
 }
 
 func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, 64<<10)} }
 
-// read returns the next line, which is valid until the next call. One with a NUL byte in it, which JSON cannot have, comes back
-// empty. The error is io.EOF when nothing is left.
+// read returns the next line, which is valid until the next call. A line with a NUL byte, which JSON cannot have, is returned as empty.
+// The error is io.EOF at the end of the file.
 func (l *lines) read() ([]byte, error) {
 	l.line++
 	l.at, l.buf, l.ending = l.next, l.buf[:0], false
@@ -51,7 +51,7 @@ func (l *lines) read() ([]byte, error) {
 	}
 }
 
-// nothingFollows checks that the line read last is the last one. NUL bytes after it count as nothing.
+// nothingFollows returns the problem as ErrCorrupt unless the line read last is the last one. It ignores NUL bytes after it.
 func (l *lines) nothingFollows(problem error) error {
 	buf := make([]byte, 4<<10)
 	for {
@@ -72,18 +72,18 @@ func (l *lines) corrupt(problem error) error {
 	return fmt.Errorf("%w: line %d, at byte %d: %w", ErrCorrupt, l.line, l.at, problem)
 }
 
-// extent is a number of records and the bytes that they take.
+// extent holds a number of records and their size in bytes.
 type extent struct{ records, size int64 }
 
-// The problems of a torn end that no decoder has a name for.
+// Problems of a torn end, besides errors of the decoder.
 var (
 	errNoLineBreak = errors.New("the last line has no line break")
 	errBatch       = errors.New("the last lines belong to an append whose end is missing")
 )
 
-// survey finds how far a file is good: up to the end of the last whole Append. torn says what is wrong with what comes after that,
-// nil when nothing does: a last line without its end, that is no JSON or does not fit its checksum, NUL bytes, a batch without its
-// last line. Any other damage is ErrCorrupt.
+// survey returns the good part of a file: up to the end of the last complete Append. Torn is the problem of the rest, or nil if there is
+// none: a last line that has no line break, is not JSON or does not fit its checksum, NUL bytes, or a batch without its last line. Any
+// other damage is ErrCorrupt.
 func survey(ctx context.Context, r io.Reader) (good extent, torn, err error) {
 	l := newLines(r)
 	for n := int64(1); ; n++ {
@@ -117,8 +117,8 @@ func survey(ctx context.Context, r io.Reader) (good extent, torn, err error) {
 	}
 }
 
-// head reads all of the line read last but its body. Of a line without a checksum that needs one, and is no JSON either, the error is
-// that of the JSON: a crash may have left it.
+// head decodes the line read last except for its body. If a line lacks a required checksum and is not JSON either, it returns the error
+// of the JSON, because a crash may have left the line.
 func (l *lines) head(text []byte) (head, error) {
 	problem := l.check(text)
 	if errors.Is(problem, errSum) {
@@ -131,7 +131,7 @@ func (l *lines) head(text []byte) (head, error) {
 	return h, err
 }
 
-// check compares the line read last with its checksum. The first line tells whether the others need one.
+// check checks the checksum of the line read last. The first line decides whether the others need one.
 func (l *lines) check(text []byte) error {
 	summed, err := checkSum(text)
 	if l.line == 1 {
@@ -148,7 +148,7 @@ func (l *lines) check(text []byte) error {
 	return nil
 }
 
-// broken reports an error of a line that a crash may have left at the end of a file.
+// broken reports whether an error is that of a line that a crash may have left at the end of a file.
 func broken(err error) bool {
 	syntax := (*json.SyntaxError)(nil)
 	return errors.As(err, &syntax) || errors.Is(err, errSum)
@@ -158,7 +158,7 @@ func misnumbered(got, want int64) error {
 	return fmt.Errorf("the record is numbered %d, not %d", got, want)
 }
 
-// stream reads the records from number from on in what is good of a file. It ends without an error only where that is what is there.
+// stream yields the records in the good part of a file, from number from on. It ends without an error only if they are all there.
 func stream(ctx context.Context, file io.ReaderAt, good extent, from int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		l := newLines(io.NewSectionReader(file, 0, good.size))
@@ -181,8 +181,8 @@ func stream(ctx context.Context, file io.ReaderAt, good extent, from int64) iter
 	}
 }
 
-// tail returns the extent of a file of this size whose last line is whole, has a checksum that fits and ends its Append: such a file was
-// not torn, whatever else is wrong with it. ok is false for any other, which takes a survey. Only the last line is read.
+// tail returns the extent of a file whose last line is complete, fits its checksum and ends its Append. Such a file was not torn,
+// although it may be damaged elsewhere. Ok is false for any other file, which needs a survey. Tail reads only the last line.
 func tail(file io.ReaderAt, size int64) (good extent, ok bool, err error) {
 	var text []byte
 	for n := min(int64(4<<10), size); n > 0 && !ok; n = min(4*n, size) {
@@ -208,7 +208,7 @@ func tail(file io.ReaderAt, size int64) (good extent, ok bool, err error) {
 	return extent{records: h.N, size: size}, true, nil
 }
 
-// good returns the next line of a file that has one, and fits its checksum.
+// good returns the next line of a file, which must exist and fit its checksum.
 func (l *lines) good(ctx context.Context) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -8,15 +8,15 @@ import (
 	"hash/crc32"
 )
 
-// A line begins with the checksum of the rest: {"c":"1a2b3c4d","n":17,...}. It stands in front so that no single bit can turn a line
-// that has one into a line that needs none.
+// A line begins with the checksum of the rest: {"c":"1a2b3c4d","n":17,...}. It comes first so that no single flipped bit turns the line
+// into one that needs no checksum.
 const (
 	sumBegin  = `{"c":"`
 	sumEnd    = `",`
 	sumDigits = 2 * crc32.Size
 	sumLength = len(sumBegin) + sumDigits + len(sumEnd)
 
-	// noSumBegin is how the lines of version 1 begin, which have no checksum.
+	// noSumBegin holds the beginning of a line of version 1, which has no checksum.
 	noSumBegin = `{"n":`
 )
 
@@ -26,7 +26,7 @@ var (
 	errForm  = errors.New("the line has no checksum and does not begin with its number")
 )
 
-// sumOf returns the checksum of what follows it in a line, without the line break: CRC-32C in hex.
+// sumOf returns the checksum, CRC-32C in hex, of what follows it in a line without the line break.
 func sumOf(rest []byte) (sum [sumDigits]byte) {
 	var raw [crc32.Size]byte
 	hash := crc32.Checksum(rest, crc32.MakeTable(crc32.Castagnoli)) // the table is made once
@@ -37,13 +37,13 @@ func sumOf(rest []byte) (sum [sumDigits]byte) {
 	return sum
 }
 
-// putSum writes the checksum into a line that has room for it, and no line break yet.
+// putSum writes the checksum into a line that has room for it and no line break yet.
 func putSum(line []byte) {
 	sum := sumOf(line[sumLength:])
 	copy(line[len(sumBegin):], sum[:])
 }
 
-// checkSum reports whether a line has a checksum, and an error when the line does not fit it.
+// checkSum reports whether a line has a checksum, and returns an error if it is wrong.
 func checkSum(line []byte) (has bool, err error) {
 	if len(line) < sumLength || !bytes.HasPrefix(line, []byte(sumBegin)) {
 		return false, nil

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 )
 
-// system is what a journal asks of the operating system. Tests put one in between that fails.
+// system makes the calls of the operating system that a journal needs. Tests use one that fails.
 type system interface {
-	open(path string, flag int) (handle, error) // 0600 when it makes the file
+	open(path string, flag int) (handle, error) // creates files with mode 0600
 	mkdir(path string) error                    // 0700
 	stat(path string) (fs.FileInfo, error)
 	readDir(path string) ([]fs.DirEntry, error)
@@ -18,11 +18,11 @@ type system interface {
 	link(from, to string) error
 	remove(path string) error
 	removeAll(path string) error
-	// syncDir makes the names in a directory durable, where a system can.
+	// syncDir makes the names in a directory durable, if the system can.
 	syncDir(path string) error
 }
 
-// handle is an open file.
+// handle represents an open file.
 type handle interface {
 	io.ReaderAt
 	io.WriterAt
@@ -31,8 +31,8 @@ type handle interface {
 	Close() error
 	// sync makes the file's content durable.
 	sync() error
-	// lock takes the file's lock without waiting; the error is errBusy when somebody else has it. Shared locks go with each other.
-	// It ends with unlock, and with the process; commands that the process starts do not get it.
+	// lock takes the file's lock without waiting. The error is errBusy if it is taken; shared locks exclude only exclusive ones. The
+	// lock ends with unlock or with the process. Commands that the process starts do not inherit it.
 	lock(shared bool) error
 	unlock() error
 }
@@ -40,10 +40,10 @@ type handle interface {
 // errBusy means that a lock is taken.
 var errBusy = errors.New("the lock is taken")
 
-// disk is the real system.
+// disk implements system with package os.
 type disk struct{}
 
-// diskFile adds to a file what os has no call for.
+// diskFile adds to a file the calls that package os lacks.
 type diskFile struct{ *os.File }
 
 func (disk) open(path string, flag int) (handle, error) {
@@ -62,7 +62,7 @@ func (disk) link(from, to string) error                 { return os.Link(from, t
 func (disk) remove(path string) error                   { return os.Remove(path) }
 func (disk) removeAll(path string) error                { return os.RemoveAll(path) }
 
-// control runs call with the file's descriptor.
+// control calls a function with the file's descriptor.
 func (f diskFile) control(call func(fd uintptr) error) error {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -75,7 +75,8 @@ func (f diskFile) control(call func(fd uintptr) error) error {
 	return inner
 }
 
-// makeDir makes a directory and what is missing above it, durably, or not at all: whoever finds it takes it for durable.
+// makeDir makes a directory and its missing parents. A directory that cannot be made durable is removed, because whoever finds it takes
+// it for durable.
 func makeDir(sys system, path string) error {
 	if _, err := sys.stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -2,7 +2,7 @@ package journal
 
 import "golang.org/x/sys/unix"
 
-// sync leaves out the times of the file, which would cost a second write. The size is data to fdatasync.
+// sync does not sync the file's times, which would cost a second write. fdatasync does sync its size.
 func (f diskFile) sync() error {
 	return f.control(func(fd uintptr) error {
 		return again(func() error { return unix.Fdatasync(int(fd)) })

@@ -2,5 +2,5 @@
 
 package journal
 
-// sync asks the drive to write its cache as well, where the system makes that a call of its own.
+// sync also flushes the drive's cache on systems that have a call for it.
 func (f diskFile) sync() error { return f.Sync() }

@@ -11,8 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unlinkLocked says that the name of a locked file can be taken away while the lock is held, so that a journal that nobody writes
-// has no lock file.
+// unlinkLocked reports whether a locked file can be unlinked. If so, a journal that nobody writes has no lock file.
 const unlinkLocked = true
 
 func (disk) syncDir(path string) (err error) {
@@ -24,8 +23,8 @@ func (disk) syncDir(path string) (err error) {
 	return f.Sync()
 }
 
-// lock uses flock: unlike a lock of fcntl it belongs to the open file, so that it holds between two openings in one process, and
-// closing some other descriptor of the file does not end it.
+// lock uses flock. Unlike a lock of fcntl, it belongs to the open file: it works between two openings in one process, and closing
+// another descriptor of the file does not release it.
 func (f diskFile) lock(shared bool) error {
 	how := unix.LOCK_EX
 	if shared {
@@ -38,7 +37,7 @@ func (f diskFile) lock(shared bool) error {
 	return err
 }
 
-// unlock does not leave it to Close: a child that is just being forked has the file open until it runs its own program.
+// unlock releases the lock. Close alone would not, while a child that is being forked has the file open.
 func (f diskFile) unlock() error { return f.flock(unix.LOCK_UN) }
 
 func (f diskFile) flock(how int) error {
@@ -47,7 +46,7 @@ func (f diskFile) flock(how int) error {
 	})
 }
 
-// again repeats a call that a signal has interrupted.
+// again calls a function until no signal interrupts it.
 func again(call func() error) error {
 	for {
 		if err := call(); !errors.Is(err, unix.EINTR) {
@@ -56,7 +55,7 @@ func again(call func() error) error {
 	}
 }
 
-// unlinked says that an open file has no name any more.
+// unlinked reports whether an open file has no name any more.
 func unlinked(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && stat.Nlink == 0

@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// unlinkLocked is false: an open file keeps its name, so the lock file stays, empty, when the writer is gone.
+// unlinkLocked is false because an open file cannot lose its name. The lock file stays, empty, when the writer is gone.
 const unlinkLocked = false
 
-// syncDir has nothing to do: directories cannot be flushed, and the file system logs changes of names itself.
+// syncDir does nothing: directories cannot be flushed, and the file system logs changes of names itself.
 func (disk) syncDir(string) error { return nil }
 
-// lockAt is the byte that is locked, far behind the process id, because what is locked cannot be read by others.
+// lockAt holds the offset of the locked byte. It is far behind the process id, because others cannot read locked bytes.
 const lockAt = 1 << 30
 
 func (f diskFile) lock(shared bool) error {
@@ -36,5 +36,5 @@ func (f diskFile) unlock() error {
 	})
 }
 
-// unlinked is false: a file that is open keeps its name.
+// unlinked returns false because an open file cannot lose its name.
 func unlinked(fs.FileInfo) bool { return false }

@@ -17,7 +17,7 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// model lets random sequences of calls loose on a log and on a [journal.Memory], which have to answer alike.
+// model runs random sequences of calls on a log and on a [journal.Memory], and compares the results.
 func model(t *testing.T, fresh func() Open) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &machine{open: fresh(), want: new(journal.Memory)}
@@ -45,7 +45,7 @@ func model(t *testing.T, fresh func() Open) {
 	})
 }
 
-// machine is a log and what it has to be like.
+// machine holds a log and the model that it has to equal.
 type machine struct {
 	open   Open
 	got    journal.Log

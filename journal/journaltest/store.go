@@ -14,8 +14,8 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// StoreSuite checks that a store keeps the contract of journal.Store, and that its logs keep that of journal.Log. fresh makes an empty
-// store, and is called often. Both kinds of store are good: one that refuses a second writer, and one that fences the first.
+// StoreSuite checks that a store keeps the contract of journal.Store and its logs that of journal.Log. Fresh returns an empty store and
+// is called often. The store may refuse a second writer or fence the first.
 func StoreSuite(t *testing.T, fresh func(t *testing.T) journal.Store) {
 	for name, test := range map[string]func(t *testing.T, s journal.Store){
 		"makes, opens, reads and removes":  lifecycle,
@@ -114,7 +114,7 @@ func lifecycle(t *testing.T, s journal.Store) {
 
 func failed[T any](_ T, err error) error { return err }
 
-// oneWriter: the second one is refused, or what the first writes afterwards is.
+// oneWriter checks that the store refuses the second writer, or what the first writes afterwards.
 func oneWriter(t *testing.T, s journal.Store) {
 	ctx := context.Background()
 	first := created(t, s, "s", "a")
@@ -188,7 +188,7 @@ func lists(t *testing.T, s journal.Store) {
 	closed(t, writing)
 }
 
-// followed sends what Follow yields.
+// followed holds a pair that Follow yields.
 type followed struct {
 	record journal.Record
 	err    error

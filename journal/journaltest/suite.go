@@ -20,11 +20,11 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// Open opens one log: empty the first time, and once it has been closed, with what was appended to it.
+// Open opens a log. It is empty the first time; after it was closed, it has what was appended to it.
 type Open func() (journal.Log, error)
 
-// Suite checks that a log keeps the contract of journal.Log. fresh makes another log, and is called often; the suite closes every
-// log that it opens. What a crash does to a log is for the log's own tests.
+// Suite checks that a log keeps the contract of journal.Log. Fresh returns the Open of a new log and is called often. The suite closes
+// every log that it opens. It does not test crashes.
 func Suite(t *testing.T, fresh func() Open) {
 	for name, test := range map[string]func(t *testing.T, open Open){
 		"appends in order":               appends,
@@ -137,7 +137,7 @@ func badData(t *testing.T, open Open) {
 	add(t, l, "a") // and the log goes on
 }
 
-// fidelity: what a model was sent is in there, and must come back byte for byte.
+// fidelity checks that bodies come back byte for byte, because they hold what a model was sent.
 func fidelity(t *testing.T, open Open) {
 	l := opened(t, open)
 	zone := time.FixedZone("zone", 3600)
@@ -170,7 +170,7 @@ func all(t failer, l journal.Log) []journal.Record {
 	return records
 }
 
-// failer is a test, of testing or of rapid.
+// failer is implemented by tests of packages testing and rapid.
 type failer interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -233,7 +233,7 @@ func blobs(t *testing.T, open Open) {
 	}
 }
 
-// blob reads a whole blob.
+// blob returns the content of a blob.
 func blob(r journal.Reader, hash string) (text string, err error) {
 	b, err := r.Blob(context.Background(), hash)
 	if err != nil {
@@ -267,7 +267,7 @@ func contexts(t *testing.T, open Open) {
 	}
 }
 
-// contention: writers that share a log are serialized by the numbers that they expect.
+// contention checks that writers that share a log are serialized by the numbers that they expect.
 func contention(t *testing.T, open Open) {
 	const writers, each = 4, 25
 	l := opened(t, open)
@@ -309,7 +309,7 @@ func contention(t *testing.T, open Open) {
 	}
 }
 
-// readers: whoever reads sees whole records and whole appends.
+// readers checks that readers see complete records and complete appends.
 func readers(t *testing.T, open Open) {
 	l := opened(t, open)
 	var wg sync.WaitGroup
