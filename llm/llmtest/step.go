@@ -79,8 +79,8 @@ func HangAfter(parts ...llm.Part) Step {
 	}
 }
 
-// Gate holds a step back until the channel is closed or the context ends. Started, when it is not nil, is closed once the call
-// is there, so that a test knows when to act; a step with it can be taken once.
+// Gate returns a step that waits until open is closed or the context ends, and then takes another step. Started, unless nil, is
+// closed when the call has arrived, so that a test knows when to act. A step with it can be taken once.
 func Gate(started chan<- struct{}, open <-chan struct{}, then Step) Step {
 	return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 		return func(yield func(llm.StreamEvent, error) bool) {
