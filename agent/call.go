@@ -254,7 +254,7 @@ func (a *attemptStream) read(stream iter.Seq2[llm.StreamEvent, error]) (*llm.Res
 		}
 	}
 	if resp == nil {
-		return nil, llm.Errorf(llm.ErrStream, "the stream ended without an answer")
+		return nil, llm.Errorf(llm.ErrStream, "the stream ended without a response")
 	}
 	return resp, nil
 }

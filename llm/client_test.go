@@ -34,9 +34,9 @@ func TestG2_Routing(t *testing.T) {
 		"by name, a default": {llm.Client{Providers: []llm.Provider{a, b}, Default: "a"}, "b", "b"},
 		"default":            {llm.Client{Providers: []llm.Provider{a, b}, Default: "b"}, "", "b"},
 		"the only one":       {llm.Client{Providers: []llm.Provider{a}}, "", "a"},
-		"no guess":           {llm.Client{Providers: []llm.Provider{a, b}}, "", "error: the request names no provider and the client has no default; it has a, b"},
-		"unknown":            {llm.Client{Providers: []llm.Provider{a}}, "c", `error: no provider "c"; the client has a`},
-		"unknown default":    {llm.Client{Providers: []llm.Provider{a}, Default: "c"}, "", `error: no provider "c"; the client has a`},
+		"no guess":           {llm.Client{Providers: []llm.Provider{a, b}}, "", "error: the request names no provider and the client has no default: set Provider to one of a, b"},
+		"unknown":            {llm.Client{Providers: []llm.Provider{a}}, "c", `error: unknown provider "c"; the client has a`},
+		"unknown default":    {llm.Client{Providers: []llm.Provider{a}, Default: "c"}, "", `error: unknown provider "c"; the client has a`},
 		"none":               {llm.Client{}, "", "error: the client has no providers: give it one, or set an API key in the environment"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -42,7 +42,7 @@ func readFile(path string) (data []byte, err error) {
 		return nil, unreadable(path, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, Errorf(ErrInvalidRequest, "%q is no file but a %s", path, kindOfFile(info.Mode()))
+		return nil, Errorf(ErrInvalidRequest, "%q is a %s, not a file", path, kindOfFile(info.Mode()))
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -110,7 +110,7 @@ func TestI17_FilePartRefuses(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		filepath.Join(dir, "missing"):    "cannot be read: ",
-		dir:                              "is no file but a directory",
+		dir:                              "is a directory, not a file",
 		write("empty", 0):                "is empty",
 		write("large", llm.MaxFile+1):    "larger than 32 MiB",
 		write("sparse", 5*llm.MaxFile):   "larger than 32 MiB",

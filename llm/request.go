@@ -100,9 +100,9 @@ const (
 func (r *Request) Validate() error {
 	switch {
 	case r.Model == "":
-		return Errorf(ErrInvalidRequest, "request has no model")
+		return Errorf(ErrInvalidRequest, "the request has no model: set Model to the id of a model")
 	case len(r.Messages) == 0:
-		return Errorf(ErrInvalidRequest, "request has no messages")
+		return Errorf(ErrInvalidRequest, "the request has no messages: add at least one")
 	}
 	for i, m := range r.Messages {
 		if err := m.validate(); err != nil {
@@ -113,14 +113,14 @@ func (r *Request) Validate() error {
 	case "", ToolAuto, ToolNone:
 	case ToolRequired:
 		if len(r.Tools) == 0 {
-			return Errorf(ErrInvalidRequest, "tool choice required, but the request has no tools")
+			return Errorf(ErrInvalidRequest, "the tool choice is required, but the request has no tools")
 		}
 	case ToolNamed:
 		if !r.hasTool(r.ToolChoice.Name) {
-			return Errorf(ErrInvalidRequest, "tool choice names %q, which is not among the request's tools", r.ToolChoice.Name)
+			return Errorf(ErrInvalidRequest, "the tool choice names %q, which is not among the request's tools", r.ToolChoice.Name)
 		}
 	default:
-		return Errorf(ErrInvalidRequest, "unknown tool choice %q", r.ToolChoice.Mode)
+		return Errorf(ErrInvalidRequest, "unknown tool choice %q; use auto, none, required or named", r.ToolChoice.Mode)
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func (m Message) validate() error {
 	switch m.Role {
 	case RoleSystem, RoleDeveloper, RoleUser, RoleAssistant, RoleTool:
 	default:
-		return fmt.Errorf("unknown role %q", m.Role)
+		return fmt.Errorf("unknown role %q; use system, developer, user, assistant or tool", m.Role)
 	}
 	for j, p := range m.Parts {
 		if _, err := kindOf(p); err != nil {

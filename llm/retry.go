@@ -95,7 +95,7 @@ func Retry(policy RetryPolicy, onRetry func(attempt int, err error, delay time.D
 					}
 					if gone := pause(ctx, delay); gone != nil {
 						yield(StreamEvent{}, &Error{Kind: ErrAborted, Provider: req.Provider, Err: gone,
-							Message: fmt.Sprintf("given up while waiting to try again: %v; the attempt before: %v", gone, err)})
+							Message: fmt.Sprintf("aborted while waiting to retry: %v; the last attempt failed: %v", gone, err)})
 						return
 					}
 				}

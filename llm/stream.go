@@ -65,7 +65,7 @@ func Collect(stream iter.Seq2[StreamEvent, error]) (*Response, error) {
 		}
 	}
 	if resp == nil {
-		return nil, Errorf(ErrStream, "the stream ended without an answer")
+		return nil, Errorf(ErrStream, "the stream ended without a response")
 	}
 	return resp, nil
 }

@@ -87,7 +87,7 @@ func (p *params) output(req *llm.Request, t thinking) error {
 	}
 	if req.Format != nil {
 		if !json.Valid(req.Format.Schema) {
-			return llm.Errorf(llm.ErrInvalidRequest, "the format's schema is no JSON")
+			return llm.Errorf(llm.ErrInvalidRequest, "the format's schema is not valid JSON")
 		}
 		format = `"format":{"type":"json_schema","schema":` + string(req.Format.Schema) + `}`
 	}

@@ -135,7 +135,7 @@ func (c *conversation) setTools(tools []llm.ToolDefinition, recent *atomic.Point
 			schema = json.RawMessage(`{"type":"object"}`)
 		}
 		if !json.Valid(schema) {
-			return llm.Errorf(llm.ErrInvalidRequest, "tool %q: its parameters are no JSON", def.Name)
+			return llm.Errorf(llm.ErrInvalidRequest, "tool %q: its parameters are not valid JSON", def.Name)
 		}
 		t.encoded = append(t.encoded, `,"input_schema":`...)
 		t.encoded = append(append(t.encoded, schema...), '}')

@@ -83,7 +83,7 @@ func (d *decoder) Step(data []byte) (api.Progress, error) {
 func (d *decoder) Whole(data []byte) error {
 	var m wireMessage
 	if err := json.Unmarshal(data, &m); err != nil {
-		return fmt.Errorf("malformed answer: %w", err)
+		return fmt.Errorf("malformed response: %w", err)
 	}
 	if m.Type != "message" {
 		return api.InBandError(data) // an error with status 200

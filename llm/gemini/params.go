@@ -83,7 +83,7 @@ func generationConfig(req *llm.Request, o options) ([]byte, error) {
 	}
 	if req.Format != nil {
 		if !json.Valid(req.Format.Schema) {
-			return nil, llm.Errorf(llm.ErrInvalidRequest, "the format's schema is no JSON")
+			return nil, llm.Errorf(llm.ErrInvalidRequest, "the format's schema is not valid JSON")
 		}
 		p.Put("responseMimeType", `"application/json"`)
 		p.Put("responseJsonSchema", string(req.Format.Schema))

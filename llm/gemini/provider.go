@@ -76,7 +76,7 @@ func New(o Options) (*Provider, error) {
 		return nil, err
 	}
 	if u.RawQuery != "" || u.Fragment != "" {
-		return nil, api.ConfigError(name, "the base URL has a query or a fragment; the key belongs into Options.APIKey")
+		return nil, api.ConfigError(name, "the base URL must not have a query or a fragment; set the key with Options.APIKey")
 	}
 	header := api.Header(o.Header)
 	p := &Provider{name: name, url: strings.TrimSuffix(strings.TrimRight(base, "/"), apiVersion) + apiVersion + "/", header: header,

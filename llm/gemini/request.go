@@ -95,7 +95,7 @@ func (c *conversation) setTools(tools []llm.ToolDefinition) error {
 		}
 		if len(def.Parameters) > 0 { // a function without parameters needs no schema
 			if !json.Valid(def.Parameters) {
-				return llm.Errorf(llm.ErrInvalidRequest, "tool %q: its parameters are no JSON", def.Name)
+				return llm.Errorf(llm.ErrInvalidRequest, "tool %q: its parameters are not valid JSON", def.Name)
 			}
 			t.encoded = append(t.encoded, `,"parametersJsonSchema":`...)
 			t.encoded = append(t.encoded, def.Parameters...)

@@ -42,7 +42,7 @@ func (d *decoder) Whole(body []byte) error {
 	chunks := []json.RawMessage{body}
 	if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '[' {
 		if err := json.Unmarshal(body, &chunks); err != nil {
-			return fmt.Errorf("malformed answer: %w", err)
+			return fmt.Errorf("malformed response: %w", err)
 		}
 	}
 	for _, chunk := range chunks {
@@ -135,7 +135,7 @@ func (d *decoder) candidate(c *wireCandidate, data []byte) error {
 func (d *decoder) close() error {
 	reason := d.resp.Finish.Raw
 	if reason == "" {
-		return &llm.Error{Kind: llm.ErrStream, Message: "the answer ended before its last chunk"}
+		return &llm.Error{Kind: llm.ErrStream, Message: "the response ended before its last chunk"}
 	}
 	if kind := failedReason(reason); kind != nil {
 		message := "the model failed: " + reason
@@ -145,7 +145,7 @@ func (d *decoder) close() error {
 		return &llm.Error{Kind: kind, Code: reason, Message: message}
 	}
 	if !d.content && reason == "STOP" { // a known fault of the service; a second attempt usually succeeds
-		return &llm.Error{Kind: llm.ErrStream, Code: reason, Message: "the answer is empty"}
+		return &llm.Error{Kind: llm.ErrStream, Code: reason, Message: "the response is empty"}
 	}
 	d.end()
 	d.resp.Finish.Reason = finishReason(reason, d.calls > 0)

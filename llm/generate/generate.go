@@ -43,7 +43,7 @@ func Stream(ctx context.Context, client *llm.Client, o Options) *Streaming {
 func (s *Streaming) Events() iter.Seq2[llm.StreamEvent, error] {
 	return func(yield func(llm.StreamEvent, error) bool) {
 		if s.started {
-			yield(llm.StreamEvent{}, llm.Errorf(llm.ErrInvalidRequest, "the events were ranged over before"))
+			yield(llm.StreamEvent{}, llm.Errorf(llm.ErrInvalidRequest, "the events can be ranged over only once"))
 			return
 		}
 		s.started = true

@@ -155,7 +155,7 @@ func newObject[T any](client *llm.Client, o Options) (*object, error) {
 	}
 	var err error
 	if obj.resolved, err = resolve(obj.schema); err != nil {
-		return nil, llm.Errorf(llm.ErrConfiguration, "the object's schema is no JSON Schema: %v", err)
+		return nil, llm.Errorf(llm.ErrConfiguration, "the object's schema is not a valid JSON Schema: %v", err)
 	}
 	return obj, nil
 }
@@ -220,9 +220,9 @@ func objectOf[T any](r *run) (T, error) {
 	}
 	var zero T
 	e := &llm.Error{Kind: llm.ErrNoObject, Provider: resp.Provider, Err: err, Raw: []byte(text[:min(len(text), maxRaw)]),
-		Message: "the answer is no object of the schema: " + err.Error()}
+		Message: "the response does not fit the schema: " + err.Error()}
 	if !whole(resp) {
-		e.Message = "the answer was cut (" + string(resp.Finish.Reason) + "), so it is no object of the schema: " + err.Error()
+		e.Message = "the response was cut off (" + string(resp.Finish.Reason) + ") and does not fit the schema: " + err.Error()
 	}
 	return zero, e
 }

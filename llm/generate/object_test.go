@@ -131,8 +131,8 @@ func TestG9_NoObject(t *testing.T) {
 		`{"name":"Alice"}`:                {llmtest.Text(`{"name":"Alice"}`), "age"},
 		`{"name":"Alice","age":"thirty"}`: {llmtest.Text(`{"name":"Alice","age":"thirty"}`), "age"},
 		alice + alice:                     {llmtest.Text(alice + alice), "after top-level value"},
-		``:                                {cut("", llm.FinishContentFilter), "the answer was cut (content_filter)"},
-		`{"name":"Al`:                     {cut(`{"name":"Al`, llm.FinishLength), "the answer was cut (length)"},
+		``:                                {cut("", llm.FinishContentFilter), "the response was cut off (content_filter)"},
+		`{"name":"Al`:                     {cut(`{"name":"Al`, llm.FinishLength), "the response was cut off (length)"},
 	} {
 		client, p := scripted(tt.step, tt.step)
 		o := generate.Options{Model: "m", Prompt: "who?"}

@@ -69,7 +69,7 @@ func (o *Options) request() (*llm.Request, error) {
 	case o.Prompt != "" && len(o.Messages) > 0:
 		return nil, llm.Errorf(llm.ErrInvalidRequest, "both a prompt and messages were given: put the prompt into the messages")
 	case o.Prompt == "" && len(o.Messages) == 0:
-		return nil, llm.Errorf(llm.ErrInvalidRequest, "neither a prompt nor messages were given")
+		return nil, llm.Errorf(llm.ErrInvalidRequest, "neither a prompt nor messages were given: set one of them")
 	}
 	messages := slices.Clone(o.Messages)
 	if o.Prompt != "" {

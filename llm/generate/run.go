@@ -66,7 +66,7 @@ func (r *run) loop(ctx context.Context, emit func(llm.StreamEvent) bool) error {
 		if ctx.Err() != nil {
 			cause := context.Cause(ctx)
 			return late(cause, &llm.Error{Kind: llm.ErrAborted, Provider: resp.Provider, Err: cause,
-				Message: fmt.Sprintf("given up while tools ran: %v", cause)})
+				Message: fmt.Sprintf("aborted while tools ran: %v", cause)})
 		}
 		if !emit(llm.StreamEvent{Type: llm.EventStepFinish, Response: resp}) {
 			return errLeft
@@ -110,7 +110,7 @@ func (r *run) step(ctx context.Context, round int, emit func(llm.StreamEvent) bo
 		}
 	}
 	if resp == nil {
-		return nil, llm.Errorf(llm.ErrStream, "the stream ended without an answer")
+		return nil, llm.Errorf(llm.ErrStream, "the stream ended without a response")
 	}
 	return resp, nil
 }

@@ -91,7 +91,7 @@ func prepare(tools []Tool) (map[string]*active, error) {
 		if t.Grammar == nil && len(t.Parameters) > 0 {
 			schema, err := resolve(t.Parameters)
 			if err != nil {
-				return nil, llm.Errorf(llm.ErrConfiguration, "tool %q: its parameters are no JSON Schema: %v", t.Name, err)
+				return nil, llm.Errorf(llm.ErrConfiguration, "tool %q: its parameters are not a valid JSON Schema: %v", t.Name, err)
 			}
 			a.schema = schema
 		}
@@ -122,7 +122,7 @@ func (a *active) arguments(call llm.ToolCall) (string, error) {
 		return "", fmt.Errorf("they are not valid JSON: %w", err)
 	}
 	if _, ok := value.(map[string]any); !ok {
-		return "", errors.New("they are no JSON object")
+		return "", errors.New("they are not a JSON object")
 	}
 	if a.schema != nil {
 		if err := a.schema.Validate(value); err != nil {

@@ -49,7 +49,7 @@ func (c *conversation) addInstructions(m llm.Message) error {
 	for _, part := range m.Parts {
 		t, ok := part.(llm.Text)
 		if !ok {
-			return llm.Errorf(llm.ErrUnsupported, "a system message takes text only, not a part of type %T", part)
+			return llm.Errorf(llm.ErrUnsupported, "a system message can only contain text, not a part of type %T", part)
 		}
 		if t.Text == "" {
 			continue
@@ -159,7 +159,7 @@ func (c *conversation) addOpaque(o llm.Opaque) error {
 		return nil
 	}
 	if !json.Valid([]byte(o.Data)) {
-		return llm.Errorf(llm.ErrInvalidRequest, "an opaque part is no JSON")
+		return llm.Errorf(llm.ErrInvalidRequest, "an opaque part is not valid JSON")
 	}
 	c.item(o.Data)
 	return nil

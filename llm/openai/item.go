@@ -87,7 +87,7 @@ func appendContent(b []byte, content llm.Parts) ([]byte, error) {
 				return nil, err
 			}
 		default:
-			return nil, llm.Errorf(llm.ErrInvalidRequest, "a part of type %T cannot stand there", part)
+			return nil, llm.Errorf(llm.ErrInvalidRequest, "content cannot hold a part of type %T", part)
 		}
 	}
 	if separator == ',' {

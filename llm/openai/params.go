@@ -67,7 +67,7 @@ func (p *params) text(f *llm.Format) error {
 		return nil
 	}
 	if !json.Valid(f.Schema) {
-		return llm.Errorf(llm.ErrInvalidRequest, "the format's schema is no JSON")
+		return llm.Errorf(llm.ErrInvalidRequest, "the format's schema is not valid JSON")
 	}
 	name := f.Name
 	if name == "" {

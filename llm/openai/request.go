@@ -101,7 +101,7 @@ func appendTool(b []byte, def llm.ToolDefinition) ([]byte, error) {
 	}
 	schema, err := objectSchema(def.Parameters)
 	if err != nil {
-		return nil, llm.Errorf(llm.ErrInvalidRequest, "tool %q: its parameters are no JSON object", def.Name)
+		return nil, llm.Errorf(llm.ErrInvalidRequest, "tool %q: its parameters are not a JSON object", def.Name)
 	}
 	b = append(append(b, `,"parameters":`...), schema...)
 	// Strict is the API's default. It would forbid optional parameters and most keywords of JSON Schema.
@@ -116,7 +116,7 @@ func objectSchema(schema json.RawMessage) (json.RawMessage, error) {
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(schema, &members); err != nil || members == nil {
-		return nil, llm.Errorf(llm.ErrInvalidRequest, "no JSON object: %v", err)
+		return nil, llm.Errorf(llm.ErrInvalidRequest, "not a JSON object: %v", err)
 	}
 	if _, ok := members["properties"]; ok || string(members["type"]) != `"object"` {
 		return schema, nil

@@ -169,7 +169,7 @@ func (d *decoder) part(ev *wireEvent, data []byte) error {
 func (d *decoder) Whole(body []byte) error {
 	var w wireResponse
 	if err := json.Unmarshal(body, &w); err != nil {
-		return fmt.Errorf("malformed answer: %w", err)
+		return fmt.Errorf("malformed response: %w", err)
 	}
 	switch {
 	case w.Object == "response" && (w.Status == "failed" || present(w.Error)):
@@ -178,7 +178,7 @@ func (d *decoder) Whole(body []byte) error {
 		if e, ok := bareError(body, w.Error); ok { // an error with status 200
 			return e
 		}
-		return fmt.Errorf("the answer is no response but %q", w.Object)
+		return fmt.Errorf("the object is not a response but %q", w.Object)
 	}
 	d.start(&w)
 	return d.end(&w, w.Status == "incomplete")
@@ -220,7 +220,7 @@ func (d *decoder) end(w *wireResponse, incomplete bool) error {
 			continue
 		}
 		if !incomplete && it.kind != opaqueItem {
-			return fmt.Errorf("the answer ended while item %d was open", it.index)
+			return fmt.Errorf("the response ended while item %d was open", it.index)
 		}
 		d.closeBlocks(it)
 	}

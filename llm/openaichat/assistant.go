@@ -37,7 +37,7 @@ func (c *conversation) takeApart(m llm.Message) (spoken, error) {
 				continue
 			}
 			if err := json.Unmarshal([]byte(part.Data), &o); err != nil {
-				return s, llm.Errorf(llm.ErrInvalidRequest, "an opaque part is none of this provider: %v", err)
+				return s, llm.Errorf(llm.ErrInvalidRequest, "an opaque part is not from this provider: %v", err)
 			}
 			s.details = o.Details
 		default:
@@ -127,7 +127,7 @@ func appendCall(b []byte, call llm.ToolCall, own bool) ([]byte, error) {
 	b = append(api.AppendString(b, string(api.AppendArgs(nil, args))), '}')
 	if own && call.Signature != "" {
 		if !json.Valid([]byte(call.Signature)) {
-			return nil, llm.Errorf(llm.ErrInvalidRequest, "the signature of the call %s is none of this provider", call.ID)
+			return nil, llm.Errorf(llm.ErrInvalidRequest, "the signature of call %s is not from this provider", call.ID)
 		}
 		b = append(b, `,"extra_content":`...)
 		b = append(b, call.Signature...)

@@ -89,7 +89,7 @@ func textOnly(parts llm.Parts, where string) (string, error) {
 	for _, part := range parts {
 		t, ok := part.(llm.Text)
 		if !ok {
-			return "", llm.Errorf(llm.ErrUnsupported, "%s takes text only, not a part of type %T", where, part)
+			return "", llm.Errorf(llm.ErrUnsupported, "%s can only contain text, not a part of type %T", where, part)
 		}
 		if t.Text != "" {
 			texts = append(texts, t.Text)
@@ -158,7 +158,7 @@ func (c *conversation) appendPart(b []byte, part llm.Part) ([]byte, error) {
 		return appendMedia(b, part)
 	case llm.Opaque:
 		if !json.Valid([]byte(part.Data)) {
-			return nil, llm.Errorf(llm.ErrInvalidRequest, "an opaque part is no JSON")
+			return nil, llm.Errorf(llm.ErrInvalidRequest, "an opaque part is not valid JSON")
 		}
 		return append(separate(b), part.Data...), nil
 	}

@@ -100,7 +100,7 @@ func appendTool(b []byte, def *llm.ToolDefinition) ([]byte, error) {
 	case len(schema) == 0:
 		schema = json.RawMessage(`{"type":"object","properties":{}}`)
 	case !json.Valid(schema):
-		return nil, llm.Errorf(llm.ErrInvalidRequest, "tool %q: its parameters are no JSON", def.Name)
+		return nil, llm.Errorf(llm.ErrInvalidRequest, "tool %q: its parameters are not valid JSON", def.Name)
 	}
 	b = append(b, `,"parameters":`...)
 	return append(append(b, schema...), `}}`...), nil

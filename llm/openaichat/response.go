@@ -72,7 +72,7 @@ func (d *decoder) Step(data []byte) (api.Progress, error) {
 func (d *decoder) Whole(data []byte) error {
 	var w wireChunk
 	if err := json.Unmarshal(data, &w); err != nil {
-		return fmt.Errorf("malformed answer: %w", err)
+		return fmt.Errorf("malformed response: %w", err)
 	}
 	if _, err := d.take(&w, data); err != nil {
 		return err

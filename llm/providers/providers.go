@@ -62,7 +62,7 @@ func Find(name string) (Kind, error) {
 			return k, nil
 		}
 	}
-	return Kind{}, llm.Errorf(llm.ErrConfiguration, "unknown provider %q; there is %s", name, strings.Join(Names(), ", "))
+	return Kind{}, llm.Errorf(llm.ErrConfiguration, "unknown provider %q; use one of %s", name, strings.Join(Names(), ", "))
 }
 
 // Config returns the provider's configuration from the environment. set reports whether it suffices: with a key, or with a base

@@ -108,7 +108,7 @@ func (r *Response) ended(d Decoder, yield func(llm.StreamEvent, error) bool) err
 			return nil
 		}
 	}
-	return r.Fail(llm.ErrStream, "the answer ended before its last event")
+	return r.Fail(llm.ErrStream, "the response ended before its last event")
 }
 
 // finish yields the events of the last step and the stream's last event.
@@ -145,5 +145,5 @@ func (r *Response) undecoded(err error) error {
 	if errors.As(err, &known) {
 		return r.judged(known)
 	}
-	return r.Fail(llm.ErrStream, "the answer makes no sense: %v", err)
+	return r.Fail(llm.ErrStream, "cannot decode the response: %v", err)
 }

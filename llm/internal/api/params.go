@@ -22,7 +22,7 @@ func ParseOptions(raw json.RawMessage, reserved ...string) (map[string]json.RawM
 	}
 	for _, name := range reserved {
 		if _, ok := own[name]; ok {
-			return nil, llm.Errorf(llm.ErrConfiguration, "provider option %q: the request itself says it", name)
+			return nil, llm.Errorf(llm.ErrConfiguration, "provider option %q is set by the request itself: remove it from the options", name)
 		}
 	}
 	return own, nil
@@ -60,7 +60,7 @@ func (p *Params) Bytes() []byte {
 // Number returns a float as JSON. A value that JSON cannot represent is an [llm.ErrInvalidRequest] that names the parameter.
 func Number(name string, f float64) (string, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return "", llm.Errorf(llm.ErrInvalidRequest, "%s is no number", name)
+		return "", llm.Errorf(llm.ErrInvalidRequest, "%s is not a finite number", name)
 	}
 	return strconv.FormatFloat(f, 'g', -1, 64), nil
 }

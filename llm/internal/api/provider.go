@@ -20,11 +20,11 @@ func ConfigError(provider, message string) error {
 // space, and the base must be an http or https URL.
 func BaseURL(provider, key, base string) (*url.URL, error) {
 	if strings.ContainsAny(key, " \t\r\n") {
-		return nil, ConfigError(provider, "the API key has white space in it")
+		return nil, ConfigError(provider, "the API key contains white space: remove it")
 	}
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, ConfigError(provider, "the base URL is no http or https URL") // not quoted, because it may contain a password
+		return nil, ConfigError(provider, "the base URL is not an http or https URL") // not quoted, because it may contain a password
 	}
 	return u, nil
 }

@@ -51,7 +51,7 @@ func (r *Response) Progress() { r.watch.Progress() }
 func (r *Response) ReadAll() ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(&progressing{timedBody: timedBody{r}}, maxWhole+1))
 	if err == nil && len(b) > maxWhole {
-		err = tooLong("the answer is longer than %d MiB", maxWhole>>20)
+		err = tooLong("the response is longer than %d MiB", maxWhole>>20)
 	}
 	if err != nil {
 		return nil, r.broken(err)
@@ -85,7 +85,7 @@ func (r *Response) judged(known *llm.Error) *llm.Error {
 // broken returns why the body could not be read further.
 func (r *Response) broken(err error) *llm.Error {
 	if errors.Is(err, sse.ErrTooLong) {
-		err = tooLong("an event of the answer is longer than %d MiB", maxEvent>>20)
+		err = tooLong("an event of the response is longer than %d MiB", maxEvent>>20)
 	}
 	var known *llm.Error
 	if errors.As(err, &known) {
@@ -128,7 +128,7 @@ func (t timedBody) Read(p []byte) (int, error) {
 		limit = maxBody
 	}
 	if r.came += int64(n); r.came > limit {
-		return 0, tooLong("the answer is longer than %d MiB", int(limit>>20))
+		return 0, tooLong("the response is longer than %d MiB", int(limit>>20))
 	}
 	return n, err
 }

@@ -31,12 +31,12 @@ func (s *Size) Check() error {
 	if s.content <= MaxAnswer {
 		return nil
 	}
-	return tooLong("the answer was cut off because it has more than %d MiB of text, thinking and arguments", MaxAnswer>>20)
+	return tooLong("the response was cut off because it has more than %d MiB of text, thinking and arguments", MaxAnswer>>20)
 }
 
 // tooLong returns a final error, because another attempt would be just as long.
 func tooLong(format string, limit int) *llm.Error {
-	e := llm.Errorf(llm.ErrStream, format+"; ask for less in one answer", limit)
+	e := llm.Errorf(llm.ErrStream, format+"; ask for less in one response", limit)
 	e.Final = true
 	return e
 }

@@ -23,8 +23,8 @@ func (p *phase) Error() string { return "timeout" }
 // A stall in the middle of a response is both a broken stream and a timeout, for errors.Is.
 var (
 	phaseConnect   = &phase{llm.ErrTimeout, "cannot reach %[2]s: no connection within %[1]v"}
-	phaseFirstByte = &phase{llm.ErrTimeout, "no answer from %[2]s within %[1]v"}
-	phaseIdle      = &phase{llm.ErrStream, "the answer stalled: no data for %[1]v from %[2]s"}
+	phaseFirstByte = &phase{llm.ErrTimeout, "no response from %[2]s within %[1]v"}
+	phaseIdle      = &phase{llm.ErrStream, "the response stalled: no data for %[1]v from %[2]s"}
 )
 
 // expired is the cause of a context that one of our timers has ended.
@@ -76,7 +76,7 @@ func (w *watch) failure(err error, answered bool) *llm.Error {
 	case w.parent.Err() != nil:
 		return w.call.aborted(w.parent)
 	case answered:
-		e := w.call.fail(llm.ErrStream, "the answer broke off: %v", err)
+		e := w.call.fail(llm.ErrStream, "the response broke off: %v", err)
 		e.Err = err
 		return e
 	}
@@ -89,7 +89,7 @@ func (w *watch) failure(err error, answered bool) *llm.Error {
 
 func (c *Call) aborted(ctx context.Context) *llm.Error {
 	cause := context.Cause(ctx)
-	e := c.fail(llm.ErrAborted, "the call was given up: %v", cause)
+	e := c.fail(llm.ErrAborted, "the call was aborted: %v", cause)
 	e.Err = cause
 	return e
 }
