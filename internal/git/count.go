@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	maxFiles  = 500_000  // that a work tree may have to be counted
-	maxHashed = 32 << 20 // bytes of files that are read because their times say nothing
+	maxFiles  = 500_000  // of a work tree; larger ones are not counted
+	maxHashed = 32 << 20 // bytes of files that are read because their times are not conclusive
 )
 
-// counts holds the paths by which the work tree, the index and the last commit differ, in order.
+// counts holds the paths in which the work tree, the index and the last commit differ, in order.
 type counts struct{ modified, untracked []string }
 
 // first returns the first n of the paths.
@@ -37,21 +37,21 @@ func (c *counts) first(n int) (changes []Change) {
 	return changes
 }
 
-// counting is the work of finding out.
+// counting holds the state of count.
 type counting struct {
 	*repository
 	index   *index
 	changed map[string]bool
-	seen    []bool                // which entries of the index the walk has met
-	lists   map[string][]env.Info // of directories that were read for them
+	seen    []bool                // by index entry, whether the walk has met it
+	lists   map[string][]env.Info // by directory
 	hashed  int64
 	modes   bool
 	counts
 }
 
-// count compares the last commit with the index by their ids, and the index with the files by what lstat says. Only where times leave it
-// open is a file read, and then it is what it is: the filters that a repository can name for its files are never run, so a file that goes
-// through one may be counted as modified when only its time has changed.
+// count compares the last commit with the index by ids, and the index with the work tree by lstat. It reads a file only if its times are
+// not conclusive. It never runs the filters that a repository may name, so a filtered file may count as modified if only its time has
+// changed.
 func (r *repository) count(ctx context.Context, head string) (counts, error) {
 	x, err := r.readIndex(ctx)
 	if err != nil {
@@ -73,7 +73,7 @@ func (r *repository) count(ctx context.Context, head string) (counts, error) {
 	return c.counts, context.Cause(ctx)
 }
 
-// walk meets the files that are not ignored. A repository in the work tree is one thing, whatever is in it.
+// walk compares the files that are not ignored. A repository within the work tree counts as one path.
 func (c *counting) walk(ctx context.Context) error {
 	files, err := search.WorkTree(ctx, c.env, c.root, maxFiles)
 	if err != nil {
@@ -84,7 +84,7 @@ func (c *counting) walk(ctx context.Context) error {
 		switch {
 		case !found && !c.inSubmodule(f.Path):
 			c.untracked = append(c.untracked, f.Path)
-		case found && f.Info.Mode.IsRegular(): // of a link the walk knows too little
+		case found && f.Info.Mode.IsRegular(): // the walk does not stat links; unseen does
 			c.seen[i] = true
 			if err := c.look(ctx, i, f.Info); err != nil {
 				return err
@@ -98,7 +98,7 @@ func (c *counting) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(c.index.entries, name, func(e indexEntry, name string) int { return strings.Compare(e.path, name) })
 }
 
-// inSubmodule reports whether a path is in a directory that the index has as another repository.
+// inSubmodule reports whether a path is in a submodule.
 func (c *counting) inSubmodule(name string) bool {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if i, found := c.find(dir); found && c.index.entries[i].mode&kindMask == kindRepo {
@@ -108,13 +108,13 @@ func (c *counting) inSubmodule(name string) bool {
 	return false
 }
 
-// unseen looks at the entries that the walk has not met: deleted files, links, files that are ignored although git has them.
+// unseen compares the entries that the walk has not met: deleted files, links, and tracked files that are ignored.
 func (c *counting) unseen(ctx context.Context) error {
 	for i, e := range c.index.entries {
 		if c.seen[i] || e.unobserved || e.mode&kindMask == kindRepo || e.stage == 0 && c.changed[e.path] {
 			continue
 		}
-		if e.stage != 0 { // a conflict is one change
+		if e.stage != 0 { // a conflict counts as one change
 			c.changed[e.path] = true
 			continue
 		}
@@ -131,7 +131,7 @@ func (c *counting) unseen(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// list returns what a directory of the work tree holds; nothing if a link is on the way to it, for what is behind one is not git's.
+// list returns the files of a directory of the work tree. It returns none for a path through a link, which git does not follow.
 func (c *counting) list(ctx context.Context, dir string) []env.Info {
 	if list, ok := c.lists[dir]; ok {
 		return list
@@ -144,7 +144,7 @@ func (c *counting) list(ctx context.Context, dir string) []env.Info {
 	}
 	var list []env.Info
 	if is {
-		list, _ = c.env.ReadDir(ctx, path.Join(c.root, dir)) // one that cannot be read has lost its files for git, too
+		list, _ = c.env.ReadDir(ctx, path.Join(c.root, dir)) // like git, take an unreadable directory for empty
 	}
 	c.lists[dir] = list
 	return list
@@ -154,7 +154,7 @@ func inList(list []env.Info, name string) (int, bool) {
 	return slices.BinarySearchFunc(list, name, func(info env.Info, name string) int { return strings.Compare(info.Name, name) })
 }
 
-// look notes an entry whose file is not what the index has.
+// look adds an entry to changed if its file differs from the index.
 func (c *counting) look(ctx context.Context, i int, info env.Info) error {
 	e := c.index.entries[i]
 	if e.unobserved || c.changed[e.path] {
@@ -164,7 +164,7 @@ func (c *counting) look(ctx context.Context, i int, info env.Info) error {
 	switch {
 	case link != (e.mode&kindMask == kindLink) || !link && !info.Mode.IsRegular(),
 		!link && c.modes && (info.Mode&0o100 != 0) != (e.mode&0o100 != 0),
-		!sized && e.size != 0,        // git writes size 0 to say that it is not sure
+		!sized && e.size != 0,        // git writes size 0 if it is not sure
 		link && !c.sameTime(e, info): // a link cannot be read through an environment
 		c.changed[e.path] = true
 		return nil
@@ -178,27 +178,27 @@ func (c *counting) look(ctx context.Context, i int, info env.Info) error {
 	return err
 }
 
-// sameTime compares times as finely as both sides have them.
+// sameTime compares times at the resolution that both sides have.
 func (c *counting) sameTime(e indexEntry, info env.Info) bool {
 	nsec := uint32(info.ModTime.Nanosecond())
 	return uint32(info.ModTime.Unix()) == e.sec && (nsec == e.nsec || nsec == 0 || e.nsec == 0)
 }
 
-// racy reports whether a file was changed so late that it can have been changed once more in the same moment, after the index was written.
-// Where an environment has only whole seconds that would be every file of a fresh clone.
+// racy reports whether a file may have changed after the index was written without a new time. If the environment's times are whole
+// seconds, racy returns false, because every file of a fresh clone would be racy.
 func (c *counting) racy(e indexEntry, info env.Info) bool {
 	coarse := info.ModTime.Nanosecond() == 0 && e.nsec != 0
 	return !coarse && !info.ModTime.Before(c.index.written)
 }
 
-// sameContent reads a file and compares it with the id that the index has.
+// sameContent reports whether the content of a file has the id of its entry.
 func (c *counting) sameContent(ctx context.Context, e indexEntry, info env.Info) (same bool, err error) {
 	if c.hashed += info.Size; c.hashed > maxHashed {
 		return false, errBudget
 	}
 	f, err := c.env.Open(ctx, path.Join(c.root, e.path))
 	if err != nil {
-		return false, nil // it went away, or nobody may read it
+		return false, nil // it was removed or may not be read
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	var sum hash.Hash = sha1.New()

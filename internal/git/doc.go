@@ -1,7 +1,7 @@
-// Package git reads what a repository's files say of it: branch, changed files, last commits. It starts no program, git included, reaches
-// no network and obeys no configuration that could name either, so that it can look at a repository that somebody hostile has made.
+// Package git reads the branch, the changed files and the last commits of a repository from its files. It starts no program, uses no
+// network, and ignores configuration that names either, so that it can read a hostile repository.
 //
-// Git itself cannot be asked safely: status runs the filters that the configuration names, a missing object of a partial clone is fetched
-// by a program that it names, and each new version knows new ways. What is not understood here (a split index, reftables, a broken
-// file) is left out.
+// Running git would not be safe: status runs filters that the configuration names, a partial clone fetches missing objects with a
+// program that it names, and each new version of git adds new ways. The package omits what it does not understand, such as a split
+// index, reftables or a broken file.
 package git

@@ -19,7 +19,7 @@ import (
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
-// tree is a directory on the disk in which git works.
+// tree holds a directory in which git works.
 type tree struct {
 	testing.TB
 	dir string
@@ -51,7 +51,7 @@ func (w *tree) put(name, content string) {
 	w.must(os.WriteFile(file, []byte(content), 0o644))
 }
 
-// command is git as its user would run it, but without that user's configuration.
+// command returns a git command without the user's configuration.
 func (w *tree) command(args ...string) *exec.Cmd {
 	w.Helper()
 	peer.Need(w, "git")
@@ -76,7 +76,7 @@ func (w *tree) commit(subject string) {
 	w.git("commit", "-q", "--allow-empty", "-m", subject)
 }
 
-// look looks at a directory as the command does.
+// look calls git.Look for a directory, as cmd/attractor does.
 func (w *tree) look(below string) git.Snapshot {
 	w.Helper()
 	dir := filepath.Join(w.dir, below)
@@ -91,7 +91,7 @@ func (w *tree) lookWith(dir string, roots []string) git.Snapshot {
 	return git.Look(context.Background(), env.ReadOnly(e))
 }
 
-// asGit is what git says of the same.
+// asGit returns the snapshot according to git.
 func (w *tree) asGit() git.Snapshot {
 	w.Helper()
 	s := git.Snapshot{Root: w.dir, Counted: true}
@@ -122,7 +122,7 @@ func (w *tree) asGit() git.Snapshot {
 	return s
 }
 
-// check compares what is read with what git says.
+// check compares the results of look and asGit.
 func (w *tree) check(what string) {
 	w.Helper()
 	if diff := gocmp.Diff(w.asGit(), w.look("")); diff != "" {
@@ -130,7 +130,7 @@ func (w *tree) check(what string) {
 	}
 }
 
-// history makes commits with files in directories, so many that a pack has chains of deltas. The objects are loose.
+// history makes so many commits with files in directories that a pack has chains of deltas. The objects are loose.
 func (w *tree) history() {
 	w.Helper()
 	var lines []string
@@ -166,7 +166,7 @@ func (w *tree) history() {
 	w.git("reset", "-q", "--hard")
 }
 
-// mess changes the work tree and the index in all the ways that git status tells apart.
+// mess changes the work tree and the index in all the ways that git status distinguishes.
 func (w *tree) mess() {
 	w.Helper()
 	w.put("big.txt", "all new")
@@ -192,7 +192,7 @@ func (w *tree) mess() {
 	w.must(os.Chtimes(filepath.Join(w.dir, "many/10"), stamp, stamp)) // only its time
 }
 
-// What is read from the files is what git says, in every form that a repository has.
+// Look agrees with git for every form of a repository.
 func TestI2_E6_SameAsGit(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -261,7 +261,7 @@ func TestI2_E6_SameAsGit(t *testing.T) {
 	}
 }
 
-// A directory below the top, a linked work tree, a submodule: they are described as their top is.
+// Look works from a directory below the top, in a linked work tree and in a submodule.
 func TestI2_E6_LinkedTrees(t *testing.T) {
 	w := newTree(t)
 	w.history()
@@ -287,7 +287,7 @@ func TestI2_E6_LinkedTrees(t *testing.T) {
 	lib.check("in a submodule")
 }
 
-// What is not understood is left out, and the rest is said.
+// Look omits what it does not understand, and describes the rest.
 func TestI2_E6_UnknownForms(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -332,7 +332,7 @@ func TestI2_E6_UnknownForms(t *testing.T) {
 	}
 }
 
-// A .git that points elsewhere, or that somebody else could have put above, opens nothing.
+// A .git that points elsewhere, or that somebody else may have put above, gives no access.
 func TestI2_PointersAreNotBelieved(t *testing.T) {
 	secret := newTree(t)
 	secret.put("a", "1")
@@ -396,7 +396,7 @@ func TestI2_PointersAreNotBelieved(t *testing.T) {
 	}
 }
 
-// Whatever the files hold, looking ends, without a panic.
+// Look ends without a panic, whatever the files hold.
 func TestI2_BrokenFiles(t *testing.T) {
 	for _, packed := range []bool{false, true} {
 		w := newTree(t)

@@ -14,10 +14,10 @@ import (
 const (
 	maxIndex     = 64 << 20  // bytes
 	maxPath      = 4096      // bytes of one path
-	maxPathBytes = 128 << 20 // of all paths; those of version 4 are longer than what stands in the file
+	maxPathBytes = 128 << 20 // bytes of all paths, which version 4 compresses
 )
 
-// The types of files in indexes and trees.
+// Types of files in indexes and trees.
 const (
 	kindMask = 0o170000
 	kindDir  = 0o040000
@@ -26,14 +26,14 @@ const (
 	kindRepo = 0o160000 // a commit of a submodule
 )
 
-// index is git's list of the files that it has.
+// index holds git's list of tracked files.
 type index struct {
 	entries []indexEntry // by path
 	trees   map[string]string
-	written time.Time // when the file was: what changed later may have kept its time
+	written time.Time // modification time of the index; files that changed later may have kept their times
 }
 
-// indexEntry is one file, with what lstat said when git last looked.
+// indexEntry holds one file, with the result of git's last lstat.
 type indexEntry struct {
 	path       string
 	id         string
@@ -41,10 +41,10 @@ type indexEntry struct {
 	size       uint32
 	sec, nsec  uint32 // of the modification
 	stage      uint8  // other than 0 in a conflict
-	unobserved bool   // nobody cares whether the file is there: skip-worktree, assume-unchanged
+	unobserved bool   // git ignores changes of the file: skip-worktree, assume-unchanged
 }
 
-// readIndex reads the index. A repository in which nothing was ever added has none.
+// readIndex reads the index. A repository to which nothing was ever added has none.
 func (r *repository) readIndex(ctx context.Context) (*index, error) {
 	name := path.Join(r.gitDir, "index")
 	info, err := r.env.Stat(ctx, name)
@@ -68,7 +68,7 @@ func (r *repository) readIndex(ctx context.Context) (*index, error) {
 	return x, err
 }
 
-// parseIndex reads versions 2 to 4.
+// parseIndex parses an index of version 2, 3 or 4.
 func parseIndex(data []byte, idLen int) (*index, error) {
 	if len(data) < 12+idLen || string(data[:4]) != "DIRC" {
 		return nil, errUnknown
@@ -78,7 +78,7 @@ func parseIndex(data []byte, idLen int) (*index, error) {
 		return nil, errUnknown
 	}
 	x := &index{entries: make([]indexEntry, 0, count), trees: map[string]string{}}
-	rest := data[12 : len(data)-idLen] // a checksum is at the end
+	rest := data[12 : len(data)-idLen] // without the checksum at the end
 	before, total := "", 0
 	for range count {
 		e, n, err := parseEntry(rest, idLen, version, before)
@@ -94,7 +94,7 @@ func parseIndex(data []byte, idLen int) (*index, error) {
 	return x, x.extensions(rest, idLen)
 }
 
-// parseEntry reads the entry at the beginning of data, and says how long it is there.
+// parseEntry parses the entry at the beginning of data, and returns its length.
 func parseEntry(data []byte, idLen int, version uint32, before string) (e indexEntry, n int, err error) {
 	const stats = 40
 	if len(data) < stats+idLen+2 {
@@ -115,7 +115,7 @@ func parseEntry(data []byte, idLen int, version uint32, before string) (e indexE
 		n += 2
 	}
 	kept := ""
-	if version == 4 { // so many bytes of the path before are other ones here
+	if version == 4 { // the path replaces the last bytes of the previous one
 		in := bytes.NewReader(data[n:])
 		cut, err := offsetNumber(in)
 		if err != nil || cut > int64(len(before)) {
@@ -138,7 +138,7 @@ func parseEntry(data []byte, idLen int, version uint32, before string) (e indexE
 	return e, n, nil
 }
 
-// extensions reads what follows the entries. One whose name begins with a small letter changes what the entries mean.
+// extensions reads what follows the entries. An extension whose name begins with a small letter changes the meaning of the entries.
 func (x *index) extensions(data []byte, idLen int) error {
 	for len(data) >= 8 {
 		name, size := string(data[:4]), int(binary.BigEndian.Uint32(data[4:]))
@@ -154,12 +154,12 @@ func (x *index) extensions(data []byte, idLen int) error {
 	return nil
 }
 
-// readTrees notes the ids of the directories that are as a tree has them, by path, the top's under the empty one. It is a saving, so what
-// cannot be read ends it.
+// readTrees reads the ids of the directories that equal a tree, by path; the path of the top is "". It only saves time, so it stops at
+// the first error.
 func (x *index) readTrees(text string, idLen int) {
 	type level struct {
 		dir  string
-		subs int // that are still to come
+		subs int // subdirectories that are still to come
 	}
 	var above []level
 	total := 0
@@ -182,7 +182,7 @@ func (x *index) readTrees(text string, idLen int) {
 		if total += len(dir); len(dir) > maxPath || total > maxPathBytes {
 			return
 		}
-		if !strings.HasPrefix(entries, "-") { // that is one which no longer holds
+		if !strings.HasPrefix(entries, "-") { // else the id is outdated
 			if len(rest) < idLen {
 				return
 			}
@@ -193,7 +193,7 @@ func (x *index) readTrees(text string, idLen int) {
 	}
 }
 
-// smallNumber reads a decimal number of at most seven digits.
+// smallNumber parses a decimal number of at most seven digits.
 func smallNumber(text string) (n int, ok bool) {
 	if text == "" || len(text) > 7 {
 		return 0, false

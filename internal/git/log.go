@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// commit is what is taken from one.
+// commit holds the parts of a commit that are needed.
 type commit struct {
 	tree    string
 	parents []string
@@ -15,8 +15,8 @@ type commit struct {
 	subject string
 }
 
-// subjects returns those of the last commits in the order of git log: of all that are known the one with the latest time comes next. It
-// ends early at a commit that cannot be read, as a shallow clone has them.
+// subjects returns the subjects of the last commits in the order of git log: the latest known commit comes next. It skips commits that
+// cannot be read, such as those that a shallow clone lacks.
 func (r *repository) subjects(ctx context.Context, head string) []string {
 	var subjects []string
 	var waiting []commit
@@ -70,7 +70,7 @@ func (r *repository) parseCommit(text string) (c commit, err error) {
 		case "committer":
 			_, when, _ := strings.Cut(value, "> ")
 			seconds, _, _ := strings.Cut(when, " ")
-			c.time, _ = strconv.ParseInt(seconds, 10, 64) // one without a time is the oldest
+			c.time, _ = strconv.ParseInt(seconds, 10, 64) // a commit without a time counts as the oldest
 		case "encoding":
 			latin1 = strings.EqualFold(value, "iso-8859-1") || strings.EqualFold(value, "latin1")
 		}

@@ -9,36 +9,36 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// Snapshot is what a repository's files say. Its zero value means that there is none.
+// Snapshot describes the state of a repository. The zero value means that there is none.
 type Snapshot struct {
-	// Root is the top of the work tree, in the words of the environment's working directory.
+	// Root is the top of the work tree, spelled like the environment's working directory.
 	Root string
-	// Branch is empty when HEAD is detached or cannot be read.
+	// Branch is "" if HEAD is detached or cannot be read.
 	Branch string
-	// Subjects are those of the last commits, the newest first.
+	// Subjects holds the subjects of the last commits, the newest first.
 	Subjects []string
-	// Modified counts the paths that differ from the last commit, Untracked the files that git neither has nor ignores. Both are known
-	// only if Counted is set.
+	// Modified counts the paths that differ from the last commit, Untracked the files that git neither has nor ignores. Both are valid
+	// only if Counted is true.
 	Modified, Untracked int
 	Counted             bool
-	// Changed holds the first of the paths that are counted, at most 20: the modified ones, then the untracked ones, each in order.
+	// Changed holds the first 20 of the counted paths: the modified ones, then the untracked ones, each in order.
 	Changed []Change
 }
 
-// Change is a path of the work tree that is not as in the last commit.
+// Change holds a path of the work tree that differs from the last commit.
 type Change struct {
 	Path      string // from Root
 	Untracked bool
 }
 
 const (
-	lookTimeout = 5 * time.Second // the counts are left out where this is not enough
+	lookTimeout = 5 * time.Second // the counts are omitted if this is not enough
 	maxSubjects = 10
 	maxChanged  = 20
 )
 
-// Look describes the repository that e's working directory belongs to. It reads through e alone, so a repository whose top or whose
-// .git lies outside of what e may read is known in part or not at all.
+// Look describes the repository of e's working directory. It reads through e alone, so it describes a repository only in part, or not
+// at all, if its top or its .git is outside of what e may read.
 func Look(ctx context.Context, e env.Environment) Snapshot {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -60,8 +60,8 @@ func Look(ctx context.Context, e env.Environment) Snapshot {
 	return s
 }
 
-// open finds the repository of the working directory: the nearest directory above with a .git that looks like one. It returns nil
-// if there is none.
+// open returns the repository of the working directory, or nil if there is none. Its top is the nearest directory, going up, with a .git
+// that looks like a repository.
 func open(ctx context.Context, e env.Environment) *repository {
 	for dir := e.WorkDir(); ; dir = path.Dir(dir) {
 		if r := openAt(ctx, e, dir); r != nil {
@@ -73,8 +73,8 @@ func open(ctx context.Context, e env.Environment) *repository {
 	}
 }
 
-// openAt returns the repository whose work tree begins at dir. In a linked work tree and in a submodule .git is a file that says where
-// the rest is; if that cannot be read the repository has no gitDir.
+// openAt returns the repository whose work tree has its top at dir. In a linked work tree and in a submodule, .git is a file that names
+// another directory; if that cannot be read, the repository has no gitDir.
 func openAt(ctx context.Context, e env.Environment, dir string) *repository {
 	dotGit := path.Join(dir, ".git")
 	info, err := e.Stat(ctx, dotGit)
@@ -105,7 +105,7 @@ func openAt(ctx context.Context, e env.Environment, dir string) *repository {
 	return r
 }
 
-// resolve returns a path that is relative to dir or absolute.
+// resolve returns name if it is absolute, otherwise name joined to dir.
 func resolve(dir, name string) string {
 	if path.IsAbs(name) {
 		return path.Clean(name)

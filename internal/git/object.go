@@ -21,7 +21,7 @@ const (
 	idDelta      = 7
 )
 
-// maxObject is how large a commit or a tree may be, in bytes.
+// maxObject limits the size of a commit or a tree, in bytes.
 const maxObject = 8 << 20
 
 var errMissing = errors.New("the object is not here")
@@ -38,7 +38,7 @@ func (r *repository) object(ctx context.Context, id string, kind int) ([]byte, e
 	return r.packed(ctx, id, kind)
 }
 
-// loose reads an object that has a file of its own.
+// loose returns the content of an object that has a file of its own.
 func (r *repository) loose(ctx context.Context, id string, kind int) (data []byte, err error) {
 	name := hex.EncodeToString([]byte(id))
 	f, err := r.env.Open(ctx, path.Join(r.commonDir, "objects", name[:2], name[2:]))
@@ -63,7 +63,7 @@ func (r *repository) loose(ctx context.Context, id string, kind int) (data []byt
 	return r.readFull(in, n)
 }
 
-// readFull reads n bytes, which is what something hostile says.
+// readFull reads n bytes. It does not trust n, which a hostile file may claim.
 func (r *repository) readFull(in io.Reader, n int) ([]byte, error) {
 	if n < 0 || n > maxObject {
 		return nil, errBudget
@@ -71,7 +71,7 @@ func (r *repository) readFull(in io.Reader, n int) ([]byte, error) {
 	if err := r.spend(int64(n)); err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer // it grows with what is there, not with what is said to be
+	var b bytes.Buffer // grows with the data, not with n
 	if _, err := io.CopyN(&b, in, int64(n)); err != nil {
 		return nil, err
 	}

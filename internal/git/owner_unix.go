@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// trusted reports whether a file belongs to this user or to the owner of another one.
+// trusted reports whether a file belongs to this user or to the owner of another file.
 func trusted(file, other fs.FileInfo) bool {
 	a, ok1 := file.Sys().(*syscall.Stat_t)
 	b, ok2 := other.Sys().(*syscall.Stat_t)

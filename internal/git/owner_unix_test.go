@@ -10,7 +10,7 @@ import (
 	"github.com/attractor-go/attractor/internal/git"
 )
 
-// A repository above that somebody else has put there is not taken for the directory's own.
+// A repository above the directory that belongs to somebody else is ignored.
 func TestI2_ForeignRepositoryAbove(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can give files to somebody else")

@@ -15,11 +15,11 @@ import (
 
 const (
 	maxPacks  = 500
-	maxWhole  = 32 << 20 // bytes of a file that is read as a whole because its environment cannot read from the middle
-	maxDeltas = 4096     // in a chain; git makes chains of 50 at most unless it is told otherwise
+	maxWhole  = 32 << 20 // bytes of a file that is read completely because its environment has no io.ReaderAt
+	maxDeltas = 4096     // in a chain; git's default limit is 50
 )
 
-// pack is a file of many objects, with an index by their ids. Both are opened when they are needed.
+// pack reads a pack file and its index. Both are opened when they are needed.
 type pack struct {
 	name        string // without its suffix
 	idLen       int
@@ -27,7 +27,7 @@ type pack struct {
 	count       int64 // objects, once the index is open
 }
 
-// file is one that can be read from the middle.
+// file is a file with random access.
 type file interface {
 	io.ReaderAt
 	io.Closer
@@ -41,7 +41,7 @@ func (p *pack) close() {
 	}
 }
 
-// packed reads an object from the packs.
+// packed returns the content of an object in a pack.
 func (r *repository) packed(ctx context.Context, id string, kind int) ([]byte, error) {
 	if err := r.findPacks(ctx); err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (r *repository) findPacks(ctx context.Context) error {
 	return nil
 }
 
-// openAt opens a file for reading anywhere in it. An environment that cannot do so gives the whole file, if it is not too large.
+// openAt opens a file for random access. If the environment does not support that, it reads the whole file, unless that is too large.
 func (r *repository) openAt(ctx context.Context, name string) (file, error) {
 	f, err := r.env.Open(ctx, name)
 	if err != nil {
@@ -104,13 +104,13 @@ type inMemory struct{ *bytes.Reader }
 
 func (inMemory) Close() error { return nil }
 
-// Where the parts of an index of version 2 begin: a head, 256 counts, then ids, checksums, offsets and long offsets.
+// An index of version 2 has a head, 256 counts, then ids, checksums, offsets and long offsets.
 const (
 	fanOutAt = 8
 	idsAt    = fanOutAt + 256*4
 )
 
-// offset returns where in a pack an object begins.
+// offset returns the offset of an object in a pack.
 func (r *repository) offset(ctx context.Context, p *pack, id string) (int64, error) {
 	if p.index == nil {
 		index, err := r.openAt(ctx, p.name+".idx")
@@ -141,7 +141,7 @@ func (r *repository) offset(ctx context.Context, p *pack, id string) (int64, err
 	return at, err
 }
 
-// number reads a number of 4 or 8 bytes from the index.
+// number returns a number of 4 or 8 bytes in the index.
 func (p *pack) number(at int64, size int) (int64, error) {
 	var b [8]byte
 	if _, err := p.index.ReadAt(b[8-size:], at); err != nil {
@@ -150,7 +150,7 @@ func (p *pack) number(at int64, size int) (int64, error) {
 	return int64(binary.BigEndian.Uint64(b[:])), nil
 }
 
-// find returns the number that an object has in the index.
+// find returns the position of an object in the index.
 func (p *pack) find(id string) (int64, error) {
 	from, to, first := int64(0), int64(0), int64(id[0])
 	var err error
@@ -182,7 +182,7 @@ func (p *pack) find(id string) (int64, error) {
 	return i, nil
 }
 
-// unpack reads the object at a place in a pack: what its deltas change, and they one after the other.
+// unpack returns the content of the object at an offset in a pack: the base object with its deltas applied in order.
 func (r *repository) unpack(ctx context.Context, p *pack, at int64, want int) ([]byte, error) {
 	if p.data == nil {
 		data, err := r.openAt(ctx, p.name+".pack")
@@ -215,7 +215,7 @@ func (r *repository) unpack(ctx context.Context, p *pack, at int64, want int) ([
 	}
 }
 
-// entry reads one entry of a pack, and where the one is that a delta is about.
+// entry reads one entry of a pack. For a delta it also returns the offset of its base.
 func (r *repository) entry(ctx context.Context, p *pack, at int64) (kind int, base int64, data []byte, err error) {
 	in := bufio.NewReader(io.NewSectionReader(p.data, at, 1<<62-at))
 	b, err := in.ReadByte()
@@ -236,7 +236,7 @@ func (r *repository) entry(ctx context.Context, p *pack, at int64) (kind int, ba
 		if base = at - back; err != nil || back <= 0 || base < 0 {
 			return 0, 0, nil, errors.Join(errUnknown, err)
 		}
-	case idDelta: // its object is in the same pack
+	case idDelta: // the base is in the same pack
 		id := make([]byte, p.idLen)
 		if _, err = io.ReadFull(in, id); err == nil {
 			base, err = r.offset(ctx, p, string(id))
@@ -253,7 +253,7 @@ func (r *repository) entry(ctx context.Context, p *pack, at int64) (kind int, ba
 	return kind, base, data, err
 }
 
-// offsetNumber reads a number in the form that deltas and indexes of version 4 have.
+// offsetNumber reads a number in the encoding of deltas' offsets and of indexes of version 4.
 func offsetNumber(in io.ByteReader) (int64, error) {
 	b, err := in.ReadByte()
 	n := int64(b & 0x7f)
@@ -267,7 +267,7 @@ func offsetNumber(in io.ByteReader) (int64, error) {
 	return n, err
 }
 
-// patch makes an object of another one and a delta, whose instructions copy from it or insert what they hold.
+// patch applies a delta to a base. Its instructions copy from the base or insert their own data.
 func (r *repository) patch(base, delta []byte) ([]byte, error) {
 	from, delta, ok1 := deltaNumber(delta)
 	to, delta, ok2 := deltaNumber(delta)

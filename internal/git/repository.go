@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	maxSmall  = 64 << 10 // bytes of a file that holds a name or two
+	maxSmall  = 64 << 10 // bytes of a file with a name or two
 	maxConfig = 1 << 20
 	maxPacked = 64 << 20  // bytes of packed-refs that are searched
-	maxRead   = 256 << 20 // bytes that a look reads and unpacks in all
+	maxRead   = 256 << 20 // bytes that Look reads and unpacks in total
 )
 
 var (
@@ -27,11 +27,11 @@ var (
 	errBudget  = errors.New("looking at the repository takes too much")
 )
 
-// repository is one that is being looked at.
+// repository reads the files of a repository.
 type repository struct {
 	env       env.Environment
 	root      string
-	gitDir    string // of this work tree; empty if it cannot be read
+	gitDir    string // of this work tree, or "" if it cannot be read
 	commonDir string // of all work trees
 	budget    int64  // bytes that may still be read
 	sha256    bool
@@ -46,7 +46,7 @@ func (r *repository) close() {
 	}
 }
 
-// spend takes n bytes off what may still be read.
+// spend subtracts n bytes from the budget, and fails if that is exceeded.
 func (r *repository) spend(n int64) error {
 	if r.budget -= n; r.budget < 0 {
 		return errBudget
@@ -54,7 +54,7 @@ func (r *repository) spend(n int64) error {
 	return nil
 }
 
-// read returns a file's content, of which there may be at most limit bytes.
+// read returns the content of a file, or errBudget if it has more than limit bytes.
 func (r *repository) read(ctx context.Context, name string, limit int64) (data []byte, err error) {
 	f, err := r.env.Open(ctx, name)
 	if err != nil {
@@ -70,8 +70,8 @@ func (r *repository) read(ctx context.Context, name string, limit int64) (data [
 	return data, nil
 }
 
-// head returns the commit that HEAD stands for, empty before the first one, and the branch. It reads the configuration first, which says
-// how long ids are.
+// head returns the commit of HEAD, or "" before the first commit, and the branch. It reads the configuration first, which determines the
+// length of ids.
 func (r *repository) head(ctx context.Context) (commit, branch string, ok bool) {
 	if r.gitDir == "" || r.configure(ctx) != nil {
 		return "", "", false
@@ -94,7 +94,7 @@ func (r *repository) head(ctx context.Context) (commit, branch string, ok bool) 
 	return id, strings.TrimPrefix(ref, "refs/heads/"), true
 }
 
-// configure takes from the configuration what changes how files are read. Nothing else in there is looked at, and no included file.
+// configure reads the settings that affect how files are read. It ignores all other settings and included files.
 func (r *repository) configure(ctx context.Context) error {
 	text, err := r.read(ctx, path.Join(r.commonDir, "config"), maxConfig)
 	if err != nil {
@@ -119,8 +119,8 @@ func (r *repository) configure(ctx context.Context) error {
 	return nil
 }
 
-// settings yields the names (section.key) and values of the settings in sections without a subsection, the names in lower case. It is a rough
-// reader: a value that goes on over lines, or with quotes inside, comes out wrong, which those that matter here never have.
+// settings yields the names (section.key, in lower case) and values of the settings in sections without a subsection. It does not support
+// values with line breaks or inner quotes, which the settings that matter here never have.
 func settings(text string) iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
 		section := ""
@@ -140,7 +140,7 @@ func settings(text string) iter.Seq2[string, string] {
 	}
 }
 
-// idLen returns how many bytes an object's id has.
+// idLen returns the length of ids in bytes.
 func (r *repository) idLen() int {
 	if r.sha256 {
 		return 32
@@ -154,9 +154,9 @@ func (r *repository) parseID(text string) (id string, ok bool) {
 	return string(raw), err == nil && len(raw) == r.idLen()
 }
 
-// resolveRef returns the id that a ref has; empty if it does not exist, as before the first commit.
+// resolveRef returns the id of a ref, or "" if it does not exist, as before the first commit.
 func (r *repository) resolveRef(ctx context.Context, ref string) (string, error) {
-	for range 5 { // a ref may stand for another one
+	for range 5 { // a ref may refer to another one
 		if !strings.HasPrefix(ref, "refs/") || path.Clean(ref) != ref || path.Base(ref) == ".invalid" {
 			return "", errUnknown
 		}
@@ -177,7 +177,7 @@ func (r *repository) resolveRef(ctx context.Context, ref string) (string, error)
 	return "", errUnknown
 }
 
-// packedRef looks for a ref in packed-refs.
+// packedRef returns the id of a ref in packed-refs, or "".
 func (r *repository) packedRef(ctx context.Context, ref string) (id string, err error) {
 	f, err := r.env.Open(ctx, path.Join(r.commonDir, "packed-refs"))
 	if err != nil {

@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// Roots returns the directories on this machine that must be readable for Look to describe the repository which dir belongs to: the top
-// of its work tree and, for a linked work tree or a submodule, where the rest of it is.
+// Roots returns the directories on this machine that Look must be able to read to describe the repository of dir: the top of its work
+// tree and, for a linked work tree or a submodule, the directory with the rest.
 //
-// A .git that does not belong to the owner of dir, nor to this user, is no repository: who can write to a directory above must not be able to give
-// us documents. Another repository is named only if it says that it has this work tree, since a .git file can be made by anybody.
+// Roots ignores a .git that belongs neither to the owner of dir nor to this user, because whoever can write to a directory above must not
+// be able to provide documents. It returns the directory that a .git file names only if that names the work tree in turn, because anybody
+// can make a .git file.
 func Roots(dir string) []string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -62,9 +63,9 @@ func elsewhere(top string) []string {
 	return nil
 }
 
-// small returns the content of a file that is regular and not large, else nothing.
+// small returns the beginning of a regular file, or "" if it cannot be read.
 func small(name string) string {
-	info, err := os.Stat(name) // before it is opened, because opening a FIFO blocks
+	info, err := os.Stat(name) // first, because opening a FIFO blocks
 	if err != nil || !info.Mode().IsRegular() {
 		return ""
 	}

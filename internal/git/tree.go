@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// staged compares the tree of a commit with the index, as far as the two differ, and notes each path that is not the same in both.
+// staged compares the tree of a commit with the index and collects the paths that differ.
 type staged struct {
 	r       *repository
 	index   *index
 	changed map[string]bool
 	added   map[string][]string // paths that only the index has, by the id of their content
-	gone    []treeEntry         // that only the tree has, by their whole path
+	gone    []treeEntry         // entries that only the tree has, by their whole path
 }
 
-// treeEntry is one line of a tree.
+// treeEntry holds one entry of a tree.
 type treeEntry struct {
 	name, id string
 	mode     uint32
 }
 
-// compare notes how the index differs from the tree of the commit, and takes a file that was moved for one change.
+// compare adds the paths in which the index differs from the tree of a commit to changed. A moved file counts as one change.
 func (r *repository) compare(ctx context.Context, head string, x *index, changed map[string]bool) error {
 	s := &staged{r: r, index: x, changed: changed, added: map[string][]string{}}
 	tree := ""
@@ -46,7 +46,7 @@ func (r *repository) compare(ctx context.Context, head string, x *index, changed
 	return nil
 }
 
-// dir compares one directory: its tree, empty if the commit has none, and the entries of the index below it.
+// dir compares one directory. Tree is "" if the commit does not have it; entries are those of the index below it.
 func (s *staged) dir(ctx context.Context, dir, tree string, entries []indexEntry) error {
 	if tree != "" && s.index.trees[strings.TrimSuffix(dir, "/")] == tree {
 		return nil
@@ -86,7 +86,7 @@ func (s *staged) dir(ctx context.Context, dir, tree string, entries []indexEntry
 	return nil
 }
 
-// additions notes the entries below a directory that its tree does not have. Those in subtrees were looked at.
+// additions adds the entries of the index that a directory's tree does not have. Those in subtrees were already compared.
 func (s *staged) additions(dir string, lines []treeEntry, subtrees map[string]bool, entries []indexEntry) {
 	has := make(map[string]bool, len(lines))
 	for _, line := range lines {
@@ -108,7 +108,7 @@ func under(entries []indexEntry, prefix string) []indexEntry {
 	return entries[from : from+n]
 }
 
-// parseTree reads a tree: mode in octal, a space, name, NUL, id.
+// parseTree parses the entries of a tree: mode in octal, a space, name, NUL, id.
 func parseTree(text string, idLen int) (lines []treeEntry, err error) {
 	for text != "" {
 		head, rest, ok := strings.Cut(text, "\x00")
