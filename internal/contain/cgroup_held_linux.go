@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// A host holds a lock on the directory of each of its cgroups. The kernel drops it when the host ends, however that happens, and
-// it means the same in every PID namespace that shares the hierarchy, as a process id would not.
+// A host holds a lock on the directory of each of its cgroups. The kernel releases it when the host ends, in whatever way. Unlike a
+// process id, a lock means the same in every PID namespace that shares the hierarchy.
 
-// makeTries is how often a new cgroup may be taken away before it is locked, by a host that tidies up just then.
+// makeTries is how often make tries. Another host that is tidying up may remove a new cgroup before it is locked.
 const makeTries = 5
 
-// make makes an empty cgroup and locks it. The id is for its name.
+// make creates an empty cgroup, named after the id, and locks it.
 func (c *cgroups) make(id string) (*leaf, error) {
 	for range makeTries {
 		l := &leaf{dir: path.Join(c.dir, leafPrefix+id)}
@@ -36,22 +36,20 @@ func (c *cgroups) make(id string) (*leaf, error) {
 	return nil, &fs.PathError{Op: "lock", Path: c.dir, Err: syscall.EBUSY}
 }
 
-// hold locks the cgroup's directory for as long as this process lives or until it is closed. It reports false when somebody
-// else was faster.
+// hold locks the cgroup's directory until it is closed or this process ends. It reports false if another process was faster.
 func (l *leaf) hold() (held bool, err error) {
 	dir, locked, err := lockDir(l.dir, syscall.LOCK_SH)
 	if !locked || err != nil {
 		return false, err
 	}
-	if !l.exists() { // removed before it was locked
+	if !l.exists() { // it was removed before we locked it
 		return false, dir.Close()
 	}
 	l.held = dir
 	return true, nil
 }
 
-// lockDir opens and locks a directory. It reports false, and nothing is open, when another lock is in the way or the
-// directory is gone.
+// lockDir opens and locks a directory. It reports false, with nothing open, if another lock is in the way or the directory has gone.
 func lockDir(name string, how int) (dir *os.File, locked bool, err error) {
 	if dir, err = os.Open(name); err != nil {
 		if gone(err) {
@@ -69,8 +67,8 @@ func lockDir(name string, how int) (dir *os.File, locked bool, err error) {
 	return nil, false, errors.Join(&fs.PathError{Op: "flock", Path: name, Err: err}, dir.Close())
 }
 
-// tidy removes the cgroups of hosts that have ended without doing so, if nothing runs in them any more, and returns how many.
-// One that cannot be removed, as that of another user, stays for the next Local to try.
+// tidy removes the empty cgroups that hosts left behind, and returns how many. A cgroup that cannot be removed, such as another
+// user's, is left for the next host.
 func (c *cgroups) tidy() (removed int) {
 	dirs, err := cgroupsBelow(c.dir)
 	if err != nil {
@@ -87,7 +85,7 @@ func (c *cgroups) tidy() (removed int) {
 	return removed
 }
 
-// tidyLeaf removes a cgroup if nobody holds it and nothing runs in it.
+// tidyLeaf removes a cgroup if no host holds it and no process runs in it.
 func tidyLeaf(name string) (removed bool, err error) {
 	dir, locked, err := lockDir(name, syscall.LOCK_EX)
 	if !locked || err != nil {
@@ -100,7 +98,7 @@ func tidyLeaf(name string) (removed bool, err error) {
 	return true, errors.Join(removeCgroup(l.dir), dir.Close())
 }
 
-// endAbandoned kills what runs in cgroups that nobody holds, removes them, and returns a line for each process.
+// endAbandoned kills the processes in cgroups that no host holds, removes the cgroups, and returns a line for each process.
 func (c *cgroups) endAbandoned() (lines []string, err error) {
 	dirs, err := cgroupsBelow(c.dir)
 	errs := []error{err}

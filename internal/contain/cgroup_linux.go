@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// leafPrefix begins the names of our cgroups.
+// leafPrefix is the prefix of our cgroups' names.
 const leafPrefix = "attractor-"
 
-// cgroups makes a cgroup for each command in a directory that a probe found to work.
+// cgroups starts each command in a new cgroup below a directory that a probe found to work.
 type cgroups struct{ dir string }
 
-// findCgroups tries the directories in which a cgroup may be made, and returns why none works.
+// findCgroups returns the level in the first directory in which cgroups can be made, or an error that says why none works.
 func findCgroups(shell string) (*cgroups, error) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -44,11 +44,11 @@ func findCgroups(shell string) (*cgroups, error) {
 	return nil, errors.Join(errs...)
 }
 
-// cgroupDirs returns the directories to try: for each mount of cgroup version 2, this process's own cgroup, and the slice that was
-// delegated to the user when both are in the same user's slice. Limits that hold for the own cgroup hold for those below it; no
-// directory further up is tried, so that no command escapes them.
+// cgroupDirs returns the directories to try. For each mount of cgroup version 2 these are the cgroup of this process and, if both are
+// in the same user's slice, the slice that was delegated to the user. Limits of a cgroup hold for those below it. No directory further
+// up is tried, so that no command escapes the limits.
 func cgroupDirs(mountinfo, own string, uid int) []string {
-	const version2 = "0::" // proc_pid_cgroup, the line of the one hierarchy of version 2
+	const version2 = "0::" // the line of version 2's only hierarchy in proc_pid_cgroup
 	var at string
 	for line := range strings.Lines(own) {
 		if rest, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), version2); ok {
@@ -56,7 +56,7 @@ func cgroupDirs(mountinfo, own string, uid int) []string {
 		}
 	}
 	if at == "" {
-		return nil // version 1 alone
+		return nil // only version 1
 	}
 	paths := []string{at}
 	id := strconv.Itoa(uid)
@@ -74,7 +74,7 @@ func cgroupDirs(mountinfo, own string, uid int) []string {
 	return dirs
 }
 
-// mountedAt returns where a path of the hierarchy is seen through a mount: a line of proc_pid_mountinfo(5), id parent device root
+// mountedAt returns where a mount shows a path of the hierarchy. The line is of proc_pid_mountinfo(5): id parent device root
 // mountpoint options [tags] - type source options.
 func mountedAt(line, hierarchyPath string) (string, bool) {
 	before, after, ok := strings.Cut(line, " - ")
@@ -90,17 +90,17 @@ func mountedAt(line, hierarchyPath string) (string, bool) {
 		}
 	}
 	if slices.Contains(strings.Split(rest, "/"), "..") {
-		return "", false // outside of this process's cgroup namespace
+		return "", false // outside this process's cgroup namespace
 	}
 	return path.Join(point, rest), true
 }
 
-// unescapeMount undoes the kernel's octal escapes of blanks and backslashes.
+// unescapeMount decodes the kernel's octal escapes of blanks and backslashes.
 func unescapeMount(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
-// probe does once all that a command will need: make, start, find, kill and remove.
+// probe does everything that a command needs: it makes a cgroup, starts a process in it, finds it, kills it and removes the cgroup.
 func (c *cgroups) probe(shell string) (err error) {
 	leaf, err := c.make(rand.Text())
 	if err != nil {
@@ -108,7 +108,7 @@ func (c *cgroups) probe(shell string) (err error) {
 	}
 	defer func() { err = errors.Join(err, leaf.Close()) }()
 	cmd := exec.Command(shell, "-c", "read x")
-	stdin, err := cmd.StdinPipe() // nothing comes, so it waits for the kill
+	stdin, err := cmd.StdinPipe() // no input comes, so it waits to be killed
 	if err != nil {
 		return err
 	}
@@ -143,16 +143,16 @@ func (c *cgroups) hides() bool { return false }
 
 func (c *cgroups) close() error { return nil }
 
-// start starts a command in a cgroup of its own.
+// start starts a command in a new cgroup.
 func (c *cgroups) start(cmd *exec.Cmd, id string) (Tree, error) {
 	leaf, err := c.make(id)
 	if err != nil {
-		return nil, err // and not a *leaf that is nil
+		return nil, err // a nil *leaf would be a Tree that is not nil
 	}
 	return leaf, leaf.start(cmd)
 }
 
-// start starts a command in the cgroup: the kernel makes the process there, so that it never was anywhere else.
+// start starts a command in the cgroup. The kernel creates the process there, so it is never outside.
 func (l *leaf) start(cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -161,7 +161,7 @@ func (l *leaf) start(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// gone reports that an error says that a cgroup or a process is no more.
+// gone reports whether an error says that a cgroup or a process no longer exists.
 func gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV) || errors.Is(err, syscall.ESRCH)
 }

@@ -17,7 +17,7 @@ func Conceal() error {
 	return errors.Join(err, os.NewSyscallError("prctl", unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)))
 }
 
-// overwriteEnviron writes zeros in the place of the environment's entries.
+// overwriteEnviron writes zeros over the entries of the environment.
 func overwriteEnviron() (err error) {
 	begin, end, err := environAddress()
 	if err != nil || end <= begin {
@@ -33,7 +33,7 @@ func overwriteEnviron() (err error) {
 		return fmt.Errorf("overwrite the environment: %w", err)
 	}
 	for entry := range bytes.SplitSeq(block, []byte{0}) {
-		if !bytes.HasPrefix(entry, []byte(MarkVar+"=")) { // by which whoever started us finds us
+		if !bytes.HasPrefix(entry, []byte(MarkVar+"=")) { // whoever started us finds us by it
 			clear(entry)
 		}
 	}
@@ -43,13 +43,13 @@ func overwriteEnviron() (err error) {
 	return nil
 }
 
-// environAddress returns where the environment stands in memory, env_start and env_end of proc_pid_stat(5).
+// environAddress returns where the environment is in memory: env_start and env_end of proc_pid_stat(5).
 func environAddress() (begin, end int64, err error) {
 	line, err := os.ReadFile("/proc/self/stat")
 	if err != nil {
 		return 0, 0, err
 	}
-	const beginField, endField = 50 - 3, 51 - 3 // as in the manual, whose third is our first
+	const beginField, endField = 50 - 3, 51 - 3 // numbered as in the manual, whose third field is our first
 	f := strings.Fields(string(line[bytes.LastIndexByte(line, ')')+1:]))
 	if len(f) <= endField {
 		return 0, 0, errors.New("/proc/self/stat does not say where the environment is")

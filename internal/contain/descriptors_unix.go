@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// blindDescriptors is how many descriptors are looked at where they cannot be listed.
+// blindDescriptors is how many descriptors are tried where they cannot be listed.
 const blindDescriptors = 256
 
-// inherited returns the ExtraFiles of a command that gets its standard descriptors, the given ones and no other: nothing for each further number
-// up to the last one that a program started by this process would get, because it was open when this process began or comes from a library
-// that is not written in Go. What Go opens is closed at an exec anyway.
+// inherited returns ExtraFiles with which a command gets its standard descriptors and the given files and no other descriptor. A nil
+// entry closes each further descriptor that the command would inherit because it was open when this process began, or because a C
+// library opened it. What Go opens is closed on exec anyway.
 func inherited(files []*os.File) []*os.File {
 	const first = 3
 	last := 0
@@ -26,12 +26,12 @@ func inherited(files []*os.File) []*os.File {
 			last = fd
 		}
 	}
-	all := make([]*os.File, max(len(files), last-first+1, 0)) // a nil is closed in the child
+	all := make([]*os.File, max(len(files), last-first+1, 0)) // a nil entry is closed in the child
 	copy(all, files)
 	return all
 }
 
-// descriptors lists the numbers that may be open.
+// descriptors returns the numbers of the descriptors that may be open.
 func descriptors() (list []int) {
 	if dir, err := os.Open("/dev/fd"); err == nil {
 		names, err := dir.Readdirnames(-1)

@@ -1,3 +1,3 @@
-// Package contain holds together what a command starts, so that all of it is found again when it has to end: by a cgroup, a PID namespace or
-// the process group, whatever works on the machine. It is what env.Local stands on; package env documents the levels for users.
+// Package contain starts commands so that every process that they start is found again when it has to end: by a cgroup, by a PID
+// namespace or by the process group, whatever works on the machine. env.Local uses it, and package env documents the levels.
 package contain

@@ -12,25 +12,25 @@ import (
 )
 
 const (
-	// settleTime is how long a tree may take to vanish after KILL.
+	// settleTime is how long a tree may take to end after KILL.
 	settleTime = 400 * time.Millisecond
-	// pollTime is how often a tree is looked at. Nothing tells the end of processes that are not our children.
+	// pollTime is how often a tree is looked at. The kernel does not report the end of processes that are not our children.
 	pollTime = 5 * time.Millisecond
 )
 
-// End ends a command and its tree: TERM, the grace time, KILL. The channel is closed when the command itself has been waited for. It is an
-// error if something is left four tenths of a second after the KILL.
+// End ends a command and its tree with TERM and, after the grace time, KILL. The channel is closed when somebody has waited for the
+// command itself. It is an error if a process is left 0.4 seconds after the KILL.
 func End(t Tree, reaped <-chan struct{}, grace time.Duration) error {
 	e := ending{t, reaped}
 	if !e.alive() {
 		return nil
 	}
-	began := time.Now() // finding all of a large tree takes time, which is part of the grace
+	began := time.Now() // finding a large tree takes time, which counts as grace
 	errTerm := t.Signal(syscall.SIGTERM)
 	if e.goneWithin(grace-time.Since(began), func() error { return nil }) == nil {
 		return nil
 	}
-	// Again and again: in a session with several groups something may be forked between the signals.
+	// More than once, because in a session with several groups processes may fork between the signals.
 	err := e.goneWithin(settleTime, func() error { return t.Signal(syscall.SIGKILL) })
 	if err == nil {
 		return nil
@@ -38,13 +38,13 @@ func End(t Tree, reaped <-chan struct{}, grace time.Duration) error {
 	return errors.Join(fmt.Errorf("still running after SIGKILL: %s", strings.Join(t.Left(), "; ")), errTerm, err)
 }
 
-// ending is a tree with its main process that are to end.
+// ending is a tree that is to end, with the channel that is closed when its main process has been waited for.
 type ending struct {
 	tree   Tree
 	reaped <-chan struct{}
 }
 
-// alive reports whether the main process or something in its tree runs.
+// alive reports whether the main process or another one of its tree runs.
 func (e ending) alive() bool {
 	select {
 	case <-e.reaped:
@@ -54,8 +54,8 @@ func (e ending) alive() bool {
 	}
 }
 
-// goneWithin calls each, waits until the tree is gone, and so on. It returns nil when it is gone, and otherwise what each said
-// last or that the time is over.
+// goneWithin calls each again and again until the tree has ended or the limit is over. It returns nil if the tree has ended; otherwise
+// the last error of each, joined with context.DeadlineExceeded.
 func (e ending) goneWithin(limit time.Duration, each func() error) error {
 	end := time.Now().Add(limit)
 	timer := time.NewTimer(limit)
@@ -70,11 +70,11 @@ func (e ending) goneWithin(limit time.Duration, each func() error) error {
 		}
 		select {
 		case <-reaped:
-			reaped = nil // look at once, then by the ticker
+			reaped = nil // look at once, from then on with the ticker
 		case <-tick.C:
 		case <-timer.C:
 		}
-		// Not left to the select: where a look takes longer than a tick, that is always ready, too.
+		// Not a case of the select: if looking takes longer than a tick, the ticker is always ready too.
 		if !time.Now().Before(end) {
 			return errors.Join(err, context.DeadlineExceeded)
 		}

@@ -18,23 +18,23 @@ import (
 // member is a process of a tree.
 type member struct {
 	pid     int
-	name    string // of the executable, cut by the kernel
+	name    string // of the executable, truncated by the kernel
 	start   uint64 // when it started, in the kernel's ticks, which tells it apart from a later one with the same number
 	grouped bool   // it is in the leader's process group
 	inside  int    // its number in the namespace of the command, if that is another one
 }
 
-// procStat is what we read of proc_pid_stat(5).
+// procStat holds the fields of proc_pid_stat(5) that are used here.
 type procStat struct {
 	member
 	dead           bool // a zombie
 	exiting        bool // about to be one
-	forked         bool // at work, and still a copy of the process that forked it: it may be about to execute a program
-	kernel         bool // a thread of the kernel
+	forked         bool // running, and still a copy of its parent: it may be about to execute a program
+	kernel         bool // a kernel thread
 	group, session string
 }
 
-// readStat reads about a process. See gone for the error when it has ended.
+// readStat reads a process's procStat. If the process has ended, gone reports true for the error.
 func readStat(pid int) (procStat, error) {
 	var buf [1024]byte // the longest line is under 600 characters
 	line, err := readProc("/proc/"+strconv.Itoa(pid)+"/stat", buf[:0])
@@ -44,8 +44,8 @@ func readStat(pid int) (procStat, error) {
 	return parseStat(pid, line)
 }
 
-// readProc reads a file of /proc into a buffer, or a larger one. A sweep reads hundreds of them, so by plain system calls, at half
-// the cost of os.ReadFile.
+// readProc reads a file of /proc into a buffer, or into a larger one if it does not fit. A sweep reads hundreds of them, and plain
+// system calls cost half as much as os.ReadFile.
 func readProc(name string, buf []byte) ([]byte, error) {
 	fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
@@ -62,11 +62,11 @@ func readProc(name string, buf []byte) ([]byte, error) {
 	}
 }
 
-// parseStat reads a line of proc_pid_stat(5): pid (name) state ppid group session ... The name may contain anything, even a
-// parenthesis, so the fields count from the last one.
+// parseStat parses a line of proc_pid_stat(5): pid (name) state ppid group session ... The name may contain anything, even a
+// parenthesis, so the fields are counted from the last parenthesis.
 func parseStat(pid int, line []byte) (procStat, error) {
 	const (
-		flagsField, startField       = 9 - 3, 22 - 3       // as in the manual, whose third is our first
+		flagsField, startField       = 9 - 3, 22 - 3       // numbered as in the manual, whose third field is our first
 		ending, noExec, kernelThread = 0x4, 0x40, 0x200000 // PF_EXITING, PF_FORKNOEXEC and PF_KTHREAD in the kernel's sched.h
 	)
 	open, end := bytes.IndexByte(line, '('), bytes.LastIndexByte(line, ')')
@@ -89,7 +89,8 @@ func parseStat(pid int, line []byte) (procStat, error) {
 	}, errors.Join(errFlags, errStart)
 }
 
-// members lists the tree's processes from /proc, the oldest first, without zombies. What another user's /proc hides is missing.
+// members returns the tree's processes from /proc, the oldest first, without zombies. Processes that /proc hides from this user are
+// missing.
 func (t group) members() ([]member, error) {
 	var mu sync.Mutex
 	var list []member
@@ -103,11 +104,11 @@ func (t group) members() ([]member, error) {
 	return list, err
 }
 
-// execTries is how often, a millisecond apart, a process is looked at that may be executing a new program: for some microseconds
-// its environment is empty then.
+// execTries is how often a process is looked at, a millisecond apart, that may be executing a new program: its environment is empty
+// for some microseconds then.
 const execTries = 5
 
-// environSize is more than most environments have.
+// environSize is larger than most environments.
 const environSize = 16 << 10
 
 // find calls visit for each of the tree's processes until it returns false, several at a time.
@@ -115,14 +116,14 @@ func (t group) find(visit func(member) bool) error {
 	pids, err := processIDs()
 	for try := 0; err == nil && len(pids) > 0 && try < execTries; try++ {
 		if try > 0 {
-			time.Sleep(time.Millisecond) // for all of them, since a storm of processes has many at a time
+			time.Sleep(time.Millisecond) // one pause for all of them: there may be many at a time
 		}
 		pids, err = t.look(pids, visit)
 	}
 	return err
 }
 
-// processIDs lists the machine's processes, the youngest first as long as numbers do not wrap.
+// processIDs returns the numbers of the machine's processes, the youngest first unless numbers have wrapped around.
 func processIDs() ([]int, error) {
 	proc, err := os.Open("/proc")
 	if err != nil {
@@ -141,8 +142,8 @@ func processIDs() ([]int, error) {
 	return pids, nil
 }
 
-// look calls visit for those of the processes that are the tree's, and returns those that have to be looked at again; none when
-// visit has returned false. It uses all processors: in a storm of processes, which want them too, one thread gets little done.
+// look calls visit for the processes that belong to the tree and returns those that have to be looked at again. It returns none once
+// visit has returned false. It uses all processors, because a storm of processes competes for them.
 func (t group) look(pids []int, visit func(member) bool) (again []int, err error) {
 	var (
 		mu      sync.Mutex // for again and err
@@ -175,16 +176,16 @@ func (t group) look(pids []int, visit func(member) bool) (again []int, err error
 	return again, err
 }
 
-// answer is whether a process belongs to a tree.
+// answer says whether a process belongs to a tree.
 type answer int
 
 const (
 	no answer = iota
 	yes
-	unclear // it is just executing a new program
+	unclear // it may be executing a new program
 )
 
-// owns tells whether a process belongs to the tree. One that has ended in between, and one that is older than the command, does not.
+// owns reports whether a process belongs to the tree. A process that has ended or that is older than the command does not.
 func (t group) owns(pid int, reused bool, buf []byte) (member, answer, error) {
 	stat, err := readStat(pid)
 	if gone(err) {
@@ -205,7 +206,7 @@ func (t group) owns(pid int, reused bool, buf []byte) (member, answer, error) {
 	return stat.member, is, nil
 }
 
-// marked tells whether a process of this user was started with the mark in its environment, or is a copy of one that was.
+// marked reports whether a process of this user was started with the mark in its environment, or is a copy of one that was.
 func marked(pid int, mark string, buf []byte) answer {
 	dir := "/proc/" + strconv.Itoa(pid)
 	var info syscall.Stat_t
@@ -214,7 +215,7 @@ func marked(pid int, mark string, buf []byte) answer {
 	}
 	environ, err := readProc(dir+"/environ", buf)
 	if err != nil {
-		return no // ended, or of the kind that nobody may look into
+		return no // it has ended, or nobody may read its environment
 	}
 	if len(environ) > 0 {
 		if hasMark(environ, mark) {
@@ -228,7 +229,7 @@ func marked(pid int, mark string, buf []byte) answer {
 	return unclear
 }
 
-// hasMark looks for the mark among those in a process's environment, inner and outer ones.
+// hasMark reports whether the mark is among those in a process's environment, inner and outer ones.
 func hasMark(environ []byte, mark string) bool {
 	for entry := range bytes.SplitSeq(environ, []byte{0}) {
 		if value, ok := bytes.CutPrefix(entry, []byte(MarkVar+"=")); ok && bytes.Contains(value, []byte(mark)) {
@@ -238,9 +239,9 @@ func hasMark(environ []byte, mark string) bool {
 	return false
 }
 
-// signal sends a signal, unless the number belongs to another process by now. That it has ended is no error.
+// signal signals the process, unless its number belongs to another process by now. It is no error if the process has ended.
 func (m member) signal(sig syscall.Signal) error {
-	p, err := os.FindProcess(m.pid) // holds the process, not the number, where the kernel can
+	p, err := os.FindProcess(m.pid) // refers to the process and not its number, where the kernel can
 	if err != nil {
 		return err
 	}
@@ -257,19 +258,21 @@ func (m member) signal(sig syscall.Signal) error {
 	return errors.Join(os.NewSyscallError("kill", err), p.Release())
 }
 
-// startTime bounds the wait for processes that are about to execute a program, after which they are named by what they are.
+// startTime is how long describe waits for processes that are about to execute a program. After that they are named by the program
+// that they run.
 const startTime = 500 * time.Millisecond
 
-// describe returns the process id and the command line, or the name where there is none to read, and false when the process has
-// ended. It waits until the deadline for one that is just starting.
+// describe returns the process id and the command line, or the name if there is no command line, and false if the process has ended.
+// It waits until the deadline for a process that is just starting.
 func (m member) describe(deadline time.Time) (line string, running bool) {
 	dir := "/proc/" + strconv.Itoa(m.pid) + "/"
 	cmdline, running := startedAs(func(file string) ([]byte, error) { return os.ReadFile(dir + file) }, deadline)
 	return m.line(cmdline), running
 }
 
-// startedAs returns the command line of the process whose files of /proc a function reads, and false when it has ended. For a moment after its
-// execve the kernel has no command line, and before it that of another process, so that it waits for both until the deadline.
+// startedAs returns a process's command line, and false if the process has ended. read reads its files in /proc. Right before its
+// execve a process has the command line of another, and right after it none, so startedAs waits for both to pass, at most until the
+// deadline.
 func startedAs(read func(file string) ([]byte, error), deadline time.Time) (cmdline []byte, running bool) {
 	for {
 		line, err := read("stat")
@@ -290,7 +293,7 @@ func startedAs(read func(file string) ([]byte, error), deadline time.Time) (cmdl
 	}
 }
 
-// line returns the description with a command line in the kernel's form.
+// line returns the description of a process with a command line as the kernel has it.
 func (m member) line(cmdline []byte) string {
 	if len(cmdline) == 0 {
 		cmdline = []byte("(" + m.name + ")")

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// psTime bounds the wait for ps.
+// psTime is how long ps may take.
 const psTime = time.Second
 
 // member is a process of a tree.
@@ -24,7 +24,7 @@ type member struct {
 	grouped bool // it is in the leader's process group
 }
 
-// members lists the tree's processes as ps tells, without zombies. A session is not told apart from its leader's group.
+// members returns the tree's processes as ps lists them, without zombies. It does not tell a session from its leader's group.
 func (t group) members() ([]member, error) {
 	if t.reused() {
 		return nil, nil
@@ -61,7 +61,7 @@ func (t group) find(visit func(member) bool) error {
 	return err
 }
 
-// signal sends a signal. That the process has ended is no error.
+// signal signals the process. It is no error if the process has ended.
 func (m member) signal(sig syscall.Signal) error {
 	err := syscall.Kill(m.pid, sig)
 	if err == nil || errors.Is(err, syscall.ESRCH) {
@@ -70,7 +70,7 @@ func (m member) signal(sig syscall.Signal) error {
 	return os.NewSyscallError("kill", err)
 }
 
-// startTime is no time at all: ps has told already.
+// startTime is zero: ps has the command lines already.
 const startTime = 0
 
 // describe returns the process id and the command line.

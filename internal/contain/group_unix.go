@@ -13,21 +13,21 @@ import (
 	"unicode"
 )
 
-// group is the process group of a command, its whole session when it has a terminal (a shell that controls jobs makes more
-// groups in it), and what carries the mark.
+// group is the tree of a command in a process group: its group, its whole session if it has a terminal (a shell with job control makes
+// more groups in it), and the processes that carry its mark.
 type group struct {
-	leader  int // its process id, which is the group's and the session's id too
+	leader  int // its process id, which is also the id of the group and of the session
 	session bool
-	reaped  <-chan struct{} // closed when the leader has been waited for and its number may be given away
+	reaped  <-chan struct{} // closed when the leader has been waited for, so that its number may be reused
 	mark    string          // empty where processes cannot be found by their environment
-	began   uint64          // when the leader started, in the kernel's ticks; zero where that is not known
+	began   uint64          // when the leader started, in the kernel's ticks; zero if unknown
 }
 
-// killRounds bounds the sweeps of one KILL, of which each finds what was forked during the one before. The caller calls again
-// while there is time, so it is kept small.
+// killRounds is how many sweeps one KILL makes at most. Each finds what was forked during the one before. It is small because the
+// caller tries again while there is time.
 const killRounds = 4
 
-// signal sends to the group at once and then to the members that are not in it, for KILL until a sweep finds no new one.
+// Signal signals the group at once and then the members outside it. For KILL it sweeps until it finds no new member.
 func (t group) Signal(sig syscall.Signal) error {
 	var errs []error
 	if !t.reused() {
@@ -47,7 +47,7 @@ func (t group) Signal(sig syscall.Signal) error {
 	return errors.Join(append(errs, sweep.err)...)
 }
 
-// sweep sends a signal to processes as they are found, each once, so that they have no time to start others.
+// sweep signals processes as they are found, each once, so that they have no time to fork.
 type sweep struct {
 	sig syscall.Signal
 
@@ -76,6 +76,7 @@ func (s *sweep) first(m member) bool {
 	return !was
 }
 
+// send signals the group.
 func (t group) send(sig syscall.Signal) error {
 	err := syscall.Kill(-t.leader, sig)
 	if err == nil || errors.Is(err, syscall.ESRCH) {
@@ -84,8 +85,8 @@ func (t group) send(sig syscall.Signal) error {
 	return os.NewSyscallError("kill", err)
 }
 
-// reused reports whether the group's number belongs to somebody else by now. While a group has members, its number is given to
-// no new process; so if there is a process with that number after ours has been waited for, our group has ended.
+// reused reports whether the group's number belongs to another process by now. The kernel gives the number to no new process while the
+// group has members. So if a process has it after we have waited for our own, our group has ended.
 func (t group) reused() bool {
 	select {
 	case <-t.reaped:
@@ -95,9 +96,10 @@ func (t group) reused() bool {
 	}
 }
 
+// Alive reports whether a member runs.
 func (t group) Alive() bool {
 	if !t.session && t.mark == "" && (t.reused() || errors.Is(syscall.Kill(-t.leader, 0), syscall.ESRCH)) {
-		return false // without a look at all processes
+		return false // without looking at all processes
 	}
 	var found atomic.Bool
 	err := t.find(func(member) bool {
@@ -107,6 +109,7 @@ func (t group) Alive() bool {
 	return err != nil || found.Load()
 }
 
+// Left describes the members.
 func (t group) Left() []string {
 	if !t.Alive() {
 		return nil
@@ -115,10 +118,10 @@ func (t group) Left() []string {
 	return describeAll(members, err)
 }
 
-// close does nothing: the kernel keeps a group only as long as it has members.
+// Close does nothing: the kernel keeps a group only as long as it has members.
 func (t group) Close() error { return nil }
 
-// describeAll returns a line for each member that still runs, or one that says why there are none.
+// describeAll returns a line for each member that still runs, or one line that says why they cannot be listed.
 func describeAll(members []member, err error) []string {
 	if err != nil {
 		return []string{"processes that cannot be listed: " + plain(err.Error())}
@@ -136,7 +139,7 @@ func describeAll(members []member, err error) []string {
 // maxLine is how many characters of a command line are shown.
 const maxLine = 200
 
-// plain makes a process's command line, which is its own choice, one line of text.
+// plain returns a process's command line, which the process chooses itself, as one line of text.
 func plain(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

@@ -14,11 +14,12 @@ import (
 	"time"
 )
 
-// A host whose commands may outlive it holds a lock on a file, which their marks name. The kernel drops the lock when the host ends,
-// however that happens, and it means the same in every PID namespace that shares the file, as a process id would not. Where the file is
-// free, the host has ended without ending its commands; where it is missing, nothing is known of it.
+// A host is a process that runs commands. If they may outlive it, it holds a lock on a file that their marks name. The kernel releases
+// the lock when the host ends, in whatever way. Unlike a process id, a lock means the same in every PID namespace that shares the
+// file. If the file exists and is not locked, the host has ended without ending its commands. If there is no file, nothing is known of
+// the host.
 
-// host is one environment as its commands' marks name it.
+// host is one environment, as the marks of its commands name it.
 type host struct {
 	id string
 
@@ -27,11 +28,11 @@ type host struct {
 	done bool
 }
 
-// hostSuffix ends the names of the locks' files.
+// hostSuffix is the suffix of the lock files' names.
 const hostSuffix = ".host"
 
-// hostDirs returns where the locks of this user may be: the directory that the login gave, and those that do not depend on the environment
-// variables, since a later host has to find what this one made.
+// hostDirs returns the directories in which this user's locks may be: the one that the login gave, and those that do not depend on
+// environment variables, so that a later host finds the locks.
 func hostDirs() []string {
 	id := strconv.Itoa(os.Geteuid())
 	dirs := []string{"/run/user/" + id + "/attractor", "/tmp/attractor-" + id, "/dev/shm/attractor-" + id}
@@ -41,7 +42,7 @@ func hostDirs() []string {
 	return dirs
 }
 
-// ownDir makes a directory of this user alone, or reports false.
+// ownDir makes a directory that only this user can write to, and reports whether there is one.
 func ownDir(name string) bool {
 	if err := os.Mkdir(name, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return false
@@ -51,7 +52,7 @@ func ownDir(name string) bool {
 	return err == nil && stat.Mode&syscall.S_IFMT == syscall.S_IFDIR && int(stat.Uid) == os.Geteuid() && stat.Mode&0o022 == 0
 }
 
-// hold takes the host's lock, once. Where no directory can be used the host goes without: what it leaves then stays.
+// hold takes the host's lock, once. If no directory can be used, the host goes without, and nobody ends what it leaves behind.
 func (h *host) hold() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -70,13 +71,13 @@ func (h *host) hold() {
 			h.lock = f
 			return
 		}
-		if f.Close() != nil { // somebody who tidies up was faster, and removes it
+		if f.Close() != nil { // another process was faster: it holds the lock and removes the file
 			continue
 		}
 	}
 }
 
-// release gives the lock back, and removes its file if no command can be left.
+// release releases the lock, and removes its file if no command can be left.
 func (h *host) release(empty bool) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -95,26 +96,26 @@ func (h *host) release(empty bool) error {
 
 func newHost() *host { return &host{id: rand.Text()} }
 
-// abandoned is a host that has ended without ending its commands. Its file is locked by us.
+// abandoned is a host that has ended without ending its commands. We hold the lock on its file.
 type abandoned struct {
 	id   string
 	file *os.File
 }
 
-// findAbandoned locks the files of hosts that have ended, except of those in whose commands this process runs. A host whose file is
-// locked in any directory lives, whatever else there is under its id.
+// findAbandoned locks and returns the files of hosts that have ended, except those in whose commands this process runs. A host is
+// alive if its file is locked in any of the directories.
 func findAbandoned(outer string) (list []abandoned, err error) {
 	var errs []error
 	living := map[string]bool{}
 	for _, dir := range hostDirs() {
 		entries, err := os.ReadDir(dir)
 		if err != nil || !ownDir(dir) {
-			continue // not there, or not ours
+			continue // missing, or not ours
 		}
 		for _, e := range entries {
 			id, ok := strings.CutSuffix(e.Name(), hostSuffix)
 			if !ok || len(id) != len(rand.Text()) || !e.Type().IsRegular() || slices.Contains(markedHosts(outer), id) {
-				continue // a shorter id would be a part of other ones
+				continue // a shorter id could be part of another one
 			}
 			f, locked, err := lockDir(path.Join(dir, e.Name()), syscall.LOCK_EX)
 			errs = append(errs, err)
@@ -135,7 +136,7 @@ func findAbandoned(outer string) (list []abandoned, err error) {
 	return list, errors.Join(errs...)
 }
 
-// markedHosts lists the hosts that a mark names.
+// markedHosts returns the ids of the hosts that a mark names.
 func markedHosts(mark string) (ids []string) {
 	for entry := range strings.SplitSeq(mark, "/") {
 		if id, _, ok := strings.Cut(entry, "."); ok {
@@ -145,7 +146,7 @@ func markedHosts(mark string) (ids []string) {
 	return ids
 }
 
-// endAbandoned ends what the commands of hosts that have ended have left running, and returns a line for each process.
+// EndAbandoned ends what the commands of hosts that have ended left running, and returns a line for each process.
 func (v Level) EndAbandoned(grace time.Duration) (lines []string, err error) {
 	hosts, err := findAbandoned(v.outer)
 	errs := []error{err}
@@ -153,14 +154,14 @@ func (v Level) EndAbandoned(grace time.Duration) (lines []string, err error) {
 		ended, err := h.end(grace)
 		lines, errs = append(lines, ended...), append(errs, err)
 	}
-	if c, ok := v.rung.(*cgroups); ok { // what has cleared its environment
+	if c, ok := v.rung.(*cgroups); ok { // processes that have cleared their environment
 		ended, err := c.endAbandoned()
 		lines, errs = append(lines, ended...), append(errs, err)
 	}
 	return lines, errors.Join(errs...)
 }
 
-// end ends the host's processes: TERM, the grace time, KILL. The file goes when none is left.
+// end ends the host's processes with TERM and, after the grace time, KILL. It removes the file when none is left.
 func (h abandoned) end(grace time.Duration) (lines []string, err error) {
 	defer func() { err = errors.Join(err, h.file.Close()) }()
 	members, err := h.members()
@@ -191,7 +192,7 @@ func (h abandoned) end(grace time.Duration) (lines []string, err error) {
 	return lines, os.Remove(h.file.Name())
 }
 
-// members lists the processes of this user that have the host in their mark.
+// members returns the processes of this user whose mark names the host.
 func (h abandoned) members() ([]member, error) {
 	g := group{leader: -1, reaped: make(chan struct{}), mark: h.id + "."}
 	members, err := g.members()

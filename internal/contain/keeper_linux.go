@@ -16,11 +16,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keeperScript is process 1 of a namespace. It mounts /proc by the program $1 with the options $2, gives processes numbers that go
-// on from its own number outside (files that commands name by $$ would have the same names otherwise), says that it is
-// ready, and waits: for orphans, which it inherits, and for a child that reads names of signals to be sent to all others, until
-// our end of the pipe is closed, by us or by our death. The child is started anew when a command has killed it; process 1
-// is safe from them.
+// keeperScript is process 1 of a namespace. It mounts /proc with the program $1 and the options $2. It makes process numbers continue
+// from its own number outside, because commands name files after $$ and the names would repeat. Then it says that it is ready, and
+// waits for orphans, which it inherits. Its child reads the names of signals and sends them to all other processes, until our end of
+// the pipe is closed, by us or by our death. If a command kills the child, the script starts another; process 1 itself is safe from
+// commands.
 const keeperScript = `: keeps the processes of commands of attractor together
 read -r last
 "$1" -t proc -o "$2" proc /proc || exit
@@ -33,23 +33,23 @@ while :; do
 	[ $? -le 128 ] && exit
 done`
 
-// keeperTime bounds the wait for a keeper to be ready, and at the end for it to be gone: both take milliseconds, but on a busy machine.
+// keeperTime is how long a keeper may take to be ready, and to end. Both take milliseconds, and longer on a busy machine.
 const keeperTime = 10 * time.Second
 
-// keeper is process 1 of a namespace. With it everything in there ends, by the kernel's hand.
+// keeper is process 1 of a namespace. When it ends, the kernel ends everything in the namespace.
 type keeper struct {
 	cmd    *exec.Cmd
-	orders *os.File // names of signals, a line each; it ends when nobody has this end open
-	proc   *os.Root // the namespace's own /proc; nil when there is none yet
+	orders *os.File // takes the names of signals, one a line; the keeper ends when this end is closed
+	proc   *os.Root // the namespace's own /proc; nil before it is mounted
 
 	killed  atomic.Bool
-	ended   chan struct{} // closed when it has been waited for, and nothing is left of the namespace
+	ended   chan struct{} // closed when it has been waited for and nothing of the namespace is left
 	waitErr error
 }
 
-// keep starts a keeper in a new PID namespace, with the mounts of the calling thread, with which the kernel kills it: a command of root can
-// hold the pipe open whose end it waits for, or stop its child, so that the pipe alone would not end it. A keeper that is returned
-// has to be waited for, and closed if it comes with an error.
+// keep starts a keeper in a new PID namespace, with the mounts of the calling thread. The kernel kills it when that thread ends. The
+// pipe alone would not be enough: a command of root can hold it open, or stop the keeper's child. The caller waits for a keeper that
+// is returned, and closes it if it comes with an error.
 func (n *pidns) keep(procOptions string) (_ *keeper, err error) {
 	stdin, orders, err := os.Pipe()
 	if err != nil {
@@ -72,7 +72,7 @@ func (n *pidns) keep(procOptions string) (_ *keeper, err error) {
 	return k, errors.Join(closeErr, k.ready(answer), answer.Close())
 }
 
-// ready tells the keeper its number and waits until it is ready, or for what it says instead.
+// ready tells the keeper its number and waits until it is ready. The error has what it said instead.
 func (k *keeper) ready(answer *os.File) error {
 	if err := answer.SetReadDeadline(time.Now().Add(keeperTime)); err != nil {
 		return err
@@ -87,12 +87,12 @@ func (k *keeper) ready(answer *os.File) error {
 	return fmt.Errorf("its process 1 is not ready: %s: %w", plain(line), err)
 }
 
-// wait waits for the keeper, which the kernel holds until all others of its namespace are gone.
+// wait waits for the keeper. The kernel lets it end when all other processes of its namespace have ended.
 func (k *keeper) wait() {
 	err := k.cmd.Wait()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		err = nil // its end is all that matters
+		err = nil // how it ended does not matter
 	}
 	k.waitErr = errors.Join(err, k.orders.Close())
 	if k.proc != nil {
@@ -101,7 +101,7 @@ func (k *keeper) wait() {
 	close(k.ended)
 }
 
-// signal sends KILL to the keeper, and has it send any other signal, to all at once.
+// Signal kills the keeper, or has it send any other signal to all other processes at once.
 func (k *keeper) Signal(sig syscall.Signal) error {
 	if sig == syscall.SIGKILL {
 		k.killed.Store(true)
@@ -110,7 +110,7 @@ func (k *keeper) Signal(sig syscall.Signal) error {
 		}
 		return nil
 	}
-	// The empty line is for a reader that a command is just killing: it may take one byte with it.
+	// The empty line is for a reader that is being killed just now, which may take one byte with it.
 	_, err := k.orders.WriteString("\n" + strings.TrimPrefix(unix.SignalName(sig), "SIG") + "\n")
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
 		return nil // it has ended
@@ -118,7 +118,7 @@ func (k *keeper) Signal(sig syscall.Signal) error {
 	return err
 }
 
-// alive reports whether there is a process besides the keeper's. After a KILL the keeper's end is what counts.
+// Alive reports whether there is a process besides the keeper and its child. After a KILL, it reports whether the keeper is left.
 func (k *keeper) Alive() bool {
 	select {
 	case <-k.ended:
@@ -132,7 +132,7 @@ func (k *keeper) Alive() bool {
 	return err != nil || len(members) > 0
 }
 
-// members lists the processes of the namespace, also those in namespaces below it, by the numbers that they have in it.
+// members returns the processes of the namespace and of those below it, by their numbers in it.
 func (k *keeper) members() ([]member, error) {
 	dir, err := k.proc.Open(".")
 	if err != nil {
@@ -150,7 +150,7 @@ func (k *keeper) members() ([]member, error) {
 		}
 		line, err := k.proc.ReadFile(path.Join(name, "stat"))
 		if gone(err) {
-			continue // ended in between
+			continue // it has ended meanwhile
 		}
 		if err != nil {
 			return nil, err
@@ -159,7 +159,7 @@ func (k *keeper) members() ([]member, error) {
 		if err != nil {
 			return nil, err
 		}
-		const keepers = "1" // the session of the keeper and its child
+		const keepers = "1" // the session of the keeper and of its child
 		if !stat.dead && stat.session != keepers {
 			list = append(list, stat.member)
 		}
@@ -167,7 +167,7 @@ func (k *keeper) members() ([]member, error) {
 	return list, nil
 }
 
-// left describes the members.
+// Left describes the members.
 func (k *keeper) Left() []string {
 	if !k.Alive() {
 		return nil
@@ -188,7 +188,7 @@ func (k *keeper) Left() []string {
 	return lines
 }
 
-// close ends the keeper, and with it what may be in its namespace. After a KILL, which has had its time, it does not wait.
+// Close ends the keeper, and with it what may be left in its namespace. It does not wait for a keeper that has been killed already.
 func (k *keeper) Close() error {
 	if k.killed.Load() {
 		return k.end(0)

@@ -9,14 +9,14 @@ import (
 	"syscall"
 )
 
-// leaf is the cgroup of one command. What runs in it may make more below it, as a command does that uses this package.
+// leaf is the cgroup of one command. A process in it may make further cgroups below it, as one does that uses this package.
 type leaf struct {
 	dir    string
-	held   *os.File // the directory, locked: it says that the host lives
-	noKill bool     // for tests: as if the kernel, before Linux 5.14, had no cgroup.kill
+	held   *os.File // the directory, locked as long as the host lives
+	noKill bool     // for tests: the kernel has no cgroup.kill, as before Linux 5.14
 }
 
-// signal sends a signal to all members, once. KILL leaves nobody out who is forked meanwhile.
+// Signal signals all members once. KILL also reaches processes that are forked meanwhile.
 func (l *leaf) Signal(sig syscall.Signal) error {
 	if sig != syscall.SIGKILL {
 		return l.each(sig)
@@ -27,8 +27,7 @@ func (l *leaf) Signal(sig syscall.Signal) error {
 			return nil
 		}
 	}
-	// Frozen processes do not fork, and KILL ends them all the same. Freezing takes a moment, for which the caller
-	// calls again.
+	// Frozen processes do not fork, and KILL ends them all the same. Freezing takes a moment, so the caller tries again.
 	err := errors.Join(l.write("cgroup.freeze", "1"), l.each(sig), l.write("cgroup.freeze", "0"))
 	if !l.exists() {
 		return nil
@@ -36,6 +35,7 @@ func (l *leaf) Signal(sig syscall.Signal) error {
 	return err
 }
 
+// each signals the members one by one.
 func (l *leaf) each(sig syscall.Signal) error {
 	members, err := l.members()
 	errs := []error{err}
@@ -45,7 +45,7 @@ func (l *leaf) each(sig syscall.Signal) error {
 	return errors.Join(errs...)
 }
 
-// write writes to one of the cgroup's files, which must be there.
+// write writes to one of the cgroup's files, which must exist.
 func (l *leaf) write(name, value string) error {
 	f, err := os.OpenFile(path.Join(l.dir, name), os.O_WRONLY, 0)
 	if err != nil {
@@ -60,7 +60,7 @@ func (l *leaf) exists() bool {
 	return !gone(err)
 }
 
-// alive reports whether a process of the cgroup or one below it runs; the kernel does not count zombies.
+// Alive reports whether a process runs in the cgroup or below it. The kernel does not count zombies.
 func (l *leaf) Alive() bool {
 	events, err := os.ReadFile(path.Join(l.dir, "cgroup.events"))
 	if err != nil {
@@ -69,13 +69,13 @@ func (l *leaf) Alive() bool {
 	return !strings.Contains(string(events), "populated 0")
 }
 
-// members lists the processes of the cgroup and of those below it.
+// members returns the processes of the cgroup and of those below it.
 func (l *leaf) members() ([]member, error) { return cgroupMembers(l.dir) }
 
 func cgroupMembers(dir string) ([]member, error) {
 	var list []member
 	procs, err := os.ReadFile(path.Join(dir, "cgroup.procs"))
-	if err != nil && !gone(err) && !errors.Is(err, syscall.EOPNOTSUPP) { // the latter where threads are members
+	if err != nil && !gone(err) && !errors.Is(err, syscall.EOPNOTSUPP) { // EOPNOTSUPP if threads are members
 		return nil, err
 	}
 	for line := range strings.Lines(string(procs)) {
@@ -84,7 +84,7 @@ func cgroupMembers(dir string) ([]member, error) {
 			return nil, err
 		}
 		if pid == 0 {
-			continue // of a PID namespace that we do not see
+			continue // in a PID namespace that we cannot see
 		}
 		stat, err := readStat(pid)
 		if gone(err) {
@@ -122,7 +122,7 @@ func cgroupsBelow(dir string) (dirs []string, err error) {
 	return dirs, nil
 }
 
-// left describes the members.
+// Left describes the members.
 func (l *leaf) Left() []string {
 	if !l.Alive() {
 		return nil
@@ -131,7 +131,7 @@ func (l *leaf) Left() []string {
 	return describeAll(members, err)
 }
 
-// close removes the cgroup and what commands made below it. All must be empty.
+// Close removes the cgroup and those that commands made below it. All must be empty.
 func (l *leaf) Close() error {
 	if err := removeCgroup(l.dir); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (l *leaf) Close() error {
 	if err := l.held.Close(); !errors.Is(err, os.ErrClosed) {
 		return err
 	}
-	return nil // a second call
+	return nil // this is a second call
 }
 
 func removeCgroup(dir string) error {

@@ -2,7 +2,7 @@ package contain
 
 import "syscall"
 
-// The names of the levels. Package env says what each is.
+// The names of the levels. Package env documents them.
 const (
 	CgroupPIDNS = "cgroup+pidns"
 	PIDNS       = "pidns"
@@ -10,19 +10,17 @@ const (
 	Group       = "group"
 )
 
-// MarkVar is the environment variable that marks the processes of commands. See env.MarkVar.
+// MarkVar is the environment variable by which a command's processes are found. See env.MarkVar.
 const MarkVar = "ATTRACTOR_PROCESS"
 
-// Tree is everything that a command started and that its level of containment finds again.
+// Tree is a command with all processes that it started, as its level of containment finds them.
 type Tree interface {
-	// Signal sends a signal to all of it. That nothing is there is no error.
+	// Signal sends a signal to every process. It is no error if there is none.
 	Signal(sig syscall.Signal) error
-	// Alive reports whether a process of it is left. Zombies do not count: where process 1 does not wait for orphans, they
-	// stay for ever.
+	// Alive reports whether a process is left. Zombies do not count: they stay forever where process 1 does not wait for orphans.
 	Alive() bool
-	// Left describes its processes, one line each: the process id and the command line. When they cannot be listed, a
-	// line says so.
+	// Left returns a line for each process, with its process id and command line, or one line that says why they cannot be listed.
 	Left() []string
-	// Close gives back what the level took for the command. Nothing may be left alive. A second call does nothing.
+	// Close releases what the level took for the command. No process may be alive. A second call does nothing.
 	Close() error
 }

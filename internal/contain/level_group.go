@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// Level is the process group, the only one here.
+// Level starts commands in process groups, the only level on this system.
 type Level struct{}
 
+// Find returns the level. An error wraps errors.ErrUnsupported.
 func Find(wanted, _ string) (Level, error) {
 	if wanted != "" && wanted != Group {
 		return Level{}, fmt.Errorf("containment %q: %w", wanted, errors.ErrUnsupported)
@@ -19,9 +20,10 @@ func Find(wanted, _ string) (Level, error) {
 	return Level{}, nil
 }
 
+// Name returns the name of the level.
 func (Level) Name() string { return Group }
 
-// start starts a command and returns what holds its processes together.
+// Start starts a command and returns it and its tree. See Level.Start on Linux.
 func (Level) Start(cmd *exec.Cmd, session bool, reaped <-chan struct{}) (*exec.Cmd, Tree, error) {
 	cmd.ExtraFiles = inherited(cmd.ExtraFiles)
 	if err := cmd.Start(); err != nil {
@@ -30,9 +32,11 @@ func (Level) Start(cmd *exec.Cmd, session bool, reaped <-chan struct{}) (*exec.C
 	return cmd, group{leader: cmd.Process.Pid, session: session, reaped: reaped}, nil
 }
 
+// Hides reports whether commands cannot see the host's processes.
 func (Level) Hides() bool { return false }
 
+// Close does nothing.
 func (Level) Close(bool) error { return nil }
 
-// endAbandoned finds nothing: where processes cannot be told by their environment, what a host has left is not known.
+// EndAbandoned does nothing: processes cannot be found by their environment here.
 func (Level) EndAbandoned(time.Duration) ([]string, error) { return nil, nil }

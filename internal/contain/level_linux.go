@@ -10,32 +10,33 @@ import (
 	"time"
 )
 
-// Level is the containment of all commands of one environment.
+// Level starts the commands of one environment and contains them.
 type Level struct {
 	rung  rung   // nil at the level of groups
-	outer string // this process's own marks, with a slash at the end; empty when no command of ours started it
+	outer string // the marks of this process itself, with a slash at the end; empty if no command of ours started it
 	stale *stale
 	host  *host
 }
 
-// rung is a level above that of groups.
+// rung is a level above the process group.
 type rung interface {
 	name() string
-	// start starts a command. With an error the command does not run, and a tree that comes with it is to be closed.
+	// start starts a command. If it fails, the command does not run, and the caller closes the tree that may come with the error.
 	start(cmd *exec.Cmd, id string) (Tree, error)
-	// hides reports whether commands cannot see the processes of the host.
+	// hides reports whether commands cannot see the host's processes.
 	hides() bool
-	// close ends what was made for all commands, of which none runs any more.
+	// close releases what all commands shared. None of them runs any more.
 	close() error
 }
 
-// stale is what was made for commands that did not start and could not be given back at once.
+// stale holds the trees of commands that did not start and that could not be closed at once.
 type stale struct {
 	mu    sync.Mutex
 	trees []Tree
 }
 
-// Find returns the wanted level, or the best that works here when wanted is empty.
+// Find returns the wanted level, or the best that works on this machine if wanted is empty. Each level is tried out with the shell. An
+// error wraps errors.ErrUnsupported.
 func Find(wanted, shell string) (Level, error) {
 	v := Level{stale: &stale{}, host: newHost()}
 	if own := os.Getenv(MarkVar); own != "" {
@@ -59,7 +60,7 @@ func Find(wanted, shell string) (Level, error) {
 		errs = append(errs, err)
 	}
 	if wanted == "" {
-		return v, nil // why nothing better works is nobody's trouble when it was not asked for
+		return v, nil // nobody asked for a better level, so the reasons do not matter
 	}
 	if !known {
 		return v, fmt.Errorf("containment %q: %w", wanted, errors.ErrUnsupported)
@@ -67,13 +68,13 @@ func Find(wanted, shell string) (Level, error) {
 	return v, fmt.Errorf("containment %q: %w: %w", wanted, errors.ErrUnsupported, errors.Join(errs...))
 }
 
-// step is a rung that may be found to work.
+// step is a rung of the ladder with the function that tries it out.
 type step struct {
 	name string
 	find func() (rung, error)
 }
 
-// ladder returns the levels above that of groups, the best first.
+// ladder returns the levels above the process group, the best first.
 func (v Level) ladder(shell string) []step {
 	return []step{
 		{CgroupPIDNS, func() (rung, error) { return findSpaces(shell, v.outer) }},
@@ -82,7 +83,7 @@ func (v Level) ladder(shell string) []step {
 	}
 }
 
-// name returns what Containment reports.
+// Name returns the name of the level.
 func (v Level) Name() string {
 	if v.rung != nil {
 		return v.rung.name()
@@ -90,21 +91,23 @@ func (v Level) Name() string {
 	return Group
 }
 
-// hides returns what HidesHost reports.
+// Hides reports whether commands cannot see the host's processes.
 func (v Level) Hides() bool { return v.rung != nil && v.rung.hides() }
 
-// start starts a command, marked, and returns what holds its processes together. When the level fails for this one, that is an
-// error where the level hides the host, which was promised; otherwise it runs in its group alone, and if the command itself is at
-// fault, the group's error says so. The command returned is the one that runs, which may be a copy.
+// Start starts a command and returns the command that runs, which may be a copy, and its tree. The channel is closed when somebody has
+// waited for the command; session says that it leads a session and not only a group.
+//
+// If the level fails for this command, Start returns an error where the level hides the host, because that was promised. Elsewhere the
+// command runs in its process group alone.
 func (v Level) Start(cmd *exec.Cmd, session bool, reaped <-chan struct{}) (*exec.Cmd, Tree, error) {
 	id := rand.Text()
 	cmd.Env = append(cmd.Env, MarkVar+"="+v.outer+v.host.id+"."+id)
-	if !v.Hides() { // in a namespace nothing outlives this process
+	if !v.Hides() { // a namespace ends with this process
 		v.host.hold()
 	}
 	cmd.ExtraFiles = inherited(cmd.ExtraFiles)
 	if v.rung != nil {
-		spare := unstarted(cmd) // os/exec starts a Cmd once, also in vain
+		spare := unstarted(cmd) // os/exec starts a Cmd only once, even if that fails
 		t, err := v.rung.start(cmd, id)
 		if err == nil {
 			return cmd, t, nil
@@ -119,13 +122,13 @@ func (v Level) Start(cmd *exec.Cmd, session bool, reaped <-chan struct{}) (*exec
 		return cmd, nil, err
 	}
 	g := group{leader: cmd.Process.Pid, session: session, reaped: reaped, mark: id}
-	if stat, err := readStat(g.leader); err == nil { // it is there until we wait for it; without it, sweeps only cost more
+	if stat, err := readStat(g.leader); err == nil { // it exists until we wait for it; without a start time sweeps only take longer
 		g.began = stat.start
 	}
 	return cmd, g, nil
 }
 
-// unstarted copies what package env sets.
+// unstarted returns a copy of a command that has not been started.
 func unstarted(cmd *exec.Cmd) *exec.Cmd {
 	attr := *cmd.SysProcAttr
 	return &exec.Cmd{
@@ -135,7 +138,7 @@ func unstarted(cmd *exec.Cmd) *exec.Cmd {
 	}
 }
 
-// close gives back what no command could give back. It is told whether all commands have ended.
+// Close releases what is left of the level. ended says that all commands have ended.
 func (v Level) Close(ended bool) error {
 	v.stale.mu.Lock()
 	defer v.stale.mu.Unlock()
@@ -149,7 +152,7 @@ func (v Level) Close(ended bool) error {
 	return errors.Join(errs...)
 }
 
-// closeWithin closes a tree, again and again while it is late to end, as trees are on a busy machine.
+// closeWithin closes a tree and tries again until the limit, because on a busy machine processes end late.
 func closeWithin(limit time.Duration, t Tree) error {
 	for end := time.Now().Add(limit); ; time.Sleep(pollTime) {
 		if err := t.Close(); err == nil || time.Now().After(end) {
@@ -158,7 +161,7 @@ func closeWithin(limit time.Duration, t Tree) error {
 	}
 }
 
-// close closes a tree, or keeps it for later if that fails.
+// close closes a tree, and keeps it for Level.Close if that fails.
 func (s *stale) close(t Tree) {
 	if t == nil || t.Close() == nil {
 		return

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// Level is unknown where there are no commands.
+// Level stands for no containment: there are no commands on Windows yet.
 type Level struct{}
 
+// Find returns the level. An error wraps errors.ErrUnsupported.
 func Find(wanted, _ string) (Level, error) {
 	if wanted != "" {
 		return Level{}, fmt.Errorf("containment %q: %w", wanted, errors.ErrUnsupported)
@@ -16,11 +17,14 @@ func Find(wanted, _ string) (Level, error) {
 	return Level{}, nil
 }
 
+// Name returns the name of the level.
 func (Level) Name() string { return "unknown" }
 
+// Hides reports whether commands cannot see the host's processes.
 func (Level) Hides() bool { return false }
 
+// Close does nothing.
 func (Level) Close(bool) error { return nil }
 
-// EndAbandoned finds nothing: where processes cannot be told by their environment, what a host has left is not known.
+// EndAbandoned does nothing, because no command can have been started.
 func (Level) EndAbandoned(time.Duration) ([]string, error) { return nil, nil }

@@ -15,13 +15,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pidns starts each command in a PID namespace of its own, next to a keeper.
+// pidns starts each command in a new PID namespace, next to a keeper.
 type pidns struct {
-	shell, mount string   // what a keeper is and runs
+	shell, mount string   // the keeper's programs
 	environ      []string // of the keepers
 }
 
-// findPIDNS tries to make a namespace, and returns why that does not work.
+// findPIDNS returns the level, or an error that says why no namespace can be made.
 func findPIDNS(shell, outer string) (*pidns, error) {
 	n, err := preparePIDNS(shell, outer)
 	if err == nil {
@@ -33,11 +33,11 @@ func findPIDNS(shell, outer string) (*pidns, error) {
 	return n, nil
 }
 
-// preparePIDNS finds the programs that make a namespace.
+// preparePIDNS returns the level with the programs that it needs, not yet tried out.
 func preparePIDNS(shell, outer string) (*pidns, error) {
-	n := &pidns{shell: shell, environ: []string{}} // nil would stand for all of ours
+	n := &pidns{shell: shell, environ: []string{}} // nil would mean all of ours
 	if sh, err := exec.LookPath("/bin/sh"); err == nil {
-		n.shell = sh // the smallest of the machine, for it is started for every command
+		n.shell = sh // the smallest one, since one is started for each command
 	}
 	var err error
 	for _, candidate := range [...]string{"mount", "/bin/mount", "/usr/bin/mount"} {
@@ -48,7 +48,7 @@ func preparePIDNS(shell, outer string) (*pidns, error) {
 	if err != nil {
 		return nil, err
 	}
-	if outer != "" { // a group of ours in which this process runs finds the keepers, too
+	if outer != "" { // so that the group in which this process runs finds the keepers too
 		n.environ = append(n.environ, MarkVar+"="+strings.TrimSuffix(outer, "/"))
 	}
 	return n, nil
@@ -71,17 +71,17 @@ func (n *pidns) probe(shell string) error {
 		return t, err
 	})
 	if k != nil {
-		err = errors.Join(err, k.end(keeperTime)) // however busy the machine is, the level is the same
+		err = errors.Join(err, k.end(keeperTime)) // long enough for a busy machine, so that the level is always the same
 	}
 	return err
 }
 
-// probeScript is a command that says whether it sees itself, by its own number, and process 1.
+// probeScript prints ok if the command sees itself by its own number, and process 1, in /proc.
 const probeScript = `read -r pid rest </proc/self/stat; [ "$pid" = $$ ] && [ -d /proc/1 ] && echo ok || echo no; read -r x`
 
-// probe does once with a command that runs probeScript all that others will need: start, find and kill.
+// probe does everything that a command needs: it starts a command that runs probeScript, finds it and kills it.
 func probe(cmd *exec.Cmd, start func() (Tree, error)) (err error) {
-	stdin, forEver, err := os.Pipe() // nothing comes, so it waits for the kill
+	stdin, forEver, err := os.Pipe() // no input comes, so it waits to be killed
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func probe(cmd *exec.Cmd, start func() (Tree, error)) (err error) {
 	line, err := bufio.NewReader(answer).ReadString('\n')
 	found := len(t.Left())
 	errs = append(errs, err, t.Signal(syscall.SIGKILL))
-	if found == 0 { // that has not taken it along
+	if found == 0 { // then the signal has not reached it
 		errs = append(errs, cmd.Process.Kill())
 	}
 	var exit *exec.ExitError
@@ -119,16 +119,16 @@ func probe(cmd *exec.Cmd, start func() (Tree, error)) (err error) {
 	return errors.Join(errs...)
 }
 
-// start starts a command in a namespace of its own.
+// start starts a command in a new namespace.
 func (n *pidns) start(cmd *exec.Cmd, _ string) (Tree, error) {
 	k, err := n.launch(cmd)
 	if k == nil {
-		return nil, err // and not a *keeper that is nil
+		return nil, err // a nil *keeper would be a Tree that is not nil
 	}
 	return k, err
 }
 
-// launch starts a command next to a keeper. A keeper that comes with an error is to be closed.
+// launch starts a command next to a keeper. The caller closes a keeper that comes with an error.
 func (n *pidns) launch(cmd *exec.Cmd) (k *keeper, err error) {
 	started := make(chan struct{})
 	ownThread(func() {
@@ -137,21 +137,21 @@ func (n *pidns) launch(cmd *exec.Cmd) (k *keeper, err error) {
 		}
 		close(started)
 		if k != nil {
-			k.wait() // here, because the keeper ends with this thread
+			k.wait() // on this thread, with which the keeper ends
 		}
 	})
 	<-started
 	return k, err
 }
 
-// enter makes the namespaces, with a keeper, and moves the calling thread so that what it starts is in them. The command is our
-// child all the same, so that its exit comes to us as it is. The keeper is killed when the thread ends.
+// enter makes the namespaces and a keeper, and moves the calling thread so that what it starts is in them. The command remains our
+// child, so that we get its exit. The keeper is killed when the thread ends.
 func (n *pidns) enter() (_ *keeper, err error) {
-	// Apart from the others from here on: the mounts, the working directory, and what is mounted below.
+	// From here on the thread has mounts and a working directory of its own.
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return nil, os.NewSyscallError("unshare", err)
 	}
-	// The host's /proc remains the working directory, by which it is reached when it is mounted nowhere.
+	// The host's /proc stays the working directory, by which it is reached once it is no longer mounted.
 	if err := unix.Chdir("/proc"); err != nil {
 		return nil, os.NewSyscallError("chdir", err)
 	}
@@ -179,8 +179,8 @@ func (n *pidns) enter() (_ *keeper, err error) {
 	return k, errors.Join(joinPIDNS(k.cmd.Process.Pid), os.NewSyscallError("chdir", unix.Chdir("/")))
 }
 
-// joinPIDNS makes what the calling thread starts a member of another process's namespace. The working directory must be a
-// /proc in which that process has the given number.
+// joinPIDNS moves what the calling thread starts into the namespace of another process. The working directory must be a /proc in which
+// that process has the given number.
 func joinPIDNS(pid int) error {
 	fd, err := unix.Open(strconv.Itoa(pid)+"/ns/pid", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -190,13 +190,14 @@ func joinPIDNS(pid int) error {
 	return errors.Join(os.NewSyscallError("setns", err), os.NewSyscallError("close", unix.Close(fd)))
 }
 
-// ownThread starts f on a thread that ends with it, for what must not be done to a thread that goes on, and returns at once.
+// ownThread runs f on a new thread that ends with f, and returns at once. It is for changes to a thread that must not be used
+// afterwards.
 func ownThread(f func()) {
 	taken := make(chan struct{})
 	go func() {
-		runtime.LockOSThread() // never unlocked: the runtime ends the thread with this goroutine
+		runtime.LockOSThread() // never unlocked, so the runtime ends the thread with this goroutine
 		if unix.Gettid() == unix.Getpid() {
-			// The first thread cannot end, and it is what /proc/self shows. While it is locked here, another is found.
+			// The first thread cannot end, and /proc/self shows it. While it is locked here, the runtime takes another one.
 			ownThread(f)
 			runtime.UnlockOSThread()
 			close(taken)

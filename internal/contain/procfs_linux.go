@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mount is a line of proc_pid_mountinfo(5).
+// mount holds a line of proc_pid_mountinfo(5).
 type mount struct {
 	id, parent, device, root, point, options string
-	shared                                   bool // what is mounted on it or unmounted appears in other namespaces, too
+	shared                                   bool // mounts and unmounts on it appear in other namespaces too
 	kind, super                              string
 }
 
-// parseMounts reads a text of proc_pid_mountinfo(5): id parent device root mountpoint options [tags] - type source superoptions.
+// parseMounts parses a text of proc_pid_mountinfo(5): id parent device root mountpoint options [tags] - type source superoptions.
 func parseMounts(mountinfo string) ([]mount, error) {
 	var list []mount
 	for line := range strings.Lines(mountinfo) {
@@ -35,21 +35,21 @@ func parseMounts(mountinfo string) ([]mount, error) {
 	return list, nil
 }
 
-// procPlace is where processes can be seen: a place on which a procfs is mounted.
+// procPlace is a directory on which a procfs is mounted, so that processes can be seen there.
 type procPlace struct {
 	point string
-	depth int    // how many mounts are there, one upon the other
-	on    string // where the mount is on which they are mounted, if that is shared
+	depth int    // how many mounts are stacked there
+	on    string // the mount point below them, if that mount is shared
 }
 
-// procMounts is what a new /proc has to have of the one that it replaces, and where else there is one.
+// procMounts says what a new /proc takes over from the one that it replaces, and where else a procfs is mounted.
 type procMounts struct {
-	options string   // of /proc, in the form of mount -o
-	covered []string // where in it something else is mounted, relative to it
+	options string   // of /proc, as mount -o takes them
+	covered []string // paths in it where something else is mounted, relative to it
 	places  []procPlace
 }
 
-// findProc finds the mounts of procfs in a list, /proc first.
+// findProc returns the mounts of procfs in a list, /proc first.
 func findProc(list []mount) (procMounts, error) {
 	p := procMounts{places: []procPlace{{point: "/proc"}}}
 	byID := make(map[string]mount, len(list))
@@ -57,11 +57,11 @@ func findProc(list []mount) (procMounts, error) {
 	for _, m := range list {
 		byID[m.id] = m
 		switch {
-		case m.point == "/proc": // the last one covers those before
+		case m.point == "/proc": // the last one covers the others
 			if id, p.covered = "", nil; wholeProc(m) {
 				id, p.options = m.id, procOptions(m.options, m.super)
 			}
-		case id != "" && m.parent == id: // and not what is mounted in one of these, which comes with it
+		case id != "" && m.parent == id: // not what is mounted inside one of these, which comes along
 			p.covered = append(p.covered, strings.TrimPrefix(m.point, "/proc/"))
 		case wholeProc(m) && !slices.ContainsFunc(p.places, func(other procPlace) bool { return other.point == m.point }):
 			p.places = append(p.places, procPlace{point: m.point})
@@ -76,7 +76,7 @@ func findProc(list []mount) (procMounts, error) {
 	return p, nil
 }
 
-// fill counts the mounts of the place from the lowest procfs on.
+// fill counts the mounts of the place from the lowest procfs up.
 func (p *procPlace) fill(list []mount, byID map[string]mount) {
 	for _, m := range list {
 		if m.point != p.point || p.depth == 0 && !wholeProc(m) {
@@ -88,10 +88,10 @@ func (p *procPlace) fill(list []mount, byID map[string]mount) {
 	}
 }
 
-// wholeProc reports whether a mount shows processes, which what was bound from within a procfs does not.
+// wholeProc reports whether a mount shows processes. One that was bound from inside a procfs does not.
 func wholeProc(m mount) bool { return m.kind == "proc" && m.root == "/" }
 
-// procOptions are those of the mount and, of those of the file system, which others report as well, the ones of proc(5).
+// procOptions returns the options of the mount, with those options of the file system that belong to proc(5).
 func procOptions(mount, super string) string {
 	options := []string{mount}
 	for option := range strings.SplitSeq(super, ",") {
@@ -103,7 +103,7 @@ func procOptions(mount, super string) string {
 	return strings.Join(options, ",")
 }
 
-// ownMounts reads the calling thread's mounts. The working directory must be the host's /proc.
+// ownMounts returns the calling thread's mounts. The working directory must be the host's /proc.
 func ownMounts() ([]mount, error) {
 	text, err := os.ReadFile("thread-self/mountinfo")
 	if err != nil {
@@ -112,9 +112,8 @@ func ownMounts() ([]mount, error) {
 	return parseMounts(string(text))
 }
 
-// isolate sees to it that nothing that is mounted on a procfs, in one, or instead of one, appears in the host's mounts, or vanishes from
-// them. Where a mount on which one is mounted shares what happens to it, it only receives from then on; all others keep
-// their propagation, for commands to use.
+// isolate keeps changes to procfs mounts, and to mounts in them, from the host's mounts. A mount that holds a procfs and shares its
+// changes only receives changes from then on. All others keep their propagation, for commands to use.
 func (p procMounts) isolate() error {
 	for _, place := range p.places {
 		if err := unix.Mount("", place.point, "", unix.MS_SLAVE|unix.MS_REC, ""); err != nil {
@@ -133,22 +132,22 @@ func (p procMounts) isolate() error {
 	}
 	for _, m := range list {
 		above := slices.ContainsFunc(list, func(other mount) bool { return wholeProc(other) && other.parent == m.id })
-		if m.shared && (above || wholeProc(m)) { // such as one that another one covers
+		if m.shared && (above || wholeProc(m)) { // such as a mount that another one covers
 			return fmt.Errorf("%s cannot be taken out of the propagation of mounts", m.point)
 		}
 	}
 	return nil
 }
 
-// replace puts the new /proc, which is mounted upon the old one, in the place of every procfs. None of them can be uncovered then. It
-// needs Linux 5.2.
+// replace puts the new /proc, which is mounted on top of the old one, in the place of every procfs. Afterwards none of the old ones
+// can be uncovered. It needs Linux 5.2.
 func (p procMounts) replace() error {
 	for _, name := range p.covered {
 		if err := unix.Mount(name, "/proc/"+name, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
 			return fmt.Errorf("keep what is mounted on /proc/%s: %w", name, err)
 		}
 	}
-	for _, place := range slices.Backward(p.places) { // the new one itself comes last
+	for _, place := range slices.Backward(p.places) { // the new one is moved last
 		if err := place.replace(); err != nil {
 			return err
 		}
@@ -174,7 +173,7 @@ func (p procPlace) replace() error {
 	return errors.Join(os.NewSyscallError("move_mount to "+p.point, err), unix.Close(fd))
 }
 
-// check returns an error if another procfs than that of /proc can be seen, or uncovered.
+// check returns an error if a procfs other than the one at /proc can be seen or uncovered.
 func (p procMounts) check() error {
 	var stat unix.Stat_t
 	if err := unix.Stat("/proc", &stat); err != nil {

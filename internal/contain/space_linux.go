@@ -16,17 +16,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spaces starts each command in a cgroup of its own, and all of them in one PID namespace, which hides the host and ends with it.
+// spaces starts each command in a new cgroup and all of them in one PID namespace, which hides the host and ends with it.
 type spaces struct {
 	cgroups *cgroups
 	pidns   *pidns
 
 	mu     sync.Mutex
-	now    *space // nil when there has to be a new one
+	now    *space // nil if the next command needs a new one
 	closed bool
 }
 
-// findSpaces tries both, and together, and returns why that does not work.
+// findSpaces returns the level, or an error that says why cgroups and a namespace do not work together.
 func findSpaces(shell, outer string) (*spaces, error) {
 	c, err := findCgroups(shell)
 	if err != nil {
@@ -47,7 +47,7 @@ func (r *spaces) name() string { return CgroupPIDNS }
 
 func (r *spaces) hides() bool { return true }
 
-// probe starts a command as any other, which says whether its /proc is its own. The namespace stays for the commands to come.
+// probe starts a command that checks that its /proc is its own. The namespace stays for the commands to come.
 func (r *spaces) probe(shell string) error {
 	leaf, err := r.cgroups.make(rand.Text())
 	if err != nil {
@@ -58,7 +58,7 @@ func (r *spaces) probe(shell string) error {
 	return errors.Join(err, leaf.Close())
 }
 
-// start starts a command in a cgroup of its own and in the namespace.
+// start starts a command in a new cgroup and in the namespace.
 func (r *spaces) start(cmd *exec.Cmd, id string) (Tree, error) {
 	leaf, err := r.cgroups.make(id)
 	if err != nil {
@@ -76,7 +76,7 @@ func (r *spaces) enter(cmd *exec.Cmd, leaf *leaf) (Tree, error) {
 	return inSpace{leaf}, s.do(func() error { return leaf.start(cmd) })
 }
 
-// current returns the namespace, a new one when that of before has ended, as it does when the kernel runs out of memory.
+// current returns the namespace, or a new one if the last one has ended, as it does when the kernel runs out of memory.
 func (r *spaces) current() (*space, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,7 +100,7 @@ func (r *spaces) current() (*space, error) {
 	return s, nil
 }
 
-// close ends the namespace with all that is left in it.
+// close ends the namespace and all that is left in it.
 func (r *spaces) close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,19 +113,19 @@ func (r *spaces) close() error {
 	return s.close()
 }
 
-// errClosed says that the namespace of an environment has been closed.
+// errClosed is the error of a command that is started after close.
 var errClosed = fmt.Errorf("the environment is closed: %w", fs.ErrClosed)
 
-// space is a PID namespace with a keeper, and a thread of ours that starts commands in there. The keeper ends with the thread.
+// space is a PID namespace with a keeper and a thread that starts commands in it. The keeper ends with the thread.
 type space struct {
 	keeper *keeper
-	limit  time.Duration // of a start
+	limit  time.Duration // for starting a command
 	work   chan func()
 	quit   chan struct{} // closed to end the thread
 	gone   chan struct{} // closed when it has ended
 }
 
-// open makes a namespace.
+// open returns a new namespace.
 func (n *pidns) open() (*space, error) {
 	s := &space{limit: keeperTime, work: make(chan func()), quit: make(chan struct{}), gone: make(chan struct{})}
 	entered := make(chan error)
@@ -133,7 +133,7 @@ func (n *pidns) open() (*space, error) {
 		defer close(s.gone)
 		var err error
 		if s.keeper, err = n.enter(); err == nil {
-			err = withoutTracing() // the keeper has it
+			err = withoutTracing() // the keeper keeps the capability
 		}
 		entered <- err
 		for {
@@ -151,8 +151,8 @@ func (n *pidns) open() (*space, error) {
 	return s, nil
 }
 
-// do calls f on the thread. A command that is being started can be stopped by another one, and this process waits for it in the kernel; after
-// some time the namespace ends, and with it all of its commands.
+// do calls f on the thread. Another command can stop a command that is being started, and this process waits for it in the kernel. So
+// after the limit the namespace ends, with all of its commands.
 func (s *space) do(f func() error) error {
 	result := make(chan error, 1)
 	select {
@@ -171,15 +171,15 @@ func (s *space) do(f func() error) error {
 	}
 }
 
-// ended reports whether the keeper has, and nothing can be started any more. No goroutine waits for that: a host at rest has none that is
-// in a system call, which testing/synctest would take for work.
+// ended reports whether the keeper has ended, so that nothing can be started any more. It asks the kernel, because a goroutine that
+// waits would be in a system call, and testing/synctest would take an idle host for a busy one.
 func (s *space) ended() bool {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_PID, s.keeper.cmd.Process.Pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
 	return err != nil || info.Signo != 0
 }
 
-// close ends the keeper, and with it what may be in the namespace, and the thread. It is called once.
+// close ends the keeper, what is left in the namespace, and the thread. It is called once.
 func (s *space) close() error {
 	close(s.quit)
 	var err error
@@ -194,7 +194,7 @@ func (s *space) close() error {
 // inSpace is the cgroup of a command in a PID namespace.
 type inSpace struct{ *leaf }
 
-// left describes the members by the numbers that they have in the namespace.
+// Left describes the members by their numbers in the namespace.
 func (t inSpace) Left() []string {
 	if !t.Alive() {
 		return nil
@@ -209,7 +209,7 @@ func (t inSpace) Left() []string {
 	return describeAll(inside, err)
 }
 
-// numberInside returns the number of a process in the PID namespace below this process's own; 0 when it has ended or is in none.
+// numberInside returns the number of a process in the PID namespace below our own, or 0 if it has ended or is in none.
 func numberInside(pid int) int {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {
