@@ -2,8 +2,8 @@ package sanitize
 
 import "unicode/utf8"
 
-// Terminal makes what a program prints for a terminal fit for models and events, as [Cleaner] does for a stream. Text that
-// needs no change is returned as it is, without an allocation.
+// Terminal returns what a program printed for a terminal as text for models, events and people. It does what [Cleaner] does for a
+// stream. Text that needs no change is returned as it is, without an allocation.
 func Terminal(text string) string {
 	n := cleanLen(text, utf8.DecodeRuneInString)
 	if n == len(text) {
@@ -14,36 +14,36 @@ func Terminal(text string) string {
 	return string(c.Flush(b))
 }
 
-// Cleaner turns what a program prints for a terminal into text: nothing that acts on a terminal is left, and nothing is left out
-// that somebody might want to read. Its zero value is ready; it is not for concurrent use.
+// Cleaner turns the stream that a program prints for a terminal into text. Nothing in the text acts on a terminal, and nothing is missing
+// that somebody might want to read. The zero value is ready to use. It is not for concurrent use.
 //
-//   - Sequences (ECMA-48: CSI, OSC, DCS, APC, PM, SOS and the other escape sequences, in their 7-bit form, as raw bytes 0x80 to
-//     0x9f and as the characters U+0080 to U+009f) are removed, and so are BEL, SO and SI. One that is malformed, that is not
-//     over after 8 KiB, or that the stream's end or a control character cuts, is shown, its beginning as \u{1b}.
-//   - \r\n and any other run of \r are one \n: what a program overwrites stays.
-//   - Overstrike as in manual pages is read as what it shows: X\bX and _\bX are X. Any other backspace is shown as \u{8}.
-//   - What is left is treated as by [Text]: characters that do not show themselves are escaped, invalid UTF-8 replaced.
+//   - Escape sequences are removed (ECMA-48: CSI, OSC, DCS, APC, PM, SOS and the others, in their 7-bit form, as raw bytes 0x80 to 0x9f
+//     and as the characters U+0080 to U+009f), and so are BEL, SO and SI. A sequence is shown, with \u{1b} for its ESC, if it is
+//     malformed, longer than 8 KiB, or cut off by a control character or the end of the stream.
+//   - \r\n and any other run of \r become one \n, so that text which a program overwrites is kept.
+//   - Overstrike, as in manual pages, becomes what it shows: X\bX and _\bX become X. Any other backspace becomes \u{8}.
+//   - The rest is treated as [Text] does: characters that cannot be seen are escaped, and invalid UTF-8 is replaced.
 //
-// How the stream is cut into pieces makes no difference to the text. What waits is at most a sequence, an incomplete character,
-// an underscore or a backspace.
+// The text does not depend on how the stream is cut into pieces. At most a sequence, an incomplete character, an underscore or a backspace
+// waits for the next piece.
 type Cleaner struct {
 	state state
-	seq   []byte // an open sequence as it came
+	seq   []byte // the bytes of an unfinished sequence
 
-	part  [utf8.UTFMax]byte // the beginning of a character
+	part  [utf8.UTFMax]byte // an incomplete character
 	parts int
 
-	last    rune // the printed character before, 0 for none. An underscore waits here: it may be overstruck
-	back    bool // a backspace after last waits for what it is overstruck with
-	cr      bool // the newline before stands for \r, and one that follows is the same
-	invalid bool // the replacement before stands for a run of bytes that goes on
+	last    rune // the character printed last, 0 for none; an underscore waits here because it may be overstruck
+	back    bool // a backspace came after last, and the overstriking character has not
+	cr      bool // the last newline stands for \r, and a \n that follows belongs to it
+	invalid bool // the last replacement stands for a run of bytes that may go on
 }
 
-// maxSequence is how long a sequence may get, in bytes, before it is taken for text. The longest that are common, pieces of images in
-// kitty's protocol, have 4096 bytes of data.
+// maxSequence is how many bytes a sequence may have before it is taken for text. The longest common ones, pieces of images in kitty's
+// protocol, have 4096 bytes of data.
 const maxSequence = 8 << 10
 
-// Append appends the text that p comes to. What is not complete waits for more.
+// Append cleans p and appends the resulting text to dst. An incomplete sequence or character waits for the next call.
 func (c *Cleaner) Append(dst, p []byte) []byte {
 	for len(p) > 0 {
 		if c.parts > 0 {
@@ -67,7 +67,7 @@ func (c *Cleaner) Append(dst, p []byte) []byte {
 	return dst
 }
 
-// rest goes on with a character that began in an earlier piece.
+// rest completes a character that began in an earlier piece.
 func (c *Cleaner) rest(dst, p []byte) []byte {
 	taken := 0
 	for taken < len(p) && !utf8.FullRune(c.part[:c.parts]) {
@@ -83,14 +83,14 @@ func (c *Cleaner) rest(dst, p []byte) []byte {
 	before, part := c.parts-taken, c.part
 	c.parts = 0
 	dst = c.unit(dst, part[:size])
-	if size < before { // bytes of earlier pieces are still to be looked at
+	if size < before { // some bytes of earlier pieces are left
 		dst = c.Append(dst, part[size:before])
 		return c.Append(dst, p)
 	}
 	return c.Append(dst, p[size-before:])
 }
 
-// Flush appends what waits, at the end of the stream. The Cleaner is then as new.
+// Flush appends what still waits at the end of the stream, and resets the Cleaner.
 func (c *Cleaner) Flush(dst []byte) []byte {
 	part, n := c.part, c.parts
 	c.parts = 0
@@ -105,7 +105,7 @@ func (c *Cleaner) Flush(dst []byte) []byte {
 	return dst
 }
 
-// unit takes one character, or one byte that is part of none.
+// unit processes one character, or one byte that belongs to no character.
 func (c *Cleaner) unit(dst, raw []byte) []byte {
 	r, size := utf8.DecodeRune(raw)
 	if r == utf8.RuneError && size == 1 {
@@ -120,10 +120,10 @@ func (c *Cleaner) unit(dst, raw []byte) []byte {
 	return c.sequence(dst, r, raw)
 }
 
-// invalidByte stands for a byte that is no part of a character and no control character.
+// invalidByte stands for a byte that belongs to no character and is no control character.
 const invalidByte = -1
 
-// text takes what is outside of sequences.
+// text processes a character outside sequences.
 func (c *Cleaner) text(dst []byte, r rune, raw []byte) []byte {
 	if start := introduces(r); start != ground {
 		c.state, c.seq = start, append(c.seq[:0], raw...)
@@ -144,7 +144,7 @@ func (c *Cleaner) text(dst []byte, r rune, raw []byte) []byte {
 	return c.character(dst, r, raw)
 }
 
-// newline makes one \n of a run of \r. The \n that may follow one is clean text.
+// newline appends one \n for a run of \r. The \n that may follow the run is dropped in clean.
 func (c *Cleaner) newline(dst []byte, r rune) []byte {
 	if c.cr {
 		return dst
@@ -154,7 +154,7 @@ func (c *Cleaner) newline(dst []byte, r rune) []byte {
 	return dst
 }
 
-// character takes a character that is no command.
+// character processes a character that is no command.
 func (c *Cleaner) character(dst []byte, r rune, raw []byte) []byte {
 	switch {
 	case len(raw) == 1 && raw[0] >= utf8.RuneSelf:
@@ -178,7 +178,7 @@ func (c *Cleaner) character(dst []byte, r rune, raw []byte) []byte {
 	return append(dst, raw...)
 }
 
-// replace takes a byte that is no part of a character: one replacement stands for a run of them.
+// replace processes an invalid byte. One replacement stands for a run of them.
 func (c *Cleaner) replace(dst []byte) []byte {
 	if c.invalid {
 		return dst
@@ -188,7 +188,7 @@ func (c *Cleaner) replace(dst []byte) []byte {
 	return dst
 }
 
-// clean takes text that needs no change, except where it touches what came before.
+// clean appends text that needs no change, except where it touches what came before.
 func (c *Cleaner) clean(dst, p []byte) []byte {
 	if c.cr && p[0] == '\n' {
 		p = p[1:]
@@ -210,13 +210,13 @@ func (c *Cleaner) clean(dst, p []byte) []byte {
 	return append(dst, p[:end]...)
 }
 
-// put comes before anything that is appended: it appends what waited, and forgets what mattered to what might have followed.
+// put settles what waited and clears what the next character could have referred to. It precedes anything that is appended.
 func (c *Cleaner) put(dst []byte) []byte {
 	c.cr, c.invalid = false, false
 	return c.settle(dst)
 }
 
-// settle appends what waited for an overstrike that has not come.
+// settle appends what waited for an overstrike that did not come.
 func (c *Cleaner) settle(dst []byte) []byte {
 	if c.last == '_' {
 		dst = append(dst, '_')

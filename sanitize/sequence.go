@@ -2,22 +2,22 @@ package sanitize
 
 import "unicode/utf8"
 
-// state is where in a sequence a Cleaner is. The names are those of ECMA-48.
+// state is the position of a Cleaner within a sequence. The names are those of ECMA-48.
 type state uint8
 
 const (
-	ground       state = iota // in none
+	ground       state = iota // outside sequences
 	escape                    // after ESC
 	intermediate              // after ESC and an intermediate byte
 	control                   // in the parameters of a CSI sequence
 	controlEnd                // after its parameters
-	command                   // in an OSC string, which BEL ends too
+	command                   // in an OSC string, which BEL also ends
 	data                      // in a DCS, APC, PM or SOS string
 	commandEnd                // after ESC in a string, which ends it if a backslash follows
 	dataEnd
 )
 
-// introduces is the state that a character begins outside of sequences; ground if it begins none.
+// introduces returns the state that a character outside sequences begins, or ground if it begins none.
 func introduces(r rune) state {
 	switch r {
 	case 0x1b:
@@ -32,7 +32,7 @@ func introduces(r rune) state {
 	return ground
 }
 
-// sequence goes on with a sequence.
+// sequence processes a character within a sequence.
 func (c *Cleaner) sequence(dst []byte, r rune, raw []byte) []byte {
 	next, ok := c.state.next(r)
 	switch {
@@ -40,7 +40,7 @@ func (c *Cleaner) sequence(dst []byte, r rune, raw []byte) []byte {
 		c.state = ground
 	case ok && len(c.seq)+len(raw) <= maxSequence:
 		c.state, c.seq = next, append(c.seq, raw...)
-	case c.state == commandEnd || c.state == dataEnd: // its ESC begins a sequence of its own
+	case c.state == commandEnd || c.state == dataEnd: // its ESC begins another sequence
 		c.seq = c.seq[:len(c.seq)-1]
 		dst = c.show(dst)
 		c.state, c.seq = escape, append(c.seq, 0x1b)
@@ -52,7 +52,7 @@ func (c *Cleaner) sequence(dst []byte, r rune, raw []byte) []byte {
 	return dst
 }
 
-// next is the state after r, ground after the end of the sequence. False means that r does not belong to it.
+// next returns the state after r, which is ground at the end of the sequence. It returns false if r does not belong to the sequence.
 func (s state) next(r rune) (state, bool) {
 	switch s {
 	case escape:
@@ -80,7 +80,8 @@ func (s state) next(r rune) (state, bool) {
 	return ground, r == '\\' // commandEnd, dataEnd
 }
 
-// afterIntermediate is the state after an intermediate byte, again, or a final byte, the first of which is given.
+// afterIntermediate returns the state after an intermediate byte, which is again, or after a final byte. first is the lowest final
+// byte.
 func afterIntermediate(r rune, again state, first rune) (state, bool) {
 	if r >= ' ' && r <= '/' {
 		return again, true
@@ -88,7 +89,8 @@ func afterIntermediate(r rune, again state, first rune) (state, bool) {
 	return ground, r >= first && r <= '~'
 }
 
-// inString is the state after r in a string. A control character that does not end it shows that it was none, or was cut off.
+// inString returns the state after r in a string. A control character that does not end the string shows that there was none, or that
+// it was cut off.
 func (s state) inString(r rune) (state, bool) {
 	switch {
 	case r == 0x9c, r == '\a' && s == command:
@@ -99,8 +101,8 @@ func (s state) inString(r rune) (state, bool) {
 	return s, r == invalidByte || r >= ' ' && (r < 0x7f || r > 0x9f)
 }
 
-// show makes text of a sequence that is none: its introducer as an escape, and the rest, in which there is no control character, as
-// it is.
+// show appends a sequence that turned out to be none as text. Its introducer is escaped; the rest has no control characters and stays
+// as it is.
 func (c *Cleaner) show(dst []byte) []byte {
 	rest := c.seq
 	c.state = ground

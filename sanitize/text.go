@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// Text makes text that no terminal is meant for, such as a file's, fit for models, events and whoever looks at them.
-// Nothing is interpreted and nothing disappears: invalid UTF-8 becomes one U+FFFD a run, \r\n becomes \n, and every other
-// character that does not show itself becomes an escape like \u{1b}. These are the control characters but \n and \t, the format
-// characters (bidirectional marks, zero widths, tags, the byte order mark), line and paragraph separators, fillers and variation
-// selectors. What emoji are made of stays: U+200D, U+FE0E and U+FE0F. Cleaning clean text changes nothing and allocates nothing.
+// Text returns text that was not meant for a terminal, such as a file's, for models, events and people. It interprets nothing and
+// drops nothing: a run of invalid UTF-8 becomes one U+FFFD, \r\n becomes \n, and every other character that cannot be seen becomes an
+// escape such as \u{1b}. Those are the control characters except \n and \t, the format characters (bidirectional marks, zero widths,
+// tags, the byte order mark), line and paragraph separators, fillers and variation selectors. The parts of emoji stay: U+200D, U+FE0E
+// and U+FE0F. Clean text is returned as it is, without an allocation.
 func Text(text string) string {
 	n := cleanLen(text, utf8.DecodeRuneInString)
 	if n == len(text) {
@@ -37,10 +37,10 @@ func Text(text string) string {
 	}
 }
 
-// replacement stands for bytes that are not UTF-8.
+// replacement replaces a run of invalid UTF-8.
 const replacement = string(utf8.RuneError)
 
-// invalidLen is the length of the run of bytes at the beginning of text that are no part of a character.
+// invalidLen returns the length of the run of invalid bytes at the beginning of text.
 func invalidLen(text string) int {
 	for i := 0; i < len(text); i++ {
 		if r, size := utf8.DecodeRuneInString(text[i:]); r != utf8.RuneError || size != 1 {
@@ -50,15 +50,14 @@ func invalidLen(text string) int {
 	return len(text)
 }
 
-// appendEscape appends what shows a character that does not show itself.
+// appendEscape appends the escape of a character.
 func appendEscape(dst []byte, r rune) []byte {
 	dst = append(dst, `\u{`...)
 	dst = strconv.AppendInt(dst, int64(r), 16)
 	return append(dst, '}')
 }
 
-// cleanLen is the length of the part at the beginning of text that is the same after cleaning. It ends before anything that
-// needs a look. The function reads a character of such text.
+// cleanLen returns the length of the prefix of text that is clean. decode decodes the first character of a text.
 func cleanLen[T string | []byte](text T, decode func(T) (rune, int)) int {
 	i := 0
 	for i < len(text) {
@@ -77,7 +76,7 @@ func cleanLen[T string | []byte](text T, decode func(T) (rune, int)) int {
 			if hidden(rune(text[i])) {
 				return i
 			}
-			if i++; i%8 == 0 { // where a word was not printable it had a newline, as a rule
+			if i++; i%8 == 0 { // most words that are not printable have a newline
 				break
 			}
 		}
@@ -85,29 +84,29 @@ func cleanLen[T string | []byte](text T, decode func(T) (rune, int)) int {
 	return i
 }
 
-// load reads eight bytes, the first as the lowest.
+// load returns eight bytes as a number, the first as the lowest byte.
 func load[T string | []byte](b T) uint64 {
 	_ = b[7]
 	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
 		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
 }
 
-// printable reports whether eight bytes are all printable ASCII. It may deny it of bytes that are, where a borrow runs over.
+// printable reports whether eight bytes are all printable ASCII. It may return false for some that are, where a borrow carries over.
 func printable(x uint64) bool {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
-	below := x - ones*' ' // a top bit for each byte less than a space
-	above := x + ones     // and for each that is 0x7f
+	below := x - ones*' ' // sets the top bit of each byte below a space
+	above := x + ones     // and of each that is 0x7f
 	return (x|below|above)&tops == 0
 }
 
-// hidden reports a character that does not show itself, or that moves or hides others.
+// hidden reports whether a character cannot be seen, or moves or hides others.
 func hidden(r rune) bool {
-	switch { // most text is decided without a table
+	switch { // most text needs no table
 	case r < 0x300:
 		return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || r == 0xad
 	case r < 0x600:
 		return r == 0x34f
-	case r == '\u200d' || r == '\ufe0e' || r == '\ufe0f': // emoji are made with them
+	case r == '\u200d' || r == '\ufe0e' || r == '\ufe0f': // parts of emoji
 		return false
 	case r == '\u2028' || r == '\u2029':
 		return true

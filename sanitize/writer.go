@@ -9,33 +9,32 @@ import (
 	"unicode/utf8"
 )
 
-// Writer is the way to a terminal. Whatever was written by somebody else (a server, a model, a command, the name of a file) can be in
-// what passes, so that no character passes that acts on a terminal or does not show itself: it is shown as an escape. Its methods may be
-// called concurrently.
+// Writer passes text on to a terminal. The text may contain what somebody else wrote (a server, a model, a command, the name of a
+// file), so a Writer escapes each character that acts on a terminal or cannot be seen. Its methods may be called concurrently.
 type Writer struct {
 	mu   sync.Mutex
 	w    io.Writer
 	form Form
-	part []byte // the beginning of a character
+	part []byte // an incomplete character
 }
 
 // Form is what a Writer lets through and how it shows the rest.
 type Form uint8
 
-// The forms.
+// The forms of a Writer.
 const (
-	Plain    Form = iota // lets nothing through and shows it as [Text] does, such as \u{1b}
-	Coloured             // the same, but a few colours pass: reset, bold, faint, red, green, yellow and cyan
-	JSON                 // shows it as \u001b, which is the same string to a reader of JSON
+	Plain    Form = iota // escapes as [Text] does: \u{1b}
+	Coloured             // as Plain, but lets a few colours through: reset, bold, faint, red, green, yellow and cyan
+	JSON                 // escapes as JSON does: \u001b, which a reader of JSON reads as the same string
 )
 
 // NewWriter returns a Writer to w in a form.
 func NewWriter(w io.Writer, form Form) *Writer { return &Writer{w: w, form: form} }
 
-// In returns a Writer to the same place in another form, for those who sanitize what they write themselves.
+// In returns a Writer to the same destination in another form, for callers that sanitize a part of the text themselves.
 func (w *Writer) In(form Form) *Writer { return NewWriter(w.w, form) }
 
-// Write implements io.Writer. A character may come in pieces.
+// Write sanitizes and writes p. An incomplete character at its end waits for the next call.
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -53,9 +52,10 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// palette is the sequences of the colours that a Writer lets through.
+// palette lists the sequences that the form Coloured lets through.
 var palette = [...]string{"\x1b[0m", "\x1b[m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"}
 
+// clean returns the text in the form.
 func (f Form) clean(text string) string {
 	switch f {
 	case JSON:
@@ -73,7 +73,7 @@ func (f Form) clean(text string) string {
 	return Text(text)
 }
 
-// nextColour finds the first sequence of the palette. Without one, at is the length of the text.
+// nextColour returns the first sequence of the palette and its offset. Without one, at is the length of the text.
 func nextColour(text string) (at int, colour string) {
 	at = len(text)
 	for _, c := range palette {
@@ -84,7 +84,7 @@ func nextColour(text string) (at int, colour string) {
 	return at, colour
 }
 
-// jsonText writes the characters that do not show themselves as JSON does.
+// jsonText escapes the characters that cannot be seen as JSON does.
 func jsonText(text string) string {
 	if Text(text) == text {
 		return text
@@ -102,4 +102,5 @@ func jsonText(text string) string {
 	return b.String()
 }
 
+// fourDigits returns the escape of a UTF-16 code unit.
 func fourDigits(r rune) string { return fmt.Sprintf("\\u%04x", r) }

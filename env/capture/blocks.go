@@ -1,19 +1,19 @@
 package capture
 
 const (
-	// blockSize is the size of a block: large enough that there are few of them.
+	// blockSize is the size of a block in bytes. It is large, so that there are few blocks.
 	blockSize = 64 << 10
-	// minBlock is the first size of the first one; most commands print less.
+	// minBlock is the first size of the first block. Most commands print less.
 	minBlock = 4 << 10
 )
 
-// blocks are bytes that grow without being moved, since what they move away from would be memory too until it is collected.
+// blocks holds bytes and grows without moving them. A moved copy would take twice the memory until the old one is collected.
 type blocks struct {
-	list [][]byte // all but the last are full
+	list [][]byte // all blocks but the last are full
 	size int
 }
 
-// add appends to the bytes.
+// add appends p.
 func (b *blocks) add(p []byte) {
 	for len(p) > 0 {
 		at := b.size % blockSize
@@ -35,10 +35,10 @@ func (b *blocks) add(p []byte) {
 	}
 }
 
-// at returns the bytes from an offset on, as far as they lie together. They may be changed.
+// at returns the bytes from an offset to the end of their block. The caller may change them.
 func (b *blocks) at(offset int) []byte { return b.list[offset/blockSize][offset%blockSize:] }
 
-// appendTo appends the bytes from an offset up to another one to a slice.
+// appendTo appends the bytes between two offsets to p.
 func (b *blocks) appendTo(p []byte, from, to int) []byte {
 	for from < to {
 		piece := b.at(from)

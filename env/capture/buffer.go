@@ -8,20 +8,19 @@ import (
 	"unicode/utf8"
 )
 
-// DefaultKept is how many bytes a Buffer keeps of the beginning, and how many of the end, unless told otherwise.
+// DefaultKept is how many bytes a Buffer keeps of the beginning, and how many of the end, by default.
 const DefaultKept = 4 << 20
 
-// Options say what a Buffer keeps. Sizes are in bytes; zero means DefaultKept, less than zero nothing.
+// Options are what a Buffer keeps. Sizes are in bytes: zero means DefaultKept, and a negative size means nothing.
 type Options struct {
 	Head, Tail int
-	// Spill, when set, is given everything in arrival order, by one Write at a time. After its first error it is given
-	// nothing more.
+	// Spill, if set, receives everything in the order of arrival, one Write at a time. After its first error it receives nothing more.
 	Spill io.Writer
 }
 
-// Buffer collects the output of a command in bounded memory: its beginning, its end and exact counts, also of what it does not
-// keep. Both streams are merged in the order of the writes. Memory grows with what is written, up to the sum of both sizes. Its
-// methods may be called concurrently, also while the command runs; the zero value is ready to use with the default options.
+// Buffer keeps the output of a command in bounded memory: its beginning, its end, and exact counts of everything. It merges both
+// streams in the order of the writes. Its memory grows with the output, up to the sum of both sizes. Its methods may be called
+// concurrently, also while the command runs. The zero value is ready to use, with the default options.
 type Buffer struct {
 	mu       sync.Mutex
 	opts     Options
@@ -32,10 +31,10 @@ type Buffer struct {
 	spillErr error
 }
 
-// New makes a Buffer. Its Write is the Output of an env.Command.
+// New returns an empty Buffer. Its Write method can be the Output of an env.Command.
 func New(opts Options) *Buffer { return &Buffer{opts: opts} }
 
-// kept translates a size option.
+// kept returns the number of bytes that a size option means.
 func kept(n int) int {
 	if n == 0 {
 		return DefaultKept
@@ -43,7 +42,7 @@ func kept(n int) int {
 	return max(n, 0)
 }
 
-// Write adds output of a stream, env.Stdout or env.Stderr. It keeps no reference to p.
+// Write adds output of a stream, env.Stdout or env.Stderr. It does not retain p.
 func (c *Buffer) Write(stream int, p []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,8 +64,8 @@ func (c *Buffer) Write(stream int, p []byte) {
 	c.tail.write(p, kept(c.opts.Tail))
 }
 
-// Bytes returns copies of the beginning and of the end. When nothing is omitted between them, put together they are everything.
-// Otherwise the beginning ends and the end begins with a whole character: one that a cut went through is omitted.
+// Bytes returns copies of the beginning and of the end. If nothing is omitted between them, they make up the whole output. Otherwise
+// the beginning ends and the end begins with a whole character: a character that was cut is omitted.
 func (c *Buffer) Bytes() (head, tail []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,10 +81,9 @@ func (c *Buffer) ends() (head, tail []byte) {
 	return head, tail
 }
 
-// Omission returns how much is missing between what Bytes returns, if nothing was written meanwhile: exactly that many bytes,
-// characters and newlines. Characters are code points; a run of bytes that are not UTF-8 counts as one, since
-// strings.ToValidUTF8 shows it as one U+FFFD. What is missing counts as a text of its own: a run that a cut went through is a
-// character on both sides.
+// Omission returns how many bytes, characters and newlines are missing between the two parts that Bytes returns, provided that nothing
+// was written in between. Characters are code points. A run of invalid UTF-8 counts as one, because strings.ToValidUTF8 replaces it by
+// one U+FFFD. The missing text is counted by itself, so a run that was cut counts on both sides.
 func (c *Buffer) Omission() (bytes, chars, lines int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,8 +99,7 @@ func (c *Buffer) omission() (bytes, chars, lines int64) {
 	return lost.bytes, lost.chars(), lost.lines
 }
 
-// Text returns what is kept as valid UTF-8, with a line that says how many bytes are omitted between beginning and end, if any
-// are.
+// Text returns what is kept as valid UTF-8. If bytes are omitted, a line between beginning and end says how many.
 func (c *Buffer) Text() string {
 	c.mu.Lock()
 	head, tail := c.ends()
@@ -115,7 +112,7 @@ func (c *Buffer) Text() string {
 		strings.ToValidUTF8(string(tail), "\uFFFD")
 }
 
-// cutEnd returns the beginning of a character at the end of which the rest is missing.
+// cutEnd returns the incomplete character at the end of b.
 func cutEnd(b []byte) []byte {
 	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
 		if end := b[len(b)-i:]; utf8.RuneStart(end[0]) {
@@ -128,7 +125,7 @@ func cutEnd(b []byte) []byte {
 	return nil
 }
 
-// cutStart returns what may be the rest of a character at the start.
+// cutStart returns the bytes at the start of b that may be the rest of a character.
 func cutStart(b []byte) []byte {
 	n := 0
 	for n < min(len(b), utf8.UTFMax-1) && !utf8.RuneStart(b[n]) {
@@ -137,9 +134,9 @@ func cutStart(b []byte) []byte {
 	return b[:n]
 }
 
-// Since returns what came at and after an offset in bytes, how many bytes between the offset and p are lost, and the offset to
-// go on from. It serves a reader that follows a running command; to read everything that is there, call it until it returns
-// nothing, since beginning and end come separately when something between them is omitted.
+// Since returns the output from an offset in bytes, how many bytes between the offset and p are lost, and the next offset. A reader
+// that follows a running command calls it until it returns nothing, because the beginning and the end come separately if something
+// between them is omitted.
 func (c *Buffer) Since(offset int64) (p []byte, lost, next int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -165,7 +162,7 @@ func (c *Buffer) Total() int64 {
 	return c.total
 }
 
-// Count returns how many bytes a stream wrote.
+// Count returns how many bytes were written to a stream.
 func (c *Buffer) Count(stream int) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,10 +172,10 @@ func (c *Buffer) Count(stream int) int64 {
 	return c.counts[stream]
 }
 
-// dropped is how many bytes are neither in head nor in tail.
+// dropped returns how many bytes are neither in head nor in tail.
 func (c *Buffer) dropped() int64 { return c.total - int64(c.head.size) - int64(c.tail.kept.size) }
 
-// SpillErr returns the error that ended the writing to Options.Spill.
+// SpillErr returns the error that ended the writing to Options.Spill, or nil.
 func (c *Buffer) SpillErr() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,3 +1,3 @@
-// Package capture keeps the output of a command, or of anything else that may be long, in bounded memory: its beginning, its end and exact
-// counts of what is missing between them.
+// Package capture keeps output that may be long in bounded memory: its beginning, its end, and exact counts of what is missing between
+// them.
 package capture

@@ -1,13 +1,13 @@
 package capture
 
-// ring keeps the last bytes written to it and counts the others.
+// ring keeps the last bytes that were written to it and counts the others.
 type ring struct {
 	kept blocks
-	next int   // where the oldest byte is and the next one goes, once all room is taken
-	lost tally // what was written and is not kept
+	next int   // once the ring is full, the offset of the oldest byte, which the next one replaces
+	lost tally // counts what was written and is no longer kept
 }
 
-// write adds p to a ring of a size, which must always be the same.
+// write adds p. The size must be the same in every call.
 func (r *ring) write(p []byte, size int) {
 	if size == 0 {
 		r.lost.add(p)
@@ -24,9 +24,9 @@ func (r *ring) write(p []byte, size int) {
 	}
 }
 
-// appendTo appends the kept bytes from an offset up to another one, counted from the oldest, to a slice.
+// appendTo appends the kept bytes between two offsets to p. Offsets count from the oldest byte.
 func (r *ring) appendTo(p []byte, from, to int) []byte {
-	old := r.kept.size - r.next // so many come before the start of the blocks
+	old := r.kept.size - r.next // how many bytes lie between the oldest one and the end of the blocks
 	p = r.kept.appendTo(p, r.next+from, r.next+min(to, old))
 	return r.kept.appendTo(p, max(from-old, 0), to-old)
 }

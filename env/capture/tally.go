@@ -7,29 +7,29 @@ import (
 	"unicode/utf8"
 )
 
-// tally counts a text that comes in pieces, which may begin and end within a character. A character is a code point of valid
-// UTF-8, or a run of bytes that are none, as strings.ToValidUTF8 replaces it. The zero value has seen nothing.
+// tally counts a text that comes in pieces, which may be cut inside a character. A character is a code point of valid UTF-8, or a run
+// of invalid bytes, as strings.ToValidUTF8 replaces it. The zero value has counted nothing.
 //
-// It looks at 64 bytes at once, a bit for each in a machine word, and has no branches that depend on the text: a gigabyte of
-// any text or of random data costs half a second, where decoding random data rune by rune costs ten. ASCII, which most
-// output is, costs a twentieth of a second.
+// It looks at 64 bytes at once, with one bit of a machine word for each byte, and has no branches that depend on the text. A gigabyte
+// of any text or of random data takes half a second, where decoding random data rune by rune takes ten. ASCII, which most output is,
+// takes a twentieth of a second.
 type tally struct {
 	bytes, lines int64
 	decided      int64 // characters
 
-	part    [utf8.UTFMax - 1]byte // a beginning of a character, not decided yet
+	part    [utf8.UTFMax - 1]byte // an incomplete character, not counted yet
 	partLen int
-	ended   uint64 // bit i: the next byte i belongs to a character that is counted
-	invalid uint64 // 1 when the last decided byte is of an invalid run, which is counted
+	ended   uint64 // bit i: the next byte i belongs to a character that has been counted
+	invalid uint64 // 1 if the last byte belongs to an invalid run that has been counted
 }
 
 const (
 	windowSize = 64
-	// windowStep is how many bytes of a full window can be decided: the last ones may begin a character.
+	// windowStep is how many bytes of a full window can be decided. The last ones may begin a character.
 	windowStep = windowSize - (utf8.UTFMax - 1)
 )
 
-// add counts more text.
+// add counts a piece of text.
 func (t *tally) add(p []byte) {
 	t.bytes += int64(len(p))
 	t.lines += int64(bytes.Count(p, []byte("\n")))
@@ -55,7 +55,7 @@ func (t *tally) add(p []byte) {
 	t.last(&w, copy(w[:], p))
 }
 
-// addToPart counts what is left of the last piece together with the beginning of this one, and returns what follows.
+// addToPart counts what is left of the last piece together with the beginning of p, and returns the rest of p.
 func (t *tally) addToPart(p []byte) []byte {
 	var w [windowSize]byte
 	had := copy(w[:], t.part[:t.partLen])
@@ -69,11 +69,10 @@ func (t *tally) addToPart(p []byte) []byte {
 	return p[windowStep-had:]
 }
 
-// last counts the n bytes of a window that nothing follows yet. After them may be anything: of a character that they do not
-// decide, the beginning waits.
+// last counts the n bytes of the last window of a piece. Anything may follow them, so an incomplete character waits in part.
 func (t *tally) last(w *[windowSize]byte, n int) {
 	for i := max(n-len(t.part), 0); i < n; i++ {
-		if w[i] >= 0xC0 { // it begins a character that may go on
+		if w[i] >= 0xC0 { // it may begin a character that goes on
 			t.partLen = copy(t.part[:], w[i:n])
 			n = i
 			break
@@ -87,7 +86,7 @@ func (t *tally) last(w *[windowSize]byte, n int) {
 	}
 }
 
-// chars returns the number of characters if nothing more comes.
+// chars returns the number of characters if the text ends here.
 func (t tally) chars() int64 {
 	var w [windowSize]byte
 	if n := copy(w[:], t.part[:t.partLen]); n > 0 {
@@ -96,14 +95,14 @@ func (t tally) chars() int64 {
 	return t.decided
 }
 
-// decide counts the characters and invalid runs that begin in the first n bytes of a window, at most windowStep. What follows
-// these n is looked at only for whether it completes a character.
+// decide counts the characters and invalid runs that begin in the first n bytes of a window, at most windowStep. It looks at the bytes
+// after them only to see whether they complete a character.
 func (t *tally) decide(w *[windowSize]byte, n int) {
 	b0, b1, b2, b3, b4, b5, b6, b7 := planes(w)
 	// Table 3-7 of the Unicode Standard. A bit of next1 says that the next byte continues a character, and so on.
 	tail := b7 &^ b6
 	next1, next2, next3 := tail>>1, tail>>2, tail>>3
-	next32, next16 := b5>>1, b4>>1 // bits of the next byte: A0 and up have the first, 90 and up either
+	next32, next16 := b5>>1, b4>>1 // bits of the next byte: A0 and up set the first, 90 to 9F the second
 
 	two := b7 & b6 &^ b5 & (b4 | b3 | b2 | b1) // from C2
 	three := b7 & b6 & b5 &^ b4
@@ -127,7 +126,7 @@ func (t *tally) decide(w *[windowSize]byte, n int) {
 	t.invalid = wrong >> (n - 1)
 }
 
-// planes turns a window on its side: bit i of b7 is the highest bit of byte i, and so on.
+// planes transposes a window: bit i of b7 is the highest bit of byte i, and so on.
 func planes(w *[windowSize]byte) (b0, b1, b2, b3, b4, b5, b6, b7 uint64) {
 	word := func(i int) uint64 { return binary.LittleEndian.Uint64(w[8*i:]) }
 	b0, b1, b2, b3, b4, b5, b6, b7 = word(0), word(1), word(2), word(3), word(4), word(5), word(6), word(7)
@@ -160,13 +159,13 @@ func planes(w *[windowSize]byte) (b0, b1, b2, b3, b4, b5, b6, b7 uint64) {
 	return b0, b1, b2, b3, b4, b5, b6, b7
 }
 
-// exchange swaps the bits of a at the mask, moved up by a distance, for those of b at the mask.
+// exchange swaps the masked bits of b with those bits of a that are a distance above the mask.
 func exchange(a, b uint64, distance uint, mask uint64) (uint64, uint64) {
 	x := (a>>distance ^ b) & mask
 	return a ^ x<<distance, b ^ x
 }
 
-// highest is the highest bit of each byte.
+// highest masks the highest bit of each byte.
 const highest = 0x8080808080808080
 
 // asciiBlocks returns how many bytes at the beginning are ASCII, in whole windows.

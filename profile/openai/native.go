@@ -13,14 +13,14 @@ import (
 //go:embed native.md
 var nativePart string
 
-// nativeOptions add what OpenAI's agent asks for on top: answers that are no longer than they must be.
+// nativeOptions also ask for short answers, as OpenAI's agent does.
 const nativeOptions = `{"reasoning":{"summary":"auto"},"text":{"verbosity":"low"}}`
 
-// Native returns the profile in the dialect of OpenAI's own agent, codex 0.169: its names, parameters and forms of results, over the
-// same executors. It is the classic form, with tools that the model calls one by one; the code mode, in which the model writes
-// JavaScript that calls them, is left out, and so is what belongs to that product: goals, the search for deferred tools and the
-// hosted web search. Files are read and searched with commands. This project's own are read_output, for what truncation and compaction took
-// away, and the tools for subagents, where a session allows them.
+// Native returns the profile in the dialect of OpenAI's own agent, codex 0.169: its names, parameters and result formats over the same
+// executors. It is the classic form, in which the model calls tools one by one. The code mode, in which the model writes JavaScript
+// that calls them, is left out. So is what belongs to that product: goals, the search for deferred tools and the hosted web search.
+// Files are read and searched with commands. Two things are this project's own: read_output, for what truncation and compaction
+// removed, and the tools for subagents, where a session allows them.
 func Native() profile.Profile {
 	return profile.Profile{
 		Name:     "openai",

@@ -27,7 +27,7 @@ type execArgs struct {
 	MaxOutputTokens float64 `json:"max_output_tokens"`
 }
 
-// The times that exec_command and write_stdin wait for output, and what of it they return, are those of OpenAI's agent.
+// How long exec_command waits for a command, and how much output it returns: the same as in OpenAI's agent.
 const (
 	execYield     = 10 * time.Second
 	minYield      = 250 * time.Millisecond
@@ -36,8 +36,8 @@ const (
 	bytesPerToken = 4 // an estimate
 )
 
-// execParameters are written by hand because an enum is not inferred. The last three ask for an approval: nothing here reads them,
-// they are for a host's permission hook, which is shown all arguments.
+// execParameters is written by hand because an enum is not inferred. The last three ask for an approval. Nothing here reads them; they
+// are for a host's permission hook, which sees all arguments.
 const execParameters = `{"type":"object","properties":{
 "cmd":{"type":"string","description":"The command line to run."},
 "workdir":{"type":"string","description":"The directory to run it in. Default: the working directory."},
@@ -51,9 +51,9 @@ const execParameters = `{"type":"object","properties":{
 "prefix_rule":{"type":"array","items":{"type":"string"},"description":"With require_escalated: the first words of the commands that an approval could cover."}
 },"required":["cmd"],"additionalProperties":false}`
 
-// execCommand returns the tool exec_command(cmd, workdir, yield_time_ms, ...): it runs a command and returns its output, or, if it still
-// runs after the yield time, a session id for write_stdin. Such a command goes on until it ends, is killed or its
-// session ends. Where there are no background processes every command runs to its end, for at most [env.MaxTimeout].
+// execCommand returns the tool exec_command(cmd, workdir, yield_time_ms, ...). It runs a command and returns its output. If the
+// command still runs after the yield time, it returns a session id for write_stdin, and the command goes on until it ends, is killed
+// or its session ends. Where there are no background processes, every command runs to its end, for at most [env.MaxTimeout].
 func execCommand() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "exec_command",
@@ -76,6 +76,7 @@ func execCommand() tool.Tool {
 	})
 }
 
+// execLimit returns the limit for a number of tokens.
 func execLimit(tokens int) tool.Limit {
 	return tool.Limit{Chars: tokens * bytesPerToken, Keep: tool.KeepHeadTail}
 }
@@ -92,7 +93,7 @@ func runExec(ctx context.Context, call *tool.Call, args execArgs) (tool.Result, 
 			return tool.Result{}, err
 		}
 	}
-	if _, ok := patch.FromScript(args.Cmd); ok { // there is no such program, and models call it here
+	if _, ok := patch.FromScript(args.Cmd); ok { // models call it as a program, which it is not
 		within := *call
 		if args.Workdir != "" {
 			within.Env = env.Sub(call.Env, args.Workdir)
@@ -110,7 +111,7 @@ func runExec(ctx context.Context, call *tool.Call, args execArgs) (tool.Result, 
 	return execInSession(ctx, call, processes, cmd, args)
 }
 
-// execScript is the command for the shell that is asked for. The environment's own shell becomes it.
+// execScript returns the script that runs the command in the shell that the model asked for.
 func execScript(e env.Environment, args execArgs) string {
 	shell, flags := args.Shell, "-c"
 	if args.Login {
@@ -125,13 +126,13 @@ func execScript(e env.Environment, args execArgs) string {
 	return fmt.Sprintf("exec %s %s %s", quoted(shell), flags, quoted(args.Cmd))
 }
 
-// quoted is a word for a POSIX shell.
+// quoted returns s as one word for a POSIX shell.
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// execToTheEnd runs a command where none can outlive its call.
+// execToTheEnd runs a command where no command can outlive its call.
 func execToTheEnd(ctx context.Context, call *tool.Call, cmd env.Command, args execArgs) tool.Result {
 	start := time.Now()
-	cmd.TTY = nil // nobody could write to it
+	cmd.TTY = nil // nobody can write to it
 	result := coding.RunCommand(ctx, call, cmd, env.MaxTimeout)
 	if end := coding.Unfinished(result.Ran, "Run a part of it at a time.", ""); end != "" {
 		return coding.Closing(result, end)
@@ -145,7 +146,7 @@ func execInSession(ctx context.Context, call *tool.Call, processes tool.Processe
 	live := &liveEnv{Environment: call.Env, live: call.Live}
 	defer live.stop()
 	id, err := processes.Start(ctx, live, cmd)
-	if args.TTY && errors.Is(err, errors.ErrUnsupported) { // a pipe takes input, too
+	if args.TTY && errors.Is(err, errors.ErrUnsupported) { // a pipe takes input as well
 		cmd.TTY, cmd.Stdin = nil, true
 		id, err = processes.Start(ctx, live, cmd)
 	}
@@ -157,7 +158,7 @@ func execInSession(ctx context.Context, call *tool.Call, processes tool.Processe
 	}
 	result, err := processes.Read(ctx, id, yieldTime(args.YieldTimeMS, execYield, minYield, maxYield))
 	switch {
-	case err != nil && ctx.Err() != nil: // the model was never told of it
+	case err != nil && ctx.Err() != nil: // the model does not know its id
 		return execInterrupted(ctx, processes, id)
 	case err != nil:
 		return tool.Result{}, err
@@ -165,6 +166,7 @@ func execInSession(ctx context.Context, call *tool.Call, processes tool.Processe
 	return execResult(call, start, result, args.MaxOutputTokens), nil
 }
 
+// execInterrupted kills a command whose call was interrupted, and returns its result.
 func execInterrupted(ctx context.Context, processes tool.Processes, id string) (tool.Result, error) {
 	beyond := context.WithoutCancel(ctx)
 	if err := processes.Kill(beyond, id); err != nil {
@@ -180,21 +182,21 @@ func execInterrupted(ctx context.Context, processes tool.Processes, id string) (
 	return result, nil
 }
 
-// yieldTime is how long to wait for a command, in milliseconds as a model has it; 0 is the default.
+// yieldTime returns how long to wait for a command. The model gives milliseconds, and 0 means the default.
 func yieldTime(ms float64, unset, least, most time.Duration) time.Duration {
 	if ms == 0 {
 		return unset
 	}
-	// Bounded before it is converted, so that it cannot overflow.
+	// Bounded before the conversion, which could overflow.
 	ms = min(max(ms, float64(least.Milliseconds())), float64(most.Milliseconds()))
 	return time.Duration(ms * float64(time.Millisecond))
 }
 
-// execResult puts the result of a command into the form that OpenAI's models are used to.
+// execResult returns the result of a command in the form that OpenAI's models know.
 func execResult(call *tool.Call, start time.Time, result tool.Result, maxTokens float64) tool.Result {
 	text, ran := result.Content.Text(), result.Ran
 	var head strings.Builder
-	// Only the form needs a chunk's id. It is the call's, so that running a session again gives the same text.
+	// The form needs a chunk id. It is made from the call's id, so that a replay gives the same text.
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(call.ID))
 	fmt.Fprintf(&head, "Chunk ID: %06x\n", sum.Sum32()&0xffffff)
@@ -204,7 +206,7 @@ func execResult(call *tool.Call, start time.Time, result tool.Result, maxTokens 
 	if result.Hint == "" {
 		result.Hint = "Run a narrower command, or send its output to a file and look at parts of that."
 	}
-	if maxTokens > 0 && maxTokens < execTokens { // the tool's own limit is the pipeline's work
+	if maxTokens > 0 && maxTokens < execTokens { // the pipeline applies the tool's own limit
 		text, _ = execLimit(max(1, int(maxTokens))).Apply(text, result.Gap, result.Hint)
 		result.Gap = tool.Gap{}
 		result.Content = llm.TextParts(text)
@@ -217,6 +219,7 @@ func execResult(call *tool.Call, start time.Time, result tool.Result, maxTokens 
 	return result
 }
 
+// execStatus returns the line that says whether the command runs or how it ended.
 func execStatus(r *tool.Ran) string {
 	switch {
 	case r.Err != "":

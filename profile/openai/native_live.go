@@ -7,12 +7,12 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// liveEnv shows what the commands that are started in it print to whoever watches a call, for as long as the call lasts.
+// liveEnv passes the output of the commands that are started in it to whoever watches a call, until stop.
 type liveEnv struct {
 	env.Environment
 
 	mu   sync.Mutex
-	live func(stream int, p []byte) // nil when nobody watches, or no more
+	live func(stream int, p []byte) // nil if nobody watches, and after stop
 }
 
 // Start implements [env.Environment].
@@ -29,7 +29,7 @@ func (l *liveEnv) Start(ctx context.Context, cmd env.Command) (env.Process, erro
 	return l.Environment.Start(ctx, cmd)
 }
 
-// stop returns when nothing is being shown, and nothing will be.
+// stop ends the showing of output. When it returns, nothing is being shown any more.
 func (l *liveEnv) stop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

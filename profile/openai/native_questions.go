@@ -28,8 +28,8 @@ type userOption struct {
 // maxQuestions is how many questions one call may ask.
 const maxQuestions = 3
 
-// requestUserInput is ask_user under the name and with the parameters of OpenAI's agent. Hosts answer with one text, so several
-// questions are asked as one.
+// requestUserInput returns ask_user with the name and the parameters of OpenAI's agent. Several questions are asked as one, because
+// hosts answer with one text.
 func requestUserInput() tool.Tool {
 	return tool.Adapt(coding.AskUser(), llm.ToolDefinition{
 		Name: "request_user_input",
@@ -38,6 +38,7 @@ func requestUserInput() tool.Tool {
 	}, asOneQuestion, nil)
 }
 
+// asOneQuestion returns the arguments of ask_user.
 func asOneQuestion(args userInputArgs) (any, error) {
 	if n := len(args.Questions); n == 0 || n > maxQuestions {
 		return nil, fmt.Errorf("there are %d questions; ask one to %d", n, maxQuestions)

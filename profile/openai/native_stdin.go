@@ -20,17 +20,17 @@ type writeStdinArgs struct {
 	MaxOutputTokens float64 `json:"max_output_tokens,omitempty" jsonschema:"How much output to return, in tokens. Default, and the most: 10000."`
 }
 
-// How long write_stdin waits when it only polls: as [execYield].
+// How long write_stdin waits if it only polls: the same as in OpenAI's agent.
 const (
 	pollYield    = 5 * time.Second
 	maxPollYield = 300 * time.Second
 )
 
-// interruptKey is what ^C sends.
+// interruptKey is the character that ^C sends.
 const interruptKey = "\x03"
 
-// writeStdin returns the tool write_stdin(session_id, chars, yield_time_ms, max_output_tokens): it writes to, waits for and interrupts
-// what exec_command left running. A command without a terminal takes no input; interrupting ends it.
+// writeStdin returns the tool write_stdin(session_id, chars, yield_time_ms, max_output_tokens). It writes to, waits for or interrupts
+// a command that exec_command left running. A command without a terminal takes no input, and interrupting it ends it.
 func writeStdin() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name:        "write_stdin",
@@ -70,6 +70,7 @@ func runStdin(ctx context.Context, call *tool.Call, args writeStdinArgs) (tool.R
 	return execResult(call, start, result, args.MaxOutputTokens), nil
 }
 
+// writeChars writes to a command, or interrupts it.
 func writeChars(ctx context.Context, call *tool.Call, processes tool.Processes, id, chars string) error {
 	switch {
 	case !inputs(call).closed(id):
@@ -82,7 +83,7 @@ func writeChars(ctx context.Context, call *tool.Call, processes tool.Processes, 
 	return fmt.Errorf("session %s has no input; start the command again with tty set to true to write to it", id)
 }
 
-// execInputs knows the commands of a session that were started without an input.
+// execInputs holds the commands of a session that were started without an input.
 type execInputs struct {
 	mu   sync.Mutex
 	none map[string]bool
@@ -90,7 +91,7 @@ type execInputs struct {
 
 type execInputsKey struct{}
 
-// inputs is the calling session's.
+// inputs returns those of the calling session.
 func inputs(call *tool.Call) *execInputs {
 	return call.Session.State(execInputsKey{}, func() any { return &execInputs{none: map[string]bool{}} }).(*execInputs)
 }
