@@ -1,13 +1,9 @@
 package main
 
 import (
-	"fmt"
 	"net/url"
-	"slices"
-	"strings"
 
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/llm/catalog"
 )
 
 // policy returns what the flags say about limits, budgets and the result.
@@ -65,21 +61,4 @@ func (f *runFlags) checkValues() error {
 		return fail(exitUsage, "--base-url must be an http or https URL, not %q", f.baseURL)
 	}
 	return nil
-}
-
-// warn tells the person of names that nobody knows. They are used all the same, since what is known of models is older than the newest of
-// them, but most are slips.
-func (f *runFlags) warn(t terminal, provider, model string) {
-	say := func(format string, args ...any) {
-		fmt.Fprintln(t.err, "attractor: warning: "+plainError(fmt.Sprintf(format, args...)))
-	}
-	known := catalog.New()
-	_, isKnown := known.Get(provider, model)
-	if of := known.List(provider); !isKnown && len(of) > 0 {
-		say("%s is no model of %s that is known here; it is asked for all the same, without its limits and prices. Run: attractor models --provider %s",
-			model, provider, provider)
-	}
-	if efforts := knownEfforts(); f.effort != "" && !slices.Contains(efforts, f.effort) {
-		say("the effort %s is not known here; it is sent as it is. Known are: %s", f.effort, strings.Join(efforts, ", "))
-	}
 }

@@ -118,6 +118,7 @@ func newRoot(t terminal) *cobra.Command {
 	root.SetOut(t.out)
 	root.SetErr(t.err)
 	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetHelpCommand(newHelp())
 	for _, cmd := range []*cobra.Command{newRun(t), newDemo(t), newTools(t), newTool(t), newPrompt(t), newPatch(t), newModels(t), newSessions(t),
 		newCompletion(t), newVersion(t)} {
 		strict(cmd)
@@ -125,6 +126,21 @@ func newRoot(t terminal) *cobra.Command {
 		root.AddCommand(cmd)
 	}
 	return root
+}
+
+// newHelp returns the command help. Cobra's own shows the help of attractor for a command that does not exist.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Show the help of a command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return usage(cmd.Root(), fmt.Errorf("unknown command %q", strings.Join(args, " ")))
+			}
+			return about.Help()
+		},
+	}
 }
 
 // strict makes wrong arguments of a command, and of those below it, mistakes of usage.

@@ -164,7 +164,7 @@ func TestH_ExitCodesAndMessages(t *testing.T) {
 		{name: "a limit", args: []string{"run", "--yes", "--max-rounds", "1", "--base-url", loop, "x"}, env: []string{key}, code: 3, stderr: []string{"max_tool_rounds"}},
 		{name: "a timeout that is over at once", args: []string{"run", "--yes", "--timeout", "1ns", "--base-url", silent, "x"}, env: []string{key}, code: 3, stderr: []string{"--timeout"}},
 		{name: "a negative limit", args: []string{"run", "--yes", "--max-turns", "-1", "x"}, env: []string{key}, code: 2, stderr: []string{"negative"}},
-		{name: "a timeout", args: []string{"run", "--yes", "--timeout", "200ms", "--base-url", silent, "x"}, env: []string{key}, code: 3, stderr: []string{"--timeout"}},
+		{name: "a timeout", args: []string{"run", "--yes", "--timeout", "200ms", "--base-url", silent, "x"}, env: []string{key}, code: 3, stderr: []string{"--timeout", "attractor run --resume "}},
 		{name: "a torn answer", args: []string{"run", "--yes", "--base-url", torn, "x"}, env: []string{key}, code: 0,
 			stdout: "The answer, whole this time.\n", stderr: []string{"broke off", "attempt 2"}},
 		{name: "a server that always breaks off", args: []string{"run", "--yes", "--base-url", alwaysTorn, "x"}, env: []string{key}, code: 1,

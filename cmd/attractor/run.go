@@ -122,7 +122,6 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 		opts.Approve = perm.approve
 	}
 	opts.Limits = agent.Limits{MaxJournal: f.maxJournal, KeepOutputs: f.keepOutputs, Diffs: f.diffs}
-	f.warn(t, opts.Provider, first(opts.Model, opts.Profile.Model))
 	tellAbandoned(t, setup.Local)
 	r := runner{terminal: t, Setup: setup, json: f.json, timeout: f.timeout}
 	return r.run(ctx, prompt)
@@ -154,6 +153,7 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 	}
 	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error of the write, which aborts the session
 	view := newView(r.terminal, r.json)
+	view.warnings = r.err
 	r.Options.OnEvent = view.show
 	session, err := r.Start(ctx)
 	if err != nil {
@@ -169,7 +169,7 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 	if view.failed != nil {
 		return fail(exitFailed, "cannot write the events: %w", view.failed)
 	}
-	if err := outcome(err); err != nil {
+	if err := r.outcome(err); err != nil {
 		return err
 	}
 	if closeErr != nil {
@@ -201,7 +201,7 @@ func (r *runner) ended(result *agent.Result) error {
 func (r *runner) refused(err error) error {
 	var file *fs.PathError
 	if r.Resumed || errors.Is(err, agent.ErrStuck) || errors.Is(err, agent.ErrFull) || errors.As(err, &file) {
-		return outcome(err)
+		return r.outcome(err)
 	}
 	return fail(exitUsage, "%w", err)
 }
@@ -231,12 +231,12 @@ func (r *runner) howToGoOn() string {
 }
 
 // outcome gives a session's failure its exit code.
-func outcome(err error) error {
+func (r *runner) outcome(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, errTimeout):
-		return fail(exitLimit, "%w (--timeout); the task may be unfinished", err)
+		return fail(exitLimit, "%w (--timeout); the task may be unfinished%s", err, r.howToGoOn())
 	case errors.Is(err, agent.ErrFull):
 		return fail(exitLimit, "%w\nTo continue the session, run attractor run --resume, with a higher --max-journal if the journal is full.", err)
 	case errors.Is(err, llm.ErrAuthentication), errors.Is(err, llm.ErrAccessDenied):

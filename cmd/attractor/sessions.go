@@ -89,6 +89,7 @@ func printSessions(t terminal, sessions []host.Summary) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tMODIFIED\tMODEL\tDIRECTORY\tTASK")
 	for _, s := range sessions {
 		task := shorten(s.Task, 60)
 		switch {

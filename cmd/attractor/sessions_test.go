@@ -266,7 +266,7 @@ func TestI17_NoPhantomSessions(t *testing.T) {
 	if list := h.sessions(); len(list) != 1 || list[0].ID != id {
 		t.Errorf("list: %+v", list)
 	}
-	if out := h.run(0, "sessions", "list"); strings.Count(out.stdout, "\n") != 1 || strings.Contains(out.stdout, "!") {
+	if out := h.run(0, "sessions", "list"); strings.Count(out.stdout, "\n") != 2 || strings.Contains(out.stdout, "!") {
 		t.Errorf("list: %s", out.stdout)
 	}
 	if out := h.run(0, "sessions", "show", id[:8]); !strings.Contains(out.stdout, id) {

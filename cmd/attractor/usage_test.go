@@ -47,6 +47,8 @@ func TestI17_UsageBeforeTerminal(t *testing.T) {
 		{"missing argument <id>", []string{"sessions", "show"}},
 		{"missing argument <id>", []string{"sessions", "rm"}},
 		{"unknown command", []string{"sessions", "dance"}},
+		{`unknown command "dance"`, []string{"help", "dance"}},
+		{`unknown command "sessions dance"`, []string{"help", "sessions", "dance"}},
 		{`unknown shell "csh"`, []string{"completion", "csh"}},
 		{"missing argument <shell>; it is bash", []string{"completion"}},
 		{"missing argument <arguments>", []string{"tool", "read_file"}},
@@ -104,14 +106,15 @@ func TestI17_UnknownNamesAreWarnings(t *testing.T) {
 		args []string
 		want string // in a warning; empty for none
 	}{
-		{[]string{"--model", "claude-unheard-of"}, "claude-unheard-of is no model of anthropic"},
-		{[]string{"--effort", "hihg"}, "the effort hihg is not known here"},
+		{[]string{"--model", "claude-unheard-of"}, `the model "claude-unheard-of" of anthropic`},
+		{[]string{"--effort", "hihg"}, `effort "hihg"`},
 		{[]string{"--effort", "high"}, ""},
-		{[]string{"--provider", "openai-compatible", "--base-url", url + "/v1", "--model", "mine"}, ""},
+		{[]string{"--provider", "openai-compatible", "--base-url", url + "/v1", "--model", "mine"}, `the model "mine" of openai-compatible`},
 	} {
 		for _, more := range [][]string{nil, {"--json"}} {
 			out := h.run(0, append(append([]string{"run", "--yes", "x"}, c.args...), more...)...)
-			if got := strings.Contains(out.stderr, "attractor: warning: "); got != (c.want != "") || !strings.Contains(out.stderr, c.want) {
+			mark := map[bool]string{false: "! ", true: "attractor: warning: "}[more != nil]
+			if got := strings.Count(out.stderr, mark); (got == 1) != (c.want != "") || got > 1 || !strings.Contains(out.stderr, c.want) {
 				t.Errorf("%v %v: stderr %q, want a warning %q", c.args, more, out.stderr, c.want)
 			}
 		}

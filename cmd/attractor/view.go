@@ -17,6 +17,8 @@ type view struct {
 	stdout io.Writer
 	// progress is what a person watches, on standard error. With --json there is none.
 	progress *progress
+	// warnings is where the warnings go with --json, for a person beside the events. Nil shows none.
+	warnings io.Writer
 	// once says that the answer is not printed if it was shown as it came, because both go to the same place.
 	once   bool
 	abort  func()
@@ -40,6 +42,9 @@ func (v *view) show(ev agent.Event) {
 	if v.events == nil {
 		v.progress.show(ev)
 		return
+	}
+	if w, ok := ev.(*agent.Warning); ok && v.warnings != nil {
+		fmt.Fprintln(v.warnings, "attractor: warning: "+plainError(w.Text))
 	}
 	if v.failed != nil {
 		return
