@@ -51,7 +51,7 @@ func TestJ6_FormIsAnsweredAtOnce(t *testing.T) {
 		t.Errorf("results %q", h.results())
 	}
 	id := h.History()[1].Message.Parts.ToolCalls()[0].ID
-	if len(asked) != 2 || asked[0].CallID != id || asked[0].Problem != "" || !strings.Contains(asked[1].Problem, "minimum") || asked[1].Source != "registry" {
+	if len(asked) != 2 || asked[0].CallID != id || asked[0].Problem != "" || !strings.Contains(asked[1].Problem, `"age" must be 0 or more`) || asked[1].Source != "registry" {
 		t.Errorf("asked %+v", asked)
 	}
 	events := only[*agent.InputRequested](h)

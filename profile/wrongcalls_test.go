@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -25,6 +27,10 @@ type wrongCall struct {
 	title string
 	calls []string // the last one is the wrong one
 	want  string
+}
+
+func wrongFile(p profile.Profile) string {
+	return filepath.Join("testdata", "wrong", strings.ReplaceAll(title(p), "/", "-")+".txt")
 }
 
 func readWrongCalls(t *testing.T, file string) []wrongCall {
@@ -101,7 +107,7 @@ func TestR9_WrongCalls(t *testing.T) {
 	for _, m := range dialects() {
 		t.Run(title(m.profile), func(t *testing.T) {
 			t.Parallel()
-			file := filepath.Join("testdata", "wrong", strings.ReplaceAll(title(m.profile), "/", "-")+".txt")
+			file := wrongFile(m.profile)
 			list := readWrongCalls(t, file)
 			if len(list) < 60 {
 				t.Errorf("%d wrong calls, want 60", len(list))
@@ -165,4 +171,53 @@ func playWrongCalls(c *cell, list []wrongCall) []wrongCall {
 		got = append(got, w)
 	}
 	return got
+}
+
+// TestR7_DialectsHaveTheirOwnWords looks for names of tools and parameters of other dialects, in what a dialect's tools say of themselves and
+// in what the model reads after a wrong call.
+func TestR7_DialectsHaveTheirOwnWords(t *testing.T) {
+	known := map[string]bool{"run_in_background": true, "is_background": true}
+	for _, p := range all() {
+		for word := range wordsOf(t, p) {
+			known[word] = true
+		}
+	}
+	for _, p := range all() {
+		own := wordsOf(t, p)
+		foreign := func(where, text, quoted string) {
+			for _, word := range regexp.MustCompile(`\w+`).FindAllString(text, -1) {
+				if known[word] && !own[word] && !strings.Contains(quoted, word) {
+					t.Errorf("%s: %s: %s is a word of another dialect:\n%s", title(p), where, word, text)
+				}
+			}
+		}
+		for _, x := range p.Tools {
+			foreign(x.Name, x.Description+string(x.Parameters)+x.Guidance, "")
+		}
+		for _, w := range readWrongCalls(t, wrongFile(p)) {
+			foreign(w.title, w.want, strings.Join(w.calls, "\n"))
+		}
+	}
+}
+
+// wordsOf returns the names of a profile's tools and of their parameters that no sentence has by chance: those with an underscore, and some more.
+func wordsOf(t *testing.T, p profile.Profile) map[string]bool {
+	t.Helper()
+	words := map[string]bool{}
+	add := func(word string) {
+		if strings.Contains(word, "_") || slices.Contains([]string{"Bash", "glob"}, word) {
+			words[word] = true
+		}
+	}
+	for _, x := range p.Tools {
+		add(x.Name)
+		var schema struct{ Properties map[string]any }
+		if err := json.Unmarshal(x.Parameters, &schema); err != nil && x.Grammar == nil {
+			t.Fatal(err)
+		}
+		for name := range schema.Properties {
+			add(name)
+		}
+	}
+	return words
 }

@@ -27,6 +27,8 @@ func (r *Registry) unknown(call llm.ToolCall) *Prepared {
 		problem = fmt.Sprintf("the tool %q %s", call.Name, why)
 	} else if instead := r.instead(call.Name); instead != "" {
 		problem += "; use " + instead
+	} else {
+		problem += ", and no other does the same"
 	}
 	return Refuse(call, fmt.Sprintf("Error: %s. The tools are: %s.", problem, strings.Join(r.Names(), ", ")))
 }

@@ -61,7 +61,7 @@ func agentTool() tool.Tool {
 	}, runAgent)
 	t.Guidance = coding.SpawnGuidance
 	spawn := base("spawn_agent")
-	t.Limit, t.Needs = spawn.Limit, spawn.Needs
+	t.Limit, t.Needs, t.Instead = spawn.Limit, spawn.Needs, spawn.Instead
 	return tool.WithAccess(t, func(args agentArgs) tool.Access {
 		return tool.Access{Effect: tool.Writes, Command: fmt.Sprintf("Agent %q: %s", args.Description, args.Prompt)}
 	})
@@ -175,6 +175,7 @@ func taskStop() tool.Tool {
 		return stop.Run(ctx, &inner)
 	})
 	t.Limit = process.Limit
+	t.Instead = []tool.Instead{{Of: []string{"KillShell", "KillBash", "job_kill", "close_agent"}}}
 	return tool.WithAccess(t, func(args taskStopArgs) tool.Access {
 		return tool.Access{Effect: tool.Writes, Command: "TaskStop " + args.task()}
 	})

@@ -39,7 +39,7 @@ func invokeAgent() tool.Tool {
 			"in one answer run at the same time.",
 		Parameters: json.RawMessage(invokeAgentParameters),
 	}, runAgent)
-	t.Needs = tool.NeedsAgents
+	t.Needs, t.Instead = tool.NeedsAgents, coding.Agents()[0].Instead
 	t.Limit = tool.Limit{Chars: 20_000, Keep: tool.KeepHeadTail} // as the tools for agents have it
 	t.Guidance = coding.SpawnGuidance
 	return tool.WithAccess(t, func(args invokeAgentArgs) tool.Access {

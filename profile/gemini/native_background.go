@@ -202,6 +202,7 @@ func readBackgroundOutput() tool.Tool {
 		Parameters:  json.RawMessage(readBackgroundParameters),
 	}, runReadBackground)
 	t.Limit = tool.Limit{Chars: 30_000, Keep: tool.KeepTail}
+	t.Instead = []tool.Instead{{Of: []string{"BashOutput", "TaskOutput", "job_output"}}}
 	return tool.WithAccess(t, func(args readBackgroundArgs) tool.Access { return reading(args.WaitForPrevious) })
 }
 

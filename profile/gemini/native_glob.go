@@ -48,7 +48,7 @@ func globFiles() tool.Tool {
 		}
 		return runAs(ctx, base, call, map[string]any{"pattern": args.Pattern, "path": args.DirPath}) // it knows what to say about errors and about nothing
 	})
-	t.Limit = base.Limit
+	t.Limit, t.Instead = base.Limit, base.Instead
 	return tool.WithAccess(t, func(args globArgs) tool.Access {
 		return tool.Access{Effect: tool.ReadOnly, Paths: []string{path.Clean(args.DirPath)}}
 	})

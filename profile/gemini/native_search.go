@@ -65,7 +65,8 @@ func grepSearch() tool.Tool {
 			"left out; hidden files are searched. Matches are `L12: text`, lines around them `L13- text`, below a line with the file.",
 		Parameters: json.RawMessage(grepSearchParameters),
 	}, runGrepSearch)
-	t.Limit = coding.Grep().Limit
+	base := coding.Grep()
+	t.Limit, t.Instead = base.Limit, base.Instead
 	return tool.WithAccess(t, func(args grepSearchArgs) tool.Access {
 		return tool.Access{Effect: tool.ReadOnly, Paths: []string{path.Clean(args.DirPath)}}
 	})

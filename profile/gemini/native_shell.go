@@ -59,7 +59,7 @@ func runShellCommand() tool.Tool {
 		}
 		return runAs(ctx, shell, &within, map[string]any{"command": args.Command})
 	})
-	t.Limit = shell.Limit
+	t.Limit, t.Instead = shell.Limit, shell.Instead
 	return tool.WithAccess(t, func(args runShellArgs) tool.Access {
 		return tool.Access{Effect: tool.Writes, Command: args.Command}
 	})

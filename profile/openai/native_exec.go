@@ -61,7 +61,7 @@ func execCommand() tool.Tool {
 			"write_stdin then waits for it, writes to it or interrupts it.",
 		Parameters: json.RawMessage(execParameters),
 	}, runExec)
-	t.Limit = execLimit(execTokens)
+	t.Limit, t.Instead = execLimit(execTokens), dialect().Shell(0).Instead
 	return tool.WithAccess(t, func(args execArgs) tool.Access {
 		if _, ok := patch.FromScript(args.Cmd); !ok {
 			return tool.Access{Effect: tool.Writes, Command: args.Cmd}

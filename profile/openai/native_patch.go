@@ -22,7 +22,8 @@ func applyPatch() tool.Tool {
 		Run: func(ctx context.Context, call *tool.Call) (tool.Result, error) {
 			return coding.RunPatch(ctx, call, call.Args)
 		},
-		Limit: base.Limit,
+		Limit:   base.Limit,
+		Instead: base.Instead,
 	}
 }
 

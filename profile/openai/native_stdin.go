@@ -11,6 +11,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/tool/coding"
 )
 
 type writeStdinArgs struct {
@@ -37,6 +38,7 @@ func writeStdin() tool.Tool {
 		Description: "Writes to a command that exec_command left running, or just waits for it, and returns what it has printed since the last time.",
 	}, runStdin)
 	t.Limit = execLimit(execTokens)
+	t.Instead = coding.Process().Instead
 	return tool.WithAccess(t, func(args writeStdinArgs) tool.Access {
 		if args.Chars == "" {
 			return tool.Access{Effect: tool.ReadOnly}

@@ -41,7 +41,7 @@ func (d Dialect) Agents() []tool.Tool {
 	spawn := agentTool(tool.Writes, llm.ToolDefinition{Name: "spawn_agent", Description: "Starts an agent that works on a part of the task by itself, at the same time, " +
 		"with the same tools on the same files, and returns its id at once. Use it for parts that do not depend on each other, and for " +
 		"searches whose details you do not need. wait gives you its result."}, spawnAgent)
-	spawn.Guidance = SpawnGuidance
+	spawn.Guidance, spawn.Instead = SpawnGuidance, replaces("spawn_agent")
 	return []tool.Tool{
 		spawn,
 		agentTool(tool.Exclusive, llm.ToolDefinition{Name: "send_input", Description: "Sends a message to an agent."}, sendInput),

@@ -25,6 +25,7 @@ func ApplyPatch() tool.Tool {
 		func(ctx context.Context, call *tool.Call, args applyPatchArgs) (tool.Result, error) {
 			return RunPatch(ctx, call, args.Patch)
 		})
+	t.Instead = append(replaces("edit_file"), tool.Instead{Of: others("write_file"), How: "a patch with *** Add File"})
 	t.Limit = tool.Limit{Chars: 10_000, Keep: tool.KeepTail}
 	return tool.WithAccess(t, func(args applyPatchArgs) tool.Access { return PatchAccess(args.Patch) })
 }

@@ -21,6 +21,7 @@ func AskUser() tool.Tool {
 		Description: "Asks the user, and waits for the answer. Use it only for a decision that is the user's and that the task, the code and the tools " +
 			"cannot settle.",
 	}, askUser)
+	t.Instead = replaces("ask_user")
 	t.Needs = tool.NeedsAnswers
 	return tool.WithAccess(t, func(askUserArgs) tool.Access { return tool.Access{Effect: tool.ReadOnly} })
 }

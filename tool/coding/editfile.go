@@ -41,6 +41,7 @@ func (d Dialect) EditFile() tool.Tool {
 			"once; with replace_all every occurrence is replaced. Read the file before you edit it. The file keeps its line " +
 			"endings and its mode.",
 	}, d.editFile)
+	t.Instead = replaces("edit_file")
 	t.Limit = tool.Limit{Chars: 10_000, Keep: tool.KeepTail}
 	return tool.WithAccess(t, func(args editFileArgs) tool.Access {
 		return tool.Access{Effect: tool.Writes, Paths: []string{lexical(args.FilePath)}}

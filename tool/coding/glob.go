@@ -33,6 +33,7 @@ func (d Dialect) Glob() tool.Tool {
 		Description: "Finds files by name. Returns the paths that match a pattern, the most recently modified first. Files that " +
 			".gitignore excludes and .git directories are left out; hidden files are found.",
 	}, d.glob)
+	t.Instead = replaces("glob")
 	t.Limit = tool.Limit{Chars: 20_000, Lines: 500, Keep: tool.KeepHead}
 	return tool.WithAccess(t, func(args globArgs) tool.Access {
 		return tool.Access{Effect: tool.ReadOnly, Paths: []string{searchedPath(args.Path)}}

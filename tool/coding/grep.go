@@ -57,6 +57,7 @@ func (d Dialect) Grep() tool.Tool {
 			"`path-line-text`.",
 		Parameters: json.RawMessage(grepParameters),
 	}, d.grep)
+	t.Instead = replaces("grep")
 	t.Limit = tool.Limit{Chars: 20_000, Lines: 200, Keep: tool.KeepTail}
 	return tool.WithAccess(t, func(args grepArgs) tool.Access {
 		return tool.Access{Effect: tool.ReadOnly, Paths: []string{searchedPath(args.Path)}}

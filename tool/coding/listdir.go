@@ -37,6 +37,7 @@ func (d Dialect) ListDir() tool.Tool {
 			"Directories end with /, symbolic links with @; files have their size in bytes. Hidden entries and those that .gitignore " +
 			"excludes are listed too; .git directories are not entered. To find files by name, use glob.",
 	}, d.listDir)
+	t.Instead = replaces("list_dir")
 	t.Limit = tool.Limit{Chars: 20_000, Lines: 500, Keep: tool.KeepHead}
 	return tool.WithAccess(t, func(args listDirArgs) tool.Access {
 		return tool.Access{Effect: tool.ReadOnly, Paths: []string{searchedPath(args.Path)}}

@@ -30,6 +30,7 @@ func UpdatePlan() tool.Tool {
 		Name:        "update_plan",
 		Description: "Replaces the plan that the user sees. Give every step each time, with its status.",
 	}, updatePlan)
+	t.Instead = replaces("update_plan")
 	return tool.WithAccess(t, func(planArgs) tool.Access { return tool.Access{Effect: tool.ReadOnly} })
 }
 

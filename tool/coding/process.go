@@ -40,6 +40,7 @@ func (d Dialect) Process() tool.Tool {
 		Description: "Works with a process that " + d.word("shell") + " started in the background or left running: reads what it has printed since the last time, " +
 			"writes to its input, or kills it.",
 	}, d.process)
+	t.Instead = replaces("process")
 	t.Limit = tool.Limit{Chars: 30_000, Lines: 256, Keep: tool.KeepHeadTail}
 	return tool.WithAccess(t, func(args processArgs) tool.Access {
 		if args.Action == "" || args.Action == actionRead {

@@ -35,6 +35,7 @@ func (d Dialect) ReadFile() tool.Tool {
 			"parts of a long file. Images (PNG, JPEG, GIF, WebP) come back as images. Directories and other binary files are " +
 			"refused. Characters that cannot be seen are shown as \\u{hex}; edit lines that have such with the shell.",
 	}, d.readFile)
+	t.Instead = replaces("read_file")
 	t.Limit = tool.Limit{Chars: 50_000, Keep: tool.KeepHeadTail}
 	return tool.WithAccess(t, func(args readFileArgs) tool.Access {
 		return tool.Access{Effect: tool.ReadOnly, Paths: []string{lexical(args.FilePath)}}

@@ -30,6 +30,7 @@ func (d Dialect) WriteFile() tool.Tool {
 		Description: "Creates a file, or replaces the whole content of one that exists. Directories that are missing are made. An " +
 			"existing file keeps its mode; read it before you replace it. To change a part of a file, edit it instead.",
 	}, d.writeFile)
+	t.Instead = replaces("write_file")
 	t.Limit = tool.Limit{Chars: 1_000, Keep: tool.KeepTail}
 	return tool.WithAccess(t, func(args writeFileArgs) tool.Access {
 		return tool.Access{Effect: tool.Writes, Paths: []string{lexical(args.FilePath)}}

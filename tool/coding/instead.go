@@ -1,0 +1,51 @@
+package coding
+
+import "github.com/attractor-go/attractor/tool"
+
+// others returns the names that other agents give to a tool of this package.
+func others(name string) []string {
+	switch name {
+	case "read_file":
+		return []string{"Read", "cat", "view", "open", "open_file", "view_file", "file_read", "fs_read", "read_many_files", "read_file"}
+	case "write_file":
+		return []string{"Write", "create", "create_file", "write_to_file", "save_file", "file_write", "write_file"}
+	case "edit_file":
+		return []string{"Edit", "replace", "MultiEdit", "str_replace", "str_replace_editor", "str_replace_based_edit_tool", "search_replace",
+			"insert", "apply_diff", "apply_patch", "patch", "update_file", "edit_file"}
+	case "shell":
+		return []string{"Bash", "sh", "exec", "exec_command", "shell_command", "run_shell_command", "run_command", "run_terminal_cmd", "terminal",
+			"local_shell", "execute_command", "execute_bash", "execute", "shell"}
+	case "grep":
+		return []string{"grep_search", "search_file_content", "search", "search_files", "rg", "ripgrep", "codebase_search", "grep"}
+	case "glob":
+		return []string{"find", "find_files", "file_search", "glob_search", "glob"}
+	case "list_dir":
+		return []string{"ls", "list", "list_directory", "list_files", "tree", "list_dir"}
+	case "process":
+		return []string{"BashOutput", "KillShell", "KillBash", "write_stdin", "read_background_output", "list_background_processes", "TaskOutput",
+			"TaskStop", "job_output", "job_kill", "process"}
+	case "spawn_agent":
+		return []string{"Task", "Agent", "invoke_agent", "spawn_agent"}
+	case "update_plan":
+		return []string{"TodoWrite", "write_todos", "todos", "plan", "update_plan"}
+	case "ask_user":
+		return []string{"AskUserQuestion", "request_user_input", "ask_followup_question", "ask_user"}
+	}
+	return nil
+}
+
+// replaces says that a tool does what those of other agents do that are called like one of this package or the names that are given.
+func replaces(name string, more ...string) []tool.Instead {
+	return []tool.Instead{{Of: append(others(name), more...)}}
+}
+
+// inShell has the commands that do the work of tools that a dialect may not have.
+func inShell() []tool.Instead {
+	return append(replaces("shell"),
+		tool.Instead{Of: others("read_file"), How: "`cat -n FILE`, or `sed -n 1,200p FILE` for a part of it"},
+		tool.Instead{Of: others("grep"), How: "`rg -n PATTERN`, or `grep -rn PATTERN .` where there is no rg"},
+		tool.Instead{Of: others("glob"), How: "`rg --files -g PATTERN`, or `find . -name PATTERN` where there is no rg"},
+		tool.Instead{Of: others("list_dir"), How: "`ls -la DIRECTORY`"},
+		tool.Instead{Of: []string{"WebFetch", "web_fetch", "fetch", "download"}, How: "`curl -sSL URL`, if the network can be reached"},
+	)
+}
