@@ -13,8 +13,8 @@ import (
 	"github.com/attractor-go/attractor/profile/anthropic"
 )
 
-// A session whose files and commands are in another place: here, in another shell of this machine, and with docker or ssh in the
-// prefix, there. The model is scripted, so that the example needs no key.
+// A session works in a remote environment. The example uses a shell of this machine instead of docker or ssh, and a scripted model, so
+// that it needs no key.
 func Example() {
 	if err := session([]string{"/bin/sh", "-c"}); err != nil {
 		fmt.Println(err)

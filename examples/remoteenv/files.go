@@ -15,7 +15,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// Open implements env.Environment. It reads the whole file at once: what came of half of it must not be taken for a file.
+// Open implements env.Environment. It reads the whole file at once, so that a broken connection is an error and not the end of the file.
 func (e *Env) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	out, err := e.run(ctx, "open", name, `[ -e "$f" ] || absent "$f"
 [ -f "$f" ] || exit 43
@@ -24,7 +24,7 @@ cat <"$f"`, nil)
 	return io.NopCloser(strings.NewReader(out)), err
 }
 
-// WriteFile implements env.Environment. An existing file keeps its owner too, where the user there may give files away.
+// WriteFile implements env.Environment. An existing file keeps its owner, too, if the remote user may give files away.
 func (e *Env) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
 	if strings.HasSuffix(name, "/") {
 		return &fs.PathError{Op: "write", Path: name, Err: fs.ErrInvalid}
@@ -37,7 +37,7 @@ func writeHead(data []byte, perm fs.FileMode) string {
 	return fmt.Sprintf("id=%s size=%d mode=%o\n", rand.Text(), len(data), perm.Perm())
 }
 
-// followLinks makes f what it points to.
+// followLinks replaces f by the target of the link that it names.
 const followLinks = `n=0
 while [ -L "$f" ]; do
 	n=$((n + 1)); [ $n -le 40 ] || exit 43
@@ -46,8 +46,8 @@ while [ -L "$f" ]; do
 done
 `
 
-// writeScript renames a whole file into its place, after the function before. Its size is checked because a connection that breaks looks
-// like the data's end.
+// writeScript writes a temporary file, calls the function before, and renames the file. It checks the size, because a broken connection
+// looks like the end of the data.
 const writeScript = followLinks + `[ ! -e "$f" ] || [ -f "$f" ] || exit 43
 d=${f%/*} t=${f%/*}/.remoteenv-$id.tmp
 failed() {
@@ -101,7 +101,7 @@ find . ! -name . -prune -exec $stat "$format" {} + || : # an entry may have gone
 	return list, err
 }
 
-// infos reads what a script has stat print.
+// infos runs a script that prints the output of stat, and parses it.
 func (e *Env) infos(ctx context.Context, op, name, script string) ([]env.Info, error) {
 	out, err := e.run(ctx, op, name, script, nil)
 	if err != nil {
@@ -120,7 +120,7 @@ func (e *Env) infos(ctx context.Context, op, name, script string) ([]env.Info, e
 	return list, nil
 }
 
-// fileMode translates the st_mode of Unix systems.
+// fileMode converts the st_mode of Unix systems.
 func fileMode(mode int64) fs.FileMode {
 	perm := fs.FileMode(mode & 0o777)
 	switch mode &^ 0o7777 {

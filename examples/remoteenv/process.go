@@ -16,8 +16,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// launchScript runs the command in "$@". The number of its group goes to our output first of all, and down a pipe to who also gets
-// its exit code there, and writes the mark behind both outputs: the code, and whether the group still has members.
+// launchScript runs the command in "$@". It first prints the number of the command's process group. At the end it prints to both outputs
+// the mark, the exit code, and whether the group still has members.
 const launchScript = `cd "$f" || { [ -d "$f" ] && exit 42; [ ! -e "$f" ] || exit 43; absent "$f"; }
 exec 4>&1 5>&2
 {
@@ -31,8 +31,8 @@ exec 4>&1 5>&2
 	printf '%s%d %d\n' "$mark" $code $left >&2
 }`
 
-// killScript asks the group to end, and two seconds (env.DefaultGrace) later kills it. What is there half a second after that is a
-// zombie that nobody reaps, or stuck in the kernel.
+// killScript terminates the group, and kills it after two seconds (env.DefaultGrace). It waits half a second more; processes that are left
+// then are zombies or stuck in the kernel.
 const killScript = `kill -TERM -$group 2>/dev/null || exit 0
 n=0
 while kill -0 -$group 2>/dev/null && [ $n -lt 25 ]; do
@@ -40,15 +40,16 @@ while kill -0 -$group 2>/dev/null && [ $n -lt 25 ]; do
 	sleep 0.1 || sleep 1
 done`
 
-// process is a command there. Its near end, a command here, has the id and the input; what that prints goes through receive.
+// process is a remote command. The embedded env.Process is its local end, which has the id and the input and whose output goes to
+// receive.
 type process struct {
 	env.Process
 	env    *Env
 	output func(int, []byte)
 	mark   []byte
 	began  time.Time
-	held   [env.Stderr + 1][]byte // by stream: what came and may be part of the group's number or of the mark
-	over   [env.Stderr + 1]bool   // by stream: the mark has come
+	held   [env.Stderr + 1][]byte // by stream: output that may be part of the group's number or of the mark
+	over   [env.Stderr + 1]bool   // by stream: whether the mark has arrived
 
 	started chan struct{} // closed once group is known
 	group   int
@@ -56,10 +57,10 @@ type process struct {
 	exit    env.Exit
 	err     error
 	killed  atomic.Bool
-	left    atomic.Bool // the command has ended and something of it has not
+	left    atomic.Bool // the command has ended, but its group still has members
 }
 
-// Start implements env.Environment. A context that ends meanwhile breaks the connection; the command may have begun then.
+// Start implements env.Environment. A context that ends meanwhile breaks the connection. The command may have begun by then.
 func (e *Env) Start(ctx context.Context, c env.Command) (env.Process, error) {
 	if c.TTY != nil {
 		return nil, fmt.Errorf("start command in a terminal: %w", errors.ErrUnsupported)
@@ -86,14 +87,14 @@ func (e *Env) Start(ctx context.Context, c env.Command) (env.Process, error) {
 	}
 }
 
-// receive takes what the near end prints, one call at a time.
+// receive handles output of the local end. Calls do not overlap.
 func (p *process) receive(stream int, text []byte) {
 	p.held[stream] = append(p.held[stream], text...)
 	if p.group == 0 {
 		line, rest, found := bytes.Cut(p.held[env.Stdout], []byte("\n"))
 		group, err := strconv.Atoi(string(line))
 		if !found || err != nil {
-			return // why it does not start may be on standard error, for watch
+			return // watch finds the reason on standard error if the command does not start
 		}
 		p.group, p.held[env.Stdout] = group, rest
 		close(p.started)
@@ -102,10 +103,10 @@ func (p *process) receive(stream int, text []byte) {
 	p.pass(env.Stderr)
 }
 
-// pass hands on what is held of a stream but for what may be the beginning of the mark, and takes the mark.
+// pass passes on the held output of a stream, except for a possible beginning of the mark. It handles the mark.
 func (p *process) pass(stream int) {
 	text := p.held[stream]
-	if p.over[stream] { // what the command has left running prints on
+	if p.over[stream] { // this is output of processes that the command has left running
 		p.held[stream] = nil
 		return
 	}
@@ -127,7 +128,7 @@ func (p *process) pass(stream int) {
 	}
 }
 
-// settle sets the exit from what follows the mark.
+// settle sets the exit from the status that follows the mark.
 func (p *process) settle(status string) {
 	var left bool
 	_, p.err = fmt.Sscan(status, &p.exit.Code, &left)
@@ -142,7 +143,7 @@ func (p *process) settle(status string) {
 	close(p.ended)
 }
 
-// watch waits for the near end. If no mark has come then, the connection has broken, or there never was one.
+// watch waits for the local end. If no mark has arrived by then, the connection has broken or was never made.
 func (p *process) watch() {
 	exit, err := p.Process.Wait(context.Background())
 	if !p.hasEnded() {
@@ -183,7 +184,7 @@ func (p *process) Kill(ctx context.Context) error {
 	select {
 	case <-p.started:
 	default:
-		return p.Process.Kill(ctx) // it is not known there
+		return p.Process.Kill(ctx) // its group is not known yet
 	}
 	p.killed.Store(true)
 	if _, err := p.env.run(ctx, "kill", ".", fmt.Sprintf("group=%d\n%s", p.group, killScript), nil); err != nil {
@@ -197,7 +198,7 @@ func (p *process) Kill(ctx context.Context) error {
 	return nil
 }
 
-// Close kills all that is running, and what commands have left running.
+// Close kills all running commands, and the processes that commands have left running.
 func (e *Env) Close() error {
 	var errs []error
 	for p := range e.live.Range {

@@ -15,14 +15,14 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// Env is a directory in another place. It is safe for concurrent use.
+// Env is an env.Environment in a remote directory. It is safe for concurrent use.
 type Env struct {
 	prefix   []string
 	dir      string
 	platform env.Platform
-	prelude  string     // what every script begins with
-	local    *env.Local // runs the near ends of commands
-	live     sync.Map   // of *process: those of which something may run
+	prelude  string     // the beginning of every script
+	local    *env.Local // runs the local ends of commands
+	live     sync.Map   // of *process: commands of which a process may still run
 }
 
 var (
@@ -33,8 +33,8 @@ var (
 	_ env.Tree        = (*Env)(nil)
 )
 
-// New makes the environment of a directory, an absolute path there, which must exist. Prefix is the command that runs its last
-// argument in a POSIX shell there. Close ends what was started.
+// New returns an environment in a remote directory, which must exist; dir is its absolute path there. Prefix is a local command that runs
+// its last argument in a remote POSIX shell. The caller must call Close.
 func New(ctx context.Context, prefix []string, dir string) (*Env, error) {
 	e := &Env{prefix: prefix, dir: path.Clean(dir), prelude: absentFunction}
 	out, err := e.run(ctx, "open", dir, probeScript, nil)
@@ -48,8 +48,8 @@ func New(ctx context.Context, prefix []string, dir string) (*Env, error) {
 	return e, err
 }
 
-// probeScript tells the platform, and how to have stat print type and mode in hexadecimal, size, time and name. Two slashes end a
-// record, which no name contains.
+// probeScript prints the platform, and the options that make stat print type and mode in hexadecimal, size, time and name. Two slashes,
+// which no name contains, end a record.
 const probeScript = `cd "$f" || absent "$f"
 uname -s && uname -m | sed 's/x86_64/amd64/; s/aarch64/arm64/' && uname -r && { command -v bash || command -v sh; } || exit
 if stat -c %f / >/dev/null 2>&1
@@ -57,7 +57,7 @@ then echo "stat='stat -c' format='%f %s %Y %n//'"
 else echo "stat='stat -f' format='%Xp %z %m %N//'"
 fi`
 
-// absentFunction ends a script with the reason why $1 is not there.
+// absentFunction exits with the reason why $1 does not exist.
 const absentFunction = `absent() {
 	d=${1%/*}
 	[ -n "$d" ] || exit 41
@@ -67,7 +67,7 @@ const absentFunction = `absent() {
 }
 `
 
-// reason returns what the scripts' exit codes mean. Shells, docker and ssh have codes of their own from 125 on.
+// reason returns the error for an exit code of the scripts. Shells, docker and ssh have codes of their own from 125 on.
 func reason(code int, complaint []byte) error {
 	switch code {
 	case 41:
@@ -88,7 +88,7 @@ func reason(code int, complaint []byte) error {
 	return fmt.Errorf("exit code %d: %s", code, bytes.TrimSpace(complaint))
 }
 
-// command returns the command of this machine that runs one of our scripts there, with f set to the absolute path of name.
+// command returns the local command that runs a script remotely, with f set to the absolute path of name.
 func (e *Env) command(name, body string) ([]string, error) {
 	if name == "" || strings.ContainsRune(name, 0) {
 		return nil, fs.ErrInvalid
@@ -99,7 +99,7 @@ func (e *Env) command(name, body string) ([]string, error) {
 	return append(e.prefix[:len(e.prefix):len(e.prefix)], "f="+quote(name)+"\n"+e.prelude+body), nil
 }
 
-// quote makes words of a shell of any texts.
+// quote returns texts as words of a shell.
 func quote(texts ...string) string {
 	words := make([]string, len(texts))
 	for i, text := range texts {
@@ -108,7 +108,7 @@ func quote(texts ...string) string {
 	return strings.Join(words, " ")
 }
 
-// run runs one of our scripts for a name and returns what it prints.
+// run runs a script for a name and returns its output.
 func (e *Env) run(ctx context.Context, op, name, body string, stdin []byte) (string, error) {
 	command, err := e.command(name, body)
 	if err = errors.Join(context.Cause(ctx), err); err != nil {
@@ -116,7 +116,7 @@ func (e *Env) run(ctx context.Context, op, name, body string, stdin []byte) (str
 	}
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdin = bytes.NewReader(stdin)
-	cmd.WaitDelay = env.DefaultGrace // for who holds the output open when the context has ended
+	cmd.WaitDelay = env.DefaultGrace // another process may hold the output open
 	out, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		err = reason(exit.ExitCode(), exit.Stderr)
@@ -133,7 +133,7 @@ func (e *Env) run(ctx context.Context, op, name, body string, stdin []byte) (str
 // WorkDir implements env.Environment.
 func (e *Env) WorkDir() string { return e.dir }
 
-// KillGrace implements env.Graceful: what killScript waits.
+// KillGrace implements env.Graceful. It returns the time that killScript waits.
 func (e *Env) KillGrace() time.Duration { return env.DefaultGrace }
 
 // Platform implements env.Environment.

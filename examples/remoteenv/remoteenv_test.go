@@ -24,18 +24,18 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// more is for other shells and other systems' tools, as far as they are installed here; it takes half a minute.
+// more adds other shells and other systems' tools, if they are installed. It takes half a minute.
 var more = flag.Bool("remote.more", false, "test with bash, mksh and busybox too")
 
-// prefixes are other places that a test has at hand: shells of this machine.
+// prefixes returns the remote systems of the tests: shells of this machine.
 func prefixes(t *testing.T) map[string][]string {
 	if runtime.GOOS == "windows" {
 		t.Skip("not run: there is no POSIX shell here, and env.Local runs no commands")
 	}
 	prefixes := map[string][]string{
 		"sh": {"/bin/sh", "-c"},
-		// As ssh does it: one text for the user's shell, nothing of our environment, and a near end that stays until nothing
-		// holds the output open any more.
+		// Like ssh: one text for the user's shell, none of our environment, and a local end that stays until nothing holds the
+		// output open any more.
 		"as by ssh": {"env", "-i", "PATH=" + os.Getenv("PATH"), "bash", "-o", "pipefail", "-c", `eval "$*" | cat`, "ssh"},
 	}
 	if *more {
@@ -53,11 +53,11 @@ func prefixes(t *testing.T) map[string][]string {
 	return prefixes
 }
 
-// tools are all that doc.go says is needed, and what the suite's scripts need.
+// tools holds the programs that doc.go lists and those that the suite's scripts need.
 var tools = []string{"bash", "cat", "chmod", "cp", "env", "find", "ln", "ls", "mkdir", "mv", "readlink", "rm", "rmdir", "sed", "sleep", "stat",
 	"uname", "wc", "mkfifo"}
 
-// linksTo is a directory with links to programs, and bash as sh.
+// linksTo returns a directory with links to programs, and with bash as sh.
 func linksTo(t *testing.T, programs ...string) string {
 	dir := t.TempDir()
 	for _, name := range programs {
@@ -119,7 +119,7 @@ func TestD1_RemoteEnvNeedsItsDirectory(t *testing.T) {
 	}
 }
 
-// A connection that breaks while a file is written looks like the end of the data there.
+// To the remote side, a connection that breaks while a file is written looks like the end of the data.
 func TestD1_RemoteEnvWritesAllOrNothing(t *testing.T) {
 	prefixes(t) // or skip
 	dir := t.TempDir()
@@ -144,7 +144,7 @@ func TestD1_RemoteEnvWritesAllOrNothing(t *testing.T) {
 	}
 }
 
-// A command whose connection breaks has not ended, as far as we know, and has no exit.
+// A command whose connection breaks has no exit, because it may still run.
 func TestD1_RemoteEnvSaysThatTheConnectionBroke(t *testing.T) {
 	prefixes(t) // or skip
 	e := open(t, []string{"/bin/sh", "-c", `case $1 in *launched*) sh -c "$1" | head -n 2 ;; *) exec sh -c "$1" ;; esac`, "sh"}, t.TempDir())
@@ -164,7 +164,7 @@ func TestD1_RemoteEnvSaysThatTheConnectionBroke(t *testing.T) {
 	}
 }
 
-// What looks like the end of the output is told from it, and comes when it comes.
+// Output that resembles the mark is not taken for it, and is passed on.
 func TestD1_RemoteEnvHandsOnWhatLooksLikeTheMark(t *testing.T) {
 	e := open(t, prefixes(t)["sh"], t.TempDir())
 	var out capture.Buffer
@@ -172,13 +172,13 @@ func TestD1_RemoteEnvHandsOnWhatLooksLikeTheMark(t *testing.T) {
 	if err != nil || result.Code != 3 || out.Count(env.Stdout) != 6 || out.Count(env.Stderr) != 1 {
 		t.Errorf("%+v, %v, %q", result, err, out.Text())
 	}
-	// Nor is a code that looks like a kill one.
+	// An exit code that resembles a kill is not taken for one.
 	if result, err := env.Run(t.Context(), e, env.Command{Script: "exit 137"}, 0); err != nil || result.Code != 137 || result.Signal != "" {
 		t.Errorf("%+v, %v", result, err)
 	}
 }
 
-// What a command leaves running is named, and ends with the environment.
+// Processes that a command leaves running are named, and end with the environment.
 func TestC7_RemoteEnvNamesWhatIsLeft(t *testing.T) {
 	e := open(t, prefixes(t)["sh"], t.TempDir())
 	result, err := env.Run(t.Context(), e, env.Command{Script: "sleep 1000 & exit 2"}, 0)

@@ -8,12 +8,12 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// Replace implements env.Replacer where there are flock and sha256sum.
+// Replace implements env.Replacer. It needs flock and sha256sum.
 func (e *Env) Replace(ctx context.Context, name string, was env.Hash, data []byte, perm fs.FileMode) error {
 	if strings.HasSuffix(name, "/") {
 		return &fs.PathError{Op: "replace", Path: name, Err: fs.ErrInvalid}
 	}
-	// Where the old content is expected, its directory is there, and is not made.
+	// If an old content is expected, its directory must exist, and is not made.
 	head := writeHead(data, perm) + compareFunction + "was=" + quote(string(was)) + `
 before() { compare || { rm -f "$t"; exit 47; }; }
 `
@@ -24,7 +24,7 @@ before() { compare || { rm -f "$t"; exit 47; }; }
 	return err
 }
 
-// Delete implements env.Replacer where there are flock and sha256sum.
+// Delete implements env.Replacer. It needs flock and sha256sum.
 func (e *Env) Delete(ctx context.Context, name string, was env.Hash) error {
 	_, err := e.run(ctx, "delete", name, compareFunction+"was="+quote(string(was))+"\nlink=$f\n"+followLinks+`[ -n "$was" ] && [ -e "$f" ] || exit 47
 [ -f "$f" ] || exit 43
@@ -33,8 +33,8 @@ rm -f "$link" || exit 45`, nil)
 	return err
 }
 
-// compareFunction compares the content of f with the hash was, and has nobody else compare in the same directory until the script has
-// ended, which is what makes comparing and changing one step.
+// compareFunction compares the content of f with the hash was. It locks the directory until the script ends, so that comparing and
+// changing are one step.
 const compareFunction = `command -v flock >/dev/null && command -v sha256sum >/dev/null || exit 46
 compare() {
 	exec 9<"${f%/*}/" && flock 0 <&9 || exit 45 # ksh gives 9 itself to nobody

@@ -10,7 +10,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// Lstat implements env.Tree. It says no more than Stat.
+// Lstat implements env.Tree. It returns no more details than Stat.
 func (e *Env) Lstat(ctx context.Context, name string) (env.Node, error) {
 	list, err := e.infos(ctx, "lstat", name, `[ -e "$f" ] || [ -L "$f" ] || absent "$f"
 $stat "$format" "$f"`)
@@ -28,7 +28,7 @@ readlink "$f"`, nil)
 	return strings.TrimSuffix(out, "\n"), err
 }
 
-// makeScript makes the directories above f, where there must be nothing yet.
+// makeScript makes the parents of f, which must not exist.
 const makeScript = `! { [ -e "$f" ] || [ -L "$f" ]; } || exit 48
 d=${f%/*}/
 mkdir -p "$d" || { [ -e "$d" ] && exit 42 || exit 43; }
