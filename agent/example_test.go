@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"time"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env/envtest"
@@ -61,6 +62,39 @@ func Example() {
 	// edit_file modified /work/greet.txt
 	// completed
 	// Fixed. 3 turns
+}
+
+// A session goes on with another model, also of another provider, when a model call has failed for good.
+func ExampleOptions_fallbacks() {
+	ctx := context.Background()
+	o := scripted(llmtest.Calls(fixCall), llmtest.Error(llm.Errorf(llm.ErrQuota, "the credit is used up")))
+	o.Client.Providers = append(o.Client.Providers, llmtest.NewProvider("other", llmtest.Text("Fixed.")))
+	o.Fallbacks = agent.FallbackPolicy{
+		Models:      []agent.FallbackModel{{Provider: "other", Model: "model-2"}},
+		ReturnAfter: 10 * time.Minute,
+	}
+	o.OnEvent = func(ev agent.Event) {
+		if e, ok := ev.(*agent.ModelChanged); ok {
+			fmt.Printf("%s failed: %s\n", e.From, e.Text)
+		}
+	}
+	s, err := agent.New(ctx, o)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Submit(ctx, "fix the greeting"); err != nil {
+		log.Fatal(err)
+	}
+	for _, turn := range s.History() {
+		if turn.Kind == agent.TurnAssistant {
+			fmt.Println(turn.Message.Model)
+		}
+	}
+	// Output:
+	// test/model-1 failed: the credit is used up
+	// model-1
+	// model-2
 }
 
 // A task can have a Go value as its result.

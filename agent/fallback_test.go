@@ -250,6 +250,9 @@ func TestJ13_SetWins(t *testing.T) {
 			if got := len(only[*agent.ModelChanged](b.host)); got != 1 {
 				t.Errorf("%d changes", got)
 			}
+			if still := b.FoldedState().Fallback != nil; still != (name == "the effort") {
+				t.Errorf("a fallback is asked: %v", still)
+			}
 		})
 	}
 	b := withFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer)}, options: agent.Options{Retry: once}}, []llmtest.Step{llmtest.Text("a")}, nil)
