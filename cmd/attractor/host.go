@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/journal"
 )
@@ -26,6 +27,9 @@ func (f *runFlags) config(given func(flag string) bool) (c host.Config, err erro
 	if given("native") {
 		c.Native = &f.native
 	}
+	if c.Fallbacks, err = f.fallbackModels(); err != nil {
+		return c, err
+	}
 	if f.noJournal {
 		return c, nil
 	}
@@ -33,6 +37,18 @@ func (f *runFlags) config(given func(flag string) bool) (c host.Config, err erro
 		c.Fork, c.Turn, err = forkPoint(f.fork)
 	}
 	return c, err
+}
+
+// fallbackModels returns the models that --fallback names, nil where it is not given.
+func (f *runFlags) fallbackModels() (models []agent.FallbackModel, err error) {
+	for _, name := range f.fallbacks {
+		provider, model, ok := strings.Cut(name, "/")
+		if !ok || provider == "" || model == "" {
+			return nil, fail(exitUsage, "--fallback is %q; it has to be a provider and a model, such as openai/gpt-5.2", name)
+		}
+		models = append(models, agent.FallbackModel{Provider: provider, Model: model})
+	}
+	return models, nil
 }
 
 // forkPoint reads ID or ID@TURN; the turn is 0 for the end.
@@ -54,6 +70,7 @@ func hostError(err error) error {
 		code int
 		hint string
 	}{
+		{host.ErrFallback, exitAccess, ""},
 		{host.ErrNoKey, exitAccess, "\nFor a server that needs no key, pass --provider and --base-url. For a demo without a key, run: attractor demo"},
 		{host.ErrNoServer, exitAccess, ", or pass --base-url"},
 		{host.ErrNoProvider, exitAccess, "; pass one with --provider"},

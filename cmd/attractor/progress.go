@@ -62,11 +62,21 @@ func (p *progress) show(ev agent.Event) {
 		p.plan(e.Items)
 	case *agent.LLMRetry:
 		p.line("%s", p.paint(amber, fmt.Sprintf("↻ %s; attempt %d in %v", shorten(e.Text, 500), e.Attempt+1, rounded(time.Duration(e.DelayMS)*time.Millisecond))))
+	case *agent.ModelChanged:
+		p.line("%s", p.paint(amber, oneLine(modelChange(e))))
 	case *agent.Warning:
 		p.line("%s", p.paint(amber, "! "+sanitize.Text(e.Text)))
 	case *agent.ProcessingEnd:
 		p.close(e)
 	}
+}
+
+// modelChange says which model is asked from here on, and why.
+func modelChange(e *agent.ModelChanged) string {
+	if e.Reason == agent.ModelReturned {
+		return fmt.Sprintf("⇄ back to %s", e.To)
+	}
+	return fmt.Sprintf("⇄ %s failed (%s); going on with %s", e.From, shorten(e.Text, 500), e.To)
 }
 
 // hasShown reports whether a text is what was shown of the last answer.

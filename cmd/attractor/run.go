@@ -26,6 +26,7 @@ type runFlags struct {
 	maxRounds, maxTurns, budgetTokens, diffs                     int
 	maxJournal, keepOutputs                                      int64
 	budgetUSD                                                    float64
+	fallbacks                                                    []string
 	yes, ask, readOnly, json, noJournal, native                  bool
 	timeout, idleTimeout                                         time.Duration
 	schema                                                       json.RawMessage // what outputSchema names
@@ -70,6 +71,7 @@ Exit codes:
 	flags.StringVar(&f.dir, "dir", "", "work in this `directory` (default: the current one, or that of the resumed session)")
 	flags.StringVar(&f.provider, "provider", "", "choose the provider by `name`: "+orList(providers.Names())+" (default: the one whose API key is set)")
 	flags.StringVar(&f.model, "model", "", "choose the model by `name` (default: the profile's)")
+	flags.StringArrayVar(&f.fallbacks, "fallback", nil, "go on with this `provider/model`, until the next prompt, when calls of the chosen one keep failing; can be repeated")
 	flags.StringVar(&f.profile, "profile", "", "choose the profile, which has the prompt and the tools, by `name`: "+orList(host.ProfileNames())+" (default: the provider's)")
 	flags.BoolVar(&f.native, "native", false, "offer the tools of the vendor's own agent, with its names and formats")
 	flags.StringVar(&f.baseURL, "base-url", "", "send requests to this `URL`; for openai and openai-compatible it ends in /v1")
@@ -117,7 +119,9 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 		return hostError(err)
 	}
 	opts := &setup.Options
+	fallbacks := opts.Fallbacks
 	opts.Policy, opts.Questions = f.policy(), perm.questions()
+	opts.Fallbacks = fallbacks
 	if perm.Permission == host.Ask {
 		opts.Approve = perm.approve
 	}

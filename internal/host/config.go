@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
@@ -26,6 +27,9 @@ type Config struct {
 	// Provider, Model and Effort are those of the model to ask. Nil means those of the resumed session, or the provider whose key is in the
 	// environment, and its profile's.
 	Provider, Model, Effort *string
+	// Fallbacks are the models that are asked when a call of that model has failed for good. Nil means those of the resumed session whose keys
+	// are in the environment.
+	Fallbacks []agent.FallbackModel
 	// Profile is the name of a profile. Native chooses its native dialect.
 	Profile string
 	Native  *bool
@@ -54,6 +58,11 @@ func (c *Config) Check(ctx context.Context) error {
 			return fail(ErrConfig, "%w", err)
 		}
 	}
+	for _, m := range c.Fallbacks {
+		if _, err := providers.Find(m.Provider); err != nil {
+			return fail(ErrConfig, "%w", err)
+		}
+	}
 	from, err := c.from(ctx)
 	if err != nil || from != "" && c.Dir == "" { // the session has a directory
 		return err
@@ -75,20 +84,37 @@ func value(s *string) string {
 	return *s
 }
 
+// reaches reports whether a provider is the one that is chosen, or the environment has what it needs.
+func (c *Config) reaches(provider string) bool {
+	kind, err := providers.Find(provider)
+	if err != nil {
+		return false
+	}
+	_, set := kind.Config(c.getenv)
+	return set || provider == value(c.Provider)
+}
+
 // fillIn completes the configuration by the session that is resumed, if there is one.
 func (c *Config) fillIn(was *agent.State) error {
 	if was == nil {
 		c.Dir = cmp.Or(c.Dir, ".")
 		return nil
 	}
-	if c.Provider != nil && *c.Provider != was.Provider && c.Model == nil {
-		return fail(ErrNoModel, "the session's model is %s of %s: %s needs a model of its own", was.Model, was.Provider, *c.Provider)
+	provider, model := was.Provider, was.Model
+	if was.Fallback != nil {
+		provider, model = was.Fallback.Chosen.Provider, was.Fallback.Chosen.Model
+	}
+	if c.Provider != nil && *c.Provider != provider && c.Model == nil {
+		return fail(ErrNoModel, "the session's model is %s of %s: %s needs a model of its own", model, provider, *c.Provider)
 	}
 	if c.Provider == nil {
-		c.Provider = &was.Provider
+		c.Provider = &provider
 	}
 	if c.Model == nil {
-		c.Model = &was.Model
+		c.Model = &model
+	}
+	if c.Fallbacks == nil {
+		c.Fallbacks = slices.DeleteFunc(slices.Clone(was.Policy.Fallbacks.Models), func(m agent.FallbackModel) bool { return !c.reaches(m.Provider) })
 	}
 	c.Dir = cmp.Or(c.Dir, was.Dir())
 	if c.Profile == "" {

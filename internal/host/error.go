@@ -11,6 +11,8 @@ var (
 	ErrConfig = errors.New("the configuration cannot work")
 	// ErrNoKey says that the environment has no key.
 	ErrNoKey = errors.New("no API key")
+	// ErrFallback says that a fallback cannot be asked.
+	ErrFallback = errors.New("no fallback")
 	// ErrNoServer says that the URL of the provider's server is missing.
 	ErrNoServer = errors.New("no server")
 	// ErrNoProvider says that a provider has to be named.

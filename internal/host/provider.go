@@ -9,26 +9,49 @@ import (
 	"github.com/attractor-go/attractor/llm/providers"
 )
 
-// connect returns a client of the provider that is chosen, and the provider's name.
+// connect returns a client of the provider that is chosen and of those of the fallbacks, and the name of the first.
 func (c *Config) connect() (*llm.Client, string, error) {
-	kind, err := c.chooseProvider()
+	chosen, err := c.chooseProvider()
 	if err != nil {
 		return nil, "", err
 	}
+	provider, err := c.provider(chosen, c.BaseURL)
+	if err != nil {
+		return nil, "", err
+	}
+	client := &llm.Client{Providers: []llm.Provider{provider}, Models: catalog.New().Get}
+	for _, m := range c.Fallbacks {
+		if _, err := client.Provider(m.Provider); err == nil {
+			continue
+		}
+		kind, err := providers.Find(m.Provider)
+		if err != nil {
+			return nil, "", fail(ErrConfig, "%w", err)
+		}
+		if provider, err = c.provider(kind, ""); err != nil {
+			return nil, "", fail(ErrFallback, "the fallback %s/%s: %w", m.Provider, m.Model, err)
+		}
+		client.Providers = append(client.Providers, provider)
+	}
+	return client, chosen.Name, nil
+}
+
+// provider returns a provider with what the environment has for it. An empty base URL means the environment's, or the provider's own.
+func (c *Config) provider(kind providers.Kind, baseURL string) (llm.Provider, error) {
 	config, _ := kind.Config(c.getenv)
-	config.BaseURL = cmp.Or(c.BaseURL, config.BaseURL)
+	config.BaseURL = cmp.Or(baseURL, config.BaseURL)
 	config.IdleTimeout = c.IdleTimeout
 	switch {
 	case kind.NeedsURL && config.BaseURL == "":
-		return nil, "", fail(ErrNoServer, "the provider %s needs the URL of its server: set %s", kind.Name, kind.BaseURLVar)
+		return nil, fail(ErrNoServer, "the provider %s needs the URL of its server: set %s", kind.Name, kind.BaseURLVar)
 	case config.APIKey == "" && config.BaseURL == "":
-		return nil, "", fail(ErrNoKey, "no API key: set %s, or %s for a server that needs none", strings.Join(kind.KeyVars, " or "), kind.BaseURLVar)
+		return nil, fail(ErrNoKey, "no API key: set %s, or %s for a server that needs none", strings.Join(kind.KeyVars, " or "), kind.BaseURLVar)
 	}
 	provider, err := kind.New(config)
 	if err != nil {
-		return nil, "", fail(ErrConfig, "%w", err)
+		return nil, fail(ErrConfig, "%w", err)
 	}
-	return &llm.Client{Providers: []llm.Provider{provider}, Models: catalog.New().Get}, kind.Name, nil
+	return provider, nil
 }
 
 // chooseProvider returns the provider that is named, else the one whose key or base URL is in the environment. It never guesses.

@@ -49,6 +49,7 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 	if o.Profile, err = c.chooseProfile(provider); err != nil {
 		return s, err
 	}
+	o.Fallbacks.Models = c.Fallbacks
 	o.Instructions, o.Authorize = c.Instructions, c.Permission.Authorize
 	o.Subagents = &agent.Subagents{}
 	if c.Store != nil {

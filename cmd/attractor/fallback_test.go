@@ -1,0 +1,82 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/llm/fakellm"
+)
+
+// A run whose model is overloaded goes on with the fallback, of another provider, and says so. A session that is resumed has the fallbacks of
+// before.
+func TestJ13_Fallback(t *testing.T) {
+	busy := fakellm.Fault{Kind: fakellm.FaultStatus, Status: 529, Header: map[string]string{"Retry-After": "3600"}}
+	down, chosen := serve(t, map[int]fakellm.Fault{1: busy, 2: busy, 3: busy, 4: busy}, fakellm.Turn{Text: "never"})
+	url, other := serve(t, nil, fakellm.Turn{Text: "The answer."}, fakellm.Turn{Text: "Another."})
+	variables := []string{"ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL=" + down, "OPENAI_API_KEY=k", "OPENAI_BASE_URL=" + url + "/v1", "HOME=" + t.TempDir()}
+	run := func(code int, args ...string) outcomeOf {
+		t.Helper()
+		cmd := attractor(t, append([]string{"run", "--yes", "--dir", t.TempDir()}, args...)...)
+		cmd.Env = append(cmd.Env, variables...)
+		out := runIt(t, cmd)
+		if out.code != code {
+			t.Fatalf("%v: exit code %d, stderr %s", args, out.code, out.stderr)
+		}
+		return out
+	}
+	out := run(0, "--model", "claude-sonnet-5-5", "--provider", "anthropic", "--fallback", "anthropic/claude-haiku-5-5", "--fallback", "openai/gpt-5.2", "do it")
+	if out.stdout != "The answer.\n" || !strings.Contains(out.stderr, "⇄ anthropic/claude-haiku-5-5 failed (") ||
+		!strings.Contains(out.stderr, "; going on with openai/gpt-5.2\n") {
+		t.Errorf("stdout %q, stderr %s", out.stdout, out.stderr)
+	}
+	if len(chosen.Requests()) != 2 || len(other.Requests()) != 1 {
+		t.Errorf("%d and %d requests", len(chosen.Requests()), len(other.Requests()))
+	}
+	var list outcomeOf
+	cmd := attractor(t, "sessions", "list", "--json")
+	cmd.Env = append(cmd.Env, variables...)
+	if list = runIt(t, cmd); list.code != 0 {
+		t.Fatal(list.stderr)
+	}
+	var sessions []struct{ ID string }
+	if err := json.Unmarshal([]byte(list.stdout), &sessions); err != nil || len(sessions) != 1 {
+		t.Fatalf("%v: %s", err, list.stdout)
+	}
+	out = run(0, "--json", "--resume", sessions[0].ID, "more")
+	var changes []string
+	for line := range strings.Lines(out.stdout) {
+		ev, err := agent.UnmarshalEvent([]byte(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := ev.(*agent.ModelChanged); ok {
+			changes = append(changes, e.To.String())
+		}
+	}
+	if got := strings.Join(changes, " "); got != "anthropic/claude-sonnet-5-5 anthropic/claude-haiku-5-5 openai/gpt-5.2" {
+		t.Errorf("changes to %s", got)
+	}
+}
+
+// What cannot be a fallback is said before anything is asked.
+func TestJ13_FallbackFlag(t *testing.T) {
+	for _, c := range []struct {
+		code int
+		name string
+		want string
+	}{
+		{exitUsage, "gpt-5.2", "such as openai/gpt-5.2"},
+		{exitUsage, "acme/model", `unknown provider "acme"`},
+		{exitAccess, "gemini/gemini-3.5-flash", "the fallback gemini/gemini-3.5-flash: no API key: set GEMINI_API_KEY"},
+	} {
+		cmd := attractor(t, "run", "--yes", "--provider", "anthropic", "--fallback", c.name, "x")
+		cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=k")
+		if out := runIt(t, cmd); out.code != c.code || !strings.Contains(out.stderr, c.want) {
+			t.Errorf("%s: exit code %d, stderr %q, want %q", c.name, out.code, out.stderr, c.want)
+		}
+	}
+}
