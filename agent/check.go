@@ -23,8 +23,6 @@ func (o *Options) check() error {
 		return errors.New("agent: Options.Client is missing")
 	case o.Env == nil:
 		return errors.New("agent: Options.Env is missing")
-	case o.MaxConfirms != 0 && o.BeforeStop == nil:
-		return errors.New("agent: Options.MaxConfirms limits Options.BeforeStop, which is missing")
 	case o.Request.Temperature != nil && (*o.Request.Temperature < 0 || math.IsNaN(*o.Request.Temperature)):
 		return fmt.Errorf("agent: Options.Request.Temperature is %v; it is a number from 0 on, or nil for the provider's default", *o.Request.Temperature)
 	}
@@ -33,46 +31,58 @@ func (o *Options) check() error {
 			return fmt.Errorf("agent: Options.%s has to be one JSON object, and is %s", name, shortened(raw))
 		}
 	}
-	if err := o.Policy.check(); err != nil {
-		return err
-	}
-	if err := o.Fallbacks.check(o.Client); err != nil {
+	if err := o.Policy.check("Options", o.Client, o.BeforeStop != nil); err != nil {
 		return err
 	}
 	return o.checkLimits()
 }
 
-// check returns an error for a policy that cannot hold.
-func (p *Policy) check() error {
+// check returns what is wrong with a policy that is given as of, to a session that has the hook BeforeStop or not. Negative numbers are left
+// to notNegative.
+func (p *Policy) check(of string, client *llm.Client, confirms bool) error {
 	switch {
+	case p.MaxConfirms != 0 && !confirms:
+		return fmt.Errorf("agent: %s.MaxConfirms limits Options.BeforeStop, which is missing", of)
 	case p.OnLimit != Stopped && p.OnLimit != Summarized:
-		return fmt.Errorf("agent: Options.OnLimit is %q; it can be empty or %q", p.OnLimit, Summarized)
+		return fmt.Errorf("agent: %s.OnLimit is %q; it can be empty or %q", of, p.OnLimit, Summarized)
 	case p.OnFailure != CloseOnFailure && p.OnFailure != StayOnFailure:
-		return fmt.Errorf("agent: Options.OnFailure is %q; it can be empty or %q", p.OnFailure, StayOnFailure)
+		return fmt.Errorf("agent: %s.OnFailure is %q; it can be empty or %q", of, p.OnFailure, StayOnFailure)
 	case p.Compaction.Threshold < 0 || p.Compaction.Threshold > 1:
-		return fmt.Errorf("agent: Options.Compaction.Threshold is %v; it is a share of the window, from 0 to 1", p.Compaction.Threshold)
-	case p.Result == nil:
-		return nil
+		return fmt.Errorf("agent: %s.Compaction.Threshold is %v; it is a share of the window, from 0 to 1", of, p.Compaction.Threshold)
 	}
-	if _, err := checker(p.Result.Schema); err != nil {
-		return fmt.Errorf("agent: Options.Result.Schema: %w", err)
+	if p.Result != nil {
+		if _, err := checker(p.Result.Schema); err != nil {
+			return fmt.Errorf("agent: %s.Result.Schema: %w", of, err)
+		}
 	}
-	return nil
+	return p.Fallbacks.check(of, client)
+}
+
+// numbers returns the numbers of a policy that cannot be negative, by their names.
+func (p *Policy) numbers() map[string]float64 {
+	return map[string]float64{"MaxToolRounds": float64(p.MaxToolRounds), "MaxTurns": float64(p.MaxTurns), "Budget.Tokens": float64(p.Budget.Tokens),
+		"Budget.USD": p.Budget.USD, "Budget.Time": float64(p.Budget.Time), "Loops.Window": float64(p.Loops.Window),
+		"Compaction.KeepTurns": float64(p.Compaction.KeepTurns)}
 }
 
 // checkLimits returns an error for negative numbers that mean nothing.
 func (o *Options) checkLimits() error {
-	limits := map[string]float64{"MaxToolRounds": float64(o.MaxToolRounds), "MaxTurns": float64(o.MaxTurns),
-		"Request.MaxTokens": float64(o.Request.MaxTokens), "Grace": float64(o.Grace), "Retry.Base": float64(o.Retry.Base), "Retry.Cap": float64(o.Retry.Cap),
-		"Budget.Tokens": float64(o.Budget.Tokens), "Budget.USD": o.Budget.USD, "Budget.Time": float64(o.Budget.Time),
-		"MaxJournal": float64(o.MaxJournal), "MaxEvents": float64(o.MaxEvents), "KeepOutputs": float64(o.KeepOutputs), "Diffs": float64(o.Diffs), "Loops.Window": float64(o.Loops.Window), "Compaction.KeepTurns": float64(o.Compaction.KeepTurns)}
+	limits := o.numbers()
+	maps.Copy(limits, map[string]float64{"Request.MaxTokens": float64(o.Request.MaxTokens), "Grace": float64(o.Grace),
+		"Retry.Base": float64(o.Retry.Base), "Retry.Cap": float64(o.Retry.Cap), "MaxJournal": float64(o.MaxJournal), "MaxEvents": float64(o.MaxEvents),
+		"KeepOutputs": float64(o.KeepOutputs), "Diffs": float64(o.Diffs)})
 	if o.Subagents != nil {
 		limits["Subagents.Depth"], limits["Subagents.MaxRunning"] = float64(o.Subagents.Depth), float64(o.Subagents.MaxRunning)
 	}
+	return notNegative("Options", limits)
+}
+
+// notNegative returns an error that names the numbers that are negative, nil when none is.
+func notNegative(of string, numbers map[string]float64) error {
 	var negative []string
-	for name, value := range limits {
+	for name, value := range numbers {
 		if value < 0 || math.IsNaN(value) {
-			negative = append(negative, "Options."+name)
+			negative = append(negative, of+"."+name)
 		}
 	}
 	if len(negative) == 0 {

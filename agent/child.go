@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,7 @@ func (a *subagents) open(ctx context.Context, id string, task tool.AgentTask) (*
 		o.Env = env.Sub(o.Env, task.Dir)
 	}
 	p := a.parent
+	o.Policy = p.Policy()
 	o.Tools = p.Tools()
 	o.Profile.Tools = slices.DeleteFunc(slices.Clone(o.Profile.Tools), func(t tool.Tool) bool {
 		return !slices.ContainsFunc(o.Tools, func(has tool.Tool) bool { return has.Name == t.Name })
@@ -54,14 +56,15 @@ func (a *subagents) open(ctx context.Context, id string, task tool.AgentTask) (*
 	p.mu.Lock()
 	o.Effort = first(task.Effort, p.state.Effort)
 	o.Provider, o.Model, o.Fallbacks = p.state.modelsFor(task.Model)
+	if (ModelName{o.Provider, o.Model}) != p.state.asked() {
+		o.Window = 0 // that of another model
+	}
 	p.mu.Unlock()
 	o.ID, o.parent, o.agentID, o.depth = "", p, id, o.depth+1
 	if o.NewID != nil {
 		o.ID = o.NewID()
 	}
-	if o.MaxTurns = task.MaxTurns; o.MaxTurns == 0 {
-		o.MaxTurns = a.options.MaxTurns
-	}
+	o.MaxTurns = cmp.Or(task.MaxTurns, o.MaxTurns)
 	o.Dir = ""
 	o.System, o.History, o.Result, o.BeforeInput, o.Questions, o.RequireDone = "", nil, nil, nil, nil, false
 	o.Instructions = strings.TrimSpace(o.Instructions + "\n\n" + childInstructions)

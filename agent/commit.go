@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/attractor-go/attractor/internal/guard"
@@ -156,6 +157,9 @@ func (s *Session) lines(records []record, now time.Time) (lines []journal.Record
 
 // take folds records that the journal has and adds their events.
 func (s *Session) take(records []record, at time.Time, size int64) {
+	if slices.ContainsFunc(records, changesPolicy) {
+		defer s.watchTime() // without the lock
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.written += size

@@ -144,7 +144,7 @@ func (s *Session) end() {
 	switch {
 	case left:
 		s.ending, s.why = Aborted, ErrAborted
-		s.working.Store(&activity{s.life, func(error) {}})
+		s.working.Store(&activity{ctx: s.life, cancel: func(error) {}})
 	case first && running != nil:
 		s.ending = Aborted
 	case first:

@@ -192,16 +192,13 @@ func (s *Session) hold(ctx context.Context, f func(run context.Context) error) (
 	}
 	run, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if left, limited := s.timeLeft(); limited {
-		var stop context.CancelFunc
-		run, stop = context.WithTimeoutCause(run, left, errBudgetTime)
-		defer stop()
-	}
-	work := &activity{run, cancel}
+	work := &activity{ctx: run, cancel: cancel}
 	if err := s.acquire(work); err != nil {
 		return false, err
 	}
 	defer s.attend(work)()
+	defer work.endAfter(0, false)
+	s.watchTime()
 	held := <-guard.Start("the loop", func() (struct{}, error) { return struct{}{}, f(run) })
 	if err = hostError(held.Err); err == nil {
 		err = s.brokenBy()
@@ -212,6 +209,14 @@ func (s *Session) hold(ctx context.Context, f func(run context.Context) error) (
 		return true, broken
 	}
 	return true, err
+}
+
+// watchTime ends the activity that runs, if there is one, with the time budget. It is called again when the budget has changed.
+func (s *Session) watchTime() {
+	if work := s.working.Load(); work != nil {
+		left, limited := s.timeLeft()
+		work.endAfter(left, limited)
+	}
 }
 
 // timeLeft returns what is left of the time budget, and whether there is one. The time between two processes does not count.

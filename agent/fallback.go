@@ -236,9 +236,9 @@ func projectModel(r modelRecord, before *State) []Event {
 }
 
 // check reports fallbacks that cannot be asked. The windows and what the providers can do are looked up later.
-func (p *FallbackPolicy) check(client *llm.Client) error {
+func (p *FallbackPolicy) check(of string, client *llm.Client) error {
 	for i, m := range p.Models {
-		what := fmt.Sprintf("agent: Options.Fallbacks.Models[%d]", i)
+		what := fmt.Sprintf("agent: %s.Fallbacks.Models[%d]", of, i)
 		switch {
 		case m.Model == "":
 			return errors.New(what + " names no model")

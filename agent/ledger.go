@@ -68,11 +68,11 @@ func (e *OverBudget) Error() string {
 }
 
 // NewLedger returns a ledger in memory, for sessions of one process that share a budget. It ignores Budget.Time.
-func NewLedger(b Budget) Ledger { return &memoryLedger{budget: b} }
+func NewLedger(b Budget) Ledger { return &memoryLedger{budget: func() Budget { return b }} }
 
 // A memoryLedger sums what its sessions have spent and reserved.
 type memoryLedger struct {
-	budget Budget
+	budget func() Budget // of now; called without the lock
 
 	mu     sync.Mutex
 	tokens int
@@ -81,14 +81,15 @@ type memoryLedger struct {
 
 // Reserve implements [Ledger]. It never waits.
 func (l *memoryLedger) Reserve(_ context.Context, c Claim) (output int, err error) {
+	budget := l.budget()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if b := l.budget.Tokens; b > 0 {
+	if b := budget.Tokens; b > 0 {
 		if c.Output = min(c.Output, b-l.tokens-c.Input); c.Output < c.Least {
 			return 0, &OverBudget{BudgetTokens, float64(b)}
 		}
 	}
-	if b := l.budget.USD; b > 0 && (c.InputUSD > 0 || c.OutputUSD > 0) {
+	if b := budget.USD; b > 0 && (c.InputUSD > 0 || c.OutputUSD > 0) {
 		left := b - l.usd - float64(c.Input)*c.InputUSD
 		if c.OutputUSD > 0 {
 			c.Output = min(c.Output, int(left/c.OutputUSD))

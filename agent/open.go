@@ -50,7 +50,7 @@ func create(ctx context.Context, o Options) (*Session, error) {
 		return nil, err
 	}
 	s := newSession(o)
-	policy, err := s.policyOf(&o, &State{Provider: first(o.Provider, o.Profile.Provider), Model: first(o.Model, o.Profile.Model)})
+	policy, err := s.policyOf(o.Policy, &State{Provider: first(o.Provider, o.Profile.Provider), Model: first(o.Model, o.Profile.Model)})
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 	}
 	o.ID = state.Header.ID
 	s := newSession(o)
-	policy, err := s.policyOf(&o, &state)
+	policy, err := s.policyOf(o.Policy, &state)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func newSession(o Options) *Session {
 	s.now, s.delay = s.clock(o.Now), s.retries(o.Retry)
 	s.killGrace = max(s.grace, env.KillGrace(s.env))
 	s.archive = &archive{outputs: s.outputs}
-	s.ledger, s.shared = &memoryLedger{budget: o.Budget}, o.Ledger
+	s.ledger, s.shared = &memoryLedger{budget: s.budget}, o.Ledger
 	if o.parent != nil {
 		s.ledger = o.parent.ledger
 	}

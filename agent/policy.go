@@ -9,8 +9,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Policy holds the decisions that a host makes beforehand. The journal holds it: a session has the one that [Options] or a Resume gave it last, and
-// [State].Policy is the only copy. The zero value of every field is its default.
+// Policy holds the decisions that a host makes beforehand. The journal holds it: a session has the one that [Options], a Resume or
+// [Session.Set] gave it last, and [State].Policy is the only copy. The zero value of every field is its default.
 type Policy struct {
 	// MaxToolRounds limits the tool rounds of one input, MaxTurns the assistant turns of the session; 0 means no limit. OnLimit says
 	// what happens there.
@@ -74,15 +74,15 @@ const (
 	defaultConfirms  = 3
 )
 
-// policyOf returns the policy of options as the journal has it: with its defaults, and with what depends on the models that a session in
-// this state asks.
-func (s *Session) policyOf(o *Options, state *State) (p Policy, err error) {
-	p = o.Policy
+// policyOf returns a host's policy as the journal has it: with its defaults, and with what depends on the models that a session in this
+// state asks.
+func (s *Session) policyOf(p Policy, state *State) (Policy, error) {
+	var err error
 	if p.Continues = cmp.Or(p.Continues, defaultContinues); p.Continues < 0 {
 		p.Continues = -1 // zero would mean the default
 	}
 	switch {
-	case o.BeforeStop == nil:
+	case s.confirm == nil:
 		p.MaxConfirms = 0
 	case p.MaxConfirms == 0:
 		p.MaxConfirms = defaultConfirms

@@ -208,8 +208,6 @@ type settingRecord struct {
 	Window     int  `json:"window,omitempty"` // of the new model, in tokens
 	// Machine is set if the session was resumed on another one.
 	Machine *Machine `json:"machine,omitempty"`
-	// Policy is the host's from here on: a resumed session has that of the host that resumed it.
-	Policy *Policy `json:"policy,omitempty"`
 
 	registry *tool.Registry // for the tools, nil if they do not change
 }
@@ -220,6 +218,10 @@ type Settings struct {
 	Provider *string `json:"provider,omitempty"`
 	Model    *string `json:"model,omitempty"`
 	Effort   *string `json:"effort,omitempty"`
+	// Policy replaces limits, budget and everything else that [Options].Policy has, from the next decision of the loop on: change what
+	// [Session.Policy] returns. A limit that is below what was used ends the input in order; after a higher one [Session.Continue] goes on.
+	// Subagents that run keep theirs, but for the tokens and US dollars of the budget, which they share.
+	Policy *Policy `json:"policy,omitempty"`
 	// Tools replace all tools of the session. [Session.AddTools] and [Session.RemoveTools] change some.
 	Tools []tool.Tool `json:"-"`
 }

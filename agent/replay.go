@@ -128,6 +128,7 @@ func (r *replay) open(h headerRecord, o ReplayOptions) (*Session, error) {
 	}
 	s.confirm, s.delay, s.inTurn, s.touched = r.confirm, r.delay, r.inTurn, r.access
 	s.pause = r.pause
+	s.ledger.budget = func() Budget { return Budget{} } // what a budget ended, the journal says
 	if err := s.commit(h); err != nil {
 		return nil, err
 	}

@@ -20,18 +20,34 @@ func (p *Policy) resultTool() string {
 	return p.Result.Tool
 }
 
-// withResultTool returns the tool definitions of a session resumed with another schema for its result, nil if they are the same.
-func (s *Session) withResultTool(p *Policy) []llm.ToolDefinition {
-	t, ok := s.registry.Get(p.resultTool())
+// registryFor returns the registry of a session that gets another policy: with the tool of its structured result in place of the one before.
+func (s *Session) registryFor(p *Policy) (*tool.Registry, error) {
+	registry := s.registry.Clone()
+	switch {
+	case p.resultTool() != "":
+		return registry, registry.Register(resultToolOf(p.Result.Schema))
+	case s.state.Policy.resultTool() != "":
+		registry.Retire(resultTool, "is not there any more, because no structured result is asked for; give the result as text")
+	}
+	return registry, nil
+}
+
+// toolsFor returns the tool definitions of a session that gets another policy, nil if they stay the same.
+func (s *Session) toolsFor(p *Policy, registry *tool.Registry) ([]llm.ToolDefinition, error) {
+	t, ok := registry.Get(p.resultTool())
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	others := slices.DeleteFunc(slices.Clone(s.state.tools), func(d llm.ToolDefinition) bool { return d.Name == t.Name })
-	tools := append(others, t.ToolDefinition)
-	if same, err := sameTools(tools, s.state.tools); err == nil && same {
-		return nil
+	tools, err := writtenTools(append(others, t.ToolDefinition))
+	if err != nil {
+		return nil, err
 	}
-	return tools
+	same, err := sameTools(tools, s.state.tools)
+	if same {
+		tools = nil
+	}
+	return tools, err
 }
 
 // resultToolOf returns the tool that takes a structured result of this schema.

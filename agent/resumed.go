@@ -52,7 +52,10 @@ func (s *Session) goOn(policy Policy) error {
 		return err
 	}
 	if !bytes.Equal(was, is) {
-		set.Policy, set.Window, set.Tools = &policy, policy.Window, s.withResultTool(&policy)
+		set.Policy, set.Window = &policy, policy.Window
+		if set.Tools, err = s.toolsFor(&policy, s.registry); err != nil {
+			return err
+		}
 	}
 	if machine := machineOf(s.env); machine != s.state.Machine {
 		set.Machine = &machine

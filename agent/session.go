@@ -110,6 +110,25 @@ type Session struct {
 type activity struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+
+	mu    sync.Mutex
+	timer *time.Timer // of the time budget
+}
+
+// endAfter ends the activity when its time budget is over, in place of what was set before.
+func (a *activity) endAfter(left time.Duration, limited bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.timer != nil {
+		a.timer.Stop()
+		a.timer = nil
+	}
+	switch {
+	case limited && left <= 0:
+		a.cancel(errBudgetTime)
+	case limited:
+		a.timer = time.AfterFunc(left, func() { a.cancel(errBudgetTime) })
+	}
 }
 
 // ID returns the session's id.

@@ -14,21 +14,17 @@ import (
 // set commits changed settings and makes them durable. It delivers no events: the caller may hold a lock that its OnEvent wants.
 func (s *Session) set(ctx context.Context, set Settings) error {
 	rec := settingRecord{Settings: set}
-	if set.Tools != nil {
-		var err error
-		if rec.registry, err = s.registryOf(s.policyNow(), slices.Clone(set.Tools)); err != nil {
-			return err
-		}
-		if rec.Tools, err = writtenTools(rec.registry.Definitions()); err != nil {
-			return err
-		}
+	if err := s.checkPolicy(set.Policy); err != nil {
+		return err
 	}
 	err := s.update(ctx, func() ([]record, error) {
 		if err := s.open(); err != nil {
 			return nil, err
 		}
-		err := s.derive(&rec)
-		return []record{rec}, err
+		if err := s.derive(&rec); err != nil {
+			return nil, err
+		}
+		return []record{rec}, s.deriveTools(&rec)
 	})
 	if err != nil {
 		return err
@@ -51,12 +47,47 @@ func (s *Session) tools() *tool.Registry {
 	return s.registry
 }
 
-// policyNow returns the policy that holds.
-func (s *Session) policyNow() *Policy {
+// Policy returns a copy of the policy that holds, with its defaults. Settings.Policy takes a changed one.
+func (s *Session) Policy() Policy {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.state.Policy
-	return &p
+	p.Fallbacks.Models = slices.Clone(p.Fallbacks.Models)
+	if p.Result != nil {
+		result := *p.Result
+		p.Result = &result
+	}
+	return p
+}
+
+// budget returns the budget that holds.
+func (s *Session) budget() Budget {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.Policy.Budget
+}
+
+// changesPolicy reports whether a record brings another policy.
+func changesPolicy(rec record) bool {
+	set, ok := rec.(settingRecord)
+	return ok && set.Policy != nil
+}
+
+// checkPolicy returns what is wrong with a policy that a host sets, nil for none.
+func (s *Session) checkPolicy(p *Policy) error {
+	if p == nil {
+		return nil
+	}
+	const of = "Settings.Policy"
+	if err := p.check(of, s.client, s.confirm != nil); err != nil {
+		return err
+	}
+	if c := p.Compaction; c.Provider != "" {
+		if _, err := s.provider(c.Provider); err != nil {
+			return fmt.Errorf("agent: the provider of %s.Compaction: %w", of, err)
+		}
+	}
+	return notNegative(of, p.numbers())
 }
 
 // derive adds to a setting what depends on it. Who names a model chooses it, also where a fallback is asked now.
@@ -75,7 +106,32 @@ func (s *Session) derive(rec *settingRecord) error {
 		rec.Window = now.Window // the host may know it
 	}
 	rec.EffortNext = rec.Effort != nil && s.effortIsFixed()
-	return s.affordable(&s.state.Policy, provider, facts)
+	if rec.Policy == nil {
+		return s.affordable(&s.state.Policy, provider, facts)
+	}
+	after := s.state
+	if rec.Provider != nil || rec.Model != nil {
+		after.Provider, after.Model, after.Fallback = provider, model, nil
+	}
+	policy, err := s.policyOf(*rec.Policy, &after)
+	rec.Policy, rec.Window = &policy, policy.Window
+	return err
+}
+
+// deriveTools adds the tools to a setting that changes all of them, or the tool by which the structured result comes.
+func (s *Session) deriveTools(rec *settingRecord) (err error) {
+	policy := rec.policy(s.state.Policy)
+	switch {
+	case rec.Settings.Tools != nil:
+		if rec.registry, err = s.registryOf(&policy, slices.Clone(rec.Settings.Tools)); err == nil {
+			rec.Tools, err = writtenTools(rec.registry.Definitions())
+		}
+	case rec.Policy != nil:
+		if rec.registry, err = s.registryFor(&policy); err == nil {
+			rec.Tools, err = s.toolsFor(&policy, rec.registry)
+		}
+	}
+	return err
 }
 
 func deref(value *string, otherwise string) string {
