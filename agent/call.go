@@ -156,7 +156,7 @@ func uniqueCalls(parts llm.Parts) llm.Parts {
 }
 
 // tooLong reports whether the request did not fit into the model's window.
-func (f *Fault) tooLong() bool { return llm.Kind(f.Kind) == llm.ErrContextLength }
+func (f *Fault) tooLong() bool { return llm.KindNamed(f.Kind) == llm.ErrContextLength }
 
 // faultOf returns the record of a failed attempt.
 func faultOf(err error, discarded []string, latency time.Duration) faultRecord {

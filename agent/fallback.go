@@ -119,7 +119,7 @@ func (s *State) failures() []ModelFailure {
 
 // leads reports whether the chosen model is left for a failure: one that another model need not have.
 func (f *Fault) leads() bool {
-	switch llm.Kind(f.Kind) {
+	switch llm.KindNamed(f.Kind) {
 	case llm.ErrOverloaded, llm.ErrServer, llm.ErrQuota, llm.ErrRateLimit, llm.ErrNetwork, llm.ErrTimeout, llm.ErrStream:
 		return true
 	}

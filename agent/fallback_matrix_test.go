@@ -370,7 +370,7 @@ func (w *matrixWorld) checkChange(t *testing.T) {
 	}
 	e := changed[0]
 	from, to := agent.ModelName{Provider: w.chosen.name, Model: w.chosen.chosen}, agent.ModelName{Provider: w.fallback.name, Model: w.fallback.fallback}
-	if e.From != from || e.To != to || e.Reason != agent.ModelFailed || !e.UntilInput || !slices.Contains(w.kinds, llm.Kind(e.ErrorKind)) {
+	if e.From != from || e.To != to || e.Reason != agent.ModelFailed || !e.UntilInput || !slices.Contains(w.kinds, llm.KindNamed(e.ErrorKind)) {
 		t.Errorf("%+v, want one of %v", e, w.kinds)
 	}
 	var by []string

@@ -189,7 +189,7 @@ type Fault struct {
 
 // Err returns the fault as an *llm.Error of its kind.
 func (f *Fault) Err() error {
-	return &llm.Error{Kind: llm.Kind(f.Kind), Provider: f.Provider, Code: f.Code, Message: f.Text, Status: f.Status,
+	return &llm.Error{Kind: llm.KindNamed(f.Kind), Provider: f.Provider, Code: f.Code, Message: f.Text, Status: f.Status,
 		Tokens: f.Tokens, Window: f.Window, RequestID: f.RequestID, Final: !f.Retryable}
 }
 

@@ -94,7 +94,7 @@ func (p script) answer(ctx context.Context) (resp *llm.Response, discarded []str
 			Finish: rec.Finish}, nil, nil
 	case faultRecord:
 		f := rec.Fault
-		failure := llm.Errorf(llm.Kind(f.Kind), "%s", f.Text)
+		failure := llm.Errorf(llm.KindNamed(f.Kind), "%s", f.Text)
 		failure.Provider, failure.Code, failure.Status, failure.RequestID, failure.Usage = f.Provider, f.Code, f.Status, f.RequestID, f.Usage
 		failure.Final = !f.Retryable
 		failure.Tokens, failure.Window = f.Tokens, f.Window

@@ -134,7 +134,7 @@ func (w *world) step(ctx context.Context, req *llm.Request) llmtest.Step {
 		return llmtest.Text("the end")
 	}
 	if a.Fault != "" && n%2 == 0 {
-		err := llm.Errorf(llm.Kind(a.Fault), "broken")
+		err := llm.Errorf(llm.KindNamed(a.Fault), "broken")
 		if a.Torn {
 			return llmtest.Torn("half of it", err)
 		}

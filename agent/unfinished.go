@@ -164,7 +164,7 @@ func asideOf(resp *llm.Response) string {
 }
 
 // refused reports whether the provider refused to answer the request.
-func (f *Fault) refused() bool { return llm.Kind(f.Kind) == llm.ErrContentFilter }
+func (f *Fault) refused() bool { return llm.KindNamed(f.Kind) == llm.ErrContentFilter }
 
 // finish returns a refusal as the Finish of an answer.
 func (f *Fault) finish() llm.Finish {

@@ -32,7 +32,7 @@ func TestG5_Kinds(t *testing.T) {
 		if got := llm.KindOf(err); got != k.name {
 			t.Errorf("KindOf = %q, want %q", got, k.name)
 		}
-		if got := llm.Kind(k.name); got != k.kind {
+		if got := llm.KindNamed(k.name); got != k.kind {
 			t.Errorf("Kind(%q) = %v", k.name, got)
 		}
 		if got := llm.Retryable(err); got != k.again {
@@ -47,7 +47,7 @@ func TestG5_Kinds(t *testing.T) {
 			}
 		}
 	}
-	if llm.KindOf(io.EOF) != "error" || llm.KindOf(&llm.Error{}) != "error" || llm.Kind("error") != nil || llm.Retryable(io.EOF) || llm.Retryable(nil) {
+	if llm.KindOf(io.EOF) != "error" || llm.KindOf(&llm.Error{}) != "error" || llm.KindNamed("error") != nil || llm.Retryable(io.EOF) || llm.Retryable(nil) {
 		t.Error("errors of other packages")
 	}
 }

@@ -124,7 +124,7 @@ func (r *repairer) other(m Message) {
 		switch {
 		case !ok:
 			rest = append(rest, p)
-		case r.answer(result.CallID):
+		case r.fill(result.CallID):
 			results = append(results, p)
 		default:
 			lost = append(lost, asText(result)...)
@@ -162,8 +162,8 @@ func (r *repairer) add(m Message, results bool) {
 	}
 }
 
-// answer closes an open call. It reports whether there was one with this id.
-func (r *repairer) answer(id string) bool {
+// fill removes an open call. It reports whether there was one with this id.
+func (r *repairer) fill(id string) bool {
 	for i, c := range r.open {
 		if c.ID == id {
 			r.open = slices.Delete(r.open, i, i+1)

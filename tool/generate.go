@@ -46,7 +46,7 @@ func (s *standalone) executor(name string) func(ctx context.Context, args string
 		o := s.run(ctx, p)
 		switch {
 		case o.Panic != "":
-			return o.Model, &generate.Panic{Value: o.Model.Text(), Stack: []byte(o.Panic)}
+			return o.Model, &generate.PanicError{Value: o.Model.Text(), Stack: []byte(o.Panic)}
 		case o.IsError:
 			return o.Model, errors.New(o.Model.Text())
 		}

@@ -80,7 +80,7 @@ func TestJ11_ToolsOfASessionServeGenerate(t *testing.T) {
 			t.Errorf("result %d: %v %q, error %v; want %v %q", i, got.IsError, text, step.Errors[i], want.isError, want.text)
 		}
 	}
-	var broken *generate.Panic
+	var broken *generate.PanicError
 	if !errors.As(step.Errors[4], &broken) || !strings.Contains(string(broken.Stack), "ServeGenerate") {
 		t.Errorf("no stack of the tool that panicked: %v", step.Errors[4])
 	}

@@ -24,7 +24,7 @@ type prefix struct {
 type cache map[[sha256.Size]byte]bool
 
 // usage returns a request's usage by the cache, and adds its breakpoints.
-func (c cache) usage(r *Request, prefixes []prefix, a *answer) llm.Usage {
+func (c cache) usage(r *Request, prefixes []prefix, a *response) llm.Usage {
 	read, written := 0, 0
 	for i, p := range prefixes {
 		if !p.marked {

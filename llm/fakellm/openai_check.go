@@ -238,7 +238,7 @@ func (f *openai) checkOrder() *refusal {
 			}
 			open = slices.Delete(open, at, at+1)
 		case "reasoning":
-			if i+1 == len(f.asked.Input) || !f.asked.Input[i+1].answers() {
+			if i+1 == len(f.asked.Input) || !f.asked.Input[i+1].fromModel() {
 				return f.invalid("input", "", "Item '%s' of type 'reasoning' was provided without its required following item.", it.ID)
 			}
 		}
@@ -250,8 +250,8 @@ func (f *openai) checkOrder() *refusal {
 	return nil
 }
 
-// answers reports whether the model wrote an item.
-func (it *openaiItem) answers() bool {
+// fromModel reports whether the model wrote an item.
+func (it *openaiItem) fromModel() bool {
 	role, _ := it.read()
 	return role == llm.RoleAssistant
 }

@@ -12,7 +12,7 @@ type openaiStream struct {
 }
 
 // stream implements format.
-func (f *openai) stream(a *answer) []frame {
+func (f *openai) stream(a *response) []frame {
 	s := &openaiStream{f: f}
 	begun := f.response(a, "in_progress", []map[string]any{})
 	s.add("response.created", map[string]any{"response": begun})
@@ -72,7 +72,7 @@ func (s *openaiStream) deltas(event string, item map[string]any, pieces []string
 	}
 }
 
-func (s *openaiStream) reasoning(item map[string]any, a *answer) {
+func (s *openaiStream) reasoning(item map[string]any, a *response) {
 	part := func(text string) map[string]any {
 		return map[string]any{"summary_index": 0, "part": map[string]any{"type": "summary_text", "text": text}}
 	}
@@ -85,7 +85,7 @@ func (s *openaiStream) reasoning(item map[string]any, a *answer) {
 	})
 }
 
-func (s *openaiStream) message(item map[string]any, a *answer) {
+func (s *openaiStream) message(item map[string]any, a *response) {
 	whole := s.f.text(a, a.Text)
 	kind, member := "response.output_text", "text"
 	if whole["type"] == "refusal" {

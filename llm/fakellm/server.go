@@ -55,8 +55,8 @@ type format interface {
 	// prefixes returns the request's cacheable prefixes.
 	prefixes(r *Request) []prefix
 	// whole returns the response as one JSON value, stream returns it as events.
-	whole(a *answer) []byte
-	stream(a *answer) []frame
+	whole(a *response) []byte
+	stream(a *response) []frame
 	// failure returns the error body of a refusal, inBand the event of an error in the middle of a stream.
 	failure(f *refusal) []byte
 	inBand(code string) frame
@@ -107,7 +107,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	case refused != nil:
 		s.refuse(w, f, refused)
 	default:
-		s.answer(w, hr, r, f, fault)
+		s.respond(w, hr, r, f, fault)
 	}
 }
 
@@ -145,7 +145,7 @@ func (s *Server) fail(w http.ResponseWriter, f format, fault Fault) {
 	write(w, body)
 }
 
-func (s *Server) answer(w http.ResponseWriter, hr *http.Request, r *Request, f format, fault Fault) {
+func (s *Server) respond(w http.ResponseWriter, hr *http.Request, r *Request, f format, fault Fault) {
 	a := newAnswer(r, s.model(r))
 	s.mu.Lock()
 	a.usage = s.cache.usage(r, f.prefixes(r), a)

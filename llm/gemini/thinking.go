@@ -15,7 +15,7 @@ const (
 	maxBudget    = 24576
 	maxProBudget = 32768
 	minProBudget = 128
-	answerRoom   = 1024
+	responseRoom = 1024
 )
 
 // efforts lists the known efforts, lowest first.
@@ -106,7 +106,7 @@ func budgetConfig(effort string, budget, maxTokens, limit int) (config string, t
 	}
 	if limit > 0 && maxTokens > limit {
 		maxTokens = limit
-		budget = min(budget, max(limit-answerRoom, minProBudget))
+		budget = min(budget, max(limit-responseRoom, minProBudget))
 	}
 	config = `{`
 	if effort != "none" {

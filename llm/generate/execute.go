@@ -12,14 +12,16 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Panic describes a panic of a tool. The model only reads that the tool is broken.
-type Panic struct {
+// PanicError describes a panic of a tool. The model only reads that the tool is broken.
+type PanicError struct {
 	Value any
 	Stack []byte
 }
 
 // Error returns the value that the tool panicked with, as text.
-func (p *Panic) Error() string { return fmt.Sprintf("the tool is broken and stopped: %v", p.Value) }
+func (p *PanicError) Error() string {
+	return fmt.Sprintf("the tool is broken and stopped: %v", p.Value)
+}
 
 // execute runs a response's calls at the same time and waits for all of them. It skips the calls of tools without Execute.
 // Unknown and invalid calls get error results. Results and errors are in the order of the calls.
@@ -75,7 +77,7 @@ func (r *run) one(ctx context.Context, c llm.ToolCall) (llm.ToolResult, error) {
 func guarded(ctx context.Context, a *active, args string) (content llm.Parts, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			content, err = nil, &Panic{Value: v, Stack: debug.Stack()}
+			content, err = nil, &PanicError{Value: v, Stack: debug.Stack()}
 		}
 	}()
 	return a.Execute(ctx, args)

@@ -21,8 +21,8 @@ func Generate(ctx context.Context, client *llm.Client, o Options) (*Result, erro
 	return &r.result, err
 }
 
-// Streaming is a generation in progress. It must be used by one goroutine.
-type Streaming struct {
+// TextStream is a generation in progress. It must be used by one goroutine.
+type TextStream struct {
 	ctx     context.Context
 	run     *run
 	err     error
@@ -31,16 +31,16 @@ type Streaming struct {
 
 // Stream starts a generation like [Generate] that can be followed event by event. Nothing happens before the events are ranged
 // over or the result is requested. A model call that has delivered content is not retried.
-func Stream(ctx context.Context, client *llm.Client, o Options) *Streaming {
+func Stream(ctx context.Context, client *llm.Client, o Options) *TextStream {
 	r, err := newRun(client.Stream, o, nil)
-	return &Streaming{ctx: ctx, run: r, err: err}
+	return &TextStream{ctx: ctx, run: r, err: err}
 }
 
 // Events returns the events of all steps: those of each model call except its EventFinish, an EventStepFinish with the step's
 // response once its tools have run, and at the end one EventFinish with the last response. Blocks are numbered anew from each
 // EventStart. A failure yields exactly one error, at the end. Breaking out of the loop ends the generation. The events can be
 // ranged over once.
-func (s *Streaming) Events() iter.Seq2[llm.StreamEvent, error] {
+func (s *TextStream) Events() iter.Seq2[llm.StreamEvent, error] {
 	return func(yield func(llm.StreamEvent, error) bool) {
 		if s.started {
 			yield(llm.StreamEvent{}, llm.Errorf(llm.ErrInvalidRequest, "the events can be ranged over only once"))
@@ -58,7 +58,7 @@ func (s *Streaming) Events() iter.Seq2[llm.StreamEvent, error] {
 }
 
 // Text returns the text of all steps, piece by piece.
-func (s *Streaming) Text() iter.Seq2[string, error] {
+func (s *TextStream) Text() iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for ev, err := range s.Events() {
 			if (err != nil || ev.Type == llm.EventTextDelta) && !yield(ev.Delta, err) {
@@ -70,7 +70,7 @@ func (s *Streaming) Text() iter.Seq2[string, error] {
 
 // Result returns what [Generate] would have returned. It reads events that nobody has ranged over. After a loop that was left
 // early, the error is an [llm.ErrAborted].
-func (s *Streaming) Result() (*Result, error) {
+func (s *TextStream) Result() (*Result, error) {
 	if !s.started {
 		for range s.Events() { // an error is kept in s.err
 		}

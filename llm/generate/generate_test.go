@@ -147,7 +147,7 @@ func TestG9_ToolLoop(t *testing.T) {
 			t.Errorf("result %d: %+v, %v", i, r, step.Errors[i])
 		}
 	}
-	var p *generate.Panic
+	var p *generate.PanicError
 	if !errors.As(step.Errors[2], &p) || !strings.Contains(string(p.Stack), "weather") {
 		t.Errorf("no stack: %v", step.Errors[2])
 	}

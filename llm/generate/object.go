@@ -57,7 +57,7 @@ func Object[T any](ctx context.Context, client *llm.Client, o Options) (T, *Resu
 
 // ObjectStream is an object in progress. It must be used by one goroutine.
 type ObjectStream[T any] struct {
-	events *Streaming
+	events *TextStream
 	value  T
 	err    error
 }
@@ -68,11 +68,11 @@ func StreamObject[T any](ctx context.Context, client *llm.Client, o Options) *Ob
 	s := &ObjectStream[T]{}
 	obj, err := newObject[T](client, o)
 	if err != nil {
-		s.events = &Streaming{err: err}
+		s.events = &TextStream{err: err}
 		return s
 	}
 	r, err := newRun(client.Stream, o, obj)
-	s.events = &Streaming{ctx: ctx, run: r, err: err}
+	s.events = &TextStream{ctx: ctx, run: r, err: err}
 	return s
 }
 

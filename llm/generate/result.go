@@ -18,7 +18,7 @@ type Step struct {
 	Response *llm.Response
 	// Results has the results of the calls that ran, in the order of the calls.
 	Results []llm.ToolResult
-	// Errors has the tool's error for each of the Results, nil where it succeeded. For a tool that panicked it is a [*Panic].
+	// Errors has the tool's error for each of the Results, nil where it succeeded. For a tool that panicked it is a [*PanicError].
 	Errors []error
 }
 

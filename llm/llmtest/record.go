@@ -58,7 +58,7 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, errors.Join(err, r.write(x))
 	}
 	s.learn(resp.Header)
-	x.Response = &answer{Status: resp.StatusCode, Header: s.header(resp.Header)}
+	x.Response = &recordedResponse{Status: resp.StatusCode, Header: s.header(resp.Header)}
 	resp.Body = &tape{ReadCloser: resp.Body, done: func(chunks [][]byte, err error) error {
 		x.Response.Body, x.Response.Base64 = s.chunks(chunks)
 		if err != nil && !errors.Is(err, io.EOF) {

@@ -16,15 +16,15 @@ import (
 // exchange is one request with its response, as it is recorded in a file.
 type exchange struct {
 	// N counts the requests from 1, in the order in which they were made.
-	N        int      `json:"n"`
-	Request  question `json:"request"`
-	Response *answer  `json:"response,omitempty"`
+	N        int               `json:"n"`
+	Request  recordedRequest   `json:"request"`
+	Response *recordedResponse `json:"response,omitempty"`
 	// Error is the transport's error, if there was no response.
 	Error string `json:"error,omitempty"`
 }
 
-// question is a request.
-type question struct {
+// recordedRequest is a request.
+type recordedRequest struct {
 	Method string      `json:"method"`
 	Path   string      `json:"path"` // with the query
 	Header http.Header `json:"header,omitempty"`
@@ -33,8 +33,8 @@ type question struct {
 	Text string          `json:"text,omitempty"`
 }
 
-// answer is an HTTP response. Its body is the pieces that were read, concatenated.
-type answer struct {
+// recordedResponse is an HTTP response. Its body is the pieces that were read, concatenated.
+type recordedResponse struct {
 	Status int         `json:"status"`
 	Header http.Header `json:"header,omitempty"`
 	Body   []string    `json:"body"`
@@ -64,7 +64,7 @@ func load(path string) ([]*exchange, error) {
 }
 
 // compact returns the text by which requests are compared: JSON without the white space of the file's indentation.
-func (q *question) compact() (string, error) {
+func (q *recordedRequest) compact() (string, error) {
 	if len(q.Body) == 0 {
 		return q.Text, nil
 	}
@@ -97,7 +97,7 @@ func pack(pieces [][]byte) (list []string, inBase64 bool) {
 }
 
 // unpack is the inverse of pack.
-func (a *answer) unpack() ([][]byte, error) {
+func (a *recordedResponse) unpack() ([][]byte, error) {
 	pieces := make([][]byte, 0, len(a.Body))
 	for _, s := range a.Body {
 		if !a.Base64 {

@@ -95,8 +95,8 @@ func (s *scrubber) text(text string) string {
 	return secretShapes.ReplaceAllString(text, redacted)
 }
 
-func (s *scrubber) request(req *http.Request, body []byte) question {
-	q := question{Method: req.Method, Path: s.text(s.path(req.URL)), Header: s.header(req.Header)}
+func (s *scrubber) request(req *http.Request, body []byte) recordedRequest {
+	q := recordedRequest{Method: req.Method, Path: s.text(s.path(req.URL)), Header: s.header(req.Header)}
 	clean := s.text(string(body))
 	if json.Valid([]byte(clean)) {
 		q.Body = json.RawMessage(clean)

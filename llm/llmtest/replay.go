@@ -66,7 +66,7 @@ func (r *Replayer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return x.Response.http(req)
 }
 
-func (r *Replayer) compare(want, got *question) error {
+func (r *Replayer) compare(want, got *recordedRequest) error {
 	if want.Method+" "+want.Path != got.Method+" "+got.Path {
 		return fmt.Errorf("recorded was %s %s, got %s %s", want.Method, want.Path, got.Method, got.Path)
 	}
@@ -103,7 +103,7 @@ func around(text string, at int) string {
 }
 
 // http returns the recorded response.
-func (a *answer) http(req *http.Request) (*http.Response, error) {
+func (a *recordedResponse) http(req *http.Request) (*http.Response, error) {
 	pieces, err := a.unpack()
 	if err != nil {
 		return nil, err

@@ -115,7 +115,7 @@ func TestOtherChunksAreNotScanned(t *testing.T) {
 func TestAnswersAreBounded(t *testing.T) {
 	for _, chunk := range []string{common["openai"], common["arguments"], `{"choices":[{"delta":{"reasoning_details":[{"type":"x","data":"%s"}]}}]}`} {
 		d := primed()
-		d.Count(api.MaxAnswer - 5)
+		d.Count(api.MaxContent - 5)
 		if _, err := d.Step([]byte(fmt.Sprintf(chunk, "word word"))); err != nil || d.Check() == nil {
 			t.Errorf("%s: no error", chunk)
 		}

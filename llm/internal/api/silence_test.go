@@ -224,7 +224,7 @@ func TestI9_Floods(t *testing.T) {
 func TestI9_LongerThanAnyAnswer(t *testing.T) {
 	for name, begin := range map[string]string{"an event": okStream + "data: ", "a JSON answer": okJSON + "["} {
 		t.Run(name, func(t *testing.T) {
-			_, err := read(t.Context(), call(raw(t, begin+strings.Repeat("1", 2*api.MaxAnswer+1<<16)), "http://x.test"))
+			_, err := read(t.Context(), call(raw(t, begin+strings.Repeat("1", 2*api.MaxContent+1<<16)), "http://x.test"))
 			if e := wantKind(t, err, llm.ErrStream, false); !strings.Contains(e.Message, "longer than 32 MiB") {
 				t.Error(e)
 			}

@@ -2,16 +2,16 @@ package api
 
 import "github.com/attractor-go/attractor/llm"
 
-// MaxAnswer limits the content of a response, in bytes: text, thinking and arguments together. It is far more than any model
+// MaxContent limits the content of a response, in bytes: text, thinking and arguments together. It is far more than any model
 // writes in one response.
-const MaxAnswer = 16 << 20
+const MaxContent = 16 << 20
 
 // The limits of the forms of a response. They are larger, because JSON escapes make a text longer, and the last event of a stream
 // may repeat all of it.
 const (
-	maxEvent = 2 * MaxAnswer // of one event
-	maxWhole = 2 * MaxAnswer // of a response that is one JSON value
-	maxBody  = 1 << 30       // of the whole body, so that events without content cannot go on forever
+	maxEvent = 2 * MaxContent // of one event
+	maxWhole = 2 * MaxContent // of a response that is one JSON value
+	maxBody  = 1 << 30        // of the whole body, so that events without content cannot go on forever
 )
 
 // perBlock is the size that a content block counts at least, so that a response cannot consist of endless empty blocks.
@@ -26,12 +26,12 @@ func (s *Size) Count(n int) { s.content += n }
 // CountBlock adds a content block with its id and its name.
 func (s *Size) CountBlock(id, name string) { s.Count(perBlock + len(id) + len(name)) }
 
-// Check returns a final [llm.ErrStream] if the content exceeds [MaxAnswer].
+// Check returns a final [llm.ErrStream] if the content exceeds [MaxContent].
 func (s *Size) Check() error {
-	if s.content <= MaxAnswer {
+	if s.content <= MaxContent {
 		return nil
 	}
-	return tooLong("the response was cut off because it has more than %d MiB of text, thinking and arguments", MaxAnswer>>20)
+	return tooLong("the response was cut off because it has more than %d MiB of text, thinking and arguments", MaxContent>>20)
 }
 
 // tooLong returns a final error, because another attempt would be just as long.

@@ -35,7 +35,7 @@ func chatUsage(u llm.Usage) map[string]any {
 		"completion_tokens_details": map[string]any{"reasoning_tokens": u.Reasoning}}
 }
 
-func chatFinish(a *answer) string {
+func chatFinish(a *response) string {
 	switch a.Finish {
 	case llm.FinishLength, llm.FinishToolCalls, llm.FinishContentFilter:
 		return string(a.Finish)
@@ -45,7 +45,7 @@ func chatFinish(a *answer) string {
 	return "stop"
 }
 
-func (a *answer) chatObject(kind string, choices []any) map[string]any {
+func (a *response) chatObject(kind string, choices []any) map[string]any {
 	return map[string]any{"id": a.ID, "object": kind, "created": 1700000000, "model": a.model, "system_fingerprint": "fp_fake",
 		"choices": choices}
 }
@@ -55,7 +55,7 @@ func chatCallObject(c Call, args string) map[string]any {
 }
 
 // whole implements format.
-func (*chat) whole(a *answer) []byte {
+func (*chat) whole(a *response) []byte {
 	message := map[string]any{"role": "assistant", "content": nil}
 	if a.Text != "" || len(a.Calls) == 0 {
 		message["content"] = a.Text
@@ -77,7 +77,7 @@ func (*chat) whole(a *answer) []byte {
 }
 
 // stream implements format.
-func (f *chat) stream(a *answer) []frame {
+func (f *chat) stream(a *response) []frame {
 	var frames []frame
 	add := func(delta map[string]any, finish any) *frame {
 		choice := map[string]any{"index": 0, "delta": delta, "logprobs": nil, "finish_reason": finish}

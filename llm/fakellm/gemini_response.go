@@ -65,8 +65,8 @@ func signedCall(name, args string) string {
 	return name + "\x00" + args
 }
 
-// geminiAnswer is a response in the wire's parts.
-type geminiAnswer struct {
+// geminiPieces is a response in the wire's parts.
+type geminiPieces struct {
 	thoughts, text, calls []string // parts
 	closing               string   // the part that comes with the finish reason
 	reason, message       string
@@ -74,14 +74,14 @@ type geminiAnswer struct {
 
 // geminiParts splits a response into parts of so many words each; 0 means whole parts. As in the real models' responses, the
 // signature is on the first call or, without calls, at the end of the text.
-func (f gemini) geminiParts(a *answer, each int) geminiAnswer {
+func (f gemini) geminiParts(a *response, each int) geminiPieces {
 	cut := func(text string) []string {
 		if each == 0 && text != "" {
 			return []string{text}
 		}
 		return words(text, each)
 	}
-	out := geminiAnswer{reason: a.stop(geminiReason), closing: `{"text": ""}`}
+	out := geminiPieces{reason: a.stop(geminiReason), closing: `{"text": ""}`}
 	for _, t := range cut(a.Thinking) {
 		out.thoughts = append(out.thoughts, `{"text": `+encode(t)+`,"thought": true}`)
 	}
@@ -118,7 +118,7 @@ func (f gemini) geminiParts(a *answer, each int) geminiAnswer {
 	return out
 }
 
-func geminiReason(a *answer) string {
+func geminiReason(a *response) string {
 	switch a.Finish {
 	case llm.FinishLength:
 		return "MAX_TOKENS"
@@ -133,7 +133,7 @@ func geminiReason(a *answer) string {
 }
 
 // geminiChunk returns a GenerateContentResponse. Every chunk has the usage so far.
-func (a *answer) geminiChunk(parts, reason, message, usage string) string {
+func (a *response) geminiChunk(parts, reason, message, usage string) string {
 	var b strings.Builder
 	b.WriteString(`{"candidates": [{"content": {"parts": [` + parts + `],"role": "model"},`)
 	if reason != "" {
@@ -164,7 +164,7 @@ func geminiUsage(u llm.Usage) string {
 }
 
 // whole implements format.
-func (f gemini) whole(a *answer) []byte {
+func (f gemini) whole(a *response) []byte {
 	p := f.geminiParts(a, 0)
 	var parts []string
 	for _, list := range [][]string{p.thoughts, p.text, p.calls} {
@@ -181,7 +181,7 @@ func (f gemini) whole(a *answer) []byte {
 }
 
 // stream implements format.
-func (f gemini) stream(a *answer) []frame {
+func (f gemini) stream(a *response) []frame {
 	p := f.geminiParts(a, f.words)
 	var frames []frame
 	so := llm.Usage{Input: a.usage.Input, CacheRead: a.usage.CacheRead}

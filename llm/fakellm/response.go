@@ -10,15 +10,15 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// answer is a turn with defaults for everything that the script left out.
-type answer struct {
+// response is a turn with defaults for everything that the script left out.
+type response struct {
 	Turn
 	model string
 	usage llm.Usage
 }
 
-func newAnswer(r *Request, t Turn) *answer {
-	a := &answer{Turn: t, model: r.Model}
+func newAnswer(r *Request, t Turn) *response {
+	a := &response{Turn: t, model: r.Model}
 	a.Calls = append([]Call(nil), t.Calls...)
 	for i := range a.Calls {
 		if a.Calls[i].ID == "" {
@@ -38,7 +38,7 @@ func newAnswer(r *Request, t Turn) *answer {
 }
 
 // stop returns the finish reason in the vendor's words: the script's, or the one for its Finish.
-func (a *answer) stop(words func(*answer) string) string {
+func (a *response) stop(words func(*response) string) string {
 	if a.Stop != "" {
 		return a.Stop
 	}
@@ -46,7 +46,7 @@ func (a *answer) stop(words func(*answer) string) string {
 }
 
 // size returns the size of the response's content in bytes.
-func (a *answer) size() int {
+func (a *response) size() int {
 	n := len(a.Thinking) + len(a.Text)
 	for _, c := range a.Calls {
 		n += len(c.Name) + len(c.args())

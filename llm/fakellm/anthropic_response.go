@@ -79,7 +79,7 @@ func anthropicUsage(u llm.Usage, output int) map[string]any {
 		"output_tokens_details": map[string]any{"thinking_tokens": min(u.Reasoning, output)}}
 }
 
-func anthropicStop(a *answer) string {
+func anthropicStop(a *response) string {
 	switch a.Finish {
 	case llm.FinishLength:
 		return "max_tokens"
@@ -96,7 +96,7 @@ func anthropicStop(a *answer) string {
 }
 
 // anthropicBlocks returns the response's content blocks.
-func (a *answer) anthropicBlocks() []map[string]any {
+func (a *response) anthropicBlocks() []map[string]any {
 	blocks := []map[string]any{}
 	if a.Thinking != "" {
 		blocks = append(blocks, map[string]any{"type": "thinking", "thinking": a.Thinking, "signature": sign(a.Thinking)})
@@ -114,18 +114,18 @@ func (a *answer) anthropicBlocks() []map[string]any {
 	return blocks
 }
 
-func (a *answer) anthropicMessage(content any, stop any, output int) map[string]any {
+func (a *response) anthropicMessage(content any, stop any, output int) map[string]any {
 	return map[string]any{"id": a.ID, "type": "message", "role": "assistant", "model": a.model, "content": content,
 		"stop_reason": stop, "stop_sequence": nil, "usage": anthropicUsage(a.usage, output)}
 }
 
 // whole implements format.
-func (anthropic) whole(a *answer) []byte {
+func (anthropic) whole(a *response) []byte {
 	return []byte(encode(a.anthropicMessage(a.anthropicBlocks(), a.stop(anthropicStop), a.usage.Output)))
 }
 
 // stream implements format.
-func (f anthropic) stream(a *answer) []frame {
+func (f anthropic) stream(a *response) []frame {
 	var frames []frame
 	add := func(event string, members map[string]any) *frame {
 		members["type"] = event

@@ -49,7 +49,7 @@ func (f *openai) prefixes(*Request) []prefix {
 }
 
 // openaiStatus returns the response's status and, if it is incomplete, the reason.
-func (a *answer) openaiStatus() (status, reason string) {
+func (a *response) openaiStatus() (status, reason string) {
 	if a.Stop != "" {
 		return "incomplete", a.Stop
 	}
@@ -67,7 +67,7 @@ func (a *answer) openaiStatus() (status, reason string) {
 }
 
 // response returns the response as an object. Without a status it is the object with which a stream begins.
-func (f *openai) response(a *answer, status string, output []map[string]any) map[string]any {
+func (f *openai) response(a *response, status string, output []map[string]any) map[string]any {
 	raw := func(m json.RawMessage, otherwise string) json.RawMessage {
 		if m == nil {
 			return json.RawMessage(otherwise)
@@ -98,7 +98,7 @@ func (f *openai) response(a *answer, status string, output []map[string]any) map
 }
 
 // id returns the response's id. One that we make up has the API's form.
-func (f *openai) id(a *answer) string {
+func (f *openai) id(a *response) string {
 	if n, ok := strings.CutPrefix(a.ID, "msg_"); ok {
 		return "resp_" + n
 	}
@@ -106,7 +106,7 @@ func (f *openai) id(a *answer) string {
 }
 
 // items returns the response's items, whole.
-func (f *openai) items(a *answer) []map[string]any {
+func (f *openai) items(a *response) []map[string]any {
 	status, _ := a.openaiStatus()
 	items := []map[string]any{}
 	id := func(kind string) string { return kind + "_" + f.id(a) + "_" + itoa(len(items)) }
@@ -139,7 +139,7 @@ func (f *openai) items(a *answer) []map[string]any {
 }
 
 // text returns a message's only part. A refusal has a kind of its own.
-func (f *openai) text(a *answer, text string) map[string]any {
+func (f *openai) text(a *response, text string) map[string]any {
 	if a.Finish == llm.FinishContentFilter {
 		return map[string]any{"type": "refusal", "refusal": text}
 	}
@@ -152,7 +152,7 @@ func (f *openai) custom(name string) bool {
 }
 
 // whole implements format.
-func (f *openai) whole(a *answer) []byte {
+func (f *openai) whole(a *response) []byte {
 	status, _ := a.openaiStatus()
 	return []byte(encode(f.response(a, status, f.items(a))))
 }
