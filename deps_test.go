@@ -45,7 +45,7 @@ var allowed = map[string][]string{
 	"tool/coding":         {"sanitize", "internal/fuzzy", "internal/names", "llm", "tool", "env", "search", "patch", "github.com/rogpeppe/go-internal/diff"},
 	"profile":             {"tool", "llm"},
 	"profile/anthropic":   {"env", "llm", "profile", "tool", "tool/coding"},
-	"profile/gemini":      {"sanitize", "internal/names", "llm", "env", "profile", "search", "tool", "tool/coding"},
+	"profile/gemini":      {"sanitize", "internal/names", "llm", "env", "env/capture", "profile", "search", "tool", "tool/coding"},
 	"profile/openai":      {"env", "llm", "patch", "profile", "tool", "tool/coding"},
 	"patch":               {"internal/fuzzy", "internal/names"},
 	"journal":             {"golang.org/x/sys/..."},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/capture"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -31,7 +32,7 @@ type backgrounds struct {
 type backgroundCommand struct {
 	id, script string
 	reading    sync.Mutex // what was read goes into last in the order in which it was printed
-	last       string
+	last       *capture.Buffer
 	cut        bool // there was more before last
 }
 
@@ -52,7 +53,7 @@ func backgroundsOf(call *tool.Call) (*backgrounds, tool.Processes, error) {
 func (b *backgrounds) add(id, script string) *backgroundCommand {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c := &backgroundCommand{id: id, script: script}
+	c := &backgroundCommand{id: id, script: script, last: lastOutput()}
 	b.all = append(b.all, c)
 	return c
 }
@@ -73,15 +74,17 @@ func (c *backgroundCommand) read(ctx context.Context, table tool.Processes, wait
 	}
 	printed := result.Content.Text()
 	if result.Gap.Bytes > 0 {
-		c.last, c.cut = "", true
+		c.last, c.cut = lastOutput(), true
 		printed = printed[result.Gap.At:]
 	}
-	c.last += printed
-	if len(c.last) > keptOutput {
-		c.last, c.cut = strings.ToValidUTF8(c.last[len(c.last)-keptOutput:], ""), true
-	}
-	return tool.Result{Content: llm.TextParts(c.last), Ran: result.Ran}, nil
+	c.last.Write(env.Stdout, []byte(printed))
+	_, tail := c.last.Bytes()
+	c.cut = c.cut || int64(len(tail)) < c.last.Total()
+	return tool.Result{Content: llm.TextParts(string(tail)), Ran: result.Ran}, nil
 }
+
+// lastOutput returns an empty buffer for the last output of a command.
+func lastOutput() *capture.Buffer { return capture.New(capture.Options{Head: -1, Tail: keptOutput}) }
 
 func statusOf(r *tool.Ran) string {
 	switch {
