@@ -185,7 +185,7 @@ func TestJ10_PolicyThatCannotBe(t *testing.T) {
 		"negative":                    {func(p *agent.Policy) { p.MaxTurns, p.Budget.USD = -1, -1 }, "Settings.Policy.Budget.USD, Settings.Policy.MaxTurns cannot be negative"},
 		"an unknown limit":            {func(p *agent.Policy) { p.OnLimit = "x" }, "Settings.Policy.OnLimit"},
 		"confirms without a hook":     {func(p *agent.Policy) { p.MaxConfirms = 1 }, "Settings.Policy.MaxConfirms limits Options.BeforeStop"},
-		"an unknown provider":         {func(p *agent.Policy) { p.Compaction.Provider = "elsewhere" }, `the provider of Settings.Policy.Compaction: no provider "elsewhere"`},
+		"an unknown provider":         {func(p *agent.Policy) { p.Compaction.Provider = "elsewhere" }, `the provider of Settings.Policy.Compaction: unknown provider "elsewhere"`},
 		"a fallback nowhere":          {func(p *agent.Policy) { p.Fallbacks.Models = []agent.FallbackModel{{Provider: "elsewhere", Model: "m"}} }, "Settings.Policy.Fallbacks.Models[0]"},
 		"dollars without prices":      {func(p *agent.Policy) { p.Budget.USD = 1 }, "the model's prices are not known"},
 		"a result that is no object":  {func(p *agent.Policy) { p.Result = &agent.ResultPolicy{Schema: json.RawMessage(`{"type":"string"}`)} }, "Settings.Policy.Result.Schema"},
