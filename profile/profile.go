@@ -2,6 +2,7 @@ package profile
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/attractor-go/attractor/tool"
 )
@@ -24,4 +25,12 @@ type Profile struct {
 	Sequential bool
 	// Options are provider options: one JSON object.
 	Options json.RawMessage
+}
+
+// toolsMark stands in a prompt where the part about tools goes.
+const toolsMark = "{{tools}}"
+
+// PromptWith returns a prompt in which {{tools}} is replaced by the part about the tools of one dialect.
+func PromptWith(prompt, tools string) string {
+	return strings.Replace(prompt, toolsMark, strings.TrimSpace(tools), 1)
 }

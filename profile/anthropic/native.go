@@ -9,7 +9,7 @@ import (
 )
 
 //go:embed native.md
-var nativePrompt string
+var nativePart string
 
 // Native returns the profile in the dialect of the vendor's own agent, Claude Code: names, parameters and formats are those that its
 // version 2.1.329 sends, with all of its tools that there is an executor for. It has no tools for searching, which its models do in
@@ -18,7 +18,7 @@ var nativePrompt string
 func Native() profile.Profile {
 	p := Profile()
 	p.Dialect = "native"
-	p.Prompt = nativePrompt
+	p.Prompt = profile.PromptWith(prompt, nativePart)
 	p.Tools = []tool.Tool{
 		agentTool(), bash(), edit(), read(), sendMessage(), taskStop(), write(),
 		coding.ReadOutput(), dialect().Process(), base("wait"), coding.AskUser(),

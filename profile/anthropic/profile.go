@@ -12,6 +12,9 @@ import (
 //go:embed prompt.md
 var prompt string
 
+//go:embed tools.md
+var toolsPart string
+
 // DefaultModel is what the profile asks for unless told otherwise: the newest model of the middle size.
 const DefaultModel = "claude-sonnet-5-5"
 
@@ -24,7 +27,7 @@ func Profile() profile.Profile {
 		Name:     "anthropic",
 		Provider: "anthropic",
 		Model:    DefaultModel,
-		Prompt:   prompt,
+		Prompt:   profile.PromptWith(prompt, toolsPart),
 		Tools: append([]tool.Tool{
 			coding.ReadFile(),
 			coding.WriteFile(),

@@ -9,7 +9,7 @@ import (
 )
 
 //go:embed native.md
-var nativePrompt string
+var nativePart string
 
 // Native returns the profile in the dialect of the vendor's own agent, gemini-cli: names, parameters and formats are those that its version
 // 0.61.0 sends to models from Gemini 3 on, which get no task list. Of its tools these are left out: web_fetch and google_web_search, and
@@ -18,7 +18,7 @@ var nativePrompt string
 func Native() profile.Profile {
 	p := Profile()
 	p.Dialect = "native"
-	p.Prompt = nativePrompt
+	p.Prompt = profile.PromptWith(prompt, nativePart)
 	p.Tools = []tool.Tool{
 		listDirectory(),
 		readFile(),

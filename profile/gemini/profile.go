@@ -12,6 +12,9 @@ import (
 //go:embed prompt.md
 var prompt string
 
+//go:embed tools.md
+var toolsPart string
+
 // DefaultModel is what the profile asks for unless told otherwise: the newest general model that package llm/catalog lists for the
 // provider, which is no preview.
 const DefaultModel = "gemini-4-argon"
@@ -26,7 +29,7 @@ func Profile() profile.Profile {
 		Name:     "gemini",
 		Provider: "gemini",
 		Model:    DefaultModel,
-		Prompt:   prompt,
+		Prompt:   profile.PromptWith(prompt, toolsPart),
 		Tools: append([]tool.Tool{
 			coding.ReadFile(),
 			coding.ReadManyFiles(),

@@ -3,7 +3,6 @@ package openai
 import (
 	_ "embed"
 	"encoding/json"
-	"strings"
 
 	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/tool"
@@ -27,7 +26,7 @@ func Native() profile.Profile {
 		Dialect:  "native",
 		Provider: "openai",
 		Model:    DefaultModel,
-		Prompt:   strings.Replace(prompt, toolsMark, strings.TrimSpace(nativePart), 1),
+		Prompt:   profile.PromptWith(prompt, nativePart),
 		Tools: append([]tool.Tool{
 			execCommand(),
 			writeStdin(),

@@ -3,7 +3,6 @@ package openai
 import (
 	_ "embed"
 	"encoding/json"
-	"strings"
 	"time"
 
 	"github.com/attractor-go/attractor/profile"
@@ -16,9 +15,6 @@ var prompt string
 
 //go:embed tools.md
 var toolsPart string
-
-// toolsMark is where the part about tools goes in the prompt.
-const toolsMark = "{{tools}}"
 
 // DefaultModel is what the profile asks for unless told otherwise: the newest general model of package llm/catalog (2026-11-20).
 const DefaultModel = "gpt-6.1-sol"
@@ -36,7 +32,7 @@ func Profile() profile.Profile {
 		Name:     "openai",
 		Provider: "openai",
 		Model:    DefaultModel,
-		Prompt:   strings.Replace(prompt, toolsMark, strings.TrimSpace(toolsPart), 1),
+		Prompt:   profile.PromptWith(prompt, toolsPart),
 		Tools: append([]tool.Tool{
 			coding.ReadFile(),
 			coding.ApplyPatch(),
@@ -46,6 +42,7 @@ func Profile() profile.Profile {
 			coding.Glob(),
 			coding.ReadOutput(),
 			coding.Process(),
+			coding.UpdatePlan(),
 			coding.AskUser(),
 		}, coding.Agents()...),
 		Documents: documents(),
