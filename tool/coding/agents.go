@@ -39,8 +39,8 @@ func Agents() []tool.Tool { return Dialect{}.Agents() }
 // Agents returns the tools for subagents.
 func (d Dialect) Agents() []tool.Tool {
 	spawn := agentTool(tool.Writes, llm.ToolDefinition{Name: "spawn_agent", Description: "Starts an agent that works on a part of the task by itself, at the same time, " +
-		"with the same tools on the same files, and returns its id at once. Use it for parts that do not depend on each other, and for " +
-		"searches whose details you do not need. wait gives you its result."}, spawnAgent)
+		"with the same tools and files, and returns its id at once. Use it for parts that do not depend on each other, and for " +
+		"searches whose details you do not need. wait returns its result."}, spawnAgent)
 	spawn.Guidance, spawn.Instead = SpawnGuidance, replaces("spawn_agent")
 	return []tool.Tool{
 		spawn,

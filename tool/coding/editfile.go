@@ -25,7 +25,7 @@ const (
 
 type editFileArgs struct {
 	FilePath   string `json:"file_path" jsonschema:"Path of the file, absolute or relative to the working directory."`
-	OldString  string `json:"old_string" jsonschema:"The text to replace, exactly as it is in the file, without the line numbers that read_file shows. It must be there once, unless replace_all is true: include enough lines around the place."`
+	OldString  string `json:"old_string" jsonschema:"The text to replace, exactly as it is in the file, with its indentation and without the line numbers that read_file shows. It must occur once, unless replace_all is true: include enough lines around the place."`
 	NewString  string `json:"new_string" jsonschema:"The text to put in its place. Empty to delete."`
 	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"Replace every occurrence of old_string. Default: false."`
 }
@@ -36,10 +36,8 @@ func EditFile() tool.Tool { return Dialect{}.EditFile() }
 // EditFile returns the tool edit_file.
 func (d Dialect) EditFile() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
-		Name: "edit_file",
-		Description: "Replaces text in a file. old_string must match the file exactly, indentation included, and be there exactly " +
-			"once; with replace_all every occurrence is replaced. Read the file before you edit it. The file keeps its line " +
-			"endings and its mode.",
+		Name:        "edit_file",
+		Description: "Replaces text in a file. Read the file before you edit it. The file keeps its line endings and its mode.",
 	}, d.editFile)
 	t.Instead = replaces("edit_file")
 	t.Limit = tool.Limit{Chars: 10_000, Keep: tool.KeepTail}

@@ -38,7 +38,7 @@ const grepParameters = `{
 		"glob_filter": {"type": "string", "description": "Search only files that match this glob, such as *.go, *.{ts,tsx} or src/**/*.py. With ! in front: only those that do not."},
 		"case_insensitive": {"type": "boolean", "description": "Ignore case. Default: false."},
 		"max_results": {"type": "integer", "description": "How many matching lines, or files, are returned. Default: 100."},
-		"output_mode": {"type": "string", "enum": ["content", "files_with_matches", "count"], "description": "content: the matching lines with file and line number. files_with_matches: the files' names. count: each file's number of matching lines. Default: content."},
+		"output_mode": {"type": "string", "enum": ["content", "files_with_matches", "count"], "description": "content: the matching lines. files_with_matches: the files' names. count: how many lines match in each file. Default: content."},
 		"context": {"type": "integer", "description": "How many lines are shown before and after each match, in the mode content. Default: 0."}
 	},
 	"required": ["pattern"],

@@ -22,8 +22,8 @@ const (
 
 type listDirArgs struct {
 	Path   string   `json:"path,omitempty" jsonschema:"Directory to list. Default: the working directory."`
-	Depth  int      `json:"depth,omitempty" jsonschema:"How many levels are listed: 1 for the directory's own entries, 2 for those of its subdirectories too, at most 10. Default: 1."`
-	Ignore []string `json:"ignore,omitempty" jsonschema:"Patterns of names that are left out, such as *.log, at any depth."`
+	Depth  int      `json:"depth,omitempty" jsonschema:"How many levels are listed, at most 10. Default: 1, the directory's own entries."`
+	Ignore []string `json:"ignore,omitempty" jsonschema:"Patterns of names to leave out at any depth, such as *.log."`
 }
 
 // ListDir returns the tool list_dir: the entries of a directory, and of those below it.
@@ -33,9 +33,9 @@ func ListDir() tool.Tool { return Dialect{}.ListDir() }
 func (d Dialect) ListDir() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "list_dir",
-		Description: "Lists a directory, sorted by name, subdirectories indented below their directory as far as depth goes. " +
-			"Directories end with /, symbolic links with @; files have their size in bytes. Hidden entries and those that .gitignore " +
-			"excludes are listed too; .git directories are not entered. To find files by name, use glob.",
+		Description: "Lists a directory, sorted by name, with subdirectories indented below it as far as depth goes. " +
+			"Directories end with /, symbolic links with @; files have their size in bytes. Hidden and ignored entries " +
+			"are listed, too; .git directories are not entered.",
 	}, d.listDir)
 	t.Instead = replaces("list_dir")
 	t.Limit = tool.Limit{Chars: 20_000, Lines: 500, Keep: tool.KeepHead}

@@ -14,7 +14,7 @@ import (
 type processArgs struct {
 	ID     string `json:"id" jsonschema:"The id that the process got when it was started."`
 	Action string `json:"action,omitempty" jsonschema:"What to do: read (the default) returns what it printed since the last time, write sends input, end_input says that no more comes, kill ends it with everything that it started."`
-	WaitMS int64  `json:"wait_ms,omitempty" jsonschema:"For read and write: wait until the process has ended, at most so many milliseconds, before reading. At most 600000. Default: 0 for read, 500 for write."`
+	WaitMS int64  `json:"wait_ms,omitempty" jsonschema:"For read and write: how many milliseconds to wait for the process to end before reading, at most 600000. Default: 0 for read, 500 for write."`
 	Input  string `json:"input,omitempty" jsonschema:"For write: the text, with its newlines."`
 }
 

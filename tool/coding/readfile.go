@@ -33,7 +33,7 @@ func (d Dialect) ReadFile() tool.Tool {
 		Description: "Reads a file and returns its lines, each with its line number in front as `NNN | text`. The number and the " +
 			"separator are not part of the file. Without offset and limit the first 2000 lines come back; use them to read other " +
 			"parts of a long file. Images (PNG, JPEG, GIF, WebP) come back as images. Directories and other binary files are " +
-			"refused. Characters that cannot be seen are shown as \\u{hex}; edit lines that have such with the shell.",
+			"refused. Characters that cannot be seen are shown as \\u{hex}; edit such lines with the shell.",
 	}, d.readFile)
 	t.Instead = replaces("read_file")
 	t.Limit = tool.Limit{Chars: 50_000, Keep: tool.KeepHeadTail}

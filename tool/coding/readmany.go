@@ -24,7 +24,7 @@ const (
 
 type readManyFilesArgs struct {
 	Paths   []string `json:"paths" jsonschema:"Files, directories (all files below) and glob patterns such as src/**/*.go."`
-	Exclude []string `json:"exclude,omitempty" jsonschema:"Glob patterns of files that are left out, such as **/*_test.go."`
+	Exclude []string `json:"exclude,omitempty" jsonschema:"Glob patterns of files to leave out, such as **/*_test.go."`
 }
 
 // ReadManyFiles returns the tool read_many_files: the texts of several files at once.
@@ -34,9 +34,8 @@ func ReadManyFiles() tool.Tool { return Dialect{}.ReadManyFiles() }
 func (d Dialect) ReadManyFiles() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "read_many_files",
-		Description: "Reads several files at once. Each comes with a line `--- path ---` in front and with line numbers, as read_file " +
-			"shows it, up to 2000 lines. What a directory or a pattern names is without files that .gitignore excludes; binary " +
-			"files are left out, which the result says. At most 100 files are read. To read one file, or parts of one, use read_file.",
+		Description: "Reads up to 100 files at once, each under a line `--- path ---` with its first 2000 lines as read_file shows them. " +
+			"Binary files are left out, and so are those that .gitignore excludes unless they are named.",
 	}, d.readManyFiles)
 	t.Limit = tool.Limit{Chars: 50_000, Keep: tool.KeepHeadTail}
 	return tool.WithAccess(t, func(args readManyFilesArgs) tool.Access {
