@@ -85,7 +85,7 @@ func first(a, b string) string {
 }
 
 // SystemPrompt renders the system prompt of a new session with these options, whatever their System says, in layers: the profile's prompt, the
-// environment, the guidance of the profile's tools, a notice of compaction where it is on, the project's documents, and the instructions last. A session renders it once, at its
+// environment, the guidance of the profile's tools, a notice of compaction where it is on, the project's documents, and the host's instructions last. A session renders it once, at its
 // start, and keeps it in its header, so that it is the same after a resume. SystemPrompt reads files in o.Env and runs nothing, git
 // included; what cannot be read is left out. In a directory below a repository's top, a host that wants the repository described makes
 // the top one of env.LocalOptions.Roots.
@@ -101,7 +101,7 @@ func SystemPrompt(ctx context.Context, o Options) string {
 		toolGuidance(&o),
 		compactionNotice(&o.Policy.Compaction),
 		projectDocuments(ctx, o.Env, repo.Root, append([]string{"AGENTS.md"}, o.Profile.Documents...)),
-		strings.TrimSpace(o.Instructions),
+		hostInstructions(o.Instructions),
 	}
 	layers = slices.DeleteFunc(layers, func(l string) bool { return l == "" })
 	return validText(strings.Join(layers, "\n\n"))
@@ -213,6 +213,14 @@ func oneLine(text string) string {
 		text = string(r[:maxValue]) + "..."
 	}
 	return text
+}
+
+// hostInstructions returns the host's instructions under a heading, which tells them from the project document before them.
+func hostInstructions(text string) string {
+	if text = strings.TrimSpace(text); text == "" {
+		return ""
+	}
+	return "# Host instructions\n\n" + text
 }
 
 // compactionNotice returns what a model that is afraid of a full window has to know.

@@ -142,3 +142,13 @@ func TestR1_DocumentsSayWhatTheyApplyTo(t *testing.T) {
 	w.put("none/x", "")
 	lacks(t, w.prompt(prof(), "none", env.LocalOptions{}, ""), "They apply to")
 }
+
+// The host's instructions have a heading, so that they cannot be taken for the end of a document.
+func TestR1_HostInstructionsHaveAHeading(t *testing.T) {
+	w := newTree(t)
+	w.put("AGENTS.md", "THE DOCUMENT")
+	if text := w.prompt(prof(), "", env.LocalOptions{}, " BE BRIEF\n"); !strings.HasSuffix(text, "THE DOCUMENT\n\n# Host instructions\n\nBE BRIEF") {
+		t.Errorf("the instructions are not last, or have no heading:\n%s", text)
+	}
+	lacks(t, w.prompt(prof(), "", env.LocalOptions{}, " "), "# Host instructions")
+}

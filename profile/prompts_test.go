@@ -2,7 +2,6 @@ package profile_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"regexp"
@@ -16,8 +15,6 @@ import (
 	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/tool"
 )
-
-var rewrite = flag.Bool("update", false, "rewrite the table of sizes in docs/profiles.md")
 
 // rendered returns the system prompt of a session, without its line breaks.
 func rendered(p profile.Profile) string {
@@ -43,7 +40,7 @@ func TestR1_WhoseInstructionsCount(t *testing.T) {
 	for i, p := range all() {
 		prompt, last := rendered(p), -1
 		for _, want := range []string{topicOf(t, "whose instructions count")[i], topicOf(t, "the nearer document")[i], topicOf(t, "instructions in data")[i],
-			"They apply to all files in /work and below. THE DOCUMENT", "THE INSTRUCTIONS"} {
+			"They apply to all files in /work and below. THE DOCUMENT", "# Host instructions THE INSTRUCTIONS"} {
 			at := strings.Index(prompt, want)
 			if at <= last {
 				t.Errorf("%s: %q is missing or in the wrong place", title(p), want)

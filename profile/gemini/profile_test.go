@@ -116,7 +116,7 @@ func TestE3_PromptPromisesNothing(t *testing.T) {
 				}
 			}
 		}
-		for _, topic := range []string{"# How to work", "# Tools", "# Editing", "# Commands", "# Git", "# Security", "# Tone and final answer"} {
+		for _, topic := range []string{"# How to work", "# Tools", "# Editing", "# Commands", "# Git", "# Safety", "# Final answer"} {
 			if !strings.Contains(p.Prompt, topic) {
 				t.Errorf("%q: there is nothing on %s", p.Dialect, topic)
 			}
