@@ -17,10 +17,10 @@ func (f *runFlags) policy() agent.Policy {
 	return p
 }
 
-// limitActions are what --on-limit takes.
+// limitActions holds the values of --on-limit.
 var limitActions = map[string]agent.OnLimit{"stop": agent.Stopped, "summarize": agent.Summarized}
 
-// check reports what cannot be meant, before anything is opened or asked for, and reads the files that flags name.
+// check returns an error if the flags contradict each other, before anything is opened or asked for. It reads the files that flags name.
 func (f *runFlags) check() (err error) {
 	if err := f.checkValues(); err != nil {
 		return err
@@ -34,7 +34,7 @@ func (f *runFlags) check() (err error) {
 	return nil
 }
 
-// goesOn reports whether the session begins with what another one was.
+// goesOn reports whether the session continues or forks another one.
 func (f *runFlags) goesOn() bool { return f.resume != "" || f.fork != "" }
 
 func (f *runFlags) checkValues() error {

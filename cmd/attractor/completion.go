@@ -41,10 +41,11 @@ func newCompletion(t terminal) *cobra.Command {
 	}
 }
 
-// completions returns what can complete a flag's value. The shell prints it, which is no terminal to us, so that it is always cleaned.
+// completions returns the possible values of a flag. They are cleaned even though standard output is not a terminal, because the shell
+// prints them on one.
 type completions func() []cobra.Completion
 
-// complete says how the values of flags are completed; those that cmd does not have are passed over.
+// complete registers the completions of flags. It skips flags that cmd does not have.
 func complete(cmd *cobra.Command, flags map[string]completions) {
 	for name, values := range flags {
 		if cmd.Flags().Lookup(name) == nil {
@@ -59,7 +60,7 @@ func complete(cmd *cobra.Command, flags map[string]completions) {
 	}
 }
 
-// flagValues completes the flags that mean the same for all commands.
+// flagValues returns the completions of the flags, which mean the same in all commands.
 func flagValues(cmd *cobra.Command) map[string]completions {
 	return map[string]completions{
 		"provider": func() []cobra.Completion { return providers.Names() },
@@ -78,7 +79,7 @@ func flagValues(cmd *cobra.Command) map[string]completions {
 	}
 }
 
-// clean leaves out words that are not what they look like, and cleans descriptions.
+// clean drops words that have invisible characters, and cleans descriptions.
 func clean(values []cobra.Completion) []cobra.Completion {
 	var kept []cobra.Completion
 	for _, value := range values {
@@ -94,10 +95,10 @@ func clean(values []cobra.Completion) []cobra.Completion {
 	return kept
 }
 
-// completionTime is how long a person who has pressed tab waits at most.
+// completionTime limits how long somebody who has pressed tab waits.
 const completionTime = time.Second
 
-// sessionIDs lists the sessions with their tasks, the newest first.
+// sessionIDs returns the ids of the sessions, with their tasks, newest first.
 func sessionIDs(ctx context.Context) []cobra.Completion {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
@@ -131,7 +132,7 @@ func knownEfforts() []string {
 	return all
 }
 
-// completeSessions completes the arguments of the commands that take ids of sessions.
+// completeSessions completes arguments that are ids of sessions.
 func completeSessions(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return clean(sessionIDs(cmd.Context())), cobra.ShellCompDirectiveNoFileComp
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// demoDelay is the pause between two pieces of the model's text, so that one sees it come.
+// demoDelay is the pause between two pieces of the model's text, so that one can watch it arrive.
 const demoDelay = 15 * time.Millisecond
 
 func newDemo(t terminal) *cobra.Command {
@@ -83,7 +83,7 @@ func demo(ctx context.Context, t terminal, dir string, asJSON bool) (err error) 
 	return checkDemo(ctx, t, dir, asJSON)
 }
 
-// makeDemoRepository writes the project and commits it, so that the session can show a diff.
+// makeDemoRepository writes the project and commits it, so that a diff shows what the session changed.
 func makeDemoRepository(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fail(exitUsage, "cannot create the directory of the demo: %w", err)
@@ -113,13 +113,12 @@ func makeDemoRepository(dir string) error {
 	return nil
 }
 
-// demoEnviron returns the host's environment without the variables by which git would work in another repository than the demo's, or run
-// something.
+// demoEnviron returns the environment without git's variables, which could point git to another repository or make it run something.
 func demoEnviron() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
 }
 
-// command runs in the demo's directory.
+// command returns a command that runs in the demo's directory.
 func command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
@@ -142,7 +141,7 @@ func serveDemoModel() (url string, stop func(), err error) {
 	}, nil
 }
 
-// checkDemo looks at the work itself: what a session says is not proof. It runs the test and shows the diff.
+// checkDemo runs the test, because what a session says is not proof, and shows the diff.
 func checkDemo(ctx context.Context, t terminal, dir string, quiet bool) error {
 	test := command(ctx, dir, "sh", "slug_test.sh")
 	if out, err := test.CombinedOutput(); err != nil {

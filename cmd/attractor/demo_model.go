@@ -10,17 +10,17 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// demoRepository is the little project that the demo starts with.
+// demoRepository holds the small project that the demo starts with.
 //
 //go:embed demo
 var demoRepository embed.FS
 
 const demoTask = "sh slug_test.sh fails. Find out why and fix it."
 
-// demoStep is one answer of the scripted model, given only when the results of the calls before have come out as expected: the
-// script cannot go on by itself when a tool does not do its work.
+// demoStep holds one response of the scripted model. The model gives it only if the results before it are as expected, so the script
+// does not continue if a tool fails.
 type demoStep struct {
-	expect string // what the results that the answer follows must contain
+	expect string // must be in the results before the response
 	turn   fakellm.Turn
 }
 
@@ -58,7 +58,7 @@ func use(name string, args map[string]any) fakellm.Call {
 	return fakellm.Call{Name: name, Args: raw}
 }
 
-// demoModel plays the script.
+// demoModel returns the script's next turn.
 func demoModel(r *fakellm.Request) fakellm.Turn {
 	script := demoScript()
 	i := r.Turn()

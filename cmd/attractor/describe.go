@@ -9,7 +9,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// describeTool shows a tool to a person: its name, what it does, and a line for each parameter.
+// describeTool returns the name and the description of a tool, and a line for each parameter.
 func describeTool(def llm.ToolDefinition) (string, error) {
 	var schema struct {
 		Properties map[string]struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// throughDoor returns the way to write to a file: through a [sanitize.Writer] if it is a terminal.
+// throughDoor returns a writer to the file, which is a [sanitize.Writer] if the file is a terminal.
 func throughDoor(f *os.File) io.Writer {
 	if isTerminal(f) {
 		return sanitize.NewWriter(f, sanitize.Plain)
@@ -18,7 +18,7 @@ func throughDoor(f *os.File) io.Writer {
 	return f
 }
 
-// inForm returns a way to the same place that lets other things through, for those who clean what they write themselves.
+// inForm returns a writer to the same place that cleans in another form, for callers that clean a part themselves.
 func inForm(w io.Writer, as sanitize.Form) io.Writer {
 	if d, ok := w.(*sanitize.Writer); ok {
 		return d.In(as)
@@ -26,7 +26,7 @@ func inForm(w io.Writer, as sanitize.Form) io.Writer {
 	return w
 }
 
-// isTerminal reports whether a stream is a terminal, or leads to one.
+// isTerminal reports whether a stream is a terminal or writes to one.
 func isTerminal(stream any) bool {
 	if _, ok := stream.(*sanitize.Writer); ok {
 		return true
@@ -35,7 +35,7 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// samePlace reports whether what is written to two streams comes out at one place: a terminal, or the same file or pipe, as after 2>&1.
+// samePlace reports whether two streams write to the same terminal, file or pipe, as after 2>&1.
 func samePlace(a, b any) bool {
 	if isTerminal(a) && isTerminal(b) {
 		return true
@@ -50,7 +50,7 @@ func samePlace(a, b any) bool {
 	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }
 
-// oneLine makes one line of what somebody else has written, and hides nothing of it.
+// oneLine returns a cleaned text as one line, with its line ends and tabs as escapes.
 func oneLine(text string) string {
 	text = sanitize.Text(text)
 	text = strings.ReplaceAll(text, "\n", `\u{a}`)

@@ -12,7 +12,7 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// config returns what the flags choose.
+// config returns the configuration that the flags choose.
 func (f *runFlags) config(given func(flag string) bool) (c host.Config, err error) {
 	c = host.Config{Resume: f.resume, Dir: f.dir, Profile: f.profile, BaseURL: f.baseURL, IdleTimeout: f.idleTimeout, Instructions: f.instructions}
 	if given("provider") {
@@ -51,7 +51,7 @@ func (f *runFlags) fallbackModels() (models []agent.FallbackModel, err error) {
 	return models, nil
 }
 
-// forkPoint reads ID or ID@TURN; the turn is 0 for the end.
+// forkPoint parses id or id@turn. Without a turn it returns 0.
 func forkPoint(from string) (prefix string, turn int, err error) {
 	prefix, number, cut := strings.Cut(from, "@")
 	if !cut {
@@ -63,7 +63,7 @@ func forkPoint(from string) (prefix string, turn int, err error) {
 	return prefix, turn, nil
 }
 
-// hostError gives an error its exit code, and says how a user of the command can choose otherwise.
+// hostError returns the error with its exit code, and with a hint which flag or command helps.
 func hostError(err error) error {
 	for _, k := range []struct {
 		kind error
@@ -87,7 +87,7 @@ func hostError(err error) error {
 	return fail(exitFailed, "%w", err)
 }
 
-// sessionStore returns where sessions are kept.
+// sessionStore returns the store of the user's sessions.
 func sessionStore() (*journal.Dir, error) {
 	dir, err := host.UserStore(os.Getenv)
 	if err != nil {
@@ -96,7 +96,7 @@ func sessionStore() (*journal.Dir, error) {
 	return dir, nil
 }
 
-// findSession completes the beginning of an id.
+// findSession returns the id of the session that a user has named by the beginning of it.
 func findSession(ctx context.Context, dir *journal.Dir, prefix string) (string, error) {
 	id, err := host.Find(ctx, dir, prefix)
 	if err != nil {
@@ -105,7 +105,7 @@ func findSession(ctx context.Context, dir *journal.Dir, prefix string) (string, 
 	return id, nil
 }
 
-// readSession opens a session for reading, also one that is being written.
+// readSession calls read with a session's journal, which may be in use.
 func readSession(ctx context.Context, prefix string, read func(journal.Reader) error) error {
 	dir, err := sessionStore()
 	if err != nil {
@@ -122,7 +122,7 @@ func readSession(ctx context.Context, prefix string, read func(journal.Reader) e
 	return errors.Join(read(r), r.Close())
 }
 
-// shortID is enough of an id for a person.
+// shortID returns the beginning of a UUID, which is enough for a person.
 func shortID(id string) string {
 	if len(id) > 8 && strings.Count(id, "-") == 4 {
 		return id[:8]

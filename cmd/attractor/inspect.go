@@ -20,7 +20,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// inspectFlags are those of the commands that look at a profile.
+// inspectFlags holds the flags of the commands that show a profile.
 type inspectFlags struct {
 	profile, dir string
 	native       bool
@@ -117,7 +117,7 @@ The arguments are a JSON object. The exit code is 1 if the result is an error.`,
 	return cmd
 }
 
-// runTool runs one call. A signal ends what it started, with the exit code that shells expect.
+// runTool runs one call and prints its result. A signal ends the call.
 func runTool(ctx context.Context, t terminal, registry *tool.Registry, local *env.Local, call llm.ToolCall) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -146,7 +146,7 @@ func runTool(ctx context.Context, t terminal, registry *tool.Registry, local *en
 	return nil
 }
 
-// printParts prints what a model gets; media by type and size.
+// printParts prints a result as the model gets it, and of media the type and the size.
 func printParts(t terminal, parts llm.Parts) error {
 	for _, part := range parts {
 		var err error

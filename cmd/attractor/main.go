@@ -15,12 +15,12 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// The exit codes. After a signal it is signalCode.
+// The exit codes. After a signal, signalCode returns it.
 const (
-	exitFailed = 1 // the work failed: a provider's error, an error result
-	exitUsage  = 2 // the command line, or a file that it names
-	exitLimit  = 3 // a limit or a timeout ended the work
-	exitAccess = 4 // no key, or a key that the provider does not accept
+	exitFailed = 1 // the session or the tool call failed
+	exitUsage  = 2 // the command line, or a file that it names, is wrong
+	exitLimit  = 3 // a limit or a timeout ended the session
+	exitAccess = 4 // there is no key, or the provider rejected it
 )
 
 func main() {
@@ -30,14 +30,14 @@ func main() {
 	os.Exit(execute(os.Args[1:], terminal{in: os.Stdin, out: throughDoor(os.Stdout), err: throughDoor(os.Stderr)}))
 }
 
-// terminal is where a command reads and writes. What leads to a real terminal goes through a door.
+// terminal holds the standard streams of a command. Those that are real terminals are cleaned; see throughDoor.
 type terminal struct {
 	in  io.Reader
 	out io.Writer
 	err io.Writer
 }
 
-// exitError is an error with the exit code that it stands for. One without text has been reported already.
+// exitError is an error with its exit code. One without a text has been reported already.
 type exitError struct {
 	code int
 	err  error
@@ -72,14 +72,14 @@ func execute(args []string, t terminal) int {
 		fmt.Fprintln(t.err, "attractor: "+plainError(text))
 	}
 	var broken *agent.HostError
-	if errors.As(err, &broken) { // a bug of ours: whoever reports it needs this
+	if errors.As(err, &broken) { // a bug in this program: a report needs the stack
 		fmt.Fprintln(t.err, sanitize.Text(broken.Stack))
 	}
 	return coded.code
 }
 
-// plainError makes an error's text fit for a person: cleaned also where it goes into a pipe, and without the names of our packages, which
-// the program's own name stands for.
+// plainError returns an error's text as a person should see it: cleaned, even in a pipe, and without the names of this module's packages,
+// because the program's name precedes it.
 func plainError(text string) string {
 	lines := strings.Split(sanitize.Text(text), "\n")
 	for i, line := range lines {
@@ -143,7 +143,7 @@ func newHelp() *cobra.Command {
 	}
 }
 
-// strict makes wrong arguments of a command, and of those below it, mistakes of usage.
+// strict makes wrong arguments of a command and its subcommands usage errors.
 func strict(cmd *cobra.Command) {
 	if args := cmd.Args; args != nil {
 		cmd.Args = func(cmd *cobra.Command, given []string) error {
@@ -163,7 +163,7 @@ func usage(cmd *cobra.Command, err error) error {
 	return fail(exitUsage, "%w\nRun '%s --help' for usage.", plainFlagError(err), cmd.CommandPath())
 }
 
-// plainFlagError says what the value of a flag has to be, since the words of a parser say nothing to a person.
+// plainFlagError returns an error that says what the value of a flag must be. The parser's own text names its Go function.
 func plainFlagError(err error) error {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {

@@ -30,7 +30,7 @@ func newPatch(t terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// Who applies a patch by hand approves of what it changes.
+			// Applying a patch by hand is an approval of its changes.
 			protected := env.Protect(local, env.Protection{Refuse: env.DefaultProtection().Refuse})
 			changes, err := coding.Patch(cmd.Context(), protected, string(text))
 			if err = errors.Join(err, local.Close()); err != nil {

@@ -17,18 +17,18 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// permission decides about calls in the way that the flags chose. What a person decides is asked on the terminal.
+// permission decides about calls as the flags say. It asks on the terminal where a person has to decide.
 type permission struct {
 	host.Permission
-	answer io.Reader // what a person types, with host.Ask
+	answer io.Reader // the terminal, with host.Ask
 	err    io.Writer
 
 	mu    sync.Mutex
 	lines *bufio.Reader
-	all   bool // a person said: allow everything from now on
+	all   bool // the person has allowed everything from now on
 }
 
-// permission returns the one whose flag is given, or asking when there is a terminal to ask on.
+// permission returns the permission whose flag is given. Without one it asks, if there is a terminal.
 func (f *runFlags) permission(t terminal) (*permission, error) {
 	p := &permission{err: t.err}
 	switch {
@@ -49,7 +49,7 @@ func (f *runFlags) permission(t terminal) (*permission, error) {
 	return p, nil
 }
 
-// openTerminal finds where a person can type: standard input, or the controlling terminal when the prompt came through a pipe.
+// openTerminal returns standard input if it is a terminal, else the controlling terminal, because the prompt may come through a pipe.
 func openTerminal(stdin io.Reader) (io.Reader, bool) {
 	if f, ok := stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return f, true
@@ -58,11 +58,11 @@ func openTerminal(stdin io.Reader) (io.Reader, bool) {
 	return tty, err == nil
 }
 
-// approve implements tool.Authorize: it asks the person.
+// approve asks the person about a call. It implements tool.Authorize.
 func (p *permission) approve(ctx context.Context, req tool.Request) (tool.Decision, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.all && len(req.Access.Guarded) == 0 { // what is guarded is asked about each time
+	if p.all && len(req.Access.Guarded) == 0 { // changes of guarded files are asked about each time
 		return tool.Decision{Verdict: tool.Allow}, nil
 	}
 	return p.ask(ctx, req)
@@ -96,7 +96,7 @@ func question(req tool.Request) string {
 	return text
 }
 
-// readLine waits for a line or for the end of the context. A line that comes later answers the next question's reader.
+// readLine returns the next line, or an error when the context ends first. A line that is typed after that answers the next question.
 func (p *permission) readLine(ctx context.Context) (string, error) {
 	if p.lines == nil {
 		p.lines = bufio.NewReader(p.answer)

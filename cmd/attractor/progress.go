@@ -13,17 +13,17 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// progress shows a session to a person: what the model says as it comes, a line for each tool call, a closing line. Failures to
-// write it are nobody's business: it is decoration.
+// progress shows a session to a person: the model's text as it arrives, a line for each tool call, a closing line. Write errors are
+// ignored: progress is best effort.
 type progress struct {
 	w       io.Writer
 	colour  bool
 	start   time.Time
 	running map[string]*agent.ToolCallStart
-	dir     string // of the session, without symbolic links, as changes have it
+	dir     string // of the session, without symbolic links, as in tool.Change
 	calls   int
-	open    bool            // the cursor is behind streamed text
-	shown   strings.Builder // the text of the last answer
+	open    bool            // the last line has no newline yet
+	shown   strings.Builder // the text of the last response
 }
 
 // The colours of a terminal (SGR).
@@ -79,12 +79,12 @@ func modelChange(e *agent.ModelChanged) string {
 	return fmt.Sprintf("⇄ %s failed (%s); going on with %s", e.From, shorten(e.Text, 500), e.To)
 }
 
-// hasShown reports whether a text is what was shown of the last answer.
+// hasShown reports whether the text of the last response was this one.
 func (p *progress) hasShown(text string) bool {
 	return strings.TrimSpace(p.shown.String()) == strings.TrimSpace(text)
 }
 
-// plan is a line for each entry of the todo list.
+// plan prints a line for each entry of the todo list.
 func (p *progress) plan(items []tool.PlanItem) {
 	marks := map[tool.PlanStatus]string{tool.PlanCompleted: p.paint(green, "✓"), tool.PlanInProgress: p.paint(amber, "▸"), tool.PlanCancelled: p.paint(dim, "-")}
 	for _, item := range items {
@@ -156,7 +156,7 @@ func (p *progress) paint(sgr, text string) string {
 	return "\x1b[" + sgr + "m" + text + "\x1b[0m"
 }
 
-// shorten makes one line of a text, with what is too long cut.
+// shorten returns a text as one line of at most limit characters.
 func shorten(text string, limit int) string {
 	text = sanitize.Text(strings.Join(strings.Fields(text), " "))
 	if utf8.RuneCountInString(text) <= limit {

@@ -11,7 +11,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// call is one line: what was called, on what, how it came out and how long it took.
+// call prints a line for a tool call: the tool, its subject, the outcome and the duration.
 func (p *progress) call(e *agent.ToolCallEnd) {
 	p.calls++
 	subject := ""
@@ -41,10 +41,10 @@ func (p *progress) call(e *agent.ToolCallEnd) {
 		p.paint(dim, took(e.DurationMS)))
 }
 
-// maxSubject is how many characters of a text a call's line has.
+// maxSubject limits the characters of each text in the line of a call.
 const maxSubject = 100
 
-// changed names the files that a call changed.
+// changed lists the files that a call changed.
 func (p *progress) changed(changes []tool.Change) string {
 	var files []string
 	for _, c := range changes {
@@ -60,7 +60,7 @@ func (p *progress) changed(changes []tool.Change) string {
 	return strings.Join(files, ", ")
 }
 
-// relative returns the name of a file as seen from the session's directory, if it is below that.
+// relative returns the name of a file relative to the session's directory if it is in there, else the name as it is.
 func (p *progress) relative(name string) string {
 	if below, err := filepath.Rel(p.dir, name); err == nil && filepath.IsLocal(below) {
 		return below
@@ -68,7 +68,7 @@ func (p *progress) relative(name string) string {
 	return name
 }
 
-// realName returns a directory's name without symbolic links, where it is on this machine.
+// realName returns a directory's name without symbolic links. A directory that is not on this machine keeps its name.
 func realName(dir string) string {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		return real
@@ -76,7 +76,7 @@ func realName(dir string) string {
 	return dir
 }
 
-// commandOutcome says in a few words what became of a command, unless it is what one expects: that it ended well.
+// commandOutcome describes in a few words how a command ended. It returns nothing for a success.
 func commandOutcome(r *tool.Ran) string {
 	switch {
 	case r == nil:
@@ -106,7 +106,7 @@ func took(ms int64) string {
 	return rounded(time.Duration(ms) * time.Millisecond).String()
 }
 
-// subjectOf returns what a person wants to know of a call's arguments: the command, the file, the pattern; else all of them.
+// subjectOf returns the argument that tells most about a call, such as the command, the file or the pattern; else all arguments.
 func subjectOf(arguments json.RawMessage) string {
 	var args map[string]any
 	if json.Unmarshal(arguments, &args) == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// questions lets the model ask where somebody is there to answer.
+// questions returns the handler of the model's questions, or nil if nobody is there to answer.
 func (p *permission) questions() *agent.Questions {
 	if p.answer == nil {
 		return nil
@@ -23,7 +23,7 @@ func (p *permission) questions() *agent.Questions {
 	return &agent.Questions{Answer: p.reply}
 }
 
-// reply puts a question to the person: the model's, or that of what Source names.
+// reply asks the person a question, of the model or of what Source names, and returns the answer.
 func (p *permission) reply(ctx context.Context, q tool.Question) (tool.Answer, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,10 +56,10 @@ func (p *permission) reply(ctx context.Context, q tool.Question) (tool.Answer, e
 	return tool.Answer{Text: line}, nil
 }
 
-// decline is what a person types instead of a field's value to fill in no form.
+// decline is the line by which a person declines to fill in a form.
 const decline = "/decline"
 
-// fillForm asks for the fields of a form, the required ones first. The session turns the lines into what their types are.
+// fillForm asks for the fields of a form, the required ones first. The session converts the lines to the types of the fields.
 func (p *permission) fillForm(ctx context.Context, q tool.Question) (tool.Answer, error) {
 	var form questionForm
 	if err := json.Unmarshal(q.Form, &form); err != nil {
@@ -85,7 +85,7 @@ func (p *permission) fillForm(ctx context.Context, q tool.Question) (tool.Answer
 	return tool.Answer{Content: filled}, err
 }
 
-// questionForm is what a person has to know of a form's JSON Schema.
+// questionForm holds the parts of a form's JSON Schema that a person needs.
 type questionForm struct {
 	Properties map[string]struct {
 		Title, Description string
@@ -95,7 +95,7 @@ type questionForm struct {
 	Required []string
 }
 
-// names returns the names of the fields: the required ones, then the others, each in the order of the alphabet.
+// names returns the names of the fields, the required ones first, each group sorted.
 func (f *questionForm) names() []string {
 	names := slices.Sorted(maps.Keys(f.Properties))
 	slices.SortStableFunc(names, func(a, b string) int { return f.rank(a) - f.rank(b) })
@@ -109,7 +109,7 @@ func (f *questionForm) rank(name string) int {
 	return 1
 }
 
-// describe returns a field as a person is asked for it.
+// describe returns the prompt for a field.
 func (f *questionForm) describe(name string) string {
 	field := f.Properties[name]
 	var more []string

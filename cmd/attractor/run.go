@@ -19,7 +19,7 @@ import (
 	"github.com/attractor-go/attractor/llm/providers"
 )
 
-// runFlags are the flags of run.
+// runFlags holds the flags of run.
 type runFlags struct {
 	dir, provider, model, profile, baseURL, effort, instructions string
 	resume, fork, onLimit, outputSchema                          string
@@ -29,7 +29,7 @@ type runFlags struct {
 	fallbacks                                                    []string
 	yes, ask, readOnly, json, noJournal, native                  bool
 	timeout, idleTimeout                                         time.Duration
-	schema                                                       json.RawMessage // what outputSchema names
+	schema                                                       json.RawMessage // the content of outputSchema
 }
 
 func newRun(t terminal) *cobra.Command {
@@ -58,7 +58,7 @@ Exit codes:
   attractor run --resume 3f2c "and now the documentation"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			prompt := ""
-			if len(args) > 0 || f.resume == "" { // a session that is resumed may go on without one
+			if len(args) > 0 || f.resume == "" { // a resumed session may continue without one
 				var err error
 				if prompt, err = readPrompt(args, t.in); err != nil {
 					return err
@@ -185,7 +185,7 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 	return r.ended(result)
 }
 
-// ended returns the error that an end of the work without a failure stands for: only what is done is a success.
+// ended returns an error if the input ended before the task was done, although nothing failed.
 func (r *runner) ended(result *agent.Result) error {
 	why := first(result.Finish.Raw, string(result.Finish.Reason))
 	switch {
@@ -201,7 +201,7 @@ func (r *runner) ended(result *agent.Result) error {
 	return nil
 }
 
-// refused gives a session that could not begin its exit code: where nothing but the options can be wrong it is a mistake of usage.
+// refused returns the error of a session that could not begin with its exit code. If only the options can be wrong, it is a usage error.
 func (r *runner) refused(err error) error {
 	var file *fs.PathError
 	if r.Resumed || errors.Is(err, agent.ErrStuck) || errors.Is(err, agent.ErrFull) || errors.As(err, &file) {
@@ -210,7 +210,7 @@ func (r *runner) refused(err error) error {
 	return fail(exitUsage, "%w", err)
 }
 
-// closeAll closes a session and waits until all its events are shown: a reader may be slow, or have paused.
+// closeAll closes a session and waits until all its events are shown, because a reader may be slow or paused.
 func closeAll(session *agent.Session) error {
 	for {
 		if err := session.Close(); !errors.Is(err, agent.ErrUndelivered) {
@@ -219,7 +219,7 @@ func closeAll(session *agent.Session) error {
 	}
 }
 
-// work gives the session its task, or has it go on with the one that it has.
+// work submits the prompt, or without one continues the session's input.
 func work(ctx context.Context, session *agent.Session, prompt string) (*agent.Result, error) {
 	if prompt == "" {
 		return session.Continue(ctx)
@@ -234,7 +234,7 @@ func (r *runner) howToGoOn() string {
 	return "\nTo continue the session, run: attractor run --resume " + shortID(r.Options.ID)
 }
 
-// outcome gives a session's failure its exit code.
+// outcome returns the session's error with its exit code.
 func (r *runner) outcome(err error) error {
 	switch {
 	case err == nil:
@@ -249,8 +249,8 @@ func (r *runner) outcome(err error) error {
 	return fail(exitFailed, "%w", err)
 }
 
-// onSignal aborts the session at the first SIGINT, SIGQUIT, SIGTERM or SIGHUP; a second one kills what runs and exits at once. The function that
-// it returns stops listening and tells the exit code, 0 without a signal.
+// onSignal aborts the session at the first SIGINT, SIGQUIT, SIGTERM or SIGHUP. A second one kills what runs and exits at once. The returned
+// function stops listening and returns the exit code, 0 without a signal.
 func (r *runner) onSignal(session *agent.Session) (stopped func() int) {
 	signals := make(chan os.Signal, 2)
 	notifyOfEnd(signals)

@@ -51,7 +51,7 @@ func sessionID() argument {
 	return argument{"id", "to list sessions, run: attractor sessions list"}
 }
 
-// tellTorn says that the end of a journal is left out.
+// tellTorn warns if the end of a journal is broken and left out.
 func tellTorn(t terminal, r journal.Reader) {
 	if torn := journal.TornEnd(r); torn != nil {
 		fmt.Fprintf(t.err, "attractor: warning: %v; they are left out. If the session is not running, attractor run --resume cuts them off.\n", torn)
@@ -121,7 +121,7 @@ func newSessionsRm() *cobra.Command {
 				id, err := findSession(cmd.Context(), dir, prefix)
 				if err == nil {
 					ids = append(ids, id)
-				} else if dir.Remove(cmd.Context(), prefix) != nil { // unless it is the whole id of an empty file, which is no session
+				} else if dir.Remove(cmd.Context(), prefix) != nil { // it may be the whole id of an empty file, which is not a session
 					return err
 				}
 			}
@@ -133,7 +133,7 @@ func newSessionsRm() *cobra.Command {
 	}
 }
 
-// showSession prints what a session is, and a line for each turn.
+// showSession prints the facts of a session and a line for each turn.
 func showSession(ctx context.Context, t terminal, r journal.Reader) error {
 	state, err := agent.Load(ctx, r)
 	if err != nil {
@@ -171,7 +171,7 @@ func showSession(ctx context.Context, t terminal, r journal.Reader) error {
 	return nil
 }
 
-// writerOf names the process that has a session open, or is empty when none has.
+// writerOf returns the name of the process that has a session open, or nothing if none has.
 func writerOf(ctx context.Context, id string) (string, error) {
 	dir, err := sessionStore()
 	if err != nil {
@@ -213,7 +213,7 @@ func spent(u llm.Usage, cost float64) string {
 	return text
 }
 
-// describeTurn returns what a turn holds, in one text.
+// describeTurn returns the parts of a turn as one text.
 func describeTurn(parts llm.Parts) string {
 	var all []string
 	for _, part := range parts {
@@ -240,7 +240,7 @@ func printEvents(ctx context.Context, t terminal, r journal.Reader) error {
 	return errors.Join(agent.Project(ctx, r, v.show), v.failed)
 }
 
-// replaySession shows the replay as run would have shown the session.
+// replaySession replays a session and shows it as run did.
 func replaySession(ctx context.Context, t terminal, r journal.Reader) error {
 	v := newView(t, false)
 	if err := agent.Replay(ctx, r, agent.ReplayOptions{OnEvent: v.show}); err != nil {
@@ -250,7 +250,7 @@ func replaySession(ctx context.Context, t terminal, r journal.Reader) error {
 	return nil
 }
 
-// exportSession writes a session down for people. A fence is longer than any in what it holds.
+// exportSession prints a session as Markdown.
 func exportSession(ctx context.Context, t terminal, r journal.Reader) error {
 	state, err := agent.Load(ctx, r)
 	if err != nil {
@@ -290,6 +290,7 @@ func exportPart(b *strings.Builder, part llm.Part) {
 	}
 }
 
+// fenced returns a text in a Markdown fence that is longer than any fence in it.
 func fenced(text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {

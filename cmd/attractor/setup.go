@@ -22,7 +22,7 @@ func openDir(t terminal, dir string) (*env.Local, error) {
 	return local, nil
 }
 
-// tellAbandoned says what a killed attractor had left running and was ended now.
+// tellAbandoned lists the processes that a killed attractor had left behind and that were ended now.
 func tellAbandoned(t terminal, local *env.Local) {
 	ended, err := local.Abandoned()
 	for _, line := range ended {
@@ -33,7 +33,7 @@ func tellAbandoned(t terminal, local *env.Local) {
 	}
 }
 
-// readInstructions resolves TEXT or @FILE.
+// readInstructions returns the text, or the content of the file in @file.
 func readInstructions(value string) (string, error) {
 	name, isFile := strings.CutPrefix(value, "@")
 	if !isFile {
@@ -46,7 +46,7 @@ func readInstructions(value string) (string, error) {
 	return string(data), nil
 }
 
-// readSchema reads the file of --output-schema; no name is no schema.
+// readSchema returns the content of the file of --output-schema, or nil without a name.
 func readSchema(name string) (json.RawMessage, error) {
 	if name == "" {
 		return nil, nil
@@ -62,7 +62,7 @@ func readSchema(name string) (json.RawMessage, error) {
 	return data, nil
 }
 
-// readPrompt joins the words of the prompt; a lone - means standard input.
+// readPrompt returns the arguments as one text. For a single - it reads standard input.
 func readPrompt(args []string, stdin io.Reader) (string, error) {
 	prompt := strings.Join(args, " ")
 	if prompt == "-" {

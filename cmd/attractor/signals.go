@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// notifyOfEnd relays the signals that end a session: those of a terminal and of whoever stops services. One that was ignored when the
-// command began, as by nohup, stays ignored, but for SIGINT and SIGQUIT, which shells ignore for what they start in the background.
+// notifyOfEnd relays the signals that end a session, which come from terminals and service managers. SIGHUP stays ignored if it was
+// ignored at the start, as under nohup. SIGINT and SIGQUIT do not, because shells ignore them for background jobs.
 func notifyOfEnd(signals chan<- os.Signal) {
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {

@@ -11,15 +11,15 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// view shows a session. Its show method is the session's OnEvent: one event at a time.
+// view shows a session. Its method show is the session's OnEvent.
 type view struct {
-	events *json.Encoder // with --json: the events, on standard output
+	events *json.Encoder // to standard output, with --json
 	stdout io.Writer
-	// progress is what a person watches, on standard error. With --json there is none.
+	// progress writes to standard error, for a person. It is nil with --json.
 	progress *progress
-	// warnings is where the warnings go with --json, for a person beside the events. Nil shows none.
+	// warnings gets the warnings with --json, for a person beside the events. Nil shows none.
 	warnings io.Writer
-	// once says that the answer is not printed if it was shown as it came, because both go to the same place.
+	// once says that an answer that progress has shown is not printed, because both go to the same place.
 	once   bool
 	abort  func()
 	failed error // the first write that failed
@@ -54,7 +54,7 @@ func (v *view) show(ev agent.Event) {
 	}
 }
 
-// onFailure says what to do when events can no longer be written; at once, when that is so already.
+// onFailure sets the function that is called when events can no longer be written. It calls it at once if that has happened already.
 func (v *view) onFailure(abort func()) {
 	v.abort = abort
 	if v.failed != nil {
@@ -62,7 +62,7 @@ func (v *view) onFailure(abort func()) {
 	}
 }
 
-// answer prints the final answer, which is all that standard output gets in text mode. An input that did not complete may have left none.
+// answer prints the final answer, which is all that standard output gets without --json. An incomplete input may have none.
 func (v *view) answer(result *agent.Result) error {
 	if v.events != nil || v.once && v.progress.hasShown(result.Text) || result.Reason != agent.Completed && result.Text == "" {
 		return nil
