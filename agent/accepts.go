@@ -21,35 +21,35 @@ func (s *State) accepts(rec record) error {
 			problem = err.Error()
 		}
 	case inputRecord:
-		return problemError(rec, s.headed(s.acceptsInput(r)))
+		return problemError(rec, s.needsHeader(s.acceptsInput(r)))
 	case awaitRecord:
-		return problemError(rec, s.headed(s.acceptsCall(r.CallID)))
+		return problemError(rec, s.needsHeader(s.acceptsCall(r.CallID)))
 	case resultRecord:
-		return problemError(rec, s.headed(s.acceptsCall(r.CallID)))
+		return problemError(rec, s.needsHeader(s.acceptsCall(r.CallID)))
 	case compactRecord:
 		if r.Failed == "" && (r.First < 1 || r.First > len(s.Turns)) {
 			problem = fmt.Sprintf("there is no turn %d", r.First)
 		}
 	case intentRecord:
-		problem = s.inInput()
+		problem = s.needsInput()
 		for _, call := range r.Calls {
 			problem = first(problem, s.acceptsCall(call.ID))
 		}
 	case turnRecord:
-		problem = first(s.inInput(), s.acceptsTurn(r))
+		problem = first(s.needsInput(), s.acceptsTurn(r))
 	case modelRecord:
 		problem = s.acceptsModel(r)
 	case answerRecord, faultRecord, stopRecord:
-		problem = s.inInput()
+		problem = s.needsInput()
 	case endRecord:
 		if problem = s.acceptsEnd(r); r.Session || r.Reason == AwaitingInput {
-			return problemError(rec, s.headed(problem))
+			return problemError(rec, s.needsHeader(problem))
 		}
 	}
 	if len(s.Calls) > 0 && !betweenCalls(rec) {
 		problem = "calls have no result yet"
 	}
-	return problemError(rec, s.headed(problem))
+	return problemError(rec, s.needsHeader(problem))
 }
 
 func (s *State) acceptsInput(r inputRecord) string {
@@ -74,7 +74,7 @@ func (s *State) acceptsCall(id string) string {
 	if s.open(id) == nil {
 		return fmt.Sprintf("no call %q is open", id)
 	}
-	return s.inInput()
+	return s.needsInput()
 }
 
 // acceptsTurn returns the problem of a turn of the session's. A warning of a loop must fit the calls that were made.
@@ -100,7 +100,7 @@ func (s *State) acceptsEnd(r endRecord) string {
 	case r.Session:
 		return ""
 	case s.Input == nil:
-		return s.inInput()
+		return s.needsInput()
 	case r.Reason == AwaitingInput && s.awaiting() == nil:
 		return "no question waits for an answer"
 	case r.Reason == Failed && s.fault() == nil && r.Fault == nil:
@@ -109,16 +109,16 @@ func (s *State) acceptsEnd(r endRecord) string {
 	return ""
 }
 
-// inInput returns a problem if no input is open.
-func (s *State) inInput() string {
+// needsInput returns a problem if no input is open.
+func (s *State) needsInput() string {
 	if s.Input == nil {
 		return "no input is open"
 	}
 	return ""
 }
 
-// headed returns problem, or another if the journal has no header yet.
-func (s *State) headed(problem string) string {
+// needsHeader returns problem, or another if the journal has no header yet.
+func (s *State) needsHeader(problem string) string {
 	if s.Records == 0 {
 		return "the header is missing"
 	}

@@ -22,7 +22,7 @@ var errNotRun = errors.New(interruptedCall)
 func (r *round) err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return cmp.Or(r.failed, r.s.left())
+	return cmp.Or(r.failed, r.s.givenAway())
 }
 
 // fail keeps the first error of the session. A nil error changes nothing.
@@ -37,10 +37,10 @@ func (r *round) fail(err error) {
 // have failed because the session was given away, such as one that waited for a subagent, so it runs again after a resume.
 func (r *round) staysOpen(c *call, o *tool.Outcome) bool {
 	if o.NotBegun != nil {
-		r.s.leave(fmt.Errorf("%w: %w", ErrReleased, o.NotBegun))
+		r.s.giveAway(fmt.Errorf("%w: %w", ErrReleased, o.NotBegun))
 	}
 	failed := c.Outcome == nil && c.Access.Effect == tool.ReadOnly && o.IsError
-	return o.NotBegun != nil || r.err() != nil && !c.started.Load() || r.s.left() != nil && failed
+	return o.NotBegun != nil || r.err() != nil && !c.started.Load() || r.s.givenAway() != nil && failed
 }
 
 // shouldWait reports whether calls that can begin should wait for the call about which Authorize is being asked. Calls that begin together
@@ -127,7 +127,7 @@ func (r *round) intend(calls []*call) error {
 	if err := r.checkMayBegin(); err != nil || len(intents) == 0 {
 		return err
 	}
-	err := r.s.outcome(r.ctx, intentRecord{Calls: intents})
+	err := r.s.commitStep(r.ctx, intentRecord{Calls: intents})
 	if err == nil {
 		err = r.s.sync(context.Background())
 	}

@@ -42,8 +42,8 @@ func (s *State) stop(reason Reason) stopRecord {
 // unknownOutput is how many tokens an unknown model may write without a limit. llm/anthropic sends the same number.
 const unknownOutput = 4096
 
-// mostOutput returns the most tokens that the answer to a request can have.
-func mostOutput(req *llm.Request) int {
+// maxOutput returns the most tokens that the answer to a request can have.
+func maxOutput(req *llm.Request) int {
 	switch {
 	case req.MaxTokens > 0:
 		return req.MaxTokens
@@ -53,8 +53,8 @@ func mostOutput(req *llm.Request) int {
 	return unknownOutput
 }
 
-// dearest returns the highest prices of a model's tokens, in US dollars.
-func dearest(m *llm.Model) (price llm.Price, known bool) {
+// highestPrices returns the highest prices of a model's tokens, in US dollars.
+func highestPrices(m *llm.Model) (price llm.Price, known bool) {
 	if m == nil || len(m.Prices) == 0 {
 		return price, false
 	}
@@ -80,7 +80,7 @@ func checkBudget(b Budget, facts *llm.Model) error {
 	if b.Tokens < 0 || b.USD < 0 || b.Time < 0 {
 		return errors.New("agent: a budget cannot be negative")
 	}
-	if _, known := dearest(facts); b.USD > 0 && b.Tokens == 0 && !known {
+	if _, known := highestPrices(facts); b.USD > 0 && b.Tokens == 0 && !known {
 		return errors.New("agent: the budget is in US dollars and the model's prices are not known; give a budget of tokens too, or prices " +
 			"in the client's Models")
 	}

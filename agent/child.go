@@ -56,7 +56,7 @@ func (a *subagents) open(ctx context.Context, id string, task tool.AgentTask) (*
 	p.mu.Lock()
 	o.Effort = first(task.Effort, p.state.Effort)
 	o.Provider, o.Model, o.Fallbacks = p.state.modelsFor(task.Model)
-	if (ModelName{o.Provider, o.Model}) != p.state.asked() {
+	if (ModelName{o.Provider, o.Model}) != p.state.askedModel() {
 		o.Window = 0 // that of another model
 	}
 	p.mu.Unlock()

@@ -17,132 +17,132 @@ func (s *Session) commit(records ...record) error {
 	return s.update(context.Background(), func() ([]record, error) { return records, nil })
 }
 
-// outcome commits the records of a step of the loop. In a replay the order is the journal's.
-func (s *Session) outcome(ctx context.Context, records ...record) error {
-	if s.inTurn != nil {
-		if records[0] = s.inTurn(ctx, records[0]); records[0] == nil {
+// commitStep commits the records of a step of the loop. In a replay the order is the journal's.
+func (s *Session) commitStep(ctx context.Context, records ...record) error {
+	if s.inOrder != nil {
+		if records[0] = s.inOrder(ctx, records[0]); records[0] == nil {
 			return nil
 		}
 	}
 	return s.commit(records...)
 }
 
-// update commits the records that decide returns. It holds the session's turn meanwhile, so that the records find the state that decide
-// saw, but not its lock: reading, interrupting or closing the session never waits for a journal.
+// update commits the records that decide returns. It holds the session's write lock meanwhile, so that the records find the state that decide
+// saw, but not its mutex: reading, interrupting or closing the session never waits for a journal.
 //
-// The end of ctx ends the wait for the turn and for the journal. Records that the journal has by then are committed when it returns.
+// The end of ctx ends the wait for the write lock and for the journal. Records that the journal has by then are committed when it returns.
 func (s *Session) update(ctx context.Context, decide func() ([]record, error)) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := s.takeTurn(ctx); err != nil {
+	if err := s.lockWrites(ctx); err != nil {
 		return err
 	}
 	records, err := decide()
 	if err != nil || len(records) == 0 {
-		s.endTurn()
+		s.unlockWrites()
 		return err
 	}
 	defer s.events.deliver()
 	return s.append(ctx, records)
 }
 
-// takeTurn waits until nobody else commits. Only the holder of the turn changes the state, and may read it without the lock.
-func (s *Session) takeTurn(ctx context.Context) error {
+// lockWrites takes the write lock, which is held while records are committed. Only its holder changes the state, and may read it without mu.
+func (s *Session) lockWrites(ctx context.Context) error {
 	select {
-	case s.turn <- struct{}{}:
+	case s.writeLock <- struct{}{}:
 	default:
-		if err := s.waitForTurn(ctx); err != nil {
+		if err := s.waitForWrites(ctx); err != nil {
 			return err
 		}
 	}
-	lost := s.lost.Load()
+	lost := s.journalLost.Load()
 	switch {
 	case lost != nil:
-		s.endTurn()
+		s.unlockWrites()
 		return *lost
 	case s.severed.Load():
-		s.endTurn()
-		return &closedError{s.left()}
+		s.unlockWrites()
+		return &closedError{s.givenAway()}
 	}
 	return nil
 }
 
-func (s *Session) waitForTurn(ctx context.Context) error {
+func (s *Session) waitForWrites(ctx context.Context) error {
 	for hurried := false; !hurried; {
 		running := s.running()
 		select {
-		case s.turn <- struct{}{}:
+		case s.writeLock <- struct{}{}:
 			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-running.Done():
 		case <-s.life.Done():
 		}
-		hurried = s.hurries(running)
+		hurried = s.mustHurry(running)
 	}
 	timer := time.NewTimer(journalPatience * s.grace)
 	defer timer.Stop()
 	select {
-	case s.turn <- struct{}{}:
+	case s.writeLock <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-timer.C:
-		return s.lose("the journal's Append")
+		return s.abandonJournal("the journal's Append")
 	}
 }
 
-// tryTurn takes the turn if it is free, and reports whether it has.
-func (s *Session) tryTurn() bool {
+// tryLockWrites takes the write lock if it is free, and reports whether it has.
+func (s *Session) tryLockWrites() bool {
 	select {
-	case s.turn <- struct{}{}:
+	case s.writeLock <- struct{}{}:
 		return true
 	default:
 		return false
 	}
 }
 
-func (s *Session) endTurn() { <-s.turn }
+func (s *Session) unlockWrites() { <-s.writeLock }
 
-// append writes records to the journal and then folds them into the state. It is called with the turn, which ends when the journal
+// append writes records to the journal and then folds them into the state. It is called with the write lock, which ends when the journal
 // returns: that may be after append has returned.
 func (s *Session) append(ctx context.Context, records []record) error {
 	at := stamp(s.now())
 	if err := s.state.accepts(records[0]); err != nil {
-		s.endTurn()
+		s.unlockWrites()
 		return fmt.Errorf("agent: %w", err)
 	}
 	if s.journal == nil {
-		s.take(records, at, 0)
-		s.endTurn()
+		s.foldAll(records, at, 0)
+		s.unlockWrites()
 		return nil
 	}
-	s.state.dated(records)
-	lines, size, err := s.lines(records, at)
+	s.state.addEpochs(records)
+	lines, size, err := s.encode(records, at)
 	if err != nil {
-		s.events.release()
-		s.endTurn()
+		s.events.releaseHeld()
+		s.unlockWrites()
 		return err
 	}
 	next := s.state.Records + 1
 	call := func(ctx context.Context) error { return s.journal.Append(ctx, next, lines...) }
 	return s.write(ctx, "Append", call, func(err error) {
-		if err == nil && s.lost.Load() == nil && !s.severed.Load() {
-			s.take(records, at, size)
+		if err == nil && s.journalLost.Load() == nil && !s.severed.Load() {
+			s.foldAll(records, at, size)
 		} else {
-			s.events.release()
+			s.events.releaseHeld()
 		}
-		s.endTurn()
+		s.unlockWrites()
 		s.events.deliver() // append may have returned long ago
 	})
 }
 
-// lines returns the journal's lines of records and their size in bytes. It also holds back events, so that the events of these records
+// encode returns the journal's lines of records and their size in bytes. It also holds back events, so that the events of these records
 // get the numbers that follow the one in the lines.
-func (s *Session) lines(records []record, now time.Time) (lines []journal.Record, size int64, err error) {
+func (s *Session) encode(records []record, now time.Time) (lines []journal.Record, size int64, err error) {
 	lines = make([]journal.Record, len(records))
-	at := place{Seq: s.events.hold(), Resumed: s.resumed}
+	at := place{Seq: s.events.holdBack(), Resumed: s.resumed}
 	for i, rec := range records {
 		data, err := encodeRecord(rec, at)
 		if err != nil {
@@ -152,11 +152,11 @@ func (s *Session) lines(records []record, now time.Time) (lines []journal.Record
 		size += sizeOf(lines[i])
 		at.Resumed = 0
 	}
-	return lines, size, s.room(size, records)
+	return lines, size, s.checkRoom(size, records)
 }
 
-// take folds records that the journal has and adds their events.
-func (s *Session) take(records []record, at time.Time, size int64) {
+// foldAll folds records that the journal has and adds their events.
+func (s *Session) foldAll(records []record, at time.Time, size int64) {
 	if slices.ContainsFunc(records, changesPolicy) {
 		defer s.watchTime() // without the lock
 	}
@@ -172,7 +172,7 @@ func (s *Session) take(records []record, at time.Time, size int64) {
 		}
 		written[i] = recorded{rec, events}
 	}
-	s.events.release(written...)
+	s.events.releaseHeld(written...)
 }
 
 // stamp returns a time as it reads after it was written.
@@ -195,7 +195,7 @@ const journalPatience = 10
 // not called again. The journal's own context does not end with ctx, so that nothing is half written; it ends when the journal is given
 // up.
 func (s *Session) write(ctx context.Context, what string, call func(context.Context) error, after func(error)) error {
-	if lost := s.lost.Load(); lost != nil {
+	if lost := s.journalLost.Load(); lost != nil {
 		after(*lost)
 		return *lost
 	}
@@ -207,15 +207,15 @@ func (s *Session) write(ctx context.Context, what string, call func(context.Cont
 				err = guard.Caught(what, recover())
 			}
 			if errors.Is(err, journal.ErrConflict) {
-				s.leave(fmt.Errorf("%w: %w", ErrTakenOver, err))
-				s.cut()
+				s.giveAway(fmt.Errorf("%w: %w", ErrTakenOver, err))
+				s.sever()
 				if s.returned.Load() { // otherwise New or Resume fails, and the caller still owns what it passed
-					s.retire()
+					s.endGivenAway()
 				}
 			}
 			after(err)
 		}()
-		err = call(s.writing)
+		err = call(s.journalCtx)
 		returned = true
 		return
 	})
@@ -224,10 +224,10 @@ func (s *Session) write(ctx context.Context, what string, call func(context.Cont
 	case err == nil, errors.Is(err, ErrStuck), ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
 		return err
 	case isHostError(err):
-		s.giveUp(err)
+		s.breakDown(err)
 		return err
 	case s.severed.Load():
-		return s.left()
+		return s.givenAway()
 	}
 	return fmt.Errorf("agent: cannot keep the session: %w", err)
 }
@@ -244,7 +244,7 @@ func (s *Session) awaitJournal(ctx context.Context, what string, done <-chan gua
 		case <-running.Done():
 		case <-s.life.Done():
 		}
-		hurried = s.hurries(running)
+		hurried = s.mustHurry(running)
 	}
 	timer := time.NewTimer(journalPatience * s.grace)
 	defer timer.Stop()
@@ -254,27 +254,27 @@ func (s *Session) awaitJournal(ctx context.Context, what string, done <-chan gua
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-timer.C:
-		return s.lose(what)
+		return s.abandonJournal(what)
 	}
 }
 
-// hurries reports whether the session, or the input with this context, was asked to end. An input that has ended by itself hurries nobody.
-func (s *Session) hurries(running context.Context) bool {
+// mustHurry reports whether the session, or the input with this context, was asked to end. An input that has ended by itself hurries nobody.
+func (s *Session) mustHurry(running context.Context) bool {
 	return s.life.Err() != nil || s.running() == running
 }
 
-// lose gives up a journal that did not return, and returns the error for it.
-func (s *Session) lose(what string) error {
+// abandonJournal gives up a journal that did not return, and returns the error for it.
+func (s *Session) abandonJournal(what string) error {
 	var err error = &stuckError{what, journalPatience * s.grace}
-	s.lost.CompareAndSwap(nil, &err)
-	s.stopWriting()
-	s.events.release()
-	return *s.lost.Load()
+	s.journalLost.CompareAndSwap(nil, &err)
+	s.stopJournal()
+	s.events.releaseHeld()
+	return *s.journalLost.Load()
 }
 
-// overflow returns the warning that the model's window is filling up, once for each level.
-func (s *State) overflow() []Event {
-	if !s.warns {
+// windowWarning returns the warning that the model's window is filling up, once for each level.
+func (s *State) windowWarning() []Event {
+	if !s.warnWindow {
 		return nil
 	}
 	tokens, window := s.Context.Tokens(), s.Policy.Window

@@ -45,7 +45,7 @@ func windowOr(window int) int {
 // compactionDue reports whether the history has to be compacted before the next model call.
 func (s *State) compactionDue() bool {
 	p := &s.Policy
-	if s.tried == s.Steps+1 {
+	if s.compactionFailedAt == s.Steps+1 {
 		return false
 	}
 	if s.Queued(Compacts) != nil {
@@ -55,15 +55,15 @@ func (s *State) compactionDue() bool {
 }
 
 // compacts reports whether a compaction makes sense: there is something to replace, and none has failed since the last answer.
-func (s *State) compacts() bool { return s.tried != s.Steps+1 && s.retained() > 0 }
+func (s *State) compacts() bool { return s.compactionFailedAt != s.Steps+1 && s.retained() > 0 }
 
 // compactsAtRest reports whether the host asked for a compaction in an idle session.
 func (s *State) compactsAtRest() bool {
 	return s.Input == nil && s.awaiting() == nil && s.Queued(Compacts) != nil
 }
 
-// compaction returns the step of a compaction.
-func (s *State) compaction() Step { return Step{Act: ActCompact, First: s.retained()} }
+// compactionStep returns the step of a compaction.
+func (s *State) compactionStep() Step { return Step{Act: ActCompact, First: s.retained()} }
 
 // rooms holds how much of the window each part of a compacted history may take, in characters.
 type rooms struct {
@@ -121,11 +121,11 @@ func (s *State) retained() int {
 // idle session, when the history is compacted or a WARNING has said why it is not. If ctx ends first, Compact returns context.Cause(ctx)
 // and the next input compacts the history.
 func (s *Session) Compact(ctx context.Context) error {
-	if err := s.put(ctx, queuedRecord{Lane: Compacts, Source: sourceHost}); err != nil {
+	if err := s.commitDurably(ctx, queuedRecord{Lane: Compacts, Source: sourceHost}); err != nil {
 		return err
 	}
 	var ended error
-	begun, err := s.hold(ctx, func(run context.Context) (err error) {
+	begun, err := s.work(ctx, func(run context.Context) (err error) {
 		if s.compactsNow() {
 			_, err = s.step(run)
 		}
@@ -138,7 +138,7 @@ func (s *Session) Compact(ctx context.Context) error {
 	case !begun:
 		return nil // the running input does it
 	}
-	return cmp.Or(err, ended, s.left())
+	return cmp.Or(err, ended, s.givenAway())
 }
 
 // compactsNow reports whether the session is idle and the host asked for a compaction.
@@ -160,12 +160,12 @@ func (s *Session) compact(ctx context.Context, step Step) error {
 	rec := job.record
 	if len(job.replaced) == 0 {
 		rec.Failed = "there is nothing to compact yet"
-		return s.outcome(ctx, rec)
+		return s.commitStep(ctx, rec)
 	}
 	answer, err := s.summary(ctx, &job)
 	rec.Usage, rec.Cost = answer.usage, answer.cost
 	switch {
-	case err != nil && (ctx.Err() != nil || s.life.Err() != nil || errors.Is(err, s.left())):
+	case err != nil && (ctx.Err() != nil || s.life.Err() != nil || errors.Is(err, s.givenAway())):
 		return nil // the next step ends the input
 	case err != nil:
 		rec.Failed = validText(err.Error())
@@ -175,13 +175,13 @@ func (s *Session) compact(ctx context.Context, step Step) error {
 		rec.Summary = answer.text
 		written := s.keep(&job)
 		rec.Text, rec.More = job.turn(rec.Summary, s.kept(job.outputs))
-		if err := s.outcome(ctx, rec); err != nil {
+		if err := s.commitStep(ctx, rec); err != nil {
 			return err
 		}
 		s.archive.add(written)
 		return nil
 	}
-	return s.outcome(ctx, rec)
+	return s.commitStep(ctx, rec)
 }
 
 // summary asks BeforeCompact and then the model.
@@ -225,7 +225,7 @@ func (s *Session) summaryJob(first int) summaryJob {
 	st, c := &s.state, &s.state.Policy.Compaction
 	rooms := st.rooms()
 	job := summaryJob{replaced: st.Turns[:first:first], before: st.summary, plan: string(st.Notes[tool.PlanNote].Data),
-		outputs: slices.Clone(st.outputs), readable: st.offersTool(tool.ReadOutput), room: rooms.turn, caller: s.caller(PurposeCompaction)}
+		outputs: slices.Clone(st.outputs), readable: st.offersTool(tool.ReadOutput), room: rooms.turn, caller: s.callerOf(PurposeCompaction)}
 	if dir := st.Dir(); dir != st.Header.Dir {
 		job.dir = dir
 	}
@@ -236,11 +236,11 @@ func (s *Session) summaryJob(first int) summaryJob {
 			job.record.Queued = q.ID
 		}
 	}
-	stays := st.told + 1
+	stays := st.turnCount + 1
 	if first < len(st.Turns) {
 		stays = st.Turns[first].Number
 	}
-	job.words.whole, job.words.short = st.split(stays, rooms.messages)
+	job.words.whole, job.words.short = st.splitMessages(stays, rooms.messages)
 	if task := st.task(); st.Input != nil && task < stays {
 		job.words.task = task
 	}
@@ -381,9 +381,9 @@ func (s *Session) sideCall(ctx context.Context, side *llm.Request, input int) (s
 		req.Caller.Attempt = attempt
 		var a attemptStream
 		resp, used, cost, err := s.withinBudget(ctx, req, input, &a, func() (*llm.Response, error) {
-			resp, err := s.complete(ctx, req, &a)
+			resp, err := s.sideAttempt(ctx, req, &a)
 			if err == nil {
-				err = useless(resp)
+				err = uselessAnswer(resp)
 			}
 			return resp, err
 		})
@@ -392,7 +392,7 @@ func (s *Session) sideCall(ctx context.Context, side *llm.Request, input int) (s
 			return sideAnswer{}, fmt.Errorf("the budget does not have it (%s)", over.Limit)
 		}
 		if err == nil {
-			return sideAnswer{text: asideOf(resp), usage: used, cost: cost}, nil
+			return sideAnswer{text: sideText(resp), usage: used, cost: cost}, nil
 		}
 		delay, again := s.delay(attempt, err)
 		again = again && ctx.Err() == nil
@@ -404,29 +404,29 @@ func (s *Session) sideCall(ctx context.Context, side *llm.Request, input int) (s
 		if again {
 			spent.Delay, spent.RetryAt = delay, stamp(s.now().Add(delay))
 		}
-		if failed := s.outcome(ctx, spent); failed != nil {
+		if failed := s.commitStep(ctx, spent); failed != nil {
 			return sideAnswer{}, failed
 		}
 		if !again {
 			return sideAnswer{}, err
 		}
 		s.events.flush()
-		if s.pause(ctx, spent.RetryAt); s.left() != nil {
-			return sideAnswer{}, s.left()
+		if s.pause(ctx, spent.RetryAt); s.givenAway() != nil {
+			return sideAnswer{}, s.givenAway()
 		}
 	}
 }
 
-// complete makes one attempt of a side call.
-func (s *Session) complete(ctx context.Context, req *llm.Request, a *attemptStream) (*llm.Response, error) {
+// sideAttempt makes one attempt of a side call.
+func (s *Session) sideAttempt(ctx context.Context, req *llm.Request, a *attemptStream) (*llm.Response, error) {
 	resp, err := host(ctx, s, "the provider "+req.Provider, s.grace+killTime, func() (*llm.Response, error) {
 		return a.read(s.client.Stream(ctx, req))
 	})
 	if err != nil {
-		a.leave()
+		a.abandon()
 	}
 	if isHostError(err) {
-		s.giveUp(err)
+		s.breakDown(err)
 	}
 	s.warnOfStuck(err)
 	return resp, err
@@ -444,7 +444,7 @@ func (s *Session) facts(provider, model string) *llm.Model {
 		return nil, nil
 	})
 	if err != nil {
-		s.giveUp(err)
+		s.breakDown(err)
 	}
 	return facts
 }
@@ -453,7 +453,7 @@ func (s *Session) facts(provider, model string) *llm.Model {
 func (s *Session) provider(name string) (llm.Provider, error) {
 	p, err := host(s.running(), s, "the Name of a provider", s.grace, func() (llm.Provider, error) { return s.client.Provider(name) })
 	if isHostError(err) || errors.Is(err, ErrStuck) {
-		s.giveUp(err)
+		s.breakDown(err)
 	}
 	return p, err
 }
@@ -467,7 +467,7 @@ func (s *Session) summarize(ctx context.Context, step Step) error {
 	req := s.request()
 	input := s.state.Context.Tokens() + len(limitPrompt)/charsPerToken
 	s.mu.Unlock()
-	s.inform(req)
+	s.addFacts(req)
 	end := endRecord{Reason: step.Reason, Value: step.Value, Summary: noSummary}
 	if len(req.Tools) > 0 {
 		req.ToolChoice = llm.ToolChoice{Mode: llm.ToolNone}
@@ -476,12 +476,12 @@ func (s *Session) summarize(ctx context.Context, step Step) error {
 	req.Caller.Purpose = PurposeLastText
 	req.Messages = append(req.Messages, llm.User(limitPrompt))
 	answer, err := s.sideCall(ctx, req, input)
-	if err != nil && (ctx.Err() != nil || errors.Is(err, s.left())) {
+	if err != nil && (ctx.Err() != nil || errors.Is(err, s.givenAway())) {
 		return nil
 	}
 	end.Usage, end.Cost = answer.usage, answer.cost
 	end.Summary = first(strings.TrimSpace(answer.text), noSummary)
-	return s.outcome(ctx, end)
+	return s.commitStep(ctx, end)
 }
 
 const (

@@ -54,7 +54,7 @@ func (s *Session) enqueue(ctx context.Context, lane Lane, text string, more []Se
 	if err != nil {
 		return err
 	}
-	return s.put(ctx, queuedRecord{Lane: lane, Text: m.text, More: m.parts, Context: m.context, Source: sourceHost, Key: m.key})
+	return s.commitDurably(ctx, queuedRecord{Lane: lane, Text: m.text, More: m.parts, Context: m.context, Source: sourceHost, Key: m.key})
 }
 
 // Set changes settings from the next model call on. Another model gets the whole history, also a model of another provider, except for
@@ -74,10 +74,10 @@ func (s *Session) Set(ctx context.Context, set Settings) error {
 	return s.set(ctx, set)
 }
 
-// put commits a record that a host asks for and makes it durable. It delivers no events, because the caller may hold a lock that its OnEvent takes.
-func (s *Session) put(ctx context.Context, rec record) error {
+// commitDurably commits a record that a host asks for and makes it durable. It delivers no events, because the caller may hold a lock that its OnEvent takes.
+func (s *Session) commitDurably(ctx context.Context, rec record) error {
 	err := s.update(ctx, func() ([]record, error) {
-		if err := s.open(); err != nil || s.state.knows(rec) {
+		if err := s.open(); err != nil || s.state.hasKey(rec) {
 			return nil, err
 		}
 		return []record{rec}, nil
@@ -109,7 +109,7 @@ func (s *Session) Interrupt() {
 }
 
 // Abort ends the session like Close, without waiting for it.
-func (s *Session) Abort() { s.end() }
+func (s *Session) Abort() { s.requestEnd() }
 
 // Close ends the session: it aborts an input that runs or that Advance has left open, emits SESSION_END and closes the journal. It waits for
 // all of that, and returns the failure that ended the session, if that was one of the journal or of the host's code. Close may be called
@@ -119,7 +119,7 @@ func (s *Session) Abort() { s.end() }
 // error is then an [ErrStuck] that names it. If OnEvent did not take all events in time, the error is also an [ErrUndelivered]; calling
 // Close again waits for OnEvent once more.
 func (s *Session) Close() error {
-	s.end()
+	s.requestEnd()
 	<-s.closed
 	return s.closing()
 }
@@ -133,8 +133,8 @@ func (s *Session) closing() error {
 	return errors.Join(s.failure, s.events.undelivered())
 }
 
-// end asks whatever runs to end, and starts the shutdown of the session if nothing does.
-func (s *Session) end() {
+// requestEnd asks whatever runs to end, and starts the shutdown of the session if nothing does.
+func (s *Session) requestEnd() {
 	s.endLife(errAbort) // before the lock, whose holder may be waiting for code that does not return
 	s.events.hurry()
 	s.mu.Lock()
@@ -156,16 +156,16 @@ func (s *Session) end() {
 	case running != nil:
 		running.cancel(errAbort) // release does the rest
 	case left:
-		go s.endLeft()
+		go s.endOpenInput()
 	case first:
 		go s.shutdown()
 	}
 }
 
-// endLeft ends the input that Advance has left open, as a step that works on it would, and then the session.
-func (s *Session) endLeft() {
+// endOpenInput ends the input that Advance has left open, as a step that works on it would, and then the session.
+func (s *Session) endOpenInput() {
 	ended := <-guard.Start("the loop", func() (struct{}, error) { return struct{}{}, s.run(s.life) })
-	s.release(s.working.Load(), hostError(ended.Err))
+	s.endActivity(s.working.Load(), hostError(ended.Err))
 }
 
 // shutdown ends all that still runs, writes the session's end, emits its event and closes everything. It does so once.
@@ -173,7 +173,7 @@ func (s *Session) shutdown() {
 	s.once.Do(func() {
 		defer close(s.closed)
 		s.endLife(errAbort)
-		err := errors.Join(s.agents.close(), s.call(s.life, "the environment's Kill", journalPatience*s.killGrace, s.processes.Close))
+		err := errors.Join(s.agents.close(), s.hostErr(s.life, "the environment's Kill", journalPatience*s.killGrace, s.processes.Close))
 		err = errors.Join(err, s.writeEnd(), s.outputs.Close())
 		s.events.flush()
 		closing := s.closeOthers()
@@ -187,7 +187,7 @@ func (s *Session) shutdown() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.failure == nil {
-			s.failure = s.brokenBy() // by the last events
+			s.failure = s.brokenErr() // by the last events
 		}
 	})
 }
@@ -197,7 +197,7 @@ func (s *Session) closeOthers() error {
 	var errs []error
 	for i, c := range slices.Backward(s.closers) {
 		name := fmt.Sprintf("Options.Closers[%d]", i)
-		err := s.call(s.life, name+".Close", journalPatience*s.grace, c.Close)
+		err := s.hostErr(s.life, name+".Close", journalPatience*s.grace, c.Close)
 		if err != nil && !errors.Is(err, ErrStuck) && !isHostError(err) { // which name it
 			err = fmt.Errorf("agent: %s: %w", name, err)
 		}
@@ -209,15 +209,15 @@ func (s *Session) closeOthers() error {
 // writeEnd writes the session's end, unless it ends for a failure or is given away, and closes the journal.
 func (s *Session) writeEnd() error {
 	var err, failure error
-	if s.left() != nil {
+	if s.givenAway() != nil {
 		if !s.severed.Load() {
-			if s.takeTurn(context.Background()) == nil { // a write that is under way comes to its end, and so do its events
-				s.endTurn()
+			if s.lockWrites(context.Background()) == nil { // a write that is under way comes to its end, and so do its events
+				s.unlockWrites()
 			}
 			err = s.sync(context.Background())
 		}
-		s.events.silence()
-	} else if failure = s.tellFailure(); failure == nil {
+		s.events.endSilently()
+	} else if failure = s.emitFailure(); failure == nil {
 		if err = s.commit(endRecord{Session: true, Reason: s.reason()}); err == nil {
 			err = s.sync(context.Background())
 		}
@@ -225,11 +225,11 @@ func (s *Session) writeEnd() error {
 	s.events.add(&SessionEnd{State: StatusClosed, Reason: s.reason()}) // dropped if the record has made one
 	if s.journal != nil {
 		closed := s.write(context.Background(), "Close", func(context.Context) error { return s.journal.Close() }, func(error) {})
-		if closed != nil && closed != failure && closed != s.left() {
+		if closed != nil && closed != failure && closed != s.givenAway() {
 			err = errors.Join(err, closed)
 		}
 	}
-	s.stopWriting()
+	s.stopJournal()
 	return err
 }
 
@@ -240,19 +240,19 @@ func (s *Session) reason() Reason {
 	return s.ending
 }
 
-// tellFailure returns the failure that ends the session, and emits its event.
-func (s *Session) tellFailure() error {
+// emitFailure returns the failure that ends the session, and emits its event.
+func (s *Session) emitFailure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failure == nil {
-		s.failure = s.brokenBy()
+		s.failure = s.brokenErr()
 	}
-	s.reportFailure()
+	s.addFailureEvents()
 	return s.failure
 }
 
-// reportFailure emits the events of a failure that could not become a record, and those that end an open input.
-func (s *Session) reportFailure() {
+// addFailureEvents emits the events of a failure that could not become a record, and those that end an open input.
+func (s *Session) addFailureEvents() {
 	if s.failure == nil {
 		return
 	}

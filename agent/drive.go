@@ -38,18 +38,18 @@ func (s *Session) Submit(ctx context.Context, prompt string, more ...llm.Part) (
 		err = s.admitInput(ctx, m)
 	}
 	if isHostError(err) {
-		s.release(nil, err)
+		s.endActivity(nil, err)
 	}
 	if err != nil {
 		return new(Result), err
 	}
 	input := &inputRecord{Text: m.text, More: m.parts, Context: m.context}
-	if asked := s.asked(); asked != nil {
+	if asked := s.waitingQuestion(); asked != nil {
 		if _, err := asked.answered(*input, nil); err != nil {
 			return new(Result), err
 		}
 	}
-	return s.process(ctx, input)
+	return s.submit(ctx, input)
 }
 
 // Continue goes on with the open input, or with the last one if that was ended by an interrupt, an abort, a limit or an error. A failed
@@ -57,9 +57,9 @@ func (s *Session) Submit(ctx context.Context, prompt string, more ...llm.Part) (
 func (s *Session) Continue(ctx context.Context) (*Result, error) {
 	switch open, last := s.inputs(); {
 	case open != nil:
-		return s.process(ctx, nil)
+		return s.submit(ctx, nil)
 	case last != nil:
-		return s.process(ctx, &inputRecord{Continue: true})
+		return s.submit(ctx, &inputRecord{Continue: true})
 	}
 	return new(Result), errors.New("agent: there is no input to continue; use Submit")
 }
@@ -78,14 +78,14 @@ func (s *Session) Begin(ctx context.Context, text string, more ...SendOption) er
 	input := inputRecord{Text: m.text, More: m.parts, Context: m.context, Key: m.key}
 	err = s.update(ctx, func() ([]record, error) {
 		switch err := s.open(); {
-		case err != nil || s.state.knows(input):
+		case err != nil || s.state.hasKey(input):
 			return nil, err
 		case s.working.Load() != nil:
 			return nil, ErrBusy
 		case s.state.Input != nil:
 			return nil, fmt.Errorf("%w: call Advance until it is at rest, or Interrupt first", ErrBusy)
 		}
-		return s.beginning(input)
+		return s.inputRecords(input)
 	})
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (s *Session) Begin(ctx context.Context, text string, more ...SendOption) er
 func (s *Session) Advance(ctx context.Context) (Step, error) {
 	var step Step
 	var outcome error
-	_, err := s.hold(ctx, func(run context.Context) (err error) {
+	_, err := s.work(ctx, func(run context.Context) (err error) {
 		step, outcome, err = s.advance(ctx, run)
 		return err
 	})
@@ -118,8 +118,8 @@ func (s *Session) Advance(ctx context.Context) (Step, error) {
 
 // advance is Advance for the goroutine that works on the session. Outcome is the failure of the input, err that of the session.
 func (s *Session) advance(ctx, run context.Context) (step Step, outcome, err error) {
-	if s.upcoming().Act != ActWait {
-		if err := s.takeUp(); err != nil {
+	if s.nextStep().Act != ActWait {
+		if err := s.goOnInherited(); err != nil {
 			return Step{}, nil, err
 		}
 	}
@@ -130,15 +130,15 @@ func (s *Session) advance(ctx, run context.Context) (step Step, outcome, err err
 	if s.life.Err() != nil { // the session is ending, and its input ends first
 		err = s.run(run)
 	} else if step.Act == ActWait {
-		step.Until = s.soonest(step.Until)
+		step.Until = s.beforeBudget(step.Until)
 	}
 	if err != nil {
 		return step, nil, err
 	}
-	if outcome, err = s.conclude(ctx, run, before); err != nil {
+	if outcome, err = s.endStep(ctx, run, before); err != nil {
 		return step, nil, err
 	}
-	return step, cmp.Or(outcome, s.left()), s.sync(context.Background())
+	return step, cmp.Or(outcome, s.givenAway()), s.sync(context.Background())
 }
 
 // Result returns the outcome of the last input that has ended, with the sums of that input alone. It returns nil before the first.
@@ -150,13 +150,13 @@ func (s *Session) Result() *Result {
 	return &Result{Text: in.Final, Reason: in.Reason, Finish: in.Finish, Usage: in.Usage, CostUSD: in.Cost, Turns: in.Turns, ToolRounds: in.Rounds}
 }
 
-// process works on an input, or on the open one if it is nil, and on follow-ups, until the session is at rest.
-func (s *Session) process(ctx context.Context, input *inputRecord) (*Result, error) {
+// submit works on an input, or on the open one if it is nil, and on follow-ups, until the session is at rest.
+func (s *Session) submit(ctx context.Context, input *inputRecord) (*Result, error) {
 	before := s.totals()
 	var result *Result
 	var outcome error
-	begun, err := s.hold(ctx, func(run context.Context) (err error) {
-		if err = s.enter(run, input); err != nil {
+	begun, err := s.work(ctx, func(run context.Context) (err error) {
+		if err = s.beginInput(run, input); err != nil {
 			return err
 		}
 		for result == nil {
@@ -166,7 +166,7 @@ func (s *Session) process(ctx context.Context, input *inputRecord) (*Result, err
 			if err = s.sync(context.Background()); err != nil { // what Submit returns must survive a crash
 				return err
 			}
-			if result, outcome = s.rest(run, before); result == nil && outcome != nil {
+			if result, outcome = s.goIdle(run, before); result == nil && outcome != nil {
 				return outcome
 			}
 		}
@@ -176,36 +176,36 @@ func (s *Session) process(ctx context.Context, input *inputRecord) (*Result, err
 	case !begun:
 		return new(Result), err
 	case result == nil:
-		return s.cutShort(before), err
+		return s.partialResult(before), err
 	case err == nil && outcome == nil && result.Reason == Interrupted && ctx.Err() != nil:
 		return result, context.Cause(ctx)
 	}
 	return result, cmp.Or(err, outcome)
 }
 
-// hold runs f as the only work on the session, and reports whether f has begun: it does not while other work goes on, nor in a session that
+// work runs f as the only work on the session, and reports whether f has begun: it does not while other work goes on, nor in a session that
 // has ended. The context of f ends with ctx, with the session and with the time budget. An error of f ends the session. F runs on a
 // goroutine of its own, so that a panic or runtime.Goexit there does not reach the caller's.
-func (s *Session) hold(ctx context.Context, f func(run context.Context) error) (begun bool, err error) {
+func (s *Session) work(ctx context.Context, f func(run context.Context) error) (begun bool, err error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
 	run, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	work := &activity{ctx: run, cancel: cancel}
-	if err := s.acquire(work); err != nil {
+	if err := s.startActivity(work); err != nil {
 		return false, err
 	}
-	defer s.attend(work)()
+	defer s.tieToLife(work)()
 	defer work.endAfter(0, false)
 	s.watchTime()
 	held := <-guard.Start("the loop", func() (struct{}, error) { return struct{}{}, f(run) })
 	if err = hostError(held.Err); err == nil {
-		err = s.brokenBy()
+		err = s.brokenErr()
 	}
-	s.release(work, err)
-	if broken := s.brokenBy(); err == nil && broken != nil { // by OnEvent, while it got the last events
-		s.release(work, broken)
+	s.endActivity(work, err)
+	if broken := s.brokenErr(); err == nil && broken != nil { // by OnEvent, while it got the last events
+		s.endActivity(work, broken)
 		return true, broken
 	}
 	return true, err
@@ -233,15 +233,15 @@ func (s *Session) timeLeft() (left time.Duration, limited bool) {
 	return max(limit-worked, 0), true
 }
 
-// acquire makes work the activity that runs, or returns why it cannot.
-func (s *Session) acquire(work *activity) error {
-	if s.working.Load() != nil { // it may hold the turn for long
+// startActivity makes work the activity that runs, or returns why it cannot.
+func (s *Session) startActivity(work *activity) error {
+	if s.working.Load() != nil { // it may hold the write lock for long
 		return ErrBusy
 	}
-	if err := s.takeTurn(work.ctx); err != nil {
+	if err := s.lockWrites(work.ctx); err != nil {
 		return err
 	}
-	defer s.endTurn()
+	defer s.unlockWrites()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -251,14 +251,14 @@ func (s *Session) acquire(work *activity) error {
 		return ErrBusy
 	}
 	s.working.Store(work)
-	s.events.calm()
+	s.events.unhurry()
 	s.state.gather()
 	return nil
 }
 
-// attend ends an activity with the session, and bounds the wait for OnEvent once the activity is to end. The function that it returns
+// tieToLife ends an activity with the session, and bounds the wait for OnEvent once the activity is to end. The function that it returns
 // undoes both.
-func (s *Session) attend(work *activity) func() {
+func (s *Session) tieToLife(work *activity) func() {
 	alive := context.AfterFunc(s.life, func() { work.cancel(context.Cause(s.life)) })
 	waiting := context.AfterFunc(work.ctx, s.events.hurry)
 	return func() {
@@ -267,9 +267,9 @@ func (s *Session) attend(work *activity) func() {
 	}
 }
 
-// idle marks the session as idle. With the turn it also drops the encoded history, which the next input encodes again, so that a session
+// markIdle marks the session as idle. With the write lock it also drops the encoded history, which the next input encodes again, so that a session
 // at rest holds its history once. It is called with the lock.
-func (s *Session) idle(turn bool) {
+func (s *Session) markIdle(turn bool) {
 	s.working.Store(nil)
 	if turn && s.state.Input == nil {
 		s.memo = new(llm.Memo)
@@ -277,10 +277,10 @@ func (s *Session) idle(turn bool) {
 	}
 }
 
-// enter commits the input of a Submit, nil for the open one. It first ends an open input as interrupted.
-func (s *Session) enter(ctx context.Context, input *inputRecord) error {
+// beginInput commits the input of a Submit, nil for the open one. It first ends an open input as interrupted.
+func (s *Session) beginInput(ctx context.Context, input *inputRecord) error {
 	if input == nil {
-		return s.takeUp()
+		return s.goOnInherited()
 	}
 	if open, _ := s.inputs(); open != nil {
 		if err := s.commit(stopRecord{Reason: Interrupted}); err != nil {
@@ -291,12 +291,12 @@ func (s *Session) enter(ctx context.Context, input *inputRecord) error {
 		}
 	}
 	defer s.events.flush()
-	return s.update(context.Background(), func() ([]record, error) { return s.beginning(*input) })
+	return s.update(context.Background(), func() ([]record, error) { return s.inputRecords(*input) })
 }
 
-// beginning returns the records that begin an input, or that answer the waiting question if there is one. It is called with the turn, when
+// inputRecords returns the records that begin an input, or that answer the waiting question if there is one. It is called with the write lock, when
 // no input is open.
-func (s *Session) beginning(input inputRecord) ([]record, error) {
+func (s *Session) inputRecords(input inputRecord) ([]record, error) {
 	s.interrupted.Store(false) // it came before this input
 	if asked := s.state.awaiting(); asked != nil && !input.Continue {
 		return asked.answered(input, nil)
@@ -304,8 +304,8 @@ func (s *Session) beginning(input inputRecord) ([]record, error) {
 	return []record{input}, nil
 }
 
-// takeUp commits that an input goes on that was open when the session was resumed, so that the time between the processes does not count.
-func (s *Session) takeUp() error {
+// goOnInherited commits that an input goes on that was open when the session was resumed, so that the time between the processes does not count.
+func (s *Session) goOnInherited() error {
 	return s.update(context.Background(), func() ([]record, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -317,8 +317,8 @@ func (s *Session) takeUp() error {
 	})
 }
 
-// soonest returns until, or the end of the time budget if that comes first.
-func (s *Session) soonest(until time.Time) time.Time {
+// beforeBudget returns until, or the end of the time budget if that comes first.
+func (s *Session) beforeBudget(until time.Time) time.Time {
 	if left, limited := s.timeLeft(); limited {
 		if end := s.now().Add(left); end.Before(until) {
 			return end
@@ -327,11 +327,11 @@ func (s *Session) soonest(until time.Time) time.Time {
 	return until
 }
 
-// conclude ends a step. It commits the end of the step's context, because the next step has another one. Outcome is the failure of an input
+// endStep ends a step. It commits the end of the step's context, because the next step has another one. Outcome is the failure of an input
 // that has ended in this step, or the cause of the host's context if that interrupted the input. Last is the input that ended before.
-func (s *Session) conclude(ctx, run context.Context, last *Input) (outcome, err error) {
+func (s *Session) endStep(ctx, run context.Context, last *Input) (outcome, err error) {
 	defer s.events.flush()
-	if err := s.update(context.Background(), func() ([]record, error) { return s.halt(run), nil }); err != nil {
+	if err := s.update(context.Background(), func() ([]record, error) { return s.stopRecords(run), nil }); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -339,7 +339,7 @@ func (s *Session) conclude(ctx, run context.Context, last *Input) (outcome, err 
 	in := s.state.Input
 	interrupted := in != nil && in.Stop == Interrupted
 	if ended := s.state.Last; ended != last {
-		outcome, interrupted = s.verdict(ended), ended.Reason == Interrupted
+		outcome, interrupted = s.inputFailure(ended), ended.Reason == Interrupted
 	}
 	if outcome == nil && interrupted && ctx.Err() != nil {
 		outcome = context.Cause(ctx)
@@ -347,24 +347,24 @@ func (s *Session) conclude(ctx, run context.Context, last *Input) (outcome, err 
 	return outcome, nil
 }
 
-// rest marks the session as idle and returns the Result of its inputs and their failure. If a follow-up has come since the loop found
+// goIdle marks the session as idle and returns the Result of its inputs and their failure. If a follow-up has come since the loop found
 // nothing to do, both are nil. An error without a Result is one of the session.
-func (s *Session) rest(ctx context.Context, before totals) (*Result, error) {
-	if err := s.takeTurn(context.Background()); err != nil {
+func (s *Session) goIdle(ctx context.Context, before totals) (*Result, error) {
+	if err := s.lockWrites(context.Background()); err != nil {
 		return nil, err
 	}
-	defer s.endTurn()
+	defer s.unlockWrites()
 	if ctx.Err() == nil && Next(&s.state, s.now()).Act != ActRest {
 		return nil, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.idle(true)
-	return s.result(s.state.Last, before), s.verdict(s.state.Last)
+	s.markIdle(true)
+	return s.result(s.state.Last, before), s.inputFailure(s.state.Last)
 }
 
-// verdict returns the failure that ended an input, and sets why the session ends if that ends it, too. It is called with the lock held.
-func (s *Session) verdict(in *Input) error {
+// inputFailure returns the failure that ended an input, and sets why the session ends if that ends it, too. It is called with the lock held.
+func (s *Session) inputFailure(in *Input) error {
 	switch in.Reason {
 	case Failed:
 		err := s.faultError(in)
@@ -378,7 +378,7 @@ func (s *Session) verdict(in *Input) error {
 		}
 		return ErrAborted
 	case LogFull:
-		if s.why = s.filled(); s.why != nil { // nil if the log was full in an earlier process
+		if s.why = s.fullErr(); s.why != nil { // nil if the log was full in an earlier process
 			s.ending = LogFull
 		}
 		return s.why
@@ -407,8 +407,8 @@ func (s *Session) totals() totals {
 	return s.state.totals()
 }
 
-// cutShort returns the Result of an input that a failure of the session ended.
-func (s *Session) cutShort(before totals) *Result {
+// partialResult returns the Result of an input that a failure of the session ended.
+func (s *Session) partialResult(before totals) *Result {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var in Input // none was begun
@@ -418,24 +418,24 @@ func (s *Session) cutShort(before totals) *Result {
 	case s.state.Last != nil && s.state.inputs > before.inputs:
 		in = *s.state.Last
 	}
-	if in.Reason = Failed; s.left() != nil {
+	if in.Reason = Failed; s.givenAway() != nil {
 		in.Reason = "" // the input goes on elsewhere
 	}
 	return s.result(&in, before)
 }
 
-// release ends an activity, if it still runs, and the session if that is to end. A failure of the session, such as that of its journal,
+// endActivity ends an activity, if it still runs, and the session if that is to end. A failure of the session, such as that of its journal,
 // always ends it.
-func (s *Session) release(work *activity, failure error) {
-	turn := s.tryTurn()
+func (s *Session) endActivity(work *activity, failure error) {
+	turn := s.tryLockWrites()
 	s.mu.Lock()
 	if s.working.Load() == work {
-		s.idle(turn)
+		s.markIdle(turn)
 	}
 	if failure != nil && !errors.Is(s.failure, failure) {
 		s.ending, s.failure, s.why = Failed, failure, failure
 	}
-	if why := s.left(); why != nil && s.ending != Closed {
+	if why := s.givenAway(); why != nil && s.ending != Closed {
 		if s.ending, s.why = Closed, why; errors.Is(why, ErrReleased) && errors.Is(s.failure, ErrReleased) {
 			s.failure = nil
 		}
@@ -446,7 +446,7 @@ func (s *Session) release(work *activity, failure error) {
 	over := s.ending != "" && s.working.Load() == nil // otherwise the activity that runs ends it
 	s.mu.Unlock()
 	if turn {
-		s.endTurn()
+		s.unlockWrites()
 	}
 	if over {
 		s.shutdown()

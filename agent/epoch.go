@@ -8,8 +8,8 @@ type callEpoch struct {
 	began int // the epoch in which the call began
 }
 
-// over returns the callEpoch for the journal at the end of the call.
-func (a callEpoch) over(s *State) callEpoch {
+// ended returns the callEpoch for the journal at the end of the call.
+func (a callEpoch) ended(s *State) callEpoch {
 	if a.Epoch == nil && a.began != s.Epoch {
 		a.Epoch = &a.began
 	}
@@ -40,15 +40,15 @@ func (n *ModelName) set(r *settingRecord) bool {
 	return *n != was || r.Tools != nil
 }
 
-// dated adds the epoch to the records of model calls, before they are written.
-func (s *State) dated(records []record) {
+// addEpochs adds the epoch to the records of model calls, before they are written.
+func (s *State) addEpochs(records []record) {
 	for i, rec := range records {
 		switch r := rec.(type) {
 		case answerRecord:
-			r.callEpoch = r.over(s)
+			r.callEpoch = r.ended(s)
 			records[i] = r
 		case faultRecord:
-			r.callEpoch = r.over(s)
+			r.callEpoch = r.ended(s)
 			records[i] = r
 		}
 	}
@@ -58,5 +58,5 @@ func (s *State) dated(records []record) {
 func (s *Session) epoch() (int, ModelName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.state.Epoch, s.state.asked()
+	return s.state.Epoch, s.state.askedModel()
 }

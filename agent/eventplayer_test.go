@@ -74,7 +74,7 @@ func (p *eventPlayer) text(n int) {
 }
 
 func (p *eventPlayer) commit(rec record) {
-	p.stream.release(recorded{rec, project(rec, &State{})})
+	p.stream.releaseHeld(recorded{rec, project(rec, &State{})})
 	p.stream.flush()
 }
 

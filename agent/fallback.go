@@ -97,8 +97,8 @@ type modelRecord struct {
 
 func (modelRecord) kind() string { return "model" }
 
-// asked returns the name of the model that is asked.
-func (s *State) asked() ModelName { return ModelName{s.Provider, s.Model} }
+// askedModel returns the name of the model that is asked.
+func (s *State) askedModel() ModelName { return ModelName{s.Provider, s.Model} }
 
 // chosen returns the model that the host has chosen, which a fallback may stand for.
 func (s *State) chosen() FallbackModel {
@@ -114,11 +114,11 @@ func (s *State) failures() []ModelFailure {
 	if len(s.Failed) == 0 || f == nil {
 		return nil
 	}
-	return append(slices.Clone(s.Failed), ModelFailure{s.asked(), *f})
+	return append(slices.Clone(s.Failed), ModelFailure{s.askedModel(), *f})
 }
 
-// leads reports whether the chosen model is left for a failure: one that another model need not have.
-func (f *Fault) leads() bool {
+// leadsToFallback reports whether the chosen model is left for a failure: one that another model need not have.
+func (f *Fault) leadsToFallback() bool {
 	switch llm.KindNamed(f.Kind) {
 	case llm.ErrOverloaded, llm.ErrServer, llm.ErrQuota, llm.ErrRateLimit, llm.ErrNetwork, llm.ErrTimeout, llm.ErrStream:
 		return true
@@ -126,32 +126,32 @@ func (f *Fault) leads() bool {
 	return false
 }
 
-// fallback returns what follows the last attempt of a model: the next model, or the call again where the host has chosen another model
+// fallbackStep returns what follows the last attempt of a model: the next model, or the call again where the host has chosen another model
 // since. Ok is false when there is no model left.
-func (s *State) fallback() (step Step, ok bool) {
+func (s *State) fallbackStep() (step Step, ok bool) {
 	switch {
 	case len(s.Policy.Fallbacks.Models) == 0:
 		return Step{}, false
 	case s.failedIn < s.askedSince:
 		return Step{Act: ActCallModel}, true
-	case s.Fallback == nil && !s.fault().leads():
+	case s.Fallback == nil && !s.fault().leadsToFallback():
 		return Step{}, false
 	}
 	models := append([]FallbackModel{s.chosen()}, s.Policy.Fallbacks.Models...)
-	at := slices.IndexFunc(models, func(m FallbackModel) bool { return m.name() == s.asked() }) // -1 leads to the first
+	at := slices.IndexFunc(models, func(m FallbackModel) bool { return m.name() == s.askedModel() }) // -1 leads to the first
 	for i := range models {
 		m := models[(at+1+i)%len(models)]
 		tried := slices.ContainsFunc(s.Failed, func(f ModelFailure) bool { return f.Model == m.name() })
-		if !tried && m.name() != s.asked() {
+		if !tried && m.name() != s.askedModel() {
 			return Step{Act: ActChangeModel, Model: &m}, true
 		}
 	}
 	return Step{}, false
 }
 
-// returns reports whether the chosen model is to be asked again. The time is that of the last record, so that a replay comes to the
+// returnDue reports whether the chosen model is to be asked again. The time is that of the last record, so that a replay comes to the
 // same. A call for which a model has failed ends with another one first.
-func (s *State) returns() bool {
+func (s *State) returnDue() bool {
 	after := s.Policy.Fallbacks.ReturnAfter
 	switch {
 	case s.Fallback == nil || len(s.Failed) > 0 || after < 0:
@@ -166,7 +166,7 @@ func (s *State) returns() bool {
 func (s *State) foldModel(r modelRecord) {
 	chosen := s.chosen()
 	if f := s.fault(); f != nil {
-		s.Failed = append(s.Failed, ModelFailure{s.asked(), *f})
+		s.Failed = append(s.Failed, ModelFailure{s.askedModel(), *f})
 	}
 	switch {
 	case r.name() == chosen.name():
@@ -174,16 +174,16 @@ func (s *State) foldModel(r modelRecord) {
 	case s.Fallback == nil:
 		s.Fallback = &Fallback{Chosen: chosen, Since: s.at, inputs: s.inputs}
 	}
-	s.Faults, s.tried, s.Input.Rescued = nil, 0, false
-	s.ask(r.name(), r.Window)
+	s.Faults, s.compactionFailedAt, s.Input.Rescued = nil, 0, false
+	s.setModel(r.name(), r.Window)
 }
 
-// ask makes a model the one that is asked, and begins an epoch if it is another one.
-func (s *State) ask(to ModelName, window int) {
+// setModel makes a model the one that is asked, and begins an epoch if it is another one.
+func (s *State) setModel(to ModelName, window int) {
 	if s.Policy.Window != window {
 		s.Policy.Window, s.Context.Warned = window, 0
 	}
-	if s.asked() != to {
+	if s.askedModel() != to {
 		s.Provider, s.Model = to.Provider, to.Model
 		s.Epoch++
 		s.askedSince = s.Epoch
@@ -211,12 +211,12 @@ func (s *State) acceptsModel(r modelRecord) string {
 	case !r.Return && s.fault() == nil:
 		return "no model call has failed"
 	}
-	return s.inInput()
+	return s.needsInput()
 }
 
 // projectModel returns the events of a change of the model: the call that failed has ended.
 func projectModel(r modelRecord, before *State) []Event {
-	changed := &ModelChanged{From: before.asked(), To: r.name(), Reason: ModelReturned}
+	changed := &ModelChanged{From: before.askedModel(), To: r.name(), Reason: ModelReturned}
 	if f := before.fault(); f != nil && !r.Return {
 		changed.Reason, changed.ErrorKind, changed.Status, changed.Text = ModelFailed, f.Kind, f.Status, f.Text
 		since := before.at

@@ -50,7 +50,7 @@ func (s *State) fold(rec record, at time.Time) {
 		s.foldInput(r, at)
 	case queuedRecord:
 		s.queue(Queued{Lane: r.Lane, Text: r.Text, More: r.More, Source: r.Source, Context: r.Context})
-		s.key(r.Key)
+		s.addKey(r.Key)
 	case turnRecord:
 		s.foldTurn(r, at)
 	case answerRecord:
@@ -89,7 +89,7 @@ func (s *State) fold(rec record, at time.Time) {
 	default:
 		s.at = at
 	}
-	s.warns = s.Context.fill(s.Policy.Window)
+	s.warnWindow = s.Context.fill(s.Policy.Window)
 }
 
 // foldInput begins an input. If the last one goes on, the effort that waits stays, since the provider's round is not over, and so do the
@@ -105,7 +105,7 @@ func (s *State) foldInput(r inputRecord, at time.Time) {
 		return
 	}
 	s.inputs++
-	s.key(r.Key)
+	s.addKey(r.Key)
 	s.Input = &Input{Text: r.Text, Began: at}
 	s.addContext(r.Context)
 	if r.Answers != "" {
@@ -117,8 +117,8 @@ func (s *State) foldInput(r inputRecord, at time.Time) {
 	}
 	s.recent, s.loopWarned = nil, nil
 	task := llm.User(r.Text, r.More...)
-	s.hears(messageTask, "", task.Parts)
-	s.turn(Turn{Kind: TurnUser, Origin: OriginUser, Time: at, Message: task})
+	s.addMessage(messageTask, "", task.Parts)
+	s.addTurn(Turn{Kind: TurnUser, Origin: OriginUser, Time: at, Message: task})
 }
 
 // worked returns the time that all inputs took, the open one up to the last record.
@@ -148,9 +148,9 @@ func (s *State) foldTurn(r turnRecord, at time.Time) {
 	}
 	text := llm.User(r.Text, r.More...)
 	if r.Origin == OriginSteer {
-		s.hears(messageSteering, "", text.Parts)
+		s.addMessage(messageSteering, "", text.Parts)
 	}
-	s.turn(Turn{Kind: TurnSteering, Origin: r.Origin, Time: at, Message: text})
+	s.addTurn(Turn{Kind: TurnSteering, Origin: r.Origin, Time: at, Message: text})
 }
 
 func (s *State) foldAnswer(r answerRecord, at time.Time) {
@@ -161,7 +161,7 @@ func (s *State) foldAnswer(r answerRecord, at time.Time) {
 		text = s.Input.Final + text
 	}
 	s.Input.Final, s.Input.Finish, s.Calls = text, r.Finish, answer.openCalls()
-	s.turn(answer)
+	s.addTurn(answer)
 	s.Steps++
 	s.Faults, s.Failed = nil, nil
 	s.Context.measure(r.Usage)
@@ -185,12 +185,12 @@ func (s *State) foldResult(r resultRecord, at time.Time) {
 		s.Input.Corrections++
 	}
 	if call.awaits != nil && !r.IsError {
-		s.hears(messageAnswer, call.awaits.Question, r.Content)
+		s.addMessage(messageAnswer, call.awaits.Question, r.Content)
 	} else if r.Asked != "" {
-		s.hears(messageAnswer, r.Asked, r.Content)
+		s.addMessage(messageAnswer, r.Asked, r.Content)
 	}
 	for _, a := range r.Answers {
-		s.hears(messageAnswer, a.Question, llm.TextParts(a.String()))
+		s.addMessage(messageAnswer, a.Question, llm.TextParts(a.String()))
 	}
 	if r.OutputRef != "" {
 		s.outputs = append(s.outputs, outputMark{id: r.OutputRef, tool: r.Name})
@@ -201,7 +201,7 @@ func (s *State) foldResult(r resultRecord, at time.Time) {
 		}
 		s.kept[r.OutputRef] = *r.Kept
 	}
-	s.see(&r)
+	s.addSeen(&r)
 	if slices.ContainsFunc(s.Calls, func(c OpenCall) bool { return c.Result == nil }) {
 		return
 	}
@@ -210,13 +210,13 @@ func (s *State) foldResult(r resultRecord, at time.Time) {
 		results = append(results, *call.Result)
 	}
 	for _, call := range s.Calls {
-		s.mark(call)
+		s.addMark(call)
 	}
 	s.Calls = nil
 	s.Input.Nudges, s.Input.Continues, s.Input.Empties = 0, 0, 0
 	s.Input.Rounds++
 	s.Rounds++
-	s.turn(Turn{Kind: TurnToolResults, Origin: OriginTools, Time: at, Message: llm.ToolResults(results...)})
+	s.addTurn(Turn{Kind: TurnToolResults, Origin: OriginTools, Time: at, Message: llm.ToolResults(results...)})
 }
 
 // foldFault adds a failed attempt. The next one is due no later than its delay after the record, so that damaged times in a journal do not
@@ -230,8 +230,8 @@ func (s *State) foldFault(r faultRecord, at time.Time) {
 	s.spend(r.Usage, r.Cost)
 }
 
-// see keeps the hashes of the files that a call has read and changed.
-func (s *State) see(r *resultRecord) {
+// addSeen keeps the hashes of the files that a call has read and changed.
+func (s *State) addSeen(r *resultRecord) {
 	if s.Seen == nil && len(r.Seen)+len(r.Changes) > 0 {
 		s.Seen = map[string]env.Hash{}
 	}
@@ -259,9 +259,9 @@ func (s *State) foldSettings(r settingRecord) {
 	if r.Provider != nil || r.Model != nil { // the host's choice
 		s.Fallback = nil
 	}
-	asked, epoch := s.asked(), s.Epoch
+	asked, epoch := s.askedModel(), s.Epoch
 	asked.set(&r)
-	s.ask(asked, window)
+	s.setModel(asked, window)
 	if r.Tools != nil {
 		var tools Context
 		tools.addTools(s.tools)
@@ -277,7 +277,7 @@ func (s *State) foldCompaction(r compactRecord, at time.Time) {
 	s.Queue = slices.DeleteFunc(s.Queue, func(q Queued) bool { return q.Lane == Compacts && q.ID <= r.Queued })
 	s.spend(r.Usage, r.Cost)
 	if r.Failed != "" {
-		s.tried = s.Steps + 1
+		s.compactionFailedAt = s.Steps + 1
 		return
 	}
 	if len(s.Faults) > 0 {
@@ -286,12 +286,12 @@ func (s *State) foldCompaction(r compactRecord, at time.Time) {
 	kept := s.Turns[r.First:]
 	s.Context = s.head()
 	s.Turns, s.messages = nil, s.messages[:1:1]
-	s.turn(Turn{Kind: TurnCompaction, Origin: OriginShort, Time: at, Message: llm.User(r.Text, r.More...)})
+	s.addTurn(Turn{Kind: TurnCompaction, Origin: OriginShort, Time: at, Message: llm.User(r.Text, r.More...)})
 	for _, t := range kept {
-		s.turn(t)
+		s.addTurn(t)
 	}
 	s.summary = r.Summary
-	s.forget()
+	s.shortenMessages()
 	s.Epoch++
 	s.compacted++
 }
@@ -329,11 +329,11 @@ func (s *State) foldEnd(r endRecord, at time.Time) {
 	}
 }
 
-// turn adds a turn to the history. A turn that only moves behind a compaction keeps its number.
-func (s *State) turn(t Turn) {
+// addTurn adds a turn to the history. A turn that only moves behind a compaction keeps its number.
+func (s *State) addTurn(t Turn) {
 	if t.Number == 0 {
-		s.told++
-		t.Number = s.told
+		s.turnCount++
+		t.Number = s.turnCount
 	}
 	s.Turns = append(s.Turns, t)
 	s.messages = append(s.messages, t.Message)

@@ -63,10 +63,10 @@ func recordsUpTo(ctx context.Context, from Records, turn int) (n int64, err erro
 		if err := state.Fold(line); err != nil {
 			return 0, err
 		}
-		if turn > 0 && state.told > turn {
+		if turn > 0 && state.turnCount > turn {
 			if line.Kind == (historyRecord{}).kind() {
 				return 0, fmt.Errorf("%w %d to fork behind: it is one of the %d that the session began with; fork behind turn %d or a later one",
-					ErrNoTurn, turn, state.told, state.told)
+					ErrNoTurn, turn, state.turnCount, state.turnCount)
 			}
 			return n, nil
 		}
@@ -75,8 +75,8 @@ func recordsUpTo(ctx context.Context, from Records, turn int) (n int64, err erro
 	switch {
 	case state.Records == 0:
 		return 0, errors.New("agent: the journal is empty; there is nothing to fork")
-	case turn < 0 || turn > state.told:
-		return 0, fmt.Errorf("%w %d: the session has %d", ErrNoTurn, turn, state.told)
+	case turn < 0 || turn > state.turnCount:
+		return 0, fmt.Errorf("%w %d: the session has %d", ErrNoTurn, turn, state.turnCount)
 	}
 	return n, nil
 }

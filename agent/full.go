@@ -20,8 +20,8 @@ const (
 	planRoom   = 64      // an entry of a todo list beside its texts
 )
 
-// endRoom returns the part of a journal's limit that is reserved for records that end calls, inputs and the session.
-func endRoom(limit int64) int64 { return min(64<<10, limit/4) }
+// reserved returns the part of a journal's limit that is reserved for records that end calls, inputs and the session.
+func reserved(limit int64) int64 { return min(64<<10, limit/4) }
 
 // limits holds the most bytes of a session's logs.
 type limits struct{ journal, events int64 }
@@ -52,31 +52,31 @@ func eventsFull(size, limit int64) error {
 		"session, which begins them anew, or raise the limit", size, limit)}
 }
 
-// fill ends the running activity, and then the session, because a log is full. It takes no lock.
-func (s *Session) fill(err error) {
+// endForFullLog ends the running activity, and then the session, because a log is full. It takes no lock.
+func (s *Session) endForFullLog(err error) {
 	if s.full.CompareAndSwap(nil, &err) {
 		s.endLife(err)
 	}
 }
 
-// filled returns the error of a full log, nil if none is full.
-func (s *Session) filled() error {
+// fullErr returns the error of a full log, nil if none is full.
+func (s *Session) fullErr() error {
 	if err := s.full.Load(); err != nil {
 		return *err
 	}
 	return nil
 }
 
-// room returns an error if the journal has no room for the lines of these records. Records that end something always have room, since the
-// journal has to say how the session ended. It is called with the turn.
-func (s *Session) room(size int64, records []record) error {
+// checkRoom returns an error if the journal has no room for the lines of these records. Records that end something always have room, since the
+// journal has to say how the session ended. It is called with the write lock.
+func (s *Session) checkRoom(size int64, records []record) error {
 	limit := s.limits.journal
-	if s.written+size <= limit-endRoom(limit) || s.onlyEnds(records) {
+	if s.written+size <= limit-reserved(limit) || s.onlyEnds(records) {
 		return nil
 	}
 	err := s.journalFull(fmt.Sprintf("%d bytes more", size))
 	if s.working.Load() != nil {
-		s.fill(err)
+		s.endForFullLog(err)
 	}
 	return err
 }
@@ -100,13 +100,13 @@ func (s *Session) onlyEnds(records []record) bool {
 	return true
 }
 
-// crowded returns an error if the journal may lack the room for another round. The session then ends before it asks the model for an
+// checkRoundRoom returns an error if the journal may lack the room for another round. The session then ends before it asks the model for an
 // answer that it could not keep.
-func (s *Session) crowded() error {
+func (s *Session) checkRoundRoom() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	limit := s.limits.journal
-	if s.journal == nil || s.written <= limit-endRoom(limit)-min(16<<20, limit/8) {
+	if s.journal == nil || s.written <= limit-reserved(limit)-min(16<<20, limit/8) {
 		return nil
 	}
 	return s.journalFull("another model call")

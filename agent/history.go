@@ -44,9 +44,9 @@ func (s *State) foldHistory(r historyRecord, at time.Time) {
 		case llm.RoleTool:
 			kind = TurnToolResults
 		default:
-			s.hears(messageTask, "", m.Parts)
+			s.addMessage(messageTask, "", m.Parts)
 		}
-		s.turn(Turn{Kind: kind, Origin: OriginHistory, Time: at, Message: m})
+		s.addTurn(Turn{Kind: kind, Origin: OriginHistory, Time: at, Message: m})
 	}
 }
 

@@ -72,7 +72,7 @@ func (s *Session) askToCompact(ctx context.Context, job *summaryJob) (keep strin
 	s.warnOfStuck(err)
 	switch {
 	case isHostError(err):
-		s.giveUp(err)
+		s.breakDown(err)
 		return "", err
 	case err != nil:
 		return "", fmt.Errorf("BeforeCompact prevented it: %w", err)
@@ -124,7 +124,7 @@ func (s *Session) admit(ctx context.Context, m *sending, about Message) error {
 	told, err := host(ctx, s, "BeforeInput", s.grace, func() (Message, error) { return s.beforeInput(ctx, about) })
 	switch {
 	case isHostError(err):
-		s.giveUp(err)
+		s.breakDown(err)
 		return err
 	case errors.Is(err, ErrStuck):
 		return err
@@ -150,7 +150,7 @@ func (s *Session) admitInput(ctx context.Context, m *sending) error {
 		return ErrBusy
 	}
 	about := Message{Kind: MessageTask}
-	if asked := s.asked(); asked != nil {
+	if asked := s.waitingQuestion(); asked != nil {
 		about.Kind, about.Question = MessageAnswer, asked.awaits.Question
 	}
 	return s.admit(ctx, m, about)

@@ -78,8 +78,8 @@ func await[T any](done <-chan guard.Result[T], what string, patience time.Durati
 	}
 }
 
-// call is host for code that returns only an error.
-func (s *Session) call(ctx context.Context, what string, patience time.Duration, f func() error) error {
+// hostErr is host for code that returns only an error.
+func (s *Session) hostErr(ctx context.Context, what string, patience time.Duration, f func() error) error {
 	_, err := host(ctx, s, what, patience, func() (struct{}, error) { return struct{}{}, f() })
 	return err
 }
@@ -99,18 +99,18 @@ func isHostError(err error) bool {
 	return errors.As(err, &e)
 }
 
-// giveUp ends what is running, and then the session, because code of the host is broken. Only the first failure counts. It takes no lock.
-func (s *Session) giveUp(err error) {
+// breakDown ends what is running, and then the session, because code of the host is broken. Only the first failure counts. It takes no lock.
+func (s *Session) breakDown(err error) {
 	if s.broken.CompareAndSwap(nil, &err) {
 		s.endLife(err)
 		if s.returned.Load() {
-			go s.fail(err)
+			go s.endBroken(err)
 		}
 	}
 }
 
-// fail ends a session that is given up. If an activity runs, that ends it.
-func (s *Session) fail(err error) {
+// endBroken ends a session that is given up. If an activity runs, that ends it.
+func (s *Session) endBroken(err error) {
 	s.mu.Lock()
 	idle := s.ending == "" && s.working.Load() == nil
 	if idle {
@@ -122,8 +122,8 @@ func (s *Session) fail(err error) {
 	}
 }
 
-// brokenBy returns why the session was given up, nil if it was not.
-func (s *Session) brokenBy() error {
+// brokenErr returns why the session was given up, nil if it was not.
+func (s *Session) brokenErr() error {
 	if err := s.broken.Load(); err != nil {
 		return *err
 	}
@@ -138,8 +138,8 @@ func (s *Session) running() context.Context {
 	return s.life
 }
 
-// clock returns a clock that cannot fail: if the host's panics, it is replaced by time.Now.
-func (s *Session) clock(now func() time.Time) func() time.Time {
+// hostClock returns a clock that cannot fail: if the host's panics, it is replaced by time.Now.
+func (s *Session) hostClock(now func() time.Time) func() time.Time {
 	if now == nil {
 		return time.Now
 	}
@@ -151,15 +151,15 @@ func (s *Session) clock(now func() time.Time) func() time.Time {
 		t, err := host(s.running(), s, "Options.Now", s.grace, func() (time.Time, error) { return now(), nil })
 		if err != nil {
 			broken.Store(true)
-			s.giveUp(err)
+			s.breakDown(err)
 			return time.Now()
 		}
 		return t
 	}
 }
 
-// retries returns the policy's Delay, guarded against a host's Jitter that fails.
-func (s *Session) retries(p llm.RetryPolicy) func(attempt int, err error) (time.Duration, bool) {
+// retryDelay returns the policy's Delay, guarded against a host's Jitter that fails.
+func (s *Session) retryDelay(p llm.RetryPolicy) func(attempt int, err error) (time.Duration, bool) {
 	if p.Max == 0 {
 		p.Max = defaultRetries
 	}
@@ -170,22 +170,22 @@ func (s *Session) retries(p llm.RetryPolicy) func(attempt int, err error) (time.
 			return delay, nil
 		})
 		if err != nil {
-			s.giveUp(err)
+			s.breakDown(err)
 			return 0, false
 		}
 		return delay, again
 	}
 }
 
-// hook returns a permission hook whose panic ends the session, and nil for nil.
-func (s *Session) hook(what string, hook tool.Authorize) tool.Authorize {
+// guardHook returns a permission hook whose panic ends the session, and nil for nil.
+func (s *Session) guardHook(what string, hook tool.Authorize) tool.Authorize {
 	if hook == nil {
 		return nil
 	}
 	return func(ctx context.Context, req tool.Request) (tool.Decision, error) {
 		d, err := guard.Value(what, func() (tool.Decision, error) { return hook(ctx, req) })
 		if err = hostError(err); isHostError(err) {
-			s.giveUp(err)
+			s.breakDown(err)
 		}
 		return d, err
 	}

@@ -114,8 +114,8 @@ func (l *memoryLedger) Settle(_ context.Context, c Claim, took Spent) error {
 
 // claimOf returns the most that an attempt with this request can take. Input is its estimated size in tokens.
 func claimOf(req *llm.Request, input int) Claim {
-	most, price := mostOutput(req), llm.Price{}
-	if dearest, known := dearest(req.Facts); known {
+	most, price := maxOutput(req), llm.Price{}
+	if dearest, known := highestPrices(req.Facts); known {
 		price = dearest
 	}
 	return Claim{Caller: req.Caller, Provider: req.Provider, Model: req.Model, Input: input, Output: most, Least: min(leastAnswer, most),
@@ -157,7 +157,7 @@ func (s *Session) reserveShared(ctx context.Context, c Claim) (Claim, error) {
 		s.settleShared(ctx, granted, Spent{})
 		err = fmt.Errorf("the ledger grants %d tokens of an answer that needs %d", output, c.Least)
 	case isHostError(err):
-		s.giveUp(err)
+		s.breakDown(err)
 	case errors.As(err, &over):
 		if over.Limit != BudgetTokens && over.Limit != BudgetUSD {
 			err = fmt.Errorf("the ledger refuses the call for an unknown limit, %q", over.Limit)
@@ -179,10 +179,10 @@ func (s *Session) settle(ctx context.Context, r reservation, took Spent) {
 
 func (s *Session) settleShared(ctx context.Context, c Claim, took Spent) {
 	unhurried := context.WithoutCancel(ctx)
-	err := s.call(ctx, "Options.Ledger", s.grace, func() error { return s.shared.Settle(unhurried, c, took) })
+	err := s.hostErr(ctx, "Options.Ledger", s.grace, func() error { return s.shared.Settle(unhurried, c, took) })
 	switch {
 	case isHostError(err):
-		s.giveUp(err)
+		s.breakDown(err)
 	case err != nil:
 		s.events.emit(&Warning{Code: "ledger_failed", Text: fmt.Sprintf("What a model call took could not be told to the ledger, where its claim stays: %v", err)})
 	}

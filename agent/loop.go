@@ -68,19 +68,19 @@ func (s *Session) decide(ctx context.Context) (Step, error) {
 	var step Step
 	stopped := false
 	err := s.update(context.Background(), func() ([]record, error) {
-		if err := errors.Join(s.brokenBy(), s.left()); err != nil {
+		if err := errors.Join(s.brokenErr(), s.givenAway()); err != nil {
 			return nil, err
 		}
-		if stop := s.halt(ctx); stop != nil {
+		if stop := s.stopRecords(ctx); stop != nil {
 			stopped = true
 			return stop, nil
 		}
-		if s.state.Input == nil && s.halts(ctx) { // nothing new may begin
+		if s.state.Input == nil && s.mustStop(ctx) { // nothing new may begin
 			step = Step{Act: ActRest}
 			return nil, nil
 		}
 		step = Next(&s.state, s.now())
-		return s.state.records(step), nil
+		return s.state.stepRecords(step), nil
 	})
 	if stopped && err == nil {
 		return s.decide(ctx)
@@ -88,20 +88,20 @@ func (s *Session) decide(ctx context.Context) (Step, error) {
 	return step, err
 }
 
-// halts reports whether the work has to end: its context has ended, or a log is full.
-func (s *Session) halts(ctx context.Context) bool { return ctx.Err() != nil || s.filled() != nil }
+// mustStop reports whether the work has to end: its context has ended, or a log is full.
+func (s *Session) mustStop(ctx context.Context) bool { return ctx.Err() != nil || s.fullErr() != nil }
 
-// halt returns the record that ends the open input, nil if it goes on or the record is written. It is called with the turn.
-func (s *Session) halt(ctx context.Context) []record {
+// stopRecords returns the record that ends the open input, nil if it goes on or the record is written. It is called with the write lock.
+func (s *Session) stopRecords(ctx context.Context) []record {
 	interrupted, in := s.interrupted.Swap(false), s.state.Input
-	if in == nil || in.Stop != "" || !interrupted && !s.halts(ctx) {
+	if in == nil || in.Stop != "" || !interrupted && !s.mustStop(ctx) {
 		return nil
 	}
-	return []record{s.state.stop(stopReason(ctx, s.filled() != nil))}
+	return []record{s.state.stop(stopReason(ctx, s.fullErr() != nil))}
 }
 
-// upcoming returns the next step.
-func (s *Session) upcoming() Step {
+// nextStep returns the next step.
+func (s *Session) nextStep() Step {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Next(&s.state, s.now())
@@ -114,6 +114,6 @@ func (s *Session) sleep(ctx context.Context, until time.Time) {
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
-	case <-s.stay.Done():
+	case <-s.owned.Done():
 	}
 }

@@ -44,8 +44,8 @@ func (m callMark) same(other callMark, results bool) bool {
 // leastRepeats holds how often a sequence of each length has to come to be a loop.
 var leastRepeats = [...]int{1: 5, 2: 3, 3: 2}
 
-// mark adds a call that has its result. The first call that differs ends a loop of which the model was warned.
-func (s *State) mark(call OpenCall) {
+// addMark adds a call that has its result. The first call that differs ends a loop of which the model was warned.
+func (s *State) addMark(call OpenCall) {
 	m := callMark{Call: hash(call.Name, canonical(call.Args))}
 	if s.Policy.Loops.Results { // otherwise the hash is not needed, and it would take most of a fold's time
 		m.Result = hash(passing.ReplaceAllString(call.Result.Content.Text(), ""))

@@ -76,8 +76,8 @@ func Next(s *State, now time.Time) Step {
 	}
 	switch {
 	case s.compactsAtRest():
-		return s.compaction()
-	case in == nil && s.Queued(FollowUps) != nil && s.goesOn():
+		return s.compactionStep()
+	case in == nil && s.Queued(FollowUps) != nil && s.allowsFollowUps():
 		return Step{Act: ActBeginInput}
 	case in == nil:
 		return Step{Act: ActRest}
@@ -89,17 +89,17 @@ func Next(s *State, now time.Time) Step {
 		return Step{Act: ActEndInput, Reason: Failed, Text: noObject}
 	}
 	steered := s.Queued(Steering) != nil
-	if in.Done || s.concluded() && !steered {
-		return s.ending()
+	if in.Done || s.modelDone() && !steered {
+		return s.endingStep()
 	}
 	if f := s.fault(); f != nil {
 		switch {
 		case f.tooLong() && !in.Rescued && p.Compaction.on() && s.compacts():
-			return s.compaction()
+			return s.compactionStep()
 		case f.RetryAt.IsZero() && f.refused():
 			return Step{Act: ActEndInput, Reason: Refused}
 		case f.RetryAt.IsZero():
-			if step, ok := s.fallback(); ok {
+			if step, ok := s.fallbackStep(); ok {
 				return step
 			}
 			return Step{Act: ActEndInput, Reason: Failed}
@@ -108,15 +108,15 @@ func Next(s *State, now time.Time) Step {
 		}
 		return Step{Act: ActCallModel} // the same model call again; nothing may come in between
 	}
-	if limit := s.limit(); limit.Reason != "" {
+	if limit := s.limitStep(); limit.Reason != "" {
 		return limit
 	}
-	if s.returns() {
+	if s.returnDue() {
 		return Step{Act: ActChangeModel, Model: &s.Fallback.Chosen}
 	}
 	switch loop := s.looping(p.Loops); {
 	case s.compactionDue():
-		return s.compaction()
+		return s.compactionStep()
 	case steered:
 		return Step{Act: ActInject, Origin: OriginSteer}
 	case s.Queued(Notes) != nil:
@@ -143,15 +143,15 @@ func (s *State) runnable() []OpenCall {
 	return open
 }
 
-// ending returns the step after the last answer of an input, or after a result that is Done.
-func (s *State) ending() Step {
+// endingStep returns the step after the last answer of an input, or after a result that is Done.
+func (s *State) endingStep() Step {
 	in, p := s.Input, &s.Policy
 	if !in.Done {
-		if step, ok := s.unfinished(); ok {
+		if step, ok := s.unfinishedStep(); ok {
 			return step
 		}
 	}
-	if problem := p.lacks(in); problem != "" {
+	if problem := p.missing(in); problem != "" {
 		switch {
 		case in.Nudges < maxNudges && p.Result == nil, in.Corrections < maxCorrections && p.Result != nil:
 			return Step{Act: ActInject, Origin: OriginNudge, Text: problem}
@@ -164,7 +164,7 @@ func (s *State) ending() Step {
 	case in.Done:
 		reason = Done
 	case s.last().empty():
-		return s.silent()
+		return s.emptyAnswerStep()
 	}
 	if in.Confirms < p.MaxConfirms {
 		return Step{Act: ActConfirm, Reason: reason}
@@ -172,9 +172,9 @@ func (s *State) ending() Step {
 	return Step{Act: ActEndInput, Reason: reason}
 }
 
-// limit returns the step at a limit that is reached before a model call, a zero Step if none is. The end of a budget is a record instead,
+// limitStep returns the step at a limit that is reached before a model call, a zero Step if none is. The end of a budget is a record instead,
 // since it depends on a timer or on other agents.
-func (s *State) limit() Step {
+func (s *State) limitStep() Step {
 	p, in := &s.Policy, s.Input
 	switch {
 	case p.MaxToolRounds > 0 && in.Rounds >= p.MaxToolRounds:
@@ -194,12 +194,12 @@ func (p *Policy) atLimit(reason Reason, value float64) Step {
 	return step
 }
 
-// goesOn reports whether follow-ups run after the end of the last input.
-func (s *State) goesOn() bool {
-	return s.Last != nil && s.Last.Reason.goesOn()
+// allowsFollowUps reports whether follow-ups run after the end of the last input.
+func (s *State) allowsFollowUps() bool {
+	return s.Last != nil && s.Last.Reason.allowsFollowUps()
 }
 
-func (r Reason) goesOn() bool {
+func (r Reason) allowsFollowUps() bool {
 	switch r {
 	case Completed, Done, MaxToolRounds, MaxTurns, Looping, Incomplete, Refused:
 		return true
@@ -207,8 +207,8 @@ func (r Reason) goesOn() bool {
 	return false
 }
 
-// records returns the records of a step without work, nil for any other.
-func (s *State) records(step Step) []record {
+// stepRecords returns the records of a step without work, nil for any other.
+func (s *State) stepRecords(step Step) []record {
 	switch step.Act {
 	case ActBeginInput:
 		q := s.Queued(FollowUps)

@@ -161,7 +161,7 @@ func TestNextByPolicy(t *testing.T) {
 			if !reflect.DeepEqual(step, tt.want) {
 				t.Errorf("Next = %+v, want %+v", step, tt.want)
 			}
-			for i, rec := range s.records(step) { // what it comes to can be folded
+			for i, rec := range s.stepRecords(step) { // what it comes to can be folded
 				if err := s.accepts(rec); err != nil && i == 0 {
 					t.Errorf("%s: %v", rec.kind(), err)
 				}

@@ -51,7 +51,7 @@ func (s *Session) Note(ctx context.Context, kind string, data json.RawMessage, t
 	if err != nil {
 		return fmt.Errorf("agent: the note %q: %w", kind, err)
 	}
-	return s.put(ctx, noteRecord{Note: validText(kind), Data: compact, Text: validText(text)})
+	return s.commitDurably(ctx, noteRecord{Note: validText(kind), Data: compact, Text: validText(text)})
 }
 
 // foldNote replaces the map of notes, since others may be reading the old one.

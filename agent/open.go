@@ -28,13 +28,13 @@ func opened(ctx context.Context, o Options, name string, open func(context.Conte
 	if err != nil {
 		return nil, err
 	}
-	if err := s.brokenBy(); err != nil {
+	if err := s.brokenErr(); err != nil {
 		s.events.emit(&SessionEnd{State: StatusClosed, Reason: Failed})
 		return nil, err
 	}
 	s.returned.Store(true)
-	if err := s.brokenBy(); err != nil {
-		go s.fail(err)
+	if err := s.brokenErr(); err != nil {
+		go s.endBroken(err)
 	}
 	return s, nil
 }
@@ -130,7 +130,7 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 	shareTools(state.tools, s.registry.Definitions()) // the header shares them until they are set anew
 	s.state, s.written = state, written
 	s.inherited = s.state.Input
-	if err := s.crowded(); err != nil {
+	if err := s.checkRoundRoom(); err != nil {
 		return nil, err
 	}
 	if state.compacted > 0 {
@@ -141,11 +141,11 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 	for _, kept := range state.kept {
 		s.keptBytes.Add(kept.Size)
 	}
-	s.events.goOn(state.seq)
+	s.events.setSeq(state.seq)
 	s.ledger.tokens, s.ledger.usd = state.Usage.Input+state.Usage.Output, state.Cost
 	s.startAgain()
 	s.start()
-	if err := s.goOn(policy); err != nil {
+	if err := s.commitDifferences(policy); err != nil {
 		s.events.emit(&SessionEnd{State: StatusClosed, Reason: Failed})
 		return nil, err
 	}
@@ -176,10 +176,10 @@ func newSession(o Options) *Session {
 		life = o.parent.agents.life
 	}
 	s.life, s.endLife = context.WithCancelCause(life)
-	s.stay, s.endStay = context.WithCancelCause(context.Background())
-	s.writing, s.stopWriting = context.WithCancel(context.Background())
-	s.turn = make(chan struct{}, 1)
-	s.now, s.delay = s.clock(o.Now), s.retries(o.Retry)
+	s.owned, s.disown = context.WithCancelCause(context.Background())
+	s.journalCtx, s.stopJournal = context.WithCancel(context.Background())
+	s.writeLock = make(chan struct{}, 1)
+	s.now, s.delay = s.hostClock(o.Now), s.retryDelay(o.Retry)
 	s.killGrace = max(s.grace, env.KillGrace(s.env))
 	s.archive = &archive{outputs: s.outputs}
 	s.ledger, s.shared = &memoryLedger{budget: s.budget}, o.Ledger
@@ -187,7 +187,7 @@ func newSession(o Options) *Session {
 		s.ledger = o.parent.ledger
 	}
 	s.agents = newSubagents(s, o)
-	s.authorize, s.approve, s.chain = s.hook("Authorize", o.Authorize), s.hook("Approve", o.Approve), o.Middleware
+	s.authorize, s.approve, s.chain = s.guardHook("Authorize", o.Authorize), s.guardHook("Approve", o.Approve), o.Middleware
 	s.pause = s.sleep
 	id := o.ID
 	switch {
@@ -197,8 +197,8 @@ func newSession(o Options) *Session {
 		id = newID()
 	}
 	s.events = newEventStream(id, s.now, o.OnEvent)
-	s.events.outputs, s.events.broke, s.events.grace = s.outputs.DirOutputs, s.giveUp, s.grace
-	s.events.limit, s.events.full = s.limits.events, s.fill
+	s.events.outputs, s.events.broke, s.events.grace = s.outputs.DirOutputs, s.breakDown, s.grace
+	s.events.limit, s.events.full = s.limits.events, s.endForFullLog
 	return s
 }
 

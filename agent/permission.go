@@ -68,7 +68,7 @@ func (r *round) applyDecision(c *call, d decision, l lane) {
 func (s *Session) permit(ctx context.Context, p *tool.Prepared, hook tool.Authorize) decision {
 	registry := s.tools()
 	d, err := host(ctx, s, "the permission hook that was asked about "+p.Call.Name, s.grace, func() (d decision, _ error) {
-		if _, ok := registry.Get(p.Call.Name); !ok && s.inTurn == nil { // a replay takes its results from the journal
+		if _, ok := registry.Get(p.Call.Name); !ok && s.inOrder == nil { // a replay takes its results from the journal
 			p = registry.Prepare(p.Call)
 		}
 		own := *p

@@ -145,8 +145,8 @@ const (
 // textIsResult reports whether the text of the last answer is the structured result.
 func (p *Policy) textIsResult() bool { return p.Result != nil && p.Result.Tool == "" }
 
-// lacks returns what is missing for the input to end, as a text for the model, empty if nothing is.
-func (p *Policy) lacks(in *Input) string {
+// missing returns what is missing for the input to end, as a text for the model, empty if nothing is.
+func (p *Policy) missing(in *Input) string {
 	switch {
 	case p.resultTool() != "" && !in.Done && p.Result.check(in.Final) != nil: // JSON as text counts, too
 		return fmt.Sprintf("The task ends with a call of the tool %s, whose arguments are the result. Call it now.", p.Result.Tool)

@@ -63,7 +63,7 @@ func (s *State) apply(rec record, at time.Time) []Event {
 	if s.Records == 1 {
 		events = append(events, s.started(s.Dir(), false))
 	}
-	return append(events, s.overflow()...)
+	return append(events, s.windowWarning()...)
 }
 
 func projectAnswer(r answerRecord, before *State) []Event {
@@ -180,7 +180,7 @@ func projectEnd(r endRecord, before *State) []Event {
 	case r.Reason == Refused && before.fault() != nil:
 		events = append(events, &Warning{Code: "refused", Text: before.fault().Text})
 	}
-	if state == StatusIdle && r.Reason.goesOn() && before.Queued(FollowUps) != nil {
+	if state == StatusIdle && r.Reason.allowsFollowUps() && before.Queued(FollowUps) != nil {
 		state = StatusProcessing
 	}
 	in := before.Input

@@ -49,13 +49,13 @@ func (p *projection) record(line journal.Record, rec record) {
 	}
 	at := placeOf(line.Data)
 	if p.stream.ended || at.Resumed > 0 { // older versions do not have it after a crash
-		p.stream.again()
+		p.stream.reopen()
 		p.earlier(numbered{p.state.resumedBy(rec), at.Resumed})
 	}
 	for _, ev := range preceding(rec, &p.state) {
 		p.earlier(ev)
 	}
-	p.stream.goOn(max(p.stream.seq, at.Seq))
+	p.stream.setSeq(max(p.stream.seq, at.Seq))
 	p.stream.emit(p.state.apply(rec, p.now)...)
 }
 
@@ -63,10 +63,10 @@ func (p *projection) record(line journal.Record, rec record) {
 func (p *projection) earlier(ev numbered) {
 	newest := p.stream.seq
 	if ev.seq > 0 {
-		p.stream.goOn(ev.seq - 1)
+		p.stream.setSeq(ev.seq - 1)
 	}
 	p.stream.emit(ev.Event)
-	p.stream.goOn(max(newest, p.stream.seq))
+	p.stream.setSeq(max(newest, p.stream.seq))
 }
 
 // started returns the SESSION_START of a session in a directory.

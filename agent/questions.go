@@ -71,7 +71,7 @@ func questionOf(q tool.Question) (*awaitRecord, error) {
 func (t *toolSession) ask(ctx context.Context, q tool.Question) (tool.Answer, error) {
 	answer, err := guard.Value("Questions.Answer", func() (tool.Answer, error) { return t.questions.Answer(ctx, q) })
 	if err = hostError(err); isHostError(err) {
-		t.giveUp(err)
+		t.breakDown(err)
 	}
 	answer.Text = validText(answer.Text)
 	return answer, err
@@ -134,7 +134,7 @@ func (s *Session) Answer(ctx context.Context, answer tool.Answer, more ...SendOp
 		return err
 	}
 	about := Message{Kind: MessageAnswer, Action: answer.Action, Content: answer.Content}
-	question := s.asked()
+	question := s.waitingQuestion()
 	if question != nil {
 		about.Question = question.awaits.Question
 		if err := s.admit(ctx, &m, about); err != nil {
@@ -143,7 +143,7 @@ func (s *Session) Answer(ctx context.Context, answer tool.Answer, more ...SendOp
 	}
 	input := inputRecord{Text: m.text, More: m.parts, Context: m.context, Key: m.key, Action: answer.Action}
 	err := s.update(ctx, func() ([]record, error) {
-		if err := s.open(); err != nil || s.state.knows(input) {
+		if err := s.open(); err != nil || s.state.hasKey(input) {
 			return nil, err
 		}
 		asked := s.state.awaiting()
@@ -159,8 +159,8 @@ func (s *Session) Answer(ctx context.Context, answer tool.Answer, more ...SendOp
 	return s.sync(ctx)
 }
 
-// asked returns the question that the next input answers, nil if that is a task.
-func (s *Session) asked() *OpenCall {
+// waitingQuestion returns the question that the next input answers, nil if that is a task.
+func (s *Session) waitingQuestion() *OpenCall {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if open := s.state.awaiting(); open != nil && s.state.Input == nil {

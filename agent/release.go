@@ -20,20 +20,20 @@ var (
 // error that is an [ErrReleased]. Background commands and subagents end with the session. Release waits for all of that, so OnEvent,
 // hooks and tools of the session must not call it.
 func (s *Session) Release(ctx context.Context) error {
-	s.leave(ErrReleased)
-	stop := context.AfterFunc(ctx, s.cut)
+	s.giveAway(ErrReleased)
+	stop := context.AfterFunc(ctx, s.sever)
 	defer stop()
-	s.retire()
+	s.endGivenAway()
 	<-s.closed
 	return s.closing()
 }
 
-// retire ends a session that is given away. If somebody works on it, that worker ends it.
-func (s *Session) retire() {
+// endGivenAway ends a session that is given away. If somebody works on it, that worker ends it.
+func (s *Session) endGivenAway() {
 	s.mu.Lock()
 	idle := s.ending == "" && s.working.Load() == nil
 	if idle {
-		s.ending, s.why = Closed, s.left()
+		s.ending, s.why = Closed, s.givenAway()
 		if !errors.Is(s.why, ErrReleased) {
 			s.failure = s.why
 		}
@@ -44,16 +44,16 @@ func (s *Session) retire() {
 	}
 }
 
-// leave gives the session away before its next step. Only the first reason counts. It takes no lock.
-func (s *Session) leave(why error) { s.endStay(why) }
+// giveAway gives the session away before its next step. Only the first reason counts. It takes no lock.
+func (s *Session) giveAway(why error) { s.disown(why) }
 
-// left returns why the session is given away, nil if it is not.
-func (s *Session) left() error { return context.Cause(s.stay) }
+// givenAway returns why the session is given away, nil if it is not.
+func (s *Session) givenAway() error { return context.Cause(s.owned) }
 
-// cut ends a session that is given away in the middle of a step: from now on nothing is written and no event is emitted.
-func (s *Session) cut() {
+// sever ends a session that is given away in the middle of a step: from now on nothing is written and no event is emitted.
+func (s *Session) sever() {
 	s.severed.Store(true)
-	s.events.silence()
-	s.endLife(s.left())
+	s.events.endSilently()
+	s.endLife(s.givenAway())
 	s.events.hurry()
 }

@@ -126,7 +126,7 @@ func (r *replay) open(h headerRecord, o ReplayOptions) (*Session, error) {
 	if s.registry, err = s.registryOf(&h.Policy, r.tools(h.Tools)); err != nil {
 		return nil, err
 	}
-	s.confirm, s.delay, s.inTurn, s.touched = r.confirm, r.delay, r.inTurn, r.access
+	s.confirm, s.delay, s.inOrder, s.accessOf = r.confirm, r.delay, r.inOrder, r.access
 	s.pause = r.pause
 	s.ledger.budget = func() Budget { return Budget{} } // what a budget ended, the journal says
 	if err := s.commit(h); err != nil {
@@ -137,8 +137,8 @@ func (r *replay) open(h headerRecord, o ReplayOptions) (*Session, error) {
 	return s, nil
 }
 
-// most is how many steps in a row may write no record. After a crash there is one, because calls that had begun have no outcome.
-const most = 3
+// mostIdleSteps is how many steps in a row may write no record. After a crash there is one, because calls that had begun have no outcome.
+const mostIdleSteps = 3
 
 // run commits the host's records, and lets the loop write all others.
 func (r *replay) run(ctx context.Context, s *Session) error {
@@ -148,7 +148,7 @@ func (r *replay) run(ctx context.Context, s *Session) error {
 			s.events.flush()
 			return nil
 		}
-		if idle > most {
+		if idle > mostIdleSteps {
 			r.diverge(nil)
 			return nil
 		}
@@ -164,10 +164,10 @@ func (r *replay) run(ctx context.Context, s *Session) error {
 
 // step commits the host's next record, or takes one step of the loop. Over means that the session is at rest although records are left.
 func (r *replay) step(ctx context.Context, s *Session, rec record) (over bool, err error) {
-	if r.hosts(s, rec) && !r.decidedBefore(s) {
-		return false, r.act(s, rec)
+	if r.isHosts(s, rec) && !r.decidedBefore(s) {
+		return false, r.commitHosts(s, rec)
 	}
-	r.expect(s.upcoming())
+	r.expect(s.nextStep())
 	step, err := s.step(ctx)
 	switch {
 	case errors.Is(err, errJournalEnds):
@@ -195,9 +195,9 @@ func (r *replay) expect(step Step) {
 	}
 }
 
-// settled commits the host's records that stand before the loop's next one. It is called with the lock held, by a goroutine that is about
+// catchUp commits the host's records that stand before the loop's next one. It is called with the lock held, by a goroutine that is about
 // to write a record.
-func (r *replay) settled(ctx context.Context) {
+func (r *replay) catchUp(ctx context.Context) {
 	for ctx.Err() == nil && r.asynchronous() {
 		if r.acting {
 			r.changed.Wait()
@@ -206,7 +206,7 @@ func (r *replay) settled(ctx context.Context) {
 		r.acting = true
 		rec := r.records[r.at]
 		r.mu.Unlock()
-		err := r.act(r.session, rec)
+		err := r.commitHosts(r.session, rec)
 		r.mu.Lock()
 		r.acting = false
 		r.changed.Broadcast()
@@ -223,11 +223,11 @@ func (r *replay) asynchronous() bool {
 		return false
 	}
 	_, intent := r.records[r.at].(intentRecord)
-	return intent || r.between(r.at)
+	return intent || r.asynchronousAt(r.at)
 }
 
-// between reports whether a record may come at any time.
-func (r *replay) between(at int) bool {
+// asynchronousAt reports whether a record may come at any time.
+func (r *replay) asynchronousAt(at int) bool {
 	switch rec := r.records[at].(type) {
 	case queuedRecord, settingRecord, childRecord, noteRecord, spentRecord, stopRecord:
 		return true
@@ -251,13 +251,13 @@ func (r *replay) between(at int) bool {
 // decidedBefore reports whether the host's next record came during a step of the loop: the loop's next record is the outcome of the step
 // that the loop would take now.
 func (r *replay) decidedBefore(s *Session) bool {
-	step := s.upcoming()
+	step := s.nextStep()
 	epoch, by := s.epoch()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	others := false // settings before the loop's next record begin another epoch
 	for i, rec := range r.records[r.at:] {
-		if r.between(r.at + i) {
+		if r.asynchronousAt(r.at + i) {
 			if set, ok := rec.(settingRecord); ok && by.set(&set) {
 				others = true
 			}
@@ -282,8 +282,8 @@ func (r *replay) decidedBefore(s *Session) bool {
 	return false
 }
 
-// hosts reports whether the next record is one of the host's, while the loop does nothing.
-func (r *replay) hosts(s *Session, rec record) bool {
+// isHosts reports whether the next record is one of the host's, while the loop does nothing.
+func (r *replay) isHosts(s *Session, rec record) bool {
 	switch rec := rec.(type) {
 	case headerRecord, historyRecord, queuedRecord, settingRecord, childRecord, noteRecord, spentRecord, stopRecord:
 		return true
@@ -300,8 +300,8 @@ func (r *replay) hosts(s *Session, rec record) bool {
 	return false
 }
 
-// act commits a record of the host. If the session was resumed after its end, the replay goes on.
-func (r *replay) act(s *Session, rec record) error {
+// commitHosts commits a record of the host. If the session was resumed after its end, the replay goes on.
+func (r *replay) commitHosts(s *Session, rec record) error {
 	switch end, isEnd := rec.(endRecord); {
 	case rec == nil:
 		return nil
@@ -310,7 +310,7 @@ func (r *replay) act(s *Session, rec record) error {
 			return err
 		}
 		if next, _ := r.next(); next != nil {
-			s.events.again()
+			s.events.reopen()
 			s.events.emit(s.state.resumedBy(next))
 		}
 		return nil
@@ -335,7 +335,7 @@ func (r *replay) next() (rec record, at int) {
 	return r.records[at], at
 }
 
-func (r *replay) wake() {
+func (r *replay) broadcast() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.changed.Broadcast()

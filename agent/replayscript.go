@@ -16,11 +16,11 @@ import (
 // await commits the host's records that come first and returns the next record if it is a wanted one, otherwise nil. It is called by the
 // loop.
 func (r *replay) await(ctx context.Context, wanted func(record) bool) record {
-	stop := context.AfterFunc(ctx, r.wake)
+	stop := context.AfterFunc(ctx, r.broadcast)
 	defer stop()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.settled(ctx); ctx.Err() != nil || r.at >= len(r.records) || !wanted(r.records[r.at]) {
+	if r.catchUp(ctx); ctx.Err() != nil || r.at >= len(r.records) || !wanted(r.records[r.at]) {
 		return nil
 	}
 	return r.records[r.at]
@@ -206,18 +206,18 @@ func (r *replay) runTool(_ context.Context, call *tool.Call) (tool.Result, error
 	return tool.Result{}, errors.New("the journal has no result of this call")
 }
 
-// inTurn waits until the journal's next record is one of the loop, and of this call if rec is the outcome of a call. It returns the record to
+// inOrder waits until the journal's next record is one of the loop, and of this call if rec is the outcome of a call. It returns the record to
 // commit, nil for none: the journal's where only that knows the outcome, such as of calls that were not run.
-func (r *replay) inTurn(ctx context.Context, rec record) record {
-	stop := context.AfterFunc(ctx, r.wake)
+func (r *replay) inOrder(ctx context.Context, rec record) record {
+	stop := context.AfterFunc(ctx, r.broadcast)
 	defer stop()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	call := callOf(rec)
-	r.settled(ctx)
-	for ctx.Err() == nil && call != "" && r.comes(call) {
+	r.catchUp(ctx)
+	for ctx.Err() == nil && call != "" && r.isOthersNext(call) {
 		r.changed.Wait()
-		r.settled(ctx)
+		r.catchUp(ctx)
 	}
 	if _, spent := rec.(spentRecord); spent { // the journal's own are committed as they are
 		return nil
@@ -245,8 +245,8 @@ func (r *replay) inTurn(ctx context.Context, rec record) record {
 	return rec
 }
 
-// comes reports whether the next record is the outcome of another running call of this step.
-func (r *replay) comes(call string) bool {
+// isOthersNext reports whether the next record is the outcome of another running call of this step.
+func (r *replay) isOthersNext(call string) bool {
 	if r.at >= len(r.records) {
 		return false
 	}

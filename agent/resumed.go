@@ -40,8 +40,8 @@ func (s *State) Dir() string {
 	return s.Header.Dir
 }
 
-// goOn commits the policy, machine and directory of a resumed session if they differ from the journal's.
-func (s *Session) goOn(policy Policy) error {
+// commitDifferences commits the policy, machine and directory of a resumed session if they differ from the journal's.
+func (s *Session) commitDifferences(policy Policy) error {
 	set := settingRecord{Window: s.state.Policy.Window}
 	was, err := marshal(s.state.Policy)
 	if err != nil {

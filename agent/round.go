@@ -67,7 +67,7 @@ type call struct {
 	awaits  atomic.Pointer[awaitRecord] // the question that the next input answers
 	answers answers                     // to questions that were answered at once
 
-	spawns *spawnTurn // for a call that starts an agent
+	spawns *spawnOrder // for a call that starts an agent
 }
 
 // A phase is how far a call has come.
@@ -84,9 +84,9 @@ const (
 // newRound returns a round with the calls of a step: those that may run are prepared, the others refused.
 func (s *Session) newRound(ctx context.Context, step Step) *round {
 	r := &round{s: s, ctx: ctx, notes: make(chan func()), writing: make(chan struct{}, 1),
-		sequential: s.state.Header.Params.Sequential && s.inTurn == nil} // a replay keeps the order of the journal
+		sequential: s.state.Header.Params.Sequential && s.inOrder == nil} // a replay keeps the order of the journal
 	deciding, quit := context.WithCancelCause(ctx)
-	given := context.AfterFunc(s.stay, func() { quit(s.left()) })
+	given := context.AfterFunc(s.owned, func() { quit(s.givenAway()) })
 	r.deciding, r.quit = deciding, func() { given(); quit(nil) }
 	registry := s.tools()
 	for _, o := range step.Calls {
@@ -311,7 +311,7 @@ func (r *round) commitOutcome(c *call, o *tool.Outcome) error {
 	r.announce(c)
 	if asked := c.awaits.Load(); asked != nil && r.ctx.Err() == nil {
 		asked.Args, asked.Access, asked.Start = c.effective(), r.access(c), c.number.Load()
-		err := r.s.outcome(r.ctx, *asked)
+		err := r.s.commitStep(r.ctx, *asked)
 		r.s.events.flush()
 		return err
 	}
@@ -324,7 +324,7 @@ func (r *round) commitOutcome(c *call, o *tool.Outcome) error {
 // commitResult commits a result. If the journal fails, TOOL_CALL_END carries the error, so that each start has its end. A replayed
 // journal that ends here has not failed.
 func (s *Session) commitResult(ctx context.Context, result resultRecord) error {
-	err := s.outcome(ctx, result)
+	err := s.commitStep(ctx, result)
 	if err != nil && !errors.Is(err, errJournalEnds) {
 		s.events.add(&ToolCallEnd{CallID: result.CallID, Name: result.Name, Output: err.Error(), OutputBytes: int64(len(err.Error())),
 			OutputComplete: true, IsError: true})
@@ -354,8 +354,8 @@ func (c *call) effective() string {
 // access returns what a call would touch, nil if that is not known. In a replay it comes from the journal.
 func (r *round) access(c *call) *tool.Access {
 	switch {
-	case r.s.touched != nil:
-		return r.s.touched(c.Call.ID)
+	case r.s.accessOf != nil:
+		return r.s.accessOf(c.Call.ID)
 	case !c.Valid:
 		return nil
 	}

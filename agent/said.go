@@ -32,9 +32,9 @@ const firstLine = 200
 // mostShort is how many shortened messages the state keeps. Older ones are in the journal, where read_output finds them.
 const mostShort = 1_000
 
-// hears adds a message of the turn that is added next.
-func (s *State) hears(kind, asked string, parts llm.Parts) {
-	s.said = append(s.said, message{Turn: s.told + 1, Kind: kind, Asked: asked, Parts: parts})
+// addMessage adds a message of the turn that is added next.
+func (s *State) addMessage(kind, asked string, parts llm.Parts) {
+	s.said = append(s.said, message{Turn: s.turnCount + 1, Kind: kind, Asked: asked, Parts: parts})
 }
 
 // task returns the number of the running task's turn, or of the task that Continue would go on with. It returns 0 if there is none.
@@ -56,9 +56,9 @@ func (m *message) size() int {
 	return chars(m.Parts) + utf8.RuneCountInString(m.Asked) + label
 }
 
-// split divides the messages of turns below before into those that a compaction keeps whole, which are the task and the newest others that
+// splitMessages divides the messages of turns below before into those that a compaction keeps whole, which are the task and the newest others that
 // fit into limit characters, and those that it shortens. Both keep their order.
-func (s *State) split(before, limit int) (whole, short []message) {
+func (s *State) splitMessages(before, limit int) (whole, short []message) {
 	task := s.task()
 	for _, m := range slices.Backward(s.said) {
 		switch size := m.size(); {
@@ -79,9 +79,9 @@ func (s *State) split(before, limit int) (whole, short []message) {
 	return whole, short
 }
 
-// forget shortens the messages that no later compaction will keep whole, so that the state stays small.
-func (s *State) forget() {
-	_, short := s.split(s.told+1, windowOr(s.Policy.Window)*charsPerToken/4)
+// shortenMessages shortens the messages that no later compaction will keep whole, so that the state stays small.
+func (s *State) shortenMessages() {
+	_, short := s.splitMessages(s.turnCount+1, windowOr(s.Policy.Window)*charsPerToken/4)
 	left := make([]message, 0, len(s.said))
 	for _, m := range s.said {
 		at := slices.IndexFunc(short, func(o message) bool { return o.Turn == m.Turn && o.Kind == m.Kind && o.Asked == m.Asked })

@@ -60,8 +60,8 @@ func (m *sending) check() error {
 	return nil
 }
 
-// knows reports whether the session has had a message with the record's key.
-func (s *State) knows(rec record) bool {
+// hasKey reports whether the session has had a message with the record's key.
+func (s *State) hasKey(rec record) bool {
 	switch r := rec.(type) {
 	case queuedRecord:
 		return s.keys[r.Key]
@@ -71,8 +71,8 @@ func (s *State) knows(rec record) bool {
 	return false
 }
 
-// key adds the key of a message, unless it is empty.
-func (s *State) key(key string) {
+// addKey adds the key of a message, unless it is empty.
+func (s *State) addKey(key string) {
 	if key == "" {
 		return
 	}

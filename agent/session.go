@@ -56,8 +56,8 @@ type Session struct {
 	agents    *subagents
 	delay     func(attempt int, err error) (time.Duration, bool) // before a retry
 	pause     func(ctx context.Context, until time.Time)
-	inTurn    func(ctx context.Context, rec record) record // decides what a step commits, and when; nil except in a replay
-	touched   func(callID string) *tool.Access             // returns what a call would touch; nil except in a replay
+	inOrder   func(ctx context.Context, rec record) record // decides what a step commits, and when; nil except in a replay
+	accessOf  func(callID string) *tool.Access             // returns what a call would touch; nil except in a replay
 	grace     time.Duration
 	killGrace time.Duration // for tools: at least as long as the environment lets a command end
 	diffs     int           // most bytes of a call's diffs
@@ -76,27 +76,27 @@ type Session struct {
 	beforeInput   func(ctx context.Context, m Message) (Message, error)
 	beforeCompact func(ctx context.Context, about Compacting) (string, error)
 
-	life     context.Context // ends when the session is asked to end, or given up
-	endLife  context.CancelCauseFunc
-	working  atomic.Pointer[activity] // nil at rest; written with the lock held
-	broken   atomic.Pointer[error]    // the failure of host code that ends the session
-	lost     atomic.Pointer[error]    // why the journal is not called any more
-	stay     context.Context          // ends when the session is given away
-	endStay  context.CancelCauseFunc
-	returned atomic.Bool           // New or Resume has returned the session
-	severed  atomic.Bool           // nothing may be written or emitted any more
-	full     atomic.Pointer[error] // set when a log has reached its limit
-	limits   limits
+	life        context.Context // ends when the session is asked to end, or given up
+	endLife     context.CancelCauseFunc
+	working     atomic.Pointer[activity] // nil at rest; written with the lock held
+	broken      atomic.Pointer[error]    // the failure of host code that ends the session
+	journalLost atomic.Pointer[error]    // why the journal is not called any more
+	owned       context.Context          // ends when the session is given away
+	disown      context.CancelCauseFunc
+	returned    atomic.Bool           // New or Resume has returned the session
+	severed     atomic.Bool           // nothing may be written or emitted any more
+	full        atomic.Pointer[error] // set when a log has reached its limit
+	limits      limits
 
 	interrupted atomic.Bool // Interrupt was called since the last step
 	inherited   *Input      // the input that was open when the session was resumed, until it goes on
 
-	turn        chan struct{}   // held while records are committed; only the holder changes the state
-	writing     context.Context // for calls of the journal; ends when that is given up or closed
-	stopWriting context.CancelFunc
+	writeLock   chan struct{}   // held while records are committed; only the holder changes the state
+	journalCtx  context.Context // for calls of the journal; ends when that is given up or closed
+	stopJournal context.CancelFunc
 
 	mu      sync.Mutex
-	state   State     // changed with the turn and the lock, read with either
+	state   State     // changed with both locks held, read with either
 	asking  int       // how many questions the host is answering
 	ending  Reason    // why the session ends, empty while it goes on
 	failure error     // for Close to return, such as that of the journal

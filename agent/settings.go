@@ -21,7 +21,7 @@ func (s *Session) set(ctx context.Context, set Settings) error {
 		if err := s.open(); err != nil {
 			return nil, err
 		}
-		if err := s.derive(&rec); err != nil {
+		if err := s.deriveSetting(&rec); err != nil {
 			return nil, err
 		}
 		return []record{rec}, s.deriveTools(&rec)
@@ -90,8 +90,8 @@ func (s *Session) checkPolicy(p *Policy) error {
 	return notNegative(of, p.numbers())
 }
 
-// derive adds to a setting what depends on it. Who names a model chooses it, also where a fallback is asked now.
-func (s *Session) derive(rec *settingRecord) error {
+// deriveSetting adds to a setting what depends on it. Who names a model chooses it, also where a fallback is asked now.
+func (s *Session) deriveSetting(rec *settingRecord) error {
 	now := FallbackModel{s.state.Provider, s.state.Model, s.state.Policy.Window}
 	if chosen := s.state.chosen(); s.state.Fallback != nil && (rec.Provider != nil || rec.Model != nil) {
 		now = chosen
@@ -172,7 +172,7 @@ func (s *Session) effortIsFixed() bool {
 	facts := s.facts(s.state.Provider, s.state.Model)
 	fixes, err := host(s.running(), s, "the provider's FixesEffort", s.grace, func() (bool, error) { return fixed.FixesEffort(facts), nil })
 	if err != nil {
-		s.giveUp(err)
+		s.breakDown(err)
 	}
 	return fixes
 }

@@ -51,23 +51,23 @@ type State struct {
 	recent     []callMark      // the newest calls, for the detection of loops
 	loopWarned *Loop           // the model was warned of it, and it goes on
 
-	tools      []llm.ToolDefinition
-	pending    *string               // the effort that holds from the next input on
-	kept       map[string]keptOutput // outputs in the journal, by id
-	outputs    []outputMark          // whole outputs of results in the turns
-	tried      int                   // Steps when the last compaction failed, plus 1
-	said       []message             // messages of people, in the order of their turns
-	summary    string                // of the last compaction
-	compacted  int                   // how many compactions there were
-	warns      bool                  // the last record filled the window to a level without a warning
-	at         time.Time             // the time of the last record of the loop
-	askedSince int                   // the first epoch of the current model
-	failedIn   int                   // the epoch of the last failed attempt
-	told       int                   // how many turns there ever were
-	inputs     int                   // how many inputs have begun
-	seq        int64                 // of the newest event, where a resume goes on
-	queued     int                   // how many entries were ever queued; the newest id
-	messages   []llm.Message         // the system prompt and those of the turns; appended to, never changed
+	tools              []llm.ToolDefinition
+	pending            *string               // the effort that holds from the next input on
+	kept               map[string]keptOutput // outputs in the journal, by id
+	outputs            []outputMark          // whole outputs of results in the turns
+	compactionFailedAt int                   // Steps when the last compaction failed, plus 1
+	said               []message             // messages of people, in the order of their turns
+	summary            string                // of the last compaction
+	compacted          int                   // how many compactions there were
+	warnWindow         bool                  // the last record filled the window to a level without a warning
+	at                 time.Time             // the time of the last record of the loop
+	askedSince         int                   // the first epoch of the current model
+	failedIn           int                   // the epoch of the last failed attempt
+	turnCount          int                   // how many turns there ever were
+	inputs             int                   // how many inputs have begun
+	seq                int64                 // of the newest event, where a resume goes on
+	queued             int                   // how many entries were ever queued; the newest id
+	messages           []llm.Message         // the system prompt and those of the turns; appended to, never changed
 }
 
 // Turn holds an entry of the history.

@@ -142,7 +142,7 @@ func (s *stepper) event(ev Event) {
 		s.next = -1
 	case *StepStart: // the answer before was not the last one
 		s.skip()
-		s.tell()
+		s.emitTexts()
 	case *ThinkingDelta:
 		s.thought.WriteString(e.Text)
 	case *AssistantTextStart:
@@ -160,12 +160,12 @@ func (s *stepper) event(ev Event) {
 		s.next = 0
 		s.reason()
 	case *ToolCallStart:
-		s.tell()
-		s.begin(e)
+		s.emitTexts()
+		s.beginCall(e)
 	case *ToolCallEnd:
-		s.end(e)
+		s.endCall(e)
 	case *ProcessingEnd:
-		s.finish(e)
+		s.endInput(e)
 	}
 }
 
@@ -189,8 +189,8 @@ func (s *stepper) reason() {
 	s.thoughts = nil
 }
 
-// tell emits the thoughts and texts of an answer that is not the last one.
-func (s *stepper) tell() {
+// emitTexts emits the thoughts and texts of an answer that is not the last one.
+func (s *stepper) emitTexts() {
 	s.reason()
 	for _, text := range s.texts {
 		s.emit(TextEvent{Type: "text", Text: text})
@@ -206,7 +206,7 @@ func (s *stepper) find(id string) *stepCall {
 	return s.calls[i]
 }
 
-func (s *stepper) begin(e *ToolCallStart) {
+func (s *stepper) beginCall(e *ToolCallStart) {
 	if s.find(e.CallID) != nil { // the call of an unanswered question starts a second time
 		return
 	}
@@ -229,7 +229,7 @@ func (s *stepper) skip() {
 	}
 }
 
-func (s *stepper) end(e *ToolCallEnd) {
+func (s *stepper) endCall(e *ToolCallEnd) {
 	c := s.find(e.CallID)
 	if c == nil { // the call began before a resume
 		c = &stepCall{start: &ToolCallStart{CallID: e.CallID, Index: max(s.next, 0), Name: e.Name, Arguments: json.RawMessage("null")}}
@@ -265,16 +265,16 @@ func (s *stepper) advance() {
 	}
 }
 
-func (s *stepper) finish(e *ProcessingEnd) {
+func (s *stepper) endInput(e *ProcessingEnd) {
 	s.skip()
 	switch e.Reason {
 	case Interrupted, Aborted, Failed:
-		s.tell()
+		s.emitTexts()
 		return
 	}
 	if strings.HasSuffix(e.Text, strings.Join(s.texts, "")) { // it may include the texts of earlier answers
 		s.texts = nil
 	}
-	s.tell()
+	s.emitTexts()
 	s.emit(FinalResponseEvent{Type: "final", Text: e.Text, Reason: e.Reason})
 }

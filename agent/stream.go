@@ -51,8 +51,8 @@ func newEventStream(session string, now func() time.Time, on func(Event)) *event
 	return s
 }
 
-// goOn sets the number of the last event of a session that is resumed.
-func (s *eventStream) goOn(seq int64) { s.seq, s.done = seq, seq }
+// setSeq sets the number of the last event of a session that is resumed.
+func (s *eventStream) setSeq(seq int64) { s.seq, s.done = seq, seq }
 
 // openTexts returns what has arrived of the first n texts of the model that have begun and not ended.
 func (s *eventStream) openTexts(n int) []string {
@@ -67,15 +67,15 @@ func (s *eventStream) openTexts(n int) []string {
 	return texts
 }
 
-// again reopens an ended stream for the events of a resumed session, and drops texts that will not end.
-func (s *eventStream) again() {
+// reopen reopens an ended stream for the events of a resumed session, and drops texts that will not end.
+func (s *eventStream) reopen() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended, s.step, s.log.open = false, false, nil
 }
 
-// silence ends the stream without an event: later events are dropped, and cursors end after the last one.
-func (s *eventStream) silence() {
+// endSilently ends the stream without an event: later events are dropped, and cursors end after the last one.
+func (s *eventStream) endSilently() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = true
@@ -88,9 +88,9 @@ type recorded struct {
 	events []Event
 }
 
-// hold keeps back events until release and returns the newest number, which the records that are about to be written contain. So their
+// holdBack keeps back events until release and returns the newest number, which the records that are about to be written contain. So their
 // events get the numbers that follow it.
-func (s *eventStream) hold() int64 {
+func (s *eventStream) holdBack() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.holding = true
@@ -98,8 +98,8 @@ func (s *eventStream) hold() int64 {
 	return s.seq
 }
 
-// release adds the events of the records that were written, if any, and then the events that were held back.
-func (s *eventStream) release(written ...recorded) {
+// releaseHeld adds the events of the records that were written, if any, and then the events that were held back.
+func (s *eventStream) releaseHeld(written ...recorded) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range append(written, s.held...) {
@@ -223,13 +223,13 @@ func (s *eventStream) deliverAll() {
 		ev := s.pending[s.next]
 		s.pending[s.next] = nil
 		s.next++
-		s.call(ev)
+		s.callOnEvent(ev)
 	}
 	s.pending, s.next = s.pending[:0], 0
 }
 
-// call calls OnEvent without the lock.
-func (s *eventStream) call(ev Event) {
+// callOnEvent calls OnEvent without the lock.
+func (s *eventStream) callOnEvent(ev Event) {
 	s.calling = ev
 	s.watch()
 	s.mu.Unlock()
@@ -256,8 +256,8 @@ func (s *eventStream) hurry() {
 	s.watchHold()
 }
 
-// calm lets the loop wait for a slow OnEvent again.
-func (s *eventStream) calm() {
+// unhurry lets the loop wait for a slow OnEvent again.
+func (s *eventStream) unhurry() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hurried = false

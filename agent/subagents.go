@@ -119,7 +119,7 @@ func (a *subagents) Spawn(ctx context.Context, task tool.AgentTask) (tool.AgentS
 		return tool.AgentStatus{}, err
 	}
 	if err = context.Cause(ctx); err == nil { // nobody would know of an agent whose call was given up
-		err = a.parent.put(ctx, childRecord{ID: id, Event: childSpawned, Task: validText(task.Task), Model: c.session.state.Header.Model, Journal: c.session.ID()})
+		err = a.parent.commitDurably(ctx, childRecord{ID: id, Event: childSpawned, Task: validText(task.Task), Model: c.session.state.Header.Model, Journal: c.session.ID()})
 	}
 	if err == nil {
 		err = a.enter(ctx, c, task.Task)
@@ -131,14 +131,14 @@ func (a *subagents) Spawn(ctx context.Context, task tool.AgentTask) (tool.AgentS
 	return tool.AgentStatus{ID: id, Status: childRunning}, nil
 }
 
-// spawnTurn keeps the calls of an answer that start agents in order, so that the ids of the agents are in the order of the calls.
-type spawnTurn struct {
-	before []*spawnTurn
+// spawnOrder keeps the calls of an answer that start agents in order, so that the ids of the agents are in the order of the calls.
+type spawnOrder struct {
+	before []*spawnOrder
 	once   sync.Once
 	over   chan struct{} // closed when the call has started its agent, or is over
 }
 
-func (t *spawnTurn) end() {
+func (t *spawnOrder) end() {
 	if t != nil {
 		t.once.Do(func() { close(t.over) })
 	}
@@ -150,13 +150,13 @@ func (a *subagents) queue(calls []*call) {
 		return
 	}
 	registry := a.parent.tools()
-	var turns []*spawnTurn
+	var turns []*spawnOrder
 	for _, c := range calls {
 		t, ok := registry.Get(c.Call.Name)
 		if !ok || t.Needs != tool.NeedsAgents || c.Access.Effect != tool.Writes || c.Outcome != nil {
 			continue
 		}
-		c.spawns = &spawnTurn{before: slices.Clone(turns), over: make(chan struct{})}
+		c.spawns = &spawnOrder{before: slices.Clone(turns), over: make(chan struct{})}
 		turns = append(turns, c.spawns)
 	}
 }
@@ -164,7 +164,7 @@ func (a *subagents) queue(calls []*call) {
 // spawner is the table as a call sees it whose turn it is to wait for.
 type spawner struct {
 	*subagents
-	turn *spawnTurn
+	turn *spawnOrder
 }
 
 // Spawn waits for the agents of the calls before this one.
@@ -272,7 +272,7 @@ func (a *subagents) run(ctx context.Context, c *child, text string) {
 	result, err := c.session.Submit(ctx, text)
 	for {
 		if errors.Is(err, ErrReleased) { // by a middleware, which is the parent's, too: its model must not hear of a failure
-			a.parent.leave(err)
+			a.parent.giveAway(err)
 		}
 		a.parent.warnOfPanic(err)
 		status := c.outcome(result, err)
@@ -363,7 +363,7 @@ func (a *subagents) Wait(ctx context.Context, id string) (tool.AgentResult, erro
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := a.parent.left(); err != nil && c.cut { // together with the session
+	if err := a.parent.givenAway(); err != nil && c.cut { // together with the session
 		return tool.AgentResult{}, err
 	}
 	return c.result, nil
@@ -385,13 +385,13 @@ func (a *subagents) end(c *child) (tool.AgentStatus, error) {
 		c.closing = true
 		idle := c.idle
 		c.mu.Unlock()
-		if why := a.parent.left(); why != nil {
-			c.session.leave(why)
-			c.session.cut()
+		if why := a.parent.givenAway(); why != nil {
+			c.session.giveAway(why)
+			c.session.sever()
 		}
 		c.closed = c.session.Close()
 		<-idle
-		if c.closed = errors.Join(c.closed, a.account(c, c.now().Status)); a.parent.left() != nil {
+		if c.closed = errors.Join(c.closed, a.account(c, c.now().Status)); a.parent.givenAway() != nil {
 			c.closed = nil // nobody is told of anything any more
 		}
 	})

@@ -113,7 +113,7 @@ func (s *Session) changeTools(ctx context.Context, change func(rec *settingRecor
 		if rec.Tools, err = writtenTools(rec.Tools); err != nil {
 			return nil, err
 		}
-		err = s.derive(&rec)
+		err = s.deriveSetting(&rec)
 		return []record{rec}, err
 	})
 	if err != nil {

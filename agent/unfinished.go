@@ -71,8 +71,8 @@ func (s *State) refused() bool {
 	return last != nil && (last.Kind == TurnAssistant || last.Kind == TurnToolResults) && s.Input.Finish.Reason == llm.FinishContentFilter
 }
 
-// concluded reports whether the model is done: its last answer has no calls, or none that may run, and is not a pause.
-func (s *State) concluded() bool {
+// modelDone reports whether the model is done: its last answer has no calls, or none that may run, and is not a pause.
+func (s *State) modelDone() bool {
 	if s.Answered() && s.last().Finish.Reason == llm.FinishPause {
 		return s.Input.Pauses > maxPauses
 	}
@@ -95,9 +95,9 @@ func (s *State) continues() bool {
 	return false
 }
 
-// unfinished returns the step after an answer that is unfinished: the model is asked to go on, or the input ends. Ok is false if the answer
+// unfinishedStep returns the step after an answer that is unfinished: the model is asked to go on, or the input ends. Ok is false if the answer
 // is finished, even if it is empty.
-func (s *State) unfinished() (step Step, ok bool) {
+func (s *State) unfinishedStep() (step Step, ok bool) {
 	in, p := s.Input, &s.Policy
 	switch last := s.last(); {
 	case s.refused():
@@ -114,8 +114,8 @@ func (s *State) unfinished() (step Step, ok bool) {
 	return Step{Act: ActInject, Origin: OriginContinue, Text: text}, true
 }
 
-// silent returns the step after an empty answer: a nudge, later the end of the input.
-func (s *State) silent() Step {
+// emptyAnswerStep returns the step after an empty answer: a nudge, later the end of the input.
+func (s *State) emptyAnswerStep() Step {
 	if s.Input.Empties < maxEmpties {
 		return Step{Act: ActInject, Origin: OriginEmpty, Text: saySomething}
 	}
@@ -144,8 +144,8 @@ func contextFull(resp *llm.Response) error {
 		Message: "the model's window was full before its answer was finished"}
 }
 
-// useless returns an error for an answer of a side call that was refused or for which the window was too small.
-func useless(resp *llm.Response) error {
+// uselessAnswer returns an error for an answer of a side call that was refused or for which the window was too small.
+func uselessAnswer(resp *llm.Response) error {
 	if resp.Finish.Reason == llm.FinishContentFilter {
 		return &llm.Error{Kind: llm.ErrContentFilter, Provider: resp.Provider, Code: resp.Finish.Raw, Usage: resp.Usage, Final: true,
 			Message: "the model or its provider refused to answer"}
@@ -153,8 +153,8 @@ func useless(resp *llm.Response) error {
 	return contextFull(resp)
 }
 
-// asideOf returns the text of the answer to a side call, with a note if it was cut off.
-func asideOf(resp *llm.Response) string {
+// sideText returns the text of the answer to a side call, with a note if it was cut off.
+func sideText(resp *llm.Response) string {
 	text := validText(resp.Text())
 	answer := Turn{Message: resp.Message, Finish: resp.Finish}
 	if answer.cut() && strings.TrimSpace(text) != "" {

@@ -5,12 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/llm"
 )
@@ -22,8 +19,8 @@ const (
 	PurposeLastText   llm.Purpose = "last_text"  // what was done, at a limit
 )
 
-// caller returns the llm.Caller of a request's first attempt. It is called with the lock held.
-func (s *Session) caller(purpose llm.Purpose) llm.Caller {
+// callerOf returns the llm.Caller of a request's first attempt. It is called with the lock held.
+func (s *Session) callerOf(purpose llm.Purpose) llm.Caller {
 	return llm.Caller{Session: s.ID(), Agent: s.agentID, Step: s.state.Steps + 1, Attempt: 1, Purpose: purpose}
 }
 
@@ -45,7 +42,7 @@ func (s *Session) request() *llm.Request {
 		Format:      st.Policy.format(),
 		CacheKey:    h.ID,
 		NoCache:     h.Params.NoCache,
-		Caller:      s.caller(PurposeTurn),
+		Caller:      s.callerOf(PurposeTurn),
 	}
 	if h.Params.Options != nil {
 		req.Options = map[string]json.RawMessage{h.Provider: h.Params.Options}
@@ -53,8 +50,8 @@ func (s *Session) request() *llm.Request {
 	return req
 }
 
-// inform adds the facts about its model to a request, and fits the request to them.
-func (s *Session) inform(req *llm.Request) {
+// addFacts adds the facts about its model to a request, and fits the request to them.
+func (s *Session) addFacts(req *llm.Request) {
 	req.Facts = s.facts(req.Provider, req.Model)
 	req.Effort, _ = fitEffort(req.Effort, req.Facts)
 	if f := req.Facts; f != nil && f.MaxOutput > 0 {
@@ -64,8 +61,8 @@ func (s *Session) inform(req *llm.Request) {
 
 // callModel makes one attempt of the next model call and commits its answer or fault.
 func (s *Session) callModel(ctx context.Context) error {
-	if err := s.crowded(); err != nil {
-		s.fill(err)
+	if err := s.checkRoundRoom(); err != nil {
+		s.endForFullLog(err)
 		return err
 	}
 	if err := s.sync(context.Background()); err != nil {
@@ -81,7 +78,7 @@ func (s *Session) callModel(ctx context.Context) error {
 	attempt, step, epoch := len(s.state.Faults)+1, s.state.Steps+1, s.state.Epoch
 	input := s.state.Context.Tokens()
 	s.mu.Unlock()
-	s.inform(req)
+	s.addFacts(req)
 	req.Memo, req.Caller.Attempt = s.memo, attempt
 	a := attemptStream{events: s.events}
 	var latency time.Duration
@@ -113,7 +110,7 @@ func (s *Session) callModel(ctx context.Context) error {
 		f.Usage, f.Cost, f.began, f.Shown = used, cost, epoch, a.numbers()
 		outcome = s.failed(ctx, f, attempt, err)
 	}
-	if err := s.outcome(ctx, outcome...); err != nil { // the journal failed, so no record ends what the events began
+	if err := s.commitStep(ctx, outcome...); err != nil { // the journal failed, so no record ends what the events began
 		s.events.add(discardedTexts(a.discarded())...)
 		s.events.add(&StepEnd{Step: step, FinishReason: llm.FinishError, Attempts: attempt})
 		s.events.flush()
@@ -200,11 +197,11 @@ func (s *Session) attempt(ctx context.Context, req *llm.Request, a *attemptStrea
 	})
 	switch {
 	case errors.Is(err, ErrStuck):
-		a.leave()
+		a.abandon()
 		s.memo = new(llm.Memo)
 		s.warnOfStuck(err)
 	case isHostError(err):
-		a.leave()
+		a.abandon()
 		s.memo = new(llm.Memo)
 		s.crashed = err
 		err = &llm.Error{Provider: req.Provider, Message: err.Error(), Final: true, Err: err}
@@ -224,152 +221,3 @@ func (s *Session) faultError(in *Input) error {
 	}
 	return err
 }
-
-// An attemptStream turns the stream of one attempt into events. The log of events holds its texts until they end.
-type attemptStream struct {
-	events *eventStream // nil emits nothing
-
-	mu    sync.Mutex
-	left  bool // the attempt was abandoned
-	texts int  // how many texts have begun
-	block int  // the provider's block of the open text
-	think int  // the provider's block of the newest thought
-	shown shown
-	began bool
-	chars int // how many characters have arrived, of any kind
-}
-
-// read reads the stream and returns its response.
-func (a *attemptStream) read(stream iter.Seq2[llm.StreamEvent, error]) (*llm.Response, error) {
-	var resp *llm.Response
-	for ev, err := range stream {
-		if err != nil {
-			return nil, err
-		}
-		if !a.take(ev) {
-			return nil, llm.Errorf(llm.ErrAborted, "the stream was left behind")
-		}
-		if ev.Type == llm.EventFinish {
-			resp = ev.Response
-		}
-	}
-	if resp == nil {
-		return nil, llm.Errorf(llm.ErrStream, "the stream ended without a response")
-	}
-	return resp, nil
-}
-
-// take emits the events of a stream event. It reports false if the attempt was abandoned.
-func (a *attemptStream) take(ev llm.StreamEvent) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.left {
-		return false
-	}
-	a.began = true
-	a.chars += utf8.RuneCountInString(ev.Delta)
-	if a.events == nil {
-		return true
-	}
-	switch ev.Type {
-	case llm.EventTextDelta:
-		a.text(ev)
-	case llm.EventThinkingDelta:
-		a.thought(ev)
-	}
-	return true
-}
-
-// step sets the number of the attempt's STEP_START.
-func (a *attemptStream) step(number int64) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.shown.Step = number
-}
-
-// numbers returns the sequence numbers of the events so far.
-func (a *attemptStream) numbers() shown {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.shown
-}
-
-// thought emits a delta of a thought.
-func (a *attemptStream) thought(ev llm.StreamEvent) {
-	delta := &ThinkingDelta{Text: ev.Delta}
-	a.events.emit(delta)
-	if len(a.shown.Thoughts) == 0 || a.think != ev.Block {
-		a.think = ev.Block
-		a.shown.Thoughts = append(a.shown.Thoughts, 0)
-	}
-	a.shown.Thoughts[len(a.shown.Thoughts)-1] = a.events.number(delta)
-}
-
-// leave abandons the attempt: nothing that arrives later is taken.
-func (a *attemptStream) leave() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.left = true
-}
-
-// text emits a delta of a text, and before the first delta the text's start.
-func (a *attemptStream) text(ev llm.StreamEvent) {
-	if ev.Delta == "" {
-		return
-	}
-	if a.texts == 0 || a.block != ev.Block {
-		a.block = ev.Block
-		start := &AssistantTextStart{Block: a.texts}
-		a.texts++
-		a.events.emit(start)
-		a.shown.Texts = append(a.shown.Texts, [2]int64{a.events.number(start)})
-	}
-	delta := &AssistantTextDelta{Block: a.texts - 1, Text: ev.Delta}
-	a.events.emit(delta)
-	a.shown.Texts[a.texts-1][1] = a.events.number(delta)
-}
-
-// used returns the attempt's usage. It is an estimate if the attempt broke off, because that is billed, and if it failed before it began but
-// its request was sent, because that may be.
-func (a *attemptStream) used(resp *llm.Response, err error, input int) llm.Usage {
-	var e *llm.Error
-	switch {
-	case err == nil:
-		return resp.Usage
-	case errors.As(err, &e) && e.Usage != llm.Usage{}:
-		return e.Usage
-	case a.hasBegun() || mayBeBilled(err):
-		return a.estimate(input)
-	}
-	return llm.Usage{}
-}
-
-// mayBeBilled reports whether an attempt that failed without an answer may be billed, because the request was sent and not refused.
-// The status of an answer that broke off before anything came is a success.
-func mayBeBilled(err error) bool {
-	var e *llm.Error
-	if !errors.As(err, &e) {
-		return errors.Is(err, ErrStuck)
-	}
-	switch e.Kind {
-	case llm.ErrNetwork, llm.ErrTimeout, llm.ErrStream, llm.ErrAborted:
-		return e.Status < http.StatusBadRequest && !e.Unsent
-	}
-	return false
-}
-
-func (a *attemptStream) hasBegun() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.began
-}
-
-// estimate returns the estimated usage of an attempt, from the size of its input and the characters that have arrived.
-func (a *attemptStream) estimate(input int) llm.Usage {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return llm.Usage{Input: input, Output: (a.chars + charsPerToken - 1) / charsPerToken}
-}
-
-// discarded returns the texts of a failed attempt.
-func (a *attemptStream) discarded() []string { return a.events.openTexts(a.texts) }

@@ -1,0 +1,160 @@
+package agent
+
+import (
+	"errors"
+	"iter"
+	"net/http"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/attractor-go/attractor/llm"
+)
+
+// An attemptStream turns the stream of one attempt into events. The log of events holds its texts until they end.
+type attemptStream struct {
+	events *eventStream // nil emits nothing
+
+	mu        sync.Mutex
+	abandoned bool // the attempt was abandoned
+	texts     int  // how many texts have begun
+	block     int  // the provider's block of the open text
+	think     int  // the provider's block of the newest thought
+	shown     shown
+	began     bool
+	chars     int // how many characters have arrived, of any kind
+}
+
+// read reads the stream and returns its response.
+func (a *attemptStream) read(stream iter.Seq2[llm.StreamEvent, error]) (*llm.Response, error) {
+	var resp *llm.Response
+	for ev, err := range stream {
+		if err != nil {
+			return nil, err
+		}
+		if !a.take(ev) {
+			return nil, llm.Errorf(llm.ErrAborted, "the stream was left behind")
+		}
+		if ev.Type == llm.EventFinish {
+			resp = ev.Response
+		}
+	}
+	if resp == nil {
+		return nil, llm.Errorf(llm.ErrStream, "the stream ended without a response")
+	}
+	return resp, nil
+}
+
+// take emits the events of a stream event. It reports false if the attempt was abandoned.
+func (a *attemptStream) take(ev llm.StreamEvent) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.abandoned {
+		return false
+	}
+	a.began = true
+	a.chars += utf8.RuneCountInString(ev.Delta)
+	if a.events == nil {
+		return true
+	}
+	switch ev.Type {
+	case llm.EventTextDelta:
+		a.text(ev)
+	case llm.EventThinkingDelta:
+		a.thought(ev)
+	}
+	return true
+}
+
+// step sets the number of the attempt's STEP_START.
+func (a *attemptStream) step(number int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.shown.Step = number
+}
+
+// numbers returns the sequence numbers of the events so far.
+func (a *attemptStream) numbers() shown {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.shown
+}
+
+// thought emits a delta of a thought.
+func (a *attemptStream) thought(ev llm.StreamEvent) {
+	delta := &ThinkingDelta{Text: ev.Delta}
+	a.events.emit(delta)
+	if len(a.shown.Thoughts) == 0 || a.think != ev.Block {
+		a.think = ev.Block
+		a.shown.Thoughts = append(a.shown.Thoughts, 0)
+	}
+	a.shown.Thoughts[len(a.shown.Thoughts)-1] = a.events.number(delta)
+}
+
+// abandon abandons the attempt: nothing that arrives later is taken.
+func (a *attemptStream) abandon() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.abandoned = true
+}
+
+// text emits a delta of a text, and before the first delta the text's start.
+func (a *attemptStream) text(ev llm.StreamEvent) {
+	if ev.Delta == "" {
+		return
+	}
+	if a.texts == 0 || a.block != ev.Block {
+		a.block = ev.Block
+		start := &AssistantTextStart{Block: a.texts}
+		a.texts++
+		a.events.emit(start)
+		a.shown.Texts = append(a.shown.Texts, [2]int64{a.events.number(start)})
+	}
+	delta := &AssistantTextDelta{Block: a.texts - 1, Text: ev.Delta}
+	a.events.emit(delta)
+	a.shown.Texts[a.texts-1][1] = a.events.number(delta)
+}
+
+// used returns the attempt's usage. It is an estimate if the attempt broke off, because that is billed, and if it failed before it began but
+// its request was sent, because that may be.
+func (a *attemptStream) used(resp *llm.Response, err error, input int) llm.Usage {
+	var e *llm.Error
+	switch {
+	case err == nil:
+		return resp.Usage
+	case errors.As(err, &e) && e.Usage != llm.Usage{}:
+		return e.Usage
+	case a.hasBegun() || mayBeBilled(err):
+		return a.estimate(input)
+	}
+	return llm.Usage{}
+}
+
+// mayBeBilled reports whether an attempt that failed without an answer may be billed, because the request was sent and not refused.
+// The status of an answer that broke off before anything came is a success.
+func mayBeBilled(err error) bool {
+	var e *llm.Error
+	if !errors.As(err, &e) {
+		return errors.Is(err, ErrStuck)
+	}
+	switch e.Kind {
+	case llm.ErrNetwork, llm.ErrTimeout, llm.ErrStream, llm.ErrAborted:
+		return e.Status < http.StatusBadRequest && !e.Unsent
+	}
+	return false
+}
+
+func (a *attemptStream) hasBegun() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.began
+}
+
+// estimate returns the estimated usage of an attempt, from the size of its input and the characters that have arrived.
+func (a *attemptStream) estimate(input int) llm.Usage {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return llm.Usage{Input: input, Output: (a.chars + charsPerToken - 1) / charsPerToken}
+}
+
+// discarded returns the texts of a failed attempt.
+func (a *attemptStream) discarded() []string { return a.events.openTexts(a.texts) }
