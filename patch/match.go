@@ -110,7 +110,7 @@ func (d *document) locate(h Hunk, lines []HunkLine, at int) (place int, fresh []
 		fresh, ok = d.reindent(lines, i)
 		return ok
 	}
-	want := old(lines)
+	want := oldLines(lines)
 	if place, ok := d.find(want, at, h.EndOfFile, fits); ok || len(h.Hints) == 0 {
 		return place, fresh, ok
 	}
@@ -120,8 +120,8 @@ func (d *document) locate(h Hunk, lines []HunkLine, at int) (place int, fresh []
 	return 0, nil, false
 }
 
-// old returns the context and removed lines.
-func old(lines []HunkLine) []string {
+// oldLines returns the context and removed lines.
+func oldLines(lines []HunkLine) []string {
 	var want []string
 	for _, l := range lines {
 		if l.Op != '+' {

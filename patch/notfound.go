@@ -38,7 +38,7 @@ func (d *document) hintNotFound(hint string, from int) *Error {
 
 // notFound reports that the old lines of a hunk are not in the file at or after an index, and shows the nearest place.
 func (d *document) notFound(h Hunk, from int) *Error {
-	want, where := old(h.Lines), "in the file"+after(from)
+	want, where := oldLines(h.Lines), "in the file"+after(from)
 	if h.EndOfFile {
 		where = "at the end of the file"
 	}

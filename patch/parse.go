@@ -13,7 +13,7 @@ import (
 // Kind identifies an operation.
 type Kind uint8
 
-// The operations.
+// Kinds of operations.
 const (
 	Add Kind = iota + 1
 	Delete
