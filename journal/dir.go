@@ -123,7 +123,7 @@ func measure(ctx context.Context, h handle) (good extent, torn *Torn, err error)
 		return extent{}, nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return extent{}, nil, fmt.Errorf("%s is no regular file: %w", info.Name(), fs.ErrInvalid)
+		return extent{}, nil, fmt.Errorf("%s is not a regular file: %w", info.Name(), fs.ErrInvalid)
 	}
 	good, ok, err := tail(h, info.Size())
 	if ok || err != nil {

@@ -89,7 +89,7 @@ func encodeLine(b *bytes.Buffer, n int64, r Record, more bool) error {
 	if r.Data != nil {
 		b.WriteString(`,"d":`)
 		if err := json.Compact(b, r.Data); err != nil { // removes line breaks
-			return fmt.Errorf("its data is no JSON: %w", err)
+			return fmt.Errorf("its data is not JSON: %w", err)
 		}
 	}
 	b.WriteByte('}')

@@ -37,7 +37,7 @@ func (m *Memory) Append(ctx context.Context, next int64, records ...Record) erro
 	}
 	for i, r := range records {
 		if r.Data != nil && !json.Valid(r.Data) {
-			return fmt.Errorf("journal: record %d (%s): its data is no JSON", next+int64(i), r.Kind)
+			return fmt.Errorf("journal: record %d (%s): its data is not JSON", next+int64(i), r.Kind)
 		}
 	}
 	m.mu.Lock()

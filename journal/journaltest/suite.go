@@ -29,7 +29,7 @@ func Suite(t *testing.T, fresh func() Open) {
 	for name, test := range map[string]func(t *testing.T, open Open){
 		"appends in order":               appends,
 		"refuses conflicts":              conflicts,
-		"refuses what is no JSON":        badData,
+		"refuses data that is not JSON":  badData,
 		"keeps times and bytes":          fidelity,
 		"reads what was there when":      snapshot,
 		"keeps blobs":                    blobs,

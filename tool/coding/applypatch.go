@@ -88,7 +88,7 @@ func patchFor(ctx context.Context, call *tool.Call, text string) ([]patch.Change
 		if info, err := call.Env.Stat(ctx, dir); err != nil {
 			return nil, tool.Result{}, fmt.Errorf("cd %s: %w", names.Shown(dir), err)
 		} else if !info.IsDir() {
-			return nil, tool.Result{}, fmt.Errorf("cd %s: it is no directory", names.Shown(dir))
+			return nil, tool.Result{}, fmt.Errorf("cd %s: it is not a directory", names.Shown(dir))
 		}
 	}
 	unlock, err := env.Lock(ctx, call.Env, patchedPaths(ops)...)

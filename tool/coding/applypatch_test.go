@@ -53,7 +53,7 @@ func TestC6_ApplyPatchTakesAnInvocation(t *testing.T) {
 	add := "cd %s && apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: n\n+n\n*** End Patch\nEOF"
 	b.fails(ApplyPatch(), object{"patch": strings.Replace(add, "%s", "missing", 1)}, "cd missing: ")
 	b.fails(ApplyPatch(), object{"patch": "cd missing && apply_patch <<EOF\n*** Begin Patch\n*** Add File: n\n+$n\n*** End Patch\nEOF"}, "cd missing: ")
-	b.fails(ApplyPatch(), object{"patch": strings.Replace(add, "%s", "'sub dir/a.txt'", 1)}, "it is no directory")
+	b.fails(ApplyPatch(), object{"patch": strings.Replace(add, "%s", "'sub dir/a.txt'", 1)}, "it is not a directory")
 	b.fails(ApplyPatch(), object{"patch": strings.Replace(add, "%s", "..", 1)})
 	if access := PatchAccess(script("x")); strings.Join(access.Paths, " ") != "x/a.txt x/b.txt" {
 		t.Errorf("%+v", access)
