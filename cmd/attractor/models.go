@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/catalog"
 	"github.com/attractor-go/attractor/llm/providers"
@@ -25,8 +26,8 @@ Prices are in US dollars per million tokens. If they depend on the length of the
 		Args: takes(),
 		RunE: func(*cobra.Command, []string) error {
 			if provider != "" {
-				if _, err := providers.Find(provider); err != nil {
-					return fail(exitUsage, "%w", err)
+				if _, err := host.FindProvider(provider); err != nil {
+					return hostError(err)
 				}
 			}
 			models := catalog.New().List(provider)

@@ -54,13 +54,13 @@ func (c *Config) Check(ctx context.Context) error {
 		}
 	}
 	if name := value(c.Provider); name != "" {
-		if _, err := providers.Find(name); err != nil {
-			return fail(ErrConfig, "%w", err)
+		if _, err := FindProvider(name); err != nil {
+			return err
 		}
 	}
 	for _, m := range c.Fallbacks {
-		if _, err := providers.Find(m.Provider); err != nil {
-			return fail(ErrConfig, "%w", err)
+		if _, err := FindProvider(m.Provider); err != nil {
+			return err
 		}
 	}
 	from, err := c.from(ctx)

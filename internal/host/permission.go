@@ -22,7 +22,7 @@ func (p Permission) Authorize(_ context.Context, req tool.Request) (tool.Decisio
 	case p == AllowAll || req.Access.Effect == tool.ReadOnly:
 		return tool.Decision{Verdict: tool.Allow}, nil
 	case p == ReadOnly:
-		return tool.Decision{Reason: "this session is read-only; it may look at files, but not change or run anything"}, nil
+		return tool.Decision{Reason: "this session is read-only: you can read and search files, but not change or run anything. Report what you would do instead"}, nil
 	}
 	return tool.Decision{Verdict: tool.Ask}, nil
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/attractor-go/attractor/llm/providers"
 )
 
-// connect returns a client of the provider that is chosen and of those of the fallbacks, and the name of the first.
+// connect returns a client with the chosen provider and those of the fallbacks, and the name of the chosen one.
 func (c *Config) connect() (*llm.Client, string, error) {
 	chosen, err := c.chooseProvider()
 	if err != nil {
 		return nil, "", err
 	}
-	provider, err := c.provider(chosen, c.BaseURL)
+	provider, err := c.newProvider(chosen, c.BaseURL)
 	if err != nil {
 		return nil, "", err
 	}
@@ -24,11 +24,11 @@ func (c *Config) connect() (*llm.Client, string, error) {
 		if _, err := client.Provider(m.Provider); err == nil {
 			continue
 		}
-		kind, err := providers.Find(m.Provider)
+		kind, err := FindProvider(m.Provider)
 		if err != nil {
-			return nil, "", fail(ErrConfig, "%w", err)
+			return nil, "", err
 		}
-		if provider, err = c.provider(kind, ""); err != nil {
+		if provider, err = c.newProvider(kind, ""); err != nil {
 			return nil, "", fail(ErrFallback, "the fallback %s/%s: %w", m.Provider, m.Model, err)
 		}
 		client.Providers = append(client.Providers, provider)
@@ -36,8 +36,8 @@ func (c *Config) connect() (*llm.Client, string, error) {
 	return client, chosen.Name, nil
 }
 
-// provider returns a provider with what the environment has for it. An empty base URL means the environment's, or the provider's own.
-func (c *Config) provider(kind providers.Kind, baseURL string) (llm.Provider, error) {
+// newProvider returns a provider with the key and the URL that the environment has for it. A base URL takes precedence.
+func (c *Config) newProvider(kind providers.Kind, baseURL string) (llm.Provider, error) {
 	config, _ := kind.Config(c.getenv)
 	config.BaseURL = cmp.Or(baseURL, config.BaseURL)
 	config.IdleTimeout = c.IdleTimeout
@@ -57,11 +57,7 @@ func (c *Config) provider(kind providers.Kind, baseURL string) (llm.Provider, er
 // chooseProvider returns the provider that is named, else the one whose key or base URL is in the environment. It never guesses.
 func (c *Config) chooseProvider() (providers.Kind, error) {
 	if name := value(c.Provider); name != "" {
-		kind, err := providers.Find(name)
-		if err != nil {
-			return kind, fail(ErrConfig, "%w", err)
-		}
-		return kind, nil
+		return FindProvider(name)
 	}
 	var set []providers.Kind
 	var names []string
@@ -80,4 +76,13 @@ func (c *Config) chooseProvider() (providers.Kind, error) {
 		return providers.Kind{}, fail(ErrNoProvider, "a base URL needs a provider: %s", strings.Join(providers.Names(), ", "))
 	}
 	return providers.Kind{}, fail(ErrNoKey, "no API key: set %s", strings.Join(providers.Variables(), ", or "))
+}
+
+// FindProvider returns the provider of that name in the table of providers.
+func FindProvider(name string) (providers.Kind, error) {
+	kind, err := providers.Find(name)
+	if err != nil {
+		return kind, fail(ErrConfig, "unknown provider %q; the providers are %s", name, strings.Join(providers.Names(), ", "))
+	}
+	return kind, nil
 }
