@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -39,11 +40,13 @@ func (a *subagents) open(ctx context.Context, id string, task tool.AgentTask) (*
 	if task.Dir != "" {
 		task.Dir = path.Clean(task.Dir) // it is shown as the working directory
 		info, err := o.Env.Stat(ctx, task.Dir)
-		if err != nil {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("the working_dir %q does not exist; give a directory that does, or leave it out", task.Dir)
+		case err != nil:
 			return nil, fmt.Errorf("working_dir: %w", err)
-		}
-		if !info.IsDir() {
-			return nil, fmt.Errorf("working_dir %q is not a directory", task.Dir)
+		case !info.IsDir():
+			return nil, fmt.Errorf("the working_dir %q is not a directory; give one, or leave it out", task.Dir)
 		}
 		o.Env = env.Sub(o.Env, task.Dir)
 	}

@@ -414,7 +414,7 @@ func (a *subagents) find(id string) (*child, error) {
 		ids = append(ids, known.ID)
 	}
 	if ids == nil {
-		return nil, fmt.Errorf("there is no agent %q; none was spawned", id)
+		return nil, fmt.Errorf("there is no agent %q; none was started, so start one first", id)
 	}
 	return nil, fmt.Errorf("there is no agent %q; the ids are %s", id, strings.Join(ids, ", "))
 }

@@ -78,7 +78,7 @@ func runGrepSearch(ctx context.Context, call *tool.Call, args grepSearchArgs) (t
 	}
 	exclude, err := regexp.Compile(args.Exclude)
 	if err != nil {
-		return tool.Result{}, fmt.Errorf("exclude_pattern is no regular expression: %w", err)
+		return tool.Result{}, fmt.Errorf("exclude_pattern is not a valid regular expression (%w); put a \\ before characters such as ( [ { . * that are meant as they are", err)
 	}
 	q := args.query()
 	found, err := search.Grep(ctx, call.Env, q)

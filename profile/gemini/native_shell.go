@@ -98,10 +98,13 @@ func fenced(text string) string {
 	return fmt.Sprintf("%s\nOutput: %s\n%s", openingTag, orEmpty(escape(text)), closingTag)
 }
 
+// closing matches what reads like the closing tag.
+var closing = regexp.MustCompile(`(?i)<(\s*/\s*untrusted_context)`)
+
 // escape returns a text without anything that reads like the closing tag. The text is cleaned before, because what cleaning takes from a text
 // can make a tag of the rest.
 func escape(text string) string {
-	return regexp.MustCompile(`(?i)<(\s*/\s*untrusted_context)`).ReplaceAllString(sanitize.Text(text), "&lt;$1")
+	return closing.ReplaceAllString(sanitize.Text(text), "&lt;$1")
 }
 
 // escaped returns a result whose text is escaped on both sides of its gap.

@@ -42,11 +42,11 @@ func ReadOutput() tool.Tool {
 
 func readOutput(ctx context.Context, call *tool.Call, args readOutputArgs) (tool.Result, error) {
 	if args.Offset < 0 || args.Limit < 0 {
-		return tool.Result{}, errors.New("offset and limit cannot be negative")
+		return tool.Result{}, errors.New("offset and limit cannot be negative; lines are counted from 1")
 	}
 	match, err := regexp.Compile(args.Pattern)
 	if err != nil {
-		return tool.Result{}, fmt.Errorf("the pattern is no regular expression: %w", err)
+		return tool.Result{}, fmt.Errorf("the pattern is not a valid regular expression (%w); put a \\ before characters such as ( [ { . * that are meant as they are", err)
 	}
 	switch {
 	case args.ID != "" && args.Turns != "":

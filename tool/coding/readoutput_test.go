@@ -45,7 +45,7 @@ func TestA17_ReadOutput(t *testing.T) {
 		{`{"id":"call_7","offset":5000}`, "The output has only 2000 lines.", false},
 		{`{"id":"call_7","pattern":"nope"}`, "No line from 1 on matches; the output has 2000 lines.", false},
 		{`{"id":"call_8"}`, "run the call again", true},
-		{`{"id":"call_7","pattern":"("}`, "no regular expression", true},
+		{`{"id":"call_7","pattern":"("}`, "is not a valid regular expression", true},
 		{`{"id":"call_7","offset":-1}`, "negative", true},
 	} {
 		if got, failed := run("read_output", tt.args); failed != tt.fails || !strings.Contains(got, tt.want) || !tt.fails && got != tt.want {

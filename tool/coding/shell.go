@@ -15,7 +15,7 @@ import (
 
 type shellArgs struct {
 	Command     string `json:"command" jsonschema:"The command line to run, in the shell's language."`
-	TimeoutMS   int64  `json:"timeout_ms,omitempty" jsonschema:"How many milliseconds the command may take, at most 600000."`
+	TimeoutMS   int64  `json:"timeout_ms,omitempty" jsonschema:"How many milliseconds the command may take, at most 600000. It has no effect in the background."`
 	Background  bool   `json:"run_in_background,omitempty" jsonschema:"Start the command and go on at once, for servers and watchers. The tool process reads what it prints, writes to it and kills it."`
 	Description string `json:"description,omitempty" jsonschema:"What the command does, in a few words, for the person who watches."`
 }
