@@ -447,7 +447,7 @@ func (c matrixCase) resume(t *testing.T, records []journal.Record) {
 		if state.Input == nil {
 			continue
 		}
-		begun := begunCalls(state)
+		begun := begunCalls(t, records[:n])
 		log := journal.NewMemory(records[:n]...)
 		w := c.world(t, log)
 		result, err := w.Continue(context.Background())
@@ -475,18 +475,26 @@ func (c matrixCase) resume(t *testing.T, records []journal.Record) {
 	}
 }
 
-// begunCalls are the calls that nobody may run once more.
-func begunCalls(s *agent.State) (ids []string) {
-	for _, c := range s.Calls {
-		if c.Intended || c.Result != nil {
-			ids = append(ids, c.ID)
+// begunCalls are the calls that nobody may run once more: those with an intent or a result.
+func begunCalls(t *testing.T, records []journal.Record) (ids []string) {
+	t.Helper()
+	for _, line := range records {
+		var rec struct {
+			Calls []struct {
+				ID string `json:"id"`
+			} `json:"calls"`
+			CallID string `json:"call_id"`
 		}
-	}
-	for _, turn := range s.Turns {
-		for _, part := range turn.Message.Parts {
-			if r, ok := part.(llm.ToolResult); ok {
-				ids = append(ids, r.CallID)
+		if err := json.Unmarshal(line.Data, &rec); err != nil {
+			t.Fatal(err)
+		}
+		switch line.Kind {
+		case "intent":
+			for _, c := range rec.Calls {
+				ids = append(ids, c.ID)
 			}
+		case "result":
+			ids = append(ids, rec.CallID)
 		}
 	}
 	return ids
