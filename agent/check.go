@@ -72,6 +72,9 @@ func (o *Options) checkLimits() error {
 		"Retry.Base": float64(o.Retry.Base), "Retry.Cap": float64(o.Retry.Cap), "MaxJournal": float64(o.MaxJournal), "MaxEvents": float64(o.MaxEvents),
 		"KeepOutputs": float64(o.KeepOutputs), "Diffs": float64(o.Diffs)})
 	if o.Subagents != nil {
+		if err := o.Subagents.check(); err != nil {
+			return err
+		}
 		limits["Subagents.Depth"], limits["Subagents.MaxRunning"] = float64(o.Subagents.Depth), float64(o.Subagents.MaxRunning)
 	}
 	return notNegative("Options", limits)

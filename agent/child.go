@@ -5,13 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path"
-	"slices"
 	"strings"
 	"sync"
 
-	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -19,6 +15,7 @@ import (
 type child struct {
 	id      string
 	session *Session
+	task    tool.AgentTask // with what its definition adds
 
 	ending sync.Once
 	closed error // of the session's Close; written by ending
@@ -37,46 +34,40 @@ type child struct {
 func (a *subagents) open(ctx context.Context, id string, task tool.AgentTask) (*child, error) {
 	o := a.options
 	c := &child{id: id, status: childRunning}
-	if task.Dir != "" {
-		task.Dir = path.Clean(task.Dir) // it is shown as the working directory
-		info, err := o.Env.Stat(ctx, task.Dir)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil, fmt.Errorf("the working_dir %q does not exist; give a directory that does, or leave it out", task.Dir)
-		case err != nil:
-			return nil, fmt.Errorf("working_dir: %w", err)
-		case !info.IsDir():
-			return nil, fmt.Errorf("the working_dir %q is not a directory; give one, or leave it out", task.Dir)
-		}
-		o.Env = env.Sub(o.Env, task.Dir)
+	def, err := a.definition(task.Agent)
+	if err != nil {
+		return nil, err
 	}
 	p := a.parent
 	o.Policy = p.Policy()
-	o.Tools = p.Tools()
-	o.Profile.Tools = slices.DeleteFunc(slices.Clone(o.Profile.Tools), func(t tool.Tool) bool {
-		return !slices.ContainsFunc(o.Tools, func(has tool.Tool) bool { return has.Name == t.Name })
-	})
 	p.mu.Lock()
-	o.Effort = first(task.Effort, p.state.Effort)
-	o.Provider, o.Model, o.Fallbacks = p.state.modelsFor(task.Model)
-	if (ModelName{o.Provider, o.Model}) != p.state.askedModel() {
-		o.Window = 0 // that of another model
-	}
+	err = o.ask(&def, &task, &p.state)
 	p.mu.Unlock()
+	if err == nil {
+		err = o.place(ctx, task.Dir)
+	}
+	if err == nil {
+		err = o.equip(&def, task.Tools, p.Tools())
+	}
+	if err != nil {
+		return nil, err
+	}
 	o.ID, o.parent, o.agentID, o.depth = "", p, id, o.depth+1
 	if o.NewID != nil {
 		o.ID = o.NewID()
 	}
-	o.MaxTurns = cmp.Or(task.MaxTurns, o.MaxTurns)
+	o.MaxTurns = cmp.Or(task.MaxTurns, def.MaxTurns, o.MaxTurns)
 	o.Dir = ""
 	o.System, o.History, o.Result, o.BeforeInput, o.Questions, o.RequireDone = "", nil, nil, nil, nil, false
-	o.Instructions = strings.TrimSpace(o.Instructions + "\n\n" + childInstructions)
+	o.instruct(def.Instructions, task.Instructions)
 	o.Journal, o.Closers = nil, nil // not the parent's
 	o.OnEvent = func(ev Event) { a.hears(c, ev) }
-	var err error
 	if c.session, err = newChild(ctx, o); err != nil {
 		return nil, err
 	}
+	task.Instructions = strings.TrimSpace(def.Instructions + "\n\n" + task.Instructions)
+	task.Tools, task.Model, task.Effort, task.MaxTurns = c.session.registry.Names(), o.Model, o.Effort, o.MaxTurns
+	c.task = task
 	return c, nil
 }
 

@@ -296,9 +296,11 @@ type childRecord struct {
 	Task    string     `json:"task,omitempty"` // of spawned
 	Model   string     `json:"model,omitempty"`
 	Journal string     `json:"journal,omitempty"` // the child's session id
-	Status  string     `json:"status,omitempty"`  // of ended
-	Usage   llm.Usage  `json:"usage,omitzero"`    // of spent: since the last one
-	Cost    float64    `json:"cost_usd,omitempty"`
+	// Started is what the subagent was started with, but for the Task.
+	Started *tool.AgentTask `json:"started,omitempty"`
+	Status  string          `json:"status,omitempty"` // of ended
+	Usage   llm.Usage       `json:"usage,omitzero"`   // of spent: since the last one
+	Cost    float64         `json:"cost_usd,omitempty"`
 }
 
 // A childEvent is a kind of childRecord.

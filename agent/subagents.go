@@ -25,6 +25,9 @@ type Subagents struct {
 	MaxRunning int
 	// Journal makes the journal of a subagent, whose id is given, as [journal.Store].Create does; nil keeps none.
 	Journal func(ctx context.Context, id string) (journal.Log, error)
+	// Definitions are agents that can be chosen by their names, beside the general one that is like the session. The tools that start
+	// agents list them for the model.
+	Definitions []AgentDefinition
 }
 
 const (
@@ -49,13 +52,14 @@ type Child struct {
 	ID      string // as the model knows it
 	Session string // its session, which names its journal
 	Task    string
-	Status  string // running until it has ended
+	Started tool.AgentTask // what it was started with, its definition included; journals of older versions have the Task only
+	Status  string         // running until it has ended
 }
 
 func (s *State) foldChild(r childRecord) {
 	switch r.Event {
 	case childSpawned:
-		s.Children = append(s.Children, Child{ID: r.ID, Session: r.Journal, Task: r.Task, Status: childRunning})
+		s.Children = append(s.Children, Child{ID: r.ID, Session: r.Journal, Task: r.Task, Started: r.started(), Status: childRunning})
 	case childSpent:
 		s.spend(r.Usage, r.Cost)
 	case childEnded:
@@ -65,6 +69,21 @@ func (s *State) foldChild(r childRecord) {
 			}
 		}
 	}
+}
+
+// startedWith returns a task for the record of its agent, which has its text already.
+func startedWith(task tool.AgentTask) *tool.AgentTask {
+	task.Task, task.Instructions = "", validText(task.Instructions)
+	return &task
+}
+
+// started returns the task that an agent was started with.
+func (r *childRecord) started() (task tool.AgentTask) {
+	if r.Started != nil {
+		task = *r.Started
+	}
+	task.Task = r.Task
+	return task
 }
 
 // The statuses of a subagent.
@@ -119,7 +138,7 @@ func (a *subagents) Spawn(ctx context.Context, task tool.AgentTask) (tool.AgentS
 		return tool.AgentStatus{}, err
 	}
 	if err = context.Cause(ctx); err == nil { // nobody would know of an agent whose call was given up
-		err = a.parent.commitDurably(ctx, childRecord{ID: id, Event: childSpawned, Task: validText(task.Task), Model: c.session.state.Header.Model, Journal: c.session.ID()})
+		err = a.parent.commitDurably(ctx, childRecord{ID: id, Event: childSpawned, Task: validText(task.Task), Model: c.session.state.Header.Model, Journal: c.session.ID(), Started: startedWith(c.task)})
 	}
 	if err == nil {
 		err = a.enter(ctx, c, task.Task)

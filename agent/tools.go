@@ -43,7 +43,7 @@ func (s *Session) Tools() []tool.Tool {
 // Subagents get the tools that the session has when they start. When AddTools returns nil, the change is in the journal; the end of ctx
 // ends the wait for that.
 func (s *Session) AddTools(ctx context.Context, tools ...tool.Tool) error {
-	tools = slices.Clone(tools) // the registry points into the slice
+	tools = s.describing(slices.Clone(tools)) // the registry points into the slice
 	return s.changeTools(ctx, func(rec *settingRecord) error {
 		if err := rec.registry.Use(tools, s.satisfies); err != nil {
 			return err
@@ -169,7 +169,7 @@ func (s *Session) registryOf(p *Policy, lists ...[]tool.Tool) (*tool.Registry, e
 	}
 	registry := new(tool.Registry)
 	for _, tools := range lists {
-		if err := registry.Use(tools, s.satisfies); err != nil {
+		if err := registry.Use(s.describing(tools), s.satisfies); err != nil {
 			return nil, fmt.Errorf("agent: %w", err)
 		}
 	}

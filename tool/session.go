@@ -3,8 +3,10 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"iter"
+	"strings"
 	"sync"
 	"time"
 
@@ -88,13 +90,40 @@ type Files interface {
 	Seen(path string) (h env.Hash, ok bool)
 }
 
-// AgentTask is what a subagent is started with. Only Task is required; Model and Effort are otherwise those of the session.
+// AgentTask holds what a subagent is started with. Only Task is required; everything else is that of the agent's definition, or else of the
+// session.
 type AgentTask struct {
-	Task     string
-	Dir      string // inside the environment
-	Model    string
-	Effort   string
-	MaxTurns int
+	Task string `json:"task,omitempty"`
+	// Agent names one of the agents that the host has defined; empty means a general one, like the session.
+	Agent string `json:"agent,omitempty"`
+	// Instructions are added to the end of its system prompt, behind those of its definition.
+	Instructions string `json:"instructions,omitempty"`
+	// Tools are the names of the tools that it may have, of those that it would have; nil means all of them.
+	Tools    []string `json:"tools,omitzero"`
+	Dir      string   `json:"dir,omitempty"` // inside the environment
+	Model    string   `json:"model,omitempty"`
+	Effort   string   `json:"effort,omitempty"`
+	MaxTurns int      `json:"max_turns,omitempty"`
+}
+
+// AgentKind holds what the model is told of an agent that it can choose by its name.
+type AgentKind struct {
+	Name        string
+	Description string // when to choose it
+}
+
+// UnknownAgentError is the error of [Agents].Spawn for a task that names an agent which the host has not defined.
+type UnknownAgentError struct {
+	Name    string
+	Defined []string // names
+}
+
+// Error names the agents that are defined.
+func (e *UnknownAgentError) Error() string {
+	if len(e.Defined) == 0 {
+		return fmt.Sprintf("there is no agent %q, because none is defined here; leave the name out", e.Name)
+	}
+	return fmt.Sprintf("there is no agent %q; choose one of %s, or leave the name out", e.Name, strings.Join(e.Defined, ", "))
 }
 
 // AgentStatus is where a subagent is.

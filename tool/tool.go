@@ -33,6 +33,9 @@ type Tool struct {
 	// Guidance goes into the system prompt of sessions that offer the tool: when to use it beside the others, in a sentence or two.
 	// How it is called belongs into the description. Most tools have none.
 	Guidance string
+	// ForAgents returns the definition of a tool that starts agents where the host has defined some, which it lists for the model. Nil
+	// leaves the definition as it is.
+	ForAgents func(agents []AgentKind) llm.ToolDefinition
 	// Instead names tools of other agents that this one replaces. A model that calls one of them is told.
 	Instead []Instead
 

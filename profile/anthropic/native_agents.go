@@ -23,12 +23,17 @@ type agentArgs struct {
 	Isolation   string `json:"isolation"`
 }
 
-const agentParameters = `{
+// agentParameters returns the parameters of the tool Agent, whose subagent_type is described by kinds.
+func agentParameters(kinds string) json.RawMessage {
+	return json.RawMessage(fmt.Sprintf(agentSchema, kinds))
+}
+
+const agentSchema = `{
 	"type": "object",
 	"properties": {
 		"description": {"type": "string", "description": "The task in three to five words, for the person who watches."},
 		"prompt": {"type": "string", "description": "What the agent is to do, with everything that it has to know: it sees nothing of this conversation."},
-		"subagent_type": {"type": "string", "description": "There is one type, general-purpose, which is the default."},
+		"subagent_type": {"type": "string", "description": "%s"},
 		"model": {"type": "string", "enum": ["sonnet", "opus", "haiku", "fable"], "description": "The model that it uses. Default: the same one."},
 		"effort": {"type": "string", "enum": ["low", "medium", "high", "xhigh", "max"], "description": "How hard it thinks. Default: as hard as you do."},
 		"run_in_background": {"type": "boolean", "description": "Go on at once; wait gives you the result later. Default: false, the call returns when the agent has finished."},
@@ -38,7 +43,7 @@ const agentParameters = `{
 	"additionalProperties": false
 }`
 
-// generalPurpose is the one type of agent that there is.
+// generalPurpose is the type of agent that there always is.
 const generalPurpose = "general-purpose"
 
 // models are the newest of each size, by the names that the tool Agent takes.
@@ -57,8 +62,15 @@ func agentTool() tool.Tool {
 		Name: "Agent",
 		Description: "Hands a task to an agent that works by itself, with the same tools on the same files, and returns its final report. Several " +
 			"calls in one answer run at the same time. The report names the agent's id, by which SendMessage gives it more to do.",
-		Parameters: json.RawMessage(agentParameters),
+		Parameters: agentParameters("There is one type, general-purpose, which is the default."),
 	}, runAgent)
+	def := t.ToolDefinition
+	t.ForAgents = func(agents []tool.AgentKind) llm.ToolDefinition {
+		listed := def
+		listed.Description += "\n\n" + coding.ListAgents(agents)
+		listed.Parameters = agentParameters("The name of an agent in the list of this tool's description. Default: general-purpose, an agent like you.")
+		return listed
+	}
 	t.Guidance = coding.SpawnGuidance
 	spawn := base("spawn_agent")
 	t.Limit, t.Needs, t.Instead = spawn.Limit, spawn.Needs, spawn.Instead
@@ -77,11 +89,16 @@ func runAgent(ctx context.Context, call *tool.Call, args agentArgs) (tool.Result
 	if args.Isolation != "" {
 		return tool.Result{}, errors.New("isolation is not offered: agents work on the same files. Leave it out, or let the agent make a git worktree itself")
 	}
-	if args.Type != "" && args.Type != generalPurpose {
-		return tool.Result{}, fmt.Errorf("there is no agent type %q; leave subagent_type out, or use %s", args.Type, generalPurpose)
+	if args.Type == generalPurpose {
+		args.Type = ""
 	}
 	agents := call.Session.Agents()
-	status, err := agents.Spawn(ctx, tool.AgentTask{Task: args.Prompt, Model: models[args.Model], Effort: args.Effort})
+	status, err := agents.Spawn(ctx, tool.AgentTask{Task: args.Prompt, Agent: args.Type, Model: models[args.Model], Effort: args.Effort})
+	var unknown *tool.UnknownAgentError
+	if errors.As(err, &unknown) {
+		names := strings.Join(append([]string{generalPurpose}, unknown.Defined...), ", ")
+		return tool.Result{}, fmt.Errorf("there is no agent type %q; leave subagent_type out, or use %s", args.Type, names)
+	}
 	if err != nil {
 		return tool.Result{}, err
 	}

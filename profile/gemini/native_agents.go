@@ -18,17 +18,22 @@ type invokeAgentArgs struct {
 	WaitForPrevious bool   `json:"wait_for_previous"`
 }
 
-const invokeAgentParameters = `{
+// invokeAgentParameters returns the parameters of invoke_agent, whose agent_name is described by names.
+func invokeAgentParameters(names string) json.RawMessage {
+	return json.RawMessage(fmt.Sprintf(invokeAgentSchema, names))
+}
+
+const invokeAgentSchema = `{
 	"type": "object",
 	"properties": {
-		"agent_name": {"type": "string", "description": "There is one agent, generalist."},
+		"agent_name": {"type": "string", "description": "%s"},
 		"prompt": {"type": "string", "description": "What the agent is to do, with everything that it has to know: it sees nothing of this conversation."},
 		"wait_for_previous": {"type": "boolean", "description": "Run this call after the ones before it in the same answer. Default: false."}
 	},
 	"required": ["agent_name", "prompt"]
 }`
 
-// generalist is the one agent that there is. gemini-cli has one of this name too.
+// generalist is the agent that there always is. gemini-cli has one of this name too.
 const generalist = "generalist"
 
 // invokeAgent starts a subagent, waits for it and ends it: nothing in this dialect speaks to it again.
@@ -37,8 +42,15 @@ func invokeAgent() tool.Tool {
 		Name: "invoke_agent",
 		Description: "Hands a task to an agent that works by itself, with the same tools on the same files, and returns its final report. Several calls " +
 			"in one answer run at the same time.",
-		Parameters: json.RawMessage(invokeAgentParameters),
+		Parameters: invokeAgentParameters("There is one agent, generalist."),
 	}, runAgent)
+	def := t.ToolDefinition
+	t.ForAgents = func(agents []tool.AgentKind) llm.ToolDefinition {
+		listed := def
+		listed.Description += "\n\n" + coding.ListAgents(agents)
+		listed.Parameters = invokeAgentParameters("The name of an agent in the list of this tool's description, or generalist, an agent like you.")
+		return listed
+	}
 	t.Needs, t.Instead = tool.NeedsAgents, coding.Agents()[0].Instead
 	t.Limit = tool.Limit{Chars: 20_000, Keep: tool.KeepHeadTail} // as the tools for agents have it
 	t.Guidance = coding.SpawnGuidance
@@ -58,11 +70,16 @@ func runAgent(ctx context.Context, call *tool.Call, args invokeAgentArgs) (tool.
 	if strings.TrimSpace(args.Prompt) == "" {
 		return tool.Result{}, errors.New("prompt is empty; say what the agent is to do")
 	}
-	if args.AgentName != generalist {
-		return tool.Result{}, fmt.Errorf("there is no agent %q; the only one is %s", args.AgentName, generalist)
+	if args.AgentName == generalist {
+		args.AgentName = ""
 	}
 	agents := call.Session.Agents()
-	status, err := agents.Spawn(ctx, tool.AgentTask{Task: args.Prompt})
+	status, err := agents.Spawn(ctx, tool.AgentTask{Task: args.Prompt, Agent: args.AgentName})
+	var unknown *tool.UnknownAgentError
+	if errors.As(err, &unknown) {
+		names := strings.Join(append([]string{generalist}, unknown.Defined...), ", ")
+		return tool.Result{}, fmt.Errorf("there is no agent %q; call invoke_agent again with an agent_name of these: %s", args.AgentName, names)
+	}
 	if err != nil {
 		return tool.Result{}, err
 	}

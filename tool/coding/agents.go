@@ -18,6 +18,12 @@ type spawnAgentArgs struct {
 	MaxTurns   int    `json:"max_turns,omitempty" jsonschema:"How many turns it may take. Default: no limit of its own."`
 }
 
+// spawnKindArgs are those of spawn_agent in a session in which agents are defined.
+type spawnKindArgs struct {
+	spawnAgentArgs
+	Agent string `json:"agent,omitempty" jsonschema:"The name of an agent in the list of this tool's description. Default: one like you."`
+}
+
 type agentArgs struct {
 	AgentID string `json:"agent_id" jsonschema:"The id that the agent got when it was started."`
 }
@@ -38,9 +44,16 @@ func Agents() []tool.Tool { return Dialect{}.Agents() }
 
 // Agents returns the tools for subagents.
 func (d Dialect) Agents() []tool.Tool {
-	spawn := agentTool(tool.Writes, llm.ToolDefinition{Name: "spawn_agent", Description: "Starts an agent that works on a part of the task by itself, at the same time, " +
+	def := llm.ToolDefinition{Name: "spawn_agent", Description: "Starts an agent that works on a part of the task by itself, at the same time, " +
 		"with the same tools and files, and returns its id at once. Use it for parts that do not depend on each other, and for " +
-		"searches whose details you do not need. wait returns its result."}, spawnAgent)
+		"searches whose details you do not need. wait returns its result."}
+	spawn, ofKind := agentTool(tool.Writes, def, spawnGeneral), agentTool(tool.Writes, def, spawnAgent)
+	spawn.Run = ofKind.Run
+	spawn.ForAgents = func(agents []tool.AgentKind) llm.ToolDefinition {
+		listed := ofKind.ToolDefinition
+		listed.Description += "\n\n" + ListAgents(agents)
+		return listed
+	}
 	spawn.Guidance, spawn.Instead = SpawnGuidance, replaces("spawn_agent")
 	return []tool.Tool{
 		spawn,
@@ -85,11 +98,25 @@ type AgentReport struct {
 	TurnsUsed int    `json:"turns_used"`
 }
 
-func spawnAgent(ctx context.Context, agents tool.Agents, args spawnAgentArgs) (answer, data any, err error) {
+// ListAgents returns the agents that the model can choose, for the description of a tool that starts them.
+func ListAgents(agents []tool.AgentKind) string {
+	var b strings.Builder
+	b.WriteString("Agents that you can choose by name:")
+	for _, a := range agents {
+		fmt.Fprintf(&b, "\n- %s: %s", a.Name, strings.Join(strings.Fields(a.Description), " "))
+	}
+	return b.String()
+}
+
+func spawnGeneral(ctx context.Context, agents tool.Agents, args spawnAgentArgs) (answer, data any, err error) {
+	return spawnAgent(ctx, agents, spawnKindArgs{spawnAgentArgs: args})
+}
+
+func spawnAgent(ctx context.Context, agents tool.Agents, args spawnKindArgs) (answer, data any, err error) {
 	if args.MaxTurns < 0 {
 		return nil, nil, fmt.Errorf("max_turns is %d; it must be 1 or more, or left out", args.MaxTurns)
 	}
-	status, err := agents.Spawn(ctx, tool.AgentTask{Task: args.Task, Dir: args.WorkingDir, Model: args.Model, MaxTurns: args.MaxTurns})
+	status, err := agents.Spawn(ctx, tool.AgentTask{Task: args.Task, Agent: args.Agent, Dir: args.WorkingDir, Model: args.Model, MaxTurns: args.MaxTurns})
 	return status, status, err
 }
 

@@ -3,6 +3,7 @@ package coding
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -57,7 +58,7 @@ func TestF_AgentTools(t *testing.T) {
 	} {
 		u := Agents()[i]
 		o := b.runCall(context.Background(), u, step.args, tool.Call{Session: s})
-		if got := o.Model.Text(); o.IsError || got != step.want || s.came[i] != step.came {
+		if got := o.Model.Text(); o.IsError || got != step.want || !reflect.DeepEqual(s.came[i], step.came) {
 			t.Errorf("%s: %q, want %q; came %v", u.Name, got, step.want, s.came[i])
 		}
 		b.fails(u, step.args, "no subagents")

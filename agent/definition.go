@@ -1,0 +1,177 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/profile"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// AgentDefinition describes a subagent that the model, or a tool that starts one, can choose by its name.
+type AgentDefinition struct {
+	Name        string
+	Description string // when to choose it, for the model
+	// Instructions are added to the end of its system prompt.
+	Instructions string
+	// Tools are the names of the tools that it may have, of those of the session; nil means all of them.
+	Tools []string
+	// Profile replaces the session's, and its tools those of the session; nil leaves both.
+	Profile *profile.Profile
+	// ExtraTools are tools of its own, which the session need not have.
+	ExtraTools []tool.Tool
+	// Provider, Model and Effort override those of the Profile, or of the session. Another Provider needs another Model too.
+	Provider, Model, Effort string
+	// MaxTurns limits its turns; 0 means the session's limit.
+	MaxTurns int
+}
+
+// check returns an error for definitions that cannot be chosen.
+func (s *Subagents) check() error {
+	names := map[string]bool{}
+	for i, def := range s.Definitions {
+		switch {
+		case strings.TrimSpace(def.Name) == "":
+			return fmt.Errorf("agent: Options.Subagents.Definitions[%d] has no name", i)
+		case names[def.Name]:
+			return fmt.Errorf("agent: two of Options.Subagents.Definitions have the name %q", def.Name)
+		case def.MaxTurns < 0:
+			return fmt.Errorf("agent: MaxTurns of the agent %q cannot be negative; 0 means the session's limit", def.Name)
+		}
+		names[def.Name] = true
+	}
+	return nil
+}
+
+// kinds returns what the model is told of the agents that it can choose; none in a session without subagents.
+func (a *subagents) kinds() []tool.AgentKind {
+	if a == nil {
+		return nil
+	}
+	var kinds []tool.AgentKind
+	for _, def := range a.options.Subagents.Definitions {
+		kinds = append(kinds, tool.AgentKind{Name: def.Name, Description: def.Description})
+	}
+	return kinds
+}
+
+// describing returns tools with the definitions that they have where there are agents to choose. It does not change the list.
+func (s *Session) describing(tools []tool.Tool) []tool.Tool {
+	kinds := s.agents.kinds()
+	if len(kinds) == 0 || !slices.ContainsFunc(tools, func(t tool.Tool) bool { return t.ForAgents != nil }) {
+		return tools
+	}
+	tools = slices.Clone(tools)
+	for i := range tools {
+		if t := &tools[i]; t.ForAgents != nil {
+			t.ToolDefinition = t.ForAgents(kinds)
+		}
+	}
+	return tools
+}
+
+// definition returns the definition that a task names, an empty one for none.
+func (a *subagents) definition(name string) (AgentDefinition, error) {
+	if name == "" {
+		return AgentDefinition{}, nil
+	}
+	var names []string
+	for _, def := range a.options.Subagents.Definitions {
+		if def.Name == name {
+			return def, nil
+		}
+		names = append(names, def.Name)
+	}
+	return AgentDefinition{}, &tool.UnknownAgentError{Name: name, Defined: names}
+}
+
+// place sets the directory in which a subagent works.
+func (o *Options) place(ctx context.Context, dir string) error {
+	if dir == "" {
+		return nil
+	}
+	dir = path.Clean(dir) // it is shown as the working directory
+	info, err := o.Env.Stat(ctx, dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("the working_dir %q does not exist; give a directory that does, or leave it out", dir)
+	case err != nil:
+		return fmt.Errorf("working_dir: %w", err)
+	case !info.IsDir():
+		return fmt.Errorf("the working_dir %q is not a directory; give one, or leave it out", dir)
+	}
+	o.Env = env.Sub(o.Env, dir)
+	return nil
+}
+
+// equip sets the tools of a subagent, and its profile: a subset of what the session has, or what the definition brings.
+func (o *Options) equip(def *AgentDefinition, allowed []string, session []tool.Tool) error {
+	o.Tools = session
+	if def.Profile != nil {
+		o.Profile, o.Tools = *def.Profile, def.Profile.Tools
+	}
+	for _, names := range [][]string{def.Tools, allowed} {
+		var err error
+		if o.Tools, err = chosenTools(o.Tools, names); err != nil {
+			return err
+		}
+	}
+	o.Profile.Tools = slices.DeleteFunc(slices.Clone(o.Profile.Tools), func(t tool.Tool) bool {
+		return !slices.ContainsFunc(o.Tools, func(has tool.Tool) bool { return has.Name == t.Name })
+	})
+	o.Tools = slices.Concat(o.Tools, def.ExtraTools)
+	return nil
+}
+
+// chosenTools returns the tools of these names, all of them for nil.
+func chosenTools(tools []tool.Tool, names []string) ([]tool.Tool, error) {
+	if names == nil {
+		return tools, nil
+	}
+	var chosen []tool.Tool
+	for _, name := range names {
+		at := slices.IndexFunc(tools, func(t tool.Tool) bool { return t.Name == name })
+		if at < 0 {
+			return nil, fmt.Errorf("the agent is to have the tool %q, which is not there; do that part without this agent", name)
+		}
+		chosen = append(chosen, tools[at])
+	}
+	return chosen, nil
+}
+
+// ask sets the model of a subagent: that of the task, else of the definition, its profile or the session.
+func (o *Options) ask(def *AgentDefinition, task *tool.AgentTask, parent *State) error {
+	model := first(task.Model, def.Model)
+	if def.Profile != nil {
+		model = first(model, def.Profile.Model)
+	}
+	o.Effort = first(first(task.Effort, def.Effort), parent.Effort)
+	o.Provider, o.Model, o.Fallbacks = parent.modelsFor(model)
+	provider := def.Provider
+	if def.Profile != nil {
+		provider = first(provider, def.Profile.Provider)
+	}
+	if provider != "" && provider != o.Provider {
+		o.Request.ProviderOptions = nil // they are for the session's provider
+		if o.Provider = provider; model == "" {
+			return errors.New("the agent has another provider and no model; tell the user that its definition lacks one")
+		}
+	}
+	if (ModelName{o.Provider, o.Model}) != parent.askedModel() {
+		o.Window = 0 // that of another model
+	}
+	return nil
+}
+
+// instruct adds the instructions of a subagent to those of the session.
+func (o *Options) instruct(more ...string) {
+	for _, text := range append(more, childInstructions) {
+		o.Instructions = strings.TrimSpace(o.Instructions + "\n\n" + strings.TrimSpace(text))
+	}
+}

@@ -1,0 +1,143 @@
+package agent_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/profile"
+	"github.com/attractor-go/attractor/profile/anthropic"
+	"github.com/attractor-go/attractor/profile/gemini"
+	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/tool/coding"
+)
+
+// reviewer is an agent that only reads.
+var reviewer = agent.AgentDefinition{Name: "reviewer", Description: "Reviews a change\nfor mistakes.", Instructions: "Look for mistakes.", Tools: []string{"look"},
+	Model: "model-2", Effort: "high", MaxTurns: 3}
+
+// offered returns the names of the tools of a request.
+func offered(r *llm.Request) []string {
+	var names []string
+	for _, d := range r.Tools {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// The model chooses an agent by its name, which has the tools, model, effort and instructions of its definition, and no more.
+func TestJ10_DefinedAgent(t *testing.T) {
+	log := new(journal.Memory)
+	other := agent.AgentDefinition{Name: "other", Description: "Is of another family.", ExtraTools: []tool.Tool{echo("own")},
+		Profile: &profile.Profile{Name: "other", Provider: "test", Model: "model-3", Prompt: "You are another.", Tools: []tool.Tool{echo("theirs")}}}
+	h := spawning(t, agent.Options{Journal: log, Instructions: "Be brief.", Subagents: &agent.Subagents{Definitions: []agent.AgentDefinition{reviewer, other}}}, map[string][]llmtest.Step{
+		"go": {llmtest.Calls(spawn("a", "agent", "reviewer"), spawn("b", "agent", "nobody"), spawn("c"), spawn("d", "agent", "other")),
+			llmtest.Calls(wait("agent-1"), wait("agent-3"), wait("agent-4")), llmtest.Text("done")},
+		"a": slices.Repeat([]llmtest.Step{llmtest.Calls(call("look"), call("change"))}, 9), "c": {llmtest.Text("ok")}, "d": {llmtest.Text("ok")},
+	}, echo("look"), echo("change"))
+	h.submit(t, "go", agent.Completed)
+	wantOutputs(t, h, "running", `there is no agent "nobody"; choose one of reviewer, other`, "running", "running", "max_turns", "ok", "ok")
+	a, c, d := h.requests("a"), h.requests("c")[0], h.requests("d")[0]
+	if r := a[0]; len(a) != 3 || r.Model != "model-2" || r.Effort != "high" || !slices.Equal(offered(r), []string{"look"}) {
+		t.Errorf("the reviewer made %d calls, of %s with the effort %q and the tools %v", len(a), r.Model, r.Effort, offered(r))
+	}
+	if system := a[0].Messages[0].Parts.Text(); !strings.Contains(system, "Be brief.\n\nLook for mistakes.\n\nYou work for another agent") {
+		t.Errorf("the reviewer's prompt: %s", system)
+	}
+	if !strings.Contains(a[1].Messages[3].Parts[1].(llm.ToolResult).Content.Text(), "unknown tool") {
+		t.Errorf("a tool that the reviewer may not have: %+v", a[1].Messages)
+	}
+	if c.Model != "model-1" || !slices.Equal(offered(c), []string{"look", "change"}) {
+		t.Errorf("the general agent has the model %s and the tools %v", c.Model, offered(c))
+	}
+	if d.Model != "model-3" || !slices.Equal(offered(d), []string{"theirs", "own"}) || !strings.HasPrefix(d.Messages[0].Parts.Text(), "You are another.") {
+		t.Errorf("the other agent has the model %s and the tools %v", d.Model, offered(d))
+	}
+	if def := h.requests("go")[0].Tools[0]; !strings.Contains(def.Description, "\n- reviewer: Reviews a change for mistakes.\n- other: Is") || !strings.Contains(string(def.Parameters), `"agent"`) {
+		t.Errorf("the model is told %s, %s", def.Description, def.Parameters)
+	}
+	state, err := agent.Load(context.Background(), log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := state.Children[0].Started; got.Task != "a" || got.Agent != "reviewer" || got.Instructions != "Look for mistakes." || got.Model != "model-2" ||
+		got.Effort != "high" || got.MaxTurns != 3 || !slices.Equal(got.Tools, []string{"look"}) {
+		t.Errorf("the journal says that the reviewer was started with %+v", got)
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	checkReplay(t, log, h.events)
+}
+
+// A tool that starts agents may give them a part of what they would have, and nothing that is not there.
+func TestJ10_TaskOfAnAgent(t *testing.T) {
+	var table tool.Agents
+	h := spawning(t, agent.Options{Subagents: &agent.Subagents{Definitions: []agent.AgentDefinition{reviewer}}}, map[string][]llmtest.Step{
+		"go": {llmtest.Calls(call("agents")), llmtest.Text("done")}, "a": {llmtest.Text("ok")}, "b": {llmtest.Text("ok")},
+	}, agents(&table), echo("look"), echo("change"))
+	h.submit(t, "go", agent.Completed)
+	ctx := context.Background()
+	for _, task := range []tool.AgentTask{{Task: "x", Tools: []string{"nothing"}}, {Task: "x", Agent: "reviewer", Tools: []string{"change"}}} {
+		if _, err := table.Spawn(ctx, task); err == nil || !strings.Contains(err.Error(), "is to have the tool") {
+			t.Errorf("%+v: %v", task, err)
+		}
+	}
+	for _, task := range []tool.AgentTask{{Task: "a", Tools: []string{"look"}, Instructions: "Look twice."}, {Task: "b", Tools: []string{}}} {
+		status, err := table.Spawn(ctx, task)
+		if err == nil {
+			_, err = table.Wait(ctx, status.ID)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, b := h.requests("a")[0], h.requests("b")[0]
+	if !slices.Equal(offered(a), []string{"look"}) || len(b.Tools) != 0 || !strings.Contains(a.Messages[0].Parts.Text(), "Look twice.") {
+		t.Errorf("the tools are %v and %v", offered(a), offered(b))
+	}
+}
+
+// The tools of each dialect list the agents, and leave everything as it was where there are none.
+func TestJ10_DialectsListAgents(t *testing.T) {
+	kinds := []tool.AgentKind{{Name: "reviewer", Description: "Reviews."}}
+	found := 0
+	for _, tools := range [][]tool.Tool{coding.Agents(), anthropic.Native().Tools, gemini.Native().Tools} {
+		for _, t2 := range tools {
+			if t2.ForAgents == nil {
+				continue
+			}
+			found++
+			def := t2.ForAgents(kinds)
+			if def.Name != t2.Name || !strings.Contains(def.Description, "- reviewer: Reviews.") || string(def.Parameters) == string(t2.Parameters) ||
+				strings.Contains(string(def.Parameters), "There is one") || strings.Contains(t2.Description, "reviewer") {
+				t.Errorf("%s: %s %s", t2.Name, def.Description, def.Parameters)
+			}
+			t2.ToolDefinition = def
+			if _, err := tool.NewRegistry(t2); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if found != 3 {
+		t.Errorf("%d tools list agents", found)
+	}
+}
+
+// Definitions that cannot be chosen are refused.
+func TestJ10_DefinitionsThatCannotBe(t *testing.T) {
+	for want, defs := range map[string][]agent.AgentDefinition{
+		"Definitions[1] has no name": {reviewer, {}}, `have the name "reviewer"`: {reviewer, reviewer}, "cannot be negative": {{Name: "x", MaxTurns: -1}},
+	} {
+		o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test")}}, Env: nowhere(t),
+			Profile: profile.Profile{Name: "test", Provider: "test", Model: "m"}, Subagents: &agent.Subagents{Definitions: defs}}
+		if _, err := agent.New(context.Background(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
