@@ -285,18 +285,18 @@ func (m *mender) within(path string, value any, doc *jsonschema.Schema) {
 			m.problem(path, "must be less than %v, got %s", *doc.ExclusiveMaximum, v)
 		}
 	case string:
-		m.length(path, "characters", utf8.RuneCountInString(v), doc.MinLength, doc.MaxLength)
+		m.length(path, utf8.RuneCountInString(v), doc.MinLength, doc.MaxLength)
 	case []any:
-		m.length(path, "elements", len(v), doc.MinItems, doc.MaxItems)
+		m.length(path, len(v), doc.MinItems, doc.MaxItems)
 	}
 }
 
-func (m *mender) length(path, unit string, n int, least, most *int) {
+func (m *mender) length(path string, n int, least, most *int) {
 	switch {
 	case least != nil && n < *least:
-		m.problem(path, "is too short: it has %d %s, the minimum is %d", n, unit, *least)
+		m.problem(path, "is too short: its length is %d, the minimum is %d", n, *least)
 	case most != nil && n > *most:
-		m.problem(path, "is too long: it has %d %s, the maximum is %d", n, unit, *most)
+		m.problem(path, "is too long: its length is %d, the maximum is %d", n, *most)
 	}
 }
 

@@ -225,3 +225,23 @@ func checkCallCase(t *testing.T, c callCase) {
 		}
 	}
 }
+
+func TestR9_LimitsOfASchemaAreWords(t *testing.T) {
+	s := parse(t, `{"type":"object","properties":{"n":{"type":"integer","minimum":1,"maximum":9},"x":{"type":"number","exclusiveMinimum":0,"exclusiveMaximum":1},
+		"s":{"type":"string","minLength":2,"maxLength":3},"a":{"type":"array","minItems":1,"maxItems":2}}}`)
+	for text, want := range map[string]string{
+		`{"n":0}`:                          `parameter "n" must be 1 or more, got 0`,
+		`{"n":"10"}`:                       `parameter "n" must be 9 or less, got 10`,
+		`{"x":0}`:                          `parameter "x" must be more than 0, got 0`,
+		`{"x":1.0}`:                        `parameter "x" must be less than 1, got 1.0`,
+		`{"s":"ä"}`:                        `parameter "s" is too short: its length is 1, the minimum is 2`,
+		`{"s":"äöüß"}`:                     `parameter "s" is too long: its length is 4, the maximum is 3`,
+		`{"a":[]}`:                         `parameter "a" is too short: its length is 0, the minimum is 1`,
+		`{"a":[1,2,3]}`:                    `parameter "a" is too long: its length is 3, the maximum is 2`,
+		`{"n":9,"x":0.5,"s":"äö","a":[1]}`: "",
+	} {
+		if _, problem := fit(s, text); problem != want {
+			t.Errorf("%s: %q, want %q", text, problem, want)
+		}
+	}
+}

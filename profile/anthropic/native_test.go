@@ -493,3 +493,24 @@ func TestJ4_AgentIsStructured(t *testing.T) {
 	}
 	t.Error("the session ended before")
 }
+
+// TestR7_FilesAreConfirmedInTheVendorsWords compares results of changes with those of Claude Code.
+func TestR7_FilesAreConfirmedInTheVendorsWords(t *testing.T) {
+	b := newBench(t)
+	for _, c := range []struct {
+		tool string
+		args object
+		want string
+	}{
+		{"Write", object{"file_path": "a.txt", "content": "one\ntwo\none\n"}, "File created successfully at: a.txt"},
+		{"Edit", object{"file_path": "a.txt", "old_string": "two", "new_string": "2"},
+			"The file a.txt has been updated. Here's the result of running `cat -n` on a snippet of the edited file:\n     1\tone\n     2\t2\n     3\tone\n"},
+		{"Edit", object{"file_path": "a.txt", "old_string": "one", "new_string": "1", "replace_all": true},
+			"The file a.txt has been updated. All 2 occurrences were successfully replaced (lines 1, 3)."},
+		{"Write", object{"file_path": "a.txt", "content": ""}, "The file a.txt has been updated successfully."},
+	} {
+		if got := b.run(c.tool, c.args); got.IsError || got.Model.Text() != c.want {
+			t.Errorf("%s %v: %q, want %q", c.tool, c.args, got.Model.Text(), c.want)
+		}
+	}
+}
