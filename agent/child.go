@@ -11,26 +11,26 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// child is one subagent.
+// A child is a subagent.
 type child struct {
 	id      string
 	session *Session
 	task    tool.AgentTask // with what its definition adds
 
 	ending sync.Once
-	closed error // of the session's Close; written by ending
+	closed error // from the session's Close; written by ending
 
 	mu       sync.Mutex
 	idle     chan struct{} // closed when no input runs
 	result   tool.AgentResult
-	cut      bool // the input has not come to an end of its own
+	cut      bool // the input was cut off
 	status   string
-	closing  bool   // no input begins any more
-	counted  totals // of the session, that the parent has recorded
-	recorded bool   // that it has ended
+	closing  bool   // no further input may begin
+	counted  totals // what the parent has recorded of the session
+	recorded bool   // its end is recorded
 }
 
-// open makes the session of a child.
+// open returns a child with its session.
 func (a *subagents) open(ctx context.Context, id string, task tool.AgentTask) (*child, error) {
 	o := a.options
 	c := &child{id: id, status: childRunning}
@@ -60,7 +60,7 @@ func (a *subagents) open(ctx context.Context, id string, task tool.AgentTask) (*
 	o.Dir = ""
 	o.System, o.History, o.Result, o.BeforeInput, o.Questions, o.RequireDone = "", nil, nil, nil, nil, false
 	o.instruct(def.Instructions, task.Instructions)
-	o.Journal, o.Closers = nil, nil // not the parent's
+	o.Journal, o.Closers = nil, nil // the child has its own, or none
 	o.OnEvent = func(ev Event) { a.hears(c, ev) }
 	if c.session, err = newChild(ctx, o); err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (a *subagents) open(ctx context.Context, id string, task tool.AgentTask) (*
 const childInstructions = "You work for another agent, which gave you one part of its task. Nobody can answer questions. Your last message is all that it " +
 	"gets from you: say what you did, what you found out, and what is left."
 
-// newChild opens the journal under the id that the session will have.
+// newChild returns a child, with its journal open under the id of its session.
 func newChild(ctx context.Context, o Options) (*Session, error) {
 	if o.ID == "" {
 		o.ID = newID()
@@ -93,7 +93,7 @@ func newChild(ctx context.Context, o Options) (*Session, error) {
 	return s, err
 }
 
-// begin marks a child as working, unless it is being closed. It is called with the table's lock held.
+// begin marks a child as working, unless it is closing. It is called with the table's lock held.
 func (c *child) begin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +110,7 @@ func (c *child) now() tool.AgentStatus {
 	return tool.AgentStatus{ID: c.id, Status: c.status}
 }
 
-// hasEnded reports whether the session is closed, or is about to be.
+// hasEnded reports whether the session is closed or closing.
 func (c *child) hasEnded() bool {
 	c.session.mu.Lock()
 	defer c.session.mu.Unlock()
@@ -119,7 +119,7 @@ func (c *child) hasEnded() bool {
 
 func (c *child) gone() error { return fmt.Errorf("agent %s has ended; spawn another one", c.id) }
 
-// steer hands a message to a child that works, and reports false when it does not; rest looks for it before the child is free.
+// steer sends a message to a working child. It reports false if the child does not work. rest looks for such messages.
 func (c *child) steer(ctx context.Context, message string) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,7 +133,7 @@ func (c *child) steer(ctx context.Context, message string) (bool, error) {
 	return err == nil, err
 }
 
-// outcome notes what an input came to.
+// outcome keeps the outcome of an input.
 func (c *child) outcome(result *Result, err error) (status string) {
 	c.session.mu.Lock()
 	turns := c.session.state.Steps
@@ -156,11 +156,11 @@ func (c *child) outcome(result *Result, err error) (status string) {
 	return status
 }
 
-// finished reports that the task is done, as far as the model is concerned.
+// finished reports whether the task is done for the model.
 func (r Reason) finished() bool { return r == Completed || r == Done }
 
-// rest gives a child free for its next input, unless a message came after the last model call: then it reports false. A limit that
-// ends one input may end the next one at once, so nothing goes on there.
+// rest marks a child as idle. It reports false if a message came after the last model call, which needs another input. After a limit it
+// does not, since the next input may end at once.
 func (c *child) rest(status string, result *Result) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -177,7 +177,7 @@ func (c *child) rest(status string, result *Result) bool {
 	return true
 }
 
-// steered reports whether steering waits for a model call of a session that is open.
+// steered reports whether steering waits in an open session.
 func (s *Session) steered() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

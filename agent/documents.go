@@ -15,15 +15,15 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// documentBudget is how much of the project's documents goes into the prompt, in bytes.
+// documentBudget limits the project's documents in the prompt, in bytes.
 const documentBudget = 32 << 10
 
 const documentsCut = "[Project instructions truncated at 32KB]"
 
-// projectDocuments reads the documents of each directory from the repository's root (or the working directory) down to the
-// working directory: the root's first, so that the ones nearer to the work have the last word. It reads through the environment and
-// so only what the host allowed: documents in directories above, and links that lead out, are left out. A host that wants those of a
-// repository's root in a session below it makes the root one of env.LocalOptions.Roots.
+// projectDocuments returns the documents of each directory from the repository's root, or the working directory, down to the working
+// directory, in this order, because the nearer ones count more. It reads only what the environment allows, so documents above its roots
+// and links out of them are left out. A host that wants the documents of a repository's root in a session below it makes the root one of
+// env.LocalOptions.Roots.
 func projectDocuments(ctx context.Context, e env.Environment, root string, names []string) string {
 	var b strings.Builder
 	dirs := directoriesDown(root, e.WorkDir())
@@ -46,7 +46,7 @@ func projectDocuments(ctx context.Context, e env.Environment, root string, names
 	return strings.TrimSpace(b.String())
 }
 
-// cutText is at most n bytes of a text, in whole characters.
+// cutText returns the first n bytes of a text at most, in whole characters.
 func cutText(text string, n int) string {
 	n = max(0, min(n, len(text)))
 	for at := n; at > 0 && at < len(text) && n-at < utf8.UTFMax; at-- {
@@ -72,8 +72,8 @@ func directoriesDown(root, dir string) []string {
 	return dirs
 }
 
-// readDocument reads at most limit bytes of a regular file that the environment lets us read, and whether that is all of it. Anything
-// else is no document.
+// readDocument returns at most limit bytes of a document, and whether that is all of it. It returns nothing for anything but a regular file
+// that the environment can read.
 func readDocument(ctx context.Context, e env.Environment, top, name string, limit int) (text string, whole bool) {
 	info, err := e.Stat(ctx, name)
 	if err != nil || info.Mode&fs.ModeType != 0 || !isInProject(ctx, e, top, name) {
@@ -93,8 +93,8 @@ func readDocument(ctx context.Context, e env.Environment, top, name string, limi
 	return strings.TrimSpace(sanitize.Text(strings.TrimPrefix(string(data), "\ufeff"))), whole
 }
 
-// isInProject reports whether a name leads to a file below top that is the project's own: a link to what git keeps, such as a configuration
-// with passwords in it, or to another directory that may be read, is no document.
+// isInProject reports whether a name leads to a file of the project's own below top. A link into git's directory, whose configuration may
+// have passwords, or into another readable directory does not.
 func isInProject(ctx context.Context, e env.Environment, top, name string) bool {
 	file, err1 := env.Resolve(ctx, e, name)
 	dir, err2 := env.Resolve(ctx, e, top)

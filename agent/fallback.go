@@ -13,7 +13,7 @@ import (
 
 // FallbackPolicy holds the models that are asked when a model call has failed for good. Its zero value has none.
 //
-// A call of the model that was chosen goes on with the first fallback after a failure of these kinds: [llm.ErrOverloaded],
+// A model call goes on with the first fallback after a failure of the chosen model of these kinds: [llm.ErrOverloaded],
 // [llm.ErrServer], [llm.ErrQuota], [llm.ErrRateLimit], [llm.ErrNetwork], [llm.ErrTimeout] and [llm.ErrStream]. Each model has all the
 // attempts of [Options].Retry; a Retry-After that is longer than Retry.Cap leads to the fallback at once. A refused key, an unknown model
 // or an invalid request ends the input instead, so that nobody pays for a fallback without knowing that the first model never worked.
@@ -24,17 +24,17 @@ import (
 // it is too long for the new model. The effort is fitted to each model. Side calls, such as those for summaries, do not change the model.
 type FallbackPolicy struct {
 	Models []FallbackModel `json:"models,omitempty"`
-	// ReturnAfter is how long the chosen model is left alone before the next model call asks it again. Zero means until the next input,
-	// a negative time means until [Session.Set] names a model.
+	// ReturnAfter is how long fallbacks are asked before a model call asks the chosen model again. Zero means until the next input, a
+	// negative time until [Session.Set] names a model.
 	ReturnAfter time.Duration `json:"return_after,omitempty"`
 }
 
-// FallbackModel is a model that is asked in place of another one.
+// FallbackModel names a model that is asked in place of another one.
 type FallbackModel struct {
 	// Provider must be one of the client's; empty means that of the session.
 	Provider string `json:"provider"`
 	Model    string `json:"model"`
-	// Window is the size of the model's window in tokens. The session sets it where the client's Models know it.
+	// Window is the size of the model's window in tokens. The session sets it if the client's catalog has it.
 	Window int `json:"window,omitempty"`
 }
 
@@ -49,7 +49,7 @@ type ModelName struct {
 // String returns the provider and the model with a slash between them.
 func (n ModelName) String() string { return n.Provider + "/" + n.Model }
 
-// ModelFailure is the last failure of one model in a model call that others were asked for, too.
+// ModelFailure holds the last failure of a model in a model call that went on with another model.
 type ModelFailure struct {
 	Model ModelName
 	Fault Fault
@@ -60,10 +60,10 @@ type Fallback struct {
 	Chosen FallbackModel
 	Since  time.Time // when the call of the chosen model failed
 
-	inputs int // that had begun by then
+	inputs int // how many had begun by then
 }
 
-// ModelsFailed is the error of a model call for which every model has failed. It wraps an [llm.Error] for each.
+// ModelsFailed is the error of a model call for which all models have failed. It wraps an [llm.Error] for each.
 type ModelsFailed struct {
 	Failures []ModelFailure // in the order in which they were asked
 }
@@ -79,7 +79,7 @@ func (e *ModelsFailed) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the failures, that of the model that was asked last first.
+// Unwrap returns the failures, the last one first.
 func (e *ModelsFailed) Unwrap() []error {
 	var errs []error
 	for _, f := range slices.Backward(e.Failures) {
@@ -88,19 +88,19 @@ func (e *ModelsFailed) Unwrap() []error {
 	return errs
 }
 
-// modelRecord says which model is asked from here on.
+// modelRecord records which model is asked from now on.
 type modelRecord struct {
 	FallbackModel
-	// Return says that it is the chosen one again, because its time has come; else the model before has failed.
+	// Return reports that the chosen model is asked again because its time has come. Otherwise the model before has failed.
 	Return bool `json:"return,omitempty"`
 }
 
 func (modelRecord) kind() string { return "model" }
 
-// askedModel returns the name of the model that is asked.
+// askedModel returns the name of the current model.
 func (s *State) askedModel() ModelName { return ModelName{s.Provider, s.Model} }
 
-// chosen returns the model that the host has chosen, which a fallback may stand for.
+// chosen returns the model that the host has chosen, even while a fallback is asked.
 func (s *State) chosen() FallbackModel {
 	if s.Fallback != nil {
 		return s.Fallback.Chosen
@@ -108,7 +108,7 @@ func (s *State) chosen() FallbackModel {
 	return FallbackModel{s.Provider, s.Model, s.Policy.Window}
 }
 
-// failures returns the failure of each model that the call that is due has asked, nil where that is one model.
+// failures returns the failure of each model in the current model call, nil if only one was asked.
 func (s *State) failures() []ModelFailure {
 	f := s.fault()
 	if len(s.Failed) == 0 || f == nil {
@@ -117,7 +117,7 @@ func (s *State) failures() []ModelFailure {
 	return append(slices.Clone(s.Failed), ModelFailure{s.askedModel(), *f})
 }
 
-// leadsToFallback reports whether the chosen model is left for a failure: one that another model need not have.
+// leadsToFallback reports whether the chosen model is left after this failure, because another model may not have it.
 func (f *Fault) leadsToFallback() bool {
 	switch llm.KindNamed(f.Kind) {
 	case llm.ErrOverloaded, llm.ErrServer, llm.ErrQuota, llm.ErrRateLimit, llm.ErrNetwork, llm.ErrTimeout, llm.ErrStream:
@@ -126,8 +126,8 @@ func (f *Fault) leadsToFallback() bool {
 	return false
 }
 
-// fallbackStep returns what follows the last attempt of a model: the next model, or the call again where the host has chosen another model
-// since. Ok is false when there is no model left.
+// fallbackStep returns the step after the last attempt of a model: to change to the next model, or the same call if the host has chosen
+// another model since. Ok is false if no model is left.
 func (s *State) fallbackStep() (step Step, ok bool) {
 	switch {
 	case len(s.Policy.Fallbacks.Models) == 0:
@@ -149,8 +149,8 @@ func (s *State) fallbackStep() (step Step, ok bool) {
 	return Step{}, false
 }
 
-// returnDue reports whether the chosen model is to be asked again. The time is that of the last record, so that a replay comes to the
-// same. A call for which a model has failed ends with another one first.
+// returnDue reports whether the chosen model has to be asked again. It compares the time of the last record, so that a replay decides the
+// same. A model call for which a model has failed is finished first.
 func (s *State) returnDue() bool {
 	after := s.Policy.Fallbacks.ReturnAfter
 	switch {
@@ -162,7 +162,7 @@ func (s *State) returnDue() bool {
 	return !s.at.Before(s.Fallback.Since.Add(after))
 }
 
-// foldModel changes the model. What was tried for the one before, such as a compaction, may be tried for this one.
+// foldModel changes the model. A compaction that was tried for the one before may be tried again.
 func (s *State) foldModel(r modelRecord) {
 	chosen := s.chosen()
 	if f := s.fault(); f != nil {
@@ -178,7 +178,7 @@ func (s *State) foldModel(r modelRecord) {
 	s.setModel(r.name(), r.Window)
 }
 
-// setModel makes a model the one that is asked, and begins an epoch if it is another one.
+// setModel changes the current model, and begins an epoch if it is another one.
 func (s *State) setModel(to ModelName, window int) {
 	if s.Policy.Window != window {
 		s.Policy.Window, s.Context.Warned = window, 0
@@ -190,8 +190,8 @@ func (s *State) setModel(to ModelName, window int) {
 	}
 }
 
-// modelsFor returns the models of a subagent that is to have a model of the chosen provider, or the one that is asked where it is
-// empty: a fallback, too, so that each subagent need not find out by itself what has failed.
+// modelsFor returns the provider, model and fallbacks of a subagent. A named model is one of the chosen provider's. Without a name it is the
+// current model, even a fallback, so that each subagent does not have to find out by itself what has failed.
 func (s *State) modelsFor(model string) (provider, name string, fallbacks FallbackPolicy) {
 	chosen, fallbacks := s.chosen(), s.Policy.Fallbacks
 	switch {
@@ -203,7 +203,7 @@ func (s *State) modelsFor(model string) (provider, name string, fallbacks Fallba
 	return s.Provider, s.Model, fallbacks
 }
 
-// acceptsModel returns the problem with a change of the model.
+// acceptsModel returns the problem of a change of the model.
 func (s *State) acceptsModel(r modelRecord) string {
 	switch {
 	case r.Return && s.Fallback == nil:
@@ -214,7 +214,7 @@ func (s *State) acceptsModel(r modelRecord) string {
 	return s.needsInput()
 }
 
-// projectModel returns the events of a change of the model: the call that failed has ended.
+// projectModel returns the events of a change of the model, which also end the failed model call.
 func projectModel(r modelRecord, before *State) []Event {
 	changed := &ModelChanged{From: before.askedModel(), To: r.name(), Reason: ModelReturned}
 	if f := before.fault(); f != nil && !r.Return {
@@ -235,7 +235,7 @@ func projectModel(r modelRecord, before *State) []Event {
 	return append(failedStep(before), changed)
 }
 
-// check reports fallbacks that cannot be asked. The windows and what the providers can do are looked up later.
+// check returns an error for fallbacks that cannot be asked.
 func (p *FallbackPolicy) check(of string, client *llm.Client) error {
 	for i, m := range p.Models {
 		what := fmt.Sprintf("agent: %s.Fallbacks.Models[%d]", of, i)
@@ -254,7 +254,7 @@ func (p *FallbackPolicy) check(of string, client *llm.Client) error {
 	return nil
 }
 
-// fallbacksOf returns fallbacks with what depends on the provider that the host has chosen and on the catalog.
+// fallbacksOf returns the fallbacks of a policy completed by the chosen provider and by the catalog.
 func (s *Session) fallbacksOf(p *Policy, provider string) (FallbackPolicy, error) {
 	all := p.Fallbacks
 	all.Models = slices.Clone(all.Models)

@@ -18,7 +18,7 @@ type historyRecord struct {
 
 func (historyRecord) kind() string { return "history" }
 
-// newHistory returns the record of a host's messages, as the journal gives it back: what is sent before a resume is what is sent after it.
+// newHistory returns the record of a host's messages as it reads after it was written, so that requests before and after a resume are equal.
 func newHistory(messages []llm.Message) (historyRecord, error) {
 	if err := checkHistory(messages); err != nil {
 		return historyRecord{}, fmt.Errorf("agent: Options.%w", err)
@@ -34,7 +34,7 @@ func newHistory(messages []llm.Message) (historyRecord, error) {
 	return same, nil
 }
 
-// foldHistory makes a turn of each message. What users said counts as told by people, so that a compaction keeps it.
+// foldHistory adds a turn for each message. Messages of users count as those of people, so that a compaction keeps them.
 func (s *State) foldHistory(r historyRecord, at time.Time) {
 	for _, m := range r.Messages {
 		kind := TurnUser
@@ -50,7 +50,7 @@ func (s *State) foldHistory(r historyRecord, at time.Time) {
 	}
 }
 
-// projectHistory returns the messages without the data of their media, which [Session.History] has.
+// projectHistory returns the event of a history, without the data of media, which [Session.History] has.
 func projectHistory(r historyRecord) Event {
 	shown := make([]llm.Message, 0, len(r.Messages))
 	for _, m := range r.Messages {
@@ -75,8 +75,7 @@ func withoutData(parts llm.Parts) llm.Parts {
 	return parts
 }
 
-// checkHistory returns what is wrong with messages as the beginning of a conversation: the first message that cannot stand where it does, and
-// what to do about it.
+// checkHistory returns an error for messages that cannot begin a conversation. It names the first wrong message and what to do.
 func checkHistory(messages []llm.Message) error {
 	for i := range messages {
 		problem := checkMessage(&messages[i])
@@ -97,7 +96,7 @@ func checkHistory(messages []llm.Message) error {
 	return nil
 }
 
-// checkMessage returns what is wrong with a message by itself.
+// checkMessage returns an error for a message that is wrong by itself.
 func checkMessage(m *llm.Message) string {
 	switch m.Role {
 	case llm.RoleUser, llm.RoleAssistant, llm.RoleTool:
@@ -130,7 +129,7 @@ func says(part llm.Part) bool {
 	return !ok || strings.TrimSpace(text.Text) != ""
 }
 
-// belongs reports whether a message of a role can have a part.
+// belongs reports whether a message of a role may have a part.
 func belongs(role llm.Role, part llm.Part) bool {
 	switch p := part.(type) {
 	case llm.Text:
@@ -145,7 +144,7 @@ func belongs(role llm.Role, part llm.Part) bool {
 	return false
 }
 
-// checkPlace returns what is wrong with a message after those before it.
+// checkPlace returns an error for a message that cannot follow those before it.
 func checkPlace(messages []llm.Message, i int) string {
 	m := &messages[i]
 	if i == 0 {
@@ -167,7 +166,7 @@ func checkPlace(messages []llm.Message, i int) string {
 	return ""
 }
 
-// checkResults returns how a message of results is not exactly the results of the calls of the message before it.
+// checkResults returns an error if a message does not have exactly the results of the calls before it.
 func checkResults(calls []llm.ToolCall, m *llm.Message, before int) string {
 	for _, part := range m.Parts {
 		result, ok := part.(llm.ToolResult)

@@ -15,7 +15,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// newHeader returns the first record of a session: what it sends in every request, and what its host decided.
+// newHeader returns the first record of a session, with all that is part of each request and the policy of the host.
 func newHeader(ctx context.Context, o Options, id string, policy Policy, registry *tool.Registry, now time.Time) (headerRecord, error) {
 	p := o.Profile
 	h := headerRecord{Version: version, Machine: machineOf(o.Env), Policy: policy}
@@ -26,7 +26,7 @@ func newHeader(ctx context.Context, o Options, id string, policy Policy, registr
 	if o.parent != nil {
 		h.Parent = o.parent.ID()
 		if _, ok := registry.Get(o.Request.ToolChoice.Name); o.Request.ToolChoice.Mode == llm.ToolNamed && !ok {
-			h.Params.ToolChoice = llm.ToolChoice{} // subagents do not have the tools that only their parent may use
+			h.Params.ToolChoice = llm.ToolChoice{} // a subagent may lack the tool
 		}
 	}
 	if h.Model == "" {
@@ -42,7 +42,7 @@ func newHeader(ctx context.Context, o Options, id string, policy Policy, registr
 	return written(h)
 }
 
-// written makes a header what it is after it was written down and read again: what is sent before a resume is what is sent after it.
+// written returns a header as it reads after it was written, so that requests before and after a resume are equal.
 func written(h headerRecord) (headerRecord, error) {
 	data, err := marshal(h)
 	if err != nil {
@@ -53,11 +53,11 @@ func written(h headerRecord) (headerRecord, error) {
 		return h, fmt.Errorf("agent: the session's header: %w", err)
 	}
 	shareTools(same.Tools, h.Tools)
-	same.Tools = slices.Clip(slices.Clone(same.Tools)) // reading it has grown it ahead
+	same.Tools = slices.Clip(slices.Clone(same.Tools)) // decoding left spare capacity
 	return same, nil
 }
 
-// shareTools makes definitions that are the same as others the same in memory: sessions with the same tools hold them once.
+// shareTools replaces definitions by equal ones of others, so that memory holds them once.
 func shareTools(mine, others []llm.ToolDefinition) {
 	for i, def := range mine {
 		at := slices.IndexFunc(others, func(o llm.ToolDefinition) bool { return o.Name == def.Name })
@@ -81,11 +81,12 @@ func first(a, b string) string {
 	return b
 }
 
-// SystemPrompt renders the system prompt of a new session with these options, whatever their System says, in layers: the profile's prompt, the
-// environment, the guidance of the profile's tools, a notice of compaction where it is on, the project's documents, and the host's instructions last. A session renders it once, at its
-// start, and keeps it in its header, so that it is the same after a resume. SystemPrompt reads files in o.Env and runs nothing, git
-// included; what cannot be read is left out. In a directory below a repository's top, a host that wants the repository described makes
-// the top one of env.LocalOptions.Roots.
+// SystemPrompt returns the system prompt of a new session with these options, without regard to o.System. It consists of the profile's
+// prompt, the environment, the guidance of the profile's tools, a notice of compaction if that is on, the project's documents, and the
+// host's instructions. A session renders it once, when it starts, and keeps it in its header, so that it is the same after a resume.
+//
+// SystemPrompt reads files in o.Env and runs nothing, not even git. It leaves out what it cannot read. A host that works below a
+// repository's top and wants the repository described makes the top one of env.LocalOptions.Roots.
 func SystemPrompt(ctx context.Context, o Options) string {
 	now := time.Now
 	if o.Now != nil {
@@ -104,7 +105,7 @@ func SystemPrompt(ctx context.Context, o Options) string {
 	return validText(strings.Join(layers, "\n\n"))
 }
 
-// hostInstructions returns the host's instructions under a heading, which tells them from the project document before them.
+// hostInstructions returns the host's instructions under a heading, which separates them from the project documents.
 func hostInstructions(text string) string {
 	if text = strings.TrimSpace(text); text == "" {
 		return ""
@@ -112,7 +113,7 @@ func hostInstructions(text string) string {
 	return "# Host instructions\n\n" + text
 }
 
-// compactionNotice returns what a model that is afraid of a full window has to know.
+// compactionNotice returns the notice that keeps a model from stopping early to save space.
 func compactionNotice(c *CompactionPolicy) string {
 	if !c.on() {
 		return ""
@@ -121,7 +122,7 @@ func compactionNotice(c *CompactionPolicy) string {
 		"early, skip checks or leave work undone to save space."
 }
 
-// toolGuidance returns what the tools that a session offers say beside their definitions; most say nothing.
+// toolGuidance returns the Guidance of the tools that a session offers.
 func toolGuidance(o *Options) string {
 	var b strings.Builder
 	for _, t := range o.Profile.Tools {

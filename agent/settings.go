@@ -11,7 +11,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// set commits changed settings and makes them durable. It delivers no events: the caller may hold a lock that its OnEvent wants.
+// set commits changed settings and makes them durable. It delivers no events, because the caller may hold a lock that its OnEvent takes.
 func (s *Session) set(ctx context.Context, set Settings) error {
 	rec := settingRecord{Settings: set}
 	if err := s.checkPolicy(set.Policy); err != nil {
@@ -40,14 +40,14 @@ func (s *Session) chosen() FallbackModel {
 	return s.state.chosen()
 }
 
-// tools returns the registry of now.
+// tools returns the current registry.
 func (s *Session) tools() *tool.Registry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.registry
 }
 
-// Policy returns a copy of the policy that holds, with its defaults. Settings.Policy takes a changed one.
+// Policy returns a copy of the current policy with its defaults. Settings.Policy takes a changed one.
 func (s *Session) Policy() Policy {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,20 +60,20 @@ func (s *Session) Policy() Policy {
 	return p
 }
 
-// budget returns the budget that holds.
+// budget returns the current budget.
 func (s *Session) budget() Budget {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state.Policy.Budget
 }
 
-// changesPolicy reports whether a record brings another policy.
+// changesPolicy reports whether a record sets another policy.
 func changesPolicy(rec record) bool {
 	set, ok := rec.(settingRecord)
 	return ok && set.Policy != nil
 }
 
-// checkPolicy returns what is wrong with a policy that a host sets, nil for none.
+// checkPolicy returns an error for a policy that a host cannot set.
 func (s *Session) checkPolicy(p *Policy) error {
 	if p == nil {
 		return nil
@@ -90,7 +90,7 @@ func (s *Session) checkPolicy(p *Policy) error {
 	return notNegative(of, p.numbers())
 }
 
-// deriveSetting adds to a setting what depends on it. Who names a model chooses it, also where a fallback is asked now.
+// deriveSetting adds to a setting what depends on it. A named model becomes the chosen one, also while a fallback is asked.
 func (s *Session) deriveSetting(rec *settingRecord) error {
 	now := FallbackModel{s.state.Provider, s.state.Model, s.state.Policy.Window}
 	if chosen := s.state.chosen(); s.state.Fallback != nil && (rec.Provider != nil || rec.Model != nil) {
@@ -103,7 +103,7 @@ func (s *Session) deriveSetting(rec *settingRecord) error {
 	case facts != nil:
 		rec.Window = facts.Window
 	case provider == now.Provider && model == now.Model:
-		rec.Window = now.Window // the host may know it
+		rec.Window = now.Window // the host may have set it
 	}
 	rec.EffortNext = rec.Effort != nil && s.effortIsFixed()
 	if rec.Policy == nil {
@@ -118,7 +118,7 @@ func (s *Session) deriveSetting(rec *settingRecord) error {
 	return err
 }
 
-// deriveTools adds the tools to a setting that changes all of them, or the tool by which the structured result comes.
+// deriveTools adds the tools to a setting that changes all of them, or the tool that takes the structured result.
 func (s *Session) deriveTools(rec *settingRecord) (err error) {
 	policy := rec.policy(s.state.Policy)
 	switch {
@@ -141,7 +141,7 @@ func deref(value *string, otherwise string) string {
 	return *value
 }
 
-// warnOfSetting tells the host what a setting does not do as it might expect.
+// warnOfSetting emits warnings about effects of a setting that the host may not expect.
 func (s *Session) warnOfSetting(rec settingRecord) {
 	s.mu.Lock()
 	waits := s.state.Input != nil || s.state.awaiting() != nil
@@ -159,7 +159,7 @@ func (s *Session) warnOfSetting(rec settingRecord) {
 	s.events.deliver()
 }
 
-// effortIsFixed reports that the effort cannot change now: the provider forbids it between calls and the next answer.
+// effortIsFixed reports whether the provider does not let the effort change now, between calls and the next answer.
 func (s *Session) effortIsFixed() bool {
 	if !s.state.inRound() {
 		return false
@@ -177,8 +177,8 @@ func (s *Session) effortIsFixed() bool {
 	return fixes
 }
 
-// inRound reports whether the model has made calls and has not answered since. Steering in between changes nothing: providers merge
-// it with the results.
+// inRound reports whether the model has made calls and not answered since. Steering in between does not count, because providers merge it
+// with the results.
 func (s *State) inRound() bool {
 	for _, t := range slices.Backward(s.Turns) {
 		switch t.Kind {
@@ -193,7 +193,7 @@ func (s *State) inRound() bool {
 	return false
 }
 
-// warnOfEffort tells the host when the model does not take the effort that was asked for, or when nobody knows such an effort.
+// warnOfEffort emits a warning if the model does not take the effort, or if the effort is unknown.
 func (s *Session) warnOfEffort() {
 	s.mu.Lock()
 	asked, provider, model := deref(s.state.pending, s.state.Effort), s.state.Provider, s.state.Model
@@ -207,7 +207,7 @@ func (s *Session) warnOfEffort() {
 	}
 }
 
-// knownEfforts are those of a model, or all names in use where they are not known.
+// knownEfforts returns the efforts of a model, or all names in use if they are not known.
 func knownEfforts(facts *llm.Model) []string {
 	if facts == nil || len(facts.Efforts) == 0 {
 		return efforts
@@ -215,7 +215,7 @@ func knownEfforts(facts *llm.Model) []string {
 	return facts.Efforts
 }
 
-// warnOfModels tells the host when a client that knows models does not know the one that is asked, or one of these fallbacks.
+// warnOfModels emits a warning if the client's catalog lacks the current model or one of these fallbacks.
 func (s *Session) warnOfModels(fallbacks ...FallbackModel) {
 	if s.client.Models == nil {
 		return
@@ -231,17 +231,17 @@ func (s *Session) warnOfModels(fallbacks ...FallbackModel) {
 	}
 }
 
-// efforts are all names of efforts in use, the lowest first.
+// efforts lists all names of efforts in use, the lowest first.
 var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-// fitEffort returns the effort that a model takes nearest to the one asked for; the lower of two as near. An unknown model, or one of
-// which no efforts are known, gets what was asked for.
+// fitEffort returns the model's effort that is nearest to the wanted one, the lower of two. If the model's efforts are not known it returns
+// the wanted one.
 func fitEffort(asked string, facts *llm.Model) (sent string, same bool) {
 	if asked == "" || facts == nil || len(facts.Efforts) == 0 || slices.Contains(facts.Efforts, asked) {
 		return asked, true
 	}
 	want := slices.Index(efforts, asked)
-	if want < 0 { // a name that nobody knows: the provider will say
+	if want < 0 { // an unknown name: the provider decides
 		return asked, true
 	}
 	best, distance := "", len(efforts)+1

@@ -15,15 +15,15 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Subagents says what agents a session may start. A subagent has the session's profile, client, environment,
-// hooks and budget, a history and a registry of its own, and ends with the session at the latest. Its contexts have the values of the call's
-// that gave it its task.
+// Subagents allows a session to start agents. A subagent has the session's profile, client, environment, hooks and budget, a history and a
+// registry of its own, and ends with the session at the latest. Its contexts have the values of the context of the call that gave it its
+// task.
 type Subagents struct {
-	// Depth is how many levels of agents there may be below the session: 1 unless set.
+	// Depth limits the levels of agents below the session: 1 unless set.
 	Depth int
-	// MaxRunning is how many subagents of one session may work at a time: 4 unless set.
+	// MaxRunning limits how many subagents of one session work at a time: 4 unless set.
 	MaxRunning int
-	// Journal makes the journal of a subagent, whose id is given, as [journal.Store].Create does; nil keeps none.
+	// Journal creates the journal of a subagent by its session id, as [journal.Store].Create does. Nil keeps none.
 	Journal func(ctx context.Context, id string) (journal.Log, error)
 	// Definitions are agents that can be chosen by their names, beside the general one that is like the session. The tools that start
 	// agents list them for the model.
@@ -35,7 +35,7 @@ const (
 	defaultMaxRunning = 4
 )
 
-// spawns reports whether a session of these options may start agents.
+// spawns reports whether a session with these options may start agents.
 func (o *Options) spawns() bool {
 	if o.Subagents == nil {
 		return false
@@ -47,10 +47,10 @@ func (o *Options) spawns() bool {
 	return o.depth < depth
 }
 
-// Child is a subagent in the state of its parent.
+// Child describes a subagent in the state of its parent.
 type Child struct {
-	ID      string // as the model knows it
-	Session string // its session, which names its journal
+	ID      string // for the model
+	Session string // the id of its session and journal
 	Task    string
 	Started tool.AgentTask // what it was started with, its definition included; journals of older versions have the Task only
 	Status  string         // running until it has ended
@@ -94,19 +94,19 @@ const (
 	childClosed    = "closed"
 )
 
-// subagents is the table of a session's running agents; it implements [tool.Agents]. Nil allows none. Locks are taken in the order: the
-// table's, a child's, a session's.
+// subagents is the table of a session's agents. It implements [tool.Agents]; nil allows none. The table's lock is taken before a child's, and
+// that before a session's.
 type subagents struct {
 	parent  *Session
-	options Options // of the parent
+	options Options // the parent's
 	max     int
 	life    context.Context // ends when all of them are to end
 	endLife context.CancelCauseFunc
 
 	mu     sync.Mutex
 	closed bool
-	byID   map[string]*child // nil while it starts; those that have ended stay
-	count  int               // of the newest id
+	byID   map[string]*child // nil while the child starts; ended children stay
+	count  int               // the number of the newest id
 	work   sync.WaitGroup
 }
 
@@ -137,7 +137,7 @@ func (a *subagents) Spawn(ctx context.Context, task tool.AgentTask) (tool.AgentS
 		a.parent.warnOfPanic(hostError(err))
 		return tool.AgentStatus{}, err
 	}
-	if err = context.Cause(ctx); err == nil { // nobody would know of an agent whose call was given up
+	if err = context.Cause(ctx); err == nil { // the agent of an ended call would have no owner
 		err = a.parent.commitDurably(ctx, childRecord{ID: id, Event: childSpawned, Task: validText(task.Task), Model: c.session.state.Header.Model, Journal: c.session.ID(), Started: startedWith(c.task)})
 	}
 	if err == nil {
@@ -150,7 +150,7 @@ func (a *subagents) Spawn(ctx context.Context, task tool.AgentTask) (tool.AgentS
 	return tool.AgentStatus{ID: id, Status: childRunning}, nil
 }
 
-// spawnOrder keeps the calls of an answer that start agents in order, so that the ids of the agents are in the order of the calls.
+// A spawnOrder keeps the calls of an answer that start agents in order, so that the agents' ids are in the order of the calls.
 type spawnOrder struct {
 	before []*spawnOrder
 	once   sync.Once
@@ -163,7 +163,7 @@ func (t *spawnOrder) end() {
 	}
 }
 
-// queue gives the calls of a round that start agents their turns. A nil table has none.
+// queue gives each call of a round that starts an agent its spawnOrder.
 func (a *subagents) queue(calls []*call) {
 	if a == nil {
 		return
@@ -180,7 +180,7 @@ func (a *subagents) queue(calls []*call) {
 	}
 }
 
-// spawner is the table as a call sees it whose turn it is to wait for.
+// A spawner is the table for a call that has to wait for the agents of earlier calls.
 type spawner struct {
 	*subagents
 	turn *spawnOrder
@@ -199,7 +199,7 @@ func (s *spawner) Spawn(ctx context.Context, task tool.AgentTask) (tool.AgentSta
 	return s.subagents.Spawn(ctx, task)
 }
 
-// reserve takes an id, which no child of this session ever had.
+// reserve returns an id that no child of this session ever had.
 func (a *subagents) reserve() (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -230,7 +230,7 @@ func (a *subagents) highest() int {
 	return highest
 }
 
-// room reports that no further child may work. It is called with the lock held.
+// room returns an error if no further child may work. It is called with the lock held.
 func (a *subagents) room() error {
 	running := 0
 	for _, c := range a.byID {
@@ -250,7 +250,7 @@ func (a *subagents) giveUp(id string) {
 	delete(a.byID, id)
 }
 
-// enter fills a reserved id and starts the child's first input, in one: what is in the table runs or has run.
+// enter puts a child under its reserved id and starts its first input, so that each child in the table runs or has run.
 func (a *subagents) enter(ctx context.Context, c *child, task string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -264,7 +264,7 @@ func (a *subagents) enter(ctx context.Context, c *child, task string) error {
 	return nil
 }
 
-// resume starts another input of a child that is at rest. It reports false when the child works.
+// resume starts another input of an idle child. It reports false if the child works.
 func (a *subagents) resume(ctx context.Context, c *child, text string) (bool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -284,13 +284,13 @@ func (a *subagents) resume(ctx context.Context, c *child, text string) (bool, er
 	return true, nil
 }
 
-// run works on an input, and goes on for what was sent too late for it. The context is that of the call that gave the input: the child has
-// its values, such as the span that it belongs to, but not its end, because a child outlives the call.
+// run works on an input, and goes on for messages that came too late for it. The context is that of the call that gave the input. The child
+// gets its values, such as the current span, but not its end, because a child outlives the call.
 func (a *subagents) run(ctx context.Context, c *child, text string) {
 	ctx = context.WithoutCancel(ctx)
 	result, err := c.session.Submit(ctx, text)
 	for {
-		if errors.Is(err, ErrReleased) { // by a middleware, which is the parent's, too: its model must not hear of a failure
+		if errors.Is(err, ErrReleased) { // by a middleware of the parent's, whose model must not see a failure
 			a.parent.giveAway(err)
 		}
 		a.parent.warnOfPanic(err)
@@ -305,7 +305,7 @@ func (a *subagents) run(ctx context.Context, c *child, text string) {
 	}
 }
 
-// account records what a child has spent since the last time, and its end if it has ended.
+// account records what a child has spent since the last record, and its end if it has ended.
 func (a *subagents) account(c *child, status string) error {
 	records := a.spent(c)
 	c.mu.Lock()
@@ -318,10 +318,10 @@ func (a *subagents) account(c *child, status string) error {
 	return a.parent.commit(records...)
 }
 
-// spent returns what a child has spent since the last time. Its own subagents may have spent while it was at rest: so it is the difference of
-// sums, not what an input took.
+// spent returns what a child has spent since the last record. It is the difference of sums, because the child's own subagents may spend while
+// it is idle.
 func (a *subagents) spent(c *child) []record {
-	c.mu.Lock() // for both: what is counted goes one way
+	c.mu.Lock() // for both, so that what is counted only rises
 	c.session.mu.Lock()
 	now := c.session.state.totals()
 	c.session.mu.Unlock()
@@ -334,8 +334,8 @@ func (a *subagents) spent(c *child) []record {
 	return []record{childRecord{ID: c.id, Event: childSpent, Usage: used, Cost: cost}}
 }
 
-// hears takes an event of a child to the parent's host. What a model call took is in the parent's journal before the next one is made, so
-// that a parent that was killed knows it.
+// hears passes an event of a child to the parent's host. It records the usage of each model call in the parent's journal before the next
+// one, so that it survives a kill of the parent.
 func (a *subagents) hears(c *child, ev Event) {
 	a.parent.events.emit(&SubagentEvent{AgentID: c.id, Event: ev})
 	switch ev.(type) {
@@ -355,7 +355,7 @@ func (a *subagents) Send(ctx context.Context, id, message string) (tool.AgentSta
 	if strings.TrimSpace(message) == "" {
 		return tool.AgentStatus{}, errors.New("message is empty")
 	}
-	for done := false; !done; { // it may begin or come to rest in between
+	for done := false; !done; { // the child may begin or become idle in between
 		if done, err = c.steer(ctx, message); !done && err == nil {
 			done, err = a.resume(ctx, c, message)
 		}
@@ -382,7 +382,7 @@ func (a *subagents) Wait(ctx context.Context, id string) (tool.AgentResult, erro
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := a.parent.givenAway(); err != nil && c.cut { // together with the session
+	if err := a.parent.givenAway(); err != nil && c.cut { // it was given away with the session
 		return tool.AgentResult{}, err
 	}
 	return c.result, nil
@@ -397,7 +397,7 @@ func (a *subagents) Close(_ context.Context, id string) (tool.AgentStatus, error
 	return a.end(c)
 }
 
-// end closes a child, once, and records it. Whoever comes second waits, and gets the same.
+// end closes a child and records that, once. Later calls wait and get the same result.
 func (a *subagents) end(c *child) (tool.AgentStatus, error) {
 	c.ending.Do(func() {
 		c.mu.Lock()
@@ -411,7 +411,7 @@ func (a *subagents) end(c *child) (tool.AgentStatus, error) {
 		c.closed = c.session.Close()
 		<-idle
 		if c.closed = errors.Join(c.closed, a.account(c, c.now().Status)); a.parent.givenAway() != nil {
-			c.closed = nil // nobody is told of anything any more
+			c.closed = nil // the session is given away, so nothing is reported
 		}
 	})
 	return c.now(), c.closed
@@ -438,12 +438,12 @@ func (a *subagents) find(id string) (*child, error) {
 	return nil, fmt.Errorf("there is no agent %q; the ids are %s", id, strings.Join(ids, ", "))
 }
 
-// close ends all children, side by side. Nothing can be spawned afterwards.
+// close ends all children, side by side. No more can be started.
 func (a *subagents) close() error {
 	if a == nil {
 		return nil
 	}
-	a.endLife(errAbort) // before the locks: whoever holds one may be waiting for a subagent's journal that does not return
+	a.endLife(errAbort) // before the locks, whose holder may be waiting for a journal that does not return
 	a.mu.Lock()
 	a.closed = true
 	var all []*child
