@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Base is an Environment for wrappers to embed. It forwards what the environment below says of itself: how commands are held together, how
-// long they have to end and what confines them, where names lead, which files need an approval, and who may change them. It does not forward the optional ways to read
-// and to change files (Replacer, Tree, View), which would lead past what the wrapper does in Open and WriteFile; a wrapper that leaves files alone
-// forwards these itself.
+// Base is an Environment for wrappers to embed. It forwards what the wrapped environment reports about itself: containment, grace
+// time, confinement, where names lead, which files need approval, and the locks of files. It does not forward the optional ways to
+// read and change files (Replacer, Tree, View), because these would bypass the wrapper's Open and WriteFile. A wrapper that leaves
+// files alone forwards them itself.
 type Base struct{ Environment }
 
 // Containment implements Contained.

@@ -13,15 +13,15 @@ import (
 	"unicode"
 )
 
-// change is one that happens in the directory which holds a file.
+// change describes one change to an entry of a directory.
 type change struct {
 	op, name string
-	follow   bool // if the name ends in a link, its target is changed
-	parents  bool // missing directories above the file are made
+	follow   bool // change the target if the name is a symbolic link
+	parents  bool // make missing parent directories
 	do       func(dir *os.Root, base string) error
 }
 
-// change makes a change.
+// change carries out a change.
 func (l *Local) change(ctx context.Context, c change) error {
 	err := context.Cause(ctx)
 	if err == nil {
@@ -36,8 +36,8 @@ func (l *Local) change(ctx context.Context, c change) error {
 	return nil
 }
 
-// inDirectory calls do with the directory that holds a place, and with the place's name in there. With parents it makes the directories that
-// are missing. Everything happens in this one directory, wherever it is moved to. It is an error if files there are read-only.
+// inDirectory calls do with the directory that holds a place and the place's name in that directory. With parents it makes missing
+// directories. The directory stays the same one even if it is moved meanwhile. It returns an error if files in it are read-only.
 func (l *Local) inDirectory(p place, parents bool, do func(dir *os.Root, base string) error) (err error) {
 	above, base := p.split()
 	var dir *os.Root
@@ -53,14 +53,15 @@ func (l *Local) inDirectory(p place, parents bool, do func(dir *os.Root, base st
 	return do(dir, base)
 }
 
-// split returns the directory that holds a place, and the place's name in there, with the slash that may be at its end. Both of a root are ".".
+// split returns the directory that holds a place and the place's name in it, with its trailing slash if there is one. Both are "."
+// for a root.
 func (p place) split() (above, base string) {
 	end := strings.TrimRight(p.rel, "/")
 	return path.Dir(end), p.rel[strings.LastIndexByte(end, '/')+1:]
 }
 
-// openDir opens a directory below a root. The dot at the end makes os.Root open the element before it as a directory and nothing else, so
-// that a FIFO swapped in does not block.
+// openDir opens a directory below a root. The trailing dot makes os.Root open only a directory, so that a FIFO swapped in does not
+// block.
 func (r *root) openDir(rel string, parents bool) (*os.Root, error) {
 	if parents && rel != "." {
 		if err := r.dir.MkdirAll(rel, parentPerm); err != nil {
@@ -70,7 +71,7 @@ func (r *root) openDir(rel string, parents bool) (*os.Root, error) {
 	return r.dir.OpenRoot(rel + "/.")
 }
 
-// innermost returns a place by the innermost root that holds it.
+// innermost returns a place relative to the innermost root that contains it.
 func (l *Local) innermost(p place) place {
 	abs := p.abs()
 	for _, r := range l.roots {
@@ -84,9 +85,9 @@ func (l *Local) innermost(p place) place {
 	return p
 }
 
-// openFenced opens the directory that holds a place if files there may be changed. It goes there by single elements and takes none that is a
-// link, so that a link swapped in does not lead from one root into a read-only one inside of it. Roots are known by what they are
-// and not by their letters: file systems without case have more names for them.
+// openFenced opens the directory that holds a place if files in it may be changed. It goes element by element and follows no links,
+// so that a link swapped in cannot lead into a read-only root. It recognizes roots by os.SameFile and not by name, because
+// case-insensitive file systems have several names for them.
 func (l *Local) openFenced(p place, parents bool) (_ *os.Root, err error) {
 	above, base := p.split()
 	in := p.root
@@ -118,7 +119,7 @@ func (l *Local) openFenced(p place, parents bool) (_ *os.Root, err error) {
 	return dir, nil
 }
 
-// enterDir opens a directory of a directory, which may be made, and is no link.
+// enterDir opens a subdirectory, never through a link. With create it makes a missing one.
 func enterDir(dir *os.Root, elem string, create bool) (*os.Root, error) {
 	info, err := dir.Lstat(elem)
 	if create && errors.Is(err, fs.ErrNotExist) {
@@ -143,7 +144,7 @@ func enterDir(dir *os.Root, elem string, create bool) (*os.Root, error) {
 	return next, nil
 }
 
-// rootAt returns the root that an entry of a directory is, or the given one if it is none.
+// rootAt returns the root that an entry of a directory is, or otherwise if it is none.
 func (l *Local) rootAt(dir *os.Root, entry string, otherwise *root) *root {
 	info, err := dir.Lstat(strings.TrimRight(entry, "/"))
 	if err != nil || !info.IsDir() {
@@ -157,16 +158,16 @@ func (l *Local) rootAt(dir *os.Root, entry string, otherwise *root) *root {
 	return otherwise
 }
 
-// readOnly returns the error of a change in a root that is only read.
+// readOnly returns the error for a change in a read-only root.
 func (l *Local) readOnly(in *root) error { return &readOnlyRoot{in, l.roots} }
 
-// readOnlyRoot says that files in a root are not changed.
+// readOnlyRoot reports an attempt to change a file in a read-only root.
 type readOnlyRoot struct {
 	root  *root
 	roots []*root
 }
 
-// Error names the directories that can be written: a model that reads it can choose another path.
+// Error names the writable directories, so that a model can choose another path.
 func (e *readOnlyRoot) Error() string {
 	writable := slices.DeleteFunc(slices.Clone(e.roots), func(r *root) bool { return r.readOnly })
 	if len(writable) == 0 {
@@ -177,7 +178,7 @@ func (e *readOnlyRoot) Error() string {
 
 func (e *readOnlyRoot) Unwrap() error { return fs.ErrPermission }
 
-// checkNew refuses what is not to become the name of a file: one that nobody could tell from others where it is printed.
+// checkNew refuses names for new files that are reserved or contain control characters.
 func checkNew(base string) error {
 	switch strings.TrimRight(base, "/") {
 	case "", ".", "..":

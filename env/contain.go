@@ -2,53 +2,54 @@ package env
 
 import "github.com/attractor-go/attractor/internal/contain"
 
-// The levels of containment: how everything that a command started is found again when it has to end. LocalOptions.Containment
-// takes them and Local.Containment reports them. They are rungs of a ladder: the first that works here is used. At all of them
-// Kill and Close send TERM to what they find, wait for the grace time and kill; user ids, paths, the environment and the working
-// directory of a command are the same. The processor time given is what the level adds to a command, measured beside `bash -c true`,
-// which costs one millisecond.
+// The levels of containment. They differ in how they find the processes that a command started when these have to end.
+// LocalOptions.Containment selects one, Local.Containment reports it; by default the first one in this list that works is used. At
+// every level Kill and Close send TERM, wait for the grace time and send KILL, and a command's user ids, paths, environment and
+// working directory are the same. The processor time given is what the level adds to a command; `bash -c true` itself takes one
+// millisecond.
 const (
-	// ContainCgroupPIDNS is ContainCgroup in a PID namespace that serves all commands of the environment, and lives as long: a
-	// keeper, process 1 in there, inherits orphans and ends with the host, however that ends, and the kernel ends
-	// everything with it. Commands see each other, and no process of the host, whose /proc is detached from their mounts (see
-	// Local.HidesHost). They have no CAP_SYS_PTRACE, because one that is just being started shows the host's memory to whoever has it; a
-	// program that does not call Conceal still shows its environment so. It needs what both levels need, and CAP_SYS_PTRACE; 0.5 ms.
+	// ContainCgroupPIDNS is ContainCgroup in a PID namespace shared by all commands of the environment. A keeper process is process
+	// 1 of the namespace and adopts orphans. It ends when the host ends, however that happens, and the kernel then kills everything
+	// in the namespace. Commands see each other but no process of the host, whose /proc is detached from their mounts (see
+	// Local.HidesHost). They run without CAP_SYS_PTRACE, because a process that is just starting would show the host's memory to
+	// others that have it; it still shows the host's environment if the host does not call Conceal. The level needs what
+	// ContainCgroup and ContainPIDNS need, and CAP_SYS_PTRACE; 0.5 ms.
 	//
-	// What is different for a command is what ContainPIDNS says of /proc and mounts; mounts of one command are seen by the next.
+	// Commands notice the same differences as at ContainPIDNS, but they see each other's mounts.
 	ContainCgroupPIDNS = contain.CgroupPIDNS
-	// ContainPIDNS is a PID namespace for each command, with a /proc of its own instead of the host's, held by a keeper: a small
-	// shell, process 1 in there, which inherits orphans and ends with the host, however that ends. With the keeper the kernel ends
-	// everything, so that nothing gets away, not even from a host that is killed.
+	// ContainPIDNS is a PID namespace for each command, with its own /proc. A keeper, a small shell, is process 1 of the namespace
+	// and adopts orphans. It ends when the host ends, however that happens, and the kernel then kills everything in the namespace,
+	// so nothing escapes even if the host is killed.
 	//
-	// It is not offered where it would need a user namespace: the host must have CAP_SYS_ADMIN and a mount program, and be
-	// allowed to mount and unmount; Linux 5.2. What is different for a command: it sees the processes of no other command,
-	// and cannot signal them (also not what an earlier command has left running; process ids in Exit.Left are those inside); its
-	// parent has the number 0; and what it mounts is seen by nobody else where mounts are private, or directly on the file system on
-	// which /proc is mounted. Numbers of processes go on from command to command as they do without a namespace, where the kernel
-	// lets them. A command for which no namespace can be made does not start. Linux only; 3 ms.
+	// The host must have CAP_SYS_ADMIN and a mount program and be allowed to mount and unmount; user namespaces are not used. It
+	// needs Linux 5.2. A command notices these differences: it cannot see or signal the processes of other commands, including
+	// those that an earlier command left running, and process ids in Exit.Left are those inside the namespace. Its parent's process
+	// id is 0. Nobody else sees its mounts if mounts are private or if they are directly on the file system that holds /proc.
+	// Process ids continue from command to command as they do without a namespace, if the kernel allows it. A command does not
+	// start if no namespace can be made for it. Linux only; 3 ms.
 	ContainPIDNS = contain.PIDNS
-	// ContainCgroup is a cgroup (version 2) for each command, below the host's own. Nothing gets out of it by setsid, a
-	// double fork, nohup or an empty environment, and the kernel kills all of it at once. Root can leave it by moving
-	// itself to another cgroup. When the host itself is killed, its commands go on, until LocalOptions.EndAbandoned; a later
-	// Local removes the cgroups that have become empty. Linux only, where the host's own cgroup may be written to; 0.3 ms.
+	// ContainCgroup is a cgroup (version 2) for each command, below the host's own. Processes do not escape it by setsid, a double
+	// fork, nohup or an empty environment, and the kernel kills all of them at once. Root can leave it by moving itself to another
+	// cgroup. If the host itself is killed, its commands continue until LocalOptions.EndAbandoned ends them, and a later Local
+	// removes the empty cgroups. Linux only, and the host's own cgroup must be writable; 0.3 ms.
 	ContainCgroup = contain.Cgroup
-	// ContainGroup is the command's process group. On Linux a sweep over /proc adds every process of this user that has
-	// the command's mark in its environment, MarkVar, whatever group, session and parent it has; what clears its
-	// environment and leaves the group, as `env -i setsid` does, is not found. When the host itself is killed, its commands
-	// go on, until LocalOptions.EndAbandoned. On Linux 1 ms with a hundred processes on the machine, and more with more.
+	// ContainGroup is the command's process group. On Linux a sweep over /proc also finds every process of this user that has the
+	// command's mark, MarkVar, in its environment, whatever its group, session and parent. A process that clears its environment
+	// and leaves the group, as `env -i setsid` does, is not found. If the host itself is killed, its commands continue until
+	// LocalOptions.EndAbandoned ends them. On Linux 1 ms with a hundred processes on the machine, and more with more.
 	ContainGroup = contain.Group
 )
 
-// MarkVar is the environment variable by which a command's processes are found at ContainGroup, and at ContainCgroup after their host was
-// killed. It is set at every level on Linux, so that commands see the same whatever the level is. The value is the host's id, which
-// names the file that it holds locked, a dot and a random id, after those of the commands in which this process itself runs, if any,
-// and a slash.
+// MarkVar is the environment variable that marks a command's processes. They are found by it at ContainGroup, and at ContainCgroup
+// after their host was killed. On Linux it is set at every level, so that commands see the same environment. The value is the
+// host's id, which names the file that the host holds locked, a dot and a random id. If this process itself runs in a command, the
+// marks of that command and a slash come first.
 const MarkVar = contain.MarkVar
 
-// Conceal overwrites the environment variables of this process where /proc/PID/environ shows them, all but MarkVar, and lets only
-// root look into its memory and files from then on (PR_SET_DUMPABLE). It is for the first line of a program that has keys in its
-// environment and runs commands. os.Getenv goes on as before, because Go has copies; C code in this process finds the variables
-// empty. To start a process in a new user namespace a program must be dumpable as long as that takes.
+// Conceal overwrites this process's environment variables, except MarkVar, where /proc/PID/environ shows them, and makes its memory
+// and files readable by root alone (PR_SET_DUMPABLE). Call it first thing in a program that has keys in its environment and runs
+// commands. os.Getenv still works, because Go keeps copies; C code in this process finds the variables empty. A program must be
+// dumpable while it starts a process in a new user namespace.
 //
 // Linux only; elsewhere Conceal does nothing.
 func Conceal() error { return contain.Conceal() }

@@ -10,30 +10,30 @@ import (
 	"sync"
 )
 
-// Dir is a directory of an environment that stays open, for who looks at many files: each is then one step away, where a name
-// is walked from the root every time. Names are those of the directory's own entries: no slashes, no . and no .., and symbolic
-// links are not meant, though an environment that goes by names may follow one. Errors are like the environment's.
+// Dir is an open directory of an environment, for callers that look at many files: it saves walking each name from the root. Names
+// are those of the directory's own entries, without slashes, "." and "..". Symbolic links are not followed, except by environments
+// that open files by name. Errors are like the environment's.
 //
-// The methods may be called concurrently, but Close only when no other runs.
+// Methods may be called concurrently, except Close.
 type Dir interface {
-	// List gives the directory's entries, sorted by name.
+	// List returns the directory's entries, sorted by name.
 	List(ctx context.Context) ([]Entry, error)
-	// Stat describes an entry that List gave.
+	// Stat describes an entry that List returned.
 	Stat(ctx context.Context, name string) (Info, error)
-	// Open reads a regular file from the front, up to the size that it has now. The reader is for one goroutine at a time.
+	// Open opens a regular file for reading, up to its size at that time. The reader is for one goroutine at a time.
 	Open(ctx context.Context, name string) (io.ReadCloser, error)
 	OpenDir(ctx context.Context, name string) (Dir, error)
 	Close() error
 }
 
-// Entry is what a directory itself says of a file.
+// Entry is a directory entry.
 type Entry struct {
 	Name string
-	Type fs.FileMode // the type bits alone
+	Type fs.FileMode // only the type bits
 }
 
-// OpenDir opens a directory of e. A Local on Linux, and the views of this package on one, keep it open; any other environment,
-// and one that wraps a Local, is asked for every file by its name.
+// OpenDir opens a directory of e. A Local on Linux, and this package's views of one, keep it open. Other environments, including
+// other wrappers of a Local, are asked for each file by its name.
 func OpenDir(ctx context.Context, e Environment, name string) (Dir, error) {
 	switch e := e.(type) {
 	case *Local:
@@ -48,13 +48,13 @@ func OpenDir(ctx context.Context, e Environment, name string) (Dir, error) {
 	return &namedDir{env: e, name: name}, nil
 }
 
-// namedDir is a Dir of any environment.
+// namedDir implements Dir for any environment.
 type namedDir struct {
 	env  Environment
 	name string
 
 	mu     sync.Mutex
-	listed []Info // what ReadDir said, so that Stat need not ask again
+	listed []Info // what ReadDir returned, for Stat
 }
 
 func (d *namedDir) List(ctx context.Context) ([]Entry, error) {

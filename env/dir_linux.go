@@ -13,18 +13,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// localDir is a directory by its descriptor. It was reached through os.Root, and from it there is only a way down: every name is
-// one element, and links are not followed.
+// localDir is an open directory of a Local. It was reached through os.Root. From there names are single elements and links are not
+// followed, so every way leads down.
 type localDir struct {
 	fd   int
-	dev  uint64 // of its file system, which was looked at
+	dev  uint64 // of its file system, already checked
 	name string // as the caller named it, for errors
 	real string // for refuseKernelFiles
 
-	listing sync.Mutex // the descriptor has one position
+	listing sync.Mutex // the descriptor has a single position
 }
 
-// openDir opens a directory to stay open.
+// openDir opens a directory and keeps it open.
 func (l *Local) openDir(ctx context.Context, name string) (Dir, error) {
 	return reach(ctx, l, "opendir", name, true, func(p place) (Dir, error) {
 		f, err := p.root.dir.OpenFile(p.rel, dirFlags, 0)
@@ -43,7 +43,7 @@ func (l *Local) openDir(ctx context.Context, name string) (Dir, error) {
 	})
 }
 
-// duplicateDir makes a descriptor of our own of an os.File's.
+// duplicateDir returns a localDir with its own copy of f's descriptor.
 func duplicateDir(f *os.File) (*localDir, error) {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -61,7 +61,7 @@ func duplicateDir(f *os.File) (*localDir, error) {
 	return d, nil
 }
 
-// checkEntry refuses what is no single element below the directory.
+// checkEntry refuses names that are not a single element.
 func checkEntry(name string) error {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
 		return &nameError{"it is not the name of a directory's entry"}
@@ -69,7 +69,7 @@ func checkEntry(name string) error {
 	return nil
 }
 
-// openat opens an entry and refuses what is not of the wanted kind.
+// openat opens an entry and refuses files of another kind.
 func (d *localDir) openat(name string, flags int, kind uint32) (fd int, dev uint64, size int64, err error) {
 	if err := checkEntry(name); err != nil {
 		return -1, 0, 0, err
@@ -84,8 +84,8 @@ func (d *localDir) openat(name string, flags int, kind uint32) (fd int, dev uint
 	return fd, dev, size, nil
 }
 
-// inspect refuses a descriptor that is not of a kind, or of one of the kernel's own file systems. What is of the directory's
-// file system needs no second look.
+// inspect refuses a descriptor of another kind or of a kernel file system. Only files on other file systems than the directory's
+// need the second check.
 func (d *localDir) inspect(fd int, kind uint32) (dev uint64, size int64, err error) {
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {
@@ -121,7 +121,7 @@ func (d *localDir) OpenDir(ctx context.Context, name string) (Dir, error) {
 	if err != nil {
 		return nil, d.entryError("opendir", name, err)
 	}
-	// With O_DIRECTORY a FIFO is refused before anybody would wait for its writer.
+	// O_DIRECTORY refuses a FIFO instead of waiting for its writer.
 	fd, dev, _, err := d.openat(name, unix.O_RDONLY|unix.O_DIRECTORY, unix.S_IFDIR)
 	if err != nil {
 		return nil, d.entryError("opendir", name, err)
@@ -157,19 +157,18 @@ func (d *localDir) entryError(op, name string, err error) error {
 	return &fs.PathError{Op: op, Path: inside(d.name, name), Err: err}
 }
 
-// inside is the path of a directory's entry. Unlike path.Join it leaves odd names as they are.
+// inside returns the path of a directory's entry. Unlike path.Join it does not clean odd names.
 func inside(dir, name string) string { return strings.TrimSuffix(dir, "/") + "/" + name }
 
-// localFile reads a file by its descriptor. An os.File would try to wait for it with the poller, which is one more call to the
-// system for each.
+// localFile reads a file by its descriptor. An os.File would register with the poller, which costs another system call.
 type localFile struct {
 	fd   int
 	read int64
-	size int64 // when it was opened
+	size int64 // at the time of opening
 }
 
-// Read ends with the size that the file had, which saves a call that says so. A size of 0 is not believed: some file systems
-// give it to files with content.
+// Read stops at the file's size, which saves the system call that reports EOF. It ignores a size of 0, which some file systems
+// report for files with content.
 func (f *localFile) Read(p []byte) (int, error) {
 	if f.size > 0 {
 		p = p[:min(int64(len(p)), f.size-f.read)]
@@ -189,7 +188,7 @@ func (f *localFile) Read(p []byte) (int, error) {
 
 func (f *localFile) Close() error { return closeOnce(&f.fd) }
 
-// restarted makes a call to the system again until no signal has interrupted it.
+// restarted repeats a system call while signals interrupt it.
 func restarted(call func() (int, error)) (int, error) {
 	for {
 		if n, err := call(); !errors.Is(err, unix.EINTR) {

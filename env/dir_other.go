@@ -4,7 +4,7 @@ package env
 
 import "context"
 
-// openDir goes by names: what it takes to stay inside of a directory is in os.Root alone here.
+// openDir opens files by name: on this platform only os.Root keeps them inside the directory.
 func (l *Local) openDir(_ context.Context, name string) (Dir, error) {
 	return &namedDir{env: l, name: name}, nil
 }

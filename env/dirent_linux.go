@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The layout of a directory entry as getdents64(2) has it: inode and offset of 8 bytes, then these.
+// The layout of a directory entry in getdents64(2), after 8 bytes each of inode and offset.
 const (
 	direntLength = 16 // 2 bytes, of the whole entry
 	direntType   = 18 // 1 byte
@@ -30,7 +30,7 @@ func (d *localDir) List(ctx context.Context) ([]Entry, error) {
 	return entries, nil
 }
 
-// list reads the directory from its start.
+// list reads the directory from its beginning.
 func (d *localDir) list() ([]Entry, error) {
 	d.listing.Lock()
 	defer d.listing.Unlock()
@@ -61,7 +61,7 @@ func (d *localDir) list() ([]Entry, error) {
 	}
 }
 
-// entry leaves out the directory itself, the one above and what has gone since. Some file systems do not say what an entry is.
+// entry skips "." and ".." and files that have vanished. It asks for the type if the file system did not report it.
 func (d *localDir) entry(name []byte, kind byte) (e Entry, ok bool) {
 	if s := string(name); s == "." || s == ".." {
 		return Entry{}, false
@@ -79,7 +79,7 @@ func (d *localDir) entry(name []byte, kind byte) (e Entry, ok bool) {
 	return e, true
 }
 
-// fileMode is the system's mode as Go has it.
+// fileMode converts the system's file mode to Go's.
 func fileMode(mode uint32) fs.FileMode {
 	m := fs.FileMode(mode & 0o777)
 	switch mode & unix.S_IFMT {

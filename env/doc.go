@@ -1,18 +1,19 @@
-// Package env is where tools run: the files they read and write and the commands they start.
+// Package env defines where tools run: the files they read and write and the commands they start.
 //
-// [Environment] is the interface, small enough to implement for a container or a remote host in a few hundred lines. [Local]
-// is this machine. Contents are raw bytes: nothing here numbers lines, explains or truncates; tools do that.
+// [Environment] is the interface, small enough to implement for a container or a remote host in a few hundred lines. [Local] is
+// this machine. Contents are raw bytes: numbering lines, explaining and truncating is left to tools.
 //
-// A command is held together with all that it starts, so that nothing of it is left when it is killed or the environment is
-// closed. How far that goes is the level of containment: [ContainCgroupPIDNS], [ContainPIDNS], [ContainCgroup] or [ContainGroup].
+// A command and all processes that it starts end together when it is killed or the environment is closed. The level of containment
+// says how reliably: [ContainCgroupPIDNS], [ContainPIDNS], [ContainCgroup] or [ContainGroup].
 //
 // # An environment of your own
 //
-// What an environment may have beyond the interface are interfaces of their own, such as [Replacer], [Tree], [Graceful] and [Confined]. The functions that wrap
-// an environment ([ReadOnly], [Protect], [Sub], [Logging]) forward all of them; where the environment below has not what is asked for, the error
-// wraps errors.ErrUnsupported. envtest.Suite checks that an environment behaves, and examples/remoteenv is one to copy.
+// Optional capabilities of an environment are separate interfaces, such as [Replacer], [Tree], [Graceful] and [Confined]. The
+// functions that wrap an environment ([ReadOnly], [Protect], [Sub], [Logging]) forward all of them and return an error that wraps
+// errors.ErrUnsupported if the wrapped environment does not implement them. envtest.Suite checks that an environment behaves
+// correctly, and examples/remoteenv is one to copy.
 //
-// A wrapper embeds [Base], which forwards what the environment below says of itself:
+// A wrapper embeds [Base], which forwards what the wrapped environment reports about itself:
 //
 //	type counting struct {
 //		env.Base
@@ -26,7 +27,7 @@
 //
 //	e := &counting{Base: env.Base{Environment: local}}
 //
-// To put something around each command of this machine, such as a sandbox, needs no wrapper: [LocalOptions].Launch is asked how to start it.
+// Running every command of this machine inside something else, such as a sandbox, needs no wrapper: set [LocalOptions].Launch.
 //
 //	opts.Launch = func(ctx context.Context, l env.Launch) (env.Launch, error) {
 //		l.Args = append([]string{"nice", "-n", "10"}, l.Args...)

@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// Environment is a place with files and commands. All methods are safe for concurrent use. Errors of the file methods wrap
-// fs.ErrNotExist, fs.ErrPermission and friends, so that errors.Is works on them wherever the environment is. Whoever made an
-// environment closes it; the interface has no Close because those who use one do not.
+// Environment provides files and commands. All methods are safe for concurrent use. Errors of the file methods wrap fs.ErrNotExist,
+// fs.ErrPermission and so on, so errors.Is works wherever the environment is. The interface has no Close: whoever made an
+// environment closes it.
 type Environment interface {
-	// Open reads a regular file. Anything else (a directory, a device, a FIFO) is an error.
+	// Open opens a regular file for reading. Anything else (a directory, a device, a FIFO) is an error.
 	Open(ctx context.Context, name string) (io.ReadCloser, error)
-	// WriteFile replaces a file's content atomically, making parent directories. An existing file keeps its mode; a new one
-	// gets perm. A symbolic link is followed: its target is written.
+	// WriteFile replaces a file's content atomically and makes missing parent directories. An existing file keeps its mode; a new
+	// one gets perm. It follows a symbolic link and writes its target.
 	WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error
 	// Remove deletes a file, or a symbolic link itself, or an empty directory.
 	Remove(ctx context.Context, name string) error
-	// Stat follows symbolic links.
+	// Stat describes a file. It follows symbolic links.
 	Stat(ctx context.Context, name string) (Info, error)
 	// ReadDir lists a directory, sorted by name. Links are not followed: their Mode has fs.ModeSymlink.
 	ReadDir(ctx context.Context, name string) ([]Info, error)
-	// Start runs a command. It is the only way to run something. The context bounds the start alone: a started process ends by
-	// itself, by Kill, or with its environment.
+	// Start starts a command. The context bounds only the start: a started process ends by itself, by Kill, or with its
+	// environment.
 	Start(ctx context.Context, cmd Command) (Process, error)
-	// WorkDir is the absolute path that relative names start from.
+	// WorkDir returns the absolute path that relative names start from.
 	WorkDir() string
 	Platform() Platform
 }
@@ -41,12 +41,12 @@ type Info struct {
 // IsDir reports whether the file is a directory.
 func (i Info) IsDir() bool { return i.Mode.IsDir() }
 
-// Platform is what a model is told of the machine.
+// Platform describes the machine to the model.
 type Platform struct {
 	OS      string `json:"os"`      // as in GOOS
 	Arch    string `json:"arch"`    // as in GOARCH
 	Version string `json:"version"` // of the operating system, for people
-	Shell   string `json:"shell"`   // the path of what runs scripts
+	Shell   string `json:"shell"`   // the path of the shell that runs scripts
 }
 
 // The streams of a command's output.
@@ -58,52 +58,52 @@ const (
 // Command is a script for the environment's shell.
 type Command struct {
 	Script string
-	// Dir is where it runs; empty means the working directory.
+	// Dir is the directory it runs in; empty means the working directory.
 	Dir string
-	// Env is added to what the environment passes on, as KEY=value.
+	// Env is added to the variables that the environment passes on, as KEY=value.
 	Env []string
-	// Stdin says that the process gets a pipe to read from. Otherwise it reads nothing.
+	// Stdin gives the process a pipe to read from. Otherwise its input is empty.
 	Stdin bool
-	// TTY, when set, gives the process a terminal of that size: one stream, Stdout.
+	// TTY, when set, gives the process a terminal of that size. All output then comes on Stdout.
 	TTY *Size
-	// Output receives what the process prints, as it comes, one call at a time and in arrival order; p is valid only during the
-	// call. No call comes after Wait has returned an exit. Nil discards.
+	// Output receives the output as it arrives, one call at a time. p is valid only during the call. Output is not called any more
+	// once Wait has returned an exit. Nil discards the output.
 	Output func(stream int, p []byte)
 }
 
-// Size is a terminal's, in characters.
+// Size is the size of a terminal, in characters.
 type Size struct{ Rows, Cols uint16 }
 
-// Process is a started command with everything that it started.
+// Process is a started command together with all processes that it started.
 type Process interface {
-	// ID names the process within its environment. An id is not used again.
+	// ID identifies the process within its environment. Ids are not reused.
 	ID() string
-	// Stdin is where its input is written and closed; nil unless Command.Stdin or TTY was set.
+	// Stdin returns the writer of the command's input. It is nil unless Command.Stdin or TTY was set.
 	Stdin() io.WriteCloser
-	// Wait waits for the command to end. The context ends the waiting, not the process. It may be called again, and by several
-	// at once.
+	// Wait waits for the command to end. The context ends the waiting, not the process. It may be called repeatedly and
+	// concurrently.
 	Wait(ctx context.Context) (Exit, error)
-	// Kill asks the whole tree to end (TERM), kills it after the environment's grace time, and is back when it is gone.
-	// Afterwards, and for a process that has ended, it does nothing but end what the command left running.
+	// Kill asks all processes of the command to end (TERM), kills them after the environment's grace time, and returns when they
+	// are gone. If the command has ended already, Kill ends only what it left running.
 	Kill(ctx context.Context) error
 }
 
-// Exit is how a command ended.
+// Exit describes how a command ended.
 type Exit struct {
 	// Code is the exit code, or -1 after a signal.
 	Code int `json:"code"`
 	// Signal names the signal that ended it, such as SIGKILL; empty for an exit.
 	Signal   string        `json:"signal,omitempty"`
 	Duration time.Duration `json:"duration"`
-	// Left names what the command left running, one line a process, as far as the environment can tell.
+	// Left lists the processes that the command left running, one line each, as far as the environment knows them.
 	Left []string `json:"left,omitempty"`
 }
 
-// Contained is implemented by environments that can say how a command's tree is held together, for SESSION_START: cgroup+pidns,
-// pidns, cgroup or group.
+// A Contained is an Environment that reports its level of containment: cgroup+pidns, pidns, cgroup or group. SESSION_START shows
+// it.
 type Contained interface{ Containment() string }
 
-// Containment is e's word for it, or "unknown".
+// Containment returns e's level of containment, or "unknown".
 func Containment(e Environment) string {
 	if c, ok := e.(Contained); ok {
 		return c.Containment()
@@ -111,13 +111,13 @@ func Containment(e Environment) string {
 	return "unknown"
 }
 
-// Graceful is implemented by environments that can say how long a command may take to end once it is asked to.
+// A Graceful is an Environment that reports how much time a command has to end when it is killed.
 type Graceful interface {
-	// KillGrace returns the time that Process.Kill gives a tree between asking it to end and killing it.
+	// KillGrace returns the time between asking a process tree to end and killing it.
 	KillGrace() time.Duration
 }
 
-// KillGrace returns the time that e gives a command to end before it is killed, zero if e does not say.
+// KillGrace returns e's grace time, or zero if e does not report one.
 func KillGrace(e Environment) time.Duration {
 	if g, ok := e.(Graceful); ok {
 		return g.KillGrace()
@@ -125,11 +125,11 @@ func KillGrace(e Environment) time.Duration {
 	return 0
 }
 
-// Hiding is implemented by environments that can say whether commands see the processes of the host that starts them, with what
-// those have in their environment and memory.
+// A Hiding is an Environment that reports whether the host's processes, and with them their environment and memory, are hidden from
+// commands.
 type Hiding interface{ HidesHost() bool }
 
-// HidesHost reports whether e says that commands cannot see the host's processes.
+// HidesHost reports whether e hides the host's processes from commands.
 func HidesHost(e Environment) bool {
 	h, ok := e.(Hiding)
 	return ok && h.HidesHost()

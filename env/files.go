@@ -12,16 +12,16 @@ import (
 	"strings"
 )
 
-// Open reads a regular file. What it returns implements io.Seeker and io.ReaderAt too; callers that want them assert, since an
-// environment elsewhere may not have them. Reading does not look at ctx.
+// Open opens a regular file for reading. The reader also implements io.Seeker and io.ReaderAt; callers must check for these, since
+// other environments may not provide them. Reading does not obey ctx.
 func (l *Local) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	return reach(ctx, l, "open", name, true, func(p place) (io.ReadCloser, error) {
 		return openRegular(p)
 	})
 }
 
-// openRegular opens without blocking, as a FIFO without a writer would, and asks the handle what it is: asking the name
-// before would leave time to put something else there.
+// openRegular opens a regular file. It does not block on a FIFO without a writer. It checks the handle and not the name, which
+// somebody could replace in between.
 func openRegular(p place) (*os.File, error) {
 	f, err := p.root.dir.OpenFile(p.rel, openFlags, 0)
 	if err != nil {
@@ -33,7 +33,7 @@ func openRegular(p place) (*os.File, error) {
 	return f, nil
 }
 
-// regular refuses handles of anything but plain data.
+// regular refuses handles of anything but regular files.
 func regular(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -45,7 +45,7 @@ func regular(f *os.File) error {
 	return refuseKernelHandle(f)
 }
 
-// notRegular names what is there instead of a file. It wraps fs.ErrInvalid.
+// notRegular returns an error that says what is there instead of a file. It wraps fs.ErrInvalid.
 func notRegular(m fs.FileMode) error {
 	kind := "not a regular file"
 	switch {
@@ -61,10 +61,10 @@ func notRegular(m fs.FileMode) error {
 	return fmt.Errorf("%s: %w", kind, fs.ErrInvalid)
 }
 
-// Remove deletes a file, a symbolic link itself, or an empty directory, never the working directory or another root itself.
+// Remove deletes a file, a symbolic link itself, or an empty directory. It refuses the working directory and the other roots.
 func (l *Local) Remove(ctx context.Context, name string) error {
 	if path.Base(name) == "." {
-		name = strings.TrimRight(name, "/") // the kernel does not remove a/./ either
+		name = strings.TrimRight(name, "/") // the kernel refuses a/./ too
 	}
 	return l.change(ctx, change{op: "remove", name: name, do: func(dir *os.Root, base string) error {
 		if l.rootAt(dir, base, nil) != nil {
@@ -74,7 +74,7 @@ func (l *Local) Remove(ctx context.Context, name string) error {
 	}})
 }
 
-// Stat follows symbolic links that stay inside the allowed directories.
+// Stat describes a file. It follows symbolic links that stay inside the allowed directories.
 func (l *Local) Stat(ctx context.Context, name string) (Info, error) {
 	return reach(ctx, l, "stat", name, true, func(p place) (Info, error) {
 		fi, err := p.root.dir.Stat(p.rel)
@@ -85,7 +85,7 @@ func (l *Local) Stat(ctx context.Context, name string) (Info, error) {
 	})
 }
 
-// lastElement is what a name is called in its directory; the working directory has a name too.
+// lastElement returns a file's name in its directory, also for the working directory itself.
 func (l *Local) lastElement(name string) string {
 	if !isAbs(name) {
 		name = l.dir + "/" + name
@@ -97,7 +97,7 @@ func infoOf(name string, fi fs.FileInfo) Info {
 	return Info{Name: name, Size: fi.Size(), Mode: fi.Mode(), ModTime: fi.ModTime()}
 }
 
-// ReadDir lists a directory, sorted by name. An entry that vanishes in the meantime is left out.
+// ReadDir lists a directory, sorted by name. It leaves out entries that vanish meanwhile.
 func (l *Local) ReadDir(ctx context.Context, name string) ([]Info, error) {
 	return reach(ctx, l, "readdir", name, true, readDir)
 }
@@ -130,8 +130,9 @@ func readDir(p place) (list []Info, err error) {
 	return list, nil
 }
 
-// reach does something with the file of a name: by os.Root alone where it can, which costs one pass over the path, and where
-// os.Root sees the name leave its root, after resolving the links ourselves. Either way the operation goes through os.Root.
+// reach calls do with the file that a name leads to. It first relies on os.Root alone, which costs one pass over the path. If
+// os.Root reports that the name leaves its root, reach resolves the links and tries again. Either way the operation goes through
+// os.Root.
 func reach[T any](ctx context.Context, l *Local, op, name string, last bool, do func(place) (T, error)) (T, error) {
 	var zero T
 	if err := context.Cause(ctx); err != nil {
@@ -153,9 +154,9 @@ func reach[T any](ctx context.Context, l *Local, op, name string, last bool, do 
 	return v, nil
 }
 
-// fileError puts the operation and the name that the caller used around an error.
+// fileError wraps an error with the operation and the caller's name for the file.
 func (l *Local) fileError(op, name string, err error) error {
-	if errors.Is(err, l.escapes) { // a link was swapped in after resolve had looked
+	if errors.Is(err, l.escapes) { // a link was swapped in after resolve
 		err = &outsideError{roots: l.roots}
 	}
 	return &fs.PathError{Op: op, Path: name, Err: bare(err)}

@@ -8,39 +8,39 @@ import (
 	"time"
 )
 
-// Tree is implemented by environments whose directories can be seen and made as they are: symbolic links as links, empty directories, modes.
-// With the methods of Environment that is all it takes to keep a tree somewhere else and to make it again. Names are those of Environment.
-// What changes something makes missing parent directories, as WriteFile does, and errors are of the same kinds.
+// A Tree is an Environment that shows and makes directory trees as they are: symbolic links as links, empty directories, modes.
+// Together with the methods of Environment this suffices to copy a tree elsewhere and to restore it. Names and errors are like
+// Environment's. Methods that create something make missing parent directories, as WriteFile does.
 //
-// A wrapper around an environment that is no Tree returns errors that wrap errors.ErrUnsupported; see [TreeOf].
+// A wrapper whose environment is not a Tree returns errors that wrap errors.ErrUnsupported; see [TreeOf].
 type Tree interface {
-	// Lstat describes a file, and a symbolic link itself. It is the way to find out whether a file has changed without reading it.
+	// Lstat describes a file, or a symbolic link itself. It shows whether a file has changed without reading it.
 	Lstat(ctx context.Context, name string) (Node, error)
-	// Readlink returns what a symbolic link says, as it was written. Of anything else the error wraps fs.ErrInvalid.
+	// Readlink returns a symbolic link's target as it was written. For other files the error wraps fs.ErrInvalid.
 	Readlink(ctx context.Context, name string) (target string, err error)
-	// Symlink makes name a symbolic link that says target, which need not exist and is not checked: whoever follows the link is. The error
-	// wraps fs.ErrExist if there is something already.
+	// Symlink makes name a symbolic link to target. The target is not checked and need not exist; the check happens when the link
+	// is followed. The error wraps fs.ErrExist if name exists.
 	Symlink(ctx context.Context, target, name string) error
-	// Mkdir makes an empty directory. The error wraps fs.ErrExist if there is something already.
+	// Mkdir makes an empty directory. The error wraps fs.ErrExist if name exists.
 	Mkdir(ctx context.Context, name string, perm fs.FileMode) error
-	// Chmod sets the permission bits of a file or directory, and no others. A symbolic link is followed.
+	// Chmod sets only the permission bits of a file or directory. It follows symbolic links.
 	Chmod(ctx context.Context, name string, perm fs.FileMode) error
 }
 
-// Node is what a file system says of a file. As long as all of it stays the same, so has the content: what writes a file moves its change
-// time, except where it writes twice within the resolution of the file system's clock. A field is zero if the environment does not know it.
+// Node holds the file system's data about a file. While none of it changes, the content has not changed either: writing moves the
+// change time, except for two writes within the resolution of the file system's clock. Unknown fields are zero.
 type Node struct {
 	Info
-	// Changed is when content, mode, owner or links changed last (ctime). No program can set it.
+	// Changed is the time of the last change to content, mode, owner or links (ctime). Programs cannot set it.
 	Changed time.Time `json:"changed,omitzero"`
-	// Device and Inode are what two names of one file share, as long as it exists.
+	// Device and Inode are equal for two names of the same file.
 	Device uint64 `json:"device,omitempty"`
 	Inode  uint64 `json:"inode,omitempty"`
-	// Links is how many names the file has.
+	// Links is the number of the file's names.
 	Links uint64 `json:"links,omitempty"`
 }
 
-// TreeOf returns e as a Tree, or a Tree of which every method returns an error that wraps errors.ErrUnsupported.
+// TreeOf returns e as a Tree. If e is not one, every method returns an error that wraps errors.ErrUnsupported.
 func TreeOf(e Environment) Tree {
 	if t, ok := e.(Tree); ok {
 		return t
@@ -68,7 +68,7 @@ func (noTree) Chmod(_ context.Context, name string, _ fs.FileMode) error {
 	return unsupported("chmod", name)
 }
 
-// Lstat implements Tree. On Windows, and on Unix systems other than Linux and macOS, it says no more than Stat.
+// Lstat implements Tree. On systems other than Linux and macOS it reports no more than Stat.
 func (l *Local) Lstat(ctx context.Context, name string) (Node, error) {
 	return reach(ctx, l, "lstat", name, false, func(p place) (Node, error) {
 		fi, err := p.root.dir.Lstat(p.rel)
@@ -103,7 +103,7 @@ func (l *Local) Symlink(ctx context.Context, target, name string) error {
 	}})
 }
 
-// Mkdir implements Tree. The mode is less the umask, and the name of a new directory must not contain control characters.
+// Mkdir implements Tree. The umask applies to the mode. The name of a new directory must not contain control characters.
 func (l *Local) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
 	return l.change(ctx, change{op: "mkdir", name: name, parents: true, do: func(dir *os.Root, base string) error {
 		if err := checkNew(base); err != nil {

@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// Guard is implemented by environments that know of files which are not to be changed without somebody's approval. It is a word to those
-// who change files: the environment does not refuse them.
+// A Guard is an Environment that knows files which should not be changed without approval. It only informs callers; it does not
+// refuse changes.
 type Guard interface {
-	// Guarded returns why a change of a file needs an approval, or "" if it needs none.
+	// Guarded returns why changing a file needs approval, or "" if it does not.
 	Guarded(ctx context.Context, name string) (why string)
 }
 
-// Guarded returns why a change of a file needs somebody's approval, or "" if it needs none: e guards it, or it is read-only.
+// Guarded returns why changing a file needs approval, because e guards it or its mode is read-only, or "" if it does not.
 func Guarded(ctx context.Context, e Environment, name string) (why string) {
 	if why = guardedBelow(ctx, e, name); why != "" {
 		return why
@@ -23,7 +23,7 @@ func Guarded(ctx context.Context, e Environment, name string) (why string) {
 	return ""
 }
 
-// guardedBelow returns what wrappers forward to.
+// guardedBelow asks the environment that a wrapper wraps.
 func guardedBelow(ctx context.Context, e Environment, name string) string {
 	if g, ok := e.(Guard); ok {
 		return g.Guarded(ctx, name)

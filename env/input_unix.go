@@ -7,19 +7,19 @@ import (
 	"sync"
 )
 
-// input is what a command reads: the end of a pipe, or its terminal.
+// input is the writing end of a command's input: a pipe or a terminal.
 type input struct {
 	f *os.File
-	// eof tells a terminal that the input has ended; it stays open, because its output is read from it. A pipe has none and is
-	// closed.
+	// eof is written to a terminal to end the input. The terminal stays open, because its output is still read. For a pipe it is
+	// nil and the pipe is closed.
 	eof []byte
 
 	mu     sync.Mutex
 	closed bool
 }
 
-// Write fails with an error that wraps fs.ErrClosed after Close and after the command's end, and syscall.EPIPE when the command
-// has closed its input.
+// Write returns an error that wraps fs.ErrClosed after Close or after the command has ended, and syscall.EPIPE when the command has
+// closed its input.
 func (in *input) Write(b []byte) (int, error) {
 	in.mu.Lock()
 	closed := in.closed
@@ -27,10 +27,10 @@ func (in *input) Write(b []byte) (int, error) {
 	if closed {
 		return 0, os.ErrClosed
 	}
-	return in.f.Write(b) // not under the lock: it may wait for the reader, and Close must get through
+	return in.f.Write(b) // without the lock: it may wait for the reader, and Close must not
 }
 
-// Close ends the input. Closing it again is no error, since the end of the command closes it too.
+// Close ends the input. A second Close is not an error, because the end of the command closes the input too.
 func (in *input) Close() error {
 	if in.shut() {
 		return nil
@@ -42,7 +42,7 @@ func (in *input) Close() error {
 	return in.f.Close()
 }
 
-// finish closes the input of a command that has ended.
+// finish closes the input after the command has ended.
 func (in *input) finish() error {
 	if in.shut() || in.eof != nil {
 		return nil
@@ -50,7 +50,7 @@ func (in *input) finish() error {
 	return in.f.Close()
 }
 
-// shut closes for writers and reports whether it was before.
+// shut closes the input for writers and reports whether it was closed already.
 func (in *input) shut() bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()

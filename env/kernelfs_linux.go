@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refuseKernelHandle refuses files of proc and sysfs wherever they are mounted. In /proc they are regular files of size 0 and
-// lead out of every root (/proc/self/root).
+// refuseKernelHandle refuses files of proc and sysfs, wherever these are mounted. Files in /proc look like regular files of size 0
+// and lead out of every root (/proc/self/root).
 func refuseKernelHandle(f *os.File) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -21,7 +21,7 @@ func refuseKernelHandle(f *os.File) error {
 	return errors.Join(err, refused)
 }
 
-// refuseKernelDescriptor is refuseKernelHandle for a bare descriptor.
+// refuseKernelDescriptor does the same for a descriptor.
 func refuseKernelDescriptor(fd int) error {
 	var stat unix.Statfs_t
 	if err := unix.Fstatfs(fd, &stat); err != nil {

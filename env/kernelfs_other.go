@@ -4,5 +4,5 @@ package env
 
 import "os"
 
-// refuseKernelHandle has nothing to refuse: only Linux serves the kernel as files.
+// refuseKernelHandle does nothing: only Linux has such files.
 func refuseKernelHandle(*os.File) error { return nil }

@@ -10,9 +10,9 @@ import (
 	"github.com/attractor-go/attractor/internal/contain"
 )
 
-// Kill ends the command and all that its containment finds of what it started: TERM, the environment's grace time, KILL. All
-// callers wait for the one kill; the context ends a caller's waiting, not the kill. It is an error if something is left half a
-// second after the KILL, which happens to processes stuck in the kernel and, at ContainGroup, to those of another user.
+// Kill ends the command and everything it started that the containment finds: TERM, the grace time, KILL. All callers wait for the
+// same kill. The context ends a caller's waiting, not the kill. Kill returns an error if something is left half a second after
+// KILL, which happens with processes stuck in the kernel and, at ContainGroup, with those of another user.
 func (p *process) Kill(ctx context.Context) error {
 	p.kill.Do(func() {
 		p.killing.Store(true)
@@ -26,7 +26,7 @@ func (p *process) Kill(ctx context.Context) error {
 	}
 }
 
-// end kills the tree and waits for everything that belongs to it here.
+// end kills the process tree and releases everything that belongs to it.
 func (p *process) end() {
 	defer close(p.killed)
 	if err := contain.End(p.tree, p.reaped, p.grace); err != nil {
@@ -35,7 +35,7 @@ func (p *process) end() {
 	close(p.treeGone)
 	select {
 	case <-p.reaped:
-	default: // stuck in the kernel: its exit comes when the kernel lets go of it
+	default: // stuck in the kernel: it exits when the kernel lets it
 		return
 	}
 	<-p.done

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// KillNow sends KILL to every process tree that is still running, without grace and without waiting: for a host that is about to
-// exit. Everybody else calls Close. At ContainCgroup the empty directories of the commands' cgroups stay when nobody calls Close,
-// until a later Local in the same place removes them.
+// KillNow sends KILL to every process tree that is still running and does not wait. It is for a host that is about to exit; all
+// others call Close. At ContainCgroup the commands' empty cgroups remain unless Close is called, until a later Local in the same
+// place removes them.
 func (l *Local) KillNow() error {
 	l.table.mu.Lock()
 	defer l.table.mu.Unlock()

@@ -1,4 +1,4 @@
 package env
 
-// KillNow has nothing to kill: Windows has no commands yet.
+// KillNow does nothing: commands are not supported on Windows.
 func (l *Local) KillNow() error { return nil }

@@ -19,68 +19,69 @@ import (
 // DefaultGrace is the time between TERM and KILL when LocalOptions.Grace is zero.
 const DefaultGrace = 2 * time.Second
 
-// LocalOptions are what a host chooses about a Local. The zero value is a safe default.
+// LocalOptions are the host's choices for a Local. The zero value is a safe default.
 type LocalOptions struct {
-	// Roots are directories, besides the working directory, in which files may be read and written. Each must exist.
+	// Roots lists directories, besides the working directory, in which files may be read and written. Each must exist.
 	Roots []string
-	// ReadOnly are directories in which files may be read and not changed: others, or some of those above, the working directory too, or
-	// parts of them. The innermost directory that holds a file decides, so that a part of one may be among the Roots. Each must exist. Like
-	// the Roots it holds for files alone: commands are not confined.
+	// ReadOnly lists directories in which files may be read but not changed. They may be other directories, Roots, the working
+	// directory, or parts of these. The innermost directory that contains a file decides, so Roots may also name part of a
+	// read-only one. Each must exist. Like Roots this applies only to files: commands are not confined.
 	ReadOnly []string
-	// Grace is how long a process tree has between TERM and KILL; zero means DefaultGrace, less than zero no grace at all.
+	// Grace is the time between TERM and KILL for a process tree. Zero means DefaultGrace, negative means none.
 	Grace time.Duration
-	// Vars says which of the host's environment variables commands inherit.
+	// Vars selects which of the host's environment variables commands inherit.
 	Vars VarPolicy
-	// DropVars names variables that are dropped under every policy, besides the provider keys that always are: those in
-	// which this host keeps its own credentials. Names are compared without case.
+	// DropVars names variables that are dropped under every policy, such as those with the host's own credentials. Provider keys
+	// are always dropped. Names are compared without case.
 	DropVars []string
-	// Environ is what Vars is applied to, as KEY=value; nil means os.Environ() at the time of NewLocal.
+	// Environ is the environment that Vars is applied to, as KEY=value; nil means os.Environ() at the time of NewLocal.
 	Environ []string
 	// Env is added to every command's environment after the policy, as KEY=value.
 	Env []string
-	// Launch, when set, is asked how to start each command: it returns what it was given or something else, such as the same command in a
-	// sandbox, or an error, with which the command does not start. A panic is an error. Ctx is that of Start, which does not wait any longer
-	// than that for the answer. It may be called by several goroutines at once.
+	// Launch, when set, decides how each command is started: it returns its argument, changed or not, such as the same command in a
+	// sandbox, or an error, which fails Start. A panic counts as an error. Start waits for it no longer than its ctx, which is also
+	// Launch's. It may be called concurrently.
 	//
-	// The exit is that of the program which was started: one that runs the command as a child and not in its own place says the command's
-	// exit code, but hardly its signal. A kill asks all to end, that program too; if everything ends with it, as with bubblewrap's option
-	// --die-with-parent, the command has no time to clean up. What is started is found by its cgroup, PID namespace or process group as
-	// ever, and at ContainGroup by MarkVar, too, if that is handed on.
+	// The command's exit is that of the started program. A program that runs the command as a child usually passes on its exit code
+	// but not its signal. Kill asks all processes to end, including that program; if everything ends with it, as with bubblewrap's
+	// --die-with-parent, the command has no time to clean up. Containment works as usual, but at ContainGroup the program must pass
+	// on MarkVar.
 	Launch func(ctx context.Context, l Launch) (Launch, error)
-	// Network and Sandbox say in a few words what Launch, or what this process itself runs in, leaves commands of the network and of the
-	// machine; see Confinement. Empty means unknown.
+	// Network and Sandbox say briefly what commands can reach of the network and the machine, because of Launch or of what this
+	// process itself runs in; see Confinement. Empty means unknown.
 	Network, Sandbox string
-	// Containment forces a level, such as ContainGroup; empty means the best that works here, which NewLocal finds out by
-	// trying. A level that does not work is an error that wraps errors.ErrUnsupported.
+	// Containment selects a level, such as ContainGroup. Empty means the best that works, which NewLocal finds by trying. For a
+	// level that does not work NewLocal returns an error that wraps errors.ErrUnsupported.
 	Containment string
-	// EndAbandoned makes NewLocal end what commands have left running whose host, a Local of this user on this machine, was killed: TERM,
-	// Grace, KILL. Local.Abandoned says what that was. A host that is alive, or of which nothing is known, keeps its processes.
-	// It is for a program that is alone responsible for them, such as a command that people run again.
+	// EndAbandoned makes NewLocal end (TERM, Grace, KILL) the processes that commands left running when their host, a Local of this
+	// user on this machine, was killed. Local.Abandoned lists them. Processes whose host is alive or unknown are kept. It is for a
+	// program that is solely responsible for them, such as a command that people run again.
 	EndAbandoned bool
-	// Locks is the directory of the lock files by which sessions agree on who changes a file; see Lock. All sessions on a machine have to
-	// use the same. Empty means attractor/locks in the user's directory for state ($XDG_STATE_HOME, else ~/.local/state), or a directory
-	// of the user's own among the temporary ones where that cannot be written. It is made with the first lock, and holds a few empty files.
+	// Locks is the directory of the lock files by which sessions agree on who changes a file; see Lock. All sessions on a machine
+	// must use the same one. Empty means attractor/locks in the user's state directory ($XDG_STATE_HOME, else ~/.local/state) or,
+	// if that is not writable, a directory of the user's own in the temporary directory. It is made with the first lock and holds a
+	// few empty files.
 	Locks string
 }
 
-// Local is this machine: files below a working directory and other roots that the host allows, and commands in a shell.
+// Local runs commands and opens files on this machine. Files are those below a working directory and other roots that the host
+// allows.
 //
-// Files stay inside the roots whatever symbolic links say, also when a link is swapped while a call runs: every operation goes
-// through an os.Root. Commands are not confined; that is a sandbox's work.
+// File operations stay inside the roots whatever symbolic links say, even if a link is swapped during a call: every operation goes
+// through an os.Root. Commands are not confined; that is a sandbox's task.
 //
-// On Linux and macOS a command runs in a process group of its own, and gets no descriptor of this process but its standard
-// ones. On Linux, moreover, Kill and Close end what has left the group (setsid, double fork, nohup): by a cgroup for each command
-// where the host may make one below its own, by a PID namespace where it may make one, and otherwise by a mark in the
-// environment; see ContainCgroupPIDNS and the other levels. On macOS what leaves the group survives.
-// Windows has the files, where names are compared with the roots' names by case, and no commands: Start returns an error that
-// wraps errors.ErrUnsupported.
+// On Linux and macOS a command runs in its own process group and inherits only its standard descriptors. On Linux, Kill and Close
+// also end processes that have left the group (setsid, double fork, nohup). They find them by a cgroup or a PID namespace for each
+// command if the host may make one, and otherwise by a mark in the environment; see ContainCgroupPIDNS and the other levels. On
+// macOS processes that leave the group survive. On Windows only files are supported, and their names are compared with the roots'
+// case-sensitively: Start returns an error that wraps errors.ErrUnsupported.
 //
 // All methods may be called concurrently. After Close they return errors that wrap fs.ErrClosed.
 type Local struct {
 	dir     string  // as given, absolute, slash-separated
 	roots   []*root // the working directory is the first
-	fenced  bool    // some of the roots are read-only
-	escapes error   // what os.Root says when a name leaves it
+	fenced  bool    // some roots are read-only
+	escapes error   // os.Root's error for a name that leaves it
 	shell   string
 	environ []string
 	launch  func(context.Context, Launch) (Launch, error)
@@ -110,8 +111,8 @@ var (
 	_ Tree        = (*Local)(nil)
 )
 
-// NewLocal makes the environment of a directory, which must exist and may be given by a symbolic link. Relative names start
-// there. It holds a file descriptor for each root until Close.
+// NewLocal returns the environment of a directory, which must exist and may be a symbolic link. Relative names start there. It
+// holds a file descriptor for each root until Close.
 func NewLocal(dir string, opts LocalOptions) (*Local, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -146,8 +147,8 @@ func NewLocal(dir string, opts LocalOptions) (*Local, error) {
 	return l, nil
 }
 
-// openRoots opens the working directory and the extra roots, and learns os.Root's error for names that leave a root: it is
-// not exported, and matching it by its text would break with a new wording.
+// openRoots opens the working directory and the other roots. It also learns os.Root's error for names that leave a root, which is
+// not exported: matching its text would break with a new wording.
 func (l *Local) openRoots(dir string, extra, readOnly []string) error {
 	for i, d := range slices.Concat([]string{dir}, extra, readOnly) {
 		r, err := openRoot(d)
@@ -171,7 +172,7 @@ func (l *Local) openRoots(dir string, extra, readOnly []string) error {
 	return nil
 }
 
-// fence makes all roots read-only that are the same directory as one that is.
+// fence marks all roots that are the same directory as a read-only one as read-only.
 func (l *Local) fence(readOnly *root) {
 	l.fenced = true
 	for _, r := range l.roots {
@@ -179,20 +180,20 @@ func (l *Local) fence(readOnly *root) {
 	}
 }
 
-// WorkDir returns the working directory as it was given, made absolute; symbolic links in it are not resolved.
+// WorkDir returns the working directory as given, made absolute; symbolic links in it are not resolved.
 func (l *Local) WorkDir() string { return l.dir }
 
-// Platform describes this machine. Shell is what runs scripts, with -c; it is empty where commands are not supported.
+// Platform describes this machine. Shell runs scripts with -c; it is empty where commands are not supported.
 func (l *Local) Platform() Platform {
 	return Platform{OS: runtime.GOOS, Arch: runtime.GOARCH, Version: osVersion(), Shell: l.shell}
 }
 
-// Containment says how a command's tree is held together: ContainCgroupPIDNS, ContainPIDNS, ContainCgroup or ContainGroup, and
-// "unknown" where there are no commands. A single command for which no cgroup can be made runs at ContainGroup all the same; one
-// for which no namespace can be made is refused, because it would see the host.
+// Containment returns the level of containment: ContainCgroupPIDNS, ContainPIDNS, ContainCgroup or ContainGroup, or "unknown" where
+// commands are not supported. A command for which no cgroup can be made runs at ContainGroup. One for which no namespace can be
+// made is refused, because it would see the host.
 func (l *Local) Containment() string { return l.level.Name() }
 
-// Confinement returns the directories in which files may be changed, and what LocalOptions.Network and Sandbox say.
+// Confinement returns the directories in which files may be changed, and LocalOptions.Network and Sandbox.
 func (l *Local) Confinement() Confinement {
 	c := Confinement{Writable: []string{}, Network: l.network, Sandbox: l.sandbox}
 	for _, r := range l.roots {
@@ -210,15 +211,15 @@ func (l *Local) Confinement() Confinement {
 // KillGrace returns the time between TERM and KILL: LocalOptions.Grace or its default.
 func (l *Local) KillGrace() time.Duration { return l.grace }
 
-// HidesHost reports whether commands see no process outside of their PID namespace. Neither by /proc nor by a number do they reach the host then,
-// what started it, or anything else on the machine; see SECURITY.md for what root can do all the same.
+// HidesHost reports whether commands see no process outside their PID namespace. They can then reach neither the host, nor its
+// parent, nor anything else on the machine by /proc or process id; see SECURITY.md for what root can still do.
 func (l *Local) HidesHost() bool { return l.level.Hides() }
 
-// Abandoned returns what EndAbandoned has ended, a line for each process, and an error where that was not possible.
+// Abandoned returns the processes that EndAbandoned ended, one line each, and an error if it failed.
 func (l *Local) Abandoned() ([]string, error) { return l.abandoned, l.abandonedErr }
 
-// Close kills every process tree that is still running, each with the grace time, and closes the roots. A second call does
-// nothing and returns what the first returned.
+// Close kills every process tree that is still running, each with the grace time, and closes the roots. Later calls do nothing and
+// return the same error.
 func (l *Local) Close() error {
 	l.closing.Do(func() {
 		errs := l.table.close(context.Background())

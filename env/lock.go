@@ -16,34 +16,34 @@ import (
 )
 
 const (
-	// lockWait is how long Lock and Replace wait for others: a change takes milliseconds, so who holds a lock for longer is stopped
-	// or broken.
+	// lockWait is how long Lock and Replace wait for others. A change takes milliseconds, so a lock that is held for longer belongs
+	// to a process that is stopped or broken.
 	lockWait = 10 * time.Second
-	// lockPause and maxLockPause are the first and the longest pause between two tries to get a lock.
+	// lockPause and maxLockPause bound the pause between attempts to take a lock.
 	lockPause, maxLockPause = 100 * time.Microsecond, 5 * time.Millisecond
 )
 
-// The kinds of locks. A change is locked by who reads, decides and writes; a swap only while a content is compared and replaced. A swap
-// happens inside of a change and nothing is locked inside of a swap, so that nobody waits in a circle.
+// The kinds of locks. A change lock is held while a session reads, decides and writes; a swap lock only while a content is compared
+// and replaced. A swap may happen within a change, and nothing is locked within a swap, so there are no deadlocks.
 const (
 	lockChange = "change"
 	lockSwap   = "swap"
 )
 
-// errBusy says that somebody else has a lock.
+// errBusy reports that somebody else holds a lock.
 var errBusy = errors.New("locked")
 
-// locks are the lock files by which all sessions of one user on this machine agree. The locks are advisory and end with the process.
+// locks manages the lock files shared by all sessions of one user on this machine. Locks are advisory and end with the process.
 type locks struct {
-	dirs []string // where to keep them: the first that can be written
+	dirs []string // candidates; the first writable one is used
 	wait time.Duration
 
 	mu  sync.Mutex
-	dir string // the one of dirs that is used, once it is known
+	dir string // the candidate in use, once known
 }
 
-// newLocks returns the locks of a directory, or of the user's own if none is given: below the directory for state, where sessions are
-// kept too, or, if that cannot be written, the one for temporary files.
+// newLocks returns the locks kept in a directory. The default is the user's state directory, which also holds sessions, or, if that
+// is not writable, the temporary directory.
 func newLocks(given string) *locks {
 	k := &locks{wait: lockWait}
 	if given != "" {
@@ -61,20 +61,20 @@ func newLocks(given string) *locks {
 	return k
 }
 
-// acquire holds the locks of paths, which are without symbolic links, until release is called.
+// acquire takes the locks of paths and holds them until release is called. The paths must not contain symbolic links.
 func (k *locks) acquire(ctx context.Context, kind string, paths ...string) (release func(), err error) {
 	var places []int64
 	for _, p := range paths {
 		places = append(places, lockPlace(p))
 	}
-	slices.Sort(places) // everybody in the same order, so that nobody waits in a circle
+	slices.Sort(places) // the same order for all, to avoid deadlocks
 	places = slices.Compact(places)
 	ctx, cancel := context.WithTimeoutCause(ctx, k.wait, ErrLocked)
 	defer cancel()
 	var held []*os.File
 	release = sync.OnceFunc(func() {
 		for _, f := range held {
-			_ = f.Close() // which ends its lock whatever it says
+			_ = f.Close() // closing ends the lock even if it returns an error
 		}
 	})
 	for _, at := range places {
@@ -91,14 +91,14 @@ func (k *locks) acquire(ctx context.Context, kind string, paths ...string) (rele
 	return release, nil
 }
 
-// lockPlace returns the byte of a lock file that stands for a path, which is not kept. It is found without case, since there are file
-// systems that do not have it, and leaves room for what systems do with numbers at the end of their range.
+// lockPlace returns the byte of a lock file that stands for a path. It ignores case, because some file systems do, and avoids the
+// end of the number range, which some systems treat specially.
 func lockPlace(abs string) int64 {
 	sum := sha256.Sum256([]byte(strings.ToLower(abs)))
 	return int64(binary.BigEndian.Uint64(sum[:8]) >> 2)
 }
 
-// hold waits for the lock of a byte of an open file, until the context ends.
+// hold waits for the lock of a byte of an open file until the context ends.
 func hold(ctx context.Context, f *os.File, at int64) error {
 	for pause := lockPause; ; pause = min(2*pause, maxLockPause) {
 		if err := context.Cause(ctx); err != nil {
@@ -116,7 +116,7 @@ func hold(ctx context.Context, f *os.File, at int64) error {
 	}
 }
 
-// open opens a lock file, in the first directory where that works.
+// open opens a lock file in the first directory where that works.
 func (k *locks) open(name string) (*os.File, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -137,7 +137,7 @@ func (k *locks) open(name string) (*os.File, error) {
 		errors.Join(errs...))
 }
 
-// openLock opens a lock file of a directory, which is made if it is not there, and must be the user's own.
+// openLock opens a lock file in a directory, which must belong to the user and is made if missing.
 func openLock(dir, name string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -152,8 +152,8 @@ func openLock(dir, name string) (*os.File, error) {
 	return os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|noFollow, 0o600)
 }
 
-// Lock implements Locker. The lock is shared by all sessions of this user on this machine, also those in other processes; it is kept in
-// LocalOptions.Locks.
+// Lock implements Locker. All sessions of this user on this machine share the locks, also those in other processes; the lock files
+// are in LocalOptions.Locks.
 func (l *Local) Lock(ctx context.Context, names ...string) (unlock func(), err error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err

@@ -7,11 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockName returns the one file of a kind: its bytes are locked one by one.
+// lockName returns the only lock file of a kind. Its bytes are locked separately.
 func lockName(kind string, _ int64) string { return kind }
 
-// tryLock takes the lock of a byte of an open file, or returns errBusy. It is one of an open file description: two openings in one
-// process exclude each other, and closing the file ends it. Where the kernel has none, the whole file is locked, by all alike.
+// tryLock takes the lock of a byte of an open file, or returns errBusy. The lock belongs to the open file description: two openings
+// in one process exclude each other, and closing the file ends it. If the kernel does not have such locks, all processes lock the
+// whole file.
 func tryLock(f *os.File, at int64) error {
 	for {
 		err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Start: at, Len: 1})

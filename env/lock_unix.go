@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noFollow refuses a symbolic link in the place of a lock file.
+// noFollow refuses to open a symbolic link as a lock file.
 const noFollow = unix.O_NOFOLLOW
 
 // flock takes the lock of an open file, or returns errBusy. The lock belongs to the open file: two openings in one process exclude each
@@ -31,7 +31,7 @@ func flock(f *os.File) error {
 	}
 }
 
-// ours reports whether a file belongs to this user and cannot be written by others.
+// ours reports whether a file belongs to this user and is not writable by others.
 func ours(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 == 0

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// noFollow is nothing here: opening does not tell links.
+// noFollow is zero: opening has no such flag here.
 const noFollow = 0
 
-// lockName returns the one file of a kind: its bytes are locked one by one.
+// lockName returns the only lock file of a kind. Its bytes are locked separately.
 func lockName(kind string, _ int64) string { return kind }
 
 // tryLock takes the lock of a byte of an open file, or returns errBusy. Closing the file ends it.
@@ -24,5 +24,5 @@ func tryLock(f *os.File, at int64) error {
 	return os.NewSyscallError("LockFileEx", err)
 }
 
-// ours leaves it to the directory's access list.
+// ours relies on the directory's access list.
 func ours(fs.FileInfo) bool { return true }

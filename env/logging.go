@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// Logging is e with a record in log of every operation, when it is over. With a nil log it is e itself.
+// Logging returns a view of e that logs every operation when it has ended. With a nil log it returns e.
 //
-// The message is the operation, and what it was done to is in the attributes; durations are the log's own kind of value:
+// The message is the operation; its object is in the attributes, and durations are slog durations:
 //
-//	open     name, bytes that were read, duration until Close
+//	open     name, bytes read, duration until Close
 //	write    name, bytes, duration
 //	replace  name, bytes, duration
 //	remove   name, duration
@@ -31,14 +31,14 @@ import (
 //	mkdir    name, duration
 //	chmod    name, mode, duration
 //	start    process, script, dir if one was given, env: the names of added variables, duration
-//	exit     process, code, signal if any, stdin, stdout and stderr in bytes, left: the number of processes, duration; by the first Wait that sees it
+//	exit     process, code, signal if any, stdin, stdout and stderr in bytes, left: the number of processes, duration; logged by the first Wait that returns it
 //	kill     process, duration
 //
-// and a search that e does by itself has the search's name. What failed has an error too. Contents, input, output and the values
-// of environment variables are never logged; scripts are.
+// A search that e does itself is logged under the search's name. Failures also have an error. Scripts are logged; contents, input,
+// output and the values of environment variables never are.
 //
-// What only reads is logged at slog.LevelDebug, what may change something at slog.LevelInfo, and what failed at slog.LevelWarn,
-// except that something to be read does not exist, that a context has ended and that a command failed: these are nothing unusual.
+// Operations that only read are logged at slog.LevelDebug, those that may change something at slog.LevelInfo, and failures at
+// slog.LevelWarn. A missing file on reading, an ended context and a failing command are normal and do not count as failures.
 func Logging(e Environment, log *slog.Logger) Environment {
 	if log == nil {
 		return e
@@ -51,7 +51,7 @@ type logging struct {
 	log *slog.Logger
 }
 
-// record logs an operation that is over. One that the environment below does not have was none.
+// record logs an operation that has ended, unless the environment does not support it.
 func (l logging) record(ctx context.Context, level slog.Level, op string, took time.Duration, err error, attrs ...slog.Attr) {
 	if op != "start" && errors.Is(err, errors.ErrUnsupported) {
 		return
@@ -94,7 +94,7 @@ func (l logging) Remove(ctx context.Context, name string) error {
 	return err
 }
 
-// Replace implements Replacer where the environment below does.
+// Replace implements Replacer if the wrapped environment does.
 func (l logging) Replace(ctx context.Context, name string, was Hash, data []byte, perm fs.FileMode) error {
 	began := time.Now()
 	err := replaceBelow(ctx, l.Environment, name, was, data, perm)
@@ -102,7 +102,7 @@ func (l logging) Replace(ctx context.Context, name string, was Hash, data []byte
 	return err
 }
 
-// Delete implements Replacer where the environment below does.
+// Delete implements Replacer if the wrapped environment does.
 func (l logging) Delete(ctx context.Context, name string, was Hash) error {
 	began := time.Now()
 	err := deleteBelow(ctx, l.Environment, name, was)
@@ -185,7 +185,7 @@ func (l logging) ReadDir(ctx context.Context, name string) ([]Info, error) {
 	return list, err
 }
 
-// Below implements View: a search of the environment below is logged under its own name.
+// Below implements View. It logs a search of the wrapped environment under the search's name.
 func (l logging) Below(ctx context.Context, op, name string) (Environment, func(error)) {
 	began := time.Now()
 	return l.Environment, func(err error) {
@@ -193,16 +193,16 @@ func (l logging) Below(ctx context.Context, op, name string) (Environment, func(
 	}
 }
 
-// Containment is that of the environment below.
+// Containment implements Contained.
 func (l logging) Containment() string { return Containment(l.Environment) }
 
-// Confinement returns that of the environment below.
+// Confinement implements Confined.
 func (l logging) Confinement() Confinement { return ConfinementOf(l.Environment) }
 
-// KillGrace returns that of the environment below.
+// KillGrace implements Graceful.
 func (l logging) KillGrace() time.Duration { return KillGrace(l.Environment) }
 
-// HidesHost says it of the environment within.
+// HidesHost implements Hiding.
 func (l logging) HidesHost() bool { return HidesHost(l.Environment) }
 
 func (l logging) Start(ctx context.Context, cmd Command) (Process, error) {
@@ -244,7 +244,7 @@ func variableNames(environ []string) []string {
 	return names
 }
 
-// loggedProcess is a command whose end is logged.
+// loggedProcess logs the end of a command.
 type loggedProcess struct {
 	Process
 	logging logging
@@ -255,7 +255,7 @@ type loggedProcess struct {
 
 func (p *loggedProcess) Stdin() io.WriteCloser {
 	if p.stdin == nil {
-		return nil // and not a nil *countedWriter in an interface
+		return nil // not a nil *countedWriter in an interface
 	}
 	return p.stdin
 }
@@ -289,7 +289,7 @@ func (p *loggedProcess) Kill(ctx context.Context) error {
 	return err
 }
 
-// countedWriter counts what goes through.
+// countedWriter counts the bytes written.
 type countedWriter struct {
 	io.WriteCloser
 	written atomic.Int64
@@ -301,8 +301,8 @@ func (w *countedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// watchReader is f, with done called at the first Close with the number of bytes read and with what went wrong. It seeks and
-// reads at offsets if f does.
+// watchReader wraps f and calls done at the first Close with the number of bytes read and the first error. The result implements
+// io.Seeker and io.ReaderAt if f does.
 func watchReader(f io.ReadCloser, done func(read int64, err error)) io.ReadCloser {
 	w := &watchedReader{ReadCloser: f, done: done}
 	seeker, seeks := f.(io.Seeker)
@@ -336,7 +336,7 @@ type watchedReader struct {
 
 	mu   sync.Mutex
 	read int64
-	err  error // the first one, but for the end of the file
+	err  error // the first one, except io.EOF
 }
 
 func (w *watchedReader) Read(p []byte) (int, error) {
@@ -364,7 +364,7 @@ func (w *watchedReader) Close() error {
 	return err
 }
 
-// watchedReaderAt is the ReaderAt of what w reads.
+// watchedReaderAt is the io.ReaderAt of a watchedReader.
 type watchedReaderAt struct {
 	io.ReaderAt
 	w *watchedReader

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// nodeOf returns all that the file system says of a file.
+// nodeOf returns a file's Node.
 func nodeOf(name string, fi fs.FileInfo) Node {
 	n := Node{Info: infoOf(name, fi)}
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok {

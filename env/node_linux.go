@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// nodeOf returns all that the file system says of a file.
+// nodeOf returns a file's Node.
 func nodeOf(name string, fi fs.FileInfo) Node {
 	n := Node{Info: infoOf(name, fi)}
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
 		n.Changed = time.Unix(st.Ctim.Unix())
-		n.Device, n.Inode, n.Links = st.Dev, st.Ino, uint64(st.Nlink) // of 32 bits on some machines
+		n.Device, n.Inode, n.Links = st.Dev, st.Ino, uint64(st.Nlink) // Nlink has 32 bits on some architectures
 	}
 	return n
 }

@@ -4,5 +4,5 @@ package env
 
 import "io/fs"
 
-// nodeOf returns what Stat says, too.
+// nodeOf returns a Node with no more than an Info.
 func nodeOf(name string, fi fs.FileInfo) Node { return Node{Info: infoOf(name, fi)} }

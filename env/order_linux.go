@@ -10,19 +10,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// order reads pipes in the order in which they became readable. The kernel keeps that order in an epoll's ready list; a goroutine
-// for each pipe would lose it, and did so in every second command that wrote a line to each stream at once. What is written
-// to a stream that has something unread already is read along with it, so that what the other stream got in between comes
-// after it: of "a" to stdout, "b" to stderr and "c" to stdout within microseconds, "c" may come before "b".
+// order reads pipes in the order in which they became readable. The kernel keeps that order in an epoll's ready list. A goroutine
+// for each pipe loses it: with one line to each stream, every second command came out in the wrong order. Data written to a stream
+// that already has unread data is read together with it, and so may overtake the other stream: of "a" to stdout, "b" to stderr and
+// "c" to stdout within microseconds, "c" may come before "b".
 type order struct {
-	f     *os.File // an epoll, which the Go runtime's own epoll waits for
+	f     *os.File // an epoll that the Go runtime's own epoll watches
 	conn  syscall.RawConn
 	pipes []*pipe
 	conns []syscall.RawConn // of the pipes
 
-	// What wait uses, kept so that reading gigabytes makes no garbage.
+	// The state of wait, kept so that reading gigabytes does not allocate.
 	events  [2]unix.EpollEvent // one for each stream
-	ready   int                // of them
+	ready   int                // number of events
 	waitErr error
 	poll    func(epoll uintptr) bool
 
@@ -30,7 +30,7 @@ type order struct {
 	err     error
 }
 
-// newOrder makes the order of pipes. It is to be closed even with an error, if there is one to close.
+// newOrder returns a reader of pipes in order. The result must be closed even if there is an error.
 func newOrder(pipes []*pipe) (*order, error) {
 	r := &order{pipes: pipes}
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
@@ -69,7 +69,7 @@ func (r *order) control(op, i int) error {
 	return errors.Join(pipeErr, epollErr, os.NewSyscallError("epoll_ctl", ctlErr))
 }
 
-// read delivers what comes until all pipes have ended or stop was called.
+// read delivers output until all pipes have ended or stop is called.
 func (r *order) read(o *output) {
 	buf := make([]byte, readSize)
 	for open := len(r.pipes); open > 0; {
@@ -92,7 +92,7 @@ func (r *order) read(o *output) {
 	}
 }
 
-// wait returns the readable pipes in their order, by their index. The next call uses the same memory.
+// wait returns the indexes of the readable pipes, in order. The next call reuses the memory.
 func (r *order) wait() ([]unix.EpollEvent, error) {
 	if r.poll == nil {
 		r.poll = func(epoll uintptr) bool {
@@ -111,10 +111,10 @@ func (r *order) wait() ([]unix.EpollEvent, error) {
 	return r.events[:r.ready], nil
 }
 
-// stop makes read return soon.
+// stop makes read return.
 func (r *order) stop() error { return r.f.SetReadDeadline(time.Unix(1, 0)) }
 
-// close gives the epoll back. A second call does nothing.
+// close closes the epoll. A second call does nothing.
 func (r *order) close() error {
 	r.closing.Do(func() {
 		if r.f != nil {

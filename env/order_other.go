@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// order reads pipes, each by a goroutine: writes to both streams within the microseconds that those take to wake up may
-// change places. (Linux does better.)
+// order reads each pipe in its own goroutine. Writes to both streams within the microseconds that a goroutine takes to wake up may
+// swap places, unlike on Linux.
 type order struct{ pipes []*pipe }
 
 func newOrder(pipes []*pipe) (*order, error) { return &order{pipes}, nil }
 
-// read delivers what comes until all pipes have ended or stop was called.
+// read delivers output until all pipes have ended or stop is called.
 func (r *order) read(o *output) {
 	var readers sync.WaitGroup
 	for _, p := range r.pipes {
@@ -37,7 +37,7 @@ func (r *order) read(o *output) {
 	readers.Wait()
 }
 
-// stop makes read return soon. Where a deadline cannot be set, the pipe is closed, since nothing else stops a reader.
+// stop makes read return. It closes pipes that do not support deadlines, since nothing else stops a reader.
 func (r *order) stop() error {
 	var errs []error
 	for _, p := range r.pipes {
@@ -49,5 +49,5 @@ func (r *order) stop() error {
 	return errors.Join(errs...)
 }
 
-// close has nothing to give back.
+// close does nothing.
 func (r *order) close() error { return nil }

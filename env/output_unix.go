@@ -14,35 +14,35 @@ import (
 )
 
 const (
-	// quietTime is how long no output must have come after a command's end while something else holds its pipes: long
-	// enough for the last words of a process substitution, short enough not to be felt.
+	// quietTime ends the reading of output after a command has ended while another process holds its pipes: when there was none for
+	// so long. It is long enough for the last output of a process substitution, and too short to be noticed.
 	quietTime = 100 * time.Millisecond
-	// drainTime bounds that for something that prints all the time.
+	// drainTime bounds the same reading for processes that print all the time.
 	drainTime = 300 * time.Millisecond
-	// killedQuiet and killedDrain are the same after a kill. With the time that contain.End waits they make half a second.
+	// killedQuiet and killedDrain are the same after a kill. Together with the waiting of contain.End they make half a second.
 	killedQuiet = 50 * time.Millisecond
 	killedDrain = 100 * time.Millisecond
-	// readSize is how much is read at once: half of what a pipe holds by default on Linux.
+	// readSize is the size of one read: half of a pipe's default capacity on Linux.
 	readSize = 32 << 10
-	// pipeMax is the most that a pipe holds for an unprivileged process, /proc/sys/fs/pipe-max-size.
+	// pipeMax is the largest capacity of an unprivileged process's pipe, /proc/sys/fs/pipe-max-size.
 	pipeMax = 1 << 20
 )
 
-// output reads what a command prints, in the order that its streams have data (see order).
+// output reads a command's output in the order in which its streams have data (see order).
 type output struct {
-	deliver func(stream int, p []byte) // nil drops
+	deliver func(stream int, p []byte) // nil discards
 	pipes   []*pipe
-	order   *order        // what reads before drain
-	news    chan struct{} // holds a token when something has been read
-	ended   chan struct{} // closed when order has stopped reading
-	dropped chan struct{} // closed when nothing reads any more
+	order   *order        // reads until drain
+	news    chan struct{} // holds a token if something was read
+	ended   chan struct{} // closed when order has stopped
+	dropped chan struct{} // closed when nothing is read any more
 
-	mu      sync.Mutex // held during deliver, so that calls come one at a time
+	mu      sync.Mutex // held during deliver, which is not called concurrently
 	failed  error
 	closing sync.Once
 }
 
-// pipe is our end of one stream.
+// pipe is this process's end of one stream.
 type pipe struct {
 	stream int
 	f      *os.File
@@ -50,8 +50,8 @@ type pipe struct {
 	last   attempt
 }
 
-// attempt is a read that does not wait. It is kept with its pipe so that reading gigabytes makes no garbage: what a collection
-// waits for would be as much memory as the output that is kept.
+// attempt is a non-blocking read. It is kept with its pipe so that reading gigabytes does not allocate; the garbage would take as
+// much memory as the output that is kept.
 type attempt struct {
 	buf []byte
 	n   int
@@ -59,12 +59,12 @@ type attempt struct {
 	try func(fd uintptr) bool
 }
 
-// read reads once from a connection. The first error is the connection's, the other the read's.
+// read reads once from a connection. The first error is the connection's, the second the read's.
 func (a *attempt) read(conn syscall.RawConn, buf []byte) (n int, connErr, readErr error) {
 	if a.try == nil {
 		a.try = func(fd uintptr) bool {
 			a.n, a.err = unix.Read(int(fd), a.buf)
-			return true // do not wait until it is readable
+			return true // do not wait for data
 		}
 	}
 	a.buf, a.n, a.err = buf, 0, nil
@@ -72,7 +72,7 @@ func (a *attempt) read(conn syscall.RawConn, buf []byte) (n int, connErr, readEr
 	return a.n, connErr, a.err
 }
 
-// newOutput makes the reader of the pipes.
+// newOutput returns a reader of the pipes.
 func newOutput(deliver func(int, []byte), pipes ...*pipe) (*output, error) {
 	order, err := newOrder(pipes)
 	return &output{
@@ -81,7 +81,7 @@ func newOutput(deliver func(int, []byte), pipes ...*pipe) (*output, error) {
 	}, err
 }
 
-// start begins to read.
+// start starts reading.
 func (o *output) start() {
 	go func() {
 		defer close(o.ended)
@@ -89,7 +89,7 @@ func (o *output) start() {
 	}()
 }
 
-// end notes how reading a stream ended. A terminal says EIO when nobody has it open any more.
+// end records how reading a stream ended. A terminal returns EIO when no process has it open any more.
 func (o *output) end(p *pipe, err error) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return
@@ -103,7 +103,7 @@ func (o *output) end(p *pipe, err error) {
 	o.failed = errors.Join(o.failed, err)
 }
 
-// failure is what went wrong while reading.
+// failure returns the errors of reading.
 func (o *output) failure() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -125,8 +125,8 @@ func (o *output) emit(stream int, b []byte) {
 	}
 }
 
-// drain lets the output of a command that has ended come in, and returns when deliver is not called again. It waits for the
-// end of the streams, for a time without news, or for at most a limit, whatever is first.
+// drain reads the remaining output of a command that has ended. Once it returns, deliver is not called any more. It waits for the
+// end of the streams, for a quiet time without output, or for a limit, whichever comes first.
 func (o *output) drain(quiet, limit time.Duration) {
 	silence, enough := time.NewTimer(quiet), time.NewTimer(limit)
 	defer silence.Stop()
@@ -151,7 +151,7 @@ func (o *output) drain(quiet, limit time.Duration) {
 	}
 }
 
-// note keeps an error that must not happen.
+// note records an unexpected error.
 func (o *output) note(err error) {
 	if err != nil && !errors.Is(err, os.ErrClosed) {
 		o.mu.Lock()
@@ -160,8 +160,8 @@ func (o *output) note(err error) {
 	}
 }
 
-// rest delivers what is in a pipe without waiting for more. What the command wrote before it ended is in there, so nothing
-// of it is lost, however slow deliver was.
+// rest delivers the data in a pipe without waiting for more. It includes everything that the command wrote before it ended, so none
+// of that is lost, however slow deliver was.
 func (o *output) rest(p *pipe) {
 	if p.ended {
 		return
@@ -185,7 +185,7 @@ func (o *output) rest(p *pipe) {
 	}
 }
 
-// readNow reads once without waiting and delivers what there is. It reports waits when there would be something to wait for.
+// readNow reads once without waiting and delivers the data. Waits reports that there was none yet.
 func (o *output) readNow(p *pipe, conn syscall.RawConn, buf []byte) (n int, waits bool) {
 	n, err, readErr := p.last.read(conn, buf)
 	switch {
@@ -205,8 +205,8 @@ func (o *output) readNow(p *pipe, conn syscall.RawConn, buf []byte) (n int, wait
 	return 0, false
 }
 
-// discard reads on to nowhere for what the command left running, which would get SIGPIPE otherwise, and calls then when all
-// streams have ended or close was called.
+// discard drops further output of processes that the command left running, which would get SIGPIPE if nobody read it. It calls then
+// when all streams have ended or close was called.
 func (o *output) discard(then func()) {
 	var left sync.WaitGroup
 	held := false
@@ -233,7 +233,7 @@ func (o *output) discard(then func()) {
 	finish()
 }
 
-// closeFiles closes our ends, once.
+// closeFiles closes the pipes once.
 func (o *output) closeFiles() {
 	o.closing.Do(func() {
 		for _, p := range o.pipes {
@@ -242,7 +242,7 @@ func (o *output) closeFiles() {
 	})
 }
 
-// close ends the reading. It must follow discard if start was called.
+// close stops reading. After start it must follow discard.
 func (o *output) close() error {
 	o.closeFiles()
 	o.note(o.order.close())

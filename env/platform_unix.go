@@ -4,7 +4,7 @@ package env
 
 import "golang.org/x/sys/unix"
 
-// osVersion is the kernel's name and release, such as "Linux 6.18.44"; empty if it does not tell.
+// osVersion returns the kernel's name and release, such as "Linux 6.18.44", or "" if unknown.
 func osVersion() string {
 	var u unix.Utsname
 	if unix.Uname(&u) != nil {

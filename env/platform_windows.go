@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// osVersion is such as "Windows 10.0.22631".
+// osVersion returns the version, such as "Windows 10.0.22631".
 func osVersion() string {
 	v := windows.RtlGetVersion()
 	return fmt.Sprintf("Windows %d.%d.%d", v.MajorVersion, v.MinorVersion, v.BuildNumber)

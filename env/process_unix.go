@@ -20,7 +20,7 @@ import (
 	"github.com/attractor-go/attractor/internal/guard"
 )
 
-// findShell prefers bash, which models write for.
+// findShell returns the path of a shell, preferably bash, which models write scripts for.
 func findShell() (string, error) {
 	for _, candidate := range [...]string{"/bin/bash", "bash", "/bin/sh", "sh"} {
 		if path, err := exec.LookPath(candidate); err == nil {
@@ -30,17 +30,17 @@ func findShell() (string, error) {
 	return "", fmt.Errorf("no shell: neither bash nor sh is in /bin or PATH: %w", exec.ErrNotFound)
 }
 
-// process is a command in a process group of its own, and in the containment of its level.
+// process is a command in its own process group and in the containment of its level.
 //
-// One goroutine, supervise, waits for it and settles its exit; one more for each pipe reads. A kill is a third, which
-// lasts until the tree is gone.
+// The goroutine supervise waits for it and determines its exit; others read its pipes. A kill is a goroutine too, which runs until
+// the process tree is gone.
 type process struct {
 	id     string
 	cmd    *exec.Cmd
 	tree   contain.Tree
 	began  time.Time
 	grace  time.Duration
-	stdin  *input // nil without
+	stdin  *input // nil without input
 	output *output
 	table  *processTable
 
@@ -51,12 +51,12 @@ type process struct {
 
 	kill     sync.Once
 	killing  atomic.Bool
-	treeGone chan struct{} // closed when a kill has done what it can to the tree
+	treeGone chan struct{} // closed when a kill has finished with the tree
 	killed   chan struct{} // closed when a kill is over and killErr is set
 	killErr  error
 }
 
-// command returns what is started for a command. The files that come with it are the caller's to close.
+// command returns the exec.Cmd of a command. The caller closes its ExtraFiles.
 func (l *Local) command(ctx context.Context, dir string, c Command) (*exec.Cmd, error) {
 	launch := Launch{Args: []string{l.shell, "-c", c.Script}, Dir: dir,
 		Env: append(append(l.environ[:len(l.environ):len(l.environ)], "PWD="+dir), c.Env...)}
@@ -68,11 +68,11 @@ func (l *Local) command(ctx context.Context, dir string, c Command) (*exec.Cmd, 
 	}
 	cmd := exec.Command(launch.Args[0], launch.Args[1:]...)
 	cmd.Dir, cmd.ExtraFiles = launch.Dir, launch.Files
-	cmd.Env = append([]string{}, launch.Env...) // nil would stand for all of this process's
+	cmd.Env = append([]string{}, launch.Env...) // not nil, which would mean this process's whole environment
 	return cmd, nil
 }
 
-// launched asks the host how to start a command, but not for longer than ctx.
+// launched calls LocalOptions.Launch and waits for it until ctx ends.
 func (l *Local) launched(ctx context.Context, launch Launch) (Launch, error) {
 	answer := guard.Start("LocalOptions.Launch", func() (Launch, error) { return l.launch(ctx, launch) })
 	select {
@@ -81,16 +81,16 @@ func (l *Local) launched(ctx context.Context, launch Launch) (Launch, error) {
 			r.Err = errors.New("LocalOptions.Launch returned no program")
 		}
 		if r.Err != nil {
-			_ = closeAll(r.Value.Files) // the error says what matters
+			_ = closeAll(r.Value.Files) // the error from Launch matters more
 		}
 		return r.Value, r.Err
 	case <-ctx.Done():
-		go func() { _ = closeAll((<-answer).Value.Files) }() // nobody is left whom an error would tell something
+		go func() { _ = closeAll((<-answer).Value.Files) }() // Start has returned, so nobody could use an error
 		return Launch{}, context.Cause(ctx)
 	}
 }
 
-// start runs a checked command.
+// start runs a command that has been checked.
 func (l *Local) start(ctx context.Context, id, dir string, c Command) (*process, error) {
 	cmd, err := l.command(ctx, dir, c)
 	if err != nil {
@@ -114,7 +114,7 @@ func (l *Local) start(ctx context.Context, id, dir string, c Command) (*process,
 	}
 	// The child has its own copies; ours would keep the pipes from ever ending.
 	err = errors.Join(err, closeAll(theirs))
-	_ = closeAll(launched) // one may be there twice, or be closed already: the command runs all the same
+	_ = closeAll(launched) // a file may be listed twice or closed already; the command runs anyway
 	if err != nil {
 		return nil, errors.Join(err, p.unwire())
 	}
@@ -123,8 +123,7 @@ func (l *Local) start(ctx context.Context, id, dir string, c Command) (*process,
 	return p, nil
 }
 
-// pipes connects a command to us by a pipe for each stream, and returns the child's ends. Without an input the child reads
-// /dev/null.
+// pipes connects a command by a pipe for each stream and returns the child's ends. Without input the child reads /dev/null.
 func (p *process) pipes(c Command) (theirs []*os.File, err error) {
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var ours []*pipe
@@ -152,7 +151,7 @@ func (p *process) pipes(c Command) (theirs []*os.File, err error) {
 	return theirs, nil
 }
 
-// unwire closes our ends of a command that did not start.
+// unwire closes this process's ends of the pipes of a command that did not start.
 func (p *process) unwire() error {
 	var errs []error
 	if p.output != nil {
@@ -180,9 +179,9 @@ func closeAll(files []*os.File) error {
 	return errors.Join(errs...)
 }
 
-// supervise waits for the main process, lets its output come in and settles the exit.
+// supervise waits for the main process, reads its remaining output and sets the exit.
 func (p *process) supervise() {
-	waitErr := p.cmd.Wait() // of the process alone: all its files are ours
+	waitErr := p.cmd.Wait() // waits only for the process: it copies no output
 	took := time.Since(p.began)
 	close(p.reaped)
 	if p.killing.Load() {
@@ -202,8 +201,8 @@ func (p *process) supervise() {
 	close(p.done)
 }
 
-// pipesEnded is called when nothing holds the pipes any more. What is left then may be nothing at all; otherwise, and when it
-// cannot be given back, Close tries again and reports.
+// pipesEnded runs when no process holds the pipes any more. It releases the containment if nothing of the command is left. If that
+// fails, Close tries again and reports the error.
 func (p *process) pipesEnded() {
 	if len(p.exit.Left) > 0 && p.tree.Alive() || p.tree.Close() != nil {
 		return
@@ -211,14 +210,14 @@ func (p *process) pipesEnded() {
 	p.table.remove(p.id)
 }
 
-// forget gives back what the command's containment took, and ends the table's care for it.
+// forget releases the command's containment and removes it from the table.
 func (p *process) forget() error {
 	err := p.tree.Close()
 	p.table.remove(p.id)
 	return err
 }
 
-// exitOf translates how the operating system says that a process ended.
+// exitOf returns the Exit for a process state.
 func exitOf(state *os.ProcessState, waitErr error) (Exit, error) {
 	if state == nil {
 		return Exit{Code: -1}, fmt.Errorf("wait for the command: %w", waitErr)
@@ -233,18 +232,18 @@ func exitOf(state *os.ProcessState, waitErr error) (Exit, error) {
 // ID returns the id, such as p1.
 func (p *process) ID() string { return p.id }
 
-// Stdin returns the pipe or terminal to write to. It is closed when the command has ended.
+// Stdin returns the writer of the command's pipe or terminal, which is closed when the command has ended.
 func (p *process) Stdin() io.WriteCloser {
 	if p.stdin == nil {
-		return nil // and not a nil *input in an interface
+		return nil // not a nil *input in an interface
 	}
 	return p.stdin
 }
 
-// Wait returns the exit, or the context's cause when that ends first.
+// Wait returns the exit, or the context's cause if the context ends first.
 func (p *process) Wait(ctx context.Context) (Exit, error) {
 	select {
-	case <-p.done: // an exit that is there wins over a context that has ended
+	case <-p.done: // a known exit takes precedence over an ended context
 		return p.exit, p.err
 	default:
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// findShell finds none: Windows has no commands yet.
+// findShell returns no shell: commands are not supported on Windows.
 func findShell() (string, error) { return "", nil }
 
 func (l *Local) start(context.Context, string, string, Command) (Process, error) {

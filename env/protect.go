@@ -11,17 +11,17 @@ import (
 	"unicode"
 )
 
-// Protection says which files are not to be changed through an environment. An entry without a slash is the name of files and directories
-// at any depth, with all that is in them; one with a slash is a path. Names are compared as file systems without case do, with all the
-// other spellings that lead to the same file somewhere.
+// Protection lists the files that must not be changed through an environment. An entry without a slash protects files and
+// directories of that name at any depth, with everything in them; an entry with a slash is a path. Names are compared without case
+// and in all spellings that lead to the same file on some file system.
 type Protection struct {
-	// Refuse are never changed.
+	// Refuse lists files that are never changed.
 	Refuse []string
-	// Ask need an approval: see Guard.
+	// Ask lists files whose change needs approval; see Guard.
 	Ask []string
 }
 
-// DefaultProtection keeps out of repositories' own files, and has somebody asked about files that start programs or allow them.
+// DefaultProtection refuses changes inside .git and asks for approval for files that start programs or allow them.
 func DefaultProtection() Protection {
 	return Protection{
 		Refuse: []string{".git"},
@@ -29,11 +29,11 @@ func DefaultProtection() Protection {
 	}
 }
 
-// ErrProtected says that an environment made by Protect refused to change a file. It wraps fs.ErrPermission.
+// ErrProtected reports that an environment made by Protect refused to change a file. It wraps fs.ErrPermission.
 var ErrProtected = fmt.Errorf("the file is protected: %w", fs.ErrPermission)
 
-// Protect returns a view of an environment in which certain files can be read but not changed. Links do not lead around it. It holds the methods that
-// change files alone: commands are not confined.
+// Protect returns a view of e that does not change protected files. Symbolic links do not bypass it. It applies only to the methods
+// that change files: commands are not confined.
 func Protect(e Environment, p Protection) Environment { return protected{Base{e}, p} }
 
 type protected struct {
@@ -41,7 +41,7 @@ type protected struct {
 	protection Protection
 }
 
-// check refuses to change a file. Follow says that the last element of the name is followed if it is a link.
+// check returns an error if a file is protected. With follow, a link as the last element is followed.
 func (p protected) check(ctx context.Context, op, name string, follow bool) error {
 	for _, where := range p.places(ctx, name, follow) {
 		if entry := p.entry(ctx, p.protection.Refuse, where); entry != "" {
@@ -54,7 +54,7 @@ func (p protected) check(ctx context.Context, op, name string, follow bool) erro
 	return nil
 }
 
-// places returns the paths that a name stands for: by its letters, and as links lead. One that leads nowhere is none.
+// places returns the paths that a name stands for: as spelled, and with links resolved if that is possible.
 func (p protected) places(ctx context.Context, name string, follow bool) []string {
 	abs := p.absolute(name)
 	all := []string{abs}
@@ -76,7 +76,7 @@ func (p protected) absolute(name string) string {
 	return path.Clean(name)
 }
 
-// entry returns the first of some entries that protects a path, "" if none does.
+// entry returns the first entry that protects a path, or "".
 func (p protected) entry(ctx context.Context, entries []string, abs string) string {
 	spelled := strings.Split(abs, "/")
 	for i, elem := range spelled {
@@ -99,7 +99,7 @@ func (p protected) entry(ctx context.Context, entries []string, abs string) stri
 	return ""
 }
 
-// resolved returns where a path leads, or the path itself where that cannot be told.
+// resolved returns where a path leads, or the path itself if that is unknown.
 func resolved(ctx context.Context, e Environment, abs string) string {
 	if to, err := Resolve(ctx, e, abs); err == nil {
 		return to
@@ -107,8 +107,8 @@ func resolved(ctx context.Context, e Environment, abs string) string {
 	return abs
 }
 
-// plainName returns a path element as the most forgiving file system takes it: without case and without characters that macOS ignores, without
-// what Windows drops at the end, and not by the short name that Windows may give to .git.
+// plainName returns a path element as the most lenient file system reads it: without case, without the characters that macOS
+// ignores and the endings that Windows drops, and with Windows's short name for .git expanded.
 func plainName(elem string) string {
 	elem = strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) {
@@ -128,10 +128,10 @@ func plainName(elem string) string {
 	return elem
 }
 
-// linked reports whether an element of a name is a symbolic link, in an environment that cannot tell where it leads.
+// linked reports whether a name goes through a symbolic link, in an environment that is not a Resolver.
 func (p protected) linked(ctx context.Context, name string) bool {
 	dir, rest := "/", strings.Trim(p.absolute(name), "/")
-	if in, ok := strings.CutPrefix(p.absolute(name), strings.TrimSuffix(p.WorkDir(), "/")+"/"); ok { // what is above is not the model's
+	if in, ok := strings.CutPrefix(p.absolute(name), strings.TrimSuffix(p.WorkDir(), "/")+"/"); ok { // the directories above are not the model's
 		dir, rest = p.WorkDir(), in
 	}
 	for elem := range strings.SplitSeq(rest, "/") {
@@ -161,7 +161,7 @@ func (p protected) Remove(ctx context.Context, name string) error {
 	return p.Environment.Remove(ctx, name)
 }
 
-// Replace implements Replacer where the environment below does.
+// Replace implements Replacer if the wrapped environment does.
 func (p protected) Replace(ctx context.Context, name string, was Hash, data []byte, perm fs.FileMode) error {
 	if err := p.check(ctx, "replace", name, true); err != nil {
 		return err
@@ -169,7 +169,7 @@ func (p protected) Replace(ctx context.Context, name string, was Hash, data []by
 	return replaceBelow(ctx, p.Environment, name, was, data, perm)
 }
 
-// Delete implements Replacer where the environment below does.
+// Delete implements Replacer if the wrapped environment does.
 func (p protected) Delete(ctx context.Context, name string, was Hash) error {
 	if err := p.check(ctx, "delete", name, false); err != nil {
 		return err
@@ -187,7 +187,7 @@ func (p protected) Readlink(ctx context.Context, name string) (string, error) {
 	return TreeOf(p.Environment).Readlink(ctx, name)
 }
 
-// Symlink implements Tree. A link that leads to a protected file may be made: nothing is changed through it.
+// Symlink implements Tree. Links to protected files may be made: nothing can be changed through them.
 func (p protected) Symlink(ctx context.Context, target, name string) error {
 	if err := p.check(ctx, "symlink", name, false); err != nil {
 		return err

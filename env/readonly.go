@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// ErrReadOnly says that an environment made by ReadOnly refused something. It wraps fs.ErrPermission.
+// ErrReadOnly reports that an environment made by ReadOnly refused an operation. It wraps fs.ErrPermission.
 var ErrReadOnly = fmt.Errorf("the environment is read-only: %w", fs.ErrPermission)
 
-// ReadOnly returns a view of an environment in which files can be read and nothing else: writing, removing and running commands,
-// which could write, return errors that wrap ErrReadOnly.
+// ReadOnly returns a view of e that can only read files. Changing files, and running commands, which could change files, return
+// errors that wrap ErrReadOnly.
 func ReadOnly(e Environment) Environment { return readOnly{e} }
 
 type readOnly struct{ Environment }
@@ -24,12 +24,12 @@ func (r readOnly) Remove(_ context.Context, name string) error {
 	return &fs.PathError{Op: "remove", Path: name, Err: ErrReadOnly}
 }
 
-// Replace implements Replacer, and refuses.
+// Replace implements Replacer. It refuses.
 func (r readOnly) Replace(_ context.Context, name string, _ Hash, _ []byte, _ fs.FileMode) error {
 	return &fs.PathError{Op: "replace", Path: name, Err: ErrReadOnly}
 }
 
-// Delete implements Replacer, and refuses.
+// Delete implements Replacer. It refuses.
 func (r readOnly) Delete(_ context.Context, name string, _ Hash) error {
 	return &fs.PathError{Op: "delete", Path: name, Err: ErrReadOnly}
 }
@@ -44,22 +44,22 @@ func (r readOnly) Readlink(ctx context.Context, name string) (string, error) {
 	return TreeOf(r.Environment).Readlink(ctx, name)
 }
 
-// Symlink implements Tree, and refuses.
+// Symlink implements Tree. It refuses.
 func (r readOnly) Symlink(_ context.Context, _, name string) error {
 	return &fs.PathError{Op: "symlink", Path: name, Err: ErrReadOnly}
 }
 
-// Mkdir implements Tree, and refuses.
+// Mkdir implements Tree. It refuses.
 func (r readOnly) Mkdir(_ context.Context, name string, _ fs.FileMode) error {
 	return &fs.PathError{Op: "mkdir", Path: name, Err: ErrReadOnly}
 }
 
-// Chmod implements Tree, and refuses.
+// Chmod implements Tree. It refuses.
 func (r readOnly) Chmod(_ context.Context, name string, _ fs.FileMode) error {
 	return &fs.PathError{Op: "chmod", Path: name, Err: ErrReadOnly}
 }
 
-// Resolve implements Resolver for the environment below.
+// Resolve implements Resolver.
 func (r readOnly) Resolve(ctx context.Context, name string) (string, error) {
 	return Resolve(ctx, r.Environment, name)
 }
@@ -73,20 +73,20 @@ func (r readOnly) Start(context.Context, Command) (Process, error) {
 	return nil, fmt.Errorf("start command: %w", ErrReadOnly)
 }
 
-// Containment is that of the environment below.
+// Containment implements Contained.
 func (r readOnly) Containment() string { return Containment(r.Environment) }
 
-// Confinement returns that of the environment below, with no directory in which files may be changed.
+// Confinement implements Confined: no directory is writable.
 func (r readOnly) Confinement() Confinement {
 	c := ConfinementOf(r.Environment)
 	c.Writable, c.ReadOnly = []string{}, nil
 	return c
 }
 
-// KillGrace returns that of the environment below.
+// KillGrace implements Graceful.
 func (r readOnly) KillGrace() time.Duration { return KillGrace(r.Environment) }
 
-// HidesHost says it of the environment within.
+// HidesHost implements Hiding.
 func (r readOnly) HidesHost() bool { return HidesHost(r.Environment) }
 
 // Below implements View.

@@ -10,19 +10,19 @@ import (
 	"io/fs"
 )
 
-// Hash names a file's content: the SHA-256 of its bytes in lower-case hexadecimal. The zero value is [NoFile].
+// Hash identifies a file's content: the SHA-256 of its bytes in lower-case hexadecimal. The zero value is [NoFile].
 type Hash string
 
-// NoFile stands for the content of a file that does not exist.
+// NoFile is the Hash of a file that does not exist.
 const NoFile Hash = ""
 
-// HashOf returns the hash of a content.
+// HashOf returns the hash of data.
 func HashOf(data []byte) Hash {
 	sum := sha256.Sum256(data)
 	return Hash(hex.EncodeToString(sum[:]))
 }
 
-// HashFrom returns the hash of what a reader still gives.
+// HashFrom returns the hash of the rest of a reader.
 func HashFrom(r io.Reader) (Hash, error) {
 	sum := sha256.New()
 	if _, err := io.Copy(sum, r); err != nil {
@@ -31,7 +31,7 @@ func HashFrom(r io.Reader) (Hash, error) {
 	return Hash(hex.EncodeToString(sum.Sum(nil))), nil
 }
 
-// HashFile returns the hash of a file's content, or NoFile if there is no such file. It reads the whole file.
+// HashFile returns the hash of a file's content, or NoFile if the file does not exist. It reads the whole file.
 func HashFile(ctx context.Context, e Environment, name string) (h Hash, err error) {
 	f, err := e.Open(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -44,28 +44,27 @@ func HashFile(ctx context.Context, e Environment, name string) (h Hash, err erro
 	return HashFrom(f)
 }
 
-// ErrChanged says that a file was not changed because its content was not the expected one.
+// ErrChanged reports that a file was not changed because its content was not the expected one.
 var ErrChanged = errors.New("the file's content is not the expected one")
 
-// Replacer is implemented by environments that change a file only if its content is still the one that the change was decided
-// upon. Whoever reads a file, decides and writes it through a Replacer loses nobody's change: after ErrChanged it decides again.
+// A Replacer is an Environment that can change a file on the condition that its content is still the expected one. A session that
+// reads a file, decides and writes it through a Replacer never loses another's change: after ErrChanged it decides again.
 //
-// The two methods compare and change in one step as far as other calls of them are concerned, whichever session and process they
-// come from. A writer that uses neither (an editor, a command) can still get in between the two, for a moment as short as the
-// environment can make it.
+// The two methods compare and change in one step with respect to each other, across sessions and processes. A writer that does not
+// use them (an editor, a command) can still write in between; environments keep that time as short as they can.
 //
-// A wrapper around an environment that is no Replacer returns an error that wraps errors.ErrUnsupported.
+// A wrapper whose environment is not a Replacer returns an error that wraps errors.ErrUnsupported.
 type Replacer interface {
-	// Replace is WriteFile if the hash of the file's content is was, where NoFile means that there must be no file. Otherwise nothing is
-	// changed and the error wraps ErrChanged.
+	// Replace writes a file as WriteFile does if the hash of its content is was; NoFile means that the file must not exist.
+	// Otherwise it changes nothing and the error wraps ErrChanged.
 	Replace(ctx context.Context, name string, was Hash, data []byte, perm fs.FileMode) error
-	// Delete is Remove of a file if the hash of its content is was. Otherwise, also if there is no such file, nothing is changed and
-	// the error wraps ErrChanged. Of a symbolic link the content is its target's, and the link is removed.
+	// Delete removes a file if the hash of its content is was. Otherwise, or if the file does not exist, it changes nothing and the
+	// error wraps ErrChanged. For a symbolic link it compares the target's content and removes the link.
 	Delete(ctx context.Context, name string, was Hash) error
 }
 
-// Replace replaces a file's content through e's Replacer. In an environment without one it compares and writes in two steps, so
-// that only a change between these is lost.
+// Replace replaces a file's content through e's Replacer. If e is not one, it compares and writes in two steps and may overwrite a
+// change made between them.
 func Replace(ctx context.Context, e Environment, name string, was Hash, data []byte, perm fs.FileMode) error {
 	if r, ok := e.(Replacer); ok {
 		if err := r.Replace(ctx, name, was, data, perm); !errors.Is(err, errors.ErrUnsupported) {
@@ -108,22 +107,22 @@ func compare(ctx context.Context, e Environment, op, name string, was Hash) erro
 
 func changed(op, name string) error { return &fs.PathError{Op: op, Path: name, Err: ErrChanged} }
 
-// Locker is implemented by environments in which sessions can keep each other from changing a file between its reading and its
-// writing. The lock is advisory: it holds only those who ask for it. A Replacer does not need it, but who holds it seldom has to
-// decide again, and a change of several files looks like one to everybody who asks for it.
+// A Locker is an Environment in which sessions can lock files, so that no other session changes them between reading and writing.
+// Locks are advisory: they affect only callers of Lock. A Replacer does not need them, but a session that holds the lock rarely has
+// to decide again, and a change of several files is one step for all callers of Lock.
 type Locker interface {
-	// Lock waits until nobody else holds one of the files, for a bounded time, and holds all of them until unlock is called or this process
-	// ends. Names of the same file are the same, and a file need not exist. Names that cannot be written are passed over. The
-	// error wraps ErrLocked when the wait was in vain.
+	// Lock waits for a bounded time until nobody else has locked any of the files, and locks all of them until unlock is called or
+	// this process ends. Different names of one file share a lock, and a file need not exist. Files that cannot be written are
+	// ignored. The error wraps ErrLocked if the time is over.
 	//
-	// Who holds a lock must not ask for another one.
+	// A caller that holds a lock must not ask for another one.
 	Lock(ctx context.Context, names ...string) (unlock func(), err error)
 }
 
-// ErrLocked says that another session holds a file for longer than a change takes.
+// ErrLocked reports that another session has held a file's lock for longer than a change takes.
 var ErrLocked = errors.New("another session is changing the file; try again later")
 
-// Lock locks files through e's Locker. In an environment without one it does nothing.
+// Lock locks files through e's Locker. If e is not one, it does nothing.
 func Lock(ctx context.Context, e Environment, names ...string) (unlock func(), err error) {
 	if l, ok := e.(Locker); ok {
 		return l.Lock(ctx, names...)
@@ -131,12 +130,12 @@ func Lock(ctx context.Context, e Environment, names ...string) (unlock func(), e
 	return func() {}, nil
 }
 
-// unsupported returns the error of a wrapper for what the environment below cannot do.
+// unsupported returns a wrapper's error for an operation that its environment does not support.
 func unsupported(op, name string) error {
 	return &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("not in this environment: %w", errors.ErrUnsupported)}
 }
 
-// replaceBelow and deleteBelow are what wrappers forward to.
+// replaceBelow and deleteBelow call the wrapped environment's Replacer, if it is one.
 func replaceBelow(ctx context.Context, e Environment, name string, was Hash, data []byte, perm fs.FileMode) error {
 	if r, ok := e.(Replacer); ok {
 		return r.Replace(ctx, name, was, data, perm)

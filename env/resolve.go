@@ -11,20 +11,20 @@ import (
 	"syscall"
 )
 
-// maxLinks is how many symbolic links one name may go through; Linux's own limit (path_resolution(7)).
+// maxLinks is the number of symbolic links that a name may go through, as on Linux (path_resolution(7)).
 const maxLinks = 40
 
-// place is a file by the root that it lies in. The name below the root has no link that leaves the root when it comes from
-// resolve; os.Root sees to it that this stays true if somebody swaps one in.
+// place is a file's path relative to a root. If it comes from resolve, no link in it leaves the root; os.Root keeps that true if a
+// link is swapped in.
 type place struct {
 	root *root
 	rel  string
 }
 
-// abs is the path without links, as far as place knows.
+// abs returns the absolute path, without links as far as place knows.
 func (p place) abs() string { return path.Join(p.root.real+"/", p.rel) }
 
-// checkName refuses what cannot be a file's name or is not meant as one.
+// checkName refuses names that are impossible or probably not meant.
 func checkName(name string) error {
 	switch {
 	case name == "":
@@ -43,8 +43,8 @@ type nameError struct{ reason string }
 func (e *nameError) Error() string { return e.reason }
 func (e *nameError) Unwrap() error { return fs.ErrInvalid }
 
-// locate finds the root of a name by its letters alone. The rest of the name is left as it is for os.Root, which follows
-// links inside the root and refuses the others. This is all that most calls need.
+// locate finds the root of a name without looking at links. The rest of the name is left to os.Root, which follows links inside the
+// root and refuses others. Most calls need no more.
 func (l *Local) locate(name string) (place, error) {
 	w, err := l.newWalk(name)
 	if err != nil {
@@ -65,9 +65,9 @@ func (l *Local) locate(name string) (place, error) {
 	return p, refuseKernelFiles(p.abs())
 }
 
-// resolve finds the root of a name link by link, so that links which os.Root refuses (absolute ones, and those from one root
-// into another) are followed when they end in an allowed root. With last false the last element is not followed. The
-// elements after one that does not exist are taken by their letters.
+// resolve finds the root of a name and follows links itself, so that links refused by os.Root (absolute ones, and those from one
+// root into another) work if they end in a root. With last false it does not follow the last element. It does not look at elements
+// after one that does not exist.
 func (l *Local) resolve(name string, last bool) (place, error) {
 	w, err := l.newWalk(name)
 	if err != nil {
@@ -103,19 +103,19 @@ func (l *Local) resolve(name string, last bool) (place, error) {
 	return p, refuseKernelFiles(p.abs())
 }
 
-// walk is the way through a name, one element after the other.
+// walk is the state of walking through a name, element by element.
 type walk struct {
 	l     *Local
 	todo  []string
 	links int
 
-	root *root    // nil while outside of every root, where nothing is looked at
-	done []string // inside: the elements below root, none of them a link
+	root *root    // nil outside of the roots, where no files are looked at
+	done []string // inside a root: the elements below it, none of them a link
 	pos  string   // outside: the path so far
-	left *root    // the root that .. led out of
+	left *root    // the root that .. left
 }
 
-// newWalk begins at the working directory for a relative name and at the top for an absolute one.
+// newWalk starts at the working directory for a relative name and at / for an absolute one.
 func (l *Local) newWalk(name string) (*walk, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
@@ -129,17 +129,17 @@ func (l *Local) newWalk(name string) (*walk, error) {
 	return w, nil
 }
 
-// isAbs takes a slash at the front for absolute on every platform, so that a Unix path is never taken for a relative one.
+// isAbs treats a leading slash as absolute on every platform, so that a Unix path is never taken for a relative one.
 func isAbs(name string) bool { return path.IsAbs(name) || filepath.IsAbs(name) }
 
-// next takes an element off the list.
+// next removes and returns the next element.
 func (w *walk) next() string {
 	elem := w.todo[0]
 	w.todo = w.todo[1:]
 	return elem
 }
 
-// restart goes on at an absolute path, before what is left of the name.
+// restart continues at an absolute path, followed by the rest of the name.
 func (w *walk) restart(abs string) error {
 	elems := strings.Split(strings.TrimPrefix(filepath.ToSlash(abs), "/"), "/")
 	w.todo = append(elems, w.todo...)
@@ -147,8 +147,8 @@ func (w *walk) restart(abs string) error {
 	return w.enter()
 }
 
-// enter goes inside when the path so far is a root. A name that leaves a root to come back into the same one is refused:
-// nobody needs it, and it would tell what the directories above are called.
+// enter goes inside if the path so far is a root. It refuses a name that leaves a root and comes back into it: nobody needs that,
+// and it would reveal the names of the directories above.
 func (w *walk) enter() error {
 	for _, r := range w.l.roots {
 		if w.pos != r.given && w.pos != r.real {
@@ -163,7 +163,7 @@ func (w *walk) enter() error {
 	return nil
 }
 
-// outside takes one element by its letters. On Windows the first one is the volume.
+// outside takes one element without looking at files. On Windows the first one is the volume.
 func (w *walk) outside(elem string) error {
 	switch {
 	case elem == "" || elem == ".":
@@ -178,23 +178,23 @@ func (w *walk) outside(elem string) error {
 	return w.enter()
 }
 
-// parent is the path without its last element.
+// parent returns the path without its last element.
 func parent(abs string) string { return abs[:max(strings.LastIndexByte(abs, '/'), 0)] }
 
-// up takes a .. inside of a root. Above the root the way goes on by its letters, for it may lead into another root.
+// up takes a .. inside a root. Above the root it continues outside, because the name may lead into another root.
 func (w *walk) up() error {
 	if n := len(w.done); n > 0 {
 		w.done = w.done[:n-1]
 		return nil
 	}
-	if w.root.real == "" { // as the system has it, / is above /
+	if w.root.real == "" { // as on the system, the parent of / is /
 		return nil
 	}
 	w.left = w.root
 	return w.restart(parent(w.root.real) + "/")
 }
 
-// down takes one element inside of a root, following it if it is a link.
+// down takes one element inside a root and follows it if it is a link.
 func (w *walk) down(elem string) error {
 	if elem == "" || elem == "." {
 		return nil
@@ -215,10 +215,10 @@ func (w *walk) down(elem string) error {
 	return nil
 }
 
-// hasParent reports whether .. is among the elements: behind one that does not exist it means nothing.
+// hasParent reports whether .. is among the elements. After an element that does not exist it has no meaning.
 func hasParent(elems []string) bool { return slices.Contains(elems, "..") }
 
-// follow replaces the last element by what it points to.
+// follow replaces the last element by its link's target.
 func (w *walk) follow(rel string) error {
 	if w.links++; w.links > maxLinks {
 		return syscall.ELOOP
@@ -236,7 +236,7 @@ func (w *walk) follow(rel string) error {
 	return nil
 }
 
-// bare takes an error out of the os package's envelope: ours names the path that the caller asked for.
+// bare unwraps the os package's errors: ours name the path that the caller used.
 func bare(err error) error {
 	switch e := err.(type) {
 	case *fs.PathError:

@@ -11,17 +11,17 @@ import (
 	"github.com/attractor-go/attractor/internal/names"
 )
 
-// root is a directory in which files may be touched.
+// root is a directory in which files may be opened.
 type root struct {
 	dir *os.Root
-	// The two ways to spell it, absolute, slash-separated and without a slash at the end, so that "/" is "".
+	// Two spellings, absolute, slash-separated and without a trailing slash, so that "/" is "".
 	given, real string
 
-	info     fs.FileInfo // by which the directory is known whatever it is called
+	info     fs.FileInfo // identifies the directory under any name
 	readOnly bool
 }
 
-// openRoot opens a directory that the host allows.
+// openRoot opens an allowed directory.
 func openRoot(dir string) (*root, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -31,7 +31,7 @@ func openRoot(dir string) (*root, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Looked at before it is opened, because opening a FIFO blocks.
+	// Checked before it is opened, because opening a FIFO blocks.
 	info, err := os.Stat(real)
 	if err != nil {
 		return nil, err
@@ -49,11 +49,11 @@ func openRoot(dir string) (*root, error) {
 	return r, nil
 }
 
-// spelled returns an absolute path of the platform the way that roots are compared.
+// spelled returns an absolute path of the platform in the form of root.given.
 func spelled(abs string) string { return strings.TrimSuffix(filepath.ToSlash(abs), "/") }
 
-// refuseKernelFiles refuses paths into the trees where a file is not data but a door into the kernel or into other processes.
-// It matters only for a root that contains them, such as "/"; /dev/shm is a plain memory file system.
+// refuseKernelFiles refuses paths below /proc, /sys and /dev, whose files give access to the kernel or to other processes. It
+// matters only for a root that contains them, such as "/". /dev/shm is an ordinary memory file system.
 func refuseKernelFiles(abs string) error {
 	for _, tree := range [...]string{"/proc", "/sys", "/dev"} {
 		if below(abs, tree) && !below(abs, "/dev/shm") {
@@ -63,19 +63,19 @@ func refuseKernelFiles(abs string) error {
 	return nil
 }
 
-// below reports whether abs is tree or inside of it.
+// below reports whether abs is tree or inside it.
 func below(abs, tree string) bool {
 	rest, ok := strings.CutPrefix(abs, tree)
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// outsideError says that a name leads out of the roots.
+// outsideError reports that a name leads out of the roots.
 type outsideError struct {
-	to    string // where it leads, as far as is known
+	to    string // where it leads, if known
 	roots []*root
 }
 
-// Error names the allowed directories: a model that reads it can choose another path.
+// Error names the allowed directories, so that a model can choose another path.
 func (e *outsideError) Error() string {
 	where := ""
 	if e.to != "" {
@@ -84,7 +84,7 @@ func (e *outsideError) Error() string {
 	return where + "outside of the allowed directories (" + listed(e.roots) + "); use a path inside of them"
 }
 
-// listed returns directories as people and models read them.
+// listed returns directories in the form that people and models read.
 func listed(roots []*root) string {
 	dirs := make([]string, len(roots))
 	for i, r := range roots {

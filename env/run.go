@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// How long one command may take: unless told otherwise, and at most.
+// The default and the maximum time of a command.
 const (
 	DefaultTimeout = 10 * time.Second
 	MaxTimeout     = 600 * time.Second
 )
 
-// Result is how a command that was run to its end, or to the end of its time, came out.
+// Result describes a command that Run has run to its end or killed.
 type Result struct {
 	Exit
-	// TimedOut says that the command was killed because its time was over.
+	// TimedOut reports that the command was killed because its time was over.
 	TimedOut bool `json:"timed_out,omitempty"`
-	// Timeout is the time that it was given.
+	// Timeout is the time that it had.
 	Timeout time.Duration `json:"timeout"`
-	// Process is the command itself, by which what it left running can be killed; nil when it did not start.
+	// Process is the command itself, for killing the processes that it left running. It is nil if the command did not start.
 	Process Process `json:"-"`
 }
 
-// Run starts a command and waits for its end. When its time is over or ctx ends, its whole tree is killed, and Run is back
-// when it is gone. A timeout of zero or less means DefaultTimeout, and MaxTimeout is the most.
+// Run starts a command and waits for its end. If its time is over or ctx ends, Run kills all its processes and returns when they
+// are gone. A timeout of zero or less means DefaultTimeout; the maximum is MaxTimeout.
 //
-// A command that fails, is killed by a signal or runs out of time is no error. An error is one of starting or waiting, or,
-// with the exit in the result, the cause of ctx's end.
+// A command that fails, is killed by a signal or runs out of time is not an error. An error comes from starting or waiting, or is
+// the cause of ctx's end; then the result still has the exit.
 func Run(ctx context.Context, e Environment, cmd Command, timeout time.Duration) (Result, error) {
 	if timeout <= 0 {
 		timeout = DefaultTimeout
@@ -43,13 +43,13 @@ func Run(ctx context.Context, e Environment, cmd Command, timeout time.Duration)
 	if result.Exit, err = p.Wait(timed); err == nil {
 		return result, nil
 	}
-	// The tree has to go also when nobody waits for the result any more.
+	// Kill the processes even if ctx has ended.
 	unhurried := context.WithoutCancel(ctx)
 	killErr := p.Kill(unhurried)
-	if timed.Err() == nil { // the environment failed, so there is no exit to wait for
+	if timed.Err() == nil { // the environment failed, so there is no exit
 		return result, errors.Join(err, killErr)
 	}
-	if killErr != nil { // what would not die may never end
+	if killErr != nil { // a process that could not be killed may never end
 		return result, errors.Join(context.Cause(ctx), killErr)
 	}
 	if result.Exit, err = p.Wait(unhurried); err != nil {

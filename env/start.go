@@ -12,13 +12,12 @@ import (
 	"sync"
 )
 
-// Start runs a script with the shell's -c. Commands may work in any existing directory, in the roots or not. Ids are p1, p2 and so
-// on. Command.Output must return soon: while it runs, nothing is read, the command waits, and so does Kill.
+// Start runs a script with the shell's -c. Commands may work in any existing directory, inside the roots or not. Ids are p1, p2 and
+// so on. Command.Output must return soon: until then nothing is read, the command waits, and so does Kill.
 //
-// When the command has ended and something that it started still holds its output open, Wait reads on until nothing has
-// come for a tenth of a second, or for three tenths at most; all that the command itself printed is delivered. Such
-// processes go on, their later output is read and dropped, and they are named in Exit.Left if its
-// containment finds them. They end with Kill or Close.
+// If a process that the command started still holds its output open when the command ends, Wait reads on until there was no output
+// for a tenth of a second, or for three tenths at most. Everything that the command itself printed is delivered. Such processes
+// continue, and their later output is dropped. Exit.Left lists them if the containment finds them. They end with Kill or Close.
 func (l *Local) Start(ctx context.Context, cmd Command) (Process, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, fmt.Errorf("start command: %w", err)
@@ -35,13 +34,14 @@ func (l *Local) Start(ctx context.Context, cmd Command) (Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start command: %w", err)
 	}
-	if err := l.table.add(p); err != nil { // Close came in between and did not see this one
+	if err := l.table.add(p); err != nil { // Close ran meanwhile and missed this process
 		return nil, errors.Join(fmt.Errorf("start command: %w", err), p.Kill(context.WithoutCancel(ctx)))
 	}
 	return p, nil
 }
 
-// commandDir is where a command runs, checked here because the kernel's "no such file" would seem to be about the shell.
+// commandDir returns the directory a command runs in. It is checked here because the kernel's "no such file" would seem to mean the
+// shell.
 func (l *Local) commandDir(name string) (string, error) {
 	dir := l.dir
 	switch {
@@ -62,7 +62,7 @@ func (l *Local) commandDir(name string) (string, error) {
 	return filepath.Clean(dir), nil
 }
 
-// processTable knows the processes that may still have to be killed.
+// processTable holds the processes that may still have to be killed.
 type processTable struct {
 	mu     sync.Mutex
 	last   int
@@ -70,10 +70,10 @@ type processTable struct {
 	closed bool
 }
 
-// errClosed says that the environment has been closed.
+// errClosed returns the error of a closed environment.
 func errClosed() error { return fmt.Errorf("the environment is closed: %w", fs.ErrClosed) }
 
-// reserve hands out an id, each once.
+// reserve returns a new id.
 func (t *processTable) reserve() (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -84,7 +84,7 @@ func (t *processTable) reserve() (string, error) {
 	return "p" + strconv.Itoa(t.last), nil
 }
 
-// add takes a started process into the care of close, which may have been faster.
+// add registers a started process, unless the table is closed already.
 func (t *processTable) add(p Process) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -98,18 +98,18 @@ func (t *processTable) add(p Process) error {
 	return nil
 }
 
-// remove forgets a process of which nothing is left.
+// remove removes a process when nothing of it is left.
 func (t *processTable) remove(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.live, id)
 }
 
-// close kills all processes at the same time, so that the grace times do not add up.
+// close kills all processes at once, so that the grace times do not add up.
 func (t *processTable) close(ctx context.Context) []error {
 	t.mu.Lock()
 	t.closed = true
-	live := maps.Clone(t.live) // the table keeps them, for KillNow, until they are gone
+	live := maps.Clone(t.live) // they stay in the table for KillNow until they are gone
 	t.mu.Unlock()
 
 	var wg sync.WaitGroup

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Sub returns a view of an environment whose working directory is dir, a path of e: relative names and commands start there. It is
-// no fence: absolute names and names with .. mean what they mean in e. Whether dir exists shows when it is used.
+// Sub returns a view of e with another working directory: relative names and commands start at dir, a path of e. It does not
+// confine: absolute names and names with .. mean the same as in e. It does not check that dir exists.
 func Sub(e Environment, dir string) Environment {
 	s := sub{Environment: e, dir: strings.TrimSuffix(dir, "/")}
 	if !isAbs(dir) {
@@ -23,8 +23,7 @@ type sub struct {
 	dir string
 }
 
-// name returns what a name of the view is called in the environment below. An empty name stays one, and ~ is left for the
-// environment to judge.
+// name returns the name in the wrapped environment. An empty name and ~ are left to that environment to refuse.
 func (s sub) name(name string) string {
 	if name == "" || isAbs(name) || name == "~" || strings.HasPrefix(name, "~/") {
 		return name
@@ -40,12 +39,12 @@ func (s sub) WriteFile(ctx context.Context, name string, data []byte, perm fs.Fi
 	return s.Environment.WriteFile(ctx, s.name(name), data, perm)
 }
 
-// Replace implements Replacer where the environment below does.
+// Replace implements Replacer if the wrapped environment does.
 func (s sub) Replace(ctx context.Context, name string, was Hash, data []byte, perm fs.FileMode) error {
 	return replaceBelow(ctx, s.Environment, s.name(name), was, data, perm)
 }
 
-// Delete implements Replacer where the environment below does.
+// Delete implements Replacer if the wrapped environment does.
 func (s sub) Delete(ctx context.Context, name string, was Hash) error {
 	return deleteBelow(ctx, s.Environment, s.name(name), was)
 }
@@ -117,14 +116,14 @@ func (s sub) Start(ctx context.Context, cmd Command) (Process, error) {
 
 func (s sub) WorkDir() string { return s.dir }
 
-// Containment is that of the environment below.
+// Containment implements Contained.
 func (s sub) Containment() string { return Containment(s.Environment) }
 
-// Confinement returns that of the environment below.
+// Confinement implements Confined.
 func (s sub) Confinement() Confinement { return ConfinementOf(s.Environment) }
 
-// KillGrace returns that of the environment below.
+// KillGrace implements Graceful.
 func (s sub) KillGrace() time.Duration { return KillGrace(s.Environment) }
 
-// HidesHost says it of the environment within.
+// HidesHost implements Hiding.
 func (s sub) HidesHost() bool { return HidesHost(s.Environment) }

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal connects a command to us by a terminal, of which it is the controlling one in a session of its own, and returns the
-// child's end.
+// terminal connects a command by a terminal and returns the child's end. The terminal is the controlling one of the command's new
+// session.
 func (p *process) terminal(c Command) (theirs []*os.File, err error) {
 	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -19,7 +19,7 @@ func (p *process) terminal(c Command) (theirs []*os.File, err error) {
 	if p.output, err = newOutput(c.Output, &pipe{stream: Stdout, f: ours}); err != nil {
 		return nil, err
 	}
-	p.stdin = &input{f: ours, eof: []byte{4}} // ^D, which the terminal takes for the end of the input
+	p.stdin = &input{f: ours, eof: []byte{4}} // ^D, the end of the input for a terminal
 	number, err := prepareTerminal(ours, *c.TTY)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (p *process) terminal(c Command) (theirs []*os.File, err error) {
 	return []*os.File{slave}, nil
 }
 
-// prepareTerminal unlocks the other end, gives it a size and returns its number, as ptmx(4) says.
+// prepareTerminal unlocks the other end, sets the size and returns its number; see ptmx(4).
 func prepareTerminal(f *os.File, size Size) (number int, err error) {
 	conn, err := f.SyscallConn()
 	if err != nil {

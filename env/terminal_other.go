@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// terminal is not written for this platform yet.
+// terminal returns an error: terminals are not implemented on this platform.
 func (p *process) terminal(Command) ([]*os.File, error) {
 	return nil, fmt.Errorf("a terminal for commands: %w", errors.ErrUnsupported)
 }

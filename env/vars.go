@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// VarPolicy says which of the host's environment variables commands inherit.
+// VarPolicy selects which of the host's environment variables commands inherit.
 type VarPolicy int
 
 const (
-	// VarsDefault passes on everything but what looks like a secret. What every command needs is passed on always.
+	// VarsDefault passes on everything except probable secrets. Variables that every command needs are always passed on.
 	VarsDefault VarPolicy = iota
-	// VarsAll passes on everything but the provider keys.
+	// VarsAll passes on everything except provider keys.
 	VarsAll
-	// VarsCore passes on only what every command needs: paths, the user, the language, the places of tool chains.
+	// VarsCore passes on only what every command needs: paths, the user, the language, the directories of tool chains.
 	VarsCore
 	// VarsNone passes on nothing.
 	VarsNone
 )
 
-// String is the policy's name: default, all, core or none.
+// String returns the policy's name: default, all, core or none.
 func (v VarPolicy) String() string {
 	if v >= VarsDefault && v <= VarsNone {
 		return [...]string{"default", "all", "core", "none"}[v]
@@ -27,11 +27,10 @@ func (v VarPolicy) String() string {
 	return "unknown"
 }
 
-// FilterVars returns the variables of environ, each KEY=value, that a policy passes on to commands, in their order. The keys of
-// model providers and the names in extraDrop are dropped under every policy. Names are compared without case. A policy that
-// is not one of the four passes nothing on.
+// FilterVars returns the variables of environ, each KEY=value, that a policy passes on to commands, in their order. It always drops
+// the keys of model providers and the names in extraDrop. Names are compared without case. Unknown policies pass on nothing.
 //
-// What looks like a secret is decided by the name, and by the value in one case: a URL with a password.
+// Secrets are recognized by name, and by value in one case: a URL with a password.
 func FilterVars(policy VarPolicy, environ []string, extraDrop []string) []string {
 	drop := make(map[string]bool, len(extraDrop))
 	for _, name := range extraDrop {
@@ -51,7 +50,7 @@ func FilterVars(policy VarPolicy, environ []string, extraDrop []string) []string
 	return kept
 }
 
-// passes decides about a variable, whose name is in capitals.
+// passes reports whether a policy passes on a variable. The name is in upper case.
 func passes(policy VarPolicy, name, value string) bool {
 	switch policy {
 	case VarsAll:
@@ -64,8 +63,8 @@ func passes(policy VarPolicy, name, value string) bool {
 	return false
 }
 
-// isProviderKey reports whether a variable holds the key of a model provider. A command never needs the host's: with it, it
-// could spend the host's money in silence.
+// isProviderKey reports whether a variable holds the key of a model provider. Commands do not need the host's keys, and could spend
+// its money with them.
 func isProviderKey(name string) bool {
 	switch name {
 	case "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "AWS_BEARER_TOKEN_BEDROCK",
@@ -80,8 +79,7 @@ func isProviderKey(name string) bool {
 	return false
 }
 
-// isCore reports whether every command may need a variable: what a login sets, where things are, and where tool chains keep
-// their files.
+// isCore reports whether commands generally need a variable: what a login sets, paths, and the directories of tool chains.
 func isCore(name string) bool {
 	switch name {
 	case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TERM", "COLORTERM", "NO_COLOR", "TZ", "TMPDIR", "TMP", "TEMP",
@@ -102,8 +100,8 @@ func isCore(name string) bool {
 	return strings.HasPrefix(name, "LC_")
 }
 
-// looksSecret judges a name in capitals by its words. Whole words, or the ends of words, so that MONKEY and XKB_KEYMAP are no
-// keys and TOKENIZERS_PARALLELISM no token.
+// looksSecret reports whether a name in upper case suggests a secret. It compares whole words or their ends, so that MONKEY,
+// XKB_KEYMAP and TOKENIZERS_PARALLELISM are not secrets.
 func looksSecret(name string) bool {
 	words := strings.FieldsFunc(name, func(r rune) bool { return (r < 'A' || r > 'Z') && (r < '0' || r > '9') })
 	for i, word := range words {
@@ -114,7 +112,7 @@ func looksSecret(name string) bool {
 	return isConnection(words)
 }
 
-// isSecretWord knows the words that stand for a secret or for a file or socket that leads to one, wherever they are in a name.
+// isSecretWord reports whether a word anywhere in a name stands for a secret, or for a file or socket that leads to one.
 func isSecretWord(word string) bool {
 	switch word {
 	case "KEY", "KEYS", "KEYFILE", "TOKEN", "SECRET", "SECRETS", "PASS", "PW", "PASSWORDS", "PASSWDS", "PGPASSFILE",
@@ -125,7 +123,7 @@ func isSecretWord(word string) bool {
 	return false
 }
 
-// hasSecretEnd knows the secrets that names run together: PGPASSWORD, GITHUBTOKEN, apiKey.
+// hasSecretEnd reports whether a word ends like a secret: PGPASSWORD, GITHUBTOKEN, apiKey.
 func hasSecretEnd(word string) bool {
 	for _, end := range [...]string{"PASSWORD", "PASSWD", "PASSPHRASE", "TOKEN", "SECRET", "APIKEY", "ACCESSKEY", "SECRETKEY",
 		"PRIVATEKEY", "AUTHKEY", "CREDENTIAL", "CREDENTIALS"} {
@@ -136,7 +134,7 @@ func hasSecretEnd(word string) bool {
 	return false
 }
 
-// isConnection reports whether the name is of a connection to a store, which has a password in it more often than not.
+// isConnection reports whether a name is that of a connection to a data store, which usually contains a password.
 func isConnection(words []string) bool {
 	if len(words) < 2 {
 		return false

@@ -5,14 +5,14 @@ import (
 	"path"
 )
 
-// Resolver is implemented by environments that can tell where a name leads.
+// A Resolver is an Environment that knows where a name leads.
 type Resolver interface {
-	// Resolve returns the absolute path, without symbolic links, of the file that writing to name would change. What does not exist
-	// is taken by its letters.
+	// Resolve returns the absolute path, without symbolic links, of the file that writing to name would change. Elements that do
+	// not exist are kept as spelled.
 	Resolve(ctx context.Context, name string) (string, error)
 }
 
-// Resolve returns where a name leads: as e's Resolver says, or by its letters in an environment without one.
+// Resolve returns where a name leads according to e's Resolver. If e is not one, links are not resolved.
 func Resolve(ctx context.Context, e Environment, name string) (string, error) {
 	if r, ok := e.(Resolver); ok {
 		return r.Resolve(ctx, name)
@@ -26,7 +26,7 @@ func Resolve(ctx context.Context, e Environment, name string) (string, error) {
 	return path.Clean(name), nil
 }
 
-// Resolve returns the path that a name leads to inside the allowed directories.
+// Resolve implements Resolver. The path is inside the allowed directories.
 func (l *Local) Resolve(ctx context.Context, name string) (string, error) {
 	if err := context.Cause(ctx); err != nil {
 		return "", l.fileError("resolve", name, err)

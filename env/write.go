@@ -9,22 +9,22 @@ import (
 	"strings"
 )
 
-// parentPerm is the mode of directories that WriteFile makes, before the umask.
+// parentPerm is the mode of parent directories that are made, before the umask.
 const parentPerm fs.FileMode = 0o755
 
-// WriteFile replaces a file's content atomically: a temporary file in the same directory takes the old one's place by a rename,
-// so that a reader sees the old content or the new, also when this process is killed. It does not call fsync, which costs
-// milliseconds a file: after a power failure the file may be empty or old, as after a build or a git checkout.
+// WriteFile replaces a file's content atomically: it renames a temporary file of the same directory, so that readers see the old
+// content or the new, even if this process is killed. It does not call fsync, which costs milliseconds: after a power failure the
+// file may be empty or old, as after a build or a git checkout.
 //
-// A new file gets perm, less the umask. An existing one keeps its permission bits, and its owner where this process may set
-// it; set-user-id and set-group-id bits are dropped, since they were given to other content. A name that is one of several hard links is
-// replaced alone: the other names keep the old content. A file without write permission is replaced if its directory can be
-// written. The name of a new file must not contain control characters.
+// A new file gets perm, less the umask. An existing one keeps its permission bits, and its owner if this process may set it;
+// set-user-id and set-group-id bits are dropped, since they were given to other content. Of several hard links only the named one
+// gets the new content. A file without write permission is replaced if its directory is writable. The name of a new file must not
+// contain control characters.
 func (l *Local) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
 	if err := context.Cause(ctx); err != nil {
 		return l.fileError("write", name, err)
 	}
-	// All links are resolved before, the last one too: a rename would replace the link and not what it points to.
+	// Resolve all links, also the last one: a rename would replace the link and not its target.
 	p, err := l.resolve(name, true)
 	if err == nil {
 		err = l.write(ctx, p, name, file{data: data, perm: perm})
@@ -35,11 +35,11 @@ func (l *Local) WriteFile(ctx context.Context, name string, data []byte, perm fs
 	return nil
 }
 
-// file is what is to be written.
+// file is the content to write.
 type file struct {
 	data []byte
-	perm fs.FileMode // of a new one
-	was  *Hash       // the content that is to be replaced; nil for any
+	perm fs.FileMode // for a new file
+	was  *Hash       // the expected content; nil for any
 }
 
 func (l *Local) write(ctx context.Context, p place, name string, f file) error {
@@ -50,7 +50,7 @@ func (l *Local) write(ctx context.Context, p place, name string, f file) error {
 	return f.missing(err)
 }
 
-// missing returns the error of a file that is not there: where another content was expected, it has changed.
+// missing converts the error for a file that does not exist to ErrChanged if a content was expected.
 func (f file) missing(err error) error {
 	if f.was != nil && errors.Is(err, fs.ErrNotExist) {
 		return ErrChanged
@@ -58,7 +58,7 @@ func (f file) missing(err error) error {
 	return err
 }
 
-// replace writes a file of a directory by way of a temporary one, of which nothing is left after a failure.
+// replace writes a file by way of a temporary one, and removes that after a failure.
 func (f file) replace(ctx context.Context, dir *os.Root, base string) (err error) {
 	old, err := dir.Lstat(base)
 	switch {
@@ -77,7 +77,7 @@ func (f file) replace(ctx context.Context, dir *os.Root, base string) (err error
 	case f.was != nil && *f.was == NoFile:
 		return ErrChanged
 	}
-	temp := ".attractor-" + rand.Text() + ".tmp" // base may be as long as a name can be, so it is no part of it
+	temp := ".attractor-" + rand.Text() + ".tmp" // not derived from base, which may have the maximum length
 	if err := f.fill(dir, temp, old); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (f file) replace(ctx context.Context, dir *os.Root, base string) (err error
 	return nil
 }
 
-// place gives the temporary file its name, as the last step after the look at what has it now.
+// place renames the temporary file, after a last check of the content it replaces.
 func (f file) place(dir *os.Root, temp, base string) error {
 	switch {
 	case f.was == nil:
@@ -100,7 +100,7 @@ func (f file) place(dir *os.Root, temp, base string) error {
 		} else if now != *f.was {
 			return ErrChanged
 		}
-	default: // a link is made only where there is nothing
+	default: // a hard link fails if there is a file
 		err := dir.Link(temp, base)
 		if errors.Is(err, fs.ErrExist) {
 			return ErrChanged
@@ -108,14 +108,14 @@ func (f file) place(dir *os.Root, temp, base string) error {
 		if err == nil {
 			return dir.Remove(temp)
 		}
-		if _, err := dir.Lstat(base); !errors.Is(err, fs.ErrNotExist) { // the file system has no links
+		if _, err := dir.Lstat(base); !errors.Is(err, fs.ErrNotExist) { // the file system has no hard links
 			return errors.Join(ErrChanged, err)
 		}
 	}
 	return dir.Rename(temp, base)
 }
 
-// hashIn returns the hash of a file of a directory.
+// hashIn returns the hash of a directory's file.
 func hashIn(dir *os.Root, base string) (h Hash, err error) {
 	f, err := dir.OpenFile(base, openFlags, 0)
 	if err != nil {
@@ -128,7 +128,7 @@ func hashIn(dir *os.Root, base string) (h Hash, err error) {
 	return HashFrom(f)
 }
 
-// fill makes the temporary file. Owner and mode are set on the handle, before anybody can open it under its final name.
+// fill makes the temporary file. It sets owner and mode on the handle, before anybody can open the file under its final name.
 func (f file) fill(dir *os.Root, temp string, old fs.FileInfo) error {
 	perm := f.perm.Perm()
 	if old != nil {
@@ -153,8 +153,8 @@ func (f file) fill(dir *os.Root, temp string, old fs.FileInfo) error {
 	return nil
 }
 
-// Replace implements Replacer. What it compares and what it replaces are one moment for all sessions of this user on this machine. A
-// writer beside them can get in between for some microseconds, but not where there is to be no file.
+// Replace implements Replacer. Comparing and replacing is one step for all sessions of this user on this machine. Another writer
+// can write in between for some microseconds, but cannot be overwritten where no file is expected.
 func (l *Local) Replace(ctx context.Context, name string, was Hash, data []byte, perm fs.FileMode) error {
 	err := l.swap(ctx, name, func(p place) error { return l.write(ctx, p, name, file{data, perm, &was}) })
 	if err != nil {
@@ -181,7 +181,7 @@ func (l *Local) Delete(ctx context.Context, name string, was Hash) error {
 	return nil
 }
 
-// swap does something to a file that no other swap of it gets into.
+// swap calls do for a file while no other swap of it can run.
 func (l *Local) swap(ctx context.Context, name string, do func(place) error) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
