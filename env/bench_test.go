@@ -16,7 +16,7 @@ import (
 	"github.com/attractor-go/attractor/env/capture"
 )
 
-// cpu is the processor time that this process and the children that it has waited for have used.
+// cpu returns the processor time used by this process and the children it has waited for.
 func cpu(b *testing.B) time.Duration {
 	b.Helper()
 	var total int64
@@ -30,15 +30,15 @@ func cpu(b *testing.B) time.Duration {
 	return time.Duration(total)
 }
 
-// contender is one way of doing what a benchmark compares.
+// contender is one of the ways that a benchmark compares.
 type contender struct {
-	name string // of its metric; the first one has none
+	name string // of its metric; empty for the first
 	run  func(b *testing.B)
 	used []time.Duration
 }
 
-// compare runs the contenders in turns, so that what else the machine does hits all of them, and reports the processor time of
-// the first, and of each other one its ratio to that. These are medians.
+// compare runs the contenders in turns, so that other load on the machine affects all of them. It reports the median processor time
+// of the first, and each other one's median ratio to it.
 func compare(b *testing.B, contenders ...*contender) {
 	b.Helper()
 	for b.Loop() {
@@ -57,10 +57,10 @@ func compare(b *testing.B, contenders ...*contender) {
 	for _, c := range contenders[1:] {
 		b.ReportMetric(median(c)/base, c.name)
 	}
-	b.ReportMetric(0, "ns/op") // wall time of all of them together
+	b.ReportMetric(0, "ns/op") // the wall time of all together means nothing
 }
 
-// local is a way of running a command with an environment.
+// local returns a contender that runs a command in an environment.
 func local(name string, l *env.Local, script string, output func() func(int, []byte)) *contender {
 	return &contender{name: name, run: func(b *testing.B) {
 		result, err := env.Run(b.Context(), l, env.Command{Script: script, Output: output()}, env.MaxTimeout)
@@ -70,8 +70,8 @@ func local(name string, l *env.Local, script string, output func() func(int, []b
 	}}
 }
 
-// BenchmarkShell compares a command with os/exec alone, at each level of containment. The ratio must not be over 1.8 where one
-// namespace serves all commands, over 4 where each has its own, and over 2.5 otherwise.
+// BenchmarkShell compares a command with os/exec alone at each level of containment. The ratio must not exceed 1.8 with one
+// namespace for all commands, 4 with a namespace each, and 2.5 otherwise.
 func BenchmarkShell(b *testing.B) {
 	const script = "echo out; echo err >&2"
 	for _, level := range []string{env.ContainCgroupPIDNS, env.ContainPIDNS, env.ContainCgroup, env.ContainGroup} {
@@ -97,11 +97,11 @@ func BenchmarkShell(b *testing.B) {
 	}
 }
 
-// captured is the output that most commands have.
+// captured returns the usual Output of a command.
 func captured() func(int, []byte) { return new(capture.Buffer).Write }
 
-// BenchmarkCapture compares capturing a gigabyte with an output that does nothing, and with none. The ratio must not be over 1.3.
-// A spill costs the disk's time beside it.
+// BenchmarkCapture compares capturing a gigabyte with an Output that does nothing, and with none. The ratio must not exceed 1.3. A
+// spill also costs the disk's time.
 func BenchmarkCapture(b *testing.B) {
 	const size = 1 << 30
 	l := newLocal(b, b.TempDir(), env.LocalOptions{})
@@ -124,7 +124,7 @@ func BenchmarkCapture(b *testing.B) {
 	}
 }
 
-// spilled captures with a spill to a file.
+// spilled captures output with a spill to a file.
 func spilled(b *testing.B, l *env.Local, script, file string, size int64) {
 	f, err := os.Create(file)
 	if err != nil {

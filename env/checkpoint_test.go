@@ -20,21 +20,21 @@ import (
 	"github.com/attractor-go/attractor/env/envtest"
 )
 
-// snapshot is a tree as it was: a sketch of what keeps trees by nothing but Environment and Tree.
+// snapshot holds a tree. It sketches checkpoints that use only Environment and Tree.
 type snapshot struct {
 	nodes map[string]entry // by path
 }
 
-// entry is what is kept of a file.
+// entry holds one file.
 type entry struct {
 	Mode   fs.FileMode
-	Target string // of a link
+	Target string // for a link
 	Data   string
 	node   env.Node
 	hashed int // how often the content was read
 }
 
-// take keeps a tree. Contents that have not changed since the snapshot before are not read again.
+// take returns a snapshot of a tree. It reads only contents that have changed since the previous snapshot.
 func take(ctx context.Context, e env.Environment, before snapshot) (snapshot, error) {
 	s := snapshot{nodes: make(map[string]entry)}
 	return s, s.walk(ctx, e, ".", before)
@@ -81,14 +81,14 @@ func contentOf(ctx context.Context, e env.Environment, name string) (_ string, e
 	return string(data), err
 }
 
-// restore makes a tree what it was.
+// restore makes the tree equal to the snapshot.
 func (s snapshot) restore(ctx context.Context, e env.Environment) error {
 	now, err := take(ctx, e, s)
 	if err != nil {
 		return err
 	}
 	names := slices.Sorted(maps.Keys(now.nodes))
-	slices.Reverse(names) // what is in a directory goes before it
+	slices.Reverse(names) // a directory's entries are removed before it
 	for _, name := range names {
 		if old, ok := s.nodes[name]; !ok || old.Mode.Type() != now.nodes[name].Mode.Type() || old.Target != now.nodes[name].Target {
 			if err := e.Remove(ctx, name); err != nil {
@@ -106,7 +106,7 @@ func (s snapshot) restore(ctx context.Context, e env.Environment) error {
 	return nil
 }
 
-// put makes one file what it was.
+// put restores one file.
 func (k entry) put(ctx context.Context, e env.Environment, name string, now entry, there bool) error {
 	tree := env.TreeOf(e)
 	switch {
@@ -126,7 +126,7 @@ func (k entry) put(ctx context.Context, e env.Environment, name string, now entr
 	return tree.Chmod(ctx, name, k.Mode)
 }
 
-// plain are the snapshot's contents without what the file system says of them.
+// plain returns the snapshot's contents without data of the file system.
 func (s snapshot) plain() map[string]entry {
 	plain := make(map[string]entry)
 	for name, k := range s.nodes {
@@ -135,7 +135,7 @@ func (s snapshot) plain() map[string]entry {
 	return plain
 }
 
-// A checkpoint needs no more than Environment and Tree: modes, links, empty directories and deletions come back.
+// A checkpoint needs only Environment and Tree: modes, links, empty directories and deletions are restored.
 func TestJ9_CheckpointThroughTheDoors(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"src/deep", "empty/inner", "gone"} {
@@ -182,7 +182,7 @@ func TestJ9_CheckpointThroughTheDoors(t *testing.T) {
 	}
 }
 
-// In memory, too, but for links.
+// The same in memory, without links.
 func TestJ9_CheckpointInMemory(t *testing.T) {
 	e := envtest.NewMemory(map[string]string{"a": "1", "dir/b": "2"})
 	if err := errors.Join(e.Mkdir(t.Context(), "empty/inner", 0o700), e.Chmod(t.Context(), "a", 0o755)); err != nil {

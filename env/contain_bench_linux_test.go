@@ -9,8 +9,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// BenchmarkD4_Command runs an empty command at each level, beside one that nothing holds together or reads. cpu-µs/op is what this
-// process and its children have used.
+// BenchmarkD4_Command runs an empty command at each level, and one without containment and output. cpu-µs/op is the time used by
+// this process and its children.
 func BenchmarkD4_Command(b *testing.B) {
 	b.Run("bare", func(b *testing.B) {
 		before := cpuTime(b)
@@ -42,7 +42,7 @@ func BenchmarkD4_Command(b *testing.B) {
 	}
 }
 
-// cpuTime is the processor time of this process and of its children that have been waited for.
+// cpuTime returns the processor time of this process and the children it has waited for.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var sum time.Duration

@@ -12,7 +12,7 @@ import (
 	"github.com/attractor-go/attractor/env/capture"
 )
 
-// best is the level that the test's own probes say is right here, with why the better ones are not.
+// best returns the level that the test's own probes consider right here, and why the better ones are not.
 func best(t *testing.T) (level string, why error) {
 	t.Helper()
 	for _, level := range []string{env.ContainCgroupPIDNS, env.ContainPIDNS, env.ContainCgroup} {
@@ -45,7 +45,7 @@ func TestD4_TheBestLevelIsUsed(t *testing.T) {
 	}
 }
 
-// The rungs below the best one of this machine, by taking away what the better ones need.
+// Each level below the best one is chosen when the requirements of the better ones are taken away.
 func TestD4_TheLadder(t *testing.T) {
 	for name, c := range map[string]struct{ wrap, want string }{
 		"without mounts": {`exec setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin "$0" "$@"`, env.ContainCgroup},

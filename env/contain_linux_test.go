@@ -20,7 +20,7 @@ import (
 
 var killRounds = flag.Int("kill.rounds", 2, "how often each shape of TestD4_NothingSurvives is killed at each level")
 
-// shapes are ways in which processes get away from who started them. Each says ready when it is what it is.
+// shapes returns scripts whose processes escape from their parent in different ways. Each prints ready once it has done so.
 func shapes() map[string]string {
 	return map[string]string{
 		"plain":       `echo ready; exec sleep 1000`,
@@ -31,7 +31,7 @@ func shapes() map[string]string {
 		"ignores TERM": `trap '' TERM; setsid sh -c 'trap "" TERM; echo ready; while :; do sleep 0.05; done' &
 			while :; do sleep 0.05; done`,
 		"pipe held open": `setsid sleep 1000 & sh -c 'echo ready; exec setsid -w sleep 1000' | cat & cat /dev/fd/1 & exec sleep 1000`,
-		// 127 processes, each with a session of its own, still being made when the kill comes.
+		// 127 processes, each in its own session, still being started when the kill comes.
 		"fork storm": `export STORM='echo ready; trap "" TERM; if [ $1 -gt 0 ]; then
 			setsid bash -c "$STORM" x $(($1-1)) & setsid bash -c "$STORM" x $(($1-1)) & fi; sleep 1000; :'
 			bash -c "$STORM" x 6 & wait`,
@@ -57,7 +57,7 @@ func TestD4_NothingSurvives(t *testing.T) {
 	})
 }
 
-// killShape starts a command, kills it in the middle and returns how long that took.
+// killShape starts a command, kills it while it runs and returns how long that took.
 func killShape(t *testing.T, l *env.Local, script string) time.Duration {
 	t.Helper()
 	id := newTag()
@@ -127,7 +127,7 @@ func TestD4_KillNowReachesOtherSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 		wait(t, p)
-		if err := l.Close(); err != nil { // and not an hour later
+		if err := l.Close(); err != nil { // instead of after an hour
 			t.Error(err)
 		}
 		if left := withVar(t, id); len(left) > 0 {
@@ -137,7 +137,7 @@ func TestD4_KillNowReachesOtherSessions(t *testing.T) {
 	})
 }
 
-// A command that uses this package itself is killed with what its own commands started.
+// A command that uses this package is killed together with the processes of its own commands.
 func TestD4_MarksNest(t *testing.T) {
 	t.Setenv(env.MarkVar, "OUTER")
 	l := newLocal(t, t.TempDir(), env.LocalOptions{Vars: env.VarsNone})
@@ -150,7 +150,7 @@ func TestD4_MarksNest(t *testing.T) {
 	}
 }
 
-// What clears its environment and leaves the group as well is what the level of groups cannot find. The others do.
+// ContainGroup does not find a process that clears its environment and leaves the group. The other levels do.
 func TestD4_WithoutItsEnvironment(t *testing.T) {
 	atLevels(t, func(t *testing.T, level string) {
 		dir := t.TempDir()
@@ -185,7 +185,7 @@ func TestD4_WithoutItsEnvironment(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if _, err := io.ReadAll(f); err != nil { // it ends when nobody has the other end, else not
+		if _, err := io.ReadAll(f); err != nil { // returns when no process holds the other end
 			t.Error(err)
 		}
 	})

@@ -30,7 +30,7 @@ func TestD4_EveryLevelPassesTheSuite(t *testing.T) {
 	})
 }
 
-// run runs a script to its end and returns what it printed.
+// run runs a script to its end and returns its output.
 func run(t *testing.T, e env.Environment, cmd env.Command) (string, env.Result) {
 	t.Helper()
 	var out capture.Buffer
@@ -42,7 +42,7 @@ func run(t *testing.T, e env.Environment, cmd env.Command) (string, env.Result) 
 	return out.Text(), result
 }
 
-// What a command finds is the same at every level, but for process ids, its cgroup, its /proc and CAP_SYS_PTRACE.
+// A command finds the same at every level, except for process ids, its cgroup, its /proc and CAP_SYS_PTRACE.
 func TestD4_LevelsDifferInNothingElse(t *testing.T) {
 	const script = `id; pwd; readlink /proc/self/cwd /proc/self/root; umask; ulimit -a; nice
 		env | grep -v '^` + env.MarkVar + `=\|^_=' | sort
@@ -69,7 +69,7 @@ func TestD4_LevelsDifferInNothingElse(t *testing.T) {
 	}
 }
 
-// How a command ends is told exactly.
+// A command's exit is reported exactly.
 func TestD4_EndsAreExact(t *testing.T) {
 	atLevels(t, func(t *testing.T, level string) {
 		l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level})
@@ -94,7 +94,7 @@ func inNamespaces(t *testing.T, opts env.LocalOptions) *env.Local {
 	return newLocal(t, t.TempDir(), opts)
 }
 
-// What a command does to all processes that it sees is done to its own, and the keeper stays.
+// A command that signals all processes it sees reaches only its own, and the keeper survives.
 func TestD4_ACommandCannotKillItsKeeper(t *testing.T) {
 	l := inNamespaces(t, env.LocalOptions{})
 	text, result := run(t, l, env.Command{Script: `trap '' TERM
@@ -102,7 +102,7 @@ func TestD4_ACommandCannotKillItsKeeper(t *testing.T) {
 	if !strings.HasSuffix(text, "all but me\nand the first\n") || result.Code != 0 || len(result.Left) > 0 {
 		t.Errorf("%q, %+v", text, result)
 	}
-	// The keeper's child was killed, too, but not for long: it takes this TERM, else the test lasts as long as the grace.
+	// The keeper's child was killed too, and restarted: it receives this TERM, otherwise the test lasts for the grace time.
 	l = inNamespaces(t, env.LocalOptions{Grace: time.Hour})
 	out := watch()
 	p := start(t, l, env.Command{Script: `kill -KILL -1; trap 'echo bye; exit 4' TERM; echo ready; while :; do sleep 0.01; done`, Output: out.Write})
@@ -115,7 +115,7 @@ func TestD4_ACommandCannotKillItsKeeper(t *testing.T) {
 	}
 }
 
-// Names of files that are made of $$ do not clash between commands.
+// File names made from $$ do not clash between commands.
 func TestD4_NumbersOfProcessesGoOn(t *testing.T) {
 	l := inNamespaces(t, env.LocalOptions{})
 	if _, err := os.Stat("/proc/sys/kernel/ns_last_pid"); err != nil {
@@ -131,7 +131,7 @@ func TestD4_NumbersOfProcessesGoOn(t *testing.T) {
 	}
 }
 
-// Nested namespaces are a matter of course: they are listed and die with the outer one.
+// Nested namespaces work: they are listed and end with the outer one.
 func TestD4_NamespacesNest(t *testing.T) {
 	l := inNamespaces(t, env.LocalOptions{})
 	tag, out := newTag(), watch()
@@ -156,7 +156,7 @@ func TestD4_NamespacesNest(t *testing.T) {
 	}
 }
 
-// againIn runs this test once more in mount namespaces that a script prepares, and returns true in there.
+// againIn runs this test again in mount namespaces that a script prepares, and returns true there.
 func againIn(t *testing.T, prepare string) bool {
 	t.Helper()
 	const inside = "ATTRACTOR_TEST_INSIDE"
@@ -174,7 +174,7 @@ func againIn(t *testing.T, prepare string) bool {
 	return false
 }
 
-// Mounts go their way as they do without us, except that of the command's /proc.
+// A command's mounts propagate as they do without containment, except that of its /proc.
 func TestD4_MountsOfACommand(t *testing.T) {
 	const prepare = `mount --make-shared -t tmpfs none "$ATTRACTOR_TEST_INSIDE" && mount --make-shared /proc`
 	if !againIn(t, prepare) {
@@ -205,7 +205,7 @@ func TestD4_MountsOfACommand(t *testing.T) {
 	}
 }
 
-// A /proc with options and with things mounted in it, as containers have it, is the same for a command.
+// A /proc with options and with mounts in it, as in containers, looks the same to a command.
 func TestD4_ProcIsLikeTheHosts(t *testing.T) {
 	const prepare = `covered=$ATTRACTOR_TEST_INSIDE/covered; echo covered >"$covered" && mount -t proc -o nosuid,nodev,noexec,hidepid=1 proc /proc && mount --bind "$covered" /proc/version &&
 		mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys && mount -t tmpfs -o ro none /proc/sys/fs`
@@ -219,7 +219,7 @@ func TestD4_ProcIsLikeTheHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, _ := run(t, inNamespaces(t, env.LocalOptions{}), env.Command{Script: script})
-	// The old /proc and what is in it is listed still, under the new one.
+	// The old /proc and the mounts in it are still listed, below the new one.
 	if want := string(own); !strings.HasPrefix(text, "covered\n") || !strings.Contains(want, "hidepid=") || lastLine(text) != lastLine(want) {
 		t.Errorf("%s\nand outside\n%s", text, want)
 	}
@@ -233,7 +233,7 @@ func lastLine(s string) string {
 	return lines[len(lines)-1]
 }
 
-// TestHost is no test of its own: it is the host that others kill.
+// TestHost is the host process that other tests kill.
 func TestHost(t *testing.T) {
 	level, script := os.Getenv("ATTRACTOR_TEST_LEVEL"), os.Getenv("ATTRACTOR_TEST_SCRIPT")
 	if level == "" {
@@ -243,8 +243,8 @@ func TestHost(t *testing.T) {
 	wait(t, start(t, l, env.Command{Script: script}))
 }
 
-// killHost starts a command in a host of its own, kills that host alone, and returns what the command has said until then and the
-// end of a FIFO that it and its children hold open.
+// killHost starts a command in a host process and kills only the host. It returns what the command had printed, and a FIFO that the
+// command and its children hold open.
 func killHost(t *testing.T, level, script string, env ...string) (said string, held *bufio.Reader) {
 	t.Helper()
 	dir := t.TempDir()
@@ -257,7 +257,7 @@ func killHost(t *testing.T, level, script string, env ...string) (said string, h
 	if err := host.Start(); err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.Open(fifo) // waits for the command
+	f, err := os.Open(fifo) // waits for the command to open it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,12 +284,12 @@ func killHost(t *testing.T, level, script string, env ...string) (said string, h
 	return said, held
 }
 
-// The keeper ends with its host, however that ends, and takes all with it.
+// The keeper ends with its host, however that ends, and so do all its processes.
 func TestD4_NoOrphansInNamespaces(t *testing.T) {
 	inNamespaces(t, env.LocalOptions{})
 	tag := newTag()
 	_, held := killHost(t, env.ContainPIDNS, `trap '' TERM HUP; setsid sh -c 'trap "" TERM HUP; echo ready; sleep 1000; :' & setsid sleep 1000 & sleep 1000`, tag)
-	if rest, err := io.ReadAll(held); err != nil || len(rest) > 0 { // it ends when nobody has the other end
+	if rest, err := io.ReadAll(held); err != nil || len(rest) > 0 { // returns when no process holds the other end
 		t.Errorf("%q, %v", rest, err)
 	}
 	for end := time.Now().Add(10 * time.Second); len(withVar(t, tag)) > 0; time.Sleep(time.Millisecond) {
@@ -299,7 +299,7 @@ func TestD4_NoOrphansInNamespaces(t *testing.T) {
 	}
 }
 
-// The directory of a cgroup whose host was killed stays as long as something runs in it, and goes with the next Local.
+// The cgroup of a killed host remains while a process runs in it, and the next Local removes it.
 func TestD4_CgroupsOfAKilledHostAreRemoved(t *testing.T) {
 	if err := probeCgroup(t); err != nil {
 		t.Skipf("%s is not reachable here: %v", env.ContainCgroup, err)
@@ -319,7 +319,7 @@ func TestD4_CgroupsOfAKilledHostAreRemoved(t *testing.T) {
 	if _, err := io.ReadAll(held); err != nil {
 		t.Error(err)
 	}
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) { // a process closes its files before it has ended
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) { // a process closes its files before it ends
 		newLocal(t, t.TempDir(), env.LocalOptions{Containment: env.ContainCgroup})
 		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 			return

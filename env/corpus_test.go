@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// corpus reads the cases of a folder of the shared corpora, or skips the test where they are not there.
+// corpus reads the cases in a folder of the shared corpora, or skips the test if they are missing.
 func corpus[Case any](t *testing.T, folder string) []Case {
 	t.Helper()
 	data, err := os.ReadFile("../../shared/corpora/" + folder + "/cases.jsonl")

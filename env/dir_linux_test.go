@@ -12,7 +12,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// TestD2_DirHasNoWayOut: an open directory leads to its own entries alone, also when they are swapped.
+// An open directory reaches only its own entries, even if they are swapped.
 func TestD2_DirHasNoWayOut(t *testing.T) {
 	base := t.TempDir()
 	mkdir(t, base+"/inside/sub")
@@ -67,7 +67,7 @@ func TestD2_DirHasNoWayOut(t *testing.T) {
 	}
 }
 
-// TestD2_DirRefusesTheKernelsFiles when a root contains them.
+// Files of kernel file systems are refused even if a root contains them.
 func TestD2_DirRefusesTheKernelsFiles(t *testing.T) {
 	l := newLocal(t, t.TempDir(), env.LocalOptions{Roots: []string{"/"}})
 	root, err := env.OpenDir(t.Context(), l, "/")

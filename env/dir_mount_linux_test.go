@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestD2_DirLooksAtWhatIsMountedInIt, whatever it is called.
+// A kernel file system that is mounted in the directory is refused under any name.
 func TestD2_DirLooksAtWhatIsMountedInIt(t *testing.T) {
 	l, err := NewLocal("/", LocalOptions{})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// wrapped is an environment that OpenDir knows nothing of.
+// wrapped is an environment that OpenDir does not know.
 type wrapped struct{ *env.Local }
 
 func (w wrapped) Open(ctx context.Context, name string) (io.ReadCloser, error) {
@@ -24,7 +24,7 @@ func (w wrapped) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	return w.Local.Open(ctx, name)
 }
 
-// TestD1_DirSeesWhatTheEnvironmentSees through every kind of environment.
+// A Dir of any environment shows the same files as the environment.
 func TestD1_DirSeesWhatTheEnvironmentSees(t *testing.T) {
 	dir := t.TempDir()
 	mkdir(t, dir+"/d/sub")

@@ -23,7 +23,7 @@ type escapeCase struct {
 	Target                                    *string
 }
 
-// decidedElsewhere names the cases that are not about where a name leads.
+// decidedElsewhere maps cases that do not test where a name leads to what does test them.
 var decidedElsewhere = map[string]string{
 	"x_agent_dir":           "asking is the policy's",
 	"x_agents_md":           "asking is the policy's",
@@ -35,10 +35,10 @@ var decidedElsewhere = map[string]string{
 	"patch_newline_in_name": "parsing headers is package patch's",
 }
 
-// protected names the cases that are refused by an environment that the host protects, and not by every one.
+// protected holds the cases that only an environment made by Protect refuses.
 var protected = map[string]bool{"x_case_git": true, "x_git_config": true, "x_git_hooks": true, "x_gitfile_pointer": true, "patch_add_git_hook": true}
 
-// decidedDifferently names the cases in which this package allows what the case refuses, or the reverse, and why.
+// decidedDifferently maps cases with another outcome in this package to the reasons.
 var decidedDifferently = map[string]string{
 	"gv_logfrag":         "a heuristic about what models paste; here it is a plain name",
 	"gv_logfrag2":        "a heuristic about what models paste; here it is a plain name",
@@ -84,7 +84,7 @@ type world struct {
 
 const secret = "outside"
 
-// layOut makes the files of a case. An entry is a directory with a slash at its end, a link with an arrow, or a file.
+// layOut makes the files of a case. Entries that end with a slash are directories, those with an arrow are links, others are files.
 func layOut(t *testing.T, c escapeCase) world {
 	base := t.TempDir()
 	w := world{base: base, root: filepath.Join(base, "ROOT")}
@@ -133,7 +133,7 @@ func layOutSpecial(t *testing.T, full, what, base string) {
 	}
 }
 
-// try does what a tool would do with the path.
+// try uses the path as a tool would.
 func (w world) try(t *testing.T, c escapeCase) error {
 	ctx := t.Context()
 	switch c.Kind + " " + c.Op {
@@ -173,7 +173,7 @@ func (w world) try(t *testing.T, c escapeCase) error {
 	return nil
 }
 
-// openTarget opens a name behind which the named target must be.
+// openTarget opens a name that must lead to the named target.
 func (w world) openTarget(t *testing.T, c escapeCase) error {
 	if c.Target != nil {
 		full := filepath.Join(w.root, *c.Target)
@@ -185,7 +185,7 @@ func (w world) openTarget(t *testing.T, c escapeCase) error {
 	return w.read(t.Context(), c.Open)
 }
 
-// read reads a file to its end and closes it.
+// read reads a file and closes it.
 func (w world) read(ctx context.Context, name string) error {
 	f, err := w.env.Open(ctx, name)
 	if err != nil {
@@ -195,7 +195,7 @@ func (w world) read(ctx context.Context, name string) error {
 	return errors.Join(err, f.Close())
 }
 
-// check looks at what must hold whatever the outcome was.
+// check checks what must hold whatever the outcome.
 func (w world) check(t *testing.T, c escapeCase) {
 	if got := readFile(t, w.base+"/x"); got != secret {
 		t.Errorf("the file outside has become %q", got)
@@ -222,7 +222,7 @@ func (w world) check(t *testing.T, c escapeCase) {
 			t.Errorf("the link's target has %q", got)
 		}
 	case "x_name_newline_listing", "x_name_ansi_listing":
-		// Names come as they are; what shows them to a model escapes them.
+		// Names are returned unchanged; tools escape them for models.
 		if list, err := w.env.ReadDir(t.Context(), "."); err != nil || len(list) != 1 || list[0].Name != c.FS[0] {
 			t.Errorf("the listing is %+v, %v", list, err)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/attractor-go/attractor/env/envtest"
 )
 
-// noted is an environment that notes which files are read.
+// noted is an environment that notes which files are opened.
 type noted struct {
 	env.Base
 	names []string
@@ -21,7 +21,7 @@ func (n *noted) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	return n.Base.Open(ctx, name)
 }
 
-// A wrapper has the methods that it changes; all others are those of the environment below.
+// A wrapper has the methods that it changes; Base forwards the others.
 func ExampleBase() {
 	ctx := context.Background()
 	n := &noted{Base: env.Base{Environment: envtest.NewMemory(map[string]string{"a.txt": "hello"})}}

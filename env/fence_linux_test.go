@@ -12,7 +12,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// While a directory turns into a link to a read-only one beside it and back, nothing is written there, for all that both are in one root.
+// Nothing is written to a read-only directory while a directory beside it is swapped with a link to it, although both are in one
+// root.
 func TestJ9_SwappedLinkDoesNotLeadIntoReadOnly(t *testing.T) {
 	const rounds = 1500
 	dir := memoryDir(t)
@@ -44,7 +45,7 @@ func TestJ9_SwappedLinkDoesNotLeadIntoReadOnly(t *testing.T) {
 			refused++
 		}
 		if err := l.Remove(t.Context(), "d/e/f"); err != nil && !errors.Is(err, fs.ErrPermission) {
-			continue // it was swapped meanwhile, or there is none
+			continue // swapped meanwhile, or missing
 		}
 	}
 	close(stop)

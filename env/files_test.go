@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// When a link is swapped in between resolve and os.Root, the refusal reads like any other.
+// If a link is swapped in between resolve and os.Root, the refusal is the usual error.
 func TestD2_LostRaceIsARefusal(t *testing.T) {
 	l, err := NewLocal(t.TempDir(), LocalOptions{})
 	if err != nil {

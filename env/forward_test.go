@@ -18,7 +18,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// optional are the interfaces that an environment may implement.
+// optional returns the interfaces that an environment may implement.
 func optional() []reflect.Type {
 	return []reflect.Type{
 		reflect.TypeFor[env.Contained](), reflect.TypeFor[env.Hiding](), reflect.TypeFor[env.Graceful](), reflect.TypeFor[env.Guard](),
@@ -27,7 +27,7 @@ func optional() []reflect.Type {
 	}
 }
 
-// wrappers are the functions of the package that make an environment of another one.
+// wrappers returns e wrapped by each function of the package that wraps environments.
 func wrappers(e env.Environment) map[string]env.Environment {
 	return map[string]env.Environment{
 		"ReadOnly": env.ReadOnly(e), "Protect": env.Protect(e, env.Protection{}), "Sub": env.Sub(e, "."),
@@ -35,19 +35,19 @@ func wrappers(e env.Environment) map[string]env.Environment {
 	}
 }
 
-// exceptions are the methods that a wrapper does not forward, with the reason, by wrapper and method.
+// exceptions returns the methods that a wrapper does not forward, with the reasons, by wrapper and method.
 func exceptions() map[string]string {
 	const refused = "refused"
 	return map[string]string{
 		"ReadOnly.Replace": refused, "ReadOnly.Delete": refused, "ReadOnly.Symlink": refused, "ReadOnly.Mkdir": refused, "ReadOnly.Chmod": refused,
 		"ReadOnly.Lock": "nothing is changed, so nobody has to be kept from changing it",
 		"Sub.Below":     "names mean something else below",
-		// What is below a wrapper is for the wrapper to say.
+		// Each wrapper decides what its Below returns.
 		"ReadOnly.Below": "its own", "Protect.Below": "its own", "Logging.Below": "its own",
 	}
 }
 
-// whole is an environment with every optional interface, that notes which methods are called.
+// whole is an environment with every optional interface. It notes which methods are called.
 type whole struct {
 	env.Environment
 	called *[]string
@@ -85,7 +85,7 @@ func (w whole) Below(context.Context, string, string) (env.Environment, func(err
 	return w.Environment, func(error) {}
 }
 
-// Every wrapper forwards every optional interface, or is among the exceptions.
+// Every wrapper forwards every optional interface, except for the exceptions.
 func TestJ9_WrappersForwardOptionalInterfaces(t *testing.T) {
 	var called []string
 	e := whole{newLocal(t, t.TempDir(), env.LocalOptions{}), &called}
@@ -124,7 +124,7 @@ func TestJ9_WrappersForwardOptionalInterfaces(t *testing.T) {
 	}
 }
 
-// Base forwards what is said of an environment, and no way to its files.
+// Base forwards what the environment reports about itself, and no access to its files.
 func TestJ9_BaseForwardsWhatIsSaid(t *testing.T) {
 	said := []reflect.Type{reflect.TypeFor[env.Contained](), reflect.TypeFor[env.Hiding](), reflect.TypeFor[env.Graceful](), reflect.TypeFor[env.Guard](),
 		reflect.TypeFor[env.Locker](), reflect.TypeFor[env.Resolver](), reflect.TypeFor[env.Confined]()}
@@ -146,7 +146,7 @@ func TestJ9_BaseForwardsWhatIsSaid(t *testing.T) {
 	}
 }
 
-// arguments are some for a method.
+// arguments returns valid arguments for a method.
 func arguments(t *testing.T, method reflect.Type) (args []reflect.Value) {
 	for i := range method.NumIn() {
 		switch in := method.In(i); {
@@ -161,7 +161,7 @@ func arguments(t *testing.T, method reflect.Type) (args []reflect.Value) {
 	return args
 }
 
-// The lists above are whole: an interface or a wrapper that is new in the package has to be put there.
+// The lists above are complete: a new interface or wrapper of the package must be added there.
 func TestJ9_OptionalInterfacesAndWrappersAreKnown(t *testing.T) {
 	var known []string
 	for _, iface := range optional() {

@@ -14,7 +14,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// TestHideHost is no test of its own: it is a host that has a key in its environment and runs a command.
+// TestHideHost is a host process that has a key in its environment and runs a command.
 func TestHideHost(t *testing.T) {
 	level, script := os.Getenv("ATTRACTOR_TEST_LEVEL"), os.Getenv("ATTRACTOR_TEST_SCRIPT")
 	if level == "" || script == "" {
@@ -35,13 +35,14 @@ func TestHideHost(t *testing.T) {
 	}
 }
 
-// hostKey names the variable with the host's secret; its value is hostSecret. A script has it with quotes in it, so that the script is not what is found.
+// hostKey is the variable with the host's secret, hostSecret. Scripts contain it with quotes, so that a search does not find the
+// script.
 const hostKey, hostSecret, quotedSecret = "ANTHROPIC_API_KEY", "sk-of-the-host", `sk-of""-the-host`
 
-// asHost runs a script as the command of a host in a process of its own and returns what it printed.
+// asHost runs a script as the command of a host process and returns its output.
 func asHost(t *testing.T, level, script string, attr *syscall.SysProcAttr, more ...string) string {
 	t.Helper()
-	// Not by its name, so that another user needs no access to the directory.
+	// Not by its name, so that another user does not need access to the directory.
 	cmd := exec.Command("/proc/self/exe", "-test.run=^TestHideHost$", "-test.count=1")
 	cmd.Dir = "/"
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "TMPDIR=/tmp", hostKey + "=" + hostSecret, "ATTRACTOR_TEST_LEVEL=" + level,
@@ -56,20 +57,21 @@ func asHost(t *testing.T, level, script string, attr *syscall.SysProcAttr, more 
 	return text
 }
 
-// lookForKeys looks for the host's key in all ways that a command may try, and says how often it was found.
+// lookForKeys searches for the host's key in every way available to a command and prints how often it was found.
 const lookForKeys = `look() { { tr '\0' '\n' </proc/$PPID/environ; cat /proc/*/environ; cat /proc/*/task/*/environ; } 2>/dev/null; }
 	see() { ls -d /proc/[0-9]* 2>/dev/null | wc -l; }
 	look >found; see; for place in $(grep ' - proc ' /proc/self/mountinfo | cut -d' ' -f5) /proc /proc /proc; do
 		umount -l $place 2>/dev/null && { look >>found; see; } || :; done
 	grep -ac ` + quotedSecret + ` found || :`
 
-// No command finds a key of its host, as root, at the levels that hide it: in its parent, in all processes, after the /proc was unmounted.
+// At the levels that hide the host, no command of root finds the host's key: not in its parent, not in any process, and not after
+// unmounting /proc.
 func TestI4_NoKeyOfTheHost(t *testing.T) {
 	atLevels(t, func(t *testing.T, level string) {
 		hides := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level}).HidesHost()
 		script := "set -u; cd " + t.TempDir() + "\n" + lookForKeys
 		if !hides {
-			script = strings.ReplaceAll(script, "umount -l $place", "false") // this is not its own
+			script = strings.ReplaceAll(script, "umount -l $place", "false") // that one is not the command's own
 		}
 		text := asHost(t, level, script, nil)
 		lines := strings.Fields(text)
@@ -91,8 +93,8 @@ func TestI4_NoKeyOfTheHost(t *testing.T) {
 	})
 }
 
-// Where a namespace serves all commands, one that is just being started is for a moment a copy of the host, with its memory and its files. No other
-// command can look into what has the host's capabilities; into each other they can.
+// With one namespace for all commands, a command that is just starting is for a moment a copy of the host, with its memory and
+// files. Other commands cannot look into processes with the host's capabilities, only into each other.
 func TestI4_NoLookAtACopyOfTheHost(t *testing.T) {
 	l, err := env.NewLocal(t.TempDir(), env.LocalOptions{Containment: env.ContainCgroupPIDNS})
 	if err != nil {
@@ -103,7 +105,7 @@ func TestI4_NoLookAtACopyOfTheHost(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	// The keeper has them, too.
+	// The keeper has those capabilities too.
 	text, _ := run(t, l, env.Command{Script: `for file in mem fd/0; do : 2>/dev/null </proc/1/$file && echo "$file of the keeper"; done
 		sleep 1000 & cat /proc/$!/environ >/dev/null && : </proc/$!/fd/1 && echo "among commands"; kill $!
 		while read -r name set; do case $name in CapPrm: | CapBnd: | CapInh:) echo "$name $((0x$set >> 19 & 1))";; esac; done </proc/self/status`})
@@ -112,7 +114,7 @@ func TestI4_NoLookAtACopyOfTheHost(t *testing.T) {
 	}
 }
 
-// A procfs that is mounted elsewhere does not show the host's processes either, and none of the host's is unmounted.
+// A procfs that is mounted elsewhere does not show the host's processes either, and the host's own mounts remain.
 func TestI4_OtherMountsOfProc(t *testing.T) {
 	const prepare = `mkdir -p "$ATTRACTOR_TEST_INSIDE/a/proc" && mount --make-shared -t tmpfs none "$ATTRACTOR_TEST_INSIDE/a" && mkdir "$ATTRACTOR_TEST_INSIDE/a/proc" &&
 		mount -t proc proc "$ATTRACTOR_TEST_INSIDE/a/proc" && mount --make-shared /proc && mount --make-shared /`
@@ -146,7 +148,7 @@ func TestI4_OtherMountsOfProc(t *testing.T) {
 	}
 }
 
-// nobody is how to run as Debian's user of that name, or the test is skipped.
+// nobody returns the attributes for running as Debian's user nobody, or skips the test.
 func nobody(t *testing.T) *syscall.SysProcAttr {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -156,7 +158,7 @@ func nobody(t *testing.T) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: id, Gid: id}}
 }
 
-// A concealed host has no key in its environment that another process of its user could read, nor in its memory. Nor has it for root in its environment.
+// Other processes of its user find no key in a concealed host's environment or memory, and root finds none in its environment.
 func TestI4_AConcealedHost(t *testing.T) {
 	const script = `find=$({ tr '\0' '\n' </proc/$PPID/environ; cat /proc/*/environ | tr '\0' '\n'; } 2>/dev/null)
 		case $find in *` + quotedSecret + `*) echo found;; *) echo hidden;; esac
@@ -181,7 +183,7 @@ func TestI4_AConcealedHost(t *testing.T) {
 	}
 }
 
-// A command of a concealed host that uses this package is found by its mark all the same.
+// A command of a concealed host that uses this package is still found by its mark.
 func TestI4_AMarkIsNotConcealed(t *testing.T) {
 	got := asHost(t, env.ContainGroup, `tr '\0' '\n' </proc/$PPID/environ`, nil, "ATTRACTOR_TEST_CONCEAL=1", env.MarkVar+"=OUTER")
 	if strings.TrimLeft(got, "\n") != env.MarkVar+"=OUTER\n" && strings.Trim(got, "\n") != env.MarkVar+"=OUTER" {
@@ -189,7 +191,7 @@ func TestI4_AMarkIsNotConcealed(t *testing.T) {
 	}
 }
 
-// A command gets no descriptor of its host but the standard ones, though the host has others that are inherited.
+// A command inherits only the standard descriptors, although the host has others that programs inherit.
 func TestI4_NoDescriptorOfTheHost(t *testing.T) {
 	f, err := os.CreateTemp(t.TempDir(), "open")
 	if err != nil {
@@ -225,7 +227,7 @@ func TestI4_NoDescriptorOfTheHost(t *testing.T) {
 	})
 }
 
-// dupFrom duplicates a file to the first free descriptor from a number on, which programs inherit.
+// dupFrom duplicates a file to the first free descriptor from a number on. Programs inherit the duplicate.
 func dupFrom(f *os.File, first int) (fd int, err error) {
 	conn, err := f.SyscallConn()
 	if err != nil {

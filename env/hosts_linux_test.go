@@ -14,7 +14,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// What a killed host has left running is ended by the next one that is asked to, which says so; nobody else's is.
+// A host with EndAbandoned ends the processes that a killed host left running and lists them. It leaves all others alone.
 func TestI5_WhatAKilledHostLeft(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir()) // so that no other host on this machine is faster
 	atLevels(t, func(t *testing.T, level string) {
@@ -36,7 +36,7 @@ func TestI5_WhatAKilledHostLeft(t *testing.T) {
 		if err != nil || len(lines) < 3 || strings.Count(text, " sleep 1000") < 2 {
 			t.Errorf("ended %q, %v", lines, err)
 		}
-		if rest, err := io.ReadAll(held); err != nil || len(rest) > 0 { // it ends when nobody has the other end
+		if rest, err := io.ReadAll(held); err != nil || len(rest) > 0 { // returns when no process holds the other end
 			t.Errorf("%q, %v", rest, err)
 		}
 		if len(withVar(t, tag)) != 1 {
@@ -49,7 +49,7 @@ func TestI5_WhatAKilledHostLeft(t *testing.T) {
 	})
 }
 
-// Where a namespace is used nothing is left to be ended.
+// With namespaces a killed host leaves nothing running.
 func TestI5_AKilledHostLeavesNothing(t *testing.T) {
 	atLevels(t, func(t *testing.T, level string) {
 		if level == env.ContainGroup || level == env.ContainCgroup {
@@ -63,7 +63,7 @@ func TestI5_AKilledHostLeavesNothing(t *testing.T) {
 	})
 }
 
-// A command keeps nothing alive by what it does to the keeper: as root it can stop its child, and hold its pipe open.
+// A command of root cannot keep a process alive by stopping the keeper's child or by holding its pipe open.
 func TestI5_NothingOutlivesAKilledHost(t *testing.T) {
 	atLevels(t, func(t *testing.T, level string) {
 		if level == env.ContainGroup || level == env.ContainCgroup {
@@ -72,13 +72,13 @@ func TestI5_NothingOutlivesAKilledHost(t *testing.T) {
 		_, held := killHost(t, level, `exec 9>/proc/1/fd/0
 			for pid in $(cd /proc && echo [0-9]*); do [ $pid = 1 ] || [ $pid = $$ ] || kill -STOP $pid 2>/dev/null; done
 			echo ready; exec sleep 1000`)
-		if rest, err := io.ReadAll(held); err != nil || len(rest) > 0 { // it ends when nobody has the other end
+		if rest, err := io.ReadAll(held); err != nil || len(rest) > 0 { // returns when no process holds the other end
 			t.Errorf("%q, %v", rest, err)
 		}
 	})
 }
 
-// A process does not end itself, nor what it runs in, when its own host has ended.
+// A process does not end itself, or the command in which it runs, when its own host has ended.
 func TestI5_NotOnesOwn(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	said, held := killHost(t, env.ContainGroup, `echo "$`+env.MarkVar+`"; echo ready; exec sleep 1000`)
@@ -97,7 +97,7 @@ func TestI5_NotOnesOwn(t *testing.T) {
 	}
 }
 
-// TestI5_AsAskedTo is no test of its own: it is a host in the command of one that has ended.
+// TestI5_AsAskedTo is a host process in the command of a host that has ended.
 func TestI5_AsAskedTo(t *testing.T) {
 	if os.Getenv("ATTRACTOR_TEST_ABANDONED") == "" {
 		t.Skip("no test of its own")
@@ -108,7 +108,7 @@ func TestI5_AsAskedTo(t *testing.T) {
 	}
 }
 
-// A file that no host has made ends nothing, though its name is a part of the marks of living ones, or is that of one in another
+// A file that no host has made ends nothing, even if its name is part of the mark of a living host or is in use in another
 // directory.
 func TestI5_OnlyWholeIds(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
@@ -138,7 +138,7 @@ func TestI5_OnlyWholeIds(t *testing.T) {
 	}
 }
 
-// A host that ends in order leaves no file.
+// A host that ends normally leaves no file.
 func TestI5_NoFileIsLeft(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: env.ContainGroup})

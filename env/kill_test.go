@@ -22,10 +22,10 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// newTag is an environment entry by which a test finds the processes of its command.
+// newTag returns an environment entry by which a test finds its command's processes.
 func newTag() string { return "SURVIVOR=" + rand.Text() }
 
-// runs reports whether a process is there and no zombie.
+// runs reports whether a process exists and is not a zombie.
 func runs(t *testing.T, pid int) bool {
 	t.Helper()
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
@@ -40,7 +40,7 @@ func runs(t *testing.T, pid int) bool {
 
 var killTimed = flag.Bool("kill.timed", false, "hold Kill to its time, half a second after the grace time: for a machine with nothing else to do")
 
-// inTime reports a Kill that was back too late, where the machine can be held to that.
+// inTime fails the test if Kill took too long, on machines where that can be expected.
 func inTime(t *testing.T, took, grace time.Duration) {
 	t.Helper()
 	if limit := grace + 500*time.Millisecond; *killTimed && took > limit {
@@ -54,7 +54,7 @@ func termThenKill(t *testing.T, level string) {
 	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level})
 	out, tag := watch(), newTag()
 	p := start(t, l, env.Command{
-		// The child ignores TERM too, and the shell says when it got its own.
+		// The child ignores TERM too, and the shell prints when it receives it.
 		Script: `trap 'echo TERM' TERM; (trap '' TERM; echo "child $BASHPID"; while :; do sleep 0.01; done) & echo "ready"; while :; do wait; done`,
 		Env:    []string{tag}, Output: out.Write,
 	})
@@ -103,7 +103,8 @@ func TestD4_KillIsBackThoughSomethingHoldsThePipe(t *testing.T) {
 	if _, err := os.Stat("/usr/bin/setsid"); err != nil {
 		t.Skipf("no setsid here: %v", err)
 	}
-	// What clears its environment and leaves the group is beyond this level, so it stands for what cannot be killed.
+	// This level does not find a process that clears its environment and leaves the group, so it stands for one that cannot be
+	// killed.
 	l := newLocal(t, t.TempDir(), env.LocalOptions{Grace: -1, Containment: env.ContainGroup})
 	out := watch()
 	wait(t, start(t, l, env.Command{Script: "true"}))
@@ -185,7 +186,7 @@ func leftDiesAtClose(t *testing.T, level string) {
 	}
 	out, tag := watch(), newTag()
 	p := start(t, l, env.Command{
-		// It says when it is itself and no copy of the shell, holds no pipe, and the shell ends when it is told.
+		// The child prints once it is no longer a copy of the shell, and holds no pipe. The shell ends on request.
 		Script: `sh -c 'echo "left $$"; exec >/dev/null 2>&1; while :; do sleep 0.1; done' "a
 name" & read x`,
 		Env: []string{tag}, Stdin: true, Output: out.Write,
@@ -241,7 +242,7 @@ func killNowDoesNotWait(t *testing.T, level string) {
 	if exit := wait(t, p); exit.Signal != "SIGKILL" {
 		t.Errorf("it ended with %+v", exit)
 	}
-	if err := l.Close(); err != nil { // not an hour later
+	if err := l.Close(); err != nil { // instead of after an hour
 		t.Error(err)
 	}
 	if left := survivors(t, tag, child); len(left) > 0 {

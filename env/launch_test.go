@@ -17,13 +17,13 @@ import (
 	"github.com/attractor-go/attractor/env/envtest"
 )
 
-// inPlace is a wrapper that becomes the command, as one that gives up privileges does.
+// inPlace returns a wrapper program that executes the command in its own place, as one that drops privileges does.
 func inPlace(_ context.Context, l env.Launch) (env.Launch, error) {
 	l.Args = append([]string{"/bin/sh", "-c", `WRAPPED=yes exec "$@"`, "sh"}, l.Args...)
 	return l, nil
 }
 
-// The exit, the signal, the output, the input and the terminal of a wrapped command are its own, at every level.
+// A wrapped command has its own exit, signal, output, input and terminal at every level.
 func TestJ9_LaunchIsExact(t *testing.T) { atLevels(t, launchIsExact) }
 
 func launchIsExact(t *testing.T, level string) {
@@ -43,7 +43,7 @@ func launchIsExact(t *testing.T, level string) {
 		t.Errorf("output %q", out)
 	}
 	if runtime.GOOS != "linux" {
-		return // there are no terminals
+		return // terminals are not supported
 	}
 	out = watch()
 	p = start(t, l, env.Command{Script: `stty size; tty >/dev/null && echo terminal`, TTY: &env.Size{Rows: 20, Cols: 50}, Output: out.Write})
@@ -52,7 +52,7 @@ func launchIsExact(t *testing.T, level string) {
 	}
 }
 
-// The suite holds for wrapped commands, also that a kill ends everything.
+// The suite passes with wrapped commands, including that a kill ends everything.
 func TestJ9_LaunchPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	envtest.Suite(t, func(t *testing.T) env.Environment {
@@ -60,7 +60,7 @@ func TestJ9_LaunchPassesTheSuite(t *testing.T) {
 	})
 }
 
-// What a Launch gives is what is started: program, directory, environment and files, and nothing beside it.
+// Launch determines exactly the program, directory, environment and files.
 func TestJ9_LaunchDecidesEverything(t *testing.T) { atLevels(t, launchDecidesEverything) }
 
 func launchDecidesEverything(t *testing.T, level string) {
@@ -139,7 +139,7 @@ func TestJ9_LaunchRefuses(t *testing.T) {
 	}
 }
 
-// Start does not wait for a Launch longer than its context, and what comes late is closed.
+// Start waits for Launch no longer than its context allows, and closes the files of a late answer.
 func TestJ9_LaunchHangs(t *testing.T) {
 	hangs, free, late := make(chan struct{}), make(chan struct{}), make(chan *os.File, 1)
 	l := newLocal(t, t.TempDir(), env.LocalOptions{Launch: func(_ context.Context, l env.Launch) (env.Launch, error) {
@@ -158,7 +158,7 @@ func TestJ9_LaunchHangs(t *testing.T) {
 	}
 	close(free)
 	r := <-late
-	if n, err := r.Read(make([]byte, 1)); n != 0 || err != io.EOF { // when the other end is closed
+	if n, err := r.Read(make([]byte, 1)); n != 0 || err != io.EOF { // returns when the other end is closed
 		t.Errorf("read %d, %v", n, err)
 	}
 	if err := r.Close(); err != nil {
@@ -166,8 +166,7 @@ func TestJ9_LaunchHangs(t *testing.T) {
 	}
 }
 
-// A file may be open in a command under more than one number, or have been closed by whoever opened it in the meantime: a command that has
-// started is not lost for that.
+// A file may be listed twice or closed by whoever opened it: a command that has started is not lost.
 func TestJ9_LaunchGivesAFileTwice(t *testing.T) {
 	l := newLocal(t, t.TempDir(), env.LocalOptions{Launch: func(_ context.Context, given env.Launch) (env.Launch, error) {
 		f, err := os.Open("/dev/null")

@@ -7,7 +7,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// What a command leaves running is named after what it is going to execute, though the command has ended before that.
+// A process that the command left running is listed with the program that it is about to execute, even if the command ends before
+// that.
 func TestI1_NamedAfterItsExec(t *testing.T) {
 	atLevels(t, func(t *testing.T, level string) {
 		l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level})
@@ -20,7 +21,7 @@ func TestI1_NamedAfterItsExec(t *testing.T) {
 	})
 }
 
-// What has ended before it can be named is not said to be left running.
+// A process that ends before it can be listed is left out.
 func TestI1_WhatEndsMeanwhileIsNotNamed(t *testing.T) {
 	atLevels(t, func(t *testing.T, level string) {
 		l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level})

@@ -17,7 +17,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// atLevels runs a test at every level of containment that this machine can reach, by probes of the test's own.
+// atLevels runs a test at every level of containment that works on this machine, according to the test's own probes.
 func atLevels(t *testing.T, test func(t *testing.T, level string)) {
 	t.Helper()
 	for level, probe := range probes() {
@@ -30,7 +30,7 @@ func atLevels(t *testing.T, test func(t *testing.T, level string)) {
 	}
 }
 
-// probes do by hand what each level needs.
+// probes returns a function for each level that tries what the level needs.
 func probes() map[string]func(*testing.T) error {
 	return map[string]func(*testing.T) error{
 		env.ContainCgroupPIDNS: func(t *testing.T) error { return errors.Join(probeCgroup(t), probePIDNS(t)) },
@@ -40,13 +40,13 @@ func probes() map[string]func(*testing.T) error {
 	}
 }
 
-// survivors are the processes that still run of those that were started with an environment entry, whatever they call themselves.
+// survivors lists the running processes that were started with an environment entry, whatever their names.
 func survivors(t *testing.T, entry string, _ int) []string {
 	t.Helper()
 	return withVar(t, entry)
 }
 
-// withVar finds the processes whose environment has an entry, whatever the package itself thinks of them.
+// withVar lists the processes whose environment has an entry. It is independent of the package.
 func withVar(t *testing.T, entry string) (found []string) {
 	t.Helper()
 	names, err := filepath.Glob("/proc/[0-9]*")
@@ -56,7 +56,7 @@ func withVar(t *testing.T, entry string) (found []string) {
 	for _, dir := range names {
 		environ, err := os.ReadFile(dir + "/environ")
 		if err != nil || !bytes.Contains(environ, []byte(entry)) {
-			continue // also zombies, which have none
+			continue // also zombies, which have no environment
 		}
 		pid, err := strconv.Atoi(filepath.Base(dir))
 		if err != nil {
@@ -71,7 +71,7 @@ func withVar(t *testing.T, entry string) (found []string) {
 	return found
 }
 
-// cgroupOf is the directory of the version 2 cgroup that a /proc/PID/cgroup in a text names.
+// cgroupOf returns the directory of the version 2 cgroup in the text of a /proc/PID/cgroup.
 func cgroupOf(t *testing.T, text string) (string, error) {
 	t.Helper()
 	mounts, err := exec.Command("findmnt", "-n", "-t", "cgroup2", "-o", "TARGET").Output()
@@ -90,7 +90,7 @@ func cgroupOf(t *testing.T, text string) (string, error) {
 func noCgroup(t *testing.T, text string) {
 	t.Helper()
 	if !strings.Contains(text, "0::/") || !strings.Contains(text, "/attractor-") {
-		return // at the level of groups
+		return // at ContainGroup
 	}
 	dir, err := cgroupOf(t, text)
 	if err != nil {
@@ -101,7 +101,7 @@ func noCgroup(t *testing.T, text string) {
 	}
 }
 
-// probePIDNS makes a namespace with a /proc of its own in the place of ours.
+// probePIDNS makes a namespace with its own /proc.
 func probePIDNS(t *testing.T) error {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", `mount --make-rslave / && umount -l /proc && mount -t proc proc /proc && read -r pid rest </proc/self/stat && echo "$pid $$"`)
@@ -116,7 +116,7 @@ func probePIDNS(t *testing.T) error {
 	return nil
 }
 
-// probeCgroup does by hand what the level of cgroups needs, in the test's own cgroup.
+// probeCgroup makes and uses a cgroup below the test's own.
 func probeCgroup(t *testing.T) (err error) {
 	t.Helper()
 	own, err := os.ReadFile("/proc/self/cgroup")

@@ -9,13 +9,13 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// atLevels runs a test at every level of containment that this machine can reach.
+// atLevels runs a test at every level of containment that works on this machine.
 func atLevels(t *testing.T, test func(t *testing.T, level string)) {
 	t.Helper()
 	t.Run(env.ContainGroup, func(t *testing.T) { test(t, env.ContainGroup) })
 }
 
-// survivors are the processes that still run of those that were started with an environment entry and one of them named itself.
+// survivors lists the process if it still runs.
 func survivors(t *testing.T, _ string, pid int) []string {
 	t.Helper()
 	if runs(t, pid) {

@@ -19,16 +19,16 @@ import (
 	"github.com/attractor-go/attractor/internal/orphans"
 )
 
-// TestMain fails the package when a goroutine outlives its tests.
+// TestMain fails if a goroutine outlives the package's tests.
 func TestMain(m *testing.M) {
 	orphans.Adopt()
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { os.Exit(orphans.Check(code)) }))
 }
 
-// testGrace is long enough for a process to handle TERM and short enough not to be waited for.
+// testGrace suffices for a process to handle TERM, and tests can wait for it.
 const testGrace = 300 * time.Millisecond
 
-// newLocal makes an environment that ends with the test.
+// newLocal returns an environment that is closed at the end of the test.
 func newLocal(t testing.TB, dir string, opts env.LocalOptions) *env.Local {
 	t.Helper()
 	if opts.Grace == 0 {

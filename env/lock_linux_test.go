@@ -7,7 +7,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// Nobody waits for the lock of another file.
+// A lock does not block locks of other files.
 func TestI6_FilesDoNotWaitForEachOther(t *testing.T) {
 	locks := t.TempDir()
 	l := newLocal(t, t.TempDir(), env.LocalOptions{Locks: locks})

@@ -19,10 +19,10 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// lockHolder is the variable that makes TestI6_LockHolder the process that holds a lock: its directory, its locks, and its file.
+// lockHolder is the variable that makes TestI6_LockHolder hold a lock: its directory, locks and file.
 const lockHolder = "ATTRACTOR_TEST_LOCK_HOLDER"
 
-// TestI6_LockHolder is no test of its own: it is the other process of TestI6_LockEndsWithItsProcess.
+// TestI6_LockHolder is the other process of TestI6_LockEndsWithItsProcess.
 func TestI6_LockHolder(t *testing.T) {
 	given := os.Getenv(lockHolder)
 	if given == "" {
@@ -78,7 +78,7 @@ func TestI6_LockEndsWithItsProcess(t *testing.T) {
 	unlock()
 }
 
-// However many files are locked, there are few lock files, and they are the user's own.
+// However many files are locked, there are few lock files, and they belong to the user.
 func TestI6_LockFilesAreFew(t *testing.T) {
 	dir, locks := t.TempDir(), filepath.Join(t.TempDir(), "a", "b")
 	l := newLocal(t, dir, env.LocalOptions{Locks: locks})
@@ -103,14 +103,14 @@ func TestI6_LockFilesAreFew(t *testing.T) {
 	}
 }
 
-// The locks are in the directory for state, or where that cannot be written, among the temporary files; where neither can be, nothing
-// is changed.
+// Locks are in the state directory or, if that is not writable, in the temporary directory. If neither is writable, nothing is
+// changed.
 func TestI6_WhereLocksAre(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	write(t, file, "")
 	outer := t
 	replace := func(t *testing.T) (string, error) {
-		dir := outer.TempDir() // whatever TMPDIR is meanwhile
+		dir := outer.TempDir() // independent of TMPDIR, which changes
 		write(t, dir+"/f", "x")
 		err := newLocal(t, dir, env.LocalOptions{}).Replace(t.Context(), "f", env.HashOf([]byte("x")), []byte("y"), 0o644)
 		return read(t, dir+"/f"), err

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Who holds a lock for too long does not hold up others for ever: nothing is changed, and the error says whose turn it is.
+// A lock that is held for too long does not block others forever: they change nothing and return an error that says so.
 func TestI6_LockWaitIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	l, err := NewLocal(dir, LocalOptions{Locks: t.TempDir()})

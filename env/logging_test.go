@@ -20,14 +20,14 @@ import (
 	"github.com/attractor-go/attractor/search"
 )
 
-// logged is a log that can be read back.
+// logged is a log that a test can read.
 type logged struct{ bytes.Buffer }
 
 func (l *logged) logger(level slog.Level) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(&l.Buffer, &slog.HandlerOptions{Level: level}))
 }
 
-// lines are the records without time and duration, which every one must have.
+// lines returns the records without time and duration, which each must have.
 func (l *logged) lines(t *testing.T) []string {
 	t.Helper()
 	var lines []string
@@ -144,7 +144,7 @@ func TestD7_LoggingWithoutLog(t *testing.T) {
 	}
 }
 
-// These are files that only seek, or only read at offsets.
+// These files only seek, or only read at offsets.
 type seekingFile struct {
 	io.ReadCloser
 	io.Seeker
@@ -160,7 +160,7 @@ type opens struct {
 
 func (o opens) Open(context.Context, string) (io.ReadCloser, error) { return o.file, nil }
 
-// What a file can do beyond reading is not lost, and nothing is promised that it cannot do.
+// The logged file implements the same optional interfaces as the file itself.
 func TestD7_LoggingKeepsWhatFilesCanDo(t *testing.T) {
 	r := strings.NewReader("12345")
 	plain := io.NopCloser(bytes.NewBufferString("12345"))
@@ -223,7 +223,7 @@ func (searches) Glob(context.Context, string, string) (search.Listing, error) {
 	return search.Listing{}, errors.New("no index")
 }
 
-// A search that the environment does by itself is reached through views of it, and each of them hears of it.
+// Views use the environment's own search, and each of them logs it.
 func TestD7_ViewsKeepTheSearch(t *testing.T) {
 	local := newLocal(t, t.TempDir(), env.LocalOptions{})
 	var inner, outer logged
@@ -237,7 +237,7 @@ func TestD7_ViewsKeepTheSearch(t *testing.T) {
 	for _, log := range []*logged{&inner, &outer} {
 		log.want(t, `DEBUG grep name="dir"`, `WARN glob error="no index" name=""`)
 	}
-	// A directory of it is not the same place, so the engine searches that.
+	// A Sub has another working directory, so the search engine searches its files itself.
 	if r, err := search.Grep(t.Context(), env.Sub(searches{local}, "."), search.Query{Pattern: "x"}); err != nil || r.Searched != 0 {
 		t.Errorf("Grep in Sub: %+v, %v", r, err)
 	}

@@ -17,16 +17,16 @@ import (
 
 var captureMiB = flag.Int("capture.mib", 300, "how many MiB of output TestD5_PeakMemory captures")
 
-// maxGrowth is what capturing any amount of output may add to the memory of the whole process, by requirement D5, in bytes.
+// maxGrowth returns how much the whole process's memory may grow, in bytes, while it captures any amount of output.
 func maxGrowth() int64 {
 	const limit = 16 << 20
 	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		return 4 * limit // the race detector has memory of its own for what is in memory
+		return 4 * limit // the race detector adds memory of its own
 	}
 	return limit
 }
 
-// The peak of the whole process, as the kernel counts it, in a process of its own so that other tests do not hide it.
+// The peak is the kernel's figure for the whole process. The test uses a new process, so that other tests do not affect it.
 func TestD5_PeakMemory(t *testing.T) {
 	const child = "CAPTURE_PEAK_MEMORY"
 	if os.Getenv(child) != "" {
@@ -52,12 +52,12 @@ func TestD5_PeakMemory(t *testing.T) {
 	}
 }
 
-// growth captures the output and returns by how much the process's memory grew at most.
+// growth captures output and returns the growth of the process's peak memory.
 func growth(t *testing.T) int64 {
 	t.Helper()
 	l := newLocal(t, t.TempDir(), env.LocalOptions{})
 	if _, err := env.Run(t.Context(), l, env.Command{Script: "true", Output: new(capture.Buffer).Write}, 0); err != nil {
-		t.Fatal(err) // what the first command loads is not the output's
+		t.Fatal(err) // loads what the first command needs
 	}
 	before := memory(t, "VmRSS")
 	size := int64(*captureMiB) << 20
@@ -70,7 +70,7 @@ func growth(t *testing.T) int64 {
 	return memory(t, "VmHWM") - before
 }
 
-// Garbage would be as much memory as the output that is kept, before it is collected.
+// Before it is collected, garbage would take as much memory as the output that is kept.
 func TestD5_ReadingMakesNoGarbage(t *testing.T) {
 	l := newLocal(t, t.TempDir(), env.LocalOptions{})
 	cost := func(size int) uint64 {
@@ -87,7 +87,7 @@ func TestD5_ReadingMakesNoGarbage(t *testing.T) {
 	}
 }
 
-// allocated runs a function and returns how many bytes it allocated, in all.
+// allocated runs f and returns the number of bytes it allocated.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -96,7 +96,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// memory reads a size of proc_pid_status(5), in bytes.
+// memory returns a size from proc_pid_status(5) in bytes.
 func memory(t *testing.T, name string) int64 {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")

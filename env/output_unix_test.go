@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// A host that takes long over a piece of output must not lose what follows when the drain time is over meanwhile.
+// A host that processes a piece of output for longer than the drain time does not lose the rest.
 func TestD3_SlowReaderLosesNothing(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	printed := append(make([]byte, 60_000), "end\n"...) // more than one read, less than a pipe holds
+	printed := append(make([]byte, 60_000), "end\n"...) // more than one read, less than a pipe's capacity
 	if _, err := w.Write(printed); err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestD3_SlowReaderLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.start()
-	<-begun // the reader is in the hands of the host when drain's patience ends
+	<-begun // the host is still processing output when the drain time is over
 	if err := o.order.stop(); err != nil {
 		t.Fatal(err)
 	}

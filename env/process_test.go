@@ -17,7 +17,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// watched collects output and lets a test wait for some of it.
+// watched collects output and lets a test wait for a part of it.
 type watched struct {
 	mu   sync.Mutex
 	cond *sync.Cond
@@ -43,7 +43,7 @@ func (w *watched) String() string {
 	return w.text
 }
 
-// until waits for a text and returns all that came so far.
+// until waits for a text and returns all output so far.
 func (w *watched) until(t *testing.T, part string) string {
 	t.Helper()
 	stop := context.AfterFunc(t.Context(), w.cond.Broadcast)
@@ -77,7 +77,7 @@ func wait(t *testing.T, p env.Process) env.Exit {
 	return exit
 }
 
-// pidAfter finds the number that follows a label in a text.
+// pidAfter returns the process id after a label in a text.
 func pidAfter(t *testing.T, text, label string) int {
 	t.Helper()
 	_, rest, _ := strings.Cut(text, label)
@@ -139,7 +139,7 @@ func TestD3_StdinAfterTheEnd(t *testing.T) {
 	}
 }
 
-// A writer that waits for a process which does not read must be freed by its end.
+// A writer that waits for a process that does not read is released when the process ends.
 func TestD3_StdinOfOneWhoDoesNotRead(t *testing.T) {
 	l := newLocal(t, t.TempDir(), env.LocalOptions{Grace: -1})
 	p := start(t, l, env.Command{Script: "sleep 1000", Stdin: true})
@@ -156,7 +156,7 @@ func TestD3_StdinOfOneWhoDoesNotRead(t *testing.T) {
 	}
 }
 
-// descriptors counts this process's open files, or skips the test where it cannot.
+// descriptors returns the number of this process's open files, or skips the test if it is unknown.
 func descriptors(t *testing.T) int {
 	t.Helper()
 	list, err := os.ReadDir("/proc/self/fd")
@@ -196,8 +196,8 @@ func noDescriptorIsLeft(t *testing.T, level string) {
 	}
 }
 
-// Of lines that a command prints to both streams as fast as it can, the first comes first. Without an order of arrival every
-// second run of this fails.
+// Of lines printed to both streams as fast as possible, the first arrives first. Without an order of arrival, every second run
+// fails.
 func TestD3_ArrivalOrderOfABurst(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("readers of two pipes keep no order here, see order_other.go")
@@ -218,7 +218,7 @@ func TestD3_OneStreamEndsBeforeTheOther(t *testing.T) {
 	l := newLocal(t, t.TempDir(), env.LocalOptions{})
 	out := watch()
 	p := start(t, l, env.Command{Script: `exec >&-; echo 1 >&2; read x; echo 2 >&2; read x`, Stdin: true, Output: out.Write})
-	out.until(t, "1\n") // the end of the other stream, which came before, has been seen too
+	out.until(t, "1\n") // the end of the other stream came before
 	if _, err := p.Stdin().Write([]byte("\n")); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/attractor-go/attractor/env/envtest"
 )
 
-// repository is a directory with a .git and several ways into it.
+// repository makes a directory with a .git and several ways into it.
 func repository(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -34,7 +34,7 @@ func repository(t *testing.T) string {
 	return dir
 }
 
-// tree is what is in a directory, by name.
+// tree returns the contents of a directory by name.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -52,7 +52,7 @@ func tree(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// plainEnvironment is one that has the eight methods and nothing else.
+// plainEnvironment is an environment with only the eight methods.
 type plainEnvironment struct{ env.Environment }
 
 func TestI2_ProtectRefusesGit(t *testing.T) {
@@ -81,7 +81,7 @@ func TestI2_ProtectRefusesGit(t *testing.T) {
 				}
 				if err := e.Remove(t.Context(), name); name != "hook" && !errors.Is(err, env.ErrProtected) && !(kind == "of plain" && errors.Is(err, fs.ErrPermission)) {
 					t.Errorf("remove %s: %v", name, err)
-				} else if err == nil { // the link itself, which is nobody's hook
+				} else if err == nil { // the link itself is not a hook
 					if err := os.Symlink(".git/hooks/pre-commit", filepath.Join(dir, "hook")); err != nil {
 						t.Fatal(err)
 					}
@@ -135,7 +135,7 @@ func TestI2_ProtectTellsWhatNeedsAnApproval(t *testing.T) {
 			}
 		})
 	}
-	e := env.Protect(local, protection) // which tells and does not refuse
+	e := env.Protect(local, protection) // it reports and does not refuse
 	if err := e.WriteFile(t.Context(), ".mcp.json", []byte("{}"), 0o644); err != nil {
 		t.Error(err)
 	}

@@ -23,9 +23,9 @@ import (
 
 var swapFor = flag.Duration("swap.for", time.Second, "how long TestD2_SwappedLinkNeverEscapes swaps links")
 
-// swap turns what is at the paths into what is aside and back, and a third one into a link and back into a file, until stop
-// is closed, and returns how often. The exchange is atomic, so that something is always there; the file is made anew each time,
-// since a write that has looked before the link came replaces the link.
+// swap exchanges the paths with asides and back, and replaces a third path by a link and by a file in turns, until stop is closed.
+// It returns the number of rounds. The exchange is atomic, so the paths always exist. The file is made anew each time, since a
+// write that has checked it before the link came replaces the link.
 func swap(paths, asides [2]string, file, target string, stop <-chan struct{}) (rounds int, err error) {
 	for {
 		for i := range paths {
@@ -48,7 +48,7 @@ func swap(paths, asides [2]string, file, target string, stop <-chan struct{}) (r
 	}
 }
 
-// memoryDir is a directory in memory if there is one, where files change places seventy times as often as on a disk.
+// memoryDir returns a directory in memory if there is one, where swaps are seventy times as fast as on a disk.
 func memoryDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "swap")
@@ -64,8 +64,8 @@ func memoryDir(t *testing.T) string {
 	return dir
 }
 
-// While a directory turns into a link to the outside and back, an absolute link into the inside turns into one to the outside
-// and back, and a file turns into a link: nothing outside is read, described, listed, written or removed.
+// While a directory and a link to the outside, an absolute link to the inside and one to the outside, and a file and a link are
+// swapped, nothing outside is read, described, listed, written or removed.
 func TestD2_SwappedLinkNeverEscapes(t *testing.T) {
 	base := memoryDir(t)
 	work, outside := base+"/work", base+"/outside"
@@ -110,7 +110,7 @@ func TestD2_SwappedLinkNeverEscapes(t *testing.T) {
 		u.report(t)
 	}
 
-	only(t, work, "abs", "d", "inside", "plain") // no temporary file either
+	only(t, work, "abs", "d", "inside", "plain") // no temporary file is left
 	only(t, outside, "e")
 	only(t, outside+"/e", "f", "secret")
 	for _, name := range []string{"/e/f", "/e/secret"} {
@@ -120,7 +120,7 @@ func TestD2_SwappedLinkNeverEscapes(t *testing.T) {
 	}
 }
 
-// tried counts what came of the calls of one method.
+// tried counts the outcomes of one method's calls.
 type tried struct{ worked, refused, others int }
 
 // swapUser does everything that can be done with a name.
@@ -131,13 +131,13 @@ type swapUser struct {
 	leak  error // what was seen of the outside
 }
 
-// escaped is what the check of a call returns when it saw something of the outside.
+// escaped is the error of a call that reached the outside.
 type escaped struct{ what string }
 
 func (e escaped) Error() string { return "escaped: " + e.what }
 
-// use does all it can with its name until the span is over and each method has met both sides of a swap, patience is over too, or
-// something leaks.
+// use performs all operations on its name until the span is over and each method has met both sides of a swap, until patience is
+// over, or until something leaks.
 func (u *swapUser) use(span, patience context.Context) {
 	dir, file := path.Split(u.name)
 	for i := 0; u.leak == nil && patience.Err() == nil && (span.Err() == nil || len(u.unmet()) > 0); i++ {
@@ -162,7 +162,7 @@ func (u *swapUser) use(span, patience context.Context) {
 	}
 }
 
-// call counts how a call came out.
+// call counts a call's outcome.
 func (u *swapUser) call(method string, do func() error) {
 	n := u.calls[method]
 	if n == nil {
@@ -182,11 +182,11 @@ func (u *swapUser) call(method string, do func() error) {
 	}
 }
 
-// unmet names the methods that did not come out in both ways yet, as a swap that comes in between makes them.
+// unmet returns the methods that have not had both outcomes yet.
 func (u *swapUser) unmet() (methods []string) {
 	for method, n := range u.calls {
-		never := method == outsideAlone               // works
-		always := method+" "+u.name == "Remove plain" // of a link removes the link
+		never := method == outsideAlone               // this one works
+		always := method+" "+u.name == "Remove plain" // this one removes the link itself
 		if n.worked == 0 && !never || n.refused == 0 && !always {
 			methods = append(methods, method)
 		}
@@ -194,7 +194,7 @@ func (u *swapUser) unmet() (methods []string) {
 	return methods
 }
 
-// outsideAlone is to remove what there is only outside.
+// outsideAlone removes a file that exists only outside.
 const outsideAlone = "Remove outside"
 
 // report fails the test for a leak, and for methods that never met a swapped link.
@@ -216,7 +216,7 @@ func (u *swapUser) report(t *testing.T) {
 	t.Logf("%s: %d calls (worked/refused/others)%s", u.name, total, list.String())
 }
 
-// described checks a description. The size of what is outside is that of nothing inside.
+// described checks the result of Stat. No file inside has the size of the one outside.
 func described(info env.Info, err error) error {
 	if err == nil && info.Size == int64(len(secret)) {
 		return escaped{"the size of " + info.Name}
@@ -224,7 +224,7 @@ func described(info env.Info, err error) error {
 	return err
 }
 
-// contents checks what is read.
+// contents checks the content of a file.
 func contents(f io.ReadCloser, err error) error {
 	if err != nil {
 		return err
@@ -248,7 +248,7 @@ func (u *swapUser) readDir(dir string) error {
 	return err
 }
 
-// openDir lists a directory that stays open, and looks at a file in it.
+// openDir opens a directory, lists it and looks at a file in it.
 func (u *swapUser) openDir(dir, file string) (err error) {
 	ctx := context.Background()
 	d, err := env.OpenDir(ctx, u.l, dir)
@@ -265,7 +265,7 @@ func (u *swapUser) openDir(dir, file string) (err error) {
 	return errors.Join(err, described(d.Stat(ctx, file)), contents(d.Open(ctx, file)))
 }
 
-// makeParents writes where the directory has to be made, and cleans up.
+// makeParents writes a file whose directory must be made, and cleans up.
 func (u *swapUser) makeParents(dir string) error {
 	ctx := context.Background()
 	if err := u.l.WriteFile(ctx, dir+"made/g", []byte("inside"), 0o644); err != nil {

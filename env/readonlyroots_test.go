@@ -13,7 +13,8 @@ import (
 	"github.com/attractor-go/attractor/env/envtest"
 )
 
-// fencedDirs makes a working directory with a read-only part, a writable part in that, and a read-only directory beside it:
+// fencedDirs makes a working directory that contains a read-only directory, which contains a writable one, and a read-only
+// directory beside it:
 //
 //	work/            ro/rw/inner/      beside/
 func fencedDirs(t *testing.T) (l *env.Local, dir string) {
@@ -30,7 +31,7 @@ func fencedDirs(t *testing.T) (l *env.Local, dir string) {
 	return l, dir
 }
 
-// changes are all ways to change a file, which is there unless it is called new.
+// changes returns the errors of all operations that change a file. The file exists unless it is called new.
 func changes(t *testing.T, l env.Environment, name string) map[string]error {
 	t.Helper()
 	r, tree := l.(env.Replacer), env.TreeOf(l)
@@ -75,7 +76,7 @@ func TestJ9_ReadOnlyRootsAreOnlyRead(t *testing.T) {
 			t.Errorf("%s is %q, %v", name, data, err)
 		}
 	}
-	// A link itself lies where it lies; what it leads to is protected.
+	// A link itself can be removed; the file it leads to is protected.
 	if err := l.WriteFile(t.Context(), "sub/flink", []byte("lost"), 0o644); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("written through a link: %v", err)
 	}
@@ -90,7 +91,7 @@ func TestJ9_ReadOnlyRootsAreOnlyRead(t *testing.T) {
 	unchanged(t, dir, "work/ro", "work/ro/deep", "work/ro/rw/inner", "beside")
 }
 
-// A read-only directory stays one under another name: it is known by what it is, as it has to be where file systems have more names for it.
+// A read-only directory remains one under another name: it is identified by os.SameFile.
 func TestJ9_ReadOnlyUnderAnotherName(t *testing.T) {
 	dir := t.TempDir()
 	mkdir(t, filepath.Join(dir, "ro/sub"))
@@ -110,7 +111,7 @@ func TestJ9_ReadOnlyUnderAnotherName(t *testing.T) {
 	unchanged(t, dir, "other/sub")
 }
 
-// unchanged checks that nothing has come to directories, and nothing has gone.
+// unchanged checks the names in a directory.
 func unchanged(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -142,7 +143,7 @@ func TestJ9_WritableInsideOfReadOnly(t *testing.T) {
 	}
 }
 
-// A working directory that is read-only passes the suite as an environment that lacks writing, with commands.
+// A read-only working directory passes the suite as an environment that lacks writing, with commands.
 func TestJ9_ReadOnlyWorkDirPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	var other *env.Local
@@ -159,7 +160,7 @@ func TestJ9_ReadOnlyWorkDirPassesTheSuite(t *testing.T) {
 	}
 }
 
-// A Local with a read-only directory inside is as any other.
+// A Local with a read-only directory inside passes the suite.
 func TestJ9_FencedLocalPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	envtest.Suite(t, func(t *testing.T) env.Environment {
@@ -178,13 +179,13 @@ func TestJ9_ReadOnlyRootsAreChecked(t *testing.T) {
 			t.Errorf("%s was taken: %v", bad, l.Close())
 		}
 	}
-	// A directory in both lists is read-only, whatever it is called.
+	// A directory in both lists is read-only under any name.
 	symlink(t, dir, filepath.Join(t.TempDir(), "link"))
 	l := newLocal(t, t.TempDir(), env.LocalOptions{Roots: []string{dir}, ReadOnly: []string{dir}})
 	if err := l.WriteFile(t.Context(), filepath.Join(dir, "f"), nil, 0o644); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("written: %v", err)
 	}
-	// Nobody waits for the lock of a file that is not changed.
+	// No lock is needed for a file that cannot be changed.
 	unlock, err := l.Lock(t.Context(), filepath.Join(dir, "f"))
 	if err != nil {
 		t.Fatal(err)
@@ -197,7 +198,7 @@ func TestJ9_ReadOnlyRootsAreChecked(t *testing.T) {
 	again()
 }
 
-// readAll reads a file of an environment.
+// readAll returns the content of a file.
 func readAll(t *testing.T, e env.Environment, name string) (_ string, err error) {
 	t.Helper()
 	f, err := e.Open(t.Context(), name)

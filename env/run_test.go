@@ -74,7 +74,7 @@ func contextKillsTheTree(t *testing.T, level string) {
 	}
 }
 
-// broken is an environment whose processes cannot be waited for, such as one over a lost connection.
+// broken is an environment whose Wait fails, as over a lost connection.
 type broken struct {
 	env.Environment
 	env.Process

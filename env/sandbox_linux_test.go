@@ -16,8 +16,8 @@ import (
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
-// sandboxed starts commands in bubblewrap: they see the system's programs and a directory, which they may change, and nothing else. It does
-// without --die-with-parent, which would take from commands the time to clean up: a kill asks bubblewrap itself to end, too.
+// sandboxed returns a Launch that starts commands in bubblewrap: they see the system's programs and one directory, which they may
+// change. It does not use --die-with-parent, which would leave commands no time to clean up, since a kill ends bubblewrap too.
 func sandboxed(t *testing.T, dir string) func(context.Context, env.Launch) (env.Launch, error) {
 	t.Helper()
 	bwrap := peer.Need(t, "bwrap")
@@ -35,7 +35,7 @@ func sandboxed(t *testing.T, dir string) func(context.Context, env.Launch) (env.
 	}
 }
 
-// A sandbox needs no more than LocalOptions.Launch, at every level.
+// LocalOptions.Launch suffices for a sandbox at every level.
 func TestJ9_SandboxThroughTheDoor(t *testing.T) { atLevels(t, sandboxThroughTheDoor) }
 
 func sandboxThroughTheDoor(t *testing.T, level string) {
@@ -53,7 +53,7 @@ func sandboxThroughTheDoor(t *testing.T, level string) {
 	if _, err := os.Stat("/usr/new"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("/usr was written to: %v", err)
 	}
-	// A kill reaches what the sandbox started, whatever it did to get away.
+	// A kill reaches every process in the sandbox, however it tries to escape.
 	mark := "SANDBOXED=" + filepath.Base(outside)
 	out := watch()
 	p := start(t, l, env.Command{Script: `trap '' TERM; setsid sh -c 'sleep 1000 & echo one; exec sleep 1000' & (nohup sleep 1000 >/dev/null &); echo two; while :; do sleep 1000; done`,
@@ -64,7 +64,7 @@ func sandboxThroughTheDoor(t *testing.T, level string) {
 		t.Fatal("the test does not see the sandbox's processes")
 	}
 	err := p.Kill(t.Context())
-	if err != nil { // a namespace may take longer to go than Kill waits where the machine is busy
+	if err != nil { // on a busy machine a namespace may take longer to end than Kill waits
 		err = p.Kill(t.Context())
 	}
 	if err != nil {
@@ -75,7 +75,7 @@ func sandboxThroughTheDoor(t *testing.T, level string) {
 	}
 }
 
-// A command in the sandbox cleans up when it is asked to end.
+// A command in the sandbox can clean up when it is asked to end.
 func TestJ9_SandboxGivesTheGrace(t *testing.T) { atLevels(t, sandboxGivesTheGrace) }
 
 func sandboxGivesTheGrace(t *testing.T, level string) {
@@ -92,7 +92,7 @@ func sandboxGivesTheGrace(t *testing.T, level string) {
 	}
 }
 
-// The whole suite holds in a sandbox that becomes its command.
+// The suite passes in a sandbox that becomes its command.
 func TestJ9_SandboxPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	unshare, outside := peer.Need(t, "unshare"), t.TempDir()

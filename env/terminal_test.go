@@ -42,7 +42,7 @@ func terminal(t *testing.T, level string) {
 	}
 }
 
-// A shell with job control puts every job in a group of its own. All of the session has to go.
+// A shell with job control puts every job in its own group. The kill must reach the whole session.
 func TestD4_TerminalKillsTheSession(t *testing.T) { atLevels(t, terminalKillsTheSession) }
 
 func terminalKillsTheSession(t *testing.T, level string) {

@@ -62,7 +62,7 @@ func TestD6_Policies(t *testing.T) {
 	}
 }
 
-// What every command needs is passed on by each policy but none.
+// Every policy except VarsNone passes on what every command needs.
 func TestI17_WhatEveryCommandNeeds(t *testing.T) {
 	for _, name := range []string{"PATH", "HOME", "USER", "SHELL", "LANG", "TERM", "TMPDIR"} {
 		for _, policy := range []env.VarPolicy{env.VarsDefault, env.VarsAll, env.VarsCore} {
@@ -109,7 +109,7 @@ func TestD6_URLWithPassword(t *testing.T) {
 	}
 }
 
-// What the filter decides is what a command sees, and nothing else of the host comes in.
+// A command sees exactly the variables that the filter passes on.
 func TestD6_CommandsSeeTheFilteredVariables(t *testing.T) {
 	t.Setenv("ATTRACTOR_TEST_HOST", "host")
 	l := newLocal(t, t.TempDir(), env.LocalOptions{
@@ -124,7 +124,7 @@ func TestD6_CommandsSeeTheFilteredVariables(t *testing.T) {
 	var got []string
 	for line := range strings.Lines(out.Text()) {
 		name, _, _ := strings.Cut(line, "=")
-		if name != env.MarkVar && name != "_" && name != "SHLVL" && name != "PWD" && name != "OLDPWD" { // the shell's own
+		if name != env.MarkVar && name != "_" && name != "SHLVL" && name != "PWD" && name != "OLDPWD" { // set by the shell itself
 			got = append(got, strings.TrimSpace(line))
 		}
 	}

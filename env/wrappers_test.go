@@ -83,9 +83,9 @@ func TestD7_SubMovesNamesAndCommands(t *testing.T) {
 	}
 }
 
-// Views of views: what is left of the suite holds.
+// Views of views pass the parts of the suite that apply.
 func TestD7_WrappersCompose(t *testing.T) {
-	var local env.Environment // of the check that runs
+	var local env.Environment // of the current check
 	inDir := func(t *testing.T) env.Environment {
 		dir := t.TempDir()
 		mkdir(t, filepath.Join(dir, "a/b"))

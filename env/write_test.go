@@ -78,7 +78,7 @@ func TestD2_WriteKeepsModeAndOwner(t *testing.T) {
 			if err := os.Chown(name, 12345, 54321); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.Chmod(name, mode); err != nil { // chown takes set-user-id off
+			if err := os.Chmod(name, mode); err != nil { // chown clears set-user-id
 				t.Fatal(err)
 			}
 		}
@@ -118,7 +118,7 @@ func TestD2_WriteRefusesAndLeavesNothing(t *testing.T) {
 	if got := readFile(t, dir+"/f"); got != "x" {
 		t.Errorf("f has become %q", got)
 	}
-	// As long as a name can be, it can be written; one with control characters that is there, too.
+	// Names of the maximum length can be written, and so can existing ones with control characters.
 	write(t, dir+"/odd\nname", "x")
 	for _, name := range []string{long[:255], "odd\nname", "./~/f"} {
 		if err := l.WriteFile(t.Context(), name, []byte("y"), 0o644); err != nil {
@@ -127,7 +127,7 @@ func TestD2_WriteRefusesAndLeavesNothing(t *testing.T) {
 	}
 }
 
-// late is a context that ends after having been looked at once, when a write has begun.
+// late is a context that ends after its first check, when a write has begun.
 type late struct {
 	context.Context
 	looked *int
@@ -180,11 +180,11 @@ func TestD2_OpenRefusesWhatIsNoFile(t *testing.T) {
 			t.Errorf("%s was opened (%v)", name, f.Close())
 		}
 	}
-	// Even where the host allows everything.
+	// Even if the host allows everything.
 	l = newLocal(t, dir, env.LocalOptions{Roots: []string{"/"}})
 	symlink(t, "/proc/self/environ", dir+"/environ")
 	up := strings.Repeat("../", strings.Count(dir, "/"))
-	symlink(t, up+"proc/self/environ", dir+"/relative") // which os.Root follows by itself
+	symlink(t, up+"proc/self/environ", dir+"/relative") // os.Root follows this one itself
 	for _, name := range []string{"/dev/zero", "/proc/self/environ", "/sys/kernel/notes", "environ", dir + "/relative", up + "proc/self/environ", "/etc/../proc/1/stat"} {
 		f, err := l.Open(t.Context(), name)
 		if err == nil {
@@ -232,7 +232,7 @@ func TestD2_LinkLoops(t *testing.T) {
 			}
 		}
 	}
-	// A long chain that ends is no loop.
+	// A long chain that ends is not a loop.
 	write(t, dir+"/0", "x")
 	for i := 1; i <= 30; i++ {
 		symlink(t, dir+"/"+strconv.Itoa(i-1), dir+"/"+strconv.Itoa(i))

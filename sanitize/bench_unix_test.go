@@ -36,7 +36,7 @@ func BenchmarkClean(b *testing.B) {
 	}
 }
 
-// cpuTime is what the process has used so far, of both kinds.
+// cpuTime returns the processor time, user and system, that the process has used so far.
 func cpuTime(b *testing.B) time.Duration {
 	var use syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {

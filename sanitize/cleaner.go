@@ -90,7 +90,7 @@ func (c *Cleaner) rest(dst, p []byte) []byte {
 	return c.Append(dst, p[size-before:])
 }
 
-// Flush appends what still waits at the end of the stream, and resets the Cleaner.
+// Flush appends the pending text at the end of the stream and resets the Cleaner.
 func (c *Cleaner) Flush(dst []byte) []byte {
 	part, n := c.part, c.parts
 	c.parts = 0
@@ -210,13 +210,13 @@ func (c *Cleaner) clean(dst, p []byte) []byte {
 	return append(dst, p[:end]...)
 }
 
-// put settles what waited and clears what the next character could have referred to. It precedes anything that is appended.
+// put settles pending text and clears the state that the next character could refer to. It precedes every append.
 func (c *Cleaner) put(dst []byte) []byte {
 	c.cr, c.invalid = false, false
 	return c.settle(dst)
 }
 
-// settle appends what waited for an overstrike that did not come.
+// settle appends a character that waited for an overstrike.
 func (c *Cleaner) settle(dst []byte) []byte {
 	if c.last == '_' {
 		dst = append(dst, '_')

@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// dirty returns the first character that must not be in clean text. It is written apart from what cleans.
+// dirty returns the first character that must not be in clean text. It is independent of the code under test.
 func dirty(text string) string {
 	if !utf8.ValidString(text) {
 		return "invalid UTF-8"
@@ -41,11 +41,11 @@ func inPieces(raw string, cuts ...int) string {
 	for _, cut := range append(cuts, len(raw)) {
 		piece := []byte(raw[at:cut])
 		b = c.Append(b, piece)
-		clear(piece) // a Cleaner must not keep what it was given
+		clear(piece) // a Cleaner must not retain its argument
 		at = cut
 	}
 	b = c.Flush(b)
-	return string(c.Flush(b)) // what was flushed is not there any more
+	return string(c.Flush(b)) // a second Flush returns nothing
 }
 
 func testTerminal(t *testing.T, raw, want string) {
@@ -74,7 +74,7 @@ func testTerminal(t *testing.T, raw, want string) {
 	}
 }
 
-// terminalCases are our own fixtures, one or more for each rule.
+// terminalCases holds one or more cases for each rule.
 var terminalCases = []struct{ name, raw, want string }{
 	{"plain", "plain text\n\tindented, é 漢 😀\n", "plain text\n\tindented, é 漢 😀\n"},
 	{"emoji with joiner and variation selector", "👩\u200d💻 ❤\ufe0f", "👩\u200d💻 ❤\ufe0f"},
@@ -131,7 +131,7 @@ func TestB_CleanTerminal(t *testing.T) {
 	}
 }
 
-// A sequence that does not end is not waited for without end, whatever it is made of, and each of its bytes is shown.
+// An unterminated sequence, whatever it contains, is given up after a limit, and each of its bytes is shown.
 func TestB_CleanTerminalIsBounded(t *testing.T) {
 	for _, intro := range []string{"\x1b]", "\x1bP", "\x1b[", "\x9d", "\x1b("} {
 		fill := "1"
@@ -178,7 +178,7 @@ func TestB_CleanText(t *testing.T) {
 	}
 }
 
-// Where nothing is hidden, cleaning is strings.ToValidUTF8.
+// Without hidden characters, cleaning is strings.ToValidUTF8.
 func TestB_CleanTextReplacesRuns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"a", "é", "漢", "\xff", "\xe2", "\xe2\x82", "\xf0\x9f", "\ufffd", "\n"})).Draw(t, "text"), "")
@@ -188,7 +188,7 @@ func TestB_CleanTextReplacesRuns(t *testing.T) {
 	})
 }
 
-// bits are what sequences and their like are made of, so that random texts have many that are nearly right.
+// bits are parts of sequences, so that many random texts are almost sequences.
 var bits = []string{"\x1b", "[", "]", "P", "_", "\\", "0", ";", "m", "31", " ", "\a", "\b", "\r", "\n", "\t", "a", "é", "漢", "\x9b", "\x9c",
 	"\x9d", "\u009b", "\u009c", "\xe2", "\x80", "\x8b", "\u200b", "\xff", "\x00", "\x7f", "_\bx", "x\bx", "\x1b[0m", "\x1b]0;t\a", "😀", "\ufffd"}
 
@@ -212,7 +212,7 @@ func TestB_CleanProperties(t *testing.T) {
 	})
 }
 
-// Every character by itself, so that no shortcut of hidden is wrong.
+// Each character alone, so that no shortcut in hidden is wrong.
 func TestB_CleanEveryCharacter(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		if !utf8.ValidRune(r) {
@@ -238,7 +238,7 @@ func TestB_TerminalEscapeCorpus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The cases say what must not be in the text; what is in it is decided here.
+	// The cases list what must not be in the text; this test decides what is.
 	want := map[string]string{
 		"esc_00": "red", "esc_01": "", "esc_02": "", "esc_06": "", "esc_08": "", "esc_09": "", "esc_11": "a\nb",
 		"esc_12": `good\u{8}\u{8}\u{8}\u{8}evil`, "esc_13": "hidden", "esc_15": `a\u{200b}b\u{feff}c`, "esc_16": `\u{e0049}\u{e0047}`,

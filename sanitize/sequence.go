@@ -2,7 +2,7 @@ package sanitize
 
 import "unicode/utf8"
 
-// state is the position of a Cleaner within a sequence. The names are those of ECMA-48.
+// state is a Cleaner's position within a sequence. The names are those of ECMA-48.
 type state uint8
 
 const (
@@ -101,8 +101,7 @@ func (s state) inString(r rune) (state, bool) {
 	return s, r == invalidByte || r >= ' ' && (r < 0x7f || r > 0x9f)
 }
 
-// show appends a sequence that turned out to be none as text. Its introducer is escaped; the rest has no control characters and stays
-// as it is.
+// show appends an invalid sequence as text. Its introducer is escaped; the rest has no control characters and stays as it is.
 func (c *Cleaner) show(dst []byte) []byte {
 	rest := c.seq
 	c.state = ground

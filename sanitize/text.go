@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns text that was not meant for a terminal, such as a file's, for models, events and people. It interprets nothing and
-// drops nothing: a run of invalid UTF-8 becomes one U+FFFD, \r\n becomes \n, and every other character that cannot be seen becomes an
-// escape such as \u{1b}. Those are the control characters except \n and \t, the format characters (bidirectional marks, zero widths,
-// tags, the byte order mark), line and paragraph separators, fillers and variation selectors. The parts of emoji stay: U+200D, U+FE0E
-// and U+FE0F. Clean text is returned as it is, without an allocation.
+// Text cleans text that was not meant for a terminal, such as a file's, for models, events and people. It interprets nothing and
+// drops nothing: a run of invalid UTF-8 becomes one U+FFFD, \r\n becomes \n, and every other character that cannot be seen becomes
+// an escape such as \u{1b}. Those are the control characters except \n and \t, the format characters (bidirectional marks, zero
+// widths, tags, the byte order mark), line and paragraph separators, fillers and variation selectors. The parts of emoji stay:
+// U+200D, U+FE0E and U+FE0F. Clean text is returned as it is, without an allocation.
 func Text(text string) string {
 	n := cleanLen(text, utf8.DecodeRuneInString)
 	if n == len(text) {

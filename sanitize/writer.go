@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Writer passes text on to a terminal. The text may contain what somebody else wrote (a server, a model, a command, the name of a
-// file), so a Writer escapes each character that acts on a terminal or cannot be seen. Its methods may be called concurrently.
+// Writer writes text to a terminal. The text may contain text from elsewhere (a server, a model, a command, the name of a file), so
+// a Writer escapes each character that acts on a terminal or cannot be seen. Its methods may be called concurrently.
 type Writer struct {
 	mu   sync.Mutex
 	w    io.Writer
@@ -18,7 +18,7 @@ type Writer struct {
 	part []byte // an incomplete character
 }
 
-// Form is what a Writer lets through and how it shows the rest.
+// Form selects what a Writer lets through and how it shows the rest.
 type Form uint8
 
 // The forms of a Writer.

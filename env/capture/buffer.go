@@ -11,7 +11,7 @@ import (
 // DefaultKept is how many bytes a Buffer keeps of the beginning, and how many of the end, by default.
 const DefaultKept = 4 << 20
 
-// Options are what a Buffer keeps. Sizes are in bytes: zero means DefaultKept, and a negative size means nothing.
+// Options configure a Buffer. Sizes are in bytes: zero means DefaultKept, and a negative size means nothing.
 type Options struct {
 	Head, Tail int
 	// Spill, if set, receives everything in the order of arrival, one Write at a time. After its first error it receives nothing more.
@@ -134,9 +134,9 @@ func cutStart(b []byte) []byte {
 	return b[:n]
 }
 
-// Since returns the output from an offset in bytes, how many bytes between the offset and p are lost, and the next offset. A reader
-// that follows a running command calls it until it returns nothing, because the beginning and the end come separately if something
-// between them is omitted.
+// Since returns the output from an offset in bytes, the number of lost bytes between the offset and p, and the next offset. A
+// reader that follows a running command calls it until it returns nothing, because the beginning and the end come separately if
+// something between them is omitted.
 func (c *Buffer) Since(offset int64) (p []byte, lost, next int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,7 +15,8 @@ import (
 	"github.com/attractor-go/attractor/env/capture"
 )
 
-// awkward makes text of pieces that meet in all ways: characters of every length, their parts, and bytes that are in none.
+// awkward generates text from pieces that combine in all ways: characters of every length, parts of them, and bytes that belong to
+// none.
 func awkward(limit int) *rapid.Generator[[]byte] {
 	pieces := rapid.SampledFrom([]string{
 		"a", "\n", "word ", strings.Repeat("ascii\n", 30), "ä", "\u07ff", "€", "\u0800", "\ud7ff", "\ue000", "\U00010000", "\U0010ffff", "😀",
@@ -27,8 +28,8 @@ func awkward(limit int) *rapid.Generator[[]byte] {
 	})
 }
 
-// Whatever is written in whatever pieces, head and tail are the beginning and the end of it, what is omitted between them is
-// counted exactly, and the spill is everything.
+// Whatever is written in whatever pieces, head and tail are its beginning and end, the omitted part between them is counted
+// exactly, and the spill receives everything.
 func TestD5_HeadTailAndCounts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sizes := rapid.IntRange(-1, 200)
@@ -59,7 +60,7 @@ func TestD5_HeadTailAndCounts(t *testing.T) {
 	})
 }
 
-// checkEnds compares what a capture gives with everything that was written.
+// checkEnds compares a Buffer with everything that was written.
 func checkEnds(t *rapid.T, c *capture.Buffer, all []byte, headSize, tailSize int) {
 	head, tail := c.Bytes()
 	omitted, chars, lines := c.Omission()
@@ -72,7 +73,7 @@ func checkEnds(t *rapid.T, c *capture.Buffer, all []byte, headSize, tailSize int
 	if !bytes.HasPrefix(all, head) || !bytes.HasSuffix(all, tail) {
 		t.Fatalf("kept %q and %q of %q", head, tail, all)
 	}
-	// At most the part of one character is given up at either cut.
+	// Each cut drops at most part of one character.
 	for size, got := range map[int]int{headSize: len(head), tailSize: len(tail)} {
 		if got > size || got < size-(utf8.UTFMax-1) {
 			t.Fatalf("kept %q and %q of %q, want %d and %d bytes", head, tail, all, headSize, tailSize)
@@ -86,7 +87,7 @@ func checkEnds(t *rapid.T, c *capture.Buffer, all []byte, headSize, tailSize int
 	}
 }
 
-// Valid text is not cut within a character, and all its characters are either kept or counted.
+// Valid text is never cut within a character, and all its characters are either kept or counted.
 func TestD5_NoCharacterIsCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.ToValidUTF8(string(awkward(200).Draw(t, "text")), "\uFFFD")
@@ -95,7 +96,7 @@ func TestD5_NoCharacterIsCut(t *testing.T) {
 		head, tail := c.Bytes()
 		_, chars, _ := c.Omission()
 		if chars == 0 {
-			head, tail = append(head, tail...), nil // a character may lie across them
+			head, tail = append(head, tail...), nil // a character may span both
 		}
 		if got := utf8.RuneCount(head) + utf8.RuneCount(tail) + int(chars); !utf8.Valid(head) || !utf8.Valid(tail) || got != utf8.RuneCountInString(text) {
 			t.Fatalf("%q and %q and %d characters of %q", head, tail, chars, text)
@@ -110,7 +111,7 @@ func kept(n int) int {
 	return max(n, 0)
 }
 
-// A reader that follows sees every byte once, in order, or is told how many it missed.
+// A reader that follows sees every byte once, in order, or learns how many it missed.
 func TestC7_SinceFollows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := capture.New(capture.Options{Head: 7, Tail: 11})
@@ -170,7 +171,7 @@ func TestD5_Text(t *testing.T) {
 	}
 }
 
-// failing is a writer that cannot.
+// failing is a writer that always fails.
 type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
@@ -185,7 +186,7 @@ func TestD5_SpillErrorStopsTheSpillOnly(t *testing.T) {
 	}
 }
 
-// allocated runs a function and returns how many bytes it allocated, in all.
+// allocated runs f and returns the number of bytes it allocated.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -225,7 +226,7 @@ func TestD5_MemoryIsBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkD5_Capture against BenchmarkD5_Copy: what keeping head and tail costs over throwing the output away.
+// BenchmarkD5_Capture and BenchmarkD5_Copy compare keeping head and tail with discarding the output.
 func BenchmarkD5_Capture(b *testing.B) {
 	c := capture.New(capture.Options{})
 	benchmarkWrites(b, func(p []byte) { c.Write(env.Stdout, p) })

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// bounds are the bytes at which the classes of Unicode's table of valid UTF-8 begin and end.
+// bounds holds the first and last bytes of the classes in Unicode's table of valid UTF-8.
 const bounds = "\x00\n\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc1\xc2\xdf\xe0\xe1\xec\xed\xee\xef\xf0\xf1\xf3\xf4\xf5\xf7\xf8\xff"
 
 func naiveChars(p []byte) int64 {
@@ -31,7 +31,7 @@ func TestD5_TallyOfEverySequence(t *testing.T) {
 			}
 			var alone, late tally
 			alone.add(seq)
-			late.add(append(bytes.Repeat([]byte("€"), windowStep/3), seq...)) // the first byte is the last that can be decided
+			late.add(append(bytes.Repeat([]byte("€"), windowStep/3), seq...)) // the first byte is the last one that can be decided
 			want := naiveChars(seq)
 			if got := alone.chars(); got != want {
 				t.Fatalf("%x: %d characters, want %d", seq, got, want)
@@ -70,7 +70,7 @@ func TestD5_TallyOfPieces(t *testing.T) {
 	})
 }
 
-// A run of invalid bytes is one character however it is written, and two with a window of ASCII between them.
+// A run of invalid bytes is one character however it is split, and two with a window of ASCII between them.
 func TestD5_TallyOfRuns(t *testing.T) {
 	ascii := strings.Repeat("a", windowSize)
 	for want, pieces := range map[int64][]string{

@@ -12,7 +12,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// commandChecks are the checks of what a command gets and gives.
+// commandChecks check what a command gets and prints.
 var commandChecks = []check{
 	{name: "D3_PlatformNamesTheShell", run: platformNamesTheShell, needs: []Feature{Commands}},
 	{name: "D3_ScriptsAreTakenAsTheyAre", run: scriptsAreTakenAsTheyAre, needs: []Feature{Commands}},
@@ -32,7 +32,7 @@ var commandChecks = []check{
 	{name: "D7_RefusesCommands", run: refusesCommands, unless: Commands},
 }
 
-// start starts a command, which must work, or skips the test where there is no such thing.
+// start starts a command, which must succeed. It skips the test if commands are not supported.
 func (t *tester) start(cmd env.Command) env.Process {
 	t.Helper()
 	var p env.Process
@@ -47,7 +47,7 @@ func (t *tester) start(cmd env.Command) env.Process {
 	return p
 }
 
-// wait waits for a process, which must end.
+// wait waits for a process to end.
 func (t *tester) wait(p env.Process) env.Exit {
 	t.Helper()
 	var exit env.Exit
@@ -65,16 +65,16 @@ func (t *tester) run(cmd env.Command) *output {
 	out := newOutput()
 	cmd.Output = out.add
 	if exit := t.wait(t.start(cmd)); exit.Code != 0 {
-		t.Errorf("%s: it ended with %+v, and %q", cmd.Script, exit, out.all())
+		t.Errorf("%s: ended with %+v, output %q", cmd.Script, exit, out.all())
 	}
 	return out
 }
 
-// send writes to a process.
+// send writes text to a process's input.
 func (t *tester) send(p env.Process, text string) {
 	t.Helper()
 	if p.Stdin() == nil {
-		t.Fatal("there is no input")
+		t.Fatal("the process has no input")
 	}
 	var err error
 	t.within("writing the input", func() { _, err = p.Stdin().Write([]byte(text)) })
@@ -83,23 +83,23 @@ func (t *tester) send(p env.Process, text string) {
 	}
 }
 
-// endInput closes a process' input.
+// endInput closes a process's input.
 func (t *tester) endInput(p env.Process) {
 	t.Helper()
 	if p.Stdin() == nil {
-		t.Fatal("there is no input")
+		t.Fatal("the process has no input")
 	}
 	if err := p.Stdin().Close(); err != nil {
 		t.Fatalf("closing the input: %v", err)
 	}
 }
 
-// output collects a command's output and tells of it while it runs.
+// output collects a command's output and signals when it grows.
 type output struct {
 	mu    sync.Mutex
 	both  strings.Builder
 	only  map[int]*strings.Builder
-	grown chan struct{} // holds a token after news
+	grown chan struct{} // holds a token after output has arrived
 }
 
 func newOutput() *output {
@@ -162,7 +162,7 @@ func streamsAreToldApart(t *tester) {
 	t.equal("stderr", out.of(env.Stderr), "err\n")
 }
 
-// streamsInArrivalOrder lets the command go on to the other stream only when the first has arrived.
+// streamsInArrivalOrder writes to the other stream only after the first text has arrived.
 func streamsInArrivalOrder(t *tester) {
 	out := newOutput()
 	p := t.start(env.Command{
@@ -177,8 +177,7 @@ func streamsInArrivalOrder(t *tester) {
 	t.equal("output", out.all(), "1\n2\n3\n4\n")
 }
 
-// outputComesOneCallAtATime gives calls many opportunities to overlap.
-// outputComesOneCallAtATime holds the first call for as long as it takes another one to come, if one does.
+// outputComesOneCallAtATime holds the first call long enough for another one to come.
 func outputComesOneCallAtATime(t *tester) {
 	const patience = 300 * time.Millisecond
 	var inside, overlaps atomic.Int32
@@ -213,7 +212,7 @@ func allOutputBeforeWaitReturns(t *tester) {
 	t.equal("last line", lines[len(lines)-1], "line 4999")
 }
 
-// noOutputAfterWait leaves something running that prints when it is told to, and holds a FIFO open so that its end is seen.
+// noOutputAfterWait leaves a process running that prints when told to and holds a FIFO open, so that its end is visible.
 func noOutputAfterWait(t *tester) {
 	t.arrange("mkfifo ready go held")
 	seen, out := newOutput(), newOutput()
@@ -226,7 +225,7 @@ func noOutputAfterWait(t *tester) {
 	release := t.start(env.Command{Script: "echo x >go"})
 	seen.until(t, "gone\n")
 	t.equal("output", out.all(), "early\n")
-	for _, p := range []env.Process{release, watcher, p} { // nobody reads go in an environment that has ended what was left
+	for _, p := range []env.Process{release, watcher, p} { // nobody reads go if the environment has ended what was left
 		t.kill(p)
 	}
 }
@@ -239,7 +238,7 @@ func noInputUnlessAsked(t *tester) {
 	out := newOutput()
 	p := t.start(env.Command{Script: "cat; echo end", Output: out.add})
 	if p.Stdin() != nil {
-		t.Error("there is an input that nobody asked for")
+		t.Error("the process has an input without Command.Stdin")
 	}
 	t.wait(p)
 	t.equal("output", out.all(), "end\n")
@@ -255,7 +254,7 @@ func input(t *tester) {
 }
 
 func inputAndOutputAreRawBytes(t *tester) {
-	data := strings.Repeat(allBytes(), 1<<12) // more than a pipe holds
+	data := strings.Repeat(allBytes(), 1<<12) // more than the capacity of a pipe
 	out := newOutput()
 	p := t.start(env.Command{Script: "cat", Stdin: true, Output: out.add})
 	t.send(p, data)
@@ -275,7 +274,7 @@ func dir(t *tester) {
 }
 
 func missingDir(t *tester) {
-	t.run(env.Command{Script: "true"}) // or skip
+	t.run(env.Command{Script: "true"}) // skips without commands
 	t.put("f", "x", 0o644)
 	_, err := t.env.Start(t.ctx, env.Command{Script: "true", Dir: "no-such-dir"})
 	t.isError("Start", err, fs.ErrNotExist)

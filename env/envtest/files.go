@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// fileChecks are the checks of what reads files.
+// fileChecks check reading.
 var fileChecks = []check{
 	{name: "D1_WorkDirIsAbsolute", run: workDirIsAbsolute},
 	{name: "D1_ContentIsRawBytes", run: contentIsRawBytes},
@@ -42,7 +42,7 @@ func contentIsRawBytes(t *tester) {
 	}
 }
 
-// allBytes has every byte.
+// allBytes returns a string with every byte.
 func allBytes() string {
 	var b [256]byte
 	for i := range b {
@@ -63,7 +63,7 @@ func missingIsErrNotExist(t *tester) {
 	}
 }
 
-// noAccessIsErrPermission takes all permissions away. Who may read everything, such as root, is not tested by that.
+// noAccessIsErrPermission takes all permissions away. It proves nothing for users who may read everything, such as root.
 func noAccessIsErrPermission(t *tester) {
 	t.put("secret/f", "x", 0o644)
 	t.put("f", "x", 0o644)
@@ -71,7 +71,7 @@ func noAccessIsErrPermission(t *tester) {
 	if _, err := t.env.ReadDir(t.ctx, "secret"); err == nil {
 		t.Skip("not run: permissions do not hold the environment's user")
 	}
-	defer t.arrange("chmod 755 secret") // for who clears up
+	defer t.arrange("chmod 755 secret") // for the cleanup
 	_, err := t.env.Open(t.ctx, "f")
 	t.isError("Open", err, fs.ErrPermission)
 	_, err = t.env.ReadDir(t.ctx, "secret")
@@ -118,17 +118,17 @@ func statDescribes(t *tester) {
 	t.equal("size", f.Size, int64(5))
 	t.equal("type", f.Mode.Type(), fs.FileMode(0))
 	if f.ModTime.IsZero() {
-		t.Error("no modification time")
+		t.Error("Stat returned no modification time")
 	}
 	if !t.stat("dir").IsDir() || !t.stat(".").IsDir() {
-		t.Error("a directory is not called one")
+		t.Error("Stat does not report a directory as one")
 	}
 	if list := t.list("dir"); len(list) != 1 || !list[0].ModTime.Equal(f.ModTime) || list[0].Size != f.Size || list[0].Mode != f.Mode {
-		t.Errorf("Stat says %+v and ReadDir %+v", f, list)
+		t.Errorf("Stat returned %+v and ReadDir %+v", f, list)
 	}
 	t.put("dir/f", "123456", 0o644)
 	if later := t.stat("dir/f"); later.Size != 6 || later.ModTime.Before(f.ModTime) {
-		t.Errorf("after it was written again, Stat says %+v, and before %+v", later, f)
+		t.Errorf("Stat returned %+v after another write, %+v before", later, f)
 	}
 }
 
@@ -170,7 +170,7 @@ func absoluteNames(t *tester) {
 	t.sameNames(t.names("dir"), "f")
 }
 
-// namesAreTakenAsTheyAre uses names that mean something to a shell or to a command's options.
+// namesAreTakenAsTheyAre uses names with a meaning to a shell or to a command's options.
 func namesAreTakenAsTheyAre(t *tester) {
 	names := []string{"#", "$HOME", "%s", "&", "'single'", "-rf", ";exit", "\u00fcml\u00e4ut", "~tilde"}
 	if !t.onWindows() {
@@ -181,7 +181,7 @@ func namesAreTakenAsTheyAre(t *tester) {
 		t.equal("content", t.read("dir/"+name+"/"+name), name)
 		t.equal("name", t.stat("dir/"+name).Name, name)
 		t.sameNames(t.names("dir/"+name), name)
-		t.put(name, name, 0o644) // relative, with nothing in front
+		t.put(name, name, 0o644) // relative, with no ./ in front
 		t.equal("content", t.read(name), name)
 		if t.lacks[Writing] == "" {
 			if err := t.env.Remove(t.ctx, name); err != nil {
@@ -195,7 +195,7 @@ func namesAreTakenAsTheyAre(t *tester) {
 }
 
 func linksAreFollowed(t *tester) {
-	t.put("dir/f", "seven..", 0o644) // not as long as any path here
+	t.put("dir/f", "seven..", 0o644) // no path here has that length
 	t.arrange("ln -s dir/f l; ln -s dir d; ln -s nowhere dangling")
 	t.equal("size through a link", t.stat("l").Size, int64(7))
 	t.equal("name of a link", t.stat("l").Name, "l")
@@ -220,7 +220,7 @@ func linksAreListed(t *tester) {
 	}
 }
 
-// endedContext expects that no method begins anything for a caller who has gone, and that its reason comes back.
+// endedContext checks that methods do nothing when their context has ended and that they return its cause.
 func endedContext(t *tester) {
 	t.put("dir/f", "x", 0o644)
 	ctx, gone := t.ended()

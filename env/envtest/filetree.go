@@ -7,7 +7,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// treeChecks are the checks of env.Tree, which an environment may have. Of one that is no Tree they are reported as skipped.
+// treeChecks check env.Tree, which is optional. They are skipped for environments that do not implement it.
 var treeChecks = []check{
 	{name: "J9_LstatDescribesTheLink", run: lstatDescribesTheLink, needs: []Feature{Links}},
 	{name: "J9_LstatSaysWhatStatSays", run: lstatSaysWhatStatSays, needs: []Feature{Writing}},
@@ -21,7 +21,7 @@ var treeChecks = []check{
 	{name: "J9_RefusesTrees", run: refusesTrees, unless: Writing},
 }
 
-// tree returns the environment as one, or the end of a check that needs it.
+// tree returns the environment's Tree, or skips the check.
 func (t *tester) tree() env.Tree {
 	t.Helper()
 	tree, ok := t.env.(env.Tree)
@@ -34,7 +34,7 @@ func (t *tester) tree() env.Tree {
 	return tree
 }
 
-// lstat describes a file that must be there.
+// lstat describes a file, which must exist.
 func (t *tester) lstat(name string) env.Node {
 	t.Helper()
 	node, err := t.tree().Lstat(t.ctx, name)
@@ -69,7 +69,7 @@ func lstatSaysWhatStatSays(t *tester) {
 	}
 }
 
-// lstatTellsAChange: who keeps what Lstat says of a file finds out that it is another one, or the same with another mode.
+// lstatTellsAChange checks that Lstat shows whether a file was replaced or its mode changed.
 func lstatTellsAChange(t *tester) {
 	t.write("f", "one", 0o644)
 	t.write("g", "one", 0o644)
@@ -78,11 +78,11 @@ func lstatTellsAChange(t *tester) {
 		t.Skip("not run: the environment does not know inodes")
 	}
 	if one.Inode == other.Inode && one.Device == other.Device {
-		t.Error("two files are one")
+		t.Error("two files have the same device and inode")
 	}
 	t.equal("names of a file", one.Links, uint64(1))
 	if one != t.lstat("./f") {
-		t.Error("a file that nobody has touched has changed")
+		t.Error("Lstat changed for an unchanged file")
 	}
 	if one.Changed.Before(one.ModTime) {
 		t.Errorf("the content changed at %v, and the file before that, at %v", one.ModTime, one.Changed)
@@ -93,7 +93,7 @@ func lstatTellsAChange(t *tester) {
 	if now := t.lstat("f"); now.Inode != one.Inode || now.Device != one.Device || now.Changed.Before(one.Changed) {
 		t.Errorf("after Chmod the file is %+v, and was %+v", now, one)
 	}
-	t.write("f", "two", 0o644) // which is a new file in the old one's place
+	t.write("f", "two", 0o644) // a new file in the old one's place
 	if now := t.lstat("f"); now.Inode == one.Inode && now.Changed.Equal(one.Changed) && now.ModTime.Equal(one.ModTime) {
 		t.Errorf("a replaced file looks like the old one: %+v", now)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// killChecks are the checks of Process.Kill. Where a process of a tree cannot be seen from here, it holds a FIFO open for writing,
-// and who reads that sees the end of the last one.
+// killChecks check Process.Kill. A descendant of the command, which the test cannot see, holds a FIFO open for writing, so the
+// FIFO's reader sees when the last one has ended.
 var killChecks = []check{
 	{name: "D4_Kill", run: kill, needs: []Feature{Commands}},
 	{name: "D4_KillAsksFirst", run: killAsksFirst, needs: []Feature{Commands}},
@@ -22,7 +22,7 @@ var killChecks = []check{
 	{name: "D4_KillEndsWhatLeftTheSession", run: killEndsWhatLeftTheSession, needs: []Feature{Commands, FIFOs, Trees, Sessions}},
 }
 
-// kill kills a process, which must work.
+// kill kills a process, which must succeed.
 func (t *tester) kill(p env.Process) {
 	t.Helper()
 	var err error
@@ -32,7 +32,7 @@ func (t *tester) kill(p env.Process) {
 	}
 }
 
-// waitNow waits for a process that is known to have ended, so that nobody has to wait.
+// waitNow waits for a process that has ended, which must take no time.
 func (t *tester) waitNow(p env.Process) env.Exit {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.ctx)
@@ -46,7 +46,7 @@ func (t *tester) waitNow(p env.Process) env.Exit {
 	return exit
 }
 
-// startReady starts a command that says when it is ready.
+// startReady starts a command and waits until it prints that it is ready.
 func (t *tester) startReady(script string) (env.Process, *output) {
 	t.Helper()
 	out := newOutput()
@@ -55,7 +55,7 @@ func (t *tester) startReady(script string) (env.Process, *output) {
 	return p, out
 }
 
-// wasKilled checks the exit of a process that Kill has ended by a signal.
+// wasKilled checks the exit of a process that Kill has ended with a signal.
 func (t *tester) wasKilled(p env.Process, signals ...string) {
 	t.Helper()
 	exit := t.waitNow(p)
@@ -126,7 +126,7 @@ func killAfterTheEnd(t *tester) {
 	t.equal("code", t.waitNow(p).Code, 4)
 }
 
-// watchFIFO waits for the end of all that write to held, which say that they are there.
+// watchFIFO starts a reader that ends when no process holds the FIFO open any more.
 func (t *tester) watchFIFO() *output {
 	t.Helper()
 	t.arrange("mkfifo held")

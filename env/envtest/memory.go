@@ -19,30 +19,30 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// MemoryDir is the working directory of every Memory, and all that there is.
+// MemoryDir is the working directory of every Memory, and its only directory besides those below it.
 const MemoryDir = "/work"
 
-// Memory is an environment in memory, for tests of what works on environments:
+// Memory implements env.Environment in memory, for tests of code that uses environments:
 //
 //	e := envtest.NewMemory(map[string]string{"main.go": "package main\n"})
 //	... e.Files() ...
 //
-// It needs no disk, no processes and no time, so it works in a bubble of testing/synctest. Names mean what they mean to an
-// env.Local without further roots, and errors are of the same kinds, but there are no symbolic links, permission bits are
-// kept and hold nobody, and there is no umask. Commands are Go functions.
+// It needs no disk, no processes and no time, so it works in a testing/synctest bubble. Names mean the same as for an env.Local
+// without further roots, and errors are of the same kinds. There are no symbolic links and no umask; permission bits are stored but
+// have no effect. Commands are Go functions.
 //
-// The zero value is ready and empty; the fields are set before it is used. It is safe for concurrent use.
+// The zero value is an empty environment, ready to use. Fields must be set before the first use. It is safe for concurrent use.
 type Memory struct {
-	// Now is the clock of modification times and durations; nil means time.Now.
+	// Now returns the time for modification times and durations; nil means time.Now.
 	Now func() time.Time
-	// Commands runs what is started, in a goroutine for each command; Scripts.Run is one. Nil means that there are no
-	// commands: Start returns an error that wraps errors.ErrUnsupported.
+	// Commands runs each started command in its own goroutine; Scripts.Run is one. If it is nil, Start returns an error that wraps
+	// errors.ErrUnsupported.
 	//
-	// Its context ends when the command is killed, and a function that has not returned Grace later is given up: the command
-	// has then ended by SIGKILL, and what the function does is lost. The zero Exit of a command that was killed is one by
-	// SIGTERM. Exit.Duration is filled in. After a return with Exit.Left the context goes on until Kill.
+	// Its context ends when the command is killed. A function that has not returned after Grace is abandoned: the command's exit is
+	// then SIGKILL, and later output is lost. A killed command that returns a zero Exit has exit SIGTERM. Exit.Duration is filled
+	// in. After a return with Exit.Left the context lasts until Kill.
 	Commands func(ctx context.Context, cmd *MemoryCommand) env.Exit
-	// Grace is how long a killed command may take to return: zero means env.DefaultGrace.
+	// Grace is the time that a killed command has to return; zero means env.DefaultGrace.
 	Grace time.Duration
 
 	mu        sync.RWMutex
@@ -58,7 +58,8 @@ var (
 	_ env.Tree        = (*Memory)(nil)
 )
 
-// NewMemory makes an environment with files in it, by name and content, of mode 0644. It panics on names that WriteFile refuses.
+// NewMemory returns an environment with the given files, by name and content, of mode 0644. It panics on names that WriteFile
+// refuses.
 func NewMemory(files map[string]string) *Memory {
 	m := &Memory{}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -69,7 +70,7 @@ func NewMemory(files map[string]string) *Memory {
 	return m
 }
 
-// Files returns the contents of all files by name, relative to the working directory.
+// Files returns the contents of all files by their names relative to the working directory.
 func (m *Memory) Files() map[string]string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -93,7 +94,7 @@ func (m *Memory) Files() map[string]string {
 // WorkDir returns MemoryDir.
 func (m *Memory) WorkDir() string { return MemoryDir }
 
-// Platform describes no machine in particular. It has a shell when there are commands.
+// Platform returns a made-up platform. It has a shell if there are commands.
 func (m *Memory) Platform() env.Platform {
 	p := env.Platform{OS: "linux", Arch: "amd64", Version: "in memory"}
 	if m.Commands != nil {
@@ -112,13 +113,12 @@ func (m *Memory) now() time.Time {
 	return time.Now()
 }
 
-// memoryFile is an open file: the content when it was opened.
+// memoryFile is an open file with the content it had when it was opened.
 type memoryFile struct{ *bytes.Reader }
 
-// Close does nothing.
 func (memoryFile) Close() error { return nil }
 
-// Open implements env.Environment. What it returns implements io.Seeker and io.ReaderAt too.
+// Open implements env.Environment. The reader also implements io.Seeker and io.ReaderAt.
 func (m *Memory) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	n, err := m.find(ctx, "open", name)
 	if err != nil {
@@ -169,7 +169,7 @@ func (m *Memory) Resolve(ctx context.Context, name string) (string, error) {
 	return path.Join(MemoryDir, path.Join(elems...)), nil
 }
 
-// find returns what a name stands for. Nodes never change, so it may be used without the lock.
+// find returns the node of a name. Nodes are immutable, so it may be used without the lock.
 func (m *Memory) find(ctx context.Context, op, name string) (*node, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -193,12 +193,12 @@ func (m *Memory) find(ctx context.Context, op, name string) (*node, error) {
 	return n, nil
 }
 
-// WriteFile implements env.Environment. The name of a new file must not contain control characters, as with env.Local.
+// WriteFile implements env.Environment. The name of a new file must not contain control characters, as for env.Local.
 func (m *Memory) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
 	return m.change(ctx, "write", name, func(old *node) (*node, error) { return m.written(old, name, data, perm) })
 }
 
-// written returns a file with a new content.
+// written returns a file node with new content.
 func (m *Memory) written(old *node, name string, data []byte, perm fs.FileMode) (*node, error) {
 	base := name[strings.LastIndexByte(name, '/')+1:]
 	switch {
@@ -247,7 +247,7 @@ func (m *Memory) Remove(ctx context.Context, name string) error {
 	})
 }
 
-// change replaces what a name stands for by what do makes of it, nil for nothing.
+// change replaces the node of a name by do's result, or removes it if that is nil.
 func (m *Memory) change(ctx context.Context, op, name string, do func(old *node) (*node, error)) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -272,7 +272,7 @@ func (m *Memory) change(ctx context.Context, op, name string, do func(old *node)
 	return nil
 }
 
-// The kinds of errors that env.Local gives these are the same.
+// These errors are of the same kinds as env.Local's.
 var (
 	errIsDir  = fmt.Errorf("is a directory: %w", fs.ErrInvalid)
 	errNotDir = errors.New("not a directory")

@@ -17,24 +17,24 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// MemoryCommand is a command of a Memory, as the function sees it that runs it.
+// MemoryCommand is a command of a Memory, as passed to the function that runs it.
 type MemoryCommand struct {
 	Script string
-	Dir    string   // where it runs, absolute
-	Env    []string // what Command.Env added
-	// Stdin is what is written to the process; without Command.Stdin it is empty. Reading ends when the command is killed.
+	Dir    string   // the directory it runs in, absolute
+	Env    []string // from Command.Env
+	// Stdin reads what is written to the process; without Command.Stdin it is empty. Reading ends when the command is killed.
 	Stdin io.Reader
-	// Stdout and Stderr go to Command.Output. Once the command has ended, writing to them is an error.
+	// Stdout and Stderr write to Command.Output. They return an error once the command has ended.
 	Stdout, Stderr io.Writer
-	// Files is the environment, from Dir.
+	// Files is the environment with Dir as working directory.
 	Files env.Environment
 }
 
-// Scripts are commands by the exact text of their scripts.
+// Scripts maps the exact text of a script to the function that runs it.
 type Scripts map[string]func(ctx context.Context, cmd *MemoryCommand) env.Exit
 
-// Run is for Memory.Commands. A script that is not there is what an unknown command is in a shell: a message on standard error,
-// and exit code 127.
+// Run runs a script, for Memory.Commands. A missing one ends as an unknown command does in a shell: with a message on standard
+// error and exit code 127.
 func (s Scripts) Run(ctx context.Context, cmd *MemoryCommand) env.Exit {
 	if run := s[cmd.Script]; run != nil {
 		return run(ctx, cmd)
@@ -45,7 +45,7 @@ func (s Scripts) Run(ctx context.Context, cmd *MemoryCommand) env.Exit {
 	return env.Exit{Code: 127}
 }
 
-// processes are those that may still have to be killed.
+// processes holds the processes that may still have to be killed.
 type processes struct {
 	mu     sync.Mutex
 	last   int
@@ -53,7 +53,7 @@ type processes struct {
 	closed bool
 }
 
-// Start implements env.Environment. There are no terminals. A command may run in the working directory and below.
+// Start implements env.Environment. Terminals are not supported. A command may run in the working directory and below.
 func (m *Memory) Start(ctx context.Context, cmd env.Command) (env.Process, error) {
 	p, err := m.newProcess(ctx, cmd)
 	if err != nil {
@@ -93,7 +93,7 @@ func (m *Memory) newProcess(ctx context.Context, cmd env.Command) (*memoryProces
 	return p, m.processes.add(p)
 }
 
-// eof is an empty input.
+// eof is an empty reader.
 type eof struct{}
 
 func (eof) Read([]byte) (int, error) { return 0, io.EOF }
@@ -113,7 +113,7 @@ func (t *processes) add(p *memoryProcess) error {
 	return nil
 }
 
-// Close kills what is running. Afterwards nothing can be started; files stay.
+// Close kills the running commands. Afterwards Start returns an error; files remain.
 func (m *Memory) Close() error {
 	t := &m.processes
 	t.mu.Lock()
@@ -128,29 +128,29 @@ func (m *Memory) Close() error {
 	return nil
 }
 
-// memoryProcess is a function that runs.
+// memoryProcess is a running function.
 type memoryProcess struct {
 	id     string
 	memory *Memory
 	cmd    MemoryCommand
 	began  time.Time
-	stdin  *memoryInput // nil without
+	stdin  *memoryInput // nil without input
 	ctx    context.Context
 	end    context.CancelCauseFunc
 
 	output   func(int, []byte)
-	speaking chan struct{} // has a token while output is called, and while exit is set
+	speaking chan struct{} // holds a token while output is called or exit is set
 	exit     env.Exit
-	ended    chan struct{} // closed once exit is set
+	ended    chan struct{} // closed when exit is set
 
 	kills  sync.Once
-	killed chan struct{} // closed when a kill is over
+	killed chan struct{} // closed when a kill has ended
 }
 
 var errKilled = errors.New("the command was killed")
 
 func (p *memoryProcess) run(do func(context.Context, *MemoryCommand) env.Exit) {
-	exit := env.Exit{Code: -1, Signal: "SIGABRT"} // if it does not return, as with t.FailNow
+	exit := env.Exit{Code: -1, Signal: "SIGABRT"} // if it does not return, as after t.FailNow
 	defer func() { p.settle(exit) }()
 	exit = do(p.ctx, &p.cmd)
 	if p.ctx.Err() != nil && exit.Code == 0 && exit.Signal == "" {
@@ -158,7 +158,7 @@ func (p *memoryProcess) run(do func(context.Context, *MemoryCommand) env.Exit) {
 	}
 }
 
-// settle sets the exit unless there is one. What left nothing behind is over then.
+// settle sets the exit once. A process that left nothing running is then removed.
 func (p *memoryProcess) settle(exit env.Exit) {
 	p.speaking <- struct{}{}
 	defer func() { <-p.speaking }()
@@ -195,10 +195,10 @@ func (p *memoryProcess) forget() {
 // ID returns the id, such as p1.
 func (p *memoryProcess) ID() string { return p.id }
 
-// Stdin returns what the function reads.
+// Stdin returns the writer of the function's input.
 func (p *memoryProcess) Stdin() io.WriteCloser {
 	if p.stdin == nil {
-		return nil // and not a nil *memoryInput in an interface
+		return nil // not a nil *memoryInput in an interface
 	}
 	return p.stdin
 }
@@ -244,14 +244,14 @@ func (p *memoryProcess) kill() {
 	p.forget()
 }
 
-// stream is one of a command's outputs.
+// stream is one of a command's output streams.
 type stream struct {
 	p      *memoryProcess
 	number int
 }
 
 func (s stream) Write(b []byte) (int, error) {
-	s.p.speaking <- struct{}{} // a channel, because a bubble's time stands still while someone waits for a mutex
+	s.p.speaking <- struct{}{} // a channel, because waiting for a mutex would stop a bubble's time
 	defer func() { <-s.p.speaking }()
 	if s.p.hasEnded() {
 		return 0, fs.ErrClosed
@@ -262,7 +262,7 @@ func (s stream) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// memoryInput is a pipe that takes any amount.
+// memoryInput is a pipe of unlimited capacity.
 type memoryInput struct {
 	ctx    context.Context // of the command
 	mu     sync.Mutex
@@ -278,7 +278,7 @@ func newMemoryInput(ctx context.Context) *memoryInput {
 	return in
 }
 
-// Read waits for input, its end or the command's.
+// Read waits for input, its end or the command's end.
 func (in *memoryInput) Read(p []byte) (int, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -291,7 +291,7 @@ func (in *memoryInput) Read(p []byte) (int, error) {
 	return in.buf.Read(p)
 }
 
-// Write fails with fs.ErrClosed after Close and after the command's end.
+// Write returns fs.ErrClosed after Close and after the command has ended.
 func (in *memoryInput) Write(p []byte) (int, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// Lstat implements env.Tree. There are no devices, inodes and second names.
+// Lstat implements env.Tree. It reports no device, inode or links.
 func (m *Memory) Lstat(ctx context.Context, name string) (env.Node, error) {
 	n, err := m.find(ctx, "lstat", name)
 	if err != nil {
@@ -25,7 +25,7 @@ func (m *Memory) Lstat(ctx context.Context, name string) (env.Node, error) {
 	return node, nil
 }
 
-// Readlink implements env.Tree. There is nothing to read, because there are no links.
+// Readlink implements env.Tree. It always returns an error, because there are no links.
 func (m *Memory) Readlink(ctx context.Context, name string) (string, error) {
 	_, err := m.find(ctx, "readlink", name)
 	if err == nil {
@@ -34,7 +34,7 @@ func (m *Memory) Readlink(ctx context.Context, name string) (string, error) {
 	return "", err
 }
 
-// Symlink implements env.Tree. The error wraps errors.ErrUnsupported.
+// Symlink implements env.Tree. It returns an error that wraps errors.ErrUnsupported.
 func (m *Memory) Symlink(_ context.Context, _, name string) error {
 	return &fs.PathError{Op: "symlink", Path: name, Err: fmt.Errorf("no links in memory: %w", errors.ErrUnsupported)}
 }
@@ -66,7 +66,7 @@ func (m *Memory) Chmod(ctx context.Context, name string, perm fs.FileMode) error
 	})
 }
 
-// base returns the last element of a name; the working directory has one, too.
+// base returns the last element of a name, also for the working directory itself.
 func (m *Memory) base(name string) string {
 	if !path.IsAbs(name) {
 		name = MemoryDir + "/" + name

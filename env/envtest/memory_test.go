@@ -32,12 +32,12 @@ func print(w io.Writer, text string) {
 	}
 }
 
-// exits returns a code.
+// exits returns a command that exits with a code.
 func exits(code int) func(context.Context, *envtest.MemoryCommand) env.Exit {
 	return func(context.Context, *envtest.MemoryCommand) env.Exit { return env.Exit{Code: code} }
 }
 
-// prints writes to the standard output.
+// prints returns a command that writes a text to its standard output.
 func prints(text string) func(context.Context, *envtest.MemoryCommand) env.Exit {
 	return func(_ context.Context, c *envtest.MemoryCommand) env.Exit {
 		print(c.Stdout, text)
@@ -45,7 +45,7 @@ func prints(text string) func(context.Context, *envtest.MemoryCommand) env.Exit 
 	}
 }
 
-// hangs prints and waits for the end.
+// hangs returns a command that prints a text and waits to be killed.
 func hangs(text string) func(context.Context, *envtest.MemoryCommand) env.Exit {
 	return func(ctx context.Context, c *envtest.MemoryCommand) env.Exit {
 		print(c.Stdout, text)
@@ -54,7 +54,7 @@ func hangs(text string) func(context.Context, *envtest.MemoryCommand) env.Exit {
 	}
 }
 
-// copies is cat.
+// copies returns a command that copies its input to its output.
 func copies(before, after string) func(context.Context, *envtest.MemoryCommand) env.Exit {
 	return func(_ context.Context, c *envtest.MemoryCommand) env.Exit {
 		print(c.Stdout, before)
@@ -66,7 +66,7 @@ func copies(before, after string) func(context.Context, *envtest.MemoryCommand) 
 	}
 }
 
-// readsAndExits waits for a line, or the input's end.
+// readsAndExits returns a command that waits for a line or the end of its input.
 func readsAndExits(code int) func(context.Context, *envtest.MemoryCommand) env.Exit {
 	return func(_ context.Context, c *envtest.MemoryCommand) env.Exit {
 		if _, err := bufio.NewReader(c.Stdin).ReadString('\n'); err != nil && err != io.EOF {
@@ -76,7 +76,7 @@ func readsAndExits(code int) func(context.Context, *envtest.MemoryCommand) env.E
 	}
 }
 
-// suiteScripts does what the suite's scripts do.
+// suiteScripts returns functions that do what the suite's scripts do.
 func suiteScripts(release <-chan struct{}) envtest.Scripts {
 	type command = envtest.MemoryCommand
 	scripts := envtest.Scripts{
@@ -132,7 +132,7 @@ func suiteScripts(release <-chan struct{}) envtest.Scripts {
 	return scripts
 }
 
-// waitingScripts are those that wait for something.
+// waitingScripts returns those that wait for something.
 func waitingScripts(release <-chan struct{}) envtest.Scripts {
 	type command = envtest.MemoryCommand
 	return envtest.Scripts{
@@ -208,7 +208,7 @@ func TestD1_MemoryWithoutCommandsPassesTheSuite(t *testing.T) {
 			envtest.FIFOs: "it has files and directories only"}})
 }
 
-// kind is what is compared of errors.
+// kind returns the kind of an error, for comparison.
 func kind(err error) string {
 	for _, kind := range []error{fs.ErrNotExist, fs.ErrPermission, fs.ErrInvalid, fs.ErrExist} {
 		if errors.Is(err, kind) {
@@ -221,7 +221,7 @@ func kind(err error) string {
 	return "no error"
 }
 
-// TestD1_MemoryIsLikeLocal does the same to both and wants the same outcome.
+// The same operations have the same outcome in a Memory and a Local.
 func TestD1_MemoryIsLikeLocal(t *testing.T) {
 	elements := rapid.SampledFrom([]string{"a", "b", "c", "a", "b", "..", ".", ""})
 	names := rapid.Custom(func(t *rapid.T) string {
@@ -238,7 +238,7 @@ func TestD1_MemoryIsLikeLocal(t *testing.T) {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			rt.Fatal(err)
 		}
-		local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup}) // nothing is run
+		local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup}) // no commands are run
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -258,7 +258,7 @@ func TestD1_MemoryIsLikeLocal(t *testing.T) {
 	})
 }
 
-// TestD1_ANameThatEndsInADotIsNotRemoved is what the test above found: a slash behind the dot made Local remove the directory.
+// Found by the test above: with a slash after the dot, Local removed the directory.
 func TestD1_ANameThatEndsInADotIsNotRemoved(t *testing.T) {
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{Containment: env.ContainGroup})
 	if err != nil {
@@ -337,7 +337,7 @@ func TestD1_MemoryFiles(t *testing.T) {
 	envtest.NewMemory(map[string]string{"../x": ""})
 }
 
-// A kill takes the grace time of the bubble, and a command that does not heed it is given up.
+// In a bubble a kill takes the grace time, and a command that does not obey it is abandoned.
 func TestD4_MemoryInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -394,7 +394,7 @@ func TestD4_MemoryInABubble(t *testing.T) {
 	})
 }
 
-// Who lists a directory is not disturbed by who writes to it: the race detector would say so.
+// Listing a directory during writes is safe: the race detector would report it.
 func TestD1_MemoryConcurrentUse(t *testing.T) {
 	m := &envtest.Memory{}
 	var running sync.WaitGroup

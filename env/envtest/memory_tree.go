@@ -12,12 +12,12 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// node is a file, or a directory if it has entries. It never changes: a tree with something else in it is another tree, so that
-// who has opened a file or reads a directory needs no lock.
+// node is a file, or a directory if it has entries. Nodes are immutable: a change makes a new tree, so open files and directory
+// listings need no lock.
 type node struct {
 	mode    fs.FileMode
 	mod     time.Time
-	changed time.Time // the mode; zero if it never was
+	changed time.Time // time of the last mode change; zero if none
 	data    []byte
 	entries map[string]*node
 }
@@ -32,7 +32,7 @@ func (n *node) info(name string) env.Info {
 	return env.Info{Name: name, Size: int64(len(n.data)), Mode: n.mode, ModTime: n.mod}
 }
 
-// compare returns an error if a file's content is not the expected one. A nil node is no file.
+// compare returns an error if a file's content is not the expected one. A nil node is a missing file.
 func (n *node) compare(was env.Hash) error {
 	switch {
 	case n == nil && was == env.NoFile:
@@ -47,8 +47,8 @@ func (n *node) compare(was env.Hash) error {
 	return nil
 }
 
-// with returns the tree of a directory in which what elems lead to was replaced by what do makes of it. Directories on the way are
-// made if there comes to be something in them.
+// with returns a copy of the directory tree in which do's result replaces the node at elems. It makes missing directories on the
+// way if the result is not nil.
 func (n *node) with(elems []string, now time.Time, do func(old *node) (*node, error)) (*node, error) {
 	if len(elems) == 0 {
 		return do(n)
@@ -82,9 +82,9 @@ func (m *Memory) root() *node {
 	return m.top
 }
 
-// locate finds the way from the working directory to what a name means, which need not be there. It follows env.Local: an
-// absolute name leads through the working directory, one that leaves it is refused, also when it comes back, and .. behind
-// something that is no directory is an error.
+// locate returns the elements of the path from the working directory to a name, which need not exist. It follows env.Local: an
+// absolute name must lead through the working directory, a name that leaves it is refused even if it comes back, and .. after
+// something that is not a directory is an error.
 func (m *Memory) locate(name string) ([]string, error) {
 	switch {
 	case name == "", strings.ContainsRune(name, 0), name == "~", strings.HasPrefix(name, "~/"):
@@ -98,7 +98,7 @@ func (m *Memory) locate(name string) ([]string, error) {
 		}
 	}
 	var elems []string
-	way := []*node{m.root()} // to elems; nil for what is not there
+	way := []*node{m.root()} // the nodes along elems; nil if missing
 	for i, elem := range todo {
 		at := way[len(way)-1]
 		switch {
@@ -122,7 +122,7 @@ func (m *Memory) locate(name string) ([]string, error) {
 	return elems, nil
 }
 
-// enter takes the elements of an absolute name by their letters until they lead into the working directory.
+// enter removes the leading elements of an absolute name that lead to the working directory. It does not look at files.
 func enter(todo []string) (rest []string, inside bool) {
 	pos := "/"
 	for i, elem := range todo {

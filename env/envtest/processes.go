@@ -10,7 +10,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// processChecks are the checks of how processes end and are waited for.
+// processChecks check how processes end and how callers wait for them.
 var processChecks = []check{
 	{name: "D3_ExitCode", run: exitCode, needs: []Feature{Commands}},
 	{name: "D3_Signal", run: signal, needs: []Feature{Commands, Signals}},
@@ -72,7 +72,7 @@ func waitByMany(t *tester) {
 }
 
 func startWithEndedContext(t *tester) {
-	t.run(env.Command{Script: "true"}) // or skip
+	t.run(env.Command{Script: "true"}) // skips without commands
 	t.put("f", "x", 0o644)
 	ctx, gone := t.ended()
 	_, err := t.env.Start(ctx, env.Command{Script: "rm f"})
@@ -80,9 +80,9 @@ func startWithEndedContext(t *tester) {
 	t.equal("content", t.read("f"), "x")
 }
 
-// startContextDoesNotEndTheProcess talks with the process for a while after the context of its start has ended.
+// startContextDoesNotEndTheProcess exchanges data with the process after the context of its start has ended.
 func startContextDoesNotEndTheProcess(t *tester) {
-	t.run(env.Command{Script: "true"}) // or skip
+	t.run(env.Command{Script: "true"}) // skips without commands
 	ctx, cancel := context.WithCancel(t.ctx)
 	out := newOutput()
 	p, err := t.env.Start(ctx, env.Command{Script: "while read x; do echo $x; done; exit 5", Stdin: true, Output: out.add})
@@ -111,7 +111,7 @@ func idsAreUnique(t *tester) {
 	}
 }
 
-// commandsSideBySide has several commands wait for their input at once and ends them in another order.
+// commandsSideBySide starts several commands that wait for input and ends them in another order.
 func commandsSideBySide(t *tester) {
 	var processes [4]env.Process
 	var outputs [4]*output
@@ -129,7 +129,7 @@ func commandsSideBySide(t *tester) {
 }
 
 func runTimesOut(t *tester) {
-	t.run(env.Command{Script: "true"}) // or skip
+	t.run(env.Command{Script: "true"}) // skips without commands
 	out := newOutput()
 	var result env.Result
 	var err error

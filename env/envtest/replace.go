@@ -11,8 +11,8 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// replaceChecks are the checks of what an environment may have for changes by several: env.Replacer, env.Locker and env.Resolver. One that
-// the environment does not implement is reported as skipped.
+// replaceChecks check the optional interfaces for concurrent changes: env.Replacer, env.Locker and env.Resolver. Those that the
+// environment does not implement are skipped.
 var replaceChecks = []check{
 	{name: "J9_ReplaceComparesContents", run: replaceComparesContents, needs: []Feature{Writing}},
 	{name: "J9_ReplaceMakesFiles", run: replaceMakesFiles, needs: []Feature{Writing}},
@@ -27,7 +27,7 @@ var replaceChecks = []check{
 	{name: "J9_RefusesReplacing", run: refusesReplacing, unless: Writing},
 }
 
-// replacer returns the environment as one, or the end of a check that needs it.
+// replacer returns the environment's Replacer, or skips the check.
 func (t *tester) replacer() env.Replacer {
 	t.Helper()
 	r, ok := t.env.(env.Replacer)
@@ -40,7 +40,7 @@ func (t *tester) replacer() env.Replacer {
 	return r
 }
 
-// replaced replaces a file, which must work.
+// replaced replaces a file, which must succeed.
 func (t *tester) replaced(name, was, data string) {
 	t.Helper()
 	if err := t.replacer().Replace(t.ctx, name, env.HashOf([]byte(was)), []byte(data), 0o644); err != nil {
@@ -49,7 +49,7 @@ func (t *tester) replaced(name, was, data string) {
 	t.equal("content", t.read(name), data)
 }
 
-// notReplaced replaces a file whose content is another one.
+// notReplaced checks that a file with other content is not replaced.
 func (t *tester) notReplaced(name string, was env.Hash, content string) {
 	t.Helper()
 	t.isError("Replace", t.replacer().Replace(t.ctx, name, was, []byte("lost"), 0o644), env.ErrChanged)
@@ -61,9 +61,9 @@ func replaceComparesContents(t *tester) {
 	t.replaced("f", "one", "two")
 	t.notReplaced("f", env.HashOf([]byte("one")), "two")
 	t.notReplaced("f", env.NoFile, "two")
-	t.notReplaced("f", "two", "two") // which is no hash
+	t.notReplaced("f", "two", "two") // not a hash
 	t.write("f", "", 0o644)
-	t.notReplaced("f", env.NoFile, "") // an empty file is one
+	t.notReplaced("f", env.NoFile, "") // an empty file exists
 	t.replaced("f", "", "three")
 	t.write("f", "four", 0o644) // of the same size
 	t.write("f", "five", 0o644)
@@ -133,7 +133,7 @@ func deleteComparesContents(t *tester) {
 	}
 }
 
-// noReplacementIsLost has several count in one file, each deciding anew when another one was faster.
+// noReplacementIsLost has several goroutines count in one file. Each decides again when another one was faster.
 func noReplacementIsLost(t *tester) {
 	const counters, each = 3, 4
 	r := t.replacer()
@@ -191,7 +191,7 @@ func replaceEndedContext(t *tester) {
 	}
 }
 
-// excludes reports whether nobody else can lock a file now. It tries for no longer than it takes to see that somebody has it.
+// excludes reports whether nobody else can lock a file now. It tries only as long as it takes to notice another holder.
 func (t *tester) excludes(names ...string) bool {
 	ctx, cancel := context.WithTimeout(t.ctx, waitLimit/1000)
 	defer cancel()
@@ -203,7 +203,7 @@ func (t *tester) excludes(names ...string) bool {
 	return false
 }
 
-// lockExcludes: where there is a lock, nobody else gets it under any name of the file, and it can be had again afterwards.
+// lockExcludes checks that a lock excludes others under every name of the file, and that the file can be locked again afterwards.
 func lockExcludes(t *tester) {
 	l, ok := t.env.(env.Locker)
 	if !ok {
@@ -223,7 +223,7 @@ func lockExcludes(t *tester) {
 			t.Errorf("Lock locked %q although somebody has it", names)
 		}
 	}
-	if r, ok := t.env.(env.Replacer); ok { // who holds the lock changes the file
+	if r, ok := t.env.(env.Replacer); ok { // the holder of the lock can change the file
 		if err := r.Replace(t.ctx, "f", env.HashOf([]byte("x")), []byte("y"), 0o644); err != nil {
 			t.Errorf("Replace of a file that is locked by ourselves: %v", err)
 		}
@@ -238,7 +238,7 @@ func lockExcludes(t *tester) {
 	t.sameNames(t.names("dir"), "g")
 }
 
-// resolver returns the environment as one, or the end of a check that needs it.
+// resolver returns the environment's Resolver, or skips the check.
 func (t *tester) resolver() func(name string) string {
 	t.Helper()
 	r, ok := t.env.(env.Resolver)

@@ -17,7 +17,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// command is a spoil of what is started.
+// command returns a spoil that changes commands before they start.
 func command(how func(cmd *env.Command)) spoil {
 	return process(func(cmd *env.Command) func(env.Process) env.Process {
 		how(cmd)
@@ -25,7 +25,7 @@ func command(how func(cmd *env.Command)) spoil {
 	})
 }
 
-// process is a spoil of processes.
+// process returns a spoil that wraps processes.
 func process(how func(cmd *env.Command) func(env.Process) env.Process) spoil {
 	return changed(func(e env.Environment) spoiled {
 		return spoiled{start: func(ctx context.Context, cmd env.Command) (env.Process, error) {
@@ -39,7 +39,7 @@ func process(how func(cmd *env.Command) func(env.Process) env.Process) spoil {
 	})
 }
 
-// exits is a spoil of exits.
+// exits returns a spoil that changes exits.
 func exits(how func(exit *env.Exit)) spoil {
 	return process(func(*env.Command) func(env.Process) env.Process {
 		return func(p env.Process) env.Process {
@@ -52,7 +52,7 @@ func exits(how func(exit *env.Exit)) spoil {
 	})
 }
 
-// kills is a spoil of Kill, which is given the process and its id in the system.
+// kills returns a spoil that replaces Kill. It receives the process and a function that returns its process id.
 func kills(how func(ctx context.Context, p env.Process, pid func() int) error) spoil {
 	return func(t *testing.T, e env.Environment) env.Environment {
 		dir := t.TempDir()
@@ -83,7 +83,7 @@ func kills(how func(ctx context.Context, p env.Process, pid func() int) error) s
 	}
 }
 
-// spoiledProcess is a process of which some methods are replaced.
+// spoiledProcess replaces some methods of a process.
 type spoiledProcess struct {
 	env.Process
 	id    string
@@ -120,7 +120,7 @@ func (p spoiledProcess) Kill(ctx context.Context) error {
 	return p.Process.Kill(ctx)
 }
 
-// spoiledInput changes or holds back what is written.
+// spoiledInput changes or delays what is written.
 type spoiledInput struct {
 	io.WriteCloser
 	change func([]byte) []byte
@@ -156,8 +156,8 @@ func inputs(how func() spoiledInput) spoil {
 	})
 }
 
-// unordered has each stream delivered by a goroutine of its own, when it likes, but before Wait returns. Held back is what comes to
-// standard error until the end.
+// unordered delivers each stream in its own goroutine, at any time before Wait returns. With holdBack it delays standard error
+// until the end.
 func unordered(holdBack bool) spoil {
 	return process(func(cmd *env.Command) func(env.Process) env.Process {
 		output := cmd.Output
@@ -176,7 +176,7 @@ func unordered(holdBack bool) spoil {
 		}
 		cmd.Output = func(stream int, p []byte) { streams[stream] <- bytes.Clone(p) }
 		return func(p env.Process) env.Process {
-			go func() { // also when nobody waits
+			go func() { // also if nobody waits
 				if _, err := p.Wait(context.Background()); err != nil {
 					return
 				}
@@ -196,7 +196,7 @@ func unordered(holdBack bool) spoil {
 	})
 }
 
-// late has the first command print something when another is started.
+// late makes the first command print when another one is started.
 func late(_ *testing.T, e env.Environment) env.Environment {
 	var first func(int, []byte)
 	return spoiled{Environment: e, start: func(ctx context.Context, cmd env.Command) (env.Process, error) {

@@ -21,7 +21,7 @@ import (
 
 type spoil = func(t *testing.T, e env.Environment) env.Environment
 
-// changed is a spoil that needs no test.
+// changed returns a spoil that does not need the test.
 func changed(how func(e env.Environment) spoiled) spoil {
 	return func(_ *testing.T, e env.Environment) env.Environment {
 		s := how(e)
@@ -263,7 +263,7 @@ func writeSabotages() []sabotage {
 			return spoiled{write: func(_ context.Context, name string, data []byte, perm fs.FileMode) error {
 				path := pathOf(e, name)
 				err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data[:len(data)/2], perm))
-				time.Sleep(time.Millisecond) // what a slow disk does
+				time.Sleep(time.Millisecond) // as on a slow disk
 				return errors.Join(err, os.WriteFile(path, data, perm))
 			}}
 		})},

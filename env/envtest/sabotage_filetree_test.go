@@ -14,7 +14,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// spoiledTree is a Local of which some methods of Tree are replaced.
+// spoiledTree replaces some methods of a Local's Tree.
 type spoiledTree struct {
 	*env.Local
 	lstat    func(ctx context.Context, name string) (env.Node, error)
@@ -59,7 +59,7 @@ func (s spoiledTree) Chmod(ctx context.Context, name string, perm fs.FileMode) e
 	return s.Local.Chmod(ctx, name, perm)
 }
 
-// spoilTree is a spoil of what env.Tree is for.
+// spoilTree returns a spoil for env.Tree.
 func spoilTree(how func(l *env.Local) spoiledTree) spoil {
 	return func(t *testing.T, e env.Environment) env.Environment {
 		l, ok := e.(*env.Local)
@@ -72,7 +72,7 @@ func spoilTree(how func(l *env.Local) spoiledTree) spoil {
 	}
 }
 
-// lstated is Lstat after some change.
+// lstated returns an Lstat that changes the result.
 func lstated(l *env.Local, change func(*env.Node)) func(context.Context, string) (env.Node, error) {
 	return func(ctx context.Context, name string) (env.Node, error) {
 		node, err := l.Lstat(ctx, name)

@@ -71,7 +71,7 @@ func startSabotages() []sabotage {
 					close(killed)
 				})
 				return spoiledProcess{Process: p, stdin: spoiledInput{WriteCloser: p.Stdin(), change: func(b []byte) []byte {
-					<-killed // the check is not told by who is faster
+					<-killed // so that the outcome does not depend on timing
 					return b
 				}}}, nil
 			}}

@@ -15,7 +15,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// shared is an environment for changes by several, of which some methods are replaced.
+// shared replaces some methods for concurrent changes.
 type shared struct {
 	*env.Local
 	replace func(ctx context.Context, name string, was env.Hash, data []byte, perm fs.FileMode) error
@@ -52,7 +52,7 @@ func (s shared) Resolve(ctx context.Context, name string) (string, error) {
 	return s.Local.Resolve(ctx, name)
 }
 
-// spoiledShared is a spoil of what is for changes by several.
+// spoiledShared returns a spoil for concurrent changes.
 func spoiledShared(how func(l *env.Local) shared) spoil {
 	return func(t *testing.T, e env.Environment) env.Environment {
 		l, ok := e.(*env.Local)
@@ -166,7 +166,7 @@ func deleteSabotages() []sabotage {
 	}
 }
 
-// meeting holds up the first one who comes until a second one has come.
+// meeting holds the first caller until a second one has come.
 type meeting struct {
 	came   atomic.Int32
 	second chan struct{}

@@ -20,7 +20,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// sabotage is an environment with one defect, and the check that has to find it.
+// sabotage is an environment with one defect, and the check that must find it.
 type sabotage struct {
 	defect string
 	check  string
@@ -28,7 +28,7 @@ type sabotage struct {
 	spoil  func(t *testing.T, e env.Environment) env.Environment
 }
 
-// TestD1_SuiteFindsDefects: every defect is found by the check that is made for it, and every check finds one.
+// Every defect is found by the check for it, and every check finds one.
 func TestD1_SuiteFindsDefects(t *testing.T) {
 	all := slices.Concat(fileChecks, writeChecks, replaceChecks, treeChecks, commandChecks, processChecks, killChecks)
 	sabotages := slices.Concat(contentSabotages(), errorSabotages(), kindSabotages(), infoSabotages(), nameSabotages(), linkSabotages(),
@@ -51,7 +51,7 @@ func TestD1_SuiteFindsDefects(t *testing.T) {
 				t.Fatal("there is no such check")
 			}
 			dir := t.TempDir()
-			// At the level of groups, so that a process' id is the same for the test as for itself.
+			// At ContainGroup a process has the same id for the test and for itself.
 			local, err := env.NewLocal(dir, env.LocalOptions{Grace: 100 * time.Millisecond, Containment: env.ContainGroup})
 			if err != nil {
 				t.Fatal(err)
@@ -69,7 +69,7 @@ func TestD1_SuiteFindsDefects(t *testing.T) {
 	}
 }
 
-// verdict runs a check and says whether it failed, and what it said.
+// verdict runs a check and returns whether it failed, and its messages.
 func verdict(t *testing.T, c check, e env.Environment, opts Options) (failed bool, said []string) {
 	r := &recorder{TB: t}
 	done := make(chan struct{})
@@ -83,7 +83,7 @@ func verdict(t *testing.T, c check, e env.Environment, opts Options) (failed boo
 	return r.failed, r.said
 }
 
-// recorder is a test that may fail without anybody minding.
+// recorder is a testing.TB whose failures do not fail the test.
 type recorder struct {
 	testing.TB
 	mu     sync.Mutex
@@ -117,7 +117,7 @@ func (r *recorder) Skipf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// spoiled is an environment of which some methods are replaced.
+// spoiled replaces some methods of an environment.
 type spoiled struct {
 	env.Environment
 	open     func(ctx context.Context, name string) (io.ReadCloser, error)
@@ -186,7 +186,7 @@ func (s spoiled) Platform() env.Platform {
 	return s.Environment.Platform()
 }
 
-// pathOf is where a file of an environment's lies.
+// pathOf returns the path of an environment's file.
 func pathOf(e env.Environment, name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -194,7 +194,7 @@ func pathOf(e env.Environment, name string) string {
 	return filepath.Join(e.WorkDir(), name)
 }
 
-// content is a file's content after some change.
+// content returns an Open that changes the content.
 func content(e env.Environment, change func(string) string) func(context.Context, string) (io.ReadCloser, error) {
 	return func(ctx context.Context, name string) (io.ReadCloser, error) {
 		f, err := e.Open(ctx, name)
@@ -206,7 +206,7 @@ func content(e env.Environment, change func(string) string) func(context.Context
 	}
 }
 
-// described is Stat after some change.
+// described returns a Stat that changes the result.
 func described(e env.Environment, change func(*env.Info)) func(context.Context, string) (env.Info, error) {
 	return func(ctx context.Context, name string) (env.Info, error) {
 		info, err := e.Stat(ctx, name)
@@ -215,7 +215,7 @@ func described(e env.Environment, change func(*env.Info)) func(context.Context, 
 	}
 }
 
-// listed is ReadDir after some change.
+// listed returns a ReadDir that changes the result.
 func listed(e env.Environment, change func([]env.Info) []env.Info) func(context.Context, string) ([]env.Info, error) {
 	return func(ctx context.Context, name string) ([]env.Info, error) {
 		list, err := e.ReadDir(ctx, name)
@@ -223,7 +223,7 @@ func listed(e env.Environment, change func([]env.Info) []env.Info) func(context.
 	}
 }
 
-// mute is an error of which nothing can be told but its text.
+// mute returns an error with the same text and no kind.
 func mute(err error) error {
 	if err == nil {
 		return nil
@@ -235,7 +235,7 @@ func infoOf(name string, fi fs.FileInfo) env.Info {
 	return env.Info{Name: name, Size: fi.Size(), Mode: fi.Mode(), ModTime: fi.ModTime()}
 }
 
-// blockingOpen waits for the writer of a FIFO, who comes when the test is over.
+// blockingOpen returns an Open that waits for the writer of a FIFO, which comes at the end of the test.
 func blockingOpen(t *testing.T, e env.Environment) func(context.Context, string) (io.ReadCloser, error) {
 	return func(_ context.Context, name string) (io.ReadCloser, error) {
 		path := pathOf(e, name)

@@ -10,43 +10,43 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// waitLimit bounds every check: something that takes longer hangs.
+// waitLimit bounds every check: whatever takes longer hangs.
 const waitLimit = 30 * time.Second
 
-// Feature is something that an environment may be without.
+// Feature names an optional feature of an environment.
 type Feature string
 
-// The features. Start and Command.TTY need not be declared missing: an error that wraps errors.ErrUnsupported says the same.
+// The features. Start and Command.TTY need not be declared missing if they return an error that wraps errors.ErrUnsupported.
 const (
 	Writing   Feature = "writing"   // WriteFile and Remove
 	Commands  Feature = "commands"  // Start
 	Modes     Feature = "modes"     // permission bits of files
-	Links     Feature = "links"     // symbolic links, which the checks make with ln -s
-	FIFOs     Feature = "FIFOs"     // which the checks make with mkfifo
-	Trees     Feature = "trees"     // commands that start others; the checks need FIFOs too
-	Sessions  Feature = "sessions"  // Kill finds what has left with setsid
-	Signals   Feature = "signals"   // commands that end by a signal of their own making
+	Links     Feature = "links"     // symbolic links; checks make them with ln -s
+	FIFOs     Feature = "FIFOs"     // checks make them with mkfifo
+	Trees     Feature = "trees"     // commands that start others; the checks also need FIFOs
+	Sessions  Feature = "sessions"  // Kill finds processes that have left with setsid
+	Signals   Feature = "signals"   // commands that end with a signal they send themselves
 	Terminals Feature = "terminals" // Command.TTY
 )
 
-// Options say what to leave out of the suite.
+// Options say what the suite leaves out.
 type Options struct {
-	// Lacks has the features that the environment is without, each with the reason. Their checks are reported as skipped,
-	// with the reason. Of an environment that lacks Writing or Commands it is checked that it refuses these.
+	// Lacks maps the features that the environment does not have to the reasons. Their checks are skipped with the reason. An
+	// environment without Writing or Commands is checked to refuse these.
 	Lacks map[Feature]string
-	// Arrange returns another environment for the place that e is in, with the same working directory. Checks put files,
-	// links and FIFOs there through it. An environment that lacks Writing needs it; nil means e itself.
+	// Arrange returns another environment with the same files and working directory, through which checks make files, links and
+	// FIFOs. An environment that lacks Writing needs it; nil means e itself.
 	Arrange func(e env.Environment) env.Environment
 }
 
-// Suite checks that an environment behaves as package env says, sentence by sentence. Make returns a new one with an empty,
-// writable working directory, and arranges for its end with t.Cleanup; it is called once a check. Scripts keep to what a POSIX shell
-// can do with cat, chmod, ln, mkfifo, rm, sleep and, in a terminal, stty; one check uses setsid where there is one.
+// Suite checks that an environment behaves as package env documents. Make returns a new one with an empty, writable working
+// directory and registers its cleanup with t.Cleanup; it is called once for each check. Scripts need only a POSIX shell with cat,
+// chmod, ln, mkfifo, rm, sleep and, in a terminal, stty; one check uses setsid if it exists.
 func Suite(t *testing.T, make func(t *testing.T) env.Environment) {
 	SuiteWith(t, make, Options{})
 }
 
-// SuiteWith is Suite for an environment that does not have everything.
+// SuiteWith is Suite for an environment that lacks some features.
 func SuiteWith(t *testing.T, make func(t *testing.T) env.Environment, opts Options) {
 	for feature, why := range opts.Lacks {
 		if !slices.Contains(features(), feature) || why == "" {
@@ -78,11 +78,11 @@ type check struct {
 	name  string
 	run   func(*tester)
 	needs []Feature
-	// unless is a feature instead of which the check is made.
+	// unless names a feature; the check runs only if the environment lacks it.
 	unless Feature
 }
 
-// lack returns a feature that the check needs and the environment does not have, if there is one.
+// lack returns a feature that the check needs and the environment lacks, or "".
 func (c check) lack(opts Options) Feature {
 	for _, f := range c.needs {
 		if opts.Lacks[f] != "" {
@@ -92,7 +92,7 @@ func (c check) lack(opts Options) Feature {
 	return ""
 }
 
-// check runs it, for limit at most as far as the environment heeds its contexts.
+// check runs the check. The limit applies if the environment obeys its contexts.
 func (c check) check(t testing.TB, e env.Environment, opts Options, limit time.Duration) {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), limit, errHangs)
 	defer cancel()

@@ -12,17 +12,17 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// tester is an environment under test.
+// tester holds an environment under test.
 type tester struct {
 	testing.TB
 	ctx      context.Context
 	env      env.Environment
-	arranger env.Environment // the same place, where files can be put
-	helped   bool            // by Options.Arrange
+	arranger env.Environment // the same files, for arranging a check
+	helped   bool            // arranger comes from Options.Arrange
 	lacks    map[Feature]string
 }
 
-// within runs something that may hang and fails when it does. Do must not end the test itself.
+// within runs do and fails the test if it hangs. Do must not end the test itself.
 func (t *tester) within(what string, do func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -37,7 +37,7 @@ func (t *tester) within(what string, do func()) {
 	}
 }
 
-// read is the content of a file that must be there.
+// read returns the content of a file, which must exist.
 func (t *tester) read(name string) string {
 	t.Helper()
 	f, err := t.env.Open(t.ctx, name)
@@ -51,7 +51,7 @@ func (t *tester) read(name string) string {
 	return string(data)
 }
 
-// put arranges for a file.
+// put makes a file for a check.
 func (t *tester) put(name, data string, perm fs.FileMode) {
 	t.Helper()
 	if err := t.arranger.WriteFile(t.ctx, name, []byte(data), perm); err != nil {
@@ -59,7 +59,7 @@ func (t *tester) put(name, data string, perm fs.FileMode) {
 	}
 }
 
-// arrange runs a script that puts something in place.
+// arrange runs a script that prepares a check.
 func (t *tester) arrange(script string) {
 	t.Helper()
 	if !t.helped && t.lacks[Commands] != "" {
@@ -74,7 +74,7 @@ func (t *tester) arrange(script string) {
 	}
 }
 
-// stat describes a file that must be there.
+// stat describes a file, which must exist.
 func (t *tester) stat(name string) env.Info {
 	t.Helper()
 	info, err := t.env.Stat(t.ctx, name)
@@ -84,7 +84,7 @@ func (t *tester) stat(name string) env.Info {
 	return info
 }
 
-// list lists a directory that must be there.
+// list lists a directory, which must exist.
 func (t *tester) list(dir string) []env.Info {
 	t.Helper()
 	list, err := t.env.ReadDir(t.ctx, dir)
@@ -94,7 +94,7 @@ func (t *tester) list(dir string) []env.Info {
 	return list
 }
 
-// names lists a directory's names.
+// names returns the names in a directory.
 func (t *tester) names(dir string) []string {
 	t.Helper()
 	var names []string
@@ -104,7 +104,7 @@ func (t *tester) names(dir string) []string {
 	return names
 }
 
-// isError checks an error's kind.
+// isError checks that an error is of a kind.
 func (t *tester) isError(what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
@@ -112,7 +112,7 @@ func (t *tester) isError(what string, err, want error) {
 	}
 }
 
-// equal compares what came with what should have.
+// equal checks that two values are equal.
 func (t *tester) equal(what string, got, want any) {
 	t.Helper()
 	if got != want {
@@ -120,7 +120,7 @@ func (t *tester) equal(what string, got, want any) {
 	}
 }
 
-// sameNames compares lists of names, in order.
+// sameNames checks that two lists of names are equal, including their order.
 func (t *tester) sameNames(got []string, want ...string) {
 	t.Helper()
 	if !slices.Equal(got, want) {
@@ -128,13 +128,13 @@ func (t *tester) sameNames(got []string, want ...string) {
 	}
 }
 
-// absolute is a name in the working directory made absolute.
+// absolute returns the absolute path of a name in the working directory.
 func (t *tester) absolute(name string) string { return path.Join(t.env.WorkDir(), name) }
 
 // onWindows reports whether the environment is a Windows machine.
 func (t *tester) onWindows() bool { return t.env.Platform().OS == "windows" }
 
-// ended is a context that has ended, and why.
+// ended returns an ended context and its cause.
 func (t *tester) ended() (context.Context, error) {
 	gone := errors.New("gone")
 	ctx, cancel := context.WithCancelCause(t.ctx)

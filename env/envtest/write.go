@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// writeChecks are the checks of WriteFile and Remove.
+// writeChecks check WriteFile and Remove.
 var writeChecks = []check{
 	{name: "AC4_2_WriteMakesParents", run: writeMakesParents, needs: []Feature{Writing}},
 	{name: "D1_ReplaceKeepsMode", run: replaceKeepsMode, needs: []Feature{Writing, Modes}},
@@ -26,7 +26,7 @@ var writeChecks = []check{
 	{name: "D7_RefusesWriting", run: refusesWriting, unless: Writing},
 }
 
-// write writes a file, which must work.
+// write writes a file, which must succeed.
 func (t *tester) write(name, data string, perm fs.FileMode) {
 	t.Helper()
 	if err := t.env.WriteFile(t.ctx, name, []byte(data), perm); err != nil {
@@ -51,7 +51,7 @@ func replaceKeepsMode(t *tester) {
 	t.equal("content", t.read("s"), "two")
 }
 
-// replaceIsAtomic holds a file open over its replacement and reads the old content to the end.
+// replaceIsAtomic holds a file open while it is replaced and reads the old content to the end.
 func replaceIsAtomic(t *tester) {
 	if t.onWindows() {
 		t.Skip("not run: Windows does not replace open files")
@@ -153,7 +153,7 @@ func removeLink(t *tester) {
 	t.equal("target after the link was removed", t.read("dir/f"), "x")
 }
 
-// dataIsTheCallers uses the buffer for something else once it is written.
+// dataIsTheCallers changes the buffer after it was written.
 func dataIsTheCallers(t *tester) {
 	data := []byte("before")
 	if err := t.env.WriteFile(t.ctx, "f", data, 0o644); err != nil {
@@ -163,7 +163,7 @@ func dataIsTheCallers(t *tester) {
 	t.equal("content", t.read("f"), "before")
 }
 
-// concurrentUse has several write, read and list the same files at once. Who reads sees one whole content or another.
+// concurrentUse writes, reads and lists the same files concurrently. A reader must see the whole of one content.
 func concurrentUse(t *tester) {
 	contents := []string{strings.Repeat("a", 1<<16), strings.Repeat("b", 1<<10), "c"}
 	t.write("shared", contents[0], 0o644)

@@ -76,10 +76,10 @@ func TestD4_MarksAreFound(t *testing.T) {
 	}
 }
 
-// command is a script for a shell in a group of its own, or in a session, with pipes.
+// command is a script for a shell in its own group or session, with pipes.
 type command struct {
 	*exec.Cmd
-	in, out *os.File // our ends
+	in, out *os.File // the test's ends
 	reaped  chan struct{}
 	waitErr error
 }
@@ -97,7 +97,7 @@ func newCommand(t *testing.T, script string, session bool) *command {
 	c := &command{Cmd: exec.Command("/bin/sh", "-c", script), in: in, out: out, reaped: make(chan struct{})}
 	c.Stdin, c.Stdout, c.Stderr, c.Env = stdin, stdout, stdout, os.Environ()
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: !session, Setsid: session}
-	t.Cleanup(func() { // the child has its own, and its ends of the others are still needed for a second start
+	t.Cleanup(func() { // the child has copies, and a second start still needs its ends
 		for _, f := range []*os.File{in, out, stdin, stdout} {
 			if err := f.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 				t.Error(err)
@@ -122,7 +122,7 @@ func (c *command) start(t *testing.T, v Level) Tree {
 	return tree
 }
 
-// end waits for the command, ends what is left of it and returns its exit and what it has printed.
+// end waits for the command, ends the rest of its tree and returns its exit and output.
 func (c *command) end(t *testing.T, tree Tree) (exit syscall.WaitStatus, printed string) {
 	t.Helper()
 	<-c.reaped
@@ -140,7 +140,7 @@ func (c *command) end(t *testing.T, tree Tree) (exit syscall.WaitStatus, printed
 	return c.ProcessState.Sys().(syscall.WaitStatus), string(text)
 }
 
-// One command for which there is no cgroup is not lost: neither when none can be made nor when none can be entered.
+// A command for which no cgroup can be made, or that cannot enter one, still runs.
 func TestD4_OneCommandWithoutACgroup(t *testing.T) {
 	empty := t.TempDir()
 	for name, dir := range map[string]string{"none can be made": path.Join(empty, "gone"), "none can be entered": empty} {
@@ -184,7 +184,7 @@ func TestD4_AProbeOfNoCgroupFails(t *testing.T) {
 	}
 }
 
-// liveLeaf starts a script in a cgroup and waits until it says something.
+// liveLeaf starts a script in a cgroup and waits until it prints something.
 func liveLeaf(t *testing.T, script string) (*leaf, *exec.Cmd) {
 	t.Helper()
 	c, err := findCgroups("/bin/sh")
@@ -243,7 +243,7 @@ func TestD4_WithoutCgroupKill(t *testing.T) {
 	endLeaf(t, l, cmd)
 }
 
-// A command may make cgroups in its own, as one does that runs commands with this package.
+// A command may make cgroups below its own, as a program that uses this package does.
 func TestD4_CgroupsBelow(t *testing.T) {
 	l, cmd := liveLeaf(t, `echo ready; exec sleep 1000`)
 	if err := os.Mkdir(path.Join(l.dir, "a"), 0o755); err != nil {
@@ -261,7 +261,7 @@ func TestD4_CgroupsBelow(t *testing.T) {
 		t.Errorf("left %q, want both processes", left)
 	}
 	endLeaf(t, l, cmd)
-	if err := inner.Close(); err != nil { // it is gone with the one above it
+	if err := inner.Close(); err != nil { // it is removed with the one above it
 		t.Error(err)
 	}
 	var exit *exec.ExitError
@@ -270,7 +270,7 @@ func TestD4_CgroupsBelow(t *testing.T) {
 	}
 }
 
-// A number that another process has by now is not signalled.
+// A signal is not sent to a new process with the same process id.
 func TestD4_ASignalIsForTheProcessThatWasSeen(t *testing.T) {
 	cmd := exec.Command("sleep", "1000")
 	if err := cmd.Start(); err != nil {
@@ -282,7 +282,7 @@ func TestD4_ASignalIsForTheProcessThatWasSeen(t *testing.T) {
 	}
 	other := seen.member
 	other.start--
-	// The first would win if it were sent, for a process that is still running ends with the signal that comes first.
+	// If the first one were sent, it would win, because the first signal ends a running process.
 	for _, err := range []error{other.signal(syscall.SIGTERM), seen.signal(syscall.SIGKILL)} {
 		if err != nil {
 			t.Error(err)
@@ -297,11 +297,11 @@ func TestD4_ASignalIsForTheProcessThatWasSeen(t *testing.T) {
 	}
 }
 
-// Tidying up removes what is empty and of no host, and nothing else.
+// Tidying removes only empty cgroups that no host holds.
 func TestD4_OnlyCgroupsOfNobodyAreRemoved(t *testing.T) {
 	l, cmd := liveLeaf(t, "echo ready; exec sleep 1000")
 	defer endLeaf(t, l, cmd)
-	c := &cgroups{dir: l.dir} // below one of our own, so that no other host is in the way
+	c := &cgroups{dir: l.dir} // below the test's own, away from other hosts
 	held, err := c.make("held")
 	if err != nil {
 		t.Fatal(err)

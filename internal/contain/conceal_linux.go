@@ -33,7 +33,7 @@ func overwriteEnviron() (err error) {
 		return fmt.Errorf("overwrite the environment: %w", err)
 	}
 	for entry := range bytes.SplitSeq(block, []byte{0}) {
-		if !bytes.HasPrefix(entry, []byte(MarkVar+"=")) { // whoever started us finds us by it
+		if !bytes.HasPrefix(entry, []byte(MarkVar+"=")) { // whoever started this process finds it by the mark
 			clear(entry)
 		}
 	}

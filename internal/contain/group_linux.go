@@ -21,7 +21,7 @@ type member struct {
 	name    string // of the executable, truncated by the kernel
 	start   uint64 // when it started, in the kernel's ticks, which tells it apart from a later one with the same number
 	grouped bool   // it is in the leader's process group
-	inside  int    // its number in the namespace of the command, if that is another one
+	inside  int    // its number in the command's namespace, if that is another one
 }
 
 // procStat holds the fields of proc_pid_stat(5) that are used here.
@@ -142,8 +142,8 @@ func processIDs() ([]int, error) {
 	return pids, nil
 }
 
-// look calls visit for the processes that belong to the tree and returns those that have to be looked at again. It returns none once
-// visit has returned false. It uses all processors, because a storm of processes competes for them.
+// look calls visit for the processes that belong to the tree and returns those to look at again. It returns none once visit has
+// returned false. It uses all processors, because it competes with the processes that it looks for.
 func (t group) look(pids []int, visit func(member) bool) (again []int, err error) {
 	var (
 		mu      sync.Mutex // for again and err
@@ -185,7 +185,7 @@ const (
 	unclear // it may be executing a new program
 )
 
-// owns reports whether a process belongs to the tree. A process that has ended or that is older than the command does not.
+// owns reports whether a process belongs to the tree. Processes that have ended or are older than the command do not.
 func (t group) owns(pid int, reused bool, buf []byte) (member, answer, error) {
 	stat, err := readStat(pid)
 	if gone(err) {

@@ -52,7 +52,7 @@ func ownDir(name string) bool {
 	return err == nil && stat.Mode&syscall.S_IFMT == syscall.S_IFDIR && int(stat.Uid) == os.Geteuid() && stat.Mode&0o022 == 0
 }
 
-// hold takes the host's lock, once. If no directory can be used, the host goes without, and nobody ends what it leaves behind.
+// hold takes the host's lock once. Without a usable directory the host has no lock, and nobody ends its processes after it.
 func (h *host) hold() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A thread that has been moved to other namespaces is never used again, and the first thread, which cannot end, is never moved.
+// A thread that was moved to other namespaces is never reused, and the first thread, which cannot end, is never moved.
 func TestD4_ThreadsAreNotReused(t *testing.T) {
 	const rounds = 500
 	var mu sync.Mutex
@@ -23,7 +23,7 @@ func TestD4_ThreadsAreNotReused(t *testing.T) {
 			result := make(chan error)
 			ownThread(func() {
 				result <- func() error {
-					// What marks a thread also marks those that the runtime would make from it.
+					// The runtime marks new threads with the parent thread's marks.
 					var before uintptr
 					before, _, _ = unix.Syscall(unix.SYS_PRCTL, unix.PR_GET_TIMERSLACK, 0, 0)
 					mu.Lock()
@@ -65,7 +65,7 @@ func TestD4_ThreadsAreNotReused(t *testing.T) {
 	}
 }
 
-// livePIDNS finds the level or skips.
+// livePIDNS returns the level or skips the test.
 func livePIDNS(t *testing.T) *pidns {
 	t.Helper()
 	n, err := findPIDNS("/bin/sh", "")
@@ -75,7 +75,7 @@ func livePIDNS(t *testing.T) *pidns {
 	return n
 }
 
-// A command for which no namespace can be made is refused, because it would see the host, and what went wrong leaves nothing.
+// A command for which no namespace can be made is refused, because it would see the host. The failure leaves nothing behind.
 func TestI4_NoCommandWithoutItsNamespace(t *testing.T) {
 	for name, broken := range map[string]func(*pidns){
 		"no keeper": func(n *pidns) { n.shell = "/gone" },
@@ -112,7 +112,7 @@ func TestI4_NoCommandWithoutItsNamespace(t *testing.T) {
 	}
 }
 
-// endKeeper kills the keeper of the namespace in use, as the kernel does that is out of memory.
+// endKeeper kills the keeper of the current namespace, as the kernel does when memory runs out.
 func endKeeper(t *testing.T, r *spaces) {
 	t.Helper()
 	s, err := r.current()
@@ -129,7 +129,7 @@ func endKeeper(t *testing.T, r *spaces) {
 	}
 }
 
-// When the namespace of an environment has ended, the next command gets another one.
+// If an environment's namespace has ended, the next command gets a new one.
 func TestI4_ANewNamespaceForALostOne(t *testing.T) {
 	v, err := Find(CgroupPIDNS, "/bin/sh")
 	if err != nil {
@@ -169,12 +169,12 @@ func TestI4_ANewNamespaceForALostOne(t *testing.T) {
 	}
 }
 
-// A probe must see through a machine on which some step fails, and say which.
+// A probe must fail on a machine where any step fails, and name the step.
 func TestD4_AProbeOfNoNamespaceFails(t *testing.T) {
 	for name, broken := range map[string]func(*pidns){
 		"keeper": func(n *pidns) { n.shell = "/gone" },
 		"mount":  func(n *pidns) { n.mount = "/bin/false" },
-		"proc":   func(n *pidns) { n.mount = "/bin/true" }, // the old /proc stays
+		"proc":   func(n *pidns) { n.mount = "/bin/true" }, // the old /proc stays mounted
 	} {
 		n := livePIDNS(t)
 		broken(n)
@@ -186,7 +186,7 @@ func TestD4_AProbeOfNoNamespaceFails(t *testing.T) {
 	}
 }
 
-// Orphans do not become zombies, whatever shell the keeper is.
+// Orphans do not remain zombies, whichever shell the keeper is.
 func TestD4_KeepersReapOrphans(t *testing.T) {
 	for _, shell := range []string{"/bin/sh", "dash", "bash"} {
 		t.Run(shell, func(t *testing.T) {
@@ -196,7 +196,7 @@ func TestD4_KeepersReapOrphans(t *testing.T) {
 				t.Skipf("no %s to try: %v", shell, err)
 			}
 			n.shell = path
-			// An orphan is one when its parent has ended; each waits for that.
+			// Each orphan waits until its parent has ended.
 			cmd := exec.Command("bash", "-c", `for i in 1 2 3 4 5 6 7 8; do
 				(setsid sh -c 'while [ "$(cut -d" " -f4 /proc/$$/stat)" != 1 ]; do :; done; echo orphan' & ); done
 				while [ "$(ls -d /proc/[0-9]* | wc -l)" -gt 6 ]; do :; done; echo reaped; cat /proc/[0-9]*/stat`)
@@ -206,7 +206,7 @@ func TestD4_KeepersReapOrphans(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			timer := time.AfterFunc(20*time.Second, func() { // instead of waiting for ever for zombies to go
+			timer := time.AfterFunc(20*time.Second, func() { // do not wait forever for zombies
 				if err := tree.Signal(unix.SIGKILL); err != nil {
 					t.Error(err)
 				}
@@ -223,7 +223,7 @@ func TestD4_KeepersReapOrphans(t *testing.T) {
 	}
 }
 
-// A start that another command holds up ends with the namespace.
+// A start that another command blocks ends with the namespace.
 func TestI4_AStartThatIsHeldUp(t *testing.T) {
 	n, err := preparePIDNS("/bin/sh", "")
 	if err != nil {
@@ -234,7 +234,7 @@ func TestI4_AStartThatIsHeldUp(t *testing.T) {
 		t.Skipf("no PID namespace for all commands here: %v", err)
 	}
 	s.limit = time.Millisecond
-	if err := s.do(func() error { // it ends when the keeper does
+	if err := s.do(func() error { // returns when the keeper ends
 		return unix.Waitid(unix.P_PID, s.keeper.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 	}); err != nil {
 		t.Error(err)

@@ -60,7 +60,7 @@ func Find(wanted, shell string) (Level, error) {
 		errs = append(errs, err)
 	}
 	if wanted == "" {
-		return v, nil // nobody asked for a better level, so the reasons do not matter
+		return v, nil // nobody asked for a better level, so the reasons are irrelevant
 	}
 	if !known {
 		return v, fmt.Errorf("containment %q: %w", wanted, errors.ErrUnsupported)

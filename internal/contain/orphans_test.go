@@ -6,5 +6,5 @@ import (
 	"github.com/attractor-go/attractor/internal/orphans"
 )
 
-// TestMain fails the package when a process outlives its tests.
+// TestMain fails if a process outlives the package's tests.
 func TestMain(m *testing.M) { orphans.Verify(m.Run) }

@@ -35,7 +35,7 @@ func findPIDNS(shell, outer string) (*pidns, error) {
 
 // preparePIDNS returns the level with the programs that it needs, not yet tried out.
 func preparePIDNS(shell, outer string) (*pidns, error) {
-	n := &pidns{shell: shell, environ: []string{}} // nil would mean all of ours
+	n := &pidns{shell: shell, environ: []string{}} // nil would mean this process's environment
 	if sh, err := exec.LookPath("/bin/sh"); err == nil {
 		n.shell = sh // the smallest one, since one is started for each command
 	}

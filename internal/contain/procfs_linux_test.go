@@ -53,7 +53,7 @@ func TestD4_WhatANewProcHasToHave(t *testing.T) {
 	}
 }
 
-// Every procfs is found, with what has to be unmounted and where that must not be seen.
+// Every procfs is found, with the mounts to unmount and the mounts that must not show that.
 func TestI4_WhereProcessesAreSeen(t *testing.T) {
 	const (
 		root   = "27 1 254:0 / / rw shared:1 - ext4 /dev/vda rw\n"
