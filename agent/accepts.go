@@ -17,8 +17,8 @@ func (s *State) accepts(rec record) error {
 	case historyRecord:
 		if s.Records > 1 {
 			problem = "it does not follow the header"
-		} else if err := checkHistory(r.Messages); err != nil {
-			problem = err.Error()
+		} else {
+			problem = checkHistory(r.Messages)
 		}
 	case inputRecord:
 		return problemError(rec, s.needsHeader(s.acceptsInput(r)))

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,8 +19,8 @@ func (historyRecord) kind() string { return "history" }
 
 // newHistory returns the record of a host's messages as it reads after it was written, so that requests before and after a resume are equal.
 func newHistory(messages []llm.Message) (historyRecord, error) {
-	if err := checkHistory(messages); err != nil {
-		return historyRecord{}, fmt.Errorf("agent: Options.%w", err)
+	if problem := checkHistory(messages); problem != "" {
+		return historyRecord{}, fmt.Errorf("agent: Options.%s", problem)
 	}
 	var same historyRecord
 	data, err := marshal(historyRecord{messages})
@@ -75,28 +74,29 @@ func withoutData(parts llm.Parts) llm.Parts {
 	return parts
 }
 
-// checkHistory returns an error for messages that cannot begin a conversation. It names the first wrong message and what to do.
-func checkHistory(messages []llm.Message) error {
+// checkHistory returns what is wrong with messages that cannot begin a conversation, empty if they can. It names the first wrong message and
+// what to do.
+func checkHistory(messages []llm.Message) string {
 	for i := range messages {
 		problem := checkMessage(&messages[i])
 		if problem == "" {
 			problem = checkPlace(messages, i)
 		}
 		if problem != "" {
-			return fmt.Errorf("History[%d]: %s", i, problem)
+			return fmt.Sprintf("History[%d]: %s", i, problem)
 		}
 	}
 	if len(messages) == 0 {
-		return errors.New("History: there are no messages")
+		return "History: there are no messages"
 	}
 	last := len(messages) - 1
 	if calls := messages[last].Parts.ToolCalls(); len(calls) > 0 {
-		return fmt.Errorf("History[%d]: the call %q has no result: add a message of the role tool with the results of its calls, or leave the calls out", last, calls[0].ID)
+		return fmt.Sprintf("History[%d]: the call %q has no result: add a message of the role tool with the results of its calls, or leave the calls out", last, calls[0].ID)
 	}
-	return nil
+	return ""
 }
 
-// checkMessage returns an error for a message that is wrong by itself.
+// checkMessage returns what is wrong with a message by itself, empty if nothing is.
 func checkMessage(m *llm.Message) string {
 	switch m.Role {
 	case llm.RoleUser, llm.RoleAssistant, llm.RoleTool:
