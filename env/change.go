@@ -41,8 +41,8 @@ func (l *Local) change(ctx context.Context, c change) error {
 func (l *Local) inDirectory(p place, parents bool, do func(dir *os.Root, base string) error) (err error) {
 	above, base := p.split()
 	var dir *os.Root
-	if l.fenced {
-		dir, err = l.openFenced(l.innermost(p), parents)
+	if l.hasReadOnly {
+		dir, err = l.openWritable(l.innermost(p), parents)
 	} else {
 		dir, err = p.root.openDir(above, parents)
 	}
@@ -85,10 +85,10 @@ func (l *Local) innermost(p place) place {
 	return p
 }
 
-// openFenced opens the directory that holds a place if files in it may be changed. It goes element by element and follows no links,
+// openWritable opens the directory that holds a place if files in it may be changed. It goes element by element and follows no links,
 // so that a link swapped in cannot lead into a read-only root. It recognizes roots by os.SameFile and not by name, because
 // case-insensitive file systems have several names for them.
-func (l *Local) openFenced(p place, parents bool) (_ *os.Root, err error) {
+func (l *Local) openWritable(p place, parents bool) (_ *os.Root, err error) {
 	above, base := p.split()
 	in := p.root
 	dir, err := p.root.dir.OpenRoot(".")
@@ -173,7 +173,7 @@ func (e *readOnlyRoot) Error() string {
 	if len(writable) == 0 {
 		return fmt.Sprintf("%s/ is read-only, and so is every allowed directory: files can be read and not changed", e.root.given)
 	}
-	return fmt.Sprintf("%s/ is read-only: files there can be read and not changed; choose a path in %s", e.root.given, listed(writable))
+	return fmt.Sprintf("%s/ is read-only: files there can be read and not changed; choose a path in %s", e.root.given, dirList(writable))
 }
 
 func (e *readOnlyRoot) Unwrap() error { return fs.ErrPermission }

@@ -26,7 +26,7 @@ type localDir struct {
 
 // openDir opens a directory and keeps it open.
 func (l *Local) openDir(ctx context.Context, name string) (Dir, error) {
-	return reach(ctx, l, "opendir", name, true, func(p place) (Dir, error) {
+	return withPlace(ctx, l, "opendir", name, true, func(p place) (Dir, error) {
 		f, err := p.root.dir.OpenFile(p.rel, dirFlags, 0)
 		if err != nil {
 			return nil, err

@@ -15,7 +15,7 @@ import (
 // Open opens a regular file for reading. The reader also implements io.Seeker and io.ReaderAt; callers must check for these, since
 // other environments may not provide them. Reading does not obey ctx.
 func (l *Local) Open(ctx context.Context, name string) (io.ReadCloser, error) {
-	return reach(ctx, l, "open", name, true, func(p place) (io.ReadCloser, error) {
+	return withPlace(ctx, l, "open", name, true, func(p place) (io.ReadCloser, error) {
 		return openRegular(p)
 	})
 }
@@ -27,14 +27,14 @@ func openRegular(p place) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := regular(f); err != nil {
+	if err := checkRegular(f); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
-// regular refuses handles of anything but regular files.
-func regular(f *os.File) error {
+// checkRegular refuses handles of anything but regular files.
+func checkRegular(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (l *Local) Remove(ctx context.Context, name string) error {
 
 // Stat describes a file. It follows symbolic links that stay inside the allowed directories.
 func (l *Local) Stat(ctx context.Context, name string) (Info, error) {
-	return reach(ctx, l, "stat", name, true, func(p place) (Info, error) {
+	return withPlace(ctx, l, "stat", name, true, func(p place) (Info, error) {
 		fi, err := p.root.dir.Stat(p.rel)
 		if err != nil {
 			return Info{}, err
@@ -99,7 +99,7 @@ func infoOf(name string, fi fs.FileInfo) Info {
 
 // ReadDir lists a directory, sorted by name. It leaves out entries that vanish meanwhile.
 func (l *Local) ReadDir(ctx context.Context, name string) ([]Info, error) {
-	return reach(ctx, l, "readdir", name, true, readDir)
+	return withPlace(ctx, l, "readdir", name, true, readDir)
 }
 
 func readDir(p place) (list []Info, err error) {
@@ -130,10 +130,10 @@ func readDir(p place) (list []Info, err error) {
 	return list, nil
 }
 
-// reach calls do with the file that a name leads to. It first relies on os.Root alone, which costs one pass over the path. If
-// os.Root reports that the name leaves its root, reach resolves the links and tries again. Either way the operation goes through
+// withPlace calls do with the file that a name leads to. It first relies on os.Root alone, which costs one pass over the path. If
+// os.Root reports that the name leaves its root, withPlace resolves the links and tries again. Either way the operation goes through
 // os.Root.
-func reach[T any](ctx context.Context, l *Local, op, name string, last bool, do func(place) (T, error)) (T, error) {
+func withPlace[T any](ctx context.Context, l *Local, op, name string, last bool, do func(place) (T, error)) (T, error) {
 	var zero T
 	if err := context.Cause(ctx); err != nil {
 		return zero, l.fileError(op, name, err)
@@ -159,5 +159,5 @@ func (l *Local) fileError(op, name string, err error) error {
 	if errors.Is(err, l.escapes) { // a link was swapped in after resolve
 		err = &outsideError{roots: l.roots}
 	}
-	return &fs.PathError{Op: op, Path: name, Err: bare(err)}
+	return &fs.PathError{Op: op, Path: name, Err: unwrapOS(err)}
 }

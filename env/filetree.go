@@ -70,7 +70,7 @@ func (noTree) Chmod(_ context.Context, name string, _ fs.FileMode) error {
 
 // Lstat implements Tree. On systems other than Linux and macOS it reports no more than Stat.
 func (l *Local) Lstat(ctx context.Context, name string) (Node, error) {
-	return reach(ctx, l, "lstat", name, false, func(p place) (Node, error) {
+	return withPlace(ctx, l, "lstat", name, false, func(p place) (Node, error) {
 		fi, err := p.root.dir.Lstat(p.rel)
 		if err != nil {
 			return Node{}, err
@@ -81,7 +81,7 @@ func (l *Local) Lstat(ctx context.Context, name string) (Node, error) {
 
 // Readlink implements Tree.
 func (l *Local) Readlink(ctx context.Context, name string) (string, error) {
-	return reach(ctx, l, "readlink", name, false, func(p place) (string, error) {
+	return withPlace(ctx, l, "readlink", name, false, func(p place) (string, error) {
 		target, err := p.root.dir.Readlink(p.rel)
 		if err == nil {
 			return target, nil

@@ -32,7 +32,7 @@ func (in *input) Write(b []byte) (int, error) {
 
 // Close ends the input. A second Close is not an error, because the end of the command closes the input too.
 func (in *input) Close() error {
-	if in.shut() {
+	if in.markClosed() {
 		return nil
 	}
 	if in.eof != nil {
@@ -42,16 +42,16 @@ func (in *input) Close() error {
 	return in.f.Close()
 }
 
-// finish closes the input after the command has ended.
-func (in *input) finish() error {
-	if in.shut() || in.eof != nil {
+// closeAtExit closes the input after the command has ended.
+func (in *input) closeAtExit() error {
+	if in.markClosed() || in.eof != nil {
 		return nil
 	}
 	return in.f.Close()
 }
 
-// shut closes the input for writers and reports whether it was closed already.
-func (in *input) shut() bool {
+// markClosed closes the input for writers and reports whether it was closed already.
+func (in *input) markClosed() bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	was := in.closed

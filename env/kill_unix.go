@@ -41,5 +41,5 @@ func (p *process) end() {
 	<-p.done
 	p.killErr = errors.Join(p.killErr, p.output.close())
 	<-p.output.dropped
-	p.killErr = errors.Join(p.killErr, p.forget())
+	p.killErr = errors.Join(p.killErr, p.release())
 }

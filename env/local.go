@@ -78,19 +78,19 @@ type LocalOptions struct {
 //
 // All methods may be called concurrently. After Close they return errors that wrap fs.ErrClosed.
 type Local struct {
-	dir     string  // as given, absolute, slash-separated
-	roots   []*root // the working directory is the first
-	fenced  bool    // some roots are read-only
-	escapes error   // os.Root's error for a name that leaves it
-	shell   string
-	environ []string
-	launch  func(context.Context, Launch) (Launch, error)
-	network string
-	sandbox string
-	grace   time.Duration
-	level   contain.Level
-	table   processTable
-	locks   *locks
+	dir         string  // as given, absolute, slash-separated
+	roots       []*root // the working directory is the first
+	hasReadOnly bool    // some roots are read-only
+	escapes     error   // os.Root's error for a name that leaves it
+	shell       string
+	environ     []string
+	launch      func(context.Context, Launch) (Launch, error)
+	network     string
+	sandbox     string
+	grace       time.Duration
+	level       contain.Level
+	table       processTable
+	locks       *locks
 
 	abandoned    []string
 	abandonedErr error
@@ -160,7 +160,7 @@ func (l *Local) openRoots(dir string, extra, readOnly []string) error {
 		}
 		l.roots = append(l.roots, r)
 		if r.readOnly = i > len(extra); r.readOnly {
-			l.fence(r)
+			l.markReadOnly(r)
 		}
 	}
 	_, err := l.roots[0].dir.Lstat("..")
@@ -172,9 +172,9 @@ func (l *Local) openRoots(dir string, extra, readOnly []string) error {
 	return nil
 }
 
-// fence marks all roots that are the same directory as a read-only one as read-only.
-func (l *Local) fence(readOnly *root) {
-	l.fenced = true
+// markReadOnly marks all roots that are the same directory as a read-only one as read-only.
+func (l *Local) markReadOnly(readOnly *root) {
+	l.hasReadOnly = true
 	for _, r := range l.roots {
 		r.readOnly = r.readOnly || os.SameFile(r.info, readOnly.info)
 	}

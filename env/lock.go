@@ -65,7 +65,7 @@ func newLocks(given string) *locks {
 func (k *locks) acquire(ctx context.Context, kind string, paths ...string) (release func(), err error) {
 	var places []int64
 	for _, p := range paths {
-		places = append(places, lockPlace(p))
+		places = append(places, lockOffset(p))
 	}
 	slices.Sort(places) // the same order for all, to avoid deadlocks
 	places = slices.Compact(places)
@@ -81,7 +81,7 @@ func (k *locks) acquire(ctx context.Context, kind string, paths ...string) (rele
 		f, err := k.open(lockName(kind, at))
 		if err == nil {
 			held = append(held, f)
-			err = hold(ctx, f, at)
+			err = waitLock(ctx, f, at)
 		}
 		if err != nil {
 			release()
@@ -91,15 +91,15 @@ func (k *locks) acquire(ctx context.Context, kind string, paths ...string) (rele
 	return release, nil
 }
 
-// lockPlace returns the byte of a lock file that stands for a path. It ignores case, because some file systems do, and avoids the
+// lockOffset returns the byte of a lock file that stands for a path. It ignores case, because some file systems do, and avoids the
 // end of the number range, which some systems treat specially.
-func lockPlace(abs string) int64 {
+func lockOffset(abs string) int64 {
 	sum := sha256.Sum256([]byte(strings.ToLower(abs)))
 	return int64(binary.BigEndian.Uint64(sum[:8]) >> 2)
 }
 
-// hold waits for the lock of a byte of an open file until the context ends.
-func hold(ctx context.Context, f *os.File, at int64) error {
+// waitLock waits for the lock of a byte of an open file until the context ends.
+func waitLock(ctx context.Context, f *os.File, at int64) error {
 	for pause := lockPause; ; pause = min(2*pause, maxLockPause) {
 		if err := context.Cause(ctx); err != nil {
 			return err
@@ -146,7 +146,7 @@ func openLock(dir, name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.IsDir() || !ours(info) {
+	if !info.IsDir() || !ownedByUser(info) {
 		return nil, &fs.PathError{Op: "lock", Path: dir, Err: fmt.Errorf("it is no directory of this user's: %w", fs.ErrPermission)}
 	}
 	return os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|noFollow, 0o600)

@@ -31,8 +31,8 @@ func flock(f *os.File) error {
 	}
 }
 
-// ours reports whether a file belongs to this user and is not writable by others.
-func ours(info fs.FileInfo) bool {
+// ownedByUser reports whether a file belongs to this user and is not writable by others.
+func ownedByUser(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 == 0
 }

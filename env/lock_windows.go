@@ -24,5 +24,5 @@ func tryLock(f *os.File, at int64) error {
 	return os.NewSyscallError("LockFileEx", err)
 }
 
-// ours relies on the directory's access list.
-func ours(fs.FileInfo) bool { return true }
+// ownedByUser relies on the directory's access list.
+func ownedByUser(fs.FileInfo) bool { return true }

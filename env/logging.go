@@ -341,11 +341,11 @@ type watchedReader struct {
 
 func (w *watchedReader) Read(p []byte) (int, error) {
 	n, err := w.ReadCloser.Read(p)
-	w.note(n, err)
+	w.record(n, err)
 	return n, err
 }
 
-func (w *watchedReader) note(n int, err error) {
+func (w *watchedReader) record(n int, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.read += int64(n)
@@ -372,6 +372,6 @@ type watchedReaderAt struct {
 
 func (r watchedReaderAt) ReadAt(p []byte, offset int64) (int, error) {
 	n, err := r.ReaderAt.ReadAt(p, offset)
-	r.w.note(n, err)
+	r.w.record(n, err)
 	return n, err
 }

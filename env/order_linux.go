@@ -78,14 +78,14 @@ func (r *order) read(o *output) {
 			return
 		}
 		if err != nil {
-			o.note(err)
+			o.addError(err)
 			return
 		}
 		for _, event := range ready {
 			i := int(event.Fd)
 			o.readNow(r.pipes[i], r.conns[i], buf)
 			if r.pipes[i].ended {
-				o.note(r.control(unix.EPOLL_CTL_DEL, i))
+				o.addError(r.control(unix.EPOLL_CTL_DEL, i))
 				open--
 			}
 		}

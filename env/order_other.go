@@ -28,7 +28,7 @@ func (r *order) read(o *output) {
 					return
 				}
 				if err != nil {
-					o.end(p, err)
+					o.endStream(p, err)
 					return
 				}
 			}

@@ -30,12 +30,12 @@ const (
 
 // output reads a command's output in the order in which its streams have data (see order).
 type output struct {
-	deliver func(stream int, p []byte) // nil discards
-	pipes   []*pipe
-	order   *order        // reads until drain
-	news    chan struct{} // holds a token if something was read
-	ended   chan struct{} // closed when order has stopped
-	dropped chan struct{} // closed when nothing is read any more
+	deliver  func(stream int, p []byte) // nil discards
+	pipes    []*pipe
+	order    *order        // reads until drain
+	received chan struct{} // holds a token if something was read
+	ended    chan struct{} // closed when order has stopped
+	dropped  chan struct{} // closed when nothing is read any more
 
 	mu      sync.Mutex // held during deliver, which is not called concurrently
 	failed  error
@@ -47,12 +47,12 @@ type pipe struct {
 	stream int
 	f      *os.File
 	ended  bool // read to the end; written by the reader
-	last   attempt
+	raw    rawRead
 }
 
-// attempt is a non-blocking read. It is kept with its pipe so that reading gigabytes does not allocate; the garbage would take as
+// rawRead is a non-blocking read. It is kept with its pipe so that reading gigabytes does not allocate; the garbage would take as
 // much memory as the output that is kept.
-type attempt struct {
+type rawRead struct {
 	buf []byte
 	n   int
 	err error
@@ -60,7 +60,7 @@ type attempt struct {
 }
 
 // read reads once from a connection. The first error is the connection's, the second the read's.
-func (a *attempt) read(conn syscall.RawConn, buf []byte) (n int, connErr, readErr error) {
+func (a *rawRead) read(conn syscall.RawConn, buf []byte) (n int, connErr, readErr error) {
 	if a.try == nil {
 		a.try = func(fd uintptr) bool {
 			a.n, a.err = unix.Read(int(fd), a.buf)
@@ -77,7 +77,7 @@ func newOutput(deliver func(int, []byte), pipes ...*pipe) (*output, error) {
 	order, err := newOrder(pipes)
 	return &output{
 		deliver: deliver, pipes: pipes, order: order,
-		news: make(chan struct{}, 1), ended: make(chan struct{}), dropped: make(chan struct{}),
+		received: make(chan struct{}, 1), ended: make(chan struct{}), dropped: make(chan struct{}),
 	}, err
 }
 
@@ -89,8 +89,8 @@ func (o *output) start() {
 	}()
 }
 
-// end records how reading a stream ended. A terminal returns EIO when no process has it open any more.
-func (o *output) end(p *pipe, err error) {
+// endStream records how reading a stream ended. A terminal returns EIO when no process has it open any more.
+func (o *output) endStream(p *pipe, err error) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return
 	}
@@ -120,7 +120,7 @@ func (o *output) emit(stream int, b []byte) {
 	}
 	o.mu.Unlock()
 	select {
-	case o.news <- struct{}{}:
+	case o.received <- struct{}{}:
 	default:
 	}
 }
@@ -135,7 +135,7 @@ func (o *output) drain(quiet, limit time.Duration) {
 		select {
 		case <-o.ended:
 			held = false
-		case <-o.news:
+		case <-o.received:
 			silence.Reset(quiet)
 		case <-silence.C:
 			held = false
@@ -143,16 +143,16 @@ func (o *output) drain(quiet, limit time.Duration) {
 			held = false
 		}
 	}
-	o.note(o.order.stop())
+	o.addError(o.order.stop())
 	<-o.ended
-	o.note(o.order.close())
+	o.addError(o.order.close())
 	for _, p := range o.pipes {
-		o.rest(p)
+		o.readRest(p)
 	}
 }
 
-// note records an unexpected error.
-func (o *output) note(err error) {
+// addError records an unexpected error.
+func (o *output) addError(err error) {
 	if err != nil && !errors.Is(err, os.ErrClosed) {
 		o.mu.Lock()
 		o.failed = errors.Join(o.failed, err)
@@ -160,19 +160,19 @@ func (o *output) note(err error) {
 	}
 }
 
-// rest delivers the data in a pipe without waiting for more. It includes everything that the command wrote before it ended, so none
+// readRest delivers the data in a pipe without waiting for more. It includes everything that the command wrote before it ended, so none
 // of that is lost, however slow deliver was.
-func (o *output) rest(p *pipe) {
+func (o *output) readRest(p *pipe) {
 	if p.ended {
 		return
 	}
 	if err := p.f.SetReadDeadline(time.Time{}); err != nil {
-		o.end(p, err)
+		o.endStream(p, err)
 		return
 	}
 	conn, err := p.f.SyscallConn()
 	if err != nil {
-		o.end(p, err)
+		o.endStream(p, err)
 		return
 	}
 	buf := make([]byte, readSize)
@@ -187,17 +187,17 @@ func (o *output) rest(p *pipe) {
 
 // readNow reads once without waiting and delivers the data. Waits reports that there was none yet.
 func (o *output) readNow(p *pipe, conn syscall.RawConn, buf []byte) (n int, waits bool) {
-	n, err, readErr := p.last.read(conn, buf)
+	n, err, readErr := p.raw.read(conn, buf)
 	switch {
 	case err != nil:
-		o.end(p, err)
+		o.endStream(p, err)
 	case errors.Is(readErr, syscall.EINTR):
 	case errors.Is(readErr, syscall.EAGAIN):
 		return 0, true
 	case readErr != nil:
-		o.end(p, readErr)
+		o.endStream(p, readErr)
 	case n == 0:
-		o.end(p, io.EOF)
+		o.endStream(p, io.EOF)
 	default:
 		o.emit(p.stream, buf[:n])
 		return n, false
@@ -217,7 +217,7 @@ func (o *output) discard(then func()) {
 		held = true
 		left.Go(func() {
 			_, err := io.Copy(io.Discard, p.f)
-			o.end(p, err)
+			o.endStream(p, err)
 		})
 	}
 	finish := func() {
@@ -237,7 +237,7 @@ func (o *output) discard(then func()) {
 func (o *output) closeFiles() {
 	o.closing.Do(func() {
 		for _, p := range o.pipes {
-			o.note(p.f.Close())
+			o.addError(p.f.Close())
 		}
 	})
 }
@@ -245,6 +245,6 @@ func (o *output) closeFiles() {
 // close stops reading. After start it must follow discard.
 func (o *output) close() error {
 	o.closeFiles()
-	o.note(o.order.close())
+	o.addError(o.order.close())
 	return o.failure()
 }

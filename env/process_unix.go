@@ -116,7 +116,7 @@ func (l *Local) start(ctx context.Context, id, dir string, c Command) (*process,
 	err = errors.Join(err, closeAll(theirs))
 	_ = closeAll(launched) // a file may be listed twice or closed already; the command runs anyway
 	if err != nil {
-		return nil, errors.Join(err, p.unwire())
+		return nil, errors.Join(err, p.closeEnds())
 	}
 	p.output.start()
 	go p.supervise()
@@ -151,14 +151,14 @@ func (p *process) pipes(c Command) (theirs []*os.File, err error) {
 	return theirs, nil
 }
 
-// unwire closes this process's ends of the pipes of a command that did not start.
-func (p *process) unwire() error {
+// closeEnds closes this process's ends of the pipes of a command that did not start.
+func (p *process) closeEnds() error {
 	var errs []error
 	if p.output != nil {
 		errs = append(errs, p.output.close())
 	}
 	if p.stdin != nil {
-		errs = append(errs, p.stdin.finish())
+		errs = append(errs, p.stdin.closeAtExit())
 	}
 	return errors.Join(errs...)
 }
@@ -195,7 +195,7 @@ func (p *process) supervise() {
 	p.exit.Left = p.tree.Left()
 	p.err = errors.Join(p.err, p.output.failure())
 	if p.stdin != nil {
-		p.err = errors.Join(p.err, p.stdin.finish())
+		p.err = errors.Join(p.err, p.stdin.closeAtExit())
 	}
 	p.output.discard(p.pipesEnded)
 	close(p.done)
@@ -210,8 +210,8 @@ func (p *process) pipesEnded() {
 	p.table.remove(p.id)
 }
 
-// forget releases the command's containment and removes it from the table.
-func (p *process) forget() error {
+// release releases the command's containment and removes it from the table.
+func (p *process) release() error {
 	err := p.tree.Close()
 	p.table.remove(p.id)
 	return err

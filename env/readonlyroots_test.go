@@ -13,11 +13,11 @@ import (
 	"github.com/attractor-go/attractor/env/envtest"
 )
 
-// fencedDirs makes a working directory that contains a read-only directory, which contains a writable one, and a read-only
+// readOnlyDirs makes a working directory that contains a read-only directory, which contains a writable one, and a read-only
 // directory beside it:
 //
 //	work/            ro/rw/inner/      beside/
-func fencedDirs(t *testing.T) (l *env.Local, dir string) {
+func readOnlyDirs(t *testing.T) (l *env.Local, dir string) {
 	dir = t.TempDir()
 	for _, name := range []string{"work/sub", "work/ro/deep", "work/ro/rw/inner", "beside/sub"} {
 		mkdir(t, filepath.Join(dir, name))
@@ -53,7 +53,7 @@ func changes(t *testing.T, l env.Environment, name string) map[string]error {
 }
 
 func TestJ9_ReadOnlyRootsAreOnlyRead(t *testing.T) {
-	l, dir := fencedDirs(t)
+	l, dir := readOnlyDirs(t)
 	symlink(t, "ro/deep", filepath.Join(dir, "work/link"))
 	symlink(t, filepath.Join(dir, "beside"), filepath.Join(dir, "work/out"))
 	symlink(t, "../ro/deep/f", filepath.Join(dir, "work/sub/flink"))
@@ -125,7 +125,7 @@ func unchanged(t *testing.T, dir string, names ...string) {
 }
 
 func TestJ9_WritableInsideOfReadOnly(t *testing.T) {
-	l, dir := fencedDirs(t)
+	l, dir := readOnlyDirs(t)
 	for _, name := range []string{"f", "ro/rw/f", filepath.Join(dir, "work/ro/rw/f"), "sub/../ro/rw/f", "ro/rw/new/f"} {
 		if err := l.WriteFile(t.Context(), name, []byte("new"), 0o644); err != nil {
 			t.Errorf("write %s: %v", name, err)

@@ -206,7 +206,7 @@ func (w *walk) down(elem string) error {
 	case errors.Is(err, fs.ErrNotExist) && !hasParent(w.todo):
 		return nil
 	case err != nil:
-		return bare(err)
+		return unwrapOS(err)
 	case info.Mode()&fs.ModeSymlink != 0:
 		return w.follow(rel)
 	case !info.IsDir() && len(w.todo) > 0:
@@ -225,7 +225,7 @@ func (w *walk) follow(rel string) error {
 	}
 	target, err := w.root.dir.Readlink(rel)
 	if err != nil {
-		return bare(err)
+		return unwrapOS(err)
 	}
 	w.done = w.done[:len(w.done)-1]
 	if isAbs(target) {
@@ -236,8 +236,8 @@ func (w *walk) follow(rel string) error {
 	return nil
 }
 
-// bare unwraps the os package's errors: ours name the path that the caller used.
-func bare(err error) error {
+// unwrapOS unwraps the os package's errors: ours name the path that the caller used.
+func unwrapOS(err error) error {
 	switch e := err.(type) {
 	case *fs.PathError:
 		return e.Err
@@ -246,10 +246,10 @@ func bare(err error) error {
 	case interface{ Unwrap() []error }:
 		errs := slices.Clone(e.Unwrap())
 		if len(errs) == 1 {
-			return bare(errs[0])
+			return unwrapOS(errs[0])
 		}
 		for i := range errs {
-			errs[i] = bare(errs[i])
+			errs[i] = unwrapOS(errs[i])
 		}
 		return errors.Join(errs...)
 	}

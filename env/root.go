@@ -39,7 +39,7 @@ func openRoot(dir string) (*root, error) {
 	if !info.IsDir() {
 		return nil, &fs.PathError{Op: "open", Path: dir, Err: errors.New("not a directory")}
 	}
-	r := &root{given: spelled(abs), real: spelled(real), info: info}
+	r := &root{given: rootPath(abs), real: rootPath(real), info: info}
 	if err := refuseKernelFiles(r.real); err != nil {
 		return nil, &fs.PathError{Op: "open", Path: dir, Err: err}
 	}
@@ -49,8 +49,8 @@ func openRoot(dir string) (*root, error) {
 	return r, nil
 }
 
-// spelled returns an absolute path of the platform in the form of root.given.
-func spelled(abs string) string { return strings.TrimSuffix(filepath.ToSlash(abs), "/") }
+// rootPath returns an absolute path of the platform in the form of root.given.
+func rootPath(abs string) string { return strings.TrimSuffix(filepath.ToSlash(abs), "/") }
 
 // refuseKernelFiles refuses paths below /proc, /sys and /dev, whose files give access to the kernel or to other processes. It
 // matters only for a root that contains them, such as "/". /dev/shm is an ordinary memory file system.
@@ -81,11 +81,11 @@ func (e *outsideError) Error() string {
 	if e.to != "" {
 		where = "leads to " + names.Shown(e.to) + ", which is "
 	}
-	return where + "outside of the allowed directories (" + listed(e.roots) + "); use a path inside of them"
+	return where + "outside of the allowed directories (" + dirList(e.roots) + "); use a path inside of them"
 }
 
-// listed returns directories in the form that people and models read.
-func listed(roots []*root) string {
+// dirList returns directories in the form that people and models read.
+func dirList(roots []*root) string {
 	dirs := make([]string, len(roots))
 	for i, r := range roots {
 		if dirs[i] = r.given + "/"; r.readOnly {

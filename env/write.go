@@ -47,11 +47,11 @@ func (l *Local) write(ctx context.Context, p place, name string, f file) error {
 		return notRegular(fs.ModeDir)
 	}
 	err := l.inDirectory(p, f.was == nil || *f.was == NoFile, func(dir *os.Root, base string) error { return f.replace(ctx, dir, base) })
-	return f.missing(err)
+	return f.asChanged(err)
 }
 
-// missing converts the error for a file that does not exist to ErrChanged if a content was expected.
-func (f file) missing(err error) error {
+// asChanged converts the error for a file that does not exist to ErrChanged if a content was expected.
+func (f file) asChanged(err error) error {
 	if f.was != nil && errors.Is(err, fs.ErrNotExist) {
 		return ErrChanged
 	}
@@ -78,11 +78,11 @@ func (f file) replace(ctx context.Context, dir *os.Root, base string) (err error
 		return ErrChanged
 	}
 	temp := ".attractor-" + rand.Text() + ".tmp" // not derived from base, which may have the maximum length
-	if err := f.fill(dir, temp, old); err != nil {
+	if err := f.writeTemp(dir, temp, old); err != nil {
 		return err
 	}
 	if err = context.Cause(ctx); err == nil {
-		err = f.place(dir, temp, base)
+		err = f.renameTemp(dir, temp, base)
 	}
 	if err != nil {
 		return errors.Join(err, dir.Remove(temp))
@@ -90,13 +90,13 @@ func (f file) replace(ctx context.Context, dir *os.Root, base string) (err error
 	return nil
 }
 
-// place renames the temporary file, after a last check of the content it replaces.
-func (f file) place(dir *os.Root, temp, base string) error {
+// renameTemp renames the temporary file, after a last check of the content it replaces.
+func (f file) renameTemp(dir *os.Root, temp, base string) error {
 	switch {
 	case f.was == nil:
 	case *f.was != NoFile:
 		if now, err := hashIn(dir, base); err != nil {
-			return f.missing(err)
+			return f.asChanged(err)
 		} else if now != *f.was {
 			return ErrChanged
 		}
@@ -122,14 +122,14 @@ func hashIn(dir *os.Root, base string) (h Hash, err error) {
 		return NoFile, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if err := regular(f); err != nil {
+	if err := checkRegular(f); err != nil {
 		return NoFile, err
 	}
 	return HashFrom(f)
 }
 
-// fill makes the temporary file. It sets owner and mode on the handle, before anybody can open the file under its final name.
-func (f file) fill(dir *os.Root, temp string, old fs.FileInfo) error {
+// writeTemp makes the temporary file. It sets owner and mode on the handle, before anybody can open the file under its final name.
+func (f file) writeTemp(dir *os.Root, temp string, old fs.FileInfo) error {
 	perm := f.perm.Perm()
 	if old != nil {
 		perm = 0o600

@@ -47,7 +47,7 @@ const maxSequence = 8 << 10
 func (c *Cleaner) Append(dst, p []byte) []byte {
 	for len(p) > 0 {
 		if c.parts > 0 {
-			return c.rest(dst, p)
+			return c.completeCharacter(dst, p)
 		}
 		if c.state == ground && !c.back {
 			if n := cleanLen(p, utf8.DecodeRune); n > 0 {
@@ -67,8 +67,8 @@ func (c *Cleaner) Append(dst, p []byte) []byte {
 	return dst
 }
 
-// rest completes a character that began in an earlier piece.
-func (c *Cleaner) rest(dst, p []byte) []byte {
+// completeCharacter completes a character that began in an earlier piece.
+func (c *Cleaner) completeCharacter(dst, p []byte) []byte {
 	taken := 0
 	for taken < len(p) && !utf8.FullRune(c.part[:c.parts]) {
 		c.part[c.parts] = p[taken]
@@ -100,7 +100,7 @@ func (c *Cleaner) Flush(dst []byte) []byte {
 	if c.state != ground {
 		dst = c.show(dst)
 	}
-	dst = c.settle(dst)
+	dst = c.appendPending(dst)
 	*c = Cleaner{seq: c.seq[:0]}
 	return dst
 }
@@ -127,7 +127,7 @@ const invalidByte = -1
 func (c *Cleaner) text(dst []byte, r rune, raw []byte) []byte {
 	if start := introduces(r); start != ground {
 		c.state, c.seq = start, append(c.seq[:0], raw...)
-		return c.settle(dst)
+		return c.appendPending(dst)
 	}
 	switch r {
 	case '\a', 0x0e, 0x0f: // BEL, SO, SI
@@ -137,7 +137,7 @@ func (c *Cleaner) text(dst []byte, r rune, raw []byte) []byte {
 			c.back = true
 			return dst
 		}
-		return appendEscape(c.put(dst), r)
+		return appendEscape(c.beginAppend(dst), r)
 	case '\r', '\n':
 		return c.newline(dst, r)
 	}
@@ -149,7 +149,7 @@ func (c *Cleaner) newline(dst []byte, r rune) []byte {
 	if c.cr {
 		return dst
 	}
-	dst = append(c.put(dst), '\n')
+	dst = append(c.beginAppend(dst), '\n')
 	c.cr = r == '\r'
 	return dst
 }
@@ -160,14 +160,14 @@ func (c *Cleaner) character(dst []byte, r rune, raw []byte) []byte {
 	case len(raw) == 1 && raw[0] >= utf8.RuneSelf:
 		return c.replace(dst)
 	case hidden(r):
-		return appendEscape(c.put(dst), r)
+		return appendEscape(c.beginAppend(dst), r)
 	case c.back && r == c.last:
 		c.back = false
 		return dst
 	case c.back && c.last == '_':
 		c.last, c.back = 0, false
 	}
-	dst = c.put(dst)
+	dst = c.beginAppend(dst)
 	if r == '_' {
 		c.last = r
 		return dst
@@ -183,7 +183,7 @@ func (c *Cleaner) replace(dst []byte) []byte {
 	if c.invalid {
 		return dst
 	}
-	dst = append(c.put(dst), replacement...)
+	dst = append(c.beginAppend(dst), replacement...)
 	c.invalid = true
 	return dst
 }
@@ -197,7 +197,7 @@ func (c *Cleaner) clean(dst, p []byte) []byte {
 			return dst
 		}
 	}
-	dst = c.put(dst)
+	dst = c.beginAppend(dst)
 	end := len(p)
 	switch last, _ := utf8.DecodeLastRune(p); last {
 	case '\n', '\t':
@@ -210,14 +210,14 @@ func (c *Cleaner) clean(dst, p []byte) []byte {
 	return append(dst, p[:end]...)
 }
 
-// put settles pending text and clears the state that the next character could refer to. It precedes every append.
-func (c *Cleaner) put(dst []byte) []byte {
+// beginAppend settles pending text and clears the state that the next character could refer to. It precedes every append.
+func (c *Cleaner) beginAppend(dst []byte) []byte {
 	c.cr, c.invalid = false, false
-	return c.settle(dst)
+	return c.appendPending(dst)
 }
 
-// settle appends a character that waited for an overstrike.
-func (c *Cleaner) settle(dst []byte) []byte {
+// appendPending appends a character that waited for an overstrike.
+func (c *Cleaner) appendPending(dst []byte) []byte {
 	if c.last == '_' {
 		dst = append(dst, '_')
 	}

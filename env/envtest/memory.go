@@ -262,7 +262,7 @@ func (m *Memory) change(ctx context.Context, op, name string, do func(old *node)
 		err = errors.New("the working directory itself is not removed")
 	default:
 		var top *node
-		if top, err = m.root().with(elems, m.now(), do); err == nil {
+		if top, err = m.root().withChange(elems, m.now(), do); err == nil {
 			m.top = top
 		}
 	}

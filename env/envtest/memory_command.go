@@ -81,7 +81,7 @@ func (m *Memory) newProcess(ctx context.Context, cmd env.Command) (*memoryProces
 	if !n.isDir() {
 		return nil, &fs.PathError{Op: "chdir", Path: cmd.Dir, Err: errNotDir}
 	}
-	p := &memoryProcess{memory: m, output: cmd.Output, began: m.now(), speaking: make(chan struct{}, 1),
+	p := &memoryProcess{memory: m, output: cmd.Output, began: m.now(), outputToken: make(chan struct{}, 1),
 		ended: make(chan struct{}), killed: make(chan struct{})}
 	p.ctx, p.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	p.cmd = MemoryCommand{Script: cmd.Script, Dir: path.Clean(cmd.Dir), Env: slices.Clone(cmd.Env), Stdin: eof{},
@@ -138,10 +138,10 @@ type memoryProcess struct {
 	ctx    context.Context
 	end    context.CancelCauseFunc
 
-	output   func(int, []byte)
-	speaking chan struct{} // holds a token while output is called or exit is set
-	exit     env.Exit
-	ended    chan struct{} // closed when exit is set
+	output      func(int, []byte)
+	outputToken chan struct{} // holds a token while output is called or exit is set
+	exit        env.Exit
+	ended       chan struct{} // closed when exit is set
 
 	kills  sync.Once
 	killed chan struct{} // closed when a kill has ended
@@ -151,28 +151,28 @@ var errKilled = errors.New("the command was killed")
 
 func (p *memoryProcess) run(do func(context.Context, *MemoryCommand) env.Exit) {
 	exit := env.Exit{Code: -1, Signal: "SIGABRT"} // if it does not return, as after t.FailNow
-	defer func() { p.settle(exit) }()
+	defer func() { p.setExit(exit) }()
 	exit = do(p.ctx, &p.cmd)
 	if p.ctx.Err() != nil && exit.Code == 0 && exit.Signal == "" {
 		exit.Code, exit.Signal = -1, "SIGTERM"
 	}
 }
 
-// settle sets the exit once. A process that left nothing running is then removed.
-func (p *memoryProcess) settle(exit env.Exit) {
-	p.speaking <- struct{}{}
-	defer func() { <-p.speaking }()
+// setExit sets the exit once. A process that left nothing running is then removed.
+func (p *memoryProcess) setExit(exit env.Exit) {
+	p.outputToken <- struct{}{}
+	defer func() { <-p.outputToken }()
 	if p.hasEnded() {
 		return
 	}
 	p.exit = exit
 	p.exit.Duration = p.memory.now().Sub(p.began)
 	if p.stdin != nil {
-		p.stdin.shut()
+		p.stdin.markClosed()
 	}
 	close(p.ended)
 	if len(exit.Left) == 0 {
-		p.forget()
+		p.remove()
 	}
 }
 
@@ -185,7 +185,7 @@ func (p *memoryProcess) hasEnded() bool {
 	}
 }
 
-func (p *memoryProcess) forget() {
+func (p *memoryProcess) remove() {
 	p.end(errKilled)
 	p.memory.processes.mu.Lock()
 	defer p.memory.processes.mu.Unlock()
@@ -239,9 +239,9 @@ func (p *memoryProcess) kill() {
 	select {
 	case <-p.ended:
 	case <-timer.C:
-		p.settle(env.Exit{Code: -1, Signal: "SIGKILL"})
+		p.setExit(env.Exit{Code: -1, Signal: "SIGKILL"})
 	}
-	p.forget()
+	p.remove()
 }
 
 // stream is one of a command's output streams.
@@ -251,8 +251,8 @@ type stream struct {
 }
 
 func (s stream) Write(b []byte) (int, error) {
-	s.p.speaking <- struct{}{} // a channel, because waiting for a mutex would stop a bubble's time
-	defer func() { <-s.p.speaking }()
+	s.p.outputToken <- struct{}{} // a channel, because waiting for a mutex would stop a bubble's time
+	defer func() { <-s.p.outputToken }()
 	if s.p.hasEnded() {
 		return 0, fs.ErrClosed
 	}
@@ -274,7 +274,7 @@ type memoryInput struct {
 func newMemoryInput(ctx context.Context) *memoryInput {
 	in := &memoryInput{ctx: ctx}
 	in.news.L = &in.mu
-	context.AfterFunc(ctx, in.shut)
+	context.AfterFunc(ctx, in.markClosed)
 	return in
 }
 
@@ -304,11 +304,11 @@ func (in *memoryInput) Write(p []byte) (int, error) {
 
 // Close ends the input.
 func (in *memoryInput) Close() error {
-	in.shut()
+	in.markClosed()
 	return nil
 }
 
-func (in *memoryInput) shut() {
+func (in *memoryInput) markClosed() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.closed = true

@@ -47,9 +47,9 @@ func (n *node) compare(was env.Hash) error {
 	return nil
 }
 
-// with returns a copy of the directory tree in which do's result replaces the node at elems. It makes missing directories on the
+// withChange returns a copy of the directory tree in which do's result replaces the node at elems. It makes missing directories on the
 // way if the result is not nil.
-func (n *node) with(elems []string, now time.Time, do func(old *node) (*node, error)) (*node, error) {
+func (n *node) withChange(elems []string, now time.Time, do func(old *node) (*node, error)) (*node, error) {
 	if len(elems) == 0 {
 		return do(n)
 	}
@@ -57,7 +57,7 @@ func (n *node) with(elems []string, now time.Time, do func(old *node) (*node, er
 		n = newDir(now)
 	}
 	old := n.entries[elems[0]]
-	child, err := old.with(elems[1:], now, do)
+	child, err := old.withChange(elems[1:], now, do)
 	if err != nil {
 		return nil, err
 	}

@@ -68,15 +68,15 @@ func Find(wanted, shell string) (Level, error) {
 	return v, fmt.Errorf("containment %q: %w: %w", wanted, errors.ErrUnsupported, errors.Join(errs...))
 }
 
-// step is a rung of the ladder with the function that tries it out.
-type step struct {
+// candidate is a rung of the ladder with the function that tries it out.
+type candidate struct {
 	name string
 	find func() (rung, error)
 }
 
 // ladder returns the levels above the process group, the best first.
-func (v Level) ladder(shell string) []step {
-	return []step{
+func (v Level) ladder(shell string) []candidate {
+	return []candidate{
 		{CgroupPIDNS, func() (rung, error) { return findSpaces(shell, v.outer) }},
 		{PIDNS, func() (rung, error) { return findPIDNS(shell, v.outer) }},
 		{Cgroup, func() (rung, error) { return findCgroups(shell) }},

@@ -52,8 +52,8 @@ func (s shared) Resolve(ctx context.Context, name string) (string, error) {
 	return s.Local.Resolve(ctx, name)
 }
 
-// spoiledShared returns a spoil for concurrent changes.
-func spoiledShared(how func(l *env.Local) shared) spoil {
+// mutateShared returns a mutator for concurrent changes.
+func mutateShared(how func(l *env.Local) shared) mutator {
 	return func(t *testing.T, e env.Environment) env.Environment {
 		l, ok := e.(*env.Local)
 		if !ok {
@@ -65,14 +65,14 @@ func spoiledShared(how func(l *env.Local) shared) spoil {
 	}
 }
 
-func replaceSabotages() []sabotage {
-	return []sabotage{
-		{defect: "nothing is compared", check: "J9_ReplaceComparesContents", spoil: spoiledShared(func(l *env.Local) shared {
+func replaceMutations() []mutation {
+	return []mutation{
+		{defect: "nothing is compared", check: "J9_ReplaceComparesContents", mutate: mutateShared(func(l *env.Local) shared {
 			return shared{replace: func(ctx context.Context, name string, _ env.Hash, data []byte, perm fs.FileMode) error {
 				return l.WriteFile(ctx, name, data, perm)
 			}}
 		})},
-		{defect: "an empty file is none", check: "J9_ReplaceComparesContents", spoil: spoiledShared(func(l *env.Local) shared {
+		{defect: "an empty file is none", check: "J9_ReplaceComparesContents", mutate: mutateShared(func(l *env.Local) shared {
 			return shared{replace: func(ctx context.Context, name string, was env.Hash, data []byte, perm fs.FileMode) error {
 				if info, err := l.Stat(ctx, name); err == nil && info.Size == 0 && was == env.NoFile {
 					was = env.HashOf(nil)
@@ -80,7 +80,7 @@ func replaceSabotages() []sabotage {
 				return l.Replace(ctx, name, was, data, perm)
 			}}
 		})},
-		{defect: "sizes are compared", check: "J9_ReplaceComparesContents", spoil: spoiledShared(func(l *env.Local) shared {
+		{defect: "sizes are compared", check: "J9_ReplaceComparesContents", mutate: mutateShared(func(l *env.Local) shared {
 			return shared{replace: func(ctx context.Context, name string, was env.Hash, data []byte, perm fs.FileMode) error {
 				now, err := env.HashFile(ctx, l, name)
 				if err == nil && now != was && len(now) == len(was) {
@@ -91,12 +91,12 @@ func replaceSabotages() []sabotage {
 				return l.Replace(ctx, name, was, data, perm)
 			}}
 		})},
-		{defect: "a conflict is a text", check: "J9_ReplaceComparesContents", spoil: spoiledShared(func(l *env.Local) shared {
+		{defect: "a conflict is a text", check: "J9_ReplaceComparesContents", mutate: mutateShared(func(l *env.Local) shared {
 			return shared{replace: func(ctx context.Context, name string, was env.Hash, data []byte, perm fs.FileMode) error {
 				return mute(l.Replace(ctx, name, was, data, perm))
 			}}
 		})},
-		{defect: "what has gone is made again", check: "J9_ReplaceMakesFiles", spoil: spoiledShared(func(l *env.Local) shared {
+		{defect: "what has gone is made again", check: "J9_ReplaceMakesFiles", mutate: mutateShared(func(l *env.Local) shared {
 			return shared{replace: func(ctx context.Context, name string, was env.Hash, data []byte, perm fs.FileMode) error {
 				if _, err := l.Stat(ctx, name); errors.Is(err, fs.ErrNotExist) {
 					was = env.NoFile
@@ -104,7 +104,7 @@ func replaceSabotages() []sabotage {
 				return l.Replace(ctx, name, was, data, perm)
 			}}
 		})},
-		{defect: "parents are not made", check: "J9_ReplaceMakesFiles", spoil: spoiledShared(func(l *env.Local) shared {
+		{defect: "parents are not made", check: "J9_ReplaceMakesFiles", mutate: mutateShared(func(l *env.Local) shared {
 			return shared{replace: func(ctx context.Context, name string, was env.Hash, data []byte, perm fs.FileMode) error {
 				if _, err := l.Stat(ctx, path.Dir(name)); err != nil {
 					return errors.Join(err, env.ErrChanged)
@@ -112,7 +112,7 @@ func replaceSabotages() []sabotage {
 				return l.Replace(ctx, name, was, data, perm)
 			}}
 		})},
-		{defect: "the new mode is set", check: "J9_ReplaceKeepsMode", spoil: spoiledShared(func(l *env.Local) shared {
+		{defect: "the new mode is set", check: "J9_ReplaceKeepsMode", mutate: mutateShared(func(l *env.Local) shared {
 			return shared{replace: func(ctx context.Context, name string, was env.Hash, data []byte, perm fs.FileMode) error {
 				return errors.Join(l.Replace(ctx, name, was, data, perm), os.Chmod(pathOf(l, name), perm))
 			}}
@@ -120,12 +120,12 @@ func replaceSabotages() []sabotage {
 	}
 }
 
-func deleteSabotages() []sabotage {
-	return []sabotage{
-		{defect: "nothing is compared", check: "J9_DeleteComparesContents", spoil: spoiledShared(func(l *env.Local) shared {
+func deleteMutations() []mutation {
+	return []mutation{
+		{defect: "nothing is compared", check: "J9_DeleteComparesContents", mutate: mutateShared(func(l *env.Local) shared {
 			return shared{remove: func(ctx context.Context, name string, _ env.Hash) error { return l.Remove(ctx, name) }}
 		})},
-		{defect: "what is not there was deleted", check: "J9_DeleteComparesContents", spoil: spoiledShared(func(l *env.Local) shared {
+		{defect: "what is not there was deleted", check: "J9_DeleteComparesContents", mutate: mutateShared(func(l *env.Local) shared {
 			return shared{remove: func(ctx context.Context, name string, was env.Hash) error {
 				if _, err := l.Stat(ctx, name); errors.Is(err, fs.ErrNotExist) {
 					return nil
@@ -133,7 +133,7 @@ func deleteSabotages() []sabotage {
 				return l.Delete(ctx, name, was)
 			}}
 		})},
-		{defect: "links are replaced", check: "J9_ReplaceThroughLinks", spoil: spoiledShared(func(l *env.Local) shared {
+		{defect: "links are replaced", check: "J9_ReplaceThroughLinks", mutate: mutateShared(func(l *env.Local) shared {
 			return shared{replace: func(ctx context.Context, name string, was env.Hash, data []byte, perm fs.FileMode) error {
 				if fi, err := os.Lstat(pathOf(l, name)); err == nil && fi.Mode().Type() == fs.ModeSymlink {
 					return errors.Join(os.Remove(pathOf(l, name)), os.WriteFile(pathOf(l, name), data, perm))
@@ -141,13 +141,13 @@ func deleteSabotages() []sabotage {
 				return l.Replace(ctx, name, was, data, perm)
 			}}
 		})},
-		{defect: "the target is deleted", check: "J9_ReplaceThroughLinks", spoil: spoiledShared(func(l *env.Local) shared {
+		{defect: "the target is deleted", check: "J9_ReplaceThroughLinks", mutate: mutateShared(func(l *env.Local) shared {
 			return shared{remove: func(ctx context.Context, name string, was env.Hash) error {
 				to, err := l.Resolve(ctx, name)
 				return errors.Join(err, l.Delete(ctx, to, was))
 			}}
 		})},
-		{defect: "compared before and written after", check: "J9_NoReplacementIsLost", spoil: spoiledShared(func(l *env.Local) shared {
+		{defect: "compared before and written after", check: "J9_NoReplacementIsLost", mutate: mutateShared(func(l *env.Local) shared {
 			both := newMeeting()
 			return shared{replace: func(ctx context.Context, name string, was env.Hash, data []byte, perm fs.FileMode) error {
 				if now, err := env.HashFile(ctx, l, name); err != nil || now != was {
@@ -157,12 +157,12 @@ func deleteSabotages() []sabotage {
 				return l.WriteFile(ctx, name, data, perm)
 			}}
 		})},
-		{defect: "Replace does not look at its context", check: "J9_ReplaceEndedContext", spoil: spoiledShared(func(l *env.Local) shared {
+		{defect: "Replace does not look at its context", check: "J9_ReplaceEndedContext", mutate: mutateShared(func(l *env.Local) shared {
 			return shared{replace: func(ctx context.Context, name string, was env.Hash, data []byte, perm fs.FileMode) error {
 				return l.Replace(context.WithoutCancel(ctx), name, was, data, perm)
 			}}
 		})},
-		{defect: "it replaces all the same", check: "J9_RefusesReplacing", spoil: spoiledShared(func(*env.Local) shared { return shared{} })},
+		{defect: "it replaces all the same", check: "J9_RefusesReplacing", mutate: mutateShared(func(*env.Local) shared { return shared{} })},
 	}
 }
 
@@ -181,9 +181,9 @@ func (m *meeting) wait() {
 	<-m.second
 }
 
-func lockSabotages() []sabotage {
-	return []sabotage{
-		{defect: "names are taken by their letters", check: "J9_LockExcludes", spoil: spoiledShared(func(l *env.Local) shared {
+func lockMutations() []mutation {
+	return []mutation{
+		{defect: "names are taken by their letters", check: "J9_LockExcludes", mutate: mutateShared(func(l *env.Local) shared {
 			return shared{lock: func(ctx context.Context, names ...string) (func(), error) {
 				for i, name := range names {
 					names[i] = strings.NewReplacer("/", "_").Replace(name)
@@ -191,11 +191,11 @@ func lockSabotages() []sabotage {
 				return l.Lock(ctx, names...)
 			}}
 		})},
-		{defect: "the first name only", check: "J9_LockExcludes", spoil: spoiledShared(func(l *env.Local) shared {
+		{defect: "the first name only", check: "J9_LockExcludes", mutate: mutateShared(func(l *env.Local) shared {
 			return shared{lock: func(ctx context.Context, names ...string) (func(), error) { return l.Lock(ctx, names[:1]...) }}
 		})},
-		{defect: "it is given back too late", check: "J9_LockExcludes", spoil: func(t *testing.T, e env.Environment) env.Environment {
-			return spoiledShared(func(l *env.Local) shared {
+		{defect: "it is given back too late", check: "J9_LockExcludes", mutate: func(t *testing.T, e env.Environment) env.Environment {
+			return mutateShared(func(l *env.Local) shared {
 				return shared{lock: func(ctx context.Context, names ...string) (func(), error) {
 					unlock, err := l.Lock(ctx, names...)
 					if err == nil {
@@ -205,10 +205,10 @@ func lockSabotages() []sabotage {
 				}}
 			})(t, e)
 		}},
-		{defect: "relative names stay relative", check: "J9_ResolveIsOneName", spoil: spoiledShared(func(l *env.Local) shared {
+		{defect: "relative names stay relative", check: "J9_ResolveIsOneName", mutate: mutateShared(func(l *env.Local) shared {
 			return shared{resolve: func(_ context.Context, name string) (string, error) { return path.Clean(name), nil }}
 		})},
-		{defect: "links are taken by their letters", check: "J9_ResolveFollowsLinks", spoil: spoiledShared(func(l *env.Local) shared {
+		{defect: "links are taken by their letters", check: "J9_ResolveFollowsLinks", mutate: mutateShared(func(l *env.Local) shared {
 			return shared{resolve: func(_ context.Context, name string) (string, error) { return path.Join(l.WorkDir(), name), nil }}
 		})},
 	}

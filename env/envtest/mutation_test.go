@@ -20,27 +20,27 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// sabotage is an environment with one defect, and the check that must find it.
-type sabotage struct {
+// mutation is an environment with one defect, and the check that must find it.
+type mutation struct {
 	defect string
 	check  string
 	opts   Options
-	spoil  func(t *testing.T, e env.Environment) env.Environment
+	mutate func(t *testing.T, e env.Environment) env.Environment
 }
 
 // Every defect is found by the check for it, and every check finds one.
 func TestD1_SuiteFindsDefects(t *testing.T) {
 	all := slices.Concat(fileChecks, writeChecks, replaceChecks, treeChecks, commandChecks, processChecks, killChecks)
-	sabotages := slices.Concat(contentSabotages(), errorSabotages(), kindSabotages(), infoSabotages(), nameSabotages(), linkSabotages(),
-		writeSabotages(), onlyTheFileSabotages(), removeSabotages(), replaceSabotages(), deleteSabotages(), lockSabotages(),
-		lstatSabotages(), linkTreeSabotages(), modeSabotages(),
-		commandSabotages(), inputSabotages(), processSabotages(), startSabotages(), killSabotages())
+	mutations := slices.Concat(contentMutations(), errorMutations(), kindMutations(), infoMutations(), nameMutations(), linkMutations(),
+		writeMutations(), onlyTheFileMutations(), removeMutations(), replaceMutations(), deleteMutations(), lockMutations(),
+		lstatMutations(), linkTreeMutations(), modeMutations(),
+		commandMutations(), inputMutations(), processMutations(), startMutations(), killMutations())
 	for _, c := range all {
-		if !slices.ContainsFunc(sabotages, func(s sabotage) bool { return s.check == c.name }) {
+		if !slices.ContainsFunc(mutations, func(s mutation) bool { return s.check == c.name }) {
 			t.Errorf("no defect shows that %s can fail", c.name)
 		}
 	}
-	for _, s := range sabotages {
+	for _, s := range mutations {
 		t.Run(s.check+"/"+s.defect, func(t *testing.T) {
 			t.Parallel()
 			if runtime.GOOS != "linux" && (s.check == "D3_Terminal" || s.check == "D4_KillEndsWhatLeftTheSession") {
@@ -58,10 +58,10 @@ func TestD1_SuiteFindsDefects(t *testing.T) {
 			}
 			t.Cleanup(func() {
 				if err := local.Close(); err != nil {
-					t.Logf("Close, of what a spoiled Kill has left: %v", err)
+					t.Logf("Close, of what a mutant Kill has left: %v", err)
 				}
 			})
-			e := s.spoil(t, local)
+			e := s.mutate(t, local)
 			if failed, said := verdict(t, all[i], e, s.opts); !failed {
 				t.Errorf("the check passes: %q", said)
 			}
@@ -117,8 +117,8 @@ func (r *recorder) Skipf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// spoiled replaces some methods of an environment.
-type spoiled struct {
+// mutant replaces some methods of an environment.
+type mutant struct {
 	env.Environment
 	open     func(ctx context.Context, name string) (io.ReadCloser, error)
 	write    func(ctx context.Context, name string, data []byte, perm fs.FileMode) error
@@ -130,56 +130,56 @@ type spoiled struct {
 	platform *env.Platform
 }
 
-func (s spoiled) Open(ctx context.Context, name string) (io.ReadCloser, error) {
+func (s mutant) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	if s.open != nil {
 		return s.open(ctx, name)
 	}
 	return s.Environment.Open(ctx, name)
 }
 
-func (s spoiled) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
+func (s mutant) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
 	if s.write != nil {
 		return s.write(ctx, name, data, perm)
 	}
 	return s.Environment.WriteFile(ctx, name, data, perm)
 }
 
-func (s spoiled) Remove(ctx context.Context, name string) error {
+func (s mutant) Remove(ctx context.Context, name string) error {
 	if s.remove != nil {
 		return s.remove(ctx, name)
 	}
 	return s.Environment.Remove(ctx, name)
 }
 
-func (s spoiled) Stat(ctx context.Context, name string) (env.Info, error) {
+func (s mutant) Stat(ctx context.Context, name string) (env.Info, error) {
 	if s.stat != nil {
 		return s.stat(ctx, name)
 	}
 	return s.Environment.Stat(ctx, name)
 }
 
-func (s spoiled) ReadDir(ctx context.Context, name string) ([]env.Info, error) {
+func (s mutant) ReadDir(ctx context.Context, name string) ([]env.Info, error) {
 	if s.readDir != nil {
 		return s.readDir(ctx, name)
 	}
 	return s.Environment.ReadDir(ctx, name)
 }
 
-func (s spoiled) Start(ctx context.Context, cmd env.Command) (env.Process, error) {
+func (s mutant) Start(ctx context.Context, cmd env.Command) (env.Process, error) {
 	if s.start != nil {
 		return s.start(ctx, cmd)
 	}
 	return s.Environment.Start(ctx, cmd)
 }
 
-func (s spoiled) WorkDir() string {
+func (s mutant) WorkDir() string {
 	if s.workDir != "" {
 		return s.workDir
 	}
 	return s.Environment.WorkDir()
 }
 
-func (s spoiled) Platform() env.Platform {
+func (s mutant) Platform() env.Platform {
 	if s.platform != nil {
 		return *s.platform
 	}
