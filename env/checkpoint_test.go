@@ -169,7 +169,7 @@ func TestJ9_CheckpointThroughTheDoors(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := gocmp.Diff(before.plain(), after.plain(), gocmp.AllowUnexported(entry{}, env.Node{})); diff != "" {
-		t.Errorf("the tree is another one (-before +after):\n%s", diff)
+		t.Errorf("the tree differs (-before +after):\n%s", diff)
 	}
 	again, err := take(t.Context(), e, after)
 	if err != nil {
@@ -204,6 +204,6 @@ func TestJ9_CheckpointInMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := gocmp.Diff(before.plain(), after.plain(), gocmp.AllowUnexported(entry{}, env.Node{})); diff != "" {
-		t.Errorf("the tree is another one (-before +after):\n%s", diff)
+		t.Errorf("the tree differs (-before +after):\n%s", diff)
 	}
 }

@@ -30,7 +30,7 @@ func TestD4_TheBestLevelIsUsed(t *testing.T) {
 	l := newLocal(t, t.TempDir(), env.LocalOptions{})
 	t.Logf("Containment is %q; not reachable: %v", l.Containment(), why)
 	if l.Containment() != want {
-		t.Fatalf("%s works, and Containment is %q", want, l.Containment())
+		t.Fatalf("%s works, but Containment is %q", want, l.Containment())
 	}
 	var out capture.Buffer
 	if _, err := env.Run(t.Context(), l, env.Command{Script: "cat /proc/self/cgroup; echo /proc/[0-9]*", Output: out.Write}, 0); err != nil {
@@ -41,7 +41,7 @@ func TestD4_TheBestLevelIsUsed(t *testing.T) {
 	}
 	few := strings.Count(out.Text(), "/proc/") <= 4
 	if hides := strings.Contains(want, env.ContainPIDNS); few != hides || l.HidesHost() != hides {
-		t.Errorf("the command sees few processes: %t; HidesHost is %t: %s", few, l.HidesHost(), out.Text())
+		t.Errorf("the command sees only its own processes: %t; HidesHost is %t: %s", few, l.HidesHost(), out.Text())
 	}
 }
 

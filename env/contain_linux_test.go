@@ -68,10 +68,10 @@ func killShape(t *testing.T, l *env.Local, script string) time.Duration {
 	err := p.Kill(t.Context())
 	took := time.Since(began)
 	if left := withVar(t, id); err != nil || len(left) > 0 {
-		t.Errorf("Kill returned %v and left %q", err, left)
+		t.Errorf("Kill returned %v; still running: %q", err, left)
 	}
 	if exit := wait(t, p); len(exit.Left) > 0 {
-		t.Errorf("it ended with %+v", exit)
+		t.Errorf("exit is %+v", exit)
 	}
 	noCgroup(t, out.String())
 	return took
@@ -95,16 +95,16 @@ func TestD4_LeftInAnotherSessionIsNamedAndDiesAtClose(t *testing.T) {
 		}
 		exit := wait(t, p)
 		if exit.Code != 1 || len(exit.Left) != 1 || !strings.HasPrefix(exit.Left[0], strconv.Itoa(pid)+" ") {
-			t.Errorf("%d is not named in %+v", pid, exit)
+			t.Errorf("Left does not list %d: %+v", pid, exit)
 		}
 		if len(survivors(t, id, pid)) != 1 {
-			t.Errorf("process %d did not go on", pid)
+			t.Errorf("process %d did not continue", pid)
 		}
 		if err := l.Close(); err != nil {
 			t.Error(err)
 		}
 		if left := withVar(t, id); len(left) > 0 {
-			t.Errorf("Close left %q", left)
+			t.Errorf("still running after Close: %q", left)
 		}
 		noCgroup(t, out.String())
 	})
@@ -131,7 +131,7 @@ func TestD4_KillNowReachesOtherSessions(t *testing.T) {
 			t.Error(err)
 		}
 		if left := withVar(t, id); len(left) > 0 {
-			t.Errorf("KillNow left %q", left)
+			t.Errorf("still running after KillNow: %q", left)
 		}
 		noCgroup(t, out.String())
 	})

@@ -22,7 +22,7 @@ import (
 func TestD4_EveryLevelPassesTheSuite(t *testing.T) {
 	atLevels(t, func(t *testing.T, level string) {
 		if newLocal(t, t.TempDir(), env.LocalOptions{}).Containment() == level {
-			t.Skip("TestD1_LocalPassesTheSuite has run it at the level that is the default here")
+			t.Skip("TestD1_LocalPassesTheSuite runs the suite at the level that is the default here")
 		}
 		envtest.Suite(t, func(t *testing.T) env.Environment {
 			return newLocal(t, t.TempDir(), env.LocalOptions{Containment: level})
@@ -58,7 +58,7 @@ func TestD4_LevelsDifferInNothingElse(t *testing.T) {
 		l := newLocal(t, dir, env.LocalOptions{Containment: level})
 		text, result := run(t, l, env.Command{Script: script})
 		if result.Code != 37 {
-			t.Errorf("it ended with %+v", result)
+			t.Errorf("exit is %+v", result)
 		}
 		seen[level] = text
 	})
@@ -111,7 +111,7 @@ func TestD4_ACommandCannotKillItsKeeper(t *testing.T) {
 		t.Error(err)
 	}
 	if exit := wait(t, p); exit.Code != 4 {
-		t.Errorf("it ended with %+v", exit)
+		t.Errorf("exit is %+v", exit)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestD4_NumbersOfProcessesGoOn(t *testing.T) {
 	for range 5 {
 		text, _ := run(t, l, env.Command{Script: "echo $$"})
 		if seen[text] {
-			t.Errorf("%s comes again", text)
+			t.Errorf("%s was used again", text)
 		}
 		seen[text] = true
 	}
@@ -191,7 +191,7 @@ func TestD4_MountsOfACommand(t *testing.T) {
 		t.Fatalf("%s", text)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "in/made")); err != nil {
-		t.Errorf("the command's mount is not seen: %v", err)
+		t.Errorf("the command's mount is not visible: %v", err)
 	}
 	if text, _ := run(t, l, env.Command{Script: "ls in", Dir: dir}); text != "made\n" {
 		t.Errorf("the next command finds %q", text)
@@ -201,7 +201,7 @@ func TestD4_MountsOfACommand(t *testing.T) {
 	}
 	after, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil || string(after) != string(before) {
-		t.Errorf("other mounts than before: %v\n%s\n%s", err, before, after)
+		t.Errorf("mounts have changed: %v\n%s\n%s", err, before, after)
 	}
 }
 
@@ -224,7 +224,7 @@ func TestD4_ProcIsLikeTheHosts(t *testing.T) {
 		t.Errorf("%s\nand outside\n%s", text, want)
 	}
 	if !strings.Contains(text, "Read-only file system") || strings.Contains(text, "file-max") {
-		t.Errorf("it is not covered as outside: %s", text)
+		t.Errorf("/proc differs from the host's: %s", text)
 	}
 }
 
@@ -237,7 +237,7 @@ func lastLine(s string) string {
 func TestHost(t *testing.T) {
 	level, script := os.Getenv("ATTRACTOR_TEST_LEVEL"), os.Getenv("ATTRACTOR_TEST_SCRIPT")
 	if level == "" {
-		t.Skip("no test of its own")
+		t.Skip("a helper process of other tests")
 	}
 	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level})
 	wait(t, start(t, l, env.Command{Script: script}))
@@ -311,7 +311,7 @@ func TestD4_CgroupsOfAKilledHostAreRemoved(t *testing.T) {
 	}
 	newLocal(t, t.TempDir(), env.LocalOptions{Containment: env.ContainCgroup})
 	if _, err := os.Stat(dir); err != nil {
-		t.Errorf("it runs, and its cgroup: %v", err)
+		t.Errorf("the command runs, but its cgroup: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "cgroup.kill"), []byte("1"), 0); err != nil {
 		t.Fatal(err)
@@ -325,7 +325,7 @@ func TestD4_CgroupsOfAKilledHostAreRemoved(t *testing.T) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("%s is still there", dir)
+			t.Fatalf("%s still exists", dir)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func TestD2_DirHasNoWayOut(t *testing.T) {
 	}
 	for _, name := range []string{"", ".", "..", "../../secret", "up/secret", "missing"} {
 		if info, err := d.Stat(t.Context(), name); err == nil {
-			t.Errorf("%q is described: %+v", name, info)
+			t.Errorf("Stat described %q: %+v", name, info)
 		}
 	}
 	for _, name := range []string{"d/up", "d/f", "missing", "../", base} {

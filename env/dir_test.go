@@ -77,7 +77,7 @@ func TestD1_DirSeesWhatTheEnvironmentSees(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := d.Open(t.Context(), "hidden"); !errors.Is(err, fs.ErrPermission) {
-		t.Errorf("a wrapper of a Local was passed by: %v", err)
+		t.Errorf("OpenDir bypassed a wrapper of a Local: %v", err)
 	}
 }
 

@@ -198,7 +198,7 @@ func (w world) read(ctx context.Context, name string) error {
 // check checks what must hold whatever the outcome.
 func (w world) check(t *testing.T, c escapeCase) {
 	if got := readFile(t, w.base+"/x"); got != secret {
-		t.Errorf("the file outside has become %q", got)
+		t.Errorf("the file outside was changed to %q", got)
 	}
 	only(t, w.base, "ROOT", "x")
 	mode := func(name string) fs.FileMode {

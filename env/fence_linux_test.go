@@ -53,7 +53,7 @@ func TestJ9_SwappedLinkDoesNotLeadIntoReadOnly(t *testing.T) {
 		t.Fatalf("swapping: %v", err)
 	}
 	if written == 0 || refused == 0 {
-		t.Errorf("of %d writes %d were made and %d refused: nothing was swapped meanwhile", rounds, written, refused)
+		t.Errorf("of %d writes %d succeeded and %d were refused: the swaps had no effect", rounds, written, refused)
 	}
 	if readFile(t, filepath.Join(dir, "ro/x/e/f")) != "old" {
 		t.Error("the read-only file was changed")

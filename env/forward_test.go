@@ -110,7 +110,7 @@ func TestJ9_WrappersForwardOptionalInterfaces(t *testing.T) {
 				results := reflect.ValueOf(wrapped).MethodByName(method.Name).Call(arguments(t, method.Type))
 				switch forwarded := slices.Contains(called, method.Name); {
 				case forwarded == ok:
-					t.Errorf("%s: forwarded %t, and the exceptions say %q", key, forwarded, why)
+					t.Errorf("%s: forwarded %t, but the exception says %q", key, forwarded, why)
 				case why == "refused":
 					if err, _ := results[len(results)-1].Interface().(error); !errors.Is(err, env.ErrReadOnly) {
 						t.Errorf("%s: %v, want a refusal", key, err)
@@ -120,7 +120,7 @@ func TestJ9_WrappersForwardOptionalInterfaces(t *testing.T) {
 		}
 	}
 	if len(excepted) > 0 {
-		t.Errorf("exceptions of which there is nothing: %v", excepted)
+		t.Errorf("exceptions for unknown methods: %v", excepted)
 	}
 }
 
@@ -185,13 +185,13 @@ func TestJ9_OptionalInterfacesAndWrappersAreKnown(t *testing.T) {
 		}
 		for _, name := range append(interfaces(file), makers(file)...) {
 			if ast.IsExported(name) && !slices.Contains(known, name) && !slices.Contains(notOptional, name) {
-				t.Errorf("%s of %s is not in the lists of this test: an optional interface that wrappers have to forward, or a wrapper?", name, entry.Name())
+				t.Errorf("%s of %s is missing from the lists of this test; add it if it is an optional interface or a wrapper", name, entry.Name())
 			}
 			known = slices.DeleteFunc(known, func(k string) bool { return k == name })
 		}
 	}
 	if len(known) > 0 {
-		t.Errorf("the lists have %q, and the package has not", known)
+		t.Errorf("the lists have %q, but the package does not", known)
 	}
 }
 

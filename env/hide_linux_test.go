@@ -18,14 +18,14 @@ import (
 func TestHideHost(t *testing.T) {
 	level, script := os.Getenv("ATTRACTOR_TEST_LEVEL"), os.Getenv("ATTRACTOR_TEST_SCRIPT")
 	if level == "" || script == "" {
-		t.Skip("no test of its own")
+		t.Skip("a helper process of other tests")
 	}
 	if os.Getenv("ATTRACTOR_TEST_CONCEAL") != "" {
 		if err := env.Conceal(); err != nil {
 			t.Fatal(err)
 		}
 		if os.Getenv(hostKey) == "" || len(os.Environ()) < 4 {
-			t.Error("the environment is lost")
+			t.Error("os.Getenv lost the environment")
 		}
 	}
 	l := newLocal(t, os.TempDir(), env.LocalOptions{Containment: level})
@@ -77,14 +77,14 @@ func TestI4_NoKeyOfTheHost(t *testing.T) {
 		lines := strings.Fields(text)
 		found := lines[len(lines)-1] != "0"
 		if found == hides {
-			t.Errorf("HidesHost is %t, and the key was found: %t", hides, found)
+			t.Errorf("HidesHost is %t, key found: %t", hides, found)
 		}
 		if !hides {
 			return
 		}
 		for _, seen := range lines[:len(lines)-1] {
 			if n, err := strconv.Atoi(seen); err != nil || n > 7 { // the keeper and its child, the shell and its pipes
-				t.Errorf("%s processes are seen: %q", seen, lines)
+				t.Errorf("%s processes are visible: %q", seen, lines)
 			}
 		}
 		if len(lines) < 3 {
@@ -144,7 +144,7 @@ func TestI4_OtherMountsOfProc(t *testing.T) {
 		}
 	}
 	if after, err := os.ReadFile("/proc/self/mountinfo"); err != nil || string(after) != string(before) {
-		t.Errorf("other mounts than before: %v\n%s\n%s", err, before, after)
+		t.Errorf("mounts have changed: %v\n%s\n%s", err, before, after)
 	}
 }
 

@@ -40,7 +40,7 @@ func TestI5_WhatAKilledHostLeft(t *testing.T) {
 			t.Errorf("%q, %v", rest, err)
 		}
 		if len(withVar(t, tag)) != 1 {
-			t.Error("the command of a living host was ended")
+			t.Error("the command of a running host was ended")
 		}
 		again := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level, EndAbandoned: true})
 		if lines, err := again.Abandoned(); err != nil || len(lines) > 0 {
@@ -100,7 +100,7 @@ func TestI5_NotOnesOwn(t *testing.T) {
 // TestI5_AsAskedTo is a host process in the command of a host that has ended.
 func TestI5_AsAskedTo(t *testing.T) {
 	if os.Getenv("ATTRACTOR_TEST_ABANDONED") == "" {
-		t.Skip("no test of its own")
+		t.Skip("a helper process of other tests")
 	}
 	l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: env.ContainGroup, EndAbandoned: true, Grace: -1})
 	if lines, err := l.Abandoned(); err != nil || len(lines) > 0 {

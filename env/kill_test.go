@@ -44,7 +44,7 @@ var killTimed = flag.Bool("kill.timed", false, "hold Kill to its time, half a se
 func inTime(t *testing.T, took, grace time.Duration) {
 	t.Helper()
 	if limit := grace + 500*time.Millisecond; *killTimed && took > limit {
-		t.Errorf("Kill was back after %v, want %v", took, limit)
+		t.Errorf("Kill returned after %v, want at most %v", took, limit)
 	}
 }
 
@@ -71,10 +71,10 @@ func termThenKill(t *testing.T, level string) {
 	inTime(t, took, testGrace)
 	exit := wait(t, p)
 	if exit.Signal != "SIGKILL" || exit.Code != -1 || len(exit.Left) != 0 {
-		t.Errorf("it ended with %+v", exit)
+		t.Errorf("exit is %+v", exit)
 	}
 	if !strings.Contains(out.String(), "TERM\n") {
-		t.Errorf("TERM did not come first: %q", out)
+		t.Errorf("TERM was not sent first: %q", out)
 	}
 	if left := survivors(t, tag, child); len(left) > 0 {
 		t.Errorf("process %d survived: %q", child, left)
@@ -92,10 +92,10 @@ func termIsEnough(t *testing.T, level string) {
 		t.Fatal(err)
 	}
 	if exit := wait(t, p); exit.Code != 9 || exit.Signal != "" {
-		t.Errorf("it ended with %+v", exit)
+		t.Errorf("exit is %+v", exit)
 	}
 	if !strings.Contains(out.String(), "bye\n") {
-		t.Errorf("the last words are missing: %q", out)
+		t.Errorf("the last output is missing: %q", out)
 	}
 }
 
@@ -122,7 +122,7 @@ func TestD4_KillIsBackThoughSomethingHoldsThePipe(t *testing.T) {
 	}
 	inTime(t, time.Since(began), 0)
 	if exit := wait(t, p); exit.Signal == "" {
-		t.Errorf("it ended with %+v", exit)
+		t.Errorf("exit is %+v", exit)
 	}
 	if after := descriptors(t); after != before {
 		t.Errorf("%d descriptors before, %d after: the pipe is still read", before, after)
@@ -140,10 +140,10 @@ func leftRunning(t *testing.T, level string) {
 	after := out.String()
 	pid := pidAfter(t, after, "left ")
 	if exit.Code != 0 || len(exit.Left) == 0 || !strings.HasPrefix(exit.Left[0], strconv.Itoa(pid)+" ") {
-		t.Errorf("%d is not named in %+v", pid, exit)
+		t.Errorf("Left does not list %d: %+v", pid, exit)
 	}
 	if len(survivors(t, tag, pid)) == 0 {
-		t.Errorf("process %d did not go on", pid)
+		t.Errorf("process %d did not continue", pid)
 	}
 	if err := p.Kill(t.Context()); err != nil {
 		t.Fatal(err)
@@ -169,7 +169,7 @@ func leftOutputIsDropped(t *testing.T, level string) {
 	}
 	p := start(t, l, env.Command{Script: `(read x <go; head -c 300000 /dev/zero; echo "ended $?" >done) &`, Output: func(int, []byte) {}})
 	if exit := wait(t, p); len(exit.Left) == 0 {
-		t.Errorf("nothing is left of %+v", exit)
+		t.Errorf("Left is empty in %+v", exit)
 	}
 	write(t, filepath.Join(dir, "go"), "\n")
 	if got := readFile(t, filepath.Join(dir, "done")); got != "ended 0\n" {
@@ -197,7 +197,7 @@ name" & read x`,
 	}
 	exit := wait(t, p)
 	if len(exit.Left) == 0 || exit.Left[0] != strconv.Itoa(pid)+` sh -c echo "left $$"; exec >/dev/null 2>&1; while :; do sleep 0.1; done a name` {
-		t.Errorf("left is %q", exit.Left)
+		t.Errorf("Left is %q", exit.Left)
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
@@ -240,7 +240,7 @@ func killNowDoesNotWait(t *testing.T, level string) {
 		t.Fatal(err)
 	}
 	if exit := wait(t, p); exit.Signal != "SIGKILL" {
-		t.Errorf("it ended with %+v", exit)
+		t.Errorf("exit is %+v", exit)
 	}
 	if err := l.Close(); err != nil { // instead of after an hour
 		t.Error(err)

@@ -94,7 +94,7 @@ func launchDecidesEverything(t *testing.T, level string) {
 	}
 	text := out.String()
 	if want := "from a file\nfrom a file\nnone none path " + mark + "\n"; !strings.HasSuffix(text, want) || !strings.Contains(text, filepath.Base(elsewhere)) {
-		t.Errorf("%q, want the end %q", text, want)
+		t.Errorf("output %q, want suffix %q", text, want)
 	}
 	for _, f := range files {
 		if err := f.Close(); !errors.Is(err, os.ErrClosed) {
@@ -103,7 +103,7 @@ func launchDecidesEverything(t *testing.T, level string) {
 	}
 	if !slices.Equal(seen.Args, []string{l.Platform().Shell, "-c", "exit 3"}) || seen.Dir != l.WorkDir() || !slices.Contains(seen.Env, "MORE=1") ||
 		!slices.Contains(seen.Env, "OF_THE_COMMAND=1") {
-		t.Errorf("Launch was given %+v", seen)
+		t.Errorf("Launch received %+v", seen)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestJ9_LaunchRefuses(t *testing.T) {
 		})
 	}
 	if names, err := os.ReadDir(dir); err != nil || len(names) != 0 {
-		t.Errorf("something was started: %v, %v", names, err)
+		t.Errorf("a command was started: %v, %v", names, err)
 	}
 }
 

@@ -111,7 +111,7 @@ func probePIDNS(t *testing.T) error {
 		return fmt.Errorf("%w: %s", err, out)
 	}
 	if string(out) != "1 1\n" {
-		return fmt.Errorf("its /proc says %q", out)
+		return fmt.Errorf("its /proc contains %q", out)
 	}
 	return nil
 }

@@ -77,14 +77,14 @@ func TestD2_NewLocalNeedsADirectory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l, err := env.NewLocal(c.dir, env.LocalOptions{Roots: c.roots})
 			if err == nil {
-				t.Fatal("it was made", l.Close())
+				t.Fatal("NewLocal succeeded", l.Close())
 			}
 			named := c.dir
 			if len(c.roots) > 0 {
 				named = c.roots[0]
 			}
 			if !strings.Contains(err.Error(), filepath.Base(named)) {
-				t.Errorf("the error does not name it: %v", err)
+				t.Errorf("the error does not name the directory: %v", err)
 			}
 		})
 	}
@@ -112,7 +112,7 @@ func TestD2_WorkDirBySymlink(t *testing.T) {
 	var out capture.Buffer
 	result, err := env.Run(t.Context(), l, env.Command{Script: "pwd", Output: out.Write}, 0)
 	if err != nil || result.Code != 0 || out.Text() != link+"\n" {
-		t.Errorf("a command is in %q: %+v, %v", out.Text(), result, err)
+		t.Errorf("a command runs in %q: %+v, %v", out.Text(), result, err)
 	}
 }
 

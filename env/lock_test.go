@@ -65,7 +65,7 @@ func TestI6_LockEndsWithItsProcess(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := l.Lock(ctx, "f"); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("with another process holding the file, Lock: %v", err)
+		t.Errorf("Lock while another process holds the file: %v", err)
 	}
 	if err := errors.Join(other.Process.Kill(), stdin.Close()); err != nil {
 		t.Fatal(err)

@@ -88,7 +88,7 @@ func TestD7_LoggingLogs(t *testing.T) {
 		t.Error(err)
 	}
 	if err := f.Close(); err == nil {
-		t.Error("a second Close is as below")
+		t.Error("a second Close does not return the file's error")
 	}
 	if _, err := e.Stat(ctx, "dir/f"); err != nil {
 		t.Error(err)
@@ -140,7 +140,7 @@ func TestD7_LoggingPassesTheSuite(t *testing.T) {
 func TestD7_LoggingWithoutLog(t *testing.T) {
 	l := newLocal(t, t.TempDir(), env.LocalOptions{})
 	if e := env.Logging(l, nil); e != env.Environment(l) {
-		t.Errorf("it is a %T", e)
+		t.Errorf("Logging returned a %T", e)
 	}
 }
 
@@ -196,7 +196,7 @@ func TestD7_LoggingKeepsWhatFilesCanDo(t *testing.T) {
 		}
 		if name == "broken" {
 			if _, err := io.ReadAll(f); err == nil {
-				t.Error("the error is lost")
+				t.Error("the error was not returned")
 			}
 			want = `WARN open bytes=3 error="read : file already closed" name="broken"`
 		}
@@ -232,7 +232,7 @@ func TestD7_ViewsKeepTheSearch(t *testing.T) {
 		t.Errorf("Grep: %+v, %v", r, err)
 	}
 	if _, err := search.Glob(t.Context(), e, "*", ""); err == nil {
-		t.Error("Glob: the environment's own error is lost")
+		t.Error("Glob: the environment's own error was not returned")
 	}
 	for _, log := range []*logged{&inner, &outer} {
 		log.want(t, `DEBUG grep name="dir"`, `WARN glob error="no index" name=""`)

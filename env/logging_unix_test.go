@@ -34,7 +34,7 @@ func TestD7_LoggingLogsCommands(t *testing.T) {
 
 	p = start(t, e, env.Command{Script: "sleep 1000"})
 	if p.Stdin() != nil {
-		t.Error("there is an input that nobody asked for")
+		t.Error("the process has an input without Command.Stdin")
 	}
 	now, cancel := context.WithCancel(t.Context())
 	cancel()

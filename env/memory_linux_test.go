@@ -46,9 +46,9 @@ func TestD5_PeakMemory(t *testing.T) {
 	} else if _, err := fmt.Sscan(at, &grown); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d MiB of output cost %.1f MiB at the peak", *captureMiB, float64(grown)/(1<<20))
+	t.Logf("%d MiB of output raised the peak by %.1f MiB", *captureMiB, float64(grown)/(1<<20))
 	if limit := maxGrowth(); grown > limit {
-		t.Errorf("%d bytes more at the peak, want at most %d", grown, limit)
+		t.Errorf("the peak rose by %d bytes, want at most %d", grown, limit)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestD5_ReadingMakesNoGarbage(t *testing.T) {
 	}
 	little, much := cost(1<<10), cost(256<<20) // 8192 reads and more
 	if much > little+128<<10 {
-		t.Errorf("256 MiB of output make %d bytes of garbage, where 1 KiB makes %d", much, little)
+		t.Errorf("256 MiB of output allocate %d bytes, 1 KiB allocates %d", much, little)
 	}
 }
 

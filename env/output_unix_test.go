@@ -39,7 +39,7 @@ func TestD3_SlowReaderLosesNothing(t *testing.T) {
 	close(release)
 	o.drain(time.Minute, time.Minute)
 	if !bytes.Equal(got.Bytes(), printed) {
-		t.Errorf("%d of %d bytes came", got.Len(), len(printed))
+		t.Errorf("received %d of %d bytes", got.Len(), len(printed))
 	}
 	o.discard(func() {})
 	if err := w.Close(); err != nil {

@@ -52,7 +52,7 @@ func (w *watched) until(t *testing.T, part string) string {
 	defer w.mu.Unlock()
 	for !strings.Contains(w.text, part) {
 		if t.Context().Err() != nil {
-			t.Fatalf("%q never came, only %q", part, w.text)
+			t.Fatalf("%q never arrived, only %q", part, w.text)
 		}
 		w.cond.Wait()
 	}
@@ -121,7 +121,7 @@ func startErrorsAreClear(t *testing.T, level string) {
 		t.Run(name, func(t *testing.T) {
 			_, err := l.Start(t.Context(), c.cmd)
 			if err == nil || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("error %v, want one that says %q", err, c.says)
+				t.Errorf("error %v, want one that contains %q", err, c.says)
 			}
 		})
 	}
@@ -152,7 +152,7 @@ func TestD3_StdinOfOneWhoDoesNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := <-wrote; err == nil {
-		t.Error("a megabyte was written to nobody")
+		t.Error("a write of a megabyte without a reader succeeded")
 	}
 }
 
@@ -200,7 +200,7 @@ func noDescriptorIsLeft(t *testing.T, level string) {
 // fails.
 func TestD3_ArrivalOrderOfABurst(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("readers of two pipes keep no order here, see order_other.go")
+		t.Skip("two pipes are read without an order here, see order_other.go")
 	}
 	l := newLocal(t, t.TempDir(), env.LocalOptions{})
 	for script, want := range map[string]string{"echo a >&2; echo b": "a\nb\n", "echo a; echo b >&2": "a\nb\n"} {

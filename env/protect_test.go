@@ -125,12 +125,12 @@ func TestI2_ProtectTellsWhatNeedsAnApproval(t *testing.T) {
 			for _, name := range []string{".mcp.json", "deep/down/.mcp.json", ".claude/settings.json", ".Claude/x", "settings", ".codex/hooks.json", ".agents/skills/x/SKILL.md",
 				".attractor/hooks.json", "scripts/hooks/x", "abs-hooks/x", dir + "/.mcp.json", "readonly"} {
 				if why := env.Guarded(t.Context(), e, name); why == "" {
-					t.Errorf("%s needs no approval", name)
+					t.Errorf("%s does not need approval", name)
 				}
 			}
 			for _, name := range []string{"f", "mcp.json", "src/hooks/useState.ts", "claude", "scripts/x", "new"} {
 				if why := env.Guarded(t.Context(), e, name); why != "" {
-					t.Errorf("%s needs an approval: %s", name, why)
+					t.Errorf("%s needs approval: %s", name, why)
 				}
 			}
 		})

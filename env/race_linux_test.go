@@ -115,7 +115,7 @@ func TestD2_SwappedLinkNeverEscapes(t *testing.T) {
 	only(t, outside+"/e", "f", "secret")
 	for _, name := range []string{"/e/f", "/e/secret"} {
 		if got := readFile(t, outside+name); got != secret {
-			t.Errorf("%s has become %q", name, got)
+			t.Errorf("%s was changed to %q", name, got)
 		}
 	}
 }
@@ -204,7 +204,7 @@ func (u *swapUser) report(t *testing.T) {
 		t.Errorf("%s: %v", u.name, u.leak)
 	}
 	if unmet := u.unmet(); len(unmet) > 0 {
-		t.Errorf("%s: %q always came out the same: the swapping did not happen", u.name, unmet)
+		t.Errorf("%s: %q always had the same outcome: the swaps had no effect", u.name, unmet)
 	}
 	total := 0
 	var list strings.Builder

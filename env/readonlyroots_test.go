@@ -69,7 +69,7 @@ func TestJ9_ReadOnlyRootsAreOnlyRead(t *testing.T) {
 			}
 			if text := err.Error(); !strings.Contains(text, filepath.Join(dir, root)+"/ is read-only") ||
 				!strings.Contains(text, "choose a path in "+filepath.Join(dir, "work")+"/, "+filepath.Join(dir, "work/ro/rw")+"/") {
-				t.Errorf("%s of %s: %q does not say which directory it is and what to do", op, name, text)
+				t.Errorf("%s of %s: %q does not name the directory and say what to do", op, name, text)
 			}
 		}
 		if data, err := readAll(t, l, name); err != nil || data != "old" {
@@ -85,7 +85,7 @@ func TestJ9_ReadOnlyRootsAreOnlyRead(t *testing.T) {
 	}
 	for _, name := range []string{"ro", "ro/rw", "ro/rw/inner", filepath.Join(dir, "work"), filepath.Join(dir, "beside"), "."} {
 		if err := l.Remove(t.Context(), name); err == nil {
-			t.Errorf("%s, which is a root, was removed", name)
+			t.Errorf("the root %s was removed", name)
 		}
 	}
 	unchanged(t, dir, "work/ro", "work/ro/deep", "work/ro/rw/inner", "beside")
@@ -119,7 +119,7 @@ func unchanged(t *testing.T, dir string, names ...string) {
 			t.Errorf("%s/f was changed", name)
 		}
 		if _, err := os.Lstat(filepath.Join(dir, name, "new")); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s has something new: %v", name, err)
+			t.Errorf("%s has new entries: %v", name, err)
 		}
 	}
 }
@@ -176,7 +176,7 @@ func TestJ9_ReadOnlyRootsAreChecked(t *testing.T) {
 	write(t, filepath.Join(dir, "f"), "x")
 	for _, bad := range []string{filepath.Join(dir, "missing"), filepath.Join(dir, "f")} {
 		if l, err := env.NewLocal(dir, env.LocalOptions{ReadOnly: []string{bad}}); err == nil {
-			t.Errorf("%s was taken: %v", bad, l.Close())
+			t.Errorf("NewLocal accepted %s: %v", bad, l.Close())
 		}
 	}
 	// A directory in both lists is read-only under any name.

@@ -48,7 +48,7 @@ func sandboxThroughTheDoor(t *testing.T, level string) {
 		t.Errorf("%+v\n%s", result, text)
 	}
 	if readFile(t, filepath.Join(outside, "secret")) != "secret\n" || readFile(t, filepath.Join(dir, "made")) != "made\n" {
-		t.Error("what was written outside or inside is not what should be")
+		t.Error("the sandbox allowed a write outside or refused one inside")
 	}
 	if _, err := os.Stat("/usr/new"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("/usr was written to: %v", err)
@@ -98,7 +98,7 @@ func TestJ9_SandboxPassesTheSuite(t *testing.T) {
 	unshare, outside := peer.Need(t, "unshare"), t.TempDir()
 	write(t, filepath.Join(outside, "secret"), "secret")
 	if out, err := exec.Command(unshare, "--mount", "mount", "-t", "tmpfs", "none", outside).CombinedOutput(); err != nil {
-		t.Skipf("no mount namespace to be had: %v: %s", err, out)
+		t.Skipf("no mount namespace here: %v: %s", err, out)
 	}
 	hiding := func(_ context.Context, l env.Launch) (env.Launch, error) {
 		l.Args = append([]string{unshare, "--mount", "/bin/sh", "-c", `mount -t tmpfs none "$0" && exec "$@"`, outside}, l.Args...)
@@ -106,7 +106,7 @@ func TestJ9_SandboxPassesTheSuite(t *testing.T) {
 	}
 	text, result := run(t, newLocal(t, t.TempDir(), env.LocalOptions{Launch: hiding}), env.Command{Script: "ls -A " + outside})
 	if text != "" || result.Code != 0 {
-		t.Errorf("what is outside is seen: %q, %+v", text, result)
+		t.Errorf("files outside are visible: %q, %+v", text, result)
 	}
 	envtest.Suite(t, func(t *testing.T) env.Environment { return newLocal(t, t.TempDir(), env.LocalOptions{Launch: hiding}) })
 }

@@ -33,7 +33,7 @@ func terminal(t *testing.T, level string) {
 		t.Fatal(err)
 	}
 	if exit := wait(t, p); exit.Code != 3 {
-		t.Errorf("it ended with %+v", exit)
+		t.Errorf("exit is %+v", exit)
 	}
 	for _, part := range []string{"a terminal\r\n", "the controlling one\r\n", "33 77\r\n"} {
 		if !strings.Contains(out.String(), part) {

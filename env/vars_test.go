@@ -19,7 +19,7 @@ func TestAC4_6_Corpus(t *testing.T) {
 	}](t, "secrets_env") {
 		if c.Kind != "child_env" {
 			if left[c.Kind]++; waiting[c.Kind] == "" {
-				t.Errorf("%s: a case of the kind %s, which nobody reads", c.ID, c.Kind)
+				t.Errorf("%s: a case of the unknown kind %s", c.ID, c.Kind)
 			}
 			continue
 		}

@@ -132,7 +132,7 @@ func TestI4_WrappersSayWhetherTheHostIsHidden(t *testing.T) {
 			t.Errorf("%s: not hidden", name)
 		}
 		if env.HidesHost(env.ReadOnly(e.Environment)) {
-			t.Error("hidden by a wrapper")
+			t.Error("a wrapper does not forward HidesHost")
 		}
 	}
 }

@@ -52,7 +52,7 @@ func TestD2_WriteThroughLinks(t *testing.T) {
 			t.Errorf("writing %s left %q in its target", name, got)
 		}
 		if info, err := os.Lstat(dir + "/" + name); err != nil || info.Mode()&fs.ModeSymlink == 0 {
-			t.Errorf("%s is a link no more: %v, %v", name, info, err)
+			t.Errorf("%s is no longer a link: %v, %v", name, info, err)
 		}
 	}
 	if info, err := os.Stat(dir + "/target"); err != nil || info.Mode().Perm() != 0o640 {
@@ -116,7 +116,7 @@ func TestD2_WriteRefusesAndLeavesNothing(t *testing.T) {
 	only(t, dir, "d", "f", "fifo", "ld")
 	only(t, dir+"/d")
 	if got := readFile(t, dir+"/f"); got != "x" {
-		t.Errorf("f has become %q", got)
+		t.Errorf("f was changed to %q", got)
 	}
 	// Names of the maximum length can be written, and so can existing ones with control characters.
 	write(t, dir+"/odd\nname", "x")
@@ -147,11 +147,11 @@ func TestD2_WriteGivenUpLeavesNothing(t *testing.T) {
 	looked := 0
 	err := l.WriteFile(late{t.Context(), &looked}, "f", []byte("new"), 0o644)
 	if !errors.Is(err, context.Canceled) || looked < 2 {
-		t.Errorf("WriteFile: %v after %d looks", err, looked)
+		t.Errorf("WriteFile: %v after %d checks of its context", err, looked)
 	}
 	only(t, dir, "f")
 	if got := readFile(t, dir+"/f"); got != "old" {
-		t.Errorf("f has become %q", got)
+		t.Errorf("f was changed to %q", got)
 	}
 }
 

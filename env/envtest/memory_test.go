@@ -331,7 +331,7 @@ func TestD1_MemoryFiles(t *testing.T) {
 	}
 	defer func() {
 		if recover() == nil {
-			t.Error("NewMemory took a name that leads out")
+			t.Error("NewMemory accepted a name that leads outside")
 		}
 	}()
 	envtest.NewMemory(map[string]string{"../x": ""})

@@ -64,7 +64,7 @@ func mutateTree(how func(l *env.Local) mutantTree) mutator {
 	return func(t *testing.T, e env.Environment) env.Environment {
 		l, ok := e.(*env.Local)
 		if !ok {
-			t.Fatalf("%T is no Local", e)
+			t.Fatalf("%T is not a Local", e)
 		}
 		s := how(l)
 		s.Local = l

@@ -57,7 +57,7 @@ func mutateShared(how func(l *env.Local) shared) mutator {
 	return func(t *testing.T, e env.Environment) env.Environment {
 		l, ok := e.(*env.Local)
 		if !ok {
-			t.Fatalf("%T is no Local", e)
+			t.Fatalf("%T is not a Local", e)
 		}
 		s := how(l)
 		s.Local = l

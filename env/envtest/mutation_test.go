@@ -44,11 +44,11 @@ func TestD1_SuiteFindsDefects(t *testing.T) {
 		t.Run(s.check+"/"+s.defect, func(t *testing.T) {
 			t.Parallel()
 			if runtime.GOOS != "linux" && (s.check == "D3_Terminal" || s.check == "D4_KillEndsWhatLeftTheSession") {
-				t.Skip("a Local has terminals and finds what has left the session on Linux only")
+				t.Skip("only on Linux does a Local have terminals and find processes that have left the session")
 			}
 			i := slices.IndexFunc(all, func(c check) bool { return c.name == s.check })
 			if i < 0 {
-				t.Fatal("there is no such check")
+				t.Fatal("unknown check")
 			}
 			dir := t.TempDir()
 			// At ContainGroup a process has the same id for the test and for itself.
@@ -58,7 +58,7 @@ func TestD1_SuiteFindsDefects(t *testing.T) {
 			}
 			t.Cleanup(func() {
 				if err := local.Close(); err != nil {
-					t.Logf("Close, of what a mutant Kill has left: %v", err)
+					t.Logf("Close after a mutant Kill: %v", err)
 				}
 			})
 			e := s.mutate(t, local)

@@ -57,7 +57,7 @@ func TestD4_StatOfAwkwardNames(t *testing.T) {
 		}
 	}
 	if _, err := parseStat(5, []byte("5 (sh) S")); err == nil {
-		t.Error("a short line is no error")
+		t.Error("a short line is not an error")
 	}
 }
 
@@ -153,7 +153,7 @@ func TestD4_OneCommandWithoutACgroup(t *testing.T) {
 			c := newCommand(t, "echo out; setsid sleep 1000 & read x", session)
 			tree := c.start(t, v)
 			if _, ok := tree.(group); !ok {
-				t.Errorf("%s: it runs in a %T", name, tree)
+				t.Errorf("%s: the command runs in a %T", name, tree)
 			}
 			if _, err := c.in.WriteString("\n"); err != nil {
 				t.Error(err)
@@ -162,7 +162,7 @@ func TestD4_OneCommandWithoutACgroup(t *testing.T) {
 				t.Errorf("%s: %v, %q", name, exit, printed)
 			}
 			if _, _, err := v.Start(newCommand(t, "echo \x00", session).Cmd, session, nil); err == nil {
-				t.Error("what cannot start at any level is no error")
+				t.Error("a command that cannot start at any level is not an error")
 			}
 			if err := v.Close(true); err != nil {
 				t.Error(err)
@@ -177,7 +177,7 @@ func TestD4_OneCommandWithoutACgroup(t *testing.T) {
 func TestD4_AProbeOfNoCgroupFails(t *testing.T) {
 	dir := t.TempDir()
 	if err := (&cgroups{dir: dir}).probe("/bin/sh"); err == nil {
-		t.Error("a plain directory passes for a cgroup")
+		t.Error("an ordinary directory was taken for a cgroup")
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
 		t.Errorf("left behind: %v, %v", entries, err)
@@ -222,7 +222,7 @@ func endLeaf(t *testing.T, l *leaf, cmd *exec.Cmd) {
 	}
 	var exit *exec.ExitError
 	if err := cmd.Wait(); !errors.As(err, &exit) {
-		t.Errorf("it ended with %v", err)
+		t.Errorf("exit is %v", err)
 	}
 	for range 2 {
 		if err := l.Close(); err != nil {
@@ -233,7 +233,7 @@ func endLeaf(t *testing.T, l *leaf, cmd *exec.Cmd) {
 		t.Errorf("%s is left: %v", l.dir, err)
 	}
 	if err := l.Signal(syscall.SIGKILL); err != nil || l.Alive() || l.Left() != nil {
-		t.Errorf("what is gone: %v, alive %t, left %q", err, l.Alive(), l.Left())
+		t.Errorf("a removed cgroup: %v, alive %t, left %q", err, l.Alive(), l.Left())
 	}
 }
 
@@ -290,7 +290,7 @@ func TestD4_ASignalIsForTheProcessThatWasSeen(t *testing.T) {
 	}
 	var exit *exec.ExitError
 	if err := cmd.Wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
-		t.Errorf("it ended with %v", err)
+		t.Errorf("exit is %v", err)
 	}
 	if err := seen.signal(syscall.SIGKILL); err != nil {
 		t.Errorf("a process that has ended: %v", err)
@@ -317,16 +317,16 @@ func TestD4_OnlyCgroupsOfNobodyAreRemoved(t *testing.T) {
 		}
 	}
 	if n := c.tidy(); n != 0 {
-		t.Errorf("%d removed of a living host", n)
+		t.Errorf("%d cgroups of a running host were removed", n)
 	}
 	if err := empty.held.Close(); err != nil { // as the kernel does when the host ends
 		t.Fatal(err)
 	}
 	if n := c.tidy(); n != 1 || empty.exists() || !held.exists() {
-		t.Errorf("%d removed; the empty one is there: %t, the held one: %t", n, empty.exists(), held.exists())
+		t.Errorf("%d removed; the empty one exists: %t, the held one: %t", n, empty.exists(), held.exists())
 	}
 	if _, err := os.Stat(foreign); err != nil {
-		t.Errorf("the foreign one: %v", err)
+		t.Errorf("the cgroup of another name: %v", err)
 	}
 	if err := held.Close(); err != nil {
 		t.Error(err)

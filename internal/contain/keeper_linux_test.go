@@ -60,7 +60,7 @@ func TestD4_ThreadsAreNotReused(t *testing.T) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("%d threads that were changed are still there", marked)
+			t.Fatalf("%d changed threads still exist", marked)
 		}
 	}
 }
@@ -157,15 +157,15 @@ func TestI4_ANewNamespaceForALostOne(t *testing.T) {
 	select { // Close has ended both
 	case <-s.gone:
 	default:
-		t.Error("the thread is still there")
+		t.Error("the thread still exists")
 	}
 	select {
 	case <-s.keeper.ended:
 	default:
-		t.Error("the keeper is still there")
+		t.Error("the keeper still exists")
 	}
 	if _, err := r.current(); err == nil {
-		t.Error("a namespace after Close")
+		t.Error("a namespace was made after Close")
 	}
 }
 
@@ -240,7 +240,7 @@ func TestI4_AStartThatIsHeldUp(t *testing.T) {
 		t.Error(err)
 	}
 	if !s.ended() {
-		t.Error("the namespace is still there")
+		t.Error("the namespace still exists")
 	}
 	if err := s.close(); err != nil {
 		t.Error(err)
