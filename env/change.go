@@ -139,7 +139,7 @@ func enterDir(dir *os.Root, elem string, create bool) (*os.Root, error) {
 		return nil, err
 	}
 	if now, err := next.Stat("."); err != nil || !os.SameFile(info, now) {
-		return nil, errors.Join(fmt.Errorf("%s was replaced meanwhile; try again", elem), err, next.Close())
+		return nil, errors.Join(fmt.Errorf("%s was replaced during the operation; try again", elem), err, next.Close())
 	}
 	return next, nil
 }
@@ -171,9 +171,9 @@ type readOnlyRoot struct {
 func (e *readOnlyRoot) Error() string {
 	writable := slices.DeleteFunc(slices.Clone(e.roots), func(r *root) bool { return r.readOnly })
 	if len(writable) == 0 {
-		return fmt.Sprintf("%s/ is read-only, and so is every allowed directory: files can be read and not changed", e.root.given)
+		return fmt.Sprintf("%s/ is read-only, and so is every allowed directory: files can be read but not changed", e.root.given)
 	}
-	return fmt.Sprintf("%s/ is read-only: files there can be read and not changed; choose a path in %s", e.root.given, dirList(writable))
+	return fmt.Sprintf("%s/ is read-only: files there can be read but not changed; choose a path in %s", e.root.given, dirList(writable))
 }
 
 func (e *readOnlyRoot) Unwrap() error { return fs.ErrPermission }

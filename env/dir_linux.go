@@ -64,7 +64,7 @@ func duplicateDir(f *os.File) (*localDir, error) {
 // checkEntry refuses names that are not a single element.
 func checkEntry(name string) error {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
-		return &nameError{"it is not the name of a directory's entry"}
+		return &nameError{"not the name of a directory entry"}
 	}
 	return nil
 }

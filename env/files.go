@@ -68,7 +68,7 @@ func (l *Local) Remove(ctx context.Context, name string) error {
 	}
 	return l.change(ctx, change{op: "remove", name: name, do: func(dir *os.Root, base string) error {
 		if l.rootAt(dir, base, nil) != nil {
-			return errors.New("an allowed directory itself is not removed")
+			return errors.New("an allowed directory itself cannot be removed")
 		}
 		return dir.Remove(base)
 	}})

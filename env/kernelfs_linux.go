@@ -29,7 +29,7 @@ func refuseKernelDescriptor(fd int) error {
 	}
 	switch int64(stat.Type) {
 	case unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC:
-		return fmt.Errorf("files of the kernel's own file systems are not served: %w", fs.ErrPermission)
+		return fmt.Errorf("files of kernel file systems (proc, sysfs) cannot be used: %w", fs.ErrPermission)
 	}
 	return nil
 }

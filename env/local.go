@@ -71,8 +71,8 @@ type LocalOptions struct {
 // through an os.Root. Commands are not confined; that is a sandbox's task.
 //
 // On Linux and macOS a command runs in its own process group and inherits only its standard descriptors. On Linux, Kill and Close
-// also end processes that have left the group (setsid, double fork, nohup). They find them by a cgroup or a PID namespace for each
-// command if the host may make one, and otherwise by a mark in the environment; see ContainCgroupPIDNS and the other levels. On
+// also end processes that have left the group (setsid, double fork, nohup). They find them by a cgroup for each command or by a
+// PID namespace, if the host may make one, and otherwise by a mark in the environment; see ContainCgroupPIDNS and the other levels. On
 // macOS processes that leave the group survive. On Windows only files are supported, and their names are compared with the roots'
 // case-sensitively: Start returns an error that wraps errors.ErrUnsupported.
 //

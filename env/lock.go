@@ -133,7 +133,7 @@ func (k *locks) open(name string) (*os.File, error) {
 		}
 		errs = append(errs, err)
 	}
-	return nil, fmt.Errorf("no lock can be had, so nothing is changed; set XDG_STATE_HOME, or LocalOptions.Locks, to a directory that can be written: %w",
+	return nil, fmt.Errorf("cannot lock the file, so nothing was changed; set XDG_STATE_HOME or LocalOptions.Locks to a writable directory: %w",
 		errors.Join(errs...))
 }
 
@@ -147,7 +147,7 @@ func openLock(dir, name string) (*os.File, error) {
 		return nil, err
 	}
 	if !info.IsDir() || !ownedByUser(info) {
-		return nil, &fs.PathError{Op: "lock", Path: dir, Err: fmt.Errorf("it is no directory of this user's: %w", fs.ErrPermission)}
+		return nil, &fs.PathError{Op: "lock", Path: dir, Err: fmt.Errorf("not a directory that belongs to this user and that only this user can write to: %w", fs.ErrPermission)}
 	}
 	return os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|noFollow, 0o600)
 }

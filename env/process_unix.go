@@ -78,7 +78,7 @@ func (l *Local) launched(ctx context.Context, launch Launch) (Launch, error) {
 	select {
 	case r := <-answer:
 		if r.Err == nil && len(r.Value.Args) == 0 {
-			r.Err = errors.New("LocalOptions.Launch returned no program")
+			r.Err = errors.New("LocalOptions.Launch returned no program: Args is empty")
 		}
 		if r.Err != nil {
 			_ = closeAll(r.Value.Files) // the error from Launch matters more

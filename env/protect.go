@@ -45,11 +45,11 @@ type protected struct {
 func (p protected) check(ctx context.Context, op, name string, follow bool) error {
 	for _, where := range p.places(ctx, name, follow) {
 		if entry := p.entry(ctx, p.protection.Refuse, where); entry != "" {
-			return &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("%w (%s; its own commands change it, not the tools for files)", ErrProtected, entry)}
+			return &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("%w (%s can be changed by its own commands, but not by file tools)", ErrProtected, entry)}
 		}
 	}
 	if _, ok := p.Environment.(Resolver); !ok && p.linked(ctx, name) {
-		return &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("%w (the name goes through a symbolic link, and it cannot be told where that leads)", ErrProtected)}
+		return &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("%w (the name goes through a symbolic link whose target is unknown; use a name without links)", ErrProtected)}
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func HashFile(ctx context.Context, e Environment, name string) (h Hash, err erro
 }
 
 // ErrChanged reports that a file was not changed because its content was not the expected one.
-var ErrChanged = errors.New("the file's content is not the expected one")
+var ErrChanged = errors.New("the file has changed: its content is not the expected one")
 
 // A Replacer is an Environment that can change a file on the condition that its content is still the expected one. A session that
 // reads a file, decides and writes it through a Replacer never loses another's change: after ErrChanged it decides again.
@@ -132,7 +132,7 @@ func Lock(ctx context.Context, e Environment, names ...string) (unlock func(), e
 
 // unsupported returns a wrapper's error for an operation that its environment does not support.
 func unsupported(op, name string) error {
-	return &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("not in this environment: %w", errors.ErrUnsupported)}
+	return &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("this environment does not support it: %w", errors.ErrUnsupported)}
 }
 
 // replaceBelow and deleteBelow call the wrapped environment's Replacer, if it is one.

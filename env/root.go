@@ -57,7 +57,7 @@ func rootPath(abs string) string { return strings.TrimSuffix(filepath.ToSlash(ab
 func refuseKernelFiles(abs string) error {
 	for _, tree := range [...]string{"/proc", "/sys", "/dev"} {
 		if below(abs, tree) && !below(abs, "/dev/shm") {
-			return fmt.Errorf("files under %s are not served: %w", tree, fs.ErrPermission)
+			return fmt.Errorf("files in %s cannot be used: %w", tree, fs.ErrPermission)
 		}
 	}
 	return nil

@@ -239,7 +239,7 @@ func (m *Memory) Remove(ctx context.Context, name string) error {
 		case old == nil:
 			return nil, fs.ErrNotExist
 		case path.Base(name) == ".":
-			return nil, errors.New("a name that ends in a dot is not removed")
+			return nil, errors.New("a name that ends in a dot cannot be removed")
 		case len(old.entries) > 0:
 			return nil, fmt.Errorf("the directory is not empty: %w", fs.ErrExist)
 		}
@@ -259,7 +259,7 @@ func (m *Memory) change(ctx context.Context, op, name string, do func(old *node)
 	switch {
 	case err != nil:
 	case len(elems) == 0 && (op == "remove" || op == "delete"):
-		err = errors.New("the working directory itself is not removed")
+		err = errors.New("the working directory itself cannot be removed")
 	default:
 		var top *node
 		if top, err = m.root().withChange(elems, m.now(), do); err == nil {

@@ -88,7 +88,7 @@ func (m *Memory) root() *node {
 func (m *Memory) locate(name string) ([]string, error) {
 	switch {
 	case name == "", strings.ContainsRune(name, 0), name == "~", strings.HasPrefix(name, "~/"):
-		return nil, fmt.Errorf("%q is no name of a file: %w", name, fs.ErrInvalid)
+		return nil, fmt.Errorf("%q is not a file name: %w", name, fs.ErrInvalid)
 	}
 	todo := strings.Split(name, "/")
 	if path.IsAbs(name) {
@@ -134,5 +134,5 @@ func enter(todo []string) (rest []string, inside bool) {
 }
 
 func errOutside() error {
-	return fmt.Errorf("outside of the allowed directories (%s/), use a path inside of them: %w", MemoryDir, fs.ErrPermission)
+	return fmt.Errorf("outside of the allowed directories (%s/); use a path inside of them: %w", MemoryDir, fs.ErrPermission)
 }

@@ -20,7 +20,7 @@ func withoutTracing() error {
 		return os.NewSyscallError("capget", err)
 	}
 	if caps[0].Permitted&(1<<capTrace) == 0 { // commands have the same capabilities anyway
-		return errors.New("this process has no CAP_SYS_PTRACE that its commands could do without")
+		return errors.New("this process does not have CAP_SYS_PTRACE, so it cannot be taken from its commands")
 	}
 	caps[0].Inheritable &^= 1 << capTrace // removes the ambient one too
 	return errors.Join(os.NewSyscallError("capset", unix.Capset(&head, &caps[0])),

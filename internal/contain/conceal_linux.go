@@ -52,7 +52,7 @@ func environAddress() (begin, end int64, err error) {
 	const beginField, endField = 50 - 3, 51 - 3 // numbered as in the manual, whose third field is our first
 	f := strings.Fields(string(line[bytes.LastIndexByte(line, ')')+1:]))
 	if len(f) <= endField {
-		return 0, 0, errors.New("/proc/self/stat does not say where the environment is")
+		return 0, 0, errors.New("/proc/self/stat has no address of the environment")
 	}
 	begin, errBegin := strconv.ParseInt(f[beginField], 10, 64)
 	end, errEnd := strconv.ParseInt(f[endField], 10, 64)

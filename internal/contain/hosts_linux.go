@@ -187,7 +187,7 @@ func (h abandoned) end(grace time.Duration) (lines []string, err error) {
 		return lines, err
 	}
 	if len(members) > 0 {
-		return lines, fmt.Errorf("of a host that has ended: still running after SIGKILL: %s", strings.Join(describeAll(members, nil), "; "))
+		return lines, fmt.Errorf("processes of a host that has ended are still running after SIGKILL: %s", strings.Join(describeAll(members, nil), "; "))
 	}
 	return lines, os.Remove(h.file.Name())
 }

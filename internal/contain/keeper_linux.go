@@ -210,6 +210,6 @@ func (k *keeper) end(limit time.Duration) error {
 	case <-k.ended:
 		return errors.Join(errKill, k.waitErr)
 	case <-late.C:
-		return errors.Join(errKill, fmt.Errorf("process %d, the first of a PID namespace, is still there after SIGKILL", k.cmd.Process.Pid))
+		return errors.Join(errKill, fmt.Errorf("process %d, process 1 of a PID namespace, is still running after SIGKILL", k.cmd.Process.Pid))
 	}
 }

@@ -109,7 +109,7 @@ func probe(cmd *exec.Cmd, start func() (Tree, error)) (err error) {
 		errs = append(errs, fmt.Errorf("the command ended with %v", err))
 	}
 	if line != "ok\n" || found != 1 {
-		errs = append(errs, fmt.Errorf("its /proc is not that of its processes, of which %d were found", found))
+		errs = append(errs, fmt.Errorf("its /proc does not show its processes; %d processes were found", found))
 	}
 	for end := time.Now().Add(keeperTime); t.Alive(); time.Sleep(pollTime / 5) {
 		if time.Now().After(end) {

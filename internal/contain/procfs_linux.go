@@ -68,7 +68,7 @@ func findProc(list []mount) (procMounts, error) {
 		}
 	}
 	if id == "" {
-		return p, errors.New("what is mounted on /proc is not the kernel's")
+		return p, errors.New("the file system on /proc is not procfs")
 	}
 	for i := range p.places {
 		p.places[i].fill(list, byID)
@@ -117,13 +117,13 @@ func ownMounts() ([]mount, error) {
 func (p procMounts) isolate() error {
 	for _, place := range p.places {
 		if err := unix.Mount("", place.point, "", unix.MS_SLAVE|unix.MS_REC, ""); err != nil {
-			return fmt.Errorf("take %s out of the propagation of mounts: %w", place.point, err)
+			return fmt.Errorf("stop mount propagation of %s: %w", place.point, err)
 		}
 		if place.on == "" {
 			continue
 		}
 		if err := unix.Mount("", place.on, "", unix.MS_SLAVE, ""); err != nil {
-			return fmt.Errorf("take %s out of the propagation of mounts: %w", place.on, err)
+			return fmt.Errorf("stop mount propagation of %s: %w", place.on, err)
 		}
 	}
 	list, err := ownMounts()
@@ -133,7 +133,7 @@ func (p procMounts) isolate() error {
 	for _, m := range list {
 		above := slices.ContainsFunc(list, func(other mount) bool { return wholeProc(other) && other.parent == m.id })
 		if m.shared && (above || wholeProc(m)) { // such as a mount that another one covers
-			return fmt.Errorf("%s cannot be taken out of the propagation of mounts", m.point)
+			return fmt.Errorf("mount propagation of %s cannot be stopped", m.point)
 		}
 	}
 	return nil
@@ -144,7 +144,7 @@ func (p procMounts) isolate() error {
 func (p procMounts) replace() error {
 	for _, name := range p.covered {
 		if err := unix.Mount(name, "/proc/"+name, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
-			return fmt.Errorf("keep what is mounted on /proc/%s: %w", name, err)
+			return fmt.Errorf("keep the mount on /proc/%s: %w", name, err)
 		}
 	}
 	for _, place := range slices.Backward(p.places) { // the new one is moved last
