@@ -14,7 +14,7 @@ import (
 // A host holds a lock on the directory of each of its cgroups. The kernel releases it when the host ends, in whatever way. Unlike a
 // process id, a lock means the same in every PID namespace that shares the hierarchy.
 
-// makeTries is how often make tries. Another host that is tidying up may remove a new cgroup before it is locked.
+// makeTries is how often make tries. Another host that removes empty cgroups may remove a new cgroup before it is locked.
 const makeTries = 5
 
 // make creates an empty cgroup, named after the id, and locks it.
@@ -67,9 +67,9 @@ func lockDir(name string, how int) (dir *os.File, locked bool, err error) {
 	return nil, false, errors.Join(&fs.PathError{Op: "flock", Path: name, Err: err}, dir.Close())
 }
 
-// tidy removes the empty cgroups that hosts left behind, and returns how many. A cgroup that cannot be removed, such as another
+// removeEmpty removes the empty cgroups that hosts left behind, and returns how many. A cgroup that cannot be removed, such as another
 // user's, is left for the next host.
-func (c *cgroups) tidy() (removed int) {
+func (c *cgroups) removeEmpty() (removed int) {
 	dirs, err := cgroupsBelow(c.dir)
 	if err != nil {
 		return 0
@@ -78,15 +78,15 @@ func (c *cgroups) tidy() (removed int) {
 		if !strings.HasPrefix(path.Base(dir), leafPrefix) {
 			continue
 		}
-		if done, err := tidyLeaf(dir); done && err == nil {
+		if done, err := removeIfEmpty(dir); done && err == nil {
 			removed++
 		}
 	}
 	return removed
 }
 
-// tidyLeaf removes a cgroup if no host holds it and no process runs in it.
-func tidyLeaf(name string) (removed bool, err error) {
+// removeIfEmpty removes a cgroup if no host holds it and no process runs in it.
+func removeIfEmpty(name string) (removed bool, err error) {
 	dir, locked, err := lockDir(name, syscall.LOCK_EX)
 	if !locked || err != nil {
 		return false, err

@@ -36,7 +36,7 @@ func findCgroups(shell string) (*cgroups, error) {
 		c := &cgroups{dir: dir}
 		err := c.probe(shell)
 		if err == nil {
-			c.tidy()
+			c.removeEmpty()
 			return c, nil
 		}
 		errs = append(errs, err)

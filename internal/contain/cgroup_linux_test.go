@@ -149,7 +149,7 @@ func TestD4_OneCommandWithoutACgroup(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			v.rung = &cgroups{dir: dir}
+			v.mechanism = &cgroups{dir: dir}
 			c := newCommand(t, "echo out; setsid sleep 1000 & read x", session)
 			tree := c.start(t, v)
 			if _, ok := tree.(group); !ok {
@@ -316,13 +316,13 @@ func TestD4_OnlyCgroupsOfNobodyAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := c.tidy(); n != 0 {
+	if n := c.removeEmpty(); n != 0 {
 		t.Errorf("%d cgroups of a running host were removed", n)
 	}
 	if err := empty.held.Close(); err != nil { // as the kernel does when the host ends
 		t.Fatal(err)
 	}
-	if n := c.tidy(); n != 1 || empty.exists() || !held.exists() {
+	if n := c.removeEmpty(); n != 1 || empty.exists() || !held.exists() {
 		t.Errorf("%d removed; the empty one exists: %t, the held one: %t", n, empty.exists(), held.exists())
 	}
 	if _, err := os.Stat(foreign); err != nil {

@@ -27,11 +27,11 @@ func End(t Tree, reaped <-chan struct{}, grace time.Duration) error {
 	}
 	began := time.Now() // finding a large tree takes time, which counts as grace
 	errTerm := t.Signal(syscall.SIGTERM)
-	if e.goneWithin(grace-time.Since(began), func() error { return nil }) == nil {
+	if e.waitGone(grace-time.Since(began), func() error { return nil }) == nil {
 		return nil
 	}
 	// More than once, because in a session with several groups processes may fork between the signals.
-	err := e.goneWithin(settleTime, func() error { return t.Signal(syscall.SIGKILL) })
+	err := e.waitGone(settleTime, func() error { return t.Signal(syscall.SIGKILL) })
 	if err == nil {
 		return nil
 	}
@@ -54,9 +54,9 @@ func (e ending) alive() bool {
 	}
 }
 
-// goneWithin calls each again and again until the tree has ended or the limit is over. It returns nil if the tree has ended; otherwise
+// waitGone calls each again and again until the tree has ended or the limit is over. It returns nil if the tree has ended; otherwise
 // the last error of each, joined with context.DeadlineExceeded.
-func (e ending) goneWithin(limit time.Duration, each func() error) error {
+func (e ending) waitGone(limit time.Duration, each func() error) error {
 	end := time.Now().Add(limit)
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

@@ -71,11 +71,11 @@ func parseStat(pid int, line []byte) (procStat, error) {
 	)
 	open, end := bytes.IndexByte(line, '('), bytes.LastIndexByte(line, ')')
 	if open < 0 || end < open {
-		return procStat{}, errors.New("not a line of /proc/PID/stat: " + plain(string(line)))
+		return procStat{}, errors.New("not a line of /proc/PID/stat: " + oneLine(string(line)))
 	}
 	f := strings.Fields(string(line[end+1:]))
 	if len(f) <= startField {
-		return procStat{}, errors.New("not a line of /proc/PID/stat: " + plain(string(line)))
+		return procStat{}, errors.New("not a line of /proc/PID/stat: " + oneLine(string(line)))
 	}
 	flags, errFlags := strconv.ParseUint(f[flagsField], 10, 64)
 	start, errStart := strconv.ParseUint(f[startField], 10, 64)
@@ -298,5 +298,5 @@ func (m member) line(cmdline []byte) string {
 	if len(cmdline) == 0 {
 		cmdline = []byte("(" + m.name + ")")
 	}
-	return strconv.Itoa(cmp.Or(m.inside, m.pid)) + " " + plain(string(bytes.ReplaceAll(cmdline, []byte{0}, []byte{' '})))
+	return strconv.Itoa(cmp.Or(m.inside, m.pid)) + " " + oneLine(string(bytes.ReplaceAll(cmdline, []byte{0}, []byte{' '})))
 }

@@ -75,5 +75,5 @@ const startTime = 0
 
 // describe returns the process id and the command line.
 func (m member) describe(time.Time) (line string, running bool) {
-	return strconv.Itoa(m.pid) + " " + plain(m.line), true
+	return strconv.Itoa(m.pid) + " " + oneLine(m.line), true
 }

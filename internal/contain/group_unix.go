@@ -124,7 +124,7 @@ func (t group) Close() error { return nil }
 // describeAll returns a line for each member that still runs, or one line that says why they cannot be listed.
 func describeAll(members []member, err error) []string {
 	if err != nil {
-		return []string{"processes that cannot be listed: " + plain(err.Error())}
+		return []string{"processes that cannot be listed: " + oneLine(err.Error())}
 	}
 	deadline := time.Now().Add(startTime)
 	var lines []string
@@ -139,8 +139,8 @@ func describeAll(members []member, err error) []string {
 // maxLine is how many characters of a command line are shown.
 const maxLine = 200
 
-// plain returns a process's command line, which the process chooses itself, as one line of text.
-func plain(s string) string {
+// oneLine returns a process's command line, which the process chooses itself, as one line of text.
+func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '

@@ -154,7 +154,7 @@ func (v Level) EndAbandoned(grace time.Duration) (lines []string, err error) {
 		ended, err := h.end(grace)
 		lines, errs = append(lines, ended...), append(errs, err)
 	}
-	if c, ok := v.rung.(*cgroups); ok { // processes that have cleared their environment
+	if c, ok := v.mechanism.(*cgroups); ok { // processes that have cleared their environment
 		ended, err := c.endAbandoned()
 		lines, errs = append(lines, ended...), append(errs, err)
 	}

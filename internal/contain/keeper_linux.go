@@ -47,10 +47,10 @@ type keeper struct {
 	waitErr error
 }
 
-// keep starts a keeper in a new PID namespace, with the mounts of the calling thread. The kernel kills it when that thread ends. The
+// startKeeper starts a keeper in a new PID namespace, with the mounts of the calling thread. The kernel kills it when that thread ends. The
 // pipe alone would not be enough: a command of root can hold it open, or stop the keeper's child. The caller waits for a keeper that
 // is returned, and closes it if it comes with an error.
-func (n *pidns) keep(procOptions string) (_ *keeper, err error) {
+func (n *pidns) startKeeper(procOptions string) (_ *keeper, err error) {
 	stdin, orders, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (k *keeper) ready(answer *os.File) error {
 	if line == "ready\n" {
 		return nil
 	}
-	return fmt.Errorf("its process 1 is not ready: %s: %w", plain(line), err)
+	return fmt.Errorf("its process 1 is not ready: %s: %w", oneLine(line), err)
 }
 
 // wait waits for the keeper. The kernel lets it end when all other processes of its namespace have ended.

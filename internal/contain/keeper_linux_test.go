@@ -82,20 +82,20 @@ func TestI4_NoCommandWithoutItsNamespace(t *testing.T) {
 		"no mount":  func(n *pidns) { n.mount = "false" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			rungs := map[string]rung{PIDNS: livePIDNS(t)}
-			broken(rungs[PIDNS].(*pidns))
-			if r, err := findSpaces("/bin/sh", ""); err == nil {
+			levels := map[string]mechanism{PIDNS: livePIDNS(t)}
+			broken(levels[PIDNS].(*pidns))
+			if r, err := findCgroupPIDNS("/bin/sh", ""); err == nil {
 				endKeeper(t, r)
 				broken(r.pidns)
-				rungs[CgroupPIDNS] = r
+				levels[CgroupPIDNS] = r
 			}
-			for level, r := range rungs {
+			for level, r := range levels {
 				dir := t.TempDir()
 				v, err := Find(Group, "/bin/sh")
 				if err != nil {
 					t.Fatal(err)
 				}
-				v.rung = r
+				v.mechanism = r
 				c := newCommand(t, "touch ran", false)
 				c.Dir = dir
 				if _, _, err := v.Start(c.Cmd, false, c.reaped); err == nil {
@@ -113,7 +113,7 @@ func TestI4_NoCommandWithoutItsNamespace(t *testing.T) {
 }
 
 // endKeeper kills the keeper of the current namespace, as the kernel does when memory runs out.
-func endKeeper(t *testing.T, r *spaces) {
+func endKeeper(t *testing.T, r *cgroupPIDNS) {
 	t.Helper()
 	s, err := r.current()
 	if err != nil {
@@ -135,7 +135,7 @@ func TestI4_ANewNamespaceForALostOne(t *testing.T) {
 	if err != nil {
 		t.Skipf("%s is not reachable here: %v", CgroupPIDNS, err)
 	}
-	r := v.rung.(*spaces)
+	r := v.mechanism.(*cgroupPIDNS)
 	first := newCommand(t, "exec sleep 1000", false)
 	tree := first.start(t, v)
 	endKeeper(t, r)

@@ -12,14 +12,14 @@ import (
 
 // Level starts the commands of one environment and contains them.
 type Level struct {
-	rung  rung   // nil at the level of groups
-	outer string // the marks of this process itself, with a slash at the end; empty if no command of ours started it
-	stale *stale
-	host  *host
+	mechanism mechanism // nil at the level of groups
+	outer     string    // the marks of this process itself, with a slash at the end; empty if no command of ours started it
+	unclosed  *unclosed
+	host      *host
 }
 
-// rung is a level above the process group.
-type rung interface {
+// mechanism is a level above the process group.
+type mechanism interface {
 	name() string
 	// start starts a command. If it fails, the command does not run, and the caller closes the tree that may come with the error.
 	start(cmd *exec.Cmd, id string) (Tree, error)
@@ -29,8 +29,8 @@ type rung interface {
 	close() error
 }
 
-// stale holds the trees of commands that did not start and that could not be closed at once.
-type stale struct {
+// unclosed holds the trees of commands that did not start and that could not be closed at once.
+type unclosed struct {
 	mu    sync.Mutex
 	trees []Tree
 }
@@ -38,7 +38,7 @@ type stale struct {
 // Find returns the wanted level, or the best that works on this machine if wanted is empty. Each level is tried out with the shell. An
 // error wraps errors.ErrUnsupported.
 func Find(wanted, shell string) (Level, error) {
-	v := Level{stale: &stale{}, host: newHost()}
+	v := Level{unclosed: &unclosed{}, host: newHost()}
 	if own := os.Getenv(MarkVar); own != "" {
 		v.outer = own + "/"
 	}
@@ -47,14 +47,14 @@ func Find(wanted, shell string) (Level, error) {
 	}
 	known := wanted == ""
 	var errs []error
-	for _, step := range v.ladder(shell) {
-		if wanted != "" && wanted != step.name {
+	for _, c := range v.candidates(shell) {
+		if wanted != "" && wanted != c.name {
 			continue
 		}
 		known = true
-		found, err := step.find()
+		found, err := c.find()
 		if err == nil {
-			v.rung = found
+			v.mechanism = found
 			return v, nil
 		}
 		errs = append(errs, err)
@@ -68,31 +68,31 @@ func Find(wanted, shell string) (Level, error) {
 	return v, fmt.Errorf("containment %q: %w: %w", wanted, errors.ErrUnsupported, errors.Join(errs...))
 }
 
-// candidate is a rung of the ladder with the function that tries it out.
+// candidate is a level with the function that tries it out.
 type candidate struct {
 	name string
-	find func() (rung, error)
+	find func() (mechanism, error)
 }
 
-// ladder returns the levels above the process group, the best first.
-func (v Level) ladder(shell string) []candidate {
+// candidates returns the levels above the process group, the best first.
+func (v Level) candidates(shell string) []candidate {
 	return []candidate{
-		{CgroupPIDNS, func() (rung, error) { return findSpaces(shell, v.outer) }},
-		{PIDNS, func() (rung, error) { return findPIDNS(shell, v.outer) }},
-		{Cgroup, func() (rung, error) { return findCgroups(shell) }},
+		{CgroupPIDNS, func() (mechanism, error) { return findCgroupPIDNS(shell, v.outer) }},
+		{PIDNS, func() (mechanism, error) { return findPIDNS(shell, v.outer) }},
+		{Cgroup, func() (mechanism, error) { return findCgroups(shell) }},
 	}
 }
 
 // Name returns the name of the level.
 func (v Level) Name() string {
-	if v.rung != nil {
-		return v.rung.name()
+	if v.mechanism != nil {
+		return v.mechanism.name()
 	}
 	return Group
 }
 
 // Hides reports whether commands cannot see the host's processes.
-func (v Level) Hides() bool { return v.rung != nil && v.rung.hides() }
+func (v Level) Hides() bool { return v.mechanism != nil && v.mechanism.hides() }
 
 // Start starts a command and returns the command that runs, which may be a copy, and its tree. The channel is closed when somebody has
 // waited for the command; session says that it leads a session and not only a group.
@@ -106,13 +106,13 @@ func (v Level) Start(cmd *exec.Cmd, session bool, reaped <-chan struct{}) (*exec
 		v.host.hold()
 	}
 	cmd.ExtraFiles = inherited(cmd.ExtraFiles)
-	if v.rung != nil {
+	if v.mechanism != nil {
 		spare := unstarted(cmd) // os/exec starts a Cmd only once, even if that fails
-		t, err := v.rung.start(cmd, id)
+		t, err := v.mechanism.start(cmd, id)
 		if err == nil {
 			return cmd, t, nil
 		}
-		v.stale.close(t)
+		v.unclosed.close(t)
 		if v.Hides() {
 			return cmd, nil, err
 		}
@@ -140,14 +140,14 @@ func unstarted(cmd *exec.Cmd) *exec.Cmd {
 
 // Close releases what is left of the level. ended says that all commands have ended.
 func (v Level) Close(ended bool) error {
-	v.stale.mu.Lock()
-	defer v.stale.mu.Unlock()
+	v.unclosed.mu.Lock()
+	defer v.unclosed.mu.Unlock()
 	errs := []error{v.host.release(ended)}
-	for _, t := range v.stale.trees {
+	for _, t := range v.unclosed.trees {
 		errs = append(errs, closeWithin(keeperTime, t))
 	}
-	if v.rung != nil {
-		errs = append(errs, v.rung.close())
+	if v.mechanism != nil {
+		errs = append(errs, v.mechanism.close())
 	}
 	return errors.Join(errs...)
 }
@@ -162,7 +162,7 @@ func closeWithin(limit time.Duration, t Tree) error {
 }
 
 // close closes a tree, and keeps it for Level.Close if that fails.
-func (s *stale) close(t Tree) {
+func (s *unclosed) close(t Tree) {
 	if t == nil || t.Close() == nil {
 		return
 	}

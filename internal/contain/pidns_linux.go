@@ -166,7 +166,7 @@ func (n *pidns) enter() (_ *keeper, err error) {
 	if err := proc.isolate(); err != nil {
 		return nil, err
 	}
-	k, err := n.keep(proc.options)
+	k, err := n.startKeeper(proc.options)
 	if err != nil {
 		return k, err
 	}

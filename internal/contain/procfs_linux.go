@@ -25,7 +25,7 @@ func parseMounts(mountinfo string) ([]mount, error) {
 		before, after, _ := strings.Cut(line, " - ")
 		f, fs := strings.Fields(before), strings.Fields(after)
 		if len(f) < 6 || len(fs) < 3 {
-			return nil, errors.New("not a line of mountinfo: " + plain(line))
+			return nil, errors.New("not a line of mountinfo: " + oneLine(line))
 		}
 		list = append(list, mount{
 			id: f[0], parent: f[1], device: f[2], root: f[3], point: unescapeMount(f[4]), options: f[5], kind: fs[0], super: fs[2],
@@ -71,13 +71,13 @@ func findProc(list []mount) (procMounts, error) {
 		return p, errors.New("the file system on /proc is not procfs")
 	}
 	for i := range p.places {
-		p.places[i].fill(list, byID)
+		p.places[i].countMounts(list, byID)
 	}
 	return p, nil
 }
 
-// fill counts the mounts of the place from the lowest procfs up.
-func (p *procPlace) fill(list []mount, byID map[string]mount) {
+// countMounts counts the mounts of the place from the lowest procfs up.
+func (p *procPlace) countMounts(list []mount, byID map[string]mount) {
 	for _, m := range list {
 		if m.point != p.point || p.depth == 0 && !wholeProc(m) {
 			continue

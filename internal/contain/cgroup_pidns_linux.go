@@ -16,18 +16,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spaces starts each command in a new cgroup and all of them in one PID namespace, which hides the host and ends with it.
-type spaces struct {
+// cgroupPIDNS starts each command in a new cgroup and all of them in one PID namespace, which hides the host and ends with it.
+type cgroupPIDNS struct {
 	cgroups *cgroups
 	pidns   *pidns
 
 	mu     sync.Mutex
-	now    *space // nil if the next command needs a new one
+	now    *namespace // nil if the next command needs a new one
 	closed bool
 }
 
-// findSpaces returns the level, or an error that says why cgroups and a namespace do not work together.
-func findSpaces(shell, outer string) (*spaces, error) {
+// findCgroupPIDNS returns the level, or an error that says why cgroups and a namespace do not work together.
+func findCgroupPIDNS(shell, outer string) (*cgroupPIDNS, error) {
 	c, err := findCgroups(shell)
 	if err != nil {
 		return nil, err
@@ -36,19 +36,19 @@ func findSpaces(shell, outer string) (*spaces, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &spaces{cgroups: c, pidns: n}
+	r := &cgroupPIDNS{cgroups: c, pidns: n}
 	if err := r.probe(shell); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
 	return r, nil
 }
 
-func (r *spaces) name() string { return CgroupPIDNS }
+func (r *cgroupPIDNS) name() string { return CgroupPIDNS }
 
-func (r *spaces) hides() bool { return true }
+func (r *cgroupPIDNS) hides() bool { return true }
 
 // probe starts a command that checks that its /proc is its own. The namespace stays for the commands to come.
-func (r *spaces) probe(shell string) error {
+func (r *cgroupPIDNS) probe(shell string) error {
 	leaf, err := r.cgroups.make(rand.Text())
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func (r *spaces) probe(shell string) error {
 }
 
 // start starts a command in a new cgroup and in the namespace.
-func (r *spaces) start(cmd *exec.Cmd, id string) (Tree, error) {
+func (r *cgroupPIDNS) start(cmd *exec.Cmd, id string) (Tree, error) {
 	leaf, err := r.cgroups.make(id)
 	if err != nil {
 		return nil, err
@@ -68,16 +68,16 @@ func (r *spaces) start(cmd *exec.Cmd, id string) (Tree, error) {
 }
 
 // enter starts a command in a cgroup and in the namespace.
-func (r *spaces) enter(cmd *exec.Cmd, leaf *leaf) (Tree, error) {
+func (r *cgroupPIDNS) enter(cmd *exec.Cmd, leaf *leaf) (Tree, error) {
 	s, err := r.current()
 	if err != nil {
 		return leaf, err
 	}
-	return inSpace{leaf}, s.do(func() error { return leaf.start(cmd) })
+	return namespacedLeaf{leaf}, s.do(func() error { return leaf.start(cmd) })
 }
 
 // current returns the namespace, or a new one if the last one has ended, as it does when the kernel runs out of memory.
-func (r *spaces) current() (*space, error) {
+func (r *cgroupPIDNS) current() (*namespace, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -101,7 +101,7 @@ func (r *spaces) current() (*space, error) {
 }
 
 // close ends the namespace and all that is left in it.
-func (r *spaces) close() error {
+func (r *cgroupPIDNS) close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
@@ -116,8 +116,8 @@ func (r *spaces) close() error {
 // errClosed is the error of a command that is started after close.
 var errClosed = fmt.Errorf("the environment is closed: %w", fs.ErrClosed)
 
-// space is a PID namespace with a keeper and a thread that starts commands in it. The keeper ends with the thread.
-type space struct {
+// namespace is a PID namespace with a keeper and a thread that starts commands in it. The keeper ends with the thread.
+type namespace struct {
 	keeper *keeper
 	limit  time.Duration // for starting a command
 	work   chan func()
@@ -126,8 +126,8 @@ type space struct {
 }
 
 // open returns a new namespace.
-func (n *pidns) open() (*space, error) {
-	s := &space{limit: keeperTime, work: make(chan func()), quit: make(chan struct{}), gone: make(chan struct{})}
+func (n *pidns) open() (*namespace, error) {
+	s := &namespace{limit: keeperTime, work: make(chan func()), quit: make(chan struct{}), gone: make(chan struct{})}
 	entered := make(chan error)
 	ownThread(func() {
 		defer close(s.gone)
@@ -153,7 +153,7 @@ func (n *pidns) open() (*space, error) {
 
 // do calls f on the thread. Another command can stop a command that is being started, and this process waits for it in the kernel. So
 // after the limit the namespace ends, with all of its commands.
-func (s *space) do(f func() error) error {
+func (s *namespace) do(f func() error) error {
 	result := make(chan error, 1)
 	select {
 	case s.work <- func() { result <- f() }:
@@ -173,14 +173,14 @@ func (s *space) do(f func() error) error {
 
 // ended reports whether the keeper has ended, so that nothing can be started any more. It asks the kernel, because a goroutine that
 // waits would be in a system call, and testing/synctest would take an idle host for a busy one.
-func (s *space) ended() bool {
+func (s *namespace) ended() bool {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_PID, s.keeper.cmd.Process.Pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
 	return err != nil || info.Signo != 0
 }
 
 // close ends the keeper, what is left in the namespace, and the thread. It is called once.
-func (s *space) close() error {
+func (s *namespace) close() error {
 	close(s.quit)
 	var err error
 	if s.keeper != nil {
@@ -191,11 +191,11 @@ func (s *space) close() error {
 	return err
 }
 
-// inSpace is the cgroup of a command in a PID namespace.
-type inSpace struct{ *leaf }
+// namespacedLeaf is the cgroup of a command in a PID namespace.
+type namespacedLeaf struct{ *leaf }
 
 // Left describes the members by their numbers in the namespace.
-func (t inSpace) Left() []string {
+func (t namespacedLeaf) Left() []string {
 	if !t.Alive() {
 		return nil
 	}
