@@ -123,16 +123,16 @@ func (s *State) emptyAnswerStep() Step {
 }
 
 const (
-	goOn = "Your last answer was cut off before it was finished. Go on exactly where it stopped: do not repeat what you have said, and " +
+	goOn = "Your last response was cut off before it was finished. Go on exactly where it stopped: do not repeat what you have said, and " +
 		"do not comment on this."
-	again        = "Your last answer was cut off before the result was complete. Give the whole result again, and make it shorter."
-	saySomething = "Your last answer was empty. Go on with the task; if it is done, say what you did and what came of it."
+	again        = "Your last response was cut off before the result was complete. Give the whole result again, and make it shorter."
+	saySomething = "Your last response was empty. Go on with the task; if it is done, give your final answer."
 )
 
 const (
-	tornCall = "Error: the call was not run, because your answer reached its length limit before the call's arguments were complete. " +
+	tornCall = "Error: the call was not run, because your response reached its length limit before the call's arguments were complete. " +
 		"Make the call again with less in it, for example a long file in several parts."
-	refusedCall = "Error: the call was not run, because the answer that it belongs to was refused."
+	refusedCall = "Error: the call was not run, because the response that it belongs to was refused."
 )
 
 // contextFull returns an error if an answer ended because the model's window was full. Its text is as useless as that of a failed attempt.

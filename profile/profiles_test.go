@@ -32,12 +32,12 @@ var topics = []struct {
 	{"identity", same("You are a coding agent.")},
 	{"autonomy", same("choose what a careful colleague would choose, and name")},
 	{"whose instructions count", [6]string{
-		"The task, and the host instructions at the end of this prompt, if there are any.",
-		"The task, and the host instructions at the end of this prompt, if there are any.",
-		"The task comes first, with the host instructions at the end of this prompt, if there are any.",
-		"The task comes first, with the host instructions at the end of this prompt, if there are any.",
-		"The task, and the host instructions at the end of this prompt, if there are any.",
-		"The task, and the host instructions at the end of this prompt, if there are any.",
+		"The task, the messages of the user that follow it, and the host instructions at the end of this prompt, if there are any.",
+		"The task, the messages of the user that follow it, and the host instructions at the end of this prompt, if there are any.",
+		"The task comes first, with the messages of the user that follow it, and with the host instructions at the end of this prompt, if there are any.",
+		"The task comes first, with the messages of the user that follow it, and with the host instructions at the end of this prompt, if there are any.",
+		"The task, the messages of the user that follow it, and the host instructions at the end of this prompt, if there are any.",
+		"The task, the messages of the user that follow it, and the host instructions at the end of this prompt, if there are any.",
 	}},
 	{"the nearer document", [6]string{
 		"the one nearer to the code that you change wins.",

@@ -118,7 +118,7 @@ func decodeJSON(text string) (any, error) {
 	value, err := decodeValue(dec, 0)
 	if err != nil {
 		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-			return nil, errors.New("the text breaks off; was the answer cut?")
+			return nil, errors.New("the text breaks off; was your response cut off?")
 		}
 		return nil, err
 	}

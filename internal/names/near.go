@@ -19,7 +19,7 @@ func Near(name string, candidates []string) []string {
 	var found []near
 	want := []rune(Folded(name))
 	for _, candidate := range candidates {
-		if d := Distance(want, []rune(Folded(candidate))); d <= len(want)/3 {
+		if d := Distance(want, []rune(Folded(candidate))); d <= len(want)/4 {
 			found = append(found, near{candidate, d})
 		}
 	}

@@ -61,7 +61,7 @@ func agentTool() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "Agent",
 		Description: "Hands a task to an agent that works by itself, with the same tools on the same files, and returns its final report. Several " +
-			"calls in one answer run at the same time. The report names the agent's id, by which SendMessage gives it more to do.",
+			"calls in one response run at the same time. The report names the agent's id, by which SendMessage gives it more to do.",
 		Parameters: agentParameters("There is one type, general-purpose, which is the default."),
 	}, runAgent)
 	def := t.ToolDefinition
@@ -128,7 +128,7 @@ const sendMessageParameters = `{
 	"properties": {
 		"to": {"type": "string", "description": "The agent's id."},
 		"summary": {"type": "string", "maxLength": 200, "description": "The message in a few words, for the person who watches."},
-		"message": {"type": "string", "default": "", "description": "The message. An agent that is working sees it before its next step; one that has finished goes on with it, and wait gives you its answer."},
+		"message": {"type": "string", "default": "", "description": "The message. A working agent sees it before its next response; a finished one goes back to work on it, and wait returns its result."},
 		"notify_when_idle": {"type": "boolean", "description": "Has no effect: use wait."}
 	},
 	"required": ["to", "message"],

@@ -61,7 +61,7 @@ const editParameters = `{
 	"properties": {
 		"file_path": {"type": "string", "description": "Path of the file, absolute or relative to the working directory."},
 		"old_string": {"type": "string", "description": "The text to replace, exactly as it is in the file, without the line numbers that Read shows."},
-		"new_string": {"type": "string", "description": "The text to put in its place; another one than old_string."},
+		"new_string": {"type": "string", "description": "The text to put in its place; it must differ from old_string."},
 		"replace_all": {"type": "boolean", "default": false, "description": "Replace every occurrence of old_string."}
 	},
 	"required": ["file_path", "old_string", "new_string"],

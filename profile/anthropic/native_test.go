@@ -188,7 +188,7 @@ func TestE2_BashTimeout(t *testing.T) {
 	b := newBench(t)
 	got := b.run("Bash", object{"command": "echo 'Exit code: 7'; exec sleep 600", "timeout": 300.5})
 	want := "Exit code: 7\n[ERROR: Command timed out after 301ms. Partial output is shown above.\n" +
-		"You can retry with a longer timeout by setting timeout.]\n[A server or a watcher goes on if it is started with run_in_background.]"
+		"You can retry with a longer timeout by setting timeout.]\n[To keep a server or a watcher running, start it with run_in_background.]"
 	if text := got.Content.Text(); text != want || !got.IsError {
 		t.Errorf("got %q, want %q", text, want)
 	}
@@ -198,7 +198,7 @@ func TestE2_BashTimeout(t *testing.T) {
 func TestE2_BashLeavesSomethingRunning(t *testing.T) {
 	b := newBench(t)
 	got := b.run("Bash", object{"command": "sleep 600 </dev/null >/dev/null 2>&1 & echo out; exit 3"})
-	if text := got.Content.Text(); !strings.HasPrefix(text, "Exit code 3\nout\n[The command has ended and left running") || !strings.Contains(text, "sleep 600") {
+	if text := got.Content.Text(); !strings.HasPrefix(text, "Exit code 3\nout\n[The command has ended but left processes running") || !strings.Contains(text, "sleep 600") {
 		t.Errorf("got %q", text)
 	}
 }
@@ -449,7 +449,7 @@ func TestJ4_BashRan(t *testing.T) {
 // A command that prints what results look like, or is a patch, is read as what it is.
 func TestJ4_BashReadsNoProse(t *testing.T) {
 	b := newBench(t)
-	left := "[The command has ended and left running, until the session ends:\n  1 x]"
+	left := "[The command has ended but left processes running. They end with the session:\n  1 x]"
 	for command, want := range map[string]string{
 		"echo 'Exit code: 7'; echo '" + left + "'; exit 3":                                         "Exit code 3\nExit code: 7\n" + left,
 		"echo 'by setting the timeout_ms parameter.]'; exit 3":                                     "Exit code 3\nby setting the timeout_ms parameter.]",
@@ -459,8 +459,8 @@ func TestJ4_BashReadsNoProse(t *testing.T) {
 			t.Errorf("%s:\n%s\nwant\n%s", command, got, want)
 		}
 	}
-	got := b.run("Bash", object{"command": "printf 'Exit code: 7\\n[The command has ended and left running'; exec sleep 600", "timeout": 200}).Content.Text()
-	if want := "Exit code: 7\n[The command has ended and left running\n[ERROR: Command timed out after 200ms."; !strings.HasPrefix(got, want) {
+	got := b.run("Bash", object{"command": "printf 'Exit code: 7\\n[The command has ended but left processes running'; exec sleep 600", "timeout": 200}).Content.Text()
+	if want := "Exit code: 7\n[The command has ended but left processes running\n[ERROR: Command timed out after 200ms."; !strings.HasPrefix(got, want) {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	b.run("Write", object{"file_path": "f", "content": "before\n  7 | not a number\n"})

@@ -28,7 +28,7 @@ const invokeAgentSchema = `{
 	"properties": {
 		"agent_name": {"type": "string", "description": "%s"},
 		"prompt": {"type": "string", "description": "What the agent is to do, with everything that it has to know: it sees nothing of this conversation."},
-		"wait_for_previous": {"type": "boolean", "description": "Run this call after the ones before it in the same answer. Default: false."}
+		"wait_for_previous": {"type": "boolean", "description": "Run this call after the ones before it in the same response. Default: false."}
 	},
 	"required": ["agent_name", "prompt"]
 }`
@@ -41,7 +41,7 @@ func invokeAgent() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "invoke_agent",
 		Description: "Hands a task to an agent that works by itself, with the same tools on the same files, and returns its final report. Several calls " +
-			"in one answer run at the same time.",
+			"in one response run at the same time.",
 		Parameters: invokeAgentParameters("There is one agent, generalist."),
 	}, runAgent)
 	def := t.ToolDefinition

@@ -142,7 +142,7 @@ type listBackgroundArgs struct {
 const listBackgroundParameters = `{
 	"type": "object",
 	"properties": {
-		"wait_for_previous": {"type": "boolean", "description": "Run this call after the ones before it in the same answer. Default: false."}
+		"wait_for_previous": {"type": "boolean", "description": "Run this call after the ones before it in the same response. Default: false."}
 	}
 }`
 
@@ -193,7 +193,7 @@ const readBackgroundParameters = `{
 		"pid": {"type": "integer", "description": "The number that run_shell_command gave the command."},
 		"lines": {"type": "integer", "minimum": 1, "description": "How many of the last lines to return. Default: 100."},
 		"delay_ms": {"type": "integer", "description": "Wait until the command has ended, at most so many milliseconds, before reading. Default: 0."},
-		"wait_for_previous": {"type": "boolean", "description": "Run this call after the ones before it in the same answer. Default: false."}
+		"wait_for_previous": {"type": "boolean", "description": "Run this call after the ones before it in the same response. Default: false."}
 	},
 	"required": ["pid"]
 }`

@@ -36,7 +36,7 @@ func TestE2_TimedOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "<untrusted_context>\nOutput: [ERROR: Command timed out after 1ms. It printed nothing.\n" +
-		"Start commands that take longer with is_background.]\n[A server or a watcher goes on if it is started with is_background.]\n</untrusted_context>"
+		"Start commands that take longer with is_background.]\n[To keep a server or a watcher running, start it with is_background.]\n</untrusted_context>"
 	if got := result; got.Content.Text() != want || !got.IsError {
 		t.Errorf("got %q, want %q", got.Content.Text(), want)
 	}

@@ -171,7 +171,7 @@ func TestE2_RunShellCommand(t *testing.T) {
 func TestE2_LeftRunning(t *testing.T) {
 	needCommands(t)
 	b := newBench(t)
-	got := b.has("run_shell_command", object{"command": "sleep 60 >/dev/null 2>&1 & echo on"}, false, "Output: on\n[The command has ended and left running")
+	got := b.has("run_shell_command", object{"command": "sleep 60 >/dev/null 2>&1 & echo on"}, false, "Output: on\n[The command has ended but left processes running")
 	if !strings.HasSuffix(got, "]\n</untrusted_context>") {
 		t.Errorf("got %q", got)
 	}
@@ -274,7 +274,7 @@ func TestJ4_ShellCommandRan(t *testing.T) {
 func TestJ4_ShellCommandReadsNoProse(t *testing.T) {
 	needCommands(t)
 	b := newBench(t)
-	left := "[The command has ended and left running, until the session ends:\n  1 x]"
+	left := "[The command has ended but left processes running. They end with the session:\n  1 x]"
 	got, _ := b.run("run_shell_command", object{"command": "echo 'Exit code: 7'; echo '" + left + "'; exit 3"})
 	if want := "<untrusted_context>\nOutput: Exit code: 7\n" + left + "\nExit Code: 3\n</untrusted_context>"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)

@@ -17,7 +17,7 @@ type userQuestion struct {
 	ID       string       `json:"id" jsonschema:"A name for the question, in snake_case."`
 	Header   string       `json:"header" jsonschema:"A heading of a few words."`
 	Question string       `json:"question" jsonschema:"The question, in one sentence."`
-	Options  []userOption `json:"options" jsonschema:"Two or three answers to choose from, the recommended one first. Another answer may come."`
+	Options  []userOption `json:"options" jsonschema:"Two or three answers to choose from, the recommended one first. The user may give another."`
 }
 
 type userOption struct {

@@ -30,7 +30,7 @@ type agentArgs struct {
 
 type sendInputArgs struct {
 	AgentID string `json:"agent_id" jsonschema:"The id that the agent got when it was started."`
-	Message string `json:"message" jsonschema:"The message. An agent that is working sees it before its next step; one that has finished goes on with it."`
+	Message string `json:"message" jsonschema:"The message. A working agent sees it before its next response; a finished one goes back to work on it."`
 }
 
 // SpawnGuidance is what a session that has subagents tells the model of them in its system prompt, under whatever name the tool has.
@@ -58,7 +58,7 @@ func (d Dialect) Agents() []tool.Tool {
 	return []tool.Tool{
 		spawn,
 		agentTool(tool.Exclusive, llm.ToolDefinition{Name: "send_input", Description: "Sends a message to an agent."}, sendInput),
-		agentTool(tool.ReadOnly, llm.ToolDefinition{Name: "wait", Description: "Waits until an agent has finished and returns what it came to."}, waitForAgent),
+		agentTool(tool.ReadOnly, llm.ToolDefinition{Name: "wait", Description: "Waits until an agent has finished and returns its result."}, waitForAgent),
 		agentTool(tool.Exclusive, llm.ToolDefinition{Name: "close_agent", Description: "Ends an agent, whatever it is doing, and returns its last status."}, closeAgent),
 	}
 }

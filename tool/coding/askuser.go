@@ -11,7 +11,7 @@ import (
 
 type askUserArgs struct {
 	Question string   `json:"question" jsonschema:"The question, with everything that is needed to answer it."`
-	Options  []string `json:"options,omitempty" jsonschema:"Answers to choose from, if there are any; another one may come."`
+	Options  []string `json:"options,omitempty" jsonschema:"Answers to choose from, if there are any. The user may give another."`
 }
 
 // AskUser returns the tool ask_user(question, options). Sessions whose host answers no questions do not offer it.

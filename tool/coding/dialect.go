@@ -84,13 +84,16 @@ func (d Dialect) number(lines []string, first int) string {
 // find tells how to look for a file, as the end of a sentence.
 func (d Dialect) find() string {
 	if glob := d.word("glob"); glob != "" {
-		return "find the file with " + glob
+		return "find it with " + glob
 	}
-	return "find the file with the command find in " + d.word("shell")
+	return "find it with the command find in " + d.word("shell")
 }
 
 // list tells how to list a directory, as the end of a sentence.
 func (d Dialect) list() string {
+	if list := d.Words["list_dir"]; list != "" {
+		return "list it with " + list
+	}
 	if glob := d.word("glob"); glob != "" {
 		return fmt.Sprintf("list it with %s or %s", glob, d.word("shell"))
 	}

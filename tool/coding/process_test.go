@@ -72,8 +72,8 @@ func TestC7_BackgroundProcessIsReadWrittenAndKilled(t *testing.T) {
 		{object{"id": "7", "action": "write", "input": "one\n"}, "got one\n[Process 7 is running.]"},
 		{object{"id": 7, "action": "read"}, "[Process 7 is running.]"}, // models send numbers, too
 		{object{"id": "7", "action": "end_input"}, "over\n[Process 7 is running.]"},
-		{object{"id": "7", "action": "kill"}, "[Process 7 has ended, by SIGTERM.]"},
-		{object{"id": "7"}, "[Process 7 has ended, by SIGTERM.]"},
+		{object{"id": "7", "action": "kill"}, "[Process 7 has ended, killed by SIGTERM.]"},
+		{object{"id": "7"}, "[Process 7 has ended, killed by SIGTERM.]"},
 	} {
 		out := run(Process(), c.args)
 		if got := out.Model.Text(); out.IsError || got != c.want {
@@ -124,7 +124,7 @@ func TestC7_WhatACommandLeavesRunningDiesWithTheSession(t *testing.T) {
 	b := newBench(t)
 	h, run := inHall(t, b)
 	out := run(sh(), object{"command": "(trap '' HUP; exec sleep 600) >/dev/null 2>&1 & echo $! > pid; echo started"})
-	if text := out.Model.Text(); out.IsError || !strings.Contains(text, "left running") || !strings.Contains(text, "by the id 7") {
+	if text := out.Model.Text(); out.IsError || !strings.Contains(text, "left processes running") || !strings.Contains(text, "by the id 7") {
 		t.Fatalf("%s", text)
 	}
 	if err := h.processes.Close(); err != nil {

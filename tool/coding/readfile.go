@@ -94,7 +94,7 @@ func (d Dialect) readText(ctx context.Context, r *bufio.Reader, args readFileArg
 	next := first + len(x.lines)
 	switch {
 	case x.full:
-		text += fmt.Sprintf("\n[The answer is full after line %d; the file goes on. Use %s %d to read on.]", next-1, d.word("read_file.offset"), next)
+		text += fmt.Sprintf("\n[The result is full after line %d; the file goes on. Use %s %d to read on.]", next-1, d.word("read_file.offset"), next)
 	case x.more:
 		text += fmt.Sprintf("\n[Lines %d to %d are shown; the file goes on. Use %s %d to read on.]", first, next-1, d.word("read_file.offset"), next)
 	}

@@ -163,7 +163,7 @@ func TestC3_AnswerIsBounded(t *testing.T) {
 	b.put("wide", strings.Repeat(line, 3*maxReadBytes/len(line)))
 	o := b.run(ReadFile(), object{"file_path": "wide", "limit": 1_000_000})
 	text := o.Content.Text()
-	if len(text) > 2*maxReadBytes || !strings.Contains(text[len(text)-200:], "The answer is full after line 4096; the file goes on. Use offset 4097") {
+	if len(text) > 2*maxReadBytes || !strings.Contains(text[len(text)-200:], "The result is full after line 4096; the file goes on. Use offset 4097") {
 		t.Errorf("%d bytes: %q", len(text), text[len(text)-200:])
 	}
 }

@@ -66,7 +66,7 @@ func TestC7_Timeout(t *testing.T) {
 	} {
 		o := b.run(c.tool, c.args)
 		want := fmt.Sprintf("a\n[ERROR: Command timed out after %dms. Partial output is shown above.\n"+
-			"You can retry with a longer timeout by setting the timeout_ms parameter.]\n[A server or a watcher goes on if it is started with run_in_background.]", c.ms)
+			"You can retry with a longer timeout by setting the timeout_ms parameter.]\n[To keep a server or a watcher running, start it with run_in_background.]", c.ms)
 		if got := o.Model.Text(); got != want || !o.IsError {
 			t.Errorf("%s: error %v: %q, want %q", name, o.IsError, got, want)
 		}
@@ -152,7 +152,7 @@ func TestC7_InterruptBeforeTheStart(t *testing.T) {
 func TestC7_WhatIsLeftRunningIsNamed(t *testing.T) {
 	b := newBench(t)
 	got := b.ok(sh(), object{"command": "sleep 4321 >/dev/null 2>&1 & echo started"})
-	if !strings.HasPrefix(got, "started\n[The command has ended and left running") || !strings.Contains(got, "sleep 4321") {
+	if !strings.HasPrefix(got, "started\n[The command has ended but left processes running") || !strings.Contains(got, "sleep 4321") {
 		t.Errorf("%q", got)
 	}
 }

@@ -53,7 +53,7 @@ func Unfinished(r *tool.Ran, more, background string) string {
 		}
 		text := fmt.Sprintf("[ERROR: Command timed out after %dms. %s\n%s]", r.TimedOut.Milliseconds(), printed, more)
 		if background != "" {
-			text += fmt.Sprintf("\n[A server or a watcher goes on if it is started with %s.]", background)
+			text += fmt.Sprintf("\n[To keep a server or a watcher running, start it with %s.]", background)
 		}
 		return text
 	}
@@ -83,7 +83,7 @@ func (d Dialect) processStatus(r *tool.Ran) string {
 	}
 	status := fmt.Sprintf("[Process %s has ended. Exit code: %d]", r.ID, r.Exit.Code)
 	if r.Exit.Signal != "" {
-		status = fmt.Sprintf("[Process %s has ended, by %s.]", r.ID, r.Exit.Signal)
+		status = fmt.Sprintf("[Process %s has ended, killed by %s.]", r.ID, r.Exit.Signal)
 	}
 	if left := d.LeftRunning(r); left != "" {
 		status += "\n" + left
@@ -98,9 +98,9 @@ func (d Dialect) LeftRunning(r *tool.Ran) string {
 	}
 	how := ""
 	if kill := d.word("process"); r.ID != "" && kill != "" {
-		how = fmt.Sprintf(", or %s kills it by the id %s", kill, r.ID)
+		how = fmt.Sprintf(", or when %s kills them by the id %s", kill, r.ID)
 	}
-	return fmt.Sprintf("[The command has ended and left running, until the session ends%s:\n  %s]", how, strings.Join(r.Exit.Left, "\n  "))
+	return fmt.Sprintf("[The command has ended but left processes running. They end with the session%s:\n  %s]", how, strings.Join(r.Exit.Left, "\n  "))
 }
 
 // Closing puts a line, or several, after the text of a result.
