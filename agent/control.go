@@ -164,7 +164,7 @@ func (s *Session) requestEnd() {
 
 // endOpenInput ends the input that Advance has left open, as a step that works on it would, and then the session.
 func (s *Session) endOpenInput() {
-	ended := <-guard.Start("the loop", func() (struct{}, error) { return struct{}{}, s.run(s.life) })
+	ended := <-guard.Start("the loop", func() (struct{}, error) { return struct{}{}, s.loop(s.life) })
 	s.endActivity(s.working.Load(), hostError(ended.Err))
 }
 

@@ -34,8 +34,8 @@ func (s *eventStream) cursor(ctx context.Context) iter.Seq[Event] {
 // A cursor is a position in the log.
 type cursor struct {
 	stream *eventStream
-	at     int64            // the number of the last event that was taken
-	seen   map[runKey]int64 // how many bytes of the open runs were taken
+	at     int64               // the number of the last event that was taken
+	seen   map[streamKey]int64 // how many bytes of the open runs were taken
 }
 
 // next waits for an event and returns it. Nil means that there will be none.
@@ -58,7 +58,7 @@ func (c *cursor) next(ctx context.Context) Event {
 // take returns the event with the lowest number above the cursor's, nil if there is none yet. A run with unseen text always has a higher
 // number, because the cursor takes all of a run when it passes it.
 func (c *cursor) take(l *eventLog) Event {
-	var oldest *run
+	var oldest *streamed
 	for _, r := range l.open {
 		if r.newest != nil && r.newest.Head().Seq > c.at && (oldest == nil || r.newest.Head().Seq < oldest.newest.Head().Seq) {
 			oldest = r
@@ -75,11 +75,11 @@ func (c *cursor) take(l *eventLog) Event {
 }
 
 // piece returns a delta with the unseen text of a run.
-func (c *cursor) piece(r *run) Event {
+func (c *cursor) piece(r *streamed) Event {
 	c.at = r.newest.Head().Seq
 	text := r.since(c.seen[r.key])
 	if c.seen == nil {
-		c.seen = map[runKey]int64{}
+		c.seen = map[streamKey]int64{}
 	}
 	c.seen[r.key] = r.size()
 	if _, newest, _ := deltaOf(r.newest); newest == text {

@@ -152,7 +152,7 @@ func TestB_Cursors(t *testing.T) {
 }
 
 // told is what a consumer has put together from deltas.
-type told map[runKey]string
+type told map[streamKey]string
 
 // add adds a delta, or forgets what a fact has ended, and returns that.
 func (d told) add(ev Event) (over told) {

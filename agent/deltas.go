@@ -13,34 +13,34 @@ import (
 const liveKept = 32 << 10
 
 // A runKey names the text that deltas belong to. Agents is the path of subagents that they come from, empty for the session itself.
-type runKey struct {
+type streamKey struct {
 	agents       string
 	kind         Kind
 	call, stream string
 	block        int
 }
 
-func textKey(agents string, block int) runKey {
-	return runKey{agents: agents, kind: (*AssistantTextDelta)(nil).kind(), block: block}
+func textKey(agents string, block int) streamKey {
+	return streamKey{agents: agents, kind: (*AssistantTextDelta)(nil).kind(), block: block}
 }
 
 // deltaOf returns the key and the text of a delta; ok is false for a fact.
-func deltaOf(ev Event) (key runKey, text string, ok bool) {
+func deltaOf(ev Event) (key streamKey, text string, ok bool) {
 	inner, agents := innermost(ev)
 	switch e := inner.(type) {
 	case *AssistantTextDelta:
 		return textKey(agents, e.Block), e.Text, true
 	case *ThinkingDelta:
-		return runKey{agents: agents, kind: e.kind()}, e.Text, true
+		return streamKey{agents: agents, kind: e.kind()}, e.Text, true
 	case *ToolCallOutputDelta:
-		return runKey{agents: agents, kind: e.kind(), call: e.CallID, stream: e.Stream}, e.Text, true
+		return streamKey{agents: agents, kind: e.kind(), call: e.CallID, stream: e.Stream}, e.Text, true
 	}
-	return runKey{}, "", false
+	return streamKey{}, "", false
 }
 
 // ends reports whether a fact ends the run of a key. A thought has no end of its own: it ends when something else begins. The end of an
 // attempt ends all that the model streams.
-func ends(fact Event, agents string, key runKey) bool {
+func ends(fact Event, agents string, key streamKey) bool {
 	if agents != key.agents {
 		return false
 	}
@@ -107,22 +107,22 @@ func retext(ev Event, text string) Event {
 }
 
 // A run joins the deltas of one text, thought or stream of live output until a fact ends it.
-type run struct {
-	key    runKey
+type streamed struct {
+	key    streamKey
 	newest Event           // the newest delta, nil before the first
 	text   strings.Builder // for texts and thoughts
 	output *capture.Buffer // for live output: its head and tail
 }
 
-func newRun(key runKey) *run {
-	r := &run{key: key}
+func newStreamed(key streamKey) *streamed {
+	r := &streamed{key: key}
 	if key.stream != "" {
 		r.output = capture.New(capture.Options{Head: liveKept, Tail: liveKept})
 	}
 	return r
 }
 
-func (r *run) add(ev Event, text string) {
+func (r *streamed) add(ev Event, text string) {
 	r.newest = ev
 	if r.output != nil {
 		r.output.Write(env.Stdout, []byte(text))
@@ -132,7 +132,7 @@ func (r *run) add(ev Event, text string) {
 }
 
 // size returns how many bytes have arrived.
-func (r *run) size() int64 {
+func (r *streamed) size() int64 {
 	if r.output != nil {
 		return r.output.Total()
 	}
@@ -140,7 +140,7 @@ func (r *run) size() int64 {
 }
 
 // since returns what has arrived after the first from bytes. A line counts the bytes of live output that are no longer held.
-func (r *run) since(from int64) string {
+func (r *streamed) since(from int64) string {
 	if r.output == nil {
 		return r.text.String()[from:]
 	}

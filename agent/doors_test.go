@@ -199,9 +199,9 @@ func TestJ5_StepsOfCallsThatBeginInAnotherOrder(t *testing.T) {
 		var steps []string
 		for ev := range agent.Steps(slices.Values(h.events)) {
 			switch e := ev.(type) {
-			case agent.StepStartEvent:
+			case *agent.StepBegin:
 				steps = append(steps, fmt.Sprint(e.Step, e.CallID))
-			case agent.StepCompleteEvent:
+			case *agent.StepComplete:
 				steps = append(steps, fmt.Sprint("end ", e.CallID))
 			}
 		}

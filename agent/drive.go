@@ -128,7 +128,7 @@ func (s *Session) advance(ctx, run context.Context) (step Step, outcome, err err
 		return step, nil, err
 	}
 	if s.life.Err() != nil { // the session is ending, and its input ends first
-		err = s.run(run)
+		err = s.loop(run)
 	} else if step.Act == ActWait {
 		step.Until = s.beforeBudget(step.Until)
 	}
@@ -160,7 +160,7 @@ func (s *Session) submit(ctx context.Context, input *inputRecord) (*Result, erro
 			return err
 		}
 		for result == nil {
-			if err = s.run(run); err != nil {
+			if err = s.loop(run); err != nil {
 				return err
 			}
 			if err = s.sync(context.Background()); err != nil { // what Submit returns must survive a crash
@@ -286,7 +286,7 @@ func (s *Session) beginInput(ctx context.Context, input *inputRecord) error {
 		if err := s.commit(stopRecord{Reason: Interrupted}); err != nil {
 			return err
 		}
-		if err := s.run(ctx); err != nil {
+		if err := s.loop(ctx); err != nil {
 			return err
 		}
 	}

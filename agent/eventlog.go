@@ -16,7 +16,7 @@ import (
 // locks it.
 type eventLog struct {
 	events   []Event
-	open     []*run
+	open     []*streamed
 	thoughts []int64 // the numbers of the deltas of thoughts, in the open model call
 	seed     maphash.Seed
 	size     int64 // of events, estimated, in bytes
@@ -26,14 +26,14 @@ type eventLog struct {
 // add adds an event that has its number. Rec is its record, nil if it has none.
 func (l *eventLog) add(ev Event, rec record) {
 	if key, text, ok := deltaOf(ev); ok {
-		l.runOf(key).add(ev, text)
+		l.streamedOf(key).add(ev, text)
 		return
 	}
 	fact, agents := innermost(ev)
-	l.finish(fact, agents)
+	l.endStreamed(fact, agents)
 	switch e := fact.(type) {
 	case *AssistantTextStart:
-		l.runOf(textKey(agents, e.Block))
+		l.streamedOf(textKey(agents, e.Block))
 	case *ToolCallEnd:
 		ev = l.shorten(ev, e, rec)
 	case *StepEnd:
@@ -53,7 +53,7 @@ func (l *eventLog) after(seq int64) int {
 }
 
 // find returns the open run of a key, nil if there is none.
-func (l *eventLog) find(key runKey) *run {
+func (l *eventLog) find(key streamKey) *streamed {
 	for _, r := range l.open {
 		if r.key == key {
 			return r
@@ -62,19 +62,19 @@ func (l *eventLog) find(key runKey) *run {
 	return nil
 }
 
-// runOf returns the open run of a key, and opens it if there is none.
-func (l *eventLog) runOf(key runKey) *run {
+// streamedOf returns the open run of a key, and opens it if there is none.
+func (l *eventLog) streamedOf(key streamKey) *streamed {
 	r := l.find(key)
 	if r == nil {
-		r = newRun(key)
+		r = newStreamed(key)
 		l.open = append(l.open, r)
 	}
 	return r
 }
 
-// finish ends the runs that a fact ends. A joined delta takes the place of its last piece, which may stand before other facts.
-func (l *eventLog) finish(fact Event, agents string) {
-	l.open = slices.DeleteFunc(l.open, func(r *run) bool {
+// endStreamed ends the runs that a fact ends. A joined delta takes the place of its last piece, which may stand before other facts.
+func (l *eventLog) endStreamed(fact Event, agents string) {
+	l.open = slices.DeleteFunc(l.open, func(r *streamed) bool {
 		if !ends(fact, agents, r.key) {
 			return false
 		}

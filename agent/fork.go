@@ -5,32 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 
 	"github.com/attractor-go/attractor/journal"
 )
-
-// Records reads a journal. Each [journal.Reader] implements it.
-type Records interface {
-	Records(ctx context.Context, from int64) iter.Seq2[journal.Record, error]
-}
-
-// Load returns the state of a session, folded from its journal. The session may be running.
-func Load(ctx context.Context, from Records) (*State, error) {
-	state := new(State)
-	for line, err := range from.Records(ctx, 1) {
-		if err != nil {
-			return nil, fmt.Errorf("agent: cannot read the session: %w", err)
-		}
-		if err := state.Fold(line); err != nil {
-			return nil, err
-		}
-	}
-	if state.Records == 0 {
-		return nil, errors.New("agent: the journal is empty")
-	}
-	return state, nil
-}
 
 // ErrNoTurn means that a session cannot be forked behind a turn that it does not have.
 var ErrNoTurn = errors.New("agent: there is no turn")

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// run is the loop: it takes steps until the session is at rest. It returns errors of the session only; a failure of the model or of a tool
+// loop is the loop: it takes steps until the session is at rest. It returns errors of the session only; a failure of the model or of a tool
 // is a record.
-func (s *Session) run(ctx context.Context) error {
+func (s *Session) loop(ctx context.Context) error {
 	for {
 		step, err := s.step(ctx)
 		switch {

@@ -66,7 +66,7 @@ func Replay(ctx context.Context, from Records, o ReplayOptions) error {
 		return err
 	}
 	r.session = s
-	err = errors.Join(r.run(ctx, s), s.outputs.Close())
+	err = errors.Join(r.play(ctx, s), s.outputs.Close())
 	if d := r.diverged(); d != nil {
 		return d
 	}
@@ -140,8 +140,8 @@ func (r *replay) open(h headerRecord, o ReplayOptions) (*Session, error) {
 // mostIdleSteps is how many steps in a row may write no record. After a crash there is one, because calls that had begun have no outcome.
 const mostIdleSteps = 3
 
-// run commits the host's records, and lets the loop write all others.
-func (r *replay) run(ctx context.Context, s *Session) error {
+// play commits the host's records, and lets the loop write all others.
+func (r *replay) play(ctx context.Context, s *Session) error {
 	for idle := 0; ctx.Err() == nil; idle++ {
 		rec, at := r.next()
 		if rec == nil {

@@ -169,7 +169,7 @@ func (r *round) startReady() {
 	}
 	for _, c := range ready {
 		c.phase = running
-		r.run(c)
+		r.runCall(c)
 	}
 }
 
@@ -242,8 +242,8 @@ func conflict(a, b *call) bool {
 	return slices.ContainsFunc(x.Paths, func(p string) bool { return slices.Contains(y.Paths, p) })
 }
 
-// run runs a call and commits its outcome, unless a middleware leaves the call open.
-func (r *round) run(c *call) {
+// runCall runs a call and commits its outcome, unless a middleware leaves the call open.
+func (r *round) runCall(c *call) {
 	r.start(func() func() {
 		defer c.spawns.end()
 		o := r.execute(c)

@@ -9,53 +9,66 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// A StepEvent is an event of a plain loop that does one thing after the other; see [Steps]. It is one of [ReasoningEvent], [TextEvent],
-// [StepStartEvent], [ToolCallEvent], [ToolResultEvent], [StepCompleteEvent] and [FinalResponseEvent]. Their JSON is flat, with the kind
-// as "type".
+// A StepEvent is an event of a plain loop, which does one thing after the other; see [Steps]. Consumers get pointers to a [StepReasoning],
+// [StepText], [StepBegin], [StepCall], [StepResult], [StepComplete] or [StepFinal]. Their JSON is flat.
 type StepEvent interface{ stepEvent() }
 
-// ReasoningEvent holds a whole thought of the model. Type is "reasoning".
-type ReasoningEvent struct {
-	Type Kind   `json:"type"`
-	Text string `json:"text"`
+// A StepKind names a kind of step event, as in JSON.
+type StepKind string
+
+// The kinds of step events, each named after its struct.
+const (
+	StepKindReasoning StepKind = "reasoning"
+	StepKindText      StepKind = "text"
+	StepKindBegin     StepKind = "step_start"
+	StepKindCall      StepKind = "tool_call"
+	StepKindResult    StepKind = "tool_result"
+	StepKindComplete  StepKind = "step_complete"
+	StepKindFinal     StepKind = "final"
+)
+
+// StepReasoning holds a whole thought of the model.
+type StepReasoning struct {
+	Kind StepKind `json:"kind"`
+	Text string   `json:"text"`
 }
 
-// TextEvent holds a text that the model wrote before its last answer. Type is "text".
-type TextEvent struct {
-	Type Kind   `json:"type"`
-	Text string `json:"text"`
+// StepText holds a text that the model wrote before its last answer.
+type StepText struct {
+	Kind StepKind `json:"kind"`
+	Text string   `json:"text"`
 }
 
-// StepStartEvent begins a tool call. Type is "step_start".
-type StepStartEvent struct {
-	Type   Kind   `json:"type"`
-	Step   int    `json:"step"` // counted in the input, from 1
-	CallID string `json:"call_id"`
-	Name   string `json:"name"`
+// StepBegin begins a tool call.
+type StepBegin struct {
+	Kind   StepKind `json:"kind"`
+	Step   int      `json:"step"` // counted in the input, from 1
+	CallID string   `json:"call_id"`
+	Name   string   `json:"name"`
 }
 
-// ToolCallEvent holds the call. Type is "tool_call".
-type ToolCallEvent struct {
-	Type   Kind   `json:"type"`
-	CallID string `json:"call_id"`
-	Name   string `json:"name"`
+// StepCall holds the call.
+type StepCall struct {
+	Kind   StepKind `json:"kind"`
+	CallID string   `json:"call_id"`
+	Name   string   `json:"name"`
 	// Args and Effective are the Arguments and Effective of [ToolCallStart]. Args is null if the call began in an earlier process.
 	Args      json.RawMessage `json:"args"`
 	Effective json.RawMessage `json:"effective,omitempty"`
 }
 
-// ToolResultEvent holds the result of the call. Type is "tool_result".
-type ToolResultEvent struct {
-	Type    Kind   `json:"type"`
-	CallID  string `json:"call_id"`
-	Name    string `json:"name"`
-	Result  string `json:"result"` // the Output of [ToolCallEnd]
-	IsError bool   `json:"is_error"`
+// StepResult holds the result of the call.
+type StepResult struct {
+	Kind    StepKind `json:"kind"`
+	CallID  string   `json:"call_id"`
+	Name    string   `json:"name"`
+	Result  string   `json:"result"` // the Output of [ToolCallEnd]
+	IsError bool     `json:"is_error"`
 }
 
-// StepCompleteEvent ends a tool call. Type is "step_complete".
-type StepCompleteEvent struct {
-	Type       Kind       `json:"type"`
+// StepComplete ends a tool call.
+type StepComplete struct {
+	Kind       StepKind   `json:"kind"`
 	Step       int        `json:"step"`
 	CallID     string     `json:"call_id"`
 	Status     StepStatus `json:"status"`
@@ -71,34 +84,34 @@ const (
 	StepError     StepStatus = "error" // its result is an error
 )
 
-// FinalResponseEvent ends an input that was not interrupted or aborted and has not failed. Text is that of [Result]. Type is "final".
-type FinalResponseEvent struct {
-	Type   Kind   `json:"type"`
-	Text   string `json:"text"`
-	Reason Reason `json:"reason"`
+// StepFinal ends an input that was not interrupted or aborted and has not failed. Text is that of [Result].
+type StepFinal struct {
+	Kind   StepKind `json:"kind"`
+	Text   string   `json:"text"`
+	Reason Reason   `json:"reason"`
 }
 
-func (ReasoningEvent) stepEvent()     {}
-func (TextEvent) stepEvent()          {}
-func (StepStartEvent) stepEvent()     {}
-func (ToolCallEvent) stepEvent()      {}
-func (ToolResultEvent) stepEvent()    {}
-func (StepCompleteEvent) stepEvent()  {}
-func (FinalResponseEvent) stepEvent() {}
+func (*StepReasoning) stepEvent() {}
+func (*StepText) stepEvent()      {}
+func (*StepBegin) stepEvent()     {}
+func (*StepCall) stepEvent()      {}
+func (*StepResult) stepEvent()    {}
+func (*StepComplete) stepEvent()  {}
+func (*StepFinal) stepEvent()     {}
 
-// Steps yields the events of a session as a plain loop would emit them, which does one thing after the other. Each answer of the model gives
-// Reasoning and Text, and for each call StepStart, ToolCall, ToolResult and StepComplete, call by call in the order of the answer, also if
-// the calls ran at the same time. Each input that ended by itself or at a limit gives a Final.
+// Steps yields the events of a session as a plain loop would emit them, which does one thing after the other; a step is a tool call there. Each
+// answer of the model gives StepReasoning and StepText, and for each call StepBegin, StepCall, StepResult and StepComplete, call by call in
+// the order of the answer, also if the calls ran at the same time. Each input that ended by itself or at a limit gives a StepFinal.
 //
-// The text of the last answer is only in Final. Texts of failed attempts, events of subagents, live output, warnings and steering are left
-// out. If the host answers a call's question with the next input, the call's result comes after the Final of the input that asked.
+// The text of the last answer is only in StepFinal. Texts of failed attempts, events of subagents, live output, warnings and steering are left
+// out. If the host answers a call's question with the next input, the call's result comes after the StepFinal of the input that asked.
 //
 // Each event is yielded as soon as its place is certain. The sequence ends when events ends.
 func Steps(events iter.Seq[Event]) iter.Seq[StepEvent] {
 	return func(yield func(StepEvent) bool) {
 		s := stepper{yield: yield, next: -1}
 		for ev := range events {
-			if s.event(ev); s.stopped {
+			if s.take(ev); s.stopped {
 				return
 			}
 		}
@@ -132,7 +145,7 @@ func (s *stepper) emit(ev StepEvent) {
 	}
 }
 
-func (s *stepper) event(ev Event) {
+func (s *stepper) take(ev Event) {
 	switch e := ev.(type) {
 	case *UserInput:
 		if len(s.calls) == 0 { // otherwise it answers a question
@@ -184,7 +197,7 @@ func (s *stepper) forget() {
 
 func (s *stepper) reason() {
 	for _, text := range s.thoughts {
-		s.emit(ReasoningEvent{Type: "reasoning", Text: text})
+		s.emit(&StepReasoning{Kind: StepKindReasoning, Text: text})
 	}
 	s.thoughts = nil
 }
@@ -193,7 +206,7 @@ func (s *stepper) reason() {
 func (s *stepper) emitTexts() {
 	s.reason()
 	for _, text := range s.texts {
-		s.emit(TextEvent{Type: "text", Text: text})
+		s.emit(&StepText{Kind: StepKindText, Text: text})
 	}
 	s.texts = nil
 }
@@ -247,8 +260,8 @@ func (s *stepper) advance() {
 		if c.step == 0 {
 			s.step++
 			c.step = s.step
-			s.emit(StepStartEvent{Type: "step_start", Step: c.step, CallID: c.start.CallID, Name: c.start.Name})
-			s.emit(ToolCallEvent{Type: "tool_call", CallID: c.start.CallID, Name: c.start.Name, Args: c.start.Arguments,
+			s.emit(&StepBegin{Kind: StepKindBegin, Step: c.step, CallID: c.start.CallID, Name: c.start.Name})
+			s.emit(&StepCall{Kind: StepKindCall, CallID: c.start.CallID, Name: c.start.Name, Args: c.start.Arguments,
 				Effective: c.start.Effective})
 		}
 		if c.end == nil {
@@ -260,8 +273,8 @@ func (s *stepper) advance() {
 		if c.end.IsError {
 			status = StepError
 		}
-		s.emit(ToolResultEvent{Type: "tool_result", CallID: c.end.CallID, Name: c.end.Name, Result: c.end.Output, IsError: c.end.IsError})
-		s.emit(StepCompleteEvent{Type: "step_complete", Step: c.step, CallID: c.end.CallID, Status: status, DurationMS: c.end.DurationMS})
+		s.emit(&StepResult{Kind: StepKindResult, CallID: c.end.CallID, Name: c.end.Name, Result: c.end.Output, IsError: c.end.IsError})
+		s.emit(&StepComplete{Kind: StepKindComplete, Step: c.step, CallID: c.end.CallID, Status: status, DurationMS: c.end.DurationMS})
 	}
 }
 
@@ -276,5 +289,5 @@ func (s *stepper) endInput(e *ProcessingEnd) {
 		s.texts = nil
 	}
 	s.emitTexts()
-	s.emit(FinalResponseEvent{Type: "final", Text: e.Text, Reason: e.Reason})
+	s.emit(&StepFinal{Kind: StepKindFinal, Text: e.Text, Reason: e.Reason})
 }

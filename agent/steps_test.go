@@ -25,20 +25,20 @@ func stepLines(t *testing.T, events []agent.Event) string {
 	var b strings.Builder
 	for ev := range agent.Steps(slices.Values(events)) {
 		switch e := ev.(type) {
-		case agent.ReasoningEvent:
-			fmt.Fprintf(&b, "%s %q\n", e.Type, e.Text)
-		case agent.TextEvent:
-			fmt.Fprintf(&b, "%s %q\n", e.Type, e.Text)
-		case agent.StepStartEvent:
-			fmt.Fprintf(&b, "%s %d %s %s\n", e.Type, e.Step, e.CallID, e.Name)
-		case agent.ToolCallEvent:
-			fmt.Fprintf(&b, "%s %s %s %s\n", e.Type, e.CallID, e.Name, e.Args)
-		case agent.ToolResultEvent:
-			fmt.Fprintf(&b, "%s %s %s %q %t\n", e.Type, e.CallID, e.Name, e.Result, e.IsError)
-		case agent.StepCompleteEvent:
-			fmt.Fprintf(&b, "%s %d %s %s %dms\n", e.Type, e.Step, e.CallID, e.Status, e.DurationMS)
-		case agent.FinalResponseEvent:
-			fmt.Fprintf(&b, "%s %q %s\n", e.Type, e.Text, e.Reason)
+		case *agent.StepReasoning:
+			fmt.Fprintf(&b, "%s %q\n", e.Kind, e.Text)
+		case *agent.StepText:
+			fmt.Fprintf(&b, "%s %q\n", e.Kind, e.Text)
+		case *agent.StepBegin:
+			fmt.Fprintf(&b, "%s %d %s %s\n", e.Kind, e.Step, e.CallID, e.Name)
+		case *agent.StepCall:
+			fmt.Fprintf(&b, "%s %s %s %s\n", e.Kind, e.CallID, e.Name, e.Args)
+		case *agent.StepResult:
+			fmt.Fprintf(&b, "%s %s %s %q %t\n", e.Kind, e.CallID, e.Name, e.Result, e.IsError)
+		case *agent.StepComplete:
+			fmt.Fprintf(&b, "%s %d %s %s %dms\n", e.Kind, e.Step, e.CallID, e.Status, e.DurationMS)
+		case *agent.StepFinal:
+			fmt.Fprintf(&b, "%s %q %s\n", e.Kind, e.Text, e.Reason)
 		default:
 			t.Errorf("an event of type %T", ev)
 		}
@@ -284,11 +284,11 @@ func TestB_StepsJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `[{"type":"step_start","step":1,"call_id":"a","name":"look"},` +
-		`{"type":"tool_call","call_id":"a","name":"look","args":{"path":"x"}},` +
-		`{"type":"tool_result","call_id":"a","name":"look","result":"no","is_error":true},` +
-		`{"type":"step_complete","step":1,"call_id":"a","status":"error","duration_ms":0},` +
-		`{"type":"final","text":"ok","reason":"completed"}]`
+	want := `[{"kind":"step_start","step":1,"call_id":"a","name":"look"},` +
+		`{"kind":"tool_call","call_id":"a","name":"look","args":{"path":"x"}},` +
+		`{"kind":"tool_result","call_id":"a","name":"look","result":"no","is_error":true},` +
+		`{"kind":"step_complete","step":1,"call_id":"a","status":"error","duration_ms":0},` +
+		`{"kind":"final","text":"ok","reason":"completed"}]`
 	if string(data) != want {
 		t.Errorf("got  %s\nwant %s", data, want)
 	}

@@ -259,7 +259,7 @@ func (a *subagents) enter(ctx context.Context, c *child, task string) error {
 	}
 	a.byID[c.id] = c
 	if c.begin() {
-		a.work.Go(func() { a.run(ctx, c, task) })
+		a.work.Go(func() { a.runInput(ctx, c, task) })
 	}
 	return nil
 }
@@ -280,13 +280,13 @@ func (a *subagents) resume(ctx context.Context, c *child, text string) (bool, er
 	if !c.begin() {
 		return false, c.gone()
 	}
-	a.work.Go(func() { a.run(ctx, c, text) })
+	a.work.Go(func() { a.runInput(ctx, c, text) })
 	return true, nil
 }
 
-// run works on an input, and goes on for messages that came too late for it. The context is that of the call that gave the input. The child
+// runInput works on an input, and goes on for messages that came too late for it. The context is that of the call that gave the input. The child
 // gets its values, such as the current span, but not its end, because a child outlives the call.
-func (a *subagents) run(ctx context.Context, c *child, text string) {
+func (a *subagents) runInput(ctx context.Context, c *child, text string) {
 	ctx = context.WithoutCancel(ctx)
 	result, err := c.session.Submit(ctx, text)
 	for {

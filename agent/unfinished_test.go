@@ -310,7 +310,7 @@ func TestI3_StepsOfACutOffAnswer(t *testing.T) {
 	}) {
 		told = append(told, fmt.Sprintf("%T %+v", ev, ev))
 	}
-	want := "agent.TextEvent {Type:text Text:one, tw}|agent.FinalResponseEvent {Type:final Text:one, two Reason:completed}"
+	want := "*agent.StepText &{Kind:text Text:one, tw}|*agent.StepFinal &{Kind:final Text:one, two Reason:completed}"
 	if got := strings.Join(told, "|"); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
