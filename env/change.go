@@ -144,7 +144,7 @@ func enterDir(dir *os.Root, elem string, create bool) (*os.Root, error) {
 	return next, nil
 }
 
-// rootAt returns the root that an entry of a directory is, or otherwise if it is none.
+// rootAt returns the root that is the same directory as an entry of dir, or otherwise if there is none.
 func (l *Local) rootAt(dir *os.Root, entry string, otherwise *root) *root {
 	info, err := dir.Lstat(strings.TrimRight(entry, "/"))
 	if err != nil || !info.IsDir() {

@@ -136,7 +136,7 @@ func (s snapshot) plain() map[string]entry {
 }
 
 // A checkpoint needs only Environment and Tree: modes, links, empty directories and deletions are restored.
-func TestJ9_CheckpointThroughTheDoors(t *testing.T) {
+func TestJ9_CheckpointOfALocal(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"src/deep", "empty/inner", "gone"} {
 		mkdir(t, filepath.Join(dir, name))

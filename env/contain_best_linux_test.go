@@ -46,7 +46,7 @@ func TestD4_TheBestLevelIsUsed(t *testing.T) {
 }
 
 // Each level below the best one is chosen when the requirements of the better ones are taken away.
-func TestD4_BestLevel(t *testing.T) {
+func TestD4_LesserLevels(t *testing.T) {
 	for name, c := range map[string]struct{ wrap, want string }{
 		"without mounts": {`exec setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin "$0" "$@"`, env.ContainCgroup},
 		"without cgroups": {

@@ -151,7 +151,7 @@ func TestD4_MarksNest(t *testing.T) {
 }
 
 // ContainGroup does not find a process that clears its environment and leaves the group. The other levels do.
-func TestD4_WithoutItsEnvironment(t *testing.T) {
+func TestD4_ClearedEnvironment(t *testing.T) {
 	atLevels(t, func(t *testing.T, level string) {
 		dir := t.TempDir()
 		l := newLocal(t, dir, env.LocalOptions{Grace: -1, Containment: level})

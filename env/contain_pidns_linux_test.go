@@ -70,7 +70,7 @@ func TestD4_LevelsDifferInNothingElse(t *testing.T) {
 }
 
 // A command's exit is reported exactly.
-func TestD4_EndsAreExact(t *testing.T) {
+func TestD4_ExitsAreExact(t *testing.T) {
 	atLevels(t, func(t *testing.T, level string) {
 		l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level})
 		for script, want := range map[string]env.Exit{
@@ -116,7 +116,7 @@ func TestD4_ACommandCannotKillItsKeeper(t *testing.T) {
 }
 
 // File names made from $$ do not clash between commands.
-func TestD4_NumbersOfProcessesGoOn(t *testing.T) {
+func TestD4_ProcessIDsContinue(t *testing.T) {
 	l := inNamespaces(t, env.LocalOptions{})
 	if _, err := os.Stat("/proc/sys/kernel/ns_last_pid"); err != nil {
 		t.Skipf("the kernel cannot do this: %v", err)

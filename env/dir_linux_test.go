@@ -68,7 +68,7 @@ func TestD2_DirHasNoWayOut(t *testing.T) {
 }
 
 // Files of kernel file systems are refused even if a root contains them.
-func TestD2_DirRefusesTheKernelsFiles(t *testing.T) {
+func TestD2_DirRefusesKernelFiles(t *testing.T) {
 	l := newLocal(t, t.TempDir(), env.LocalOptions{Roots: []string{"/"}})
 	root, err := env.OpenDir(t.Context(), l, "/")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // A kernel file system that is mounted in the directory is refused under any name.
-func TestD2_DirLooksAtWhatIsMountedInIt(t *testing.T) {
+func TestD2_DirRefusesMountedKernelFiles(t *testing.T) {
 	l, err := NewLocal("/", LocalOptions{})
 	if err != nil {
 		t.Fatal(err)

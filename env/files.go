@@ -45,7 +45,7 @@ func checkRegular(f *os.File) error {
 	return refuseKernelHandle(f)
 }
 
-// notRegular returns an error that says what is there instead of a file. It wraps fs.ErrInvalid.
+// notRegular returns an error that names the kind of file. It wraps fs.ErrInvalid.
 func notRegular(m fs.FileMode) error {
 	kind := "not a regular file"
 	switch {

@@ -125,7 +125,7 @@ func TestJ9_WrappersForwardOptionalInterfaces(t *testing.T) {
 }
 
 // Base forwards what the environment reports about itself, and no access to its files.
-func TestJ9_BaseForwardsWhatIsSaid(t *testing.T) {
+func TestJ9_BaseForwardsReports(t *testing.T) {
 	said := []reflect.Type{reflect.TypeFor[env.Contained](), reflect.TypeFor[env.Hiding](), reflect.TypeFor[env.Graceful](), reflect.TypeFor[env.Guard](),
 		reflect.TypeFor[env.Locker](), reflect.TypeFor[env.Resolver](), reflect.TypeFor[env.Confined]()}
 	var called []string

@@ -79,11 +79,11 @@ func TestI5_NothingOutlivesAKilledHost(t *testing.T) {
 }
 
 // A process does not end itself, or the command in which it runs, when its own host has ended.
-func TestI5_NotOnesOwn(t *testing.T) {
+func TestI5_OwnCommandIsKept(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	said, held := killHost(t, env.ContainGroup, `echo "$`+env.MarkVar+`"; echo ready; exec sleep 1000`)
 	mark := strings.Fields(said)[0]
-	cmd := exec.Command(os.Args[0], "-test.run=^TestI5_AsAskedTo$", "-test.count=1")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestI5_NestedHost$", "-test.count=1")
 	cmd.Env = append(os.Environ(), env.MarkVar+"="+mark, "ATTRACTOR_TEST_ABANDONED=0")
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "PASS") {
 		t.Errorf("%v: %s", err, out)
@@ -97,8 +97,8 @@ func TestI5_NotOnesOwn(t *testing.T) {
 	}
 }
 
-// TestI5_AsAskedTo is a host process in the command of a host that has ended.
-func TestI5_AsAskedTo(t *testing.T) {
+// TestI5_NestedHost is a host process in the command of a host that has ended.
+func TestI5_NestedHost(t *testing.T) {
 	if os.Getenv("ATTRACTOR_TEST_ABANDONED") == "" {
 		t.Skip("a helper process of other tests")
 	}

@@ -99,7 +99,7 @@ func termIsEnough(t *testing.T, level string) {
 	}
 }
 
-func TestD4_KillIsBackThoughSomethingHoldsThePipe(t *testing.T) {
+func TestD4_KillReturnsThoughAPipeIsHeld(t *testing.T) {
 	if _, err := os.Stat("/usr/bin/setsid"); err != nil {
 		t.Skipf("no setsid here: %v", err)
 	}

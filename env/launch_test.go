@@ -17,7 +17,7 @@ import (
 	"github.com/attractor-go/attractor/env/envtest"
 )
 
-// inPlace returns a wrapper program that executes the command in its own place, as one that drops privileges does.
+// inPlace is a LocalOptions.Launch whose program executes the command in its own place, as one that drops privileges does.
 func inPlace(_ context.Context, l env.Launch) (env.Launch, error) {
 	l.Args = append([]string{"/bin/sh", "-c", `WRAPPED=yes exec "$@"`, "sh"}, l.Args...)
 	return l, nil
@@ -166,7 +166,7 @@ func TestJ9_LaunchHangs(t *testing.T) {
 	}
 }
 
-// A file may be listed twice or closed by whoever opened it: a command that has started is not lost.
+// A file may be listed twice, or closed by whoever opened it: the command runs anyway.
 func TestJ9_LaunchGivesAFileTwice(t *testing.T) {
 	l := newLocal(t, t.TempDir(), env.LocalOptions{Launch: func(_ context.Context, given env.Launch) (env.Launch, error) {
 		f, err := os.Open("/dev/null")

@@ -22,7 +22,7 @@ func TestI1_NamedAfterItsExec(t *testing.T) {
 }
 
 // A process that ends before it can be listed is left out.
-func TestI1_WhatEndsMeanwhileIsNotNamed(t *testing.T) {
+func TestI1_EndedProcessesAreNotNamed(t *testing.T) {
 	atLevels(t, func(t *testing.T, level string) {
 		l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level})
 		_, result := run(t, l, env.Command{Script: `(i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done) >/dev/null 2>&1 &`})

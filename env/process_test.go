@@ -140,7 +140,7 @@ func TestD3_StdinAfterTheEnd(t *testing.T) {
 }
 
 // A writer that waits for a process that does not read is released when the process ends.
-func TestD3_StdinOfOneWhoDoesNotRead(t *testing.T) {
+func TestD3_StdinWithoutReader(t *testing.T) {
 	l := newLocal(t, t.TempDir(), env.LocalOptions{Grace: -1})
 	p := start(t, l, env.Command{Script: "sleep 1000", Stdin: true})
 	wrote := make(chan error)

@@ -106,7 +106,7 @@ func TestI2_ProtectRefusesGit(t *testing.T) {
 	}
 }
 
-func TestI2_ProtectTellsWhatNeedsAnApproval(t *testing.T) {
+func TestI2_ProtectReportsWhatNeedsApproval(t *testing.T) {
 	dir := repository(t)
 	local := newLocal(t, dir, env.LocalOptions{})
 	write(t, filepath.Join(dir, "readonly"), "x")

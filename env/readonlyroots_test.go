@@ -161,7 +161,7 @@ func TestJ9_ReadOnlyWorkDirPassesTheSuite(t *testing.T) {
 }
 
 // A Local with a read-only directory inside passes the suite.
-func TestJ9_FencedLocalPassesTheSuite(t *testing.T) {
+func TestJ9_LocalWithReadOnlyDirPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	envtest.Suite(t, func(t *testing.T) env.Environment {
 		dir := t.TempDir()

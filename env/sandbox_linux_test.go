@@ -36,9 +36,9 @@ func sandboxed(t *testing.T, dir string) func(context.Context, env.Launch) (env.
 }
 
 // LocalOptions.Launch suffices for a sandbox at every level.
-func TestJ9_SandboxThroughTheDoor(t *testing.T) { atLevels(t, sandboxThroughTheDoor) }
+func TestJ9_SandboxByLaunch(t *testing.T) { atLevels(t, sandboxByLaunch) }
 
-func sandboxThroughTheDoor(t *testing.T, level string) {
+func sandboxByLaunch(t *testing.T, level string) {
 	dir, outside := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(dir, "f"), "inside\n")
 	write(t, filepath.Join(outside, "secret"), "secret\n")

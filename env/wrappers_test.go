@@ -123,7 +123,7 @@ type hiding struct{ env.Environment }
 
 func (hiding) HidesHost() bool { return true }
 
-func TestI4_WrappersSayWhetherTheHostIsHidden(t *testing.T) {
+func TestI4_WrappersForwardHidesHost(t *testing.T) {
 	e := hiding{newLocal(t, t.TempDir(), env.LocalOptions{Containment: env.ContainGroup})}
 	for name, wrapped := range map[string]env.Environment{
 		"ReadOnly": env.ReadOnly(e), "Sub": env.Sub(e, "."), "Logging": env.Logging(e, slog.New(slog.DiscardHandler)), "Protect": env.Protect(e, env.Protection{}),

@@ -140,7 +140,7 @@ func (c late) Err() error {
 	return context.Canceled
 }
 
-func TestD2_WriteGivenUpLeavesNothing(t *testing.T) {
+func TestD2_CancelledWriteLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/f", "old")
 	l := newLocal(t, dir, env.LocalOptions{})
@@ -155,7 +155,7 @@ func TestD2_WriteGivenUpLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestD2_OpenRefusesWhatIsNoFile(t *testing.T) {
+func TestD2_OpenRefusesNonFiles(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mkfifo(dir+"/fifo", 0o600); err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// However text comes in pieces, a Writer lets through what it does as a whole; JSON stays the same JSON.
+// A Writer gives the same output however the text is split, and JSON remains the same JSON.
 func TestI10_WriterForms(t *testing.T) {
 	texts := []string{"plain é 漢 😀\n\ttext", `a \u{1b} b`, "\x1b[32m✓\x1b[0m \x1b[2Kfine"}
 	for _, c := range terminalCases {

@@ -259,7 +259,7 @@ func TestD1_MemoryIsLikeLocal(t *testing.T) {
 }
 
 // Found by the test above: with a slash after the dot, Local removed the directory.
-func TestD1_ANameThatEndsInADotIsNotRemoved(t *testing.T) {
+func TestD1_RemoveRefusesATrailingDot(t *testing.T) {
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{Containment: env.ContainGroup})
 	if err != nil {
 		t.Fatal(err)

@@ -49,7 +49,8 @@ func (l *leaf) hold() (held bool, err error) {
 	return true, nil
 }
 
-// lockDir opens and locks a directory. It reports false, with nothing open, if another lock is in the way or the directory has gone.
+// lockDir opens and locks a directory. It reports false, with nothing open, if another process holds a lock or the directory no
+// longer exists.
 func lockDir(name string, how int) (dir *os.File, locked bool, err error) {
 	if dir, err = os.Open(name); err != nil {
 		if gone(err) {

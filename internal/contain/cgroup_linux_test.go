@@ -271,7 +271,7 @@ func TestD4_CgroupsBelow(t *testing.T) {
 }
 
 // A signal is not sent to a new process with the same process id.
-func TestD4_ASignalIsForTheProcessThatWasSeen(t *testing.T) {
+func TestD4_SignalChecksTheProcess(t *testing.T) {
 	cmd := exec.Command("sleep", "1000")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -298,7 +298,7 @@ func TestD4_ASignalIsForTheProcessThatWasSeen(t *testing.T) {
 }
 
 // Tidying removes only empty cgroups that no host holds.
-func TestD4_OnlyCgroupsOfNobodyAreRemoved(t *testing.T) {
+func TestD4_OnlyAbandonedCgroupsAreRemoved(t *testing.T) {
 	l, cmd := liveLeaf(t, "echo ready; exec sleep 1000")
 	defer endLeaf(t, l, cmd)
 	c := &cgroups{dir: l.dir} // below the test's own, away from other hosts

@@ -31,8 +31,8 @@ type host struct {
 // hostSuffix is the suffix of the lock files' names.
 const hostSuffix = ".host"
 
-// hostDirs returns the directories in which this user's locks may be: the one that the login gave, and those that do not depend on
-// environment variables, so that a later host finds the locks.
+// hostDirs returns the directories in which this user's locks may be: the login's runtime directory, and those that do not depend
+// on environment variables, so that a later host finds the locks.
 func hostDirs() []string {
 	id := strconv.Itoa(os.Geteuid())
 	dirs := []string{"/run/user/" + id + "/attractor", "/tmp/attractor-" + id, "/dev/shm/attractor-" + id}

@@ -72,7 +72,7 @@ func (n *pidns) startKeeper(procOptions string) (_ *keeper, err error) {
 	return k, errors.Join(closeErr, k.ready(answer), answer.Close())
 }
 
-// ready tells the keeper its number and waits until it is ready. The error has what it said instead.
+// ready tells the keeper its number and waits until it is ready. Otherwise the error contains its output.
 func (k *keeper) ready(answer *os.File) error {
 	if err := answer.SetReadDeadline(time.Now().Add(keeperTime)); err != nil {
 		return err

@@ -224,7 +224,7 @@ func TestD4_KeepersReapOrphans(t *testing.T) {
 }
 
 // A start that another command blocks ends with the namespace.
-func TestI4_AStartThatIsHeldUp(t *testing.T) {
+func TestI4_BlockedStartEnds(t *testing.T) {
 	n, err := preparePIDNS("/bin/sh", "")
 	if err != nil {
 		t.Skipf("no PID namespaces here: %v", err)

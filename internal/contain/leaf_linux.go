@@ -27,7 +27,7 @@ func (l *leaf) Signal(sig syscall.Signal) error {
 			return nil
 		}
 	}
-	// Frozen processes do not fork, and KILL ends them all the same. Freezing takes a moment, so the caller tries again.
+	// Frozen processes do not fork, and KILL ends them anyway. Freezing takes a moment, so the caller tries again.
 	err := errors.Join(l.write("cgroup.freeze", "1"), l.each(sig), l.write("cgroup.freeze", "0"))
 	if !l.exists() {
 		return nil

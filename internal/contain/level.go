@@ -15,9 +15,9 @@ const MarkVar = "ATTRACTOR_PROCESS"
 
 // Tree is a command with all processes that it started, as its level of containment finds them.
 type Tree interface {
-	// Signal sends a signal to every process. It is no error if there is none.
+	// Signal sends a signal to every process. Having none is not an error.
 	Signal(sig syscall.Signal) error
-	// Alive reports whether a process is left. Zombies do not count: they stay forever where process 1 does not wait for orphans.
+	// Alive reports whether a process is left. Zombies do not count: they remain if process 1 does not wait for orphans.
 	Alive() bool
 	// Left returns a line for each process, with its process id and command line, or one line that says why they cannot be listed.
 	Left() []string

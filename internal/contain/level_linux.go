@@ -138,7 +138,7 @@ func unstarted(cmd *exec.Cmd) *exec.Cmd {
 	}
 }
 
-// Close releases what is left of the level. ended says that all commands have ended.
+// Close releases the level's resources. ended reports that all commands have ended.
 func (v Level) Close(ended bool) error {
 	v.unclosed.mu.Lock()
 	defer v.unclosed.mu.Unlock()

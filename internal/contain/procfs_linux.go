@@ -42,7 +42,7 @@ type procPlace struct {
 	on    string // the mount point below them, if that mount is shared
 }
 
-// procMounts says what a new /proc takes over from the one that it replaces, and where else a procfs is mounted.
+// procMounts describes what a new /proc inherits from the one it replaces, and where else a procfs is mounted.
 type procMounts struct {
 	options string   // of /proc, as mount -o takes them
 	covered []string // paths in it where something else is mounted, relative to it
@@ -61,7 +61,7 @@ func findProc(list []mount) (procMounts, error) {
 			if id, p.covered = "", nil; wholeProc(m) {
 				id, p.options = m.id, procOptions(m.options, m.super)
 			}
-		case id != "" && m.parent == id: // not what is mounted inside one of these, which comes along
+		case id != "" && m.parent == id: // mounts inside these come along
 			p.covered = append(p.covered, strings.TrimPrefix(m.point, "/proc/"))
 		case wholeProc(m) && !slices.ContainsFunc(p.places, func(other procPlace) bool { return other.point == m.point }):
 			p.places = append(p.places, procPlace{point: m.point})

@@ -14,7 +14,7 @@ func parsedProc(mountinfo string) (procMounts, error) {
 	return findProc(list)
 }
 
-func TestD4_WhatANewProcHasToHave(t *testing.T) {
+func TestD4_NewProcKeepsOptions(t *testing.T) {
 	const (
 		root  = "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n"
 		plain = "22 27 0:21 / /proc rw,nosuid,relatime shared:5 - proc proc rw\n"
@@ -54,7 +54,7 @@ func TestD4_WhatANewProcHasToHave(t *testing.T) {
 }
 
 // Every procfs is found, with the mounts to unmount and the mounts that must not show that.
-func TestI4_WhereProcessesAreSeen(t *testing.T) {
+func TestI4_EveryProcfsIsFound(t *testing.T) {
 	const (
 		root   = "27 1 254:0 / / rw shared:1 - ext4 /dev/vda rw\n"
 		own    = "22 27 0:21 / /proc rw shared:5 - proc proc rw\n"
