@@ -16,7 +16,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// The attempts of these tests: one that says what it took, one that broke off after 400 characters, one that the provider refused.
+// The attempts of these tests: one with reported usage, one that broke off after 400 characters, one that the provider refused.
 var (
 	counts  = llmtest.Error(&llm.Error{Kind: llm.ErrServer, Usage: llm.Usage{Input: 3000, Output: 300}})
 	torn    = llmtest.Torn(string(slices.Repeat([]byte("w"), 400)), llm.Errorf(llm.ErrStream, "cut"))
@@ -24,7 +24,7 @@ var (
 	invalid = llmtest.Error(&llm.Error{Kind: llm.ErrInvalidRequest, Status: 400, Usage: llm.Usage{Input: 50, Output: 5}})
 )
 
-// checkSpent compares what a session has used with what its results, its journal and a resumed session say.
+// checkSpent compares the session's usage with the sum in its results, in its journal and in a resumed session.
 func checkSpent(t *testing.T, h *host, log *journal.Memory, atLeast, atMost llm.Usage) {
 	t.Helper()
 	used := h.Usage()
@@ -41,13 +41,13 @@ func checkSpent(t *testing.T, h *host, log *journal.Memory, atLeast, atMost llm.
 	}
 }
 
-// What attempts of a compaction took is paid for, whether another attempt follows, none does, or the host interrupts it.
+// The attempts of a compaction are billed, whether another attempt follows, none does, or the host interrupts it.
 func TestI13_CompactionsThatFail(t *testing.T) {
 	for name, c := range map[string]struct {
 		steps       []llmtest.Step
 		compactions int
 		interrupt   bool
-		output      int // what the side calls took; of input it is at least 3,000 where one says so
+		output      int // of the side calls
 		input       int
 	}{
 		"tried again":  {[]llmtest.Step{counts, torn, refused, counted(1000, 10, llm.Text{Text: "sum"})}, 1, false, 300 + 100 + 10, 4000},
@@ -71,7 +71,7 @@ func TestI13_CompactionsThatFail(t *testing.T) {
 				if n := len(only[*agent.Compaction](h)); n != c.compactions {
 					t.Errorf("%d compactions", n)
 				}
-				estimated := 400 // of the inputs of the attempts of which nobody says it
+				estimated := 400 // estimated input of the attempts without reported usage
 				if c.input == 0 {
 					estimated = 0
 				}
@@ -85,7 +85,7 @@ func TestI13_CompactionsThatFail(t *testing.T) {
 	}
 }
 
-// The same in the middle of an input, for the compaction that a full window asks for and for the last text at a limit.
+// Attempts of side calls in the middle of an input are billed too: of the compaction for a full window, and of the last text at a limit.
 func TestI13_SideCallsOfAnInputThatFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(journal.Memory)
@@ -113,7 +113,7 @@ func TestI13_SideCallsOfAnInputThatFail(t *testing.T) {
 	})
 }
 
-// A call that failed without an answer is paid for unless it was never sent, or was refused.
+// A call that failed without an answer is billed unless it was never sent or was refused.
 func TestI13_CallsThatMayHaveBeenBilled(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error
@@ -144,7 +144,7 @@ func TestI13_CallsThatMayHaveBeenBilled(t *testing.T) {
 	}
 }
 
-// What failed attempts of a side call took is not there for others.
+// Failed attempts of a side call count against the budget.
 func TestI13_FailedSideCallsCountAgainstTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, setup{models: model(llm.Model{MaxOutput: 1_000}), options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 7_000}, Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, steps: []llmtest.Step{counted(100, 10, llm.Text{Text: "hello"}), counts, counts, counts}})
@@ -163,7 +163,7 @@ func TestI13_FailedSideCallsCountAgainstTheBudget(t *testing.T) {
 	})
 }
 
-// Input may be written to the cache, which can cost more than to read it: a budget holds that back.
+// A budget reserves the price of a cache write for input, if that is dearer than a cache read.
 func TestI13_ReservesTheDearestPrice(t *testing.T) {
 	for name, c := range map[string]struct {
 		price llm.Price
@@ -184,11 +184,11 @@ func TestI13_ReservesTheDearestPrice(t *testing.T) {
 	}
 }
 
-// What a subagent's calls took is in the parent's journal while it still works: a parent that is killed knows it when it is resumed.
+// The usage of a subagent is in the parent's journal while it still works, so a parent that was killed knows it after a resume.
 func TestI13_AKilledParentKnowsWhatItsChildrenTook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(journal.Memory)
-		var left *journal.Memory // what a kill in the middle of the child's second call leaves
+		var left *journal.Memory // the journal after a kill in the middle of the child's second call
 		h := spawning(t, agent.Options{Journal: log}, map[string][]llmtest.Step{
 			"go": {counted(100, 10, spawn("part")), counted(200, 20, wait("agent-1")), counted(400, 40, llm.Text{Text: "done"})},
 			"part": {counted(1_000, 100, call("work")), llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {

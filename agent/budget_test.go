@@ -17,18 +17,18 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// costing is a model at a dollar for a million tokens of input and ten for one of output.
+// costing returns a lookup of a model that costs a dollar for a million tokens of input and ten for a million of output.
 func costing(maxOutput int) llm.Lookup {
 	return model(llm.Model{MaxOutput: maxOutput, Prices: []llm.Price{{Input: 1, Output: 10}}})
 }
 
-// spends is a session whose every answer takes so many tokens, makes a call, and never ends by itself.
+// spends opens a session that never ends by itself: every answer uses the given tokens and makes a call.
 func spends(t *testing.T, in, out int, models llm.Lookup, o agent.Options) *host {
 	t.Helper()
 	return open(t, setup{models: models, tools: []tool.Tool{echo("work")}, options: o, steps: slices.Repeat([]llmtest.Step{counted(in, out, call("work"))}, 99)})
 }
 
-// The tokens of all calls together stay within the budget: the largest possible call is reserved before it is made.
+// All calls together stay within the token budget, because the largest possible call is reserved before it is made.
 func TestA18_Tokens(t *testing.T) {
 	h := spends(t, 1000, 500, model(llm.Model{MaxOutput: 500}), agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 10_000}}})
 	result := h.submit(t, "go", agent.BudgetTokens)
@@ -48,7 +48,7 @@ func TestA18_Tokens(t *testing.T) {
 	}
 }
 
-// Near its end the budget makes answers shorter, until an answer would be too short to be worth it.
+// Near its end the budget shortens answers, until an answer would be too short to be useful.
 func TestA18_ShortensTheLastAnswers(t *testing.T) {
 	h := spends(t, 100, 500, model(llm.Model{MaxOutput: 2_000}), agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 3_200}}})
 	h.submit(t, "go", agent.BudgetTokens)
@@ -66,7 +66,7 @@ func TestA18_ShortensTheLastAnswers(t *testing.T) {
 	}
 }
 
-// A model that is told a smaller limit is not refused for what it would never write.
+// A model with a smaller output limit is not refused for tokens that it can never write.
 func TestA18_SmallAnswers(t *testing.T) {
 	h := spends(t, 100, 50, nil, agent.Options{Request: agent.RequestOptions{MaxTokens: 100}, Policy: agent.Policy{Budget: agent.Budget{Tokens: 1_000}}})
 	if result := h.submit(t, "go", agent.BudgetTokens); result.Turns < 5 {
@@ -88,7 +88,7 @@ func TestA18_Money(t *testing.T) {
 	}
 }
 
-// A budget that cannot be kept is an error, before anything is sent.
+// A budget that cannot be enforced is an error, before anything is sent.
 func TestA18_BudgetsThatCannotBeKept(t *testing.T) {
 	provider := llmtest.NewProvider("test", llmtest.Text("hi"))
 	known := func(_, id string) (llm.Model, bool) {
@@ -121,7 +121,7 @@ func TestA18_BudgetsThatCannotBeKept(t *testing.T) {
 	}
 }
 
-// The time that a budget allows ends what is running, a model call, a tool or a retry's wait; time at rest does not count.
+// The end of the time budget ends a running model call, a tool or the wait for a retry. Time at rest does not count.
 func TestA18_Time(t *testing.T) {
 	slow := newTool("work", writes, func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
 		<-ctx.Done()
@@ -158,7 +158,7 @@ func TestA18_Time(t *testing.T) {
 	}
 }
 
-// An interrupt that comes first is what ended the input.
+// If an interrupt comes before the end of the time budget, the reason is the interrupt.
 func TestA18_InterruptBeforeTheTimeIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, setup{steps: []llmtest.Step{llmtest.Hang()}, options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Time: time.Minute}}}})
@@ -167,7 +167,7 @@ func TestA18_InterruptBeforeTheTimeIsOver(t *testing.T) {
 	})
 }
 
-// What failed and what was asked beside the history is paid for too. Nobody says what a torn answer took: it is estimated.
+// Failed attempts and side calls count. The usage of a torn answer is not reported, so it is estimated.
 func TestA18_CountsEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, setup{models: costing(1_000), tools: []tool.Tool{echo("work")},
@@ -193,7 +193,7 @@ func TestA18_CountsEverything(t *testing.T) {
 	})
 }
 
-// A call that the host interrupts was begun, and is paid for.
+// A call that the host interrupts has begun, and is paid for.
 func TestA18_CountsInterruptedCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, setup{steps: []llmtest.Step{llmtest.HangAfter(llm.Thinking{Text: strings.Repeat("hm", 40)}), llmtest.Hang()}})
@@ -209,7 +209,7 @@ func TestA18_CountsInterruptedCalls(t *testing.T) {
 	})
 }
 
-// A budget holds for a session's whole life, resumes included, and time that passed while nothing ran does not count.
+// A budget covers a session's whole life, including resumes. Time in which no process ran it does not count.
 func TestA18_AfterAResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(journal.Memory)
@@ -245,7 +245,7 @@ func TestA18_AfterAResume(t *testing.T) {
 	})
 }
 
-// A model that writes as much as it may stays within every budget, to which a price has to be known.
+// A model that writes as much as it may stays within every budget. A money budget needs a known price.
 func TestA18_GreedyModel(t *testing.T) {
 	for name, budget := range map[string]agent.Budget{
 		"tokens": {Tokens: 20_000},
@@ -306,14 +306,14 @@ func TestA18_ResumeWithMore(t *testing.T) {
 	}
 }
 
-// Servers that count nothing do not make the budget endless.
+// Answers without reported usage still use up the budget.
 func TestA18_UncountedAnswers(t *testing.T) {
 	h := open(t, setup{models: model(llm.Model{MaxOutput: 512}), tools: []tool.Tool{printer("work", 400)}, options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 10_000}}},
 		steps: append(slices.Repeat([]llmtest.Step{uncounted(call("work"))}, 30), llmtest.Text("never"))})
 	h.submit(t, "go", agent.BudgetTokens)
 }
 
-// A summary at the end of a budget is not asked for: the budget has nothing for it, and the input ends.
+// No summary is requested at the end of a budget: there is nothing left for it, and the input ends.
 func TestA18_NoSummaryBeyondTheBudget(t *testing.T) {
 	h := spends(t, 1000, 500, model(llm.Model{MaxOutput: 500}), agent.Options{Policy: agent.Policy{OnLimit: agent.Summarized, Budget: agent.Budget{Tokens: 3_000}}})
 	before := h.submit(t, "go", agent.BudgetTokens)
@@ -322,7 +322,7 @@ func TestA18_NoSummaryBeyondTheBudget(t *testing.T) {
 	}
 }
 
-// What cannot be settled by the budget is not hidden by it: a failure is a failure.
+// An error that has nothing to do with the budget is reported as a failure, not as a limit.
 func TestA18_FailuresAreNoLimits(t *testing.T) {
 	h := open(t, setup{steps: []llmtest.Step{llmtest.Error(llm.Errorf(llm.ErrAuthentication, "no"))}, options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 10_000, Time: time.Minute}}}})
 	if _, err := h.Submit(context.Background(), "go"); !errors.Is(err, llm.ErrAuthentication) {

@@ -17,10 +17,10 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// spend is a bill of model calls, by agent and purpose: a program that has nothing of a session but what requests say of their caller.
+// spend is a bill of model calls by agent and purpose. It knows a session only from the callers of requests.
 type spend struct {
 	mu       sync.Mutex
-	sessions map[string]string // of the agents
+	sessions map[string]string // of the two agents
 	tokens   map[string]int
 	calls    []string
 }
@@ -57,8 +57,7 @@ func (s *spend) book(c llm.Caller, used int) {
 	s.calls = append(s.calls, fmt.Sprintf("%s %s %d.%d", who, c.Purpose, c.Step, c.Attempt))
 }
 
-// Every request says for which session and agent it is made and why, at which step and attempt: the parts of the bill are the sum that the
-// session has.
+// Every request names its session, agent, purpose, step and attempt. The sum of the bill is the usage of the session.
 func TestJ14_TheCallerOfARequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		overloaded := llmtest.Error(llm.Errorf(llm.ErrOverloaded, "later"))
@@ -78,7 +77,7 @@ func TestJ14_TheCallerOfARequest(t *testing.T) {
 		if err := h.Compact(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		slices.SortStableFunc(bill.calls, func(a, b string) int { return strings.Compare(a[:5], b[:5]) }) // the two agents work side by side
+		slices.SortStableFunc(bill.calls, func(a, b string) int { return strings.Compare(a[:5], b[:5]) }) // the two agents work in parallel
 		want := "agent-1 turn 1.1, agent-1 turn 1.2, agent-1 turn 1.3, main turn 1.1, main turn 1.2, main turn 2.1, " +
 			"main last_text 3.1, main last_text 3.2, main compaction 3.1, main compaction 3.2"
 		if got := strings.Join(bill.calls, ", "); got != want {
@@ -96,7 +95,7 @@ func TestJ14_TheCallerOfARequest(t *testing.T) {
 	})
 }
 
-// summarizes answers requests for a summary with a script of its own.
+// summarizes returns a wrapper that answers requests for a summary with a script of its own.
 func summarizes(script ...llmtest.Step) func(llm.Provider) llm.Provider {
 	other := llmtest.NewProvider("test", script...)
 	return func(p llm.Provider) llm.Provider { return summarizer{p, other} }
@@ -114,7 +113,7 @@ func (s summarizer) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.
 	return s.Provider.Stream(ctx, req)
 }
 
-// span is the path of names that a context has.
+// span is the context key for the path of names.
 type span struct{}
 
 func within(ctx context.Context, name string) context.Context {
@@ -126,7 +125,8 @@ func spanOf(ctx context.Context) string {
 	return path
 }
 
-// A subagent's model calls, tools and hooks have the values of the context of the call that gave it its task, and not the end of it.
+// The contexts of a subagent's model calls, tools and hooks have the values of the context of the call that gave it its task, but not its
+// end.
 func TestJ14_ASubagentHasItsSpawnersValues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -180,7 +180,7 @@ func TestJ14_ASubagentHasItsSpawnersValues(t *testing.T) {
 	})
 }
 
-// spans gives each call a span of its own.
+// spans is a middleware that gives each call a span of its own.
 func spans(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, c *tool.Call) (tool.Result, error) { return next(within(ctx, c.Name), c) }
 }

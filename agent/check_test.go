@@ -18,26 +18,26 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// workable are options that work.
+// workable returns valid options.
 func workable() agent.Options {
 	return agent.Options{Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test"), llmtest.NewProvider("other")}},
 		Env: envtest.NewMemory(nil), Profile: profile.Profile{Name: "test", Provider: "test", Model: "m"}}
 }
 
-// fallback gives options one.
+// fallback returns a function that adds a fallback to options.
 func fallback(provider, model string, window int) func(o *agent.Options) {
 	return func(o *agent.Options) {
 		o.Fallbacks.Models = []agent.FallbackModel{{Provider: provider, Model: model, Window: window}}
 	}
 }
 
-// TestI15_New has what New refuses, and a part of the sentence with which it does. Nothing is written or emitted.
+// TestI15_New lists options that New refuses, each with a part of the error. Nothing is written or emitted.
 func TestI15_New(t *testing.T) {
 	named := func(name string) []tool.Tool { return []tool.Tool{newTool(name, readOnly, nil)} }
 	number := func(x float64) *float64 { return &x }
 	for name, c := range map[string]struct {
 		change func(o *agent.Options)
-		want   string // empty when it works
+		want   string // empty if New accepts the options
 	}{
 		"nothing wrong":  {func(*agent.Options) {}, ""},
 		"no client":      {func(o *agent.Options) { o.Client = nil }, "Options.Client is missing"},
@@ -154,7 +154,7 @@ func TestI15_SetAProviderWithoutAModel(t *testing.T) {
 	h.submit(t, "go", agent.Completed)
 }
 
-// talked is the journal of a session that said hi.
+// talked returns the journal of a session with one input.
 func talked(t *testing.T) *journal.Memory {
 	t.Helper()
 	log := new(journal.Memory)
@@ -193,8 +193,8 @@ func TestI15_ResumeAnother(t *testing.T) {
 	}
 }
 
-// A session that goes on in another directory tells the model once, in a turn of its own after the new task, keeps that in its
-// journal, and can be resumed there.
+// A session that is resumed in another directory tells the model once, in a turn after the new task. The journal keeps that, and the
+// session can be resumed there.
 func TestI15_AnotherDirectory(t *testing.T) {
 	log := talked(t)
 	resume := func(dir string, steps ...llmtest.Step) *host {
@@ -228,7 +228,7 @@ func TestI15_AnotherDirectory(t *testing.T) {
 		t.Error(err)
 	}
 	log = journal.NewMemory(records...)
-	h = resume("", llmtest.Text("still there")) // in the directory where it was last
+	h = resume("", llmtest.Text("still there")) // in its latest directory
 	h.submit(t, "go", agent.Completed)
 	state, err := agent.Load(context.Background(), log)
 	if err != nil || state.Dir() != "/elsewhere" || strings.Count(h.turns(), "note") != strings.Count(h.turns()[:strings.LastIndex(h.turns(), "user")], "note") {
@@ -236,7 +236,7 @@ func TestI15_AnotherDirectory(t *testing.T) {
 	}
 }
 
-// Options that a resumed session cannot have any more are named, and so are tools that it has lost.
+// A resume warns of options that a resumed session ignores, and of tools that are missing.
 func TestI15_IgnoredOptions(t *testing.T) {
 	log := talked(t)
 	hot := 0.5
@@ -254,7 +254,7 @@ func TestI15_IgnoredOptions(t *testing.T) {
 	}
 }
 
-// A session whose provider the client does not have can be resumed, since Set may give it another one: the host is told.
+// A session can be resumed although the client lacks its provider, since Set may choose another. The host is warned.
 func TestI15_ResumeWithoutTheProvider(t *testing.T) {
 	var warned []string
 	o := workable()

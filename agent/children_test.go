@@ -21,7 +21,7 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// The agents that one answer starts have their ids, and their sessions' ids, in the order of the calls.
+// The agents that one answer starts get their ids and session ids in the order of the calls.
 func TestI17_AgentsInTheOrderOfTheirCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const many = 24
@@ -32,7 +32,7 @@ func TestI17_AgentsInTheOrderOfTheirCalls(t *testing.T) {
 			scripts[task] = []llmtest.Step{llmtest.Text("ok")}
 			spawns = append(spawns, spawn(task))
 			if i%5 == 2 {
-				spawns = append(spawns, spawn(" ")) // no agent comes of it
+				spawns = append(spawns, spawn(" ")) // starts no agent
 			}
 		}
 		scripts["go"] = []llmtest.Step{llmtest.Calls(spawns...), llmtest.Text("done")}
@@ -51,7 +51,7 @@ func TestI17_AgentsInTheOrderOfTheirCalls(t *testing.T) {
 	})
 }
 
-// An interrupt while the agents of an answer are being started holds up nobody.
+// An interrupt while the agents of an answer are being started blocks nobody.
 func TestI17_AgentsThatDoNotStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *host
@@ -65,7 +65,7 @@ func TestI17_AgentsThatDoNotStart(t *testing.T) {
 	})
 }
 
-// Whatever a session sends in every request, its subagents send, too.
+// Subagents send the same request parameters as their session.
 func TestI17_ParametersReachTheWireAndChildren(t *testing.T) {
 	temperature := 0.25
 	o := agent.Options{Effort: "high", Request: agent.RequestOptions{Temperature: &temperature, MaxTokens: 777, NoCache: true, ToolChoice: llm.ToolChoice{Mode: llm.ToolRequired},
@@ -101,7 +101,7 @@ func TestI17_ParametersReachTheWireAndChildren(t *testing.T) {
 	}
 }
 
-// A tool choice that names a tool which subagents do not have is not theirs.
+// Subagents do not inherit a tool choice that names a tool which they do not have.
 func TestI17_ANamedToolThatChildrenLack(t *testing.T) {
 	h := spawning(t, agent.Options{Request: agent.RequestOptions{ToolChoice: llm.ToolChoice{Mode: llm.ToolNamed, Name: "spawn_agent"}}}, map[string][]llmtest.Step{
 		"go": {llmtest.Calls(spawn("part")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")}, "part": {llmtest.Text("ok")},
@@ -113,7 +113,7 @@ func TestI17_ANamedToolThatChildrenLack(t *testing.T) {
 	}
 }
 
-// Four subagents of a session may work at a time, unless the host says otherwise.
+// By default four subagents of a session may work at the same time.
 func TestI17_FourAgentsAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for most, o := range map[int]*agent.Subagents{4: {}, 2: {MaxRunning: 2}} {
@@ -137,7 +137,7 @@ func TestI17_FourAgentsAtATime(t *testing.T) {
 	})
 }
 
-// A subagent thinks as hard as its parent does when it starts, or as it is told.
+// A subagent has the effort of its parent at its start, or the one in its task.
 func TestI17_EffortOfAChild(t *testing.T) {
 	var table tool.Agents
 	h := spawning(t, agent.Options{Effort: "low"}, map[string][]llmtest.Step{
@@ -167,7 +167,7 @@ func TestI17_EffortOfAChild(t *testing.T) {
 	}
 }
 
-// What the host set is in the bytes that are sent, for a session and for its subagents.
+// The host's request settings are in the bytes that are sent, for a session and for its subagents.
 func TestI17_OnTheWire(t *testing.T) {
 	temperature := 0.25
 	bodies := map[string]map[string]any{}
@@ -216,7 +216,7 @@ func TestI17_OnTheWire(t *testing.T) {
 	}
 }
 
-// A session that wants no caching sets no mark, nor do its subagents; any other does.
+// A session without caching sends no cache marks, nor do its subagents; other sessions do.
 func TestI17_NoCacheOnTheWire(t *testing.T) {
 	for _, off := range []bool{false, true} {
 		server := fakellm.New(func(r *fakellm.Request) fakellm.Turn {

@@ -17,12 +17,12 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// closer is something that a host starts for a session.
+// closer is a resource that a host opens for a session.
 type closer func() error
 
 func (c closer) Close() error { return c() }
 
-// What was started for a session is closed once, the newest first, when nothing can use it any more.
+// Closers are closed once, the newest first, when nothing can use them any more.
 func TestJ6_ClosersCloseWithTheSession(t *testing.T) {
 	var h *host
 	var closed []string
@@ -55,7 +55,7 @@ func TestJ6_ClosersCloseWithTheSession(t *testing.T) {
 	}
 }
 
-// Whatever a closer does, the others are closed, Close returns, and its error says what happened.
+// If a closer fails, panics or hangs, the others are closed, Close returns, and its error names the failure.
 func TestJ6_ClosersThatFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free, closed := make(chan struct{}), 0
@@ -83,7 +83,7 @@ func TestJ6_ClosersThatFail(t *testing.T) {
 	})
 }
 
-// The failure that ended a session and that of a closer are both in Close's error.
+// Close's error has the failure that ended the session and that of a closer.
 func TestJ6_ClosersAfterAFailure(t *testing.T) {
 	errServer := errors.New("the server crashed")
 	h := open(t, setup{fails: true, steps: []llmtest.Step{llmtest.Text("hi")}, options: agent.Options{
@@ -96,7 +96,7 @@ func TestJ6_ClosersAfterAFailure(t *testing.T) {
 	}
 }
 
-// What a session that never came to be would have closed is the caller's, and a subagent closes nothing of its parent's.
+// If a session cannot be opened, its closers stay with the caller. A subagent does not close its parent's closers.
 func TestJ6_ClosersOfOthers(t *testing.T) {
 	closed := 0
 	o := agent.Options{Closers: []io.Closer{closer(func() error { closed++; return nil })}}
@@ -122,7 +122,7 @@ func TestJ6_ClosersOfOthers(t *testing.T) {
 	}
 }
 
-// A session that is given away closes what was started for it here.
+// Release closes the closers of a session.
 func TestJ6_ClosersOfASessionGivenAway(t *testing.T) {
 	closed := 0
 	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hi")}, silent: true, options: agent.Options{Journal: new(journal.Memory),

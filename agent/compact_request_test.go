@@ -25,7 +25,7 @@ func compactTwice(t *testing.T, h *host) {
 	}
 }
 
-// At rest a compaction that the host asks for is done at once; follow-ups wait for their input.
+// A compaction that the host requests at rest is done at once. Follow-ups wait for their input.
 func TestA16_OnRequestAtRest(t *testing.T) {
 	h := open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 2}}},
 		steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("done"), summed, llmtest.Text("more")}})
@@ -48,7 +48,7 @@ func TestA16_OnRequestAtRest(t *testing.T) {
 	}
 }
 
-// While the model works it is done before the next call; several requests are one.
+// A compaction that is requested during a model call is done before the next call. Several requests are one.
 func TestA16_OnRequestWhileTheModelWorks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *host
@@ -65,7 +65,7 @@ func TestA16_OnRequestWhileTheModelWorks(t *testing.T) {
 	})
 }
 
-// When no other call comes, it is done at the end of the input.
+// If no other model call comes, a requested compaction is done at the end of the input.
 func TestA16_OnRequestBeforeTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *host
@@ -81,7 +81,7 @@ func TestA16_OnRequestBeforeTheEnd(t *testing.T) {
 	})
 }
 
-// Where there is nothing to replace, the host is told.
+// If there is nothing to replace, the host gets a warning.
 func TestA16_OnRequestNothingToCompact(t *testing.T) {
 	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hello")}})
 	compactTwice(t, h)
@@ -97,7 +97,7 @@ func TestA16_OnRequestNothingToCompact(t *testing.T) {
 	}
 }
 
-// A host that gives up waiting has asked all the same.
+// A request for a compaction stands even if its caller stops waiting.
 func TestA16_OnRequestGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, setup{options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}},

@@ -24,7 +24,8 @@ import (
 // size is the window of these tests' model, in tokens.
 const size = 10_000
 
-// worker answers with a call a few times and then with a text, and knows a request for a summary by its having no tools.
+// worker returns a model that answers with a call a few times and then with a text. It recognizes a request for a summary by its lack of
+// tools.
 func worker(calls int, text, summary llmtest.Step) []llmtest.Step {
 	n := 0
 	return slices.Repeat([]llmtest.Step{llmtest.Func(func(_ context.Context, req *llm.Request) llmtest.Step {
@@ -38,10 +39,10 @@ func worker(calls int, text, summary llmtest.Step) []llmtest.Step {
 	})}, 4*calls+9)
 }
 
-// summed is an answer of a summary that a provider counted.
+// summed is an answer with a summary and reported usage.
 var summed = llmtest.Respond(llm.Response{Message: llm.Message{Parts: llm.Parts{llm.Text{Text: "THE SUMMARY"}}}, Usage: llm.Usage{Input: 7000, Output: 70}})
 
-// long is a session whose tool prints 2000 tokens a call, with a compaction at 85 % of the window.
+// long opens a session whose tool prints 2000 tokens a call, with compaction at 85 % of the window.
 func long(t *testing.T, o agent.Options, steps []llmtest.Step) *host {
 	t.Helper()
 	if o.Compaction.Threshold == 0 {
@@ -50,14 +51,14 @@ func long(t *testing.T, o agent.Options, steps []llmtest.Step) *host {
 	return open(t, setup{models: window(size), tools: []tool.Tool{prints(8_000), coding.ReadOutput()}, steps: steps, options: o})
 }
 
-// prints is a tool that prints so many characters.
+// prints returns a tool that prints n characters.
 func prints(n int) tool.Tool {
 	t := newTool("print", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(strings.Repeat("x", n)), nil })
 	t.Limit = tool.Limit{Chars: -1}
 	return t
 }
 
-// tokensOf is what a request holds, by the rule of four characters a token.
+// tokensOf returns the tokens of a request, estimated as four characters each.
 func tokensOf(req *llm.Request) int {
 	n := 0
 	for _, d := range req.Tools {
@@ -78,7 +79,7 @@ func tokensOf(req *llm.Request) int {
 	return n / 4
 }
 
-// checkPaired checks that every call of a request has its result right behind it, and that there is no result without a call.
+// checkPaired checks that every call of a request is followed by its result, and that every result has a call.
 func checkPaired(t *testing.T, messages []llm.Message) {
 	t.Helper()
 	open := ""
@@ -99,8 +100,8 @@ func checkPaired(t *testing.T, messages []llm.Message) {
 	}
 }
 
-// When the window fills up, the beginning of the history is replaced for the model. What stays is what was there, the next request
-// is small, and the session goes on.
+// When the window fills up, a compaction replaces the beginning of the history. The remaining messages are unchanged, the next request is
+// small, and the session continues.
 func TestA16_AtTheThreshold(t *testing.T) {
 	log := new(journal.Memory)
 	h := long(t, agent.Options{Journal: log}, worker(9, llmtest.Text("done"), summed))
@@ -118,7 +119,7 @@ func TestA16_AtTheThreshold(t *testing.T) {
 			if before := tokensOf(requests[i-1]) + 2000; before < 85*size/100 || len(req.Messages) != 2 || tokensOf(req) > size/2+500 {
 				t.Errorf("a summary was asked for at %d tokens, with %d messages of %d tokens", before, len(req.Messages), tokensOf(req))
 			}
-		case i > 0 && len(requests[i-1].Tools) == 0: // the one after it
+		case i > 0 && len(requests[i-1].Tools) == 0: // the request after it
 			if n := tokensOf(req); n >= size/2 {
 				t.Errorf("%d tokens after a compaction", n)
 			}
@@ -127,7 +128,7 @@ func TestA16_AtTheThreshold(t *testing.T) {
 				t.Errorf("the summary's turn: %s", text)
 			}
 			kept := req.Messages[2:]
-			if diff := gocmp.Diff(sent[len(sent)+2-len(kept):], kept[:len(kept)-2]); diff != "" { // all but the newest round was sent before
+			if diff := gocmp.Diff(sent[len(sent)+2-len(kept):], kept[:len(kept)-2]); diff != "" { // all but the newest round had been sent before
 				t.Errorf("what stays has changed:\n%s", diff)
 			}
 		case i > 0:
@@ -151,7 +152,7 @@ func TestA16_AtTheThreshold(t *testing.T) {
 	}
 }
 
-// The task is named only where its own turn is gone, and outputs as long as they can be read.
+// The summary names the task only if its turn is gone, and names outputs as long as they can be read.
 func TestA16_NamesTheOutputs(t *testing.T) {
 	long := strings.Repeat("some output\n", 3_000)
 	big := newTool("big", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(long), nil })
@@ -186,7 +187,7 @@ func TestA16_NamesTheOutputs(t *testing.T) {
 	}
 }
 
-// The summary is written by a call of its own: without the history's messages, with no tools, by the model that is set for it.
+// The configured model writes the summary, in a call of its own without the history's messages and without tools.
 func TestA16_AnotherModelSummarizes(t *testing.T) {
 	other := llmtest.NewProvider("other", summed)
 	h := open(t, setup{models: model(llm.Model{Window: size, Prices: []llm.Price{{Input: 1, Output: 10}}}), tools: []tool.Tool{echo("work")},
@@ -208,7 +209,7 @@ func TestA16_AnotherModelSummarizes(t *testing.T) {
 	}
 }
 
-// A compaction that fails is a warning; the input goes on, and there is no other attempt before the next answer.
+// A failed compaction is a warning. The input continues, and the next attempt comes after the next answer.
 func TestA16_Fails(t *testing.T) {
 	for name, summary := range map[string]llmtest.Step{
 		"refused": llmtest.Error(llm.Errorf(llm.ErrInvalidRequest, "no")),
@@ -237,7 +238,7 @@ func TestA16_Fails(t *testing.T) {
 	}
 }
 
-// Off unless it is set, and off where the window is not known.
+// Compaction is off by default, and when the window is unknown.
 func TestA16_Off(t *testing.T) {
 	for name, s := range map[string]setup{
 		"not configured": {models: window(size)},
@@ -254,7 +255,7 @@ func TestA16_Off(t *testing.T) {
 	}
 }
 
-// However large the parts are, the next request is under half the window, beside the task that is being worked on.
+// For any size of the parts, the request after a compaction is under half the window, not counting the current task.
 func TestA16_UnderHalfTheWindow(t *testing.T) {
 	huge := strings.Repeat("wörter ", size)
 	for name, c := range map[string]struct {
@@ -270,7 +271,7 @@ func TestA16_UnderHalfTheWindow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tools := []tool.Tool{prints(c.print), coding.ReadOutput()}
-			tools[0].Description += c.instructions // in every request, like the system prompt
+			tools[0].Description += c.instructions // sent with every request, like the system prompt
 			h := open(t, setup{models: window(size), tools: tools, steps: worker(5, llmtest.Text("done"), llmtest.Text(c.summary)),
 				options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.85}}}})
 			h.submit(t, c.task, agent.Completed)
@@ -301,13 +302,13 @@ func TestA16_UnderHalfTheWindow(t *testing.T) {
 	}
 }
 
-// A session that is resumed after a compaction asks the model what the uninterrupted one asks, byte for byte.
+// A session that is resumed after a compaction sends the same requests, byte for byte, as the uninterrupted one.
 func TestA16_ResumesAfterACompaction(t *testing.T) {
 	log := new(journal.Memory)
 	h := long(t, agent.Options{Journal: log}, worker(7, llmtest.Text("done"), summed))
 	h.submit(t, "go", agent.Completed)
 	records := all(t, log)
-	asked := map[int]*llm.Request{} // by the number of messages and answers before it
+	asked := map[int]*llm.Request{} // by the number of answers in the request
 	for _, req := range h.model.Requests() {
 		if len(req.Tools) > 0 {
 			asked[answersIn(req)] = req
@@ -341,7 +342,7 @@ func TestA16_ResumesAfterACompaction(t *testing.T) {
 	}
 }
 
-// answersIn numbers the requests of a worker: how many answers there were before it.
+// answersIn returns the number of answers of a worker before a request.
 func answersIn(req *llm.Request) int {
 	last := req.Messages[len(req.Messages)-1]
 	for _, part := range last.Parts {
@@ -361,7 +362,7 @@ func answersIn(req *llm.Request) int {
 	return 0
 }
 
-// The end of the context ends a compaction, and the input with it.
+// The end of Submit's context ends a compaction and the input.
 func TestA16_Interrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := long(t, agent.Options{}, worker(9, llmtest.Text("done"), llmtest.Hang()))

@@ -15,12 +15,12 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// counted is an answer whose usage a provider counted.
+// counted returns an answer with reported usage.
 func counted(in, out int, parts ...llm.Part) llmtest.Step {
 	return llmtest.Respond(llm.Response{Message: llm.Message{Parts: parts}, Usage: llm.Usage{Input: in, Output: out}})
 }
 
-// uncounted is an answer of a provider that counts nothing.
+// uncounted returns an answer without reported usage.
 func uncounted(parts ...llm.Part) llmtest.Step {
 	step := llmtest.Answer(parts...)
 	return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
@@ -39,7 +39,7 @@ func uncounted(parts ...llm.Part) llmtest.Step {
 	}
 }
 
-// filled are the warnings about the window, in percent and tokens.
+// filled returns the warnings about the window, in percent and tokens.
 func (h *host) filled() []string {
 	var filled []string
 	for _, w := range only[*agent.ContextWarning](h) {
@@ -50,12 +50,12 @@ func (h *host) filled() []string {
 
 func window(n int) llm.Lookup { return model(llm.Model{Window: n}) }
 
-// printer is a tool that prints so many characters, of two bytes each.
+// printer returns a tool that prints n characters of two bytes each.
 func printer(name string, n int) tool.Tool {
 	return newTool(name, readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(strings.Repeat("é", n)), nil })
 }
 
-// The provider's count and a token for four characters of what came after it: the result here, which is not in the count.
+// The context size is the reported usage plus a token for every four characters after it, here those of the result.
 func TestA10_ByUsage(t *testing.T) {
 	h := open(t, setup{models: window(1000), tools: []tool.Tool{printer("print", 400)}, steps: []llmtest.Step{
 		counted(690, 9, call("print")),                              // 699, then 799 with the result
@@ -72,7 +72,7 @@ func TestA10_ByUsage(t *testing.T) {
 	}
 }
 
-// Without a count everything counts by its characters: the system prompt, the tools, and all turns.
+// Without reported usage all of the system prompt, the tools and the turns is counted by characters.
 func TestA10_ByCharacters(t *testing.T) {
 	printing := printer("print", 100)
 	definition := len(printing.Name) + len(printing.Description) + len(printing.Parameters)
@@ -88,7 +88,7 @@ func TestA10_ByCharacters(t *testing.T) {
 	}
 }
 
-// Each level is told once: after a fall and another rise, and after a resume, it is not news.
+// Each level is reported once, also after the size has fallen and risen again, and after a resume.
 func TestA10_OnceALevel(t *testing.T) {
 	log := new(journal.Memory)
 	h := open(t, setup{models: window(1000), options: agent.Options{Journal: log}, steps: []llmtest.Step{
@@ -108,7 +108,7 @@ func TestA10_OnceALevel(t *testing.T) {
 	}
 }
 
-// Nothing is known of a window, so nothing can be said about it.
+// Without a known window there are no warnings.
 func TestA10_UnknownWindow(t *testing.T) {
 	h := open(t, setup{models: model(llm.Model{}), steps: []llmtest.Step{counted(1_000_000_000, 0, llm.Text{Text: "a"})}})
 	h.submit(t, "go", agent.Completed)
@@ -117,7 +117,7 @@ func TestA10_UnknownWindow(t *testing.T) {
 	}
 }
 
-// The window is that of the model that is asked: another one begins anew.
+// The window is that of the current model. A change of the model starts the levels again.
 func TestA10_AnotherModelsWindow(t *testing.T) {
 	sizes := map[string]int{"model-1": 1000, "model-2": 2000}
 	h := open(t, setup{models: func(_, id string) (llm.Model, bool) { return llm.Model{Window: sizes[id]}, true },
@@ -133,7 +133,7 @@ func TestA10_AnotherModelsWindow(t *testing.T) {
 	}
 }
 
-// Tools that replace others are counted in their place.
+// Replaced tools are counted in place of the old ones.
 func TestA10_OtherTools(t *testing.T) {
 	log := new(journal.Memory)
 	h := open(t, setup{tools: []tool.Tool{echo("a")}, options: agent.Options{Journal: log}, steps: []llmtest.Step{uncounted(llm.Text{Text: "one"})}})

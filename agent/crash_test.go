@@ -28,14 +28,15 @@ import (
 
 var errKilled = errors.New("the process is no more")
 
-// unreliable is a log whose writing calls, numbered from 1, do what fault says: take effect or not, and return its error.
+// unreliable is a log whose writing calls are numbered from 1. The function fault decides whether a call takes effect and which error it
+// returns.
 type unreliable struct {
 	journal.Log
 	fault func(n int) (effect bool, err error)
 
 	mu      sync.Mutex
 	calls   int
-	durable int64 // records that a sync has covered
+	durable int64 // records covered by a sync
 }
 
 func (u *unreliable) call(do func() error) error {
@@ -65,8 +66,8 @@ func (u *unreliable) Sync(ctx context.Context) error {
 
 func (u *unreliable) Close() error { return u.call(u.Log.Close) }
 
-// crash cuts a process off at a call of its journal, before or after the call took effect. What is left is what was appended, as
-// after kill -9, or only what was synced, as after a power cut.
+// crash cuts a process off at a call of its journal, before or after the call took effect. What remains is everything appended, as after
+// kill -9, or only what was synced, as after a power cut.
 type crash struct {
 	at        int
 	effect    bool
@@ -87,23 +88,23 @@ func (c crash) fault(n int) (bool, error) {
 	return false, errKilled
 }
 
-// universe is what outlives a process: the model, and what the tools did.
+// universe holds what outlives a process: the model, and the effects of the tools.
 type universe struct {
 	t      *testing.T
 	server *fakellm.Server
 	client *llm.Client
 	env    env.Environment
 	log    *journal.Memory
-	synced int64 // records that no power cut takes
+	synced int64 // records that survive a power cut
 
 	mu   sync.Mutex
-	runs map[string]int // of calls with effects, by their ids
+	runs map[string]int // runs of calls with effects, by call id
 }
 
 const firstTask, secondTask, steering = "the first task", "the second task", "look twice"
 
-// crashScript has parallel calls with effects, calls that wait for each other, one that is alone, and answers without calls with
-// effects. The second request fails at first.
+// crashScript has parallel calls with effects, calls that wait for each other, a single call, and answers without calls with effects. The
+// second request fails at first.
 var crashScript = []fakellm.Turn{
 	{Thinking: "I think.", Text: "I begin.", Calls: []fakellm.Call{useTool("change", "a"), useTool("change", "b"), useTool("look", "a")}},
 	{Calls: []fakellm.Call{useTool("change", "a"), useTool("change", "a"), useTool("alone", "")}},
@@ -142,17 +143,17 @@ func (w *universe) tools() []tool.Tool {
 	return []tool.Tool{newTool("look", readOnly, run(false)), newTool("change", writes, run(true)), newTool("alone", tool.Access{}, run(true))}
 }
 
-// process is what one knows: the session, and what it has told it.
+// process holds the state of one process: the session, and what the host told it.
 type process struct {
 	*agent.Session
 	log     *unreliable
-	state   *agent.State // when it began
+	state   *agent.State // at its start
 	events  []agent.Event
-	refused []string // texts that the session did not take
+	refused []string // texts that the session refused
 	failed  error
 }
 
-// begin starts a process on what is left of the journal.
+// begin starts a process on the remaining journal.
 func (w *universe) begin(fault func(int) (bool, error)) *process {
 	w.t.Helper()
 	p := &process{log: &unreliable{Log: w.log, fault: fault, durable: w.synced}, state: new(agent.State)}
@@ -177,11 +178,11 @@ func (w *universe) begin(fault func(int) (bool, error)) *process {
 	if err != nil && fault == nil {
 		w.t.Fatal(err)
 	}
-	p.failed = err // the process stopped before it had a session
+	p.failed = err // the process failed before it had a session
 	return p
 }
 
-// tell says something that the session does not know yet.
+// tell sends a text that the session does not have yet.
 func (p *process) tell(text string, say func(context.Context, string, ...agent.SendOption) error) {
 	known := slices.ContainsFunc(p.state.Queue, func(q agent.Queued) bool { return q.Text == text }) ||
 		slices.ContainsFunc(p.state.Turns, func(t agent.Turn) bool { return t.Message.Parts.Text() == text })
@@ -194,7 +195,7 @@ func (p *process) tell(text string, say func(context.Context, string, ...agent.S
 	}
 }
 
-// work does what the host wants done and is not done yet.
+// work does the host's remaining work.
 func (p *process) work() {
 	s, ctx := p.state, context.Background()
 	if p.Session == nil {
@@ -209,7 +210,7 @@ func (p *process) work() {
 	}
 	var err error
 	switch {
-	case s.Input != nil, s.Last != nil && s.Queued(agent.FollowUps) != nil: // also when a process stopped between the two tasks
+	case s.Input != nil, s.Last != nil && s.Queued(agent.FollowUps) != nil: // also if a process stopped between the two tasks
 		_, err = p.Continue(ctx)
 	case s.Last == nil:
 		_, err = p.Submit(ctx, firstTask)
@@ -217,13 +218,13 @@ func (p *process) work() {
 	p.failed = errors.Join(p.failed, err, p.Close())
 }
 
-// steerable reports whether the call is over after which the host steers.
+// steerable reports whether the call after which the host steers is done.
 func steerable(s *agent.State) bool {
 	return slices.ContainsFunc(s.Turns, func(t agent.Turn) bool { return t.Kind == agent.TurnToolResults }) ||
 		slices.ContainsFunc(s.Calls, func(c agent.OpenCall) bool { return c.ID == "call_0_1" && c.Result != nil })
 }
 
-// cut leaves of the journal what outlives the crash.
+// cut truncates the journal to the records that survive the crash.
 func (w *universe) cut(c crash, p *process) {
 	records := all(w.t, w.log)
 	if w.synced = p.log.durable; c.powerless {
@@ -232,7 +233,7 @@ func (w *universe) cut(c crash, p *process) {
 	w.log = journal.NewMemory(records...)
 }
 
-// live runs processes, each of which crashes, and a last one that does not.
+// live runs a process for each crash, and a last one that does not crash.
 func (w *universe) live(crashes ...crash) (last *process, crashed int) {
 	w.t.Helper()
 	for _, c := range crashes {
@@ -265,7 +266,7 @@ func (p *process) checkEvents(t *testing.T) {
 	}
 }
 
-// bodies are the requests' bodies by the model's turn, in order.
+// bodies returns the requests' bodies by the model's turn, in order.
 func (w *universe) bodies() map[int][][]byte {
 	bodies := map[int][][]byte{}
 	for _, r := range w.server.Requests() {
@@ -274,7 +275,7 @@ func (w *universe) bodies() map[int][][]byte {
 	return bodies
 }
 
-// check holds what came of crashes against the session without any.
+// check compares a session that went through crashes with an uninterrupted one.
 func (w *universe) check(whole *universe, history, want []agent.Turn) {
 	w.t.Helper()
 	w.mu.Lock()
@@ -303,7 +304,7 @@ func (w *universe) check(whole *universe, history, want []agent.Turn) {
 	uninterrupted := whole.bodies()
 	for turn, bodies := range w.bodies() {
 		for _, body := range bodies {
-			// All that were sent for one turn are the same, retries too.
+			// All requests for one turn are the same, including retries.
 			if want := uninterrupted[turn][0]; !sameBody(w.t, want, body, unknown) {
 				w.t.Errorf("request of turn %d\nuninterrupted: %s\nresumed:       %s", turn, want, body)
 			}
@@ -311,7 +312,7 @@ func (w *universe) check(whole *universe, history, want []agent.Turn) {
 	}
 }
 
-// blanked leaves out the results of calls.
+// blanked returns the turns without the results of the given calls.
 func blanked(turns []agent.Turn, calls map[string]bool) []agent.Turn {
 	turns = slices.Clone(turns)
 	for i, t := range turns {
@@ -326,7 +327,7 @@ func blanked(turns []agent.Turn, calls map[string]bool) []agent.Turn {
 	return turns
 }
 
-// sameBody compares bytes, and only where a result is unknown what is around it.
+// sameBody compares two requests. If a result is unknown, it compares only the bytes around it.
 func sameBody(t *testing.T, want, got []byte, unknown map[string]bool) bool {
 	t.Helper()
 	if len(unknown) == 0 {
@@ -359,8 +360,8 @@ func blankResults(value any, calls map[string]bool) {
 	}
 }
 
-// A process is killed at every call of its journal, before and after it took effect, with and without what was not synced; then a
-// second one somewhere else; and the session always comes to the end that it has without any of it.
+// A process is killed at every call of its journal, before and after it took effect, with and without unsynced records, and then a second
+// one somewhere else. The session always comes to the same end as without crashes.
 func TestA19_CrashAtEveryWriteBoundary(t *testing.T) {
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
 	if err != nil {
@@ -397,8 +398,8 @@ func TestA19_CrashAtEveryWriteBoundary(t *testing.T) {
 	t.Logf("%d calls of the journal, %d crashes, %d sessions with a call of unknown outcome", calls, crashes, unknown)
 }
 
-// After a crash anywhere the host may give a new task instead of going on. What was open is ended first, nothing runs twice, and every
-// call has its result: the model's server refuses any other history.
+// After a crash anywhere the host may submit a new task instead of continuing. Open calls end first, nothing runs twice, and every call
+// has its result: the model's server refuses any other history.
 func TestA19_CrashAtEveryWriteBoundaryThenSubmit(t *testing.T) {
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// cursorSchedule is a session of two agents, and cursors on it.
+// cursorSchedule describes a session of two agents, and cursors on it.
 type cursorSchedule struct {
 	acts    []playerAct
 	readers []cursorReader
@@ -30,8 +30,8 @@ type playerAct struct {
 
 type cursorReader struct {
 	start time.Duration
-	waits []time.Duration // between events, again and again
-	stop  time.Duration   // when its context ends; 0 for never
+	waits []time.Duration // between events, repeated
+	stop  time.Duration   // when its context ends; 0 means never
 	seen  []Event
 }
 
@@ -57,7 +57,7 @@ func drawSchedule(t *rapid.T) cursorSchedule {
 	return s
 }
 
-// play runs a cursorSchedule in virtual time and returns what OnEvent got. Problem is the first thing that the log held and should not.
+// play runs a cursorSchedule in virtual time and returns the events that OnEvent got. Problem is the first violation in the log.
 func (s *cursorSchedule) play(t *testing.T) (all []Event, problem error) {
 	synctest.Test(t, func(t *testing.T) {
 		main := &eventPlayer{stream: newEventStream("main", time.Now, func(ev Event) { all = append(all, ev) })}
@@ -103,8 +103,8 @@ func (r *cursorReader) read(ctx context.Context, stream *eventStream) {
 	}
 }
 
-// bounded checks what the log holds of deltas: nothing of a text but the string of its end, nothing of live output but what is on
-// its way, with head and tail.
+// bounded checks the deltas in the log: of a finished text only the string of its end, of live output only the unread part, with head and
+// tail.
 func (s *eventStream) bounded() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,10 +151,10 @@ func TestB_Cursors(t *testing.T) {
 	})
 }
 
-// told is what a consumer has put together from deltas.
+// told holds the texts that a consumer has assembled from deltas.
 type told map[streamKey]string
 
-// add adds a delta, or forgets what a fact has ended, and returns that.
+// add adds a delta. For a fact that ends texts, it removes them and returns them.
 func (d told) add(ev Event) (over told) {
 	if key, text, ok := deltaOf(ev); ok {
 		d[key] += text
@@ -171,7 +171,7 @@ func (d told) add(ev Event) (over told) {
 	return over
 }
 
-// checkCursor compares what a cursor saw with what OnEvent got.
+// checkCursor compares the events of a cursor with those of OnEvent.
 func checkCursor(all, seen []Event, complete bool) error {
 	want, got := told{}, told{}
 	last := int64(0)
@@ -209,7 +209,7 @@ func checkCursor(all, seen []Event, complete bool) error {
 	return nil
 }
 
-// sameFact allows the end of a call with what the model saw of it.
+// sameFact compares two facts. The end of a call may have only the model's part of the output.
 func sameFact(want, got Event) error {
 	if *want.Head() != *got.Head() {
 		return fmt.Errorf("%+v, want %+v", *got.Head(), *want.Head())
@@ -233,7 +233,7 @@ func sameFact(want, got Event) error {
 
 var leftOut = regexp.MustCompile(`\n\[\.\.\. (\d+) bytes left out \.\.\.\]\n`)
 
-// sameText wants the same texts and thoughts, and of live output parts in the right places.
+// sameText checks that texts and thoughts are equal and that parts of live output are in the right places.
 func sameText(want, got told) error {
 	for key, text := range want {
 		switch {
@@ -252,7 +252,7 @@ func sameText(want, got told) error {
 	return nil
 }
 
-// follow walks along a text by its parts and the counts between them, and returns where it ends, or -1.
+// follow matches parts of a text and the counts between them against the text. It returns the end position, or -1.
 func follow(text, parts string) int {
 	at := 0
 	for parts != "" {

@@ -22,7 +22,7 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// everyKind is a session whose journal has each kind of record. It is closed when it is back.
+// everyKind runs a session whose journal gets a record of each kind, and closes it.
 func everyKind(t *testing.T, log journal.Log) {
 	t.Helper()
 	var h *host
@@ -78,10 +78,10 @@ func repeated(step llmtest.Step, n int) []llmtest.Step {
 	return steps
 }
 
-// kinds are those of the records that a session can have.
+// kinds lists the kinds of records that a session can have.
 var kinds = []string{"header", "input", "queued", "turn", "answer", "intent", "await", "result", "fault", "setting", "compact", "child", "stop", "end"}
 
-// version2 is a journal of each kind of record as this version writes it, in a directory of its own.
+// version2 writes a journal with each kind of record in the current format, in a directory of its own.
 func version2(t *testing.T) (dir *journal.Dir, path string) {
 	t.Helper()
 	at := t.TempDir()
@@ -118,7 +118,7 @@ func TestI8_EveryKind(t *testing.T) {
 	}
 }
 
-// A broken end is cut off when the session is resumed, and the host is told.
+// A resume cuts off a broken end and reports it to the host.
 func TestI8_TornJournalIsTold(t *testing.T) {
 	dir, path := version2(t)
 	content, err := os.ReadFile(path)
@@ -143,8 +143,7 @@ func TestI8_TornJournalIsTold(t *testing.T) {
 
 var flipAll = flag.Bool("flip.all", false, "flip every bit of the journal in TestI8, not one of 199")
 
-// version1 is a journal of each kind of record whose lines have no checksum: nothing but the records themselves tells what is wrong
-// with them.
+// version1 returns the lines of a journal with each kind of record and without checksums, so that only the records themselves show damage.
 func version1(t testing.TB) string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("testdata", "journals", "version1.jsonl"))
@@ -154,7 +153,7 @@ func version1(t testing.TB) string {
 	return string(content)
 }
 
-// recordsOf are the records in the lines of a journal; lines that are none are left out.
+// recordsOf returns the records in the lines of a journal and skips invalid lines.
 func recordsOf(content string) []journal.Record {
 	var records []journal.Record
 	for line := range strings.Lines(content) {
@@ -185,8 +184,8 @@ func newReader(t testing.TB) *reader {
 	return &reader{env: local}
 }
 
-// use does all that can be done with a journal: its state, its events, its replay, and going on with it. It fails the test when one of
-// these does not end, and returns the replay's error.
+// use reads a journal in every way: state, events, replay, and resuming it. It fails the test if one of these does not end, and returns
+// the replay's error.
 func (r *reader) use(t testing.TB, records []journal.Record) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(context.Background(), time.Minute, errHangs)
@@ -218,7 +217,7 @@ func (r *reader) use(t testing.TB, records []journal.Record) error {
 
 var errHangs = errors.New("it hangs")
 
-// A record that is missing, comes twice or too early is an error or a divergence, or makes no difference, and nothing hangs over it.
+// A record that is missing, duplicated or too early is an error, a divergence or without effect. Nothing hangs.
 func TestI8_MovedRecords(t *testing.T) {
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
@@ -253,7 +252,7 @@ func TestI8_MovedRecords(t *testing.T) {
 	}
 }
 
-// What cannot have happened is reported as the first record that does not fit.
+// An impossible sequence is reported as the first record that does not fit.
 func TestI8_MisfitsAreDivergences(t *testing.T) {
 	records := recordsOf(version1(t))
 	at := func(kind string) int {
@@ -262,10 +261,10 @@ func TestI8_MisfitsAreDivergences(t *testing.T) {
 	future := records[at("fault")]
 	future.Data = []byte(strings.Replace(string(future.Data), `"retry_at":"2026`, `"retry_at":"9026`, 1))
 	for name, c := range map[string]struct {
-		at      int // a record is put there, or replaced
+		at      int // where a record is inserted or replaced
 		record  journal.Record
 		replace bool
-		want    string // "" for a replay that comes to the same records
+		want    string // "" if the replay gives the same records
 	}{
 		"a result without its call":         {2, journal.Record{Kind: "result", Data: []byte(`{"call_id":"x","name":"look","done":true}`)}, false, `record 3 on: result record out of place: no call "x" is open`},
 		"a result after its turn":           {20, records[7], false, "no call"},
@@ -304,7 +303,7 @@ func TestI8_MisfitsAreDivergences(t *testing.T) {
 	}
 }
 
-// The next attempt was due after its own record was written: the clock was set back.
+// A retry time before its own record, after the clock was set back, is taken from the record.
 func TestI8_RetryTimesComeFromTheRecords(t *testing.T) {
 	records := recordsOf(version1(t))
 	for i := range records {
@@ -315,7 +314,7 @@ func TestI8_RetryTimesComeFromTheRecords(t *testing.T) {
 	}
 }
 
-// A resumed session waits for the next attempt no longer than the delay that was decided upon, whatever became of the time.
+// A resumed session waits for the next attempt no longer than the delay that was decided, whatever the clock says.
 func TestI8_RetryIsNeverFarAway(t *testing.T) {
 	records := recordsOf(version1(t))
 	at := slices.IndexFunc(records, func(r journal.Record) bool { return r.Kind == "fault" })
@@ -330,8 +329,8 @@ func TestI8_RetryIsNeverFarAway(t *testing.T) {
 	}
 }
 
-// A question of a step that a crash has ended is answered while another call of it runs. No session does that, and the call must not
-// wait for it.
+// A question from a round that a crash has ended is answered while another call of the round runs. No session writes that, but the call
+// must not wait for it.
 func TestI8_AnswerOutOfTurn(t *testing.T) {
 	records := recordsOf(version1(t))[:1]
 	for _, line := range []string{
@@ -348,7 +347,7 @@ func TestI8_AnswerOutOfTurn(t *testing.T) {
 	newReader(t).use(t, records)
 }
 
-// Whatever bit of a journal flips: an error or an end, never a panic or a hang. The lines have no checksum here.
+// Any flipped bit of a journal leads to an error or an end, never to a panic or a hang. The lines have no checksums here.
 func TestI8_FlippedRecords(t *testing.T) {
 	content := []byte(version1(t))
 	stride := 199
@@ -365,7 +364,7 @@ func TestI8_FlippedRecords(t *testing.T) {
 	}
 }
 
-// FuzzReplay: whatever records a journal has, what reads them ends.
+// FuzzReplay checks that readers terminate for any records.
 func FuzzReplay(f *testing.F) {
 	content := version1(f)
 	lines := strings.SplitAfter(content, "\n")

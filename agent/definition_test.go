@@ -30,7 +30,7 @@ func offered(r *llm.Request) []string {
 	return names
 }
 
-// The model chooses an agent by its name, which has the tools, model, effort and instructions of its definition, and no more.
+// The model chooses an agent by its name. The agent has exactly the tools, model, effort and instructions of its definition.
 func TestJ10_DefinedAgent(t *testing.T) {
 	log := new(journal.Memory)
 	other := agent.AgentDefinition{Name: "other", Description: "Is of another family.", ExtraTools: []tool.Tool{echo("own")},
@@ -75,7 +75,7 @@ func TestJ10_DefinedAgent(t *testing.T) {
 	checkReplay(t, log, h.events)
 }
 
-// A tool that starts agents may give them a part of what they would have, and nothing that is not there.
+// A tool that starts agents may give them fewer tools, but none that they would not have.
 func TestJ10_TaskOfAnAgent(t *testing.T) {
 	var table tool.Agents
 	h := spawning(t, agent.Options{Subagents: &agent.Subagents{Definitions: []agent.AgentDefinition{reviewer}}}, map[string][]llmtest.Step{
@@ -103,7 +103,7 @@ func TestJ10_TaskOfAnAgent(t *testing.T) {
 	}
 }
 
-// The tools of each dialect list the agents, and leave everything as it was where there are none.
+// The tools of each dialect list the defined agents. Without definitions they are unchanged.
 func TestJ10_DialectsListAgents(t *testing.T) {
 	kinds := []tool.AgentKind{{Name: "reviewer", Description: "Reviews."}}
 	found := 0
@@ -129,7 +129,7 @@ func TestJ10_DialectsListAgents(t *testing.T) {
 	}
 }
 
-// Definitions that cannot be chosen are refused.
+// Definitions that the model could not choose are refused.
 func TestJ10_DefinitionsThatCannotBe(t *testing.T) {
 	for want, defs := range map[string][]agent.AgentDefinition{
 		"Definitions[1] has no name": {reviewer, {}}, `have the name "reviewer"`: {reviewer, reviewer}, "cannot be negative": {{Name: "x", MaxTurns: -1}},

@@ -19,7 +19,7 @@ type verdict struct {
 	Failed []string `json:"failed,omitempty"`
 }
 
-// do runs a task whose model answers with these steps.
+// do runs a task with a model that answers with the given steps.
 func do[T any](o agent.Options, steps ...llmtest.Step) (T, *agent.Result, *llmtest.Provider, error) {
 	model := llmtest.NewProvider("test", steps...)
 	o.Client, o.Env = &llm.Client{Providers: []llm.Provider{model}}, envtest.NewMemory(nil)
@@ -28,7 +28,7 @@ func do[T any](o agent.Options, steps ...llmtest.Step) (T, *agent.Result, *llmte
 	return value, result, model, err
 }
 
-// A task has a result of a Go type, of which the model gets the schema.
+// A task has a result of a Go type, and the model gets its schema.
 func TestJ10_TypedResults(t *testing.T) {
 	value, result, model, err := do[verdict](agent.Options{}, llmtest.Text("They do not."), llmtest.Text(`{"passed":false,"failed":["TestA"]}`))
 	if err != nil || value.Passed || !slices.Equal(value.Failed, []string{"TestA"}) || result.Turns != 2 {
@@ -40,7 +40,7 @@ func TestJ10_TypedResults(t *testing.T) {
 	}
 }
 
-// What is no result is an error, with what was done.
+// A task without a valid result returns an error, together with the Result.
 func TestJ10_NoTypedResult(t *testing.T) {
 	if _, result, _, err := do[verdict](agent.Options{}, slices.Repeat([]llmtest.Step{llmtest.Text("no")}, 9)...); !errors.Is(err, llm.ErrNoObject) || result.Turns == 0 {
 		t.Errorf("%+v, %v", result, err)

@@ -17,9 +17,9 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// The capabilities below are what hosts write around calls. They use nothing of the packages but what is exported.
+// The capabilities below are examples of what hosts write around calls. They use only exported identifiers.
 
-// auditLog notes who called what, what that would touch, and what came of it.
+// auditLog records the caller, the access and the result of each call.
 type auditLog struct {
 	mu    sync.Mutex
 	lines []string
@@ -54,7 +54,7 @@ func TestJ3_DoorAuditLog(t *testing.T) {
 	}
 }
 
-// dryRun refuses everything that has effects and says what it would have done.
+// dryRun refuses every call with effects and says what it would have done.
 func dryRun(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, c *tool.Call) (tool.Result, error) {
 		if c.Access.Effect == tool.ReadOnly {
@@ -76,7 +76,7 @@ func TestJ3_DoorDryRun(t *testing.T) {
 	w.want("f", "before\n")
 }
 
-// callSpans records what a tracing library would: spans with their parents, which the context links.
+// callSpans records spans as a tracing library does, with the parents from the context.
 type callSpans struct {
 	mu    sync.Mutex
 	paths []string
@@ -111,7 +111,7 @@ func TestJ3_DoorSpans(t *testing.T) {
 	}
 }
 
-// until lets no call begin after a deadline: another process goes on.
+// until returns a middleware that lets no call begin after a deadline, so that another process continues.
 func until(deadline time.Time) tool.Middleware {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, c *tool.Call) (tool.Result, error) {
@@ -128,7 +128,7 @@ func TestJ3_DoorFence(t *testing.T) {
 		d, log := new(diary), new(journal.Memory)
 		tools := []tool.Tool{d.takes("write", writes, 40*time.Minute)}
 		steps := []llmtest.Step{threeWrites, llmtest.Text("done")}
-		for life := 0; ; life++ { // each process has an hour
+		for life := 0; ; life++ { // each process lives an hour
 			h := open(t, setup{tools: tools, silent: true, steps: steps[min(life, 1):],
 				options: agent.Options{Journal: log, Hooks: agent.Hooks{Middleware: []tool.Middleware{until(time.Now().Add(time.Hour))}}}})
 			submit := func() (*agent.Result, error) { return h.Submit(context.Background(), "go") }
@@ -155,7 +155,7 @@ func TestJ3_DoorFence(t *testing.T) {
 	})
 }
 
-// Release from outside lets nothing begin either: neither what waits inside of a middleware nor what waits for a person.
+// After Release no call begins, neither one that waits inside a middleware nor one that waits for an approval.
 func TestJ3_ReleaseWhileCallsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, log := new(diary), new(journal.Memory)
@@ -181,7 +181,7 @@ func TestJ3_ReleaseWhileCallsWait(t *testing.T) {
 	})
 }
 
-// Inside of middleware a later call may begin first: steps come in the order of the calls all the same.
+// Inside middleware a later call may begin first. The step events still come in the order of the calls.
 func TestJ5_StepsOfCallsThatBeginInAnotherOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := new(diary)

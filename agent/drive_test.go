@@ -24,7 +24,7 @@ func (h *host) begin(t *testing.T, prompt string) {
 	}
 }
 
-// step takes one step and returns what it was.
+// step takes one step and returns its act.
 func (h *host) step(t *testing.T) agent.Act {
 	t.Helper()
 	step, err := h.Advance(context.Background())
@@ -34,7 +34,7 @@ func (h *host) step(t *testing.T) agent.Act {
 	return step.Act
 }
 
-// steps takes steps until the session is at rest, and returns them.
+// steps takes steps until the session is at rest, and returns their acts.
 func (h *host) steps(t *testing.T) string {
 	t.Helper()
 	var acts []string
@@ -47,7 +47,7 @@ func (h *host) steps(t *testing.T) string {
 	}
 }
 
-// One step at a time: nothing happens between two, and what the host says there is heard.
+// Nothing happens between two steps, and messages that the host sends there take effect.
 func TestJ2_StepByStep(t *testing.T) {
 	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("done"), llmtest.Text("more")}})
 	if act := h.step(t); act != agent.ActRest || h.Result() != nil {
@@ -80,7 +80,7 @@ func TestJ2_StepByStep(t *testing.T) {
 	}
 }
 
-// A wait is the host's: Advance says until when, and does nothing meanwhile.
+// Advance does not wait: it returns until when the host has to wait.
 func TestJ2_WaitIsReturned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy := llmtest.Error(&llm.Error{Kind: llm.ErrRateLimit, RetryAfter: 5 * time.Second})
@@ -101,7 +101,7 @@ func TestJ2_WaitIsReturned(t *testing.T) {
 	})
 }
 
-// Between two steps there is nobody to interrupt: the next one does it. At rest there is nothing to interrupt.
+// An interrupt between two steps takes effect with the next one. At rest it has no effect.
 func TestJ2_InterruptBetweenSteps(t *testing.T) {
 	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("one"), llmtest.Text("two")}})
 	h.Interrupt()
@@ -125,7 +125,7 @@ func TestJ2_InterruptBetweenSteps(t *testing.T) {
 	h.submit(t, "and again", agent.Completed)
 }
 
-// The end of a step's context, or Interrupt while it is taken, ends the input, though the next step has another context.
+// The end of a step's context, or an Interrupt during it, ends the input, even if the next step has another context.
 func TestJ2_InterruptInAStep(t *testing.T) {
 	work := newTool("work", writes, func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
 		<-ctx.Done()
@@ -168,7 +168,7 @@ func TestJ2_InterruptInAStep(t *testing.T) {
 	}
 }
 
-// The time budget counts what passes between two steps, and ends a wait.
+// The time budget counts the time between two steps, and limits a wait.
 func TestJ2_TimeBudget(t *testing.T) {
 	for name, steps := range map[string][]llmtest.Step{
 		"a call": {llmtest.Calls(call("work")), llmtest.HangAfter(llm.Text{Text: "well"})},
@@ -203,7 +203,7 @@ func TestJ2_TimeBudget(t *testing.T) {
 	}
 }
 
-// A step that ends an input for a failure returns it once, and ends the session where Submit would.
+// A step that ends an input for a failure returns the failure once, and ends the session if Submit would.
 func TestJ2_Failures(t *testing.T) {
 	for _, policy := range []agent.OnFailure{agent.CloseOnFailure, agent.StayOnFailure} {
 		t.Run("on failure "+string(policy), func(t *testing.T) {
@@ -234,7 +234,7 @@ func TestJ2_Failures(t *testing.T) {
 	}
 }
 
-// Only one works at a time; Abort in a step ends the input and the session.
+// Only one goroutine can drive a session. Abort during a step ends the input and the session.
 func TestJ2_BusyAndAborted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, setup{steps: []llmtest.Step{llmtest.Hang()}})
@@ -260,7 +260,7 @@ func TestJ2_BusyAndAborted(t *testing.T) {
 	})
 }
 
-// The answer to a question begins like a task.
+// Begin with the answer to a question works like Begin with a task.
 func TestJ2_BeginAnswers(t *testing.T) {
 	h := asking(t, &agent.Questions{}, nil, llmtest.Calls(ask("really?")), llmtest.Text("done"))
 	h.begin(t, "go")
@@ -273,7 +273,7 @@ func TestJ2_BeginAnswers(t *testing.T) {
 	}
 }
 
-// Submit ends an input that was left open, and Continue goes on with it.
+// Submit ends an input that was left open, and Continue continues it.
 func TestJ2_SubmitAndContinueBesideAdvance(t *testing.T) {
 	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("one"), llmtest.Text("two")}})
 	h.begin(t, "go")
@@ -288,7 +288,7 @@ func TestJ2_SubmitAndContinueBesideAdvance(t *testing.T) {
 	}
 }
 
-// A compaction that is asked for at rest is a step, too.
+// A compaction that is requested at rest is a step, too.
 func TestJ2_CompactionAtRest(t *testing.T) {
 	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("one"), llmtest.Text("the summary")}, options: agent.Options{
 		Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}})
@@ -300,7 +300,7 @@ func TestJ2_CompactionAtRest(t *testing.T) {
 	}
 }
 
-// A step says in a log what it is, in words.
+// A step prints in a log in words.
 func TestJ2_StepsInLogs(t *testing.T) {
 	step := agent.Step{Act: agent.ActRunCalls, Reason: agent.Interrupted,
 		Calls: []agent.OpenCall{{ToolCall: llm.ToolCall{ID: "c1", Name: "shell", Args: `{"command":"secret"}`}}, {ToolCall: llm.ToolCall{ID: "c2", Name: "grep"}}}}
@@ -318,7 +318,7 @@ func TestJ2_StepsInLogs(t *testing.T) {
 	}
 }
 
-// The time in which no process had the session is not worked, and a process that comes too early for the next attempt writes nothing.
+// Time in which no process had the session does not count as worked. A process that comes too early for the next attempt writes nothing.
 func TestJ2_TimeBetweenProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(takes time.Duration) llmtest.Step {
@@ -361,7 +361,7 @@ func TestJ2_TimeBetweenProcesses(t *testing.T) {
 	})
 }
 
-// A key that has begun an input does not begin another, whatever has become of the first.
+// A key that has begun an input does not begin another, whatever happened to the first.
 func TestJ2_BeginWithAKey(t *testing.T) {
 	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("done")}})
 	for range 2 {
@@ -377,7 +377,7 @@ func TestJ2_BeginWithAKey(t *testing.T) {
 	}
 }
 
-// While Submit works nobody else begins an input, not even between two.
+// While Submit works, nobody else can begin an input, not even between two inputs.
 func TestJ2_BeginWhileSubmitWorks(t *testing.T) {
 	var h *host
 	var err error
@@ -392,7 +392,7 @@ func TestJ2_BeginWhileSubmitWorks(t *testing.T) {
 	}
 }
 
-// Who looks at a session from outside sees its open calls with their questions.
+// A State that was loaded from a journal has the open calls with their questions.
 func TestJ2_OpenQuestions(t *testing.T) {
 	log := new(journal.Memory)
 	h := asking(t, &agent.Questions{}, log, llmtest.Calls(ask("really?"), call("work")))
@@ -416,7 +416,7 @@ func TestJ2_OpenQuestions(t *testing.T) {
 	h.steps(t)
 }
 
-// A session that is released during a step has taken it, and goes on with the next one elsewhere.
+// A session that is released during a step finishes the step, and the next step happens elsewhere.
 func TestJ2_ReleaseInAStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, begun, over := new(journal.Memory), make(chan struct{}), make(chan struct{})
@@ -451,7 +451,7 @@ func TestJ2_ReleaseInAStep(t *testing.T) {
 	})
 }
 
-// saysInSync is a journal during whose next Sync the host does something.
+// saysInSync is a journal that lets the host do something during its next Sync.
 type saysInSync struct {
 	journal.Memory
 	next func()
@@ -465,8 +465,7 @@ func (l *saysInSync) Sync(ctx context.Context) error {
 	return l.Memory.Sync(ctx)
 }
 
-// What comes between the decision to call the model and the call is decided about first: the request has the steering, and the journal says in which
-// order it all was.
+// Steering that comes between the decision to call the model and the call is in the request, and the journal has the same order.
 func TestJ1_SaidBeforeTheCallIsMade(t *testing.T) {
 	log := new(saysInSync)
 	h := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{echo("work"), echo("other")}, steps: []llmtest.Step{llmtest.Text("done")}})
@@ -487,7 +486,7 @@ func TestJ1_SaidBeforeTheCallIsMade(t *testing.T) {
 	}
 }
 
-// A setting that changes nothing begins no epoch: a replay knows that the call which runs meanwhile had begun before it.
+// A setting that changes nothing begins no epoch, so a replay knows that the running call had begun before it.
 func TestJ1_SameModelSetDuringACall(t *testing.T) {
 	var h *host
 	ctx, model, log := context.Background(), "model", new(journal.Memory)
@@ -507,7 +506,7 @@ func TestJ1_SameModelSetDuringACall(t *testing.T) {
 	}
 }
 
-// Between two steps Close ends the input as it does in one: each thing that has begun has its end.
+// Close between two steps ends the input as it does within a step: every begin event has its end event.
 func TestJ2_CloseBetweenSteps(t *testing.T) {
 	busy := llmtest.Error(&llm.Error{Kind: llm.ErrServer, Message: "busy"})
 	for name, steps := range map[string][]llmtest.Step{"after Begin": nil, "before calls": {llmtest.Calls(call("work"))}, "before an attempt": {busy},

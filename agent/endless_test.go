@@ -14,7 +14,7 @@ import (
 	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
-// TestI9_EndlessAnswer: an answer that is cut off for its length is asked for once, ends the session, and has been paid for.
+// TestI9_EndlessAnswer checks that an answer that is cut off for its length is requested once, ends the session, and is billed.
 func TestI9_EndlessAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := fakellm.New(fakellm.Script(fakellm.Turn{Text: strings.Repeat("word or other... ", 1<<20)}), fakellm.Options{Words: 30_000})

@@ -27,7 +27,7 @@ import (
 	claude "github.com/attractor-go/attractor/profile/anthropic"
 )
 
-// engineTurns have calls with effects that run side by side, a question, and a second task.
+// engineTurns have calls with effects that run in parallel, a question, and a second task.
 var engineTurns = []fakellm.Turn{
 	{Thinking: "I think.", Text: "I begin.", Calls: []fakellm.Call{
 		{Name: "shell", Args: json.RawMessage(`{"command":"echo a >> a.log"}`)},
@@ -42,11 +42,11 @@ var engineTurns = []fakellm.Turn{
 
 const approval = "yes"
 
-// place is what outlives a process of a session: its directory, its journal, and the model.
+// place holds what outlives a process of a session: its directory, its journal, and the model.
 type place struct {
 	Work, Journal, URL string
 	Retry              time.Duration
-	Now                time.Time // of the process's start; zero is the real time
+	Now                time.Time // at the start of the process; zero means the real time
 }
 
 func newPlace(t *testing.T, work string) (*place, *fakellm.Server) {
@@ -60,7 +60,7 @@ func newPlace(t *testing.T, work string) (*place, *fakellm.Server) {
 	return &place{Work: work, Journal: t.TempDir(), URL: web.URL}, server
 }
 
-// open starts the session of a place, or resumes it.
+// open starts the session of a place or resumes it.
 func (p *place) open(t *testing.T, on func(agent.Event)) *agent.Session {
 	t.Helper()
 	ctx := context.Background()
@@ -97,7 +97,7 @@ func (p *place) open(t *testing.T, on func(agent.Event)) *agent.Session {
 	return s
 }
 
-// turns returns the history as the journal has it, without the times.
+// turns returns the history from the journal, without the times.
 func (p *place) turns(t *testing.T) []agent.Turn {
 	t.Helper()
 	log, err := journal.NewDir(p.Journal).Read(context.Background(), "session")
@@ -123,14 +123,14 @@ func (p *place) turns(t *testing.T) []agent.Turn {
 	return turns
 }
 
-// job is what a process does with a session, and how it ends.
+// job describes what a process does with a session, and how it ends.
 type job struct {
 	place
 	Do, Text string
-	Killed   bool // the process ends by SIGKILL, not by Release
+	Killed   bool // the process ends by SIGKILL instead of Release
 }
 
-// done is what came of a job.
+// done is the outcome of a job.
 type done struct {
 	Act    agent.Act
 	Until  time.Time
@@ -139,7 +139,7 @@ type done struct {
 
 const engineJob = "ATTRACTOR_TEST_ENGINE_JOB"
 
-// TestJ2_EngineProcess is a process of another engine.
+// TestJ2_EngineProcess is the main function of a process of another engine.
 func TestJ2_EngineProcess(t *testing.T) {
 	given := os.Getenv(engineJob)
 	if given == "" {
@@ -183,7 +183,7 @@ func TestJ2_EngineProcess(t *testing.T) {
 	}
 }
 
-// run does a job in a process of its own.
+// run does a job in a new process.
 func (j job) run(t *testing.T) done {
 	t.Helper()
 	given, err := json.Marshal(j)
@@ -209,8 +209,8 @@ func (j job) run(t *testing.T) done {
 	return done{}
 }
 
-// Another engine takes each step in a process of its own, some of which are killed after it, and comes to the same as Submit: the same
-// requests, byte for byte, the same history, each effect once.
+// Another engine takes each step in a new process, and some are killed after it. The outcome is the same as with Submit: the same
+// requests, byte for byte, the same history, and each effect once.
 func TestJ2_AnotherEngine(t *testing.T) {
 	work := filepath.Join(t.TempDir(), "work")
 	want, server := newPlace(t, work)
@@ -250,7 +250,7 @@ func TestJ2_AnotherEngine(t *testing.T) {
 	}
 }
 
-// submitAll plays the session in this process.
+// submitAll runs the session in this process.
 func submitAll(t *testing.T, p *place) *agent.Result {
 	t.Helper()
 	ctx := context.Background()
@@ -280,7 +280,7 @@ func submitAll(t *testing.T, p *place) *agent.Result {
 	return result
 }
 
-// driveAll plays it in a process for each step, and for each thing that the host says.
+// driveAll runs it with a new process for each step and for each message of the host.
 func driveAll(t *testing.T, p *place) (*agent.Result, string) {
 	t.Helper()
 	var acts []string

@@ -14,7 +14,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// The prompt names the changes that were there before the session, but not all of very many.
+// The prompt names the changes that existed before the session, up to a limit.
 func TestR5_ChangedBeforeTheSession(t *testing.T) {
 	for _, c := range []struct {
 		modified, untracked, listed int
@@ -49,7 +49,7 @@ func TestR5_ChangedBeforeTheSession(t *testing.T) {
 	}
 }
 
-// confined is an environment that says what commands reach.
+// confined is an environment that reports a Confinement.
 type confined struct {
 	env.Base
 	says env.Confinement
@@ -93,7 +93,7 @@ func TestR3_Approvals(t *testing.T) {
 	lacks(t, asked, "nobody can approve")
 }
 
-// A session that compacts its history tells the model not to save space, and no other session does.
+// Only a session that compacts its history tells the model not to save space.
 func TestR5_CompactionIsTold(t *testing.T) {
 	const notice = "# Long sessions\n\nWhen this conversation becomes too long, a summary replaces its beginning"
 	o := agent.Options{Profile: prof(), Env: envtest.NewMemory(map[string]string{"AGENTS.md": "DOCUMENT"}), Instructions: "LAST"}
@@ -109,7 +109,7 @@ func TestR5_CompactionIsTold(t *testing.T) {
 	}
 }
 
-// systemOf returns the system prompt that a session with these options sends.
+// systemOf returns the system prompt of a session with these options.
 func systemOf(t *testing.T, o agent.Options) string {
 	t.Helper()
 	model := llmtest.NewProvider("test", llmtest.Text("done"))
@@ -127,7 +127,7 @@ func systemOf(t *testing.T, o agent.Options) string {
 	return model.Requests()[0].Messages[0].Parts.Text()
 }
 
-// Every document says which files it applies to, under its heading.
+// The heading of every document says which files it applies to.
 func TestR1_DocumentsSayWhatTheyApplyTo(t *testing.T) {
 	w := newTree(t)
 	w.git("init", "-q")
@@ -143,7 +143,7 @@ func TestR1_DocumentsSayWhatTheyApplyTo(t *testing.T) {
 	lacks(t, w.prompt(prof(), "none", env.LocalOptions{}, ""), "They apply to")
 }
 
-// The host's instructions have a heading, so that they cannot be taken for the end of a document.
+// The host's instructions have a heading, so that they cannot be mistaken for the end of a document.
 func TestR1_HostInstructionsHaveAHeading(t *testing.T) {
 	w := newTree(t)
 	w.put("AGENTS.md", "THE DOCUMENT")

@@ -17,7 +17,7 @@ func tooLong() llmtest.Step {
 	return llmtest.Error(llm.Errorf(llm.ErrContextLength, "prompt is too long"))
 }
 
-// rescued is a session whose history does not fit at its second model call, with compaction on.
+// rescued opens a session with compaction whose history does not fit at its second model call.
 func rescued(t *testing.T, steps ...llmtest.Step) *host {
 	t.Helper()
 	steps = append([]llmtest.Step{llmtest.Calls(call("print"))}, steps...)
@@ -25,7 +25,7 @@ func rescued(t *testing.T, steps ...llmtest.Step) *host {
 		options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 1}}}})
 }
 
-// A request that does not fit is compacted and sent once more.
+// A request that does not fit is compacted and sent again.
 func TestA11_ContextLengthCompactsAndRetries(t *testing.T) {
 	h := rescued(t, tooLong(), llmtest.Text("the summary"), llmtest.Text("done"))
 	if result := h.submit(t, "go", agent.Completed); result.Text != "done" || result.Turns != 2 {
@@ -43,7 +43,7 @@ func TestA11_ContextLengthCompactsAndRetries(t *testing.T) {
 	}
 }
 
-// Once, and not again for the same call; another answer makes another rescue possible.
+// A call is rescued once. After another answer a new rescue is possible.
 func TestA11_ContextLengthOnce(t *testing.T) {
 	h := rescued(t, tooLong(), llmtest.Text("a summary"), llmtest.Calls(call("print")), tooLong(), llmtest.Text("another"), tooLong(), llmtest.Text("never"))
 	result, err := h.Submit(context.Background(), "go")
@@ -58,7 +58,7 @@ func TestA11_ContextLengthOnce(t *testing.T) {
 	}
 }
 
-// A rescue that fails is no rescue: the failure is the first one, and nothing is tried for ever.
+// If the rescue fails, the input fails with the first error, and nothing is tried forever.
 func TestA11_ContextLengthWithoutSummary(t *testing.T) {
 	for name, summary := range map[string]llmtest.Step{"refused": tooLong(), "empty": llmtest.Text(" ")} {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestA11_ContextLengthWithoutSummary(t *testing.T) {
 	}
 }
 
-// Without compaction the session ends, with the window full; where the window is not known too.
+// Without compaction, a full window ends the session, even if the window's size is unknown.
 func TestA11_ContextLengthEndsTheSession(t *testing.T) {
 	for name, size := range map[string]int{"known window": 4000, "unknown window": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestA11_ContextLengthEndsTheSession(t *testing.T) {
 	}
 }
 
-// A host may keep a session whose history does not fit: it can compact it and go on, or ask another model.
+// A host may keep a session whose history does not fit, and compact it or choose another model.
 func TestA11_StayWhenTheWindowIsFull(t *testing.T) {
 	h := open(t, setup{models: window(4000), tools: []tool.Tool{printer("print", 9_000)},
 		steps:   []llmtest.Step{llmtest.Calls(call("print")), tooLong(), llmtest.Text("the summary"), llmtest.Text("done"), llmtest.Text("more")},

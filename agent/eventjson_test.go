@@ -15,7 +15,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Every event that there is comes back from its JSON as it was, whatever its fields are.
+// Every event survives a round trip through JSON, with any values of its fields.
 func TestJ10_EventsFromJSON(t *testing.T) {
 	for _, name := range eventTypes(t) {
 		kind := kindOf(t, name)
@@ -45,7 +45,7 @@ func TestJ10_EventsFromJSON(t *testing.T) {
 	}
 }
 
-// What is no event is told.
+// JSON that is not an event is an error.
 func TestJ10_NoEvents(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"kind":"OF_TOMORROW"}`:      `unknown kind of event "OF_TOMORROW"`,
@@ -65,7 +65,7 @@ func TestJ10_NoEvents(t *testing.T) {
 	}
 }
 
-// eventTypes returns the names of all types of event, as the source has them.
+// eventTypes returns the names of all event types in the source.
 func eventTypes(t *testing.T) []string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "event.go", nil, 0)
@@ -101,7 +101,7 @@ func kindOf(t *testing.T, name string) Kind {
 	return Kind(kind)
 }
 
-// filled gives every field a value that is not its zero.
+// filled sets every field to a value that is not its zero value.
 func filled(v reflect.Value, n int64) {
 	switch v.Kind() {
 	case reflect.String:

@@ -20,7 +20,7 @@ func newPlayer(on func(Event)) *eventPlayer {
 	return &eventPlayer{stream: newEventStream("main", time.Now, on)}
 }
 
-// readAll takes what a cursor can get without waiting.
+// readAll returns the events that a cursor can get without waiting.
 func (c *cursor) readAll() []Event {
 	var all []Event
 	for {
@@ -37,7 +37,7 @@ func (c *cursor) readAll() []Event {
 	}
 }
 
-// summary is one line an event.
+// summary formats events, one a line.
 func summary(events []Event) string {
 	var b strings.Builder
 	for _, ev := range events {
@@ -50,7 +50,7 @@ func summary(events []Event) string {
 	return b.String()
 }
 
-// What a cursor sees depends on when it looks: deltas one by one, joined, or what is left of them.
+// The deltas that a cursor gets depend on when it reads: one by one, joined, or the rest of them.
 func TestB_CursorJoinsDeltas(t *testing.T) {
 	p := newPlayer(nil)
 	early, late := &cursor{stream: p.stream}, &cursor{stream: p.stream}
@@ -77,7 +77,7 @@ func TestB_CursorJoinsDeltas(t *testing.T) {
 	expect(early, "12 STEP_START\n13 THINKING_DELTA \"7é\\n\"\n")
 }
 
-// A text that ends as another one than was streamed, through middleware, is told as it was streamed.
+// If a middleware changes the final text, a cursor gets the text as it was streamed.
 func TestB_CursorTellsWhatWasStreamed(t *testing.T) {
 	p := newPlayer(nil)
 	c := &cursor{stream: p.stream}
@@ -89,7 +89,7 @@ func TestB_CursorTellsWhatWasStreamed(t *testing.T) {
 	}
 }
 
-// Live output of any length is its head and its tail, with exact counts, and gone when the call has ended.
+// Live output of any length is kept as head and tail with exact counts, and dropped when the call has ended.
 func TestB_CursorLiveOutput(t *testing.T) {
 	p := newPlayer(nil)
 	early, late := &cursor{stream: p.stream}, &cursor{stream: p.stream}
@@ -135,7 +135,7 @@ func TestB_CursorLiveOutput(t *testing.T) {
 	}
 }
 
-// A cursor that has seen more than the head is told of what is missing since then, and no character is cut through.
+// A cursor that has read more than the head gets the count of bytes that it missed since then. No character is split.
 func TestB_CursorLiveOutputFromTheMiddle(t *testing.T) {
 	p := newPlayer(nil)
 	c, late := &cursor{stream: p.stream}, &cursor{stream: p.stream}
@@ -164,7 +164,7 @@ func TestB_CursorLiveOutputFromTheMiddle(t *testing.T) {
 	}
 }
 
-// A cursor that waits goes on with the next event, whoever delivers it, and ends with its context.
+// A waiting cursor gets the next event from any goroutine, and ends with its context.
 func TestB_CursorWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -177,7 +177,7 @@ func TestB_CursorWaits(t *testing.T) {
 			over = true
 		}()
 		synctest.Wait()
-		s.add(&Warning{}) // not delivered: its caller holds a lock
+		s.add(&Warning{}) // without delivering: its caller holds a lock
 		synctest.Wait()
 		if seen != 1 {
 			t.Errorf("saw %d events, want the one", seen)
@@ -190,7 +190,7 @@ func TestB_CursorWaits(t *testing.T) {
 	})
 }
 
-// endLong commits the result of a call the output of which the model saw shortened, with what the store has of it.
+// endLong commits the result of a call whose output was shortened for the model, with the given output in the store.
 func endLong(t *testing.T, p *eventPlayer, stored, output, seen string, total int) {
 	t.Helper()
 	p.call()
@@ -210,7 +210,7 @@ func endLong(t *testing.T, p *eventPlayer, stored, output, seen string, total in
 	p.commit(resultRecord{CallID: id, Content: llm.TextParts(seen), full: full, cut: cut, OutputRef: ref, Bytes: int64(total)})
 }
 
-// A late cursor gets a long output from the store, or what the model saw of it.
+// A late cursor gets a long output from the store, or the part that the model saw.
 func TestB_CursorReadsOutputsAgain(t *testing.T) {
 	long := strings.Repeat("a line of output\n", 10_000)
 	huge := strings.Repeat("0123456789abcdé\n", 600_000)
@@ -268,13 +268,13 @@ func TestB_CursorReadsOutputsAgain(t *testing.T) {
 	}
 }
 
-// equalEnds compares without printing megabytes.
+// equalEnds compares two events without printing megabytes.
 func equalEnds(a, b *ToolCallEnd) bool {
 	x, y := *a, *b
 	return fmt.Sprint(x) == fmt.Sprint(y)
 }
 
-// What the history holds is the same string in the log.
+// The log shares strings with the history.
 func TestB_LogSharesWithTheHistory(t *testing.T) {
 	p := newPlayer(nil)
 	p.think(10)
@@ -310,7 +310,7 @@ func TestB_LogSharesWithTheHistory(t *testing.T) {
 	same("ASSISTANT_TEXT_DELTA", parts[1].(llm.Text).Text)
 	same("ASSISTANT_TEXT_END", parts[1].(llm.Text).Text)
 	same("a", result.Content[0].(llm.Text).Text)
-	runtime.GC() // the event with the whole output is nobody's any more
+	runtime.GC() // nothing refers to the event with the whole output any more
 	for _, ev := range (&cursor{stream: p.stream}).readAll() {
 		if e, ok := ev.(*ToolCallEnd); ok && e.CallID == "b" {
 			held["b"] = e.Output
@@ -319,7 +319,7 @@ func TestB_LogSharesWithTheHistory(t *testing.T) {
 	same("b", cut.Content[0].(llm.Text).Text)
 }
 
-// The ends of subagents' calls come without a record; their long outputs are cut.
+// Events of subagents' calls have no record, so their long outputs are cut.
 func TestB_LogCutsSubagentsOutputs(t *testing.T) {
 	p := newPlayer(nil)
 	p.stream.emit(&SubagentEvent{AgentID: "agent-1", Event: &SubagentEvent{AgentID: "agent-1", Event: &ToolCallEnd{CallID: "a",
@@ -333,7 +333,7 @@ func TestB_LogCutsSubagentsOutputs(t *testing.T) {
 	}
 }
 
-// A cursor that nobody reads holds nobody up, and the log does not grow for it.
+// A cursor that is not read blocks nobody, and the log does not grow for it.
 func TestB_BlockedCursor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -354,7 +354,7 @@ func TestB_BlockedCursor(t *testing.T) {
 		if grown := heap() - before; grown > 1<<20 {
 			t.Errorf("the log grew by %d bytes with 20 MB of live output", grown)
 		}
-		cancel() // now it is over for the cursor, whatever is left
+		cancel() // the cursor ends, whatever is left
 		close(release)
 		synctest.Wait()
 	})
@@ -368,7 +368,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// A thousand sessions have to fit: what a stream costs at rest, and what a turn of text adds to it.
+// The log's memory at rest, and per turn of text, is small enough for a thousand sessions.
 func TestB_MemoryOfTheLog(t *testing.T) {
 	const streams, turns = 1000, 100
 	before := heap()

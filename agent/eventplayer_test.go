@@ -10,20 +10,20 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// eventPlayer makes the events of a session as a session makes them: records and deltas, in any order that can happen.
+// eventPlayer creates the events of a session as a session does: records and deltas, in any possible order.
 type eventPlayer struct {
 	stream   *eventStream
-	written  int // numbers what is said, so that no two places look the same
+	written  int // numbers the texts, so that each is unique
 	steps    int
 	step     bool
 	thought  string
-	thoughts []string // of the attempt
+	thoughts []string // of the current attempt
 	texts    []string
 	calls    []string
 	called   int
 }
 
-// say is at least n bytes that come nowhere else.
+// say returns a unique text of at least n bytes.
 func (p *eventPlayer) say(n int) string {
 	var b strings.Builder
 	for b.Len() < n {
@@ -123,7 +123,7 @@ func (p *eventPlayer) end(i, n int) {
 	p.calls = slices.Delete(p.calls, i, i+1)
 }
 
-// act does one of all.
+// act does one of the possible actions.
 func (p *eventPlayer) act(what, n int) {
 	switch what {
 	case 0:

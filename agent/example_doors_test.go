@@ -14,7 +14,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// A middleware lets no call change anything, and notes each one that wanted to.
+// A middleware prevents all changes, and records each call that wanted one.
 func ExampleOptions_middleware() {
 	ctx := context.Background()
 	o := scripted(llmtest.Calls(readCall), llmtest.Calls(fixCall), llmtest.Text("I may not change it."))
@@ -47,7 +47,7 @@ func ExampleOptions_middleware() {
 	// I may not change it. <nil>
 }
 
-// BeforeInput refuses a message, or changes it, before anything of it is recorded.
+// BeforeInput refuses or changes a message before it is recorded.
 func ExampleOptions_beforeInput() {
 	ctx := context.Background()
 	o := scripted(llmtest.Text("I see."))
@@ -74,7 +74,7 @@ func ExampleOptions_beforeInput() {
 	// the password is [secret]
 }
 
-// Tools join a session that runs, such as those of a server that has just been connected.
+// Tools join a running session, for example those of a server that has just been connected.
 func ExampleSession_AddTools() {
 	ctx := context.Background()
 	s, err := agent.New(ctx, scripted(
@@ -110,7 +110,7 @@ func ExampleSession_AddTools() {
 	// edit_file
 }
 
-// Two sessions spend one budget. A ledger of your own can keep it in a database, for sessions of several processes.
+// Two sessions share one budget. A ledger of your own can keep it in a database, for sessions of several processes.
 func ExampleLedger() {
 	ctx := context.Background()
 	shared := agent.NewLedger(agent.Budget{Tokens: 4_000})

@@ -10,7 +10,7 @@ import (
 	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
-// A session goes on with a conversation that began somewhere else.
+// A session continues a conversation that began elsewhere.
 func ExampleOptions_history() {
 	ctx := context.Background()
 	o := scripted(llmtest.Calls(fixCall), llmtest.Text("Fixed."))

@@ -12,7 +12,7 @@ import (
 	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
-// A budget has ended an input. The host raises it, and the input goes on.
+// A budget has ended an input. The host raises the budget and continues the input.
 func ExampleSession_Set() {
 	ctx := context.Background()
 	o := scripted(llmtest.Calls(readCall), llmtest.Text("It says wrold."))
@@ -37,7 +37,7 @@ func ExampleSession_Set() {
 	// completed It says wrold. <nil>
 }
 
-// Steering can have an image beside its text. Here it waits for the next task, since the session is idle.
+// Steering can have an image in addition to its text. Here it waits for the next task, since the session is idle.
 func ExampleSession_Steer() {
 	ctx := context.Background()
 	s, err := agent.New(ctx, scripted(llmtest.Text("I see it.")))
@@ -61,7 +61,7 @@ func ExampleSession_Steer() {
 	// assistant I see it. 1 parts
 }
 
-// Calls that repeat end the input, where LoopPolicy.Stop is set.
+// Repeated calls end the input if LoopPolicy.Stop is set.
 func ExampleLoopPolicy() {
 	ctx := context.Background()
 	o := scripted(slices.Repeat([]llmtest.Step{llmtest.Calls(readCall)}, 10)...)
@@ -77,7 +77,7 @@ func ExampleLoopPolicy() {
 	// loop after 5 rounds <nil>
 }
 
-// A fork goes on from an earlier turn of a session, and leaves that as it is.
+// A fork continues from an earlier turn of a session, and leaves the session unchanged.
 func ExampleFork() {
 	ctx := context.Background()
 	store := journal.NewMemoryStore(false) // or journal.NewDir(path)
@@ -117,7 +117,7 @@ func ExampleFork() {
 	// In German: Hallo.
 }
 
-// The command's --json prints an event a line. A program that reads them gets the same values as OnEvent.
+// The command's --json prints one event per line. A program that reads them gets the same values as OnEvent.
 func ExampleUnmarshalEvent() {
 	line := `{"kind":"TOOL_CALL_END","session_id":"s-1","seq":7,"call_id":"c1","name":"read_file","output":"Hello, wrold!","duration_ms":3}`
 	ev, err := agent.UnmarshalEvent([]byte(line))

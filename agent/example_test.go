@@ -17,8 +17,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// scripted returns the options of the examples' sessions: a model that answers what it is told to, and files in memory. A program has a
-// client of llm/providers, an env.Local and a profile of profile/anthropic, openai or gemini there.
+// scripted returns the options of the examples' sessions: a model with scripted answers, and files in memory. A real program uses a client
+// of llm/providers, an env.Local and a profile of profile/anthropic, openai or gemini instead.
 func scripted(answers ...llmtest.Step) agent.Options {
 	return agent.Options{
 		Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", answers...)}},
@@ -28,13 +28,13 @@ func scripted(answers ...llmtest.Step) agent.Options {
 	}
 }
 
-// readCall and fixCall are calls that the models of the examples make.
+// readCall and fixCall are calls of the examples' models.
 var (
 	readCall = llmtest.Call("read_file", `{"file_path":"greet.txt"}`)
 	fixCall  = llmtest.Call("edit_file", `{"file_path":"greet.txt","old_string":"wrold","new_string":"world"}`)
 )
 
-// A session does a task, and its host watches.
+// A session does a task while its host prints events.
 func Example() {
 	ctx := context.Background()
 	o := scripted(llmtest.Calls(readCall), llmtest.Calls(fixCall), llmtest.Text("Fixed."))
@@ -64,7 +64,7 @@ func Example() {
 	// Fixed. 3 turns
 }
 
-// A session goes on with another model, also of another provider, when a model call has failed for good.
+// When a model call has finally failed, a session continues with another model, also of another provider.
 func ExampleOptions_fallbacks() {
 	ctx := context.Background()
 	o := scripted(llmtest.Calls(fixCall), llmtest.Error(llm.Errorf(llm.ErrQuota, "the credit is used up")))
@@ -113,7 +113,7 @@ func ExampleDo() {
 	// "Hello, wrold!" false, 2 turns
 }
 
-// An engine drives a session step by step. Each step could be in another process: what a step came to is in the journal.
+// An engine drives a session step by step. Each step could run in another process, because its outcome is in the journal.
 func ExampleSession_Advance() {
 	ctx := context.Background()
 	s, err := agent.New(ctx, scripted(llmtest.Calls(readCall), llmtest.Text("It says wrold.")))
@@ -144,7 +144,7 @@ func ExampleSession_Advance() {
 	// It says wrold.
 }
 
-// A session is given away in the middle of its task, and goes on where its journal is opened next.
+// A session is given away in the middle of its task, and continues where its journal is opened next.
 func ExampleSession_Release() {
 	ctx := context.Background()
 	store := journal.NewMemoryStore(false) // or journal.NewDir(path)

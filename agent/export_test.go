@@ -2,8 +2,7 @@ package agent
 
 import "github.com/attractor-go/attractor/journal"
 
-// FoldedState is the state as the session folded it, with the messages that it lets go of at rest, for comparing it with what the
-// journal holds.
+// FoldedState returns the state that the session folded, with the messages that it drops at rest, for comparison with the journal.
 func (s *Session) FoldedState() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -11,5 +10,5 @@ func (s *Session) FoldedState() State {
 	return s.state
 }
 
-// Comparable returns a record without what differs from run to run.
+// Comparable returns a record without the parts that differ from run to run.
 func Comparable(line journal.Record) string { return string(comparable(line)) }

@@ -17,7 +17,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// A session may outlive a failed model call: nothing that is queued is lost, and Continue sends the same request again.
+// A session may outlive a failed model call: everything queued is kept, and Continue sends the same request again.
 func TestI16_StayAfterAFailedCall(t *testing.T) {
 	down := llmtest.Error(llm.Errorf(llm.ErrServer, "down"))
 	for name, failed := range map[string][]llmtest.Step{
@@ -67,7 +67,7 @@ func TestI16_StayAfterAFailedCall(t *testing.T) {
 	}
 }
 
-// A journal that cannot be written ends the session whatever OnFailure says.
+// A journal that cannot be written ends the session, whatever OnFailure says.
 func TestI16_StayIsForModelCalls(t *testing.T) {
 	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("one")}, options: agent.Options{Policy: agent.Policy{OnFailure: agent.StayOnFailure}, Journal: &failing{left: 1}}})
 	if _, err := h.Submit(context.Background(), "go"); !errors.Is(err, errDisk) || h.Status() != agent.StatusClosed {
@@ -75,7 +75,7 @@ func TestI16_StayIsForModelCalls(t *testing.T) {
 	}
 }
 
-// Submit and Continue have a result whatever went wrong: what was done up to then.
+// Submit and Continue return a Result with every error, with the work done so far.
 func TestI16_ResultBesideEveryError(t *testing.T) {
 	ctx := context.Background()
 	begun := []llmtest.Step{llmtest.Answer(llm.Text{Text: "I begin."}, llm.ToolCall{ID: "a", Name: "work", Args: "{}"})}
@@ -160,7 +160,7 @@ func TestI16_ResultBesideEveryError(t *testing.T) {
 	}
 }
 
-// Whoever uses a session that has ended is told why it did.
+// Methods of a session that has ended return the reason.
 func TestI16_ClosedSaysWhy(t *testing.T) {
 	ctx := context.Background()
 	no := llm.Errorf(llm.ErrAuthentication, "no")
@@ -207,7 +207,7 @@ func TestI16_ClosedSaysWhy(t *testing.T) {
 	}
 }
 
-// A model that writes the structured result instead of calling the tool for it has given it.
+// A model that writes the structured result as text instead of calling the tool has given the result.
 func TestI16_ResultAsText(t *testing.T) {
 	for name, c := range map[string]struct {
 		schema string
@@ -229,7 +229,7 @@ func TestI16_ResultAsText(t *testing.T) {
 	}
 }
 
-// That there is no structured result ends the input; the session goes on, and so does the input if the host says so.
+// A missing structured result ends the input. The session continues, and so does the input with Continue.
 func TestI16_UnmetResultEndsTheInput(t *testing.T) {
 	const ada = `{"name":"Ada","age":36}`
 	h := structured(t, person, false, llmtest.Text("a"), llmtest.Text("b"), llmtest.Text("c"), final(ada), final(ada))
@@ -248,7 +248,7 @@ func TestI16_UnmetResultEndsTheInput(t *testing.T) {
 	}
 }
 
-// An abort drops what was to follow: a session that is resumed does not begin it.
+// An abort drops the follow-ups: a resumed session does not begin them.
 func TestA7_AbortDropsFollowUps(t *testing.T) {
 	log := new(journal.Memory)
 	h := open(t, setup{options: agent.Options{Journal: log}})
@@ -278,7 +278,7 @@ func TestA7_AbortDropsFollowUps(t *testing.T) {
 	}
 }
 
-// STEP_END has the time of the last attempt, of an answer and of a failure, and neither of the attempts before it nor of the waiting.
+// STEP_END has the latency of the last attempt, after an answer and after a failure. Earlier attempts and waiting do not count.
 func TestB_StepEndLatency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		takes := func(d time.Duration, then llmtest.Step) llmtest.Step {

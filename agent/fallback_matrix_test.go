@@ -33,10 +33,10 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// matrixVendor is a provider of the matrix: the model that is chosen of it, and the one that is a fallback.
+// matrixVendor is a provider of the matrix, with its chosen model and its fallback model.
 type matrixVendor struct {
 	name, chosen, fallback, version string
-	pieces                          int // in which the arguments of one of the script's calls come
+	pieces                          int // of the arguments of a call in the script
 	quota, overloaded               fakellm.Fault
 }
 
@@ -52,22 +52,22 @@ func matrixVendors() []matrixVendor {
 	}
 }
 
-// matrixScript has reasoning, text and two calls in each answer but the last, which has no calls. Each text has two deltas.
+// matrixScript has reasoning, text and two calls in each answer except the last, which has no calls. Each text has two deltas.
 var matrixScript = []fakellm.Turn{
 	{Thinking: "I have to begin with something.", Text: "I will begin with two.", Calls: []fakellm.Call{countCall("aa"), countCall("ab")}},
 	{Thinking: "I have to go on now.", Text: "I will do two more.", Calls: []fakellm.Call{countCall("ba"), countCall("bb")}},
 	{Thinking: "I have to come to an end.", Text: "All of it is done."},
 }
 
-// countCall is a call whose arguments have three pieces of 16 bytes.
+// countCall returns a call whose arguments have three pieces of 16 bytes.
 func countCall(name string) fakellm.Call { return useTool("count", "the-long-name-of-a-file-"+name) }
 
-// matrixPoint is where the chosen model fails for good.
+// matrixPoint is a point at which the chosen model finally fails.
 type matrixPoint struct {
 	name    string
-	answers int // that it gave before
+	answers int // before the failure
 	kinds   []error
-	fault   func(v matrixVendor) fakellm.Fault // none for a connection that is refused
+	fault   func(v matrixVendor) fakellm.Fault // nil for a refused connection
 	billed  bool
 }
 
@@ -100,18 +100,18 @@ func matrixPoints() []matrixPoint {
 	}
 }
 
-// matrixCase is a point of the matrix.
+// matrixCase combines a point of the matrix with two vendors.
 type matrixCase struct {
 	matrixPoint
 	chosen, fallback matrixVendor
 	local            *env.Local
 }
 
-// matrixWorld is a session that a model fails, and what outlives it.
+// matrixWorld holds a session whose chosen model fails, and what outlives it.
 type matrixWorld struct {
 	*agent.Session
 	matrixCase
-	servers [2]*fakellm.Server // of the chosen model and of the fallback
+	servers [2]*fakellm.Server // for the chosen model and for the fallback
 	dir     string
 	log     *journal.Memory
 	ledger  *books
@@ -119,7 +119,7 @@ type matrixWorld struct {
 	claims  []agent.Claim
 }
 
-// byModel gives requests for the chosen model to one server and all others to another.
+// byModel sends requests for the chosen model to one server and all others to another.
 func (w *matrixWorld) byModel(r *http.Request) (server *fakellm.Server, chosen bool, err error) {
 	body, err := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -137,7 +137,7 @@ func (w *matrixWorld) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	server.ServeHTTP(rw, r)
 }
 
-// refusing is a transport on which nobody takes the chosen model's connections any more after some requests.
+// refusing is a transport that refuses the chosen model's connections after some requests.
 type refusing struct {
 	http.RoundTripper
 	world  *matrixWorld
@@ -157,7 +157,7 @@ func (f *refusing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return f.closed.RoundTrip(r)
 }
 
-// closedPort returns a transport whose connections go to a port on which nobody listens.
+// closedPort returns a transport that connects to a port on which nobody listens.
 func closedPort(t *testing.T) *http.Transport {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -172,11 +172,11 @@ func closedPort(t *testing.T) *http.Transport {
 	}}
 }
 
-// world opens a session on a journal, or resumes the one that it holds.
+// world opens a session on a journal, or resumes the session in it.
 func (c matrixCase) world(t *testing.T, log *journal.Memory) *matrixWorld {
 	t.Helper()
 	w := &matrixWorld{matrixCase: c, dir: t.TempDir(), log: log, ledger: new(books)}
-	good := c.answers // the requests before the fault
+	good := c.answers // requests before the fault
 	if log.Len() > 0 {
 		state, err := agent.Load(context.Background(), log)
 		if err != nil {
@@ -236,7 +236,7 @@ func (w *matrixWorld) open(t *testing.T, client *llm.Client) {
 	})
 }
 
-// count writes down that a call ran.
+// count records that a call ran.
 func (w *matrixWorld) count(_ context.Context, c *tool.Call) (tool.Result, error) {
 	f, err := os.OpenFile(filepath.Join(w.dir, "counts"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err == nil {
@@ -246,7 +246,7 @@ func (w *matrixWorld) count(_ context.Context, c *tool.Call) (tool.Result, error
 	return tool.Text("counted " + c.Args), err
 }
 
-// ran are the calls that ran, each as often as it did.
+// ran returns the calls that ran, once for each run.
 func (w *matrixWorld) ran(t *testing.T) []string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(w.dir, "counts"))
@@ -258,7 +258,7 @@ func (w *matrixWorld) ran(t *testing.T) []string {
 	return ids
 }
 
-// canon is what messages say, whoever said it in whichever form: texts, calls and results.
+// canon returns the texts, calls and results of messages in a form that does not depend on the provider.
 func canon(messages []llm.Message) (said []string) {
 	for _, m := range messages {
 		for _, part := range m.Parts {
@@ -292,7 +292,7 @@ func historyOf(s *agent.Session) (messages []llm.Message) {
 	return messages
 }
 
-// matrixSaid is what the history says in the end, of whatever models.
+// matrixSaid returns the final history in canonical form.
 func matrixSaid() []string {
 	said := []string{"do it"}
 	for i, turn := range matrixScript {
@@ -309,8 +309,8 @@ func matrixSaid() []string {
 
 var matrixCalls = []string{"call_0_0", "call_0_1", "call_1_0", "call_1_1"}
 
-// Each provider takes over from each, wherever the other fails: the history is intact, no call runs twice, every attempt is on the bill, the
-// replay comes to the same, and so does a process that goes on wherever the first was cut off.
+// Each provider takes over from each other, wherever that fails. The history is intact, no call runs twice, every attempt is billed, the
+// replay is the same, and so is the end in a process that continues wherever the first was cut off.
 func TestJ13_Matrix(t *testing.T) {
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
 	if err != nil {
@@ -328,7 +328,7 @@ func TestJ13_Matrix(t *testing.T) {
 					t.Run(p.name, func(t *testing.T) {
 						c, log := matrixCase{p, chosen, fallback, local}, new(journal.Memory)
 						c.run(t, log)
-						if (i*len(matrixVendors())+j)%len(matrixPoints()) == k { // each point with one pair or two
+						if (i*len(matrixVendors())+j)%len(matrixPoints()) == k { // each point with one or two pairs
 							c.resume(t, all(t, log))
 						}
 					})
@@ -360,7 +360,7 @@ func (c matrixCase) run(t *testing.T, log *journal.Memory) {
 	checkReplay(t, log, w.events)
 }
 
-// checkChange checks that the model changed once, where and for what it should have.
+// checkChange checks that the model changed exactly once, at the right place and for the right reason.
 func (w *matrixWorld) checkChange(t *testing.T) {
 	t.Helper()
 	h := &host{events: w.events}
@@ -385,7 +385,7 @@ func (w *matrixWorld) checkChange(t *testing.T) {
 	}
 }
 
-// checkSent checks that the fallback was sent the whole history, and the failed attempts with it were the same request.
+// checkSent checks that the fallback got the whole history, and that the failed attempts sent the same request.
 func (w *matrixWorld) checkSent(t *testing.T) {
 	t.Helper()
 	history := canon(historyOf(w.Session))
@@ -402,8 +402,8 @@ func (w *matrixWorld) checkSent(t *testing.T) {
 	}
 }
 
-// checkBill checks that each attempt was reserved at the price of its model, and that what it took is in its record, in the ledger and in
-// the sums.
+// checkBill checks that each attempt was reserved at the price of its model, and that its usage is in its record, in the ledger and in the
+// sums.
 func (w *matrixWorld) checkBill(t *testing.T) {
 	t.Helper()
 	w.ledger.check(t)
@@ -437,7 +437,7 @@ func (w *matrixWorld) checkBill(t *testing.T) {
 	}
 }
 
-// resume cuts a session after each record and goes on in another process, for which the chosen model is as it was.
+// resume cuts a session after each record and continues in another process, with the chosen model as before.
 func (c matrixCase) resume(t *testing.T, records []journal.Record) {
 	for n := 2; n <= len(records); n++ {
 		state, err := agent.Load(context.Background(), journal.NewMemory(records[:n]...))
@@ -475,7 +475,7 @@ func (c matrixCase) resume(t *testing.T, records []journal.Record) {
 	}
 }
 
-// begunCalls are the calls that nobody may run once more: those with an intent or a result.
+// begunCalls returns the calls that must not run again: those with an intent or a result.
 func begunCalls(t *testing.T, records []journal.Record) (ids []string) {
 	t.Helper()
 	for _, line := range records {

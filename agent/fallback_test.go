@@ -24,7 +24,7 @@ type backed struct {
 	two, three *llmtest.Provider
 }
 
-// withFallbacks opens a session whose other models answer these steps.
+// withFallbacks opens a session with fallbacks that answer with the given steps.
 func withFallbacks(t *testing.T, s setup, two, three []llmtest.Step) *backed {
 	t.Helper()
 	b := &backed{two: llmtest.NewProvider("two", two...), three: llmtest.NewProvider("three", three...)}
@@ -36,7 +36,7 @@ func withFallbacks(t *testing.T, s setup, two, three []llmtest.Step) *backed {
 	return b
 }
 
-// changes are the changes of the model: from, to and why.
+// changes returns the changes of the model: from, to and why.
 func (h *host) changes() string {
 	var changes []string
 	for _, e := range only[*agent.ModelChanged](h) {
@@ -56,7 +56,7 @@ func fails(kind error) llmtest.Step { return llmtest.Error(llm.Errorf(kind, "no 
 
 var once = llm.RetryPolicy{Max: -1}
 
-// Failures that another model need not have lead to it, others do not.
+// Only failures that another model may not have lead to a fallback.
 func TestJ13_Kinds(t *testing.T) {
 	leads := []error{llm.ErrOverloaded, llm.ErrServer, llm.ErrQuota, llm.ErrRateLimit, llm.ErrNetwork, llm.ErrTimeout, llm.ErrStream}
 	for _, kind := range []error{llm.ErrAuthentication, llm.ErrAccessDenied, llm.ErrNotFound, llm.ErrInvalidRequest, llm.ErrRateLimit, llm.ErrQuota,
@@ -80,7 +80,7 @@ func TestJ13_Kinds(t *testing.T) {
 	}
 }
 
-// A fallback that fails, however, is followed by the next; the answer of the last is the history's.
+// A fallback that fails, for whatever reason, is followed by the next. The answer of the last one is in the history.
 func TestJ13_NextFallback(t *testing.T) {
 	for _, kind := range []error{llm.ErrOverloaded, llm.ErrAuthentication, llm.ErrNotFound, llm.ErrInvalidRequest, llm.ErrContextLength} {
 		t.Run(kind.Error(), func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestJ13_NextFallback(t *testing.T) {
 	}
 }
 
-// When all have failed the error names each, in the order in which they were asked, and so does the event.
+// If all models fail, the error and the event name each failure, in the order of the attempts.
 func TestJ13_AllFailed(t *testing.T) {
 	b := withFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrOverloaded)}, options: agent.Options{Retry: once}}, []llmtest.Step{fails(llm.ErrAuthentication)},
 		[]llmtest.Step{fails(llm.ErrQuota)})
@@ -124,7 +124,7 @@ func TestJ13_AllFailed(t *testing.T) {
 	}
 }
 
-// Each model has all the attempts; a Retry-After that is too long is not waited for.
+// Each model gets all attempts. A Retry-After that is too long is not waited for.
 func TestJ13_Attempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down, late := fails(llm.ErrServer), llm.Errorf(llm.ErrRateLimit, "later")
@@ -153,11 +153,11 @@ func TestJ13_Attempts(t *testing.T) {
 	})
 }
 
-// The chosen model is asked again with the next input, unless the host says when, and until then the fallback is.
+// The chosen model is asked again with the next input, or when the host's policy says so. Until then the fallback is asked.
 func TestJ13_Return(t *testing.T) {
 	for name, c := range map[string]struct {
 		after time.Duration
-		want  string // providers asked after the change, one answer each, an hour between two inputs
+		want  string // providers asked after the change, one answer each, with an hour between two inputs
 		until string
 	}{
 		"with the next input": {0, "two two test test test", "input"},
@@ -203,7 +203,7 @@ func TestJ13_Return(t *testing.T) {
 	}
 }
 
-// untilOf is how long a fallback is to be asked.
+// untilOf returns how long a fallback is to be asked.
 func untilOf(e *agent.ModelChanged) string {
 	switch {
 	case e.UntilInput:
@@ -214,7 +214,7 @@ func untilOf(e *agent.ModelChanged) string {
 	return e.Until.Sub(e.Time).String()
 }
 
-// napThenEnd calls nap once for each task that says so.
+// napThenEnd answers each task that wants it with one call of nap.
 func napThenEnd() llmtest.Step {
 	return llmtest.Func(func(_ context.Context, req *llm.Request) llmtest.Step {
 		if last := req.Messages[len(req.Messages)-1]; last.Role == llm.RoleUser && last.Parts.Text() == "nap" {
@@ -224,7 +224,7 @@ func napThenEnd() llmtest.Step {
 	})
 }
 
-// Who names a model while a fallback is asked chooses it: without a provider it is one of the chosen provider's.
+// If a host sets a model while a fallback is asked, that model is chosen. Without a provider it belongs to the chosen provider.
 func TestJ13_SetWins(t *testing.T) {
 	two, other, effort := "two", "model-9", "high"
 	for name, c := range map[string]struct {
@@ -264,7 +264,7 @@ func TestJ13_SetWins(t *testing.T) {
 
 func pointer(s string) *string { return &s }
 
-// A model that the host chooses while the last attempt of another one fails is asked before any fallback.
+// If the host sets a model during the last attempt of another one, the new model is asked before any fallback.
 func TestJ13_SetDuringTheFailure(t *testing.T) {
 	other := "model-9"
 	b := withFallbacks(t, setup{options: agent.Options{Retry: once}}, nil, nil)
@@ -277,7 +277,7 @@ func TestJ13_SetDuringTheFailure(t *testing.T) {
 	}
 }
 
-// A history that is too long for the fallback's window is compacted before the fallback is asked, by the fallback.
+// A history that is too long for the fallback's window is compacted first, by the fallback.
 func TestJ13_SmallerWindow(t *testing.T) {
 	windows := map[string]int{"model-1": 100_000, "model-2": 2_000, "model-3": 100_000}
 	models := func(_, id string) (llm.Model, bool) { return llm.Model{Window: windows[id]}, true }
@@ -308,7 +308,8 @@ func TestJ13_CompactionOfTheFallback(t *testing.T) {
 	}
 }
 
-// The most that a call of the fallback can cost is reserved at its price, and a budget that it would break is refused.
+// The largest cost of a fallback's call is reserved at its price. A fallback that could exceed the budget is
+// not asked.
 func TestJ13_Budget(t *testing.T) {
 	prices := map[string]float64{"model-1": 1, "model-2": 100, "model-3": 1}
 	models := func(_, id string) (llm.Model, bool) {
@@ -336,7 +337,7 @@ func TestJ13_Budget(t *testing.T) {
 	}
 }
 
-// Each model is asked for what it can write at most.
+// Each model is asked for at most its own output limit.
 func TestJ13_MaxTokens(t *testing.T) {
 	most := map[string]int{"model-1": 9_000, "model-2": 4_000}
 	models := func(_, id string) (llm.Model, bool) { return llm.Model{MaxOutput: most[id]}, true }
@@ -348,8 +349,7 @@ func TestJ13_MaxTokens(t *testing.T) {
 	}
 }
 
-// A subagent begins with the model that is asked, and has the fallbacks and what the host has chosen; a model of its own is one of the chosen
-// provider's.
+// A subagent starts with the current model, the fallbacks and the host's chosen model. A model of its own belongs to the chosen provider.
 func TestJ13_Subagents(t *testing.T) {
 	steps := byTask(map[string][]llmtest.Step{
 		"go":   {fails(llm.ErrServer), llmtest.Text("never")},
@@ -375,7 +375,8 @@ func TestJ13_Subagents(t *testing.T) {
 	}
 }
 
-// The list survives JSON and a resume; a session that stopped with a fallback goes on with it, and returns as it would have.
+// The list survives JSON and a resume. A session that stopped with a fallback continues with it, and returns to the chosen model as it
+// would have.
 func TestJ13_Resume(t *testing.T) {
 	log := new(journal.Memory)
 	o := agent.Options{Journal: log, Retry: once, Policy: agent.Policy{Window: 50_000, Fallbacks: agent.FallbackPolicy{
@@ -410,7 +411,7 @@ func TestJ13_Resume(t *testing.T) {
 	}
 }
 
-// Continue after a failure of all models begins with the chosen one again.
+// Continue after a failure of all models starts with the chosen one again.
 func TestJ13_StayOnFailure(t *testing.T) {
 	o := agent.Options{Retry: once, Policy: agent.Policy{OnFailure: agent.StayOnFailure}}
 	b := withFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer), llmtest.Text("one")}, options: o}, []llmtest.Step{fails(llm.ErrServer)},
@@ -424,7 +425,7 @@ func TestJ13_StayOnFailure(t *testing.T) {
 	}
 }
 
-// With a fallback whose provider takes no format beside tools the structured result comes by a tool from the start.
+// If a fallback's provider cannot combine a format with tools, the structured result is given by a tool from the start.
 func TestJ13_StructuredResult(t *testing.T) {
 	o := agent.Options{Retry: once, Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: []byte(person)}}}
 	s := setup{steps: []llmtest.Step{fails(llm.ErrServer)}, options: o, tools: []tool.Tool{echo("work")},

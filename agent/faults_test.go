@@ -14,8 +14,8 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// A disk that fails, once or for good, at any call of the journal: what the host called says so, the session ends in good order, and
-// what was written before is there and goes on to the same end once the disk works again.
+// The disk fails, once or for good, at any call of the journal. The host's call returns the error, the session ends in order, and the
+// records written before continue to the same end once the disk works again.
 func TestA19_DiskFailsAtEveryCall(t *testing.T) {
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
 	if err != nil {
@@ -44,7 +44,7 @@ func TestA19_DiskFailsAtEveryCall(t *testing.T) {
 					u.log = journal.NewMemory(all(t, u.log)...)
 					last, _ := u.live()
 					if once && slices.Contains(p.refused, steering) && !hasText(last, steering) {
-						return // the host was told, and the work went on without it
+						return // the host was told, and the work continued without it
 					}
 					u.check(whole, last.History(), uninterrupted.History())
 				})
@@ -58,19 +58,19 @@ func hasText(p *process, text string) bool {
 	return slices.ContainsFunc(p.History(), func(t agent.Turn) bool { return t.Message.Parts.Text() == text })
 }
 
-// diskError is a failure as package os would tell it.
+// diskError is an error as package os would return it.
 type diskError struct{ error }
 
 func (e *diskError) Error() string { return "write session.jsonl: " + e.error.Error() }
 func (e *diskError) Unwrap() error { return e.error }
 
-// checkFailed: the host was told, by the call and by events that end.
+// checkFailed checks that the host got the failure, from the call and from events that end.
 func (u *universe) checkFailed(p *process, failure error) {
 	u.t.Helper()
 	if !errors.Is(p.failed, failure) || !strings.Contains(p.failed.Error(), "cannot keep the session") {
 		u.t.Errorf("the host was told %v", p.failed)
 	}
-	if p.Session == nil { // New has told
+	if p.Session == nil { // New has returned the error
 		return
 	}
 	checkEvents(u.t, p.events)
@@ -82,7 +82,7 @@ func (u *universe) checkFailed(p *process, failure error) {
 	}
 }
 
-// Steer, FollowUp and Set say that they could not keep what they were told, and the session can end.
+// Steer, FollowUp and Set return an error if they could not write, and the session can end.
 func TestA19_SettingsOnAFullDisk(t *testing.T) {
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
 	if err != nil {
@@ -105,7 +105,7 @@ func TestA19_SettingsOnAFullDisk(t *testing.T) {
 			t.Run(name+" "+what, func(t *testing.T) {
 				u := newUniverse(t, local)
 				p := u.begin(func(n int) (bool, error) {
-					if n == at+2 { // the first call is New's
+					if n == at+2 { // the first call belongs to New
 						return false, &diskError{syscall.ENOSPC}
 					}
 					return true, nil

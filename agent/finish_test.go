@@ -16,7 +16,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// submitTool says that the task is done.
+// submitTool returns a tool that reports that the task is done.
 func submitTool() tool.Tool {
 	return newTool("submit", writes, func(context.Context, *tool.Call) (tool.Result, error) {
 		result := tool.Text("accepted")
@@ -25,7 +25,7 @@ func submitTool() tool.Tool {
 	})
 }
 
-// An answer without calls does not end the input; three nudges in a row are all there is, and tool rounds begin the count anew.
+// An answer without calls does not end the input. There are at most three nudges in a row, and tool rounds reset the count.
 func TestA14_RequireDone(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -55,7 +55,7 @@ func TestA14_RequireDone(t *testing.T) {
 	}
 }
 
-// What a tool that is done says stays in the history; the other calls of its answer have run, and no call of the model follows.
+// The result of a done tool stays in the history. The other calls of its answer have run, and no model call follows.
 func TestA14_DoneTool(t *testing.T) {
 	h := open(t, setup{tools: []tool.Tool{echo("work"), submitTool()}, steps: []llmtest.Step{llmtest.Calls(call("submit"), call("work")), llmtest.Text("more")}})
 	if err := h.Steer(context.Background(), "later"); err != nil {
@@ -77,7 +77,7 @@ func TestA14_DoneTool(t *testing.T) {
 	}
 }
 
-// asker is a BeforeStop that sends the agent back with each prompt, and what it was asked.
+// asker is a BeforeStop that sends the agent back with each of its prompts and records its arguments.
 type asker struct {
 	prompts []string
 	asked   []agent.Stop
@@ -129,7 +129,7 @@ func TestA14_BeforeStop(t *testing.T) {
 	}
 }
 
-// The hook is asked about a done tool too, may send it back, and the input ends when the tool says it again.
+// BeforeStop is also called after a done tool and may send the agent back. The input ends when the tool is called again.
 func TestA14_BeforeStopAfterADoneTool(t *testing.T) {
 	a := &asker{prompts: []string{"the tests fail"}}
 	h := open(t, setup{tools: []tool.Tool{submitTool()}, options: agent.Options{Hooks: agent.Hooks{BeforeStop: a.ask}, Policy: agent.Policy{RequireDone: true}},
@@ -142,7 +142,7 @@ func TestA14_BeforeStopAfterADoneTool(t *testing.T) {
 	}
 }
 
-// It is asked at the natural end only: not at a limit, not after an interrupt.
+// BeforeStop is called only at the natural end, not at a limit and not after an interrupt.
 func TestA14_BeforeStopIsForTheEndOfTheTask(t *testing.T) {
 	a := &asker{prompts: []string{"go on"}}
 	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work"))},
@@ -153,7 +153,7 @@ func TestA14_BeforeStopIsForTheEndOfTheTask(t *testing.T) {
 	}
 }
 
-// A hook that fails is a warning, and the input ends.
+// A BeforeStop that fails causes a warning, and the input ends.
 func TestA14_BeforeStopThatFails(t *testing.T) {
 	for name, hook := range map[string]func(context.Context, agent.Stop) (string, error){
 		"error": func(context.Context, agent.Stop) (string, error) { return "ignored", errors.New("the checker is down") },
@@ -168,7 +168,7 @@ func TestA14_BeforeStopThatFails(t *testing.T) {
 	}
 }
 
-// Steering that comes while the hook thinks keeps the input going like any other; the hook is asked again at the next end.
+// Steering during BeforeStop continues the input as usual. The hook is called again at the next end.
 func TestA14_SteeringWhileBeforeStopThinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *host
@@ -192,7 +192,7 @@ func TestA14_SteeringWhileBeforeStopThinks(t *testing.T) {
 	})
 }
 
-// An interrupt ends the hook's thinking and the input; what was said is not lost, and Continue goes on to the hook.
+// An interrupt ends the hook and the input. Messages are not lost, and Continue calls the hook again.
 func TestA14_InterruptWhileBeforeStopThinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
@@ -215,7 +215,7 @@ func TestA14_InterruptWhileBeforeStopThinks(t *testing.T) {
 	})
 }
 
-// The host decides where the first hook asks, sees what the call would touch, and may edit the arguments, which are checked again.
+// If Authorize returns Ask, Approve decides. It sees the access of the call, and may edit the arguments, which are checked again.
 func TestA15_Approve(t *testing.T) {
 	type args struct {
 		Path string `json:"path"`
@@ -228,7 +228,7 @@ func TestA15_Approve(t *testing.T) {
 		if strings.Contains(r.Call.Args, "free") {
 			return tool.Decision{Verdict: tool.Allow}, nil
 		}
-		if strings.Contains(r.Call.Args, "rewritten") { // by a first hook that edits
+		if strings.Contains(r.Call.Args, "rewritten") { // edited by a first hook
 			return tool.Decision{Verdict: tool.Ask, Args: `{"path":"moved"}`}, nil
 		}
 		return tool.Decision{Verdict: tool.Ask}, nil
@@ -276,7 +276,7 @@ func TestA15_Approve(t *testing.T) {
 	}
 }
 
-// Nobody waits for an answer that an interrupt has made pointless.
+// An interrupt ends the wait for an approval.
 func TestA15_InterruptWhileTheHostDecides(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work"))},
@@ -299,7 +299,7 @@ func TestA15_InterruptWhileTheHostDecides(t *testing.T) {
 	})
 }
 
-// The hook is asked before a subagent ends, too, and told which one it is. Each agent is sent back as often as it may be.
+// BeforeStop is also called before a subagent ends, with its name. Each agent can be sent back up to its own limit.
 func TestJ14_BeforeStopOfSubagents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string

@@ -17,7 +17,7 @@ import (
 
 const ageForm = `{"type":"object","properties":{"age":{"type":"integer","minimum":0}},"required":["age"]}`
 
-// registers is a tool that works for a server, which wants to know something of a person on the way.
+// registers returns a tool that calls a server, which asks a person a question meanwhile.
 func registers(q tool.Question) tool.Tool {
 	return newTool("register", readOnly, func(ctx context.Context, call *tool.Call) (tool.Result, error) {
 		answer, err := call.Session.Ask(ctx, q)
@@ -28,7 +28,7 @@ func registers(q tool.Question) tool.Tool {
 	})
 }
 
-// replies is a host that answers one after the other, and notes what it was asked.
+// replies returns a host that gives the answers one after the other and records the questions.
 func replies(asked *[]tool.Question, answers ...tool.Answer) *agent.Questions {
 	return &agent.Questions{Answer: func(_ context.Context, q tool.Question) (tool.Answer, error) {
 		*asked = append(*asked, q)
@@ -38,7 +38,7 @@ func replies(asked *[]tool.Question, answers ...tool.Answer) *agent.Questions {
 
 func content(text string) tool.Answer { return tool.Answer{Content: json.RawMessage(text)} }
 
-// A tool gets what fits its form. Until it does, the host is asked again and told why.
+// A tool gets only answers that fit its form. Until then the host is asked again and told why.
 func TestJ6_FormIsAnsweredAtOnce(t *testing.T) {
 	var asked []tool.Question
 	log := new(journal.Memory)
@@ -58,7 +58,7 @@ func TestJ6_FormIsAnsweredAtOnce(t *testing.T) {
 	if len(events) != 2 || events[0].CallID != id || string(events[0].Form) != ageForm || events[0].Source != "registry" || events[1].Problem != asked[1].Problem {
 		t.Errorf("events %+v", events)
 	}
-	compactAll(t, h) // what the person said is kept as it was said; what the tool made of it is not
+	compactAll(t, h) // the person's words are kept as they were; the tool's version of them is not
 	h.submit(t, "more", agent.Completed)
 	if last := h.inLast(); !strings.Contains(last, "To the question: How old?\n{\"age\":41}\n") || strings.Contains(last, "accept:") {
 		t.Errorf("the model has %q", last)
@@ -70,7 +70,7 @@ func TestJ6_FormIsAnsweredAtOnce(t *testing.T) {
 	}
 }
 
-// A host that cannot fill a form is not asked for ever, and the tool's form has to be one.
+// A host that cannot fill a form is not asked forever. A tool's form must be valid.
 func TestJ6_QuestionsThatLeadNowhere(t *testing.T) {
 	for name, c := range map[string]struct {
 		question  tool.Question
@@ -95,7 +95,7 @@ func TestJ6_QuestionsThatLeadNowhere(t *testing.T) {
 	}
 }
 
-// A person may decline or cancel: a tool sees which, and the model reads what to do about it.
+// A person may decline or cancel. The tool sees which, and the model reads what to do then.
 func TestJ6_DeclinedAtOnce(t *testing.T) {
 	for action, words := range map[tool.Action]string{tool.ActionDecline: "The user declined to answer", tool.ActionCancel: "The user closed this question"} {
 		t.Run(string(action), func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestJ6_DeclinedAtOnce(t *testing.T) {
 	}
 }
 
-// An input that does not fit the form of the question it answers changes nothing: the session goes on waiting.
+// An input that does not fit the form of its question changes nothing: the session keeps waiting.
 func TestJ6_FormIsAnsweredWithTheNextInput(t *testing.T) {
 	steps := []llmtest.Step{llmtest.Calls(call("register")), llmtest.Text("done")}
 	tools := []tool.Tool{registers(tool.Question{Text: "How old?", Form: json.RawMessage(ageForm), Source: "registry"})}
@@ -147,13 +147,13 @@ func TestJ6_FormIsAnsweredWithTheNextInput(t *testing.T) {
 	checkSameRequest(t, h.model.Requests()[1], withKey(rest.model.Requests()[0], h.model.Requests()[1].CacheKey))
 }
 
-// withKey returns a request with another cache key, which is the session's id.
+// withKey returns a request with another cache key, because the key is the session's id.
 func withKey(r *llm.Request, key string) *llm.Request {
 	r.CacheKey = key
 	return r
 }
 
-// A question that waits may be declined, canceled or answered with the content of its form; what does not fit changes nothing.
+// A waiting question may be declined, canceled or answered with the content of its form. Content that does not fit changes nothing.
 func TestJ6_AnsweredLater(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer tool.Answer

@@ -16,10 +16,10 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// wordy is a model that calls a tool which prints 2,000 bytes, for as long as it is asked.
+// wordy returns a model that always calls a tool that prints 2,000 bytes.
 func wordy() []llmtest.Step { return repeated(llmtest.Calls(call("print")), 1000) }
 
-// checkFull checks how a session ended that reached a limit.
+// checkFull checks how a session ended at a size limit.
 func checkFull(t *testing.T, h *host, result *agent.Result, err error, option string) {
 	t.Helper()
 	if !errors.Is(err, agent.ErrFull) || !strings.Contains(err.Error(), option) || !strings.Contains(err.Error(), "resume") {
@@ -42,7 +42,7 @@ func checkFull(t *testing.T, h *host, result *agent.Result, err error, option st
 	}
 }
 
-// A session whose journal has reached its limit ends in order, and a higher limit goes on with it.
+// A session whose journal has reached its limit ends in order, and continues with a higher limit.
 func TestI9_JournalLimit(t *testing.T) {
 	const limit = 200_000
 	at := t.TempDir()
@@ -82,7 +82,7 @@ func TestI9_JournalLimit(t *testing.T) {
 	}
 }
 
-// What does not fit is not written, and the session says how it ended all the same.
+// Records that do not fit are not written, and the session still records its end.
 func TestI9_RecordsThatDoNotFit(t *testing.T) {
 	huge := strings.Repeat("x", 100_000)
 	for name, c := range map[string]struct {
@@ -117,7 +117,7 @@ func TestI9_RecordsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// What a host asks for has no room at rest: it is told, and the session goes on. An input that has none ends it.
+// At rest, a request that does not fit returns an error, and the session stays usable. An input that does not fit ends it.
 func TestI9_InputsThatDoNotFit(t *testing.T) {
 	huge := strings.Repeat("x", 100_000)
 	log := new(journal.Memory)
@@ -140,7 +140,7 @@ func TestI9_InputsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// The events that cursors read have a limit, too; the next process begins them anew.
+// The events for cursors have a size limit, too. The next process starts the count again.
 func TestI9_EventLimit(t *testing.T) {
 	log := new(journal.Memory)
 	tools := []tool.Tool{prints(2_000)}
@@ -163,7 +163,7 @@ func TestI9_EventLimit(t *testing.T) {
 	}
 }
 
-// A process that is killed when it has noted that the journal is full is not the reason for the next one, which has more room, to end.
+// A process is killed after it recorded that the journal is full. The next process, with more room, does not end for that.
 func TestI9_KilledWhenFull(t *testing.T) {
 	log, cut := new(journal.Memory), new(journal.Memory)
 	tools := []tool.Tool{prints(2_000)}

@@ -19,10 +19,10 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// The session waits for a command that cleans up as long as the environment lets it, however the environment is wrapped.
+// A session waits for a command's clean-up as long as the environment does, through any wrapper.
 func TestJ9_WaitFollowsTheEnvironmentsGrace(t *testing.T) {
 	for name, c := range map[string]struct {
-		grace   time.Duration // of the session
+		grace   time.Duration // of the session's options
 		cleanup time.Duration
 		took    time.Duration
 	}{
@@ -65,7 +65,7 @@ func TestJ9_WaitFollowsTheEnvironmentsGrace(t *testing.T) {
 				if err := s.Close(); err != nil {
 					t.Error(err)
 				}
-				time.Sleep(time.Hour) // until the command that was given up has returned
+				time.Sleep(time.Hour) // until the abandoned command has returned
 				if err := e.Close(); err != nil {
 					t.Error(err)
 				}
@@ -74,7 +74,7 @@ func TestJ9_WaitFollowsTheEnvironmentsGrace(t *testing.T) {
 	}
 }
 
-// A session closes without an error beside a background process whose clean-up takes longer than ten times the session's own grace.
+// Close returns no error if a background process cleans up for longer than ten times the session's own grace time.
 func TestJ9_CloseFollowsTheEnvironmentsGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &envtest.Memory{Grace: time.Minute, Commands: func(ctx context.Context, _ *envtest.MemoryCommand) env.Exit {

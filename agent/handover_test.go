@@ -43,7 +43,7 @@ func lasts(t *testing.T, what string, least time.Duration, f func()) {
 	}
 }
 
-// While a journal hangs, what needs no journal goes on, what needs it obeys its context, and what was handed over arrives once.
+// While a journal hangs, methods without a journal work, methods with one obey their context, and messages arrive once.
 func TestJ7_HangingJournalAtRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, setup{options: agent.Options{Journal: &slowLog{kind: "queued"}}, steps: []llmtest.Step{llmtest.Text("done")}})
@@ -119,14 +119,14 @@ func TestJ7_HangingJournalInAStep(t *testing.T) {
 							t.Errorf("Close = %v", err)
 						}
 					})
-					time.Sleep(time.Hour) // the journal is back: nothing comes of it any more
+					time.Sleep(time.Hour) // the journal is back, with no further effect
 				})
 			})
 		}
 	}
 }
 
-// fencedLog is a journal that belongs to somebody else from a record on.
+// fencedLog is a journal that another writer takes over at a record.
 type fencedLog struct {
 	journal.Memory
 	from   atomic.Int64
@@ -148,7 +148,7 @@ func (l *fencedLog) Append(ctx context.Context, next int64, records ...journal.R
 
 func (l *fencedLog) Close() error { l.closed.Store(true); return nil }
 
-// claims are the events that say that something has ended.
+// claims returns the events that report an end.
 func claims(events []agent.Event) string {
 	var kinds []string
 	for _, ev := range events {
@@ -160,7 +160,7 @@ func claims(events []agent.Event) string {
 	return strings.Join(kinds, " ")
 }
 
-// A session whose journal somebody else has written to ends without a word: it lives on there.
+// A session whose journal was taken over ends silently, since it continues elsewhere.
 func TestJ7_TakenOver(t *testing.T) {
 	for from := int64(2); from <= 7; from++ { // input, answer, intent, result, answer, end
 		t.Run(fmt.Sprint("from record ", from), func(t *testing.T) {
@@ -189,7 +189,7 @@ func TestJ7_TakenOver(t *testing.T) {
 	}
 }
 
-// A session that is released in the middle of a step brings it to its end, and goes on in another process to the end that it would have had.
+// A session that is released during a step finishes the step, and continues in another process to the same end.
 func TestJ7_ReleaseAfterTheStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, begun, over := new(journal.Memory), make(chan struct{}), make(chan struct{})
@@ -230,7 +230,7 @@ func TestJ7_ReleaseAfterTheStep(t *testing.T) {
 	})
 }
 
-// resultTexts returns what the model saw of the calls, one after the other.
+// resultTexts returns the texts of the calls' results, in order.
 func resultTexts(turns []agent.Turn) string {
 	var texts []string
 	for _, turn := range turns {
@@ -243,7 +243,7 @@ func resultTexts(turns []agent.Turn) string {
 	return strings.Join(texts, "; ")
 }
 
-// A session that has no time for its step leaves it as a kill would: of a call that had begun the outcome is unknown.
+// If Release has no time for the step, the step ends as after a kill: the outcome of a begun call is unknown.
 func TestJ7_ReleaseCutsTheStep(t *testing.T) {
 	log, begun := new(journal.Memory), make(chan struct{})
 	work := tool.New(llm.ToolDefinition{Name: "work", Description: "Works."}, func(ctx context.Context, _ *tool.Call, _ struct{}) (tool.Result, error) {
@@ -275,7 +275,7 @@ func TestJ7_ReleaseCutsTheStep(t *testing.T) {
 	}
 }
 
-// A session at rest can be released, and is then at rest elsewhere.
+// A session that is released at rest is at rest elsewhere.
 func TestJ7_ReleaseAtRest(t *testing.T) {
 	log := new(journal.Memory)
 	h := open(t, setup{options: agent.Options{Journal: log}, silent: true, steps: []llmtest.Step{llmtest.Text("one")}})
@@ -291,7 +291,7 @@ func TestJ7_ReleaseAtRest(t *testing.T) {
 	rest.submit(t, "more", agent.Completed)
 }
 
-// What has a key is taken once, also by a session that was resumed.
+// A message with a key is accepted once, also by a resumed session.
 func TestJ7_KeysAreTakenOnce(t *testing.T) {
 	ctx, log := context.Background(), new(journal.Memory)
 	send := func(h *host) {
@@ -325,7 +325,7 @@ func TestJ7_KeysAreTakenOnce(t *testing.T) {
 	}
 }
 
-// What is attached to steering and to a follow-up reaches the model with its text.
+// Attachments of steering and follow-ups reach the model with their text.
 func TestJ7_Attachments(t *testing.T) {
 	ctx := context.Background()
 	image := llm.Media{MIME: "image/png", Data: []byte("pixels")}
@@ -347,7 +347,7 @@ func TestJ7_Attachments(t *testing.T) {
 	}
 }
 
-// An answer can be given without going on, once.
+// Session.Answer gives an answer once, without continuing.
 func TestJ7_AnswerOnce(t *testing.T) {
 	ctx := context.Background()
 	h := open(t, setup{tools: []tool.Tool{coding.AskUser()}, options: agent.Options{Questions: &agent.Questions{}},
@@ -369,7 +369,7 @@ func TestJ7_AnswerOnce(t *testing.T) {
 	}
 }
 
-// What a journal takes after its caller has given up is told when it is taken, and not with the next thing that happens.
+// A record that the journal takes after its caller gave up is reported as soon as it is written.
 func TestJ7_LateRecordsAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, setup{options: agent.Options{Journal: &slowLog{kind: "note"}}})
@@ -386,7 +386,7 @@ func TestJ7_LateRecordsAreTold(t *testing.T) {
 	})
 }
 
-// A catalog of models that hangs holds up the call that asks it, and nobody else.
+// A catalog of models that hangs blocks only its caller.
 func TestJ7_HangingCatalog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, calls := make(chan struct{}), atomic.Int32{}

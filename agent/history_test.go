@@ -22,13 +22,13 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// dot returns what stands for an image.
+// dot returns a placeholder for an image.
 func dot() llm.Media { return llm.Media{MIME: "image/png", Data: []byte("\x89PNG a dot")} }
 
-// signature is the one by which fakellm knows the reasoning of earlier.
+// signature is the one with which fakellm recognizes the reasoning of earlier.
 const signature = "f1bdd9a9c36e93d68a0aec3f"
 
-// earlier returns a conversation with everything in it, as Anthropic's API had it.
+// earlier returns a conversation with every kind of part, in the form of Anthropic's API.
 func earlier() []llm.Message {
 	answer := func(parts ...llm.Part) llm.Message {
 		return llm.Message{Role: llm.RoleAssistant, Parts: parts, Provider: "anthropic", Model: "claude-sonnet-5-5"}
@@ -42,7 +42,8 @@ func earlier() []llm.Message {
 	}
 }
 
-// A session goes on from messages over each wire format: texts, images, calls and results are sent, and reasoning only to whom it is from.
+// A session continues from messages over each wire format: texts, images, calls and results are sent; reasoning goes only to its own
+// provider.
 func TestJ10_HistoryOnTheWire(t *testing.T) {
 	for _, name := range []string{"anthropic", "openai", "gemini", "openaichat"} {
 		t.Run(name, func(t *testing.T) {
@@ -98,7 +99,8 @@ func TestJ10_HistoryOnTheWire(t *testing.T) {
 	}
 }
 
-// The messages are in the journal: a resume, a fork, a projection and a replay have them, and nothing that the host does to its own changes that.
+// The messages are in the journal: a resume, a fork, a projection and a replay have them, and later changes of the host's copy have no
+// effect.
 func TestJ10_HistoryStays(t *testing.T) {
 	ctx := context.Background()
 	store := journal.NewDir(t.TempDir())
@@ -154,7 +156,7 @@ func TestJ10_HistoryStays(t *testing.T) {
 	}
 }
 
-// The messages fill the window, and a compaction replaces them and keeps what people said.
+// The messages count for the window, and a compaction replaces them but keeps people's messages.
 func TestJ10_HistoryIsCountedAndCompacted(t *testing.T) {
 	long := earlier()
 	long[4].Parts = llm.TextParts(strings.Repeat("It is a dot. ", 2_000))
@@ -166,7 +168,7 @@ func TestJ10_HistoryIsCountedAndCompacted(t *testing.T) {
 	if _, ok := h.events[0].(*agent.SessionStart); !ok {
 		t.Errorf("the first event is %T", h.events[0])
 	}
-	h.submit(t, "go on", agent.Completed) // the history is none of the turns that MaxTurns limits
+	h.submit(t, "go on", agent.Completed) // the messages do not count for MaxTurns
 	req := h.model.Requests()[1]
 	first := req.Messages[1].Parts
 	if text := first.Text(); !strings.Contains(text, "a dot was seen") || !strings.Contains(text, "what is this?") || !strings.Contains(text, "quickly, please") || strings.Contains(text, "It is a dot. It") {
@@ -177,7 +179,7 @@ func TestJ10_HistoryIsCountedAndCompacted(t *testing.T) {
 	}
 }
 
-// Subagents have a history of their own.
+// Subagents do not get the messages.
 func TestJ10_HistoryIsNotTheChildrens(t *testing.T) {
 	h := spawning(t, agent.Options{History: []llm.Message{llm.User("go"), llm.Assistant("where?")}}, map[string][]llmtest.Step{
 		"go": {llmtest.Calls(spawn("part")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")}, "part": {llmtest.Text("ok")},
@@ -188,7 +190,7 @@ func TestJ10_HistoryIsNotTheChildrens(t *testing.T) {
 	}
 }
 
-// What is no history is refused, and the error says which message it is and what to do.
+// An invalid history is refused. The error names the message and says what to do.
 func TestJ10_HistoryThatDoesNotFit(t *testing.T) {
 	user, call := llm.User("hi"), func(ids ...string) llm.Message {
 		m := llm.Message{Role: llm.RoleAssistant}

@@ -16,7 +16,7 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// The hook is told what a summary is to replace, and what it returns is among the instructions of the model that writes the summary.
+// BeforeCompact gets the part of the history to be replaced. Its result is among the instructions for the summary.
 func TestJ14_BeforeCompact(t *testing.T) {
 	var asked []agent.Compacting
 	hook := func(_ context.Context, about agent.Compacting) (string, error) {
@@ -47,8 +47,8 @@ func TestJ14_BeforeCompact(t *testing.T) {
 	}
 }
 
-// An error of the hook prevents the compaction: the model is not asked for a summary, the history stays, and the next answer brings the next try.
-// Instructions that have no end do the same.
+// An error of BeforeCompact prevents the compaction: no summary is requested, the history stays, and the next answer leads to the next
+// try. Instructions without a limit do the same.
 func TestJ14_BeforeCompactPrevents(t *testing.T) {
 	for name, c := range map[string]struct {
 		keep string
@@ -90,7 +90,7 @@ func TestJ14_BeforeCompactPrevents(t *testing.T) {
 	}
 }
 
-// A history that does not fit ends the input when the hook prevents its rescue.
+// If BeforeCompact prevents the rescue of a history that does not fit, the input ends.
 func TestJ14_BeforeCompactPreventsTheRescue(t *testing.T) {
 	h := open(t, setup{models: window(4000), tools: []tool.Tool{printer("print", 9_000)}, steps: []llmtest.Step{llmtest.Calls(call("print")), tooLong()}, fails: true,
 		options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 1}},
@@ -102,7 +102,7 @@ func TestJ14_BeforeCompactPreventsTheRescue(t *testing.T) {
 	}
 }
 
-// The hook is asked for a subagent's history as well.
+// BeforeCompact is also called for a subagent's history.
 func TestJ14_BeforeCompactOfSubagents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string

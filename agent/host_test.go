@@ -22,11 +22,11 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// patience is how long the tests wait for what must not hang.
+// patience is how long the tests wait for calls that must not hang.
 const patience = 5 * time.Minute
 
-// TestI7_BrokenHosts lets every place where code of a host runs panic, call runtime.Goexit, and never return. Nothing hangs, no lock
-// is lost, the host gets the stack, and the model never does.
+// TestI7_BrokenHosts lets each place that runs the host's code panic, call runtime.Goexit, or never return. Nothing hangs, no lock is
+// lost, the host gets the stack, and the model never does.
 func TestI7_BrokenHosts(t *testing.T) {
 	whole := newRig("", 0, nil)
 	if err := whole.live(context.Background(), make(chan *agent.Session, 2)); err != nil {
@@ -61,7 +61,7 @@ func TestI7_BrokenHosts(t *testing.T) {
 	running.Wait()
 }
 
-// breakAt lives a session with one trap and says what is wrong with how it went.
+// breakAt runs a session with one trap and returns what went wrong.
 func breakAt(place string, nth int, way string) string {
 	release := make(chan struct{})
 	bad := map[string]func(){"panic": func() { panic("boom") }, "Goexit": runtime.Goexit}[way]
@@ -71,7 +71,7 @@ func breakAt(place string, nth int, way string) string {
 	r := newRig(place, nth, bad)
 	if strings.HasPrefix(way, "block") {
 		r.grace[1] = 20 * time.Millisecond
-		if !strings.HasPrefix(place, "journal Records") { // which are read when the first session has been closed in order
+		if !strings.HasPrefix(place, "journal Records") { // read only after the first session has been closed in order
 			r.grace[0] = r.grace[1]
 		}
 	}
@@ -92,7 +92,7 @@ func breakAt(place string, nth int, way string) string {
 	}
 }
 
-// blocked waits for a place that does not return, ends the session in one way, and looks whether everything returns.
+// blocked waits until a place hangs, ends the session in one way, and reports calls that do not return.
 func blocked(r *rig, way string, cancel func(), opened <-chan *agent.Session, over <-chan error) string {
 	select {
 	case <-r.sprung:
@@ -108,7 +108,7 @@ func blocked(r *rig, way string, cancel func(), opened <-chan *agent.Session, ov
 	}
 	closed := make(chan error, 1)
 	switch inside := phase != "New" && phase != "Resume" && phase != "Close"; {
-	case inside && (way == "block, Close" || phase == "Steer"): // which has no context
+	case inside && (way == "block, Close" || phase == "Steer"): // it has no context
 		go func() { closed <- s.Close() }()
 	default:
 		cancel()
@@ -130,7 +130,7 @@ func blocked(r *rig, way string, cancel func(), opened <-chan *agent.Session, ov
 	return ""
 }
 
-// judge looks at what the host got to know of a panic.
+// judge checks what the host learned of a panic.
 func (r *rig) judge(place string, nth int, way string, err error, opened chan *agent.Session) string {
 	var broken *agent.HostError
 	switch {
@@ -171,8 +171,8 @@ func (r *rig) judge(place string, nth int, way string, err error, opened chan *a
 	return ""
 }
 
-// contained reports whether what goes wrong at a place is a result that the model reads, and a warning for the host: that of a
-// tool, of the environment that it uses, and of a subagent.
+// contained reports whether a failure at a place becomes an error result for the model and a warning for the host, as for a tool, its
+// environment and a subagent.
 func (r *rig) contained(place string) bool {
 	for _, prefix := range []string{"Run of a tool", "Access of a tool", "the Middleware of a tool", "the handler of the Middleware of a tool", "env ", "process ", "child's ", "Subagents.Journal", "NewID"} {
 		if strings.HasPrefix(place, prefix) {
@@ -187,8 +187,7 @@ func stacks() string {
 	return "\n" + string(b[:runtime.Stack(b, true)])
 }
 
-// A provider that ignores the end of its context is left behind with a warning that names it. What it still sends is nobody's, and
-// the session goes on.
+// A provider that ignores its context is abandoned with a warning that names it. Its later output is dropped, and the session continues.
 func TestI7_AbandonedProvider(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release, streams := make(chan struct{}), make(chan struct{})
@@ -224,7 +223,7 @@ func TestI7_AbandonedProvider(t *testing.T) {
 	})
 }
 
-// An OnEvent that does not return holds up Close for the grace time only, and loses nothing: it gets the rest when it returns.
+// An OnEvent that does not return delays Close for the grace time only. It gets the remaining events when it returns.
 func TestI7_SlowOnEventLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -250,13 +249,13 @@ func TestI7_SlowOnEventLosesNothing(t *testing.T) {
 		if err := h.Close(); err != nil {
 			t.Errorf("the second Close = %v", err)
 		}
-		if !strings.HasSuffix(h.kinds(), "PROCESSING_END SESSION_END") { // open's checks find the gaps
+		if !strings.HasSuffix(h.kinds(), "PROCESSING_END SESSION_END") { // the checks in open find gaps
 			t.Errorf("events %s", h.kinds())
 		}
 	})
 }
 
-// A panic in the body of a cursor's loop is its caller's: it passes through, and no lock stays.
+// A panic in the body of a cursor's loop passes through to its caller, and no lock stays held.
 func TestI7_CursorBodyThatPanics(t *testing.T) {
 	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hello"), llmtest.Text("again")}})
 	h.submit(t, "go", agent.Completed)
@@ -280,7 +279,7 @@ func TestI7_CursorBodyThatPanics(t *testing.T) {
 	h.submit(t, "go on", agent.Completed)
 }
 
-// OnEvent may close its session, although it should not: both come to an end.
+// If OnEvent closes its session, although it should not, both end.
 func TestI7_CloseFromOnEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *host
@@ -302,7 +301,7 @@ func TestI7_CloseFromOnEvent(t *testing.T) {
 	})
 }
 
-// A session at rest that the host's code has broken ends with what it has started.
+// If the host's code breaks a session at rest, the session and everything it started end.
 func TestI7_BrokenAtRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran atomic.Int32

@@ -18,12 +18,12 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// secret is what a guard looks for; errSecret is how it says that it has found some.
+// secret is the text that a guard looks for; errSecret is its error.
 const secret = "sk-4711"
 
 var errSecret = errors.New("this has a key in it: keep it in the environment, and name the variable")
 
-// guarded is a program that lets no secret into a session.
+// guarded is a BeforeInput that refuses secrets.
 func guarded(_ context.Context, m agent.Message) (agent.Message, error) {
 	texts := append([]llm.Part{llm.Text{Text: m.Text}}, m.Parts...)
 	if strings.Contains(llm.Parts(texts).Text(), secret) {
@@ -32,8 +32,8 @@ func guarded(_ context.Context, m agent.Message) (agent.Message, error) {
 	return m, nil
 }
 
-// A guard keeps a secret out of a session whatever way a person takes: the method says why, no record and no event has it, and the session goes
-// on as it was.
+// A guard keeps a secret out of a session, whatever method is used. The method returns the reason, no record or event has the secret, and
+// the session is unchanged.
 func TestJ14_AGuardRefusesSecrets(t *testing.T) {
 	log := new(journal.Memory)
 	var h *host
@@ -86,7 +86,7 @@ func TestJ14_AGuardRefusesSecrets(t *testing.T) {
 	checkReplay(t, log, h.events)
 }
 
-// masking makes a text without the secret of one that has it, and says so to the model.
+// masking returns a BeforeInput that masks the secret and tells the model so.
 func masking(asked *[]string) func(context.Context, agent.Message) (agent.Message, error) {
 	return func(_ context.Context, m agent.Message) (agent.Message, error) {
 		*asked = append(*asked, fmt.Sprintf("%s %q %s", m.Kind, m.Question, m.Text))
@@ -98,8 +98,8 @@ func masking(asked *[]string) func(context.Context, agent.Message) (agent.Messag
 	}
 }
 
-// What the hook returns is what is recorded, and its context stands behind the message that it belongs to. A session that is resumed has both,
-// also those of what was queued, and does not ask again.
+// The message that the hook returns is recorded, with its context after it. A resumed session has both, also for queued messages, and does
+// not call the hook again.
 func TestJ14_BeforeInputChanges(t *testing.T) {
 	var asked []string
 	log := new(journal.Memory)
@@ -120,7 +120,7 @@ func TestJ14_BeforeInputChanges(t *testing.T) {
 	log = journal.NewMemory(all(t, log)...)
 	s.options.Journal, s.steps = log, s.steps[2:]
 	h = open(t, s)
-	if err := h.FollowUp(t.Context(), "later "+secret, agent.Key("k")); err != nil { // which has arrived
+	if err := h.FollowUp(t.Context(), "later "+secret, agent.Key("k")); err != nil { // it has arrived already
 		t.Fatal(err)
 	}
 	h.submit(t, "answer "+secret, agent.Completed)
@@ -150,7 +150,7 @@ func TestJ14_BeforeInputChanges(t *testing.T) {
 	}
 }
 
-// An input that is only begun is asked about once, however often it is sent.
+// An input that is only begun is checked once, however often it is sent.
 func TestJ14_BeforeInputOfBegin(t *testing.T) {
 	var asked []string
 	h := open(t, setup{options: agent.Options{Hooks: agent.Hooks{BeforeInput: masking(&asked)}}, steps: []llmtest.Step{llmtest.Text("done")}})
@@ -170,7 +170,7 @@ func TestJ14_BeforeInputOfBegin(t *testing.T) {
 	}
 }
 
-// The context is in the record of its message: a crash right after that loses neither.
+// The context is in the record of its message: a crash right after the record loses neither.
 func TestJ14_BeforeInputSurvivesACrash(t *testing.T) {
 	var asked []string
 	log := new(journal.Memory)
@@ -191,7 +191,7 @@ func TestJ14_BeforeInputSurvivesACrash(t *testing.T) {
 	}
 }
 
-// What the hook cannot decide is not let through.
+// If the hook fails, the message is refused.
 func TestJ14_BeforeInputFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		hook func(m agent.Message) agent.Message
@@ -225,7 +225,7 @@ func TestJ14_BeforeInputFails(t *testing.T) {
 	}
 }
 
-// A hook that waits holds up its caller alone, who can give up; one that ignores that is left behind, and its answer does not count.
+// A hook that waits blocks only its caller, who can give up. A hook that ignores that is abandoned, and its answer does not count.
 func TestJ14_BeforeInputWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -261,7 +261,7 @@ func TestJ14_BeforeInputWaits(t *testing.T) {
 	})
 }
 
-// A broken hook ends the session, like other code of the host.
+// A broken hook ends the session, like other host code.
 func TestJ14_BeforeInputPanics(t *testing.T) {
 	h := open(t, setup{fails: true, options: agent.Options{Journal: new(journal.Memory),
 		Hooks: agent.Hooks{BeforeInput: func(context.Context, agent.Message) (agent.Message, error) { panic("boom") }}}})
@@ -272,7 +272,7 @@ func TestJ14_BeforeInputPanics(t *testing.T) {
 	}
 }
 
-// What an agent tells its subagents is not a person's.
+// Messages of an agent to its subagents do not pass BeforeInput.
 func TestJ14_BeforeInputIsForPeople(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
@@ -287,14 +287,14 @@ func TestJ14_BeforeInputIsForPeople(t *testing.T) {
 	})
 }
 
-// A hook that breaks while another input runs ends the session when that has ended.
+// A hook that breaks during another input ends the session after that input.
 func TestJ14_BrokenHookBesideAnInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := make(chan struct{})
 		ended := make(chan struct{})
 		work := newTool("work", writes, func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
 			<-ctx.Done()
-			time.Sleep(time.Second) // it cleans up
+			time.Sleep(time.Second) // cleaning up
 			close(ended)
 			return tool.Text("ok"), nil
 		})

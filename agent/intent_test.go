@@ -16,7 +16,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// ledgerOf notes the calls that ran, over all processes of a session.
+// ledgerOf records the calls that ran, over all processes of a session.
 type ledgerOf struct {
 	mu  sync.Mutex
 	ran []string
@@ -35,7 +35,7 @@ func named(id, name, path string) llm.ToolCall {
 	return llm.ToolCall{ID: id, Name: name, Args: fmt.Sprintf(`{"path":%q}`, path)}
 }
 
-// order is the kinds of the records of calls, with the calls' ids.
+// order returns the kinds of the records of calls, with the calls' ids.
 func order(t *testing.T, records []journal.Record) string {
 	t.Helper()
 	var kinds []string
@@ -63,10 +63,10 @@ func order(t *testing.T, records []journal.Record) string {
 
 var threeWrites = llmtest.Calls(named("a", "write", "x"), named("b", "write", "x"), named("c", "write", "x"))
 
-// A call is intended when it begins. So wherever a process dies, the calls that never began run when the session goes on, each call
-// runs at most once, and at most the one that had begun has an unknown outcome.
+// An intent is written when a call begins. So wherever a process dies, calls that never began run after a resume, each call runs at most
+// once, and at most the call that had begun has an unknown outcome.
 func TestI14_CrashBetweenSequentialWrites(t *testing.T) {
-	for at := 2; ; at++ { // the first call of the journal is New's
+	for at := 2; ; at++ { // the first call of the journal belongs to New
 		log, calls := new(journal.Memory), new(ledgerOf)
 		broken := &unreliable{Log: log, fault: crash{at: at, effect: true}.fault}
 		h := open(t, setup{tools: []tool.Tool{calls.tool("write")}, options: agent.Options{Journal: broken},
@@ -108,7 +108,8 @@ func TestI14_CrashBetweenSequentialWrites(t *testing.T) {
 	}
 }
 
-// Calls that begin together share a record and a sync; one that waits is intended when its turn comes, and a read-only one never.
+// Calls that begin together share a record and a sync. A call that waits gets its intent when its turn comes, and a read-only call gets
+// none.
 func TestI14_OneIntentForCallsThatBeginTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, calls := new(journal.Memory), new(ledgerOf)
@@ -142,13 +143,13 @@ func TestI14_OneIntentForCallsThatBeginTogether(t *testing.T) {
 		if strings.Count(got, "intent") != 2 {
 			t.Errorf("%s, want two intents", got)
 		}
-		if synced.n != 2+2+1 { // before each model call, before what has effects begins, at the end
+		if synced.n != 2+2+1 { // before each model call, before calls with effects begin, at the end
 			t.Errorf("%d syncs", synced.n)
 		}
 	})
 }
 
-// syncs counts them.
+// syncs counts the syncs of a log.
 type syncs struct {
 	journal.Log
 	n int
@@ -159,7 +160,7 @@ func (s *syncs) Sync(ctx context.Context) error {
 	return s.Log.Sync(ctx)
 }
 
-// A journal of an earlier version has one intent for all calls of an answer, so of those without a result nobody knows which ran.
+// Journals of an earlier version have one intent for all calls of an answer. So the outcome of each call without a result is unknown.
 func TestI14_IntentOfSeveralCallsInAnOldJournal(t *testing.T) {
 	log, calls := new(journal.Memory), new(ledgerOf)
 	h := open(t, setup{tools: []tool.Tool{calls.tool("write")}, options: agent.Options{Journal: log},

@@ -22,22 +22,22 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// treasury is a budget that sessions of several processes spend, asked over HTTP.
+// treasury is a budget that sessions of several processes share over HTTP.
 type treasury struct {
-	tokens int // in all
+	tokens int // the whole budget
 
 	mu      sync.Mutex
 	settled sync.Cond
 	spent   int
 	open    map[string]agent.Claim // by session
-	lost    int                    // of claims whose process was killed
-	over    bool                   // more was held and spent at a time than there is
-	held    chan agent.Claim       // each claim that was granted
-	meet    int                    // how many sessions have to come before any is answered
+	lost    int                    // by claims whose process was killed
+	over    bool                   // more was reserved and spent at a time than the budget has
+	held    chan agent.Claim       // gets each claim that was granted
+	meet    int                    // how many sessions must ask before any gets an answer
 	came    map[string]bool
 }
 
-// letter is what a session sends and gets.
+// letter is a message between a session and the treasury.
 type letter struct {
 	Claim  agent.Claim
 	Took   agent.Spent
@@ -62,7 +62,7 @@ func (f *treasury) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// reserve waits while others hold what is wanted.
+// reserve waits while other sessions hold the wanted tokens.
 func (f *treasury) reserve(c agent.Claim) letter {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -106,7 +106,7 @@ func (f *treasury) left() int {
 	return left
 }
 
-// remoteLedger is a fleet's ledger as a session sees it.
+// remoteLedger is the ledger of the treasury in a session's process.
 type remoteLedger struct{ url string }
 
 func (l remoteLedger) ask(ctx context.Context, path string, in letter) (out letter, err error) {
@@ -118,7 +118,7 @@ func (l remoteLedger) ask(ctx context.Context, path string, in letter) (out lett
 	if err != nil {
 		return out, err
 	}
-	req.Close = true // no connection is left when the test ends
+	req.Close = true // so that no connection is left when the test ends
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return out, err
@@ -140,14 +140,15 @@ func (l remoteLedger) Settle(ctx context.Context, c agent.Claim, took agent.Spen
 	return err
 }
 
-// Where a process of this test finds the ledger, its journal, and whether its first call is to hang.
+// Environment variables of the processes: the address of the ledger, the path of the journal, and whether the first model call hangs.
 const (
 	ledgerURL = "ATTRACTOR_TEST_LEDGER"
 	ledgerLog = "ATTRACTOR_TEST_LEDGER_JOURNAL"
 	ledgerNew = "ATTRACTOR_TEST_LEDGER_HANGS"
 )
 
-// The process of the test below: a session whose model writes as much as it may, until the fleet's budget is used up.
+// TestJ9_LedgerProcess is the main function of a process in the test below: a session whose model writes as much as it may, until the
+// shared budget is used up.
 func TestJ9_LedgerProcess(t *testing.T) {
 	url := os.Getenv(ledgerURL)
 	if url == "" {
@@ -172,8 +173,8 @@ func TestJ9_LedgerProcess(t *testing.T) {
 	h.submit(t, "go", agent.BudgetTokens)
 }
 
-// Sessions in several processes share a budget that is kept elsewhere, and do not overspend it together; what one that was killed had claimed
-// counts, once its session is resumed.
+// Sessions in several processes share a budget and do not overspend it together. The claim of a killed session counts as soon as its
+// session is resumed.
 func TestJ9_LedgerOfAFleet(t *testing.T) {
 	f := &treasury{tokens: 30_000, open: map[string]agent.Claim{}, came: map[string]bool{}, held: make(chan agent.Claim, 99)}
 	f.settled.L = &f.mu

@@ -20,16 +20,16 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// books is a ledger that notes what it is asked, and that answers as a test wants.
+// books is a ledger that records its claims and answers as a test wants.
 type books struct {
-	reserve func(ctx context.Context, c agent.Claim) (int, error) // nil grants everything
+	reserve func(ctx context.Context, c agent.Claim) (int, error) // if nil, everything is granted
 	settle  func(ctx context.Context, c agent.Claim) error
 
 	mu    sync.Mutex
 	open  map[string]agent.Claim // by session
 	lines []string
 	took  agent.Spent
-	wrong []string // what breaks the contract
+	wrong []string // violations of the contract
 }
 
 func (b *books) Reserve(ctx context.Context, c agent.Claim) (int, error) {
@@ -76,7 +76,7 @@ func (b *books) Settle(ctx context.Context, c agent.Claim, took agent.Spent) err
 	return nil
 }
 
-// check reports what broke the contract.
+// check reports violations of the contract.
 func (b *books) check(t *testing.T) {
 	t.Helper()
 	b.mu.Lock()
@@ -86,7 +86,7 @@ func (b *books) check(t *testing.T) {
 	}
 }
 
-// Every attempt of every kind is claimed before it is made and settled after, one at a time, for what the session says that it took.
+// Every attempt of every kind is claimed before it is made and settled after it, one at a time, with the usage that the session reports.
 func TestJ9_LedgerSeesEveryAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := new(books)
@@ -111,7 +111,7 @@ func TestJ9_LedgerSeesEveryAttempt(t *testing.T) {
 	})
 }
 
-// A no of the ledger ends the input like that of the session's own budget, and no call is made. What it grants is all that the answer may have.
+// A refusal by the ledger ends the input like the session's own budget, and no model call is made. A partial grant limits the answer.
 func TestJ9_LedgerSaysNo(t *testing.T) {
 	for _, limit := range []agent.Reason{agent.BudgetTokens, agent.BudgetUSD} {
 		t.Run(string(limit), func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestJ9_LedgerSaysNo(t *testing.T) {
 	}
 }
 
-// The session's own budget and the ledger hold both; what one refuses, the other does not keep.
+// The session's own budget and the ledger both apply. A claim that one refuses is not kept by the other.
 func TestJ9_LedgerBesideTheOwnBudget(t *testing.T) {
 	refuse := true
 	b := &books{reserve: func(_ context.Context, c agent.Claim) (int, error) {
@@ -149,7 +149,7 @@ func TestJ9_LedgerBesideTheOwnBudget(t *testing.T) {
 	h := open(t, setup{models: model(llm.Model{MaxOutput: 600}), tools: []tool.Tool{echo("work")},
 		options: agent.Options{Ledger: b, Policy: agent.Policy{Budget: agent.Budget{Tokens: 2_000}}},
 		steps:   slices.Repeat([]llmtest.Step{counted(400, 300, call("work"))}, 9)})
-	for range 4 { // each would leave the own budget too little if it were kept
+	for range 4 { // the own budget would run out if each claim were kept
 		h.submit(t, "go", agent.BudgetUSD)
 	}
 	refuse = false
@@ -164,7 +164,7 @@ func TestJ9_LedgerBesideTheOwnBudget(t *testing.T) {
 	b.check(t)
 }
 
-// A ledger that fails fails the call, without one being made; a failure that says so is tried again.
+// An error of the ledger fails the model call before it is sent. A retryable error is tried again.
 func TestJ9_LedgerFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fail := []error{llm.Errorf(llm.ErrOverloaded, "busy"), llm.Errorf(llm.ErrNetwork, "no line"), nil, errors.New("no such fleet")}
@@ -188,7 +188,7 @@ func TestJ9_LedgerFails(t *testing.T) {
 	})
 }
 
-// A ledger that breaks its contract does not break the session's.
+// A ledger that breaks its contract does not break the session's contract.
 func TestJ9_LedgerGrantsNonsense(t *testing.T) {
 	for name, c := range map[string]struct {
 		output int
@@ -211,7 +211,7 @@ func TestJ9_LedgerGrantsNonsense(t *testing.T) {
 	}
 }
 
-// A ledger that hangs ends with the input, whether it is asked or told, and the session goes on.
+// A call of the ledger that hangs ends with the input, and the session continues.
 func TestJ9_LedgerHangs(t *testing.T) {
 	for _, when := range []string{"Reserve", "Settle"} {
 		t.Run(when, func(t *testing.T) {
@@ -249,7 +249,7 @@ func TestJ9_LedgerHangs(t *testing.T) {
 	}
 }
 
-// A ledger that panics ends the session as a crash would, and its journal resumes.
+// A ledger that panics ends the session like a crash, and its journal can be resumed.
 func TestJ9_LedgerPanics(t *testing.T) {
 	for name, b := range map[string]*books{
 		"Reserve": {reserve: func(context.Context, agent.Claim) (int, error) { panic("broken") }},
@@ -268,7 +268,7 @@ func TestJ9_LedgerPanics(t *testing.T) {
 	}
 }
 
-// Subagents ask the ledger, too, each for itself.
+// Each subagent asks the ledger for itself.
 func TestJ9_LedgerOfSubagents(t *testing.T) {
 	b := new(books)
 	sessions := map[string]bool{}

@@ -15,7 +15,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// limited is a session at whose limit of one tool round the model is asked for a summary by the step.
+// limited opens a session whose limit is one tool round, with the given steps for the summary at the limit.
 func limited(t *testing.T, o agent.Options, summary ...llmtest.Step) *host {
 	t.Helper()
 	o.MaxToolRounds, o.OnLimit = 1, agent.Summarized
@@ -23,7 +23,8 @@ func limited(t *testing.T, o agent.Options, summary ...llmtest.Step) *host {
 	return open(t, setup{tools: []tool.Tool{echo("work")}, steps: steps, options: o})
 }
 
-// At a limit the model may be asked for a last text. Tools are off and still there, the history stays as it was, and the call is paid for.
+// At a limit the model may be asked for a final text. Tools are still defined but cannot be called, the history is unchanged, and the call
+// is billed.
 func TestA4_SummarizesAtALimit(t *testing.T) {
 	summary := llmtest.Respond(llm.Response{Message: llm.Message{Parts: llm.Parts{llm.Text{Text: " half is done \n"}, call("work")}},
 		Usage: llm.Usage{Input: 70, Output: 7}})
@@ -61,7 +62,7 @@ func TestA4_SummarizesAtALimit(t *testing.T) {
 	}
 }
 
-// Whatever goes wrong with the last text, the input ends at its limit.
+// Whatever goes wrong with the final text, the input ends at its limit.
 func TestA4_SummaryThatFails(t *testing.T) {
 	const fixed = "The task was stopped at its limit, and no summary of it could be made."
 	down := llmtest.Error(llm.Errorf(llm.ErrServer, "down"))
@@ -81,7 +82,7 @@ func TestA4_SummaryThatFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := limited(t, c.o, c.steps...)
-				if c.o.Budget.Tokens > 0 { // the first answer takes nearly all of it
+				if c.o.Budget.Tokens > 0 { // the first answer uses nearly all of it
 					h.model.Then(llmtest.Text("not asked"))
 				}
 				if result := h.submit(t, "go", agent.MaxToolRounds); result.Text != c.want {
@@ -98,7 +99,7 @@ func TestA4_SummaryThatFails(t *testing.T) {
 	}
 }
 
-// An interrupt reaches the last call too.
+// An interrupt also ends the call for the final text.
 func TestA4_SummaryInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := limited(t, agent.Options{}, llmtest.Hang())
@@ -110,7 +111,7 @@ func TestA4_SummaryInterrupted(t *testing.T) {
 	})
 }
 
-// The limit of turns counts the answers of all inputs; it ends an input before the model is called.
+// The limit of turns counts the answers of all inputs. It ends an input before the model is called.
 func TestA4_MaxTurns(t *testing.T) {
 	h := open(t, setup{options: agent.Options{Policy: agent.Policy{MaxTurns: 1}}, steps: []llmtest.Step{llmtest.Text("one")}})
 	h.submit(t, "one", agent.Completed)

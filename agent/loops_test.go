@@ -13,11 +13,11 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// looped is a session in which the model makes one call an answer, of the tools that the letters name, and says then that it is done.
+// looped opens a session in which each answer calls the tool of the next letter, and the last answer ends the input.
 func looped(t *testing.T, letters string, o agent.Options) *host {
 	t.Helper()
 	n := 0
-	tick := newTool("tick", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { // says another time and id, and nothing new
+	tick := newTool("tick", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { // the result has another time and id, but nothing new
 		n++
 		return tool.Text(fmt.Sprintf("2026-01-02T03:04:%02dZ nothing, after 1.%ds, as 0123456%d-89ab-cdef-0123-456789abcdef", n, n, n%10)), nil
 	})
@@ -38,7 +38,7 @@ func looped(t *testing.T, letters string, o agent.Options) *host {
 	return h
 }
 
-// loops are the periods and repeats that were found, and after how many calls.
+// loops returns the periods and repeats of the detected loops, and after how many calls.
 func (h *host) loops() string {
 	var loops []string
 	calls := 0
@@ -91,7 +91,7 @@ func TestA9_Detects(t *testing.T) {
 	}
 }
 
-// The model is warned once, in the user's role, right after the results; what the host steers comes before it.
+// The model is warned once, with a user message right after the results and after steering.
 func TestA9_Warns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *host
@@ -120,7 +120,7 @@ func TestA9_Warns(t *testing.T) {
 	})
 }
 
-// The order of arguments and white space make no other call; another value does.
+// Calls are the same if only the order of arguments or white space differs, and different if a value differs.
 func TestA9_CanonicalArguments(t *testing.T) {
 	type args struct {
 		A, B string `json:",omitempty"`
@@ -144,7 +144,7 @@ func TestA9_CanonicalArguments(t *testing.T) {
 	}
 }
 
-// A user who asks for the same thing again and again makes no loop.
+// A user who asks for the same thing repeatedly does not make a loop.
 func TestA9_AnotherTaskIsAnotherStart(t *testing.T) {
 	var steps []llmtest.Step
 	for range 6 {
@@ -159,7 +159,7 @@ func TestA9_AnotherTaskIsAnotherStart(t *testing.T) {
 	}
 }
 
-// Several calls of one answer count like those of several.
+// Several calls of one answer count like calls of several answers.
 func TestA9_CallsOfOneAnswer(t *testing.T) {
 	h := open(t, setup{tools: []tool.Tool{echo("a")},
 		steps: []llmtest.Step{llmtest.Calls(call("a"), call("a"), call("a"), call("a"), call("a")), llmtest.Text("done")}})
@@ -169,7 +169,7 @@ func TestA9_CallsOfOneAnswer(t *testing.T) {
 	}
 }
 
-// A loop can end the input instead, as a limit does, and the session goes on from there.
+// A loop can end the input instead, like a limit, and the session can continue.
 func TestJ10_LoopsStop(t *testing.T) {
 	work := echo("work")
 	again := slices.Repeat([]llmtest.Step{llmtest.Calls(call("work"))}, 5)

@@ -32,13 +32,13 @@ var (
 	heapProfile  = flag.String("sessions.heap", "", "write the heap of TestA19_ManySessions, with its sessions at rest, to this file")
 )
 
-// idleSession is what a session at rest may hold beside its history, in bytes.
+// idleSession is the memory limit of a session at rest in addition to its history, in bytes.
 const idleSession = 12 << 10
 
-// manySessions is how many it takes until what all sessions share no longer shows in the memory of each.
+// manySessions is the number of sessions at which shared memory no longer matters per session.
 const manySessions = 1000
 
-// fleet is many sessions over one client, one environment and one directory of journals.
+// fleet holds many sessions with one client, one environment and one directory of journals.
 type fleet struct {
 	*testing.T
 	client   *llm.Client
@@ -49,12 +49,12 @@ type fleet struct {
 	runs     int
 }
 
-// Many sessions work side by side and cost little when they rest; once they are closed nothing of them is left.
+// Many sessions work in parallel and need little memory at rest. After Close they leave nothing behind.
 //
-// The heap is measured after a full collection: before the sessions, when one has come and gone, so that what all share is there; and
-// with all of them at rest, when server and connections are gone. What is in between, less the bytes of the histories, is theirs.
-// A history is its turns with their parts and texts, counted once; what is held beside that counts, be it their encoded copy for the next
-// request, the events, the tools or the journal.
+// The heap is measured after a full collection: first when one session has run and ended, so that shared memory exists, and then with all
+// sessions at rest, when server and connections are gone. The difference, less the bytes of the histories, belongs to the sessions. A
+// history is its turns with their parts and texts, counted once. All other memory counts: the encoded copy for the next request, the
+// events, the tools and the journal.
 func TestA19_ManySessions(t *testing.T) {
 	f := newFleet(t)
 	before := f.left()
@@ -62,7 +62,7 @@ func TestA19_ManySessions(t *testing.T) {
 	f.close()
 	empty := heap()
 	least := int64(1) << 62
-	for range 3 { // what else the process holds for a moment only adds: the least is the sessions'
+	for range 3 { // other memory of the process only adds, so the minimum is the sessions'
 		f.run(*sessionCount)
 		f.client.Providers = nil
 		used := int64(heap()) - int64(empty)
@@ -85,7 +85,7 @@ func TestA19_ManySessions(t *testing.T) {
 	f.close()
 	after := f.left()
 	for deadline := time.Now().Add(10 * time.Second); after.goroutines > before.goroutines && time.Now().Before(deadline); after = f.left() {
-		runtime.Gosched() // those of connections that were just closed
+		runtime.Gosched() // goroutines of connections that were just closed
 	}
 	if after != before {
 		t.Errorf("left behind: %+v, before: %+v", after, before)
@@ -108,7 +108,7 @@ func newFleet(t *testing.T) *fleet {
 	return &fleet{T: t, env: local, dir: journal.NewDir(t.TempDir()), outputs: t.TempDir(), client: new(llm.Client)}
 }
 
-// run starts sessions, each with two tool rounds, all at once, and waits until they are at rest.
+// run starts sessions with two tool rounds each, all at once, and waits until they are at rest.
 func (f *fleet) run(n int) {
 	f.Helper()
 	goroutines := runtime.NumGoroutine()
@@ -120,7 +120,7 @@ func (f *fleet) run(n int) {
 	defer func() {
 		transport.CloseIdleConnections()
 		web.Close()
-		// Those of the connections hold buffers until they end.
+		// Goroutines of the connections hold buffers until they end.
 		for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > goroutines && time.Now().Before(deadline); {
 			runtime.Gosched()
 		}
@@ -172,7 +172,7 @@ func (f *fleet) close() {
 	f.sessions = nil
 }
 
-// heap is what is in use after a full collection. The second one frees what finalizers and pools held through the first.
+// heap returns the heap in use after a full collection. The second collection frees what finalizers and pools held through the first.
 func heap() uint64 {
 	least := ^uint64(0)
 	for range 5 { // pools and finalizers take more than one collection
@@ -184,7 +184,7 @@ func heap() uint64 {
 	return least
 }
 
-// historyBytes are the turns of a session and what they hold, once.
+// historyBytes returns the size of a session's turns, with shared parts counted once.
 func historyBytes(s *agent.Session) int64 {
 	n := 0
 	for _, turn := range s.History() {
@@ -209,7 +209,7 @@ func partBytes(parts llm.Parts) int {
 	return n
 }
 
-// remains are what sessions could leave behind.
+// remains counts what sessions could leave behind.
 type remains struct{ goroutines, descriptors, processes, files int }
 
 func (f *fleet) left() remains {
@@ -227,7 +227,7 @@ func (f *fleet) left() remains {
 	return r
 }
 
-// children counts the processes below this one.
+// children returns the number of processes below this one.
 func children(t *testing.T) int {
 	t.Helper()
 	lists, err := filepath.Glob("/proc/self/task/*/children")
@@ -237,7 +237,7 @@ func children(t *testing.T) int {
 	n := 0
 	for _, list := range lists {
 		data, err := os.ReadFile(list)
-		if err != nil && !os.IsNotExist(err) { // a thread that has ended meanwhile
+		if err != nil && !os.IsNotExist(err) { // the thread has ended meanwhile
 			t.Fatal(err)
 		}
 		n += len(strings.Fields(string(data)))

@@ -21,7 +21,7 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// spell is a command of the test: a program that knows one mistake.
+// spell is a command of the test, a spell checker that knows one mistake.
 func spell(ctx context.Context, c *envtest.MemoryCommand) env.Exit {
 	f, err := c.Files.Open(ctx, "greet.txt")
 	if err != nil {
@@ -39,7 +39,7 @@ func spell(ctx context.Context, c *envtest.MemoryCommand) env.Exit {
 	return env.Exit{}
 }
 
-// A whole session in a bubble: the real coding tools on an environment in memory, where no time passes but the bubble's.
+// A whole session runs in a synctest bubble: the real coding tools on an environment in memory.
 func TestD1_SessionInMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := envtest.NewMemory(map[string]string{"greet.txt": "Hello, wrold!\n", "AGENTS.md": "Mind your spelling.\n"})

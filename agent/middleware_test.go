@@ -21,7 +21,7 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// diary notes what happens, and when.
+// diary records events and their times.
 type diary struct {
 	mu    sync.Mutex
 	lines []string
@@ -35,7 +35,7 @@ func (d *diary) note(format string, args ...any) {
 	d.times = append(d.times, time.Since(epoch))
 }
 
-// at is when something happened first, from the beginning of the bubble, in whole minutes.
+// at returns when a line was first recorded, in whole minutes since the beginning of the bubble.
 func (d *diary) at(line string) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -45,7 +45,7 @@ func (d *diary) at(line string) time.Duration {
 	return -1
 }
 
-// inOrder checks that lines are there, one after the other.
+// inOrder checks that lines were recorded, in this order.
 func (d *diary) inOrder(t *testing.T, lines ...string) {
 	t.Helper()
 	d.mu.Lock()
@@ -60,7 +60,7 @@ func (d *diary) inOrder(t *testing.T, lines ...string) {
 	}
 }
 
-// atOnce is the most calls about which a hook was asked at the same time.
+// atOnce returns the largest number of calls for which a hook ran at the same time.
 func (d *diary) atOnce(what string) (most int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -78,7 +78,7 @@ func (d *diary) atOnce(what string) (most int) {
 	return most
 }
 
-// takes is a tool that notes its runs and takes a time.
+// takes returns a tool that records its runs and takes a given time.
 func (d *diary) takes(name string, access tool.Access, long time.Duration) tool.Tool {
 	return newTool(name, access, func(ctx context.Context, c *tool.Call) (tool.Result, error) {
 		d.note("run %s", c.ID)
@@ -92,7 +92,7 @@ func (d *diary) takes(name string, access tool.Access, long time.Duration) tool.
 	})
 }
 
-// asked is a permission hook that takes a time for some calls, and edits or asks about others.
+// asked returns a permission hook that takes a given time for some calls, and edits or asks about others.
 func (d *diary) asked(what string, takes map[string]time.Duration, decisions map[string]tool.Decision) tool.Authorize {
 	return func(ctx context.Context, r tool.Request) (tool.Decision, error) {
 		d.note("%s %s", what, r.Call.ID)
@@ -108,7 +108,7 @@ func (d *diary) asked(what string, takes map[string]time.Duration, decisions map
 	}
 }
 
-// answerOf runs one answer of calls.
+// answerOf runs one answer with calls.
 func answerOf(t *testing.T, o agent.Options, tools []tool.Tool, calls ...llm.ToolCall) *host {
 	t.Helper()
 	h := open(t, setup{tools: tools, options: o, steps: []llmtest.Step{llmtest.Calls(calls...), llmtest.Text("done")}})
@@ -116,7 +116,7 @@ func answerOf(t *testing.T, o agent.Options, tools []tool.Tool, calls ...llm.Too
 	return h
 }
 
-// texts are the results of the first answer's calls.
+// texts returns the results of the first answer's calls.
 func (h *host) texts() []string {
 	var texts []string
 	for _, p := range h.History()[2].Message.Parts {
@@ -128,7 +128,7 @@ func (h *host) texts() []string {
 // passes is a middleware that does nothing.
 func passes(next tool.Handler) tool.Handler { return next }
 
-// A permission is asked for when the calls that the call waits for are done: what it is about may depend on them.
+// A permission is decided after the earlier calls on which the call waits, because it may depend on them.
 func TestJ5_AskedWhenTheTurnHasCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := new(diary)
@@ -142,7 +142,7 @@ func TestJ5_AskedWhenTheTurnHasCome(t *testing.T) {
 	})
 }
 
-// Approvals are asked for one at a time, in the order of the calls, and calls that need none do not wait for them.
+// Approvals are requested one at a time, in the order of the calls. Calls that need no approval do not wait for them.
 func TestJ5_OneApprovalAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := new(diary)
@@ -166,7 +166,7 @@ func TestJ5_OneApprovalAtATime(t *testing.T) {
 	})
 }
 
-// A hook that takes its time for one call holds up neither those that it has allowed nor more than one at a time.
+// A hook that is slow for one call does not delay calls that it has allowed, and never runs for two calls at once.
 func TestJ5_ASlowHookHoldsUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := new(diary)
@@ -191,7 +191,8 @@ func TestJ5_AllowedOneByOneBegunTogether(t *testing.T) {
 	})
 }
 
-// Arguments that a hook changes are what other calls have to wait for, and what the call itself waits for.
+// After a hook has changed the arguments of a call, its schedule follows the new arguments, for the call and for the calls that wait for
+// it.
 func TestJ5_EditedArgumentsAreScheduledAnew(t *testing.T) {
 	to := func(path string) tool.Decision {
 		return tool.Decision{Verdict: tool.Allow, Args: fmt.Sprintf(`{"path":%q}`, path)}
@@ -225,7 +226,8 @@ func TestJ5_EditedArgumentsAreScheduledAnew(t *testing.T) {
 	}
 }
 
-// TOOL_CALL_START has what the model sent, what ran, and what that would touch. The helpers hold the journal's projection to the same.
+// TOOL_CALL_START has the arguments of the model, the effective ones and the access. The test helpers check that the journal's projection
+// has the same.
 func TestJ5_StartSaysWhatIsCalled(t *testing.T) {
 	fetch := tool.WithAccess(tool.New(llm.ToolDefinition{Name: "fetch"}, func(context.Context, *tool.Call, struct {
 		Times int `json:"times"`
@@ -273,7 +275,7 @@ func (s *slowSyncs) Sync(ctx context.Context) error {
 	return s.Log.Sync(ctx)
 }
 
-// Inside of middleware, calls that come while an intent is being written share the next one. One that waits holds up nobody.
+// Inside middleware, calls that arrive while an intent is being written share the next one. A call that waits blocks nobody.
 func TestJ3_IntentsInsideOfMiddleware(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, log := new(diary), new(journal.Memory)
@@ -304,9 +306,9 @@ func TestJ3_IntentsInsideOfMiddleware(t *testing.T) {
 	})
 }
 
-// Wherever a process dies inside of middleware, a call without an intent has not begun.
+// If a process dies inside middleware, a call without an intent has not begun.
 func TestJ3_CrashInsideOfMiddleware(t *testing.T) {
-	for at := 2; ; at++ { // the first call of the journal is New's
+	for at := 2; ; at++ { // the first call of the journal belongs to New
 		log, calls := new(journal.Memory), new(ledgerOf)
 		o := agent.Options{Journal: &unreliable{Log: log, fault: crash{at: at, effect: true}.fault}, Hooks: agent.Hooks{Middleware: []tool.Middleware{passes}}}
 		h := open(t, setup{tools: []tool.Tool{calls.tool("write")}, options: o, steps: []llmtest.Step{threeWrites, llmtest.Text("done")}})
@@ -329,7 +331,7 @@ func TestJ3_CrashInsideOfMiddleware(t *testing.T) {
 	}
 }
 
-// A middleware that panics or leaves its goroutine is the call's error result, and a WARNING with the stack.
+// A middleware that panics or calls runtime.Goexit gives the call an error result, and a WARNING with the stack.
 func TestJ3_BrokenMiddleware(t *testing.T) {
 	for name, breaks := range map[string]func(){"panic": func() { panic("boom") }, "Goexit": runtime.Goexit} {
 		for _, when := range []string{"wrapping", "before", "after"} {
@@ -356,7 +358,7 @@ func TestJ3_BrokenMiddleware(t *testing.T) {
 	}
 }
 
-// A middleware that does not return is left behind after an interrupt, and the call never begins.
+// A middleware that does not return is abandoned after an interrupt, and the call never begins.
 func TestJ3_StuckMiddleware(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, release := new(diary), make(chan struct{})
@@ -389,7 +391,7 @@ func TestJ3_StuckMiddleware(t *testing.T) {
 	})
 }
 
-// fence leaves open what comes after it has come down.
+// fence leaves calls open after it has come down.
 type fence struct{ down atomic.Bool }
 
 var errFence = errors.New("the time is over")
@@ -403,8 +405,8 @@ func (f *fence) around(next tool.Handler) tool.Handler {
 	}
 }
 
-// A call that a middleware leaves open has no intent, no result and no event. What runs comes to its result, what waits for a person is not
-// waited for, and the session is given away; another process runs what did not begin.
+// A call that a middleware leaves open has no intent, no result and no event. Running calls finish, approvals are not waited for, and the
+// session is released. Another process runs the calls that did not begin.
 func TestJ3_LeftOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, log, f := new(diary), new(journal.Memory), new(fence)
@@ -416,7 +418,7 @@ func TestJ3_LeftOpen(t *testing.T) {
 						time.Sleep(by)
 					}
 					result, err := next(ctx, c)
-					if c.ID == "c" && err != nil { // of a host that does not know better
+					if c.ID == "c" && err != nil { // of a hook that ignores the error
 						return tool.Errorf("it failed: %v", err), nil
 					}
 					return result, err
@@ -469,7 +471,7 @@ func TestJ3_LeftOpen(t *testing.T) {
 	})
 }
 
-// A subagent's fence is its parent's: the parent is given away with it, and its model does not hear of a failure.
+// A subagent's fence is its parent's: the parent is released with it, and its model sees no failure.
 func TestJ3_LeftOpenBySubagent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, log, f := new(diary), new(journal.Memory), new(fence)

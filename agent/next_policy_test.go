@@ -20,7 +20,7 @@ var (
 	compacted = compactRecord{First: 1, Text: "short"}
 )
 
-// nudged are answers without calls and what they were answered with.
+// nudged returns the records of answers without calls and of the nudges after them.
 func nudged(times int) []record {
 	return slices.Repeat([]record{said, turnRecord{Origin: OriginNudge, Text: "go on"}}, times)
 }
@@ -38,7 +38,7 @@ func records(groups ...any) []record {
 	return all
 }
 
-// The cases of Next that a host's policy brings in.
+// TestNextByPolicy tests the cases of Next that depend on the host's policy.
 func TestNextByPolicy(t *testing.T) {
 	round := []record{asked("a"), got("a")}
 	five := slices.Concat(round, round, round, round, round)
@@ -60,9 +60,9 @@ func TestNextByPolicy(t *testing.T) {
 	question[0].awaits = &awaits
 	tests := []struct {
 		name    string
-		records []record // after begun
+		records []record // after the records in begun
 		policy  Policy
-		want    Step // without its text, unless it finishes
+		want    Step // without its text, unless it ends the input
 	}{
 		{"A1 a question does not run again", records(asked("a"), awaits), Policy{}, Step{Act: ActEndInput, Reason: AwaitingInput}},
 		{"A1 the calls beside it run", records(asked("a", "b"), awaits), Policy{}, Step{Act: ActRunCalls, Calls: openCalls("b")}},
@@ -161,7 +161,7 @@ func TestNextByPolicy(t *testing.T) {
 			if !reflect.DeepEqual(step, tt.want) {
 				t.Errorf("Next = %+v, want %+v", step, tt.want)
 			}
-			for i, rec := range s.stepRecords(step) { // what it comes to can be folded
+			for i, rec := range s.stepRecords(step) { // the records of the step can be folded
 				if err := s.accepts(rec); err != nil && i == 0 {
 					t.Errorf("%s: %v", rec.kind(), err)
 				}
@@ -170,7 +170,7 @@ func TestNextByPolicy(t *testing.T) {
 	}
 }
 
-// The time in which a session did not run does not count, however often it stops.
+// Time in which a session did not run does not count, however often it stops.
 func TestA18_WorkedTime(t *testing.T) {
 	s := new(State)
 	step := func(rec record, after time.Duration) {
@@ -197,7 +197,7 @@ func TestA18_WorkedTime(t *testing.T) {
 	}
 }
 
-// Records that this package adds cannot come out of place either.
+// The fold refuses the policies' records if they are out of place.
 func TestFoldRefusesPoliciesRecordsOutOfPlace(t *testing.T) {
 	idle := append(begun[:2:2], ended(Completed)...)
 	waiting := append(begun[:2:2], asked("a"), awaits, endRecord{Reason: AwaitingInput})

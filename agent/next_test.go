@@ -8,7 +8,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// The states below are built from records, as every state is.
+// The states of these tests are built from records, as every state is.
 var (
 	at = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
@@ -52,7 +52,7 @@ func TestNext(t *testing.T) {
 	round := []record{asked("a"), got("a")}
 	tests := []struct {
 		name    string
-		records []record // after begun
+		records []record // after the records in begun
 		policy  Policy
 		now     time.Time
 		want    Step
@@ -120,7 +120,7 @@ func openCalls(ids ...string) []OpenCall {
 	return calls
 }
 
-// Results stand right after their calls and in their order, whatever order they came in.
+// Results follow their calls in the order of the calls, whatever order they arrived in.
 func TestA2_ResultsInCallOrder(t *testing.T) {
 	s := stateOf(t, append(begun[:2:2], asked("a", "b", "c"), got("c"), got("a"), got("b"))...)
 	last := s.Turns[len(s.Turns)-1]
@@ -136,7 +136,7 @@ func TestA2_ResultsInCallOrder(t *testing.T) {
 	}
 }
 
-// A journal that was damaged must not make the fold panic: each record is refused where it cannot come.
+// A damaged journal must not make the fold panic: each record is refused where it is out of place.
 func TestFoldRefusesRecordsOutOfPlace(t *testing.T) {
 	all := []record{headerRecord{}, inputRecord{}, inputRecord{Continue: true}, queuedRecord{}, turnRecord{}, answerRecord{},
 		intentRecord{}, resultRecord{}, faultRecord{}, settingRecord{}, stopRecord{}, endRecord{}}
@@ -156,7 +156,7 @@ func TestFoldRefusesRecordsOutOfPlace(t *testing.T) {
 	for _, tt := range tests {
 		for _, rec := range append(all, endRecord{Reason: Failed}) {
 			s := stateOf(t, tt.records...)
-			failed := reflect.DeepEqual(rec, endRecord{Reason: Failed}) // although nothing has
+			failed := reflect.DeepEqual(rec, endRecord{Reason: Failed}) // although nothing failed
 			kind := rec.kind()
 			if in, ok := rec.(inputRecord); ok && in.Continue {
 				kind = "continue"

@@ -20,7 +20,7 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// todo is a program that keeps a todo list of its own in a session, beside the model's: it has a tool and the events, and nothing else.
+// todo is a capability that keeps its own todo list in a session, in addition to the model's. It uses only a tool and events.
 type todo struct{ Open, Done []string }
 
 func (l *todo) tool() tool.Tool {
@@ -38,7 +38,7 @@ func (l *todo) tool() tool.Tool {
 	return tool.WithAccess(t, func(args) tool.Access { return readOnly })
 }
 
-// keep writes the list down, with a word to the model.
+// keep writes the list as a note, with a text for the model.
 func (l *todo) keep(s interface {
 	Note(ctx context.Context, kind string, data json.RawMessage, text string) error
 }) error {
@@ -49,7 +49,7 @@ func (l *todo) keep(s interface {
 	return s.Note(context.Background(), "todo", data, "Still to do: "+strings.Join(l.Open, ", "))
 }
 
-// load reads it back from a session's journal.
+// load reads the list from a session's journal.
 func (l *todo) load(t *testing.T, log agent.Records) {
 	t.Helper()
 	state, err := agent.Load(t.Context(), log)
@@ -61,8 +61,7 @@ func (l *todo) load(t *testing.T, log agent.Records) {
 	}
 }
 
-// A list that is kept in notes goes through a compaction, a resume and a fork, where the copies go separate ways; the events tell of
-// each change, and of no other.
+// A list in notes survives a compaction, a resume and a fork, after which the copies differ. The events report each change once.
 func TestJ14_ATodoListInNotes(t *testing.T) {
 	log := new(journal.Memory)
 	list := &todo{Open: []string{"a", "b", "c"}}
@@ -110,7 +109,7 @@ func TestJ14_ATodoListInNotes(t *testing.T) {
 	}
 }
 
-// notes are the NOTE events, as lines.
+// notes returns the NOTE events, one a line.
 func (h *host) notes() []string {
 	var lines []string
 	for _, e := range only[*agent.NoteWritten](h) {
@@ -119,8 +118,8 @@ func (h *host) notes() []string {
 	return lines
 }
 
-// The todo list of the model is an event of its own, in the form of all tools for it; no NOTE comes beside it, and a plain loop does not
-// hear of it.
+// The model's todo list has an event of its own, in the same form for all its tools. No NOTE accompanies it, and the events of a plain
+// loop do not include it.
 func TestJ14_ThePlanIsAnEvent(t *testing.T) {
 	h := open(t, setup{tools: []tool.Tool{coding.UpdatePlan()}, steps: []llmtest.Step{
 		llmtest.Calls(llmtest.Call("update_plan", `{"explanation":"why","plan":[{"step":"look","status":"in_progress"},{"step":"act <now>","status":"pending"}]}`)),
@@ -146,7 +145,7 @@ func TestJ14_ThePlanIsAnEvent(t *testing.T) {
 	}
 }
 
-// What a journal has of the time when the note was the arguments of a call is a plan, and what is none a note like others.
+// In old journals the note was the arguments of a call. Valid ones are read as a plan, others as ordinary notes.
 func TestJ14_PlansOfOldJournals(t *testing.T) {
 	log := new(journal.Memory)
 	h := open(t, setup{options: agent.Options{Journal: log}})
@@ -166,7 +165,7 @@ func TestJ14_PlansOfOldJournals(t *testing.T) {
 	checkReplay(t, log, h.events)
 }
 
-// Middleware around calls writes notes as tools do: here of what was run.
+// A middleware can write notes, here about the command that ran.
 func TestJ14_MiddlewareWritesNotes(t *testing.T) {
 	log := new(journal.Memory)
 	ran := []string{}
@@ -193,9 +192,9 @@ func TestJ14_MiddlewareWritesNotes(t *testing.T) {
 	checkReplay(t, log, h.events)
 }
 
-// A note is told at rest, too, and its text has a limit.
+// A note works at rest, too, and its text has a size limit.
 func TestJ14_NotesAtRest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // which fails when nothing comes
+	synctest.Test(t, func(t *testing.T) { // fails if no event comes
 		told := make(chan *agent.NoteWritten, 1)
 		h := open(t, setup{steps: []llmtest.Step{llmtest.Text("ok")}, options: agent.Options{OnEvent: func(ev agent.Event) {
 			if e, ok := ev.(*agent.NoteWritten); ok {
@@ -219,7 +218,7 @@ func TestJ14_NotesAtRest(t *testing.T) {
 	})
 }
 
-// The session's own note is no host's: a resume believes it.
+// The session's own note cannot come from a host, so a resume trusts it.
 func TestJ14_NoteOfTheSession(t *testing.T) {
 	h := open(t, setup{})
 	if err := h.Note(context.Background(), "attractor.dir", []byte(`"/elsewhere"`), ""); err == nil {

@@ -16,8 +16,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// The projection of a journal has the numbers that hosts saw, whatever came live in between, through a resume after the session's end and
-// one after a crash.
+// The projection of a journal has the live event numbers, through a resume after the session's end and through one after a crash.
 func TestJ8_NumbersAcrossResumes(t *testing.T) {
 	chatty := newTool("chatty", readOnly, func(_ context.Context, c *tool.Call) (tool.Result, error) {
 		for range 3 {
@@ -38,9 +37,9 @@ func TestJ8_NumbersAcrossResumes(t *testing.T) {
 		return log
 	}
 	crashed := run()
-	again := run(all(t, crashed)...)              // the first run is not closed: to this one that is a crash
-	live = slices.DeleteFunc(live, isSessionEnd)  // which it does not write
-	closed := journal.NewMemory(all(t, again)...) // what the second run has left when it is closed
+	again := run(all(t, crashed)...)              // the first run is not closed, which looks like a crash to this one
+	live = slices.DeleteFunc(live, isSessionEnd)  // it does not write it
+	closed := journal.NewMemory(all(t, again)...) // the journal of the second run after Close
 	s.options.Journal = closed
 	h := open(t, s)
 	if err := h.Close(); err != nil {
@@ -65,7 +64,7 @@ func TestJ8_NumbersAcrossResumes(t *testing.T) {
 
 func isSessionEnd(ev agent.Event) bool { return ev.Head().Kind == "SESSION_END" }
 
-// What comes live while the journal writes is behind the events of the record: their numbers are in the line.
+// Events that are emitted while the journal writes come after the events of the record. The line has their numbers.
 func TestJ8_NumbersDuringAnAppend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &writingLog{writing: make(chan struct{}), write: make(chan struct{})}
@@ -91,7 +90,7 @@ func TestJ8_NumbersDuringAnAppend(t *testing.T) {
 	})
 }
 
-// writingLog takes its time for the first result.
+// writingLog delays the append of the first result.
 type writingLog struct {
 	journal.Memory
 	writing, write chan struct{}
@@ -106,7 +105,7 @@ func (l *writingLog) Append(ctx context.Context, next int64, records ...journal.
 	return l.Memory.Append(ctx, next, records...)
 }
 
-// Live output that waits for a journal that hangs does not hold up the end of its session.
+// Live output that waits for a journal that hangs does not block the end of its session.
 func TestJ8_HeldOutputHoldsUpNobody(t *testing.T) {
 	log := newStuckLog(t, "queued")
 	begun, printed := make(chan struct{}), make(chan struct{})

@@ -15,7 +15,7 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// A long output is whole in its event, cut for the model, and kept for read_output until the session ends.
+// A long output is complete in its event, cut for the model, and kept for read_output until the session ends.
 func TestAC12_2_TruncationEndToEnd(t *testing.T) {
 	whole := strings.Repeat("a line of some length\n", 5000)
 	long := newTool("long", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(whole), nil })
@@ -53,12 +53,12 @@ func TestAC12_2_TruncationEndToEnd(t *testing.T) {
 	}
 }
 
-// Live output is text and nothing else, however it is cut into pieces, and what waits for more comes before the call's end.
+// Live output is clean text, however its bytes are split, and output held back for completion comes before the call's end.
 func TestB_LiveOutputIsClean(t *testing.T) {
 	printed := "\x1b[31mred\x1b[0m é _\bx 10%\r20%\r\n\u202e\x1b]0;cut"
 	const want = "red é x 10%\n20%\n" + `\u{202e}\u{1b}]0;cut`
 	live := newTool("live", readOnly, func(_ context.Context, c *tool.Call) (tool.Result, error) {
-		for i := range len(printed) { // the streams take turns, which must not mix them up
+		for i := range len(printed) { // the streams alternate, and must not be mixed up
 			c.Live(env.Stdout, []byte(printed[i:i+1]))
 			c.Live(env.Stderr, []byte(printed[i:i+1]))
 		}
@@ -83,7 +83,7 @@ func TestB_LiveOutputIsClean(t *testing.T) {
 	t.Error("the call has no end")
 }
 
-// A cursor that comes late reads a long output from the store, and gets what the model saw when the session has ended.
+// A late cursor gets a long output from the store, or the model's part of it when the session has ended.
 func TestB_LateCursorHasTheWholeOutput(t *testing.T) {
 	whole := strings.Repeat("a line of some length\n", 5000)
 	long := newTool("long", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(strings.Clone(whole)), nil })
@@ -91,7 +91,7 @@ func TestB_LateCursorHasTheWholeOutput(t *testing.T) {
 	if _, err := h.Submit(t.Context(), "go"); err != nil {
 		t.Fatal(err)
 	}
-	for i, ev := range h.events { // the host keeps what the cursor is not to find in memory
+	for i, ev := range h.events { // the host keeps what the cursor must not find in memory
 		if end, ok := ev.(*agent.ToolCallEnd); ok {
 			kept := *end
 			h.events[i] = &kept

@@ -16,7 +16,7 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// A whole output is read again after a resume, and in a fork, where the journal keeps it; what has no room is not kept.
+// A complete output can be read after a resume and in a fork, if the journal keeps it. An output without room is not kept.
 func TestJ8_OutputsAfterAResume(t *testing.T) {
 	whole := strings.Repeat("a line of some length\n", 5000)
 	ctx := context.Background()
@@ -69,7 +69,7 @@ func TestJ8_OutputsAfterAResume(t *testing.T) {
 	}
 }
 
-// breaking is a log whose first blob breaks off when half of it was read.
+// breaking is a log whose first blob fails after half of it was read.
 type breaking struct {
 	journal.Log
 	broken bool
@@ -87,7 +87,7 @@ func (b *breaking) Blob(ctx context.Context, hash string) (io.ReadCloser, error)
 	}{io.MultiReader(io.LimitReader(r, 100), iotest.ErrReader(errors.New("the network is down"))), r}, nil
 }
 
-// An output that could be read by half is not taken for the whole, and the next time it is read from the beginning.
+// A blob that fails halfway is not taken for the whole output. The next read starts from the beginning.
 func TestJ8_OutputsThatBreakOff(t *testing.T) {
 	whole := strings.Repeat("a line of some length\n", 5000)
 	ctx := context.Background()
@@ -109,7 +109,7 @@ func TestJ8_OutputsThatBreakOff(t *testing.T) {
 	}
 	read := llmtest.Calls(call("read_output", `"id":"same"`, `"offset":4000`, `"limit":1`))
 	s.options.ID, s.options.Journal = "", &breaking{Log: log}
-	// A server that counts its calls anew uses an id again.
+	// A server that restarts its numbering reuses an id.
 	s.steps = []llmtest.Step{llmtest.Calls(llm.ToolCall{ID: "same", Name: "long", Args: `{}`}), read, read, llmtest.Text("seen")}
 	rest := open(t, s)
 	rest.submit(t, "read it", agent.Completed)
@@ -126,7 +126,7 @@ func TestJ8_OutputsThatBreakOff(t *testing.T) {
 	}
 }
 
-// What a journal has of a long output is not projected as all of it.
+// The projection does not claim that the journal's part of a long output is complete.
 func TestJ8_ProjectedOutputsSayWhatTheyLack(t *testing.T) {
 	whole := strings.Repeat("a line of some length\n", 5000)
 	for name, c := range map[string]struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// setPolicy sets a changed policy of a session.
+// setPolicy sets a changed policy on a session.
 func setPolicy(t *testing.T, h *host, change func(*agent.Policy)) {
 	t.Helper()
 	p := h.Policy()
@@ -24,7 +24,7 @@ func setPolicy(t *testing.T, h *host, change func(*agent.Policy)) {
 	set(t, h, agent.Settings{Policy: &p})
 }
 
-// policySetter is a tool that changes the policy when it is called.
+// policySetter returns a tool that changes the policy.
 func policySetter(t *testing.T, h **host, change func(*agent.Policy)) tool.Tool {
 	return newTool("set", writes, func(context.Context, *tool.Call) (tool.Result, error) {
 		setPolicy(t, *h, change)
@@ -32,7 +32,8 @@ func policySetter(t *testing.T, h **host, change func(*agent.Policy)) tool.Tool 
 	})
 }
 
-// Limits that are set while the session runs hold at the next decision: a lower one ends the input in order, a higher one lets it go on.
+// Limits that are set while the session runs apply at the next decision: a lower one ends the input in order, a higher one lets it
+// continue.
 func TestJ10_LimitsWhileRunning(t *testing.T) {
 	for name, c := range map[string]struct {
 		before agent.Policy
@@ -68,7 +69,7 @@ func TestJ10_LimitsWhileRunning(t *testing.T) {
 	}
 }
 
-// An input that a budget has ended goes on with a larger one, and a resumed session has the limit that was set.
+// An input that a budget has ended continues with a larger one, and a resumed session has the new limit.
 func TestJ10_RaisedBudgetGoesOn(t *testing.T) {
 	log := new(journal.Memory)
 	h := open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{Journal: log, Policy: agent.Policy{Budget: agent.Budget{Tokens: 2_000}}},
@@ -89,7 +90,7 @@ func TestJ10_RaisedBudgetGoesOn(t *testing.T) {
 	checkReplay(t, log, h.events)
 }
 
-// A time budget that is set while a call runs ends it, or gives it more time.
+// A time budget that is set during a call ends the call or gives it more time.
 func TestJ10_TimeBudgetWhileRunning(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, then time.Duration
@@ -123,7 +124,7 @@ func TestJ10_TimeBudgetWhileRunning(t *testing.T) {
 	}
 }
 
-// A subagent has the limits that its session has when it starts.
+// A subagent has its session's limits at the time of its start.
 func TestJ10_PolicyOfChildren(t *testing.T) {
 	var h *host
 	h = spawning(t, agent.Options{}, map[string][]llmtest.Step{
@@ -137,7 +138,7 @@ func TestJ10_PolicyOfChildren(t *testing.T) {
 	wantOutputs(t, h, "ok", "running", "stopped before it had finished: max_turns")
 }
 
-// A subagent that runs shares the tokens of a budget that its session gets.
+// A running subagent shares a token budget that its session gets later.
 func TestJ10_BudgetOfRunningChildren(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -156,7 +157,7 @@ func TestJ10_BudgetOfRunningChildren(t *testing.T) {
 	})
 }
 
-// A result that is asked for while the session runs is given by the tool for it, which is gone again with the policy.
+// A result schema that is set while the session runs adds the tool for the result, which goes away with the policy.
 func TestJ10_ResultWhileRunning(t *testing.T) {
 	final := llmtest.Call("final_result", `{"n":1}`)
 	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Text("hello"), llmtest.Calls(final), llmtest.Calls(final), llmtest.Text("as text")}})
@@ -174,7 +175,7 @@ func TestJ10_ResultWhileRunning(t *testing.T) {
 	wantOutputs(t, h, "taken", "give the result as text")
 }
 
-// A policy that cannot be is refused and changes nothing.
+// An invalid policy is refused and changes nothing.
 func TestJ10_PolicyThatCannotBe(t *testing.T) {
 	h := open(t, setup{models: window(1_000)})
 	was := h.Policy()

@@ -11,8 +11,8 @@ import (
 	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
-// A host that resumes a session with another policy has it hold at once, also for a compaction between two inputs, and a replay of the
-// journal comes to the same.
+// If a host resumes a session with another policy, it applies at once, also to a compaction between two inputs, and a replay of the
+// journal is the same.
 func TestJ1_AnotherPolicyHoldsAtOnce(t *testing.T) {
 	log := talked(t)
 	before := log.Len()
@@ -58,7 +58,7 @@ func TestJ1_HeaderFromTheBeginning(t *testing.T) {
 	}
 }
 
-// A policy is data: what is read from its JSON is the same.
+// A policy survives JSON unchanged.
 func TestJ1_PolicyIsData(t *testing.T) {
 	p := agent.Policy{MaxToolRounds: 1, MaxTurns: 2, OnLimit: agent.Summarized, Budget: agent.Budget{Tokens: 3, USD: 4, Time: 5}, RequireDone: true,
 		Continues: -1, MaxConfirms: 6, Loops: agent.LoopPolicy{Off: true}, Compaction: agent.CompactionPolicy{Threshold: 0.5, KeepTurns: 7},

@@ -25,7 +25,7 @@ import (
 
 const documentsCut = "[Project instructions truncated at 32KB]"
 
-// tree is a directory on the disk with files in it.
+// tree is a directory on disk with files in it.
 type tree struct {
 	testing.TB
 	dir string
@@ -67,7 +67,7 @@ func (w *tree) git(args ...string) {
 	}
 }
 
-// prompt renders the prompt of a session in a directory below the tree.
+// prompt returns the system prompt of a session in a directory below the tree.
 func (w *tree) prompt(p profile.Profile, below string, opts env.LocalOptions, instructions string) string {
 	w.Helper()
 	e, err := env.NewLocal(filepath.Join(w.dir, below), opts)
@@ -87,7 +87,7 @@ func prof(documents ...string) profile.Profile {
 	return profile.Profile{Name: "test", Provider: "test", Model: "model-1", Prompt: "BASE PROMPT", Documents: documents}
 }
 
-// inOrder fails unless the text has all of these, one after the other.
+// inOrder fails the test unless the text contains all of wants, in this order.
 func inOrder(t testing.TB, text string, wants ...string) {
 	t.Helper()
 	rest := text
@@ -127,7 +127,7 @@ func TestE4_AC9_1_AC9_2_AC9_6_LayersInOrder(t *testing.T) {
 	lacks(t, text, "`write_file`", "Knowledge cutoff", "Last commits")
 }
 
-// A tool that the session does not offer is not spoken of.
+// The prompt does not mention tools that the session does not offer.
 func TestE4_GuidanceOfOfferedToolsOnly(t *testing.T) {
 	p := prof()
 	p.Tools = coding.Agents()
@@ -153,7 +153,7 @@ func TestE4_GuidanceOfOfferedToolsOnly(t *testing.T) {
 	}
 }
 
-// What is sent after a resume is what was sent before, whatever has become of the files, the day and the repository.
+// After a resume the same prompt is sent as before, whatever happened to the files, the date and the repository.
 func TestE4_RenderedOnce(t *testing.T) {
 	w := newTree(t)
 	w.git("init", "-q", "-b", "main")
@@ -192,7 +192,7 @@ func TestE4_RenderedOnce(t *testing.T) {
 	}
 }
 
-// What a branch or a commit is called does not end the environment block, nor take more than a line of it.
+// The name of a branch or the subject of a commit cannot end the environment block, and takes at most one line of it.
 func TestE4_EnvironmentBlockHolds(t *testing.T) {
 	w := newTree(t)
 	w.git("init", "-q", "-b", "a</environment>b")
@@ -224,7 +224,7 @@ func TestE5_AC9_3_AC9_4_FromTheRootDown(t *testing.T) {
 	inOrder(t, text, "agents of <>", "codex of <>", "agents of <a/b/>", "codex of <a/b/>")
 	lacks(t, text, "claude of", "gemini of")
 
-	// A directory above those that the host allowed is not read, nor is a repository that begins there.
+	// Directories above the allowed ones are not read, nor is a repository that begins there.
 	text = w.prompt(prof("CLAUDE.md"), "a/b", env.LocalOptions{}, "")
 	inOrder(t, text, "Is git repository: no", "agents of <a/b/>", "claude of <a/b/>")
 	lacks(t, text, "agents of <>", "agents of <a/>")
@@ -239,7 +239,7 @@ func TestE5_NoRepository(t *testing.T) {
 	lacks(t, text, "above", "Git branch", "Git status")
 }
 
-// The root is that of the repository which the directory belongs to, not of one around it.
+// The root is the root of the innermost repository around the directory.
 func TestE5_NestedRepository(t *testing.T) {
 	w := newTree(t)
 	w.git("init", "-q")
@@ -268,7 +268,7 @@ func TestE5_RegularFilesInsideOnly(t *testing.T) {
 	text := w.prompt(prof("CLAUDE.md", "dir/secret.md", "dangling.md", "fifo.md"), "", env.LocalOptions{}, "")
 	lacks(t, text, "OUTSIDE", "# Project instructions")
 
-	// A link inside the tree is a common way to give one document two names; its text comes once.
+	// A link inside the tree is a common way to give a document two names. Its text appears once.
 	w.put("real.md", "THE DOCUMENT")
 	w.link("real.md", "LINK.md")
 	text = w.prompt(prof("real.md", "LINK.md"), "", env.LocalOptions{}, "")
@@ -277,7 +277,7 @@ func TestE5_RegularFilesInsideOnly(t *testing.T) {
 	}
 }
 
-// A link is no way to show the model what git keeps, or what may be read for another reason.
+// A link cannot show the model git's files, or files that may be read for another reason.
 func TestI2_DocumentsOfTheProjectOnly(t *testing.T) {
 	w := newTree(t)
 	w.git("init", "-q", "top")
@@ -304,7 +304,7 @@ func TestE5_AC9_5_Budget(t *testing.T) {
 	for _, c := range []struct {
 		name, root, sub string
 		cut             bool
-		least           int // bytes of documents
+		least           int // bytes of the documents
 	}{
 		{"short", "root", "sub", false, 0},
 		{"one is too long", strings.Repeat("ä", 20_000), "sub", true, 32<<10 - utf8.UTFMax},
@@ -378,7 +378,7 @@ func TestE6_Snapshot(t *testing.T) {
 	lacks(t, detached, "Git branch")
 }
 
-// Looking changes nothing, not even git's index, and runs nothing that the repository's configuration names.
+// Taking the snapshot changes nothing, not even git's index, and runs no program from the repository's configuration.
 func TestE6_LookingHasNoEffects(t *testing.T) {
 	w := newTree(t)
 	w.git("init", "-q")
@@ -390,7 +390,7 @@ func TestE6_LookingHasNoEffects(t *testing.T) {
 	}
 	w.git("config", "log.showSignature", "true")
 	stamp := time.Now().Add(time.Hour)
-	if err := os.Chtimes(filepath.Join(w.dir, "a"), stamp, stamp); err != nil { // the index is now out of date
+	if err := os.Chtimes(filepath.Join(w.dir, "a"), stamp, stamp); err != nil { // now the index is out of date
 		t.Fatal(err)
 	}
 	index := filepath.Join(w.dir, ".git", "index")
@@ -411,15 +411,15 @@ func TestE6_LookingHasNoEffects(t *testing.T) {
 	}
 }
 
-// A repository is described without git and without commands.
+// The snapshot of a repository needs neither git nor commands.
 func TestI2_E6_NoGitNoCommands(t *testing.T) {
 	w := newTree(t)
 	w.git("init", "-q", "-b", "main")
 	w.put("AGENTS.md", "DOCUMENT")
 	text := w.prompt(prof(), "", env.LocalOptions{Env: []string{"PATH=/nonexistent"}}, "")
 	inOrder(t, text, "Is git repository: yes\n", "Git branch: main\n", "Git status: 0 modified, 1 untracked\n", "</environment>", "DOCUMENT")
-	lacks(t, text, "Last commits")                                     // there is none
-	e := envtest.NewMemory(map[string]string{"AGENTS.md": "DOCUMENT"}) // runs no commands
+	lacks(t, text, "Last commits")                                     // there are no commits
+	e := envtest.NewMemory(map[string]string{"AGENTS.md": "DOCUMENT"}) // an environment that runs no commands
 	text = agent.SystemPrompt(context.Background(), agent.Options{Profile: prof(), Env: e})
 	inOrder(t, text, "Working directory: /work\n", "Is git repository: no\n", "DOCUMENT")
 	lacks(t, text, "Git branch", "Git status")

@@ -20,13 +20,13 @@ func ask(question string) llm.ToolCall {
 	return llmtest.Call("ask_user", map[string]any{"question": question, "options": []string{"yes", "no"}})
 }
 
-// asking is a session whose model may ask, and has a tool beside it.
+// asking opens a session whose model may ask questions and has another tool.
 func asking(t *testing.T, questions *agent.Questions, log journal.Log, steps ...llmtest.Step) *host {
 	t.Helper()
 	return open(t, setup{tools: []tool.Tool{coding.AskUser(), echo("work")}, steps: steps, options: agent.Options{Questions: questions, Journal: log}})
 }
 
-// results are the texts of the results in the last tool_results turn.
+// results returns the texts of the results in the last tool_results turn.
 func (h *host) results() string {
 	var texts []string
 	for _, turn := range h.History() {
@@ -41,7 +41,7 @@ func (h *host) results() string {
 	return strings.Join(texts, "|")
 }
 
-// Without a host that answers, the tool is not there, and nothing is guessed from a text.
+// Without a host that answers, the tool is not offered, and no text is taken for a question.
 func TestA1_QuestionsAreNotOffered(t *testing.T) {
 	h := asking(t, nil, nil, llmtest.Text("Shall I go on?"))
 	h.submit(t, "go", agent.Completed)
@@ -54,7 +54,7 @@ func TestA1_QuestionsAreNotOffered(t *testing.T) {
 	}
 }
 
-// A host that answers at once is asked while the session waits, beside the other calls of the answer.
+// A host that answers at once is asked while the session waits, in parallel with the other calls of the answer.
 func TestA1_QuestionIsAnsweredAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *host
@@ -78,7 +78,7 @@ func TestA1_QuestionIsAnsweredAtOnce(t *testing.T) {
 	})
 }
 
-// An interrupt does not wait for the person who is asked, and the session is usable at once.
+// An interrupt does not wait for the person, and the session is usable at once.
 func TestA1_InterruptWhileTheHostThinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		thinks := make(chan struct{})
@@ -109,7 +109,7 @@ func TestA1_InterruptWhileTheHostThinks(t *testing.T) {
 	})
 }
 
-// A host that cannot answer says so, and the model reads it.
+// An error of the host is shown to the model as the result.
 func TestA1_AnswerThatFails(t *testing.T) {
 	h := asking(t, &agent.Questions{Answer: func(context.Context, tool.Question) (tool.Answer, error) {
 		return tool.Answer{}, errors.New("the user has left")
@@ -120,7 +120,7 @@ func TestA1_AnswerThatFails(t *testing.T) {
 	}
 }
 
-// Without a callback the input ends, and what is submitted next is the answer: no turn, the call's result.
+// Without a callback the input ends, and the next input is the answer: it becomes the call's result, not a turn.
 func TestA1_AnswerComesWithTheNextInput(t *testing.T) {
 	h := asking(t, &agent.Questions{}, nil, llmtest.Calls(call("work"), ask("really?")), llmtest.Text("done"))
 	if err := h.FollowUp(context.Background(), "afterwards"); err != nil {
@@ -158,7 +158,7 @@ func TestA1_AnswerComesWithTheNextInput(t *testing.T) {
 	}
 }
 
-// Several questions of one answer are answered one after the other; the model is asked when it has all answers.
+// Several questions of one answer are answered one after the other. The model is called when all have answers.
 func TestA1_SeveralQuestions(t *testing.T) {
 	h := asking(t, &agent.Questions{}, nil, llmtest.Calls(ask("first?"), ask("second?")), llmtest.Text("done"))
 	h.submit(t, "go", agent.AwaitingInput)
@@ -175,7 +175,7 @@ func TestA1_SeveralQuestions(t *testing.T) {
 	}
 }
 
-// An answer may be more than text.
+// An answer may have parts other than text.
 func TestA1_AnswerWithAnImage(t *testing.T) {
 	h := asking(t, &agent.Questions{}, nil, llmtest.Calls(ask("how does it look?")), llmtest.Text("done"))
 	h.submit(t, "go", agent.AwaitingInput)
@@ -187,7 +187,7 @@ func TestA1_AnswerWithAnImage(t *testing.T) {
 	}
 }
 
-// Interrupt, Compact and Continue answer no question: the session goes on waiting.
+// Interrupt, Compact and Continue do not answer a question: the session keeps waiting.
 func TestA1_WaitingGoesOn(t *testing.T) {
 	h := asking(t, &agent.Questions{}, nil, llmtest.Calls(ask("really?")), llmtest.Text("done"))
 	h.submit(t, "go", agent.AwaitingInput)
@@ -207,7 +207,7 @@ func TestA1_WaitingGoesOn(t *testing.T) {
 	}
 }
 
-// Another call of the answer may still run when the question is asked; an interrupt then ends both.
+// Another call of the answer may still run when the question is asked. An interrupt then ends both.
 func TestA1_InterruptBesideAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := newTool("hang", readOnly, func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
@@ -231,7 +231,7 @@ func TestA1_InterruptBesideAQuestion(t *testing.T) {
 	})
 }
 
-// A session that waits is resumed waiting: it tells its question again, and the next input answers it as if nothing had happened.
+// A session that waits for an answer is resumed waiting: it emits its question again, and the next input answers it as usual.
 func TestA1_ResumesWaiting(t *testing.T) {
 	steps := []llmtest.Step{llmtest.Calls(call("work"), ask("really?")), llmtest.Text("done")}
 	log, whole := new(journal.Memory), new(journal.Memory)
@@ -244,7 +244,7 @@ func TestA1_ResumesWaiting(t *testing.T) {
 	uninterrupted.submit(t, "go", agent.AwaitingInput)
 	uninterrupted.submit(t, "no", agent.Completed)
 	records := all(t, log)
-	for n := len(records); n > len(records)-2; n-- { // with and without the session's end
+	for n := len(records); n > len(records)-2; n-- { // with and without the record of the session's end
 		rest := asking(t, &agent.Questions{}, journal.NewMemory(records[:n]...), steps[1])
 		if q := only[*agent.InputRequested](rest); rest.Status() != agent.StatusAwaiting || len(q) != 1 || q[0].Question != "really?" {
 			t.Errorf("%s, events %s", rest.Status(), rest.kinds())
@@ -256,7 +256,7 @@ func TestA1_ResumesWaiting(t *testing.T) {
 	}
 }
 
-// Whatever of the answer was written when the process died, the session still knows what it waits for, or has it.
+// Whatever part of the answer was written when the process died, the resumed session waits for the question or has its answer.
 func TestA1_ResumesWithinTheAnswer(t *testing.T) {
 	log := new(journal.Memory)
 	h := asking(t, &agent.Questions{}, log, llmtest.Calls(ask("really?")), llmtest.Text("done"))
@@ -281,7 +281,7 @@ func TestA1_ResumesWithinTheAnswer(t *testing.T) {
 	}
 }
 
-// An answer is to the question that BeforeInput was asked about, and to no later one.
+// An answer applies to the question for which BeforeInput was called, not to a later one.
 func TestJ7_AnswerToAnEarlierQuestion(t *testing.T) {
 	ctx := context.Background()
 	var h *host
@@ -290,7 +290,7 @@ func TestJ7_AnswerToAnEarlierQuestion(t *testing.T) {
 	}
 	h = open(t, setup{tools: []tool.Tool{coding.AskUser()}, steps: []llmtest.Step{ask("Which?"), ask("Delete all?")},
 		options: agent.Options{Questions: &agent.Questions{}, Hooks: agent.Hooks{BeforeInput: func(_ context.Context, m agent.Message) (agent.Message, error) {
-			if m.Text == "yes" { // meanwhile somebody else answers
+			if m.Text == "yes" { // meanwhile another caller answers
 				h.submit(t, "blue", agent.AwaitingInput)
 			}
 			return m, nil
@@ -304,7 +304,7 @@ func TestJ7_AnswerToAnEarlierQuestion(t *testing.T) {
 	}
 }
 
-// An Interrupt at rest is nothing, also where a question waits.
+// Interrupt at rest has no effect, even if a question waits.
 func TestJ2_InterruptBeforeAnAnswer(t *testing.T) {
 	ctx := context.Background()
 	h := open(t, setup{tools: []tool.Tool{coding.AskUser()}, options: agent.Options{Questions: &agent.Questions{}},

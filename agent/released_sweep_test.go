@@ -19,7 +19,7 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// countedLog is a journal that does something when it is written or synced for the nth time, which then takes a second.
+// countedLog is a journal that calls a function at its nth write or sync, which then takes a second.
 type countedLog struct {
 	*journal.Memory
 	mu    sync.Mutex
@@ -45,7 +45,7 @@ func (l *countedLog) Append(ctx context.Context, next int64, records ...journal.
 
 func (l *countedLog) Sync(context.Context) error { l.count(); return nil }
 
-// handed are the steps of a session that is given away, in two processes.
+// handed holds the steps of a session that is given away, in two processes.
 type handed struct {
 	log   *countedLog
 	chain []tool.Middleware
@@ -77,7 +77,7 @@ func (p *handed) open(t *testing.T, log journal.Log, from int, closers ...io.Clo
 		steps:   byTask(map[string][]llmtest.Step{"go": steps[from:], "child": {calls("write7"), llmtest.Text("found it")}})})
 }
 
-// Wherever a session is released, with a subagent at work or not: another process brings it to the end that it would have had, and no
+// A session is released at every possible point, with and without a working subagent. Another process brings it to the same end, and no
 // call runs twice or is lost.
 func TestJ7_ReleaseAnywhere(t *testing.T) {
 	over := false
@@ -97,7 +97,7 @@ func TestJ7_ReleaseAnywhere(t *testing.T) {
 	}
 }
 
-// release reports that the session was at its end before it was to be released.
+// release releases the session. Over reports that the session had ended before.
 func (p *handed) release(t *testing.T) (over bool) {
 	released, closed := make(chan error, 1), false
 	h := p.open(t, p.log, 0, closer(func() error { closed = true; return nil }))

@@ -18,7 +18,7 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// Release has the bound of its context, also where OnEvent does not return.
+// Release returns when its context ends, even if OnEvent does not return.
 func TestJ7_ReleaseWhileOnEventBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		block := make(chan struct{})
@@ -47,7 +47,7 @@ func TestJ7_ReleaseWhileOnEventBlocks(t *testing.T) {
 	})
 }
 
-// A session that nobody works on ends as well when its journal is taken over: nothing that it has started goes on.
+// A session at rest ends when its journal is taken over, and everything that it started ends.
 func TestJ7_TakenOverAtRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := fencedFrom(1 << 40)
@@ -77,7 +77,7 @@ func TestJ7_TakenOverAtRest(t *testing.T) {
 	})
 }
 
-// pausedLog is a journal that takes a second to append, and does not expect to be closed meanwhile.
+// pausedLog is a journal whose appends take a second, and that must not be closed meanwhile.
 type pausedLog struct {
 	journal.Memory
 	writes atomic.Int32
@@ -96,7 +96,7 @@ func (l *pausedLog) Close() error {
 	return nil
 }
 
-// A session at rest is given away when what somebody writes just then is written: the host is told of it, and nothing is written any more.
+// If a session at rest is released while a message is being written, the host gets the event, and nothing is written after it.
 func TestJ7_ReleaseWhileAnInputIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(pausedLog)
@@ -119,7 +119,7 @@ func TestJ7_ReleaseWhileAnInputIsWritten(t *testing.T) {
 	})
 }
 
-// A call that waits for a subagent has its result when the session is released and the subagent has come to its end.
+// Release waits for a call that waits for a subagent, and its result is written when the subagent has ended.
 func TestJ7_ReleaseWaitsForASubagent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(journal.Memory)
@@ -152,7 +152,7 @@ func TestJ7_ReleaseWaitsForASubagent(t *testing.T) {
 	})
 }
 
-// What is intended when a session is released begins: left open it would count as begun, although nobody ran it.
+// A call whose intent is being written at Release begins. Otherwise it would count as begun although it never ran.
 func TestJ7_ReleaseWhileAnIntentIsWritten(t *testing.T) {
 	for name, around := range map[string][]tool.Middleware{"bare": nil, "middleware": {passes}} {
 		t.Run(name, func(t *testing.T) {
@@ -181,7 +181,7 @@ func TestJ7_ReleaseWhileAnIntentIsWritten(t *testing.T) {
 	}
 }
 
-// Release says that the journal did not take what the step came to.
+// Release returns the error if the journal does not take the step's records.
 func TestJ7_ReleaseReportsAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &brokenFrom{kind: "result"}
@@ -200,7 +200,7 @@ func TestJ7_ReleaseReportsAFailure(t *testing.T) {
 	})
 }
 
-// brokenFrom is a journal that cannot keep records of one kind.
+// brokenFrom is a journal that cannot write records of one kind.
 type brokenFrom struct {
 	journal.Memory
 	kind string
@@ -226,7 +226,7 @@ func (l *slowSync) Sync(ctx context.Context) error {
 	return l.Memory.Sync(ctx)
 }
 
-// The end of an input does not hurry those who wait for the journal beside it.
+// The end of an input does not cut short other waits for the journal.
 func TestJ7_SlowSyncBesideAnInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(slowSync)
@@ -252,7 +252,7 @@ func TestJ7_SlowSyncBesideAnInput(t *testing.T) {
 	})
 }
 
-// A session that is released does not wait for the next attempt of a model call.
+// Release does not wait for the next attempt of a model call.
 func TestJ7_ReleaseDuringAWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(journal.Memory)
@@ -276,7 +276,7 @@ func TestJ7_ReleaseDuringAWait(t *testing.T) {
 	})
 }
 
-// The same holds for what is asked beside the conversation: who resumes the session does it.
+// Release does not wait for the next attempt of a side call either. The next process makes it.
 func TestJ7_ReleaseDuringASideCallsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(journal.Memory)
@@ -303,7 +303,7 @@ func TestJ7_ReleaseDuringASideCallsWait(t *testing.T) {
 	})
 }
 
-// What comes with a context that has ended does not begin.
+// A call with a context that has ended does not begin.
 func TestJ7_EndedContext(t *testing.T) {
 	log := new(journal.Memory)
 	h := open(t, setup{options: agent.Options{Journal: log}})
@@ -313,7 +313,7 @@ func TestJ7_EndedContext(t *testing.T) {
 			t.Errorf("%s = %v", what, err)
 		}
 	}
-	if err := h.Close(); err != nil || log.Len() != 2 { // the header and the end
+	if err := h.Close(); err != nil || log.Len() != 2 { // only the header and the end
 		t.Errorf("Close = %v, %d records", err, log.Len())
 	}
 }

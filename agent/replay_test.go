@@ -20,7 +20,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// checkReplay replays a journal and compares the events with those that the host saw.
+// checkReplay replays a journal and compares the events with those of the host.
 func checkReplay(t *testing.T, log *journal.Memory, saw []agent.Event) {
 	t.Helper()
 	var got []agent.Event
@@ -42,8 +42,8 @@ func checkReplay(t *testing.T, log *journal.Memory, saw []agent.Event) {
 	checkNumbers(t, saw, got)
 }
 
-// checkNumbers checks that the events of a projection have the numbers that they had live: each of the kind and with the content of the live
-// event of its number. A text or a thought ends with what that one brought.
+// checkNumbers checks that each event of a projection has the number of a live event with the same kind and content. The end of a text or
+// a thought may have the number of its last delta.
 func checkNumbers(t *testing.T, saw, projected []agent.Event) {
 	t.Helper()
 	live := map[int64]agent.Event{}
@@ -67,15 +67,15 @@ func checkNumbers(t *testing.T, saw, projected []agent.Event) {
 	}
 }
 
-// facts are events as lines, without what differs from run to run and without the pieces that texts and outputs come in. When calls
-// that run side by side begin is in no record: their starts come last, in the order of the lines.
+// facts formats events as lines, without the parts that differ from run to run and without deltas. No record says when parallel calls
+// begin, so their starts come last, sorted.
 func facts(t *testing.T, events []agent.Event) []string {
 	t.Helper()
 	var lines, starts []string
 	for i, ev := range events {
 		switch ev := ev.(type) {
 		case *agent.InputRequested:
-			if answeredAtOnce(ev.CallID, events[i:]) { // in the journal that is a call like any other
+			if answeredAtOnce(ev.CallID, events[i:]) { // the journal has it as an ordinary call
 				continue
 			}
 		case *agent.AssistantTextDelta, *agent.ThinkingDelta, *agent.ToolCallOutputDelta, *agent.Warning, *agent.SubagentEvent:
@@ -106,7 +106,7 @@ func facts(t *testing.T, events []agent.Event) []string {
 	return append(lines, starts...)
 }
 
-// answeredAtOnce reports that a question was answered before its input ended.
+// answeredAtOnce reports whether a question was answered before its input ended.
 func answeredAtOnce(callID string, events []agent.Event) bool {
 	for _, ev := range events {
 		switch ev := ev.(type) {
@@ -168,7 +168,7 @@ func TestA19_ReplayShowsTheFirstDivergence(t *testing.T) {
 	}
 }
 
-// elsewhere is an environment that holds its commands in its own way.
+// elsewhere is an environment with another containment level.
 type elsewhere struct {
 	env.Environment
 	level string
@@ -177,7 +177,7 @@ type elsewhere struct {
 func (e elsewhere) Containment() string { return e.level }
 func (e elsewhere) HidesHost() bool     { return e.level == env.ContainCgroupPIDNS }
 
-// The containment of a session, and of each resume, is in the journal, so that its events say it without the machine.
+// The containment of a session, and of each resume, is in the journal, so that the projection has it on any machine.
 func TestI17_ContainmentIsProjected(t *testing.T) {
 	r := newReader(t)
 	log := new(journal.Memory)

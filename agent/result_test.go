@@ -16,7 +16,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// formatting is a provider that takes a format together with tools.
+// formatting is a provider that accepts a format together with tools.
 type formatting struct{ llm.Provider }
 
 func (formatting) FormatsWithTools(string) bool { return true }
@@ -25,7 +25,7 @@ func formats(p llm.Provider) llm.Provider { return formatting{p} }
 
 const person = `{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer","minimum":0}},"required":["name","age"],"additionalProperties":false}`
 
-// structured is a session that has to come to a result of a schema.
+// structured opens a session that must give a result with a schema.
 func structured(t *testing.T, schema string, native bool, steps ...llmtest.Step) *host {
 	t.Helper()
 	s := setup{tools: []tool.Tool{echo("work"), submitTool()}, steps: steps, options: agent.Options{Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: json.RawMessage(schema)}}}}
@@ -37,12 +37,12 @@ func structured(t *testing.T, schema string, native bool, steps ...llmtest.Step)
 
 func final(args string) llmtest.Step { return llmtest.Calls(llmtest.Call("final_result", args)) }
 
-// Where the API knows formats, the answer is the result; the schema goes with every request.
+// If the API supports formats, the answer is the result, and the schema is sent with every request.
 func TestA21_Native(t *testing.T) {
 	const ada = `{"name":"Ada","age":36}`
 	for name, c := range map[string]struct {
 		steps []llmtest.Step
-		want  string // empty for an error
+		want  string // empty if the result is an error
 		nudge int
 	}{
 		"at once":              {[]llmtest.Step{llmtest.Text(ada)}, ada, 0},
@@ -68,7 +68,7 @@ func TestA21_Native(t *testing.T) {
 	}
 }
 
-// checkResult submits and wants this JSON, or the error that there is none.
+// checkResult submits an input and checks the JSON of its result, or the error for a missing one.
 func checkResult(t *testing.T, h *host, want string) {
 	t.Helper()
 	result, err := h.Submit(context.Background(), "who?")
@@ -89,7 +89,7 @@ func checkResult(t *testing.T, h *host, want string) {
 	}
 }
 
-// Elsewhere it is a tool's arguments; the tool is there with every request, and an answer without it is no end.
+// Otherwise the result is the arguments of a tool. The tool is sent with every request, and an answer without it does not end the input.
 func TestA21_ByATool(t *testing.T) {
 	const ada = `{"name":"Ada","age":36}`
 	for name, c := range map[string]struct {
@@ -127,10 +127,10 @@ func TestA21_Definitions(t *testing.T) {
 	checkResult(t, h, `{"n":3}`)
 }
 
-// number is the schema of an object that has one.
+// number is the schema of an object with a number.
 const number = `{"type":"object","properties":{"value":{"type":"integer"}},"required":["value"]}`
 
-// What validation mends for a tool is no excuse: the result is of the schema as it stands, or it is corrected.
+// The result must match the schema exactly, without the repairs of tool arguments. If it does not, the model is asked to correct it.
 func TestA21_TheResultIsChecked(t *testing.T) {
 	h := structured(t, person, false, final(`{"name":"Ada","age":"36"}`), final(`{"name":"Ada","age":36}`))
 	result, err := h.Submit(context.Background(), "who?")
@@ -146,14 +146,14 @@ func TestA21_TheResultIsChecked(t *testing.T) {
 	}
 }
 
-// Every input has a result, and its corrections are its own.
+// Every input has its own result and its own corrections.
 func TestA21_EveryInput(t *testing.T) {
 	h := structured(t, number, true, llmtest.Text("one"), llmtest.Text(`{"value":1}`), llmtest.Text("two"), llmtest.Text("zwei"), llmtest.Text(`{"value":2}`))
 	checkResult(t, h, `{"value":1}`)
 	checkResult(t, h, `{"value":2}`)
 }
 
-// Tools that the host changes do not take the model's way to give the result.
+// Set with other tools keeps the tool for the result.
 func TestA21_SetKeepsTheTool(t *testing.T) {
 	h := structured(t, number, false, final(`{"value":1}`), final(`{"value":2}`))
 	checkResult(t, h, `{"value":1}`)
@@ -161,7 +161,7 @@ func TestA21_SetKeepsTheTool(t *testing.T) {
 	checkResult(t, h, `{"value":2}`)
 }
 
-// A session that is resumed with a schema which it did not have gets the tool, and one that had it keeps it.
+// A session that is resumed with a new schema gets the tool, and a session that had one keeps it.
 func TestA21_Resume(t *testing.T) {
 	plain, log := new(journal.Memory), new(journal.Memory)
 	s := setup{steps: []llmtest.Step{llmtest.Text("hello")}, options: agent.Options{Journal: plain}}
@@ -187,7 +187,7 @@ func TestA21_Resume(t *testing.T) {
 	}
 }
 
-// A limit ends the input as ever; what is said there is not the result.
+// A limit ends the input as usual. The text at the limit is not the result.
 func TestA21_AtALimit(t *testing.T) {
 	h := open(t, setup{wrap: formats, tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("half is done")},
 		options: agent.Options{Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: json.RawMessage(person)}, MaxToolRounds: 1, OnLimit: agent.Summarized}}})

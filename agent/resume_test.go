@@ -19,7 +19,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// plan answers by how many answers the conversation has, like a model that is asked again after a crash.
+// plan returns steps that answer by the number of answers in the conversation, like a model that is asked again after a crash.
 func plan(steps ...llmtest.Step) []llmtest.Step {
 	step := llmtest.Func(func(_ context.Context, req *llm.Request) llmtest.Step {
 		n := 0
@@ -37,8 +37,8 @@ func plan(steps ...llmtest.Step) []llmtest.Step {
 	return calls
 }
 
-// A session folds from any prefix of its records and goes on from there to the same end: the same history, and the same request
-// after it, apart from the results of calls whose outcome cannot be known.
+// A session resumes from any prefix of its records and comes to the same end: the same history and the same next request, except for
+// results with an unknown outcome.
 func TestA19_EveryPrefixResumesToTheSameEnd(t *testing.T) {
 	look := newTool("look", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text("a view"), nil })
 	session := func(log journal.Log) setup {
@@ -98,7 +98,7 @@ func TestA19_EveryPrefixResumesToTheSameEnd(t *testing.T) {
 	}
 }
 
-// finish brings a resumed session to the end that the whole one had.
+// finish brings a resumed session to the same end as the complete one.
 func finish(t *testing.T, h *host, records []journal.Record) {
 	t.Helper()
 	ctx := context.Background()
@@ -120,7 +120,7 @@ func finish(t *testing.T, h *host, records []journal.Record) {
 		}
 	case inputs == ends+1:
 		_, err = h.Continue(ctx)
-	case inputs == 1: // between the first input's end and the follow-up's beginning
+	case inputs == 1: // between the end of the first input and the start of the follow-up
 		_, err = h.Continue(ctx)
 	}
 	if err != nil {
@@ -161,7 +161,7 @@ func hasUnknown(turns []agent.Turn) bool {
 	return false
 }
 
-// withoutResults blanks the results of calls with effects; everything else still has to agree.
+// withoutResults returns the turns without the results of calls with effects.
 func withoutResults(turns []agent.Turn) []agent.Turn {
 	var blank []agent.Turn
 	for _, turn := range turns {
@@ -174,13 +174,13 @@ func withoutResults(turns []agent.Turn) []agent.Turn {
 			parts = append(parts, p)
 		}
 		turn.Message.Parts = parts
-		turn.Usage = llm.Usage{} // an estimate from the lengths
+		turn.Usage = llm.Usage{} // estimated from the lengths
 		blank = append(blank, turn)
 	}
 	return blank
 }
 
-// Submit on a session that was killed in the middle of an input ends that input first: its open calls get error results.
+// Submit on a session that was killed during an input ends that input first: its open calls get error results.
 func TestA19_SubmitAfterACrashEndsTheOpenInput(t *testing.T) {
 	log := new(journal.Memory)
 	var ran atomic.Int32
@@ -219,7 +219,7 @@ func TestA19_SubmitAfterACrashEndsTheOpenInput(t *testing.T) {
 	}
 }
 
-// checkSameRequest compares what was asked at the end of an uninterrupted session and of a resumed one.
+// checkSameRequest compares the last request of an uninterrupted session with that of a resumed one.
 func checkSameRequest(t *testing.T, want, got *llm.Request) {
 	t.Helper()
 	if diff := gocmp.Diff(want, got, cmpopts.IgnoreFields(llm.Request{}, "Memo", "Caller")); diff != "" {
@@ -227,7 +227,7 @@ func checkSameRequest(t *testing.T, want, got *llm.Request) {
 	}
 }
 
-// What is folded while a session runs is what is folded when its journal is read: nothing is lost or changed by writing it down.
+// The state of a running session equals the state read from its journal.
 func TestA19_TheJournalHoldsTheState(t *testing.T) {
 	odd := tool.Tool{ToolDefinition: llm.ToolDefinition{Name: "odd", Description: "<b> & more",
 		Parameters: []byte(`{ "type": "object",  "description": "<file> & more" }`)},
@@ -258,7 +258,7 @@ func TestA19_TheJournalHoldsTheState(t *testing.T) {
 	})
 }
 
-// A session that is killed between two attempts goes on with the next, and its events still pair up.
+// A session that is killed between two attempts continues with the next one, and its events still pair up.
 func TestA19_ResumesBetweenAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(journal.Memory)

@@ -17,10 +17,10 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// brief is a summary that says nothing of what it stands for.
+// brief is a summary without any details.
 var brief = llmtest.Respond(llm.Response{Message: llm.Assistant("something was done"), Usage: llm.Usage{Input: 10, Output: 4}})
 
-// follow is a model that answers requests for a summary by brief and takes the steps of its script for all others.
+// follow returns a model that answers requests for a summary with brief and all others with its script.
 func follow(script ...llmtest.Step) []llmtest.Step {
 	n := 0
 	return slices.Repeat([]llmtest.Step{llmtest.Func(func(_ context.Context, req *llm.Request) llmtest.Step {
@@ -34,7 +34,7 @@ func follow(script ...llmtest.Step) []llmtest.Step {
 	})}, 4*len(script)+20)
 }
 
-// inLast are the texts of the last request that is none for a summary, as one.
+// inLast returns the joined texts of the last request that does not ask for a summary.
 func (h *host) inLast() string {
 	for _, req := range slices.Backward(h.model.Requests()) {
 		if len(req.Tools) == 0 {
@@ -60,8 +60,7 @@ func compactAll(t *testing.T, h *host) {
 	}
 }
 
-// What the user said at the beginning and in between is in the last request as it was said, however many summaries came after it that
-// do not have it.
+// The user's messages, first and later ones, are in the last request word for word, even after many summaries without them.
 func TestI12_WordsOfTheUserStay(t *testing.T) {
 	const rule, steer = "Clean up the  module.\nNever touch vendor/legacy.go, whatever happens!", "\tuse tabs, \"please\"\n"
 	script := slices.Repeat([]llmtest.Step{llmtest.Calls(call("print"))}, 22)
@@ -86,7 +85,7 @@ func TestI12_WordsOfTheUserStay(t *testing.T) {
 	}
 }
 
-// A task of a fourth of the window is not cut, and does not keep the session from going on.
+// A task of a quarter of the window is not cut, and the session continues.
 func TestI12_TheTaskStaysWhole(t *testing.T) {
 	var task strings.Builder
 	for i := range 250 {
@@ -110,8 +109,8 @@ func TestI12_TheTaskStaysWhole(t *testing.T) {
 	}
 }
 
-// Newer messages stay whole up to a quarter of the window. The model sees the first lines of older ones, and reads the rest when it
-// wants to; also in a session that was resumed, and in a fork of it.
+// Newer messages stay whole up to a quarter of the window. The model sees the first line of older ones and can read the rest, also in a
+// resumed session and in a fork.
 func TestI12_OlderMessagesByTheirFirstLine(t *testing.T) {
 	message := func(n int) string {
 		return fmt.Sprintf("Wish %d of many\n%s", n, strings.Repeat(fmt.Sprintf("detail %d. ", n), 270)) // 3 KB
@@ -161,7 +160,7 @@ func TestI12_OlderMessagesByTheirFirstLine(t *testing.T) {
 	}
 }
 
-// forkOf returns the records of a fork of a session that has these.
+// forkOf returns the records of a fork of a session with these records.
 func forkOf(t *testing.T, id string, records ...journal.Record) []journal.Record {
 	t.Helper()
 	ctx := context.Background()
@@ -180,8 +179,8 @@ func forkOf(t *testing.T, id string, records ...journal.Record) []journal.Record
 	return all(t, fork)
 }
 
-// Calls, their results and answers that were replaced can be read by the numbers of their turns, across compactions, and again when
-// the journal is all that is left of them.
+// Replaced calls, results and answers can be read by the numbers of their turns, across compactions, and also when only the journal has
+// them.
 func TestI12_ReplacedTurnsCanBeRead(t *testing.T) {
 	log := new(journal.Memory)
 	o := agent.Options{Journal: log, Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}
@@ -217,7 +216,7 @@ func TestI12_ReplacedTurnsCanBeRead(t *testing.T) {
 	check(open(t, s))
 	s.options.Journal = journal.NewMemory(records[:last]...)
 	s.steps = follow(llmtest.Text("four"), read, llmtest.Text("seen"), llmtest.Calls(llmtest.Call("read_output", `{"pattern":"^(a|d)$"}`)),
-		llmtest.Text("seen")) // what one run replaced stands before what the next one replaces
+		llmtest.Text("seen")) // turns replaced by one run come before those replaced by the next
 	again := open(t, s)
 	again.submit(t, "d", agent.Completed)
 	compactAll(t, again)
@@ -228,7 +227,7 @@ func TestI12_ReplacedTurnsCanBeRead(t *testing.T) {
 	}
 }
 
-// Images of the user are kept like words, and answers to questions are the user's words, too.
+// The user's images are kept like text, and so are answers to questions.
 func TestI12_ImagesAndAnswersStay(t *testing.T) {
 	image := llm.Media{MIME: "image/png", Data: []byte("a picture")}
 	h := open(t, setup{models: window(size), tools: []tool.Tool{coding.AskUser()},
@@ -254,7 +253,7 @@ func TestI12_ImagesAndAnswersStay(t *testing.T) {
 	}
 }
 
-// An answer that came while the call ran is kept like one that came with the next input.
+// An answer during the call is kept like an answer by the next input.
 func TestI12_AnswersAtOnceStay(t *testing.T) {
 	answer := func(context.Context, tool.Question) (tool.Answer, error) {
 		return tool.Answer{Text: "the green one"}, nil
@@ -270,7 +269,7 @@ func TestI12_AnswersAtOnceStay(t *testing.T) {
 	}
 }
 
-// The todo list is behind a compaction what the model made it, also when the session was resumed or forked in between.
+// The todo list survives a compaction, also if the session is resumed or forked in between.
 func TestI12_TheTodoListStays(t *testing.T) {
 	const plan = `{"plan":[{"step":"Look at <all> \"places\"","status":"completed"},{"step":"Change them","status":"in_progress"}]}`
 	log := new(journal.Memory)
@@ -301,7 +300,7 @@ func TestI12_TheTodoListStays(t *testing.T) {
 	}
 }
 
-// A store that cannot keep the turns costs the reference to them, not the compaction.
+// If the store cannot keep the turns, only the reference to them is missing; the compaction succeeds.
 func TestI12_WithoutAStore(t *testing.T) {
 	o := agent.Options{OutputDir: t.TempDir() + "/missing", Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}
 	h := long(t, o, follow(llmtest.Text("ok"), llmtest.Text("more")))

@@ -31,7 +31,7 @@ func checkPairs(w *world, messages []llm.Message) {
 	}
 }
 
-// checkError knows the ways in which what a host does may end.
+// checkError checks that an error of a host's call is one of the allowed ones.
 func (w *world) checkError(what string, err error) {
 	var e *llm.Error
 	for _, known := range []error{nil, context.Canceled, agent.ErrAborted, agent.ErrClosed, agent.ErrBusy, agent.ErrReleased, agent.ErrTakenOver, errSevered,
@@ -45,13 +45,13 @@ func (w *world) checkError(what string, err error) {
 	}
 }
 
-// end closes the session and checks how it has ended.
+// end closes the session and checks its end.
 func (p *incarnation) end() {
 	w := p.w
 	err := p.Close()
-	time.Sleep(time.Nanosecond) // until all others wait
+	time.Sleep(time.Nanosecond) // until all other goroutines wait
 	events := p.heard()
-	time.Sleep(10 * time.Second) // for tools that were abandoned
+	time.Sleep(10 * time.Second) // for abandoned tools
 	w.remember(p, events)
 	if late := p.heard(); len(late) > len(events) {
 		w.problem("%s follows when the session is closed", late[len(events)].Head().Kind)
@@ -64,15 +64,15 @@ func (p *incarnation) end() {
 	switch away := errors.Is(late, agent.ErrReleased) || errors.Is(errors.Join(late, err), agent.ErrTakenOver); {
 	case !errors.Is(late, agent.ErrClosed):
 		w.problem("Steer after the end: %v", late)
-	case !away && !told && !p.given: // one that has told of its end can still be released, or taken over
+	case !away && !told && !p.given: // a session that reported its end can still be released or taken over
 		w.problem("the session ended with %s, and says %v", events[len(events)-1].Head().Kind, errors.Join(late, err))
 	case err != nil && !(away && errors.Is(err, agent.ErrTakenOver)):
 		w.problem("close: %v", err)
 	}
-	w.checkEvents(events, told && !w.unfinished()) // an input that nobody works on stays open
+	w.checkEvents(events, told && !w.unfinished()) // an input that no process works on stays open
 }
 
-// checkEvents holds for a process that has not crashed. Settled says that its session ended, and with it all that it did.
+// checkEvents checks the events of a process that has not crashed. Settled means that its session and all its activities ended.
 func (w *world) checkEvents(events []agent.Event, settled bool) {
 	open := map[string]int{}
 	for i, ev := range events {
@@ -84,7 +84,7 @@ func (w *world) checkEvents(events []agent.Event, settled bool) {
 			open["call "+e.CallID]++
 		case *agent.ToolCallEnd:
 			open["call "+e.CallID]--
-		case *agent.InputRequested: // its end comes with the answer
+		case *agent.InputRequested: // its end event comes with the answer
 			open["call "+e.CallID]--
 		case *agent.AssistantTextStart:
 			open[fmt.Sprint("text ", e.Block)]++
@@ -110,8 +110,8 @@ func (w *world) checkEvents(events []agent.Event, settled bool) {
 	}
 }
 
-// remember keeps the kinds of events by their numbers, of all processes that have written something: the next one after one that has not goes on
-// with the same numbers.
+// remember records the kinds of events by their numbers, for processes that wrote something. After a process that wrote nothing, the next
+// one reuses its numbers.
 func (w *world) remember(p *incarnation, events []agent.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -140,7 +140,7 @@ func (w *world) unfinished() bool {
 	return err == nil && state.Input != nil
 }
 
-// journal is the beginning of each record.
+// journal returns the beginning of each record.
 func (w *world) journal() string {
 	var b strings.Builder
 	for r, err := range w.log.Records(context.Background(), 1) {
@@ -149,7 +149,7 @@ func (w *world) journal() string {
 	return b.String()
 }
 
-// checkJournal folds it, and has it projected and replayed.
+// checkJournal folds, projects and replays the journal.
 func (w *world) checkJournal() {
 	if w.log.Len() == 0 {
 		return
@@ -167,7 +167,7 @@ func (w *world) checkJournal() {
 	var messages []llm.Message
 	for i, turn := range state.Turns {
 		if i == len(state.Turns)-1 && len(state.Calls) > 0 {
-			break // the last answer's calls have no results yet
+			break // the calls of the last answer have no results yet
 		}
 		messages = append(messages, turn.Message)
 	}
@@ -188,8 +188,8 @@ func (w *world) checkJournal() {
 	}
 }
 
-// checkNumber holds for each event of the projection: it has the number that it had live. What a crash has kept from being seen, or from being
-// written, has one that nothing else had.
+// checkNumber checks that an event of the projection has its live number. An event that a crash prevented from being emitted or written
+// has an unused number.
 func (w *world) checkNumber(ev agent.Event) {
 	h := ev.Head()
 	if was := w.live[h.Seq]; was != h.Kind && (was != "" || !w.lost) {
@@ -200,8 +200,8 @@ func (w *world) checkNumber(ev agent.Event) {
 	}
 }
 
-// checkRecords checks that each call has one result, and that what the host has said is there once: as BeforeInput has let it through, and certainly
-// when the session has said so.
+// checkRecords checks that each call has one result, and that each message of the host is there once, as BeforeInput returned it, and
+// always if the session accepted it.
 func (w *world) checkRecords(state *agent.State) {
 	results, heard := map[string]int{}, map[*saying]int{}
 	var calls []llm.ToolCall
@@ -258,7 +258,7 @@ func (w *world) checkRecords(state *agent.State) {
 	}
 }
 
-// checkNotes checks that the newest note is there, and that the model has had the text of none twice.
+// checkNotes checks that the newest note is there, and that the model got no note's text twice.
 func (w *world) checkNotes(state *agent.State) {
 	var kept, newest int
 	if note, ok := state.Notes["test"]; ok {

@@ -20,7 +20,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// schedule is what happens to a session: what the model answers, what the host does and when, what its code does, and what it decided beforehand.
+// schedule describes a run of a session: the model's answers, the actions of the host and their times, the results of the host's code, and
+// the policy.
 type schedule struct {
 	Answers []modelAnswer
 	Actions []hostAction
@@ -30,23 +31,23 @@ type schedule struct {
 }
 
 type modelAnswer struct {
-	Fault  string // kind of the failure before it; empty for none
-	Torn   bool   // the failure comes after text
+	Fault  string // kind of the failure before the answer; empty for none
+	Torn   bool   // the failure comes after some text
 	Text   bool
 	Calls  []string
-	Finish llm.FinishReason // why it ends; empty for the natural end
+	Finish llm.FinishReason // the reason to stop; empty for the natural one
 	Takes  time.Duration
 }
 
 type hostAction struct {
-	After time.Duration // since the last action
+	After time.Duration // time since the last action
 	What  string
 }
 
-// drive is how the host works on an input.
+// drive is the way in which the host works on an input.
 type drive struct {
 	How   string
-	Steps int           // by Advance, before it goes on in another way
+	Steps int           // number of calls of Advance before Continue or Submit
 	Pause time.Duration // between two steps
 }
 
@@ -60,7 +61,8 @@ type policyDraw struct {
 	Budget              int
 }
 
-// hostDraw is what the host's code does. Calls take from Fates and Permits by their ids, hooks from their lists in turn; an empty list is no hook.
+// hostDraw describes the host's code. Calls take from Fates and Permits by their ids; hooks take from their lists in turn. With an empty
+// list the hook is not set.
 type hostDraw struct {
 	Fates, Permits               []string
 	BeforeInput, Stop, Compact   []string
@@ -119,8 +121,8 @@ func drawHost(t *rapid.T) hostDraw {
 
 var schedules = flag.Int("schedules", 0, "random schedules of TestA_RandomSchedules, instead of rapid's number of checks")
 
-// TestA_RandomSchedules runs sessions of any answers, calls, steering, interrupts, aborts, faults, compactions, crashes, releases and resumes, and
-// checks what holds for all of them: design.md's invariants of the loop. A failure prints the schedule, and rapid's seed.
+// TestA_RandomSchedules runs sessions with random answers, calls, steering, interrupts, aborts, faults, compactions, crashes, releases and
+// resumes, and checks the invariants of the loop. A failure prints the schedule and rapid's seed.
 func TestA_RandomSchedules(t *testing.T) {
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{Containment: env.ContainGroup})
 	if err != nil {
@@ -150,16 +152,16 @@ func TestA_RandomSchedules(t *testing.T) {
 	})
 }
 
-// incarnation is a process that has the session.
+// incarnation is a process with the session.
 type incarnation struct {
 	*agent.Session
 	w       *world
 	log     *writer
-	before  int64 // records of earlier processes
+	before  int64 // number of records of earlier processes
 	crashed bool
-	fenced  bool // it was taken over
-	hasty   bool // it was given away in the middle of a step
-	given   bool // it was given away, perhaps when it was ending anyway
+	fenced  bool // the journal was taken over
+	hasty   bool // the session was released in the middle of a step
+	given   bool // the session was released, perhaps while it was ending anyway
 
 	mu     sync.Mutex
 	events []agent.Event
@@ -178,15 +180,16 @@ func (p *incarnation) heard() []agent.Event {
 	return slices.Clone(p.events)
 }
 
-// mostProcesses bounds the processes that bring a schedule to its end, and mostTime the time of an input.
+// mostProcesses limits the processes of a schedule, and mostTime the time of an input.
 const (
 	mostProcesses = 60
 	mostTime      = time.Hour
 )
 
-// play runs the schedule: incarnations of one session, each until it ends, crashes or is given away, and then some more until no input is open.
+// play runs the schedule: incarnations of one session, each until it ends, crashes or is released, and then more of them until no input is
+// open.
 func (w *world) play() {
-	var old sync.WaitGroup // processes that do not know yet that they were taken over
+	var old sync.WaitGroup // processes that do not know yet that their journal was taken over
 	for n := 0; len(w.drives) > 0 || w.unfinished(); n++ {
 		if n > mostProcesses {
 			w.problem("the session comes to no end")
@@ -226,7 +229,7 @@ func (w *world) open() *incarnation {
 	return p
 }
 
-// run works on inputs until the session has ended. Stop waits for the input.
+// run works on inputs until the session has ended. Stop waits for the current input.
 func (p *incarnation) run() (stop func()) {
 	w := p.w
 	p.resend()
@@ -273,7 +276,7 @@ func isOver(done chan struct{}) bool {
 
 var errNoEnd = errors.New("the input comes to no end")
 
-// drive works on an input in one of the ways in which a host can.
+// drive works on an input in one of the possible ways.
 func (p *incarnation) drive(ctx context.Context, d drive) error {
 	switch d.How {
 	case "submit":
@@ -305,7 +308,7 @@ func (p *incarnation) drive(ctx context.Context, d drive) error {
 	return nil
 }
 
-// goOn goes on with an input where there was one.
+// goOn continues an open input.
 func (p *incarnation) goOn(ctx context.Context) error {
 	if len(p.History()) > 0 {
 		return second(p.Continue(ctx))
@@ -318,7 +321,7 @@ func (p *incarnation) steps(ctx context.Context, limit int, pause time.Duration)
 	for range limit {
 		step, err := p.Advance(ctx)
 		switch {
-		case errors.Is(err, agent.ErrBusy): // with a compaction
+		case errors.Is(err, agent.ErrBusy): // a compaction is running
 			time.Sleep(10 * time.Millisecond)
 		case err != nil || step.Act == agent.ActRest:
 			return err
@@ -337,7 +340,7 @@ func (p *incarnation) steps(ctx context.Context, limit int, pause time.Duration)
 	return nil
 }
 
-// act does what a host can do at any time. Over says that it was the last thing that this process did.
+// act does one action of the host. Over reports that it was the last one of this process.
 func (p *incarnation) act(what string, cancel context.CancelFunc) (over bool) {
 	var err error
 	w, s, ctx := p.w, p.Session, context.Background()
@@ -370,7 +373,7 @@ func (p *incarnation) act(what string, cancel context.CancelFunc) (over bool) {
 	case "note text":
 		err = p.note("remember")
 	case "answer":
-		_ = s.Answer(ctx, tool.Answer{Text: "this one"}) // perhaps there is no question
+		_ = s.Answer(ctx, tool.Answer{Text: "this one"}) // there may be no question
 	case "close":
 		err = s.Close()
 	case "crash":
@@ -389,7 +392,7 @@ func (p *incarnation) act(what string, cancel context.CancelFunc) (over bool) {
 	return false
 }
 
-// release gives the session away, with time for its step or without.
+// release releases the session, with or without time for its step.
 func (p *incarnation) release(now bool) (over bool) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -18,25 +18,25 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// world is what a schedule runs in: it lives on when the session does not. It is the model, the tools and the host's code.
+// world holds everything that outlives the session of a schedule: the model, the tools and the host's code.
 type world struct {
 	s       schedule
 	env     env.Environment
 	log     *journal.Memory
-	actions []hostAction // that are left
+	actions []hostAction // remaining actions
 	drives  []drive
 
 	mu       sync.Mutex
 	answered int
 	problems []error
-	ran      map[string]int  // effects by call
+	ran      map[string]int  // runs of calls with effects
 	fenced   map[string]bool // calls that were left open once
-	asked    map[string]int  // how often each hook was
+	asked    map[string]int  // number of calls of each hook
 	said     []*saying
 	noted    []*saying
 	live     map[int64]agent.Kind
-	claims   map[int64]agent.Kind // ends that a process told of that did not crash
-	lost     bool                 // some events of records were perhaps not told
+	claims   map[int64]agent.Kind // ends reported by a process that did not crash
+	lost     bool                 // some events of records may not have been emitted
 }
 
 func newWorld(s schedule, e env.Environment) *world {
@@ -50,15 +50,15 @@ func (w *world) problem(format string, args ...any) {
 	w.problems = append(w.problems, fmt.Errorf(format, args...))
 }
 
-// saying is what the host says, or notes.
+// saying is a message or a note of the host.
 type saying struct {
 	by, text, key string
-	taken         bool   // the session said that it has it
-	let           string // the text that BeforeInput has let through; empty while it has not
+	taken         bool   // the session accepted it
+	let           string // the text that BeforeInput returned; empty before that
 	context       string
 }
 
-// say makes a text that nothing else has.
+// say returns a message with a unique text.
 func (w *world) say(by, text string) *saying {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -67,7 +67,7 @@ func (w *world) say(by, text string) *saying {
 	return m
 }
 
-// send sends what has a key.
+// send sends a message with a key.
 func (p *incarnation) send(ctx context.Context, m *saying) (err error) {
 	switch m.by {
 	case "begin":
@@ -85,7 +85,7 @@ func (p *incarnation) send(ctx context.Context, m *saying) (err error) {
 	return err
 }
 
-// resend sends everything again of which the host does not know whether it has arrived, and some of what it knows of.
+// resend sends all messages again of which the host does not know whether they arrived, and some others.
 func (p *incarnation) resend() {
 	w := p.w
 	w.mu.Lock()
@@ -102,7 +102,7 @@ func (p *incarnation) resend() {
 	}
 }
 
-// note keeps a number, which is that of the note.
+// note writes a note that holds its own number.
 func (p *incarnation) note(text string) error {
 	w := p.w
 	w.mu.Lock()
@@ -117,7 +117,7 @@ func (p *incarnation) note(text string) error {
 	return err
 }
 
-// step is one answer of the model. It checks the request: each call has exactly one result, right after it, in order.
+// step returns one answer of the model. It checks the request: each call has exactly one result, right after it, in order.
 func (w *world) step(ctx context.Context, req *llm.Request) llmtest.Step {
 	checkPairs(w, req.Messages)
 	w.mu.Lock()
@@ -130,7 +130,7 @@ func (w *world) step(ctx context.Context, req *llm.Request) llmtest.Step {
 	case <-ctx.Done():
 		return llmtest.Error(llm.Errorf(llm.ErrAborted, "%v", context.Cause(ctx)))
 	}
-	if n >= 3*len(w.s.Answers) { // enough
+	if n >= 3*len(w.s.Answers) { // that is enough
 		return llmtest.Text("the end")
 	}
 	if a.Fault != "" && n%2 == 0 {
@@ -157,7 +157,7 @@ func (w *world) step(ctx context.Context, req *llm.Request) llmtest.Step {
 	return llmtest.Respond(llm.Response{Message: llm.Message{Parts: parts}, Finish: llm.Finish{Reason: a.Finish}})
 }
 
-// of returns what a list has for a call: the same in every process.
+// of returns the entry of a list for a call, the same one in every process.
 func of(list []string, id string) string {
 	var n, i int
 	if _, err := fmt.Sscanf(id, "c%d_%d", &n, &i); err != nil || len(list) == 0 {
@@ -166,7 +166,7 @@ func of(list []string, id string) string {
 	return list[(n+i)%len(list)]
 }
 
-// next returns what a hook does when it is asked the next time.
+// next returns the next entry of a hook's list.
 func (w *world) next(hook string, list []string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -181,7 +181,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// runs notes that a tool with effects runs.
+// runs records a run of a tool with effects.
 func (w *world) runs(call *tool.Call) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -198,7 +198,7 @@ func (w *world) runs(call *tool.Call) {
 	}
 }
 
-// tools are the ways in which tools behave. Those with effects count themselves: none may run twice.
+// tools returns one tool for each behaviour. Those with effects count their runs: none may run twice.
 func (w *world) tools() []tool.Tool {
 	ask := newTool("ask", readOnly, func(ctx context.Context, call *tool.Call) (tool.Result, error) {
 		a, err := call.Session.Ask(ctx, tool.Question{Text: "which?"})
@@ -221,7 +221,7 @@ func (w *world) tools() []tool.Tool {
 		}),
 		newTool("stubborn", tool.Access{}, func(_ context.Context, call *tool.Call) (tool.Result, error) {
 			w.runs(call)
-			time.Sleep(5 * time.Second) // whatever its context says
+			time.Sleep(5 * time.Second) // ignores the context
 			return tool.Text("stubborn"), nil
 		}),
 		newTool("fail", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { panic("a bug") }),
@@ -252,7 +252,7 @@ func (w *world) options(p *incarnation) agent.Options {
 	return o
 }
 
-// hooks adds the host's code.
+// hooks sets the host's hooks.
 func (w *world) hooks(o *agent.Options) {
 	d := &w.s.Host
 	if w.s.Policy.Confirms > 0 && len(d.Stop) > 0 {
@@ -303,7 +303,7 @@ func (w *world) beforeInput(_ context.Context, m agent.Message) (agent.Message, 
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	said := w.saying(m.Text)
-	if said == nil { // an answer
+	if said == nil { // it is an answer
 		return m, nil
 	}
 	if said.taken {
@@ -321,7 +321,7 @@ func (w *world) beforeInput(_ context.Context, m agent.Message) (agent.Message, 
 	return m, nil
 }
 
-// saying finds what the host has said by its text. It is called with the lock.
+// saying returns the host's message with a text. The caller holds the lock.
 func (w *world) saying(text string) *saying {
 	for _, m := range w.said {
 		if len(text) >= len(m.text) && text[:len(m.text)] == m.text {
@@ -348,7 +348,7 @@ func (w *world) approve(ctx context.Context, _ tool.Request) (tool.Decision, err
 	return tool.Decision{Verdict: tool.Allow}, nil
 }
 
-// middleware treats each call as is its fate. One that was left open begins the next time.
+// middleware treats each call by its fate. A call that was left open begins the next time.
 func (w *world) middleware(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
 		fate := of(w.s.Host.Fates, call.ID)
@@ -391,13 +391,13 @@ func repeatStep(step llmtest.Step, n int) []llmtest.Step {
 	return steps
 }
 
-// writer is the journal as one process has it, which can be cut off: by a crash, or because another process has taken it over.
+// writer is the journal of one process. It can be cut off by a crash, or because another process has taken it over.
 type writer struct {
 	*journal.Memory
 	takes time.Duration
 	mu    sync.Mutex
 	gone  error
-	wrote bool // something
+	wrote bool // at least one record
 }
 
 var errSevered = errors.New("crashed")

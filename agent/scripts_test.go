@@ -32,21 +32,21 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden parts of testdata/*.txtar")
 
-// script is a session as testdata/*.txtar describes it: what the host does (options.json), what the model answers (model.json),
-// the work tree before and after, and the events and requests that must come of it. Everything but the model is real: the
-// directory, the tools, the wire format, HTTP.
+// script is a session as testdata/*.txtar describes it: the actions of the host (options.json), the answers of the model (model.json), the
+// work tree before and after, and the expected events and requests. Everything except the model is real: the directory, the tools, the
+// wire format, HTTP.
 type script struct {
 	Prompts       []string                `json:"prompts"` // submitted one after the other
 	FollowUps     []string                `json:"follow_ups"`
 	MaxToolRounds int                     `json:"max_tool_rounds"`
 	MaxTurns      int                     `json:"max_turns"`
 	Faults        map[int]fakellm.Fault   `json:"faults"`
-	On            map[string]hostReaction `json:"on"` // by event kind, once
+	On            map[string]hostReaction `json:"on"` // by event kind; each happens once
 	ErrorText     string                  `json:"error"`
 	turns         []fakellm.Turn
 }
 
-// hostReaction is what the host does when it sees the first event of a kind.
+// hostReaction is the host's reaction to the first event of a kind.
 type hostReaction struct {
 	Steer     string `json:"steer"`
 	FollowUp  string `json:"follow_up"`
@@ -81,7 +81,7 @@ func runScript(t *testing.T, file string) {
 	}
 }
 
-// runBy runs a session whose tasks are done by a function, and returns what has to come of it, and its records.
+// runBy runs a session with the given function for its tasks. It returns the golden parts and the records.
 func runBy(t *testing.T, archive *txtar.Archive, do task) (golden map[string]string, records []string) {
 	t.Helper()
 	sc := parseScript(t, archive)
@@ -100,7 +100,7 @@ func runBy(t *testing.T, archive *txtar.Archive, do task) (golden map[string]str
 		golden["after/"+name] = data
 	}
 	duration := regexp.MustCompile(`"duration":\d+`)
-	results := 0 // in a row: the order of calls that run side by side is not the same each time
+	results := 0 // consecutive results, because the order of parallel calls varies
 	for _, line := range all(t, log) {
 		records = append(records, duration.ReplaceAllString(scrub.Replace(agent.Comparable(line)), `"duration":0`))
 		if results++; line.Kind != "result" {
@@ -111,10 +111,10 @@ func runBy(t *testing.T, archive *txtar.Archive, do task) (golden map[string]str
 	return golden, records
 }
 
-// task does a task, and what follows it, in a session.
+// task runs a task, and the follow-ups after it, in a session.
 type task func(s *agent.Session, ctx context.Context, prompt string, more ...llm.Part) (*agent.Result, error)
 
-// advance is Submit as another engine has it.
+// advance does the same as Submit with Begin and Advance.
 func advance(s *agent.Session, ctx context.Context, prompt string, more ...llm.Part) (*agent.Result, error) {
 	if err := s.Begin(ctx, prompt, agent.Attach(more...)); err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func advance(s *agent.Session, ctx context.Context, prompt string, more ...llm.P
 		case err != nil, step.Act == agent.ActRest:
 			return s.Result(), err
 		case step.Act == agent.ActWait:
-			time.Sleep(time.Until(step.Until)) // of a retry
+			time.Sleep(time.Until(step.Until)) // the wait for a retry
 		}
 	}
 }
@@ -152,7 +152,7 @@ func parseScript(t *testing.T, archive *txtar.Archive) *script {
 	return sc
 }
 
-// model plays the turns with a usage that does not depend on the length of the temporary directory's name.
+// model returns the next scripted turn, with a usage that does not depend on the length of the temporary directory's name.
 func (sc *script) model(r *fakellm.Request) fakellm.Turn {
 	turn := fakellm.Script(sc.turns...)(r)
 	if turn.Usage == nil {
@@ -161,7 +161,7 @@ func (sc *script) model(r *fakellm.Request) fakellm.Turn {
 	return turn
 }
 
-// play runs the session over HTTP, whose tasks are done by a function, and returns its events.
+// play runs the session over HTTP with the given function for its tasks, and returns its events.
 func (sc *script) play(t *testing.T, server *fakellm.Server, dir string, log journal.Log, do task) []agent.Event {
 	web := httptest.NewServer(server)
 	defer web.Close()
@@ -239,8 +239,8 @@ func (sc *script) react(t *testing.T, s *agent.Session, ev agent.Event) {
 	}
 }
 
-// formatEvents writes one event a line, without what differs from run to run: times, durations, the cutting of live output, and
-// the order in which parallel calls run.
+// formatEvents formats one event a line, without the parts that differ from run to run: times, durations, the splitting of live output,
+// and the order of parallel calls.
 func formatEvents(t *testing.T, events []agent.Event) string {
 	t.Helper()
 	var lines []string
@@ -260,7 +260,7 @@ func formatEvents(t *testing.T, events []agent.Event) string {
 			if exit, ok := ran["exit"].(map[string]any); ok {
 				delete(exit, "duration")
 			}
-			if ran["interrupted"] == true { // which of a tree's processes ends first is not determined
+			if ran["interrupted"] == true { // the order in which a tree's processes end is not fixed
 				delete(ran, "exit")
 			}
 		}
@@ -269,7 +269,7 @@ func formatEvents(t *testing.T, events []agent.Event) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// groupCalls puts the events of each batch of calls into the order of the calls.
+// groupCalls sorts the events of each batch of calls by call.
 func groupCalls(events []agent.Event) []agent.Event {
 	var grouped []agent.Event
 	for i := 0; i < len(events); {
@@ -299,7 +299,7 @@ func callOf(ev agent.Event) string {
 	return ""
 }
 
-// joinOutput makes one delta of consecutive ones of a stream.
+// joinOutput joins consecutive output deltas of a stream.
 func joinOutput(events []agent.Event) []agent.Event {
 	var joined []agent.Event
 	for _, ev := range events {
@@ -317,8 +317,8 @@ func joinOutput(events []agent.Event) []agent.Event {
 	return joined
 }
 
-// formatRequests writes what the model was sent: of each request the messages that the one before did not have. That it had all
-// the others is checked on the way: what was sent stays as it was sent.
+// formatRequests formats the messages of each request that the previous request did not have. It also checks that the earlier messages are
+// unchanged.
 func formatRequests(t *testing.T, requests []*fakellm.Request) string {
 	t.Helper()
 	var b strings.Builder

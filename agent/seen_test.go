@@ -19,7 +19,7 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// workplace is a directory in which sessions work, one after the other or at the same time.
+// workplace is a directory in which several sessions work.
 type workplace struct {
 	*testing.T
 	dir string
@@ -39,7 +39,7 @@ func (w *workplace) want(name, content string) {
 	}
 }
 
-// session works in the directory until the test ends, or before.
+// session opens a session in the directory, which is closed at the end of the test if not before.
 func (w *workplace) session(o agent.Options, steps ...llmtest.Step) *host {
 	w.Helper()
 	local, err := env.NewLocal(w.dir, env.LocalOptions{})
@@ -68,7 +68,7 @@ func (w *workplace) session(o agent.Options, steps ...llmtest.Step) *host {
 	return h
 }
 
-// does runs calls, one an answer, and returns the results.
+// does runs one call per answer and returns the results.
 func (w *workplace) does(o agent.Options, calls ...llm.ToolCall) []string {
 	w.Helper()
 	var steps []llmtest.Step
@@ -121,7 +121,7 @@ func TestI6_WriteOverWhatTheSessionHasNotSeen(t *testing.T) {
 	w.want("f", "ours again\n")
 }
 
-// What a session has seen is in its journal: a session that is resumed knows it, also after a compaction, and so does a fork.
+// The files that a session has seen are in its journal, so a resumed session knows them, also after a compaction, and so does a fork.
 func TestI6_ResumedSessionsKnowWhatWasSeen(t *testing.T) {
 	w := &workplace{t, t.TempDir()}
 	w.put("read", "r\n")
@@ -169,7 +169,7 @@ func TestI6_ResumedSessionsKnowWhatWasSeen(t *testing.T) {
 	})
 }
 
-// The journal has the hash of the content and no content.
+// The journal has the hash of the content, not the content.
 func TestI6_TheRecordHasTheHash(t *testing.T) {
 	w := &workplace{t, t.TempDir()}
 	w.put("f", "secret content\n")
@@ -196,7 +196,7 @@ func TestI6_TheRecordHasTheHash(t *testing.T) {
 	t.Error("there is no result")
 }
 
-// An agent and its subagent have seen what each of them has: what one wrote, the other has to read.
+// An agent and its subagent track seen files separately: what one wrote, the other must read.
 func TestI6_SubagentsSeeForThemselves(t *testing.T) {
 	w := &workplace{t, t.TempDir()}
 	w.put("f", "first\n")
@@ -213,7 +213,7 @@ func TestI6_SubagentsSeeForThemselves(t *testing.T) {
 	}
 }
 
-// A read-only file is changed where the host approves of it, and not where there is nobody to ask.
+// A read-only file is changed only if the host approves.
 func TestI6_ReadOnlyFilesAreAskedAbout(t *testing.T) {
 	var asked []tool.Request
 	approve := func(v tool.Verdict) tool.Authorize {
@@ -232,7 +232,7 @@ func TestI6_ReadOnlyFilesAreAskedAbout(t *testing.T) {
 		{"no", agent.Options{Hooks: agent.Hooks{Approve: approve(tool.Deny)}}, 1, "was not permitted"},
 		{"yes", agent.Options{Hooks: agent.Hooks{Approve: approve(tool.Allow)}}, 1, "Replaced"},
 		{"a hook that leaves it open", agent.Options{Hooks: agent.Hooks{Authorize: tool.AllowUnguarded, Approve: approve(tool.Allow)}}, 1, "Replaced"},
-		{"a hook that allows it", agent.Options{Hooks: agent.Hooks{Authorize: approve(tool.Allow)}}, 2, "Replaced"}, // it sees every call
+		{"a hook that allows it", agent.Options{Hooks: agent.Hooks{Authorize: approve(tool.Allow)}}, 2, "Replaced"}, // it is called for every call
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			asked = nil

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { os.Exit(orphans.Check(code)) }))
 }
 
-// host is a session with a scripted model, and what its host saw.
+// host is a session with a scripted model, and the events that its host saw.
 type host struct {
 	*agent.Session
 	model  *llmtest.Provider
@@ -43,16 +43,16 @@ type setup struct {
 	steps   []llmtest.Step
 	tools   []tool.Tool
 	options agent.Options
-	serial  bool           // of the profile: Sequential
-	more    []llm.Provider // beside the scripted one
+	serial  bool           // the profile is Sequential
+	more    []llm.Provider // other providers
 	models  llm.Lookup
-	wrap    func(llm.Provider) llm.Provider // of the scripted one
-	around  []llm.Middleware                // every model call
-	fails   bool                            // Close returns what ended the session
-	silent  bool                            // the session is given away: no event tells of its end
+	wrap    func(llm.Provider) llm.Provider // wraps the scripted provider
+	around  []llm.Middleware                // around every model call
+	fails   bool                            // Close returns the error that ended the session
+	silent  bool                            // the session is given away: no event reports its end
 }
 
-// open starts a session over real tools given by the test and a scripted model. It is closed when the test ends.
+// open starts a session with the test's tools and a scripted model. It is closed when the test ends.
 func open(t *testing.T, s setup) *host {
 	t.Helper()
 	h := &host{model: llmtest.NewProvider("test", s.steps...)}
@@ -73,7 +73,7 @@ func open(t *testing.T, s setup) *host {
 		o.Retry.Jitter = func() float64 { return 0 }
 	}
 	var log *journal.Memory
-	if o.Journal == nil { // the session is replayed at the end
+	if o.Journal == nil { // for the replay at the end
 		log = new(journal.Memory)
 		o.Journal = log
 	}
@@ -85,7 +85,7 @@ func open(t *testing.T, s setup) *host {
 		}
 	}
 	if o.Journal != nil && o.Journal.Len() > 0 {
-		if o.Dir == "" { // each session of the test has a directory of its own, which the tests do not look at
+		if o.Dir == "" { // each session of the test has its own directory, which the tests do not use
 			state, err := agent.Load(context.Background(), o.Journal)
 			if err != nil {
 				t.Fatal(err)
@@ -116,7 +116,7 @@ func open(t *testing.T, s setup) *host {
 	return h
 }
 
-// inDir is an environment that says that it works in another directory.
+// inDir is an environment with another working directory.
 type inDir struct {
 	*env.Local
 	dir string
@@ -124,12 +124,12 @@ type inDir struct {
 
 func (e inDir) WorkDir() string { return e.dir }
 
-// checkEvents holds for every session: numbers rise without a gap, starts and ends pair up, SESSION_END comes last and once.
+// checkEvents checks the rules for every session: numbers rise without gaps, starts and ends pair up, and SESSION_END comes last and once.
 func checkEvents(t *testing.T, events []agent.Event) {
 	t.Helper()
 	open, asked := map[string]int{}, map[string]bool{}
 	start, ok := events[0].(*agent.SessionStart)
-	resumed := ok && start.Resumed // then an input that was open before ends here
+	resumed := ok && start.Resumed // then an input that was open before may end here
 	pair := func(name string, by int) {
 		if resumed && (name == "input" || by < 0 && open[name] == 0 && strings.HasPrefix(name, "call ")) {
 			return
@@ -171,7 +171,7 @@ func checkEvents(t *testing.T, events []agent.Event) {
 		}
 	}
 	for name, n := range open {
-		if n != 0 && !asked[name] { // a question may wait for the session to be resumed
+		if n != 0 && !asked[name] { // a question may wait for a resume
 			t.Errorf("%s never ended", name)
 		}
 	}
@@ -185,7 +185,7 @@ func (h *host) kinds() string {
 	return strings.Join(kinds, " ")
 }
 
-// only are the events of a type, in order.
+// only returns the events of a type, in order.
 func only[E agent.Event](h *host) []E {
 	var events []E
 	for _, ev := range h.events {
@@ -196,7 +196,7 @@ func only[E agent.Event](h *host) []E {
 	return events
 }
 
-// warned are the codes of the warnings.
+// warned returns the codes of the warnings.
 func (h *host) warned() string {
 	var codes []string
 	for _, w := range only[*agent.Warning](h) {
@@ -205,7 +205,7 @@ func (h *host) warned() string {
 	return strings.Join(codes, " ")
 }
 
-// submit is a Submit that has to come to this end.
+// submit calls Submit and checks the reason of the end.
 func (h *host) submit(t *testing.T, prompt string, reason agent.Reason) *agent.Result {
 	t.Helper()
 	result, err := h.Submit(context.Background(), prompt)
@@ -215,7 +215,7 @@ func (h *host) submit(t *testing.T, prompt string, reason agent.Reason) *agent.R
 	return result
 }
 
-// turns are the history's kinds and origins, one after the other.
+// turns returns the kinds and origins of the history's turns.
 func (h *host) turns() string {
 	var turns []string
 	for _, turn := range h.History() {
@@ -224,16 +224,16 @@ func (h *host) turns() string {
 	return strings.Join(turns, " ")
 }
 
-// model is a lookup that knows one model, whatever it is called.
+// model returns a lookup that returns the same facts for every name.
 func model(facts llm.Model) llm.Lookup {
 	return func(provider, id string) (llm.Model, bool) {
-		known := facts // children ask at the same time
+		known := facts // subagents look up at the same time
 		known.Provider, known.ID = provider, id
 		return known, true
 	}
 }
 
-// tools of the tests: each is a real tool of the pipeline.
+// The tools of the tests are real tools that run through the pipeline.
 
 type pathArgs struct {
 	Path string `json:"path,omitempty"`
@@ -340,7 +340,7 @@ func TestA5_SubmitsContextInterrupts(t *testing.T) {
 	})
 }
 
-// A tool that does not care about its context holds nobody up, and what it says later is not heard.
+// A tool that ignores its context blocks nobody, and its later result is dropped.
 func TestA5_AbandonsATool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -475,7 +475,7 @@ func TestA11_ErrorsThatEndTheSession(t *testing.T) {
 	}
 }
 
-// Calls of one answer run at the same time unless they would get into each other's way.
+// Calls of one answer run in parallel unless they conflict.
 func TestC2_Scheduling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -518,7 +518,7 @@ func TestC2_Scheduling(t *testing.T) {
 	})
 }
 
-// bases are the last elements of paths, which have to be absolute.
+// bases returns the last elements of paths, which must be absolute.
 func bases(t *testing.T, paths []string) []string {
 	var names []string
 	for _, p := range paths {
@@ -530,7 +530,7 @@ func bases(t *testing.T, paths []string) []string {
 	return names
 }
 
-// epoch is when every synctest bubble begins.
+// epoch is the time at which every synctest bubble begins.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func TestA15_AuthorizeSeesTheCallAndDecides(t *testing.T) {
@@ -566,7 +566,7 @@ func TestA15_AuthorizeSeesTheCallAndDecides(t *testing.T) {
 	})
 }
 
-// A slow host that steers from within OnEvent gets every event, in order, and stops nothing.
+// A slow host that steers from OnEvent gets every event, in order, and blocks nothing.
 func TestB_OnEventMayUseTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *host
@@ -611,7 +611,7 @@ func TestB_OnEventMayUseTheSession(t *testing.T) {
 	})
 }
 
-// A session changes to a model of another provider in the middle of its work.
+// A session switches to a model of another provider during an input.
 func TestA8_SwitchesTheProvider(t *testing.T) {
 	other := llmtest.NewProvider("other", llmtest.Text("from the other"))
 	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("from the first")}, more: []llm.Provider{other}})
@@ -677,7 +677,7 @@ func (f *failing) Append(ctx context.Context, next int64, records ...journal.Rec
 	return f.Memory.Append(ctx, next, records...)
 }
 
-// A journal that cannot be written ends the session with an error, whenever it happens; no start stays without its end.
+// If the journal cannot be written, the session ends with an error, and every start event has its end event.
 func TestA19_JournalFailureEndsTheSession(t *testing.T) {
 	const appends = 6 // input, answer, intent, result, answer, end
 	for n := range appends {
@@ -686,7 +686,7 @@ func TestA19_JournalFailureEndsTheSession(t *testing.T) {
 				h := open(t, setup{
 					tools:   []tool.Tool{echo("work")},
 					steps:   []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("done")},
-					options: agent.Options{Journal: &failing{left: n + 1}}, // the first append is New's
+					options: agent.Options{Journal: &failing{left: n + 1}}, // the first append belongs to New
 				})
 				if _, err := h.Submit(context.Background(), "go"); !errors.Is(err, errDisk) {
 					t.Errorf("Submit = %v, want the disk's error", err)
@@ -702,7 +702,7 @@ func TestA19_JournalFailureEndsTheSession(t *testing.T) {
 	}
 }
 
-// An abort or an interrupt that comes as an input ends drops, or keeps, the follow-ups; neither begins one.
+// An abort that comes as an input ends drops the follow-ups, an interrupt keeps them. Neither begins one.
 func TestA7_NoFollowUpAfterAStop(t *testing.T) {
 	for name, stop := range map[string]func(*agent.Session){"abort": (*agent.Session).Abort, "interrupt": (*agent.Session).Interrupt} {
 		t.Run(name, func(t *testing.T) {
@@ -728,7 +728,7 @@ func TestA7_NoFollowUpAfterAStop(t *testing.T) {
 	}
 }
 
-// A follow-up that is accepted while Submit has not returned yet runs before it does.
+// A follow-up that is accepted before Submit has returned runs before Submit returns.
 func TestA7_FollowUpAcceptedAtTheLastMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *host
@@ -748,7 +748,7 @@ func TestA7_FollowUpAcceptedAtTheLastMoment(t *testing.T) {
 	})
 }
 
-// Steer delivers no events on its caller's goroutine: a host may hold a lock of its own that OnEvent takes.
+// Steer does not call OnEvent on its caller's goroutine, so a host may hold a lock that OnEvent takes.
 func TestB_SteerUnderTheHostsLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -777,7 +777,7 @@ func TestB_SteerUnderTheHostsLock(t *testing.T) {
 	})
 }
 
-// Whatever a tool gets wrong is a result or an error, not the end of the session or of the process.
+// A tool's mistakes give an error result. They end neither the session nor the process.
 func TestA11_ForeignMistakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bad := newTool("bad", writes, func(context.Context, *tool.Call) (tool.Result, error) {
@@ -807,7 +807,7 @@ func TestA11_ForeignMistakes(t *testing.T) {
 	})
 }
 
-// Servers repeat call ids, or leave them out; each call still gets its own result.
+// Servers may repeat or omit call ids. Each call still gets its own result.
 func TestA2_RepeatedCallIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		named := func(id, path string) llm.ToolCall {
@@ -832,7 +832,7 @@ func TestA2_RepeatedCallIDs(t *testing.T) {
 	})
 }
 
-// A text that came without deltas (a whole body, or middleware) has its start and its delta all the same; an empty one has none.
+// A text without deltas (a whole body, or from middleware) still has a start and a delta. An empty text has neither.
 func TestB_TextsWithoutDeltas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		whole := func(context.Context, *llm.Request) iter.Seq2[llm.StreamEvent, error] {
@@ -851,7 +851,7 @@ func TestB_TextsWithoutDeltas(t *testing.T) {
 	})
 }
 
-// nowhere is an environment for sessions that do nothing.
+// nowhere returns an environment for sessions that run no tools.
 func nowhere(t *testing.T) env.Environment {
 	t.Helper()
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})

@@ -27,7 +27,7 @@ func set(t *testing.T, h *host, s agent.Settings) {
 
 func effort(name string) agent.Settings { return agent.Settings{Effort: &name} }
 
-// setter is a tool that changes settings when it is called.
+// setter returns a tool that changes settings.
 func setter(t *testing.T, h **host, s agent.Settings) tool.Tool {
 	return newTool("set", writes, func(context.Context, *tool.Call) (tool.Result, error) {
 		set(t, *h, s)
@@ -35,7 +35,7 @@ func setter(t *testing.T, h **host, s agent.Settings) tool.Tool {
 	})
 }
 
-// asks are model, effort and tools of every request.
+// asks returns the model, effort and tools of every request.
 func (h *host) asks() []string {
 	var asks []string
 	for _, r := range h.model.Requests() {
@@ -56,7 +56,7 @@ func (h *host) epochs() []int {
 	return epochs
 }
 
-// What is set in the middle of an input holds from the next model call on; what changes the beginning of the request is a new epoch.
+// Settings that change during an input apply from the next model call on. A change to the beginning of the request begins a new epoch.
 func TestA8_SettingsInTheMiddle(t *testing.T) {
 	other := "model-2"
 	for name, c := range map[string]struct {
@@ -94,7 +94,7 @@ func TestA8_SettingsInTheMiddle(t *testing.T) {
 	}
 }
 
-// A tool that was replaced is gone for the model and for the session; one that came runs.
+// A replaced tool is gone for the model and for the session, and a new tool runs.
 func TestA8_ToolsRunAsTheyAreOffered(t *testing.T) {
 	var h *host
 	h = open(t, setup{tools: []tool.Tool{setter(t, &h, agent.Settings{Tools: []tool.Tool{echo("new")}})},
@@ -113,7 +113,7 @@ func TestA8_ToolsRunAsTheyAreOffered(t *testing.T) {
 	}
 }
 
-// A model gets the effort nearest to the one that was asked for, and the host is told.
+// A model gets the effort nearest to the requested one, and the host is warned.
 func TestA8_ClampsTheEffort(t *testing.T) {
 	for _, c := range []struct {
 		takes []string
@@ -126,7 +126,7 @@ func TestA8_ClampsTheEffort(t *testing.T) {
 		{[]string{"low", "medium", "high"}, "medium", "medium", false},
 		{[]string{"low", "medium", "high"}, "max", "high", true},
 		{[]string{"low", "medium", "high"}, "none", "low", true},
-		{[]string{"low", "high"}, "medium", "low", true}, // the cheaper of two as near
+		{[]string{"low", "high"}, "medium", "low", true}, // of two that are equally near, the cheaper one
 		{[]string{"low", "high"}, "turbo", "turbo", false},
 		{[]string{"special"}, "low", "low", false},
 	} {
@@ -143,7 +143,7 @@ func TestA8_ClampsTheEffort(t *testing.T) {
 	}
 }
 
-// The effort is the host's wish: another model may take it although this one does not.
+// The requested effort is kept: another model may support it although this one does not.
 func TestA8_ClampedForTheModelOfTheDay(t *testing.T) {
 	takes := map[string][]string{"model-1": {"low", "high"}, "model-2": {"low", "max"}}
 	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("1"), llmtest.Text("2"), llmtest.Text("3")},
@@ -158,7 +158,7 @@ func TestA8_ClampedForTheModelOfTheDay(t *testing.T) {
 	}
 }
 
-// fixing is a provider whose effort must stay as it is within a tool round.
+// fixing is a provider whose effort must not change within a tool round.
 type fixing struct{ llm.Provider }
 
 func (fixing) FixesEffort(*llm.Model) bool { return true }
@@ -178,20 +178,20 @@ func TestA8_EffortFixedInAToolRound(t *testing.T) {
 	if h.warned() != "effort_later effort_clamped effort_later effort_clamped" {
 		t.Errorf("warned %q", h.warned())
 	}
-	set(t, h, effort("low")) // between inputs nothing stands against it
+	set(t, h, effort("low")) // the effort may change between inputs
 	h.submit(t, "even more", agent.Completed)
 	if last := h.asks()[4]; last != "model-1/low/set" || strings.Count(h.warned(), "effort_later") != 2 {
 		t.Errorf("asked %q, warned %q", last, h.warned())
 	}
 }
 
-// The round goes on after steering, and after an interrupt that Continue takes up; it is over with the next task.
+// The effort stays fixed after steering, and after an interrupt with Continue. The next task frees it.
 func TestA8_EffortFixedUntilTheRoundIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *host
 		h = open(t, setup{wrap: fixes, tools: []tool.Tool{echo("work")},
 			steps: []llmtest.Step{llmtest.Calls(call("work")),
-				llmtest.Func(func(context.Context, *llm.Request) llmtest.Step { // results and steering are in the history
+				llmtest.Func(func(context.Context, *llm.Request) llmtest.Step { // results and steering are in the request
 					set(t, h, effort("high"))
 					h.Interrupt()
 					return llmtest.Hang()
@@ -216,7 +216,7 @@ func TestA8_EffortFixedUntilTheRoundIsOver(t *testing.T) {
 	})
 }
 
-// An answer without calls leaves no round open: what BeforeStop, a nudge or steering adds may be answered with another effort.
+// After an answer without calls the effort may change, also for the model call after BeforeStop, a nudge or steering.
 func TestA8_EffortFreeBetweenAnswers(t *testing.T) {
 	var h *host
 	h = open(t, setup{wrap: fixes, steps: []llmtest.Step{llmtest.Text("one"), llmtest.Text("two")},
@@ -230,7 +230,7 @@ func TestA8_EffortFreeBetweenAnswers(t *testing.T) {
 	}
 }
 
-// A money budget that a model's unknown price would defeat is refused, and nothing changes.
+// A model without a known price is refused if there is a money budget, and nothing changes.
 func TestA18_SetRefusesAModelWithoutPrices(t *testing.T) {
 	h := open(t, setup{options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{USD: 1}}}, steps: []llmtest.Step{llmtest.Text("hi")},
 		models: func(_, id string) (llm.Model, bool) {

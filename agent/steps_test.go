@@ -19,7 +19,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// stepLines is one line a step event.
+// stepLines formats the step events, one a line.
 func stepLines(t *testing.T, events []agent.Event) string {
 	t.Helper()
 	var b strings.Builder
@@ -46,7 +46,7 @@ func stepLines(t *testing.T, events []agent.Event) string {
 	return b.String()
 }
 
-// called is the four events of a call with empty arguments.
+// called returns the lines of the four events of a call with empty arguments.
 func called(n int, id, name, result string, ms int) string {
 	return fmt.Sprintf("step_start %d %s %s\ntool_call %s %s {}\ntool_result %s %s %q false\nstep_complete %d %s completed %dms\n",
 		n, id, name, id, name, id, name, result, n, id, ms)
@@ -57,7 +57,7 @@ func failed(n int, id, name, args, result string, ms int) string {
 		n, id, name, id, name, args, id, name, result, n, id, ms)
 }
 
-// slow says its name after a time.
+// slow returns a tool that returns its name after a given time.
 func slow(name string, after time.Duration, access tool.Access) tool.Tool {
 	return newTool(name, access, func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
 		select {
@@ -69,7 +69,7 @@ func slow(name string, after time.Duration, access tool.Access) tool.Tool {
 	})
 }
 
-// answers makes one answer of thoughts, texts and calls.
+// answers returns an answer of thoughts, texts and calls.
 func answers(parts ...llm.Part) llmtest.Step {
 	for i, part := range parts {
 		if c, ok := part.(llm.ToolCall); ok && c.ID == "" {
@@ -80,7 +80,7 @@ func answers(parts ...llm.Part) llmtest.Step {
 	return llmtest.Answer(parts...)
 }
 
-// Parts of answers.
+// The functions below return parts of answers.
 func saidText(text string) llm.Part { return llm.Text{Text: text} }
 func thought(text string) llm.Part  { return llm.Thinking{Text: text} }
 func calls(id, name string) llm.Part {
@@ -106,7 +106,7 @@ func TestB_Steps(t *testing.T) {
 	tests := []struct {
 		name    string
 		setup   setup
-		prompts int // 1 unless set
+		prompts int // 1 by default
 		on      map[agent.Kind]func(*agent.Session)
 		want    string
 	}{
@@ -186,7 +186,7 @@ func runSteps(t *testing.T, s setup, prompts int, on map[agent.Kind]func(*agent.
 	h = open(t, s)
 	for range prompts {
 		if _, err := h.Submit(t.Context(), "go"); err != nil {
-			t.Log(err) // what it ends with, the steps show
+			t.Log(err) // the steps show the error
 		}
 	}
 	if err := h.Close(); err != nil {
@@ -201,7 +201,7 @@ func runSteps(t *testing.T, s setup, prompts int, on map[agent.Kind]func(*agent.
 	}
 }
 
-// wildcards puts what was got where any result is wanted.
+// wildcards replaces the results in want that stand for any result by those in got.
 func wildcards(want, got string) string {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for i := range min(len(w), len(g)) {
@@ -212,7 +212,7 @@ func wildcards(want, got string) string {
 	return strings.Join(w, "\n")
 }
 
-// Steps come as soon as their turn is certain, and breaking off reads no further.
+// Steps are yielded as soon as their turn is certain, and breaking off stops reading.
 func TestB_StepsAreNotLate(t *testing.T) {
 	start := func(id string, i int) agent.Event { return &agent.ToolCallStart{CallID: id, Index: i, Name: "look"} }
 	events := []agent.Event{&agent.StepStart{}, &agent.ThinkingDelta{Text: "hm"}, &agent.StepEnd{}, start("a", 0), start("b", 1),
@@ -230,13 +230,13 @@ func TestB_StepsAreNotLate(t *testing.T) {
 			break
 		}
 	}
-	// reasoning; start and call of a; result and end of a, start and call of b, result of b
+	// The steps: reasoning; start and call of a; result and end of a, start and call of b; result of b.
 	if want := []int{3, 4, 4, 7, 7, 7, 7, 7}; !slices.Equal(at, want) {
 		t.Errorf("the events came after reading %v, want %v", at, want)
 	}
 }
 
-// The texts of the last answer together are the final one.
+// The final text consists of the texts of the last answer.
 func TestB_StepsOfSeveralTexts(t *testing.T) {
 	two := []agent.Event{&agent.StepStart{}, &agent.AssistantTextEnd{Text: "one, "}, &agent.AssistantTextEnd{Block: 1, Text: "two"}, &agent.StepEnd{}}
 	events := append(slices.Concat(two, two), &agent.ProcessingEnd{Text: "one, two", Reason: agent.Completed})
@@ -245,7 +245,7 @@ func TestB_StepsOfSeveralTexts(t *testing.T) {
 	}
 }
 
-// The result of a call that began before a resume stands alone in the events.
+// The result of a call that began before a resume has no start event.
 func TestB_StepsAfterAResume(t *testing.T) {
 	got := stepLines(t, []agent.Event{&agent.ToolCallEnd{CallID: "a", Name: "ask", Output: "yes"}})
 	if want := strings.Replace(called(1, "a", "ask", "yes", 0), "{}", "null", 1); got != want {
@@ -253,7 +253,7 @@ func TestB_StepsAfterAResume(t *testing.T) {
 	}
 }
 
-// After a resume the calls that are left have gaps between them; their order stays.
+// After a resume the remaining calls may have gaps in their numbers. Their order is unchanged.
 func TestB_StepsOfTheCallsLeft(t *testing.T) {
 	start := func(id string, i int) agent.Event {
 		return &agent.ToolCallStart{CallID: id, Index: i, Name: "look", Arguments: json.RawMessage("{}")}
@@ -267,7 +267,7 @@ func TestB_StepsOfTheCallsLeft(t *testing.T) {
 	}
 }
 
-// A question that is given up at an interrupt is dispatched a second time; it is one call all the same.
+// A question that is given up at an interrupt starts a second time. It is still one call.
 func TestB_StepsOfACallThatStartsTwice(t *testing.T) {
 	start := &agent.ToolCallStart{CallID: "a", Name: "ask", Arguments: json.RawMessage("{}")}
 	got := stepLines(t, []agent.Event{start, start, &agent.ToolCallEnd{CallID: "a", Name: "ask", Output: "yes"},

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// BenchmarkTextDelta is what a delta of 20 bytes costs from the model's stream to those who watch, in answers of 1,000 deltas.
+// BenchmarkTextDelta measures the cost of a delta of 20 bytes from the model's stream to the consumers, in answers of 1,000 deltas.
 func BenchmarkTextDelta(b *testing.B) {
 	run := func(b *testing.B, s *eventStream) {
 		b.ReportAllocs()

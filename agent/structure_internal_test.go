@@ -10,7 +10,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// The log of events counts whatever of a result can be long.
+// The event log counts the size of every part of a result that can be long.
 func TestJ4_StructureCountsInTheLog(t *testing.T) {
 	const much = 1 << 20
 	long := strings.Repeat("x", much)
@@ -27,7 +27,7 @@ func TestJ4_StructureCountsInTheLog(t *testing.T) {
 	}
 }
 
-// Of media the log has the newest only, however an event is wrapped: neither memory nor the log's limit goes to old images.
+// The log keeps only the newest media, however an event is wrapped, so old images use neither memory nor the log's limit.
 func TestJ4_LogKeepsTheNewestMedia(t *testing.T) {
 	const size = mediaKept / 4
 	var l eventLog

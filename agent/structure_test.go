@@ -23,10 +23,10 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// png is the beginning of an image, which is all that read_file looks at.
+// png is the beginning of an image; read_file looks at nothing else.
 const png = "\x89PNG\r\n\x1a\n"
 
-// hands are tools whose results have each kind of structure.
+// hands returns a profile with tools whose results have each kind of structure.
 func hands() profile.Profile {
 	score := newTool("score", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
 		result := tool.Text("The score is 7.")
@@ -37,7 +37,7 @@ func hands() profile.Profile {
 		coding.Shell(time.Minute), coding.Process(), score}}
 }
 
-// callEnds are the ends of calls among events.
+// callEnds returns the TOOL_CALL_END events.
 func callEnds(events []agent.Event) []*agent.ToolCallEnd {
 	var all []*agent.ToolCallEnd
 	for _, ev := range events {
@@ -48,7 +48,7 @@ func callEnds(events []agent.Event) []*agent.ToolCallEnd {
 	return all
 }
 
-// projected are the events that a journal stands for.
+// projected returns the projection of a journal.
 func projected(t *testing.T, log agent.Records) []agent.Event {
 	t.Helper()
 	var events []agent.Event
@@ -58,7 +58,7 @@ func projected(t *testing.T, log agent.Records) []agent.Event {
 	return events
 }
 
-// TOOL_CALL_END has the structure of results, live, from the journal and from its replay.
+// TOOL_CALL_END has the structure of results, live, in the projection and in the replay.
 func TestJ4_EventsHaveTheStructure(t *testing.T) {
 	w := &workplace{t, t.TempDir()}
 	w.put("edited", "before\n")
@@ -111,7 +111,7 @@ func TestJ4_EventsHaveTheStructure(t *testing.T) {
 	}
 }
 
-// Without being asked for, no content of a file is in the events or the journal but what the model was shown.
+// Without Diffs, events and journal have no file content except what the model got.
 func TestJ4_NoDiffsUnlessAskedFor(t *testing.T) {
 	w := &workplace{t, t.TempDir()}
 	w.put("edited", "before\n")
@@ -127,7 +127,7 @@ func TestJ4_NoDiffsUnlessAskedFor(t *testing.T) {
 	}
 }
 
-// An event has the data of no more media than the model could look at; the history has all of it.
+// Events have only as much media as the model can see. The history has all of it.
 func TestJ4_MediaOfEventsHaveALimit(t *testing.T) {
 	const size = 3 << 20
 	album := newTool("album", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
@@ -153,7 +153,7 @@ func TestJ4_MediaOfEventsHaveALimit(t *testing.T) {
 	}
 }
 
-// What a tool of the host's changes without saying into what, the session has not seen; what it deletes is gone.
+// If a host's tool changes a file without giving its new content, the file counts as unseen. A deleted file is gone.
 func TestJ4_ChangesOfOtherToolsAreSeen(t *testing.T) {
 	w := &workplace{t, t.TempDir()}
 	for _, name := range []string{"told", "untold"} {
@@ -181,7 +181,7 @@ func TestJ4_ChangesOfOtherToolsAreSeen(t *testing.T) {
 	w.want("untold", "formatted\n")
 }
 
-// A journal of version 2, in which what calls wrote is among what they saw, is read, replayed and gone on with.
+// A version 2 journal, in which seen includes what calls wrote, is read, replayed and resumed.
 func TestJ4_JournalsOfVersion2(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join("testdata", "journals", "version2.jsonl"))
 	if err != nil {
@@ -206,7 +206,7 @@ func TestJ4_JournalsOfVersion2(t *testing.T) {
 	}
 }
 
-// Programs that know nothing of changes would take what was written for unseen: they do not read journals that have them.
+// A journal with changes has version 3, because older programs would take written files for unseen.
 func TestJ4_JournalsHaveVersion3(t *testing.T) {
 	w := &workplace{t, t.TempDir()}
 	log := new(journal.Memory)

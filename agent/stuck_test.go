@@ -16,11 +16,11 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// stuckLog is a journal that does not return from appending a record of one kind, until it is freed.
+// stuckLog is a journal whose append of a record of one kind does not return until it is freed.
 type stuckLog struct {
 	journal.Memory
 	kind  string
-	stuck chan struct{} // closed when it is
+	stuck chan struct{} // closed when an append is stuck
 	free  chan struct{}
 	once  sync.Once
 }
@@ -41,7 +41,7 @@ func (l *stuckLog) Append(ctx context.Context, next int64, records ...journal.Re
 	return l.Memory.Append(ctx, next, records...)
 }
 
-// returns fails the test when f does not return.
+// returns fails the test if f does not return.
 func returns(t *testing.T, what string, f func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -55,7 +55,7 @@ func returns(t *testing.T, what string, f func()) {
 
 const shortGrace = 20 * time.Millisecond
 
-// A subagent whose journal does not return while a message is handed to it does not hold up the end of its parent.
+// A subagent whose journal hangs during send_input does not block the end of its parent.
 func TestI7_StuckJournalOfASubagent(t *testing.T) {
 	log := newStuckLog(t, "queued")
 	h := open(t, setup{tools: coding.Agents(), fails: true, steps: byTask(map[string][]llmtest.Step{
@@ -87,7 +87,7 @@ func TestI7_InterruptBesideAStuckJournal(t *testing.T) {
 	})
 }
 
-// The end of the time budget ends the wait for OnEvent, too.
+// The end of the time budget also ends the wait for OnEvent.
 func TestI7_TimeBudgetAndStuckOnEvent(t *testing.T) {
 	free := make(chan struct{})
 	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hi")}, fails: true, options: agent.Options{Limits: agent.Limits{Grace: shortGrace}, Policy: agent.Policy{Budget: agent.Budget{Time: 50 * time.Millisecond}},
@@ -104,7 +104,7 @@ func TestI7_TimeBudgetAndStuckOnEvent(t *testing.T) {
 	close(free)
 }
 
-// fullLog is a host's journal that has a limit of its own.
+// fullLog is a host's journal with its own size limit.
 type fullLog struct {
 	journal.Memory
 	most int64
@@ -117,7 +117,7 @@ func (l *fullLog) Append(ctx context.Context, next int64, records ...journal.Rec
 	return l.Memory.Append(ctx, next, records...)
 }
 
-// A journal that is full by its own account is one that cannot be written: the session ends at once.
+// A journal that reports itself as full cannot be written: the session ends at once.
 func TestI9_JournalWithALimitOfItsOwn(t *testing.T) {
 	h := open(t, setup{steps: repeated(llmtest.Text("hi"), 50), fails: true, options: agent.Options{Journal: &fullLog{most: 2}}})
 	returns(t, "Submit", func() {
@@ -130,11 +130,11 @@ func TestI9_JournalWithALimitOfItsOwn(t *testing.T) {
 	}
 }
 
-// stuckReads is a journal that does not return what it holds any more, once it is told so.
+// stuckReads is a journal whose reads hang from a given moment on.
 type stuckReads struct {
 	*journal.Memory
 	on    atomic.Bool
-	stuck chan struct{} // closed when it is
+	stuck chan struct{} // closed when a read is stuck
 	free  chan struct{}
 }
 
@@ -146,7 +146,7 @@ func (l *stuckReads) Records(ctx context.Context, from int64) iter.Seq2[journal.
 	return l.Memory.Records(ctx, from)
 }
 
-// A compaction does not wait for a journal from which a call wanted to read earlier turns.
+// A compaction does not wait for a journal that hangs while a call reads earlier turns.
 func TestI12_StuckRecall(t *testing.T) {
 	log, short := new(journal.Memory), agent.CompactionPolicy{Threshold: 0.9, KeepTurns: 1}
 	h := long(t, agent.Options{Journal: log, Policy: agent.Policy{Compaction: short}}, follow(llmtest.Text("one"), llmtest.Text("two")))

@@ -19,7 +19,7 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// At the limit of depth the tools are not there.
+// At the limit of depth the agent tools are not offered.
 func TestAC7_5_Depth(t *testing.T) {
 	for depth, want := range map[int]string{0: "spawn_agent", 1: "spawn_agent", 2: `"agent-1","status":"running"`} {
 		t.Run(fmt.Sprint(depth), func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestAC7_5_Depth(t *testing.T) {
 				if grand := h.requests("grandchild"); (len(grand) == 2) != (depth == 2) || len(grand) > 0 && len(grand[0].Tools) > 0 {
 					t.Errorf("%d calls of the grandchild", len(grand))
 				}
-				var used llm.Usage // of all three
+				var used llm.Usage // of all three agents
 				for _, ev := range h.events {
 					if s, ok := innermost(ev).(*agent.StepEnd); ok {
 						used = used.Add(s.Usage)
@@ -67,7 +67,7 @@ func innermost(ev agent.Event) agent.Event {
 	}
 }
 
-// A session without Subagents offers no such tools.
+// A session without Subagents offers no agent tools.
 func TestF_NoSubagents(t *testing.T) {
 	h := open(t, setup{tools: coding.Agents(), steps: []llmtest.Step{llmtest.Calls(spawn("x")), llmtest.Text("done")}})
 	h.submit(t, "go", agent.Completed)
@@ -77,7 +77,7 @@ func TestF_NoSubagents(t *testing.T) {
 	wantOutputs(t, h, "spawn_agent")
 }
 
-// No more agents work at a time than may, also when one that has finished is sent something.
+// The limit of working agents also applies when a finished agent gets a message.
 func TestF_MaxRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := spawning(t, agent.Options{Subagents: &agent.Subagents{MaxRunning: 1}}, map[string][]llmtest.Step{
@@ -92,7 +92,7 @@ func TestF_MaxRunning(t *testing.T) {
 	})
 }
 
-// A call that cannot start an agent leaves no trace: no place is taken, and no journal is open.
+// A call that fails to start an agent uses no slot and leaves no journal open.
 func TestF_SpawnThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logs := &childLogs{}
@@ -115,11 +115,11 @@ func TestF_SpawnThatFails(t *testing.T) {
 	})
 }
 
-// childLogs opens journals for children and counts what becomes of them.
+// childLogs opens journals for children and counts how they are used.
 type childLogs struct {
 	mu    sync.Mutex
 	logs  map[string]*childLog
-	first func(id string) // before a child's first record after its header
+	first func(id string) // called before a child's first record after its header
 }
 
 type childLog struct {
@@ -166,7 +166,7 @@ func (c *childLogs) check(t *testing.T, want int) {
 	}
 }
 
-// Children outlive an input and end with the session: Close and Abort end what they do, and their events come in order and before the
+// Children outlive an input and end with the session: Close and Abort end their work, and their events come in order and before the
 // session's end.
 func TestF_ChildrenEndWithTheSession(t *testing.T) {
 	for name, end := range map[string]func(*host) error{"close": (*host).close, "abort": func(h *host) error { h.Abort(); return h.close() }} {
@@ -227,7 +227,7 @@ func TestF_ChildrenEndWithTheSession(t *testing.T) {
 
 func (h *host) close() error { return h.Close() }
 
-// What children spend is the session's: usage, money, the result of the input, and what is left of the budget.
+// The usage of children counts for the session: its usage, its cost, the Result of the input, and the rest of the budget.
 func TestA18_ChildrenSpendTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -258,7 +258,7 @@ func priced(input, output float64) llm.Lookup {
 	return model(llm.Model{Window: 1_000_000, MaxOutput: 1000, Prices: []llm.Price{{Input: input, Output: output}}})
 }
 
-// What a child's call may take at most is not there for a call of the parent at the same time.
+// The reservation of a child's call is not available to a call of the parent at the same time.
 func TestA18_ConcurrentChildrenReserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate, started := make(chan struct{}), make(chan struct{})
@@ -282,7 +282,7 @@ func TestA18_ConcurrentChildrenReserve(t *testing.T) {
 	})
 }
 
-// The permission hook decides about the calls of children too.
+// The permission hook also decides about the calls of children.
 func TestF_HookSeesChildren(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -309,7 +309,7 @@ func TestF_HookSeesChildren(t *testing.T) {
 	})
 }
 
-// syncedLog knows which kinds of records are durable.
+// syncedLog records which kinds of records are durable.
 type syncedLog struct {
 	journal.Memory
 	mu     sync.Mutex
@@ -323,7 +323,7 @@ func (l *syncedLog) Sync(context.Context) error {
 	return nil
 }
 
-// spawned is how many spawn records are durable.
+// spawned returns the number of durable spawn records.
 func (l *syncedLog) spawned(t *testing.T) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -338,8 +338,7 @@ func (l *syncedLog) spawned(t *testing.T) (n int) {
 	return n
 }
 
-// The record of a child is durable before the child works. A resumed parent knows of its children, that they are gone, and
-// gives no id twice.
+// The record of a child is durable before the child works. A resumed parent knows its children and that they are gone, and reuses no id.
 func TestF_JournalsAndResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, logs := new(syncedLog), &childLogs{}
@@ -390,7 +389,7 @@ func TestF_JournalsAndResume(t *testing.T) {
 	})
 }
 
-// A session that ends while a child starts waits for nobody, and the child does not begin.
+// A session that ends while a child starts does not wait for it, and the child does not begin.
 func TestF_CloseWhileSpawning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logs, opening, goOn := &childLogs{}, make(chan struct{}), make(chan struct{})

@@ -19,7 +19,7 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// byTask is a model for several agents: each follows the script of the task that is its first user message.
+// byTask returns a model for several agents: each follows the script for its task, which is its first user message.
 func byTask(scripts map[string][]llmtest.Step) []llmtest.Step {
 	var mu sync.Mutex
 	next := map[string]int{}
@@ -36,7 +36,7 @@ func byTask(scripts map[string][]llmtest.Step) []llmtest.Step {
 	})}, 200)
 }
 
-// taskOf is the first user message of a request.
+// taskOf returns the first user message of a request.
 func taskOf(req *llm.Request) string {
 	for _, m := range req.Messages {
 		if m.Role == llm.RoleUser {
@@ -46,7 +46,7 @@ func taskOf(req *llm.Request) string {
 	return ""
 }
 
-// requests are those of the agent that has a task.
+// requests returns the requests of the agent with a task.
 func (h *host) requests(task string) []*llm.Request {
 	return slices.DeleteFunc(h.model.Requests(), func(r *llm.Request) bool { return taskOf(r) != task })
 }
@@ -75,7 +75,7 @@ func result(t *testing.T, text string) (r tool.AgentResult) {
 	return r
 }
 
-// spawning is a session that may have subagents.
+// spawning opens a session that may have subagents.
 func spawning(t *testing.T, o agent.Options, scripts map[string][]llmtest.Step, tools ...tool.Tool) *host {
 	t.Helper()
 	if o.Subagents == nil {
@@ -84,7 +84,7 @@ func spawning(t *testing.T, o agent.Options, scripts map[string][]llmtest.Step, 
 	return open(t, setup{tools: append(coding.Agents(), tools...), options: o, steps: byTask(scripts)})
 }
 
-// outputs are the results of all calls, in order.
+// outputs returns the results of all calls, in order.
 func (h *host) outputs() []string {
 	var texts []string
 	for _, turn := range h.History() {
@@ -110,7 +110,7 @@ func wantOutputs(t *testing.T, h *host, want ...string) {
 	}
 }
 
-// Spawning returns at once: the children cannot end before the parent's next model call.
+// Spawning returns at once: the children end only after the parent's next model call.
 func TestAC7_1_ChildrenWorkAtTheSameTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -150,7 +150,7 @@ func TestAC7_1_ChildrenWorkAtTheSameTime(t *testing.T) {
 	})
 }
 
-// What a child is told and given: directory, model, turns.
+// A child gets the directory, the model and the turns from its spawn arguments.
 func TestF_SpawnArguments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := spawning(t, agent.Options{}, map[string][]llmtest.Step{
@@ -179,8 +179,8 @@ func TestF_SpawnArguments(t *testing.T) {
 	})
 }
 
-// A message reaches a child that works before its next model call, and begins an input of one that has finished. Calls to the same
-// agent in one answer keep their order.
+// A message reaches a working child before its next model call, and begins an input of a finished one. Calls to the same agent in one
+// answer keep their order.
 func TestAC7_3_SendInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate, started := make(chan struct{}), make(chan struct{})
@@ -207,7 +207,7 @@ func TestAC7_3_SendInput(t *testing.T) {
 	})
 }
 
-// agents hands out the table of a session.
+// agents returns a tool that stores the agent table of its session.
 func agents(to *tool.Agents) tool.Tool {
 	return newTool("agents", readOnly, func(_ context.Context, c *tool.Call) (tool.Result, error) {
 		*to = c.Session.Agents()
@@ -215,7 +215,7 @@ func agents(to *tool.Agents) tool.Tool {
 	})
 }
 
-// A message that comes when the child's last answer is in, and before anybody knows that it has ended, is not lost.
+// A message that arrives between the child's last answer and the report of its end is not lost.
 func TestF_SendAtTheVeryEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var table tool.Agents
@@ -236,7 +236,7 @@ func TestF_SendAtTheVeryEnd(t *testing.T) {
 	})
 }
 
-// Of messages from everywhere, while the child ends and begins again, each gets to the model once.
+// Messages from several goroutines, while the child ends and begins again, each reach the model once.
 func TestF_SendFromEverywhere(t *testing.T) {
 	const senders, each = 8, 10
 	var table tool.Agents
@@ -274,7 +274,7 @@ func TestF_SendFromEverywhere(t *testing.T) {
 	}
 }
 
-// The turns of a child are used up: what is sent to it then does not keep it busy for ever.
+// A message to a child without turns left does not keep it busy forever.
 func TestF_SendToAChildWithoutTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate, started := make(chan struct{}), make(chan struct{})
@@ -293,7 +293,7 @@ func TestF_SendToAChildWithoutTurns(t *testing.T) {
 	})
 }
 
-// The end of the input ends the waiting, not the child.
+// The end of the input ends the wait call, not the child.
 func TestF_InterruptedWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -316,7 +316,7 @@ func TestF_InterruptedWait(t *testing.T) {
 	})
 }
 
-// Closing an agent ends what it does; the status is its last one, also for who asks again.
+// Closing an agent ends its work. It returns the last status, also when called again.
 func TestAC7_4_CloseAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := spawning(t, agent.Options{}, map[string][]llmtest.Step{
@@ -338,7 +338,7 @@ func TestAC7_4_CloseAgent(t *testing.T) {
 	})
 }
 
-// A child whose model fails has ended, and says why.
+// A child whose model fails ends and reports the error.
 func TestF_ChildThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := spawning(t, agent.Options{}, map[string][]llmtest.Step{

@@ -22,7 +22,7 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// says is a tool that prints a text of its own.
+// says returns a tool that prints a given text.
 func says(name, text string) tool.Tool {
 	return newTool(name, writes, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(text), nil })
 }
@@ -46,7 +46,7 @@ func remove(t *testing.T, h *host, names ...string) {
 	}
 }
 
-// during is a tool that does something to its session while it runs.
+// during returns a tool that calls a function while it runs.
 func during(name string, do func()) tool.Tool {
 	return newTool(name, writes, func(context.Context, *tool.Call) (tool.Result, error) {
 		do()
@@ -62,13 +62,13 @@ func names[T any](tools []T, name func(T) string) string {
 	return strings.Join(list, ",")
 }
 
-// offered are the tools of a session by name: what the model is told, and what runs.
+// offered returns the names of the session's tools: those the model sees, and those that run.
 func (h *host) offered() string {
 	return names(h.Definitions(), func(d llm.ToolDefinition) string { return d.Name }) + " " +
 		names(h.Tools(), func(t tool.Tool) string { return t.Name })
 }
 
-// overWire is a session whose model speaks Anthropic's format, which counts what it could read from its cache.
+// overWire opens a session over Anthropic's wire format; the server counts what it could read from its cache.
 func overWire(t *testing.T, turns []fakellm.Turn, o agent.Options, tools ...tool.Tool) (*host, *fakellm.Server) {
 	t.Helper()
 	server := fakellm.New(fakellm.Script(turns...), fakellm.Options{})
@@ -94,13 +94,13 @@ func callsTo(names ...string) fakellm.Turn {
 	return turn
 }
 
-// Tools that arrive late, are exchanged, change and go: each change that the model can see begins one epoch, once a batch; all others
-// leave every byte before the end of the request as it was.
+// Tools are added late, replaced, changed and removed. Each batch that the model can see begins one epoch. Other changes leave all bytes
+// before the end of the request unchanged.
 func TestJ6_ToolsComeAndGo(t *testing.T) {
 	var h *host
 	step := 0
 	changes := []func(){
-		func() { add(t, h, says("late", "one"), echo("later"), says("work", "new work")) }, // in front of a call of late
+		func() { add(t, h, says("late", "one"), echo("later"), says("work", "new work")) }, // before a call of late
 		func() { add(t, h, says("late", "two")) },
 		func() { add(t, h, described(says("late", "three"), "Is another tool now.")) },
 		func() { remove(t, h, "late", "unheard of") },
@@ -137,13 +137,13 @@ func TestJ6_ToolsComeAndGo(t *testing.T) {
 	}
 }
 
-// head is a request up to the end of its messages, without the marks of the cache.
+// head returns a request up to the end of its messages, without the cache marks.
 func head(body []byte) string {
 	head, _, _ := strings.Cut(strings.ReplaceAll(string(body), `,"cache_control":{"type":"ephemeral"}`, ""), `],"max_tokens"`)
 	return head
 }
 
-// A call that runs while its tool is removed ends as it began, and one that waits behind it is told that the tool is gone.
+// A running call ends normally when its tool is removed. A call that waits behind it gets an error that the tool is gone.
 func TestJ6_RemovedWhileItRuns(t *testing.T) {
 	var h *host
 	work := during("work", func() { remove(t, h, "work", "set") })
@@ -158,7 +158,7 @@ func TestJ6_RemovedWhileItRuns(t *testing.T) {
 	}
 }
 
-// A tool that comes while the model answers is there for its next call, and a call of a tool that went meanwhile has a result.
+// A tool that is added during a model call is there for the next one, and a call of a tool that was removed meanwhile has a result.
 func TestJ6_ToolsChangeDuringAModelCall(t *testing.T) {
 	var h *host
 	h = open(t, setup{tools: []tool.Tool{echo("old")}, steps: []llmtest.Step{
@@ -176,8 +176,8 @@ func TestJ6_ToolsChangeDuringAModelCall(t *testing.T) {
 	}
 }
 
-// A session that is resumed before its tools are there gets them later: the request is as if they had never been away, and nothing is
-// written for it. What the model does not know of is offered only when it is added.
+// A session that is resumed without its tools gets them later. The request is as if they had never been away, and nothing is written.
+// Tools that the model does not know are offered only when they are added.
 func TestJ6_ToolsComeBackAfterAResume(t *testing.T) {
 	turns := []fakellm.Turn{callsTo("server"), {Text: "done"}, {Text: "more"}}
 	log := new(journal.Memory)
@@ -207,7 +207,7 @@ func TestJ6_ToolsComeBackAfterAResume(t *testing.T) {
 	}
 }
 
-// A call of a tool that is not there yet says that it may come, and the same call runs when it has come.
+// The result for a tool that is not there yet says that it may come, and the same call runs once it has come.
 func TestJ6_CallsOfAMissingTool(t *testing.T) {
 	log := new(journal.Memory)
 	h := open(t, setup{tools: []tool.Tool{echo("work"), echo("server")}, steps: []llmtest.Step{llmtest.Text("hi")}, options: agent.Options{Journal: log}})
@@ -228,7 +228,7 @@ func TestJ6_CallsOfAMissingTool(t *testing.T) {
 	replays(t, log)
 }
 
-// What a host added is written as it is sent, and a resumed session with the same tools goes on with it.
+// Added tools are written as they are sent, and a session that is resumed with the same tools continues.
 func TestJ6_AddedToolsAreInTheJournal(t *testing.T) {
 	loose := tool.Tool{ToolDefinition: llm.ToolDefinition{Name: "loose", Description: "<b>", Parameters: []byte(`{ "type": "object",  "properties": {} }`)}, Run: echo("loose").Run}
 	for name, change := range map[string]func(h *host){
@@ -238,7 +238,7 @@ func TestJ6_AddedToolsAreInTheJournal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			log := new(journal.Memory)
 			h := open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{Journal: log}, steps: []llmtest.Step{llmtest.Text("1"), llmtest.Text("2")}})
-			change(h) // before anything else happened
+			change(h) // before anything else
 			h.submit(t, "go", agent.Completed)
 			records := all(t, log)
 			h.submit(t, "more", agent.Completed)
@@ -256,7 +256,7 @@ func TestJ6_AddedToolsAreInTheJournal(t *testing.T) {
 	}
 }
 
-// A change that cannot be is an error and changes nothing, not even in part.
+// An invalid change is an error and changes nothing, not even in part.
 func TestJ6_ToolChangesThatFail(t *testing.T) {
 	broken := tool.Tool{ToolDefinition: llm.ToolDefinition{Name: "broken", Parameters: []byte("x")}}
 	schema := json.RawMessage(`{"type":"object","properties":{"answer":{"type":"string"}},"required":["answer"]}`)
@@ -305,7 +305,7 @@ func ended() context.Context {
 	return ctx
 }
 
-// Servers that come up at the same time do not lose each other's tools.
+// Servers that start at the same time do not lose each other's tools.
 func TestJ6_ToolsFromSeveralSides(t *testing.T) {
 	h := open(t, setup{tools: []tool.Tool{echo("work")}})
 	var group sync.WaitGroup
@@ -323,7 +323,7 @@ func TestJ6_ToolsFromSeveralSides(t *testing.T) {
 	}
 }
 
-// A subagent has the tools that its session has when it starts, and none that went before.
+// A subagent has its session's tools at the time of its start, without those removed earlier.
 func TestJ6_SubagentsHaveTheToolsOfNow(t *testing.T) {
 	var h *host
 	change := during("change", func() { add(t, h, echo("late")); remove(t, h, "early") })
@@ -341,7 +341,7 @@ func TestJ6_SubagentsHaveTheToolsOfNow(t *testing.T) {
 	}
 }
 
-// A host may change tools where it hears of something: the next model call has them. What comes during that call is for the one after it.
+// A host may change tools from OnEvent, and the next model call has them. Tools added during that call are in the one after it.
 func TestJ6_ToolsAddedByOnEvent(t *testing.T) {
 	var h *host
 	h = open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
@@ -383,7 +383,7 @@ func TestJ6_RemovedBeforeItBegins(t *testing.T) {
 	}
 }
 
-// The window that a host gives for a model that nobody knows stays when tools change.
+// The window that a host sets for an unknown model stays when tools change.
 func TestJ6_WindowStaysWithTools(t *testing.T) {
 	log := new(journal.Memory)
 	h := open(t, setup{options: agent.Options{Journal: log, Policy: agent.Policy{Window: 12345}}})

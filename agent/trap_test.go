@@ -20,7 +20,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// trap goes off at one place of a host's code, the nth time that it is come by. Its zero value only notes the places.
+// trap fails at one place of a host's code, the nth time that it is passed. Its zero value only records the places.
 type trap struct {
 	at  string
 	nth int
@@ -56,13 +56,13 @@ func (t *trap) hasSprung() bool {
 	}
 }
 
-// rig is a host all of whose code passes the trap.
+// rig is a host whose code always passes the trap.
 type rig struct {
 	*trap
 	session  *agent.Session // set by New, before the first input
 	requests []*llm.Request
-	failed   bool             // the first attempt of a model call
-	grace    [2]time.Duration // of the session, and of the resumed one
+	failed   bool             // the first attempt of a model call has failed
+	grace    [2]time.Duration // grace times of the session and of the resumed one
 	log      *journal.Memory
 	memory   *envtest.Memory
 
@@ -151,7 +151,7 @@ func (r *rig) in() string {
 	return r.phase
 }
 
-// warnings are their texts.
+// warnings returns the texts of the warnings.
 func (r *rig) warnings() string {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -164,7 +164,7 @@ func (r *rig) warnings() string {
 	return strings.Join(texts, "\n")
 }
 
-// live is the life of a session: everything that a host can call. It is over after the first error, and the session is closed.
+// live runs a session with every method that a host can call. It returns after the first error, with the session closed.
 func (r *rig) live(ctx context.Context, opened chan<- *agent.Session) (err error) {
 	r.enter("New")
 	s, err := agent.New(ctx, r.options(r.grace[0]))
@@ -204,7 +204,7 @@ func (r *rig) use(ctx context.Context, s *agent.Session) error {
 	return s.Compact(ctx)
 }
 
-// rigProvider fails at first, so that there is a retry, then makes one round of calls.
+// rigProvider fails once, so that there is a retry, then makes one round of calls.
 type rigProvider struct{ *rig }
 
 func (p rigProvider) Name() string { p.pass("Name"); return "rig" }
@@ -380,5 +380,5 @@ func (j rigJournal) Records(ctx context.Context, from int64) iter.Seq2[journal.R
 
 func (j rigJournal) Close() error {
 	j.pass(j.of + "journal Close")
-	return nil // it is opened again
+	return nil // the journal is opened again
 }

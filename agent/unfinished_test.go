@@ -14,14 +14,14 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// ends is an answer that ends for a reason.
+// ends returns an answer with a finish reason.
 func ends(reason llm.FinishReason, parts ...llm.Part) llmtest.Step {
 	return llmtest.Respond(llm.Response{Message: llm.Message{Parts: parts}, Finish: llm.Finish{Reason: reason, Raw: "raw " + string(reason)}})
 }
 
 func cutText(text string) llmtest.Step { return ends(llm.FinishLength, llm.Text{Text: text}) }
 
-// Steering that comes between an answer that was cut off and what goes on from it costs no text.
+// Steering between an answer that was cut off and its continuation loses no text.
 func TestI3_SteeredWhenCutOff(t *testing.T) {
 	var h *host
 	h = open(t, setup{steps: []llmtest.Step{cutText("one "), llmtest.Text("two")}, options: agent.Options{OnEvent: func(ev agent.Event) {
@@ -36,7 +36,7 @@ func TestI3_SteeredWhenCutOff(t *testing.T) {
 	}
 }
 
-// An answer that was cut off is gone on with, and what comes of it is one text; if that does not help, the input ends as incomplete.
+// An answer that was cut off is continued, and its parts make one text. If that is not enough, the input ends as incomplete.
 func TestI3_CutOffAnswers(t *testing.T) {
 	tired := ends("tired", llm.Text{Text: "a"})
 	for _, c := range []struct {
@@ -45,7 +45,7 @@ func TestI3_CutOffAnswers(t *testing.T) {
 		steps     []llmtest.Step
 		reason    agent.Reason
 		text      string
-		turns     int // of the model being asked to go on
+		turns     int // of requests to continue
 	}{
 		{"once", 0, []llmtest.Step{cutText("one, tw"), llmtest.Text("o, three")}, agent.Completed, "one, two, three", 1},
 		{"twice", 0, []llmtest.Step{cutText("a"), cutText("b"), llmtest.Text("c")}, agent.Completed, "abc", 2},
@@ -73,7 +73,7 @@ func TestI3_CutOffAnswers(t *testing.T) {
 	}
 }
 
-// What ended as incomplete goes on where it was.
+// After an incomplete end, Continue resumes the answer where it was cut off.
 func TestI3_ContinueAfterIncomplete(t *testing.T) {
 	h := open(t, setup{steps: []llmtest.Step{cutText("a"), cutText("b"), llmtest.Text("c")}, options: agent.Options{Policy: agent.Policy{Continues: -1}}})
 	h.submit(t, "go", agent.Incomplete)
@@ -89,7 +89,7 @@ func TestI3_ContinueAfterIncomplete(t *testing.T) {
 	}
 }
 
-// Of an answer that was cut off the calls that are whole run; the one in which it was cut off does not, whatever it would say.
+// Complete calls of an answer that was cut off run. The call that was cut off does not, whatever its arguments are.
 func TestI3_TornCalls(t *testing.T) {
 	ids := func(args ...string) (calls []llm.Part) {
 		for i, a := range args {
@@ -101,7 +101,7 @@ func TestI3_TornCalls(t *testing.T) {
 		name   string
 		reason llm.FinishReason
 		parts  []llm.Part
-		ran    string // call by call: ran, torn or bad JSON
+		ran    string // for each call: ran, torn or bad JSON
 	}{
 		{"in the arguments", llm.FinishLength, ids(`{"path":"x"}`, `{"path":"/impor`), "ran torn"},
 		{"before the arguments", llm.FinishLength, ids(`{}`, ``), "ran torn"},
@@ -137,7 +137,7 @@ func TestI3_TornCalls(t *testing.T) {
 	}
 }
 
-// A refusal ends the input, whether it comes as an answer, after calls or in the place of one; no call of it runs.
+// A refusal ends the input, whether it comes as an answer, after calls or as an error. None of its calls runs.
 func TestI3_Refusals(t *testing.T) {
 	blocked := &llm.Error{Kind: llm.ErrContentFilter, Provider: "test", Code: "SAFETY", Message: "the prompt was blocked", Final: true}
 	for name, c := range map[string]struct {
@@ -167,7 +167,7 @@ func TestI3_Refusals(t *testing.T) {
 			if name == "of the question" && !strings.Contains(h.warned(), "refused") {
 				t.Errorf("the host is warned of %q", h.warned())
 			}
-			if name != "of the question" { // asking again with the refusal as the last word is no new question
+			if name != "of the question" { // continuing with the refusal as the last message does not ask a new question
 				if result, err := h.Continue(context.Background()); err != nil || result.Reason != agent.Refused || h.model.Left() != 1 {
 					t.Errorf("%+v, %v", result, err)
 				}
@@ -182,7 +182,7 @@ func TestI3_Refusals(t *testing.T) {
 	}
 }
 
-// A pause is gone on from at once with the same history, but not for ever.
+// After a pause the model is called again at once with the same history, up to a limit.
 func TestI3_Pauses(t *testing.T) {
 	pause := ends(llm.FinishPause, llm.Text{Text: "."})
 	h := open(t, setup{steps: []llmtest.Step{pause, pause, llmtest.Text("!")}})
@@ -199,7 +199,7 @@ func TestI3_Pauses(t *testing.T) {
 	}
 }
 
-// An empty answer is nudged once.
+// After an empty answer the model is nudged once.
 func TestI3_EmptyAnswers(t *testing.T) {
 	empty := llmtest.Answer()
 	for _, c := range []struct {
@@ -236,7 +236,7 @@ func TestI3_EmptyAnswers(t *testing.T) {
 	}
 }
 
-// A structured result that was cut off is asked for again as a whole.
+// A structured result that was cut off is requested again as a whole.
 func TestI3_CutOffResult(t *testing.T) {
 	o := agent.Options{Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: []byte(`{"type":"object","required":["a"]}`)}}}
 	h := open(t, setup{steps: []llmtest.Step{cutText(`{"a":`), llmtest.Text(`{"a":1}`)}, options: o, wrap: formats})
@@ -247,7 +247,7 @@ func TestI3_CutOffResult(t *testing.T) {
 	h.submit(t, "go", agent.Incomplete)
 }
 
-// An answer for which the model's window was too small is a request that does not fit: it is compacted and tried again, once.
+// An answer that filled the model's window is treated like a request that does not fit: it is compacted and tried again, once.
 func TestI3_FullWindowInAnAnswer(t *testing.T) {
 	full := ends(llm.FinishContextLength, llm.Text{Text: "half"})
 	synctest.Test(t, func(t *testing.T) {
@@ -278,7 +278,7 @@ func TestI3_FullWindowInAnAnswer(t *testing.T) {
 	})
 }
 
-// What a subagent did not finish is no success to its parent.
+// An unfinished subagent is reported as an error to its parent.
 func TestI3_Subagents(t *testing.T) {
 	for name, step := range map[string]llmtest.Step{"refused": ends(llm.FinishContentFilter, llm.Text{Text: "No."}),
 		"incomplete": cutText("half"), "empty": llmtest.Answer()} {
@@ -296,7 +296,7 @@ func TestI3_Subagents(t *testing.T) {
 	}
 }
 
-// Steps tells each piece of an answer that was cut off once, and all of it in the end.
+// Steps yields each piece of an answer that was cut off once, and the whole text at the end.
 func TestI3_StepsOfACutOffAnswer(t *testing.T) {
 	h := open(t, setup{steps: []llmtest.Step{cutText("one, tw"), llmtest.Text("o")}})
 	h.submit(t, "go", agent.Completed)
@@ -316,7 +316,7 @@ func TestI3_StepsOfACutOffAnswer(t *testing.T) {
 	}
 }
 
-// A summary that was refused is none, and one that was cut off says so.
+// A refused summary is not used. A summary that was cut off says so.
 func TestI3_Summaries(t *testing.T) {
 	compacted := func(t *testing.T, summary llmtest.Step) *host {
 		h := long(t, agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, worker(9, llmtest.Text("done"), summary))
@@ -342,7 +342,7 @@ func TestI3_Summaries(t *testing.T) {
 	}
 }
 
-// A subagent whose answer was refused takes another message.
+// A subagent whose answer was refused accepts another message.
 func TestI3_MessageToARefusedSubagent(t *testing.T) {
 	h := spawning(t, agent.Options{}, map[string][]llmtest.Step{
 		"<task>": {llmtest.Calls(spawn("<part>")), llmtest.Calls(wait("agent-1")), llmtest.Calls(send("agent-1", "please")), llmtest.Calls(wait("agent-1")),

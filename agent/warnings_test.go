@@ -15,7 +15,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// What nobody knows is sent, and the host is told.
+// Unknown efforts and models are sent, and the host is warned.
 func TestI17_UnknownEffortsAndModels(t *testing.T) {
 	knows := func(models ...llm.Model) llm.Lookup {
 		return func(_, id string) (llm.Model, bool) {
@@ -64,7 +64,7 @@ func TestI17_UnknownEffortsAndModels(t *testing.T) {
 	})
 }
 
-// The warning that comes with a request that was too long has the numbers of the provider, and otherwise ours.
+// The warning for a request that was too long has the provider's numbers, or else our estimate.
 func TestI17_ContextWarningHasTheNumbers(t *testing.T) {
 	for name, c := range map[string]struct {
 		err            llm.Error
@@ -95,7 +95,7 @@ func TestI17_ContextWarningHasTheNumbers(t *testing.T) {
 	}
 }
 
-// doubled reports whether a word stands twice as the prefix of what comes after it.
+// doubled reports whether a word stands twice in the prefix of an error.
 func doubled(text string) bool {
 	prefixes := regexp.MustCompile(`(?:^|: |; )([a-z]+):`)
 	seen := map[string]bool{}
@@ -113,7 +113,7 @@ func doubled(text string) bool {
 	}
 }
 
-// No error says twice where it comes from.
+// No error has the same prefix twice.
 func TestI17_NoDoubledPrefixes(t *testing.T) {
 	ctx := context.Background()
 	closed, err := journal.NewDir(t.TempDir()).Create(ctx, "closed")

@@ -21,16 +21,16 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// talk is how an answer of many deltas looks in a format: what comes before them, each of them, and what comes after.
+// talk describes an answer of many deltas in a format: the bytes before the deltas, each delta, and the bytes after them.
 type talk struct {
 	dialect            dialect
 	before, each, last string
-	// sdk reads a stream, with what the SDK has to put an answer together where accumulate says so, and counts the deltas.
+	// sdk reads a stream and counts the deltas. If accumulate is set, it also assembles the answer with the SDK.
 	sdk         func(client *http.Client, accumulate bool) (int, error)
 	accumulates bool
 }
 
-// delta is a piece as models send it: a few words, now and then a line end.
+// delta is a piece of text as models send it: a few words, and now and then a line break.
 const delta = `\n    a few words of`
 
 var talks = []talk{
@@ -100,7 +100,7 @@ data: [DONE]
 
 func (x talk) client(deltas int) *http.Client {
 	var b strings.Builder
-	for i := range deltas { // those that the vendor numbers are numbered: a number that came before is a repetition
+	for i := range deltas { // in formats with numbered events, because a repeated number is a repeated event
 		b.WriteString(strings.Replace(x.each, "%d", strconv.Itoa(3+i), 1))
 	}
 	body := []byte(x.before + b.String() + x.last)
@@ -110,7 +110,7 @@ func (x talk) client(deltas int) *http.Client {
 	})}
 }
 
-// BenchmarkTextDelta is the cost of a delta of text, from the bytes of the answer to the event, at answers of different lengths.
+// BenchmarkTextDelta measures a text delta from the bytes of the answer to the event, in answers of different lengths.
 func BenchmarkTextDelta(b *testing.B) {
 	for _, x := range talks {
 		for _, deltas := range []int{200, 2000, 20000} {
@@ -125,7 +125,7 @@ func BenchmarkTextDelta(b *testing.B) {
 	}
 }
 
-// TestDeltaAllocations: the text of a delta costs one allocation, and all the rest of an answer of 2,000 next to nothing.
+// TestDeltaAllocations checks that a text delta costs one allocation, and the rest of an answer of 2,000 deltas almost none.
 func TestDeltaAllocations(t *testing.T) {
 	const deltas = 2000
 	for _, x := range talks {
@@ -154,7 +154,7 @@ func read(p llm.Provider) (n int, err error) {
 	return n, nil
 }
 
-// perDelta reports times and allocations by delta.
+// perDelta reports times and allocations per delta.
 func perDelta(b *testing.B, name string, deltas int, read func() (int, error)) {
 	b.Run(name, func(b *testing.B) {
 		var before, after runtime.MemStats
@@ -234,8 +234,8 @@ func readGemini(client *http.Client, _ bool) (n int, err error) {
 	return n, nil
 }
 
-// BenchmarkEncodeTurn1000 is the cost of a request's body at turn 1,000 of a session, up to the HTTP client, which does not read
-// it. Ours has one turn more than the one before, and a memo; the SDK has its own types, filled before.
+// BenchmarkEncodeTurn1000 measures the body of a request at turn 1,000 of a session, up to the HTTP client, which does not read it. Ours
+// has one more turn than the previous request, and a memo; the SDK has its own types, filled before.
 func BenchmarkEncodeTurn1000(b *testing.B) {
 	for _, d := range dialects {
 		p := d.provider(b, &http.Client{Transport: nobody})
@@ -243,7 +243,7 @@ func BenchmarkEncodeTurn1000(b *testing.B) {
 			s := newSession(b, p, d.models[0])
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				if i%100 == 99 { // stay around turn 1,000 however often this runs
+				if i%100 == 99 { // stay near turn 1,000, however often this runs
 					b.StopTimer()
 					s = newSession(b, p, d.models[0])
 					b.StartTimer()
@@ -268,7 +268,7 @@ func BenchmarkEncodeTurn1000(b *testing.B) {
 	}
 }
 
-// nobody takes a request without reading its body.
+// nobody is a transport that rejects a request without reading its body.
 var nobody = transport(func(*http.Request) (*http.Response, error) { return nil, errNoAnswer })
 
 // session is a conversation of 1,000 turns.

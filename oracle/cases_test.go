@@ -24,7 +24,7 @@ var toolset = []llm.ToolDefinition{
 	{Name: "apply_patch", Description: "Takes a patch.", Grammar: &llm.Grammar{Syntax: "lark", Definition: "start: \"x\"\n"}},
 }
 
-// requests are the requests that every provider is to encode for a model, by what they are about.
+// requests returns the requests that every provider must encode for a model, by subject.
 func requests(provider, model string) map[string][]*llm.Request {
 	base := func(change func(r *llm.Request)) *llm.Request {
 		r := &llm.Request{Model: model, Messages: []llm.Message{llm.System("Be brief."), llm.User("Go on, né 😀.")}}
@@ -71,8 +71,8 @@ var media = []llm.Media{
 	{MIME: "text/plain", Data: []byte("plain"), Name: "notes"}, {MIME: "audio/wav", Data: []byte("RIFF")}, {MIME: "audio/mpeg", Data: []byte("ID3")},
 }
 
-// history is the requests of a session of so many turns: in each the model thinks, speaks and calls, and gets what it called for.
-// They share a memo, as those of a session do.
+// history returns the requests of a session with a number of turns. In each turn the model thinks, writes, calls tools and gets the
+// results. The requests share a memo, as in a session.
 func history(first *llm.Request, author string, turns int) []*llm.Request {
 	memo := new(llm.Memo)
 	messages := append([]llm.Message(nil), first.Messages...)
@@ -86,12 +86,12 @@ func history(first *llm.Request, author string, turns int) []*llm.Request {
 	return all
 }
 
-// turn is one answer and what follows it.
+// turn returns one answer and its results.
 func turn(author, model string, i int) []llm.Message {
 	signature := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "signature %d", i))
 	answer := llm.Message{Role: llm.RoleAssistant, Provider: author, Model: model}
 	switch author {
-	case "openai-compatible": // where on the wire it was, by which it goes back
+	case "openai-compatible": // its place on the wire, to which it returns
 		answer.Parts = append(answer.Parts, llm.Thinking{Text: "Hm \"\\", ID: []string{"reasoning_content", "reasoning", "content", "reasoning_details"}[i%4]})
 		signature = ""
 	case "openai":
@@ -127,7 +127,7 @@ func turn(author, model string, i int) []llm.Message {
 	return list
 }
 
-// result is what a call gives: text, nothing, several texts, text and an image.
+// result returns the result of a call: text, nothing, several texts, or text and an image.
 func result(i, j int) llm.Parts {
 	switch (i + j) % 4 {
 	case 0:
@@ -140,7 +140,7 @@ func result(i, j int) llm.Parts {
 	return llm.Parts{llm.Text{Text: "see"}, llm.Media{MIME: "image/png", Data: png}}
 }
 
-// fixtures are the requests of a provider's own tests.
+// fixtures returns the requests of a provider's own tests.
 func fixtures(t *testing.T, name string) map[string]*llm.Request {
 	all := map[string]*llm.Request{}
 	for _, c := range providertest.WireCases(t, "../llm/"+name+"/testdata") {

@@ -21,8 +21,8 @@ func chatProvider(t testing.TB, client *http.Client) llm.Provider {
 	return p
 }
 
-// chatSDK is the outcome of OpenAI's SDK for Chat Completions, put together by its accumulator. Reasoning is no part of the
-// format: it is taken out of the members that the SDK does not know.
+// chatSDK returns the outcome of OpenAI's SDK for Chat Completions, assembled by its accumulator. Reasoning is not part of the format, so
+// it is read from the members that the SDK does not know.
 func chatSDK(t testing.TB, client *http.Client, stream bool) (outcome, error) {
 	sdk := openaiClient(client)
 	params := openai.ChatCompletionNewParams{Model: "m", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("x")}}
@@ -46,7 +46,7 @@ func chatSDK(t testing.TB, client *http.Client, stream bool) (outcome, error) {
 			last = chunk.Usage
 		}
 		if acc.ID != "" {
-			chunk.ID = acc.ID // the accumulator refuses a stream whose id changes, as a gateway's does that changes the server
+			chunk.ID = acc.ID // the accumulator refuses a stream whose id changes, as behind a gateway that changes servers
 		}
 		if !acc.AddChunk(chunk) {
 			return outcome{Failed: true}, errors.New("the accumulator takes no chunk " + chunk.RawJSON())
@@ -100,7 +100,7 @@ func chatUsage(u openai.CompletionUsage) llm.Usage {
 		Reasoning: int(u.CompletionTokensDetails.ReasoningTokens)}
 }
 
-// reasoning reads the first member that has any.
+// reasoning returns the first member with reasoning.
 func reasoning(extra map[string]respjson.Field) string {
 	for _, member := range []string{"reasoning_content", "reasoning"} {
 		var text string

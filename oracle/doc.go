@@ -1,4 +1,3 @@
-// Package oracle holds tests only. They compare this library's providers with the vendors' own Go SDKs: what a model server sent
-// must say the same to both, and what we send must be something that the SDKs' types can hold. It is a module of its own, so that
-// nobody who uses the library links those SDKs.
+// Package oracle holds only tests. They compare this library's providers with the vendors' own Go SDKs: both must read a server's answer
+// the same way, and our requests must fit the SDKs' types. It is a module of its own, so that users of the library do not link those SDKs.
 package oracle

@@ -25,7 +25,7 @@ func geminiClient(client *http.Client) (*genai.Client, error) {
 		HTTPOptions: genai.HTTPOptions{BaseURL: "https://api.test"}})
 }
 
-// geminiSDK is the outcome of Google's SDK, which leaves it to its user to put chunks together.
+// geminiSDK returns the outcome of Google's SDK, whose users must assemble the chunks themselves.
 func geminiSDK(t testing.TB, client *http.Client, stream bool) (outcome, error) {
 	sdk, err := geminiClient(client)
 	if err != nil {
@@ -53,7 +53,7 @@ func geminiSDK(t testing.TB, client *http.Client, stream bool) (outcome, error) 
 	return o, nil
 }
 
-// addChunk adds a chunk. Its counts are totals so far.
+// addChunk adds a chunk, whose counts are running totals.
 func addChunk(o *outcome, r *genai.GenerateContentResponse) {
 	if o.ID == "" {
 		o.ID, o.Model = r.ResponseID, r.ModelVersion

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// lost names the places where two JSON texts differ, without the indices of lists.
+// lost returns the places where two JSON texts differ, without list indices.
 func lost(t *testing.T, a, b []byte, same func(any) any) []string {
 	var x, y any
 	if err := errors.Join(json.Unmarshal(a, &x), json.Unmarshal(b, &y)); err != nil {
@@ -55,7 +55,7 @@ func union(a, b map[string]any) map[string]bool {
 	return all
 }
 
-// unknown finds what the SDK knows no type for: such elements of a list it keeps as JSON, and sends them as they came.
+// unknown returns the values for which the SDK has no type. The SDK keeps such list elements as JSON and sends them unchanged.
 func unknown(v reflect.Value) (all []json.RawMessage) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -81,8 +81,8 @@ func unknown(v reflect.Value) (all []json.RawMessage) {
 	return all
 }
 
-// geminiSame takes out what the SDK's types cannot tell from nothing, the role of the system instruction, which the SDK adds and
-// the API ignores, and the form of the dummy signature.
+// geminiSame removes differences without a meaning: values that the SDK's types cannot distinguish from nothing, the role of the system
+// instruction, which the SDK adds and the API ignores, and the form of the dummy signature.
 func geminiSame(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

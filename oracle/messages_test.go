@@ -24,7 +24,7 @@ func messagesClient(client *http.Client) anthropic.Client {
 		option.WithBaseURL("https://api.test"))
 }
 
-// messagesSDK is the outcome of Anthropic's SDK, put together by its accumulator.
+// messagesSDK returns the outcome of Anthropic's SDK, assembled by its accumulator.
 func messagesSDK(t testing.TB, client *http.Client, stream bool) (outcome, error) {
 	sdk := messagesClient(client)
 	params := anthropic.MessageNewParams{Model: "m", MaxTokens: 16,

@@ -13,24 +13,24 @@ import (
 	"github.com/attractor-go/attractor/llm/providertest"
 )
 
-// outcome is what an answer came to, as far as every SDK knows it.
+// outcome is the content of an answer, as far as every SDK knows it.
 type outcome struct {
 	ID, Model      string
 	Text, Thinking string
 	Calls          []call
 	Usage          llm.Usage
 	Finish         llm.FinishReason
-	Raw            string // the reason to stop in the provider's words
-	Failed         bool   // there is no answer but an error
+	Raw            string // the reason to stop in the provider's terms
+	Failed         bool   // the answer is an error
 
-	// What follows is the SDK's only, to explain differences: the counts that came last, and all tokens by the server's account.
+	// The fields below are set for the SDK only, to explain differences: the last counts, and the server's total of all tokens.
 	last  llm.Usage
 	total int
 }
 
 type call struct{ ID, Name, Args string }
 
-// served is a client whose every call gets the same answer.
+// served returns a client that gets the same answer for every request.
 func served(h http.Handler) *http.Client {
 	return &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
 		w := httptest.NewRecorder()
@@ -45,12 +45,12 @@ type transport func(r *http.Request) (*http.Response, error)
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// ask is the request of every comparison of answers.
+// ask returns the request for every comparison of answers.
 func ask() *llm.Request {
 	return &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}
 }
 
-// ours is the outcome of one of our providers, which must also keep the stream contract.
+// ours returns the outcome of one of our providers, which must also keep the stream contract.
 func ours(t *testing.T, p llm.Provider) (outcome, error) {
 	t.Helper()
 	events, err := providertest.Contract(t, p.Stream(t.Context(), ask()))
@@ -65,8 +65,8 @@ func ours(t *testing.T, p llm.Provider) (outcome, error) {
 	return o, nil
 }
 
-// differences names the fields in which two outcomes differ. Arguments are compared as text where the SDK has them as text, and
-// as values where not.
+// differences returns the fields in which two outcomes differ. Arguments are compared as text if the SDK has them as text, and otherwise
+// as values.
 func differences(ours, sdk outcome) map[string]string {
 	diff := map[string]string{}
 	if ours.Failed || sdk.Failed {
@@ -88,8 +88,8 @@ func differences(ours, sdk outcome) map[string]string {
 	return diff
 }
 
-// sameValues gives the calls of one outcome the arguments and ids of the other where they mean the same: for SDKs that have parsed
-// the arguments, or leave out the ids that we make up.
+// sameValues copies arguments and ids between calls if they mean the same, for SDKs that parse the arguments or omit the ids that we
+// generate.
 func sameValues(from []call, to []call) []call {
 	if len(from) != len(to) {
 		return to
@@ -111,4 +111,4 @@ func sameJSON(a, b []byte) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-var errCut = errors.New("the stream ended before its last event") // which the SDK itself does not notice
+var errCut = errors.New("the stream ended before its last event") // the SDK itself does not notice it

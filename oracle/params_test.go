@@ -15,7 +15,7 @@ import (
 	"google.golang.org/genai"
 )
 
-// reading fills the SDK's types. What they cannot hold is unknown; send has the SDK send the rest.
+// reading fills the SDK's types. Unknown returns what they cannot hold, and send sends the rest with the SDK.
 type reading func(client *http.Client, model string, body []byte) (send func() error, unknown []json.RawMessage, err error)
 
 func readMessageParams(client *http.Client, _ string, body []byte) (func() error, []json.RawMessage, error) {
@@ -32,7 +32,7 @@ func readResponseParams(client *http.Client, _ string, body []byte) (func() erro
 	if err := json.Unmarshal(body, &params); err != nil {
 		return nil, nil, err
 	}
-	// The SDK reads a choice into the first of its types that has a type, and loses the rest. We read it into the right one.
+	// The SDK reads a choice into the first of its types that has a type, and loses the rest. This reads it into the right one.
 	var w struct {
 		Choice json.RawMessage `json:"tool_choice"`
 	}
@@ -61,7 +61,7 @@ func readChatParams(client *http.Client, _ string, body []byte) (func() error, [
 	if err := json.Unmarshal(body, &params); err != nil {
 		return nil, nil, err
 	}
-	var w struct { // as above: only one type of a choice is of use
+	var w struct { // as above: only one type of a choice is used
 		Choice json.RawMessage `json:"tool_choice"`
 	}
 	if err := json.Unmarshal(body, &w); err != nil {
@@ -78,13 +78,13 @@ func readChatParams(client *http.Client, _ string, body []byte) (func() error, [
 	return func() error { return sdk.Chat.Completions.NewStreaming(context.Background(), params).Err() }, unknown(reflect.ValueOf(params)), nil
 }
 
-// dummySignature is what stands for a signature that nobody has. It is no base64 as Go reads it, although it goes over the wire as
-// it is: users of this SDK have to give its bytes, which then go as their base64.
+// dummySignature is sent in place of a missing signature. Go cannot decode it as base64, although it is sent unchanged. Users of this SDK
+// must pass its bytes, which are then sent as base64.
 const dummySignature = "skip_thought_signature_validator"
 
 var dummyInBase64 = base64.StdEncoding.EncodeToString([]byte(dummySignature))
 
-// readGeminiParams puts the request together from the SDK's types as a user of the SDK has to: there is no type of the whole.
+// readGeminiParams assembles the request from the SDK's types as its users do, because there is no type for the whole.
 func readGeminiParams(client *http.Client, model string, body []byte) (func() error, []json.RawMessage, error) {
 	body = bytes.ReplaceAll(body, []byte(dummySignature), []byte(dummyInBase64))
 	var w struct {
@@ -92,7 +92,7 @@ func readGeminiParams(client *http.Client, model string, body []byte) (func() er
 		GenerationConfig json.RawMessage
 	}
 	var config genai.GenerateContentConfig
-	// The rest of the body, systemInstruction and tools and so on, is members of the config too.
+	// The rest of the body, such as systemInstruction and tools, belongs to the config.
 	if err := errors.Join(json.Unmarshal(body, &w), json.Unmarshal(body, &config)); err != nil {
 		return nil, nil, err
 	}

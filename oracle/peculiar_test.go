@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// peculiarity is a difference between an answer as we and as an SDK understand it that is right. Each says when it holds, and
-// must be seen in some recording.
+// peculiarity is an accepted difference between our reading of an answer and an SDK's. Each says when it applies, and must occur in some
+// recording.
 type peculiarity struct {
 	format string
 	fields []string
@@ -17,7 +17,7 @@ type peculiarity struct {
 	used   int
 }
 
-// comparison is an answer and what came of it.
+// comparison holds an answer and its outcomes.
 type comparison struct {
 	body      string
 	ours, sdk outcome
@@ -61,7 +61,7 @@ func newPeculiarities() []*peculiarity {
 	}
 }
 
-// mistral reads lists of typed parts that stand one behind the other: their text and their thinking.
+// mistral returns the text and the thinking in a sequence of lists of typed parts.
 func mistral(lists string) (out [2]string) {
 	type part struct {
 		Type, Text string
@@ -81,7 +81,7 @@ func mistral(lists string) (out [2]string) {
 	}
 }
 
-// explain finds what explains a difference.
+// explain returns the peculiarity that explains a difference.
 func explain(list []*peculiarity, format, field string, c comparison) *peculiarity {
 	for _, p := range list {
 		if p.format == format && slices.Contains(p.fields, field) && p.holds(c) {

@@ -22,11 +22,11 @@ import (
 
 const corpora = "../../shared/corpora/"
 
-// side is a format: our provider of it and the SDK of its vendor.
+// side is a format: our provider for it and its vendor's SDK.
 type side struct {
 	provider func(t testing.TB, client *http.Client) llm.Provider
 	sdk      func(t testing.TB, client *http.Client, stream bool) (outcome, error)
-	// values says that the SDK has parsed the arguments of calls.
+	// values says whether the SDK parses the arguments of calls.
 	values bool
 }
 
@@ -37,7 +37,7 @@ var sides = map[string]side{
 	"gemini":    {provider: geminiProvider, sdk: geminiSDK, values: true},
 }
 
-// TestG1_Recordings gives every recorded answer to our provider and to the SDK of its format, and compares what they make of it.
+// TestG1_Recordings gives every recorded answer to our provider and to the SDK of its format, and compares the outcomes.
 func TestG1_Recordings(t *testing.T) {
 	all := providertest.StreamCorpus(t, corpora+"provider_streams", "")
 	c, list := newCount(), newPeculiarities()
@@ -57,7 +57,7 @@ func TestG1_Recordings(t *testing.T) {
 	}
 }
 
-// verdict is what came of a recording.
+// verdict is the outcome of a recording.
 type verdict string
 
 const (
@@ -67,7 +67,7 @@ const (
 	peculiar verdict = "peculiar"
 )
 
-// check gives an answer to the two that should understand it.
+// check gives an answer to our provider and to the SDK.
 func (c *count) check(t *testing.T, r providertest.Recording, list []*peculiarity) {
 	format := formatOf(r.Body)
 	if name, ok := strings.CutPrefix(format, "error of "); ok {
@@ -102,7 +102,7 @@ func (c *count) check(t *testing.T, r providertest.Recording, list []*peculiarit
 	c.texts, c.calls, c.thoughts = c.texts+min(len(have.Text), 1), c.calls+min(len(have.Calls), 1), c.thoughts+min(len(have.Thinking), 1)
 }
 
-// checkForeign makes sure that nobody takes for an answer what none of our providers can read.
+// checkForeign checks that no provider accepts an answer in a foreign format.
 func checkForeign(t *testing.T, r providertest.Recording) {
 	for name := range sides {
 		if o, err := ours(t, sides[name].provider(t, served(r))); err == nil {
@@ -111,7 +111,7 @@ func checkForeign(t *testing.T, r providertest.Recording) {
 	}
 }
 
-// formatOf tells the API by the first thing that it said.
+// formatOf recognizes the API by the beginning of the answer.
 func formatOf(body []byte) string {
 	first := body
 	if !json.Valid(body) {
@@ -137,7 +137,7 @@ func formatOf(body []byte) string {
 		return "messages"
 	case w.Object == "response", strings.HasPrefix(w.Type, "response."):
 		return "responses"
-	case w.Choices != nil: // also of the older Completions, whose text both sides leave alone
+	case w.Choices != nil: // also the older Completions, whose text both sides ignore
 		return "chat"
 	case w.Candidates != nil, w.UsageMetadata != nil:
 		return "gemini"
@@ -149,7 +149,7 @@ func formatOf(body []byte) string {
 	return ""
 }
 
-// checkError compares what is said of a refusal.
+// checkError compares the two error messages of a refusal.
 func checkError(t *testing.T, r providertest.Recording, s side) {
 	r.Status = http.StatusTooManyRequests
 	_, ourErr := ours(t, s.provider(t, served(r)))
@@ -162,7 +162,7 @@ func checkError(t *testing.T, r providertest.Recording, s side) {
 
 var framed = regexp.MustCompile(`\{"bytes":"([A-Za-z0-9+/=]+)"`)
 
-// message is what an SDK's error quotes of the server.
+// message returns the server's message in an SDK's error.
 func message(err error) string {
 	var openaiErr *openai.Error
 	var geminiErr genai.APIError
@@ -175,7 +175,7 @@ func message(err error) string {
 	return ""
 }
 
-// answers takes the answers out of a recording: some files have the data of two, one behind the other.
+// answers returns the answers in a recording. Some files have two, one after the other.
 func answers(t *testing.T, r providertest.Recording) (list []providertest.Recording) {
 	r = unframe(t, r)
 	for rest := r.Body; ; {
@@ -195,7 +195,7 @@ func answers(t *testing.T, r providertest.Recording) (list []providertest.Record
 	}
 }
 
-// unframe takes the events out of Amazon's framing, in which Bedrock sends them.
+// unframe returns the events in Amazon's framing, which Bedrock uses.
 func unframe(t *testing.T, r providertest.Recording) providertest.Recording {
 	if r.ContentType != "application/vnd.amazon.eventstream" {
 		return r
@@ -216,7 +216,7 @@ func unframe(t *testing.T, r providertest.Recording) providertest.Recording {
 	return r
 }
 
-// count tells how many recordings ran, and how many of the answers had what.
+// count counts the recordings that ran, and the answers by their features.
 type count struct {
 	files                  map[string]map[string]bool // by provider and kind, then by name
 	bodies                 map[string]map[verdict]int
@@ -238,7 +238,7 @@ func (c *count) add(r providertest.Recording, v verdict) {
 	c.verdicts[v]++
 }
 
-// print writes plain lines: it is what a run of all tests shows of them.
+// print writes plain lines, which are visible in a run of all tests.
 func (c *count) print() {
 	files := 0
 	for _, key := range slices.Sorted(maps.Keys(c.files)) {

@@ -14,15 +14,15 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// dialect is how a format is written: by us, and by the SDK from its own types.
+// dialect writes a format in two ways: with our provider, and with the SDK's own types.
 type dialect struct {
 	name     string // of our package
 	provider func(t testing.TB, client *http.Client) llm.Provider
 	reads    reading
 	models   []string
-	// same, where set, makes alike what means the same to the API.
+	// same, if set, normalizes values that mean the same to the API.
 	same func(v any) any
-	// lost are the members, and the types of list elements, that the SDK's types do not have, with the reason why we send them.
+	// lost holds the members and list element types that the SDK's types lack, each with the reason why we send it.
 	lost map[string]string
 }
 
@@ -45,7 +45,7 @@ var dialects = []dialect{
 	}},
 }
 
-// sentRequest is what arrives at a server.
+// sentRequest is a request as a server gets it.
 type sentRequest struct {
 	path   string
 	header http.Header
@@ -54,7 +54,7 @@ type sentRequest struct {
 
 var errNoAnswer = errors.New("nobody answers")
 
-// recorder is a client that keeps what it was to send.
+// recorder returns a client that records its request.
 func recorder(into *sentRequest) *http.Client {
 	return &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
 		body, err := io.ReadAll(r.Body)
@@ -66,7 +66,7 @@ func recorder(into *sentRequest) *http.Client {
 	})}
 }
 
-// TestG1_WhatWeSend has the SDKs read what we send, and send it on: nothing may be lost.
+// TestG1_WhatWeSend lets the SDKs read our requests and send them again. Nothing may be lost.
 func TestG1_WhatWeSend(t *testing.T) {
 	for _, d := range dialects {
 		t.Run(d.name, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestG1_WhatWeSend(t *testing.T) {
 	}
 }
 
-// check sends one request in both ways. It returns 0 when the API cannot express it, which is an error before anything is sent.
+// check sends one request in both ways. It returns 0 if the API cannot express it, which is an error before anything is sent.
 func (d dialect) check(t *testing.T, req *llm.Request, seen map[string]bool) int {
 	var have, want sentRequest
 	_, err := llm.Collect(d.provider(t, recorder(&have)).Stream(t.Context(), req))
@@ -139,7 +139,7 @@ func (d dialect) check(t *testing.T, req *llm.Request, seen map[string]bool) int
 	return 1
 }
 
-// TestLossIsNoticed sends what the SDKs do not know, which the comparison has to show.
+// TestLossIsNoticed sends data that the SDKs do not know. The comparison must report it.
 func TestLossIsNoticed(t *testing.T) {
 	for _, d := range dialects {
 		for _, change := range [][2]string{{`"role":"user"`, `"xyzzy":1,"role":"user"`}, {`"text":`, `"xyzzy":`}, {`"content":"`, `"xyzzy":"`}} {
@@ -150,7 +150,7 @@ func TestLossIsNoticed(t *testing.T) {
 			}
 			body := []byte(strings.Replace(string(have.body), change[0], change[1], 1))
 			if string(body) == string(have.body) {
-				continue // there is no such thing in this format
+				continue // this format does not have it
 			}
 			send, unknown, err := d.reads(recorder(&want), req.Model, body)
 			if err == nil {

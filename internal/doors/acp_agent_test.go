@@ -20,8 +20,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// editorAgent is package acp in small: an agent for an editor, on stdin and stdout. It reads and writes what the editor has open through the
-// editor, and asks it for permissions.
+// editorAgent is a sketch of package acp: an agent for an editor, on stdin and stdout. It reads and writes open files through the editor,
+// and asks it for permissions.
 type editorAgent struct {
 	peers
 	env    env.Environment
@@ -32,7 +32,7 @@ type editorAgent struct {
 	sessions map[string]*agent.Session
 }
 
-// The variables of the agent's program.
+// The environment variables of the agent's program.
 const (
 	acpDir, acpJournals, acpModel = "DOORS_DIR", "DOORS_JOURNALS", "DOORS_MODEL"
 )
@@ -59,7 +59,7 @@ func acpAgent() int {
 	return 0
 }
 
-// handle does what the editor asks for.
+// handle handles the requests of the editor.
 func (a *editorAgent) handle(ctx context.Context, m message) (any, error) {
 	var p struct{ SessionID, Prompt string }
 	if err := json.Unmarshal(m.Params, &p); err != nil {
@@ -86,7 +86,7 @@ func (a *editorAgent) session(id string) *agent.Session {
 	return a.sessions[id]
 }
 
-// open opens a session and tells the editor what has happened in it so far.
+// open opens a session and sends its past events to the editor.
 func (a *editorAgent) open(ctx context.Context, id string, open func(context.Context, string) (journal.Log, error),
 	start func(context.Context, agent.Options) (*agent.Session, error)) error {
 	log, err := open(ctx, id)
@@ -109,7 +109,7 @@ func (a *editorAgent) open(ctx context.Context, id string, open func(context.Con
 	return nil
 }
 
-// authorize has the editor's user asked about commands.
+// authorize requires an approval for commands.
 func (a *editorAgent) authorize(_ context.Context, req tool.Request) (tool.Decision, error) {
 	if req.Access.Command != "" {
 		return tool.Decision{Verdict: tool.Ask}, nil
@@ -127,7 +127,7 @@ func (a *editorAgent) approve(ctx context.Context, req tool.Request) (tool.Decis
 	return tool.Decision{Verdict: tool.Allow}, nil
 }
 
-// update tells the editor of an event, one of the history or a new one.
+// update sends an event to the editor, a past or a new one.
 func (a *editorAgent) update(ev agent.Event) {
 	kind, about := "", any(nil)
 	switch ev := ev.(type) {
@@ -144,10 +144,10 @@ func (a *editorAgent) update(ev agent.Event) {
 	default:
 		return
 	}
-	_ = a.notify("session/update", map[string]any{"sessionId": ev.Head().SessionID, "update": kind, "about": about}) // an editor that is gone needs none
+	_ = a.notify("session/update", map[string]any{"sessionId": ev.Head().SessionID, "update": kind, "about": about}) // if the editor is gone, nobody needs it
 }
 
-// buffers is an environment whose open files are those of an editor, saved or not.
+// buffers is an environment that gives the editor's content for its open files, saved or not.
 type buffers struct {
 	env.Base
 	editor *peers
@@ -175,7 +175,7 @@ func (b buffers) WriteFile(ctx context.Context, name string, data []byte, perm f
 	return b.Environment.WriteFile(ctx, name, data, perm)
 }
 
-// text returns what the editor has of a file that it has open.
+// text returns the editor's content of an open file.
 func (b buffers) text(ctx context.Context, name string) (text string, open bool) {
 	var got struct{ Content string }
 	err := b.editor.call(ctx, "fs/read_text_file", map[string]string{"path": b.path(name)}, &got)

@@ -18,7 +18,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// editor is the other end of an editorAgent: it has files open, answers for its user, and shows what it is told.
+// editor is the other end of an editorAgent: it has open files, answers for its user, and keeps the updates.
 type editor struct {
 	peers
 	files  map[string]string // by absolute path
@@ -26,7 +26,7 @@ type editor struct {
 
 	mu      sync.Mutex
 	updates []update
-	running chan struct{} // closed when a command is allowed that has to be canceled
+	running chan struct{} // closed when the command that is to be canceled has been allowed
 }
 
 type update struct {
@@ -34,7 +34,7 @@ type update struct {
 	About  json.RawMessage
 }
 
-// launch starts the agent in a process of its own. The function that it returns ends that.
+// launch starts the agent in a new process. The returned function ends it.
 func (e *editor) launch(t *testing.T, dir, journals, model string) (quit func()) {
 	t.Helper()
 	self, err := os.Executable()
@@ -96,7 +96,7 @@ func (e *editor) handle(_ context.Context, m message) (any, error) {
 	return nil, nil
 }
 
-// prompt gives the agent a task and returns why it stopped.
+// prompt gives the agent a task and returns its stop reason.
 func (e *editor) prompt(t *testing.T, text string) string {
 	t.Helper()
 	var result struct{ StopReason string }
@@ -106,7 +106,7 @@ func (e *editor) prompt(t *testing.T, text string) string {
 	return result.StopReason
 }
 
-// told are the updates of a kind, as JSON.
+// told returns the updates of a kind, as JSON.
 func (e *editor) told(kind string) (all []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -122,7 +122,8 @@ func does(name, args string) fakellm.Turn {
 	return fakellm.Turn{Calls: []fakellm.Call{{Name: name, Args: json.RawMessage(args)}}}
 }
 
-// An agent works on what an editor has open, asks its user, tells its plan, is canceled, and goes on in another process with its history.
+// An agent works on the open files of an editor, asks its user, sends its plan, is canceled, and continues in another process with its
+// history.
 func TestJ_ACP(t *testing.T) {
 	model := fakellm.New(fakellm.Script(does("read_file", `{"file_path":"a.txt"}`), does("update_plan", `{"plan":[{"step":"edit it","status":"in_progress"}]}`),
 		does("edit_file", `{"file_path":"a.txt","old_string":"not saved","new_string":"edited"}`), does("shell", `{"command":"touch unwanted"}`), fakellm.Turn{Text: "Edited."},

@@ -18,18 +18,18 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// checkpoints is package checkpoint in small: the tree of the working directory before each call that may change it, as blobs of the journal,
-// and a note that names it. Results of commands get the changes that the trees show.
+// checkpoints is a sketch of package checkpoint. Before each call that may change files it stores the tree of the working directory, as
+// blobs of the journal, and a note that names it. Results of commands get the changes between the trees.
 type checkpoints struct {
 	log   journal.Log
-	alone sync.Mutex      // held by a call that may write, so that the trees around it show its changes alone
-	known map[string]kept // what was stored last, by path
+	alone sync.Mutex      // held during a call that may write, so that the trees show only its changes
+	known map[string]kept // the last stored entries, by path
 }
 
-// checkpoint is the note of a call.
+// checkpoint is the note for a call.
 type checkpoint struct {
 	Call   string `json:"call,omitempty"`
-	Tree   string `json:"tree,omitempty"` // a blob
+	Tree   string `json:"tree,omitempty"` // hash of a blob
 	Undone string `json:"undone,omitempty"`
 }
 
@@ -64,7 +64,7 @@ func (c *checkpoints) keep(next tool.Handler) tool.Handler {
 	}
 }
 
-// undo makes the tree what it was before a call, and tells the model.
+// undo restores the tree from before a call, and tells the model.
 func (c *checkpoints) undo(ctx context.Context, s *agent.Session, e env.Environment, call string) error {
 	var to map[string]kept
 	err := agent.Project(ctx, c.log, func(ev agent.Event) {
@@ -80,7 +80,7 @@ func (c *checkpoints) undo(ctx context.Context, s *agent.Session, e env.Environm
 	if err = errors.Join(err, taken); err != nil || to == nil {
 		return errors.Join(err, errors.New("there is no checkpoint of "+call))
 	}
-	for _, name := range slices.Backward(slices.Sorted(maps.Keys(now))) { // what is in a directory goes before it
+	for _, name := range slices.Backward(slices.Sorted(maps.Keys(now))) { // the content of a directory goes before the directory
 		if old, stays := to[name]; !stays || old.Mode.Type() != now[name].Mode.Type() || old.Target != now[name].Target {
 			err = errors.Join(err, e.Remove(ctx, name))
 			delete(now, name)
@@ -93,7 +93,7 @@ func (c *checkpoints) undo(ctx context.Context, s *agent.Session, e env.Environm
 	return errors.Join(err, s.Note(ctx, checkpointNote, json.RawMessage(text(checkpoint{Undone: call})), "The user has taken back what was changed since "+call+"."))
 }
 
-// What calls have changed is told by their results and taken back after a resume, also what commands did.
+// The changes of calls are in their results and can be undone after a resume, also those of commands.
 func TestJ_Checkpoint(t *testing.T) {
 	mess := `rm -r src; mkdir -m 700 src new; ln -s new link; echo other >a.txt; chmod 755 run.sh`
 	h := newHost(t, env.LocalOptions{}, llmtest.Calls(save("made.txt", "new\n")), llmtest.Calls(shell(mess)), llmtest.Calls(save("a.txt", "not read")),

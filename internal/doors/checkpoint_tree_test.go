@@ -13,7 +13,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// kept is an entry of a tree that checkpoints have stored.
+// kept is an entry of a stored tree.
 type kept struct {
 	Mode   fs.FileMode `json:"mode"`
 	Target string      `json:"target,omitempty"`
@@ -22,7 +22,7 @@ type kept struct {
 	node env.Node
 }
 
-// take stores a tree. What the file system says has not changed is not read again.
+// take stores a tree. Files that are unchanged according to the file system are not read again.
 func (c *checkpoints) take(ctx context.Context, e env.Environment) (map[string]kept, error) {
 	tree := map[string]kept{}
 	err := c.walk(ctx, e, ".", tree)
@@ -65,7 +65,7 @@ func (c *checkpoints) store(ctx context.Context, e env.Environment, name string)
 	return env.Hash(hash), errors.Join(err, f.Close())
 }
 
-// changes are the files in which two trees differ.
+// changes returns the files in which two trees differ.
 func changes(dir string, before, after map[string]kept) (list []tool.Change) {
 	both := maps.Clone(before)
 	maps.Copy(both, after)
@@ -84,7 +84,7 @@ func changes(dir string, before, after map[string]kept) (list []tool.Change) {
 	return list
 }
 
-// put makes one file what it was, whose content may be that already.
+// put restores one file. Same says that its content is already right.
 func (c *checkpoints) put(ctx context.Context, e env.Environment, name string, k kept, same bool) error {
 	tree := env.TreeOf(e)
 	switch {

@@ -19,10 +19,10 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// task is what a fleet's queue delivers, once or more often.
+// task is a task that a fleet's queue delivers at least once.
 type task struct{ id, session, text string }
 
-// leases say which worker may work on a session. They are lost by the clock in a real fleet, and here when a test says so.
+// leases records which worker may work on a session. In a real fleet they expire; here the tests revoke them.
 type leases struct {
 	mu     sync.Mutex
 	holder map[string]*worker
@@ -40,20 +40,20 @@ func (l *leases) held(session string, w *worker) bool {
 	return l.holder[session] == w
 }
 
-// worker is a worker of module fleet in small. It shares a store that fences, leases and a budget with the others.
+// worker is a sketch of a worker of module fleet. Workers share a store that fences, leases and a budget.
 type worker struct {
 	store   journal.Store
 	leases  *leases
-	options agent.Options // of all sessions
+	options agent.Options // of every session
 	events  []agent.Event
 }
 
-// notYet says when a task that waits for a model is to be delivered again.
+// notYet is an error that says when a task that waits for a model is to be delivered again.
 type notYet struct{ until time.Time }
 
 func (e notYet) Error() string { return "again at " + e.until.String() }
 
-// work brings a session to rest, one step at a time, or as far as its lease lasts and the worker is not to stop.
+// work takes steps of a session until it is at rest, the lease is lost or the worker is told to stop.
 func (w *worker) work(ctx context.Context, t task, stop <-chan struct{}) (*agent.Result, error) {
 	s, err := w.open(ctx, t.session)
 	if err != nil {
@@ -79,7 +79,7 @@ func (w *worker) work(ctx context.Context, t task, stop <-chan struct{}) (*agent
 	}
 }
 
-// open takes a session over from whoever had it, or begins it.
+// open takes a session over from its previous worker, or starts it.
 func (w *worker) open(ctx context.Context, id string) (*agent.Session, error) {
 	log, err := w.store.Open(ctx, id)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -112,7 +112,7 @@ func (w *worker) fence(next tool.Handler) tool.Handler {
 	}
 }
 
-// claims are the events of a worker that say that something has ended.
+// claims returns the events of a worker that report an end.
 func (w *worker) claims() (kinds []string) {
 	for _, ev := range w.events {
 		switch ev.(type) {
@@ -123,7 +123,7 @@ func (w *worker) claims() (kinds []string) {
 	return kinds
 }
 
-// deploy makes two workers, whose model follows a script. Their sessions have a tool that must run once.
+// deploy returns two workers whose model follows a script. Their sessions have a tool that must run once.
 func deploy(t *testing.T, b agent.Budget, steps ...llmtest.Step) (one, two *worker, h *host, ran *int) {
 	t.Helper()
 	h, ran = newHost(t, env.LocalOptions{}, steps...), new(int)
@@ -148,13 +148,13 @@ func deploy(t *testing.T, b agent.Budget, steps ...llmtest.Step) (one, two *work
 
 var errand = task{id: "task-1", session: "s", text: "pay the bill"}
 
-// A worker that is cut off while its model answers ends without a word, and the other one brings the task to its end. So does one that notices
-// itself that the lease is lost, and one that is told to stop; what its model wanted is done once.
+// A worker that is cut off while its model answers ends silently, and the other one finishes the task. So does a worker that notices the
+// lost lease itself, and one that is told to stop. The model's calls run once.
 func TestJ_FleetTaskMovesOn(t *testing.T) {
 	pay := llmtest.Calls(llmtest.Call("pay", nil))
 	for name, c := range map[string]struct {
-		first llmtest.Step // what the first worker's model says, after which it has lost the session
-		stop  bool         // by being told to
+		first llmtest.Step // the answer of the first worker's model, after which the worker has lost the session
+		stop  bool         // because it is told to stop
 		want  error
 	}{
 		"taken over":    {llmtest.Text("late"), false, agent.ErrTakenOver},
@@ -198,7 +198,7 @@ func TestJ_FleetTaskMovesOn(t *testing.T) {
 	}
 }
 
-// A task that is delivered twice runs once: whoever gets it again finds its result.
+// A task that is delivered twice runs once: the second delivery finds its result.
 func TestJ_FleetTaskTwice(t *testing.T) {
 	one, two, h, ran := deploy(t, agent.Budget{}, llmtest.Calls(llmtest.Call("pay", nil)), llmtest.Text("paid it"))
 	for _, w := range []*worker{one, two, one} {
@@ -212,7 +212,7 @@ func TestJ_FleetTaskTwice(t *testing.T) {
 	}
 }
 
-// A task that waits for the next attempt of a model call occupies no worker.
+// A task that waits for the next attempt of a model call does not occupy a worker.
 func TestJ_FleetTaskWaits(t *testing.T) {
 	one, two, h, _ := deploy(t, agent.Budget{}, llmtest.Error(&llm.Error{Kind: llm.ErrOverloaded}), llmtest.Text("paid it"))
 	now := time.Now()

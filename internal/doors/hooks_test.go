@@ -18,14 +18,14 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// hooks is what package ext has of hooks, in small: commands by the event that they are for, in the form of Claude Code. They run in an
-// environment, get JSON on stdin, and say by exit code 2 that they block, on stderr why, or JSON on stdout.
+// hooks is a sketch of the hooks in package ext: commands by event, in the form of Claude Code. They run in an environment and get JSON on
+// stdin. They block with exit code 2 and the reason on stderr, or print JSON on stdout.
 type hooks struct {
 	env      env.Environment
 	commands map[string]string
 }
 
-// hookOutput is what a hook that does not block may print.
+// hookOutput is the JSON that a hook may print if it does not block.
 type hookOutput struct {
 	Decision string          `json:"permissionDecision"` // allow, ask or deny
 	Reason   string          `json:"permissionDecisionReason"`
@@ -33,7 +33,7 @@ type hookOutput struct {
 	Context  string          `json:"additionalContext"`
 }
 
-// run runs the hook of an event, if there is one. Blocked is why it blocks.
+// run runs the hook of an event, if there is one. Blocked is the reason if it blocks.
 func (h *hooks) run(ctx context.Context, event string, about map[string]any) (out hookOutput, blocked string, err error) {
 	script, ok := h.commands[event]
 	if !ok {
@@ -62,7 +62,7 @@ func (h *hooks) run(ctx context.Context, event string, about map[string]any) (ou
 	return out, "", err
 }
 
-// fed gives commands their whole input.
+// fed is an environment that writes an input to the commands' stdin.
 type fed struct {
 	env.Environment
 	input string
@@ -72,14 +72,14 @@ func (f fed) Start(ctx context.Context, cmd env.Command) (env.Process, error) {
 	p, err := f.Environment.Start(ctx, cmd)
 	if err == nil {
 		go func() {
-			_, _ = p.Stdin().Write([]byte(f.input)) // a hook need not read it
+			_, _ = p.Stdin().Write([]byte(f.input)) // a hook may ignore it
 			_ = p.Stdin().Close()
 		}()
 	}
 	return p, err
 }
 
-// userPromptSubmit refuses what a person tells the agent, or adds to it.
+// userPromptSubmit refuses a person's message or adds to it.
 func (h *hooks) userPromptSubmit(ctx context.Context, m agent.Message) (agent.Message, error) {
 	out, blocked, err := h.run(ctx, "UserPromptSubmit", map[string]any{"session_id": m.Session, "prompt": m.Text})
 	if blocked != "" {
@@ -103,7 +103,7 @@ func (h *hooks) preToolUse(ctx context.Context, req tool.Request) (tool.Decision
 	return tool.Decision{Verdict: tool.Allow, Args: string(out.Input)}, nil
 }
 
-// postToolUse adds to results. Its own failure changes nothing.
+// postToolUse adds to results. If the hook fails, the result is unchanged.
 func (h *hooks) postToolUse(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
 		result, err := next(ctx, call)
@@ -129,7 +129,7 @@ func (h *hooks) stop(ctx context.Context, stop agent.Stop) (prompt string, err e
 	return prompt, err
 }
 
-// preCompact keeps the history as it is, or says what the summary must have.
+// preCompact prevents the compaction, or says what the summary must keep.
 func (h *hooks) preCompact(ctx context.Context, about agent.Compacting) (keep string, err error) {
 	trigger := "auto"
 	if about.Requested {

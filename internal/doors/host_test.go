@@ -23,7 +23,7 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// role is the variable that makes the test binary one of the programs in roles, such as a server that a sketch talks to.
+// role is the environment variable that turns the test binary into one of the programs in roles, such as a server for a sketch.
 const role = "DOORS_ROLE"
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { os.Exit(orphans.Check(code)) }))
 }
 
-// host is what a sketch's sessions run in: a directory with a real environment, journals on the disk, and a model that follows a script.
+// host holds what the sketches' sessions need: a directory with a real environment, journals on disk, and a scripted model.
 type host struct {
 	dir      string
 	env      *env.Local
@@ -62,13 +62,13 @@ func newHost(t *testing.T, o env.LocalOptions, steps ...llmtest.Step) *host {
 	return h
 }
 
-// coder is a profile with the tools of a coding agent.
+// coder returns a profile with the tools of a coding agent.
 func coder() profile.Profile {
 	return profile.Profile{Name: "coder", Provider: "test", Model: "model-1", Tools: []tool.Tool{coding.ReadFile(), coding.WriteFile(), coding.EditFile(),
 		coding.Shell(10 * time.Second), coding.Grep(), coding.UpdatePlan()}}
 }
 
-// options are those of a session of the host, whose journal is made or opened.
+// options returns the options of a session of the host, with a new or an opened journal.
 func (h *host) options(t *testing.T, id string) agent.Options {
 	t.Helper()
 	log, err := h.store.Open(t.Context(), id)
@@ -88,7 +88,7 @@ func (h *host) on(ev agent.Event) {
 	h.events = append(h.events, ev)
 }
 
-// start starts a session, or goes on with the one that the journal holds. At the test's end it is closed, and its journal has to replay.
+// start starts a session, or resumes the one in the journal. At the end of the test it is closed, and its journal must replay.
 func (h *host) start(t *testing.T, o agent.Options) *agent.Session {
 	t.Helper()
 	open := agent.New
@@ -119,7 +119,7 @@ func replay(t *testing.T, store journal.Store, id string) {
 	}
 }
 
-// submit gives the session a task, which has to end for a reason.
+// submit submits a task and checks the reason of its end.
 func submit(t *testing.T, s *agent.Session, task string, want agent.Reason) *agent.Result {
 	t.Helper()
 	result, err := s.Submit(t.Context(), task)
@@ -129,10 +129,10 @@ func submit(t *testing.T, s *agent.Session, task string, want agent.Reason) *age
 	return result
 }
 
-// ends are the results of the calls so far, in order.
+// ends returns the TOOL_CALL_END events so far, in order.
 func (h *host) ends() (ends []*agent.ToolCallEnd) { return only[*agent.ToolCallEnd](h) }
 
-// end is the result of a call.
+// end returns the TOOL_CALL_END event of a call.
 func (h *host) end(t *testing.T, id string) *agent.ToolCallEnd {
 	t.Helper()
 	for _, end := range h.ends() {
@@ -144,7 +144,7 @@ func (h *host) end(t *testing.T, id string) *agent.ToolCallEnd {
 	return nil
 }
 
-// only are the events of a type, in order.
+// only returns the events of a type, in order.
 func only[E agent.Event](h *host) (events []E) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -156,17 +156,17 @@ func only[E agent.Event](h *host) (events []E) {
 	return events
 }
 
-// shell is a call that runs a script.
+// shell returns a call that runs a script.
 func shell(script string) llm.ToolCall {
 	return llmtest.Call("shell", map[string]string{"command": script})
 }
 
-// save is a call that writes a file.
+// save returns a call that writes a file.
 func save(name, content string) llm.ToolCall {
 	return llmtest.Call("write_file", map[string]string{"file_path": name, "content": content})
 }
 
-// write makes a file in a directory, and read returns one.
+// write writes a file in a directory, and read reads one.
 func write(t *testing.T, dir, name, content string) {
 	t.Helper()
 	name = filepath.Join(dir, name)
@@ -184,7 +184,7 @@ func read(t *testing.T, dir, name string) string {
 	return string(data)
 }
 
-// text returns JSON of a value that always has some.
+// text returns the JSON of a value that can always be encoded.
 func text(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {

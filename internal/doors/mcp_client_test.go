@@ -15,13 +15,13 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// offers is what a client of the protocol needs of a session: the tools can come late, change and go.
+// offers has the methods of a session that a client of the protocol needs: tools are added late, change and go.
 type offers interface {
 	AddTools(ctx context.Context, tools ...tool.Tool) error
 	RemoveTools(ctx context.Context, names ...string) error
 }
 
-// mcpClient is package mcp in small: a server is a process in the session's environment, and its tools are the session's.
+// mcpClient is a sketch of package mcp: a server runs as a process in the session's environment, and its tools are tools of the session.
 type mcpClient struct {
 	name string
 	peers
@@ -29,12 +29,12 @@ type mcpClient struct {
 	session offers
 
 	refreshing sync.Mutex
-	stale      bool            // under peers.mu, as running
+	stale      bool            // guarded by peers.mu, like running
 	offered    map[string]bool // by name
-	running    *tool.Call      // for whom the server may ask
+	running    *tool.Call      // the call for which the server may ask
 }
 
-// dial starts a server.
+// dial starts a server and connects to it.
 func dial(ctx context.Context, e env.Environment, name string, cmd env.Command) (*mcpClient, error) {
 	c := &mcpClient{name: name, stale: true}
 	c.peers = peers{prefix: "c", on: c.asked}
@@ -59,10 +59,10 @@ func dial(ctx context.Context, e env.Environment, name string, cmd env.Command) 
 	return c, c.call(ctx, "initialize", nil, &struct{}{})
 }
 
-// Close ends the server. A session does it at its end, by Options.Closers.
+// Close ends the server. A session calls it at its end, through Options.Closers.
 func (c *mcpClient) Close() error { return c.process.Kill(context.Background()) }
 
-// asked handles what the server says by itself.
+// asked handles the requests and notifications of the server.
 func (c *mcpClient) asked(ctx context.Context, m message) (any, error) {
 	c.mu.Lock()
 	call := c.running
@@ -82,7 +82,7 @@ func (c *mcpClient) asked(ctx context.Context, m message) (any, error) {
 	return map[string]any{"action": answer.Action.String(), "content": answer.Content}, err
 }
 
-// refresh makes the server's tools of now those of the session.
+// refresh replaces the session's tools of the server by its current ones.
 func (c *mcpClient) refresh(ctx context.Context) error {
 	c.refreshing.Lock()
 	defer c.refreshing.Unlock()
@@ -114,7 +114,7 @@ func (c *mcpClient) refresh(ctx context.Context) error {
 	return errors.Join(c.session.RemoveTools(ctx, slices.Collect(maps.Keys(gone))...), c.session.AddTools(ctx, tools...))
 }
 
-// run calls a tool of the server. What has changed by that is known before the model is asked again.
+// run calls a tool of the server. Changes to the tools are applied before the next model call.
 func (c *mcpClient) run(name string) func(context.Context, *tool.Call) (tool.Result, error) {
 	return func(ctx context.Context, call *tool.Call) (result tool.Result, err error) {
 		c.mu.Lock()

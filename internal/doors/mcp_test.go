@@ -16,7 +16,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// later is a closer of what is opened when the session runs already.
+// later is a closer for resources that are opened while the session runs.
 type later struct {
 	mu   sync.Mutex
 	list []io.Closer
@@ -37,7 +37,7 @@ func (l *later) Close() (err error) {
 	return err
 }
 
-// lab is the command of the server.
+// lab returns the command of the server.
 func lab(t *testing.T) env.Command {
 	t.Helper()
 	self, err := os.Executable()
@@ -47,7 +47,7 @@ func lab(t *testing.T) env.Command {
 	return env.Command{Script: "exec '" + self + "'", Env: []string{role + "=mcp"}}
 }
 
-// has reports which of the server's tools the model was offered in a request.
+// has returns the server's tools in a request.
 func has(req *llm.Request) string {
 	var names []string
 	for _, def := range req.Tools {
@@ -58,7 +58,7 @@ func has(req *llm.Request) string {
 	return strings.Join(names, " ")
 }
 
-// A server's tools come late, change and go; results have structure and media; the server asks a person; and it ends with the session.
+// A server's tools come late, change and go. Results have structure and media. The server asks a person. It ends with the session.
 func TestJ_MCP(t *testing.T) {
 	h := newHost(t, env.LocalOptions{}, llmtest.Text("hello"), llmtest.Calls(llmtest.Call("mcp__lab__measure", nil)), llmtest.Calls(llmtest.Call("mcp__lab__book", nil)),
 		llmtest.Calls(llmtest.Call("mcp__lab__calibrate", nil)), llmtest.Calls(llmtest.Call("mcp__lab__weigh", nil)), llmtest.Text("done"))
@@ -102,7 +102,7 @@ func TestJ_MCP(t *testing.T) {
 	}
 }
 
-// A server ends with the environment that it was started in, if nobody else ends it.
+// A server that nobody else ends, ends with the environment in which it was started.
 func TestJ_MCPServerDiesWithItsEnvironment(t *testing.T) {
 	e, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
 	if err != nil {

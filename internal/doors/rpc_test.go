@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// message is a line of JSON-RPC.
+// message is a JSON-RPC message, one line.
 type message struct {
 	ID     string          `json:"id,omitempty"`
 	Method string          `json:"method,omitempty"`
@@ -20,23 +20,23 @@ type message struct {
 	Error  string          `json:"error,omitempty"`
 }
 
-// peers is one end of a line of JSON-RPC, for servers that tools come from and for editors.
+// peers is one end of a JSON-RPC connection, for tool servers and for editors.
 type peers struct {
-	prefix string // of ids
+	prefix string // of the request ids
 	out    io.Writer
-	// on handles a message that is no answer, on a goroutine of its own if it is a request.
+	// on handles messages that are not answers. Requests are handled on goroutines of their own.
 	on func(ctx context.Context, m message) (result any, err error)
 
 	mu      sync.Mutex
 	n       int
 	pending map[string]chan message
-	part    []byte // a line that has not ended
+	part    []byte // an incomplete line
 	busy    sync.WaitGroup
 }
 
 var errGone = errors.New("the other end is gone")
 
-// call asks the other end and waits for its answer.
+// call sends a request and waits for its answer.
 func (p *peers) call(ctx context.Context, method string, params, result any) error {
 	answer := make(chan message, 1)
 	p.mu.Lock()
@@ -75,7 +75,7 @@ func (p *peers) send(m message) error {
 	return err
 }
 
-// feed takes what has come from the other end.
+// feed handles data from the other end.
 func (p *peers) feed(ctx context.Context, data []byte) {
 	p.part = append(p.part, data...)
 	for {
@@ -109,12 +109,12 @@ func (p *peers) take(ctx context.Context, m message) {
 			if answer.Result = json.RawMessage(text(result)); err != nil {
 				answer.Result, answer.Error = nil, err.Error()
 			}
-			_ = p.send(answer) // an end that is gone needs no answer
+			_ = p.send(answer) // if the other end is gone, it needs no answer
 		})
 	}
 }
 
-// gone ends the calls that have no answer.
+// gone ends the calls that wait for an answer.
 func (p *peers) gone() {
 	p.mu.Lock()
 	for id, answer := range p.pending {
@@ -125,7 +125,7 @@ func (p *peers) gone() {
 	p.busy.Wait()
 }
 
-// serve reads lines until there are no more.
+// serve reads lines until the end of the input.
 func (p *peers) serve(ctx context.Context, in io.Reader) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := bufio.NewReader(in)

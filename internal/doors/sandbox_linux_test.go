@@ -14,8 +14,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// sandbox is package env/sandbox in small: commands of its environment see the system's programs and one directory, and have no network. A person
-// can let single calls run outside.
+// sandbox is a sketch of package env/sandbox: commands see the system's programs and one directory, and have no network. A person can let
+// single calls run outside.
 type sandbox struct {
 	env     *env.Local
 	outside sync.Map // the ids of calls that may run outside, by session
@@ -48,7 +48,7 @@ func newSandbox(t *testing.T, dir string) *sandbox {
 	return &sandbox{env: box}
 }
 
-// authorize has a person decide about scripts that ask for the network.
+// authorize requires an approval for scripts that ask for the network.
 func (s *sandbox) authorize(_ context.Context, req tool.Request) (tool.Decision, error) {
 	if strings.Contains(req.Access.Command, "# needs the machine") {
 		return tool.Decision{Verdict: tool.Ask}, nil
@@ -56,13 +56,13 @@ func (s *sandbox) authorize(_ context.Context, req tool.Request) (tool.Decision,
 	return tool.Decision{Verdict: tool.Allow}, nil
 }
 
-// approve is the person, who says that the call may run outside, once.
+// approve plays the person, who lets the call run outside, once.
 func (s *sandbox) approve(_ context.Context, req tool.Request) (tool.Decision, error) {
 	s.outside.Store(callKey{req.SessionID, req.Call.ID}, true)
 	return tool.Decision{Verdict: tool.Allow}, nil
 }
 
-// confine runs calls in the sandbox but for those that may run outside.
+// confine runs calls in the sandbox, except those that may run outside.
 func (s *sandbox) confine(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
 		if _, free := s.outside.LoadAndDelete(callKey{call.SessionID, call.ID}); free {
@@ -74,7 +74,7 @@ func (s *sandbox) confine(next tool.Handler) tool.Handler {
 	}
 }
 
-// Commands run in the sandbox, one that a person approved runs outside of it, and the next one inside again.
+// Commands run in the sandbox. A command that a person approved runs outside, and the next one inside again.
 func TestJ_Sandbox(t *testing.T) {
 	secrets := t.TempDir()
 	write(t, secrets, "key", "the key\n")

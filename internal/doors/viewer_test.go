@@ -17,16 +17,16 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// viewer is package web in small: it shows a session that runs in another process. What has happened comes from the journal, as it is written;
-// what is on its way comes from the host, late or twice or not at all, and the events' numbers put the two together.
+// viewer is a sketch of package web: it shows a session that runs in another process. Past events come from the journal as it is written.
+// Live events come from the host, possibly late, twice or not at all. The event numbers put the two together.
 type viewer struct {
 	facts   []agent.Event
 	lines   []string
-	flowing []*agent.AssistantTextDelta // of the text that has not ended
-	ended   int64                       // the number of the last end of a text
+	flowing []*agent.AssistantTextDelta // of the unfinished text
+	ended   int64                       // number of the last end of a text
 }
 
-// followed is a journal that grows while it is read.
+// followed is a journal that is read while it grows.
 type followed struct {
 	store journal.Store
 	id    string
@@ -36,7 +36,7 @@ func (f followed) Records(ctx context.Context, from int64) iter.Seq2[journal.Rec
 	return f.store.Follow(ctx, f.id, from)
 }
 
-// watch shows a session until ctx ends: each view that there is to see.
+// watch shows each view of a session until ctx ends.
 func watch(ctx context.Context, store journal.Store, id string, live <-chan agent.Event, show func(view string, facts []agent.Event)) error {
 	facts, over := make(chan agent.Event), make(chan error, 1)
 	go func() {
@@ -63,7 +63,7 @@ func watch(ctx context.Context, store journal.Store, id string, live <-chan agen
 	}
 }
 
-// fact adds what has happened. The end of a text stands for its deltas.
+// fact adds an event from the journal. The end of a text replaces its deltas.
 func (v *viewer) fact(ev agent.Event) {
 	v.facts = append(v.facts, ev)
 	switch ev := ev.(type) {
@@ -89,7 +89,7 @@ func (v *viewer) view() string {
 	return b.String()
 }
 
-// held is a step that pauses after its first piece of text.
+// held returns a step that pauses after its first piece of text.
 func held(step llmtest.Step, paused chan<- struct{}, on <-chan struct{}) llmtest.Step {
 	return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 		return func(yield func(llm.StreamEvent, error) bool) {
@@ -108,7 +108,7 @@ func held(step llmtest.Step, paused chan<- struct{}, on <-chan struct{}) llmtest
 	}
 }
 
-// A viewer in another process shows a text while it comes, and each thing once when it has happened, with the numbers that the host saw.
+// A viewer in another process shows a text while it arrives, and each event once, with the live numbers.
 func TestJ_Viewer(t *testing.T) {
 	paused, on := make(chan struct{}), make(chan struct{})
 	h := newHost(t, env.LocalOptions{}, held(llmtest.Answer(llm.Text{Text: "I will look at the file and say what it has."}, shell("echo hi")), paused, on), llmtest.Text("It says hi."))
@@ -159,7 +159,7 @@ func TestJ_Viewer(t *testing.T) {
 	}
 	const whole = "> go\nI will look at the file and say what it has.\nshell: hi\nIt says hi.\n"
 	until("the whole session", func(view string) bool { return view == whole })
-	live <- only[*agent.AssistantTextDelta](h)[0] // once more, and late
+	live <- only[*agent.AssistantTextDelta](h)[0] // again, and late
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestJ_Viewer(t *testing.T) {
 	}
 }
 
-// A viewer in another process shows the whole output of which the model saw a part.
+// A viewer in another process shows a whole output of which the model saw a part.
 func TestJ_ViewerOfWholeOutputs(t *testing.T) {
 	h := newHost(t, env.LocalOptions{}, llmtest.Calls(shell("seq 100000")), llmtest.Text("done"))
 	o := h.options(t, "long")
