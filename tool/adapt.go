@@ -13,7 +13,7 @@ import (
 // puts the result into another form. Parameters are inferred from Args when the definition has none.
 func Adapt[Args any](base Tool, def llm.ToolDefinition, translate func(Args) (any, error), render func(Result) Result) Tool {
 	t := New(def, func(ctx context.Context, call *Call, args Args) (Result, error) {
-		text, err := translated(args, translate)
+		text, err := translateArgs(args, translate)
 		if err != nil {
 			return Result{}, err
 		}
@@ -32,7 +32,7 @@ func Adapt[Args any](base Tool, def llm.ToolDefinition, translate func(Args) (an
 			if err != nil {
 				return Access{}, err
 			}
-			inner, err := translated(args, translate)
+			inner, err := translateArgs(args, translate)
 			if err != nil {
 				return Access{}, err
 			}
@@ -42,7 +42,7 @@ func Adapt[Args any](base Tool, def llm.ToolDefinition, translate func(Args) (an
 	return t
 }
 
-func translated[Args any](args Args, translate func(Args) (any, error)) (string, error) {
+func translateArgs[Args any](args Args, translate func(Args) (any, error)) (string, error) {
 	value, err := translate(args)
 	if err != nil {
 		return "", err

@@ -77,9 +77,9 @@ func AuthorizeAll(hooks ...Authorize) Authorize {
 	}
 }
 
-// guard finds out which of the files that the call would change need an approval in e, and notes them in Access. An environment that fails at it,
+// findGuarded finds out which of the files that the call would change need an approval in e, and notes them in Access. An environment that fails at it,
 // or does not answer before the context ends, allows no change.
-func (p *Prepared) guard(ctx context.Context, e env.Environment) {
+func (p *Prepared) findGuarded(ctx context.Context, e env.Environment) {
 	if p.guarded = true; p.Outcome != nil || e == nil || len(p.Access.Paths) == 0 {
 		return
 	}
@@ -132,7 +132,7 @@ func AllowUnguarded(_ context.Context, req Request) (Decision, error) {
 // Asks reports that the hook said Ask. The call must then be given to another hook, or refused by [Prepared.Unapproved].
 func (r *Registry) Authorize(ctx context.Context, p *Prepared, c Call, hook Authorize) (decided *Prepared, asks bool) {
 	if !p.guarded {
-		p.guard(ctx, c.Env)
+		p.findGuarded(ctx, c.Env)
 	}
 	if p.Outcome != nil {
 		return p, false
@@ -140,7 +140,7 @@ func (r *Registry) Authorize(ctx context.Context, p *Prepared, c Call, hook Auth
 	if hook == nil {
 		hook = AllowUnguarded
 	}
-	d, _, err := guarded("permission hook", func() (Decision, error) { return hook(ctx, r.request(p, c)) })
+	d, _, err := catch("permission hook", func() (Decision, error) { return hook(ctx, r.request(p, c)) })
 	name := p.Call.Name
 	switch {
 	case err != nil:
@@ -167,7 +167,7 @@ func (r *Registry) edited(ctx context.Context, p *Prepared, c Call, args string)
 	if p.ignored == "" { // of what the model sent
 		p.ignored = ignored
 	}
-	p.guard(ctx, c.Env)
+	p.findGuarded(ctx, c.Env)
 	return p
 }
 

@@ -17,8 +17,8 @@ type Instead struct {
 	How string
 }
 
-// unknown returns what a call of a tool that is not registered comes to.
-func (r *Registry) unknown(call llm.ToolCall) *Prepared {
+// unknownTool returns what a call of a tool that is not registered comes to.
+func (r *Registry) unknownTool(call llm.ToolCall) *Prepared {
 	r.mu.RLock()
 	why, gone := r.retired[call.Name]
 	r.mu.RUnlock()

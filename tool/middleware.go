@@ -31,9 +31,9 @@ var ErrNotBegun = errors.New("the call has not begun and stays open")
 
 // The states of an execution.
 const (
-	waiting int32 = iota
-	begun
-	over
+	stateWaiting int32 = iota
+	stateBegun
+	stateOver
 )
 
 // execution is one run of a prepared call through its middleware.
@@ -60,10 +60,10 @@ func (p *Prepared) Run(ctx context.Context, c Call, chain []Middleware, begin fu
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	x := &execution{Prepared: p, ctx: ctx, begin: begin, ended: make(chan struct{}), start: time.Now()}
-	handler := Handler(x.run)
+	handler := Handler(x.runTool)
 	p.fill(&c)
-	result, stack, err := x.through(handler, chain, &c)
-	if !x.state.CompareAndSwap(waiting, over) {
+	result, stack, err := x.runMiddleware(handler, chain, &c)
+	if !x.state.CompareAndSwap(stateWaiting, stateOver) {
 		cancel(errors.New("the middleware around the call has returned"))
 		<-x.ended
 	}
@@ -75,13 +75,13 @@ func (p *Prepared) fill(c *Call) {
 	c.ID, c.Name, c.Args, c.Access, c.Approved = p.Call.ID, p.Call.Name, p.Call.Args, p.Access, p.approved
 }
 
-// through calls the handler inside of the chain.
-func (x *execution) through(handler Handler, chain []Middleware, c *Call) (result Result, stack string, err error) {
+// runMiddleware calls the handler inside of the chain.
+func (x *execution) runMiddleware(handler Handler, chain []Middleware, c *Call) (result Result, stack string, err error) {
 	if len(chain) == 0 {
 		result, err = handler(x.ctx, c)
 		return result, "", err
 	}
-	return guarded("middleware around "+c.Name, func() (Result, error) {
+	return catch("middleware around "+c.Name, func() (Result, error) {
 		for _, m := range slices.Backward(chain) {
 			handler = m(handler)
 		}
@@ -89,9 +89,9 @@ func (x *execution) through(handler Handler, chain []Middleware, c *Call) (resul
 	})
 }
 
-// run is the innermost handler. It ends with the context that it is given, and with that of the execution.
-func (x *execution) run(ctx context.Context, given *Call) (Result, error) {
-	if !x.state.CompareAndSwap(waiting, begun) {
+// runTool is the innermost handler. It ends with the context that it is given, and with that of the execution.
+func (x *execution) runTool(ctx context.Context, given *Call) (Result, error) {
+	if !x.state.CompareAndSwap(stateWaiting, stateBegun) {
 		return Result{}, fmt.Errorf("the call of %s was not run again: a middleware calls next once, and before it returns", x.Call.Name)
 	}
 	defer close(x.ended)
@@ -106,7 +106,7 @@ func (x *execution) run(ctx context.Context, given *Call) (Result, error) {
 	c := *given
 	x.fill(&c)
 	x.ran, x.start = true, time.Now()
-	result, stack, err := guarded("tool "+c.Name, func() (Result, error) { return x.tool.Run(ctx, &c) })
+	result, stack, err := catch("tool "+c.Name, func() (Result, error) { return x.tool.Run(ctx, &c) })
 	x.stack = stack
 	return result, err
 }
@@ -132,12 +132,12 @@ func (x *execution) outcome(s Session, result Result, stack string, err error) *
 	if result.OutputRef != "" && x.readable {
 		result.Hint = keptHint(result.OutputRef)
 	}
-	o := finish(result, x.tool.Limit)
+	o := newOutcome(result, x.tool.Limit)
 	if o.Truncated && x.readable && o.OutputRef == "" && o.Gap.Bytes == 0 {
-		o = x.keep(result, o, s)
+		o = x.keepOutput(result, o, s)
 	}
 	if x.ignored != "" {
-		o.add(sanitize.Text("[Ignored: " + x.ignored + ".]"))
+		o.appendLine(sanitize.Text("[Ignored: " + x.ignored + ".]"))
 	}
 	o.Duration, o.Panic = time.Since(x.start), x.stack
 	if stack != "" {

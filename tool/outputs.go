@@ -22,11 +22,11 @@ type DirOutputs struct {
 	parent string
 	max    int64
 
-	mu     sync.Mutex
-	dir    string
-	made   int               // files ever
-	files  map[string]string // by id
-	closed bool
+	mu      sync.Mutex
+	dir     string
+	created int               // files ever
+	files   map[string]string // by id
+	closed  bool
 }
 
 // NewOutputs makes a store below a directory; empty means the system's directory for temporary files.
@@ -50,12 +50,12 @@ func (d *DirOutputs) Create(callID string) (id string, w io.WriteCloser, err err
 	for n := 2; id == "" || d.files[id] != ""; n++ {
 		id = fmt.Sprintf("%s-%d", callID, n)
 	}
-	name := filepath.Join(d.dir, strconv.Itoa(d.made+1)) // ids come from models: they are no file names
+	name := filepath.Join(d.dir, strconv.Itoa(d.created+1)) // ids come from models: they are no file names
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", nil, fmt.Errorf("output store: %w", err)
 	}
-	d.made++
+	d.created++
 	d.files[id] = name
 	return id, &cappedFile{file: f, left: d.max}, nil
 }

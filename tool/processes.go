@@ -17,9 +17,9 @@ import (
 // MaxProcesses is how many background commands of one session may run at a time. A model that needs more has lost count.
 const MaxProcesses = 32
 
-// keptOfProcess is how much of a background command's unread output is held in memory, in bytes, of its beginning and of its end;
+// keptPerProcess is how much of a background command's unread output is held in memory, in bytes, of its beginning and of its end;
 // the output store has all of it.
-const keptOfProcess = 128 << 10
+const keptPerProcess = 128 << 10
 
 // ProcessTable is a [Processes]. It is safe for concurrent use.
 type ProcessTable struct {
@@ -28,18 +28,18 @@ type ProcessTable struct {
 
 	mu        sync.Mutex
 	closed    bool
-	processes map[int]*background // also those that have ended
+	processes map[int]*backgroundCommand // also those that have ended
 	next      int
 }
 
 // NewProcesses makes a table whose ids are numbers from first on. A session that goes on after a restart starts where no earlier
 // id can be. Long output goes to the store, which may be nil.
 func NewProcesses(outputs Outputs, first int) *ProcessTable {
-	return &ProcessTable{outputs: outputs, first: first, next: first, processes: map[int]*background{}}
+	return &ProcessTable{outputs: outputs, first: first, next: first, processes: map[int]*backgroundCommand{}}
 }
 
-// background is one command.
-type background struct {
+// backgroundCommand is one command.
+type backgroundCommand struct {
 	process  env.Process
 	script   string
 	terminal bool // the command has one
@@ -58,8 +58,8 @@ func (t *ProcessTable) Start(ctx context.Context, e env.Environment, cmd env.Com
 	if err != nil {
 		return "", err
 	}
-	b := &background{script: cmd.Script, terminal: cmd.TTY != nil, ended: make(chan struct{}),
-		printed: NewTranscript(t.outputs, "process-"+strconv.Itoa(id), keptOfProcess)}
+	b := &backgroundCommand{script: cmd.Script, terminal: cmd.TTY != nil, ended: make(chan struct{}),
+		printed: NewTranscript(t.outputs, "process-"+strconv.Itoa(id), keptPerProcess)}
 	cmd.Output = b.printed.Write
 	b.process, err = guard.Value("the environment's Start", func() (env.Process, error) { return e.Start(ctx, cmd) })
 	if err != nil {
@@ -98,7 +98,7 @@ func (t *ProcessTable) reserve() (int, error) {
 }
 
 // put fills a reserved id, or gives it up when b is nil. It reports false when the table has been closed meanwhile.
-func (t *ProcessTable) put(id int, b *background) bool {
+func (t *ProcessTable) put(id int, b *backgroundCommand) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if b == nil || t.closed {
@@ -111,7 +111,7 @@ func (t *ProcessTable) put(id int, b *background) bool {
 
 // Adopt implements [Processes]. The command has ended and its output is known; what it left can be killed by the id.
 func (t *ProcessTable) Adopt(p env.Process, cmd env.Command, left []string) string {
-	b := &background{process: p, script: cmd.Script, printed: NewTranscript(nil, "", keptOfProcess), ended: make(chan struct{}),
+	b := &backgroundCommand{process: p, script: cmd.Script, printed: NewTranscript(nil, "", keptPerProcess), ended: make(chan struct{}),
 		exit: env.Exit{Left: left}}
 	b.printed.Close()
 	close(b.ended)
@@ -139,7 +139,7 @@ func (t *ProcessTable) Read(ctx context.Context, id string, wait time.Duration) 
 			return Result{}, context.Cause(ctx)
 		}
 	}
-	over := b.over() // before the output is taken: of a command that has ended all of it is there
+	over := b.hasEnded() // before the output is taken: of a command that has ended all of it is there
 	result := b.printed.Take()
 	result.Ran.ID, result.Ran.Terminal = strings.TrimSpace(id), b.terminal
 	switch {
@@ -154,11 +154,11 @@ func (t *ProcessTable) Read(ctx context.Context, id string, wait time.Duration) 
 
 // Write implements [Processes].
 func (t *ProcessTable) Write(ctx context.Context, id, input string) error {
-	b, err := t.reader(id)
+	b, err := t.findWithInput(id)
 	if err != nil {
 		return err
 	}
-	return b.input(ctx, id, func(w io.Writer) error {
+	return b.sendInput(ctx, id, func(w io.Writer) error {
 		_, err := io.WriteString(w, input)
 		return err
 	})
@@ -166,20 +166,20 @@ func (t *ProcessTable) Write(ctx context.Context, id, input string) error {
 
 // EndInput implements [Processes].
 func (t *ProcessTable) EndInput(ctx context.Context, id string) error {
-	b, err := t.reader(id)
+	b, err := t.findWithInput(id)
 	if err != nil {
 		return err
 	}
-	return b.input(ctx, id, func(io.Writer) error { return b.process.Stdin().Close() })
+	return b.sendInput(ctx, id, func(io.Writer) error { return b.process.Stdin().Close() })
 }
 
-// reader finds a process that can be written to.
-func (t *ProcessTable) reader(id string) (*background, error) {
+// findWithInput finds a process that can be written to.
+func (t *ProcessTable) findWithInput(id string) (*backgroundCommand, error) {
 	b, err := t.find(id)
 	switch {
 	case err != nil:
 		return nil, err
-	case b.over():
+	case b.hasEnded():
 		return nil, fmt.Errorf("the command with the id %s has ended and reads no more input; start it again if it is needed", id)
 	case b.process.Stdin() == nil:
 		return nil, fmt.Errorf("the command with the id %s was started without an input; end it, and start it again so that it gets its input from a file or a pipe", id)
@@ -187,9 +187,9 @@ func (t *ProcessTable) reader(id string) (*background, error) {
 	return b, nil
 }
 
-// input does something with a process' input, for as long as ctx lasts. A write that the process does not take goes on waiting
+// sendInput does something with a process' input, for as long as ctx lasts. A write that the process does not take goes on waiting
 // behind it, until the process ends.
-func (b *background) input(ctx context.Context, id string, do func(io.Writer) error) error {
+func (b *backgroundCommand) sendInput(ctx context.Context, id string, do func(io.Writer) error) error {
 	done := guard.Start("the process' input", func() (struct{}, error) { return struct{}{}, do(b.process.Stdin()) })
 	select {
 	case written := <-done:
@@ -202,7 +202,7 @@ func (b *background) input(ctx context.Context, id string, do func(io.Writer) er
 		return fmt.Errorf("the command with the id %s does not read its input (%w); read what it has printed, or end it", id, context.Cause(ctx))
 	}
 	// It may have ended because of what it read, before the write has come back.
-	late := time.NewTimer(lateWrite)
+	late := time.NewTimer(lateWriteTimeout)
 	defer late.Stop()
 	select {
 	case written := <-done:
@@ -215,8 +215,8 @@ func (b *background) input(ctx context.Context, id string, do func(io.Writer) er
 	return fmt.Errorf("the command with the id %s has ended without reading all of the input; read what it has printed", id)
 }
 
-// lateWrite is how long a write may take to come back from a process that has ended.
-const lateWrite = time.Second
+// lateWriteTimeout is how long a write may take to come back from a process that has ended.
+const lateWriteTimeout = time.Second
 
 // Kill implements [Processes].
 func (t *ProcessTable) Kill(ctx context.Context, id string) error {
@@ -231,7 +231,7 @@ func (t *ProcessTable) Kill(ctx context.Context, id string) error {
 func (t *ProcessTable) Close() error {
 	t.mu.Lock()
 	t.closed = true
-	var all []*background
+	var all []*backgroundCommand
 	for _, b := range t.processes {
 		if b != nil {
 			all = append(all, b)
@@ -248,14 +248,14 @@ func (t *ProcessTable) Close() error {
 	killing.Wait()
 	for i, b := range all {
 		var broken *guard.Panic
-		if b.over() && errors.As(b.err, &broken) { // which nobody may have seen
+		if b.hasEnded() && errors.As(b.err, &broken) { // which nobody may have seen
 			errs[i] = errors.Join(errs[i], broken)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (t *ProcessTable) find(id string) (*background, error) {
+func (t *ProcessTable) find(id string) (*backgroundCommand, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n, err := strconv.Atoi(strings.TrimSpace(id))
@@ -277,14 +277,14 @@ func (t *ProcessTable) find(id string) (*background, error) {
 	return nil, fmt.Errorf("no command has the id %q; the ids are %s", id, strings.Join(known, ", "))
 }
 
-func (b *background) wait() {
+func (b *backgroundCommand) wait() {
 	b.exit, b.err = guard.Value("the process' Wait", func() (env.Exit, error) { return b.process.Wait(context.Background()) })
 	b.printed.Close()
 	close(b.ended)
 }
 
-// over reports whether the command itself has ended.
-func (b *background) over() bool {
+// hasEnded reports whether the command itself has ended.
+func (b *backgroundCommand) hasEnded() bool {
 	select {
 	case <-b.ended:
 		return true
@@ -294,8 +294,8 @@ func (b *background) over() bool {
 }
 
 // gone reports whether nothing of the command runs any more, as far as is known without looking.
-func (b *background) gone() bool {
-	if b.over() && len(b.exit.Left) == 0 {
+func (b *backgroundCommand) gone() bool {
+	if b.hasEnded() && len(b.exit.Left) == 0 {
 		return true
 	}
 	b.mu.Lock()
@@ -304,7 +304,7 @@ func (b *background) gone() bool {
 }
 
 // kill ends the whole tree, also what a command that has ended left running.
-func (b *background) kill(ctx context.Context) error {
+func (b *backgroundCommand) kill(ctx context.Context) error {
 	if b.gone() {
 		return nil
 	}

@@ -92,12 +92,12 @@ func (q *Question) Checker() (func(Answer) (Answer, error), error) {
 		if a.Action != ActionAccept {
 			return q.checkText(a)
 		}
-		return form.answer(a)
+		return form.validateAnswer(a)
 	}, nil
 }
 
-// answer returns an answer whose content fits the form.
-func (s *schema) answer(a Answer) (Answer, error) {
+// validateAnswer returns an answer whose content fits the form.
+func (s *schema) validateAnswer(a Answer) (Answer, error) {
 	text := string(a.Content)
 	if a.Content == nil {
 		text = a.Text

@@ -50,7 +50,7 @@ type Outcome struct {
 func (r *Registry) Prepare(call llm.ToolCall) *Prepared {
 	t, ok := r.lookup(call.Name)
 	if !ok {
-		return r.unknown(call)
+		return r.unknownTool(call)
 	}
 	_, readable := r.lookup(ReadOutput)
 	p := &Prepared{Call: call, tool: t, readable: readable}
@@ -64,7 +64,7 @@ func (r *Registry) Prepare(call llm.ToolCall) *Prepared {
 		p.Call.Args = fitted.args
 	}
 	if t.Access != nil {
-		access, stack, err := guarded(call.Name, func() (Access, error) { return t.Access(p.Call.Args) })
+		access, stack, err := catch(call.Name, func() (Access, error) { return t.Access(p.Call.Args) })
 		if err != nil {
 			refused := invalid(call, err.Error())
 			refused.Outcome.Panic = stack
@@ -96,9 +96,9 @@ func Refuse(call llm.ToolCall, text string) *Prepared {
 // tells the model to use it.
 const ReadOutput = "read_output"
 
-// keep puts the whole output into the session's store and tells the model where. A store that fails changes nothing: the model
+// keepOutput puts the whole output into the session's store and tells the model where. A store that fails changes nothing: the model
 // sees what it would have seen without one.
-func (p *Prepared) keep(result Result, o *Outcome, s Session) *Outcome {
+func (p *Prepared) keepOutput(result Result, o *Outcome, s Session) *Outcome {
 	if s == nil || s.Outputs() == nil {
 		return o
 	}
@@ -116,7 +116,7 @@ func (p *Prepared) keep(result Result, o *Outcome, s Session) *Outcome {
 	}
 	result.OutputRef = id
 	result.Hint = keptHint(id)
-	return finish(result, p.tool.Limit)
+	return newOutcome(result, p.tool.Limit)
 }
 
 func keptHint(id string) string {
@@ -132,8 +132,8 @@ func (r *Registry) Run(ctx context.Context, call llm.ToolCall, c Call, hook Auth
 	return p.Run(ctx, c, chain, nil)
 }
 
-// guarded makes a panic or a runtime.Goexit of somebody else's code an error, with the stack for the host.
-func guarded[T any](what string, run func() (T, error)) (value T, stack string, err error) {
+// catch makes a panic or a runtime.Goexit of somebody else's code an error, with the stack for the host.
+func catch[T any](what string, run func() (T, error)) (value T, stack string, err error) {
 	value, err = guard.Value(what, run)
 	var broken *guard.Panic
 	if errors.As(err, &broken) {
@@ -142,13 +142,13 @@ func guarded[T any](what string, run func() (T, error)) (value T, stack string, 
 	return value, "", err
 }
 
-// finish cleans a result's text and cuts what the model sees. A gap is in the first text.
-func finish(result Result, limit Limit) *Outcome {
+// newOutcome cleans a result's text and cuts what the model sees. A gap is in the first text.
+func newOutcome(result Result, limit Limit) *Outcome {
 	o := &Outcome{Result: result}
 	o.Ran = result.Ran.clean()
 	var valid bool
 	if o.Structured, valid = structured(result.Structured); !valid {
-		return finish(result.broken("its structured result is no JSON"), limit)
+		return newOutcome(result.broken("its structured result is no JSON"), limit)
 	}
 	o.Content = make(llm.Parts, 0, len(result.Content))
 	o.Final = sanitize.Text(result.Final)
@@ -170,14 +170,14 @@ func finish(result Result, limit Limit) *Outcome {
 			o.Content = append(o.Content, part)
 			o.Model = append(o.Model, part)
 		default:
-			return finish(result.broken(fmt.Sprintf("its result holds a part of type %T", part)), limit)
+			return newOutcome(result.broken(fmt.Sprintf("its result holds a part of type %T", part)), limit)
 		}
 	}
 	return o
 }
 
-// add puts a line of the pipeline's own after the text of an outcome.
-func (o *Outcome) add(line string) {
+// appendLine puts a line of the pipeline's own after the text of an outcome.
+func (o *Outcome) appendLine(line string) {
 	for _, parts := range []*llm.Parts{&o.Content, &o.Model} {
 		text, isText := llm.Text{}, false
 		if n := len(*parts); n > 0 {

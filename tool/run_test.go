@@ -404,7 +404,7 @@ func TestJ4_StructuredIsChecked(t *testing.T) {
 			if c.value != "" {
 				result.Structured = json.RawMessage(c.value)
 			}
-			o := finish(result, Limit{})
+			o := newOutcome(result, Limit{})
 			if string(o.Structured) != c.want || o.IsError != c.isError || len(o.Changes) != 1 {
 				t.Errorf("%.100s, an error: %v, %s", o.Structured, o.IsError, o.Model.Text())
 			}
@@ -416,7 +416,7 @@ func TestJ4_StructuredIsChecked(t *testing.T) {
 func TestJ4_RanIsClean(t *testing.T) {
 	result := Text("text")
 	result.Ran = &Ran{Err: "\x1b[31mred", Exit: &env.Exit{Left: []string{"1 \x1b[2Jsh"}}}
-	o := finish(result, Limit{})
+	o := newOutcome(result, Limit{})
 	got := []string{o.Ran.Err, o.Ran.Exit.Left[0], result.Ran.Err, result.Ran.Exit.Left[0]}
 	if want := []string{`\u{1b}[31mred`, `1 \u{1b}[2Jsh`, "\x1b[31mred", "1 \x1b[2Jsh"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

@@ -67,7 +67,7 @@ func New[Args any](def llm.ToolDefinition, run func(ctx context.Context, call *C
 	if json.Compact(&compact, t.Parameters) == nil { // as a journal would have it; what is no JSON is reported by Register
 		t.Parameters = compact.Bytes()
 	}
-	t.compiled = &compiled{of: slices.Clone(t.Parameters), strict: reflect.TypeFor[Args]().Kind() == reflect.Struct}
+	t.compiled = &compiled{raw: slices.Clone(t.Parameters), strict: reflect.TypeFor[Args]().Kind() == reflect.Struct}
 	t.Run = func(ctx context.Context, call *Call) (Result, error) {
 		args, err := Decode[Args](call.Args)
 		if err != nil {

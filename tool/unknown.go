@@ -18,15 +18,15 @@ type unknownField struct {
 	known []string // the fields that the object can have
 }
 
-// comment reports whether a field only comments on the call, so that the call means the same without it.
-func comment(name string) bool {
+// isComment reports whether a field only comments on the call, so that the call means the same without it.
+func isComment(name string) bool {
 	return slices.Contains([]string{"description", "explanation", "reason", "justification"}, names.Folded(name))
 }
 
-// unnamed returns the fields of an object that its schema neither names nor allows. Where the schema leaves open whether it allows them, only
+// unknownNames returns the fields of an object that its schema neither names nor allows. Where the schema leaves open whether it allows them, only
 // a tool that reads the arguments itself can tell what they mean: strict says that they would be lost.
-func unnamed(v map[string]any, doc *jsonschema.Schema, strict bool) []string {
-	if len(doc.PatternProperties) > 0 || !closed(doc) && (!strict || doc.AdditionalProperties != nil || doc.Properties == nil) {
+func unknownNames(v map[string]any, doc *jsonschema.Schema, strict bool) []string {
+	if len(doc.PatternProperties) > 0 || !forbidsUnknown(doc) && (!strict || doc.AdditionalProperties != nil || doc.Properties == nil) {
 		return nil
 	}
 	var list []string
@@ -38,15 +38,15 @@ func unnamed(v map[string]any, doc *jsonschema.Schema, strict bool) []string {
 	return list
 }
 
-// describeField describes a field that the schema of an object does not name.
-func describeField(path, name string, v map[string]any, doc *jsonschema.Schema) unknownField {
-	return unknownField{name: name, path: path, near: meant(name, v, doc), known: fields(doc)}
+// newUnknownField describes a field that the schema of an object does not name.
+func newUnknownField(path, name string, v map[string]any, doc *jsonschema.Schema) unknownField {
+	return unknownField{name: name, path: path, near: suggestField(name, v, doc), known: propertyNames(doc)}
 }
 
-// meant returns the field that somebody meant by a name that is not in the schema, or "".
-func meant(name string, v map[string]any, doc *jsonschema.Schema) string {
+// suggestField returns the field that somebody meant by a name that is not in the schema, or "".
+func suggestField(name string, v map[string]any, doc *jsonschema.Schema) string {
 	var free, missing []string
-	for _, field := range fields(doc) {
+	for _, field := range propertyNames(doc) {
 		if _, given := v[field]; given || !fits(v[name], doc.Properties[field]) {
 			continue
 		}
@@ -78,8 +78,8 @@ func fits(value any, doc *jsonschema.Schema) bool {
 	return len(types) == 0 || slices.ContainsFunc(types, func(t string) bool { return isType(value, t) })
 }
 
-// fields returns the names of a schema's properties, the required ones first.
-func fields(doc *jsonschema.Schema) []string {
+// propertyNames returns the names of a schema's properties, the required ones first.
+func propertyNames(doc *jsonschema.Schema) []string {
 	list := slices.DeleteFunc(slices.Clone(doc.Required), func(name string) bool { return doc.Properties[name] == nil })
 	for _, name := range sortedKeys(doc.Properties) {
 		if !slices.Contains(list, name) {

@@ -27,7 +27,7 @@ type schema struct {
 
 // compiled is a tool's schema, worked out once for all the registries that the tool is in: it takes more memory than a session.
 type compiled struct {
-	of     json.RawMessage
+	raw    json.RawMessage
 	strict bool
 	once   sync.Once
 	schema *schema
@@ -37,10 +37,10 @@ type compiled struct {
 // schema is the tool's own, and another one only where somebody has changed its parameters.
 func (t *Tool) schema() (*schema, error) {
 	c := t.compiled
-	if c == nil || !bytes.Equal(c.of, t.Parameters) {
+	if c == nil || !bytes.Equal(c.raw, t.Parameters) {
 		return parametersOf(t.Parameters, c != nil && c.strict)
 	}
-	c.once.Do(func() { c.schema, c.err = parametersOf(c.of, c.strict) })
+	c.once.Do(func() { c.schema, c.err = parametersOf(c.raw, c.strict) })
 	return c.schema, c.err
 }
 
@@ -69,45 +69,45 @@ func parseSchema(raw json.RawMessage, noun string) (*schema, error) {
 	return &schema{doc: doc, resolved: resolved, noun: noun}, nil
 }
 
-// fitted is what validation makes of arguments.
-type fitted struct {
+// validation is what validation makes of arguments.
+type validation struct {
 	args    string         // to run with; as they were unless something had to be mended
 	problem string         // in words for the model; there are no args then
 	unknown []unknownField // which args are without
 }
 
 // validate fits arguments to the schema.
-func (s *schema) validate(text string) fitted {
+func (s *schema) validate(text string) validation {
 	if t := strings.TrimSpace(text); t == "" || t == "null" { // what models send for a tool without parameters
 		text = "{}"
 	}
 	value, err := decodeJSON(text)
 	if err != nil {
-		return fitted{problem: "they are not valid JSON (" + err.Error() + ")"}
+		return validation{problem: "they are not valid JSON (" + err.Error() + ")"}
 	}
 	if _, ok := value.(map[string]any); !ok {
-		return fitted{problem: "they must be one JSON object with the parameters as its fields, not " + describe(value)}
+		return validation{problem: "they must be one JSON object with the parameters as its fields, not " + describe(value)}
 	}
-	m := mender{noun: s.noun, strict: s.strict}
+	m := coercer{noun: s.noun, strict: s.strict}
 	value = m.fit("", value, s.doc)
 	if len(m.problems) > 0 {
-		return fitted{problem: strings.Join(m.problems, "; "), unknown: m.unknown}
+		return validation{problem: strings.Join(m.problems, "; "), unknown: m.unknown}
 	}
 	if m.changed {
 		mended, err := json.Marshal(value)
 		if err != nil {
-			return fitted{problem: err.Error()}
+			return validation{problem: err.Error()}
 		}
 		text = string(mended)
 	}
-	floats, err := plain(value)
+	floats, err := withFloats(value)
 	if err == nil {
 		err = s.resolved.Validate(floats)
 	}
 	if err != nil {
-		return fitted{problem: err.Error(), unknown: m.unknown}
+		return validation{problem: err.Error(), unknown: m.unknown}
 	}
-	return fitted{args: text, unknown: m.unknown}
+	return validation{args: text, unknown: m.unknown}
 }
 
 // decodeJSON reads a text that is one JSON value, with its numbers as they are written, in one pass. A field that one object has twice is an
@@ -177,13 +177,13 @@ func decodeArray(dec *json.Decoder, depth int) (any, error) {
 	return array, err
 }
 
-// plain returns a copy of a decoded value in which numbers are what the validator wants: float64. The error is that of one that is out of range.
-func plain(value any) (_ any, err error) {
+// withFloats returns a copy of a decoded value in which numbers are what the validator wants: float64. The error is that of one that is out of range.
+func withFloats(value any) (_ any, err error) {
 	switch v := value.(type) {
 	case map[string]any:
 		object := make(map[string]any, len(v))
 		for name, member := range v {
-			if object[name], err = plain(member); err != nil {
+			if object[name], err = withFloats(member); err != nil {
 				return nil, err
 			}
 		}
@@ -191,7 +191,7 @@ func plain(value any) (_ any, err error) {
 	case []any:
 		array := make([]any, len(v))
 		for i, element := range v {
-			if array[i], err = plain(element); err != nil {
+			if array[i], err = withFloats(element); err != nil {
 				return nil, err
 			}
 		}
@@ -206,8 +206,8 @@ func plain(value any) (_ any, err error) {
 	return value, nil
 }
 
-// mender fits a value to a schema and collects what cannot be fitted.
-type mender struct {
+// coercer fits a value to a schema and collects what cannot be fitted.
+type coercer struct {
 	noun     string // of a property
 	strict   bool   // as in schema
 	changed  bool
@@ -215,11 +215,11 @@ type mender struct {
 	unknown  []unknownField
 }
 
-func (m *mender) problem(path, format string, args ...any) {
+func (m *coercer) problem(path, format string, args ...any) {
 	m.problems = append(m.problems, fmt.Sprintf("%s %q ", m.noun, path)+fmt.Sprintf(format, args...))
 }
 
-func (m *mender) fit(path string, value any, doc *jsonschema.Schema) any {
+func (m *coercer) fit(path string, value any, doc *jsonschema.Schema) any {
 	if doc == nil {
 		return value
 	}
@@ -231,7 +231,7 @@ func (m *mender) fit(path string, value any, doc *jsonschema.Schema) any {
 		}
 	case []any:
 		if slices.Contains(types, "array") {
-			m.within(path, value, doc)
+			m.checkBounds(path, value, doc)
 			for i := range v {
 				v[i] = m.fit(fmt.Sprintf("%s[%d]", path, i), v[i], doc.Items)
 			}
@@ -258,18 +258,18 @@ func (m *mender) fit(path string, value any, doc *jsonschema.Schema) any {
 		}
 	}
 	if len(types) > 0 && !slices.ContainsFunc(types, func(t string) bool { return isType(value, t) }) {
-		m.problem(path, "must be %s, got %s", strings.Join(articles(types), " or "), describe(value))
+		m.problem(path, "must be %s, got %s", strings.Join(withArticles(types), " or "), describe(value))
 		return value
 	}
 	if len(doc.Enum) > 0 && !slices.ContainsFunc(doc.Enum, func(e any) bool { return fmt.Sprint(e) == fmt.Sprint(value) }) {
-		m.problem(path, "must be one of %s, got %s", list(doc.Enum), describe(value))
+		m.problem(path, "must be one of %s, got %s", quotedList(doc.Enum), describe(value))
 	}
-	m.within(path, value, doc)
+	m.checkBounds(path, value, doc)
 	return value
 }
 
-// within reports a value that a limit of the schema excludes.
-func (m *mender) within(path string, value any, doc *jsonschema.Schema) {
+// checkBounds reports a value that a limit of the schema excludes.
+func (m *coercer) checkBounds(path string, value any, doc *jsonschema.Schema) {
 	switch v := value.(type) {
 	case json.Number:
 		n, err := v.Float64()
@@ -285,13 +285,13 @@ func (m *mender) within(path string, value any, doc *jsonschema.Schema) {
 			m.problem(path, "must be less than %v, got %s", *doc.ExclusiveMaximum, v)
 		}
 	case string:
-		m.length(path, utf8.RuneCountInString(v), doc.MinLength, doc.MaxLength)
+		m.checkLength(path, utf8.RuneCountInString(v), doc.MinLength, doc.MaxLength)
 	case []any:
-		m.length(path, len(v), doc.MinItems, doc.MaxItems)
+		m.checkLength(path, len(v), doc.MinItems, doc.MaxItems)
 	}
 }
 
-func (m *mender) length(path string, n int, least, most *int) {
+func (m *coercer) checkLength(path string, n int, least, most *int) {
 	switch {
 	case least != nil && n < *least:
 		m.problem(path, "is too short: its length is %d, the minimum is %d", n, *least)
@@ -300,15 +300,15 @@ func (m *mender) length(path string, n int, least, most *int) {
 	}
 }
 
-func (m *mender) fitObject(path string, v map[string]any, doc *jsonschema.Schema) any {
+func (m *coercer) fitObject(path string, v map[string]any, doc *jsonschema.Schema) any {
 	for _, name := range doc.Required {
 		if _, ok := v[name]; !ok {
-			m.problem(join(path, name), "is missing; it is required (%s)", strings.Join(articles(typesOf(doc.Properties[name])), " or "))
+			m.problem(joinPath(path, name), "is missing; it is required (%s)", strings.Join(withArticles(typesOf(doc.Properties[name])), " or "))
 		}
 	}
-	for _, name := range unnamed(v, doc, m.strict) {
-		if !comment(name) {
-			m.unknown = append(m.unknown, describeField(path, name, v, doc))
+	for _, name := range unknownNames(v, doc, m.strict) {
+		if !isComment(name) {
+			m.unknown = append(m.unknown, newUnknownField(path, name, v, doc))
 		}
 		delete(v, name)
 		m.changed = true
@@ -320,7 +320,7 @@ func (m *mender) fitObject(path string, v map[string]any, doc *jsonschema.Schema
 			delete(v, name)
 			m.changed = true
 		case property != nil:
-			v[name] = m.fit(join(path, name), v[name], property)
+			v[name] = m.fit(joinPath(path, name), v[name], property)
 		}
 	}
 	return v
@@ -353,8 +353,8 @@ func coerce(s string, types []string) (any, bool) {
 	return nil, false
 }
 
-// closed reports whether the schema forbids properties that it does not name (additionalProperties: false).
-func closed(doc *jsonschema.Schema) bool {
+// forbidsUnknown reports whether the schema forbids properties that it does not name (additionalProperties: false).
+func forbidsUnknown(doc *jsonschema.Schema) bool {
 	a := doc.AdditionalProperties
 	return a != nil && a.Not != nil
 }
@@ -405,7 +405,7 @@ func wholeNumber(n json.Number) (json.Number, bool) {
 	return json.Number(strconv.FormatInt(int64(f), 10)), true
 }
 
-func articles(types []string) []string {
+func withArticles(types []string) []string {
 	named := make([]string, len(types))
 	for i, t := range types {
 		article := "a "
@@ -443,7 +443,7 @@ func describe(value any) string {
 	return "the object " + shown
 }
 
-func list(values []any) string {
+func quotedList(values []any) string {
 	var b bytes.Buffer
 	for i, v := range values {
 		if i > 0 {
@@ -454,7 +454,7 @@ func list(values []any) string {
 	return b.String()
 }
 
-func join(path, name string) string {
+func joinPath(path, name string) string {
 	if path == "" {
 		return name
 	}

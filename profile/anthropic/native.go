@@ -21,7 +21,7 @@ func Native() profile.Profile {
 	p.Prompt = profile.PromptWith(prompt, nativePart)
 	p.Tools = []tool.Tool{
 		agentTool(), bash(), edit(), read(), sendMessage(), taskStop(), write(),
-		coding.ReadOutput(), dialect().Process(), base("wait"), coding.AskUser(),
+		coding.ReadOutput(), dialect().Process(), sharedAgentTool("wait"), coding.AskUser(),
 	}
 	return p
 }
@@ -34,14 +34,14 @@ func dialect() coding.Dialect {
 			"grep": "", "glob": "", "list_dir": "",
 		},
 		Number: catNumbers,
-		Ran:    exitFirst,
-		Edited: edited,
-		Wrote:  wrote,
+		Ran:    bashResult,
+		Edited: editResult,
+		Wrote:  writeResult,
 	}
 }
 
-// base is one of the tools for subagents.
-func base(name string) tool.Tool {
+// sharedAgentTool is one of the tools for subagents.
+func sharedAgentTool(name string) tool.Tool {
 	for _, t := range dialect().Agents() {
 		if t.Name == name {
 			return t

@@ -72,7 +72,7 @@ func agentTool() tool.Tool {
 		return listed
 	}
 	t.Guidance = coding.SpawnGuidance
-	spawn := base("spawn_agent")
+	spawn := sharedAgentTool("spawn_agent")
 	t.Limit, t.Needs, t.Instead = spawn.Limit, spawn.Needs, spawn.Instead
 	return tool.WithAccess(t, func(args agentArgs) tool.Access {
 		return tool.Access{Effect: tool.Writes, Command: fmt.Sprintf("Agent %q: %s", args.Description, args.Prompt)}
@@ -136,7 +136,7 @@ const sendMessageParameters = `{
 }`
 
 func sendMessage() tool.Tool {
-	return tool.Adapt(base("send_input"), llm.ToolDefinition{
+	return tool.Adapt(sharedAgentTool("send_input"), llm.ToolDefinition{
 		Name:        "SendMessage",
 		Description: "Sends a message to an agent.",
 		Parameters:  json.RawMessage(sendMessageParameters),
@@ -169,7 +169,7 @@ const taskStopParameters = `{
 
 // taskStop ends a command in the background, whose id is a number, or an agent.
 func taskStop() tool.Tool {
-	process, agent := dialect().Process(), base("close_agent")
+	process, agent := dialect().Process(), sharedAgentTool("close_agent")
 	t := tool.New(llm.ToolDefinition{
 		Name:        "TaskStop",
 		Description: "Ends a command in the background with everything that it started, or an agent, whatever it is doing.",

@@ -49,9 +49,9 @@ func bash() tool.Tool {
 	}, nil)
 }
 
-// exitFirst puts the result of a command into the form that Claude models know: the exit code comes first, and the output has no newline
+// bashResult puts the result of a command into the form that Claude models know: the exit code comes first, and the output has no newline
 // at its end.
-func exitFirst(r tool.Result) tool.Result {
+func bashResult(r tool.Result) tool.Result {
 	if r.Ran == nil { // a patch
 		if !r.IsError {
 			r.Content = llm.TextParts(strings.TrimSuffix(r.Content.Text(), "\n"))

@@ -101,8 +101,8 @@ func write() tool.Tool {
 	}, func(args writeArgs) (any, error) { return args, nil }, nil)
 }
 
-// edited returns what Claude models know as the result of an edit.
-func edited(e coding.Edited) string {
+// editResult returns what Claude models know as the result of an edit.
+func editResult(e coding.Edited) string {
 	text := fmt.Sprintf("The file %s has been updated.%s", e.Name, e.Note())
 	if e.Snippet == "" {
 		return text + fmt.Sprintf(" All %d occurrences were successfully replaced (%s).", e.Count, e.Lines)
@@ -110,8 +110,8 @@ func edited(e coding.Edited) string {
 	return text + " Here's the result of running `cat -n` on a snippet of the edited file:\n" + e.Snippet
 }
 
-// wrote returns what Claude models know as the result of writing a file.
-func wrote(w coding.Wrote) string {
+// writeResult returns what Claude models know as the result of writing a file.
+func writeResult(w coding.Wrote) string {
 	if w.Replaced {
 		return fmt.Sprintf("The file %s has been updated successfully.", w.Name)
 	}

@@ -29,8 +29,8 @@ type session struct {
 
 func (s *session) Processes() tool.Processes { return s.processes }
 
-// bench runs calls of the native tools on a real directory.
-type bench struct {
+// fixture runs calls of the native tools on a real directory.
+type fixture struct {
 	testing.TB
 	dir      string
 	env      *env.Local
@@ -38,7 +38,7 @@ type bench struct {
 	session  *session
 }
 
-func newBench(t testing.TB) *bench {
+func newBench(t testing.TB) *fixture {
 	t.Helper()
 	dir := t.TempDir()
 	e, err := env.NewLocal(dir, env.LocalOptions{Grace: -1})
@@ -58,10 +58,10 @@ func newBench(t testing.TB) *bench {
 			t.Error(err)
 		}
 	})
-	return &bench{t, dir, e, registry, &session{processes: processes}}
+	return &fixture{t, dir, e, registry, &session{processes: processes}}
 }
 
-func (b *bench) run(name string, args any) tool.Outcome {
+func (b *fixture) run(name string, args any) tool.Outcome {
 	b.Helper()
 	text, err := json.Marshal(args)
 	if err != nil {

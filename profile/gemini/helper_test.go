@@ -14,8 +14,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// bench is a real directory, and a session with background processes, for the tools of the native dialect.
-type bench struct {
+// fixture is a real directory, and a session with background processes, for the tools of the native dialect.
+type fixture struct {
 	*testing.T
 	dir      string
 	env      env.Environment
@@ -30,7 +30,7 @@ type session struct {
 
 func (s *session) Processes() tool.Processes { return s.processes }
 
-func newBench(t *testing.T) *bench {
+func newBench(t *testing.T) *fixture {
 	t.Helper()
 	dir := t.TempDir()
 	local, err := env.NewLocal(dir, env.LocalOptions{Grace: -1})
@@ -50,10 +50,10 @@ func newBench(t *testing.T) *bench {
 			t.Error(err)
 		}
 	})
-	return &bench{t, dir, local, registry, s}
+	return &fixture{t, dir, local, registry, s}
 }
 
-func (b *bench) put(name, content string) {
+func (b *fixture) put(name, content string) {
 	b.Helper()
 	file := filepath.Join(b.dir, name)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -64,7 +64,7 @@ func (b *bench) put(name, content string) {
 	}
 }
 
-func (b *bench) get(name string) string {
+func (b *fixture) get(name string) string {
 	b.Helper()
 	content, err := os.ReadFile(filepath.Join(b.dir, name))
 	if err != nil {
@@ -76,13 +76,13 @@ func (b *bench) get(name string) string {
 type object = map[string]any
 
 // run takes a call through the whole pipeline, and returns what the model sees.
-func (b *bench) run(name string, args object) (text string, failed bool) {
+func (b *fixture) run(name string, args object) (text string, failed bool) {
 	b.Helper()
 	out := b.outcome(name, args)
 	return out.Model.Text(), out.IsError
 }
 
-func (b *bench) outcome(name string, args object) *tool.Outcome {
+func (b *fixture) outcome(name string, args object) *tool.Outcome {
 	b.Helper()
 	data, err := json.Marshal(args)
 	if err != nil {
@@ -97,7 +97,7 @@ func (b *bench) outcome(name string, args object) *tool.Outcome {
 }
 
 // is runs a call that must succeed with exactly this text.
-func (b *bench) is(name string, args object, want string) {
+func (b *fixture) is(name string, args object, want string) {
 	b.Helper()
 	if got, failed := b.run(name, args); failed || got != want {
 		b.Errorf("%s(%v) failed: %v\n%s\nwant\n%s", name, args, failed, got, want)
@@ -105,7 +105,7 @@ func (b *bench) is(name string, args object, want string) {
 }
 
 // has runs a call that must end as said, with these texts in its result.
-func (b *bench) has(name string, args object, fails bool, want ...string) string {
+func (b *fixture) has(name string, args object, fails bool, want ...string) string {
 	b.Helper()
 	got, failed := b.run(name, args)
 	if failed != fails {

@@ -45,8 +45,8 @@ func dialect() coding.Dialect {
 			"shell": "run_shell_command", "shell.run_in_background": "is_background", "grep": "grep_search", "list_dir": "list_directory",
 			"glob.path": "dir_path",
 		},
-		Ran:    untrusted,
-		Edited: edited,
-		Wrote:  wrote,
+		Ran:    shellResult,
+		Edited: editResult,
+		Wrote:  writeResult,
 	}
 }

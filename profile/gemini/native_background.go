@@ -119,7 +119,7 @@ func startInBackground(ctx context.Context, call *tool.Call, args runShellArgs) 
 		return tool.Result{}, err
 	}
 	result.Content = llm.TextParts(fmt.Sprintf("Command moved to background (PID: %s, the session's number for it). Status: %s.\n%s",
-		id, statusOf(result.Ran), fenced(result.Content.Text())))
+		id, statusOf(result.Ran), tagged(result.Content.Text())))
 	return result, nil
 }
 
@@ -169,11 +169,11 @@ func listBackgroundProcesses() tool.Tool {
 		}
 		return tool.Text(b.String()), nil
 	})
-	return tool.WithAccess(t, func(args listBackgroundArgs) tool.Access { return reading(args.WaitForPrevious) })
+	return tool.WithAccess(t, func(args listBackgroundArgs) tool.Access { return readAccess(args.WaitForPrevious) })
 }
 
-// reading is the access of a call that changes nothing. One that has to wait for the calls before it can only say so by running alone.
-func reading(waits bool) tool.Access {
+// readAccess is the access of a call that changes nothing. One that has to wait for the calls before it can only say so by running alone.
+func readAccess(waits bool) tool.Access {
 	if waits {
 		return tool.Access{Effect: tool.Exclusive}
 	}
@@ -206,7 +206,7 @@ func readBackgroundOutput() tool.Tool {
 	}, runReadBackground)
 	t.Limit = tool.Limit{Chars: 30_000, Keep: tool.KeepTail}
 	t.Instead = []tool.Instead{{Of: []string{"BashOutput", "TaskOutput", "job_output"}}}
-	return tool.WithAccess(t, func(args readBackgroundArgs) tool.Access { return reading(args.WaitForPrevious) })
+	return tool.WithAccess(t, func(args readBackgroundArgs) tool.Access { return readAccess(args.WaitForPrevious) })
 }
 
 func runReadBackground(ctx context.Context, call *tool.Call, args readBackgroundArgs) (tool.Result, error) {
@@ -232,7 +232,7 @@ func runReadBackground(ctx context.Context, call *tool.Call, args readBackground
 		if left || c.cut {
 			shown = " Earlier output is not shown."
 		}
-		result.Content = llm.TextParts(fmt.Sprintf("Process %s: %s.%s\n%s", id, statusOf(result.Ran), shown, fenced(last)))
+		result.Content = llm.TextParts(fmt.Sprintf("Process %s: %s.%s\n%s", id, statusOf(result.Ran), shown, tagged(last)))
 		return result, nil
 	}
 	return tool.Result{}, fmt.Errorf("there is no background process %s in this session; list_background_processes has those that there are", id)

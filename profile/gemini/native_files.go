@@ -108,8 +108,8 @@ func replace() tool.Tool {
 	}, nil)
 }
 
-// edited returns what Gemini models know as the result of an edit.
-func edited(e coding.Edited) string {
+// editResult returns what Gemini models know as the result of an edit.
+func editResult(e coding.Edited) string {
 	text := fmt.Sprintf("Successfully modified file: %s (%d replacements).%s", e.Name, e.Count, e.Note())
 	if e.Snippet == "" {
 		return text
@@ -117,8 +117,8 @@ func edited(e coding.Edited) string {
 	return text + " Here is the updated code:\n" + e.Snippet
 }
 
-// wrote returns what Gemini models know as the result of writing a file.
-func wrote(w coding.Wrote) string {
+// writeResult returns what Gemini models know as the result of writing a file.
+func writeResult(w coding.Wrote) string {
 	if w.Replaced {
 		return fmt.Sprintf("Successfully overwrote file: %s.", w.Name)
 	}

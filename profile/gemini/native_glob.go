@@ -43,7 +43,7 @@ func globFiles() tool.Tool {
 		if args.Pattern != "" && !args.CaseSensitive {
 			found, err := search.Glob(ctx, call.Env, anyCase(args.Pattern), args.DirPath)
 			if err == nil && len(found.Files) > 0 {
-				return globbed(found), nil
+				return globResult(found), nil
 			}
 		}
 		return runAs(ctx, base, call, map[string]any{"pattern": args.Pattern, "path": args.DirPath}) // it knows what to say about errors and about nothing
@@ -54,7 +54,7 @@ func globFiles() tool.Tool {
 	})
 }
 
-func globbed(found search.Listing) tool.Result {
+func globResult(found search.Listing) tool.Result {
 	var b strings.Builder
 	for _, f := range found.Files {
 		b.WriteString(names.Shown(f.Path) + "\n")

@@ -65,9 +65,9 @@ func runShellCommand() tool.Tool {
 	})
 }
 
-// untrusted puts the result of a command into the form that Gemini models know. There is no line with a process group: here what a command
+// shellResult puts the result of a command into the form that Gemini models know. There is no line with a process group: here what a command
 // leaves running has a number of the session's.
-func untrusted(r tool.Result) tool.Result {
+func shellResult(r tool.Result) tool.Result {
 	r = escaped(r)
 	ending := ""
 	if r.Ran != nil { // not a patch
@@ -93,18 +93,18 @@ const (
 	closingTag = "</untrusted_context>"
 )
 
-// fenced returns an output between the tags.
-func fenced(text string) string {
+// tagged returns an output between the tags.
+func tagged(text string) string {
 	return fmt.Sprintf("%s\nOutput: %s\n%s", openingTag, orEmpty(escape(text)), closingTag)
 }
 
-// closing matches what reads like the closing tag.
-var closing = regexp.MustCompile(`(?i)<(\s*/\s*untrusted_context)`)
+// closingTagPattern matches what reads like the closing tag.
+var closingTagPattern = regexp.MustCompile(`(?i)<(\s*/\s*untrusted_context)`)
 
 // escape returns a text without anything that reads like the closing tag. The text is cleaned before, because what cleaning takes from a text
 // can make a tag of the rest.
 func escape(text string) string {
-	return closing.ReplaceAllString(sanitize.Text(text), "&lt;$1")
+	return closingTagPattern.ReplaceAllString(sanitize.Text(text), "&lt;$1")
 }
 
 // escaped returns a result whose text is escaped on both sides of its gap.

@@ -78,7 +78,7 @@ func TestR7_OutputCannotCloseItsTag(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := registry.Run(context.Background(), llm.ToolCall{ID: "c" + strconv.Itoa(i), Name: "run_shell_command", Args: string(args)},
-				tool.Call{Env: local, Session: &hall{processes: processes}}, nil)
+				tool.Call{Env: local, Session: &processSession{processes: processes}}, nil)
 			got := o.Model.Text()
 			if n := len(closing.FindAllString(got, -1)); n != 1 || !strings.HasSuffix(got, "</untrusted_context>") {
 				t.Errorf("%s: the tag is closed %d times: %.300q", command, n, got)
@@ -87,10 +87,10 @@ func TestR7_OutputCannotCloseItsTag(t *testing.T) {
 	}
 }
 
-// hall is a session that has background commands.
-type hall struct {
+// processSession is a session that has background commands.
+type processSession struct {
 	tool.Plain
 	processes tool.Processes
 }
 
-func (h *hall) Processes() tool.Processes { return h.processes }
+func (h *processSession) Processes() tool.Processes { return h.processes }

@@ -23,8 +23,8 @@ func TestMain(m *testing.M) { orphans.Verify(m.Run) }
 
 type object = map[string]any
 
-// bench is a real directory, and a session with background processes, for the tools of the native dialect.
-type bench struct {
+// fixture is a real directory, and a session with background processes, for the tools of the native dialect.
+type fixture struct {
 	testing.TB
 	dir     string
 	env     env.Environment
@@ -42,7 +42,7 @@ type session struct {
 func (s *session) Outputs() tool.Outputs     { return s.outputs }
 func (s *session) Processes() tool.Processes { return s.processes }
 
-func newBench(t testing.TB) *bench {
+func newBench(t testing.TB) *fixture {
 	t.Helper()
 	dir := t.TempDir()
 	local, err := env.NewLocal(dir, env.LocalOptions{Grace: -1})
@@ -58,10 +58,10 @@ func newBench(t testing.TB) *bench {
 			}
 		}
 	})
-	return &bench{TB: t, dir: dir, env: local, session: s}
+	return &fixture{TB: t, dir: dir, env: local, session: s}
 }
 
-func (b *bench) put(name, content string) {
+func (b *fixture) put(name, content string) {
 	b.Helper()
 	file := filepath.Join(b.dir, name)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -72,7 +72,7 @@ func (b *bench) put(name, content string) {
 	}
 }
 
-func (b *bench) get(name string) string {
+func (b *fixture) get(name string) string {
 	b.Helper()
 	content, err := os.ReadFile(filepath.Join(b.dir, name))
 	if err != nil {
@@ -82,7 +82,7 @@ func (b *bench) get(name string) string {
 }
 
 // sh runs a command behind the tools' back.
-func (b *bench) sh(script string) {
+func (b *fixture) sh(script string) {
 	b.Helper()
 	got, err := env.Run(context.Background(), b.env, env.Command{Script: script}, time.Minute)
 	if err != nil || got.Exit.Code != 0 {
@@ -91,7 +91,7 @@ func (b *bench) sh(script string) {
 }
 
 // call takes a call of a native tool through the whole pipeline.
-func (b *bench) call(ctx context.Context, name string, args object, call tool.Call, authorize tool.Authorize) *tool.Outcome {
+func (b *fixture) call(ctx context.Context, name string, args object, call tool.Call, authorize tool.Authorize) *tool.Outcome {
 	b.Helper()
 	registry, err := tool.NewRegistry(Native().Tools...)
 	if err != nil {
@@ -110,17 +110,17 @@ func (b *bench) call(ctx context.Context, name string, args object, call tool.Ca
 	return out
 }
 
-func (b *bench) run(name string, args object) *tool.Outcome {
+func (b *fixture) run(name string, args object) *tool.Outcome {
 	b.Helper()
 	return b.call(context.Background(), name, args, tool.Call{}, nil)
 }
 
-func (b *bench) exec(args object) *tool.Outcome {
+func (b *fixture) exec(args object) *tool.Outcome {
 	b.Helper()
 	return b.run("exec_command", args)
 }
 
-func (b *bench) stdin(args object) *tool.Outcome {
+func (b *fixture) stdin(args object) *tool.Outcome {
 	b.Helper()
 	return b.run("write_stdin", args)
 }
@@ -129,7 +129,7 @@ func (b *bench) stdin(args object) *tool.Outcome {
 var volatile = regexp.MustCompile(`(?m)^Chunk ID: [0-9a-f]{6}\nWall time: \d+\.\d{4} seconds\n`)
 
 // want compares the result of a command without its first two lines.
-func (b *bench) want(what string, out *tool.Outcome, isError bool, want string) {
+func (b *fixture) want(what string, out *tool.Outcome, isError bool, want string) {
 	b.Helper()
 	text := out.Model.Text()
 	rest := volatile.ReplaceAllString(text, "")

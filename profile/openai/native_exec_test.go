@@ -306,7 +306,7 @@ func (p *endlessProcess) Kill(context.Context) error {
 // A command that is killed because its time is over is not told of a parameter that its tool does not have.
 func TestJ4_ExecTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &bench{TB: t, env: endless{}, session: new(tool.Plain)}
+		b := &fixture{TB: t, env: endless{}, session: new(tool.Plain)}
 		out := b.exec(object{"cmd": "sleep 601"})
 		ranIs(t, "exec_command", out, tool.Ran{Exit: &env.Exit{Code: -1, Signal: "SIGTERM"}, TimedOut: env.MaxTimeout})
 		if got, want := out.Model.Text(), "[ERROR: Command timed out after 600000ms. It printed nothing.\nRun a part of it at a time.]"; got != want || !out.IsError {

@@ -88,8 +88,8 @@ func agentTool[Args any](effect tool.Effect, def llm.ToolDefinition, run func(co
 	return tool.WithAccess(t, func(Args) tool.Access { return tool.Access{Effect: effect} })
 }
 
-// outputLimit is how much of an agent's output the one that waits for it sees.
-var outputLimit = tool.Limit{Chars: 20_000, Keep: tool.KeepHeadTail}
+// agentOutputLimit is how much of an agent's output the one that waits for it sees.
+var agentOutputLimit = tool.Limit{Chars: 20_000, Keep: tool.KeepHeadTail}
 
 // AgentReport is what programs are told of a result in which an agent reports, as its Structured: the report itself is text.
 type AgentReport struct {
@@ -130,7 +130,7 @@ func waitForAgent(ctx context.Context, agents tool.Agents, args agentArgs) (answ
 	if err != nil {
 		return nil, nil, err
 	}
-	result.Output, _ = outputLimit.Apply(result.Output, tool.Gap{}, "Send the agent a question about what is missing.")
+	result.Output, _ = agentOutputLimit.Apply(result.Output, tool.Gap{}, "Send the agent a question about what is missing.")
 	return result, AgentReport{args.AgentID, result.Success, result.TurnsUsed}, nil
 }
 

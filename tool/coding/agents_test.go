@@ -10,16 +10,16 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// table is a session with a table of agents that only says what came.
-type table struct {
+// agentsSession is a session with a table of agents that only says what came.
+type agentsSession struct {
 	tool.Plain
 	came []any
 	says tool.AgentResult
 }
 
-func (s *table) Agents() tool.Agents { return (*agentTable)(s) }
+func (s *agentsSession) Agents() tool.Agents { return (*agentTable)(s) }
 
-type agentTable table
+type agentTable agentsSession
 
 func (a *agentTable) Spawn(_ context.Context, task tool.AgentTask) (tool.AgentStatus, error) {
 	a.came = append(a.came, task)
@@ -44,7 +44,7 @@ func (a *agentTable) Close(_ context.Context, id string) (tool.AgentStatus, erro
 // What the model writes arrives, and what comes back is JSON that a model can read.
 func TestF_AgentTools(t *testing.T) {
 	b := newBench(t)
-	s := &table{says: tool.AgentResult{Output: "a <b> && c\n", Success: true, TurnsUsed: 3}}
+	s := &agentsSession{says: tool.AgentResult{Output: "a <b> && c\n", Success: true, TurnsUsed: 3}}
 	for i, step := range []struct {
 		args object
 		came any
@@ -71,7 +71,7 @@ func TestF_AgentTools(t *testing.T) {
 // A long output is cut inside of the JSON, which stays whole.
 func TestF_LongOutputOfAnAgent(t *testing.T) {
 	b := newBench(t)
-	s := &table{says: tool.AgentResult{Output: "begin" + strings.Repeat("line\n", 20_000) + "end", TurnsUsed: 3}}
+	s := &agentsSession{says: tool.AgentResult{Output: "begin" + strings.Repeat("line\n", 20_000) + "end", TurnsUsed: 3}}
 	o := b.runCall(context.Background(), Agents()[2], object{"agent_id": "agent-1"}, tool.Call{Session: s})
 	var got tool.AgentResult
 	if err := json.Unmarshal([]byte(o.Model.Text()), &got); err != nil {
@@ -86,7 +86,7 @@ func TestF_LongOutputOfAnAgent(t *testing.T) {
 // Programs are told which agent a call was about, and how it went, without the report.
 func TestJ4_AgentToolsAreStructured(t *testing.T) {
 	b := newBench(t)
-	s := &table{says: tool.AgentResult{Output: "the report", Success: true, TurnsUsed: 3}}
+	s := &agentsSession{says: tool.AgentResult{Output: "the report", Success: true, TurnsUsed: 3}}
 	for i, want := range []string{`{"agent_id":"agent-1","status":"running"}`, `{"agent_id":"agent-1","status":"running"}`,
 		`{"agent_id":"agent-1","success":true,"turns_used":3}`, `{"agent_id":"agent-1","status":"closed"}`} {
 		args := object{"agent_id": "agent-1"}

@@ -25,7 +25,7 @@ func ApplyPatch() tool.Tool {
 		func(ctx context.Context, call *tool.Call, args applyPatchArgs) (tool.Result, error) {
 			return RunPatch(ctx, call, args.Patch)
 		})
-	t.Instead = append(replaces("edit_file"), tool.Instead{Of: others("write_file"), How: "a patch with *** Add File"})
+	t.Instead = append(replaces("edit_file"), tool.Instead{Of: otherNames("write_file"), How: "a patch with *** Add File"})
 	t.Limit = tool.Limit{Chars: 10_000, Keep: tool.KeepTail}
 	return tool.WithAccess(t, func(args applyPatchArgs) tool.Access { return PatchAccess(args.Patch) })
 }
@@ -110,7 +110,7 @@ func patchFor(ctx context.Context, call *tool.Call, text string) ([]patch.Change
 			return nil, files.wrote.result(ctx, call, nil), err
 		}
 	}
-	return nil, tool.Result{}, restless(ops[0].Path)
+	return nil, tool.Result{}, errBusy(ops[0].Path)
 }
 
 // withSimilarNames adds the names of similar files to the error of a patch whose file does not exist.
@@ -140,7 +140,7 @@ func patchedPaths(ops []patch.Op) []string {
 // patchFiles are the files of a call's environment as package patch wants them.
 type patchFiles struct {
 	call  *tool.Call
-	wrote writes
+	wrote fileChanges
 }
 
 func (f *patchFiles) Read(ctx context.Context, name string) ([]byte, fs.FileMode, error) {

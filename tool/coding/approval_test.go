@@ -25,7 +25,7 @@ var changes = []struct {
 }
 
 // authorized runs a call as a session with a permission hook does.
-func (b *bench) authorized(t tool.Tool, args any, hook tool.Authorize) *tool.Outcome {
+func (b *fixture) authorized(t tool.Tool, args any, hook tool.Authorize) *tool.Outcome {
 	b.Helper()
 	r, err := tool.NewRegistry(t)
 	if err != nil {

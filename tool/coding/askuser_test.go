@@ -8,20 +8,20 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// person is a session whose host answers.
-type person struct {
+// answeringSession is a session whose host answers.
+type answeringSession struct {
 	tool.Plain
 	asked tool.Question
 	err   error
 }
 
-func (p *person) Ask(_ context.Context, q tool.Question) (tool.Answer, error) {
+func (p *answeringSession) Ask(_ context.Context, q tool.Question) (tool.Answer, error) {
 	p.asked = q
 	return tool.Answer{Text: "the second"}, p.err
 }
 
 func TestA1_AskUser(t *testing.T) {
-	b, p := newBench(t), &person{}
+	b, p := newBench(t), &answeringSession{}
 	args := object{"question": "which?", "options": []string{"a", "b"}}
 	o := b.runCall(context.Background(), AskUser(), args, tool.Call{Session: p})
 	if o.IsError || o.Model.Text() != "the second" || p.asked.Text != "which?" || strings.Join(p.asked.Options, ",") != "a,b" {

@@ -18,13 +18,13 @@ import (
 )
 
 // changed is a change of a file below the directory, between two contents, of which none is no file.
-func (b *bench) changed(kind tool.ChangeKind, name, before, after string) tool.Change {
+func (b *fixture) changed(kind tool.ChangeKind, name, before, after string) tool.Change {
 	b.Helper()
 	return tool.Change{Kind: kind, Path: b.real(name), Before: hashed(before), After: hashed(after)}
 }
 
 // real is a file's name as results have it.
-func (b *bench) real(name string) string {
+func (b *fixture) real(name string) string {
 	b.Helper()
 	dir, err := filepath.EvalSymlinks(b.dir)
 	if err != nil {
@@ -42,7 +42,7 @@ func hashed(content string) env.Hash {
 	return env.HashOf([]byte(content))
 }
 
-func (b *bench) changes(what string, out *tool.Outcome, want ...tool.Change) {
+func (b *fixture) changes(what string, out *tool.Outcome, want ...tool.Change) {
 	b.Helper()
 	if diff := gocmp.Diff(want, out.Changes); diff != "" {
 		b.Errorf("%s: %s\n-want +got\n%s", what, out.Model.Text(), diff)
@@ -75,7 +75,7 @@ func patchOf(lines ...string) string {
 }
 
 func TestJ4_ChangesOfPatches(t *testing.T) {
-	moved := func(b *bench, from, to, before, after string) tool.Change {
+	moved := func(b *fixture, from, to, before, after string) tool.Change {
 		c := b.changed(tool.Moved, to, before, after)
 		c.From = b.real(from)
 		return c
@@ -83,33 +83,33 @@ func TestJ4_ChangesOfPatches(t *testing.T) {
 	for name, tt := range map[string]struct {
 		files map[string]string
 		patch string
-		want  func(b *bench) []tool.Change
+		want  func(b *fixture) []tool.Change
 	}{
 		"each kind": {map[string]string{"a": "1\n", "b": "2\n", "c": "3\n"},
 			patchOf("*** Update File: a", "@@", "-1", "+one", "*** Add File: new", "+n", "*** Delete File: b", "*** Update File: c", "*** Move to: d", "-3", "+three"),
-			func(b *bench) []tool.Change {
+			func(b *fixture) []tool.Change {
 				return []tool.Change{b.changed(tool.Modified, "a", "1\n", "one\n"), b.changed(tool.Created, "new", none, "n\n"),
 					b.changed(tool.Deleted, "b", "2\n", none), moved(b, "c", "d", "3\n", "three\n")}
 			}},
 		"a file twice": {map[string]string{"a": "1\n2\n"}, patchOf("*** Update File: a", "@@", "-1", "+one", "*** Update File: a", "@@", "-2", "+two"),
-			func(b *bench) []tool.Change {
+			func(b *fixture) []tool.Change {
 				return []tool.Change{b.changed(tool.Modified, "a", "1\n2\n", "one\ntwo\n")}
 			}},
 		"added over a file": {map[string]string{"a": "1\n"}, patchOf("*** Add File: a", "+2"),
-			func(b *bench) []tool.Change { return []tool.Change{b.changed(tool.Modified, "a", "1\n", "2\n")} }},
-		"added and deleted": {nil, patchOf("*** Add File: a", "+2", "*** Delete File: a"), func(*bench) []tool.Change { return nil }},
-		"added as it was":   {map[string]string{"a": "1\n"}, patchOf("*** Add File: a", "+1"), func(*bench) []tool.Change { return nil }},
+			func(b *fixture) []tool.Change { return []tool.Change{b.changed(tool.Modified, "a", "1\n", "2\n")} }},
+		"added and deleted": {nil, patchOf("*** Add File: a", "+2", "*** Delete File: a"), func(*fixture) []tool.Change { return nil }},
+		"added as it was":   {map[string]string{"a": "1\n"}, patchOf("*** Add File: a", "+1"), func(*fixture) []tool.Change { return nil }},
 		"moved and moved again": {map[string]string{"a": "1\n"}, patchOf("*** Update File: a", "*** Move to: b", "-1", "+2", "*** Update File: b", "*** Move to: c", "-2", "+3"),
-			func(b *bench) []tool.Change { return []tool.Change{moved(b, "a", "c", "1\n", "3\n")} }},
+			func(b *fixture) []tool.Change { return []tool.Change{moved(b, "a", "c", "1\n", "3\n")} }},
 		"moved over a file": {map[string]string{"a": "1\n", "b": "2\n"}, patchOf("*** Update File: a", "*** Move to: b", "-1", "+3"),
-			func(b *bench) []tool.Change {
+			func(b *fixture) []tool.Change {
 				return []tool.Change{b.changed(tool.Deleted, "a", "1\n", none), b.changed(tool.Modified, "b", "2\n", "3\n")}
 			}},
 		"moved away and added anew": {map[string]string{"a": "1\n"}, patchOf("*** Update File: a", "*** Move to: b", "-1", "+2", "*** Add File: a", "+3"),
-			func(b *bench) []tool.Change {
+			func(b *fixture) []tool.Change {
 				return []tool.Change{b.changed(tool.Modified, "a", "1\n", "3\n"), b.changed(tool.Created, "b", none, "2\n")}
 			}},
-		"refused": {map[string]string{"a": "1\n"}, patchOf("*** Add File: new", "+n", "*** Update File: a", "@@", "-2", "+3"), func(*bench) []tool.Change { return nil }},
+		"refused": {map[string]string{"a": "1\n"}, patchOf("*** Add File: new", "+n", "*** Update File: a", "@@", "-2", "+3"), func(*fixture) []tool.Change { return nil }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

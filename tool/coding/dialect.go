@@ -81,16 +81,16 @@ func (d Dialect) number(lines []string, first int) string {
 	return d.Number.lines(lines, first)
 }
 
-// find tells how to look for a file, as the end of a sentence.
-func (d Dialect) find() string {
+// howToFind tells how to look for a file, as the end of a sentence.
+func (d Dialect) howToFind() string {
 	if glob := d.word("glob"); glob != "" {
 		return "find it with " + glob
 	}
 	return "find it with the command find in " + d.word("shell")
 }
 
-// list tells how to list a directory, as the end of a sentence.
-func (d Dialect) list() string {
+// howToList tells how to list a directory, as the end of a sentence.
+func (d Dialect) howToList() string {
 	if list := d.Words["list_dir"]; list != "" {
 		return "list it with " + list
 	}

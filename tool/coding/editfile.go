@@ -42,7 +42,7 @@ func (d Dialect) EditFile() tool.Tool {
 	t.Instead = replaces("edit_file")
 	t.Limit = tool.Limit{Chars: 10_000, Keep: tool.KeepTail}
 	return tool.WithAccess(t, func(args editFileArgs) tool.Access {
-		return tool.Access{Effect: tool.Writes, Paths: []string{lexical(args.FilePath)}}
+		return tool.Access{Effect: tool.Writes, Paths: []string{cleanPath(args.FilePath)}}
 	})
 }
 
@@ -90,7 +90,7 @@ func (d Dialect) edited(e edit, name, content string) (edited []byte, made Edite
 }
 
 // notUnique reports every match of an ambiguous old_string.
-func (d Dialect) notUnique(name, content string, m matching) error {
+func (d Dialect) notUnique(name, content string, m matchResult) error {
 	places := lineNumbers([]byte(content), m.spans())
 	if m.how != "" {
 		return fmt.Errorf("old_string is not in %s exactly; except for %s, it is there %d times (%s); nothing was changed. Copy the "+

@@ -70,13 +70,13 @@ func forward(content string, at int, text string) (int, bool) {
 		}
 		at += len(line)
 		if !more {
-			return at, !halved(content, at)
+			return at, !splitsCRLF(content, at)
 		}
 		i += len(line) + 1
 		switch {
 		case strings.HasPrefix(content[at:], "\r\n"):
 			at += len("\r\n")
-		case strings.HasPrefix(content[at:], "\n") && !halved(content, at):
+		case strings.HasPrefix(content[at:], "\n") && !splitsCRLF(content, at):
 			at++
 		default:
 			return 0, false
@@ -84,8 +84,8 @@ func forward(content string, at int, text string) (int, bool) {
 	}
 }
 
-// halved reports whether an offset is between the halves of a \r\n.
-func halved(content string, at int) bool {
+// splitsCRLF reports whether an offset is between the halves of a \r\n.
+func splitsCRLF(content string, at int) bool {
 	return at > 0 && at < len(content) && content[at] == '\n' && content[at-1] == '\r'
 }
 

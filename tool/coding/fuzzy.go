@@ -33,14 +33,14 @@ func findPlain(e edit, view lfView) []place {
 	return places
 }
 
-// shrunk is what a text lost in plainView.
-type shrunk []struct{ at, lost int } // at the offset and behind it, lost bytes in all
+// plainOffsets is what a text lost in plainView.
+type plainOffsets []struct{ at, lost int } // at the offset and behind it, lost bytes in all
 
 // plainView is a text in plain characters, and the way back. Bytes that are no UTF-8 become U+FFFD, as strings.Map has it.
-func plainView(text string) (string, shrunk) {
+func plainView(text string) (string, plainOffsets) {
 	var b strings.Builder
 	b.Grow(len(text))
-	var s shrunk
+	var s plainOffsets
 	for lost := 0; text != ""; {
 		n := asciiLen(text)
 		b.WriteString(text[:n])
@@ -60,7 +60,7 @@ func plainView(text string) (string, shrunk) {
 }
 
 // original is an offset in the text that was looked at.
-func (s shrunk) original(at int) int {
+func (s plainOffsets) original(at int) int {
 	lo, hi := 0, len(s)
 	for lo < hi {
 		if mid := (lo + hi) / 2; s[mid].at <= at {
@@ -87,13 +87,13 @@ func asciiLen(s string) int {
 	return len(s)
 }
 
-// findLines finds a text that is whole lines, but for white space at their ends.
-type findLines struct {
+// lineFinder finds a text that is whole lines, but for white space at their ends.
+type lineFinder struct {
 	reindent bool // and but for indentation
 	plain    bool // and but for typographic characters
 }
 
-func (f findLines) find(e edit, view lfView) []place {
+func (f lineFinder) find(e edit, view lfView) []place {
 	if f.plain && isASCII(e.old) && isASCII(view.text) {
 		return nil
 	}
@@ -134,7 +134,7 @@ func (f findLines) find(e edit, view lfView) []place {
 }
 
 // place is a match at some lines of the file, unless the indentation speaks against it.
-func (f findLines) place(e edit, old, file []string, offset int, ended bool) (place, bool) {
+func (f lineFinder) place(e edit, old, file []string, offset int, ended bool) (place, bool) {
 	fresh := strings.Split(e.new, "\n")
 	if f.reindent {
 		rule, ok := fuzzy.FindIndent(old, file)
@@ -156,7 +156,7 @@ func (f findLines) place(e edit, old, file []string, offset int, ended bool) (pl
 	return place{span{offset, end}, keepCommon(e, file, fresh)}, true
 }
 
-func (f findLines) equal(want, have []string) bool {
+func (f lineFinder) equal(want, have []string) bool {
 	for i, w := range want {
 		if f.trimmed(have[i]) != w {
 			return false
@@ -165,14 +165,14 @@ func (f findLines) equal(want, have []string) bool {
 	return true
 }
 
-func (f findLines) trimmed(line string) string {
+func (f lineFinder) trimmed(line string) string {
 	if f.reindent {
 		line = strings.TrimLeft(line, " \t")
 	}
 	return strings.TrimRight(line, " \t\r")
 }
 
-func (f findLines) simple(text string) string {
+func (f lineFinder) simple(text string) string {
 	if f.plain {
 		text, _ = plainView(text)
 	}

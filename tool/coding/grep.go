@@ -69,7 +69,7 @@ func searchedPath(name string) string {
 	if name == "" {
 		return "."
 	}
-	return lexical(name)
+	return cleanPath(name)
 }
 
 func (d Dialect) grep(ctx context.Context, call *tool.Call, args grepArgs) (tool.Result, error) {

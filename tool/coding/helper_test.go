@@ -14,14 +14,14 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// bench is a directory with the real environment on it.
-type bench struct {
+// fixture is a directory with the real environment on it.
+type fixture struct {
 	testing.TB
 	dir string
 	env env.Environment
 }
 
-func newBench(t testing.TB) *bench {
+func newBench(t testing.TB) *fixture {
 	t.Helper()
 	dir := t.TempDir()
 	e, err := env.NewLocal(dir, env.LocalOptions{Grace: -1})
@@ -33,11 +33,11 @@ func newBench(t testing.TB) *bench {
 			t.Error(err)
 		}
 	})
-	return &bench{t, dir, e}
+	return &fixture{t, dir, e}
 }
 
 // put writes a file behind the tools' back.
-func (b *bench) put(name, content string) {
+func (b *fixture) put(name, content string) {
 	b.Helper()
 	file := filepath.Join(b.dir, name)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -48,7 +48,7 @@ func (b *bench) put(name, content string) {
 	}
 }
 
-func (b *bench) get(name string) string {
+func (b *fixture) get(name string) string {
 	b.Helper()
 	content, err := os.ReadFile(filepath.Join(b.dir, name))
 	if err != nil {
@@ -58,12 +58,12 @@ func (b *bench) get(name string) string {
 }
 
 // run takes a call through the whole pipeline.
-func (b *bench) run(t tool.Tool, args any) *tool.Outcome {
+func (b *fixture) run(t tool.Tool, args any) *tool.Outcome {
 	b.Helper()
 	return b.runCall(context.Background(), t, args, tool.Call{})
 }
 
-func (b *bench) runCall(ctx context.Context, t tool.Tool, args any, call tool.Call) *tool.Outcome {
+func (b *fixture) runCall(ctx context.Context, t tool.Tool, args any, call tool.Call) *tool.Outcome {
 	b.Helper()
 	r, err := tool.NewRegistry(t)
 	if err != nil {
@@ -85,7 +85,7 @@ func (b *bench) runCall(ctx context.Context, t tool.Tool, args any, call tool.Ca
 }
 
 // ok runs a call that must succeed and returns what the model sees.
-func (b *bench) ok(t tool.Tool, args any) string {
+func (b *fixture) ok(t tool.Tool, args any) string {
 	b.Helper()
 	out := b.run(t, args)
 	if out.IsError {
@@ -95,7 +95,7 @@ func (b *bench) ok(t tool.Tool, args any) string {
 }
 
 // fails runs a call that must fail with a text that has all of the given ones in it.
-func (b *bench) fails(t tool.Tool, args any, want ...string) string {
+func (b *fixture) fails(t tool.Tool, args any, want ...string) string {
 	b.Helper()
 	out := b.run(t, args)
 	text := out.Model.Text()

@@ -44,7 +44,7 @@ func (d Dialect) ReadImage(ctx context.Context, call *tool.Call, name string) (r
 		return result, d.explainOpen(ctx, call.Env, name, err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	whole := newReading(f)
+	whole := newHashingReader(f)
 	r := bufio.NewReader(whole)
 	const longest = 12 // of the beginnings that imageType knows
 	start, err := r.Peek(longest)
@@ -56,7 +56,7 @@ func (d Dialect) ReadImage(ctx context.Context, call *tool.Call, name string) (r
 		return result, fmt.Errorf("%s is no PNG, JPEG, GIF or WebP image; read other files as text, or make an image of them first", names.Shown(name))
 	}
 	if result, err = d.readImage(r, mime, name); err == nil {
-		result.Seen = whole.saw(ctx, call.Env, name)
+		result.Seen = whole.seen(ctx, call.Env, name)
 	}
 	return result, err
 }

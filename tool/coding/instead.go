@@ -2,8 +2,8 @@ package coding
 
 import "github.com/attractor-go/attractor/tool"
 
-// others returns the names that other agents give to a tool of this package.
-func others(name string) []string {
+// otherNames returns the names that other agents give to a tool of this package.
+func otherNames(name string) []string {
 	switch name {
 	case "read_file":
 		return []string{"Read", "cat", "view", "open", "open_file", "view_file", "file_read", "fs_read", "read_many_files", "read_file"}
@@ -36,16 +36,16 @@ func others(name string) []string {
 
 // replaces says that a tool does what those of other agents do that are called like one of this package or the names that are given.
 func replaces(name string, more ...string) []tool.Instead {
-	return []tool.Instead{{Of: append(others(name), more...)}}
+	return []tool.Instead{{Of: append(otherNames(name), more...)}}
 }
 
-// inShell has the commands that do the work of tools that a dialect may not have.
-func inShell() []tool.Instead {
+// shellInstead has the commands that do the work of tools that a dialect may not have.
+func shellInstead() []tool.Instead {
 	return append(replaces("shell"),
-		tool.Instead{Of: others("read_file"), How: "`cat -n FILE`, or `sed -n 1,200p FILE` for a part of it"},
-		tool.Instead{Of: others("grep"), How: "`rg -n PATTERN`, or `grep -rn PATTERN .` where there is no rg"},
-		tool.Instead{Of: others("glob"), How: "`rg --files -g PATTERN`, or `find . -name PATTERN` where there is no rg"},
-		tool.Instead{Of: others("list_dir"), How: "`ls -la DIRECTORY`"},
+		tool.Instead{Of: otherNames("read_file"), How: "`cat -n FILE`, or `sed -n 1,200p FILE` for a part of it"},
+		tool.Instead{Of: otherNames("grep"), How: "`rg -n PATTERN`, or `grep -rn PATTERN .` where there is no rg"},
+		tool.Instead{Of: otherNames("glob"), How: "`rg --files -g PATTERN`, or `find . -name PATTERN` where there is no rg"},
+		tool.Instead{Of: otherNames("list_dir"), How: "`ls -la DIRECTORY`"},
 		tool.Instead{Of: []string{"WebFetch", "web_fetch", "fetch", "download"}, How: "`curl -sSL URL`, if the network can be reached"},
 	)
 }

@@ -41,7 +41,7 @@ func TestI6_Editor(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	b := &bench{TB: t, dir: dir, env: e}
+	b := &fixture{TB: t, dir: dir, env: e}
 	fmt.Println("ready")
 	if _, err := io.ReadFull(os.Stdin, make([]byte, 1)); err != nil { // until both are
 		t.Fatal(err)
@@ -123,24 +123,24 @@ func (w *readyWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// meddler is an environment in which somebody writes a file behind the tools' back, between what they read and what they write.
-type meddler struct {
+// racingEnv is an environment in which somebody writes a file behind the tools' back, between what they read and what they write.
+type racingEnv struct {
 	*env.Local
 	meddle func()
 }
 
-func (m *meddler) Replace(ctx context.Context, name string, was env.Hash, data []byte, perm fs.FileMode) error {
+func (m *racingEnv) Replace(ctx context.Context, name string, was env.Hash, data []byte, perm fs.FileMode) error {
 	m.meddle()
 	return m.Local.Replace(ctx, name, was, data, perm)
 }
 
-// plainMeddler is one that is nothing but an environment, as an embedder may write it. The writer comes when a file was read.
-type plainMeddler struct {
+// plainRacingEnv is one that is nothing but an environment, as an embedder may write it. The writer comes when a file was read.
+type plainRacingEnv struct {
 	env.Environment
 	meddle func()
 }
 
-func (m *plainMeddler) Open(ctx context.Context, name string) (io.ReadCloser, error) {
+func (m *plainRacingEnv) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	f, err := m.Environment.Open(ctx, name)
 	if err != nil {
 		return nil, err
@@ -162,9 +162,9 @@ func TestI6_OutsideWriterBetweenReadAndWrite(t *testing.T) {
 		tool tool.Tool
 		args object
 	}{{EditFile(), edit}, {ApplyPatch(), both}} {
-		for kind, wrap := range map[string]func(b *bench, meddle func()) env.Environment{
-			"a replacer": func(b *bench, meddle func()) env.Environment { return &meddler{b.env.(*env.Local), meddle} },
-			"plain":      func(b *bench, meddle func()) env.Environment { return &plainMeddler{b.env, meddle} },
+		for kind, wrap := range map[string]func(b *fixture, meddle func()) env.Environment{
+			"a replacer": func(b *fixture, meddle func()) env.Environment { return &racingEnv{b.env.(*env.Local), meddle} },
+			"plain":      func(b *fixture, meddle func()) env.Environment { return &plainRacingEnv{b.env, meddle} },
 		} {
 			t.Run(tt.tool.Name+"/"+kind, func(t *testing.T) {
 				b := newBench(t)
@@ -194,7 +194,7 @@ func TestI6_DecidedAgainAndRefused(t *testing.T) {
 		b.put("f", "a\n")
 		b.put("other", "x\n")
 		writes := 0
-		b.env = &meddler{b.env.(*env.Local), func() {
+		b.env = &racingEnv{b.env.(*env.Local), func() {
 			if writes++; writes <= 2 {
 				b.put("f", "theirs\n")
 			}
@@ -219,7 +219,7 @@ func TestI6_AFileThatNeverRests(t *testing.T) {
 		b := newBench(t)
 		b.put("f", "a\n")
 		writes := 0
-		b.env = &meddler{b.env.(*env.Local), func() {
+		b.env = &racingEnv{b.env.(*env.Local), func() {
 			writes++
 			b.put("f", fmt.Sprintf("a\n%d\n", writes))
 		}}
@@ -233,8 +233,8 @@ func TestI6_AFileThatNeverRests(t *testing.T) {
 // A new file does not replace one that somebody has made meanwhile.
 func TestI6_TwoMakeOneFile(t *testing.T) {
 	b := newBench(t)
-	b.env = &meddler{b.env.(*env.Local), sync.OnceFunc(func() { b.put("f", "theirs\n") })}
-	out := b.runCall(t.Context(), WriteFile(), object{"file_path": "f", "content": "ours\n"}, tool.Call{Session: &remembering{}})
+	b.env = &racingEnv{b.env.(*env.Local), sync.OnceFunc(func() { b.put("f", "theirs\n") })}
+	out := b.runCall(t.Context(), WriteFile(), object{"file_path": "f", "content": "ours\n"}, tool.Call{Session: &filesSession{}})
 	if got := b.get("f"); !out.IsError || got != "theirs\n" {
 		t.Errorf("%q, and the file is %q", out.Model.Text(), got)
 	}

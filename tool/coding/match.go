@@ -17,15 +17,15 @@ type place struct {
 	text string // with \n for line endings
 }
 
-// matching is how an edit's old text was found in a content.
-type matching struct {
+// matchResult is how an edit's old text was found in a content.
+type matchResult struct {
 	places []place // in the content, in order, none overlapping another if the edit is for all
 	// how says what was overlooked, as in "but for ...". Empty when nothing was but line endings. The result reports it.
 	how string
 }
 
 // spans are the places without their texts.
-func (m matching) spans() []span {
+func (m matchResult) spans() []span {
 	var spans []span
 	for _, p := range m.places {
 		spans = append(spans, p.span)
@@ -33,13 +33,13 @@ func (m matching) spans() []span {
 	return spans
 }
 
-// step is one way of finding an old text.
-type step struct {
+// matcher is one way of finding an old text.
+type matcher struct {
 	how  string
 	find func(e edit, view lfView) []place
 }
 
-// steps are the ways of finding an old text, in the order in which they are tried. The first, which is not in the list, is
+// matchers are the ways of finding an old text, in the order in which they are tried. The first, which is not in the list, is
 // findExact:
 //
 //  1. Exact, at any place, also in the middle of a line, but for line endings, which models do not see.
@@ -53,25 +53,25 @@ type step struct {
 //  5. But for all of these together.
 //
 // Nothing else is overlooked: no letter, no other punctuation, no line more or less.
-func steps() []step {
-	return []step{
-		{"white space at the ends of lines", findLines{}.find},
-		{"indentation, to which new_string was adapted", findLines{reindent: true}.find},
+func matchers() []matcher {
+	return []matcher{
+		{"white space at the ends of lines", lineFinder{}.find},
+		{"indentation, to which new_string was adapted", lineFinder{reindent: true}.find},
 		{"typographic characters such as quotes, dashes and special spaces", findPlain},
-		{"white space and typographic characters", findLines{reindent: true, plain: true}.find},
+		{"white space and typographic characters", lineFinder{reindent: true, plain: true}.find},
 	}
 }
 
 // match finds an edit's old text. The first step that finds something decides, also when what it finds is not unique: then that
 // is an error, unless the edit is for all, which means all that this one step finds. So a laxer step never adds to a stricter
 // one. Lines that the new text has in common with the old one at its beginning and end stay as they are in the file.
-func (e edit) match(content string) matching {
+func (e edit) match(content string) matchResult {
 	e.old, e.new = toLF(e.old), toLF(e.new)
 	if places := findExact(e, content); len(places) > 0 {
-		return matching{places: places}
+		return matchResult{places: places}
 	}
 	view := viewLF(content)
-	for _, s := range steps() {
+	for _, s := range matchers() {
 		places := s.find(e, view)
 		if len(places) == 0 {
 			continue
@@ -79,9 +79,9 @@ func (e edit) match(content string) matching {
 		for i, p := range places {
 			places[i].span = span{view.original(p.start), view.original(p.end)}
 		}
-		return matching{places, s.how}
+		return matchResult{places, s.how}
 	}
-	return matching{}
+	return matchResult{}
 }
 
 // occurrences finds the old text in another.

@@ -15,7 +15,7 @@ import (
 // outside is a directory with the tools' root in it, links that lead out of that, and files beside it that nothing may touch.
 type outside struct {
 	dir string
-	*bench
+	*fixture
 }
 
 func newOutside(t *testing.T) outside {
@@ -44,7 +44,7 @@ func newOutside(t *testing.T) outside {
 			t.Error(err)
 		}
 	})
-	return outside{dir, &bench{t, root, e}}
+	return outside{dir, &fixture{t, root, e}}
 }
 
 // files are what lies beside the root, by name; a directory is an empty text.
@@ -54,7 +54,7 @@ func (o outside) files() map[string]string {
 		switch {
 		case err != nil:
 			return err
-		case name == o.bench.dir:
+		case name == o.fixture.dir:
 			return fs.SkipDir
 		case d.IsDir():
 			found[name] = ""

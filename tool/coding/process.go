@@ -26,9 +26,9 @@ const (
 	actionKill     = "kill"
 )
 
-// settle is how long a process that was started or written to gets, before what it has printed is read: a command that fails at
+// settleTime is how long a process that was started or written to gets, before what it has printed is read: a command that fails at
 // once has failed by then.
-const settle = 500 * time.Millisecond
+const settleTime = 500 * time.Millisecond
 
 // Process returns the tool process(id, action, wait_ms, input): it reads from, writes to and kills what shell started in the background.
 func Process() tool.Tool { return Dialect{}.Process() }
@@ -74,13 +74,13 @@ func (d Dialect) process(ctx context.Context, call *tool.Call, args processArgs)
 			return tool.Result{}, err
 		}
 		if args.WaitMS == 0 {
-			wait = settle
+			wait = settleTime
 		}
 	case actionEndInput:
 		if err := table.EndInput(ctx, args.ID); err != nil {
 			return tool.Result{}, err
 		}
-		wait = max(wait, settle)
+		wait = max(wait, settleTime)
 	case actionKill:
 		if err := table.Kill(ctx, args.ID); err != nil {
 			return tool.Result{}, err

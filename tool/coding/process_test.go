@@ -13,20 +13,20 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// hall is a session with an output store and background processes.
-type hall struct {
+// processSession is a session with an output store and background processes.
+type processSession struct {
 	tool.Plain
 	outputs   *tool.DirOutputs
 	processes *tool.ProcessTable
 }
 
-func (h *hall) Outputs() tool.Outputs     { return h.outputs }
-func (h *hall) Processes() tool.Processes { return h.processes }
+func (h *processSession) Outputs() tool.Outputs     { return h.outputs }
+func (h *processSession) Processes() tool.Processes { return h.processes }
 
-// inHall returns a function that runs calls in a session of that kind.
-func inHall(t *testing.T, b *bench) (*hall, func(tl tool.Tool, args object) *tool.Outcome) {
+// withProcesses returns a function that runs calls in a session of that kind.
+func withProcesses(t *testing.T, b *fixture) (*processSession, func(tl tool.Tool, args object) *tool.Outcome) {
 	t.Helper()
-	h := &hall{outputs: tool.NewOutputs(t.TempDir())}
+	h := &processSession{outputs: tool.NewOutputs(t.TempDir())}
 	h.processes = tool.NewProcesses(h.outputs, 7)
 	t.Cleanup(func() {
 		if err := h.processes.Close(); err != nil {
@@ -59,7 +59,7 @@ func inHall(t *testing.T, b *bench) (*hall, func(tl tool.Tool, args object) *too
 
 func TestC7_BackgroundProcessIsReadWrittenAndKilled(t *testing.T) {
 	b := newBench(t)
-	_, run := inHall(t, b)
+	_, run := withProcesses(t, b)
 	started := run(sh(), object{"command": `echo ready; while read -r line; do echo "got $line"; done; echo over; sleep 600`, "run_in_background": true})
 	if text := started.Model.Text(); started.IsError || !strings.Contains(text, "process 7") || !strings.Contains(text, "ready\n[Process 7 is running.]") {
 		t.Fatalf("%s", text)
@@ -87,7 +87,7 @@ func TestC7_BackgroundProcessIsReadWrittenAndKilled(t *testing.T) {
 
 func TestC7_BackgroundProcessIsWaitedFor(t *testing.T) {
 	b := newBench(t)
-	_, run := inHall(t, b)
+	_, run := withProcesses(t, b)
 	b.put("gate", "x")
 	run(sh(), object{"command": "while [ -e gate ]; do sleep 0.01; done; echo through", "run_in_background": true})
 	waited := make(chan string)
@@ -100,7 +100,7 @@ func TestC7_BackgroundProcessIsWaitedFor(t *testing.T) {
 
 func TestC7_ProcessRefusals(t *testing.T) {
 	b := newBench(t)
-	_, run := inHall(t, b)
+	_, run := withProcesses(t, b)
 	b.fails(sh(), object{"command": "true", "run_in_background": true}, "nothing can run in the background here; run the command without run_in_background")
 	b.fails(Process(), object{"id": "1"}, "nothing can run in the background here")
 	fails := func(args object, want string) {
@@ -122,7 +122,7 @@ func TestC7_ProcessRefusals(t *testing.T) {
 
 func TestC7_WhatACommandLeavesRunningDiesWithTheSession(t *testing.T) {
 	b := newBench(t)
-	h, run := inHall(t, b)
+	h, run := withProcesses(t, b)
 	out := run(sh(), object{"command": "(trap '' HUP; exec sleep 600) >/dev/null 2>&1 & echo $! > pid; echo started"})
 	if text := out.Model.Text(); out.IsError || !strings.Contains(text, "left processes running") || !strings.Contains(text, "by the id 7") {
 		t.Fatalf("%s", text)
@@ -140,7 +140,7 @@ func TestC7_WhatACommandLeavesRunningDiesWithTheSession(t *testing.T) {
 
 func TestC7_TooManyBackgroundProcesses(t *testing.T) {
 	b := newBench(t)
-	h, _ := inHall(t, b)
+	h, _ := withProcesses(t, b)
 	for range tool.MaxProcesses {
 		if _, err := h.processes.Start(context.Background(), b.env, env.Command{Script: "sleep 600"}); err != nil {
 			t.Fatal(err)
@@ -160,7 +160,7 @@ func TestC7_TooManyBackgroundProcesses(t *testing.T) {
 
 func TestC7_AProcessThatReadsNothingDoesNotHoldTheCall(t *testing.T) {
 	b := newBench(t)
-	h, _ := inHall(t, b)
+	h, _ := withProcesses(t, b)
 	id, err := h.processes.Start(context.Background(), b.env, env.Command{Script: "sleep 600", Stdin: true})
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +175,7 @@ func TestC7_AProcessThatReadsNothingDoesNotHoldTheCall(t *testing.T) {
 // TestD5_LongOutputIsKeptAsItCame checks that the store has the bytes of a command, and the model the text.
 func TestD5_LongOutputIsKeptAsItCame(t *testing.T) {
 	b := newBench(t)
-	h, run := inHall(t, b)
+	h, run := withProcesses(t, b)
 	for name, lines := range map[string]int{"short, in memory": 500, "long, spooled at once": 50_000} {
 		out := run(sh(), object{"command": fmt.Sprintf(`i=1; while [ $i -le %d ]; do printf '\033[31mline %%d\033[0m\n' $i; i=$((i + 1)); done`, lines)})
 		if !out.Truncated || out.OutputRef == "" || strings.Contains(out.Model.Text(), "\x1b") || !strings.Contains(out.Model.Text(), out.OutputRef) {

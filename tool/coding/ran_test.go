@@ -128,7 +128,7 @@ func TestJ4_ShellRanWhereNothingRuns(t *testing.T) {
 // A command in the background has its number from its start to its end, in the results of every tool that looks at it.
 func TestJ4_BackgroundRan(t *testing.T) {
 	b := newBench(t)
-	_, run := inHall(t, b)
+	_, run := withProcesses(t, b)
 	out := run(sh(), object{"command": `read -r line; echo "got $line"; exit 4`, "run_in_background": true})
 	ranIs(t, "started", out, tool.Ran{ID: "7"})
 	if !out.Ran.Running() || out.Ran.Failed() {

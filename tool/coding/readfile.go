@@ -38,7 +38,7 @@ func (d Dialect) ReadFile() tool.Tool {
 	t.Instead = replaces("read_file")
 	t.Limit = tool.Limit{Chars: 50_000, Keep: tool.KeepHeadTail}
 	return tool.WithAccess(t, func(args readFileArgs) tool.Access {
-		return tool.Access{Effect: tool.ReadOnly, Paths: []string{lexical(args.FilePath)}}
+		return tool.Access{Effect: tool.ReadOnly, Paths: []string{cleanPath(args.FilePath)}}
 	})
 }
 
@@ -54,10 +54,10 @@ func (d Dialect) readFile(ctx context.Context, call *tool.Call, args readFileArg
 		return result, d.explainOpen(ctx, call.Env, args.FilePath, err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	whole := newReading(f)
+	whole := newHashingReader(f)
 	r := bufio.NewReaderSize(whole, readBuffer)
 	if result, err = d.readStarted(ctx, r, args); err == nil {
-		result.Seen = whole.saw(ctx, call.Env, args.FilePath)
+		result.Seen = whole.seen(ctx, call.Env, args.FilePath)
 	}
 	return result, err
 }

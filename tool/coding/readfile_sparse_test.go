@@ -27,7 +27,7 @@ var sparseMiB = flag.Int64("sparse.mib", 512, "how many MiB of a sparse file the
 const sparseLines = 100_000 // at the beginning of a sparse file, before the hole
 
 // sparse makes a file of lines and a hole, and returns its size.
-func sparse(b *bench, name string, size int64) {
+func sparse(b *fixture, name string, size int64) {
 	b.Helper()
 	b.put(name, counted(sparseLines))
 	if err := os.Truncate(filepath.Join(b.dir, name), size); err != nil {

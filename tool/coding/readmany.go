@@ -78,7 +78,7 @@ func (d Dialect) readManyFiles(ctx context.Context, call *tool.Call, args readMa
 			m.note("%d more files were not read, from %s on: name fewer at once", len(m.names)-i, names.Shown(name))
 			break
 		}
-		text, saw, err := manyText(ctx, call.Env, name)
+		text, saw, err := numberedText(ctx, call.Env, name)
 		if cause := context.Cause(ctx); cause != nil {
 			return tool.Result{}, cause
 		}
@@ -119,7 +119,7 @@ func (m *manyFiles) add(ctx context.Context, e env.Environment, name string) err
 	pattern, dir := name, ""
 	switch {
 	case err == nil && !info.IsDir():
-		m.append(lexical(name))
+		m.append(cleanPath(name))
 		return nil
 	case err == nil:
 		pattern, dir = "**", name
@@ -171,21 +171,21 @@ func (m *manyFiles) remove(ctx context.Context, e env.Environment, pattern strin
 	return err
 }
 
-// manyText is one file's lines with their numbers.
-func manyText(ctx context.Context, e env.Environment, name string) (text string, seen []tool.Seen, err error) {
+// numberedText is one file's lines with their numbers.
+func numberedText(ctx context.Context, e env.Environment, name string) (text string, seen []tool.Seen, err error) {
 	f, err := e.Open(ctx, name)
 	if err != nil {
 		return "", nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	whole := newReading(f)
+	whole := newHashingReader(f)
 	r := bufio.NewReaderSize(whole, readBuffer)
 	start, err := r.Peek(binaryPeek) // an error shows again when the lines are read
 	switch {
 	case isUTF16(start) || imageType(start) != "" || bytes.IndexByte(start, 0) >= 0:
 		return "", nil, errors.New("is no text file; read_file reads images and says more about others")
 	case len(start) == 0 && err != nil && isEOF(err):
-		return "(the file is empty)\n", whole.saw(ctx, e, name), nil
+		return "(the file is empty)\n", whole.seen(ctx, e, name), nil
 	}
 	x, err := readLines(ctx, r, 1, defaultReadLines)
 	if err != nil {
@@ -195,5 +195,5 @@ func manyText(ctx context.Context, e env.Environment, name string) (text string,
 	if x.more {
 		text += fmt.Sprintf("[The file goes on after line %d; use read_file with offset %d to read on.]\n", len(x.lines), len(x.lines)+1)
 	}
-	return text, whole.saw(ctx, e, name), nil
+	return text, whole.seen(ctx, e, name), nil
 }

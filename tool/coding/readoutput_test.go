@@ -11,17 +11,17 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// keeping is a session with an output store.
-type keeping struct {
+// outputSession is a session with an output store.
+type outputSession struct {
 	tool.Plain
 	outputs *tool.DirOutputs
 }
 
-func (k *keeping) Outputs() tool.Outputs { return k.outputs }
+func (k *outputSession) Outputs() tool.Outputs { return k.outputs }
 
 func TestA17_ReadOutput(t *testing.T) {
 	b := newBench(t)
-	s := &keeping{outputs: tool.NewOutputs(t.TempDir())}
+	s := &outputSession{outputs: tool.NewOutputs(t.TempDir())}
 	defer s.outputs.Close()
 	registry, err := tool.NewRegistry(Shell(0), ReadOutput())
 	if err != nil {

@@ -12,16 +12,16 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// past is a session of which some turns were replaced.
-type past struct {
+// historySession is a session of which some turns were replaced.
+type historySession struct {
 	tool.Plain
 	turns  []tool.Turn
 	broken error
 }
 
-func (p *past) History() tool.History { return p }
+func (p *historySession) History() tool.History { return p }
 
-func (p *past) Turns(_ context.Context, first, last int) iter.Seq2[tool.Turn, error] {
+func (p *historySession) Turns(_ context.Context, first, last int) iter.Seq2[tool.Turn, error] {
 	return func(yield func(tool.Turn, error) bool) {
 		if p.broken != nil {
 			yield(tool.Turn{}, p.broken)
@@ -37,9 +37,9 @@ func (p *past) Turns(_ context.Context, first, last int) iter.Seq2[tool.Turn, er
 
 // Whatever the lines are, paging through turns gives all of them, and nothing twice.
 func TestI12_PagesOfTurns(t *testing.T) {
-	b := within{bench: newBench(t)}
+	b := inSession{fixture: newBench(t)}
 	long := strings.Repeat("ä0123456789", 900) // a line of 10,800 bytes
-	p := &past{turns: []tool.Turn{{Number: 2, Kind: "user", Text: long + "\nend\n"}, {Number: 3, Kind: "assistant", Text: "short\n"},
+	p := &historySession{turns: []tool.Turn{{Number: 2, Kind: "user", Text: long + "\nend\n"}, {Number: 3, Kind: "assistant", Text: "short\n"},
 		{Number: 5, Kind: "tool_results", Text: strings.Repeat("a line of output\n", 4_000)}}}
 	b.session = p
 	want := long + "end" + "short" + strings.Repeat("a line of output", 4_000)
@@ -79,8 +79,8 @@ func TestI12_PagesOfTurns(t *testing.T) {
 }
 
 func TestI12_TurnsThatCannotBeRead(t *testing.T) {
-	b := within{bench: newBench(t)}
-	p := &past{turns: []tool.Turn{{Number: 2, Kind: "user", Text: "x\n"}}}
+	b := inSession{fixture: newBench(t)}
+	p := &historySession{turns: []tool.Turn{{Number: 2, Kind: "user", Text: "x\n"}}}
 	b.session = p
 	for _, turns := range []string{"x", "0", "-3", "5-3", "1-2-3", "1.5"} {
 		b.fails(ReadOutput(), object{"turns": turns}, "give the number of a turn")
@@ -97,7 +97,7 @@ func TestI12_TurnsThatCannotBeRead(t *testing.T) {
 
 // The plan is kept in the form that all tools for it write, without what it does not have.
 func TestI12_ThePlanIsANote(t *testing.T) {
-	b := within{bench: newBench(t)}
+	b := inSession{fixture: newBench(t)}
 	n := &notes{}
 	b.session = n
 	b.ok(UpdatePlan(), object{"plan": []object{{"step": "a <&>", "status": "pending", "colour": "red"}}})
@@ -120,13 +120,13 @@ func (n *notes) Note(_ context.Context, kind string, data json.RawMessage, _ str
 	return n.broken
 }
 
-// within is a bench whose calls are made in a session.
-type within struct {
-	*bench
+// inSession is a bench whose calls are made in a session.
+type inSession struct {
+	*fixture
 	session tool.Session
 }
 
-func (w *within) ok(t tool.Tool, args object) string {
+func (w *inSession) ok(t tool.Tool, args object) string {
 	w.Helper()
 	o := w.runCall(context.Background(), t, args, tool.Call{Session: w.session})
 	if o.IsError {
@@ -135,7 +135,7 @@ func (w *within) ok(t tool.Tool, args object) string {
 	return o.Model.Text()
 }
 
-func (w *within) fails(t tool.Tool, args object, want string) {
+func (w *inSession) fails(t tool.Tool, args object, want string) {
 	w.Helper()
 	o := w.runCall(context.Background(), t, args, tool.Call{Session: w.session})
 	if text := o.Model.Text(); !o.IsError || !strings.Contains(text, want) {

@@ -10,21 +10,21 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// remembering is a session that remembers what its calls have seen.
-type remembering struct {
+// filesSession is a session that remembers what its calls have seen.
+type filesSession struct {
 	tool.Plain
 	seen map[string]env.Hash
 }
 
-func (r *remembering) Files() tool.Files { return r }
+func (r *filesSession) Files() tool.Files { return r }
 
-func (r *remembering) Seen(path string) (h env.Hash, ok bool) {
+func (r *filesSession) Seen(path string) (h env.Hash, ok bool) {
 	h, ok = r.seen[path]
 	return h, ok
 }
 
 // call runs a call and remembers what it saw.
-func (r *remembering) call(b *bench, t tool.Tool, args any) *tool.Outcome {
+func (r *filesSession) call(b *fixture, t tool.Tool, args any) *tool.Outcome {
 	b.Helper()
 	out := b.runCall(b.Context(), t, args, tool.Call{Session: r})
 	if r.seen == nil {
@@ -35,7 +35,7 @@ func (r *remembering) call(b *bench, t tool.Tool, args any) *tool.Outcome {
 }
 
 // write writes ours and expects an error with a text in it, or none.
-func (r *remembering) write(b *bench, name, want string) {
+func (r *filesSession) write(b *fixture, name, want string) {
 	b.Helper()
 	var before string
 	if _, err := os.Stat(filepath.Join(b.dir, name)); err == nil {
@@ -57,7 +57,7 @@ const (
 )
 
 func TestI6_WriteFileOverWhatWasNotSeen(t *testing.T) {
-	b, s := newBench(t), &remembering{}
+	b, s := newBench(t), &filesSession{}
 	b.put("f", "theirs, of another size\n")
 	s.write(b, "f", notRead)
 	s.write(b, "new", "")
@@ -89,7 +89,7 @@ func TestI6_WhatCountsAsSeeing(t *testing.T) {
 	}
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
-			b, s := newBench(t), &remembering{}
+			b, s := newBench(t), &filesSession{}
 			b.put("dir/f", "one\ntwo\nthree\n")
 			b.put("other", "x\n")
 			if args, ok := way.args.(object); ok && args["file_path"] == "ABS/dir/f" {
@@ -112,7 +112,7 @@ func TestI6_WhatCountsAsSeeing(t *testing.T) {
 
 // The content is what counts: not the time, and not the name by which the file was reached.
 func TestI6_SeenByContentAndFile(t *testing.T) {
-	b, s := newBench(t), &remembering{}
+	b, s := newBench(t), &filesSession{}
 	b.put("f", "one\n")
 	if err := os.Symlink("f", filepath.Join(b.dir, "link")); err != nil {
 		t.Skipf("not run: no symbolic links: %v", err)
@@ -127,7 +127,7 @@ func TestI6_SeenByContentAndFile(t *testing.T) {
 
 // A large file of which a part was read is not read on for that, and is not known.
 func TestI6_LargeFilesAreNotSeen(t *testing.T) {
-	b, s := newBench(t), &remembering{}
+	b, s := newBench(t), &filesSession{}
 	b.put("large", strings.Repeat("line\n", maxSeenBytes/5+1))
 	b.put("almost", strings.Repeat("line\n", maxSeenBytes/5))
 	for name, want := range map[string]string{"large": "too large to be read as a whole", "almost": ""} {

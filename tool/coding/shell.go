@@ -33,7 +33,7 @@ func (d Dialect) Shell(defaultTimeout time.Duration) tool.Tool {
 	}, func(ctx context.Context, call *tool.Call, args shellArgs) (tool.Result, error) {
 		return d.shell(ctx, call, args, defaultTimeout)
 	})
-	t.Instead = inShell()
+	t.Instead = shellInstead()
 	t.Limit = tool.Limit{Chars: 30_000, Lines: 256, Keep: tool.KeepHeadTail}
 	return tool.WithAccess(t, func(args shellArgs) tool.Access {
 		if _, ok := patch.FromScript(args.Command); ok {
@@ -110,7 +110,7 @@ func (d Dialect) startInBackground(ctx context.Context, call *tool.Call, args sh
 	if err != nil {
 		return tool.Result{}, err
 	}
-	result, err := processes.Read(ctx, id, settle)
+	result, err := processes.Read(ctx, id, settleTime)
 	if err != nil {
 		return tool.Result{}, err
 	}

@@ -181,7 +181,7 @@ func TestC7_LongOutputIsCountedExactly(t *testing.T) {
 }
 
 func TestC7_EnvironmentThatCannotRun(t *testing.T) {
-	o := (&bench{t, "", refusing{}}).run(sh(), object{"command": "true"})
+	o := (&fixture{t, "", refusing{}}).run(sh(), object{"command": "true"})
 	if got := o.Model.Text(); !o.IsError || !strings.Contains(got, "no commands here") {
 		t.Errorf("error %v: %q", o.IsError, got)
 	}

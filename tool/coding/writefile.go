@@ -33,7 +33,7 @@ func (d Dialect) WriteFile() tool.Tool {
 	t.Instead = replaces("write_file")
 	t.Limit = tool.Limit{Chars: 1_000, Keep: tool.KeepTail}
 	return tool.WithAccess(t, func(args writeFileArgs) tool.Access {
-		return tool.Access{Effect: tool.Writes, Paths: []string{lexical(args.FilePath)}}
+		return tool.Access{Effect: tool.Writes, Paths: []string{cleanPath(args.FilePath)}}
 	})
 }
 
@@ -41,7 +41,7 @@ func (d Dialect) writeFile(ctx context.Context, call *tool.Call, args writeFileA
 	if args.FilePath == "" {
 		return tool.Result{}, d.noPath()
 	}
-	w := writing{call: call, name: args.FilePath, data: []byte(args.Content)}
+	w := fileWrite{call: call, name: args.FilePath, data: []byte(args.Content)}
 	result, err := change(ctx, call, args.FilePath, func() (decision, error) { return w.decide(ctx) })
 	if err != nil {
 		return tool.Result{}, d.explainPath(ctx, call.Env, args.FilePath, err)
@@ -54,8 +54,8 @@ func (d Dialect) writeFile(ctx context.Context, call *tool.Call, args writeFileA
 	return result, nil
 }
 
-// writing is a file whose whole content is given.
-type writing struct {
+// fileWrite is a file whose whole content is given.
+type fileWrite struct {
 	call *tool.Call
 	name string
 	data []byte
@@ -66,7 +66,7 @@ type writing struct {
 
 // decide allows the writing over what is there now. A session that remembers replaces only what it has seen: what it has not, somebody
 // else has written, and nobody would notice its loss. What has the content already can be written by anybody.
-func (w *writing) decide(ctx context.Context) (decision, error) {
+func (w *fileWrite) decide(ctx context.Context) (decision, error) {
 	w.was, w.size = content{}, 0
 	old, err := w.call.Env.Stat(ctx, w.name)
 	switch {
@@ -96,7 +96,7 @@ func (w *writing) decide(ctx context.Context) (decision, error) {
 }
 
 // seen returns the content that the session has seen last, whether it has seen any, and whether it remembers such things.
-func (w *writing) seen(ctx context.Context) (h env.Hash, known, remembers bool) {
+func (w *fileWrite) seen(ctx context.Context) (h env.Hash, known, remembers bool) {
 	files := filesOf(w.call)
 	if files == nil {
 		return env.NoFile, false, false
@@ -109,7 +109,7 @@ func (w *writing) seen(ctx context.Context) (h env.Hash, known, remembers bool) 
 	return h, known, true
 }
 
-func (w *writing) unseen() error {
+func (w *fileWrite) unseen() error {
 	advice := "Read it first, then write it, or edit it"
 	if w.size > maxSeenBytes {
 		advice = "It is too large to be read as a whole: edit it, or move it away first"

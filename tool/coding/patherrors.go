@@ -18,8 +18,8 @@ import (
 // maxSuggestions is how many names are suggested for one that is not there.
 const maxSuggestions = 3
 
-// lexical returns a path as Access names it: as far as it can be told without looking, the same for the same file.
-func lexical(name string) string {
+// cleanPath returns a path as Access names it: as far as it can be told without looking, the same for the same file.
+func cleanPath(name string) string {
 	if name == "" {
 		return ""
 	}
@@ -35,7 +35,7 @@ func (d Dialect) explainOpen(ctx context.Context, e env.Environment, name string
 		return d.explainMissing(ctx, e, name)
 	}
 	if info, statErr := e.Stat(ctx, name); statErr == nil && info.IsDir() {
-		return fmt.Errorf("%s is a directory, not a file; %s, and read one of its files", names.Shown(name), d.list())
+		return fmt.Errorf("%s is a directory, not a file; %s, and read one of its files", names.Shown(name), d.howToList())
 	}
 	return d.explainPath(ctx, e, name, err)
 }
@@ -61,11 +61,11 @@ func (d Dialect) explainMissing(ctx context.Context, e env.Environment, name str
 	near, err := similarNames(ctx, e, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s does not exist, and neither does its directory %s; %s", names.Shown(name), names.Shown(path.Dir(name)), d.find())
+		return fmt.Errorf("%s does not exist, and neither does its directory %s; %s", names.Shown(name), names.Shown(path.Dir(name)), d.howToFind())
 	case err != nil:
-		return fmt.Errorf("%s does not exist; check the path, or %s", names.Shown(name), d.find())
+		return fmt.Errorf("%s does not exist; check the path, or %s", names.Shown(name), d.howToFind())
 	case len(near) == 0:
-		return fmt.Errorf("%s does not exist; %s", names.Shown(name), d.find())
+		return fmt.Errorf("%s does not exist; %s", names.Shown(name), d.howToFind())
 	}
 	return fmt.Errorf("%s does not exist; did you mean %s?", names.Shown(name), strings.Join(near, " or "))
 }

@@ -58,14 +58,14 @@ func contentOfFile(ctx context.Context, call *tool.Call, name string, size int64
 	return contentOf(call, data), err
 }
 
-// writes are the files that a call has written or removed, in the order in which it first did, as they were before and as they are now.
-type writes struct {
+// fileChanges are the files that a call has written or removed, in the order in which it first did, as they were before and as they are now.
+type fileChanges struct {
 	names         []string
 	before, after map[string]content
 }
 
 // add notes that a file was written or removed.
-func (w *writes) add(name string, before, after content) {
+func (w *fileChanges) add(name string, before, after content) {
 	if w.before == nil {
 		w.before, w.after = map[string]content{}, map[string]content{}
 	}
@@ -77,7 +77,7 @@ func (w *writes) add(name string, before, after content) {
 }
 
 // result returns what has changed. A file that came out as it was has only been seen.
-func (w *writes) result(ctx context.Context, call *tool.Call, done []patch.Change) tool.Result {
+func (w *fileChanges) result(ctx context.Context, call *tool.Call, done []patch.Change) tool.Result {
 	var result tool.Result
 	room := call.Diffs
 	from := w.moved(done)
@@ -87,17 +87,17 @@ func (w *writes) result(ctx context.Context, call *tool.Call, done []patch.Chang
 	}
 	for _, name := range w.names {
 		before, after := w.before[name], w.after[name]
-		c := tool.Change{Path: resolved(ctx, call.Env, name), Before: before.hash, After: after.hash}
+		c := tool.Change{Path: resolvedPath(ctx, call.Env, name), Before: before.hash, After: after.hash}
 		old, moved := from[name]
 		switch {
 		case gone[name]: // it is under another name
 			continue
 		case before.hash == after.hash:
-			result.Seen = append(result.Seen, sawFile(ctx, call.Env, name, after.hash)...)
+			result.Seen = append(result.Seen, seenFile(ctx, call.Env, name, after.hash)...)
 			continue
 		case moved:
 			before = w.before[old]
-			c.Kind, c.From, c.Before = tool.Moved, resolved(ctx, call.Env, old), before.hash
+			c.Kind, c.From, c.Before = tool.Moved, resolvedPath(ctx, call.Env, old), before.hash
 		case before.hash == env.NoFile:
 			c.Kind = tool.Created
 		case after.hash == env.NoFile:
@@ -108,7 +108,7 @@ func (w *writes) result(ctx context.Context, call *tool.Call, done []patch.Chang
 		if !moved {
 			old = name
 		}
-		c.Diff, c.DiffCut = cutLines(unified(call.Env, old, name, before, after), room)
+		c.Diff, c.DiffCut = cutLines(unifiedDiff(call.Env, old, name, before, after), room)
 		room -= len(c.Diff)
 		result.Changes = append(result.Changes, c)
 	}
@@ -117,7 +117,7 @@ func (w *writes) result(ctx context.Context, call *tool.Call, done []patch.Chang
 
 // moved returns the old names of files that are gone under these and new under others, by the new ones. A file that was moved over
 // another one changed that.
-func (w *writes) moved(done []patch.Change) map[string]string {
+func (w *fileChanges) moved(done []patch.Change) map[string]string {
 	origin, from := map[string]string{}, map[string]string{}
 	for _, c := range done {
 		if c.To == "" {
@@ -140,8 +140,8 @@ func (w *writes) moved(done []patch.Change) map[string]string {
 	return from
 }
 
-// resolved returns the name of a file as results have it.
-func resolved(ctx context.Context, e env.Environment, name string) string {
+// resolvedPath returns the name of a file as results have it.
+func resolvedPath(ctx context.Context, e env.Environment, name string) string {
 	if p, err := env.Resolve(ctx, e, name); err == nil {
 		return p
 	}
@@ -151,21 +151,21 @@ func resolved(ctx context.Context, e env.Environment, name string) string {
 	return path.Join(e.WorkDir(), name)
 }
 
-// unified returns a unified diff of two contents, if both are text. That of a file that was moved has git's words for it in front.
-func unified(e env.Environment, from, to string, before, after content) string {
+// unifiedDiff returns a unified diff of two contents, if both are text. That of a file that was moved has git's words for it in front.
+func unifiedDiff(e env.Environment, from, to string, before, after content) string {
 	if before.opaque || after.opaque {
 		return ""
 	}
-	old, now := label(e, "a/", from, before), label(e, "b/", to, after)
+	old, now := diffLabel(e, "a/", from, before), diffLabel(e, "b/", to, after)
 	_, text, _ := strings.Cut(string(diff.Diff(old, []byte(before.text), now, []byte(after.text))), "\n") // without the line of the command diff
 	if from != to {
-		text = fmt.Sprintf("diff --git %s %s\nrename from %s\nrename to %s\n", old, now, label(e, "", from, before), label(e, "", to, after)) + text
+		text = fmt.Sprintf("diff --git %s %s\nrename from %s\nrename to %s\n", old, now, diffLabel(e, "", from, before), diffLabel(e, "", to, after)) + text
 	}
 	return text
 }
 
-// label names a file in a diff.
-func label(e env.Environment, side, name string, c content) string {
+// diffLabel names a file in a diff.
+func diffLabel(e env.Environment, side, name string, c content) string {
 	if c.hash == env.NoFile {
 		return "/dev/null"
 	}

@@ -1,0 +1,72 @@
+package coding
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"io"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// maxSeenBytes is how much of a file is read to know its whole content, where only a part of it is shown.
+const maxSeenBytes = 8 << 20
+
+// seenFile returns what the session knows of a file whose content has a hash.
+func seenFile(ctx context.Context, e env.Environment, name string, h env.Hash) []tool.Seen {
+	path, err := env.Resolve(ctx, e, name)
+	if err != nil {
+		return nil
+	}
+	return []tool.Seen{{Path: path, Hash: h}}
+}
+
+// filesOf returns what a call's session has seen of files; nil when it does not remember.
+func filesOf(call *tool.Call) tool.Files {
+	if call.Session == nil {
+		return nil
+	}
+	return call.Session.Files()
+}
+
+// hashingReader is a file that is read, whatever part of it, and of which the whole content gets a hash.
+type hashingReader struct {
+	file io.Reader
+	sum  hash.Hash
+	size int64
+	end  bool
+	err  error // the first one, but for the end of the file
+}
+
+func newHashingReader(file io.Reader) *hashingReader {
+	return &hashingReader{file: file, sum: sha256.New()}
+}
+
+// Read implements io.Reader.
+func (r *hashingReader) Read(p []byte) (int, error) {
+	n, err := r.file.Read(p)
+	if r.size += int64(n); r.size <= maxSeenBytes {
+		_, _ = r.sum.Write(p[:n]) // which never fails
+	}
+	r.end = r.end || isEOF(err)
+	if err != nil && !isEOF(err) && r.err == nil {
+		r.err = err
+	}
+	return n, err
+}
+
+// seen reads the rest of a file that is not too long and returns what the session has then seen.
+func (r *hashingReader) seen(ctx context.Context, e env.Environment, name string) []tool.Seen {
+	if !r.end && r.size <= maxSeenBytes {
+		if info, err := e.Stat(ctx, name); err != nil || info.Size > maxSeenBytes {
+			return nil
+		}
+		_, _ = io.Copy(io.Discard, io.LimitReader(r, maxSeenBytes+1-r.size)) // r keeps the error
+	}
+	if r.size > maxSeenBytes || r.err != nil {
+		return nil
+	}
+	return seenFile(ctx, e, name, env.Hash(hex.EncodeToString(r.sum.Sum(nil))))
+}
