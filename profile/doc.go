@@ -1,4 +1,4 @@
-// Package profile is what a model family is given to work with: a prompt, a set of tools and defaults, as data.
+// Package profile describes what a model family is given to work with: a prompt, tools and defaults, as data.
 //
-// A profile is a plain value; the folders below this package make one each. To add a profile is to add a folder.
+// A profile is a plain value. Each folder below this package makes one; a new profile is a new folder.
 package profile

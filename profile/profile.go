@@ -7,30 +7,30 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Profile suits one model family. Hosts may change any field of their copy before they give it to a session; sessions never do, and any
-// number of them can share one, which saves memory.
+// Profile holds the prompt, tools and defaults for one model family. Hosts may change any field of their copy before they pass it to a
+// session. Sessions never change it, so any number of them can share one.
 type Profile struct {
 	Name string
-	// Dialect is "" for this project's own tool names, "native" for those of the vendor's agent.
+	// Dialect is "" for this project's own tools, or "native" for those of the vendor's agent.
 	Dialect string
-	// Provider is the provider that the profile is made for, Model its default.
+	// Provider names the provider that the profile is made for. Model is the default model.
 	Provider, Model string
 	// Prompt is the first layer of the system prompt: who the agent is and how it works.
 	Prompt string
 	// Tools are offered in this order.
 	Tools []tool.Tool
-	// Documents are the names of project documents that go into the prompt beside AGENTS.md, slash-separated.
+	// Documents are project documents that go into the prompt beside AGENTS.md, as slash-separated paths.
 	Documents []string
-	// Sequential says that the calls of one answer run one after the other, and asks the model for one call at a time.
+	// Sequential says that the calls of a response run one after the other, and asks the model for one call at a time.
 	Sequential bool
-	// Options are provider options: one JSON object.
+	// Options holds the provider's options as one JSON object.
 	Options json.RawMessage
 }
 
-// toolsMark stands in a prompt where the part about tools goes.
+// toolsMark is replaced in a prompt by the part about tools.
 const toolsMark = "{{tools}}"
 
-// PromptWith returns a prompt in which {{tools}} is replaced by the part about the tools of one dialect.
+// PromptWith returns a prompt in which {{tools}} is replaced by the part about a dialect's tools.
 func PromptWith(prompt, tools string) string {
 	return strings.Replace(prompt, toolsMark, strings.TrimSpace(tools), 1)
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Adapt gives a tool another face: the definition's name, description and parameters, with arguments of type Args that translate
-// turns into those of the tool, as its JSON takes them. What the tool does, touches and returns stays its own; render, when not nil,
-// puts the result into another form. Parameters are inferred from Args when the definition has none.
+// Adapt returns the tool base under another name, description and parameters. translate turns arguments of type Args into those of
+// base, as a value whose JSON base reads. If render is not nil, it turns the result into another form. Everything else, such as Access
+// and Limit, is that of base. Parameters are inferred from Args if the definition has none.
 func Adapt[Args any](base Tool, def llm.ToolDefinition, translate func(Args) (any, error), render func(Result) Result) Tool {
 	t := New(def, func(ctx context.Context, call *Call, args Args) (Result, error) {
 		text, err := translateArgs(args, translate)

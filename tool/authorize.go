@@ -12,17 +12,17 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Verdict is a permission hook's decision.
+// Verdict says whether a call may run.
 type Verdict uint8
 
 // The verdicts. The zero value denies.
 const (
 	Deny Verdict = iota
 	Allow
-	Ask // somebody else decides
+	Ask // leave the decision to somebody else, such as a person
 )
 
-// Decision is a permission hook's answer.
+// Decision holds a permission hook's answer.
 type Decision struct {
 	Verdict Verdict
 	Reason  string // for the model, when denied
@@ -30,18 +30,18 @@ type Decision struct {
 	Args string
 }
 
-// Request is what a permission hook is asked about.
+// Request holds the call that a permission hook decides about.
 type Request struct {
 	SessionID string
-	AgentID   string       // of a subagent, as its parent knows it; empty for the session of the host
+	AgentID   string       // a subagent's id, as its parent knows it; empty for the host's own session
 	Call      llm.ToolCall // with the effective arguments
 	Access    Access
 
 	edit func(ctx context.Context, args string) (Request, error)
 }
 
-// WithArgs returns the request with other arguments, validated, and with what the call would then touch. The error says what is wrong with
-// them.
+// WithArgs validates other arguments and returns the request with them and with what the call would then touch. The error says what is
+// wrong with the arguments.
 func (r Request) WithArgs(ctx context.Context, args string) (Request, error) {
 	if r.edit == nil {
 		return r, errors.New("this request does not come from a registry, which would validate the arguments")
@@ -49,11 +49,12 @@ func (r Request) WithArgs(ctx context.Context, args string) (Request, error) {
 	return r.edit(ctx, args)
 }
 
-// Authorize decides whether a call may run. An error denies it with the error's text.
+// Authorize decides whether a call may run. An error denies the call with the error's text.
 type Authorize func(ctx context.Context, req Request) (Decision, error)
 
-// AuthorizeAll returns a hook that asks several, in order. One that denies decides. Arguments that one changes are validated, and the hooks after
-// it are asked about the call as it then is. The decision is Ask if one of them says so, and Allow otherwise.
+// AuthorizeAll returns a hook that asks several hooks in order. The first that denies the call decides. If a hook changes the
+// arguments, they are validated, and the later hooks see the changed call. The decision is Ask if a hook returns Ask, and otherwise
+// Allow.
 func AuthorizeAll(hooks ...Authorize) Authorize {
 	return func(ctx context.Context, req Request) (Decision, error) {
 		all := Decision{Verdict: Allow}
@@ -77,8 +78,8 @@ func AuthorizeAll(hooks ...Authorize) Authorize {
 	}
 }
 
-// findGuarded finds out which of the files that the call would change need an approval in e, and notes them in Access. An environment that fails at it,
-// or does not answer before the context ends, allows no change.
+// findGuarded sets Access.Guarded to the files that the call would change and that need an approval in e. If the environment fails, or
+// does not answer before the context ends, the call is refused.
 func (p *Prepared) findGuarded(ctx context.Context, e env.Environment) {
 	if p.guarded = true; p.Outcome != nil || e == nil || len(p.Access.Paths) == 0 {
 		return
@@ -103,6 +104,7 @@ func (p *Prepared) findGuarded(ctx context.Context, e env.Environment) {
 	}
 }
 
+// guardedFiles returns those of the files that need an approval.
 func guardedFiles(ctx context.Context, e env.Environment, paths []string) []Guarded {
 	var list []Guarded
 	for _, name := range paths {
@@ -117,8 +119,7 @@ func guardedFiles(ctx context.Context, e env.Environment, paths []string) []Guar
 	return list
 }
 
-// AllowUnguarded is the [Authorize] of those who have none: it allows everything but changes of guarded files, about which it has
-// somebody else decide.
+// AllowUnguarded is the default [Authorize]. It returns Ask for calls that change guarded files, and allows all others.
 func AllowUnguarded(_ context.Context, req Request) (Decision, error) {
 	if len(req.Access.Guarded) > 0 {
 		return Decision{Verdict: Ask}, nil
@@ -126,10 +127,11 @@ func AllowUnguarded(_ context.Context, req Request) (Decision, error) {
 	return Decision{Verdict: Allow}, nil
 }
 
-// Authorize asks the hook about a prepared call, which would run in c's environment and session, and returns it: edited, refused or permitted. A hook
-// that allows a call approves of the guarded files that it touches. Nil is [AllowUnguarded]; a hook that fails or panics allows nothing.
+// Authorize asks the hook about a prepared call and returns the call as edited, refused or permitted. c has the environment and the
+// session that the call would run in. A nil hook means [AllowUnguarded]. A hook that fails or panics allows nothing. A hook that allows
+// a call also approves of the changes to its guarded files.
 //
-// Asks reports that the hook said Ask. The call must then be given to another hook, or refused by [Prepared.Unapproved].
+// asks reports whether the hook returned Ask. The caller then asks another hook, or refuses the call by [Prepared.Unapproved].
 func (r *Registry) Authorize(ctx context.Context, p *Prepared, c Call, hook Authorize) (decided *Prepared, asks bool) {
 	if !p.guarded {
 		p.findGuarded(ctx, c.Env)
@@ -153,25 +155,25 @@ func (r *Registry) Authorize(ctx context.Context, p *Prepared, c Call, hook Auth
 	if p.Outcome != nil || d.Verdict == Ask {
 		return p, p.Outcome == nil
 	}
-	for _, g := range p.Access.Guarded { // of edited arguments, too: the host made them
+	for _, g := range p.Access.Guarded { // also those of edited arguments, which are the host's own
 		p.approved = append(p.approved, g.Path)
 	}
 	return p, false
 }
 
-// edited prepares a call anew, with other arguments.
+// edited prepares a call again with other arguments.
 func (r *Registry) edited(ctx context.Context, p *Prepared, c Call, args string) *Prepared {
 	call, ignored := p.Call, p.ignored
 	call.Args = args
 	p = r.Prepare(call)
-	if p.ignored == "" { // of what the model sent
+	if p.ignored == "" { // report what the model sent
 		p.ignored = ignored
 	}
 	p.findGuarded(ctx, c.Env)
 	return p
 }
 
-// request returns what a hook is asked about a call.
+// request returns the request for a hook about a call.
 func (r *Registry) request(p *Prepared, c Call) Request {
 	return Request{SessionID: c.SessionID, AgentID: c.AgentID, Call: p.Call, Access: p.Access,
 		edit: func(ctx context.Context, args string) (Request, error) {
@@ -183,19 +185,19 @@ func (r *Registry) request(p *Prepared, c Call) Request {
 		}}
 }
 
-// Unapproved returns the call, about which a hook said Ask, as refused, because nobody is there to be asked.
+// Unapproved returns a call that needs an approval as refused, because nobody can be asked.
 func (p *Prepared) Unapproved() *Prepared {
 	return p.refused(fmt.Sprintf("Error: the call of %s needs a person's approval, and nobody is there to give it.%s", p.Call.Name, p.Access.reasons()))
 }
 
-// refused returns the call with an outcome that refuses it.
+// refused returns the call as refused, with the text for the model.
 func (p *Prepared) refused(text string) *Prepared {
 	refused := *p
 	refused.Outcome = Refuse(p.Call, text).Outcome
 	return &refused
 }
 
-// reasons returns why a call needs an approval, in sentences that begin with a space.
+// reasons returns why a call needs an approval, as sentences that each begin with a space.
 func (a Access) reasons() string {
 	var b strings.Builder
 	for _, g := range a.Guarded {

@@ -9,9 +9,10 @@ import (
 	"github.com/attractor-go/attractor/llm/generate"
 )
 
-// ForGenerate returns the registry's tools as package generate takes them. A call of one passes the pipeline of [Registry.Run] with c and
-// hook; c without a Session gets a [Plain] one, which the tools share. Calls that are not ReadOnly run one at a time, in no particular order:
-// generate.Options.Sequential makes the model ask for one call in a response. Tools that need subagents or a person are left out.
+// ForGenerate returns the registry's tools in the form that package generate takes. Each call goes through the pipeline of
+// [Registry.Run] with c and hook. If c has no Session, the tools share a [Plain] one. Calls that are not ReadOnly run one at a time, in
+// no particular order; with generate.Options.Sequential the model makes one call per response. Tools that need subagents or a person
+// are left out.
 func (r *Registry) ForGenerate(c Call, hook Authorize) []generate.Tool {
 	if c.Session == nil {
 		c.Session = new(Plain)
@@ -28,7 +29,7 @@ func (r *Registry) ForGenerate(c Call, hook Authorize) []generate.Tool {
 	return tools
 }
 
-// standalone holds what calls of a registry's tools share when they run outside of an agent's session.
+// standalone holds what calls share when they run outside of an agent's session.
 type standalone struct {
 	registry *Registry
 	call     Call
@@ -54,7 +55,7 @@ func (s *standalone) executor(name string) func(ctx context.Context, args string
 	}
 }
 
-// run runs a permitted call when no other one is in its way.
+// run runs a permitted call once no other call conflicts with it.
 func (s *standalone) run(ctx context.Context, p *Prepared) *Outcome {
 	if p.Access.Effect == ReadOnly {
 		s.files.RLock()

@@ -9,15 +9,15 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Instead is a tool's part of what other tools do, under names that models know.
+// Instead names tools of other agents that a tool can stand in for.
 type Instead struct {
-	// Of are the other tools' names. Case, hyphens and underscores do not count.
+	// Of are the names of those tools. Case, hyphens and underscores are ignored.
 	Of []string
-	// How tells how to do the same with this tool, such as a command; empty where calling it is all there is to it.
+	// How tells the model how to do the same with this tool, such as with a command. It is empty if calling this tool is enough.
 	How string
 }
 
-// unknownTool returns what a call of a tool that is not registered comes to.
+// unknownTool returns the refusal of a call of a tool that is not registered.
 func (r *Registry) unknownTool(call llm.ToolCall) *Prepared {
 	r.mu.RLock()
 	why, gone := r.retired[call.Name]
@@ -33,14 +33,14 @@ func (r *Registry) unknownTool(call llm.ToolCall) *Prepared {
 	return Refuse(call, fmt.Sprintf("Error: %s. The tools are: %s.", problem, strings.Join(r.Names(), ", ")))
 }
 
-// instead returns what can be called in the place of a tool that is not registered, or "".
+// instead returns what the model can call in place of a tool that is not registered, or "".
 func (r *Registry) instead(name string) string {
 	known := r.Names()
 	if _, last, ok := strings.Cut(name, "."); ok { // such as functions.read_file
 		name = last
 	}
 	name = names.Folded(name)
-	how := "" // by a tool that can do more than that
+	how := "" // the advice of a tool that can do it among other things
 	for _, candidate := range known {
 		t, ok := r.lookup(candidate)
 		if names.Folded(candidate) == name {

@@ -12,47 +12,48 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// Handler runs a call: a tool's Run, or a [Middleware] around it.
+// Handler runs a call. It is a tool's Run, or a [Middleware] around it.
 type Handler func(ctx context.Context, call *Call) (Result, error)
 
 // Middleware wraps a handler. It sees every call that was validated and permitted, before the call begins.
 //
-// It may refuse the call by returning a Result or an error without calling next, call next with a copy of the call that has another Env, Live or
-// Session, and append to the Result, which is cleaned and cut after that like the output of a tool. Everything else of the call is
-// what was permitted: next ignores changes to it. An error that is [ErrNotBegun] leaves the call open.
+// It may refuse the call by returning a Result or an error without calling next. It may call next with a copy of the call that has
+// another Env, Live or Session; changes to the call's other fields have no effect. It may append to the Result, which is then cleaned
+// and truncated like any tool's. If it returns [ErrNotBegun], the call stays open.
 //
-// It calls next at most once and before it returns: any other call of next returns an error and runs nothing. When it returns before next
-// does, the context of next ends, and the Result counts once next has returned. A middleware is used by several goroutines at once.
+// It must call next at most once, and before it returns: any other call of next returns an error and runs nothing. If it returns before
+// next does, the context of next ends, and the Result counts once next has returned. Several goroutines use a middleware at once.
 type Middleware func(next Handler) Handler
 
-// ErrNotBegun is returned by a [Middleware] that has not called next, to leave the call open: it did not begin and has no result, and it can run
-// later. The session is then given away, and the model is not told of it.
+// ErrNotBegun is returned by a [Middleware] that has not called next, to leave the call open. Such a call has no result and can run
+// later. The session is then released, and the model is told nothing.
 var ErrNotBegun = errors.New("the call has not begun and stays open")
 
-// The states of an execution.
+// The states of an execution. The innermost handler runs only in stateWaiting.
 const (
 	stateWaiting int32 = iota
 	stateBegun
 	stateOver
 )
 
-// execution is one run of a prepared call through its middleware.
+// execution holds one run of a prepared call through its middleware.
 type execution struct {
 	*Prepared
 	ctx   context.Context // ends when the outermost handler has returned
 	begin func(context.Context) error
 	state atomic.Int32
 
-	// Written before ended is closed.
+	// These are written before ended is closed.
 	ended   chan struct{}
-	refused error // of begin
+	refused error // the error of begin
 	ran     bool
 	start   time.Time
 	stack   string
 }
 
-// Run executes the call inside of its middleware, of which the first is outermost. Begin, when not nil, is called once, right before the tool: its
-// error keeps the tool from running. The fields of c that are those of the call are filled in. An outcome that refuses the call is returned as it is.
+// Run runs the call inside its middleware, the first being outermost. If begin is not nil, it is called once, right before the tool;
+// its error keeps the tool from running. Run sets those fields of c that describe the call. If the call was refused, Run returns its
+// outcome.
 func (p *Prepared) Run(ctx context.Context, c Call, chain []Middleware, begin func(context.Context) error) *Outcome {
 	if p.Outcome != nil {
 		return p.Outcome
@@ -70,12 +71,12 @@ func (p *Prepared) Run(ctx context.Context, c Call, chain []Middleware, begin fu
 	return x.outcome(c.Session, result, stack, err)
 }
 
-// fill sets what a call of its tool has of the prepared one.
+// fill sets the fields of c that describe the prepared call.
 func (p *Prepared) fill(c *Call) {
 	c.ID, c.Name, c.Args, c.Access, c.Approved = p.Call.ID, p.Call.Name, p.Call.Args, p.Access, p.approved
 }
 
-// runMiddleware calls the handler inside of the chain.
+// runMiddleware calls the handler inside the chain.
 func (x *execution) runMiddleware(handler Handler, chain []Middleware, c *Call) (result Result, stack string, err error) {
 	if len(chain) == 0 {
 		result, err = handler(x.ctx, c)
@@ -89,7 +90,7 @@ func (x *execution) runMiddleware(handler Handler, chain []Middleware, c *Call) 
 	})
 }
 
-// runTool is the innermost handler. It ends with the context that it is given, and with that of the execution.
+// runTool is the innermost handler. Its tool's context ends with the given context and with that of the execution.
 func (x *execution) runTool(ctx context.Context, given *Call) (Result, error) {
 	if !x.state.CompareAndSwap(stateWaiting, stateBegun) {
 		return Result{}, fmt.Errorf("the call of %s was not run again: a middleware calls next once, and before it returns", x.Call.Name)
@@ -111,10 +112,10 @@ func (x *execution) runTool(ctx context.Context, given *Call) (Result, error) {
 	return result, err
 }
 
-// outcome makes the outcome of what the outermost handler has returned.
+// outcome returns the outcome for what the outermost handler returned.
 func (x *execution) outcome(s Session, result Result, stack string, err error) *Outcome {
 	open := err
-	if x.refused != nil { // whatever the middleware made of it
+	if x.refused != nil { // even if the middleware replaced the error
 		open = x.refused
 	}
 	switch {

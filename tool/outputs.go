@@ -10,26 +10,26 @@ import (
 	"sync"
 )
 
-// MaxOutput is how much of one output a [DirOutputs] keeps, in bytes. What comes after it is counted and dropped.
+// MaxOutput is the most that a [DirOutputs] keeps of one output, in bytes. The rest is counted and dropped.
 const MaxOutput = 1 << 30
 
-// ErrNoOutput means that a store has no output of that id: it was never there, or belongs to a process that is no more.
+// ErrNoOutput means that a store has no output with that id: there never was one, or it was lost with an earlier process.
 var ErrNoOutput = errors.New("there is no output of that id in this session")
 
-// DirOutputs is an [Outputs] that keeps each output in a file of a directory of its own. The directory is made with the first
-// output and removed by Close. It is safe for concurrent use.
+// DirOutputs implements [Outputs] with a file for each output. It makes a directory for them with the first output, and Close removes
+// it. It is safe for concurrent use.
 type DirOutputs struct {
 	parent string
 	max    int64
 
 	mu      sync.Mutex
 	dir     string
-	created int               // files ever
+	created int               // files created so far
 	files   map[string]string // by id
 	closed  bool
 }
 
-// NewOutputs makes a store below a directory; empty means the system's directory for temporary files.
+// NewOutputs returns a store below the directory parent. If parent is empty, it uses the system's directory for temporary files.
 func NewOutputs(parent string) *DirOutputs {
 	return &DirOutputs{parent: parent, max: MaxOutput, files: map[string]string{}}
 }
@@ -50,7 +50,7 @@ func (d *DirOutputs) Create(callID string) (id string, w io.WriteCloser, err err
 	for n := 2; id == "" || d.files[id] != ""; n++ {
 		id = fmt.Sprintf("%s-%d", callID, n)
 	}
-	name := filepath.Join(d.dir, strconv.Itoa(d.created+1)) // ids come from models: they are no file names
+	name := filepath.Join(d.dir, strconv.Itoa(d.created+1)) // an id comes from a model and must not be used as a file name
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", nil, fmt.Errorf("output store: %w", err)
@@ -60,7 +60,7 @@ func (d *DirOutputs) Create(callID string) (id string, w io.WriteCloser, err err
 	return id, &cappedFile{file: f, left: d.max}, nil
 }
 
-// Open implements [Outputs]. An id that is not there is [ErrNoOutput].
+// Open implements [Outputs]. It returns [ErrNoOutput] for an unknown id.
 func (d *DirOutputs) Open(id string) (io.ReadSeekCloser, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -75,7 +75,7 @@ func (d *DirOutputs) Open(id string) (io.ReadSeekCloser, error) {
 	return f, nil
 }
 
-// Discard removes an output, such as one that could not be written to its end. An id that is not there is no error.
+// Discard removes an output, such as one that could not be written to its end. An unknown id is not an error.
 func (d *DirOutputs) Discard(id string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -87,7 +87,7 @@ func (d *DirOutputs) Discard(id string) error {
 	return os.Remove(name)
 }
 
-// Close removes everything. Readers that are open go on where the system allows it.
+// Close removes everything. Open readers go on where the system allows it.
 func (d *DirOutputs) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -98,14 +98,14 @@ func (d *DirOutputs) Close() error {
 	return os.RemoveAll(d.dir)
 }
 
-// cappedFile takes no more than its share, and says so at the end of the file.
+// cappedFile writes up to a cap, and notes at the end of the file how much was dropped.
 type cappedFile struct {
 	file    *os.File // not embedded: its other methods write past the cap
 	left    int64
 	dropped int64
 }
 
-// Write reports all of p as written: whoever prints does not have to stop because no more is kept.
+// Write reports all of p as written: the command need not stop because no more is kept.
 func (f *cappedFile) Write(p []byte) (int, error) {
 	keep := p[:min(int64(len(p)), f.left)]
 	f.dropped += int64(len(p) - len(keep))
@@ -120,7 +120,7 @@ func (f *cappedFile) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close notes what was dropped.
+// Close writes down how much was dropped.
 func (f *cappedFile) Close() error {
 	var err error
 	if f.dropped > 0 {

@@ -14,14 +14,14 @@ import (
 	"github.com/attractor-go/attractor/internal/guard"
 )
 
-// MaxProcesses is how many background commands of one session may run at a time. A model that needs more has lost count.
+// MaxProcesses is the most background commands that one session may run at a time.
 const MaxProcesses = 32
 
-// keptPerProcess is how much of a background command's unread output is held in memory, in bytes, of its beginning and of its end;
-// the output store has all of it.
+// keptPerProcess is how many bytes of a command's unread output are held in memory, each of the beginning and the end. The output store
+// has all of it.
 const keptPerProcess = 128 << 10
 
-// ProcessTable is a [Processes]. It is safe for concurrent use.
+// ProcessTable implements [Processes] with commands in an environment. It is safe for concurrent use.
 type ProcessTable struct {
 	outputs Outputs
 	first   int
@@ -32,24 +32,24 @@ type ProcessTable struct {
 	next      int
 }
 
-// NewProcesses makes a table whose ids are numbers from first on. A session that goes on after a restart starts where no earlier
-// id can be. Long output goes to the store, which may be nil.
+// NewProcesses returns a table whose ids are numbers, starting with first. A session that is resumed starts after all earlier ids. Long
+// output goes to the store, which may be nil.
 func NewProcesses(outputs Outputs, first int) *ProcessTable {
 	return &ProcessTable{outputs: outputs, first: first, next: first, processes: map[int]*backgroundCommand{}}
 }
 
-// backgroundCommand is one command.
+// backgroundCommand holds one command.
 type backgroundCommand struct {
 	process  env.Process
 	script   string
-	terminal bool // the command has one
+	terminal bool // the command runs in a terminal
 	printed  *Transcript
 	ended    chan struct{} // closed once exit and err are set
 	exit     env.Exit
 	err      error
 
 	mu     sync.Mutex
-	killed bool // with all that it left
+	killed bool // with everything that it left running
 }
 
 // Start implements [Processes].
@@ -75,7 +75,7 @@ func (t *ProcessTable) Start(ctx context.Context, e env.Environment, cmd env.Com
 
 var errClosed = errors.New("the session has ended")
 
-// reserve takes an id.
+// reserve returns a new id.
 func (t *ProcessTable) reserve() (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,7 +97,7 @@ func (t *ProcessTable) reserve() (int, error) {
 	return id, nil
 }
 
-// put fills a reserved id, or gives it up when b is nil. It reports false when the table has been closed meanwhile.
+// put stores the command for a reserved id. If b is nil, it gives the id up. It reports whether the table was still open.
 func (t *ProcessTable) put(id int, b *backgroundCommand) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -109,7 +109,7 @@ func (t *ProcessTable) put(id int, b *backgroundCommand) bool {
 	return true
 }
 
-// Adopt implements [Processes]. The command has ended and its output is known; what it left can be killed by the id.
+// Adopt implements [Processes]. The command has ended and its output is known; the id serves to kill what it left running.
 func (t *ProcessTable) Adopt(p env.Process, cmd env.Command, left []string) string {
 	b := &backgroundCommand{process: p, script: cmd.Script, printed: NewTranscript(nil, "", keptPerProcess), ended: make(chan struct{}),
 		exit: env.Exit{Left: left}}
@@ -139,7 +139,7 @@ func (t *ProcessTable) Read(ctx context.Context, id string, wait time.Duration) 
 			return Result{}, context.Cause(ctx)
 		}
 	}
-	over := b.hasEnded() // before the output is taken: of a command that has ended all of it is there
+	over := b.hasEnded() // checked before the output is taken, which is then complete
 	result := b.printed.Take()
 	result.Ran.ID, result.Ran.Terminal = strings.TrimSpace(id), b.terminal
 	switch {
@@ -173,7 +173,7 @@ func (t *ProcessTable) EndInput(ctx context.Context, id string) error {
 	return b.sendInput(ctx, id, func(io.Writer) error { return b.process.Stdin().Close() })
 }
 
-// findWithInput finds a process that can be written to.
+// findWithInput returns a process that can be written to.
 func (t *ProcessTable) findWithInput(id string) (*backgroundCommand, error) {
 	b, err := t.find(id)
 	switch {
@@ -187,8 +187,8 @@ func (t *ProcessTable) findWithInput(id string) (*backgroundCommand, error) {
 	return b, nil
 }
 
-// sendInput does something with a process' input, for as long as ctx lasts. A write that the process does not take goes on waiting
-// behind it, until the process ends.
+// sendInput calls do with the process' input and waits for it until ctx ends. A write that the process does not read goes on in the
+// background until the process ends.
 func (b *backgroundCommand) sendInput(ctx context.Context, id string, do func(io.Writer) error) error {
 	done := guard.Start("the process' input", func() (struct{}, error) { return struct{}{}, do(b.process.Stdin()) })
 	select {
@@ -201,7 +201,7 @@ func (b *backgroundCommand) sendInput(ctx context.Context, id string, do func(io
 	case <-ctx.Done():
 		return fmt.Errorf("the command with the id %s does not read its input (%w); read what it has printed, or end it", id, context.Cause(ctx))
 	}
-	// It may have ended because of what it read, before the write has come back.
+	// The process may have ended because of what it read, before the write returned.
 	late := time.NewTimer(lateWriteTimeout)
 	defer late.Stop()
 	select {
@@ -215,7 +215,7 @@ func (b *backgroundCommand) sendInput(ctx context.Context, id string, do func(io
 	return fmt.Errorf("the command with the id %s has ended without reading all of the input; read what it has printed", id)
 }
 
-// lateWriteTimeout is how long a write may take to come back from a process that has ended.
+// lateWriteTimeout is how long to wait for the result of a write to a process that has ended.
 const lateWriteTimeout = time.Second
 
 // Kill implements [Processes].
@@ -227,7 +227,7 @@ func (t *ProcessTable) Kill(ctx context.Context, id string) error {
 	return b.kill(ctx)
 }
 
-// Close kills everything and is back when it is gone. Nothing can be started afterwards.
+// Close kills everything and waits until it is gone. Nothing can be started afterwards.
 func (t *ProcessTable) Close() error {
 	t.mu.Lock()
 	t.closed = true
@@ -248,7 +248,7 @@ func (t *ProcessTable) Close() error {
 	killing.Wait()
 	for i, b := range all {
 		var broken *guard.Panic
-		if b.hasEnded() && errors.As(b.err, &broken) { // which nobody may have seen
+		if b.hasEnded() && errors.As(b.err, &broken) { // perhaps nobody has seen the error
 			errs[i] = errors.Join(errs[i], broken)
 		}
 	}
@@ -293,7 +293,7 @@ func (b *backgroundCommand) hasEnded() bool {
 	}
 }
 
-// gone reports whether nothing of the command runs any more, as far as is known without looking.
+// gone reports whether nothing of the command is known to be running.
 func (b *backgroundCommand) gone() bool {
 	if b.hasEnded() && len(b.exit.Left) == 0 {
 		return true
@@ -303,7 +303,7 @@ func (b *backgroundCommand) gone() bool {
 	return b.killed
 }
 
-// kill ends the whole tree, also what a command that has ended left running.
+// kill ends the whole tree, including what an ended command left running.
 func (b *backgroundCommand) kill(ctx context.Context) error {
 	if b.gone() {
 		return nil

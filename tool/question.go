@@ -8,36 +8,37 @@ import (
 	"strings"
 )
 
-// ErrNobody means that a question has nobody to answer it.
+// ErrNobody means that nobody can answer a question.
 var ErrNobody = errors.New("nobody can answer questions in this session")
 
-// ErrLater means that the answer comes with the host's next input, as the call's result: whatever the tool returns then does not count.
+// ErrLater means that the answer comes with the host's next input and becomes the call's result. What the tool returns then is ignored.
 var ErrLater = errors.New("the answer comes with the next input")
 
-// Question is asked of a person.
+// Question holds what a tool asks a person.
 type Question struct {
 	Text    string
-	Options []string // to choose from; any text may still come back
-	// Form, when set, is a JSON Schema of an object whose properties the person is asked for. The answer is then [Answer].Content.
+	Options []string // suggested answers; the person may give another one
+	// Form, if set, is the JSON Schema of an object that the person fills in. The answer is then in [Answer].Content.
 	Form json.RawMessage
-	// Source names who asks, such as a server that a tool works for; empty means the model.
+	// Source names who asks, such as the server that a tool works for. Empty means the model.
 	Source string
-	// Now says that the tool needs the answer while it runs: where answers come with the next input, Ask returns ErrNobody, not ErrLater.
+	// Now says that the tool needs the answer while it runs: if answers come with the next input, Ask returns ErrNobody instead of
+	// ErrLater.
 	Now bool
 
-	// CallID is the call that asks. Problem says why the answer before this one was not taken. The session sets both.
+	// CallID is the id of the asking call. Problem says why the previous answer was not accepted. The session sets both.
 	CallID  string
 	Problem string
 }
 
-// Action is what a person did with a question. The zero value is an answer.
+// Action says what a person did with a question. The zero value means that there is an answer.
 type Action string
 
 // The actions.
 const (
-	ActionAccept  Action = ""        // answered it
-	ActionDecline Action = "decline" // said that there will be no answer
-	ActionCancel  Action = "cancel"  // closed it, and did not choose
+	ActionAccept  Action = ""        // answered the question
+	ActionDecline Action = "decline" // refused to answer
+	ActionCancel  Action = "cancel"  // closed the question without a decision
 )
 
 // String returns the action's name in protocols, such as the Model Context Protocol: accept, decline or cancel.
@@ -48,16 +49,16 @@ func (a Action) String() string {
 	return string(a)
 }
 
-// Answer is what came back.
+// Answer holds a person's answer.
 type Answer struct {
 	Action Action `json:"action,omitempty"`
-	// Text is the answer. With an action that is none, it may say why.
+	// Text is the answer. If the person declined or canceled, it may say why.
 	Text string `json:"text,omitempty"`
-	// Content is the answer to a question with a form: a JSON object that fits it.
+	// Content is the answer to a question with a form: a JSON object that fits the form.
 	Content json.RawMessage `json:"content,omitempty"`
 }
 
-// String returns the answer as a tool's result tells it to the model. One that was declined or canceled says what to do about it.
+// String returns the text that the model reads as the call's result. If the person declined or canceled, it says what to do next.
 func (a Answer) String() string {
 	told := ""
 	switch a.Action {
@@ -77,9 +78,9 @@ func (a Answer) String() string {
 	return told
 }
 
-// Checker returns the function that checks answers to the question: it returns an answer with its content as the form wants it, or an
-// error that tells the person what to change. JSON in Answer.Text is taken as the content where there is none, so that a host without
-// forms can answer, too. Checker's own error means that the form is no JSON Schema of an object.
+// Checker returns a function that checks answers. The function returns the answer with its content coerced to the form, or an error
+// that tells the person what to change. If an answer has no Content, JSON in its Text is used, so that a host without forms can answer
+// too. Checker fails if the form is not the JSON Schema of an object.
 func (q *Question) Checker() (func(Answer) (Answer, error), error) {
 	if q.Form == nil {
 		return q.checkText, nil
@@ -96,7 +97,7 @@ func (q *Question) Checker() (func(Answer) (Answer, error), error) {
 	}, nil
 }
 
-// validateAnswer returns an answer whose content fits the form.
+// validateAnswer returns the answer with content that fits the form.
 func (s *schema) validateAnswer(a Answer) (Answer, error) {
 	text := string(a.Content)
 	if a.Content == nil {
@@ -109,14 +110,14 @@ func (s *schema) validateAnswer(a Answer) (Answer, error) {
 	if fitted.problem != "" {
 		return Answer{}, fmt.Errorf("the answer does not fit the form: %s", fitted.problem)
 	}
-	var compact bytes.Buffer // as a journal would have it
+	var compact bytes.Buffer // the form that a journal stores
 	if err := json.Compact(&compact, []byte(fitted.args)); err != nil {
 		return Answer{}, err
 	}
 	return Answer{Content: compact.Bytes()}, nil
 }
 
-// checkText checks an answer that fills no form.
+// checkText checks an answer without content.
 func (q *Question) checkText(a Answer) (Answer, error) {
 	switch a.Action {
 	case ActionDecline, ActionCancel:

@@ -9,37 +9,36 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// Ran is what became of a command that a call ran, started or looked at. In JSON durations are in nanoseconds.
+// Ran describes a command that a call ran, started or looked at. Durations in JSON are in nanoseconds.
 type Ran struct {
-	// ID is the session's number of the command, by which calls read it, write to it and kill it with what it has left running; empty
-	// when it has none.
+	// ID is the session's id of the command, with which calls read it, write to it and kill it. It is empty if the command has none.
 	ID string `json:"id,omitempty"`
-	// Exit is how it ended, and what it has left running. Nil means that it still runs, or that Err says why nobody knows.
+	// Exit says how the command ended, and what it left running. It is nil if the command still runs, or if Err is set.
 	Exit *env.Exit `json:"exit,omitempty"`
-	// Err says why the command could not be started, or not be watched to its end.
+	// Err says why the command could not be started, or why its end is unknown.
 	Err string `json:"error,omitempty"`
-	// TimedOut is the time that the command had, if it was killed because that was over.
+	// TimedOut is the command's time limit, if it was killed for exceeding it.
 	TimedOut time.Duration `json:"timed_out,omitempty"`
-	// Interrupted says that it was killed because its call was to end.
+	// Interrupted says that the command was killed because its call was interrupted.
 	Interrupted bool `json:"interrupted,omitempty"`
-	// Terminal says that it has a terminal.
+	// Terminal says that the command runs in a terminal.
 	Terminal bool `json:"terminal,omitempty"`
-	// Bytes and Lines are how much it has printed since it was read last, as it came; a last line without an end counts.
+	// Bytes and Lines count what the command has printed since the last read, before cleaning. An unfinished last line counts.
 	Bytes int64 `json:"bytes"`
 	Lines int64 `json:"lines"`
-	// Omitted is how many bytes of that the result has no room for, between the beginning and the end.
+	// Omitted is how many of these bytes the result leaves out, between the beginning and the end.
 	Omitted int64 `json:"omitted,omitempty"`
 }
 
-// Running reports whether the command had not ended when the call looked at it last.
+// Running reports whether the command was still running when the call last looked at it.
 func (r *Ran) Running() bool { return r.Exit == nil && r.Err == "" && !r.Interrupted }
 
-// Failed reports whether the command has ended in another way than with the exit code 0.
+// Failed reports whether the command ended in any other way than with exit code 0.
 func (r *Ran) Failed() bool {
 	return r.Err != "" || r.TimedOut != 0 || r.Interrupted || r.Exit != nil && (r.Exit.Code != 0 || r.Exit.Signal != "")
 }
 
-// clean returns a copy of what is written down of the command: what processes are called is their own choice.
+// clean returns a copy without control characters: commands choose the names of their processes.
 func (r *Ran) clean() *Ran {
 	if r == nil {
 		return nil
@@ -57,10 +56,10 @@ func (r *Ran) clean() *Ran {
 	return &c
 }
 
-// MaxStructured is how long [Result.Structured] may be, in bytes.
+// MaxStructured is the most that [Result.Structured] may have, in bytes.
 const MaxStructured = 1 << 20
 
-// structured returns a JSON value as a journal has it, nil for one that is too long. It reports whether it is JSON at all.
+// structured returns a JSON value in the form that a journal stores, or nil if it is too long. ok reports whether it is JSON.
 func structured(value json.RawMessage) (compact json.RawMessage, ok bool) {
 	if value == nil {
 		return nil, true

@@ -9,21 +9,21 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Registry holds the tools of one session, in the order in which they are declared to the model. It is safe for concurrent use.
+// Registry holds the tools of a session, in the order in which they are declared to the model. It is safe for concurrent use.
 type Registry struct {
 	mu      sync.RWMutex
 	tools   []registered
-	retired map[string]string // names of tools that are gone, and why
+	retired map[string]string // why a tool was removed, by its name
 }
 
-// registered is a tool with what Register worked out.
+// registered holds a tool with its parsed schema.
 type registered struct {
 	*Tool          // never changed
 	schema *schema // nil for raw input
 }
 
-// NewRegistry is a registry of tools. The last one of a name wins, in the place of the first. It keeps the tools where they are: a
-// slice that is handed over must not be changed any more, and can serve any number of registries.
+// NewRegistry returns a registry of tools. If several have one name, the last takes the place of the first. The registry keeps a
+// reference to the slice, which must not change afterwards and may be shared by any number of registries.
 func NewRegistry(tools ...Tool) (*Registry, error) {
 	r := new(Registry)
 	for i := range tools {
@@ -34,7 +34,7 @@ func NewRegistry(tools ...Tool) (*Registry, error) {
 	return r, nil
 }
 
-// Use adds those tools of a list for which keep says so, in the way of NewRegistry.
+// Use adds the tools for which keep returns true, as NewRegistry does.
 func (r *Registry) Use(tools []Tool, keep func(*Tool) bool) error {
 	for i := range tools {
 		if !keep(&tools[i]) {
@@ -47,8 +47,8 @@ func (r *Registry) Use(tools []Tool, keep func(*Tool) bool) error {
 	return nil
 }
 
-// Register adds a tool, or replaces the one of that name. An unfit tool (no name, no Run, a schema that is none) is an error
-// and changes nothing.
+// Register adds a tool, or replaces the tool of that name. It fails and changes nothing if the tool has no name, no Run or no valid
+// schema.
 func (r *Registry) Register(t Tool) error { return r.put(&t) }
 
 func (r *Registry) put(t *Tool) error {
@@ -71,7 +71,7 @@ func (r *Registry) put(t *Tool) error {
 	return nil
 }
 
-// Unregister removes a tool. A name that is not there is no error.
+// Unregister removes a tool. An unknown name is not an error.
 func (r *Registry) Unregister(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,7 +80,8 @@ func (r *Registry) Unregister(name string) {
 	}
 }
 
-// Retire removes a tool and keeps why, in words that go on after its name: the error result of a call of it says so.
+// Retire removes a tool. Later calls of it get an error result that says why; the words continue a sentence that begins with the tool's
+// name.
 func (r *Registry) Retire(name, why string) {
 	r.Unregister(name)
 	r.mu.Lock()
@@ -91,14 +92,14 @@ func (r *Registry) Retire(name, why string) {
 	r.retired[name] = why
 }
 
-// Clone returns a registry of the same tools. A change of one does not change the other.
+// Clone returns a registry with the same tools. Changes of one do not affect the other.
 func (r *Registry) Clone() *Registry {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return &Registry{tools: slices.Clone(r.tools), retired: maps.Clone(r.retired)}
 }
 
-// Get finds a tool by name.
+// Get returns the tool of that name.
 func (r *Registry) Get(name string) (Tool, bool) {
 	if t, ok := r.lookup(name); ok {
 		return *t.Tool, true
@@ -106,7 +107,7 @@ func (r *Registry) Get(name string) (Tool, bool) {
 	return Tool{}, false
 }
 
-// Definitions is what the model is told, in order.
+// Definitions returns the definitions for the model, in order.
 func (r *Registry) Definitions() []llm.ToolDefinition {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -117,7 +118,7 @@ func (r *Registry) Definitions() []llm.ToolDefinition {
 	return defs
 }
 
-// Names lists the tools, in order.
+// Names returns the names of the tools, in order.
 func (r *Registry) Names() []string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

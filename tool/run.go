@@ -13,40 +13,40 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// Prepared is a call that was looked up and validated, or the Outcome that says why it cannot run.
+// Prepared holds a call that was looked up and validated. If the call cannot run, its Outcome says why.
 type Prepared struct {
-	// Call has the effective arguments: what the model sent, as far as it fits, else what validation made of it.
+	// Call has the effective arguments: as the model sent them if they fit, otherwise as validation coerced them.
 	Call   llm.ToolCall
 	Access Access
-	// Valid says that the tool is there and the arguments fit: Access then is what the call would touch.
+	// Valid says that the tool exists and the arguments fit, so that Access is set.
 	Valid bool
 	// Outcome is set when the call must not run.
 	Outcome *Outcome
 
 	tool     registered
-	ignored  string   // which unknown parameters the call runs without
-	readable bool     // the model can read what is kept
+	ignored  string   // describes the unknown parameters that were left out
+	readable bool     // the model has a tool that reads stored outputs
 	guarded  bool     // Access.Guarded was looked up
 	approved []string // the guarded paths that may be changed
 }
 
-// Outcome is what became of a call.
+// Outcome holds what became of a call.
 type Outcome struct {
-	// Result is what the tool gave back, whole.
+	// Result is the tool's complete result.
 	Result
-	// Model is Content as the model sees it: cut by the tool's limit.
+	// Model is Content as the model sees it, truncated to the tool's limit.
 	Model     llm.Parts
 	Truncated bool
-	// Bytes is the length of the whole text, as the tool printed it.
+	// Bytes is the length of the whole text before cleaning.
 	Bytes    int64
 	Duration time.Duration
-	// Panic is the stack of a tool or a middleware that panicked or called runtime.Goexit, for the host: it is a bug in there.
+	// Panic is the stack of a tool or a middleware that panicked or called runtime.Goexit. It is for the host.
 	Panic string
-	// NotBegun is the error, an [ErrNotBegun], of a middleware that has left the call open. Then there is no result.
+	// NotBegun is set if a middleware left the call open: its error, which is an [ErrNotBegun]. The call has no result then.
 	NotBegun error
 }
 
-// Prepare looks a call up, validates its arguments and finds out what it would touch. It has no effects.
+// Prepare looks up a call, validates its arguments and determines its Access. It has no effects.
 func (r *Registry) Prepare(call llm.ToolCall) *Prepared {
 	t, ok := r.lookup(call.Name)
 	if !ok {
@@ -79,25 +79,24 @@ func (r *Registry) Prepare(call llm.ToolCall) *Prepared {
 	return p
 }
 
-// invalid returns a call whose arguments cannot be taken, for these reasons. Empty ones do not count.
+// invalid returns the refusal of a call with invalid arguments. Empty reasons are ignored.
 func invalid(call llm.ToolCall, reasons ...string) *Prepared {
 	why := strings.Join(slices.DeleteFunc(reasons, func(reason string) bool { return reason == "" }), "; ")
 	return Refuse(call, fmt.Sprintf("Error: invalid arguments for %s: %s. Nothing was run. Call it again with corrected arguments.", call.Name, why))
 }
 
-// Refuse returns a call that must not run: its outcome is an error result with the text.
+// Refuse returns a call that must not run. Its outcome is an error result with the text.
 func Refuse(call llm.ToolCall, text string) *Prepared {
 	text = sanitize.Text(text)
 	result := Result{Content: llm.TextParts(text), IsError: true}
 	return &Prepared{Call: call, Outcome: &Outcome{Result: result, Model: result.Content, Bytes: int64(len(text))}}
 }
 
-// ReadOutput is the name of the tool that reads what a session keeps of truncated outputs. Where it is registered, truncation
-// tells the model to use it.
+// ReadOutput is the name of the tool that reads stored outputs. If it is registered, truncated results tell the model to use it.
 const ReadOutput = "read_output"
 
-// keepOutput puts the whole output into the session's store and tells the model where. A store that fails changes nothing: the model
-// sees what it would have seen without one.
+// keepOutput puts the whole output into the session's store and tells the model how to read it. If the store fails, the outcome stays
+// as it is.
 func (p *Prepared) keepOutput(result Result, o *Outcome, s Session) *Outcome {
 	if s == nil || s.Outputs() == nil {
 		return o
@@ -132,7 +131,7 @@ func (r *Registry) Run(ctx context.Context, call llm.ToolCall, c Call, hook Auth
 	return p.Run(ctx, c, chain, nil)
 }
 
-// catch makes a panic or a runtime.Goexit of somebody else's code an error, with the stack for the host.
+// catch calls foreign code and returns a panic or a runtime.Goexit as an error, with the stack for the host.
 func catch[T any](what string, run func() (T, error)) (value T, stack string, err error) {
 	value, err = guard.Value(what, run)
 	var broken *guard.Panic
@@ -142,7 +141,7 @@ func catch[T any](what string, run func() (T, error)) (value T, stack string, er
 	return value, "", err
 }
 
-// newOutcome cleans a result's text and cuts what the model sees. A gap is in the first text.
+// newOutcome cleans a result and truncates the text for the model. The result's gap is in its first text.
 func newOutcome(result Result, limit Limit) *Outcome {
 	o := &Outcome{Result: result}
 	o.Ran = result.Ran.clean()
@@ -176,7 +175,7 @@ func newOutcome(result Result, limit Limit) *Outcome {
 	return o
 }
 
-// appendLine puts a line of the pipeline's own after the text of an outcome.
+// appendLine adds a line of the pipeline's own to the text of an outcome.
 func (o *Outcome) appendLine(line string) {
 	for _, parts := range []*llm.Parts{&o.Content, &o.Model} {
 		text, isText := llm.Text{}, false
@@ -195,7 +194,7 @@ func (o *Outcome) appendLine(line string) {
 	}
 }
 
-// broken returns the result of a tool that made a mistake in it. What the call has done is not undone by that.
+// broken returns the error result for an invalid one. It keeps what the call has changed and run.
 func (r *Result) broken(how string) Result {
 	wrong := Errorf("Error: the tool is broken: %s. Use another way.", how)
 	wrong.Seen, wrong.Changes, wrong.Ran = r.Seen, r.Changes, r.Ran
@@ -207,7 +206,7 @@ func clean(text string, gap Gap) (string, Gap) {
 	if gap.Bytes == 0 {
 		return sanitize.Text(text), Gap{}
 	}
-	at := min(max(gap.At, 0), len(text)) // a tool may be wrong; the pipeline must not fall over it
+	at := min(max(gap.At, 0), len(text)) // a tool may give a wrong offset
 	head := sanitize.Text(text[:at])
 	gap.At = len(head)
 	return head + sanitize.Text(text[at:]), gap

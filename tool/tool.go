@@ -16,34 +16,34 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Tool is something that a model can call. It holds no state: the same value serves any number of sessions at once.
+// Tool holds a tool that a model can call. It has no state of its own, so any number of sessions can share it.
 type Tool struct {
 	llm.ToolDefinition
-	// Access tells from the arguments what a call would touch. It must not have effects. Nil means that every call is Exclusive.
+	// Access returns what a call with these arguments would touch. It must have no effects. If it is nil, every call is Exclusive.
 	Access func(args string) (Access, error)
-	// Run does the work. An error becomes an error result that the model reads: it should say what to do next. Run must end
-	// soon after its context.
+	// Run does the work. An error becomes an error result that the model reads, so it should say what to do next. Run must return soon
+	// after its context ends.
 	Run func(ctx context.Context, call *Call) (Result, error)
-	// Limit is how much of a result the model sees.
+	// Limit is how much of a result's text the model sees.
 	Limit Limit
-	// RawInput says that the arguments are handed over as they are, without being JSON. A tool with a Grammar has raw input.
+	// RawInput says that the arguments are passed on as they are and need not be JSON. A tool with a Grammar has raw input.
 	RawInput bool
-	// Needs is what a session must allow for the tool to be offered at all.
+	// Needs is what a session must have for the tool to be offered.
 	Needs Need
-	// Guidance goes into the system prompt of sessions that offer the tool: when to use it beside the others, in a sentence or two.
-	// How it is called belongs into the description. Most tools have none.
+	// Guidance goes into the system prompt of sessions that offer the tool. In a sentence or two it says when to use the tool; how to
+	// call it belongs in the description. Most tools have none.
 	Guidance string
-	// ForAgents returns the definition of a tool that starts agents where the host has defined some, which it lists for the model. Nil
-	// leaves the definition as it is.
+	// ForAgents returns the definition of a tool that starts agents, with the agents that the host defined listed for the model. Nil
+	// means that the definition never changes.
 	ForAgents func(agents []AgentKind) llm.ToolDefinition
-	// Instead names tools of other agents that this one replaces. A model that calls one of them is told.
+	// Instead names tools of other agents that this tool can stand in for. A model that calls one of them is told so.
 	Instead []Instead
 
-	compiled *compiled // the schema of New, shared by all copies of the tool
-	err      error     // what New found wrong with the definition; reported by Register
+	compiled *compiled // the parsed schema, shared by all copies of the tool
+	err      error     // an error of New, which Register returns
 }
 
-// Need is something that not every session has.
+// Need is a capability that not every session has.
 type Need uint8
 
 // The needs. The zero value is none.
@@ -53,18 +53,18 @@ const (
 	NeedsAnswers      // a host that answers questions
 )
 
-// New makes a tool of a Go function. The parameters' JSON Schema comes from Args when the definition has none: field names and
-// optionality from the json tags, descriptions from jsonschema tags. What is wrong with Args or the schema, Register reports.
+// New returns a tool that calls a Go function. If the definition has no parameters, their JSON Schema is inferred from Args: names and
+// optionality from the json tags, descriptions from the jsonschema tags. Register reports an invalid Args or schema.
 //
-// Where Args is a struct, parameters that the schema does not name are unknown ones, unless it allows them in additionalProperties. A ReadOnly call
-// runs without them, and its result says so; any other call is refused.
+// If Args is a struct, parameters that the schema does not name are unknown, unless additionalProperties allows them. A ReadOnly call
+// runs without them, and its result says so. Any other call with unknown parameters is refused.
 func New[Args any](def llm.ToolDefinition, run func(ctx context.Context, call *Call, args Args) (Result, error)) Tool {
 	t := Tool{ToolDefinition: def}
 	if def.Parameters == nil {
 		t.Parameters, t.err = SchemaOf[Args]()
 	}
 	var compact bytes.Buffer
-	if json.Compact(&compact, t.Parameters) == nil { // as a journal would have it; what is no JSON is reported by Register
+	if json.Compact(&compact, t.Parameters) == nil { // the form that a journal stores; Register reports invalid JSON
 		t.Parameters = compact.Bytes()
 	}
 	t.compiled = &compiled{raw: slices.Clone(t.Parameters), strict: reflect.TypeFor[Args]().Kind() == reflect.Struct}
@@ -78,7 +78,7 @@ func New[Args any](def llm.ToolDefinition, run func(ctx context.Context, call *C
 	return t
 }
 
-// SchemaOf returns the JSON Schema of a Go type: field names and optionality from the json tags, descriptions from jsonschema tags.
+// SchemaOf returns the JSON Schema of a Go type: names and optionality from the json tags, descriptions from the jsonschema tags.
 func SchemaOf[T any]() (json.RawMessage, error) {
 	schema, err := jsonschema.For[T](nil)
 	if err != nil {
@@ -88,7 +88,7 @@ func SchemaOf[T any]() (json.RawMessage, error) {
 	return json.Marshal(schema)
 }
 
-// withoutNull takes null from the types of slices and pointers, of which jsonschema says that they may be it: models need not know.
+// withoutNull removes null from the types of slices and pointers, which package jsonschema adds and models do not need.
 func withoutNull(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -103,7 +103,7 @@ func withoutNull(s *jsonschema.Schema) {
 	withoutNull(s.AdditionalProperties)
 }
 
-// Decode reads a call's arguments into a struct.
+// Decode decodes a call's arguments.
 func Decode[Args any](text string) (Args, error) {
 	var args Args
 	if err := json.Unmarshal([]byte(text), &args); err != nil {
@@ -112,7 +112,7 @@ func Decode[Args any](text string) (Args, error) {
 	return args, nil
 }
 
-// WithAccess returns the tool with an Access that reads typed arguments.
+// WithAccess returns the tool with an Access that decodes the arguments.
 func WithAccess[Args any](t Tool, access func(args Args) Access) Tool {
 	t.Access = func(text string) (Access, error) {
 		args, err := Decode[Args](text)
@@ -124,12 +124,12 @@ func WithAccess[Args any](t Tool, access func(args Args) Access) Tool {
 	return t
 }
 
-// Effect is how far a call reaches.
+// Effect says how a call may conflict with others.
 type Effect uint8
 
-// The effects. The zero value is the most careful one.
+// The effects. The zero value is the strictest.
 const (
-	Exclusive Effect = iota // runs alone among the calls of its answer
+	Exclusive Effect = iota // runs alone among the calls of its response
 	Writes                  // changes files or runs commands
 	ReadOnly                // changes nothing: safe to run again
 )
@@ -148,7 +148,7 @@ func (e Effect) String() string {
 // MarshalText returns the effect's name.
 func (e Effect) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 
-// UnmarshalText reads an effect's name. One that is not known is taken for Exclusive.
+// UnmarshalText reads an effect's name. An unknown name means Exclusive.
 func (e *Effect) UnmarshalText(text []byte) error {
 	*e = Exclusive
 	for _, known := range []Effect{Writes, ReadOnly} {
@@ -159,21 +159,21 @@ func (e *Effect) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Access is what a call would touch: read by the scheduler, the permission hook, middleware and whoever shows a call to a person.
+// Access describes what a call would touch. The scheduler, the permission hook and middleware read it, and hosts show it to people.
 type Access struct {
 	Effect Effect `json:"effect"`
-	// Paths are the files that the call reads or, unless it is ReadOnly, writes. Calls of one answer that share a path of
-	// which one is written run in their order. A tool may name them as the call does; everybody else sees absolute, clean names.
+	// Paths are the files that the call reads or, unless it is ReadOnly, writes. If one of two calls of a response writes a path that
+	// both have, they run in their order. A tool may give the names as the call has them; everybody else sees absolute, clean names.
 	Paths []string `json:"paths,omitempty"`
-	// Command is the script that it would run.
+	// Command is the script that the call would run.
 	Command string `json:"command,omitempty"`
-	// Hosts are what it would connect to, each a host name or address with an optional port.
+	// Hosts are the hosts that the call would connect to, each a name or an address with an optional port.
 	Hosts []string `json:"hosts,omitempty"`
-	// Guarded are those of the paths that must not be changed without an approval. [Registry.Authorize] fills them in.
+	// Guarded are those of the paths that the call would change and that need an approval. [Registry.Authorize] sets them.
 	Guarded []Guarded `json:"guarded,omitempty"`
 }
 
-// In returns the access with one name for each file: clean, and absolute where names are relative to dir.
+// In returns the access with clean, absolute paths. Relative ones are taken from dir.
 func (a Access) In(dir string) Access {
 	var paths []string
 	for _, p := range a.Paths {
@@ -186,32 +186,32 @@ func (a Access) In(dir string) Access {
 	return a
 }
 
-// Guarded is a file that a call would change and that needs an approval for it.
+// Guarded names a file whose change needs an approval.
 type Guarded struct {
 	Path string `json:"path"` // absolute, without symbolic links where the environment can tell
 	Why  string `json:"why"`
 }
 
-// Call is one invocation.
+// Call holds one call of a tool.
 type Call struct {
 	ID, Name string
-	// Args is the arguments' text after validation: JSON that fits the schema, unless the tool has raw input.
+	// Args is the text of the arguments after validation: JSON that fits the schema, unless the tool has raw input.
 	Args string
-	// Access is what the call would touch, as it was permitted.
+	// Access is what the call was permitted to touch.
 	Access Access
 	Env    env.Environment
-	// SessionID names the session that runs the call. AgentID is that of a subagent, as its parent knows it, and else empty.
+	// SessionID names the session that runs the call. AgentID is the id of a subagent, as its parent knows it, and otherwise empty.
 	SessionID, AgentID string
 	// Approved are the guarded files that this call may change, by the paths in [Access.Guarded].
 	Approved []string
-	// Live receives output while the call runs; nil when nobody listens.
+	// Live receives output while the call runs. It is nil if nobody listens.
 	Live func(stream int, p []byte)
-	// Diffs is how many bytes of unified diffs the call's changes may have, in all; 0 asks for none.
+	// Diffs is the most bytes of unified diffs that the call's changes may have in all; 0 asks for none.
 	Diffs   int
 	Session Session
 }
 
-// Processes returns the background processes of the call's session, or nil where there are none.
+// Processes returns the background commands of the call's session, or nil if it has none.
 func (c *Call) Processes() Processes {
 	if c.Session == nil {
 		return nil
@@ -219,8 +219,8 @@ func (c *Call) Processes() Processes {
 	return c.Session.Processes()
 }
 
-// NeedsApproval returns why this call must not change a file without an approval, which it does not have, or "" if it may. What
-// changes files asks here: what a call touches is not always known before it runs, and may have changed since.
+// NeedsApproval returns why this call needs an approval that it lacks to change a file, or "" if it may. Tools ask right before they
+// change a file, because its Access may be incomplete or out of date.
 func (c *Call) NeedsApproval(ctx context.Context, name string) (why string) {
 	if why = env.Guarded(ctx, c.Env, name); why == "" {
 		return ""
@@ -231,56 +231,56 @@ func (c *Call) NeedsApproval(ctx context.Context, name string) (why string) {
 	return why
 }
 
-// Seen is a file's content as a call has read it.
+// Seen names a file and the content that a call has read.
 type Seen struct {
 	Path string   `json:"path"` // absolute, without symbolic links where the environment can tell
-	Hash env.Hash `json:"hash"` // of the whole content; empty: there is no such file any more
+	Hash env.Hash `json:"hash"` // of the whole content; empty if the file no longer exists
 }
 
-// Result is what a tool gives back.
+// Result holds what a tool returns.
 type Result struct {
-	// Content is text and media. Text may be long: the pipeline cuts what the model sees by the tool's limit.
+	// Content is text and media. Text may be long: the pipeline truncates what the model sees to the tool's limit.
 	Content llm.Parts
 	IsError bool
-	// Done ends the input after this round; Final is then its answer.
+	// Done ends the input after this round, with Final as its answer.
 	Done  bool
 	Final string
-	// Gap says that the text in Content is only the head and the tail of what there was.
+	// Gap is set if Content has only the beginning and the end of a text.
 	Gap Gap
-	// Raw is what the output store is to keep instead of the text, when the tool has it: the bytes as they came.
+	// Raw is what the output store keeps instead of the text, if the tool has it: the bytes before cleaning.
 	Raw []byte
-	// OutputRef names the whole output in the session's output store, when the tool put it there.
+	// OutputRef is the id of the whole output in the session's store, if the tool put it there.
 	OutputRef string
-	// Seen are files that the call read, and whose whole content the session therefore knows.
+	// Seen are the files whose content the session knows from this call.
 	Seen []Seen
-	// Changes are the files that the call changed, each once. The session knows their contents as well.
+	// Changes are the files that the call changed, each once. The session knows their contents too.
 	Changes []Change
-	// Ran is what became of the command that the call ran, started or looked at; nil when there was none.
+	// Ran describes the command that the call ran, started or looked at. It is nil if there was none.
 	Ran *Ran
-	// Structured is the result for programs: one JSON value of at most [MaxStructured] bytes; of a larger one Content is all that remains.
-	// Models do not see it.
+	// Structured is the result for programs: one JSON value. It is dropped if it is longer than [MaxStructured] bytes. Models do not
+	// see it.
 	Structured json.RawMessage
-	// Hint tells the model how to see what truncation removes. Empty means a general sentence.
+	// Hint tells the model how to see what truncation removes. If it is empty, a general sentence is used.
 	Hint string
 }
 
-// Gap is a hole in a text: what a bounded capture did not keep.
+// Gap describes a hole in a text that a bounded capture left.
 type Gap struct {
-	At    int   // byte offset of the hole in the text
-	Bytes int64 // its size; 0 means that there is no hole
+	At    int   // byte offset in the text
+	Bytes int64 // size of the missing part; 0 means that there is no gap
 	Chars int64
-	Lines int64 // newlines in it
+	Lines int64 // newlines in the missing part
 }
 
 // Text returns a successful result of plain text.
 func Text(text string) Result { return Result{Content: llm.TextParts(text)} }
 
-// Errorf returns an error result. Its text is for the model: it says what went wrong and what to do.
+// Errorf returns an error result. Its text tells the model what went wrong and what to do.
 func Errorf(format string, args ...any) Result {
 	return Result{Content: llm.TextParts(fmt.Sprintf(format, args...)), IsError: true}
 }
 
-// check reports what makes a tool unfit to be registered.
+// check returns why a tool cannot be registered.
 func (t *Tool) check() error {
 	switch {
 	case t.err != nil:
@@ -297,7 +297,7 @@ func (t *Tool) check() error {
 	return nil
 }
 
-// validName reports whether all providers take a tool's name.
+// validName reports whether all providers accept a tool's name.
 func validName(name string) bool {
 	for i, c := range []byte(name) {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'

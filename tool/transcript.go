@@ -12,42 +12,41 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// spoolAt is how many bytes of raw output a Transcript holds in memory before it moves them to the output store. What is shorter
-// is not worth a file: the pipeline keeps it when it cuts the result.
+// spoolAt is how many bytes of raw output a Transcript holds in memory before it moves them to the output store. Shorter output is
+// stored by the pipeline if it truncates the result.
 const spoolAt = 64 << 10
 
-// Transcript is what a command prints, on its way to a model: cleaned of what only a terminal understands, its beginning and end
-// kept in bounded memory, all of it in the session's output store as it came when it is long. Its methods may be called
-// concurrently.
+// Transcript captures what a command prints. It cleans the text, holds its beginning and end in bounded memory, and writes long output
+// to the session's store as it came. It is safe for concurrent use.
 type Transcript struct {
 	mu       sync.Mutex
-	cleaners [env.Stderr + 1]sanitize.Cleaner // by stream: a sequence of one is not ended by the other
+	cleaners [env.Stderr + 1]sanitize.Cleaner // one for each stream, because escape sequences of two streams can interleave
 	text     *capture.Buffer                  // since the last Take, clean
 	sizes    capture.Options
-	clean    []byte // a buffer for the cleaners
-	bytes    int64  // since the last Take, as they came
+	clean    []byte // reused by the cleaners
+	bytes    int64  // raw bytes since the last Take
 	breaks   int64  // line breaks among them
 	last     byte   // the last one
 
 	outputs Outputs // nil keeps nothing
 	name    string
-	raw     []byte         // what came, until it is spooled
+	raw     []byte         // raw output until it is spooled
 	spool   io.WriteCloser // nil before, and after the store failed
 	ref     string
-	dropped bool  // nothing is kept any more
-	failed  error // of the store
+	dropped bool  // no more output is stored
+	failed  error // the store's error
 
 	closed bool
 }
 
-// NewTranscript makes a transcript. Long output goes to the store, which may be nil, as an output of this name; kept is how many
-// bytes of text are held of the beginning and how many of the end, 0 meaning [capture.DefaultKept].
+// NewTranscript returns a transcript. Long output goes to the store, which may be nil, under the name. The transcript holds kept bytes
+// of text each of the beginning and the end; 0 means [capture.DefaultKept].
 func NewTranscript(outputs Outputs, name string, kept int) *Transcript {
 	sizes := capture.Options{Head: kept, Tail: kept}
 	return &Transcript{outputs: outputs, name: name, sizes: sizes, text: capture.New(sizes)}
 }
 
-// Write takes output of a stream. It is an [env.Command]'s Output. After Close it does nothing: a process that would not die may
+// Write adds output of a stream. It can be an [env.Command]'s Output. After Close it does nothing: a process that cannot be killed may
 // go on printing.
 func (t *Transcript) Write(stream int, p []byte) {
 	t.mu.Lock()
@@ -68,7 +67,7 @@ func (t *Transcript) Write(stream int, p []byte) {
 	t.text.Write(stream, t.clean)
 }
 
-// keep adds to what the store gets: everything, in arrival order. A store that fails changes nothing else.
+// keep stores everything in the order of arrival. An error of the store does not affect the text.
 func (t *Transcript) keep(p []byte) {
 	switch {
 	case t.dropped:
@@ -98,7 +97,7 @@ func (t *Transcript) keep(p []byte) {
 	}
 }
 
-// drop gives keeping up.
+// drop stops storing output.
 func (t *Transcript) drop(err error) {
 	if t.spool != nil {
 		err = errors.Join(err, t.spool.Close())
@@ -106,8 +105,8 @@ func (t *Transcript) drop(err error) {
 	t.dropped, t.failed, t.raw, t.spool = true, err, nil, nil
 }
 
-// Take returns a result with the text that came since the last Take, and starts anew. Its Gap says what memory did not hold, its
-// OutputRef where all of it is, if it was long, and its Ran how much it was.
+// Take returns a result with the text since the last Take, and starts over. Its Gap says what memory did not hold, its OutputRef names
+// the stored output if that was long, and its Ran counts the output.
 func (t *Transcript) Take() Result {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -115,7 +114,7 @@ func (t *Transcript) Take() Result {
 	result := Text(string(head) + string(tail))
 	result.Ran = &Ran{Bytes: t.bytes, Lines: t.breaks}
 	if t.bytes > 0 && t.last != '\n' {
-		result.Ran.Lines++ // one without an end
+		result.Ran.Lines++ // the unfinished last line
 	}
 	if omitted, chars, lines := t.text.Omission(); omitted > 0 {
 		result.Gap = Gap{At: len(head), Bytes: omitted, Chars: chars, Lines: lines}
@@ -132,8 +131,7 @@ func (t *Transcript) Take() Result {
 	return result
 }
 
-// Close ends the transcript: what waited for the rest of a sequence or a character becomes text for the last Take, and the store
-// has all that there will be.
+// Close ends the transcript. Unfinished sequences and characters become text for the last Take, and the stored output is complete.
 func (t *Transcript) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

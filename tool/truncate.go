@@ -6,34 +6,34 @@ import (
 	"unicode/utf8"
 )
 
-// Limit is how much of a tool's text the model sees. The limit counts kept text; what marks a cut comes on top. The zero value
-// is the general default, [DefaultChars] from head and tail.
+// Limit says how much of a tool's text the model sees. It counts kept text; the markers of a cut come on top. The zero value keeps
+// [DefaultChars] of head and tail.
 type Limit struct {
-	// Chars is in Unicode code points; 0 means DefaultChars, negative means no limit. It is applied first.
+	// Chars is in Unicode code points. 0 means DefaultChars, and a negative value means no limit. It is applied first.
 	Chars int
-	// Lines is applied second, keeping the first and the last half; 0 means no limit.
+	// Lines is applied second and keeps the first and the last half. 0 means no limit.
 	Lines int
 	Keep  Keep
 }
 
-// Keep says which part of a long text stays.
+// Keep says which part of a long text is kept.
 type Keep uint8
 
-// What stays of a text that is cut by characters.
+// The parts that a limit of characters can keep.
 const (
 	KeepHeadTail Keep = iota // the first and the last half
 	KeepHead
 	KeepTail
 )
 
-// DefaultChars is the limit of a tool that names none, in code points.
+// DefaultChars is the default of [Limit.Chars], in code points.
 const DefaultChars = 30_000
 
-// defaultHint says how to see the rest when a tool does not.
+// defaultHint is used if a tool gives no hint.
 const defaultHint = "Ask for a smaller part if you need more of it."
 
-// Apply cuts text and says where and how much. It reports whether anything is missing from what it returns. Counts are exact:
-// characters and lines of the original text, the gap's included.
+// Apply truncates text and says where and how much was removed. It reports whether anything is missing. Counts are exact: they are
+// characters and lines of the original text, including the gap.
 func (l Limit) Apply(text string, gap Gap, hint string) (string, bool) {
 	if hint == "" {
 		hint = defaultHint
@@ -51,11 +51,11 @@ func (l Limit) Apply(text string, gap Gap, hint string) (string, bool) {
 	return joinParts(head, marker, tail), c.chars > 0 || head != c.head || tail != c.tail
 }
 
-// cut is a text as its head and its tail, with what lies between them counted. A text that was not cut is all head.
+// cut holds the head and the tail of a text, and counts what was removed between them. A text that was not cut is all head.
 type cut struct {
 	head, tail string
 	chars      int64 // removed between head and tail
-	newlines   int64 // among them
+	newlines   int64 // among the removed
 	where      string
 }
 
@@ -82,7 +82,7 @@ func (l Limit) cutChars(text string, gap Gap) cut {
 		keepHead, keepTail, c.where = 0, limit, "from the beginning"
 	}
 	from, to := runeOffset(text, keepHead), runeOffsetFromEnd(text, keepTail)
-	if gap.Bytes > 0 { // what is removed takes the gap in: there is one marker
+	if gap.Bytes > 0 { // extend the cut to the gap, so that there is one marker
 		from, to = min(from, gap.At), max(to, gap.At)
 	}
 	removed := text[from:to]
@@ -92,8 +92,8 @@ func (l Limit) cutChars(text string, gap Gap) cut {
 	return c
 }
 
-// cutLines keeps the first and last half of the lines that are left, around a line that counts what is missing of the original.
-// The character marker stays between head and tail and is never among the removed.
+// cutLines keeps the first and the last half of the remaining lines, around a marker that counts the missing original lines. The marker
+// of removed characters stays between head and tail.
 func (l Limit) cutLines(c *cut, hint string) (head, tail string) {
 	headLines, tailLines := splitLines(c.head), splitLines(c.tail)
 	total := len(headLines) + len(tailLines)
@@ -105,7 +105,7 @@ func (l Limit) cutLines(c *cut, hint string) (head, tail string) {
 	spans := first <= len(headLines) && last <= len(tailLines)
 	if c.chars > 0 && spans {
 		omitted = c.originalLinesBetween(len(tailLines), first, last)
-		if omitted == 0 { // the one line too many is the other part of one that stays
+		if omitted == 0 { // the extra line is the other part of one that is shown
 			return c.head, c.tail
 		}
 	}
@@ -124,7 +124,7 @@ func (l Limit) cutLines(c *cut, hint string) (head, tail string) {
 	return strings.Join(headLines[:first], ""), marker + strings.Join(tailLines[len(tailLines)-last:], "")
 }
 
-// originalLinesBetween counts the original lines of which nothing is shown, when the first lines of the head and the last of the
+// originalLinesBetween counts the original lines of which nothing is shown if the first lines of the head and the last lines of the
 // tail are. The head's last line and the tail's first may be parts of lines, even of the same one.
 func (c *cut) originalLinesBetween(tailLines, first, last int) int64 {
 	tailStart := 1 + int64(strings.Count(c.head, "\n")) + c.newlines // the original number of the tail's first line
@@ -133,7 +133,7 @@ func (c *cut) originalLinesBetween(tailLines, first, last int) int64 {
 	return max(0, firstShown-lastShown-1)
 }
 
-// splitLines splits after each newline. Empty text has no lines.
+// splitLines splits a text after each newline. Empty text has no lines.
 func splitLines(s string) []string {
 	if s == "" {
 		return nil
@@ -159,7 +159,7 @@ func joinParts(head, marker, tail string) string {
 	return head + marker + tail
 }
 
-// runeOffset is the byte offset of the nth code point, or the length.
+// runeOffset returns the byte offset of the nth code point, or the length.
 func runeOffset(s string, n int) int {
 	for i := range s {
 		if n == 0 {
@@ -170,7 +170,7 @@ func runeOffset(s string, n int) int {
 	return len(s)
 }
 
-// runeOffsetFromEnd is the byte offset from which n code points are left.
+// runeOffsetFromEnd returns the byte offset of the last n code points.
 func runeOffsetFromEnd(s string, n int) int {
 	i := len(s)
 	for ; n > 0 && i > 0; n-- {

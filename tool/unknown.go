@@ -10,21 +10,21 @@ import (
 	"github.com/attractor-go/attractor/internal/names"
 )
 
-// unknownField is a field of a call's arguments that the schema does not name.
+// unknownField describes a field of a call's arguments that the schema does not name.
 type unknownField struct {
 	name  string
-	path  string   // of the object that has it; empty for the arguments themselves
-	near  string   // the field that was probably meant, if there is one
+	path  string   // of the object that has the field; empty for the arguments themselves
+	near  string   // the field that was probably meant, or ""
 	known []string // the fields that the object can have
 }
 
-// isComment reports whether a field only comments on the call, so that the call means the same without it.
+// isComment reports whether a field only comments on the call, so that it can be ignored.
 func isComment(name string) bool {
 	return slices.Contains([]string{"description", "explanation", "reason", "justification"}, names.Folded(name))
 }
 
-// unknownNames returns the fields of an object that its schema neither names nor allows. Where the schema leaves open whether it allows them, only
-// a tool that reads the arguments itself can tell what they mean: strict says that they would be lost.
+// unknownNames returns the fields of an object that its schema neither names nor allows. If the schema does not say whether it allows
+// others, strict decides: it is set for tools that would lose them.
 func unknownNames(v map[string]any, doc *jsonschema.Schema, strict bool) []string {
 	if len(doc.PatternProperties) > 0 || !forbidsUnknown(doc) && (!strict || doc.AdditionalProperties != nil || doc.Properties == nil) {
 		return nil
@@ -38,12 +38,12 @@ func unknownNames(v map[string]any, doc *jsonschema.Schema, strict bool) []strin
 	return list
 }
 
-// newUnknownField describes a field that the schema of an object does not name.
+// newUnknownField returns the description of a field that the schema of an object does not name.
 func newUnknownField(path, name string, v map[string]any, doc *jsonschema.Schema) unknownField {
 	return unknownField{name: name, path: path, near: suggestField(name, v, doc), known: propertyNames(doc)}
 }
 
-// suggestField returns the field that somebody meant by a name that is not in the schema, or "".
+// suggestField returns the field that was probably meant by an unknown name, or "".
 func suggestField(name string, v map[string]any, doc *jsonschema.Schema) string {
 	var free, missing []string
 	for _, field := range propertyNames(doc) {
@@ -72,7 +72,7 @@ func suggestField(name string, v map[string]any, doc *jsonschema.Schema) string 
 	return ""
 }
 
-// fits reports whether a value may be one of a field's, as far as its type tells.
+// fits reports whether a value has a type that the schema allows.
 func fits(value any, doc *jsonschema.Schema) bool {
 	types := typesOf(doc)
 	return len(types) == 0 || slices.ContainsFunc(types, func(t string) bool { return isType(value, t) })

@@ -16,16 +16,16 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// schema checks arguments. It is lenient where a model errs harmlessly (a number or boolean as a string, a null for an optional
-// parameter) and strict where a guess could do damage.
+// schema validates arguments. It coerces values where a model errs harmlessly (a number or boolean as a string, a null for an optional
+// parameter) and is strict where a guess could do damage.
 type schema struct {
 	doc      *jsonschema.Schema
 	resolved *jsonschema.Resolved
-	noun     string // what a property is to whoever reads about it
-	strict   bool   // whoever reads the arguments loses the fields that the schema does not name
+	noun     string // what messages call a property
+	strict   bool   // fields that the schema does not name would be lost
 }
 
-// compiled is a tool's schema, worked out once for all the registries that the tool is in: it takes more memory than a session.
+// compiled holds a tool's schema, parsed once for all registries that have the tool: it takes more memory than a session.
 type compiled struct {
 	raw    json.RawMessage
 	strict bool
@@ -34,7 +34,7 @@ type compiled struct {
 	err    error
 }
 
-// schema is the tool's own, and another one only where somebody has changed its parameters.
+// schema returns the schema of New, or parses the parameters if they were changed since.
 func (t *Tool) schema() (*schema, error) {
 	c := t.compiled
 	if c == nil || !bytes.Equal(c.raw, t.Parameters) {
@@ -69,11 +69,11 @@ func parseSchema(raw json.RawMessage, noun string) (*schema, error) {
 	return &schema{doc: doc, resolved: resolved, noun: noun}, nil
 }
 
-// validation is what validation makes of arguments.
+// validation holds the result of validating arguments.
 type validation struct {
-	args    string         // to run with; as they were unless something had to be mended
-	problem string         // in words for the model; there are no args then
-	unknown []unknownField // which args are without
+	args    string         // the arguments to run with, unchanged unless a value was coerced
+	problem string         // for the model; args is empty then
+	unknown []unknownField // fields that were removed from args
 }
 
 // validate fits arguments to the schema.
@@ -110,8 +110,8 @@ func (s *schema) validate(text string) validation {
 	return validation{args: text, unknown: m.unknown}
 }
 
-// decodeJSON reads a text that is one JSON value, with its numbers as they are written, in one pass. A field that one object has twice is an
-// error: which of the values is meant cannot be told.
+// decodeJSON decodes one JSON value and keeps its numbers as they are written. A field that an object has twice is an error, because
+// either value could be meant.
 func decodeJSON(text string) (any, error) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
@@ -128,7 +128,7 @@ func decodeJSON(text string) (any, error) {
 	return value, nil
 }
 
-// maxDepth is how deep arguments may nest.
+// maxDepth is the deepest nesting of arguments.
 const maxDepth = 1000
 
 func decodeValue(dec *json.Decoder, depth int) (any, error) {
@@ -152,7 +152,7 @@ func decodeObject(dec *json.Decoder, depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		name := token.(string) // the decoder lets nothing else come here
+		name := token.(string) // the decoder accepts nothing else here
 		if _, twice := object[name]; twice {
 			return nil, fmt.Errorf("the field %q is there twice", name)
 		}
@@ -177,7 +177,8 @@ func decodeArray(dec *json.Decoder, depth int) (any, error) {
 	return array, err
 }
 
-// withFloats returns a copy of a decoded value in which numbers are what the validator wants: float64. The error is that of one that is out of range.
+// withFloats returns a copy of a decoded value with numbers as float64, which the validator needs. It fails if a number is out of
+// range.
 func withFloats(value any) (_ any, err error) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -206,9 +207,9 @@ func withFloats(value any) (_ any, err error) {
 	return value, nil
 }
 
-// coercer fits a value to a schema and collects what cannot be fitted.
+// coercer fits a value to a schema and collects the problems.
 type coercer struct {
-	noun     string // of a property
+	noun     string // as in schema
 	strict   bool   // as in schema
 	changed  bool
 	problems []string
@@ -240,7 +241,7 @@ func (m *coercer) fit(path string, value any, doc *jsonschema.Schema) any {
 	case string:
 		if coerced, ok := coerce(v, types); ok {
 			m.changed = true
-			return m.fit(path, coerced, doc) // what was in the text has to fit, too; it is no string, so this ends
+			return m.fit(path, coerced, doc) // the value in the text must fit too; it is not a string, so the recursion ends
 		}
 	case json.Number:
 		if len(types) == 1 && types[0] == "string" {
@@ -268,7 +269,7 @@ func (m *coercer) fit(path string, value any, doc *jsonschema.Schema) any {
 	return value
 }
 
-// checkBounds reports a value that a limit of the schema excludes.
+// checkBounds reports a value outside the schema's limits.
 func (m *coercer) checkBounds(path string, value any, doc *jsonschema.Schema) {
 	switch v := value.(type) {
 	case json.Number:
@@ -326,7 +327,7 @@ func (m *coercer) fitObject(path string, v map[string]any, doc *jsonschema.Schem
 	return v
 }
 
-// coerce reads a string as what the schema wants, where it is exactly that.
+// coerce decodes a string if its text is exactly a value of a type that the schema wants.
 func coerce(s string, types []string) (any, bool) {
 	if slices.Contains(types, "string") {
 		return nil, false
@@ -392,7 +393,7 @@ func isType(value any, t string) bool {
 	return false
 }
 
-// wholeNumber writes a number without fraction and exponent if that is exact and a float64 holds it exactly.
+// wholeNumber returns a number without fraction and exponent if a float64 holds it exactly.
 func wholeNumber(n json.Number) (json.Number, bool) {
 	if _, err := n.Int64(); err == nil {
 		return n, true
@@ -417,7 +418,7 @@ func withArticles(types []string) []string {
 	return named
 }
 
-// describe shows a value to the model, shortened.
+// describe returns a value, shortened, for the model.
 func describe(value any) string {
 	const limit = 60
 	text, err := json.Marshal(value)

@@ -2,10 +2,10 @@ package fuzzy
 
 import "strings"
 
-// Indent turns the indentation of one text into that of another.
+// Indent holds a rule that turns the indentation of one text into that of another.
 type Indent struct {
-	add, remove string // in front of every line
-	// If from is set, the indentation is counted in units of from and written in units of to, deeper by a number of units. A rest of
+	add, remove string // at the beginning of every line
+	// If from is set, the indentation is counted in units of from and written in units of to, with deeper units added. A remainder of
 	// less than one unit is kept.
 	from, to string
 	deeper   int
@@ -14,8 +14,8 @@ type Indent struct {
 // indentUnits returns the units that a rule may turn into each other.
 func indentUnits() []string { return []string{"\t", "  ", "   ", "    ", "        "} }
 
-// FindIndent returns the rule that turns the indentation of the old lines into that of the file on every line that is not blank, or
-// false if there is none. It prefers the simplest: the same white space added or removed on every line, then another unit.
+// FindIndent returns the rule that gives every old line that is not blank the indentation of its line in the file, or false if there is
+// none. It prefers the simplest rule: the same white space added or removed on every line, then another unit.
 func FindIndent(old, file []string) (Indent, bool) {
 	var pairs [][2]string // old and file
 	depths := map[string]bool{}

@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	maxNearLines    = 50      // of the wanted ones that are compared
-	maxNearContent  = 4 << 20 // bytes of a content in which a line that is merely similar is looked for
-	enoughLikeness  = 0.6     // of a line for it to be worth showing
+	maxNearLines    = 50      // wanted lines that are compared
+	maxNearContent  = 4 << 20 // bytes of the largest content that is searched for a similar line
+	enoughLikeness  = 0.6     // the least likeness of a line that is worth showing
 	maxLikenessLine = 1000    // bytes; longer lines are not compared letter by letter
-	maxShownLine    = 500     // bytes of a line that is shown
+	maxShownLine    = 500     // bytes shown of a line
 )
 
-// numberedLine matches a line as read_file shows it, or with the tab that other agents put behind the number.
+// numberedLine matches a line as read_file shows it, and one with a tab after the number, as other agents show it.
 var numberedLine = regexp.MustCompile(`^\s*\d+( \||\t)`)
 
 // Numbered reports whether all lines begin with a number as read_file shows it.
@@ -42,8 +42,8 @@ func Shortened(lines []string) []string {
 	return short
 }
 
-// Nearest returns the index of the line from which the old lines fit best, or -1, and whether they are equal except for white space.
-// It prefers the first place with the most equal lines, or, if no line is equal, the place of the most similar line.
+// Nearest returns the index of the line where the old lines fit best, or -1, and whether they are equal there except for white space.
+// It prefers the first place with the most equal lines. If no line is equal, it takes the place of the most similar line.
 func Nearest(lines, old []string) (at int, equal bool) {
 	old = old[:min(len(old), maxNearLines)]
 	want, meaning := make([]string, len(old)), 0
@@ -115,7 +115,7 @@ func pairsOf(text string) pairs {
 	return p
 }
 
-// likeness returns the similarity of the texts, from 0 to 1: Dice's coefficient of their pairs.
+// likeness returns the similarity of two texts, from 0 to 1: Dice's coefficient of their pairs.
 func (p pairs) likeness(text string) float64 {
 	total := len(text) - 1
 	for _, n := range p {

@@ -1,3 +1,3 @@
-// Package anthropic is the profile for Claude models: the prompt is in prompt.md. Native is the same in the dialect of the vendor's own
-// agent, with the prompt in native.md.
+// Package anthropic has the profile for Claude models, with its prompt in prompt.md. Native has the same profile in the dialect of the
+// vendor's own agent, described in native.md.
 package anthropic

@@ -11,10 +11,10 @@ import (
 //go:embed native.md
 var nativePart string
 
-// Native returns the profile in the dialect of the vendor's own agent, Claude Code: names, parameters and formats are those that its
-// version 2.1.329 sends, with all of its tools that there is an executor for. It has no tools for searching, which its models do in
-// the shell. Where that agent relies on what it is told between the turns, or asks a person, there are four of this project's own
-// tools: read_output, process, wait and ask_user.
+// Native returns the profile in the dialect of the vendor's own agent, Claude Code. Names, parameters and formats are those that its
+// version 2.1.329 sends, with those of its tools that this project can execute. It has no tools for searching: its models search in the
+// shell. Four tools are this project's own, where that agent is told things between turns or asks a person: read_output, process, wait
+// and ask_user.
 func Native() profile.Profile {
 	p := Profile()
 	p.Dialect = "native"
@@ -26,7 +26,7 @@ func Native() profile.Profile {
 	return p
 }
 
-// dialect has the vendor's words for the shared tools.
+// dialect returns the vendor's words for the shared tools.
 func dialect() coding.Dialect {
 	return coding.Dialect{
 		Words: map[string]string{
@@ -40,12 +40,12 @@ func dialect() coding.Dialect {
 	}
 }
 
-// sharedAgentTool is one of the tools for subagents.
+// sharedAgentTool returns one of the shared tools for subagents.
 func sharedAgentTool(name string) tool.Tool {
 	for _, t := range dialect().Agents() {
 		if t.Name == name {
 			return t
 		}
 	}
-	return tool.Tool{} // without a name it cannot be registered, which a test sees
+	return tool.Tool{} // without a name it cannot be registered, and a test fails
 }

@@ -43,10 +43,10 @@ const agentSchema = `{
 	"additionalProperties": false
 }`
 
-// generalPurpose is the type of agent that there always is.
+// generalPurpose is the type of agent that always exists.
 const generalPurpose = "general-purpose"
 
-// models are the newest of each size, by the names that the tool Agent takes.
+// models maps the names that the tool Agent takes to the newest model of each size.
 var models = map[string]string{
 	"":       "",
 	"sonnet": DefaultModel,
@@ -55,8 +55,8 @@ var models = map[string]string{
 	"fable":  "claude-fable-5-2",
 }
 
-// agentTool starts a subagent and, unless it is to work in the background, waits for it. That this is not the default here as it is
-// there has a reason: nothing tells the model between its turns that an agent has finished.
+// agentTool returns the tool Agent. It starts a subagent and waits for it, unless run_in_background is set. That is not the default, as
+// it is in Claude Code, because nothing here tells the model between its turns that an agent has ended.
 func agentTool() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "Agent",
@@ -108,7 +108,7 @@ func runAgent(ctx context.Context, call *tool.Call, args agentArgs) (tool.Result
 		return result, err
 	}
 	report, err := agents.Wait(ctx, status.ID)
-	if err != nil { // nobody waits for it any more
+	if err != nil { // nobody waits for the agent any more
 		_, closeErr := agents.Close(context.WithoutCancel(ctx), status.ID)
 		return tool.Result{}, errors.Join(err, closeErr)
 	}
@@ -150,7 +150,7 @@ type taskStopArgs struct {
 	ShellID string `json:"shell_id"`
 }
 
-// task returns what is to be stopped. The two parameters mean the same.
+// task returns the id of what is to be stopped. Both parameters mean the same.
 func (a taskStopArgs) task() string {
 	if a.TaskID != "" {
 		return a.TaskID
@@ -167,7 +167,7 @@ const taskStopParameters = `{
 	"additionalProperties": false
 }`
 
-// taskStop ends a command in the background, whose id is a number, or an agent.
+// taskStop returns the tool TaskStop, which ends a background command, whose id is a number, or an agent.
 func taskStop() tool.Tool {
 	process, agent := dialect().Process(), sharedAgentTool("close_agent")
 	t := tool.New(llm.ToolDefinition{

@@ -42,15 +42,15 @@ func bash() tool.Tool {
 	}, func(args bashArgs) (any, error) {
 		shell := map[string]any{"command": args.Command, "run_in_background": args.Background, "description": args.Description}
 		if args.Timeout != 0 && !args.Background {
-			// Cut before it becomes an integer; a fraction of a millisecond is one.
+			// Bounded before the conversion, which could overflow, and rounded up.
 			shell["timeout_ms"] = int64(math.Ceil(max(-1, min(args.Timeout, float64(env.MaxTimeout.Milliseconds())))))
 		}
 		return shell, nil
 	}, nil)
 }
 
-// bashResult puts the result of a command into the form that Claude models know: the exit code comes first, and the output has no newline
-// at its end.
+// bashResult returns the result of a command in the form that Claude models know: the exit code comes first, and the output does not
+// end with a newline.
 func bashResult(r tool.Result) tool.Result {
 	if r.Ran == nil { // a patch
 		if !r.IsError {

@@ -101,7 +101,7 @@ func write() tool.Tool {
 	}, func(args writeArgs) (any, error) { return args, nil }, nil)
 }
 
-// editResult returns what Claude models know as the result of an edit.
+// editResult returns the text that Claude models know as the result of an edit.
 func editResult(e coding.Edited) string {
 	text := fmt.Sprintf("The file %s has been updated.%s", e.Name, e.Note())
 	if e.Snippet == "" {
@@ -110,7 +110,7 @@ func editResult(e coding.Edited) string {
 	return text + " Here's the result of running `cat -n` on a snippet of the edited file:\n" + e.Snippet
 }
 
-// writeResult returns what Claude models know as the result of writing a file.
+// writeResult returns the text that Claude models know as the result of writing a file.
 func writeResult(w coding.Wrote) string {
 	if w.Replaced {
 		return fmt.Sprintf("The file %s has been updated successfully.", w.Name)

@@ -15,13 +15,13 @@ var prompt string
 //go:embed tools.md
 var toolsPart string
 
-// DefaultModel is what the profile asks for unless told otherwise: the newest model of the middle size.
+// DefaultModel is the profile's model unless the host sets another: the newest model of the middle size.
 const DefaultModel = "claude-sonnet-5-5"
 
-// shellTimeout is how long a command may take when the model does not say: Claude models were trained with two minutes.
+// shellTimeout is the default time limit of a command. Claude models were trained with two minutes.
 const shellTimeout = 120 * time.Second
 
-// Profile returns the profile, a value of its own for each caller.
+// Profile returns the profile. Each caller gets its own value.
 func Profile() profile.Profile {
 	return profile.Profile{
 		Name:     "anthropic",

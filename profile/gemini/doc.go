@@ -1,6 +1,5 @@
-// Package gemini is the profile for Gemini models: the prompt is in prompt.md. Native is the same in the dialect of the vendor's own
-// agent, with the prompt in native.md.
+// Package gemini has the profile for Gemini models, with its prompt in prompt.md. Native has the same profile in the dialect of the
+// vendor's own agent, described in native.md.
 //
-// The profile has no tools that fetch web pages or search the web, which a host can add; what comes from there would need rules of its
-// own about what it may do.
+// The profile has no tools that fetch web pages or search the web. A host can add them, with rules for text that comes from the web.
 package gemini

@@ -11,10 +11,10 @@ import (
 //go:embed native.md
 var nativePart string
 
-// Native returns the profile in the dialect of the vendor's own agent, gemini-cli: names, parameters and formats are those that its version
-// 0.61.0 sends to models from Gemini 3 on, which get no task list. Of its tools these are left out: web_fetch and google_web_search, and
-// update_topic, enter_plan_mode and activate_skill, which command a user interface. Three tools are this project's own: read_output for
-// truncated results, process, which writes to and ends commands in the background, and ask_user.
+// Native returns the profile in the dialect of the vendor's own agent, gemini-cli. Names, parameters and formats are those that its
+// version 0.61.0 sends to models from Gemini 3 on, which get no task list. It leaves out web_fetch and google_web_search, and also
+// update_topic, enter_plan_mode and activate_skill, which control a user interface. Three tools are this project's own: read_output for
+// truncated results, process, which writes to and ends background commands, and ask_user.
 func Native() profile.Profile {
 	p := Profile()
 	p.Dialect = "native"
@@ -25,7 +25,7 @@ func Native() profile.Profile {
 		grepSearch(),
 		globFiles(),
 		replace(),
-		dialect().WriteFile(), // which has the same name and parameters there
+		dialect().WriteFile(), // has the same name and parameters in gemini-cli
 		runShellCommand(),
 		listBackgroundProcesses(),
 		readBackgroundOutput(),
@@ -37,7 +37,7 @@ func Native() profile.Profile {
 	return p
 }
 
-// dialect has the vendor's words for the shared tools.
+// dialect returns the vendor's words for the shared tools.
 func dialect() coding.Dialect {
 	return coding.Dialect{
 		Words: map[string]string{

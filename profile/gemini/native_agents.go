@@ -33,10 +33,11 @@ const invokeAgentSchema = `{
 	"required": ["agent_name", "prompt"]
 }`
 
-// generalist is the agent that there always is. gemini-cli has one of this name too.
+// generalist is the agent that always exists. gemini-cli has one of this name too.
 const generalist = "generalist"
 
-// invokeAgent starts a subagent, waits for it and ends it: nothing in this dialect speaks to it again.
+// invokeAgent returns the tool invoke_agent. It starts a subagent, waits for it and closes it, because this dialect has no tool to talk
+// to it again.
 func invokeAgent() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "invoke_agent",
@@ -52,7 +53,7 @@ func invokeAgent() tool.Tool {
 		return listed
 	}
 	t.Needs, t.Instead = tool.NeedsAgents, coding.Agents()[0].Instead
-	t.Limit = tool.Limit{Chars: 20_000, Keep: tool.KeepHeadTail} // as the tools for agents have it
+	t.Limit = tool.Limit{Chars: 20_000, Keep: tool.KeepHeadTail} // as for the shared tools for agents
 	t.Guidance = coding.SpawnGuidance
 	return tool.WithAccess(t, func(args invokeAgentArgs) tool.Access {
 		access := tool.Access{Effect: tool.Writes, Command: fmt.Sprintf("invoke_agent %s: %s", args.AgentName, args.Prompt)}

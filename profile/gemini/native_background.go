@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	defaultDelay    = 500 * time.Millisecond // in which a command that fails at once has failed
-	defaultLastRead = 100                    // lines, as gemini-cli has it
-	keptOutput      = 64 << 10               // bytes of each command's last output that can be read again
+	defaultDelay    = 500 * time.Millisecond // long enough for a command that fails at once
+	defaultLastRead = 100                    // lines, as in gemini-cli
+	keptOutput      = 64 << 10               // bytes of each command's last output that are kept for reading again
 )
 
-// backgrounds remembers a session's background commands beside its process table, which hands out their output only once.
+// backgrounds remembers a session's background commands and their last output. The process table returns output only once.
 type backgrounds struct {
 	mu  sync.Mutex
 	all []*backgroundCommand
@@ -31,9 +31,9 @@ type backgrounds struct {
 
 type backgroundCommand struct {
 	id, script string
-	reading    sync.Mutex // what was read goes into last in the order in which it was printed
+	reading    sync.Mutex // held while output is moved to last, which keeps its order
 	last       *capture.Buffer
-	cut        bool // there was more before last
+	cut        bool // earlier output was dropped
 }
 
 type backgroundsKey struct{}
@@ -64,7 +64,7 @@ func (b *backgrounds) list() []*backgroundCommand {
 	return append([]*backgroundCommand(nil), b.all...)
 }
 
-// read waits for output, and returns all that is kept, and in Ran where the command is.
+// read waits for output and returns what is kept of it, with the command's status in Ran.
 func (c *backgroundCommand) read(ctx context.Context, table tool.Processes, wait time.Duration) (tool.Result, error) {
 	c.reading.Lock()
 	defer c.reading.Unlock()
@@ -123,7 +123,7 @@ func startInBackground(ctx context.Context, call *tool.Call, args runShellArgs) 
 	return result, nil
 }
 
-// delayOf is bounded before it is multiplied, so that it cannot overflow.
+// delayOf returns a delay, bounded before the multiplication, which could overflow.
 func delayOf(ms int64) time.Duration {
 	return time.Duration(min(max(ms, 0), env.MaxTimeout.Milliseconds())) * time.Millisecond
 }
@@ -172,7 +172,8 @@ func listBackgroundProcesses() tool.Tool {
 	return tool.WithAccess(t, func(args listBackgroundArgs) tool.Access { return readAccess(args.WaitForPrevious) })
 }
 
-// readAccess is the access of a call that changes nothing. One that has to wait for the calls before it can only say so by running alone.
+// readAccess returns the access of a call that changes nothing. A call that waits for those before it has to run alone: Access cannot
+// say less.
 func readAccess(waits bool) tool.Access {
 	if waits {
 		return tool.Access{Effect: tool.Exclusive}
@@ -238,7 +239,7 @@ func runReadBackground(ctx context.Context, call *tool.Call, args readBackground
 	return tool.Result{}, fmt.Errorf("there is no background process %s in this session; list_background_processes has those that there are", id)
 }
 
-// lastLines are the last n lines of a text, and whether that leaves any out.
+// lastLines returns the last n lines of a text, and whether any are left out.
 func lastLines(text string, n int64) (string, bool) {
 	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
 	from := max(0, len(lines)-int(min(n, math.MaxInt32)))
@@ -262,7 +263,7 @@ const processParameters = `{
 	"additionalProperties": false
 }`
 
-// process is without the action read, for which there is read_background_output here: output comes only once.
+// process returns the tool process without the action read, which would take output from read_background_output.
 func process() tool.Tool {
 	return tool.Adapt(dialect().Process(), llm.ToolDefinition{
 		Name:        "process",

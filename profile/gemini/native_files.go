@@ -108,7 +108,7 @@ func replace() tool.Tool {
 	}, nil)
 }
 
-// editResult returns what Gemini models know as the result of an edit.
+// editResult returns the text that Gemini models know as the result of an edit.
 func editResult(e coding.Edited) string {
 	text := fmt.Sprintf("Successfully modified file: %s (%d replacements).%s", e.Name, e.Count, e.Note())
 	if e.Snippet == "" {
@@ -117,7 +117,7 @@ func editResult(e coding.Edited) string {
 	return text + " Here is the updated code:\n" + e.Snippet
 }
 
-// writeResult returns what Gemini models know as the result of writing a file.
+// writeResult returns the text that Gemini models know as the result of writing a file.
 func writeResult(w coding.Wrote) string {
 	if w.Replaced {
 		return fmt.Sprintf("Successfully overwrote file: %s.", w.Name)

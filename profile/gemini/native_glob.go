@@ -46,7 +46,7 @@ func globFiles() tool.Tool {
 				return globResult(found), nil
 			}
 		}
-		return runAs(ctx, base, call, map[string]any{"pattern": args.Pattern, "path": args.DirPath}) // it knows what to say about errors and about nothing
+		return runAs(ctx, base, call, map[string]any{"pattern": args.Pattern, "path": args.DirPath}) // the shared tool words errors and empty results
 	})
 	t.Limit, t.Instead = base.Limit, base.Instead
 	return tool.WithAccess(t, func(args globArgs) tool.Access {
@@ -65,7 +65,7 @@ func globResult(found search.Listing) tool.Result {
 	return result
 }
 
-// runAs runs another tool in a call's place.
+// runAs runs another tool with other arguments for a call.
 func runAs(ctx context.Context, t tool.Tool, call *tool.Call, args map[string]any) (tool.Result, error) {
 	text, err := json.Marshal(args)
 	if err != nil {
@@ -76,8 +76,8 @@ func runAs(ctx context.Context, t tool.Tool, call *tool.Call, args map[string]an
 	return t.Run(ctx, &inner)
 }
 
-// anyCase makes a pattern match letters of either case. Directories without a wildcard stay as they are, so that they need not be looked
-// for. So does what is in brackets or has a backslash.
+// anyCase returns the pattern with every letter in either case. Directories without a wildcard stay, so that they need not be searched
+// for. So do elements with brackets or a backslash.
 func anyCase(pattern string) string {
 	elements := strings.Split(pattern, "/")
 	for i, element := range elements {

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	defaultMatches = 100 // of grep_search, as gemini-cli has it
+	defaultMatches = 100 // of grep_search, as in gemini-cli
 	maxContext     = 50  // lines on either side of a match
 )
 
@@ -57,7 +57,7 @@ const grepSearchParameters = `{
 	"required": ["pattern"]
 }`
 
-// grepSearch is a face of the search engine, not of the tool grep, which has fewer parameters.
+// grepSearch returns the tool grep_search. It uses the search engine directly, because the tool grep has fewer parameters.
 func grepSearch() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "grep_search",
@@ -104,7 +104,7 @@ func runGrepSearch(ctx context.Context, call *tool.Call, args grepSearchArgs) (t
 	return result, nil
 }
 
-// query is the search below. It stops at the most matches by itself where none of them is dropped afterwards.
+// query returns the query for the search engine. It has a maximum only if no match is dropped afterwards.
 func (args grepSearchArgs) query() search.Query {
 	q := search.Query{Pattern: args.Pattern, Path: args.DirPath, Glob: args.Include, IgnoreCase: !args.CaseSensitive}
 	if args.FixedStrings {
@@ -124,7 +124,7 @@ func (args grepSearchArgs) query() search.Query {
 	return q
 }
 
-// matches is what is shown of what was found.
+// matches collects the matches to show.
 type matches struct {
 	exclude       *regexp.Regexp
 	perFile, left int
@@ -136,13 +136,13 @@ type matches struct {
 	more  bool
 }
 
-// add shows a file's matches with the lines around them, as far as the limits go.
+// add adds a file's matches with the lines around them, within the limits.
 func (m *matches) add(f search.FileMatches) {
-	if m.namesOnly && len(f.Lines) == 0 { // the search was for names alone
+	if m.namesOnly && len(f.Lines) == 0 { // the search returned names only
 		m.name(f.Path)
 		return
 	}
-	var at []int // the matches among the file's lines
+	var at []int // indexes of the matching lines
 	for i, l := range f.Lines {
 		switch {
 		case !l.Match || m.exclude != nil && m.exclude.MatchString(l.Text):
@@ -187,7 +187,7 @@ func (m *matches) name(name string) {
 	m.text.WriteString(names.Shown(name) + "\n")
 }
 
-// mark is what stands behind a line's number: a colon for a match, a dash for a line near one, nothing for a line that is not shown.
+// mark returns what follows a line's number: a colon for a match, a dash for a line near one, or nothing for a line that is not shown.
 func (m *matches) mark(lines []search.Line, at []int, i int) string {
 	near := ""
 	for _, j := range at {

@@ -14,7 +14,7 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// nativeTimeout is how long a command may take. It is longer than the profile's own, because the tool has no parameter for it.
+// nativeTimeout is the time limit of a command. It is longer than the profile's own, because the tool has no parameter for it.
 const nativeTimeout = 5 * time.Minute
 
 type runShellArgs struct {
@@ -65,12 +65,12 @@ func runShellCommand() tool.Tool {
 	})
 }
 
-// shellResult puts the result of a command into the form that Gemini models know. There is no line with a process group: here what a command
-// leaves running has a number of the session's.
+// shellResult returns the result of a command in the form that Gemini models know. It has no line with a process group: what a command
+// leaves running has an id of the session's.
 func shellResult(r tool.Result) tool.Result {
 	r = escaped(r)
 	ending := ""
-	if r.Ran != nil { // not a patch
+	if r.Ran != nil { // nil for a patch
 		left, code := dialect().LeftRunning(r.Ran), coding.ExitCode(r.Ran)
 		if end := coding.Unfinished(r.Ran, "Start commands that take longer with is_background.", "is_background"); end != "" {
 			r = coding.Closing(r, end)
@@ -87,7 +87,7 @@ func shellResult(r tool.Result) tool.Result {
 	return coding.Opening(openingTag+"\nOutput: ", r)
 }
 
-// What stands between these tags is output, whatever it says.
+// Everything between these tags is output.
 const (
 	openingTag = "<untrusted_context>"
 	closingTag = "</untrusted_context>"
@@ -98,16 +98,16 @@ func tagged(text string) string {
 	return fmt.Sprintf("%s\nOutput: %s\n%s", openingTag, orEmpty(escape(text)), closingTag)
 }
 
-// closingTagPattern matches what reads like the closing tag.
+// closingTagPattern matches what can be read as the closing tag.
 var closingTagPattern = regexp.MustCompile(`(?i)<(\s*/\s*untrusted_context)`)
 
-// escape returns a text without anything that reads like the closing tag. The text is cleaned before, because what cleaning takes from a text
-// can make a tag of the rest.
+// escape returns a text in which nothing can be read as the closing tag. It cleans the text first, because cleaning can turn the rest
+// into a tag.
 func escape(text string) string {
 	return closingTagPattern.ReplaceAllString(sanitize.Text(text), "&lt;$1")
 }
 
-// escaped returns a result whose text is escaped on both sides of its gap.
+// escaped escapes the text of a result on both sides of its gap.
 func escaped(r tool.Result) tool.Result {
 	text := r.Content.Text()
 	if r.Gap.Bytes == 0 {

@@ -1,3 +1,3 @@
-// Package openai is the profile for GPT models: the prompt is in prompt.md, the part of it that speaks of tools in tools.md and, for
-// the dialect of OpenAI's own agent, in native.md.
+// Package openai has the profile for GPT models. The prompt is in prompt.md, its part about tools in tools.md and, for the dialect of
+// OpenAI's own agent, in native.md.
 package openai

@@ -41,7 +41,7 @@ func Native() profile.Profile {
 	}
 }
 
-// dialect has the vendor's words for the shared tools.
+// dialect returns the vendor's words for the shared tools.
 func dialect() coding.Dialect {
 	return coding.Dialect{Words: map[string]string{
 		"shell": "exec_command", "read_file.file_path": "path", "grep": "", "glob": "", "list_dir": "", "process": "",

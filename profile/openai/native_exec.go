@@ -93,7 +93,7 @@ func runExec(ctx context.Context, call *tool.Call, args execArgs) (tool.Result, 
 			return tool.Result{}, err
 		}
 	}
-	if _, ok := patch.FromScript(args.Cmd); ok { // models call it as a program, which it is not
+	if _, ok := patch.FromScript(args.Cmd); ok { // some models run apply_patch as a command, but there is no such program
 		within := *call
 		if args.Workdir != "" {
 			within.Env = env.Sub(call.Env, args.Workdir)

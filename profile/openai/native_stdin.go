@@ -93,7 +93,7 @@ type execInputs struct {
 
 type execInputsKey struct{}
 
-// inputs returns those of the calling session.
+// inputs returns the execInputs of the calling session.
 func inputs(call *tool.Call) *execInputs {
 	return call.Session.State(execInputsKey{}, func() any { return &execInputs{none: map[string]bool{}} }).(*execInputs)
 }

@@ -16,17 +16,17 @@ var prompt string
 //go:embed tools.md
 var toolsPart string
 
-// DefaultModel is what the profile asks for unless told otherwise: the newest general model of package llm/catalog (2026-11-20).
+// DefaultModel is the profile's model unless the host sets another: the newest general model of package llm/catalog (2026-11-20).
 const DefaultModel = "gpt-6.1-sol"
 
-// shellTimeout is how long a command may take when the model does not say.
+// shellTimeout is the default time limit of a command.
 const shellTimeout = 10 * time.Second
 
-// options ask for summaries of the reasoning, which are all that one gets to see of it, also where the session sets no effort. The
-// provider itself asks for the encrypted reasoning that goes back to the model.
+// options asks for summaries of the reasoning, which is all of it that the API shows, also if the session sets no effort. The provider
+// itself asks for the encrypted reasoning that goes back to the model.
 const options = `{"reasoning":{"summary":"auto"}}`
 
-// Profile returns the profile, a value of its own for each caller.
+// Profile returns the profile. Each caller gets its own value.
 func Profile() profile.Profile {
 	return profile.Profile{
 		Name:     "openai",
@@ -50,5 +50,5 @@ func Profile() profile.Profile {
 	}
 }
 
-// documents are the profile's own, beside AGENTS.md.
+// documents returns the project documents of the profile.
 func documents() []string { return []string{".codex/instructions.md"} }

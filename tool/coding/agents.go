@@ -18,7 +18,7 @@ type spawnAgentArgs struct {
 	MaxTurns   int    `json:"max_turns,omitempty" jsonschema:"How many turns it may take. Default: no limit of its own."`
 }
 
-// spawnKindArgs are those of spawn_agent in a session in which agents are defined.
+// spawnKindArgs holds the arguments of spawn_agent in a session with defined agents.
 type spawnKindArgs struct {
 	spawnAgentArgs
 	Agent string `json:"agent,omitempty" jsonschema:"The name of an agent in the list of this tool's description. Default: one like you."`
@@ -33,13 +33,13 @@ type sendInputArgs struct {
 	Message string `json:"message" jsonschema:"The message. A working agent sees it before its next response; a finished one goes back to work on it."`
 }
 
-// SpawnGuidance is what a session that has subagents tells the model of them in its system prompt, under whatever name the tool has.
+// SpawnGuidance is the part of the system prompt about subagents, whatever the tools are called.
 const SpawnGuidance = "Most tasks need no agents. Give an agent a part that stands by itself, with the paths and facts that it needs, keep two " +
 	"agents out of the same files, and wait for every agent before your final answer. Check what they report before you rely on it."
 
-// Agents are the tools that start and command subagents: spawn_agent, send_input, wait and close_agent. Sessions that may have no
-// subagents do not offer them. What is sent to an agent, or ends it, keeps its place among the calls of an answer; agents start
-// and are waited for side by side.
+// Agents returns the tools for subagents: spawn_agent, send_input, wait and close_agent. Sessions that may have no subagents do not
+// offer them. Calls that send to an agent or end it keep their place among the calls of a response; agents are started and waited for
+// in parallel.
 func Agents() []tool.Tool { return Dialect{}.Agents() }
 
 // Agents returns the tools for subagents.
@@ -63,7 +63,7 @@ func (d Dialect) Agents() []tool.Tool {
 	}
 }
 
-// agentTool gives the tools what they have in common.
+// agentTool returns a tool for subagents that runs a function and gives its answer to the model as JSON.
 func agentTool[Args any](effect tool.Effect, def llm.ToolDefinition, run func(context.Context, tool.Agents, Args) (answer, data any, err error)) tool.Tool {
 	t := tool.New(def, func(ctx context.Context, call *tool.Call, args Args) (tool.Result, error) {
 		if call.Session == nil || call.Session.Agents() == nil {
@@ -75,7 +75,7 @@ func agentTool[Args any](effect tool.Effect, def llm.ToolDefinition, run func(co
 		}
 		var text strings.Builder
 		enc := json.NewEncoder(&text)
-		enc.SetEscapeHTML(false) // it is read by a model
+		enc.SetEscapeHTML(false) // a model reads it
 		if err := enc.Encode(answer); err != nil {
 			return tool.Result{}, err
 		}
@@ -84,14 +84,14 @@ func agentTool[Args any](effect tool.Effect, def llm.ToolDefinition, run func(co
 		return result, err
 	})
 	t.Needs = tool.NeedsAgents
-	t.Limit = tool.Limit{Chars: -1} // the output is cut inside of the JSON
+	t.Limit = tool.Limit{Chars: -1} // the output is truncated inside the JSON
 	return tool.WithAccess(t, func(Args) tool.Access { return tool.Access{Effect: effect} })
 }
 
-// agentOutputLimit is how much of an agent's output the one that waits for it sees.
+// agentOutputLimit is how much of an agent's output the waiting agent sees.
 var agentOutputLimit = tool.Limit{Chars: 20_000, Keep: tool.KeepHeadTail}
 
-// AgentReport is what programs are told of a result in which an agent reports, as its Structured: the report itself is text.
+// AgentReport holds the Structured result of a call that returns an agent's report. The report itself is text.
 type AgentReport struct {
 	AgentID   string `json:"agent_id"`
 	Success   bool   `json:"success"`

@@ -19,7 +19,7 @@ type applyPatchArgs struct {
 	Patch string `json:"patch" jsonschema:"The patch: from *** Begin Patch to *** End Patch."`
 }
 
-// ApplyPatch returns the tool apply_patch(patch): several files at once, in the v4a format of package patch, all or nothing.
+// ApplyPatch returns the tool apply_patch(patch). It changes several files at once, in the v4a format of package patch, all or nothing.
 func ApplyPatch() tool.Tool {
 	t := tool.New(llm.ToolDefinition{Name: "apply_patch", Description: patchDescription},
 		func(ctx context.Context, call *tool.Call, args applyPatchArgs) (tool.Result, error) {
@@ -47,13 +47,13 @@ func PatchAccess(text string) tool.Access {
 	access := tool.Access{Effect: tool.Writes}
 	ops, err := patch.Parse(text)
 	if err != nil {
-		return access // running it will say so, and touches nothing
+		return access // RunPatch reports the error and touches nothing
 	}
 	access.Paths = patchedPaths(ops)
 	return access
 }
 
-// RunPatch applies a patch for a call and returns the result of apply_patch. The text may also be a script that [patch.FromScript] takes.
+// RunPatch applies a patch for a call and returns the result of apply_patch. It also takes a script that [patch.FromScript] accepts.
 func RunPatch(ctx context.Context, call *tool.Call, text string) (tool.Result, error) {
 	changes, result, err := patchFor(ctx, call, text)
 	if err != nil {
@@ -69,16 +69,17 @@ func RunPatch(ctx context.Context, call *tool.Call, text string) (tool.Result, e
 	return result, nil
 }
 
-// Patch applies a patch to the files of an environment and says what it changed. After an error nothing is changed, or the error
-// says what is. A directory that the text changes to, as [patch.Unwrap] has it, must be there. Files that need an approval are refused.
+// Patch applies a patch to the files of an environment and returns the changes. After an error nothing is changed, unless the error
+// says otherwise. A directory that the text changes to, as in [patch.Unwrap], must exist. Changes of files that need an approval are
+// refused.
 func Patch(ctx context.Context, e env.Environment, text string) ([]patch.Change, error) {
 	changes, _, err := patchFor(ctx, &tool.Call{Env: e}, text)
 	return changes, err
 }
 
-// patchFor applies a call's patch while no other session changes its files, and decides again when somebody else was faster. Add and
-// Move replace what is there, whether the session has seen it or not: that is what they mean in this format. It returns the operations,
-// and a result that says what has changed, also after an error.
+// patchFor applies a call's patch under a lock that other sessions respect, and plans it again if a file changed meanwhile. Add and
+// Move replace existing files even if the session has not seen them: the format says so. The result lists the changes, also after an
+// error.
 func patchFor(ctx context.Context, call *tool.Call, text string) ([]patch.Change, tool.Result, error) {
 	ops, err := patch.Parse(text)
 	if err != nil {
@@ -137,7 +138,7 @@ func patchedPaths(ops []patch.Op) []string {
 	return paths
 }
 
-// patchFiles are the files of a call's environment as package patch wants them.
+// patchFiles implements the files of package patch in a call's environment.
 type patchFiles struct {
 	call  *tool.Call
 	wrote fileChanges

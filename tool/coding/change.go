@@ -10,17 +10,17 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// maxDecisions is how often a change is decided anew because somebody else was faster.
+// maxDecisions is how often a change is decided before the tool gives up on a file that others keep changing.
 const maxDecisions = 16
 
-// decision is what a file is to become.
+// decision holds the new content of a file.
 type decision struct {
-	was  content // what it was decided upon
+	was  content // the content that the decision is based on
 	data []byte
 }
 
-// change reads a file, decides and writes, while no other session changes it, and decides again when somebody else was faster. It
-// returns a result that says what has changed.
+// change calls decide and writes its content under a lock that other sessions respect. If the file changed meanwhile, it asks again.
+// The result lists the changes.
 func change(ctx context.Context, call *tool.Call, name string, decide func() (decision, error)) (tool.Result, error) {
 	unlock, err := env.Lock(ctx, call.Env, name)
 	if err != nil {
@@ -48,12 +48,12 @@ func change(ctx context.Context, call *tool.Call, name string, decide func() (de
 	return tool.Result{}, errBusy(name)
 }
 
-// errBusy returns the error of a file that changes faster than a change of it can be decided.
+// errBusy returns the error for a file that others keep changing.
 func errBusy(name string) error {
 	return fmt.Errorf("%s is being changed by somebody else all the time; nothing was changed. Find out what writes it, then try again", names.Shown(name))
 }
 
-// mayChange refuses to change a file that needs an approval which the call does not have.
+// mayChange returns an error if changing the file needs an approval that the call lacks.
 func mayChange(ctx context.Context, call *tool.Call, name string) error {
 	if why := call.NeedsApproval(ctx, name); why != "" {
 		return fmt.Errorf("%s was not changed, because that needs a person's approval: %s. Say what you want to change and why, or do without", names.Shown(name), why)

@@ -9,7 +9,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// shellResult puts the result of a command behind what it printed.
+// shellResult adds the end of a command to its result, after what it printed.
 func shellResult(r tool.Result) tool.Result {
 	if r.Ran == nil {
 		return r
@@ -28,11 +28,11 @@ func shellResult(r tool.Result) tool.Result {
 	return Closing(r, end+left)
 }
 
-// NoOutput is what a model reads instead of the output of a command that printed nothing and did not fail.
+// NoOutput stands in a result for the output of a command that printed nothing and did not fail.
 const NoOutput = "(no output)"
 
-// Unfinished returns what a model reads of a command that did not end by itself, or "" if it did. More tells how to give it more time, and
-// background is the parameter that starts it in the background, if there is one.
+// Unfinished returns what a model reads of a command that was interrupted, timed out or lost, or "" for any other. more says how to
+// give the command more time. background is the parameter that starts it in the background, or "".
 func Unfinished(r *tool.Ran, more, background string) string {
 	printed := "It printed nothing."
 	if r.Bytes > 0 {
@@ -60,7 +60,7 @@ func Unfinished(r *tool.Ran, more, background string) string {
 	return ""
 }
 
-// ExitCode returns the exit code of a command that has failed, with the signal that killed it, or "" for any other.
+// ExitCode returns the exit code of a command that failed, with the signal that killed it, or "" for any other command.
 func ExitCode(r *tool.Ran) string {
 	switch {
 	case r.Exit == nil:
@@ -73,7 +73,7 @@ func ExitCode(r *tool.Ran) string {
 	return ""
 }
 
-// processStatus says where a command in the background is.
+// processStatus returns the line that says whether a background command runs or how it ended.
 func (d Dialect) processStatus(r *tool.Ran) string {
 	switch {
 	case r.Err != "":
@@ -91,7 +91,7 @@ func (d Dialect) processStatus(r *tool.Ran) string {
 	return status
 }
 
-// LeftRunning names what a command that has ended left behind, or returns "". Without an id it can be killed by nobody but the session's end.
+// LeftRunning names what an ended command left running, or returns "". Without an id only the end of the session kills it.
 func (d Dialect) LeftRunning(r *tool.Ran) string {
 	if r.Exit == nil || len(r.Exit.Left) == 0 {
 		return ""
@@ -103,7 +103,7 @@ func (d Dialect) LeftRunning(r *tool.Ran) string {
 	return fmt.Sprintf("[The command has ended but left processes running. They end with the session%s:\n  %s]", how, strings.Join(r.Exit.Left, "\n  "))
 }
 
-// Closing puts a line, or several, after the text of a result.
+// Closing appends lines to the text of a result.
 func Closing(result tool.Result, end string) tool.Result {
 	text := result.Content.Text()
 	if text != "" && end != "" && !strings.HasSuffix(text, "\n") {

@@ -7,32 +7,32 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Dialect makes the tools for a model family that knows them by other names: what their descriptions and results say is in its words. The zero
-// value is this project's own.
+// Dialect makes the tools for a model family that knows them by other names. It supplies the words of their descriptions and results.
+// The zero value is this project's own dialect.
 type Dialect struct {
-	// Words has the dialect's names, by this project's: of a tool, such as "shell", or of a parameter, such as "shell.timeout_ms". A name that
-	// is not there is the same in both. An empty one means that the dialect does not have it.
+	// Words has the dialect's names by this project's: of a tool, such as "shell", or of a parameter, such as "shell.timeout_ms". A
+	// missing name is the same in both. An empty one means that the dialect does not have it.
 	Words map[string]string
-	// Number writes the numbers before lines of files: BarNumbers unless set.
+	// Number writes the numbers before the lines of a file. The default is BarNumbers.
 	Number Numbering
-	// Ran puts the result of a command that was run to its end into the dialect's form. It gets what the command printed as the Content, and
-	// its Ran; of a patch, which models write as a command too, it gets the result of apply_patch, which has no Ran.
+	// Ran turns the result of a command into the dialect's form. The result has what the command printed as its Content. If the command
+	// was a patch, which models also write as a command, it is the result of apply_patch and has no Ran.
 	Ran func(tool.Result) tool.Result
 	// Edited and Wrote return what a model reads after edit_file and write_file have changed a file.
 	Edited func(Edited) string
 	Wrote  func(Wrote) string
 }
 
-// Edited is an edit that was made.
+// Edited describes an edit that was made.
 type Edited struct {
-	Name    string // of the file, as results show it
-	Count   int    // of the occurrences that were replaced
+	Name    string // the file's name, as results show it
+	Count   int    // number of replaced occurrences
 	Lines   string // where they were, such as "line 3"
-	Beside  string // what old_string did not have as the file has it, such as indentation; empty if it matched exactly
-	Snippet string // the lines around the place as they are now, with their numbers; empty where there were several places
+	Beside  string // how old_string differed from the file, such as in indentation; empty if it matched exactly
+	Snippet string // the edited lines with their numbers and context; empty if there were several places
 }
 
-// String returns what this project's own dialect tells of an edit.
+// String returns what a model reads of the edit in this project's own dialect.
 func (e Edited) String() string {
 	text := fmt.Sprintf("Edited %s: replaced %s (%s).%s", e.Name, count(e.Count, "occurrence"), e.Lines, e.Note())
 	if e.Snippet != "" {
@@ -41,7 +41,7 @@ func (e Edited) String() string {
 	return text
 }
 
-// Note returns a sentence, after a space, about an old_string that did not match exactly, or "".
+// Note returns a sentence that begins with a space if old_string did not match exactly, and otherwise "".
 func (e Edited) Note() string {
 	if e.Beside == "" {
 		return ""
@@ -49,15 +49,15 @@ func (e Edited) Note() string {
 	return " old_string did not match exactly, but it did except for " + e.Beside + "."
 }
 
-// Wrote is a file that was written as a whole.
+// Wrote describes a file that was written as a whole.
 type Wrote struct {
-	Name     string // as results show it
+	Name     string // the file's name, as results show it
 	Bytes    int
-	Replaced bool  // there was such a file
-	Before   int64 // its size in bytes
+	Replaced bool  // the file existed before
+	Before   int64 // its former size in bytes
 }
 
-// String returns what this project's own dialect tells of a file that was written.
+// String returns what a model reads of the file in this project's own dialect.
 func (w Wrote) String() string {
 	if w.Replaced {
 		return fmt.Sprintf("Replaced %s (%s, before: %d).", w.Name, count(w.Bytes, "byte"), w.Before)
@@ -81,7 +81,7 @@ func (d Dialect) number(lines []string, first int) string {
 	return d.Number.lines(lines, first)
 }
 
-// howToFind tells how to look for a file, as the end of a sentence.
+// howToFind says how to look for a file, as the end of a sentence.
 func (d Dialect) howToFind() string {
 	if glob := d.word("glob"); glob != "" {
 		return "find it with " + glob
@@ -89,7 +89,7 @@ func (d Dialect) howToFind() string {
 	return "find it with the command find in " + d.word("shell")
 }
 
-// howToList tells how to list a directory, as the end of a sentence.
+// howToList says how to list a directory, as the end of a sentence.
 func (d Dialect) howToList() string {
 	if list := d.Words["list_dir"]; list != "" {
 		return "list it with " + list

@@ -20,7 +20,7 @@ const (
 	maxEditBytes    = 64 << 20 // the largest file that is edited
 	snippetContext  = 3        // lines shown before and after an edit
 	maxSnippetLines = 40
-	maxLineNumbers  = 10 // of occurrences that are named
+	maxLineNumbers  = 10 // the most line numbers that a result names
 )
 
 type editFileArgs struct {
@@ -30,7 +30,7 @@ type editFileArgs struct {
 	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"Replace every occurrence of old_string. Default: false."`
 }
 
-// EditFile returns the tool edit_file: a text in a file replaced by another.
+// EditFile returns the tool edit_file, which replaces text in a file.
 func EditFile() tool.Tool { return Dialect{}.EditFile() }
 
 // EditFile returns the tool edit_file.
@@ -72,7 +72,7 @@ func (d Dialect) editFile(ctx context.Context, call *tool.Call, args editFileArg
 	return result, nil
 }
 
-// edited returns a file's content after an edit, and what was done.
+// edited returns a file's content after an edit, and a description of the edit.
 func (d Dialect) edited(e edit, name, content string) (edited []byte, made Edited, err error) {
 	m := e.match(content)
 	switch {
@@ -100,7 +100,7 @@ func (d Dialect) notUnique(name, content string, m matchResult) error {
 		"mean, or set %s to change them all", name, len(m.places), places, d.word("edit_file.replace_all"))
 }
 
-// check refuses an edit that can mean nothing.
+// check returns an error for an edit that has no meaning.
 func (d Dialect) check(e edit) error {
 	switch {
 	case e.old == "":
@@ -113,7 +113,7 @@ func (d Dialect) check(e edit) error {
 	return nil
 }
 
-// readWhole reads a file that is to be edited.
+// readWhole returns the content of a file that is to be edited.
 func (d Dialect) readWhole(ctx context.Context, e env.Environment, name string) (content string, err error) {
 	f, err := e.Open(ctx, name)
 	if err != nil {
@@ -136,7 +136,7 @@ func (d Dialect) readWhole(ctx context.Context, e env.Environment, name string) 
 	return b.String(), nil
 }
 
-// lineNumbers names the lines in which spans start.
+// lineNumbers returns the numbers of the lines in which spans start.
 func lineNumbers(content []byte, spans []span) string {
 	var numbers []string
 	line, at, last := 1, 0, 0
@@ -159,10 +159,10 @@ func lineNumbers(content []byte, spans []span) string {
 	return "lines " + strings.Join(numbers, ", ")
 }
 
-// snippet shows a part of a content with the lines around it.
+// snippet returns a part of a content with the lines around it.
 func (d Dialect) snippet(content []byte, s span) string {
 	from, to := s.start, s.end
-	for range snippetContext + 1 { // the one more is the start of the line itself
+	for range snippetContext + 1 { // one more, for the start of the line itself
 		from = bytes.LastIndexByte(content[:max(from, 0)], '\n')
 	}
 	for range snippetContext + 1 {

@@ -2,20 +2,20 @@ package coding
 
 import "strings"
 
-// findExact finds the text itself, whatever the line endings: two kinds of them in one file do not make an occurrence unique. It
-// looks in the content as it is, for a view of a long one costs more than all the rest of an edit.
+// findExact finds the text exactly, except that a line ending matches either kind. It searches the content itself, because a copy of a
+// long one would cost more than the rest of the edit.
 func findExact(e edit, content string) []place {
-	if e.old == "" { // check refuses it
+	if e.old == "" { // refused by check
 		return nil
 	}
 	a := anchorOf(e.old)
 	finder := newFinder(content, a.text)
 	var places []place
-	end := 0 // of the last place
+	end := 0 // end of the last place
 	for hit := finder.next(0); hit >= 0; {
 		next := hit + 1
 		s, ok := a.around(content, hit)
-		if ok && (s.start >= end || !e.all) { // else overlapping ones count, too: which of them is meant cannot be told
+		if ok && (s.start >= end || !e.all) { // without all, overlapping matches count too, because either could be meant
 			places = append(places, place{s, e.new})
 			if end = s.end; e.all {
 				next = max(next, end)
@@ -26,7 +26,7 @@ func findExact(e edit, content string) []place {
 	return places
 }
 
-// anchor is the part of a text that is looked for first: a line of it, the longest.
+// anchor holds the longest line of a text, which is searched first.
 type anchor struct {
 	text          string
 	before, after string // in the old text: before ends with a newline, after begins with one
@@ -47,7 +47,7 @@ func anchorOf(old string) anchor {
 	return a
 }
 
-// around is the span of the whole text when its anchor is at an offset, if the rest is there.
+// around returns the span of the whole text if its anchor is at an offset and the rest matches.
 func (a anchor) around(content string, at int) (span, bool) {
 	end, ok := forward(content, at+len(a.text), a.after)
 	if !ok {
@@ -60,8 +60,9 @@ func (a anchor) around(content string, at int) (span, bool) {
 	return span{start, end}, ok
 }
 
-// forward follows a text from an offset on and returns where it ends. A newline stands for either line ending, and neither half
-// of a \r\n for anything.
+// forward matches a text from an offset on and returns where it ends. A newline matches either line ending. Half of a \r
+//
+//	matches nothing.
 func forward(content string, at int, text string) (int, bool) {
 	for i := 0; ; {
 		line, _, more := strings.Cut(text[i:], "\n")
@@ -84,12 +85,13 @@ func forward(content string, at int, text string) (int, bool) {
 	}
 }
 
-// splitsCRLF reports whether an offset is between the halves of a \r\n.
+// splitsCRLF reports whether an offset is between the two bytes of a \r
+// .
 func splitsCRLF(content string, at int) bool {
 	return at > 0 && at < len(content) && content[at] == '\n' && content[at-1] == '\r'
 }
 
-// backward is forward to the other side, for a text that is empty or ends with a newline.
+// backward matches a text that ends at an offset and returns where it starts. The text is empty or ends with a newline.
 func backward(content string, at int, text string) (int, bool) {
 	for text != "" {
 		if at == 0 || content[at-1] != '\n' {
@@ -109,17 +111,17 @@ func backward(content string, at int, text string) (int, bool) {
 	return at, true
 }
 
-// finder looks for a text by the byte of it that is the rarest in the content.
+// finder searches for a text by its byte that is rarest in the content.
 type finder struct {
 	content, text string
-	rare          int  // the byte's place in the text
-	common        bool // no byte is rare enough to go from one to the next
+	rare          int  // the byte's index in the text
+	common        bool // no byte is rare enough for strings.IndexByte
 }
 
 const (
-	samples    = 64   // of a content, in which bytes are counted
+	samples    = 64   // of a content, for counting bytes
 	sampleSize = 1024 // bytes each
-	rareEnough = 24   // bytes from one to the next, on average, for strings.IndexByte to be worth its call
+	rareEnough = 24   // bytes between two occurrences, on average, that make strings.IndexByte worth a call
 )
 
 func newFinder(content, text string) finder {
@@ -143,7 +145,7 @@ func newFinder(content, text string) finder {
 	return f
 }
 
-// next is the offset of the first occurrence from an offset on, or -1.
+// next returns the offset of the first occurrence from an offset on, or -1.
 func (f finder) next(from int) int {
 	if from > len(f.content) {
 		return -1

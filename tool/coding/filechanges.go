@@ -20,14 +20,14 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// maxDiffBytes is the largest file of which a diff is made.
+// maxDiffBytes is the largest file that a diff is made of.
 const maxDiffBytes = 1 << 20
 
-// content is what a file holds at a moment. The zero value is that of a file that does not exist.
+// content holds the content of a file at one time. The zero value means that the file does not exist.
 type content struct {
 	hash   env.Hash
 	text   string
-	opaque bool // text is left out: nobody asked for diffs, or it makes none
+	opaque bool // text is left out: no diff is wanted or possible
 }
 
 func contentOf(call *tool.Call, data []byte) content {
@@ -40,7 +40,7 @@ func contentOf(call *tool.Call, data []byte) content {
 	return c
 }
 
-// contentOfFile returns what a file of this size holds.
+// contentOfFile returns the content of a file of this size.
 func contentOfFile(ctx context.Context, call *tool.Call, name string, size int64) (c content, err error) {
 	if call.Diffs <= 0 || size > maxDiffBytes {
 		h, err := env.HashFile(ctx, call.Env, name)
@@ -48,7 +48,7 @@ func contentOfFile(ctx context.Context, call *tool.Call, name string, size int64
 	}
 	f, err := call.Env.Open(ctx, name)
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // somebody else removed it meanwhile
+	case errors.Is(err, fs.ErrNotExist): // it was removed meanwhile
 		return content{}, nil
 	case err != nil:
 		return c, err
@@ -58,13 +58,14 @@ func contentOfFile(ctx context.Context, call *tool.Call, name string, size int64
 	return contentOf(call, data), err
 }
 
-// fileChanges are the files that a call has written or removed, in the order in which it first did, as they were before and as they are now.
+// fileChanges holds the files that a call has written or removed, in the order of their first change, with their contents before and
+// after.
 type fileChanges struct {
 	names         []string
 	before, after map[string]content
 }
 
-// add notes that a file was written or removed.
+// add records that a file was written or removed.
 func (w *fileChanges) add(name string, before, after content) {
 	if w.before == nil {
 		w.before, w.after = map[string]content{}, map[string]content{}
@@ -76,7 +77,7 @@ func (w *fileChanges) add(name string, before, after content) {
 	w.after[name] = after
 }
 
-// result returns what has changed. A file that came out as it was has only been seen.
+// result returns the changes as a result. A file that ends as it began counts as seen.
 func (w *fileChanges) result(ctx context.Context, call *tool.Call, done []patch.Change) tool.Result {
 	var result tool.Result
 	room := call.Diffs
@@ -90,7 +91,7 @@ func (w *fileChanges) result(ctx context.Context, call *tool.Call, done []patch.
 		c := tool.Change{Path: resolvedPath(ctx, call.Env, name), Before: before.hash, After: after.hash}
 		old, moved := from[name]
 		switch {
-		case gone[name]: // it is under another name
+		case gone[name]: // listed under its new name
 			continue
 		case before.hash == after.hash:
 			result.Seen = append(result.Seen, seenFile(ctx, call.Env, name, after.hash)...)
@@ -115,8 +116,7 @@ func (w *fileChanges) result(ctx context.Context, call *tool.Call, done []patch.
 	return result
 }
 
-// moved returns the old names of files that are gone under these and new under others, by the new ones. A file that was moved over
-// another one changed that.
+// moved returns the old names of moved files by the new ones. A file that was moved over another counts as a change of that one.
 func (w *fileChanges) moved(done []patch.Change) map[string]string {
 	origin, from := map[string]string{}, map[string]string{}
 	for _, c := range done {
@@ -140,7 +140,7 @@ func (w *fileChanges) moved(done []patch.Change) map[string]string {
 	return from
 }
 
-// resolvedPath returns the name of a file as results have it.
+// resolvedPath returns a file's path in the form of results.
 func resolvedPath(ctx context.Context, e env.Environment, name string) string {
 	if p, err := env.Resolve(ctx, e, name); err == nil {
 		return p
@@ -151,20 +151,20 @@ func resolvedPath(ctx context.Context, e env.Environment, name string) string {
 	return path.Join(e.WorkDir(), name)
 }
 
-// unifiedDiff returns a unified diff of two contents, if both are text. That of a file that was moved has git's words for it in front.
+// unifiedDiff returns a unified diff of two contents, if both are text. If the file was moved, it begins with git's lines about that.
 func unifiedDiff(e env.Environment, from, to string, before, after content) string {
 	if before.opaque || after.opaque {
 		return ""
 	}
 	old, now := diffLabel(e, "a/", from, before), diffLabel(e, "b/", to, after)
-	_, text, _ := strings.Cut(string(diff.Diff(old, []byte(before.text), now, []byte(after.text))), "\n") // without the line of the command diff
+	_, text, _ := strings.Cut(string(diff.Diff(old, []byte(before.text), now, []byte(after.text))), "\n") // without the diff command's line
 	if from != to {
 		text = fmt.Sprintf("diff --git %s %s\nrename from %s\nrename to %s\n", old, now, diffLabel(e, "", from, before), diffLabel(e, "", to, after)) + text
 	}
 	return text
 }
 
-// diffLabel names a file in a diff.
+// diffLabel returns a file's name in a diff.
 func diffLabel(e env.Environment, side, name string, c content) string {
 	if c.hash == env.NoFile {
 		return "/dev/null"
@@ -178,7 +178,7 @@ func diffLabel(e env.Environment, side, name string, c content) string {
 	return names.Shown(side + path.Clean(name))
 }
 
-// cutLines returns the lines of a text that fit into so many bytes, and whether that leaves any out.
+// cutLines returns the lines that fit into room bytes, and whether any are left out.
 func cutLines(text string, room int) (string, bool) {
 	if len(text) <= room {
 		return text, false

@@ -7,8 +7,7 @@ import (
 	"github.com/attractor-go/attractor/internal/fuzzy"
 )
 
-// plain takes characters as they are in typeset text for the ones on a keyboard. It never changes how many there are, nor makes
-// or takes a line end.
+// plain returns the keyboard character for a typographic one. It maps one character to one and never touches line ends.
 func plain(r rune) rune {
 	if r >= 0xFF01 && r <= 0xFF5E { // full-width forms
 		return r - 0xFF01 + '!'
@@ -16,7 +15,7 @@ func plain(r rune) rune {
 	return fuzzy.Plain(r)
 }
 
-// findPlain finds the text but for typographic characters, at any place.
+// findPlain finds the text anywhere, ignoring typographic characters.
 func findPlain(e edit, view lfView) []place {
 	if isASCII(e.old) && isASCII(view.text) || strings.TrimSpace(strings.Map(plain, e.old)) == "" {
 		return nil
@@ -33,10 +32,10 @@ func findPlain(e edit, view lfView) []place {
 	return places
 }
 
-// plainOffsets is what a text lost in plainView.
-type plainOffsets []struct{ at, lost int } // at the offset and behind it, lost bytes in all
+// plainOffsets maps offsets in a text of plain characters to the original.
+type plainOffsets []struct{ at, lost int } // from offset at on, the original is lost bytes longer
 
-// plainView is a text in plain characters, and the way back. Bytes that are no UTF-8 become U+FFFD, as strings.Map has it.
+// plainView returns a text in plain characters and its offsets. Bytes that are not UTF-8 become U+FFFD, as in strings.Map.
 func plainView(text string) (string, plainOffsets) {
 	var b strings.Builder
 	b.Grow(len(text))
@@ -59,7 +58,7 @@ func plainView(text string) (string, plainOffsets) {
 	return b.String(), s
 }
 
-// original is an offset in the text that was looked at.
+// original returns the offset in the original text.
 func (s plainOffsets) original(at int) int {
 	lo, hi := 0, len(s)
 	for lo < hi {
@@ -77,7 +76,7 @@ func (s plainOffsets) original(at int) int {
 
 func isASCII(s string) bool { return asciiLen(s) == len(s) }
 
-// asciiLen is the length of the ASCII at the beginning of a text.
+// asciiLen returns the length of the ASCII prefix of a text.
 func asciiLen(s string) int {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -87,10 +86,10 @@ func asciiLen(s string) int {
 	return len(s)
 }
 
-// lineFinder finds a text that is whole lines, but for white space at their ends.
+// lineFinder finds a text that consists of whole lines, ignoring white space at their ends.
 type lineFinder struct {
-	reindent bool // and but for indentation
-	plain    bool // and but for typographic characters
+	reindent bool // also ignore indentation
+	plain    bool // also ignore typographic characters
 }
 
 func (f lineFinder) find(e edit, view lfView) []place {
@@ -105,7 +104,7 @@ func (f lineFinder) find(e edit, view lfView) []place {
 		have = strings.Split(f.simple(text), "\n")
 	}
 	want := strings.Split(f.simple(oldText), "\n")
-	key := -1 // a line that has something in it
+	key := -1 // index of the first line that is not blank
 	for i, l := range want {
 		if want[i] = f.trimmed(l); want[i] != "" && key < 0 {
 			key = i
@@ -120,7 +119,7 @@ func (f lineFinder) find(e edit, view lfView) []place {
 	for i := 0; i+len(want) <= len(have); i++ {
 		if i >= next && f.trimmed(have[i+key]) == want[key] && f.equal(want, have[i:]) {
 			if p, ok := f.place(e, old, file[i:i+len(want)], offset, ended); ok {
-				if p.end > len(view.text) { // the last line has no end, and gets none
+				if p.end > len(view.text) { // the last line has no newline and gets none
 					p.text, p.end = strings.TrimSuffix(p.text, "\n"), len(view.text)
 				}
 				if places = append(places, p); e.all {
@@ -133,7 +132,7 @@ func (f lineFinder) find(e edit, view lfView) []place {
 	return places
 }
 
-// place is a match at some lines of the file, unless the indentation speaks against it.
+// place returns the match at some lines of the file, or false if the indentation does not fit.
 func (f lineFinder) place(e edit, old, file []string, offset int, ended bool) (place, bool) {
 	fresh := strings.Split(e.new, "\n")
 	if f.reindent {
@@ -179,8 +178,8 @@ func (f lineFinder) simple(text string) string {
 	return text
 }
 
-// keepCommon is the new text's lines, which may have been indented, but with the file's own lines where the new text begins and
-// ends with the same lines as the old one. The file's lines are as many as the old text's.
+// keepCommon returns the new text with the file's own lines where the new text begins and ends with the same lines as the old one.
+// fresh are the new text's lines, perhaps indented. The file's lines are as many as the old text's.
 func keepCommon(e edit, file, fresh []string) string {
 	old, raw := strings.Split(e.old, "\n"), strings.Split(e.new, "\n")
 	most := min(len(old), len(raw))

@@ -15,7 +15,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// maxListed is how many files a result names. The model sees fewer, but a host may show them all.
+// maxListed is how many files a result names. The model sees fewer; a host may show them all.
 const maxListed = 10_000
 
 type globArgs struct {
@@ -23,7 +23,7 @@ type globArgs struct {
 	Path    string `json:"path,omitempty" jsonschema:"Directory to look in. Default: the working directory."`
 }
 
-// Glob returns the tool glob: files whose names match a pattern.
+// Glob returns the tool glob, which finds files by name.
 func Glob() tool.Tool { return Dialect{}.Glob() }
 
 // Glob returns the tool glob.
@@ -70,7 +70,7 @@ func (d Dialect) glob(ctx context.Context, call *tool.Call, args globArgs) (tool
 	return result, nil
 }
 
-// noDirectory returns the error of a directory to look in that does not exist.
+// noDirectory returns the error for a directory that does not exist.
 func (d Dialect) noDirectory(args globArgs) error {
 	if args.Path == "" {
 		return fmt.Errorf("the directory at the beginning of the pattern %q does not exist; begin it with one that does, or with **/", args.Pattern)
@@ -78,7 +78,7 @@ func (d Dialect) noDirectory(args globArgs) error {
 	return fmt.Errorf("the directory %s does not exist; give one that does as %s, or leave it out to look in the working directory", names.Shown(args.Path), d.word("glob.path"))
 }
 
-// whatInstead returns advice, with a space in front, for a pattern that matched nothing.
+// whatInstead returns advice for a pattern that matched nothing, beginning with a space.
 func (d Dialect) whatInstead(ctx context.Context, e env.Environment, args globArgs) string {
 	meta := strings.IndexAny(args.Pattern, `*?[{\`)
 	if meta < 0 {

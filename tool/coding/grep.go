@@ -29,7 +29,7 @@ type grepArgs struct {
 	Context         int    `json:"context,omitempty"`
 }
 
-// grepParameters is written out because struct tags cannot name the modes.
+// grepParameters is written by hand because struct tags cannot express an enum.
 const grepParameters = `{
 	"type": "object",
 	"properties": {
@@ -45,7 +45,7 @@ const grepParameters = `{
 	"additionalProperties": false
 }`
 
-// Grep returns the tool grep: lines that match a regular expression.
+// Grep returns the tool grep, which finds lines that match a regular expression.
 func Grep() tool.Tool { return Dialect{}.Grep() }
 
 // Grep returns the tool grep.
@@ -64,7 +64,7 @@ func (d Dialect) Grep() tool.Tool {
 	})
 }
 
-// searchedPath returns a search's path for Access.
+// searchedPath returns the path for the Access of a search.
 func searchedPath(name string) string {
 	if name == "" {
 		return "."
@@ -146,7 +146,7 @@ func renderGrep(found search.Result, q search.Query) string {
 	return b.String()
 }
 
-// whyNothing says why no file was searched.
+// whyNothing returns why no file was searched.
 func whyNothing(found search.Result, q search.Query) string {
 	switch {
 	case found.Binary > 0:
@@ -157,7 +157,7 @@ func whyNothing(found search.Result, q search.Query) string {
 	return "there was no text file to search"
 }
 
-// renderLines shows a file's lines, with -- where some are left out between those with context.
+// renderLines writes a file's lines. If separate is set, -- stands where lines are left out.
 func renderLines(b *strings.Builder, f search.FileMatches, separate bool) {
 	name := names.Shown(f.Path)
 	for i, l := range f.Lines {

@@ -14,10 +14,10 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// maxImageBytes is the most that every provider takes.
+// maxImageBytes is the largest image that every provider accepts.
 const maxImageBytes = 5 << 20
 
-// imageType returns the media type of a file that starts like this, or empty if it is no image that models take.
+// imageType returns the media type of an image that models accept by the start of the file, or "".
 func imageType(start []byte) string {
 	switch {
 	case bytes.HasPrefix(start, []byte("\x89PNG\r\n\x1a\n")):
@@ -37,7 +37,7 @@ func isUTF16(start []byte) bool {
 	return bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff"))
 }
 
-// ReadImage reads an image file and returns it as a picture for the model. It refuses a file that is none.
+// ReadImage returns an image file as a picture for the model. Other files are an error.
 func (d Dialect) ReadImage(ctx context.Context, call *tool.Call, name string) (result tool.Result, err error) {
 	f, err := call.Env.Open(ctx, name)
 	if err != nil {
@@ -46,7 +46,7 @@ func (d Dialect) ReadImage(ctx context.Context, call *tool.Call, name string) (r
 	defer func() { err = errors.Join(err, f.Close()) }()
 	whole := newHashingReader(f)
 	r := bufio.NewReader(whole)
-	const longest = 12 // of the beginnings that imageType knows
+	const longest = 12 // the longest start that imageType needs
 	start, err := r.Peek(longest)
 	if err != nil && !isEOF(err) {
 		return result, fmt.Errorf("reading %s: %w", names.Shown(name), err)

@@ -34,12 +34,12 @@ func otherNames(name string) []string {
 	return nil
 }
 
-// replaces says that a tool does what those of other agents do that are called like one of this package or the names that are given.
+// replaces returns the Instead of a tool that does what the tool name of this package does. more are further names.
 func replaces(name string, more ...string) []tool.Instead {
 	return []tool.Instead{{Of: append(otherNames(name), more...)}}
 }
 
-// shellInstead has the commands that do the work of tools that a dialect may not have.
+// shellInstead returns the Instead of a shell, with commands for tools that a dialect may lack.
 func shellInstead() []tool.Instead {
 	return append(replaces("shell"),
 		tool.Instead{Of: otherNames("read_file"), How: "`cat -n FILE`, or `sed -n 1,200p FILE` for a part of it"},

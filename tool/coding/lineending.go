@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// withLineEndings are the texts of places with the line endings that they have to use: what the part of the content uses that they
-// replace or, if it is all on one line or uses both, what most of the content uses.
+// withLineEndings returns the texts of places with their line endings. A text gets those of the part that it replaces. If that part has
+// none or both kinds, it gets those of most of the content.
 func withLineEndings(content string, places []place) []string {
 	texts := make([]string, len(places))
-	most := "" // of the content; not looked for before it is needed
+	most := "" // the content's line ending; found when it is needed
 	for i, p := range places {
 		if texts[i] = p.text; !strings.Contains(p.text, "\n") {
 			continue
@@ -48,10 +48,12 @@ func withLineEnding(text, ending string) string {
 
 func toLF(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-// lfView is a content with \n for line endings, and the way back to the original.
+// lfView holds a content with
+//
+//	for line endings, and maps offsets to the original.
 type lfView struct {
 	text    string
-	removed []int // the offsets in text before which there was a \r, rising
+	removed []int // ascending offsets in text before which a \r was removed
 }
 
 func viewLF(content string) lfView {
@@ -64,5 +66,5 @@ func viewLF(content string) lfView {
 	return v
 }
 
-// original is the offset in the content. That of a line's end is before its \r.
+// original returns the offset in the original content. The offset of a line's end is before its \r.
 func (v lfView) original(offset int) int { return offset + sort.SearchInts(v.removed, offset) }

@@ -14,24 +14,24 @@ import (
 
 const (
 	readBuffer   = 64 << 10
-	maxLineBytes = 100_000 // of a line are returned
-	maxReadBytes = 4 << 20 // are returned by one call
-	numberWidth  = 3       // line numbers have at least this width
+	maxLineBytes = 100_000 // the most that is returned of a line
+	maxReadBytes = 4 << 20 // the most that one call returns
+	numberWidth  = 3       // least width of line numbers
 )
 
-// excerpt is some lines of a file, without their ends.
+// excerpt holds some lines of a file, without their ends.
 type excerpt struct {
 	lines []string
 	more  bool // the file goes on
-	full  bool // because maxReadBytes were reached
-	total int  // the file's lines, when lines is empty
+	full  bool // maxReadBytes were reached before limit
+	total int  // number of lines in the file, if lines is empty
 }
 
-// readLines reads limit lines from the line first on. What it does not return it does not keep.
+// readLines reads limit lines, starting with line first. It holds no other lines in memory.
 func readLines(ctx context.Context, r *bufio.Reader, first, limit int) (excerpt, error) {
 	var x excerpt
 	if bom, err := r.Peek(3); err == nil && string(bom) == "\ufeff" {
-		if _, err := r.Discard(len(bom)); err != nil { // it would be shown as part of the first line
+		if _, err := r.Discard(len(bom)); err != nil { // a byte order mark would be shown in the first line
 			return x, err
 		}
 	}
@@ -64,9 +64,9 @@ func readLines(ctx context.Context, r *bufio.Reader, first, limit int) (excerpt,
 	return x, err
 }
 
-// skipLines passes over n lines and returns how many there were. A last line without an end is one.
+// skipLines skips n lines and returns how many there were. An unfinished last line counts.
 func skipLines(ctx context.Context, r *bufio.Reader, n int) (skipped int, err error) {
-	open := false // inside of a line
+	open := false // inside a line
 	for skipped < n {
 		if err := context.Cause(ctx); err != nil {
 			return skipped, err
@@ -100,7 +100,7 @@ func skipLines(ctx context.Context, r *bufio.Reader, n int) (skipped int, err er
 	return skipped, nil
 }
 
-// readLine reads a line without its end. Of a very long one it keeps the beginning and says so in the line.
+// readLine reads a line without its end. It keeps the beginning of a very long line and says so in the line.
 func readLine(ctx context.Context, r *bufio.Reader) (string, error) {
 	var line []byte
 	dropped := 0
@@ -136,7 +136,7 @@ func readLine(ctx context.Context, r *bufio.Reader) (string, error) {
 	}
 }
 
-// wholeRunes cuts off a character at the end of which only a part is there.
+// wholeRunes removes an incomplete character from the end.
 func wholeRunes(b []byte) []byte {
 	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
 		if start := b[len(b)-i:]; utf8.RuneStart(start[0]) {
@@ -149,7 +149,7 @@ func wholeRunes(b []byte) []byte {
 	return b
 }
 
-// Numbering writes the number of a line, and what stands between it and the line. Width is that of the longest number, and at least 3.
+// Numbering writes the number of a line and what separates it from the line. width is the length of the longest number, at least 3.
 type Numbering func(b *strings.Builder, n, width int)
 
 // BarNumbers is the [Numbering] of read_file: `NNN | text`.
@@ -168,7 +168,7 @@ func (write Numbering) lines(lines []string, first int) string {
 
 func isEOF(err error) bool { return errors.Is(err, io.EOF) }
 
-// count is a number with a noun.
+// count returns a number with its noun.
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -17,7 +17,7 @@ import (
 
 const (
 	maxListDepth  = 10
-	maxDirEntries = 2000 // are listed by one call
+	maxDirEntries = 2000 // the most that one call lists
 )
 
 type listDirArgs struct {
@@ -26,7 +26,7 @@ type listDirArgs struct {
 	Ignore []string `json:"ignore,omitempty" jsonschema:"Patterns of names to leave out at any depth, such as *.log."`
 }
 
-// ListDir returns the tool list_dir: the entries of a directory, and of those below it.
+// ListDir returns the tool list_dir, which lists the entries of a directory and of those below it.
 func ListDir() tool.Tool { return Dialect{}.ListDir() }
 
 // ListDir returns the tool list_dir.
@@ -83,7 +83,7 @@ func (d Dialect) listDir(ctx context.Context, call *tool.Call, args listDirArgs)
 	return result, nil
 }
 
-// explainReadDir tells the model why a directory could not be listed and what to do about it.
+// explainReadDir returns an error that tells the model why a directory could not be listed and what to do.
 func (d Dialect) explainReadDir(ctx context.Context, e env.Environment, dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return d.explainMissing(ctx, e, dir)
@@ -99,7 +99,7 @@ type dirLister struct {
 	env        env.Environment
 	ignore     []string // patterns of names
 	text       strings.Builder
-	entries    int // more than maxDirEntries: there were more
+	entries    int // more than maxDirEntries if the list is incomplete
 	unreadable []string
 }
 
@@ -120,7 +120,7 @@ func (l *dirLister) list(ctx context.Context, dir string, infos []env.Info, dept
 		}
 		sub := strings.TrimSuffix(dir, "/") + "/" + info.Name
 		below, err := l.env.ReadDir(ctx, sub)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // it may have gone since it was listed
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // it may have been removed since it was listed
 			l.unreadable = append(l.unreadable, fmt.Sprintf("%s: %s", names.Shown(sub), names.Error(err)))
 		}
 		if err := l.list(ctx, sub, below, depth-1, indent+"  "); err != nil {
@@ -133,11 +133,11 @@ func (l *dirLister) list(ctx context.Context, dir string, infos []env.Info, dept
 func (l *dirLister) ignores(name string) bool {
 	return slices.ContainsFunc(l.ignore, func(pattern string) bool {
 		match, err := path.Match(pattern, name)
-		return err == nil && match // the patterns were checked
+		return err == nil && match // listDir has checked the patterns
 	})
 }
 
-// entryText returns a directory's entry as it is shown.
+// entryText returns the line for an entry of a directory.
 func entryText(info env.Info) string {
 	name := names.Shown(info.Name)
 	switch {

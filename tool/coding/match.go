@@ -2,29 +2,29 @@ package coding
 
 import "strings"
 
-// edit is the replacement of a text in a file's content.
+// edit holds a replacement of text in a file's content.
 type edit struct {
 	old, new string
-	all      bool // every occurrence, not the only one
+	all      bool // replace every occurrence; otherwise there must be just one
 }
 
-// span is a part of a text, by offsets.
+// span holds the offsets of a part of a text.
 type span struct{ start, end int }
 
-// place is where an edit's old text was found, and what belongs there.
+// place holds where an edit's old text was found, and its replacement.
 type place struct {
 	span
 	text string // with \n for line endings
 }
 
-// matchResult is how an edit's old text was found in a content.
+// matchResult holds the places where an edit's old text was found.
 type matchResult struct {
-	places []place // in the content, in order, none overlapping another if the edit is for all
-	// how says what was overlooked, as in "but for ...". Empty when nothing was but line endings. The result reports it.
+	places []place // in the order of the content; they do not overlap if the edit is for all
+	// how names the differences that were ignored, such as indentation, for the result. It is empty if only line endings differ.
 	how string
 }
 
-// spans are the places without their texts.
+// spans returns the places without their texts.
 func (m matchResult) spans() []span {
 	var spans []span
 	for _, p := range m.places {
@@ -33,26 +33,23 @@ func (m matchResult) spans() []span {
 	return spans
 }
 
-// matcher is one way of finding an old text.
+// matcher holds one way of finding an old text.
 type matcher struct {
 	how  string
 	find func(e edit, view lfView) []place
 }
 
-// matchers are the ways of finding an old text, in the order in which they are tried. The first, which is not in the list, is
-// findExact:
+// matchers returns the ways of finding an old text after findExact, in the order in which they are tried:
 //
-//  1. Exact, at any place, also in the middle of a line, but for line endings, which models do not see.
-//  2. But for white space at the ends of lines, and but for a newline that the file's last line lacks. From here on, unless said
-//     otherwise, whole lines are compared, so that nothing before or behind the text on its lines can get lost, and the old
-//     text must have more than white space in it.
-//  3. But for indentation too, if one rule turns the old text's into the file's on all lines: more in front, less in front, or
-//     another unit (tabs for spaces, four spaces for two). The same rule is applied to the new text; see fuzzy.Indent.
-//  4. But for typographic characters (dashes, quotes, spaces, full-width forms) where the old text has those of a keyboard, or
-//     the reverse, at any place.
-//  5. But for all of these together.
+//  1. findExact matches anywhere, also in the middle of a line. It ignores line endings, which models do not see.
+//  2. White space at the ends of lines, and a newline that the file's last line lacks, are ignored. 2, 3
+//     and 5 compare whole lines, so that nothing else on those lines can get lost, and need an old text that is not blank.
+//  3. Indentation is ignored too, if one rule turns the old text's into the file's on all lines: more, less, or another unit (tabs
+//     for spaces, four spaces for two). The same rule is applied to the new text; see fuzzy.Indent.
+//  4. Typographic characters (dashes, quotes, spaces, full-width forms) match those of a keyboard and the reverse, anywhere.
+//  5. The differences of 2, 3 and 4 are ignored together.
 //
-// Nothing else is overlooked: no letter, no other punctuation, no line more or less.
+// Nothing else is ignored: no letter, no other punctuation, no additional or missing line.
 func matchers() []matcher {
 	return []matcher{
 		{"white space at the ends of lines", lineFinder{}.find},
@@ -62,9 +59,9 @@ func matchers() []matcher {
 	}
 }
 
-// match finds an edit's old text. The first step that finds something decides, also when what it finds is not unique: then that
-// is an error, unless the edit is for all, which means all that this one step finds. So a laxer step never adds to a stricter
-// one. Lines that the new text has in common with the old one at its beginning and end stay as they are in the file.
+// match finds an edit's old text. The first matcher that finds something decides, even if what it finds is ambiguous: that is an error,
+// unless the edit is for all. So a laxer matcher never adds to a stricter one. Lines at the beginning and end that the new text shares
+// with the old one stay as they are in the file.
 func (e edit) match(content string) matchResult {
 	e.old, e.new = toLF(e.old), toLF(e.new)
 	if places := findExact(e, content); len(places) > 0 {
@@ -84,7 +81,7 @@ func (e edit) match(content string) matchResult {
 	return matchResult{}
 }
 
-// occurrences finds the old text in another.
+// occurrences returns the places of the old text in another text.
 func occurrences(e edit, text string) []place {
 	var places []place
 	for at := 0; at <= len(text); {
@@ -94,14 +91,14 @@ func occurrences(e edit, text string) []place {
 		}
 		start := at + i
 		places = append(places, place{span{start, start + len(e.old)}, e.new})
-		if at = start + 1; e.all { // else overlapping ones count, too: which of them is meant cannot be told
+		if at = start + 1; e.all { // without all, overlapping matches count too, because either could be meant
 			at = start + len(e.old)
 		}
 	}
 	return places
 }
 
-// apply replaces the places by their new texts and returns the new content with where the new texts are in it.
+// apply replaces the places and returns the new content with the spans of the new texts.
 func (e edit) apply(content string, places []place) ([]byte, []span) {
 	texts := withLineEndings(content, places)
 	size := len(content)

@@ -7,7 +7,7 @@ import (
 	"github.com/attractor-go/attractor/internal/fuzzy"
 )
 
-// explainNoMatch tells the model what comes nearest to an old text that is not in a content.
+// explainNoMatch tells the model which part of a content is most like an old text that is not in it.
 func (d Dialect) explainNoMatch(content string, e edit) string {
 	old := strings.Split(strings.Trim(toLF(e.old), "\n"), "\n")
 	if fuzzy.Numbered(old) {

@@ -15,10 +15,10 @@ import (
 	"github.com/attractor-go/attractor/internal/names"
 )
 
-// maxSuggestions is how many names are suggested for one that is not there.
+// maxSuggestions is how many similar names an error suggests.
 const maxSuggestions = 3
 
-// cleanPath returns a path as Access names it: as far as it can be told without looking, the same for the same file.
+// cleanPath returns a path for Access: the same for the same file, as far as that is known without the file system.
 func cleanPath(name string) string {
 	if name == "" {
 		return ""
@@ -26,7 +26,7 @@ func cleanPath(name string) string {
 	return path.Clean(name)
 }
 
-// explainOpen tells the model why a file could not be opened and what to do about it.
+// explainOpen returns an error that tells the model why a file could not be opened and what to do.
 func (d Dialect) explainOpen(ctx context.Context, e env.Environment, name string, err error) error {
 	if name == "" {
 		return d.noPath()
@@ -40,12 +40,12 @@ func (d Dialect) explainOpen(ctx context.Context, e env.Environment, name string
 	return d.explainPath(ctx, e, name, err)
 }
 
-// noPath returns the error of a call without the path of a file.
+// noPath returns the error for an empty path.
 func (d Dialect) noPath() error {
 	return fmt.Errorf("%s is empty; give the path of a file", d.word("read_file.file_path"))
 }
 
-// explainPath tells the model what to do about a path that leads through a file. Any other error it returns as it is.
+// explainPath returns an error with advice for a path that leads through a file, and any other error unchanged.
 func (d Dialect) explainPath(ctx context.Context, e env.Environment, name string, err error) error {
 	if errors.Is(err, syscall.ENOTDIR) {
 		for dir := path.Dir(name); dir != "." && dir != "/"; dir = path.Dir(dir) {
@@ -70,7 +70,7 @@ func (d Dialect) explainMissing(ctx context.Context, e env.Environment, name str
 	return fmt.Errorf("%s does not exist; did you mean %s?", names.Shown(name), strings.Join(near, " or "))
 }
 
-// similarNames returns the files in a missing file's directory whose names are most like its own, as results show them.
+// similarNames returns the files in a missing file's directory with the most similar names, as results show them.
 func similarNames(ctx context.Context, e env.Environment, name string) ([]string, error) {
 	dir := path.Dir(name)
 	infos, err := e.ReadDir(ctx, dir)
@@ -84,7 +84,7 @@ func similarNames(ctx context.Context, e env.Environment, name string) ([]string
 	return near, nil
 }
 
-// nearNames returns the files whose names are most like the wanted one: a few letters apart, or alike but for the extension.
+// nearNames returns the files whose names are most similar: a few letters apart, or equal except for the extension.
 func nearNames(name string, infos []env.Info) []string {
 	type candidate struct {
 		name     string
@@ -110,7 +110,8 @@ func nearNames(name string, infos []env.Info) []string {
 	return near
 }
 
-// CheckDir returns an error for the model if a command is to run in a directory that does not exist or is none. The parameter is what named it.
+// CheckDir returns an error for the model if the directory for a command does not exist or is a file. parameter is the tool's name for
+// it.
 func CheckDir(ctx context.Context, e env.Environment, dir, parameter string) error {
 	info, err := e.Stat(ctx, dir)
 	switch {
@@ -119,5 +120,5 @@ func CheckDir(ctx context.Context, e env.Environment, dir, parameter string) err
 	case err == nil && !info.IsDir():
 		return fmt.Errorf("%s is a file; give a directory as %s, such as the one that it is in", names.Shown(dir), parameter)
 	}
-	return nil // an environment may keep its files to a directory, and not its commands
+	return nil // an environment may confine files to a directory and not commands
 }

@@ -20,11 +20,11 @@ type planStep struct {
 	Status string `json:"status" jsonschema:"pending, in_progress or completed. At most one step is in_progress."`
 }
 
-// maxPlan is how long a plan can be, in bytes: it is repeated whole after every compaction.
+// maxPlan is the longest plan, in bytes: all of it is repeated after every compaction.
 const maxPlan = 10_000
 
-// UpdatePlan returns the tool update_plan(plan, explanation) of OpenAI's agent. The session keeps the plan as a note, so that a host sees it in
-// PLAN events.
+// UpdatePlan returns the tool update_plan(plan, explanation) of OpenAI's agent. The session keeps the plan as a note, which hosts see
+// in PLAN events.
 func UpdatePlan() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name:        "update_plan",
@@ -57,7 +57,7 @@ func (args planArgs) list() tool.Plan {
 	return plan
 }
 
-// check reports what is wrong with a plan.
+// check returns an error for an invalid plan.
 func (args planArgs) check() error {
 	if len(args.Plan) == 0 {
 		return errors.New("plan is empty; give all the steps")

@@ -26,11 +26,11 @@ const (
 	actionKill     = "kill"
 )
 
-// settleTime is how long a process that was started or written to gets, before what it has printed is read: a command that fails at
-// once has failed by then.
+// settleTime is how long a process runs after its start or its input before its output is read, so that a command that fails at once
+// has failed.
 const settleTime = 500 * time.Millisecond
 
-// Process returns the tool process(id, action, wait_ms, input): it reads from, writes to and kills what shell started in the background.
+// Process returns the tool process(id, action, wait_ms, input), which reads from, writes to and kills commands in the background.
 func Process() tool.Tool { return Dialect{}.Process() }
 
 // Process returns the tool process.

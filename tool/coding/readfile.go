@@ -14,7 +14,7 @@ import (
 
 const (
 	defaultReadLines = 2000
-	binaryPeek       = 8 << 10 // a NUL byte in these makes a file binary
+	binaryPeek       = 8 << 10 // a file with a NUL byte in the first 8 KiB is binary
 )
 
 type readFileArgs struct {
@@ -23,7 +23,7 @@ type readFileArgs struct {
 	Limit    int    `json:"limit,omitempty" jsonschema:"How many lines to read. Default: 2000."`
 }
 
-// ReadFile returns the tool read_file: lines of a text file with their numbers, or an image.
+// ReadFile returns the tool read_file, which reads numbered lines of a text file, or an image.
 func ReadFile() tool.Tool { return Dialect{}.ReadFile() }
 
 // ReadFile returns the tool read_file.
@@ -62,9 +62,9 @@ func (d Dialect) readFile(ctx context.Context, call *tool.Call, args readFileArg
 	return result, err
 }
 
-// readStarted reads a file that was opened.
+// readStarted reads an open file.
 func (d Dialect) readStarted(ctx context.Context, r *bufio.Reader, args readFileArgs) (result tool.Result, err error) {
-	start, err := r.Peek(binaryPeek) // an error shows again when the lines are read
+	start, err := r.Peek(binaryPeek) // reading the lines returns the error again
 	switch {
 	case imageType(start) != "":
 		return d.readImage(r, imageType(start), args.FilePath)

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	maxManyFiles = 100     // are read by one call
-	maxManyBytes = 1 << 20 // of text are returned by one call
+	maxManyFiles = 100     // the most that one call reads
+	maxManyBytes = 1 << 20 // the most text that one call returns
 )
 
 type readManyFilesArgs struct {
@@ -27,7 +27,7 @@ type readManyFilesArgs struct {
 	Exclude []string `json:"exclude,omitempty" jsonschema:"Glob patterns of files to leave out, such as **/*_test.go."`
 }
 
-// ReadManyFiles returns the tool read_many_files: the texts of several files at once.
+// ReadManyFiles returns the tool read_many_files, which reads several files at once.
 func ReadManyFiles() tool.Tool { return Dialect{}.ReadManyFiles() }
 
 // ReadManyFiles returns the tool read_many_files.
@@ -101,19 +101,19 @@ func (d Dialect) readManyFiles(ctx context.Context, call *tool.Call, args readMa
 	return result, nil
 }
 
-// manyFiles is what read_many_files is to read.
+// manyFiles collects the files for read_many_files to read.
 type manyFiles struct {
 	dialect Dialect
-	names   []string        // each once, in the order in which they were named; those of a pattern by name
+	names   []string        // each once, in the order of the arguments; those of a pattern sorted
 	seen    map[string]bool // the names
-	notes   []string        // on what is missing
+	notes   []string        // about what is missing
 }
 
 func (m *manyFiles) note(format string, args ...any) {
 	m.notes = append(m.notes, fmt.Sprintf(format, args...))
 }
 
-// add finds the files that a path means. A file of that name goes before a pattern.
+// add adds the files that a path names. An existing file goes before a pattern.
 func (m *manyFiles) add(ctx context.Context, e env.Environment, name string) error {
 	info, err := e.Stat(ctx, name)
 	pattern, dir := name, ""
@@ -157,7 +157,7 @@ func (m *manyFiles) append(name string) {
 	}
 }
 
-// remove leaves out what a pattern means.
+// remove removes the files that match a pattern.
 func (m *manyFiles) remove(ctx context.Context, e env.Environment, pattern string) error {
 	out, err := search.Glob(ctx, e, pattern, "")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -171,7 +171,7 @@ func (m *manyFiles) remove(ctx context.Context, e env.Environment, pattern strin
 	return err
 }
 
-// numberedText is one file's lines with their numbers.
+// numberedText returns a file's lines with their numbers.
 func numberedText(ctx context.Context, e env.Environment, name string) (text string, seen []tool.Seen, err error) {
 	f, err := e.Open(ctx, name)
 	if err != nil {
@@ -180,7 +180,7 @@ func numberedText(ctx context.Context, e env.Environment, name string) (text str
 	defer func() { err = errors.Join(err, f.Close()) }()
 	whole := newHashingReader(f)
 	r := bufio.NewReaderSize(whole, readBuffer)
-	start, err := r.Peek(binaryPeek) // an error shows again when the lines are read
+	start, err := r.Peek(binaryPeek) // reading the lines returns the error again
 	switch {
 	case isUTF16(start) || imageType(start) != "" || bytes.IndexByte(start, 0) >= 0:
 		return "", nil, errors.New("is no text file; read_file reads images and says more about others")

@@ -22,14 +22,14 @@ type readOutputArgs struct {
 	Pattern string `json:"pattern,omitempty" jsonschema:"Regular expression (RE2 syntax): only lines that match are returned, with their line numbers."`
 }
 
-// defaultOutputLines is how many lines read_output returns unless told otherwise.
+// defaultOutputLines is the default of limit.
 const defaultOutputLines = 500
 
 // maxOutputLine is how much of a line is shown, in bytes.
 const maxOutputLine = 2_000
 
-// ReadOutput returns the tool read_output(id, turns, offset, limit, pattern): it reads and searches what truncation took from a result, and
-// what compaction took from the conversation.
+// ReadOutput returns the tool read_output(id, turns, offset, limit, pattern). It reads and searches what truncation removed from a
+// result, and what compaction removed from the conversation.
 func ReadOutput() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: tool.ReadOutput,
@@ -72,7 +72,7 @@ func readOutput(ctx context.Context, call *tool.Call, args readOutputArgs) (tool
 	return tool.Text(text), nil
 }
 
-// outputLines reads the lines that are asked for without holding more than one of the others in memory.
+// outputLines returns the requested lines. It holds at most one other line in memory.
 func outputLines(r io.Reader, offset, limit int, match *regexp.Regexp) (string, error) {
 	if limit == 0 {
 		limit = defaultOutputLines
@@ -118,7 +118,7 @@ func shortLine(r *bufio.Reader) (string, error) {
 		piece, err := r.ReadSlice('\n')
 		line = append(line, piece[:min(len(piece), maxOutputLine-len(line))]...)
 		if !errors.Is(err, bufio.ErrBufferFull) {
-			text := sanitize.Terminal(strings.TrimRight(string(line), "\r\n")) // the store has the bytes
+			text := sanitize.Terminal(strings.TrimRight(string(line), "\r\n")) // the store has the raw bytes
 			if len(line) == maxOutputLine {
 				text = strings.ToValidUTF8(text, "") + " [the line goes on]"
 			}

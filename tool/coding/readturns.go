@@ -12,10 +12,10 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// maxTurnsPage is how much of turns one call returns, in bytes: less than the tool's limit, so that nothing is cut.
+// maxTurnsPage is how much of the turns one call returns, in bytes: less than the tool's limit, so that nothing is truncated.
 const maxTurnsPage = 24_000
 
-// readTurns reads or searches turns that a compaction has replaced. Lines are counted from the first of the turns that are asked for.
+// readTurns reads or searches turns that a compaction has replaced. Lines are counted from the start of the first requested turn.
 func readTurns(ctx context.Context, call *tool.Call, args readOutputArgs, match *regexp.Regexp) (tool.Result, error) {
 	if call.Session == nil || call.Session.History() == nil {
 		return tool.Result{}, errors.New("this session keeps no turns; what was said is in the conversation")
@@ -51,7 +51,7 @@ func readTurns(ctx context.Context, call *tool.Call, args readOutputArgs, match 
 	return tool.Text(page.text.String()), nil
 }
 
-// turnRange reads "3", "3-5" or "3-"; nothing means all turns.
+// turnRange parses "3", "3-5" or "3-". An empty text means all turns.
 func turnRange(text string) (first, last int, err error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -72,7 +72,7 @@ func turnRange(text string) (first, last int, err error) {
 	return first, last, nil
 }
 
-// turnsPage is what one call shows of turns.
+// turnsPage holds what one call shows of the turns.
 type turnsPage struct {
 	match         *regexp.Regexp
 	offset, limit int
@@ -80,7 +80,7 @@ type turnsPage struct {
 	line, shown   int // lines so far
 }
 
-// add shows the lines of a turn that are asked for. It reports false at a line for which there is no room.
+// add writes the requested lines of a turn. It returns false if there is no room for a line.
 func (p *turnsPage) add(turn tool.Turn) bool {
 	named := false
 	for line := range strings.Lines(turn.Text) {
@@ -103,12 +103,12 @@ func (p *turnsPage) add(turn tool.Turn) bool {
 	return true
 }
 
-// pieces cuts a line that is too long to be shown as one, so that all of it can be read.
+// pieces splits a line that is too long to be shown as one.
 func pieces(line string) []string {
 	var cut []string
 	for len(line) > maxOutputLine {
 		at := maxOutputLine
-		for at > maxOutputLine-4 && line[at]&0xC0 == 0x80 { // not within a character
+		for at > maxOutputLine-4 && line[at]&0xC0 == 0x80 { // do not split a character
 			at--
 		}
 		cut = append(cut, line[:at])

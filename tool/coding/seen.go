@@ -11,10 +11,10 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// maxSeenBytes is how much of a file is read to know its whole content, where only a part of it is shown.
+// maxSeenBytes is the largest file that is read to its end for its hash when only a part of it is shown.
 const maxSeenBytes = 8 << 20
 
-// seenFile returns what the session knows of a file whose content has a hash.
+// seenFile returns what the session knows of a file whose content has the hash.
 func seenFile(ctx context.Context, e env.Environment, name string, h env.Hash) []tool.Seen {
 	path, err := env.Resolve(ctx, e, name)
 	if err != nil {
@@ -23,7 +23,7 @@ func seenFile(ctx context.Context, e env.Environment, name string, h env.Hash) [
 	return []tool.Seen{{Path: path, Hash: h}}
 }
 
-// filesOf returns what a call's session has seen of files; nil when it does not remember.
+// filesOf returns what a call's session has seen of files, or nil if it does not track that.
 func filesOf(call *tool.Call) tool.Files {
 	if call.Session == nil {
 		return nil
@@ -31,13 +31,13 @@ func filesOf(call *tool.Call) tool.Files {
 	return call.Session.Files()
 }
 
-// hashingReader is a file that is read, whatever part of it, and of which the whole content gets a hash.
+// hashingReader hashes the content of a file while it is read.
 type hashingReader struct {
 	file io.Reader
 	sum  hash.Hash
 	size int64
 	end  bool
-	err  error // the first one, but for the end of the file
+	err  error // the first error other than io.EOF
 }
 
 func newHashingReader(file io.Reader) *hashingReader {
@@ -48,7 +48,7 @@ func newHashingReader(file io.Reader) *hashingReader {
 func (r *hashingReader) Read(p []byte) (int, error) {
 	n, err := r.file.Read(p)
 	if r.size += int64(n); r.size <= maxSeenBytes {
-		_, _ = r.sum.Write(p[:n]) // which never fails
+		_, _ = r.sum.Write(p[:n]) // it never fails
 	}
 	r.end = r.end || isEOF(err)
 	if err != nil && !isEOF(err) && r.err == nil {
@@ -57,7 +57,7 @@ func (r *hashingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// seen reads the rest of a file that is not too long and returns what the session has then seen.
+// seen reads the rest of the file, if it is not too long, and returns what the session has seen of it.
 func (r *hashingReader) seen(ctx context.Context, e env.Environment, name string) []tool.Seen {
 	if !r.end && r.size <= maxSeenBytes {
 		if info, err := e.Stat(ctx, name); err != nil || info.Size > maxSeenBytes {

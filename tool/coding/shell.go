@@ -20,7 +20,7 @@ type shellArgs struct {
 	Description string `json:"description,omitempty" jsonschema:"What the command does, in a few words, for the person who watches."`
 }
 
-// Shell returns the tool shell: a command, run to its end. Without a timeout of the model's the command has the default one.
+// Shell returns the tool shell, which runs a command to its end. defaultTimeout is the limit unless the model gives another.
 func Shell(defaultTimeout time.Duration) tool.Tool { return Dialect{}.Shell(defaultTimeout) }
 
 // Shell returns the tool shell.
@@ -53,10 +53,10 @@ func (d Dialect) shell(ctx context.Context, call *tool.Call, args shellArgs, tim
 		return tool.Result{}, errors.New("command is empty; give the command line to run")
 	case args.TimeoutMS < 0:
 		return tool.Result{}, fmt.Errorf("%s is %d; it must be 1 or more, or left out for the default of %d", d.word("shell.timeout_ms"), args.TimeoutMS, timeout.Milliseconds())
-	case args.TimeoutMS > 0: // cut before it is multiplied, so that it cannot overflow
+	case args.TimeoutMS > 0: // bounded before it is multiplied, so that it cannot overflow
 		timeout = time.Duration(min(args.TimeoutMS, env.MaxTimeout.Milliseconds())) * time.Millisecond
 	}
-	if _, ok := patch.FromScript(args.Command); ok { // models that were trained with it call it here, where there is no such program
+	if _, ok := patch.FromScript(args.Command); ok { // some models run apply_patch as a command, but there is no such program
 		result, err := RunPatch(ctx, call, args.Command)
 		return render(result), err
 	}
@@ -70,8 +70,8 @@ func (d Dialect) shell(ctx context.Context, call *tool.Call, args shellArgs, tim
 	return render(result), nil
 }
 
-// RunCommand runs a command to its end, for at most a timeout, and returns what it printed as the Content and what became of it as Ran.
-// Whatever it leaves running becomes a background process of the session, if the session has any.
+// RunCommand runs a command to its end, or until the timeout. It returns what the command printed as the Content and its end as Ran.
+// What the command leaves running becomes a background process of the session, if the session allows any.
 func RunCommand(ctx context.Context, call *tool.Call, cmd env.Command, timeout time.Duration) tool.Result {
 	printed := tool.NewTranscript(outputsOf(call), call.ID, 0)
 	cmd.Output = func(stream int, p []byte) {
@@ -85,7 +85,7 @@ func RunCommand(ctx context.Context, call *tool.Call, cmd env.Command, timeout t
 	result := printed.Take()
 	ran := result.Ran
 	ran.Interrupted = err != nil && ctx.Err() != nil
-	if err == nil || ran.Interrupted && came.Duration > 0 { // otherwise it did not start, or would not die
+	if err == nil || ran.Interrupted && came.Duration > 0 { // otherwise it did not start or could not be killed
 		ran.Exit = &came.Exit
 	} else {
 		ran.Err = err.Error()
@@ -100,7 +100,7 @@ func RunCommand(ctx context.Context, call *tool.Call, cmd env.Command, timeout t
 	return result
 }
 
-// startInBackground starts a command that goes on when the call is over, and shows how it began.
+// startInBackground starts a command that outlives the call, and shows its first output.
 func (d Dialect) startInBackground(ctx context.Context, call *tool.Call, args shellArgs) (tool.Result, error) {
 	processes := call.Processes()
 	if processes == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// newFilePerm is the mode of files that the tools make.
+// newFilePerm is the mode of files that the tools create.
 const newFilePerm fs.FileMode = 0o644
 
 type writeFileArgs struct {
@@ -20,7 +20,7 @@ type writeFileArgs struct {
 	Content  string `json:"content" jsonschema:"The whole content of the file."`
 }
 
-// WriteFile returns the tool write_file: the whole content of a file, new or not.
+// WriteFile returns the tool write_file, which writes the whole content of a file.
 func WriteFile() tool.Tool { return Dialect{}.WriteFile() }
 
 // WriteFile returns the tool write_file.
@@ -54,18 +54,18 @@ func (d Dialect) writeFile(ctx context.Context, call *tool.Call, args writeFileA
 	return result, nil
 }
 
-// fileWrite is a file whose whole content is given.
+// fileWrite holds a file and its new content.
 type fileWrite struct {
 	call *tool.Call
 	name string
 	data []byte
 
 	was  content
-	size int64 // of what is replaced
+	size int64 // size of the replaced content
 }
 
-// decide allows the writing over what is there now. A session that remembers replaces only what it has seen: what it has not, somebody
-// else has written, and nobody would notice its loss. What has the content already can be written by anybody.
+// decide returns an error if the write must not replace the current content. A session that tracks files replaces only what it has
+// seen: otherwise the work of others could get lost unnoticed. Writing the same content again is always allowed.
 func (w *fileWrite) decide(ctx context.Context) (decision, error) {
 	w.was, w.size = content{}, 0
 	old, err := w.call.Env.Stat(ctx, w.name)
@@ -95,7 +95,7 @@ func (w *fileWrite) decide(ctx context.Context) (decision, error) {
 		"Nothing was written. Read it again, then write it with what is new in it, or edit it", names.Shown(w.name))
 }
 
-// seen returns the content that the session has seen last, whether it has seen any, and whether it remembers such things.
+// seen returns the content that the session saw last, whether it has seen any, and whether it tracks files.
 func (w *fileWrite) seen(ctx context.Context) (h env.Hash, known, remembers bool) {
 	files := filesOf(w.call)
 	if files == nil {
