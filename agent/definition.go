@@ -14,19 +14,19 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// AgentDefinition describes a subagent that the model, or a tool that starts one, can choose by its name.
+// AgentDefinition describes a kind of subagent, which the model or a tool chooses by its name.
 type AgentDefinition struct {
 	Name        string
-	Description string // when to choose it, for the model
+	Description string // tells the model when to choose it
 	// Instructions are added to the end of its system prompt.
 	Instructions string
-	// Tools are the names of the tools that it may have, of those of the session; nil means all of them.
+	// Tools names the session's tools that it gets; nil means all.
 	Tools []string
-	// Profile replaces the session's, and its tools those of the session; nil leaves both.
+	// Profile replaces the session's profile and tools; nil leaves both.
 	Profile *profile.Profile
-	// ExtraTools are tools of its own, which the session need not have.
+	// ExtraTools holds further tools, which the session need not have.
 	ExtraTools []tool.Tool
-	// Provider, Model and Effort override those of the Profile, or of the session. Another Provider needs another Model too.
+	// Provider, Model and Effort override the Profile's, or the session's. Another Provider needs another Model too.
 	Provider, Model, Effort string
 	// MaxTurns limits its turns; 0 means the session's limit.
 	MaxTurns int
@@ -49,7 +49,7 @@ func (s *Subagents) check() error {
 	return nil
 }
 
-// kinds returns what the model is told of the agents that it can choose; none in a session without subagents.
+// kinds returns the names and descriptions of all definitions for the model, none in a session without subagents.
 func (a *subagents) kinds() []tool.AgentKind {
 	if a == nil {
 		return nil
@@ -61,7 +61,7 @@ func (a *subagents) kinds() []tool.AgentKind {
 	return kinds
 }
 
-// describing returns tools with the definitions that they have where there are agents to choose. It does not change the list.
+// describing returns a copy of tools whose definitions list the agents that can be chosen.
 func (s *Session) describing(tools []tool.Tool) []tool.Tool {
 	kinds := s.agents.kinds()
 	if len(kinds) == 0 || !slices.ContainsFunc(tools, func(t tool.Tool) bool { return t.ForAgents != nil }) {
@@ -76,7 +76,7 @@ func (s *Session) describing(tools []tool.Tool) []tool.Tool {
 	return tools
 }
 
-// definition returns the definition that a task names, an empty one for none.
+// definition returns the definition that a task names, an empty one if it names none.
 func (a *subagents) definition(name string) (AgentDefinition, error) {
 	if name == "" {
 		return AgentDefinition{}, nil
@@ -96,7 +96,7 @@ func (o *Options) place(ctx context.Context, dir string) error {
 	if dir == "" {
 		return nil
 	}
-	dir = path.Clean(dir) // it is shown as the working directory
+	dir = path.Clean(dir) // the model sees it as the working directory
 	info, err := o.Env.Stat(ctx, dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -110,7 +110,7 @@ func (o *Options) place(ctx context.Context, dir string) error {
 	return nil
 }
 
-// equip sets the tools of a subagent, and its profile: a subset of what the session has, or what the definition brings.
+// equip sets the profile and the tools of a subagent: a part of the session's tools, or those of the definition.
 func (o *Options) equip(def *AgentDefinition, allowed []string, session []tool.Tool) error {
 	o.Tools = session
 	if def.Profile != nil {
@@ -129,7 +129,7 @@ func (o *Options) equip(def *AgentDefinition, allowed []string, session []tool.T
 	return nil
 }
 
-// chosenTools returns the tools of these names, all of them for nil.
+// chosenTools returns the tools with these names, all if names is nil.
 func chosenTools(tools []tool.Tool, names []string) ([]tool.Tool, error) {
 	if names == nil {
 		return tools, nil
@@ -145,7 +145,7 @@ func chosenTools(tools []tool.Tool, names []string) ([]tool.Tool, error) {
 	return chosen, nil
 }
 
-// ask sets the model of a subagent: that of the task, else of the definition, its profile or the session.
+// ask sets the model of a subagent: the task's, or else the definition's, its profile's or the session's.
 func (o *Options) ask(def *AgentDefinition, task *tool.AgentTask, parent *State) error {
 	model := first(task.Model, def.Model)
 	if def.Profile != nil {
@@ -164,12 +164,12 @@ func (o *Options) ask(def *AgentDefinition, task *tool.AgentTask, parent *State)
 		}
 	}
 	if (ModelName{o.Provider, o.Model}) != parent.askedModel() {
-		o.Window = 0 // that of another model
+		o.Window = 0 // it belongs to another model
 	}
 	return nil
 }
 
-// instruct adds the instructions of a subagent to those of the session.
+// instruct adds the instructions of a subagent to the session's.
 func (o *Options) instruct(more ...string) {
 	for _, text := range append(more, childInstructions) {
 		o.Instructions = strings.TrimSpace(o.Instructions + "\n\n" + strings.TrimSpace(text))
