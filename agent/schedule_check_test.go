@@ -59,6 +59,7 @@ func (p *incarnation) end() {
 	if p.crashed {
 		return
 	}
+	p.ledger.checkSettled(w)
 	_, told := events[len(events)-1].(*agent.SessionEnd)
 	late := p.Steer(context.Background(), "too late")
 	switch away := errors.Is(late, agent.ErrReleased) || errors.Is(errors.Join(late, err), agent.ErrTakenOver); {
@@ -174,6 +175,8 @@ func (w *world) checkJournal() {
 	checkPairs(w, messages)
 	w.checkRecords(state)
 	w.checkNotes(state)
+	w.checkUsage(state)
+	w.checkFallbacks()
 	if err := agent.Project(ctx, w.log, w.checkNumber); err != nil {
 		w.problem("project: %v", err)
 	}

@@ -24,6 +24,7 @@ import (
 // the policy.
 type schedule struct {
 	Answers []modelAnswer
+	Agents  []modelAnswer // of the subagents; none means that there are no subagents
 	Actions []hostAction
 	Drives  []drive // one for each input
 	Policy  policyDraw
@@ -31,8 +32,10 @@ type schedule struct {
 }
 
 type modelAnswer struct {
-	Fault  string // kind of the failure before the answer; empty for none
+	Fault  string // kind of the failure before the answer, or "too late" for a Retry-After above the cap; empty for none
+	Again  bool   // the failure also comes at the second attempt
 	Torn   bool   // the failure comes after some text
+	Counts bool   // the answer has its usage
 	Text   bool
 	Calls  []string
 	Finish llm.FinishReason // the reason to stop; empty for the natural one
@@ -59,6 +62,10 @@ type policyDraw struct {
 	Summarize           bool
 	StayOnFailure       bool
 	Budget              int
+	Fallbacks           []string // the providers of the fallbacks
+	ReturnAfter         time.Duration
+	Retries             int
+	History             bool // the session begins with messages
 }
 
 // hostDraw describes the host's code. Calls take from Fates and Permits by their ids; hooks take from their lists in turn. With an empty
@@ -71,11 +78,14 @@ type hostDraw struct {
 
 func drawSchedule(t *rapid.T) schedule {
 	duration := rapid.SampledFrom([]time.Duration{0, time.Millisecond, 20 * time.Millisecond, time.Second, 3 * time.Second})
-	tools := rapid.SampledFrom([]string{"look", "change", "slow", "stubborn", "fail", "finish", "unknown", "broken", "ask"})
+	tools := rapid.SampledFrom([]string{"look", "change", "slow", "stubborn", "fail", "finish", "unknown", "broken", "ask", "spawn", "spawn", "spawn reviewer",
+		"spawn other", "wait", "send", "close", "final_result"})
 	answer := rapid.Custom(func(t *rapid.T) modelAnswer {
 		return modelAnswer{
-			Fault: rapid.SampledFrom([]string{"", "", "", "", "", "server", "rate_limit", "stream", "context_length", "authentication"}).Draw(t, "fault"),
-			Torn:  rapid.Bool().Draw(t, "torn"), Text: rapid.Bool().Draw(t, "text"),
+			Fault: rapid.SampledFrom([]string{"", "", "", "", "", "", "", "server", "rate_limit", "stream", "context_length", "authentication", "overloaded", "quota",
+				"network", "timeout", "too late"}).Draw(t, "fault"),
+			Again: rapid.Bool().Draw(t, "again"), Counts: rapid.Bool().Draw(t, "counts"),
+			Torn: rapid.Bool().Draw(t, "torn"), Text: rapid.Bool().Draw(t, "text"),
 			Calls: rapid.SliceOfN(tools, 0, 3).Draw(t, "calls"), Takes: duration.Draw(t, "takes"),
 			Finish: rapid.SampledFrom([]llm.FinishReason{"", "", "", "", llm.FinishLength, llm.FinishContentFilter, llm.FinishPause,
 				llm.FinishContextLength, llm.FinishOther}).Draw(t, "finish")}
@@ -83,16 +93,20 @@ func drawSchedule(t *rapid.T) schedule {
 	action := rapid.Custom(func(t *rapid.T) hostAction {
 		return hostAction{After: duration.Draw(t, "after"), What: rapid.SampledFrom([]string{"steer", "steer", "follow up", "interrupt",
 			"interrupt", "cancel", "abort", "close", "effort", "model", "tools", "add tools", "remove tools", "compact", "note", "note text", "answer",
-			"crash", "crash", "release", "release", "release now", "take over", "take over"}).Draw(t, "what")}
+			"limits", "more", "budget", "time", "fallbacks", "no fallbacks", "fallback", "compaction", "result", "crash", "crash", "release", "release", "release now", "take over", "take over"}).Draw(t, "what")}
 	})
 	return schedule{
 		Answers: rapid.SliceOfN(answer, 1, 8).Draw(t, "answers"),
+		Agents:  rapid.SliceOfN(answer, 0, 3).Draw(t, "agents"),
 		Actions: rapid.SliceOfN(action, 0, 6).Draw(t, "actions"),
 		Drives:  rapid.SliceOfN(rapid.Custom(drawDrive), 1, 3).Draw(t, "drives"),
 		Policy: policyDraw{MaxRounds: rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "rounds"), MaxTurns: rapid.SampledFrom([]int{0, 0, 2, 6}).Draw(t, "turns"),
 			RequireDone: rapid.Bool().Draw(t, "done"), Confirms: rapid.IntRange(0, 2).Draw(t, "confirms"), Compaction: rapid.Bool().Draw(t, "compaction"),
 			Summarize: rapid.Bool().Draw(t, "summarize"), StayOnFailure: rapid.Bool().Draw(t, "stay"),
-			Budget: rapid.SampledFrom([]int{0, 0, 20_000}).Draw(t, "budget")},
+			Budget:    rapid.SampledFrom([]int{0, 0, 20_000}).Draw(t, "budget"),
+			Fallbacks: rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"two", "three"}), 0, 2, rapid.ID).Draw(t, "fallbacks"),
+			Retries:   rapid.SampledFrom([]int{0, 1, -1}).Draw(t, "retries"), History: rapid.Bool().Draw(t, "history"),
+			ReturnAfter: rapid.SampledFrom([]time.Duration{0, 0, 20 * time.Millisecond, 3 * time.Second, -1}).Draw(t, "return after")},
 		Host: drawHost(t),
 	}
 }
@@ -121,8 +135,8 @@ func drawHost(t *rapid.T) hostDraw {
 
 var schedules = flag.Int("schedules", 0, "random schedules of TestA_RandomSchedules, instead of rapid's number of checks")
 
-// TestA_RandomSchedules runs sessions with random answers, calls, steering, interrupts, aborts, faults, compactions, crashes, releases and
-// resumes, and checks the invariants of the loop. A failure prints the schedule and rapid's seed.
+// TestA_RandomSchedules runs sessions with random answers, calls, steering, interrupts, aborts, faults, fallbacks, subagents, compactions,
+// changes of the policy, crashes, releases and resumes, and checks the invariants of the loop. A failure prints the schedule and rapid's seed.
 func TestA_RandomSchedules(t *testing.T) {
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{Containment: env.ContainGroup})
 	if err != nil {
@@ -157,6 +171,7 @@ type incarnation struct {
 	*agent.Session
 	w       *world
 	log     *writer
+	ledger  *heldClaims
 	before  int64 // number of records of earlier processes
 	crashed bool
 	fenced  bool // the journal was taken over
@@ -310,7 +325,7 @@ func (p *incarnation) drive(ctx context.Context, d drive) error {
 
 // goOn continues an open input.
 func (p *incarnation) goOn(ctx context.Context) error {
-	if len(p.History()) > 0 {
+	if slices.ContainsFunc(p.History(), func(t agent.Turn) bool { return t.Origin != agent.OriginHistory }) {
 		return second(p.Continue(ctx))
 	}
 	return second(p.Submit(ctx, p.w.say("submit", "do it").text))
@@ -344,6 +359,7 @@ func (p *incarnation) steps(ctx context.Context, limit int, pause time.Duration)
 func (p *incarnation) act(what string, cancel context.CancelFunc) (over bool) {
 	var err error
 	w, s, ctx := p.w, p.Session, context.Background()
+	w.cuts(what)
 	effort, model := "max", "model-2"
 	switch what {
 	case "steer":
@@ -366,8 +382,15 @@ func (p *incarnation) act(what string, cancel context.CancelFunc) (over bool) {
 		err = s.AddTools(ctx, w.tools()[2:]...)
 	case "remove tools":
 		err = s.RemoveTools(ctx, "change", "slow")
+	case "limits", "more", "budget", "time", "fallbacks", "no fallbacks", "compaction", "result":
+		err = p.setPolicy(what)
+	case "fallback":
+		provider, model := "two", "model-2"
+		err = s.Set(ctx, agent.Settings{Provider: &provider, Model: &model})
 	case "compact":
-		err = s.Compact(ctx)
+		if err = s.Compact(ctx); s.Policy().Budget.Time > 0 {
+			err = nil // perhaps there is no time left for it
+		}
 	case "note":
 		err = p.note("")
 	case "note text":

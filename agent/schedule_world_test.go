@@ -14,8 +14,8 @@ import (
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
-	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/tool/coding"
 )
 
 // world holds everything that outlives the session of a schedule: the model, the tools and the host's code.
@@ -27,7 +27,9 @@ type world struct {
 	drives  []drive
 
 	mu       sync.Mutex
-	answered int
+	answered map[string]int // model calls, by what the ids of their tool calls begin with
+	counted  int            // answers of the session's that have their usage
+	cut      bool           // such an answer was perhaps cut off
 	problems []error
 	ran      map[string]int  // runs of calls with effects
 	fenced   map[string]bool // calls that were left open once
@@ -40,7 +42,7 @@ type world struct {
 }
 
 func newWorld(s schedule, e env.Environment) *world {
-	return &world{s: s, env: e, log: new(journal.Memory), actions: s.Actions, drives: s.Drives, ran: map[string]int{}, fenced: map[string]bool{},
+	return &world{s: s, env: e, log: new(journal.Memory), actions: s.Actions, drives: s.Drives, answered: map[string]int{}, ran: map[string]int{}, fenced: map[string]bool{},
 		asked: map[string]int{}, live: map[int64]agent.Kind{}, claims: map[int64]agent.Kind{}}
 }
 
@@ -117,46 +119,6 @@ func (p *incarnation) note(text string) error {
 	return err
 }
 
-// step returns one answer of the model. It checks the request: each call has exactly one result, right after it, in order.
-func (w *world) step(ctx context.Context, req *llm.Request) llmtest.Step {
-	checkPairs(w, req.Messages)
-	w.mu.Lock()
-	n := w.answered
-	w.answered++
-	w.mu.Unlock()
-	a := w.s.Answers[n%len(w.s.Answers)]
-	select {
-	case <-time.After(a.Takes):
-	case <-ctx.Done():
-		return llmtest.Error(llm.Errorf(llm.ErrAborted, "%v", context.Cause(ctx)))
-	}
-	if n >= 3*len(w.s.Answers) { // that is enough
-		return llmtest.Text("the end")
-	}
-	if a.Fault != "" && n%2 == 0 {
-		err := llm.Errorf(llm.KindNamed(a.Fault), "broken")
-		if a.Torn {
-			return llmtest.Torn("half of it", err)
-		}
-		return llmtest.Error(err)
-	}
-	var parts []llm.Part
-	if a.Text || len(a.Calls) == 0 && a.Finish == "" {
-		parts = append(parts, llm.Text{Text: fmt.Sprint("text ", n)})
-	}
-	for i, name := range a.Calls {
-		if req.ToolChoice.Mode == llm.ToolNone {
-			break
-		}
-		args := fmt.Sprintf(`{"path":"p%d"}`, i%2)
-		if name == "broken" {
-			name, args = "look", `{"path":`
-		}
-		parts = append(parts, llm.ToolCall{ID: fmt.Sprintf("c%d_%d", n, i), Name: name, Args: args})
-	}
-	return llmtest.Respond(llm.Response{Message: llm.Message{Parts: parts}, Finish: llm.Finish{Reason: a.Finish}})
-}
-
 // of returns the entry of a list for a call, the same one in every process.
 func of(list []string, id string) string {
 	var n, i int
@@ -204,7 +166,7 @@ func (w *world) tools() []tool.Tool {
 		a, err := call.Session.Ask(ctx, tool.Question{Text: "which?"})
 		return tool.Text(a.Text), err
 	})
-	return []tool.Tool{
+	tools := []tool.Tool{
 		newTool("look", readOnly, func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
 			pause(ctx, 2*time.Millisecond)
 			return tool.Text("seen"), nil
@@ -230,26 +192,10 @@ func (w *world) tools() []tool.Tool {
 		}),
 		ask,
 	}
-}
-
-func (w *world) options(p *incarnation) agent.Options {
-	policy := w.s.Policy
-	model := llmtest.NewProvider("test", repeatStep(llmtest.Func(w.step), 200)...)
-	o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{model}, Models: func(_, model string) (llm.Model, bool) {
-		return llm.Model{ID: model, Window: 2_000, MaxOutput: 500, Efforts: []string{"low", "high"}}, true
-	}}, Env: w.env, Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: w.tools()}, System: "You are being tested.",
-		Retry: llm.RetryPolicy{Jitter: func() float64 { return 0 }}, OnEvent: p.hear, Journal: p.log,
-		Policy: agent.Policy{MaxToolRounds: policy.MaxRounds, MaxTurns: policy.MaxTurns, RequireDone: policy.RequireDone,
-			OnFailure: map[bool]agent.OnFailure{true: agent.StayOnFailure}[policy.StayOnFailure], Budget: agent.Budget{Tokens: policy.Budget}},
-		Questions: &agent.Questions{}}
-	if policy.Summarize {
-		o.OnLimit = agent.Summarized
+	if len(w.s.Agents) > 0 {
+		tools = append(tools, coding.Agents()...)
 	}
-	if policy.Compaction {
-		o.Compaction.Threshold = 0.5
-	}
-	w.hooks(&o)
-	return o
+	return tools
 }
 
 // hooks sets the host's hooks.
