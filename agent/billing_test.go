@@ -42,7 +42,7 @@ func checkSpent(t *testing.T, h *host, log *journal.Memory, atLeast, atMost llm.
 }
 
 // The attempts of a compaction are billed, whether another attempt follows, none does, or the host interrupts it.
-func TestI13_CompactionsThatFail(t *testing.T) {
+func TestI13_FailedCompactions(t *testing.T) {
 	for name, c := range map[string]struct {
 		steps       []llmtest.Step
 		compactions int
@@ -50,9 +50,9 @@ func TestI13_CompactionsThatFail(t *testing.T) {
 		output      int // of the side calls
 		input       int
 	}{
-		"tried again":  {[]llmtest.Step{counts, torn, refused, counted(1000, 10, llm.Text{Text: "sum"})}, 1, false, 300 + 100 + 10, 4000},
+		"tried again":  {[]llmtest.Step{counts, torn, refused, answerWithUsage(1000, 10, llm.Text{Text: "sum"})}, 1, false, 300 + 100 + 10, 4000},
 		"given up":     {[]llmtest.Step{counts, invalid}, 0, false, 305, 3050},
-		"no answer":    {[]llmtest.Step{counted(700, 7, llm.Text{Text: "  "})}, 0, false, 7, 700},
+		"no answer":    {[]llmtest.Step{answerWithUsage(700, 7, llm.Text{Text: "  "})}, 0, false, 7, 700},
 		"interrupted":  {[]llmtest.Step{counts, llmtest.HangAfter(llm.Text{Text: "well, 'tis so"})}, 0, true, 304, 3000},
 		"never began":  {[]llmtest.Step{llmtest.Hang()}, 0, true, 0, 1},
 		"never at all": {[]llmtest.Step{refused, refused, refused, refused, refused, refused}, 0, false, 0, 0},
@@ -60,8 +60,8 @@ func TestI13_CompactionsThatFail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				log := new(journal.Memory)
-				h := open(t, setup{models: costing(1_000), tools: []tool.Tool{echo("work")}, options: agent.Options{Journal: log,
-					Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, steps: append([]llmtest.Step{counted(100, 10, llm.Text{Text: "hello"})}, c.steps...)})
+				h := open(t, setup{models: pricedModel(1_000), tools: []tool.Tool{echo("work")}, options: agent.Options{Journal: log,
+					Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, steps: append([]llmtest.Step{answerWithUsage(100, 10, llm.Text{Text: "hello"})}, c.steps...)})
 				h.submit(t, "go", agent.Completed)
 				ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 				defer cancel()
@@ -86,19 +86,19 @@ func TestI13_CompactionsThatFail(t *testing.T) {
 }
 
 // Attempts of side calls in the middle of an input are billed too: of the compaction for a full window, and of the last text at a limit.
-func TestI13_SideCallsOfAnInputThatFail(t *testing.T) {
+func TestI13_FailedSideCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(journal.Memory)
-		side := []llmtest.Step{torn, refused, counted(2_000, 20, llm.Text{Text: "sum"}), counts, invalid}
+		side := []llmtest.Step{torn, refused, answerWithUsage(2_000, 20, llm.Text{Text: "sum"}), counts, invalid}
 		n := 0
 		step := llmtest.Func(func(_ context.Context, req *llm.Request) llmtest.Step {
 			if len(req.Tools) == 0 || req.ToolChoice.Mode == llm.ToolNone {
 				n++
 				return side[n-1]
 			}
-			return counted(10, 1, call("print"))
+			return answerWithUsage(10, 1, call("print"))
 		})
-		h := open(t, setup{models: model(llm.Model{Window: size, MaxOutput: 1_000, Prices: []llm.Price{{Input: 1, Output: 10}}}), tools: []tool.Tool{prints(34_000)},
+		h := open(t, setup{models: model(llm.Model{Window: size, MaxOutput: 1_000, Prices: []llm.Price{{Input: 1, Output: 10}}}), tools: []tool.Tool{printTool(34_000)},
 			steps: slices.Repeat([]llmtest.Step{step}, 20), options: agent.Options{Journal: log, Policy: agent.Policy{MaxToolRounds: 2, OnLimit: agent.Summarized, Compaction: agent.CompactionPolicy{Threshold: 0.85}}}})
 		result := h.submit(t, "go", agent.MaxToolRounds)
 		if n != len(side) || result.Usage != h.Usage() {
@@ -147,7 +147,7 @@ func TestI13_CallsThatMayHaveBeenBilled(t *testing.T) {
 // Failed attempts of a side call count against the budget.
 func TestI13_FailedSideCallsCountAgainstTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := open(t, setup{models: model(llm.Model{MaxOutput: 1_000}), options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 7_000}, Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, steps: []llmtest.Step{counted(100, 10, llm.Text{Text: "hello"}), counts, counts, counts}})
+		h := open(t, setup{models: model(llm.Model{MaxOutput: 1_000}), options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 7_000}, Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, steps: []llmtest.Step{answerWithUsage(100, 10, llm.Text{Text: "hello"}), counts, counts, counts}})
 		h.submit(t, "go", agent.Completed)
 		if err := h.Compact(context.Background()); err != nil {
 			t.Fatal(err)
@@ -164,7 +164,7 @@ func TestI13_FailedSideCallsCountAgainstTheBudget(t *testing.T) {
 }
 
 // A budget reserves the price of a cache write for input, if that is dearer than a cache read.
-func TestI13_ReservesTheDearestPrice(t *testing.T) {
+func TestI13_ReservesTheHighestPrice(t *testing.T) {
 	for name, c := range map[string]struct {
 		price llm.Price
 		calls int
@@ -174,7 +174,7 @@ func TestI13_ReservesTheDearestPrice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := open(t, setup{models: model(llm.Model{MaxOutput: 1_000, Prices: []llm.Price{c.price}}), options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{USD: 0.03}}},
-				steps: []llmtest.Step{counted(10_000, 100, llm.Text{Text: "hello"})}})
+				steps: []llmtest.Step{answerWithUsage(10_000, 100, llm.Text{Text: "hello"})}})
 			task := string(slices.Repeat([]byte("wort"), 10_000))
 			result, err := h.Submit(context.Background(), task)
 			if err != nil || len(h.model.Requests()) != c.calls {
@@ -185,15 +185,15 @@ func TestI13_ReservesTheDearestPrice(t *testing.T) {
 }
 
 // The usage of a subagent is in the parent's journal while it still works, so a parent that was killed knows it after a resume.
-func TestI13_AKilledParentKnowsWhatItsChildrenTook(t *testing.T) {
+func TestI13_KilledParentKnowsChildUsage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(journal.Memory)
 		var left *journal.Memory // the journal after a kill in the middle of the child's second call
-		h := spawning(t, agent.Options{Journal: log}, map[string][]llmtest.Step{
-			"go": {counted(100, 10, spawn("part")), counted(200, 20, wait("agent-1")), counted(400, 40, llm.Text{Text: "done"})},
-			"part": {counted(1_000, 100, call("work")), llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
+		h := openSpawning(t, agent.Options{Journal: log}, map[string][]llmtest.Step{
+			"go": {answerWithUsage(100, 10, spawn("part")), answerWithUsage(200, 20, wait("agent-1")), answerWithUsage(400, 40, llm.Text{Text: "done"})},
+			"part": {answerWithUsage(1_000, 100, call("work")), llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
 				left = journal.NewMemory(all(t, log)...)
-				return counted(2_000, 200, llm.Text{Text: "ready"})
+				return answerWithUsage(2_000, 200, llm.Text{Text: "ready"})
 			})},
 		}, echo("work"))
 		h.submit(t, "go", agent.Completed)

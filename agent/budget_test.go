@@ -17,20 +17,20 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// costing returns a lookup of a model that costs a dollar for a million tokens of input and ten for a million of output.
-func costing(maxOutput int) llm.Lookup {
+// pricedModel returns a lookup of a model that costs a dollar for a million tokens of input and ten for a million of output.
+func pricedModel(maxOutput int) llm.Lookup {
 	return model(llm.Model{MaxOutput: maxOutput, Prices: []llm.Price{{Input: 1, Output: 10}}})
 }
 
-// spends opens a session that never ends by itself: every answer uses the given tokens and makes a call.
-func spends(t *testing.T, in, out int, models llm.Lookup, o agent.Options) *host {
+// openSpending opens a session that never ends by itself: every answer uses the given tokens and makes a call.
+func openSpending(t *testing.T, in, out int, models llm.Lookup, o agent.Options) *host {
 	t.Helper()
-	return open(t, setup{models: models, tools: []tool.Tool{echo("work")}, options: o, steps: slices.Repeat([]llmtest.Step{counted(in, out, call("work"))}, 99)})
+	return open(t, setup{models: models, tools: []tool.Tool{echo("work")}, options: o, steps: slices.Repeat([]llmtest.Step{answerWithUsage(in, out, call("work"))}, 99)})
 }
 
 // All calls together stay within the token budget, because the largest possible call is reserved before it is made.
-func TestA18_Tokens(t *testing.T) {
-	h := spends(t, 1000, 500, model(llm.Model{MaxOutput: 500}), agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 10_000}}})
+func TestA18_TokenBudget(t *testing.T) {
+	h := openSpending(t, 1000, 500, model(llm.Model{MaxOutput: 500}), agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 10_000}}})
 	result := h.submit(t, "go", agent.BudgetTokens)
 	if total := result.Usage.Total(); total > 10_000 || total < 7_500 || result.Usage != h.Usage() {
 		t.Errorf("used %d of 10000", total)
@@ -50,7 +50,7 @@ func TestA18_Tokens(t *testing.T) {
 
 // Near its end the budget shortens answers, until an answer would be too short to be useful.
 func TestA18_ShortensTheLastAnswers(t *testing.T) {
-	h := spends(t, 100, 500, model(llm.Model{MaxOutput: 2_000}), agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 3_200}}})
+	h := openSpending(t, 100, 500, model(llm.Model{MaxOutput: 2_000}), agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 3_200}}})
 	h.submit(t, "go", agent.BudgetTokens)
 	var most []int
 	for _, r := range h.model.Requests() {
@@ -68,14 +68,14 @@ func TestA18_ShortensTheLastAnswers(t *testing.T) {
 
 // A model with a smaller output limit is not refused for tokens that it can never write.
 func TestA18_SmallAnswers(t *testing.T) {
-	h := spends(t, 100, 50, nil, agent.Options{Request: agent.RequestOptions{MaxTokens: 100}, Policy: agent.Policy{Budget: agent.Budget{Tokens: 1_000}}})
+	h := openSpending(t, 100, 50, nil, agent.Options{Request: agent.RequestOptions{MaxTokens: 100}, Policy: agent.Policy{Budget: agent.Budget{Tokens: 1_000}}})
 	if result := h.submit(t, "go", agent.BudgetTokens); result.Turns < 5 {
 		t.Errorf("%+v", result)
 	}
 }
 
-func TestA18_Money(t *testing.T) {
-	h := spends(t, 10_000, 1_000, costing(1_000), agent.Options{Policy: agent.Policy{Budget: agent.Budget{USD: 0.1}}})
+func TestA18_MoneyBudget(t *testing.T) {
+	h := openSpending(t, 10_000, 1_000, pricedModel(1_000), agent.Options{Policy: agent.Policy{Budget: agent.Budget{USD: 0.1}}})
 	result := h.submit(t, "go", agent.BudgetUSD)
 	if result.CostUSD > 0.1 || result.CostUSD < 0.06 || math.Abs(result.CostUSD-0.02*float64(result.Turns)) > 1e-9 {
 		t.Errorf("%d turns cost %f", result.Turns, result.CostUSD)
@@ -106,7 +106,7 @@ func TestA18_BudgetsThatCannotBeKept(t *testing.T) {
 		"no money at all":               {agent.Options{Model: "unknown", Policy: agent.Policy{Budget: agent.Budget{Time: time.Hour}}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.o.Client, c.o.Env, c.o.System = &llm.Client{Providers: []llm.Provider{provider}, Models: known}, nowhere(t), "You are being tested."
+			c.o.Client, c.o.Env, c.o.System = &llm.Client{Providers: []llm.Provider{provider}, Models: known}, emptyEnv(t), "You are being tested."
 			c.o.Provider = "test"
 			s, err := agent.New(context.Background(), c.o)
 			if (err == nil) != c.ok {
@@ -122,7 +122,7 @@ func TestA18_BudgetsThatCannotBeKept(t *testing.T) {
 }
 
 // The end of the time budget ends a running model call, a tool or the wait for a retry. Time at rest does not count.
-func TestA18_Time(t *testing.T) {
+func TestA18_TimeBudget(t *testing.T) {
 	slow := newTool("work", writes, func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
 		<-ctx.Done()
 		return tool.Result{}, context.Cause(ctx)
@@ -159,7 +159,7 @@ func TestA18_Time(t *testing.T) {
 }
 
 // If an interrupt comes before the end of the time budget, the reason is the interrupt.
-func TestA18_InterruptBeforeTheTimeIsOver(t *testing.T) {
+func TestA18_InterruptBeforeTheTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, setup{steps: []llmtest.Step{llmtest.Hang()}, options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Time: time.Minute}}}})
 		time.AfterFunc(time.Second, h.Interrupt)
@@ -170,11 +170,11 @@ func TestA18_InterruptBeforeTheTimeIsOver(t *testing.T) {
 // Failed attempts and side calls count. The usage of a torn answer is not reported, so it is estimated.
 func TestA18_CountsEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := open(t, setup{models: costing(1_000), tools: []tool.Tool{echo("work")},
+		h := open(t, setup{models: pricedModel(1_000), tools: []tool.Tool{echo("work")},
 			options: agent.Options{Policy: agent.Policy{MaxToolRounds: 1, OnLimit: agent.Summarized, Compaction: agent.CompactionPolicy{KeepTurns: 1}, Budget: agent.Budget{Tokens: 100_000}}},
 			steps: []llmtest.Step{llmtest.Torn(strings.Repeat("word", 100), llm.Errorf(llm.ErrStream, "cut")), llmtest.Error(llm.Errorf(llm.ErrOverloaded, "busy")),
-				llmtest.Error(&llm.Error{Kind: llm.ErrServer, Usage: llm.Usage{Input: 30, Output: 3}}), counted(1_000, 10, call("work")), counted(2_000, 20, llm.Text{Text: "the end"}),
-				counted(4_000, 40, llm.Text{Text: "the summary"})}})
+				llmtest.Error(&llm.Error{Kind: llm.ErrServer, Usage: llm.Usage{Input: 30, Output: 3}}), answerWithUsage(1_000, 10, call("work")), answerWithUsage(2_000, 20, llm.Text{Text: "the end"}),
+				answerWithUsage(4_000, 40, llm.Text{Text: "the summary"})}})
 		result := h.submit(t, "go", agent.MaxToolRounds)
 		torn := llm.Usage{Input: result.Usage.Input - 3_030, Output: 100}
 		if want := (llm.Usage{Input: 3_030 + torn.Input, Output: 33 + 100}); result.Usage != want || torn.Input < 10 || torn.Input > 100 {
@@ -217,7 +217,7 @@ func TestA18_AfterAResume(t *testing.T) {
 		work := llmtest.Func(func(ctx context.Context, _ *llm.Request) llmtest.Step {
 			select {
 			case <-time.After(11 * time.Second):
-				return counted(2_000, 1_000, call("work"))
+				return answerWithUsage(2_000, 1_000, call("work"))
 			case <-ctx.Done():
 				return llmtest.Hang()
 			}
@@ -258,9 +258,9 @@ func TestA18_GreedyModel(t *testing.T) {
 				if most == 0 {
 					most = req.Facts.MaxOutput
 				}
-				return counted(100*len(req.Messages), most, call("work"))
+				return answerWithUsage(100*len(req.Messages), most, call("work"))
 			})
-			h := open(t, setup{models: costing(3_000), tools: []tool.Tool{printer("work", 700)}, options: agent.Options{Policy: agent.Policy{Budget: budget}},
+			h := open(t, setup{models: pricedModel(3_000), tools: []tool.Tool{wideTool("work", 700)}, options: agent.Options{Policy: agent.Policy{Budget: budget}},
 				steps: slices.Repeat([]llmtest.Step{greedy}, 99)})
 			reason := agent.BudgetUSD
 			if budget.USD == 0 {
@@ -281,7 +281,7 @@ func TestA18_GreedyModel(t *testing.T) {
 // Side calls count against the budget like any other.
 func TestA18_SideCallsCount(t *testing.T) {
 	h := open(t, setup{models: model(llm.Model{MaxOutput: 600}), options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 5_000}, Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
-		steps: []llmtest.Step{counted(100, 10, llm.Text{Text: "hello"}), counted(4_500, 10, llm.Text{Text: "the summary"}), llmtest.Text("never")}})
+		steps: []llmtest.Step{answerWithUsage(100, 10, llm.Text{Text: "hello"}), answerWithUsage(4_500, 10, llm.Text{Text: "the summary"}), llmtest.Text("never")}})
 	h.submit(t, "hi", agent.Completed)
 	if err := h.Compact(context.Background()); err != nil {
 		t.Fatal(err)
@@ -292,7 +292,7 @@ func TestA18_SideCallsCount(t *testing.T) {
 // A session may be resumed with a larger budget.
 func TestA18_ResumeWithMore(t *testing.T) {
 	log := new(journal.Memory)
-	s := setup{models: model(llm.Model{MaxOutput: 600}), tools: []tool.Tool{echo("work")}, steps: slices.Repeat([]llmtest.Step{counted(2_000, 600, call("work"))}, 9),
+	s := setup{models: model(llm.Model{MaxOutput: 600}), tools: []tool.Tool{echo("work")}, steps: slices.Repeat([]llmtest.Step{answerWithUsage(2_000, 600, call("work"))}, 9),
 		options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 3_000}}, Journal: log}}
 	h := open(t, s)
 	h.submit(t, "go", agent.BudgetTokens)
@@ -308,14 +308,14 @@ func TestA18_ResumeWithMore(t *testing.T) {
 
 // Answers without reported usage still use up the budget.
 func TestA18_UncountedAnswers(t *testing.T) {
-	h := open(t, setup{models: model(llm.Model{MaxOutput: 512}), tools: []tool.Tool{printer("work", 400)}, options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 10_000}}},
-		steps: append(slices.Repeat([]llmtest.Step{uncounted(call("work"))}, 30), llmtest.Text("never"))})
+	h := open(t, setup{models: model(llm.Model{MaxOutput: 512}), tools: []tool.Tool{wideTool("work", 400)}, options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 10_000}}},
+		steps: append(slices.Repeat([]llmtest.Step{answerWithoutUsage(call("work"))}, 30), llmtest.Text("never"))})
 	h.submit(t, "go", agent.BudgetTokens)
 }
 
 // No summary is requested at the end of a budget: there is nothing left for it, and the input ends.
 func TestA18_NoSummaryBeyondTheBudget(t *testing.T) {
-	h := spends(t, 1000, 500, model(llm.Model{MaxOutput: 500}), agent.Options{Policy: agent.Policy{OnLimit: agent.Summarized, Budget: agent.Budget{Tokens: 3_000}}})
+	h := openSpending(t, 1000, 500, model(llm.Model{MaxOutput: 500}), agent.Options{Policy: agent.Policy{OnLimit: agent.Summarized, Budget: agent.Budget{Tokens: 3_000}}})
 	before := h.submit(t, "go", agent.BudgetTokens)
 	if n := len(h.model.Requests()); n != before.Turns {
 		t.Errorf("%d requests for %d turns", n, before.Turns)
@@ -323,7 +323,7 @@ func TestA18_NoSummaryBeyondTheBudget(t *testing.T) {
 }
 
 // An error that has nothing to do with the budget is reported as a failure, not as a limit.
-func TestA18_FailuresAreNoLimits(t *testing.T) {
+func TestA18_FailureIsNotALimit(t *testing.T) {
 	h := open(t, setup{steps: []llmtest.Step{llmtest.Error(llm.Errorf(llm.ErrAuthentication, "no"))}, options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 10_000, Time: time.Minute}}}})
 	if _, err := h.Submit(context.Background(), "go"); !errors.Is(err, llm.ErrAuthentication) {
 		t.Errorf("Submit = %v", err)

@@ -58,7 +58,7 @@ func (s *spend) book(c llm.Caller, used int) {
 }
 
 // Every request names its session, agent, purpose, step and attempt. The sum of the bill is the usage of the session.
-func TestJ14_TheCallerOfARequest(t *testing.T) {
+func TestJ14_RequestCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		overloaded := llmtest.Error(llm.Errorf(llm.ErrOverloaded, "later"))
 		paid := func(n int, parts ...llm.Part) llmtest.Step {
@@ -127,7 +127,7 @@ func spanOf(ctx context.Context) string {
 
 // The contexts of a subagent's model calls, tools and hooks have the values of the context of the call that gave it its task, but not its
 // end.
-func TestJ14_ASubagentHasItsSpawnersValues(t *testing.T) {
+func TestJ14_SubagentContextValues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var seen []string

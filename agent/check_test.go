@@ -18,21 +18,21 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// workable returns valid options.
-func workable() agent.Options {
+// validOptions returns valid options.
+func validOptions() agent.Options {
 	return agent.Options{Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test"), llmtest.NewProvider("other")}},
 		Env: envtest.NewMemory(nil), Profile: profile.Profile{Name: "test", Provider: "test", Model: "m"}}
 }
 
-// fallback returns a function that adds a fallback to options.
-func fallback(provider, model string, window int) func(o *agent.Options) {
+// addFallback returns a function that adds a fallback to options.
+func addFallback(provider, model string, window int) func(o *agent.Options) {
 	return func(o *agent.Options) {
 		o.Fallbacks.Models = []agent.FallbackModel{{Provider: provider, Model: model, Window: window}}
 	}
 }
 
-// TestI15_New lists options that New refuses, each with a part of the error. Nothing is written or emitted.
-func TestI15_New(t *testing.T) {
+// TestI15_NewRefusesInvalidOptions lists options that New refuses, each with a part of the error. Nothing is written or emitted.
+func TestI15_NewRefusesInvalidOptions(t *testing.T) {
 	named := func(name string) []tool.Tool { return []tool.Tool{newTool(name, readOnly, nil)} }
 	number := func(x float64) *float64 { return &x }
 	for name, c := range map[string]struct {
@@ -54,12 +54,12 @@ func TestI15_New(t *testing.T) {
 		"no provider":             {func(o *agent.Options) { o.Profile.Provider = "" }, "the client has no default: set Provider to one of test, other"},
 		"a client without any":    {func(o *agent.Options) { o.Client = &llm.Client{} }, "the client has no providers"},
 		"provider of compactions": {func(o *agent.Options) { o.Compaction.Provider = "elsewhere" }, `Options.Compaction: unknown provider "elsewhere"`},
-		"fallback of no provider": {fallback("elsewhere", "m", 0), `Options.Fallbacks.Models[0]: unknown provider "elsewhere"; the client has test, other`},
-		"fallback of no model":    {fallback("test", "", 0), "Options.Fallbacks.Models[0] names no model"},
-		"fallback's window":       {fallback("test", "m", -1), "Options.Fallbacks.Models[0]: Window cannot be negative"},
-		"fallback":                {fallback("", "m", 0), ""},
+		"fallback of no provider": {addFallback("elsewhere", "m", 0), `Options.Fallbacks.Models[0]: unknown provider "elsewhere"; the client has test, other`},
+		"fallback of no model":    {addFallback("test", "", 0), "Options.Fallbacks.Models[0] names no model"},
+		"fallback's window":       {addFallback("test", "m", -1), "Options.Fallbacks.Models[0]: Window cannot be negative"},
+		"fallback":                {addFallback("", "m", 0), ""},
 		"fallback without a price": {func(o *agent.Options) {
-			fallback("other", "m", 0)(o)
+			addFallback("other", "m", 0)(o)
 			o.Budget.USD = 1
 			o.Client.Models = func(p, _ string) (llm.Model, bool) { return llm.Model{Prices: []llm.Price{{Input: 1}}}, p == "test" }
 		}, "(of the fallback other/m)"},
@@ -116,7 +116,7 @@ func TestI15_New(t *testing.T) {
 		"another directory": {func(o *agent.Options) { o.Dir = "/elsewhere" }, "Options.Dir is /elsewhere, but Options.Env works in " + envtest.MemoryDir},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o, log, events := workable(), new(journal.Memory), 0
+			o, log, events := validOptions(), new(journal.Memory), 0
 			o.Journal, o.OnEvent = log, func(agent.Event) { events++ }
 			c.change(&o)
 			s, err := agent.New(context.Background(), o)
@@ -154,8 +154,8 @@ func TestI15_SetAProviderWithoutAModel(t *testing.T) {
 	h.submit(t, "go", agent.Completed)
 }
 
-// talked returns the journal of a session with one input.
-func talked(t *testing.T) *journal.Memory {
+// shortJournal returns the journal of a session with one input.
+func shortJournal(t *testing.T) *journal.Memory {
 	t.Helper()
 	log := new(journal.Memory)
 	h := open(t, setup{tools: []tool.Tool{echo("x")}, options: agent.Options{Journal: log}, steps: []llmtest.Step{llmtest.Text("hi")}})
@@ -167,7 +167,7 @@ func talked(t *testing.T) *journal.Memory {
 }
 
 func TestI15_ResumeAnother(t *testing.T) {
-	log := talked(t)
+	log := shortJournal(t)
 	state, err := agent.Load(context.Background(), log)
 	if err != nil {
 		t.Fatal(err)
@@ -183,7 +183,7 @@ func TestI15_ResumeAnother(t *testing.T) {
 		"no environment":            {func(o *agent.Options) { o.Env = nil }, "Options.Env is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := workable()
+			o := validOptions()
 			o.Journal, o.ID, o.Env = log, state.Header.ID, inDir{dir: state.Header.Dir}
 			c.change(&o)
 			if _, err := agent.Resume(context.Background(), o); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -196,7 +196,7 @@ func TestI15_ResumeAnother(t *testing.T) {
 // A session that is resumed in another directory tells the model once, in a turn after the new task. The journal keeps that, and the
 // session can be resumed there.
 func TestI15_AnotherDirectory(t *testing.T) {
-	log := talked(t)
+	log := shortJournal(t)
 	resume := func(dir string, steps ...llmtest.Step) *host {
 		return open(t, setup{tools: []tool.Tool{echo("x")}, steps: steps, options: agent.Options{Journal: log, Dir: dir, Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}})
 	}
@@ -204,7 +204,7 @@ func TestI15_AnotherDirectory(t *testing.T) {
 	if start := only[*agent.SessionStart](h)[0]; start.Dir != "/elsewhere" {
 		t.Errorf("SESSION_START has %s", start.Dir)
 	}
-	if log.Len() != int64(len(all(t, talked(t))))+2 {
+	if log.Len() != int64(len(all(t, shortJournal(t))))+2 {
 		t.Error("a resume writes something else than the policy and the directory")
 	}
 	h.submit(t, "go", agent.Completed)
@@ -238,7 +238,7 @@ func TestI15_AnotherDirectory(t *testing.T) {
 
 // A resume warns of options that a resumed session ignores, and of tools that are missing.
 func TestI15_IgnoredOptions(t *testing.T) {
-	log := talked(t)
+	log := shortJournal(t)
 	hot := 0.5
 	h := open(t, setup{options: agent.Options{Journal: log, Instructions: "Be brief.", Request: agent.RequestOptions{MaxTokens: 7, Temperature: &hot, NoCache: true,
 		ToolChoice: llm.ToolChoice{Mode: llm.ToolRequired}, ProviderOptions: json.RawMessage(`{"a":1}`)}}})
@@ -247,7 +247,7 @@ func TestI15_IgnoredOptions(t *testing.T) {
 		w[1].Code != "tools_missing" || !strings.Contains(w[1].Text, ": x.") {
 		t.Errorf("warnings %+v %+v", w[0], w[1:])
 	}
-	same := talked(t)
+	same := shortJournal(t)
 	h = open(t, setup{tools: []tool.Tool{echo("x")}, options: agent.Options{Journal: same}})
 	if h.warned() != "" {
 		t.Errorf("warnings %s", h.warned())
@@ -257,8 +257,8 @@ func TestI15_IgnoredOptions(t *testing.T) {
 // A session can be resumed although the client lacks its provider, since Set may choose another. The host is warned.
 func TestI15_ResumeWithoutTheProvider(t *testing.T) {
 	var warned []string
-	o := workable()
-	o.Journal, o.Dir = talked(t), o.Env.WorkDir()
+	o := validOptions()
+	o.Journal, o.Dir = shortJournal(t), o.Env.WorkDir()
 	o.Client = &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("other", llmtest.Text("hi again"))}}
 	o.OnEvent = func(ev agent.Event) {
 		if w, ok := ev.(*agent.Warning); ok {

@@ -37,7 +37,7 @@ func TestI17_AgentsInTheOrderOfTheirCalls(t *testing.T) {
 		}
 		scripts["go"] = []llmtest.Step{llmtest.Calls(spawns...), llmtest.Text("done")}
 		var ids atomic.Int64
-		h := spawning(t, agent.Options{Subagents: &agent.Subagents{MaxRunning: many}, NewID: func() string { return fmt.Sprint("s", ids.Add(1)) }}, scripts)
+		h := openSpawning(t, agent.Options{Subagents: &agent.Subagents{MaxRunning: many}, NewID: func() string { return fmt.Sprint("s", ids.Add(1)) }}, scripts)
 		h.submit(t, "go", agent.Completed)
 		children := h.FoldedState().Children
 		if len(children) != many {
@@ -52,10 +52,10 @@ func TestI17_AgentsInTheOrderOfTheirCalls(t *testing.T) {
 }
 
 // An interrupt while the agents of an answer are being started blocks nobody.
-func TestI17_AgentsThatDoNotStart(t *testing.T) {
+func TestI17_InterruptWhileAgentsStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *host
-		h = spawning(t, agent.Options{Hooks: agent.Hooks{Authorize: func(_ context.Context, req tool.Request) (tool.Decision, error) {
+		h = openSpawning(t, agent.Options{Hooks: agent.Hooks{Authorize: func(_ context.Context, req tool.Request) (tool.Decision, error) {
 			if strings.Contains(req.Call.Args, "two") {
 				h.Interrupt()
 			}
@@ -102,8 +102,8 @@ func TestI17_ParametersReachTheWireAndChildren(t *testing.T) {
 }
 
 // Subagents do not inherit a tool choice that names a tool which they do not have.
-func TestI17_ANamedToolThatChildrenLack(t *testing.T) {
-	h := spawning(t, agent.Options{Request: agent.RequestOptions{ToolChoice: llm.ToolChoice{Mode: llm.ToolNamed, Name: "spawn_agent"}}}, map[string][]llmtest.Step{
+func TestI17_ToolChoiceThatChildrenLack(t *testing.T) {
+	h := openSpawning(t, agent.Options{Request: agent.RequestOptions{ToolChoice: llm.ToolChoice{Mode: llm.ToolNamed, Name: "spawn_agent"}}}, map[string][]llmtest.Step{
 		"go": {llmtest.Calls(spawn("part")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")}, "part": {llmtest.Text("ok")},
 	}, echo("work"))
 	h.submit(t, "go", agent.Completed)
@@ -126,7 +126,7 @@ func TestI17_FourAgentsAtATime(t *testing.T) {
 			for i := range 5 {
 				scripts[fmt.Sprint(i+1)] = []llmtest.Step{llmtest.Gate(nil, gate, llmtest.Text("ok"))}
 			}
-			h := spawning(t, agent.Options{Subagents: o}, scripts)
+			h := openSpawning(t, agent.Options{Subagents: o}, scripts)
 			h.submit(t, "go", agent.Completed)
 			for i, text := range h.outputs() {
 				if refused := strings.Contains(text, fmt.Sprintf("%d agents are working, which is the limit", most)); refused != (i >= most) {
@@ -140,7 +140,7 @@ func TestI17_FourAgentsAtATime(t *testing.T) {
 // A subagent has the effort of its parent at its start, or the one in its task.
 func TestI17_EffortOfAChild(t *testing.T) {
 	var table tool.Agents
-	h := spawning(t, agent.Options{Effort: "low"}, map[string][]llmtest.Step{
+	h := openSpawning(t, agent.Options{Effort: "low"}, map[string][]llmtest.Step{
 		"go":    {llmtest.Calls(spawn("first")), llmtest.Calls(wait("agent-1")), llmtest.Calls(call("agents")), llmtest.Text("done")},
 		"on":    {llmtest.Calls(spawn("second")), llmtest.Calls(wait("agent-2")), llmtest.Text("done")},
 		"first": {llmtest.Text("ok")}, "second": {llmtest.Text("ok")}, "third": {llmtest.Text("ok")},
@@ -193,7 +193,7 @@ func TestI17_OnTheWire(t *testing.T) {
 		t.Fatal(err)
 	}
 	var ids atomic.Int64
-	s, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Env: nowhere(t), System: "You are being tested.",
+	s, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Env: emptyEnv(t), System: "You are being tested.",
 		Profile: profile.Profile{Name: "test", Provider: provider.Name(), Model: "model-1", Sequential: true, Tools: append(coding.Agents(), echo("work"))},
 		Effort:  "high", Request: agent.RequestOptions{Temperature: &temperature, MaxTokens: 777, ToolChoice: llm.ToolChoice{Mode: llm.ToolRequired},
 			ProviderOptions: json.RawMessage(`{"user":"me"}`)}, Subagents: &agent.Subagents{}, NewID: func() string { return fmt.Sprint("s", ids.Add(1)) }})
@@ -232,7 +232,7 @@ func TestI17_NoCacheOnTheWire(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Env: nowhere(t), Request: agent.RequestOptions{NoCache: off},
+		s, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Env: emptyEnv(t), Request: agent.RequestOptions{NoCache: off},
 			System: "You are being tested.", Subagents: &agent.Subagents{},
 			Profile: profile.Profile{Name: "test", Provider: "anthropic", Model: "claude-sonnet-5-5", Tools: append(coding.Agents(), echo("work"))}})
 		if err != nil {

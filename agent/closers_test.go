@@ -97,7 +97,7 @@ func TestJ6_ClosersAfterAFailure(t *testing.T) {
 }
 
 // If a session cannot be opened, its closers stay with the caller. A subagent does not close its parent's closers.
-func TestJ6_ClosersOfOthers(t *testing.T) {
+func TestJ6_ClosersNotOwned(t *testing.T) {
 	closed := 0
 	o := agent.Options{Closers: []io.Closer{closer(func() error { closed++; return nil })}}
 	if s, err := agent.New(context.Background(), o); err == nil {
@@ -123,7 +123,7 @@ func TestJ6_ClosersOfOthers(t *testing.T) {
 }
 
 // Release closes the closers of a session.
-func TestJ6_ClosersOfASessionGivenAway(t *testing.T) {
+func TestJ6_ClosersAfterRelease(t *testing.T) {
 	closed := 0
 	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hi")}, silent: true, options: agent.Options{Journal: new(journal.Memory),
 		Closers: []io.Closer{closer(func() error { closed++; return nil })}}})

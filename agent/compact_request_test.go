@@ -28,7 +28,7 @@ func compactTwice(t *testing.T, h *host) {
 // A compaction that the host requests at rest is done at once. Follow-ups wait for their input.
 func TestA16_OnRequestAtRest(t *testing.T) {
 	h := open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 2}}},
-		steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("done"), summed, llmtest.Text("more")}})
+		steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("done"), summaryAnswer, llmtest.Text("more")}})
 	h.submit(t, "go", agent.Completed)
 	history := h.History()
 	if err := h.FollowUp(context.Background(), "later"); err != nil {
@@ -57,7 +57,7 @@ func TestA16_OnRequestWhileTheModelWorks(t *testing.T) {
 			return tool.Text("ok"), nil
 		})
 		h = open(t, setup{tools: []tool.Tool{work}, options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 2}}},
-			steps: []llmtest.Step{llmtest.Calls(call("work")), summed, llmtest.Text("done")}})
+			steps: []llmtest.Step{llmtest.Calls(call("work")), summaryAnswer, llmtest.Text("done")}})
 		h.submit(t, "go", agent.Completed)
 		if h.turns() != "compaction:context assistant:model tool_results:tools assistant:model" || h.warned() != "" {
 			t.Errorf("history %s, warned %q", h.turns(), h.warned())
@@ -73,7 +73,7 @@ func TestA16_OnRequestBeforeTheEnd(t *testing.T) {
 			llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
 				compactTwice(t, h)
 				return llmtest.Text("done")
-			}), summed}})
+			}), summaryAnswer}})
 		h.submit(t, "go", agent.Completed)
 		if h.turns() != "compaction:context assistant:model" || h.Status() != agent.StatusIdle {
 			t.Errorf("history %s, %s", h.turns(), h.Status())
@@ -98,10 +98,10 @@ func TestA16_OnRequestNothingToCompact(t *testing.T) {
 }
 
 // A request for a compaction stands even if its caller stops waiting.
-func TestA16_OnRequestGivenUp(t *testing.T) {
+func TestA16_OnRequestCallerGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, setup{options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
-			steps: []llmtest.Step{llmtest.Text("hello"), llmtest.Hang(), summed, llmtest.Text("again")}})
+			steps: []llmtest.Step{llmtest.Text("hello"), llmtest.Hang(), summaryAnswer, llmtest.Text("again")}})
 		h.submit(t, "hi", agent.Completed)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()

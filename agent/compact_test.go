@@ -39,20 +39,20 @@ func worker(calls int, text, summary llmtest.Step) []llmtest.Step {
 	})}, 4*calls+9)
 }
 
-// summed is an answer with a summary and reported usage.
-var summed = llmtest.Respond(llm.Response{Message: llm.Message{Parts: llm.Parts{llm.Text{Text: "THE SUMMARY"}}}, Usage: llm.Usage{Input: 7000, Output: 70}})
+// summaryAnswer is an answer with a summary and reported usage.
+var summaryAnswer = llmtest.Respond(llm.Response{Message: llm.Message{Parts: llm.Parts{llm.Text{Text: "THE SUMMARY"}}}, Usage: llm.Usage{Input: 7000, Output: 70}})
 
-// long opens a session whose tool prints 2000 tokens a call, with compaction at 85 % of the window.
-func long(t *testing.T, o agent.Options, steps []llmtest.Step) *host {
+// openLong opens a session whose tool prints 2000 tokens a call, with compaction at 85 % of the window.
+func openLong(t *testing.T, o agent.Options, steps []llmtest.Step) *host {
 	t.Helper()
 	if o.Compaction.Threshold == 0 {
 		o.Compaction.Threshold = agent.DefaultCompaction
 	}
-	return open(t, setup{models: window(size), tools: []tool.Tool{prints(8_000), coding.ReadOutput()}, steps: steps, options: o})
+	return open(t, setup{models: window(size), tools: []tool.Tool{printTool(8_000), coding.ReadOutput()}, steps: steps, options: o})
 }
 
-// prints returns a tool that prints n characters.
-func prints(n int) tool.Tool {
+// printTool returns a tool that prints n characters.
+func printTool(n int) tool.Tool {
 	t := newTool("print", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(strings.Repeat("x", n)), nil })
 	t.Limit = tool.Limit{Chars: -1}
 	return t
@@ -104,7 +104,7 @@ func checkPaired(t *testing.T, messages []llm.Message) {
 // small, and the session continues.
 func TestA16_AtTheThreshold(t *testing.T) {
 	log := new(journal.Memory)
-	h := long(t, agent.Options{Journal: log}, worker(9, llmtest.Text("done"), summed))
+	h := openLong(t, agent.Options{Journal: log}, worker(9, llmtest.Text("done"), summaryAnswer))
 	result := h.submit(t, "the task: paint it blue", agent.Completed)
 	compactions := only[*agent.Compaction](h)
 	if len(compactions) < 2 || result.Turns != 10 || result.ToolRounds != 9 {
@@ -158,7 +158,7 @@ func TestA16_NamesTheOutputs(t *testing.T) {
 	big := newTool("big", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(long), nil })
 	log := new(journal.Memory)
 	s := setup{models: window(40_000), tools: []tool.Tool{big, coding.ReadOutput()}, options: agent.Options{Journal: log},
-		steps: []llmtest.Step{llmtest.Calls(call("big")), llmtest.Calls(call("big")), llmtest.Text("done"), summed, llmtest.Text("more")}}
+		steps: []llmtest.Step{llmtest.Calls(call("big")), llmtest.Calls(call("big")), llmtest.Text("done"), summaryAnswer, llmtest.Text("more")}}
 	s.options.Compaction.KeepTurns = 1
 	h := open(t, s)
 	h.submit(t, "the task", agent.Completed)
@@ -177,7 +177,7 @@ func TestA16_NamesTheOutputs(t *testing.T) {
 	}
 	records := all(t, log)
 	upTo := slices.IndexFunc(records, func(r journal.Record) bool { return r.Kind == "compact" }) - 1
-	s.options.Journal, s.steps = journal.NewMemory(records[:upTo]...), []llmtest.Step{summed, llmtest.Text("more")}
+	s.options.Journal, s.steps = journal.NewMemory(records[:upTo]...), []llmtest.Step{summaryAnswer, llmtest.Text("more")}
 	rest := open(t, s)
 	if err := rest.Compact(context.Background()); err != nil {
 		t.Fatal(err)
@@ -189,7 +189,7 @@ func TestA16_NamesTheOutputs(t *testing.T) {
 
 // The configured model writes the summary, in a call of its own without the history's messages and without tools.
 func TestA16_AnotherModelSummarizes(t *testing.T) {
-	other := llmtest.NewProvider("other", summed)
+	other := llmtest.NewProvider("other", summaryAnswer)
 	h := open(t, setup{models: model(llm.Model{Window: size, Prices: []llm.Price{{Input: 1, Output: 10}}}), tools: []tool.Tool{echo("work")},
 		more: []llm.Provider{other}, steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("done")},
 		options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1, Provider: "other", Model: "small"}}}})
@@ -210,13 +210,13 @@ func TestA16_AnotherModelSummarizes(t *testing.T) {
 }
 
 // A failed compaction is a warning. The input continues, and the next attempt comes after the next answer.
-func TestA16_Fails(t *testing.T) {
+func TestA16_FailedCompaction(t *testing.T) {
 	for name, summary := range map[string]llmtest.Step{
 		"refused": llmtest.Error(llm.Errorf(llm.ErrInvalidRequest, "no")),
 		"empty":   llmtest.Text("  "),
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := long(t, agent.Options{}, worker(6, llmtest.Text("done"), summary))
+			h := openLong(t, agent.Options{}, worker(6, llmtest.Text("done"), summary))
 			h.submit(t, "go", agent.Completed)
 			asked, answered := 0, 0
 			for _, req := range h.model.Requests() {
@@ -239,13 +239,13 @@ func TestA16_Fails(t *testing.T) {
 }
 
 // Compaction is off by default, and when the window is unknown.
-func TestA16_Off(t *testing.T) {
+func TestA16_OffByDefault(t *testing.T) {
 	for name, s := range map[string]setup{
 		"not configured": {models: window(size)},
 		"unknown window": {options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.85}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s.tools, s.steps = []tool.Tool{prints(8_000)}, worker(6, llmtest.Text("done"), summed)
+			s.tools, s.steps = []tool.Tool{printTool(8_000)}, worker(6, llmtest.Text("done"), summaryAnswer)
 			h := open(t, s)
 			h.submit(t, "go", agent.Completed)
 			if n := len(only[*agent.Compaction](h)); n != 0 || len(h.History()) != 14 {
@@ -270,7 +270,7 @@ func TestA16_UnderHalfTheWindow(t *testing.T) {
 		"a long system prompt": {task: huge, summary: huge, print: 8_000, instructions: strings.Repeat("x", size)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tools := []tool.Tool{prints(c.print), coding.ReadOutput()}
+			tools := []tool.Tool{printTool(c.print), coding.ReadOutput()}
 			tools[0].Description += c.instructions // sent with every request, like the system prompt
 			h := open(t, setup{models: window(size), tools: tools, steps: worker(5, llmtest.Text("done"), llmtest.Text(c.summary)),
 				options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.85}}}})
@@ -305,7 +305,7 @@ func TestA16_UnderHalfTheWindow(t *testing.T) {
 // A session that is resumed after a compaction sends the same requests, byte for byte, as the uninterrupted one.
 func TestA16_ResumesAfterACompaction(t *testing.T) {
 	log := new(journal.Memory)
-	h := long(t, agent.Options{Journal: log}, worker(7, llmtest.Text("done"), summed))
+	h := openLong(t, agent.Options{Journal: log}, worker(7, llmtest.Text("done"), summaryAnswer))
 	h.submit(t, "go", agent.Completed)
 	records := all(t, log)
 	asked := map[int]*llm.Request{} // by the number of answers in the request
@@ -320,7 +320,7 @@ func TestA16_ResumesAfterACompaction(t *testing.T) {
 		if !compacted || r.Kind != "result" && r.Kind != "compact" {
 			continue
 		}
-		rest := long(t, agent.Options{Journal: journal.NewMemory(records[:n+1]...)}, []llmtest.Step{llmtest.Text("done")})
+		rest := openLong(t, agent.Options{Journal: journal.NewMemory(records[:n+1]...)}, []llmtest.Step{llmtest.Text("done")})
 		want := asked[count(records[:n+1], "answer")]
 		if next := records[n+1].Kind; next == "compact" || want == nil {
 			continue // the next call is the summary's
@@ -365,7 +365,7 @@ func answersIn(req *llm.Request) int {
 // The end of Submit's context ends a compaction and the input.
 func TestA16_Interrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := long(t, agent.Options{}, worker(9, llmtest.Text("done"), llmtest.Hang()))
+		h := openLong(t, agent.Options{}, worker(9, llmtest.Text("done"), llmtest.Hang()))
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if result, err := h.Submit(ctx, "go"); !errors.Is(err, context.DeadlineExceeded) || result.Reason != agent.Interrupted {

@@ -151,16 +151,16 @@ func TestB_Cursors(t *testing.T) {
 	})
 }
 
-// told holds the texts that a consumer has assembled from deltas.
-type told map[streamKey]string
+// streamedTexts holds the texts that a consumer has assembled from deltas.
+type streamedTexts map[streamKey]string
 
 // add adds a delta. For a fact that ends texts, it removes them and returns them.
-func (d told) add(ev Event) (over told) {
+func (d streamedTexts) add(ev Event) (over streamedTexts) {
 	if key, text, ok := deltaOf(ev); ok {
 		d[key] += text
 		return nil
 	}
-	over = told{}
+	over = streamedTexts{}
 	fact, agents := innermost(ev)
 	for key, text := range d {
 		if ends(fact, agents, key) {
@@ -173,7 +173,7 @@ func (d told) add(ev Event) (over told) {
 
 // checkCursor compares the events of a cursor with those of OnEvent.
 func checkCursor(all, seen []Event, complete bool) error {
-	want, got := told{}, told{}
+	want, got := streamedTexts{}, streamedTexts{}
 	last := int64(0)
 	for _, ev := range seen {
 		seq := ev.Head().Seq
@@ -186,7 +186,7 @@ func checkCursor(all, seen []Event, complete bool) error {
 			continue
 		}
 		var fact Event
-		var wanted told
+		var wanted streamedTexts
 		for fact == nil {
 			if len(all) == 0 {
 				return fmt.Errorf("%d %s follows the last", seq, ev.Head().Kind)
@@ -234,7 +234,7 @@ func sameFact(want, got Event) error {
 var leftOut = regexp.MustCompile(`\n\[\.\.\. (\d+) bytes left out \.\.\.\]\n`)
 
 // sameText checks that texts and thoughts are equal and that parts of live output are in the right places.
-func sameText(want, got told) error {
+func sameText(want, got streamedTexts) error {
 	for key, text := range want {
 		switch {
 		case key.stream != "":

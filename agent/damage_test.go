@@ -119,7 +119,7 @@ func TestI8_EveryKind(t *testing.T) {
 }
 
 // A resume cuts off a broken end and reports it to the host.
-func TestI8_TornJournalIsTold(t *testing.T) {
+func TestI8_TornJournalIsReported(t *testing.T) {
 	dir, path := version2(t)
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -315,7 +315,7 @@ func TestI8_RetryTimesComeFromTheRecords(t *testing.T) {
 }
 
 // A resumed session waits for the next attempt no longer than the delay that was decided, whatever the clock says.
-func TestI8_RetryIsNeverFarAway(t *testing.T) {
+func TestI8_RetryDelayIsBounded(t *testing.T) {
 	records := recordsOf(version1(t))
 	at := slices.IndexFunc(records, func(r journal.Record) bool { return r.Kind == "fault" })
 	future := records[at]

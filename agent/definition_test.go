@@ -35,7 +35,7 @@ func TestJ10_DefinedAgent(t *testing.T) {
 	log := new(journal.Memory)
 	other := agent.AgentDefinition{Name: "other", Description: "Is of another family.", ExtraTools: []tool.Tool{echo("own")},
 		Profile: &profile.Profile{Name: "other", Provider: "test", Model: "model-3", Prompt: "You are another.", Tools: []tool.Tool{echo("theirs")}}}
-	h := spawning(t, agent.Options{Journal: log, Instructions: "Be brief.", Subagents: &agent.Subagents{Definitions: []agent.AgentDefinition{reviewer, other}}}, map[string][]llmtest.Step{
+	h := openSpawning(t, agent.Options{Journal: log, Instructions: "Be brief.", Subagents: &agent.Subagents{Definitions: []agent.AgentDefinition{reviewer, other}}}, map[string][]llmtest.Step{
 		"go": {llmtest.Calls(spawn("a", "agent", "reviewer"), spawn("b", "agent", "nobody"), spawn("c"), spawn("d", "agent", "other")),
 			llmtest.Calls(wait("agent-1"), wait("agent-3"), wait("agent-4")), llmtest.Text("done")},
 		"a": slices.Repeat([]llmtest.Step{llmtest.Calls(call("look"), call("change"))}, 9), "c": {llmtest.Text("ok")}, "d": {llmtest.Text("ok")},
@@ -78,7 +78,7 @@ func TestJ10_DefinedAgent(t *testing.T) {
 // A tool that starts agents may give them fewer tools, but none that they would not have.
 func TestJ10_TaskOfAnAgent(t *testing.T) {
 	var table tool.Agents
-	h := spawning(t, agent.Options{Subagents: &agent.Subagents{Definitions: []agent.AgentDefinition{reviewer}}}, map[string][]llmtest.Step{
+	h := openSpawning(t, agent.Options{Subagents: &agent.Subagents{Definitions: []agent.AgentDefinition{reviewer}}}, map[string][]llmtest.Step{
 		"go": {llmtest.Calls(call("agents")), llmtest.Text("done")}, "a": {llmtest.Text("ok")}, "b": {llmtest.Text("ok")},
 	}, agents(&table), echo("look"), echo("change"))
 	h.submit(t, "go", agent.Completed)
@@ -134,7 +134,7 @@ func TestJ10_DefinitionsThatCannotBe(t *testing.T) {
 	for want, defs := range map[string][]agent.AgentDefinition{
 		"Definitions[1] has no name": {reviewer, {}}, `have the name "reviewer"`: {reviewer, reviewer}, "cannot be negative": {{Name: "x", MaxTurns: -1}},
 	} {
-		o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test")}}, Env: nowhere(t),
+		o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test")}}, Env: emptyEnv(t),
 			Profile: profile.Profile{Name: "test", Provider: "test", Model: "m"}, Subagents: &agent.Subagents{Definitions: defs}}
 		if _, err := agent.New(context.Background(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

@@ -42,7 +42,7 @@ func (l *auditLog) around(next tool.Handler) tool.Handler {
 func TestJ3_DoorAuditLog(t *testing.T) {
 	l := new(auditLog)
 	fails := newTool("fails", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Errorf("no such thing"), nil })
-	h := spawning(t, agent.Options{Hooks: agent.Hooks{Middleware: []tool.Middleware{l.around}}}, map[string][]llmtest.Step{
+	h := openSpawning(t, agent.Options{Hooks: agent.Hooks{Middleware: []tool.Middleware{l.around}}}, map[string][]llmtest.Step{
 		"go":   {llmtest.Calls(call("work", `"path":"x"`), call("fails")), llmtest.Calls(spawn("help")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
 		"help": {llmtest.Calls(call("work")), llmtest.Text("helped")},
 	}, echo("work"), fails)
@@ -72,7 +72,7 @@ func TestJ3_DoorDryRun(t *testing.T) {
 	w := &workplace{t, t.TempDir()}
 	w.put("f", "before\n")
 	o := agent.Options{Hooks: agent.Hooks{Middleware: []tool.Middleware{dryRun}}}
-	w.results(w.does(o, reading("f"), writing("f", "after\n")), "before", "dry run: nothing was done. The call would change ")
+	w.results(w.runCalls(o, reading("f"), writing("f", "after\n")), "before", "dry run: nothing was done. The call would change ")
 	w.want("f", "before\n")
 }
 
@@ -97,7 +97,7 @@ func (s *callSpans) around(next tool.Handler) tool.Handler {
 
 func TestJ3_DoorSpans(t *testing.T) {
 	s := new(callSpans)
-	h := spawning(t, agent.Options{Hooks: agent.Hooks{Middleware: []tool.Middleware{s.around}}}, map[string][]llmtest.Step{
+	h := openSpawning(t, agent.Options{Hooks: agent.Hooks{Middleware: []tool.Middleware{s.around}}}, map[string][]llmtest.Step{
 		"go":   {llmtest.Calls(spawn("help")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
 		"help": {llmtest.Calls(call("work")), llmtest.Text("helped")},
 	}, echo("work"))
@@ -126,7 +126,7 @@ func until(deadline time.Time) tool.Middleware {
 func TestJ3_DoorFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, log := new(diary), new(journal.Memory)
-		tools := []tool.Tool{d.takes("write", writes, 40*time.Minute)}
+		tools := []tool.Tool{d.slowTool("write", writes, 40*time.Minute)}
 		steps := []llmtest.Step{threeWrites, llmtest.Text("done")}
 		for life := 0; ; life++ { // each process lives an hour
 			h := open(t, setup{tools: tools, silent: true, steps: steps[min(life, 1):],
@@ -165,11 +165,11 @@ func TestJ3_ReleaseWhileCallsWait(t *testing.T) {
 				return next(ctx, c)
 			}
 		}
-		h := open(t, setup{tools: append(coding.Agents(), d.takes("write", writes, 0)), silent: true, steps: []llmtest.Step{llmtest.Calls(
+		h := open(t, setup{tools: append(coding.Agents(), d.slowTool("write", writes, 0)), silent: true, steps: []llmtest.Step{llmtest.Calls(
 			named("a", "write", "a"), named("b", "write", "b"))},
 			options: agent.Options{Journal: log, Hooks: agent.Hooks{Middleware: []tool.Middleware{slow},
-				Authorize: d.asked("ask", nil, map[string]tool.Decision{"b": {Verdict: tool.Ask}}),
-				Approve:   d.asked("approve", map[string]time.Duration{"b": 100 * time.Hour}, nil)}}})
+				Authorize: d.slowHook("ask", nil, map[string]tool.Decision{"b": {Verdict: tool.Ask}}),
+				Approve:   d.slowHook("approve", map[string]time.Duration{"b": 100 * time.Hour}, nil)}}})
 		time.AfterFunc(time.Minute, func() { _ = h.Release(context.Background()) })
 		_, err := h.Submit(context.Background(), "go")
 		if took := time.Since(epoch).Truncate(time.Minute); err == nil || took != time.Hour {
@@ -193,7 +193,7 @@ func TestJ5_StepsOfCallsThatBeginInAnotherOrder(t *testing.T) {
 				return next(ctx, c)
 			}
 		}
-		h := answerOf(t, agent.Options{Hooks: agent.Hooks{Middleware: []tool.Middleware{delay}}}, []tool.Tool{d.takes("write", writes, time.Minute)},
+		h := runAnswer(t, agent.Options{Hooks: agent.Hooks{Middleware: []tool.Middleware{delay}}}, []tool.Tool{d.slowTool("write", writes, time.Minute)},
 			named("a", "write", "a"), named("b", "write", "b"))
 		d.inOrder(t, "end b", "run a")
 		var steps []string

@@ -262,7 +262,7 @@ func TestJ2_BusyAndAborted(t *testing.T) {
 
 // Begin with the answer to a question works like Begin with a task.
 func TestJ2_BeginAnswers(t *testing.T) {
-	h := asking(t, &agent.Questions{}, nil, llmtest.Calls(ask("really?")), llmtest.Text("done"))
+	h := openAsking(t, &agent.Questions{}, nil, llmtest.Calls(ask("really?")), llmtest.Text("done"))
 	h.begin(t, "go")
 	if acts := h.steps(t); acts != "call_model run_calls end_input rest" || h.Result().Reason != agent.AwaitingInput || h.Status() != agent.StatusAwaiting {
 		t.Fatalf("%s, %+v, %s", acts, h.Result(), h.Status())
@@ -274,7 +274,7 @@ func TestJ2_BeginAnswers(t *testing.T) {
 }
 
 // Submit ends an input that was left open, and Continue continues it.
-func TestJ2_SubmitAndContinueBesideAdvance(t *testing.T) {
+func TestJ2_SubmitAndContinueAfterAdvance(t *testing.T) {
 	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("one"), llmtest.Text("two")}})
 	h.begin(t, "go")
 	h.step(t)
@@ -395,7 +395,7 @@ func TestJ2_BeginWhileSubmitWorks(t *testing.T) {
 // A State that was loaded from a journal has the open calls with their questions.
 func TestJ2_OpenQuestions(t *testing.T) {
 	log := new(journal.Memory)
-	h := asking(t, &agent.Questions{}, log, llmtest.Calls(ask("really?"), call("work")))
+	h := openAsking(t, &agent.Questions{}, log, llmtest.Calls(ask("really?"), call("work")))
 	h.begin(t, "go")
 	for h.step(t) != agent.ActRunCalls {
 	}
@@ -466,7 +466,7 @@ func (l *saysInSync) Sync(ctx context.Context) error {
 }
 
 // Steering that comes between the decision to call the model and the call is in the request, and the journal has the same order.
-func TestJ1_SaidBeforeTheCallIsMade(t *testing.T) {
+func TestJ1_SteeringBeforeTheCall(t *testing.T) {
 	log := new(saysInSync)
 	h := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{echo("work"), echo("other")}, steps: []llmtest.Step{llmtest.Text("done")}})
 	h.begin(t, "go")

@@ -94,7 +94,7 @@ func TestR3_Approvals(t *testing.T) {
 }
 
 // Only a session that compacts its history tells the model not to save space.
-func TestR5_CompactionIsTold(t *testing.T) {
+func TestR5_PromptMentionsCompaction(t *testing.T) {
 	const notice = "# Long sessions\n\nWhen this conversation becomes too long, a summary replaces its beginning"
 	o := agent.Options{Profile: prof(), Env: envtest.NewMemory(map[string]string{"AGENTS.md": "DOCUMENT"}), Instructions: "LAST"}
 	lacks(t, agent.SystemPrompt(context.Background(), o), "Long sessions", "summary")

@@ -17,17 +17,17 @@ func tooLong() llmtest.Step {
 	return llmtest.Error(llm.Errorf(llm.ErrContextLength, "prompt is too long"))
 }
 
-// rescued opens a session with compaction whose history does not fit at its second model call.
-func rescued(t *testing.T, steps ...llmtest.Step) *host {
+// openRescued opens a session with compaction whose history does not fit at its second model call.
+func openRescued(t *testing.T, steps ...llmtest.Step) *host {
 	t.Helper()
 	steps = append([]llmtest.Step{llmtest.Calls(call("print"))}, steps...)
-	return open(t, setup{models: window(4000), tools: []tool.Tool{printer("print", 9_000)}, steps: steps,
+	return open(t, setup{models: window(4000), tools: []tool.Tool{wideTool("print", 9_000)}, steps: steps,
 		options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 1}}}})
 }
 
 // A request that does not fit is compacted and sent again.
 func TestA11_ContextLengthCompactsAndRetries(t *testing.T) {
-	h := rescued(t, tooLong(), llmtest.Text("the summary"), llmtest.Text("done"))
+	h := openRescued(t, tooLong(), llmtest.Text("the summary"), llmtest.Text("done"))
 	if result := h.submit(t, "go", agent.Completed); result.Text != "done" || result.Turns != 2 {
 		t.Errorf("result %+v", result)
 	}
@@ -45,7 +45,7 @@ func TestA11_ContextLengthCompactsAndRetries(t *testing.T) {
 
 // A call is rescued once. After another answer a new rescue is possible.
 func TestA11_ContextLengthOnce(t *testing.T) {
-	h := rescued(t, tooLong(), llmtest.Text("a summary"), llmtest.Calls(call("print")), tooLong(), llmtest.Text("another"), tooLong(), llmtest.Text("never"))
+	h := openRescued(t, tooLong(), llmtest.Text("a summary"), llmtest.Calls(call("print")), tooLong(), llmtest.Text("another"), tooLong(), llmtest.Text("never"))
 	result, err := h.Submit(context.Background(), "go")
 	if !errors.Is(err, llm.ErrContextLength) || result.Reason != agent.Failed || h.Status() != agent.StatusClosed {
 		t.Fatalf("Submit = %+v, %v, %s", result, err, h.Status())
@@ -63,7 +63,7 @@ func TestA11_ContextLengthWithoutSummary(t *testing.T) {
 	for name, summary := range map[string]llmtest.Step{"refused": tooLong(), "empty": llmtest.Text(" ")} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := rescued(t, tooLong(), summary, llmtest.Text("never"))
+				h := openRescued(t, tooLong(), summary, llmtest.Text("never"))
 				if _, err := h.Submit(context.Background(), "go"); !errors.Is(err, llm.ErrContextLength) {
 					t.Errorf("Submit = %v", err)
 				}
@@ -104,7 +104,7 @@ func TestA11_ContextLengthEndsTheSession(t *testing.T) {
 
 // A host may keep a session whose history does not fit, and compact it or choose another model.
 func TestA11_StayWhenTheWindowIsFull(t *testing.T) {
-	h := open(t, setup{models: window(4000), tools: []tool.Tool{printer("print", 9_000)},
+	h := open(t, setup{models: window(4000), tools: []tool.Tool{wideTool("print", 9_000)},
 		steps:   []llmtest.Step{llmtest.Calls(call("print")), tooLong(), llmtest.Text("the summary"), llmtest.Text("done"), llmtest.Text("more")},
 		options: agent.Options{Policy: agent.Policy{OnFailure: agent.StayOnFailure}}})
 	if result, err := h.Submit(context.Background(), "go"); !errors.Is(err, llm.ErrContextLength) || result.Reason != agent.Failed {

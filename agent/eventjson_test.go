@@ -46,7 +46,7 @@ func TestJ10_EventsFromJSON(t *testing.T) {
 }
 
 // JSON that is not an event is an error.
-func TestJ10_NoEvents(t *testing.T) {
+func TestJ10_InvalidEvents(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"kind":"OF_TOMORROW"}`:      `unknown kind of event "OF_TOMORROW"`,
 		`{}`:                          `unknown kind of event ""`,

@@ -78,7 +78,7 @@ func TestB_CursorJoinsDeltas(t *testing.T) {
 }
 
 // If a middleware changes the final text, a cursor gets the text as it was streamed.
-func TestB_CursorTellsWhatWasStreamed(t *testing.T) {
+func TestB_CursorKeepsTheStreamedText(t *testing.T) {
 	p := newPlayer(nil)
 	c := &cursor{stream: p.stream}
 	p.stream.emit(&StepStart{}, &AssistantTextStart{}, &AssistantTextDelta{Text: "a secret"})
@@ -211,7 +211,7 @@ func endLong(t *testing.T, p *eventPlayer, stored, output, seen string, total in
 }
 
 // A late cursor gets a long output from the store, or the part that the model saw.
-func TestB_CursorReadsOutputsAgain(t *testing.T) {
+func TestB_CursorReadsStoredOutputs(t *testing.T) {
 	long := strings.Repeat("a line of output\n", 10_000)
 	huge := strings.Repeat("0123456789abcdé\n", 600_000)
 	const exit = "Exit code: 1"

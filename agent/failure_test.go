@@ -68,7 +68,7 @@ func TestI16_StayAfterAFailedCall(t *testing.T) {
 }
 
 // A journal that cannot be written ends the session, whatever OnFailure says.
-func TestI16_StayIsForModelCalls(t *testing.T) {
+func TestI16_StayOnlyForModelCalls(t *testing.T) {
 	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("one")}, options: agent.Options{Policy: agent.Policy{OnFailure: agent.StayOnFailure}, Journal: &failing{left: 1}}})
 	if _, err := h.Submit(context.Background(), "go"); !errors.Is(err, errDisk) || h.Status() != agent.StatusClosed {
 		t.Errorf("%v, %s", err, h.Status())
@@ -76,7 +76,7 @@ func TestI16_StayIsForModelCalls(t *testing.T) {
 }
 
 // Submit and Continue return a Result with every error, with the work done so far.
-func TestI16_ResultBesideEveryError(t *testing.T) {
+func TestI16_ResultWithEveryError(t *testing.T) {
 	ctx := context.Background()
 	begun := []llmtest.Step{llmtest.Answer(llm.Text{Text: "I begin."}, llm.ToolCall{ID: "a", Name: "work", Args: "{}"})}
 	want := func(t *testing.T, h *host, result *agent.Result, err error, reason agent.Reason, turns, rounds int, text string) {
@@ -161,7 +161,7 @@ func TestI16_ResultBesideEveryError(t *testing.T) {
 }
 
 // Methods of a session that has ended return the reason.
-func TestI16_ClosedSaysWhy(t *testing.T) {
+func TestI16_ErrClosedHasTheReason(t *testing.T) {
 	ctx := context.Background()
 	no := llm.Errorf(llm.ErrAuthentication, "no")
 	for name, c := range map[string]struct {
@@ -221,7 +221,7 @@ func TestI16_ResultAsText(t *testing.T) {
 		"in words":         {person, []llmtest.Step{llmtest.Text(`It is {"name":"Ada","age":36}.`), final(`{"name":"Ada","age":36}`)}, `{"name":"Ada","age":36}`, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := structured(t, c.schema, false, c.steps...)
+			h := openStructured(t, c.schema, false, c.steps...)
 			if checkResult(t, h, c.want); strings.Count(h.turns(), "steering:nudge") != c.nudges {
 				t.Error(h.turns())
 			}
@@ -230,9 +230,9 @@ func TestI16_ResultAsText(t *testing.T) {
 }
 
 // A missing structured result ends the input. The session continues, and so does the input with Continue.
-func TestI16_UnmetResultEndsTheInput(t *testing.T) {
+func TestI16_MissingResultEndsTheInput(t *testing.T) {
 	const ada = `{"name":"Ada","age":36}`
-	h := structured(t, person, false, llmtest.Text("a"), llmtest.Text("b"), llmtest.Text("c"), final(ada), final(ada))
+	h := openStructured(t, person, false, llmtest.Text("a"), llmtest.Text("b"), llmtest.Text("c"), final(ada), final(ada))
 	if err := h.FollowUp(context.Background(), "and then"); err != nil {
 		t.Fatal(err)
 	}

@@ -114,7 +114,7 @@ type matrixWorld struct {
 	servers [2]*fakellm.Server // for the chosen model and for the fallback
 	dir     string
 	log     *journal.Memory
-	ledger  *books
+	ledger  *testLedger
 	events  []agent.Event
 	claims  []agent.Claim
 }
@@ -175,7 +175,7 @@ func closedPort(t *testing.T) *http.Transport {
 // world opens a session on a journal, or resumes the session in it.
 func (c matrixCase) world(t *testing.T, log *journal.Memory) *matrixWorld {
 	t.Helper()
-	w := &matrixWorld{matrixCase: c, dir: t.TempDir(), log: log, ledger: new(books)}
+	w := &matrixWorld{matrixCase: c, dir: t.TempDir(), log: log, ledger: new(testLedger)}
 	good := c.answers // requests before the fault
 	if log.Len() > 0 {
 		state, err := agent.Load(context.Background(), log)
@@ -258,8 +258,8 @@ func (w *matrixWorld) ran(t *testing.T) []string {
 	return ids
 }
 
-// canon returns the texts, calls and results of messages in a form that does not depend on the provider.
-func canon(messages []llm.Message) (said []string) {
+// canonical returns the texts, calls and results of messages in a form that does not depend on the provider.
+func canonical(messages []llm.Message) (said []string) {
 	for _, m := range messages {
 		for _, part := range m.Parts {
 			switch p := part.(type) {
@@ -344,7 +344,7 @@ func (c matrixCase) run(t *testing.T, log *journal.Memory) {
 	if err != nil || result.Reason != agent.Completed {
 		t.Fatalf("%+v, %v", result, err)
 	}
-	if diff := gocmp.Diff(matrixSaid(), canon(historyOf(w.Session))); diff != "" {
+	if diff := gocmp.Diff(matrixSaid(), canonical(historyOf(w.Session))); diff != "" {
 		t.Errorf("the history (-want +got):\n%s", diff)
 	}
 	if diff := gocmp.Diff(matrixCalls, w.ran(t)); diff != "" {
@@ -388,10 +388,10 @@ func (w *matrixWorld) checkChange(t *testing.T) {
 // checkSent checks that the fallback got the whole history, and that the failed attempts sent the same request.
 func (w *matrixWorld) checkSent(t *testing.T) {
 	t.Helper()
-	history := canon(historyOf(w.Session))
+	history := canonical(historyOf(w.Session))
 	for _, server := range w.servers {
 		for _, r := range server.Requests() {
-			sent := canon(r.Messages)
+			sent := canonical(r.Messages)
 			if len(sent) > len(history) || !slices.Equal(sent, history[:len(sent)]) {
 				t.Errorf("request %d of %s has other messages (-history +sent):\n%s", r.N, r.Model, gocmp.Diff(history, sent))
 			}
@@ -458,7 +458,7 @@ func (c matrixCase) resume(t *testing.T, records []journal.Record) {
 		if diff := gocmp.Diff(want, w.ran(t), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("cut after %d (%s): calls (-want +ran):\n%s", n, records[n-1].Kind, diff)
 		}
-		for i, said := range canon(historyOf(w.Session)) {
+		for i, said := range canonical(historyOf(w.Session)) {
 			if want := matrixSaid()[i]; said != want && !slices.ContainsFunc(begun, func(id string) bool { return strings.HasPrefix(said, "result "+id) }) {
 				t.Errorf("cut after %d (%s): %q, want %q", n, records[n-1].Kind, said, want)
 			}

@@ -18,16 +18,16 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// backed is a session with the fallbacks two/model-2 and three/model-3, in that order.
-type backed struct {
+// fallbackHost is a session with the fallbacks two/model-2 and three/model-3, in that order.
+type fallbackHost struct {
 	*host
 	two, three *llmtest.Provider
 }
 
-// withFallbacks opens a session with fallbacks that answer with the given steps.
-func withFallbacks(t *testing.T, s setup, two, three []llmtest.Step) *backed {
+// openWithFallbacks opens a session with fallbacks that answer with the given steps.
+func openWithFallbacks(t *testing.T, s setup, two, three []llmtest.Step) *fallbackHost {
 	t.Helper()
-	b := &backed{two: llmtest.NewProvider("two", two...), three: llmtest.NewProvider("three", three...)}
+	b := &fallbackHost{two: llmtest.NewProvider("two", two...), three: llmtest.NewProvider("three", three...)}
 	s.more = []llm.Provider{b.two, b.three}
 	if s.options.Fallbacks.Models == nil {
 		s.options.Fallbacks.Models = []agent.FallbackModel{{Provider: "two", Model: "model-2"}, {Provider: "three", Model: "model-3"}}
@@ -63,7 +63,7 @@ func TestJ13_Kinds(t *testing.T) {
 		llm.ErrServer, llm.ErrOverloaded, llm.ErrContextLength, llm.ErrTimeout, llm.ErrNetwork, llm.ErrStream,
 		llm.ErrConfiguration, llm.ErrNoObject, llm.ErrUnsupported} {
 		t.Run(kind.Error(), func(t *testing.T) {
-			b := withFallbacks(t, setup{steps: []llmtest.Step{fails(kind)}, options: agent.Options{Retry: once}}, []llmtest.Step{llmtest.Text("two")}, nil)
+			b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(kind)}, options: agent.Options{Retry: once}}, []llmtest.Step{llmtest.Text("two")}, nil)
 			result, err := b.Submit(context.Background(), "go")
 			if slices.Contains(leads, kind) {
 				if err != nil || result.Text != "two" || b.changes() != "test>two:"+kind.Error() {
@@ -74,7 +74,7 @@ func TestJ13_Kinds(t *testing.T) {
 			}
 		})
 	}
-	b := withFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrContentFilter)}}, nil, nil)
+	b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrContentFilter)}}, nil, nil)
 	if b.submit(t, "go", agent.Refused); b.changes() != "" {
 		t.Error(b.changes())
 	}
@@ -84,7 +84,7 @@ func TestJ13_Kinds(t *testing.T) {
 func TestJ13_NextFallback(t *testing.T) {
 	for _, kind := range []error{llm.ErrOverloaded, llm.ErrAuthentication, llm.ErrNotFound, llm.ErrInvalidRequest, llm.ErrContextLength} {
 		t.Run(kind.Error(), func(t *testing.T) {
-			b := withFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer)}, options: agent.Options{Retry: once}}, []llmtest.Step{fails(kind)},
+			b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer)}, options: agent.Options{Retry: once}}, []llmtest.Step{fails(kind)},
 				[]llmtest.Step{llmtest.Text("three")})
 			if got := b.submit(t, "go", agent.Completed); got.Text != "three" || b.changes() != "test>two:server two>three:"+kind.Error() {
 				t.Errorf("%+v, %s", got, b.changes())
@@ -94,7 +94,7 @@ func TestJ13_NextFallback(t *testing.T) {
 			}
 		})
 	}
-	b := withFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer)}, options: agent.Options{Retry: once}}, []llmtest.Step{fails(llm.ErrContentFilter)}, nil)
+	b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer)}, options: agent.Options{Retry: once}}, []llmtest.Step{fails(llm.ErrContentFilter)}, nil)
 	if b.submit(t, "go", agent.Refused); b.changes() != "test>two:server" {
 		t.Error(b.changes())
 	}
@@ -102,7 +102,7 @@ func TestJ13_NextFallback(t *testing.T) {
 
 // If all models fail, the error and the event name each failure, in the order of the attempts.
 func TestJ13_AllFailed(t *testing.T) {
-	b := withFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrOverloaded)}, options: agent.Options{Retry: once}}, []llmtest.Step{fails(llm.ErrAuthentication)},
+	b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrOverloaded)}, options: agent.Options{Retry: once}}, []llmtest.Step{fails(llm.ErrAuthentication)},
 		[]llmtest.Step{fails(llm.ErrQuota)})
 	result, err := b.Submit(context.Background(), "go")
 	var all *agent.ModelsFailed
@@ -130,7 +130,7 @@ func TestJ13_Attempts(t *testing.T) {
 		down, late := fails(llm.ErrServer), llm.Errorf(llm.ErrRateLimit, "later")
 		late.RetryAfter = time.Hour
 		begun := time.Now()
-		b := withFallbacks(t, setup{steps: []llmtest.Step{down, down, down}, options: agent.Options{Retry: llm.RetryPolicy{Max: 2}}},
+		b := openWithFallbacks(t, setup{steps: []llmtest.Step{down, down, down}, options: agent.Options{Retry: llm.RetryPolicy{Max: 2}}},
 			[]llmtest.Step{down, llmtest.Error(late)}, []llmtest.Step{down, down, llmtest.Text("three")})
 		b.submit(t, "go", agent.Completed)
 		if took := time.Since(begun); took != 7*time.Second { // 1 s and 2 s, 1 s, 1 s and 2 s
@@ -175,7 +175,7 @@ func TestJ13_Return(t *testing.T) {
 				log := new(journal.Memory)
 				s := setup{steps: append([]llmtest.Step{fails(llm.ErrServer)}, answers()...), tools: []tool.Tool{nap}, options: agent.Options{
 					Journal: log, Retry: once, Policy: agent.Policy{Fallbacks: agent.FallbackPolicy{ReturnAfter: c.after}}}}
-				b := withFallbacks(t, s, answers(), nil)
+				b := openWithFallbacks(t, s, answers(), nil)
 				b.submit(t, "nap", agent.Completed)
 				changed := only[*agent.ModelChanged](b.host)[0]
 				if until := untilOf(changed); until != c.until {
@@ -238,7 +238,7 @@ func TestJ13_SetWins(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := agent.Options{Retry: once, Policy: agent.Policy{Fallbacks: agent.FallbackPolicy{ReturnAfter: -1}}}
-			b := withFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer), llmtest.Text("b"), fails(llm.ErrServer)}, options: o},
+			b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer), llmtest.Text("b"), fails(llm.ErrServer)}, options: o},
 				[]llmtest.Step{llmtest.Text("a"), llmtest.Text("b"), llmtest.Text("c")}, nil)
 			b.submit(t, "go", agent.Completed)
 			set(t, b.host, c.set)
@@ -255,7 +255,7 @@ func TestJ13_SetWins(t *testing.T) {
 			}
 		})
 	}
-	b := withFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer)}, options: agent.Options{Retry: once}}, []llmtest.Step{llmtest.Text("a")}, nil)
+	b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer)}, options: agent.Options{Retry: once}}, []llmtest.Step{llmtest.Text("a")}, nil)
 	b.submit(t, "go", agent.Completed)
 	if err := b.Set(context.Background(), agent.Settings{Provider: &two}); err == nil {
 		t.Error("another provider than the chosen one needs a model")
@@ -267,7 +267,7 @@ func pointer(s string) *string { return &s }
 // If the host sets a model during the last attempt of another one, the new model is asked before any fallback.
 func TestJ13_SetDuringTheFailure(t *testing.T) {
 	other := "model-9"
-	b := withFallbacks(t, setup{options: agent.Options{Retry: once}}, nil, nil)
+	b := openWithFallbacks(t, setup{options: agent.Options{Retry: once}}, nil, nil)
 	b.model.Then(llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
 		set(t, b.host, agent.Settings{Model: &other})
 		return fails(llm.ErrServer)
@@ -281,9 +281,9 @@ func TestJ13_SetDuringTheFailure(t *testing.T) {
 func TestJ13_SmallerWindow(t *testing.T) {
 	windows := map[string]int{"model-1": 100_000, "model-2": 2_000, "model-3": 100_000}
 	models := func(_, id string) (llm.Model, bool) { return llm.Model{Window: windows[id]}, true }
-	long := counted(5_000, 10, llm.Text{Text: strings.Repeat("long ", 100)})
+	long := answerWithUsage(5_000, 10, llm.Text{Text: strings.Repeat("long ", 100)})
 	o := agent.Options{Retry: once, Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.8, KeepTurns: 1}}}
-	b := withFallbacks(t, setup{models: models, steps: []llmtest.Step{long, fails(llm.ErrServer)}, options: o},
+	b := openWithFallbacks(t, setup{models: models, steps: []llmtest.Step{long, fails(llm.ErrServer)}, options: o},
 		[]llmtest.Step{llmtest.Text("a summary"), llmtest.Text("two")}, nil)
 	b.submit(t, "go", agent.Completed)
 	if got := b.submit(t, "more", agent.Completed); got.Text != "two" || len(only[*agent.Compaction](b.host)) != 1 {
@@ -300,7 +300,7 @@ func TestJ13_SmallerWindow(t *testing.T) {
 // A compaction that failed with the model that is down is tried again with the fallback.
 func TestJ13_CompactionOfTheFallback(t *testing.T) {
 	o := agent.Options{Retry: once, Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.8, KeepTurns: 1}}}
-	b := withFallbacks(t, setup{models: window(1_000), steps: []llmtest.Step{counted(900, 10, llm.Text{Text: "long"}), fails(llm.ErrServer), fails(llm.ErrServer)},
+	b := openWithFallbacks(t, setup{models: window(1_000), steps: []llmtest.Step{answerWithUsage(900, 10, llm.Text{Text: "long"}), fails(llm.ErrServer), fails(llm.ErrServer)},
 		options: o}, []llmtest.Step{llmtest.Text("a summary"), llmtest.Text("two")}, nil)
 	b.submit(t, "go", agent.Completed)
 	if got := b.submit(t, "more", agent.Completed); got.Text != "two" || len(only[*agent.Compaction](b.host)) != 1 || b.warned() != "compaction_failed" {
@@ -315,14 +315,14 @@ func TestJ13_Budget(t *testing.T) {
 	models := func(_, id string) (llm.Model, bool) {
 		return llm.Model{Window: 100_000, MaxOutput: 1_000, Prices: []llm.Price{{Input: prices[id], Output: prices[id]}}}, prices[id] > 0
 	}
-	ledger := new(books)
+	ledger := new(testLedger)
 	var claims []agent.Claim
 	ledger.reserve = func(_ context.Context, c agent.Claim) (int, error) {
 		claims = append(claims, c)
 		return c.Output, nil
 	}
-	b := withFallbacks(t, setup{models: models, steps: []llmtest.Step{fails(llm.ErrServer)}, options: agent.Options{Retry: once, Ledger: ledger}},
-		[]llmtest.Step{counted(10, 10, llm.Text{Text: "two"})}, nil)
+	b := openWithFallbacks(t, setup{models: models, steps: []llmtest.Step{fails(llm.ErrServer)}, options: agent.Options{Retry: once, Ledger: ledger}},
+		[]llmtest.Step{answerWithUsage(10, 10, llm.Text{Text: "two"})}, nil)
 	result := b.submit(t, "go", agent.Completed)
 	if ledger.check(t); len(claims) != 2 || claims[0].OutputUSD != 1e-6 || claims[1].OutputUSD != 100e-6 || claims[1].Model != "model-2" {
 		t.Errorf("claims %+v", claims)
@@ -331,7 +331,7 @@ func TestJ13_Budget(t *testing.T) {
 		t.Errorf("cost %v, the ledger has %v", result.CostUSD, ledger.took.USD)
 	}
 	o := agent.Options{Retry: once, Policy: agent.Policy{Budget: agent.Budget{USD: 0.01}}}
-	b = withFallbacks(t, setup{models: models, steps: []llmtest.Step{fails(llm.ErrServer)}, options: o}, []llmtest.Step{llmtest.Text("two")}, nil)
+	b = openWithFallbacks(t, setup{models: models, steps: []llmtest.Step{fails(llm.ErrServer)}, options: o}, []llmtest.Step{llmtest.Text("two")}, nil)
 	if b.submit(t, "go", agent.BudgetUSD); len(b.two.Requests()) != 0 {
 		t.Error("the fallback was asked beyond the budget")
 	}
@@ -341,7 +341,7 @@ func TestJ13_Budget(t *testing.T) {
 func TestJ13_MaxTokens(t *testing.T) {
 	most := map[string]int{"model-1": 9_000, "model-2": 4_000}
 	models := func(_, id string) (llm.Model, bool) { return llm.Model{MaxOutput: most[id]}, true }
-	b := withFallbacks(t, setup{models: models, steps: []llmtest.Step{fails(llm.ErrServer)}, options: agent.Options{Retry: once, Request: agent.RequestOptions{MaxTokens: 8_000}}},
+	b := openWithFallbacks(t, setup{models: models, steps: []llmtest.Step{fails(llm.ErrServer)}, options: agent.Options{Retry: once, Request: agent.RequestOptions{MaxTokens: 8_000}}},
 		[]llmtest.Step{llmtest.Text("two")}, nil)
 	b.submit(t, "go", agent.Completed)
 	if one, two := b.model.Requests()[0].MaxTokens, b.two.Requests()[0].MaxTokens; one != 8_000 || two != 4_000 {
@@ -361,7 +361,7 @@ func TestJ13_Subagents(t *testing.T) {
 	})
 	o := agent.Options{Retry: once, Subagents: &agent.Subagents{}}
 	o.Fallbacks.Models = []agent.FallbackModel{{Provider: "two", Model: "model-2"}}
-	b := withFallbacks(t, setup{steps: steps, tools: coding.Agents(), options: o}, two, nil)
+	b := openWithFallbacks(t, setup{steps: steps, tools: coding.Agents(), options: o}, two, nil)
 	b.submit(t, "go", agent.Completed)
 	wantOutputs(t, b.host, "running", `{"output":"by the chosen one","success":true,"turns_used":1}`)
 	var inner []string
@@ -381,7 +381,7 @@ func TestJ13_Resume(t *testing.T) {
 	log := new(journal.Memory)
 	o := agent.Options{Journal: log, Retry: once, Policy: agent.Policy{Window: 50_000, Fallbacks: agent.FallbackPolicy{
 		Models: []agent.FallbackModel{{Provider: "two", Model: "model-2", Window: 9_000}}}}}
-	b := withFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer)}, options: o, tools: []tool.Tool{echo("work")}},
+	b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer)}, options: o, tools: []tool.Tool{echo("work")}},
 		[]llmtest.Step{llmtest.Calls(call("work")), fails(llm.ErrAuthentication)}, nil)
 	b.model.Then(fails(llm.ErrServer))
 	if _, err := b.Submit(context.Background(), "go"); err == nil {
@@ -390,7 +390,7 @@ func TestJ13_Resume(t *testing.T) {
 	records := all(t, log)
 	at := slices.IndexFunc(records, func(r journal.Record) bool { return r.Kind == "result" })
 	o.Journal = journal.NewMemory(records[:at+1]...)
-	rest := withFallbacks(t, setup{steps: []llmtest.Step{llmtest.Text("one")}, options: o, tools: []tool.Tool{echo("work")}}, []llmtest.Step{llmtest.Text("two")}, nil)
+	rest := openWithFallbacks(t, setup{steps: []llmtest.Step{llmtest.Text("one")}, options: o, tools: []tool.Tool{echo("work")}}, []llmtest.Step{llmtest.Text("two")}, nil)
 	if state := rest.FoldedState(); state.Policy.Window != 9_000 || state.Fallback == nil || len(state.Policy.Fallbacks.Models) != 1 {
 		t.Errorf("%+v, %+v", state.Policy, state.Fallback)
 	}
@@ -414,7 +414,7 @@ func TestJ13_Resume(t *testing.T) {
 // Continue after a failure of all models starts with the chosen one again.
 func TestJ13_StayOnFailure(t *testing.T) {
 	o := agent.Options{Retry: once, Policy: agent.Policy{OnFailure: agent.StayOnFailure}}
-	b := withFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer), llmtest.Text("one")}, options: o}, []llmtest.Step{fails(llm.ErrServer)},
+	b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer), llmtest.Text("one")}, options: o}, []llmtest.Step{fails(llm.ErrServer)},
 		[]llmtest.Step{fails(llm.ErrServer)})
 	if _, err := b.Submit(context.Background(), "go"); !errors.As(err, new(*agent.ModelsFailed)) || b.Status() != agent.StatusIdle {
 		t.Fatal(err)
@@ -430,7 +430,7 @@ func TestJ13_StructuredResult(t *testing.T) {
 	o := agent.Options{Retry: once, Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: []byte(person)}}}
 	s := setup{steps: []llmtest.Step{fails(llm.ErrServer)}, options: o, tools: []tool.Tool{echo("work")},
 		wrap: formats}
-	b := withFallbacks(t, s, []llmtest.Step{final(`{"name":"Ada","age":36}`)}, nil)
+	b := openWithFallbacks(t, s, []llmtest.Step{final(`{"name":"Ada","age":36}`)}, nil)
 	if got := b.submit(t, "who?", agent.Done); got.Text != `{"name":"Ada","age":36}` || b.model.Requests()[0].Format != nil {
 		t.Errorf("%+v", got)
 	}

@@ -143,7 +143,7 @@ func TestA14_BeforeStopAfterADoneTool(t *testing.T) {
 }
 
 // BeforeStop is called only at the natural end, not at a limit and not after an interrupt.
-func TestA14_BeforeStopIsForTheEndOfTheTask(t *testing.T) {
+func TestA14_BeforeStopOnlyAtTheNaturalEnd(t *testing.T) {
 	a := &asker{prompts: []string{"go on"}}
 	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work"))},
 		options: agent.Options{Hooks: agent.Hooks{BeforeStop: a.ask}, Policy: agent.Policy{MaxToolRounds: 1}}})
@@ -154,7 +154,7 @@ func TestA14_BeforeStopIsForTheEndOfTheTask(t *testing.T) {
 }
 
 // A BeforeStop that fails causes a warning, and the input ends.
-func TestA14_BeforeStopThatFails(t *testing.T) {
+func TestA14_BeforeStopFails(t *testing.T) {
 	for name, hook := range map[string]func(context.Context, agent.Stop) (string, error){
 		"error": func(context.Context, agent.Stop) (string, error) { return "ignored", errors.New("the checker is down") },
 	} {
@@ -169,7 +169,7 @@ func TestA14_BeforeStopThatFails(t *testing.T) {
 }
 
 // Steering during BeforeStop continues the input as usual. The hook is called again at the next end.
-func TestA14_SteeringWhileBeforeStopThinks(t *testing.T) {
+func TestA14_SteeringDuringBeforeStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *host
 		asked := 0
@@ -193,7 +193,7 @@ func TestA14_SteeringWhileBeforeStopThinks(t *testing.T) {
 }
 
 // An interrupt ends the hook and the input. Messages are not lost, and Continue calls the hook again.
-func TestA14_InterruptWhileBeforeStopThinks(t *testing.T) {
+func TestA14_InterruptDuringBeforeStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
 		h := open(t, setup{steps: []llmtest.Step{llmtest.Text("one")},
@@ -234,7 +234,7 @@ func TestA15_Approve(t *testing.T) {
 		return tool.Decision{Verdict: tool.Ask}, nil
 	}
 	approve := func(_ context.Context, r tool.Request) (tool.Decision, error) {
-		seen = append(seen, fmt.Sprintf("%s %s %s %v", r.Call.Name, r.Call.Args, r.Access.Effect, bases(t, r.Access.Paths)))
+		seen = append(seen, fmt.Sprintf("%s %s %s %v", r.Call.Name, r.Call.Args, r.Access.Effect, baseNames(t, r.Access.Paths)))
 		switch {
 		case strings.Contains(r.Call.Args, "deny"):
 			return tool.Decision{Reason: "not that file"}, nil
@@ -277,7 +277,7 @@ func TestA15_Approve(t *testing.T) {
 }
 
 // An interrupt ends the wait for an approval.
-func TestA15_InterruptWhileTheHostDecides(t *testing.T) {
+func TestA15_InterruptDuringApproval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work"))},
 			options: agent.Options{
@@ -308,7 +308,7 @@ func TestJ14_BeforeStopOfSubagents(t *testing.T) {
 			return "look again", nil
 		}
 		ids := []string{"first", "second"}
-		h := spawning(t, agent.Options{Hooks: agent.Hooks{BeforeStop: hook}, Policy: agent.Policy{MaxConfirms: 1}, NewID: func() string { id := ids[0]; ids = ids[1:]; return id }},
+		h := openSpawning(t, agent.Options{Hooks: agent.Hooks{BeforeStop: hook}, Policy: agent.Policy{MaxConfirms: 1}, NewID: func() string { id := ids[0]; ids = ids[1:]; return id }},
 			map[string][]llmtest.Step{
 				"go":     {llmtest.Calls(spawn("a part")), llmtest.Calls(wait("agent-1")), llmtest.Text("done"), llmtest.Text("really done")},
 				"a part": {llmtest.Text("part done"), llmtest.Text("part really done")},

@@ -17,8 +17,8 @@ import (
 
 const ageForm = `{"type":"object","properties":{"age":{"type":"integer","minimum":0}},"required":["age"]}`
 
-// registers returns a tool that calls a server, which asks a person a question meanwhile.
-func registers(q tool.Question) tool.Tool {
+// formTool returns a tool that calls a server, which asks a person a question meanwhile.
+func formTool(q tool.Question) tool.Tool {
 	return newTool("register", readOnly, func(ctx context.Context, call *tool.Call) (tool.Result, error) {
 		answer, err := call.Session.Ask(ctx, q)
 		if err != nil {
@@ -28,8 +28,8 @@ func registers(q tool.Question) tool.Tool {
 	})
 }
 
-// replies returns a host that gives the answers one after the other and records the questions.
-func replies(asked *[]tool.Question, answers ...tool.Answer) *agent.Questions {
+// scriptedAnswers returns a host that gives the answers one after the other and records the questions.
+func scriptedAnswers(asked *[]tool.Question, answers ...tool.Answer) *agent.Questions {
 	return &agent.Questions{Answer: func(_ context.Context, q tool.Question) (tool.Answer, error) {
 		*asked = append(*asked, q)
 		return answers[min(len(*asked), len(answers))-1], nil
@@ -43,9 +43,9 @@ func TestJ6_FormIsAnsweredAtOnce(t *testing.T) {
 	var asked []tool.Question
 	log := new(journal.Memory)
 	spacious := json.RawMessage(strings.ReplaceAll(ageForm, ":", ": "))
-	h := open(t, setup{tools: []tool.Tool{registers(tool.Question{Text: "How old?", Form: spacious, Source: "registry", Now: true})},
-		options: agent.Options{Journal: log, Questions: replies(&asked, content(`{"age":-1}`), content(`{"age":"41"}`)), Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
-		steps:   follow(llmtest.Calls(call("register")), llmtest.Text("done"), llmtest.Text("more"))})
+	h := open(t, setup{tools: []tool.Tool{formTool(tool.Question{Text: "How old?", Form: spacious, Source: "registry", Now: true})},
+		options: agent.Options{Journal: log, Questions: scriptedAnswers(&asked, content(`{"age":-1}`), content(`{"age":"41"}`)), Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
+		steps:   answerSummaries(llmtest.Calls(call("register")), llmtest.Text("done"), llmtest.Text("more"))})
 	h.submit(t, "go", agent.Completed)
 	if h.results() != `accept: {"age":41} ` {
 		t.Errorf("results %q", h.results())
@@ -60,31 +60,31 @@ func TestJ6_FormIsAnsweredAtOnce(t *testing.T) {
 	}
 	compactAll(t, h) // the person's words are kept as they were; the tool's version of them is not
 	h.submit(t, "more", agent.Completed)
-	if last := h.inLast(); !strings.Contains(last, "To the question: How old?\n{\"age\":41}\n") || strings.Contains(last, "accept:") {
+	if last := h.lastRequestText(); !strings.Contains(last, "To the question: How old?\n{\"age\":41}\n") || strings.Contains(last, "accept:") {
 		t.Errorf("the model has %q", last)
 	}
-	rest := open(t, setup{tools: []tool.Tool{registers(tool.Question{})}, options: agent.Options{Journal: journal.NewMemory(all(t, log)...)}, steps: []llmtest.Step{llmtest.Text("hi")}})
+	rest := open(t, setup{tools: []tool.Tool{formTool(tool.Question{})}, options: agent.Options{Journal: journal.NewMemory(all(t, log)...)}, steps: []llmtest.Step{llmtest.Text("hi")}})
 	rest.submit(t, "hello", agent.Completed)
-	if !strings.Contains(rest.inLast(), `{"age":41}`) {
-		t.Errorf("after a resume the model has %q", rest.inLast())
+	if !strings.Contains(rest.lastRequestText(), `{"age":41}`) {
+		t.Errorf("after a resume the model has %q", rest.lastRequestText())
 	}
 }
 
 // A host that cannot fill a form is not asked forever. A tool's form must be valid.
-func TestJ6_QuestionsThatLeadNowhere(t *testing.T) {
+func TestJ6_FormThatCannotBeFilled(t *testing.T) {
 	for name, c := range map[string]struct {
 		question  tool.Question
 		questions func(*[]tool.Question) *agent.Questions
 		asked     int
 		result    string
 	}{
-		"no form fits":   {tool.Question{Form: json.RawMessage(ageForm)}, func(q *[]tool.Question) *agent.Questions { return replies(q, tool.Answer{Text: "41"}) }, 3, "asked 3 times"},
-		"broken form":    {tool.Question{Form: json.RawMessage(`{"type":"string"}`)}, func(q *[]tool.Question) *agent.Questions { return replies(q, tool.Answer{}) }, 0, "the question's form"},
+		"no form fits":   {tool.Question{Form: json.RawMessage(ageForm)}, func(q *[]tool.Question) *agent.Questions { return scriptedAnswers(q, tool.Answer{Text: "41"}) }, 3, "asked 3 times"},
+		"broken form":    {tool.Question{Form: json.RawMessage(`{"type":"string"}`)}, func(q *[]tool.Question) *agent.Questions { return scriptedAnswers(q, tool.Answer{}) }, 0, "the question's form"},
 		"answered later": {tool.Question{Now: true}, func(*[]tool.Question) *agent.Questions { return &agent.Questions{} }, 0, "nobody can answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var asked []tool.Question
-			h := open(t, setup{tools: []tool.Tool{registers(c.question)}, steps: []llmtest.Step{llmtest.Calls(call("register")), llmtest.Text("done")},
+			h := open(t, setup{tools: []tool.Tool{formTool(c.question)}, steps: []llmtest.Step{llmtest.Calls(call("register")), llmtest.Text("done")},
 				options: agent.Options{Questions: c.questions(&asked)}})
 			h.submit(t, "go", agent.Completed)
 			end := only[*agent.ToolCallEnd](h)[0]
@@ -100,9 +100,9 @@ func TestJ6_DeclinedAtOnce(t *testing.T) {
 	for action, words := range map[tool.Action]string{tool.ActionDecline: "The user declined to answer", tool.ActionCancel: "The user closed this question"} {
 		t.Run(string(action), func(t *testing.T) {
 			var questions []tool.Question
-			h := open(t, setup{tools: []tool.Tool{coding.AskUser(), registers(tool.Question{Text: "How old?", Form: json.RawMessage(ageForm)})},
-				options: agent.Options{Questions: replies(&questions, tool.Answer{Action: action, Content: json.RawMessage(`{"age":1}`)}), Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
-				steps:   follow(llmtest.Calls(ask("Which?")), llmtest.Calls(call("register")), llmtest.Text("done"), llmtest.Text("more"))})
+			h := open(t, setup{tools: []tool.Tool{coding.AskUser(), formTool(tool.Question{Text: "How old?", Form: json.RawMessage(ageForm)})},
+				options: agent.Options{Questions: scriptedAnswers(&questions, tool.Answer{Action: action, Content: json.RawMessage(`{"age":1}`)}), Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
+				steps:   answerSummaries(llmtest.Calls(ask("Which?")), llmtest.Calls(call("register")), llmtest.Text("done"), llmtest.Text("more"))})
 			h.submit(t, "go", agent.Completed)
 			ends := only[*agent.ToolCallEnd](h)
 			if !strings.HasPrefix(ends[0].Output, words) || ends[0].IsError || ends[1].Output != string(action)+":  " {
@@ -111,8 +111,8 @@ func TestJ6_DeclinedAtOnce(t *testing.T) {
 			compactAll(t, h)
 			h.submit(t, "more", agent.Completed)
 			for _, question := range []string{"Which?", "How old?"} {
-				if !strings.Contains(h.inLast(), "To the question: "+question+"\n"+words) {
-					t.Errorf("the model has %q", h.inLast())
+				if !strings.Contains(h.lastRequestText(), "To the question: "+question+"\n"+words) {
+					t.Errorf("the model has %q", h.lastRequestText())
 				}
 			}
 		})
@@ -122,7 +122,7 @@ func TestJ6_DeclinedAtOnce(t *testing.T) {
 // An input that does not fit the form of its question changes nothing: the session keeps waiting.
 func TestJ6_FormIsAnsweredWithTheNextInput(t *testing.T) {
 	steps := []llmtest.Step{llmtest.Calls(call("register")), llmtest.Text("done")}
-	tools := []tool.Tool{registers(tool.Question{Text: "How old?", Form: json.RawMessage(ageForm), Source: "registry"})}
+	tools := []tool.Tool{formTool(tool.Question{Text: "How old?", Form: json.RawMessage(ageForm), Source: "registry"})}
 	log := new(journal.Memory)
 	h := open(t, setup{tools: tools, steps: steps, options: agent.Options{Journal: log, Questions: &agent.Questions{}}})
 	h.submit(t, "go", agent.AwaitingInput)
@@ -167,7 +167,7 @@ func TestJ6_AnsweredLater(t *testing.T) {
 		"filled": {content(`{"age": 41}`), agent.UserInput{Text: `{"age":41}`}, `{"age":41}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := open(t, setup{tools: []tool.Tool{registers(tool.Question{Text: "How old?", Form: json.RawMessage(ageForm)})},
+			h := open(t, setup{tools: []tool.Tool{formTool(tool.Question{Text: "How old?", Form: json.RawMessage(ageForm)})},
 				options: agent.Options{Questions: &agent.Questions{}}, steps: []llmtest.Step{llmtest.Calls(call("register")), llmtest.Text("done")}})
 			h.submit(t, "go", agent.AwaitingInput)
 			before := h.FoldedState().Records

@@ -16,8 +16,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// wordy returns a model that always calls a tool that prints 2,000 bytes.
-func wordy() []llmtest.Step { return repeated(llmtest.Calls(call("print")), 1000) }
+// endlessPrinter returns a model that always calls a tool that prints 2,000 bytes.
+func endlessPrinter() []llmtest.Step { return repeated(llmtest.Calls(call("print")), 1000) }
 
 // checkFull checks how a session ended at a size limit.
 func checkFull(t *testing.T, h *host, result *agent.Result, err error, option string) {
@@ -51,8 +51,8 @@ func TestI9_JournalLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tools := []tool.Tool{prints(2_000)}
-	h := open(t, setup{tools: tools, steps: wordy(), options: agent.Options{Journal: log, Limits: agent.Limits{MaxJournal: limit}, Policy: agent.Policy{Loops: agent.LoopPolicy{Off: true}}}})
+	tools := []tool.Tool{printTool(2_000)}
+	h := open(t, setup{tools: tools, steps: endlessPrinter(), options: agent.Options{Journal: log, Limits: agent.Limits{MaxJournal: limit}, Policy: agent.Policy{Loops: agent.LoopPolicy{Off: true}}}})
 	result, err := h.Submit(context.Background(), "go")
 	checkFull(t, h, result, err, "MaxJournal")
 	if info, err := os.Stat(filepath.Join(at, "s.jsonl")); err != nil || info.Size() > limit || info.Size() < limit/2 {
@@ -96,11 +96,11 @@ func TestI9_RecordsThatDoNotFit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := new(journal.Memory)
-			long := prints(100_000)
+			long := printTool(100_000)
 			long.Name = "huge"
 			change := newTool("change", writes, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(huge), nil })
 			change.Limit = tool.Limit{Chars: -1}
-			h := open(t, setup{tools: []tool.Tool{prints(2_000), long, change}, steps: c.steps, options: agent.Options{Journal: log, Limits: agent.Limits{MaxJournal: 80_000}}})
+			h := open(t, setup{tools: []tool.Tool{printTool(2_000), long, change}, steps: c.steps, options: agent.Options{Journal: log, Limits: agent.Limits{MaxJournal: 80_000}}})
 			result, err := h.Submit(context.Background(), c.submit)
 			if !errors.Is(err, agent.ErrFull) || result == nil || result.Reason != agent.LogFull {
 				t.Errorf("Submit = %+v, %v", result, err)
@@ -143,8 +143,8 @@ func TestI9_InputsThatDoNotFit(t *testing.T) {
 // The events for cursors have a size limit, too. The next process starts the count again.
 func TestI9_EventLimit(t *testing.T) {
 	log := new(journal.Memory)
-	tools := []tool.Tool{prints(2_000)}
-	h := open(t, setup{tools: tools, steps: wordy(), options: agent.Options{Journal: log, Limits: agent.Limits{MaxEvents: 200_000}, Policy: agent.Policy{Loops: agent.LoopPolicy{Off: true}}}})
+	tools := []tool.Tool{printTool(2_000)}
+	h := open(t, setup{tools: tools, steps: endlessPrinter(), options: agent.Options{Journal: log, Limits: agent.Limits{MaxEvents: 200_000}, Policy: agent.Policy{Loops: agent.LoopPolicy{Off: true}}}})
 	result, err := h.Submit(context.Background(), "go")
 	checkFull(t, h, result, err, "MaxEvents")
 	seen := 0
@@ -166,8 +166,8 @@ func TestI9_EventLimit(t *testing.T) {
 // A process is killed after it recorded that the journal is full. The next process, with more room, does not end for that.
 func TestI9_KilledWhenFull(t *testing.T) {
 	log, cut := new(journal.Memory), new(journal.Memory)
-	tools := []tool.Tool{prints(2_000)}
-	h := open(t, setup{tools: tools, steps: wordy(), options: agent.Options{Journal: log, Limits: agent.Limits{MaxJournal: 80_000}, Policy: agent.Policy{Loops: agent.LoopPolicy{Off: true}}}})
+	tools := []tool.Tool{printTool(2_000)}
+	h := open(t, setup{tools: tools, steps: endlessPrinter(), options: agent.Options{Journal: log, Limits: agent.Limits{MaxJournal: 80_000}, Policy: agent.Policy{Loops: agent.LoopPolicy{Off: true}}}})
 	if _, err := h.Submit(context.Background(), "go"); !errors.Is(err, agent.ErrFull) {
 		t.Fatal(err)
 	}

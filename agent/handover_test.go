@@ -33,8 +33,8 @@ func (l *slowLog) Append(ctx context.Context, next int64, records ...journal.Rec
 	return l.Memory.Append(ctx, next, records...)
 }
 
-// lasts fails the test unless f takes between least and least plus a tenth of a second.
-func lasts(t *testing.T, what string, least time.Duration, f func()) {
+// checkDuration fails the test unless f takes between least and least plus a tenth of a second.
+func checkDuration(t *testing.T, what string, least time.Duration, f func()) {
 	t.Helper()
 	start := time.Now()
 	f()
@@ -52,23 +52,23 @@ func TestJ7_HangingJournalAtRest(t *testing.T) {
 			defer stop()
 			return h.Steer(ctx, "go left", agent.Key("k"))
 		}
-		lasts(t, "Steer", time.Second, func() {
+		checkDuration(t, "Steer", time.Second, func() {
 			if err := steer(time.Second); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("Steer = %v", err)
 			}
 		})
-		lasts(t, "reading", 0, func() {
+		checkDuration(t, "reading", 0, func() {
 			h.Interrupt()
 			if h.Status() != agent.StatusIdle || len(h.History()) != 0 || h.Usage() != (llm.Usage{}) || len(h.Definitions()) != 0 {
 				t.Error("the session is not as it was")
 			}
 		})
-		lasts(t, "another Steer", time.Second, func() {
+		checkDuration(t, "another Steer", time.Second, func() {
 			if err := steer(time.Second); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("Steer = %v", err)
 			}
 		})
-		lasts(t, "Steer when the journal is back", 58*time.Second, func() {
+		checkDuration(t, "Steer when the journal is back", 58*time.Second, func() {
 			if err := steer(time.Hour); err != nil {
 				t.Errorf("Steer = %v", err)
 			}
@@ -96,25 +96,25 @@ func TestJ7_HangingJournalInAStep(t *testing.T) {
 					ended := make(chan error)
 					go func() { ended <- second(h.Submit(context.Background(), "go")) }()
 					time.Sleep(time.Second) // the journal hangs
-					lasts(t, "Status", 0, func() {
+					checkDuration(t, "Status", 0, func() {
 						if h.Status() != agent.StatusProcessing {
 							t.Errorf("the session is %s", h.Status())
 						}
 					})
-					lasts(t, "Steer", time.Second, func() {
+					checkDuration(t, "Steer", time.Second, func() {
 						ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 						defer cancel()
 						if err := h.Steer(ctx, "x"); !errors.Is(err, context.DeadlineExceeded) {
 							t.Errorf("Steer = %v", err)
 						}
 					})
-					lasts(t, name, bound, func() {
+					checkDuration(t, name, bound, func() {
 						stop(h)
 						if err := <-ended; !errors.Is(err, agent.ErrStuck) {
 							t.Errorf("Submit = %v", err)
 						}
 					})
-					lasts(t, "Close", 0, func() {
+					checkDuration(t, "Close", 0, func() {
 						if err := h.Close(); !errors.Is(err, agent.ErrStuck) {
 							t.Errorf("Close = %v", err)
 						}
@@ -148,8 +148,8 @@ func (l *fencedLog) Append(ctx context.Context, next int64, records ...journal.R
 
 func (l *fencedLog) Close() error { l.closed.Store(true); return nil }
 
-// claims returns the events that report an end.
-func claims(events []agent.Event) string {
+// endEvents returns the events that report an end.
+func endEvents(events []agent.Event) string {
 	var kinds []string
 	for _, ev := range events {
 		switch ev.(type) {
@@ -176,8 +176,8 @@ func TestJ7_TakenOver(t *testing.T) {
 			if err := h.Close(); !errors.Is(err, agent.ErrTakenOver) {
 				t.Errorf("Close = %v", err)
 			}
-			if events := <-told; len(events) == 0 || claims(events) != "" || claims(h.events) != "" {
-				t.Errorf("events claim %q, %q", claims(events), claims(h.events))
+			if events := <-told; len(events) == 0 || endEvents(events) != "" || endEvents(h.events) != "" {
+				t.Errorf("events claim %q, %q", endEvents(events), endEvents(h.events))
 			}
 			if !log.closed.Load() || h.Status() != agent.StatusClosed || log.Len() != from-1 {
 				t.Errorf("closed %v, %s, %d records", log.closed.Load(), h.Status(), log.Len())
@@ -214,7 +214,7 @@ func TestJ7_ReleaseAfterTheStep(t *testing.T) {
 		if err := <-ended; !errors.Is(err, agent.ErrReleased) {
 			t.Errorf("Submit = %v", err)
 		}
-		if c := claims(h.events); c != "" {
+		if c := endEvents(h.events); c != "" {
 			t.Errorf("events claim %s", c)
 		}
 		if err := h.Close(); err != nil {
@@ -263,7 +263,7 @@ func TestJ7_ReleaseCutsTheStep(t *testing.T) {
 	if err := <-ended; !errors.Is(err, agent.ErrReleased) {
 		t.Errorf("Submit = %v", err)
 	}
-	if c := claims(h.events); c != "" {
+	if c := endEvents(h.events); c != "" {
 		t.Errorf("events claim %s", c)
 	}
 	rest := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{work}, steps: []llmtest.Step{llmtest.Text("done")}})
@@ -370,7 +370,7 @@ func TestJ7_AnswerOnce(t *testing.T) {
 }
 
 // A record that the journal takes after its caller gave up is reported as soon as it is written.
-func TestJ7_LateRecordsAreTold(t *testing.T) {
+func TestJ7_LateRecordsAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, setup{options: agent.Options{Journal: &slowLog{kind: "note"}}})
 		ctx, stop := context.WithTimeout(context.Background(), time.Second)
@@ -402,7 +402,7 @@ func TestJ7_HangingCatalog(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- second(h.Submit(context.Background(), "go")) }()
 		<-asked
-		lasts(t, "Status and Steer", 0, func() {
+		checkDuration(t, "Status and Steer", 0, func() {
 			if h.Status() != agent.StatusProcessing || h.Steer(context.Background(), "x") != nil {
 				t.Errorf("the session is %s", h.Status())
 			}

@@ -22,19 +22,19 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// dot returns a placeholder for an image.
-func dot() llm.Media { return llm.Media{MIME: "image/png", Data: []byte("\x89PNG a dot")} }
+// imagePart returns a placeholder for an image.
+func imagePart() llm.Media { return llm.Media{MIME: "image/png", Data: []byte("\x89PNG a dot")} }
 
-// signature is the one with which fakellm recognizes the reasoning of earlier.
+// signature is the one with which fakellm recognizes the reasoning of pastConversation.
 const signature = "f1bdd9a9c36e93d68a0aec3f"
 
-// earlier returns a conversation with every kind of part, in the form of Anthropic's API.
-func earlier() []llm.Message {
+// pastConversation returns a conversation with every kind of part, in the form of Anthropic's API.
+func pastConversation() []llm.Message {
 	answer := func(parts ...llm.Part) llm.Message {
 		return llm.Message{Role: llm.RoleAssistant, Parts: parts, Provider: "anthropic", Model: "claude-sonnet-5-5"}
 	}
 	return []llm.Message{
-		llm.User("what is this?", dot()),
+		llm.User("what is this?", imagePart()),
 		answer(llm.Thinking{Text: "let me look", Signature: signature}, llm.ToolCall{ID: "c1", Name: "look", Args: `{"at":1}`}, llm.ToolCall{ID: "c2", Name: "look", Args: `{"at":2}`}),
 		llm.ToolResults(llm.ToolResult{CallID: "c1", Name: "look", Content: llm.TextParts("a black spot")}, llm.ToolResult{CallID: "c2", Name: "look", Content: llm.TextParts("no such place"), IsError: true}),
 		llm.User("quickly, please"),
@@ -64,8 +64,8 @@ func TestJ10_HistoryOnTheWire(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{p}}, Env: nowhere(t), System: "You are being tested.",
-				Profile: profile.Profile{Name: "test", Provider: p.Name(), Model: "model-1"}, History: earlier()})
+			s, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{p}}, Env: emptyEnv(t), System: "You are being tested.",
+				Profile: profile.Profile{Name: "test", Provider: p.Name(), Model: "model-1"}, History: pastConversation()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +75,7 @@ func TestJ10_HistoryOnTheWire(t *testing.T) {
 			}
 			req := server.Requests()[0]
 			body := string(req.Body)
-			for _, want := range []string{"what is this?", base64.StdEncoding.EncodeToString(dot().Data), "a black spot", "no such place", "quickly, please", "It is a dot.", "what kind of dot?"} {
+			for _, want := range []string{"what is this?", base64.StdEncoding.EncodeToString(imagePart().Data), "a black spot", "no such place", "quickly, please", "It is a dot.", "what kind of dot?"} {
 				if strings.Count(body, want) != 1 {
 					t.Errorf("%q is in the request %d times:\n%s", want, strings.Count(body, want), body)
 				}
@@ -108,7 +108,7 @@ func TestJ10_HistoryStays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mine := earlier()
+	mine := pastConversation()
 	h := open(t, setup{tools: []tool.Tool{echo("look")}, options: agent.Options{ID: "source", Journal: log, History: mine}, steps: []llmtest.Step{llmtest.Text("one")}})
 	mine[4].Parts[0], mine[0].Parts[1].(llm.Media).Data[0] = llm.Text{Text: "something else"}, 0
 	h.submit(t, "first", agent.Completed)
@@ -116,7 +116,7 @@ func TestJ10_HistoryStays(t *testing.T) {
 		t.Errorf("the second event is %+v", h.events[1])
 	}
 	sent := h.model.Requests()[0].Messages
-	if diff := gocmp.Diff(append(append([]llm.Message{llm.System("You are being tested.")}, earlier()...), llm.User("first")), sent); diff != "" {
+	if diff := gocmp.Diff(append(append([]llm.Message{llm.System("You are being tested.")}, pastConversation()...), llm.User("first")), sent); diff != "" {
 		t.Errorf("sent (-want +got):\n%s", diff)
 	}
 	if err := h.Close(); err != nil {
@@ -158,11 +158,11 @@ func TestJ10_HistoryStays(t *testing.T) {
 
 // The messages count for the window, and a compaction replaces them but keeps people's messages.
 func TestJ10_HistoryIsCountedAndCompacted(t *testing.T) {
-	long := earlier()
+	long := pastConversation()
 	long[4].Parts = llm.TextParts(strings.Repeat("It is a dot. ", 2_000))
 	h := open(t, setup{models: window(8_000), options: agent.Options{History: long, Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.5, KeepTurns: 1}, MaxTurns: 1}},
 		steps: []llmtest.Step{llmtest.Text("a dot was seen"), llmtest.Text("done")}})
-	if filled := h.filled(); len(filled) != 1 || !strings.HasPrefix(filled[0], "100") {
+	if filled := h.windowWarnings(); len(filled) != 1 || !strings.HasPrefix(filled[0], "100") {
 		t.Errorf("the warnings about the window: %q", filled)
 	}
 	if _, ok := h.events[0].(*agent.SessionStart); !ok {
@@ -174,14 +174,14 @@ func TestJ10_HistoryIsCountedAndCompacted(t *testing.T) {
 	if text := first.Text(); !strings.Contains(text, "a dot was seen") || !strings.Contains(text, "what is this?") || !strings.Contains(text, "quickly, please") || strings.Contains(text, "It is a dot. It") {
 		t.Errorf("the history became %q", text)
 	}
-	if m, ok := first[len(first)-1].(llm.Media); !ok || string(m.Data) != string(dot().Data) {
+	if m, ok := first[len(first)-1].(llm.Media); !ok || string(m.Data) != string(imagePart().Data) {
 		t.Errorf("the image is gone: %+v", first)
 	}
 }
 
 // Subagents do not get the messages.
-func TestJ10_HistoryIsNotTheChildrens(t *testing.T) {
-	h := spawning(t, agent.Options{History: []llm.Message{llm.User("go"), llm.Assistant("where?")}}, map[string][]llmtest.Step{
+func TestJ10_SubagentsDoNotGetTheHistory(t *testing.T) {
+	h := openSpawning(t, agent.Options{History: []llm.Message{llm.User("go"), llm.Assistant("where?")}}, map[string][]llmtest.Step{
 		"go": {llmtest.Calls(spawn("part")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")}, "part": {llmtest.Text("ok")},
 	})
 	h.submit(t, "there", agent.Completed)
@@ -191,7 +191,7 @@ func TestJ10_HistoryIsNotTheChildrens(t *testing.T) {
 }
 
 // An invalid history is refused. The error names the message and says what to do.
-func TestJ10_HistoryThatDoesNotFit(t *testing.T) {
+func TestJ10_InvalidHistory(t *testing.T) {
 	user, call := llm.User("hi"), func(ids ...string) llm.Message {
 		m := llm.Message{Role: llm.RoleAssistant}
 		for _, id := range ids {
@@ -230,14 +230,14 @@ func TestJ10_HistoryThatDoesNotFit(t *testing.T) {
 		"a pointer":                {[]llm.Message{{Role: llm.RoleUser, Parts: llm.Parts{nil}}}, "History[0]: part 0"},
 		"a call in a result":       {[]llm.Message{user, call("a"), {Role: llm.RoleTool, Parts: llm.Parts{llm.ToolResult{CallID: "a", Content: llm.Parts{llm.ToolCall{}}}}}}, "History[2]: part 0"},
 	} {
-		o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test")}}, Env: nowhere(t),
+		o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test")}}, Env: emptyEnv(t),
 			Profile: profile.Profile{Name: "test", Provider: "test", Model: "m"}, History: c.history}
 		if _, err := agent.New(context.Background(), o); err == nil || !strings.Contains(err.Error(), "agent: Options."+c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}
-	log := talked(t)
-	o := agent.Options{Journal: log, Env: nowhere(t), Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test")}}, History: []llm.Message{user}}
+	log := shortJournal(t)
+	o := agent.Options{Journal: log, Env: emptyEnv(t), Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test")}}, History: []llm.Message{user}}
 	if _, err := agent.Resume(context.Background(), o); err == nil || !strings.Contains(err.Error(), "Options.History begins a new session") {
 		t.Errorf("a resume with another history: %v", err)
 	}

@@ -23,7 +23,7 @@ func TestJ14_BeforeCompact(t *testing.T) {
 		asked = append(asked, about)
 		return " Keep the number of the ticket: 4711.\n", nil
 	}
-	h := long(t, agent.Options{Hooks: agent.Hooks{BeforeCompact: hook}, Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, worker(5, llmtest.Text("done"), summed))
+	h := openLong(t, agent.Options{Hooks: agent.Hooks{BeforeCompact: hook}, Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, worker(5, llmtest.Text("done"), summaryAnswer))
 	h.submit(t, "go", agent.Completed)
 	h.submit(t, "on", agent.Completed)
 	compactAll(t, h)
@@ -66,7 +66,7 @@ func TestJ14_BeforeCompactPrevents(t *testing.T) {
 				}
 				return c.keep, c.err
 			}
-			h := long(t, agent.Options{Hooks: agent.Hooks{BeforeCompact: hook}, Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.5}}}, worker(5, llmtest.Text("done"), summed))
+			h := openLong(t, agent.Options{Hooks: agent.Hooks{BeforeCompact: hook}, Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.5}}}, worker(5, llmtest.Text("done"), summaryAnswer))
 			h.submit(t, "go", agent.Completed)
 			var failed []string
 			for _, w := range only[*agent.Warning](h) {
@@ -92,7 +92,7 @@ func TestJ14_BeforeCompactPrevents(t *testing.T) {
 
 // If BeforeCompact prevents the rescue of a history that does not fit, the input ends.
 func TestJ14_BeforeCompactPreventsTheRescue(t *testing.T) {
-	h := open(t, setup{models: window(4000), tools: []tool.Tool{printer("print", 9_000)}, steps: []llmtest.Step{llmtest.Calls(call("print")), tooLong()}, fails: true,
+	h := open(t, setup{models: window(4000), tools: []tool.Tool{wideTool("print", 9_000)}, steps: []llmtest.Step{llmtest.Calls(call("print")), tooLong()}, fails: true,
 		options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 1}},
 			Hooks: agent.Hooks{BeforeCompact: func(context.Context, agent.Compacting) (string, error) { return "", errors.New("never") }}}})
 	_, err := h.Submit(t.Context(), "go")
@@ -111,7 +111,7 @@ func TestJ14_BeforeCompactOfSubagents(t *testing.T) {
 			return "", errors.New("no")
 		}
 		ids := []string{"first", "second"}
-		h := open(t, setup{models: window(size), tools: append(coding.Agents(), prints(20_000)), options: agent.Options{Hooks: agent.Hooks{BeforeCompact: hook},
+		h := open(t, setup{models: window(size), tools: append(coding.Agents(), printTool(20_000)), options: agent.Options{Hooks: agent.Hooks{BeforeCompact: hook},
 			NewID: func() string { id := ids[0]; ids = ids[1:]; return id }, Subagents: &agent.Subagents{},
 			Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.4, KeepTurns: 1}}}, steps: byTask(map[string][]llmtest.Step{
 			"go":     {llmtest.Calls(spawn("a part")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},

@@ -86,7 +86,7 @@ func breakAt(place string, nth int, way string) string {
 	}
 	select {
 	case err := <-over:
-		return r.judge(place, nth, way, err, opened)
+		return r.checkPanic(place, nth, way, err, opened)
 	case <-time.After(patience):
 		return "it hangs in " + r.in() + stacks()
 	}
@@ -130,8 +130,8 @@ func blocked(r *rig, way string, cancel func(), opened <-chan *agent.Session, ov
 	return ""
 }
 
-// judge checks what the host learned of a panic.
-func (r *rig) judge(place string, nth int, way string, err error, opened chan *agent.Session) string {
+// checkPanic checks what the host learned of a panic.
+func (r *rig) checkPanic(place string, nth int, way string, err error, opened chan *agent.Session) string {
 	var broken *agent.HostError
 	switch {
 	case !r.hasSprung():

@@ -34,7 +34,7 @@ func guarded(_ context.Context, m agent.Message) (agent.Message, error) {
 
 // A guard keeps a secret out of a session, whatever method is used. The method returns the reason, no record or event has the secret, and
 // the session is unchanged.
-func TestJ14_AGuardRefusesSecrets(t *testing.T) {
+func TestJ14_BeforeInputRefuses(t *testing.T) {
 	log := new(journal.Memory)
 	var h *host
 	steer := newTool("work", readOnly, func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
@@ -151,7 +151,7 @@ func TestJ14_BeforeInputChanges(t *testing.T) {
 }
 
 // An input that is only begun is checked once, however often it is sent.
-func TestJ14_BeforeInputOfBegin(t *testing.T) {
+func TestJ14_BeforeInputWithBegin(t *testing.T) {
 	var asked []string
 	h := open(t, setup{options: agent.Options{Hooks: agent.Hooks{BeforeInput: masking(&asked)}}, steps: []llmtest.Step{llmtest.Text("done")}})
 	for range 2 {
@@ -273,10 +273,10 @@ func TestJ14_BeforeInputPanics(t *testing.T) {
 }
 
 // Messages of an agent to its subagents do not pass BeforeInput.
-func TestJ14_BeforeInputIsForPeople(t *testing.T) {
+func TestJ14_BeforeInputNotForSubagents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
-		h := spawning(t, agent.Options{Hooks: agent.Hooks{BeforeInput: masking(&asked)}}, map[string][]llmtest.Step{
+		h := openSpawning(t, agent.Options{Hooks: agent.Hooks{BeforeInput: masking(&asked)}}, map[string][]llmtest.Step{
 			"go":     {llmtest.Calls(spawn("a part")), llmtest.Calls(wait("agent-1")), llmtest.Calls(send("agent-1", "more")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
 			"a part": {llmtest.Text("part done"), llmtest.Text("more done")},
 		})
@@ -288,7 +288,7 @@ func TestJ14_BeforeInputIsForPeople(t *testing.T) {
 }
 
 // A hook that breaks during another input ends the session after that input.
-func TestJ14_BrokenHookBesideAnInput(t *testing.T) {
+func TestJ14_BrokenHookDuringAnInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := make(chan struct{})
 		ended := make(chan struct{})

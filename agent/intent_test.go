@@ -16,13 +16,13 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// ledgerOf records the calls that ran, over all processes of a session.
-type ledgerOf struct {
+// runLog records the calls that ran, over all processes of a session.
+type runLog struct {
 	mu  sync.Mutex
 	ran []string
 }
 
-func (l *ledgerOf) tool(name string) tool.Tool {
+func (l *runLog) tool(name string) tool.Tool {
 	return newTool(name, writes, func(_ context.Context, c *tool.Call) (tool.Result, error) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -67,7 +67,7 @@ var threeWrites = llmtest.Calls(named("a", "write", "x"), named("b", "write", "x
 // once, and at most the call that had begun has an unknown outcome.
 func TestI14_CrashBetweenSequentialWrites(t *testing.T) {
 	for at := 2; ; at++ { // the first call of the journal belongs to New
-		log, calls := new(journal.Memory), new(ledgerOf)
+		log, calls := new(journal.Memory), new(runLog)
 		broken := &unreliable{Log: log, fault: crash{at: at, effect: true}.fault}
 		h := open(t, setup{tools: []tool.Tool{calls.tool("write")}, options: agent.Options{Journal: broken},
 			steps: []llmtest.Step{threeWrites, llmtest.Text("done")}})
@@ -112,7 +112,7 @@ func TestI14_CrashBetweenSequentialWrites(t *testing.T) {
 // none.
 func TestI14_OneIntentForCallsThatBeginTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log, calls := new(journal.Memory), new(ledgerOf)
+		log, calls := new(journal.Memory), new(runLog)
 		synced := &syncs{Log: log}
 		gate := make(chan struct{})
 		waits := newTool("slow", writes, func(context.Context, *tool.Call) (tool.Result, error) {
@@ -162,7 +162,7 @@ func (s *syncs) Sync(ctx context.Context) error {
 
 // Journals of an earlier version have one intent for all calls of an answer. So the outcome of each call without a result is unknown.
 func TestI14_IntentOfSeveralCallsInAnOldJournal(t *testing.T) {
-	log, calls := new(journal.Memory), new(ledgerOf)
+	log, calls := new(journal.Memory), new(runLog)
 	h := open(t, setup{tools: []tool.Tool{calls.tool("write")}, options: agent.Options{Journal: log},
 		steps: []llmtest.Step{threeWrites, llmtest.Text("done")}})
 	if _, err := h.Submit(context.Background(), "go"); err != nil {

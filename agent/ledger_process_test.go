@@ -22,8 +22,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// treasury is a budget that sessions of several processes share over HTTP.
-type treasury struct {
+// sharedBudget is a budget that sessions of several processes share over HTTP.
+type sharedBudget struct {
 	tokens int // the whole budget
 
 	mu      sync.Mutex
@@ -37,8 +37,8 @@ type treasury struct {
 	came    map[string]bool
 }
 
-// letter is a message between a session and the treasury.
-type letter struct {
+// ledgerMessage is a message between a session and the treasury.
+type ledgerMessage struct {
 	Claim  agent.Claim
 	Took   agent.Spent
 	Output int
@@ -46,8 +46,8 @@ type letter struct {
 	Value  float64
 }
 
-func (f *treasury) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var in, out letter
+func (f *sharedBudget) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var in, out ledgerMessage
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -63,7 +63,7 @@ func (f *treasury) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // reserve waits while other sessions hold the wanted tokens.
-func (f *treasury) reserve(c agent.Claim) letter {
+func (f *sharedBudget) reserve(c agent.Claim) ledgerMessage {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if last, ok := f.open[c.Caller.Session]; ok { // its process was killed
@@ -81,15 +81,15 @@ func (f *treasury) reserve(c agent.Claim) letter {
 		f.settled.Wait()
 	}
 	if c.Output = min(c.Output, f.left()-c.Input); c.Output < c.Least {
-		return letter{Limit: agent.BudgetTokens, Value: float64(f.tokens)}
+		return ledgerMessage{Limit: agent.BudgetTokens, Value: float64(f.tokens)}
 	}
 	f.open[c.Caller.Session] = c
 	f.over = f.over || f.left() < 0
 	f.held <- c
-	return letter{Output: c.Output}
+	return ledgerMessage{Output: c.Output}
 }
 
-func (f *treasury) settle(in letter) {
+func (f *sharedBudget) settle(in ledgerMessage) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.open, in.Claim.Caller.Session)
@@ -98,7 +98,7 @@ func (f *treasury) settle(in letter) {
 	f.settled.Broadcast()
 }
 
-func (f *treasury) left() int {
+func (f *sharedBudget) left() int {
 	left := f.tokens - f.spent
 	for _, c := range f.open {
 		left -= c.Tokens()
@@ -109,7 +109,7 @@ func (f *treasury) left() int {
 // remoteLedger is the ledger of the treasury in a session's process.
 type remoteLedger struct{ url string }
 
-func (l remoteLedger) ask(ctx context.Context, path string, in letter) (out letter, err error) {
+func (l remoteLedger) ask(ctx context.Context, path string, in ledgerMessage) (out ledgerMessage, err error) {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return out, err
@@ -128,7 +128,7 @@ func (l remoteLedger) ask(ctx context.Context, path string, in letter) (out lett
 }
 
 func (l remoteLedger) Reserve(ctx context.Context, c agent.Claim) (int, error) {
-	out, err := l.ask(ctx, "/reserve", letter{Claim: c})
+	out, err := l.ask(ctx, "/reserve", ledgerMessage{Claim: c})
 	if err == nil && out.Limit != "" {
 		err = &agent.OverBudget{Limit: out.Limit, Value: out.Value}
 	}
@@ -136,7 +136,7 @@ func (l remoteLedger) Reserve(ctx context.Context, c agent.Claim) (int, error) {
 }
 
 func (l remoteLedger) Settle(ctx context.Context, c agent.Claim, took agent.Spent) error {
-	_, err := l.ask(ctx, "/settle", letter{Claim: c, Took: took})
+	_, err := l.ask(ctx, "/settle", ledgerMessage{Claim: c, Took: took})
 	return err
 }
 
@@ -158,7 +158,7 @@ func TestJ9_LedgerProcess(t *testing.T) {
 		if os.Getenv(ledgerNew) != "" {
 			return llmtest.Hang() // until this process is killed
 		}
-		return counted(10, max(req.MaxTokens, 1), call("work"))
+		return answerWithUsage(10, max(req.MaxTokens, 1), call("work"))
 	})
 	logs := journal.NewDir(os.Getenv(ledgerLog))
 	log, err := logs.Open(t.Context(), "session")
@@ -176,7 +176,7 @@ func TestJ9_LedgerProcess(t *testing.T) {
 // Sessions in several processes share a budget and do not overspend it together. The claim of a killed session counts as soon as its
 // session is resumed.
 func TestJ9_LedgerOfAFleet(t *testing.T) {
-	f := &treasury{tokens: 30_000, open: map[string]agent.Claim{}, came: map[string]bool{}, held: make(chan agent.Claim, 99)}
+	f := &sharedBudget{tokens: 30_000, open: map[string]agent.Claim{}, came: map[string]bool{}, held: make(chan agent.Claim, 99)}
 	f.settled.L = &f.mu
 	server := httptest.NewServer(f)
 	defer server.Close()

@@ -20,8 +20,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// books is a ledger that records its claims and answers as a test wants.
-type books struct {
+// testLedger is a ledger that records its claims and answers as a test wants.
+type testLedger struct {
 	reserve func(ctx context.Context, c agent.Claim) (int, error) // if nil, everything is granted
 	settle  func(ctx context.Context, c agent.Claim) error
 
@@ -32,7 +32,7 @@ type books struct {
 	wrong []string // violations of the contract
 }
 
-func (b *books) Reserve(ctx context.Context, c agent.Claim) (int, error) {
+func (b *testLedger) Reserve(ctx context.Context, c agent.Claim) (int, error) {
 	output, err := c.Output, error(nil)
 	if b.reserve != nil {
 		output, err = b.reserve(ctx, c)
@@ -56,7 +56,7 @@ func (b *books) Reserve(ctx context.Context, c agent.Claim) (int, error) {
 	return output, err
 }
 
-func (b *books) Settle(ctx context.Context, c agent.Claim, took agent.Spent) error {
+func (b *testLedger) Settle(ctx context.Context, c agent.Claim, took agent.Spent) error {
 	if b.settle != nil {
 		if err := b.settle(ctx, c); err != nil {
 			return err
@@ -77,7 +77,7 @@ func (b *books) Settle(ctx context.Context, c agent.Claim, took agent.Spent) err
 }
 
 // check reports violations of the contract.
-func (b *books) check(t *testing.T) {
+func (b *testLedger) check(t *testing.T) {
 	t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -89,12 +89,12 @@ func (b *books) check(t *testing.T) {
 // Every attempt of every kind is claimed before it is made and settled after it, one at a time, with the usage that the session reports.
 func TestJ9_LedgerSeesEveryAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := new(books)
-		h := open(t, setup{models: costing(1_000), tools: []tool.Tool{echo("work")},
+		b := new(testLedger)
+		h := open(t, setup{models: pricedModel(1_000), tools: []tool.Tool{echo("work")},
 			options: agent.Options{Ledger: b, Policy: agent.Policy{MaxToolRounds: 1, OnLimit: agent.Summarized, Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
 			steps: []llmtest.Step{llmtest.Torn(strings.Repeat("word", 100), llm.Errorf(llm.ErrStream, "cut")), llmtest.Error(llm.Errorf(llm.ErrOverloaded, "busy")),
-				counted(1_000, 10, call("work")), counted(2_000, 20, llm.Text{Text: "the end"}),
-				counted(4_000, 40, llm.Text{Text: "the summary"}), llmtest.HangAfter(llm.Text{Text: "well"})}})
+				answerWithUsage(1_000, 10, call("work")), answerWithUsage(2_000, 20, llm.Text{Text: "the end"}),
+				answerWithUsage(4_000, 40, llm.Text{Text: "the summary"}), llmtest.HangAfter(llm.Text{Text: "well"})}})
 		h.submit(t, "go", agent.MaxToolRounds)
 		if err := h.Compact(context.Background()); err != nil {
 			t.Fatal(err)
@@ -112,18 +112,18 @@ func TestJ9_LedgerSeesEveryAttempt(t *testing.T) {
 }
 
 // A refusal by the ledger ends the input like the session's own budget, and no model call is made. A partial grant limits the answer.
-func TestJ9_LedgerSaysNo(t *testing.T) {
+func TestJ9_LedgerRefuses(t *testing.T) {
 	for _, limit := range []agent.Reason{agent.BudgetTokens, agent.BudgetUSD} {
 		t.Run(string(limit), func(t *testing.T) {
 			left := 2
-			b := &books{reserve: func(_ context.Context, c agent.Claim) (int, error) {
+			b := &testLedger{reserve: func(_ context.Context, c agent.Claim) (int, error) {
 				if left--; left < 0 {
 					return 0, &agent.OverBudget{Limit: limit, Value: 12.5}
 				}
 				return c.Output - 100, nil
 			}}
-			h := open(t, setup{models: costing(2_000), tools: []tool.Tool{echo("work")}, options: agent.Options{Ledger: b},
-				steps: slices.Repeat([]llmtest.Step{counted(100, 10, call("work"))}, 9)})
+			h := open(t, setup{models: pricedModel(2_000), tools: []tool.Tool{echo("work")}, options: agent.Options{Ledger: b},
+				steps: slices.Repeat([]llmtest.Step{answerWithUsage(100, 10, call("work"))}, 9)})
 			h.submit(t, "go", limit)
 			if l := only[*agent.TurnLimit](h); len(l) != 1 || l[0].Limit != limit || l[0].Value != 12.5 {
 				t.Errorf("%+v", l)
@@ -138,9 +138,9 @@ func TestJ9_LedgerSaysNo(t *testing.T) {
 }
 
 // The session's own budget and the ledger both apply. A claim that one refuses is not kept by the other.
-func TestJ9_LedgerBesideTheOwnBudget(t *testing.T) {
+func TestJ9_LedgerAndOwnBudget(t *testing.T) {
 	refuse := true
-	b := &books{reserve: func(_ context.Context, c agent.Claim) (int, error) {
+	b := &testLedger{reserve: func(_ context.Context, c agent.Claim) (int, error) {
 		if refuse {
 			return 0, &agent.OverBudget{Limit: agent.BudgetUSD, Value: 1}
 		}
@@ -148,7 +148,7 @@ func TestJ9_LedgerBesideTheOwnBudget(t *testing.T) {
 	}}
 	h := open(t, setup{models: model(llm.Model{MaxOutput: 600}), tools: []tool.Tool{echo("work")},
 		options: agent.Options{Ledger: b, Policy: agent.Policy{Budget: agent.Budget{Tokens: 2_000}}},
-		steps:   slices.Repeat([]llmtest.Step{counted(400, 300, call("work"))}, 9)})
+		steps:   slices.Repeat([]llmtest.Step{answerWithUsage(400, 300, call("work"))}, 9)})
 	for range 4 { // the own budget would run out if each claim were kept
 		h.submit(t, "go", agent.BudgetUSD)
 	}
@@ -168,12 +168,12 @@ func TestJ9_LedgerBesideTheOwnBudget(t *testing.T) {
 func TestJ9_LedgerFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fail := []error{llm.Errorf(llm.ErrOverloaded, "busy"), llm.Errorf(llm.ErrNetwork, "no line"), nil, errors.New("no such fleet")}
-		b := &books{reserve: func(_ context.Context, c agent.Claim) (int, error) {
+		b := &testLedger{reserve: func(_ context.Context, c agent.Claim) (int, error) {
 			err := fail[0]
 			fail = fail[1:]
 			return c.Output, err
 		}}
-		h := open(t, setup{fails: true, tools: []tool.Tool{echo("work")}, options: agent.Options{Ledger: b}, steps: []llmtest.Step{counted(10, 1, call("work"))}})
+		h := open(t, setup{fails: true, tools: []tool.Tool{echo("work")}, options: agent.Options{Ledger: b}, steps: []llmtest.Step{answerWithUsage(10, 1, call("work"))}})
 		result, err := h.Submit(context.Background(), "go")
 		if err == nil || !strings.Contains(err.Error(), "no such fleet") || result.Reason != agent.Failed || result.Turns != 1 {
 			t.Errorf("Submit = %+v, %v", result, err)
@@ -200,7 +200,7 @@ func TestJ9_LedgerGrantsNonsense(t *testing.T) {
 		"an unknown limit":  {0, &agent.OverBudget{Limit: "month"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := &books{reserve: func(context.Context, agent.Claim) (int, error) { return c.output, c.err }}
+			b := &testLedger{reserve: func(context.Context, agent.Claim) (int, error) { return c.output, c.err }}
 			h := open(t, setup{fails: !c.ok, models: model(llm.Model{MaxOutput: 600}), options: agent.Options{Ledger: b}, steps: []llmtest.Step{llmtest.Text("hi")}})
 			_, err := h.Submit(context.Background(), "go")
 			if asked := h.model.Requests(); (err == nil) != c.ok || c.ok != (len(asked) == 1) || c.ok && asked[0].MaxTokens != 0 {
@@ -224,13 +224,13 @@ func TestJ9_LedgerHangs(t *testing.T) {
 						<-free
 					}
 				}
-				b := new(books)
+				b := new(testLedger)
 				if when == "Reserve" {
 					b.reserve = func(_ context.Context, c agent.Claim) (int, error) { hang(); return c.Output, errors.New("too late") }
 				} else {
 					b.settle = func(context.Context, agent.Claim) error { hang(); return errors.New("too late") }
 				}
-				h := open(t, setup{steps: []llmtest.Step{counted(10, 1, llm.Text{Text: "hi"}), counted(10, 1, llm.Text{Text: "hi"})}, options: agent.Options{Ledger: b}})
+				h := open(t, setup{steps: []llmtest.Step{answerWithUsage(10, 1, llm.Text{Text: "hi"}), answerWithUsage(10, 1, llm.Text{Text: "hi"})}, options: agent.Options{Ledger: b}})
 				time.AfterFunc(time.Minute, h.Interrupt)
 				start := time.Now()
 				result, err := h.Submit(context.Background(), "go")
@@ -251,13 +251,13 @@ func TestJ9_LedgerHangs(t *testing.T) {
 
 // A ledger that panics ends the session like a crash, and its journal can be resumed.
 func TestJ9_LedgerPanics(t *testing.T) {
-	for name, b := range map[string]*books{
+	for name, b := range map[string]*testLedger{
 		"Reserve": {reserve: func(context.Context, agent.Claim) (int, error) { panic("broken") }},
 		"Settle":  {settle: func(context.Context, agent.Claim) error { runtime.Goexit(); return nil }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := new(journal.Memory)
-			h := open(t, setup{fails: true, steps: []llmtest.Step{counted(10, 1, llm.Text{Text: "hi"})}, options: agent.Options{Journal: log, Ledger: b}})
+			h := open(t, setup{fails: true, steps: []llmtest.Step{answerWithUsage(10, 1, llm.Text{Text: "hi"})}, options: agent.Options{Journal: log, Ledger: b}})
 			var broken *agent.HostError
 			if _, err := h.Submit(context.Background(), "go"); !errors.As(err, &broken) || broken.What != "Options.Ledger" {
 				t.Errorf("Submit = %v", err)
@@ -270,7 +270,7 @@ func TestJ9_LedgerPanics(t *testing.T) {
 
 // Each subagent asks the ledger for itself.
 func TestJ9_LedgerOfSubagents(t *testing.T) {
-	b := new(books)
+	b := new(testLedger)
 	sessions := map[string]bool{}
 	b.reserve = func(_ context.Context, c agent.Claim) (int, error) {
 		b.mu.Lock()
@@ -278,9 +278,9 @@ func TestJ9_LedgerOfSubagents(t *testing.T) {
 		sessions[c.Caller.Session+" "+c.Caller.Agent] = true
 		return c.Output, nil
 	}
-	h := spawning(t, agent.Options{Ledger: b}, map[string][]llmtest.Step{
+	h := openSpawning(t, agent.Options{Ledger: b}, map[string][]llmtest.Step{
 		"go":   {llmtest.Calls(spawn("help")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
-		"help": {counted(7, 3, llm.Text{Text: "helped"})}})
+		"help": {answerWithUsage(7, 3, llm.Text{Text: "helped"})}})
 	h.submit(t, "go", agent.Completed)
 	b.check(t)
 	if len(sessions) != 2 || b.took.Usage != h.Usage() {

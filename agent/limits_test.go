@@ -15,8 +15,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// limited opens a session whose limit is one tool round, with the given steps for the summary at the limit.
-func limited(t *testing.T, o agent.Options, summary ...llmtest.Step) *host {
+// openLimited opens a session whose limit is one tool round, with the given steps for the summary at the limit.
+func openLimited(t *testing.T, o agent.Options, summary ...llmtest.Step) *host {
 	t.Helper()
 	o.MaxToolRounds, o.OnLimit = 1, agent.Summarized
 	steps := append([]llmtest.Step{llmtest.Answer(llm.Text{Text: "first"}, call("work"))}, summary...)
@@ -28,7 +28,7 @@ func limited(t *testing.T, o agent.Options, summary ...llmtest.Step) *host {
 func TestA4_SummarizesAtALimit(t *testing.T) {
 	summary := llmtest.Respond(llm.Response{Message: llm.Message{Parts: llm.Parts{llm.Text{Text: " half is done \n"}, call("work")}},
 		Usage: llm.Usage{Input: 70, Output: 7}})
-	h := limited(t, agent.Options{}, summary, llmtest.Text("more"))
+	h := openLimited(t, agent.Options{}, summary, llmtest.Text("more"))
 	result := h.submit(t, "go", agent.MaxToolRounds)
 	if result.Text != "half is done" || result.Turns != 1 || result.ToolRounds != 1 {
 		t.Errorf("result %+v", result)
@@ -81,7 +81,7 @@ func TestA4_SummaryThatFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := limited(t, c.o, c.steps...)
+				h := openLimited(t, c.o, c.steps...)
 				if c.o.Budget.Tokens > 0 { // the first answer uses nearly all of it
 					h.model.Then(llmtest.Text("not asked"))
 				}
@@ -102,7 +102,7 @@ func TestA4_SummaryThatFails(t *testing.T) {
 // An interrupt also ends the call for the final text.
 func TestA4_SummaryInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := limited(t, agent.Options{}, llmtest.Hang())
+		h := openLimited(t, agent.Options{}, llmtest.Hang())
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if result, err := h.Submit(ctx, "go"); err == nil || result.Reason != agent.Interrupted {
@@ -122,7 +122,7 @@ func TestA4_MaxTurns(t *testing.T) {
 	if n := len(h.model.Requests()); n != 1 || h.Status() != agent.StatusIdle {
 		t.Errorf("%d requests, %s", n, h.Status())
 	}
-	if _, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{h.model}}, Env: nowhere(t), Policy: agent.Policy{OnLimit: "stops"}}); err == nil {
+	if _, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{h.model}}, Env: emptyEnv(t), Policy: agent.Policy{OnLimit: "stops"}}); err == nil {
 		t.Error("an unknown OnLimit was accepted")
 	}
 }

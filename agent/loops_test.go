@@ -13,8 +13,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// looped opens a session in which each answer calls the tool of the next letter, and the last answer ends the input.
-func looped(t *testing.T, letters string, o agent.Options) *host {
+// openLooping opens a session in which each answer calls the tool of the next letter, and the last answer ends the input.
+func openLooping(t *testing.T, letters string, o agent.Options) *host {
 	t.Helper()
 	n := 0
 	tick := newTool("tick", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { // the result has another time and id, but nothing new
@@ -80,7 +80,7 @@ func TestA9_Detects(t *testing.T) {
 		{"times and ids in results do not count", "ttttt", agent.LoopPolicy{Results: true}, "5:1x5"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := looped(t, c.calls, agent.Options{Policy: agent.Policy{Loops: c.policy}})
+			h := openLooping(t, c.calls, agent.Options{Policy: agent.Policy{Loops: c.policy}})
 			if got := h.loops(); got != c.want {
 				t.Errorf("found %q, want %q", got, c.want)
 			}
@@ -145,7 +145,7 @@ func TestA9_CanonicalArguments(t *testing.T) {
 }
 
 // A user who asks for the same thing repeatedly does not make a loop.
-func TestA9_AnotherTaskIsAnotherStart(t *testing.T) {
+func TestA9_NewTaskResetsDetection(t *testing.T) {
 	var steps []llmtest.Step
 	for range 6 {
 		steps = append(steps, llmtest.Calls(call("a")), llmtest.Text("ok"))

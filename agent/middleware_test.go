@@ -78,8 +78,8 @@ func (d *diary) atOnce(what string) (most int) {
 	return most
 }
 
-// takes returns a tool that records its runs and takes a given time.
-func (d *diary) takes(name string, access tool.Access, long time.Duration) tool.Tool {
+// slowTool returns a tool that records its runs and takes a given time.
+func (d *diary) slowTool(name string, access tool.Access, long time.Duration) tool.Tool {
 	return newTool(name, access, func(ctx context.Context, c *tool.Call) (tool.Result, error) {
 		d.note("run %s", c.ID)
 		defer d.note("end %s", c.ID)
@@ -92,8 +92,8 @@ func (d *diary) takes(name string, access tool.Access, long time.Duration) tool.
 	})
 }
 
-// asked returns a permission hook that takes a given time for some calls, and edits or asks about others.
-func (d *diary) asked(what string, takes map[string]time.Duration, decisions map[string]tool.Decision) tool.Authorize {
+// slowHook returns a permission hook that takes a given time for some calls, and edits or asks about others.
+func (d *diary) slowHook(what string, takes map[string]time.Duration, decisions map[string]tool.Decision) tool.Authorize {
 	return func(ctx context.Context, r tool.Request) (tool.Decision, error) {
 		d.note("%s %s", what, r.Call.ID)
 		defer d.note("%s %s over", what, r.Call.ID)
@@ -108,8 +108,8 @@ func (d *diary) asked(what string, takes map[string]time.Duration, decisions map
 	}
 }
 
-// answerOf runs one answer with calls.
-func answerOf(t *testing.T, o agent.Options, tools []tool.Tool, calls ...llm.ToolCall) *host {
+// runAnswer runs one answer with calls.
+func runAnswer(t *testing.T, o agent.Options, tools []tool.Tool, calls ...llm.ToolCall) *host {
 	t.Helper()
 	h := open(t, setup{tools: tools, options: o, steps: []llmtest.Step{llmtest.Calls(calls...), llmtest.Text("done")}})
 	h.submit(t, "go", agent.Completed)
@@ -125,14 +125,14 @@ func (h *host) texts() []string {
 	return texts
 }
 
-// passes is a middleware that does nothing.
-func passes(next tool.Handler) tool.Handler { return next }
+// passThrough is a middleware that does nothing.
+func passThrough(next tool.Handler) tool.Handler { return next }
 
 // A permission is decided after the earlier calls on which the call waits, because it may depend on them.
-func TestJ5_AskedWhenTheTurnHasCome(t *testing.T) {
+func TestJ5_AuthorizeWaitsForEarlierCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := new(diary)
-		answerOf(t, agent.Options{Hooks: agent.Hooks{Authorize: d.asked("ask", nil, nil)}}, []tool.Tool{d.takes("write", writes, time.Hour)},
+		runAnswer(t, agent.Options{Hooks: agent.Hooks{Authorize: d.slowHook("ask", nil, nil)}}, []tool.Tool{d.slowTool("write", writes, time.Hour)},
 			named("a", "write", "x"), named("b", "write", "x"), named("c", "write", "y"))
 		d.inOrder(t, "ask a", "ask a over", "ask c", "run c", "end c")
 		d.inOrder(t, "ask c", "end a", "ask b", "run b")
@@ -147,9 +147,9 @@ func TestJ5_OneApprovalAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := new(diary)
 		ask := tool.Decision{Verdict: tool.Ask}
-		h := answerOf(t, agent.Options{Hooks: agent.Hooks{Authorize: d.asked("ask", nil, map[string]tool.Decision{"a": ask, "c": ask, "d": ask}),
-			Approve: d.asked("approve", map[string]time.Duration{"a": time.Hour, "c": time.Hour}, map[string]tool.Decision{"c": {Reason: "no"}})}},
-			[]tool.Tool{d.takes("write", writes, time.Minute), d.takes("look", readOnly, time.Minute)},
+		h := runAnswer(t, agent.Options{Hooks: agent.Hooks{Authorize: d.slowHook("ask", nil, map[string]tool.Decision{"a": ask, "c": ask, "d": ask}),
+			Approve: d.slowHook("approve", map[string]time.Duration{"a": time.Hour, "c": time.Hour}, map[string]tool.Decision{"c": {Reason: "no"}})}},
+			[]tool.Tool{d.slowTool("write", writes, time.Minute), d.slowTool("look", readOnly, time.Minute)},
 			named("a", "write", "a"), named("b", "look", "b"), named("c", "write", "c"), named("d", "look", "d"), named("e", "write", "a"))
 		d.inOrder(t, "ask a", "ask b", "ask c", "ask d", "end b", "approve a over", "approve c", "approve c over", "approve d", "end d")
 		d.inOrder(t, "approve a over", "run a", "end a", "ask e", "run e")
@@ -167,11 +167,11 @@ func TestJ5_OneApprovalAtATime(t *testing.T) {
 }
 
 // A hook that is slow for one call does not delay calls that it has allowed, and never runs for two calls at once.
-func TestJ5_ASlowHookHoldsUpNobody(t *testing.T) {
+func TestJ5_SlowHookBlocksNoOtherCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := new(diary)
-		answerOf(t, agent.Options{Hooks: agent.Hooks{Authorize: d.asked("ask", map[string]time.Duration{"b": time.Hour}, nil)}},
-			[]tool.Tool{d.takes("write", writes, time.Minute)}, named("a", "write", "a"), named("b", "write", "b"), named("c", "write", "c"))
+		runAnswer(t, agent.Options{Hooks: agent.Hooks{Authorize: d.slowHook("ask", map[string]time.Duration{"b": time.Hour}, nil)}},
+			[]tool.Tool{d.slowTool("write", writes, time.Minute)}, named("a", "write", "a"), named("b", "write", "b"), named("c", "write", "c"))
 		d.inOrder(t, "ask a over", "ask b", "run a", "end a", "ask b over", "ask c")
 		if d.at("run a") != 0 || d.at("ask c") != time.Hour {
 			t.Errorf("a ran after %v, c was asked about after %v", d.at("run a"), d.at("ask c"))
@@ -180,11 +180,11 @@ func TestJ5_ASlowHookHoldsUpNobody(t *testing.T) {
 }
 
 // Calls that a hook allows one after the other begin together, and share an intent.
-func TestJ5_AllowedOneByOneBegunTogether(t *testing.T) {
+func TestJ5_AllowedCallsShareAnIntent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, log := new(diary), new(journal.Memory)
-		answerOf(t, agent.Options{Journal: log, Hooks: agent.Hooks{Authorize: d.asked("ask", map[string]time.Duration{"a": time.Millisecond, "b": time.Millisecond}, nil)}},
-			[]tool.Tool{d.takes("write", writes, time.Minute)}, named("a", "write", "a"), named("b", "write", "b"))
+		runAnswer(t, agent.Options{Journal: log, Hooks: agent.Hooks{Authorize: d.slowHook("ask", map[string]time.Duration{"a": time.Millisecond, "b": time.Millisecond}, nil)}},
+			[]tool.Tool{d.slowTool("write", writes, time.Minute)}, named("a", "write", "a"), named("b", "write", "b"))
 		if got := order(t, all(t, log)); !strings.HasPrefix(got, "intent(a,b)") {
 			t.Errorf("the records are %s", got)
 		}
@@ -193,7 +193,7 @@ func TestJ5_AllowedOneByOneBegunTogether(t *testing.T) {
 
 // After a hook has changed the arguments of a call, its schedule follows the new arguments, for the call and for the calls that wait for
 // it.
-func TestJ5_EditedArgumentsAreScheduledAnew(t *testing.T) {
+func TestJ5_EditedArgumentsAreRescheduled(t *testing.T) {
 	to := func(path string) tool.Decision {
 		return tool.Decision{Verdict: tool.Allow, Args: fmt.Sprintf(`{"path":%q}`, path)}
 	}
@@ -212,8 +212,8 @@ func TestJ5_EditedArgumentsAreScheduledAnew(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := new(diary)
-				h := answerOf(t, agent.Options{Hooks: agent.Hooks{Authorize: d.asked("ask", nil, c.authorize), Approve: d.asked("approve", map[string]time.Duration{"a": time.Minute}, c.approve)}},
-					[]tool.Tool{d.takes("write", writes, time.Hour)}, named("a", "write", c.paths[0]), named("b", "write", c.paths[1]))
+				h := runAnswer(t, agent.Options{Hooks: agent.Hooks{Authorize: d.slowHook("ask", nil, c.authorize), Approve: d.slowHook("approve", map[string]time.Duration{"a": time.Minute}, c.approve)}},
+					[]tool.Tool{d.slowTool("write", writes, time.Hour)}, named("a", "write", c.paths[0]), named("b", "write", c.paths[1]))
 				d.inOrder(t, c.want...)
 				for _, start := range only[*agent.ToolCallStart](h) {
 					edited := c.authorize[start.CallID].Args + c.approve[start.CallID].Args
@@ -228,7 +228,7 @@ func TestJ5_EditedArgumentsAreScheduledAnew(t *testing.T) {
 
 // TOOL_CALL_START has the arguments of the model, the effective ones and the access. The test helpers check that the journal's projection
 // has the same.
-func TestJ5_StartSaysWhatIsCalled(t *testing.T) {
+func TestJ5_StartHasArgumentsAndAccess(t *testing.T) {
 	fetch := tool.WithAccess(tool.New(llm.ToolDefinition{Name: "fetch"}, func(context.Context, *tool.Call, struct {
 		Times int `json:"times"`
 	}) (tool.Result, error) {
@@ -238,14 +238,14 @@ func TestJ5_StartSaysWhatIsCalled(t *testing.T) {
 	}) tool.Access {
 		return tool.Access{Effect: tool.Writes, Command: "fetch", Hosts: []string{"example.com:443"}, Paths: []string{"f"}}
 	})
-	h := answerOf(t, agent.Options{}, []tool.Tool{fetch}, call("fetch", `"times":"2"`), call("fetch", `"times":2`), call("fetch", `"times":"many"`), call("fitch"))
+	h := runAnswer(t, agent.Options{}, []tool.Tool{fetch}, call("fetch", `"times":"2"`), call("fetch", `"times":2`), call("fetch", `"times":"many"`), call("fitch"))
 	for i, want := range []string{`{"times":"2"} {"times":2} writes fetch [example.com:443]`, `{"times":2}  writes fetch [example.com:443]`,
 		`{"times":"many"}  nothing`, `{}  nothing`} {
 		start := only[*agent.ToolCallStart](h)[i]
 		got := fmt.Sprintf("%s %s nothing", start.Arguments, start.Effective)
 		if a := start.Access; a != nil {
 			got = fmt.Sprintf("%s %s %s %s %v", start.Arguments, start.Effective, a.Effect, a.Command, a.Hosts)
-			bases(t, a.Paths)
+			baseNames(t, a.Paths)
 		}
 		if got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
@@ -288,7 +288,7 @@ func TestJ3_IntentsInsideOfMiddleware(t *testing.T) {
 			}
 		}
 		time.AfterFunc(time.Minute, func() { close(slow.gate) })
-		answerOf(t, agent.Options{Journal: slow, Hooks: agent.Hooks{Middleware: []tool.Middleware{delay, passes}}}, []tool.Tool{d.takes("write", writes, time.Minute), d.takes("look", readOnly, 0)},
+		runAnswer(t, agent.Options{Journal: slow, Hooks: agent.Hooks{Middleware: []tool.Middleware{delay, passThrough}}}, []tool.Tool{d.slowTool("write", writes, time.Minute), d.slowTool("look", readOnly, 0)},
 			named("d", "write", "d"), named("a", "write", "a"), named("b", "write", "b"), named("c", "write", "c"), named("r", "look", "x"), named("e", "write", "c"))
 		got := order(t, all(t, log))
 		for _, want := range []string{"intent(a) ", " intent(b,c) ", " intent(e) ", " intent(d) "} {
@@ -309,8 +309,8 @@ func TestJ3_IntentsInsideOfMiddleware(t *testing.T) {
 // If a process dies inside middleware, a call without an intent has not begun.
 func TestJ3_CrashInsideOfMiddleware(t *testing.T) {
 	for at := 2; ; at++ { // the first call of the journal belongs to New
-		log, calls := new(journal.Memory), new(ledgerOf)
-		o := agent.Options{Journal: &unreliable{Log: log, fault: crash{at: at, effect: true}.fault}, Hooks: agent.Hooks{Middleware: []tool.Middleware{passes}}}
+		log, calls := new(journal.Memory), new(runLog)
+		o := agent.Options{Journal: &unreliable{Log: log, fault: crash{at: at, effect: true}.fault}, Hooks: agent.Hooks{Middleware: []tool.Middleware{passThrough}}}
 		h := open(t, setup{tools: []tool.Tool{calls.tool("write")}, options: o, steps: []llmtest.Step{threeWrites, llmtest.Text("done")}})
 		_, err := h.Submit(context.Background(), "go")
 		h.Abort()
@@ -348,7 +348,7 @@ func TestJ3_BrokenMiddleware(t *testing.T) {
 					return next(ctx, c)
 				}
 			}
-			h := answerOf(t, agent.Options{Hooks: agent.Hooks{Middleware: []tool.Middleware{bad}}}, []tool.Tool{d.takes("write", writes, 0)}, named("a", "write", "a"))
+			h := runAnswer(t, agent.Options{Hooks: agent.Hooks{Middleware: []tool.Middleware{bad}}}, []tool.Tool{d.slowTool("write", writes, 0)}, named("a", "write", "a"))
 			text, warning := h.texts()[0], only[*agent.Warning](h)[0]
 			if (d.at("run a") >= 0) != (when == "after") || strings.Contains(text, "has run") != (when == "after") || !strings.Contains(text, "broken") ||
 				warning.Code != "tool_panic" || !strings.Contains(warning.Text, "middleware_test.go") || strings.Contains(text, ".go:") {
@@ -370,7 +370,7 @@ func TestJ3_StuckMiddleware(t *testing.T) {
 				return tool.Result{}, late
 			}
 		}
-		h := open(t, setup{tools: []tool.Tool{d.takes("write", writes, 0)}, options: agent.Options{Hooks: agent.Hooks{Middleware: []tool.Middleware{stuck}}},
+		h := open(t, setup{tools: []tool.Tool{d.slowTool("write", writes, 0)}, options: agent.Options{Hooks: agent.Hooks{Middleware: []tool.Middleware{stuck}}},
 			steps: []llmtest.Step{llmtest.Calls(named("a", "write", "a"))}})
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
@@ -425,12 +425,12 @@ func TestJ3_LeftOpen(t *testing.T) {
 				}
 			}
 		}
-		tools := []tool.Tool{d.takes("write", writes, 3*time.Hour), d.takes("look", readOnly, time.Hour)}
+		tools := []tool.Tool{d.slowTool("write", writes, 3*time.Hour), d.slowTool("look", readOnly, time.Hour)}
 		calls := llmtest.Calls(named("a", "write", "a"), named("b", "write", "a"), named("c", "write", "c"), named("d", "write", "d"), named("e", "look", "c"),
 			named("f", "write", "f"), named("g", "look", "g"))
 		o := agent.Options{Journal: log, Hooks: agent.Hooks{Middleware: []tool.Middleware{slow("g", 90*time.Minute), f.around, slow("c", 2*time.Hour)},
-			Authorize: d.asked("ask", nil, map[string]tool.Decision{"d": {Verdict: tool.Ask}}),
-			Approve:   d.asked("approve", map[string]time.Duration{"d": 100 * time.Hour}, nil)}}
+			Authorize: d.slowHook("ask", nil, map[string]tool.Decision{"d": {Verdict: tool.Ask}}),
+			Approve:   d.slowHook("approve", map[string]time.Duration{"d": 100 * time.Hour}, nil)}}
 		h := open(t, setup{tools: tools, options: o, silent: true, steps: []llmtest.Step{calls}})
 		result, err := h.Submit(context.Background(), "go")
 		if !errors.Is(err, agent.ErrReleased) || !errors.Is(err, errFence) || h.Status() != agent.StatusClosed {
@@ -446,7 +446,7 @@ func TestJ3_LeftOpen(t *testing.T) {
 				t.Errorf("records of %s: %s", id, got)
 			}
 		}
-		if c := claims(h.events); c != "" {
+		if c := endEvents(h.events); c != "" {
 			t.Errorf("events claim %s", c)
 		}
 		starts := map[string]bool{}
@@ -476,7 +476,7 @@ func TestJ3_LeftOpenBySubagent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, log, f := new(diary), new(journal.Memory), new(fence)
 		time.AfterFunc(time.Minute, func() { f.down.Store(true) })
-		work := d.takes("work", writes, time.Hour)
+		work := d.slowTool("work", writes, time.Hour)
 		scripts := map[string][]llmtest.Step{
 			"go":   {llmtest.Calls(spawn("help")), llmtest.Calls(wait("agent-1"))},
 			"help": {llmtest.Calls(named("h1", "work", "a")), llmtest.Calls(named("h2", "work", "b"))},
@@ -492,7 +492,7 @@ func TestJ3_LeftOpenBySubagent(t *testing.T) {
 				t.Errorf("the wait has the result %s", r.Data)
 			}
 		}
-		if c := claims(h.events); c != "" {
+		if c := endEvents(h.events); c != "" {
 			t.Errorf("events claim %s", c)
 		}
 	})

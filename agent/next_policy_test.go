@@ -198,7 +198,7 @@ func TestA18_WorkedTime(t *testing.T) {
 }
 
 // The fold refuses the policies' records if they are out of place.
-func TestFoldRefusesPoliciesRecordsOutOfPlace(t *testing.T) {
+func TestFoldRefusesPolicyRecordsOutOfPlace(t *testing.T) {
 	idle := append(begun[:2:2], ended(Completed)...)
 	waiting := append(begun[:2:2], asked("a"), awaits, endRecord{Reason: AwaitingInput})
 	for _, tt := range []struct {

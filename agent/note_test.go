@@ -62,14 +62,14 @@ func (l *todo) load(t *testing.T, log agent.Records) {
 }
 
 // A list in notes survives a compaction, a resume and a fork, after which the copies differ. The events report each change once.
-func TestJ14_ATodoListInNotes(t *testing.T) {
+func TestJ14_TodoListInNotes(t *testing.T) {
 	log := new(journal.Memory)
 	list := &todo{Open: []string{"a", "b", "c"}}
 	tick := func(task string) llmtest.Step {
 		return llmtest.Calls(call("tick", fmt.Sprintf(`"done":%q`, task)))
 	}
 	s := setup{models: window(size), tools: []tool.Tool{list.tool()}, options: agent.Options{Journal: log, Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
-		steps: follow(tick("a"), llmtest.Text("ok"), tick("x"), llmtest.Text("none such"))}
+		steps: answerSummaries(tick("a"), llmtest.Text("ok"), tick("x"), llmtest.Text("none such"))}
 	h := open(t, s)
 	if err := list.keep(h); err != nil {
 		t.Fatal(err)
@@ -96,13 +96,13 @@ func TestJ14_ATodoListInNotes(t *testing.T) {
 			copied := journal.NewMemory(way.records...)
 			rest := new(todo)
 			rest.load(t, copied)
-			s.tools, s.options.Journal, s.steps = []tool.Tool{rest.tool()}, copied, follow(tick(way.task), llmtest.Text("ok"))
+			s.tools, s.options.Journal, s.steps = []tool.Tool{rest.tool()}, copied, answerSummaries(tick(way.task), llmtest.Text("ok"))
 			h := open(t, s)
 			h.submit(t, "on", agent.Completed)
 			if got := h.notes(); len(got) != 1 || got[0] != way.want {
 				t.Errorf("notes %q, want %q", got, way.want)
 			}
-			if sent := h.inLast(); !strings.Contains(sent, way.want[strings.Index(way.want, "Still"):]) {
+			if sent := h.lastRequestText(); !strings.Contains(sent, way.want[strings.Index(way.want, "Still"):]) {
 				t.Errorf("sent %s", sent)
 			}
 		})
@@ -120,7 +120,7 @@ func (h *host) notes() []string {
 
 // The model's todo list has an event of its own, in the same form for all its tools. No NOTE accompanies it, and the events of a plain
 // loop do not include it.
-func TestJ14_ThePlanIsAnEvent(t *testing.T) {
+func TestJ14_PlanEvent(t *testing.T) {
 	h := open(t, setup{tools: []tool.Tool{coding.UpdatePlan()}, steps: []llmtest.Step{
 		llmtest.Calls(llmtest.Call("update_plan", `{"explanation":"why","plan":[{"step":"look","status":"in_progress"},{"step":"act <now>","status":"pending"}]}`)),
 		llmtest.Calls(llmtest.Call("update_plan", `{"plan":[]}`)), llmtest.Text("done")}})

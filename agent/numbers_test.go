@@ -106,7 +106,7 @@ func (l *writingLog) Append(ctx context.Context, next int64, records ...journal.
 }
 
 // Live output that waits for a journal that hangs does not block the end of its session.
-func TestJ8_HeldOutputHoldsUpNobody(t *testing.T) {
+func TestJ8_BufferedOutputDoesNotBlockTheEnd(t *testing.T) {
 	log := newStuckLog(t, "queued")
 	begun, printed := make(chan struct{}), make(chan struct{})
 	live := newTool("live", readOnly, func(_ context.Context, c *tool.Call) (tool.Result, error) {

@@ -88,7 +88,7 @@ func (b *breaking) Blob(ctx context.Context, hash string) (io.ReadCloser, error)
 }
 
 // A blob that fails halfway is not taken for the whole output. The next read starts from the beginning.
-func TestJ8_OutputsThatBreakOff(t *testing.T) {
+func TestJ8_PartiallyReadOutputs(t *testing.T) {
 	whole := strings.Repeat("a line of some length\n", 5000)
 	ctx := context.Background()
 	store := journal.NewMemoryStore(false)
@@ -127,7 +127,7 @@ func TestJ8_OutputsThatBreakOff(t *testing.T) {
 }
 
 // The projection does not claim that the journal's part of a long output is complete.
-func TestJ8_ProjectedOutputsSayWhatTheyLack(t *testing.T) {
+func TestJ8_ProjectedOutputsAreMarkedIncomplete(t *testing.T) {
 	whole := strings.Repeat("a line of some length\n", 5000)
 	for name, c := range map[string]struct {
 		output   string

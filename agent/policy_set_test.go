@@ -54,7 +54,7 @@ func TestJ10_LimitsWhileRunning(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var h *host
 			h = open(t, setup{tools: []tool.Tool{echo("work"), policySetter(t, &h, c.change)}, options: agent.Options{Policy: c.before},
-				steps: []llmtest.Step{counted(2_000, 1_000, call("set")), counted(2_000, 1_000, call("work")), llmtest.Text("done")}})
+				steps: []llmtest.Step{answerWithUsage(2_000, 1_000, call("set")), answerWithUsage(2_000, 1_000, call("work")), llmtest.Text("done")}})
 			r := h.submit(t, "go", c.reason)
 			if r.Turns != c.turns {
 				t.Errorf("%d turns, want %d", r.Turns, c.turns)
@@ -73,7 +73,7 @@ func TestJ10_LimitsWhileRunning(t *testing.T) {
 func TestJ10_RaisedBudgetGoesOn(t *testing.T) {
 	log := new(journal.Memory)
 	h := open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{Journal: log, Policy: agent.Policy{Budget: agent.Budget{Tokens: 2_000}}},
-		steps: []llmtest.Step{counted(1_500, 400, call("work")), llmtest.Text("done")}})
+		steps: []llmtest.Step{answerWithUsage(1_500, 400, call("work")), llmtest.Text("done")}})
 	h.submit(t, "go", agent.BudgetTokens)
 	setPolicy(t, h, func(p *agent.Policy) { p.Budget.Tokens = 20_000 })
 	r, err := h.Continue(context.Background())
@@ -127,7 +127,7 @@ func TestJ10_TimeBudgetWhileRunning(t *testing.T) {
 // A subagent has its session's limits at the time of its start.
 func TestJ10_PolicyOfChildren(t *testing.T) {
 	var h *host
-	h = spawning(t, agent.Options{}, map[string][]llmtest.Step{
+	h = openSpawning(t, agent.Options{}, map[string][]llmtest.Step{
 		"go":   {llmtest.Calls(call("set")), llmtest.Calls(spawn("part")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
 		"part": slices.Repeat([]llmtest.Step{llmtest.Calls(call("work"))}, 9),
 	}, echo("work"), policySetter(t, &h, func(p *agent.Policy) { p.MaxTurns = 4 }))
@@ -142,7 +142,7 @@ func TestJ10_PolicyOfChildren(t *testing.T) {
 func TestJ10_BudgetOfRunningChildren(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		h := spawning(t, agent.Options{}, map[string][]llmtest.Step{
+		h := openSpawning(t, agent.Options{}, map[string][]llmtest.Step{
 			"go":   {llmtest.Calls(spawn("part")), llmtest.Text("done")},
 			"part": {llmtest.Gate(nil, gate, llmtest.Calls(call("work"))), llmtest.Text("never")},
 		}, echo("work"))
@@ -177,7 +177,7 @@ func TestJ10_ResultWhileRunning(t *testing.T) {
 }
 
 // An invalid policy is refused and changes nothing.
-func TestJ10_PolicyThatCannotBe(t *testing.T) {
+func TestJ10_InvalidPolicy(t *testing.T) {
 	h := open(t, setup{models: window(1_000)})
 	was := h.Policy()
 	for name, c := range map[string]struct {

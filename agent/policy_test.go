@@ -13,8 +13,8 @@ import (
 
 // If a host resumes a session with another policy, it applies at once, also to a compaction between two inputs, and a replay of the
 // journal is the same.
-func TestJ1_AnotherPolicyHoldsAtOnce(t *testing.T) {
-	log := talked(t)
+func TestJ1_NewPolicyAppliesAtOnce(t *testing.T) {
+	log := shortJournal(t)
 	before := log.Len()
 	keeping := func(turns int) agent.Options {
 		return agent.Options{Journal: log, Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: turns}}}

@@ -20,8 +20,8 @@ func ask(question string) llm.ToolCall {
 	return llmtest.Call("ask_user", map[string]any{"question": question, "options": []string{"yes", "no"}})
 }
 
-// asking opens a session whose model may ask questions and has another tool.
-func asking(t *testing.T, questions *agent.Questions, log journal.Log, steps ...llmtest.Step) *host {
+// openAsking opens a session whose model may ask questions and has another tool.
+func openAsking(t *testing.T, questions *agent.Questions, log journal.Log, steps ...llmtest.Step) *host {
 	t.Helper()
 	return open(t, setup{tools: []tool.Tool{coding.AskUser(), echo("work")}, steps: steps, options: agent.Options{Questions: questions, Journal: log}})
 }
@@ -43,7 +43,7 @@ func (h *host) results() string {
 
 // Without a host that answers, the tool is not offered, and no text is taken for a question.
 func TestA1_QuestionsAreNotOffered(t *testing.T) {
-	h := asking(t, nil, nil, llmtest.Text("Shall I go on?"))
+	h := openAsking(t, nil, nil, llmtest.Text("Shall I go on?"))
 	h.submit(t, "go", agent.Completed)
 	if h.Status() != agent.StatusIdle || len(h.model.Requests()[0].Tools) != 1 {
 		t.Errorf("%s, tools %v", h.Status(), h.model.Requests()[0].Tools)
@@ -59,7 +59,7 @@ func TestA1_QuestionIsAnsweredAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *host
 		var asked tool.Question
-		h = asking(t, &agent.Questions{Answer: func(_ context.Context, q tool.Question) (tool.Answer, error) {
+		h = openAsking(t, &agent.Questions{Answer: func(_ context.Context, q tool.Question) (tool.Answer, error) {
 			asked = q
 			time.Sleep(time.Minute)
 			if h.Status() != agent.StatusAwaiting {
@@ -79,11 +79,11 @@ func TestA1_QuestionIsAnsweredAtOnce(t *testing.T) {
 }
 
 // An interrupt does not wait for the person, and the session is usable at once.
-func TestA1_InterruptWhileTheHostThinks(t *testing.T) {
+func TestA1_InterruptDuringAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		thinks := make(chan struct{})
 		var h *host
-		h = asking(t, &agent.Questions{Answer: func(context.Context, tool.Question) (tool.Answer, error) {
+		h = openAsking(t, &agent.Questions{Answer: func(context.Context, tool.Question) (tool.Answer, error) {
 			<-thinks
 			return tool.Answer{Text: "too late"}, nil
 		}}, nil, llmtest.Calls(ask("really?")), llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
@@ -111,7 +111,7 @@ func TestA1_InterruptWhileTheHostThinks(t *testing.T) {
 
 // An error of the host is shown to the model as the result.
 func TestA1_AnswerThatFails(t *testing.T) {
-	h := asking(t, &agent.Questions{Answer: func(context.Context, tool.Question) (tool.Answer, error) {
+	h := openAsking(t, &agent.Questions{Answer: func(context.Context, tool.Question) (tool.Answer, error) {
 		return tool.Answer{}, errors.New("the user has left")
 	}}, nil, llmtest.Calls(ask("really?")), llmtest.Text("done"))
 	h.submit(t, "go", agent.Completed)
@@ -122,7 +122,7 @@ func TestA1_AnswerThatFails(t *testing.T) {
 
 // Without a callback the input ends, and the next input is the answer: it becomes the call's result, not a turn.
 func TestA1_AnswerComesWithTheNextInput(t *testing.T) {
-	h := asking(t, &agent.Questions{}, nil, llmtest.Calls(call("work"), ask("really?")), llmtest.Text("done"))
+	h := openAsking(t, &agent.Questions{}, nil, llmtest.Calls(call("work"), ask("really?")), llmtest.Text("done"))
 	if err := h.FollowUp(context.Background(), "afterwards"); err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestA1_AnswerComesWithTheNextInput(t *testing.T) {
 
 // Several questions of one answer are answered one after the other. The model is called when all have answers.
 func TestA1_SeveralQuestions(t *testing.T) {
-	h := asking(t, &agent.Questions{}, nil, llmtest.Calls(ask("first?"), ask("second?")), llmtest.Text("done"))
+	h := openAsking(t, &agent.Questions{}, nil, llmtest.Calls(ask("first?"), ask("second?")), llmtest.Text("done"))
 	h.submit(t, "go", agent.AwaitingInput)
 	if n := len(only[*agent.InputRequested](h)); n != 2 {
 		t.Errorf("%d questions", n)
@@ -177,7 +177,7 @@ func TestA1_SeveralQuestions(t *testing.T) {
 
 // An answer may have parts other than text.
 func TestA1_AnswerWithAnImage(t *testing.T) {
-	h := asking(t, &agent.Questions{}, nil, llmtest.Calls(ask("how does it look?")), llmtest.Text("done"))
+	h := openAsking(t, &agent.Questions{}, nil, llmtest.Calls(ask("how does it look?")), llmtest.Text("done"))
 	h.submit(t, "go", agent.AwaitingInput)
 	if result, err := h.Submit(context.Background(), "so", llm.Media{MIME: "image/png", Data: []byte{1}}); err != nil || result.Text != "done" {
 		t.Fatalf("Submit = %+v, %v", result, err)
@@ -188,8 +188,8 @@ func TestA1_AnswerWithAnImage(t *testing.T) {
 }
 
 // Interrupt, Compact and Continue do not answer a question: the session keeps waiting.
-func TestA1_WaitingGoesOn(t *testing.T) {
-	h := asking(t, &agent.Questions{}, nil, llmtest.Calls(ask("really?")), llmtest.Text("done"))
+func TestA1_KeepsWaiting(t *testing.T) {
+	h := openAsking(t, &agent.Questions{}, nil, llmtest.Calls(ask("really?")), llmtest.Text("done"))
 	h.submit(t, "go", agent.AwaitingInput)
 	h.Interrupt()
 	if err := h.Compact(context.Background()); err != nil {
@@ -208,7 +208,7 @@ func TestA1_WaitingGoesOn(t *testing.T) {
 }
 
 // Another call of the answer may still run when the question is asked. An interrupt then ends both.
-func TestA1_InterruptBesideAQuestion(t *testing.T) {
+func TestA1_InterruptWithAQuestionAndACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := newTool("hang", readOnly, func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
 			<-ctx.Done()
@@ -235,17 +235,17 @@ func TestA1_InterruptBesideAQuestion(t *testing.T) {
 func TestA1_ResumesWaiting(t *testing.T) {
 	steps := []llmtest.Step{llmtest.Calls(call("work"), ask("really?")), llmtest.Text("done")}
 	log, whole := new(journal.Memory), new(journal.Memory)
-	h := asking(t, &agent.Questions{}, log, steps...)
+	h := openAsking(t, &agent.Questions{}, log, steps...)
 	h.submit(t, "go", agent.AwaitingInput)
 	if err := h.Close(); err != nil || h.Status() != agent.StatusClosed {
 		t.Fatalf("Close = %v, %s", err, h.Status())
 	}
-	uninterrupted := asking(t, &agent.Questions{}, whole, steps...)
+	uninterrupted := openAsking(t, &agent.Questions{}, whole, steps...)
 	uninterrupted.submit(t, "go", agent.AwaitingInput)
 	uninterrupted.submit(t, "no", agent.Completed)
 	records := all(t, log)
 	for n := len(records); n > len(records)-2; n-- { // with and without the record of the session's end
-		rest := asking(t, &agent.Questions{}, journal.NewMemory(records[:n]...), steps[1])
+		rest := openAsking(t, &agent.Questions{}, journal.NewMemory(records[:n]...), steps[1])
 		if q := only[*agent.InputRequested](rest); rest.Status() != agent.StatusAwaiting || len(q) != 1 || q[0].Question != "really?" {
 			t.Errorf("%s, events %s", rest.Status(), rest.kinds())
 		}
@@ -259,7 +259,7 @@ func TestA1_ResumesWaiting(t *testing.T) {
 // Whatever part of the answer was written when the process died, the resumed session waits for the question or has its answer.
 func TestA1_ResumesWithinTheAnswer(t *testing.T) {
 	log := new(journal.Memory)
-	h := asking(t, &agent.Questions{}, log, llmtest.Calls(ask("really?")), llmtest.Text("done"))
+	h := openAsking(t, &agent.Questions{}, log, llmtest.Calls(ask("really?")), llmtest.Text("done"))
 	h.submit(t, "go", agent.AwaitingInput)
 	h.submit(t, "no", agent.Completed)
 	records := all(t, log)
@@ -267,7 +267,7 @@ func TestA1_ResumesWithinTheAnswer(t *testing.T) {
 		if r.Kind != "await" && r.Kind != "end" && r.Kind != "input" || n < 2 || count(records[:n+1], "await") == 0 {
 			continue
 		}
-		rest := asking(t, &agent.Questions{}, journal.NewMemory(records[:n+1]...), llmtest.Text("done"))
+		rest := openAsking(t, &agent.Questions{}, journal.NewMemory(records[:n+1]...), llmtest.Text("done"))
 		result, err := rest.Continue(context.Background())
 		if err != nil {
 			t.Fatalf("after %d records: %v", n+1, err)

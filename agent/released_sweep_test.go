@@ -86,7 +86,7 @@ func TestJ7_ReleaseAnywhere(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &handed{log: &countedLog{Memory: new(journal.Memory), at: at}, ran: map[string]int{}}
 				if at%2 == 0 {
-					p.chain = []tool.Middleware{passes}
+					p.chain = []tool.Middleware{passThrough}
 				}
 				over = p.release(t)
 			})
@@ -113,7 +113,7 @@ func (p *handed) release(t *testing.T) (over bool) {
 	if failed != nil {
 		t.Fatal(failed)
 	}
-	if c := claims(h.events); c != "" && state.Input != nil {
+	if c := endEvents(h.events); c != "" && state.Input != nil {
 		t.Errorf("events claim %s", c)
 	}
 	if err := <-released; err != nil || !closed || h.Status() != agent.StatusClosed {

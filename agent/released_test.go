@@ -154,7 +154,7 @@ func TestJ7_ReleaseWaitsForASubagent(t *testing.T) {
 
 // A call whose intent is being written at Release begins. Otherwise it would count as begun although it never ran.
 func TestJ7_ReleaseWhileAnIntentIsWritten(t *testing.T) {
-	for name, around := range map[string][]tool.Middleware{"bare": nil, "middleware": {passes}} {
+	for name, around := range map[string][]tool.Middleware{"bare": nil, "middleware": {passThrough}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				log := &slowLog{kind: "intent"}
@@ -227,7 +227,7 @@ func (l *slowSync) Sync(ctx context.Context) error {
 }
 
 // The end of an input does not cut short other waits for the journal.
-func TestJ7_SlowSyncBesideAnInput(t *testing.T) {
+func TestJ7_SlowSyncDuringAnInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(slowSync)
 		begun, over := make(chan struct{}), make(chan struct{})
@@ -261,7 +261,7 @@ func TestJ7_ReleaseDuringAWait(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- second(h.Submit(context.Background(), "go")) }()
 		time.Sleep(time.Second)
-		lasts(t, "Release", 0, func() {
+		checkDuration(t, "Release", 0, func() {
 			if err := h.Release(context.Background()); err != nil {
 				t.Error(err)
 			}
@@ -287,7 +287,7 @@ func TestJ7_ReleaseDuringASideCallsWait(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- h.Compact(context.Background()) }()
 		time.Sleep(time.Second)
-		lasts(t, "Release", 0, func() {
+		checkDuration(t, "Release", 0, func() {
 			if err := h.Release(context.Background()); err != nil {
 				t.Error(err)
 			}

@@ -29,14 +29,14 @@ func checkReplay(t *testing.T, log *journal.Memory, saw []agent.Event) {
 		t.Errorf("replay: %v", err)
 		return
 	}
-	if diff := gocmp.Diff(facts(t, saw), facts(t, got)); diff != "" {
+	if diff := gocmp.Diff(comparableEvents(t, saw), comparableEvents(t, got)); diff != "" {
 		t.Errorf("the replay has other events (-session +replay):\n%s", diff)
 	}
 	got = nil
 	if err := agent.Project(context.Background(), log, func(ev agent.Event) { got = append(got, ev) }); err != nil {
 		t.Errorf("projection: %v", err)
 	}
-	if diff := gocmp.Diff(facts(t, saw), facts(t, got)); diff != "" {
+	if diff := gocmp.Diff(comparableEvents(t, saw), comparableEvents(t, got)); diff != "" {
 		t.Errorf("the projection has other events (-session +projection):\n%s", diff)
 	}
 	checkNumbers(t, saw, got)
@@ -59,7 +59,7 @@ func checkNumbers(t *testing.T, saw, projected []agent.Event) {
 		case *agent.ThinkingDelta:
 			ok = ok && strings.HasSuffix(ev.Text, was.(*agent.ThinkingDelta).Text)
 		default:
-			ok = ok && gocmp.Equal(facts(t, []agent.Event{was}), facts(t, []agent.Event{ev}))
+			ok = ok && gocmp.Equal(comparableEvents(t, []agent.Event{was}), comparableEvents(t, []agent.Event{ev}))
 		}
 		if !ok {
 			t.Errorf("the projection has %s %+v, the session had %+v of that number", ev.Head().Kind, ev, was)
@@ -67,9 +67,9 @@ func checkNumbers(t *testing.T, saw, projected []agent.Event) {
 	}
 }
 
-// facts formats events as lines, without the parts that differ from run to run and without deltas. No record says when parallel calls
+// comparableEvents formats events as lines, without the parts that differ from run to run and without deltas. No record says when parallel calls
 // begin, so their starts come last, sorted.
-func facts(t *testing.T, events []agent.Event) []string {
+func comparableEvents(t *testing.T, events []agent.Event) []string {
 	t.Helper()
 	var lines, starts []string
 	for i, ev := range events {
@@ -168,14 +168,14 @@ func TestA19_ReplayShowsTheFirstDivergence(t *testing.T) {
 	}
 }
 
-// elsewhere is an environment with another containment level.
-type elsewhere struct {
+// otherContainment is an environment with another containment level.
+type otherContainment struct {
 	env.Environment
 	level string
 }
 
-func (e elsewhere) Containment() string { return e.level }
-func (e elsewhere) HidesHost() bool     { return e.level == env.ContainCgroupPIDNS }
+func (e otherContainment) Containment() string { return e.level }
+func (e otherContainment) HidesHost() bool     { return e.level == env.ContainCgroupPIDNS }
 
 // The containment of a session, and of each resume, is in the journal, so that the projection has it on any machine.
 func TestI17_ContainmentIsProjected(t *testing.T) {
@@ -191,7 +191,7 @@ func TestI17_ContainmentIsProjected(t *testing.T) {
 		}
 	}
 	for i, level := range []string{env.ContainCgroupPIDNS, "group", "group"} {
-		o := agent.Options{Client: client, Env: elsewhere{r.env, level}, Journal: log, OnEvent: started(&live), System: "x",
+		o := agent.Options{Client: client, Env: otherContainment{r.env, level}, Journal: log, OnEvent: started(&live), System: "x",
 			Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1"}}
 		start := agent.Resume
 		if i == 0 {

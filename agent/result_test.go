@@ -25,8 +25,8 @@ func formats(p llm.Provider) llm.Provider { return formatting{p} }
 
 const person = `{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer","minimum":0}},"required":["name","age"],"additionalProperties":false}`
 
-// structured opens a session that must give a result with a schema.
-func structured(t *testing.T, schema string, native bool, steps ...llmtest.Step) *host {
+// openStructured opens a session that must give a result with a schema.
+func openStructured(t *testing.T, schema string, native bool, steps ...llmtest.Step) *host {
 	t.Helper()
 	s := setup{tools: []tool.Tool{echo("work"), submitTool()}, steps: steps, options: agent.Options{Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: json.RawMessage(schema)}}}}
 	if native {
@@ -38,7 +38,7 @@ func structured(t *testing.T, schema string, native bool, steps ...llmtest.Step)
 func final(args string) llmtest.Step { return llmtest.Calls(llmtest.Call("final_result", args)) }
 
 // If the API supports formats, the answer is the result, and the schema is sent with every request.
-func TestA21_Native(t *testing.T) {
+func TestA21_NativeFormat(t *testing.T) {
 	const ada = `{"name":"Ada","age":36}`
 	for name, c := range map[string]struct {
 		steps []llmtest.Step
@@ -54,7 +54,7 @@ func TestA21_Native(t *testing.T) {
 		"by another done tool": {[]llmtest.Step{llmtest.Calls(call("submit")), llmtest.Text(ada)}, ada, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := structured(t, person, true, c.steps...)
+			h := openStructured(t, person, true, c.steps...)
 			checkResult(t, h, c.want)
 			if n := strings.Count(h.turns(), "steering:nudge"); n != c.nudge {
 				t.Errorf("%d corrections: %s", n, h.turns())
@@ -107,7 +107,7 @@ func TestA21_ByATool(t *testing.T) {
 		"never called":                   {[]llmtest.Step{llmtest.Text("a"), llmtest.Text("b"), llmtest.Text("c"), final(ada)}, "", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := structured(t, person, false, c.steps...)
+			h := openStructured(t, person, false, c.steps...)
 			checkResult(t, h, c.want)
 			if n := strings.Count(h.turns(), "steering:nudge"); n != c.nudge {
 				t.Errorf("%d nudges: %s", n, h.turns())
@@ -123,7 +123,7 @@ func TestA21_ByATool(t *testing.T) {
 
 // A schema may have definitions.
 func TestA21_Definitions(t *testing.T) {
-	h := structured(t, `{"$defs":{"n":{"type":"integer"}},"type":"object","properties":{"n":{"$ref":"#/$defs/n"}}}`, false, final(`{"n":"x"}`), final(`{"n":3}`))
+	h := openStructured(t, `{"$defs":{"n":{"type":"integer"}},"type":"object","properties":{"n":{"$ref":"#/$defs/n"}}}`, false, final(`{"n":"x"}`), final(`{"n":3}`))
 	checkResult(t, h, `{"n":3}`)
 }
 
@@ -132,7 +132,7 @@ const number = `{"type":"object","properties":{"value":{"type":"integer"}},"requ
 
 // The result must match the schema exactly, without the repairs of tool arguments. If it does not, the model is asked to correct it.
 func TestA21_TheResultIsChecked(t *testing.T) {
-	h := structured(t, person, false, final(`{"name":"Ada","age":"36"}`), final(`{"name":"Ada","age":36}`))
+	h := openStructured(t, person, false, final(`{"name":"Ada","age":"36"}`), final(`{"name":"Ada","age":36}`))
 	result, err := h.Submit(context.Background(), "who?")
 	if err != nil {
 		t.Fatal(err)
@@ -148,14 +148,14 @@ func TestA21_TheResultIsChecked(t *testing.T) {
 
 // Every input has its own result and its own corrections.
 func TestA21_EveryInput(t *testing.T) {
-	h := structured(t, number, true, llmtest.Text("one"), llmtest.Text(`{"value":1}`), llmtest.Text("two"), llmtest.Text("zwei"), llmtest.Text(`{"value":2}`))
+	h := openStructured(t, number, true, llmtest.Text("one"), llmtest.Text(`{"value":1}`), llmtest.Text("two"), llmtest.Text("zwei"), llmtest.Text(`{"value":2}`))
 	checkResult(t, h, `{"value":1}`)
 	checkResult(t, h, `{"value":2}`)
 }
 
 // Set with other tools keeps the tool for the result.
 func TestA21_SetKeepsTheTool(t *testing.T) {
-	h := structured(t, number, false, final(`{"value":1}`), final(`{"value":2}`))
+	h := openStructured(t, number, false, final(`{"value":1}`), final(`{"value":2}`))
 	checkResult(t, h, `{"value":1}`)
 	set(t, h, agent.Settings{Tools: []tool.Tool{echo("new")}})
 	checkResult(t, h, `{"value":2}`)
@@ -199,7 +199,7 @@ func TestA21_AtALimit(t *testing.T) {
 func TestA21_BadSchemas(t *testing.T) {
 	for _, schema := range []string{`{`, `{"type":1}`, `"x"`, `{"$ref":"#/nowhere"}`} {
 		h := llmtest.NewProvider("test")
-		_, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{h}}, Model: "m", Env: nowhere(t),
+		_, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{h}}, Model: "m", Env: emptyEnv(t),
 			System: "You are being tested.", Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: json.RawMessage(schema)}}})
 		if err == nil || !strings.Contains(err.Error(), "Result.Schema") {
 			t.Errorf("schema %s: %v", schema, err)

@@ -19,8 +19,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// plan returns steps that answer by the number of answers in the conversation, like a model that is asked again after a crash.
-func plan(steps ...llmtest.Step) []llmtest.Step {
+// byAnswerCount returns steps that answer by the number of answers in the conversation, like a model that is asked again after a crash.
+func byAnswerCount(steps ...llmtest.Step) []llmtest.Step {
 	step := llmtest.Func(func(_ context.Context, req *llm.Request) llmtest.Step {
 		n := 0
 		for _, m := range req.Messages {
@@ -44,7 +44,7 @@ func TestA19_EveryPrefixResumesToTheSameEnd(t *testing.T) {
 	session := func(log journal.Log) setup {
 		return setup{
 			tools: []tool.Tool{look, echo("change")},
-			steps: plan(
+			steps: byAnswerCount(
 				llmtest.Calls(call("look"), call("change")),
 				llmtest.Answer(llm.Thinking{Text: "hm", Signature: "sig"}, llm.Text{Text: "and"}, llm.ToolCall{ID: "x", Name: "look", Args: "{}"}),
 				llmtest.Text("the first is done"),
@@ -188,7 +188,7 @@ func TestA19_SubmitAfterACrashEndsTheOpenInput(t *testing.T) {
 		ran.Add(1)
 		return tool.Text("ok"), nil
 	})
-	steps := plan(llmtest.Calls(call("work"), call("work")), llmtest.Text("done"))
+	steps := byAnswerCount(llmtest.Calls(call("work"), call("work")), llmtest.Text("done"))
 	first := open(t, setup{tools: []tool.Tool{work}, steps: steps, options: agent.Options{Journal: log}})
 	if _, err := first.Submit(context.Background(), "one"); err != nil {
 		t.Fatal(err)

@@ -17,15 +17,15 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// brief is a summary without any details.
-var brief = llmtest.Respond(llm.Response{Message: llm.Assistant("something was done"), Usage: llm.Usage{Input: 10, Output: 4}})
+// briefSummary is a summary without any details.
+var briefSummary = llmtest.Respond(llm.Response{Message: llm.Assistant("something was done"), Usage: llm.Usage{Input: 10, Output: 4}})
 
-// follow returns a model that answers requests for a summary with brief and all others with its script.
-func follow(script ...llmtest.Step) []llmtest.Step {
+// answerSummaries returns a model that answers requests for a summary with briefSummary and all others with its script.
+func answerSummaries(script ...llmtest.Step) []llmtest.Step {
 	n := 0
 	return slices.Repeat([]llmtest.Step{llmtest.Func(func(_ context.Context, req *llm.Request) llmtest.Step {
 		if len(req.Tools) == 0 {
-			return brief
+			return briefSummary
 		}
 		if n++; n > len(script) {
 			return llmtest.Text("the script is at its end")
@@ -34,8 +34,8 @@ func follow(script ...llmtest.Step) []llmtest.Step {
 	})}, 4*len(script)+20)
 }
 
-// inLast returns the joined texts of the last request that does not ask for a summary.
-func (h *host) inLast() string {
+// lastRequestText returns the joined texts of the last request that does not ask for a summary.
+func (h *host) lastRequestText() string {
 	for _, req := range slices.Backward(h.model.Requests()) {
 		if len(req.Tools) == 0 {
 			continue
@@ -61,11 +61,11 @@ func compactAll(t *testing.T, h *host) {
 }
 
 // The user's messages, first and later ones, are in the last request word for word, even after many summaries without them.
-func TestI12_WordsOfTheUserStay(t *testing.T) {
+func TestI12_UserMessagesStay(t *testing.T) {
 	const rule, steer = "Clean up the  module.\nNever touch vendor/legacy.go, whatever happens!", "\tuse tabs, \"please\"\n"
 	script := slices.Repeat([]llmtest.Step{llmtest.Calls(call("print"))}, 22)
 	script[10], script[21] = llmtest.Text("half"), llmtest.Text("all of it")
-	h := long(t, agent.Options{}, follow(script...))
+	h := openLong(t, agent.Options{}, answerSummaries(script...))
 	if err := h.Steer(context.Background(), steer); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestI12_WordsOfTheUserStay(t *testing.T) {
 	if n := len(only[*agent.Compaction](h)); n < 3 {
 		t.Fatalf("%d compactions", n)
 	}
-	sent := h.inLast()
+	sent := h.lastRequestText()
 	for _, text := range []string{rule, steer, "now the rest"} {
 		if strings.Count(sent, text) != 1 {
 			t.Errorf("%q is %d times in the last request:\n%s", text, strings.Count(sent, text), sent)
@@ -94,12 +94,12 @@ func TestI12_TheTaskStaysWhole(t *testing.T) {
 	if task.Len() < 9_200 || task.Len() > 9_900 {
 		t.Fatalf("%d bytes", task.Len())
 	}
-	h := long(t, agent.Options{}, worker(12, llmtest.Text("done"), summed))
+	h := openLong(t, agent.Options{}, worker(12, llmtest.Text("done"), summaryAnswer))
 	result := h.submit(t, task.String(), agent.Completed)
 	if n := len(only[*agent.Compaction](h)); n < 3 || result.ToolRounds != 12 {
 		t.Fatalf("%d compactions, %+v", n, result)
 	}
-	if sent := h.inLast(); strings.Count(sent, task.String()) != 1 || !strings.Contains(sent, "being worked on is that of turn 1.") {
+	if sent := h.lastRequestText(); strings.Count(sent, task.String()) != 1 || !strings.Contains(sent, "being worked on is that of turn 1.") {
 		t.Errorf("the task is not whole:\n%s", sent)
 	}
 	for _, e := range only[*agent.Compaction](h) {
@@ -119,7 +119,7 @@ func TestI12_OlderMessagesByTheirFirstLine(t *testing.T) {
 	o := agent.Options{Journal: log, Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}
 	steps := slices.Repeat([]llmtest.Step{llmtest.Text("ok")}, 8)
 	read := llmtest.Calls(llmtest.Call("read_output", `{"turns":"3"}`), llmtest.Call("read_output", `{"pattern":"detail [0-9]"}`))
-	h := long(t, o, follow(append(steps, read, llmtest.Text("seen"))...))
+	h := openLong(t, o, answerSummaries(append(steps, read, llmtest.Text("seen"))...))
 	for n := range 8 {
 		h.submit(t, message(n+1), agent.Completed)
 		if n > 3 {
@@ -129,7 +129,7 @@ func TestI12_OlderMessagesByTheirFirstLine(t *testing.T) {
 	check := func(t *testing.T, h *host) {
 		t.Helper()
 		h.submit(t, "and now?", agent.Completed)
-		sent := h.inLast()
+		sent := h.lastRequestText()
 		for n := 1; n <= 8; n++ {
 			if whole := strings.Contains(sent, message(n)); whole != (n > 5) { // a quarter of the window is 10,000 characters
 				t.Errorf("message %d is whole: %v", n, whole)
@@ -155,7 +155,7 @@ func TestI12_OlderMessagesByTheirFirstLine(t *testing.T) {
 	for name, records := range map[string][]journal.Record{"resumed": records, "forked": forkOf(t, "other", records...)} {
 		t.Run(name, func(t *testing.T) {
 			o.Journal = journal.NewMemory(records...)
-			check(t, long(t, o, follow(read, llmtest.Text("seen"))))
+			check(t, openLong(t, o, answerSummaries(read, llmtest.Text("seen"))))
 		})
 	}
 }
@@ -187,7 +187,7 @@ func TestI12_ReplacedTurnsCanBeRead(t *testing.T) {
 	say := newTool("say", readOnly, func(_ context.Context, c *tool.Call) (tool.Result, error) { return tool.Text("said " + c.Args), nil })
 	read := llmtest.Calls(llmtest.Call("read_output", `{"turns":"2-8"}`), llmtest.Call("read_output", `{"pattern":"^said .*second"}`),
 		llmtest.Call("read_output", `{"turns":"99"}`))
-	s := setup{models: window(size), tools: []tool.Tool{say, coding.ReadOutput()}, options: o, steps: follow(
+	s := setup{models: window(size), tools: []tool.Tool{say, coding.ReadOutput()}, options: o, steps: answerSummaries(
 		llmtest.Calls(call("say", `"path":"first"`)), llmtest.Text("one"), llmtest.Calls(call("say", `"path":"second"`)), llmtest.Text("two"),
 		llmtest.Text("three"), read, llmtest.Text("seen"))}
 	h := open(t, s)
@@ -212,10 +212,10 @@ func TestI12_ReplacedTurnsCanBeRead(t *testing.T) {
 	check(h)
 	records := all(t, log)
 	last := slices.IndexFunc(records, func(r journal.Record) bool { return strings.Contains(string(r.Data), "look back") })
-	s.options.Journal, s.steps = journal.NewMemory(records[:last]...), follow(read, llmtest.Text("seen"))
+	s.options.Journal, s.steps = journal.NewMemory(records[:last]...), answerSummaries(read, llmtest.Text("seen"))
 	check(open(t, s))
 	s.options.Journal = journal.NewMemory(records[:last]...)
-	s.steps = follow(llmtest.Text("four"), read, llmtest.Text("seen"), llmtest.Calls(llmtest.Call("read_output", `{"pattern":"^(a|d)$"}`)),
+	s.steps = answerSummaries(llmtest.Text("four"), read, llmtest.Text("seen"), llmtest.Calls(llmtest.Call("read_output", `{"pattern":"^(a|d)$"}`)),
 		llmtest.Text("seen")) // turns replaced by one run come before those replaced by the next
 	again := open(t, s)
 	again.submit(t, "d", agent.Completed)
@@ -231,7 +231,7 @@ func TestI12_ReplacedTurnsCanBeRead(t *testing.T) {
 func TestI12_ImagesAndAnswersStay(t *testing.T) {
 	image := llm.Media{MIME: "image/png", Data: []byte("a picture")}
 	h := open(t, setup{models: window(size), tools: []tool.Tool{coding.AskUser()},
-		options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}, Questions: &agent.Questions{}}, steps: follow(
+		options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}, Questions: &agent.Questions{}}, steps: answerSummaries(
 			llmtest.Calls(llmtest.Call("ask_user", `{"question":"Which database?"}`)), llmtest.Text("ok"), llmtest.Text("done"))})
 	if _, err := h.Submit(context.Background(), "like this", image); err != nil {
 		t.Fatal(err)
@@ -259,12 +259,12 @@ func TestI12_AnswersAtOnceStay(t *testing.T) {
 		return tool.Answer{Text: "the green one"}, nil
 	}
 	h := open(t, setup{models: window(size), tools: []tool.Tool{coding.AskUser()},
-		options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}, Questions: &agent.Questions{Answer: answer}}, steps: follow(
+		options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}, Questions: &agent.Questions{Answer: answer}}, steps: answerSummaries(
 			llmtest.Calls(llmtest.Call("ask_user", `{"question":"Which door?"}`)), llmtest.Text("ok"), llmtest.Text("done"))})
 	h.submit(t, "go", agent.Completed)
 	compactAll(t, h)
 	h.submit(t, "on", agent.Completed)
-	if sent := h.inLast(); !strings.Contains(sent, "To the question: Which door?\nthe green one\n") {
+	if sent := h.lastRequestText(); !strings.Contains(sent, "To the question: Which door?\nthe green one\n") {
 		t.Errorf("sent %s", sent)
 	}
 }
@@ -274,7 +274,7 @@ func TestI12_TheTodoListStays(t *testing.T) {
 	const plan = `{"plan":[{"step":"Look at <all> \"places\"","status":"completed"},{"step":"Change them","status":"in_progress"}]}`
 	log := new(journal.Memory)
 	s := setup{models: window(size), tools: []tool.Tool{coding.UpdatePlan()}, options: agent.Options{Journal: log, Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
-		steps: follow(llmtest.Calls(llmtest.Call("update_plan", `{"plan":[{"step":"old","status":"pending"}]}`)), llmtest.Calls(llmtest.Call("update_plan", plan)),
+		steps: answerSummaries(llmtest.Calls(llmtest.Call("update_plan", `{"plan":[{"step":"old","status":"pending"}]}`)), llmtest.Calls(llmtest.Call("update_plan", plan)),
 			llmtest.Text("planned"), llmtest.Text("more"))}
 	h := open(t, s)
 	h.submit(t, "go", agent.Completed)
@@ -284,7 +284,7 @@ func TestI12_TheTodoListStays(t *testing.T) {
 	checkReplay(t, log, h.events)
 	for name, records := range map[string][]journal.Record{"resumed": all(t, log), "forked": forkOf(t, "other", all(t, log)...)} {
 		t.Run(name, func(t *testing.T) {
-			s.options.Journal, s.steps = journal.NewMemory(records...), follow(llmtest.Text("more"), llmtest.Text("and more"))
+			s.options.Journal, s.steps = journal.NewMemory(records...), answerSummaries(llmtest.Text("more"), llmtest.Text("and more"))
 			rest := open(t, s)
 			if got := rest.FoldedState().Notes[tool.PlanNote]; string(got.Data) != plan {
 				t.Errorf("the note is %s", got.Data)
@@ -293,7 +293,7 @@ func TestI12_TheTodoListStays(t *testing.T) {
 			rest.submit(t, "on", agent.Completed)
 			compactAll(t, rest)
 			rest.submit(t, "on", agent.Completed)
-			if sent := rest.inLast(); strings.Count(sent, plan) != 1 {
+			if sent := rest.lastRequestText(); strings.Count(sent, plan) != 1 {
 				t.Errorf("sent %s", sent)
 			}
 		})
@@ -303,11 +303,11 @@ func TestI12_TheTodoListStays(t *testing.T) {
 // If the store cannot keep the turns, only the reference to them is missing; the compaction succeeds.
 func TestI12_WithoutAStore(t *testing.T) {
 	o := agent.Options{OutputDir: t.TempDir() + "/missing", Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}
-	h := long(t, o, follow(llmtest.Text("ok"), llmtest.Text("more")))
+	h := openLong(t, o, answerSummaries(llmtest.Text("ok"), llmtest.Text("more")))
 	h.submit(t, "go", agent.Completed)
 	compactAll(t, h)
 	h.submit(t, "on", agent.Completed)
-	if sent := h.inLast(); h.warned() != "turns_not_kept" || strings.Contains(sent, "read_output") || !strings.Contains(sent, "\ngo\n") {
+	if sent := h.lastRequestText(); h.warned() != "turns_not_kept" || strings.Contains(sent, "read_output") || !strings.Contains(sent, "\ngo\n") {
 		t.Errorf("warned %q, sent %s", h.warned(), sent)
 	}
 }

@@ -206,7 +206,7 @@ func (w *world) checkNumber(ev agent.Event) {
 // checkRecords checks that each call has one result, and that each message of the host is there once, as BeforeInput returned it, and
 // always if the session accepted it.
 func (w *world) checkRecords(state *agent.State) {
-	results, heard := map[string]int{}, map[*saying]int{}
+	results, heard := map[string]int{}, map[*hostMessage]int{}
 	var calls []llm.ToolCall
 	for line := range w.log.Records(context.Background(), 1) {
 		var r struct {
@@ -230,7 +230,7 @@ func (w *world) checkRecords(state *agent.State) {
 				}
 			}
 		case "input", "queued":
-			m := w.saying(r.Text)
+			m := w.messageOf(r.Text)
 			if m == nil || r.Queued != 0 {
 				break
 			}

@@ -295,11 +295,11 @@ var errNoEnd = errors.New("the input comes to no end")
 func (p *incarnation) drive(ctx context.Context, d drive) error {
 	switch d.How {
 	case "submit":
-		return second(p.Submit(ctx, p.w.say("submit", "do it").text))
+		return second(p.Submit(ctx, p.w.newMessage("submit", "do it").text))
 	case "continue":
 		return p.goOn(ctx)
 	}
-	err := p.send(ctx, p.w.say("begin", "do it"))
+	err := p.send(ctx, p.w.newMessage("begin", "do it"))
 	if err != nil && !errors.Is(err, agent.ErrBusy) {
 		return err
 	}
@@ -318,7 +318,7 @@ func (p *incarnation) drive(ctx context.Context, d drive) error {
 	case d.How == "steps, continue":
 		return p.goOn(ctx)
 	case d.How == "steps, submit":
-		return second(p.Submit(ctx, p.w.say("submit", "do it").text))
+		return second(p.Submit(ctx, p.w.newMessage("submit", "do it").text))
 	}
 	return nil
 }
@@ -328,7 +328,7 @@ func (p *incarnation) goOn(ctx context.Context) error {
 	if slices.ContainsFunc(p.History(), func(t agent.Turn) bool { return t.Origin != agent.OriginHistory }) {
 		return second(p.Continue(ctx))
 	}
-	return second(p.Submit(ctx, p.w.say("submit", "do it").text))
+	return second(p.Submit(ctx, p.w.newMessage("submit", "do it").text))
 }
 
 // steps takes up to limit steps.
@@ -363,9 +363,9 @@ func (p *incarnation) act(what string, cancel context.CancelFunc) (over bool) {
 	effort, model := "max", "model-2"
 	switch what {
 	case "steer":
-		err = p.send(ctx, w.say("steer", "to the left"))
+		err = p.send(ctx, w.newMessage("steer", "to the left"))
 	case "follow up":
-		err = p.send(ctx, w.say("follow up", "and then"))
+		err = p.send(ctx, w.newMessage("follow up", "and then"))
 	case "interrupt":
 		s.Interrupt()
 	case "cancel":

@@ -34,8 +34,8 @@ type world struct {
 	ran      map[string]int  // runs of calls with effects
 	fenced   map[string]bool // calls that were left open once
 	asked    map[string]int  // number of calls of each hook
-	said     []*saying
-	noted    []*saying
+	said     []*hostMessage
+	noted    []*hostMessage
 	live     map[int64]agent.Kind
 	claims   map[int64]agent.Kind // ends reported by a process that did not crash
 	lost     bool                 // some events of records may not have been emitted
@@ -52,25 +52,25 @@ func (w *world) problem(format string, args ...any) {
 	w.problems = append(w.problems, fmt.Errorf(format, args...))
 }
 
-// saying is a message or a note of the host.
-type saying struct {
+// hostMessage is a message or a note of the host.
+type hostMessage struct {
 	by, text, key string
 	taken         bool   // the session accepted it
 	let           string // the text that BeforeInput returned; empty before that
 	context       string
 }
 
-// say returns a message with a unique text.
-func (w *world) say(by, text string) *saying {
+// newMessage returns a message with a unique text.
+func (w *world) newMessage(by, text string) *hostMessage {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	m := &saying{by: by, text: fmt.Sprintf("%s <%d>", text, len(w.said)), key: fmt.Sprint("key ", len(w.said))}
+	m := &hostMessage{by: by, text: fmt.Sprintf("%s <%d>", text, len(w.said)), key: fmt.Sprint("key ", len(w.said))}
 	w.said = append(w.said, m)
 	return m
 }
 
 // send sends a message with a key.
-func (p *incarnation) send(ctx context.Context, m *saying) (err error) {
+func (p *incarnation) send(ctx context.Context, m *hostMessage) (err error) {
 	switch m.by {
 	case "begin":
 		err = p.Begin(ctx, m.text, agent.Key(m.key))
@@ -108,7 +108,7 @@ func (p *incarnation) resend() {
 func (p *incarnation) note(text string) error {
 	w := p.w
 	w.mu.Lock()
-	m := &saying{key: fmt.Sprint(len(w.noted) + 1)}
+	m := &hostMessage{key: fmt.Sprint(len(w.noted) + 1)}
 	if text != "" {
 		m.text = fmt.Sprintf("%s {%s}", text, m.key)
 	}
@@ -119,8 +119,8 @@ func (p *incarnation) note(text string) error {
 	return err
 }
 
-// of returns the entry of a list for a call, the same one in every process.
-func of(list []string, id string) string {
+// entryOf returns the entry of a list for a call, the same one in every process.
+func entryOf(list []string, id string) string {
 	var n, i int
 	if _, err := fmt.Sscanf(id, "c%d_%d", &n, &i); err != nil || len(list) == 0 {
 		return ""
@@ -151,7 +151,7 @@ func (w *world) runs(call *tool.Call) {
 	if w.ran[call.ID] > 1 {
 		w.problems = append(w.problems, fmt.Errorf("call %s ran %d times", call.ID, w.ran[call.ID]))
 	}
-	fate, permit := of(w.s.Host.Fates, call.ID), of(w.s.Host.Permits, call.ID)
+	fate, permit := entryOf(w.s.Host.Fates, call.ID), entryOf(w.s.Host.Permits, call.ID)
 	if fate == "refuse" || fate == "panic" || permit == "deny" {
 		w.problems = append(w.problems, fmt.Errorf("call %s ran though it was refused: %s %s", call.ID, fate, permit))
 	}
@@ -248,7 +248,7 @@ func (w *world) beforeInput(_ context.Context, m agent.Message) (agent.Message, 
 	what := w.next("input", w.s.Host.BeforeInput)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	said := w.saying(m.Text)
+	said := w.messageOf(m.Text)
 	if said == nil { // it is an answer
 		return m, nil
 	}
@@ -267,8 +267,8 @@ func (w *world) beforeInput(_ context.Context, m agent.Message) (agent.Message, 
 	return m, nil
 }
 
-// saying returns the host's message with a text. The caller holds the lock.
-func (w *world) saying(text string) *saying {
+// messageOf returns the host's message with a text. The caller holds the lock.
+func (w *world) messageOf(text string) *hostMessage {
 	for _, m := range w.said {
 		if len(text) >= len(m.text) && text[:len(m.text)] == m.text {
 			return m
@@ -278,7 +278,7 @@ func (w *world) saying(text string) *saying {
 }
 
 func (w *world) authorize(_ context.Context, r tool.Request) (tool.Decision, error) {
-	switch of(w.s.Host.Permits, r.Call.ID) {
+	switch entryOf(w.s.Host.Permits, r.Call.ID) {
 	case "ask":
 		return tool.Decision{Verdict: tool.Ask}, nil
 	case "deny":
@@ -297,7 +297,7 @@ func (w *world) approve(ctx context.Context, _ tool.Request) (tool.Decision, err
 // middleware treats each call by its fate. A call that was left open begins the next time.
 func (w *world) middleware(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
-		fate := of(w.s.Host.Fates, call.ID)
+		fate := entryOf(w.s.Host.Fates, call.ID)
 		switch fate {
 		case "refuse":
 			return tool.Errorf("refused"), nil

@@ -68,8 +68,8 @@ func (w *workplace) session(o agent.Options, steps ...llmtest.Step) *host {
 	return h
 }
 
-// does runs one call per answer and returns the results.
-func (w *workplace) does(o agent.Options, calls ...llm.ToolCall) []string {
+// runCalls runs one call per answer and returns the results.
+func (w *workplace) runCalls(o agent.Options, calls ...llm.ToolCall) []string {
 	w.Helper()
 	var steps []llmtest.Step
 	for _, c := range calls {
@@ -113,11 +113,11 @@ const (
 func TestI6_WriteOverWhatTheSessionHasNotSeen(t *testing.T) {
 	w := &workplace{t, t.TempDir()}
 	w.put("f", "theirs, first\n")
-	w.results(w.does(agent.Options{},
+	w.results(w.runCalls(agent.Options{},
 		writing("f", "ours\n"), reading("f"), writing("f", "ours\n"), writing("./f", "ours again\n"), writing("new", "n")),
 		notRead, "theirs, first", "Replaced f", "Replaced ./f", "Created new")
 	w.want("f", "ours again\n")
-	w.results(w.does(agent.Options{}, writing("f", "another session\n")), notRead)
+	w.results(w.runCalls(agent.Options{}, writing("f", "another session\n")), notRead)
 	w.want("f", "ours again\n")
 }
 
@@ -128,7 +128,7 @@ func TestI6_ResumedSessionsKnowWhatWasSeen(t *testing.T) {
 	w.put("changed", "c\n")
 	w.put("edited", "e\n")
 	log := new(journal.Memory)
-	w.results(w.does(agent.Options{Journal: log}, reading("read"), reading("changed"),
+	w.results(w.runCalls(agent.Options{Journal: log}, reading("read"), reading("changed"),
 		llmtest.Call("edit_file", map[string]any{"file_path": "edited", "old_string": "e", "new_string": "E"}), writing("made", "m")),
 		"r", "c", "Edited", "Created")
 	w.put("changed", "by somebody else\n")
@@ -144,7 +144,7 @@ func TestI6_ResumedSessionsKnowWhatWasSeen(t *testing.T) {
 			for name, content := range contents {
 				w.put(name, content)
 			}
-			w.results(w.does(agent.Options{Journal: journal.NewMemory(records...)}, after...), want...)
+			w.results(w.runCalls(agent.Options{Journal: journal.NewMemory(records...)}, after...), want...)
 			w.want("changed", "by somebody else\n")
 		})
 	}
@@ -165,7 +165,7 @@ func TestI6_ResumedSessionsKnowWhatWasSeen(t *testing.T) {
 		if n := count(all(t, log), "compact"); n != 1 {
 			t.Fatalf("%d compactions", n)
 		}
-		w.results(w.does(agent.Options{Journal: log}, after...), want...)
+		w.results(w.runCalls(agent.Options{Journal: log}, after...), want...)
 	})
 }
 
@@ -174,7 +174,7 @@ func TestI6_TheRecordHasTheHash(t *testing.T) {
 	w := &workplace{t, t.TempDir()}
 	w.put("f", "secret content\n")
 	log := new(journal.Memory)
-	w.does(agent.Options{Journal: log}, reading("f"))
+	w.runCalls(agent.Options{Journal: log}, reading("f"))
 	for _, r := range all(t, log) {
 		if r.Kind != "result" {
 			continue
@@ -241,7 +241,7 @@ func TestI6_ReadOnlyFilesAreAskedAbout(t *testing.T) {
 			if err := os.Chmod(filepath.Join(w.dir, "f"), 0o444); err != nil {
 				t.Fatal(err)
 			}
-			w.results(w.does(tt.options, reading("f"), writing("f", "after\n")), "before", tt.want)
+			w.results(w.runCalls(tt.options, reading("f"), writing("f", "after\n")), "before", tt.want)
 			content := "before\n"
 			if tt.want == "Replaced" {
 				content = "after\n"

@@ -263,7 +263,7 @@ func call(name string, args ...string) llm.ToolCall {
 	return llm.ToolCall{Name: name, Args: "{" + strings.Join(args, ",") + "}"}
 }
 
-func TestA1_Life(t *testing.T) {
+func TestA1_Lifecycle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate, started := make(chan struct{}), make(chan struct{})
 		h := open(t, setup{steps: []llmtest.Step{llmtest.Gate(started, gate, llmtest.Text("hello"))}})
@@ -518,8 +518,8 @@ func TestC2_Scheduling(t *testing.T) {
 	})
 }
 
-// bases returns the last elements of paths, which must be absolute.
-func bases(t *testing.T, paths []string) []string {
+// baseNames returns the last elements of paths, which must be absolute.
+func baseNames(t *testing.T, paths []string) []string {
 	var names []string
 	for _, p := range paths {
 		if !path.IsAbs(p) {
@@ -540,7 +540,7 @@ func TestA15_AuthorizeSeesTheCallAndDecides(t *testing.T) {
 			tools: []tool.Tool{echo("allowed"), echo("denied"), echo("asked")},
 			steps: []llmtest.Step{llmtest.Calls(call("allowed", `"path":"x"`), call("denied"), call("asked")), llmtest.Text("done")},
 			options: agent.Options{Hooks: agent.Hooks{Authorize: func(_ context.Context, r tool.Request) (tool.Decision, error) {
-				seen = append(seen, fmt.Sprintf("%s %s %v", r.Call.Name, r.Access.Effect, bases(t, r.Access.Paths)))
+				seen = append(seen, fmt.Sprintf("%s %s %v", r.Call.Name, r.Access.Effect, baseNames(t, r.Access.Paths)))
 				switch r.Call.Name {
 				case "allowed":
 					return tool.Decision{Verdict: tool.Allow}, nil
@@ -778,7 +778,7 @@ func TestB_SteerUnderTheHostsLock(t *testing.T) {
 }
 
 // A tool's mistakes give an error result. They end neither the session nor the process.
-func TestA11_ForeignMistakes(t *testing.T) {
+func TestA11_ToolMistakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bad := newTool("bad", writes, func(context.Context, *tool.Call) (tool.Result, error) {
 			return tool.Result{Content: llm.Parts{&llm.Text{Text: "a pointer"}}}, nil
@@ -851,8 +851,8 @@ func TestB_TextsWithoutDeltas(t *testing.T) {
 	})
 }
 
-// nowhere returns an environment for sessions that run no tools.
-func nowhere(t *testing.T) env.Environment {
+// emptyEnv returns an environment for sessions that run no tools.
+func emptyEnv(t *testing.T) env.Environment {
 	t.Helper()
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
 	if err != nil {

@@ -35,8 +35,8 @@ func setter(t *testing.T, h **host, s agent.Settings) tool.Tool {
 	})
 }
 
-// asks returns the model, effort and tools of every request.
-func (h *host) asks() []string {
+// requestSettings returns the model, effort and tools of every request.
+func (h *host) requestSettings() []string {
 	var asks []string
 	for _, r := range h.model.Requests() {
 		var names []string
@@ -76,8 +76,8 @@ func TestA8_SettingsInTheMiddle(t *testing.T) {
 				h = open(t, setup{tools: []tool.Tool{setter(t, &h, c.set)}, options: agent.Options{Journal: log},
 					steps: []llmtest.Step{llmtest.Calls(call("set")), llmtest.Text("done")}})
 				h.submit(t, "go", agent.Completed)
-				if !slices.Equal(h.asks(), c.asks) || !slices.Equal(h.epochs(), c.epochs) {
-					t.Errorf("asked %q in the epochs %v, want %q in %v", h.asks(), h.epochs(), c.asks, c.epochs)
+				if !slices.Equal(h.requestSettings(), c.asks) || !slices.Equal(h.epochs(), c.epochs) {
+					t.Errorf("asked %q in the epochs %v, want %q in %v", h.requestSettings(), h.epochs(), c.asks, c.epochs)
 				}
 				state, err := agent.Load(context.Background(), log)
 				if live := h.FoldedState(); err != nil || state.Epoch != live.Epoch || state.Effort != live.Effort || state.Model != live.Model {
@@ -86,7 +86,7 @@ func TestA8_SettingsInTheMiddle(t *testing.T) {
 				rest := open(t, setup{tools: []tool.Tool{setter(t, &h, c.set), echo("new")}, steps: []llmtest.Step{llmtest.Text("more")},
 					options: agent.Options{Journal: journal.NewMemory(all(t, log)...)}})
 				rest.submit(t, "more", agent.Completed)
-				if got := rest.asks(); got[0] != c.asks[1] {
+				if got := rest.requestSettings(); got[0] != c.asks[1] {
 					t.Errorf("after a resume asked %q, want %q", got, c.asks[1])
 				}
 			})
@@ -144,7 +144,7 @@ func TestA8_ClampsTheEffort(t *testing.T) {
 }
 
 // The requested effort is kept: another model may support it although this one does not.
-func TestA8_ClampedForTheModelOfTheDay(t *testing.T) {
+func TestA8_ClampedForTheCurrentModel(t *testing.T) {
 	takes := map[string][]string{"model-1": {"low", "high"}, "model-2": {"low", "max"}}
 	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("1"), llmtest.Text("2"), llmtest.Text("3")},
 		models: func(_, id string) (llm.Model, bool) { return llm.Model{Efforts: takes[id]}, true }})
@@ -153,8 +153,8 @@ func TestA8_ClampedForTheModelOfTheDay(t *testing.T) {
 	two := "model-2"
 	set(t, h, agent.Settings{Model: &two})
 	h.submit(t, "two", agent.Completed)
-	if want := []string{"model-1/high/", "model-2/max/"}; !slices.Equal(h.asks(), want) || h.warned() != "effort_clamped" {
-		t.Errorf("asked %q, warned %q", h.asks(), h.warned())
+	if want := []string{"model-1/high/", "model-2/max/"}; !slices.Equal(h.requestSettings(), want) || h.warned() != "effort_clamped" {
+		t.Errorf("asked %q, warned %q", h.requestSettings(), h.warned())
 	}
 }
 
@@ -172,15 +172,15 @@ func TestA8_EffortFixedInAToolRound(t *testing.T) {
 	h.submit(t, "go", agent.Completed)
 	h.submit(t, "more", agent.Completed)
 	want := []string{"model-1//set", "model-1//set", "model-1//set", "model-1/high/set"}
-	if !slices.Equal(h.asks(), want) {
-		t.Errorf("asked %q, want %q", h.asks(), want)
+	if !slices.Equal(h.requestSettings(), want) {
+		t.Errorf("asked %q, want %q", h.requestSettings(), want)
 	}
 	if h.warned() != "effort_later effort_clamped effort_later effort_clamped" {
 		t.Errorf("warned %q", h.warned())
 	}
 	set(t, h, effort("low")) // the effort may change between inputs
 	h.submit(t, "even more", agent.Completed)
-	if last := h.asks()[4]; last != "model-1/low/set" || strings.Count(h.warned(), "effort_later") != 2 {
+	if last := h.requestSettings()[4]; last != "model-1/low/set" || strings.Count(h.warned(), "effort_later") != 2 {
 		t.Errorf("asked %q, warned %q", last, h.warned())
 	}
 }
@@ -210,8 +210,8 @@ func TestA8_EffortFixedUntilTheRoundIsOver(t *testing.T) {
 		}
 		h.submit(t, "more", agent.Completed)
 		want := []string{"model-1//work", "model-1//work", "model-1//work", "model-1//work", "model-1/high/work"}
-		if !slices.Equal(h.asks(), want) || h.warned() != "effort_later" {
-			t.Errorf("asked %q, want %q; warned %q", h.asks(), want, h.warned())
+		if !slices.Equal(h.requestSettings(), want) || h.warned() != "effort_later" {
+			t.Errorf("asked %q, want %q; warned %q", h.requestSettings(), want, h.warned())
 		}
 	})
 }
@@ -225,8 +225,8 @@ func TestA8_EffortFreeBetweenAnswers(t *testing.T) {
 			return "more", nil
 		}}}})
 	h.submit(t, "go", agent.Completed)
-	if want := []string{"model-1//", "model-1/high/"}; !slices.Equal(h.asks(), want) || h.warned() != "" {
-		t.Errorf("asked %q, warned %q", h.asks(), h.warned())
+	if want := []string{"model-1//", "model-1/high/"}; !slices.Equal(h.requestSettings(), want) || h.warned() != "" {
+		t.Errorf("asked %q, warned %q", h.requestSettings(), h.warned())
 	}
 }
 
@@ -241,7 +241,7 @@ func TestA18_SetRefusesAModelWithoutPrices(t *testing.T) {
 		t.Errorf("Set = %v", err)
 	}
 	h.submit(t, "go", agent.Completed)
-	if diff := gocmp.Diff([]string{"model-1//"}, h.asks()); diff != "" {
+	if diff := gocmp.Diff([]string{"model-1//"}, h.requestSettings()); diff != "" {
 		t.Error(diff)
 	}
 }

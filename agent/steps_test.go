@@ -57,8 +57,8 @@ func failed(n int, id, name, args, result string, ms int) string {
 		n, id, name, id, name, args, id, name, result, n, id, ms)
 }
 
-// slow returns a tool that returns its name after a given time.
-func slow(name string, after time.Duration, access tool.Access) tool.Tool {
+// slowTool returns a tool that returns its name after a given time.
+func slowTool(name string, after time.Duration, access tool.Access) tool.Tool {
 	return newTool(name, access, func(ctx context.Context, _ *tool.Call) (tool.Result, error) {
 		select {
 		case <-time.After(after):
@@ -116,11 +116,11 @@ func TestB_Steps(t *testing.T) {
 			want: "reasoning \"hm, well\"\nreasoning \"so\"\ntext \"I look\"\n" + called(1, "a", "look", "look ran", 0) +
 				"reasoning \"good\"\nfinal \"it is done\" completed\n"},
 		{name: "results in the order of the calls", setup: setup{
-			tools: []tool.Tool{slow("slow", 3*time.Second, readOnly), slow("fast", time.Second, readOnly), breaks},
+			tools: []tool.Tool{slowTool("slow", 3*time.Second, readOnly), slowTool("fast", time.Second, readOnly), breaks},
 			steps: []llmtest.Step{answers(calls("a", "slow"), calls("b", "fast"), calls("c", "breaks")), answers(calls("d", "fast")), answers(saidText("ok"))}},
 			want: called(1, "a", "slow", "slow ran", 3000) + called(2, "b", "fast", "fast ran", 1000) +
 				failed(3, "c", "breaks", "{}", "Error: it is broken", 0) + called(4, "d", "fast", "fast ran", 1000) + "final \"ok\" completed\n"},
-		{name: "a call that waits for another", setup: setup{tools: []tool.Tool{slow("write", 2*time.Second, writes), slow("read", time.Second, readOnly)},
+		{name: "a call that waits for another", setup: setup{tools: []tool.Tool{slowTool("write", 2*time.Second, writes), slowTool("read", time.Second, readOnly)},
 			steps: []llmtest.Step{answers(onFile("a", "write", "x"), onFile("b", "read", "x"), onFile("c", "read", "y")), answers(saidText("ok"))}},
 			want: strings.NewReplacer("tool_call a write {}", `tool_call a write {"path":"x"}`, "tool_call b read {}", `tool_call b read {"path":"x"}`,
 				"tool_call c read {}", `tool_call c read {"path":"y"}`).Replace(called(1, "a", "write", "write ran", 2000)+
@@ -146,7 +146,7 @@ func TestB_Steps(t *testing.T) {
 		{name: "unknown tools and bad arguments", setup: setup{tools: []tool.Tool{echo("look")},
 			steps: []llmtest.Step{answers(llm.ToolCall{ID: "a", Name: "look", Args: "{"}), answers(saidText("ok"))}},
 			want: failed(1, "a", "look", `{"_raw":"{"}`, "*", 0) + "final \"ok\" completed\n"},
-		{name: "an abort", setup: setup{tools: []tool.Tool{slow("slow", time.Hour, writes), echo("look")},
+		{name: "an abort", setup: setup{tools: []tool.Tool{slowTool("slow", time.Hour, writes), echo("look")},
 			steps: []llmtest.Step{answers(saidText("on it"), calls("a", "slow"), calls("b", "look"))}},
 			on: map[agent.Kind]func(*agent.Session){"TOOL_CALL_START": (*agent.Session).Abort},
 			want: "text \"on it\"\n" + failed(1, "a", "slow", "{}", "*", 0) +
@@ -213,7 +213,7 @@ func wildcards(want, got string) string {
 }
 
 // Steps are yielded as soon as their turn is certain, and breaking off stops reading.
-func TestB_StepsAreNotLate(t *testing.T) {
+func TestB_StepsAreYieldedAtOnce(t *testing.T) {
 	start := func(id string, i int) agent.Event { return &agent.ToolCallStart{CallID: id, Index: i, Name: "look"} }
 	events := []agent.Event{&agent.StepStart{}, &agent.ThinkingDelta{Text: "hm"}, &agent.StepEnd{}, start("a", 0), start("b", 1),
 		&agent.ToolCallEnd{CallID: "b"}, &agent.ToolCallEnd{CallID: "a"}, &agent.ProcessingEnd{Reason: agent.Completed}}

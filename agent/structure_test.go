@@ -26,8 +26,8 @@ import (
 // png is the beginning of an image; read_file looks at nothing else.
 const png = "\x89PNG\r\n\x1a\n"
 
-// hands returns a profile with tools whose results have each kind of structure.
-func hands() profile.Profile {
+// structureProfile returns a profile with tools whose results have each kind of structure.
+func structureProfile() profile.Profile {
 	score := newTool("score", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
 		result := tool.Text("The score is 7.")
 		result.Structured = json.RawMessage(`{ "score": 7 }`)
@@ -66,7 +66,7 @@ func TestJ4_EventsHaveTheStructure(t *testing.T) {
 	w.put("moved", "1\n")
 	log := new(journal.Memory)
 	var live []agent.Event
-	w.does(agent.Options{Journal: log, Profile: hands(), Limits: agent.Limits{Diffs: 1 << 20}, OnEvent: func(ev agent.Event) { live = append(live, ev) }},
+	w.runCalls(agent.Options{Journal: log, Profile: structureProfile(), Limits: agent.Limits{Diffs: 1 << 20}, OnEvent: func(ev agent.Event) { live = append(live, ev) }},
 		llmtest.Call("edit_file", map[string]any{"file_path": "edited", "old_string": "before", "new_string": "after"}),
 		llmtest.Call("apply_patch", map[string]any{"patch": "*** Begin Patch\n*** Update File: moved\n*** Move to: there\n-1\n+2\n*** End Patch"}),
 		llmtest.Call("shell", map[string]any{"command": "echo out; exit 3"}),
@@ -116,7 +116,7 @@ func TestJ4_NoDiffsUnlessAskedFor(t *testing.T) {
 	w := &workplace{t, t.TempDir()}
 	w.put("edited", "before\n")
 	log := new(journal.Memory)
-	w.does(agent.Options{Journal: log, Profile: hands()}, llmtest.Call("edit_file", map[string]any{"file_path": "edited", "old_string": "before", "new_string": "after"}))
+	w.runCalls(agent.Options{Journal: log, Profile: structureProfile()}, llmtest.Call("edit_file", map[string]any{"file_path": "edited", "old_string": "before", "new_string": "after"}))
 	for _, e := range callEnds(projected(t, log)) {
 		if len(e.Changes) != 1 || e.Changes[0].Diff != "" || e.Changes[0].After == "" {
 			t.Errorf("%+v", e.Changes)
@@ -176,7 +176,7 @@ func TestJ4_ChangesOfOtherToolsAreSeen(t *testing.T) {
 		return result, os.Remove(filepath.Join(w.dir, "gone"))
 	})
 	tools := profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: []tool.Tool{coding.ReadFile(), coding.WriteFile(), format}}
-	w.results(w.does(agent.Options{Profile: tools}, reading("told"), reading("untold"), llmtest.Call("format", map[string]any{}),
+	w.results(w.runCalls(agent.Options{Profile: tools}, reading("told"), reading("untold"), llmtest.Call("format", map[string]any{}),
 		writing("told", "ours\n"), writing("untold", "ours\n"), writing("gone", "again\n")), "x", "x", "formatted", "Replaced", notRead, "Created")
 	w.want("untold", "formatted\n")
 }
@@ -210,7 +210,7 @@ func TestJ4_JournalsOfVersion2(t *testing.T) {
 func TestJ4_JournalsHaveVersion3(t *testing.T) {
 	w := &workplace{t, t.TempDir()}
 	log := new(journal.Memory)
-	w.does(agent.Options{Journal: log}, writing("new", "n\n"))
+	w.runCalls(agent.Options{Journal: log}, writing("new", "n\n"))
 	var err error
 	var header struct{ Version int }
 	var result struct{ Seen []tool.Seen }

@@ -73,7 +73,7 @@ func TestI7_StuckJournalOfASubagent(t *testing.T) {
 }
 
 // Interrupt ends an input that waits for its journal.
-func TestI7_InterruptBesideAStuckJournal(t *testing.T) {
+func TestI7_InterruptWithAStuckJournal(t *testing.T) {
 	log := newStuckLog(t, "answer")
 	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hi")}, fails: true, options: agent.Options{Journal: log, Limits: agent.Limits{Grace: shortGrace}}})
 	over := make(chan error, 1)
@@ -118,7 +118,7 @@ func (l *fullLog) Append(ctx context.Context, next int64, records ...journal.Rec
 }
 
 // A journal that reports itself as full cannot be written: the session ends at once.
-func TestI9_JournalWithALimitOfItsOwn(t *testing.T) {
+func TestI9_JournalWithItsOwnLimit(t *testing.T) {
 	h := open(t, setup{steps: repeated(llmtest.Text("hi"), 50), fails: true, options: agent.Options{Journal: &fullLog{most: 2}}})
 	returns(t, "Submit", func() {
 		if result, err := h.Submit(context.Background(), "go"); !errors.Is(err, agent.ErrFull) || result.Reason != agent.Failed {
@@ -149,13 +149,13 @@ func (l *stuckReads) Records(ctx context.Context, from int64) iter.Seq2[journal.
 // A compaction does not wait for a journal that hangs while a call reads earlier turns.
 func TestI12_StuckRecall(t *testing.T) {
 	log, short := new(journal.Memory), agent.CompactionPolicy{Threshold: 0.9, KeepTurns: 1}
-	h := long(t, agent.Options{Journal: log, Policy: agent.Policy{Compaction: short}}, follow(llmtest.Text("one"), llmtest.Text("two")))
+	h := openLong(t, agent.Options{Journal: log, Policy: agent.Policy{Compaction: short}}, answerSummaries(llmtest.Text("one"), llmtest.Text("two")))
 	h.submit(t, "first", agent.Completed)
 	compactAll(t, h)
 	_ = h.Close()
 	reads := &stuckReads{Memory: log, stuck: make(chan struct{}), free: make(chan struct{})}
 	defer close(reads.free)
-	h = long(t, agent.Options{Journal: reads, Limits: agent.Limits{Grace: shortGrace}, Policy: agent.Policy{Compaction: short}}, follow(llmtest.Calls(llmtest.Call("read_output", `{"pattern":"one"}`)), llmtest.Text("end")))
+	h = openLong(t, agent.Options{Journal: reads, Limits: agent.Limits{Grace: shortGrace}, Policy: agent.Policy{Compaction: short}}, answerSummaries(llmtest.Calls(llmtest.Call("read_output", `{"pattern":"one"}`)), llmtest.Text("end")))
 	reads.on.Store(true)
 	over := make(chan error, 1)
 	go func() { _, err := h.Submit(context.Background(), "second"); over <- err }()

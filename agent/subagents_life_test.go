@@ -24,7 +24,7 @@ func TestAC7_5_Depth(t *testing.T) {
 	for depth, want := range map[int]string{0: "spawn_agent", 1: "spawn_agent", 2: `"agent-1","status":"running"`} {
 		t.Run(fmt.Sprint(depth), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := spawning(t, agent.Options{Subagents: &agent.Subagents{Depth: depth}}, map[string][]llmtest.Step{
+				h := openSpawning(t, agent.Options{Subagents: &agent.Subagents{Depth: depth}}, map[string][]llmtest.Step{
 					"go":         {llmtest.Calls(spawn("child")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
 					"child":      {llmtest.Calls(spawn("grandchild")), llmtest.Calls(wait("agent-1")), llmtest.Text("child")},
 					"grandchild": {llmtest.Calls(spawn("too deep")), llmtest.Text("grandchild")},
@@ -80,7 +80,7 @@ func TestF_NoSubagents(t *testing.T) {
 // The limit of working agents also applies when a finished agent gets a message.
 func TestF_MaxRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := spawning(t, agent.Options{Subagents: &agent.Subagents{MaxRunning: 1}}, map[string][]llmtest.Step{
+		h := openSpawning(t, agent.Options{Subagents: &agent.Subagents{MaxRunning: 1}}, map[string][]llmtest.Step{
 			"go": {llmtest.Calls(spawn("a")), llmtest.Calls(wait("agent-1")), llmtest.Calls(spawn("b")), llmtest.Calls(spawn("c")),
 				llmtest.Calls(send("agent-1", "go on")), llmtest.Calls(closing("agent-2")), llmtest.Calls(send("agent-1", "go on")),
 				llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
@@ -173,7 +173,7 @@ func TestF_ChildrenEndWithTheSession(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				logs := &childLogs{}
-				h := spawning(t, agent.Options{Subagents: &agent.Subagents{Journal: logs.open}}, map[string][]llmtest.Step{
+				h := openSpawning(t, agent.Options{Subagents: &agent.Subagents{Journal: logs.open}}, map[string][]llmtest.Step{
 					"go": {llmtest.Calls(spawn("a"), spawn("b"), spawn("c")), llmtest.Calls(wait("agent-3")), llmtest.Text("done")},
 					"a":  {llmtest.HangAfter(llm.Text{Text: "I am"})},
 					"b":  {llmtest.Calls(call("blocks"))},
@@ -287,7 +287,7 @@ func TestF_HookSeesChildren(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var seen []string
-		h := spawning(t, agent.Options{Hooks: agent.Hooks{Authorize: func(_ context.Context, r tool.Request) (tool.Decision, error) {
+		h := openSpawning(t, agent.Options{Hooks: agent.Hooks{Authorize: func(_ context.Context, r tool.Request) (tool.Decision, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			seen = append(seen, r.Call.Name)
@@ -393,7 +393,7 @@ func TestF_JournalsAndResume(t *testing.T) {
 func TestF_CloseWhileSpawning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logs, opening, goOn := &childLogs{}, make(chan struct{}), make(chan struct{})
-		h := spawning(t, agent.Options{Limits: agent.Limits{Grace: time.Second}, Subagents: &agent.Subagents{Journal: func(ctx context.Context, id string) (journal.Log, error) {
+		h := openSpawning(t, agent.Options{Limits: agent.Limits{Grace: time.Second}, Subagents: &agent.Subagents{Journal: func(ctx context.Context, id string) (journal.Log, error) {
 			close(opening)
 			<-goOn
 			return logs.open(ctx, id)

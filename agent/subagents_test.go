@@ -75,8 +75,8 @@ func result(t *testing.T, text string) (r tool.AgentResult) {
 	return r
 }
 
-// spawning opens a session that may have subagents.
-func spawning(t *testing.T, o agent.Options, scripts map[string][]llmtest.Step, tools ...tool.Tool) *host {
+// openSpawning opens a session that may have subagents.
+func openSpawning(t *testing.T, o agent.Options, scripts map[string][]llmtest.Step, tools ...tool.Tool) *host {
 	t.Helper()
 	if o.Subagents == nil {
 		o.Subagents = &agent.Subagents{}
@@ -114,7 +114,7 @@ func wantOutputs(t *testing.T, h *host, want ...string) {
 func TestAC7_1_ChildrenWorkAtTheSameTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		h := spawning(t, agent.Options{}, map[string][]llmtest.Step{
+		h := openSpawning(t, agent.Options{}, map[string][]llmtest.Step{
 			"go": {llmtest.Calls(spawn("one"), spawn("two")),
 				llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
 					close(gate)
@@ -153,7 +153,7 @@ func TestAC7_1_ChildrenWorkAtTheSameTime(t *testing.T) {
 // A child gets the directory, the model and the turns from its spawn arguments.
 func TestF_SpawnArguments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := spawning(t, agent.Options{}, map[string][]llmtest.Step{
+		h := openSpawning(t, agent.Options{}, map[string][]llmtest.Step{
 			"go": {llmtest.Calls(llmtest.Call("write_file", `{"file_path":"sub/here.txt","content":"x"}`)),
 				llmtest.Calls(spawn("a", "working_dir", "./sub/", "model", "model-2")), llmtest.Calls(wait("agent-1")),
 				llmtest.Calls(spawn("b", "max_turns", 2)), llmtest.Calls(wait("agent-2")),
@@ -184,7 +184,7 @@ func TestF_SpawnArguments(t *testing.T) {
 func TestAC7_3_SendInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate, started := make(chan struct{}), make(chan struct{})
-		h := spawning(t, agent.Options{}, map[string][]llmtest.Step{
+		h := openSpawning(t, agent.Options{}, map[string][]llmtest.Step{
 			"go": {llmtest.Calls(spawn("task")), llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
 				<-started
 				return llmtest.Calls(send("agent-1", "hurry"))
@@ -220,7 +220,7 @@ func TestF_SendAtTheVeryEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var table tool.Agents
 		once := true
-		h := spawning(t, agent.Options{OnEvent: func(ev agent.Event) {
+		h := openSpawning(t, agent.Options{OnEvent: func(ev agent.Event) {
 			if e, ok := ev.(*agent.SubagentEvent); ok && once && e.Event.Head().Kind == "PROCESSING_END" {
 				once = false
 				if _, err := table.Send(context.Background(), "agent-1", "one more thing"); err != nil {
@@ -240,7 +240,7 @@ func TestF_SendAtTheVeryEnd(t *testing.T) {
 func TestF_SendFromEverywhere(t *testing.T) {
 	const senders, each = 8, 10
 	var table tool.Agents
-	h := spawning(t, agent.Options{}, map[string][]llmtest.Step{
+	h := openSpawning(t, agent.Options{}, map[string][]llmtest.Step{
 		"go":   {llmtest.Calls(call("agents")), llmtest.Calls(spawn("task")), llmtest.Text("done")},
 		"task": slices.Repeat([]llmtest.Step{llmtest.Text("ok")}, 1+senders*each),
 	}, agents(&table))
@@ -278,7 +278,7 @@ func TestF_SendFromEverywhere(t *testing.T) {
 func TestF_SendToAChildWithoutTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate, started := make(chan struct{}), make(chan struct{})
-		h := spawning(t, agent.Options{}, map[string][]llmtest.Step{
+		h := openSpawning(t, agent.Options{}, map[string][]llmtest.Step{
 			"go": {llmtest.Calls(spawn("task", "max_turns", 1)), llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
 				<-started
 				return llmtest.Calls(send("agent-1", "hurry"))
@@ -297,7 +297,7 @@ func TestF_SendToAChildWithoutTurns(t *testing.T) {
 func TestF_InterruptedWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		h := spawning(t, agent.Options{}, map[string][]llmtest.Step{
+		h := openSpawning(t, agent.Options{}, map[string][]llmtest.Step{
 			"go":   {llmtest.Calls(spawn("task")), llmtest.Calls(wait("agent-1")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
 			"task": {llmtest.Gate(nil, gate, llmtest.Text("ready"))},
 		})
@@ -319,7 +319,7 @@ func TestF_InterruptedWait(t *testing.T) {
 // Closing an agent ends its work. It returns the last status, also when called again.
 func TestAC7_4_CloseAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := spawning(t, agent.Options{}, map[string][]llmtest.Step{
+		h := openSpawning(t, agent.Options{}, map[string][]llmtest.Step{
 			"go": {llmtest.Calls(spawn("hangs")), llmtest.Calls(closing("agent-1"), closing("agent-1"), wait("agent-1"), send("agent-1", "hello?")),
 				llmtest.Calls(spawn("ends")), llmtest.Calls(wait("agent-2")), llmtest.Calls(closing("agent-2"), wait("agent-2"), send("agent-2", "hello?")),
 				llmtest.Calls(wait("agent-9")), llmtest.Text("done")},
@@ -341,7 +341,7 @@ func TestAC7_4_CloseAgent(t *testing.T) {
 // A child whose model fails ends and reports the error.
 func TestF_ChildThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := spawning(t, agent.Options{}, map[string][]llmtest.Step{
+		h := openSpawning(t, agent.Options{}, map[string][]llmtest.Step{
 			"go":   {llmtest.Calls(spawn("task")), llmtest.Calls(wait("agent-1")), llmtest.Calls(send("agent-1", "x"), closing("agent-1")), llmtest.Text("done")},
 			"task": {llmtest.Error(llm.Errorf(llm.ErrAuthentication, "the key is wrong"))},
 		})

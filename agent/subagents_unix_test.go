@@ -23,7 +23,7 @@ func TestA5_AbortKillsTheChildrensProcesses(t *testing.T) {
 	// Processes are recognized by their command line, because the ids that they print may belong to a namespace.
 	sleep := fmt.Sprintf("sleep 1000.%d", rand.Uint32())
 	var h *host
-	h = spawning(t, agent.Options{OnEvent: func(ev agent.Event) {
+	h = openSpawning(t, agent.Options{OnEvent: func(ev agent.Event) {
 		if _, ok := innermost(ev).(*agent.ToolCallOutputDelta); ok {
 			h.Abort()
 		}

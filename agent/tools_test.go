@@ -22,8 +22,8 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// says returns a tool that prints a given text.
-func says(name, text string) tool.Tool {
+// textTool returns a tool that prints a given text.
+func textTool(name, text string) tool.Tool {
 	return newTool(name, writes, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(text), nil })
 }
 
@@ -46,8 +46,8 @@ func remove(t *testing.T, h *host, names ...string) {
 	}
 }
 
-// during returns a tool that calls a function while it runs.
-func during(name string, do func()) tool.Tool {
+// callbackTool returns a tool that calls a function while it runs.
+func callbackTool(name string, do func()) tool.Tool {
 	return newTool(name, writes, func(context.Context, *tool.Call) (tool.Result, error) {
 		do()
 		return tool.Text("ok"), nil
@@ -68,8 +68,8 @@ func (h *host) offered() string {
 		names(h.Tools(), func(t tool.Tool) string { return t.Name })
 }
 
-// overWire opens a session over Anthropic's wire format; the server counts what it could read from its cache.
-func overWire(t *testing.T, turns []fakellm.Turn, o agent.Options, tools ...tool.Tool) (*host, *fakellm.Server) {
+// openOverWire opens a session over Anthropic's wire format; the server counts what it could read from its cache.
+func openOverWire(t *testing.T, turns []fakellm.Turn, o agent.Options, tools ...tool.Tool) (*host, *fakellm.Server) {
 	t.Helper()
 	server := fakellm.New(fakellm.Script(turns...), fakellm.Options{})
 	provider, err := wire.New(wire.Options{Name: "test", APIKey: "test", BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t, server)})
@@ -100,13 +100,13 @@ func TestJ6_ToolsComeAndGo(t *testing.T) {
 	var h *host
 	step := 0
 	changes := []func(){
-		func() { add(t, h, says("late", "one"), echo("later"), says("work", "new work")) }, // before a call of late
-		func() { add(t, h, says("late", "two")) },
-		func() { add(t, h, described(says("late", "three"), "Is another tool now.")) },
+		func() { add(t, h, textTool("late", "one"), echo("later"), textTool("work", "new work")) }, // before a call of late
+		func() { add(t, h, textTool("late", "two")) },
+		func() { add(t, h, described(textTool("late", "three"), "Is another tool now.")) },
 		func() { remove(t, h, "late", "unheard of") },
 	}
-	change := during("change", func() { changes[step](); step++ })
-	h, server := overWire(t, []fakellm.Turn{callsTo("change"), callsTo("late", "work"), callsTo("change"), callsTo("late"), callsTo("change"), callsTo("late"),
+	change := callbackTool("change", func() { changes[step](); step++ })
+	h, server := openOverWire(t, []fakellm.Turn{callsTo("change"), callsTo("late", "work"), callsTo("change"), callsTo("late"), callsTo("change"), callsTo("late"),
 		callsTo("change"), callsTo("late"), {Text: "done"}}, agent.Options{}, change, echo("work"))
 	h.submit(t, "go", agent.Completed)
 	if want := []int{0, 1, 1, 1, 1, 2, 2, 3, 3}; !slices.Equal(h.epochs(), want) {
@@ -146,15 +146,15 @@ func head(body []byte) string {
 // A running call ends normally when its tool is removed. A call that waits behind it gets an error that the tool is gone.
 func TestJ6_RemovedWhileItRuns(t *testing.T) {
 	var h *host
-	work := during("work", func() { remove(t, h, "work", "set") })
+	work := callbackTool("work", func() { remove(t, h, "work", "set") })
 	h = open(t, setup{tools: []tool.Tool{work}, steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Calls(call("work")), llmtest.Text("done")}})
 	h.submit(t, "go", agent.Completed)
 	ends := only[*agent.ToolCallEnd](h)
 	if ends[0].Output != "ok" || !strings.Contains(ends[1].Output, `the tool "work" was removed`) || !ends[1].IsError {
 		t.Errorf("results %q and %q", ends[0].Output, ends[1].Output)
 	}
-	if want := []string{"model-1//work", "model-1//", "model-1//"}; !slices.Equal(h.asks(), want) {
-		t.Errorf("asked %q", h.asks())
+	if want := []string{"model-1//work", "model-1//", "model-1//"}; !slices.Equal(h.requestSettings(), want) {
+		t.Errorf("asked %q", h.requestSettings())
 	}
 }
 
@@ -171,8 +171,8 @@ func TestJ6_ToolsChangeDuringAModelCall(t *testing.T) {
 	if !strings.Contains(h.results(), `"old" was removed`) || !strings.HasSuffix(h.results(), "|new ran") {
 		t.Errorf("results %q", h.results())
 	}
-	if want := []string{"model-1//old", "model-1//new"}; !slices.Equal(h.asks(), want) {
-		t.Errorf("asked %q", h.asks())
+	if want := []string{"model-1//old", "model-1//new"}; !slices.Equal(h.requestSettings(), want) {
+		t.Errorf("asked %q", h.requestSettings())
 	}
 }
 
@@ -181,18 +181,18 @@ func TestJ6_ToolsChangeDuringAModelCall(t *testing.T) {
 func TestJ6_ToolsComeBackAfterAResume(t *testing.T) {
 	turns := []fakellm.Turn{callsTo("server"), {Text: "done"}, {Text: "more"}}
 	log := new(journal.Memory)
-	h, server := overWire(t, turns, agent.Options{Journal: log}, echo("work"), says("server", "hello"))
+	h, server := openOverWire(t, turns, agent.Options{Journal: log}, echo("work"), textTool("server", "hello"))
 	h.submit(t, "go", agent.Completed)
 	records := all(t, log)
 	h.submit(t, "more", agent.Completed)
 
 	log = journal.NewMemory(records...)
-	rest, again := overWire(t, []fakellm.Turn{callsTo("server"), {Text: "done"}, {Text: "more"}}[2:], agent.Options{Journal: log}, echo("work"), echo("unknown"))
+	rest, again := openOverWire(t, []fakellm.Turn{callsTo("server"), {Text: "done"}, {Text: "more"}}[2:], agent.Options{Journal: log}, echo("work"), echo("unknown"))
 	if rest.warned() != "tools_missing" || rest.offered() != "work,server work" {
 		t.Errorf("warned %q, offered %s", rest.warned(), rest.offered())
 	}
 	before := log.Len()
-	add(t, rest, says("server", "back again"))
+	add(t, rest, textTool("server", "back again"))
 	if rest.offered() != "work,server work,server" || log.Len() != before {
 		t.Errorf("offered %s, %d more records", rest.offered(), log.Len()-before)
 	}
@@ -214,7 +214,7 @@ func TestJ6_CallsOfAMissingTool(t *testing.T) {
 	h.submit(t, "go", agent.Completed)
 	log = journal.NewMemory(all(t, log)...)
 	var rest *host
-	rest = open(t, setup{tools: []tool.Tool{during("work", func() { add(t, rest, echo("server")) }), echo("unknown")}, options: agent.Options{Journal: log},
+	rest = open(t, setup{tools: []tool.Tool{callbackTool("work", func() { add(t, rest, echo("server")) }), echo("unknown")}, options: agent.Options{Journal: log},
 		steps: []llmtest.Step{llmtest.Calls(call("server"), call("unknown")), llmtest.Calls(call("work")), llmtest.Calls(call("server")), llmtest.Text("done")}})
 	rest.submit(t, "go on", agent.Completed)
 	ends := only[*agent.ToolCallEnd](rest)
@@ -257,7 +257,7 @@ func TestJ6_AddedToolsAreInTheJournal(t *testing.T) {
 }
 
 // An invalid change is an error and changes nothing, not even in part.
-func TestJ6_ToolChangesThatFail(t *testing.T) {
+func TestJ6_InvalidToolChanges(t *testing.T) {
 	broken := tool.Tool{ToolDefinition: llm.ToolDefinition{Name: "broken", Parameters: []byte("x")}}
 	schema := json.RawMessage(`{"type":"object","properties":{"answer":{"type":"string"}},"required":["answer"]}`)
 	for name, c := range map[string]struct {
@@ -270,7 +270,7 @@ func TestJ6_ToolChangesThatFail(t *testing.T) {
 		"not the result":  {withResult(schema), func(h *host) error { return h.RemoveTools(context.Background(), "work", "final_result") }, "cannot be removed"},
 		"the chosen":      {agent.Options{Request: agent.RequestOptions{ToolChoice: llm.ToolChoice{Mode: llm.ToolNamed, Name: "work"}}}, func(h *host) error { return h.RemoveTools(context.Background(), "work") }, "ToolChoice"},
 		"an ended wait":   {agent.Options{}, func(h *host) error { return h.AddTools(ended(), echo("new")) }, "canceled"},
-		"a full disk":     {agent.Options{Journal: &failing{left: 1}}, func(h *host) error { return h.AddTools(context.Background(), echo("new"), says("work", "no")) }, errDisk.Error()},
+		"a full disk":     {agent.Options{Journal: &failing{left: 1}}, func(h *host) error { return h.AddTools(context.Background(), echo("new"), textTool("work", "no")) }, errDisk.Error()},
 		"a closed one":    {agent.Options{}, func(h *host) error { _ = h.Close(); return h.AddTools(context.Background(), echo("new")) }, "closed"},
 		"a needless one":  {agent.Options{}, func(h *host) error { return h.AddTools(context.Background(), coding.AskUser()) }, ""},
 		"nothing is less": {agent.Options{}, func(h *host) error { return h.RemoveTools(context.Background()) }, ""},
@@ -306,7 +306,7 @@ func ended() context.Context {
 }
 
 // Servers that start at the same time do not lose each other's tools.
-func TestJ6_ToolsFromSeveralSides(t *testing.T) {
+func TestJ6_ConcurrentToolChanges(t *testing.T) {
 	h := open(t, setup{tools: []tool.Tool{echo("work")}})
 	var group sync.WaitGroup
 	for i := range 8 {
@@ -324,9 +324,9 @@ func TestJ6_ToolsFromSeveralSides(t *testing.T) {
 }
 
 // A subagent has its session's tools at the time of its start, without those removed earlier.
-func TestJ6_SubagentsHaveTheToolsOfNow(t *testing.T) {
+func TestJ6_SubagentsHaveTheCurrentTools(t *testing.T) {
 	var h *host
-	change := during("change", func() { add(t, h, echo("late")); remove(t, h, "early") })
+	change := callbackTool("change", func() { add(t, h, echo("late")); remove(t, h, "early") })
 	h = open(t, setup{tools: append(coding.Agents(), change, echo("early")), options: agent.Options{Subagents: &agent.Subagents{}}, steps: byTask(map[string][]llmtest.Step{
 		"go":   {llmtest.Calls(call("change")), llmtest.Calls(spawn("help")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
 		"help": {llmtest.Calls(call("late")), llmtest.Text("here")}})})
@@ -356,8 +356,8 @@ func TestJ6_ToolsAddedByOnEvent(t *testing.T) {
 		}}})
 	h.submit(t, "late", agent.Completed)
 	h.submit(t, "again", agent.Completed)
-	if want := []string{"model-1//late", "model-1//late,later", "model-1//late,later,again"}; !slices.Equal(h.asks(), want) || h.results() != "late ran" {
-		t.Errorf("asked %q, results %q", h.asks(), h.results())
+	if want := []string{"model-1//late", "model-1//late,later", "model-1//late,later,again"}; !slices.Equal(h.requestSettings(), want) || h.results() != "late ran" {
+		t.Errorf("asked %q, results %q", h.requestSettings(), h.results())
 	}
 	if want := []int{2, 3, 4}; !slices.Equal(h.epochs(), want) {
 		t.Errorf("epochs %v, want %v", h.epochs(), want)

@@ -14,12 +14,12 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// ends returns an answer with a finish reason.
-func ends(reason llm.FinishReason, parts ...llm.Part) llmtest.Step {
+// answerEnding returns an answer with a finish reason.
+func answerEnding(reason llm.FinishReason, parts ...llm.Part) llmtest.Step {
 	return llmtest.Respond(llm.Response{Message: llm.Message{Parts: parts}, Finish: llm.Finish{Reason: reason, Raw: "raw " + string(reason)}})
 }
 
-func cutText(text string) llmtest.Step { return ends(llm.FinishLength, llm.Text{Text: text}) }
+func cutText(text string) llmtest.Step { return answerEnding(llm.FinishLength, llm.Text{Text: text}) }
 
 // Steering between an answer that was cut off and its continuation loses no text.
 func TestI3_SteeredWhenCutOff(t *testing.T) {
@@ -38,7 +38,7 @@ func TestI3_SteeredWhenCutOff(t *testing.T) {
 
 // An answer that was cut off is continued, and its parts make one text. If that is not enough, the input ends as incomplete.
 func TestI3_CutOffAnswers(t *testing.T) {
-	tired := ends("tired", llm.Text{Text: "a"})
+	tired := answerEnding("tired", llm.Text{Text: "a"})
 	for _, c := range []struct {
 		name      string
 		continues int
@@ -53,11 +53,11 @@ func TestI3_CutOffAnswers(t *testing.T) {
 		{"never asked", -1, []llmtest.Step{cutText("a"), llmtest.Text("b")}, agent.Incomplete, "a", 0},
 		{"asked once", 1, []llmtest.Step{cutText("a"), cutText("b"), llmtest.Text("c")}, agent.Incomplete, "ab", 1},
 		{"a reason that nobody knows", 0, []llmtest.Step{tired, tired, tired}, agent.Incomplete, "aaa", 2},
-		{"calls that are not there", 0, []llmtest.Step{ends(llm.FinishToolCalls, llm.Text{Text: "I call"}), llmtest.Text("ed it.")}, agent.Completed,
+		{"calls that are not there", 0, []llmtest.Step{answerEnding(llm.FinishToolCalls, llm.Text{Text: "I call"}), llmtest.Text("ed it.")}, agent.Completed,
 			"I called it.", 1},
 		{"in a row", 0, []llmtest.Step{cutText("a"), cutText("b"), llmtest.Calls(call("work")), cutText("c"), cutText("d"), llmtest.Text("e")},
 			agent.Completed, "cde", 4},
-		{"in its thoughts", 0, []llmtest.Step{ends(llm.FinishLength, llm.Thinking{Text: "so much"}), llmtest.Text("it")}, agent.Completed, "it", 1},
+		{"in its thoughts", 0, []llmtest.Step{answerEnding(llm.FinishLength, llm.Thinking{Text: "so much"}), llmtest.Text("it")}, agent.Completed, "it", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: c.steps, options: agent.Options{Policy: agent.Policy{Continues: c.continues}}})
@@ -113,7 +113,7 @@ func TestI3_TornCalls(t *testing.T) {
 		{"not at all", llm.FinishToolCalls, ids(`{`), "bad"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{ends(c.reason, c.parts...), llmtest.Text("done")}})
+			h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{answerEnding(c.reason, c.parts...), llmtest.Text("done")}})
 			h.submit(t, "go", agent.Completed)
 			var ran []string
 			for _, p := range h.History()[2].Message.Parts {
@@ -145,13 +145,13 @@ func TestI3_Refusals(t *testing.T) {
 		raw   string
 		turns string
 	}{
-		"an answer":       {ends(llm.FinishContentFilter, llm.Text{Text: "No."}), "raw content_filter", "user:user assistant:model"},
-		"without a word":  {ends(llm.FinishContentFilter), "raw content_filter", "user:user assistant:model"},
-		"a call":          {ends(llm.FinishContentFilter, call("work")), "raw content_filter", "user:user assistant:model tool_results:tools"},
+		"an answer":       {answerEnding(llm.FinishContentFilter, llm.Text{Text: "No."}), "raw content_filter", "user:user assistant:model"},
+		"without a word":  {answerEnding(llm.FinishContentFilter), "raw content_filter", "user:user assistant:model"},
+		"a call":          {answerEnding(llm.FinishContentFilter, call("work")), "raw content_filter", "user:user assistant:model tool_results:tools"},
 		"of the question": {llmtest.Error(blocked), "SAFETY", "user:user"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			work, asked := new(ledgerOf), 0
+			work, asked := new(runLog), 0
 			h := open(t, setup{tools: []tool.Tool{work.tool("work"), submitTool()}, steps: []llmtest.Step{c.step, llmtest.Calls(call("submit"))},
 				options: agent.Options{Policy: agent.Policy{RequireDone: true}, Hooks: agent.Hooks{BeforeStop: func(context.Context, agent.Stop) (string, error) {
 					asked++
@@ -184,7 +184,7 @@ func TestI3_Refusals(t *testing.T) {
 
 // After a pause the model is called again at once with the same history, up to a limit.
 func TestI3_Pauses(t *testing.T) {
-	pause := ends(llm.FinishPause, llm.Text{Text: "."})
+	pause := answerEnding(llm.FinishPause, llm.Text{Text: "."})
 	h := open(t, setup{steps: []llmtest.Step{pause, pause, llmtest.Text("!")}})
 	if result := h.submit(t, "go", agent.Completed); result.Text != "..!" || h.turns() != "user:user assistant:model assistant:model assistant:model" {
 		t.Errorf("%+v, %s", result, h.turns())
@@ -249,7 +249,7 @@ func TestI3_CutOffResult(t *testing.T) {
 
 // An answer that filled the model's window is treated like a request that does not fit: it is compacted and tried again, once.
 func TestI3_FullWindowInAnAnswer(t *testing.T) {
-	full := ends(llm.FinishContextLength, llm.Text{Text: "half"})
+	full := answerEnding(llm.FinishContextLength, llm.Text{Text: "half"})
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
 		steps := func(afterwards llmtest.Step) []llmtest.Step {
@@ -259,14 +259,14 @@ func TestI3_FullWindowInAnAnswer(t *testing.T) {
 				return llmtest.Text("THE SUMMARY")
 			}), afterwards}
 		}
-		h := long(t, agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, steps(llmtest.Text("done")))
+		h := openLong(t, agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, steps(llmtest.Text("done")))
 		if result := h.submit(t, "go", agent.Completed); result.Text != "done" || n != 1 {
 			t.Errorf("%+v after %d summaries", result, n)
 		}
 		if texts := only[*agent.AssistantTextEnd](h); !texts[0].Discarded || texts[0].Text != "half" {
 			t.Errorf("%+v", texts[0])
 		}
-		h = long(t, agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, steps(full))
+		h = openLong(t, agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, steps(full))
 		result, err := h.Submit(context.Background(), "go")
 		if !errors.Is(err, llm.ErrContextLength) || result.Reason != agent.Failed || n != 1 || h.Status() != agent.StatusClosed {
 			t.Errorf("%+v, %v after %d summaries", result, err, n)
@@ -280,10 +280,10 @@ func TestI3_FullWindowInAnAnswer(t *testing.T) {
 
 // An unfinished subagent is reported as an error to its parent.
 func TestI3_Subagents(t *testing.T) {
-	for name, step := range map[string]llmtest.Step{"refused": ends(llm.FinishContentFilter, llm.Text{Text: "No."}),
+	for name, step := range map[string]llmtest.Step{"refused": answerEnding(llm.FinishContentFilter, llm.Text{Text: "No."}),
 		"incomplete": cutText("half"), "empty": llmtest.Answer()} {
 		t.Run(name, func(t *testing.T) {
-			h := spawning(t, agent.Options{}, map[string][]llmtest.Step{
+			h := openSpawning(t, agent.Options{}, map[string][]llmtest.Step{
 				"<task>": {llmtest.Calls(spawn("<part>")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
 				"<part>": {step, step, step, step},
 			})
@@ -319,7 +319,7 @@ func TestI3_StepsOfACutOffAnswer(t *testing.T) {
 // A refused summary is not used. A summary that was cut off says so.
 func TestI3_Summaries(t *testing.T) {
 	compacted := func(t *testing.T, summary llmtest.Step) *host {
-		h := long(t, agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, worker(9, llmtest.Text("done"), summary))
+		h := openLong(t, agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, worker(9, llmtest.Text("done"), summary))
 		if _, err := h.Submit(context.Background(), "go"); err != nil {
 			t.Fatal(err)
 		}
@@ -329,14 +329,14 @@ func TestI3_Summaries(t *testing.T) {
 	if requests := h.model.Requests(); !strings.Contains(fmt.Sprint(requests[len(requests)-1].Messages), "HALF A SUMMARY\n[The text was cut off here.]") {
 		t.Errorf("the model does not see that its summary was cut off: %v", requests[len(requests)-1].Messages)
 	}
-	for name, step := range map[string]llmtest.Step{"refused": ends(llm.FinishContentFilter, llm.Text{Text: "No."}), "too long": ends(llm.FinishContextLength)} {
+	for name, step := range map[string]llmtest.Step{"refused": answerEnding(llm.FinishContentFilter, llm.Text{Text: "No."}), "too long": answerEnding(llm.FinishContextLength)} {
 		h := compacted(t, step)
 		if !strings.Contains(h.warned(), "compaction_failed") || strings.Contains(h.turns(), "compaction") {
 			t.Errorf("%s: %s, %s", name, h.warned(), h.turns())
 		}
 	}
 	h = open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{Policy: agent.Policy{MaxToolRounds: 1, OnLimit: agent.Summarized}},
-		steps: []llmtest.Step{llmtest.Calls(call("work")), ends(llm.FinishContentFilter, llm.Text{Text: "No."})}})
+		steps: []llmtest.Step{llmtest.Calls(call("work")), answerEnding(llm.FinishContentFilter, llm.Text{Text: "No."})}})
 	if result := h.submit(t, "go", agent.MaxToolRounds); !strings.Contains(result.Text, "no summary") {
 		t.Errorf("%+v", result)
 	}
@@ -344,10 +344,10 @@ func TestI3_Summaries(t *testing.T) {
 
 // A subagent whose answer was refused accepts another message.
 func TestI3_MessageToARefusedSubagent(t *testing.T) {
-	h := spawning(t, agent.Options{}, map[string][]llmtest.Step{
+	h := openSpawning(t, agent.Options{}, map[string][]llmtest.Step{
 		"<task>": {llmtest.Calls(spawn("<part>")), llmtest.Calls(wait("agent-1")), llmtest.Calls(send("agent-1", "please")), llmtest.Calls(wait("agent-1")),
 			llmtest.Text("done")},
-		"<part>": {ends(llm.FinishContentFilter, llm.Text{Text: "No."}), llmtest.Text("Fine.")},
+		"<part>": {answerEnding(llm.FinishContentFilter, llm.Text{Text: "No."}), llmtest.Text("Fine.")},
 	})
 	h.submit(t, "<task>", agent.Completed)
 	outputs := h.outputs()

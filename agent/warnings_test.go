@@ -95,8 +95,8 @@ func TestI17_ContextWarningHasTheNumbers(t *testing.T) {
 	}
 }
 
-// doubled reports whether a word stands twice in the prefix of an error.
-func doubled(text string) bool {
+// hasDoubledPrefix reports whether a word stands twice in the prefix of an error.
+func hasDoubledPrefix(text string) bool {
 	prefixes := regexp.MustCompile(`(?:^|: |; )([a-z]+):`)
 	seen := map[string]bool{}
 	for rest := text; ; {
@@ -122,7 +122,7 @@ func TestI17_NoDoubledPrefixes(t *testing.T) {
 	}
 	broken := journal.NewMemory(journal.Record{Kind: "header", Data: []byte(`{"version":1}`)}, journal.Record{Kind: "nonsense", Data: []byte(`{}`)})
 	errs := map[string]error{}
-	h, err := agent.New(ctx, agent.Options{Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test")}}, Env: nowhere(t), System: "x",
+	h, err := agent.New(ctx, agent.Options{Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test")}}, Env: emptyEnv(t), System: "x",
 		Journal: closed, Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1"}})
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func TestI17_NoDoubledPrefixes(t *testing.T) {
 	errs["close"] = h.Close()
 	_, errs["load"] = agent.Load(ctx, broken)
 	errs["replay"] = agent.Replay(ctx, broken, agent.ReplayOptions{})
-	_, errs["resume"] = agent.Resume(ctx, agent.Options{Journal: broken, Env: nowhere(t), Client: &llm.Client{}})
+	_, errs["resume"] = agent.Resume(ctx, agent.Options{Journal: broken, Env: emptyEnv(t), Client: &llm.Client{}})
 	other, model := "other", ""
 	good := open(t, setup{options: agent.Options{Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: []byte(`{"type":"object"}`)}}}})
 	errs["an unknown provider"], errs["no model"] = good.Set(context.Background(), agent.Settings{Provider: &other, Model: &other}), good.Set(context.Background(), agent.Settings{Model: &model})
@@ -144,12 +144,12 @@ func TestI17_NoDoubledPrefixes(t *testing.T) {
 		switch {
 		case err == nil:
 			t.Errorf("%s: no error", name)
-		case doubled(err.Error()) || !strings.Contains(err.Error(), ": "):
+		case hasDoubledPrefix(err.Error()) || !strings.Contains(err.Error(), ": "):
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, text := range []string{"agent: journal: journal: x", "agent: it failed: agent: x"} {
-		if !doubled(text) {
+		if !hasDoubledPrefix(text) {
 			t.Errorf("%q was not found", text)
 		}
 	}

@@ -144,7 +144,7 @@ func TestJ_ACP(t *testing.T) {
 	if e.files[open] != "edited yet\n" || read(t, dir, "a.txt") != "as it was saved\n" {
 		t.Errorf("the editor has %q, the disk %q", e.files[open], read(t, dir, "a.txt"))
 	}
-	if seen := text(model.Requests()[1].Messages); !strings.Contains(seen, "not saved yet") {
+	if seen := mustJSON(model.Requests()[1].Messages); !strings.Contains(seen, "not saved yet") {
 		t.Errorf("the model saw %s", seen)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "unwanted")); err == nil {

@@ -22,8 +22,8 @@ import (
 // blobs of the journal, and a note that names it. Results of commands get the changes between the trees.
 type checkpoints struct {
 	log   journal.Log
-	alone sync.Mutex      // held during a call that may write, so that the trees show only its changes
-	known map[string]kept // the last stored entries, by path
+	alone sync.Mutex           // held during a call that may write, so that the trees show only its changes
+	known map[string]treeEntry // the last stored entries, by path
 }
 
 // checkpoint is the note for a call.
@@ -43,21 +43,21 @@ func (c *checkpoints) keep(next tool.Handler) tool.Handler {
 		}
 		c.alone.Lock()
 		defer c.alone.Unlock()
-		before, err := c.take(ctx, call.Env)
+		before, err := c.snapshot(ctx, call.Env)
 		if err != nil {
 			return tool.Result{}, err
 		}
-		hash, err := c.log.PutBlob(ctx, strings.NewReader(text(before)))
+		hash, err := c.log.PutBlob(ctx, strings.NewReader(mustJSON(before)))
 		if err == nil {
-			err = call.Session.Note(ctx, checkpointNote, json.RawMessage(text(checkpoint{Call: call.ID, Tree: hash})), "")
+			err = call.Session.Note(ctx, checkpointNote, json.RawMessage(mustJSON(checkpoint{Call: call.ID, Tree: hash})), "")
 		}
 		if err != nil {
 			return tool.Result{}, err
 		}
 		result, err := next(ctx, call)
 		if err == nil && result.Changes == nil {
-			var after map[string]kept
-			after, err = c.take(ctx, call.Env)
+			var after map[string]treeEntry
+			after, err = c.snapshot(ctx, call.Env)
 			result.Changes = changes(call.Env.WorkDir(), before, after)
 		}
 		return result, err
@@ -66,7 +66,7 @@ func (c *checkpoints) keep(next tool.Handler) tool.Handler {
 
 // undo restores the tree from before a call, and tells the model.
 func (c *checkpoints) undo(ctx context.Context, s *agent.Session, e env.Environment, call string) error {
-	var to map[string]kept
+	var to map[string]treeEntry
 	err := agent.Project(ctx, c.log, func(ev agent.Event) {
 		var note checkpoint
 		if n, ok := ev.(*agent.NoteWritten); !ok || n.Note != checkpointNote || json.Unmarshal(n.Data, &note) != nil || note.Call != call {
@@ -76,7 +76,7 @@ func (c *checkpoints) undo(ctx context.Context, s *agent.Session, e env.Environm
 			_ = json.Unmarshal(data, &to)
 		}
 	})
-	now, taken := c.take(ctx, e)
+	now, taken := c.snapshot(ctx, e)
 	if err = errors.Join(err, taken); err != nil || to == nil {
 		return errors.Join(err, errors.New("there is no checkpoint of "+call))
 	}
@@ -88,9 +88,9 @@ func (c *checkpoints) undo(ctx context.Context, s *agent.Session, e env.Environm
 	}
 	for _, name := range slices.Sorted(maps.Keys(to)) {
 		_, there := now[name]
-		err = errors.Join(err, c.put(ctx, e, name, to[name], there && now[name].Blob == to[name].Blob))
+		err = errors.Join(err, c.restoreFile(ctx, e, name, to[name], there && now[name].Blob == to[name].Blob))
 	}
-	return errors.Join(err, s.Note(ctx, checkpointNote, json.RawMessage(text(checkpoint{Undone: call})), "The user has taken back what was changed since "+call+"."))
+	return errors.Join(err, s.Note(ctx, checkpointNote, json.RawMessage(mustJSON(checkpoint{Undone: call})), "The user has taken back what was changed since "+call+"."))
 }
 
 // The changes of calls are in their results and can be undone after a resume, also those of commands.
@@ -103,14 +103,14 @@ func TestJ_Checkpoint(t *testing.T) {
 	write(t, h.dir, "src/deep/b.txt", "b\n")
 	o := h.options(t, "kept")
 	c := &checkpoints{log: o.Journal}
-	before, err := c.take(t.Context(), h.env)
+	before, err := c.snapshot(t.Context(), h.env)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Middleware = []tool.Middleware{c.keep}
 	s := h.start(t, o)
 	submit(t, s, "make a mess", agent.Completed)
-	ends := h.ends()
+	ends := h.callEnds()
 	var told []string
 	for _, change := range append(ends[0].Changes, ends[1].Changes...) {
 		told = append(told, string(change.Kind)+" "+path.Base(change.Path))
@@ -131,12 +131,12 @@ func TestJ_Checkpoint(t *testing.T) {
 	if err := c.undo(t.Context(), s, h.env, first); err != nil {
 		t.Fatal(err)
 	}
-	after, err := c.take(t.Context(), h.env)
-	if err != nil || !maps.EqualFunc(before, after, func(a, b kept) bool { return a.Mode == b.Mode && a.Target == b.Target && a.Blob == b.Blob }) {
-		t.Errorf("the tree is another one: %v\nbefore %s\nafter  %s", err, text(before), text(after))
+	after, err := c.snapshot(t.Context(), h.env)
+	if err != nil || !maps.EqualFunc(before, after, func(a, b treeEntry) bool { return a.Mode == b.Mode && a.Target == b.Target && a.Blob == b.Blob }) {
+		t.Errorf("the tree is another one: %v\nbefore %s\nafter  %s", err, mustJSON(before), mustJSON(after))
 	}
 	submit(t, s, "and now?", agent.Completed)
-	if heard := text(h.model.Requests()[4].Messages); !strings.Contains(heard, "has taken back what was changed since "+first) {
+	if heard := mustJSON(h.model.Requests()[4].Messages); !strings.Contains(heard, "has taken back what was changed since "+first) {
 		t.Errorf("the model heard %s", heard)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// kept is an entry of a stored tree.
-type kept struct {
+// treeEntry is an entry of a stored tree.
+type treeEntry struct {
 	Mode   fs.FileMode `json:"mode"`
 	Target string      `json:"target,omitempty"`
 	Blob   env.Hash    `json:"blob,omitempty"`
@@ -22,19 +22,19 @@ type kept struct {
 	node env.Node
 }
 
-// take stores a tree. Files that are unchanged according to the file system are not read again.
-func (c *checkpoints) take(ctx context.Context, e env.Environment) (map[string]kept, error) {
-	tree := map[string]kept{}
+// snapshot stores a tree. Files that are unchanged according to the file system are not read again.
+func (c *checkpoints) snapshot(ctx context.Context, e env.Environment) (map[string]treeEntry, error) {
+	tree := map[string]treeEntry{}
 	err := c.walk(ctx, e, ".", tree)
 	c.known = tree
 	return tree, err
 }
 
-func (c *checkpoints) walk(ctx context.Context, e env.Environment, dir string, tree map[string]kept) error {
+func (c *checkpoints) walk(ctx context.Context, e env.Environment, dir string, tree map[string]treeEntry) error {
 	list, err := e.ReadDir(ctx, dir)
 	for _, info := range list {
 		name := path.Join(dir, info.Name)
-		k := kept{Mode: info.Mode}
+		k := treeEntry{Mode: info.Mode}
 		if k.node, err = env.TreeOf(e).Lstat(ctx, name); err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (c *checkpoints) store(ctx context.Context, e env.Environment, name string)
 }
 
 // changes returns the files in which two trees differ.
-func changes(dir string, before, after map[string]kept) (list []tool.Change) {
+func changes(dir string, before, after map[string]treeEntry) (list []tool.Change) {
 	both := maps.Clone(before)
 	maps.Copy(both, after)
 	for _, name := range slices.Sorted(maps.Keys(both)) {
@@ -84,8 +84,8 @@ func changes(dir string, before, after map[string]kept) (list []tool.Change) {
 	return list
 }
 
-// put restores one file. Same says that its content is already right.
-func (c *checkpoints) put(ctx context.Context, e env.Environment, name string, k kept, same bool) error {
+// restoreFile restores one file. Same says that its content is already right.
+func (c *checkpoints) restoreFile(ctx context.Context, e env.Environment, name string, k treeEntry, same bool) error {
 	tree := env.TreeOf(e)
 	switch {
 	case k.Mode.Type() == fs.ModeSymlink && !same:

@@ -112,8 +112,8 @@ func (w *worker) fence(next tool.Handler) tool.Handler {
 	}
 }
 
-// claims returns the events of a worker that report an end.
-func (w *worker) claims() (kinds []string) {
+// endEvents returns the events of a worker that report an end.
+func (w *worker) endEvents() (kinds []string) {
 	for _, ev := range w.events {
 		switch ev.(type) {
 		case *agent.Error, *agent.ProcessingEnd, *agent.SessionEnd, *agent.Warning:
@@ -123,8 +123,8 @@ func (w *worker) claims() (kinds []string) {
 	return kinds
 }
 
-// deploy returns two workers whose model follows a script. Their sessions have a tool that must run once.
-func deploy(t *testing.T, b agent.Budget, steps ...llmtest.Step) (one, two *worker, h *host, ran *int) {
+// newWorkers returns two workers whose model follows a script. Their sessions have a tool that must run once.
+func newWorkers(t *testing.T, b agent.Budget, steps ...llmtest.Step) (one, two *worker, h *host, ran *int) {
 	t.Helper()
 	h, ran = newHost(t, env.LocalOptions{}, steps...), new(int)
 	pay := tool.New(llm.ToolDefinition{Name: "pay", Description: "Pays."}, func(context.Context, *tool.Call, struct{}) (tool.Result, error) {
@@ -150,7 +150,7 @@ var errand = task{id: "task-1", session: "s", text: "pay the bill"}
 
 // A worker that is cut off while its model answers ends silently, and the other one finishes the task. So does a worker that notices the
 // lost lease itself, and one that is told to stop. The model's calls run once.
-func TestJ_FleetTaskMovesOn(t *testing.T) {
+func TestJ_FleetTaskChangesWorkers(t *testing.T) {
 	pay := llmtest.Calls(llmtest.Call("pay", nil))
 	for name, c := range map[string]struct {
 		first llmtest.Step // the answer of the first worker's model, after which the worker has lost the session
@@ -164,7 +164,7 @@ func TestJ_FleetTaskMovesOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			started, answer, stop := make(chan struct{}), make(chan struct{}), make(chan struct{})
-			one, two, h, ran := deploy(t, agent.Budget{}, llmtest.Gate(started, answer, c.first))
+			one, two, h, ran := newWorkers(t, agent.Budget{}, llmtest.Gate(started, answer, c.first))
 			one.leases.give("s", one)
 			ended := make(chan error)
 			go func() { _, err := one.work(t.Context(), errand, stop); ended <- err }()
@@ -191,8 +191,8 @@ func TestJ_FleetTaskMovesOn(t *testing.T) {
 				h.model.Then(llmtest.Text("paid it"))
 				second()
 			}
-			if len(one.claims()) > 0 || !slices.Equal(two.claims(), []string{"PROCESSING_END"}) || *ran != 1 {
-				t.Errorf("the workers claim %q and %q, and have paid %d times", one.claims(), two.claims(), *ran)
+			if len(one.endEvents()) > 0 || !slices.Equal(two.endEvents(), []string{"PROCESSING_END"}) || *ran != 1 {
+				t.Errorf("the workers claim %q and %q, and have paid %d times", one.endEvents(), two.endEvents(), *ran)
 			}
 		})
 	}
@@ -200,7 +200,7 @@ func TestJ_FleetTaskMovesOn(t *testing.T) {
 
 // A task that is delivered twice runs once: the second delivery finds its result.
 func TestJ_FleetTaskTwice(t *testing.T) {
-	one, two, h, ran := deploy(t, agent.Budget{}, llmtest.Calls(llmtest.Call("pay", nil)), llmtest.Text("paid it"))
+	one, two, h, ran := newWorkers(t, agent.Budget{}, llmtest.Calls(llmtest.Call("pay", nil)), llmtest.Text("paid it"))
 	for _, w := range []*worker{one, two, one} {
 		w.leases.give("s", w)
 		if result, err := w.work(t.Context(), errand, nil); err != nil || result.Text != "paid it" {
@@ -214,7 +214,7 @@ func TestJ_FleetTaskTwice(t *testing.T) {
 
 // A task that waits for the next attempt of a model call does not occupy a worker.
 func TestJ_FleetTaskWaits(t *testing.T) {
-	one, two, h, _ := deploy(t, agent.Budget{}, llmtest.Error(&llm.Error{Kind: llm.ErrOverloaded}), llmtest.Text("paid it"))
+	one, two, h, _ := newWorkers(t, agent.Budget{}, llmtest.Error(&llm.Error{Kind: llm.ErrOverloaded}), llmtest.Text("paid it"))
 	now := time.Now()
 	one.options.Now = func() time.Time { return now }
 	two.options.Now = one.options.Now
@@ -234,7 +234,7 @@ func TestJ_FleetTaskWaits(t *testing.T) {
 // Workers share a budget.
 func TestJ_FleetBudget(t *testing.T) {
 	costly := llmtest.Respond(llm.Response{Message: llm.Assistant("done"), Usage: llm.Usage{Input: 9_000, Output: 500}})
-	one, two, h, _ := deploy(t, agent.Budget{Tokens: 10_000}, costly, costly)
+	one, two, h, _ := newWorkers(t, agent.Budget{Tokens: 10_000}, costly, costly)
 	for i, w := range []*worker{one, two} {
 		session := fmt.Sprint("s", i)
 		w.leases.give(session, w)

@@ -48,7 +48,7 @@ func (h *hooks) run(ctx context.Context, event string, about map[string]any) (ou
 			stdout.Write(p)
 		}
 	}}
-	result, err := env.Run(ctx, fed{h.env, text(about)}, cmd, 10*time.Second)
+	result, err := env.Run(ctx, stdinEnv{h.env, mustJSON(about)}, cmd, 10*time.Second)
 	switch {
 	case err != nil:
 		return out, "", err
@@ -62,13 +62,13 @@ func (h *hooks) run(ctx context.Context, event string, about map[string]any) (ou
 	return out, "", err
 }
 
-// fed is an environment that writes an input to the commands' stdin.
-type fed struct {
+// stdinEnv is an environment that writes an input to the commands' stdin.
+type stdinEnv struct {
 	env.Environment
 	input string
 }
 
-func (f fed) Start(ctx context.Context, cmd env.Command) (env.Process, error) {
+func (f stdinEnv) Start(ctx context.Context, cmd env.Command) (env.Process, error) {
 	p, err := f.Environment.Start(ctx, cmd)
 	if err == nil {
 		go func() {
@@ -162,28 +162,28 @@ func TestJ_Hooks(t *testing.T) {
 		t.Errorf("Submit = %+v, %v", result, err)
 	}
 	submit(t, s, "go", agent.Completed)
-	if heard := text(h.model.Requests()[0].Messages); !strings.Contains(heard, "It is Sunday.") || strings.Contains(heard, "1234") {
+	if heard := mustJSON(h.model.Requests()[0].Messages); !strings.Contains(heard, "It is Sunday.") || strings.Contains(heard, "1234") {
 		t.Errorf("the model heard %s", heard)
 	}
-	if end := h.end(t, "denied"); !end.IsError || !strings.Contains(end.Output, "no rm here") {
+	if end := h.callEnd(t, "denied"); !end.IsError || !strings.Contains(end.Output, "no rm here") {
 		t.Errorf("the denied call came to %q", end.Output)
 	}
-	if got := h.end(t, "edited").Output; !strings.HasPrefix(got, "new\n") || !strings.HasSuffix(got, "The linter is content.") {
+	if got := h.callEnd(t, "edited").Output; !strings.HasPrefix(got, "new\n") || !strings.HasSuffix(got, "The linter is content.") {
 		t.Errorf("the edited call came to %q", got)
 	}
 	for _, start := range only[*agent.ToolCallStart](h) {
 		if start.CallID == "edited" && (string(start.Arguments) != `{"command":"echo old"}` || string(start.Effective) != `{"command":"echo new"}`) {
-			t.Errorf("the edited call began as %s", text(start))
+			t.Errorf("the edited call began as %s", mustJSON(start))
 		}
 	}
 	if back := only[*agent.SteeringInjected](h); len(back) != 2 || back[0].Text != "It is Sunday." || back[1].Text != "run the tests first" || back[1].Source != "hook" {
-		t.Errorf("the hooks said %s", text(back))
+		t.Errorf("the hooks said %s", mustJSON(back))
 	}
 	if err := s.Compact(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if warned := only[*agent.Warning](h); len(warned) != 1 || !strings.Contains(warned[0].Text, "not today") || h.model.Left() != 0 {
-		t.Errorf("warned of %s, %d answers left", text(warned), h.model.Left())
+		t.Errorf("warned of %s, %d answers left", mustJSON(warned), h.model.Left())
 	}
 	if got := strings.Count(read(t, h.dir, "seen"), `"session_id":"hooked"`); got != 2 {
 		t.Errorf("the hook was asked %d times", got)

@@ -129,13 +129,13 @@ func submit(t *testing.T, s *agent.Session, task string, want agent.Reason) *age
 	return result
 }
 
-// ends returns the TOOL_CALL_END events so far, in order.
-func (h *host) ends() (ends []*agent.ToolCallEnd) { return only[*agent.ToolCallEnd](h) }
+// callEnds returns the TOOL_CALL_END events so far, in order.
+func (h *host) callEnds() (ends []*agent.ToolCallEnd) { return only[*agent.ToolCallEnd](h) }
 
-// end returns the TOOL_CALL_END event of a call.
-func (h *host) end(t *testing.T, id string) *agent.ToolCallEnd {
+// callEnd returns the TOOL_CALL_END event of a call.
+func (h *host) callEnd(t *testing.T, id string) *agent.ToolCallEnd {
 	t.Helper()
-	for _, end := range h.ends() {
+	for _, end := range h.callEnds() {
 		if end.CallID == id {
 			return end
 		}
@@ -184,8 +184,8 @@ func read(t *testing.T, dir, name string) string {
 	return string(data)
 }
 
-// text returns the JSON of a value that can always be encoded.
-func text(v any) string {
+// mustJSON returns the JSON of a value that can always be encoded.
+func mustJSON(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
 		panic(err)

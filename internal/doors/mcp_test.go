@@ -16,19 +16,19 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// later is a closer for resources that are opened while the session runs.
-type later struct {
+// lateCloser is a closer for resources that are opened while the session runs.
+type lateCloser struct {
 	mu   sync.Mutex
 	list []io.Closer
 }
 
-func (l *later) add(c io.Closer) {
+func (l *lateCloser) add(c io.Closer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.list = append(l.list, c)
 }
 
-func (l *later) Close() (err error) {
+func (l *lateCloser) Close() (err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, c := range l.list {
@@ -37,8 +37,8 @@ func (l *later) Close() (err error) {
 	return err
 }
 
-// lab returns the command of the server.
-func lab(t *testing.T) env.Command {
+// labServer returns the command of the server.
+func labServer(t *testing.T) env.Command {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -47,8 +47,8 @@ func lab(t *testing.T) env.Command {
 	return env.Command{Script: "exec '" + self + "'", Env: []string{role + "=mcp"}}
 }
 
-// has returns the server's tools in a request.
-func has(req *llm.Request) string {
+// offeredTools returns the server's tools in a request.
+func offeredTools(req *llm.Request) string {
 	var names []string
 	for _, def := range req.Tools {
 		if name, ok := strings.CutPrefix(def.Name, "mcp__lab__"); ok {
@@ -63,7 +63,7 @@ func TestJ_MCP(t *testing.T) {
 	h := newHost(t, env.LocalOptions{}, llmtest.Text("hello"), llmtest.Calls(llmtest.Call("mcp__lab__measure", nil)), llmtest.Calls(llmtest.Call("mcp__lab__book", nil)),
 		llmtest.Calls(llmtest.Call("mcp__lab__calibrate", nil)), llmtest.Calls(llmtest.Call("mcp__lab__weigh", nil)), llmtest.Text("done"))
 	var asked []tool.Question
-	servers := new(later)
+	servers := new(lateCloser)
 	o := h.options(t, "served")
 	o.Closers = []io.Closer{servers}
 	o.Questions = &agent.Questions{Answer: func(_ context.Context, q tool.Question) (tool.Answer, error) {
@@ -72,7 +72,7 @@ func TestJ_MCP(t *testing.T) {
 	}}
 	s := h.start(t, o)
 	submit(t, s, "hello", agent.Completed)
-	client, err := dial(t.Context(), h.env, "lab", lab(t))
+	client, err := dial(t.Context(), h.env, "lab", labServer(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,16 +83,16 @@ func TestJ_MCP(t *testing.T) {
 	}
 	submit(t, s, "measure it", agent.Completed)
 	for i, want := range []string{"", "measure book calibrate", "measure book calibrate", "measure book calibrate", "book calibrate weigh", "book calibrate weigh"} {
-		if got := has(h.model.Requests()[i]); got != want {
+		if got := offeredTools(h.model.Requests()[i]); got != want {
 			t.Errorf("request %d offers %q, want %q", i+1, got, want)
 		}
 	}
-	ends := h.ends()
+	ends := h.callEnds()
 	if m := ends[0]; string(m.Structured) != `{"degrees":42}` || len(m.Media) != 1 || m.Media[0].MIME != "image/png" || m.Output != "42 degrees" {
-		t.Errorf("the measurement is %s", text(m))
+		t.Errorf("the measurement is %s", mustJSON(m))
 	}
 	if len(asked) != 1 || asked[0].Source != "lab" || asked[0].Form == nil || ends[1].Output != "the person chose to decline" || ends[3].Output != "1 kg" {
-		t.Errorf("asked %s; results %q, %q", text(asked), ends[1].Output, ends[3].Output)
+		t.Errorf("asked %s; results %q, %q", mustJSON(asked), ends[1].Output, ends[3].Output)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -108,7 +108,7 @@ func TestJ_MCPServerDiesWithItsEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := dial(t.Context(), e, "lab", lab(t))
+	client, err := dial(t.Context(), e, "lab", labServer(t))
 	if err := errors.Join(err, e.Close()); err != nil {
 		t.Fatal(err)
 	}

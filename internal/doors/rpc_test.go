@@ -47,7 +47,7 @@ func (p *peers) call(ctx context.Context, method string, params, result any) err
 	id := p.prefix + strconv.Itoa(p.n)
 	p.pending[id] = answer
 	p.mu.Unlock()
-	if err := p.send(message{ID: id, Method: method, Params: json.RawMessage(text(params))}); err != nil {
+	if err := p.send(message{ID: id, Method: method, Params: json.RawMessage(mustJSON(params))}); err != nil {
 		return err
 	}
 	select {
@@ -65,13 +65,13 @@ func (p *peers) call(ctx context.Context, method string, params, result any) err
 }
 
 func (p *peers) notify(method string, params any) error {
-	return p.send(message{Method: method, Params: json.RawMessage(text(params))})
+	return p.send(message{Method: method, Params: json.RawMessage(mustJSON(params))})
 }
 
 func (p *peers) send(m message) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, err := p.out.Write([]byte(text(m) + "\n"))
+	_, err := p.out.Write([]byte(mustJSON(m) + "\n"))
 	return err
 }
 
@@ -106,7 +106,7 @@ func (p *peers) take(ctx context.Context, m message) {
 		p.busy.Go(func() {
 			answer := message{ID: m.ID}
 			result, err := p.on(ctx, m)
-			if answer.Result = json.RawMessage(text(result)); err != nil {
+			if answer.Result = json.RawMessage(mustJSON(result)); err != nil {
 				answer.Result, answer.Error = nil, err.Error()
 			}
 			_ = p.send(answer) // if the other end is gone, it needs no answer

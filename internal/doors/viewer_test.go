@@ -89,8 +89,8 @@ func (v *viewer) view() string {
 	return b.String()
 }
 
-// held returns a step that pauses after its first piece of text.
-func held(step llmtest.Step, paused chan<- struct{}, on <-chan struct{}) llmtest.Step {
+// pausedStep returns a step that pauses after its first piece of text.
+func pausedStep(step llmtest.Step, paused chan<- struct{}, on <-chan struct{}) llmtest.Step {
 	return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 		return func(yield func(llm.StreamEvent, error) bool) {
 			first := true
@@ -111,7 +111,7 @@ func held(step llmtest.Step, paused chan<- struct{}, on <-chan struct{}) llmtest
 // A viewer in another process shows a text while it arrives, and each event once, with the live numbers.
 func TestJ_Viewer(t *testing.T) {
 	paused, on := make(chan struct{}), make(chan struct{})
-	h := newHost(t, env.LocalOptions{}, held(llmtest.Answer(llm.Text{Text: "I will look at the file and say what it has."}, shell("echo hi")), paused, on), llmtest.Text("It says hi."))
+	h := newHost(t, env.LocalOptions{}, pausedStep(llmtest.Answer(llm.Text{Text: "I will look at the file and say what it has."}, shell("echo hi")), paused, on), llmtest.Text("It says hi."))
 	live := make(chan agent.Event)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -176,7 +176,7 @@ func TestJ_Viewer(t *testing.T) {
 	}
 	for _, ev := range facts {
 		if was := seen[ev.Head().Seq]; was == nil || was.Head().Kind != ev.Head().Kind {
-			t.Errorf("the viewer saw %s, the host %s", text(ev), text(was))
+			t.Errorf("the viewer saw %s, the host %s", mustJSON(ev), mustJSON(was))
 		}
 	}
 }
