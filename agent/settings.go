@@ -202,7 +202,7 @@ func (s *Session) warnOfEffort() {
 	if sent, same := fitEffort(asked, facts); !same {
 		s.events.add(&Warning{Code: "effort_clamped", Text: fmt.Sprintf("%s does not take the effort %q; it gets %q.", model, asked, sent)})
 	} else if asked != "" && !slices.Contains(knownEfforts(facts), asked) {
-		s.events.add(&Warning{Code: "effort_unknown", Text: fmt.Sprintf("The effort %q is unknown; it is sent as it is. Known are %s.", asked,
+		s.events.add(&Warning{Code: "effort_unknown", Text: fmt.Sprintf("The effort %q is unknown; it is sent as it is. The known ones are %s.", asked,
 			strings.Join(knownEfforts(facts), ", "))})
 	}
 }
@@ -225,8 +225,8 @@ func (s *Session) warnOfModels(fallbacks ...FallbackModel) {
 	s.mu.Unlock()
 	for _, m := range models {
 		if s.facts(m.Provider, m.Model) == nil {
-			s.events.add(&Warning{Code: "model_unknown", Text: fmt.Sprintf("Nothing is known of the model %q of %s: neither its window, so that "+
-				"nothing is compacted before it is full, nor its prices.", m.Model, m.Provider)})
+			s.events.add(&Warning{Code: "model_unknown", Text: fmt.Sprintf("The model %q of %s is not in the catalog, so its context window "+
+				"and its prices are unknown: the conversation is compacted only when it no longer fits, and costs are not counted.", m.Model, m.Provider)})
 		}
 	}
 }

@@ -38,11 +38,15 @@ func (f *runFlags) check() (err error) {
 func (f *runFlags) goesOn() bool { return f.resume != "" || f.fork != "" }
 
 func (f *runFlags) checkValues() error {
+	for flag, negative := range map[string]bool{
+		"max-rounds": f.maxRounds < 0, "max-turns": f.maxTurns < 0, "timeout": f.timeout < 0, "idle-timeout": f.idleTimeout < 0,
+		"budget-tokens": f.budgetTokens < 0, "budget-usd": f.budgetUSD < 0, "diffs": f.diffs < 0, "keep-outputs": f.keepOutputs < 0,
+	} {
+		if negative {
+			return fail(exitUsage, "--%s cannot be negative", flag)
+		}
+	}
 	switch {
-	case f.maxRounds < 0 || f.maxTurns < 0 || f.timeout < 0 || f.idleTimeout < 0 || f.budgetTokens < 0 || f.budgetUSD < 0 || f.diffs < 0:
-		return fail(exitUsage, "limits, budgets, sizes and times cannot be negative")
-	case f.keepOutputs < 0:
-		return fail(exitUsage, "--keep-outputs cannot be negative")
 	case f.maxJournal < 1:
 		return fail(exitUsage, "--max-journal must be at least 1 byte")
 	case f.resume != "" && f.fork != "":

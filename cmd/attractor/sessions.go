@@ -198,7 +198,7 @@ func stateWord(s *agent.State, writer string) string {
 	case writer != "":
 		return "running in " + writer
 	case s.Input != nil:
-		return "interrupted; attractor run --resume continues it"
+		return "interrupted; to continue it, run: attractor run --resume " + shortID(s.Header.ID)
 	case s.Last == nil:
 		return "no input yet"
 	}

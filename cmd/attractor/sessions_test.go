@@ -134,7 +134,7 @@ func TestH_SessionsRefusals(t *testing.T) {
 		{"cannot be used with --no-journal", []string{"run", "--yes", "--no-journal", "--resume", "b", "x"}},
 		{"cannot be used with --no-journal", []string{"run", "--yes", "--no-journal", "--keep-outputs", "1", "x"}},
 		{"stop or summarize", []string{"run", "--yes", "--on-limit", "dance", "x"}},
-		{"cannot be negative", []string{"run", "--yes", "--budget-tokens", "-1", "x"}},
+		{"--budget-tokens cannot be negative", []string{"run", "--yes", "--budget-tokens", "-1", "x"}},
 		{"cannot read the schema", []string{"run", "--yes", "--output-schema", "nix.json", "x"}},
 		{"prompt is empty", []string{"run", "--yes"}},
 		{"no session \"nix\"", []string{"sessions", "show", "nix"}},
@@ -194,7 +194,7 @@ func TestH_OneWriterAndResumeAfterKill(t *testing.T) {
 	if out := h.run(0, "sessions", "replay", id); strings.Contains(out.stderr, "the journal ends here") {
 		t.Errorf("the replay shows results that the session did not come to:\n%s", out.stderr)
 	}
-	if out := h.run(0, "sessions", "show", id).stdout; !strings.Contains(out, "interrupted; attractor run --resume continues it") {
+	if out := h.run(0, "sessions", "show", id).stdout; !strings.Contains(out, "interrupted; to continue it, run: attractor run --resume "+id[:8]) {
 		t.Errorf("%s", out)
 	}
 	if out := h.run(0, "run", "--yes", "--resume", id); out.stdout != "recovered\n" {

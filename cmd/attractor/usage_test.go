@@ -39,7 +39,7 @@ func TestI17_UsageBeforeTerminal(t *testing.T) {
 		{"must be a number", []string{"run", "--fork", "zz@x", "x"}},
 		{"must be an http or https URL", []string{"run", "--base-url", "ftp://x", "x"}},
 		{"stop or summarize", []string{"run", "--on-limit", "dance", "x"}},
-		{"cannot be negative", []string{"run", "--max-turns", "-1", "x"}},
+		{"--max-turns cannot be negative", []string{"run", "--max-turns", "-1", "x"}},
 		{"cannot be used together", []string{"run", "--ask", "--read-only", "x"}},
 		{"prompt is empty", []string{"run"}},
 		{"Result.Schema", []string{"run", "--yes", "--output-schema", number, "x"}},
