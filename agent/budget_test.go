@@ -74,6 +74,7 @@ func TestA18_SmallAnswers(t *testing.T) {
 	}
 }
 
+// All calls together stay within the money budget, and the events have the cost.
 func TestA18_MoneyBudget(t *testing.T) {
 	h := openSpending(t, 10_000, 1_000, pricedModel(1_000), agent.Options{Policy: agent.Policy{Budget: agent.Budget{USD: 0.1}}})
 	result := h.submit(t, "go", agent.BudgetUSD)

@@ -139,6 +139,7 @@ func TestI15_NewRefusesInvalidOptions(t *testing.T) {
 	}
 }
 
+// Set refuses another provider without a model, before the first record and after it.
 func TestI15_SetAProviderWithoutAModel(t *testing.T) {
 	other := llmtest.NewProvider("other")
 	h := open(t, setup{more: []llm.Provider{other}, steps: []llmtest.Step{llmtest.Text("hi")}})
@@ -166,6 +167,7 @@ func shortJournal(t *testing.T) *journal.Memory {
 	return journal.NewMemory(all(t, log)...)
 }
 
+// Resume refuses options that do not match the session in the journal.
 func TestI15_ResumeAnother(t *testing.T) {
 	log := shortJournal(t)
 	state, err := agent.Load(context.Background(), log)

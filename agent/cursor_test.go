@@ -136,6 +136,7 @@ func (s *eventStream) bounded() error {
 	return nil
 }
 
+// Cursors that read at random times get the same events as OnEvent, with deltas joined.
 func TestB_Cursors(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := drawSchedule(rt)

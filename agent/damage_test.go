@@ -94,6 +94,7 @@ func version2(t *testing.T) (dir *journal.Dir, path string) {
 	return dir, filepath.Join(at, "every.jsonl")
 }
 
+// The journal of everyKind has a record of each kind.
 func TestI8_EveryKind(t *testing.T) {
 	dir, _ := version2(t)
 	r, err := dir.Read(context.Background(), "every")

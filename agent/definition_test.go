@@ -130,7 +130,7 @@ func TestJ10_DialectsListAgents(t *testing.T) {
 }
 
 // Definitions that the model could not choose are refused.
-func TestJ10_DefinitionsThatCannotBe(t *testing.T) {
+func TestJ10_InvalidDefinitions(t *testing.T) {
 	for want, defs := range map[string][]agent.AgentDefinition{
 		"Definitions[1] has no name": {reviewer, {}}, `have the name "reviewer"`: {reviewer, reviewer}, "cannot be negative": {{Name: "x", MaxTurns: -1}},
 	} {

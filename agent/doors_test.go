@@ -39,6 +39,7 @@ func (l *auditLog) around(next tool.Handler) tool.Handler {
 	}
 }
 
+// An audit log can be written as a middleware.
 func TestJ3_DoorAuditLog(t *testing.T) {
 	l := new(auditLog)
 	fails := newTool("fails", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Errorf("no such thing"), nil })
@@ -68,6 +69,7 @@ func dryRun(next tool.Handler) tool.Handler {
 	}
 }
 
+// A dry run can be written as a middleware.
 func TestJ3_DoorDryRun(t *testing.T) {
 	w := &workplace{t, t.TempDir()}
 	w.put("f", "before\n")
@@ -95,6 +97,7 @@ func (s *callSpans) around(next tool.Handler) tool.Handler {
 	}
 }
 
+// Spans can be recorded by a middleware, with their parents from the context.
 func TestJ3_DoorSpans(t *testing.T) {
 	s := new(callSpans)
 	h := openSpawning(t, agent.Options{Hooks: agent.Hooks{Middleware: []tool.Middleware{s.around}}}, map[string][]llmtest.Step{
@@ -123,6 +126,7 @@ func until(deadline time.Time) tool.Middleware {
 	}
 }
 
+// A fence can be written as a middleware: calls left open run in the next process.
 func TestJ3_DoorFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, log := new(diary), new(journal.Memory)

@@ -93,6 +93,7 @@ func (a *asker) ask(_ context.Context, stop agent.Stop) (string, error) {
 	return prompt, nil
 }
 
+// BeforeStop may send the agent back to work, up to the limit of the policy.
 func TestA14_BeforeStop(t *testing.T) {
 	many := slices.Repeat([]string{"not yet"}, 9)
 	for _, c := range []struct {

@@ -188,6 +188,7 @@ func TestI9_KilledWhenFull(t *testing.T) {
 	}
 }
 
+// New refuses negative size limits.
 func TestI9_NegativeLimits(t *testing.T) {
 	for _, o := range []agent.Options{{Limits: agent.Limits{MaxJournal: -1}}, {Limits: agent.Limits{MaxEvents: -1}}} {
 		o.Client, o.Env = &llm.Client{}, newReader(t).env

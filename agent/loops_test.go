@@ -53,6 +53,7 @@ func (h *host) loops() string {
 	return strings.Join(loops, " ")
 }
 
+// Loops of up to three different calls are detected, once per episode.
 func TestA9_Detects(t *testing.T) {
 	for _, c := range []struct {
 		name, calls string

@@ -44,6 +44,7 @@ func stateOf(t *testing.T, records ...record) *State {
 
 func ended(reason Reason) []record { return []record{said, endRecord{Reason: reason}} }
 
+// TestNext tests the cases of Next, except those for hooks and policies.
 func TestNext(t *testing.T) {
 	later := at.Add(time.Minute)
 	wait := faultRecord{Fault: Fault{Kind: "server", Retryable: true, RetryAt: later, Delay: time.Minute}}

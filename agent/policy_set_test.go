@@ -147,7 +147,7 @@ func TestJ10_BudgetOfRunningChildren(t *testing.T) {
 			"part": {llmtest.Gate(nil, gate, llmtest.Calls(call("work"))), llmtest.Text("never")},
 		}, echo("work"))
 		h.submit(t, "go", agent.Completed)
-		synctest.Wait() // until the agent's first call, which has no budget yet, waits at the gate
+		synctest.Wait() // the agent's first call, which has no budget yet, now waits at the gate
 		setPolicy(t, h, func(p *agent.Policy) { p.Budget.Tokens = 1 })
 		close(gate)
 		synctest.Wait()

@@ -109,6 +109,7 @@ func lacks(t testing.TB, text string, unwanted ...string) {
 	}
 }
 
+// The layers of the system prompt come in order.
 func TestE4_AC9_1_AC9_2_AC9_6_LayersInOrder(t *testing.T) {
 	w := newTree(t)
 	w.git("init", "-q", "-b", "feature/x")
@@ -207,6 +208,7 @@ func TestE4_EnvironmentBlockCannotBeClosed(t *testing.T) {
 	}
 }
 
+// Documents are read from the repository's root down to the working directory.
 func TestE5_AC9_3_AC9_4_FromTheRootDown(t *testing.T) {
 	w := newTree(t)
 	w.git("init", "-q")
@@ -230,6 +232,7 @@ func TestE5_AC9_3_AC9_4_FromTheRootDown(t *testing.T) {
 	lacks(t, text, "agents of <>", "agents of <a/>")
 }
 
+// Without a repository only the documents of the working directory are read.
 func TestE5_NoRepository(t *testing.T) {
 	w := newTree(t)
 	w.put("AGENTS.md", "above")
@@ -252,6 +255,7 @@ func TestE5_NestedRepository(t *testing.T) {
 	lacks(t, text, "outer")
 }
 
+// Documents are regular files inside the allowed directories.
 func TestE5_RegularFilesInsideOnly(t *testing.T) {
 	secret := newTree(t)
 	secret.put("secret.md", "OUTSIDE")
@@ -300,6 +304,7 @@ func TestI2_DocumentsOfTheProjectOnly(t *testing.T) {
 	}
 }
 
+// The documents together have at most 32 KiB, cut at a character.
 func TestE5_AC9_5_Budget(t *testing.T) {
 	for _, c := range []struct {
 		name, root, sub string
@@ -346,6 +351,7 @@ func TestE5_AC9_5_Budget(t *testing.T) {
 	}
 }
 
+// The prompt has the branch, the last commits and the changed files of the repository.
 func TestE6_Snapshot(t *testing.T) {
 	w := newTree(t)
 	w.git("init", "-q", "-b", "main")

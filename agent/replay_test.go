@@ -121,6 +121,7 @@ func answeredAtOnce(callID string, events []agent.Event) bool {
 	return false
 }
 
+// Replay reports the first record that differs.
 func TestA19_ReplayShowsTheFirstDivergence(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(r *journal.Record)

@@ -196,6 +196,7 @@ func TestA21_AtALimit(t *testing.T) {
 	}
 }
 
+// New refuses schemas that cannot be used for a result.
 func TestA21_BadSchemas(t *testing.T) {
 	for _, schema := range []string{`{`, `{"type":1}`, `"x"`, `{"$ref":"#/nowhere"}`} {
 		h := llmtest.NewProvider("test")

@@ -282,6 +282,7 @@ func TestA19_ResumesBetweenAttempts(t *testing.T) {
 	})
 }
 
+// New refuses a journal with a session, and Resume refuses an empty one.
 func TestA19_AJournalThatHoldsASessionIsNotANewOne(t *testing.T) {
 	log := new(journal.Memory)
 	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hi")}, options: agent.Options{Journal: log}})

@@ -93,7 +93,7 @@ func (p *incarnation) setPolicy(what string) error {
 	return p.Set(context.Background(), agent.Settings{Policy: &policy})
 }
 
-// script returns the answers of the agent that asks, and what the ids of their calls begin with.
+// script returns the answers of the requesting agent, and the prefix of the ids of their calls.
 func (w *world) script(req *llm.Request) (answers []modelAnswer, prefix string) {
 	if req.Caller.Agent != "" {
 		return w.s.Agents, "k"
@@ -101,7 +101,7 @@ func (w *world) script(req *llm.Request) (answers []modelAnswer, prefix string) 
 	return w.s.Answers, "c"
 }
 
-// step is one answer of a model. It checks the request: each call has exactly one result, right after it, in order.
+// step returns one answer of a model. It checks the request: each call has exactly one result, right after it, in order.
 func (w *world) step(ctx context.Context, req *llm.Request) llmtest.Step {
 	checkPairs(w, req.Messages)
 	answers, prefix := w.script(req)
@@ -174,14 +174,14 @@ func (a *modelAnswer) parts(req *llm.Request, prefix string, n int) (parts []llm
 	return parts
 }
 
-// cuts notes that an action can cut off a model call whose answer is there.
+// cuts records that an action may cut off a model call whose answer has arrived.
 func (w *world) cuts(action string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.cut = w.cut || slices.Contains([]string{"interrupt", "cancel", "abort", "close", "crash", "release", "release now", "take over", "time"}, action)
 }
 
-// checkUsage checks that the usage of each answer is counted once: exactly, if no answer can have been cut off.
+// checkUsage checks that the usage of each answer is counted once. The check is exact if no answer can have been cut off.
 func (w *world) checkUsage(state *agent.State) {
 	fenced := slices.ContainsFunc(w.s.Host.Fates, func(fate string) bool { return fate == "fence" || fate == "slow fence" })
 	if got := state.Usage.Reasoning; got > w.counted || got < w.counted && !w.cut && !w.lost && !fenced {
@@ -189,7 +189,8 @@ func (w *world) checkUsage(state *agent.State) {
 	}
 }
 
-// checkFallbacks checks that no model is asked again in place of others for a call that it has failed for, unless the host has named a model.
+// checkFallbacks checks that a model that has failed for a call is not asked again as a fallback for the same call, unless the host has
+// chosen a model.
 func (w *world) checkFallbacks() {
 	var asked agent.ModelName
 	failed := map[agent.ModelName]bool{}
@@ -218,7 +219,7 @@ func (w *world) checkFallbacks() {
 	}
 }
 
-// heldClaims is a ledger that checks the claims of one process: each session holds one at a time, and settles it.
+// heldClaims is a ledger that checks the claims of one process: each session holds one at a time and settles it.
 type heldClaims struct {
 	w *world
 

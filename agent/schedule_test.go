@@ -24,7 +24,7 @@ import (
 // the policy.
 type schedule struct {
 	Answers []modelAnswer
-	Agents  []modelAnswer // of the subagents; none means that there are no subagents
+	Agents  []modelAnswer // answers of the subagents; if empty, there are no subagents
 	Actions []hostAction
 	Drives  []drive // one for each input
 	Policy  policyDraw
@@ -389,7 +389,7 @@ func (p *incarnation) act(what string, cancel context.CancelFunc) (over bool) {
 		err = s.Set(ctx, agent.Settings{Provider: &provider, Model: &model})
 	case "compact":
 		if err = s.Compact(ctx); s.Policy().Budget.Time > 0 {
-			err = nil // perhaps there is no time left for it
+			err = nil // there may be no time left for it
 		}
 	case "note":
 		err = p.note("")

@@ -27,9 +27,9 @@ type world struct {
 	drives  []drive
 
 	mu       sync.Mutex
-	answered map[string]int // model calls, by what the ids of their tool calls begin with
-	counted  int            // answers of the session's that have their usage
-	cut      bool           // such an answer was perhaps cut off
+	answered map[string]int // model calls, by the prefix of the ids of their tool calls
+	counted  int            // answers of the session with reported usage
+	cut      bool           // such an answer may have been cut off
 	problems []error
 	ran      map[string]int  // runs of calls with effects
 	fenced   map[string]bool // calls that were left open once

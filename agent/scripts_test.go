@@ -54,6 +54,7 @@ type hostReaction struct {
 	Abort     bool   `json:"abort"`
 }
 
+// TestScripts runs the sessions in testdata/*.txtar.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {

@@ -110,6 +110,7 @@ const (
 	hasOther = "has changed since this session read or wrote it last"
 )
 
+// write_file is refused over a file that the session has not read or written.
 func TestI6_WriteOverWhatTheSessionHasNotSeen(t *testing.T) {
 	w := &workplace{t, t.TempDir()}
 	w.put("f", "theirs, first\n")

@@ -263,6 +263,7 @@ func call(name string, args ...string) llm.ToolCall {
 	return llm.ToolCall{Name: name, Args: "{" + strings.Join(args, ",") + "}"}
 }
 
+// A session is idle, processing, idle again and closed. Methods that do not fit the status return errors.
 func TestA1_Lifecycle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate, started := make(chan struct{}), make(chan struct{})
@@ -376,6 +377,7 @@ func TestA5_AbandonsATool(t *testing.T) {
 	})
 }
 
+// Abort ends the input and the session, and drops the follow-ups.
 func TestA5_AbortEndsTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *host
@@ -399,6 +401,7 @@ func TestA5_AbortEndsTheSession(t *testing.T) {
 	})
 }
 
+// Failed attempts are retried with backoff, or after the delay that the provider asked for.
 func TestA11_RetriesWithBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := llm.Errorf(llm.ErrServer, "down")
@@ -424,6 +427,7 @@ func TestA11_RetriesWithBackoff(t *testing.T) {
 	})
 }
 
+// The delays between attempts double.
 func TestA11_RetryDelays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps := slices.Repeat([]llmtest.Step{llmtest.Error(llm.Errorf(llm.ErrServer, "down"))}, 9)
@@ -443,6 +447,7 @@ func TestA11_RetryDelays(t *testing.T) {
 	})
 }
 
+// Final errors, and the last of the retries, end the session.
 func TestA11_ErrorsThatEndTheSession(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -533,6 +538,7 @@ func baseNames(t *testing.T, paths []string) []string {
 // epoch is the time at which every synctest bubble begins.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
+// Authorize gets the call with its access, and decides. Without Approve, Ask denies the call.
 func TestA15_AuthorizeSeesTheCallAndDecides(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen []string
@@ -642,6 +648,7 @@ func TestA8_SwitchesTheProvider(t *testing.T) {
 	}
 }
 
+// Set applies from the next model call on.
 func TestA8_SettingsHoldFromTheNextCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *host

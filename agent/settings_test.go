@@ -165,6 +165,7 @@ func (fixing) FixesEffort(*llm.Model) bool { return true }
 
 func fixes(p llm.Provider) llm.Provider { return fixing{p} }
 
+// If the provider needs a fixed effort in a tool round, a new effort applies after the round, with a warning.
 func TestA8_EffortFixedInAToolRound(t *testing.T) {
 	var h *host
 	h = open(t, setup{wrap: fixes, tools: []tool.Tool{setter(t, &h, effort("max"))}, models: model(llm.Model{Efforts: []string{"low", "high"}}),

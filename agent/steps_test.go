@@ -91,6 +91,7 @@ func onFile(id, name, path string) llm.Part {
 	return llm.ToolCall{ID: id, Name: name, Args: fmt.Sprintf(`{"path":%q}`, path)}
 }
 
+// Steps yields the events of a plain loop.
 func TestB_Steps(t *testing.T) {
 	finish := newTool("finish", writes, func(context.Context, *tool.Call) (tool.Result, error) {
 		return tool.Result{Content: llm.TextParts("noted"), Done: true, Final: "all done"}, nil
@@ -277,6 +278,7 @@ func TestB_StepsOfACallThatStartsTwice(t *testing.T) {
 	}
 }
 
+// Step events have a JSON form.
 func TestB_StepsJSON(t *testing.T) {
 	events := []agent.Event{&agent.ToolCallStart{CallID: "a", Name: "look", Arguments: json.RawMessage(`{"path":"x"}`)},
 		&agent.ToolCallEnd{CallID: "a", Name: "look", Output: "no", IsError: true}, &agent.ProcessingEnd{Text: "ok", Reason: agent.Completed}}

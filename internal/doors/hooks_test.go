@@ -142,6 +142,7 @@ func (h *hooks) preCompact(ctx context.Context, about agent.Compacting) (keep st
 	return out.Context, err
 }
 
+// Commands in the form of Claude Code's hooks can refuse, change and extend what a session does.
 func TestJ_Hooks(t *testing.T) {
 	denied, edited := shell("rm -rf everything"), shell("echo old")
 	denied.ID, edited.ID = "denied", "edited"
