@@ -20,12 +20,12 @@ import (
 	openaiwire "github.com/attractor-go/attractor/llm/openai"
 )
 
-// cell is one session of the matrix: the model is scripted, everything else is real.
+// cell holds one session of the matrix. Only the model is scripted.
 type cell struct {
 	*testing.T
 	moves
 	dir     string
-	model   fakellm.Model // is set before the first submit
+	model   fakellm.Model // set before the first submit
 	server  *fakellm.Server
 	session *agent.Session
 
@@ -88,7 +88,7 @@ func (c *cell) keep(e agent.Event) {
 	c.events = append(c.events, e)
 }
 
-// script has the model make calls, one list an answer, and then say that it is done.
+// script has the model make calls, one list per response, and then a final answer.
 func (c *cell) script(answers ...[]fakellm.Call) {
 	var turns []fakellm.Turn
 	for _, calls := range answers {
@@ -99,7 +99,7 @@ func (c *cell) script(answers ...[]fakellm.Call) {
 
 func calls(calls ...fakellm.Call) []fakellm.Call { return calls }
 
-// submit plays one input to its end.
+// submit runs one input to its end.
 func (c *cell) submit() {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -131,7 +131,7 @@ func (c *cell) wantFile(name, content string) {
 	}
 }
 
-// ends are the ends of the session's calls, and wantErrors says which of them have to be errors.
+// ends returns the TOOL_CALL_END events, and checks against wantErrors which of them are errors.
 func (c *cell) ends(wantErrors ...bool) []*agent.ToolCallEnd {
 	c.Helper()
 	ends := only[*agent.ToolCallEnd](c)
@@ -146,7 +146,7 @@ func (c *cell) ends(wantErrors ...bool) []*agent.ToolCallEnd {
 	return ends
 }
 
-// only are the events of one type.
+// only returns the events of one type.
 func only[E agent.Event](c *cell) []E {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -159,7 +159,7 @@ func only[E agent.Event](c *cell) []E {
 	return found
 }
 
-// request is the session's request of a number, from 0.
+// request returns the session's nth request, from 0.
 func (c *cell) request(i int) *fakellm.Request {
 	c.Helper()
 	requests := c.server.Requests()
@@ -169,7 +169,7 @@ func (c *cell) request(i int) *fakellm.Request {
 	return requests[i]
 }
 
-// results are the texts of the last answer's results, in their order in the request.
+// results returns the texts of the last round's results, in the order of the request.
 func results(r *fakellm.Request) []string {
 	var texts []string
 	for i := len(r.Messages) - 1; i >= 0 && r.Messages[i].Role != llm.RoleAssistant; i-- {
@@ -184,7 +184,7 @@ func results(r *fakellm.Request) []string {
 	return texts
 }
 
-// saw wants a request's only result to have a text.
+// saw fails unless the only result in a request has the text.
 func (c *cell) saw(request int, text string) {
 	c.Helper()
 	if got := results(c.request(request)); len(got) != 1 || !strings.Contains(got[0], text) {

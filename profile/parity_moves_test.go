@@ -13,23 +13,23 @@ import (
 
 type object = map[string]any
 
-// moves are what a model of a dialect says to get something done.
+// moves holds the calls by which a model of a dialect gets something done.
 type moves struct {
 	profile profile.Profile
 	create  func(path, content string) fakellm.Call
 	read    func(path string) fakellm.Call
-	edit    func(path, before, after string) fakellm.Call // of one line
-	twice   func(path, before, after string) fakellm.Call // of both lines of a file of two
+	edit    func(path, before, after string) fakellm.Call // replaces one line
+	twice   func(path, before, after string) fakellm.Call // replaces both lines of a file of two
 	run     func(command string) fakellm.Call
-	// slow runs a command, but waits for one second at most. stopped says what the model is then told; running, that the command goes on.
+	// slow runs a command and waits for at most one second. The model then reads stopped. running says that the command goes on.
 	slow    func(command string) fakellm.Call
 	stopped string
 	running bool
 	search  func(text string) fakellm.Call
 	list    func(extension string) fakellm.Call
 	spawn   func(task string) fakellm.Call
-	wait    func(id string) fakellm.Call // nil where spawn waits by itself
-	// declared is how the first request offers the editing tool.
+	wait    func(id string) fakellm.Call // nil if spawn waits itself
+	// declared is the declaration of the editing tool in the first request.
 	declared string
 }
 
@@ -49,7 +49,7 @@ func updateTwice(path, before, after string) string {
 	return fmt.Sprintf("*** Begin Patch\n*** Update File: %s\n@@\n-%s\n-%[2]s\n+%s\n+%[3]s\n*** End Patch\n", path, before, after)
 }
 
-// dialects are all moves, in the order of all.
+// dialects returns the moves of all dialects, in the order of all.
 func dialects() []moves {
 	own := ownMoves()
 	anthropicOwn, openaiOwn, geminiOwn := own, own, own
@@ -64,7 +64,7 @@ func dialects() []moves {
 	return []moves{anthropicOwn, anthropicNative(), openaiOwn, openaiNative(own), geminiOwn, geminiNative(own)}
 }
 
-// ownMoves are the moves with this project's own tools, as far as the profiles have the same ones.
+// ownMoves returns the moves with those of this project's own tools that all profiles have.
 func ownMoves() moves {
 	return moves{
 		create: func(path, content string) fakellm.Call {
@@ -88,7 +88,7 @@ func ownMoves() moves {
 	}
 }
 
-// anthropicNative has no tools to search: models of this dialect do it by commands.
+// anthropicNative returns the moves of Claude Code's dialect. It has no tools for searching: its models use commands.
 func anthropicNative() moves {
 	bash := func(command string) fakellm.Call { return say("Bash", object{"command": command}) }
 	return moves{
@@ -113,8 +113,8 @@ func anthropicNative() moves {
 	}
 }
 
-// openaiNative does everything by commands and patches. Its commands have no timeout: yield_time_ms is how long the model waits, and
-// the command goes on until it is asked for or the session ends.
+// openaiNative returns the moves of codex's dialect: commands and patches. A command has no timeout. After yield_time_ms it goes on in
+// the background.
 func openaiNative(own moves) moves {
 	exec := func(command string) fakellm.Call { return say("exec_command", object{"cmd": command}) }
 	m := own
@@ -144,8 +144,8 @@ func openaiNative(own moves) moves {
 	return m
 }
 
-// geminiNative has no parameter for a command's timeout, and the fixed one is minutes long. What may take longer than the model wants
-// to wait is started in the background there, with delay_ms as the time to wait for.
+// geminiNative returns the moves of gemini-cli's dialect. A command has a fixed timeout of minutes. For a shorter wait the model starts
+// it in the background with delay_ms.
 func geminiNative(own moves) moves {
 	m := own
 	m.profile = gemini.Native()

@@ -17,7 +17,7 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// TestAC12_Parity is the parity matrix: whatever the profile and its dialect, the same things can be done.
+// TestAC12_Parity runs the parity matrix: every profile and dialect can do the same things.
 func TestAC12_Parity(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no commands on Windows, and half of the rows need them")
@@ -99,8 +99,8 @@ func runShell(c *cell) {
 	}
 }
 
-// shellTimeout is about a command that takes longer than the model wants to wait: it is ended where the dialect's shell has a timeout,
-// and goes on where the dialect has something else for that.
+// shellTimeout runs a command that takes longer than the model waits. It is killed if the dialect's shell has a timeout, and otherwise
+// goes on.
 func shellTimeout(c *cell) {
 	c.script(calls(c.slow("echo begun; sleep 600")))
 	c.submit()
@@ -127,7 +127,7 @@ func grepAndGlob(c *cell) {
 	c.saw(1, "needle")
 }
 
-// readAnalyseEdit has the model edit by what it has read, not by what the script knows beforehand.
+// readAnalyseEdit has the model make an edit that depends on what it has read.
 func readAnalyseEdit(c *cell) {
 	c.write("a.txt", "name: x\ntotal: 41\n")
 	number := regexp.MustCompile(`total: (\d+)`)
@@ -175,7 +175,7 @@ func truncation(c *cell) {
 	}
 }
 
-// parallelCalls has two commands that end only if they run at the same time, and looks at the order of the results.
+// parallelCalls has two commands that end only if they run at the same time, and checks the order of the results.
 func parallelCalls(c *cell) {
 	if out, err := exec.Command("mkfifo", filepath.Join(c.dir, "pipe")).CombinedOutput(); err != nil {
 		c.Fatalf("%v: %s", err, out)
@@ -190,7 +190,7 @@ func parallelCalls(c *cell) {
 	}
 }
 
-// steering comes while the model is at work on its first answer.
+// steering sends a message during the first response.
 func steering(c *cell) {
 	const text = "Write French from now on."
 	c.write("a.txt", "one\n")
@@ -219,8 +219,8 @@ func steering(c *cell) {
 	}
 }
 
-// effortChange sets the effort in the middle of an input and looks at all requests. Anthropic's API does not let it change while the
-// results of calls are being sent: there the next request that may carry it is the first one of the next input, and the host is told.
+// effortChange sets the effort during an input and checks all requests. Anthropic's API does not let it change while results are being
+// sent: the host is told, and the first request of the next input has it.
 func effortChange(c *cell) {
 	c.write("a.txt", "one\n")
 	c.model = func(r *fakellm.Request) fakellm.Turn {
@@ -252,7 +252,7 @@ func effortChange(c *cell) {
 	}
 }
 
-// subagent has an agent do a part, where the dialect has it in two steps: start it, wait for it.
+// subagent has an agent do a part. Some dialects start it and wait for it in two calls.
 func subagent(c *cell) {
 	const task, report = "Count the lines of a.txt.", "There are 7 of them."
 	id := regexp.MustCompile(`"agent_id":\s*"([^"]+)"`)
@@ -306,7 +306,7 @@ func loopWarning(c *cell) {
 	}
 }
 
-// recovery has an edit fail, changes nothing by it, and goes on with a right one.
+// recovery has an edit fail without a change, and then a correct one succeed.
 func recovery(c *cell) {
 	c.write("a.txt", "one\ntwo\n")
 	c.script(calls(c.edit("a.txt", "nowhere in it", "three")), calls(c.read("a.txt")), calls(c.edit("a.txt", "two", "three")))
@@ -317,7 +317,7 @@ func recovery(c *cell) {
 	c.wantFile("a.txt", "one\nthree\n")
 }
 
-// editingFormat is the format that the vendor's models are trained on: patches for OpenAI, texts to replace for the others.
+// editingFormat checks that the format is the one that the vendor's models know: patches for OpenAI, texts to replace for others.
 func editingFormat(c *cell) {
 	c.write("a.txt", "old\nold\n")
 	call := c.twice("a.txt", "old", "new")

@@ -15,7 +15,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// all are the profiles in their dialects, in the order of the table of topics.
+// all returns the profiles in their dialects, in the order of the table of topics.
 func all() []profile.Profile {
 	return []profile.Profile{
 		anthropic.Profile(), anthropic.Native(), openai.Profile(), openai.Native(), gemini.Profile(), gemini.Native(),
@@ -24,7 +24,7 @@ func all() []profile.Profile {
 
 func title(p profile.Profile) string { return strings.TrimSuffix(p.Name+"/"+p.Dialect, "/") }
 
-// topics are what a prompt has to speak of, with the words by which each profile's does.
+// topics holds what every prompt must mention, with each profile's words for it.
 var topics = []struct {
 	topic string
 	words [6]string
@@ -171,10 +171,10 @@ var topics = []struct {
 	}},
 }
 
-// same returns the words of all profiles where they have the same.
+// same returns the words of a topic for which all profiles have the same ones.
 func same(words string) [6]string { return [6]string{words, words, words, words, words, words} }
 
-// flat is a text without its line breaks.
+// flat returns a text without its line breaks.
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func TestAC2_4_E3_TopicsOfPrompts(t *testing.T) {
@@ -231,7 +231,7 @@ func TestE1_E2_NamesAndDialects(t *testing.T) {
 	}
 }
 
-// A caller may change its profile as it likes; the next one gets another.
+// A caller's changes to its profile do not affect the next caller's.
 func TestE3_ProfilesAreValues(t *testing.T) {
 	for i, p := range all() {
 		p.Tools[0].Name, p.Documents[0] = "changed", "changed"
@@ -270,7 +270,7 @@ func TestE1_AC2_1_AC2_2_AC2_3_Tools(t *testing.T) {
 	}
 }
 
-// programs are what prompts name in backticks that is neither a tool nor a parameter.
+// programs holds the words that prompts have in backquotes and that are neither tools nor parameters.
 var programs = []string{"cd", "export", "rg", "grep", "find"}
 
 var (
@@ -278,7 +278,7 @@ var (
 	word   = regexp.MustCompile(`[A-Za-z_]+`)
 )
 
-// A prompt speaks of tools that there are, and of none that a session may be without; what is to be said of those is their Guidance.
+// A prompt names only tools of its profile that every session has. Advice about the others is in their Guidance.
 func TestE4_PromptsNameToolsThatExist(t *testing.T) {
 	everywhere := map[string]bool{}
 	for _, p := range all() {
@@ -311,7 +311,7 @@ func TestE4_PromptsNameToolsThatExist(t *testing.T) {
 	}
 }
 
-// parameters are the names of a tool's parameters, of inner objects too.
+// parameters returns the names of a tool's parameters, including those of inner objects.
 func parameters(t *testing.T, def tool.Tool) []string {
 	t.Helper()
 	if def.Parameters == nil {

@@ -22,7 +22,7 @@ func rendered(p profile.Profile) string {
 		Env: envtest.NewMemory(map[string]string{"AGENTS.md": "THE DOCUMENT"}), Now: func() time.Time { return time.Unix(0, 0) }}))
 }
 
-// says fails unless every profile's rendered prompt speaks of the topics, each once.
+// says fails unless every profile's rendered prompt has its words for each topic exactly once.
 func says(t *testing.T, named ...string) {
 	t.Helper()
 	for _, name := range named {
@@ -61,7 +61,7 @@ func topicOf(t *testing.T, name string) [6]string {
 	return [6]string{}
 }
 
-// otherWords are what prompts must not have: other words for a response, and requests for a running commentary.
+// otherWords holds what prompts must not have: other words for a response, and requests for a running commentary.
 var otherWords = regexp.MustCompile(`(?i)(one|next|later|same) answer|next message|while you work,|before a longer step|(explain|say|describe) what you (do|are about to|will)`)
 
 func TestR2_HowTheWorkEnds(t *testing.T) {
@@ -96,13 +96,13 @@ func TestR4_WorkHabits(t *testing.T) {
 	}
 }
 
-// What the prompts and the tools of this project's own dialects may cost, in bytes: they are sent with every request.
+// The limits for prompts and tools of this project's own dialects, in bytes: they are sent with every request.
 const (
 	maxPrompt = 6 << 10
 	maxTools  = 10 << 10
 )
 
-// sizes returns the bytes of a profile's prompt, and those of the names, descriptions and parameters of its tools.
+// sizes returns the bytes of a profile's prompt, and of the names, descriptions and parameters of its tools.
 func sizes(t *testing.T, p profile.Profile) (prompt, tools int) {
 	t.Helper()
 	registry, err := tool.NewRegistry(p.Tools...)

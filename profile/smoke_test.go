@@ -22,7 +22,7 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// smokeTime bounds what a model is given for one task.
+// smokeTime is the time limit of one task.
 const smokeTime = time.Minute
 
 // TestSmoke_Anthropic, TestSmoke_OpenAI and TestSmoke_Gemini are for users with keys: the tasks of the smoke matrix
@@ -37,7 +37,7 @@ func TestSmoke_OpenAI(t *testing.T) { smokeReal(t, "openai") }
 
 func TestSmoke_Gemini(t *testing.T) { smokeReal(t, "gemini") }
 
-// TestSmoke_Scripted plays the same tasks with a scripted model behind HTTP: what needs a key is only the model.
+// TestSmoke_Scripted runs the same tasks with a scripted model behind HTTP, without keys.
 func TestSmoke_Scripted(t *testing.T) {
 	for _, name := range []string{"anthropic", "openai", "gemini"} {
 		for _, row := range smokeTasks() {
@@ -77,11 +77,11 @@ func smokeReal(t *testing.T, name string) {
 	}
 }
 
-// smokeTask is what a model is asked to do, and what is then to be seen in files and events.
+// smokeTask holds what a model is asked to do, and the check of files and events afterwards.
 type smokeTask struct {
 	name string
 	play func(s *smoke)
-	// script is a model that does it.
+	// script returns a scripted model that does it.
 	script func(m moves) fakellm.Model
 }
 
@@ -118,7 +118,7 @@ func smokeTasks() []smokeTask {
 	}
 }
 
-// answers makes one call an answer, and then says that it is done.
+// answers returns a model that makes one call per response, and then gives a final answer.
 func answers(list ...fakellm.Call) fakellm.Model {
 	var turns []fakellm.Turn
 	for _, call := range list {
@@ -127,7 +127,7 @@ func answers(list ...fakellm.Call) fakellm.Model {
 	return fakellm.Script(append(turns, fakellm.Turn{Text: "Done."})...)
 }
 
-// obeys makes the calls that the last thing it was told asks for, and is done when that was a result.
+// obeys returns a model that makes the calls for the last message, and gives a final answer after a result.
 func obeys(do func(task string) []fakellm.Call) fakellm.Model {
 	return func(r *fakellm.Request) fakellm.Turn {
 		if last := r.Messages[len(r.Messages)-1]; last.Role == llm.RoleUser {
@@ -156,7 +156,7 @@ func scriptSubagent(m moves) fakellm.Model {
 	}
 }
 
-// smoke is one session with a model that may be a real one, so that nothing is known of what it will say.
+// smoke holds one session with a model that may be real, so that its words are unknown.
 type smoke struct {
 	cell
 	shell   time.Duration // how long a command may take when the model does not say
@@ -173,7 +173,7 @@ func newSmoke(t *testing.T, provider string) *smoke {
 	return &smoke{cell: cell{T: t, moves: list[i], dir: t.TempDir()}, onEvent: func(agent.Event) {}}
 }
 
-// start begins the session. Commands have the same default timeout with all profiles, so that the task about it is the same one.
+// start begins the session. Commands have the same default timeout in all profiles, for the task about it.
 func (s *smoke) start(config providers.Config, model string, shell time.Duration) {
 	s.Helper()
 	s.shell = shell
@@ -207,7 +207,7 @@ func (s *smoke) start(config providers.Config, model string, shell time.Duration
 	})
 }
 
-// ask plays one input to its end, with what is queued behind it.
+// ask runs one input to its end, with what is queued after it.
 func (s *smoke) ask(text string) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), smokeTime)
@@ -221,7 +221,7 @@ func (s *smoke) ask(text string) {
 	}
 }
 
-// once calls do at the first call of a tool.
+// once calls do when a tool is first called.
 func (s *smoke) once(do func() error) {
 	done := false
 	s.onEvent = func(e agent.Event) {
@@ -234,7 +234,7 @@ func (s *smoke) once(do func() error) {
 	}
 }
 
-// has wants a file to have a text, whatever white space is around it.
+// has fails unless a file has the text, except for white space around it.
 func (s *smoke) has(name, text string) {
 	s.Helper()
 	if got, err := os.ReadFile(filepath.Join(s.dir, name)); err != nil || strings.TrimSpace(string(got)) != text {
@@ -242,12 +242,12 @@ func (s *smoke) has(name, text string) {
 	}
 }
 
-// ended are the ends of the calls of a tool.
+// ended returns the TOOL_CALL_END events of a tool.
 func (s *smoke) ended(name string) []*agent.ToolCallEnd {
 	return slices.DeleteFunc(only[*agent.ToolCallEnd](&s.cell), func(e *agent.ToolCallEnd) bool { return e.Name != name })
 }
 
-// went wants a tool to have been called with success; a model may need more than one attempt.
+// went fails unless a call of the tool succeeded. A model may need several attempts.
 func (s *smoke) went(name string) {
 	s.Helper()
 	if ends := s.ended(name); !slices.ContainsFunc(ends, func(e *agent.ToolCallEnd) bool { return !e.IsError }) {
@@ -274,7 +274,7 @@ func smokeRun(s *smoke) {
 	s.went("shell")
 }
 
-// smokeTruncation looks at both sides: the event has the whole output, the model got less.
+// smokeTruncation checks that the event has the whole output and the model got less.
 func smokeTruncation(s *smoke) {
 	s.ask("Run the command `seq 1 20000` exactly like that, without a pipe. Then create the file last.txt with the last number that it printed.")
 	s.has("last.txt", "20000")
@@ -340,7 +340,7 @@ func smokeSubagent(s *smoke) {
 	s.went("wait")
 }
 
-// smokeTimeout has a command run into the default timeout, of which the model is told.
+// smokeTimeout has a command exceed the default timeout, and the model report it.
 func smokeTimeout(s *smoke) {
 	s.ask("This is a test of the time limit of commands. Run the command `sleep 30` with shell, in the foreground, with no other " +
 		"argument than the command. It will be ended by its time limit. Do not try again, and say what happened.")

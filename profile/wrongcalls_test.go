@@ -21,8 +21,8 @@ import (
 
 var rewrite = flag.Bool("update", false, "rewrite the results in testdata/wrong")
 
-// wrongCall is one entry of a file in testdata/wrong: a line "# title", lines "+ tool arguments" with calls that prepare for it, a line "> tool
-// arguments" with the call, and then what the model reads, indented.
+// wrongCall holds one entry of a file in testdata/wrong: a line "# title", lines "+ tool arguments" with preparing calls, a line ">
+// tool arguments" with the wrong call, and then what the model reads, indented.
 type wrongCall struct {
 	title string
 	calls []string // the last one is the wrong one
@@ -73,7 +73,7 @@ func writeWrongCalls(t *testing.T, file string, list []wrongCall) {
 	}
 }
 
-// asCall returns what a line of the file has the model call. Text that is no JSON is sent as it is, a patch with its line breaks.
+// asCall returns the call of a line in the file. Text that is not JSON is sent as it is, a patch with its line breaks.
 func asCall(line string) fakellm.Call {
 	name, args, _ := strings.Cut(line[2:], " ")
 	if !strings.HasPrefix(args, "{") || !json.Valid([]byte(args)) {
@@ -82,13 +82,13 @@ func asCall(line string) fakellm.Call {
 	return fakellm.Call{Name: name, Args: json.RawMessage(args)}
 }
 
-// wrongFiles are the files in the work tree of a session of wrong calls.
+// wrongFiles holds the files in the work tree of a session of wrong calls.
 var wrongFiles = map[string]string{
 	"a.txt": "one\ntwo\nthree\n", "twice.txt": "same\nsame\n", "unread.txt": "old\n", "shared.txt": "ours\n", "src/main.go": "package main\n",
 	"data.bin": "\x7fELF\x00\x01", "utf16.txt": "\xff\xfeh\x00i\x00", "old.bmp": "BM\x00\x00\x00\x00",
 }
 
-// volatile are parts of results that differ from run to run, or with every tool that a profile gets.
+// volatile holds patterns of what differs from run to run, or with every new tool of a profile.
 var volatile = []struct {
 	pattern *regexp.Regexp
 	with    string
@@ -100,7 +100,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`/bin/[a-z]*sh: |(bash|sh): (line )?`), "sh: "},
 }
 
-// TestR9_WrongCalls has the model of each profile and dialect make mistakes, in a real session, and compares what it reads then.
+// TestR9_WrongCalls has the model of each profile and dialect make wrong calls in a real session, and compares what it reads.
 func TestR9_WrongCalls(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no commands on Windows, and many of the calls need them")
@@ -174,8 +174,8 @@ func playWrongCalls(c *cell, list []wrongCall) []wrongCall {
 	return got
 }
 
-// TestR7_DialectsHaveTheirOwnWords looks for names of tools and parameters of other dialects, in what a dialect's tools say of themselves and
-// in what the model reads after a wrong call.
+// TestR7_DialectsHaveTheirOwnWords checks that no dialect uses names of another dialect's tools and parameters, in the descriptions of its
+// tools and in what the model reads after a wrong call.
 func TestR7_DialectsHaveTheirOwnWords(t *testing.T) {
 	known := map[string]bool{"run_in_background": true, "is_background": true}
 	for _, p := range all() {
@@ -201,7 +201,7 @@ func TestR7_DialectsHaveTheirOwnWords(t *testing.T) {
 	}
 }
 
-// wordsOf returns the names of a profile's tools and of their parameters that no sentence has by chance: those with an underscore, and some more.
+// wordsOf returns those names of a profile's tools and parameters that cannot occur by chance: those with an underscore, and some more.
 func wordsOf(t *testing.T, p profile.Profile) map[string]bool {
 	t.Helper()
 	words := map[string]bool{}

@@ -14,11 +14,11 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// One tool serves an agent and a program without one.
+// One tool can serve both an agent and a program without one.
 func ExampleRegistry_ForGenerate() {
 	ctx := context.Background()
 	files := envtest.NewMemory(nil)
-	// The scripted model calls the tool and answers, once for each of the two.
+	// The scripted model calls the tool and answers, once for each.
 	write, done := llmtest.Calls(llmtest.Call("write_line", `{"path":"notes.txt","line":"hello"}`)), llmtest.Text("It is written.")
 	client := &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", write, done, write, done)}}
 

@@ -16,7 +16,7 @@ type lineArgs struct {
 	Line string `json:"line" jsonschema:"the line"`
 }
 
-// writeLine is a tool: a definition, a function, and what a call would touch.
+// writeLine returns a tool: a definition, a function, and what a call would touch.
 func writeLine() tool.Tool {
 	t := tool.New(llm.ToolDefinition{Name: "write_line", Description: "Writes a file of one line."},
 		func(ctx context.Context, c *tool.Call, args lineArgs) (tool.Result, error) {
@@ -49,8 +49,7 @@ func ExampleNew() {
 	// hello
 }
 
-// A middleware goes around every call that was permitted. This one gives calls of one directory an environment in which nothing can be
-// changed, and tells the model so.
+// A middleware wraps every call that was permitted. This one makes a directory read-only for calls, and tells the model so.
 func ExampleMiddleware() {
 	frozen := func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, c *tool.Call) (tool.Result, error) {
@@ -82,7 +81,7 @@ func ExampleMiddleware() {
 	// Error: write vendor/main.go: the environment is read-only: permission denied; vendor/ is generated, change go.mod instead
 }
 
-// Several hooks decide about a call, one after the other. Arguments that one changes are validated before the next is asked.
+// Several hooks decide about a call in order. If a hook changes the arguments, they are validated before the next hook is asked.
 func ExampleAuthorizeAll() {
 	onlyText := func(_ context.Context, req tool.Request) (tool.Decision, error) {
 		for _, path := range req.Access.Paths {

@@ -95,7 +95,7 @@ func TestJ11_ToolsOfASessionServeGenerate(t *testing.T) {
 func TestJ11_GenerateRunsOnlyReadOnlyCallsSideBySide(t *testing.T) {
 	meet := make(chan struct{})
 	look := tool.New(llm.ToolDefinition{Name: "look"}, func(ctx context.Context, _ *tool.Call, _ struct{}) (tool.Result, error) {
-		select { // until the other call is there
+		select { // wait for the other call
 		case meet <- struct{}{}:
 		case <-meet:
 		case <-ctx.Done():

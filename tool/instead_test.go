@@ -13,7 +13,7 @@ func TestR9_UnknownToolsNameWhatToCall(t *testing.T) {
 	for name, want := range map[string]string{
 		"ReadFile":           `unknown tool "ReadFile"; use read_file.`,
 		"cat":                `unknown tool "cat"; use read_file.`,
-		"view":               `unknown tool "view"; use read_file.`, // which does it without more
+		"view":               `unknown tool "view"; use read_file.`, // read_file does the same by itself
 		"LS":                 "unknown tool \"LS\"; use Bash: `ls -la DIRECTORY`.",
 		"functions.bash":     `unknown tool "functions.bash"; use Bash.`,
 		"container.exec":     `unknown tool "container.exec"; use Bash.`,

@@ -14,8 +14,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// around runs one call of the tool greet inside of middleware, and returns how often the tool ran.
-func around(t *testing.T, chain ...Middleware) (o *Outcome, runs int) {
+// runAround runs one call of the tool greet inside middleware, and returns how often the tool ran.
+func runAround(t *testing.T, chain ...Middleware) (o *Outcome, runs int) {
 	t.Helper()
 	o = register(t, greet(&runs)).Run(context.Background(), call("greet", `{"name":"x"}`), Call{SessionID: "s", AgentID: "agent-1"}, nil, chain...)
 	return o, runs
@@ -34,7 +34,7 @@ func TestJ3_MiddlewareIsAroundTheTool(t *testing.T) {
 			}
 		}
 	}
-	o, runs := around(t, tell("outer"), tell("inner"))
+	o, runs := runAround(t, tell("outer"), tell("inner"))
 	if got := strings.Join(order, ", "); runs != 1 || got != "outer before, inner before, inner after, outer after" {
 		t.Errorf("%d runs, %s", runs, got)
 	}
@@ -60,7 +60,7 @@ func TestJ3_MiddlewareAddsBeforeTheLimit(t *testing.T) {
 	}
 }
 
-// What was permitted is what runs: a middleware can change the surroundings of a call, and nothing else.
+// What runs is what was permitted: a middleware can change the environment and the session of a call, but not its arguments.
 func TestJ3_MiddlewareChangesOnlyTheSurroundings(t *testing.T) {
 	var got Call
 	look := WithAccess(New(llm.ToolDefinition{Name: "look"}, func(_ context.Context, c *Call, _ greetArgs) (Result, error) {
@@ -116,20 +116,20 @@ func TestJ3_WhatMiddlewareReturns(t *testing.T) {
 		"a panic before":           {func(Handler) Handler { panic("boom") }, 0, "middleware around greet is broken", true},
 		"a panic after":            {after(func() { panic("boom") }), 1, "has run, but its result is lost", true},
 		"Goexit after":             {after(runtime.Goexit), 1, "has run, but its result is lost", true},
-		"not begun after it began": {func(next Handler) Handler { return lost(next, leaves) }, 1, "has run, but its result is lost", false},
+		"not begun after it began": {func(next Handler) Handler { return callAndFail(next, leaves) }, 1, "has run, but its result is lost", false},
 	} {
-		o, runs := around(t, c.chain)
+		o, runs := runAround(t, c.chain)
 		if runs != c.runs || !strings.Contains(o.Model.Text(), c.want) || o.IsError != (c.want != "") || (o.Panic != "") != c.panic || o.NotBegun != nil {
 			t.Errorf("%s: %d runs, panic %v, %+v", name, runs, o.Panic != "", o)
 		}
 	}
-	if o, runs := around(t, fixed(Text("ignored"), leaves)); runs != 0 || !errors.Is(o.NotBegun, ErrNotBegun) || o.Content != nil {
+	if o, runs := runAround(t, fixed(Text("ignored"), leaves)); runs != 0 || !errors.Is(o.NotBegun, ErrNotBegun) || o.Content != nil {
 		t.Errorf("left open: %d runs, %+v", runs, o)
 	}
 }
 
-// lost calls next and returns an error.
-func lost(next Handler, err error) Handler {
+// callAndFail calls next and returns an error.
+func callAndFail(next Handler, err error) Handler {
 	return func(ctx context.Context, c *Call) (Result, error) {
 		_, _ = next(ctx, c)
 		return Result{}, err
@@ -147,7 +147,7 @@ func TestJ3_NextRunsOnce(t *testing.T) {
 			return result, err
 		}
 	}
-	if o, runs := around(t, twice); runs != 1 || o.IsError || again == nil || !strings.Contains(again.Error(), "not run again") {
+	if o, runs := runAround(t, twice); runs != 1 || o.IsError || again == nil || !strings.Contains(again.Error(), "not run again") {
 		t.Errorf("%d runs, %v, %+v", runs, again, o)
 	}
 	later := func(next Handler) Handler {
@@ -156,13 +156,13 @@ func TestJ3_NextRunsOnce(t *testing.T) {
 			return Text("without"), nil
 		}
 	}
-	o, runs := around(t, later)
+	o, runs := runAround(t, later)
 	if err := kept(); err == nil || runs != 0 || o.Model.Text() != "without" {
 		t.Errorf("next after the return: %v, %d runs", err, runs)
 	}
 }
 
-// A middleware that gives up on a call ends its context, and nothing that runs is left behind.
+// A middleware that returns before next ends the call's context, and nothing keeps running.
 func TestJ3_MiddlewareReturnsBeforeTheTool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := false
@@ -186,7 +186,7 @@ func TestJ3_MiddlewareReturnsBeforeTheTool(t *testing.T) {
 	})
 }
 
-// The interrupt reaches the tool through a middleware that keeps it back.
+// An interrupt reaches the tool even if a middleware removes it from the context.
 func TestJ3_MiddlewareCannotKeepAnInterruptBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := New(llm.ToolDefinition{Name: "slow"}, func(ctx context.Context, _ *Call, _ struct{}) (Result, error) {
@@ -251,7 +251,7 @@ func TestJ5_EffectsHaveNames(t *testing.T) {
 	}
 }
 
-// Arguments are read in one pass, which ends however deep they nest.
+// Decoding arguments takes one pass and ends at any depth of nesting.
 func TestJ5_DeepArguments(t *testing.T) {
 	open := register(t, Tool{ToolDefinition: llm.ToolDefinition{Name: "any", Parameters: []byte(`{"type":"object"}`)},
 		Run: func(_ context.Context, c *Call) (Result, error) { return Text("ran"), nil }})

@@ -9,7 +9,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// oneLine is a process that ends when it has read a line, before the write has come back.
+// oneLine is a process that ends when it has read a line, before the write returns.
 type oneLine struct {
 	env.Environment
 	env.Process
@@ -22,7 +22,7 @@ func (p oneLine) Stdin() io.WriteCloser { return p }
 
 func (p oneLine) Write(data []byte) (int, error) {
 	close(p.read)
-	synctest.Wait() // its end has been noticed
+	synctest.Wait() // until its end has been noticed
 	return len(data), nil
 }
 
@@ -35,7 +35,7 @@ func (p oneLine) Wait(context.Context) (env.Exit, error) {
 
 func (p oneLine) Kill(context.Context) error { return nil }
 
-// A process that ends because of its input has read it.
+// A write to a process that ends because of that input succeeds.
 func TestC7_InputThatEndsTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table := NewProcesses(nil, 1)

@@ -11,7 +11,7 @@ import (
 const form = `{"type":"object","properties":{"name":{"type":"string","title":"Your name","minLength":1},"age":{"type":"integer"},
 	"team":{"type":"string","enum":["red","blue"],"enumNames":["Red","Blue"]},"tags":{"type":"array","items":{"type":"string"}}},"required":["name"]}`
 
-// Answers fit the form before a tool sees them: small differences are mended, others are named for the person.
+// An answer fits the form before a tool sees it: small differences are coerced, others are reported to the person.
 func TestJ6_AnswersFitTheForm(t *testing.T) {
 	filled := func(content string) Answer { return Answer{Content: json.RawMessage(content)} }
 	for _, c := range []struct {
@@ -60,7 +60,7 @@ func TestJ6_AnswersFitTheForm(t *testing.T) {
 	}
 }
 
-// A person who does not answer leaves the model something to go on with.
+// If a person declines or cancels, the model is told how to go on.
 func TestJ6_AnswersInWords(t *testing.T) {
 	for _, c := range []struct {
 		answer Answer

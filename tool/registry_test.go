@@ -12,7 +12,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// named is a tool that answers with a text.
+// named returns a tool that answers with a text.
 func named(name, answer string) Tool {
 	return New(llm.ToolDefinition{Name: name, Description: answer}, func(context.Context, *Call, struct{}) (Result, error) {
 		return Text(answer), nil

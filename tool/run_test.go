@@ -28,7 +28,7 @@ type greetArgs struct {
 	Tags  []string `json:"tags,omitempty"`
 }
 
-// greet is a tool that counts its runs and answers with its arguments.
+// greet returns a tool that counts its runs and answers with its arguments.
 func greet(runs *int) Tool {
 	return New(llm.ToolDefinition{Name: "greet", Description: "Greets."}, func(_ context.Context, call *Call, _ greetArgs) (Result, error) {
 		*runs++
@@ -51,7 +51,7 @@ func run(r *Registry, c llm.ToolCall, hook Authorize) *Outcome {
 	return r.Run(context.Background(), c, Call{}, hook)
 }
 
-// refused checks that a call did not run, and that its error result says what is wanted.
+// refused fails the test unless a call did not run and its error result has the texts.
 func refused(t *testing.T, o *Outcome, runs int, want ...string) {
 	t.Helper()
 	text := o.Model.Text()
@@ -225,7 +225,7 @@ func TestC1_InvalidTextIsCleaned(t *testing.T) {
 	}
 }
 
-// Whatever a tool says, and whatever is said about a call, hides nothing; a gap stays where it is.
+// Results and errors are cleaned of hidden characters, and a gap keeps its place.
 func TestB_ResultsHideNothing(t *testing.T) {
 	const raw, want = "a\r\n\x1b[31mb\u202e", "a\n" + `\u{1b}[31mb\u{202e}`
 	tool := New(llm.ToolDefinition{Name: "raw"}, func(_ context.Context, call *Call, args struct{ Fail bool }) (Result, error) {
@@ -307,7 +307,7 @@ func TestAC5_1_EveryToolsOutputIsCut(t *testing.T) {
 	}
 }
 
-// A tool, or what tells its access, that ends its goroutine is a broken one like one that panics; nobody waits for it for ever.
+// A tool or an Access that calls runtime.Goexit is reported like one that panics, and nobody waits for it forever.
 func TestI7_ToolGoexit(t *testing.T) {
 	boom := New(llm.ToolDefinition{Name: "boom"}, func(context.Context, *Call, struct{}) (Result, error) {
 		runtime.Goexit()
@@ -324,7 +324,7 @@ func TestI7_ToolGoexit(t *testing.T) {
 	}
 }
 
-// brokenEnv panics or ends the goroutine when a command is started or a process is used.
+// brokenEnv panics or calls runtime.Goexit when a command is started or a process is used.
 type brokenEnv struct {
 	env.Environment
 	start, wait, kill func()
@@ -352,7 +352,7 @@ func (p brokenProcess) Kill(context.Context) error {
 	return nil
 }
 
-// What an environment does wrong on a goroutine of the table of processes is an error, and the table can be closed.
+// A panic of the environment on a goroutine of the process table is an error, and the table can still be closed.
 func TestI7_BrokenProcesses(t *testing.T) {
 	fine := func() {}
 	for name, bad := range map[string]func(){"panic": func() { panic("broken") }, "Goexit": runtime.Goexit} {
@@ -376,7 +376,7 @@ func TestI7_BrokenProcesses(t *testing.T) {
 				}
 				var p *guard.Panic
 				if what == "Kill" && err == nil {
-					return // it had ended before, and nothing had to be killed
+					return // it had already ended, so nothing had to be killed
 				}
 				if !errors.As(err, &p) {
 					t.Errorf("error %v", err)
@@ -386,7 +386,7 @@ func TestI7_BrokenProcesses(t *testing.T) {
 	}
 }
 
-// A structured result is one JSON value of a bounded size; the rest of the result does not depend on it.
+// A structured result is one JSON value of limited size. A longer one is dropped, and the rest of the result stays.
 func TestJ4_StructuredIsChecked(t *testing.T) {
 	for name, c := range map[string]struct {
 		value, want string
@@ -412,7 +412,7 @@ func TestJ4_StructuredIsChecked(t *testing.T) {
 	}
 }
 
-// What a command calls itself, and errors, are cleaned like any other output; the tool's own values stay as they are.
+// Names of processes and errors are cleaned in the outcome. The tool's own values stay as they are.
 func TestJ4_RanIsClean(t *testing.T) {
 	result := Text("text")
 	result.Ran = &Ran{Err: "\x1b[31mred", Exit: &env.Exit{Left: []string{"1 \x1b[2Jsh"}}}

@@ -45,7 +45,7 @@ type Outputs interface {
 	Open(id string) (r io.ReadSeekCloser, err error)
 }
 
-// History returns turns that compactions have replaced by a summary.
+// History holds turns that compactions have replaced by a summary.
 type History interface {
 	// Turns yields the replaced turns from number first to number last, in order. It stops after an error.
 	Turns(ctx context.Context, first, last int) iter.Seq2[Turn, error]

@@ -100,7 +100,7 @@ func TestAC5_6_TheGeneralDefault(t *testing.T) {
 	}
 }
 
-// numbered is a text of which every character but newlines is another one, so that a result tells which of them it shows.
+// numbered holds a text in which every character except newlines is different, so that a result shows which ones it has.
 type numbered struct {
 	text   []rune
 	lineOf map[rune]int
@@ -127,7 +127,7 @@ func drawNumbered(t *rapid.T) numbered {
 	return n
 }
 
-// shown is the numbered characters of a text.
+// shown returns the numbered characters of a text.
 func shown(text string) []rune {
 	var runes []rune
 	for _, r := range text {
@@ -143,7 +143,7 @@ var (
 	lineMarker = regexp.MustCompile(`(?m)^\[\.\.\. (\d+) lines omitted \.\.\.\]$`)
 )
 
-// markedCount is the number in the only marker of its kind, and whether there is one.
+// markedCount returns the number in the only marker of its kind, and whether there is one.
 func markedCount(t *rapid.T, marker *regexp.Regexp, text string) (int, bool) {
 	found := marker.FindAllStringSubmatch(text, -1)
 	if len(found) == 0 {
@@ -156,8 +156,8 @@ func markedCount(t *rapid.T, marker *regexp.Regexp, text string) (int, bool) {
 	return n, true
 }
 
-// TestC10_CountsAreExact draws texts, holes in them and limits. What is shown, what is said to be missing and the original must
-// agree.
+// TestC10_CountsAreExact draws texts, gaps in them and limits, and checks that what is shown and what is reported as missing add up to
+// the original.
 func TestC10_CountsAreExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := drawNumbered(t)
@@ -183,7 +183,7 @@ func TestC10_CountsAreExact(t *testing.T) {
 			t.Fatalf("truncated %v, marked %v: %q", truncated, marked, got)
 		}
 		kept := utf8.RuneCountInString(charMarker.ReplaceAllString(got, ""))
-		if marked { // the marker may have brought up to two newlines with it
+		if marked { // the marker may have added up to two newlines
 			if kept -= total - removed; kept < 0 || kept > 2 {
 				t.Fatalf("%d removed of %d, %d too many shown: %q", removed, total, kept, got)
 			}
@@ -205,7 +205,7 @@ func TestC10_CountsAreExact(t *testing.T) {
 	})
 }
 
-// checkLines checks what the line pass did.
+// checkLines checks the cut by lines.
 func checkLines(t *rapid.T, n numbered, l Limit, got string) {
 	visible := shown(got)
 	distinct := map[int]bool{}
@@ -230,8 +230,8 @@ func checkLines(t *rapid.T, n numbered, l Limit, got string) {
 	if v := shown(got[at[1]:]); len(v) > 0 {
 		after = n.lineOf[v[0]]
 	}
-	// The original has no blank lines. One in the result is a line of which only the end stayed: shown, though it cannot be
-	// told which one it is.
+	// The original has no blank lines. A blank line in the result is the end of a line that was cut. It counts as shown, though it is
+	// unknown which line it is.
 	blank := strings.Contains("\n"+got, "\n\n")
 	if between := after - before - 1; after < len(n.text) && (omitted > between || omitted < between && !blank) {
 		t.Fatalf("%d lines omitted, but line %d follows line %d: %q", omitted, after, before, got)

@@ -17,7 +17,7 @@ type lookArgs struct {
 	} `json:"where,omitzero"`
 }
 
-// look is a tool with an effect that returns the path that it was given. Open says that its schema leaves open which parameters there are.
+// look returns a tool with an effect that returns its path argument. If open is set, the schema does not say which parameters exist.
 func look(effect Effect, open bool, runs *int) Tool {
 	def := llm.ToolDefinition{Name: "look"}
 	if open {
@@ -89,7 +89,7 @@ func TestR6_FieldsOfParameters(t *testing.T) {
 	refused(t, o, runs, `unknown field "lines" (did you mean "line"?); the fields of "where" are line`)
 }
 
-// TestR6_WhatASchemaAllowsIsPassedOn is about tools that read their arguments themselves, such as those of a server.
+// TestR6_WhatASchemaAllowsIsPassedOn has tools that decode their arguments themselves, such as those of a server.
 func TestR6_WhatASchemaAllowsIsPassedOn(t *testing.T) {
 	for _, schema := range []string{
 		`{"type":"object","properties":{"a":{"type":"string"}}}`,
@@ -107,7 +107,7 @@ func TestR6_WhatASchemaAllowsIsPassedOn(t *testing.T) {
 	}
 }
 
-// TestR6_AnEditedCallStillSays has a hook edit the arguments of which one was already left out.
+// TestR6_AnEditedCallStillSays has a hook edit arguments after an unknown one was left out.
 func TestR6_AnEditedCallStillSays(t *testing.T) {
 	runs := 0
 	edit := func(context.Context, Request) (Decision, error) {

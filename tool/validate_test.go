@@ -23,7 +23,7 @@ func parse(t testing.TB, text string) *schema {
 	return s
 }
 
-// fit returns what validation makes of a text, or what is wrong with it.
+// fit returns the validated arguments, or what is wrong with them.
 func fit(s *schema, text string) (args, problem string) {
 	f := s.validate(text)
 	return f.args, f.problem
@@ -118,14 +118,14 @@ func TestC1_ProblemsAreShort(t *testing.T) {
 
 const callCorpus = "../../shared/corpora/tool_call_json/cases.jsonl"
 
-// callCase is one line of the corpus.
+// callCase holds one line of the corpus.
 type callCase struct {
 	ID, Outcome, Group, Note string
 	Raw, Schema              json.RawMessage
 	Value                    any
 }
 
-// text makes the arguments: a string, or the recipe for one.
+// text returns the arguments: a string, or what a recipe produces.
 func (c *callCase) text(t *testing.T) string {
 	var s string
 	if json.Unmarshal(c.Raw, &s) == nil {
@@ -150,7 +150,7 @@ func (c *callCase) text(t *testing.T) string {
 	return recipe.Prefix + strings.Repeat(recipe.Gen[0].(string), int(recipe.Gen[1].(float64))) + recipe.Suffix
 }
 
-// decided names cases of the corpus in which we do something else, on purpose.
+// decided returns the cases of the corpus that we decide differently on purpose.
 func decided() map[string]string {
 	return map[string]string{
 		"tc_proto":          "a schema that allows further fields gets them: __proto__ means nothing in Go",
@@ -159,9 +159,9 @@ func decided() map[string]string {
 	}
 }
 
-// TestC1_CallCorpus: what is to be accepted or coerced has that value; everything else does not run. That includes what the
-// corpus would let us repair: bad JSON never runs a tool (requirement C1). Of the texts that are not tool calls none runs that
-// is not valid JSON.
+// TestC1_CallCorpus checks that calls which are to be accepted or coerced have the corpus' value, and that all others do not run. That
+// includes calls which the corpus allows to repair: bad JSON never runs a tool. Neither do texts that are not tool calls, unless they are
+// valid JSON.
 func TestC1_CallCorpus(t *testing.T) {
 	f, err := os.Open(callCorpus)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -21,7 +21,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// session is one for single tools, with background commands.
+// session is a session for single tools, with background commands.
 type session struct {
 	tool.Plain
 	processes tool.Processes
@@ -72,7 +72,7 @@ func (b *fixture) run(name string, args any) tool.Outcome {
 
 type object = map[string]any
 
-// The names, types, enums, limits and required parameters that Claude Code 2.1.329 sends, for the tools that there are here.
+// The names, types, enums, limits and required parameters are those of Claude Code 2.1.329, for the tools of this profile.
 var vendors = map[string]string{
 	"Agent": "description:string! prompt:string! subagent_type:string model:string[sonnet opus haiku fable] " +
 		"effort:string[low medium high xhigh max] run_in_background:boolean isolation:string[worktree remote]",
@@ -101,7 +101,7 @@ func TestE2_NativeDefinitions(t *testing.T) {
 	}
 }
 
-// signature is a schema in the short form of the table.
+// signature returns a schema in the short form of the table.
 func signature(t *testing.T, schema json.RawMessage) string {
 	t.Helper()
 	var s struct {
@@ -194,7 +194,7 @@ func TestE2_BashTimeout(t *testing.T) {
 	}
 }
 
-// What a failed command left running is named behind its output.
+// What a failed command left running is listed after its output.
 func TestE2_BashLeavesSomethingRunning(t *testing.T) {
 	b := newBench(t)
 	got := b.run("Bash", object{"command": "sleep 600 </dev/null >/dev/null 2>&1 & echo out; exit 3"})
@@ -203,7 +203,7 @@ func TestE2_BashLeavesSomethingRunning(t *testing.T) {
 	}
 }
 
-// The hole in a long output is where it says after the exit code has moved to the front.
+// The gap in a long output keeps its place when the exit code is put in front.
 func TestE2_BashLongOutput(t *testing.T) {
 	b := newBench(t)
 	got := b.run("Bash", object{"command": "seq 1 3000000; exit 3"})
@@ -268,7 +268,7 @@ func TestE2_Files(t *testing.T) {
 	}
 }
 
-// The scheduler and the permission hook see what a call touches as they do without the dialect.
+// The scheduler and the permission hook see the same Access as with this project's own tools.
 func TestE2_Access(t *testing.T) {
 	for call, want := range map[[2]string]tool.Access{
 		{"Read", `{"file_path":"x"}`}:                                 {Effect: tool.ReadOnly, Paths: []string{"x"}},
@@ -289,7 +289,7 @@ func TestE2_Access(t *testing.T) {
 	}
 }
 
-// agentSession is a session that may have subagents, which answer in turn with it.
+// agentSession returns a session that may have subagents, which the same model plays.
 func agentSession(t *testing.T, calls ...llmtest.Step) (*agent.Session, *llmtest.Provider) {
 	t.Helper()
 	model := llmtest.NewProvider("anthropic", calls...)
@@ -313,7 +313,7 @@ func agentSession(t *testing.T, calls ...llmtest.Step) (*agent.Session, *llmtest
 	return s, model
 }
 
-// Agent waits for its subagent, which has its tools but for those that start agents, and another model and effort where one is asked for.
+// Agent waits for its subagent, which has the parent's tools except those that start agents, and the requested model and effort.
 func TestE2_AgentWaits(t *testing.T) {
 	s, model := agentSession(t,
 		llmtest.Calls(llmtest.Call("Agent", `{"description":"look","prompt":"LOOK AROUND","model":"opus","effort":"xhigh"}`)),
@@ -353,7 +353,7 @@ func TestE2_AgentRefusals(t *testing.T) {
 	}
 }
 
-// agents notes what subagents are asked for. Waiting takes as long as its context.
+// agents records the tasks of subagents. Wait blocks until its context ends.
 type agents struct {
 	tool.Agents
 	asked []string
@@ -386,7 +386,7 @@ type withAgents struct {
 
 func (s *withAgents) Agents() tool.Agents { return s.agents }
 
-// An agent in the background is not waited for; one that is waited for ends with the call that started it.
+// The call does not wait for an agent in the background. Any other agent ends with the call that started it.
 func TestE2_AgentCalls(t *testing.T) {
 	registry, err := tool.NewRegistry(anthropic.Native().Tools...)
 	if err != nil {
@@ -412,7 +412,7 @@ func TestE2_AgentCalls(t *testing.T) {
 	}
 }
 
-// Bash says in its result's structure what it says in its text, and TaskStop and Edit do too.
+// The results of Bash, TaskStop and Edit say in their structure what they say in their text.
 func TestJ4_BashRan(t *testing.T) {
 	b := newBench(t)
 	for command, want := range map[string]tool.Ran{
@@ -446,7 +446,7 @@ func TestJ4_BashRan(t *testing.T) {
 	}
 }
 
-// A command that prints what results look like, or is a patch, is read as what it is.
+// A command that prints text like that of a result, or is a patch, gets the right result.
 func TestJ4_BashReadsNoProse(t *testing.T) {
 	b := newBench(t)
 	left := "[The command has ended but left processes running. They end with the session:\n  1 x]"

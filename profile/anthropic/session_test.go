@@ -32,7 +32,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestE1_Session and TestE2_Session are whole sessions over HTTP: the model is scripted, everything else is real.
+// TestE1_Session and TestE2_Session run whole sessions over HTTP. Only the model is scripted.
 func TestE1_Session(t *testing.T) {
 	playSession(t, anthropic.Profile(), "own", "write_file", "shell")
 }
@@ -111,8 +111,8 @@ func submit(t *testing.T, server *fakellm.Server, p profile.Profile, dir string)
 	return local, result.Text
 }
 
-// headers are those of a request that the provider sets, sorted, without the key. The two that are left out are
-// the HTTP client's, and the length of the body depends on the directory.
+// headers returns those headers of a request that the provider sets, sorted, without the key. Those of the HTTP client are left out, and
+// so is the length, which depends on the directory.
 func headers(h http.Header) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(h)) {
@@ -128,7 +128,7 @@ func headers(h http.Header) string {
 	return b.String()
 }
 
-// compareGolden compares a request with a file. The body is indented but otherwise as it was sent.
+// compareGolden compares a request with a file. The body is as it was sent, but indented.
 func compareGolden(t *testing.T, file string, r *fakellm.Request, volatile *strings.Replacer) {
 	t.Helper()
 	var body bytes.Buffer

@@ -14,7 +14,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// fixture is a real directory, and a session with background processes, for the tools of the native dialect.
+// fixture holds a real directory, and a session with background processes, for the tools of the native dialect.
 type fixture struct {
 	*testing.T
 	dir      string
@@ -30,7 +30,7 @@ type session struct {
 
 func (s *session) Processes() tool.Processes { return s.processes }
 
-func newBench(t *testing.T) *fixture {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	dir := t.TempDir()
 	local, err := env.NewLocal(dir, env.LocalOptions{Grace: -1})
@@ -96,7 +96,7 @@ func (b *fixture) outcome(name string, args object) *tool.Outcome {
 	return out
 }
 
-// is runs a call that must succeed with exactly this text.
+// is runs a call that must succeed with exactly the text.
 func (b *fixture) is(name string, args object, want string) {
 	b.Helper()
 	if got, failed := b.run(name, args); failed || got != want {
@@ -104,7 +104,7 @@ func (b *fixture) is(name string, args object, want string) {
 	}
 }
 
-// has runs a call that must end as said, with these texts in its result.
+// has runs a call that must succeed or fail as given, with the texts in its result.
 func (b *fixture) has(name string, args object, fails bool, want ...string) string {
 	b.Helper()
 	got, failed := b.run(name, args)

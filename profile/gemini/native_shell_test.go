@@ -16,7 +16,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// TestE2_TimedOut runs a command out of time, as far as it takes for the form of the result: the tool's own time is minutes.
+// TestE2_TimedOut checks the form of the result of a command that timed out, with a short limit instead of the tool's own.
 func TestE2_TimedOut(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no commands on Windows yet")
@@ -42,7 +42,7 @@ func TestE2_TimedOut(t *testing.T) {
 	}
 }
 
-// TestR7_OutputCannotCloseItsTag has commands print what would end the part of a result that is not to be trusted.
+// TestR7_OutputCannotCloseItsTag has commands print the tag that would end the untrusted part of a result.
 func TestR7_OutputCannotCloseItsTag(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no commands on Windows yet")
@@ -87,7 +87,7 @@ func TestR7_OutputCannotCloseItsTag(t *testing.T) {
 	}
 }
 
-// processSession is a session that has background commands.
+// processSession is a session with background commands.
 type processSession struct {
 	tool.Plain
 	processes tool.Processes

@@ -75,7 +75,7 @@ func TestE3_Settings(t *testing.T) {
 	}
 }
 
-// TestE3_PromptPromisesNothing reads every word in backquotes as the name of a tool or of a parameter.
+// TestE3_PromptPromisesNothing checks that every word in backquotes is the name of a tool or a parameter.
 func TestE3_PromptPromisesNothing(t *testing.T) {
 	word := regexp.MustCompile("`([^`\n]+)`")
 	programs := []string{"cd"}
@@ -89,7 +89,7 @@ func TestE3_PromptPromisesNothing(t *testing.T) {
 			for name := range maps.Keys(parametersOf(t, x).Properties) {
 				known = append(known, name)
 			}
-			if x.Needs == tool.NeedsNothing { // the others are not always there
+			if x.Needs == tool.NeedsNothing { // not every session has the others
 				tools = append(tools, x.Name)
 			}
 		}
@@ -105,7 +105,7 @@ func TestE3_PromptPromisesNothing(t *testing.T) {
 				t.Errorf("%q: the prompt does not say what `%s` is for", p.Dialect, name)
 			}
 		}
-		for _, name := range absent(p) { // also without backquotes, and in what the tools say of themselves
+		for _, name := range absent(p) { // also without backquotes, and in descriptions of tools
 			as := regexp.MustCompile(`\b` + name + `\b`)
 			if as.MatchString(p.Prompt) {
 				t.Errorf("%q: the prompt has %s in it, which is a tool of the other dialect", p.Dialect, name)
@@ -124,7 +124,7 @@ func TestE3_PromptPromisesNothing(t *testing.T) {
 	}
 }
 
-// absent are the tools of the other dialect that a dialect has not, but for those whose names are ordinary words.
+// absent returns the tools that only the other dialect has, except those whose names are ordinary words.
 func absent(p profile.Profile) []string {
 	list := append(names(gemini.Profile().Tools), names(gemini.Native().Tools)...)
 	return slices.DeleteFunc(list, func(name string) bool {
@@ -149,8 +149,8 @@ func parametersOf(t *testing.T, x tool.Tool) schema {
 	return s
 }
 
-// vendors are the tools that gemini-cli 0.61.0 sends for models from Gemini 3 on, with their parameters in the form
-// "name type", a ! for those that are required, and their minimum. It was seen in its requests.
+// vendors holds the tools that gemini-cli 0.61.0 sends for models from Gemini 3 on, as seen in its requests. A parameter has the form
+// "name type", with a ! if it is required, and its minimum.
 var vendors = map[string][]string{
 	"list_directory": {"dir_path string!", "file_filtering_options object", "file_filtering_options.respect_gemini_ignore boolean",
 		"file_filtering_options.respect_git_ignore boolean", "ignore array<string>"},
@@ -194,7 +194,7 @@ func TestE2_NativeParameters(t *testing.T) {
 	}
 }
 
-// describe is a schema in the form of the table.
+// describe returns a schema in the form of the table.
 func describe(s schema, prefix string) []string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {

@@ -36,7 +36,7 @@ func call(t *testing.T, name string, args object) fakellm.Call {
 	return fakellm.Call{Name: name, Args: data}
 }
 
-// TestE1_Session and TestE2_Session are whole sessions over HTTP: the model is scripted, everything else is real.
+// TestE1_Session and TestE2_Session run whole sessions over HTTP. Only the model is scripted.
 func TestE1_Session(t *testing.T) {
 	needCommands(t)
 	playSession(t, gemini.Profile(), "own",
@@ -109,7 +109,7 @@ func playSession(t *testing.T, p profile.Profile, golden string, create, edit, r
 	}
 	header := requests[0].Header.Clone()
 	header.Del("Content-Length")
-	header.Del("Accept-Encoding") // like the length, the HTTP client's
+	header.Del("Accept-Encoding") // set by the HTTP client, as is the length
 	if diff := cmp.Diff(http.Header{"Accept": {"text/event-stream, application/json"}, "Content-Type": {"application/json"},
 		"User-Agent": {"attractor-go"}, "X-Goog-Api-Key": {"test"}}, header); diff != "" {
 		t.Errorf("the headers: -want +got\n%s", diff)
@@ -156,7 +156,7 @@ func submit(t *testing.T, server *fakellm.Server, p profile.Profile, dir string)
 	return local, result.Text
 }
 
-// compareGolden compares a body, indented but otherwise as it was sent, with a file.
+// compareGolden compares a body with a file. It is as it was sent, but indented.
 func compareGolden(t *testing.T, file string, body []byte, volatile *strings.Replacer) {
 	t.Helper()
 	var b bytes.Buffer

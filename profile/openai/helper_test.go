@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { orphans.Verify(m.Run) }
 
 type object = map[string]any
 
-// fixture is a real directory, and a session with background processes, for the tools of the native dialect.
+// fixture holds a real directory, and a session with background processes, for the tools of the native dialect.
 type fixture struct {
 	testing.TB
 	dir     string
@@ -32,7 +32,7 @@ type fixture struct {
 	calls   int
 }
 
-// session has background processes, the first of which has the id 7.
+// session is a session with background processes, whose ids begin with 7.
 type session struct {
 	tool.Plain
 	outputs   *tool.DirOutputs
@@ -42,7 +42,7 @@ type session struct {
 func (s *session) Outputs() tool.Outputs     { return s.outputs }
 func (s *session) Processes() tool.Processes { return s.processes }
 
-func newBench(t testing.TB) *fixture {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	dir := t.TempDir()
 	local, err := env.NewLocal(dir, env.LocalOptions{Grace: -1})
@@ -81,7 +81,7 @@ func (b *fixture) get(name string) string {
 	return string(content)
 }
 
-// sh runs a command behind the tools' back.
+// sh runs a command without the tools.
 func (b *fixture) sh(script string) {
 	b.Helper()
 	got, err := env.Run(context.Background(), b.env, env.Command{Script: script}, time.Minute)
@@ -125,7 +125,7 @@ func (b *fixture) stdin(args object) *tool.Outcome {
 	return b.run("write_stdin", args)
 }
 
-// volatile is what differs from run to run; the form of it is checked.
+// volatile matches what differs from run to run, and so checks its form.
 var volatile = regexp.MustCompile(`(?m)^Chunk ID: [0-9a-f]{6}\nWall time: \d+\.\d{4} seconds\n`)
 
 // want compares the result of a command without its first two lines.
@@ -138,7 +138,7 @@ func (b *fixture) want(what string, out *tool.Outcome, isError bool, want string
 	}
 }
 
-// ranIs compares what a result says of a command, without how long it took and what exactly is left running.
+// ranIs compares the Ran of a result, without the duration and the names of processes left running.
 func ranIs(t *testing.T, what string, out *tool.Outcome, want tool.Ran) {
 	t.Helper()
 	if out.Ran == nil {

@@ -23,7 +23,7 @@ func TestE2_ExecCommandResult(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, ".profile"), []byte("GREETING=login\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := newBench(t)
+	r := newFixture(t)
 	r.put("sub/f", "inside")
 	for _, c := range []struct {
 		args    object
@@ -46,7 +46,7 @@ func TestE2_ExecCommandResult(t *testing.T) {
 }
 
 func TestE2_ExecCommandYieldsAndGoesOn(t *testing.T) {
-	r := newBench(t)
+	r := newFixture(t)
 	r.put("gate", "")
 	script := "echo begun; touch seen; while [ -e gate ]; do sleep 0.01; done; echo through; exit 4"
 	first := r.exec(object{"cmd": script, "yield_time_ms": 250}).Model.Text()
@@ -65,7 +65,7 @@ func TestE2_ExecCommandYieldsAndGoesOn(t *testing.T) {
 }
 
 func TestE2_WriteStdinToATerminal(t *testing.T) {
-	r := newBench(t)
+	r := newFixture(t)
 	r.exec(object{"cmd": "stty -echo; echo ready; read -r line; echo \"got $line\"; cat; exit 5", "tty": true, "yield_time_ms": 250})
 	var all strings.Builder
 	for _, chars := range []string{"one\n", "two\n", "\x04"} {
@@ -84,7 +84,7 @@ func TestE2_WriteStdinToATerminal(t *testing.T) {
 }
 
 func TestE2_WriteStdinInterrupts(t *testing.T) {
-	r := newBench(t)
+	r := newFixture(t)
 	r.exec(object{"cmd": "sleep 600", "yield_time_ms": 250})
 	r.exec(object{"cmd": "trap 'echo caught; exit 6' INT; touch ready; while :; do sleep 0.01; done", "tty": true, "yield_time_ms": 250})
 	r.sh("until [ -e ready ]; do sleep 0.01; done")
@@ -100,7 +100,7 @@ func TestE2_WriteStdinInterrupts(t *testing.T) {
 }
 
 func TestE2_ExecCommandOutputIsCut(t *testing.T) {
-	r := newBench(t)
+	r := newFixture(t)
 	count := "i=1; while [ $i -le 30000 ]; do echo line $i; i=$((i + 1)); done" // 318,894 bytes
 	for _, c := range []struct {
 		tokens       any
@@ -126,7 +126,7 @@ func TestE2_ExecCommandOutputIsCut(t *testing.T) {
 }
 
 func TestE2_ExecCommandIsInterruptedWithItsCall(t *testing.T) {
-	r := newBench(t)
+	r := newFixture(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	live := func(_ int, p []byte) {
 		if strings.Contains(string(p), "begun") {
@@ -143,7 +143,7 @@ func TestE2_ExecCommandIsInterruptedWithItsCall(t *testing.T) {
 }
 
 func TestE2_ExecCommandAppliesPatches(t *testing.T) {
-	r := newBench(t)
+	r := newFixture(t)
 	r.put("sub/a.txt", "old\n")
 	args := object{"cmd": "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.txt\n@@\n-old\n+new\n*** End Patch\nEOF", "workdir": "sub"}
 	if out := r.exec(args); out.IsError || r.get("sub/a.txt") != "new\n" {
@@ -160,7 +160,7 @@ func TestE2_ExecCommandAppliesPatches(t *testing.T) {
 }
 
 func TestE2_ExecCommandWithoutBackgroundProcesses(t *testing.T) {
-	r := newBench(t)
+	r := newFixture(t)
 	r.session = new(tool.Plain)
 	r.want("to its end", r.exec(object{"cmd": "sleep 0.4; echo over; exit 2", "yield_time_ms": 250}), true,
 		"Process exited with code 2\nOriginal token count: 2\nOutput:\nover\n")
@@ -170,7 +170,7 @@ func TestE2_ExecCommandWithoutBackgroundProcesses(t *testing.T) {
 }
 
 func TestE2_ExecRefusals(t *testing.T) {
-	r := newBench(t)
+	r := newFixture(t)
 	for _, c := range []struct {
 		tool string
 		args object
@@ -202,7 +202,7 @@ func (n noTerminals) Start(ctx context.Context, cmd env.Command) (env.Process, e
 }
 
 func TestE2_ExecCommandTakesInputWhereThereAreNoTerminals(t *testing.T) {
-	r := newBench(t)
+	r := newFixture(t)
 	r.env = noTerminals{r.env}
 	r.exec(object{"cmd": "read -r line; echo got $line", "tty": true, "yield_time_ms": 250}) // the attempt with a terminal took the id 7
 	r.want("the answer", r.stdin(object{"session_id": 8, "chars": "one\n", "yield_time_ms": 30_000}), false,
@@ -220,9 +220,9 @@ func TestE2_YieldTimes(t *testing.T) {
 	}
 }
 
-// A patch that is written as a command changes a read-only file only where somebody has been asked, as one that is a call.
+// A patch written as a command changes a read-only file only after an approval, like a call of apply_patch.
 func TestI6_ExecCommandPatchesNeedAnApproval(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.put("f", "1\n")
 	file := filepath.Join(b.dir, "f")
 	if err := os.Chmod(file, 0o444); err != nil {
@@ -246,7 +246,7 @@ func TestI6_ExecCommandPatchesNeedAnApproval(t *testing.T) {
 }
 
 func TestJ4_ExecRan(t *testing.T) {
-	r := newBench(t)
+	r := newFixture(t)
 	ranIs(t, "success", r.exec(object{"cmd": "echo a"}), tool.Ran{ID: "7", Exit: &env.Exit{Code: 0}, Bytes: 2, Lines: 1})
 	ranIs(t, "failure", r.exec(object{"cmd": "exit 3"}), tool.Ran{ID: "8", Exit: &env.Exit{Code: 3}})
 	ranIs(t, "signal", r.exec(object{"cmd": "kill -KILL $$"}), tool.Ran{ID: "9", Exit: &env.Exit{Code: -1, Signal: "SIGKILL"}})
@@ -261,9 +261,9 @@ func TestJ4_ExecRan(t *testing.T) {
 	}
 }
 
-// Where nothing outlives its call, a command that is cut short says so as shell does.
+// In a session without background processes, a command that times out says so as shell does.
 func TestJ4_ExecRanToTheEnd(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.session = new(tool.Plain)
 	ranIs(t, "success", b.exec(object{"cmd": "echo a; exit 3"}), tool.Ran{Exit: &env.Exit{Code: 3}, Bytes: 2, Lines: 1})
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -303,7 +303,7 @@ func (p *endlessProcess) Kill(context.Context) error {
 	return nil
 }
 
-// A command that is killed because its time is over is not told of a parameter that its tool does not have.
+// The result of a command that timed out names no parameter that the tool lacks.
 func TestJ4_ExecTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &fixture{TB: t, env: endless{}, session: new(tool.Plain)}

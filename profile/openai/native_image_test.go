@@ -12,7 +12,7 @@ import (
 )
 
 func TestE2_ViewImage(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	var file bytes.Buffer
 	if err := png.Encode(&file, image.NewGray(image.Rect(0, 0, 3, 2))); err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestI10_ViewImageQuotesNames(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("not run: Windows has no such names")
 	}
-	b := newBench(t)
+	b := newFixture(t)
 	b.put("picture\n.png", "\x89PNG\r\n\x1a\n")
 	b.put("a\n[Not readable: b]", "text")
 	for path, want := range map[string]string{"picture\n.png": `"picture\n.png"`, "a\n[Not readable: b]": `"a\n[Not readable: b]" is no PNG`} {

@@ -15,9 +15,9 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// The free-form tool in a session over the wire format that has such tools: its patch comes as it is, and so does its result.
+// The free-form tool works in a session over the wire format that has such tools: patch and result are not JSON.
 func TestC6_ApplyPatchFreeform(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.put("a.txt", "say \"one\"\n")
 	const text = "*** Begin Patch\n*** Update File: a.txt\n@@\n-say \"one\"\n+say \\two\\\n*** End Patch\n"
 	calls := func(raw string) fakellm.Turn {

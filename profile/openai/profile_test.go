@@ -83,7 +83,7 @@ func object(t *testing.T, value any) json.RawMessage {
 	return data
 }
 
-// result is the text that came back for a call.
+// result returns the text of a call's result.
 func result(t *testing.T, server *fakellm.Server, callID string) string {
 	t.Helper()
 	requests := server.Requests()
@@ -190,12 +190,12 @@ func TestE2_NativeQuestions(t *testing.T) {
 	}
 }
 
-// golden compares the first request, to the letter but for what differs from machine to machine.
+// golden compares the first request exactly, except for what differs between machines.
 func golden(t *testing.T, name, dir string, server *fakellm.Server) {
 	t.Helper()
 	header := server.Requests()[0].Header.Clone()
 	header.Del("Content-Length")
-	header.Del("Accept-Encoding") // like the length, the HTTP client's
+	header.Del("Accept-Encoding") // set by the HTTP client, as is the length
 	if diff := cmp.Diff(http.Header{"Accept": {"text/event-stream, application/json"}, "Content-Type": {"application/json"},
 		"User-Agent": {"attractor-go"}, "Authorization": {"Bearer test"}}, header); diff != "" {
 		t.Errorf("the headers: -want +got\n%s", diff)

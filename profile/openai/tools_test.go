@@ -61,7 +61,7 @@ func TestE3_DefaultModelIsTheNewest(t *testing.T) {
 	}
 }
 
-// native is what codex 0.169 sends for gpt-5.5: of each tool the parameters with their types, an optional one with a question mark.
+// native holds the tools that codex 0.169 sends for gpt-5.5: the parameters with their types, and a question mark after optional ones.
 var native = map[string][]string{
 	"exec_command": {"cmd string", "justification? string", "login? boolean", "max_output_tokens? number", "prefix_rule? array<string>",
 		"sandbox_permissions? string [use_default require_escalated]", "shell? string", "tty? boolean", "workdir? string", "yield_time_ms? number"},
@@ -73,7 +73,7 @@ var native = map[string][]string{
 	"update_plan": {"explanation? string", "plan array<object>", "plan[].status string", "plan[].step string"},
 }
 
-// ownTools are this project's own, in every dialect.
+// ownTools returns the tools that are this project's own in every dialect.
 func ownTools() []string {
 	all := []string{"read_output"}
 	for _, t := range coding.Agents() {
@@ -147,7 +147,7 @@ func (s schema) list(t *testing.T, at string, all *[]string) {
 	}
 }
 
-// kind is a type's name. Go's slices may be null, which is no matter.
+// kind returns a type's name. null is ignored: Go's slices may be null.
 func (s schema) kind() string {
 	kind := fmt.Sprint(s.Type)
 	if kinds, ok := s.Type.([]any); ok {
@@ -159,7 +159,7 @@ func (s schema) kind() string {
 	return kind
 }
 
-// words are what a prompt may have in backticks beside tools and their parameters.
+// words holds what a prompt may have in backquotes beside tools and parameters.
 var words = []string{"cd", "rg", "rg --files"}
 
 func TestE3_PromptPromisesNoAbsentTool(t *testing.T) {
@@ -182,7 +182,7 @@ func TestE3_PromptPromisesNoAbsentTool(t *testing.T) {
 				t.Errorf("%s: %q is neither a tool nor a parameter", name, q[1])
 			}
 		}
-		for _, other := range dialects() { // also without backticks, where the name is no word of English
+		for _, other := range dialects() { // also without backquotes, if the name is not an English word
 			for _, tl := range other.Tools {
 				if strings.Contains(tl.Name, "_") && strings.Contains(p.Prompt, tl.Name) && !slices.Contains(names(p), tl.Name) {
 					t.Errorf("%s: speaks of %s", name, tl.Name)

@@ -10,7 +10,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// agentsSession is a session with a table of agents that only says what came.
+// agentsSession is a session whose subagents only record what they are asked.
 type agentsSession struct {
 	tool.Plain
 	came []any
@@ -41,9 +41,9 @@ func (a *agentTable) Close(_ context.Context, id string) (tool.AgentStatus, erro
 	return tool.AgentStatus{ID: id, Status: "closed"}, nil
 }
 
-// What the model writes arrives, and what comes back is JSON that a model can read.
+// The arguments of the model arrive unchanged, and it gets JSON back.
 func TestF_AgentTools(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	s := &agentsSession{says: tool.AgentResult{Output: "a <b> && c\n", Success: true, TurnsUsed: 3}}
 	for i, step := range []struct {
 		args object
@@ -68,9 +68,9 @@ func TestF_AgentTools(t *testing.T) {
 	}
 }
 
-// A long output is cut inside of the JSON, which stays whole.
+// A long output is truncated inside the JSON, which stays valid.
 func TestF_LongOutputOfAnAgent(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	s := &agentsSession{says: tool.AgentResult{Output: "begin" + strings.Repeat("line\n", 20_000) + "end", TurnsUsed: 3}}
 	o := b.runCall(context.Background(), Agents()[2], object{"agent_id": "agent-1"}, tool.Call{Session: s})
 	var got tool.AgentResult
@@ -83,9 +83,9 @@ func TestF_LongOutputOfAnAgent(t *testing.T) {
 	}
 }
 
-// Programs are told which agent a call was about, and how it went, without the report.
+// The structured result names the agent and its success, without the report.
 func TestJ4_AgentToolsAreStructured(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	s := &agentsSession{says: tool.AgentResult{Output: "the report", Success: true, TurnsUsed: 3}}
 	for i, want := range []string{`{"agent_id":"agent-1","status":"running"}`, `{"agent_id":"agent-1","status":"running"}`,
 		`{"agent_id":"agent-1","success":true,"turns_used":3}`, `{"agent_id":"agent-1","status":"closed"}`} {

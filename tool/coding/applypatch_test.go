@@ -6,7 +6,7 @@ import (
 )
 
 func TestC6_ApplyPatchTool(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.put("a.sh", "echo one\n")
 	b.put("old.txt", "x\n")
 	patch := strings.Join([]string{"*** Begin Patch", "*** Update File: a.sh", "@@", "-echo one", "+echo two", "*** Add File: new/n.txt", "+n",
@@ -37,9 +37,9 @@ func TestC6_PatchAccess(t *testing.T) {
 	}
 }
 
-// A model that writes the patch as for a shell means the same. A directory that a shell could not change to is none here either.
+// A patch written as a shell command is applied too. Its cd fails if a shell's would.
 func TestC6_ApplyPatchTakesAnInvocation(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.put("sub dir/a.txt", "one\n")
 	script := func(dir string) string {
 		return "cd " + dir + " && apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.txt\n-one\n+two\n*** Add File: b.txt\n+b\n*** End Patch\nEOF\n"
@@ -60,7 +60,7 @@ func TestC6_ApplyPatchTakesAnInvocation(t *testing.T) {
 	}
 }
 
-// What a model reads of a patch that was applied otherwise than it is written, or not at all.
+// The result says if a patch was applied differently than written, or not at all.
 func TestR8_ApplyPatchTexts(t *testing.T) {
 	tests := []struct{ name, patch, want string }{
 		{"indentation", "*** Update File: src/main.go\n@@ func main() {\n-    run()\n+    run(1)\n+    stop()", "Done. The patch changed these files:\n" +
@@ -77,7 +77,7 @@ func TestR8_ApplyPatchTexts(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newFixture(t)
 			b.put("src/main.go", "func main() {\n\trun()\n}\n")
 			b.put("old.txt", "x\n")
 			o := b.run(ApplyPatch(), object{"patch": "*** Begin Patch\n" + tt.patch + "\n*** End Patch"})
@@ -91,7 +91,7 @@ func TestR8_ApplyPatchTexts(t *testing.T) {
 	}
 }
 
-// A patch in JSON is one to who authorizes it, too.
+// The permission hook also sees the paths of a patch in JSON.
 func TestR8_AccessOfAPatchInJSON(t *testing.T) {
 	if access := PatchAccess(`{"input":"*** Begin Patch\n*** Delete File: a\n*** End Patch"}`); strings.Join(access.Paths, " ") != "a" {
 		t.Errorf("%+v", access)
@@ -104,7 +104,7 @@ func TestR8_TheExampleInTheDescriptionApplies(t *testing.T) {
 	if lines := strings.Count(example, "\n") + 1; !ended || lines != 6 {
 		t.Errorf("the example has %d lines", lines)
 	}
-	b := newBench(t)
+	b := newFixture(t)
 	b.put("src/app.py", "def part():\n    print(\"Hi\")\n\ndef greet():\n    print(\"Hi\")\n")
 	b.ok(ApplyPatch(), object{"patch": example + "*** End Patch"})
 	if got := b.get("src/app.py"); got != "def part():\n    print(\"Hi\")\n\ndef greet():\n    print(\"Hello\")\n" {

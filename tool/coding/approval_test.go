@@ -13,7 +13,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// changes are calls that change the file f, each by another tool.
+// changes holds calls of different tools that change the file f.
 var changes = []struct {
 	tool tool.Tool
 	args object
@@ -38,11 +38,11 @@ func (b *fixture) authorized(t tool.Tool, args any, hook tool.Authorize) *tool.O
 	return r.Run(b.Context(), llm.ToolCall{ID: "c1", Name: t.Name, Args: string(text)}, tool.Call{Env: b.env, Session: new(tool.Plain)}, hook)
 }
 
-// A read-only file is changed only where somebody has been asked, and then it stays read-only.
+// A read-only file is changed only after an approval, and stays read-only.
 func TestI6_ReadOnlyFilesNeedAnApproval(t *testing.T) {
 	for _, c := range changes {
 		t.Run(c.tool.Name, func(t *testing.T) {
-			b := newBench(t)
+			b := newFixture(t)
 			b.put("f", "1\n")
 			if err := os.Chmod(filepath.Join(b.dir, "f"), 0o444); err != nil {
 				t.Fatal(err)
@@ -74,10 +74,10 @@ func TestI6_ReadOnlyFilesNeedAnApproval(t *testing.T) {
 	}
 }
 
-// What becomes read-only after the hook has decided is not changed either: the hook did not know.
+// A file that becomes read-only after the hook's decision is not changed, because the hook did not know.
 func TestI6_ReadOnlySinceTheDecision(t *testing.T) {
 	for _, c := range changes {
-		b := newBench(t)
+		b := newFixture(t)
 		b.put("f", "1\n")
 		out := b.authorized(c.tool, c.args, func(context.Context, tool.Request) (tool.Decision, error) {
 			return tool.Decision{Verdict: tool.Allow}, os.Chmod(filepath.Join(b.dir, "f"), 0o444)
@@ -88,9 +88,9 @@ func TestI6_ReadOnlySinceTheDecision(t *testing.T) {
 	}
 }
 
-// An approval is for the files that it was asked for.
+// An approval covers only the files that the hook was asked about.
 func TestI2_AnApprovalIsForItsFiles(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.env = env.Protect(b.env, env.DefaultProtection())
 	for _, c := range []struct {
 		tool tool.Tool
@@ -112,7 +112,7 @@ func TestI2_AnApprovalIsForItsFiles(t *testing.T) {
 	if out := b.authorized(changes[0].tool, object{"file_path": ".mcp.json", "content": "{}"}, allow); out.IsError || b.get(".mcp.json") != "{}" {
 		t.Error(out.Model.Text())
 	}
-	// Whoever edits the arguments of a call approves of what it then changes.
+	// A hook that edits the arguments approves of what the edited call changes.
 	out := b.authorized(WriteFile(), object{"file_path": "x", "content": "{}"}, func(context.Context, tool.Request) (tool.Decision, error) {
 		return tool.Decision{Verdict: tool.Allow, Args: `{"file_path":".claude/x","content":"y"}`}, nil
 	})

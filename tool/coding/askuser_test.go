@@ -8,7 +8,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// answeringSession is a session whose host answers.
+// answeringSession is a session whose host answers questions.
 type answeringSession struct {
 	tool.Plain
 	asked tool.Question
@@ -21,7 +21,7 @@ func (p *answeringSession) Ask(_ context.Context, q tool.Question) (tool.Answer,
 }
 
 func TestA1_AskUser(t *testing.T) {
-	b, p := newBench(t), &answeringSession{}
+	b, p := newFixture(t), &answeringSession{}
 	args := object{"question": "which?", "options": []string{"a", "b"}}
 	o := b.runCall(context.Background(), AskUser(), args, tool.Call{Session: p})
 	if o.IsError || o.Model.Text() != "the second" || p.asked.Text != "which?" || strings.Join(p.asked.Options, ",") != "a,b" {

@@ -17,13 +17,13 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// changed is a change of a file below the directory, between two contents, of which none is no file.
+// changed returns a change of a file between two contents. The content none means that there is no file.
 func (b *fixture) changed(kind tool.ChangeKind, name, before, after string) tool.Change {
 	b.Helper()
 	return tool.Change{Kind: kind, Path: b.real(name), Before: hashed(before), After: hashed(after)}
 }
 
-// real is a file's name as results have it.
+// real returns a file's path in the form of results.
 func (b *fixture) real(name string) string {
 	b.Helper()
 	dir, err := filepath.EvalSymlinks(b.dir)
@@ -50,7 +50,7 @@ func (b *fixture) changes(what string, out *tool.Outcome, want ...tool.Change) {
 }
 
 func TestJ4_ChangesOfSingleFiles(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.changes("created", b.run(WriteFile(), object{"file_path": "d/new", "content": "n\n"}), b.changed(tool.Created, "d/new", none, "n\n"))
 	b.changes("created empty", b.run(WriteFile(), object{"file_path": "empty", "content": ""}), b.changed(tool.Created, "empty", none, ""))
 	b.changes("replaced", b.run(WriteFile(), object{"file_path": "d/new", "content": "m\n"}), b.changed(tool.Modified, "d/new", "n\n", "m\n"))
@@ -112,14 +112,14 @@ func TestJ4_ChangesOfPatches(t *testing.T) {
 		"refused": {map[string]string{"a": "1\n"}, patchOf("*** Add File: new", "+n", "*** Update File: a", "@@", "-2", "+3"), func(*fixture) []tool.Change { return nil }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t)
+			b := newFixture(t)
 			for name, content := range tt.files {
 				b.put(name, content)
 			}
 			b.changes(name, b.run(ApplyPatch(), object{"patch": tt.patch}), tt.want(b)...)
 		})
 	}
-	b := newBench(t)
+	b := newFixture(t)
 	script := "apply_patch <<'EOF'\n" + patchOf("*** Add File: new", "+n") + "\nEOF"
 	out := b.run(sh(), object{"command": script})
 	b.changes("by shell", out, b.changed(tool.Created, "new", none, "n\n"))
@@ -128,7 +128,7 @@ func TestJ4_ChangesOfPatches(t *testing.T) {
 	}
 }
 
-// stuckFile is an environment in which one file cannot be replaced, and another not put back.
+// stuckFile is an environment in which one file cannot be replaced, and another cannot be restored.
 type stuckFile struct {
 	env.Environment
 	replaced map[string]int
@@ -146,9 +146,9 @@ func (s *stuckFile) Delete(ctx context.Context, name string, was env.Hash) error
 	return env.Delete(ctx, s.Environment, name, was)
 }
 
-// A patch that fails halfway says what it has left changed; what it put back has not changed.
+// A patch that fails halfway lists the files that it left changed, and not those that it restored.
 func TestJ4_ChangesOfATornPatch(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	for _, name := range []string{"fine", "torn", "stuck"} {
 		b.put(name, "1\n")
 	}
@@ -160,10 +160,10 @@ func TestJ4_ChangesOfATornPatch(t *testing.T) {
 	b.changes("torn", out, b.changed(tool.Modified, "torn", "1\n", "2\n"))
 }
 
-// A diff comes only if it is asked for, git can apply it, and it is as long as it may be.
+// A diff is made only if the call asks for one. git can apply it, and it is no longer than allowed.
 func TestJ4_Diffs(t *testing.T) {
 	git := peer.Need(t, "git")
-	b := newBench(t)
+	b := newFixture(t)
 	var original strings.Builder
 	for range 30 {
 		original.WriteString("a line\n")
@@ -213,7 +213,7 @@ func TestJ4_Diffs(t *testing.T) {
 }
 
 func TestJ4_DiffsHaveALimit(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	write := func(name, content string, diffs int) tool.Change {
 		t.Helper()
 		out := b.runCall(t.Context(), WriteFile(), object{"file_path": name, "content": content}, tool.Call{Diffs: diffs})

@@ -16,7 +16,7 @@ import (
 
 const editSize = 10 << 20
 
-// editBenchmarks edit a line in the middle of 10 MB of source, in the ways in which a line can be found.
+// editBenchmarks holds edits of a line in the middle of 10 MB of source, one for each way of finding it.
 var editBenchmarks = []struct {
 	name, how  string
 	ending     string
@@ -32,7 +32,7 @@ var editBenchmarks = []struct {
 	{"all", "white space and typographic characters", "\n", "\tunique := “compute”", "unique := \"compute\"\n\nreturn", true},
 }
 
-// content is 10 MB with the line in the middle, followed by an empty one and a return.
+// content returns 10 MB with the line in the middle, followed by an empty one and a return.
 func editContent(line, ending string, typography bool) string {
 	filler := "\tif err := step(ctx, %d); err != nil {" + ending + "\t\treturn fmt.Errorf(\"step: %%w\", err)" + ending + "\t}" + ending
 	if typography {
@@ -50,8 +50,8 @@ func editContent(line, ending string, typography bool) string {
 	return b.String()
 }
 
-// BenchmarkC5_Edit compares an edit of 10 MB, from content to content, with a copy of them into memory that is there: times-copy
-// is the processor time of the one by that of the other.
+// BenchmarkC5_Edit compares an edit of 10 MB in memory with a copy into existing memory. times-copy is the ratio of their processor
+// times.
 func BenchmarkC5_Edit(b *testing.B) {
 	for _, bb := range editBenchmarks {
 		content := editContent(bb.line, bb.ending, bb.typography)
@@ -73,11 +73,11 @@ func BenchmarkC5_Edit(b *testing.B) {
 	}
 }
 
-// BenchmarkC5_EditFile is the whole tool, which also reads the file, writes it durably and shows the place.
+// BenchmarkC5_EditFile runs the whole tool, which also reads the file, writes it durably and renders the snippet.
 func BenchmarkC5_EditFile(b *testing.B) {
 	content := editContent("\tunique := compute(1)", "\n", false)
 	copied := copyTime(b, content)
-	bench := newBench(b)
+	bench := newFixture(b)
 	bench.put("big.go", content)
 	var turns [2]string
 	for i := range turns {
@@ -100,7 +100,7 @@ func BenchmarkC5_EditFile(b *testing.B) {
 	report(b, start, n, copied)
 }
 
-// copyTime is what a copy of a content costs.
+// copyTime returns the processor time of copying a content.
 func copyTime(b *testing.B, content string) time.Duration {
 	const rounds = 50
 	dst := make([]byte, len(content))
@@ -118,7 +118,7 @@ func report(b *testing.B, start time.Duration, n int, copied time.Duration) {
 	b.ReportMetric(float64(used)/float64(copied), "times-copy")
 }
 
-// cpuTime is what the process has used so far, of both kinds.
+// cpuTime returns the user and system time of the process so far.
 func cpuTime(b *testing.B) time.Duration {
 	var use syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {

@@ -32,7 +32,7 @@ func TestC5_Edit(t *testing.T) {
 		{"NUL bytes", "a\x00b\n", "a\x00b", "c", false, "c\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newFixture(t)
 			b.put("f", c.content)
 			b.ok(EditFile(), object{"file_path": "f", "old_string": c.old, "new_string": c.new, "replace_all": c.all})
 			if got := b.get("f"); got != c.want {
@@ -43,7 +43,7 @@ func TestC5_Edit(t *testing.T) {
 }
 
 func TestC5_ModeIsKept(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.put("run.sh", "echo a\n")
 	if err := os.Chmod(filepath.Join(b.dir, "run.sh"), 0o750); err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestC5_ModeIsKept(t *testing.T) {
 }
 
 func TestC5_ResultShowsThePlace(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.put("f", counted(20))
 	got := b.ok(EditFile(), object{"file_path": "f", "old_string": "text 10\n", "new_string": "one\ntwo\n"})
 	want := "Edited f: replaced 1 occurrence (line 10). It now reads:\n" +
@@ -79,7 +79,7 @@ func TestC5_ResultShowsThePlace(t *testing.T) {
 }
 
 func TestC5_NotUnique(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	const content = "a\nx\nb\nx\nx x\n"
 	b.put("f", content)
 	b.fails(EditFile(), object{"file_path": "f", "old_string": "x", "new_string": "y"}, "4 times", "lines 2, 4, 5", "replace_all", "nothing was changed")
@@ -124,7 +124,7 @@ func TestC5_FuzzySteps(t *testing.T) {
 		{"all together", "\tsay(\u2018hi\u2019) \n\tend\n", "say('hi')\nend\n", "say('ho')\nend\n", false, "\tsay('ho')\n\tend\n", both},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newFixture(t)
 			b.put("f", c.content)
 			got := b.ok(EditFile(), object{"file_path": "f", "old_string": c.old, "new_string": c.new, "replace_all": c.all})
 			if b.get("f") != c.want {
@@ -138,7 +138,7 @@ func TestC5_FuzzySteps(t *testing.T) {
 }
 
 func TestC5_FuzzyStepsRefuse(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	for _, c := range []struct{ name, content, old, new, want string }{
 		{"two places", "  a\n  b\nx\n\ta\n\tb\n", "a\nb\n", "c\n", "except for indentation, to which new_string was adapted, it is there 2 times (lines 1, 4)"},
 		{"two typographic places", "\u2018a\u2019 \u201ba\u2019\n", "'a'", "c", "it is there 2 times (line 1)"},
@@ -161,7 +161,7 @@ func TestC5_FuzzyStepsRefuse(t *testing.T) {
 }
 
 func TestC5_NotFoundShowsTheNearestPlace(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.put("f.go", "package a\n\nfunc main() {\n\tfmt.Println(\"hello\")\n\treturn\n}\n\nfunc other() {\n}\n")
 	for _, c := range []struct {
 		name, old string
@@ -185,7 +185,7 @@ func TestC5_NotFoundShowsTheNearestPlace(t *testing.T) {
 }
 
 func TestC5_Refusals(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.put("f", "a\nb\n")
 	b.put("dir/x", "")
 	b.fails(EditFile(), object{"file_path": "f", "old_string": "", "new_string": "x"}, "old_string is empty", "write_file")

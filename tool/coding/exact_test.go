@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What is found in a content as it is, is what is found in one with \n for line endings.
+// findExact finds the same places with either line ending.
 func TestC5_ExactIsWhateverTheLineEndings(t *testing.T) {
 	pieces := []string{"a", "b", "ab", "\n", "\r\n", "\r", "\r\r\n", "\n\n"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -32,7 +32,7 @@ func TestC5_ExactIsWhateverTheLineEndings(t *testing.T) {
 	})
 }
 
-// The finder finds what strings.Index finds, whichever byte it goes by.
+// The finder agrees with strings.Index, whichever byte it searches for.
 func TestC5_Finder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		letters := rapid.SampledFrom([]string{"a", "a", "a", "b", "c"})
@@ -53,7 +53,7 @@ func TestC5_Finder(t *testing.T) {
 	})
 }
 
-// The place that is shown is the one that was, with whole lines around it.
+// The snippet shows the edited place with whole lines around it.
 func TestC5_Snippet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lines := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "", "bb", "ccc\r"}), 1, 70).Draw(t, "lines")
@@ -73,7 +73,7 @@ func TestC5_Snippet(t *testing.T) {
 	})
 }
 
-// Occurrences that overlap are one for an edit of all of them, and not unique for an edit of one.
+// Overlapping occurrences count as one if all are replaced, and as ambiguous if one is.
 func TestC5_OverlappingOccurrences(t *testing.T) {
 	for _, tt := range []struct {
 		old, content string

@@ -14,14 +14,14 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// fixture is a directory with the real environment on it.
+// fixture holds a directory, the real environment on it, and what a call gets.
 type fixture struct {
 	testing.TB
 	dir string
 	env env.Environment
 }
 
-func newBench(t testing.TB) *fixture {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	dir := t.TempDir()
 	e, err := env.NewLocal(dir, env.LocalOptions{Grace: -1})
@@ -36,7 +36,7 @@ func newBench(t testing.TB) *fixture {
 	return &fixture{t, dir, e}
 }
 
-// put writes a file behind the tools' back.
+// put writes a file without the tools.
 func (b *fixture) put(name, content string) {
 	b.Helper()
 	file := filepath.Join(b.dir, name)
@@ -94,7 +94,7 @@ func (b *fixture) ok(t tool.Tool, args any) string {
 	return out.Model.Text()
 }
 
-// fails runs a call that must fail with a text that has all of the given ones in it.
+// fails runs a call that must fail with all of the given texts.
 func (b *fixture) fails(t tool.Tool, args any, want ...string) string {
 	b.Helper()
 	out := b.run(t, args)
@@ -112,7 +112,7 @@ func (b *fixture) fails(t tool.Tool, args any, want ...string) string {
 
 type object = map[string]any
 
-// parameters is as much of a JSON Schema as the tests look at.
+// parameters holds the parts of a JSON Schema that the tests check.
 type parameters struct {
 	Type       string
 	Required   []string
@@ -128,7 +128,7 @@ func parseParameters(t testing.TB, schema json.RawMessage) parameters {
 	return p
 }
 
-// sorted joins names in order.
+// sorted returns the names, sorted and joined.
 func sorted(names []string) string {
 	slices.Sort(names)
 	return strings.Join(names, " ")

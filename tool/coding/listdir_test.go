@@ -11,7 +11,7 @@ import (
 )
 
 func TestC9_ListDir(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.put("b.txt", "12345")
 	b.put("a/x/y/z", "1")
 	b.put("a/.hidden", "")

@@ -25,7 +25,7 @@ const editor = "ATTRACTOR_TEST_EDITOR"
 // editsEach is how many changes each of the two processes makes.
 const editsEach = 100
 
-// TestI6_Editor is no test of its own: it is a process of TestI6_TwoProcessesLoseNoEdit.
+// TestI6_Editor is not a test by itself: TestI6_TwoProcessesLoseNoEdit runs it as a process.
 func TestI6_Editor(t *testing.T) {
 	given := os.Getenv(editor)
 	if given == "" {
@@ -43,7 +43,7 @@ func TestI6_Editor(t *testing.T) {
 	}()
 	b := &fixture{TB: t, dir: dir, env: e}
 	fmt.Println("ready")
-	if _, err := io.ReadFull(os.Stdin, make([]byte, 1)); err != nil { // until both are
+	if _, err := io.ReadFull(os.Stdin, make([]byte, 1)); err != nil { // until both are ready
 		t.Fatal(err)
 	}
 	for i := range editsEach {
@@ -56,7 +56,7 @@ func TestI6_Editor(t *testing.T) {
 	}
 }
 
-// Two processes make 200 changes of one file, and all of them are in it.
+// Two processes make 200 changes to one file, and none is lost.
 func TestI6_TwoProcessesLoseNoEdit(t *testing.T) {
 	dir := t.TempDir()
 	list := filepath.Join(dir, "list.txt")
@@ -83,7 +83,7 @@ func TestI6_TwoProcessesLoseNoEdit(t *testing.T) {
 			if err := cmd.Wait(); err != nil {
 				t.Errorf("%s: %v\n%s", name, err, out.text.String())
 			}
-			out.ready() // if it never was
+			out.ready() // in case it never was
 		})
 	}
 	ready.Wait()
@@ -123,7 +123,7 @@ func (w *readyWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// racingEnv is an environment in which somebody writes a file behind the tools' back, between what they read and what they write.
+// racingEnv is an environment in which somebody writes a file between a tool's reading and its writing.
 type racingEnv struct {
 	*env.Local
 	meddle func()
@@ -134,7 +134,7 @@ func (m *racingEnv) Replace(ctx context.Context, name string, was env.Hash, data
 	return m.Local.Replace(ctx, name, was, data, perm)
 }
 
-// plainRacingEnv is one that is nothing but an environment, as an embedder may write it. The writer comes when a file was read.
+// plainRacingEnv is a racingEnv with no optional methods, as a host may write one. The other write comes after a file was read.
 type plainRacingEnv struct {
 	env.Environment
 	meddle func()
@@ -153,7 +153,7 @@ func (m *plainRacingEnv) Open(ctx context.Context, name string) (io.ReadCloser, 
 	return io.NopCloser(strings.NewReader(string(data))), nil
 }
 
-// An outside writer between the reading and the writing: its change stays, and so does the tool's, or the tool says that it was not made.
+// If somebody writes between a tool's reading and its writing, that change stays. The tool's change is made too, or reported as failed.
 func TestI6_OutsideWriterBetweenReadAndWrite(t *testing.T) {
 	const before, theirs = "a\nb\nc\n", "a\nb\nC, theirs\n"
 	edit := object{"file_path": "f", "old_string": "a\n", "new_string": "A, ours\n"}
@@ -167,7 +167,7 @@ func TestI6_OutsideWriterBetweenReadAndWrite(t *testing.T) {
 			"plain":      func(b *fixture, meddle func()) env.Environment { return &plainRacingEnv{b.env, meddle} },
 		} {
 			t.Run(tt.tool.Name+"/"+kind, func(t *testing.T) {
-				b := newBench(t)
+				b := newFixture(t)
 				b.put("f", before)
 				b.put("other", "x\n")
 				b.env = wrap(b, sync.OnceFunc(func() { b.put("f", theirs) }))
@@ -183,14 +183,14 @@ func TestI6_OutsideWriterBetweenReadAndWrite(t *testing.T) {
 	}
 }
 
-// A change that does not fit any more after somebody else's is an error, and what the other one wrote stays. Of a patch nothing stays.
+// A change that no longer fits after somebody else's is an error, and the other content stays. A patch then changes nothing.
 func TestI6_DecidedAgainAndRefused(t *testing.T) {
 	patch := object{"patch": "*** Begin Patch\n*** Update File: other\n-x\n+y\n*** Update File: f\n-a\n+A\n*** End Patch"}
 	for _, tt := range []struct {
 		tool tool.Tool
 		args object
 	}{{EditFile(), object{"file_path": "f", "old_string": "a\n", "new_string": "A\n"}}, {ApplyPatch(), patch}} {
-		b := newBench(t)
+		b := newFixture(t)
 		b.put("f", "a\n")
 		b.put("other", "x\n")
 		writes := 0
@@ -206,7 +206,7 @@ func TestI6_DecidedAgainAndRefused(t *testing.T) {
 	}
 }
 
-// Who never stops writing does not hold up a call for ever.
+// Somebody who never stops writing does not block a call forever.
 func TestI6_AFileThatNeverRests(t *testing.T) {
 	for _, tt := range []struct {
 		tool tool.Tool
@@ -216,7 +216,7 @@ func TestI6_AFileThatNeverRests(t *testing.T) {
 		{ApplyPatch(), object{"patch": "*** Begin Patch\n*** Update File: f\n-a\n+A\n*** End Patch"}},
 		{WriteFile(), object{"file_path": "f", "content": "A\n"}},
 	} {
-		b := newBench(t)
+		b := newFixture(t)
 		b.put("f", "a\n")
 		writes := 0
 		b.env = &racingEnv{b.env.(*env.Local), func() {
@@ -230,9 +230,9 @@ func TestI6_AFileThatNeverRests(t *testing.T) {
 	}
 }
 
-// A new file does not replace one that somebody has made meanwhile.
+// A new file does not replace one that somebody created meanwhile.
 func TestI6_TwoMakeOneFile(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.env = &racingEnv{b.env.(*env.Local), sync.OnceFunc(func() { b.put("f", "theirs\n") })}
 	out := b.runCall(t.Context(), WriteFile(), object{"file_path": "f", "content": "ours\n"}, tool.Call{Session: &filesSession{}})
 	if got := b.get("f"); !out.IsError || got != "theirs\n" {

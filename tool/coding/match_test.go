@@ -14,14 +14,14 @@ import (
 
 const editCorpus = "../../../shared/corpora/edit_matching/cases.jsonl"
 
-// editCase is one line of the corpus.
+// editCase holds one line of the corpus.
 type editCase struct {
 	ID, Old, New, Outcome, Policy string
 	Content, Expected             json.RawMessage
 	ReplaceAll                    bool `json:"replace_all"`
 }
 
-// corpusText reads a text, or the recipe for a long one.
+// corpusText decodes a text, or the recipe for a long one.
 func corpusText(t *testing.T, raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -37,7 +37,7 @@ func corpusText(t *testing.T, raw json.RawMessage) string {
 	return strings.Repeat(recipe.Repeat[0].(string), int(recipe.Repeat[1].(float64))) + recipe.Suffix
 }
 
-// decidedDifferently names cases in which we do the opposite of what the corpus has.
+// decidedDifferently returns the cases of the corpus that we decide differently on purpose.
 func decidedDifferently() map[string]string {
 	const letters = "letters and punctuation are not overlooked: the text may be meant for another place, or the file have changed"
 	return map[string]string{
@@ -53,7 +53,7 @@ func decidedDifferently() map[string]string {
 	}
 }
 
-// TestC5_EditCorpus has what all peers agree on, our own rules, and what single peers do, each decided once.
+// TestC5_EditCorpus checks what all peers agree on, our own rules, and our decision about what single peers do.
 func TestC5_EditCorpus(t *testing.T) {
 	f, err := os.Open(editCorpus)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,7 +92,7 @@ func TestC5_EditCorpus(t *testing.T) {
 	}
 }
 
-// seemsLike is a text without what some step overlooks.
+// seemsLike returns a text without the differences that any matcher ignores.
 func seemsLike(text string) string {
 	lines := strings.Split(strings.Map(plain, toLF(text)), "\n")
 	for i, l := range lines {
@@ -101,8 +101,8 @@ func seemsLike(text string) string {
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
 }
 
-// checkMatch checks what holds for every edit: exact occurrences are all found and keep laxer steps out, whatever is matched
-// seems like the old text, nothing outside of it changes, and the new text is in its place.
+// checkMatch checks every edit: all exact occurrences are found and exclude laxer matchers, every match seems like the old text, nothing
+// outside it changes, and the new text is in its place.
 func checkMatch(t interface{ Fatalf(string, ...any) }, content string, e edit) {
 	if (Dialect{}).check(e) != nil {
 		return

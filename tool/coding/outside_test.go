@@ -12,7 +12,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// outside is a directory with the tools' root in it, links that lead out of that, and files beside it that nothing may touch.
+// outside holds a directory with the tools' root in it, links that lead out of the root, and files beside it that nothing may change.
 type outside struct {
 	dir string
 	*fixture
@@ -47,7 +47,7 @@ func newOutside(t *testing.T) outside {
 	return outside{dir, &fixture{t, root, e}}
 }
 
-// files are what lies beside the root, by name; a directory is an empty text.
+// files returns what is beside the root, by name. A directory is an empty text.
 func (o outside) files() map[string]string {
 	found := map[string]string{}
 	err := filepath.WalkDir(o.dir, func(name string, d fs.DirEntry, err error) error {
@@ -70,7 +70,7 @@ func (o outside) files() map[string]string {
 	return found
 }
 
-// Whatever path a model gives, edit_file, write_file and apply_patch write in the root or nowhere, and nothing panics.
+// For any path, edit_file, write_file and apply_patch write inside the root or not at all, and do not panic.
 func FuzzD2_NothingIsWrittenOutside(f *testing.F) {
 	for _, name := range []string{"a", "./d//../a", "../secret", "up/secret", "d/file", "d/../../secret", "absolute/secret", "new", "new/x", "loop", "", ".", "..", "/",
 		"$DIR/secret", "$DIR/root/../secret", "$DIR/root/a", "$DIR/root/up/root/up/secret", "..\\secret", "a/", "a/b", "up", "-", "~/x", "x\x00y", "\xff"} {

@@ -3,7 +3,7 @@ package coding
 import "testing"
 
 func TestE2_UpdatePlan(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	step := func(text, status string) object { return object{"step": text, "status": status} }
 	plan := func(steps ...object) object { return object{"explanation": "why", "plan": steps} }
 	if got := b.ok(UpdatePlan(), plan(step("look", "completed"), step("change", "in_progress"), step("test", "pending"))); got != "Plan updated" {

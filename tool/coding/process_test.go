@@ -23,7 +23,7 @@ type processSession struct {
 func (h *processSession) Outputs() tool.Outputs     { return h.outputs }
 func (h *processSession) Processes() tool.Processes { return h.processes }
 
-// withProcesses returns a function that runs calls in a session of that kind.
+// withProcesses returns a function that runs calls in a processSession.
 func withProcesses(t *testing.T, b *fixture) (*processSession, func(tl tool.Tool, args object) *tool.Outcome) {
 	t.Helper()
 	h := &processSession{outputs: tool.NewOutputs(t.TempDir())}
@@ -58,7 +58,7 @@ func withProcesses(t *testing.T, b *fixture) (*processSession, func(tl tool.Tool
 }
 
 func TestC7_BackgroundProcessIsReadWrittenAndKilled(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	_, run := withProcesses(t, b)
 	started := run(sh(), object{"command": `echo ready; while read -r line; do echo "got $line"; done; echo over; sleep 600`, "run_in_background": true})
 	if text := started.Model.Text(); started.IsError || !strings.Contains(text, "process 7") || !strings.Contains(text, "ready\n[Process 7 is running.]") {
@@ -86,7 +86,7 @@ func TestC7_BackgroundProcessIsReadWrittenAndKilled(t *testing.T) {
 }
 
 func TestC7_BackgroundProcessIsWaitedFor(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	_, run := withProcesses(t, b)
 	b.put("gate", "x")
 	run(sh(), object{"command": "while [ -e gate ]; do sleep 0.01; done; echo through", "run_in_background": true})
@@ -99,7 +99,7 @@ func TestC7_BackgroundProcessIsWaitedFor(t *testing.T) {
 }
 
 func TestC7_ProcessRefusals(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	_, run := withProcesses(t, b)
 	b.fails(sh(), object{"command": "true", "run_in_background": true}, "nothing can run in the background here; run the command without run_in_background")
 	b.fails(Process(), object{"id": "1"}, "nothing can run in the background here")
@@ -121,7 +121,7 @@ func TestC7_ProcessRefusals(t *testing.T) {
 }
 
 func TestC7_WhatACommandLeavesRunningDiesWithTheSession(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	h, run := withProcesses(t, b)
 	out := run(sh(), object{"command": "(trap '' HUP; exec sleep 600) >/dev/null 2>&1 & echo $! > pid; echo started"})
 	if text := out.Model.Text(); out.IsError || !strings.Contains(text, "left processes running") || !strings.Contains(text, "by the id 7") {
@@ -139,7 +139,7 @@ func TestC7_WhatACommandLeavesRunningDiesWithTheSession(t *testing.T) {
 }
 
 func TestC7_TooManyBackgroundProcesses(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	h, _ := withProcesses(t, b)
 	for range tool.MaxProcesses {
 		if _, err := h.processes.Start(context.Background(), b.env, env.Command{Script: "sleep 600"}); err != nil {
@@ -159,7 +159,7 @@ func TestC7_TooManyBackgroundProcesses(t *testing.T) {
 }
 
 func TestC7_AProcessThatReadsNothingDoesNotHoldTheCall(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	h, _ := withProcesses(t, b)
 	id, err := h.processes.Start(context.Background(), b.env, env.Command{Script: "sleep 600", Stdin: true})
 	if err != nil {
@@ -174,7 +174,7 @@ func TestC7_AProcessThatReadsNothingDoesNotHoldTheCall(t *testing.T) {
 
 // TestD5_LongOutputIsKeptAsItCame checks that the store has the bytes of a command, and the model the text.
 func TestD5_LongOutputIsKeptAsItCame(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	h, run := withProcesses(t, b)
 	for name, lines := range map[string]int{"short, in memory": 500, "long, spooled at once": 50_000} {
 		out := run(sh(), object{"command": fmt.Sprintf(`i=1; while [ $i -le %d ]; do printf '\033[31mline %%d\033[0m\n' $i; i=$((i + 1)); done`, lines)})

@@ -13,7 +13,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// ranIs compares what a result says of a command, without how long it took and what exactly is left running.
+// ranIs compares the Ran of a result, without the duration and the names of processes left running.
 func ranIs(t *testing.T, what string, out *tool.Outcome, want tool.Ran) {
 	t.Helper()
 	if out.Ran == nil {
@@ -41,14 +41,14 @@ func exited(code int) *env.Exit { return &env.Exit{Code: code} }
 
 func killedBy(signal string) *env.Exit { return &env.Exit{Code: -1, Signal: signal} }
 
-// What became of a command stands in the result beside its text, whatever that looks like.
+// Ran describes the end of a command, whatever the command printed.
 func TestJ4_ShellRan(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	for command, want := range map[string]tool.Ran{
 		"true":                               {Exit: exited(0)},
 		"echo a; printf b":                   {Exit: exited(0), Bytes: 3, Lines: 2},
 		"echo 'Exit code: 7'":                {Exit: exited(0), Bytes: 13, Lines: 1},
-		`printf '\033[31mred\033[0m\n'`:      {Exit: exited(0), Bytes: 13, Lines: 1}, // as it came
+		`printf '\033[31mred\033[0m\n'`:      {Exit: exited(0), Bytes: 13, Lines: 1}, // before cleaning
 		"echo a; exit 3":                     {Exit: exited(3), Bytes: 2, Lines: 1},
 		"kill -KILL $$":                      {Exit: killedBy("SIGKILL")},
 		"sleep 600 >/dev/null 2>&1 & exit 2": {Exit: &env.Exit{Code: 2, Left: []string{"something"}}},
@@ -66,16 +66,16 @@ func TestJ4_ShellRan(t *testing.T) {
 	ranIs(t, "the time is over", out, tool.Ran{Exit: killedBy(out.Ran.Exit.Signal), TimedOut: 100 * time.Millisecond, Bytes: 2, Lines: 1})
 }
 
-// Of much output the result has the beginning and the end, and the structure how much there was.
+// A result has the beginning and the end of a long output, and Ran has its size.
 func TestJ4_ShellRanLongOutput(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	out := b.run(sh(), object{"command": "seq 1 1000000"})
 	const bytes = 6888896
 	ranIs(t, "seq", out, tool.Ran{Exit: exited(0), Bytes: bytes, Lines: 1_000_000, Omitted: bytes - int64(len(out.Content.Text()))})
 }
 
 func TestJ4_ShellRanInterrupted(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	out := b.runCall(ctx, sh(), object{"command": "echo a; exec sleep 600"}, tool.Call{Live: func(int, []byte) { cancel(errors.New("enough")) }})
@@ -93,9 +93,9 @@ func TestJ4_ShellRanInterrupted(t *testing.T) {
 	}
 }
 
-// A command that cleans up and ends by itself when it is interrupted is not said to be killed.
+// A command that is interrupted and ends by itself is not reported as killed.
 func TestJ4_InterruptedAndEnded(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{Grace: time.Minute})
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestJ4_InterruptedAndEnded(t *testing.T) {
 }
 
 func TestJ4_ShellRanWhereNothingRuns(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.env = env.ReadOnly(b.env)
 	out := b.run(sh(), object{"command": "echo a"})
 	if out.Ran == nil || out.Ran.Err == "" || !out.IsError {
@@ -125,9 +125,9 @@ func TestJ4_ShellRanWhereNothingRuns(t *testing.T) {
 	ranIs(t, "read-only", out, tool.Ran{Err: out.Ran.Err})
 }
 
-// A command in the background has its number from its start to its end, in the results of every tool that looks at it.
+// A background command keeps its id from start to end, in the results of every tool that looks at it.
 func TestJ4_BackgroundRan(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	_, run := withProcesses(t, b)
 	out := run(sh(), object{"command": `read -r line; echo "got $line"; exit 4`, "run_in_background": true})
 	ranIs(t, "started", out, tool.Ran{ID: "7"})

@@ -26,7 +26,7 @@ var sparseMiB = flag.Int64("sparse.mib", 512, "how many MiB of a sparse file the
 
 const sparseLines = 100_000 // at the beginning of a sparse file, before the hole
 
-// sparse makes a file of lines and a hole, and returns its size.
+// sparse creates a file of lines and a hole, and returns its size.
 func sparse(b *fixture, name string, size int64) {
 	b.Helper()
 	b.put(name, counted(sparseLines))
@@ -35,7 +35,7 @@ func sparse(b *fixture, name string, size int64) {
 	}
 }
 
-// metered counts what is read of an environment's files.
+// metered is an environment that counts what is read of its files.
 type metered struct {
 	env.Environment
 	read   int64
@@ -61,9 +61,9 @@ func (f *meteredFile) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Of ten gigabytes only what is in front of the wanted lines is read, and of a binary file only its beginning.
+// A large file is read only as far as the wanted lines, and a binary file only at its beginning.
 func TestC3_SparseFileIsNotReadOn(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	sparse(b, "text", 10<<30)
 	b.put("binary", "")
 	if err := os.Truncate(filepath.Join(b.dir, "binary"), 10<<30); err != nil {
@@ -81,15 +81,15 @@ func TestC3_SparseFileIsNotReadOn(t *testing.T) {
 	}
 }
 
-// Reading lines far down in ten gigabytes allocates what reading them from a file of their own does.
+// Reading lines far down in a large file allocates no more than reading them from a small one.
 func TestC3_SparseFileCostsWhatIsReturned(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	sparse(b, "huge", 10<<30)
 	b.put("small", counted(10)+"more")
 	cost := func(args object) uint64 {
-		b.ok(ReadFile(), args) // what is made once
+		b.ok(ReadFile(), args) // for what is allocated once
 		least := ^uint64(0)
-		for range 5 { // a collection in between empties pools, which then are filled again
+		for range 5 { // a garbage collection in between empties pools
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			b.ok(ReadFile(), args)
@@ -104,11 +104,11 @@ func TestC3_SparseFileCostsWhatIsReturned(t *testing.T) {
 	}
 }
 
-// A context that ends within a line of gigabytes ends the reading, whether the line is skipped or shown.
+// The end of the context ends the reading within a very long line, whether the line is skipped or shown.
 func TestC3_SparseLineEndsWithItsContext(t *testing.T) {
 	for name, offset := range map[string]int{"skipped": sparseLines + 2, "shown": sparseLines + 1} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t)
+			b := newFixture(t)
 			sparse(b, "huge", 10<<30)
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
@@ -128,8 +128,8 @@ func TestC3_SparseLineEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// The peak of the whole process, in one of its own, when lines of a sparse file are read: at its beginning, in a line as long as
-// the rest of the file, and past its end.
+// Peak memory stays small when a process reads lines of a sparse file: at its beginning, in a line as long as the rest of the file, and
+// past its end.
 func TestC3_SparsePeakMemory(t *testing.T) {
 	const child = "READ_FILE_PEAK_MEMORY"
 	if os.Getenv(child) != "" {
@@ -152,9 +152,9 @@ func TestC3_SparsePeakMemory(t *testing.T) {
 	} else if _, err := fmt.Sscan(at, &grown); err != nil {
 		t.Fatal(err)
 	}
-	limit := int64(8 << 20) // 100 KB of the long line, what was made of it, and the 4 MiB that the collector lets pile up
+	limit := int64(8 << 20) // 100 KB of the long line, copies of it, and 4 MiB of garbage before a collection
 	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		limit *= 4 // the race detector has memory of its own for what is in memory
+		limit *= 4 // the race detector needs more memory
 	}
 	t.Logf("reading a file of 10 GiB, and one of %d MiB to its end, cost %.1f MiB at the peak", *sparseMiB, float64(grown)/(1<<20))
 	if grown > limit {
@@ -162,16 +162,16 @@ func TestC3_SparsePeakMemory(t *testing.T) {
 	}
 }
 
-// readSparse reads sparse files and returns by how much the process's memory grew at most.
+// readSparse reads sparse files and returns the largest growth of the process's memory.
 func readSparse(t *testing.T) int64 {
 	t.Helper()
-	b := newBench(t)
+	b := newFixture(t)
 	sparse(b, "huge", 10<<30)
 	size := *sparseMiB << 20
 	sparse(b, "to the end", size)
 	b.put("warm", "a\n")
 	b.ok(ReadFile(), object{"file_path": "warm"})
-	debug.FreeOSMemory() // what made the files is not the tool's
+	debug.FreeOSMemory() // memory used for creating the files does not count
 	before := memory(t, "VmRSS")
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil { // proc_pid_clear_refs(5): the peak starts anew
 		t.Fatal(err)
@@ -185,7 +185,7 @@ func readSparse(t *testing.T) int64 {
 	return memory(t, "VmHWM") - before
 }
 
-// memory reads a size of proc_pid_status(5), in bytes.
+// memory returns a size from proc_pid_status(5), in bytes.
 func memory(t *testing.T, name string) int64 {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")
@@ -200,9 +200,9 @@ func memory(t *testing.T, name string) int64 {
 	return kB << 10
 }
 
-// An environment's file is read from any place without what is before it.
+// A file is read from any line on without holding what is before it.
 func TestD1_SparseFileFromAnOffset(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	const size = 10 << 30
 	sparse(b, "huge", size-5)
 	f, err := os.OpenFile(filepath.Join(b.dir, "huge"), os.O_WRONLY|os.O_APPEND, 0)
@@ -238,7 +238,7 @@ func TestD1_SparseFileFromAnOffset(t *testing.T) {
 	}
 }
 
-// BenchmarkC3_SkipLines against BenchmarkC3_ReadAlone: what counting lines costs over reading.
+// BenchmarkC3_SkipLines measures, against BenchmarkC3_ReadAlone, what counting lines adds to reading.
 func BenchmarkC3_SkipLines(b *testing.B) {
 	benchmarkReading(b, func(r *bufio.Reader) error {
 		_, err := skipLines(b.Context(), r, 1<<40)
@@ -264,7 +264,7 @@ func BenchmarkC3_ReadAlone(b *testing.B) {
 
 // benchmarkReading reads 256 MiB of short lines from a file.
 func benchmarkReading(b *testing.B, read func(*bufio.Reader) error) {
-	in := newBench(b)
+	in := newFixture(b)
 	const size = 256 << 20
 	in.put("lines", strings.Repeat("a line of a usual length, more or less\n", size/39))
 	b.SetBytes(size)

@@ -18,7 +18,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// counted is a text of lines with their numbers.
+// counted returns a text of numbered lines.
 func counted(n int) string {
 	var b strings.Builder
 	for i := 1; i <= n; i++ {
@@ -28,7 +28,7 @@ func counted(n int) string {
 }
 
 func TestC3_Lines(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.put("three", "a\n\n\tc\n")
 	b.put("open", "a\nb")
 	b.put("crlf", "a\r\nb\r\n")
@@ -59,7 +59,7 @@ func TestC3_Lines(t *testing.T) {
 }
 
 func TestC3_DefaultLimitIs2000Lines(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.put("long", counted(2001))
 	text := b.ok(ReadFile(), object{"file_path": "long"})
 	if !strings.Contains(text, "\n2000 | text 2000\n") || strings.Contains(text, "2001 |") || !strings.Contains(text, "Use offset 2001") {
@@ -68,7 +68,7 @@ func TestC3_DefaultLimitIs2000Lines(t *testing.T) {
 }
 
 func TestC3_EmptyFileAndOffsetPastTheEnd(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.put("empty", "")
 	b.put("two", "a\nb")
 	b.put("ended", "a\nb\n")
@@ -81,7 +81,7 @@ func TestC3_EmptyFileAndOffsetPastTheEnd(t *testing.T) {
 }
 
 func TestC3_Refusals(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.put("dir/config.yaml", "x")
 	b.put("dir/main_test.go", "x")
 	b.put("binary", "abc\x00def")
@@ -106,7 +106,7 @@ func TestC3_Refusals(t *testing.T) {
 }
 
 func TestC3_Images(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	for mime, data := range map[string]string{
 		"image/png":  "\x89PNG\r\n\x1a\n\x00rest",
 		"image/jpeg": "\xff\xd8\xff\xe0rest",
@@ -126,7 +126,7 @@ func TestC3_Images(t *testing.T) {
 }
 
 func TestC3_LongLineIsCutAndSaysSo(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.put("min.js", "x"+strings.Repeat("ä", maxLineBytes)+"\nnext\n")
 	o := b.run(ReadFile(), object{"file_path": "min.js"})
 	text := o.Content.Text()
@@ -140,7 +140,7 @@ func TestC3_LongLineIsCutAndSaysSo(t *testing.T) {
 
 // TestC3_TenGigabytes reads a little of a file that is far larger than memory: a hole with text at its beginning.
 func TestC3_TenGigabytes(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.put("huge", counted(200_000))
 	if err := os.Truncate(filepath.Join(b.dir, "huge"), 10<<30); err != nil {
 		t.Skipf("no sparse files here: %v", err)
@@ -158,7 +158,7 @@ func TestC3_TenGigabytes(t *testing.T) {
 }
 
 func TestC3_AnswerIsBounded(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	line := strings.Repeat("x", 1<<10) + "\n"
 	b.put("wide", strings.Repeat(line, 3*maxReadBytes/len(line)))
 	o := b.run(ReadFile(), object{"file_path": "wide", "limit": 1_000_000})
@@ -181,7 +181,7 @@ func TestC3_ReadingEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestC3_LinesAreThoseOfTheFile compares with splitting the whole text.
+// TestC3_LinesAreThoseOfTheFile compares the lines with those of the whole text, split.
 func TestC3_LinesAreThoseOfTheFile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"\n", "\r\n", "a", "bcdefghij", "\r", strings.Repeat("x", 40)}), 1, 40).Draw(t, "text"), "")
@@ -200,7 +200,7 @@ func TestC3_LinesAreThoseOfTheFile(t *testing.T) {
 			want.lines = append(want.lines, line)
 		}
 		want.more = first-1+limit < len(all)
-		// A small buffer makes lines and skips cross its end.
+		// With a small buffer, lines and skips cross its end.
 		got, err := readLines(context.Background(), bufio.NewReaderSize(piecemeal{strings.NewReader(text)}, 16), first, limit)
 		if err != nil {
 			t.Fatal(err)
@@ -215,7 +215,7 @@ func TestC3_LinesAreThoseOfTheFile(t *testing.T) {
 	})
 }
 
-// piecemeal reads a few bytes at a time.
+// piecemeal is a reader that returns a few bytes at a time.
 type piecemeal struct{ r io.Reader }
 
 func (o piecemeal) Read(p []byte) (int, error) { return o.r.Read(p[:min(len(p), 7)]) }

@@ -9,7 +9,7 @@ import (
 )
 
 func TestC9_ReadManyFiles(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.put("a.go", "one\ntwo\n")
 	b.put("src/b.go", "three\n")
 	b.put("src/b_test.go", "four\n")
@@ -45,7 +45,7 @@ func TestC9_ReadManyFiles(t *testing.T) {
 }
 
 func TestC9_ReadManyFilesIsBounded(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	for i := range maxManyFiles + 5 {
 		b.put(fmt.Sprintf("many/%03d", i), "x\n")
 	}

@@ -20,7 +20,7 @@ type outputSession struct {
 func (k *outputSession) Outputs() tool.Outputs { return k.outputs }
 
 func TestA17_ReadOutput(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	s := &outputSession{outputs: tool.NewOutputs(t.TempDir())}
 	defer s.outputs.Close()
 	registry, err := tool.NewRegistry(Shell(0), ReadOutput())

@@ -12,7 +12,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// historySession is a session of which some turns were replaced.
+// historySession is a session in which a compaction has replaced some turns.
 type historySession struct {
 	tool.Plain
 	turns  []tool.Turn
@@ -35,9 +35,9 @@ func (p *historySession) Turns(_ context.Context, first, last int) iter.Seq2[too
 	}
 }
 
-// Whatever the lines are, paging through turns gives all of them, and nothing twice.
+// Paging through turns returns every line exactly once.
 func TestI12_PagesOfTurns(t *testing.T) {
-	b := inSession{fixture: newBench(t)}
+	b := inSession{fixture: newFixture(t)}
 	long := strings.Repeat("ä0123456789", 900) // a line of 10,800 bytes
 	p := &historySession{turns: []tool.Turn{{Number: 2, Kind: "user", Text: long + "\nend\n"}, {Number: 3, Kind: "assistant", Text: "short\n"},
 		{Number: 5, Kind: "tool_results", Text: strings.Repeat("a line of output\n", 4_000)}}}
@@ -79,7 +79,7 @@ func TestI12_PagesOfTurns(t *testing.T) {
 }
 
 func TestI12_TurnsThatCannotBeRead(t *testing.T) {
-	b := inSession{fixture: newBench(t)}
+	b := inSession{fixture: newFixture(t)}
 	p := &historySession{turns: []tool.Turn{{Number: 2, Kind: "user", Text: "x\n"}}}
 	b.session = p
 	for _, turns := range []string{"x", "0", "-3", "5-3", "1-2-3", "1.5"} {
@@ -95,9 +95,9 @@ func TestI12_TurnsThatCannotBeRead(t *testing.T) {
 	b.fails(ReadOutput(), object{"turns": "2"}, "keeps no turns")
 }
 
-// The plan is kept in the form that all tools for it write, without what it does not have.
+// The plan is stored in the common form, without empty fields.
 func TestI12_ThePlanIsANote(t *testing.T) {
-	b := inSession{fixture: newBench(t)}
+	b := inSession{fixture: newFixture(t)}
 	n := &notes{}
 	b.session = n
 	b.ok(UpdatePlan(), object{"plan": []object{{"step": "a <&>", "status": "pending", "colour": "red"}}})
@@ -120,7 +120,7 @@ func (n *notes) Note(_ context.Context, kind string, data json.RawMessage, _ str
 	return n.broken
 }
 
-// inSession is a bench whose calls are made in a session.
+// inSession holds a fixture whose calls are made in a session.
 type inSession struct {
 	*fixture
 	session tool.Session

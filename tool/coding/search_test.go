@@ -15,7 +15,7 @@ import (
 )
 
 func TestC8_Results(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.put("a.go", "package a\n\nfunc Foo() {}\n\nvar x = Foo\n")
 	b.put("src/b.go", "// foo\n")
 	b.put("skip.log", "Foo\n")
@@ -50,7 +50,7 @@ func TestC8_Results(t *testing.T) {
 }
 
 func TestC8_DefaultMaximumIs100(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.put("f", strings.Repeat("x\n", 101))
 	if got := b.ok(Grep(), object{"pattern": "x"}); strings.Count(got, "f:") != 100 || !strings.Contains(got, "Only the first 100 results") {
 		t.Errorf("%q", got)
@@ -58,7 +58,7 @@ func TestC8_DefaultMaximumIs100(t *testing.T) {
 }
 
 func TestC8_Refusals(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.put("f", "x\n")
 	b.fails(Grep(), object{"pattern": "foo(bar"}, "at character 4", "(bar", `put a \ before`)
 	b.fails(Grep(), object{"pattern": "a(?=b)"}, "lookahead", "choose from what is found")
@@ -74,7 +74,7 @@ func TestC8_Refusals(t *testing.T) {
 }
 
 func TestC8_LongLinesSayWhatIsLeftOut(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.put("min.js", strings.Repeat("a", 5000)+"needle"+strings.Repeat("b", 5000)+"\n")
 	got := b.ok(Grep(), object{"pattern": "needle"})
 	want := "min.js:1:[... 4800 bytes] " + strings.Repeat("a", 200) + "needle" + strings.Repeat("b", 794) + " [4206 bytes ...]\n[1 matching line in 1 file]\n"
@@ -91,7 +91,7 @@ func TestC8_UnreadableIsSaid(t *testing.T) {
 }
 
 func TestC9_Results(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.put(".gitignore", "*.log\n")
 	b.put("x.log", "")
 	for i, name := range []string{"old.go", "src/new.go", "src/newest_test.go"} {
@@ -127,7 +127,7 @@ func TestC9_Results(t *testing.T) {
 }
 
 func TestC9_NewestStay(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	for i := range 600 {
 		name := fmt.Sprintf("%0100d", i)
 		b.put(name, "")

@@ -10,7 +10,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// filesSession is a session that remembers what its calls have seen.
+// filesSession is a session that remembers what its calls have seen of files.
 type filesSession struct {
 	tool.Plain
 	seen map[string]env.Hash
@@ -34,7 +34,7 @@ func (r *filesSession) call(b *fixture, t tool.Tool, args any) *tool.Outcome {
 	return out
 }
 
-// write writes ours and expects an error with a text in it, or none.
+// write writes "ours" and expects an error with the text, or none if that is empty.
 func (r *filesSession) write(b *fixture, name, want string) {
 	b.Helper()
 	var before string
@@ -57,7 +57,7 @@ const (
 )
 
 func TestI6_WriteFileOverWhatWasNotSeen(t *testing.T) {
-	b, s := newBench(t), &filesSession{}
+	b, s := newFixture(t), &filesSession{}
 	b.put("f", "theirs, of another size\n")
 	s.write(b, "f", notRead)
 	s.write(b, "new", "")
@@ -71,7 +71,7 @@ func TestI6_WriteFileOverWhatWasNotSeen(t *testing.T) {
 	b.ok(WriteFile(), object{"file_path": "f", "content": "without a session"}) // there is nothing to remember
 }
 
-// Each way to see a file allows writing over it, until somebody else writes.
+// Every way to see a file permits replacing it, until somebody else changes it.
 func TestI6_WhatCountsAsSeeing(t *testing.T) {
 	ways := []struct {
 		name string
@@ -89,7 +89,7 @@ func TestI6_WhatCountsAsSeeing(t *testing.T) {
 	}
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
-			b, s := newBench(t), &filesSession{}
+			b, s := newFixture(t), &filesSession{}
 			b.put("dir/f", "one\ntwo\nthree\n")
 			b.put("other", "x\n")
 			if args, ok := way.args.(object); ok && args["file_path"] == "ABS/dir/f" {
@@ -105,14 +105,14 @@ func TestI6_WhatCountsAsSeeing(t *testing.T) {
 				t.Fatal(out.Model.Text())
 			}
 			s.write(b, "dir/f", "")
-			s.write(b, "dir/f", "") // what it wrote it has seen
+			s.write(b, "dir/f", "") // it has seen what it wrote
 		})
 	}
 }
 
-// The content is what counts: not the time, and not the name by which the file was reached.
+// Only the content counts, not the modification time or the name by which the file was reached.
 func TestI6_SeenByContentAndFile(t *testing.T) {
-	b, s := newBench(t), &filesSession{}
+	b, s := newFixture(t), &filesSession{}
 	b.put("f", "one\n")
 	if err := os.Symlink("f", filepath.Join(b.dir, "link")); err != nil {
 		t.Skipf("not run: no symbolic links: %v", err)
@@ -125,9 +125,9 @@ func TestI6_SeenByContentAndFile(t *testing.T) {
 	s.write(b, "f", hasChange)
 }
 
-// A large file of which a part was read is not read on for that, and is not known.
+// A large file that was read in part is not read to its end, and does not count as seen.
 func TestI6_LargeFilesAreNotSeen(t *testing.T) {
-	b, s := newBench(t), &filesSession{}
+	b, s := newFixture(t), &filesSession{}
 	b.put("large", strings.Repeat("line\n", maxSeenBytes/5+1))
 	b.put("almost", strings.Repeat("line\n", maxSeenBytes/5))
 	for name, want := range map[string]string{"large": "too large to be read as a whole", "almost": ""} {

@@ -17,11 +17,11 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// sh is the shell with a default timeout that no test reaches.
+// sh returns the tool shell with a default timeout that no test reaches.
 func sh() tool.Tool { return Shell(time.Minute) }
 
 func TestC7_Shell(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	for _, c := range []struct {
 		name, command, want string
 		fails               bool
@@ -46,7 +46,7 @@ func TestC7_Shell(t *testing.T) {
 }
 
 func TestC7_RunsInTheWorkingDirectory(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.put("here", "x")
 	if got := b.ok(sh(), object{"command": "ls"}); got != "here\n" {
 		t.Errorf("%q", got)
@@ -54,7 +54,7 @@ func TestC7_RunsInTheWorkingDirectory(t *testing.T) {
 }
 
 func TestC7_Timeout(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	for name, c := range map[string]struct {
 		tool tool.Tool
 		args object
@@ -73,7 +73,7 @@ func TestC7_Timeout(t *testing.T) {
 	}
 }
 
-// asked is an environment that notes for how long it is waited on, and starts nothing.
+// asked is an environment that records the time limit of a command and starts nothing.
 type asked struct {
 	env.Environment
 	timeout time.Duration
@@ -105,7 +105,7 @@ func TestC7_TimeoutIsCapped(t *testing.T) {
 }
 
 func TestC7_Refusals(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.fails(sh(), object{"command": "  "}, "command is empty")
 	b.fails(sh(), object{}, `"command" is missing`)
 	b.fails(sh(), object{"command": "true", "timeout_ms": -5}, "timeout_ms is -5", "60000")
@@ -113,7 +113,7 @@ func TestC7_Refusals(t *testing.T) {
 }
 
 func TestC7_LiveOutput(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	var mu sync.Mutex
 	streams := map[int]string{}
 	o := b.runCall(context.Background(), sh(), object{"command": "echo a; echo b >&2"}, tool.Call{Live: func(stream int, p []byte) {
@@ -127,7 +127,7 @@ func TestC7_LiveOutput(t *testing.T) {
 }
 
 func TestC7_InterruptKeepsTheOutput(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	o := b.runCall(ctx, sh(), object{"command": "echo before; sleep 600"}, tool.Call{Live: func(int, []byte) { cancel(errors.New("enough")) }})
@@ -137,7 +137,7 @@ func TestC7_InterruptKeepsTheOutput(t *testing.T) {
 }
 
 func TestC7_InterruptBeforeTheStart(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errors.New("enough"))
 	o := b.runCall(ctx, sh(), object{"command": "touch ran"}, tool.Call{})
@@ -150,7 +150,7 @@ func TestC7_InterruptBeforeTheStart(t *testing.T) {
 }
 
 func TestC7_WhatIsLeftRunningIsNamed(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	got := b.ok(sh(), object{"command": "sleep 4321 >/dev/null 2>&1 & echo started"})
 	if !strings.HasPrefix(got, "started\n[The command has ended but left processes running") || !strings.Contains(got, "sleep 4321") {
 		t.Errorf("%q", got)
@@ -158,7 +158,7 @@ func TestC7_WhatIsLeftRunningIsNamed(t *testing.T) {
 }
 
 func TestC7_LongOutputIsCountedExactly(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	const size, line = 12 << 20, "ä234567\n" // 9 bytes, 8 characters
 	o := b.run(sh(), object{"command": fmt.Sprintf("yes ä234567 | head -c %d", size)})
 	chars, lines := int64(size/len(line)*8+utf8.RuneCountInString(line[:size%len(line)])), int64(size/len(line))
@@ -187,7 +187,7 @@ func TestC7_EnvironmentThatCannotRun(t *testing.T) {
 	}
 }
 
-// refusing runs no commands.
+// refusing is an environment that runs no commands.
 type refusing struct{ env.Environment }
 
 func (refusing) Start(context.Context, env.Command) (env.Process, error) {
@@ -201,7 +201,7 @@ func TestC7_Access(t *testing.T) {
 	}
 }
 
-// TestAC5_6_LimitsOfTheTools pins the table of requirement C10.
+// TestAC5_6_LimitsOfTheTools pins the limits of the tools.
 func TestAC5_6_LimitsOfTheTools(t *testing.T) {
 	for want, got := range map[tool.Limit]tool.Tool{
 		{Chars: 50_000, Keep: tool.KeepHeadTail}:             ReadFile(),
@@ -218,7 +218,7 @@ func TestAC5_6_LimitsOfTheTools(t *testing.T) {
 }
 
 func TestC6_PatchInShell(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.put("sub/a.txt", "one\n")
 	script := "cd sub && apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+two\n*** End Patch\nEOF\n"
 	b.ok(sh(), object{"command": script})
@@ -240,7 +240,7 @@ func mustJSON(t *testing.T, value any) []byte {
 	return text
 }
 
-// TestC3_Parameters pins the names that requirements C3 to C9 give, and wants each of them explained.
+// TestC3_Parameters pins the names of parameters and requires a description of each.
 func TestC3_Parameters(t *testing.T) {
 	for names, tl := range map[string]tool.Tool{
 		"file_path* limit offset":                           ReadFile(),

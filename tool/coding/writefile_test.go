@@ -7,7 +7,7 @@ import (
 )
 
 func TestC4_WriteFile(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	if got := b.ok(WriteFile(), object{"file_path": "a/b/c.txt", "content": "hällo\n"}); got != "Created a/b/c.txt (7 bytes)." {
 		t.Error(got)
 	}
@@ -30,7 +30,7 @@ func TestC4_WriteFile(t *testing.T) {
 }
 
 func TestC4_Refusals(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.put("dir/file", "x")
 	b.fails(WriteFile(), object{"file_path": "dir", "content": "x"}, "dir is a directory")
 	b.fails(WriteFile(), object{"file_path": "", "content": "x"}, "file_path is empty")
