@@ -69,7 +69,7 @@ func TestJ13_FallbackFlag(t *testing.T) {
 		name string
 		want string
 	}{
-		{exitUsage, "gpt-5.2", "such as openai/gpt-5.2"},
+		{exitUsage, "gpt-5.2", "such as openai/gpt-6.1-sol"},
 		{exitUsage, "acme/model", `unknown provider "acme"`},
 		{exitAccess, "gemini/gemini-3.5-flash", "the fallback gemini/gemini-3.5-flash: no API key: set GEMINI_API_KEY"},
 	} {

@@ -44,7 +44,7 @@ func (f *runFlags) fallbackModels() (models []agent.FallbackModel, err error) {
 	for _, name := range f.fallbacks {
 		provider, model, ok := strings.Cut(name, "/")
 		if !ok || provider == "" || model == "" {
-			return nil, fail(exitUsage, "--fallback must be a provider and a model, such as openai/gpt-5.2, not %q", name)
+			return nil, fail(exitUsage, "--fallback must be a provider and a model, such as openai/gpt-6.1-sol, not %q", name)
 		}
 		models = append(models, agent.FallbackModel{Provider: provider, Model: model})
 	}
