@@ -22,6 +22,7 @@ type permission struct {
 	host.Permission
 	answer io.Reader // the terminal, with host.Ask
 	err    io.Writer
+	input  inputLine
 
 	mu    sync.Mutex
 	lines *bufio.Reader
@@ -69,8 +70,8 @@ func (p *permission) approve(ctx context.Context, req tool.Request) (tool.Decisi
 }
 
 func (p *permission) ask(ctx context.Context, req tool.Request) (tool.Decision, error) {
-	fmt.Fprintf(p.err, "\n%s\nAllow it? [y]es, [a]ll from now on, [n]o (a reason may follow): ", question(req))
-	line, err := p.readLine(ctx)
+	fmt.Fprintf(p.err, "\n%s\n", question(req))
+	line, err := p.readLine(ctx, "Allow it? [y]es, [a]ll from now on, [n]o (a reason may follow): ")
 	if err != nil {
 		return tool.Decision{}, err
 	}
@@ -96,8 +97,11 @@ func question(req tool.Request) string {
 	return text
 }
 
-// readLine returns the next line, or an error when the context ends first. A line that is typed after that answers the next question.
-func (p *permission) readLine(ctx context.Context) (string, error) {
+// readLine writes a label and returns the next line, or an error when the context ends first. A line that is typed after that answers the
+// next question.
+func (p *permission) readLine(ctx context.Context, label string) (string, error) {
+	p.input.begin(p.err, label)
+	defer p.input.end()
 	if p.lines == nil {
 		p.lines = bufio.NewReader(p.answer)
 	}

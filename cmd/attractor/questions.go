@@ -41,8 +41,7 @@ func (p *permission) reply(ctx context.Context, q tool.Question) (tool.Answer, e
 	for i, option := range q.Options {
 		fmt.Fprintf(p.err, "  %d. %s\n", i+1, oneLine(option))
 	}
-	fmt.Fprint(p.err, "> ")
-	line, err := p.readLine(ctx)
+	line, err := p.readLine(ctx, "> ")
 	if err != nil {
 		return tool.Answer{}, err
 	}
@@ -68,8 +67,7 @@ func (p *permission) fillForm(ctx context.Context, q tool.Question) (tool.Answer
 	fmt.Fprintf(p.err, "  Fill in the fields. An empty line skips a field; %s declines to answer.\n", decline)
 	content := map[string]string{}
 	for _, name := range form.names() {
-		fmt.Fprintf(p.err, "  %s > ", form.describe(name))
-		line, err := p.readLine(ctx)
+		line, err := p.readLine(ctx, "  "+form.describe(name)+" > ")
 		if err != nil {
 			return tool.Answer{}, err
 		}

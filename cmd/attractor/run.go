@@ -127,7 +127,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	}
 	opts.Limits = agent.Limits{MaxJournal: f.maxJournal, KeepOutputs: f.keepOutputs, Diffs: f.diffs}
 	tellAbandoned(t, setup.Local)
-	r := runner{terminal: t, Setup: setup, json: f.json, timeout: f.timeout}
+	r := runner{terminal: t, Setup: setup, json: f.json, timeout: f.timeout, input: &perm.input}
 	return r.run(ctx, prompt)
 }
 
@@ -144,6 +144,7 @@ type runner struct {
 	*host.Setup
 	json    bool
 	timeout time.Duration
+	input   *inputLine // of the permission; nil if nobody is asked
 }
 
 var errTimeout = errors.New("the timeout was reached")
@@ -158,6 +159,9 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error of the write, which aborts the session
 	view := newView(r.terminal, r.json)
 	view.warnings = r.err
+	if r.input != nil {
+		view.keepClear(r.input)
+	}
 	r.Options.OnEvent = view.show
 	session, err := r.Start(ctx)
 	if err != nil {

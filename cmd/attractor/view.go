@@ -54,6 +54,16 @@ func (v *view) show(ev agent.Event) {
 	}
 }
 
+// keepClear makes the view write around the line on which a person types.
+func (v *view) keepClear(l *inputLine) {
+	if v.warnings != nil {
+		v.warnings = l.around(v.warnings)
+	}
+	if v.progress != nil {
+		v.progress.w = l.around(v.progress.w)
+	}
+}
+
 // onFailure sets the function that is called when events can no longer be written. It calls it at once if that has happened already.
 func (v *view) onFailure(abort func()) {
 	v.abort = abort

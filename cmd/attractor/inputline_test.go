@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// watched holds what was written, and closes asked when it ends with a question.
+type watched struct {
+	mu    sync.Mutex
+	text  strings.Builder
+	asked chan struct{}
+	once  sync.Once
+}
+
+func (w *watched) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.text.Write(b)
+	if strings.HasSuffix(w.text.String(), "(a reason may follow): ") {
+		w.once.Do(func() { close(w.asked) })
+	}
+	return len(b), nil
+}
+
+// Calls that need no permission go on while a person is asked about another one. The question stays at the end of the screen.
+func TestJ5_ProgressIsWrittenAroundAQuestion(t *testing.T) {
+	screen := &watched{asked: make(chan struct{})}
+	answers, keyboard := io.Pipe()
+	p := &permission{answer: answers, err: screen}
+	v := &view{progress: &progress{w: screen}, warnings: screen}
+	v.keepClear(&p.input)
+	decided := make(chan tool.Decision)
+	go func() {
+		d, err := p.approve(context.Background(), tool.Request{Call: llm.ToolCall{Name: "shell"}, Access: tool.Access{Command: "make"}})
+		if err != nil {
+			t.Error(err)
+		}
+		decided <- d
+	}()
+	<-screen.asked
+	v.progress.line("read one")
+	fmt.Fprint(v.progress.w, "a text, ")
+	fmt.Fprint(v.progress.w, "piece by piece\n")
+	fmt.Fprintln(v.warnings, "a warning")
+	if _, err := keyboard.Write([]byte("y\n")); err != nil {
+		t.Fatal(err)
+	}
+	if d := <-decided; d.Verdict != tool.Allow {
+		t.Errorf("the decision is %v", d)
+	}
+	v.progress.line("ran make")
+	ask := "Allow it? [y]es, [a]ll from now on, [n]o (a reason may follow): "
+	want := "\nThe agent wants to run:\n  make\n" + ask + "\nread one\n" + ask + "\na text, piece by piece\n" + ask + "\na warning\n" + ask + "ran make\n"
+	if got := screen.text.String(); got != want {
+		t.Errorf("the screen shows\n%q, want\n%q", got, want)
+	}
+}
