@@ -9,20 +9,20 @@ import (
 	"testing"
 )
 
-// readBy names the package whose tests read a collection of cases. Cases that they leave out are counted there.
+// readBy holds the package whose tests read each collection of cases. Those tests count the cases that they skip.
 var readBy = map[string]string{
 	"apply_patch": "patch", "edit_matching": "tool/coding", "glob_gitignore": "search", "path_escape": "env",
 	"provider_errors": "llm/internal/api", "provider_streams": "llm/gemini", "secrets_env": "env", "sse": "llm/internal/sse",
 	"terminal_escape": "sanitize", "tool_call_json": "tool",
 }
 
-// waiting names what the collections are about that no test reads yet.
+// waiting holds the subjects of the collections that no test reads yet.
 var waiting = map[string]string{
 	"shell_safety": "rules for commands",
 	"ssrf":         "fetching from the network",
 }
 
-// TestI18_NoCorpusIsDropped: every collection beside the work tree is read by a test, or is said to wait for what it is about.
+// TestI18_NoCorpusIsDropped checks that every collection next to the work tree is read by a test or listed in waiting.
 func TestI18_NoCorpusIsDropped(t *testing.T) {
 	const corpora = "../shared/corpora"
 	entries, err := os.ReadDir(corpora)
@@ -49,7 +49,7 @@ func TestI18_NoCorpusIsDropped(t *testing.T) {
 	}
 }
 
-// mentions reports whether a test file of the package has the name.
+// mentions reports whether a test file of the package contains the name.
 func mentions(t *testing.T, dir, name string) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(filepath.FromSlash(dir), "*_test.go"))

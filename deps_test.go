@@ -14,7 +14,8 @@ import (
 
 const module = "github.com/attractor-go/attractor/"
 
-// allowed is the dependency rule: what each package may import, beside the standard library. /... stands for a whole tree.
+// allowed holds the dependency rule: the packages that each package may import, in addition to the standard library. /... stands for a
+// whole tree.
 var allowed = map[string][]string{
 	"":                    {},
 	"internal/fuzzy":      {},
@@ -54,14 +55,14 @@ var allowed = map[string][]string{
 	"agent":               {"sanitize", "internal/git", "internal/guard", "internal/names", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
 	"cmd/attractor":       {"sanitize", "agent", "env", "internal/host", "journal", "llm/...", "profile/...", "tool/...", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
 
-	"internal/peer":  {}, // of tests
-	"internal/doors": {}, // nothing but tests
+	"internal/peer":  {}, // for tests
+	"internal/doors": {}, // has only tests
 
 	"examples/remoteenv": {"env"},
 }
 
-// rooms holds the packages that stand on the doors of agent and of what is below it, none of which imports one of them. Those that are
-// planned are not there yet: their places are kept for whoever builds them.
+// rooms holds the packages that use the doors of agent and of the packages below it. None of those imports a room. Planned rooms do not
+// exist yet.
 var rooms = map[string]room{
 	"rules":             {planned, []string{"tool", "mvdan.cc/sh/v3/..."}},
 	"trust":             {planned, []string{}},
@@ -75,7 +76,7 @@ var rooms = map[string]room{
 	"acp":               {planned, []string{"llm", "tool", "env", "journal", "agent"}},
 	"web":               {planned, []string{"llm", "tool", "journal", "agent"}},
 	"internal/host":     {built, []string{"sanitize", "internal/git", "llm/...", "tool/...", "env/...", "journal", "profile/...", "agent", "github.com/google/uuid", "rules", "trust", "secret", "mcp", "lsp", "ext", "checkpoint"}},
-	"bench":             {planned, []string{"llm/...", "tool/...", "env/...", "journal", "profile/...", "agent"}}, // linked by nothing
+	"bench":             {planned, []string{"llm/...", "tool/...", "env/...", "journal", "profile/...", "agent"}}, // no program links it
 	"cmd/attractor-env": {planned, []string{"env/...", "search"}},
 }
 
@@ -86,19 +87,19 @@ type room struct {
 
 const planned, built = true, false
 
-// ofTests is what the tests of a package may import that are about the doors alone.
+// ofTests holds the packages that the tests of a package may import, for tests that use only doors.
 var ofTests = map[string][]string{
 	"internal/doors": {"llm", "llm/llmtest", "llm/fakellm", "llm/anthropic", "env", "search", "tool", "tool/coding", "journal", "profile", "agent",
 		"internal/peer", "internal/orphans", "go.uber.org/goleak"},
 }
 
-// listed is a package as go list describes it.
+// listed is a package in the output of go list.
 type listed struct {
 	Dir, ImportPath                    string
 	Imports, TestImports, XTestImports []string
 }
 
-// name is the package's path in the module.
+// name returns the package's path in the module.
 func (p *listed) name() string {
 	return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, strings.TrimSuffix(module, "/")), "/")
 }
@@ -122,7 +123,7 @@ func list(t *testing.T) map[string]*listed {
 	}
 }
 
-// TestDependencyRule keeps the arrows of DESIGN.md: they point one way, and a new package has to be put on the map.
+// TestDependencyRule checks that dependencies point one way, as in DESIGN.md, and that each package is on the map.
 func TestDependencyRule(t *testing.T) {
 	for name, pkg := range list(t) {
 		rules, ok := allowed[name]
@@ -147,7 +148,7 @@ func TestDependencyRule(t *testing.T) {
 	}
 }
 
-// Agent and what is below it know none of the rooms, neither by their imports nor by what the map would let them import.
+// Neither agent nor a package below it imports a room, and the map does not allow it either.
 func TestRoomsStandOnTheDoors(t *testing.T) {
 	packages := list(t)
 	for name, room := range rooms {
@@ -183,7 +184,7 @@ func TestRoomsStandOnTheDoors(t *testing.T) {
 	}
 }
 
-// Whoever uses the library links these modules and no others. What only tests need stays with the packages that are for tests.
+// Users of the library link these modules and no others. Dependencies of tests are in the packages for tests.
 func TestJ12_UsersLinkWhatTheyNeed(t *testing.T) {
 	for _, user := range []struct {
 		packages []string
@@ -215,7 +216,7 @@ func linkedModules(t *testing.T, packages []string) []string {
 	return slices.Compact(modules)
 }
 
-// beyond returns the imports that neither the standard library nor the rules have.
+// beyond returns the imports that are neither in the standard library nor allowed by the rules.
 func beyond(imports, rules []string) (others []string) {
 	for _, imp := range imports {
 		if !standard(imp) && !matchAny(rules, strings.TrimPrefix(imp, module)) {

@@ -25,6 +25,7 @@ type spend struct {
 	calls    []string
 }
 
+// middleware adds the usage of each model call to the bill.
 func (s *spend) middleware(next llm.Handler) llm.Handler {
 	return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 		return func(yield func(llm.StreamEvent, error) bool) {
@@ -42,6 +43,7 @@ func (s *spend) middleware(next llm.Handler) llm.Handler {
 	}
 }
 
+// book adds used tokens to the bill of a caller.
 func (s *spend) book(c llm.Caller, used int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

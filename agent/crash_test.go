@@ -343,6 +343,7 @@ func sameBody(t *testing.T, want, got []byte, unknown map[string]bool) bool {
 	return reflect.DeepEqual(values[0], values[1])
 }
 
+// blankResults removes the results of the given calls from a decoded request, at any depth.
 func blankResults(value any, calls map[string]bool) {
 	switch v := value.(type) {
 	case []any:

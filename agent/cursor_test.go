@@ -35,6 +35,7 @@ type cursorReader struct {
 	seen  []Event
 }
 
+// drawSchedule draws a random cursorSchedule.
 func drawSchedule(t *rapid.T) cursorSchedule {
 	ms := func(label string, most int) time.Duration {
 		return time.Duration(rapid.IntRange(0, most).Draw(t, label)) * time.Millisecond

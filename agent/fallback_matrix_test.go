@@ -71,6 +71,7 @@ type matrixPoint struct {
 	billed  bool
 }
 
+// matrixPoints returns all points of the matrix.
 func matrixPoints() []matrixPoint {
 	broken := []error{llm.ErrStream, llm.ErrNetwork}
 	after := func(texts, calls int) func(v matrixVendor) fakellm.Fault {
@@ -209,6 +210,7 @@ func (c matrixCase) world(t *testing.T, log *journal.Memory) *matrixWorld {
 	return w
 }
 
+// open starts the session, or resumes it if the journal has records.
 func (w *matrixWorld) open(t *testing.T, client *llm.Client) {
 	t.Helper()
 	w.ledger.reserve = func(_ context.Context, c agent.Claim) (int, error) {
@@ -338,6 +340,7 @@ func TestJ13_Matrix(t *testing.T) {
 	}
 }
 
+// run runs the case on a journal and checks its outcome.
 func (c matrixCase) run(t *testing.T, log *journal.Memory) {
 	w := c.world(t, log)
 	result, err := w.Submit(context.Background(), "do it")

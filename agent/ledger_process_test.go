@@ -109,6 +109,7 @@ func (f *sharedBudget) left() int {
 // remoteLedger is the ledger of the treasury in a session's process.
 type remoteLedger struct{ url string }
 
+// ask sends a message to the shared budget and returns its answer.
 func (l remoteLedger) ask(ctx context.Context, path string, in ledgerMessage) (out ledgerMessage, err error) {
 	body, err := json.Marshal(in)
 	if err != nil {

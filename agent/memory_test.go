@@ -144,6 +144,7 @@ func (f *fleet) run(n int) {
 	all.Wait()
 }
 
+// one runs one session until it is at rest.
 func (f *fleet) one(i int, o agent.Options) error {
 	ctx := context.Background()
 	o.ID = fmt.Sprintf("run-%d-session-%d", f.runs, i)
@@ -193,6 +194,7 @@ func historyBytes(s *agent.Session) int64 {
 	return int64(n)
 }
 
+// partBytes returns the size of the texts and data in parts.
 func partBytes(parts llm.Parts) int {
 	n := 0
 	for _, part := range parts {
@@ -212,6 +214,7 @@ func partBytes(parts llm.Parts) int {
 // remains counts what sessions could leave behind.
 type remains struct{ goroutines, descriptors, processes, files int }
 
+// left counts what exists now.
 func (f *fleet) left() remains {
 	f.Helper()
 	r := remains{goroutines: runtime.NumGoroutine(), processes: children(f.T)}

@@ -23,6 +23,7 @@ import (
 // todo is a capability that keeps its own todo list in a session, in addition to the model's. It uses only a tool and events.
 type todo struct{ Open, Done []string }
 
+// tool returns the tool with which the model changes the list.
 func (l *todo) tool() tool.Tool {
 	type args struct {
 		Done string `json:"done"`

@@ -13,6 +13,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
+// checkPairs checks that each call of a request has exactly one result, right after it and in order.
 func checkPairs(w *world, messages []llm.Message) {
 	for i, m := range messages {
 		calls := m.Parts.ToolCalls()

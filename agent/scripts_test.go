@@ -131,6 +131,7 @@ func advance(s *agent.Session, ctx context.Context, prompt string, more ...llm.P
 	}
 }
 
+// parseScript returns the script in an archive.
 func parseScript(t *testing.T, archive *txtar.Archive) *script {
 	t.Helper()
 	sc := &script{Prompts: []string{"Do it."}}
@@ -215,6 +216,7 @@ func (sc *script) play(t *testing.T, server *fakellm.Server, dir string, log jou
 	return events
 }
 
+// react does what the script says for the first event of a kind.
 func (sc *script) react(t *testing.T, s *agent.Session, ev agent.Event) {
 	kind := string(ev.Head().Kind)
 	r, ok := sc.On[kind]
@@ -353,6 +355,7 @@ func encode(t *testing.T, value any) string {
 	return strings.TrimSpace(b.String())
 }
 
+// writeTree writes the files of an archive's work tree into a directory.
 func writeTree(t *testing.T, archive *txtar.Archive, dir string) {
 	t.Helper()
 	for _, f := range archive.Files {
@@ -370,6 +373,7 @@ func writeTree(t *testing.T, archive *txtar.Archive, dir string) {
 	}
 }
 
+// readTree returns the content of the files in a directory by path.
 func readTree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	tree := map[string]string{}

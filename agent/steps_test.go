@@ -175,6 +175,7 @@ func TestB_Steps(t *testing.T) {
 	}
 }
 
+// runSteps runs a session and compares the lines of its step events with want. On has reactions to events.
 func runSteps(t *testing.T, s setup, prompts int, on map[agent.Kind]func(*agent.Session), want string) {
 	var h *host
 	s.options.OnEvent = func(ev agent.Event) {

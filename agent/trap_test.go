@@ -81,6 +81,7 @@ func newRig(at string, nth int, bad func()) *rig {
 	return r
 }
 
+// options returns options in which all host code passes the trap.
 func (r *rig) options(grace time.Duration) agent.Options {
 	client := &llm.Client{Providers: []llm.Provider{rigProvider{r}}, Middleware: []llm.Middleware{r.middleware}, Models: r.models}
 	return agent.Options{Client: client, Env: rigEnv{r.memory, r}, Journal: rigJournal{r.log, r, ""}, Limits: agent.Limits{Grace: grace},
@@ -187,6 +188,7 @@ func (r *rig) live(ctx context.Context, opened chan<- *agent.Session) (err error
 	return s.Close()
 }
 
+// use calls Steer, Submit and Compact of a session.
 func (r *rig) use(ctx context.Context, s *agent.Session) error {
 	r.enter("Steer")
 	if err := s.Steer(context.Background(), "mind the gap"); err != nil {
@@ -230,6 +232,7 @@ func (p rigProvider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm
 	}
 }
 
+// step returns the next answer, and the purpose of the request.
 func (p rigProvider) step(req *llm.Request) (step llmtest.Step, of string) {
 	p.lock.Lock()
 	defer p.lock.Unlock()

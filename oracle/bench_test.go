@@ -173,6 +173,7 @@ func perDelta(b *testing.B, name string, deltas int, read func() (int, error)) {
 	})
 }
 
+// readMessages reads a stream of Anthropic's API with the SDK and counts the deltas.
 func readMessages(client *http.Client, accumulate bool) (n int, err error) {
 	sdk := messagesClient(client)
 	events := sdk.Messages.NewStreaming(context.Background(), anthropic.MessageNewParams{Model: "m", MaxTokens: 16})
@@ -202,6 +203,7 @@ func readResponses(client *http.Client, _ bool) (n int, err error) {
 	return n, events.Err()
 }
 
+// readChat reads a stream of Chat Completions with the SDK and counts the deltas.
 func readChat(client *http.Client, accumulate bool) (n int, err error) {
 	sdk := openaiClient(client)
 	chunks := sdk.Chat.Completions.NewStreaming(context.Background(), openai.ChatCompletionNewParams{Model: "m"})
@@ -218,6 +220,7 @@ func readChat(client *http.Client, accumulate bool) (n int, err error) {
 	return n, chunks.Err()
 }
 
+// readGemini reads a stream of Gemini's API with the SDK and counts the deltas.
 func readGemini(client *http.Client, _ bool) (n int, err error) {
 	sdk, err := geminiClient(client)
 	if err != nil {

@@ -67,6 +67,7 @@ func chatSDK(t testing.TB, client *http.Client, stream bool) (outcome, error) {
 	return o, nil
 }
 
+// chatOutcome returns the outcome of a completion as the SDK has it.
 func chatOutcome(r *openai.ChatCompletion) outcome {
 	u := chatUsage(r.Usage)
 	o := outcome{ID: r.ID, Model: r.Model, Usage: u, last: u, total: int(r.Usage.TotalTokens)}

@@ -54,6 +54,7 @@ func messagesSDK(t testing.TB, client *http.Client, stream bool) (outcome, error
 	return messageOutcome(&m), nil
 }
 
+// messageOutcome returns the outcome of a message as the SDK has it.
 func messageOutcome(m *anthropic.Message) outcome {
 	u := m.Usage
 	o := outcome{ID: m.ID, Model: string(m.Model), Raw: string(m.StopReason), Finish: messageFinish(m.StopReason),

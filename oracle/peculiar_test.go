@@ -23,6 +23,7 @@ type comparison struct {
 	ours, sdk outcome
 }
 
+// newPeculiarities returns the accepted differences.
 func newPeculiarities() []*peculiarity {
 	return []*peculiarity{
 		{format: "chat", fields: []string{"Usage"}, reason: "xAI counts reasoning beside the completion; that it is billed as output shows in the total",

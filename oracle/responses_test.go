@@ -66,6 +66,7 @@ func responsesSDK(t testing.TB, client *http.Client, stream bool) (outcome, erro
 	return o, nil
 }
 
+// responseOutcome returns the outcome of a response as the SDK has it.
 func responseOutcome(r *responses.Response) outcome {
 	u := r.Usage
 	o := outcome{ID: r.ID, Model: r.Model, Usage: llm.Usage{Input: int(u.InputTokens), CacheRead: int(u.InputTokensDetails.CachedTokens),

@@ -37,6 +37,7 @@ const (
 	acpDir, acpJournals, acpModel = "DOORS_DIR", "DOORS_JOURNALS", "DOORS_MODEL"
 )
 
+// acpAgent is the main function of the agent's program. It returns the exit code.
 func acpAgent() int {
 	local, err := env.NewLocal(os.Getenv(acpDir), env.LocalOptions{})
 	if err != nil {

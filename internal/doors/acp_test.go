@@ -62,6 +62,7 @@ func (e *editor) launch(t *testing.T, dir, journals, model string) (quit func())
 	}
 }
 
+// handle handles the requests of the agent.
 func (e *editor) handle(_ context.Context, m message) (any, error) {
 	var p struct {
 		Path, Content, Command string

@@ -30,6 +30,7 @@ func (c *checkpoints) snapshot(ctx context.Context, e env.Environment) (map[stri
 	return tree, err
 }
 
+// walk adds the entries of a directory to a tree.
 func (c *checkpoints) walk(ctx context.Context, e env.Environment, dir string, tree map[string]treeEntry) error {
 	list, err := e.ReadDir(ctx, dir)
 	for _, info := range list {

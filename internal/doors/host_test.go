@@ -46,6 +46,7 @@ type host struct {
 	events []agent.Event
 }
 
+// newHost returns a host whose model answers with the given steps.
 func newHost(t *testing.T, o env.LocalOptions, steps ...llmtest.Step) *host {
 	t.Helper()
 	h := &host{dir: t.TempDir(), journals: t.TempDir(), model: llmtest.NewProvider("test", steps...)}

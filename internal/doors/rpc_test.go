@@ -91,6 +91,7 @@ func (p *peers) feed(ctx context.Context, data []byte) {
 	}
 }
 
+// take handles one message.
 func (p *peers) take(ctx context.Context, m message) {
 	switch {
 	case m.Method == "":

@@ -23,6 +23,7 @@ type sandbox struct {
 
 type callKey struct{ session, call string }
 
+// newSandbox returns a sandbox for a directory. If bubblewrap does not work, the test is skipped, or fails in CI.
 func newSandbox(t *testing.T, dir string) *sandbox {
 	t.Helper()
 	args := []string{peer.Need(t, "bwrap"), "--unshare-pid", "--unshare-net", "--tmpfs", "/", "--dev", "/dev", "--proc", "/proc"}
