@@ -261,7 +261,7 @@ func TestJ5_DeepArguments(t *testing.T) {
 			t.Errorf("%d deep: %s", depth, got)
 		}
 	}
-	for args, want := range map[string]string{`{"x":{"y":[{"z":1,"z":2}]}}`: `"z" is there twice`, `{"x":1e999}`: "out of range", `{"x":[1,2}`: "not valid JSON",
+	for args, want := range map[string]string{`{"x":{"y":[{"z":1,"z":2}]}}`: `"z" occurs twice`, `{"x":1e999}`: "out of range", `{"x":[1,2}`: "not valid JSON",
 		`{"x":[1,`: "breaks off", `{"x":1,}`: "not valid JSON", `{"x":[1 2]}`: "not valid JSON", `{"x":1} x`: "more text"} {
 		if got := run(open, call("any", args), nil).Model.Text(); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", args, got)

@@ -94,7 +94,7 @@ func TestAC3_3_BadJSON(t *testing.T) {
 		`{"name":"x"}}`:           "more text after the object",
 		`{"name":"x"} {}`:         "more text after the object",
 		`{name:"x"}`:              "not valid JSON",
-		`{"name":"x","name":"y"}`: `"name" is there twice`,
+		`{"name":"x","name":"y"}`: `"name" occurs twice`,
 		`["x"]`:                   "one JSON object",
 		`"x"`:                     "one JSON object",
 	} {

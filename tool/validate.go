@@ -154,7 +154,7 @@ func decodeObject(dec *json.Decoder, depth int) (any, error) {
 		}
 		name := token.(string) // the decoder accepts nothing else here
 		if _, twice := object[name]; twice {
-			return nil, fmt.Errorf("the field %q is there twice", name)
+			return nil, fmt.Errorf("the field %q occurs twice", name)
 		}
 		if object[name], err = decodeValue(dec, depth+1); err != nil {
 			return nil, err

@@ -97,8 +97,8 @@ func TestC1_GuessesThatCouldDoDamageAreNotMade(t *testing.T) {
 		`{"o":[]}`:            `"o" must be an object`,
 		`{"e":"z"}`:           `"e" must be one of "x", "y", got the string "z"`,
 		`{"s":["x"]}`:         `"s" must be a string`,
-		`{"s":"x","s":"x"}`:   `"s" is there twice`,
-		`{"o":{"i":1,"i":2}}`: `"i" is there twice`,
+		`{"s":"x","s":"x"}`:   `"s" occurs twice`,
+		`{"o":{"i":1,"i":2}}`: `"i" occurs twice`,
 	} {
 		if got, problem := fit(s, text); got != "" || !strings.Contains(problem, want) {
 			t.Errorf("%s: %s (%s), want %s", text, got, problem, want)

@@ -95,7 +95,7 @@ const writeParameters = `{
 func write() tool.Tool {
 	return tool.Adapt(dialect().WriteFile(), llm.ToolDefinition{
 		Name: "Write",
-		Description: "Creates a file, or replaces the whole content of one that exists. Directories that are missing are made. An " +
+		Description: "Creates a file, or replaces the whole content of one that exists. Missing directories are created. An " +
 			"existing file has to be read first. To change a part of a file, use Edit.",
 		Parameters: json.RawMessage(writeParameters),
 	}, func(args writeArgs) (any, error) { return args, nil }, nil)

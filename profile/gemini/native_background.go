@@ -202,7 +202,7 @@ const readBackgroundParameters = `{
 func readBackgroundOutput() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name:        "read_background_output",
-		Description: "Reads the last lines that a command in the background has printed, also again.",
+		Description: "Reads the last lines that a command in the background has printed, even if they were read before.",
 		Parameters:  json.RawMessage(readBackgroundParameters),
 	}, runReadBackground)
 	t.Limit = tool.Limit{Chars: 30_000, Keep: tool.KeepTail}

@@ -84,7 +84,7 @@ func runGrepSearch(ctx context.Context, call *tool.Call, args grepSearchArgs) (t
 	found, err := search.Grep(ctx, call.Env, q)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return tool.Result{}, fmt.Errorf("%s does not exist; give a dir_path that does, or leave it out to search the working directory", names.Shown(args.DirPath))
+		return tool.Result{}, fmt.Errorf("%s does not exist; give an existing file or directory as dir_path, or leave it out to search the working directory", names.Shown(args.DirPath))
 	case err != nil:
 		return tool.Result{}, err
 	}

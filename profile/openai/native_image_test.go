@@ -29,8 +29,8 @@ func TestE2_ViewImage(t *testing.T) {
 	b.put("text.png", "no image")
 	b.put("short", "x")
 	for path, want := range map[string]string{
-		"text.png": "text.png is no PNG",
-		"short":    "short is no PNG",
+		"text.png": "text.png is not a PNG",
+		"short":    "short is not a PNG",
 		"gone.png": "gone.png",
 		"a":        "directory",
 	} {
@@ -48,7 +48,7 @@ func TestI10_ViewImageQuotesNames(t *testing.T) {
 	b := newFixture(t)
 	b.put("picture\n.png", "\x89PNG\r\n\x1a\n")
 	b.put("a\n[Not readable: b]", "text")
-	for path, want := range map[string]string{"picture\n.png": `"picture\n.png"`, "a\n[Not readable: b]": `"a\n[Not readable: b]" is no PNG`} {
+	for path, want := range map[string]string{"picture\n.png": `"picture\n.png"`, "a\n[Not readable: b]": `"a\n[Not readable: b]" is not a PNG`} {
 		if text := b.run("view_image", object{"path": path}).Model.Text(); !strings.Contains(text, want) {
 			t.Error(text)
 		}

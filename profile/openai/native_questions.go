@@ -41,7 +41,7 @@ func requestUserInput() tool.Tool {
 // asOneQuestion returns the arguments of ask_user.
 func asOneQuestion(args userInputArgs) (any, error) {
 	if n := len(args.Questions); n == 0 || n > maxQuestions {
-		return nil, fmt.Errorf("there are %d questions; ask one to %d", n, maxQuestions)
+		return nil, fmt.Errorf("there are %d questions; ask 1 to %d", n, maxQuestions)
 	}
 	var asked struct {
 		Question string   `json:"question"`

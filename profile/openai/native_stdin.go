@@ -53,7 +53,7 @@ func runStdin(ctx context.Context, call *tool.Call, args writeStdinArgs) (tool.R
 	start, id := time.Now(), args.id()
 	processes := call.Processes()
 	if processes == nil {
-		return tool.Result{}, errors.New("no command outlives its call here, so there is nothing to write to; give commands their input by a file or a pipe")
+		return tool.Result{}, errors.New("no command outlives its call here, so there is nothing to write to; give commands their input through a file or a pipe")
 	}
 	if args.YieldTimeMS < 0 || args.MaxOutputTokens < 0 {
 		return tool.Result{}, errNegative()

@@ -185,7 +185,7 @@ func TestE2_NativeQuestions(t *testing.T) {
 	if got := result(t, server, "call_two"); got != "the first" {
 		t.Errorf("the answer is %q", got)
 	}
-	if got := result(t, server, "call_none"); !strings.Contains(got, "ask one to 3") {
+	if got := result(t, server, "call_none"); !strings.Contains(got, "ask 1 to 3") {
 		t.Errorf("no question: %q", got)
 	}
 }

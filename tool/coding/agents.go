@@ -34,7 +34,7 @@ type sendInputArgs struct {
 }
 
 // SpawnGuidance is the part of the system prompt about subagents, whatever the tools are called.
-const SpawnGuidance = "Most tasks need no agents. Give an agent a part that stands by itself, with the paths and facts that it needs, keep two " +
+const SpawnGuidance = "Most tasks need no agents. Give an agent a self-contained part, with the paths and facts that it needs, keep two " +
 	"agents out of the same files, and wait for every agent before your final answer. Check what they report before you rely on it."
 
 // Agents returns the tools for subagents: spawn_agent, send_input, wait and close_agent. Sessions that may have no subagents do not

@@ -50,7 +50,7 @@ func change(ctx context.Context, call *tool.Call, name string, decide func() (de
 
 // errBusy returns the error for a file that others keep changing.
 func errBusy(name string) error {
-	return fmt.Errorf("%s is being changed by somebody else all the time; nothing was changed. Find out what writes it, then try again", names.Shown(name))
+	return fmt.Errorf("%s keeps being changed by somebody else; nothing was changed. Find out what writes it, then try again", names.Shown(name))
 }
 
 // mayChange returns an error if changing the file needs an approval that the call lacks.

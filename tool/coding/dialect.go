@@ -46,7 +46,7 @@ func (e Edited) Note() string {
 	if e.Beside == "" {
 		return ""
 	}
-	return " old_string did not match exactly, but it did except for " + e.Beside + "."
+	return " old_string did not match exactly: it matched except for " + e.Beside + "."
 }
 
 // Wrote describes a file that was written as a whole.

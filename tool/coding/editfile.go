@@ -93,10 +93,10 @@ func (d Dialect) edited(e edit, name, content string) (edited []byte, made Edite
 func (d Dialect) notUnique(name, content string, m matchResult) error {
 	places := lineNumbers([]byte(content), m.spans())
 	if m.how != "" {
-		return fmt.Errorf("old_string is not in %s exactly; except for %s, it is there %d times (%s); nothing was changed. Copy the "+
-			"text exactly, with more of the lines around the one that you mean", name, m.how, len(m.places), places)
+		return fmt.Errorf("old_string is not in %s exactly; except for %s, it occurs %d times (%s); nothing was changed. Copy the "+
+			"text exactly, with more of the lines around the place that you mean", name, m.how, len(m.places), places)
 	}
-	return fmt.Errorf("old_string is in %s %d times (%s); nothing was changed. Include more of the lines around the one that you "+
+	return fmt.Errorf("old_string occurs in %s %d times (%s); nothing was changed. Include more of the lines around the place that you "+
 		"mean, or set %s to change them all", name, len(m.places), places, d.word("edit_file.replace_all"))
 }
 
@@ -104,11 +104,11 @@ func (d Dialect) notUnique(name, content string, m matchResult) error {
 func (d Dialect) check(e edit) error {
 	switch {
 	case e.old == "":
-		return fmt.Errorf("old_string is empty; give the text to replace. To insert, replace a line by itself and the new text; to create a file, use %s", d.word("write_file"))
+		return fmt.Errorf("old_string is empty; give the text to replace. To insert text, replace a line with itself and the new text; to create a file, use %s", d.word("write_file"))
 	case e.old == e.new:
-		return errors.New("old_string and new_string are the same, so there is nothing to change; give in new_string what is to stand there instead")
+		return errors.New("old_string and new_string are the same, so there is nothing to change; give the replacement in new_string")
 	case toLF(e.old) == toLF(e.new):
-		return fmt.Errorf("old_string and new_string differ in line endings alone, which %s keeps as they are; to change them, use %s", d.word("edit_file"), d.word("shell"))
+		return fmt.Errorf("old_string and new_string differ only in line endings, which %s does not change; to change them, use %s", d.word("edit_file"), d.word("shell"))
 	}
 	return nil
 }

@@ -140,8 +140,8 @@ func TestC5_FuzzySteps(t *testing.T) {
 func TestC5_FuzzyStepsRefuse(t *testing.T) {
 	b := newFixture(t)
 	for _, c := range []struct{ name, content, old, new, want string }{
-		{"two places", "  a\n  b\nx\n\ta\n\tb\n", "a\nb\n", "c\n", "except for indentation, to which new_string was adapted, it is there 2 times (lines 1, 4)"},
-		{"two typographic places", "\u2018a\u2019 \u201ba\u2019\n", "'a'", "c", "it is there 2 times (line 1)"},
+		{"two places", "  a\n  b\nx\n\ta\n\tb\n", "a\nb\n", "c\n", "except for indentation, to which new_string was adapted, it occurs 2 times (lines 1, 4)"},
+		{"two typographic places", "\u2018a\u2019 \u201ba\u2019\n", "'a'", "c", "it occurs 2 times (line 1)"},
 		{"part of a line", "if x {\n\ta\n}\n", "{\n    a\n}", "b", "was not found"},
 		{"no rule", "\ta\n\t  b\n", " a\n b\n", "c", "was not found"},
 		{"a new line that the rule is not for", "f {\n  a\n}\n", "    f {\n      a\n", "x\n", "was not found"},
@@ -170,7 +170,7 @@ func TestC5_NotFoundShowsTheNearestPlace(t *testing.T) {
 		{"other white space", "func  main() {\n    fmt.Println(\"hello\")\n    return\n}", []string{"other white space is at lines 3 to 6", "  4 | \tfmt.Println(\"hello\")\n"}},
 		{"one line differs", "func main() {\n\tfmt.Println(\"bye\")\n\treturn\n}", []string{"The nearest place is lines 3 to 6", "  5 | \treturn\n"}},
 		{"one line, alike", "\tfmt.Printn(\"helo\")", []string{"The nearest place is line 4", "  4 | \tfmt.Println(\"hello\")\n"}},
-		{"nothing alike", "SELECT * FROM users", []string{"Nothing in the file is like it"}},
+		{"nothing alike", "SELECT * FROM users", []string{"Nothing in the file is similar"}},
 		{"line numbers", "  4 | \tfmt.Println(\"hello\")\n  5 | \treturn", []string{"line numbers", "leave them out"}},
 		{"another agent's line numbers", "     3\tfunc main() {", []string{"line numbers"}},
 	} {
@@ -190,7 +190,7 @@ func TestC5_Refusals(t *testing.T) {
 	b.put("dir/x", "")
 	b.fails(EditFile(), object{"file_path": "f", "old_string": "", "new_string": "x"}, "old_string is empty", "write_file")
 	b.fails(EditFile(), object{"file_path": "f", "old_string": "a", "new_string": "a"}, "are the same")
-	b.fails(EditFile(), object{"file_path": "f", "old_string": "a\n", "new_string": "a\r\n"}, "line endings alone", "shell")
+	b.fails(EditFile(), object{"file_path": "f", "old_string": "a\n", "new_string": "a\r\n"}, "only in line endings", "shell")
 	b.fails(EditFile(), object{"file_path": "g", "old_string": "a", "new_string": "b"}, "g does not exist", "did you mean f")
 	b.fails(EditFile(), object{"file_path": "dir", "old_string": "a", "new_string": "b"}, "is a directory")
 	b.fails(EditFile(), object{"file_path": "f", "old_string": "a"}, `"new_string" is missing`)

@@ -50,7 +50,7 @@ func (d Dialect) glob(ctx context.Context, call *tool.Call, args globArgs) (tool
 	}
 	if err != nil {
 		if info, statErr := call.Env.Stat(ctx, args.Path); args.Path != "" && statErr == nil && !info.IsDir() {
-			return tool.Result{}, fmt.Errorf("%s is a file; %s has to be a directory, such as the one that it is in", names.Shown(args.Path), d.word("glob.path"))
+			return tool.Result{}, fmt.Errorf("%s is a file; %s has to be a directory, such as the one that contains it", names.Shown(args.Path), d.word("glob.path"))
 		}
 		return tool.Result{}, d.explainPath(ctx, call.Env, args.Path, err)
 	}
@@ -75,7 +75,7 @@ func (d Dialect) noDirectory(args globArgs) error {
 	if args.Path == "" {
 		return fmt.Errorf("the directory at the beginning of the pattern %q does not exist; begin it with one that does, or with **/", args.Pattern)
 	}
-	return fmt.Errorf("the directory %s does not exist; give one that does as %s, or leave it out to look in the working directory", names.Shown(args.Path), d.word("glob.path"))
+	return fmt.Errorf("the directory %s does not exist; give an existing one as %s, or leave it out to look in the working directory", names.Shown(args.Path), d.word("glob.path"))
 }
 
 // whatInstead returns advice for a pattern that matched nothing, beginning with a space.
@@ -93,9 +93,9 @@ func (d Dialect) whatInstead(ctx context.Context, e env.Environment, args globAr
 	info, noFile := e.Stat(ctx, path.Join(from, args.Pattern))
 	switch {
 	case strings.Contains("/"+args.Pattern+"/", "/.git/"):
-		return " What is in .git directories is not listed."
+		return " Files in .git directories are not listed."
 	case meta == len(args.Pattern) && noFile == nil && info.IsDir():
-		return fmt.Sprintf(" It is a directory; the files in it are %s.", names.Shown(strings.TrimSuffix(args.Pattern, "/")+"/**"))
+		return fmt.Sprintf(" It is a directory; to find the files in it, use %s.", names.Shown(strings.TrimSuffix(args.Pattern, "/")+"/**"))
 	case meta == len(args.Pattern) && noFile == nil:
 		return " There is such a file, but .gitignore excludes it."
 	case dir != "" && noDir != nil:

@@ -80,7 +80,7 @@ func (d Dialect) grep(ctx context.Context, call *tool.Call, args grepArgs) (tool
 	found, err := search.Grep(ctx, call.Env, q)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return tool.Result{}, fmt.Errorf("%s does not exist; give a file or directory that does, or leave path out to search the working directory", names.Shown(args.Path))
+		return tool.Result{}, fmt.Errorf("%s does not exist; give an existing file or directory, or leave path out to search the working directory", names.Shown(args.Path))
 	case err != nil:
 		return tool.Result{}, d.explainPath(ctx, call.Env, args.Path, err)
 	}
@@ -152,7 +152,7 @@ func whyNothing(found search.Result, q search.Query) string {
 	case found.Binary > 0:
 		return "there was no text file to search, only " + count(found.Binary, "binary file")
 	case q.Glob != "":
-		return fmt.Sprintf("no file to search fits glob_filter %s; check it, or leave it out", q.Glob)
+		return fmt.Sprintf("no file to search matches glob_filter %s; check it, or leave it out", q.Glob)
 	}
 	return "there was no text file to search"
 }

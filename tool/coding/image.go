@@ -53,7 +53,7 @@ func (d Dialect) ReadImage(ctx context.Context, call *tool.Call, name string) (r
 	}
 	mime := imageType(start)
 	if mime == "" {
-		return result, fmt.Errorf("%s is no PNG, JPEG, GIF or WebP image; read other files as text, or make an image of them first", names.Shown(name))
+		return result, fmt.Errorf("%s is not a PNG, JPEG, GIF or WebP image; read other files as text, or convert them to an image first", names.Shown(name))
 	}
 	if result, err = d.readImage(r, mime, name); err == nil {
 		result.Seen = whole.seen(ctx, call.Env, name)

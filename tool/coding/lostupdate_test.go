@@ -223,7 +223,7 @@ func TestI6_AFileThatNeverRests(t *testing.T) {
 			writes++
 			b.put("f", fmt.Sprintf("a\n%d\n", writes))
 		}}
-		b.fails(tt.tool, tt.args, "f is being changed by somebody else all the time; nothing was changed")
+		b.fails(tt.tool, tt.args, "f keeps being changed by somebody else; nothing was changed")
 		if got := b.get("f"); got != fmt.Sprintf("a\n%d\n", writes) {
 			t.Errorf("%s left %q", tt.tool.Name, got)
 		}

@@ -11,12 +11,12 @@ import (
 func (d Dialect) explainNoMatch(content string, e edit) string {
 	old := strings.Split(strings.Trim(toLF(e.old), "\n"), "\n")
 	if fuzzy.Numbered(old) {
-		return fmt.Sprintf(" It starts with line numbers as %s shows them: they are not part of the file, leave them out.", d.word("read_file"))
+		return fmt.Sprintf(" It starts with line numbers as %s shows them: they are not part of the file, so leave them out.", d.word("read_file"))
 	}
 	lines := strings.Split(toLF(content), "\n")
 	at, equal := fuzzy.Nearest(lines, old)
 	if at < 0 {
-		return " Nothing in the file is like it: read the file, and copy the text from there."
+		return " Nothing in the file is similar. Read the file, and copy the text from there."
 	}
 	first := max(0, min(at, len(lines)-1))
 	last := min(first+min(len(old), maxSnippetLines), len(lines))

@@ -183,7 +183,7 @@ func numberedText(ctx context.Context, e env.Environment, name string) (text str
 	start, err := r.Peek(binaryPeek) // reading the lines returns the error again
 	switch {
 	case isUTF16(start) || imageType(start) != "" || bytes.IndexByte(start, 0) >= 0:
-		return "", nil, errors.New("is no text file; read_file reads images and says more about others")
+		return "", nil, errors.New("is not a text file; read_file reads images, and says more about other files")
 	case len(start) == 0 && err != nil && isEOF(err):
 		return "(the file is empty)\n", whole.seen(ctx, e, name), nil
 	}

@@ -31,7 +31,7 @@ func TestC9_ReadManyFiles(t *testing.T) {
 		{"an ignored file that is named", object{"paths": []string{"src/skip.log"}}, "--- src/skip.log ---\n  1 | log\n"},
 		{"what cannot be read is told", object{"paths": []string{"a.go", "bin", "b.go", "*.rs"}},
 			"--- a.go ---\n  1 | one\n  2 | two\n[b.go does not exist; did you mean a.go?]\n[*.rs: there are no such files]\n" +
-				"[bin: is no text file; read_file reads images and says more about others]\n"},
+				"[bin: is not a text file; read_file reads images, and says more about other files]\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, b.ok(ReadManyFiles(), c.args)); diff != "" {

@@ -18,7 +18,7 @@ const maxTurnsPage = 24_000
 // readTurns reads or searches turns that a compaction has replaced. Lines are counted from the start of the first requested turn.
 func readTurns(ctx context.Context, call *tool.Call, args readOutputArgs, match *regexp.Regexp) (tool.Result, error) {
 	if call.Session == nil || call.Session.History() == nil {
-		return tool.Result{}, errors.New("this session keeps no turns; what was said is in the conversation")
+		return tool.Result{}, errors.New("this session keeps no turns; use what is in the conversation")
 	}
 	first, last, err := turnRange(args.Turns)
 	if err != nil {
@@ -42,7 +42,7 @@ func readTurns(ctx context.Context, call *tool.Call, args readOutputArgs, match 
 	switch {
 	case page.shown > 0:
 	case turns == 0:
-		return tool.Result{}, errors.New("none of these turns was replaced by a summary; what was not is in the conversation")
+		return tool.Result{}, errors.New("none of these turns was replaced by a summary; they are still in the conversation")
 	case args.Pattern != "":
 		fmt.Fprintf(&page.text, "No line matches in the replaced turns up to %d (%d lines). Later turns are in the conversation.", newest, page.line)
 	default:
@@ -67,7 +67,7 @@ func turnRange(text string) (first, last int, err error) {
 		}
 	}
 	if err != nil || first < 1 || last < first {
-		return 0, 0, fmt.Errorf("turns is %q; give the number of a turn, such as 3, or of the first and the last one, such as 3-5", text)
+		return 0, 0, fmt.Errorf("turns is %q; give the number of a turn, such as 3, or a range, such as 3-5", text)
 	}
 	return first, last, nil
 }

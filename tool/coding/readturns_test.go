@@ -85,7 +85,7 @@ func TestI12_TurnsThatCannotBeRead(t *testing.T) {
 	for _, turns := range []string{"x", "0", "-3", "5-3", "1-2-3", "1.5"} {
 		b.fails(ReadOutput(), object{"turns": turns}, "give the number of a turn")
 	}
-	b.fails(ReadOutput(), object{"turns": "3-9"}, "is in the conversation")
+	b.fails(ReadOutput(), object{"turns": "3-9"}, "still in the conversation")
 	b.fails(ReadOutput(), object{"turns": "2", "id": "x"}, "not both")
 	b.fails(ReadOutput(), object{}, "give the id")
 	b.fails(ReadOutput(), object{"turns": "2", "pattern": "("}, "regular expression")

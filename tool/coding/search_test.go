@@ -38,7 +38,7 @@ func TestC8_Results(t *testing.T) {
 			"a.go:3:func Foo() {}\n[Only the first 1 results are shown; there are more. Narrow the search, or set max_results.]\n"},
 		{"exactly as many as wanted", object{"pattern": "Foo", "max_results": 2}, "a.go:3:func Foo() {}\na.go:5:var x = Foo\n[2 matching lines in 1 file]\n"},
 		{"nothing", object{"pattern": "nowhere"}, "No matches in 3 files.\n"},
-		{"nothing to search", object{"pattern": "x", "glob_filter": "*.rs"}, "No matches: no file to search fits glob_filter *.rs; check it, or leave it out.\n"},
+		{"nothing to search", object{"pattern": "x", "glob_filter": "*.rs"}, "No matches: no file to search matches glob_filter *.rs; check it, or leave it out.\n"},
 		{"a binary file", object{"pattern": "Foo", "path": "bin"}, "No matches: there was no text file to search, only 1 binary file.\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -110,9 +110,9 @@ func TestC9_Results(t *testing.T) {
 		{object{"pattern": "new.go"}, "No files match new.go. To look in all directories below, use **/new.go.\n"},
 		{object{"pattern": "src/*.rs"}, "No files match src/*.rs. To look in all directories below, use src/**/*.rs; what .gitignore excludes is left out, unless its directory is given as path.\n"},
 		{object{"pattern": "lib/*.rs"}, "No files match lib/*.rs. There is no directory lib.\n"},
-		{object{"pattern": "src"}, "No files match src. It is a directory; the files in it are src/**.\n"},
+		{object{"pattern": "src"}, "No files match src. It is a directory; to find the files in it, use src/**.\n"},
 		{object{"pattern": "x.log"}, "No files match x.log. There is such a file, but .gitignore excludes it.\n"},
-		{object{"pattern": ".git/*"}, "No files match .git/*. What is in .git directories is not listed.\n"},
+		{object{"pattern": ".git/*"}, "No files match .git/*. Files in .git directories are not listed.\n"},
 		{object{"pattern": "**/*.rs"}, "No files match **/*.rs.\n"},
 	} {
 		if got := b.ok(Glob(), c.args); got != c.want {

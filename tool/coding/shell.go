@@ -29,7 +29,7 @@ func (d Dialect) Shell(defaultTimeout time.Duration) tool.Tool {
 		Name: "shell",
 		Description: fmt.Sprintf("Runs a command in a new shell in the working directory and returns what it prints (standard output and "+
 			"standard error) and, if it fails, its exit code. Changes of directory and variables do not last. It gets no input, so do not run commands that wait for any. Without timeout_ms it may take "+
-			"%d ms; servers and whatever else does not end belong in the background. To read, edit and search files, use the tools made for that.", defaultTimeout.Milliseconds()),
+			"%d ms; run servers, and whatever else does not end, in the background. To read, edit and search files, use the tools made for that.", defaultTimeout.Milliseconds()),
 	}, func(ctx context.Context, call *tool.Call, args shellArgs) (tool.Result, error) {
 		return d.shell(ctx, call, args, defaultTimeout)
 	})

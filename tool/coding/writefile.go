@@ -27,7 +27,7 @@ func WriteFile() tool.Tool { return Dialect{}.WriteFile() }
 func (d Dialect) WriteFile() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "write_file",
-		Description: "Creates a file, or replaces the whole content of one that exists. Directories that are missing are made. An " +
+		Description: "Creates a file, or replaces the whole content of one that exists. Missing directories are created. An " +
 			"existing file keeps its mode; read it before you replace it. To change a part of a file, edit it instead.",
 	}, d.writeFile)
 	t.Instead = replaces("write_file")
@@ -92,7 +92,7 @@ func (w *fileWrite) decide(ctx context.Context) (decision, error) {
 		return decision{}, w.unseen()
 	}
 	return decision{}, fmt.Errorf("%s has changed since this session read or wrote it last: somebody else, or a command, has written it. "+
-		"Nothing was written. Read it again, then write it with what is new in it, or edit it", names.Shown(w.name))
+		"Nothing was written. Read it again, then write it with those changes included, or edit it", names.Shown(w.name))
 }
 
 // seen returns the content that the session saw last, whether it has seen any, and whether it tracks files.
