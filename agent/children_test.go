@@ -51,7 +51,7 @@ func TestI17_AgentsInTheOrderOfTheirCalls(t *testing.T) {
 	})
 }
 
-// An interrupt while the agents of an answer are being started blocks nobody.
+// An interrupt while the agents of an answer are being started does not block the session.
 func TestI17_InterruptWhileAgentsStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *host

@@ -333,7 +333,7 @@ func TestB_LogCutsSubagentsOutputs(t *testing.T) {
 	}
 }
 
-// A cursor that is not read blocks nobody, and the log does not grow for it.
+// A cursor that is not read does not block the session, and the log does not grow for it.
 func TestB_BlockedCursor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -275,7 +275,7 @@ func (s *slowSyncs) Sync(ctx context.Context) error {
 	return s.Log.Sync(ctx)
 }
 
-// Inside middleware, calls that arrive while an intent is being written share the next one. A call that waits blocks nobody.
+// Inside middleware, calls that arrive while an intent is being written share the next one. A waiting call does not block others.
 func TestJ3_IntentsInsideOfMiddleware(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, log := new(diary), new(journal.Memory)

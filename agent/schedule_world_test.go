@@ -87,7 +87,7 @@ func (p *incarnation) send(ctx context.Context, m *hostMessage) (err error) {
 	return err
 }
 
-// resend sends all messages again of which the host does not know whether they arrived, and some others.
+// resend sends all messages again that may not have arrived, and some others.
 func (p *incarnation) resend() {
 	w := p.w
 	w.mu.Lock()

@@ -341,7 +341,7 @@ func TestA5_SubmitsContextInterrupts(t *testing.T) {
 	})
 }
 
-// A tool that ignores its context blocks nobody, and its later result is dropped.
+// A tool that ignores its context does not block the session, and its later result is dropped.
 func TestA5_AbandonsATool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

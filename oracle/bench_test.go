@@ -21,8 +21,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// talk describes an answer of many deltas in a format: the bytes before the deltas, each delta, and the bytes after them.
-type talk struct {
+// deltaStream describes an answer of many deltas in a format: the bytes before the deltas, each delta, and the bytes after them.
+type deltaStream struct {
 	dialect            dialect
 	before, each, last string
 	// sdk reads a stream and counts the deltas. If accumulate is set, it also assembles the answer with the SDK.
@@ -33,7 +33,7 @@ type talk struct {
 // delta is a piece of text as models send it: a few words, and now and then a line break.
 const delta = `\n    a few words of`
 
-var talks = []talk{
+var deltaStreams = []deltaStream{
 	{dialect: dialects[0], sdk: readMessages, accumulates: true,
 		before: `event: message_start
 data: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":10,"output_tokens":1}}}
@@ -98,7 +98,7 @@ data: [DONE]
 `},
 }
 
-func (x talk) client(deltas int) *http.Client {
+func (x deltaStream) client(deltas int) *http.Client {
 	var b strings.Builder
 	for i := range deltas { // in formats with numbered events, because a repeated number is a repeated event
 		b.WriteString(strings.Replace(x.each, "%d", strconv.Itoa(3+i), 1))
@@ -112,7 +112,7 @@ func (x talk) client(deltas int) *http.Client {
 
 // BenchmarkTextDelta measures a text delta from the bytes of the answer to the event, in answers of different lengths.
 func BenchmarkTextDelta(b *testing.B) {
-	for _, x := range talks {
+	for _, x := range deltaStreams {
 		for _, deltas := range []int{200, 2000, 20000} {
 			client := x.client(deltas)
 			p := x.dialect.provider(b, client)
@@ -128,7 +128,7 @@ func BenchmarkTextDelta(b *testing.B) {
 // TestDeltaAllocations checks that a text delta costs one allocation, and the rest of an answer of 2,000 deltas almost none.
 func TestDeltaAllocations(t *testing.T) {
 	const deltas = 2000
-	for _, x := range talks {
+	for _, x := range deltaStreams {
 		p := x.dialect.provider(t, x.client(deltas))
 		all := testing.AllocsPerRun(3, func() {
 			if n, err := read(p); err != nil || n < deltas {
@@ -143,7 +143,7 @@ func TestDeltaAllocations(t *testing.T) {
 
 // read counts the deltas of one of our streams.
 func read(p llm.Provider) (n int, err error) {
-	for ev, err := range p.Stream(context.Background(), ask()) {
+	for ev, err := range p.Stream(context.Background(), answerRequest()) {
 		if err != nil {
 			return n, err
 		}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// lost returns the places where two JSON texts differ, without list indices.
-func lost(t *testing.T, a, b []byte, same func(any) any) []string {
+// jsonDifferences returns the places where two JSON texts differ, without list indices.
+func jsonDifferences(t *testing.T, a, b []byte, same func(any) any) []string {
 	var x, y any
 	if err := errors.Join(json.Unmarshal(a, &x), json.Unmarshal(b, &y)); err != nil {
 		t.Fatal(err)
@@ -55,16 +55,16 @@ func union(a, b map[string]any) map[string]bool {
 	return all
 }
 
-// unknown returns the values for which the SDK has no type. The SDK keeps such list elements as JSON and sends them unchanged.
-func unknown(v reflect.Value) (all []json.RawMessage) {
+// unknownValues returns the values for which the SDK has no type. The SDK keeps such list elements as JSON and sends them unchanged.
+func unknownValues(v reflect.Value) (all []json.RawMessage) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() {
-			return unknown(v.Elem())
+			return unknownValues(v.Elem())
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			all = append(all, unknown(v.Index(i))...)
+			all = append(all, unknownValues(v.Index(i))...)
 		}
 	case reflect.Struct:
 		if o, ok := v.Interface().(interface{ Overrides() (any, bool) }); ok {
@@ -74,7 +74,7 @@ func unknown(v reflect.Value) (all []json.RawMessage) {
 		}
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
-				all = append(all, unknown(v.Field(i))...)
+				all = append(all, unknownValues(v.Field(i))...)
 			}
 		}
 	}

@@ -30,8 +30,8 @@ type outcome struct {
 
 type call struct{ ID, Name, Args string }
 
-// served returns a client that gets the same answer for every request.
-func served(h http.Handler) *http.Client {
+// answering returns a client that gets the same answer for every request.
+func answering(h http.Handler) *http.Client {
 	return &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
@@ -45,15 +45,15 @@ type transport func(r *http.Request) (*http.Response, error)
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// ask returns the request for every comparison of answers.
-func ask() *llm.Request {
+// answerRequest returns the request for every comparison of answers.
+func answerRequest() *llm.Request {
 	return &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}
 }
 
-// ours returns the outcome of one of our providers, which must also keep the stream contract.
-func ours(t *testing.T, p llm.Provider) (outcome, error) {
+// ourOutcome returns the outcome of one of our providers, which must also keep the stream contract.
+func ourOutcome(t *testing.T, p llm.Provider) (outcome, error) {
 	t.Helper()
-	events, err := providertest.Contract(t, p.Stream(t.Context(), ask()))
+	events, err := providertest.Contract(t, p.Stream(t.Context(), answerRequest()))
 	if err != nil {
 		return outcome{Failed: true}, err
 	}
@@ -88,9 +88,9 @@ func differences(ours, sdk outcome) map[string]string {
 	return diff
 }
 
-// sameValues copies arguments and ids between calls if they mean the same, for SDKs that parse the arguments or omit the ids that we
+// alignValues copies arguments and ids between calls if they mean the same, for SDKs that parse the arguments or omit the ids that we
 // generate.
-func sameValues(from []call, to []call) []call {
+func alignValues(from []call, to []call) []call {
 	if len(from) != len(to) {
 		return to
 	}

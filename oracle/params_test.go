@@ -24,7 +24,7 @@ func readMessageParams(client *http.Client, _ string, body []byte) (func() error
 		return nil, nil, err
 	}
 	sdk := messagesClient(client)
-	return func() error { return sdk.Messages.NewStreaming(context.Background(), params).Err() }, unknown(reflect.ValueOf(params)), nil
+	return func() error { return sdk.Messages.NewStreaming(context.Background(), params).Err() }, unknownValues(reflect.ValueOf(params)), nil
 }
 
 func readResponseParams(client *http.Client, _ string, body []byte) (func() error, []json.RawMessage, error) {
@@ -53,7 +53,7 @@ func readResponseParams(client *http.Client, _ string, body []byte) (func() erro
 		}
 	}
 	sdk := openaiClient(client)
-	return func() error { return sdk.Responses.NewStreaming(context.Background(), params).Err() }, unknown(reflect.ValueOf(params)), nil
+	return func() error { return sdk.Responses.NewStreaming(context.Background(), params).Err() }, unknownValues(reflect.ValueOf(params)), nil
 }
 
 func readChatParams(client *http.Client, _ string, body []byte) (func() error, []json.RawMessage, error) {
@@ -75,7 +75,7 @@ func readChatParams(client *http.Client, _ string, body []byte) (func() error, [
 		}
 	}
 	sdk := openaiClient(client)
-	return func() error { return sdk.Chat.Completions.NewStreaming(context.Background(), params).Err() }, unknown(reflect.ValueOf(params)), nil
+	return func() error { return sdk.Chat.Completions.NewStreaming(context.Background(), params).Err() }, unknownValues(reflect.ValueOf(params)), nil
 }
 
 // dummySignature is sent in place of a missing signature. Go cannot decode it as base64, although it is sent unchanged. Users of this SDK

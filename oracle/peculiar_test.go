@@ -52,7 +52,7 @@ func newPeculiarities() []*peculiarity {
 				return false
 			}},
 		{format: "chat", fields: []string{"Text", "Thinking"}, reason: "Mistral's content is a list of parts when it thinks, which the SDK hands on as text",
-			holds: func(c comparison) bool { return mistral(c.sdk.Text) == [2]string{c.ours.Text, c.ours.Thinking} }},
+			holds: func(c comparison) bool { return mistralText(c.sdk.Text) == [2]string{c.ours.Text, c.ours.Thinking} }},
 		{format: "chat", fields: []string{"Calls"}, reason: "a gateway numbers the calls of Claude from 1, after its text, and the SDK puts an empty call before them",
 			holds: func(c comparison) bool {
 				return slices.Equal(c.ours.Calls, slices.DeleteFunc(slices.Clone(c.sdk.Calls), func(x call) bool { return x == call{} }))
@@ -62,8 +62,8 @@ func newPeculiarities() []*peculiarity {
 	}
 }
 
-// mistral returns the text and the thinking in a sequence of lists of typed parts.
-func mistral(lists string) (out [2]string) {
+// mistralText returns the text and the thinking in a sequence of lists of typed parts.
+func mistralText(lists string) (out [2]string) {
 	type part struct {
 		Type, Text string
 		Thinking   []struct{ Text string }

@@ -81,10 +81,10 @@ func (c *count) check(t *testing.T, r providertest.Recording, list []*peculiarit
 		c.add(r, foreign)
 		return
 	}
-	have, ourErr := ours(t, s.provider(t, served(r)))
-	want, sdkErr := s.sdk(t, served(r), strings.HasPrefix(r.ContentType, "text/event-stream"))
+	have, ourErr := ourOutcome(t, s.provider(t, answering(r)))
+	want, sdkErr := s.sdk(t, answering(r), strings.HasPrefix(r.ContentType, "text/event-stream"))
 	if s.values {
-		want.Calls = sameValues(have.Calls, want.Calls)
+		want.Calls = alignValues(have.Calls, want.Calls)
 	}
 	result := compared
 	for field, diff := range differences(have, want) {
@@ -105,7 +105,7 @@ func (c *count) check(t *testing.T, r providertest.Recording, list []*peculiarit
 // checkForeign checks that no provider accepts an answer in a foreign format.
 func checkForeign(t *testing.T, r providertest.Recording) {
 	for name := range sides {
-		if o, err := ours(t, sides[name].provider(t, served(r))); err == nil {
+		if o, err := ourOutcome(t, sides[name].provider(t, answering(r))); err == nil {
 			t.Errorf("%s reads an answer out of it: %+v", name, o)
 		}
 	}
@@ -152,8 +152,8 @@ func formatOf(body []byte) string {
 // checkError compares the two error messages of a refusal.
 func checkError(t *testing.T, r providertest.Recording, s side) {
 	r.Status = http.StatusTooManyRequests
-	_, ourErr := ours(t, s.provider(t, served(r)))
-	_, sdkErr := s.sdk(t, served(r), true)
+	_, ourErr := ourOutcome(t, s.provider(t, answering(r)))
+	_, sdkErr := s.sdk(t, answering(r), true)
 	var e *llm.Error
 	if !errors.As(ourErr, &e) || e.Message == "" || e.Message != message(sdkErr) {
 		t.Errorf("ours %v, the SDK's %v", ourErr, sdkErr)
@@ -243,13 +243,13 @@ func (c *count) print() {
 	files := 0
 	for _, key := range slices.Sorted(maps.Keys(c.files)) {
 		files += len(c.files[key])
-		fmt.Printf("provider_streams %s: %d recordings; answers: %s\n", key, len(c.files[key]), list(c.bodies[key]))
+		fmt.Printf("provider_streams %s: %d recordings; answers: %s\n", key, len(c.files[key]), sortedList(c.bodies[key]))
 	}
-	fmt.Printf("provider_streams: %d recordings; answers: %s; %d with text, %d with calls, %d with thinking\n", files, list(c.verdicts),
+	fmt.Printf("provider_streams: %d recordings; answers: %s; %d with text, %d with calls, %d with thinking\n", files, sortedList(c.verdicts),
 		c.texts, c.calls, c.thoughts)
 }
 
-func list(verdicts map[verdict]int) string {
+func sortedList(verdicts map[verdict]int) string {
 	var what []string
 	for _, v := range slices.Sorted(maps.Keys(verdicts)) {
 		what = append(what, fmt.Sprintf("%d %s", verdicts[v], v))

@@ -122,7 +122,7 @@ func (d dialect) check(t *testing.T, req *llm.Request, seen map[string]bool) int
 			t.Errorf("%s: %q, by the SDK %q", name, have.header.Get(name), want.header.Get(name))
 		}
 	}
-	places := lost(t, have.body, want.body, d.same)
+	places := jsonDifferences(t, have.body, want.body, d.same)
 	for _, raw := range unknown {
 		var w struct{ Type string }
 		if err := json.Unmarshal(raw, &w); err != nil {
@@ -156,7 +156,7 @@ func TestLossIsNoticed(t *testing.T) {
 			if err == nil {
 				err = send()
 			}
-			if want.body != nil && len(lost(t, body, want.body, d.same)) == 0 && len(unknown) == 0 {
+			if want.body != nil && len(jsonDifferences(t, body, want.body, d.same)) == 0 && len(unknown) == 0 {
 				t.Errorf("%s: nobody notices %s (%v)", d.name, change[1], err)
 			}
 		}

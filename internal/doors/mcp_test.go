@@ -102,7 +102,7 @@ func TestJ_MCP(t *testing.T) {
 	}
 }
 
-// A server that nobody else ends, ends with the environment in which it was started.
+// A server ends with the environment in which it was started, if it was not ended before.
 func TestJ_MCPServerDiesWithItsEnvironment(t *testing.T) {
 	e, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
 	if err != nil {

@@ -181,7 +181,7 @@ func TestJ_Viewer(t *testing.T) {
 	}
 }
 
-// A viewer in another process shows a whole output of which the model saw a part.
+// A viewer in another process shows the whole output, of which the model saw only a part.
 func TestJ_ViewerOfWholeOutputs(t *testing.T) {
 	h := newHost(t, env.LocalOptions{}, llmtest.Calls(shell("seq 100000")), llmtest.Text("done"))
 	o := h.options(t, "long")
