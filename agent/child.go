@@ -17,8 +17,8 @@ type child struct {
 	session *Session
 	task    tool.AgentTask // with what its definition adds
 
-	ending sync.Once
-	closed error // from the session's Close; written by ending
+	closed error         // from the session's Close
+	ended  chan struct{} // closed when closed is set
 
 	mu       sync.Mutex
 	idle     chan struct{} // closed when no input runs
@@ -33,7 +33,7 @@ type child struct {
 // open returns a child with its session.
 func (a *subagents) open(ctx context.Context, id string, task tool.AgentTask) (*child, error) {
 	o := a.options
-	c := &child{id: id, status: childRunning}
+	c := &child{id: id, status: childRunning, ended: make(chan struct{})}
 	def, err := a.definition(task.Agent)
 	if err != nil {
 		return nil, err

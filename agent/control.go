@@ -168,28 +168,30 @@ func (s *Session) endOpenInput() {
 	s.endActivity(s.working.Load(), hostError(ended.Err))
 }
 
-// shutdown ends all that still runs, writes the session's end, emits its event and closes everything. It does so once.
+// shutdown ends all that still runs, writes the session's end, emits its event and closes everything. It does so once; later calls wait for that.
 func (s *Session) shutdown() {
-	s.once.Do(func() {
-		defer close(s.closed)
-		s.endLife(errAbort)
-		err := errors.Join(s.agents.close(), s.hostErr(s.life, "the environment's Kill", journalPatience*s.killGrace, s.processes.Close))
-		err = errors.Join(err, s.writeEnd(), s.outputs.Close())
-		s.events.flush()
-		closing := s.closeOthers()
-		s.mu.Lock()
-		if s.failure == nil && err != nil {
-			s.failure = hostError(fmt.Errorf("%w; the session did not end cleanly", err)) // err names the package
-		}
-		s.failure = errors.Join(s.failure, closing)
-		s.mu.Unlock()
-		s.events.flush()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.failure == nil {
-			s.failure = s.brokenErr() // by the last events
-		}
-	})
+	if s.shutting.Swap(true) {
+		<-s.closed
+		return
+	}
+	defer close(s.closed)
+	s.endLife(errAbort)
+	err := errors.Join(s.agents.close(), s.hostErr(s.life, "the environment's Kill", journalPatience*s.killGrace, s.processes.Close))
+	err = errors.Join(err, s.writeEnd(), s.outputs.Close())
+	s.events.flush()
+	closing := s.closeOthers()
+	s.mu.Lock()
+	if s.failure == nil && err != nil {
+		s.failure = hostError(fmt.Errorf("%w; the session did not end cleanly", err)) // err names the package
+	}
+	s.failure = errors.Join(s.failure, closing)
+	s.mu.Unlock()
+	s.events.flush()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failure == nil {
+		s.failure = s.brokenErr() // by the last events
+	}
 }
 
 // closeOthers closes Options.Closers and returns their errors.

@@ -96,14 +96,15 @@ type Session struct {
 	stopJournal context.CancelFunc
 
 	mu      sync.Mutex
-	state   State     // changed with both locks held, read with either
-	asking  int       // how many questions the host is answering
-	ending  Reason    // why the session ends, empty while it goes on
-	failure error     // for Close to return, such as that of the journal
-	why     error     // wrapped by ErrClosed
-	written int64     // about how many bytes the journal has
-	resumed int64     // the number of SESSION_START until a record has it; 0 in a new session
-	once    sync.Once // of shutdown
+	state   State  // changed with both locks held, read with either
+	asking  int    // how many questions the host is answering
+	ending  Reason // why the session ends, empty while it goes on
+	failure error  // for Close to return, such as that of the journal
+	why     error  // wrapped by ErrClosed
+	written int64  // about how many bytes the journal has
+	resumed int64  // the number of SESSION_START until a record has it; 0 in a new session
+
+	shutting atomic.Bool // shutdown has begun; no sync.Once, because those who wait for that stop the clock of testing/synctest
 }
 
 // An activity is an input that runs, or a compaction of an idle session.

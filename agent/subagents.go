@@ -399,21 +399,24 @@ func (a *subagents) Close(_ context.Context, id string) (tool.AgentStatus, error
 
 // end closes a child and records that, once. Later calls wait and get the same result.
 func (a *subagents) end(c *child) (tool.AgentStatus, error) {
-	c.ending.Do(func() {
-		c.mu.Lock()
-		c.closing = true
-		idle := c.idle
-		c.mu.Unlock()
-		if why := a.parent.givenAway(); why != nil {
-			c.session.giveAway(why)
-			c.session.sever()
-		}
-		c.closed = c.session.Close()
-		<-idle
-		if c.closed = errors.Join(c.closed, a.account(c, c.now().Status)); a.parent.givenAway() != nil {
-			c.closed = nil // the session is given away, so nothing is reported
-		}
-	})
+	c.mu.Lock()
+	first, idle := !c.closing, c.idle
+	c.closing = true
+	c.mu.Unlock()
+	if !first {
+		<-c.ended
+		return c.now(), c.closed
+	}
+	defer close(c.ended)
+	if why := a.parent.givenAway(); why != nil {
+		c.session.giveAway(why)
+		c.session.sever()
+	}
+	c.closed = c.session.Close()
+	<-idle
+	if c.closed = errors.Join(c.closed, a.account(c, c.now().Status)); a.parent.givenAway() != nil {
+		c.closed = nil // the session is given away, so nothing is reported
+	}
 	return c.now(), c.closed
 }
 
