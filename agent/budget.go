@@ -65,10 +65,11 @@ func highestPrices(m *llm.Model) (price llm.Price, known bool) {
 	return price, true
 }
 
-// affordable returns an error for a budget that cannot be kept with a model, or with the one that writes summaries.
-func (s *Session) affordable(p *Policy, provider string, facts *llm.Model) error {
+// affordable returns an error for a budget that cannot be kept with a model, or with the one that writes summaries, which is one of the
+// chosen provider's unless the policy says otherwise.
+func (s *Session) affordable(p *Policy, chosen string, facts *llm.Model) error {
 	if c := p.Compaction; c.Model != "" {
-		if err := checkBudget(p.Budget, s.facts(first(c.Provider, provider), c.Model)); err != nil {
+		if err := checkBudget(p.Budget, s.facts(first(c.Provider, chosen), c.Model)); err != nil {
 			return fmt.Errorf("%w (of compactions)", err)
 		}
 	}

@@ -19,7 +19,8 @@ type CompactionPolicy struct {
 	Threshold float64 `json:"threshold,omitempty"`
 	// KeepTurns is how many of the newest turns stay as they are: 6 unless set. Fewer stay if they would fill a quarter of the window.
 	KeepTurns int `json:"keep_turns,omitempty"`
-	// Provider and Model write the summary; the session's own unless set.
+	// Provider and Model write the summary; the session's own unless set. A Model without a Provider is one of the provider that the host
+	// has chosen.
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
 }
@@ -222,15 +223,16 @@ type summaryJob struct {
 
 // summaryJob returns the job that replaces the turns before first. It is called with the lock held.
 func (s *Session) summaryJob(first int) summaryJob {
-	st, c := &s.state, &s.state.Policy.Compaction
+	st := &s.state
 	rooms := st.rooms()
 	job := summaryJob{replaced: st.Turns[:first:first], before: st.summary, plan: string(st.Notes[tool.PlanNote].Data),
 		outputs: slices.Clone(st.outputs), readable: st.offersTool(tool.ReadOutput), room: rooms.turn, caller: s.callerOf(PurposeCompaction)}
 	if dir := st.Dir(); dir != st.Header.Dir {
 		job.dir = dir
 	}
-	job.provider = cmp.Or(c.Provider, st.Provider)
-	job.record = compactRecord{First: first, Before: st.Context.Tokens(), Model: cmp.Or(c.Model, st.Model)}
+	writer := st.summaryWriter()
+	job.provider = writer.Provider
+	job.record = compactRecord{First: first, Before: st.Context.Tokens(), Model: writer.Model}
 	for _, q := range st.Queue {
 		if q.Lane == Compacts {
 			job.record.Queued = q.ID
@@ -260,6 +262,16 @@ func (j *summaryJob) request(keep string) *llm.Request {
 	text := transcript(j.before, j.replaced, windowOr(window)/2*charsPerToken)
 	return &llm.Request{Provider: j.provider, Model: j.record.Model, Facts: j.facts, Caller: j.caller,
 		Messages: []llm.Message{llm.System(prompt), llm.User(text)}}
+}
+
+// summaryWriter returns the model that writes summaries: the one that is asked, unless the policy names a provider or a model. What the
+// policy leaves out is then the chosen model's, because the policy was not made for a fallback.
+func (s *State) summaryWriter() ModelName {
+	c, chosen := &s.Policy.Compaction, s.chosen()
+	if c.Provider == "" && c.Model == "" {
+		return s.askedModel()
+	}
+	return ModelName{cmp.Or(c.Provider, chosen.Provider), cmp.Or(c.Model, chosen.Model)}
 }
 
 // kept returns the outputs that can still be read. A resumed session has only those that its journal keeps.

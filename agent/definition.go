@@ -153,15 +153,21 @@ func (o *Options) ask(def *AgentDefinition, task *tool.AgentTask, parent *State)
 	}
 	o.Effort = first(first(task.Effort, def.Effort), parent.Effort)
 	o.Provider, o.Model, o.Fallbacks = parent.modelsFor(model)
-	provider := def.Provider
+	provider, chosen := def.Provider, parent.chosen().Provider
 	if def.Profile != nil {
 		provider = first(provider, def.Profile.Provider)
 	}
-	if provider != "" && provider != o.Provider {
-		o.Request.ProviderOptions = nil // they are for the session's provider
+	if provider != "" && provider != chosen {
 		if o.Provider = provider; model == "" {
 			return errors.New("the agent has another provider and no model; tell the user that its definition lacks one")
 		}
+	}
+	if o.Provider != parent.Header.Provider { // whose options they are
+		o.Request.ProviderOptions, o.Profile.Options = nil, nil
+	}
+	if c := &o.Compaction; c.Provider+c.Model != "" { // of the subagent's own models they would name another one
+		writer := parent.summaryWriter()
+		c.Provider, c.Model = writer.Provider, writer.Model
 	}
 	if (ModelName{o.Provider, o.Model}) != parent.askedModel() {
 		o.Window = 0 // it belongs to another model

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -139,5 +140,69 @@ func TestJ10_InvalidDefinitions(t *testing.T) {
 		if _, err := agent.New(context.Background(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+}
+
+// A definition that names the session's own provider needs no model of its own, also while a fallback of another provider is asked.
+func TestJ10_DefinedAgentDuringAFallback(t *testing.T) {
+	same := agent.AgentDefinition{Name: "same", Provider: "test"}
+	o := agent.Options{Retry: once, Subagents: &agent.Subagents{Definitions: []agent.AgentDefinition{same}}}
+	two := byTask(map[string][]llmtest.Step{
+		"go": {llmtest.Calls(spawn("a", "agent", "same")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
+		"a":  {llmtest.Text("ok")},
+	})
+	b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer)}, tools: coding.Agents(), options: o}, two, nil)
+	b.submit(t, "go", agent.Completed)
+	wantOutputs(t, b.host, "running", `"output":"ok"`)
+}
+
+// Options of a provider are sent to no other one, whichever way a subagent comes to have another provider, and neither is the model that
+// writes summaries asked of another one.
+func TestJ10_ProviderOptionsOfAnAgent(t *testing.T) {
+	other := agent.AgentDefinition{Name: "other", Provider: "two", Model: "model-2"}
+	for name, c := range map[string]struct {
+		first []llmtest.Step // of the session's provider
+		agent string
+		own   bool // the options are the profile's
+	}{
+		"a definition":                        {[]llmtest.Step{llmtest.Calls(spawn("a", "agent", "other"))}, "other", false},
+		"a definition, the profile's options": {[]llmtest.Step{llmtest.Calls(spawn("a", "agent", "other"))}, "other", true},
+		"a fallback":                          {[]llmtest.Step{fails(llm.ErrServer)}, "", false},
+		"a fallback, the profile's options":   {[]llmtest.Step{fails(llm.ErrServer)}, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := new(journal.Memory)
+			o := agent.Options{Retry: once, Subagents: &agent.Subagents{Definitions: []agent.AgentDefinition{other},
+				Journal: func(context.Context, string) (journal.Log, error) { return log, nil }}}
+			o.Compaction = agent.CompactionPolicy{Threshold: 0.8, Model: "small"}
+			options := json.RawMessage(`{"x":1}`)
+			if c.own {
+				o.Profile.Options = options
+			} else {
+				o.Request.ProviderOptions = options
+			}
+			two := byTask(map[string][]llmtest.Step{
+				"go": {llmtest.Calls(spawn("a")), llmtest.Text("done")},
+				"a":  {llmtest.Text("ok")},
+			})
+			b := openWithFallbacks(t, setup{steps: append(c.first, llmtest.Text("done")), tools: coding.Agents(), options: o}, two, nil)
+			b.submit(t, "go", agent.Completed)
+			if err := b.Close(); err != nil {
+				t.Fatal(err)
+			}
+			found := false
+			for _, r := range b.two.Requests() {
+				found = found || taskOf(r) == "a"
+				if _, ok := r.Options["two"]; ok {
+					t.Errorf("%q has the options %s", taskOf(r), r.Options["two"])
+				}
+			}
+			if state, err := agent.Load(context.Background(), log); err != nil || state.Policy.Compaction.Provider != "test" {
+				t.Errorf("summaries are asked of another provider: %+v, %v", state, err)
+			}
+			if !found {
+				t.Errorf("the agent asked no model of the other provider: %s", b.kinds())
+			}
+		})
 	}
 }

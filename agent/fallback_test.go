@@ -435,3 +435,22 @@ func TestJ13_StructuredResult(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// The model that writes summaries is one of the chosen provider's, also while a fallback of another provider is asked. Its price is
+// looked up there.
+func TestJ13_CompactionModelOfTheChosenProvider(t *testing.T) {
+	o := agent.Options{Retry: once, Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.8, KeepTurns: 1, Model: "small"}, Budget: agent.Budget{USD: 10}}}
+	o.Fallbacks = agent.FallbackPolicy{ReturnAfter: -1}
+	models := func(provider, id string) (llm.Model, bool) {
+		return llm.Model{Window: 1_000, MaxOutput: 100, Prices: []llm.Price{{Input: 1, Output: 1}}}, provider == "test" || id != "small"
+	}
+	b := openWithFallbacks(t, setup{models: models, steps: []llmtest.Step{fails(llm.ErrServer), llmtest.Text("a summary")}, options: o},
+		[]llmtest.Step{answerWithUsage(900, 10, llm.Text{Text: "long"}), llmtest.Text("done")}, nil)
+	b.submit(t, "go", agent.Completed)
+	low := "low"
+	set(t, b.host, agent.Settings{Effort: &low})
+	b.submit(t, "more", agent.Completed)
+	if asked := b.model.Requests(); len(asked) != 2 || asked[1].Model != "small" || len(only[*agent.Compaction](b.host)) != 1 {
+		t.Errorf("the chosen provider got %d requests; %s", len(asked), b.kinds())
+	}
+}

@@ -105,7 +105,7 @@ func (s *Session) policyOf(p Policy, state *State) (Policy, error) {
 	case state.Fallback != nil: // the host's is that of the model that it has chosen
 		p.Window = state.Policy.Window
 	}
-	return p, s.affordable(&p, state.Provider, facts)
+	return p, s.affordable(&p, chosen.Provider, facts)
 }
 
 // formats reports whether a provider takes a format for the text of an answer beside tools. One that is not there takes none.

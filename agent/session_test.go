@@ -67,7 +67,7 @@ func open(t *testing.T, s setup) *host {
 	}
 	o.Client = &llm.Client{Providers: append([]llm.Provider{provider}, s.more...), Models: s.models, Middleware: s.around}
 	o.Env = local
-	o.Profile = profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: s.tools, Sequential: s.serial}
+	o.Profile = profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: s.tools, Sequential: s.serial, Options: s.options.Profile.Options}
 	o.System = "You are being tested."
 	if o.Retry.Jitter == nil {
 		o.Retry.Jitter = func() float64 { return 0 }

@@ -107,6 +107,9 @@ func (s *Session) deriveSetting(rec *settingRecord) error {
 	}
 	rec.EffortNext = rec.Effort != nil && s.effortIsFixed()
 	if rec.Policy == nil {
+		if rec.Provider == nil && rec.Model == nil {
+			provider = s.state.chosen().Provider
+		}
 		return s.affordable(&s.state.Policy, provider, facts)
 	}
 	after := s.state
