@@ -23,7 +23,7 @@ type Policy struct {
 	// RequireDone lets only a tool whose result is Done end an input. An answer without calls gets a nudge, at most three in a row; the
 	// next one ends the input all the same, with the reason completed instead of done.
 	RequireDone bool `json:"require_done,omitempty"`
-	// Continues is how often in a row the model is asked to go on with an answer that was cut off, at the limit of its length or for a
+	// Continues is how often in a row the model is asked to go on with an answer that was cut off, at the limit of its length or for an
 	// unknown reason: 2 unless set, never if negative. Then the input ends with the reason incomplete.
 	Continues int `json:"continues,omitempty"`
 	// MaxConfirms is how often Hooks.BeforeStop may send the agent back to work in one input: 3 unless set, never if negative or

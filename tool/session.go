@@ -77,10 +77,13 @@ type Processes interface {
 
 // Agents keeps a session's subagents.
 type Agents interface {
+	// Spawn starts an agent and returns at once. An agent that the host has not defined is an [*UnknownAgentError].
 	Spawn(ctx context.Context, task AgentTask) (AgentStatus, error)
+	// Send gives an agent a message. One that is at rest goes back to work on it.
 	Send(ctx context.Context, id, message string) (AgentStatus, error)
 	// Wait blocks until the agent is at rest, and returns its report.
 	Wait(ctx context.Context, id string) (AgentResult, error)
+	// Close ends an agent, whatever it is doing, and returns its last status.
 	Close(ctx context.Context, id string) (AgentStatus, error)
 }
 

@@ -40,6 +40,9 @@ func newRun(t terminal) *cobra.Command {
 		Long: `Run gives a model a task, and the tools to do it in a directory, and prints the model's final answer.
 If the prompt is -, run reads it from standard input.
 
+One of these variables chooses the provider: ` + orList(providers.Variables()) + `.
+If several are set, choose with --provider.
+
 Progress goes to standard error, the answer to standard output. If both are the same terminal, file or
 pipe, the answer is printed once. With --json, standard output has one event per line instead.
 
@@ -248,7 +251,11 @@ func (r *runner) outcome(err error) error {
 	case errors.Is(err, agent.ErrFull):
 		return fail(exitLimit, "%w\nTo continue the session, run attractor run --resume, with a higher --max-journal if the journal is full.", err)
 	case errors.Is(err, llm.ErrAuthentication), errors.Is(err, llm.ErrAccessDenied):
-		return fail(exitAccess, "%w\nCheck the API key in the environment.", err)
+		return fail(exitAccess, "%w\nCheck the API key in the environment.%s", err, r.howToGoOn())
+	case errors.Is(err, llm.ErrNotFound):
+		return fail(exitFailed, "%w\nCheck the name of the model, and the URL: for openai and openai-compatible it ends in /v1.%s", err, r.howToGoOn())
+	case errors.As(err, new(*llm.Error)):
+		return fail(exitFailed, "%w%s", err, r.howToGoOn())
 	}
 	return fail(exitFailed, "%w", err)
 }

@@ -106,10 +106,10 @@ func TestI17_UnknownNamesAreWarnings(t *testing.T) {
 		args []string
 		want string // in a warning; empty for none
 	}{
-		{[]string{"--model", "claude-unheard-of"}, `the model "claude-unheard-of" of anthropic`},
+		{[]string{"--model", "claude-unheard-of"}, `The model "claude-unheard-of" of anthropic`},
 		{[]string{"--effort", "hihg"}, `effort "hihg"`},
 		{[]string{"--effort", "high"}, ""},
-		{[]string{"--provider", "openai-compatible", "--base-url", url + "/v1", "--model", "mine"}, `the model "mine" of openai-compatible`},
+		{[]string{"--provider", "openai-compatible", "--base-url", url + "/v1", "--model", "mine"}, `The model "mine" of openai-compatible`},
 	} {
 		for _, more := range [][]string{nil, {"--json"}} {
 			out := h.run(0, append(append([]string{"run", "--yes", "x"}, c.args...), more...)...)
