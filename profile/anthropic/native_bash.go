@@ -60,16 +60,16 @@ func bashResult(r tool.Result) tool.Result {
 	}
 	left := dialect().LeftRunning(r.Ran)
 	if end := coding.Unfinished(r.Ran, "You can retry with a longer timeout by setting timeout.", "run_in_background"); end != "" {
-		return coding.Closing(coding.Closing(r, end), left)
+		return coding.AppendText(coding.AppendText(r, end), left)
 	}
 	code := coding.ExitCode(r.Ran)
 	if code == "" && left == "" && r.Content.Text() == "" {
 		left = coding.NoOutput
 	}
 	if code != "" {
-		r = coding.Opening("Exit code "+code+"\n", r)
+		r = coding.PrependText("Exit code "+code+"\n", r)
 	}
-	r = coding.Closing(r, left)
+	r = coding.AppendText(r, left)
 	r.Content = llm.TextParts(strings.TrimSuffix(r.Content.Text(), "\n"))
 	return r
 }

@@ -73,18 +73,18 @@ func shellResult(r tool.Result) tool.Result {
 	if r.Ran != nil { // nil for a patch
 		left, code := dialect().LeftRunning(r.Ran), coding.ExitCode(r.Ran)
 		if end := coding.Unfinished(r.Ran, "Start commands that take longer with is_background.", "is_background"); end != "" {
-			r = coding.Closing(r, end)
+			r = coding.AppendText(r, end)
 		} else if code != "" {
 			ending = "Exit Code: " + code + "\n"
 		} else if left == "" && r.Content.Text() == "" {
-			r = coding.Closing(r, coding.NoOutput)
+			r = coding.AppendText(r, coding.NoOutput)
 		}
 		if left != "" {
 			ending += escape(left) + "\n"
 		}
 	}
 	r.Content = llm.TextParts(orEmpty(r.Content.Text()) + "\n" + ending + closingTag)
-	return coding.Opening(openingTag+"\nOutput: ", r)
+	return coding.PrependText(openingTag+"\nOutput: ", r)
 }
 
 // Everything between these tags is output.

@@ -135,7 +135,7 @@ func execToTheEnd(ctx context.Context, call *tool.Call, cmd env.Command, args ex
 	cmd.TTY = nil // nobody can write to it
 	result := coding.RunCommand(ctx, call, cmd, env.MaxTimeout)
 	if end := coding.Unfinished(result.Ran, "Run a part of it at a time.", ""); end != "" {
-		return coding.Closing(result, end)
+		return coding.AppendText(result, end)
 	}
 	return execResult(call, start, result, args.MaxOutputTokens)
 }
@@ -177,7 +177,7 @@ func execInterrupted(ctx context.Context, processes tool.Processes, id string) (
 		return tool.Result{}, err
 	}
 	result.Ran.Interrupted = true
-	result = coding.Closing(result, coding.Unfinished(result.Ran, "", ""))
+	result = coding.AppendText(result, coding.Unfinished(result.Ran, "", ""))
 	result.IsError = true
 	return result, nil
 }
@@ -211,9 +211,9 @@ func execResult(call *tool.Call, start time.Time, result tool.Result, maxTokens 
 		result.Gap = tool.Gap{}
 		result.Content = llm.TextParts(text)
 	}
-	result = coding.Opening(head.String(), result)
+	result = coding.PrependText(head.String(), result)
 	if left := dialect().LeftRunning(ran); left != "" {
-		result = coding.Closing(result, left)
+		result = coding.AppendText(result, left)
 	}
 	result.IsError = ran.Failed()
 	return result

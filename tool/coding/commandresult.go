@@ -25,7 +25,7 @@ func shellResult(r tool.Result) tool.Result {
 	case end != "" && left != "":
 		end += "\n"
 	}
-	return Closing(r, end+left)
+	return AppendText(r, end+left)
 }
 
 // NoOutput stands in a result for the output of a command that printed nothing and did not fail.
@@ -103,8 +103,8 @@ func (d Dialect) LeftRunning(r *tool.Ran) string {
 	return fmt.Sprintf("[The command has ended but left processes running. They end with the session%s:\n  %s]", how, strings.Join(r.Exit.Left, "\n  "))
 }
 
-// Closing appends lines to the text of a result.
-func Closing(result tool.Result, end string) tool.Result {
+// AppendText appends lines to the text of a result.
+func AppendText(result tool.Result, end string) tool.Result {
 	text := result.Content.Text()
 	if text != "" && end != "" && !strings.HasSuffix(text, "\n") {
 		end = "\n" + end
@@ -113,8 +113,8 @@ func Closing(result tool.Result, end string) tool.Result {
 	return result
 }
 
-// Opening puts a text before that of a result.
-func Opening(start string, result tool.Result) tool.Result {
+// PrependText puts a text before that of a result.
+func PrependText(start string, result tool.Result) tool.Result {
 	if result.Gap.Bytes > 0 {
 		result.Gap.At += len(start)
 	}

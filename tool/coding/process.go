@@ -92,5 +92,5 @@ func (d Dialect) process(ctx context.Context, call *tool.Call, args processArgs)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	return Closing(result, d.processStatus(result.Ran)), nil
+	return AppendText(result, d.processStatus(result.Ran)), nil
 }

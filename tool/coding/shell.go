@@ -114,9 +114,9 @@ func (d Dialect) startInBackground(ctx context.Context, call *tool.Call, args sh
 	if err != nil {
 		return tool.Result{}, err
 	}
-	result = Closing(result, d.processStatus(result.Ran))
+	result = AppendText(result, d.processStatus(result.Ran))
 	started := fmt.Sprintf("Started as process %s. It runs until it ends, until %s kills it, or until the session ends.\n", id, d.word("process"))
-	return Opening(started, result), nil
+	return PrependText(started, result), nil
 }
 
 func outputsOf(call *tool.Call) tool.Outputs {
