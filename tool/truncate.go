@@ -124,8 +124,8 @@ func (l Limit) cutLines(c *cut, hint string) (head, tail string) {
 	return strings.Join(headLines[:first], ""), marker + strings.Join(tailLines[len(tailLines)-last:], "")
 }
 
-// originalLinesBetween counts the original lines of which nothing is shown if the first lines of the head and the last lines of the
-// tail are. The head's last line and the tail's first may be parts of lines, even of the same one.
+// originalLinesBetween counts the original lines that are not shown at all, given how many lines of the head and the tail are kept. The
+// head's last line and the tail's first may be parts of lines, even of the same one.
 func (c *cut) originalLinesBetween(tailLines, first, last int) int64 {
 	tailStart := 1 + int64(strings.Count(c.head, "\n")) + c.newlines // the original number of the tail's first line
 	lastShown := int64(first)

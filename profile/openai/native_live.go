@@ -7,7 +7,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// liveEnv passes the output of the commands that are started in it to whoever watches a call, until stop.
+// liveEnv passes the output of its commands to a call's Live until stop.
 type liveEnv struct {
 	env.Environment
 

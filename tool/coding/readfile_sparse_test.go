@@ -21,7 +21,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// sparseMiB is less than the requirement's ten gigabytes because a hole is read at a few gigabytes a second.
+// sparseMiB is less than ten gigabytes because a hole is read at a few gigabytes a second.
 var sparseMiB = flag.Int64("sparse.mib", 512, "how many MiB of a sparse file the tests of read_file read to the end")
 
 const sparseLines = 100_000 // at the beginning of a sparse file, before the hole
