@@ -31,7 +31,7 @@ func (o *Options) check() error {
 			return fmt.Errorf("agent: Options.%s has to be one JSON object, and is %s", name, shortened(raw))
 		}
 	}
-	if err := o.Policy.check("Options", o.Client, o.BeforeStop != nil); err != nil {
+	if err := o.Policy.check("Options", o.Client.Provider, o.BeforeStop != nil); err != nil {
 		return err
 	}
 	return o.checkLimits()
@@ -39,7 +39,7 @@ func (o *Options) check() error {
 
 // check returns what is wrong with a policy that is given as of, to a session that has the hook BeforeStop or not. Negative numbers are left
 // to notNegative.
-func (p *Policy) check(of string, client *llm.Client, confirms bool) error {
+func (p *Policy) check(of string, provider func(name string) (llm.Provider, error), confirms bool) error {
 	switch {
 	case p.MaxConfirms != 0 && !confirms:
 		return fmt.Errorf("agent: %s.MaxConfirms limits Options.BeforeStop, which is missing", of)
@@ -55,7 +55,7 @@ func (p *Policy) check(of string, client *llm.Client, confirms bool) error {
 			return fmt.Errorf("agent: %s.Result.Schema: %w", of, err)
 		}
 	}
-	return p.Fallbacks.check(of, client)
+	return p.Fallbacks.check(of, provider)
 }
 
 // numbers returns the numbers of a policy that cannot be negative, by their names.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -62,18 +63,24 @@ func (a *subagents) kinds() []tool.AgentKind {
 }
 
 // describing returns a copy of tools whose definitions list the agents that can be chosen.
-func (s *Session) describing(tools []tool.Tool) []tool.Tool {
+func (s *Session) describing(tools []tool.Tool) ([]tool.Tool, error) {
 	kinds := s.agents.kinds()
 	if len(kinds) == 0 || !slices.ContainsFunc(tools, func(t tool.Tool) bool { return t.ForAgents != nil }) {
-		return tools
+		return tools, nil
 	}
 	tools = slices.Clone(tools)
 	for i := range tools {
-		if t := &tools[i]; t.ForAgents != nil {
-			t.ToolDefinition = t.ForAgents(kinds)
+		t := &tools[i]
+		if t.ForAgents == nil {
+			continue
 		}
+		def, err := host(s.running(), s, "ForAgents of the tool "+t.Name, s.grace, func() (llm.ToolDefinition, error) { return t.ForAgents(kinds), nil })
+		if err != nil {
+			return nil, err
+		}
+		t.ToolDefinition = def
 	}
-	return tools
+	return tools, nil
 }
 
 // definition returns the definition that a task names, an empty one if it names none.

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -182,10 +183,10 @@ func TestJ10_ProviderOptionsOfAnAgent(t *testing.T) {
 				o.Request.ProviderOptions = options
 			}
 			two := byTask(map[string][]llmtest.Step{
-				"go": {llmtest.Calls(spawn("a")), llmtest.Text("done")},
+				"go": {llmtest.Calls(spawn("a")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
 				"a":  {llmtest.Text("ok")},
 			})
-			b := openWithFallbacks(t, setup{steps: append(c.first, llmtest.Text("done")), tools: coding.Agents(), options: o}, two, nil)
+			b := openWithFallbacks(t, setup{steps: append(c.first, llmtest.Calls(wait("agent-1")), llmtest.Text("done")), tools: coding.Agents(), options: o}, two, nil)
 			b.submit(t, "go", agent.Completed)
 			if err := b.Close(); err != nil {
 				t.Fatal(err)
@@ -205,4 +206,20 @@ func TestJ10_ProviderOptionsOfAnAgent(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A tool that panics when it is to list the agents is not added.
+func TestJ10_BrokenListOfAgents(t *testing.T) {
+	bad := echo("bad")
+	bad.ForAgents = func([]tool.AgentKind) llm.ToolDefinition { panic("no list") }
+	o := agent.Options{Subagents: &agent.Subagents{Definitions: []agent.AgentDefinition{reviewer}}}
+	h := open(t, setup{options: o, steps: []llmtest.Step{llmtest.Text("done")}})
+	var broken *agent.HostError
+	if err := h.AddTools(context.Background(), bad); !errors.As(err, &broken) {
+		t.Errorf("AddTools: %v", err)
+	}
+	if err := h.Set(context.Background(), agent.Settings{Tools: []tool.Tool{bad}}); !errors.As(err, &broken) {
+		t.Errorf("Set: %v", err)
+	}
+	h.submit(t, "go", agent.Completed)
 }

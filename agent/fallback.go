@@ -236,7 +236,7 @@ func projectModel(r modelRecord, before *State) []Event {
 }
 
 // check returns an error for fallbacks that cannot be asked.
-func (p *FallbackPolicy) check(of string, client *llm.Client) error {
+func (p *FallbackPolicy) check(of string, provider func(name string) (llm.Provider, error)) error {
 	for i, m := range p.Models {
 		what := fmt.Sprintf("agent: %s.Fallbacks.Models[%d]", of, i)
 		switch {
@@ -247,7 +247,7 @@ func (p *FallbackPolicy) check(of string, client *llm.Client) error {
 		case m.Provider == "":
 			continue
 		}
-		if _, err := client.Provider(m.Provider); err != nil {
+		if _, err := provider(m.Provider); err != nil {
 			return fmt.Errorf("%s: %w", what, err)
 		}
 	}

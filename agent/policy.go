@@ -92,7 +92,7 @@ func (s *Session) policyOf(p Policy, state *State) (Policy, error) {
 		return p, err
 	}
 	if p.Result != nil {
-		p.Result = &ResultPolicy{Schema: p.Result.Schema}
+		p.Result = &ResultPolicy{Schema: slices.Clone(p.Result.Schema)}
 		models := append([]FallbackModel{chosen}, p.Fallbacks.Models...)
 		if slices.ContainsFunc(models, func(m FallbackModel) bool { return !s.formats(m.Provider, m.Model) }) {
 			p.Result.Tool = resultTool
@@ -115,7 +115,14 @@ func (s *Session) formats(provider, model string) bool {
 		return false
 	}
 	f, ok := p.(llm.Formatter)
-	return ok && f.FormatsWithTools(model)
+	if !ok {
+		return false
+	}
+	formats, err := host(s.running(), s, "the provider's FormatsWithTools", s.grace, func() (bool, error) { return f.FormatsWithTools(model), nil })
+	if err != nil {
+		s.breakDown(err)
+	}
+	return formats
 }
 
 // ResultPolicy asks for a result that fits a JSON Schema.

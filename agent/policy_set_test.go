@@ -3,8 +3,10 @@ package agent_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -200,6 +202,44 @@ func TestJ10_InvalidPolicy(t *testing.T) {
 		}
 		if now := h.Policy(); now.MaxTurns != was.MaxTurns || now.Result != nil || now.Window != 1_000 || len(now.Fallbacks.Models) != 0 {
 			t.Errorf("%s: the policy is %+v", name, now)
+		}
+	}
+}
+
+// brokenProvider panics when it is asked for its name or its formats, once it is armed.
+type brokenProvider struct {
+	llm.Provider
+	armed *atomic.Bool
+	name  bool // the name panics, not FormatsWithTools
+}
+
+func (p brokenProvider) Name() string {
+	if p.name && p.armed.Load() {
+		panic("no name")
+	}
+	return p.Provider.Name()
+}
+
+func (p brokenProvider) FormatsWithTools(string) bool {
+	if !p.name && p.armed.Load() {
+		panic("no formats")
+	}
+	return true
+}
+
+// A provider that panics while a policy is set ends the session with a HostError. It neither panics in the host nor keeps a lock.
+func TestJ10_PolicyOfABrokenProvider(t *testing.T) {
+	for _, name := range []bool{true, false} {
+		var armed atomic.Bool
+		h := open(t, setup{fails: true, silent: true, wrap: func(p llm.Provider) llm.Provider { return brokenProvider{p, &armed, name} }})
+		p := h.Policy()
+		p.Fallbacks.Models = []agent.FallbackModel{{Provider: "test", Model: "model-2"}}
+		p.Result = &agent.ResultPolicy{Schema: json.RawMessage(`{"type": "object"}`)}
+		armed.Store(true)
+		_ = h.Set(context.Background(), agent.Settings{Policy: &p}) // it may be set before the session ends
+		var broken *agent.HostError
+		if err := h.Close(); !errors.As(err, &broken) || !strings.Contains(err.Error(), "no name") && !strings.Contains(err.Error(), "no formats") {
+			t.Errorf("Close: %v", err)
 		}
 	}
 }

@@ -55,6 +55,7 @@ func (s *Session) Policy() Policy {
 	p.Fallbacks.Models = slices.Clone(p.Fallbacks.Models)
 	if p.Result != nil {
 		result := *p.Result
+		result.Schema = slices.Clone(result.Schema)
 		p.Result = &result
 	}
 	return p
@@ -79,7 +80,7 @@ func (s *Session) checkPolicy(p *Policy) error {
 		return nil
 	}
 	const of = "Settings.Policy"
-	if err := p.check(of, s.client, s.confirm != nil); err != nil {
+	if err := p.check(of, s.provider, s.confirm != nil); err != nil {
 		return err
 	}
 	if c := p.Compaction; c.Provider != "" {

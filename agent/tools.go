@@ -43,7 +43,10 @@ func (s *Session) Tools() []tool.Tool {
 // Subagents get the tools that the session has when they start. When AddTools returns nil, the change is in the journal; the end of ctx
 // ends the wait for that.
 func (s *Session) AddTools(ctx context.Context, tools ...tool.Tool) error {
-	tools = s.describing(slices.Clone(tools)) // the registry points into the slice
+	tools, err := s.describing(slices.Clone(tools)) // the registry points into the slice
+	if err != nil {
+		return err
+	}
 	return s.changeTools(ctx, func(rec *settingRecord) error {
 		if err := rec.registry.Use(tools, s.satisfies); err != nil {
 			return err
@@ -169,7 +172,11 @@ func (s *Session) registryOf(p *Policy, lists ...[]tool.Tool) (*tool.Registry, e
 	}
 	registry := new(tool.Registry)
 	for _, tools := range lists {
-		if err := registry.Use(s.describing(tools), s.satisfies); err != nil {
+		tools, err := s.describing(tools)
+		if err != nil {
+			return nil, err
+		}
+		if err := registry.Use(tools, s.satisfies); err != nil {
 			return nil, fmt.Errorf("agent: %w", err)
 		}
 	}
