@@ -34,19 +34,19 @@ func costOf(t testing.TB, cmd *exec.Cmd) cost {
 	if !ok {
 		t.Fatal("no getrusage here")
 	}
-	return cost{cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), bytesOf(usage)}
+	return cost{cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), maxRSS(usage)}
 }
 
-// bytesOf is the largest memory of a process: Linux counts in kilobytes.
-func bytesOf(u *syscall.Rusage) int64 {
+// maxRSS is the largest memory of a process: Linux counts in kilobytes.
+func maxRSS(u *syscall.Rusage) int64 {
 	if runtime.GOOS == "linux" {
 		return u.Maxrss << 10
 	}
 	return u.Maxrss
 }
 
-// ownCPU is what this process and the children that it waited for have taken.
-func ownCPU(t testing.TB) time.Duration {
+// cpuTime is what this process and the children that it waited for have taken.
+func cpuTime(t testing.TB) time.Duration {
 	t.Helper()
 	var all time.Duration
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
@@ -59,8 +59,8 @@ func ownCPU(t testing.TB) time.Duration {
 	return all
 }
 
-// least repeats a measurement: noise only ever adds.
-func least(n int, measure func() cost) cost {
+// minimum repeats a measurement: noise only ever adds.
+func minimum(n int, measure func() cost) cost {
 	best := measure()
 	for range n - 1 {
 		c := measure()
@@ -69,8 +69,8 @@ func least(n int, measure func() cost) cost {
 	return best
 }
 
-// built is the command as users build it, without the race detector.
-func built(t testing.TB) string {
+// buildCommand is the command as users build it, without the race detector.
+func buildCommand(t testing.TB) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "attractor")
 	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
@@ -79,11 +79,11 @@ func built(t testing.TB) string {
 	return bin
 }
 
-// runs measures runs of the command, which keeps the session, against a model with these turns. Standard output is /dev/null.
-func runs(t testing.TB, n int, bin string, turns []fakellm.Turn, args ...string) cost {
+// measureRuns measures runs of the command, which keeps the session, against a model with these turns. Standard output is /dev/null.
+func measureRuns(t testing.TB, n int, bin string, turns []fakellm.Turn, args ...string) cost {
 	t.Helper()
 	url, _ := serve(t, nil, turns...)
-	return least(n, func() cost {
+	return minimum(n, func() cost {
 		home := t.TempDir()
 		cmd := exec.Command(bin, append([]string{"run", "--yes", "--dir", home, "--base-url", url, "go"}, args...)...)
 		cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + home, "ANTHROPIC_API_KEY=k"}
@@ -102,9 +102,9 @@ func shellRounds(n int) []fakellm.Turn {
 // BenchmarkH_TextTurn reports what a session of one answer costs: processor time of the command and of all that it waited for, and
 // its largest memory.
 func BenchmarkH_TextTurn(b *testing.B) {
-	bin, best := built(b), cost{cpu: time.Hour, rss: 1 << 60}
+	bin, best := buildCommand(b), cost{cpu: time.Hour, rss: 1 << 60}
 	for b.Loop() {
-		turn := runs(b, 1, bin, shellRounds(0))
+		turn := measureRuns(b, 1, bin, shellRounds(0))
 		best = cost{min(best.cpu, turn.cpu), min(best.rss, turn.rss)}
 	}
 	b.ReportMetric(float64(best.cpu.Microseconds())/1e3, "cpu-ms/turn")
@@ -114,16 +114,16 @@ func BenchmarkH_TextTurn(b *testing.B) {
 // BenchmarkH_ToolRound reports what a further round with one command adds, beside starting bash -c through os/exec.
 func BenchmarkH_ToolRound(b *testing.B) {
 	const rounds = 40
-	bin := built(b)
+	bin := buildCommand(b)
 	for b.Loop() {
-		bare := least(3, func() cost {
-			before := ownCPU(b)
+		bare := minimum(3, func() cost {
+			before := cpuTime(b)
 			for i := range rounds {
 				costOf(b, exec.Command("bash", "-c", fmt.Sprintf("echo %d", i)))
 			}
-			return cost{cpu: ownCPU(b) - before}
+			return cost{cpu: cpuTime(b) - before}
 		}).cpu / rounds
-		round := (runs(b, 3, bin, shellRounds(rounds+1)).cpu - runs(b, 3, bin, shellRounds(1)).cpu) / rounds
+		round := (measureRuns(b, 3, bin, shellRounds(rounds+1)).cpu - measureRuns(b, 3, bin, shellRounds(1)).cpu) / rounds
 		b.ReportMetric(float64(round.Microseconds()), "cpu-µs/round")
 		b.ReportMetric(float64(round)/float64(bare), "x-bash")
 	}
@@ -132,10 +132,10 @@ func BenchmarkH_ToolRound(b *testing.B) {
 // BenchmarkH_Delta reports what a further text delta of three words adds.
 func BenchmarkH_Delta(b *testing.B) {
 	const few, many = 1_000, 20_000
-	bin := built(b)
+	bin := buildCommand(b)
 	text := func(n int) []fakellm.Turn { return []fakellm.Turn{say(strings.Repeat("a word too ", n))} }
 	for b.Loop() {
-		delta := (runs(b, 3, bin, text(many), "--json").cpu - runs(b, 3, bin, text(few), "--json").cpu) / (many - few)
+		delta := (measureRuns(b, 3, bin, text(many), "--json").cpu - measureRuns(b, 3, bin, text(few), "--json").cpu) / (many - few)
 		b.ReportMetric(float64(delta.Nanoseconds())/1e3, "cpu-µs/delta")
 	}
 }

@@ -18,11 +18,11 @@ func TestJ13_Fallback(t *testing.T) {
 	down, chosen := serve(t, map[int]fakellm.Fault{1: busy, 2: busy, 3: busy, 4: busy}, fakellm.Turn{Text: "never"})
 	url, other := serve(t, nil, fakellm.Turn{Text: "The answer."}, fakellm.Turn{Text: "Another."})
 	variables := []string{"ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL=" + down, "OPENAI_API_KEY=k", "OPENAI_BASE_URL=" + url + "/v1", "HOME=" + t.TempDir()}
-	run := func(code int, args ...string) outcomeOf {
+	run := func(code int, args ...string) output {
 		t.Helper()
 		cmd := attractor(t, append([]string{"run", "--yes", "--dir", t.TempDir()}, args...)...)
 		cmd.Env = append(cmd.Env, variables...)
-		out := runIt(t, cmd)
+		out := runCommand(t, cmd)
 		if out.code != code {
 			t.Fatalf("%v: exit code %d, stderr %s", args, out.code, out.stderr)
 		}
@@ -36,10 +36,10 @@ func TestJ13_Fallback(t *testing.T) {
 	if len(chosen.Requests()) != 2 || len(other.Requests()) != 1 {
 		t.Errorf("%d and %d requests", len(chosen.Requests()), len(other.Requests()))
 	}
-	var list outcomeOf
+	var list output
 	cmd := attractor(t, "sessions", "list", "--json")
 	cmd.Env = append(cmd.Env, variables...)
-	if list = runIt(t, cmd); list.code != 0 {
+	if list = runCommand(t, cmd); list.code != 0 {
 		t.Fatal(list.stderr)
 	}
 	var sessions []struct{ ID string }
@@ -75,7 +75,7 @@ func TestJ13_FallbackFlag(t *testing.T) {
 	} {
 		cmd := attractor(t, "run", "--yes", "--provider", "anthropic", "--fallback", c.name, "x")
 		cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=k")
-		if out := runIt(t, cmd); out.code != c.code || !strings.Contains(out.stderr, c.want) {
+		if out := runCommand(t, cmd); out.code != c.code || !strings.Contains(out.stderr, c.want) {
 			t.Errorf("%s: exit code %d, stderr %q, want %q", c.name, out.code, out.stderr, c.want)
 		}
 	}

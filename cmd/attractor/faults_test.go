@@ -48,8 +48,8 @@ type event struct {
 	IsError       bool   `json:"is_error"`
 }
 
-// faulty runs the task through the command against a server of the format, with a fault in its first request.
-func faulty(t *testing.T, provider int, fault *fakellm.Fault) (dir string, events []event, server *fakellm.Server) {
+// runWithFault runs the task through the command against a server of the format, with a fault in its first request.
+func runWithFault(t *testing.T, provider int, fault *fakellm.Fault) (dir string, events []event, server *fakellm.Server) {
 	t.Helper()
 	w := wires[provider]
 	o := fakellm.Options{}
@@ -71,7 +71,7 @@ func faulty(t *testing.T, provider int, fault *fakellm.Fault) (dir string, event
 	cmd := attractor(t, "run", "--provider", w.provider, "--base-url", web.URL+w.version, "--model", w.model, "--yes", "--json",
 		"--idle-timeout", idle, "--dir", dir, "do the work")
 	cmd.Env = append(cmd.Env, w.keyVar+"=sk-secret-key")
-	got := runIt(t, cmd)
+	got := runCommand(t, cmd)
 	if got.code != 0 || strings.Contains(got.stdout+got.stderr, "sk-secret-key") {
 		t.Fatalf("exit code %d, stderr %s\nevents:\n%s", got.code, got.stderr, got.stdout)
 	}
@@ -116,11 +116,11 @@ func TestG_SessionsOverEveryFormatAndFault(t *testing.T) {
 		for name, want := range faults {
 			t.Run(w.provider+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				dir, events, server := faulty(t, i, want.fault)
+				dir, events, server := runWithFault(t, i, want.fault)
 				if log, err := os.ReadFile(filepath.Join(dir, "log.txt")); err != nil || string(log) != "once\n" {
 					t.Errorf("the command ran so often: %q, %v", log, err)
 				}
-				checkTold(t, events)
+				checkTexts(t, events)
 				retries := slices.DeleteFunc(slices.Clone(events), func(e event) bool { return e.Kind != "LLM_RETRY" })
 				switch {
 				case want.fault == nil && len(retries) == 0:
@@ -140,8 +140,8 @@ func TestG_SessionsOverEveryFormatAndFault(t *testing.T) {
 	}
 }
 
-// checkTold holds the texts against the script: each is told once, apart from what is said to be discarded.
-func checkTold(t *testing.T, events []event) {
+// checkTexts holds the texts against the script: each is told once, apart from what is said to be discarded.
+func checkTexts(t *testing.T, events []event) {
 	t.Helper()
 	var told, kept []string
 	for _, ev := range events {

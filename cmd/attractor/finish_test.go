@@ -25,8 +25,8 @@ type ending struct {
 	calls  int    // of the model
 }
 
-// always is one answer as often as it is asked for.
-func always(turn fakellm.Turn) []fakellm.Turn {
+// repeat is one answer as often as it is asked for.
+func repeat(turn fakellm.Turn) []fakellm.Turn {
 	turns := make([]fakellm.Turn, 9)
 	for i := range turns {
 		turns[i] = turn
@@ -34,59 +34,59 @@ func always(turn fakellm.Turn) []fakellm.Turn {
 	return turns
 }
 
-func stopped(text, stop string) []fakellm.Turn { return always(fakellm.Turn{Text: text, Stop: stop}) }
+func stopTurns(text, stop string) []fakellm.Turn { return repeat(fakellm.Turn{Text: text, Stop: stop}) }
 
-// whole is an answer that is finished, cut one that is not and stays so, refused one that nobody wanted to give.
-func whole(stop string) ending {
-	return ending{turns: stopped("Said.", stop), reason: "completed", finish: stop, stdout: "Said.\n", calls: 1}
+// wholeAnswer is an answer that is finished, cut one that is not and stays so, refused one that nobody wanted to give.
+func wholeAnswer(stop string) ending {
+	return ending{turns: stopTurns("Said.", stop), reason: "completed", finish: stop, stdout: "Said.\n", calls: 1}
 }
 
-func cut(stop string) ending {
-	return ending{turns: stopped("Half. ", stop), code: 1, reason: "incomplete", finish: stop, stdout: "Half. Half. Half. \n", stderr: "was cut off (" + stop + ")",
+func cutAnswer(stop string) ending {
+	return ending{turns: stopTurns("Half. ", stop), code: 1, reason: "incomplete", finish: stop, stdout: "Half. Half. Half. \n", stderr: "was cut off (" + stop + ")",
 		calls: 3}
 }
 
-func refused(stop string) ending {
-	return ending{turns: stopped("No.", stop), code: 1, reason: "refused", finish: stop, stdout: "No.\n", stderr: "refused to answer (" + stop + ")", calls: 1}
+func refusedAnswer(stop string) ending {
+	return ending{turns: stopTurns("No.", stop), code: 1, reason: "refused", finish: stop, stdout: "No.\n", stderr: "refused to answer (" + stop + ")", calls: 1}
 }
 
-// empties are answers that say nothing and end like whole ones.
-func empties(stop string) ending {
-	return ending{turns: always(fakellm.Turn{}), code: 1, reason: "incomplete", finish: stop, stderr: "is empty (" + stop + ")", calls: 2}
+// emptyAnswer are answers that say nothing and end like whole ones.
+func emptyAnswer(stop string) ending {
+	return ending{turns: repeat(fakellm.Turn{}), code: 1, reason: "incomplete", finish: stop, stderr: "is empty (" + stop + ")", calls: 2}
 }
 
-func full(stop string) ending {
-	return ending{turns: stopped("Half.", stop), code: 1, reason: "error", stderr: "window was full", calls: 1}
+func windowFull(stop string) ending {
+	return ending{turns: stopTurns("Half.", stop), code: 1, reason: "error", stderr: "window was full", calls: 1}
 }
 
 // endings are all the ways in which answers end, by the wire format.
 var endings = map[string]map[string]ending{
 	"anthropic": {
-		"end_turn": whole("end_turn"), "stop_sequence": whole("stop_sequence"), "max_tokens": cut("max_tokens"), "refusal": refused("refusal"),
-		"an empty answer": empties("end_turn"), "a new word": cut("tired"), "model_context_window_exceeded": full("model_context_window_exceeded"),
-		"tool_use without a call": cut("tool_use"),
+		"end_turn": wholeAnswer("end_turn"), "stop_sequence": wholeAnswer("stop_sequence"), "max_tokens": cutAnswer("max_tokens"), "refusal": refusedAnswer("refusal"),
+		"an empty answer": emptyAnswer("end_turn"), "a new word": cutAnswer("tired"), "model_context_window_exceeded": windowFull("model_context_window_exceeded"),
+		"tool_use without a call": cutAnswer("tool_use"),
 		"pause_turn": {turns: []fakellm.Turn{{Text: "One. ", Stop: "pause_turn"}, {Text: "Two."}}, reason: "completed", finish: "end_turn",
 			stdout: "One. Two.\n", calls: 2}, // the script's turns go by the answers: a pause and what goes on from it are one
 	},
 	"openai": {
-		"completed": whole(""), "max_output_tokens": cut("max_output_tokens"), "content_filter": refused("content_filter"), "a new word": cut("tired"),
-		"a refusal": {turns: always(fakellm.Turn{Text: "No.", Finish: llm.FinishContentFilter}), code: 1, reason: "refused", finish: "refusal",
+		"completed": wholeAnswer(""), "max_output_tokens": cutAnswer("max_output_tokens"), "content_filter": refusedAnswer("content_filter"), "a new word": cutAnswer("tired"),
+		"a refusal": {turns: repeat(fakellm.Turn{Text: "No.", Finish: llm.FinishContentFilter}), code: 1, reason: "refused", finish: "refusal",
 			stdout: "No.\n", stderr: "refused to answer (refusal)", calls: 1},
-		"an empty answer": empties("completed"),
+		"an empty answer": emptyAnswer("completed"),
 	},
 	"gemini": {
-		"STOP": whole("STOP"), "MAX_TOKENS": cut("MAX_TOKENS"), "an empty answer": empties("STOP"), "a new word": cut("TIRED"), "OTHER": cut("OTHER"),
-		"TOO_MANY_TOOL_CALLS": cut("TOO_MANY_TOOL_CALLS"), "NO_IMAGE": cut("NO_IMAGE"), "FINISH_REASON_UNSPECIFIED": cut("FINISH_REASON_UNSPECIFIED"),
-		"SAFETY": refused("SAFETY"), "RECITATION": refused("RECITATION"), "BLOCKLIST": refused("BLOCKLIST"), "LANGUAGE": refused("LANGUAGE"),
-		"PROHIBITED_CONTENT": refused("PROHIBITED_CONTENT"), "SPII": refused("SPII"), "MODEL_ARMOR": refused("MODEL_ARMOR"),
-		"IMAGE_SAFETY": refused("IMAGE_SAFETY"), "IMAGE_PROHIBITED_CONTENT": refused("IMAGE_PROHIBITED_CONTENT"),
-		"IMAGE_RECITATION": refused("IMAGE_RECITATION"),
-		"MISSING_THOUGHT_SIGNATURE": {turns: stopped("Half.", "MISSING_THOUGHT_SIGNATURE"), code: 1, reason: "error",
+		"STOP": wholeAnswer("STOP"), "MAX_TOKENS": cutAnswer("MAX_TOKENS"), "an empty answer": emptyAnswer("STOP"), "a new word": cutAnswer("TIRED"), "OTHER": cutAnswer("OTHER"),
+		"TOO_MANY_TOOL_CALLS": cutAnswer("TOO_MANY_TOOL_CALLS"), "NO_IMAGE": cutAnswer("NO_IMAGE"), "FINISH_REASON_UNSPECIFIED": cutAnswer("FINISH_REASON_UNSPECIFIED"),
+		"SAFETY": refusedAnswer("SAFETY"), "RECITATION": refusedAnswer("RECITATION"), "BLOCKLIST": refusedAnswer("BLOCKLIST"), "LANGUAGE": refusedAnswer("LANGUAGE"),
+		"PROHIBITED_CONTENT": refusedAnswer("PROHIBITED_CONTENT"), "SPII": refusedAnswer("SPII"), "MODEL_ARMOR": refusedAnswer("MODEL_ARMOR"),
+		"IMAGE_SAFETY": refusedAnswer("IMAGE_SAFETY"), "IMAGE_PROHIBITED_CONTENT": refusedAnswer("IMAGE_PROHIBITED_CONTENT"),
+		"IMAGE_RECITATION": refusedAnswer("IMAGE_RECITATION"),
+		"MISSING_THOUGHT_SIGNATURE": {turns: stopTurns("Half.", "MISSING_THOUGHT_SIGNATURE"), code: 1, reason: "error",
 			stderr: "MISSING_THOUGHT_SIGNATURE", calls: 1},
 	},
 	"openai-compatible": {
-		"stop": whole("stop"), "length": cut("length"), "max_tokens": cut("max_tokens"), "content_filter": refused("content_filter"),
-		"safety": refused("safety"), "an empty answer": empties("stop"), "a new word": cut("tired"), "model_length": full("model_length"),
+		"stop": wholeAnswer("stop"), "length": cutAnswer("length"), "max_tokens": cutAnswer("max_tokens"), "content_filter": refusedAnswer("content_filter"),
+		"safety": refusedAnswer("safety"), "an empty answer": emptyAnswer("stop"), "a new word": cutAnswer("tired"), "model_length": windowFull("model_length"),
 	},
 }
 
@@ -99,11 +99,11 @@ func TestI3_EveryFinishReason(t *testing.T) {
 				server := fakellm.New(fakellm.Script(e.turns...), fakellm.Options{})
 				web := httptest.NewServer(server)
 				defer web.Close()
-				run := func(more ...string) outcomeOf {
+				run := func(more ...string) output {
 					cmd := attractor(t, append([]string{"run", "--provider", w.provider, "--base-url", web.URL + w.version, "--model", w.model, "--yes",
 						"--no-journal", "--dir", t.TempDir(), "go"}, more...)...)
 					cmd.Env = append(cmd.Env, w.keyVar+"=sk-secret-key")
-					return runIt(t, cmd)
+					return runCommand(t, cmd)
 				}
 				if w.provider == "anthropic" { // once is enough to see what people see
 					if got := run(); got.code != e.code || got.stdout != e.stdout {
@@ -113,7 +113,7 @@ func TestI3_EveryFinishReason(t *testing.T) {
 				}
 				got := run("--json")
 				calls := len(server.Requests())
-				end := endOf(t, got.stdout)
+				end := lastProcessingEnd(t, got.stdout)
 				if got.code != e.code || end.Reason != e.reason || e.finish != "" && end.Finish.Raw != e.finish || calls < e.calls {
 					t.Errorf("exit code %d, %+v after %d calls, want %d, %s (%s) after %d\n%s", got.code, end, calls, e.code, e.reason, e.finish, e.calls,
 						got.stderr)
@@ -132,8 +132,8 @@ type processingEnd struct {
 	Finish             llm.Finish
 }
 
-// endOf is the last PROCESSING_END of events.
-func endOf(t *testing.T, stdout string) (last processingEnd) {
+// lastProcessingEnd is the last PROCESSING_END of events.
+func lastProcessingEnd(t *testing.T, stdout string) (last processingEnd) {
 	t.Helper()
 	for line := range strings.Lines(stdout) {
 		var ev processingEnd
@@ -148,7 +148,7 @@ func endOf(t *testing.T, stdout string) (last processingEnd) {
 }
 
 // Of an answer that was cut off in a call the whole calls run and the torn one does not, in every format that can send one.
-func TestI3_TornCallThroughTheCommand(t *testing.T) {
+func TestI3_CutOffCall(t *testing.T) {
 	for _, w := range wires {
 		if w.provider == "gemini" {
 			continue // its calls come whole, or not at all
@@ -168,7 +168,7 @@ func TestI3_TornCallThroughTheCommand(t *testing.T) {
 			cmd := attractor(t, "run", "--provider", w.provider, "--base-url", web.URL+w.version, "--model", w.model, "--yes", "--profile", "anthropic",
 				"--no-journal", "--dir", dir, "go")
 			cmd.Env = append(cmd.Env, w.keyVar+"=sk-secret-key")
-			got := runIt(t, cmd)
+			got := runCommand(t, cmd)
 			log, err := os.ReadFile(filepath.Join(dir, "log.txt"))
 			if err != nil || string(log) != "once\n" {
 				t.Errorf("the calls wrote %q, %v", log, err)

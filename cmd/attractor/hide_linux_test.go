@@ -12,8 +12,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// nobodysID is that of Debian's nobody and nogroup.
-const nobodysID = 65534
+// nobodyID is that of Debian's nobody and nogroup.
+const nobodyID = 65534
 
 // asNobody makes a command run as nobody, in directories that are nobody's, or skips the test.
 func asNobody(t *testing.T, cmd *exec.Cmd, dirs ...string) {
@@ -22,7 +22,7 @@ func asNobody(t *testing.T, cmd *exec.Cmd, dirs ...string) {
 		t.Skip("needs root, to become another user")
 	}
 	for _, dir := range dirs {
-		if err := os.Chown(dir, nobodysID, nobodysID); err != nil {
+		if err := os.Chown(dir, nobodyID, nobodyID); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
@@ -30,7 +30,7 @@ func asNobody(t *testing.T, cmd *exec.Cmd, dirs ...string) {
 		}
 	}
 	cmd.Path = "/proc/self/exe" // for which nobody needs no access to the directory of the test
-	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobodysID, Gid: nobodysID}
+	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobodyID, Gid: nobodyID}
 }
 
 // hidesHost reports whether a namespace can be had here.
@@ -63,14 +63,14 @@ func TestI4_ACommandFindsNoKey(t *testing.T) {
 				t.Skip("no namespace can be made here, so that this would unmount the machine's /proc")
 			}
 			url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "{ " + c.script + "; } 2>&1 | tr -c '[:print:]' '[\\n*]'; echo looked"})), fakellm.Turn{Text: "ok"})
-			h := newHouse(t, url)
+			h := newHome(t, url)
 			cmd := attractor(t, "run", "--yes", "--json", "x")
 			if c.nobody {
 				asNobody(t, cmd, h.dir, h.home)
 			}
 			cmd.Dir = h.dir
 			cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "TMPDIR="+h.home, "ANTHROPIC_API_KEY="+key, "ANTHROPIC_BASE_URL="+url)
-			out := runIt(t, cmd)
+			out := runCommand(t, cmd)
 			if out.code != 0 || !strings.Contains(out.stdout, "looked") {
 				t.Fatalf("%+v", out)
 			}
@@ -90,22 +90,22 @@ func TestI5_KilledAndCrashed(t *testing.T) {
 		t.Skip("no namespace can be made here")
 	}
 	for sig, code := range map[syscall.Signal]int{syscall.SIGKILL: -1, syscall.SIGABRT: 2} {
-		v := newVictim(t, "trap '' HUP TERM; env -i setsid $sleep & setsid nohup $sleep & echo ready; $sleep")
-		v.end(t, sig, code)
-		v.goneSoon(t)
+		v := startBusy(t, "trap '' HUP TERM; env -i setsid $sleep & setsid nohup $sleep & echo ready; $sleep")
+		v.endWith(t, sig, code)
+		v.waitGone(t)
 	}
 }
 
 // A session that is resumed ends first what its killed process has left running where there is no namespace, and says so.
-func TestI5_ResumeEndsWhatAKillLeft(t *testing.T) {
-	var h *house
-	v := newVictim(t, "echo ready; setsid $sleep & $sleep", func(cmd *exec.Cmd) {
-		h = newHouse(t, "")
+func TestI5_ResumeEndsLeftoverProcesses(t *testing.T) {
+	var h *home
+	v := startBusy(t, "echo ready; setsid $sleep & $sleep", func(cmd *exec.Cmd) {
+		h = newHome(t, "")
 		asNobody(t, cmd, h.dir, h.home)
 		cmd.Dir = h.dir
 		cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "TMPDIR="+h.home)
 	})
-	v.end(t, syscall.SIGKILL, -1)
+	v.endWith(t, syscall.SIGKILL, -1)
 	if left := running(t, v.sleep); len(left) < 2 {
 		t.Fatalf("nothing is left to be ended: %q", left)
 	}
@@ -118,9 +118,9 @@ func TestI5_ResumeEndsWhatAKillLeft(t *testing.T) {
 	asNobody(t, cmd, h.dir, h.home)
 	cmd.Dir = h.dir
 	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "TMPDIR="+h.home, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
-	out := runIt(t, cmd)
+	out := runCommand(t, cmd)
 	if out.code != 0 || out.stdout != "recovered\n" || strings.Count(out.stderr, "had left behind: ") < 2 || !strings.Contains(out.stderr, v.sleep) {
 		t.Errorf("%+v", out)
 	}
-	v.leavesNothing(t)
+	v.checkNothingLeft(t)
 }

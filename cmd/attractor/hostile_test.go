@@ -90,31 +90,31 @@ func traps() []trap {
 	return all
 }
 
-// field is a directory with a program that leaves a mark, and repositories full of traps.
-type field struct {
+// trapDir is a directory with a program that leaves a mark, and repositories full of traps.
+type trapDir struct {
 	*testing.T
 	dir, program, mark string
 }
 
-func newField(t *testing.T) *field {
+func newTrapDir(t *testing.T) *trapDir {
 	t.Helper()
 	peer.Need(t, "git")
 	dir := t.TempDir()
-	f := &field{t, dir, filepath.Join(dir, "program"), filepath.Join(dir, "mark")}
-	f.put(f.program, "#!/bin/sh\necho \"$0 $*\" >> "+f.mark+"\nexit 1\n")
+	f := &trapDir{t, dir, filepath.Join(dir, "program"), filepath.Join(dir, "mark")}
+	f.writeFile(f.program, "#!/bin/sh\necho \"$0 $*\" >> "+f.mark+"\nexit 1\n")
 	if err := os.Chmod(f.program, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	f.git(dir, "", "init", "-q", "--template=", "repo")
-	f.put(filepath.Join(f.repo(), "a"), "1\n")
+	f.writeFile(filepath.Join(f.repo(), "a"), "1\n")
 	f.git(f.repo(), "", "add", "a")
 	f.git(f.repo(), "", "commit", "-q", "-m", "one")
 	return f
 }
 
-func (f *field) repo() string { return filepath.Join(f.dir, "repo") }
+func (f *trapDir) repo() string { return filepath.Join(f.dir, "repo") }
 
-func (f *field) put(name, text string) {
+func (f *trapDir) writeFile(name, text string) {
 	f.Helper()
 	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 		f.Fatal(err)
@@ -122,7 +122,7 @@ func (f *field) put(name, text string) {
 }
 
 // git runs git, which may well fail, and returns what it printed.
-func (f *field) git(dir, stdin string, args ...string) string {
+func (f *trapDir) git(dir, stdin string, args ...string) string {
 	cmd := exec.Command("git", args...)
 	cmd.Dir, cmd.Stdin = dir, strings.NewReader(stdin)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + f.dir, "GIT_AUTHOR_NAME=T", "GIT_AUTHOR_EMAIL=t@example.org", "GIT_COMMITTER_NAME=T",
@@ -134,8 +134,8 @@ func (f *field) git(dir, stdin string, args ...string) string {
 	return string(out)
 }
 
-// set lays a trap in a copy of the repository, in which a file is changed to another one of the same size.
-func (f *field) set(repo string, traps ...trap) {
+// makeRepo lays a trap in a copy of the repository, in which a file is changed to another one of the same size.
+func (f *trapDir) makeRepo(repo string, traps ...trap) {
 	f.Helper()
 	if err := os.CopyFS(repo, os.DirFS(f.repo())); err != nil {
 		f.Fatal(err)
@@ -167,13 +167,13 @@ func (f *field) set(repo string, traps ...trap) {
 			f.Fatalf("%v: %s", err, out)
 		}
 	}
-	f.put(filepath.Join(repo, ".git/config"), text)
-	f.put(filepath.Join(repo, ".gitattributes"), attributes)
-	f.put(filepath.Join(repo, "a"), "2\n")
+	f.writeFile(filepath.Join(repo, ".git/config"), text)
+	f.writeFile(filepath.Join(repo, ".gitattributes"), attributes)
+	f.writeFile(filepath.Join(repo, "a"), "2\n")
 }
 
-// ran returns what left a mark since it was asked last.
-func (f *field) ran() string {
+// takeMark returns what left a mark since it was asked last.
+func (f *trapDir) takeMark() string {
 	data, err := os.ReadFile(f.mark)
 	if err != nil {
 		return ""
@@ -185,23 +185,23 @@ func (f *field) ran() string {
 }
 
 // Looking at a repository springs no trap that is in it; git does.
-func TestI2_NothingNamedIsRun(t *testing.T) {
-	f := newField(t)
+func TestI2_PromptRunsNoProgram(t *testing.T) {
+	f := newTrapDir(t)
 	for i, trap := range traps() {
 		t.Run(trap.name, func(t *testing.T) {
 			repo := filepath.Join(f.dir, "repo"+string(rune('A'+i)))
-			f.set(repo, trap)
+			f.makeRepo(repo, trap)
 			prompt, err := host.SystemPrompt(context.Background(), repo, agent.Options{Profile: anthropic.Profile()})
 			if err != nil || !strings.Contains(prompt, "Is git repository: yes") || !strings.Contains(prompt, "Working directory: "+repo+"\n") {
 				t.Errorf("%v\n%s", err, prompt)
 			}
-			if ran := f.ran(); ran != "" {
+			if ran := f.takeMark(); ran != "" {
 				t.Errorf("looking ran: %s", ran)
 			}
 			if trap.spring == nil {
 				return
 			}
-			if out := f.git(repo, trap.stdin, trap.spring...); f.ran() == "" {
+			if out := f.git(repo, trap.stdin, trap.spring...); f.takeMark() == "" {
 				t.Errorf("git %v does not spring the trap, so that this proves nothing: %s", trap.spring, out)
 			}
 		})
@@ -210,9 +210,9 @@ func TestI2_NothingNamedIsRun(t *testing.T) {
 
 // The command does not run git at all in somebody's checkout, whatever the repository and the environment name.
 func TestI2_CommandInAHostileCheckout(t *testing.T) {
-	f := newField(t)
+	f := newTrapDir(t)
 	repo := filepath.Join(f.dir, "hostile")
-	f.set(repo, traps()...)
+	f.makeRepo(repo, traps()...)
 	bin := filepath.Join(f.dir, "bin")
 	if err := os.Mkdir(bin, 0o755); err != nil {
 		t.Fatal(err)
@@ -232,10 +232,10 @@ func TestI2_CommandInAHostileCheckout(t *testing.T) {
 		cmd := attractor(t, args...)
 		cmd.Dir = repo
 		cmd.Env = append(append(cmd.Env, host...), "PATH="+bin+":"+os.Getenv("PATH"))
-		if got := runIt(t, cmd); got.code != 0 {
+		if got := runCommand(t, cmd); got.code != 0 {
 			t.Errorf("%v: exit code %d: %s", args, got.code, got.stderr)
 		}
-		if ran := f.ran(); ran != "" {
+		if ran := f.takeMark(); ran != "" {
 			t.Errorf("%v ran: %s", args, ran)
 		}
 	}
@@ -243,16 +243,16 @@ func TestI2_CommandInAHostileCheckout(t *testing.T) {
 
 // The demo does run git, but only in the repository that it has made, whatever the environment says.
 func TestI2_DemoInAHostileCheckout(t *testing.T) {
-	f := newField(t)
+	f := newTrapDir(t)
 	repo := filepath.Join(f.dir, "hostile")
-	f.set(repo, trap{config: "[core]\nfsmonitor = PROGRAM\n[diff]\nexternal = PROGRAM"})
+	f.makeRepo(repo, trap{config: "[core]\nfsmonitor = PROGRAM\n[diff]\nexternal = PROGRAM"})
 	cmd := attractor(t, "demo", "--dir", filepath.Join(repo, "demo"))
 	cmd.Dir = repo
 	cmd.Env = append(cmd.Env, "GIT_DIR="+filepath.Join(repo, ".git"), "GIT_WORK_TREE="+repo, "GIT_EXTERNAL_DIFF="+f.program, "GIT_PAGER="+f.program)
-	if got := runIt(t, cmd); got.code != 0 || !strings.Contains(got.stderr, "✓ shell git diff") {
+	if got := runCommand(t, cmd); got.code != 0 || !strings.Contains(got.stderr, "✓ shell git diff") {
 		t.Errorf("demo: exit code %d: %s", got.code, got.stderr)
 	}
-	if ran := f.ran(); ran != "" {
+	if ran := f.takeMark(); ran != "" {
 		t.Errorf("demo ran: %s", ran)
 	}
 }

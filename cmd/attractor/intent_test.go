@@ -19,7 +19,7 @@ func TestI14_KilledInTheSecondOfThreeCalls(t *testing.T) {
 	url, server := serve(t, nil, say("", use("write_file", map[string]any{"file_path": "a.txt", "content": "1"}),
 		use("shell", map[string]any{"command": "echo once >> log.txt; echo started; cat gate"}),
 		use("write_file", map[string]any{"file_path": "b.txt", "content": "3"})), fakellm.Turn{Text: "recovered"})
-	h := newHouse(t, url)
+	h := newHome(t, url)
 	gate := filepath.Join(h.dir, "gate")
 	if err := syscall.Mkfifo(gate, 0o600); err != nil {
 		t.Fatal(err)
@@ -54,13 +54,13 @@ func TestI14_KilledInTheSecondOfThreeCalls(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(h.dir, "b.txt")); !os.IsNotExist(err) {
 		t.Fatalf("the third call began: %v", err)
 	}
-	if out := h.run(0, h.goOn()...); out.stdout != "recovered\n" {
+	if out := h.run(0, h.resumeArgs()...); out.stdout != "recovered\n" {
 		t.Errorf("%q", out.stdout)
 	}
 	if data, err := os.ReadFile(filepath.Join(h.dir, "b.txt")); err != nil || string(data) != "3" {
 		t.Errorf("the third call did not run: %q, %v", data, err)
 	}
-	if ran := h.lines(); len(ran) != 1 {
+	if ran := h.logLines(); len(ran) != 1 {
 		t.Errorf("the second call ran %d times", len(ran))
 	}
 	requests := server.Requests()

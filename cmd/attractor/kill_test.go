@@ -43,29 +43,29 @@ func TestA19_KilledAtAnyTime(t *testing.T) {
 	url, _ := serve(t, nil, killScript()...)
 	whole := time.Hour // the time of a run without a kill
 	for range 3 {
-		h := newHouse(t, url)
+		h := newHome(t, url)
 		began := time.Now()
 		h.run(0, "run", "--yes", "go")
 		whole = min(whole, time.Since(began))
-		if lines := h.lines(); len(lines) != killRounds*killCalls {
+		if lines := h.logLines(); len(lines) != killRounds*killCalls {
 			t.Fatalf("without a kill: %q", lines)
 		}
 	}
 	dice := rand.New(rand.NewPCG(*killSeed, 0))
 	killed, unknown := 0, 0
 	for n := range *killRuns {
-		h := newHouse(t, url)
+		h := newHome(t, url)
 		for range 1 + dice.IntN(4) {
-			if h.start(h.goOn()...).killedAfter(time.Duration(dice.Int64N(int64(whole)))) {
+			if h.start(h.resumeArgs()...).killAfter(time.Duration(dice.Int64N(int64(whole)))) {
 				killed++
 			}
 		}
-		args := h.goOn()
+		args := h.resumeArgs()
 		if out := h.run(0, args...); out.stdout != "All is done.\n" {
 			t.Errorf("session %d: %v ended with %q", n, args, out.stdout)
 		}
 		id := h.sessions()[0].ID
-		lines, lost := h.lines(), strings.Count(h.run(0, "sessions", "export", id).stdout, "outcome is unknown")
+		lines, lost := h.logLines(), strings.Count(h.run(0, "sessions", "export", id).stdout, "outcome is unknown")
 		unknown += lost
 		if once := slices.Compact(slices.Sorted(slices.Values(lines))); len(once) != len(lines) {
 			t.Errorf("session %d: a call ran twice: %q", n, lines)
@@ -86,8 +86,8 @@ func TestA19_KilledAtAnyTime(t *testing.T) {
 	}
 }
 
-// lines are what the calls wrote.
-func (h *house) lines() []string {
+// logLines are what the calls wrote.
+func (h *home) logLines() []string {
 	h.Helper()
 	data, err := os.ReadFile(filepath.Join(h.dir, "log.txt"))
 	if err != nil && !os.IsNotExist(err) {
@@ -96,8 +96,8 @@ func (h *house) lines() []string {
 	return strings.Fields(string(data))
 }
 
-// goOn are the arguments that resume the session, or start it when the kill came before anything was written.
-func (h *house) goOn() []string {
+// resumeArgs are the arguments that resume the session, or start it when the kill came before anything was written.
+func (h *home) resumeArgs() []string {
 	h.Helper()
 	for _, s := range h.sessions() {
 		if s.Task != "" {
@@ -107,14 +107,14 @@ func (h *house) goOn() []string {
 	return []string{"run", "--yes", "go"}
 }
 
-// victim is a command that runs.
-type victim struct {
+// startedCommand is a command that runs.
+type startedCommand struct {
 	*testing.T
 	kill func() error
 	wait func() error
 }
 
-func (h *house) start(args ...string) *victim {
+func (h *home) start(args ...string) *startedCommand {
 	h.Helper()
 	cmd := attractor(h.T, args...)
 	cmd.Dir = h.dir
@@ -122,11 +122,11 @@ func (h *house) start(args ...string) *victim {
 	if err := cmd.Start(); err != nil {
 		h.Fatal(err)
 	}
-	return &victim{h.T, cmd.Process.Kill, cmd.Wait}
+	return &startedCommand{h.T, cmd.Process.Kill, cmd.Wait}
 }
 
-// killedAfter reports whether the kill came before the end.
-func (v *victim) killedAfter(d time.Duration) bool {
+// killAfter reports whether the kill came before the end.
+func (v *startedCommand) killAfter(d time.Duration) bool {
 	v.Helper()
 	timer := time.AfterFunc(d, func() {
 		if err := v.kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {

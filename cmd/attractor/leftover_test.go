@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// midway is the command in the middle of a tool's command, which has been started and has started a sleep.
-type midway struct {
+// busyCommand is the command in the middle of a tool's command, which has been started and has started a sleep.
+type busyCommand struct {
 	cmd   *exec.Cmd
 	lines *bufio.Reader // of its events
 	sleep string        // the sleep's command line, which no other process has
@@ -34,10 +34,10 @@ func newSleep(t *testing.T) string {
 	return fmt.Sprintf("sleep 600.%012d", n)
 }
 
-// newVictim runs the command on a script, in which $sleep stands for a sleep, and returns when the script has said that it is ready.
-func newVictim(t *testing.T, script string, prepare ...func(*exec.Cmd)) *midway {
+// startBusy runs the command on a script, in which $sleep stands for a sleep, and returns when the script has said that it is ready.
+func startBusy(t *testing.T, script string, prepare ...func(*exec.Cmd)) *busyCommand {
 	t.Helper()
-	v := &midway{sleep: newSleep(t)}
+	v := &busyCommand{sleep: newSleep(t)}
 	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": strings.ReplaceAll(script, "$sleep", v.sleep), "timeout_ms": 500_000})))
 	v.cmd = attractor(t, "run", "--base-url", url, "--yes", "--json", "--dir", t.TempDir(), "wait")
 	v.cmd.Env = append(v.cmd.Env, "ANTHROPIC_API_KEY=k")
@@ -68,8 +68,8 @@ func newVictim(t *testing.T, script string, prepare ...func(*exec.Cmd)) *midway 
 	return v
 }
 
-// end sends a signal, waits for the exit code, -1 for a death by the signal, and returns the rest of the events.
-func (v *midway) end(t *testing.T, sig syscall.Signal, code int) string {
+// endWith sends a signal, waits for the exit code, -1 for a death by the signal, and returns the rest of the events.
+func (v *busyCommand) endWith(t *testing.T, sig syscall.Signal, code int) string {
 	t.Helper()
 	if err := v.cmd.Process.Signal(sig); err != nil {
 		t.Fatal(err)
@@ -101,15 +101,15 @@ func running(t *testing.T, line string) (found []string) {
 	return found
 }
 
-func (v *midway) leavesNothing(t *testing.T) {
+func (v *busyCommand) checkNothingLeft(t *testing.T) {
 	t.Helper()
 	if left := running(t, v.sleep); len(left) > 0 {
 		t.Errorf("left running: %q", left)
 	}
 }
 
-// goneSoon waits for the end of what is ended by the kernel, which takes a moment.
-func (v *midway) goneSoon(t *testing.T) {
+// waitGone waits for the end of what is ended by the kernel, which takes a moment.
+func (v *busyCommand) waitGone(t *testing.T) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); len(running(t, v.sleep)) > 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {

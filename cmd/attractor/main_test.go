@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	flag.Parse()
-	if !given("test.parallel") { // these tests wait for processes and timers, which needs no processor
+	if !isFlagSet("test.parallel") { // these tests wait for processes and timers, which needs no processor
 		if err := flag.Set("test.parallel", "8"); err != nil {
 			panic(err)
 		}
@@ -42,8 +42,8 @@ func TestMain(m *testing.M) {
 	orphans.Verify(m.Run)
 }
 
-// given reports whether a flag was set by whoever runs the tests.
-func given(name string) bool {
+// isFlagSet reports whether a flag was set by whoever runs the tests.
+func isFlagSet(name string) bool {
 	found := false
 	flag.Visit(func(f *flag.Flag) { found = found || f.Name == name })
 	return found
@@ -71,12 +71,12 @@ func attractor(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-type outcomeOf struct {
+type output struct {
 	code           int
 	stdout, stderr string
 }
 
-func runIt(t *testing.T, cmd *exec.Cmd) outcomeOf {
+func runCommand(t *testing.T, cmd *exec.Cmd) output {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -85,7 +85,7 @@ func runIt(t *testing.T, cmd *exec.Cmd) outcomeOf {
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	return outcomeOf{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+	return output{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
 // serve starts a scripted model.
@@ -97,8 +97,8 @@ func serve(t testing.TB, faults map[int]fakellm.Fault, turns ...fakellm.Turn) (u
 	return web.URL, server
 }
 
-// nobody is an address where nothing listens.
-func nobody(t *testing.T) string {
+// unusedURL is an address where nothing listens.
+func unusedURL(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -169,7 +169,7 @@ func TestH_ExitCodesAndMessages(t *testing.T) {
 			stdout: "The answer, whole this time.\n", stderr: []string{"broke off", "attempt 2"}},
 		{name: "a server that always breaks off", args: []string{"run", "--yes", "--base-url", alwaysTorn, "x"}, env: []string{key}, code: 1,
 			stderr: []string{"attempt 6", "stream"}},
-		{name: "an unreachable server", args: []string{"run", "--yes", "--base-url", nobody(t), "x"}, env: []string{key}, code: 1,
+		{name: "an unreachable server", args: []string{"run", "--yes", "--base-url", unusedURL(t), "x"}, env: []string{key}, code: 1,
 			stderr: []string{"attempt 6", "cannot reach"}},
 	}
 	for _, tt := range tests {
@@ -178,7 +178,7 @@ func TestH_ExitCodesAndMessages(t *testing.T) {
 			cmd := attractor(t, tt.args...)
 			cmd.Env = append(cmd.Env, tt.env...)
 			cmd.Stdin = strings.NewReader(tt.stdin)
-			got := runIt(t, cmd)
+			got := runCommand(t, cmd)
 			if got.code != tt.code {
 				t.Errorf("exit code %d, want %d", got.code, tt.code)
 			}
@@ -207,7 +207,7 @@ func TestH_RunWithEvents(t *testing.T) {
 		say("Both are there."))
 	cmd := attractor(t, "run", "--provider", "anthropic", "--base-url", url, "--yes", "--json", "--dir", dir, "--effort", "high", "make two files")
 	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=k")
-	got := runIt(t, cmd)
+	got := runCommand(t, cmd)
 	if got.code != 0 || got.stderr != "" {
 		t.Fatalf("exit code %d, stderr %s", got.code, got.stderr)
 	}
@@ -252,7 +252,7 @@ func TestH_ReadOnly(t *testing.T) {
 		use("write_file", map[string]any{"file_path": "a.txt", "content": "x"}), use("shell", map[string]any{"command": "rm a.txt"})), say("I looked."))
 	cmd := attractor(t, "run", "--base-url", url, "--read-only", "--dir", dir, "look")
 	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=k")
-	if got := runIt(t, cmd); got.code != 0 || got.stdout != "I looked.\n" {
+	if got := runCommand(t, cmd); got.code != 0 || got.stdout != "I looked.\n" {
 		t.Errorf("exit code %d, stdout %q, stderr %s", got.code, got.stdout, got.stderr)
 	}
 	results := lastResults(server.Requests()[1].Messages)
@@ -265,7 +265,7 @@ func TestH_ReadOnly(t *testing.T) {
 }
 
 // Ctrl-C ends the command with its exit code and leaves no process, even when what runs ignores TERM.
-func TestH_SignalsLeaveNothing(t *testing.T) {
+func TestH_SignalsLeaveNoProcess(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		sig  syscall.Signal
@@ -280,27 +280,27 @@ func TestH_SignalsLeaveNothing(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			v := newVictim(t, tt.run)
-			rest := v.end(t, tt.sig, tt.code)
+			v := startBusy(t, tt.run)
+			rest := v.endWith(t, tt.sig, tt.code)
 			if !strings.Contains(rest, `"kind":"SESSION_END"`) || !strings.Contains(rest, `"reason":"aborted"`) {
 				t.Errorf("the last events: %s", rest)
 			}
-			v.leavesNothing(t)
+			v.checkNothingLeft(t)
 		})
 	}
 }
 
 // A hangup that was ignored when the command began, as by nohup, stays ignored.
-func TestI5_NohupIsKept(t *testing.T) {
-	v := newVictim(t, "echo ready; exec $sleep", func(cmd *exec.Cmd) {
+func TestI5_NohupStaysIgnored(t *testing.T) {
+	v := startBusy(t, "echo ready; exec $sleep", func(cmd *exec.Cmd) {
 		cmd.Args = append([]string{"sh", "-c", `trap '' HUP; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
 		cmd.Path = "/bin/sh"
 	})
 	if err := v.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	v.end(t, syscall.SIGTERM, 143)
-	v.leavesNothing(t)
+	v.endWith(t, syscall.SIGTERM, 143)
+	v.checkNothingLeft(t)
 }
 
 // Closing the pipe that the events go to ends the session.
@@ -331,7 +331,7 @@ func TestH_ClosedPipeAborts(t *testing.T) {
 func TestH_Demo(t *testing.T) {
 	peer.Need(t, "git")
 	dir := filepath.Join(t.TempDir(), "new")
-	got := runIt(t, attractor(t, "demo", "--dir", dir))
+	got := runCommand(t, attractor(t, "demo", "--dir", dir))
 	if got.code != 0 || !strings.Contains(got.stdout, "Fixed slug()") {
 		t.Fatalf("exit code %d, stdout %q, stderr:\n%s", got.code, got.stdout, got.stderr)
 	}
@@ -345,10 +345,10 @@ func TestH_Demo(t *testing.T) {
 	if out, err := test.CombinedOutput(); err != nil {
 		t.Errorf("the test in the kept directory: %v\n%s", err, out)
 	}
-	if again := runIt(t, attractor(t, "demo", "--dir", dir)); again.code != exitUsage || !strings.Contains(again.stderr, "not empty") {
+	if again := runCommand(t, attractor(t, "demo", "--dir", dir)); again.code != exitUsage || !strings.Contains(again.stderr, "not empty") {
 		t.Errorf("a directory that is not empty: exit code %d, %s", again.code, again.stderr)
 	}
-	if quiet := runIt(t, attractor(t, "demo", "--json")); quiet.code != 0 || quiet.stderr != "" || !strings.Contains(quiet.stdout, "SESSION_END") {
+	if quiet := runCommand(t, attractor(t, "demo", "--json")); quiet.code != 0 || quiet.stderr != "" || !strings.Contains(quiet.stdout, "SESSION_END") {
 		t.Errorf("demo --json: exit code %d, stderr %q", quiet.code, quiet.stderr)
 	}
 }
@@ -385,7 +385,7 @@ func TestH_Inspect(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(strings.Join(tt.args[:min(3, len(tt.args))], " "), func(t *testing.T) {
 			t.Parallel()
-			got := runIt(t, attractor(t, tt.args...))
+			got := runCommand(t, attractor(t, tt.args...))
 			if got.code != tt.code || !strings.Contains(got.stderr, tt.stderr) {
 				t.Errorf("exit code %d, want %d; stderr %q", got.code, tt.code, got.stderr)
 			}
@@ -471,7 +471,7 @@ func TestH_Patch(t *testing.T) {
 	} {
 		cmd := attractor(t, "patch", "--dir", dir)
 		cmd.Stdin = strings.NewReader(tt.patch)
-		if got := runIt(t, cmd); got.code != tt.code || got.stdout != tt.stdout || !strings.Contains(got.stderr, tt.stderr) {
+		if got := runCommand(t, cmd); got.code != tt.code || got.stdout != tt.stdout || !strings.Contains(got.stderr, tt.stderr) {
 			t.Errorf("exit code %d, stdout %q, stderr %q", got.code, got.stdout, got.stderr)
 		}
 	}

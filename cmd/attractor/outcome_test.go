@@ -20,7 +20,7 @@ func TestJ11_FailedModelCallsSayWhatToDo(t *testing.T) {
 		404: {exitFailed, "Check the name of the model, and the URL: for openai and openai-compatible it ends in /v1."},
 	} {
 		url, _ := serve(t, map[int]fakellm.Fault{1: {Kind: fakellm.FaultStatus, Status: status}}, say("done"))
-		h := newHouse(t, url)
+		h := newHome(t, url)
 		out := h.run(want.code, "run", "--yes", "--base-url", url, "do it")
 		if !strings.Contains(out.stderr, want.check) {
 			t.Errorf("%d: %s", status, out.stderr)

@@ -16,10 +16,10 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// offers are the names of the tools that the command lists.
-func offers(t *testing.T, flags ...string) []string {
+// toolNames are the names of the tools that the command lists.
+func toolNames(t *testing.T, flags ...string) []string {
 	t.Helper()
-	out := runIt(t, attractor(t, append([]string{"tools", "--json"}, flags...)...))
+	out := runCommand(t, attractor(t, append([]string{"tools", "--json"}, flags...)...))
 	var defs []llm.ToolDefinition
 	if err := json.Unmarshal([]byte(out.stdout), &defs); err != nil || out.code != 0 {
 		t.Fatalf("exit code %d, %v\n%s", out.code, err, out.stderr)
@@ -37,19 +37,19 @@ func TestE2_H_ProfilesAndDialects(t *testing.T) {
 		{"openai", "apply_patch", "exec_command"},
 		{"gemini", "list_dir", "run_shell_command"},
 	} {
-		own, native := offers(t, "--profile", c.profile), offers(t, "--native", "--profile", c.profile)
+		own, native := toolNames(t, "--profile", c.profile), toolNames(t, "--native", "--profile", c.profile)
 		if !slices.Contains(own, c.own) || slices.Contains(own, c.native) || !slices.Contains(native, c.native) {
 			t.Errorf("%s: %q; native: %q", c.profile, own, native)
 		}
 		for _, flags := range [][]string{nil, {"--native"}} {
-			out := runIt(t, attractor(t, append([]string{"prompt", "--dir", t.TempDir(), "--profile", c.profile}, flags...)...))
+			out := runCommand(t, attractor(t, append([]string{"prompt", "--dir", t.TempDir(), "--profile", c.profile}, flags...)...))
 			name := map[bool]string{false: c.own, true: c.native}[flags != nil]
 			if out.code != 0 || !strings.Contains(out.stdout, "`"+name+"`") || !strings.Contains(out.stdout, "<environment>") {
 				t.Errorf("prompt --profile %s %q: exit code %d\n%s%s", c.profile, flags, out.code, out.stdout, out.stderr)
 			}
 		}
 	}
-	out := runIt(t, attractor(t, "tool", "Bash", `{"command":"echo out; exit 3"}`, "--native", "--dir", t.TempDir()))
+	out := runCommand(t, attractor(t, "tool", "Bash", `{"command":"echo out; exit 3"}`, "--native", "--dir", t.TempDir()))
 	if out.code != 1 || out.stdout != "Exit code 3\nout\n" {
 		t.Errorf("tool Bash: exit code %d, %q", out.code, out.stdout)
 	}
@@ -58,7 +58,7 @@ func TestE2_H_ProfilesAndDialects(t *testing.T) {
 // A session goes on in the dialect that it began in.
 func TestE2_A19_ResumeKeepsTheDialect(t *testing.T) {
 	url, server := serve(t, nil, fakellm.Turn{Text: "first"}, say("", use("Bash", map[string]any{"command": "echo in-bash"})), fakellm.Turn{Text: "second"})
-	h := newHouse(t, url)
+	h := newHome(t, url)
 	h.run(0, "run", "--yes", "--native", "the task")
 	if out := h.run(0, "run", "--yes", "--resume", h.sessions()[0].ID, "go on"); out.stdout != "second\n" {
 		t.Errorf("resumed: %q", out.stdout)
@@ -86,7 +86,7 @@ func TestE5_AC9_3_RootAboveTheDirectory(t *testing.T) {
 		t.Fatalf("git init: %v\n%s", err, out)
 	}
 	below := filepath.Join(root, "a", "b")
-	prompt := runIt(t, attractor(t, "prompt", "--dir", below)).stdout
+	prompt := runCommand(t, attractor(t, "prompt", "--dir", below)).stdout
 	rest := prompt
 	for _, want := range []string{"Working directory: " + below + "\n", "Is git repository: yes", "of the root", "of the middle", "of the directory"} {
 		_, after, found := strings.Cut(rest, want)
@@ -99,7 +99,7 @@ func TestE5_AC9_3_RootAboveTheDirectory(t *testing.T) {
 		t.Error("the document of a directory beside is in the prompt")
 	}
 	url, server := serve(t, nil, say("", use("read_file", map[string]any{"file_path": "../../AGENTS.md"})), fakellm.Turn{Text: "done"})
-	h := newHouse(t, url)
+	h := newHome(t, url)
 	h.run(0, "run", "--yes", "--dir", below, "the task")
 	requests := server.Requests()
 	if first := string(requests[0].Body); !strings.Contains(first, "of the root") {
@@ -116,7 +116,7 @@ func TestJ14_TheTodoListIsShown(t *testing.T) {
 	url, _ := serve(t, nil, fakellm.Turn{Calls: []fakellm.Call{{Name: "update_plan", Args: plan}}}, fakellm.Turn{Text: "done"})
 	cmd := attractor(t, "run", "--yes", "--native", "--provider", "openai", "--base-url", url+"/v1", "x")
 	cmd.Dir, cmd.Env = t.TempDir(), append(cmd.Env, "OPENAI_API_KEY=k")
-	out := runIt(t, cmd)
+	out := runCommand(t, cmd)
 	if want := "  ✓ look\n  ▸ act\\u{1b}[2J now\n  · test\n"; out.code != 0 || !strings.Contains(out.stderr, want) {
 		t.Errorf("exit code %d, stderr %q, want %q in it", out.code, out.stderr, want)
 	}

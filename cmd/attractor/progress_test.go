@@ -13,7 +13,7 @@ import (
 )
 
 // A call's line says what a command came to and which files a call changed, and takes neither from the text of the result.
-func TestJ4_ProgressShowsTheStructure(t *testing.T) {
+func TestJ4_ProgressShowsOutcomes(t *testing.T) {
 	shell := func(command string, more ...any) fakellm.Turn {
 		args := map[string]any{"command": command}
 		for i := 0; i < len(more); i += 2 {
@@ -29,7 +29,7 @@ func TestJ4_ProgressShowsTheStructure(t *testing.T) {
 		shell("apply_patch <<'EOF'\n*** Begin Patch\n*** Delete File: old\n*** Update File: d/new\n*** Move to: moved\n-m\n+o\n*** End Patch\nEOF"),
 		say("", use("edit_file", map[string]any{"file_path": "none", "old_string": "n", "new_string": "m"})),
 		fakellm.Turn{Text: "done"})
-	h := newHouse(t, url)
+	h := newHome(t, url)
 	if err := os.WriteFile(filepath.Join(h.dir, "old"), []byte("x\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -54,9 +54,9 @@ func TestJ4_ProgressShowsTheStructure(t *testing.T) {
 }
 
 // --diffs puts diffs into the events, and they are in the journal.
-func TestJ4_DiffsOfTheCommand(t *testing.T) {
+func TestJ4_DiffsFlag(t *testing.T) {
 	url, _ := serve(t, nil, say("", use("write_file", map[string]any{"file_path": "new", "content": "n\n"})), fakellm.Turn{Text: "done"})
-	h := newHouse(t, url)
+	h := newHome(t, url)
 	out := h.run(0, "run", "--yes", "--json", "--diffs", "1000", "the task")
 	shown := h.run(0, "sessions", "events", h.sessions()[0].ID)
 	for what, events := range map[string]string{"run": out.stdout, "sessions events": shown.stdout} {

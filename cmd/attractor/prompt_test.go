@@ -12,7 +12,7 @@ import (
 )
 
 // The prompt that run sends tells what its flags allow, and the command prompt shows what run would send.
-func TestR3_R5_PromptOfTheCommand(t *testing.T) {
+func TestR3_R5_PromptCommand(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -36,10 +36,10 @@ func TestR3_R5_PromptOfTheCommand(t *testing.T) {
 	} {
 		var prompt string
 		if c.flag == "" {
-			prompt = runIt(t, attractor(t, "prompt", "--dir", dir)).stdout
+			prompt = runCommand(t, attractor(t, "prompt", "--dir", dir)).stdout
 		} else {
 			url, server := serve(t, nil, fakellm.Turn{Text: "done"})
-			if out := newHouse(t, url).run(0, "run", "--dir", dir, c.flag, "the task"); out.stdout != "done\n" {
+			if out := newHome(t, url).run(0, "run", "--dir", dir, c.flag, "the task"); out.stdout != "done\n" {
 				t.Fatalf("%s: %q", c.flag, out.stdout)
 			}
 			prompt = server.Requests()[0].System

@@ -27,7 +27,7 @@ func TestI2_RunKeepsFileToolsOutOfGit(t *testing.T) {
 		use("shell", map[string]any{"command": "apply_patch <<'EOF'\n" + patch + "\nEOF"})), say("I tried."))
 	cmd := attractor(t, "run", "--base-url", url, "--yes", "--dir", dir, "look")
 	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=k")
-	if got := runIt(t, cmd); got.code != 0 {
+	if got := runCommand(t, cmd); got.code != 0 {
 		t.Errorf("exit code %d, stderr %s", got.code, got.stderr)
 	}
 	if results := lastResults(server.Requests()[1].Messages); strings.Count(results, "the file is protected") != 2 {
@@ -35,10 +35,10 @@ func TestI2_RunKeepsFileToolsOutOfGit(t *testing.T) {
 	}
 	cmd = attractor(t, "patch", "--dir", dir)
 	cmd.Stdin = strings.NewReader(patch)
-	if got := runIt(t, cmd); got.code != exitFailed || !strings.Contains(got.stderr, "protected") {
+	if got := runCommand(t, cmd); got.code != exitFailed || !strings.Contains(got.stderr, "protected") {
 		t.Errorf("patch: exit code %d, stderr %s", got.code, got.stderr)
 	}
-	if got := runIt(t, attractor(t, "tool", "write_file", `{"file_path":".git/hooks/pre-commit","content":""}`, "--dir", dir)); got.code != exitFailed {
+	if got := runCommand(t, attractor(t, "tool", "write_file", `{"file_path":".git/hooks/pre-commit","content":""}`, "--dir", dir)); got.code != exitFailed {
 		t.Errorf("tool: exit code %d, stdout %s", got.code, got.stdout)
 	}
 	if _, err := os.Stat(hook); err == nil {
@@ -55,7 +55,7 @@ func TestI6_ToolWritesWithoutASession(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"f": "after", "fixed": "before", ".mcp.json": ""} {
-		got := runIt(t, attractor(t, "tool", "write_file", `{"file_path":"`+name+`","content":"after"}`, "--dir", dir))
+		got := runCommand(t, attractor(t, "tool", "write_file", `{"file_path":"`+name+`","content":"after"}`, "--dir", dir))
 		if (got.code == 0) != (want == "after") || want != "after" && !strings.Contains(got.stdout, "needs a person's approval") {
 			t.Errorf("%s: exit code %d, %s%s", name, got.code, got.stdout, got.stderr)
 		}

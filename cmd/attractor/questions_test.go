@@ -13,7 +13,7 @@ import (
 )
 
 // A person answers, fills in a form, declines it or leaves a question alone, line by line.
-func TestJ6_PersonAtTheTerminal(t *testing.T) {
+func TestJ6_QuestionsAtTheTerminal(t *testing.T) {
 	const form = `{"type":"object","properties":{"nick":{"type":"string"},"age":{"type":"integer","title":"Your age","description":"in years"},
 		"team":{"type":"string","enum":["red","blue"]}},"required":["age"]}`
 	for name, c := range map[string]struct {

@@ -18,23 +18,23 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// house is a home in which sessions are kept, and a model at a URL.
-type house struct {
+// home is a home in which sessions are kept, and a model at a URL.
+type home struct {
 	*testing.T
 	home, dir, url string
 }
 
-func newHouse(t *testing.T, url string) *house {
-	return &house{T: t, home: t.TempDir(), dir: t.TempDir(), url: url}
+func newHome(t *testing.T, url string) *home {
+	return &home{T: t, home: t.TempDir(), dir: t.TempDir(), url: url}
 }
 
 // run runs the command in the house; it must end with the code.
-func (h *house) run(code int, args ...string) outcomeOf {
+func (h *home) run(code int, args ...string) output {
 	h.Helper()
 	cmd := attractor(h.T, args...)
 	cmd.Dir = h.dir
 	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+h.url)
-	out := runIt(h.T, cmd)
+	out := runCommand(h.T, cmd)
 	if out.code != code {
 		h.Fatalf("%v: exit code %d, want %d\n%s\n%s", args, out.code, code, out.stdout, out.stderr)
 	}
@@ -42,7 +42,7 @@ func (h *house) run(code int, args ...string) outcomeOf {
 }
 
 // sessions are those that the list has, the newest first.
-func (h *house) sessions() []host.Summary {
+func (h *home) sessions() []host.Summary {
 	h.Helper()
 	var list []host.Summary
 	if err := json.Unmarshal([]byte(h.run(0, "sessions", "list", "--json").stdout), &list); err != nil {
@@ -54,7 +54,7 @@ func (h *house) sessions() []host.Summary {
 func TestH_SessionsAreKeptResumedAndForked(t *testing.T) {
 	url, server := serve(t, nil, say("", use("shell", map[string]any{"command": "echo one >> log; cat log"})),
 		fakellm.Turn{Text: "first"}, fakellm.Turn{Text: "second"}, fakellm.Turn{Text: "third"})
-	h := newHouse(t, url)
+	h := newHome(t, url)
 	if out := h.run(0, "sessions", "list"); !strings.Contains(out.stderr, "no sessions yet") {
 		t.Errorf("%q", out.stderr)
 	}
@@ -120,9 +120,9 @@ func TestH_SessionsAreKeptResumedAndForked(t *testing.T) {
 	}
 }
 
-func TestH_SessionsRefusals(t *testing.T) {
+func TestH_SessionUsageErrors(t *testing.T) {
 	url, _ := serve(t, nil, fakellm.Turn{Text: "x"})
-	h := newHouse(t, url)
+	h := newHome(t, url)
 	for _, c := range []struct {
 		want string
 		args []string
@@ -158,7 +158,7 @@ func TestH_OneWriterAndResumeAfterKill(t *testing.T) {
 	sleep := newSleep(t)
 	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "echo started; exec " + sleep, "timeout_ms": 600_000})),
 		fakellm.Turn{Text: "recovered"}, fakellm.Turn{Text: "recovered"})
-	h := newHouse(t, url)
+	h := newHome(t, url)
 	cmd := attractor(t, "run", "--yes", "--json", "wait")
 	cmd.Dir = h.dir
 	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
@@ -218,7 +218,7 @@ func jsonNumber(n int) string {
 
 func TestH_OutputSchema(t *testing.T) {
 	url, _ := serve(t, nil, say("thinking aloud"), say("", use("final_result", map[string]any{"count": 3})))
-	h := newHouse(t, url)
+	h := newHome(t, url)
 	schema := filepath.Join(h.dir, "schema.json")
 	if err := os.WriteFile(schema, []byte(`{"type":"object","properties":{"count":{"type":"integer"}},"required":["count"]}`), 0o600); err != nil {
 		t.Fatal(err)
@@ -231,35 +231,35 @@ func TestH_OutputSchema(t *testing.T) {
 func TestH_BudgetsAndSummaries(t *testing.T) {
 	loop := say("", use("shell", map[string]any{"command": "true"}))
 	url, _ := serve(t, nil, loop, loop, loop, loop)
-	h := newHouse(t, url)
+	h := newHome(t, url)
 	if out := h.run(exitLimit, "run", "--yes", "--budget-tokens", "9000", "x"); !strings.Contains(out.stderr, "budget_tokens") {
 		t.Errorf("%s", out.stderr)
 	}
 	url, _ = serve(t, nil, loop, fakellm.Turn{Text: "what was done"})
-	h = newHouse(t, url)
+	h = newHome(t, url)
 	if out := h.run(exitLimit, "run", "--yes", "--max-rounds", "1", "--on-limit", "summarize", "x"); out.stdout != "what was done\n" {
 		t.Errorf("%q %s", out.stdout, out.stderr)
 	}
 }
 
-// kept is the file of a session.
-func (h *house) kept(id string) string {
+// journalFile is the file of a session.
+func (h *home) journalFile(id string) string {
 	return filepath.Join(h.home, ".local", "state", "attractor", "sessions", id+".jsonl")
 }
 
 // A process that is killed as it begins leaves a file without a record, which is no session.
 func TestI17_NoPhantomSessions(t *testing.T) {
 	url, _ := serve(t, nil, fakellm.Turn{Text: "done"})
-	h := newHouse(t, url)
+	h := newHome(t, url)
 	h.run(0, "run", "--yes", "the task")
 	id := h.sessions()[0].ID
-	content, err := os.ReadFile(h.kept(id))
+	content, err := os.ReadFile(h.journalFile(id))
 	if err != nil {
 		t.Fatal(err)
 	}
 	empty, torn := id[:8]+"-empty", id[:8]+"-torn"
 	for name, left := range map[string][]byte{empty: nil, torn: content[:100]} {
-		if err := os.WriteFile(h.kept(name), left, 0o600); err != nil {
+		if err := os.WriteFile(h.journalFile(name), left, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -274,7 +274,7 @@ func TestI17_NoPhantomSessions(t *testing.T) {
 	}
 	h.run(0, "sessions", "rm", empty, torn)
 	for _, name := range []string{empty, torn} {
-		if _, err := os.Stat(h.kept(name)); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(h.journalFile(name)); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -284,19 +284,19 @@ func TestI17_NoPhantomSessions(t *testing.T) {
 }
 
 // A bit of a journal that has changed is told wherever the session is looked at.
-func TestI8_DamageIsTold(t *testing.T) {
+func TestI8_DamageIsReported(t *testing.T) {
 	url, _ := serve(t, nil, fakellm.Turn{Text: "done"}, fakellm.Turn{Text: "again"})
-	h := newHouse(t, url)
+	h := newHome(t, url)
 	h.run(0, "run", "--yes", "the task")
 	id := h.sessions()[0].ID
-	content, err := os.ReadFile(h.kept(id))
+	content, err := os.ReadFile(h.journalFile(id))
 	if err != nil {
 		t.Fatal(err)
 	}
 	write := func(at int) {
 		changed := bytes.Clone(content)
 		changed[at] ^= 1
-		if err := os.WriteFile(h.kept(id), changed, 0o600); err != nil {
+		if err := os.WriteFile(h.journalFile(id), changed, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -327,7 +327,7 @@ func TestI8_DamageIsTold(t *testing.T) {
 func TestI9_MaxJournal(t *testing.T) {
 	long := say("", use("shell", map[string]any{"command": "head -c 15000 /dev/zero | tr '\\0' x"}))
 	url, _ := serve(t, nil, long, long, long, long, fakellm.Turn{Text: "done"})
-	h := newHouse(t, url)
+	h := newHome(t, url)
 	out := h.run(exitLimit, "run", "--yes", "--max-journal", "70000", "the task")
 	if !strings.Contains(out.stderr, "--max-journal") || !strings.Contains(out.stderr, "limit is 70000") {
 		t.Errorf("run: %s", out.stderr)
@@ -352,7 +352,7 @@ func TestI9_MaxJournal(t *testing.T) {
 // A session goes on in another directory if that is said: then the model is told, and it stays there.
 func TestI15_ResumeInAnotherDirectory(t *testing.T) {
 	url, server := serve(t, nil, say("first"), say("second"), say("", use("shell", map[string]any{"command": "echo in=$(pwd -P)"})), say("third"), say("fourth"))
-	h := newHouse(t, url)
+	h := newHome(t, url)
 	h.run(0, "run", "--yes", "the task")
 	id := h.sessions()[0].ID
 	dir, err := filepath.EvalSymlinks(t.TempDir())

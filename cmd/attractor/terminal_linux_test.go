@@ -48,8 +48,8 @@ func hostileTexts(t *testing.T) []string {
 	return texts
 }
 
-// onTerminal runs a command with a terminal as its input and output, at which somebody types, and returns what the terminal gets.
-func onTerminal(t *testing.T, cmd *exec.Cmd, typed string) (screen string, code int) {
+// runOnTerminal runs a command with a terminal as its input and output, at which somebody types, and returns what the terminal gets.
+func runOnTerminal(t *testing.T, cmd *exec.Cmd, typed string) (screen string, code int) {
 	t.Helper()
 	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -89,8 +89,8 @@ func onTerminal(t *testing.T, cmd *exec.Cmd, typed string) (screen string, code 
 	return strings.ReplaceAll(string(out), "\r\n", "\n"), cmd.ProcessState.ExitCode()
 }
 
-// harmless fails if a screen has got anything that acts on a terminal, but for this program's own colours.
-func harmless(t *testing.T, what, screen string) {
+// checkHarmless fails if a screen has got anything that acts on a terminal, but for this program's own colours.
+func checkHarmless(t *testing.T, what, screen string) {
 	t.Helper()
 	for _, colour := range []string{"\x1b[0m", "\x1b[m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"} { // ours
 		screen = strings.ReplaceAll(screen, colour, "")
@@ -101,7 +101,7 @@ func harmless(t *testing.T, what, screen string) {
 }
 
 // Whatever a server, a model, a command or a file name says, the terminal gets text.
-func TestI10_OneDoor(t *testing.T) {
+func TestI10_TerminalGetsText(t *testing.T) {
 	hostile := hostileTexts(t)
 	all := strings.Join(hostile, " | ")
 	name := "h" + strings.NewReplacer("/", "", "\x00", "", "\n", "").Replace(strings.Join(hostile[:16], ""))
@@ -110,7 +110,7 @@ func TestI10_OneDoor(t *testing.T) {
 		say(all, use("shell", map[string]any{"command": "cat raw; ls; echo " + strings.ReplaceAll(all, "'", "")}), use(name, map[string]any{"x": all}),
 			use("ask_user", map[string]any{"question": all + "\nAllow it?", "options": []string{all, "no"}}), use("read_file", map[string]any{"file_path": name})),
 		fakellm.Turn{Thinking: all, Text: all}, fakellm.Turn{Text: all})
-	h := newHouse(t, url)
+	h := newHome(t, url)
 	h.dir = filepath.Join(h.dir, name)
 	if err := os.Mkdir(h.dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -125,11 +125,11 @@ func TestI10_OneDoor(t *testing.T) {
 		cmd := attractor(t, args...)
 		cmd.Dir = h.dir
 		cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
-		screen, got := onTerminal(t, cmd, typed)
+		screen, got := runOnTerminal(t, cmd, typed)
 		if got != code {
 			t.Errorf("%.40q: exit code %d, want %d\n%s", args, got, code, screen)
 		}
-		harmless(t, strings.Join(args[:min(2, len(args))], " "), screen)
+		checkHarmless(t, strings.Join(args[:min(2, len(args))], " "), screen)
 		return screen
 	}
 	if screen := on(0, "y\ny\n1\n", "run", "--ask", "--dir", h.dir, "the task "+all); !strings.Contains(screen, `\u{1b}[2J`) || !strings.Contains(screen, "\x1b[32m✓") {
@@ -176,7 +176,7 @@ func TestI17_AnswerOnceOnATerminal(t *testing.T) {
 	url, _ := serve(t, nil, fakellm.Turn{Text: "THE ANSWER."})
 	cmd := attractor(t, "run", "--yes", "--no-journal", "x")
 	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
-	if screen, code := onTerminal(t, cmd, ""); code != 0 || strings.Count(screen, "THE ANSWER.") != 1 {
+	if screen, code := runOnTerminal(t, cmd, ""); code != 0 || strings.Count(screen, "THE ANSWER.") != 1 {
 		t.Errorf("exit code %d\n%s", code, screen)
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // A mistake in the command line is what is said, also where there is no terminal to ask on, and it leaves no session.
 func TestI17_UsageBeforeTerminal(t *testing.T) {
-	h := newHouse(t, "http://127.0.0.1:1")
+	h := newHome(t, "http://127.0.0.1:1")
 	list, number := filepath.Join(h.dir, "list.json"), filepath.Join(h.dir, "number.json")
 	for name, text := range map[string]string{list: "[]", number: `{"type":"object","properties":3}`} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -81,7 +81,7 @@ func TestI17_NoDoubledPrefix(t *testing.T) {
 			t.Errorf("%q became %q, want %q", text, got, want)
 		}
 	}
-	h := newHouse(t, "http://127.0.0.1:1")
+	h := newHome(t, "http://127.0.0.1:1")
 	file := filepath.Join(h.home, ".local", "state", "attractor", "sessions", "broken.jsonl")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestI17_NoDoubledPrefix(t *testing.T) {
 // A name that nobody knows is most often a slip: the person is told, and it is used all the same.
 func TestI17_UnknownNamesAreWarnings(t *testing.T) {
 	url, server := serve(t, nil, fakellm.Turn{Text: "x"})
-	h := newHouse(t, url)
+	h := newHome(t, url)
 	for _, c := range []struct {
 		args []string
 		want string // in a warning; empty for none
@@ -125,7 +125,7 @@ func TestI17_UnknownNamesAreWarnings(t *testing.T) {
 }
 
 func TestI17_VersionAndCompletion(t *testing.T) {
-	h := newHouse(t, "http://127.0.0.1:1")
+	h := newHome(t, "http://127.0.0.1:1")
 	if flag, word := h.run(0, "--version").stdout, h.run(0, "version").stdout; flag != word || !strings.HasPrefix(flag, "attractor ") {
 		t.Errorf("%q, %q", flag, word)
 	}
@@ -156,7 +156,7 @@ declare -F __start_attractor && complete -p attractor`)
 // The answer is printed once wherever both streams come out together, and is all of standard output where they do not.
 func TestI17_AnswerOnce(t *testing.T) {
 	url, _ := serve(t, nil, say("First a look.", use("shell", map[string]any{"command": "true"})), fakellm.Turn{Text: "THE ANSWER.\nof two lines"})
-	h := newHouse(t, url)
+	h := newHome(t, url)
 	once := func(what, text string) {
 		t.Helper()
 		if strings.Count(text, "THE ANSWER.\nof two lines\n") != 1 || !strings.Contains(text, "done · 2 turns") {
@@ -190,7 +190,7 @@ func TestI17_AnswerOnce(t *testing.T) {
 	}
 	once("one file", string(data))
 
-	apart := runIt(t, prepare())
+	apart := runCommand(t, prepare())
 	if apart.stdout != "THE ANSWER.\nof two lines\n" {
 		t.Errorf("standard output alone: %q", apart.stdout)
 	}
@@ -198,9 +198,9 @@ func TestI17_AnswerOnce(t *testing.T) {
 }
 
 // What was not shown as it came is printed, also where both streams come out together.
-func TestI17_AnswerThatWasNotShown(t *testing.T) {
+func TestI17_AnswerNotShownBefore(t *testing.T) {
 	url, _ := serve(t, nil, say("thinking aloud"), say("", use("final_result", map[string]any{"count": 3})))
-	h := newHouse(t, url)
+	h := newHome(t, url)
 	schema := filepath.Join(h.dir, "schema.json")
 	if err := os.WriteFile(schema, []byte(`{"type":"object","properties":{"count":{"type":"integer"}},"required":["count"]}`), 0o600); err != nil {
 		t.Fatal(err)

@@ -85,21 +85,21 @@ func (b *bench) submit(c host.Config, task string, change ...func(*agent.Options
 	return session.ID(), result
 }
 
-// last returns the body of the newest request.
-func (b *bench) last() string {
+// lastRequest returns the body of the newest request.
+func (b *bench) lastRequest() string {
 	requests := b.server.Requests()
 	return string(requests[len(requests)-1].Body)
 }
 
-func to(s string) *string { return &s }
+func ptr(s string) *string { return &s }
 
-func write(name, content string) fakellm.Turn {
+func writeTurn(name, content string) fakellm.Turn {
 	return fakellm.Turn{Calls: []fakellm.Call{{Name: "write_file", Args: []byte(`{"file_path":"` + name + `","content":"` + content + `"}`)}}}
 }
 
 // A session is kept in the store, with its directory, prompt and instructions, and goes on from there by the beginning of its id.
 func TestJ12_OpenAndResume(t *testing.T) {
-	b := newBench(t, write("made", "x"), fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"}, fakellm.Turn{Text: "three"})
+	b := newBench(t, writeTurn("made", "x"), fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"}, fakellm.Turn{Text: "three"})
 	if err := os.WriteFile(filepath.Join(b.dir, "AGENTS.md"), []byte("Speak in rhymes."), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -110,8 +110,8 @@ func TestJ12_OpenAndResume(t *testing.T) {
 		t.Errorf("%q, the file holds %q, %v", result.Text, data, err)
 	}
 	for _, want := range []string{"Speak in rhymes.", "Answer in one word.", b.dir} {
-		if !strings.Contains(b.last(), want) {
-			t.Errorf("%q is not in the request: %s", want, b.last())
+		if !strings.Contains(b.lastRequest(), want) {
+			t.Errorf("%q is not in the request: %s", want, b.lastRequest())
 		}
 	}
 
@@ -120,14 +120,14 @@ func TestJ12_OpenAndResume(t *testing.T) {
 		t.Error(err)
 	}
 	again, result := b.submit(c, "go on")
-	if again != id || result.Text != "two" || !strings.Contains(b.last(), "the task") {
-		t.Errorf("session %s: %q after %s", again, result.Text, b.last())
+	if again != id || result.Text != "two" || !strings.Contains(b.lastRequest(), "the task") {
+		t.Errorf("session %s: %q after %s", again, result.Text, b.lastRequest())
 	}
 
-	c.Model, c.Effort = to("claude-other"), to("high")
+	c.Model, c.Effort = ptr("claude-other"), ptr("high")
 	b.submit(c, "and on")
-	if !strings.Contains(b.last(), `"model":"claude-other"`) {
-		t.Errorf("the model was not changed: %s", b.last())
+	if !strings.Contains(b.lastRequest(), `"model":"claude-other"`) {
+		t.Errorf("the model was not changed: %s", b.lastRequest())
 	}
 	list, err := host.List(t.Context(), b.store, 0)
 	if err != nil || len(list) != 1 || list[0].ID != id || list[0].Dir != b.dir || list[0].Task != "the task" {
@@ -136,7 +136,7 @@ func TestJ12_OpenAndResume(t *testing.T) {
 }
 
 // A session that is resumed keeps its provider, profile and dialect, whatever keys there are now, and can be moved.
-func TestJ12_ResumeKeepsWhatIsNotChosen(t *testing.T) {
+func TestJ12_ResumeKeepsSettings(t *testing.T) {
 	b := newBench(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
 	c, native := b.config(), true
 	c.Profile, c.Native = "gemini", &native
@@ -149,8 +149,8 @@ func TestJ12_ResumeKeepsWhatIsNotChosen(t *testing.T) {
 			t.Errorf("%s with %s %q", o.Provider, o.Profile.Name, o.Profile.Dialect)
 		}
 	})
-	if !strings.Contains(b.last(), other) {
-		t.Errorf("the model was not told of the directory %s: %s", other, b.last())
+	if !strings.Contains(b.lastRequest(), other) {
+		t.Errorf("the model was not told of the directory %s: %s", other, b.lastRequest())
 	}
 }
 
@@ -174,7 +174,7 @@ func TestJ12_SubagentsAreKept(t *testing.T) {
 }
 
 // A fork is a session of its own, and begins after a turn of another one.
-func TestJ12_OpenAFork(t *testing.T) {
+func TestJ12_OpenFork(t *testing.T) {
 	b := newBench(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"}, fakellm.Turn{Text: "three"})
 	source, _ := b.submit(b.config(), "the first task")
 	c := b.config()
@@ -182,8 +182,8 @@ func TestJ12_OpenAFork(t *testing.T) {
 	b.submit(c, "the second task")
 	c.Resume, c.Fork, c.Turn = "", source, 2
 	id, _ := b.submit(c, "another second task")
-	if id == source || strings.Contains(b.last(), "the second task") || !strings.Contains(b.last(), "the first task") {
-		t.Errorf("the fork %s of %s sent %s", id, source, b.last())
+	if id == source || strings.Contains(b.lastRequest(), "the second task") || !strings.Contains(b.lastRequest(), "the first task") {
+		t.Errorf("the fork %s of %s sent %s", id, source, b.lastRequest())
 	}
 	c.Turn = 99
 	if _, err := host.Open(t.Context(), c); !errors.Is(err, host.ErrConfig) || !errors.Is(err, agent.ErrNoTurn) {
@@ -204,7 +204,7 @@ func TestJ12_Permissions(t *testing.T) {
 		{permission: host.Ask, verdict: tool.Allow, asked: 1, written: true},
 		{permission: host.Ask, verdict: tool.Deny, asked: 1},
 	} {
-		b := newBench(t, fakellm.Turn{Calls: []fakellm.Call{{Name: "glob", Args: []byte(`{"pattern":"*"}`)}}}, write("made", "x"), fakellm.Turn{Text: "done"})
+		b := newBench(t, fakellm.Turn{Calls: []fakellm.Call{{Name: "glob", Args: []byte(`{"pattern":"*"}`)}}}, writeTurn("made", "x"), fakellm.Turn{Text: "done"})
 		config, asked := b.config(), 0
 		config.Permission = c.permission
 		b.submit(config, "the task", func(o *agent.Options) {
@@ -224,7 +224,7 @@ func TestJ12_Permissions(t *testing.T) {
 }
 
 // What stands in the way of a session has a kind, and leaves no journal behind.
-func TestJ12_WhatIsMissing(t *testing.T) {
+func TestJ12_ErrorKinds(t *testing.T) {
 	b := newBench(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
 	var ids []string
 	for range 2 {
@@ -238,17 +238,17 @@ func TestJ12_WhatIsMissing(t *testing.T) {
 		text   string
 	}{
 		"no key":                {func(c *host.Config) { c.Getenv = variables() }, host.ErrNoKey, "ANTHROPIC_API_KEY"},
-		"no key of it":          {func(c *host.Config) { c.Provider = to("gemini") }, host.ErrNoKey, "GEMINI_API_KEY"},
+		"no key of it":          {func(c *host.Config) { c.Provider = ptr("gemini") }, host.ErrNoKey, "GEMINI_API_KEY"},
 		"several keys":          {func(c *host.Config) { c.Getenv = keys }, host.ErrNoProvider, "anthropic, openai"},
 		"a URL of nobody":       {func(c *host.Config) { c.Getenv, c.BaseURL = variables(), b.url }, host.ErrNoProvider, "base URL"},
-		"no server":             {func(c *host.Config) { c.Provider = to("openai-compatible") }, host.ErrNoServer, "OPENAI_COMPATIBLE_BASE_URL"},
-		"an unknown provider":   {func(c *host.Config) { c.Provider = to("nobody") }, host.ErrConfig, "anthropic"},
+		"no server":             {func(c *host.Config) { c.Provider = ptr("openai-compatible") }, host.ErrNoServer, "OPENAI_COMPATIBLE_BASE_URL"},
+		"an unknown provider":   {func(c *host.Config) { c.Provider = ptr("nobody") }, host.ErrConfig, "anthropic"},
 		"an unknown profile":    {func(c *host.Config) { c.Profile = "nobody" }, host.ErrConfig, "anthropic, openai, gemini"},
 		"no directory":          {func(c *host.Config) { c.Dir = filepath.Join(b.dir, "none") }, host.ErrConfig, "cannot work in"},
 		"an unknown session":    {func(c *host.Config) { c.Resume = "zzz" }, host.ErrNoSession, `"zzz"`},
 		"nothing kept":          {func(c *host.Config) { c.Store, c.Resume = nil, ids[0] }, host.ErrNoStore, "not kept"},
-		"a provider of another": {func(c *host.Config) { c.Resume, c.Provider = ids[0], to("openai") }, host.ErrNoModel, "openai needs a model"},
-		"no default model": {func(c *host.Config) { c.Provider, c.BaseURL = to("openai-compatible"), b.url }, host.ErrNoModel,
+		"a provider of another": {func(c *host.Config) { c.Resume, c.Provider = ids[0], ptr("openai") }, host.ErrNoModel, "openai needs a model"},
+		"no default model": {func(c *host.Config) { c.Provider, c.BaseURL = ptr("openai-compatible"), b.url }, host.ErrNoModel,
 			"openai-compatible"},
 	} {
 		config := b.config()
@@ -264,7 +264,7 @@ func TestJ12_WhatIsMissing(t *testing.T) {
 }
 
 // The beginning of an id is enough where it is the beginning of one only, and a whole id is never taken for a beginning.
-func TestJ12_FindAnID(t *testing.T) {
+func TestJ12_FindByPrefix(t *testing.T) {
 	b := newBench(t)
 	for _, id := range []string{"abc", "abcd", "b"} {
 		log, err := b.store.Create(t.Context(), id)
@@ -284,7 +284,7 @@ func TestJ12_FindAnID(t *testing.T) {
 }
 
 // The profile is the provider's; a provider without one has the tools of the anthropic profile without its options.
-func TestJ12_ProfileOfTheProvider(t *testing.T) {
+func TestJ12_ProfileByProvider(t *testing.T) {
 	b := newBench(t)
 	for _, c := range []struct {
 		provider, profile string
@@ -300,7 +300,7 @@ func TestJ12_ProfileOfTheProvider(t *testing.T) {
 		{"anthropic", "gemini", false, "gemini", "list_dir"},
 	} {
 		config := b.config()
-		config.Provider, config.Model, config.Profile, config.Native, config.BaseURL = &c.provider, to("m"), c.profile, &c.native, b.url
+		config.Provider, config.Model, config.Profile, config.Native, config.BaseURL = &c.provider, ptr("m"), c.profile, &c.native, b.url
 		setup, err := host.Open(t.Context(), config)
 		if err != nil {
 			t.Errorf("%+v: %v", c, err)
