@@ -40,9 +40,9 @@ func TestI18_NoCorpusIsDropped(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("%s: %d cases: waits for its subject (%s)", name, bytes.Count(cases, []byte("\n")), subject)
+			t.Logf("%s: %d cases are not read yet; they wait for %s", name, bytes.Count(cases, []byte("\n")), subject)
 		case by == "":
-			t.Errorf("no test reads the collection %s: name the package that does, or what it waits for", name)
+			t.Errorf("no test reads the collection %s: add it to readBy or to waiting", name)
 		case !mentions(t, by, name):
 			t.Errorf("the tests of %s do not read the collection %s", by, name)
 		}

@@ -104,7 +104,7 @@ func (p *listed) name() string {
 	return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, strings.TrimSuffix(module, "/")), "/")
 }
 
-// list returns the packages of the module by their names.
+// list returns the packages of the module by name.
 func list(t *testing.T) map[string]*listed {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-json=Dir,ImportPath,Imports,TestImports,XTestImports", "./...").Output()
@@ -131,18 +131,18 @@ func TestDependencyRule(t *testing.T) {
 			rules, ok = room.imports, true
 		}
 		if !ok {
-			t.Errorf("package %s is not on the map: say here what it may import", name)
+			t.Errorf("package %s is not on the map: add it with what it may import", name)
 			continue
 		}
 		if _, err := os.Stat(filepath.Join(pkg.Dir, "doc.go")); err != nil {
-			t.Errorf("package %s does not say what it is: %v", name, err)
+			t.Errorf("package %s has no doc.go that describes it: %v", name, err)
 		}
 		for _, imp := range beyond(pkg.Imports, rules) {
 			t.Errorf("%s imports %s, which the dependency rule forbids", name, imp)
 		}
 		if rules, ok := ofTests[name]; ok {
 			for _, imp := range append(beyond(pkg.TestImports, nil), beyond(pkg.XTestImports, rules)...) {
-				t.Errorf("the tests of %s import %s, which is no door", name, imp)
+				t.Errorf("the tests of %s import %s, which is not one of the doors", name, imp)
 			}
 		}
 	}
@@ -153,7 +153,7 @@ func TestRoomsStandOnTheDoors(t *testing.T) {
 	packages := list(t)
 	for name, room := range rooms {
 		if _, there := packages[name]; there == room.planned {
-			t.Errorf("the map says of %s that planned is %v, and it is there: %v", name, room.planned, there)
+			t.Errorf("the map has planned = %v for %s, but the package exists: %v", room.planned, name, there)
 		}
 	}
 	below := map[string]bool{}
@@ -179,7 +179,7 @@ func TestRoomsStandOnTheDoors(t *testing.T) {
 	follow("agent")
 	for name := range below {
 		if _, is := rooms[name]; is {
-			t.Errorf("agent reaches %s, which is to stand on agent's doors", name)
+			t.Errorf("agent imports %s or may import it, but that package must use agent's doors", name)
 		}
 	}
 }
@@ -198,7 +198,7 @@ func TestJ12_UsersLinkWhatTheyNeed(t *testing.T) {
 	} {
 		linked := linkedModules(t, user.packages)
 		if !slices.Equal(linked, user.modules) {
-			t.Errorf("a user of %v links %v, not %v", user.packages, linked, user.modules)
+			t.Errorf("a user of %v links %v, want %v", user.packages, linked, user.modules)
 		}
 	}
 }
@@ -226,8 +226,10 @@ func beyond(imports, rules []string) (others []string) {
 	return others
 }
 
+// standard reports whether an import is in the standard library.
 func standard(imp string) bool { return !strings.Contains(strings.Split(imp, "/")[0], ".") }
 
+// matchAny reports whether a rule allows an import.
 func matchAny(rules []string, imp string) bool {
 	for _, rule := range rules {
 		tree, isTree := strings.CutSuffix(rule, "...")

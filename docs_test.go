@@ -28,6 +28,7 @@ func TestExportedIdentifiersAreDocumented(t *testing.T) {
 	}
 }
 
+// checkDocs reports the undocumented identifiers of the package in a directory.
 func checkDocs(t *testing.T, dir string) error {
 	t.Helper()
 	set := token.NewFileSet()

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// argument is a positional argument of a command: its name, and a hint for somebody who has left it out.
+// argument describes a positional argument of a command: its name, and a hint for the error if it is missing.
 type argument struct{ name, hint string }
 
 // takes returns a check that a command gets exactly the wanted arguments.
@@ -20,7 +20,7 @@ func takes(wanted ...argument) cobra.PositionalArgs {
 	}
 }
 
-// takesSome returns a check that a command gets the wanted argument at least once.
+// takesSome returns a check that a command gets one or more of the wanted argument.
 func takesSome(wanted argument) cobra.PositionalArgs {
 	return func(_ *cobra.Command, given []string) error { return missing([]argument{wanted}, given) }
 }

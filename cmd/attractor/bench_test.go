@@ -17,12 +17,13 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// cost is what a process took.
+// cost holds what a process used.
 type cost struct {
 	cpu time.Duration
-	rss int64 // the largest, in bytes
+	rss int64 // the maximum, in bytes
 }
 
+// costOf runs a command and returns its cost.
 func costOf(t testing.TB, cmd *exec.Cmd) cost {
 	t.Helper()
 	var stderr bytes.Buffer
@@ -32,12 +33,12 @@ func costOf(t testing.TB, cmd *exec.Cmd) cost {
 	}
 	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {
-		t.Fatal("no getrusage here")
+		t.Fatal("this system does not report resource usage")
 	}
 	return cost{cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), maxRSS(usage)}
 }
 
-// maxRSS is the largest memory of a process: Linux counts in kilobytes.
+// maxRSS returns the maximum resident memory of a process in bytes. Linux reports kilobytes.
 func maxRSS(u *syscall.Rusage) int64 {
 	if runtime.GOOS == "linux" {
 		return u.Maxrss << 10
@@ -45,7 +46,7 @@ func maxRSS(u *syscall.Rusage) int64 {
 	return u.Maxrss
 }
 
-// cpuTime is what this process and the children that it waited for have taken.
+// cpuTime returns the processor time of this process and of the children that it has waited for.
 func cpuTime(t testing.TB) time.Duration {
 	t.Helper()
 	var all time.Duration
@@ -59,7 +60,7 @@ func cpuTime(t testing.TB) time.Duration {
 	return all
 }
 
-// minimum repeats a measurement: noise only ever adds.
+// minimum repeats a measurement and returns the lowest values, because noise only adds to them.
 func minimum(n int, measure func() cost) cost {
 	best := measure()
 	for range n - 1 {
@@ -69,7 +70,7 @@ func minimum(n int, measure func() cost) cost {
 	return best
 }
 
-// buildCommand is the command as users build it, without the race detector.
+// buildCommand builds the command as users do, without the race detector, and returns its path.
 func buildCommand(t testing.TB) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "attractor")
@@ -79,7 +80,8 @@ func buildCommand(t testing.TB) string {
 	return bin
 }
 
-// measureRuns measures runs of the command, which keeps the session, against a model with these turns. Standard output is /dev/null.
+// measureRuns runs the command n times against a model with these turns and returns the lowest cost. The sessions have journals. Standard
+// output is /dev/null.
 func measureRuns(t testing.TB, n int, bin string, turns []fakellm.Turn, args ...string) cost {
 	t.Helper()
 	url, _ := serve(t, nil, turns...)
@@ -91,6 +93,7 @@ func measureRuns(t testing.TB, n int, bin string, turns []fakellm.Turn, args ...
 	})
 }
 
+// shellRounds returns n turns that each run a shell command, and a final answer.
 func shellRounds(n int) []fakellm.Turn {
 	var turns []fakellm.Turn
 	for i := range n {
@@ -99,8 +102,8 @@ func shellRounds(n int) []fakellm.Turn {
 	return append(turns, say("done"))
 }
 
-// BenchmarkH_TextTurn reports what a session of one answer costs: processor time of the command and of all that it waited for, and
-// its largest memory.
+// BenchmarkH_TextTurn reports the cost of a session with one answer: the processor time of the command and its children, and the
+// maximum memory of the command.
 func BenchmarkH_TextTurn(b *testing.B) {
 	bin, best := buildCommand(b), cost{cpu: time.Hour, rss: 1 << 60}
 	for b.Loop() {
@@ -111,7 +114,8 @@ func BenchmarkH_TextTurn(b *testing.B) {
 	b.ReportMetric(float64(best.rss)/(1<<20), "MB")
 }
 
-// BenchmarkH_ToolRound reports what a further round with one command adds, beside starting bash -c through os/exec.
+// BenchmarkH_ToolRound reports the processor time that each round with one shell command adds, also as a multiple of running bash -c
+// through os/exec.
 func BenchmarkH_ToolRound(b *testing.B) {
 	const rounds = 40
 	bin := buildCommand(b)
@@ -129,7 +133,7 @@ func BenchmarkH_ToolRound(b *testing.B) {
 	}
 }
 
-// BenchmarkH_Delta reports what a further text delta of three words adds.
+// BenchmarkH_Delta reports the processor time that each text delta of three words adds.
 func BenchmarkH_Delta(b *testing.B) {
 	const few, many = 1_000, 20_000
 	bin := buildCommand(b)

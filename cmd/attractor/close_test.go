@@ -13,7 +13,7 @@ import (
 	"github.com/attractor-go/attractor/profile"
 )
 
-// A reader of standard output that pauses at the end, such as a pager, loses nothing.
+// closeAll waits for a reader of standard output that pauses at the end, such as a pager, so no event is lost.
 func TestI7_PausedReader(t *testing.T) {
 	release := make(chan struct{})
 	session, err := agent.New(context.Background(), agent.Options{
@@ -29,7 +29,7 @@ func TestI7_PausedReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := session.Close(); !errors.Is(err, agent.ErrUndelivered) {
-		t.Errorf("Close = %v", err)
+		t.Errorf("Close = %v, want ErrUndelivered", err)
 	}
 	closed := make(chan error)
 	go func() { closed <- closeAll(session) }()

@@ -95,7 +95,7 @@ func clean(values []cobra.Completion) []cobra.Completion {
 	return kept
 }
 
-// completionTime limits how long somebody who has pressed tab waits.
+// completionTime limits how long a shell waits for a completion.
 const completionTime = time.Second
 
 // sessionIDs returns the ids of the sessions, with their tasks, newest first.

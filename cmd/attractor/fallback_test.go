@@ -11,8 +11,7 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// A run whose model is overloaded goes on with the fallback, of another provider, and says so. A session that is resumed has the fallbacks of
-// before.
+// If the model is overloaded, the run continues with a fallback of another provider and says so. A resumed session keeps its fallbacks.
 func TestJ13_Fallback(t *testing.T) {
 	busy := fakellm.Fault{Kind: fakellm.FaultStatus, Status: 529, Header: map[string]string{"Retry-After": "3600"}}
 	down, chosen := serve(t, map[int]fakellm.Fault{1: busy, 2: busy, 3: busy, 4: busy}, fakellm.Turn{Text: "never"})
@@ -34,7 +33,7 @@ func TestJ13_Fallback(t *testing.T) {
 		t.Errorf("stdout %q, stderr %s", out.stdout, out.stderr)
 	}
 	if len(chosen.Requests()) != 2 || len(other.Requests()) != 1 {
-		t.Errorf("%d and %d requests", len(chosen.Requests()), len(other.Requests()))
+		t.Errorf("%d and %d requests, want 2 and 1", len(chosen.Requests()), len(other.Requests()))
 	}
 	var list output
 	cmd := attractor(t, "sessions", "list", "--json")
@@ -58,11 +57,11 @@ func TestJ13_Fallback(t *testing.T) {
 		}
 	}
 	if got := strings.Join(changes, " "); got != "anthropic/claude-sonnet-5-5 anthropic/claude-haiku-5-5 openai/gpt-5.2" {
-		t.Errorf("changes to %s", got)
+		t.Errorf("the model changed to: %s", got)
 	}
 }
 
-// What cannot be a fallback is said before anything is asked.
+// A fallback that cannot be used is reported before any request is sent.
 func TestJ13_FallbackFlag(t *testing.T) {
 	for _, c := range []struct {
 		code int

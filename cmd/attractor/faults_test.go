@@ -17,7 +17,7 @@ import (
 	"github.com/attractor-go/attractor/llm/llmtest"
 )
 
-// wires are the providers as the command is told of them, each against a server of its own format.
+// wires lists the providers with their variables, paths and models. Each speaks another wire format.
 var wires = []struct{ provider, keyVar, version, model string }{
 	{"anthropic", "ANTHROPIC_API_KEY", "", "claude-sonnet-5-5"},
 	{"openai", "OPENAI_API_KEY", "/v1", "gpt-5.2"},
@@ -25,8 +25,8 @@ var wires = []struct{ provider, keyVar, version, model string }{
 	{"openai-compatible", "OPENAI_COMPATIBLE_API_KEY", "/v1", "local"},
 }
 
-// task is what the scripted model does: a text, then three calls at once of which one appends to a file, so that a call that ran
-// twice shows; then an answer.
+// task holds the model's turns: a text with three calls, and an answer. One call appends to a file, so that a test notices if it runs
+// twice.
 var task = []fakellm.Turn{
 	{Text: "I begin with the work now.", Calls: []fakellm.Call{
 		{Name: "shell", Args: json.RawMessage(`{"command":"echo once >> log.txt"}`)},
@@ -35,7 +35,7 @@ var task = []fakellm.Turn{
 	{Text: "The work is done."},
 }
 
-// event is what the tests read of an event.
+// event holds the fields of an event that the tests read.
 type event struct {
 	Kind          string `json:"kind"`
 	Text          string `json:"text"`
@@ -48,7 +48,7 @@ type event struct {
 	IsError       bool   `json:"is_error"`
 }
 
-// runWithFault runs the task through the command against a server of the format, with a fault in its first request.
+// runWithFault runs the task against a server of the provider's format. The first request has the fault, unless it is nil.
 func runWithFault(t *testing.T, provider int, fault *fakellm.Fault) (dir string, events []event, server *fakellm.Server) {
 	t.Helper()
 	w := wires[provider]
@@ -83,17 +83,17 @@ func runWithFault(t *testing.T, provider int, fault *fakellm.Fault) (dir string,
 		events = append(events, ev)
 	}
 	if breaks := meter.Breaks(); len(breaks) > 0 {
-		t.Errorf("what was sent did not stay as it was sent: %q", breaks)
+		t.Errorf("later requests changed what earlier ones had sent: %q", breaks)
 	}
 	return dir, events, server
 }
 
-// A session through the command works with each provider, also when the first request goes wrong in any way: what was torn is said
-// to be discarded, nothing is said or done twice, and the failure is announced.
+// A session works with each provider even if the first request fails in any way. Incomplete text is marked as discarded, no text or call
+// is repeated, and the retry is reported.
 func TestG_SessionsOverEveryFormatAndFault(t *testing.T) {
 	type expected struct {
 		fault *fakellm.Fault
-		kinds []string // of the error, any of them
+		kinds []string // of the error; any of them is right
 		least time.Duration
 	}
 	faults := map[string]expected{
@@ -118,21 +118,21 @@ func TestG_SessionsOverEveryFormatAndFault(t *testing.T) {
 				t.Parallel()
 				dir, events, server := runWithFault(t, i, want.fault)
 				if log, err := os.ReadFile(filepath.Join(dir, "log.txt")); err != nil || string(log) != "once\n" {
-					t.Errorf("the command ran so often: %q, %v", log, err)
+					t.Errorf("log.txt holds %q, %v; want one line", log, err)
 				}
 				checkTexts(t, events)
 				retries := slices.DeleteFunc(slices.Clone(events), func(e event) bool { return e.Kind != "LLM_RETRY" })
 				switch {
 				case want.fault == nil && len(retries) == 0:
 				case len(retries) != 1:
-					t.Errorf("%d retries announced: %+v", len(retries), retries)
+					t.Errorf("%d retries reported: %+v", len(retries), retries)
 				case !slices.Contains(want.kinds, retries[0].ErrorKind):
-					t.Errorf("the failure is called %q, want one of %q", retries[0].ErrorKind, want.kinds)
+					t.Errorf("the error kind is %q, want one of %q", retries[0].ErrorKind, want.kinds)
 				case time.Duration(retries[0].DelayMS)*time.Millisecond < want.least:
 					t.Errorf("waited %d ms, want at least %v", retries[0].DelayMS, want.least)
 				}
 				if n := len(server.Requests()); n != 2+len(retries) {
-					t.Errorf("%d requests", n)
+					t.Errorf("%d requests, want %d", n, 2+len(retries))
 				}
 				checkResults(t, server.Requests())
 			})
@@ -140,7 +140,7 @@ func TestG_SessionsOverEveryFormatAndFault(t *testing.T) {
 	}
 }
 
-// checkTexts holds the texts against the script: each is told once, apart from what is said to be discarded.
+// checkTexts checks that each text of the task arrives once, not counting discarded ones, and that all three calls succeed.
 func checkTexts(t *testing.T, events []event) {
 	t.Helper()
 	var told, kept []string
@@ -160,7 +160,7 @@ func checkTexts(t *testing.T, events []event) {
 	}
 }
 
-// checkResults: the last request has the results of all three calls, in their order.
+// checkResults checks that the last request has the results of all three calls in order.
 func checkResults(t *testing.T, requests []*fakellm.Request) {
 	t.Helper()
 	var results []string
@@ -172,6 +172,6 @@ func checkResults(t *testing.T, requests []*fakellm.Request) {
 		}
 	}
 	if len(results) != 3 || !strings.Contains(results[1], "hello") || !strings.Contains(results[2], "a.txt") {
-		t.Errorf("results %q", results)
+		t.Errorf("the last request has the results %q", results)
 	}
 }

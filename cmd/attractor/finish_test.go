@@ -14,18 +14,18 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// ending is how the model's answers end, and what the command makes of it.
+// ending holds the answers of a model and the outcome that the command must report.
 type ending struct {
 	turns  []fakellm.Turn
 	code   int
 	reason string // of PROCESSING_END
-	finish string // PROCESSING_END's, in the vendor's words
+	finish string // the raw finish reason in PROCESSING_END
 	stdout string // in text mode
-	stderr string // is in there
-	calls  int    // of the model
+	stderr string // a part of it
+	calls  int    // model calls
 }
 
-// repeat is one answer as often as it is asked for.
+// repeat returns the same turn for every request of a test.
 func repeat(turn fakellm.Turn) []fakellm.Turn {
 	turns := make([]fakellm.Turn, 9)
 	for i := range turns {
@@ -34,39 +34,43 @@ func repeat(turn fakellm.Turn) []fakellm.Turn {
 	return turns
 }
 
+// stopTurns returns turns with a text and a vendor's finish reason.
 func stopTurns(text, stop string) []fakellm.Turn { return repeat(fakellm.Turn{Text: text, Stop: stop}) }
 
-// wholeAnswer is an answer that is finished, cut one that is not and stays so, refused one that nobody wanted to give.
+// wholeAnswer returns the ending of a complete answer.
 func wholeAnswer(stop string) ending {
 	return ending{turns: stopTurns("Said.", stop), reason: "completed", finish: stop, stdout: "Said.\n", calls: 1}
 }
 
+// cutAnswer returns the ending of an answer that is cut off again after each continuation.
 func cutAnswer(stop string) ending {
 	return ending{turns: stopTurns("Half. ", stop), code: 1, reason: "incomplete", finish: stop, stdout: "Half. Half. Half. \n", stderr: "was cut off (" + stop + ")",
 		calls: 3}
 }
 
+// refusedAnswer returns the ending of an answer that the model or the vendor refused to give.
 func refusedAnswer(stop string) ending {
 	return ending{turns: stopTurns("No.", stop), code: 1, reason: "refused", finish: stop, stdout: "No.\n", stderr: "refused to answer (" + stop + ")", calls: 1}
 }
 
-// emptyAnswer are answers that say nothing and end like whole ones.
+// emptyAnswer returns the ending of an answer without content and with the finish reason of a complete one.
 func emptyAnswer(stop string) ending {
 	return ending{turns: repeat(fakellm.Turn{}), code: 1, reason: "incomplete", finish: stop, stderr: "is empty (" + stop + ")", calls: 2}
 }
 
+// windowFull returns the ending of an answer that filled the context window.
 func windowFull(stop string) ending {
 	return ending{turns: stopTurns("Half.", stop), code: 1, reason: "error", stderr: "window was full", calls: 1}
 }
 
-// endings are all the ways in which answers end, by the wire format.
+// endings holds every way in which an answer can end, by provider.
 var endings = map[string]map[string]ending{
 	"anthropic": {
 		"end_turn": wholeAnswer("end_turn"), "stop_sequence": wholeAnswer("stop_sequence"), "max_tokens": cutAnswer("max_tokens"), "refusal": refusedAnswer("refusal"),
 		"an empty answer": emptyAnswer("end_turn"), "a new word": cutAnswer("tired"), "model_context_window_exceeded": windowFull("model_context_window_exceeded"),
 		"tool_use without a call": cutAnswer("tool_use"),
 		"pause_turn": {turns: []fakellm.Turn{{Text: "One. ", Stop: "pause_turn"}, {Text: "Two."}}, reason: "completed", finish: "end_turn",
-			stdout: "One. Two.\n", calls: 2}, // the script's turns go by the answers: a pause and what goes on from it are one
+			stdout: "One. Two.\n", calls: 2}, // the script counts a paused turn and its continuation as one answer
 	},
 	"openai": {
 		"completed": wholeAnswer(""), "max_output_tokens": cutAnswer("max_output_tokens"), "content_filter": refusedAnswer("content_filter"), "a new word": cutAnswer("tired"),
@@ -90,7 +94,7 @@ var endings = map[string]map[string]ending{
 	},
 }
 
-// Every reason for which a model stops, in every wire format, through the command: only a finished answer is a success.
+// Only a complete answer is a success, whatever finish reason a model gives in any wire format.
 func TestI3_EveryFinishReason(t *testing.T) {
 	for _, w := range wires {
 		for name, e := range endings[w.provider] {
@@ -105,7 +109,7 @@ func TestI3_EveryFinishReason(t *testing.T) {
 					cmd.Env = append(cmd.Env, w.keyVar+"=sk-secret-key")
 					return runCommand(t, cmd)
 				}
-				if w.provider == "anthropic" { // once is enough to see what people see
+				if w.provider == "anthropic" { // one provider is enough to test the output for people
 					if got := run(); got.code != e.code || got.stdout != e.stdout {
 						t.Errorf("exit code %d, %q, want %d, %q", got.code, got.stdout, e.code, e.stdout)
 					}
@@ -119,20 +123,20 @@ func TestI3_EveryFinishReason(t *testing.T) {
 						got.stderr)
 				}
 				if !strings.Contains(got.stderr, e.stderr) {
-					t.Errorf("standard error is %q, want %q in there", got.stderr, e.stderr)
+					t.Errorf("stderr is %q, want %q in it", got.stderr, e.stderr)
 				}
 			})
 		}
 	}
 }
 
-// processingEnd is what the test reads of the event.
+// processingEnd holds the fields of the event that the test reads.
 type processingEnd struct {
 	Kind, Reason, Text string
 	Finish             llm.Finish
 }
 
-// lastProcessingEnd is the last PROCESSING_END of events.
+// lastProcessingEnd returns the last PROCESSING_END among the events.
 func lastProcessingEnd(t *testing.T, stdout string) (last processingEnd) {
 	t.Helper()
 	for line := range strings.Lines(stdout) {
@@ -147,11 +151,11 @@ func lastProcessingEnd(t *testing.T, stdout string) (last processingEnd) {
 	return last
 }
 
-// Of an answer that was cut off in a call the whole calls run and the torn one does not, in every format that can send one.
+// If an answer is cut off within a call, its complete calls run and the incomplete one does not.
 func TestI3_CutOffCall(t *testing.T) {
 	for _, w := range wires {
 		if w.provider == "gemini" {
-			continue // its calls come whole, or not at all
+			continue // it sends calls as a whole
 		}
 		t.Run(w.provider, func(t *testing.T) {
 			t.Parallel()
@@ -171,13 +175,13 @@ func TestI3_CutOffCall(t *testing.T) {
 			got := runCommand(t, cmd)
 			log, err := os.ReadFile(filepath.Join(dir, "log.txt"))
 			if err != nil || string(log) != "once\n" {
-				t.Errorf("the calls wrote %q, %v", log, err)
+				t.Errorf("log.txt holds %q, %v; want one line", log, err)
 			}
 			if got.code != 0 || got.stdout != "Done.\n" {
 				t.Errorf("exit code %d, %q\n%s", got.code, got.stdout, got.stderr)
 			}
 			if last := string(server.Requests()[1].Body); !strings.Contains(last, "before the call's arguments were complete") {
-				t.Errorf("the model is not told of the torn call: %s", last)
+				t.Errorf("the request does not report the incomplete call: %s", last)
 			}
 		})
 	}

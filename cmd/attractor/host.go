@@ -63,7 +63,7 @@ func forkPoint(from string) (prefix string, turn int, err error) {
 	return prefix, turn, nil
 }
 
-// hostError returns the error with its exit code, and with a hint which flag or command helps.
+// hostError returns the error with its exit code and a hint about the flag or command that helps.
 func hostError(err error) error {
 	for _, k := range []struct {
 		kind error
@@ -96,7 +96,7 @@ func sessionStore() (*journal.Dir, error) {
 	return dir, nil
 }
 
-// findSession returns the id of the session that a user has named by the beginning of it.
+// findSession returns the id of the session for an id, or the beginning of one, that a user has given.
 func findSession(ctx context.Context, dir *journal.Dir, prefix string) (string, error) {
 	id, err := host.Find(ctx, dir, prefix)
 	if err != nil {
@@ -122,7 +122,7 @@ func readSession(ctx context.Context, prefix string, read func(journal.Reader) e
 	return errors.Join(read(r), r.Close())
 }
 
-// shortID returns the beginning of a UUID, which is enough for a person.
+// shortID returns the beginning of a UUID, which usually identifies a session.
 func shortID(id string) string {
 	if len(id) > 8 && strings.Count(id, "-") == 4 {
 		return id[:8]

@@ -17,18 +17,18 @@ import (
 	"github.com/attractor-go/attractor/profile/anthropic"
 )
 
-// trap is a way in which a repository can name a program, and what makes git run it.
+// trap describes one way in which a repository can name a program, and a git command that runs it.
 type trap struct {
 	name       string
 	config     string // PROGRAM stands for the program
 	attributes string
 	hook       string   // in .git/hooks
-	arm        string   // a script that is run in the repository afterwards
-	spring     []string // a git command that runs the program; none where that needs more than a directory
+	arm        string   // a script to run in the repository at the end
+	spring     []string // the git command; nil if running the program takes more than a directory
 	stdin      string
 }
 
-// traps is every kind of program that git's configuration, its hooks and its environment can name (git-config(1), githooks(5),
+// traps returns a trap for each kind of program that git's configuration, hooks and attributes can name (git-config(1), githooks(5),
 // gitattributes(5)).
 func traps() []trap {
 	status, add, diff := []string{"status"}, []string{"add", "a"}, []string{"diff"}
@@ -70,7 +70,7 @@ func traps() []trap {
 		{name: "trailer.cmd", config: "[trailer \"x\"]\nkey = x\ncmd = PROGRAM", spring: []string{"interpret-trailers", "--trailer", "x=y"}, stdin: "x\n"},
 		{name: "trailer.command", config: "[trailer \"x\"]\nkey = x\ncommand = PROGRAM", spring: []string{"interpret-trailers"}, stdin: "x\n"},
 		{name: "difftool.cmd", config: "[diff]\ntool = x\n[difftool \"x\"]\ncmd = PROGRAM\n[difftool]\nprompt = false", spring: []string{"difftool"}},
-		// What needs a terminal, a merge, a network or a configuration of the user's own.
+		// Git runs these only with a terminal, a merge, a network or a user's configuration.
 		{name: "pagers", config: "[core]\npager = PROGRAM\n[pager]\nlog = PROGRAM\nstatus = PROGRAM\ndiff = PROGRAM"},
 		{name: "merge.driver", config: "[merge \"x\"]\ndriver = PROGRAM\n[merge]\ntool = x\n[mergetool \"x\"]\ncmd = PROGRAM", attributes: "* merge=x"},
 		{name: "submodule.update", config: "[submodule \"x\"]\nupdate = !PROGRAM\nurl = ext::PROGRAM\nactive = true"},
@@ -90,7 +90,7 @@ func traps() []trap {
 	return all
 }
 
-// trapDir is a directory with a program that leaves a mark, and repositories full of traps.
+// trapDir holds a directory with repositories and the program that their traps name. The program writes a line to the file mark.
 type trapDir struct {
 	*testing.T
 	dir, program, mark string
@@ -121,7 +121,7 @@ func (f *trapDir) writeFile(name, text string) {
 	}
 }
 
-// git runs git, which may well fail, and returns what it printed.
+// git runs git and returns its output, with the error if it failed.
 func (f *trapDir) git(dir, stdin string, args ...string) string {
 	cmd := exec.Command("git", args...)
 	cmd.Dir, cmd.Stdin = dir, strings.NewReader(stdin)
@@ -134,7 +134,7 @@ func (f *trapDir) git(dir, stdin string, args ...string) string {
 	return string(out)
 }
 
-// makeRepo lays a trap in a copy of the repository, in which a file is changed to another one of the same size.
+// makeRepo copies the repository, adds the traps, and changes a file without changing its size, so that git must read it.
 func (f *trapDir) makeRepo(repo string, traps ...trap) {
 	f.Helper()
 	if err := os.CopyFS(repo, os.DirFS(f.repo())); err != nil {
@@ -172,7 +172,7 @@ func (f *trapDir) makeRepo(repo string, traps ...trap) {
 	f.writeFile(filepath.Join(repo, "a"), "2\n")
 }
 
-// takeMark returns what left a mark since it was asked last.
+// takeMark returns and removes the lines that the program has written.
 func (f *trapDir) takeMark() string {
 	data, err := os.ReadFile(f.mark)
 	if err != nil {
@@ -184,7 +184,7 @@ func (f *trapDir) takeMark() string {
 	return string(data)
 }
 
-// Looking at a repository springs no trap that is in it; git does.
+// Describing a repository in the prompt runs no program that it names, whereas git runs it.
 func TestI2_PromptRunsNoProgram(t *testing.T) {
 	f := newTrapDir(t)
 	for i, trap := range traps() {
@@ -196,19 +196,19 @@ func TestI2_PromptRunsNoProgram(t *testing.T) {
 				t.Errorf("%v\n%s", err, prompt)
 			}
 			if ran := f.takeMark(); ran != "" {
-				t.Errorf("looking ran: %s", ran)
+				t.Errorf("rendering the prompt ran: %s", ran)
 			}
 			if trap.spring == nil {
 				return
 			}
 			if out := f.git(repo, trap.stdin, trap.spring...); f.takeMark() == "" {
-				t.Errorf("git %v does not spring the trap, so that this proves nothing: %s", trap.spring, out)
+				t.Errorf("git %v does not run the program, so this case proves nothing: %s", trap.spring, out)
 			}
 		})
 	}
 }
 
-// The command does not run git at all in somebody's checkout, whatever the repository and the environment name.
+// No command runs git or a program named by the repository or the environment in somebody else's checkout.
 func TestI2_CommandInAHostileCheckout(t *testing.T) {
 	f := newTrapDir(t)
 	repo := filepath.Join(f.dir, "hostile")
@@ -241,7 +241,7 @@ func TestI2_CommandInAHostileCheckout(t *testing.T) {
 	}
 }
 
-// The demo does run git, but only in the repository that it has made, whatever the environment says.
+// The demo runs git, but only in the repository that it has made, even if the environment names another.
 func TestI2_DemoInAHostileCheckout(t *testing.T) {
 	f := newTrapDir(t)
 	repo := filepath.Join(f.dir, "hostile")

@@ -146,7 +146,7 @@ func runTool(ctx context.Context, t terminal, registry *tool.Registry, local *en
 	return nil
 }
 
-// printParts prints a result as the model gets it, and of media the type and the size.
+// printParts prints a result as the model gets it, and the type and size of media.
 func printParts(t terminal, parts llm.Parts) error {
 	for _, part := range parts {
 		var err error

@@ -13,8 +13,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// Of three calls that run one after the other the process is killed in the second. What comes after it never began, so it runs when
-// the session goes on, and only the second is of unknown outcome.
+// The process is killed during the second of three calls. The third had not begun, so it runs when the session is resumed. Only the
+// outcome of the second is unknown.
 func TestI14_KilledInTheSecondOfThreeCalls(t *testing.T) {
 	url, server := serve(t, nil, say("", use("write_file", map[string]any{"file_path": "a.txt", "content": "1"}),
 		use("shell", map[string]any{"command": "echo once >> log.txt; echo started; cat gate"}),
@@ -24,7 +24,7 @@ func TestI14_KilledInTheSecondOfThreeCalls(t *testing.T) {
 	if err := syscall.Mkfifo(gate, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { // what the killed process has left running ends with this, if nobody has ended it before
+	defer func() { // ends the killed process's command if it still waits for the gate
 		f, err := os.OpenFile(gate, os.O_RDWR, 0)
 		if err != nil {
 			t.Error(err)
@@ -49,13 +49,13 @@ func TestI14_KilledInTheSecondOfThreeCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err == nil {
-		t.Fatal("killed, and it ended well")
+		t.Fatal("the killed process succeeded")
 	}
 	if _, err := os.Stat(filepath.Join(h.dir, "b.txt")); !os.IsNotExist(err) {
 		t.Fatalf("the third call began: %v", err)
 	}
 	if out := h.run(0, h.resumeArgs()...); out.stdout != "recovered\n" {
-		t.Errorf("%q", out.stdout)
+		t.Errorf("stdout %q", out.stdout)
 	}
 	if data, err := os.ReadFile(filepath.Join(h.dir, "b.txt")); err != nil || string(data) != "3" {
 		t.Errorf("the third call did not run: %q, %v", data, err)
@@ -65,6 +65,6 @@ func TestI14_KilledInTheSecondOfThreeCalls(t *testing.T) {
 	}
 	requests := server.Requests()
 	if body := string(requests[len(requests)-1].Body); strings.Count(body, "outcome is unknown") != 1 {
-		t.Errorf("%s, want one call of unknown outcome", body)
+		t.Errorf("want one call with an unknown outcome in the request: %s", body)
 	}
 }

@@ -19,12 +19,12 @@ import (
 
 var (
 	killRuns = flag.Int("kill.runs", 4, "sessions of TestA19_KilledAtAnyTime, each killed up to four times")
-	killSeed = flag.Uint64("kill.seed", 1, "of the times at which they are killed")
+	killSeed = flag.Uint64("kill.seed", 1, "seed of the times of the kills in TestA19_KilledAtAnyTime")
 )
 
 const killRounds, killCalls = 4, 3
 
-// killScript has rounds of calls, each of which appends a line of its own to a file.
+// killScript returns rounds of calls. Each call appends its own line to a file.
 func killScript() []fakellm.Turn {
 	var turns []fakellm.Turn
 	for round := range killRounds {
@@ -37,11 +37,11 @@ func killScript() []fakellm.Turn {
 	return append(turns, say("All is done."))
 }
 
-// The command is killed at random times, resumed, killed again, and at last left alone: no call ran twice, what did not run is said to
-// be of unknown outcome, the session ends well, and its replay comes to the same records.
+// The command is killed at random times and resumed several times before it may finish. No call runs twice, every call that did not run
+// is reported with an unknown outcome, the session succeeds, and its replay produces the same records.
 func TestA19_KilledAtAnyTime(t *testing.T) {
 	url, _ := serve(t, nil, killScript()...)
-	whole := time.Hour // the time of a run without a kill
+	whole := time.Hour // the duration of a run without a kill
 	for range 3 {
 		h := newHome(t, url)
 		began := time.Now()
@@ -71,22 +71,22 @@ func TestA19_KilledAtAnyTime(t *testing.T) {
 			t.Errorf("session %d: a call ran twice: %q", n, lines)
 		}
 		if len(lines)+lost < killRounds*killCalls {
-			t.Errorf("session %d: %d calls of unknown outcome, but only these ran: %q", n, lost, lines)
+			t.Errorf("session %d: %d calls with unknown outcome, but only these ran: %q", n, lost, lines)
 		}
 		if out := h.run(0, "sessions", "replay", id).stdout; !strings.Contains(out, "produced the same") {
-			t.Errorf("session %d: %s", n, out)
+			t.Errorf("session %d: replay: %s", n, out)
 		}
 		if t.Failed() {
 			break
 		}
 	}
-	t.Logf("%d sessions, %d kills, %d calls of unknown outcome", *killRuns, killed, unknown)
+	t.Logf("%d sessions, %d kills, %d calls with unknown outcome", *killRuns, killed, unknown)
 	if killed < *killRuns/2 {
-		t.Errorf("only %d kills", killed)
+		t.Errorf("only %d kills, want at least %d", killed, *killRuns/2)
 	}
 }
 
-// logLines are what the calls wrote.
+// logLines returns the lines that the calls have written.
 func (h *home) logLines() []string {
 	h.Helper()
 	data, err := os.ReadFile(filepath.Join(h.dir, "log.txt"))
@@ -96,7 +96,7 @@ func (h *home) logLines() []string {
 	return strings.Fields(string(data))
 }
 
-// resumeArgs are the arguments that resume the session, or start it when the kill came before anything was written.
+// resumeArgs returns the arguments that resume the session, or start one if the kill came before the first record.
 func (h *home) resumeArgs() []string {
 	h.Helper()
 	for _, s := range h.sessions() {
@@ -107,13 +107,14 @@ func (h *home) resumeArgs() []string {
 	return []string{"run", "--yes", "go"}
 }
 
-// startedCommand is a command that runs.
+// startedCommand kills a running command and waits for it.
 type startedCommand struct {
 	*testing.T
 	kill func() error
 	wait func() error
 }
 
+// start starts the command.
 func (h *home) start(args ...string) *startedCommand {
 	h.Helper()
 	cmd := attractor(h.T, args...)
@@ -125,7 +126,7 @@ func (h *home) start(args ...string) *startedCommand {
 	return &startedCommand{h.T, cmd.Process.Kill, cmd.Wait}
 }
 
-// killAfter reports whether the kill came before the end.
+// killAfter kills the command after a time and reports whether it was killed before it had ended.
 func (v *startedCommand) killAfter(d time.Duration) bool {
 	v.Helper()
 	timer := time.AfterFunc(d, func() {

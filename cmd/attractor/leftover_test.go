@@ -17,14 +17,14 @@ import (
 	"time"
 )
 
-// busyCommand is the command in the middle of a tool's command, which has been started and has started a sleep.
+// busyCommand holds a running attractor whose tool call runs a script with a sleep.
 type busyCommand struct {
 	cmd   *exec.Cmd
-	lines *bufio.Reader // of its events
-	sleep string        // the sleep's command line, which no other process has
+	lines *bufio.Reader // the rest of its events
+	sleep string        // the sleep's unique command line
 }
 
-// newSleep returns a command line that lasts and that no other process has.
+// newSleep returns the unique command line of a long sleep.
 func newSleep(t *testing.T) string {
 	t.Helper()
 	n, err := rand.Int(rand.Reader, big.NewInt(1e12))
@@ -34,7 +34,8 @@ func newSleep(t *testing.T) string {
 	return fmt.Sprintf("sleep 600.%012d", n)
 }
 
-// startBusy runs the command on a script, in which $sleep stands for a sleep, and returns when the script has said that it is ready.
+// startBusy starts attractor with a tool call that runs the script, in which $sleep stands for a sleep. It returns when the script has
+// printed ready.
 func startBusy(t *testing.T, script string, prepare ...func(*exec.Cmd)) *busyCommand {
 	t.Helper()
 	v := &busyCommand{sleep: newSleep(t)}
@@ -68,7 +69,7 @@ func startBusy(t *testing.T, script string, prepare ...func(*exec.Cmd)) *busyCom
 	return v
 }
 
-// endWith sends a signal, waits for the exit code, -1 for a death by the signal, and returns the rest of the events.
+// endWith sends a signal, checks the exit code (-1 if the signal killed the process), and returns the rest of the events.
 func (v *busyCommand) endWith(t *testing.T, sig syscall.Signal, code int) string {
 	t.Helper()
 	if err := v.cmd.Process.Signal(sig); err != nil {
@@ -85,7 +86,7 @@ func (v *busyCommand) endWith(t *testing.T, sig syscall.Signal, code int) string
 	return string(rest)
 }
 
-// running lists the processes with a command line, whatever their environment.
+// running lists the processes whose command line contains line.
 func running(t *testing.T, line string) (found []string) {
 	t.Helper()
 	out, err := exec.Command("ps", "-axww", "-o", "pid=,stat=,args=").Output()
@@ -101,6 +102,7 @@ func running(t *testing.T, line string) (found []string) {
 	return found
 }
 
+// checkNothingLeft checks that the sleep does not run any more.
 func (v *busyCommand) checkNothingLeft(t *testing.T) {
 	t.Helper()
 	if left := running(t, v.sleep); len(left) > 0 {
@@ -108,7 +110,7 @@ func (v *busyCommand) checkNothingLeft(t *testing.T) {
 	}
 }
 
-// waitGone waits for the end of what is ended by the kernel, which takes a moment.
+// waitGone waits until the sleep has ended. The kernel takes a moment to end a namespace.
 func (v *busyCommand) waitGone(t *testing.T) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); len(running(t, v.sleep)) > 0; time.Sleep(10 * time.Millisecond) {

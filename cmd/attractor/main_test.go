@@ -27,14 +27,13 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// The tests run the command as users do, as a process of its own: this test binary, which is the command when the variable says
-// so.
+// TestMain runs the tests or, if the variable is set, the command: the tests start this binary as attractor.
 func TestMain(m *testing.M) {
 	if os.Getenv("ATTRACTOR_TEST_MAIN") != "" {
 		main()
 	}
 	flag.Parse()
-	if !isFlagSet("test.parallel") { // these tests wait for processes and timers, which needs no processor
+	if !isFlagSet("test.parallel") { // most tests wait for processes and timers
 		if err := flag.Set("test.parallel", "8"); err != nil {
 			panic(err)
 		}
@@ -42,14 +41,14 @@ func TestMain(m *testing.M) {
 	orphans.Verify(m.Run)
 }
 
-// isFlagSet reports whether a flag was set by whoever runs the tests.
+// isFlagSet reports whether a flag was set on the command line of the tests.
 func isFlagSet(name string) bool {
 	found := false
 	flag.Visit(func(f *flag.Flag) { found = found || f.Name == name })
 	return found
 }
 
-// attractor prepares the command in a clean environment, without a terminal.
+// attractor returns the command in a clean environment, without a terminal. It is killed after three minutes.
 func attractor(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -61,7 +60,7 @@ func attractor(t *testing.T, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, self, args...)
 	cmd.Env = []string{"ATTRACTOR_TEST_MAIN=1", "PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + t.TempDir()}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no controlling terminal to ask on
-	if testing.CoverMode() != "" {                       // or the process says on stderr that it is missing
+	if testing.CoverMode() != "" {                       // without the directory the process prints a warning to stderr
 		dir := t.TempDir()
 		if err := os.Chmod(dir, 0o777); err != nil {
 			t.Fatal(err)
@@ -71,11 +70,13 @@ func attractor(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// output holds the exit code and the output of a command.
 type output struct {
 	code           int
 	stdout, stderr string
 }
 
+// runCommand runs a command to its end, whatever its exit code.
 func runCommand(t *testing.T, cmd *exec.Cmd) output {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -88,7 +89,7 @@ func runCommand(t *testing.T, cmd *exec.Cmd) output {
 	return output{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// serve starts a scripted model.
+// serve starts a server with a scripted model. The keys of faults are the numbers of requests.
 func serve(t testing.TB, faults map[int]fakellm.Fault, turns ...fakellm.Turn) (url string, server *fakellm.Server) {
 	t.Helper()
 	server = fakellm.New(fakellm.Script(turns...), fakellm.Options{Faults: faults})
@@ -97,7 +98,7 @@ func serve(t testing.TB, faults map[int]fakellm.Fault, turns ...fakellm.Turn) (u
 	return web.URL, server
 }
 
-// unusedURL is an address where nothing listens.
+// unusedURL returns a URL at which nothing listens.
 func unusedURL(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -131,7 +132,7 @@ func TestH_ExitCodesAndMessages(t *testing.T) {
 		stdin  string
 		code   int
 		stdout string
-		stderr []string // each of them
+		stderr []string // all of them
 	}{
 		{name: "no arguments", code: 0, stdout: "attractor run"},
 		{name: "help", args: []string{"run", "--help"}, code: 0, stdout: "Exit codes:"},
@@ -197,7 +198,7 @@ func TestH_ExitCodesAndMessages(t *testing.T) {
 	}
 }
 
-// The main job: several rounds, three calls in one answer, events on standard output, the directory changed.
+// A run with several rounds, one of them with three calls, changes files and prints every event to standard output.
 func TestH_RunWithEvents(t *testing.T) {
 	dir := t.TempDir()
 	url, server := serve(t, nil,
@@ -242,7 +243,7 @@ func TestH_RunWithEvents(t *testing.T) {
 	}
 }
 
-// --read-only lets the model look and nothing else.
+// With --read-only the model can read files, but not change or run anything.
 func TestH_ReadOnly(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("hello\n"), 0o644); err != nil {
@@ -264,7 +265,7 @@ func TestH_ReadOnly(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends the command with its exit code and leaves no process, even when what runs ignores TERM.
+// A signal ends attractor with the signal's exit code, and no process remains even if one ignores TERM.
 func TestH_SignalsLeaveNoProcess(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -290,7 +291,7 @@ func TestH_SignalsLeaveNoProcess(t *testing.T) {
 	}
 }
 
-// A hangup that was ignored when the command began, as by nohup, stays ignored.
+// SIGHUP stays ignored if it was ignored when attractor started, as under nohup.
 func TestI5_NohupStaysIgnored(t *testing.T) {
 	v := startBusy(t, "echo ready; exec $sleep", func(cmd *exec.Cmd) {
 		cmd.Args = append([]string{"sh", "-c", `trap '' HUP; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
@@ -303,7 +304,7 @@ func TestI5_NohupStaysIgnored(t *testing.T) {
 	v.checkNothingLeft(t)
 }
 
-// Closing the pipe that the events go to ends the session.
+// The session ends when the reader of the events closes its pipe.
 func TestH_ClosedPipeAborts(t *testing.T) {
 	url, server := serve(t, nil, say("", use("shell", map[string]any{"command": "for i in 1 2 3 4 5 6 7 8 9; do echo $i; sleep 0.1; done; sleep 300"})), say("never"))
 	cmd := attractor(t, "run", "--base-url", url, "--yes", "--json", "--dir", t.TempDir(), "count")
@@ -324,7 +325,7 @@ func TestH_ClosedPipeAborts(t *testing.T) {
 		t.Errorf("ended with %v, want exit code 1", err)
 	}
 	if n := len(server.Requests()); n > 1 {
-		t.Errorf("%d requests: the session went on", n)
+		t.Errorf("%d requests, want one: the session continued", n)
 	}
 }
 
@@ -343,10 +344,10 @@ func TestH_Demo(t *testing.T) {
 	test := exec.Command("sh", "slug_test.sh")
 	test.Dir = dir
 	if out, err := test.CombinedOutput(); err != nil {
-		t.Errorf("the test in the kept directory: %v\n%s", err, out)
+		t.Errorf("the demo's test fails in its directory: %v\n%s", err, out)
 	}
 	if again := runCommand(t, attractor(t, "demo", "--dir", dir)); again.code != exitUsage || !strings.Contains(again.stderr, "not empty") {
-		t.Errorf("a directory that is not empty: exit code %d, %s", again.code, again.stderr)
+		t.Errorf("demo in a directory that is not empty: exit code %d, %s", again.code, again.stderr)
 	}
 	if quiet := runCommand(t, attractor(t, "demo", "--json")); quiet.code != 0 || quiet.stderr != "" || !strings.Contains(quiet.stdout, "SESSION_END") {
 		t.Errorf("demo --json: exit code %d, stderr %q", quiet.code, quiet.stderr)
@@ -398,7 +399,7 @@ func TestH_Inspect(t *testing.T) {
 	}
 }
 
-// Output that cannot be written is a failure, not a mistake of usage, and nothing goes on behind it.
+// A command that cannot write its output fails, but not with a usage error.
 func TestH_FullDisk(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
@@ -415,7 +416,7 @@ func TestH_FullDisk(t *testing.T) {
 	}
 }
 
-// A signal ends what a single tool call runs.
+// A signal to attractor tool ends the command that the tool runs.
 func TestH_ToolIsInterrupted(t *testing.T) {
 	dir, sleep := t.TempDir(), newSleep(t)
 	cmd := attractor(t, "tool", "shell", `{"command":"echo > made; mv made ready; `+sleep+`","timeout_ms":100000}`, "--dir", dir)
@@ -427,7 +428,7 @@ func TestH_ToolIsInterrupted(t *testing.T) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("it does not begin")
+			t.Fatal("the tool's command did not start")
 		}
 	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -442,7 +443,7 @@ func TestH_ToolIsInterrupted(t *testing.T) {
 	}
 }
 
-// What a person is asked about must not be able to hide a part of itself.
+// The question about a call shows control characters, so that the call cannot hide a part of itself.
 func TestA15_QuestionHidesNothing(t *testing.T) {
 	for _, req := range []tool.Request{
 		{Access: tool.Access{Command: "rm x\r  ls\x1b[K"}},

@@ -17,7 +17,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// permission decides about calls as the flags say. It asks on the terminal where a person has to decide.
+// permission allows or refuses calls as the flags say, and asks on the terminal about those that a person decides.
 type permission struct {
 	host.Permission
 	answer io.Reader // the terminal, with host.Ask

@@ -16,7 +16,7 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// toolNames are the names of the tools that the command lists.
+// toolNames returns the names of the tools that the command tools lists.
 func toolNames(t *testing.T, flags ...string) []string {
 	t.Helper()
 	out := runCommand(t, attractor(t, append([]string{"tools", "--json"}, flags...)...))
@@ -39,7 +39,7 @@ func TestE2_H_ProfilesAndDialects(t *testing.T) {
 	} {
 		own, native := toolNames(t, "--profile", c.profile), toolNames(t, "--native", "--profile", c.profile)
 		if !slices.Contains(own, c.own) || slices.Contains(own, c.native) || !slices.Contains(native, c.native) {
-			t.Errorf("%s: %q; native: %q", c.profile, own, native)
+			t.Errorf("%s: own tools %q, native tools %q", c.profile, own, native)
 		}
 		for _, flags := range [][]string{nil, {"--native"}} {
 			out := runCommand(t, attractor(t, append([]string{"prompt", "--dir", t.TempDir(), "--profile", c.profile}, flags...)...))
@@ -55,7 +55,7 @@ func TestE2_H_ProfilesAndDialects(t *testing.T) {
 	}
 }
 
-// A session goes on in the dialect that it began in.
+// A resumed session keeps its dialect.
 func TestE2_A19_ResumeKeepsTheDialect(t *testing.T) {
 	url, server := serve(t, nil, fakellm.Turn{Text: "first"}, say("", use("Bash", map[string]any{"command": "echo in-bash"})), fakellm.Turn{Text: "second"})
 	h := newHome(t, url)
@@ -65,11 +65,11 @@ func TestE2_A19_ResumeKeepsTheDialect(t *testing.T) {
 	}
 	requests := server.Requests()
 	if last := string(requests[len(requests)-1].Body); !strings.Contains(last, "in-bash") || strings.Contains(last, "unknown tool") {
-		t.Errorf("the tool of the dialect did not run: %s", last)
+		t.Errorf("the dialect's tool did not run: %s", last)
 	}
 }
 
-// The documents of a repository begin at its root, also for a session below it, which may not touch the root's files.
+// A session below the root of a repository gets the root's documents in its prompt, but its tools cannot read the root's files.
 func TestE5_AC9_3_RootAboveTheDirectory(t *testing.T) {
 	peer.Need(t, "git")
 	root := t.TempDir()
@@ -91,12 +91,12 @@ func TestE5_AC9_3_RootAboveTheDirectory(t *testing.T) {
 	for _, want := range []string{"Working directory: " + below + "\n", "Is git repository: yes", "of the root", "of the middle", "of the directory"} {
 		_, after, found := strings.Cut(rest, want)
 		if !found {
-			t.Fatalf("%q is missing, or not where it should be, in:\n%s", want, prompt)
+			t.Fatalf("%q is missing or in the wrong place in:\n%s", want, prompt)
 		}
 		rest = after
 	}
 	if strings.Contains(prompt, "OF ANOTHER") {
-		t.Error("the document of a directory beside is in the prompt")
+		t.Error("the prompt has the document of a sibling directory")
 	}
 	url, server := serve(t, nil, say("", use("read_file", map[string]any{"file_path": "../../AGENTS.md"})), fakellm.Turn{Text: "done"})
 	h := newHome(t, url)
@@ -106,11 +106,11 @@ func TestE5_AC9_3_RootAboveTheDirectory(t *testing.T) {
 		t.Errorf("the session's prompt lacks the root's document: %s", first)
 	}
 	if last := string(requests[1].Body); !strings.Contains(last, "outside of the allowed directories") {
-		t.Errorf("the session reads above its directory: %s", last)
+		t.Errorf("the tool was not refused: %s", last)
 	}
 }
 
-// The todo list that the model keeps is shown, with what is done and what is not; nothing of it drives the terminal.
+// The model's todo list is shown with the status of each entry, and control characters in it are escaped.
 func TestJ14_TheTodoListIsShown(t *testing.T) {
 	plan := json.RawMessage(`{"plan":[{"step":"look","status":"completed"},{"step":"act\u001b[2J now","status":"in_progress"},{"step":"test","status":"pending"}]}`)
 	url, _ := serve(t, nil, fakellm.Turn{Calls: []fakellm.Call{{Name: "update_plan", Args: plan}}}, fakellm.Turn{Text: "done"})

@@ -71,7 +71,7 @@ func (p *progress) show(ev agent.Event) {
 	}
 }
 
-// modelChange says which model is asked from here on, and why.
+// modelChange prints which model the session uses from here on, and why.
 func modelChange(e *agent.ModelChanged) string {
 	if e.Reason == agent.ModelReturned {
 		return fmt.Sprintf("⇄ back to %s", e.To)

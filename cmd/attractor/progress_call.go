@@ -106,7 +106,7 @@ func took(ms int64) string {
 	return rounded(time.Duration(ms) * time.Millisecond).String()
 }
 
-// subjectOf returns the argument that tells most about a call, such as the command, the file or the pattern; else all arguments.
+// subjectOf returns the most important argument of a call, such as the command, the file or the pattern; else all arguments.
 func subjectOf(arguments json.RawMessage) string {
 	var args map[string]any
 	if json.Unmarshal(arguments, &args) == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// A call's line says what a command came to and which files a call changed, and takes neither from the text of the result.
+// A call's line shows how a command ended and which files the call changed. Both come from the result's structure, not from its text.
 func TestJ4_ProgressShowsOutcomes(t *testing.T) {
 	shell := func(command string, more ...any) fakellm.Turn {
 		args := map[string]any{"command": command}
@@ -53,7 +53,7 @@ func TestJ4_ProgressShowsOutcomes(t *testing.T) {
 	}
 }
 
-// --diffs puts diffs into the events, and they are in the journal.
+// With --diffs the events have diffs, and the journal keeps them.
 func TestJ4_DiffsFlag(t *testing.T) {
 	url, _ := serve(t, nil, say("", use("write_file", map[string]any{"file_path": "new", "content": "n\n"})), fakellm.Turn{Text: "done"})
 	h := newHome(t, url)

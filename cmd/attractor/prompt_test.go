@@ -11,7 +11,7 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// The prompt that run sends tells what its flags allow, and the command prompt shows what run would send.
+// The system prompt states what the flags of run allow. The command prompt prints the system prompt of a run without flags.
 func TestR3_R5_PromptCommand(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -40,7 +40,7 @@ func TestR3_R5_PromptCommand(t *testing.T) {
 		} else {
 			url, server := serve(t, nil, fakellm.Turn{Text: "done"})
 			if out := newHome(t, url).run(0, "run", "--dir", dir, c.flag, "the task"); out.stdout != "done\n" {
-				t.Fatalf("%s: %q", c.flag, out.stdout)
+				t.Fatalf("%s: stdout %q", c.flag, out.stdout)
 			}
 			prompt = server.Requests()[0].System
 		}

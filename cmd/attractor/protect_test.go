@@ -14,7 +14,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// A session that may do everything keeps its tools for files out of .git all the same.
+// File tools cannot write to .git, even if --yes allows every call.
 func TestI2_RunKeepsFileToolsOutOfGit(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, ".git", "hooks"), 0o755); err != nil {
@@ -46,7 +46,7 @@ func TestI2_RunKeepsFileToolsOutOfGit(t *testing.T) {
 	}
 }
 
-// One tool call without a session replaces what is there, but nothing for which a person would have to be asked.
+// The command tool may replace a file without a session, but not one that needs a person's approval.
 func TestI6_ToolWritesWithoutASession(t *testing.T) {
 	dir := t.TempDir()
 	for name, mode := range map[string]os.FileMode{"f": 0o644, "fixed": 0o444} {
@@ -65,7 +65,7 @@ func TestI6_ToolWritesWithoutASession(t *testing.T) {
 	}
 }
 
-// A person who has allowed everything is asked again about what is guarded, and told why.
+// A person who has allowed everything is still asked about guarded files, with the reason.
 func TestI2_GuardedFilesAreAskedAbout(t *testing.T) {
 	var shown bytes.Buffer
 	p := &permission{answer: strings.NewReader("a\nno not this\ny\n"), err: &shown}
@@ -81,10 +81,10 @@ func TestI2_GuardedFilesAreAskedAbout(t *testing.T) {
 			d, err = p.approve(context.Background(), want.req)
 		}
 		if err != nil || d.Verdict != want.verdict {
-			t.Errorf("decision %d: %+v, %v", i+1, d, err)
+			t.Errorf("decision %d: %+v, %v, want %v", i+1, d, err, want.verdict)
 		}
 	}
 	if n := strings.Count(shown.String(), "Allow it?"); n != 3 || strings.Count(shown.String(), "It changes /w/.mcp.json: .mcp.json can start programs") != 2 {
-		t.Errorf("asked %d times:\n%s", n, shown.String())
+		t.Errorf("asked %d times, want 3, twice about the guarded file:\n%s", n, shown.String())
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// questions returns the handler of the model's questions, or nil if nobody is there to answer.
+// questions returns the handler of the model's questions, or nil if no person can answer.
 func (p *permission) questions() *agent.Questions {
 	if p.answer == nil {
 		return nil
@@ -23,7 +23,7 @@ func (p *permission) questions() *agent.Questions {
 	return &agent.Questions{Answer: p.reply}
 }
 
-// reply asks the person a question, of the model or of what Source names, and returns the answer.
+// reply asks the person a question of the model, or of the source that the question names, and returns the answer.
 func (p *permission) reply(ctx context.Context, q tool.Question) (tool.Answer, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,7 +55,7 @@ func (p *permission) reply(ctx context.Context, q tool.Question) (tool.Answer, e
 	return tool.Answer{Text: line}, nil
 }
 
-// decline is the line by which a person declines to fill in a form.
+// decline is the input with which a person declines to fill in a form.
 const decline = "/decline"
 
 // fillForm asks for the fields of a form, the required ones first. The session converts the lines to the types of the fields.

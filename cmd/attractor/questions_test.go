@@ -12,7 +12,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// A person answers, fills in a form, declines it or leaves a question alone, line by line.
+// A person at a terminal can answer a question, fill in a form line by line, decline a form, or skip a question.
 func TestJ6_QuestionsAtTheTerminal(t *testing.T) {
 	const form = `{"type":"object","properties":{"nick":{"type":"string"},"age":{"type":"integer","title":"Your age","description":"in years"},
 		"team":{"type":"string","enum":["red","blue"]}},"required":["age"]}`
@@ -43,7 +43,7 @@ func TestJ6_QuestionsAtTheTerminal(t *testing.T) {
 			}
 			answer, err = check(answer)
 			if diff := cmp.Diff(c.want, answer); err != nil || diff != "" {
-				t.Errorf("%v%s", err, diff)
+				t.Errorf("error %v; difference from the wanted answer: %s", err, diff)
 			}
 			for _, text := range c.shown {
 				if !strings.Contains(shown.String(), text) {

@@ -208,7 +208,7 @@ func (r *runner) ended(result *agent.Result) error {
 	return nil
 }
 
-// refused returns the error of a session that could not begin with its exit code. If only the options can be wrong, it is a usage error.
+// refused returns the error of a session that could not start, with its exit code. It is a usage error if only the options can be wrong.
 func (r *runner) refused(err error) error {
 	var file *fs.PathError
 	if r.Resumed || errors.Is(err, agent.ErrStuck) || errors.Is(err, agent.ErrFull) || errors.As(err, &file) {

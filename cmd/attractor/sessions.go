@@ -51,7 +51,7 @@ func sessionID() argument {
 	return argument{"id", "to list sessions, run: attractor sessions list"}
 }
 
-// tellTorn warns if the end of a journal is broken and left out.
+// tellTorn warns if a journal's end is broken and was ignored.
 func tellTorn(t terminal, r journal.Reader) {
 	if torn := journal.TornEnd(r); torn != nil {
 		fmt.Fprintf(t.err, "attractor: warning: %v; they are left out. If the session is not running, attractor run --resume cuts them off.\n", torn)
@@ -171,7 +171,7 @@ func showSession(ctx context.Context, t terminal, r journal.Reader) error {
 	return nil
 }
 
-// writerOf returns the name of the process that has a session open, or nothing if none has.
+// writerOf returns the name of the process that has a session open, or "" if there is none.
 func writerOf(ctx context.Context, id string) (string, error) {
 	dir, err := sessionStore()
 	if err != nil {

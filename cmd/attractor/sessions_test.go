@@ -18,7 +18,7 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// home is a home in which sessions are kept, and a model at a URL.
+// home holds a user's home directory with sessions, a working directory, and the URL of a model.
 type home struct {
 	*testing.T
 	home, dir, url string
@@ -28,7 +28,7 @@ func newHome(t *testing.T, url string) *home {
 	return &home{T: t, home: t.TempDir(), dir: t.TempDir(), url: url}
 }
 
-// run runs the command in the house; it must end with the code.
+// run runs the command and checks its exit code.
 func (h *home) run(code int, args ...string) output {
 	h.Helper()
 	cmd := attractor(h.T, args...)
@@ -41,7 +41,7 @@ func (h *home) run(code int, args ...string) output {
 	return out
 }
 
-// sessions are those that the list has, the newest first.
+// sessions returns the sessions that sessions list prints, the newest first.
 func (h *home) sessions() []host.Summary {
 	h.Helper()
 	var list []host.Summary
@@ -56,20 +56,20 @@ func TestH_SessionsAreKeptResumedAndForked(t *testing.T) {
 		fakellm.Turn{Text: "first"}, fakellm.Turn{Text: "second"}, fakellm.Turn{Text: "third"})
 	h := newHome(t, url)
 	if out := h.run(0, "sessions", "list"); !strings.Contains(out.stderr, "no sessions yet") {
-		t.Errorf("%q", out.stderr)
+		t.Errorf("list without sessions: stderr %q", out.stderr)
 	}
 	h.run(0, "run", "--yes", "the task")
 	list := h.sessions()
 	if len(list) != 1 || list[0].Task != "the task" || list[0].Dir != h.dir || list[0].Model == "" {
-		t.Fatalf("%+v", list)
+		t.Fatalf("list after the run: %+v", list)
 	}
 	id := list[0].ID
 	file := filepath.Join(h.home, ".local", "state", "attractor", "sessions", id+".jsonl")
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info, err)
+		t.Errorf("the journal file: %v, %v; want mode 0600", info, err)
 	}
 
-	// Another directory: the session's own is taken.
+	// The session's own directory is used, although the command runs in another one.
 	elsewhere := *h
 	elsewhere.dir = t.TempDir()
 	if out := elsewhere.run(0, "run", "--yes", "--resume", id[:6], "proceed-now"); out.stdout != "second\n" {
@@ -78,7 +78,7 @@ func TestH_SessionsAreKeptResumedAndForked(t *testing.T) {
 	requests := server.Requests()
 	before, after := requests[1].Body, requests[2].Body
 	if len(after) <= len(before) || !strings.Contains(string(after), "proceed-now") || !strings.Contains(string(after), "first") {
-		t.Errorf("the resumed request does not go on: %s", after)
+		t.Errorf("the resumed request does not continue the session: %s", after)
 	}
 
 	show := h.run(0, "sessions", "show", id).stdout
@@ -95,7 +95,7 @@ func TestH_SessionsAreKeptResumedAndForked(t *testing.T) {
 		t.Errorf("the fork's request: %s", body)
 	}
 	if list := h.sessions(); len(list) != 2 || list[0].ForkOf != id {
-		t.Errorf("%+v", list)
+		t.Errorf("list after the fork: %+v", list)
 	}
 	if out := h.run(0, "sessions", "replay", id).stdout; !strings.Contains(out, "produced the same") {
 		t.Errorf("replay: %s", out)
@@ -116,7 +116,7 @@ func TestH_SessionsAreKeptResumedAndForked(t *testing.T) {
 	}
 	h.run(0, "sessions", "rm", id, h.sessions()[0].ID)
 	if list := h.sessions(); len(list) != 0 {
-		t.Errorf("%+v", list)
+		t.Errorf("list after rm: %+v", list)
 	}
 }
 
@@ -153,7 +153,7 @@ func TestH_SessionUsageErrors(t *testing.T) {
 	}
 }
 
-// TestH_OneWriterAndResumeAfterKill kills a run, whose lock dies with it, and goes on.
+// A second process cannot write to a running session. The lock ends with a killed process, so that the session can be resumed.
 func TestH_OneWriterAndResumeAfterKill(t *testing.T) {
 	sleep := newSleep(t)
 	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "echo started; exec " + sleep, "timeout_ms": 600_000})),
@@ -174,7 +174,7 @@ func TestH_OneWriterAndResumeAfterKill(t *testing.T) {
 	}
 	list := h.sessions()
 	if len(list) != 1 || !list[0].Locked || list[0].PID != cmd.Process.Pid {
-		t.Fatalf("%+v, want one that process %d writes", list, cmd.Process.Pid)
+		t.Fatalf("%+v, want one session, locked by process %d", list, cmd.Process.Pid)
 	}
 	id := list[0].ID
 	for _, args := range [][]string{{"run", "--yes", "--resume", id, "me too"}, {"sessions", "rm", id}} {
@@ -183,31 +183,32 @@ func TestH_OneWriterAndResumeAfterKill(t *testing.T) {
 		}
 	}
 	if out := h.run(0, "sessions", "show", id).stdout; !strings.Contains(out, "running in process "+strings.TrimSpace(jsonNumber(cmd.Process.Pid))) {
-		t.Errorf("%s", out)
+		t.Errorf("show of a running session: %s", out)
 	}
 	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err == nil {
-		t.Fatal("killed, and it ended well")
+		t.Fatal("the killed process succeeded")
 	}
 	if out := h.run(0, "sessions", "replay", id); strings.Contains(out.stderr, "the journal ends here") {
-		t.Errorf("the replay shows results that the session did not come to:\n%s", out.stderr)
+		t.Errorf("the replay shows results that the session did not have:\n%s", out.stderr)
 	}
 	if out := h.run(0, "sessions", "show", id).stdout; !strings.Contains(out, "interrupted; to continue it, run: attractor run --resume "+id[:8]) {
-		t.Errorf("%s", out)
+		t.Errorf("show of a killed session: %s", out)
 	}
 	if out := h.run(0, "run", "--yes", "--resume", id); out.stdout != "recovered\n" {
-		t.Errorf("%q", out.stdout)
+		t.Errorf("resumed: %q", out.stdout)
 	}
 	if show := h.run(0, "sessions", "show", id).stdout; !strings.Contains(show, "outcome is unknown") {
-		t.Errorf("the model is not told that the outcome is unknown:\n%s", show)
+		t.Errorf("no result says that the outcome is unknown:\n%s", show)
 	}
 	if left := running(t, sleep); len(left) > 0 {
 		t.Errorf("left running: %q", left)
 	}
 }
 
+// jsonNumber returns a number in decimal.
 func jsonNumber(n int) string {
 	text, err := json.Marshal(n)
 	if err != nil {
@@ -224,7 +225,7 @@ func TestH_OutputSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out := h.run(0, "run", "--yes", "--output-schema", schema, "count"); out.stdout != "{\"count\":3}\n" {
-		t.Errorf("%q", out.stdout)
+		t.Errorf("stdout %q", out.stdout)
 	}
 }
 
@@ -233,21 +234,21 @@ func TestH_BudgetsAndSummaries(t *testing.T) {
 	url, _ := serve(t, nil, loop, loop, loop, loop)
 	h := newHome(t, url)
 	if out := h.run(exitLimit, "run", "--yes", "--budget-tokens", "9000", "x"); !strings.Contains(out.stderr, "budget_tokens") {
-		t.Errorf("%s", out.stderr)
+		t.Errorf("the budget's limit is not reported: %s", out.stderr)
 	}
 	url, _ = serve(t, nil, loop, fakellm.Turn{Text: "what was done"})
 	h = newHome(t, url)
 	if out := h.run(exitLimit, "run", "--yes", "--max-rounds", "1", "--on-limit", "summarize", "x"); out.stdout != "what was done\n" {
-		t.Errorf("%q %s", out.stdout, out.stderr)
+		t.Errorf("stdout %q, stderr %s", out.stdout, out.stderr)
 	}
 }
 
-// journalFile is the file of a session.
+// journalFile returns the path of a session's journal.
 func (h *home) journalFile(id string) string {
 	return filepath.Join(h.home, ".local", "state", "attractor", "sessions", id+".jsonl")
 }
 
-// A process that is killed as it begins leaves a file without a record, which is no session.
+// A journal without a complete record, which a process leaves if it is killed at its start, is not listed as a session.
 func TestI17_NoPhantomSessions(t *testing.T) {
 	url, _ := serve(t, nil, fakellm.Turn{Text: "done"})
 	h := newHome(t, url)
@@ -283,7 +284,7 @@ func TestI17_NoPhantomSessions(t *testing.T) {
 	}
 }
 
-// A bit of a journal that has changed is told wherever the session is looked at.
+// Every command that reads a session reports a flipped bit in its journal.
 func TestI8_DamageIsReported(t *testing.T) {
 	url, _ := serve(t, nil, fakellm.Turn{Text: "done"}, fakellm.Turn{Text: "again"})
 	h := newHome(t, url)
@@ -319,11 +320,11 @@ func TestI8_DamageIsReported(t *testing.T) {
 		t.Errorf("resume: %s", out.stderr)
 	}
 	if out := h.run(0, "sessions", "show", id); out.stderr != "" {
-		t.Errorf("show, once it is cut: %s", out.stderr)
+		t.Errorf("show after the damaged end was cut off: stderr %s", out.stderr)
 	}
 }
 
-// The journal's limit ends a session in order, and a higher one goes on with it.
+// A full journal ends a session in good order, and a higher limit lets it continue.
 func TestI9_MaxJournal(t *testing.T) {
 	long := say("", use("shell", map[string]any{"command": "head -c 15000 /dev/zero | tr '\\0' x"}))
 	url, _ := serve(t, nil, long, long, long, long, fakellm.Turn{Text: "done"})
@@ -334,7 +335,7 @@ func TestI9_MaxJournal(t *testing.T) {
 	}
 	list := h.sessions()
 	if len(list) != 1 || list[0].Size > 70_000 {
-		t.Fatalf("%+v", list)
+		t.Fatalf("list: %+v", list)
 	}
 	id := list[0].ID
 	if out := h.run(0, "sessions", "events", id); !strings.Contains(out.stdout, `"reason":"log_full"`) {
@@ -349,7 +350,7 @@ func TestI9_MaxJournal(t *testing.T) {
 	h.run(exitUsage, "run", "--max-journal", "0", "x")
 }
 
-// A session goes on in another directory if that is said: then the model is told, and it stays there.
+// Resuming with --dir moves a session to another directory for good and tells the model.
 func TestI15_ResumeInAnotherDirectory(t *testing.T) {
 	url, server := serve(t, nil, say("first"), say("second"), say("", use("shell", map[string]any{"command": "echo in=$(pwd -P)"})), say("third"), say("fourth"))
 	h := newHome(t, url)
@@ -367,16 +368,16 @@ func TestI15_ResumeInAnotherDirectory(t *testing.T) {
 		h.run(0, append([]string{"run", "--yes"}, c.args...)...)
 		requests := server.Requests()
 		if n := strings.Count(string(requests[len(requests)-1].Body), told); n != c.told {
-			t.Errorf("run %d: the model is told %d times", i+2, n)
+			t.Errorf("run %d: the request names the new directory %d times, want %d", i+2, n, c.told)
 		}
 	}
 	if body := string(server.Requests()[3].Body); !strings.Contains(body, "in="+dir) {
-		t.Errorf("the command ran elsewhere: %s", body)
+		t.Errorf("the command did not run in the new directory: %s", body)
 	}
 	if show := h.run(0, "sessions", "show", id).stdout; !strings.Contains(show, dir) {
 		t.Errorf("show: %s", show)
 	}
 	if out := h.run(2, "run", "--yes", "--resume", id, "--provider", "openai", "x"); !strings.Contains(out.stderr, "openai needs a model of its own; pass one with --model") {
-		t.Errorf("%s", out.stderr)
+		t.Errorf("resume with another provider: %s", out.stderr)
 	}
 }

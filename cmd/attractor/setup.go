@@ -22,7 +22,7 @@ func openDir(t terminal, dir string) (*env.Local, error) {
 	return local, nil
 }
 
-// tellAbandoned lists the processes that a killed attractor had left behind and that were ended now.
+// tellAbandoned lists the processes that a killed attractor had left behind. They have been ended.
 func tellAbandoned(t terminal, local *env.Local) {
 	ended, err := local.Abandoned()
 	for _, line := range ended {

@@ -21,14 +21,14 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// hostileTexts are texts that do something to a terminal or hide something on it: one of each class, and the collection where it is.
+// hostileTexts returns texts that control a terminal or hide something on it: one of each class, and the shared cases if they are there.
 func hostileTexts(t *testing.T) []string {
 	t.Helper()
 	texts := []string{"\x1b[31mred\x1b[8mconcealed", "\x1b]0;title\a", "\x1b]52;c;cHduZWQ=\a", "\x1b[6n", "\x9b31m", "\u009b31m", "over\rwritten", "back\b\b\bspace",
 		"zero\u200bwidth", "bidi\u202eover", "tag\U000e0041", "bad\xff\xfe", "\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "\x1b_Gf=100;AAAA\x1b\\", "\x0e\x7f\x85", "\x1b[2J\x1b[H"}
 	data, err := os.ReadFile("../../../shared/corpora/terminal_escape/cases.jsonl")
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Logf("the shared corpora are not here, only %d texts are tried: %v", len(texts), err)
+		t.Logf("the shared corpora are missing, so only %d texts are tested: %v", len(texts), err)
 		return texts
 	}
 	if err != nil {
@@ -48,12 +48,12 @@ func hostileTexts(t *testing.T) []string {
 	return texts
 }
 
-// runOnTerminal runs a command with a terminal as its input and output, at which somebody types, and returns what the terminal gets.
+// runOnTerminal runs a command on a terminal, with typed as its input, and returns what the terminal receives and the exit code.
 func runOnTerminal(t *testing.T, cmd *exec.Cmd, typed string) (screen string, code int) {
 	t.Helper()
 	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		t.Skipf("there are no pseudo-terminals: %v", err)
+		t.Skipf("this system has no pseudo-terminals: %v", err)
 	}
 	defer ours.Close()
 	if err := unix.IoctlSetPointerInt(int(ours.Fd()), unix.TIOCSPTLCK, 0); err != nil {
@@ -79,7 +79,7 @@ func runOnTerminal(t *testing.T, cmd *exec.Cmd, typed string) (screen string, co
 		t.Fatal(err)
 	}
 	out, err := io.ReadAll(ours)
-	if err != nil && !errors.Is(err, syscall.EIO) { // which is how the end of a terminal looks
+	if err != nil && !errors.Is(err, syscall.EIO) { // EIO marks the end of a terminal's output
 		t.Fatal(err)
 	}
 	var exit *exec.ExitError
@@ -89,18 +89,18 @@ func runOnTerminal(t *testing.T, cmd *exec.Cmd, typed string) (screen string, co
 	return strings.ReplaceAll(string(out), "\r\n", "\n"), cmd.ProcessState.ExitCode()
 }
 
-// checkHarmless fails if a screen has got anything that acts on a terminal, but for this program's own colours.
+// checkHarmless checks that a screen received nothing that acts on a terminal except this program's own colours.
 func checkHarmless(t *testing.T, what, screen string) {
 	t.Helper()
-	for _, colour := range []string{"\x1b[0m", "\x1b[m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"} { // ours
+	for _, colour := range []string{"\x1b[0m", "\x1b[m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"} {
 		screen = strings.ReplaceAll(screen, colour, "")
 	}
 	if clean := sanitize.Text(screen); clean != screen {
-		t.Errorf("%s: the terminal gets\n%q", what, screen)
+		t.Errorf("%s: the terminal receives\n%q", what, screen)
 	}
 }
 
-// Whatever a server, a model, a command or a file name says, the terminal gets text.
+// The terminal receives only text, whatever a server, a model, a command or a file name contains.
 func TestI10_TerminalGetsText(t *testing.T) {
 	hostile := hostileTexts(t)
 	all := strings.Join(hostile, " | ")
@@ -133,7 +133,7 @@ func TestI10_TerminalGetsText(t *testing.T) {
 		return screen
 	}
 	if screen := on(0, "y\ny\n1\n", "run", "--ask", "--dir", h.dir, "the task "+all); !strings.Contains(screen, `\u{1b}[2J`) || !strings.Contains(screen, "\x1b[32m✓") {
-		t.Errorf("nothing hostile is shown, or no colour:\n%q", screen)
+		t.Errorf("the screen lacks the escaped text or the colours:\n%q", screen)
 	}
 	on(0, "", "run", "--yes", "--json", "--dir", h.dir, all)
 	on(exitFailed, "", "run", "--yes", "--dir", h.dir, "the server refuses")
@@ -149,20 +149,21 @@ func TestI10_TerminalGetsText(t *testing.T) {
 		{"models", "--provider", all}, {"tools", "--profile", all}, {"completion", all}, {"tool", "shell", all}, {"run", "--provider", all, "x"}} {
 		on(exitUsage, "", args...)
 	}
-	// A pipe gets what there is, but for errors and completions, which come to a terminal all the same.
+	// A pipe receives unchanged text, except for errors and completions, because these are shown on a terminal.
 	for _, args := range [][]string{{"__complete", "sessions", "show", ""}, {"__complete", "run", "--resume", ""}} {
 		if out := h.run(0, args...); !strings.Contains(out.stdout, id) || sanitize.Text(out.stdout+out.stderr) != out.stdout+out.stderr {
 			t.Errorf("%q: %q %q", args, out.stdout, out.stderr)
 		}
 	}
 	if out := h.run(exitUsage, "run", "--dir", all, "x"); sanitize.Text(out.stderr) != out.stderr {
-		t.Errorf("%q", out.stderr)
+		t.Errorf("the error has control characters: %q", out.stderr)
 	}
 	if out := h.run(0, "sessions", "export", id); !strings.Contains(out.stdout, "\x1b[2J") {
-		t.Errorf("the export into a pipe is not what was said: %q", out.stdout)
+		t.Errorf("the export into a pipe changes the text: %q", out.stdout)
 	}
 }
 
+// mustJSON returns a value as JSON.
 func mustJSON(t *testing.T, value any) []byte {
 	t.Helper()
 	data, err := json.Marshal(value)
@@ -172,6 +173,7 @@ func mustJSON(t *testing.T, value any) []byte {
 	return data
 }
 
+// On a terminal the answer is shown once.
 func TestI17_AnswerOnceOnATerminal(t *testing.T) {
 	url, _ := serve(t, nil, fakellm.Turn{Text: "THE ANSWER."})
 	cmd := attractor(t, "run", "--yes", "--no-journal", "x")

@@ -13,7 +13,7 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// A mistake in the command line is what is said, also where there is no terminal to ask on, and it leaves no session.
+// A usage error is reported before a missing terminal, and leaves no session.
 func TestI17_UsageBeforeTerminal(t *testing.T) {
 	h := newHome(t, "http://127.0.0.1:1")
 	list, number := filepath.Join(h.dir, "list.json"), filepath.Join(h.dir, "number.json")
@@ -62,14 +62,14 @@ func TestI17_UsageBeforeTerminal(t *testing.T) {
 		}
 	}
 	if list := h.sessions(); len(list) != 0 {
-		t.Errorf("mistakes have left sessions: %+v", list)
+		t.Errorf("usage errors left sessions: %+v", list)
 	}
 	if out := h.run(exitUsage, "run", "x"); !strings.Contains(out.stderr, "no terminal to ask") {
-		t.Errorf("without a mistake the terminal is what is missing: %q", out.stderr)
+		t.Errorf("a correct command line does not report the missing terminal: %q", out.stderr)
 	}
 }
 
-// An error says once where it comes from.
+// An error names its source at most once, and none of this module's packages.
 func TestI17_NoDoubledPrefix(t *testing.T) {
 	for text, want := range map[string]string{
 		"agent: the journal is empty":                             "the journal is empty",
@@ -78,7 +78,7 @@ func TestI17_NoDoubledPrefix(t *testing.T) {
 		"anthropic: the server says no":                           "anthropic: the server says no",
 	} {
 		if got := plainError(text); got != want {
-			t.Errorf("%q became %q, want %q", text, got, want)
+			t.Errorf("plainError(%q) = %q, want %q", text, got, want)
 		}
 	}
 	h := newHome(t, "http://127.0.0.1:1")
@@ -92,19 +92,19 @@ func TestI17_NoDoubledPrefix(t *testing.T) {
 	for _, args := range [][]string{{"sessions", "show", "broken"}, {"sessions", "export", "broken"}, {"run", "--yes", "--resume", "broken", "x"}} {
 		for line := range strings.Lines(h.run(exitFailed, args...).stderr) {
 			if strings.Contains(line, "agent: ") || strings.Contains(line, "journal: ") {
-				t.Errorf("%v: %s", args, line)
+				t.Errorf("%v names a package: %s", args, line)
 			}
 		}
 	}
 }
 
-// A name that nobody knows is most often a slip: the person is told, and it is used all the same.
+// An unknown model or effort is probably a typing error: the person gets a warning, and the name is used.
 func TestI17_UnknownNamesAreWarnings(t *testing.T) {
 	url, server := serve(t, nil, fakellm.Turn{Text: "x"})
 	h := newHome(t, url)
 	for _, c := range []struct {
 		args []string
-		want string // in a warning; empty for none
+		want string // in the warning; empty if there must be none
 	}{
 		{[]string{"--model", "claude-unheard-of"}, `The model "claude-unheard-of" of anthropic`},
 		{[]string{"--effort", "hihg"}, `effort "hihg"`},
@@ -120,14 +120,14 @@ func TestI17_UnknownNamesAreWarnings(t *testing.T) {
 		}
 	}
 	if body := string(server.Requests()[0].Body); !strings.Contains(body, "claude-unheard-of") {
-		t.Errorf("the model was not asked: %.300s", body)
+		t.Errorf("the request does not name the model: %.300s", body)
 	}
 }
 
 func TestI17_VersionAndCompletion(t *testing.T) {
 	h := newHome(t, "http://127.0.0.1:1")
 	if flag, word := h.run(0, "--version").stdout, h.run(0, "version").stdout; flag != word || !strings.HasPrefix(flag, "attractor ") {
-		t.Errorf("%q, %q", flag, word)
+		t.Errorf("--version prints %q, version %q", flag, word)
 	}
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		if out := h.run(0, "completion", shell); !strings.Contains(out.stdout, "__complete") || out.stderr != "" {
@@ -142,7 +142,7 @@ func TestI17_VersionAndCompletion(t *testing.T) {
 		}
 	}
 
-	// A real shell takes the script and asks it.
+	// A real shell loads the script and registers the completion.
 	bash := peer.Need(t, "bash")
 	script := h.run(0, "completion", "bash").stdout
 	cmd := exec.Command(bash, "--norc", "-c", script+`
@@ -153,7 +153,7 @@ declare -F __start_attractor && complete -p attractor`)
 	}
 }
 
-// The answer is printed once wherever both streams come out together, and is all of standard output where they do not.
+// The answer is printed once if both streams go to the same place. Otherwise standard output has the answer alone.
 func TestI17_AnswerOnce(t *testing.T) {
 	url, _ := serve(t, nil, say("First a look.", use("shell", map[string]any{"command": "true"})), fakellm.Turn{Text: "THE ANSWER.\nof two lines"})
 	h := newHome(t, url)
@@ -168,7 +168,7 @@ func TestI17_AnswerOnce(t *testing.T) {
 		cmd.Dir, cmd.Env = h.dir, append(cmd.Env, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
 		return cmd
 	}
-	out, err := prepare().CombinedOutput() // one pipe
+	out, err := prepare().CombinedOutput() // both streams go to one pipe
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func TestI17_AnswerOnce(t *testing.T) {
 	once("standard error alone", apart.stderr)
 }
 
-// What was not shown as it came is printed, also where both streams come out together.
+// A result that was not shown as it arrived is printed, even if both streams go to the same place.
 func TestI17_AnswerNotShownBefore(t *testing.T) {
 	url, _ := serve(t, nil, say("thinking aloud"), say("", use("final_result", map[string]any{"count": 3})))
 	h := newHome(t, url)

@@ -19,7 +19,7 @@ type view struct {
 	progress *progress
 	// warnings gets the warnings with --json, for a person beside the events. Nil shows none.
 	warnings io.Writer
-	// once says that an answer that progress has shown is not printed, because both go to the same place.
+	// once suppresses an answer that progress has shown, because both go to the same place.
 	once   bool
 	abort  func()
 	failed error // the first write that failed

@@ -12,32 +12,32 @@ import (
 	"github.com/attractor-go/attractor/llm/providers"
 )
 
-// Config holds what a user chooses for a session. What is not chosen comes from the session that is resumed or forked, else from the
-// environment and the defaults.
+// Config holds a user's choices for a session. Other settings come from the session that is resumed or forked, else from the environment and
+// the defaults.
 type Config struct {
 	// Store keeps the session and its subagents. Nil keeps nothing.
 	Store journal.Store
-	// Resume is the id of the session to go on with, or the beginning of one. Fork is the same of a session to begin a new one from, up to the
-	// turn Turn; 0 means all of them. At most one of the two is set.
+	// Resume is the id of the session to resume, or a prefix of it. Fork is the same for a session to fork after the turn Turn; 0 means after
+	// its last. At most one of the two is set.
 	Resume, Fork string
 	Turn         int
 
-	// Dir is the directory to work in. Empty means the current one, or that of the resumed session.
+	// Dir is the working directory. Empty means the resumed session's, or the current one.
 	Dir string
-	// Provider, Model and Effort are those of the model to ask. Nil means those of the resumed session, or the provider whose key is in the
-	// environment, and its profile's.
+	// Provider, Model and Effort choose the model. Nil means the resumed session's. For a new session it means the provider whose key is in
+	// the environment, and its profile's model and effort.
 	Provider, Model, Effort *string
-	// Fallbacks are the models that are asked when a call of that model has failed for good. Nil means those of the resumed session whose keys
-	// are in the environment.
+	// Fallbacks lists the models to use, in order, when calls of the chosen model fail for good. Nil means the resumed session's fallbacks, as
+	// far as their keys are in the environment.
 	Fallbacks []agent.FallbackModel
 	// Profile is the name of a profile. Native chooses its native dialect.
 	Profile string
 	Native  *bool
-	// BaseURL is that of the provider's API; empty means the environment's, or the provider's own.
+	// BaseURL is the URL of the provider's API. Empty means the environment's, or the vendor's.
 	BaseURL string
 	// IdleTimeout bounds every silence of the model.
 	IdleTimeout time.Duration
-	// Instructions go last into the system prompt of a new session.
+	// Instructions are appended to the system prompt of a new session.
 	Instructions string
 	// Permission says which calls are allowed.
 	Permission Permission
@@ -46,7 +46,7 @@ type Config struct {
 	Getenv func(string) string
 }
 
-// Check returns an error when a name or a directory in the configuration is not there. It opens nothing.
+// Check returns an error if a provider, profile, session or directory does not exist. It opens nothing.
 func (c *Config) Check(ctx context.Context) error {
 	if c.Profile != "" {
 		if _, err := FindProfile(c.Profile, false); err != nil {
@@ -64,7 +64,7 @@ func (c *Config) Check(ctx context.Context) error {
 		}
 	}
 	from, err := c.from(ctx)
-	if err != nil || from != "" && c.Dir == "" { // the session has a directory
+	if err != nil || from != "" && c.Dir == "" { // the session has its own directory
 		return err
 	}
 	return checkDir(cmp.Or(c.Dir, "."))
@@ -84,7 +84,7 @@ func value(s *string) string {
 	return *s
 }
 
-// reaches reports whether a provider is the one that is chosen, or the environment has what it needs.
+// reaches reports whether a provider is the chosen one or is configured in the environment.
 func (c *Config) reaches(provider string) bool {
 	kind, err := providers.Find(provider)
 	if err != nil {
@@ -94,7 +94,7 @@ func (c *Config) reaches(provider string) bool {
 	return set || provider == value(c.Provider)
 }
 
-// fillIn completes the configuration by the session that is resumed, if there is one.
+// fillIn completes the configuration with the settings of the resumed session, if there is one.
 func (c *Config) fillIn(was *agent.State) error {
 	if was == nil {
 		c.Dir = cmp.Or(c.Dir, ".")

@@ -11,8 +11,8 @@ import (
 	"github.com/attractor-go/attractor/internal/git"
 )
 
-// OpenDir opens a working directory on this machine. Before anything runs there, it ends what a killed program has left running:
-// [env.Local.Abandoned] lists it.
+// OpenDir opens a working directory on this machine. It first ends the processes that a killed program has left running, which
+// [env.Local.Abandoned] lists.
 func OpenDir(dir string) (*env.Local, error) {
 	local, err := env.NewLocal(dir, env.LocalOptions{EndAbandoned: true})
 	if err != nil {
@@ -33,9 +33,9 @@ func (s *Setup) openDir(c *Config) (err error) {
 	return nil
 }
 
-// SystemPrompt renders the prompt of a session in a directory. It reads through an environment of its own, in which the whole
-// repository may be read: the project's documents begin at its top, which can be above the directory that the session may touch. What is
-// allowed there is what o.Env says; without one, files may be changed in the directory alone.
+// SystemPrompt renders the system prompt of a session in a directory. It reads the project's documents through an environment that can read
+// the whole repository, because they begin at its root, which may be above the session's directory. The prompt describes the permissions of
+// o.Env or, if that is nil, those of a session that may change files in the directory.
 func SystemPrompt(ctx context.Context, dir string, o agent.Options) (text string, err error) {
 	local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup, Roots: git.Roots(dir)})
 	if err != nil {
@@ -50,7 +50,7 @@ func SystemPrompt(ctx context.Context, dir string, o agent.Options) (text string
 	return agent.SystemPrompt(ctx, o), nil
 }
 
-// reader is an environment in which more can be read than in the one that it describes.
+// reader is an environment that reports another one's confinement, although it can read more.
 type reader struct {
 	env.Base
 	confinement env.Confinement
@@ -64,6 +64,7 @@ func (r reader) Below(context.Context, string, string) (env.Environment, func(er
 	return r.Environment, func(error) {}
 }
 
+// checkDir returns an error if dir is not a directory.
 func checkDir(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -75,7 +76,7 @@ func checkDir(dir string) error {
 	return nil
 }
 
-// cannotWork names a directory and what is wrong with it, once.
+// cannotWork returns an error that names a directory once and says why it cannot be used.
 func cannotWork(dir string, err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) {

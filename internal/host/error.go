@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// The kinds of errors. A program adds to each how its user can choose otherwise.
+// The kinds of errors. A program tells its user what to do about each.
 var (
-	// ErrConfig says that something was chosen that is not there, or that does not fit the rest.
+	// ErrConfig says that a setting names something that does not exist, or contradicts another setting.
 	ErrConfig = errors.New("the configuration cannot work")
 	// ErrNoKey says that the environment has no key.
 	ErrNoKey = errors.New("no API key")
-	// ErrFallback says that a fallback cannot be asked.
+	// ErrFallback says that a fallback cannot be used.
 	ErrFallback = errors.New("no fallback")
 	// ErrNoServer says that the URL of the provider's server is missing.
 	ErrNoServer = errors.New("no server")
@@ -27,7 +27,7 @@ var (
 	ErrJournal = errors.New("no journal")
 )
 
-// Error is an error of a kind, which errors.Is finds beside what Err wraps.
+// Error is an error with a kind. errors.Is finds both the kind and what Err wraps.
 type Error struct {
 	Kind error
 	Err  error
@@ -39,6 +39,7 @@ func (e *Error) Error() string { return e.Err.Error() }
 // Unwrap returns the kind and the error.
 func (e *Error) Unwrap() []error { return []error{e.Kind, e.Err} }
 
+// fail returns an error of a kind.
 func fail(kind error, format string, args ...any) error {
 	return &Error{Kind: kind, Err: fmt.Errorf(format, args...)}
 }

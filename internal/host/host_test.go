@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { os.Exit(orphans.Check(code)) }))
 }
 
-// bench is a directory, a store, and a model server that follows a script.
+// bench holds a directory, a store, and a server with a scripted model.
 type bench struct {
 	*testing.T
 	dir    string
@@ -44,13 +44,13 @@ func newBench(t *testing.T, turns ...fakellm.Turn) *bench {
 	return &bench{T: t, dir: t.TempDir(), kept: kept, store: journal.NewDir(kept), server: server, url: web.URL}
 }
 
-// config returns a configuration that has all that it needs; the environment has the key of Anthropic.
+// config returns a complete configuration, whose environment has Anthropic's key.
 func (b *bench) config() host.Config {
 	return host.Config{Store: b.store, Dir: b.dir, Permission: host.AllowAll,
 		Getenv: variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", b.url)}
 }
 
-// variables returns an environment of names and values.
+// variables returns a Getenv for pairs of names and values.
 func variables(pairs ...string) func(string) string {
 	return func(name string) string {
 		if i := slices.Index(pairs, name); i >= 0 && i%2 == 0 {
@@ -60,7 +60,7 @@ func variables(pairs ...string) func(string) string {
 	}
 }
 
-// submit runs a session on a task, or continues it without one, and returns its id and its result.
+// submit runs a session with a task, or continues it if the task is empty. It returns the session's id and result.
 func (b *bench) submit(c host.Config, task string, change ...func(*agent.Options)) (string, *agent.Result) {
 	b.Helper()
 	setup, err := host.Open(context.Background(), c)
@@ -91,13 +91,15 @@ func (b *bench) lastRequest() string {
 	return string(requests[len(requests)-1].Body)
 }
 
+// ptr returns a pointer to s.
 func ptr(s string) *string { return &s }
 
+// writeTurn returns a turn that calls write_file.
 func writeTurn(name, content string) fakellm.Turn {
 	return fakellm.Turn{Calls: []fakellm.Call{{Name: "write_file", Args: []byte(`{"file_path":"` + name + `","content":"` + content + `"}`)}}}
 }
 
-// A session is kept in the store, with its directory, prompt and instructions, and goes on from there by the beginning of its id.
+// A session is stored with its directory, prompt and instructions, and can be resumed by the beginning of its id.
 func TestJ12_OpenAndResume(t *testing.T) {
 	b := newBench(t, writeTurn("made", "x"), fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"}, fakellm.Turn{Text: "three"})
 	if err := os.WriteFile(filepath.Join(b.dir, "AGENTS.md"), []byte("Speak in rhymes."), 0o600); err != nil {
@@ -131,11 +133,11 @@ func TestJ12_OpenAndResume(t *testing.T) {
 	}
 	list, err := host.List(t.Context(), b.store, 0)
 	if err != nil || len(list) != 1 || list[0].ID != id || list[0].Dir != b.dir || list[0].Task != "the task" {
-		t.Errorf("%+v, %v", list, err)
+		t.Errorf("the list has %+v, %v", list, err)
 	}
 }
 
-// A session that is resumed keeps its provider, profile and dialect, whatever keys there are now, and can be moved.
+// A resumed session keeps its provider, profile and dialect, whatever keys the environment has, and can move to another directory.
 func TestJ12_ResumeKeepsSettings(t *testing.T) {
 	b := newBench(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
 	c, native := b.config(), true
@@ -150,11 +152,11 @@ func TestJ12_ResumeKeepsSettings(t *testing.T) {
 		}
 	})
 	if !strings.Contains(b.lastRequest(), other) {
-		t.Errorf("the model was not told of the directory %s: %s", other, b.lastRequest())
+		t.Errorf("the request does not name the directory %s: %s", other, b.lastRequest())
 	}
 }
 
-// Subagents are kept beside their session.
+// The journals of subagents are in the session's store.
 func TestJ12_SubagentsAreKept(t *testing.T) {
 	b := newBench(t)
 	setup, err := host.Open(t.Context(), b.config())
@@ -173,7 +175,7 @@ func TestJ12_SubagentsAreKept(t *testing.T) {
 	}
 }
 
-// A fork is a session of its own, and begins after a turn of another one.
+// A fork is a new session that begins after a turn of another one.
 func TestJ12_OpenFork(t *testing.T) {
 	b := newBench(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"}, fakellm.Turn{Text: "three"})
 	source, _ := b.submit(b.config(), "the first task")
@@ -187,15 +189,15 @@ func TestJ12_OpenFork(t *testing.T) {
 	}
 	c.Turn = 99
 	if _, err := host.Open(t.Context(), c); !errors.Is(err, host.ErrConfig) || !errors.Is(err, agent.ErrNoTurn) {
-		t.Errorf("a turn that is not there: %v", err)
+		t.Errorf("fork after a missing turn: %v", err)
 	}
 }
 
-// What a session may do is what its permission says.
+// The permission decides which calls run, which are refused, and which a person is asked about.
 func TestJ12_Permissions(t *testing.T) {
 	for _, c := range []struct {
 		permission host.Permission
-		verdict    tool.Verdict // of whoever is asked
+		verdict    tool.Verdict // the answer of Approve
 		asked      int
 		written    bool
 	}{
@@ -223,7 +225,7 @@ func TestJ12_Permissions(t *testing.T) {
 	}
 }
 
-// What stands in the way of a session has a kind, and leaves no journal behind.
+// A configuration that cannot work is an error of a kind, and leaves no journal behind.
 func TestJ12_ErrorKinds(t *testing.T) {
 	b := newBench(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
 	var ids []string
@@ -237,17 +239,17 @@ func TestJ12_ErrorKinds(t *testing.T) {
 		kind   error
 		text   string
 	}{
-		"no key":                {func(c *host.Config) { c.Getenv = variables() }, host.ErrNoKey, "ANTHROPIC_API_KEY"},
-		"no key of it":          {func(c *host.Config) { c.Provider = ptr("gemini") }, host.ErrNoKey, "GEMINI_API_KEY"},
-		"several keys":          {func(c *host.Config) { c.Getenv = keys }, host.ErrNoProvider, "anthropic, openai"},
-		"a URL of nobody":       {func(c *host.Config) { c.Getenv, c.BaseURL = variables(), b.url }, host.ErrNoProvider, "base URL"},
-		"no server":             {func(c *host.Config) { c.Provider = ptr("openai-compatible") }, host.ErrNoServer, "OPENAI_COMPATIBLE_BASE_URL"},
-		"an unknown provider":   {func(c *host.Config) { c.Provider = ptr("nobody") }, host.ErrConfig, "anthropic"},
-		"an unknown profile":    {func(c *host.Config) { c.Profile = "nobody" }, host.ErrConfig, "anthropic, openai, gemini"},
-		"no directory":          {func(c *host.Config) { c.Dir = filepath.Join(b.dir, "none") }, host.ErrConfig, "cannot work in"},
-		"an unknown session":    {func(c *host.Config) { c.Resume = "zzz" }, host.ErrNoSession, `"zzz"`},
-		"nothing kept":          {func(c *host.Config) { c.Store, c.Resume = nil, ids[0] }, host.ErrNoStore, "not kept"},
-		"a provider of another": {func(c *host.Config) { c.Resume, c.Provider = ids[0], ptr("openai") }, host.ErrNoModel, "openai needs a model"},
+		"no key":                   {func(c *host.Config) { c.Getenv = variables() }, host.ErrNoKey, "ANTHROPIC_API_KEY"},
+		"no key for the provider":  {func(c *host.Config) { c.Provider = ptr("gemini") }, host.ErrNoKey, "GEMINI_API_KEY"},
+		"several keys":             {func(c *host.Config) { c.Getenv = keys }, host.ErrNoProvider, "anthropic, openai"},
+		"a URL without a provider": {func(c *host.Config) { c.Getenv, c.BaseURL = variables(), b.url }, host.ErrNoProvider, "base URL"},
+		"no server":                {func(c *host.Config) { c.Provider = ptr("openai-compatible") }, host.ErrNoServer, "OPENAI_COMPATIBLE_BASE_URL"},
+		"an unknown provider":      {func(c *host.Config) { c.Provider = ptr("nobody") }, host.ErrConfig, "anthropic"},
+		"an unknown profile":       {func(c *host.Config) { c.Profile = "nobody" }, host.ErrConfig, "anthropic, openai, gemini"},
+		"no directory":             {func(c *host.Config) { c.Dir = filepath.Join(b.dir, "none") }, host.ErrConfig, "cannot work in"},
+		"an unknown session":       {func(c *host.Config) { c.Resume = "zzz" }, host.ErrNoSession, `"zzz"`},
+		"no store":                 {func(c *host.Config) { c.Store, c.Resume = nil, ids[0] }, host.ErrNoStore, "not kept"},
+		"another provider":         {func(c *host.Config) { c.Resume, c.Provider = ids[0], ptr("openai") }, host.ErrNoModel, "openai needs a model"},
 		"no default model": {func(c *host.Config) { c.Provider, c.BaseURL = ptr("openai-compatible"), b.url }, host.ErrNoModel,
 			"openai-compatible"},
 	} {
@@ -263,7 +265,7 @@ func TestJ12_ErrorKinds(t *testing.T) {
 	}
 }
 
-// The beginning of an id is enough where it is the beginning of one only, and a whole id is never taken for a beginning.
+// Find accepts a prefix that fits one id. A complete id is found even if it is the prefix of another.
 func TestJ12_FindByPrefix(t *testing.T) {
 	b := newBench(t)
 	for _, id := range []string{"abc", "abcd", "b"} {
@@ -283,7 +285,7 @@ func TestJ12_FindByPrefix(t *testing.T) {
 	}
 }
 
-// The profile is the provider's; a provider without one has the tools of the anthropic profile without its options.
+// A session has its provider's profile, or the anthropic profile without its options if the provider has none.
 func TestJ12_ProfileByProvider(t *testing.T) {
 	b := newBench(t)
 	for _, c := range []struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// openJournal opens the journal of a new session, of one that is resumed, or of a fork. Of the last two it returns the state so far.
+// openJournal opens the journal of a new session, a resumed session or a fork. For the last two it returns the session's state.
 func (s *Setup) openJournal(ctx context.Context, c *Config) (*agent.State, error) {
 	o := &s.Options
 	from, err := c.from(ctx)
@@ -40,7 +40,7 @@ func (s *Setup) openJournal(ctx context.Context, c *Config) (*agent.State, error
 	return agent.Load(ctx, o.Journal)
 }
 
-// from returns the id of the session to resume or to fork, or nothing when a new one begins.
+// from returns the id of the session to resume or to fork, or "" for a new session.
 func (c *Config) from(ctx context.Context) (string, error) {
 	prefix := cmp.Or(c.Resume, c.Fork)
 	if prefix == "" {
@@ -49,7 +49,7 @@ func (c *Config) from(ctx context.Context) (string, error) {
 	return Find(ctx, c.Store, prefix)
 }
 
-// journalError says what to do about a journal that cannot be opened.
+// journalError returns the error for a journal that cannot be opened. It says what to do.
 func journalError(err error) error {
 	switch {
 	case errors.Is(err, journal.ErrLocked):
@@ -60,7 +60,7 @@ func journalError(err error) error {
 	return fail(ErrJournal, "cannot keep the session: %w", err)
 }
 
-// discard closes a journal that no session got, and removes it if it is empty: it would be a session without anything in the list.
+// discard closes the journal unless a session has taken it over. It removes an empty one, which would be listed as a session.
 func (s *Setup) discard() error {
 	log := s.Options.Journal
 	if log == nil || s.started {

@@ -6,7 +6,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// Permission says which calls of the model are allowed.
+// Permission decides which tool calls are allowed.
 type Permission uint8
 
 // The permissions. A call that only reads is always allowed.
@@ -16,7 +16,7 @@ const (
 	ReadOnly                   // every call that changes or runs something is refused
 )
 
-// Authorize implements [tool.Authorize]. It leaves to Approve what a person has to decide.
+// Authorize implements [tool.Authorize]. With Ask it leaves the decision to [agent.Options].Approve.
 func (p Permission) Authorize(_ context.Context, req tool.Request) (tool.Decision, error) {
 	switch {
 	case p == AllowAll || req.Access.Effect == tool.ReadOnly:

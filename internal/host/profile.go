@@ -10,10 +10,10 @@ import (
 	"github.com/attractor-go/attractor/profile/openai"
 )
 
-// dialects is one profile in its two forms.
+// dialects holds the constructors of a profile's two dialects.
 type dialects struct{ own, native func() profile.Profile }
 
-// profiles returns the one table of profiles.
+// profiles returns all profiles.
 func profiles() []dialects {
 	return []dialects{
 		{anthropic.Profile, anthropic.Native},
@@ -22,9 +22,10 @@ func profiles() []dialects {
 	}
 }
 
-// nativeDialect is the Dialect of the vendors' own tools.
+// nativeDialect is the name of the dialect with the vendors' own tools.
 const nativeDialect = "native"
 
+// choose returns the profile in its own or its native dialect.
 func (d dialects) choose(native bool) profile.Profile {
 	if native {
 		return d.native()
@@ -32,8 +33,8 @@ func (d dialects) choose(native bool) profile.Profile {
 	return d.own()
 }
 
-// chooseProfile returns the profile that is named, else the provider's. A provider without one gets the tools and the prompt of the
-// anthropic profile, without its provider options, and its own newest model.
+// chooseProfile returns the chosen profile, else the provider's. A provider without a profile gets the anthropic profile without its
+// provider options, and its own newest model.
 func (c *Config) chooseProfile(provider string) (profile.Profile, error) {
 	native := c.Native != nil && *c.Native
 	if c.Profile != "" {

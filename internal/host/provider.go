@@ -9,7 +9,7 @@ import (
 	"github.com/attractor-go/attractor/llm/providers"
 )
 
-// connect returns a client with the chosen provider and those of the fallbacks, and the name of the chosen one.
+// connect returns a client with the chosen provider and the fallbacks' providers, and the name of the chosen one.
 func (c *Config) connect() (*llm.Client, string, error) {
 	chosen, err := c.chooseProvider()
 	if err != nil {
@@ -36,7 +36,7 @@ func (c *Config) connect() (*llm.Client, string, error) {
 	return client, chosen.Name, nil
 }
 
-// newProvider returns a provider with the key and the URL that the environment has for it. A base URL takes precedence.
+// newProvider returns a provider with its key and URL from the environment. A base URL takes precedence over the environment's.
 func (c *Config) newProvider(kind providers.Kind, baseURL string) (llm.Provider, error) {
 	config, _ := kind.Config(c.getenv)
 	config.BaseURL = cmp.Or(baseURL, config.BaseURL)
@@ -54,7 +54,7 @@ func (c *Config) newProvider(kind providers.Kind, baseURL string) (llm.Provider,
 	return provider, nil
 }
 
-// chooseProvider returns the provider that is named, else the one whose key or base URL is in the environment. It never guesses.
+// chooseProvider returns the chosen provider, else the only one whose key or base URL is in the environment. It does not guess among several.
 func (c *Config) chooseProvider() (providers.Kind, error) {
 	if name := value(c.Provider); name != "" {
 		return FindProvider(name)
@@ -78,7 +78,7 @@ func (c *Config) chooseProvider() (providers.Kind, error) {
 	return providers.Kind{}, fail(ErrNoKey, "no API key: set %s", strings.Join(providers.Variables(), ", or "))
 }
 
-// FindProvider returns the provider of that name in the table of providers.
+// FindProvider returns the provider with that name.
 func FindProvider(name string) (providers.Kind, error) {
 	kind, err := providers.Find(name)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // UserStore returns the store of the user's sessions: $XDG_STATE_HOME/attractor/sessions, else ~/.local/state/attractor/sessions.
 func UserStore(getenv func(string) string) (*journal.Dir, error) {
 	state := getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(state) { // the XDG specification has relative ones ignored
+	if !filepath.IsAbs(state) { // the XDG specification requires an absolute path
 		home, err := os.UserHomeDir()
 		if err != nil {
 			return nil, fail(ErrNoStore, "there is no directory to keep sessions in: set XDG_STATE_HOME or HOME")
@@ -25,8 +25,8 @@ func UserStore(getenv func(string) string) (*journal.Dir, error) {
 	return journal.NewDir(filepath.Join(state, "attractor", "sessions")), nil
 }
 
-// Find returns the id of the session whose id is, or begins with, the prefix. A journal without a record is no session, but its whole id
-// is found.
+// Find returns the id of the session whose id equals the prefix or alone begins with it. Journals without a record are not sessions, so they
+// do not make a prefix ambiguous.
 func Find(ctx context.Context, store journal.Store, prefix string) (string, error) {
 	if store == nil {
 		return "", fail(ErrNoStore, "there is no session %q: sessions are not kept", prefix)
@@ -56,7 +56,7 @@ func Find(ctx context.Context, store journal.Store, prefix string) (string, erro
 	return "", fail(ErrNoSession, "%q is the beginning of several sessions: %s", prefix, strings.Join(found, ", "))
 }
 
-// isBlank reports whether a journal has no record: a process that was killed as it began has left it.
+// isBlank reports whether a journal has no record. A process that is killed at its start leaves such a journal.
 func isBlank(ctx context.Context, store journal.Store, id string) bool {
 	r, err := store.Read(ctx, id)
 	if err != nil {
@@ -78,8 +78,8 @@ type Summary struct {
 	Problem  string    `json:"problem,omitempty"` // why the session cannot be read
 }
 
-// List returns the sessions of a store, those that were written to last first, and at most limit of them unless that is 0. Journals
-// without a record are left out.
+// List returns the sessions of a store, the most recently written first. It returns at most limit sessions; 0 means all. Journals without a
+// record are left out.
 func List(ctx context.Context, store journal.Store, limit int) ([]Summary, error) {
 	entries, err := store.List(ctx)
 	if err != nil {

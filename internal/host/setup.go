@@ -9,22 +9,22 @@ import (
 	"github.com/attractor-go/attractor/journal"
 )
 
-// Setup holds a session that is ready to start, and what it stands on.
+// Setup holds the options and resources of a session that is ready to start.
 type Setup struct {
-	// Options are those of the session. A program adds what is its own, such as OnEvent, Approve and Policy, before it starts the session.
+	// Options holds the session's options. A program adds its own, such as OnEvent, Approve and Policy, before it starts the session.
 	Options agent.Options
-	// Local is the machine under Options.Env.
+	// Local is the environment that Options.Env wraps.
 	Local *env.Local
-	// Resumed reports whether the session goes on with another one, or begins as a fork.
+	// Resumed reports whether the session is a resumed one or a fork.
 	Resumed bool
 
-	change  agent.Settings // of a session that is resumed
+	change  agent.Settings // the settings to change in a resumed session
 	store   journal.Store
-	started bool // the session closes the journal
+	started bool // the session has taken over the journal
 }
 
-// Open prepares a session. The caller closes the Setup after the session. Errors are of this package's kinds where they are the
-// configuration's fault.
+// Open prepares a session. The caller must close the Setup after the session. An error in the configuration has one of this package's
+// kinds.
 func Open(ctx context.Context, c Config) (s *Setup, err error) {
 	s = &Setup{store: c.Store, change: agent.Settings{Provider: c.Provider, Model: c.Model, Effort: c.Effort}}
 	defer func() {
@@ -97,7 +97,7 @@ func (s *Setup) begin(ctx context.Context) (*agent.Session, error) {
 	return session, err
 }
 
-// Close ends what the session has left running on the machine. A journal that no session got is closed, and removed if it is empty.
+// Close ends the processes that the session has left running. If Start did not succeed, it closes the journal, and removes it if it is empty.
 func (s *Setup) Close() error {
 	var err error
 	if s.Local != nil {
