@@ -233,7 +233,7 @@ func lastLine(s string) string {
 	return lines[len(lines)-1]
 }
 
-// TestHost is the host process that other tests kill.
+// TestHost runs as the host process that other tests kill.
 func TestHost(t *testing.T) {
 	level, script := os.Getenv("ATTRACTOR_TEST_LEVEL"), os.Getenv("ATTRACTOR_TEST_SCRIPT")
 	if level == "" {

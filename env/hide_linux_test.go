@@ -14,7 +14,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 )
 
-// TestHideHost is a host process that has a key in its environment and runs a command.
+// TestHideHost runs as a host process with a key in its environment, and runs a command.
 func TestHideHost(t *testing.T) {
 	level, script := os.Getenv("ATTRACTOR_TEST_LEVEL"), os.Getenv("ATTRACTOR_TEST_SCRIPT")
 	if level == "" || script == "" {

@@ -97,7 +97,7 @@ func TestI5_OwnCommandIsKept(t *testing.T) {
 	}
 }
 
-// TestI5_NestedHost is a host process in the command of a host that has ended.
+// TestI5_NestedHost runs as a host process in the command of a host that has ended.
 func TestI5_NestedHost(t *testing.T) {
 	if os.Getenv("ATTRACTOR_TEST_ABANDONED") == "" {
 		t.Skip("a helper process of other tests")

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// lockWait is how long Lock and Replace wait for others. A change takes milliseconds, so a lock that is held for longer belongs
+	// lockWait limits how long Lock and Replace wait for others. A change takes milliseconds, so a lock that is held for longer belongs
 	// to a process that is stopped or broken.
 	lockWait = 10 * time.Second
 	// lockPause and maxLockPause bound the pause between attempts to take a lock.

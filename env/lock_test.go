@@ -22,7 +22,7 @@ import (
 // lockHolder is the variable that makes TestI6_LockHolder hold a lock: its directory, locks and file.
 const lockHolder = "ATTRACTOR_TEST_LOCK_HOLDER"
 
-// TestI6_LockHolder is the other process of TestI6_LockEndsWithItsProcess.
+// TestI6_LockHolder runs as the other process of TestI6_LockEndsWithItsProcess.
 func TestI6_LockHolder(t *testing.T) {
 	given := os.Getenv(lockHolder)
 	if given == "" {

@@ -217,7 +217,7 @@ func TestA19_List(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed(t, created(t, dir, "c", "x"))
-	for _, name := range []string{"not an id.jsonl", "c.lock", "other", "d.tmp"} { // c.lock is what a killed writer leaves
+	for _, name := range []string{"not an id.jsonl", "c.lock", "other", "d.tmp"} { // a killed writer leaves c.lock
 		if err := os.WriteFile(filepath.Join(dir.path, name), []byte("1\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -36,10 +36,10 @@ type Error struct {
 	// Code is the provider's error code. Message is the provider's text, or ours. Neither ever contains a key.
 	Code, Message string
 	Status        int // of the HTTP response, 0 without one
-	// RetryAfter is how long the provider asks the client to wait, 0 if it did not say.
+	// RetryAfter is the time that the provider asks the client to wait, 0 if it did not say.
 	RetryAfter time.Duration
 	RequestID  string
-	// Usage is what the failed attempt used, as far as known.
+	// Usage holds the tokens that the failed attempt used, as far as known.
 	Usage Usage
 	// Tokens and Window are set for an [ErrContextLength]: the request's length and its limit, 0 if the provider did not say.
 	Tokens, Window int

@@ -39,7 +39,7 @@ type Cleaner struct {
 	invalid bool // the last replacement stands for a run of bytes that may go on
 }
 
-// maxSequence is how many bytes a sequence may have before it is taken for text. The longest common ones, pieces of images in kitty's
+// maxSequence limits the bytes of a sequence. A longer one is taken for text. The longest common ones, pieces of images in kitty's
 // protocol, have 4096 bytes of data.
 const maxSequence = 8 << 10
 

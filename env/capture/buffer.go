@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// DefaultKept is how many bytes a Buffer keeps of the beginning, and how many of the end, by default.
+// DefaultKept is the default number of bytes that a Buffer keeps of the beginning, and of the end.
 const DefaultKept = 4 << 20
 
 // Options configure a Buffer. Sizes are in bytes: zero means DefaultKept, and a negative size means nothing.

@@ -25,7 +25,7 @@ type tally struct {
 
 const (
 	windowSize = 64
-	// windowStep is how many bytes of a full window can be decided. The last ones may begin a character.
+	// windowStep is the number of bytes of a full window that can be decided. The last ones may begin a character.
 	windowStep = windowSize - (utf8.UTFMax - 1)
 )
 

@@ -46,7 +46,7 @@ func Suite(t *testing.T, make func(t *testing.T) env.Environment) {
 	SuiteWith(t, make, Options{})
 }
 
-// SuiteWith is Suite for an environment that lacks some features.
+// SuiteWith runs Suite on an environment that lacks some features.
 func SuiteWith(t *testing.T, make func(t *testing.T) env.Environment, opts Options) {
 	for feature, why := range opts.Lacks {
 		if !slices.Contains(features(), feature) || why == "" {

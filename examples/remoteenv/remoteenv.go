@@ -22,7 +22,7 @@ type Env struct {
 	platform env.Platform
 	prelude  string     // the beginning of every script
 	local    *env.Local // runs the local ends of commands
-	live     sync.Map   // of *process: commands of which a process may still run
+	live     sync.Map   // of *process: commands that may still have processes
 }
 
 var (

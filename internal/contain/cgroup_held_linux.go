@@ -14,7 +14,7 @@ import (
 // A host holds a lock on the directory of each of its cgroups. The kernel releases it when the host ends, in whatever way. Unlike a
 // process id, a lock means the same in every PID namespace that shares the hierarchy.
 
-// makeTries is how often make tries. Another host that removes empty cgroups may remove a new cgroup before it is locked.
+// makeTries limits the attempts of make. Another host that removes empty cgroups may remove a new cgroup before it is locked.
 const makeTries = 5
 
 // make creates an empty cgroup, named after the id, and locks it.

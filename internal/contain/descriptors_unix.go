@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// blindDescriptors is how many descriptors are tried where they cannot be listed.
+// blindDescriptors is the number of descriptors to try where they cannot be listed.
 const blindDescriptors = 256
 
 // inherited returns ExtraFiles with which a command gets its standard descriptors and the given files and no other descriptor. A nil

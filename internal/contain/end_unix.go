@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// settleTime is how long a tree may take to end after KILL.
+	// settleTime limits the time that a tree takes to end after KILL.
 	settleTime = 400 * time.Millisecond
-	// pollTime is how often a tree is looked at. The kernel does not report the end of processes that are not our children.
+	// pollTime is the interval between looks at a tree. The kernel does not report the end of processes that are not our children.
 	pollTime = 5 * time.Millisecond
 )
 

@@ -104,8 +104,8 @@ func (t group) members() ([]member, error) {
 	return list, err
 }
 
-// execTries is how often a process is looked at, a millisecond apart, that may be executing a new program: its environment is empty
-// for some microseconds then.
+// execTries limits the looks, a millisecond apart, at a process that may be executing a new program. Its environment is then empty for some
+// microseconds.
 const execTries = 5
 
 // environSize is larger than most environments.
@@ -258,7 +258,7 @@ func (m member) signal(sig syscall.Signal) error {
 	return errors.Join(os.NewSyscallError("kill", err), p.Release())
 }
 
-// startTime is how long describe waits for processes that are about to execute a program. After that they are named by the program
+// startTime limits how long describe waits for processes that are about to execute a program. After that they are named by the program
 // that they run.
 const startTime = 500 * time.Millisecond
 

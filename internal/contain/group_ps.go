@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// psTime is how long ps may take.
+// psTime limits the time that ps takes.
 const psTime = time.Second
 
 // member is a process of a tree.

@@ -23,7 +23,7 @@ type group struct {
 	began   uint64          // when the leader started, in the kernel's ticks; zero if unknown
 }
 
-// killRounds is how many sweeps one KILL makes at most. Each finds what was forked during the one before. It is small because the
+// killRounds limits the sweeps of one KILL. Each finds the processes that were forked during the one before. The limit is small because the
 // caller tries again while there is time.
 const killRounds = 4
 
@@ -136,7 +136,7 @@ func describeAll(members []member, err error) []string {
 	return lines
 }
 
-// maxLine is how many characters of a command line are shown.
+// maxLine limits the characters of a command line that are shown.
 const maxLine = 200
 
 // oneLine returns a process's command line, which the process chooses itself, as one line of text.

@@ -33,7 +33,7 @@ while :; do
 	[ $? -le 128 ] && exit
 done`
 
-// keeperTime is how long a keeper may take to be ready, and to end. Both take milliseconds, and longer on a busy machine.
+// keeperTime limits the time that a keeper takes to be ready, and to end. Both take milliseconds, and longer on a busy machine.
 const keeperTime = 10 * time.Second
 
 // keeper is process 1 of a namespace. When it ends, the kernel ends everything in the namespace.

@@ -35,7 +35,7 @@ type checkpoint struct {
 
 const checkpointNote = "checkpoint"
 
-// keep is the middleware.
+// keep implements tool.Middleware.
 func (c *checkpoints) keep(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
 		if call.Access.Effect == tool.ReadOnly {

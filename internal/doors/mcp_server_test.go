@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// mcpServer is a small server of the Model Context Protocol on stdin and stdout. Its tools change when one of them is called.
+// mcpServer runs a small server of the Model Context Protocol on stdin and stdout. Its tools change when one of them is called.
 func mcpServer() int {
 	var changed atomic.Bool
 	p := &peers{prefix: "s", out: os.Stdout}

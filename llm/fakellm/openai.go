@@ -12,7 +12,7 @@ import (
 type openai struct {
 	words int
 	param string        // the parameter that was refused
-	asked openaiRequest // the request, parts of which the response repeats
+	asked openaiRequest // the request; the response repeats parts of it
 }
 
 // openaiRequest is the body of POST /v1/responses. Members that are only checked for being known, or only repeated in the

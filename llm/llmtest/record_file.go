@@ -96,7 +96,7 @@ func pack(pieces [][]byte) (list []string, inBase64 bool) {
 	return list, false
 }
 
-// unpack is the inverse of pack.
+// unpack decodes the pieces that pack has encoded.
 func (a *recordedResponse) unpack() ([][]byte, error) {
 	pieces := make([][]byte, 0, len(a.Body))
 	for _, s := range a.Body {

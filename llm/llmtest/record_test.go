@@ -38,7 +38,7 @@ var canaries = map[string]string{
 	"account's name": "canary-account",
 }
 
-// leaky is a server that returns every secret in its response's headers and body.
+// leaky serves a response that returns every secret in its headers and body.
 func leaky(w http.ResponseWriter, r *http.Request) {
 	for name, value := range map[string]string{"Set-Cookie": "__cf=" + canaries["set-cookie"] + "; Path=/v1/x; Secure",
 		"Anthropic-Organization-Id": canaries["organization"], "X-Account": canaries["account's name"], "Request-Id": "req_1",

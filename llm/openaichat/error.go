@@ -43,7 +43,7 @@ type wireErrors struct {
 // maxNesting is the depth to which errors within errors are decoded.
 const maxNesting = 8
 
-// decodeError is the [api.Call].Decode of this format.
+// decodeError implements [api.Call].Decode for this format.
 func decodeError(body []byte) api.Failure {
 	f := readError(body, maxNesting)
 	f.Kind = errorKind(f.Code)

@@ -121,8 +121,8 @@ func (e Encoding) StartsAfresh(t *testing.T, req llm.Request, tool string, unsup
 	}
 }
 
-// BenchmarkTurn1000 encodes the 1000th request of a conversation, of which only the new messages are encoded. The request holds
-// everything but the conversation. Answer returns the model's message of a turn, with one call that has the id.
+// BenchmarkTurn1000 encodes the 1000th request of a conversation, where only the new messages need encoding. Req holds everything but the
+// conversation. Answer returns the model's message of a turn, with one call that has the id.
 func (e Encoding) BenchmarkTurn1000(b *testing.B, req llm.Request, answer func(id string) llm.Message) {
 	for i := range 12 {
 		req.Tools = append(req.Tools, llm.ToolDefinition{Name: fmt.Sprintf("tool_%d", i), Description: strings.Repeat("Does things. ", 60),

@@ -28,7 +28,7 @@ func call(client *http.Client, url string) *api.Call {
 		Body: [][]byte{[]byte(`{"a":`), nil, []byte(`1}`)}}
 }
 
-// read reads all events of a call, each of which is progress, and its end.
+// read reads a call to its end and returns the data of its events except pings. It reports these events as progress.
 func read(ctx context.Context, c *api.Call) (data []string, err error) {
 	resp, err := c.Do(ctx)
 	if err != nil {

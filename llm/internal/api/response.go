@@ -11,7 +11,7 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/sse"
 )
 
-// drainTime is how long [Response.Drain] waits for the end of a body whose content is complete.
+// drainTime limits how long [Response.Drain] waits for the end of a body whose content is complete.
 const drainTime = 100 * time.Millisecond
 
 // Response is a response whose headers have arrived. It must not be used by two goroutines at the same time.
@@ -133,7 +133,7 @@ func (t timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// solid is how much of a whole response must arrive to count as progress, in bytes. White space does not count, because some
+// solid is the number of bytes of a whole response that count as progress. White space does not count, because some
 // servers keep a connection alive with it.
 const solid = 1 << 10
 
