@@ -82,7 +82,7 @@ func (d Dialect) edited(e edit, name, content string) (edited []byte, made Edite
 		return nil, made, d.notUnique(names.Shown(name), content, m)
 	}
 	edited, placed := e.apply(content, m.places)
-	made = Edited{Name: names.Shown(name), Count: len(placed), Lines: lineNumbers(edited, placed), Beside: m.how}
+	made = Edited{Name: names.Shown(name), Count: len(placed), Lines: lineNumbers(edited, placed), Beside: m.how + m.note}
 	if len(placed) == 1 {
 		made.Snippet = d.snippet(edited, placed[0])
 	}

@@ -27,7 +27,7 @@ var editBenchmarks = []struct {
 	{"exact-crlf", "", "\r\n", "\tunique := compute(1)", "\tunique := compute(1)", false},
 	{"exact-utf8", "", "\n", "\tunique := compute(1)", "\tunique := compute(1)", true},
 	{"line-ends", "white space at the ends of lines", "\n", "\tunique := compute(1)  ", "\tunique := compute(1)\n\n\treturn", false},
-	{"indentation", "indentation, to which new_string was adapted", "\n", "\tunique := compute(1)", "unique := compute(1)\n\nreturn", false},
+	{"indentation", "indentation", "\n", "\tunique := compute(1)", "unique := compute(1)\n\nreturn", false},
 	{"typography", "typographic characters such as quotes, dashes and special spaces", "\n", "\tunique := “compute”", "\tunique := \"compute\"", true},
 	{"all", "white space and typographic characters", "\n", "\tunique := “compute”", "unique := \"compute\"\n\nreturn", true},
 }

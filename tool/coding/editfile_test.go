@@ -140,7 +140,7 @@ func TestC5_FuzzySteps(t *testing.T) {
 func TestC5_FuzzyStepsRefuse(t *testing.T) {
 	b := newFixture(t)
 	for _, c := range []struct{ name, content, old, new, want string }{
-		{"two places", "  a\n  b\nx\n\ta\n\tb\n", "a\nb\n", "c\n", "except for indentation, to which new_string was adapted, it occurs 2 times (lines 1, 4)"},
+		{"two places", "  a\n  b\nx\n\ta\n\tb\n", "a\nb\n", "c\n", "except for indentation, it occurs 2 times (lines 1, 4)"},
 		{"two typographic places", "\u2018a\u2019 \u201ba\u2019\n", "'a'", "c", "it occurs 2 times (line 1)"},
 		{"part of a line", "if x {\n\ta\n}\n", "{\n    a\n}", "b", "was not found"},
 		{"no rule", "\ta\n\t  b\n", " a\n b\n", "c", "was not found"},

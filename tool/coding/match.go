@@ -21,7 +21,8 @@ type place struct {
 type matchResult struct {
 	places []place // in the order of the content; they do not overlap if the edit is for all
 	// how names the differences that were ignored, such as indentation, for the result. It is empty if only line endings differ.
-	how string
+	how  string
+	note string // what was done about them, to follow how in the result of the edit
 }
 
 // spans returns the places without their texts.
@@ -35,7 +36,8 @@ func (m matchResult) spans() []span {
 
 // matcher holds one way of finding an old text.
 type matcher struct {
-	how  string
+	how  string // what is ignored
+	note string // what is done about it when the edit is made
 	find func(e edit, view lfView) []place
 }
 
@@ -52,10 +54,10 @@ type matcher struct {
 // Nothing else is ignored: no letter, no other punctuation, no additional or missing line.
 func matchers() []matcher {
 	return []matcher{
-		{"white space at the ends of lines", lineFinder{}.find},
-		{"indentation, to which new_string was adapted", lineFinder{reindent: true}.find},
-		{"typographic characters such as quotes, dashes and special spaces", findPlain},
-		{"white space and typographic characters", lineFinder{reindent: true, plain: true}.find},
+		{"white space at the ends of lines", "", lineFinder{}.find},
+		{"indentation", ", to which new_string was adapted", lineFinder{reindent: true}.find},
+		{"typographic characters such as quotes, dashes and special spaces", "", findPlain},
+		{"white space and typographic characters", "", lineFinder{reindent: true, plain: true}.find},
 	}
 }
 
@@ -76,7 +78,7 @@ func (e edit) match(content string) matchResult {
 		for i, p := range places {
 			places[i].span = span{view.original(p.start), view.original(p.end)}
 		}
-		return matchResult{places, s.how}
+		return matchResult{places, s.how, s.note}
 	}
 	return matchResult{}
 }
