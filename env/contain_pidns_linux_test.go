@@ -174,7 +174,7 @@ func againIn(t *testing.T, prepare string) bool {
 	return false
 }
 
-// A command's mounts propagate as they do without containment, except that of its /proc.
+// A command's mounts propagate as they do without containment, except its /proc.
 func TestD4_MountsOfACommand(t *testing.T) {
 	const prepare = `mount --make-shared -t tmpfs none "$ATTRACTOR_TEST_INSIDE" && mount --make-shared /proc`
 	if !againIn(t, prepare) {

@@ -134,7 +134,7 @@ func hasSecretEnd(word string) bool {
 	return false
 }
 
-// isConnection reports whether a name is that of a connection to a data store, which usually contains a password.
+// isConnection reports whether a variable with this name describes a connection to a data store, which usually contains a password.
 func isConnection(words []string) bool {
 	if len(words) < 2 {
 		return false

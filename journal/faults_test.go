@@ -157,7 +157,7 @@ func (s *faults) syncDir(path string) error {
 	})
 }
 
-// survives reports whether a file, its name and that of its directory would survive a crash of the machine.
+// survives reports whether a file, its name and its directory's name would survive a crash of the machine.
 func (s *faults) survives(path string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

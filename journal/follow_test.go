@@ -33,7 +33,7 @@ func follow(t *testing.T, dir *Dir) (next func() (Record, error)) {
 	return func() (Record, error) { p := <-all; return p.record, p.err }
 }
 
-// Records of another process arrive while it runs. After it was killed, those of the next writer do.
+// A follower gets the records of another process while that runs and, after it was killed, the records of the next writer.
 func TestJ8_FollowsOtherProcesses(t *testing.T) {
 	dir := NewDir(t.TempDir())
 	closed(t, created(t, dir, "s"))

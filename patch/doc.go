@@ -21,7 +21,7 @@
 // moves the start behind the first line that equals it; several of them narrow it down. A hunk that ends with *** End of File must
 // match the end of the file. Context lines of a hunk keep the file's own text.
 //
-// Indentation is ignored only if one rule turns that of the hunk's old lines into the file's: more or less white space in front of
+// Indentation is ignored only if one rule turns the indentation of the hunk's old lines into the file's: more or less white space in front of
 // every line, or another unit, such as tabs for spaces. The new lines are indented by the same rule, and the [Change] reports it.
 //
 // # What is kept

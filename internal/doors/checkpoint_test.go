@@ -93,7 +93,7 @@ func (c *checkpoints) undo(ctx context.Context, s *agent.Session, e env.Environm
 	return errors.Join(err, s.Note(ctx, checkpointNote, json.RawMessage(mustJSON(checkpoint{Undone: call})), "The user has taken back what was changed since "+call+"."))
 }
 
-// The changes of calls are in their results and can be undone after a resume, also those of commands.
+// The results of calls have their changes, also the changes of commands. They can be undone after a resume.
 func TestJ_Checkpoint(t *testing.T) {
 	mess := `rm -r src; mkdir -m 700 src new; ln -s new link; echo other >a.txt; chmod 755 run.sh`
 	h := newHost(t, env.LocalOptions{}, llmtest.Calls(save("made.txt", "new\n")), llmtest.Calls(shell(mess)), llmtest.Calls(save("a.txt", "not read")),

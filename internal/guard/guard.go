@@ -28,7 +28,7 @@ func (p *Panic) Did() string {
 }
 
 // Caught returns a Panic with the value of recover, where nil stands for runtime.Goexit. It must be called in a deferred function,
-// so that the stack is that of the code.
+// so that the stack shows the code that panicked.
 func Caught(what string, recovered any) *Panic {
 	if inner, ok := recovered.(*Panic); ok { // from another goroutine that the code waited for
 		return &Panic{What: what, Value: inner.Value, Stack: inner.Stack}

@@ -180,7 +180,7 @@ func (d *decoder) blockStop(index int) error {
 	return nil
 }
 
-// merge adds to an opaque block what came in deltas: a server tool's input, and strings to append to those of the start.
+// merge adds the content of deltas to an opaque block: a server tool's input, and strings that it appends to the strings of the start.
 func (b *block) merge() error {
 	if len(b.text) == 0 && len(b.more) == 0 {
 		return nil // stays verbatim

@@ -20,7 +20,7 @@ type decoder struct {
 	chunk int // counts the events
 	scan  deltaScanner
 
-	blocks []*block // in the order in which they began, which is that of the parts
+	blocks []*block // in the order in which they began, which is the order of the parts
 	speech *block   // the current text or thinking, nil between blocks
 	calls  calls
 

@@ -170,7 +170,7 @@ func TestI9_SlowServers(t *testing.T) {
 				defer cancel()
 				begin := time.Now()
 				_, err := read(ctx, request)
-				// The time to the headers and that of the body are separate limits. Both pass in the bubble.
+				// The headers and the body have separate time limits. Both pass in the bubble.
 				if took := time.Since(begin); !errors.Is(err, c.kind) || took > 2*time.Minute {
 					t.Errorf("%v after %v", err, took)
 				}
