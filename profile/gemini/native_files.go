@@ -23,8 +23,8 @@ const listDirectoryParameters = `{
 			"type": "object",
 			"description": "Has no effect: everything is listed but what ignore names.",
 			"properties": {
-				"respect_git_ignore": {"type": "boolean"},
-				"respect_gemini_ignore": {"type": "boolean"}
+				"respect_git_ignore": {"type": "boolean", "description": "Has no effect."},
+				"respect_gemini_ignore": {"type": "boolean", "description": "Has no effect."}
 			}
 		}
 	},
