@@ -24,10 +24,13 @@ func (l *inputLine) begin(w io.Writer, label string) {
 	fmt.Fprint(w, label)
 }
 
-// end marks the line as typed, or as no longer needed.
-func (l *inputLine) end() {
+// end forgets the line. If nobody has typed one, what is written next begins on a line of its own.
+func (l *inputLine) end(typed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if !typed {
+		fmt.Fprintln(l.w)
+	}
 	l.label = ""
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -59,6 +60,35 @@ func TestJ5_ProgressIsWrittenAroundAQuestion(t *testing.T) {
 	v.progress.line("ran make")
 	ask := "Allow it? [y]es, [a]ll from now on, [n]o (a reason may follow): "
 	want := "\nThe agent wants to run:\n  make\n" + ask + "\nread one\n" + ask + "\na text, piece by piece\n" + ask + "\na warning\n" + ask + "ran make\n"
+	if got := screen.text.String(); got != want {
+		t.Errorf("the screen shows\n%q, want\n%q", got, want)
+	}
+}
+
+// An interrupt ends the question that is shown and asks nothing more. What is written next does not stand behind the question.
+func TestJ5_AnInterruptAsksNothingMore(t *testing.T) {
+	screen := &watched{asked: make(chan struct{})}
+	answers, keyboard := io.Pipe()
+	defer keyboard.Close()
+	p := &permission{answer: answers, err: screen}
+	ctx, interrupt := context.WithCancel(context.Background())
+	decided := make(chan error)
+	go func() {
+		_, err := p.approve(ctx, tool.Request{Access: tool.Access{Command: "make"}})
+		decided <- err
+	}()
+	<-screen.asked
+	interrupt()
+	if err := <-decided; !errors.Is(err, context.Canceled) {
+		t.Errorf("the interrupted question returns %v", err)
+	}
+	if _, err := p.approve(ctx, tool.Request{Access: tool.Access{Command: "make"}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("the next call's question returns %v", err)
+	}
+	if _, err := p.reply(ctx, tool.Question{Text: "Which?"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("the model's question returns %v", err)
+	}
+	want := "\nThe agent wants to run:\n  make\nAllow it? [y]es, [a]ll from now on, [n]o (a reason may follow): \n"
 	if got := screen.text.String(); got != want {
 		t.Errorf("the screen shows\n%q, want\n%q", got, want)
 	}

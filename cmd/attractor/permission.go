@@ -63,6 +63,9 @@ func openTerminal(stdin io.Reader) (io.Reader, bool) {
 func (p *permission) approve(ctx context.Context, req tool.Request) (tool.Decision, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if ctx.Err() != nil { // ended while the person was asked something else
+		return tool.Decision{}, context.Cause(ctx)
+	}
 	if p.all && len(req.Access.Guarded) == 0 { // changes of guarded files are asked about each time
 		return tool.Decision{Verdict: tool.Allow}, nil
 	}
@@ -101,7 +104,8 @@ func question(req tool.Request) string {
 // next question.
 func (p *permission) readLine(ctx context.Context, label string) (string, error) {
 	p.input.begin(p.err, label)
-	defer p.input.end()
+	typed := false
+	defer func() { p.input.end(typed) }()
 	if p.lines == nil {
 		p.lines = bufio.NewReader(p.answer)
 	}
@@ -119,6 +123,7 @@ func (p *permission) readLine(ctx context.Context, label string) (string, error)
 		if r.err != nil && r.line == "" {
 			return "", errors.New("nobody answered")
 		}
+		typed = true
 		return r.line, nil
 	case <-ctx.Done():
 		return "", context.Cause(ctx)

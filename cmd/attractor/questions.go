@@ -27,6 +27,9 @@ func (p *permission) questions() *agent.Questions {
 func (p *permission) reply(ctx context.Context, q tool.Question) (tool.Answer, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if ctx.Err() != nil { // ended while the person was asked something else
+		return tool.Answer{}, context.Cause(ctx)
+	}
 	who := "The agent"
 	if q.Source != "" {
 		who = oneLine(q.Source)

@@ -24,8 +24,8 @@ func main() {
 }
 
 func serve(addr, script, faults string, delay time.Duration) error {
-	turns := []fakellm.Turn{{Text: "Hello. I am a script of one line."}}
-	if err := read(script, &turns); err != nil {
+	turns, err := readTurns(script)
+	if err != nil {
 		return err
 	}
 	o := fakellm.Options{Delay: delay}
@@ -40,6 +40,16 @@ func serve(addr, script, faults string, delay time.Duration) error {
 	fmt.Printf("A model with %d turns listens on %s. Base URLs:\n"+
 		"  anthropic, gemini           http://%s\n  openai, openai-compatible   http://%s/v1\n", len(turns), addr, addr, addr)
 	return http.ListenAndServe(addr, server)
+}
+
+// readTurns returns the turns of a script, or a greeting if it has no name.
+func readTurns(script string) ([]fakellm.Turn, error) {
+	if script == "" {
+		return []fakellm.Turn{{Text: "Hello. I am a script of one line."}}, nil
+	}
+	var turns []fakellm.Turn
+	err := read(script, &turns)
+	return turns, err
 }
 
 func read(name string, into any) error {
