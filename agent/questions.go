@@ -16,6 +16,9 @@ import (
 // mostAsked is how often a question is asked while its answers do not fit its form.
 const mostAsked = 3
 
+// errUnanswered tells the model of a question that was interrupted, in place of the error with which the host's code ended.
+var errUnanswered = errors.New("the question was not answered, because the session was interrupted")
+
 // Ask implements [tool.Session]. If the answer is to come with the next input, the call stays open when the tool returns.
 func (t *toolSession) Ask(ctx context.Context, q tool.Question) (tool.Answer, error) {
 	if t.questions == nil || q.Now && t.questions.Answer == nil {
@@ -43,7 +46,10 @@ func (t *toolSession) Ask(ctx context.Context, q tool.Question) (tool.Answer, er
 		requested.Problem = q.Problem
 		t.events.emit(requested)
 		answer, err := t.ask(ctx, q)
-		if err != nil {
+		switch {
+		case err != nil && ctx.Err() != nil && !isHostError(err):
+			return answer, errUnanswered
+		case err != nil:
 			return answer, err
 		}
 		if answer, err = check(answer); err == nil {

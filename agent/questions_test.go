@@ -318,3 +318,29 @@ func TestJ2_InterruptBeforeAnAnswer(t *testing.T) {
 		t.Errorf("%+v, %v", result, err)
 	}
 }
+
+// The model reads that an interrupted question was not answered, and not with which error the host's code ended.
+func TestJ11_InterruptedQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := openAsking(t, &agent.Questions{Answer: func(ctx context.Context, _ tool.Question) (tool.Answer, error) {
+			<-ctx.Done()
+			return tool.Answer{}, context.Cause(ctx)
+		}}, nil, llmtest.Calls(ask("really?")))
+		ended := make(chan *agent.Result)
+		go func() {
+			result, err := h.Submit(context.Background(), "go")
+			if err != nil {
+				t.Error(err)
+			}
+			ended <- result
+		}()
+		synctest.Wait()
+		h.Interrupt()
+		if result := <-ended; result.Reason != agent.Interrupted {
+			t.Errorf("the input ended as %s", result.Reason)
+		}
+		if got := h.results(); got != "Error: the question was not answered, because the session was interrupted" {
+			t.Errorf("results %q", got)
+		}
+	})
+}
