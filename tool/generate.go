@@ -17,7 +17,7 @@ func (r *Registry) ForGenerate(c Call, hook Authorize) []generate.Tool {
 	if c.Session == nil {
 		c.Session = new(Plain)
 	}
-	s := &standalone{registry: r, call: c, hook: hook}
+	s := &standalone{registry: r, call: c, hook: hook, files: fileLock{released: make(chan struct{})}}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	tools := make([]generate.Tool, 0, len(r.tools))
@@ -34,7 +34,7 @@ type standalone struct {
 	registry *Registry
 	call     Call
 	hook     Authorize
-	files    sync.RWMutex // held for reading by ReadOnly calls, for writing by all others
+	files    fileLock
 }
 
 // executor returns the Execute of the tool with this name.
@@ -44,8 +44,10 @@ func (s *standalone) executor(name string) func(ctx context.Context, args string
 		if asks {
 			p = p.Unapproved()
 		}
-		o := s.run(ctx, p)
+		o, err := s.run(ctx, p)
 		switch {
+		case err != nil:
+			return nil, err
 		case o.Panic != "":
 			return o.Model, &generate.PanicError{Value: o.Model.Text(), Stack: []byte(o.Panic)}
 		case o.IsError:
@@ -55,14 +57,49 @@ func (s *standalone) executor(name string) func(ctx context.Context, args string
 	}
 }
 
-// run runs a permitted call once no other call conflicts with it.
-func (s *standalone) run(ctx context.Context, p *Prepared) *Outcome {
-	if p.Access.Effect == ReadOnly {
-		s.files.RLock()
-		defer s.files.RUnlock()
-	} else {
-		s.files.Lock()
-		defer s.files.Unlock()
+// run runs a permitted call once no other call conflicts with it. It returns an error if ctx ends before the call begins.
+func (s *standalone) run(ctx context.Context, p *Prepared) (*Outcome, error) {
+	alone := p.Access.Effect != ReadOnly
+	if err := s.files.lock(ctx, alone); err != nil {
+		return nil, err
 	}
-	return p.Run(ctx, s.call, nil, nil)
+	defer s.files.unlock()
+	return p.Run(ctx, s.call, nil, nil), nil
+}
+
+// A fileLock is held by one call that has effects, or by any number of ReadOnly calls. The wait for it ends with a context.
+type fileLock struct {
+	mu       sync.Mutex
+	holders  int
+	alone    bool          // the holder has effects
+	released chan struct{} // closed when a call gives up the lock, and then replaced
+}
+
+func (l *fileLock) lock(ctx context.Context, alone bool) error {
+	for ctx.Err() == nil {
+		l.mu.Lock()
+		free := l.holders == 0 || !l.alone && !alone
+		if free {
+			l.holders++
+			l.alone = alone
+		}
+		released := l.released
+		l.mu.Unlock()
+		if free {
+			return nil
+		}
+		select {
+		case <-released:
+		case <-ctx.Done():
+		}
+	}
+	return context.Cause(ctx)
+}
+
+func (l *fileLock) unlock() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.holders--
+	close(l.released)
+	l.released = make(chan struct{})
 }

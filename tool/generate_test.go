@@ -7,8 +7,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/attractor-go/attractor/env"
@@ -129,4 +131,32 @@ func TestJ11_GenerateRunsOnlyReadOnlyCallsSideBySide(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A call that has waited for another one until the context ended does not begin.
+func TestJ11_GenerateBeginsNoCallAfterTheEnd(t *testing.T) {
+	var runs atomic.Int32
+	writes := tool.New(llm.ToolDefinition{Name: "write"}, func(ctx context.Context, _ *tool.Call, _ struct{}) (tool.Result, error) {
+		runs.Add(1)
+		<-ctx.Done()
+		return tool.Text("ok"), nil
+	})
+	synctest.Test(t, func(t *testing.T) {
+		write := registryOf(t, writes).ForGenerate(tool.Call{}, nil)[0]
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var calls sync.WaitGroup
+		var failed atomic.Int32
+		for range 3 {
+			calls.Go(func() {
+				if _, err := write.Execute(ctx, "{}"); errors.Is(err, context.DeadlineExceeded) {
+					failed.Add(1)
+				}
+			})
+		}
+		calls.Wait()
+		if runs.Load() != 1 || failed.Load() != 2 {
+			t.Errorf("%d calls ran, %d failed for the end of the context", runs.Load(), failed.Load())
+		}
+	})
 }
