@@ -205,7 +205,7 @@ func TestI12_ReplacedTurnsCanBeRead(t *testing.T) {
 		if outputs[0] != want {
 			t.Errorf("read\n%s\nwant\n%s", outputs[0], want)
 		}
-		if !strings.Contains(outputs[1], "No line matches") || !strings.Contains(outputs[2], "none of these turns was replaced") {
+		if !strings.Contains(outputs[1], "No line matches") || !strings.Contains(outputs[2], "no summary has replaced one of these turns") {
 			t.Errorf("%q", outputs[1:])
 		}
 	}
