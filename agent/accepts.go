@@ -42,7 +42,7 @@ func (s *State) accepts(rec record) error {
 	case answerRecord, faultRecord, stopRecord:
 		problem = s.needsInput()
 	case endRecord:
-		if problem = s.acceptsEnd(r); r.Session || r.Reason == AwaitingInput {
+		if problem = s.acceptsEnd(r); r.Session || r.Reason == ReasonAwaitingInput {
 			return problemError(rec, s.needsHeader(problem))
 		}
 	}
@@ -101,9 +101,9 @@ func (s *State) acceptsEnd(r endRecord) string {
 		return ""
 	case s.Input == nil:
 		return s.needsInput()
-	case r.Reason == AwaitingInput && s.awaiting() == nil:
+	case r.Reason == ReasonAwaitingInput && s.awaiting() == nil:
 		return "no question waits for an answer"
-	case r.Reason == Failed && s.fault() == nil && r.Fault == nil:
+	case r.Reason == ReasonFailed && s.fault() == nil && r.Fault == nil:
 		return "nothing has failed"
 	}
 	return ""

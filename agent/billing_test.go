@@ -62,7 +62,7 @@ func TestI13_FailedCompactions(t *testing.T) {
 				log := new(journal.Memory)
 				h := open(t, setup{models: pricedModel(1_000), tools: []tool.Tool{echo("work")}, options: agent.Options{Journal: log,
 					Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, steps: append([]llmtest.Step{answerWithUsage(100, 10, llm.Text{Text: "hello"})}, c.steps...)})
-				h.submit(t, "go", agent.Completed)
+				h.submit(t, "go", agent.ReasonCompleted)
 				ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 				defer cancel()
 				if err := h.Compact(ctx); (err != nil) != c.interrupt || err != nil && !errors.Is(err, context.DeadlineExceeded) {
@@ -99,8 +99,8 @@ func TestI13_FailedSideCalls(t *testing.T) {
 			return answerWithUsage(10, 1, call("print"))
 		})
 		h := open(t, setup{models: model(llm.Model{Window: size, MaxOutput: 1_000, Prices: []llm.Price{{Input: 1, Output: 10}}}), tools: []tool.Tool{printTool(34_000)},
-			steps: slices.Repeat([]llmtest.Step{step}, 20), options: agent.Options{Journal: log, Policy: agent.Policy{MaxToolRounds: 2, OnLimit: agent.Summarized, Compaction: agent.CompactionPolicy{Threshold: 0.85}}}})
-		result := h.submit(t, "go", agent.MaxToolRounds)
+			steps: slices.Repeat([]llmtest.Step{step}, 20), options: agent.Options{Journal: log, Policy: agent.Policy{MaxToolRounds: 2, OnLimit: agent.SummarizeOnLimit, Compaction: agent.CompactionPolicy{Threshold: 0.85}}}})
+		result := h.submit(t, "go", agent.ReasonMaxToolRounds)
 		if n != len(side) || result.Usage != h.Usage() {
 			t.Errorf("%d side calls, %+v of %+v", n, result.Usage, h.Usage())
 		}
@@ -148,7 +148,7 @@ func TestI13_CallsThatMayHaveBeenBilled(t *testing.T) {
 func TestI13_FailedSideCallsCountAgainstTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, setup{models: model(llm.Model{MaxOutput: 1_000}), options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 7_000}, Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, steps: []llmtest.Step{answerWithUsage(100, 10, llm.Text{Text: "hello"}), counts, counts, counts}})
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		if err := h.Compact(context.Background()); err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +156,7 @@ func TestI13_FailedSideCallsCountAgainstTheBudget(t *testing.T) {
 			t.Errorf("%d calls, want no third attempt of the compaction", n)
 		}
 		asked := h.Usage()
-		h.submit(t, "more", agent.BudgetTokens)
+		h.submit(t, "more", agent.ReasonBudgetTokens)
 		if h.Usage() != asked || asked.Total() != 110+6_600 {
 			t.Errorf("used %+v", h.Usage())
 		}
@@ -196,7 +196,7 @@ func TestI13_KilledParentKnowsChildUsage(t *testing.T) {
 				return answerWithUsage(2_000, 200, llm.Text{Text: "ready"})
 			})},
 		}, echo("work"))
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		if want := (llm.Usage{Input: 3_700, Output: 370}); h.Usage() != want {
 			t.Errorf("used %+v, want %+v", h.Usage(), want)
 		}

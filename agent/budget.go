@@ -24,11 +24,11 @@ const leastAnswer = 512
 // value returns the limit of the budget that a reason names.
 func (b *Budget) value(r Reason) float64 {
 	switch r {
-	case BudgetTokens:
+	case ReasonBudgetTokens:
 		return float64(b.Tokens)
-	case BudgetUSD:
+	case ReasonBudgetUSD:
 		return b.USD
-	case BudgetTime:
+	case ReasonBudgetTime:
 		return b.Time.Seconds()
 	}
 	return 0

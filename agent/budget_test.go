@@ -31,18 +31,18 @@ func openSpending(t *testing.T, in, out int, models llm.Lookup, o agent.Options)
 // All calls together stay within the token budget, because the largest possible call is reserved before it is made.
 func TestA18_TokenBudget(t *testing.T) {
 	h := openSpending(t, 1000, 500, model(llm.Model{MaxOutput: 500}), agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 10_000}}})
-	result := h.submit(t, "go", agent.BudgetTokens)
+	result := h.submit(t, "go", agent.ReasonBudgetTokens)
 	if total := result.Usage.Total(); total > 10_000 || total < 7_500 || result.Usage != h.Usage() {
 		t.Errorf("used %d of 10000", total)
 	}
-	if l := only[*agent.TurnLimit](h); len(l) != 1 || l[0].Limit != agent.BudgetTokens || l[0].Value != 10_000 {
+	if l := only[*agent.TurnLimit](h); len(l) != 1 || l[0].Limit != agent.ReasonBudgetTokens || l[0].Value != 10_000 {
 		t.Errorf("%+v", l)
 	}
 	if h.Status() != agent.StatusIdle || !strings.HasSuffix(h.kinds(), "TOOL_CALL_END TURN_LIMIT PROCESSING_END") {
 		t.Errorf("%s, events %s", h.Status(), h.kinds())
 	}
 	asked := len(h.model.Requests())
-	h.submit(t, "more", agent.BudgetTokens)
+	h.submit(t, "more", agent.ReasonBudgetTokens)
 	if len(h.model.Requests()) != asked {
 		t.Error("the model was called beyond the budget")
 	}
@@ -51,7 +51,7 @@ func TestA18_TokenBudget(t *testing.T) {
 // Near its end the budget shortens answers, until an answer would be too short to be useful.
 func TestA18_ShortensTheLastAnswers(t *testing.T) {
 	h := openSpending(t, 100, 500, model(llm.Model{MaxOutput: 2_000}), agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 3_200}}})
-	h.submit(t, "go", agent.BudgetTokens)
+	h.submit(t, "go", agent.ReasonBudgetTokens)
 	var most []int
 	for _, r := range h.model.Requests() {
 		most = append(most, r.MaxTokens)
@@ -69,7 +69,7 @@ func TestA18_ShortensTheLastAnswers(t *testing.T) {
 // A model with a smaller output limit is not refused for tokens that it can never write.
 func TestA18_SmallAnswers(t *testing.T) {
 	h := openSpending(t, 100, 50, nil, agent.Options{Request: agent.RequestOptions{MaxTokens: 100}, Policy: agent.Policy{Budget: agent.Budget{Tokens: 1_000}}})
-	if result := h.submit(t, "go", agent.BudgetTokens); result.Turns < 5 {
+	if result := h.submit(t, "go", agent.ReasonBudgetTokens); result.Turns < 5 {
 		t.Errorf("%+v", result)
 	}
 }
@@ -77,11 +77,11 @@ func TestA18_SmallAnswers(t *testing.T) {
 // All calls together stay within the money budget, and the events have the cost.
 func TestA18_MoneyBudget(t *testing.T) {
 	h := openSpending(t, 10_000, 1_000, pricedModel(1_000), agent.Options{Policy: agent.Policy{Budget: agent.Budget{USD: 0.1}}})
-	result := h.submit(t, "go", agent.BudgetUSD)
+	result := h.submit(t, "go", agent.ReasonBudgetUSD)
 	if result.CostUSD > 0.1 || result.CostUSD < 0.06 || math.Abs(result.CostUSD-0.02*float64(result.Turns)) > 1e-9 {
 		t.Errorf("%d turns cost %f", result.Turns, result.CostUSD)
 	}
-	if l := only[*agent.TurnLimit](h); len(l) != 1 || l[0].Limit != agent.BudgetUSD || l[0].Value != 0.1 {
+	if l := only[*agent.TurnLimit](h); len(l) != 1 || l[0].Limit != agent.ReasonBudgetUSD || l[0].Value != 0.1 {
 		t.Errorf("%+v", l)
 	}
 	if end := only[*agent.ProcessingEnd](h)[0]; end.CostUSD != result.CostUSD {
@@ -140,20 +140,20 @@ func TestA18_TimeBudget(t *testing.T) {
 					return llmtest.Text("hello")
 				})
 				h := open(t, setup{tools: []tool.Tool{slow}, steps: []llmtest.Step{hello, step}, options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Time: time.Minute}}}})
-				h.submit(t, "hi", agent.Completed)
+				h.submit(t, "hi", agent.ReasonCompleted)
 				time.Sleep(time.Hour)
 				start := time.Now()
-				h.submit(t, "go", agent.BudgetTime)
+				h.submit(t, "go", agent.ReasonBudgetTime)
 				if took := time.Since(start); took != 40*time.Second {
 					t.Errorf("it went on for %v, want what the first input left of a minute", took)
 				}
-				if l := only[*agent.TurnLimit](h); len(l) != 1 || l[0].Limit != agent.BudgetTime || l[0].Value != 60 {
+				if l := only[*agent.TurnLimit](h); len(l) != 1 || l[0].Limit != agent.ReasonBudgetTime || l[0].Value != 60 {
 					t.Errorf("%+v", l)
 				}
 				if h.Status() != agent.StatusIdle {
 					t.Errorf("status %s", h.Status())
 				}
-				h.submit(t, "again", agent.BudgetTime)
+				h.submit(t, "again", agent.ReasonBudgetTime)
 			})
 		})
 	}
@@ -164,7 +164,7 @@ func TestA18_InterruptBeforeTheTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, setup{steps: []llmtest.Step{llmtest.Hang()}, options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Time: time.Minute}}}})
 		time.AfterFunc(time.Second, h.Interrupt)
-		h.submit(t, "go", agent.Interrupted)
+		h.submit(t, "go", agent.ReasonInterrupted)
 	})
 }
 
@@ -172,11 +172,11 @@ func TestA18_InterruptBeforeTheTimeout(t *testing.T) {
 func TestA18_CountsEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, setup{models: pricedModel(1_000), tools: []tool.Tool{echo("work")},
-			options: agent.Options{Policy: agent.Policy{MaxToolRounds: 1, OnLimit: agent.Summarized, Compaction: agent.CompactionPolicy{KeepTurns: 1}, Budget: agent.Budget{Tokens: 100_000}}},
+			options: agent.Options{Policy: agent.Policy{MaxToolRounds: 1, OnLimit: agent.SummarizeOnLimit, Compaction: agent.CompactionPolicy{KeepTurns: 1}, Budget: agent.Budget{Tokens: 100_000}}},
 			steps: []llmtest.Step{llmtest.Torn(strings.Repeat("word", 100), llm.Errorf(llm.ErrStream, "cut")), llmtest.Error(llm.Errorf(llm.ErrOverloaded, "busy")),
 				llmtest.Error(&llm.Error{Kind: llm.ErrServer, Usage: llm.Usage{Input: 30, Output: 3}}), answerWithUsage(1_000, 10, call("work")), answerWithUsage(2_000, 20, llm.Text{Text: "the end"}),
 				answerWithUsage(4_000, 40, llm.Text{Text: "the summary"})}})
-		result := h.submit(t, "go", agent.MaxToolRounds)
+		result := h.submit(t, "go", agent.ReasonMaxToolRounds)
 		torn := llm.Usage{Input: result.Usage.Input - 3_030, Output: 100}
 		if want := (llm.Usage{Input: 3_030 + torn.Input, Output: 33 + 100}); result.Usage != want || torn.Input < 10 || torn.Input > 100 {
 			t.Errorf("usage %+v, want %+v and a little input of the torn answer", result.Usage, want)
@@ -199,12 +199,12 @@ func TestA18_CountsInterruptedCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, setup{steps: []llmtest.Step{llmtest.HangAfter(llm.Thinking{Text: strings.Repeat("hm", 40)}), llmtest.Hang()}})
 		time.AfterFunc(time.Second, h.Interrupt)
-		first := h.submit(t, "go", agent.Interrupted)
+		first := h.submit(t, "go", agent.ReasonInterrupted)
 		if first.Usage.Input == 0 || first.Usage.Output != 20 {
 			t.Errorf("usage %+v", first.Usage)
 		}
 		time.AfterFunc(time.Second, h.Interrupt)
-		if second := h.submit(t, "go", agent.Interrupted); second.Usage.Input < first.Usage.Input || second.Usage.Output != 0 {
+		if second := h.submit(t, "go", agent.ReasonInterrupted); second.Usage.Input < first.Usage.Input || second.Usage.Output != 0 {
 			t.Errorf("usage of a call that was sent and never answered: %+v", second.Usage)
 		}
 	})
@@ -226,21 +226,21 @@ func TestA18_AfterAResume(t *testing.T) {
 		s := setup{models: model(llm.Model{MaxOutput: 1_000}), tools: []tool.Tool{echo("work")}, steps: slices.Repeat([]llmtest.Step{work}, 9),
 			options: agent.Options{Policy: agent.Policy{Budget: budget}, Journal: log}}
 		whole := open(t, s)
-		if result := whole.submit(t, "go", agent.BudgetTokens); result.Turns != 3 {
+		if result := whole.submit(t, "go", agent.ReasonBudgetTokens); result.Turns != 3 {
 			t.Fatalf("%+v", result)
 		}
 		records := all(t, log)
 		time.Sleep(time.Hour)
 		s.options.Journal = journal.NewMemory(records[:len(records)-3]...) // without the end and the last round's result
 		rest := open(t, s)
-		if result, err := rest.Continue(context.Background()); err != nil || result.Reason != agent.BudgetTokens || result.Turns != 0 {
+		if result, err := rest.Continue(context.Background()); err != nil || result.Reason != agent.ReasonBudgetTokens || result.Turns != 0 {
 			t.Errorf("Continue = %+v, %v", result, err)
 		}
 		upTo := slices.IndexFunc(records, func(r journal.Record) bool { return r.Kind == "result" }) + 1
 		s.options.Journal, s.options.Budget.Tokens = journal.NewMemory(records[:upTo]...), 0
 		timed := open(t, s)
 		start := time.Now()
-		if result, err := timed.Continue(context.Background()); err != nil || result.Reason != agent.BudgetTime || time.Since(start) != 49*time.Second {
+		if result, err := timed.Continue(context.Background()); err != nil || result.Reason != agent.ReasonBudgetTime || time.Since(start) != 49*time.Second {
 			t.Errorf("Continue = %+v, %v after %v", result, err, time.Since(start))
 		}
 	})
@@ -263,9 +263,9 @@ func TestA18_GreedyModel(t *testing.T) {
 			})
 			h := open(t, setup{models: pricedModel(3_000), tools: []tool.Tool{wideTool("work", 700)}, options: agent.Options{Policy: agent.Policy{Budget: budget}},
 				steps: slices.Repeat([]llmtest.Step{greedy}, 99)})
-			reason := agent.BudgetUSD
+			reason := agent.ReasonBudgetUSD
 			if budget.USD == 0 {
-				reason = agent.BudgetTokens
+				reason = agent.ReasonBudgetTokens
 			}
 			result := h.submit(t, "go", reason)
 			if budget.Tokens > 0 && result.Usage.Total() > budget.Tokens || budget.USD > 0 && (result.CostUSD > budget.USD || result.CostUSD < 0.8*budget.USD) {
@@ -283,11 +283,11 @@ func TestA18_GreedyModel(t *testing.T) {
 func TestA18_SideCallsCount(t *testing.T) {
 	h := open(t, setup{models: model(llm.Model{MaxOutput: 600}), options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 5_000}, Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
 		steps: []llmtest.Step{answerWithUsage(100, 10, llm.Text{Text: "hello"}), answerWithUsage(4_500, 10, llm.Text{Text: "the summary"}), llmtest.Text("never")}})
-	h.submit(t, "hi", agent.Completed)
+	h.submit(t, "hi", agent.ReasonCompleted)
 	if err := h.Compact(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	h.submit(t, "more", agent.BudgetTokens)
+	h.submit(t, "more", agent.ReasonBudgetTokens)
 }
 
 // A session may be resumed with a larger budget.
@@ -296,10 +296,10 @@ func TestA18_ResumeWithMore(t *testing.T) {
 	s := setup{models: model(llm.Model{MaxOutput: 600}), tools: []tool.Tool{echo("work")}, steps: slices.Repeat([]llmtest.Step{answerWithUsage(2_000, 600, call("work"))}, 9),
 		options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 3_000}}, Journal: log}}
 	h := open(t, s)
-	h.submit(t, "go", agent.BudgetTokens)
+	h.submit(t, "go", agent.ReasonBudgetTokens)
 	s.options.Journal, s.options.Budget.Tokens = journal.NewMemory(all(t, log)...), 6_000
 	rest := open(t, s)
-	if result, err := rest.Continue(context.Background()); err != nil || result.Reason != agent.BudgetTokens || result.Turns != 1 {
+	if result, err := rest.Continue(context.Background()); err != nil || result.Reason != agent.ReasonBudgetTokens || result.Turns != 1 {
 		t.Errorf("Continue = %+v, %v", result, err)
 	}
 	if l := only[*agent.TurnLimit](rest); len(l) != 1 || l[0].Value != 6_000 {
@@ -311,13 +311,13 @@ func TestA18_ResumeWithMore(t *testing.T) {
 func TestA18_UncountedAnswers(t *testing.T) {
 	h := open(t, setup{models: model(llm.Model{MaxOutput: 512}), tools: []tool.Tool{wideTool("work", 400)}, options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{Tokens: 10_000}}},
 		steps: append(slices.Repeat([]llmtest.Step{answerWithoutUsage(call("work"))}, 30), llmtest.Text("never"))})
-	h.submit(t, "go", agent.BudgetTokens)
+	h.submit(t, "go", agent.ReasonBudgetTokens)
 }
 
 // No summary is requested at the end of a budget: there is nothing left for it, and the input ends.
 func TestA18_NoSummaryBeyondTheBudget(t *testing.T) {
-	h := openSpending(t, 1000, 500, model(llm.Model{MaxOutput: 500}), agent.Options{Policy: agent.Policy{OnLimit: agent.Summarized, Budget: agent.Budget{Tokens: 3_000}}})
-	before := h.submit(t, "go", agent.BudgetTokens)
+	h := openSpending(t, 1000, 500, model(llm.Model{MaxOutput: 500}), agent.Options{Policy: agent.Policy{OnLimit: agent.SummarizeOnLimit, Budget: agent.Budget{Tokens: 3_000}}})
+	before := h.submit(t, "go", agent.ReasonBudgetTokens)
 	if n := len(h.model.Requests()); n != before.Turns {
 		t.Errorf("%d requests for %d turns", n, before.Turns)
 	}

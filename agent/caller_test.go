@@ -69,13 +69,13 @@ func TestJ14_RequestCaller(t *testing.T) {
 		var bill spend
 		ids := []string{"first", "second"}
 		h := open(t, setup{tools: append(coding.Agents(), echo("work")), around: []llm.Middleware{bill.middleware},
-			options: agent.Options{Subagents: &agent.Subagents{}, Policy: agent.Policy{MaxToolRounds: 2, OnLimit: agent.Summarized, Compaction: agent.CompactionPolicy{KeepTurns: 1}},
+			options: agent.Options{Subagents: &agent.Subagents{}, Policy: agent.Policy{MaxToolRounds: 2, OnLimit: agent.SummarizeOnLimit, Compaction: agent.CompactionPolicy{KeepTurns: 1}},
 				NewID: func() string { id := ids[0]; ids = ids[1:]; return id }},
 			steps: byTask(map[string][]llmtest.Step{
 				"go":     {overloaded, paid(1, spawn("a part")), paid(2, wait("agent-1")), overloaded, paid(4, llm.Text{Text: "that was it"}), paid(8, llm.Text{Text: "on"})},
 				"a part": {overloaded, overloaded, paid(16, llm.Text{Text: "done"})},
 			}), wrap: summarizes(overloaded, paid(32, llm.Text{Text: "THE SUMMARY"}))})
-		h.submit(t, "go", agent.MaxToolRounds)
+		h.submit(t, "go", agent.ReasonMaxToolRounds)
 		if err := h.Compact(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -43,8 +43,8 @@ func (p *Policy) check(of string, provider func(name string) (llm.Provider, erro
 	switch {
 	case p.MaxConfirms != 0 && !confirms:
 		return fmt.Errorf("agent: %s.MaxConfirms limits Options.BeforeStop, which is missing", of)
-	case p.OnLimit != Stopped && p.OnLimit != Summarized:
-		return fmt.Errorf("agent: %s.OnLimit is %q; it can be empty or %q", of, p.OnLimit, Summarized)
+	case p.OnLimit != EndOnLimit && p.OnLimit != SummarizeOnLimit:
+		return fmt.Errorf("agent: %s.OnLimit is %q; it can be empty or %q", of, p.OnLimit, SummarizeOnLimit)
 	case p.OnFailure != CloseOnFailure && p.OnFailure != StayOnFailure:
 		return fmt.Errorf("agent: %s.OnFailure is %q; it can be empty or %q", of, p.OnFailure, StayOnFailure)
 	case p.Compaction.Threshold < 0 || p.Compaction.Threshold > 1:

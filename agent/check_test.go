@@ -152,7 +152,7 @@ func TestI15_SetAProviderWithoutAModel(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 }
 
 // shortJournal returns the journal of a session with one input.
@@ -160,7 +160,7 @@ func shortJournal(t *testing.T) *journal.Memory {
 	t.Helper()
 	log := new(journal.Memory)
 	h := open(t, setup{tools: []tool.Tool{echo("x")}, options: agent.Options{Journal: log}, steps: []llmtest.Step{llmtest.Text("hi")}})
-	h.submit(t, "hello", agent.Completed)
+	h.submit(t, "hello", agent.ReasonCompleted)
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestI15_AnotherDirectory(t *testing.T) {
 	if log.Len() != int64(len(all(t, shortJournal(t))))+2 {
 		t.Error("a resume writes something else than the policy and the directory")
 	}
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	messages := h.model.Requests()[0].Messages
 	if len(messages) != 5 || messages[3].Parts.Text() != "go" || !strings.Contains(messages[4].Parts.Text(), "Working directory: /elsewhere\n") {
 		t.Errorf("messages %+v", messages)
@@ -217,7 +217,7 @@ func TestI15_AnotherDirectory(t *testing.T) {
 	if err := h.Compact(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	h.submit(t, "go on", agent.Completed)
+	h.submit(t, "go on", agent.ReasonCompleted)
 	request := h.model.Requests()[2]
 	if text := request.Messages[1].Parts.Text(); !strings.Contains(text, "a summary") || !strings.Contains(text, "Working directory: /elsewhere\n") {
 		t.Errorf("after a compaction: %s", text)
@@ -231,7 +231,7 @@ func TestI15_AnotherDirectory(t *testing.T) {
 	}
 	log = journal.NewMemory(records...)
 	h = resume("", llmtest.Text("still there")) // in its latest directory
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	state, err := agent.Load(context.Background(), log)
 	if err != nil || state.Dir() != "/elsewhere" || strings.Count(h.turns(), "note") != strings.Count(h.turns()[:strings.LastIndex(h.turns(), "user")], "note") {
 		t.Errorf("%v, %s, %s", err, state.Dir(), h.turns())

@@ -147,7 +147,7 @@ func (c *child) outcome(result *Result, err error) (status string) {
 		status, why = childClosed, "The agent was closed before it had finished."
 	case err != nil:
 		status, why = childFailed, "The agent failed: "+err.Error()
-	case !result.Reason.finished():
+	case !result.Reason.isDone():
 		status, why = childFailed, fmt.Sprintf("The agent was stopped before it had finished: %s.", result.Reason)
 	default:
 		status = childCompleted
@@ -156,8 +156,8 @@ func (c *child) outcome(result *Result, err error) (status string) {
 	return status
 }
 
-// finished reports whether the task is done for the model.
-func (r Reason) finished() bool { return r == Completed || r == Done }
+// isDone reports whether the task is done for the model.
+func (r Reason) isDone() bool { return r == ReasonCompleted || r == ReasonDone }
 
 // rest marks a child as idle. It reports false if a message came after the last model call, which needs another input. After a limit it
 // does not, since the next input may end at once.
@@ -166,7 +166,7 @@ func (c *child) rest(status string, result *Result) bool {
 	defer c.mu.Unlock()
 	goesOn := false
 	switch result.Reason {
-	case Completed, Done, MaxToolRounds, Incomplete, Refused:
+	case ReasonCompleted, ReasonDone, ReasonMaxToolRounds, ReasonIncomplete, ReasonRefused:
 		goesOn = true
 	}
 	if goesOn && c.session.steered() {
@@ -181,5 +181,5 @@ func (c *child) rest(status string, result *Result) bool {
 func (s *Session) steered() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.ending == "" && s.state.Queued(Steering) != nil
+	return s.ending == "" && s.state.Queued(LaneSteering) != nil
 }

@@ -38,7 +38,7 @@ func TestI17_AgentsInTheOrderOfTheirCalls(t *testing.T) {
 		scripts["go"] = []llmtest.Step{llmtest.Calls(spawns...), llmtest.Text("done")}
 		var ids atomic.Int64
 		h := openSpawning(t, agent.Options{Subagents: &agent.Subagents{MaxRunning: many}, NewID: func() string { return fmt.Sprint("s", ids.Add(1)) }}, scripts)
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		children := h.FoldedState().Children
 		if len(children) != many {
 			t.Fatalf("%d agents", len(children))
@@ -61,7 +61,7 @@ func TestI17_InterruptWhileAgentsStart(t *testing.T) {
 			}
 			return tool.Decision{Verdict: tool.Allow}, nil
 		}}}, map[string][]llmtest.Step{"go": {llmtest.Calls(spawn("one"), spawn("two"), spawn("three"))}, "one": {llmtest.Hang()}})
-		h.submit(t, "go", agent.Interrupted)
+		h.submit(t, "go", agent.ReasonInterrupted)
 	})
 }
 
@@ -86,7 +86,7 @@ func TestI17_ParametersReachTheWireAndChildren(t *testing.T) {
 				"go":   {llmtest.Calls(spawn("part")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
 				"part": {llmtest.Text("ok")},
 			})})
-			h.submit(t, "go", agent.Completed)
+			h.submit(t, "go", agent.ReasonCompleted)
 			for _, task := range []string{"go", "part"} {
 				for _, req := range h.requests(task) {
 					if !want(req) {
@@ -106,7 +106,7 @@ func TestI17_ToolChoiceThatChildrenLack(t *testing.T) {
 	h := openSpawning(t, agent.Options{Request: agent.RequestOptions{ToolChoice: llm.ToolChoice{Mode: llm.ToolNamed, Name: "spawn_agent"}}}, map[string][]llmtest.Step{
 		"go": {llmtest.Calls(spawn("part")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")}, "part": {llmtest.Text("ok")},
 	}, echo("work"))
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	wantOutputs(t, h, "running", `{"output":"ok","success":true,"turns_used":1}`)
 	if req := h.requests("part")[0]; req.ToolChoice != (llm.ToolChoice{}) || h.requests("go")[0].ToolChoice.Name != "spawn_agent" {
 		t.Errorf("the child's choice is %+v", req.ToolChoice)
@@ -127,7 +127,7 @@ func TestI17_FourAgentsAtATime(t *testing.T) {
 				scripts[fmt.Sprint(i+1)] = []llmtest.Step{llmtest.Gate(nil, gate, llmtest.Text("ok"))}
 			}
 			h := openSpawning(t, agent.Options{Subagents: o}, scripts)
-			h.submit(t, "go", agent.Completed)
+			h.submit(t, "go", agent.ReasonCompleted)
 			for i, text := range h.outputs() {
 				if refused := strings.Contains(text, fmt.Sprintf("%d agents are working, which is the limit", most)); refused != (i >= most) {
 					t.Errorf("agent %d of %d: %s", i+1, most, text)
@@ -145,7 +145,7 @@ func TestI17_EffortOfAChild(t *testing.T) {
 		"on":    {llmtest.Calls(spawn("second")), llmtest.Calls(wait("agent-2")), llmtest.Text("done")},
 		"first": {llmtest.Text("ok")}, "second": {llmtest.Text("ok")}, "third": {llmtest.Text("ok")},
 	}, agents(&table))
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	high := "high"
 	if err := h.Set(context.Background(), agent.Settings{Effort: &high}); err != nil {
 		t.Fatal(err)

@@ -113,7 +113,7 @@ func TestJ6_ClosersNotOwned(t *testing.T) {
 	o.Subagents = new(agent.Subagents)
 	h := open(t, setup{tools: coding.Agents(), options: o, steps: byTask(map[string][]llmtest.Step{
 		"go": {llmtest.Calls(spawn("help")), llmtest.Calls(closing("agent-1")), llmtest.Text("done")}, "help": {llmtest.Text("here")}})})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	if closed != 0 {
 		t.Error("a subagent closed what is its parent's")
 	}
@@ -127,7 +127,7 @@ func TestJ6_ClosersAfterRelease(t *testing.T) {
 	closed := 0
 	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hi")}, silent: true, options: agent.Options{Journal: new(journal.Memory),
 		Closers: []io.Closer{closer(func() error { closed++; return nil })}}})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	if err := h.Release(context.Background()); err != nil || closed != 1 || strings.Contains(h.kinds(), "SESSION_END") {
 		t.Errorf("Release = %v, closed %d times, events %s", err, closed, h.kinds())
 	}

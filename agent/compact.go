@@ -49,7 +49,7 @@ func (s *State) compactionDue() bool {
 	if s.compactionFailedAt == s.Steps+1 {
 		return false
 	}
-	if s.Queued(Compacts) != nil {
+	if s.Queued(LaneCompactions) != nil {
 		return true
 	}
 	return p.Compaction.on() && p.Window > 0 && float64(s.Context.Tokens()) >= p.Compaction.Threshold*float64(p.Window) && s.compacts()
@@ -60,7 +60,7 @@ func (s *State) compacts() bool { return s.compactionFailedAt != s.Steps+1 && s.
 
 // compactsAtRest reports whether the host asked for a compaction in an idle session.
 func (s *State) compactsAtRest() bool {
-	return s.Input == nil && s.awaiting() == nil && s.Queued(Compacts) != nil
+	return s.Input == nil && s.awaiting() == nil && s.Queued(LaneCompactions) != nil
 }
 
 // compactionStep returns the step of a compaction.
@@ -122,7 +122,7 @@ func (s *State) retained() int {
 // idle session, when the history is compacted or a WARNING has said why it is not. If ctx ends first, Compact returns context.Cause(ctx)
 // and the next input compacts the history.
 func (s *Session) Compact(ctx context.Context) error {
-	if err := s.commitDurably(ctx, queuedRecord{Lane: Compacts, Source: sourceHost}); err != nil {
+	if err := s.commitDurably(ctx, queuedRecord{Lane: LaneCompactions, Source: sourceHost}); err != nil {
 		return err
 	}
 	var ended error
@@ -234,7 +234,7 @@ func (s *Session) summaryJob(first int) summaryJob {
 	job.provider = writer.Provider
 	job.record = compactRecord{First: first, Before: st.Context.Tokens(), Model: writer.Model}
 	for _, q := range st.Queue {
-		if q.Lane == Compacts {
+		if q.Lane == LaneCompactions {
 			job.record.Queued = q.ID
 		}
 	}

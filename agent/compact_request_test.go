@@ -29,7 +29,7 @@ func compactTwice(t *testing.T, h *host) {
 func TestA16_OnRequestAtRest(t *testing.T) {
 	h := open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 2}}},
 		steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("done"), summaryAnswer, llmtest.Text("more")}})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	history := h.History()
 	if err := h.FollowUp(context.Background(), "later"); err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestA16_OnRequestWhileTheModelWorks(t *testing.T) {
 		})
 		h = open(t, setup{tools: []tool.Tool{work}, options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 2}}},
 			steps: []llmtest.Step{llmtest.Calls(call("work")), summaryAnswer, llmtest.Text("done")}})
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		if h.turns() != "compaction:context assistant:model tool_results:tools assistant:model" || h.warned() != "" {
 			t.Errorf("history %s, warned %q", h.turns(), h.warned())
 		}
@@ -74,7 +74,7 @@ func TestA16_OnRequestBeforeTheEnd(t *testing.T) {
 				compactTwice(t, h)
 				return llmtest.Text("done")
 			}), summaryAnswer}})
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		if h.turns() != "compaction:context assistant:model" || h.Status() != agent.StatusIdle {
 			t.Errorf("history %s, %s", h.turns(), h.Status())
 		}
@@ -85,7 +85,7 @@ func TestA16_OnRequestBeforeTheEnd(t *testing.T) {
 func TestA16_OnRequestNothingToCompact(t *testing.T) {
 	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hello")}})
 	compactTwice(t, h)
-	h.submit(t, "hi", agent.Completed)
+	h.submit(t, "hi", agent.ReasonCompleted)
 	if h.warned() != "compaction_failed compaction_failed" || h.turns() != "user:user assistant:model" {
 		t.Errorf("warned %q, history %s", h.warned(), h.turns())
 	}
@@ -102,13 +102,13 @@ func TestA16_OnRequestCallerGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, setup{options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
 			steps: []llmtest.Step{llmtest.Text("hello"), llmtest.Hang(), summaryAnswer, llmtest.Text("again")}})
-		h.submit(t, "hi", agent.Completed)
+		h.submit(t, "hi", agent.ReasonCompleted)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := h.Compact(ctx); !errors.Is(err, context.DeadlineExceeded) || h.Status() != agent.StatusIdle {
 			t.Errorf("Compact = %v, %s", err, h.Status())
 		}
-		h.submit(t, "hi", agent.Completed) // the request stands
+		h.submit(t, "hi", agent.ReasonCompleted) // the request stands
 		if n := len(only[*agent.Compaction](h)); n != 1 {
 			t.Errorf("%d compactions", n)
 		}

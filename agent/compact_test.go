@@ -105,7 +105,7 @@ func checkPaired(t *testing.T, messages []llm.Message) {
 func TestA16_AtTheThreshold(t *testing.T) {
 	log := new(journal.Memory)
 	h := openLong(t, agent.Options{Journal: log}, worker(9, llmtest.Text("done"), summaryAnswer))
-	result := h.submit(t, "the task: paint it blue", agent.Completed)
+	result := h.submit(t, "the task: paint it blue", agent.ReasonCompleted)
 	compactions := only[*agent.Compaction](h)
 	if len(compactions) < 2 || result.Turns != 10 || result.ToolRounds != 9 {
 		t.Fatalf("%d compactions, %+v", len(compactions), result)
@@ -161,11 +161,11 @@ func TestA16_NamesTheOutputs(t *testing.T) {
 		steps: []llmtest.Step{llmtest.Calls(call("big")), llmtest.Calls(call("big")), llmtest.Text("done"), summaryAnswer, llmtest.Text("more")}}
 	s.options.Compaction.KeepTurns = 1
 	h := open(t, s)
-	h.submit(t, "the task", agent.Completed)
+	h.submit(t, "the task", agent.ReasonCompleted)
 	if err := h.Compact(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	h.submit(t, "go on", agent.Completed)
+	h.submit(t, "go on", agent.ReasonCompleted)
 	text := h.History()[0].Message.Parts.Text()
 	for _, e := range only[*agent.ToolCallEnd](h) {
 		if e.OutputRef == "" || !strings.Contains(text, e.OutputRef+" (big)") {
@@ -193,7 +193,7 @@ func TestA16_AnotherModelSummarizes(t *testing.T) {
 	h := open(t, setup{models: model(llm.Model{Window: size, Prices: []llm.Price{{Input: 1, Output: 10}}}), tools: []tool.Tool{echo("work")},
 		more: []llm.Provider{other}, steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("done")},
 		options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1, Provider: "other", Model: "small"}}}})
-	before := h.submit(t, "go", agent.Completed)
+	before := h.submit(t, "go", agent.ReasonCompleted)
 	if err := h.Compact(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestA16_FailedCompaction(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := openLong(t, agent.Options{}, worker(6, llmtest.Text("done"), summary))
-			h.submit(t, "go", agent.Completed)
+			h.submit(t, "go", agent.ReasonCompleted)
 			asked, answered := 0, 0
 			for _, req := range h.model.Requests() {
 				if len(req.Tools) == 0 {
@@ -247,7 +247,7 @@ func TestA16_OffByDefault(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s.tools, s.steps = []tool.Tool{printTool(8_000)}, worker(6, llmtest.Text("done"), summaryAnswer)
 			h := open(t, s)
-			h.submit(t, "go", agent.Completed)
+			h.submit(t, "go", agent.ReasonCompleted)
 			if n := len(only[*agent.Compaction](h)); n != 0 || len(h.History()) != 14 {
 				t.Errorf("%d compactions, %s", n, h.turns())
 			}
@@ -274,7 +274,7 @@ func TestA16_UnderHalfTheWindow(t *testing.T) {
 			tools[0].Description += c.instructions // sent with every request, like the system prompt
 			h := open(t, setup{models: window(size), tools: tools, steps: worker(5, llmtest.Text("done"), llmtest.Text(c.summary)),
 				options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.85}}}})
-			h.submit(t, c.task, agent.Completed)
+			h.submit(t, c.task, agent.ReasonCompleted)
 			requests := h.model.Requests()
 			compactions, task := 0, len([]rune(c.task))/4
 			for i, req := range requests[1:] {
@@ -306,7 +306,7 @@ func TestA16_UnderHalfTheWindow(t *testing.T) {
 func TestA16_ResumesAfterACompaction(t *testing.T) {
 	log := new(journal.Memory)
 	h := openLong(t, agent.Options{Journal: log}, worker(7, llmtest.Text("done"), summaryAnswer))
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	records := all(t, log)
 	asked := map[int]*llm.Request{} // by the number of answers in the request
 	for _, req := range h.model.Requests() {
@@ -368,7 +368,7 @@ func TestA16_Interrupted(t *testing.T) {
 		h := openLong(t, agent.Options{}, worker(9, llmtest.Text("done"), llmtest.Hang()))
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if result, err := h.Submit(ctx, "go"); !errors.Is(err, context.DeadlineExceeded) || result.Reason != agent.Interrupted {
+		if result, err := h.Submit(ctx, "go"); !errors.Is(err, context.DeadlineExceeded) || result.Reason != agent.ReasonInterrupted {
 			t.Errorf("Submit = %+v, %v", result, err)
 		}
 		if h.Status() != agent.StatusIdle || h.warned() != "" {

@@ -64,7 +64,7 @@ func TestA10_ByUsage(t *testing.T) {
 		answerWithUsage(900, 49, llm.Text{Text: "949"}),
 		answerWithUsage(950, 0, llm.Text{Text: "950"})}})
 	for _, prompt := range []string{"", "b", "c"} {
-		h.submit(t, "go"+prompt, agent.Completed)
+		h.submit(t, "go"+prompt, agent.ReasonCompleted)
 	}
 	want := []string{"80.0% 800/1000", "90.0% 900/1000", "95.0% 950/1000"}
 	if got := h.windowWarnings(); !slices.Equal(got, want) {
@@ -81,7 +81,7 @@ func TestA10_ByCharacters(t *testing.T) {
 	size := tokens(before+100) * 100 / 80 // the first result fills 80 percent
 	h := open(t, setup{models: window(size), tools: []tool.Tool{printing}, steps: []llmtest.Step{
 		answerWithoutUsage(call("print")), answerWithoutUsage(llm.Text{Text: strings.Repeat("é", 4*size/10)})}})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	got := only[*agent.ContextWarning](h)
 	if len(got) != 2 || got[0].Tokens != tokens(before+100) || got[1].Tokens != tokens(before+100+4*size/10) {
 		t.Errorf("warnings %q, want them at %d and %d", h.windowWarnings(), tokens(before+100), tokens(before+100+4*size/10))
@@ -94,15 +94,15 @@ func TestA10_EachLevelOnce(t *testing.T) {
 	h := open(t, setup{models: window(1000), options: agent.Options{Journal: log}, steps: []llmtest.Step{
 		answerWithUsage(820, 0, llm.Text{Text: "a"}), answerWithUsage(700, 0, llm.Text{Text: "b"}), answerWithUsage(830, 0, llm.Text{Text: "c"})}})
 	for range 3 {
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 	}
 	if got := h.windowWarnings(); !slices.Equal(got, []string{"82.0% 820/1000"}) {
 		t.Errorf("warnings %q", got)
 	}
 	rest := open(t, setup{models: window(1000), options: agent.Options{Journal: journal.NewMemory(all(t, log)...)},
 		steps: []llmtest.Step{answerWithUsage(840, 0, llm.Text{Text: "d"}), answerWithUsage(850, 0, llm.Text{Text: "e"})}})
-	rest.submit(t, "go", agent.Completed)
-	rest.submit(t, "go", agent.Completed)
+	rest.submit(t, "go", agent.ReasonCompleted)
+	rest.submit(t, "go", agent.ReasonCompleted)
 	if got := rest.windowWarnings(); !slices.Equal(got, []string{"85.0% 850/1000"}) {
 		t.Errorf("warnings after a resume %q", got)
 	}
@@ -111,7 +111,7 @@ func TestA10_EachLevelOnce(t *testing.T) {
 // Without a known window there are no warnings.
 func TestA10_UnknownWindow(t *testing.T) {
 	h := open(t, setup{models: model(llm.Model{}), steps: []llmtest.Step{answerWithUsage(1_000_000_000, 0, llm.Text{Text: "a"})}})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	if got := h.windowWarnings(); got != nil {
 		t.Errorf("warnings %q", got)
 	}
@@ -122,12 +122,12 @@ func TestA10_AnotherModelsWindow(t *testing.T) {
 	sizes := map[string]int{"model-1": 1000, "model-2": 2000}
 	h := open(t, setup{models: func(_, id string) (llm.Model, bool) { return llm.Model{Window: sizes[id]}, true },
 		steps: []llmtest.Step{answerWithUsage(900, 0, llm.Text{Text: "a"}), answerWithUsage(1_600, 0, llm.Text{Text: "b"}), answerWithUsage(1_600, 0, llm.Text{Text: "c"})}})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	two, one := "model-2", "model-1"
 	set(t, h, agent.Settings{Model: &two})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	set(t, h, agent.Settings{Model: &one})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	if got, want := h.windowWarnings(), []string{"90.0% 900/1000", "80.0% 1600/2000", "160.0% 1600/1000"}; !slices.Equal(got, want) {
 		t.Errorf("warnings %q, want %q", got, want)
 	}
@@ -137,7 +137,7 @@ func TestA10_AnotherModelsWindow(t *testing.T) {
 func TestA10_OtherTools(t *testing.T) {
 	log := new(journal.Memory)
 	h := open(t, setup{tools: []tool.Tool{echo("a")}, options: agent.Options{Journal: log}, steps: []llmtest.Step{answerWithoutUsage(llm.Text{Text: "one"})}})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	before := h.FoldedState().Context.Chars
 	long := echo("a")
 	long.Description += strings.Repeat("x", 100)

@@ -22,34 +22,34 @@ var (
 func stopReason(ctx context.Context, full bool) Reason {
 	switch cause := context.Cause(ctx); {
 	case full:
-		return LogFull
+		return ReasonLogFull
 	case errors.Is(cause, errAbort):
-		return Aborted
+		return ReasonAborted
 	case errors.Is(cause, errBudgetTime):
-		return BudgetTime
+		return ReasonBudgetTime
 	case isFull(cause):
-		return LogFull
+		return ReasonLogFull
 	}
-	return Interrupted
+	return ReasonInterrupted
 }
 
 // Steer adds a message before the next model call of the running input. In an idle session the message waits for the next Submit. When
 // Steer returns nil, the message is in the journal. The end of ctx ends the wait for the journal, which may have the message all the same.
 func (s *Session) Steer(ctx context.Context, text string, more ...SendOption) error {
-	return s.enqueue(ctx, Steering, text, more)
+	return s.enqueue(ctx, LaneSteering, text, more)
 }
 
 // FollowUp queues a task that runs as an input of its own when the running one has ended, by itself or at a limit. The end of the
 // session drops it. When FollowUp returns nil, the task is in the journal. The end of ctx ends the wait for the journal, which may have
 // the task all the same.
 func (s *Session) FollowUp(ctx context.Context, text string, more ...SendOption) error {
-	return s.enqueue(ctx, FollowUps, text, more)
+	return s.enqueue(ctx, LaneFollowUps, text, more)
 }
 
 func (s *Session) enqueue(ctx context.Context, lane Lane, text string, more []SendOption) error {
 	m, err := send(text, more)
 	if err == nil {
-		err = s.admit(ctx, m, Message{Kind: map[Lane]MessageKind{Steering: MessageSteering, FollowUps: MessageFollowUp}[lane]})
+		err = s.admit(ctx, m, Message{Kind: map[Lane]MessageKind{LaneSteering: MessageSteering, LaneFollowUps: MessageFollowUp}[lane]})
 	}
 	if err != nil {
 		return err
@@ -143,12 +143,12 @@ func (s *Session) requestEnd() {
 	left := first && running == nil && s.state.Input != nil && s.state.Input != s.inherited // between two steps
 	switch {
 	case left:
-		s.ending, s.why = Aborted, ErrAborted
+		s.ending, s.why = ReasonAborted, ErrAborted
 		s.working.Store(&activity{ctx: s.life, cancel: func(error) {}})
 	case first && running != nil:
-		s.ending = Aborted
+		s.ending = ReasonAborted
 	case first:
-		s.ending = Closed
+		s.ending = ReasonClosed
 	}
 	s.mu.Unlock()
 	s.events.hurry()
@@ -265,7 +265,7 @@ func (s *Session) addFailureEvents() {
 	}
 	s.events.add(&Error{ErrorKind: kind, Text: s.failure.Error()})
 	if in := s.state.Input; in != nil {
-		s.events.add(&ProcessingEnd{Reason: Failed, Finish: in.Finish, Text: in.Final, Usage: in.Usage, Turns: in.Turns, ToolRounds: in.Rounds,
+		s.events.add(&ProcessingEnd{Reason: ReasonFailed, Finish: in.Finish, Text: in.Final, Usage: in.Usage, Turns: in.Turns, ToolRounds: in.Rounds,
 			State: StatusClosed})
 	}
 }

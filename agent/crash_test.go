@@ -210,7 +210,7 @@ func (p *process) work() {
 	}
 	var err error
 	switch {
-	case s.Input != nil, s.Last != nil && s.Queued(agent.FollowUps) != nil: // also if a process stopped between the two tasks
+	case s.Input != nil, s.Last != nil && s.Queued(agent.LaneFollowUps) != nil: // also if a process stopped between the two tasks
 		_, err = p.Continue(ctx)
 	case s.Last == nil:
 		_, err = p.Submit(ctx, firstTask)
@@ -421,7 +421,7 @@ func TestA19_CrashAtEveryWriteBoundaryThenSubmit(t *testing.T) {
 		u.cut(crash{}, first)
 		second := u.begin(crash{}.fault)
 		result, err := second.Submit(context.Background(), "another task")
-		if err = errors.Join(err, second.Close()); err != nil || result.Reason != agent.Completed {
+		if err = errors.Join(err, second.Close()); err != nil || result.Reason != agent.ReasonCompleted {
 			t.Fatalf("crash at call %d: %+v, %v", at, result, err)
 		}
 		checkEvents(t, second.events)

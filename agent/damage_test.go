@@ -56,15 +56,15 @@ func everyKind(t *testing.T, log journal.Log) {
 	if err := h.Steer(context.Background(), "to the left"); err != nil {
 		t.Fatal(err)
 	}
-	h.submit(t, "first", agent.Completed)
+	h.submit(t, "first", agent.ReasonCompleted)
 	set(t, h, effort("high"))
-	h.submit(t, "second", agent.AwaitingInput)
-	h.submit(t, "yes", agent.Completed)
-	h.submit(t, "third", agent.Interrupted)
+	h.submit(t, "second", agent.ReasonAwaitingInput)
+	h.submit(t, "yes", agent.ReasonCompleted)
+	h.submit(t, "third", agent.ReasonInterrupted)
 	if err := h.Compact(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	h.submit(t, "fourth", agent.Completed)
+	h.submit(t, "fourth", agent.ReasonCompleted)
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestI8_TornJournalIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := open(t, setup{options: agent.Options{Journal: log}, steps: []llmtest.Step{llmtest.Text("going on")}})
-	h.submit(t, "fifth", agent.Completed)
+	h.submit(t, "fifth", agent.ReasonCompleted)
 	warnings := only[*agent.Warning](h)
 	if h.warned() != "journal_torn tools_missing" || !strings.Contains(warnings[0].Text, "line 36") {
 		t.Errorf("warnings %+v", warnings)

@@ -42,7 +42,7 @@ func TestJ10_DefinedAgent(t *testing.T) {
 			llmtest.Calls(wait("agent-1"), wait("agent-3"), wait("agent-4")), llmtest.Text("done")},
 		"a": slices.Repeat([]llmtest.Step{llmtest.Calls(call("look"), call("change"))}, 9), "c": {llmtest.Text("ok")}, "d": {llmtest.Text("ok")},
 	}, echo("look"), echo("change"))
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	wantOutputs(t, h, "running", `there is no agent "nobody"; choose one of reviewer, other`, "running", "running", "max_turns", "ok", "ok")
 	a, c, d := h.requests("a"), h.requests("c")[0], h.requests("d")[0]
 	if r := a[0]; len(a) != 3 || r.Model != "model-2" || r.Effort != "high" || !slices.Equal(offered(r), []string{"look"}) {
@@ -83,7 +83,7 @@ func TestJ10_TaskOfAnAgent(t *testing.T) {
 	h := openSpawning(t, agent.Options{Subagents: &agent.Subagents{Definitions: []agent.AgentDefinition{reviewer}}}, map[string][]llmtest.Step{
 		"go": {llmtest.Calls(call("agents")), llmtest.Text("done")}, "a": {llmtest.Text("ok")}, "b": {llmtest.Text("ok")},
 	}, agents(&table), echo("look"), echo("change"))
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	ctx := context.Background()
 	for _, task := range []tool.AgentTask{{Task: "x", Tools: []string{"nothing"}}, {Task: "x", Agent: "reviewer", Tools: []string{"change"}}} {
 		if _, err := table.Spawn(ctx, task); err == nil || !strings.Contains(err.Error(), "is to have the tool") {
@@ -153,7 +153,7 @@ func TestJ10_DefinedAgentDuringAFallback(t *testing.T) {
 		"a":  {llmtest.Text("ok")},
 	})
 	b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer)}, tools: coding.Agents(), options: o}, two, nil)
-	b.submit(t, "go", agent.Completed)
+	b.submit(t, "go", agent.ReasonCompleted)
 	wantOutputs(t, b.host, "running", `"output":"ok"`)
 }
 
@@ -187,7 +187,7 @@ func TestJ10_ProviderOptionsOfAnAgent(t *testing.T) {
 				"a":  {llmtest.Text("ok")},
 			})
 			b := openWithFallbacks(t, setup{steps: append(c.first, llmtest.Calls(wait("agent-1")), llmtest.Text("done")), tools: coding.Agents(), options: o}, two, nil)
-			b.submit(t, "go", agent.Completed)
+			b.submit(t, "go", agent.ReasonCompleted)
 			if err := b.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -221,5 +221,5 @@ func TestJ10_BrokenListOfAgents(t *testing.T) {
 	if err := h.Set(context.Background(), agent.Settings{Tools: []tool.Tool{bad}}); !errors.As(err, &broken) {
 		t.Errorf("Set: %v", err)
 	}
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 }

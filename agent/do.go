@@ -35,7 +35,7 @@ func Do[T any](ctx context.Context, o Options, prompt string, more ...llm.Part) 
 	switch {
 	case err != nil:
 		return value, result, err
-	case !result.Reason.finished():
+	case !result.Reason.isDone():
 		return value, result, fmt.Errorf("agent: the task ended before there was a result: %s", result.Reason)
 	}
 	if err := json.Unmarshal([]byte(result.Text), &value); err != nil {

@@ -46,7 +46,7 @@ func TestJ10_NoTypedResult(t *testing.T) {
 		t.Errorf("%+v, %v", result, err)
 	}
 	limited := agent.Options{Policy: agent.Policy{MaxTurns: 1}}
-	if _, result, _, err := do[verdict](limited, llmtest.Text("not yet")); err == nil || !strings.Contains(err.Error(), "max_turns") || result.Reason != agent.MaxTurns {
+	if _, result, _, err := do[verdict](limited, llmtest.Text("not yet")); err == nil || !strings.Contains(err.Error(), "max_turns") || result.Reason != agent.ReasonMaxTurns {
 		t.Errorf("%+v, %v", result, err)
 	}
 	if _, _, _, err := do[[]string](agent.Options{}); err == nil || !strings.Contains(err.Error(), "object") {

@@ -47,7 +47,7 @@ func TestJ3_DoorAuditLog(t *testing.T) {
 		"go":   {llmtest.Calls(call("work", `"path":"x"`), call("fails")), llmtest.Calls(spawn("help")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
 		"help": {llmtest.Calls(call("work")), llmtest.Text("helped")},
 	}, echo("work"), fails)
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	for _, want := range []string{h.ID() + `/ work {"path":"x"} writes: ok`, h.ID() + `/ fails {} read_only: failed`, `/agent-1 work {} writes: ok`} {
 		if !slices.ContainsFunc(l.lines, func(line string) bool { return strings.HasSuffix(line, want) }) {
 			t.Errorf("no %q in %q", want, l.lines)

@@ -177,7 +177,7 @@ func (s *Session) submit(ctx context.Context, input *inputRecord) (*Result, erro
 		return new(Result), err
 	case result == nil:
 		return s.partialResult(before), err
-	case err == nil && outcome == nil && result.Reason == Interrupted && ctx.Err() != nil:
+	case err == nil && outcome == nil && result.Reason == ReasonInterrupted && ctx.Err() != nil:
 		return result, context.Cause(ctx)
 	}
 	return result, cmp.Or(err, outcome)
@@ -283,7 +283,7 @@ func (s *Session) beginInput(ctx context.Context, input *inputRecord) error {
 		return s.goOnInherited()
 	}
 	if open, _ := s.inputs(); open != nil {
-		if err := s.commit(stopRecord{Reason: Interrupted}); err != nil {
+		if err := s.commit(stopRecord{Reason: ReasonInterrupted}); err != nil {
 			return err
 		}
 		if err := s.loop(ctx); err != nil {
@@ -337,9 +337,9 @@ func (s *Session) endStep(ctx, run context.Context, last *Input) (outcome, err e
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	in := s.state.Input
-	interrupted := in != nil && in.Stop == Interrupted
+	interrupted := in != nil && in.Ending == ReasonInterrupted
 	if ended := s.state.Last; ended != last {
-		outcome, interrupted = s.inputFailure(ended), ended.Reason == Interrupted
+		outcome, interrupted = s.inputFailure(ended), ended.Reason == ReasonInterrupted
 	}
 	if outcome == nil && interrupted && ctx.Err() != nil {
 		outcome = context.Cause(ctx)
@@ -366,20 +366,20 @@ func (s *Session) goIdle(ctx context.Context, before totals) (*Result, error) {
 // inputFailure returns the failure that ended an input, and sets why the session ends if that ends it, too. It is called with the lock held.
 func (s *Session) inputFailure(in *Input) error {
 	switch in.Reason {
-	case Failed:
+	case ReasonFailed:
 		err := s.faultError(in)
 		if s.state.Policy.closes(in.Fault) {
-			s.ending, s.why = Failed, err
+			s.ending, s.why = ReasonFailed, err
 		}
 		return err
-	case Aborted:
+	case ReasonAborted:
 		if s.why = ErrAborted; s.life.Err() != nil {
-			s.ending = Aborted // Session.end may still be waiting for the lock
+			s.ending = ReasonAborted // Session.end may still be waiting for the lock
 		}
 		return ErrAborted
-	case LogFull:
+	case ReasonLogFull:
 		if s.why = s.fullErr(); s.why != nil { // nil if the log was full in an earlier process
-			s.ending = LogFull
+			s.ending = ReasonLogFull
 		}
 		return s.why
 	}
@@ -418,7 +418,7 @@ func (s *Session) partialResult(before totals) *Result {
 	case s.state.Last != nil && s.state.inputs > before.inputs:
 		in = *s.state.Last
 	}
-	if in.Reason = Failed; s.givenAway() != nil {
+	if in.Reason = ReasonFailed; s.givenAway() != nil {
 		in.Reason = "" // the input goes on elsewhere
 	}
 	return s.result(&in, before)
@@ -433,15 +433,15 @@ func (s *Session) endActivity(work *activity, failure error) {
 		s.markIdle(turn)
 	}
 	if failure != nil && !errors.Is(s.failure, failure) {
-		s.ending, s.failure, s.why = Failed, failure, failure
+		s.ending, s.failure, s.why = ReasonFailed, failure, failure
 	}
-	if why := s.givenAway(); why != nil && s.ending != Closed {
-		if s.ending, s.why = Closed, why; errors.Is(why, ErrReleased) && errors.Is(s.failure, ErrReleased) {
+	if why := s.givenAway(); why != nil && s.ending != ReasonClosed {
+		if s.ending, s.why = ReasonClosed, why; errors.Is(why, ErrReleased) && errors.Is(s.failure, ErrReleased) {
 			s.failure = nil
 		}
 	}
 	if isFull(failure) { // there was no room for the input: the session ends in order all the same
-		s.ending, s.failure = LogFull, nil
+		s.ending, s.failure = ReasonLogFull, nil
 	}
 	over := s.ending != "" && s.working.Load() == nil // otherwise the activity that runs ends it
 	s.mu.Unlock()

@@ -72,7 +72,7 @@ func TestJ2_StepByStep(t *testing.T) {
 	if acts := h.steps(t); acts != "run_calls inject call_model end_input begin_input call_model end_input rest" {
 		t.Error(acts)
 	}
-	if got := h.Result(); got == nil || got.Text != "more" || got.Reason != agent.Completed || got.Turns != 1 || got.Usage == (llm.Usage{}) {
+	if got := h.Result(); got == nil || got.Text != "more" || got.Reason != agent.ReasonCompleted || got.Turns != 1 || got.Usage == (llm.Usage{}) {
 		t.Errorf("%+v", got)
 	}
 	if h.Status() != agent.StatusIdle || h.step(t) != agent.ActRest {
@@ -110,7 +110,7 @@ func TestJ2_InterruptBetweenSteps(t *testing.T) {
 		t.Fatal(act)
 	}
 	h.Interrupt()
-	if acts := h.steps(t); acts != "run_calls end_input rest" || h.Result().Reason != agent.Interrupted || len(only[*agent.ToolCallEnd](h)) != 1 {
+	if acts := h.steps(t); acts != "run_calls end_input rest" || h.Result().Reason != agent.ReasonInterrupted || len(only[*agent.ToolCallEnd](h)) != 1 {
 		t.Errorf("%s, %+v, %s", acts, h.Result(), h.kinds())
 	}
 	if out := only[*agent.ToolCallEnd](h)[0]; !out.IsError {
@@ -118,11 +118,11 @@ func TestJ2_InterruptBetweenSteps(t *testing.T) {
 	}
 	h.Interrupt()
 	h.begin(t, "again")
-	if acts := h.steps(t); acts != "call_model end_input rest" || h.Result().Reason != agent.Completed {
+	if acts := h.steps(t); acts != "call_model end_input rest" || h.Result().Reason != agent.ReasonCompleted {
 		t.Errorf("%s, %+v", acts, h.Result())
 	}
 	h.Interrupt()
-	h.submit(t, "and again", agent.Completed)
+	h.submit(t, "and again", agent.ReasonCompleted)
 }
 
 // The end of a step's context, or an Interrupt during it, ends the input, even if the next step has another context.
@@ -154,7 +154,7 @@ func TestJ2_InterruptInAStep(t *testing.T) {
 					if by == "Interrupt" && err != nil || by != "Interrupt" && !errors.Is(err, why) {
 						t.Fatalf("%v, %v", step, err)
 					}
-					if acts := h.steps(t); acts != "end_input rest" || h.Result().Reason != agent.Interrupted {
+					if acts := h.steps(t); acts != "end_input rest" || h.Result().Reason != agent.ReasonInterrupted {
 						t.Errorf("%s, %+v", acts, h.Result())
 					}
 					if by != "Interrupt" {
@@ -195,7 +195,7 @@ func TestJ2_TimeBudget(t *testing.T) {
 						time.Sleep(time.Until(step.Until))
 					}
 				}
-				if took := time.Since(start); took != time.Minute || h.Result().Reason != agent.BudgetTime {
+				if took := time.Since(start); took != time.Minute || h.Result().Reason != agent.ReasonBudgetTime {
 					t.Errorf("%v, %+v", took, h.Result())
 				}
 			})
@@ -212,7 +212,7 @@ func TestJ2_Failures(t *testing.T) {
 			h.begin(t, "go")
 			h.step(t)
 			step, err := h.Advance(context.Background())
-			if !errors.Is(err, llm.ErrAuthentication) || step.Act != agent.ActEndInput || step.Reason != agent.Failed || h.Result().Reason != agent.Failed {
+			if !errors.Is(err, llm.ErrAuthentication) || step.Act != agent.ActEndInput || step.Reason != agent.ReasonFailed || h.Result().Reason != agent.ReasonFailed {
 				t.Fatalf("%v, %v, %+v", step, err, h.Result())
 			}
 			if policy == agent.CloseOnFailure {
@@ -251,7 +251,7 @@ func TestJ2_BusyAndAborted(t *testing.T) {
 			}
 			h.Abort()
 		})
-		if step, err := h.Advance(context.Background()); !errors.Is(err, agent.ErrAborted) || h.Result().Reason != agent.Aborted {
+		if step, err := h.Advance(context.Background()); !errors.Is(err, agent.ErrAborted) || h.Result().Reason != agent.ReasonAborted {
 			t.Errorf("%v, %v, %+v", step, err, h.Result())
 		}
 		if !strings.HasSuffix(h.kinds(), " PROCESSING_END SESSION_END") || h.Status() != agent.StatusClosed {
@@ -264,7 +264,7 @@ func TestJ2_BusyAndAborted(t *testing.T) {
 func TestJ2_BeginAnswers(t *testing.T) {
 	h := openAsking(t, &agent.Questions{}, nil, llmtest.Calls(ask("really?")), llmtest.Text("done"))
 	h.begin(t, "go")
-	if acts := h.steps(t); acts != "call_model run_calls end_input rest" || h.Result().Reason != agent.AwaitingInput || h.Status() != agent.StatusAwaiting {
+	if acts := h.steps(t); acts != "call_model run_calls end_input rest" || h.Result().Reason != agent.ReasonAwaitingInput || h.Status() != agent.StatusAwaiting {
 		t.Fatalf("%s, %+v, %s", acts, h.Result(), h.Status())
 	}
 	h.begin(t, "no")
@@ -282,8 +282,8 @@ func TestJ2_SubmitAndContinueAfterAdvance(t *testing.T) {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	h.begin(t, "to be left")
-	h.submit(t, "another", agent.Completed)
-	if ends := only[*agent.ProcessingEnd](h); len(ends) != 3 || ends[1].Reason != agent.Interrupted || ends[2].Text != "two" {
+	h.submit(t, "another", agent.ReasonCompleted)
+	if ends := only[*agent.ProcessingEnd](h); len(ends) != 3 || ends[1].Reason != agent.ReasonInterrupted || ends[2].Text != "two" {
 		t.Errorf("%s", h.kinds())
 	}
 }
@@ -302,7 +302,7 @@ func TestJ2_CompactionAtRest(t *testing.T) {
 
 // A step prints in a log in words.
 func TestJ2_StepsInLogs(t *testing.T) {
-	step := agent.Step{Act: agent.ActRunCalls, Reason: agent.Interrupted,
+	step := agent.Step{Act: agent.ActRunCalls, Reason: agent.ReasonInterrupted,
 		Calls: []agent.OpenCall{{ToolCall: llm.ToolCall{ID: "c1", Name: "shell", Args: `{"command":"secret"}`}}, {ToolCall: llm.ToolCall{ID: "c2", Name: "grep"}}}}
 	var text, lines bytes.Buffer
 	slog.New(slog.NewTextHandler(&text, nil)).Info("step", "step", step)
@@ -351,7 +351,7 @@ func TestJ2_TimeBetweenProcesses(t *testing.T) {
 		time.Sleep(time.Hour)
 		h = process(llmtest.Hang())
 		start := time.Now()
-		if acts := h.steps(t); acts != "call_model end_input rest" || h.Result().Reason != agent.BudgetTime || time.Since(start) != 30*time.Second {
+		if acts := h.steps(t); acts != "call_model end_input rest" || h.Result().Reason != agent.ReasonBudgetTime || time.Since(start) != 30*time.Second {
 			t.Errorf("%s after %v: %+v", acts, time.Since(start), h.Result())
 		}
 		release(h)
@@ -386,7 +386,7 @@ func TestJ2_BeginWhileSubmitWorks(t *testing.T) {
 			err = h.Begin(context.Background(), "another")
 		}
 	}}})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	if !errors.Is(err, agent.ErrBusy) || len(h.History()) != 2 {
 		t.Errorf("Begin = %v, %s", err, h.turns())
 	}
@@ -410,7 +410,7 @@ func TestJ2_OpenQuestions(t *testing.T) {
 	if q := open[0].Question(); q.Text != "really?" || q.CallID != open[0].ID || strings.Join(q.Options, ",") != "yes,no" {
 		t.Errorf("%+v", q)
 	}
-	if next := agent.Next(state, time.Now()); next.Act != agent.ActEndInput || next.Reason != agent.AwaitingInput {
+	if next := agent.Next(state, time.Now()); next.Act != agent.ActEndInput || next.Reason != agent.ReasonAwaitingInput {
 		t.Errorf("%v", next)
 	}
 	h.steps(t)
@@ -497,7 +497,7 @@ func TestJ1_SameModelSetDuringACall(t *testing.T) {
 		return llmtest.Text("one")
 	})
 	h = open(t, setup{options: agent.Options{Journal: log, Model: model}, steps: []llmtest.Step{first, llmtest.Text("two")}})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	if state, err := agent.Load(ctx, log); err != nil || state.Epoch != 0 {
 		t.Errorf("epoch %d, %v", state.Epoch, err)
 	}
@@ -524,7 +524,7 @@ func TestJ2_CloseBetweenSteps(t *testing.T) {
 			if err := h.Close(); err != nil {
 				t.Error(err)
 			}
-			if !strings.HasSuffix(h.kinds(), " PROCESSING_END SESSION_END") || h.Result().Reason != agent.Aborted {
+			if !strings.HasSuffix(h.kinds(), " PROCESSING_END SESSION_END") || h.Result().Reason != agent.ReasonAborted {
 				t.Errorf("%s, %+v", h.kinds(), h.Result())
 			}
 			if _, err := h.Advance(context.Background()); !errors.Is(err, agent.ErrClosed) || !errors.Is(err, agent.ErrAborted) {
@@ -532,7 +532,7 @@ func TestJ2_CloseBetweenSteps(t *testing.T) {
 			}
 			replays(t, log)
 			rest := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Text("more")}})
-			if result, err := rest.Continue(context.Background()); err != nil || result.Reason != agent.Completed {
+			if result, err := rest.Continue(context.Background()); err != nil || result.Reason != agent.ReasonCompleted {
 				t.Errorf("%+v, %v", result, err)
 			}
 		})

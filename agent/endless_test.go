@@ -26,7 +26,7 @@ func TestI9_EndlessAnswer(t *testing.T) {
 			return p
 		}})
 		result, err := h.Submit(context.Background(), "go")
-		if !errors.Is(err, llm.ErrStream) || !strings.Contains(err.Error(), "16 MiB") || result.Reason != agent.Failed {
+		if !errors.Is(err, llm.ErrStream) || !strings.Contains(err.Error(), "16 MiB") || result.Reason != agent.ReasonFailed {
 			t.Errorf("Submit = %v, %v", result.Reason, err)
 		}
 		if n := len(server.Requests()); n != 1 || len(only[*agent.LLMRetry](h)) != 0 {

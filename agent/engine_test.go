@@ -245,7 +245,7 @@ func TestJ2_AnotherEngine(t *testing.T) {
 	if diff := gocmp.Diff(effects, readTree(t, work)); diff != "" || effects["a.log"] != "a\ndeployed\n" || effects["b.txt"] != "c\n" {
 		t.Errorf("effects %v, -submit +engine:\n%s", effects, diff)
 	}
-	if result == nil || result.Text != submitted.Text || result.Reason != agent.Completed {
+	if result == nil || result.Text != submitted.Text || result.Reason != agent.ReasonCompleted {
 		t.Errorf("the result is %+v, want %+v", result, submitted)
 	}
 }
@@ -296,7 +296,7 @@ func driveAll(t *testing.T, p *place) (*agent.Result, string) {
 		case d.Act == agent.ActRunCalls && len(acts) == 2:
 			job{*p, "steer", steering, false}.run(t)
 		case d.Act == agent.ActRest && !answered:
-			if d.Result == nil || d.Result.Reason != agent.AwaitingInput {
+			if d.Result == nil || d.Result.Reason != agent.ReasonAwaitingInput {
 				t.Fatalf("at rest with %+v", d.Result)
 			}
 			answered = true

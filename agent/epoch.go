@@ -1,7 +1,7 @@
 package agent
 
 // A callEpoch is the epoch of a model call, in the record of its outcome.
-type callEpoch struct {
+type modelCallEpoch struct {
 	// Epoch is set if the next one began during the call, by a setting whose record comes before this one.
 	Epoch *int `json:"epoch,omitempty"`
 
@@ -9,7 +9,7 @@ type callEpoch struct {
 }
 
 // ended returns the callEpoch for the journal at the end of the call.
-func (a callEpoch) ended(s *State) callEpoch {
+func (a modelCallEpoch) ended(s *State) modelCallEpoch {
 	if a.Epoch == nil && a.began != s.Epoch {
 		a.Epoch = &a.began
 	}
@@ -17,7 +17,7 @@ func (a callEpoch) ended(s *State) callEpoch {
 }
 
 // in returns the epoch of a model call whose record comes next.
-func (a callEpoch) in(s *State) int {
+func (a modelCallEpoch) in(s *State) int {
 	if a.Epoch != nil {
 		return *a.Epoch
 	}
@@ -26,7 +26,7 @@ func (a callEpoch) in(s *State) int {
 
 // begunIn reports whether the model call can have begun in an epoch. Others tells that settings before its record begin other epochs, which
 // came before the call unless the record has its Epoch.
-func (a callEpoch) begunIn(epoch int, others bool) bool {
+func (a modelCallEpoch) begunIn(epoch int, others bool) bool {
 	if a.Epoch != nil {
 		return *a.Epoch == epoch
 	}
@@ -45,10 +45,10 @@ func (s *State) addEpochs(records []record) {
 	for i, rec := range records {
 		switch r := rec.(type) {
 		case answerRecord:
-			r.callEpoch = r.ended(s)
+			r.modelCallEpoch = r.ended(s)
 			records[i] = r
 		case faultRecord:
-			r.callEpoch = r.ended(s)
+			r.modelCallEpoch = r.ended(s)
 			records[i] = r
 		}
 	}

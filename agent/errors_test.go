@@ -28,7 +28,7 @@ func openRescued(t *testing.T, steps ...llmtest.Step) *host {
 // A request that does not fit is compacted and sent again.
 func TestA11_ContextLengthCompactsAndRetries(t *testing.T) {
 	h := openRescued(t, tooLong(), llmtest.Text("the summary"), llmtest.Text("done"))
-	if result := h.submit(t, "go", agent.Completed); result.Text != "done" || result.Turns != 2 {
+	if result := h.submit(t, "go", agent.ReasonCompleted); result.Text != "done" || result.Turns != 2 {
 		t.Errorf("result %+v", result)
 	}
 	want := "STEP_START STEP_END COMPACTION STEP_START ASSISTANT_TEXT_START"
@@ -47,7 +47,7 @@ func TestA11_ContextLengthCompactsAndRetries(t *testing.T) {
 func TestA11_ContextLengthOnce(t *testing.T) {
 	h := openRescued(t, tooLong(), llmtest.Text("a summary"), llmtest.Calls(call("print")), tooLong(), llmtest.Text("another"), tooLong(), llmtest.Text("never"))
 	result, err := h.Submit(context.Background(), "go")
-	if !errors.Is(err, llm.ErrContextLength) || result.Reason != agent.Failed || h.Status() != agent.StatusClosed {
+	if !errors.Is(err, llm.ErrContextLength) || result.Reason != agent.ReasonFailed || h.Status() != agent.StatusClosed {
 		t.Fatalf("Submit = %+v, %v, %s", result, err, h.Status())
 	}
 	if n := len(only[*agent.Compaction](h)); n != 2 || h.model.Left() != 1 {
@@ -83,7 +83,7 @@ func TestA11_ContextLengthEndsTheSession(t *testing.T) {
 			if err := h.FollowUp(context.Background(), "dropped"); err != nil {
 				t.Fatal(err)
 			}
-			if result, err := h.Submit(context.Background(), "go"); !errors.Is(err, llm.ErrContextLength) || result.Reason != agent.Failed {
+			if result, err := h.Submit(context.Background(), "go"); !errors.Is(err, llm.ErrContextLength) || result.Reason != agent.ReasonFailed {
 				t.Errorf("Submit = %+v, %v", result, err)
 			}
 			if !strings.HasSuffix(h.kinds(), "STEP_END CONTEXT_WARNING ERROR PROCESSING_END SESSION_END") {
@@ -95,7 +95,7 @@ func TestA11_ContextLengthEndsTheSession(t *testing.T) {
 			if e := only[*agent.Error](h)[0]; e.ErrorKind != "context_length" || e.Retryable || e.Text != "prompt is too long" {
 				t.Errorf("%+v", e)
 			}
-			if end := only[*agent.ProcessingEnd](h)[0]; end.State != agent.StatusClosed || end.Reason != agent.Failed {
+			if end := only[*agent.ProcessingEnd](h)[0]; end.State != agent.StatusClosed || end.Reason != agent.ReasonFailed {
 				t.Errorf("%+v", end)
 			}
 		})
@@ -107,7 +107,7 @@ func TestA11_StayWhenTheWindowIsFull(t *testing.T) {
 	h := open(t, setup{models: window(4000), tools: []tool.Tool{wideTool("print", 9_000)},
 		steps:   []llmtest.Step{llmtest.Calls(call("print")), tooLong(), llmtest.Text("the summary"), llmtest.Text("done"), llmtest.Text("more")},
 		options: agent.Options{Policy: agent.Policy{OnFailure: agent.StayOnFailure}}})
-	if result, err := h.Submit(context.Background(), "go"); !errors.Is(err, llm.ErrContextLength) || result.Reason != agent.Failed {
+	if result, err := h.Submit(context.Background(), "go"); !errors.Is(err, llm.ErrContextLength) || result.Reason != agent.ReasonFailed {
 		t.Fatalf("Submit = %+v, %v", result, err)
 	}
 	if h.Status() != agent.StatusIdle || only[*agent.ProcessingEnd](h)[0].State != agent.StatusIdle ||
@@ -117,11 +117,11 @@ func TestA11_StayWhenTheWindowIsFull(t *testing.T) {
 	if err := h.Compact(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if result, err := h.Continue(context.Background()); err != nil || result.Text != "done" || result.Reason != agent.Completed {
+	if result, err := h.Continue(context.Background()); err != nil || result.Text != "done" || result.Reason != agent.ReasonCompleted {
 		t.Fatalf("Continue = %+v, %v", result, err)
 	}
 	if n := strings.Count(h.kinds(), "USER_INPUT"); n != 2 {
 		t.Errorf("%d inputs, want the task and its continuation: %s", n, h.kinds())
 	}
-	h.submit(t, "more", agent.Completed)
+	h.submit(t, "more", agent.ReasonCompleted)
 }

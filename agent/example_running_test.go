@@ -61,11 +61,11 @@ func ExampleSession_Steer() {
 	// assistant I see it. 1 parts
 }
 
-// Repeated calls end the input if LoopPolicy.Stop is set.
+// Repeated calls end the input if LoopPolicy.EndInput is set.
 func ExampleLoopPolicy() {
 	ctx := context.Background()
 	o := scripted(slices.Repeat([]llmtest.Step{llmtest.Calls(readCall)}, 10)...)
-	o.Loops.Stop = true
+	o.Loops.EndInput = true
 	s, err := agent.New(ctx, o)
 	if err != nil {
 		log.Fatal(err)

@@ -42,7 +42,7 @@ func TestI16_StayAfterAFailedCall(t *testing.T) {
 					} else {
 						got, err = h.Continue(context.Background())
 					}
-					if !errors.As(err, &e) || got.Reason != agent.Failed || h.Status() != agent.StatusIdle {
+					if !errors.As(err, &e) || got.Reason != agent.ReasonFailed || h.Status() != agent.StatusIdle {
 						t.Fatalf("%+v, %v, %s", got, err, h.Status())
 					}
 				}
@@ -103,7 +103,7 @@ func TestI16_ResultWithEveryError(t *testing.T) {
 				want(t, h, result, err, "", 0, 0, "")
 			})
 		}
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		if err := h.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestI16_ResultWithEveryError(t *testing.T) {
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				h.submit(t, "go", agent.Completed)
+				h.submit(t, "go", agent.ReasonCompleted)
 			}()
 			<-started
 			result, err := h.Submit(ctx, "more")
@@ -129,7 +129,7 @@ func TestI16_ResultWithEveryError(t *testing.T) {
 	t.Run("a failed call", func(t *testing.T) {
 		h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: append(begun, llmtest.Error(llm.Errorf(llm.ErrAuthentication, "no")))})
 		result, err := h.Submit(ctx, "go")
-		want(t, h, result, err, agent.Failed, 1, 1, "I begin.")
+		want(t, h, result, err, agent.ReasonFailed, 1, 1, "I begin.")
 	})
 	t.Run("a panic", func(t *testing.T) {
 		h := open(t, setup{tools: []tool.Tool{echo("work")}, fails: true, steps: append(begun, llmtest.Text("x")), options: agent.Options{
@@ -141,7 +141,7 @@ func TestI16_ResultWithEveryError(t *testing.T) {
 			}}})
 		result, err := h.Submit(ctx, "go")
 		var host *agent.HostError
-		if want(t, h, result, err, agent.Failed, 1, 1, "I begin."); !errors.As(err, &host) {
+		if want(t, h, result, err, agent.ReasonFailed, 1, 1, "I begin."); !errors.As(err, &host) {
 			t.Errorf("%v", err)
 		}
 		if err := h.Close(); !errors.As(err, &host) {
@@ -155,7 +155,7 @@ func TestI16_ResultWithEveryError(t *testing.T) {
 		t.Run(fmt.Sprint("a full disk after append ", left), func(t *testing.T) {
 			h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: append(begun, llmtest.Text("done")), options: agent.Options{Journal: &failing{left: left + 1}}})
 			result, err := h.Submit(ctx, "go")
-			want(t, h, result, err, agent.Failed, at.turns, at.rounds, at.text)
+			want(t, h, result, err, agent.ReasonFailed, at.turns, at.rounds, at.text)
 		})
 	}
 }
@@ -237,7 +237,7 @@ func TestI16_MissingResultEndsTheInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	result, err := h.Submit(context.Background(), "who?")
-	if !errors.Is(err, llm.ErrNoObject) || result.Reason != agent.Failed || h.Status() != agent.StatusIdle {
+	if !errors.Is(err, llm.ErrNoObject) || result.Reason != agent.ReasonFailed || h.Status() != agent.StatusIdle {
 		t.Fatalf("%+v, %v, %s", result, err, h.Status())
 	}
 	if end := only[*agent.ProcessingEnd](h)[0]; end.State != agent.StatusIdle {
@@ -269,7 +269,7 @@ func TestA7_AbortDropsFollowUps(t *testing.T) {
 		t.Fatal(err)
 	}
 	state, err := agent.Load(context.Background(), log)
-	if err != nil || state.Queued(agent.FollowUps) != nil || state.Queued(agent.Steering) == nil {
+	if err != nil || state.Queued(agent.LaneFollowUps) != nil || state.Queued(agent.LaneSteering) == nil {
 		t.Errorf("%v, queued %+v", err, state.Queue)
 	}
 	rest := open(t, setup{options: agent.Options{Journal: journal.NewMemory(all(t, log)...)}, steps: []llmtest.Step{llmtest.Text("one"), llmtest.Text("two")}})
@@ -291,7 +291,7 @@ func TestB_StepEndLatency(t *testing.T) {
 		log := new(journal.Memory)
 		h := open(t, setup{steps: []llmtest.Step{takes(7*time.Second, down), takes(3*time.Second, llmtest.Text("one")),
 			takes(2*time.Second, llmtest.Error(llm.Errorf(llm.ErrAuthentication, "no")))}, options: agent.Options{Journal: log}})
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		if _, err := h.Submit(context.Background(), "more"); err == nil {
 			t.Error("no failure")
 		}

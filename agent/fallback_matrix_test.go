@@ -344,7 +344,7 @@ func TestJ13_Matrix(t *testing.T) {
 func (c matrixCase) run(t *testing.T, log *journal.Memory) {
 	w := c.world(t, log)
 	result, err := w.Submit(context.Background(), "do it")
-	if err != nil || result.Reason != agent.Completed {
+	if err != nil || result.Reason != agent.ReasonCompleted {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	if diff := gocmp.Diff(matrixSaid(), canonical(historyOf(w.Session))); diff != "" {
@@ -454,7 +454,7 @@ func (c matrixCase) resume(t *testing.T, records []journal.Record) {
 		log := journal.NewMemory(records[:n]...)
 		w := c.world(t, log)
 		result, err := w.Continue(context.Background())
-		if err != nil || result.Reason != agent.Completed || result.Text != matrixScript[2].Text {
+		if err != nil || result.Reason != agent.ReasonCompleted || result.Text != matrixScript[2].Text {
 			t.Fatalf("cut after %d (%s): %+v, %v", n, records[n-1].Kind, result, err)
 		}
 		want := slices.DeleteFunc(slices.Clone(matrixCalls), func(id string) bool { return slices.Contains(begun, id) })

@@ -75,7 +75,7 @@ func TestJ13_Kinds(t *testing.T) {
 		})
 	}
 	b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrContentFilter)}}, nil, nil)
-	if b.submit(t, "go", agent.Refused); b.changes() != "" {
+	if b.submit(t, "go", agent.ReasonRefused); b.changes() != "" {
 		t.Error(b.changes())
 	}
 }
@@ -86,7 +86,7 @@ func TestJ13_NextFallback(t *testing.T) {
 		t.Run(kind.Error(), func(t *testing.T) {
 			b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer)}, options: agent.Options{Retry: once}}, []llmtest.Step{fails(kind)},
 				[]llmtest.Step{llmtest.Text("three")})
-			if got := b.submit(t, "go", agent.Completed); got.Text != "three" || b.changes() != "test>two:server two>three:"+kind.Error() {
+			if got := b.submit(t, "go", agent.ReasonCompleted); got.Text != "three" || b.changes() != "test>two:server two>three:"+kind.Error() {
 				t.Errorf("%+v, %s", got, b.changes())
 			}
 			if turns := b.History(); turns[1].Message.Provider != "three" || turns[1].Message.Model != "model-3" {
@@ -95,7 +95,7 @@ func TestJ13_NextFallback(t *testing.T) {
 		})
 	}
 	b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer)}, options: agent.Options{Retry: once}}, []llmtest.Step{fails(llm.ErrContentFilter)}, nil)
-	if b.submit(t, "go", agent.Refused); b.changes() != "test>two:server" {
+	if b.submit(t, "go", agent.ReasonRefused); b.changes() != "test>two:server" {
 		t.Error(b.changes())
 	}
 }
@@ -107,7 +107,7 @@ func TestJ13_AllFailed(t *testing.T) {
 	result, err := b.Submit(context.Background(), "go")
 	var all *agent.ModelsFailed
 	const want = "every model failed: test/model-1: no luck (overloaded); two/model-2: no luck (authentication); three/model-3: no luck (quota)"
-	if !errors.As(err, &all) || len(all.Failures) != 3 || err.Error() != want || result.Reason != agent.Failed {
+	if !errors.As(err, &all) || len(all.Failures) != 3 || err.Error() != want || result.Reason != agent.ReasonFailed {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	for _, kind := range []error{llm.ErrOverloaded, llm.ErrAuthentication, llm.ErrQuota} {
@@ -132,7 +132,7 @@ func TestJ13_Attempts(t *testing.T) {
 		begun := time.Now()
 		b := openWithFallbacks(t, setup{steps: []llmtest.Step{down, down, down}, options: agent.Options{Retry: llm.RetryPolicy{Max: 2}}},
 			[]llmtest.Step{down, llmtest.Error(late)}, []llmtest.Step{down, down, llmtest.Text("three")})
-		b.submit(t, "go", agent.Completed)
+		b.submit(t, "go", agent.ReasonCompleted)
 		if took := time.Since(begun); took != 7*time.Second { // 1 s and 2 s, 1 s, 1 s and 2 s
 			t.Errorf("waited %v", took)
 		}
@@ -176,15 +176,15 @@ func TestJ13_Return(t *testing.T) {
 				s := setup{steps: append([]llmtest.Step{fails(llm.ErrServer)}, answers()...), tools: []tool.Tool{nap}, options: agent.Options{
 					Journal: log, Retry: once, Policy: agent.Policy{Fallbacks: agent.FallbackPolicy{ReturnAfter: c.after}}}}
 				b := openWithFallbacks(t, s, answers(), nil)
-				b.submit(t, "nap", agent.Completed)
+				b.submit(t, "nap", agent.ReasonCompleted)
 				changed := only[*agent.ModelChanged](b.host)[0]
 				if until := untilOf(changed); until != c.until {
 					t.Errorf("until %q, want %q", until, c.until)
 				}
 				time.Sleep(time.Hour)
-				b.submit(t, "nap", agent.Completed)
+				b.submit(t, "nap", agent.ReasonCompleted)
 				time.Sleep(time.Hour)
-				b.submit(t, "go", agent.Completed)
+				b.submit(t, "go", agent.ReasonCompleted)
 				var asked []string
 				for _, turn := range b.History() {
 					if turn.Kind == agent.TurnAssistant {
@@ -240,9 +240,9 @@ func TestJ13_SetWins(t *testing.T) {
 			o := agent.Options{Retry: once, Policy: agent.Policy{Fallbacks: agent.FallbackPolicy{ReturnAfter: -1}}}
 			b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer), llmtest.Text("b"), fails(llm.ErrServer)}, options: o},
 				[]llmtest.Step{llmtest.Text("a"), llmtest.Text("b"), llmtest.Text("c")}, nil)
-			b.submit(t, "go", agent.Completed)
+			b.submit(t, "go", agent.ReasonCompleted)
 			set(t, b.host, c.set)
-			b.submit(t, "go", agent.Completed)
+			b.submit(t, "go", agent.ReasonCompleted)
 			last := b.History()[3].Message
 			if got := last.Provider + "/" + last.Model; got != c.want {
 				t.Errorf("%s is asked, want %s", got, c.want)
@@ -256,7 +256,7 @@ func TestJ13_SetWins(t *testing.T) {
 		})
 	}
 	b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer)}, options: agent.Options{Retry: once}}, []llmtest.Step{llmtest.Text("a")}, nil)
-	b.submit(t, "go", agent.Completed)
+	b.submit(t, "go", agent.ReasonCompleted)
 	if err := b.Set(context.Background(), agent.Settings{Provider: &two}); err == nil {
 		t.Error("another provider than the chosen one needs a model")
 	}
@@ -272,7 +272,7 @@ func TestJ13_SetDuringTheFailure(t *testing.T) {
 		set(t, b.host, agent.Settings{Model: &other})
 		return fails(llm.ErrServer)
 	}), llmtest.Text("chosen"))
-	if got := b.submit(t, "go", agent.Completed); got.Text != "chosen" || b.changes() != "" || b.model.Requests()[1].Model != other {
+	if got := b.submit(t, "go", agent.ReasonCompleted); got.Text != "chosen" || b.changes() != "" || b.model.Requests()[1].Model != other {
 		t.Errorf("%+v, %s", got, b.changes())
 	}
 }
@@ -285,8 +285,8 @@ func TestJ13_SmallerWindow(t *testing.T) {
 	o := agent.Options{Retry: once, Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.8, KeepTurns: 1}}}
 	b := openWithFallbacks(t, setup{models: models, steps: []llmtest.Step{long, fails(llm.ErrServer)}, options: o},
 		[]llmtest.Step{llmtest.Text("a summary"), llmtest.Text("two")}, nil)
-	b.submit(t, "go", agent.Completed)
-	if got := b.submit(t, "more", agent.Completed); got.Text != "two" || len(only[*agent.Compaction](b.host)) != 1 {
+	b.submit(t, "go", agent.ReasonCompleted)
+	if got := b.submit(t, "more", agent.ReasonCompleted); got.Text != "two" || len(only[*agent.Compaction](b.host)) != 1 {
 		t.Fatalf("%+v, %s", got, b.kinds())
 	}
 	if r := b.two.Requests(); len(r) != 2 || r[0].Caller.Purpose != agent.PurposeCompaction || !strings.Contains(r[1].Messages[1].Parts.Text(), "a summary") {
@@ -302,8 +302,8 @@ func TestJ13_CompactionOfTheFallback(t *testing.T) {
 	o := agent.Options{Retry: once, Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.8, KeepTurns: 1}}}
 	b := openWithFallbacks(t, setup{models: window(1_000), steps: []llmtest.Step{answerWithUsage(900, 10, llm.Text{Text: "long"}), fails(llm.ErrServer), fails(llm.ErrServer)},
 		options: o}, []llmtest.Step{llmtest.Text("a summary"), llmtest.Text("two")}, nil)
-	b.submit(t, "go", agent.Completed)
-	if got := b.submit(t, "more", agent.Completed); got.Text != "two" || len(only[*agent.Compaction](b.host)) != 1 || b.warned() != "compaction_failed" {
+	b.submit(t, "go", agent.ReasonCompleted)
+	if got := b.submit(t, "more", agent.ReasonCompleted); got.Text != "two" || len(only[*agent.Compaction](b.host)) != 1 || b.warned() != "compaction_failed" {
 		t.Errorf("%+v, %s", got, b.kinds())
 	}
 }
@@ -323,7 +323,7 @@ func TestJ13_Budget(t *testing.T) {
 	}
 	b := openWithFallbacks(t, setup{models: models, steps: []llmtest.Step{fails(llm.ErrServer)}, options: agent.Options{Retry: once, Ledger: ledger}},
 		[]llmtest.Step{answerWithUsage(10, 10, llm.Text{Text: "two"})}, nil)
-	result := b.submit(t, "go", agent.Completed)
+	result := b.submit(t, "go", agent.ReasonCompleted)
 	if ledger.check(t); len(claims) != 2 || claims[0].OutputUSD != 1e-6 || claims[1].OutputUSD != 100e-6 || claims[1].Model != "model-2" {
 		t.Errorf("claims %+v", claims)
 	}
@@ -332,7 +332,7 @@ func TestJ13_Budget(t *testing.T) {
 	}
 	o := agent.Options{Retry: once, Policy: agent.Policy{Budget: agent.Budget{USD: 0.01}}}
 	b = openWithFallbacks(t, setup{models: models, steps: []llmtest.Step{fails(llm.ErrServer)}, options: o}, []llmtest.Step{llmtest.Text("two")}, nil)
-	if b.submit(t, "go", agent.BudgetUSD); len(b.two.Requests()) != 0 {
+	if b.submit(t, "go", agent.ReasonBudgetUSD); len(b.two.Requests()) != 0 {
 		t.Error("the fallback was asked beyond the budget")
 	}
 }
@@ -343,7 +343,7 @@ func TestJ13_MaxTokens(t *testing.T) {
 	models := func(_, id string) (llm.Model, bool) { return llm.Model{MaxOutput: most[id]}, true }
 	b := openWithFallbacks(t, setup{models: models, steps: []llmtest.Step{fails(llm.ErrServer)}, options: agent.Options{Retry: once, Request: agent.RequestOptions{MaxTokens: 8_000}}},
 		[]llmtest.Step{llmtest.Text("two")}, nil)
-	b.submit(t, "go", agent.Completed)
+	b.submit(t, "go", agent.ReasonCompleted)
 	if one, two := b.model.Requests()[0].MaxTokens, b.two.Requests()[0].MaxTokens; one != 8_000 || two != 4_000 {
 		t.Errorf("asked for %d and %d tokens", one, two)
 	}
@@ -362,7 +362,7 @@ func TestJ13_Subagents(t *testing.T) {
 	o := agent.Options{Retry: once, Subagents: &agent.Subagents{}}
 	o.Fallbacks.Models = []agent.FallbackModel{{Provider: "two", Model: "model-2"}}
 	b := openWithFallbacks(t, setup{steps: steps, tools: coding.Agents(), options: o}, two, nil)
-	b.submit(t, "go", agent.Completed)
+	b.submit(t, "go", agent.ReasonCompleted)
 	wantOutputs(t, b.host, "running", `{"output":"by the chosen one","success":true,"turns_used":1}`)
 	var inner []string
 	for _, e := range only[*agent.SubagentEvent](b.host) {
@@ -403,7 +403,7 @@ func TestJ13_Resume(t *testing.T) {
 	if result, err := rest.Continue(context.Background()); err != nil || result.Text != "two" || rest.changes() != "" {
 		t.Errorf("%+v, %v, %s", result, err, rest.changes())
 	}
-	if got := rest.submit(t, "more", agent.Completed); got.Text != "one" || rest.changes() != "two>test:returned" {
+	if got := rest.submit(t, "more", agent.ReasonCompleted); got.Text != "one" || rest.changes() != "two>test:returned" {
 		t.Errorf("%+v, %s", got, rest.changes())
 	}
 	if state := rest.FoldedState(); state.Policy.Window != 50_000 || state.Fallback != nil {
@@ -431,7 +431,7 @@ func TestJ13_StructuredResult(t *testing.T) {
 	s := setup{steps: []llmtest.Step{fails(llm.ErrServer)}, options: o, tools: []tool.Tool{echo("work")},
 		wrap: formats}
 	b := openWithFallbacks(t, s, []llmtest.Step{final(`{"name":"Ada","age":36}`)}, nil)
-	if got := b.submit(t, "who?", agent.Done); got.Text != `{"name":"Ada","age":36}` || b.model.Requests()[0].Format != nil {
+	if got := b.submit(t, "who?", agent.ReasonDone); got.Text != `{"name":"Ada","age":36}` || b.model.Requests()[0].Format != nil {
 		t.Errorf("%+v", got)
 	}
 }
@@ -446,10 +446,10 @@ func TestJ13_CompactionModelOfTheChosenProvider(t *testing.T) {
 	}
 	b := openWithFallbacks(t, setup{models: models, steps: []llmtest.Step{fails(llm.ErrServer), llmtest.Text("a summary")}, options: o},
 		[]llmtest.Step{answerWithUsage(900, 10, llm.Text{Text: "long"}), llmtest.Text("done")}, nil)
-	b.submit(t, "go", agent.Completed)
+	b.submit(t, "go", agent.ReasonCompleted)
 	low := "low"
 	set(t, b.host, agent.Settings{Effort: &low})
-	b.submit(t, "more", agent.Completed)
+	b.submit(t, "more", agent.ReasonCompleted)
 	if asked := b.model.Requests(); len(asked) != 2 || asked[1].Model != "small" || len(only[*agent.Compaction](b.host)) != 1 {
 		t.Errorf("the chosen provider got %d requests; %s", len(asked), b.kinds())
 	}

@@ -34,11 +34,11 @@ func TestA14_RequireDone(t *testing.T) {
 		text   string
 		reason agent.Reason
 	}{
-		{"done at once", []llmtest.Step{llmtest.Calls(call("submit"))}, 0, "the final text", agent.Done},
-		{"done after a nudge", []llmtest.Step{llmtest.Text("1"), llmtest.Calls(call("submit"))}, 1, "the final text", agent.Done},
-		{"never done", []llmtest.Step{llmtest.Text("1"), llmtest.Text("2"), llmtest.Text("3"), llmtest.Text("4")}, 3, "4", agent.Completed},
+		{"done at once", []llmtest.Step{llmtest.Calls(call("submit"))}, 0, "the final text", agent.ReasonDone},
+		{"done after a nudge", []llmtest.Step{llmtest.Text("1"), llmtest.Calls(call("submit"))}, 1, "the final text", agent.ReasonDone},
+		{"never done", []llmtest.Step{llmtest.Text("1"), llmtest.Text("2"), llmtest.Text("3"), llmtest.Text("4")}, 3, "4", agent.ReasonCompleted},
 		{"in a row only", []llmtest.Step{llmtest.Text("1"), llmtest.Text("2"), llmtest.Text("3"), llmtest.Calls(call("work")),
-			llmtest.Text("4"), llmtest.Text("5"), llmtest.Calls(call("submit"))}, 5, "the final text", agent.Done},
+			llmtest.Text("4"), llmtest.Text("5"), llmtest.Calls(call("submit"))}, 5, "the final text", agent.ReasonDone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := open(t, setup{tools: []tool.Tool{echo("work"), submitTool()}, steps: c.steps, options: agent.Options{Policy: agent.Policy{RequireDone: true}}})
@@ -61,7 +61,7 @@ func TestA14_DoneTool(t *testing.T) {
 	if err := h.Steer(context.Background(), "later"); err != nil {
 		t.Fatal(err)
 	}
-	result := h.submit(t, "go", agent.Done)
+	result := h.submit(t, "go", agent.ReasonDone)
 	if result.Text != "the final text" || result.ToolRounds != 1 || h.turns() != "user:user steering:steer assistant:model tool_results:tools" {
 		t.Errorf("%+v, %s", result, h.turns())
 	}
@@ -69,10 +69,10 @@ func TestA14_DoneTool(t *testing.T) {
 	if parts[0].(llm.ToolResult).Content.Text() != "accepted" || parts[1].(llm.ToolResult).Content.Text() != "work ran" {
 		t.Errorf("results %+v", parts)
 	}
-	if end := only[*agent.ProcessingEnd](h)[0]; end.Text != "the final text" || end.Reason != agent.Done || end.State != agent.StatusIdle {
+	if end := only[*agent.ProcessingEnd](h)[0]; end.Text != "the final text" || end.Reason != agent.ReasonDone || end.State != agent.StatusIdle {
 		t.Errorf("%+v", end)
 	}
-	if h.submit(t, "and now", agent.Completed).Text != "more" {
+	if h.submit(t, "and now", agent.ReasonCompleted).Text != "more" {
 		t.Error("the session does not go on")
 	}
 }
@@ -116,11 +116,11 @@ func TestA14_BeforeStop(t *testing.T) {
 				steps = append(steps, llmtest.Text(fmt.Sprint(i+1)))
 			}
 			h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: steps, options: agent.Options{Hooks: agent.Hooks{BeforeStop: a.ask}, Policy: agent.Policy{MaxConfirms: c.max}}})
-			result := h.submit(t, "go", agent.Completed)
+			result := h.submit(t, "go", agent.ReasonCompleted)
 			if result.Text != fmt.Sprint(c.back) || strings.Count(h.turns(), "steering:before_stop") != c.back || len(a.asked) != c.asks {
 				t.Errorf("%+v, %s, asked %+v", result, h.turns(), a.asked)
 			}
-			if c.asks > 0 && a.asked[0] != (agent.Stop{Session: h.ID(), Text: "0", Reason: agent.Completed, Turns: 2, ToolRounds: 1}) {
+			if c.asks > 0 && a.asked[0] != (agent.Stop{Session: h.ID(), Text: "0", Reason: agent.ReasonCompleted, Turns: 2, ToolRounds: 1}) {
 				t.Errorf("asked %+v", a.asked[0])
 			}
 			if s := only[*agent.SteeringInjected](h); c.back > 0 && (s[0].Text != c.prompts[0] || s[0].Source != "hook") {
@@ -135,10 +135,10 @@ func TestA14_BeforeStopAfterADoneTool(t *testing.T) {
 	a := &asker{prompts: []string{"the tests fail"}}
 	h := open(t, setup{tools: []tool.Tool{submitTool()}, options: agent.Options{Hooks: agent.Hooks{BeforeStop: a.ask}, Policy: agent.Policy{RequireDone: true}},
 		steps: []llmtest.Step{llmtest.Calls(call("submit")), llmtest.Calls(call("submit"))}})
-	if result := h.submit(t, "go", agent.Done); result.Text != "the final text" || result.Turns != 2 {
+	if result := h.submit(t, "go", agent.ReasonDone); result.Text != "the final text" || result.Turns != 2 {
 		t.Errorf("%+v", result)
 	}
-	if len(a.asked) != 2 || a.asked[0].Reason != agent.Done || a.asked[0].Text != "the final text" {
+	if len(a.asked) != 2 || a.asked[0].Reason != agent.ReasonDone || a.asked[0].Text != "the final text" {
 		t.Errorf("asked %+v", a.asked)
 	}
 }
@@ -148,7 +148,7 @@ func TestA14_BeforeStopOnlyAtTheNaturalEnd(t *testing.T) {
 	a := &asker{prompts: []string{"go on"}}
 	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work"))},
 		options: agent.Options{Hooks: agent.Hooks{BeforeStop: a.ask}, Policy: agent.Policy{MaxToolRounds: 1}}})
-	h.submit(t, "go", agent.MaxToolRounds)
+	h.submit(t, "go", agent.ReasonMaxToolRounds)
 	if len(a.asked) != 0 {
 		t.Errorf("asked %+v", a.asked)
 	}
@@ -161,7 +161,7 @@ func TestA14_BeforeStopFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := open(t, setup{steps: []llmtest.Step{llmtest.Text("done")}, options: agent.Options{Hooks: agent.Hooks{BeforeStop: hook}}})
-			h.submit(t, "go", agent.Completed)
+			h.submit(t, "go", agent.ReasonCompleted)
 			if w := only[*agent.Warning](h); len(w) != 1 || w[0].Code != "before_stop_failed" || !strings.Contains(w[0].Text, "the checker is down") {
 				t.Errorf("warnings %+v", w)
 			}
@@ -184,7 +184,7 @@ func TestA14_SteeringDuringBeforeStop(t *testing.T) {
 				}
 				return "", nil
 			}}}})
-		if result := h.submit(t, "go", agent.Completed); result.Text != "two" || asked != 2 {
+		if result := h.submit(t, "go", agent.ReasonCompleted); result.Text != "two" || asked != 2 {
 			t.Errorf("%+v, asked %d times", result, asked)
 		}
 		if h.turns() != "user:user assistant:model steering:steer assistant:model" {
@@ -207,10 +207,10 @@ func TestA14_InterruptDuringBeforeStop(t *testing.T) {
 			}}}})
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		if result, err := h.Submit(ctx, "go"); err == nil || result.Reason != agent.Interrupted || result.Text != "one" {
+		if result, err := h.Submit(ctx, "go"); err == nil || result.Reason != agent.ReasonInterrupted || result.Text != "one" {
 			t.Fatalf("Submit = %+v, %v", result, err)
 		}
-		if result, err := h.Continue(context.Background()); err != nil || result.Text != "one" || result.Reason != agent.Completed || asked != 2 {
+		if result, err := h.Continue(context.Background()); err != nil || result.Text != "one" || result.Reason != agent.ReasonCompleted || asked != 2 {
 			t.Errorf("Continue = %+v, %v, asked %d times", result, err, asked)
 		}
 	})
@@ -257,7 +257,7 @@ func TestA15_Approve(t *testing.T) {
 	}
 	h := open(t, setup{tools: []tool.Tool{work}, steps: []llmtest.Step{llmtest.Calls(calls...), llmtest.Text("done")},
 		options: agent.Options{Hooks: agent.Hooks{Authorize: asks, Approve: approve}}})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	want := []string{"wrote free", "wrote plain", "not that file", "wrote edited", "invalid arguments", "the terminal is gone", "approval", "wrote moved"}
 	for i, part := range h.History()[2].Message.Parts {
 		r := part.(llm.ToolResult)
@@ -291,7 +291,7 @@ func TestA15_InterruptDuringApproval(t *testing.T) {
 					}}}})
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		if result, err := h.Submit(ctx, "go"); err == nil || result.Reason != agent.Interrupted {
+		if result, err := h.Submit(ctx, "go"); err == nil || result.Reason != agent.ReasonInterrupted {
 			t.Fatalf("Submit = %+v, %v", result, err)
 		}
 		if r := h.History()[2].Message.Parts[0].(llm.ToolResult); !r.IsError || !strings.Contains(r.Content.Text(), "interrupted") {
@@ -314,7 +314,7 @@ func TestJ14_BeforeStopOfSubagents(t *testing.T) {
 				"go":     {llmtest.Calls(spawn("a part")), llmtest.Calls(wait("agent-1")), llmtest.Text("done"), llmtest.Text("really done")},
 				"a part": {llmtest.Text("part done"), llmtest.Text("part really done")},
 			})
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		want := []string{`second "agent-1" part done`, `first "" done`}
 		if !slices.Equal(asked, want) {
 			t.Errorf("asked about %q, want %q", asked, want)

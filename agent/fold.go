@@ -72,7 +72,7 @@ func (s *State) fold(rec record, at time.Time) {
 	case settingRecord:
 		s.foldSettings(r)
 	case stopRecord:
-		s.Input.Stop, s.Input.Value = r.Reason, r.Value
+		s.Input.Ending, s.Input.Value = r.Reason, r.Value
 	case awaitRecord:
 		s.open(r.CallID).awaits = &r
 	case compactRecord:
@@ -101,7 +101,7 @@ func (s *State) foldInput(r inputRecord, at time.Time) {
 		return
 	case r.Continue:
 		s.inputs++
-		s.Input = &Input{Text: s.Last.Text, Final: s.Last.Final, Finish: s.Last.Finish, Done: s.Last.Done && s.Last.Reason != Done, Began: at}
+		s.Input = &Input{Text: s.Last.Text, Final: s.Last.Final, Finish: s.Last.Finish, Done: s.Last.Done && s.Last.Reason != ReasonDone, Began: at}
 		return
 	}
 	s.inputs++
@@ -274,7 +274,7 @@ func (s *State) foldSettings(r settingRecord) {
 
 // foldCompaction replaces the turns before the first retained one by one turn. The retained turns stay as they were sent.
 func (s *State) foldCompaction(r compactRecord, at time.Time) {
-	s.Queue = slices.DeleteFunc(s.Queue, func(q Queued) bool { return q.Lane == Compacts && q.ID <= r.Queued })
+	s.Queue = slices.DeleteFunc(s.Queue, func(q Queued) bool { return q.Lane == LaneCompactions && q.ID <= r.Queued })
 	s.spend(r.Usage, r.Cost)
 	if r.Failed != "" {
 		s.compactionFailedAt = s.Steps + 1
@@ -301,8 +301,8 @@ func (s *State) foldEnd(r endRecord, at time.Time) {
 	if f == nil {
 		f = s.fault()
 	}
-	if r.Reason == Aborted || r.Reason == Failed && (r.Session || s.Policy.closes(f)) {
-		s.Queue = slices.DeleteFunc(s.Queue, func(q Queued) bool { return q.Lane == FollowUps })
+	if r.Reason == ReasonAborted || r.Reason == ReasonFailed && (r.Session || s.Policy.closes(f)) {
+		s.Queue = slices.DeleteFunc(s.Queue, func(q Queued) bool { return q.Lane == LaneFollowUps })
 	}
 	if r.Session {
 		return
@@ -315,16 +315,16 @@ func (s *State) foldEnd(r endRecord, at time.Time) {
 		s.Input.Final = r.Summary
 	}
 	s.Input.Reason = r.Reason
-	if r.Reason == Failed || r.Reason == Refused {
+	if r.Reason == ReasonFailed || r.Reason == ReasonRefused {
 		s.Input.Fault = f
 	}
-	if r.Reason == Failed && r.Fault == nil {
+	if r.Reason == ReasonFailed && r.Fault == nil {
 		s.Input.Failed = s.failures()
 	}
 	s.Input.Finish = r.finish(s)
 	s.Last, s.Input = s.Input, nil
 	s.Faults, s.Failed = nil, nil
-	if r.Reason == Looping { // otherwise going on would end at once
+	if r.Reason == ReasonLoop { // otherwise going on would end at once
 		s.recent = nil
 	}
 }
@@ -385,6 +385,6 @@ func (s *State) dequeue(id int) {
 // addContext queues a text of a hook or a note for the model.
 func (s *State) addContext(text string) {
 	if strings.TrimSpace(text) != "" {
-		s.queue(Queued{Lane: Notes, Text: text, Source: sourceHook})
+		s.queue(Queued{Lane: LaneNotes, Text: text, Source: sourceHook})
 	}
 }

@@ -21,8 +21,8 @@ func TestJ8_ForkInOneCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := open(t, setup{options: agent.Options{ID: "source", Journal: log}, steps: []llmtest.Step{llmtest.Text("one"), llmtest.Text("two")}})
-	h.submit(t, "first", agent.Completed)
-	h.submit(t, "second", agent.Completed)
+	h.submit(t, "first", agent.ReasonCompleted)
+	h.submit(t, "second", agent.ReasonCompleted)
 	for turn, want := range map[int]string{0: "first one second two", 1: "first", 2: "first one", 3: "first one second"} {
 		id := "fork-" + string(rune('0'+turn))
 		fork, err := agent.Fork(ctx, store, "source", turn, id)
@@ -38,7 +38,7 @@ func TestJ8_ForkInOneCall(t *testing.T) {
 		if got := strings.Join(texts, " "); got != want || rest.ID() != id {
 			t.Errorf("behind turn %d the fork %s has %q, want %q", turn, rest.ID(), got, want)
 		}
-		rest.submit(t, "instead", agent.Completed)
+		rest.submit(t, "instead", agent.ReasonCompleted)
 	}
 	for _, c := range []struct {
 		from, to string

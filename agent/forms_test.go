@@ -46,7 +46,7 @@ func TestJ6_FormIsAnsweredAtOnce(t *testing.T) {
 	h := open(t, setup{tools: []tool.Tool{formTool(tool.Question{Text: "How old?", Form: spacious, Source: "registry", Now: true})},
 		options: agent.Options{Journal: log, Questions: scriptedAnswers(&asked, content(`{"age":-1}`), content(`{"age":"41"}`)), Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
 		steps:   answerSummaries(llmtest.Calls(call("register")), llmtest.Text("done"), llmtest.Text("more"))})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	if h.results() != `accept: {"age":41} ` {
 		t.Errorf("results %q", h.results())
 	}
@@ -59,12 +59,12 @@ func TestJ6_FormIsAnsweredAtOnce(t *testing.T) {
 		t.Errorf("events %+v", events)
 	}
 	compactAll(t, h) // the person's words are kept as they were; the tool's version of them is not
-	h.submit(t, "more", agent.Completed)
+	h.submit(t, "more", agent.ReasonCompleted)
 	if last := h.lastRequestText(); !strings.Contains(last, "To the question: How old?\n{\"age\":41}\n") || strings.Contains(last, "accept:") {
 		t.Errorf("the model has %q", last)
 	}
 	rest := open(t, setup{tools: []tool.Tool{formTool(tool.Question{})}, options: agent.Options{Journal: journal.NewMemory(all(t, log)...)}, steps: []llmtest.Step{llmtest.Text("hi")}})
-	rest.submit(t, "hello", agent.Completed)
+	rest.submit(t, "hello", agent.ReasonCompleted)
 	if !strings.Contains(rest.lastRequestText(), `{"age":41}`) {
 		t.Errorf("after a resume the model has %q", rest.lastRequestText())
 	}
@@ -86,7 +86,7 @@ func TestJ6_FormThatCannotBeFilled(t *testing.T) {
 			var asked []tool.Question
 			h := open(t, setup{tools: []tool.Tool{formTool(c.question)}, steps: []llmtest.Step{llmtest.Calls(call("register")), llmtest.Text("done")},
 				options: agent.Options{Questions: c.questions(&asked)}})
-			h.submit(t, "go", agent.Completed)
+			h.submit(t, "go", agent.ReasonCompleted)
 			end := only[*agent.ToolCallEnd](h)[0]
 			if len(asked) != c.asked || !end.IsError || !strings.Contains(end.Output, c.result) {
 				t.Errorf("asked %d times, result %q", len(asked), end.Output)
@@ -103,13 +103,13 @@ func TestJ6_DeclinedAtOnce(t *testing.T) {
 			h := open(t, setup{tools: []tool.Tool{coding.AskUser(), formTool(tool.Question{Text: "How old?", Form: json.RawMessage(ageForm)})},
 				options: agent.Options{Questions: scriptedAnswers(&questions, tool.Answer{Action: action, Content: json.RawMessage(`{"age":1}`)}), Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
 				steps:   answerSummaries(llmtest.Calls(ask("Which?")), llmtest.Calls(call("register")), llmtest.Text("done"), llmtest.Text("more"))})
-			h.submit(t, "go", agent.Completed)
+			h.submit(t, "go", agent.ReasonCompleted)
 			ends := only[*agent.ToolCallEnd](h)
 			if !strings.HasPrefix(ends[0].Output, words) || ends[0].IsError || ends[1].Output != string(action)+":  " {
 				t.Errorf("results %q and %q", ends[0].Output, ends[1].Output)
 			}
 			compactAll(t, h)
-			h.submit(t, "more", agent.Completed)
+			h.submit(t, "more", agent.ReasonCompleted)
 			for _, question := range []string{"Which?", "How old?"} {
 				if !strings.Contains(h.lastRequestText(), "To the question: "+question+"\n"+words) {
 					t.Errorf("the model has %q", h.lastRequestText())
@@ -125,7 +125,7 @@ func TestJ6_FormIsAnsweredWithTheNextInput(t *testing.T) {
 	tools := []tool.Tool{formTool(tool.Question{Text: "How old?", Form: json.RawMessage(ageForm), Source: "registry"})}
 	log := new(journal.Memory)
 	h := open(t, setup{tools: tools, steps: steps, options: agent.Options{Journal: log, Questions: &agent.Questions{}}})
-	h.submit(t, "go", agent.AwaitingInput)
+	h.submit(t, "go", agent.ReasonAwaitingInput)
 	before := log.Len()
 	if result, err := h.Submit(context.Background(), "forty"); err == nil || result.Reason != "" || h.Status() != agent.StatusAwaiting || log.Len() != before {
 		t.Fatalf("Submit = %+v, %v; %s with %d records", result, err, h.Status(), log.Len()-before)
@@ -135,7 +135,7 @@ func TestJ6_FormIsAnsweredWithTheNextInput(t *testing.T) {
 		t.Errorf("after a resume asked %+v", q)
 	}
 	for _, s := range []*host{h, rest} {
-		s.submit(t, `{"age":"41"}`, agent.Completed)
+		s.submit(t, `{"age":"41"}`, agent.ReasonCompleted)
 		if s.results() != `{"age":41}` {
 			t.Errorf("results %q", s.results())
 		}
@@ -169,7 +169,7 @@ func TestJ6_AnsweredLater(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := open(t, setup{tools: []tool.Tool{formTool(tool.Question{Text: "How old?", Form: json.RawMessage(ageForm)})},
 				options: agent.Options{Questions: &agent.Questions{}}, steps: []llmtest.Step{llmtest.Calls(call("register")), llmtest.Text("done")}})
-			h.submit(t, "go", agent.AwaitingInput)
+			h.submit(t, "go", agent.ReasonAwaitingInput)
 			before := h.FoldedState().Records
 			for _, wrong := range []tool.Answer{content(`{"age":-1}`), {Text: "forty"}, {Action: "perhaps"}} {
 				if err := h.Answer(context.Background(), wrong); err == nil || h.Status() != agent.StatusAwaiting || h.FoldedState().Records != before {

@@ -83,7 +83,7 @@ func (s *Session) checkRoom(size int64, records []record) error {
 
 // onlyEnds reports whether records end something open and begin nothing.
 func (s *Session) onlyEnds(records []record) bool {
-	stopped := s.state.Input != nil && s.state.Input.Stop != ""
+	stopped := s.state.Input != nil && s.state.Input.Ending != ""
 	for _, rec := range records {
 		switch rec.(type) {
 		case stopRecord:

@@ -25,7 +25,7 @@ func checkFull(t *testing.T, h *host, result *agent.Result, err error, option st
 	if !errors.Is(err, agent.ErrFull) || !strings.Contains(err.Error(), option) || !strings.Contains(err.Error(), "resume") {
 		t.Errorf("Submit = %v, want an ErrFull that names Options.%s and says what to do", err, option)
 	}
-	if result == nil || result.Reason != agent.LogFull || result.Turns == 0 {
+	if result == nil || result.Reason != agent.ReasonLogFull || result.Turns == 0 {
 		t.Errorf("result %+v", result)
 	}
 	_ = h.Close()
@@ -34,10 +34,10 @@ func checkFull(t *testing.T, h *host, result *agent.Result, err error, option st
 		t.Errorf("%d calls began, %d ended", len(starts), len(ends))
 	}
 	last, ok := h.events[len(h.events)-1].(*agent.SessionEnd)
-	if !ok || last.Reason != agent.LogFull {
+	if !ok || last.Reason != agent.ReasonLogFull {
 		t.Errorf("the last event is %+v, want SESSION_END", h.events[len(h.events)-1])
 	}
-	if done := only[*agent.ProcessingEnd](h); len(done) != 1 || done[0].Reason != agent.LogFull || done[0].State != agent.StatusClosed {
+	if done := only[*agent.ProcessingEnd](h); len(done) != 1 || done[0].Reason != agent.ReasonLogFull || done[0].State != agent.StatusClosed {
 		t.Errorf("PROCESSING_END %+v", done)
 	}
 }
@@ -102,12 +102,12 @@ func TestI9_RecordsThatDoNotFit(t *testing.T) {
 			change.Limit = tool.Limit{Chars: -1}
 			h := open(t, setup{tools: []tool.Tool{printTool(2_000), long, change}, steps: c.steps, options: agent.Options{Journal: log, Limits: agent.Limits{MaxJournal: 80_000}}})
 			result, err := h.Submit(context.Background(), c.submit)
-			if !errors.Is(err, agent.ErrFull) || result == nil || result.Reason != agent.LogFull {
+			if !errors.Is(err, agent.ErrFull) || result == nil || result.Reason != agent.ReasonLogFull {
 				t.Errorf("Submit = %+v, %v", result, err)
 			}
 			_ = h.Close()
 			state, err := agent.Load(context.Background(), log)
-			if err != nil || state.Input != nil || state.Last.Reason != agent.LogFull || len(state.Calls) > 0 {
+			if err != nil || state.Input != nil || state.Last.Reason != agent.ReasonLogFull || len(state.Calls) > 0 {
 				t.Errorf("%v, last input %+v", err, state.Last)
 			}
 			if err := agent.Replay(context.Background(), log, agent.ReplayOptions{}); err != nil {
@@ -125,17 +125,17 @@ func TestI9_InputsThatDoNotFit(t *testing.T) {
 	if err := h.Steer(context.Background(), huge); !errors.Is(err, agent.ErrFull) {
 		t.Errorf("Steer = %v", err)
 	}
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	if _, err := h.Submit(context.Background(), huge); !errors.Is(err, agent.ErrFull) {
 		t.Errorf("Submit = %v", err)
 	}
 	if err := h.Close(); err != nil {
 		t.Errorf("Close = %v", err)
 	}
-	if last, ok := h.events[len(h.events)-1].(*agent.SessionEnd); !ok || last.Reason != agent.LogFull {
+	if last, ok := h.events[len(h.events)-1].(*agent.SessionEnd); !ok || last.Reason != agent.ReasonLogFull {
 		t.Errorf("the last event is %+v", h.events[len(h.events)-1])
 	}
-	if state, err := agent.Load(context.Background(), log); err != nil || state.Last.Reason != agent.Completed {
+	if state, err := agent.Load(context.Background(), log); err != nil || state.Last.Reason != agent.ReasonCompleted {
 		t.Errorf("%v, %+v", err, state.Last)
 	}
 }
@@ -180,7 +180,7 @@ func TestI9_KilledWhenFull(t *testing.T) {
 		}
 	}
 	h = open(t, setup{tools: tools, steps: []llmtest.Step{llmtest.Text("done")}, options: agent.Options{Journal: cut}})
-	if result, err := h.Continue(context.Background()); err != nil || result.Reason != agent.LogFull {
+	if result, err := h.Continue(context.Background()); err != nil || result.Reason != agent.ReasonLogFull {
 		t.Errorf("Continue = %+v, %v", result, err)
 	}
 	if result, err := h.Continue(context.Background()); err != nil || result.Text != "done" {

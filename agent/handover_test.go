@@ -73,7 +73,7 @@ func TestJ7_HangingJournalAtRest(t *testing.T) {
 				t.Errorf("Steer = %v", err)
 			}
 		})
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		var heard []string
 		for _, m := range h.model.Requests()[0].Messages[1:] {
 			heard = append(heard, m.Parts.Text())
@@ -279,7 +279,7 @@ func TestJ7_ReleaseCutsTheStep(t *testing.T) {
 func TestJ7_ReleaseAtRest(t *testing.T) {
 	log := new(journal.Memory)
 	h := open(t, setup{options: agent.Options{Journal: log}, silent: true, steps: []llmtest.Step{llmtest.Text("one")}})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	before := log.Len()
 	if err := h.Release(context.Background()); err != nil || log.Len() != before {
 		t.Errorf("Release = %v, %d records more", err, log.Len()-before)
@@ -288,7 +288,7 @@ func TestJ7_ReleaseAtRest(t *testing.T) {
 		t.Errorf("Submit = %v", err)
 	}
 	rest := open(t, setup{options: agent.Options{Journal: log}, steps: []llmtest.Step{llmtest.Text("two")}})
-	rest.submit(t, "more", agent.Completed)
+	rest.submit(t, "more", agent.ReasonCompleted)
 }
 
 // A message with a key is accepted once, also by a resumed session.
@@ -308,7 +308,7 @@ func TestJ7_KeysAreTakenOnce(t *testing.T) {
 	}
 	h = open(t, setup{options: agent.Options{Journal: log}, steps: []llmtest.Step{llmtest.Text("one"), llmtest.Text("two")}})
 	send(h)
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	send(h)
 	var texts []string
 	for _, turn := range h.History() {
@@ -333,7 +333,7 @@ func TestJ7_Attachments(t *testing.T) {
 	if err := errors.Join(h.Steer(ctx, "look", agent.Attach(image)), h.FollowUp(ctx, "and here", agent.Attach(image))); err != nil {
 		t.Fatal(err)
 	}
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	for _, text := range []string{"look", "and here"} {
 		with := slices.ContainsFunc(h.History(), func(turn agent.Turn) bool {
 			return turn.Message.Parts.Text() == text && len(turn.Message.Parts) == 2
@@ -352,7 +352,7 @@ func TestJ7_AnswerOnce(t *testing.T) {
 	ctx := context.Background()
 	h := open(t, setup{tools: []tool.Tool{coding.AskUser()}, options: agent.Options{Questions: &agent.Questions{}},
 		steps: []llmtest.Step{llmtest.Calls(llmtest.Call("ask_user", `{"question":"Which?"}`)), llmtest.Text("thanks")}})
-	h.submit(t, "go", agent.AwaitingInput)
+	h.submit(t, "go", agent.ReasonAwaitingInput)
 	for range 2 {
 		if err := h.Answer(ctx, tool.Answer{Text: "blue"}, agent.Key("k")); err != nil {
 			t.Fatal(err)

@@ -111,7 +111,7 @@ func TestJ10_HistoryStays(t *testing.T) {
 	mine := pastConversation()
 	h := open(t, setup{tools: []tool.Tool{echo("look")}, options: agent.Options{ID: "source", Journal: log, History: mine}, steps: []llmtest.Step{llmtest.Text("one")}})
 	mine[4].Parts[0], mine[0].Parts[1].(llm.Media).Data[0] = llm.Text{Text: "something else"}, 0
-	h.submit(t, "first", agent.Completed)
+	h.submit(t, "first", agent.ReasonCompleted)
 	if loaded, ok := h.events[1].(*agent.HistoryLoaded); !ok || len(loaded.Messages) != 5 || loaded.Messages[0].Parts[1].(llm.Media).Data != nil {
 		t.Errorf("the second event is %+v", h.events[1])
 	}
@@ -143,7 +143,7 @@ func TestJ10_HistoryStays(t *testing.T) {
 		most int
 	}{"resumed": {again, 8}, "fork": {fork, 6}} {
 		rest := open(t, setup{tools: []tool.Tool{echo("look")}, options: agent.Options{Journal: c.log}, steps: []llmtest.Step{llmtest.Text("two")}})
-		rest.submit(t, "first", agent.Completed)
+		rest.submit(t, "first", agent.ReasonCompleted)
 		got := rest.model.Requests()[0].Messages
 		if diff := gocmp.Diff(sent[:6], got[:6]); diff != "" || len(got)-1 != c.most {
 			t.Errorf("%s: %d messages (-before +after):\n%s", name, len(got)-1, diff)
@@ -168,7 +168,7 @@ func TestJ10_HistoryIsCountedAndCompacted(t *testing.T) {
 	if _, ok := h.events[0].(*agent.SessionStart); !ok {
 		t.Errorf("the first event is %T", h.events[0])
 	}
-	h.submit(t, "go on", agent.Completed) // the messages do not count for MaxTurns
+	h.submit(t, "go on", agent.ReasonCompleted) // the messages do not count for MaxTurns
 	req := h.model.Requests()[1]
 	first := req.Messages[1].Parts
 	if text := first.Text(); !strings.Contains(text, "a dot was seen") || !strings.Contains(text, "what is this?") || !strings.Contains(text, "quickly, please") || strings.Contains(text, "It is a dot. It") {
@@ -184,7 +184,7 @@ func TestJ10_SubagentsDoNotGetTheHistory(t *testing.T) {
 	h := openSpawning(t, agent.Options{History: []llm.Message{llm.User("go"), llm.Assistant("where?")}}, map[string][]llmtest.Step{
 		"go": {llmtest.Calls(spawn("part")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")}, "part": {llmtest.Text("ok")},
 	})
-	h.submit(t, "there", agent.Completed)
+	h.submit(t, "there", agent.ReasonCompleted)
 	if n := len(h.requests("part")); n != 1 {
 		t.Errorf("%d requests of the child", n)
 	}

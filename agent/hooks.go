@@ -186,7 +186,7 @@ func (s *Session) askToStop(ctx context.Context, step Step) error {
 		switch {
 		case err == nil && strings.TrimSpace(prompt) != "":
 			return []record{turnRecord{Origin: OriginStop, Text: validText(prompt), Source: sourceHook}}, nil
-		case step.Reason == Completed && s.state.Queued(Steering) != nil:
+		case step.Reason == ReasonCompleted && s.state.Queued(LaneSteering) != nil:
 			return nil, nil
 		}
 		return []record{endRecord{Reason: step.Reason}}, nil

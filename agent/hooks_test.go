@@ -24,8 +24,8 @@ func TestJ14_BeforeCompact(t *testing.T) {
 		return " Keep the number of the ticket: 4711.\n", nil
 	}
 	h := openLong(t, agent.Options{Hooks: agent.Hooks{BeforeCompact: hook}, Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, worker(5, llmtest.Text("done"), summaryAnswer))
-	h.submit(t, "go", agent.Completed)
-	h.submit(t, "on", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
+	h.submit(t, "on", agent.ReasonCompleted)
 	compactAll(t, h)
 	side := slices.DeleteFunc(h.model.Requests(), func(r *llm.Request) bool { return len(r.Tools) > 0 })
 	if len(asked) != 2 || len(side) != 2 {
@@ -67,7 +67,7 @@ func TestJ14_BeforeCompactPrevents(t *testing.T) {
 				return c.keep, c.err
 			}
 			h := openLong(t, agent.Options{Hooks: agent.Hooks{BeforeCompact: hook}, Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.5}}}, worker(5, llmtest.Text("done"), summaryAnswer))
-			h.submit(t, "go", agent.Completed)
+			h.submit(t, "go", agent.ReasonCompleted)
 			var failed []string
 			for _, w := range only[*agent.Warning](h) {
 				if w.Code == "compaction_failed" {
@@ -117,7 +117,7 @@ func TestJ14_BeforeCompactOfSubagents(t *testing.T) {
 			"go":     {llmtest.Calls(spawn("a part")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
 			"a part": {llmtest.Calls(call("print")), llmtest.Text("part done")},
 		})})
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		if want := []string{`second "agent-1"`}; !slices.Equal(asked, want) {
 			t.Errorf("asked about %q, want %q", asked, want)
 		}

@@ -114,7 +114,7 @@ func (s *Session) endBroken(err error) {
 	s.mu.Lock()
 	idle := s.ending == "" && s.working.Load() == nil
 	if idle {
-		s.ending, s.failure, s.why = Failed, err, err
+		s.ending, s.failure, s.why = ReasonFailed, err, err
 	}
 	s.mu.Unlock()
 	if idle {

@@ -206,11 +206,11 @@ func TestI7_AbandonedProvider(t *testing.T) {
 			<-streams
 			h.Interrupt()
 		}()
-		h.submit(t, "go", agent.Interrupted)
+		h.submit(t, "go", agent.ReasonInterrupted)
 		if w := only[*agent.Warning](h); len(w) != 1 || w[0].Code != "host_abandoned" || !strings.Contains(w[0].Text, "provider test") {
 			t.Errorf("warnings %+v", w)
 		}
-		if result := h.submit(t, "go on", agent.Completed); result.Text != "done" {
+		if result := h.submit(t, "go on", agent.ReasonCompleted); result.Text != "done" {
 			t.Errorf("result %+v", result)
 		}
 		close(release)
@@ -258,7 +258,7 @@ func TestI7_SlowOnEventLosesNothing(t *testing.T) {
 // A panic in the body of a cursor's loop passes through to its caller, and no lock stays held.
 func TestI7_CursorBodyThatPanics(t *testing.T) {
 	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hello"), llmtest.Text("again")}})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	for _, leave := range []func(){func() { panic("mine") }, runtime.Goexit} {
 		for at := range len(h.events) {
 			left := make(chan any)
@@ -276,7 +276,7 @@ func TestI7_CursorBodyThatPanics(t *testing.T) {
 			}
 		}
 	}
-	h.submit(t, "go on", agent.Completed)
+	h.submit(t, "go on", agent.ReasonCompleted)
 }
 
 // If OnEvent closes its session, although it should not, both end.
@@ -323,7 +323,7 @@ func TestI7_BrokenAtRest(t *testing.T) {
 				"go":    {llmtest.Calls(spawn("child")), llmtest.Text("done")},
 				"child": slices.Repeat([]llmtest.Step{llmtest.Calls(call("work"))}, 100),
 			})})
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		if err := h.Note(context.Background(), "k", []byte(`1`), ""); err != nil {
 			t.Error(err)
 		}

@@ -65,13 +65,13 @@ func TestJ14_BeforeInputRefuses(t *testing.T) {
 	if len(all(t, log)) != 1 && len(all(t, log)) != 0 || h.Status() != agent.StatusIdle || h.kinds() != "SESSION_START" {
 		t.Errorf("%d records, %s, events %s", len(all(t, log)), h.Status(), h.kinds())
 	}
-	h.submit(t, "go", agent.AwaitingInput)
+	h.submit(t, "go", agent.ReasonAwaitingInput)
 	refused("the answer by Submit", submit(secret))
 	refused("the answer by Answer", h.Answer(t.Context(), tool.Answer{Text: secret}))
 	if h.Status() != agent.StatusAwaiting {
 		t.Errorf("after answers that were refused it is %s", h.Status())
 	}
-	h.submit(t, "that one", agent.Completed)
+	h.submit(t, "that one", agent.ReasonCompleted)
 	if want := "user:user assistant:model tool_results:tools steering:steer assistant:model tool_results:tools assistant:model"; h.turns() != want {
 		t.Errorf("turns %s, want %s", h.turns(), want)
 	}
@@ -113,7 +113,7 @@ func TestJ14_BeforeInputChanges(t *testing.T) {
 	if err := h.FollowUp(t.Context(), "later "+secret, agent.Key("k")); err != nil {
 		t.Fatal(err)
 	}
-	h.submit(t, "go "+secret, agent.AwaitingInput)
+	h.submit(t, "go "+secret, agent.ReasonAwaitingInput)
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestJ14_BeforeInputChanges(t *testing.T) {
 	if err := h.FollowUp(t.Context(), "later "+secret, agent.Key("k")); err != nil { // it has arrived already
 		t.Fatal(err)
 	}
-	h.submit(t, "answer "+secret, agent.Completed)
+	h.submit(t, "answer "+secret, agent.ReasonCompleted)
 	want := []string{`follow_up "" later ` + secret, `task "" go ` + secret, `steering "" steer ` + secret, `answer "which?" answer ` + secret}
 	if !slices.Equal(asked, want) {
 		t.Errorf("asked about %q, want %q", asked, want)
@@ -176,7 +176,7 @@ func TestJ14_BeforeInputSurvivesACrash(t *testing.T) {
 	log := new(journal.Memory)
 	s := setup{options: agent.Options{Journal: log, Hooks: agent.Hooks{BeforeInput: masking(&asked)}}, steps: []llmtest.Step{llmtest.Text("done")}}
 	h := open(t, s)
-	h.submit(t, "go "+secret, agent.Completed)
+	h.submit(t, "go "+secret, agent.ReasonCompleted)
 	records := all(t, log)
 	input := slices.IndexFunc(records, func(r journal.Record) bool { return r.Kind == "input" })
 	s.options.Journal = journal.NewMemory(records[:input+1]...)
@@ -220,7 +220,7 @@ func TestJ14_BeforeInputFails(t *testing.T) {
 				t.Errorf("turns %s, %s", h.turns(), h.Status())
 			}
 			broken = false
-			h.submit(t, "go", agent.Completed)
+			h.submit(t, "go", agent.ReasonCompleted)
 		})
 	}
 }
@@ -251,10 +251,10 @@ func TestJ14_BeforeInputWaits(t *testing.T) {
 			}
 			cancel()
 		}
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		close(gate)
 		synctest.Wait()
-		h.submit(t, "go on", agent.Completed)
+		h.submit(t, "go on", agent.ReasonCompleted)
 		if h.turns() != "user:user assistant:model user:user assistant:model" {
 			t.Errorf("turns %s", h.turns())
 		}
@@ -280,7 +280,7 @@ func TestJ14_BeforeInputNotForSubagents(t *testing.T) {
 			"go":     {llmtest.Calls(spawn("a part")), llmtest.Calls(wait("agent-1")), llmtest.Calls(send("agent-1", "more")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
 			"a part": {llmtest.Text("part done"), llmtest.Text("more done")},
 		})
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		if !slices.Equal(asked, []string{`task "" go`}) {
 			t.Errorf("asked about %q", asked)
 		}

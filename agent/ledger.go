@@ -86,7 +86,7 @@ func (l *memoryLedger) Reserve(_ context.Context, c Claim) (output int, err erro
 	defer l.mu.Unlock()
 	if b := budget.Tokens; b > 0 {
 		if c.Output = min(c.Output, b-l.tokens-c.Input); c.Output < c.Least {
-			return 0, &OverBudget{BudgetTokens, float64(b)}
+			return 0, &OverBudget{ReasonBudgetTokens, float64(b)}
 		}
 	}
 	if b := budget.USD; b > 0 && (c.InputUSD > 0 || c.OutputUSD > 0) {
@@ -95,7 +95,7 @@ func (l *memoryLedger) Reserve(_ context.Context, c Claim) (output int, err erro
 			c.Output = min(c.Output, int(left/c.OutputUSD))
 		}
 		if left < 0 || c.Output < c.Least {
-			return 0, &OverBudget{BudgetUSD, b}
+			return 0, &OverBudget{ReasonBudgetUSD, b}
 		}
 	}
 	l.tokens += c.Tokens()
@@ -159,7 +159,7 @@ func (s *Session) reserveShared(ctx context.Context, c Claim) (Claim, error) {
 	case isHostError(err):
 		s.breakDown(err)
 	case errors.As(err, &over):
-		if over.Limit != BudgetTokens && over.Limit != BudgetUSD {
+		if over.Limit != ReasonBudgetTokens && over.Limit != ReasonBudgetUSD {
 			err = fmt.Errorf("the ledger refuses the call for an unknown limit, %q", over.Limit)
 		}
 	case err != nil:

@@ -81,7 +81,7 @@ func (f *sharedBudget) reserve(c agent.Claim) ledgerMessage {
 		f.settled.Wait()
 	}
 	if c.Output = min(c.Output, f.left()-c.Input); c.Output < c.Least {
-		return ledgerMessage{Limit: agent.BudgetTokens, Value: float64(f.tokens)}
+		return ledgerMessage{Limit: agent.ReasonBudgetTokens, Value: float64(f.tokens)}
 	}
 	f.open[c.Caller.Session] = c
 	f.over = f.over || f.left() < 0
@@ -171,7 +171,7 @@ func TestJ9_LedgerProcess(t *testing.T) {
 	}
 	h := open(t, setup{models: model(llm.Model{MaxOutput: 2_000}), tools: []tool.Tool{echo("work")}, steps: slices.Repeat([]llmtest.Step{greedy}, 99),
 		options: agent.Options{Journal: log, Request: agent.RequestOptions{MaxTokens: 2_000}, Ledger: remoteLedger{url}}})
-	h.submit(t, "go", agent.BudgetTokens)
+	h.submit(t, "go", agent.ReasonBudgetTokens)
 }
 
 // Sessions in several processes share a budget and do not overspend it together. The claim of a killed session counts as soon as its

@@ -91,16 +91,16 @@ func TestJ9_LedgerSeesEveryAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := new(testLedger)
 		h := open(t, setup{models: pricedModel(1_000), tools: []tool.Tool{echo("work")},
-			options: agent.Options{Ledger: b, Policy: agent.Policy{MaxToolRounds: 1, OnLimit: agent.Summarized, Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
+			options: agent.Options{Ledger: b, Policy: agent.Policy{MaxToolRounds: 1, OnLimit: agent.SummarizeOnLimit, Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
 			steps: []llmtest.Step{llmtest.Torn(strings.Repeat("word", 100), llm.Errorf(llm.ErrStream, "cut")), llmtest.Error(llm.Errorf(llm.ErrOverloaded, "busy")),
 				answerWithUsage(1_000, 10, call("work")), answerWithUsage(2_000, 20, llm.Text{Text: "the end"}),
 				answerWithUsage(4_000, 40, llm.Text{Text: "the summary"}), llmtest.HangAfter(llm.Text{Text: "well"})}})
-		h.submit(t, "go", agent.MaxToolRounds)
+		h.submit(t, "go", agent.ReasonMaxToolRounds)
 		if err := h.Compact(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		time.AfterFunc(time.Second, h.Interrupt)
-		h.submit(t, "go on", agent.Interrupted)
+		h.submit(t, "go on", agent.ReasonInterrupted)
 		b.check(t)
 		if want := "turn 1.1, turn 1.2, turn 1.3, last_text 2.1, compaction 2.1, turn 2.1"; strings.Join(b.lines, ", ") != want {
 			t.Errorf("claims %s\nwant   %s", strings.Join(b.lines, ", "), want)
@@ -113,7 +113,7 @@ func TestJ9_LedgerSeesEveryAttempt(t *testing.T) {
 
 // A refusal by the ledger ends the input like the session's own budget, and no model call is made. A partial grant limits the answer.
 func TestJ9_LedgerRefuses(t *testing.T) {
-	for _, limit := range []agent.Reason{agent.BudgetTokens, agent.BudgetUSD} {
+	for _, limit := range []agent.Reason{agent.ReasonBudgetTokens, agent.ReasonBudgetUSD} {
 		t.Run(string(limit), func(t *testing.T) {
 			left := 2
 			b := &testLedger{reserve: func(_ context.Context, c agent.Claim) (int, error) {
@@ -142,7 +142,7 @@ func TestJ9_LedgerAndOwnBudget(t *testing.T) {
 	refuse := true
 	b := &testLedger{reserve: func(_ context.Context, c agent.Claim) (int, error) {
 		if refuse {
-			return 0, &agent.OverBudget{Limit: agent.BudgetUSD, Value: 1}
+			return 0, &agent.OverBudget{Limit: agent.ReasonBudgetUSD, Value: 1}
 		}
 		return c.Output, nil
 	}}
@@ -150,14 +150,14 @@ func TestJ9_LedgerAndOwnBudget(t *testing.T) {
 		options: agent.Options{Ledger: b, Policy: agent.Policy{Budget: agent.Budget{Tokens: 2_000}}},
 		steps:   slices.Repeat([]llmtest.Step{answerWithUsage(400, 300, call("work"))}, 9)})
 	for range 4 { // the own budget would run out if each claim were kept
-		h.submit(t, "go", agent.BudgetUSD)
+		h.submit(t, "go", agent.ReasonBudgetUSD)
 	}
 	refuse = false
-	if result := h.submit(t, "go", agent.BudgetTokens); result.Turns != 2 {
+	if result := h.submit(t, "go", agent.ReasonBudgetTokens); result.Turns != 2 {
 		t.Errorf("%+v", result)
 	}
 	claims := len(b.lines)
-	h.submit(t, "more", agent.BudgetTokens)
+	h.submit(t, "more", agent.ReasonBudgetTokens)
 	if len(b.lines) != claims {
 		t.Error("the ledger was asked for what the session's own budget refuses")
 	}
@@ -175,7 +175,7 @@ func TestJ9_LedgerFails(t *testing.T) {
 		}}
 		h := open(t, setup{fails: true, tools: []tool.Tool{echo("work")}, options: agent.Options{Ledger: b}, steps: []llmtest.Step{answerWithUsage(10, 1, call("work"))}})
 		result, err := h.Submit(context.Background(), "go")
-		if err == nil || !strings.Contains(err.Error(), "no such fleet") || result.Reason != agent.Failed || result.Turns != 1 {
+		if err == nil || !strings.Contains(err.Error(), "no such fleet") || result.Reason != agent.ReasonFailed || result.Turns != 1 {
 			t.Errorf("Submit = %+v, %v", result, err)
 		}
 		if want := (llm.Usage{Input: 10, Output: 1}); result.Usage != want || len(h.model.Requests()) != 1 {
@@ -243,7 +243,7 @@ func TestJ9_LedgerHangs(t *testing.T) {
 				close(free)
 				synctest.Wait()
 				b.reserve, b.settle = nil, nil
-				h.submit(t, "again", agent.Completed)
+				h.submit(t, "again", agent.ReasonCompleted)
 			})
 		})
 	}
@@ -263,7 +263,7 @@ func TestJ9_LedgerPanics(t *testing.T) {
 				t.Errorf("Submit = %v", err)
 			}
 			again := open(t, setup{steps: []llmtest.Step{llmtest.Text("hello")}, options: agent.Options{Journal: journal.NewMemory(all(t, log)...)}})
-			again.submit(t, "again", agent.Completed)
+			again.submit(t, "again", agent.ReasonCompleted)
 		})
 	}
 }
@@ -281,7 +281,7 @@ func TestJ9_LedgerOfSubagents(t *testing.T) {
 	h := openSpawning(t, agent.Options{Ledger: b}, map[string][]llmtest.Step{
 		"go":   {llmtest.Calls(spawn("help")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
 		"help": {answerWithUsage(7, 3, llm.Text{Text: "helped"})}})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	b.check(t)
 	if len(sessions) != 2 || b.took.Usage != h.Usage() {
 		t.Errorf("sessions %v, and the ledger was told %+v of %+v", sessions, b.took.Usage, h.Usage())

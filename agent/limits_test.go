@@ -18,7 +18,7 @@ import (
 // openLimited opens a session whose limit is one tool round, with the given steps for the summary at the limit.
 func openLimited(t *testing.T, o agent.Options, summary ...llmtest.Step) *host {
 	t.Helper()
-	o.MaxToolRounds, o.OnLimit = 1, agent.Summarized
+	o.MaxToolRounds, o.OnLimit = 1, agent.SummarizeOnLimit
 	steps := append([]llmtest.Step{llmtest.Answer(llm.Text{Text: "first"}, call("work"))}, summary...)
 	return open(t, setup{tools: []tool.Tool{echo("work")}, steps: steps, options: o})
 }
@@ -29,7 +29,7 @@ func TestA4_SummarizesAtALimit(t *testing.T) {
 	summary := llmtest.Respond(llm.Response{Message: llm.Message{Parts: llm.Parts{llm.Text{Text: " half is done \n"}, call("work")}},
 		Usage: llm.Usage{Input: 70, Output: 7}})
 	h := openLimited(t, agent.Options{}, summary, llmtest.Text("more"))
-	result := h.submit(t, "go", agent.MaxToolRounds)
+	result := h.submit(t, "go", agent.ReasonMaxToolRounds)
 	if result.Text != "half is done" || result.Turns != 1 || result.ToolRounds != 1 {
 		t.Errorf("result %+v", result)
 	}
@@ -53,10 +53,10 @@ func TestA4_SummarizesAtALimit(t *testing.T) {
 	if !strings.HasSuffix(h.kinds(), "TOOL_CALL_START TOOL_CALL_END TURN_LIMIT PROCESSING_END") {
 		t.Errorf("events %s", h.kinds())
 	}
-	if l := only[*agent.TurnLimit](h)[0]; l.Limit != agent.MaxToolRounds || l.Value != 1 {
+	if l := only[*agent.TurnLimit](h)[0]; l.Limit != agent.ReasonMaxToolRounds || l.Value != 1 {
 		t.Errorf("%+v", l)
 	}
-	h.submit(t, "go on", agent.Completed)
+	h.submit(t, "go on", agent.ReasonCompleted)
 	if last := h.model.Requests()[2]; len(last.Messages) != 5 || last.ToolChoice.Mode == llm.ToolNone || last.Messages[4].Parts.Text() != "go on" {
 		t.Errorf("the next request has %d messages and the choice %v", len(last.Messages), last.ToolChoice)
 	}
@@ -85,7 +85,7 @@ func TestA4_SummaryThatFails(t *testing.T) {
 				if c.o.Budget.Tokens > 0 { // the first answer uses nearly all of it
 					h.model.Then(llmtest.Text("not asked"))
 				}
-				if result := h.submit(t, "go", agent.MaxToolRounds); result.Text != c.want {
+				if result := h.submit(t, "go", agent.ReasonMaxToolRounds); result.Text != c.want {
 					t.Errorf("text %q, want %q", result.Text, c.want)
 				}
 				if h.Status() != agent.StatusIdle || len(h.History()) != 3 {
@@ -105,7 +105,7 @@ func TestA4_SummaryInterrupted(t *testing.T) {
 		h := openLimited(t, agent.Options{}, llmtest.Hang())
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if result, err := h.Submit(ctx, "go"); err == nil || result.Reason != agent.Interrupted {
+		if result, err := h.Submit(ctx, "go"); err == nil || result.Reason != agent.ReasonInterrupted {
 			t.Errorf("Submit = %+v, %v", result, err)
 		}
 	})
@@ -114,9 +114,9 @@ func TestA4_SummaryInterrupted(t *testing.T) {
 // The limit of turns counts the answers of all inputs. It ends an input before the model is called.
 func TestA4_MaxTurns(t *testing.T) {
 	h := open(t, setup{options: agent.Options{Policy: agent.Policy{MaxTurns: 1}}, steps: []llmtest.Step{llmtest.Text("one")}})
-	h.submit(t, "one", agent.Completed)
-	h.submit(t, "two", agent.MaxTurns)
-	if l := only[*agent.TurnLimit](h); len(l) != 1 || l[0].Limit != agent.MaxTurns || l[0].Value != 1 {
+	h.submit(t, "one", agent.ReasonCompleted)
+	h.submit(t, "two", agent.ReasonMaxTurns)
+	if l := only[*agent.TurnLimit](h); len(l) != 1 || l[0].Limit != agent.ReasonMaxTurns || l[0].Value != 1 {
 		t.Errorf("TURN_LIMIT %+v", l)
 	}
 	if n := len(h.model.Requests()); n != 1 || h.Status() != agent.StatusIdle {

@@ -75,7 +75,7 @@ func (s *Session) decide(ctx context.Context) (Step, error) {
 			stopped = true
 			return stop, nil
 		}
-		if s.state.Input == nil && s.mustStop(ctx) { // nothing new may begin
+		if s.state.Input == nil && s.mustEnd(ctx) { // nothing new may begin
 			step = Step{Act: ActRest}
 			return nil, nil
 		}
@@ -88,13 +88,13 @@ func (s *Session) decide(ctx context.Context) (Step, error) {
 	return step, err
 }
 
-// mustStop reports whether the work has to end: its context has ended, or a log is full.
-func (s *Session) mustStop(ctx context.Context) bool { return ctx.Err() != nil || s.fullErr() != nil }
+// mustEnd reports whether the work has to end: its context has ended, or a log is full.
+func (s *Session) mustEnd(ctx context.Context) bool { return ctx.Err() != nil || s.fullErr() != nil }
 
 // stopRecords returns the record that ends the open input, nil if it goes on or the record is written. It is called with the write lock.
 func (s *Session) stopRecords(ctx context.Context) []record {
 	interrupted, in := s.interrupted.Swap(false), s.state.Input
-	if in == nil || in.Stop != "" || !interrupted && !s.mustStop(ctx) {
+	if in == nil || in.Ending != "" || !interrupted && !s.mustEnd(ctx) {
 		return nil
 	}
 	return []record{s.state.stop(stopReason(ctx, s.fullErr() != nil))}

@@ -12,9 +12,9 @@ import (
 // LoopPolicy says when repeated tool calls make the session warn the model, or end the input.
 type LoopPolicy struct {
 	Off bool `json:"off,omitempty"`
-	// Stop ends the input instead of warning the model. It is a limit with the reason loop, to which OnLimit applies. Continue begins to
+	// EndInput ends the input instead of warning the model. It is a limit with the reason loop, to which OnLimit applies. Continue begins to
 	// count anew.
-	Stop bool `json:"stop,omitempty"`
+	EndInput bool `json:"stop,omitempty"`
 	// Window is how many of the newest calls are compared: 10 unless set, at most 32.
 	Window int `json:"window,omitempty"`
 	// Results makes calls equal only if their results are, too, so that a poll that makes progress is not a loop. Durations and ids in

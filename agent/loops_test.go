@@ -34,7 +34,7 @@ func openLooping(t *testing.T, letters string, o agent.Options) *host {
 		steps = append(steps, llmtest.Calls(call(name)))
 	}
 	h := open(t, setup{tools: []tool.Tool{echo("a"), echo("b"), echo("c"), echo("d"), tick, poll}, options: o, steps: append(steps, llmtest.Text("done"))})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	return h
 }
 
@@ -107,7 +107,7 @@ func TestA9_Warns(t *testing.T) {
 		}}
 		h = open(t, setup{tools: []tool.Tool{echo("a")}, options: o,
 			steps: append(slices.Repeat([]llmtest.Step{llmtest.Calls(call("a", `"path":"x"`))}, 5), llmtest.Text("done"))})
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		last := h.model.Requests()[5].Messages
 		if n := len(last); last[n-2].Parts.Text() != "look elsewhere" || !strings.Contains(last[n-1].Parts.Text(), "5 times in a row") || last[n-1].Role != "user" {
 			t.Errorf("the last messages: %+v", last[n-2:])
@@ -134,7 +134,7 @@ func TestA9_CanonicalArguments(t *testing.T) {
 			steps = append(steps, llmtest.Calls(llmtest.Call("work", text)))
 		}
 		h := open(t, setup{tools: []tool.Tool{work}, steps: append(steps, llmtest.Text("done"))})
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		return h
 	}
 	if got := play(`{"A":"1","B":"2"}`, `{"B":"2","A":"1"}`, ` { "A": "1", "B":"2" } `, "{\"A\":\"1\",\n\"B\":\"\\u0032\"}", `{"A":"1","B":"2"}`).loops(); got != "5:1x5" {
@@ -153,7 +153,7 @@ func TestA9_NewTaskResetsDetection(t *testing.T) {
 	}
 	h := open(t, setup{tools: []tool.Tool{echo("a")}, steps: steps})
 	for range 6 {
-		h.submit(t, "run it", agent.Completed)
+		h.submit(t, "run it", agent.ReasonCompleted)
 	}
 	if h.loops() != "" {
 		t.Errorf("found %q", h.loops())
@@ -164,7 +164,7 @@ func TestA9_NewTaskResetsDetection(t *testing.T) {
 func TestA9_CallsOfOneAnswer(t *testing.T) {
 	h := open(t, setup{tools: []tool.Tool{echo("a")},
 		steps: []llmtest.Step{llmtest.Calls(call("a"), call("a"), call("a"), call("a"), call("a")), llmtest.Text("done")}})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	if h.loops() != "5:1x5" {
 		t.Errorf("found %q", h.loops())
 	}
@@ -175,13 +175,13 @@ func TestJ10_LoopsStop(t *testing.T) {
 	work := echo("work")
 	again := slices.Repeat([]llmtest.Step{llmtest.Calls(call("work"))}, 5)
 	h := open(t, setup{tools: []tool.Tool{work}, steps: slices.Concat(again, []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("done")}),
-		options: agent.Options{Policy: agent.Policy{Loops: agent.LoopPolicy{Stop: true}}}})
-	result := h.submit(t, "go", agent.Looping)
+		options: agent.Options{Policy: agent.Policy{Loops: agent.LoopPolicy{EndInput: true}}}})
+	result := h.submit(t, "go", agent.ReasonLoop)
 	limit := only[*agent.TurnLimit](h)
-	if result.ToolRounds != 5 || len(limit) != 1 || limit[0].Limit != agent.Looping || limit[0].Value != 5 || len(only[*agent.LoopDetection](h)) != 0 {
+	if result.ToolRounds != 5 || len(limit) != 1 || limit[0].Limit != agent.ReasonLoop || limit[0].Value != 5 || len(only[*agent.LoopDetection](h)) != 0 {
 		t.Errorf("%+v, %+v", result, limit)
 	}
-	if result, err := h.Continue(context.Background()); err != nil || result.Reason != agent.Completed || result.Text != "done" {
+	if result, err := h.Continue(context.Background()); err != nil || result.Reason != agent.ReasonCompleted || result.Text != "done" {
 		t.Errorf("%+v, %v", result, err)
 	}
 }

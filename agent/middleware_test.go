@@ -112,7 +112,7 @@ func (d *diary) slowHook(what string, takes map[string]time.Duration, decisions 
 func runAnswer(t *testing.T, o agent.Options, tools []tool.Tool, calls ...llm.ToolCall) *host {
 	t.Helper()
 	h := open(t, setup{tools: tools, options: o, steps: []llmtest.Step{llmtest.Calls(calls...), llmtest.Text("done")}})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	return h
 }
 

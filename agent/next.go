@@ -72,23 +72,23 @@ func (s Step) String() string { return s.LogValue().String() }
 func Next(s *State, now time.Time) Step {
 	in, p := s.Input, &s.Policy
 	if open := s.runnable(); len(open) > 0 {
-		return Step{Act: ActRunCalls, Calls: open, Reason: in.Stop} // nothing may come between calls and their results
+		return Step{Act: ActRunCalls, Calls: open, Reason: in.Ending} // nothing may come between calls and their results
 	}
 	switch {
 	case s.compactsAtRest():
 		return s.compactionStep()
-	case in == nil && s.Queued(FollowUps) != nil && s.allowsFollowUps():
+	case in == nil && s.Queued(LaneFollowUps) != nil && s.allowsFollowUps():
 		return Step{Act: ActBeginInput}
 	case in == nil:
 		return Step{Act: ActRest}
-	case in.Stop != "":
-		return Step{Act: ActEndInput, Reason: in.Stop, Value: in.Value}
+	case in.Ending != "":
+		return Step{Act: ActEndInput, Reason: in.Ending, Value: in.Value}
 	case s.awaiting() != nil:
-		return Step{Act: ActEndInput, Reason: AwaitingInput}
+		return Step{Act: ActEndInput, Reason: ReasonAwaitingInput}
 	case p.Result != nil && in.Corrections > maxCorrections:
-		return Step{Act: ActEndInput, Reason: Failed, Text: noObject}
+		return Step{Act: ActEndInput, Reason: ReasonFailed, Text: noObject}
 	}
-	steered := s.Queued(Steering) != nil
+	steered := s.Queued(LaneSteering) != nil
 	if in.Done || s.modelDone() && !steered {
 		return s.endingStep()
 	}
@@ -97,12 +97,12 @@ func Next(s *State, now time.Time) Step {
 		case f.tooLong() && !in.Rescued && p.Compaction.on() && s.compacts():
 			return s.compactionStep()
 		case f.RetryAt.IsZero() && f.refused():
-			return Step{Act: ActEndInput, Reason: Refused}
+			return Step{Act: ActEndInput, Reason: ReasonRefused}
 		case f.RetryAt.IsZero():
 			if step, ok := s.fallbackStep(); ok {
 				return step
 			}
-			return Step{Act: ActEndInput, Reason: Failed}
+			return Step{Act: ActEndInput, Reason: ReasonFailed}
 		case now.Before(f.RetryAt):
 			return Step{Act: ActWait, Until: f.RetryAt}
 		}
@@ -119,10 +119,10 @@ func Next(s *State, now time.Time) Step {
 		return s.compactionStep()
 	case steered:
 		return Step{Act: ActInject, Origin: OriginSteer}
-	case s.Queued(Notes) != nil:
+	case s.Queued(LaneNotes) != nil:
 		return Step{Act: ActInject, Origin: OriginNote}
-	case loop != nil && p.Loops.Stop:
-		return p.atLimit(Looping, float64(loop.Repeats))
+	case loop != nil && p.Loops.EndInput:
+		return p.atLimit(ReasonLoop, float64(loop.Repeats))
 	case loop != nil:
 		return Step{Act: ActInject, Origin: OriginLoop, Loop: loop, Text: loop.warning()}
 	}
@@ -136,7 +136,7 @@ func (s *State) runnable() []OpenCall {
 	}
 	var open []OpenCall
 	for _, c := range s.Open() {
-		if c.awaits == nil || s.Input.Stop != "" {
+		if c.awaits == nil || s.Input.Ending != "" {
 			open = append(open, c)
 		}
 	}
@@ -156,13 +156,13 @@ func (s *State) endingStep() Step {
 		case in.Nudges < maxNudges && p.Result == nil, in.Corrections < maxCorrections && p.Result != nil:
 			return Step{Act: ActInject, Origin: OriginNudge, Text: problem}
 		case p.Result != nil:
-			return Step{Act: ActEndInput, Reason: Failed, Text: noObject}
+			return Step{Act: ActEndInput, Reason: ReasonFailed, Text: noObject}
 		}
 	}
-	reason := Completed
+	reason := ReasonCompleted
 	switch {
 	case in.Done:
-		reason = Done
+		reason = ReasonDone
 	case s.last().empty():
 		return s.emptyAnswerStep()
 	}
@@ -178,9 +178,9 @@ func (s *State) limitStep() Step {
 	p, in := &s.Policy, s.Input
 	switch {
 	case p.MaxToolRounds > 0 && in.Rounds >= p.MaxToolRounds:
-		return p.atLimit(MaxToolRounds, float64(p.MaxToolRounds))
+		return p.atLimit(ReasonMaxToolRounds, float64(p.MaxToolRounds))
 	case p.MaxTurns > 0 && s.Steps >= p.MaxTurns:
-		return p.atLimit(MaxTurns, float64(p.MaxTurns))
+		return p.atLimit(ReasonMaxTurns, float64(p.MaxTurns))
 	}
 	return Step{}
 }
@@ -188,7 +188,7 @@ func (s *State) limitStep() Step {
 // atLimit returns the step at a limit.
 func (p *Policy) atLimit(reason Reason, value float64) Step {
 	step := Step{Act: ActEndInput, Reason: reason, Value: value}
-	if p.OnLimit == Summarized {
+	if p.OnLimit == SummarizeOnLimit {
 		step.Act = ActSummarize
 	}
 	return step
@@ -201,7 +201,7 @@ func (s *State) allowsFollowUps() bool {
 
 func (r Reason) allowsFollowUps() bool {
 	switch r {
-	case Completed, Done, MaxToolRounds, MaxTurns, Looping, Incomplete, Refused:
+	case ReasonCompleted, ReasonDone, ReasonMaxToolRounds, ReasonMaxTurns, ReasonLoop, ReasonIncomplete, ReasonRefused:
 		return true
 	}
 	return false
@@ -211,10 +211,10 @@ func (r Reason) allowsFollowUps() bool {
 func (s *State) stepRecords(step Step) []record {
 	switch step.Act {
 	case ActBeginInput:
-		q := s.Queued(FollowUps)
+		q := s.Queued(LaneFollowUps)
 		return []record{inputRecord{Text: q.Text, More: q.More, Queued: q.ID}}
 	case ActInject:
-		lane, queued := map[Origin]Lane{OriginSteer: Steering, OriginNote: Notes}[step.Origin]
+		lane, queued := map[Origin]Lane{OriginSteer: LaneSteering, OriginNote: LaneNotes}[step.Origin]
 		if !queued {
 			return []record{turnRecord{Origin: step.Origin, Text: step.Text, Loop: step.Loop, Source: sourceHook}}
 		}

@@ -75,9 +75,9 @@ func TestJ14_TodoListInNotes(t *testing.T) {
 	if err := list.keep(h); err != nil {
 		t.Fatal(err)
 	}
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	compactAll(t, h)
-	h.submit(t, "on", agent.Completed)
+	h.submit(t, "on", agent.ReasonCompleted)
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestJ14_TodoListInNotes(t *testing.T) {
 			rest.load(t, copied)
 			s.tools, s.options.Journal, s.steps = []tool.Tool{rest.tool()}, copied, answerSummaries(tick(way.task), llmtest.Text("ok"))
 			h := open(t, s)
-			h.submit(t, "on", agent.Completed)
+			h.submit(t, "on", agent.ReasonCompleted)
 			if got := h.notes(); len(got) != 1 || got[0] != way.want {
 				t.Errorf("notes %q, want %q", got, way.want)
 			}
@@ -125,7 +125,7 @@ func TestJ14_PlanEvent(t *testing.T) {
 	h := open(t, setup{tools: []tool.Tool{coding.UpdatePlan()}, steps: []llmtest.Step{
 		llmtest.Calls(llmtest.Call("update_plan", `{"explanation":"why","plan":[{"step":"look","status":"in_progress"},{"step":"act <now>","status":"pending"}]}`)),
 		llmtest.Calls(llmtest.Call("update_plan", `{"plan":[]}`)), llmtest.Text("done")}})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	plans := only[*agent.PlanUpdated](h)
 	want := tool.Plan{Explanation: "why", Items: []tool.PlanItem{{Text: "look", Status: tool.PlanInProgress}, {Text: "act <now>", Status: tool.PlanPending}}}
 	if len(plans) != 1 || h.notes() != nil {
@@ -180,7 +180,7 @@ func TestJ14_MiddlewareWritesNotes(t *testing.T) {
 	}
 	h := open(t, setup{tools: []tool.Tool{echo("one"), echo("two")}, options: agent.Options{Journal: log, Hooks: agent.Hooks{Middleware: []tool.Middleware{record}}},
 		steps: []llmtest.Step{llmtest.Calls(call("one")), llmtest.Calls(call("two")), llmtest.Text("done")}})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	if want := []string{`ran ["one"] 1 calls so far.`, `ran ["one","two"] 2 calls so far.`}; !slices.Equal(h.notes(), want) {
 		t.Errorf("notes %q, want %q", h.notes(), want)
 	}
@@ -202,7 +202,7 @@ func TestJ14_NotesAtRest(t *testing.T) {
 				told <- e
 			}
 		}}})
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		err := h.Note(context.Background(), "x", json.RawMessage(`1`), strings.Repeat("x", 64<<10+1))
 		if err == nil || !strings.Contains(err.Error(), "put the rest into a file") {
 			t.Errorf("a text of 64 KiB and a byte: %v", err)

@@ -32,7 +32,7 @@ func TestJ8_NumbersAcrossResumes(t *testing.T) {
 		log := journal.NewMemory(records...)
 		s.options.Journal = log
 		h := open(t, s)
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		live = append(live, h.events...)
 		return log
 	}
@@ -78,7 +78,7 @@ func TestJ8_NumbersDuringAnAppend(t *testing.T) {
 		quick := newTool("quick", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text("was quick"), nil })
 		h := open(t, setup{tools: []tool.Tool{live, quick}, options: agent.Options{Journal: log},
 			steps: []llmtest.Step{llmtest.Calls(call("live"), call("quick")), llmtest.Text("done")}})
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		var got []agent.Event
 		if err := agent.Project(context.Background(), &log.Memory, func(ev agent.Event) { got = append(got, ev) }); err != nil {
 			t.Fatal(err)

@@ -29,7 +29,7 @@ func opened(ctx context.Context, o Options, name string, open func(context.Conte
 		return nil, err
 	}
 	if err := s.brokenErr(); err != nil {
-		s.events.emit(&SessionEnd{State: StatusClosed, Reason: Failed})
+		s.events.emit(&SessionEnd{State: StatusClosed, Reason: ReasonFailed})
 		return nil, err
 	}
 	s.returned.Store(true)
@@ -146,7 +146,7 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 	s.startAgain()
 	s.start()
 	if err := s.commitDifferences(policy); err != nil {
-		s.events.emit(&SessionEnd{State: StatusClosed, Reason: Failed})
+		s.events.emit(&SessionEnd{State: StatusClosed, Reason: ReasonFailed})
 		return nil, err
 	}
 	s.events.flush()

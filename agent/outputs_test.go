@@ -38,7 +38,7 @@ func TestJ8_OutputsAfterAResume(t *testing.T) {
 			s := setup{tools: []tool.Tool{long, coding.ReadOutput()}, options: agent.Options{ID: "source", Journal: log, Limits: agent.Limits{KeepOutputs: c.keep}},
 				steps: []llmtest.Step{llmtest.Calls(call("long")), llmtest.Calls(call("long")), llmtest.Text("done")}}
 			h := open(t, s)
-			h.submit(t, "go", agent.Completed)
+			h.submit(t, "go", agent.ReasonCompleted)
 			ref := ""
 			for _, ev := range h.events {
 				if e, ok := ev.(*agent.ToolCallEnd); ok {
@@ -60,7 +60,7 @@ func TestJ8_OutputsAfterAResume(t *testing.T) {
 				s.options.ID, s.options.Journal = "", log
 				s.steps = []llmtest.Step{llmtest.Calls(call("read_output", `"id":"`+ref+`"`, `"offset":4000`, `"limit":1`)), llmtest.Text("seen")}
 				rest := open(t, s)
-				rest.submit(t, "read it", agent.Completed)
+				rest.submit(t, "read it", agent.ReasonCompleted)
 				if got := rest.outputs(); !strings.Contains(got[len(got)-1], c.want) {
 					t.Errorf("read_output gives %.300q, want %q", got[len(got)-1], c.want)
 				}
@@ -100,7 +100,7 @@ func TestJ8_PartiallyReadOutputs(t *testing.T) {
 	s := setup{tools: []tool.Tool{long, coding.ReadOutput()}, options: agent.Options{ID: "s", Journal: log, Limits: agent.Limits{KeepOutputs: 1 << 20}},
 		steps: []llmtest.Step{llmtest.Calls(llm.ToolCall{ID: "same", Name: "long", Args: `{}`}), llmtest.Text("done")}}
 	h := open(t, s)
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestJ8_PartiallyReadOutputs(t *testing.T) {
 	// A server that restarts its numbering reuses an id.
 	s.steps = []llmtest.Step{llmtest.Calls(llm.ToolCall{ID: "same", Name: "long", Args: `{}`}), read, read, llmtest.Text("seen")}
 	rest := open(t, s)
-	rest.submit(t, "read it", agent.Completed)
+	rest.submit(t, "read it", agent.ReasonCompleted)
 	got := rest.outputs()
 	got = got[len(got)-2:]
 	if !strings.Contains(got[0], "the network is down") || !strings.Contains(got[1], "4000 | a line of some length") {
@@ -144,7 +144,7 @@ func TestJ8_ProjectedOutputsAreMarkedIncomplete(t *testing.T) {
 			print := newTool("print", readOnly, func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text(c.output), nil })
 			h := open(t, setup{tools: append(c.tools, print), options: agent.Options{Journal: log},
 				steps: []llmtest.Step{llmtest.Calls(call("print")), llmtest.Text("done")}})
-			h.submit(t, "go", agent.Completed)
+			h.submit(t, "go", agent.ReasonCompleted)
 			if err := h.Close(); err != nil {
 				t.Fatal(err)
 			}

@@ -64,8 +64,8 @@ type OnLimit string
 
 // The values of OnLimit.
 const (
-	Stopped    OnLimit = ""          // the input ends
-	Summarized OnLimit = "summarize" // the model first writes a last text, outside of the history
+	EndOnLimit       OnLimit = ""          // the input ends
+	SummarizeOnLimit OnLimit = "summarize" // the model first writes a last text, outside of the history
 )
 
 // The defaults of a policy.

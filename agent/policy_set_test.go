@@ -44,14 +44,14 @@ func TestJ10_LimitsWhileRunning(t *testing.T) {
 		value  float64
 		turns  int
 	}{
-		"fewer turns":       {agent.Policy{}, func(p *agent.Policy) { p.MaxTurns = 2 }, agent.MaxTurns, 2, 2},
-		"more turns":        {agent.Policy{MaxTurns: 2}, func(p *agent.Policy) { p.MaxTurns = 0 }, agent.Completed, 0, 3},
-		"fewer rounds":      {agent.Policy{MaxToolRounds: 9}, func(p *agent.Policy) { p.MaxToolRounds = 1 }, agent.MaxToolRounds, 1, 1},
-		"more rounds":       {agent.Policy{MaxToolRounds: 1}, func(p *agent.Policy) { p.MaxToolRounds = 0 }, agent.Completed, 0, 3},
-		"a budget":          {agent.Policy{}, func(p *agent.Policy) { p.Budget.Tokens = 1 }, agent.BudgetTokens, 1, 1},
-		"a larger budget":   {agent.Policy{Budget: agent.Budget{Tokens: 8_000}}, func(p *agent.Policy) { p.Budget.Tokens = 60_000 }, agent.Completed, 0, 3},
-		"a last text":       {agent.Policy{}, func(p *agent.Policy) { p.MaxTurns, p.OnLimit = 2, agent.Summarized }, agent.MaxTurns, 2, 2},
-		"nothing different": {agent.Policy{}, func(*agent.Policy) {}, agent.Completed, 0, 3},
+		"fewer turns":       {agent.Policy{}, func(p *agent.Policy) { p.MaxTurns = 2 }, agent.ReasonMaxTurns, 2, 2},
+		"more turns":        {agent.Policy{MaxTurns: 2}, func(p *agent.Policy) { p.MaxTurns = 0 }, agent.ReasonCompleted, 0, 3},
+		"fewer rounds":      {agent.Policy{MaxToolRounds: 9}, func(p *agent.Policy) { p.MaxToolRounds = 1 }, agent.ReasonMaxToolRounds, 1, 1},
+		"more rounds":       {agent.Policy{MaxToolRounds: 1}, func(p *agent.Policy) { p.MaxToolRounds = 0 }, agent.ReasonCompleted, 0, 3},
+		"a budget":          {agent.Policy{}, func(p *agent.Policy) { p.Budget.Tokens = 1 }, agent.ReasonBudgetTokens, 1, 1},
+		"a larger budget":   {agent.Policy{Budget: agent.Budget{Tokens: 8_000}}, func(p *agent.Policy) { p.Budget.Tokens = 60_000 }, agent.ReasonCompleted, 0, 3},
+		"a last text":       {agent.Policy{}, func(p *agent.Policy) { p.MaxTurns, p.OnLimit = 2, agent.SummarizeOnLimit }, agent.ReasonMaxTurns, 2, 2},
+		"nothing different": {agent.Policy{}, func(*agent.Policy) {}, agent.ReasonCompleted, 0, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var h *host
@@ -76,10 +76,10 @@ func TestJ10_RaisedBudgetGoesOn(t *testing.T) {
 	log := new(journal.Memory)
 	h := open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{Journal: log, Policy: agent.Policy{Budget: agent.Budget{Tokens: 2_000}}},
 		steps: []llmtest.Step{answerWithUsage(1_500, 400, call("work")), llmtest.Text("done")}})
-	h.submit(t, "go", agent.BudgetTokens)
+	h.submit(t, "go", agent.ReasonBudgetTokens)
 	setPolicy(t, h, func(p *agent.Policy) { p.Budget.Tokens = 20_000 })
 	r, err := h.Continue(context.Background())
-	if err != nil || r.Reason != agent.Completed || r.Text != "done" {
+	if err != nil || r.Reason != agent.ReasonCompleted || r.Text != "done" {
 		t.Errorf("after the budget was raised: %+v, %v", r, err)
 	}
 	if err := h.Close(); err != nil {
@@ -99,10 +99,10 @@ func TestJ10_TimeBudgetWhileRunning(t *testing.T) {
 		reason       agent.Reason
 		took         time.Duration
 	}{
-		"none, then a short one":     {0, 5 * time.Minute, agent.BudgetTime, 5 * time.Minute},
-		"none, then less than used":  {0, time.Second, agent.BudgetTime, time.Minute},
-		"a short one, then a longer": {5 * time.Minute, time.Hour, agent.Completed, 30 * time.Minute},
-		"a short one, then none":     {5 * time.Minute, 0, agent.Completed, 30 * time.Minute},
+		"none, then a short one":     {0, 5 * time.Minute, agent.ReasonBudgetTime, 5 * time.Minute},
+		"none, then less than used":  {0, time.Second, agent.ReasonBudgetTime, time.Minute},
+		"a short one, then a longer": {5 * time.Minute, time.Hour, agent.ReasonCompleted, 30 * time.Minute},
+		"a short one, then none":     {5 * time.Minute, 0, agent.ReasonCompleted, 30 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestJ10_PolicyOfChildren(t *testing.T) {
 		"go":   {llmtest.Calls(call("set")), llmtest.Calls(spawn("part")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
 		"part": slices.Repeat([]llmtest.Step{llmtest.Calls(call("work"))}, 9),
 	}, echo("work"), policySetter(t, &h, func(p *agent.Policy) { p.MaxTurns = 4 }))
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	if n := len(h.requests("part")); n != 4 {
 		t.Errorf("the agent made %d model calls", n)
 	}
@@ -148,13 +148,13 @@ func TestJ10_BudgetOfRunningChildren(t *testing.T) {
 			"go":   {llmtest.Calls(spawn("part")), llmtest.Text("done")},
 			"part": {llmtest.Gate(nil, gate, llmtest.Calls(call("work"))), llmtest.Text("never")},
 		}, echo("work"))
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		synctest.Wait() // the agent's first call, which has no budget yet, now waits at the gate
 		setPolicy(t, h, func(p *agent.Policy) { p.Budget.Tokens = 1 })
 		close(gate)
 		synctest.Wait()
 		limit, _ := only[*agent.SubagentEvent](h)[len(only[*agent.SubagentEvent](h))-2].Event.(*agent.TurnLimit)
-		if limit == nil || limit.Limit != agent.BudgetTokens || limit.Value != 1 || len(h.requests("part")) != 1 {
+		if limit == nil || limit.Limit != agent.ReasonBudgetTokens || limit.Value != 1 || len(h.requests("part")) != 1 {
 			t.Errorf("the agent ended at %+v after %d model calls", limit, len(h.requests("part")))
 		}
 	})
@@ -164,15 +164,15 @@ func TestJ10_BudgetOfRunningChildren(t *testing.T) {
 func TestJ10_ResultWhileRunning(t *testing.T) {
 	final := llmtest.Call("final_result", `{"n":1}`)
 	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Text("hello"), llmtest.Calls(final), llmtest.Calls(final), llmtest.Text("as text")}})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	setPolicy(t, h, func(p *agent.Policy) {
 		p.Result = &agent.ResultPolicy{Schema: json.RawMessage(`{"type": "object", "properties": {"n": {"type": "integer"}}}`)}
 	})
-	if r := h.submit(t, "a number", agent.Done); r.Text != `{"n":1}` {
+	if r := h.submit(t, "a number", agent.ReasonDone); r.Text != `{"n":1}` {
 		t.Errorf("the result is %q", r.Text)
 	}
 	setPolicy(t, h, func(p *agent.Policy) { p.Result = nil })
-	if r := h.submit(t, "a text", agent.Completed); r.Text != "as text" {
+	if r := h.submit(t, "a text", agent.ReasonCompleted); r.Text != "as text" {
 		t.Errorf("the result is %q", r.Text)
 	}
 	wantOutputs(t, h, "taken", "give the result as text")

@@ -154,7 +154,7 @@ func projectEnd(r endRecord, before *State) []Event {
 	events := failedStep(before)
 	state := StatusIdle
 	switch {
-	case r.Reason == Failed:
+	case r.Reason == ReasonFailed:
 		f := before.fault()
 		if r.Fault != nil {
 			f = r.Fault
@@ -171,16 +171,16 @@ func projectEnd(r endRecord, before *State) []Event {
 		if before.Policy.closes(f) {
 			state = StatusClosed
 		}
-	case r.Reason == Aborted, r.Reason == LogFull:
+	case r.Reason == ReasonAborted, r.Reason == ReasonLogFull:
 		state = StatusClosed
-	case r.Reason == AwaitingInput:
+	case r.Reason == ReasonAwaitingInput:
 		state = StatusAwaiting
 	case r.Reason.Limit():
 		events = append(events, &TurnLimit{Limit: r.Reason, Value: r.Value})
-	case r.Reason == Refused && before.fault() != nil:
+	case r.Reason == ReasonRefused && before.fault() != nil:
 		events = append(events, &Warning{Code: "refused", Text: before.fault().Text})
 	}
-	if state == StatusIdle && r.Reason.allowsFollowUps() && before.Queued(FollowUps) != nil {
+	if state == StatusIdle && r.Reason.allowsFollowUps() && before.Queued(LaneFollowUps) != nil {
 		state = StatusProcessing
 	}
 	in := before.Input

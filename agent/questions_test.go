@@ -44,7 +44,7 @@ func (h *host) results() string {
 // Without a host that answers, the tool is not offered, and no text is taken for a question.
 func TestA1_QuestionsAreNotOffered(t *testing.T) {
 	h := openAsking(t, nil, nil, llmtest.Text("Shall I go on?"))
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	if h.Status() != agent.StatusIdle || len(h.model.Requests()[0].Tools) != 1 {
 		t.Errorf("%s, tools %v", h.Status(), h.model.Requests()[0].Tools)
 	}
@@ -67,7 +67,7 @@ func TestA1_QuestionIsAnsweredAtOnce(t *testing.T) {
 			}
 			return tool.Answer{Text: "no"}, nil
 		}}, nil, llmtest.Calls(call("work"), ask("really?")), llmtest.Text("done"))
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		if h.results() != "work ran|no" || asked.Text != "really?" || strings.Join(asked.Options, ",") != "yes,no" || h.Status() != agent.StatusIdle {
 			t.Errorf("results %q, asked %+v, %s", h.results(), asked, h.Status())
 		}
@@ -94,13 +94,13 @@ func TestA1_InterruptDuringAQuestion(t *testing.T) {
 		}))
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		if result, err := h.Submit(ctx, "go"); err == nil || result.Reason != agent.Interrupted {
+		if result, err := h.Submit(ctx, "go"); err == nil || result.Reason != agent.ReasonInterrupted {
 			t.Fatalf("Submit = %+v, %v", result, err)
 		}
 		if h.Status() != agent.StatusIdle || !strings.Contains(h.results(), "abandoned") {
 			t.Errorf("%s, results %q", h.Status(), h.results())
 		}
-		h.submit(t, "go on", agent.Completed)
+		h.submit(t, "go on", agent.ReasonCompleted)
 		if err := h.Close(); err != nil || h.Status() != agent.StatusClosed {
 			t.Errorf("Close = %v, %s", err, h.Status())
 		}
@@ -114,7 +114,7 @@ func TestA1_AnswerThatFails(t *testing.T) {
 	h := openAsking(t, &agent.Questions{Answer: func(context.Context, tool.Question) (tool.Answer, error) {
 		return tool.Answer{}, errors.New("the user has left")
 	}}, nil, llmtest.Calls(ask("really?")), llmtest.Text("done"))
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	if !strings.Contains(h.results(), "the user has left") {
 		t.Errorf("results %q", h.results())
 	}
@@ -127,7 +127,7 @@ func TestA1_AnswerComesWithTheNextInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.model.Then(llmtest.Text("and afterwards"))
-	result := h.submit(t, "go", agent.AwaitingInput)
+	result := h.submit(t, "go", agent.ReasonAwaitingInput)
 	if h.Status() != agent.StatusAwaiting || result.Turns != 1 {
 		t.Errorf("%s, %+v", h.Status(), result)
 	}
@@ -140,7 +140,7 @@ func TestA1_AnswerComesWithTheNextInput(t *testing.T) {
 	if err := h.Steer(context.Background(), "be quick"); err != nil {
 		t.Fatal(err)
 	}
-	result = h.submit(t, "no, never", agent.Completed)
+	result = h.submit(t, "no, never", agent.ReasonCompleted)
 	if result.Text != "and afterwards" || h.Status() != agent.StatusIdle {
 		t.Errorf("%+v, %s", result, h.Status())
 	}
@@ -161,15 +161,15 @@ func TestA1_AnswerComesWithTheNextInput(t *testing.T) {
 // Several questions of one answer are answered one after the other. The model is called when all have answers.
 func TestA1_SeveralQuestions(t *testing.T) {
 	h := openAsking(t, &agent.Questions{}, nil, llmtest.Calls(ask("first?"), ask("second?")), llmtest.Text("done"))
-	h.submit(t, "go", agent.AwaitingInput)
+	h.submit(t, "go", agent.ReasonAwaitingInput)
 	if n := len(only[*agent.InputRequested](h)); n != 2 {
 		t.Errorf("%d questions", n)
 	}
-	h.submit(t, "one", agent.AwaitingInput)
+	h.submit(t, "one", agent.ReasonAwaitingInput)
 	if h.Status() != agent.StatusAwaiting || len(h.model.Requests()) != 1 {
 		t.Errorf("%s after %d requests", h.Status(), len(h.model.Requests()))
 	}
-	h.submit(t, "two", agent.Completed)
+	h.submit(t, "two", agent.ReasonCompleted)
 	if h.results() != "one|two" {
 		t.Errorf("results %q", h.results())
 	}
@@ -178,7 +178,7 @@ func TestA1_SeveralQuestions(t *testing.T) {
 // An answer may have parts other than text.
 func TestA1_AnswerWithAnImage(t *testing.T) {
 	h := openAsking(t, &agent.Questions{}, nil, llmtest.Calls(ask("how does it look?")), llmtest.Text("done"))
-	h.submit(t, "go", agent.AwaitingInput)
+	h.submit(t, "go", agent.ReasonAwaitingInput)
 	if result, err := h.Submit(context.Background(), "so", llm.Media{MIME: "image/png", Data: []byte{1}}); err != nil || result.Text != "done" {
 		t.Fatalf("Submit = %+v, %v", result, err)
 	}
@@ -190,18 +190,18 @@ func TestA1_AnswerWithAnImage(t *testing.T) {
 // Interrupt, Compact and Continue do not answer a question: the session keeps waiting.
 func TestA1_KeepsWaiting(t *testing.T) {
 	h := openAsking(t, &agent.Questions{}, nil, llmtest.Calls(ask("really?")), llmtest.Text("done"))
-	h.submit(t, "go", agent.AwaitingInput)
+	h.submit(t, "go", agent.ReasonAwaitingInput)
 	h.Interrupt()
 	if err := h.Compact(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if result, err := h.Continue(context.Background()); err != nil || result.Reason != agent.AwaitingInput {
+	if result, err := h.Continue(context.Background()); err != nil || result.Reason != agent.ReasonAwaitingInput {
 		t.Fatalf("Continue = %+v, %v", result, err)
 	}
 	if h.Status() != agent.StatusAwaiting || len(h.model.Requests()) != 1 {
 		t.Errorf("%s after %d requests", h.Status(), len(h.model.Requests()))
 	}
-	h.submit(t, "yes", agent.Completed)
+	h.submit(t, "yes", agent.ReasonCompleted)
 	if h.results() != "yes" {
 		t.Errorf("results %q", h.results())
 	}
@@ -218,13 +218,13 @@ func TestA1_InterruptWithAQuestionAndACall(t *testing.T) {
 			steps: []llmtest.Step{llmtest.Calls(ask("really?"), call("hang")), llmtest.Text("done")}})
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		if result, err := h.Submit(ctx, "go"); err == nil || result.Reason != agent.Interrupted {
+		if result, err := h.Submit(ctx, "go"); err == nil || result.Reason != agent.ReasonInterrupted {
 			t.Fatalf("Submit = %+v, %v", result, err)
 		}
 		if h.Status() != agent.StatusIdle || !strings.Contains(h.results(), "not answered") {
 			t.Errorf("%s, results %q", h.Status(), h.results())
 		}
-		h.submit(t, "another task", agent.Completed)
+		h.submit(t, "another task", agent.ReasonCompleted)
 		if !strings.HasSuffix(h.turns(), "tool_results:tools user:user assistant:model") {
 			t.Errorf("history %s", h.turns())
 		}
@@ -236,20 +236,20 @@ func TestA1_ResumesWaiting(t *testing.T) {
 	steps := []llmtest.Step{llmtest.Calls(call("work"), ask("really?")), llmtest.Text("done")}
 	log, whole := new(journal.Memory), new(journal.Memory)
 	h := openAsking(t, &agent.Questions{}, log, steps...)
-	h.submit(t, "go", agent.AwaitingInput)
+	h.submit(t, "go", agent.ReasonAwaitingInput)
 	if err := h.Close(); err != nil || h.Status() != agent.StatusClosed {
 		t.Fatalf("Close = %v, %s", err, h.Status())
 	}
 	uninterrupted := openAsking(t, &agent.Questions{}, whole, steps...)
-	uninterrupted.submit(t, "go", agent.AwaitingInput)
-	uninterrupted.submit(t, "no", agent.Completed)
+	uninterrupted.submit(t, "go", agent.ReasonAwaitingInput)
+	uninterrupted.submit(t, "no", agent.ReasonCompleted)
 	records := all(t, log)
 	for n := len(records); n > len(records)-2; n-- { // with and without the record of the session's end
 		rest := openAsking(t, &agent.Questions{}, journal.NewMemory(records[:n]...), steps[1])
 		if q := only[*agent.InputRequested](rest); rest.Status() != agent.StatusAwaiting || len(q) != 1 || q[0].Question != "really?" {
 			t.Errorf("%s, events %s", rest.Status(), rest.kinds())
 		}
-		rest.submit(t, "no", agent.Completed)
+		rest.submit(t, "no", agent.ReasonCompleted)
 		want, got := uninterrupted.model.Requests()[1], rest.model.Requests()[0]
 		got.CacheKey = want.CacheKey
 		checkSameRequest(t, want, got)
@@ -260,8 +260,8 @@ func TestA1_ResumesWaiting(t *testing.T) {
 func TestA1_ResumesWithinTheAnswer(t *testing.T) {
 	log := new(journal.Memory)
 	h := openAsking(t, &agent.Questions{}, log, llmtest.Calls(ask("really?")), llmtest.Text("done"))
-	h.submit(t, "go", agent.AwaitingInput)
-	h.submit(t, "no", agent.Completed)
+	h.submit(t, "go", agent.ReasonAwaitingInput)
+	h.submit(t, "no", agent.ReasonCompleted)
 	records := all(t, log)
 	for n, r := range records {
 		if r.Kind != "await" && r.Kind != "end" && r.Kind != "input" || n < 2 || count(records[:n+1], "await") == 0 {
@@ -272,8 +272,8 @@ func TestA1_ResumesWithinTheAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatalf("after %d records: %v", n+1, err)
 		}
-		if result.Reason == agent.AwaitingInput {
-			rest.submit(t, "no", agent.Completed)
+		if result.Reason == agent.ReasonAwaitingInput {
+			rest.submit(t, "no", agent.ReasonCompleted)
 		}
 		if rest.results() != "no" {
 			t.Errorf("after %d records (last: %s): results %q", n+1, r.Kind, rest.results())
@@ -291,11 +291,11 @@ func TestJ7_AnswerToAnEarlierQuestion(t *testing.T) {
 	h = open(t, setup{tools: []tool.Tool{coding.AskUser()}, steps: []llmtest.Step{ask("Which?"), ask("Delete all?")},
 		options: agent.Options{Questions: &agent.Questions{}, Hooks: agent.Hooks{BeforeInput: func(_ context.Context, m agent.Message) (agent.Message, error) {
 			if m.Text == "yes" { // meanwhile another caller answers
-				h.submit(t, "blue", agent.AwaitingInput)
+				h.submit(t, "blue", agent.ReasonAwaitingInput)
 			}
 			return m, nil
 		}}}})
-	h.submit(t, "go", agent.AwaitingInput)
+	h.submit(t, "go", agent.ReasonAwaitingInput)
 	if err := h.Answer(ctx, tool.Answer{Text: "yes"}); err == nil {
 		t.Error("the answer was taken for one to another question")
 	}
@@ -309,12 +309,12 @@ func TestJ2_InterruptBeforeAnAnswer(t *testing.T) {
 	ctx := context.Background()
 	h := open(t, setup{tools: []tool.Tool{coding.AskUser()}, options: agent.Options{Questions: &agent.Questions{}},
 		steps: []llmtest.Step{llmtest.Calls(llmtest.Call("ask_user", `{"question":"Which?"}`)), llmtest.Text("thanks")}})
-	h.submit(t, "go", agent.AwaitingInput)
+	h.submit(t, "go", agent.ReasonAwaitingInput)
 	h.Interrupt()
 	if err := h.Answer(ctx, tool.Answer{Text: "blue"}); err != nil {
 		t.Fatal(err)
 	}
-	if result, err := h.Continue(ctx); err != nil || result.Reason != agent.Completed {
+	if result, err := h.Continue(ctx); err != nil || result.Reason != agent.ReasonCompleted {
 		t.Errorf("%+v, %v", result, err)
 	}
 }
@@ -336,7 +336,7 @@ func TestJ11_InterruptedQuestion(t *testing.T) {
 		}()
 		synctest.Wait()
 		h.Interrupt()
-		if result := <-ended; result.Reason != agent.Interrupted {
+		if result := <-ended; result.Reason != agent.ReasonInterrupted {
 			t.Errorf("the input ended as %s", result.Reason)
 		}
 		if got := h.results(); got != "Error: the question was not answered, because the session was interrupted" {

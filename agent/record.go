@@ -102,7 +102,7 @@ type turnRecord struct {
 
 // answerRecord holds an answer of the model.
 type answerRecord struct {
-	callEpoch
+	modelCallEpoch
 	Message    llm.Message   `json:"message"`
 	Usage      llm.Usage     `json:"usage"`
 	Finish     llm.Finish    `json:"finish"`
@@ -160,7 +160,7 @@ type exchange struct {
 
 // faultRecord holds a failed attempt of a model call.
 type faultRecord struct {
-	callEpoch
+	modelCallEpoch
 	Fault
 	Shown shown `json:"shown,omitzero"`
 }
@@ -256,7 +256,7 @@ type endRecord struct {
 
 // finish returns the Finish of the input that the record ends. If the model call was refused, that is the refusal.
 func (r *endRecord) finish(before *State) llm.Finish {
-	if f := before.fault(); f != nil && r.Reason == Refused {
+	if f := before.fault(); f != nil && r.Reason == ReasonRefused {
 		return f.finish()
 	}
 	return before.Input.Finish

@@ -33,7 +33,7 @@ func (s *Session) endGivenAway() {
 	s.mu.Lock()
 	idle := s.ending == "" && s.working.Load() == nil
 	if idle {
-		s.ending, s.why = Closed, s.givenAway()
+		s.ending, s.why = ReasonClosed, s.givenAway()
 		if !errors.Is(s.why, ErrReleased) {
 			s.failure = s.why
 		}

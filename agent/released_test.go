@@ -65,7 +65,7 @@ func TestJ7_TakenOverAtRest(t *testing.T) {
 				"go":    {llmtest.Calls(spawn("child")), llmtest.Text("done")},
 				"child": slices.Repeat([]llmtest.Step{llmtest.Calls(call("work"))}, 100),
 			})})
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		log.from.Store(1)
 		time.Sleep(10 * time.Minute)
 		if n := ran.Load(); n > 2 {
@@ -283,7 +283,7 @@ func TestJ7_ReleaseDuringASideCallsWait(t *testing.T) {
 		busy := llmtest.Error(&llm.Error{Kind: llm.ErrServer, Message: "busy", RetryAfter: 50 * time.Second})
 		o := agent.Options{Journal: log, Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}
 		h := open(t, setup{silent: true, options: o, steps: []llmtest.Step{llmtest.Text("one"), busy}})
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		ended := make(chan error, 1)
 		go func() { ended <- h.Compact(context.Background()) }()
 		time.Sleep(time.Second)
@@ -296,7 +296,7 @@ func TestJ7_ReleaseDuringASideCallsWait(t *testing.T) {
 			t.Errorf("Compact = %v", err)
 		}
 		rest := open(t, setup{options: o, steps: []llmtest.Step{llmtest.Text("summary"), llmtest.Text("done")}})
-		rest.submit(t, "more", agent.Completed)
+		rest.submit(t, "more", agent.ReasonCompleted)
 		if n := len(only[*agent.Compaction](rest)); n != 1 {
 			t.Errorf("%d compactions", n)
 		}

@@ -293,9 +293,9 @@ func (r *replay) isHosts(s *Session, rec record) bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		call := s.state.open(rec.CallID)
-		return call != nil && call.awaits != nil && s.state.Input != nil && s.state.Input.Stop == ""
+		return call != nil && call.awaits != nil && s.state.Input != nil && s.state.Input.Ending == ""
 	case endRecord: // time is not replayed, so the loop cannot find that the budget ended
-		return rec.Session || rec.Reason == BudgetTime
+		return rec.Session || rec.Reason == ReasonBudgetTime
 	}
 	return false
 }

@@ -78,7 +78,7 @@ func checkResult(t *testing.T, h *host, want string) {
 		}
 		return
 	}
-	if !errors.Is(err, llm.ErrNoObject) || result.Reason != agent.Failed || h.Status() != agent.StatusIdle {
+	if !errors.Is(err, llm.ErrNoObject) || result.Reason != agent.ReasonFailed || h.Status() != agent.StatusIdle {
 		t.Fatalf("Submit = %+v, %v, %s, want that there is no object", result, err, h.Status())
 	}
 	if e := only[*agent.Error](h); len(e) != 1 || e[0].ErrorKind != "no_object" || e[0].Retryable {
@@ -165,7 +165,7 @@ func TestA21_SetKeepsTheTool(t *testing.T) {
 func TestA21_Resume(t *testing.T) {
 	plain, log := new(journal.Memory), new(journal.Memory)
 	s := setup{steps: []llmtest.Step{llmtest.Text("hello")}, options: agent.Options{Journal: plain}}
-	open(t, s).submit(t, "hi", agent.Completed)
+	open(t, s).submit(t, "hi", agent.ReasonCompleted)
 	s.options.Result, s.options.Journal = &agent.ResultPolicy{Schema: json.RawMessage(number)}, journal.NewMemory(all(t, plain)...)
 	s.steps = []llmtest.Step{llmtest.Text("one"), final(`{"value":1}`)}
 	checkResult(t, open(t, s), `{"value":1}`)
@@ -190,8 +190,8 @@ func TestA21_Resume(t *testing.T) {
 // A limit ends the input as usual. The text at the limit is not the result.
 func TestA21_AtALimit(t *testing.T) {
 	h := open(t, setup{wrap: formats, tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("half is done")},
-		options: agent.Options{Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: json.RawMessage(person)}, MaxToolRounds: 1, OnLimit: agent.Summarized}}})
-	if result := h.submit(t, "go", agent.MaxToolRounds); result.Text != "half is done" || h.model.Requests()[1].Format != nil {
+		options: agent.Options{Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: json.RawMessage(person)}, MaxToolRounds: 1, OnLimit: agent.SummarizeOnLimit}}})
+	if result := h.submit(t, "go", agent.ReasonMaxToolRounds); result.Text != "half is done" || h.model.Requests()[1].Format != nil {
 		t.Errorf("%+v", result)
 	}
 }

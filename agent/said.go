@@ -39,7 +39,7 @@ func (s *State) addMessage(kind, asked string, parts llm.Parts) {
 
 // task returns the number of the running task's turn, or of the task that Continue would go on with. It returns 0 if there is none.
 func (s *State) task() int {
-	if s.Input == nil && (s.Last == nil || s.Last.Reason.finished()) {
+	if s.Input == nil && (s.Last == nil || s.Last.Reason.isDone()) {
 		return 0
 	}
 	for _, m := range slices.Backward(s.said) {

@@ -69,8 +69,8 @@ func TestI12_UserMessagesStay(t *testing.T) {
 	if err := h.Steer(context.Background(), steer); err != nil {
 		t.Fatal(err)
 	}
-	h.submit(t, rule, agent.Completed)
-	h.submit(t, "now the rest", agent.Completed)
+	h.submit(t, rule, agent.ReasonCompleted)
+	h.submit(t, "now the rest", agent.ReasonCompleted)
 	if n := len(only[*agent.Compaction](h)); n < 3 {
 		t.Fatalf("%d compactions", n)
 	}
@@ -95,7 +95,7 @@ func TestI12_TheTaskStaysWhole(t *testing.T) {
 		t.Fatalf("%d bytes", task.Len())
 	}
 	h := openLong(t, agent.Options{}, worker(12, llmtest.Text("done"), summaryAnswer))
-	result := h.submit(t, task.String(), agent.Completed)
+	result := h.submit(t, task.String(), agent.ReasonCompleted)
 	if n := len(only[*agent.Compaction](h)); n < 3 || result.ToolRounds != 12 {
 		t.Fatalf("%d compactions, %+v", n, result)
 	}
@@ -121,14 +121,14 @@ func TestI12_OlderMessagesByTheirFirstLine(t *testing.T) {
 	read := llmtest.Calls(llmtest.Call("read_output", `{"turns":"3"}`), llmtest.Call("read_output", `{"pattern":"detail [0-9]"}`))
 	h := openLong(t, o, answerSummaries(append(steps, read, llmtest.Text("seen"))...))
 	for n := range 8 {
-		h.submit(t, message(n+1), agent.Completed)
+		h.submit(t, message(n+1), agent.ReasonCompleted)
 		if n > 3 {
 			compactAll(t, h)
 		}
 	}
 	check := func(t *testing.T, h *host) {
 		t.Helper()
-		h.submit(t, "and now?", agent.Completed)
+		h.submit(t, "and now?", agent.ReasonCompleted)
 		sent := h.lastRequestText()
 		for n := 1; n <= 8; n++ {
 			if whole := strings.Contains(sent, message(n)); whole != (n > 5) { // a quarter of the window is 10,000 characters
@@ -192,12 +192,12 @@ func TestI12_ReplacedTurnsCanBeRead(t *testing.T) {
 		llmtest.Text("three"), read, llmtest.Text("seen"))}
 	h := open(t, s)
 	for _, task := range []string{"a", "b", "c"} {
-		h.submit(t, task, agent.Completed)
+		h.submit(t, task, agent.ReasonCompleted)
 		compactAll(t, h)
 	}
 	check := func(h *host) {
 		t.Helper()
-		h.submit(t, "look back", agent.Completed)
+		h.submit(t, "look back", agent.ReasonCompleted)
 		outputs := h.outputs()
 		want := "[turn 2, assistant]\n  1 | [call say] {\"path\":\"first\"}\n[turn 3, tool_results]\n  2 | [result of say] said {\"path\":\"first\"}\n" +
 			"[turn 4, assistant]\n  3 | one\n[turn 6, user]\n  4 | b\n[turn 7, assistant]\n  5 | [call say] {\"path\":\"second\"}\n" +
@@ -218,10 +218,10 @@ func TestI12_ReplacedTurnsCanBeRead(t *testing.T) {
 	s.steps = answerSummaries(llmtest.Text("four"), read, llmtest.Text("seen"), llmtest.Calls(llmtest.Call("read_output", `{"pattern":"^(a|d)$"}`)),
 		llmtest.Text("seen")) // turns replaced by one run come before those replaced by the next
 	again := open(t, s)
-	again.submit(t, "d", agent.Completed)
+	again.submit(t, "d", agent.ReasonCompleted)
 	compactAll(t, again)
 	check(again)
-	again.submit(t, "once more", agent.Completed)
+	again.submit(t, "once more", agent.ReasonCompleted)
 	if got := again.outputs(); !strings.HasPrefix(got[len(got)-1], "[turn 1, user]\n  1 | a\n[turn ") || !strings.HasSuffix(got[len(got)-1], " | d\n") {
 		t.Errorf("the turns of both runs are %q", got[len(got)-1])
 	}
@@ -236,13 +236,13 @@ func TestI12_ImagesAndAnswersStay(t *testing.T) {
 	if _, err := h.Submit(context.Background(), "like this", image); err != nil {
 		t.Fatal(err)
 	}
-	h.submit(t, "Postgres, and only version 17", agent.Completed)
+	h.submit(t, "Postgres, and only version 17", agent.ReasonCompleted)
 	compactAll(t, h)
 	compact := func(ev agent.Event) bool { return ev.Head().Kind == "COMPACTION" }
 	if !slices.ContainsFunc(h.events, compact) {
 		t.Fatal("no compaction")
 	}
-	h.submit(t, "go on", agent.Completed)
+	h.submit(t, "go on", agent.ReasonCompleted)
 	sent := h.model.Requests()[len(h.model.Requests())-1].Messages[1]
 	text := sent.Parts.Text()
 	if !strings.Contains(text, "To the question: Which database?\nPostgres, and only version 17\n") || !strings.Contains(text, "like this\n[image/png") {
@@ -261,9 +261,9 @@ func TestI12_AnswersAtOnceStay(t *testing.T) {
 	h := open(t, setup{models: window(size), tools: []tool.Tool{coding.AskUser()},
 		options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}, Questions: &agent.Questions{Answer: answer}}, steps: answerSummaries(
 			llmtest.Calls(llmtest.Call("ask_user", `{"question":"Which door?"}`)), llmtest.Text("ok"), llmtest.Text("done"))})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	compactAll(t, h)
-	h.submit(t, "on", agent.Completed)
+	h.submit(t, "on", agent.ReasonCompleted)
 	if sent := h.lastRequestText(); !strings.Contains(sent, "To the question: Which door?\nthe green one\n") {
 		t.Errorf("sent %s", sent)
 	}
@@ -277,7 +277,7 @@ func TestI12_TheTodoListStays(t *testing.T) {
 		steps: answerSummaries(llmtest.Calls(llmtest.Call("update_plan", `{"plan":[{"step":"old","status":"pending"}]}`)), llmtest.Calls(llmtest.Call("update_plan", plan)),
 			llmtest.Text("planned"), llmtest.Text("more"))}
 	h := open(t, s)
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -290,9 +290,9 @@ func TestI12_TheTodoListStays(t *testing.T) {
 				t.Errorf("the note is %s", got.Data)
 			}
 			compactAll(t, rest)
-			rest.submit(t, "on", agent.Completed)
+			rest.submit(t, "on", agent.ReasonCompleted)
 			compactAll(t, rest)
-			rest.submit(t, "on", agent.Completed)
+			rest.submit(t, "on", agent.ReasonCompleted)
 			if sent := rest.lastRequestText(); strings.Count(sent, plan) != 1 {
 				t.Errorf("sent %s", sent)
 			}
@@ -304,9 +304,9 @@ func TestI12_TheTodoListStays(t *testing.T) {
 func TestI12_WithoutAStore(t *testing.T) {
 	o := agent.Options{OutputDir: t.TempDir() + "/missing", Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}
 	h := openLong(t, o, answerSummaries(llmtest.Text("ok"), llmtest.Text("more")))
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	compactAll(t, h)
-	h.submit(t, "on", agent.Completed)
+	h.submit(t, "on", agent.ReasonCompleted)
 	if sent := h.lastRequestText(); h.warned() != "turns_not_kept" || strings.Contains(sent, "read_output") || !strings.Contains(sent, "\ngo\n") {
 		t.Errorf("warned %q, sent %s", h.warned(), sent)
 	}
@@ -323,7 +323,7 @@ func TestI12_Notes(t *testing.T) {
 	if err := h.Note(context.Background(), "weather", json.RawMessage(`"sun"`), ""); err != nil {
 		t.Fatal(err)
 	}
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	if h.turns() != "user:user assistant:model tool_results:tools steering:note assistant:model" {
 		t.Errorf("turns %s", h.turns())
 	}

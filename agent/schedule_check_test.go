@@ -162,7 +162,7 @@ func (w *world) checkJournal() {
 		w.problem("load: %v", err)
 		return
 	}
-	awaits := state.Last != nil && state.Last.Reason == agent.AwaitingInput
+	awaits := state.Last != nil && state.Last.Reason == agent.ReasonAwaitingInput
 	if len(state.Open()) > 0 && !awaits {
 		w.problem("calls have no results: %+v", state.Open())
 	}

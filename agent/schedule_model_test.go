@@ -27,7 +27,7 @@ func (w *world) options(p *incarnation) agent.Options {
 			Fallbacks: fallbacksTo(policy.ReturnAfter, policy.Fallbacks...)},
 		Questions: &agent.Questions{}}
 	if policy.Summarize {
-		o.OnLimit = agent.Summarized
+		o.OnLimit = agent.SummarizeOnLimit
 	}
 	if policy.Compaction {
 		o.Compaction.Threshold = 0.5

@@ -77,7 +77,7 @@ func (w *workplace) runCalls(o agent.Options, calls ...llm.ToolCall) []string {
 	}
 	h := w.session(o, append(steps, llmtest.Text("done"))...)
 	before := len(h.outputs())
-	h.submit(w.T, "work", agent.Completed)
+	h.submit(w.T, "work", agent.ReasonCompleted)
 	got := h.outputs()[before:]
 	if err := h.Close(); err != nil {
 		w.Error(err)
@@ -159,7 +159,7 @@ func TestI6_ResumedSessionsKnowWhatWasSeen(t *testing.T) {
 		if err := h.Compact(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		h.submit(t, "more", agent.Completed)
+		h.submit(t, "more", agent.ReasonCompleted)
 		if err := h.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +205,7 @@ func TestI6_SubagentsSeeForThemselves(t *testing.T) {
 		"go":    {llmtest.Calls(reading("f")), llmtest.Calls(spawn("child")), llmtest.Calls(wait("agent-1")), llmtest.Calls(writing("f", "parent\n")), llmtest.Text("done")},
 		"child": {llmtest.Calls(writing("f", "blind\n")), llmtest.Calls(reading("f")), llmtest.Calls(writing("f", "child\n")), llmtest.Text("done")},
 	})...)
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	wantOutputs(t, h, "first", "agent-1", "success", hasOther)
 	w.want("f", "child\n")
 	blind := h.requests("child")[1]

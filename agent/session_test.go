@@ -294,7 +294,7 @@ func TestA1_Lifecycle(t *testing.T) {
 		}
 		close(gate)
 		result := <-done
-		want := &agent.Result{Text: "hello", Reason: agent.Completed, Finish: llm.Finish{Reason: llm.FinishStop}, Turns: 1, Usage: h.Usage()}
+		want := &agent.Result{Text: "hello", Reason: agent.ReasonCompleted, Finish: llm.Finish{Reason: llm.FinishStop}, Turns: 1, Usage: h.Usage()}
 		if diff := gocmp.Diff(want, result); diff != "" {
 			t.Error(diff)
 		}
@@ -326,7 +326,7 @@ func TestA5_SubmitsContextInterrupts(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(context.Background(), time.Minute, why)
 		defer cancel()
 		result, err := h.Submit(ctx, "hi")
-		if !errors.Is(err, why) || result == nil || result.Reason != agent.Interrupted {
+		if !errors.Is(err, why) || result == nil || result.Reason != agent.ReasonInterrupted {
 			t.Errorf("Submit = %+v, %v, want interrupted for %v", result, err, why)
 		}
 		if _, err := h.Submit(ctx, "with a context that has ended"); !errors.Is(err, why) {
@@ -391,7 +391,7 @@ func TestA5_AbortEndsTheSession(t *testing.T) {
 			t.Fatal(err)
 		}
 		result, err := h.Submit(context.Background(), "go")
-		if !errors.Is(err, agent.ErrAborted) || result.Reason != agent.Aborted {
+		if !errors.Is(err, agent.ErrAborted) || result.Reason != agent.ReasonAborted {
 			t.Errorf("Submit = %+v, %v, want aborted", result, err)
 		}
 		want := "SESSION_START USER_INPUT STEP_START ASSISTANT_TEXT_START ASSISTANT_TEXT_DELTA ASSISTANT_TEXT_END STEP_END PROCESSING_END SESSION_END"
@@ -466,7 +466,7 @@ func TestA11_ErrorsThatEndTheSession(t *testing.T) {
 				steps := slices.Repeat([]llmtest.Step{llmtest.Error(tt.err)}, 9)
 				h := open(t, setup{steps: steps, options: agent.Options{Retry: llm.RetryPolicy{Max: 2, Jitter: func() float64 { return 0 }}}})
 				result, err := h.Submit(context.Background(), "go")
-				if !errors.Is(err, tt.kind) || result.Reason != agent.Failed {
+				if !errors.Is(err, tt.kind) || result.Reason != agent.ReasonFailed {
 					t.Errorf("Submit = %+v, %v, want %v", result, err, tt.kind)
 				}
 				if n := len(h.model.Requests()); n != tt.calls {

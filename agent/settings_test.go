@@ -75,7 +75,7 @@ func TestA8_SettingsInTheMiddle(t *testing.T) {
 				log := new(journal.Memory)
 				h = open(t, setup{tools: []tool.Tool{setter(t, &h, c.set)}, options: agent.Options{Journal: log},
 					steps: []llmtest.Step{llmtest.Calls(call("set")), llmtest.Text("done")}})
-				h.submit(t, "go", agent.Completed)
+				h.submit(t, "go", agent.ReasonCompleted)
 				if !slices.Equal(h.requestSettings(), c.asks) || !slices.Equal(h.epochs(), c.epochs) {
 					t.Errorf("asked %q in the epochs %v, want %q in %v", h.requestSettings(), h.epochs(), c.asks, c.epochs)
 				}
@@ -85,7 +85,7 @@ func TestA8_SettingsInTheMiddle(t *testing.T) {
 				}
 				rest := open(t, setup{tools: []tool.Tool{setter(t, &h, c.set), echo("new")}, steps: []llmtest.Step{llmtest.Text("more")},
 					options: agent.Options{Journal: journal.NewMemory(all(t, log)...)}})
-				rest.submit(t, "more", agent.Completed)
+				rest.submit(t, "more", agent.ReasonCompleted)
 				if got := rest.requestSettings(); got[0] != c.asks[1] {
 					t.Errorf("after a resume asked %q, want %q", got, c.asks[1])
 				}
@@ -99,7 +99,7 @@ func TestA8_ToolsRunAsTheyAreOffered(t *testing.T) {
 	var h *host
 	h = open(t, setup{tools: []tool.Tool{setter(t, &h, agent.Settings{Tools: []tool.Tool{echo("new")}})},
 		steps: []llmtest.Step{llmtest.Calls(call("set")), llmtest.Calls(call("set"), call("new")), llmtest.Text("done")}})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	ends := only[*agent.ToolCallEnd](h)
 	if !ends[1].IsError && !ends[2].IsError || !strings.Contains(ends[1].Output+ends[2].Output, "unknown tool") || !strings.Contains(ends[1].Output+ends[2].Output, "new ran") {
 		t.Errorf("results %q and %q", ends[1].Output, ends[2].Output)
@@ -132,7 +132,7 @@ func TestA8_ClampsTheEffort(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.takes, c.asked), func(t *testing.T) {
 			h := open(t, setup{models: model(llm.Model{Efforts: c.takes}), options: agent.Options{Effort: c.asked}, steps: []llmtest.Step{llmtest.Text("hi")}})
-			h.submit(t, "go", agent.Completed)
+			h.submit(t, "go", agent.ReasonCompleted)
 			if got := h.model.Requests()[0].Effort; got != c.sent {
 				t.Errorf("sent %q, want %q", got, c.sent)
 			}
@@ -149,10 +149,10 @@ func TestA8_ClampedForTheCurrentModel(t *testing.T) {
 	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("1"), llmtest.Text("2"), llmtest.Text("3")},
 		models: func(_, id string) (llm.Model, bool) { return llm.Model{Efforts: takes[id]}, true }})
 	set(t, h, effort("max"))
-	h.submit(t, "one", agent.Completed)
+	h.submit(t, "one", agent.ReasonCompleted)
 	two := "model-2"
 	set(t, h, agent.Settings{Model: &two})
-	h.submit(t, "two", agent.Completed)
+	h.submit(t, "two", agent.ReasonCompleted)
 	if want := []string{"model-1/high/", "model-2/max/"}; !slices.Equal(h.requestSettings(), want) || h.warned() != "effort_clamped" {
 		t.Errorf("asked %q, warned %q", h.requestSettings(), h.warned())
 	}
@@ -170,8 +170,8 @@ func TestA8_EffortFixedInAToolRound(t *testing.T) {
 	var h *host
 	h = open(t, setup{wrap: fixes, tools: []tool.Tool{setter(t, &h, effort("max"))}, models: model(llm.Model{Efforts: []string{"low", "high"}}),
 		steps: []llmtest.Step{llmtest.Calls(call("set")), llmtest.Calls(call("set")), llmtest.Text("done"), llmtest.Text("more"), llmtest.Text("even more")}})
-	h.submit(t, "go", agent.Completed)
-	h.submit(t, "more", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
+	h.submit(t, "more", agent.ReasonCompleted)
 	want := []string{"model-1//set", "model-1//set", "model-1//set", "model-1/high/set"}
 	if !slices.Equal(h.requestSettings(), want) {
 		t.Errorf("asked %q, want %q", h.requestSettings(), want)
@@ -180,7 +180,7 @@ func TestA8_EffortFixedInAToolRound(t *testing.T) {
 		t.Errorf("warned %q", h.warned())
 	}
 	set(t, h, effort("low")) // the effort may change between inputs
-	h.submit(t, "even more", agent.Completed)
+	h.submit(t, "even more", agent.ReasonCompleted)
 	if last := h.requestSettings()[4]; last != "model-1/low/set" || strings.Count(h.warned(), "effort_later") != 2 {
 		t.Errorf("asked %q, warned %q", last, h.warned())
 	}
@@ -205,11 +205,11 @@ func TestA8_EffortFixedUntilTheRoundIsOver(t *testing.T) {
 					}
 				}
 			}}})
-		h.submit(t, "go", agent.Interrupted)
+		h.submit(t, "go", agent.ReasonInterrupted)
 		if result, err := h.Continue(context.Background()); err != nil || result.Text != "done" {
 			t.Fatalf("Continue = %+v, %v", result, err)
 		}
-		h.submit(t, "more", agent.Completed)
+		h.submit(t, "more", agent.ReasonCompleted)
 		want := []string{"model-1//work", "model-1//work", "model-1//work", "model-1//work", "model-1/high/work"}
 		if !slices.Equal(h.requestSettings(), want) || h.warned() != "effort_later" {
 			t.Errorf("asked %q, want %q; warned %q", h.requestSettings(), want, h.warned())
@@ -225,7 +225,7 @@ func TestA8_EffortFreeBetweenAnswers(t *testing.T) {
 			set(t, h, effort("high"))
 			return "more", nil
 		}}}})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	if want := []string{"model-1//", "model-1/high/"}; !slices.Equal(h.requestSettings(), want) || h.warned() != "" {
 		t.Errorf("asked %q, warned %q", h.requestSettings(), h.warned())
 	}
@@ -241,7 +241,7 @@ func TestA18_SetRefusesAModelWithoutPrices(t *testing.T) {
 	if err := h.Set(context.Background(), agent.Settings{Model: &unknown}); err == nil || errors.Is(err, agent.ErrClosed) {
 		t.Errorf("Set = %v", err)
 	}
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	if diff := gocmp.Diff([]string{"model-1//"}, h.requestSettings()); diff != "" {
 		t.Error(diff)
 	}

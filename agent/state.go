@@ -128,7 +128,7 @@ type Input struct {
 	Final  string
 	Finish llm.Finish     // of the last answer
 	Done   bool           // a tool said so
-	Stop   Reason         // interrupted, aborted or a budget, once it has to end
+	Ending Reason         // interrupted, aborted or a budget, once it has to end
 	Value  float64        // of that budget
 	Reason Reason         // why it ended
 	Fault  *Fault         // the failure that ended it, with Failed
@@ -147,10 +147,10 @@ type Lane string
 
 // The lanes.
 const (
-	Steering  Lane = "steer"
-	FollowUps Lane = "follow_up"
-	Compacts  Lane = "compact" // requests for a compaction
-	Notes     Lane = "note"    // texts of notes
+	LaneSteering    Lane = "steer"
+	LaneFollowUps   Lane = "follow_up"
+	LaneCompactions Lane = "compact" // requests for a compaction
+	LaneNotes       Lane = "note"    // texts of notes
 )
 
 // Queued holds accepted text that is not yet in the history.
@@ -190,30 +190,32 @@ type Reason string
 
 // The reasons.
 const (
-	Completed     Reason = "completed"       // an answer without calls
-	Done          Reason = "done"            // a tool said so
-	MaxToolRounds Reason = "max_tool_rounds" // a limit
-	MaxTurns      Reason = "max_turns"       // a limit
-	Looping       Reason = "loop"            // a limit: calls repeat, and LoopPolicy.Stop is set
-	BudgetTokens  Reason = "budget_tokens"   // a limit
-	BudgetUSD     Reason = "budget_usd"      // a limit
-	BudgetTime    Reason = "budget_time"     // a limit
-	AwaitingInput Reason = "awaiting_input"  // the next input answers a question
-	Incomplete    Reason = "incomplete"      // the answer was cut off or empty, and asking the model to go on did not help
-	Refused       Reason = "refused"         // by the model, or by a filter of its provider
-	Interrupted   Reason = "interrupted"
-	Aborted       Reason = "aborted"
-	LogFull       Reason = "log_full" // the journal or the log of events has reached its limit
-	Failed        Reason = "error"
-	Closed        Reason = "closed" // of a session: Close
+	ReasonCompleted     Reason = "completed"       // an answer without calls
+	ReasonDone          Reason = "done"            // a tool said so
+	ReasonMaxToolRounds Reason = "max_tool_rounds" // a limit
+	ReasonMaxTurns      Reason = "max_turns"       // a limit
+	ReasonLoop          Reason = "loop"            // a limit: calls repeat, and LoopPolicy.EndInput is set
+	ReasonBudgetTokens  Reason = "budget_tokens"   // a limit
+	ReasonBudgetUSD     Reason = "budget_usd"      // a limit
+	ReasonBudgetTime    Reason = "budget_time"     // a limit
+	ReasonAwaitingInput Reason = "awaiting_input"  // the next input answers a question
+	ReasonIncomplete    Reason = "incomplete"      // the answer was cut off or empty, and asking the model to go on did not help
+	ReasonRefused       Reason = "refused"         // by the model, or by a filter of its provider
+	ReasonInterrupted   Reason = "interrupted"
+	ReasonAborted       Reason = "aborted"
+	ReasonLogFull       Reason = "log_full" // the journal or the log of events has reached its limit
+	ReasonFailed        Reason = "error"
+	ReasonClosed        Reason = "closed" // of a session: Close
 )
 
 // Limit reports whether the reason is a limit.
 func (r Reason) Limit() bool {
-	return r == MaxToolRounds || r == MaxTurns || r == Looping || r.budget()
+	return r == ReasonMaxToolRounds || r == ReasonMaxTurns || r == ReasonLoop || r.budget()
 }
 
-func (r Reason) budget() bool { return r == BudgetTokens || r == BudgetUSD || r == BudgetTime }
+func (r Reason) budget() bool {
+	return r == ReasonBudgetTokens || r == ReasonBudgetUSD || r == ReasonBudgetTime
+}
 
 // totals holds the sums of a session. A Result has differences of two.
 type totals struct {

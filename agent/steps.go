@@ -281,7 +281,7 @@ func (s *stepper) advance() {
 func (s *stepper) endInput(e *ProcessingEnd) {
 	s.skip()
 	switch e.Reason {
-	case Interrupted, Aborted, Failed:
+	case ReasonInterrupted, ReasonAborted, ReasonFailed:
 		s.emitTexts()
 		return
 	}

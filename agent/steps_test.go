@@ -137,7 +137,7 @@ func TestB_Steps(t *testing.T) {
 			steps: []llmtest.Step{answers(saidText("on it"), calls("a", "look"))}},
 			want: "text \"on it\"\n" + called(1, "a", "look", "look ran", 0) + "final \"on it\" max_tool_rounds\n"},
 		{name: "a limit with a summary", setup: setup{tools: []tool.Tool{echo("look")},
-			options: agent.Options{Policy: agent.Policy{MaxToolRounds: 1, OnLimit: agent.Summarized}},
+			options: agent.Options{Policy: agent.Policy{MaxToolRounds: 1, OnLimit: agent.SummarizeOnLimit}},
 			steps:   []llmtest.Step{answers(calls("a", "look")), answers(saidText("so far"))}},
 			want: called(1, "a", "look", "look ran", 0) + "final \"so far\" max_tool_rounds\n"},
 		{name: "a tool that is done", setup: setup{tools: []tool.Tool{finish, echo("look")}, options: agent.Options{Policy: agent.Policy{RequireDone: true}},
@@ -218,7 +218,7 @@ func wildcards(want, got string) string {
 func TestB_StepsAreYieldedAtOnce(t *testing.T) {
 	start := func(id string, i int) agent.Event { return &agent.ToolCallStart{CallID: id, Index: i, Name: "look"} }
 	events := []agent.Event{&agent.StepStart{}, &agent.ThinkingDelta{Text: "hm"}, &agent.StepEnd{}, start("a", 0), start("b", 1),
-		&agent.ToolCallEnd{CallID: "b"}, &agent.ToolCallEnd{CallID: "a"}, &agent.ProcessingEnd{Reason: agent.Completed}}
+		&agent.ToolCallEnd{CallID: "b"}, &agent.ToolCallEnd{CallID: "a"}, &agent.ProcessingEnd{Reason: agent.ReasonCompleted}}
 	var at []int
 	read := 0
 	for range agent.Steps(func(yield func(agent.Event) bool) {
@@ -241,7 +241,7 @@ func TestB_StepsAreYieldedAtOnce(t *testing.T) {
 // The final text consists of the texts of the last answer.
 func TestB_StepsOfSeveralTexts(t *testing.T) {
 	two := []agent.Event{&agent.StepStart{}, &agent.AssistantTextEnd{Text: "one, "}, &agent.AssistantTextEnd{Block: 1, Text: "two"}, &agent.StepEnd{}}
-	events := append(slices.Concat(two, two), &agent.ProcessingEnd{Text: "one, two", Reason: agent.Completed})
+	events := append(slices.Concat(two, two), &agent.ProcessingEnd{Text: "one, two", Reason: agent.ReasonCompleted})
 	if got, want := stepLines(t, events), "text \"one, \"\ntext \"two\"\nfinal \"one, two\" completed\n"; got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
@@ -262,7 +262,7 @@ func TestB_StepsOfTheCallsLeft(t *testing.T) {
 	}
 	end := func(id string) agent.Event { return &agent.ToolCallEnd{CallID: id, Name: "look", Output: id} }
 	got := stepLines(t, []agent.Event{&agent.SessionStart{}, start("c", 2), start("f", 5), start("d", 3), end("f"), end("d"), end("c"),
-		&agent.ProcessingEnd{Reason: agent.Completed}})
+		&agent.ProcessingEnd{Reason: agent.ReasonCompleted}})
 	want := called(1, "c", "look", "c", 0) + called(2, "d", "look", "d", 0) + called(3, "f", "look", "f", 0) + "final \"\" completed\n"
 	if got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
@@ -282,7 +282,7 @@ func TestB_StepsOfACallThatStartsTwice(t *testing.T) {
 // Step events have a JSON form.
 func TestB_StepsJSON(t *testing.T) {
 	events := []agent.Event{&agent.ToolCallStart{CallID: "a", Name: "look", Arguments: json.RawMessage(`{"path":"x"}`)},
-		&agent.ToolCallEnd{CallID: "a", Name: "look", Output: "no", IsError: true}, &agent.ProcessingEnd{Text: "ok", Reason: agent.Completed}}
+		&agent.ToolCallEnd{CallID: "a", Name: "look", Output: "no", IsError: true}, &agent.ProcessingEnd{Text: "ok", Reason: agent.ReasonCompleted}}
 	data, err := json.Marshal(slices.Collect(agent.Steps(slices.Values(events))))
 	if err != nil {
 		t.Fatal(err)

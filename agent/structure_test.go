@@ -138,7 +138,7 @@ func TestJ4_MediaOfEventsHaveALimit(t *testing.T) {
 		return result, nil
 	})
 	h := open(t, setup{tools: []tool.Tool{album}, steps: []llmtest.Step{llmtest.Calls(call("album")), llmtest.Text("done")}})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	var got []int
 	for _, m := range callEnds(h.events)[0].Media {
 		got = append(got, len(m.Data))

@@ -97,7 +97,7 @@ func TestI7_TimeBudgetAndStuckOnEvent(t *testing.T) {
 			}
 		}}})
 	returns(t, "Submit", func() {
-		if result, err := h.Submit(context.Background(), "go"); result.Reason != agent.BudgetTime {
+		if result, err := h.Submit(context.Background(), "go"); result.Reason != agent.ReasonBudgetTime {
 			t.Errorf("Submit = %+v, %v", result, err)
 		}
 	})
@@ -121,7 +121,7 @@ func (l *fullLog) Append(ctx context.Context, next int64, records ...journal.Rec
 func TestI9_JournalWithItsOwnLimit(t *testing.T) {
 	h := open(t, setup{steps: repeated(llmtest.Text("hi"), 50), fails: true, options: agent.Options{Journal: &fullLog{most: 2}}})
 	returns(t, "Submit", func() {
-		if result, err := h.Submit(context.Background(), "go"); !errors.Is(err, agent.ErrFull) || result.Reason != agent.Failed {
+		if result, err := h.Submit(context.Background(), "go"); !errors.Is(err, agent.ErrFull) || result.Reason != agent.ReasonFailed {
 			t.Errorf("Submit = %+v, %v", result, err)
 		}
 	})
@@ -150,7 +150,7 @@ func (l *stuckReads) Records(ctx context.Context, from int64) iter.Seq2[journal.
 func TestI12_StuckRecall(t *testing.T) {
 	log, short := new(journal.Memory), agent.CompactionPolicy{Threshold: 0.9, KeepTurns: 1}
 	h := openLong(t, agent.Options{Journal: log, Policy: agent.Policy{Compaction: short}}, answerSummaries(llmtest.Text("one"), llmtest.Text("two")))
-	h.submit(t, "first", agent.Completed)
+	h.submit(t, "first", agent.ReasonCompleted)
 	compactAll(t, h)
 	_ = h.Close()
 	reads := &stuckReads{Memory: log, stuck: make(chan struct{}), free: make(chan struct{})}

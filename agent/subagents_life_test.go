@@ -29,7 +29,7 @@ func TestAC7_5_Depth(t *testing.T) {
 					"child":      {llmtest.Calls(spawn("grandchild")), llmtest.Calls(wait("agent-1")), llmtest.Text("child")},
 					"grandchild": {llmtest.Calls(spawn("too deep")), llmtest.Text("grandchild")},
 				})
-				h.submit(t, "go", agent.Completed)
+				h.submit(t, "go", agent.ReasonCompleted)
 				wantOutputs(t, h, "", `{"output":"child","success":true,"turns_used":3}`)
 				requests := h.requests("child")
 				r := requests[1].Messages[3].Parts[0].(llm.ToolResult)
@@ -70,7 +70,7 @@ func innermost(ev agent.Event) agent.Event {
 // A session without Subagents offers no agent tools.
 func TestF_NoSubagents(t *testing.T) {
 	h := open(t, setup{tools: coding.Agents(), steps: []llmtest.Step{llmtest.Calls(spawn("x")), llmtest.Text("done")}})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	if len(h.model.Requests()[0].Tools) != 0 {
 		t.Errorf("offered %v", h.model.Requests()[0].Tools)
 	}
@@ -87,7 +87,7 @@ func TestF_MaxRunning(t *testing.T) {
 			"a": {llmtest.Text("first"), llmtest.Text("second")},
 			"b": {llmtest.Hang()},
 		})
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		wantOutputs(t, h, "agent-1", "first", "agent-2", "1 agents are working, which is the limit", "which is the limit", "closed", "running", "second")
 	})
 }
@@ -106,7 +106,7 @@ func TestF_SpawnThatFails(t *testing.T) {
 					llmtest.Calls(wait("agent-3")), llmtest.Text("done")},
 				"b": {llmtest.Text("ready")},
 			})})
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		wantOutputs(t, h, "prices are not known", "working_dir", "agent-3", "ready")
 		if err := h.Close(); err != nil {
 			t.Error(err)
@@ -243,7 +243,7 @@ func TestA18_ChildrenSpendTheBudget(t *testing.T) {
 				}), llmtest.Text("never")},
 				"a": {llmtest.Gate(nil, gate, answer("dear", llm.Usage{Input: 100_000, Output: 50_000}))},
 			})})
-		r := h.submit(t, "go", agent.BudgetTokens)
+		r := h.submit(t, "go", agent.ReasonBudgetTokens)
 		wantOutputs(t, h, "", `"output":"dear"`)
 		if r.Usage != h.Usage() || r.Usage.Input <= 100_000 || r.Usage.Output <= 50_000 {
 			t.Errorf("used %+v, the session %+v", r.Usage, h.Usage())
@@ -272,7 +272,7 @@ func TestA18_ConcurrentChildrenReserve(t *testing.T) {
 				"go": {llmtest.Calls(spawn("a"), call("until")), llmtest.Calls(wait("agent-1")), llmtest.Text("now there is room")},
 				"a":  {llmtest.Gate(started, gate, llmtest.Text("ready"))},
 			})})
-		h.submit(t, "go", agent.BudgetTokens)
+		h.submit(t, "go", agent.ReasonBudgetTokens)
 		close(gate)
 		synctest.Wait()
 		r, err := h.Continue(context.Background())
@@ -299,7 +299,7 @@ func TestF_HookSeesChildren(t *testing.T) {
 			"go":   {llmtest.Calls(spawn("task")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
 			"task": {llmtest.Calls(call("say")), llmtest.Text("denied")},
 		}, echo("say"))
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		if slices.Sort(seen); !slices.Equal(seen, []string{"say", "spawn_agent", "wait"}) {
 			t.Errorf("the hook saw %q", seen)
 		}
@@ -356,7 +356,7 @@ func TestF_JournalsAndResume(t *testing.T) {
 		o := agent.Options{Journal: log, Subagents: &agent.Subagents{Journal: logs.open}}
 		steps := byTask(scripts)
 		h := open(t, setup{tools: coding.Agents(), options: o, steps: steps})
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		if err := h.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -367,7 +367,7 @@ func TestF_JournalsAndResume(t *testing.T) {
 		if again.Usage() != used {
 			t.Errorf("resumed with the usage %+v, want %+v", again.Usage(), used)
 		}
-		again.submit(t, "again", agent.Completed)
+		again.submit(t, "again", agent.ReasonCompleted)
 		wantOutputs(t, again, "working_dir", "agent-2", "ready", "agent agent-2 belonged to an earlier run of this session and ended with it", "agent-3", "ready too")
 		if err := again.Close(); err != nil {
 			t.Fatal(err)

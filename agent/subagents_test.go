@@ -124,7 +124,7 @@ func TestAC7_1_ChildrenWorkAtTheSameTime(t *testing.T) {
 			"one": {llmtest.Gate(nil, gate, llmtest.Calls(llmtest.Call("write_file", `{"file_path":"made.txt","content":"by a child"}`))), llmtest.Text("<one>")},
 			"two": {llmtest.Gate(nil, gate, llmtest.Text("second"))},
 		}, coding.WriteFile(), coding.ReadFile())
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		one, two := `{"output":"<one>","success":true,"turns_used":2}`, `{"output":"second","success":true,"turns_used":1}`
 		got := h.outputs()
 		if fmt.Sprint(got[:2]) != `[{"agent_id":"agent-1","status":"running"} {"agent_id":"agent-2","status":"running"}]` {
@@ -162,7 +162,7 @@ func TestF_SpawnArguments(t *testing.T) {
 			"a": {llmtest.Calls(llmtest.Call("read_file", `{"file_path":"here.txt"}`)), llmtest.Text("found")},
 			"b": {llmtest.Calls(call("say")), llmtest.Answer(llm.Text{Text: "on it"}, llm.ToolCall{ID: "x", Name: "say", Args: "{}"})},
 		}, coding.WriteFile(), coding.ReadFile(), echo("say"))
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		wantOutputs(t, h, "", `"agent-1","status":"running"`, `{"output":"found","success":true,"turns_used":2}`, `"agent-2"`,
 			`{"output":"on it\n\nThe agent was stopped before it had finished: max_turns.","success":false,"turns_used":2}`,
 			"working_dir", "working_dir", "working_dir", "not a directory", "task is empty", "max_turns is -1")
@@ -194,7 +194,7 @@ func TestAC7_3_SendInput(t *testing.T) {
 			}), llmtest.Calls(send("agent-1", "and now?"), wait("agent-1")), llmtest.Calls(send("agent-1", " ")), llmtest.Text("done")},
 			"task": {llmtest.Gate(started, gate, llmtest.Calls(call("say"))), llmtest.Text("first"), llmtest.Text("second")},
 		}, echo("say"))
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		wantOutputs(t, h, "agent-1", `"status":"running"`, `{"output":"first","success":true,"turns_used":2}`, `"status":"running"`,
 			`{"output":"second","success":true,"turns_used":3}`, "message is empty")
 		requests := h.requests("task")
@@ -231,7 +231,7 @@ func TestF_SendAtTheVeryEnd(t *testing.T) {
 			"go":   {llmtest.Calls(call("agents")), llmtest.Calls(spawn("task")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
 			"task": {llmtest.Text("first"), llmtest.Text("second")},
 		}, agents(&table))
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		wantOutputs(t, h, "ok", "", `{"output":"second","success":true,"turns_used":2}`)
 	})
 }
@@ -244,7 +244,7 @@ func TestF_SendFromEverywhere(t *testing.T) {
 		"go":   {llmtest.Calls(call("agents")), llmtest.Calls(spawn("task")), llmtest.Text("done")},
 		"task": slices.Repeat([]llmtest.Step{llmtest.Text("ok")}, 1+senders*each),
 	}, agents(&table))
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	var sending sync.WaitGroup
 	for s := range senders {
 		sending.Go(func() {
@@ -288,7 +288,7 @@ func TestF_SendToAChildWithoutTurns(t *testing.T) {
 			}), llmtest.Text("done")},
 			"task": {llmtest.Gate(started, gate, llmtest.Calls(call("say")))},
 		}, echo("say"))
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		wantOutputs(t, h, "agent-1", "running", `"success":false,"turns_used":1`)
 	})
 }
@@ -304,14 +304,14 @@ func TestF_InterruptedWait(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 		defer cancel()
 		began := time.Now()
-		if r, err := h.Submit(ctx, "go"); !errors.Is(err, context.DeadlineExceeded) || r.Reason != agent.Interrupted {
+		if r, err := h.Submit(ctx, "go"); !errors.Is(err, context.DeadlineExceeded) || r.Reason != agent.ReasonInterrupted {
 			t.Fatalf("Submit = %+v, %v", r, err)
 		}
 		if took := time.Since(began); took != time.Hour {
 			t.Errorf("the wait took %v", took)
 		}
 		close(gate)
-		h.submit(t, "again", agent.Completed)
+		h.submit(t, "again", agent.ReasonCompleted)
 		wantOutputs(t, h, "agent-1", "deadline exceeded", `{"output":"ready","success":true,"turns_used":1}`)
 	})
 }
@@ -326,7 +326,7 @@ func TestAC7_4_CloseAgent(t *testing.T) {
 			"hangs": {llmtest.HangAfter(llm.Text{Text: "I am"})},
 			"ends":  {llmtest.Text("ended")},
 		})
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		wantOutputs(t, h, "", `{"agent_id":"agent-1","status":"closed"}`, `{"agent_id":"agent-1","status":"closed"}`, `closed before it had finished`,
 			"agent agent-1 has ended", "", `"success":true`, `{"agent_id":"agent-2","status":"completed"}`,
 			`{"output":"ended","success":true,"turns_used":1}`, "agent agent-2 has ended", `there is no agent "agent-9"; the ids are agent-1, agent-2`)
@@ -345,7 +345,7 @@ func TestF_ChildThatFails(t *testing.T) {
 			"go":   {llmtest.Calls(spawn("task")), llmtest.Calls(wait("agent-1")), llmtest.Calls(send("agent-1", "x"), closing("agent-1")), llmtest.Text("done")},
 			"task": {llmtest.Error(llm.Errorf(llm.ErrAuthentication, "the key is wrong"))},
 		})
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		wantOutputs(t, h, "", "the key is wrong", "has ended", `"status":"failed"`)
 		if r := result(t, h.outputs()[1]); r.Success || r.TurnsUsed != 0 {
 			t.Errorf("%+v", r)

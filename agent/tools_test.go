@@ -108,7 +108,7 @@ func TestJ6_ToolsComeAndGo(t *testing.T) {
 	change := callbackTool("change", func() { changes[step](); step++ })
 	h, server := openOverWire(t, []fakellm.Turn{callsTo("change"), callsTo("late", "work"), callsTo("change"), callsTo("late"), callsTo("change"), callsTo("late"),
 		callsTo("change"), callsTo("late"), {Text: "done"}}, agent.Options{}, change, echo("work"))
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	if want := []int{0, 1, 1, 1, 1, 2, 2, 3, 3}; !slices.Equal(h.epochs(), want) {
 		t.Errorf("epochs %v, want %v", h.epochs(), want)
 	}
@@ -148,7 +148,7 @@ func TestJ6_RemovedWhileItRuns(t *testing.T) {
 	var h *host
 	work := callbackTool("work", func() { remove(t, h, "work", "set") })
 	h = open(t, setup{tools: []tool.Tool{work}, steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Calls(call("work")), llmtest.Text("done")}})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	ends := only[*agent.ToolCallEnd](h)
 	if ends[0].Output != "ok" || !strings.Contains(ends[1].Output, `the tool "work" was removed`) || !ends[1].IsError {
 		t.Errorf("results %q and %q", ends[0].Output, ends[1].Output)
@@ -167,7 +167,7 @@ func TestJ6_ToolsChangeDuringAModelCall(t *testing.T) {
 			remove(t, h, "old")
 			return llmtest.Calls(call("old"), call("new"))
 		}), llmtest.Text("done")}})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	if !strings.Contains(h.results(), `"old" was removed`) || !strings.HasSuffix(h.results(), "|new ran") {
 		t.Errorf("results %q", h.results())
 	}
@@ -182,9 +182,9 @@ func TestJ6_ToolsComeBackAfterAResume(t *testing.T) {
 	turns := []fakellm.Turn{callsTo("server"), {Text: "done"}, {Text: "more"}}
 	log := new(journal.Memory)
 	h, server := openOverWire(t, turns, agent.Options{Journal: log}, echo("work"), textTool("server", "hello"))
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	records := all(t, log)
-	h.submit(t, "more", agent.Completed)
+	h.submit(t, "more", agent.ReasonCompleted)
 
 	log = journal.NewMemory(records...)
 	rest, again := openOverWire(t, []fakellm.Turn{callsTo("server"), {Text: "done"}, {Text: "more"}}[2:], agent.Options{Journal: log}, echo("work"), echo("unknown"))
@@ -196,7 +196,7 @@ func TestJ6_ToolsComeBackAfterAResume(t *testing.T) {
 	if rest.offered() != "work,server work,server" || log.Len() != before {
 		t.Errorf("offered %s, %d more records", rest.offered(), log.Len()-before)
 	}
-	rest.submit(t, "more", agent.Completed)
+	rest.submit(t, "more", agent.ReasonCompleted)
 	if want, got := server.Requests()[2].Body, again.Requests()[0].Body; !bytes.Equal(want, got) {
 		t.Errorf("the request differs after a resume:\n%s\n%s", want, got)
 	}
@@ -211,12 +211,12 @@ func TestJ6_ToolsComeBackAfterAResume(t *testing.T) {
 func TestJ6_CallsOfAMissingTool(t *testing.T) {
 	log := new(journal.Memory)
 	h := open(t, setup{tools: []tool.Tool{echo("work"), echo("server")}, steps: []llmtest.Step{llmtest.Text("hi")}, options: agent.Options{Journal: log}})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	log = journal.NewMemory(all(t, log)...)
 	var rest *host
 	rest = open(t, setup{tools: []tool.Tool{callbackTool("work", func() { add(t, rest, echo("server")) }), echo("unknown")}, options: agent.Options{Journal: log},
 		steps: []llmtest.Step{llmtest.Calls(call("server"), call("unknown")), llmtest.Calls(call("work")), llmtest.Calls(call("server")), llmtest.Text("done")}})
-	rest.submit(t, "go on", agent.Completed)
+	rest.submit(t, "go on", agent.ReasonCompleted)
 	ends := only[*agent.ToolCallEnd](rest)
 	first := ends[0].Output + ends[1].Output
 	if !strings.Contains(first, `the tool "server" is not there now`) || !strings.Contains(first, `unknown tool "unknown"`) || ends[3].Output != "server ran" {
@@ -239,9 +239,9 @@ func TestJ6_AddedToolsAreInTheJournal(t *testing.T) {
 			log := new(journal.Memory)
 			h := open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{Journal: log}, steps: []llmtest.Step{llmtest.Text("1"), llmtest.Text("2")}})
 			change(h) // before anything else
-			h.submit(t, "go", agent.Completed)
+			h.submit(t, "go", agent.ReasonCompleted)
 			records := all(t, log)
-			h.submit(t, "more", agent.Completed)
+			h.submit(t, "more", agent.ReasonCompleted)
 			log = journal.NewMemory(records...)
 			rest := open(t, setup{tools: []tool.Tool{echo("work"), loose}, options: agent.Options{Journal: log}, steps: []llmtest.Step{llmtest.Text("2")}})
 			before := log.Len()
@@ -249,7 +249,7 @@ func TestJ6_AddedToolsAreInTheJournal(t *testing.T) {
 			if log.Len() != before || rest.warned() != "" {
 				t.Errorf("%d more records, warned %q", log.Len()-before, rest.warned())
 			}
-			rest.submit(t, "more", agent.Completed)
+			rest.submit(t, "more", agent.ReasonCompleted)
 			checkSameRequest(t, h.model.Requests()[1], rest.model.Requests()[0])
 			replays(t, log)
 		})
@@ -330,7 +330,7 @@ func TestJ6_SubagentsHaveTheCurrentTools(t *testing.T) {
 	h = open(t, setup{tools: append(coding.Agents(), change, echo("early")), options: agent.Options{Subagents: &agent.Subagents{}}, steps: byTask(map[string][]llmtest.Step{
 		"go":   {llmtest.Calls(call("change")), llmtest.Calls(spawn("help")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
 		"help": {llmtest.Calls(call("late")), llmtest.Text("here")}})})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	for _, r := range h.requests("help") {
 		if got := names(r.Tools, func(d llm.ToolDefinition) string { return d.Name }); got != "change,late" {
 			t.Errorf("the subagent has %s", got)
@@ -354,8 +354,8 @@ func TestJ6_ToolsAddedByOnEvent(t *testing.T) {
 				remove(t, h, "work")
 			}
 		}}})
-	h.submit(t, "late", agent.Completed)
-	h.submit(t, "again", agent.Completed)
+	h.submit(t, "late", agent.ReasonCompleted)
+	h.submit(t, "again", agent.ReasonCompleted)
 	if want := []string{"model-1//late", "model-1//late,later", "model-1//late,later,again"}; !slices.Equal(h.requestSettings(), want) || h.results() != "late ran" {
 		t.Errorf("asked %q, results %q", h.requestSettings(), h.results())
 	}
@@ -377,7 +377,7 @@ func TestJ6_RemovedBeforeItBegins(t *testing.T) {
 		return tool.Text("ran"), nil
 	})
 	h = open(t, setup{tools: []tool.Tool{first, work}, steps: []llmtest.Step{llmtest.Calls(call("first"), call("work")), llmtest.Text("done")}})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	if texts := resultTexts(h.History()); ran || !strings.Contains(texts, "was removed") {
 		t.Errorf("ran %v, results %s", ran, texts)
 	}

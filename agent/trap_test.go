@@ -196,7 +196,7 @@ func (r *rig) use(ctx context.Context, s *agent.Session) error {
 	}
 	r.enter("Submit")
 	result, err := s.Submit(ctx, "go")
-	if err == nil && result.Reason != agent.Completed {
+	if err == nil && result.Reason != agent.ReasonCompleted {
 		err = errors.New("the input ended with " + string(result.Reason))
 	}
 	if err != nil {

@@ -101,9 +101,9 @@ func (s *State) unfinishedStep() (step Step, ok bool) {
 	in, p := s.Input, &s.Policy
 	switch last := s.last(); {
 	case s.refused():
-		return Step{Act: ActEndInput, Reason: Refused}, true
+		return Step{Act: ActEndInput, Reason: ReasonRefused}, true
 	case last.Finish.Reason == llm.FinishPause, last.cut() && in.Continues >= p.Continues:
-		return Step{Act: ActEndInput, Reason: Incomplete}, true
+		return Step{Act: ActEndInput, Reason: ReasonIncomplete}, true
 	case !last.cut():
 		return Step{}, false
 	}
@@ -119,7 +119,7 @@ func (s *State) emptyAnswerStep() Step {
 	if s.Input.Empties < maxEmpties {
 		return Step{Act: ActInject, Origin: OriginEmpty, Text: saySomething}
 	}
-	return Step{Act: ActEndInput, Reason: Incomplete}
+	return Step{Act: ActEndInput, Reason: ReasonIncomplete}
 }
 
 const (

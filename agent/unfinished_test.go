@@ -31,7 +31,7 @@ func TestI3_SteeredWhenCutOff(t *testing.T) {
 			}
 		}
 	}}})
-	if result := h.submit(t, "go", agent.Completed); result.Text != "one two" {
+	if result := h.submit(t, "go", agent.ReasonCompleted); result.Text != "one two" {
 		t.Errorf("the text is %q, the turns are %s", result.Text, h.turns())
 	}
 }
@@ -47,17 +47,17 @@ func TestI3_CutOffAnswers(t *testing.T) {
 		text      string
 		turns     int // of requests to continue
 	}{
-		{"once", 0, []llmtest.Step{cutText("one, tw"), llmtest.Text("o, three")}, agent.Completed, "one, two, three", 1},
-		{"twice", 0, []llmtest.Step{cutText("a"), cutText("b"), llmtest.Text("c")}, agent.Completed, "abc", 2},
-		{"always", 0, []llmtest.Step{cutText("a"), cutText("b"), cutText("c"), llmtest.Text("d")}, agent.Incomplete, "abc", 2},
-		{"never asked", -1, []llmtest.Step{cutText("a"), llmtest.Text("b")}, agent.Incomplete, "a", 0},
-		{"asked once", 1, []llmtest.Step{cutText("a"), cutText("b"), llmtest.Text("c")}, agent.Incomplete, "ab", 1},
-		{"a reason that nobody knows", 0, []llmtest.Step{tired, tired, tired}, agent.Incomplete, "aaa", 2},
-		{"calls that are not there", 0, []llmtest.Step{answerEnding(llm.FinishToolCalls, llm.Text{Text: "I call"}), llmtest.Text("ed it.")}, agent.Completed,
+		{"once", 0, []llmtest.Step{cutText("one, tw"), llmtest.Text("o, three")}, agent.ReasonCompleted, "one, two, three", 1},
+		{"twice", 0, []llmtest.Step{cutText("a"), cutText("b"), llmtest.Text("c")}, agent.ReasonCompleted, "abc", 2},
+		{"always", 0, []llmtest.Step{cutText("a"), cutText("b"), cutText("c"), llmtest.Text("d")}, agent.ReasonIncomplete, "abc", 2},
+		{"never asked", -1, []llmtest.Step{cutText("a"), llmtest.Text("b")}, agent.ReasonIncomplete, "a", 0},
+		{"asked once", 1, []llmtest.Step{cutText("a"), cutText("b"), llmtest.Text("c")}, agent.ReasonIncomplete, "ab", 1},
+		{"a reason that nobody knows", 0, []llmtest.Step{tired, tired, tired}, agent.ReasonIncomplete, "aaa", 2},
+		{"calls that are not there", 0, []llmtest.Step{answerEnding(llm.FinishToolCalls, llm.Text{Text: "I call"}), llmtest.Text("ed it.")}, agent.ReasonCompleted,
 			"I called it.", 1},
 		{"in a row", 0, []llmtest.Step{cutText("a"), cutText("b"), llmtest.Calls(call("work")), cutText("c"), cutText("d"), llmtest.Text("e")},
-			agent.Completed, "cde", 4},
-		{"in its thoughts", 0, []llmtest.Step{answerEnding(llm.FinishLength, llm.Thinking{Text: "so much"}), llmtest.Text("it")}, agent.Completed, "it", 1},
+			agent.ReasonCompleted, "cde", 4},
+		{"in its thoughts", 0, []llmtest.Step{answerEnding(llm.FinishLength, llm.Thinking{Text: "so much"}), llmtest.Text("it")}, agent.ReasonCompleted, "it", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: c.steps, options: agent.Options{Policy: agent.Policy{Continues: c.continues}}})
@@ -76,15 +76,15 @@ func TestI3_CutOffAnswers(t *testing.T) {
 // After an incomplete end, Continue resumes the answer where it was cut off.
 func TestI3_ContinueAfterIncomplete(t *testing.T) {
 	h := open(t, setup{steps: []llmtest.Step{cutText("a"), cutText("b"), llmtest.Text("c")}, options: agent.Options{Policy: agent.Policy{Continues: -1}}})
-	h.submit(t, "go", agent.Incomplete)
-	if result, err := h.Continue(context.Background()); err != nil || result.Reason != agent.Incomplete || h.model.Left() != 2 {
+	h.submit(t, "go", agent.ReasonIncomplete)
+	if result, err := h.Continue(context.Background()); err != nil || result.Reason != agent.ReasonIncomplete || h.model.Left() != 2 {
 		t.Errorf("%+v, %v: nothing is asked for where Continues says so", result, err)
 	}
 	if err := h.FollowUp(context.Background(), "and then"); err != nil {
 		t.Fatal(err)
 	}
 	result, err := h.Continue(context.Background())
-	if err != nil || result.Reason != agent.Incomplete || result.Text != "b" {
+	if err != nil || result.Reason != agent.ReasonIncomplete || result.Text != "b" {
 		t.Errorf("%+v, %v: a follow-up runs after an incomplete answer", result, err)
 	}
 }
@@ -114,7 +114,7 @@ func TestI3_TornCalls(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{answerEnding(c.reason, c.parts...), llmtest.Text("done")}})
-			h.submit(t, "go", agent.Completed)
+			h.submit(t, "go", agent.ReasonCompleted)
 			var ran []string
 			for _, p := range h.History()[2].Message.Parts {
 				r := p.(llm.ToolResult)
@@ -157,7 +157,7 @@ func TestI3_Refusals(t *testing.T) {
 					asked++
 					return "", nil
 				}}}})
-			result := h.submit(t, "go", agent.Refused)
+			result := h.submit(t, "go", agent.ReasonRefused)
 			if len(work.ran)+asked != 0 || h.turns() != c.turns || h.Status() != agent.StatusIdle {
 				t.Errorf("ran %v, asked the hook %d times; %s", work.ran, asked, h.turns())
 			}
@@ -168,7 +168,7 @@ func TestI3_Refusals(t *testing.T) {
 				t.Errorf("the host is warned of %q", h.warned())
 			}
 			if name != "of the question" { // continuing with the refusal as the last message does not ask a new question
-				if result, err := h.Continue(context.Background()); err != nil || result.Reason != agent.Refused || h.model.Left() != 1 {
+				if result, err := h.Continue(context.Background()); err != nil || result.Reason != agent.ReasonRefused || h.model.Left() != 1 {
 					t.Errorf("%+v, %v", result, err)
 				}
 			}
@@ -186,7 +186,7 @@ func TestI3_Refusals(t *testing.T) {
 func TestI3_Pauses(t *testing.T) {
 	pause := answerEnding(llm.FinishPause, llm.Text{Text: "."})
 	h := open(t, setup{steps: []llmtest.Step{pause, pause, llmtest.Text("!")}})
-	if result := h.submit(t, "go", agent.Completed); result.Text != "..!" || h.turns() != "user:user assistant:model assistant:model assistant:model" {
+	if result := h.submit(t, "go", agent.ReasonCompleted); result.Text != "..!" || h.turns() != "user:user assistant:model assistant:model assistant:model" {
 		t.Errorf("%+v, %s", result, h.turns())
 	}
 	var many []llmtest.Step
@@ -194,7 +194,7 @@ func TestI3_Pauses(t *testing.T) {
 		many = append(many, pause)
 	}
 	h = open(t, setup{steps: many})
-	if result := h.submit(t, "go", agent.Incomplete); result.Turns != 17 || result.Finish.Reason != llm.FinishPause {
+	if result := h.submit(t, "go", agent.ReasonIncomplete); result.Turns != 17 || result.Finish.Reason != llm.FinishPause {
 		t.Errorf("%+v", result)
 	}
 }
@@ -210,14 +210,14 @@ func TestI3_EmptyAnswers(t *testing.T) {
 		text   string
 		nudges string
 	}{
-		{"once", []llmtest.Step{empty, llmtest.Text("done")}, agent.Options{}, agent.Completed, "done", "empty"},
-		{"twice", []llmtest.Step{empty, llmtest.Text(" \n"), llmtest.Text("done")}, agent.Options{}, agent.Incomplete, " \n", "empty"},
-		{"only thoughts", []llmtest.Step{llmtest.Answer(llm.Thinking{Text: "hm"}), llmtest.Text("done")}, agent.Options{}, agent.Completed, "done", "empty"},
-		{"in a row", []llmtest.Step{empty, llmtest.Calls(call("work")), empty, llmtest.Text("done")}, agent.Options{}, agent.Completed, "done", "empty empty"},
-		{"where a tool ends it", []llmtest.Step{empty, llmtest.Calls(call("submit"))}, agent.Options{Policy: agent.Policy{RequireDone: true}}, agent.Done, "the final text", "nudge"},
-		{"where no tool ends it", []llmtest.Step{empty, empty, empty, empty, empty}, agent.Options{Policy: agent.Policy{RequireDone: true}}, agent.Incomplete, "",
+		{"once", []llmtest.Step{empty, llmtest.Text("done")}, agent.Options{}, agent.ReasonCompleted, "done", "empty"},
+		{"twice", []llmtest.Step{empty, llmtest.Text(" \n"), llmtest.Text("done")}, agent.Options{}, agent.ReasonIncomplete, " \n", "empty"},
+		{"only thoughts", []llmtest.Step{llmtest.Answer(llm.Thinking{Text: "hm"}), llmtest.Text("done")}, agent.Options{}, agent.ReasonCompleted, "done", "empty"},
+		{"in a row", []llmtest.Step{empty, llmtest.Calls(call("work")), empty, llmtest.Text("done")}, agent.Options{}, agent.ReasonCompleted, "done", "empty empty"},
+		{"where a tool ends it", []llmtest.Step{empty, llmtest.Calls(call("submit"))}, agent.Options{Policy: agent.Policy{RequireDone: true}}, agent.ReasonDone, "the final text", "nudge"},
+		{"where no tool ends it", []llmtest.Step{empty, empty, empty, empty, empty}, agent.Options{Policy: agent.Policy{RequireDone: true}}, agent.ReasonIncomplete, "",
 			"nudge nudge nudge empty"},
-		{"where a result is wanted", []llmtest.Step{empty, llmtest.Text(`{"a":1}`)}, agent.Options{Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: []byte(`{"type":"object"}`)}}}, agent.Completed,
+		{"where a result is wanted", []llmtest.Step{empty, llmtest.Text(`{"a":1}`)}, agent.Options{Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: []byte(`{"type":"object"}`)}}}, agent.ReasonCompleted,
 			`{"a":1}`, "nudge"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -240,11 +240,11 @@ func TestI3_EmptyAnswers(t *testing.T) {
 func TestI3_CutOffResult(t *testing.T) {
 	o := agent.Options{Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: []byte(`{"type":"object","required":["a"]}`)}}}
 	h := open(t, setup{steps: []llmtest.Step{cutText(`{"a":`), llmtest.Text(`{"a":1}`)}, options: o, wrap: formats})
-	if result := h.submit(t, "go", agent.Completed); result.Text != `{"a":1}` || !strings.Contains(h.History()[2].Message.Parts.Text(), "whole result again") {
+	if result := h.submit(t, "go", agent.ReasonCompleted); result.Text != `{"a":1}` || !strings.Contains(h.History()[2].Message.Parts.Text(), "whole result again") {
 		t.Errorf("%+v, %+v", result, h.History()[2])
 	}
 	h = open(t, setup{steps: []llmtest.Step{cutText(`{"a":`), cutText(`{"a":`), cutText(`{"a":`)}, options: o, wrap: formats})
-	h.submit(t, "go", agent.Incomplete)
+	h.submit(t, "go", agent.ReasonIncomplete)
 }
 
 // An answer that filled the model's window is treated like a request that does not fit: it is compacted and tried again, once.
@@ -260,7 +260,7 @@ func TestI3_FullWindowInAnAnswer(t *testing.T) {
 			}), afterwards}
 		}
 		h := openLong(t, agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, steps(llmtest.Text("done")))
-		if result := h.submit(t, "go", agent.Completed); result.Text != "done" || n != 1 {
+		if result := h.submit(t, "go", agent.ReasonCompleted); result.Text != "done" || n != 1 {
 			t.Errorf("%+v after %d summaries", result, n)
 		}
 		if texts := only[*agent.AssistantTextEnd](h); !texts[0].Discarded || texts[0].Text != "half" {
@@ -268,7 +268,7 @@ func TestI3_FullWindowInAnAnswer(t *testing.T) {
 		}
 		h = openLong(t, agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, steps(full))
 		result, err := h.Submit(context.Background(), "go")
-		if !errors.Is(err, llm.ErrContextLength) || result.Reason != agent.Failed || n != 1 || h.Status() != agent.StatusClosed {
+		if !errors.Is(err, llm.ErrContextLength) || result.Reason != agent.ReasonFailed || n != 1 || h.Status() != agent.StatusClosed {
 			t.Errorf("%+v, %v after %d summaries", result, err, n)
 		}
 		warnings := only[*agent.ContextWarning](h)
@@ -287,7 +287,7 @@ func TestI3_Subagents(t *testing.T) {
 				"<task>": {llmtest.Calls(spawn("<part>")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
 				"<part>": {step, step, step, step},
 			})
-			h.submit(t, "<task>", agent.Completed)
+			h.submit(t, "<task>", agent.ReasonCompleted)
 			outputs := h.outputs()
 			if r := result(t, outputs[len(outputs)-1]); r.Success {
 				t.Errorf("%+v", r)
@@ -299,7 +299,7 @@ func TestI3_Subagents(t *testing.T) {
 // Steps yields each piece of an answer that was cut off once, and the whole text at the end.
 func TestI3_StepsOfACutOffAnswer(t *testing.T) {
 	h := open(t, setup{steps: []llmtest.Step{cutText("one, tw"), llmtest.Text("o")}})
-	h.submit(t, "go", agent.Completed)
+	h.submit(t, "go", agent.ReasonCompleted)
 	var told []string
 	for ev := range agent.Steps(func(yield func(agent.Event) bool) {
 		for _, ev := range h.events {
@@ -335,9 +335,9 @@ func TestI3_Summaries(t *testing.T) {
 			t.Errorf("%s: %s, %s", name, h.warned(), h.turns())
 		}
 	}
-	h = open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{Policy: agent.Policy{MaxToolRounds: 1, OnLimit: agent.Summarized}},
+	h = open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{Policy: agent.Policy{MaxToolRounds: 1, OnLimit: agent.SummarizeOnLimit}},
 		steps: []llmtest.Step{llmtest.Calls(call("work")), answerEnding(llm.FinishContentFilter, llm.Text{Text: "No."})}})
-	if result := h.submit(t, "go", agent.MaxToolRounds); !strings.Contains(result.Text, "no summary") {
+	if result := h.submit(t, "go", agent.ReasonMaxToolRounds); !strings.Contains(result.Text, "no summary") {
 		t.Errorf("%+v", result)
 	}
 }
@@ -349,7 +349,7 @@ func TestI3_MessageToARefusedSubagent(t *testing.T) {
 			llmtest.Text("done")},
 		"<part>": {answerEnding(llm.FinishContentFilter, llm.Text{Text: "No."}), llmtest.Text("Fine.")},
 	})
-	h.submit(t, "<task>", agent.Completed)
+	h.submit(t, "<task>", agent.ReasonCompleted)
 	outputs := h.outputs()
 	if r := result(t, outputs[len(outputs)-1]); !r.Success || r.Output != "Fine." {
 		t.Errorf("%+v", r)

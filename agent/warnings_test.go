@@ -45,7 +45,7 @@ func TestI17_UnknownEffortsAndModels(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := open(t, setup{models: c.models, options: agent.Options{Effort: c.effort}, steps: []llmtest.Step{llmtest.Text("ok")}})
-			h.submit(t, "go", agent.Completed)
+			h.submit(t, "go", agent.ReasonCompleted)
 			if sent := h.model.Requests()[0].Effort; h.warned() != c.want || sent != c.sent {
 				t.Errorf("warned %q and sent %q, want %q and %q", h.warned(), sent, c.want, c.sent)
 			}
@@ -57,7 +57,7 @@ func TestI17_UnknownEffortsAndModels(t *testing.T) {
 		if err := errors.Join(h.Set(context.Background(), agent.Settings{Effort: &effort}), h.Set(context.Background(), agent.Settings{Model: &model})); err != nil {
 			t.Fatal(err)
 		}
-		h.submit(t, "go", agent.Completed)
+		h.submit(t, "go", agent.ReasonCompleted)
 		if h.warned() != "effort_unknown model_unknown effort_unknown" {
 			t.Errorf("warned %q", h.warned())
 		}

@@ -108,7 +108,7 @@ func (c *cell) submit() {
 	if err != nil {
 		c.Fatal(err)
 	}
-	if result.Text != "Done." || result.Reason != agent.Completed {
+	if result.Text != "Done." || result.Reason != agent.ReasonCompleted {
 		c.Errorf("the input ended with %q, because of %s", result.Text, result.Reason)
 	}
 }

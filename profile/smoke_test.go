@@ -216,7 +216,7 @@ func (s *smoke) ask(text string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	if result.Reason != agent.Completed {
+	if result.Reason != agent.ReasonCompleted {
 		s.Fatalf("the input ended because of %s: %q", result.Reason, result.Text)
 	}
 }
@@ -320,7 +320,7 @@ func smokeFollowUp(s *smoke) {
 		s.Errorf("the inputs are %+v", got)
 	}
 	for _, e := range only[*agent.ProcessingEnd](&s.cell) {
-		if e.Reason != agent.Completed {
+		if e.Reason != agent.ReasonCompleted {
 			s.Errorf("an input ended because of %s", e.Reason)
 		}
 	}

@@ -18,7 +18,7 @@ func (f *runFlags) policy() agent.Policy {
 }
 
 // limitActions holds the values of --on-limit.
-var limitActions = map[string]agent.OnLimit{"stop": agent.Stopped, "summarize": agent.Summarized}
+var limitActions = map[string]agent.OnLimit{"stop": agent.EndOnLimit, "summarize": agent.SummarizeOnLimit}
 
 // check returns an error if the flags contradict each other, before anything is opened or asked for. It reads the files that flags name.
 func (f *runFlags) check() (err error) {

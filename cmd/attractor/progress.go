@@ -98,7 +98,7 @@ func (p *progress) plan(items []tool.PlanItem) {
 
 func (p *progress) close(e *agent.ProcessingEnd) {
 	word := string(e.Reason)
-	if e.Reason == agent.Completed {
+	if e.Reason == agent.ReasonCompleted {
 		word = "done"
 	}
 	p.line("%s", p.paint(dim, fmt.Sprintf("%s · %s · %s · %s · %v", word, count(e.Turns, "turn"), count(p.calls, "tool call"),

@@ -198,11 +198,11 @@ func (r *runner) ended(result *agent.Result) error {
 	switch {
 	case result.Reason.Limit():
 		return fail(exitLimit, "stopped at the limit %s; the task may be unfinished%s", result.Reason, r.howToGoOn())
-	case result.Reason == agent.Refused:
+	case result.Reason == agent.ReasonRefused:
 		return fail(exitFailed, "the model or its provider refused to answer (%s)", why)
-	case result.Reason == agent.Incomplete && result.Finish.Reason == llm.FinishStop:
+	case result.Reason == agent.ReasonIncomplete && result.Finish.Reason == llm.FinishStop:
 		return fail(exitFailed, "the model's last answer is empty (%s), so the task is not finished%s", why, r.howToGoOn())
-	case result.Reason == agent.Incomplete:
+	case result.Reason == agent.ReasonIncomplete:
 		return fail(exitFailed, "the model's last answer was cut off (%s), so the task is not finished%s", why, r.howToGoOn())
 	}
 	return nil

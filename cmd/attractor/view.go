@@ -74,7 +74,7 @@ func (v *view) onFailure(abort func()) {
 
 // answer prints the final answer, which is all that standard output gets without --json. An incomplete input may have none.
 func (v *view) answer(result *agent.Result) error {
-	if v.events != nil || v.once && v.progress.hasShown(result.Text) || result.Reason != agent.Completed && result.Text == "" {
+	if v.events != nil || v.once && v.progress.hasShown(result.Text) || result.Reason != agent.ReasonCompleted && result.Text == "" {
 		return nil
 	}
 	_, err := fmt.Fprintln(v.stdout, result.Text)

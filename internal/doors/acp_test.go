@@ -139,7 +139,7 @@ func TestJ_ACP(t *testing.T) {
 	if err := e.call(t.Context(), "session/new", map[string]string{"sessionId": "s"}, &struct{}{}); err != nil {
 		t.Fatal(err)
 	}
-	if why := e.prompt(t, "edit the file"); why != string(agent.Completed) {
+	if why := e.prompt(t, "edit the file"); why != string(agent.ReasonCompleted) {
 		t.Errorf("the agent stopped because of %q", why)
 	}
 	if e.files[open] != "edited yet\n" || read(t, dir, "a.txt") != "as it was saved\n" {
@@ -166,7 +166,7 @@ func TestJ_ACP(t *testing.T) {
 		<-running
 		_ = e.notify("session/cancel", map[string]string{"sessionId": "s"})
 	}()
-	if why := e.prompt(t, "wait"); why != string(agent.Interrupted) {
+	if why := e.prompt(t, "wait"); why != string(agent.ReasonInterrupted) {
 		t.Errorf("the agent stopped because of %q", why)
 	}
 	quit()
@@ -179,7 +179,7 @@ func TestJ_ACP(t *testing.T) {
 	if again := e.told("user_message_chunk"); !slices.Equal(again, before) || len(e.told("tool_call")) != 5 || len(e.told("plan")) != 1 {
 		t.Errorf("the history has %q, want %q; %d calls", again, before, len(e.told("tool_call")))
 	}
-	if why := e.prompt(t, "go on"); why != string(agent.Completed) || !slices.Contains(e.told("agent_message_chunk"), `"I am back."`) {
+	if why := e.prompt(t, "go on"); why != string(agent.ReasonCompleted) || !slices.Contains(e.told("agent_message_chunk"), `"I am back."`) {
 		t.Errorf("the agent stopped because of %q and said %q", why, e.told("agent_message_chunk"))
 	}
 	quit()

@@ -109,7 +109,7 @@ func TestJ_Checkpoint(t *testing.T) {
 	}
 	o.Middleware = []tool.Middleware{c.keep}
 	s := h.start(t, o)
-	submit(t, s, "make a mess", agent.Completed)
+	submit(t, s, "make a mess", agent.ReasonCompleted)
 	ends := h.callEnds()
 	var told []string
 	for _, change := range append(ends[0].Changes, ends[1].Changes...) {
@@ -135,7 +135,7 @@ func TestJ_Checkpoint(t *testing.T) {
 	if err != nil || !maps.EqualFunc(before, after, func(a, b treeEntry) bool { return a.Mode == b.Mode && a.Target == b.Target && a.Blob == b.Blob }) {
 		t.Errorf("the tree is another one: %v\nbefore %s\nafter  %s", err, mustJSON(before), mustJSON(after))
 	}
-	submit(t, s, "and now?", agent.Completed)
+	submit(t, s, "and now?", agent.ReasonCompleted)
 	if heard := mustJSON(h.model.Requests()[4].Messages); !strings.Contains(heard, "has taken back what was changed since "+first) {
 		t.Errorf("the model heard %s", heard)
 	}

@@ -239,7 +239,7 @@ func TestJ_FleetBudget(t *testing.T) {
 		session := fmt.Sprint("s", i)
 		w.leases.give(session, w)
 		result, err := w.work(t.Context(), task{session, session, strings.Repeat("words ", 100)}, nil)
-		if want := []agent.Reason{agent.Completed, agent.BudgetTokens}[i]; err != nil || result.Reason != want {
+		if want := []agent.Reason{agent.ReasonCompleted, agent.ReasonBudgetTokens}[i]; err != nil || result.Reason != want {
 			t.Errorf("worker %d: %+v, %v; want %s", i, result, err, want)
 		}
 	}

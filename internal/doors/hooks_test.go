@@ -162,7 +162,7 @@ func TestJ_Hooks(t *testing.T) {
 	if result, err := s.Submit(t.Context(), "my password is 1234"); err == nil || !strings.Contains(err.Error(), "keep your passwords") || result.Reason != "" {
 		t.Errorf("Submit = %+v, %v", result, err)
 	}
-	submit(t, s, "go", agent.Completed)
+	submit(t, s, "go", agent.ReasonCompleted)
 	if heard := mustJSON(h.model.Requests()[0].Messages); !strings.Contains(heard, "It is Sunday.") || strings.Contains(heard, "1234") {
 		t.Errorf("the model heard %s", heard)
 	}

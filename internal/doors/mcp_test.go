@@ -71,7 +71,7 @@ func TestJ_MCP(t *testing.T) {
 		return tool.Answer{Action: tool.ActionDecline}, nil
 	}}
 	s := h.start(t, o)
-	submit(t, s, "hello", agent.Completed)
+	submit(t, s, "hello", agent.ReasonCompleted)
 	client, err := dial(t.Context(), h.env, "lab", labServer(t))
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestJ_MCP(t *testing.T) {
 	if err := client.refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	submit(t, s, "measure it", agent.Completed)
+	submit(t, s, "measure it", agent.ReasonCompleted)
 	for i, want := range []string{"", "measure book calibrate", "measure book calibrate", "measure book calibrate", "book calibrate weigh", "book calibrate weigh"} {
 		if got := offeredTools(h.model.Requests()[i]); got != want {
 			t.Errorf("request %d offers %q, want %q", i+1, got, want)

@@ -85,7 +85,7 @@ func TestJ_Sandbox(t *testing.T) {
 	box := newSandbox(t, h.dir)
 	o := h.options(t, "boxed")
 	o.Authorize, o.Approve, o.Middleware = box.authorize, box.approve, []tool.Middleware{box.confine}
-	submit(t, h.start(t, o), "look around", agent.Completed)
+	submit(t, h.start(t, o), "look around", agent.ReasonCompleted)
 	for i, end := range h.callEnds() {
 		if got := strings.Contains(end.Output, "the key\n"); got != (i == 1) || !strings.Contains(end.Output, "the file\n") || end.Ran.Exit.Code != 0 {
 			t.Errorf("call %d saw %q", i, end.Output)

@@ -188,7 +188,7 @@ func TestJ_ViewerOfWholeOutputs(t *testing.T) {
 	o.KeepOutputs = 1 << 20
 	o.Profile.Tools = append(o.Profile.Tools, coding.ReadOutput())
 	s := h.start(t, o)
-	submit(t, s, "count", agent.Completed)
+	submit(t, s, "count", agent.ReasonCompleted)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
