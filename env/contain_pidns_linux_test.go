@@ -304,6 +304,7 @@ func TestD4_CgroupsOfAKilledHostAreRemoved(t *testing.T) {
 	if err := probeCgroup(t); err != nil {
 		t.Skipf("%s is not reachable here: %v", env.ContainCgroup, err)
 	}
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir()) // so that no other host on this machine ends the command
 	said, held := killHost(t, env.ContainCgroup, `cat /proc/self/cgroup; echo ready; exec sleep 1000`)
 	dir, err := cgroupOf(t, said)
 	if err != nil {
