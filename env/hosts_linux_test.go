@@ -25,7 +25,7 @@ func TestI5_WhatAKilledHostLeft(t *testing.T) {
 		mine := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level})
 		start(t, mine, env.Command{Script: "echo ready; exec sleep 1000", Env: []string{tag}, Output: other.Write})
 		other.until(t, "ready\n")
-		_, held := killHost(t, level, `trap '' TERM; setsid sh -c 'trap "" TERM; echo ready; while :; do sleep 1000; done' & sleep 1000`)
+		_, held := killHost(t, level, `trap '' TERM; sleep 1000 & setsid sh -c 'trap "" TERM; echo ready; while :; do sleep 1000; done' & wait`)
 		unasked := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level})
 		if lines, err := unasked.Abandoned(); err != nil || len(lines) > 0 {
 			t.Errorf("unasked: %q, %v", lines, err)

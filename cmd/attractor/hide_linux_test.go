@@ -99,7 +99,7 @@ func TestI5_KilledAndCrashed(t *testing.T) {
 // Without namespaces, resuming a session first ends the processes that its killed attractor left behind, and lists them.
 func TestI5_ResumeEndsLeftoverProcesses(t *testing.T) {
 	var h *home
-	v := startBusy(t, "echo ready; setsid $sleep & $sleep", func(cmd *exec.Cmd) {
+	v := startBusy(t, "setsid $sleep & echo ready; $sleep", func(cmd *exec.Cmd) {
 		h = newHome(t, "")
 		asNobody(t, cmd, h.dir, h.home)
 		cmd.Dir = h.dir
