@@ -39,7 +39,7 @@ func (s *State) stop(reason Reason) stopRecord {
 	return stopRecord{Reason: reason, Value: s.Policy.Budget.value(reason)}
 }
 
-// unknownOutput is how many tokens an unknown model may write without a limit. llm/anthropic sends the same number.
+// unknownOutput is the number of tokens that an unknown model may write without a limit. llm/anthropic sends the same number.
 const unknownOutput = 4096
 
 // maxOutput returns the most tokens that the answer to a request can have.

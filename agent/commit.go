@@ -187,7 +187,7 @@ func (s *Session) sync(ctx context.Context) error {
 	return s.write(ctx, "Sync", s.journal.Sync, func(error) {})
 }
 
-// journalPatience is how many grace times a call of the journal may take once the input or the session was asked to end. It is long,
+// journalPatience is the number of grace times that a call of the journal may take once the input or the session was asked to end. It is long,
 // because a busy disk is slow and records that are given up are lost.
 const journalPatience = 10
 

@@ -17,7 +17,7 @@ type CompactionPolicy struct {
 	// Threshold is the share of the model's window, from 0 to 1, at which the history is compacted before the next model call. 0 turns
 	// compaction off, also after a request that did not fit. Without a known window only such requests lead to a compaction.
 	Threshold float64 `json:"threshold,omitempty"`
-	// KeepTurns is how many of the newest turns stay as they are: 6 unless set. Fewer stay if they would fill a quarter of the window.
+	// KeepTurns is the number of newest turns that stay as they are: 6 unless set. Fewer stay if they would fill a quarter of the window.
 	KeepTurns int `json:"keep_turns,omitempty"`
 	// Provider and Model write the summary; the session's own unless set. A Model without a Provider is one of the provider that the host
 	// has chosen.

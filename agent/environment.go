@@ -105,7 +105,7 @@ func changedPaths(repo git.Snapshot) (lines []string) {
 	return lines
 }
 
-// maxValue is how many characters of a value the environment block shows.
+// maxValue limits a value in the environment block, in characters.
 const maxValue = 500
 
 // oneLine makes a text fit into a line of the environment block, which it cannot end: names of branches and subjects of commits are

@@ -22,7 +22,7 @@ import (
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
-// patience is how long the tests wait for calls that must not hang.
+// patience bounds the wait for calls that must not hang.
 const patience = 5 * time.Minute
 
 // TestI7_BrokenHosts lets each place that runs the host's code panic, call runtime.Goexit, or never return. Nothing hangs, no lock is

@@ -15,7 +15,7 @@ type LoopPolicy struct {
 	// EndInput ends the input instead of warning the model. It is a limit with the reason loop, to which OnLimit applies. Continue begins to
 	// count anew.
 	EndInput bool `json:"stop,omitempty"`
-	// Window is how many of the newest calls are compared: 10 unless set, at most 32.
+	// Window is the number of newest calls that are compared: 10 unless set, at most 32.
 	Window int `json:"window,omitempty"`
 	// Results makes calls equal only if their results are, too, so that a poll that makes progress is not a loop. Durations and ids in
 	// results are ignored.

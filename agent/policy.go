@@ -143,7 +143,7 @@ func (r *ResultPolicy) check(text string) error {
 	return fits(text)
 }
 
-// maxNudges is how many nudges in a row RequireDone allows, maxCorrections how often an input's structured result may be corrected.
+// maxNudges limits the nudges in a row with RequireDone, maxCorrections the corrections of an input's structured result.
 const (
 	maxNudges      = 3
 	maxCorrections = 2

@@ -13,7 +13,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// mostAsked is how often a question is asked while its answers do not fit its form.
+// mostAsked limits how often a question is asked while its answers do not fit its form.
 const mostAsked = 3
 
 // errUnanswered tells the model of a question that was interrupted, in place of the error with which the host's code ended.

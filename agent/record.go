@@ -296,7 +296,7 @@ type childRecord struct {
 	Task    string     `json:"task,omitempty"` // of spawned
 	Model   string     `json:"model,omitempty"`
 	Journal string     `json:"journal,omitempty"` // the child's session id
-	// Started is what the subagent was started with, but for the Task.
+	// Started holds what the subagent was started with, without the text of the task.
 	Started *tool.AgentTask `json:"started,omitempty"`
 	Status  string          `json:"status,omitempty"` // of ended
 	Usage   llm.Usage       `json:"usage,omitzero"`   // of spent: since the last one

@@ -137,7 +137,7 @@ func (r *replay) open(h headerRecord, o ReplayOptions) (*Session, error) {
 	return s, nil
 }
 
-// mostIdleSteps is how many steps in a row may write no record. After a crash there is one, because calls that had begun have no outcome.
+// mostIdleSteps limits the steps in a row that write no record. After a crash there is one, because calls that had begun have no outcome.
 const mostIdleSteps = 3
 
 // play commits the host's records, and lets the loop write all others.

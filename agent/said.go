@@ -29,7 +29,7 @@ const (
 // firstLine limits the first line of a shortened message, in bytes.
 const firstLine = 200
 
-// mostShort is how many shortened messages the state keeps. Older ones are in the journal, where read_output finds them.
+// mostShort limits the shortened messages in the state. Older ones are in the journal, where read_output finds them.
 const mostShort = 1_000
 
 // addMessage adds a message of the turn that is added next.

@@ -8,7 +8,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// maxEmpties is how many empty answers in a row get a nudge, maxPauses how often in a row a model may pause.
+// maxEmpties limits the empty answers in a row that get a nudge, maxPauses the pauses in a row.
 const (
 	maxEmpties = 1
 	maxPauses  = 16

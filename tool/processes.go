@@ -215,7 +215,7 @@ func (b *backgroundCommand) sendInput(ctx context.Context, id string, do func(io
 	return fmt.Errorf("the command with the id %s has ended without reading all of the input; read what it has printed", id)
 }
 
-// lateWriteTimeout is how long to wait for the result of a write to a process that has ended.
+// lateWriteTimeout bounds the wait for the result of a write to a process that has ended.
 const lateWriteTimeout = time.Second
 
 // Kill implements [Processes].

@@ -26,7 +26,7 @@ type Ran struct {
 	// Bytes and Lines count what the command has printed since the last read, before cleaning. An unfinished last line counts.
 	Bytes int64 `json:"bytes"`
 	Lines int64 `json:"lines"`
-	// Omitted is how many of these bytes the result leaves out, between the beginning and the end.
+	// Omitted is the number of these bytes that the result leaves out in the middle.
 	Omitted int64 `json:"omitted,omitempty"`
 }
 

@@ -25,7 +25,7 @@ type userOption struct {
 	Description string `json:"description" jsonschema:"What follows from it, in one sentence."`
 }
 
-// maxQuestions is how many questions one call may ask.
+// maxQuestions limits the questions of one call.
 const maxQuestions = 3
 
 // requestUserInput returns ask_user with the name and the parameters of OpenAI's agent. Several questions are asked as one, because

@@ -88,7 +88,7 @@ func agentTool[Args any](effect tool.Effect, def llm.ToolDefinition, run func(co
 	return tool.WithAccess(t, func(Args) tool.Access { return tool.Access{Effect: effect} })
 }
 
-// agentOutputLimit is how much of an agent's output the waiting agent sees.
+// agentOutputLimit limits the output of an agent that the waiting agent sees.
 var agentOutputLimit = tool.Limit{Chars: 20_000, Keep: tool.KeepHeadTail}
 
 // AgentReport holds the Structured result of a call that returns an agent's report. The report itself is text.

@@ -10,7 +10,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// maxDecisions is how often a change is decided before the tool gives up on a file that others keep changing.
+// maxDecisions limits how often a change is decided again for a file that others keep changing.
 const maxDecisions = 16
 
 // decision holds the new content of a file.

@@ -15,7 +15,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// maxListed is how many files a result names. The model sees fewer; a host may show them all.
+// maxListed limits the files that a result names. The model sees fewer; a host may show them all.
 const maxListed = 10_000
 
 type globArgs struct {

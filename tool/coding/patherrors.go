@@ -15,7 +15,7 @@ import (
 	"github.com/attractor-go/attractor/internal/names"
 )
 
-// maxSuggestions is how many similar names an error suggests.
+// maxSuggestions limits the similar names that an error suggests.
 const maxSuggestions = 3
 
 // cleanPath returns a path for Access: the same for the same file, as far as that is known without the file system.

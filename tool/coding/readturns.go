@@ -12,7 +12,7 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// maxTurnsPage is how much of the turns one call returns, in bytes: less than the tool's limit, so that nothing is truncated.
+// maxTurnsPage limits the text of turns that one call returns, in bytes: less than the tool's limit, so that nothing is truncated.
 const maxTurnsPage = 24_000
 
 // readTurns reads or searches turns that a compaction has replaced. Lines are counted from the start of the first requested turn.
