@@ -7,49 +7,28 @@ import (
 	"github.com/attractor-go/attractor/internal/fuzzy"
 )
 
-// comparisons returns the ways in which a line of a patch may equal one of a file, the strictest first.
-func comparisons() []func(string) string {
-	return []func(string) string{
-		func(s string) string { return s },
-		func(s string) string { return strings.TrimRight(s, " \t\r") },
-		strings.TrimSpace,
-		loose,
-	}
-}
-
 // loose returns a line as the laxest comparison sees it.
 func loose(line string) string { return strings.TrimSpace(plain(line)) }
 
 func plain(line string) string { return strings.Map(fuzzy.Plain, line) }
 
-// find returns the first index from which the lines equal the wanted ones, at or after from, or only at the end of the file. If fits
-// is not nil, it must accept the index.
+// find returns the first index from which the lines equal the wanted ones, at or after from, or only at the end of the file. From is not
+// before the end of the last hunk. If fits is not nil, it must accept the index.
 func (d *document) find(want []string, from int, atEnd bool, fits func(at int) bool) (int, bool) {
-	for _, like := range comparisons() {
-		wanted := make([]string, len(want))
-		for i, w := range want {
-			wanted[i] = like(w)
-		}
-		first := from
-		if atEnd {
-			first = max(from, len(d.lines)-len(want))
-		}
-		for i := first; i+len(want) <= len(d.lines); i++ {
-			if d.matches(wanted, i, like) && (fits == nil || fits(i)) {
-				return i, true
-			}
+	if atEnd {
+		from = max(from, d.len()-len(want))
+	}
+	moved := len(d.done) - d.next // how far the lines behind the last hunk have moved
+	var here func(at int) bool
+	if fits != nil {
+		here = func(at int) bool { return fits(at + moved) }
+	}
+	for _, v := range d.views {
+		if at, ok := v.find(d.lines, want, from-moved, here); ok {
+			return at + moved, true
 		}
 	}
 	return 0, false
-}
-
-func (d *document) matches(wanted []string, at int, like func(string) string) bool {
-	for j, w := range wanted {
-		if like(d.lines[at+j].text) != w {
-			return false
-		}
-	}
-	return true
 }
 
 // apply applies the hunks in order and returns the numbers of those whose indentation it adapted.
@@ -66,9 +45,8 @@ func (d *document) apply(path string, hunks []Hunk) (reindented []int, err error
 		}
 		at = next
 	}
-	ending := d.ending()
-	if n := len(d.lines); n > 0 && d.lines[n-1].ending == "" {
-		d.lines[n-1].ending = ending
+	if n := d.len(); n > 0 {
+		d.end(d.line(n-1), d.ending())
 	}
 	return reindented, nil
 }
@@ -86,7 +64,7 @@ func (d *document) applyHunk(h Hunk, from int) (next int, adapted bool, _ *Error
 	lines := h.Lines
 	if !slices.ContainsFunc(lines, func(l HunkLine) bool { return l.Op != '+' }) {
 		if len(h.Hints) == 0 {
-			at = len(d.lines)
+			at = d.len()
 		}
 		return d.replace(at, lines), false, nil
 	}
@@ -143,7 +121,7 @@ func (d *document) reindent(lines []HunkLine, at int) ([]HunkLine, bool) {
 			addsBlank = addsBlank && empty
 			continue
 		}
-		want, have = append(want, plain(l.Text)), append(have, plain(d.lines[at+len(have)].text))
+		want, have = append(want, plain(l.Text)), append(have, plain(d.line(at+len(have)).text))
 		blank = blank && empty
 	}
 	if blank || addsBlank {

@@ -21,7 +21,7 @@ func (d *document) hintNotFound(hint string, from int) *Error {
 		return &Error{Text: "@@ takes no line numbers. Write @@ alone, or @@ and a line of the file above the change, such as @@ def main():"}
 	}
 	text := fmt.Sprintf("the line %q after @@ is not in the file%s. ", hint, after(from))
-	if at, ok := d.find([]string{hint}, 0, false, nil); ok {
+	if at := d.lineLike(hint); at >= 0 {
 		return &Error{Text: text + fmt.Sprintf("It is at line %d. Hunks stand in the order of the file.", at+1)}
 	}
 	rest := d.texts()[from:]
@@ -36,6 +36,17 @@ func (d *document) hintNotFound(hint string, from int) *Error {
 		from+at+1, quote(rest[at:at+1]))}
 }
 
+// lineLike returns the index of the first line that equals a hint by the strictest comparison that finds one, or -1.
+func (d *document) lineLike(hint string) int {
+	texts := d.texts()
+	for _, v := range d.views {
+		if at := slices.IndexFunc(texts, func(line string) bool { return v.like(line) == v.like(hint) }); at >= 0 {
+			return at
+		}
+	}
+	return -1
+}
+
 // notFound reports that the old lines of a hunk are not in the file at or after an index, and shows the nearest place.
 func (d *document) notFound(h Hunk, from int) *Error {
 	want, where := oldLines(h.Lines), "in the file"+after(from)
@@ -48,7 +59,7 @@ func (d *document) notFound(h Hunk, from int) *Error {
 		return &Error{Text: text + "Leave out the lines --- and +++: " + strings.TrimSuffix(updFile, ":") + " names the file."}
 	case fuzzy.Numbered(want):
 		return &Error{Text: text + "They begin with line numbers, which are not part of the file: leave them out."}
-	case len(d.lines) == 0:
+	case d.len() == 0:
 		return &Error{Text: text + "The file is empty."}
 	}
 	have := d.texts()
@@ -70,12 +81,12 @@ func (d *document) nearest(h Hunk, want, have []string, at, from int) string {
 	switch {
 	case differs == len(want) && at < from:
 		return fmt.Sprintf("They are at line %d. Hunks stand in the order of the file, each below its @@ line.", at+1)
-	case differs == len(want) && h.EndOfFile && at+len(want) < len(d.lines):
+	case differs == len(want) && h.EndOfFile && at+len(want) < d.len():
 		return fmt.Sprintf("They are at line %d. Leave out %s.", at+1, endOfFile)
 	case differs == len(want):
 		return fmt.Sprintf("The same lines with other indentation are at line %d, where the file reads\n%s%s", at+1, quote(have), copyThem)
 	case differs == len(have):
-		return fmt.Sprintf("The nearest place begins at line %d, but the file ends with line %d. %s", at+1, len(d.lines), copyThem)
+		return fmt.Sprintf("The nearest place begins at line %d, but the file ends with line %d. %s", at+1, d.len(), copyThem)
 	case len(want) == 1:
 		return fmt.Sprintf("The nearest line is line %d, which reads\n%s%s", at+1, quote(have), copyThem)
 	}

@@ -82,7 +82,16 @@ type Plan struct {
 type state struct {
 	existed, exists bool
 	before, after   string
+	lines           *document // what is after the patch, instead of after, while operations update it
 	perm            fs.FileMode
+}
+
+// content returns what the file holds after the patch.
+func (s *state) content() string {
+	if s.lines != nil {
+		s.after, s.lines = s.lines.String(), nil
+	}
+	return s.after
 }
 
 // NewPlan reads the files that the operations touch and matches every hunk, without changing anything. A later operation sees the
@@ -106,7 +115,8 @@ func (p *Plan) load(ctx context.Context, op Op, name string) (*state, error) {
 		return s, nil
 	}
 	data, perm, err := p.files.Read(ctx, name)
-	s := &state{existed: true, exists: true, before: string(data), after: string(data), perm: perm}
+	content := string(data)
+	s := &state{existed: true, exists: true, before: content, after: content, perm: perm}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		s = &state{perm: newPerm}
@@ -131,25 +141,28 @@ func (p *Plan) operation(ctx context.Context, op Op) (Change, error) {
 		if s.exists {
 			change.Letter = 'M'
 		}
-		s.exists, s.after = true, op.Content
+		s.exists, s.after, s.lines = true, op.Content, nil
 		return change, nil
 	}
 	if !s.exists {
 		return Change{}, missing(op, name, s)
 	}
 	if op.Kind == Delete {
-		s.exists, s.after = false, ""
+		s.exists, s.after, s.lines = false, "", nil
 		return Change{Letter: 'D', Path: name}, nil
 	}
-	if strings.IndexByte(s.after, 0) >= 0 {
+	switch {
+	case s.lines != nil:
+		s.lines.rewind()
+	case strings.IndexByte(s.after, 0) >= 0:
 		return Change{}, &Error{Path: name, Line: op.Line, Text: "the file is binary and cannot be patched"}
+	default:
+		s.lines = newDocument(s.after)
 	}
-	d := newDocument(s.after)
-	reindented, err := d.apply(name, op.Hunks)
+	reindented, err := s.lines.apply(name, op.Hunks)
 	if err != nil {
 		return Change{}, err
 	}
-	s.after = d.String()
 	change, err := p.move(ctx, op, name, s)
 	change.Reindented = reindented
 	return change, err
@@ -178,7 +191,7 @@ func (p *Plan) move(ctx context.Context, op Op, name string, s *state) (Change, 
 		return Change{}, err
 	}
 	change := Change{Letter: 'R', Path: name, To: to, Replaced: target.exists}
-	target.exists, target.after = true, s.after
+	target.exists, target.after, target.lines = true, s.content(), nil
 	if !target.existed {
 		target.perm = s.perm
 	}
@@ -191,7 +204,7 @@ func (p *Plan) move(ctx context.Context, op Op, name string, s *state) (Change, 
 func (p *Plan) Apply(ctx context.Context) error {
 	for i, name := range p.order {
 		s := p.states[name]
-		if err := p.write(ctx, name, s.existed, s.exists, s.before, s.after, s.perm); err != nil {
+		if err := p.write(ctx, name, s.existed, s.exists, s.before, s.content(), s.perm); err != nil {
 			problem := fmt.Sprintf("cannot write it: %v", err)
 			// Half a patch is worse than none, so the files are restored even if the context has ended.
 			left := p.putBack(context.WithoutCancel(ctx), p.order[:i+1])
@@ -230,7 +243,7 @@ func (p *Plan) putBack(ctx context.Context, paths []string) []string {
 		data, _, err := p.files.Read(ctx, paths[i])
 		is, now := err == nil, string(data)
 		switch {
-		case s.existed == s.exists && s.before == s.after, is == s.existed && now == s.before:
+		case s.existed == s.exists && s.before == s.content(), is == s.existed && now == s.before:
 			continue
 		case is == s.exists && now == s.after:
 			err = p.write(ctx, paths[i], is, s.existed, s.after, s.before, s.perm)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 
@@ -156,8 +155,11 @@ func (f *patchFiles) Read(ctx context.Context, name string) ([]byte, fs.FileMode
 	if err != nil {
 		return nil, 0, err
 	}
-	data, err := io.ReadAll(r)
-	return data, info.Mode.Perm(), errors.Join(err, r.Close())
+	content, err := readWhole(ctx, f.call.Env, name, r)
+	if errors.Is(err, errTooLarge) {
+		err = fmt.Errorf("it is %w, so a patch cannot change it; change it with a command, for example with sed", err)
+	}
+	return []byte(content), info.Mode.Perm(), errors.Join(err, r.Close())
 }
 
 func (f *patchFiles) Write(ctx context.Context, name string, before *string, data []byte, perm fs.FileMode) error {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -17,8 +16,7 @@ import (
 )
 
 const (
-	maxEditBytes    = 64 << 20 // the largest file that is edited
-	snippetContext  = 3        // lines shown before and after an edit
+	snippetContext  = 3 // lines shown before and after an edit
 	maxSnippetLines = 40
 	maxLineNumbers  = 10 // the most line numbers that a result names
 )
@@ -120,20 +118,11 @@ func (d Dialect) readWhole(ctx context.Context, e env.Environment, name string) 
 		return "", d.explainOpen(ctx, e, name, err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := e.Stat(ctx, name)
-	if err != nil {
-		return "", err
+	content, err = readWhole(ctx, e, name, f)
+	if errors.Is(err, errTooLarge) {
+		err = fmt.Errorf("%s is %w; change it with %s, for example with sed", names.Shown(name), err, d.word("shell"))
 	}
-	var b strings.Builder
-	b.Grow(int(min(max(info.Size, 0), maxEditBytes)))
-	n, err := io.Copy(&b, io.LimitReader(f, maxEditBytes+1))
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("reading %s: %w", names.Shown(name), err)
-	case n > maxEditBytes:
-		return "", fmt.Errorf("%s is larger than %d MiB; change it with %s, for example with sed", names.Shown(name), maxEditBytes>>20, d.word("shell"))
-	}
-	return b.String(), nil
+	return content, err
 }
 
 // lineNumbers returns the numbers of the lines in which spans start.

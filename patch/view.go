@@ -1,0 +1,54 @@
+package patch
+
+import "strings"
+
+// patience limits the lines that a view looks at one by one, as a multiple of the file's lines, before it sorts them.
+const patience = 2
+
+// A view finds lines in a file by one way to compare them. It looks at the lines one by one, because most hunks are close to the one before
+// and most patches are short. A patch that makes it look at many lines makes it sort them once, after which it looks only at equal ones.
+type view struct {
+	like   func(string) string // two lines are equal if like returns the same text for both
+	looked int                 // how many lines were looked at
+	sorted *sortedLines        // nil if the lines are not sorted
+}
+
+// views returns the ways in which a line of a patch may equal one of a file, the strictest first.
+func views() []*view {
+	return []*view{
+		{like: func(s string) string { return s }},
+		{like: func(s string) string { return strings.TrimRight(s, " \t\r") }},
+		{like: strings.TrimSpace},
+		{like: loose},
+	}
+}
+
+// find returns the first index at or after from at which the lines equal the wanted ones and fits, unless it is nil, returns true.
+func (v *view) find(lines []docLine, want []string, from int, fits func(at int) bool) (int, bool) {
+	wanted := make([]string, len(want))
+	for i, w := range want {
+		wanted[i] = v.like(w)
+	}
+	if v.sorted == nil && v.looked > patience*len(lines) {
+		v.sorted = sortLines(lines, v.like)
+	}
+	if v.sorted != nil && len(wanted) > 0 {
+		return v.sorted.find(wanted, from, fits)
+	}
+	for at := from; at+len(wanted) <= len(lines); at++ {
+		v.looked++
+		if v.equal(lines[at:], wanted) && (fits == nil || fits(at)) {
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+func (v *view) equal(lines []docLine, wanted []string) bool {
+	for i, w := range wanted {
+		if v.like(lines[i].text) != w {
+			return false
+		}
+	}
+	return true
+}
