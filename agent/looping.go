@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // LoopPolicy says when repeated tool calls make the session warn the model, or end the input.
@@ -48,7 +49,7 @@ var leastRepeats = [...]int{1: 5, 2: 3, 3: 2}
 func (s *State) addMark(call OpenCall) {
 	m := callMark{Call: hash(call.Name, canonical(call.Args))}
 	if s.Policy.Loops.Results { // otherwise the hash is not needed, and it would take most of a fold's time
-		m.Result = hash(passing.ReplaceAllString(call.Result.Content.Text(), ""))
+		m.Result = hash(passing().ReplaceAllString(call.Result.Content.Text(), ""))
 	}
 	if w := s.loopWarned; w != nil && !m.same(s.recent[max(len(s.recent)-w.Period, 0)], s.Policy.Loops.Results) {
 		s.loopWarned, s.recent = nil, nil
@@ -101,7 +102,9 @@ func (l *Loop) warning() string {
 }
 
 // passing matches what may differ between equal results: times, durations and ids.
-var passing = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ][\d:.]+(Z|[+-]\d\d:?\d\d)?|\d+(\.\d+)?\s?(ns|µs|us|ms|s|sec|seconds)\b|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+var passing = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\d{4}-\d\d-\d\d[T ][\d:.]+(Z|[+-]\d\d:?\d\d)?|\d+(\.\d+)?\s?(ns|µs|us|ms|s|sec|seconds)\b|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+})
 
 // canonical returns JSON without white space and with sorted members. Other text stays as it is.
 func canonical(args string) string {

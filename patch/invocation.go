@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Invocation holds a call of the command apply_patch. Models write such calls for a shell, although there is no such program.
@@ -58,11 +59,13 @@ const (
 	word   = `[\w.,/@%+=:][\w.,/@%+=:-]*|` + quoted // of a path, without characters that are special to a shell
 )
 
-var script = regexp.MustCompile(`(?s)^(?:cd[ \t]+(` + word + `)[ \t]*&&\s*)?(?:apply_patch|applypatch)` +
-	`(?:[ \t]*<<[ \t]*(\w+|'\w+'|"\w+")[ \t]*\n(.*)|[ \t]+(` + quoted + `))$`)
+var script = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^(?:cd[ \t]+(` + word + `)[ \t]*&&\s*)?(?:apply_patch|applypatch)` +
+		`(?:[ \t]*<<[ \t]*(\w+|'\w+'|"\w+")[ \t]*\n(.*)|[ \t]+(` + quoted + `))$`)
+})
 
 func invocation(text string) (Invocation, bool) {
-	m := script.FindStringSubmatch(strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")))
+	m := script().FindStringSubmatch(strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")))
 	if m == nil {
 		return Invocation{}, false
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/attractor-go/attractor/internal/fuzzy"
 )
@@ -13,11 +14,13 @@ import (
 const maxQuoted = 10
 
 // lineNumbers matches the line ranges that a unified diff has after @@.
-var lineNumbers = regexp.MustCompile(`^-\d+(,\d+)? \+\d+(,\d+)?( @@|$)`)
+var lineNumbers = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^-\d+(,\d+)? \+\d+(,\d+)?( @@|$)`)
+})
 
 // hintNotFound reports that a line after @@ is not in the file at or after an index, and shows the nearest line.
 func (d *document) hintNotFound(hint string, from int) *Error {
-	if lineNumbers.MatchString(hint) {
+	if lineNumbers().MatchString(hint) {
 		return &Error{Text: "@@ takes no line numbers. Write @@ alone, or @@ and a line of the file above the change, such as @@ def main():"}
 	}
 	text := fmt.Sprintf("the line %q after @@ is not in the file%s. ", hint, after(from))

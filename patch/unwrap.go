@@ -4,16 +4,19 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"sync"
 )
 
-var fence = regexp.MustCompile("(?s)^```[a-z]*\n(.*)\n```$")
+var fence = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("(?s)^```[a-z]*\n(.*)\n```$")
+})
 
 // Unwrap removes what models put around a patch: a code fence, a JSON object with a single string, a heredoc or a whole
 // [Invocation]. It returns the patch and the directory that the invocation changes to, or "". Unlike [FromScript] it accepts text
 // that a shell would expand, and does not expand it.
 func Unwrap(text string) (patch, dir string) {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
-	if m := fence.FindStringSubmatch(text); m != nil {
+	if m := fence().FindStringSubmatch(text); m != nil {
 		text = strings.TrimSpace(m[1])
 	}
 	text = fromJSON(text)

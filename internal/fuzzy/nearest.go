@@ -3,6 +3,7 @@ package fuzzy
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -15,12 +16,14 @@ const (
 )
 
 // numberedLine matches a line as read_file shows it, and one with a tab after the number, as other agents show it.
-var numberedLine = regexp.MustCompile(`^\s*\d+( \||\t)`)
+var numberedLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*\d+( \||\t)`)
+})
 
 // Numbered reports whether all lines begin with a number as read_file shows it.
 func Numbered(lines []string) bool {
 	for _, l := range lines {
-		if !numberedLine.MatchString(l) {
+		if !numberedLine().MatchString(l) {
 			return false
 		}
 	}

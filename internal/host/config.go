@@ -49,7 +49,7 @@ type Config struct {
 // Check returns an error if a provider, profile, session or directory does not exist. It opens nothing.
 func (c *Config) Check(ctx context.Context) error {
 	if c.Profile != "" {
-		if _, err := FindProfile(c.Profile, false); err != nil {
+		if _, err := findFamily(c.Profile); err != nil {
 			return err
 		}
 	}

@@ -323,3 +323,15 @@ func TestJ12_ProfileByProvider(t *testing.T) {
 		}
 	}
 }
+
+// The names that are known without a profile are the profiles' own.
+func TestK1_ProfileNames(t *testing.T) {
+	for _, name := range host.ProfileNames() {
+		for _, native := range []bool{false, true} {
+			p, err := host.FindProfile(name, native)
+			if err != nil || p.Name != name || native != (p.Dialect == "native") {
+				t.Errorf("FindProfile(%s, %v) is %s %q, %v", name, native, p.Name, p.Dialect, err)
+			}
+		}
+	}
+}

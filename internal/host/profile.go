@@ -10,27 +10,31 @@ import (
 	"github.com/attractor-go/attractor/profile/openai"
 )
 
-// dialects holds the constructors of a profile's two dialects.
-type dialects struct{ own, native func() profile.Profile }
+// family names a profile and its provider, so that nobody builds a profile to ask for its name. It holds the constructors of the
+// profile's two dialects.
+type family struct {
+	name, provider string
+	own, native    func() profile.Profile
+}
 
-// profiles returns all profiles.
-func profiles() []dialects {
-	return []dialects{
-		{anthropic.Profile, anthropic.Native},
-		{openai.Profile, openai.Native},
-		{gemini.Profile, gemini.Native},
+// families returns the families of all profiles.
+func families() []family {
+	return []family{
+		{"anthropic", "anthropic", anthropic.Profile, anthropic.Native},
+		{"openai", "openai", openai.Profile, openai.Native},
+		{"gemini", "gemini", gemini.Profile, gemini.Native},
 	}
 }
 
 // nativeDialect is the name of the dialect with the vendors' own tools.
 const nativeDialect = "native"
 
-// choose returns the profile in its own or its native dialect.
-func (d dialects) choose(native bool) profile.Profile {
+// build returns the profile in its own or its native dialect.
+func (f family) build(native bool) profile.Profile {
 	if native {
-		return d.native()
+		return f.native()
 	}
-	return d.own()
+	return f.own()
 }
 
 // chooseProfile returns the chosen profile, else the provider's. A provider without a profile gets the anthropic profile without its
@@ -40,12 +44,13 @@ func (c *Config) chooseProfile(provider string) (profile.Profile, error) {
 	if c.Profile != "" {
 		return FindProfile(c.Profile, native)
 	}
-	for _, d := range profiles() {
-		if p := d.choose(native); p.Provider == provider {
-			return p, nil
+	all := families()
+	for _, f := range all {
+		if f.provider == provider {
+			return f.build(native), nil
 		}
 	}
-	p := dialects{anthropic.Profile, anthropic.Native}.choose(native)
+	p := all[0].build(native)
 	p.Provider, p.Options = provider, nil
 	newest, _ := catalog.New().Latest(provider, "reasoning")
 	if p.Model = newest.ID; p.Model == "" && value(c.Model) == "" {
@@ -56,19 +61,28 @@ func (c *Config) chooseProfile(provider string) (profile.Profile, error) {
 
 // FindProfile returns the profile of that name, in its own or its native dialect.
 func FindProfile(name string, native bool) (profile.Profile, error) {
-	for _, d := range profiles() {
-		if p := d.choose(native); p.Name == name {
-			return p, nil
+	f, err := findFamily(name)
+	if err != nil {
+		return profile.Profile{}, err
+	}
+	return f.build(native), nil
+}
+
+// findFamily returns the family whose profile has that name.
+func findFamily(name string) (family, error) {
+	for _, f := range families() {
+		if f.name == name {
+			return f, nil
 		}
 	}
-	return profile.Profile{}, fail(ErrConfig, "unknown profile %q; the profiles are %s", name, strings.Join(ProfileNames(), ", "))
+	return family{}, fail(ErrConfig, "unknown profile %q; the profiles are %s", name, strings.Join(ProfileNames(), ", "))
 }
 
 // ProfileNames returns the names of all profiles.
 func ProfileNames() []string {
 	var names []string
-	for _, d := range profiles() {
-		names = append(names, d.own().Name)
+	for _, f := range families() {
+		names = append(names, f.name)
 	}
 	return names
 }

@@ -3,7 +3,6 @@ package fakellm
 import (
 	"encoding/base64"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -33,8 +32,8 @@ func (w *anthropicRequest) check(r *Request) *refusal {
 		if t.Type != "" && t.Type != "custom" { // a server tool
 			continue
 		}
-		if !anthropicName.MatchString(t.Name) {
-			return invalid("tools.%d.custom.name: String should match pattern '%s'", i, anthropicName)
+		if !anthropicName().MatchString(t.Name) {
+			return invalid("tools.%d.custom.name: String should match pattern '%s'", i, anthropicName())
 		}
 		if json.Unmarshal(t.InputSchema, &schema) != nil || schema.Type != "object" {
 			return invalid("tools.%d.custom.input_schema.type: Field required", i)
@@ -50,8 +49,8 @@ func (w *anthropicRequest) check(r *Request) *refusal {
 }
 
 var (
-	anthropicName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
-	anthropicID   = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+	anthropicName = pattern(`^[a-zA-Z0-9_-]{1,128}$`)
+	anthropicID   = pattern(`^[a-zA-Z0-9_-]+$`)
 )
 
 func (w *anthropicRequest) checkThinking() *refusal {
@@ -154,8 +153,8 @@ func (b anthropicBlock) check(role string) *refusal {
 	case "tool_use":
 		var input map[string]json.RawMessage
 		switch {
-		case !anthropicID.MatchString(b.ID):
-			return invalid("tool_use.id: String should match pattern '%s'", anthropicID)
+		case !anthropicID().MatchString(b.ID):
+			return invalid("tool_use.id: String should match pattern '%s'", anthropicID())
 		case b.Name == "":
 			return invalid("tool_use.name: Field required")
 		case json.Unmarshal(b.Input, &input) != nil || input == nil:

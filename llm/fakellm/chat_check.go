@@ -3,12 +3,11 @@ package fakellm
 import (
 	"encoding/base64"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 )
 
-var chatName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+var chatName = pattern(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // check refuses what real servers refuse, in the words of one of them where they are known.
 func (w *chatRequest) check() *refusal {
@@ -45,8 +44,8 @@ func (w *chatRequest) checkFormat() *refusal {
 		return invalid("Invalid value: '%s'. Supported values are: 'json_object', 'json_schema', and 'text'.", f.Type)
 	case f.Schema == nil || !isObject(f.Schema.Schema):
 		return invalid("Missing required parameter: 'response_format.json_schema.schema'.")
-	case !chatName.MatchString(f.Schema.Name):
-		return invalid("Invalid 'response_format.json_schema.name': string does not match pattern '%s'.", chatName)
+	case !chatName().MatchString(f.Schema.Name):
+		return invalid("Invalid 'response_format.json_schema.name': string does not match pattern '%s'.", chatName())
 	}
 	return nil
 }
@@ -62,8 +61,8 @@ func (w *chatRequest) checkTools() *refusal {
 		switch p := t.Function.Parameters; {
 		case t.Type != "function":
 			return invalid("Invalid value: '%s'. Supported values are: 'function'.", t.Type)
-		case !chatName.MatchString(t.Function.Name):
-			return invalid("Invalid 'tools[%d].function.name': string does not match pattern '%s'.", i, chatName)
+		case !chatName().MatchString(t.Function.Name):
+			return invalid("Invalid 'tools[%d].function.name': string does not match pattern '%s'.", i, chatName())
 		case len(p) > 0 && (json.Unmarshal(p, &schema) != nil || schema.Type != "object"):
 			return invalid("Invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"'.", t.Function.Name)
 		}
@@ -194,8 +193,8 @@ func (c *chatCall) check() *refusal {
 		return invalid(".id is required")
 	case c.Type != "function":
 		return invalid(".type: invalid value '%s'", c.Type)
-	case !chatName.MatchString(c.Function.Name):
-		return invalid(".function.name: string does not match pattern '%s'", chatName)
+	case !chatName().MatchString(c.Function.Name):
+		return invalid(".function.name: string does not match pattern '%s'", chatName())
 	case c.Function.Arguments == nil || !isObject(json.RawMessage(*c.Function.Arguments)):
 		return invalid(".function.arguments: must be a JSON object") // vLLM and Ollama parse them
 	}

@@ -3,14 +3,13 @@ package fakellm
 import (
 	"encoding/base64"
 	"encoding/json"
-	"regexp"
 	"slices"
 )
 
 var (
-	geminiName  = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$`)
-	geminiOld   = regexp.MustCompile(`^gemini-[012](\.|-|$)`)                     // without thinking levels, and lenient about signatures
-	geminiNew   = regexp.MustCompile(`^gemini-([3-9]|[1-9][0-9]|[a-z-]*latest$)`) // strict about signatures
+	geminiName  = pattern(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$`)
+	geminiOld   = pattern(`^gemini-[012](\.|-|$)`)                     // without thinking levels, and lenient about signatures
+	geminiNew   = pattern(`^gemini-([3-9]|[1-9][0-9]|[a-z-]*latest$)`) // strict about signatures
 	geminiNoSig = []string{"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"}
 )
 
@@ -39,7 +38,7 @@ func (w *geminiRequest) check(model string) *refusal {
 	if why := w.checkCalls(); why != nil {
 		return why
 	}
-	if geminiNew.MatchString(model) {
+	if geminiNew().MatchString(model) {
 		return w.checkSignatures()
 	}
 	return nil
@@ -49,7 +48,7 @@ func (w *geminiRequest) checkTools() *refusal {
 	var names []string
 	for i, t := range w.Tools {
 		for j, fn := range t.Functions {
-			if !geminiName.MatchString(fn.Name) {
+			if !geminiName().MatchString(fn.Name) {
 				return badArgument("* GenerateContentRequest.tools[%d].function_declarations[%d].name: Invalid function name. Must start with "+
 					"a letter or an underscore.", i, j)
 			}
@@ -91,7 +90,7 @@ func (c *geminiConfig) check(model string) *refusal {
 	case t == nil:
 	case t.Level != "" && t.Budget != nil:
 		return badArgument("You can only set only one of thinking budget and thinking level.")
-	case t.Level != "" && geminiOld.MatchString(model):
+	case t.Level != "" && geminiOld().MatchString(model):
 		return badArgument("Thinking level is not supported for this model.")
 	case t.Level != "" && !slices.Contains([]string{"MINIMAL", "LOW", "MEDIUM", "HIGH"}, t.Level):
 		return badArgument(`Invalid value at 'generation_config.thinking_config.thinking_level', "%s"`, t.Level)
@@ -138,7 +137,7 @@ func (p geminiPart) check(i, j int, role, model string) *refusal {
 	case p.FunctionCall != nil && role != "model", p.FunctionResponse != nil && role != "user", p.Thought && role != "model":
 		return badArgument("Please ensure that function call turn comes immediately after a user turn or after a function response turn.")
 	case p.Signature != "" && !slices.Contains(geminiNoSig, p.Signature) && p.Signature != sign(p.signed()),
-		slices.Contains(geminiNoSig, p.Signature) && !geminiNew.MatchString(model):
+		slices.Contains(geminiNoSig, p.Signature) && !geminiNew().MatchString(model):
 		return badArgument("Invalid thought signature.")
 	}
 	if b := p.InlineData; b != nil {
@@ -170,7 +169,7 @@ func (r *geminiResponse) check(i, j int, model string) *refusal {
 		return badArgument("* GenerateContentRequest.contents[%d].parts[%d].function_response.name: Name cannot be empty.", i, j)
 	case json.Unmarshal(r.Response, &response) != nil || response == nil:
 		return badArgument("Invalid value at 'contents[%d].parts[%d].function_response.response' (type.googleapis.com/google.protobuf.Struct)", i, j)
-	case len(r.Parts) > 0 && geminiOld.MatchString(model):
+	case len(r.Parts) > 0 && geminiOld().MatchString(model):
 		return badArgument("Multimodal function response is not supported for this model.")
 	}
 	for _, p := range r.Parts {

@@ -88,7 +88,7 @@ func (f gemini) geminiParts(a *response, each int) geminiPieces {
 	for _, t := range cut(a.Text) {
 		out.text = append(out.text, `{"text": `+encode(t)+`}`)
 	}
-	signs := geminiNew.MatchString(f.model) || a.Thinking != ""
+	signs := geminiNew().MatchString(f.model) || a.Thinking != ""
 	if signs && len(a.Calls) == 0 {
 		out.closing = `{"text": "","thoughtSignature": "` + sign(a.Text) + `"}`
 		if each == 0 && a.Text != "" {
@@ -106,7 +106,7 @@ func (f gemini) geminiParts(a *response, each int) geminiPieces {
 			break
 		}
 		part := `{"functionCall": {"name": ` + encode(c.Name) + `,"args": ` + args
-		if !geminiOld.MatchString(f.model) { // the old models send no ids
+		if !geminiOld().MatchString(f.model) { // the old models send no ids
 			part += `,"id": ` + encode(c.ID)
 		}
 		part += `}`

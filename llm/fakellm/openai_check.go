@@ -3,14 +3,13 @@ package fakellm
 import (
 	"encoding/base64"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/attractor-go/attractor/llm"
 )
 
-var openaiName = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+var openaiName = pattern(`^[a-zA-Z0-9_-]+$`)
 
 // The limits of the API.
 const (
@@ -69,9 +68,9 @@ func (f *openai) checkTools() *refusal {
 			continue
 		}
 		switch {
-		case !openaiName.MatchString(t.Name) || len(t.Name) > openaiMaxName:
+		case !openaiName().MatchString(t.Name) || len(t.Name) > openaiMaxName:
 			return f.invalid(at+".name", "invalid_value", "Invalid '%s.name': string does not match pattern. Expected a string that matches "+
-				"the pattern '%s'.", at, openaiName)
+				"the pattern '%s'.", at, openaiName())
 		case slices.Contains(names, t.Name):
 			return f.invalid(at, "", "Duplicate tool name: '%s'.", t.Name)
 		case t.Type == "custom" && t.Format != nil && t.Format.Type == "grammar" &&

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"sync"
 	"time"
 )
@@ -68,6 +69,11 @@ type format interface {
 type refusal struct {
 	status        int
 	code, message string
+}
+
+// pattern returns a regular expression that is compiled at its first use: most programs that link this package use few of them, if any.
+func pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
 // frame is one server-sent event.

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 const (
@@ -31,7 +32,9 @@ var secretHeaders = []string{"Authorization", "Proxy-Authorization", "X-Api-Key"
 var secretParams = []string{"key", "api_key", "api-key", "apikey", "access_token", "token", "auth", "signature"}
 
 // secretShapes matches the vendors' keys and ids, wherever they come from, such as an error's text.
-var secretShapes = regexp.MustCompile(`\b(sk-[\w*-]{8,}|AIza[\w*-]{8,}|org-\w{8,}|proj_\w{8,}|(?i:bearer )[\w.~+/*-]{20,}=*)`)
+var secretShapes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(sk-[\w*-]{8,}|AIza[\w*-]{8,}|org-\w{8,}|proj_\w{8,}|(?i:bearer )[\w.~+/*-]{20,}=*)`)
+})
 
 // scrubber removes the secrets of one exchange.
 type scrubber struct{ secrets []string }
@@ -92,7 +95,7 @@ func (s *scrubber) text(text string) string {
 	for _, secret := range s.secrets {
 		text = strings.ReplaceAll(text, secret, redacted)
 	}
-	return secretShapes.ReplaceAllString(text, redacted)
+	return secretShapes().ReplaceAllString(text, redacted)
 }
 
 func (s *scrubber) request(req *http.Request, body []byte) recordedRequest {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/attractor-go/attractor/env"
@@ -99,12 +100,14 @@ func tagged(text string) string {
 }
 
 // closingTagPattern matches what can be read as the closing tag.
-var closingTagPattern = regexp.MustCompile(`(?i)<(\s*/\s*untrusted_context)`)
+var closingTagPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)<(\s*/\s*untrusted_context)`)
+})
 
 // escape returns a text in which nothing can be read as the closing tag. It cleans the text first, because cleaning can turn the rest
 // into a tag.
 func escape(text string) string {
-	return closingTagPattern.ReplaceAllString(sanitize.Text(text), "&lt;$1")
+	return closingTagPattern().ReplaceAllString(sanitize.Text(text), "&lt;$1")
 }
 
 // escaped escapes the text of a result on both sides of its gap.
