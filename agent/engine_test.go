@@ -191,7 +191,7 @@ func (j job) run(t *testing.T) done {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestJ2_EngineProcess$", "-test.v", "-test.count=1")
-	cmd.Env = append(os.Environ(), engineJob+"="+string(given))
+	cmd.Env = append(os.Environ(), engineJob+"="+string(given), "TMPDIR="+t.TempDir()) // a killed process leaves its files there
 	out, err := cmd.CombinedOutput()
 	if (err != nil) != j.Killed {
 		t.Fatalf("%s: %v\n%s", j.Do, err, out)

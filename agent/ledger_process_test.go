@@ -184,7 +184,7 @@ func TestJ9_LedgerOfAFleet(t *testing.T) {
 	dir := t.TempDir()
 	process := func(name string, more ...string) *exec.Cmd {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestJ9_LedgerProcess$", "-test.v")
-		cmd.Env = append(append(os.Environ(), ledgerURL+"="+server.URL, ledgerLog+"="+filepath.Join(dir, name)), more...)
+		cmd.Env = append(append(os.Environ(), ledgerURL+"="+server.URL, ledgerLog+"="+filepath.Join(dir, name), "TMPDIR="+dir), more...)
 		return cmd
 	}
 	killed := process("b", ledgerNew+"=1")
