@@ -8,8 +8,8 @@ import "github.com/attractor-go/attractor/internal/contain"
 // working directory are the same. The processor time given is what the level adds to a command; `bash -c true` itself takes one
 // millisecond.
 const (
-	// ContainCgroupPIDNS is ContainCgroup in a PID namespace shared by all commands of the environment. A keeper process is process
-	// 1 of the namespace and adopts orphans. It ends when the host ends, however that happens, and the kernel then kills everything
+	// ContainCgroupPIDNS is ContainCgroup in a PID namespace that is made for the first command of the environment and that all its
+	// commands share. A keeper process is process 1 of the namespace and adopts orphans. It ends when the host ends, however that happens, and the kernel then kills everything
 	// in the namespace. Commands see each other but no process of the host, whose /proc is detached from their mounts (see
 	// Local.HidesHost). They run without CAP_SYS_PTRACE, because a process that is just starting would show the host's memory to
 	// others that have it; it still shows the host's environment if the host does not call Conceal. The level needs what

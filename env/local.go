@@ -50,8 +50,9 @@ type LocalOptions struct {
 	// Network and Sandbox say briefly what commands can reach of the network and the machine, because of Launch or of what this
 	// process itself runs in; see Confinement. Empty means unknown.
 	Network, Sandbox string
-	// Containment selects a level, such as ContainGroup. Empty means the best that works, which NewLocal finds by trying. For a
-	// level that does not work NewLocal returns an error that wraps errors.ErrUnsupported.
+	// Containment selects a level, such as ContainGroup, which NewLocal tries out with a process. If it does not work, NewLocal returns
+	// an error that wraps errors.ErrUnsupported. Empty means the best that works. NewLocal finds it without starting a process if it
+	// can, so the program must keep its privileges as long as it starts commands.
 	Containment string
 	// EndAbandoned makes NewLocal end (TERM, Grace, KILL) the processes that commands left running when their host, a Local of this
 	// user on this machine, was killed. Local.Abandoned lists them. Processes whose host is alive or unknown are kept. It is for a

@@ -18,11 +18,15 @@ import (
 // leafPrefix is the prefix of our cgroups' names.
 const leafPrefix = "attractor-"
 
-// cgroups starts each command in a new cgroup below a directory that a probe found to work.
-type cgroups struct{ dir string }
+// cgroups starts each command in a new cgroup below a directory that was found to work.
+type cgroups struct {
+	dir string
+	own bool // it is the cgroup of this process
+}
 
-// findCgroups returns the level in the first directory in which cgroups can be made, or an error that says why none works.
-func findCgroups(shell string) (*cgroups, error) {
+// findCgroups returns the level in the first directory in which cgroups can be made, or an error that says why none works. With
+// proof a trial is not enough.
+func findCgroups(shell string, proof bool) (*cgroups, error) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return nil, err
@@ -33,8 +37,8 @@ func findCgroups(shell string) (*cgroups, error) {
 	}
 	errs := []error{errors.New("no usable cgroup of version 2")}
 	for _, dir := range cgroupDirs(string(mounts), string(own), os.Getuid()) {
-		c := &cgroups{dir: dir}
-		err := c.probe(shell)
+		c := &cgroups{dir: dir, own: slices.Contains(mountedDirs(string(mounts), ownCgroup(string(own))), dir)}
+		err := c.works(shell, proof)
 		if err == nil {
 			c.removeEmpty()
 			return c, nil
@@ -48,27 +52,33 @@ func findCgroups(shell string) (*cgroups, error) {
 // in the same user's slice, the slice that was delegated to the user. Limits of a cgroup hold for those below it. No directory further
 // up is tried, so that no command escapes the limits.
 func cgroupDirs(mountinfo, own string, uid int) []string {
-	const version2 = "0::" // the line of version 2's only hierarchy in proc_pid_cgroup
-	var at string
-	for line := range strings.Lines(own) {
-		if rest, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), version2); ok {
-			at = rest
-		}
-	}
+	at := ownCgroup(own)
 	if at == "" {
 		return nil // only version 1
 	}
-	paths := []string{at}
+	dirs := mountedDirs(mountinfo, at)
 	id := strconv.Itoa(uid)
 	if slice := "/user.slice/user-" + id + ".slice/"; strings.HasPrefix(at, slice) {
-		paths = append(paths, slice+"user@"+id+".service")
+		dirs = append(dirs, mountedDirs(mountinfo, slice+"user@"+id+".service")...)
 	}
-	var dirs []string
-	for _, p := range paths {
-		for line := range strings.Lines(mountinfo) {
-			if dir, ok := mountedAt(line, p); ok && !slices.Contains(dirs, dir) {
-				dirs = append(dirs, dir)
-			}
+	return dirs
+}
+
+// ownCgroup returns the path of the process in the hierarchy of version 2, or "" if there is none. The text is of proc_pid_cgroup(5).
+func ownCgroup(text string) (at string) {
+	for line := range strings.Lines(text) {
+		if rest, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "0::"); ok { // the only hierarchy of version 2
+			at = rest
+		}
+	}
+	return at
+}
+
+// mountedDirs returns the directories that show a path of the hierarchy, one for each mount that has it.
+func mountedDirs(mountinfo, hierarchyPath string) (dirs []string) {
+	for line := range strings.Lines(mountinfo) {
+		if dir, ok := mountedAt(line, hierarchyPath); ok && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
 		}
 	}
 	return dirs
@@ -98,6 +108,14 @@ func mountedAt(line, hierarchyPath string) (string, bool) {
 // unescapeMount decodes the kernel's octal escapes of blanks and backslashes.
 func unescapeMount(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
+}
+
+// works returns an error if commands cannot be started in cgroups.
+func (c *cgroups) works(shell string, proof bool) error {
+	if !proof && c.try() == nil {
+		return nil
+	}
+	return c.probe(shell)
 }
 
 // probe does everything that a command needs: it makes a cgroup, starts a process in it, finds it, kills it and removes the cgroup.

@@ -26,9 +26,10 @@ type cgroupPIDNS struct {
 	closed bool
 }
 
-// findCgroupPIDNS returns the level, or an error that says why cgroups and a namespace do not work together.
-func findCgroupPIDNS(shell, outer string) (*cgroupPIDNS, error) {
-	c, err := findCgroups(shell)
+// findCgroupPIDNS returns the level, or an error that says why cgroups and a namespace do not work together. With proof a trial is not
+// enough.
+func findCgroupPIDNS(shell, outer string, proof bool) (*cgroupPIDNS, error) {
+	c, err := findCgroups(shell, proof)
 	if err != nil {
 		return nil, err
 	}
@@ -37,6 +38,9 @@ func findCgroupPIDNS(shell, outer string) (*cgroupPIDNS, error) {
 		return nil, err
 	}
 	r := &cgroupPIDNS{cgroups: c, pidns: n}
+	if !proof && n.try(true) == nil {
+		return r, nil
+	}
 	if err := r.probe(shell); err != nil {
 		return nil, errors.Join(err, r.close())
 	}

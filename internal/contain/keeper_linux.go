@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path"
@@ -85,6 +86,25 @@ func (k *keeper) ready(answer *os.File) error {
 		return nil
 	}
 	return fmt.Errorf("its process 1 is not ready: %s: %w", oneLine(line), err)
+}
+
+// checkProc returns an error unless the mounted /proc is that of the keeper's namespace: there the keeper is process 1, and this process
+// does not exist. The working directory must be the host's /proc.
+func (k *keeper) checkProc() error {
+	outside, err := os.ReadFile(path.Join(strconv.Itoa(k.cmd.Process.Pid), "stat"))
+	if err != nil {
+		return err
+	}
+	inside, err := k.proc.ReadFile("1/stat")
+	if err != nil {
+		return err
+	}
+	first, err1 := parseStat(k.cmd.Process.Pid, outside)
+	same, err2 := parseStat(k.cmd.Process.Pid, inside)
+	if _, err := k.proc.Readlink("self"); !errors.Is(err, fs.ErrNotExist) || first.member != same.member {
+		return errors.Join(errors.New("the new /proc does not show the processes of the namespace"), err1, err2)
+	}
+	return errors.Join(err1, err2)
 }
 
 // wait waits for the keeper. The kernel lets it end when all other processes of its namespace have ended.

@@ -68,7 +68,7 @@ func TestD4_ThreadsAreNotReused(t *testing.T) {
 // livePIDNS returns the level or skips the test.
 func livePIDNS(t *testing.T) *pidns {
 	t.Helper()
-	n, err := findPIDNS("/bin/sh", "")
+	n, err := findPIDNS("/bin/sh", "", true)
 	if err != nil {
 		t.Skipf("no PID namespaces here: %v", err)
 	}
@@ -80,11 +80,17 @@ func TestI4_NoCommandWithoutItsNamespace(t *testing.T) {
 	for name, broken := range map[string]func(*pidns){
 		"no keeper": func(n *pidns) { n.shell = "/gone" },
 		"no mount":  func(n *pidns) { n.mount = "false" },
+		"the host's /proc": func(n *pidns) {
+			n.mount = t.TempDir() + "/mount"
+			if err := os.WriteFile(n.mount, []byte("#!/bin/sh\nexec /bin/mount --rbind /proc /proc\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			levels := map[string]mechanism{PIDNS: livePIDNS(t)}
 			broken(levels[PIDNS].(*pidns))
-			if r, err := findCgroupPIDNS("/bin/sh", ""); err == nil {
+			if r, err := findCgroupPIDNS("/bin/sh", "", true); err == nil {
 				endKeeper(t, r)
 				broken(r.pidns)
 				levels[CgroupPIDNS] = r

@@ -35,8 +35,8 @@ type unclosed struct {
 	trees []Tree
 }
 
-// Find returns the wanted level, or the best that works on this machine if wanted is empty. Each level is tried out with the shell. An
-// error wraps errors.ErrUnsupported.
+// Find returns the wanted level, or the best that works on this machine if wanted is empty. A wanted level is tried out with the shell;
+// the best one is found without starting a process, if it can be. An error wraps errors.ErrUnsupported.
 func Find(wanted, shell string) (Level, error) {
 	v := Level{unclosed: &unclosed{}, host: newHost()}
 	if own := os.Getenv(MarkVar); own != "" {
@@ -47,7 +47,7 @@ func Find(wanted, shell string) (Level, error) {
 	}
 	known := wanted == ""
 	var errs []error
-	for _, c := range v.candidates(shell) {
+	for _, c := range v.candidates(shell, wanted != "") {
 		if wanted != "" && wanted != c.name {
 			continue
 		}
@@ -74,12 +74,12 @@ type candidate struct {
 	find func() (mechanism, error)
 }
 
-// candidates returns the levels above the process group, the best first.
-func (v Level) candidates(shell string) []candidate {
+// candidates returns the levels above the process group, the best first. With proof a trial is not enough.
+func (v Level) candidates(shell string, proof bool) []candidate {
 	return []candidate{
-		{CgroupPIDNS, func() (mechanism, error) { return findCgroupPIDNS(shell, v.outer) }},
-		{PIDNS, func() (mechanism, error) { return findPIDNS(shell, v.outer) }},
-		{Cgroup, func() (mechanism, error) { return findCgroups(shell) }},
+		{CgroupPIDNS, func() (mechanism, error) { return findCgroupPIDNS(shell, v.outer, proof) }},
+		{PIDNS, func() (mechanism, error) { return findPIDNS(shell, v.outer, proof) }},
+		{Cgroup, func() (mechanism, error) { return findCgroups(shell, proof) }},
 	}
 }
 

@@ -21,10 +21,10 @@ type pidns struct {
 	environ      []string // of the keepers
 }
 
-// findPIDNS returns the level, or an error that says why no namespace can be made.
-func findPIDNS(shell, outer string) (*pidns, error) {
+// findPIDNS returns the level, or an error that says why no namespace can be made. With proof a trial is not enough.
+func findPIDNS(shell, outer string, proof bool) (*pidns, error) {
 	n, err := preparePIDNS(shell, outer)
-	if err == nil {
+	if err == nil && (proof || n.try(false) != nil) {
 		err = n.probe(shell)
 	}
 	if err != nil {
@@ -151,19 +151,8 @@ func (n *pidns) enter() (_ *keeper, err error) {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return nil, os.NewSyscallError("unshare", err)
 	}
-	// The host's /proc stays the working directory, by which it is reached once it is no longer mounted.
-	if err := unix.Chdir("/proc"); err != nil {
-		return nil, os.NewSyscallError("chdir", err)
-	}
-	list, err := ownMounts()
+	proc, err := isolatedProc()
 	if err != nil {
-		return nil, err
-	}
-	proc, err := findProc(list)
-	if err != nil {
-		return nil, err
-	}
-	if err := proc.isolate(); err != nil {
 		return nil, err
 	}
 	k, err := n.startKeeper(proc.options)
@@ -174,6 +163,9 @@ func (n *pidns) enter() (_ *keeper, err error) {
 		return k, err
 	}
 	if k.proc, err = os.OpenRoot("/proc"); err != nil {
+		return k, err
+	}
+	if err := k.checkProc(); err != nil {
 		return k, err
 	}
 	return k, errors.Join(joinPIDNS(k.cmd.Process.Pid), os.NewSyscallError("chdir", unix.Chdir("/")))

@@ -112,6 +112,23 @@ func ownMounts() ([]mount, error) {
 	return parseMounts(string(text))
 }
 
+// isolatedProc returns the mounts of procfs of the calling thread, which has mounts of its own, and keeps changes to them from the host's.
+// The host's /proc becomes the thread's working directory, by which it is reached once it is no longer mounted.
+func isolatedProc() (procMounts, error) {
+	if err := unix.Chdir("/proc"); err != nil {
+		return procMounts{}, os.NewSyscallError("chdir", err)
+	}
+	list, err := ownMounts()
+	if err != nil {
+		return procMounts{}, err
+	}
+	proc, err := findProc(list)
+	if err != nil {
+		return procMounts{}, err
+	}
+	return proc, proc.isolate()
+}
+
 // isolate keeps changes to procfs mounts, and to mounts in them, from the host's mounts. A mount that holds a procfs and shares its
 // changes only receives changes from then on. All others keep their propagation, for commands to use.
 func (p procMounts) isolate() error {
