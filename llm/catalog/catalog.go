@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/attractor-go/attractor/llm"
 )
@@ -15,16 +16,49 @@ import (
 // the vendors' SDKs and of other open-source clients. Prices are the vendors' list prices in US dollars per million tokens.
 //
 //go:embed models.json
-var builtin []byte
+var builtin string
 
 // Catalog holds a list of models. It never changes, so it is safe for concurrent use. The zero value is empty.
-type Catalog struct{ models []llm.Model }
+type Catalog struct{ entries []*entry }
 
-// New returns the catalog that comes with the library.
+// entry holds a model of a catalog. The library's own models are decoded when somebody asks for them: most programs use one or two.
+type entry struct {
+	provider, id string
+	text         string // the JSON of a model that is not decoded yet, without escape sequences
+
+	once  sync.Once
+	model llm.Model
+}
+
+// get returns the model.
+func (e *entry) get() llm.Model {
+	e.once.Do(func() {
+		if e.text != "" && json.Unmarshal([]byte(e.text), &e.model) != nil { // cannot happen: a test reads them all
+			e.model = llm.Model{ID: e.id, Provider: e.provider}
+		}
+	})
+	return e.model
+}
+
+// called reports whether the model has an alias.
+func (e *entry) called(alias string) bool {
+	if e.text != "" && !strings.Contains(e.text, `"`+alias+`"`) {
+		return false
+	}
+	return slices.Contains(e.get().Aliases, alias)
+}
+
+// New returns the catalog that comes with the library. Its text has a model in each line, which begins with the id and the provider.
 func New() *Catalog {
-	c, err := new(Catalog).Read(strings.NewReader(string(builtin)))
-	if err != nil { // cannot happen: a test reads it
-		return new(Catalog)
+	c := new(Catalog)
+	for line := range strings.SplitSeq(builtin, "\n") {
+		rest, ok := strings.CutPrefix(line, `  {"id": "`)
+		if !ok {
+			continue // a bracket of the array
+		}
+		id, rest, _ := strings.Cut(rest, `", "provider": "`)
+		provider, _, _ := strings.Cut(rest, `"`)
+		c.entries = append(c.entries, &entry{provider: provider, id: id, text: strings.TrimSuffix(line, ",")})
 	}
 	return c
 }
@@ -48,24 +82,28 @@ func (c *Catalog) Read(r io.Reader) (*Catalog, error) {
 // With returns the catalog with models added. A model that it already has, by provider and id, is replaced as a whole and keeps
 // its place. Others come first, as the newest.
 func (c *Catalog) With(models ...llm.Model) *Catalog {
-	merged := slices.Clone(c.models)
-	var added []llm.Model
+	merged := slices.Clone(c.entries)
+	var added []*entry
 	for _, m := range models {
-		if i := slices.IndexFunc(merged, func(o llm.Model) bool { return o.Provider == m.Provider && o.ID == m.ID }); i >= 0 {
-			merged[i] = m
+		e := &entry{provider: m.Provider, id: m.ID, model: m}
+		if i := slices.IndexFunc(merged, func(o *entry) bool { return o.provider == m.Provider && o.id == m.ID }); i >= 0 {
+			merged[i] = e
 		} else {
-			added = append(added, m)
+			added = append(added, e)
 		}
 	}
-	return &Catalog{models: append(added, merged...)}
+	return &Catalog{entries: append(added, merged...)}
 }
 
 // Get returns a provider's model by its id or an alias. It is an [llm.Lookup].
 func (c *Catalog) Get(provider, id string) (llm.Model, bool) {
-	for _, byID := range []bool{true, false} {
-		for _, m := range c.models {
-			if m.Provider == provider && (byID && m.ID == id || !byID && slices.Contains(m.Aliases, id)) {
-				return m, true
+	for _, fits := range []func(*entry) bool{
+		func(e *entry) bool { return e.id == id },
+		func(e *entry) bool { return e.called(id) },
+	} {
+		for _, e := range c.entries {
+			if e.provider == provider && fits(e) {
+				return e.get(), true
 			}
 		}
 	}
@@ -75,9 +113,9 @@ func (c *Catalog) Get(provider, id string) (llm.Model, bool) {
 // List returns a provider's models, newest first. An empty provider means all models.
 func (c *Catalog) List(provider string) []llm.Model {
 	var models []llm.Model
-	for _, m := range c.models {
-		if provider == "" || m.Provider == provider {
-			models = append(models, m)
+	for _, e := range c.entries {
+		if provider == "" || e.provider == provider {
+			models = append(models, e.get())
 		}
 	}
 	return models

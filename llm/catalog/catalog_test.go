@@ -1,9 +1,13 @@
 package catalog_test
 
 import (
+	"bytes"
 	"math"
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/catalog"
@@ -107,5 +111,46 @@ func TestG10_CostByTier(t *testing.T) {
 	unknown := llm.Model{}
 	if _, ok := unknown.Cost(llm.Usage{Input: 1}); ok {
 		t.Error("a model without prices has a cost")
+	}
+}
+
+// The library's own models are found and decoded one by one. The plain way decodes the whole file.
+func TestK1_ModelsAreDecodedOneByOne(t *testing.T) {
+	f, err := os.Open("models.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	plain, err := new(catalog.Catalog).Read(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(plain.List(""), catalog.New().List("")); diff != "" {
+		t.Error(diff)
+	}
+	for _, m := range plain.List("") {
+		for _, id := range append([]string{m.ID, m.Name, m.Provider, m.ID + `"`}, m.Aliases...) {
+			for _, provider := range []string{"anthropic", "openai", "gemini", "acme"} {
+				want, known := plain.Get(provider, id)
+				got, found := catalog.New().Get(provider, id)
+				if diff := cmp.Diff(want, got); known != found || diff != "" {
+					t.Errorf("Get(%s, %s): %v, want %v\n%s", provider, id, found, known, diff)
+				}
+			}
+		}
+	}
+	if n := testing.AllocsPerRun(10, func() { catalog.New().Get("anthropic", "claude-sonnet-5-5") }); n > 200 {
+		t.Errorf("a catalog and a look into it make %v allocations: more than one model was decoded", n)
+	}
+}
+
+// An escape sequence in the file could hide an alias from the search in the text.
+func TestK1_ModelsHaveNoEscapes(t *testing.T) {
+	text, err := os.ReadFile("models.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.ContainsRune(text, '\\') {
+		t.Error("models.json has an escape sequence: write the character itself")
 	}
 }
