@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -98,11 +99,9 @@ func inPlaces(t *testing.T, compare func(t *testing.T, p place)) {
 func TestC8_TheTreeIsGits(t *testing.T) {
 	inPlaces(t, func(t *testing.T, p place) {
 		e := local(t, p.dir)
-		entries, err := (&walker{env: e}).walk(context.Background(), absolute(e, p.under))
-		must(t, err)
-		ours := []string{}
-		for _, f := range entries {
-			ours = append(ours, shown(e.WorkDir(), f.abs))
+		ours := walked(t, e, p.under)
+		for i, name := range ours {
+			ours[i] = path.Join(p.under, name)
 		}
 		slices.Sort(ours)
 		theirs := sorted(run(t, p.dir, append(p.git, "ls-files", "-z", "--others", "--exclude-standard", p.under)...), "\x00")

@@ -61,7 +61,7 @@ func FuzzC8_Ignore(f *testing.F) {
 			return
 		}
 		ignores := func(rules, name string) bool {
-			return (*ignoreList)(nil).with("/", parseRules(rules)).ignores("/"+name, path.Base(name), false)
+			return (*ignoreList)(nil).with("/", parseRules(rules)).ignores("/"+name[:len(name)-len(path.Base(name))], path.Base(name), false)
 		}
 		for _, r := range parseRules(rules) {
 			if strings.Count(name, "*")+strings.Count(rules, "*") < 8 {
@@ -95,13 +95,15 @@ func FuzzC9_Glob(f *testing.F) {
 		if len(pattern) > 50 || len(name) > 50 || strings.Count(pattern, "*") > 8 || name != path.Clean(name) || path.IsAbs(name) || name[0] == '.' || strings.Contains(name, "\x00") || !utf8.ValidString(pattern) {
 			return
 		}
-		filter, err := fileFilter(pattern)
+		dir, base := path.Split(name)
+		in := &folder{prefix: "/" + dir, base: 1}
+		filter, err := newFilter(pattern)
 		if err != nil {
 			return
 		}
 		if pattern != "" && pattern[0] != '!' {
-			exclude, err := fileFilter("!" + pattern)
-			if err != nil || exclude(name, name) == filter(name, name) {
+			exclude, err := newFilter("!" + pattern)
+			if err != nil || exclude.selects(in, base, "/") == filter.selects(in, base, "/") {
 				t.Errorf("!%s selects what %s selects: %q (%v)", pattern, pattern, name, err)
 			}
 		}
@@ -115,6 +117,10 @@ func FuzzC9_Glob(f *testing.F) {
 		loose := doublestar.MatchUnvalidated(pattern, name)
 		if tight := doublestar.MatchUnvalidated(within, name); tight && !loose || loose && !tight && !(strings.Contains(pattern, "[") && strings.Contains(name, "/")) {
 			t.Errorf("%q and %q, written as %q: %v and %v", pattern, name, within, loose, tight)
+		}
+		prepared := newPattern(within)
+		if got, want := prepared.match(dir, base), doublestar.MatchUnvalidated(within, name); got != want {
+			t.Errorf("%q and %q: prepared %v, plain %v", within, name, got, want)
 		}
 		if !loose {
 			return

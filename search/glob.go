@@ -1,7 +1,6 @@
 package search
 
 import (
-	"cmp"
 	"context"
 	"io/fs"
 	"path"
@@ -20,32 +19,56 @@ func glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing,
 	if !doublestar.ValidatePattern(pattern) {
 		return Listing{}, errBadGlob(pattern)
 	}
-	within := keepInElements(pattern)
+	within := newPattern(keepInElements(pattern))
+	workDir := e.WorkDir()
+	l := Listing{Files: []File{}}
 	w := &walker{
 		env:    e,
 		enter:  func(rel string) bool { return mayContain(pattern, rel) },
-		accept: func(f *entry) bool { return doublestar.MatchUnvalidated(within, f.rel) },
-		stat:   true,
+		accept: func(in *folder, f env.Entry) bool { return within.match(in.prefix[in.base:], f.Name) },
 	}
-	entries, err := w.walk(ctx, root)
-	if err != nil {
+	w.visitor = func() visitor {
+		return func(ctx context.Context, in *folder, files []env.Entry) (func() bool, int) {
+			found, problems := listed(ctx, e, workDir, in, files)
+			return func() bool {
+				w.unreadable.addAll(problems)
+				l.Files = append(l.Files, found...)
+				return true
+			}, 0
+		}
+	}
+	if err := w.walk(ctx, root); err != nil {
 		return Listing{}, err
 	}
-	found := make([]File, 0, len(entries))
-	for _, f := range entries {
-		info := f.info
-		if info.Mode.Type() == fs.ModeSymlink {
-			// Broken links and links to directories are left out.
-			if info, err = e.Stat(ctx, f.abs); err != nil || !info.Mode.IsRegular() {
-				continue
-			}
+	slices.SortFunc(l.Files, func(a, b File) int {
+		if c := b.ModTime.Compare(a.ModTime); c != 0 {
+			return c
 		}
-		found = append(found, File{Path: shown(e.WorkDir(), f.abs), Size: info.Size, ModTime: info.ModTime})
-	}
-	slices.SortFunc(found, func(a, b File) int {
-		return cmp.Or(b.ModTime.Compare(a.ModTime), strings.Compare(a.Path, b.Path))
+		return strings.Compare(a.Path, b.Path)
 	})
-	return Listing{Files: found, Unreadable: w.unreadable.list()}, context.Cause(ctx)
+	l.Unreadable = w.unreadable.list()
+	return l, context.Cause(ctx)
+}
+
+// listed describes files of a folder. It leaves out broken links and links to directories.
+func listed(ctx context.Context, e env.Environment, workDir string, in *folder, files []env.Entry) (found []File, problems []problem) {
+	found = make([]File, 0, len(files))
+	prefix := shownDir(workDir, in.prefix)
+	for _, f := range files {
+		if f.Type == fs.ModeSymlink {
+			if info, err := e.Stat(ctx, in.abs(f.Name)); err == nil && info.Mode.IsRegular() {
+				found = append(found, File{prefix + f.Name, info.Size, info.ModTime})
+			}
+			continue
+		}
+		info, err := in.dir.Stat(ctx, f.Name)
+		if err != nil {
+			problems = append(problems, problem{in.rel(f.Name), err})
+			continue
+		}
+		found = append(found, File{prefix + f.Name, info.Size, info.ModTime})
+	}
+	return found, problems
 }
 
 // splitGlob returns the directory to walk and the pattern to match below it. A pattern that is absolute or begins with .. changes the
@@ -71,7 +94,7 @@ func splitGlob(e env.Environment, pattern, dir string) (root, rest string) {
 
 // mayContain reports whether there may be matching files below a directory. It may return true if there are none.
 func mayContain(pattern, dir string) bool {
-	if strings.ContainsRune(pattern, '{') { // an alternative may have slashes in it
+	if strings.HasPrefix(pattern, "**/") || strings.ContainsRune(pattern, '{') { // an alternative may have slashes in it
 		return true
 	}
 	want, have := strings.Split(pattern, "/"), strings.Split(dir, "/")
@@ -84,24 +107,37 @@ func mayContain(pattern, dir string) bool {
 	return doublestar.MatchUnvalidated(strings.Join(want[:n], "/"), strings.Join(have[:n], "/"))
 }
 
-// fileFilter returns a function that reports whether a Query's Glob selects a file, given its paths from the search's root and from the
-// working directory.
-func fileFilter(pattern string) (func(fromRoot, fromWorkDir string) bool, error) {
-	if pattern == "" {
-		return func(string, string) bool { return true }, nil
+// filter selects files by a Query's Glob.
+type filter struct {
+	pattern pattern
+	all     bool // there is no pattern
+	byName  bool
+	exclude bool
+}
+
+// newFilter returns the filter for a Query's Glob.
+func newFilter(glob string) (*filter, error) {
+	if glob == "" {
+		return &filter{all: true}, nil
 	}
-	pattern, exclude := strings.CutPrefix(pattern, "!")
-	if !doublestar.ValidatePattern(pattern) {
-		return nil, errBadGlob(pattern)
+	glob, exclude := strings.CutPrefix(glob, "!")
+	if !doublestar.ValidatePattern(glob) {
+		return nil, errBadGlob(glob)
 	}
-	byName := !strings.Contains(pattern, "/")
-	pattern = keepInElements(strings.TrimPrefix(strings.TrimPrefix(pattern, "./"), "/"))
-	return func(fromRoot, fromWorkDir string) bool {
-		if byName {
-			return doublestar.MatchUnvalidated(pattern, path.Base(fromRoot)) != exclude
-		}
-		// People write both, and a pattern seldom matches the one that was not meant.
-		match := doublestar.MatchUnvalidated(pattern, fromRoot) || doublestar.MatchUnvalidated(pattern, fromWorkDir)
-		return match != exclude
-	}, nil
+	f := &filter{byName: !strings.Contains(glob, "/"), exclude: exclude}
+	f.pattern = newPattern(keepInElements(strings.TrimPrefix(strings.TrimPrefix(glob, "./"), "/")))
+	return f, nil
+}
+
+// selects reports whether the filter selects a file.
+func (f *filter) selects(in *folder, name, workDir string) bool {
+	switch {
+	case f.all:
+		return true
+	case f.byName:
+		return f.pattern.match("", name) != f.exclude
+	}
+	// People write both, and a pattern seldom matches the one that was not meant.
+	match := f.pattern.match(in.prefix[in.base:], name) || f.pattern.match(shownDir(workDir, in.prefix), name)
+	return match != f.exclude
 }

@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"path"
-	"runtime"
-	"sync"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/guard"
@@ -19,103 +16,83 @@ func grep(ctx context.Context, e env.Environment, q Query) (Result, error) {
 		return Result{}, err
 	}
 	g := &grepper{env: e, query: &q, matcher: m, left: q.Max}
-	files, err := g.files(ctx)
+	root := absolute(e, q.Path)
+	info, err := e.Stat(ctx, root)
 	if err != nil {
 		return Result{}, err
 	}
-	err = g.search(ctx, files)
-	g.result.Unreadable = g.unreadable.list()
+	if info.IsDir() {
+		err = g.tree(ctx, root)
+	} else {
+		err = g.named(ctx, root)
+	}
 	return g.result, err
 }
 
 // grepper holds the state of one search.
 type grepper struct {
-	env        env.Environment
-	query      *Query
-	matcher    *matcher
-	unreadable problems
-	result     Result
-	left       int  // of Query.Max
-	named      bool // the query's path is a file
+	env     env.Environment
+	query   *Query
+	matcher *matcher
+	result  Result
+	left    int // of Query.Max
 }
 
-// files returns the files to search.
-func (g *grepper) files(ctx context.Context) ([]entry, error) {
-	root := absolute(g.env, g.query.Path)
-	info, err := g.env.Stat(ctx, root)
+// tree searches a directory. It takes the results in the order of the files, so that the first Max matches are always the same.
+func (g *grepper) tree(ctx context.Context, root string) error {
+	filter, err := newFilter(g.query.Glob)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if !info.IsDir() {
-		g.named = true
-		return []entry{{abs: root, rel: path.Base(root), info: info}}, nil
-	}
-	accept, err := fileFilter(g.query.Glob)
-	if err != nil {
-		return nil, err
-	}
-	w := &walker{env: g.env, accept: func(f *entry) bool {
+	workDir := g.env.WorkDir()
+	w := &walker{env: g.env, accept: func(in *folder, f env.Entry) bool {
 		// A link's target is searched at its own path if that is in the tree.
-		return f.info.Mode.IsRegular() && accept(f.rel, shown(g.env.WorkDir(), f.abs))
+		return f.Type.IsRegular() && filter.selects(in, f.Name, workDir)
 	}}
-	files, err := w.walk(ctx, root)
-	g.unreadable.all = w.unreadable.all
-	return files, err
+	w.visitor = func() visitor {
+		s := g.worker()
+		return func(ctx context.Context, in *folder, files []env.Entry) (func() bool, int) {
+			o := s.search(ctx, in, files)
+			return func() bool { return g.takeAll(&o, &w.unreadable) }, o.lines
+		}
+	}
+	if g.query.Max > 0 && g.query.Mode == Lines {
+		w.limit = maxHeld
+	}
+	err = w.walk(ctx, root)
+	g.result.Unreadable = w.unreadable.list()
+	return err
 }
 
-// search searches the files in parallel and takes the results in the order of the files, so that the first Max matches are always the
-// same.
-func (g *grepper) search(ctx context.Context, files []entry) error {
-	ctx, stop := context.WithCancel(ctx)
-	workers := min(max(4, runtime.GOMAXPROCS(0)), len(files))
-	jobs := make(chan batch)
-	queue := make(chan batch, 2*workers) // limits the batches that wait for a slow file
-	var running sync.WaitGroup
-	running.Go(func() {
-		defer close(queue)
-		defer close(jobs)
-		for len(files) > 0 {
-			b := batch{nextBatch(files), make(chan guard.Result[outcome], 1)}
-			files = files[len(b.files):]
-			select {
-			case queue <- b:
-			case <-ctx.Done():
-				return
-			}
-			jobs <- b // workers take jobs until the channel is closed
-		}
+// named searches one file.
+func (g *grepper) named(ctx context.Context, abs string) error {
+	var o outcome
+	var searching guard.Group // passes a panic of the environment on to the caller
+	searching.Go(func() {
+		r, err := g.env.Open(ctx, abs)
+		g.worker().file(r, err, abs, "", &o)
 	})
-	for range workers {
-		running.Go(func() {
-			w := worker{grepper: g, scanner: scanner{matcher: g.matcher, query: g.query, limit: maxChunk}}
-			for b := range jobs {
-				b.done <- <-guard.Start("the search", func() (outcome, error) { return w.search(ctx, b.files), nil })
-			}
-		})
+	searching.Wait()
+	for _, p := range o.problems {
+		return p.err
 	}
-	defer running.Wait()
-	defer stop()
-	for b := range queue {
-		searched := <-b.done
-		if searched.Err != nil { // the environment panicked: pass it on to the caller
-			panic(searched.Err)
-		}
-		o := searched.Value
-		for _, p := range o.problems {
-			if g.named {
-				return p.err
-			}
-			g.unreadable.add(shown(g.env.WorkDir(), p.file.abs), p.err)
-		}
-		g.result.Searched += o.searched
-		g.result.Binary += o.binary
-		for _, f := range o.found {
-			if !g.take(f) {
-				return nil
-			}
-		}
-	}
+	g.takeAll(&o, nil)
 	return context.Cause(ctx)
+}
+
+// takeAll adds an outcome to the result and reports whether more is wanted.
+func (g *grepper) takeAll(o *outcome, unreadable *problems) bool {
+	for _, p := range o.problems {
+		unreadable.add(shown(g.env.WorkDir(), p.name), p.err)
+	}
+	g.result.Searched += o.searched
+	g.result.Binary += o.binary
+	for _, f := range o.found {
+		if !g.take(f) {
+			return false
+		}
+	}
+	return true
 }
 
 // take adds a file's matches and reports whether more are wanted.

@@ -59,14 +59,17 @@ func trimTrailingSpaces(line string) string {
 	return line[:end]
 }
 
+// match reports whether the rule matches a file, given its directory's path from that of the rule.
 func (r *rule) match(rel, name string, isDir bool) bool {
 	switch {
 	case r.dirOnly && !isDir:
 		return false
 	case r.anywhere:
 		return r.pattern[0].match(name)
+	case len(r.pattern) == 1 && !r.pattern[0].double: // it has no more elements than a path in the rule's own directory
+		return rel == "" && r.pattern[0].match(name)
 	}
-	return r.pattern.match(rel)
+	return r.pattern.match(rel + name)
 }
 
 // ignoreList holds the rules of a directory, which take precedence over those of the directories above it. A nil list ignores nothing.
@@ -84,11 +87,11 @@ func (l *ignoreList) with(dir string, rules []rule) *ignoreList {
 	return &ignoreList{dir: strings.TrimSuffix(dir, "/"), rules: rules, above: l}
 }
 
-// ignores reports whether a file is excluded. The last matching rule of the nearest directory decides. It does not check the
-// directories above the file, because the walk enters none that is excluded.
-func (l *ignoreList) ignores(abs, name string, isDir bool) bool {
+// ignores reports whether a file is excluded, given its directory's path with a slash at the end. The last matching rule of the nearest
+// directory decides. It does not check the directories above the file, because the walk enters none that is excluded.
+func (l *ignoreList) ignores(dir, name string, isDir bool) bool {
 	for ; l != nil; l = l.above {
-		rel := abs[len(l.dir)+1:]
+		rel := dir[len(l.dir)+1:]
 		for i := len(l.rules) - 1; i >= 0; i-- {
 			if l.rules[i].match(rel, name, isDir) {
 				return !l.rules[i].negated

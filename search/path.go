@@ -39,4 +39,12 @@ func shown(workDir, abs string) string {
 	return abs
 }
 
+// shownDir returns the path of a directory for results, which ends in a slash unless it is empty. So does prefix.
+func shownDir(workDir, prefix string) string {
+	if rel, ok := below(workDir, prefix); ok {
+		return rel
+	}
+	return prefix
+}
+
 func isHome(name string) bool { return name == "~" || strings.HasPrefix(name, "~/") }

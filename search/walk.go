@@ -12,181 +12,144 @@ import (
 	"sync/atomic"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/guard"
 	"github.com/attractor-go/attractor/internal/names"
 )
 
 const (
-	walkers       = 8  // directories read at the same time
+	maxBatch      = 16 // files that are visited together: enough to make the overhead small, few enough to waste little at an early end
 	maxUnreadable = 10 // files and directories that are named
 )
 
-// entry holds a file that a walk found: a regular file or a symbolic link.
-type entry struct {
-	abs, rel string // rel is from the walk's root
-	info     env.Info
-}
-
-// dir returns the path of the directory that the file is in, with a slash at the end.
-func (e *entry) dir() string { return e.abs[:len(e.abs)-len(e.info.Name)] }
-
-// walker lists the files of a tree.
+// walker visits the files of a tree: regular files and symbolic links.
 type walker struct {
 	env env.Environment
 	// enter reports whether to enter a directory, given its path from the walk's root. Nil enters all.
 	enter func(rel string) bool
-	// accept reports whether to list a file. Nil lists all.
-	accept func(e *entry) bool
-	// stat reports whether sizes and times are needed, besides names and types.
-	stat bool
-	// closed reports whether a repository below the root is listed as one directory and not entered.
-	closed bool
-	// full is called when more than limit files were found, unless it is nil.
-	full  func()
-	limit int64
-	found atomic.Int64
+	// accept reports whether to visit a file. Nil visits all.
+	accept func(in *folder, f env.Entry) bool
+	// visitor returns a function that visits files. It is called once for each goroutine.
+	visitor func() visitor
+	// nested takes a repository below the root, given its path from there, and reports whether to go on. Nil enters repositories.
+	nested func(rel string) bool
+	// limit bounds what finished visits may hold while they wait for a slow one before them; 0 means no limit.
+	limit int
 
-	slots      chan struct{}
 	unreadable problems
 }
 
-// level holds the files of a directory and those of its subdirectories.
-type level struct {
-	files []entry
-	subs  []sublevel
+// visitor visits some files of a folder. Take is called after the takes of all files that come before these, never concurrently, and
+// reports whether to go on. Holds says how much the visit holds until then, in a unit of the visitor's own.
+type visitor func(ctx context.Context, in *folder, files []env.Entry) (take func() bool, holds int)
+
+// folder is an open directory of a walk. It is closed with the last task for its entries.
+type folder struct {
+	dir     env.Dir
+	prefix  string // its path, with a slash at the end
+	base    int    // the first bytes of prefix are the walk's root
+	ignored *ignoreList
+	tasks   atomic.Int32 // that need it
 }
 
-// sublevel holds a subdirectory, which comes before files[at].
-type sublevel struct {
-	level
-	at int
-}
+func (f *folder) abs(name string) string { return f.prefix + name }
+func (f *folder) rel(name string) string { return f.prefix[f.base:] + name }
 
-// appendTo appends all files in the order of the tree.
-func (l *level) appendTo(all []entry) []entry {
-	from := 0
-	for i := range l.subs {
-		all = append(all, l.files[from:l.subs[i].at]...)
-		all = l.subs[i].appendTo(all)
-		from = l.subs[i].at
+// release closes the folder if no other task needs it.
+func (f *folder) release() error {
+	if f.tasks.Add(-1) == 0 {
+		return f.dir.Close()
 	}
-	return append(all, l.files[from:]...)
+	return nil
 }
 
-// walk lists the files below a directory, by name, directory by directory. It fails only if root cannot be read or the context ends.
-// Other files and directories that cannot be read are added to w.unreadable.
-func (w *walker) walk(ctx context.Context, root string) ([]entry, error) {
+// walk visits the files below a directory, by name, directory by directory. It fails only if root cannot be read or the context ends.
+// Other directories that cannot be read are added to w.unreadable.
+func (w *walker) walk(ctx context.Context, root string) error {
 	if slices.Contains(strings.Split(root, "/"), ".git") {
-		return nil, &invalidError{shown(w.env.WorkDir(), root) + ": .git directories are not searched; git's own commands say what is in them"}
+		return &invalidError{shown(w.env.WorkDir(), root) + ": .git directories are not searched; git's own commands say what is in them"}
 	}
 	ignored, err := ignoreListAbove(ctx, w.env, root)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	w.slots = make(chan struct{}, walkers-1)
-	var all level
+	prefix := strings.TrimSuffix(root, "/") + "/"
 	dir, err := env.OpenDir(ctx, w.env, root)
 	if err == nil {
-		prefix := strings.TrimSuffix(root, "/") + "/"
-		all, err = w.list(ctx, dir, prefix, len(prefix), ignored)
-		err = errors.Join(err, dir.Close())
+		err = w.run(ctx, &folder{dir: dir, prefix: prefix, base: len(prefix), ignored: ignored})
 	}
 	if cause := context.Cause(ctx); cause != nil {
-		return nil, cause
+		return cause
 	}
-	return all.appendTo(nil), err
+	return err
 }
 
-// list walks one directory. Prefix is its path with a slash at the end, and its first base bytes are the walk's root. Other goroutines
-// walk the subdirectories as long as there are slots; the rest is walked here.
-func (w *walker) list(ctx context.Context, dir env.Dir, prefix string, base int, ignored *ignoreList) (level, error) {
-	found, err := dir.List(ctx)
+// enterDir opens a folder's subdirectory and returns the tasks for its entries.
+func (w *walker) enterDir(ctx context.Context, in *folder, name string) (*task, error) {
+	dir, err := in.dir.OpenDir(ctx, name)
 	if err != nil {
-		return level{}, err
+		return nil, err
 	}
-	if inside := len(prefix) > base; inside && w.closed && has(found, ".git") {
-		abs := prefix[:len(prefix)-1]
-		return level{files: []entry{{abs: abs, rel: abs[base:], info: env.Info{Name: path.Base(abs), Mode: fs.ModeDir}}}}, nil
+	return w.list(ctx, &folder{dir: dir, prefix: in.abs(name) + "/", base: in.base, ignored: in.ignored})
+}
+
+// list returns the tasks for the entries of a directory, which it closes if there are none.
+func (w *walker) list(ctx context.Context, f *folder) (first *task, err error) {
+	f.tasks.Store(1)
+	defer func() { err = errors.Join(err, f.release()) }()
+	found, err := f.dir.List(ctx)
+	if err != nil {
+		return nil, err
 	}
-	if gitRoot := has(found, ".git"); gitRoot || has(found, ".gitignore") {
-		if ignored, err = ignored.enter(ctx, w.env, path.Clean(prefix), gitRoot); err != nil {
-			return level{}, err
+	gitRoot := has(found, ".git")
+	if inside := len(f.prefix) > f.base; inside && gitRoot && w.nested != nil {
+		rel := f.prefix[f.base : len(f.prefix)-1]
+		return &task{begun: true, done: true, takes: []func() bool{func() bool { return w.nested(rel) }}}, nil
+	}
+	if gitRoot || has(found, ".gitignore") {
+		if f.ignored, err = f.ignored.enter(ctx, w.env, path.Clean(f.prefix), gitRoot); err != nil {
+			return nil, err
 		}
 	}
-	var l level
-	var dirs []entry
-	for _, f := range found {
-		e := entry{abs: prefix + f.Name, info: env.Info{Name: f.Name, Mode: f.Type}}
-		e.rel = e.abs[base:]
+	return w.tasks(f, found), nil
+}
+
+// tasks returns the tasks for a directory's entries. It overwrites the slice.
+func (w *walker) tasks(f *folder, found []env.Entry) (first *task) {
+	end := &first
+	add := func(t *task) {
+		t.in = f
+		f.tasks.Add(1)
+		*end, end = t, &t.next
+	}
+	from, to := 0, 0 // the files since the last task
+	flush := func() {
+		for ; from < to; from = min(from+maxBatch, to) {
+			add(&task{files: found[from:min(from+maxBatch, to)]})
+		}
+	}
+	for _, e := range found {
 		switch {
-		case !w.wanted(&e, ignored):
-		case f.Type.IsDir():
-			dirs = append(dirs, e)
-			l.subs = append(l.subs, sublevel{at: len(l.files)})
-		case w.describe(ctx, dir, &e):
-			if w.full != nil && w.found.Add(1) > w.limit {
-				w.full()
-			}
-			l.files = append(l.files, e)
-		}
-	}
-	var running guard.Group // passes a panic of the environment on to the caller
-	for i := range l.subs {
-		visit := func() { l.subs[i].level = w.visit(ctx, dir, &dirs[i], base, ignored) }
-		select {
-		case w.slots <- struct{}{}:
-			running.Go(func() {
-				defer func() { <-w.slots }()
-				visit()
-			})
+		case !w.wanted(f, e):
+		case e.Type.IsDir():
+			flush()
+			add(&task{dir: e.Name})
 		default:
-			visit()
+			found[to] = e
+			to++
 		}
 	}
-	running.Wait()
-	return l, nil
+	flush()
+	return first
 }
 
-// describe stats a file if that is needed. It returns false if the file cannot be read any more.
-func (w *walker) describe(ctx context.Context, dir env.Dir, e *entry) bool {
-	if !w.stat || e.info.Mode.Type() == fs.ModeSymlink {
-		return true
-	}
-	info, err := dir.Stat(ctx, e.info.Name)
-	if err != nil {
-		w.unreadable.add(e.rel, err)
-		return false
-	}
-	e.info = info
-	return true
-}
-
-// visit walks a subdirectory.
-func (w *walker) visit(ctx context.Context, above env.Dir, e *entry, base int, ignored *ignoreList) level {
-	if ctx.Err() != nil {
-		return level{}
-	}
-	var l level
-	dir, err := above.OpenDir(ctx, e.info.Name)
-	if err == nil {
-		l, err = w.list(ctx, dir, e.abs+"/", base, ignored)
-		err = errors.Join(err, dir.Close())
-	}
-	if err != nil {
-		w.unreadable.add(e.rel, err)
-	}
-	return l
-}
-
-func (w *walker) wanted(e *entry, ignored *ignoreList) bool {
-	mode := e.info.Mode
+// wanted reports whether a walk enters a directory or visits a file.
+func (w *walker) wanted(in *folder, e env.Entry) bool {
 	switch {
-	case e.info.Name == ".git":
+	case e.Name == ".git":
 		return false
-	case mode.IsDir():
-		return (w.enter == nil || w.enter(e.rel)) && !ignored.ignores(e.abs, e.info.Name, true)
-	case mode.IsRegular() || mode.Type() == fs.ModeSymlink:
-		return (w.accept == nil || w.accept(e)) && !ignored.ignores(e.abs, e.info.Name, false)
+	case e.Type.IsDir():
+		return (w.enter == nil || w.enter(in.rel(e.Name))) && !in.ignored.ignores(in.prefix, e.Name, true)
+	case e.Type.IsRegular() || e.Type == fs.ModeSymlink:
+		return (w.accept == nil || w.accept(in, e)) && !in.ignored.ignores(in.prefix, e.Name, false)
 	}
 	return false // a device, a socket, a FIFO
 }
@@ -195,6 +158,12 @@ func (w *walker) wanted(e *entry, ignored *ignoreList) bool {
 func has(entries []env.Entry, name string) bool {
 	_, ok := slices.BinarySearchFunc(entries, name, func(e env.Entry, name string) int { return strings.Compare(e.Name, name) })
 	return ok
+}
+
+// problem holds the reason why a file could not be read.
+type problem struct {
+	name string
+	err  error
 }
 
 // problems collects the files and directories that could not be read. It is safe for concurrent use.
@@ -211,6 +180,13 @@ func (p *problems) add(name string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.all = append(p.all, fmt.Sprintf("%s: %s", names.Shown(name), names.Error(err)))
+}
+
+// addAll adds problems.
+func (p *problems) addAll(all []problem) {
+	for _, one := range all {
+		p.add(one.name, one.err)
+	}
 }
 
 // list returns the first names with the reasons, and how many more there are.

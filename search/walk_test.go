@@ -18,12 +18,18 @@ import (
 // walked returns the files that a walk from a directory finds, relative to it.
 func walked(t *testing.T, e env.Environment, dir string) []string {
 	t.Helper()
-	entries, err := (&walker{env: e}).walk(context.Background(), absolute(e, dir))
-	must(t, err)
 	names := []string{}
-	for _, f := range entries {
-		names = append(names, f.rel)
-	}
+	w := &walker{env: e, visitor: func() visitor {
+		return func(_ context.Context, in *folder, files []env.Entry) (func() bool, int) {
+			return func() bool {
+				for _, f := range files {
+					names = append(names, in.rel(f.Name))
+				}
+				return true
+			}, 0
+		}
+	}}
+	must(t, w.walk(context.Background(), absolute(e, dir)))
 	return names
 }
 
@@ -211,7 +217,7 @@ func TestC9_OnlyDirectoriesThatMayMatchAreRead(t *testing.T) {
 
 func TestC8_FilesThatAreNone(t *testing.T) {
 	for _, mode := range []fs.FileMode{fs.ModeDevice, fs.ModeNamedPipe, fs.ModeSocket, fs.ModeCharDevice | fs.ModeDevice} {
-		if (&walker{}).wanted(&entry{"/x", "x", env.Info{Name: "x", Mode: mode}}, nil) {
+		if (&walker{}).wanted(&folder{prefix: "/", base: 1}, env.Entry{Name: "x", Type: mode}) {
 			t.Errorf("%v is searched", mode)
 		}
 	}

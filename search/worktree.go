@@ -3,6 +3,8 @@ package search
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"path"
 
 	"github.com/attractor-go/attractor/env"
 )
@@ -20,16 +22,42 @@ var ErrTooMany = errors.New("the tree has too many files")
 // WorkTree lists the regular files and symbolic links below root that no .gitignore excludes. Unlike Glob it does not enter repositories
 // below root, and fails with ErrTooMany if there are more than limit files. It does not use the environment's own search.
 func WorkTree(ctx context.Context, e env.Environment, root string, limit int) ([]TreeFile, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	w := &walker{env: e, stat: true, closed: true, limit: int64(limit), full: func() { cancel(ErrTooMany) }}
-	entries, err := w.walk(ctx, root)
-	if err != nil {
+	all, left := []TreeFile{}, limit
+	w := &walker{env: e, nested: func(rel string) bool {
+		all = append(all, TreeFile{rel, env.Info{Name: path.Base(rel), Mode: fs.ModeDir}})
+		return true
+	}}
+	w.visitor = func() visitor {
+		return func(ctx context.Context, in *folder, files []env.Entry) (func() bool, int) {
+			found := treeFiles(ctx, in, files)
+			return func() bool {
+				all = append(all, found...)
+				left -= len(found)
+				return left >= 0
+			}, 0
+		}
+	}
+	if err := w.walk(ctx, root); err != nil {
 		return nil, err
 	}
-	files := make([]TreeFile, len(entries))
-	for i, f := range entries {
-		files[i] = TreeFile{f.rel, f.info}
+	if left < 0 {
+		return nil, ErrTooMany
 	}
-	return files, nil
+	return all, nil
+}
+
+// treeFiles describes files of a folder. It leaves out those that cannot be read.
+func treeFiles(ctx context.Context, in *folder, files []env.Entry) []TreeFile {
+	found := make([]TreeFile, 0, len(files))
+	for _, f := range files {
+		info := env.Info{Name: f.Name, Mode: f.Type}
+		if f.Type != fs.ModeSymlink {
+			var err error
+			if info, err = in.dir.Stat(ctx, f.Name); err != nil {
+				continue
+			}
+		}
+		found = append(found, TreeFile{in.rel(f.Name), info})
+	}
+	return found
 }
