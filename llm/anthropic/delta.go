@@ -66,32 +66,52 @@ func scanDelta(data []byte) (d delta, ok bool) {
 	return delta{}, false
 }
 
-// scanInner reads {"type":"text_delta","text":"..."} and the like, with the type first, as the API writes them.
+// scanInner reads {"type":"text_delta","text":"..."} and the like. The API writes the type first, but other servers need not.
 func scanInner(s *api.Scanner) (kind deltaKind, text string, ok bool) {
+	const typed, said = 1, 2
+	var member deltaKind // the kind that the text's member belongs to
 	s.Want('{')
-	if string(s.Word()) != "type" {
-		return 0, "", false
+	for seen := 0; s.OK(); {
+		bit := said
+		key := s.Word()
+		s.Want(':')
+		switch string(key) {
+		case "type":
+			bit = typed
+			kind = scannedKind(s.Word())
+		case "text":
+			member, text = textDelta, s.Text()
+		case "thinking":
+			member, text = thinkingDelta, s.Text()
+		case "partial_json":
+			member, text = inputDelta, s.Text()
+		default:
+			return 0, "", false
+		}
+		if seen&bit != 0 {
+			return 0, "", false
+		}
+		seen |= bit
+		if s.Is(',') {
+			continue
+		}
+		s.Want('}')
+		return kind, text, s.OK() && seen == typed|said && kind == member
 	}
-	s.Want(':')
-	var member string
-	switch string(s.Word()) {
+	return 0, "", false
+}
+
+// scannedKind returns the kind of a delta's type, otherDelta for those that do not come by the thousand.
+func scannedKind(word []byte) deltaKind {
+	switch string(word) {
 	case "text_delta":
-		kind, member = textDelta, "text"
+		return textDelta
 	case "thinking_delta":
-		kind, member = thinkingDelta, "thinking"
+		return thinkingDelta
 	case "input_json_delta":
-		kind, member = inputDelta, "partial_json"
-	default:
-		return 0, "", false
+		return inputDelta
 	}
-	s.Want(',')
-	if string(s.Word()) != member {
-		return 0, "", false
-	}
-	s.Want(':')
-	text = s.Text()
-	s.Want('}')
-	return kind, text, s.OK()
+	return otherDelta
 }
 
 // parseDelta decodes any content_block_delta, slowly. Unknown types are an otherDelta.

@@ -3,7 +3,12 @@ package anthropic
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
+
+	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
 var deltas = []string{
@@ -12,6 +17,8 @@ var deltas = []string{
 	`{"index":1,"delta":{"type":"thinking_delta","thinking":"Hm"},"type":"content_block_delta"}`,
 	` { "type" : "content_block_delta" , "index" : 3 , "delta" : { "type" : "input_json_delta" , "partial_json" : "{\"a\":" } } `,
 	`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":""}}`,
+	`{"delta":{"text":"sorted by name","type":"text_delta"},"index":0,"type":"content_block_delta"}`,
+	`{"delta":{"partial_json":"{}","type":"input_json_delta"},"index":0,"type":"content_block_delta"}`,
 }
 
 // Whatever the scanner accepts, encoding/json decodes the same way.
@@ -24,6 +31,8 @@ func FuzzDelta(f *testing.F) {
 		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x","text":"y"}}`,
 		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}}}`,
 		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","thinking":"x"}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"text":"x"}}`,
 		`{"type":"content_block_delta","index":0}`, `{}`, ``, `{"type":"message_stop"}`,
 		"{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"\xff\"}}") {
 		f.Add([]byte(s))
@@ -50,6 +59,32 @@ func TestOrdinaryDeltasAreScanned(t *testing.T) {
 		if _, ok := scanDelta([]byte(s)); !ok {
 			t.Errorf("not scanned: %s", s)
 		}
+	}
+}
+
+// TestK8_ScriptedDeltasAreScanned checks that all deltas of the scripted model but signatures take the fast way.
+func TestK8_ScriptedDeltasAreScanned(t *testing.T) {
+	server := fakellm.New(fakellm.Script(fakellm.Turn{Thinking: "Hm, \"né\".", Text: "A text.\n",
+		Calls: []fakellm.Call{{Name: "look", Args: json.RawMessage(`{"path":"a\u0000b"}`)}}}), fakellm.Options{})
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest("POST", "/v1/messages", strings.NewReader(`{"model":"m","max_tokens":9,"stream":true,
+		"messages":[{"role":"user","content":[{"type":"text","text":"Go."}]}],"tools":[{"name":"look","input_schema":{"type":"object"}}]}`))
+	r.Header = http.Header{"X-Api-Key": {"k"}, "Anthropic-Version": {apiVersion}, "Content-Type": {"application/json"}}
+	server.ServeHTTP(w, r)
+	scanned := map[deltaKind]int{}
+	for line := range strings.Lines(w.Body.String()) {
+		data, ok := strings.CutPrefix(line, "data: ")
+		if !ok || !strings.Contains(data, `"content_block_delta"`) || strings.Contains(data, `"signature_delta"`) {
+			continue
+		}
+		d, ok := scanDelta([]byte(data))
+		if !ok {
+			t.Errorf("not scanned: %s", data)
+		}
+		scanned[d.kind]++
+	}
+	if scanned[textDelta] == 0 || scanned[thinkingDelta] == 0 || scanned[inputDelta] == 0 {
+		t.Errorf("scanned %v of %s", scanned, w.Body)
 	}
 }
 

@@ -48,23 +48,18 @@ func (p *Provider) encoding() encoding {
 // body returns the pieces of a request's body.
 func (c *conversation) body(model string, params []byte) [][]byte {
 	head := api.AppendString([]byte(`{"model":`), model)
-	if len(c.tools.encoded) > 0 {
-		head = append(head, `,"tools":[`...)
-		head = append(append(head, c.tools.encoded...), ']')
-	}
-	head = append(head, `,"messages":[`...)
 	end := `]`
 	if c.inSystem {
 		end = `"}]`
 	}
 	tail := append(append([]byte(end), params...), '}')
-	return [][]byte{head, c.messages, tail}
+	return [][]byte{head, c.tools.encoded, []byte(`,"messages":[`), c.messages, tail}
 }
 
 // toolset is the encoded form of a list of tools, kept as long as the tools stay the same.
 type toolset struct {
 	of      []llm.ToolDefinition
-	encoded []byte
+	encoded []byte // the whole member, with a comma before it
 }
 
 func (c *conversation) setTools(tools []llm.ToolDefinition) error {
@@ -72,14 +67,17 @@ func (c *conversation) setTools(tools []llm.ToolDefinition) error {
 		return nil
 	}
 	t := toolset{of: append([]llm.ToolDefinition(nil), tools...)}
+	separator := `,"tools":[`
 	for i := range tools {
-		if i > 0 {
-			t.encoded = append(t.encoded, ',')
-		}
+		t.encoded = append(t.encoded, separator...)
+		separator = ","
 		var err error
 		if t.encoded, err = appendTool(t.encoded, &tools[i]); err != nil {
 			return err
 		}
+	}
+	if len(tools) > 0 {
+		t.encoded = append(t.encoded, ']')
 	}
 	c.tools = t
 	return nil

@@ -37,7 +37,7 @@ type Call struct {
 	Header   http.Header
 	// Body is sent as its segments, one after the other. They are neither copied nor changed.
 	Body [][]byte
-	// Client sends the call; nil means http.DefaultClient. Redirects are never followed, because they would send the key
+	// Client sends the call; nil means one with Go's defaults. Redirects are never followed, because they would send the key
 	// elsewhere.
 	Client   *http.Client
 	Timeouts Timeouts
@@ -105,7 +105,7 @@ func (c *Call) send(w *watch) (*http.Response, error) {
 	req.ContentLength = body.size()
 	req.Body = body.reader()
 	req.GetBody = func() (io.ReadCloser, error) { return body.reader(), nil }
-	client := http.Client{}
+	client := defaultClient()
 	if c.Client != nil {
 		client = *c.Client
 	}

@@ -108,6 +108,9 @@ func (r *Response) Drain() {
 
 // Close ends the call. If the body was not read to its end, the connection is closed too.
 func (r *Response) Close() {
+	if r.events != nil {
+		r.events.Close()
+	}
 	r.watch.cancel(nil)
 	_ = r.body.Close() // nothing was written, so nothing can be lost
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sync"
 	"time"
 )
 
@@ -15,8 +16,17 @@ const DefaultMax = 64 << 20
 // ErrTooLong is returned for an event, or a single line, that exceeds the reader's maximum.
 var ErrTooLong = errors.New("sse: event too long")
 
-// readSize is the size of one read from the source, in bytes. Unread bytes beyond the current line never exceed it.
-const readSize = 16 << 10
+var errClosed = errors.New("sse: the reader is closed")
+
+// readSize is the size of the largest read from the source, in bytes, and of a new reader's buffer. Unread bytes beyond the current
+// line never exceed it. A buffer with room for less than leastRead is compacted or grown first.
+const (
+	readSize  = 16 << 10
+	leastRead = 4 << 10
+)
+
+// buffers holds the first buffers of closed readers. A larger buffer, which a reader got for a long event, is not kept.
+var buffers = sync.Pool{New: func() any { return new([readSize]byte) }}
 
 // Event is one dispatched event. Type and Data are valid until the next call of [Reader.Next].
 type Event struct {
@@ -39,6 +49,7 @@ type Reader struct {
 	// buf[start:end] is unread, and no line ends before scanned. buf[from:to] is the data of the current event. It lies before
 	// start, so a line's value can be moved to its end in place.
 	buf                 []byte
+	first               *[readSize]byte // the buffer from the pool, nil after Close
 	start, scanned, end int
 	from, to            int
 	hasData             bool
@@ -58,7 +69,17 @@ func NewReader(src io.Reader, max int) *Reader {
 	if max <= 0 {
 		max = DefaultMax
 	}
-	return &Reader{src: src, max: max, buf: make([]byte, 0, readSize)}
+	first := buffers.Get().(*[readSize]byte)
+	return &Reader{src: src, max: max, buf: first[:0], first: first}
+}
+
+// Close releases the reader's memory for later readers. The last event becomes invalid, and Next must not be called again. A
+// reader that is not closed is collected like anything else.
+func (r *Reader) Close() {
+	if r.first != nil {
+		buffers.Put(r.first)
+	}
+	*r = Reader{err: errClosed, lastID: r.lastID, retry: r.retry, comments: r.comments}
 }
 
 // Next returns the next event as soon as it is complete, without waiting for more bytes. It skips comments and events without
@@ -152,8 +173,8 @@ func (r *Reader) fill() error {
 	if data+unread > r.max {
 		return fmt.Errorf("%w: more than %d bytes", ErrTooLong, r.max)
 	}
-	if cap(r.buf)-r.end < readSize {
-		if data+unread+readSize > cap(r.buf) {
+	if cap(r.buf)-r.end < leastRead {
+		if data+unread+leastRead > cap(r.buf) {
 			have := data + unread
 			grown := make([]byte, 0, max(have, min(2*have, r.max))+readSize)
 			copy(grown[:data], r.buf[r.from:r.to])
@@ -169,7 +190,8 @@ func (r *Reader) fill() error {
 		r.scanned = r.end
 	}
 	for range 100 { // a reader may return nothing occasionally; one that only does so is broken
-		n, err := r.src.Read(r.buf[r.end : r.end+readSize : r.end+readSize])
+		to := min(r.end+readSize, cap(r.buf))
+		n, err := r.src.Read(r.buf[r.end:to:to])
 		r.buf = r.buf[:max(len(r.buf), r.end+n)]
 		r.end += n
 		r.err = err
