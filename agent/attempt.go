@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"iter"
 	"net/http"
@@ -12,7 +13,8 @@ import (
 
 // An attemptStream turns the stream of one attempt into events. The log of events holds its texts until they end.
 type attemptStream struct {
-	events *eventStream // nil emits nothing
+	events *eventStream    // nil emits nothing
+	ready  <-chan struct{} // closed when something may be shown; nil means at once
 
 	mu        sync.Mutex
 	abandoned bool // the attempt was abandoned
@@ -25,13 +27,13 @@ type attemptStream struct {
 }
 
 // read reads the stream and returns its response.
-func (a *attemptStream) read(stream iter.Seq2[llm.StreamEvent, error]) (*llm.Response, error) {
+func (a *attemptStream) read(ctx context.Context, stream iter.Seq2[llm.StreamEvent, error]) (*llm.Response, error) {
 	var resp *llm.Response
 	for ev, err := range stream {
 		if err != nil {
 			return nil, err
 		}
-		if !a.take(ev) {
+		if !a.waitReady(ctx) || !a.take(ev) {
 			return nil, llm.Errorf(llm.ErrAborted, "the stream was left behind")
 		}
 		if ev.Type == llm.EventFinish {
@@ -42,6 +44,19 @@ func (a *attemptStream) read(stream iter.Seq2[llm.StreamEvent, error]) (*llm.Res
 		return nil, llm.Errorf(llm.ErrStream, "the stream ended without a response")
 	}
 	return resp, nil
+}
+
+// waitReady waits until something may be shown. It reports false if that will not happen, because ctx has ended.
+func (a *attemptStream) waitReady(ctx context.Context) bool {
+	if a.ready == nil {
+		return true
+	}
+	select {
+	case <-a.ready:
+	case <-ctx.Done():
+	}
+	a.ready = nil
+	return ctx.Err() == nil
 }
 
 // take emits the events of a stream event. It reports false if the attempt was abandoned.

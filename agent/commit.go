@@ -178,13 +178,68 @@ func (s *Session) foldAll(records []record, at time.Time, size int64) {
 // stamp returns a time as it reads after it was written.
 func stamp(t time.Time) time.Time { return t.UTC().Round(0) }
 
-// sync makes all appended records durable. A round has two such commit points, before tools with effects run and before the model is
-// called. Steer and FollowUp sync before they return.
+// sync makes all appended records durable. A round has two such commit points: before tools with effects run, and before anything of the
+// next answer counts, see [Session.syncBeside]. Steer and FollowUp sync before they return.
 func (s *Session) sync(ctx context.Context) error {
-	if s.journal == nil {
+	call, after := s.syncCall()
+	if call == nil {
 		return nil
 	}
-	return s.write(ctx, "Sync", s.journal.Sync, func(error) {})
+	return s.write(ctx, "Sync", call, after)
+}
+
+// syncCall returns the arguments of write for a sync. Call is nil if all records are durable.
+func (s *Session) syncCall() (call func(context.Context) error, after func(error)) {
+	if s.journal == nil || s.inOrder != nil { // a replay keeps nothing
+		return nil, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	wanted := s.state.Records
+	if s.durable >= wanted && s.journalLost.Load() == nil {
+		return nil, nil
+	}
+	return s.journal.Sync, func(err error) {
+		if err != nil {
+			return
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.durable = max(s.durable, wanted)
+	}
+}
+
+// A besideSync is a sync of the journal that runs while a request travels.
+type besideSync struct {
+	returned chan struct{} // closed when the sync has returned, after its error has canceled the context
+	wait     func() error  // waits for the sync as [Session.sync] does
+}
+
+// syncBeside starts a sync and does not wait for it. Its error cancels the context that syncBeside returns, and so does cancel, which must be
+// called. A request may travel meanwhile, because it has no effect on what a resumed session finds. Nothing of its answer may be shown,
+// committed or run before the sync has returned.
+func (s *Session) syncBeside(ctx context.Context) (run context.Context, beside besideSync, cancel context.CancelCauseFunc) {
+	run, cancel = context.WithCancelCause(ctx)
+	beside = besideSync{returned: make(chan struct{}), wait: func() error { return nil }}
+	call, after := s.syncCall()
+	if call == nil {
+		close(beside.returned)
+		return run, beside, cancel
+	}
+	done, err := s.startWrite("Sync", call, func(err error) {
+		after(err)
+		if err != nil {
+			cancel(err)
+		}
+		close(beside.returned)
+	})
+	beside.wait = func() error {
+		if err != nil {
+			return err
+		}
+		return s.endWrite(context.Background(), "Sync", done)
+	}
+	return run, beside, cancel
 }
 
 // journalPatience is the number of grace times that a call of the journal may take once the input or the session was asked to end. It is long,
@@ -195,12 +250,21 @@ const journalPatience = 10
 // not called again. The journal's own context does not end with ctx, so that nothing is half written; it ends when the journal is given
 // up.
 func (s *Session) write(ctx context.Context, what string, call func(context.Context) error, after func(error)) error {
+	done, err := s.startWrite(what, call, after)
+	if err != nil {
+		return err
+	}
+	return s.endWrite(ctx, what, done)
+}
+
+// startWrite is the part of write that does not wait.
+func (s *Session) startWrite(what string, call func(context.Context) error, after func(error)) (<-chan guard.Result[struct{}], error) {
 	if lost := s.journalLost.Load(); lost != nil {
 		after(*lost)
-		return *lost
+		return nil, *lost
 	}
 	what = "the journal's " + what
-	done := guard.Start(what, func() (_ struct{}, err error) {
+	return guard.Start(what, func() (_ struct{}, err error) {
 		returned := false
 		defer func() {
 			if !returned {
@@ -218,8 +282,12 @@ func (s *Session) write(ctx context.Context, what string, call func(context.Cont
 		err = call(s.journalCtx)
 		returned = true
 		return
-	})
-	err := s.awaitJournal(ctx, what, done)
+	}), nil
+}
+
+// endWrite waits for a call of the journal and returns its error as one of the session.
+func (s *Session) endWrite(ctx context.Context, what string, done <-chan guard.Result[struct{}]) error {
+	err := s.awaitJournal(ctx, "the journal's "+what, done)
 	switch {
 	case err == nil, errors.Is(err, ErrStuck), ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
 		return err

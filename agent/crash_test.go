@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -34,37 +35,58 @@ type unreliable struct {
 	journal.Log
 	fault func(n int) (effect bool, err error)
 
-	mu      sync.Mutex
-	calls   int
-	durable int64 // records covered by a sync
+	mu       sync.Mutex
+	calls    int
+	durable  int64 // records covered by a sync
+	unsynced []int // the numbers of the syncs that failed
 }
 
-func (u *unreliable) call(do func() error) error {
-	u.mu.Lock()
-	defer u.mu.Unlock()
+// call makes the next writing call, and returns its number too.
+func (u *unreliable) call(do func() error) (n int, err error) {
 	u.calls++
 	effect, err := u.fault(u.calls)
 	if effect {
 		err = errors.Join(err, do())
 	}
-	return err
+	return u.calls, err
 }
 
 func (u *unreliable) Append(ctx context.Context, next int64, records ...journal.Record) error {
-	return u.call(func() error { return u.Log.Append(ctx, next, records...) })
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	_, err := u.call(func() error { return u.Log.Append(ctx, next, records...) })
+	return err
 }
 
 func (u *unreliable) Sync(ctx context.Context) error {
-	return u.call(func() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	n, err := u.call(func() error {
 		err := u.Log.Sync(ctx)
 		if err == nil {
 			u.durable = u.Log.Len()
 		}
 		return err
 	})
+	if err != nil {
+		u.unsynced = append(u.unsynced, n)
+	}
+	return err
 }
 
-func (u *unreliable) Close() error { return u.call(u.Log.Close) }
+func (u *unreliable) Close() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	_, err := u.call(u.Log.Close)
+	return err
+}
+
+// now returns how many calls there were, and how many records are durable.
+func (u *unreliable) now() (calls int, durable int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.calls, u.durable
+}
 
 // crash cuts a process off at a call of its journal, before or after the call took effect. What remains is everything appended, as after
 // kill -9, or only what was synced, as after a power cut.
@@ -95,7 +117,8 @@ type universe struct {
 	client *llm.Client
 	env    env.Environment
 	log    *journal.Memory
-	synced int64 // records that survive a power cut
+	synced int64         // records that survive a power cut
+	lives  []*unreliable // the journals of the processes
 
 	mu   sync.Mutex
 	runs map[string]int // runs of calls with effects, by call id
@@ -121,12 +144,41 @@ func useTool(name, path string) fakellm.Call {
 func newUniverse(t *testing.T, local env.Environment) *universe {
 	t.Helper()
 	server := fakellm.New(fakellm.Script(crashScript...), fakellm.Options{Faults: map[int]fakellm.Fault{2: {Kind: fakellm.FaultCut, After: 1}}})
-	provider, err := wire.New(wire.Options{APIKey: "test", BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t, server)})
+	w := &universe{t: t, server: server, env: local, log: new(journal.Memory), runs: map[string]int{}}
+	client := llmtest.PipeClient(t, server)
+	client.Transport = stamped{client.Transport, w}
+	provider, err := wire.New(wire.Options{APIKey: "test", BaseURL: "http://x.test", HTTPClient: client})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &universe{t: t, server: server, client: &llm.Client{Providers: []llm.Provider{provider}}, env: local, log: new(journal.Memory),
-		runs: map[string]int{}}
+	w.client = &llm.Client{Providers: []llm.Provider{provider}}
+	return w
+}
+
+// stamped stamps requests with the process that sends them, and with the number of calls of its journal so far.
+type stamped struct {
+	http.RoundTripper
+	universe *universe
+}
+
+const stampHeader = "Test-Sent"
+
+func (s stamped) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	calls, _ := s.universe.lives[len(s.universe.lives)-1].now()
+	r.Header.Set(stampHeader, fmt.Sprint(len(s.universe.lives)-1, " ", calls))
+	return s.RoundTripper.RoundTrip(r)
+}
+
+// counts reports whether the sync beside a request has succeeded. Otherwise the session has seen nothing of its answer and goes on as if the
+// request had not been sent.
+func (w *universe) counts(r *fakellm.Request) bool {
+	var life, calls int
+	if _, err := fmt.Sscan(r.Header.Get(stampHeader), &life, &calls); err != nil {
+		w.t.Error(err)
+	}
+	unsynced := w.lives[life].unsynced
+	return !slices.Contains(unsynced, calls) && !slices.Contains(unsynced, calls+1)
 }
 
 func (w *universe) tools() []tool.Tool {
@@ -157,11 +209,21 @@ type process struct {
 func (w *universe) begin(fault func(int) (bool, error)) *process {
 	w.t.Helper()
 	p := &process{log: &unreliable{Log: w.log, fault: fault, durable: w.synced}, state: new(agent.State)}
+	w.lives = append(w.lives, p.log)
 	o := agent.Options{ID: "session", Client: w.client, Env: w.env, System: "You are being tested.", Journal: p.log,
 		Profile: profile.Profile{Name: "test", Provider: "anthropic", Model: "claude-sonnet-5-5", Tools: w.tools()},
 		Retry:   llm.RetryPolicy{Base: time.Millisecond, Jitter: func() float64 { return 0 }}}
+	asked := int64(0) // the number of records of the request that travels
 	o.OnEvent = func(ev agent.Event) {
 		p.events = append(p.events, ev)
+		switch ev.(type) {
+		case *agent.StepStart:
+			asked = p.log.Len()
+		case *agent.ThinkingDelta, *agent.AssistantTextDelta:
+			if _, durable := p.log.now(); durable < asked {
+				w.t.Errorf("%T is shown, and %d of the request's %d records are durable", ev, durable, asked)
+			}
+		}
 		if e, ok := ev.(*agent.ToolCallEnd); ok && e.CallID == "call_0_1" {
 			p.tell(steering, p.Steer)
 		}
@@ -266,11 +328,13 @@ func (p *process) checkEvents(t *testing.T) {
 	}
 }
 
-// bodies returns the requests' bodies by the model's turn, in order.
+// bodies returns the bodies of the requests that count by the model's turn, in order.
 func (w *universe) bodies() map[int][][]byte {
 	bodies := map[int][][]byte{}
 	for _, r := range w.server.Requests() {
-		bodies[r.Turn()] = append(bodies[r.Turn()], r.Body)
+		if w.counts(r) {
+			bodies[r.Turn()] = append(bodies[r.Turn()], r.Body)
+		}
 	}
 	return bodies
 }

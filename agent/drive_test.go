@@ -451,30 +451,22 @@ func TestJ2_ReleaseInAStep(t *testing.T) {
 	})
 }
 
-// saysInSync is a journal that lets the host do something during its next Sync.
-type saysInSync struct {
-	journal.Memory
-	next func()
-}
-
-func (l *saysInSync) Sync(ctx context.Context) error {
-	if do := l.next; do != nil {
-		l.next = nil
-		do()
-	}
-	return l.Memory.Sync(ctx)
-}
-
 // Steering that comes between the decision to call the model and the call is in the request, and the journal has the same order.
 func TestJ1_SteeringBeforeTheCall(t *testing.T) {
-	log := new(saysInSync)
-	h := open(t, setup{options: agent.Options{Journal: log}, tools: []tool.Tool{echo("work"), echo("other")}, steps: []llmtest.Step{llmtest.Text("done")}})
-	h.begin(t, "go")
-	log.next = func() {
-		if err := errors.Join(h.Steer(context.Background(), "left"), h.RemoveTools(context.Background(), "other")); err != nil {
-			t.Error(err)
+	log, calls := new(journal.Memory), 0
+	var h *host
+	clock := func() time.Time {
+		if calls--; calls == 0 {
+			if err := errors.Join(h.Steer(context.Background(), "left"), h.RemoveTools(context.Background(), "other")); err != nil {
+				t.Error(err)
+			}
 		}
+		return time.Now()
 	}
+	h = open(t, setup{options: agent.Options{Journal: log, Now: clock}, tools: []tool.Tool{echo("work"), echo("other")},
+		steps: []llmtest.Step{llmtest.Text("done")}})
+	h.begin(t, "go")
+	calls = 3 // Advance asks the clock for its check and for the decision, where it holds locks, and then for the call
 	if acts := h.steps(t); acts != "inject call_model end_input rest" {
 		t.Error(acts)
 	}

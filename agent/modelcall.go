@@ -65,12 +65,9 @@ func (s *Session) callModel(ctx context.Context) error {
 		s.endForFullLog(err)
 		return err
 	}
-	if err := s.sync(context.Background()); err != nil {
-		return err
-	}
 	now := s.now()
 	s.mu.Lock()
-	if Next(&s.state, now).Act != ActCallModel { // the host did something while the journal was synced
+	if Next(&s.state, now).Act != ActCallModel { // the host did something since the step was decided
 		s.mu.Unlock()
 		return errOutdated
 	}
@@ -80,20 +77,26 @@ func (s *Session) callModel(ctx context.Context) error {
 	s.mu.Unlock()
 	s.addFacts(req)
 	req.Memo, req.Caller.Attempt = s.memo, attempt
-	a := attemptStream{events: s.events}
+	run, synced, cancel := s.syncBeside(ctx) // of all records that the request contains
+	defer cancel(nil)
+	a := attemptStream{events: s.events, ready: synced.returned}
 	var latency time.Duration
 	begun := &StepStart{Step: step, Epoch: epoch}
 	begin := sync.OnceFunc(func() { s.events.emit(begun) }) // the stream leaves it out if the step has begun in an earlier attempt
-	resp, used, cost, err := s.withinBudget(ctx, req, input, &a, func() (*llm.Response, error) {
+	resp, used, cost, err := s.withinBudget(run, req, input, &a, func() (*llm.Response, error) {
 		begin()
 		start := s.now()
-		resp, err := s.attempt(ctx, req, &a)
+		resp, err := s.attempt(run, req, &a)
 		if err == nil {
 			err = contextFull(resp)
 		}
 		latency = s.now().Sub(start)
 		return resp, err
 	})
+	if err := synced.wait(); err != nil {
+		s.breakOffStep(step, attempt, &a)
+		return err
+	}
 	var over *OverBudget
 	if errors.As(err, &over) {
 		return s.commit(stopRecord{Reason: over.Limit, Value: over.Value})
@@ -110,14 +113,19 @@ func (s *Session) callModel(ctx context.Context) error {
 		f.Usage, f.Cost, f.began, f.Shown = used, cost, epoch, a.numbers()
 		outcome = s.failed(ctx, f, attempt, err)
 	}
-	if err := s.commitStep(ctx, outcome...); err != nil { // the journal failed, so no record ends what the events began
-		s.events.add(discardedTexts(a.discarded())...)
-		s.events.add(&StepEnd{Step: step, FinishReason: llm.FinishError, Attempts: attempt})
-		s.events.flush()
+	if err := s.commitStep(ctx, outcome...); err != nil {
+		s.breakOffStep(step, attempt, &a)
 		return err
 	}
 	s.events.flush()
 	return nil
+}
+
+// breakOffStep ends what the events of an attempt have begun, because the journal has failed and no record will end it.
+func (s *Session) breakOffStep(step, attempt int, a *attemptStream) {
+	s.events.add(discardedTexts(a.discarded())...)
+	s.events.add(&StepEnd{Step: step, FinishReason: llm.FinishError, Attempts: attempt})
+	s.events.flush()
 }
 
 // answerOf returns the record of an answer.
@@ -193,7 +201,7 @@ func (s *Session) failed(ctx context.Context, f faultRecord, attempt int, err er
 func (s *Session) attempt(ctx context.Context, req *llm.Request, a *attemptStream) (*llm.Response, error) {
 	s.crashed = nil
 	resp, err := host(ctx, s, "the provider "+req.Provider, s.grace+killTime, func() (*llm.Response, error) {
-		return a.read(s.client.Stream(ctx, req))
+		return a.read(ctx, s.client.Stream(ctx, req))
 	})
 	switch {
 	case errors.Is(err, ErrStuck):

@@ -74,7 +74,7 @@ func (s *Session) sideCall(ctx context.Context, side *llm.Request, input int) (s
 // sideAttempt makes one attempt of a side call.
 func (s *Session) sideAttempt(ctx context.Context, req *llm.Request, a *attemptStream) (*llm.Response, error) {
 	resp, err := host(ctx, s, "the provider "+req.Provider, s.grace+killTime, func() (*llm.Response, error) {
-		return a.read(s.client.Stream(ctx, req))
+		return a.read(ctx, s.client.Stream(ctx, req))
 	})
 	if err != nil {
 		a.abandon()
