@@ -76,7 +76,6 @@ var rooms = map[string]room{
 	"acp":               {planned, []string{"llm", "tool", "env", "journal", "agent"}},
 	"web":               {planned, []string{"llm", "tool", "journal", "agent"}},
 	"internal/host":     {built, []string{"sanitize", "internal/git", "llm/...", "tool/...", "env/...", "journal", "profile/...", "agent", "github.com/google/uuid", "rules", "trust", "secret", "mcp", "lsp", "ext", "checkpoint"}},
-	"bench":             {planned, []string{"llm/...", "tool/...", "env/...", "journal", "profile/...", "agent"}}, // no program links it
 	"cmd/attractor-env": {planned, []string{"env/...", "search"}},
 }
 

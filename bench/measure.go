@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+)
+
+// cost holds what a process and its descendants used.
+type cost struct {
+	cpu, wall time.Duration
+	rss       int64 // the maximum of the largest process, in bytes
+	out       []byte
+}
+
+// contestant is a program that takes part in a comparison.
+type contestant struct {
+	name string
+	// command returns the command of one run. Each run gets an empty directory of its own.
+	command func(dir string) *exec.Cmd
+	// every is how many rounds pass from one run to the next: more than 1 for slow contestants.
+	every int
+	// fails says that the command is expected to fail.
+	fails bool
+	// check looks after each run whether it did what it should; nil means it did.
+	check func() error
+	// optional contestants that fail are left out of the report, which says so.
+	optional bool
+}
+
+// samples holds the costs of all runs of a contestant.
+type samples []cost
+
+// interleave runs all contestants in turns, n times each, and returns their costs by name.
+func (b *bench) interleave(n int, all ...contestant) (map[string]samples, error) {
+	costs := map[string]samples{}
+	for i := range n {
+		for _, c := range all {
+			if c.every > 1 && i%c.every != 0 {
+				continue
+			}
+			if b.left[c.name] != nil {
+				continue
+			}
+			one, err := b.once(c)
+			if err != nil && c.optional {
+				b.left[c.name] = err
+				fmt.Fprintf(os.Stderr, "%s is left out: %v\n", c.name, err)
+				delete(costs, c.name)
+				continue
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", c.name, err)
+			}
+			costs[c.name] = append(costs[c.name], one)
+		}
+	}
+	return costs, nil
+}
+
+// once runs a contestant once, in a new directory.
+func (b *bench) once(c contestant) (cost, error) {
+	dir, err := os.MkdirTemp(b.temp, "run-")
+	if err != nil {
+		return cost{}, err
+	}
+	defer os.RemoveAll(dir)
+	cmd := c.command(dir)
+	if cmd.Dir == "" {
+		cmd.Dir = dir
+	}
+	if cmd.Env == nil {
+		cmd.Env = environment(dir)
+	}
+	var stdout, stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if cmd.Stdout == nil {
+		cmd.Stdout = &stdout
+	}
+	began := time.Now()
+	one, err := b.meter.run(cmd)
+	one.wall, one.out = time.Since(began), stdout.Bytes()
+	if err != nil && !c.fails {
+		return one, fmt.Errorf("%s: %w\n%s%s", strings.Join(cmd.Args, " "), err, tail(stdout.Bytes()), tail(stderr.Bytes()))
+	}
+	if c.check != nil {
+		if err := c.check(); err != nil {
+			return one, fmt.Errorf("%s: %w", strings.Join(cmd.Args, " "), err)
+		}
+	}
+	return one, nil
+}
+
+// environment returns the variables of a contestant: a home of its own, a key that opens nothing, and no calls to anybody.
+func environment(home string) []string {
+	return []string{"HOME=" + home, "TMPDIR=" + home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "ANTHROPIC_API_KEY=k"}
+}
+
+func tail(b []byte) []byte { return b[max(0, len(b)-2000):] }
+
+// least returns the lowest value of the samples, because noise only adds to it, and median the middle one.
+func (s samples) least(of func(cost) float64) float64 { return slices.Min(s.values(of)) }
+
+func (s samples) median(of func(cost) float64) float64 {
+	v := s.values(of)
+	slices.Sort(v)
+	return v[len(v)/2]
+}
+
+func (s samples) values(of func(cost) float64) []float64 {
+	var all []float64
+	for _, c := range s {
+		all = append(all, of(c))
+	}
+	return all
+}
+
+func cpuMS(c cost) float64  { return float64(c.cpu.Microseconds()) / 1000 }
+func wallMS(c cost) float64 { return float64(c.wall.Microseconds()) / 1000 }
+func rssMB(c cost) float64  { return float64(c.rss) / (1 << 20) }

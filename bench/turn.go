@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// turn measures a session with one answer, outside and inside a repository.
+func (b *bench) turn() (result, error) {
+	all, missing, err := b.agents()
+	if err != nil {
+		return result{}, err
+	}
+	repository, err := b.repository()
+	if err != nil {
+		return result{}, err
+	}
+	inside := all[0].rounds(b, 0, repository)
+	inside.name = "inside"
+	contestants := []contestant{inside}
+	for _, a := range all {
+		contestants = append(contestants, a.rounds(b, 0, ""))
+	}
+	costs, err := b.interleave(2*b.sizes.runs+1, contestants...)
+	if err != nil {
+		return result{}, err
+	}
+	loop := figureOf(costs["a bare loop 0"], cpuMS, "ms")
+	r := result{rows: []row{
+		{id: "K2", what: "a text turn outside a repository, CPU", ours: figureOf(costs[ourName+" 0"], cpuMS, "ms"), against: &loop, of: "a bare loop", goal: 1.6},
+		{id: "K2", what: "a text turn inside a repository, CPU", ours: figureOf(costs["inside"], cpuMS, "ms"), against: &loop, of: "a bare loop", goal: 2.5}}}
+	var rows [][]string
+	for _, a := range all {
+		s := costs[a.name+" 0"]
+		if len(s) == 0 {
+			missing = append(missing, a.name+" (failed)")
+			continue
+		}
+		rows = append(rows, []string{a.name, figureOf(s, cpuMS, "ms").String(), number(s.least(cpuMS) / loop.least),
+			figureOf(s, wallMS, "ms").String(), figureOf(s, rssMB, "MiB").String()})
+	}
+	r.sections = []section{{"turn", table([]string{"a text turn", "CPU", "x bare loop", "wall", "peak memory of the largest process"}, rows) + notFound(missing)}}
+	return r, nil
+}
+
+// notFound returns a sentence about programs that were not found.
+func notFound(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\nNot installed or not working here, so not measured: %s.\n", strings.Join(names, ", "))
+}
+
+// repository returns a clone of this repository.
+func (b *bench) repository() (string, error) {
+	dir := filepath.Join(b.temp, "repository")
+	if path, ok := b.built[dir]; ok {
+		return path, nil
+	}
+	if out, err := exec.CommandContext(b.ctx, "git", "clone", "-q", filepath.Dir(b.module), dir).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("git clone: %w\n%s", err, out)
+	}
+	b.built[dir] = dir
+	return dir, nil
+}
