@@ -19,9 +19,10 @@ const module = "github.com/attractor-go/attractor/"
 var allowed = map[string][]string{
 	"":                    {},
 	"internal/fuzzy":      {},
+	"internal/jsonscan":   {},
 	"internal/names":      {},
 	"internal/orphans":    {"golang.org/x/sys/..."},
-	"llm":                 {},
+	"llm":                 {"internal/jsonscan"},
 	"llm/internal/sse":    {},
 	"llm/internal/api":    {"llm", "llm/internal/sse"},
 	"llm/anthropic":       {"llm", "llm/internal/..."},
@@ -49,14 +50,15 @@ var allowed = map[string][]string{
 	"profile/gemini":      {"sanitize", "internal/names", "llm", "env", "env/capture", "profile", "search", "tool", "tool/coding"},
 	"profile/openai":      {"env", "llm", "patch", "profile", "tool", "tool/coding"},
 	"patch":               {"internal/fuzzy", "internal/names"},
-	"journal":             {"golang.org/x/sys/..."},
+	"journal":             {"internal/jsonscan", "golang.org/x/sys/..."},
 	"journal/journaltest": {"journal", "github.com/google/go-cmp/cmp", "pgregory.net/rapid"},
 	"internal/git":        {"env", "search"},
-	"agent":               {"sanitize", "internal/git", "internal/guard", "internal/names", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
+	"agent":               {"sanitize", "internal/git", "internal/guard", "internal/jsonscan", "internal/names", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
 	"cmd/attractor":       {"sanitize", "agent", "env", "internal/host", "journal", "llm/...", "profile/...", "tool/...", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
 
-	"internal/peer":  {}, // for tests
-	"internal/doors": {}, // has only tests
+	"internal/peer":        {},                                                    // for tests
+	"internal/longsession": {"agent", "env", "journal", "llm", "profile", "tool"}, // for tests
+	"internal/doors":       {},                                                    // has only tests
 
 	"examples/remoteenv": {"env"},
 }

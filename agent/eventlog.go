@@ -46,6 +46,19 @@ func (l *eventLog) add(ev Event, rec record) {
 	l.keepMedia(ev)
 }
 
+// pass notes which texts an event begins and ends, and keeps nothing else of it.
+func (l *eventLog) pass(ev Event) {
+	if key, _, ok := deltaOf(ev); ok {
+		l.streamedOf(key)
+		return
+	}
+	fact, agents := innermost(ev)
+	l.open = slices.DeleteFunc(l.open, func(r *streamed) bool { return ends(fact, agents, r.key) })
+	if start, ok := fact.(*AssistantTextStart); ok {
+		l.streamedOf(textKey(agents, start.Block))
+	}
+}
+
 // after returns the index of the first event with a higher number.
 func (l *eventLog) after(seq int64) int {
 	i, _ := slices.BinarySearchFunc(l.events, seq+1, func(ev Event, seq int64) int { return cmp.Compare(ev.Head().Seq, seq) })

@@ -14,7 +14,7 @@ import (
 
 // Fold folds a journal line into the state. If it returns an error, the line cannot be read and the state is unchanged.
 func (s *State) Fold(line journal.Record) error {
-	rec, err := decodeRecord(line)
+	rec, at, err := decodeRecord(line)
 	if err != nil {
 		return err
 	}
@@ -22,7 +22,7 @@ func (s *State) Fold(line journal.Record) error {
 		return fmt.Errorf("agent: record %d: %w", line.N, err)
 	}
 	s.fold(rec, line.Time)
-	s.seq = placeOf(line.Data).Seq
+	s.seq = at.Seq
 	if end, ok := rec.(endRecord); ok && end.Session {
 		s.seq++ // SESSION_END
 	} else {

@@ -63,7 +63,7 @@ func forked(r *journal.Record, id string) error {
 	if r.Kind != (headerRecord{}).kind() {
 		return nil
 	}
-	rec, err := decodeRecord(*r)
+	rec, at, err := decodeRecord(*r)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func forked(r *journal.Record, id string) error {
 	}
 	h.ForkOf, h.ID, h.Parent = h.ID, id, ""
 	h.Version = version // of the records that follow
-	data, err := encodeRecord(h, placeOf(r.Data))
+	data, err := encodeRecord(h, at)
 	if err != nil {
 		return err
 	}

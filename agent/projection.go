@@ -22,14 +22,14 @@ func Project(ctx context.Context, from Records, yield func(Event)) error {
 		if err != nil {
 			return fmt.Errorf("agent: cannot read the session: %w", err)
 		}
-		rec, err := decodeRecord(line)
+		rec, at, err := decodeRecord(line)
 		if err != nil {
 			return err
 		}
 		if err := p.state.accepts(rec); err != nil {
 			return fmt.Errorf("agent: record %d: %w", line.N, err)
 		}
-		p.record(line, rec)
+		p.record(line, rec, at)
 	}
 	return ctx.Err()
 }
@@ -42,12 +42,12 @@ type projection struct {
 	yield  func(Event)
 }
 
-func (p *projection) record(line journal.Record, rec record) {
+func (p *projection) record(line journal.Record, rec record, at place) {
 	p.now = line.Time
 	if h, ok := rec.(headerRecord); ok {
-		p.stream = newEventStream(h.ID, func() time.Time { return p.now }, p.yield)
+		p.stream = newEventStream(h.ID, func() time.Time { return p.now }, nil)
+		p.stream.unread, p.stream.direct = true, p.yield
 	}
-	at := placeOf(line.Data)
 	if p.stream.ended || at.Resumed > 0 { // older versions do not have it after a crash
 		p.stream.reopen()
 		p.earlier(numbered{p.state.resumedBy(rec), at.Resumed})

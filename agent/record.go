@@ -363,7 +363,7 @@ func marshal(value any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// placeOf returns the place of a journal line.
+// placeOf returns the place in a record's body.
 func placeOf(data []byte) place {
 	var at place
 	if json.Unmarshal(data, &at) != nil {
@@ -372,39 +372,67 @@ func placeOf(data []byte) place {
 	return at
 }
 
-// decodeRecord returns the record of a journal line. An unknown kind is an error, since skipping it would resume a different session.
-func decodeRecord(line journal.Record) (record, error) {
-	decode, ok := map[string]func([]byte) (record, error){
-		"header":  decodeAs[headerRecord],
-		"history": decodeAs[historyRecord],
-		"input":   decodeAs[inputRecord],
-		"queued":  decodeAs[queuedRecord],
-		"turn":    decodeAs[turnRecord],
-		"answer":  decodeAs[answerRecord],
-		"intent":  decodeAs[intentRecord],
-		"result":  decodeAs[resultRecord],
-		"fault":   decodeAs[faultRecord],
-		"model":   decodeAs[modelRecord],
-		"setting": decodeAs[settingRecord],
-		"stop":    decodeAs[stopRecord],
-		"end":     decodeAs[endRecord],
-		"await":   decodeAs[awaitRecord],
-		"compact": decodeAs[compactRecord],
-		"child":   decodeAs[childRecord],
-		"note":    decodeAs[noteRecord],
-		"spent":   decodeAs[spentRecord],
-	}[line.Kind]
-	if !ok {
-		return nil, fmt.Errorf("agent: record %d: unknown kind %q; the journal was written by a newer version", line.N, line.Kind)
+// decodeRecord returns the record of a journal line and its place. An unknown kind is an error, since skipping it would resume a different
+// session.
+func decodeRecord(line journal.Record) (record, place, error) {
+	if rec, at, ok := scanRecord(line.Kind, line.Data); ok {
+		return rec, at, nil
+	}
+	decode := decoderOf(line.Kind)
+	if decode == nil {
+		return nil, place{}, fmt.Errorf("agent: record %d: unknown kind %q; the journal was written by a newer version", line.N, line.Kind)
 	}
 	rec, err := decode(line.Data)
 	if err != nil {
-		return nil, fmt.Errorf("agent: record %d (%s): %w", line.N, line.Kind, err)
+		return nil, place{}, fmt.Errorf("agent: record %d (%s): %w", line.N, line.Kind, err)
 	}
 	if h, ok := rec.(headerRecord); ok && h.Version > version {
-		return nil, fmt.Errorf("agent: the journal has version %d, this program reads up to %d", h.Version, version)
+		return nil, place{}, fmt.Errorf("agent: the journal has version %d, this program reads up to %d", h.Version, version)
 	}
-	return rec, nil
+	return rec, placeOf(line.Data), nil
+}
+
+// decoderOf returns the function that decodes the records of a kind with encoding/json, nil if the kind is unknown.
+func decoderOf(kind string) func([]byte) (record, error) {
+	switch kind {
+	case headerRecord{}.kind():
+		return decodeAs[headerRecord]
+	case historyRecord{}.kind():
+		return decodeAs[historyRecord]
+	case inputRecord{}.kind():
+		return decodeAs[inputRecord]
+	case queuedRecord{}.kind():
+		return decodeAs[queuedRecord]
+	case turnRecord{}.kind():
+		return decodeAs[turnRecord]
+	case answerRecord{}.kind():
+		return decodeAs[answerRecord]
+	case intentRecord{}.kind():
+		return decodeAs[intentRecord]
+	case resultRecord{}.kind():
+		return decodeAs[resultRecord]
+	case faultRecord{}.kind():
+		return decodeAs[faultRecord]
+	case modelRecord{}.kind():
+		return decodeAs[modelRecord]
+	case settingRecord{}.kind():
+		return decodeAs[settingRecord]
+	case stopRecord{}.kind():
+		return decodeAs[stopRecord]
+	case endRecord{}.kind():
+		return decodeAs[endRecord]
+	case awaitRecord{}.kind():
+		return decodeAs[awaitRecord]
+	case compactRecord{}.kind():
+		return decodeAs[compactRecord]
+	case childRecord{}.kind():
+		return decodeAs[childRecord]
+	case noteRecord{}.kind():
+		return decodeAs[noteRecord]
+	case spentRecord{}.kind():
+		return decodeAs[spentRecord]
+	}
+	return nil
 }
 
 func decodeAs[R record](data []byte) (record, error) {

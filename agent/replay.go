@@ -83,7 +83,7 @@ func (r *replay) read(ctx context.Context, from Records) (misfit *Divergence, er
 		if err != nil {
 			return nil, fmt.Errorf("agent: cannot read the session: %w", err)
 		}
-		rec, err := decodeRecord(line)
+		rec, _, err := decodeRecord(line)
 		if err != nil {
 			return nil, err
 		}

@@ -16,6 +16,8 @@ type eventStream struct {
 	now     func() time.Time
 	on      func(Event)
 	outputs tool.Outputs // where cursors read long outputs; may be nil
+	unread  bool         // there are no cursors, so that the log keeps no events
+	direct  func(Event)  // gets each event as it is added, in place of on; may be nil
 
 	mu      sync.Mutex
 	changed sync.Cond
@@ -174,11 +176,18 @@ func (s *eventStream) enter(ev Event, rec record) {
 	}
 	s.seq++
 	*ev.Head() = EventHeader{Kind: ev.kind(), SessionID: s.session, Seq: s.seq, Time: s.now().UTC()}
-	s.log.add(ev, rec)
+	if s.unread {
+		s.log.pass(ev)
+	} else {
+		s.log.add(ev, rec)
+	}
 	if s.full != nil && s.log.size > s.limit {
 		s.full(eventsFull(s.log.size, s.limit))
 	}
 	_, s.ended = ev.(*SessionEnd)
+	if s.direct != nil {
+		s.direct(ev)
+	}
 	if s.on == nil {
 		return
 	}

@@ -97,28 +97,24 @@ func (d *Dir) copyLines(ctx context.Context, source *fileReader, path string, n 
 // copied returns the line read last for a copy of the journal. A line that does not change is copied byte for byte. A line without a
 // checksum gets one, and the last line of the copy ends its append.
 func (l *lines) copied(text []byte, last bool, edit func(*Record) error) ([]byte, error) {
-	h, err := l.head(text)
-	if err != nil {
-		return nil, l.corrupt(err)
-	}
-	r, err := l.record(text)
+	was, err := l.decode(text)
 	if err != nil {
 		return nil, err
 	}
-	same := l.summed && !(last && h.More)
+	r := was.Record
+	same := l.summed && !(last && was.More)
 	if edit != nil {
-		before := r
-		before.Data = bytes.Clone(r.Data)
+		r.Data = bytes.Clone(r.Data) // edit may change and keep it
 		if err := edit(&r); err != nil {
 			return nil, err
 		}
-		same = same && r.Time.Equal(before.Time) && r.Kind == before.Kind && bytes.Equal(r.Data, before.Data)
+		same = same && r.Time.Equal(was.Time) && r.Kind == was.Kind && bytes.Equal(r.Data, was.Data)
 	}
 	if same {
 		return text, nil
 	}
 	var line bytes.Buffer
-	if err := encodeLine(&line, l.line, r, h.More && !last); err != nil {
+	if err := encodeLine(&line, l.line, r, was.More && !last); err != nil {
 		return nil, fmt.Errorf("record %d (%s): %w", l.line, r.Kind, err)
 	}
 	return line.Bytes(), nil

@@ -119,3 +119,33 @@ func checkCut(t *testing.T, cut []byte) {
 		}
 	}
 }
+
+// FuzzK5_Line checks that the fast way of decoding a line gives what encoding/json gives, and fails where that fails.
+func FuzzK5_Line(f *testing.F) {
+	for _, seed := range []string{one, oneOfTwo, oldOne, three, `{"n":1,"t":"2026-01-02T03:04:05.000000006Z","k":"é\n<","d":{"a":[1,{}]}}`, `{"n":1,"t":null}`, `{"n":1,"t":"2026-01-02T03:04:05+01:00","k":"a","d":null}`,
+		`{"n":1,"t":"2026-01-02T03:04:05Z","k":"a","more":false,"d":[1 ,2]}` + "\n", `{"n":1,"t":"2026-01-02 03:04:05Z","k":"a"}`, `{"n":1,"t":"2026-01-02T03:04:05Z","k":"a","K":"b"}`, `{"t":"2026-01-02T03:04:05Z","n":1}`,
+		`{"n":1,"t":"2026-01-02T03:04:05Z","k":"a","d":` + strings.Repeat("[", 9999) + strings.Repeat("]", 9999) + "}", `{"n":1,"t":"2026-01-02T03:04:05Z","k":"a","d":` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + "}"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var want line
+		wrong := json.Unmarshal(text, &want)
+		got, err := decodeLine(text)
+		if (err == nil) != (wrong == nil) || err != nil && err.Error() != wrong.Error() {
+			t.Fatalf("decodeLine of %q: %v, want %v", text, err, wrong)
+		}
+		h, err := decodeHead(text)
+		if (err == nil) != (wrong == nil) {
+			t.Fatalf("decodeHead of %q: %v, want %v", text, err, wrong)
+		}
+		if wrong != nil {
+			return
+		}
+		if got.N != want.N || got.More != want.More || got.Kind != want.Kind || !got.Time.Equal(want.Time) || got.Time.String() != want.Time.String() || (got.Data == nil) != (want.Data == nil) || !bytes.Equal(got.Data, want.Data) {
+			t.Fatalf("decodeLine of %q = %+v, want %+v", text, got, want)
+		}
+		if (h != head{got.N, got.Time, got.Kind, got.More}) {
+			t.Fatalf("decodeHead of %q = %+v, want %+v", text, h, got)
+		}
+	})
+}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/attractor-go/attractor/internal/jsonscan"
 )
 
 // deepest holds the depth that encoding/json can read. In its line, a body is one level deeper than by itself.
@@ -48,6 +50,7 @@ func ParseLine(text []byte) (r Record, more bool, err error) {
 	var l line
 	if err == nil {
 		l, err = decodeLine(text)
+		l.Data = bytes.Clone(l.Data)
 	}
 	if err != nil {
 		return Record{}, false, fmt.Errorf("%w: %w", ErrCorrupt, err)
@@ -106,8 +109,11 @@ func brackets(data []byte) int {
 	return bytes.Count(data, []byte("{")) + bytes.Count(data, []byte("["))
 }
 
-// decodeLine decodes a line without checking its checksum.
+// decodeLine decodes a line without checking its checksum. The data may be a part of the text.
 func decodeLine(text []byte) (line, error) {
+	if l, ok := scanLine(text); ok {
+		return l, nil
+	}
 	var l line
 	err := json.Unmarshal(text, &l)
 	return l, err
@@ -115,7 +121,31 @@ func decodeLine(text []byte) (line, error) {
 
 // decodeHead decodes a line except for its body, but checks the body's syntax.
 func decodeHead(text []byte) (head, error) {
+	if l, ok := scanLine(text); ok {
+		return head{N: l.N, Time: l.Time, Kind: l.Kind, More: l.More}, nil
+	}
 	var h head
 	err := json.Unmarshal(text, &h)
 	return h, err
+}
+
+// scanLine decodes a line of the form that encodeLine writes. The data is a part of the text. Ok is false for any other line, which
+// encoding/json may be able to decode.
+func scanLine(text []byte) (l line, ok bool) {
+	s := jsonscan.New(bytes.TrimSuffix(text, []byte("\n")))
+	s.Open()
+	if s.Field("c") {
+		s.Raw()
+	}
+	jsonscan.IntField(&s, "n", &l.N)
+	if s.Field("t") {
+		ok = l.Time.UnmarshalJSON(s.Raw()) == nil
+	}
+	jsonscan.StringField(&s, "k", &l.Kind)
+	s.BoolField("more", &l.More)
+	if s.Field("d") {
+		l.Data = s.Raw()
+	}
+	s.Close()
+	return l, ok && s.End()
 }

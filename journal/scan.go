@@ -228,12 +228,22 @@ func (l *lines) good(ctx context.Context) ([]byte, error) {
 
 // record decodes the line read last.
 func (l *lines) record(text []byte) (Record, error) {
+	read, err := l.decode(text)
+	if err != nil {
+		return Record{}, err
+	}
+	read.Data = bytes.Clone(read.Data)
+	return read.Record, nil
+}
+
+// decode decodes the line read last. The data is valid until the next line is read.
+func (l *lines) decode(text []byte) (line, error) {
 	read, err := decodeLine(text)
 	if err == nil && read.N != l.line {
 		err = misnumbered(read.N, l.line)
 	}
 	if err != nil {
-		return Record{}, l.corrupt(err)
+		return line{}, l.corrupt(err)
 	}
-	return read.Record, nil
+	return read, nil
 }

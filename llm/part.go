@@ -189,6 +189,15 @@ func (p Parts) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements json.Unmarshaler. An unknown kind is an error, because dropping it would lose content.
 func (p *Parts) UnmarshalJSON(data []byte) error {
+	if parts, ok := scanParts(data); ok {
+		*p = parts
+		return nil
+	}
+	return p.unmarshal(data)
+}
+
+// unmarshal decodes parts with encoding/json.
+func (p *Parts) unmarshal(data []byte) error {
 	var raw []map[string]json.RawMessage
 	if err := json.Unmarshal(data, &raw); err != nil {
 		return fmt.Errorf("llm: parts: %w", err)

@@ -1,0 +1,2 @@
+// Package longsession writes journals of long sessions, for tests and benchmarks. It runs real sessions with a scripted model.
+package longsession
