@@ -87,8 +87,8 @@ func (f *fileLog) PutBlob(ctx context.Context, data io.Reader) (string, error) {
 	if err != nil {
 		return "", f.errorf("cannot store a blob: %w", err)
 	}
-	if err := f.dir.sys.syncDir(f.blobs()); err != nil {
-		return "", f.unsynced(err)
+	if err := f.syncDir(f.blobs()); err != nil {
+		return "", err
 	}
 	return hash, nil
 }
@@ -101,11 +101,22 @@ func (f *fileLog) blobDir() error {
 	if err := f.dir.sys.mkdir(f.blobs()); err != nil && !errors.Is(err, fs.ErrExist) {
 		return f.errorf("cannot store a blob: %w", err)
 	}
-	if err := f.dir.sys.syncDir(f.dir.path); err != nil {
-		return f.unsynced(err)
+	if err := f.syncDir(f.dir.path); err != nil {
+		return err
 	}
 	f.blobbed = true
 	return nil
+}
+
+// syncDir makes the names in a directory durable.
+func (f *fileLog) syncDir(path string) error {
+	err := f.dir.sys.syncDir(path)
+	if err == nil {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.unsynced(err)
 }
 
 // writeBlob writes a blob to a temporary file and renames it. The next blob overwrites a temporary file that a crash has left.

@@ -26,10 +26,13 @@ type scenario struct {
 	safe  int        // how many of acked a sync has covered
 }
 
-func newScenario(t *testing.T, fail func(c call) verdict) *scenario {
+// keeps holds the numbers of files that the directories of scenarios keep open: with none, each call opens its file again.
+var keeps = [...]int{0, keptOpen}
+
+func newScenario(t *testing.T, keep int, fail func(c call) verdict) *scenario {
 	t.Helper()
 	sys := newFaults(fail)
-	return &scenario{t: t, sys: sys, dir: &Dir{path: filepath.Join(t.TempDir(), "sessions"), sys: sys}}
+	return &scenario{t: t, sys: sys, dir: (&Dir{path: filepath.Join(t.TempDir(), "sessions"), sys: sys}).Keep(keep)}
 }
 
 func (s *scenario) note(err error) bool {
@@ -210,9 +213,9 @@ func kindsOf(t *testing.T, records func(func(Record, error) bool)) []string {
 func (s *scenario) real() *Dir { return NewDir(s.dir.path) }
 
 // calls returns the calls of a run without faults.
-func calls(t *testing.T) []call {
+func calls(t *testing.T, keep int) []call {
 	t.Helper()
-	s := newScenario(t, nil)
+	s := newScenario(t, keep, nil)
 	s.run()
 	if len(s.errs) > 0 || len(s.acked) != 6 || s.safe != 5 {
 		t.Fatalf("undisturbed: %v; %d appended, %d safe", s.errs, len(s.acked), s.safe)
@@ -223,38 +226,45 @@ func calls(t *testing.T) []call {
 
 // Whichever call fails, an error reports it, earlier records stay, and refused ones do not appear.
 func TestA19_FullOrBrokenDisk(t *testing.T) {
-	for _, errno := range []syscall.Errno{syscall.ENOSPC, syscall.EIO} {
-		for _, bad := range calls(t) {
-			t.Run(fmt.Sprintf("%d_%s_%s_%v", bad.n, bad.op, filepath.Base(bad.path), errno), func(t *testing.T) {
-				s := newScenario(t, func(c call) verdict {
-					if c.n == bad.n {
-						return verdict{err: errno, short: bad.size / 2}
-					}
-					return verdict{}
+	for _, keep := range keeps {
+		for _, bad := range calls(t, keep) {
+			for _, errno := range []syscall.Errno{syscall.ENOSPC, syscall.EIO} {
+				t.Run(fmt.Sprintf("keep_%d/%d_%s_%s_%v", keep, bad.n, bad.op, filepath.Base(bad.path), errno), func(t *testing.T) {
+					fullOrBroken(t, keep, bad, errno)
 				})
-				s.run()
-				for _, err := range s.errs {
-					if !errors.Is(err, errno) || !strings.HasPrefix(err.Error(), "journal: ") {
-						t.Errorf("error %q, want one of the journal that wraps %v", err, errno)
-					}
-				}
-				if len(s.errs) == 0 && !harmless(bad) {
-					t.Error("nobody was told")
-				}
-				if left := s.sys.left(); len(left) > 0 {
-					t.Errorf("still open: %q", left)
-				}
-				if temp, _ := filepath.Glob(filepath.Join(s.dir.path, "*"+tempExt)); len(temp) > 0 {
-					t.Errorf("left behind: %q", temp)
-				}
-				if s.failed("write") { // it has been cut off
-					s.maybe = nil
-				}
-				s.check(s.real(), len(s.acked))
-				s.checkFork(s.real())
-			})
+			}
 		}
 	}
+}
+
+// fullOrBroken runs a scenario in which one call fails.
+func fullOrBroken(t *testing.T, keep int, bad call, errno syscall.Errno) {
+	s := newScenario(t, keep, func(c call) verdict {
+		if c.n == bad.n {
+			return verdict{err: errno, short: bad.size / 2}
+		}
+		return verdict{}
+	})
+	s.run()
+	for _, err := range s.errs {
+		if !errors.Is(err, errno) || !strings.HasPrefix(err.Error(), "journal: ") {
+			t.Errorf("error %q, want one of the journal that wraps %v", err, errno)
+		}
+	}
+	if len(s.errs) == 0 && !harmless(bad) {
+		t.Error("nobody was told")
+	}
+	if left := s.sys.left(); len(left) > 0 {
+		t.Errorf("still open: %q", left)
+	}
+	if temp, _ := filepath.Glob(filepath.Join(s.dir.path, "*"+tempExt)); len(temp) > 0 {
+		t.Errorf("left behind: %q", temp)
+	}
+	if s.failed("write") { // it has been cut off
+		s.maybe = nil
+	}
+	s.check(s.real(), len(s.acked))
+	s.checkFork(s.real())
 }
 
 // harmless reports whether a call may fail without an error: reading a blob that is about to be written anyway, and a link that a copy
@@ -265,17 +275,19 @@ func harmless(c call) bool {
 
 // A process that ends before any call, or within a write after any number of bytes, leaves complete Appends.
 func TestA19_KilledAtEveryCallAndByte(t *testing.T) {
-	for _, last := range calls(t) {
-		for short := 0; short <= last.size; short++ {
-			s := newScenario(t, func(c call) verdict { return verdict{crash: c.n == last.n, short: short} })
-			s.run()
-			if !s.sys.down {
-				t.Fatalf("call %d was not reached", last.n)
-			}
-			s.check(s.real(), len(s.acked))
-			s.checkFork(s.real())
-			if t.Failed() {
-				t.Fatalf("killed at call %d (%s %s) after %d bytes", last.n, last.op, filepath.Base(last.path), short)
+	for _, keep := range keeps {
+		for _, last := range calls(t, keep) {
+			for short := 0; short <= last.size; short++ {
+				s := newScenario(t, keep, func(c call) verdict { return verdict{crash: c.n == last.n, short: short} })
+				s.run()
+				if !s.sys.down {
+					t.Fatalf("call %d was not reached", last.n)
+				}
+				s.check(s.real(), len(s.acked))
+				s.checkFork(s.real())
+				if t.Failed() {
+					t.Fatalf("killed at call %d (%s %s) after %d bytes, keep %d", last.n, last.op, filepath.Base(last.path), short, keep)
+				}
 			}
 		}
 	}
@@ -283,10 +295,16 @@ func TestA19_KilledAtEveryCallAndByte(t *testing.T) {
 
 // A machine that crashes at any call keeps everything that was synced. It keeps any part of the rest, or NUL bytes instead.
 func TestA19_MachineDownAtEveryCall(t *testing.T) {
+	for _, keep := range keeps {
+		machineDownAtEveryCall(t, keep)
+	}
+}
+
+func machineDownAtEveryCall(t *testing.T, keep int) {
 	after := NewDir(t.TempDir())
 	seen := map[string]bool{}
-	for _, last := range calls(t) {
-		s := newScenario(t, func(c call) verdict { return verdict{crash: c.n == last.n, short: last.size} })
+	for _, last := range calls(t, keep) {
+		s := newScenario(t, keep, func(c call) verdict { return verdict{crash: c.n == last.n, short: last.size} })
 		s.run()
 		lines := s.dir.file("s", linesExt)
 		content, err := os.ReadFile(lines)

@@ -22,7 +22,8 @@ const (
 // Dir is a [Store] in a directory. Each log is a journal: a file of JSON lines with its blobs beside it, as FORMAT.md describes it. Its
 // name is the log's id.
 //
-// An open journal is locked. Nobody else can write to it until Close, or until the process ends.
+// An open journal is locked. Nobody else can write to it until Close, or until the process ends. It needs no descriptor of its own: a Dir
+// has one for the locks of all journals that it has open, and keeps the files of the last 64 that were used open.
 //
 // If Append fails, the file is truncated to its previous size, and the journal remains usable. If that fails too, or if a sync fails,
 // the state of the disk is unknown: every later call returns that error. Opening the journal again finds the complete records.
@@ -31,12 +32,19 @@ const (
 // ignores it, and [TornEnd] describes it. Other damage is ErrCorrupt, with line number and byte offset. It is reported when it is
 // read: at the latest by Records from the first record on, and before anything is written.
 type Dir struct {
-	path string
-	sys  system
+	path  string
+	sys   system
+	locks locks
+	files openFiles
 }
 
-// NewDir returns the store in the directory at path. Create makes the directory if necessary, with mode 0700.
-func NewDir(path string) *Dir { return &Dir{path: path, sys: disk{}} }
+// NewDir returns the store in the directory at path, which is made absolute. Create makes the directory if necessary, with mode 0700.
+func NewDir(path string) *Dir {
+	if whole, err := filepath.Abs(path); err == nil { // files are opened again later, whatever the working directory is then
+		path = whole
+	}
+	return &Dir{path: path, sys: disk{}, files: openFiles{keep: keptOpen}}
+}
 
 func (d *Dir) file(id, ext string) string { return filepath.Join(d.path, id+ext) }
 
@@ -48,7 +56,7 @@ func (d *Dir) Create(ctx context.Context, id string) (Log, error) {
 	if err := makeDir(d.sys, d.path); err != nil {
 		return nil, fmt.Errorf("journal: cannot make the directory: %w", err)
 	}
-	return d.locked(ctx, id, func(lock *writerLock) (*fileLog, error) {
+	return d.locked(ctx, id, func(lock *lockFile) (*fileLog, error) {
 		f, err := d.openFile(ctx, id, lock, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 		if errors.Is(err, fs.ErrExist) && d.blank(ctx, id) {
 			if err := d.sys.removeAll(d.file(id, blobsExt)); err != nil {
@@ -74,12 +82,12 @@ func (d *Dir) Open(ctx context.Context, id string) (Log, error) {
 	if err := d.exists(id); err != nil {
 		return nil, err
 	}
-	return d.locked(ctx, id, func(lock *writerLock) (*fileLog, error) { return d.openFile(ctx, id, lock, os.O_RDWR) })
+	return d.locked(ctx, id, func(lock *lockFile) (*fileLog, error) { return d.openFile(ctx, id, lock, os.O_RDWR) })
 }
 
 // locked calls do with the journal's lock. The log that do returns keeps the lock.
-func (d *Dir) locked(ctx context.Context, id string, do func(*writerLock) (*fileLog, error)) (Log, error) {
-	lock, err := acquire(ctx, d.sys, id, d.file(id, lockExt))
+func (d *Dir) locked(ctx context.Context, id string, do func(*lockFile) (*fileLog, error)) (Log, error) {
+	lock, err := d.lock(ctx, id)
 	if errors.Is(err, ErrLocked) {
 		return nil, err
 	}
@@ -88,13 +96,13 @@ func (d *Dir) locked(ctx context.Context, id string, do func(*writerLock) (*file
 	}
 	f, err := do(lock)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("journal: session %s: %w", id, err), lock.release())
+		return nil, errors.Join(fmt.Errorf("journal: session %s: %w", id, err), d.unlock(lock, id))
 	}
 	return f, nil
 }
 
 // openFile opens a journal whose lock is held.
-func (d *Dir) openFile(ctx context.Context, id string, lock *writerLock, flag int) (*fileLog, error) {
+func (d *Dir) openFile(ctx context.Context, id string, lock *lockFile, flag int) (*fileLog, error) {
 	h, err := d.sys.open(d.file(id, linesExt), flag)
 	if err != nil {
 		return nil, err
@@ -110,7 +118,9 @@ func (d *Dir) openFile(ctx context.Context, id string, lock *writerLock, flag in
 		}
 		return nil, err
 	}
-	return &fileLog{view: view{dir: d, id: id, file: h, torn: torn}, lock: lock, good: good, checked: good.size == 0}, nil
+	f := &fileLog{view: view{dir: d, id: id, torn: torn}, lock: lock, file: h, users: 1, good: good, checked: good.size == 0}
+	f.end(false)
+	return f, nil
 }
 
 // measure returns the good part of a file and describes the rest.
@@ -161,7 +171,7 @@ func (d *Dir) read(ctx context.Context, id string) (*fileReader, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("journal: session %s: %w", id, err), h.Close())
 	}
-	return &fileReader{view: view{dir: d, id: id, file: h, torn: torn}, good: good}, nil
+	return &fileReader{view: view{dir: d, id: id, torn: torn}, file: h, good: good}, nil
 }
 
 // List implements [Store]. It opens no journal. It omits empty files, which are journals that were never written to. A directory that
@@ -178,6 +188,7 @@ func (d *Dir) List(ctx context.Context) ([]Entry, error) {
 	for _, file := range files {
 		locks[file.Name()] = true
 	}
+	probes := probes{dir: d}
 	var entries []Entry
 	for _, file := range files {
 		id, ok := strings.CutSuffix(file.Name(), linesExt)
@@ -187,7 +198,10 @@ func (d *Dir) List(ctx context.Context) ([]Entry, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		e, err := d.entry(id, file, locks[id+lockExt])
+		e, err := entry(id, file)
+		if err == nil && locks[id+lockExt] {
+			e.Locked, e.PID, err = probes.probe(id)
+		}
 		switch {
 		case err == nil && e.Size == 0:
 		case err == nil:
@@ -199,17 +213,13 @@ func (d *Dir) List(ctx context.Context) ([]Entry, error) {
 	return entries, nil
 }
 
-// entry describes a journal. It probes the lock only if there is a lock file.
-func (d *Dir) entry(id string, file fs.DirEntry, lockFile bool) (Entry, error) {
+// entry describes a journal, except for its lock.
+func entry(id string, file fs.DirEntry) (Entry, error) {
 	info, err := file.Info()
 	if err != nil {
 		return Entry{}, err
 	}
-	e := Entry{ID: id, Size: info.Size(), Modified: info.ModTime()}
-	if lockFile {
-		e.Locked, e.PID, err = probe(d.sys, d.file(id, lockExt))
-	}
-	return e, err
+	return Entry{ID: id, Size: info.Size(), Modified: info.ModTime()}, nil
 }
 
 // Remove implements [Store].
@@ -225,7 +235,7 @@ func (d *Dir) remove(ctx context.Context, id string) error {
 	if err := errors.Join(ctx.Err(), d.exists(id)); err != nil {
 		return err
 	}
-	lock, err := acquire(ctx, d.sys, id, d.file(id, lockExt))
+	lock, err := d.lock(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -234,7 +244,7 @@ func (d *Dir) remove(ctx context.Context, id string) error {
 	if err == nil {
 		err = d.sys.remove(d.file(id, linesExt))
 	}
-	if err = errors.Join(err, lock.release()); err == nil {
+	if err = errors.Join(err, d.unlock(lock, id)); err == nil {
 		err = d.sys.syncDir(d.path)
 	}
 	if err != nil {

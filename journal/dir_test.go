@@ -307,7 +307,7 @@ func TestA19_DamagedBlob(t *testing.T) {
 func TestA19_SyncsOnlyWhatIsNew(t *testing.T) {
 	ctx := context.Background()
 	sys := newFaults(nil)
-	dir := &Dir{path: t.TempDir(), sys: sys}
+	dir := &Dir{path: t.TempDir(), sys: sys, files: openFiles{keep: 1}}
 	closed(t, created(t, dir, "s", "a"))
 	f, err := dir.Open(ctx, "s")
 	if err != nil {

@@ -10,17 +10,21 @@ import (
 	"sync"
 )
 
-// fileLog is a [Log] in a file of a [Dir]. At rest it has two open descriptors, about 500 bytes of memory and no goroutine.
+// fileLog is a [Log] in a file of a [Dir]. At rest it has no open descriptor, about 300 bytes of memory and no goroutine.
 type fileLog struct {
 	view
-	lock *writerLock
+	lock *lockFile
 
 	blobbing sync.Mutex // held while a blob is written; may be taken before slow
 	blobbed  bool       // the name of the directory of blobs is durable
 	slow     sync.Mutex // held while waiting for the disk: by Sync, Close
-	durable  int64      // bytes that a sync has covered
 	named    bool       // the file's name is durable
 	mu       sync.Mutex // may be taken while slow is held
+	file     handle     // nil while the file is not open
+	users    int        // calls that need the file to stay open
+	inode    inode      // of the file that rest has closed
+	durable  int64      // bytes that a sync has covered
+	unsaved  bool       // something was written after the last sync
 	good     extent
 	checked  bool  // every line was read and is good
 	failure  error // returned by every call from now on
@@ -29,12 +33,13 @@ type fileLog struct {
 // fileReader reads a journal as it was when Dir.Read opened it.
 type fileReader struct {
 	view
+	file handle
 	good extent
 }
 
 // Records implements [Reader]. It reads the file from the beginning, one line at a time.
 func (r *fileReader) Records(ctx context.Context, from int64) iter.Seq2[Record, error] {
-	return r.stream(ctx, r.good, from)
+	return r.stream(ctx, r.file, r.good, from)
 }
 
 // Len implements [Reader].
@@ -52,7 +57,6 @@ func (r *fileReader) Close() error { return r.file.Close() }
 type view struct {
 	dir  *Dir
 	id   string
-	file handle
 	torn *Torn
 }
 
@@ -105,13 +109,18 @@ func (f *fileLog) Append(ctx context.Context, next int64, records ...Record) err
 	case len(records) == 0:
 		return nil
 	}
-	if err := f.untouched(); err != nil {
+	file, err := f.use()
+	if err != nil {
 		return err
 	}
-	if err := f.check(ctx); err != nil {
+	defer f.done()
+	if err := f.untouched(file); err != nil {
 		return err
 	}
-	if err := f.write(batch); err != nil {
+	if err := f.check(ctx, file); err != nil {
+		return err
+	}
+	if err := f.write(file, batch); err != nil {
 		return f.errorf("cannot append record %d: %w", next, err)
 	}
 	f.good = extent{records: f.good.records + int64(len(records)), size: f.good.size + int64(len(batch))}
@@ -119,13 +128,13 @@ func (f *fileLog) Append(ctx context.Context, next int64, records ...Record) err
 }
 
 // untouched returns an error if somebody has changed the file without the lock.
-func (f *fileLog) untouched() error {
-	info, err := f.file.Stat()
+func (f *fileLog) untouched(file handle) error {
+	info, err := file.Stat()
 	switch {
 	case err != nil:
 		return f.errorf("%w", err)
-	case unlinked(info):
-		return f.errorf("its file was removed while it was open: %w", fs.ErrNotExist)
+	case links(info) == 0:
+		return f.errorf("%w", errRemoved)
 	case info.Size() != f.good.size:
 		return fmt.Errorf("%w: session %s: the file has %d bytes, %d of them written here", ErrConflict, f.id, info.Size(), f.good.size)
 	}
@@ -133,11 +142,11 @@ func (f *fileLog) untouched() error {
 }
 
 // check reads the file unless Records has already done so, because nothing must be written behind damage.
-func (f *fileLog) check(ctx context.Context) error {
+func (f *fileLog) check(ctx context.Context, file handle) error {
 	if f.checked {
 		return nil
 	}
-	for _, err := range f.stream(ctx, f.good, 1) {
+	for _, err := range f.stream(ctx, file, f.good, 1) {
 		if err != nil {
 			return err
 		}
@@ -147,12 +156,13 @@ func (f *fileLog) check(ctx context.Context) error {
 }
 
 // write appends a batch to the file, or leaves the file unchanged.
-func (f *fileLog) write(batch []byte) error {
-	_, err := f.file.WriteAt(batch, f.good.size)
+func (f *fileLog) write(file handle, batch []byte) error {
+	f.unsaved = true
+	_, err := file.WriteAt(batch, f.good.size)
 	if err == nil {
 		return nil
 	}
-	if cut := f.file.Truncate(f.good.size); cut != nil {
+	if cut := file.Truncate(f.good.size); cut != nil {
 		err = fmt.Errorf("%w; and what was written of it cannot be cut off: %w", err, cut)
 		f.poison(err)
 	}
@@ -178,28 +188,38 @@ func (f *fileLog) Sync(ctx context.Context) error {
 	}
 	f.slow.Lock()
 	defer f.slow.Unlock()
-	if f.named && f.durable >= wanted.size {
-		return nil
-	}
-	now, err := f.extent()
-	if err != nil {
+	file, now, err := f.behind(wanted.size)
+	if file == nil || err != nil {
 		return err
 	}
-	err = f.file.sync()
+	err = file.sync()
 	if err == nil && !f.named {
 		err = f.dir.sys.syncDir(f.dir.path)
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	defer f.done()
 	if err != nil {
 		return f.unsynced(err)
 	}
-	f.durable, f.named = now.size, true
+	f.durable, f.named, f.unsaved = now.size, true, f.good.size > now.size
 	return nil
 }
 
-// unsynced poisons the log after a failed sync, because the system may have dropped the data and report success for the next sync.
-func (f *fileLog) unsynced(err error) error {
+// behind returns the file, in use, and its good part, or nil if it was synced up to a size.
+func (f *fileLog) behind(size int64) (handle, extent, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.failure == nil && f.named && f.durable >= size {
+		return nil, extent{}, nil
+	}
+	file, err := f.use()
+	return file, f.good, err
+}
+
+// unsynced poisons the log after a failed sync, because the system may have dropped the data and report success for the next sync. The
+// caller holds mu.
+func (f *fileLog) unsynced(err error) error {
 	f.poison(fmt.Errorf("cannot sync: %w", err))
 	return f.failure
 }
@@ -219,23 +239,41 @@ func (f *fileLog) Records(ctx context.Context, from int64) iter.Seq2[Record, err
 			yield(Record{}, err)
 			return
 		}
-		for r, err := range f.stream(ctx, good, from) {
+		file, err := f.begin()
+		if err != nil {
+			yield(Record{}, err)
+			return
+		}
+		complete := false
+		defer func() { f.end(complete) }()
+		for r, err := range f.stream(ctx, file, good, from) {
 			if !yield(r, err) || err != nil {
 				return
 			}
 		}
-		if from <= 1 {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			f.checked = true
-		}
+		complete = from <= 1
 	}
 }
 
+// begin begins a use of the file.
+func (f *fileLog) begin() (handle, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.use()
+}
+
+// end ends a use of the file, which may have read every line.
+func (f *fileLog) end(checked bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.checked = f.checked || checked
+	f.done()
+}
+
 // stream yields the records of the function stream, with errors that name the session.
-func (v *view) stream(ctx context.Context, good extent, from int64) iter.Seq2[Record, error] {
+func (v *view) stream(ctx context.Context, file io.ReaderAt, good extent, from int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		for r, err := range stream(ctx, v.file, good, from) {
+		for r, err := range stream(ctx, file, good, from) {
 			if err != nil {
 				err = v.errorf("%w", err)
 			}
@@ -267,7 +305,7 @@ func (f *fileLog) Close() error {
 	}
 	failure := f.failure
 	f.failure = f.errorf("%w", fs.ErrClosed)
-	if err := errors.Join(f.file.Close(), f.lock.release()); err != nil {
+	if err := errors.Join(f.closeFile(), f.dir.unlock(f.lock, f.id)); err != nil {
 		failure = errors.Join(failure, f.errorf("cannot close: %w", err))
 	}
 	return failure

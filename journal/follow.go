@@ -28,7 +28,7 @@ func (d *Dir) Follow(ctx context.Context, id string, from int64) iter.Seq2[Recor
 			yield(Record{}, fmt.Errorf("journal: session %s: %w", id, err))
 			return
 		}
-		f := &follower{view: view{dir: d, id: id, file: h}, from: from}
+		f := &follower{view: view{dir: d, id: id}, file: h, from: from}
 		if err := f.follow(ctx, yield); err != nil {
 			yield(Record{}, errors.Join(err, h.Close()))
 			return
@@ -40,6 +40,7 @@ func (d *Dir) Follow(ctx context.Context, id string, from int64) iter.Seq2[Recor
 // follower follows a journal that others write.
 type follower struct {
 	view
+	file   handle
 	from   int64
 	good   extent // the part that was read
 	summed bool   // lines have checksums
@@ -81,7 +82,7 @@ func (f *follower) read(ctx context.Context, yield func(Record, error) bool) (wa
 	switch {
 	case err != nil:
 		return true, f.errorf("%w", err)
-	case unlinked(info):
+	case links(info) == 0:
 		return true, f.errorf("its file was removed while it was followed: %w", fs.ErrNotExist)
 	case info.Size() < f.good.size:
 		return true, f.errorf("%w: the file was cut to %d bytes, of which %d were read before", ErrCorrupt, info.Size(), f.good.size)

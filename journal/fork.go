@@ -17,7 +17,7 @@ func (d *Dir) Fork(ctx context.Context, from, to string, n int64, edit func(*Rec
 	if err := errors.Join(CheckID(to), d.exists(from)); err != nil {
 		return nil, err
 	}
-	return d.locked(ctx, to, func(lock *writerLock) (*fileLog, error) {
+	return d.locked(ctx, to, func(lock *lockFile) (*fileLog, error) {
 		lines := d.file(to, linesExt)
 		if _, err := d.sys.stat(lines); err == nil {
 			return nil, fs.ErrExist

@@ -9,26 +9,37 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
+	"sync"
 	"time"
 )
 
-// writerLock ensures that a journal has one writer. It locks a file of its own, so that it holds even if the journal's file is removed
-// and made anew. That file has the writer's process id. The lock ends with the process.
-type writerLock struct {
-	sys  system
-	path string
-	file handle
+// locks holds what the locks of a [Dir] share. A journal's lock ensures that it has one writer. It is a file of its own, so that it holds
+// even if the journal's file is removed and made anew. That file has the writer's process id. The lock ends with the process.
+//
+// The lock files of all journals that the Dir has open are links to one file, which is open and locked. So a lock needs no descriptor of
+// its own. If a lock cannot be a link, it is a file of its own, to which the next ones are linked.
+type locks struct {
+	mu   sync.Mutex
+	last *lockFile // to which the next lock is linked, nil for none
 }
 
-// acquire takes the lock of the journal id at path. The error is a *LockedError if it is taken.
-func acquire(ctx context.Context, sys system, id, path string) (*writerLock, error) {
-	// List and a writer that is closing hold the lock for microseconds; only a writer holds it longer.
+// lockFile holds an open and locked file, and the ids of the journals whose locks are links to it.
+type lockFile struct {
+	handle
+	info fs.FileInfo
+	ids  map[string]struct{}
+}
+
+// lock takes the lock of a journal. The error is a *LockedError if it is taken.
+func (d *Dir) lock(ctx context.Context, id string) (*lockFile, error) {
+	// List and a writer that is closing hold the lock for microseconds; only a writer holds it longer. Several processes may take over
+	// the journals of one that was killed, whose locks were one file.
 	for wait := time.Millisecond; ; wait *= 2 {
-		l, pid, err := tryLock(sys, path)
+		file, pid, err := d.tryLock(id)
 		switch {
 		case !errors.Is(err, errBusy):
-			return l, err
-		case wait > 8*time.Millisecond:
+			return file, err
+		case wait > 64*time.Millisecond, wait > 8*time.Millisecond && !gone(pid):
 			return nil, &LockedError{ID: id, PID: pid}
 		}
 		select {
@@ -39,69 +50,124 @@ func acquire(ctx context.Context, sys system, id, path string) (*writerLock, err
 	}
 }
 
-// tryLock takes the lock without waiting. With errBusy it returns the process id of the writer, if that is known.
-func tryLock(sys system, path string) (l *writerLock, pid int, err error) {
+// tryLock takes a lock without waiting. With errBusy it returns the process id of the writer, if that is known.
+func (d *Dir) tryLock(id string) (file *lockFile, pid int, err error) {
+	d.locks.mu.Lock()
+	defer d.locks.mu.Unlock()
 	for {
-		file, err := sys.open(path, os.O_RDWR|os.O_CREATE)
-		if err != nil {
-			return nil, 0, err
+		if file, err := d.linkLock(id); file != nil || err != nil {
+			return file, 0, err
 		}
-		if err := file.lock(false); err != nil {
-			return nil, writer(file), errors.Join(err, file.Close())
-		}
-		l := &writerLock{sys: sys, path: path, file: file}
-		there, err := l.inPlace()
-		if there {
-			err = l.sign()
-		}
-		switch {
-		case err != nil:
-			return nil, 0, errors.Join(err, l.release())
-		case there:
-			return l, 0, nil
-		}
-		// The previous writer or somebody's rm has unlinked the file, so others would lock another one.
-		if err := errors.Join(file.unlock(), file.Close()); err != nil {
-			return nil, 0, err
+		if file, pid, err = d.ownLock(id); file != nil || err != nil {
+			return file, pid, err
 		}
 	}
 }
 
-// inPlace reports whether the locked file still has its name.
-func (l *writerLock) inPlace() (bool, error) {
-	mine, err := l.file.Stat()
-	if err != nil {
-		return false, err
+// linkLock takes a lock by linking it to the last lock file. It returns nil if that is not possible, such as on a file system without
+// links, or if the lock has a file already.
+func (d *Dir) linkLock(id string) (*lockFile, error) {
+	last, path := d.locks.last, d.file(id, lockExt)
+	if last == nil {
+		return nil, nil
 	}
-	named, err := l.sys.stat(l.path)
+	for other := range last.ids { // any of them
+		err := d.sys.link(d.file(other, lockExt), path)
+		if errors.Is(err, fs.ErrExist) {
+			return nil, nil
+		}
+		if err != nil {
+			d.locks.last = nil
+			return nil, nil
+		}
+		break
+	}
+	there, err := last.named(d.sys, path)
+	if there {
+		last.ids[id] = struct{}{}
+		return last, nil
+	}
+	d.locks.last = nil // somebody has replaced the other lock file
+	return nil, errors.Join(err, d.sys.remove(path))
+}
+
+// ownLock takes a lock by locking a file of its own. It returns nil if this is to be tried again.
+func (d *Dir) ownLock(id string) (file *lockFile, pid int, err error) {
+	path := d.file(id, lockExt)
+	h, err := d.sys.open(path, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := h.lock(false); err != nil {
+		return nil, writer(h), errors.Join(err, h.Close())
+	}
+	file = &lockFile{handle: h, ids: map[string]struct{}{id: {}}}
+	there := false
+	if file.info, err = h.Stat(); err == nil {
+		there, err = file.named(d.sys, path)
+	}
+	switch {
+	case err == nil && !there: // the previous writer or somebody's rm has unlinked the file, so others would lock another one
+		return nil, 0, errors.Join(h.unlock(), h.Close())
+	case err == nil && (d.locks.last != nil || links(file.info) > 1): // left by a killed process, whose other locks may be links to it
+		return nil, 0, d.freeLock(file, id)
+	case err == nil:
+		err = file.sign()
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, d.freeLock(file, id))
+	}
+	if unlinkLocked {
+		d.locks.last = file
+	}
+	return file, 0, nil
+}
+
+// named reports whether the file has a name.
+func (f *lockFile) named(sys system, path string) (bool, error) {
+	info, err := sys.stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	return err == nil && os.SameFile(mine, named), err
+	return err == nil && os.SameFile(f.info, info), err
 }
 
 // sign writes the process id with a fixed width, which leaves nothing of a previous one. Truncating the file instead would make some
 // file systems write it to the disk at once.
-func (l *writerLock) sign() error {
-	_, err := l.file.WriteAt(fmt.Appendf(nil, "%-*d\n", pidWidth, os.Getpid()), 0)
+func (f *lockFile) sign() error {
+	_, err := f.WriteAt(fmt.Appendf(nil, "%-*d\n", pidWidth, os.Getpid()), 0)
 	return err
 }
 
 // pidWidth holds the width of a process id in a lock file.
 const pidWidth = 20
 
-// release releases the lock. It unlinks the file first, while nobody else can have the lock.
-func (l *writerLock) release() error {
-	return errors.Join(l.unsign(), l.file.unlock(), l.file.Close())
+// unlock releases a lock.
+func (d *Dir) unlock(file *lockFile, id string) error {
+	d.locks.mu.Lock()
+	defer d.locks.mu.Unlock()
+	return d.freeLock(file, id)
 }
 
-func (l *writerLock) unsign() error {
-	if !unlinkLocked {
-		return l.file.Truncate(0)
+// freeLock releases a lock. It unlinks the lock file first, while nobody else can have the lock. The last lock closes the file.
+func (d *Dir) freeLock(file *lockFile, id string) error {
+	err := d.unsign(file, id)
+	if delete(file.ids, id); len(file.ids) > 0 {
+		return err
 	}
-	there, err := l.inPlace()
+	if d.locks.last == file {
+		d.locks.last = nil
+	}
+	return errors.Join(err, file.unlock(), file.Close())
+}
+
+func (d *Dir) unsign(file *lockFile, id string) error {
+	if !unlinkLocked {
+		return file.Truncate(0)
+	}
+	there, err := file.named(d.sys, d.file(id, lockExt))
 	if there {
-		err = l.sys.remove(l.path)
+		err = d.sys.remove(d.file(id, lockExt))
 	}
 	return err
 }
@@ -120,9 +186,30 @@ func writer(file io.ReaderAt) int {
 	return pid
 }
 
-// probe reports whether a lock is taken, and the process id of the writer if that is known.
-func probe(sys system, path string) (locked bool, pid int, err error) {
-	file, err := sys.open(path, os.O_RDWR)
+// probes finds out which locks of a directory are taken. It probes a file with many locks once.
+type probes struct {
+	dir   *Dir
+	taken []taken
+}
+
+// taken holds a locked file with many names, and the process id of the writer if that is known.
+type taken struct {
+	info fs.FileInfo
+	pid  int
+}
+
+// probe reports whether a journal's lock is taken, and the process id of the writer if that is known.
+func (p *probes) probe(id string) (locked bool, pid int, err error) {
+	path := p.dir.file(id, lockExt)
+	if len(p.taken) > 0 {
+		info, err := p.dir.sys.stat(path)
+		for _, t := range p.taken {
+			if err == nil && os.SameFile(t.info, info) {
+				return true, t.pid, nil
+			}
+		}
+	}
+	file, err := p.dir.sys.open(path, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, 0, nil
 	}
@@ -132,10 +219,20 @@ func probe(sys system, path string) (locked bool, pid int, err error) {
 	defer func() { err = errors.Join(err, file.Close()) }()
 	err = file.lock(true)
 	if errors.Is(err, errBusy) {
-		return true, writer(file), nil
+		pid = writer(file)
+		return true, pid, p.remember(file, pid)
 	}
 	if err != nil {
 		return false, 0, err
 	}
 	return false, 0, file.unlock()
+}
+
+// remember keeps what was found out about a locked file with many names.
+func (p *probes) remember(file handle, pid int) error {
+	info, err := file.Stat()
+	if err == nil && links(info) > 1 {
+		p.taken = append(p.taken, taken{info, pid})
+	}
+	return err
 }

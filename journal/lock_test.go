@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -48,33 +47,35 @@ func TestA19_LockFileRemoved(t *testing.T) {
 		t.Skip("the system does not remove files that are open")
 	}
 	ctx := context.Background()
-	path := filepath.Join(t.TempDir(), "s.lock")
+	one := NewDir(t.TempDir())
+	other := NewDir(one.path)
+	path := one.file("s", lockExt)
 	stale, err := disk{}.open(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer stale.Close()
-	first, err := acquire(ctx, disk{}, "s", path)
+	first, err := one.lock(ctx, "s")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if there, err := first.inPlace(); err != nil || !there {
-		t.Errorf("inPlace = %v, %v", there, err)
+	if there, err := first.named(disk{}, path); err != nil || !there {
+		t.Errorf("named = %v, %v", there, err)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	second, err := acquire(ctx, disk{}, "s", path)
+	second, err := other.lock(ctx, "s")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := first.release(); err != nil {
+	if err := one.unlock(first, "s"); err != nil {
 		t.Fatal(err)
 	}
-	if there, err := second.inPlace(); err != nil || !there {
+	if there, err := second.named(disk{}, path); err != nil || !there {
 		t.Errorf("after the first writer's release the second has no lock file: %v, %v", there, err)
 	}
-	if err := second.release(); err != nil {
+	if err := other.unlock(second, "s"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {

@@ -27,7 +27,8 @@ var killRounds = flag.Int("kill.rounds", 10, "how often TestA19_KillNine kills a
 const roleVar = "JOURNAL_TEST_ROLE"
 
 func TestMain(m *testing.M) {
-	roles := map[string]func(dir *Dir) error{"append": appendForever, "hold": hold, "contend": contend, "idle": idle}
+	roles := map[string]func(dir *Dir) error{"append": appendForever, "hold": hold, "contend": contend, "idle": idle,
+		"hold many": holdMany, "claim many": claimMany}
 	role, ok := roles[os.Getenv(roleVar)]
 	if !ok {
 		goleak.VerifyTestMain(m)

@@ -293,7 +293,7 @@ func TestA19_OutOfUse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
-			s := newScenario(t, fail)
+			s := newScenario(t, keptOpen, fail)
 			f, err := s.dir.Create(ctx, "s")
 			if err != nil {
 				t.Fatal(err)

@@ -18,6 +18,13 @@ func TestJ8_DirIsAStore(t *testing.T) {
 	journaltest.StoreSuite(t, func(t *testing.T) journal.Store { return journal.NewDir(t.TempDir()) })
 }
 
+// A Dir that closes a file after each call is as good a store as one that keeps it open.
+func TestK9_DirIsAStoreWithClosedFiles(t *testing.T) {
+	for keep := range 2 {
+		journaltest.StoreSuite(t, func(t *testing.T) journal.Store { return journal.NewDir(t.TempDir()).Keep(keep) })
+	}
+}
+
 func TestJ8_MemoryStoreIsAStore(t *testing.T) {
 	journaltest.StoreSuite(t, func(*testing.T) journal.Store { return journal.NewMemoryStore(false) })
 }
