@@ -16,10 +16,10 @@ type Registry struct {
 	retired map[string]string // why a tool was removed, by its name
 }
 
-// registered holds a tool with its parsed schema.
+// registered holds a tool with its schema.
 type registered struct {
-	*Tool          // never changed
-	schema *schema // nil for raw input
+	*Tool            // never changed
+	schema *compiled // nil for raw input
 }
 
 // NewRegistry returns a registry of tools. If several have one name, the last takes the place of the first. The registry keeps a
@@ -55,7 +55,7 @@ func (r *Registry) put(t *Tool) error {
 	reg := registered{Tool: t}
 	err := t.check()
 	if err == nil && !t.raw() {
-		reg.schema, err = t.schema()
+		reg.schema, err = t.compile()
 	}
 	if err != nil {
 		return fmt.Errorf("tool %q: %w", t.Name, err)

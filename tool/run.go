@@ -56,7 +56,11 @@ func (r *Registry) Prepare(call llm.ToolCall) *Prepared {
 	p := &Prepared{Call: call, tool: t, readable: readable}
 	var unknown string
 	if t.schema != nil {
-		fitted := t.schema.validate(call.Args)
+		schema, err := t.schema.parse()
+		if err != nil {
+			return invalid(call, "its schema is not valid: "+err.Error())
+		}
+		fitted := schema.validate(call.Args)
 		unknown = describeUnknown(call.Name, fitted.unknown)
 		if fitted.problem != "" {
 			return invalid(call, fitted.problem, unknown)

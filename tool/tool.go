@@ -39,7 +39,7 @@ type Tool struct {
 	// Instead names tools of other agents that this tool can stand in for. A model that calls one of them is told so.
 	Instead []Instead
 
-	compiled *compiled // the parsed schema, shared by all copies of the tool
+	compiled *compiled // the schema, shared by all copies of the tool
 	err      error     // an error of New, which Register returns
 }
 

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -23,25 +22,6 @@ type schema struct {
 	resolved *jsonschema.Resolved
 	noun     string // what messages call a property
 	strict   bool   // fields that the schema does not name would be lost
-}
-
-// compiled holds a tool's schema, parsed once for all registries that have the tool: it takes more memory than a session.
-type compiled struct {
-	raw    json.RawMessage
-	strict bool
-	once   sync.Once
-	schema *schema
-	err    error
-}
-
-// schema returns the schema of New, or parses the parameters if they were changed since.
-func (t *Tool) schema() (*schema, error) {
-	c := t.compiled
-	if c == nil || !bytes.Equal(c.raw, t.Parameters) {
-		return parametersOf(t.Parameters, c != nil && c.strict)
-	}
-	c.once.Do(func() { c.schema, c.err = parametersOf(c.raw, c.strict) })
-	return c.schema, c.err
 }
 
 // parametersOf returns the schema of a tool's parameters.
