@@ -16,7 +16,7 @@ var nativePart string
 // shell. Four tools are this project's own, where that agent is told things between turns or asks a person: read_output, process, wait
 // and ask_user.
 func Native() profile.Profile {
-	p := Profile()
+	p := base()
 	p.Dialect = "native"
 	p.Prompt = profile.PromptWith(prompt, nativePart)
 	p.Tools = []tool.Tool{

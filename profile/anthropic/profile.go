@@ -23,22 +23,23 @@ const shellTimeout = 120 * time.Second
 
 // Profile returns the profile. Each caller gets its own value.
 func Profile() profile.Profile {
-	return profile.Profile{
-		Name:     "anthropic",
-		Provider: "anthropic",
-		Model:    DefaultModel,
-		Prompt:   profile.PromptWith(prompt, toolsPart),
-		Tools: append([]tool.Tool{
-			coding.ReadFile(),
-			coding.WriteFile(),
-			coding.EditFile(),
-			coding.Shell(shellTimeout),
-			coding.Grep(),
-			coding.Glob(),
-			coding.ReadOutput(),
-			coding.Process(),
-			coding.AskUser(),
-		}, coding.Agents()...),
-		Documents: []string{"CLAUDE.md"},
-	}
+	p := base()
+	p.Prompt = profile.PromptWith(prompt, toolsPart)
+	p.Tools = append([]tool.Tool{
+		coding.ReadFile(),
+		coding.WriteFile(),
+		coding.EditFile(),
+		coding.Shell(shellTimeout),
+		coding.Grep(),
+		coding.Glob(),
+		coding.ReadOutput(),
+		coding.Process(),
+		coding.AskUser(),
+	}, coding.Agents()...)
+	return p
+}
+
+// base returns what both dialects of the profile have.
+func base() profile.Profile {
+	return profile.Profile{Name: "anthropic", Provider: "anthropic", Model: DefaultModel, Documents: []string{"CLAUDE.md"}}
 }

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"encoding/json"
 	"path"
 
 	"github.com/attractor-go/attractor/llm"
@@ -9,14 +10,19 @@ import (
 )
 
 type viewImageArgs struct {
-	Path string `json:"path" jsonschema:"Path of the image, absolute or relative to the working directory."`
+	Path string `json:"path"`
 }
+
+const viewImageParameters = `{"type":"object","properties":{
+"path":{"type":"string","description":"Path of the image, absolute or relative to the working directory."}
+},"required":["path"],"additionalProperties":false}`
 
 // viewImage returns the tool view_image(path): it shows an image file to the model.
 func viewImage() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name:        "view_image",
 		Description: "Shows you an image file (PNG, JPEG, GIF or WebP).",
+		Parameters:  json.RawMessage(viewImageParameters),
 	}, func(ctx context.Context, call *tool.Call, args viewImageArgs) (tool.Result, error) {
 		return dialect().ReadImage(ctx, call, args.Path)
 	})

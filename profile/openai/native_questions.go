@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -10,20 +11,32 @@ import (
 )
 
 type userInputArgs struct {
-	Questions []userQuestion `json:"questions" jsonschema:"One to three questions."`
+	Questions []userQuestion `json:"questions"`
 }
 
 type userQuestion struct {
-	ID       string       `json:"id" jsonschema:"A name for the question, in snake_case."`
-	Header   string       `json:"header" jsonschema:"A heading of a few words."`
-	Question string       `json:"question" jsonschema:"The question, in one sentence."`
-	Options  []userOption `json:"options" jsonschema:"Two or three answers to choose from, the recommended one first. The user may give another."`
+	ID       string       `json:"id"`
+	Header   string       `json:"header"`
+	Question string       `json:"question"`
+	Options  []userOption `json:"options"`
 }
 
 type userOption struct {
-	Label       string `json:"label" jsonschema:"The answer, in a few words."`
-	Description string `json:"description" jsonschema:"What follows from it, in one sentence."`
+	Label       string `json:"label"`
+	Description string `json:"description"`
 }
+
+const userInputParameters = `{"type":"object","properties":{"questions":{"type":"array","items":{"type":"object","properties":{
+"id":{"type":"string","description":"A name for the question, in snake_case."},
+"header":{"type":"string","description":"A heading of a few words."},
+"question":{"type":"string","description":"The question, in one sentence."},
+"options":{"type":"array","items":{"type":"object","properties":{
+"label":{"type":"string","description":"The answer, in a few words."},
+"description":{"type":"string","description":"What follows from it, in one sentence."}
+},"required":["label","description"],"additionalProperties":false},
+"description":"Two or three answers to choose from, the recommended one first. The user may give another."}
+},"required":["id","header","question","options"],"additionalProperties":false},
+"description":"One to three questions."}},"required":["questions"],"additionalProperties":false}`
 
 // maxQuestions limits the questions of one call.
 const maxQuestions = 3
@@ -35,6 +48,7 @@ func requestUserInput() tool.Tool {
 		Name: "request_user_input",
 		Description: "Asks the user one to three short questions and waits for the answers. Use it only for decisions that are the user's and that " +
 			"the task, the code and the tools cannot settle.",
+		Parameters: json.RawMessage(userInputParameters),
 	}, asOneQuestion, nil)
 }
 

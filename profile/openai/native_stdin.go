@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -15,11 +16,18 @@ import (
 )
 
 type writeStdinArgs struct {
-	SessionID       float64 `json:"session_id" jsonschema:"The session ID that exec_command gave."`
-	Chars           string  `json:"chars,omitempty" jsonschema:"What to write, with its newlines; \\u0003 interrupts the command. Default: nothing, which only waits for output."`
-	YieldTimeMS     float64 `json:"yield_time_ms,omitempty" jsonschema:"How many milliseconds to wait for the command's end before returning. After writing 250 to 30000, by default 250; else 5000 to 300000, by default 5000."`
-	MaxOutputTokens float64 `json:"max_output_tokens,omitempty" jsonschema:"How much output to return, in tokens. Default, and the most: 10000."`
+	SessionID       float64 `json:"session_id"`
+	Chars           string  `json:"chars"`
+	YieldTimeMS     float64 `json:"yield_time_ms"`
+	MaxOutputTokens float64 `json:"max_output_tokens"`
 }
+
+const stdinParameters = `{"type":"object","properties":{
+"session_id":{"type":"number","description":"The session ID that exec_command gave."},
+"chars":{"type":"string","description":"What to write, with its newlines; \\u0003 interrupts the command. Default: nothing, which only waits for output."},
+"yield_time_ms":{"type":"number","description":"How many milliseconds to wait for the command's end before returning. After writing 250 to 30000, by default 250; else 5000 to 300000, by default 5000."},
+"max_output_tokens":{"type":"number","description":"How much output to return, in tokens. Default, and the most: 10000."}
+},"required":["session_id"],"additionalProperties":false}`
 
 // How long write_stdin waits if it only polls: the same as in OpenAI's agent.
 const (
@@ -36,6 +44,7 @@ func writeStdin() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name:        "write_stdin",
 		Description: "Writes to a command that exec_command left running, or just waits for it, and returns what it has printed since the last time.",
+		Parameters:  json.RawMessage(stdinParameters),
 	}, runStdin)
 	t.Limit = execLimit(execTokens)
 	t.Instead = coding.Process().Instead

@@ -44,10 +44,12 @@ func Agents() []tool.Tool { return Dialect{}.Agents() }
 
 // Agents returns the tools for subagents.
 func (d Dialect) Agents() []tool.Tool {
-	def := llm.ToolDefinition{Name: "spawn_agent", Description: "Starts an agent that works on a part of the task by itself, at the same time, " +
+	def := llm.ToolDefinition{Name: "spawn_agent", Parameters: schema("spawn_agent"), Description: "Starts an agent that works on a part of the task by itself, at the same time, " +
 		"with the same tools and files, and returns its id at once. Use it for parts that do not depend on each other, and for " +
 		"searches whose details you do not need. wait returns its result."}
-	spawn, ofKind := agentTool(tool.Writes, def, spawnGeneral), agentTool(tool.Writes, def, spawnAgent)
+	spawn := agentTool(tool.Writes, def, spawnGeneral)
+	def.Parameters = schema("spawn_agent_of_kind")
+	ofKind := agentTool(tool.Writes, def, spawnAgent)
 	spawn.Run = ofKind.Run
 	spawn.ForAgents = func(agents []tool.AgentKind) llm.ToolDefinition {
 		listed := ofKind.ToolDefinition
@@ -57,9 +59,12 @@ func (d Dialect) Agents() []tool.Tool {
 	spawn.Guidance, spawn.Instead = SpawnGuidance, replaces("spawn_agent")
 	return []tool.Tool{
 		spawn,
-		agentTool(tool.Exclusive, llm.ToolDefinition{Name: "send_input", Description: "Sends a message to an agent."}, sendInput),
-		agentTool(tool.ReadOnly, llm.ToolDefinition{Name: "wait", Description: "Waits until an agent has finished and returns its result."}, waitForAgent),
-		agentTool(tool.Exclusive, llm.ToolDefinition{Name: "close_agent", Description: "Ends an agent, whatever it is doing, and returns its last status."}, closeAgent),
+		agentTool(tool.Exclusive, llm.ToolDefinition{Name: "send_input", Parameters: schema("send_input"),
+			Description: "Sends a message to an agent."}, sendInput),
+		agentTool(tool.ReadOnly, llm.ToolDefinition{Name: "wait", Parameters: schema("wait"),
+			Description: "Waits until an agent has finished and returns its result."}, waitForAgent),
+		agentTool(tool.Exclusive, llm.ToolDefinition{Name: "close_agent", Parameters: schema("close_agent"),
+			Description: "Ends an agent, whatever it is doing, and returns its last status."}, closeAgent),
 	}
 }
 

@@ -20,7 +20,7 @@ type applyPatchArgs struct {
 
 // ApplyPatch returns the tool apply_patch(patch). It changes several files at once, in the v4a format of package patch, all or nothing.
 func ApplyPatch() tool.Tool {
-	t := tool.New(llm.ToolDefinition{Name: "apply_patch", Description: patchDescription},
+	t := tool.New(llm.ToolDefinition{Name: "apply_patch", Description: patchDescription, Parameters: schema("apply_patch")},
 		func(ctx context.Context, call *tool.Call, args applyPatchArgs) (tool.Result, error) {
 			return RunPatch(ctx, call, args.Patch)
 		})

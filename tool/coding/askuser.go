@@ -20,6 +20,7 @@ func AskUser() tool.Tool {
 		Name: "ask_user",
 		Description: "Asks the user, and waits for the answer. Use it only for a decision that is the user's and that the task, the code and the tools " +
 			"cannot settle.",
+		Parameters: schema("ask_user"),
 	}, askUser)
 	t.Instead = replaces("ask_user")
 	t.Needs = tool.NeedsAnswers

@@ -36,6 +36,7 @@ func (d Dialect) EditFile() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name:        "edit_file",
 		Description: "Replaces text in a file. Read the file before you edit it. The file keeps its line endings and its mode.",
+		Parameters:  schema("edit_file"),
 	}, d.editFile)
 	t.Instead = replaces("edit_file")
 	t.Limit = tool.Limit{Chars: 10_000, Keep: tool.KeepTail}

@@ -32,6 +32,7 @@ func (d Dialect) Glob() tool.Tool {
 		Name: "glob",
 		Description: "Finds files by name. Returns the paths that match a pattern, the most recently modified first. Files that " +
 			".gitignore excludes and .git directories are left out; hidden files are found.",
+		Parameters: schema("glob"),
 	}, d.glob)
 	t.Instead = replaces("glob")
 	t.Limit = tool.Limit{Chars: 20_000, Lines: 500, Keep: tool.KeepHead}

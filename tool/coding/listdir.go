@@ -36,6 +36,7 @@ func (d Dialect) ListDir() tool.Tool {
 		Description: "Lists a directory, sorted by name, with subdirectories indented below it as far as depth goes. " +
 			"Directories end with /, symbolic links with @; files have their size in bytes. Hidden and ignored entries " +
 			"are listed, too; .git directories are not entered.",
+		Parameters: schema("list_dir"),
 	}, d.listDir)
 	t.Instead = replaces("list_dir")
 	t.Limit = tool.Limit{Chars: 20_000, Lines: 500, Keep: tool.KeepHead}

@@ -29,6 +29,7 @@ func UpdatePlan() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name:        "update_plan",
 		Description: "Replaces the plan that the user sees. Give every step each time, with its status.",
+		Parameters:  schema("update_plan"),
 	}, updatePlan)
 	t.Instead = replaces("update_plan")
 	return tool.WithAccess(t, func(planArgs) tool.Access { return tool.Access{Effect: tool.ReadOnly} })

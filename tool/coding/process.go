@@ -39,6 +39,7 @@ func (d Dialect) Process() tool.Tool {
 		Name: "process",
 		Description: "Works with a process that " + d.word("shell") + " started in the background or left running: reads what it has printed since the last time, " +
 			"writes to its input, or kills it.",
+		Parameters: schema("process"),
 	}, d.process)
 	t.Instead = replaces("process")
 	t.Limit = tool.Limit{Chars: 30_000, Lines: 256, Keep: tool.KeepHeadTail}

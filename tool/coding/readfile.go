@@ -34,6 +34,7 @@ func (d Dialect) ReadFile() tool.Tool {
 			"separator are not part of the file. Without offset and limit the first 2000 lines come back; use them to read other " +
 			"parts of a long file. Images (PNG, JPEG, GIF, WebP) come back as images. Directories and other binary files are " +
 			"refused. Characters that cannot be seen are shown as \\u{hex}; edit such lines with the shell.",
+		Parameters: schema("read_file"),
 	}, d.readFile)
 	t.Instead = replaces("read_file")
 	t.Limit = tool.Limit{Chars: 50_000, Keep: tool.KeepHeadTail}

@@ -36,6 +36,7 @@ func (d Dialect) ReadManyFiles() tool.Tool {
 		Name: "read_many_files",
 		Description: "Reads up to 100 files at once, each under a line `--- path ---` with its first 2000 lines as read_file shows them. " +
 			"Binary files are left out, and so are those that .gitignore excludes unless they are named.",
+		Parameters: schema("read_many_files"),
 	}, d.readManyFiles)
 	t.Limit = tool.Limit{Chars: 50_000, Keep: tool.KeepHeadTail}
 	return tool.WithAccess(t, func(args readManyFilesArgs) tool.Access {

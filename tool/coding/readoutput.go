@@ -35,6 +35,7 @@ func ReadOutput() tool.Tool {
 		Name: tool.ReadOutput,
 		Description: "Reads the whole output of an earlier call whose result was truncated, or turns of the conversation that a summary has " +
 			"replaced: some lines, or the lines that match a pattern. Lines come with their numbers in front as `NNN | text`.",
+		Parameters: schema(tool.ReadOutput),
 	}, readOutput)
 	t.Limit = tool.Limit{Chars: 30_000}
 	return tool.WithAccess(t, func(readOutputArgs) tool.Access { return tool.Access{Effect: tool.ReadOnly} })

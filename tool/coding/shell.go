@@ -30,6 +30,7 @@ func (d Dialect) Shell(defaultTimeout time.Duration) tool.Tool {
 		Description: fmt.Sprintf("Runs a command in a new shell in the working directory and returns what it prints (standard output and "+
 			"standard error) and, if it fails, its exit code. Changes of directory and variables do not last. It gets no input, so do not run commands that wait for any. Without timeout_ms it may take "+
 			"%d ms; run servers, and whatever else does not end, in the background. To read, edit and search files, use the tools made for that.", defaultTimeout.Milliseconds()),
+		Parameters: schema("shell"),
 	}, func(ctx context.Context, call *tool.Call, args shellArgs) (tool.Result, error) {
 		return d.shell(ctx, call, args, defaultTimeout)
 	})

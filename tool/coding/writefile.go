@@ -29,6 +29,7 @@ func (d Dialect) WriteFile() tool.Tool {
 		Name: "write_file",
 		Description: "Creates a file, or replaces the whole content of one that exists. Missing directories are created. An " +
 			"existing file keeps its mode; read it before you replace it. To change a part of a file, edit it instead.",
+		Parameters: schema("write_file"),
 	}, d.writeFile)
 	t.Instead = replaces("write_file")
 	t.Limit = tool.Limit{Chars: 1_000, Keep: tool.KeepTail}
