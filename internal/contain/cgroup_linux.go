@@ -27,11 +27,11 @@ type cgroups struct {
 // findCgroups returns the level in the first directory in which cgroups can be made, or an error that says why none works. With
 // proof a trial is not enough.
 func findCgroups(shell string, proof bool) (*cgroups, error) {
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	mounts, err := readProc("/proc/self/mountinfo", make([]byte, 0, mountsSize))
 	if err != nil {
 		return nil, err
 	}
-	own, err := os.ReadFile("/proc/self/cgroup")
+	own, err := readProc("/proc/self/cgroup", make([]byte, 0, 512))
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +107,9 @@ func mountedAt(line, hierarchyPath string) (string, bool) {
 
 // unescapeMount decodes the kernel's octal escapes of blanks and backslashes.
 func unescapeMount(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 

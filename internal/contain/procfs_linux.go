@@ -103,9 +103,12 @@ func procOptions(mount, super string) string {
 	return strings.Join(options, ",")
 }
 
+// mountsSize is larger than most lists of mounts.
+const mountsSize = 8 << 10
+
 // ownMounts returns the calling thread's mounts. The working directory must be the host's /proc.
 func ownMounts() ([]mount, error) {
-	text, err := os.ReadFile("thread-self/mountinfo")
+	text, err := readProc("thread-self/mountinfo", make([]byte, 0, mountsSize))
 	if err != nil {
 		return nil, err
 	}
