@@ -32,8 +32,13 @@ type Entry struct {
 	Type fs.FileMode // only the type bits
 }
 
-// OpenDir opens a directory of e. A Local on Linux, and this package's views of one, keep it open. Other environments, including
-// other wrappers of a Local, are asked for each file by its name.
+// DirOpener is implemented by environments that keep directories open. A wrapper that leaves files alone forwards it.
+type DirOpener interface {
+	OpenDir(ctx context.Context, name string) (Dir, error)
+}
+
+// OpenDir opens a directory of e. A Local on Linux, this package's views of one and a DirOpener keep it open. Other environments,
+// including other wrappers of a Local, are asked for each file by its name.
 func OpenDir(ctx context.Context, e Environment, name string) (Dir, error) {
 	switch e := e.(type) {
 	case *Local:
@@ -44,6 +49,8 @@ func OpenDir(ctx context.Context, e Environment, name string) (Dir, error) {
 		return OpenDir(ctx, e.Environment, name)
 	case sub:
 		return OpenDir(ctx, e.Environment, e.name(name))
+	case DirOpener:
+		return e.OpenDir(ctx, name)
 	}
 	return &namedDir{env: e, name: name}, nil
 }

@@ -59,6 +59,11 @@ type reader struct {
 // Confinement implements env.Confined.
 func (r reader) Confinement() env.Confinement { return r.confinement }
 
+// OpenDir implements env.DirOpener.
+func (r reader) OpenDir(ctx context.Context, name string) (env.Dir, error) {
+	return env.OpenDir(ctx, r.Environment, name)
+}
+
 // Below implements env.View.
 func (r reader) Below(context.Context, string, string) (env.Environment, func(error)) {
 	return r.Environment, func(error) {}
