@@ -52,7 +52,7 @@ var allowed = map[string][]string{
 	"patch":               {"internal/fuzzy", "internal/names"},
 	"journal":             {"internal/jsonscan", "golang.org/x/sys/..."},
 	"journal/journaltest": {"journal", "github.com/google/go-cmp/cmp", "pgregory.net/rapid"},
-	"internal/git":        {"env", "search"},
+	"internal/git":        {"env", "internal/guard", "search"},
 	"agent":               {"sanitize", "internal/git", "internal/guard", "internal/jsonscan", "internal/names", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
 	"cmd/attractor":       {"sanitize", "agent", "env", "internal/host", "journal", "llm/...", "profile/...", "tool/...", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
 

@@ -29,8 +29,6 @@ type walker struct {
 	accept func(in *folder, f env.Entry) bool
 	// visitor returns a function that visits files. It is called once for each goroutine.
 	visitor func() visitor
-	// nested takes a repository below the root, given its path from there, and reports whether to go on. Nil enters repositories.
-	nested func(rel string) bool
 	// limit bounds what finished visits may hold while they wait for a slow one before them; 0 means no limit.
 	limit int
 
@@ -100,10 +98,6 @@ func (w *walker) list(ctx context.Context, f *folder) (first *task, err error) {
 		return nil, err
 	}
 	gitRoot := has(found, ".git")
-	if inside := len(f.prefix) > f.base; inside && gitRoot && w.nested != nil {
-		rel := f.prefix[f.base : len(f.prefix)-1]
-		return &task{begun: true, done: true, takes: []func() bool{func() bool { return w.nested(rel) }}}, nil
-	}
 	if gitRoot || has(found, ".gitignore") {
 		if f.ignored, err = f.ignored.enter(ctx, w.env, path.Clean(f.prefix), gitRoot); err != nil {
 			return nil, err

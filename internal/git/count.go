@@ -13,9 +13,10 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/search"
 )
 
 const (
@@ -44,8 +45,15 @@ type counting struct {
 	changed map[string]bool
 	seen    []bool                // by index entry, whether the walk has met it
 	lists   map[string][]env.Info // by directory
-	hashed  int64
+	hashed  atomic.Int64
 	modes   bool
+
+	slots chan struct{} // of the walk's goroutines
+	stop  context.CancelCauseFunc
+	files atomic.Int64 // that the walk has met
+
+	mu        sync.Mutex // of what the walk finds
+	different []int      // index entries
 	counts
 }
 
@@ -71,27 +79,6 @@ func (r *repository) count(ctx context.Context, head string) (counts, error) {
 	c.modified = slices.Sorted(maps.Keys(c.changed))
 	slices.Sort(c.untracked)
 	return c.counts, context.Cause(ctx)
-}
-
-// walk compares the files that are not ignored. A repository within the work tree counts as one path.
-func (c *counting) walk(ctx context.Context) error {
-	files, err := search.WorkTree(ctx, c.env, c.root, maxFiles)
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		i, found := c.find(f.Path)
-		switch {
-		case !found && !c.inSubmodule(f.Path):
-			c.untracked = append(c.untracked, f.Path)
-		case found && f.Info.Mode.IsRegular(): // the walk does not stat links; unseen does
-			c.seen[i] = true
-			if err := c.look(ctx, i, f.Info); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 func (c *counting) find(name string) (int, bool) {
@@ -124,8 +111,12 @@ func (c *counting) unseen(ctx context.Context) error {
 			c.changed[e.path] = true
 			continue
 		}
-		if err := c.look(ctx, i, list[at]); err != nil {
+		differs, err := c.differs(ctx, i, list[at])
+		if err != nil {
 			return err
+		}
+		if differs {
+			c.changed[e.path] = true
 		}
 	}
 	return context.Cause(ctx)
@@ -154,11 +145,11 @@ func inList(list []env.Info, name string) (int, bool) {
 	return slices.BinarySearchFunc(list, name, func(info env.Info, name string) int { return strings.Compare(info.Name, name) })
 }
 
-// look adds an entry to changed if its file differs from the index.
-func (c *counting) look(ctx context.Context, i int, info env.Info) error {
-	e := c.index.entries[i]
+// differs reports whether a file differs from its entry of the index. It returns false for an entry in changed.
+func (c *counting) differs(ctx context.Context, i int, info env.Info) (bool, error) {
+	e := &c.index.entries[i]
 	if e.unobserved || c.changed[e.path] {
-		return nil
+		return false, nil
 	}
 	link, sized := info.Mode.Type() == fs.ModeSymlink, uint32(info.Size) == e.size
 	switch {
@@ -166,34 +157,30 @@ func (c *counting) look(ctx context.Context, i int, info env.Info) error {
 		!link && c.modes && (info.Mode&0o100 != 0) != (e.mode&0o100 != 0),
 		!sized && e.size != 0,        // git writes size 0 if it is not sure
 		link && !c.sameTime(e, info): // a link cannot be read through an environment
-		c.changed[e.path] = true
-		return nil
+		return true, nil
 	case link || sized && c.sameTime(e, info) && !c.racy(e, info):
-		return nil
+		return false, nil
 	}
 	same, err := c.sameContent(ctx, e, info)
-	if err == nil && !same {
-		c.changed[e.path] = true
-	}
-	return err
+	return err == nil && !same, err
 }
 
 // sameTime compares times at the resolution that both sides have.
-func (c *counting) sameTime(e indexEntry, info env.Info) bool {
+func (c *counting) sameTime(e *indexEntry, info env.Info) bool {
 	nsec := uint32(info.ModTime.Nanosecond())
 	return uint32(info.ModTime.Unix()) == e.sec && (nsec == e.nsec || nsec == 0 || e.nsec == 0)
 }
 
 // racy reports whether a file may have changed after the index was written without a new time. If the environment's times are whole
 // seconds, racy returns false, because every file of a fresh clone would be racy.
-func (c *counting) racy(e indexEntry, info env.Info) bool {
+func (c *counting) racy(e *indexEntry, info env.Info) bool {
 	coarse := info.ModTime.Nanosecond() == 0 && e.nsec != 0
 	return !coarse && !info.ModTime.Before(c.index.written)
 }
 
 // sameContent reports whether the content of a file has the id of its entry.
-func (c *counting) sameContent(ctx context.Context, e indexEntry, info env.Info) (same bool, err error) {
-	if c.hashed += info.Size; c.hashed > maxHashed {
+func (c *counting) sameContent(ctx context.Context, e *indexEntry, info env.Info) (same bool, err error) {
+	if c.hashed.Add(info.Size) > maxHashed {
 		return false, errBudget
 	}
 	f, err := c.env.Open(ctx, path.Join(c.root, e.path))

@@ -88,8 +88,15 @@ func (w *tree) lookWith(dir string, roots []string) git.Snapshot {
 	e, err := env.NewLocal(dir, env.LocalOptions{Roots: roots, Containment: env.ContainGroup})
 	w.must(err)
 	defer func() { w.must(e.Close()) }()
-	return git.Look(context.Background(), env.ReadOnly(e))
+	s := git.Look(context.Background(), env.ReadOnly(e))
+	if diff := gocmp.Diff(s, git.Look(context.Background(), wrapped{env.ReadOnly(e)})); diff != "" {
+		w.Errorf("directly -, through a wrapper +\n%s", diff)
+	}
+	return s
 }
+
+// wrapped is an environment whose directories are read at the same time, by name.
+type wrapped struct{ env.Environment }
 
 // asGit returns the snapshot according to git.
 func (w *tree) asGit() git.Snapshot {

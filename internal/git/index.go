@@ -1,7 +1,6 @@
 package git
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -57,7 +56,7 @@ func (r *repository) readIndex(ctx context.Context) (*index, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := r.read(ctx, name, maxIndex)
+	data, err := r.readSized(ctx, name, info.Size, maxIndex)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +77,7 @@ func parseIndex(data []byte, idLen int) (*index, error) {
 		return nil, errUnknown
 	}
 	x := &index{entries: make([]indexEntry, 0, count), trees: map[string]string{}}
-	rest := data[12 : len(data)-idLen] // without the checksum at the end
+	rest := string(data[12 : len(data)-idLen]) // without the checksum at the end; the entries have parts of it
 	before, total := "", 0
 	for range count {
 		e, n, err := parseEntry(rest, idLen, version, before)
@@ -95,28 +94,28 @@ func parseIndex(data []byte, idLen int) (*index, error) {
 }
 
 // parseEntry parses the entry at the beginning of data, and returns its length.
-func parseEntry(data []byte, idLen int, version uint32, before string) (e indexEntry, n int, err error) {
+func parseEntry(data string, idLen int, version uint32, before string) (e indexEntry, n int, err error) {
 	const stats = 40
 	if len(data) < stats+idLen+2 {
 		return e, 0, errUnknown
 	}
-	number := func(i int) uint32 { return binary.BigEndian.Uint32(data[4*i:]) }
+	number := func(i int) uint32 { return bigEndian(data[4*i : 4*i+4]) }
 	e.sec, e.nsec, e.mode, e.size = number(2), number(3), number(6), number(9)
-	e.id = string(data[stats : stats+idLen])
+	e.id = data[stats : stats+idLen]
 	n = stats + idLen + 2
-	flags := binary.BigEndian.Uint16(data[n-2:])
+	flags := bigEndian(data[n-2 : n])
 	e.stage = uint8(flags >> 12 & 3)
 	e.unobserved = flags&0x8000 != 0
 	if flags&0x4000 != 0 && version >= 3 {
 		if len(data) < n+2 {
 			return e, 0, errUnknown
 		}
-		e.unobserved = e.unobserved || binary.BigEndian.Uint16(data[n:])&0x4000 != 0
+		e.unobserved = e.unobserved || bigEndian(data[n:n+2])&0x4000 != 0
 		n += 2
 	}
 	kept := ""
 	if version == 4 { // the path replaces the last bytes of the previous one
-		in := bytes.NewReader(data[n:])
+		in := strings.NewReader(data[n:])
 		cut, err := offsetNumber(in)
 		if err != nil || cut > int64(len(before)) {
 			return e, 0, errUnknown
@@ -124,11 +123,11 @@ func parseEntry(data []byte, idLen int, version uint32, before string) (e indexE
 		kept = before[:len(before)-int(cut)]
 		n = len(data) - in.Len()
 	}
-	end := bytes.IndexByte(data[n:], 0)
+	end := strings.IndexByte(data[n:], 0)
 	if end < 0 || len(kept)+end > maxPath || len(kept)+end == 0 {
 		return e, 0, errUnknown
 	}
-	e.path = kept + string(data[n:n+end])
+	e.path = kept + data[n:n+end]
 	if n += end + 1; version < 4 {
 		n = (n + 7) &^ 7
 	}
@@ -138,16 +137,24 @@ func parseEntry(data []byte, idLen int, version uint32, before string) (e indexE
 	return e, n, nil
 }
 
+// bigEndian returns the number in at most four bytes.
+func bigEndian(data string) (n uint32) {
+	for i := range len(data) {
+		n = n<<8 | uint32(data[i])
+	}
+	return n
+}
+
 // extensions reads what follows the entries. An extension whose name begins with a small letter changes the meaning of the entries.
-func (x *index) extensions(data []byte, idLen int) error {
+func (x *index) extensions(data string, idLen int) error {
 	for len(data) >= 8 {
-		name, size := string(data[:4]), int(binary.BigEndian.Uint32(data[4:]))
+		name, size := data[:4], int(bigEndian(data[4:8]))
 		data = data[8:]
 		if size > len(data) || name[0] >= 'a' && name[0] <= 'z' {
 			return errUnknown
 		}
 		if name == "TREE" {
-			x.readTrees(string(data[:size]), idLen)
+			x.readTrees(data[:size], idLen)
 		}
 		data = data[size:]
 	}

@@ -46,7 +46,7 @@ func (r *repository) loose(ctx context.Context, id string, kind int) (data []byt
 		return nil, errMissing
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	z, err := zlib.NewReader(io.LimitReader(f, maxObject))
+	z, err := r.inflate(io.LimitReader(f, maxObject))
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +61,16 @@ func (r *repository) loose(ctx context.Context, id string, kind int) (data []byt
 		return nil, fmt.Errorf("object %s: %w", name, errUnknown)
 	}
 	return r.readFull(in, n)
+}
+
+// inflate returns a reader of compressed data. It is valid until the next call, which uses its memory again.
+func (r *repository) inflate(in io.Reader) (io.Reader, error) {
+	if again, ok := r.inflating.(zlib.Resetter); ok {
+		return r.inflating, again.Reset(in, nil)
+	}
+	var err error
+	r.inflating, err = zlib.NewReader(in)
+	return r.inflating, err
 }
 
 // readFull reads n bytes. It does not trust n, which a hostile file may claim.

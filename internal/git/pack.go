@@ -3,7 +3,6 @@ package git
 import (
 	"bufio"
 	"bytes"
-	"compress/zlib"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -245,7 +244,7 @@ func (r *repository) entry(ctx context.Context, p *pack, at int64) (kind int, ba
 			return 0, 0, nil, err
 		}
 	}
-	z, err := zlib.NewReader(in)
+	z, err := r.inflate(in)
 	if err != nil {
 		return 0, 0, nil, err
 	}

@@ -38,6 +38,7 @@ type repository struct {
 	noModes   bool // core.fileMode is false: the executable bit means nothing
 	packs     []*pack
 	packsRead bool
+	inflating io.Reader // of zlib, nil at first
 }
 
 func (r *repository) close() {
@@ -55,12 +56,20 @@ func (r *repository) spend(n int64) error {
 }
 
 // read returns the content of a file, or errBudget if it has more than limit bytes.
-func (r *repository) read(ctx context.Context, name string, limit int64) (data []byte, err error) {
+func (r *repository) read(ctx context.Context, name string, limit int64) ([]byte, error) {
+	return r.readSized(ctx, name, 0, limit)
+}
+
+// readSized reads a file of a known size, in case it has not changed.
+func (r *repository) readSized(ctx context.Context, name string, size, limit int64) ([]byte, error) {
 	f, err := r.env.Open(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	data, err = io.ReadAll(io.LimitReader(f, limit+1))
+	var b bytes.Buffer
+	b.Grow(int(min(size, limit)) + bytes.MinRead)
+	_, err = b.ReadFrom(io.LimitReader(f, limit+1))
+	data := b.Bytes()
 	if err = errors.Join(err, f.Close(), r.spend(int64(len(data)))); err != nil {
 		return nil, err
 	}

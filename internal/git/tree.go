@@ -69,7 +69,8 @@ func (s *staged) dir(ctx context.Context, dir, tree string, entries []indexEntry
 		}
 		if line.mode&kindMask == kindDir {
 			subtrees[line.name] = true
-			if err := s.dir(ctx, name+"/", line.id, under(entries, name+"/")); err != nil {
+			_, below := under(entries, name+"/")
+			if err := s.dir(ctx, name+"/", line.id, below); err != nil {
 				return err
 			}
 			continue
@@ -101,11 +102,11 @@ func (s *staged) additions(dir string, lines []treeEntry, subtrees map[string]bo
 	}
 }
 
-// under returns the entries whose paths begin with a prefix.
-func under(entries []indexEntry, prefix string) []indexEntry {
-	from := sort.Search(len(entries), func(i int) bool { return entries[i].path >= prefix })
+// under returns the entries whose paths begin with a prefix, and where they begin.
+func under(entries []indexEntry, prefix string) (from int, below []indexEntry) {
+	from = sort.Search(len(entries), func(i int) bool { return entries[i].path >= prefix })
 	n := sort.Search(len(entries)-from, func(i int) bool { return !strings.HasPrefix(entries[from+i].path, prefix) })
-	return entries[from : from+n]
+	return from, entries[from : from+n]
 }
 
 // parseTree parses the entries of a tree: mode in octal, a space, name, NUL, id.
