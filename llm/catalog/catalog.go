@@ -30,14 +30,14 @@ type entry struct {
 	model llm.Model
 }
 
-// get returns the model.
-func (e *entry) get() llm.Model {
+// get returns the model. The caller must not change it.
+func (e *entry) get() *llm.Model {
 	e.once.Do(func() {
 		if e.text != "" && json.Unmarshal([]byte(e.text), &e.model) != nil { // cannot happen: a test reads them all
 			e.model = llm.Model{ID: e.id, Provider: e.provider}
 		}
 	})
-	return e.model
+	return &e.model
 }
 
 // called reports whether the model has an alias.
@@ -97,17 +97,14 @@ func (c *Catalog) With(models ...llm.Model) *Catalog {
 
 // Get returns a provider's model by its id or an alias. It is an [llm.Lookup].
 func (c *Catalog) Get(provider, id string) (llm.Model, bool) {
-	for _, fits := range []func(*entry) bool{
-		func(e *entry) bool { return e.id == id },
-		func(e *entry) bool { return e.called(id) },
-	} {
-		for _, e := range c.entries {
-			if e.provider == provider && fits(e) {
-				return e.get(), true
-			}
-		}
+	i := slices.IndexFunc(c.entries, func(e *entry) bool { return e.provider == provider && e.id == id })
+	if i < 0 {
+		i = slices.IndexFunc(c.entries, func(e *entry) bool { return e.provider == provider && e.called(id) })
 	}
-	return llm.Model{}, false
+	if i < 0 {
+		return llm.Model{}, false
+	}
+	return *c.entries[i].get(), true
 }
 
 // List returns a provider's models, newest first. An empty provider means all models.
@@ -115,7 +112,7 @@ func (c *Catalog) List(provider string) []llm.Model {
 	var models []llm.Model
 	for _, e := range c.entries {
 		if provider == "" || e.provider == provider {
-			models = append(models, e.get())
+			models = append(models, *e.get())
 		}
 	}
 	return models
