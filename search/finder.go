@@ -99,6 +99,7 @@ func upper(c byte) byte {
 type needles struct {
 	all    []needle
 	groups []group
+	grams  *grams // nil if it is faster to look for one group after another
 }
 
 // group holds the needles that share their rarest byte.
@@ -119,6 +120,11 @@ func newNeedles(set literalSet) needles {
 			ns.groups = append(ns.groups, group{a: a, b: b})
 		}
 		ns.groups[g].members = append(ns.groups[g].members, n)
+	}
+	if len(ns.all) > 1 {
+		if g := newGrams(ns.all); g != nil && g.faster(ns.groups) {
+			ns.grams = g
+		}
 	}
 	return ns
 }
@@ -148,6 +154,9 @@ func (f *finder) reset(ns *needles, text []byte) {
 // find returns an offset in the first line at or after pos that has a needle, or -1. It need not be in the first needle of that line.
 // After the first call pos must be the start of a line.
 func (f *finder) find(pos int) int {
+	if f.grams != nil {
+		return f.grams.find(f.text, pos)
+	}
 	first := len(f.text)
 	for i := range f.groups {
 		c := &f.cursors[i]

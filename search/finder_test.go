@@ -2,23 +2,33 @@ package search
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 )
 
-// TestC8_FinderFindsWhatIndexFinds compares the finder with bytes.Index.
+// TestC8_FinderFindsWhatIndexFinds compares the finder with bytes.Index, both when it samples the text and when it looks for one needle
+// after another.
 func TestC8_FinderFindsWhatIndexFinds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		set := literalSet{fold: rapid.Bool().Draw(t, "fold")}
-		for _, s := range rapid.SliceOfN(rapid.StringMatching(`[a-cx ]{1,5}`), 1, 4).Draw(t, "texts") {
+		for _, s := range rapid.SliceOfN(rapid.StringMatching(`[a-cx ]{1,9}`), 1, 9).Draw(t, "texts") {
 			set.texts = append(set.texts, []byte(s))
 		}
-		text := []byte(rapid.StringMatching(`[a-cx A-CX\n]{0,80}`).Draw(t, "text"))
+		pieces := []string{"\n", "a", "cx", " ", "A B", "\nbc", "XX"}
+		for _, s := range set.texts { // whole, in another case, cut off, and with a byte that does not fit
+			pieces = append(pieces, string(s), strings.ToUpper(string(s)), string(s[:len(s)/2]), string(s[1:])+"q")
+		}
+		text := []byte(strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 100).Draw(t, "text"), ""))
 		ns := newNeedles(set)
+		ns.grams = nil
+		if rapid.Bool().Draw(t, "grams") {
+			ns.grams = newGrams(ns.all)
+		}
 		var f finder
 		f.reset(&ns, text)
-		pos := rapid.IntRange(0, len(text)).Draw(t, "from") // a long line is searched in pieces, so this may be within one
+		pos := rapid.IntRange(0, min(len(text), 20)).Draw(t, "from") // a long line is searched in pieces, so this may be within one
 		for pos < len(text) {
 			hay := text
 			if set.fold {

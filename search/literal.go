@@ -7,9 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxLiterals limits the alternatives that are searched for one by one, each in a pass over the text. For more of them a single pass
-// with a dfa is faster.
-const maxLiterals = 8
+const (
+	// maxLiterals limits the alternatives that are searched for. For more of them a pass with a dfa is as fast.
+	maxLiterals = 32
+	// maxPasses limits the alternatives that are searched for one by one, each in a pass over the text.
+	maxPasses = 8
+)
 
 // literalSet holds texts. Every match of an expression contains at least one of them, unless the set is empty.
 type literalSet struct {

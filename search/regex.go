@@ -61,6 +61,9 @@ func compile(pattern string, ignoreCase bool) (*matcher, error) {
 	}
 	m := &matcher{literals: requiredLiterals(tree), keepCR: mentions(tree, '\r')}
 	m.needles = newNeedles(m.literals)
+	if m.needles.grams == nil && len(m.literals.texts) > maxPasses {
+		m.literals, m.needles = literalSet{}, needles{}
+	}
 	for i, tree := range []*syntax.Regexp{tree, relaxed(tree)} {
 		if m.programs[i], err = syntax.Compile(tree.Simplify()); err != nil {
 			return nil, patternError(pattern, err)

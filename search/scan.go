@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	firstChunk = 64 << 10
-	maxChunk   = 1 << 20 // a longer line is searched in pieces of this size
-	binaryPeek = 8 << 10 // a NUL byte in so many bytes makes a file binary
-	maxLine    = 1000    // bytes of a line that are returned
-	leadIn     = 200     // bytes of a long line that are returned before the match
+	firstChunk = 64 << 10 // fits into a processor's cache; longer lines and long context need more
+	maxChunk   = 1 << 20  // a longer line is searched in pieces of this size
+	binaryPeek = 8 << 10  // a NUL byte in so many bytes makes a file binary
+	maxLine    = 1000     // bytes of a line that are returned
+	leadIn     = 200      // bytes of a long line that are returned before the match
 )
 
 // scanner searches one file after another and reuses its buffers.
@@ -59,7 +59,11 @@ func (s *scanner) scan(r io.Reader) (FileMatches, bool, error) {
 		}
 		end := n
 		if err == nil {
-			if i := bytes.LastIndexByte(s.buf[from:n], '\n'); i >= 0 {
+			i := bytes.LastIndexByte(s.buf[from:n], '\n')
+			if i < 0 && s.grow() {
+				continue
+			}
+			if i >= 0 {
 				end = from + i + 1
 			}
 		}
@@ -70,19 +74,20 @@ func (s *scanner) scan(r io.Reader) (FileMatches, bool, error) {
 	}
 }
 
-// fill reads until the buffer, which grows up to its limit, is full. At the end of the file the error is io.EOF.
+// fill reads until the buffer is full. At the end of the file the error is io.EOF.
 func (s *scanner) fill(r io.Reader, n int) (int, error) {
-	for {
-		m, err := io.ReadFull(r, s.buf[n:])
-		n += m
-		switch {
-		case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-			return n, io.EOF
-		case err != nil || len(s.buf) >= s.limit:
-			return n, err
-		}
-		s.buf = append(s.buf, make([]byte, min(3*len(s.buf), s.limit-len(s.buf)))...)
+	m, err := io.ReadFull(r, s.buf[n:])
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = io.EOF
 	}
+	return n + m, err
+}
+
+// grow makes the buffer larger, up to its limit, and reports whether it could.
+func (s *scanner) grow() bool {
+	more := min(3*len(s.buf), s.limit-len(s.buf))
+	s.buf = append(s.buf, make([]byte, more)...)
+	return more > 0
 }
 
 // keep moves to the front of the buffer what the next chunk needs: the unsearched rest, and the lines before it that may become context.
@@ -92,12 +97,15 @@ func (s *scanner) keep(end, n int) (kept, from int) {
 	if s.query.Mode == Lines {
 		start = linesBack(s.buf, end, s.query.Before)
 	}
-	if len(s.buf)-(n-start) < s.limit/2 {
+	if n-start > s.limit/2 {
 		start = end // the context is so long that it would leave no room
 	}
 	s.numberAt(start)
 	copy(s.buf, s.buf[start:n])
 	s.at, s.shown = 0, max(0, s.shown-start)
+	if n-start > len(s.buf)/2 {
+		s.grow()
+	}
 	return n - start, end - start
 }
 

@@ -22,12 +22,13 @@ func scanText(t interface{ Fatalf(string, ...any) }, text string, q Query, chunk
 	return found
 }
 
+// newScanner returns a scanner for chunks of a size, with a buffer that is smaller at first.
 func newScanner(t interface{ Fatalf(string, ...any) }, q *Query, chunk int) scanner {
 	m, err := compile(q.Pattern, q.IgnoreCase)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	return scanner{matcher: m, query: q, limit: chunk}
+	return scanner{matcher: m, query: q, limit: chunk, buf: make([]byte, max(3, chunk/16))}
 }
 
 // reference implements the scanner line by line with regexp.
