@@ -22,6 +22,15 @@ type localDir struct {
 	real string // for refuseKernelFiles
 
 	listing sync.Mutex // the descriptor has a single position
+	listed  bool       // the position is no longer at the beginning
+}
+
+// ended returns the cause of a context's end. Unlike context.Cause it takes no lock as long as the context has not ended.
+func ended(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return context.Cause(ctx)
 }
 
 // openDir opens a directory and keeps it open.
@@ -63,7 +72,7 @@ func duplicateDir(f *os.File) (*localDir, error) {
 
 // checkEntry refuses names that are not a single element.
 func checkEntry(name string) error {
-	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
+	if name == "" || name == "." || name == ".." || strings.IndexByte(name, '/') >= 0 || strings.IndexByte(name, 0) >= 0 {
 		return &nameError{"not the name of a directory entry"}
 	}
 	return nil
@@ -102,7 +111,7 @@ func (d *localDir) inspect(fd int, kind uint32) (dev uint64, size int64, err err
 }
 
 func (d *localDir) Open(ctx context.Context, name string) (io.ReadCloser, error) {
-	if err := context.Cause(ctx); err != nil {
+	if err := ended(ctx); err != nil {
 		return nil, d.entryError("open", name, err)
 	}
 	fd, _, size, err := d.openat(name, openFlags, unix.S_IFREG)
@@ -114,7 +123,7 @@ func (d *localDir) Open(ctx context.Context, name string) (io.ReadCloser, error)
 
 func (d *localDir) OpenDir(ctx context.Context, name string) (Dir, error) {
 	real := inside(d.real, name)
-	err := context.Cause(ctx)
+	err := ended(ctx)
 	if err == nil {
 		err = refuseKernelFiles(real)
 	}
@@ -131,7 +140,10 @@ func (d *localDir) OpenDir(ctx context.Context, name string) (Dir, error) {
 
 func (d *localDir) Stat(ctx context.Context, name string) (Info, error) {
 	var stat unix.Stat_t
-	err := errors.Join(context.Cause(ctx), checkEntry(name))
+	err := ended(ctx)
+	if err == nil {
+		err = checkEntry(name)
+	}
 	if err == nil {
 		err = unix.Fstatat(d.fd, name, &stat, unix.AT_SYMLINK_NOFOLLOW)
 	}

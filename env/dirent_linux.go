@@ -1,7 +1,6 @@
 package env
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"io/fs"
@@ -16,10 +15,12 @@ const (
 	direntLength = 16 // 2 bytes, of the whole entry
 	direntType   = 18 // 1 byte
 	direntName   = 19 // up to a NUL byte
+
+	typicalDirent = 32 // bytes of a whole entry
 )
 
 func (d *localDir) List(ctx context.Context) ([]Entry, error) {
-	if err := context.Cause(ctx); err != nil {
+	if err := ended(ctx); err != nil {
 		return nil, &fs.PathError{Op: "readdir", Path: d.name, Err: err}
 	}
 	entries, err := d.list()
@@ -34,9 +35,12 @@ func (d *localDir) List(ctx context.Context) ([]Entry, error) {
 func (d *localDir) list() ([]Entry, error) {
 	d.listing.Lock()
 	defer d.listing.Unlock()
-	if _, err := unix.Seek(d.fd, 0, 0); err != nil {
-		return nil, err
+	if d.listed {
+		if _, err := unix.Seek(d.fd, 0, 0); err != nil {
+			return nil, err
+		}
 	}
+	d.listed = true
 	var entries []Entry
 	var buf [8 << 10]byte
 	for {
@@ -47,12 +51,15 @@ func (d *localDir) list() ([]Entry, error) {
 		if n == 0 {
 			return entries, nil
 		}
+		text := string(buf[:n]) // one allocation for all names
+		entries = slices.Grow(entries, n/typicalDirent)
 		for rest := buf[:n]; len(rest) > direntName; {
 			length := int(binary.NativeEndian.Uint16(rest[direntLength:]))
 			if length <= direntName || length > len(rest) {
 				return nil, unix.EBADMSG
 			}
-			name, _, _ := bytes.Cut(rest[direntName:length], []byte{0})
+			at := n - len(rest)
+			name, _, _ := strings.Cut(text[at+direntName:at+length], "\x00")
 			if entry, ok := d.entry(name, rest[direntType]); ok {
 				entries = append(entries, entry)
 			}
@@ -62,11 +69,11 @@ func (d *localDir) list() ([]Entry, error) {
 }
 
 // entry skips "." and ".." and files that have vanished. It asks for the type if the file system did not report it.
-func (d *localDir) entry(name []byte, kind byte) (e Entry, ok bool) {
-	if s := string(name); s == "." || s == ".." {
+func (d *localDir) entry(name string, kind byte) (e Entry, ok bool) {
+	if name == "." || name == ".." {
 		return Entry{}, false
 	}
-	e.Name = string(name)
+	e.Name = name
 	if kind != unix.DT_UNKNOWN {
 		e.Type = fileMode(uint32(kind) << 12).Type() // the values are those of st_mode, by design
 		return e, true

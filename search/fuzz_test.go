@@ -56,6 +56,9 @@ func FuzzC8_Ignore(f *testing.F) {
 	} {
 		f.Add(rules, "a/x/b")
 	}
+	for _, name := range []string{"x.log", ".log", "log", "a/.log", "x.logs"} {
+		f.Add("*.log\n", name)
+	}
 	f.Fuzz(func(t *testing.T, rules, name string) {
 		if len(rules) > 100 || len(name) > 30 || name != path.Clean(name) || strings.ContainsAny(name, "\n\r") || name[0] == '/' || strings.HasPrefix(name, "..") || name == "." {
 			return

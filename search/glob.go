@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"path"
@@ -20,8 +21,7 @@ func glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing,
 		return Listing{}, errBadGlob(pattern)
 	}
 	within := newPattern(keepInElements(pattern))
-	workDir := e.WorkDir()
-	l := Listing{Files: []File{}}
+	var batches [][]File
 	w := &walker{
 		env:    e,
 		enter:  func(rel string) bool { return mayContain(pattern, rel) },
@@ -29,10 +29,10 @@ func glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing,
 	}
 	w.visitor = func() visitor {
 		return func(ctx context.Context, in *folder, files []env.Entry) (func() bool, int) {
-			found, problems := listed(ctx, e, workDir, in, files)
+			found, problems := listed(ctx, e, in, files)
 			return func() bool {
 				w.unreadable.addAll(problems)
-				l.Files = append(l.Files, found...)
+				batches = append(batches, found)
 				return true
 			}, 0
 		}
@@ -40,24 +40,57 @@ func glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing,
 	if err := w.walk(ctx, root); err != nil {
 		return Listing{}, err
 	}
-	slices.SortFunc(l.Files, func(a, b File) int {
-		if c := b.ModTime.Compare(a.ModTime); c != 0 {
-			return c
+	return Listing{Files: newestFirst(slices.Concat(batches...)), Unreadable: w.unreadable.list()}, context.Cause(ctx)
+}
+
+// newestFirst returns the files sorted by time, then by path. It moves each file once, because a File is larger than what is compared.
+func newestFirst(files []File) []File {
+	type key struct {
+		sec  int64
+		nsec int32
+		at   int32
+	}
+	keys := make([]key, len(files))
+	for i, f := range files {
+		keys[i] = key{f.ModTime.Unix(), int32(f.ModTime.Nanosecond()), int32(i)}
+	}
+	slices.SortFunc(keys, func(a, b key) int {
+		switch {
+		case a.sec != b.sec:
+			return cmp.Compare(b.sec, a.sec)
+		case a.nsec != b.nsec:
+			return cmp.Compare(b.nsec, a.nsec)
 		}
-		return strings.Compare(a.Path, b.Path)
+		return strings.Compare(files[a.at].Path, files[b.at].Path)
 	})
-	l.Unreadable = w.unreadable.list()
-	return l, context.Cause(ctx)
+	sorted := make([]File, len(files))
+	for i, k := range keys {
+		sorted[i] = files[k.at]
+	}
+	return sorted
 }
 
 // listed describes files of a folder. It leaves out broken links and links to directories.
-func listed(ctx context.Context, e env.Environment, workDir string, in *folder, files []env.Entry) (found []File, problems []problem) {
+func listed(ctx context.Context, e env.Environment, in *folder, files []env.Entry) (found []File, problems []problem) {
 	found = make([]File, 0, len(files))
-	prefix := shownDir(workDir, in.prefix)
+	prefix := shownDir(e.WorkDir(), in.prefix)
+	var all strings.Builder // of their paths, in one allocation
+	size := 0
 	for _, f := range files {
+		size += len(prefix) + len(f.Name)
+	}
+	all.Grow(size)
+	for _, f := range files {
+		all.WriteString(prefix)
+		all.WriteString(f.Name)
+	}
+	for rest := all.String(); len(files) > 0; files = files[1:] {
+		f := files[0]
+		name := rest[:len(prefix)+len(f.Name)]
+		rest = rest[len(name):]
 		if f.Type == fs.ModeSymlink {
 			if info, err := e.Stat(ctx, in.abs(f.Name)); err == nil && info.Mode.IsRegular() {
-				found = append(found, File{prefix + f.Name, info.Size, info.ModTime})
+				found = append(found, File{name, info.Size, info.ModTime})
 			}
 			continue
 		}
@@ -66,7 +99,7 @@ func listed(ctx context.Context, e env.Environment, workDir string, in *folder, 
 			problems = append(problems, problem{in.rel(f.Name), err})
 			continue
 		}
-		found = append(found, File{prefix + f.Name, info.Size, info.ModTime})
+		found = append(found, File{name, info.Size, info.ModTime})
 	}
 	return found, problems
 }
