@@ -55,11 +55,11 @@ func OpenDir(ctx context.Context, e Environment, name string) (Dir, error) {
 	return &namedDir{env: e, name: name}, nil
 }
 
-// Direct reports whether a directory is kept open, so that each operation is a system call. Others may have to wait for another machine,
-// so that it pays to have many of them at the same time.
+// Direct reports whether each operation on a directory is a system call. Others may have to wait for another machine, so that it pays to
+// have many of them at the same time.
 func Direct(d Dir) bool {
-	_, named := d.(*namedDir)
-	return !named
+	_, ok := d.(interface{ direct() })
+	return ok
 }
 
 // namedDir implements Dir for any environment.

@@ -153,6 +153,9 @@ func (d *localDir) Stat(ctx context.Context, name string) (Info, error) {
 	return Info{Name: name, Size: stat.Size, Mode: fileMode(stat.Mode), ModTime: time.Unix(stat.Mtim.Unix())}, nil
 }
 
+// direct marks a directory whose operations are system calls; see Direct.
+func (d *localDir) direct() {}
+
 // Close closes the descriptor. A second call returns an error that wraps fs.ErrClosed.
 func (d *localDir) Close() error { return closeOnce(&d.fd) }
 
