@@ -77,6 +77,7 @@ func (s *Session) callModel(ctx context.Context) error {
 	s.mu.Unlock()
 	s.addFacts(req)
 	req.Memo, req.Caller.Attempt = s.memo, attempt
+	req.Memo.Seal(req.Messages)              // the state only appends to them
 	run, synced, cancel := s.syncBeside(ctx) // of all records that the request contains
 	defer cancel(nil)
 	a := attemptStream{events: s.events, ready: synced.returned}

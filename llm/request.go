@@ -104,11 +104,12 @@ func (r *Request) Validate() error {
 	case len(r.Messages) == 0:
 		return Errorf(ErrInvalidRequest, "the request has no messages: add at least one")
 	}
-	for i, m := range r.Messages {
-		if err := m.validate(); err != nil {
+	for i := r.Memo.validated(r.Messages); i < len(r.Messages); i++ {
+		if err := r.Messages[i].validate(); err != nil {
 			return Errorf(ErrInvalidRequest, "message %d: %v", i, err)
 		}
 	}
+	r.Memo.accept(r.Messages)
 	switch r.ToolChoice.Mode {
 	case "", ToolAuto, ToolNone:
 	case ToolRequired:

@@ -106,6 +106,10 @@ func (d *decoder) call(w *wirePart) error {
 	if b.id == "" {
 		b.id = d.callID()
 	}
+	if d.own == nil {
+		d.own = map[string][]*block{}
+	}
+	d.own[b.id] = append(d.own[b.id], b)
 	d.calls++
 	d.begin(b)
 	index := len(d.blocks) - 1
@@ -117,9 +121,7 @@ func (d *decoder) call(w *wirePart) error {
 
 // said reports whether a call came before: the same id with the same arguments is the same call.
 func (d *decoder) said(c *wireCall, args string) bool {
-	return c.ID != "" && slices.ContainsFunc(d.blocks, func(b *block) bool {
-		return b.kind == callBlock && b.id == c.ID && b.name == c.Name && string(b.text) == args
-	})
+	return c.ID != "" && slices.ContainsFunc(d.own[c.ID], func(b *block) bool { return b.name == c.Name && string(b.text) == args })
 }
 
 // begin adds a block and streams what it already has.

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"encoding/json"
+	"sync"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/internal/api"
@@ -22,8 +23,28 @@ type conversation struct {
 	calls     int
 	responses bool
 
-	// names maps the ids of calls to their functions, because a response must repeat the name.
-	names map[string]string
+	names *callNames
+}
+
+// callNames maps the ids of a conversation's calls to their functions, because a response must repeat the name, and because the ids
+// that we make up must be new. The memo adds to it while decoders of earlier requests read it.
+type callNames struct {
+	mu   sync.Mutex
+	byID map[string]string
+}
+
+func (n *callNames) set(id, name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.byID[id] = name
+}
+
+// get returns a call's function; ok is false for an unknown call.
+func (n *callNames) get(id string) (name string, ok bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	name, ok = n.byID[id]
+	return name, ok
 }
 
 const (
@@ -158,7 +179,7 @@ func (c *conversation) addCall(call llm.ToolCall, signature string) {
 		signature = noSignature
 	}
 	c.calls++
-	c.names[call.ID] = call.Name
+	c.names.set(call.ID, call.Name)
 	b := append(c.contents, `{"functionCall":{`...)
 	b = appendID(b, call.ID)
 	b = append(b, `"name":`...)

@@ -94,19 +94,24 @@ func (p *Provider) Name() string { return p.name }
 
 // Stream implements [llm.Provider].
 func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
-	return api.Stream(ctx, p.name, func() (*api.Call, error) { return p.call(req) }, func(r *api.Response) api.Decoder {
-		return newDecoder(p.name, req, r.RateLimit)
+	var names *callNames
+	prepare := func() (call *api.Call, err error) {
+		call, names, err = p.call(req)
+		return call, err
+	}
+	return api.Stream(ctx, p.name, prepare, func(r *api.Response) api.Decoder {
+		return newDecoder(p.name, req, names, r.RateLimit)
 	})
 }
 
-// call encodes a request.
-func (p *Provider) call(req *llm.Request) (*api.Call, error) {
-	body, err := p.encode(req)
+// call encodes a request. It also returns the names of the conversation's calls.
+func (p *Provider) call(req *llm.Request) (*api.Call, *callNames, error) {
+	body, names, err := p.encode(req)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return &api.Call{Provider: p.name, URL: p.endpoint(req.Model), Header: p.header, Body: body, Client: p.client, Timeouts: p.timeouts,
-		Secrets: p.secrets, Decode: decodeError}, nil
+		Secrets: p.secrets, Decode: decodeError}, names, nil
 }
 
 // endpoint returns the URL of a model's requests. An id with a slash names its collection itself, such as

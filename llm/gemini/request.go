@@ -8,15 +8,16 @@ import (
 )
 
 // encode returns the body of a request, in pieces: the head, the contents, and what may differ between requests, in this order,
-// so that a conversation's requests begin with the same bytes. The contents belong to the memo and are not copied.
-func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
+// so that a conversation's requests begin with the same bytes. The contents belong to the memo and are not copied. It also returns the
+// names of the conversation's calls.
+func (p *Provider) encode(req *llm.Request) ([][]byte, *callNames, error) {
 	o, err := parseOptions(req.Options[p.name])
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	params, err := encodeParams(req, o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	model := familyOf(req.Model)
 	key := p.name + "\x00" + string('0'+rune(model)) // what a conversation's encoding depends on
@@ -24,7 +25,7 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	err = req.Memo.Encode(key, req.Messages, func(state any, from int) (any, error) {
 		kept, ok := state.(*conversation)
 		if !ok {
-			kept, from = &conversation{provider: p.name, model: model, names: map[string]string{}}, 0
+			kept, from = &conversation{provider: p.name, model: model, names: &callNames{byID: map[string]string{}}}, 0
 		}
 		if err := kept.setTools(req.Tools); err != nil {
 			return nil, err
@@ -36,9 +37,9 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 		return kept, nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return c.body(params, o.cached), nil
+	return c.body(params, o.cached), c.names, nil
 }
 
 // body returns the pieces of a request's body. It omits the system prompt and the tools if the caller refers to cached content:

@@ -14,18 +14,20 @@ import (
 type decoder struct {
 	api.Size
 	out     []llm.StreamEvent // of the last step; reused by the next one
-	req     *llm.Request
+	sent    int               // how many messages the request had
+	names   *callNames
 	resp    llm.Response
 	usage   wireUsage
 	blocks  []*block
 	begun   bool
 	content bool // there was a part, even an empty one
 	calls   int
-	message string // the API's explanation of the finish reason
+	own     map[string][]*block // its calls by their ids
+	message string              // the API's explanation of the finish reason
 }
 
-func newDecoder(provider string, req *llm.Request, limit *llm.RateLimit) *decoder {
-	return &decoder{req: req, resp: llm.Response{Provider: provider, Model: req.Model, RateLimit: limit}}
+func newDecoder(provider string, req *llm.Request, names *callNames, limit *llm.RateLimit) *decoder {
+	return &decoder{sent: len(req.Messages), names: names, resp: llm.Response{Provider: provider, Model: req.Model, RateLimit: limit}}
 }
 
 // Out implements [api.Decoder].
@@ -168,7 +170,7 @@ func (d *decoder) Finish() llm.StreamEvent {
 func (d *decoder) callID() string {
 	from := d.resp.ID
 	if from == "" {
-		from = strconv.Itoa(len(d.req.Messages))
+		from = strconv.Itoa(d.sent)
 	}
 	for n := d.calls; ; n++ {
 		if id := fmt.Sprintf("call_%s_%d", from, n); !d.taken(id) {
@@ -178,19 +180,8 @@ func (d *decoder) callID() string {
 }
 
 func (d *decoder) taken(id string) bool {
-	for _, b := range d.blocks {
-		if b.kind == callBlock && b.id == id {
-			return true
-		}
-	}
-	for _, m := range d.req.Messages {
-		for _, part := range m.Parts {
-			if call, ok := part.(llm.ToolCall); ok && call.ID == id {
-				return true
-			}
-		}
-	}
-	return false
+	_, used := d.names.get(id)
+	return used || len(d.own[id]) > 0
 }
 
 func (d *decoder) emit(ev llm.StreamEvent) { d.out = append(d.out, ev) }

@@ -3,6 +3,7 @@ package providers_test
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,8 +11,10 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
@@ -98,6 +101,68 @@ func BenchmarkK8_Request(b *testing.B) {
 	}
 }
 
+// BenchmarkK4_Request reports the processor time of a request that adds a round to a conversation of 8,000 rounds, and its ratio to one that
+// adds a round to 1,000. Nobody reads the requests' bodies.
+func BenchmarkK4_Request(b *testing.B) {
+	for _, v := range append(vendors(), compatible()) {
+		b.Run(v.name, func(b *testing.B) {
+			kind, err := providers.Find(v.name)
+			if err != nil {
+				b.Fatal(err)
+			}
+			p, err := kind.New(providers.Config{APIKey: "k", BaseURL: "http://model.test", HTTPClient: &http.Client{Transport: deaf{}}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			short, long := newGrowing(p, v.model, 1000), newGrowing(p, v.model, 8000)
+			best := [2]time.Duration{time.Hour, time.Hour}
+			for b.Loop() {
+				for i, g := range []*growing{short, long} {
+					const n = 20
+					begin := time.Now()
+					for range n {
+						g.round(b)
+					}
+					best[i] = min(best[i], time.Since(begin)/n)
+				}
+			}
+			b.ReportMetric(float64(best[1].Nanoseconds()), "ns/request")
+			b.ReportMetric(float64(best[1])/float64(best[0]), "x-round-1000")
+		})
+	}
+}
+
+// deaf refuses requests without reading them.
+type deaf struct{}
+
+func (deaf) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 400, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+}
+
+// growing is a conversation that becomes longer with each request.
+type growing struct {
+	client llm.Client
+	req    *llm.Request
+}
+
+func newGrowing(p llm.Provider, model string, rounds int) *growing {
+	g := &growing{client: llm.Client{Providers: []llm.Provider{p}}, req: longRequest(model)}
+	g.req.Memo = new(llm.Memo)
+	g.req.Messages = slices.Grow(g.req.Messages, 2*rounds+1000)
+	for len(g.req.Messages) < 2*rounds {
+		g.req.Messages = append(g.req.Messages, round(len(g.req.Messages))...)
+	}
+	return g
+}
+
+func (g *growing) round(b *testing.B) {
+	g.req.Messages = append(g.req.Messages, round(len(g.req.Messages))...)
+	g.req.Memo.Seal(g.req.Messages)
+	if _, err := g.client.Complete(b.Context(), g.req); !errors.Is(err, llm.ErrInvalidRequest) {
+		b.Fatal(err)
+	}
+}
+
 // allocatedBy returns how many bytes a call of f allocates, on average.
 func allocatedBy(b *testing.B, f func()) float64 {
 	b.Helper()
@@ -118,12 +183,15 @@ func longRequest(model string) *llm.Request {
 		Parameters: []byte(`{"type":"object","properties":{"path":{"type":"string"}}}`)}},
 		Messages: []llm.Message{llm.System(strings.Repeat("Be careful. ", 100)), llm.User("Go.")}}
 	for i := range 100 {
-		id := fmt.Sprintf("call_%d", i)
-		req.Messages = append(req.Messages,
-			llm.Message{Role: llm.RoleAssistant, Parts: llm.Parts{llm.ToolCall{ID: id, Name: "look", Args: `{"path":"a/b.go"}`}}},
-			llm.ToolResults(llm.ToolResult{CallID: id, Content: llm.TextParts(strings.Repeat("a line of code\n", 20))}))
+		req.Messages = append(req.Messages, round(i)...)
 	}
 	return req
+}
+
+func round(n int) []llm.Message {
+	id := fmt.Sprintf("call_%d", n)
+	return []llm.Message{{Role: llm.RoleAssistant, Parts: llm.Parts{llm.ToolCall{ID: id, Name: "look", Args: `{"path":"a/b.go"}`}}},
+		llm.ToolResults(llm.ToolResult{CallID: id, Content: llm.TextParts(strings.Repeat("a line of code\n", 20))})}
 }
 
 func request(b *testing.B, p llm.Provider, req *llm.Request) {
