@@ -264,7 +264,7 @@ func (s *Session) startWrite(what string, call func(context.Context) error, afte
 		return nil, *lost
 	}
 	what = "the journal's " + what
-	return guard.Start(what, func() (_ struct{}, err error) {
+	return guard.StartOn(&s.crew, what, func() (_ struct{}, err error) {
 		returned := false
 		defer func() {
 			if !returned {

@@ -201,7 +201,7 @@ func (s *Session) failed(ctx context.Context, f faultRecord, attempt int, err er
 // ctx is abandoned after the grace time, together with the memo that it may still write to.
 func (s *Session) attempt(ctx context.Context, req *llm.Request, a *attemptStream) (*llm.Response, error) {
 	s.crashed = nil
-	resp, err := host(ctx, s, "the provider "+req.Provider, s.grace+killTime, func() (*llm.Response, error) {
+	resp, err := hostOnCrew(ctx, s, "the provider "+req.Provider, s.grace+killTime, func() (*llm.Response, error) {
 		return a.read(ctx, s.client.Stream(ctx, req))
 	})
 	switch {

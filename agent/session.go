@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/guard"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
@@ -69,7 +70,8 @@ type Session struct {
 	archive   *archive
 	processes *tool.ProcessTable
 	memo      *llm.Memo
-	crashed   error // set if the provider panicked in the last attempt
+	crashed   error      // set if the provider panicked in the last attempt
+	crew      guard.Crew // open while an activity runs
 	closers   []io.Closer
 	closed    chan struct{} // closed when the session is closed
 

@@ -96,9 +96,12 @@ func (x *execution) runTool(ctx context.Context, given *Call) (Result, error) {
 		return Result{}, fmt.Errorf("the call of %s was not run again: a middleware calls next once, and before it returns", x.Call.Name)
 	}
 	defer close(x.ended)
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(x.ctx, func() { cancel(context.Cause(x.ctx)) })()
+	if ctx != x.ctx { // a middleware has made another one
+		inner, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer context.AfterFunc(x.ctx, func() { cancel(context.Cause(x.ctx)) })()
+		ctx = inner
+	}
 	if x.begin != nil {
 		if x.refused = x.begin(ctx); x.refused != nil {
 			return Result{}, x.refused
