@@ -40,7 +40,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	only := flags.String("only", "", "run only these `parts`, such as K3,K10,wire")
 	quick := flags.Bool("quick", false, "use small sizes and few runs: figures mean little")
-	readme := flags.String("readme", "", "rewrite the tables in this `file`")
+	var readmes []string
+	flags.Func("readme", "rewrite the tables in this `file`; can be repeated", func(name string) error {
+		readmes = append(readmes, name)
+		return nil
+	})
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -59,13 +63,13 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	defer stop()
 	report := b.measure(chosen)
-	if err := report.print(out); err != nil {
-		return err
+	failed := report.print(out)
+	for _, name := range readmes {
+		if err := report.rewrite(name); err != nil {
+			return err
+		}
 	}
-	if *readme != "" {
-		return report.rewrite(*readme)
-	}
-	return nil
+	return failed
 }
 
 func newBench(ctx context.Context, quick bool) (*bench, error) {

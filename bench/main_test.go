@@ -7,10 +7,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/attractor-go/attractor/internal/peer"
 )
 
 // TestK12_EveryRow runs everything at small sizes. Each row has a figure, each ratio a yardstick, and each row with a goal a verdict.
 func TestK12_EveryRow(t *testing.T) {
+	peer.Need(t, "rg")
+	peer.Need(t, "git")
 	readme := filepath.Join(t.TempDir(), "README.md")
 	if err := os.WriteFile(readme, []byte("before\n<!-- bench:begin goals -->\nold\n<!-- bench:end -->\nafter\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -50,7 +54,7 @@ func TestK12_EveryRow(t *testing.T) {
 }
 
 // rowsOf holds how many rows the table has for each row of the requirements.
-var rowsOf = map[string]int{"K1": 5, "K2": 2, "K3": 4, "K4": 1, "K8": 2}
+var rowsOf = map[string]int{"K1": 5, "K2": 2, "K3": 4, "K4": 1, "K5": 6, "K6": 2, "K7": 4, "K8": 2, "K9": 3, "K10": 14, "K11": 2}
 
 func TestK12_Verdicts(t *testing.T) {
 	yard := exact(10, "ms")

@@ -46,6 +46,9 @@ func (b *bench) interleave(n int, all ...contestant) (map[string]samples, error)
 			if b.left[c.name] != nil {
 				continue
 			}
+			if err := b.ctx.Err(); err != nil {
+				return nil, err
+			}
 			one, err := b.once(c)
 			if err != nil && c.optional {
 				b.left[c.name] = err

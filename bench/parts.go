@@ -16,14 +16,16 @@ type sizes struct {
 	hunks, lines, megabytes int
 	idle                    int
 	trees, files            int // runs of searches; files of the tree of small files
+	times                   int // runs of benchmarks
 	benchtime               string
+	outputs                 []string // kinds of long output
 }
 
 var whole = sizes{runs: 11, rounds: 20, round: 2000, early: 1000, late: 8000, around: 500, journal: 10_000, journals: 5000, long: 100,
-	hunks: 1000, lines: 50_000, megabytes: 100, idle: 20_000, trees: 7, files: 100_000, benchtime: "1s"}
+	hunks: 1000, lines: 50_000, megabytes: 100, idle: 20_000, trees: 7, files: 100_000, times: 3, benchtime: "500ms", outputs: []string{"zeros", "ascii", "cyrillic", "noise"}}
 
 var small = sizes{runs: 1, rounds: 2, round: 20, early: 20, late: 60, around: 10, journal: 40, journals: 20, long: 5,
-	hunks: 10, lines: 500, megabytes: 1, idle: 20, trees: 1, files: 200, benchtime: "1x"}
+	hunks: 10, lines: 500, megabytes: 1, idle: 20, trees: 1, files: 200, times: 1, benchtime: "1x", outputs: []string{"zeros"}}
 
 // part measures one subject.
 type part struct {
@@ -37,6 +39,14 @@ var parts = []part{
 	{"K2", (*bench).turn},
 	{"K3", (*bench).round},
 	{"K4", (*bench).long},
+	{"K5", (*bench).journals},
+	{"K6", (*bench).list},
+	{"K7", (*bench).patch},
+	{"K9", (*bench).idle},
+	{"K10", (*bench).search},
+	{"K11", (*bench).endless},
+	{"wire", (*bench).wire},
+	{"tools", (*bench).tools},
 }
 
 // choose returns the parts with these names, separated by commas, or all.

@@ -48,6 +48,8 @@ type row struct {
 	against *figure
 	of      string
 	goal    float64
+	// atLeast says that the goal is a minimum.
+	atLeast bool
 	// open says that the row has no goal and is only reported.
 	open bool
 	// note replaces the figure of a row that could not be measured.
@@ -58,6 +60,9 @@ type row struct {
 func (r row) ratio() float64 { return r.ours.least / r.against.least }
 
 func (r row) met() bool {
+	if r.atLeast {
+		return r.ours.least >= r.goal
+	}
 	if r.against != nil {
 		return r.ratio() <= r.goal
 	}
@@ -72,6 +77,9 @@ func (r row) cells() []string {
 	cells := []string{r.id, r.what, r.ours.String(), "", "", "≤ " + strings.TrimSpace(number(r.goal)+" "+r.ours.unit), "not met"}
 	if r.against != nil {
 		cells[3], cells[4], cells[5] = r.of+": "+r.against.String(), number(r.ratio()), "≤ "+number(r.goal)+" x"
+	}
+	if r.atLeast {
+		cells[5] = "≥ " + number(r.goal)
 	}
 	if r.met() {
 		cells[6] = "met"
@@ -129,7 +137,10 @@ func (r *report) goals() string {
 
 // print writes the report. It returns an error if a part has failed.
 func (r *report) print(w io.Writer) error {
-	fmt.Fprintf(w, "# Measurements\n\n%s\n\n%s", r.machine, r.goals())
+	fmt.Fprintf(w, "# Measurements\n\n%s\n", r.machine)
+	if len(r.rows) > 0 {
+		fmt.Fprintf(w, "\n%s", r.goals())
+	}
 	for _, name := range r.order {
 		fmt.Fprintf(w, "\n## %s\n\n%s", name, r.sections[name])
 	}
@@ -139,14 +150,17 @@ func (r *report) print(w io.Writer) error {
 	return nil
 }
 
-// rewrite replaces the tables between the markers of a file.
+// rewrite replaces the tables between the markers of a file. Tables that this run has not measured stay.
 func (r *report) rewrite(name string) error {
 	data, err := os.ReadFile(name)
 	if err != nil {
 		return err
 	}
 	text := string(data)
-	all := map[string]string{"machine": r.machine + "\n", "goals": r.goals()}
+	all := map[string]string{"machine": r.machine + "\n"}
+	if len(r.rows) > 0 {
+		all["goals"] = r.goals()
+	}
 	for name, section := range r.sections {
 		all[name] = section
 	}
@@ -154,7 +168,7 @@ func (r *report) rewrite(name string) error {
 		begin, end := "<!-- bench:begin "+name+" -->\n", "<!-- bench:end -->"
 		before, rest, found := strings.Cut(text, begin)
 		_, after, ended := strings.Cut(rest, end)
-		if found && ended {
+		if found && ended && section != "" {
 			text = before + begin + "\n" + section + "\n" + end + after
 		}
 	}
