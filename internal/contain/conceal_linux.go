@@ -23,10 +23,12 @@ func overwriteEnviron() (err error) {
 	if err != nil || end <= begin {
 		return err
 	}
-	mem, err := os.OpenFile("/proc/self/mem", os.O_RDWR, 0)
+	const name = "/proc/self/mem"
+	fd, err := unix.Open(name, unix.O_RDWR|unix.O_CLOEXEC, 0) // os.OpenFile would start the poller, also for programs that need none
 	if err != nil {
-		return fmt.Errorf("overwrite the environment: %w", err)
+		return fmt.Errorf("overwrite the environment: open %s: %w", name, err)
 	}
+	mem := os.NewFile(uintptr(fd), name)
 	defer func() { err = errors.Join(err, mem.Close()) }()
 	block := make([]byte, end-begin)
 	if _, err := mem.ReadAt(block, begin); err != nil {
@@ -45,9 +47,10 @@ func overwriteEnviron() (err error) {
 
 // environAddress returns where the environment is in memory: env_start and env_end of proc_pid_stat(5).
 func environAddress() (begin, end int64, err error) {
-	line, err := os.ReadFile("/proc/self/stat")
+	var buf [1024]byte
+	line, err := readProc("/proc/self/stat", buf[:0])
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, fmt.Errorf("read /proc/self/stat: %w", err)
 	}
 	const beginField, endField = 50 - 3, 51 - 3 // numbered as in the manual, whose third field is our first
 	f := strings.Fields(string(line[bytes.LastIndexByte(line, ')')+1:]))
