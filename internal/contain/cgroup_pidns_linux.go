@@ -38,7 +38,7 @@ func findCgroupPIDNS(shell, outer string, proof bool) (*cgroupPIDNS, error) {
 		return nil, err
 	}
 	r := &cgroupPIDNS{cgroups: c, pidns: n}
-	if !proof && n.try(true) == nil {
+	if !proof && n.try(capTrace, unix.CAP_SETPCAP) == nil {
 		return r, nil
 	}
 	if err := r.probe(shell); err != nil {

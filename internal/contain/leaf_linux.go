@@ -47,12 +47,16 @@ func (l *leaf) each(sig syscall.Signal) error {
 
 // write writes to one of the cgroup's files, which must exist.
 func (l *leaf) write(name, value string) error {
-	f, err := os.OpenFile(path.Join(l.dir, name), os.O_WRONLY, 0)
-	if err != nil {
-		return err
+	name = path.Join(l.dir, name)
+	fd, err := syscall.Open(name, syscall.O_WRONLY|syscall.O_CLOEXEC, 0) // an os.File would wake the poller, which takes the file for a pipe
+	if err == nil {
+		_, err = syscall.Write(fd, []byte(value))
+		err = errors.Join(err, syscall.Close(fd))
 	}
-	_, err = f.WriteString(value)
-	return errors.Join(err, f.Close())
+	if err != nil {
+		return &os.PathError{Op: "write", Path: name, Err: err}
+	}
+	return nil
 }
 
 func (l *leaf) exists() bool {
@@ -62,7 +66,7 @@ func (l *leaf) exists() bool {
 
 // Alive reports whether a process runs in the cgroup or below it. The kernel does not count zombies.
 func (l *leaf) Alive() bool {
-	events, err := os.ReadFile(path.Join(l.dir, "cgroup.events"))
+	events, err := readProc(path.Join(l.dir, "cgroup.events"), make([]byte, 0, 128))
 	if err != nil {
 		return !gone(err)
 	}
@@ -74,7 +78,7 @@ func (l *leaf) members() ([]member, error) { return cgroupMembers(l.dir) }
 
 func cgroupMembers(dir string) ([]member, error) {
 	var list []member
-	procs, err := os.ReadFile(path.Join(dir, "cgroup.procs"))
+	procs, err := readProc(path.Join(dir, "cgroup.procs"), make([]byte, 0, 512))
 	if err != nil && !gone(err) && !errors.Is(err, syscall.EOPNOTSUPP) { // EOPNOTSUPP if threads are members
 		return nil, err
 	}
@@ -143,12 +147,19 @@ func (l *leaf) Close() error {
 }
 
 func removeCgroup(dir string) error {
-	below, err := cgroupsBelow(dir)
-	errs := []error{err}
+	err := syscall.Rmdir(dir)
+	if err == nil || gone(err) {
+		return nil
+	}
+	below, listErr := cgroupsBelow(dir)
+	errs := []error{listErr}
 	for _, name := range below {
 		errs = append(errs, removeCgroup(name))
 	}
-	if err := syscall.Rmdir(dir); err != nil && !gone(err) {
+	if len(below) > 0 {
+		err = syscall.Rmdir(dir)
+	}
+	if err != nil && !gone(err) {
 		errs = append(errs, &os.PathError{Op: "rmdir", Path: dir, Err: err})
 	}
 	return errors.Join(errs...)

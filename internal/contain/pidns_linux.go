@@ -24,7 +24,7 @@ type pidns struct {
 // findPIDNS returns the level, or an error that says why no namespace can be made. With proof a trial is not enough.
 func findPIDNS(shell, outer string, proof bool) (*pidns, error) {
 	n, err := preparePIDNS(shell, outer)
-	if err == nil && (proof || n.try(false) != nil) {
+	if err == nil && (proof || n.try() != nil) {
 		err = n.probe(shell)
 	}
 	if err != nil {

@@ -1,22 +1,21 @@
 package contain
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"path"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// A trial does in this process what a level does for a command, as far as that is possible without a process, and undoes it. A level
-// whose trial succeeds is used without a probe: the first command is the first process. A trial that fails proves nothing, because a
-// process may be allowed more; then the probe decides.
+// A trial finds out without a process whether a level works. A level whose trial succeeds is used at once, and the first command is its
+// first process. A trial that fails proves nothing, because it accepts only what is certain; then a probe decides.
 
-// try makes a cgroup, looks into it, kills what is in it and removes it.
+// try makes a cgroup, kills what is in it and removes it.
 func (c *cgroups) try() (err error) {
 	if !c.own {
 		return errors.New("only a process can tell whether it may move to another branch of the hierarchy")
@@ -30,19 +29,8 @@ func (c *cgroups) try() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, leaf.Close()) }()
-	kind, err := os.ReadFile(path.Join(leaf.dir, "cgroup.type"))
-	if err != nil {
-		return err
-	}
-	if strings.TrimSpace(string(kind)) != "domain" {
-		return fmt.Errorf("cgroup %s: %s: it cannot contain processes", leaf.dir, oneLine(string(kind)))
-	}
-	members, err := leaf.members()
-	if err != nil {
-		return err
-	}
-	if len(members) > 0 || leaf.Alive() {
-		return fmt.Errorf("cgroup %s: it is not empty", leaf.dir)
+	if err := fileSays(path.Join(leaf.dir, "cgroup.type"), "domain"); err != nil {
+		return err // it cannot contain processes
 	}
 	return errors.Join(leaf.Signal(syscall.SIGKILL), startsInCgroups())
 }
@@ -58,31 +46,108 @@ func startsInCgroups() error {
 	return fmt.Errorf("start a process in a cgroup: %w", err)
 }
 
-// try makes the namespaces on a thread of this process and replaces every procfs there, which shows the host's processes because no other
-// process exists. With untraced, the thread also gives up CAP_SYS_PTRACE. All of it ends with the thread.
-func (n *pidns) try(untraced bool) error {
-	result := make(chan error, 1)
-	ownThread(func() {
-		err := tryNamespaces()
-		if err == nil && untraced {
-			err = withoutTracing()
-		}
-		result <- err
-	})
-	return <-result
+// try returns an error unless this process may certainly make the namespaces and change the mounts in them: it is root with its
+// capabilities, in the machine's own user namespace, and neither a filter of system calls nor a security module restricts it.
+func (n *pidns) try(capabilities ...int) error {
+	if os.Getuid() != 0 || os.Geteuid() != 0 {
+		return errors.New("another user's keeper may lack the capabilities")
+	}
+	errs := []error{
+		holds(append(capabilities, unix.CAP_SYS_ADMIN)),
+		fileSays("/proc/self/uid_map", "0 0 4294967295"),
+		fileSays("/proc/self/status", "Seccomp: 0"),
+		unrestricted(),
+		available("/proc/sys/user/max_pid_namespaces"),
+		available("/proc/sys/user/max_mnt_namespaces"),
+		mayMount(),
+		onlyProc(),
+	}
+	return errors.Join(errs...)
 }
 
-// tryNamespaces does what enter does, but mounts the new /proc itself. The calling thread must not be used afterwards.
-func tryNamespaces() error {
-	if err := unix.Unshare(unix.CLONE_NEWNS | unix.CLONE_NEWPID); err != nil {
-		return os.NewSyscallError("unshare", err)
+// holds returns an error if this process lacks one of the capabilities, or if the programs that it starts do.
+func holds(capabilities []int) error {
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var caps [2]unix.CapUserData
+	if err := unix.Capget(&head, &caps[0]); err != nil {
+		return os.NewSyscallError("capget", err)
 	}
-	proc, err := isolatedProc()
+	for _, c := range capabilities {
+		bounding, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, uintptr(c), 0, 0, 0)
+		if caps[0].Effective&caps[0].Permitted&(1<<c) == 0 || bounding != 1 {
+			return errors.Join(fmt.Errorf("capability %d is missing", c), err)
+		}
+	}
+	bits, err := unix.PrctlRetInt(unix.PR_GET_SECUREBITS, 0, 0, 0, 0)
+	if bits != 0 { // programs of root may not get its capabilities
+		err = errors.Join(fmt.Errorf("the secure bits are %#x", bits), err)
+	}
+	return err
+}
+
+// unrestricted returns an error if a security module has rules for this process.
+func unrestricted() error {
+	label, err := readProc("/proc/self/attr/current", make([]byte, 0, 512))
+	switch {
+	case errors.Is(err, syscall.EINVAL), gone(err): // there is no such module
+		return nil
+	case err == nil && bytes.HasPrefix(label, []byte("unconfined")):
+		return nil
+	}
+	return errors.Join(fmt.Errorf("a security module calls this process %s", oneLine(string(label))), err)
+}
+
+// available returns an error if the limit in a file is 0.
+func available(limit string) error {
+	text, err := readProc(limit, make([]byte, 0, 64))
+	if err == nil && string(bytes.TrimSpace(text)) == "0" {
+		err = errors.New(limit + " is 0")
+	}
+	return err
+}
+
+// mayMount returns an error if this process may not change mounts, or if the kernel is older than Linux 5.2. Its system calls are
+// permitted and then refused, because no mount has two types of propagation and no descriptor the number -1. So they change nothing.
+func mayMount() error {
+	if err := unix.Mount("", "/proc", "", unix.MS_SHARED|unix.MS_PRIVATE, ""); !errors.Is(err, unix.EINVAL) {
+		return fmt.Errorf("mount: %w", err)
+	}
+	if err := unix.MoveMount(-1, "", -1, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); !errors.Is(err, unix.EBADF) {
+		return fmt.Errorf("move_mount: %w", err)
+	}
+	return nil
+}
+
+// onlyProc returns an error if a procfs is mounted besides the one on /proc. Then only a process can tell whether all can be detached.
+func onlyProc() error {
+	text, err := readProc("/proc/self/mountinfo", make([]byte, 0, mountsSize))
 	if err != nil {
 		return err
 	}
-	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
-		return os.NewSyscallError("mount /proc", err)
+	list, err := parseMounts(string(text))
+	if err != nil {
+		return err
 	}
-	return proc.replace()
+	proc, err := findProc(list)
+	if err != nil {
+		return err
+	}
+	if len(proc.places) != 1 || proc.places[0].depth != 1 {
+		return errors.New("several procfs are mounted")
+	}
+	return nil
+}
+
+// fileSays returns an error if no line of a file has the given words.
+func fileSays(name, words string) error {
+	text, err := readProc(name, make([]byte, 0, 4<<10))
+	if err != nil {
+		return &os.PathError{Op: "read", Path: name, Err: err}
+	}
+	for line := range bytes.Lines(text) {
+		if string(bytes.Join(bytes.Fields(line), []byte(" "))) == words {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s has no line %q", name, words)
 }
