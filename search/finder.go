@@ -121,7 +121,7 @@ func newNeedles(set literalSet) needles {
 		}
 		ns.groups[g].members = append(ns.groups[g].members, n)
 	}
-	if len(ns.all) > 1 {
+	if len(ns.all) > 0 {
 		if g := newGrams(ns.all); g != nil && g.faster(ns.groups) {
 			ns.grams = g
 		}

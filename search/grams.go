@@ -9,7 +9,7 @@ const (
 	gramShift = 32 - 13
 )
 
-// grams finds several needles in one pass. It samples the text at every few bytes, looks up the two or three bytes there, the gram, in a
+// grams finds needles in one pass, however many there are. It samples the text at every few bytes, looks up the two or three bytes there, the gram, in a
 // table, and compares the needles that have it. Each needle has one window, and any window in the text has a sample in it.
 type grams struct {
 	needles []needle
@@ -56,14 +56,14 @@ func newGrams(all []needle) *grams {
 // Estimates of processor time per byte of text, in nanoseconds: of a sample, and of a pass for one byte by what it costs to find none and
 // to check one candidate. They decide which way is taken, and nothing else.
 const (
-	sampleCost    = 0.9
+	sampleCost    = 0.8
 	emptyCost     = 0.05
-	candidateCost = 8
+	candidateCost = 14
 )
 
 // passCost estimates the cost of a pass for one byte, whose frequency follows roughly from its rank.
 func passCost(c byte) float64 {
-	return emptyCost + candidateCost*0.15/(1.3+float64(byteRarity(c)))
+	return emptyCost + candidateCost*0.3/float64(8+byteRarity(c))
 }
 
 // faster reports whether grams are faster than a pass for each group of needles.
