@@ -38,7 +38,7 @@ func (b *bench) agents() (all []agent, missing []string, err error) {
 		}
 		all = append(all, agent{name: a.name, tool: "bash", task: func(_, _, url string) *exec.Cmd { return exec.Command(path, url, "go") }})
 	}
-	for _, a := range []agent{{name: "codex", tool: "exec_command", task: codex, every: 3, optional: true}, {name: "claude", tool: "Bash", task: claude, every: 3, optional: true}} {
+	for _, a := range []agent{{name: "codex", tool: "exec_command", task: codex, every: 4, optional: true}, {name: "claude", tool: "Bash", task: claude, every: 4, optional: true}} {
 		if _, err := exec.LookPath(a.name); err != nil {
 			missing = append(missing, a.name)
 			continue

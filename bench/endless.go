@@ -16,7 +16,7 @@ func (b *bench) endless() (result, error) {
 		var all []contestant
 		for _, p := range []struct{ name, path, key string }{{"anthropic", "", "ANTHROPIC"}, {"openai", "/v1", "OPENAI"}, {"gemini", "", "GEMINI"},
 			{"openai-compatible", "/v1", "OPENAI_COMPATIBLE"}} {
-			all = append(all, contestant{name: p.name, fails: true, command: func(dir string) *exec.Cmd {
+			all = append(all, contestant{name: p.name, fails: true, memory: true, command: func(dir string) *exec.Cmd {
 				cmd := exec.Command(attractor, "run", "--yes", "--dir", dir, "--provider", p.name, "--model", "m", "--base-url", b.url+"/endless/"+kind.path+p.path, "go")
 				cmd.Env = append(environment(dir), p.key+"_API_KEY=k")
 				return cmd

@@ -3,9 +3,12 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -13,7 +16,7 @@ import (
 // cost holds what a process and its descendants used.
 type cost struct {
 	cpu, wall time.Duration
-	rss       int64 // the maximum of the largest process, in bytes
+	rss       int64 // the maximum of the largest process, in bytes; only of contestants for memory
 	out       []byte
 }
 
@@ -26,6 +29,10 @@ type contestant struct {
 	every int
 	// fails says that the command is expected to fail.
 	fails bool
+	// memory measures the memory instead of the time, which then includes that of the program that does.
+	memory bool
+	// quiet discards the output.
+	quiet bool
 	// check looks after each run whether it did what it should; nil means it did.
 	check func() error
 	// optional contestants that fail are left out of the report, which says so.
@@ -81,12 +88,21 @@ func (b *bench) once(c contestant) (cost, error) {
 	}
 	var stdout, stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	if cmd.Stdout == nil {
-		cmd.Stdout = &stdout
+	cmd.Stdout = &stdout
+	if c.quiet { // by a pipe: programs do less for /dev/null
+		cmd.Stdout = struct{ io.Writer }{io.Discard}
+	}
+	if c.memory {
+		if err := b.underPeak(cmd); err != nil {
+			return cost{}, err
+		}
 	}
 	began := time.Now()
 	one, err := b.meter.run(cmd)
 	one.wall, one.out = time.Since(began), stdout.Bytes()
+	if c.memory {
+		one.rss = b.peak()
+	}
 	if err != nil && !c.fails {
 		return one, fmt.Errorf("%s: %w\n%s%s", strings.Join(cmd.Args, " "), err, tail(stdout.Bytes()), tail(stderr.Bytes()))
 	}
@@ -96,6 +112,40 @@ func (b *bench) once(c contestant) (cost, error) {
 		}
 	}
 	return one, nil
+}
+
+// underPeak makes a command run under program peak.
+func (b *bench) underPeak(cmd *exec.Cmd) error {
+	path, err := b.program("peak")
+	if err != nil {
+		return err
+	}
+	cmd.Args = append([]string{path, filepath.Join(b.temp, "peak"), cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = path
+	return nil
+}
+
+// peak returns what program peak has written, and removes it.
+func (b *bench) peak() (bytes int64) {
+	name := filepath.Join(b.temp, "peak")
+	data, err := os.ReadFile(name)
+	if err == nil {
+		bytes, err = strconv.ParseInt(string(data), 10, 64)
+	}
+	if err != nil || os.Remove(name) != nil {
+		return 0 // which no row takes for a figure
+	}
+	return bytes
+}
+
+// memories returns contestants that measure the memory of these.
+func memories(all []contestant) []contestant {
+	those := make([]contestant, len(all))
+	for i, c := range all {
+		c.memory = true
+		those[i] = c
+	}
+	return those
 }
 
 // environment returns the variables of a contestant: a home of its own, a key that opens nothing, and no calls to anybody.

@@ -53,7 +53,7 @@ func (m *meter) how() string {
 	return "cgroup: every descendant"
 }
 
-// run runs a command and returns its processor time and memory. What it leaves running is killed.
+// run runs a command and returns its processor time. What it leaves running is killed.
 func (m *meter) run(cmd *exec.Cmd) (c cost, err error) {
 	if m.group == "" {
 		return rusage(cmd)
@@ -83,12 +83,8 @@ func (m *meter) run(cmd *exec.Cmd) (c cost, err error) {
 // rusage runs a command and returns what the system has counted for it and the processes that it waited for.
 func rusage(cmd *exec.Cmd) (c cost, err error) {
 	err = cmd.Run()
-	if cmd.ProcessState == nil {
-		return c, err
-	}
-	c.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		c.rss = u.Maxrss << 10
+	if cmd.ProcessState != nil {
+		c.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}
 	return c, err
 }

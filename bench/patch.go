@@ -66,7 +66,7 @@ func (b *bench) applied(name, attractor string, copied func(string) string) cont
 
 // large returns a contestant that calls a tool for a large file.
 func (b *bench) large(tool, attractor, file string, args map[string]string) contestant {
-	return contestant{name: tool, fails: true, command: func(dir string) *exec.Cmd {
+	return contestant{name: tool, fails: true, memory: true, command: func(dir string) *exec.Cmd {
 		data, err := json.Marshal(args)
 		cmd := exec.Command(attractor, "tool", tool, string(data), "--profile", profiles[tool])
 		if err == nil {

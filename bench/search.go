@@ -63,7 +63,7 @@ func searchTable(rows []row) section {
 // tree measures all searches in a tree.
 func (b *bench) tree(find, name, dir string) ([]row, error) {
 	in := func(name string, fails bool, args ...string) contestant {
-		return contestant{name: name, fails: fails, command: func(string) *exec.Cmd {
+		return contestant{name: name, fails: fails, quiet: true, command: func(string) *exec.Cmd {
 			cmd := exec.Command(args[0], args[1:]...)
 			cmd.Dir = dir
 			return cmd

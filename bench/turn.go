@@ -23,7 +23,11 @@ func (b *bench) turn() (result, error) {
 	for _, a := range all {
 		contestants = append(contestants, a.rounds(b, 0, ""))
 	}
-	costs, err := b.interleave(2*b.sizes.runs+1, contestants...)
+	costs, err := b.interleave(b.sizes.runs, contestants...)
+	if err != nil {
+		return result{}, err
+	}
+	memory, err := b.interleave(min(3, b.sizes.runs), memories(contestants[1:])...)
 	if err != nil {
 		return result{}, err
 	}
@@ -34,12 +38,12 @@ func (b *bench) turn() (result, error) {
 	var rows [][]string
 	for _, a := range all {
 		s := costs[a.name+" 0"]
-		if len(s) == 0 {
+		if len(s) == 0 || len(memory[a.name+" 0"]) == 0 {
 			missing = append(missing, a.name+" (failed)")
 			continue
 		}
 		rows = append(rows, []string{a.name, figureOf(s, cpuMS, "ms").String(), number(s.least(cpuMS) / loop.least),
-			figureOf(s, wallMS, "ms").String(), figureOf(s, rssMB, "MiB").String()})
+			figureOf(s, wallMS, "ms").String(), figureOf(memory[a.name+" 0"], rssMB, "MiB").String()})
 	}
 	r.sections = []section{{"turn", table([]string{"a text turn", "CPU", "x bare loop", "wall", "peak memory of the largest process"}, rows) + notFound(missing)}}
 	return r, nil
@@ -50,7 +54,7 @@ func notFound(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("\nNot installed or not working here, so not measured: %s.\n", strings.Join(names, ", "))
+	return fmt.Sprintf("\nNot in PATH or not working here, so not measured: %s.\n", strings.Join(names, ", "))
 }
 
 // repository returns a clone of this repository.
