@@ -1,6 +1,10 @@
 package agent
 
-import "github.com/attractor-go/attractor/journal"
+import (
+	"iter"
+
+	"github.com/attractor-go/attractor/journal"
+)
 
 // FoldedState returns the state that the session folded, with the messages that it drops at rest, for comparison with the journal.
 func (s *Session) FoldedState() State {
@@ -12,3 +16,8 @@ func (s *Session) FoldedState() State {
 
 // Comparable returns a record without the parts that differ from run to run.
 func Comparable(line journal.Record) string { return string(comparable(line)) }
+
+// FoldOpening reads the beginning of a session by folding its records.
+func FoldOpening(records iter.Seq2[journal.Record, error]) (Opening, error) {
+	return foldOpening(records)
+}

@@ -11,8 +11,7 @@ import (
 func scanRecord(kind string, body []byte) (rec record, at place, ok bool) {
 	s := jsonscan.New(body)
 	s.Open()
-	jsonscan.IntField(&s, "seq", &at.Seq)
-	jsonscan.IntField(&s, "resumed", &at.Resumed)
+	at = scanPlace(&s)
 	switch kind {
 	case answerRecord{}.kind():
 		rec = scanAnswer(&s)
@@ -25,6 +24,13 @@ func scanRecord(kind string, body []byte) (rec record, at place, ok bool) {
 	}
 	s.Close()
 	return rec, at, s.End()
+}
+
+// scanPlace reads the members of a place at the beginning of a body.
+func scanPlace(s *jsonscan.Scanner) (at place) {
+	jsonscan.IntField(s, "seq", &at.Seq)
+	jsonscan.IntField(s, "resumed", &at.Resumed)
+	return at
 }
 
 func scanAnswer(s *jsonscan.Scanner) (r answerRecord) {

@@ -23,6 +23,7 @@ import (
 // checkReplay replays a journal and compares the events with those of the host.
 func checkReplay(t *testing.T, log *journal.Memory, saw []agent.Event) {
 	t.Helper()
+	checkOpening(t, log)
 	var got []agent.Event
 	err := agent.Replay(context.Background(), log, agent.ReplayOptions{OnEvent: func(ev agent.Event) { got = append(got, ev) }})
 	if err != nil {
@@ -40,6 +41,26 @@ func checkReplay(t *testing.T, log *journal.Memory, saw []agent.Event) {
 		t.Errorf("the projection has other events (-session +projection):\n%s", diff)
 	}
 	checkNumbers(t, saw, got)
+}
+
+// checkOpening checks that reading the beginning of a session gives what folding its records gives, after each of its first records.
+func checkOpening(t *testing.T, log *journal.Memory) {
+	t.Helper()
+	for _, problem := range openingProblems(all(t, log)) {
+		t.Error(problem)
+	}
+}
+
+func openingProblems(records []journal.Record) (problems []string) {
+	for n := range min(len(records), 8) {
+		first := journal.NewMemory(records[:n+1]...).Records(context.Background(), 1)
+		got, err := agent.ReadOpening(first)
+		want, wrong := agent.FoldOpening(first)
+		if got != want || fmt.Sprint(err) != fmt.Sprint(wrong) {
+			problems = append(problems, fmt.Sprintf("after %d records the opening is %+v, %v, want %+v, %v", n+1, got, err, want, wrong))
+		}
+	}
+	return problems
 }
 
 // checkNumbers checks that each event of a projection has the number of a live event with the same kind and content. The end of a text or

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -178,6 +179,17 @@ func (w *world) checkJournal() {
 	w.checkNotes(state)
 	w.checkUsage(state)
 	w.checkFallbacks()
+	var records []journal.Record
+	for r, err := range w.log.Records(ctx, 1) {
+		if err != nil {
+			w.problem("records: %v", err)
+			break
+		}
+		records = append(records, r)
+	}
+	for _, problem := range openingProblems(records) {
+		w.problem("%s", problem)
+	}
 	if err := agent.Project(ctx, w.log, w.checkNumber); err != nil {
 		w.problem("project: %v", err)
 	}

@@ -36,6 +36,8 @@ type Dir struct {
 	sys   system
 	locks locks
 	files openFiles
+
+	buffers buffers
 }
 
 // NewDir returns the store in the directory at path, which is made absolute. Create makes the directory if necessary, with mode 0700.

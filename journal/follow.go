@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -93,7 +94,7 @@ func (f *follower) read(ctx context.Context, yield func(Record, error) bool) (wa
 	l := &lines{r: bufio.NewReaderSize(io.NewSectionReader(f.file, f.good.size, size), int(min(size, 64<<10))),
 		line: f.good.records, next: f.good.size, summed: f.summed}
 	for {
-		batch, err := l.batch()
+		batch, err := l.batch(true)
 		if err != nil {
 			return true, f.errorf("%w", err)
 		}
@@ -115,9 +116,12 @@ func (f *follower) read(ctx context.Context, yield func(Record, error) bool) (wa
 	}
 }
 
-// batch returns the records of the next append, or nil if it is incomplete.
-func (l *lines) batch() ([]Record, error) {
+// batch returns the records of the next append, or nil if it is incomplete. Unless keep is set, they are valid until the next call.
+func (l *lines) batch(keep bool) ([]Record, error) {
 	var batch []Record
+	if l.appended = l.appended[:0]; !keep {
+		batch = l.records[:0]
+	}
 	for {
 		text, err := l.read()
 		if err == io.EOF || err == nil && !l.ending {
@@ -126,18 +130,28 @@ func (l *lines) batch() ([]Record, error) {
 		if err != nil {
 			return nil, err
 		}
-		h, err := l.head(text)
+		read, err := l.checked(text)
 		if broken(err) {
 			return nil, l.nothingFollows(err)
+		}
+		if err == nil {
+			err = l.numbered(read)
 		}
 		if err != nil {
 			return nil, l.corrupt(err)
 		}
-		r, err := l.record(text)
-		if err != nil {
-			return nil, err
+		switch {
+		case keep:
+			read.Data = bytes.Clone(read.Data)
+		case read.More: // the next line takes its place
+			at := len(l.appended)
+			l.appended = append(l.appended, read.Data...)
+			read.Data = l.appended[at:len(l.appended):len(l.appended)]
 		}
-		if batch = append(batch, r); !h.More {
+		if batch = append(batch, read.Record); !read.More {
+			if !keep {
+				l.records = batch
+			}
 			return batch, nil
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/attractor-go/attractor/internal/jsonscan"
 )
@@ -18,14 +17,6 @@ const deepest = 10_000
 type line struct {
 	Record
 	More bool `json:"more"`
-}
-
-// head holds a line's content without the body.
-type head struct {
-	N    int64     `json:"n"`
-	Time time.Time `json:"t"`
-	Kind string    `json:"k"`
-	More bool      `json:"more"`
 }
 
 // AppendLine appends to b the line of a record with its checksum and line break, as FORMAT.md describes it and a [Dir] writes it. More
@@ -117,16 +108,6 @@ func decodeLine(text []byte) (line, error) {
 	var l line
 	err := json.Unmarshal(text, &l)
 	return l, err
-}
-
-// decodeHead decodes a line except for its body, but checks the body's syntax.
-func decodeHead(text []byte) (head, error) {
-	if l, ok := scanLine(text); ok {
-		return head{N: l.N, Time: l.Time, Kind: l.Kind, More: l.More}, nil
-	}
-	var h head
-	err := json.Unmarshal(text, &h)
-	return h, err
 }
 
 // scanLine decodes a line of the form that encodeLine writes. The data is a part of the text. Ok is false for any other line, which

@@ -21,6 +21,9 @@ type lines struct {
 	next   int64 // offset of the next line
 	ending bool  // the line read last has its line break
 	summed bool  // the first line has a checksum, so that all must have one
+
+	records  []Record // of the last batch, if it was not for keeping
+	appended []byte   // data of these records
 }
 
 func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, 64<<10)} }
@@ -101,7 +104,7 @@ func survey(ctx context.Context, r io.Reader) (good extent, torn, err error) {
 		case !l.ending:
 			return good, errNoLineBreak, nil
 		}
-		h, err := l.head(text)
+		h, err := l.checked(text)
 		if broken(err) {
 			return good, err, l.nothingFollows(err)
 		}
@@ -117,18 +120,18 @@ func survey(ctx context.Context, r io.Reader) (good extent, torn, err error) {
 	}
 }
 
-// head decodes the line read last except for its body. If a line lacks a required checksum and is not JSON either, it returns the error
-// of the JSON, because a crash may have left the line.
-func (l *lines) head(text []byte) (head, error) {
+// checked decodes the line read last and checks its checksum. If a line lacks a required checksum and is not JSON either, it returns the
+// error of the JSON, because a crash may have left the line. The data is valid until the next line is read.
+func (l *lines) checked(text []byte) (line, error) {
 	problem := l.check(text)
 	if errors.Is(problem, errSum) {
-		return head{}, problem
+		return line{}, problem
 	}
-	h, err := decodeHead(text)
+	read, err := decodeLine(text)
 	if err == nil {
 		err = problem
 	}
-	return h, err
+	return read, err
 }
 
 // check checks the checksum of the line read last. The first line decides whether the others need one.
@@ -201,7 +204,7 @@ func tail(file io.ReaderAt, size int64) (good extent, ok bool, err error) {
 	if summed, err := checkSum(text); err != nil || !summed {
 		return extent{}, false, nil
 	}
-	h, err := decodeHead(text)
+	h, err := decodeLine(text)
 	if err != nil || h.More {
 		return extent{}, false, nil
 	}
@@ -239,11 +242,19 @@ func (l *lines) record(text []byte) (Record, error) {
 // decode decodes the line read last. The data is valid until the next line is read.
 func (l *lines) decode(text []byte) (line, error) {
 	read, err := decodeLine(text)
-	if err == nil && read.N != l.line {
-		err = misnumbered(read.N, l.line)
+	if err == nil {
+		err = l.numbered(read)
 	}
 	if err != nil {
 		return line{}, l.corrupt(err)
 	}
 	return read, nil
+}
+
+// numbered returns an error unless the line read last has its number.
+func (l *lines) numbered(read line) error {
+	if read.N != l.line {
+		return misnumbered(read.N, l.line)
+	}
+	return nil
 }

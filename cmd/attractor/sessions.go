@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/sanitize"
 )
 
 func newSessions(t terminal) *cobra.Command {
@@ -88,7 +90,8 @@ func printSessions(t terminal, sessions []host.Summary) error {
 		fmt.Fprintln(t.err, "There are no sessions yet. To start one, run: attractor run \"<task>\"")
 		return nil
 	}
-	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+	out := bufio.NewWriter(t.out) // a tabwriter writes each cell
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tMODIFIED\tMODEL\tDIRECTORY\tTASK")
 	for _, s := range sessions {
 		task := shorten(s.Task, 60)
@@ -102,7 +105,7 @@ func printSessions(t terminal, sessions []host.Summary) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", oneLine(shortID(s.ID)), s.Modified.Local().Format("2006-01-02 15:04"), oneLine(s.Model), oneLine(s.Dir), task)
 	}
-	return w.Flush()
+	return errors.Join(w.Flush(), out.Flush())
 }
 
 func newSessionsRm() *cobra.Command {
@@ -144,7 +147,8 @@ func showSession(ctx context.Context, t terminal, r journal.Reader) error {
 		return err
 	}
 	h := state.Header
-	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+	out := bufio.NewWriter(t.out)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(w, "%s:\t%s\n", name, oneLine(value))
@@ -164,11 +168,11 @@ func showSession(ctx context.Context, t terminal, r journal.Reader) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(t.out)
+	fmt.Fprintln(out)
 	for _, turn := range state.Turns {
-		fmt.Fprintf(t.out, "%4d  %-12s  %s\n", turn.Number, turn.Kind, shorten(describeTurn(turn.Message.Parts), 120))
+		fmt.Fprintf(out, "%4d  %-12s  %s\n", turn.Number, turn.Kind, shorten(describeTurn(turn.Message.Parts), 120))
 	}
-	return nil
+	return out.Flush()
 }
 
 // writerOf returns the name of the process that has a session open, or "" if there is none.
@@ -236,8 +240,9 @@ func describeTurn(parts llm.Parts) string {
 }
 
 func printEvents(ctx context.Context, t terminal, r journal.Reader) error {
-	v := newView(t, true)
-	return errors.Join(agent.Project(ctx, r, v.show), v.failed)
+	out := bufio.NewWriter(inForm(t.out, sanitize.JSON))
+	v := newView(terminal{out: out, err: t.err}, true)
+	return errors.Join(agent.Project(ctx, r, v.show), v.failed, out.Flush())
 }
 
 // replaySession replays a session and shows it as run did.

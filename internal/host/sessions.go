@@ -2,6 +2,8 @@ package host
 
 import (
 	"context"
+	"errors"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -98,35 +100,40 @@ func List(ctx context.Context, store journal.Store, limit int) ([]Summary, error
 	return sessions, nil
 }
 
-// summarize reads the beginning of a journal.
+// summarize reads the beginning of a journal. The length of the journal does not matter unless that is damaged.
 func summarize(ctx context.Context, store journal.Store, e journal.Entry) Summary {
-	s := Summary{Entry: e}
-	r, err := store.Read(ctx, e.ID)
+	var opening agent.Opening
+	b, ok := store.(interface {
+		Begin(ctx context.Context, id string) iter.Seq2[journal.Record, error]
+	})
+	err := errors.ErrUnsupported
+	if ok {
+		opening, err = agent.ReadOpening(b.Begin(ctx, e.ID))
+	}
 	if err != nil {
-		s.Problem = err.Error()
-		return s
+		opening, err = agent.ReadOpening(recordsOf(ctx, store, e.ID))
 	}
-	state := new(agent.State)
-	for line, err := range r.Records(ctx, 1) {
-		if err == nil {
-			err = state.Fold(line)
-		}
-		if err != nil {
-			s.Problem = err.Error()
-			break
-		}
-		if s.Created.IsZero() {
-			s.Created = line.Time
-		}
-		if state.Input != nil {
-			s.Task = state.Input.Text
-			break
-		}
-	}
-	h := state.Header
-	s.Dir, s.Provider, s.Model, s.Parent, s.ForkOf = h.Dir, h.Provider, h.Model, h.Parent, h.ForkOf
-	if err := r.Close(); err != nil && s.Problem == "" {
+	s := Summary{Entry: e, Dir: opening.Dir, Provider: opening.Provider, Model: opening.Model, Task: opening.Task, Created: opening.Created,
+		Parent: opening.Parent, ForkOf: opening.ForkOf}
+	if err != nil {
 		s.Problem = err.Error()
 	}
 	return s
+}
+
+// recordsOf opens a log and yields its records.
+func recordsOf(ctx context.Context, store journal.Store, id string) iter.Seq2[journal.Record, error] {
+	return func(yield func(journal.Record, error) bool) {
+		r, err := store.Read(ctx, id)
+		if err != nil {
+			yield(journal.Record{}, err)
+			return
+		}
+		defer r.Close() // the log was only read
+		for line, err := range r.Records(ctx, 1) {
+			if !yield(line, err) || err != nil {
+				return
+			}
+		}
+	}
 }
