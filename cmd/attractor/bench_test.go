@@ -85,12 +85,16 @@ func buildCommand(t testing.TB) string {
 func measureRuns(t testing.TB, n int, bin string, turns []fakellm.Turn, args ...string) cost {
 	t.Helper()
 	url, _ := serve(t, nil, turns...)
-	return minimum(n, func() cost {
-		home := t.TempDir()
-		cmd := exec.Command(bin, append([]string{"run", "--yes", "--dir", home, "--base-url", url, "go"}, args...)...)
-		cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + home, "ANTHROPIC_API_KEY=k"}
-		return costOf(t, cmd)
-	})
+	return minimum(n, func() cost { return costOf(t, session(t, bin, url, t.TempDir(), args...)) })
+}
+
+// session returns the command that runs a session in a directory. It has a home of its own.
+func session(t testing.TB, bin, url, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	home := t.TempDir()
+	cmd := exec.Command(bin, append([]string{"run", "--yes", "--dir", dir, "--base-url", url, "go"}, args...)...)
+	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + home, "ANTHROPIC_API_KEY=k"}
+	return cmd
 }
 
 // shellRounds returns n turns that each run a shell command, and a final answer.
@@ -100,18 +104,6 @@ func shellRounds(n int) []fakellm.Turn {
 		turns = append(turns, say("", use("shell", map[string]any{"command": fmt.Sprintf("echo %d", i)})))
 	}
 	return append(turns, say("done"))
-}
-
-// BenchmarkH_TextTurn reports the cost of a session with one answer: the processor time of the command and its children, and the
-// maximum memory of the command.
-func BenchmarkH_TextTurn(b *testing.B) {
-	bin, best := buildCommand(b), cost{cpu: time.Hour, rss: 1 << 60}
-	for b.Loop() {
-		turn := measureRuns(b, 1, bin, shellRounds(0))
-		best = cost{min(best.cpu, turn.cpu), min(best.rss, turn.rss)}
-	}
-	b.ReportMetric(float64(best.cpu.Microseconds())/1e3, "cpu-ms/turn")
-	b.ReportMetric(float64(best.rss)/(1<<20), "MB")
 }
 
 // BenchmarkH_ToolRound reports the processor time that each round with one shell command adds, also as a multiple of running bash -c
