@@ -92,19 +92,21 @@ func TestK1_ToolsHaveTheirSchemas(t *testing.T) {
 	}
 }
 
-// To make a tool is cheap: nothing is inferred. To infer a schema takes several hundred allocations.
+// To make a tool is cheap, because nothing is inferred: the smallest schema takes more than forty allocations.
 func TestK1_ToolsInferNothing(t *testing.T) {
 	for name, build := range map[string]func() tool.Tool{
 		"apply_patch": ApplyPatch, "ask_user": AskUser, "edit_file": EditFile, "glob": Glob, "grep": Grep, "list_dir": ListDir, "process": Process,
 		"read_file": ReadFile, "read_many_files": ReadManyFiles, "read_output": ReadOutput, "update_plan": UpdatePlan, "write_file": WriteFile,
 		"shell": func() tool.Tool { return Shell(0) },
-		"wait":  func() tool.Tool { return Agents()[2] }, // and makes four others
 	} {
-		if n := testing.AllocsPerRun(3, func() { build() }); n > 100 {
-			t.Errorf("%s: %v allocations", name, n)
-		} else {
-			t.Logf("%s: %v allocations", name, n)
+		n := testing.AllocsPerRun(3, func() { build() })
+		t.Logf("%s: %v allocations", name, n)
+		if n > 30 {
+			t.Errorf("%s is made with %v allocations", name, n)
 		}
+	}
+	if n := testing.AllocsPerRun(3, func() { Agents() }); n > 85 {
+		t.Errorf("the tools for subagents are made with %v allocations", n)
 	}
 }
 
