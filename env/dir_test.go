@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -39,6 +40,9 @@ func TestD1_DirSeesWhatTheEnvironmentSees(t *testing.T) {
 			d, err := env.OpenDir(t.Context(), e, "d")
 			if err != nil {
 				t.Fatal(err)
+			}
+			if got, want := env.Direct(d), runtime.GOOS == "linux" && name != "wrapped"; got != want {
+				t.Errorf("Direct is %v", got)
 			}
 			want := []env.Entry{{Name: "big"}, {Name: "empty"}, {Name: "f"}, {Name: "hidden"}, {Name: "link", Type: fs.ModeSymlink}, {Name: "sub", Type: fs.ModeDir}, {Name: "ä\n"}}
 			for range 2 {

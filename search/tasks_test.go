@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -170,4 +171,91 @@ func TestK10_SlowFileBoundsWhatIsHeld(t *testing.T) {
 			t.Errorf("%d visits: %v", visited, err)
 		}
 	})
+}
+
+// opening is an environment that counts what is opened, by path.
+type opening struct {
+	*env.Local
+	mu     sync.Mutex
+	opened map[string]int
+}
+
+func (o *opening) OpenDir(ctx context.Context, name string) (env.Dir, error) {
+	dir, err := env.OpenDir(ctx, o.Local, name)
+	return countedDir{dir, o, o.count(name)}, err
+}
+
+func (o *opening) count(name string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.opened[name]++
+	return name
+}
+
+type countedDir struct {
+	env.Dir
+	env  *opening
+	name string
+}
+
+func (d countedDir) Open(ctx context.Context, name string) (io.ReadCloser, error) {
+	d.env.count(d.name + "/" + name)
+	return d.Dir.Open(ctx, name)
+}
+
+func (d countedDir) OpenDir(ctx context.Context, name string) (env.Dir, error) {
+	dir, err := d.Dir.OpenDir(ctx, name)
+	return countedDir{dir, d.env, d.env.count(d.name + "/" + name)}, err
+}
+
+// TestK10_EverythingIsOpenedOnce counts how often a search opens files and directories, and that a listing opens no files.
+func TestK10_EverythingIsOpenedOnce(t *testing.T) {
+	files := map[string]string{}
+	for i := range 300 {
+		files[fmt.Sprintf("d%d/e%d/f%d", i%3, i%7, i)] = "needle\n"
+	}
+	const dirs = 1 + 3 + 21
+	e := &opening{Local: plant(t, files), opened: map[string]int{}}
+	_, err := Glob(context.Background(), e, "**", "")
+	must(t, err)
+	if len(e.opened) != dirs {
+		t.Errorf("a listing opens %d files and directories, there are %d directories", len(e.opened), dirs)
+	}
+	clear(e.opened)
+	_, err = Grep(context.Background(), e, Query{Pattern: "needle"})
+	must(t, err)
+	for name, n := range e.opened {
+		if n != 1 {
+			t.Errorf("%s is opened %d times", name, n)
+		}
+	}
+	if len(e.opened) != dirs+len(files) {
+		t.Errorf("%d files and directories of %d are opened", len(e.opened), dirs+len(files))
+	}
+}
+
+// TestK10_EarlyEndStopsTheWalk counts the visits that begin after nothing more was wanted: at most one for each worker.
+func TestK10_EarlyEndStopsTheWalk(t *testing.T) {
+	files := map[string]string{}
+	for i := range 300 {
+		files[fmt.Sprintf("d%d/e%d/f%d", i%9, i%31, i)] = ""
+	}
+	e := plant(t, files)
+	var ended atomic.Bool
+	var late atomic.Int32
+	w := &walker{env: &shuffled{Environment: e, rnd: rand.New(rand.NewPCG(1, 1))}, visitor: func() visitor {
+		return func(context.Context, *folder, []env.Entry) (func() bool, int) {
+			if ended.Load() {
+				late.Add(1)
+			}
+			return func() bool {
+				ended.Store(true)
+				return false
+			}, 0
+		}
+	}}
+	must(t, w.walk(context.Background(), e.WorkDir()))
+	if n := late.Load(); n > farWorkers {
+		t.Errorf("%d visits began after the end", n)
+	}
 }
