@@ -18,21 +18,23 @@ const module = "github.com/attractor-go/attractor/"
 // whole tree.
 var allowed = map[string][]string{
 	"":                    {},
+	"internal/endless":    {},
 	"internal/fuzzy":      {},
 	"internal/jsonscan":   {},
 	"internal/names":      {},
+	"internal/pieces":     {},
 	"internal/orphans":    {"golang.org/x/sys/..."},
 	"llm":                 {"internal/jsonscan"},
 	"llm/internal/sse":    {},
 	"llm/internal/api":    {"llm", "llm/internal/sse"},
-	"llm/anthropic":       {"llm", "llm/internal/..."},
+	"llm/anthropic":       {"internal/pieces", "llm", "llm/internal/..."},
 	"llm/fakellm":         {"llm"},
 	"llm/fakellm/serve":   {"llm/fakellm"},
 	"llm/llmtest":         {"llm"},
 	"llm/providertest":    {"llm", "llm/fakellm", "llm/llmtest", "github.com/google/go-cmp/cmp", "golang.org/x/tools/txtar"},
-	"llm/openai":          {"llm", "llm/internal/..."},
-	"llm/gemini":          {"llm", "llm/internal/..."},
-	"llm/openaichat":      {"llm", "llm/internal/..."},
+	"llm/openai":          {"internal/pieces", "llm", "llm/internal/..."},
+	"llm/gemini":          {"internal/pieces", "llm", "llm/internal/..."},
+	"llm/openaichat":      {"internal/pieces", "llm", "llm/internal/..."},
 	"llm/providers":       {"llm/..."},
 	"llm/catalog":         {"llm"},
 	"llm/generate":        {"llm", "github.com/google/jsonschema-go/jsonschema"},
@@ -53,8 +55,8 @@ var allowed = map[string][]string{
 	"journal":             {"internal/jsonscan", "golang.org/x/sys/..."},
 	"journal/journaltest": {"journal", "github.com/google/go-cmp/cmp", "pgregory.net/rapid"},
 	"internal/git":        {"env", "internal/guard", "search"},
-	"agent":               {"sanitize", "internal/git", "internal/guard", "internal/jsonscan", "internal/names", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
-	"cmd/attractor":       {"sanitize", "agent", "env", "internal/host", "journal", "llm/...", "profile/...", "tool/...", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
+	"agent":               {"sanitize", "internal/git", "internal/guard", "internal/jsonscan", "internal/names", "internal/pieces", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
+	"cmd/attractor":       {"sanitize", "agent", "env", "internal/host", "internal/pieces", "journal", "llm/...", "profile/...", "tool/...", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
 
 	"internal/peer":        {},                                                    // for tests
 	"internal/longsession": {"agent", "env", "journal", "llm", "profile", "tool"}, // for tests

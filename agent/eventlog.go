@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"hash/maphash"
 	"slices"
-	"strings"
 	"weak"
 
 	"github.com/attractor-go/attractor/llm"
@@ -94,12 +93,7 @@ func (l *eventLog) endStreamed(fact Event, agents string) {
 		if r.newest == nil || r.output != nil {
 			return true
 		}
-		text := r.text.String()
-		if end, ok := fact.(*AssistantTextEnd); ok && end.Text == text {
-			text = end.Text
-		} else {
-			text = strings.Clone(text) // without the spare capacity of the builder
-		}
+		text := r.joined(fact)
 		seq := r.newest.Head().Seq
 		joined := retext(r.newest, text)
 		l.events = slices.Insert(l.events, l.after(seq), joined)

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/pieces"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
@@ -338,19 +340,42 @@ type place struct {
 // encodeRecord returns a record's body, which begins with its place. It does not escape HTML characters, because texts for the model must come
 // back byte for byte.
 func encodeRecord(rec record, at place) ([]byte, error) {
-	body, err := marshal(rec)
-	if err != nil {
-		return nil, fmt.Errorf("agent: cannot write a %s record: %w", rec.kind(), err)
-	}
-	line, err := marshal(at)
-	if err != nil {
+	var b bytes.Buffer
+	if err := pieces.Encode(&b, at); err != nil {
 		return nil, err
 	}
-	if len(body) == len("{}") {
-		return line, nil
+	b.Truncate(b.Len() - len("\n"))
+	begin := b.Len()
+	if err := appendRecord(&b, rec); err != nil {
+		return nil, fmt.Errorf("agent: cannot write a %s record: %w", rec.kind(), err)
 	}
-	line[len(line)-1] = ','
-	return append(line, body[1:]...), nil
+	line := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	if len(line) == begin+len("{}") {
+		return line[:begin], nil
+	}
+	// Two objects become one in place, because a record may be large: the comma takes the place of }{.
+	line[begin-1] = ','
+	copy(line[1:], line[:begin])
+	return line[1:], nil
+}
+
+// appendRecord appends a record's JSON and a newline. The texts of an answer that was cut off may be the longest of all.
+func appendRecord(b *bytes.Buffer, rec record) error {
+	fault, ok := rec.(faultRecord)
+	if !ok || len(fault.Discarded) == 0 {
+		return pieces.Encode(b, rec)
+	}
+	fault.Discarded = slices.Clone(fault.Discarded)
+	var long []*string
+	for i := range fault.Discarded {
+		long = append(long, &fault.Discarded[i])
+	}
+	size, err := pieces.Size(fault, long...)
+	if err != nil {
+		return err
+	}
+	b.Grow(size)
+	return pieces.Encode(b, fault, long...)
 }
 
 func marshal(value any) ([]byte, error) {

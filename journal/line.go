@@ -51,7 +51,13 @@ func ParseLine(text []byte) (r Record, more bool, err error) {
 
 // encodeBatch returns the lines of one Append.
 func encodeBatch(next int64, records []Record) ([]byte, error) {
+	const around = 256 // what a line has around its data
+	size := 0
+	for _, r := range records {
+		size += len(r.Data) + around
+	}
 	var b bytes.Buffer
+	b.Grow(size)
 	for i, r := range records {
 		if err := encodeLine(&b, next+int64(i), r, i < len(records)-1); err != nil {
 			return nil, fmt.Errorf("journal: record %d (%s): %w", next+int64(i), r.Kind, err)

@@ -22,8 +22,8 @@ type progress struct {
 	running map[string]*agent.ToolCallStart
 	dir     string // of the session, without symbolic links, as in tool.Change
 	calls   int
-	open    bool            // the last line has no newline yet
-	shown   strings.Builder // the text of the last response
+	open    bool    // the last line has no newline yet
+	shown   textSum // of the last response
 }
 
 // The colours of a terminal (SGR).
@@ -41,15 +41,15 @@ func (p *progress) show(ev agent.Event) {
 		p.dir = realName(e.Dir)
 		p.line("%s", p.paint(dim, fmt.Sprintf("%s · %s · %s", oneLine(e.Model), oneLine(e.Dir), oneLine(e.SessionID))))
 	case *agent.StepStart:
-		p.shown.Reset()
+		p.shown = textSum{}
 	case *agent.AssistantTextDelta:
 		fmt.Fprint(p.w, sanitize.Text(e.Text))
-		p.shown.WriteString(e.Text)
+		p.shown.add(e.Text)
 		p.open = !strings.HasSuffix(e.Text, "\n")
 	case *agent.AssistantTextEnd:
 		p.endLine()
 		if e.Discarded {
-			p.shown.Reset()
+			p.shown = textSum{}
 			p.line("%s", p.paint(amber, "↻ the answer broke off; what is above does not count"))
 		}
 	case *agent.ToolCallStart:
@@ -81,7 +81,9 @@ func modelChange(e *agent.ModelChanged) string {
 
 // hasShown reports whether the text of the last response was this one.
 func (p *progress) hasShown(text string) bool {
-	return strings.TrimSpace(p.shown.String()) == strings.TrimSpace(text)
+	var other textSum
+	other.add(text)
+	return p.shown.sum() == other.sum()
 }
 
 // plan prints a line for each entry of the todo list.

@@ -1,19 +1,19 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/pieces"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
 // view shows a session. Its method show is the session's OnEvent.
 type view struct {
-	events *json.Encoder // to standard output, with --json
+	events io.Writer // to standard output, with --json
 	stdout io.Writer
 	// progress writes to standard error, for a person. It is nil with --json.
 	progress *progress
@@ -28,8 +28,7 @@ type view struct {
 func newView(t terminal, asJSON bool) *view {
 	v := &view{stdout: t.out}
 	if asJSON {
-		v.events = json.NewEncoder(inForm(t.out, sanitize.JSON))
-		v.events.SetEscapeHTML(false)
+		v.events = inForm(t.out, sanitize.JSON)
 		return v
 	}
 	v.progress = &progress{w: inForm(t.err, sanitize.Coloured), colour: isTerminal(t.err) && os.Getenv("NO_COLOR") == "", start: time.Now(),
@@ -49,9 +48,25 @@ func (v *view) show(ev agent.Event) {
 	if v.failed != nil {
 		return
 	}
-	if v.failed = v.events.Encode(ev); v.failed != nil && v.abort != nil {
+	if v.failed = writeEvent(v.events, ev); v.failed != nil && v.abort != nil {
 		v.abort()
 	}
+}
+
+// writeEvent writes an event as a line of JSON.
+func writeEvent(w io.Writer, ev agent.Event) error {
+	switch e := ev.(type) { // the events whose text can be as long as an answer; others may use it at the same time
+	case *agent.AssistantTextEnd:
+		c := *e
+		return pieces.Encode(w, &c, &c.Text)
+	case *agent.AssistantTextDelta:
+		c := *e
+		return pieces.Encode(w, &c, &c.Text)
+	case *agent.ThinkingDelta:
+		c := *e
+		return pieces.Encode(w, &c, &c.Text)
+	}
+	return pieces.Encode(w, ev)
 }
 
 // keepClear makes the view write around the line on which a person types.

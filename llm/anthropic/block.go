@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/attractor-go/attractor/internal/pieces"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
@@ -15,7 +16,7 @@ type block struct {
 	kind  blockKind
 	open  bool
 
-	text      []byte // the deltas' text, thinking or arguments
+	text      pieces.Text // the deltas' text, thinking or arguments
 	signature []byte
 	id, name  string
 	// raw holds the whole start of an opaque block, or the input that a call started with.
@@ -114,7 +115,7 @@ func (d *decoder) delta(x delta, raw []byte) error {
 		return nil
 	case b.kind == opaqueBlock:
 		if x.kind == inputDelta { // a server tool's input; blockStop merges it
-			b.text = append(b.text, x.text...)
+			b.text.Add(x.text)
 		}
 		d.pass(x.index, raw)
 		return nil
@@ -124,7 +125,7 @@ func (d *decoder) delta(x delta, raw []byte) error {
 	if x.text == "" {
 		return nil
 	}
-	b.text = append(b.text, x.text...)
+	b.text.Add(x.text)
 	d.out = append(d.out, ev)
 	return nil
 }
@@ -167,11 +168,13 @@ func (d *decoder) blockStop(index int) error {
 	case thinkingBlock, redactedBlock:
 		d.emit(llm.StreamEvent{Type: llm.EventThinkingEnd, Block: index})
 	case callBlock:
-		if len(b.text) == 0 { // the call has no arguments, or had all of them at the start
-			if b.text = b.raw; len(b.text) == 0 || string(b.text) == "null" {
-				b.text = []byte("{}")
+		if b.text.Len() == 0 { // the call has no arguments, or had all of them at the start
+			args := string(b.raw)
+			if args == "" || args == "null" {
+				args = "{}"
 			}
-			d.emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: index, Delta: string(b.text)})
+			b.text.Add(args)
+			d.emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: index, Delta: args})
 		}
 		d.emit(llm.StreamEvent{Type: llm.EventCallEnd, Block: index})
 	case opaqueBlock:
@@ -182,15 +185,15 @@ func (d *decoder) blockStop(index int) error {
 
 // merge adds the content of deltas to an opaque block: a server tool's input, and strings that it appends to the strings of the start.
 func (b *block) merge() error {
-	if len(b.text) == 0 && len(b.more) == 0 {
+	if b.text.Len() == 0 && len(b.more) == 0 {
 		return nil // stays verbatim
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(b.raw, &members); err != nil {
 		return err
 	}
-	if json.Valid(b.text) {
-		members["input"] = b.text
+	if input := []byte(b.text.String()); json.Valid(input) {
+		members["input"] = input
 	}
 	for name, text := range b.more {
 		var start string
@@ -207,13 +210,13 @@ func (b *block) merge() error {
 func (b *block) part(provider string) llm.Part {
 	switch b.kind {
 	case thinkingBlock:
-		return llm.Thinking{Text: string(b.text), Signature: string(b.signature)}
+		return llm.Thinking{Text: b.text.String(), Signature: string(b.signature)}
 	case redactedBlock:
 		return llm.Thinking{Signature: string(b.signature), Redacted: true}
 	case callBlock:
-		return llm.ToolCall{ID: b.id, Name: b.name, Args: string(b.text)}
+		return llm.ToolCall{ID: b.id, Name: b.name, Args: b.text.String()}
 	case opaqueBlock:
 		return llm.Opaque{Provider: provider, Data: string(b.raw)}
 	}
-	return llm.Text{Text: string(b.text)}
+	return llm.Text{Text: b.text.String()}
 }

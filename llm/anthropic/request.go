@@ -40,7 +40,7 @@ func (p *Provider) encode(req *llm.Request, o options) ([][]byte, error) {
 
 // body returns the pieces of a request's body.
 func (c *conversation) body(req *llm.Request, params []byte) [][]byte {
-	w := pieces{marks: !req.NoCache}
+	w := bodyPieces{marks: !req.NoCache}
 	w.text(`{"model":`)
 	w.add(api.AppendString(nil, req.Model))
 	if len(c.system) > 0 {
@@ -75,28 +75,28 @@ func (c *conversation) body(req *llm.Request, params []byte) [][]byte {
 // cacheMark is inserted before the closing brace of a block or a tool.
 const cacheMark = `,"cache_control":{"type":"ephemeral"}`
 
-// pieces collects a body.
-type pieces struct {
+// bodyPieces collects a body.
+type bodyPieces struct {
 	list  [][]byte
 	marks bool
 }
 
-func (w *pieces) add(b []byte) {
+func (w *bodyPieces) add(b []byte) {
 	if len(b) > 0 {
 		w.list = append(w.list, b[:len(b):len(b)])
 	}
 }
 
-func (w *pieces) text(s string) { w.list = append(w.list, []byte(s)) }
+func (w *bodyPieces) text(s string) { w.list = append(w.list, []byte(s)) }
 
-func (w *pieces) mark() {
+func (w *bodyPieces) mark() {
 	if w.marks {
 		w.text(cacheMark)
 	}
 }
 
 // marked adds objects and marks the last one.
-func (w *pieces) marked(objects []byte) {
+func (w *bodyPieces) marked(objects []byte) {
 	brace := len(objects) - 1
 	w.add(objects[:brace])
 	w.mark()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/attractor-go/attractor/internal/pieces"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -12,7 +13,8 @@ import (
 type block struct {
 	kind      blockKind
 	open      bool
-	text      []byte // text, thinking, arguments, or a whole opaque part
+	text      pieces.Text // text or thinking
+	whole     string      // a call's arguments, or an opaque part
 	signature string
 	id, name  string
 }
@@ -49,7 +51,7 @@ func (d *decoder) part(raw json.RawMessage) error {
 		return d.text("", w.Thought, w.Signature)
 	}
 	d.end()
-	d.begin(&block{kind: opaqueBlock, text: append([]byte(nil), raw...)})
+	d.begin(&block{kind: opaqueBlock, whole: string(raw)})
 	d.pass(len(d.blocks)-1, raw)
 	return nil
 }
@@ -74,7 +76,7 @@ func (d *decoder) text(text string, thought bool, signature string) error {
 	}
 	if text != "" {
 		d.Count(len(text))
-		b.text = append(b.text, text...)
+		b.text.Add(text)
 		d.emit(llm.StreamEvent{Type: start + 1, Block: len(d.blocks) - 1, Delta: text})
 	}
 	if signature != "" {
@@ -102,7 +104,7 @@ func (d *decoder) call(w *wirePart) error {
 		return nil
 	}
 	d.end()
-	b := &block{kind: callBlock, text: []byte(args), signature: w.Signature, id: c.ID, name: c.Name}
+	b := &block{kind: callBlock, whole: args, signature: w.Signature, id: c.ID, name: c.Name}
 	if b.id == "" {
 		b.id = d.callID()
 	}
@@ -121,14 +123,14 @@ func (d *decoder) call(w *wirePart) error {
 
 // said reports whether a call came before: the same id with the same arguments is the same call.
 func (d *decoder) said(c *wireCall, args string) bool {
-	return c.ID != "" && slices.ContainsFunc(d.own[c.ID], func(b *block) bool { return b.name == c.Name && string(b.text) == args })
+	return c.ID != "" && slices.ContainsFunc(d.own[c.ID], func(b *block) bool { return b.name == c.Name && b.whole == args })
 }
 
 // begin adds a block and streams what it already has.
 func (d *decoder) begin(b *block) {
 	d.blocks = append(d.blocks, b)
 	d.CountBlock(b.id, b.name)
-	d.Count(len(b.text) + len(b.signature))
+	d.Count(len(b.whole) + len(b.signature))
 }
 
 func (d *decoder) last() *block {
@@ -155,11 +157,11 @@ func (d *decoder) end() {
 func (b *block) part(provider string) llm.Part {
 	switch b.kind {
 	case thinkingBlock:
-		return llm.Thinking{Text: string(b.text), Signature: b.signature}
+		return llm.Thinking{Text: b.text.String(), Signature: b.signature}
 	case callBlock:
-		return llm.ToolCall{ID: b.id, Name: b.name, Args: string(b.text), Signature: b.signature}
+		return llm.ToolCall{ID: b.id, Name: b.name, Args: b.whole, Signature: b.signature}
 	case opaqueBlock:
-		return llm.Opaque{Provider: provider, Data: string(b.text)}
+		return llm.Opaque{Provider: provider, Data: b.whole}
 	}
-	return llm.Text{Text: string(b.text), Signature: b.signature}
+	return llm.Text{Text: b.text.String(), Signature: b.signature}
 }

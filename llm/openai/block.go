@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/attractor-go/attractor/internal/pieces"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -47,7 +48,7 @@ type block struct {
 	// it.
 	unclaimed bool
 	open      bool
-	text      []byte
+	text      pieces.Text
 	name      string // name of a call's tool; the call's id is the item's
 }
 
@@ -172,7 +173,7 @@ func (d *decoder) callDone(it *item, args, status string) error {
 	if !d.complete(b, args) {
 		return fmt.Errorf("item %d: the arguments are not those that were streamed", it.index)
 	}
-	if b.open && len(b.text) == 0 && it.kind == functionItem && status != "incomplete" { // a call without arguments
+	if b.open && b.text.Len() == 0 && it.kind == functionItem && status != "incomplete" { // a call without arguments
 		d.complete(b, "{}")
 	}
 	d.closeBlocks(it)
@@ -201,12 +202,12 @@ func (d *decoder) partDone(it *item, at slot, part *wirePart) {
 // complete streams the rest of a block's text. It returns false if the whole text differs from what was streamed, which cannot be
 // taken back: the deltas stand.
 func (d *decoder) complete(b *block, whole string) bool {
-	rest, ok := strings.CutPrefix(whole, string(b.text))
+	rest, ok := b.text.Before(whole)
 	if !ok {
 		return whole == "" // many servers repeat nothing at the end
 	}
 	if rest != "" && b.open {
-		d.say(b, rest)
+		d.say(b, strings.Clone(rest))
 	}
 	return true
 }
@@ -221,7 +222,7 @@ func (d *decoder) say(b *block, text string) {
 		ev.Type = llm.EventCallDelta
 	}
 	d.Count(len(text))
-	b.text = append(b.text, text...)
+	b.text.Add(text)
 	d.out = append(d.out, ev)
 }
 
@@ -283,15 +284,15 @@ func (b *block) part(provider string) llm.Part {
 	it := b.of
 	switch it.kind {
 	case reasoningItem:
-		t := llm.Thinking{Text: string(b.text), ID: it.id}
+		t := llm.Thinking{Text: b.text.String(), ID: it.id}
 		if b == it.blocks[len(it.blocks)-1] { // the item's last piece carries what belongs to the whole item
 			t.Signature = it.signature
 		}
 		return t
 	case functionItem, customItem:
-		return llm.ToolCall{ID: it.id, Name: b.name, Args: string(b.text), Free: it.kind == customItem}
+		return llm.ToolCall{ID: it.id, Name: b.name, Args: b.text.String(), Free: it.kind == customItem}
 	case opaqueItem:
 		return llm.Opaque{Provider: provider, Data: string(it.raw)}
 	}
-	return llm.Text{Text: string(b.text), Signature: it.signature}
+	return llm.Text{Text: b.text.String(), Signature: it.signature}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/attractor-go/attractor/internal/pieces"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -13,7 +14,7 @@ type block struct {
 	kind  blockKind
 	// member names the member that the thinking came in and goes back in.
 	member string
-	text   []byte
+	text   pieces.Text
 	call   *call // of a callBlock
 }
 
@@ -58,7 +59,7 @@ func (d *decoder) say(kind blockKind, member, text string) error {
 		d.speech = b
 		d.emit(llm.StreamEvent{Type: kind.event(llm.EventTextStart, llm.EventThinkingStart), Block: b.index})
 	}
-	b.text = append(b.text, text...)
+	b.text.Add(text)
 	d.emit(llm.StreamEvent{Type: kind.event(llm.EventTextDelta, llm.EventThinkingDelta), Block: b.index, Delta: text})
 	return nil
 }
@@ -143,9 +144,9 @@ func (d *decoder) reasoning(m *wireMessage) error {
 func (b *block) part() llm.Part {
 	switch b.kind {
 	case thinkingBlock:
-		return llm.Thinking{Text: string(b.text), ID: b.member}
+		return llm.Thinking{Text: b.text.String(), ID: b.member}
 	case callBlock:
 		return b.call.part()
 	}
-	return llm.Text{Text: string(b.text)}
+	return llm.Text{Text: b.text.String()}
 }

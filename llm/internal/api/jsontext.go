@@ -182,7 +182,11 @@ func (s *Scanner) Text() string {
 // escaped continues reading a string with an escape at the current position.
 func (s *Scanner) escaped(from int) string {
 	var room [256]byte // most deltas fit, so the returned text is the only allocation
-	text := append(room[:0], s.data[from:s.at]...)
+	text := room[:0]
+	if most := s.rest(from); most > len(room) {
+		text = make([]byte, 0, most) // in one piece, because a long text would be copied whenever it grows
+	}
+	text = append(text, s.data[from:s.at]...)
 	for s.at < len(s.data) {
 		c := s.data[s.at]
 		s.at++
@@ -209,6 +213,19 @@ func (s *Scanner) escaped(from int) string {
 	}
 	s.bad = true
 	return ""
+}
+
+// rest returns the size of a string's JSON from a position on, which its text does not exceed.
+func (s *Scanner) rest(from int) int {
+	for i := from; i < len(s.data); i++ {
+		switch s.data[i] {
+		case '"':
+			return i - from
+		case '\\':
+			i++
+		}
+	}
+	return len(s.data) - from
 }
 
 // escape reads the rest of an escape after its backslash.

@@ -1,0 +1,99 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/attractor-go/attractor/internal/endless"
+)
+
+// endlessAnswers lists one delta for each form that an endless answer can have.
+var endlessAnswers = []struct {
+	name string
+	endless.Answer
+}{
+	{"small text", endless.Answer{Kind: endless.Text, Delta: "forty bytes of text and forty bytes more"}},
+	{"small escaped text", endless.Answer{Kind: endless.Text, Delta: `a \"quoted\" line\n\tof forty bytes, or so\n`}},
+	{"huge text", endless.Answer{Kind: endless.Text, Delta: strings.Repeat(`text\n`, 1_500_000)}},
+	{"huge thinking", endless.Answer{Kind: endless.Thinking, Delta: strings.Repeat("think ", 1_500_000)}},
+	{"small thinking", endless.Answer{Kind: endless.Thinking, Delta: "forty bytes of text and forty bytes more"}},
+	{"arguments", endless.Answer{Kind: endless.Arguments, Delta: strings.Repeat("argument ", 10)}},
+	{"one line", endless.Answer{Kind: endless.Line, Delta: strings.Repeat("text ", 1_000_000)}},
+}
+
+// endlessFormats lists a provider of each format, with the version in its URL.
+var endlessFormats = map[string]string{"anthropic": "", "openai": "/v1", "openai-compatible": "/v1", "gemini": ""}
+
+// peakOfEndless runs the command against an endless answer and returns its peak memory in bytes.
+func peakOfEndless(t testing.TB, bin, provider string, answer endless.Answer, flags ...string) int64 {
+	t.Helper()
+	web := httptest.NewServer(answer)
+	defer web.Close()
+	home := t.TempDir()
+	cmd := exec.Command(bin, append([]string{"run", "--yes", "--dir", home, "--provider", provider, "--model", "m",
+		"--base-url", web.URL + endlessFormats[provider], "go"}, flags...)...)
+	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + home,
+		"ANTHROPIC_API_KEY=k", "OPENAI_API_KEY=k", "GEMINI_API_KEY=k", "OPENAI_COMPATIBLE_API_KEY=k"}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if answer.Kind == endless.Text { // everything that is shown
+		cmd.Stderr = nil
+	}
+	err := cmd.Run()
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	said := stderr.String()
+	if cmd.ProcessState.ExitCode() != exitFailed || !ok || cmd.Stderr != nil && len(flags) == 0 && !strings.Contains(said, "MiB") {
+		t.Fatalf("%v, %s", err, said[max(0, len(said)-500):])
+	}
+	return maxRSS(usage)
+}
+
+// TestK11_EndlessAnswer checks the memory of the whole command until it has cut off an answer that does not end. The bound leaves room for
+// the garbage collector, whose pace depends on how busy the machine is; BenchmarkK11_EndlessAnswer prints the figures of all forms.
+func TestK11_EndlessAnswer(t *testing.T) {
+	const limit = 160 << 20
+	bin := buildCommand(t)
+	for provider := range endlessFormats {
+		for _, a := range endlessAnswers {
+			var flags []string
+			switch a.name {
+			case "small escaped text":
+				flags = []string{"--json"}
+			case "huge text", "arguments", "one line":
+			default:
+				continue
+			}
+			t.Run(provider+" "+a.name, func(t *testing.T) {
+				if peak := peakOfEndless(t, bin, provider, a.Answer, flags...); peak > limit {
+					t.Errorf("%d MiB", peak>>20)
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkK11_EndlessAnswer reports the peak memory of the command for each form of an endless answer.
+func BenchmarkK11_EndlessAnswer(b *testing.B) {
+	bin := buildCommand(b)
+	for provider := range endlessFormats {
+		for _, a := range endlessAnswers {
+			for _, flags := range [][]string{nil, {"--json"}} {
+				b.Run(fmt.Sprint(provider, " ", a.name, flags), func(b *testing.B) {
+					var peak int64
+					for b.Loop() {
+						peak = max(peak, peakOfEndless(b, bin, provider, a.Answer, flags...))
+					}
+					b.ReportMetric(float64(peak)/(1<<20), "MB")
+				})
+			}
+		}
+	}
+}
