@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
@@ -37,7 +38,11 @@ func (s *Setup) openDir(c *Config) (err error) {
 // the whole repository, because they begin at its root, which may be above the session's directory. The prompt describes the permissions of
 // o.Env or, if that is nil, those of a session that may change files in the directory.
 func SystemPrompt(ctx context.Context, dir string, o agent.Options) (text string, err error) {
-	local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup, Roots: git.Roots(dir)})
+	roots := git.Roots(dir)
+	if o.Env != nil && o.Env.WorkDir() == dir && !slices.ContainsFunc(roots, func(root string) bool { return root != dir }) {
+		return agent.SystemPrompt(ctx, o), nil // it can read all that there is to read
+	}
+	local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup, Roots: roots})
 	if err != nil {
 		return "", cannotWork(dir, err)
 	}
