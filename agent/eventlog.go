@@ -45,10 +45,10 @@ func (l *eventLog) add(ev Event, rec record) {
 	l.keepMedia(ev)
 }
 
-// pass notes which texts an event begins and ends, and keeps nothing else of it.
+// pass adds an event to the texts that are open, and keeps nothing else of it.
 func (l *eventLog) pass(ev Event) {
-	if key, _, ok := deltaOf(ev); ok {
-		l.streamedOf(key)
+	if key, text, ok := deltaOf(ev); ok {
+		l.streamedOf(key).add(ev, text)
 		return
 	}
 	fact, agents := innermost(ev)

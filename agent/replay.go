@@ -126,6 +126,7 @@ func (r *replay) open(h headerRecord, o ReplayOptions) (*Session, error) {
 	if s.registry, err = s.registryOf(&h.Policy, r.tools(h.Tools)); err != nil {
 		return nil, err
 	}
+	s.events.unread = true
 	s.confirm, s.delay, s.inOrder, s.accessOf = r.confirm, r.delay, r.inOrder, r.access
 	s.pause = r.pause
 	s.ledger.budget = func() Budget { return Budget{} } // what a budget ended, the journal says

@@ -28,7 +28,7 @@ func TestK6_BeginReadsTheBeginning(t *testing.T) {
 			return nil
 		},
 		"a long line": func(f Log) error {
-			return f.Append(ctx, f.Len()+1, Record{Kind: "result", Data: json.RawMessage(`"` + strings.Repeat("x", 100<<20) + `"`)})
+			return f.Append(ctx, f.Len()+1, Record{Kind: "result", Data: json.RawMessage(`"` + strings.Repeat("x", 8<<20) + `"`)})
 		},
 	} {
 		for _, cut := range []int64{0, 1, 500} {

@@ -51,6 +51,21 @@ func (s *Scanner) Field(name string) bool {
 	return true
 }
 
+// Member reads the object's next member, whatever its name, and returns its name as it is written, with quotes, and its value. Ok is false
+// at the end of the object.
+func (s *Scanner) Member() (name, value []byte, ok bool) {
+	if s.peek() == '}' || !s.fresh && !s.take(',') {
+		return nil, nil, false
+	}
+	s.fresh = false
+	from := s.at
+	s.text()
+	name = s.data[from:s.at]
+	s.take(':')
+	value = s.Raw()
+	return name, value, !s.bad
+}
+
 // OpenArray reads the beginning of an array. The caller then reads an element each time that Next returns true.
 func (s *Scanner) OpenArray() { s.open('[') }
 
