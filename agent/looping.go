@@ -1,12 +1,10 @@
 package agent
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"regexp"
-	"strings"
+	"strconv"
 	"sync"
 )
 
@@ -106,25 +104,13 @@ var passing = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\d{4}-\d\d-\d\d[T ][\d:.]+(Z|[+-]\d\d:?\d\d)?|\d+(\.\d+)?\s?(ns|µs|us|ms|s|sec|seconds)\b|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 })
 
-// canonical returns JSON without white space and with sorted members. Other text stays as it is.
-func canonical(args string) string {
-	dec := json.NewDecoder(strings.NewReader(args))
-	dec.UseNumber()
-	var value any
-	if dec.Decode(&value) != nil || dec.More() {
-		return args
-	}
-	text, err := marshal(value)
-	if err != nil {
-		return args
-	}
-	return string(bytes.TrimSpace(text))
-}
-
 func hash(texts ...string) uint64 {
 	h := fnv.New64a()
+	var b []byte
 	for _, t := range texts {
-		fmt.Fprintf(h, "%d:%s", len(t), t)
+		b = append(strconv.AppendInt(b[:0], int64(len(t)), 10), ':')
+		b = append(b, t...)
+		h.Write(b)
 	}
 	return h.Sum64()
 }

@@ -139,12 +139,15 @@ func answerOf(resp *llm.Response, latency time.Duration, cost float64) answerRec
 
 // uniqueCalls returns parts in which each tool call has an id of its own, because results are matched by id and servers repeat or omit them.
 func uniqueCalls(parts llm.Parts) llm.Parts {
-	seen := map[string]bool{}
+	var seen map[string]bool
 	fixed := parts
 	for i, part := range parts {
 		call, ok := part.(llm.ToolCall)
 		if !ok {
 			continue
+		}
+		if seen == nil {
+			seen = map[string]bool{}
 		}
 		sent := call.ID
 		for n := 2; call.ID == "" || seen[call.ID]; n++ {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/attractor-go/attractor/env"
@@ -340,23 +341,30 @@ type place struct {
 // encodeRecord returns a record's body, which begins with its place. It does not escape HTML characters, because texts for the model must come
 // back byte for byte.
 func encodeRecord(rec record, at place) ([]byte, error) {
-	var b bytes.Buffer
-	if err := pieces.Encode(&b, at); err != nil {
+	b := encoding.Get().(*bytes.Buffer)
+	b.Reset()
+	if err := pieces.Encode(b, at); err != nil {
 		return nil, err
 	}
 	b.Truncate(b.Len() - len("\n"))
 	begin := b.Len()
-	if err := appendRecord(&b, rec); err != nil {
+	if err := appendRecord(b, rec); err != nil {
 		return nil, fmt.Errorf("agent: cannot write a %s record: %w", rec.kind(), err)
 	}
 	line := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	if len(line) == begin+len("{}") {
-		return line[:begin], nil
+		line = line[:begin]
+	} else { // two objects become one in place, because a record may be large: the comma takes the place of }{
+		line[begin-1] = ','
+		copy(line[1:], line[:begin])
+		line = line[1:]
 	}
-	// Two objects become one in place, because a record may be large: the comma takes the place of }{.
-	line[begin-1] = ','
-	copy(line[1:], line[:begin])
-	return line[1:], nil
+	if b.Cap() > mostEncoding { // the record keeps the buffer
+		return line, nil
+	}
+	line = bytes.Clone(line)
+	encoding.Put(b)
+	return line, nil
 }
 
 // appendRecord appends a record's JSON and a newline. The texts of an answer that was cut off may be the longest of all.
@@ -377,6 +385,11 @@ func appendRecord(b *bytes.Buffer, rec record) error {
 	b.Grow(size)
 	return pieces.Encode(b, fault, long...)
 }
+
+// encoding holds buffers of encodeRecord, of at most mostEncoding bytes.
+var encoding = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+const mostEncoding = 64 << 10
 
 func marshal(value any) ([]byte, error) {
 	var b bytes.Buffer

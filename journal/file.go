@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -95,10 +96,12 @@ func (f *fileLog) Append(ctx context.Context, next int64, records ...Record) err
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	batch, err := encodeBatch(next, records)
-	if err != nil {
+	b := batches.Get().(*bytes.Buffer)
+	defer freeBatch(b)
+	if err := encodeBatch(b, next, records); err != nil {
 		return err
 	}
+	batch := b.Bytes()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"sync"
 
 	"github.com/attractor-go/attractor/internal/jsonscan"
 )
@@ -49,21 +50,33 @@ func ParseLine(text []byte) (r Record, more bool, err error) {
 	return l.Record, l.More, nil
 }
 
-// encodeBatch returns the lines of one Append.
-func encodeBatch(next int64, records []Record) ([]byte, error) {
+// batches holds buffers for the lines of an Append, of at most mostBatch bytes.
+var batches = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+const mostBatch = 64 << 10
+
+// freeBatch makes a buffer from batches available again.
+func freeBatch(b *bytes.Buffer) {
+	if b.Cap() <= mostBatch {
+		b.Reset()
+		batches.Put(b)
+	}
+}
+
+// encodeBatch appends the lines of one Append to b.
+func encodeBatch(b *bytes.Buffer, next int64, records []Record) error {
 	const around = 256 // what a line has around its data
 	size := 0
 	for _, r := range records {
 		size += len(r.Data) + around
 	}
-	var b bytes.Buffer
 	b.Grow(size)
 	for i, r := range records {
-		if err := encodeLine(&b, next+int64(i), r, i < len(records)-1); err != nil {
-			return nil, fmt.Errorf("journal: record %d (%s): %w", next+int64(i), r.Kind, err)
+		if err := encodeLine(b, next+int64(i), r, i < len(records)-1); err != nil {
+			return fmt.Errorf("journal: record %d (%s): %w", next+int64(i), r.Kind, err)
 		}
 	}
-	return b.Bytes(), nil
+	return nil
 }
 
 func encodeLine(b *bytes.Buffer, n int64, r Record, more bool) error {
@@ -73,15 +86,15 @@ func encodeLine(b *bytes.Buffer, n int64, r Record, more bool) error {
 	if err != nil {
 		return err
 	}
-	stamp, err := r.Time.UTC().MarshalJSON()
-	if err != nil {
-		return err
-	}
 	b.WriteString(`"n":`)
 	b.Write(strconv.AppendInt(b.AvailableBuffer(), n, 10))
-	b.WriteString(`,"t":`)
+	b.WriteString(`,"t":"`)
+	stamp, err := r.Time.UTC().AppendText(b.AvailableBuffer())
+	if err != nil {
+		return fmt.Errorf("its time: %w", err)
+	}
 	b.Write(stamp)
-	b.WriteString(`,"k":`)
+	b.WriteString(`","k":`)
 	b.Write(kind)
 	if more {
 		b.WriteString(`,"more":true`)
