@@ -83,9 +83,7 @@ func (c *Context) fill(window int) bool {
 // head returns the size of the system prompt and the tools, which are part of every request.
 func (s *State) head() Context {
 	var c Context
-	for _, m := range s.messages[:1] {
-		c.add(m)
-	}
+	c.add(llm.System(s.Header.System))
 	c.addTools(s.tools)
 	return c
 }

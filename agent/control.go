@@ -120,7 +120,7 @@ func (s *Session) Abort() { s.requestEnd() }
 // Close again waits for OnEvent once more.
 func (s *Session) Close() error {
 	s.requestEnd()
-	<-s.closed
+	s.closed.Wait()
 	return s.closing()
 }
 
@@ -171,10 +171,10 @@ func (s *Session) endOpenInput() {
 // shutdown ends all that still runs, writes the session's end, emits its event and closes everything. It does so once; later calls wait for that.
 func (s *Session) shutdown() {
 	if s.shutting.Swap(true) {
-		<-s.closed
+		s.closed.Wait()
 		return
 	}
-	defer close(s.closed)
+	defer s.closed.Done()
 	s.endLife(errAbort)
 	err := errors.Join(s.agents.close(), s.hostErr(s.life, "the environment's Kill", journalPatience*s.killGrace, s.processes.Close))
 	err = errors.Join(err, s.writeEnd(), s.outputs.Close())

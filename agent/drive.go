@@ -261,11 +261,28 @@ func (s *Session) startActivity(work *activity) error {
 // tieToLife ends an activity with the session, and bounds the wait for OnEvent once the activity is to end. The function that it returns
 // undoes both.
 func (s *Session) tieToLife(work *activity) func() {
-	alive := context.AfterFunc(s.life, func() { work.cancel(context.Cause(s.life)) })
+	untie := func() bool { return true }
+	if s.agentID != "" { // the parent may end its life
+		untie = context.AfterFunc(s.life, func() { work.cancel(context.Cause(s.life)) })
+	} else if s.life.Err() != nil { // before the activity began; afterwards endLife ends it
+		work.cancel(context.Cause(s.life))
+	}
 	waiting := context.AfterFunc(work.ctx, s.events.hurry)
 	return func() {
-		alive()
+		untie()
 		waiting()
+	}
+}
+
+// lifeOf returns the context of the session's life and the function that ends it, with the activity that runs. Sessions at rest are many,
+// so an AfterFunc for each activity would cost them more: a context keeps the memory for its functions.
+func (s *Session) lifeOf(parent context.Context) (context.Context, context.CancelCauseFunc) {
+	life, end := context.WithCancelCause(parent)
+	return life, func(cause error) {
+		end(cause)
+		if work := s.working.Load(); work != nil {
+			work.cancel(context.Cause(life))
+		}
 	}
 }
 
@@ -274,7 +291,7 @@ func (s *Session) tieToLife(work *activity) func() {
 func (s *Session) markIdle(turn bool) {
 	s.working.Store(nil)
 	if turn && s.state.Input == nil {
-		s.memo = new(llm.Memo)
+		s.memo = nil
 		s.state.shrink()
 	}
 }

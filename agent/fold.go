@@ -285,7 +285,7 @@ func (s *State) foldCompaction(r compactRecord, at time.Time) {
 	}
 	kept := s.Turns[r.First:]
 	s.Context = s.head()
-	s.Turns, s.messages = nil, s.messages[:1:1]
+	s.Turns, s.messages = nil, []llm.Message{llm.System(s.Header.System)}
 	s.addTurn(Turn{Kind: TurnCompaction, Origin: OriginShort, Time: at, Message: llm.User(r.Text, r.More...)})
 	for _, t := range kept {
 		s.addTurn(t)

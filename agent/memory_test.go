@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -24,6 +25,7 @@ import (
 	"github.com/attractor-go/attractor/llm"
 	wire "github.com/attractor-go/attractor/llm/anthropic"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/profile"
 	claude "github.com/attractor-go/attractor/profile/anthropic"
 )
 
@@ -32,16 +34,21 @@ var (
 	heapProfile  = flag.String("sessions.heap", "", "write the heap of TestA19_ManySessions, with its sessions at rest, to this file")
 )
 
-// idleSession is the memory limit of a session at rest in addition to its history, in bytes.
-const idleSession = 12 << 10
+// idleSession is the memory limit of a session at rest in addition to its history, in bytes. It includes what the process keeps for the
+// goroutines that all sessions had at once.
+const idleSession = 11 << 10
 
 // manySessions is the number of sessions at which shared memory no longer matters per session.
 const manySessions = 1000
 
 // fleet holds many sessions with one client, one environment and one directory of journals.
 type fleet struct {
-	*testing.T
+	testing.TB
+	turns    []fakellm.Turn // the script of each session
+	rounds   int            // of tool calls in it
+	atOnce   int            // how many sessions run at a time
 	client   *llm.Client
+	profile  profile.Profile
 	env      *env.Local
 	dir      *journal.Dir
 	outputs  string
@@ -56,7 +63,7 @@ type fleet struct {
 // history is its turns with their parts and texts, counted once. All other memory counts: the encoded copy for the next request, the
 // events, the tools and the journal.
 func TestA19_ManySessions(t *testing.T) {
-	f := newFleet(t)
+	f := newFleet(t, twoRounds...)
 	before := f.left()
 	f.run(1)
 	f.close()
@@ -92,7 +99,21 @@ func TestA19_ManySessions(t *testing.T) {
 	}
 }
 
-func newFleet(t *testing.T) *fleet {
+// twoRounds is the script of a session that reads a file and looks for others.
+var twoRounds = []fakellm.Turn{
+	{Calls: []fakellm.Call{{Name: "read_file", Args: json.RawMessage(`{"file_path":"a.txt"}`)}}},
+	{Calls: []fakellm.Call{{Name: "glob", Args: json.RawMessage(`{"pattern":"*.txt"}`)}}},
+	{Text: "done"},
+}
+
+func newFleet(t testing.TB, turns ...fakellm.Turn) *fleet {
+	t.Helper()
+	rounds := 0
+	for _, turn := range turns {
+		if len(turn.Calls) > 0 {
+			rounds++
+		}
+	}
 	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -105,38 +126,48 @@ func newFleet(t *testing.T) *fleet {
 	if err := os.WriteFile(filepath.Join(local.WorkDir(), "a.txt"), []byte("hello\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return &fleet{T: t, env: local, dir: journal.NewDir(t.TempDir()), outputs: t.TempDir(), client: new(llm.Client)}
+	return &fleet{TB: t, turns: turns, rounds: rounds, atOnce: math.MaxInt, env: local, dir: journal.NewDir(t.TempDir()), outputs: t.TempDir(), client: new(llm.Client), profile: claude.Profile()}
 }
 
-// run starts sessions with two tool rounds each, all at once, and waits until they are at rest.
+// run starts sessions that run the script each, and waits until they are at rest.
 func (f *fleet) run(n int) {
 	f.Helper()
+	defer f.serve()()
+	f.sessions = make([]*agent.Session, n)
+	f.runs++
+	f.each(n, f.one)
+}
+
+// serve starts the model. The function that it returns ends it, with all connections.
+func (f *fleet) serve() (stop func()) {
+	f.Helper()
 	goroutines := runtime.NumGoroutine()
-	web := httptest.NewServer(fakellm.New(fakellm.Script(
-		fakellm.Turn{Calls: []fakellm.Call{{Name: "read_file", Args: json.RawMessage(`{"file_path":"a.txt"}`)}}},
-		fakellm.Turn{Calls: []fakellm.Call{{Name: "glob", Args: json.RawMessage(`{"pattern":"*.txt"}`)}}},
-		fakellm.Turn{Text: "done"}), fakellm.Options{}))
+	web := httptest.NewServer(fakellm.New(fakellm.Script(f.turns...), fakellm.Options{}))
 	transport := &http.Transport{MaxConnsPerHost: 64, MaxIdleConnsPerHost: 64}
-	defer func() {
+	provider, err := wire.New(wire.Options{APIKey: "test", BaseURL: web.URL, HTTPClient: &http.Client{Transport: transport}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.client.Providers = []llm.Provider{provider}
+	return func() {
 		transport.CloseIdleConnections()
 		web.Close()
 		// Goroutines of the connections hold buffers until they end.
 		for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > goroutines && time.Now().Before(deadline); {
 			runtime.Gosched()
 		}
-	}()
-	provider, err := wire.New(wire.Options{APIKey: "test", BaseURL: web.URL, HTTPClient: &http.Client{Transport: transport}})
-	if err != nil {
-		f.Fatal(err)
 	}
-	f.client.Providers = []llm.Provider{provider}
-	prof := claude.Profile()
-	f.sessions = make([]*agent.Session, n)
-	f.runs++
+}
+
+// each calls a function for each of n sessions, atOnce at a time.
+func (f *fleet) each(n int, do func(i int) error) {
 	var all sync.WaitGroup
+	running := make(chan struct{}, min(n, f.atOnce))
 	for i := range n {
+		running <- struct{}{}
 		all.Go(func() {
-			if err := f.one(i, agent.Options{Client: f.client, Profile: prof, Env: f.env, System: "Be quick.", OutputDir: f.outputs}); err != nil {
+			defer func() { <-running }()
+			if err := do(i); err != nil {
 				f.Error(err)
 			}
 		})
@@ -144,9 +175,14 @@ func (f *fleet) run(n int) {
 	all.Wait()
 }
 
+// options returns the options of a session.
+func (f *fleet) options() agent.Options {
+	return agent.Options{Client: f.client, Profile: f.profile, Env: f.env, System: "Be quick.", OutputDir: f.outputs}
+}
+
 // one runs one session until it is at rest.
-func (f *fleet) one(i int, o agent.Options) error {
-	ctx := context.Background()
+func (f *fleet) one(i int) error {
+	ctx, o := context.Background(), f.options()
 	o.ID = fmt.Sprintf("run-%d-session-%d", f.runs, i)
 	file, err := f.dir.Create(ctx, o.ID)
 	if err != nil {
@@ -157,7 +193,7 @@ func (f *fleet) one(i int, o agent.Options) error {
 		return errors.Join(err, file.Close())
 	}
 	result, err := f.sessions[i].Submit(ctx, "look")
-	if err == nil && (result.Text != "done" || result.ToolRounds != 2) {
+	if err == nil && (result.Text != "done" || result.ToolRounds != f.rounds) {
 		err = fmt.Errorf("session %d came to %+v", i, result)
 	}
 	return err
@@ -217,7 +253,7 @@ type remains struct{ goroutines, descriptors, processes, files int }
 // left counts what exists now.
 func (f *fleet) left() remains {
 	f.Helper()
-	r := remains{goroutines: runtime.NumGoroutine(), processes: children(f.T)}
+	r := remains{goroutines: runtime.NumGoroutine(), processes: children(f.TB)}
 	fds, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		f.Skipf("descriptors cannot be counted here: %v", err)
@@ -231,7 +267,7 @@ func (f *fleet) left() remains {
 }
 
 // children returns the number of processes below this one.
-func children(t *testing.T) int {
+func children(t testing.TB) int {
 	t.Helper()
 	lists, err := filepath.Glob("/proc/self/task/*/children")
 	if err != nil {

@@ -76,6 +76,9 @@ func (s *Session) callModel(ctx context.Context) error {
 	input := s.state.Context.Tokens()
 	s.mu.Unlock()
 	s.addFacts(req)
+	if s.memo == nil {
+		s.memo = new(llm.Memo)
+	}
 	req.Memo, req.Caller.Attempt = s.memo, attempt
 	req.Memo.Seal(req.Messages)              // the state only appends to them
 	run, synced, cancel := s.syncBeside(ctx) // of all records that the request contains

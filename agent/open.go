@@ -7,13 +7,13 @@ import (
 	"maps"
 	"slices"
 	"time"
+	"unique"
 
 	"github.com/google/uuid"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/guard"
 	"github.com/attractor-go/attractor/journal"
-	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -66,6 +66,8 @@ func create(ctx context.Context, o Options) (*Session, error) {
 			return nil, err
 		}
 	}
+	s.system = unique.Make(header.System)
+	header.System = s.system.Value()
 	records := []record{header}
 	if len(o.History) > 0 {
 		history, err := newHistory(o.History)
@@ -128,6 +130,9 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 		return nil, err
 	}
 	shareTools(state.tools, s.registry.Definitions()) // the header shares them until they are set anew
+	s.system = unique.Make(state.Header.System)
+	state.Header.System = s.system.Value()
+	state.shrink()
 	s.state, s.written = state, written
 	s.inherited = s.state.Input
 	if err := s.checkRoundRoom(); err != nil {
@@ -169,13 +174,14 @@ func (s *Session) warnOfTorn() {
 func newSession(o Options) *Session {
 	s := &Session{client: o.Client, agentID: o.agentID, env: o.Env,
 		confirm: o.BeforeStop, questions: o.Questions, journal: o.Journal, closers: slices.Clone(o.Closers), dir: o.Env.WorkDir(),
-		limits: limitsOf(o), grace: graceOf(o), diffs: o.Diffs, memo: new(llm.Memo), outputs: &outputStore{DirOutputs: tool.NewOutputs(o.OutputDir), journal: o.Journal}, mayKeep: o.KeepOutputs, closed: make(chan struct{})}
+		limits: limitsOf(o), grace: graceOf(o), diffs: o.Diffs, outputs: &outputStore{DirOutputs: tool.NewOutputs(o.OutputDir), journal: o.Journal}, mayKeep: o.KeepOutputs}
 	s.beforeInput, s.beforeCompact = o.BeforeInput, o.BeforeCompact
 	life := context.Background()
 	if o.parent != nil {
 		life = o.parent.agents.life
 	}
-	s.life, s.endLife = context.WithCancelCause(life)
+	s.life, s.endLife = s.lifeOf(life)
+	s.closed.Add(1)
 	s.owned, s.disown = context.WithCancelCause(context.Background())
 	s.journalCtx, s.stopJournal = context.WithCancel(context.Background())
 	s.writeLock = make(chan struct{}, 1)

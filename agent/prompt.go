@@ -42,7 +42,8 @@ func newHeader(ctx context.Context, o Options, id string, policy Policy, registr
 	return written(h)
 }
 
-// written returns a header as it reads after it was written, so that requests before and after a resume are equal.
+// written returns a header as it reads after it was written, so that requests before and after a resume are equal. It shares the memory of
+// what is equal.
 func written(h headerRecord) (headerRecord, error) {
 	data, err := marshal(h)
 	if err != nil {
@@ -51,6 +52,12 @@ func written(h headerRecord) (headerRecord, error) {
 	var same headerRecord
 	if err := json.Unmarshal(data, &same); err != nil {
 		return h, fmt.Errorf("agent: the session's header: %w", err)
+	}
+	for mine, other := range map[*string]string{&same.ID: h.ID, &same.Profile: h.Profile, &same.Dialect: h.Dialect, &same.Provider: h.Provider,
+		&same.Model: h.Model, &same.Dir: h.Dir, &same.Parent: h.Parent} {
+		if *mine == other { // as it is unless it was not UTF-8
+			*mine = other
+		}
 	}
 	shareTools(same.Tools, h.Tools)
 	same.Tools = slices.Clip(slices.Clone(same.Tools)) // decoding left spare capacity

@@ -24,7 +24,7 @@ func (s *Session) Release(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, s.sever)
 	defer stop()
 	s.endGivenAway()
-	<-s.closed
+	s.closed.Wait()
 	return s.closing()
 }
 

@@ -359,7 +359,8 @@ func (r *round) access(c *call) *tool.Access {
 	case !c.Valid:
 		return nil
 	}
-	return &c.Access
+	access := c.Access // the event keeps it, and not the rest of the call
+	return &access
 }
 
 // eventOutput limits the output in a TOOL_CALL_END, in bytes. Of a longer one the event has the head and the tail, half each.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unique"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/guard"
@@ -69,11 +70,12 @@ type Session struct {
 	keptBytes atomic.Int64 // bytes of outputs in the journal
 	archive   *archive
 	processes *tool.ProcessTable
-	memo      *llm.Memo
-	crashed   error      // set if the provider panicked in the last attempt
-	crew      guard.Crew // open while an activity runs
+	memo      *llm.Memo             // nil at rest
+	crashed   error                 // set if the provider panicked in the last attempt
+	crew      guard.Crew            // open while an activity runs
+	system    unique.Handle[string] // the system prompt, which sessions with the same one share in memory
 	closers   []io.Closer
-	closed    chan struct{} // closed when the session is closed
+	closed    sync.WaitGroup // until the session is closed; smaller than a channel
 
 	beforeInput   func(ctx context.Context, m Message) (Message, error)
 	beforeCompact func(ctx context.Context, about Compacting) (string, error)

@@ -67,7 +67,7 @@ type State struct {
 	inputs             int                   // how many inputs have begun
 	seq                int64                 // of the newest event, where a resume goes on
 	queued             int                   // how many entries were ever queued; the newest id
-	messages           []llm.Message         // the system prompt and those of the turns; appended to, never changed
+	messages           []llm.Message         // the system prompt and those of the turns, nil at rest; appended to, never changed
 }
 
 // Turn holds an entry of the history.
@@ -229,15 +229,15 @@ func (s *State) totals() totals { return totals{s.Usage, s.Cost, s.Steps, s.Roun
 // shrink frees memory that an idle session does not need: the spare capacity of slices, and the messages, which the turns also have.
 func (s *State) shrink() {
 	s.Turns = slices.Clip(slices.Clone(s.Turns))
-	s.messages = slices.Clip(slices.Clone(s.messages[:1]))
+	s.messages = nil
 }
 
 // gather rebuilds the messages from the system prompt and the turns, before the next input.
 func (s *State) gather() {
-	if len(s.messages) == len(s.Turns)+1 || len(s.messages) == 0 {
+	if len(s.messages) == len(s.Turns)+1 || s.Records == 0 {
 		return
 	}
-	s.messages = slices.Grow(s.messages[:1], len(s.Turns)+8)
+	s.messages = append(make([]llm.Message, 0, len(s.Turns)+9), llm.System(s.Header.System))
 	for _, t := range s.Turns {
 		s.messages = append(s.messages, t.Message)
 	}

@@ -25,13 +25,13 @@ type DirOutputs struct {
 	mu      sync.Mutex
 	dir     string
 	created int               // files created so far
-	files   map[string]string // by id
+	files   map[string]string // by id; nil before the first
 	closed  bool
 }
 
 // NewOutputs returns a store below the directory parent. If parent is empty, it uses the system's directory for temporary files.
 func NewOutputs(parent string) *DirOutputs {
-	return &DirOutputs{parent: parent, max: MaxOutput, files: map[string]string{}}
+	return &DirOutputs{parent: parent, max: MaxOutput}
 }
 
 // Create implements [Outputs].
@@ -56,6 +56,9 @@ func (d *DirOutputs) Create(callID string) (id string, w io.WriteCloser, err err
 		return "", nil, fmt.Errorf("output store: %w", err)
 	}
 	d.created++
+	if d.files == nil {
+		d.files = map[string]string{}
+	}
 	d.files[id] = name
 	return id, &cappedFile{file: f, left: d.max}, nil
 }
