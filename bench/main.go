@@ -40,6 +40,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	only := flags.String("only", "", "run only these `parts`, such as K3,K10,wire")
 	quick := flags.Bool("quick", false, "use small sizes and few runs: figures mean little")
+	runs := flags.Int("runs", 0, "run each contestant this many `times`, which should be odd; 0 means 11")
 	var readmes []string
 	flags.Func("readme", "rewrite the tables in this `file`; can be repeated", func(name string) error {
 		readmes = append(readmes, name)
@@ -57,6 +58,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer b.close()
+	if *runs > 0 {
+		b.sizes.runs, b.sizes.trees, b.sizes.times = *runs, *runs, min(*runs, b.sizes.times)
+	}
 	stop, err := b.serve()
 	if err != nil {
 		return err
