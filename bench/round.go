@@ -115,8 +115,8 @@ func (b *bench) rounds() (result, error) {
 			continue
 		}
 		cpu := added(a.name, cpuMS)
-		rows = append(rows, []string{a.name, cpu.String(), number(cpu.least / loop.least), added(a.name, wallMS).String()})
+		rows = append(rows, []string{a.name, cpu.String(), number(cpu.least / loop.least), exact(added(a.name, wallMS).median, "ms").String()})
 	}
-	r.sections = []section{{"round", table([]string{"a round with one shell command", "CPU", "x bare loop", "wall"}, rows) + notFound(missing)}}
+	r.sections = []section{{"round", table([]string{"a round with one shell command", "CPU", "x bare loop", "wall (median)"}, rows) + notFound(missing)}}
 	return r, nil
 }
