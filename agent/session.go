@@ -92,6 +92,7 @@ type Session struct {
 	full        atomic.Pointer[error] // set when a log has reached its limit
 	limits      limits
 
+	shutting    atomic.Bool // shutdown has begun; no sync.Once, because those who wait for that stop the clock of testing/synctest
 	interrupted atomic.Bool // Interrupt was called since the last step
 	inherited   *Input      // the input that was open when the session was resumed, until it goes on
 
@@ -108,8 +109,6 @@ type Session struct {
 	written int64  // about how many bytes the journal has
 	durable int64  // how many records a sync has covered
 	resumed int64  // the number of SESSION_START until a record has it; 0 in a new session
-
-	shutting atomic.Bool // shutdown has begun; no sync.Once, because those who wait for that stop the clock of testing/synctest
 }
 
 // An activity is an input that runs, or a compaction of an idle session.
