@@ -77,8 +77,9 @@ func (b *bench) tree(find, name, dir string) ([]row, error) {
 	}
 	fd := b.fd()
 	for glob, pattern := range globs {
-		all = append(all, in(glob, false, find, "glob", pattern),
-			in("rg "+glob, false, append(rg[:len(rg):len(rg)], "--files", "--glob", strings.TrimPrefix(pattern, "**/"))...))
+		list := append(rg[:len(rg):len(rg)], "--files", "--glob", strings.TrimPrefix(pattern, "**/"))
+		all = append(all, in(glob, false, find, "glob", pattern), in("rg "+glob, false, list...),
+			in("rg sorted "+glob, false, append(list[:len(list):len(list)], "--sortr", "modified")...))
 		if fd != "" {
 			all = append(all, in("fd "+glob, false, fd, "--hidden", "--exclude", ".git", "--type", "f", "--glob", strings.TrimPrefix(pattern, "**/")))
 		}
@@ -97,7 +98,12 @@ func (b *bench) tree(find, name, dir string) ([]row, error) {
 		if s := costs["fd "+glob]; len(s) > 0 && s.least(cpuMS) < best.least {
 			best, of = figureOf(s, cpuMS, "ms"), "fd"
 		}
-		rows = append(rows, row{id: "K10", what: fmt.Sprintf("glob, %s, %s, CPU", glob, name), ours: figureOf(costs[glob], cpuMS, "ms"), against: &best, of: of, goal: 1})
+		sorted := figureOf(costs["rg sorted "+glob], cpuMS, "ms")
+		ours := row{id: "K10", what: fmt.Sprintf("glob, %s, %s, CPU", glob, name), ours: figureOf(costs[glob], cpuMS, "ms"), goal: 1}
+		unlike, alike := ours, ours
+		unlike.against, unlike.of = &best, of+", unsorted"
+		alike.against, alike.of = &sorted, "rg --files --sortr modified" // newest first, like ours
+		rows = append(rows, unlike, alike)
 	}
 	return rows, nil
 }
