@@ -264,7 +264,7 @@ func (s *Session) startWrite(what string, call func(context.Context) error, afte
 		return nil, *lost
 	}
 	what = "the journal's " + what
-	return guard.StartOn(&s.crew, what, func() (_ struct{}, err error) {
+	run := func() (_ struct{}, err error) {
 		returned := false
 		defer func() {
 			if !returned {
@@ -282,7 +282,11 @@ func (s *Session) startWrite(what string, call func(context.Context) error, afte
 		err = call(s.journalCtx)
 		returned = true
 		return
-	}), nil
+	}
+	if s.inOrder != nil { // the log of a replay returns at once
+		return guard.Done(run()), nil
+	}
+	return guard.StartOn(&s.crew, what, run), nil
 }
 
 // endWrite waits for a call of the journal and returns its error as one of the session.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -338,15 +339,21 @@ type place struct {
 	Resumed int64 `json:"resumed,omitempty"` // of SESSION_START, in the first record after a resume
 }
 
+// append appends the place's JSON.
+func (p place) append(b *bytes.Buffer) {
+	b.Write(strconv.AppendInt(append(b.AvailableBuffer(), `{"seq":`...), p.Seq, 10))
+	if p.Resumed != 0 {
+		b.Write(strconv.AppendInt(append(b.AvailableBuffer(), `,"resumed":`...), p.Resumed, 10))
+	}
+	b.WriteByte('}')
+}
+
 // encodeRecord returns a record's body, which begins with its place. It does not escape HTML characters, because texts for the model must come
 // back byte for byte.
 func encodeRecord(rec record, at place) ([]byte, error) {
 	b := encoding.Get().(*bytes.Buffer)
 	b.Reset()
-	if err := pieces.Encode(b, at); err != nil {
-		return nil, err
-	}
-	b.Truncate(b.Len() - len("\n"))
+	at.append(b)
 	begin := b.Len()
 	if err := appendRecord(b, rec); err != nil {
 		return nil, fmt.Errorf("agent: cannot write a %s record: %w", rec.kind(), err)

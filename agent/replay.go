@@ -66,6 +66,8 @@ func Replay(ctx context.Context, from Records, o ReplayOptions) error {
 		return err
 	}
 	r.session = s
+	s.crew.Open()
+	defer s.crew.Close()
 	err = errors.Join(r.play(ctx, s), s.outputs.Close())
 	if d := r.diverged(); d != nil {
 		return d
@@ -102,7 +104,7 @@ type replay struct {
 	records []record
 	stop    context.CancelCauseFunc
 	session *Session
-	memory  journal.Memory
+	blobs   journal.Memory // without records
 
 	mu      sync.Mutex
 	changed sync.Cond
@@ -126,7 +128,7 @@ func (r *replay) open(h headerRecord, o ReplayOptions) (*Session, error) {
 	if s.registry, err = s.registryOf(&h.Policy, r.tools(h.Tools)); err != nil {
 		return nil, err
 	}
-	s.events.unread = true
+	s.events.unread, s.events.now, s.now = true, r.now, r.now // the replay's clock cannot fail
 	s.confirm, s.delay, s.inOrder, s.accessOf = r.confirm, r.delay, r.inOrder, r.access
 	s.pause = r.pause
 	s.ledger.budget = func() Budget { return Budget{} } // what a budget ended, the journal says

@@ -19,7 +19,7 @@ var errJournalEnds = errors.New("agent: the journal ends here")
 // A replayLog compares the records that the session writes with the journal's.
 type replayLog replay
 
-func (l *replayLog) Append(ctx context.Context, next int64, records ...journal.Record) error {
+func (l *replayLog) Append(_ context.Context, _ int64, records ...journal.Record) error {
 	r := (*replay)(l)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -39,23 +39,29 @@ func (l *replayLog) Append(ctx context.Context, next int64, records ...journal.R
 		}
 		r.at++
 	}
-	return r.memory.Append(ctx, next, records...)
+	return nil
 }
 
 func (l *replayLog) Sync(context.Context) error { return nil }
-func (l *replayLog) Len() int64                 { return l.memory.Len() }
 func (l *replayLog) Close() error               { return nil }
 
+func (l *replayLog) Len() int64 {
+	r := (*replay)(l)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return int64(r.at)
+}
+
 func (l *replayLog) Records(ctx context.Context, from int64) iter.Seq2[journal.Record, error] {
-	return l.memory.Records(ctx, from)
+	return journal.NewMemory(l.lines[:l.Len()]...).Records(ctx, from)
 }
 
 func (l *replayLog) PutBlob(ctx context.Context, data io.Reader) (string, error) {
-	return l.memory.PutBlob(ctx, data)
+	return l.blobs.PutBlob(ctx, data)
 }
 
 func (l *replayLog) Blob(ctx context.Context, hash string) (io.ReadCloser, error) {
-	return l.memory.Blob(ctx, hash)
+	return l.blobs.Blob(ctx, hash)
 }
 
 // notCompared lists the members of a record that differ from run to run, or that only the first run knows.

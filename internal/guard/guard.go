@@ -63,6 +63,13 @@ func StartOn[T any](crew *Crew, what string, f func() (T, error)) <-chan Result[
 	return done
 }
 
+// Done returns a channel that has a result.
+func Done[T any](value T, err error) <-chan Result[T] {
+	done := make(chan Result[T], 1)
+	done <- Result[T]{value, err}
+	return done
+}
+
 // Value runs f on its own goroutine and returns its result, or a *[Panic] if f did not return.
 func Value[T any](what string, f func() (T, error)) (T, error) {
 	r := <-Start(what, f)

@@ -13,9 +13,12 @@ import (
 // their place.
 func Encode(w io.Writer, value any, long ...*string) error {
 	var texts []string
-	marker := rand.Text()
+	marker := ""
 	for _, p := range long {
 		if len(*p) > chunk {
+			if marker == "" {
+				marker = rand.Text()
+			}
 			text := *p
 			texts = append(texts, text)
 			*p = marker
