@@ -57,10 +57,7 @@ func encodeText(w io.Writer, text string) error {
 	var b bytes.Buffer
 	enc := encoder(&b)
 	for text != "" {
-		n := min(chunk, len(text))
-		for n < len(text) && n > chunk-utf8.UTFMax && !utf8.RuneStart(text[n]) {
-			n--
-		}
+		n := pieceOf(text)
 		b.Reset()
 		if err := enc.Encode(text[:n]); err != nil {
 			return err
@@ -75,6 +72,19 @@ func encodeText(w io.Writer, text string) error {
 		inner = inner[:0]
 	}
 	return nil
+}
+
+// pieceOf returns the size of a text's first piece.
+func pieceOf(text string) int {
+	if len(text) <= chunk {
+		return len(text)
+	}
+	for n := chunk; n > chunk-utf8.UTFMax; n-- {
+		if utf8.RuneStart(text[n]) {
+			return n
+		}
+	}
+	return chunk // only bytes that are not UTF-8 lie around it
 }
 
 // Size returns how many bytes Encode writes.

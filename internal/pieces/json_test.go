@@ -47,3 +47,22 @@ func TestK11_Encode(t *testing.T) {
 		}
 	})
 }
+
+// TestK11_EncodeNextToBrokenText puts bytes that are not UTF-8 behind a character, so that no character begins where a piece may end.
+func TestK11_EncodeNextToBrokenText(t *testing.T) {
+	for shift := range 12 {
+		for stray := range 6 {
+			text := strings.Repeat("x", chunk-shift) + "😀" + strings.Repeat("\x80", stray) + strings.Repeat("é", 9)
+			var want, got bytes.Buffer
+			if err := encoder(&want).Encode(&text); err != nil {
+				t.Fatal(err)
+			}
+			if err := Encode(&got, &text, &text); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got.Bytes(), want.Bytes()) {
+				t.Errorf("%d bytes before the end of a piece, with %d stray bytes: %q, want %q", shift, stray, got.Bytes()[chunk-9:], want.Bytes()[chunk-9:])
+			}
+		}
+	}
+}
