@@ -43,7 +43,8 @@ func scanOpening(records iter.Seq2[journal.Record, error]) (o Opening, ok bool) 
 				return o, false
 			}
 		default:
-			return o, o.scanTask(line)
+			ok = o.scanTask(line)
+			return o, ok
 		}
 	}
 	return o, ok
