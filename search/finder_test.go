@@ -55,3 +55,28 @@ func TestC8_FinderFindsWhatIndexFinds(t *testing.T) {
 		}
 	})
 }
+
+// TestC8_FinderBeginsWithinANeedle checks that a search that begins within a needle, as in a long line that is searched in pieces, does not
+// return that needle, although a sample lies in it.
+func TestC8_FinderBeginsWithinANeedle(t *testing.T) {
+	for _, needle := range []string{"ab", "abc", "abcd", "abcdefgh", "abcdefghijklmnop"} {
+		ns := newNeedles(literalSet{texts: [][]byte{[]byte(needle), []byte("qqqqqqqqqqqqqqqqqqqq")}})
+		if ns.grams = newGrams(ns.all); ns.grams == nil {
+			t.Fatalf("%q: no grams", needle)
+		}
+		for before := range 9 {
+			text := []byte(strings.Repeat(".", before) + needle + strings.Repeat(".", 40))
+			var f finder
+			f.reset(&ns, text)
+			for pos := range text {
+				want := -1
+				if pos <= before {
+					want = before
+				}
+				if got := f.find(pos); got != want {
+					t.Errorf("%q from %d on: found at %d, want %d", text, pos, got, want)
+				}
+			}
+		}
+	}
+}

@@ -185,6 +185,11 @@ func (o *opening) OpenDir(ctx context.Context, name string) (env.Dir, error) {
 	return countedDir{dir, o, o.count(name)}, err
 }
 
+func (o *opening) Open(ctx context.Context, name string) (io.ReadCloser, error) {
+	o.count(name)
+	return o.Local.Open(ctx, name)
+}
+
 func (o *opening) count(name string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
