@@ -457,8 +457,15 @@ func TestJ1_SteeringBeforeTheCall(t *testing.T) {
 	var h *host
 	clock := func() time.Time {
 		if calls--; calls == 0 {
-			if err := errors.Join(h.Steer(context.Background(), "left"), h.RemoveTools(context.Background(), "other")); err != nil {
-				t.Error(err)
+			done := make(chan error, 1)
+			go func() { done <- errors.Join(h.Steer(t.Context(), "left"), h.RemoveTools(t.Context(), "other")) }()
+			select {
+			case err := <-done:
+				if err != nil {
+					t.Error(err)
+				}
+			case <-time.After(10 * time.Second):
+				t.Error("the clock was asked with a lock held")
 			}
 		}
 		return time.Now()

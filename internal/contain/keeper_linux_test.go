@@ -205,7 +205,8 @@ func TestD4_KeepersReapOrphans(t *testing.T) {
 			// Each orphan waits until its parent has ended.
 			cmd := exec.Command("bash", "-c", `for i in 1 2 3 4 5 6 7 8; do
 				(setsid sh -c 'while [ "$(cut -d" " -f4 /proc/$$/stat)" != 1 ]; do :; done; echo orphan' & ); done
-				while [ "$(ls -d /proc/[0-9]* | wc -l)" -gt 6 ]; do :; done; echo reaped; cat /proc/[0-9]*/stat`)
+				while all=(/proc/[0-9]*); [ ${#all[@]} -gt 3 ]; do :; done
+				for p in "${all[@]}"; do read -r stat < $p/stat && echo "$stat"; done`) // starts no process of its own after the orphans
 			out := new(strings.Builder)
 			cmd.Stdout = out
 			tree, err := n.start(cmd, "")
