@@ -90,11 +90,8 @@ func (d *Dir) Open(ctx context.Context, id string) (Log, error) {
 // locked calls do with the journal's lock. The log that do returns keeps the lock.
 func (d *Dir) locked(ctx context.Context, id string, do func(*lockFile) (*fileLog, error)) (Log, error) {
 	lock, err := d.lock(ctx, id)
-	if errors.Is(err, ErrLocked) {
-		return nil, err
-	}
 	if err != nil {
-		return nil, fmt.Errorf("journal: session %s: cannot lock: %w", id, err)
+		return nil, err
 	}
 	f, err := do(lock)
 	if err != nil {

@@ -30,24 +30,30 @@ type lockFile struct {
 	ids  map[string]struct{}
 }
 
-// lock takes the lock of a journal. The error is a *LockedError if it is taken.
+// lock takes the lock of a journal. If it is taken, the error is a *LockedError.
 func (d *Dir) lock(ctx context.Context, id string) (*lockFile, error) {
 	// List and a writer that is closing hold the lock for microseconds; only a writer holds it longer. Several processes may take over
 	// the journals of one that was killed, whose locks were one file.
 	for wait := time.Millisecond; ; wait *= 2 {
 		file, pid, err := d.tryLock(id)
 		switch {
+		case err == nil:
+			return file, nil
 		case !errors.Is(err, errBusy):
-			return file, err
+			return nil, cannotLock(id, err)
 		case wait > 64*time.Millisecond, wait > 8*time.Millisecond && !gone(pid):
 			return nil, &LockedError{ID: id, PID: pid}
 		}
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, cannotLock(id, ctx.Err())
 		}
 	}
+}
+
+func cannotLock(id string, err error) error {
+	return fmt.Errorf("journal: session %s: cannot lock: %w", id, err)
 }
 
 // tryLock takes a lock without waiting. With errBusy it returns the process id of the writer, if that is known.

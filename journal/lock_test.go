@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -103,5 +104,27 @@ func TestA19_OneWriterInAProcess(t *testing.T) {
 	closed(t, f)
 	if files, err := os.ReadDir(dir.path); err != nil || unlinkLocked && len(files) != 1 {
 		t.Errorf("left: %v, %v", files, err)
+	}
+}
+
+// Every call that needs the lock says so, and for which session, if the lock's file cannot be opened.
+func TestA19_LockThatCannotBeOpened(t *testing.T) {
+	dir := t.TempDir()
+	d := NewDir(dir)
+	log, err := d.Create(t.Context(), "s")
+	if err == nil {
+		err = log.Append(t.Context(), 1, Record{Kind: "x", Data: []byte("{}")})
+	}
+	if err := errors.Join(err, log.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "s.lock"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, openErr := d.Open(t.Context(), "s")
+	for call, err := range map[string]error{"Open": openErr, "Remove": d.Remove(t.Context(), "s")} {
+		if err == nil || !strings.HasPrefix(err.Error(), "journal: session s: cannot lock: ") || errors.Is(err, ErrLocked) {
+			t.Errorf("%s: %v", call, err)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -282,6 +283,28 @@ func TestJ12_FindByPrefix(t *testing.T) {
 		if got != want || (want == "") != errors.Is(err, host.ErrNoSession) {
 			t.Errorf("%q: %q, %v, want %q", prefix, got, err, want)
 		}
+	}
+}
+
+// A prefix of many ids is refused with some of them and the number of the others.
+func TestJ12_FindNamesFew(t *testing.T) {
+	b := newBench(t)
+	for i := range 11 { // many00 to many10
+		log, err := b.store.Create(t.Context(), fmt.Sprintf("many%02d", i))
+		if err == nil {
+			err = log.Append(t.Context(), 1, journal.Record{Kind: "x", Data: []byte("{}")})
+		}
+		if err := errors.Join(err, log.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := host.Find(t.Context(), b.store, "many")
+	if err == nil || !strings.Contains(err.Error(), "many07 and 3 more") || strings.Contains(err.Error(), "many08") {
+		t.Errorf("%v", err)
+	}
+	_, err = host.Find(t.Context(), b.store, "many0")
+	if err == nil || !strings.Contains(err.Error(), "many07 and 2 more") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
@@ -55,8 +56,15 @@ func Find(ctx context.Context, store journal.Store, prefix string) (string, erro
 	case 0:
 		return "", fail(ErrNoSession, "there is no session %q", prefix)
 	}
-	return "", fail(ErrNoSession, "%q is the beginning of several sessions: %s", prefix, strings.Join(found, ", "))
+	more := ""
+	if n := len(found) - mostNamed; n > 0 {
+		found, more = found[:mostNamed], fmt.Sprintf(" and %d more", n)
+	}
+	return "", fail(ErrNoSession, "%q is the beginning of several sessions: %s%s", prefix, strings.Join(found, ", "), more)
 }
+
+// mostNamed limits the sessions that an error names.
+const mostNamed = 8
 
 // isBlank reports whether a journal has no record. A process that is killed at its start leaves such a journal.
 func isBlank(ctx context.Context, store journal.Store, id string) bool {
@@ -100,7 +108,7 @@ func List(ctx context.Context, store journal.Store, limit int) ([]Summary, error
 	return sessions, nil
 }
 
-// summarize reads the beginning of a journal. The length of the journal does not matter unless that is damaged.
+// summarize reads the beginning of a journal. If that is damaged, it opens the journal, whose error says more.
 func summarize(ctx context.Context, store journal.Store, e journal.Entry) Summary {
 	var opening agent.Opening
 	b, ok := store.(interface {
