@@ -38,7 +38,7 @@ func isCanonical(text string) bool {
 	}
 	for last := ""; ; {
 		quoted, after := cutString(rest)
-		name := strings.TrimSuffix(quoted, `"`) // it begins with a quote, so no name is as small as the first last
+		name := strings.TrimSuffix(quoted, `"`) // with the quote in front, so that even an empty name is greater than the first last
 		if name <= last || strings.Contains(name, `\`) || !strings.HasPrefix(after, ":") {
 			return false
 		}

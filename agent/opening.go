@@ -20,11 +20,11 @@ type Opening struct {
 	Task     string    // the text of the first input
 }
 
-// ReadOpening reads the records of a session up to its first input, in one pass over them or two. The data of a record need not be valid
-// after the next one was yielded. With an error ReadOpening returns what was read until then.
+// ReadOpening reads the records of a session, such as those of [journal.Dir.Begin], up to the first input. It may iterate over them twice.
+// A record's data need be valid only until the next one is yielded. With an error ReadOpening returns what it has read until then.
 //
-// Of most sessions it reads the beginning of the header and the first input, and does not decode the system prompt and the tools. It folds the
-// records if others come before the first input.
+// It is fast for most sessions, of which it decodes neither the system prompt nor the tools. If other records come before the first input,
+// it folds them.
 func ReadOpening(records iter.Seq2[journal.Record, error]) (Opening, error) {
 	if o, ok := scanOpening(records); ok {
 		return o, nil

@@ -9,11 +9,11 @@ import "github.com/attractor-go/attractor/internal/contain"
 // millisecond.
 const (
 	// ContainCgroupPIDNS is ContainCgroup in a PID namespace that is made for the first command of the environment and that all its
-	// commands share. A keeper process is process 1 of the namespace and adopts orphans. It ends when the host ends, however that happens, and the kernel then kills everything
-	// in the namespace. Commands see each other but no process of the host, whose /proc is detached from their mounts (see
-	// Local.HidesHost). They run without CAP_SYS_PTRACE, because a process that is just starting would show the host's memory to
-	// others that have it; it still shows the host's environment if the host does not call Conceal. The level needs what
-	// ContainCgroup and ContainPIDNS need, and CAP_SYS_PTRACE; 0.5 ms.
+	// commands share. A keeper process is process 1 of the namespace and adopts orphans. It ends when the host ends, however that
+	// happens, and the kernel then kills everything in the namespace. Commands see each other but no process of the host, whose
+	// /proc is detached from their mounts (see Local.HidesHost). They run without CAP_SYS_PTRACE, because a process that is just
+	// starting would show the host's memory to others that have it; it still shows the host's environment if the host does not
+	// call Conceal. The level needs what ContainCgroup and ContainPIDNS need, and CAP_SYS_PTRACE; 0.5 ms.
 	//
 	// Commands notice the same differences as at ContainPIDNS, but they see each other's mounts.
 	ContainCgroupPIDNS = contain.CgroupPIDNS

@@ -32,7 +32,8 @@ type Entry struct {
 	Type fs.FileMode // only the type bits
 }
 
-// DirOpener is implemented by environments that keep directories open. A wrapper that leaves files alone forwards it.
+// DirOpener is implemented by environments that can keep directories open. A wrapper that changes nothing about files implements it by
+// calling [OpenDir] with the environment that it wraps.
 type DirOpener interface {
 	OpenDir(ctx context.Context, name string) (Dir, error)
 }
@@ -55,8 +56,8 @@ func OpenDir(ctx context.Context, e Environment, name string) (Dir, error) {
 	return &namedDir{env: e, name: name}, nil
 }
 
-// Direct reports whether each operation on a directory is a system call. Others may have to wait for another machine, so that it pays to
-// have many of them at the same time.
+// Direct reports whether the operations on a directory are system calls of this machine. In other directories they may have to wait for
+// another machine, so callers do better to run many of them at the same time.
 func Direct(d Dir) bool {
 	_, ok := d.(interface{ direct() })
 	return ok

@@ -33,8 +33,7 @@ func sortLines(lines []docLine, like func(string) string) *sortedLines {
 	return s
 }
 
-// find returns the first index at or after from at which the lines equal the wanted ones and fits, unless it is nil, returns true. It looks at
-// the places of the rarest wanted line.
+// find is [view.find] by the places of the rarest wanted line.
 func (s *sortedLines) find(wanted []string, from int, fits func(at int) bool) (int, bool) {
 	numbers := make([]int, len(wanted))
 	var places []int

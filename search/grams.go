@@ -9,8 +9,9 @@ const (
 	gramShift = 32 - 13
 )
 
-// grams finds needles in one pass, however many there are. It samples the text at every few bytes, looks up the two or three bytes there, the gram, in a
-// table, and compares the needles that have it. Each needle has one window, and any window in the text has a sample in it.
+// grams finds needles in one pass, however many there are. At every few bytes of the text it looks up the next two or three bytes, the
+// gram, in a table, and compares the text with the needles that have it. Of each needle the table has as
+// many grams in a row as bytes are between two samples, so that one of them is sampled wherever the needle is.
 type grams struct {
 	needles []needle
 	size    int    // bytes of a gram

@@ -90,7 +90,7 @@ func printSessions(t terminal, sessions []host.Summary) error {
 		fmt.Fprintln(t.err, "There are no sessions yet. To start one, run: attractor run \"<task>\"")
 		return nil
 	}
-	out := bufio.NewWriter(t.out) // a tabwriter writes each cell
+	out := bufio.NewWriter(t.out) // a tabwriter writes each cell by itself
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tMODIFIED\tMODEL\tDIRECTORY\tTASK")
 	for _, s := range sessions {

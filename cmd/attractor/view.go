@@ -55,7 +55,9 @@ func (v *view) show(ev agent.Event) {
 
 // writeEvent writes an event as a line of JSON.
 func writeEvent(w io.Writer, ev agent.Event) error {
-	switch e := ev.(type) { // the events whose text can be as long as an answer; others may use it at the same time
+	// These events can have the text of a whole answer. Encode changes the value for a moment, while others may read the event, so it
+	// gets a copy.
+	switch e := ev.(type) {
 	case *agent.AssistantTextEnd:
 		c := *e
 		return pieces.Encode(w, &c, &c.Text)

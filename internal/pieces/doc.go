@@ -1,2 +1,2 @@
-// Package pieces joins the pieces of a long text without copying what has arrived whenever the text grows.
+// Package pieces holds a long text that arrives in pieces, and writes it as JSON, without copying the whole whenever it grows.
 package pieces

@@ -26,7 +26,8 @@ type Options struct {
 	BaseURL string
 	// Organization and Project are charged for the requests, if they are not the key's own.
 	Organization, Project string
-	// HTTPClient sends the requests; nil means one with Go's defaults. Redirects are errors, whatever its policy.
+	// HTTPClient sends the requests. Nil means one that uses http.DefaultTransport if the program has replaced it, and otherwise a copy
+	// of it that all providers share. Redirects are errors, whatever the client's policy.
 	HTTPClient *http.Client
 	// Header is sent with every request, in addition to the headers that the API requires.
 	Header http.Header

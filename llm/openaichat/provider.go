@@ -22,7 +22,8 @@ type Options struct {
 	APIKey string
 	// BaseURL is the API's URL with the version: requests go to {BaseURL}/chat/completions. Its query is kept.
 	BaseURL string
-	// HTTPClient sends the requests; nil means one with Go's defaults. Redirects are errors, whatever its policy.
+	// HTTPClient sends the requests. Nil means one that uses http.DefaultTransport if the program has replaced it, and otherwise a copy
+	// of it that all providers share. Redirects are errors, whatever the client's policy.
 	HTTPClient *http.Client
 	// Header is sent with every request, in addition to the headers that the API requires.
 	Header http.Header
