@@ -109,6 +109,9 @@ func (o *Options) checkNew() error {
 			return fmt.Errorf("agent: the provider of %s: %w", name, err)
 		}
 	}
+	if o.State != nil {
+		return errors.New("agent: Options.State is for Resume; a new session has none")
+	}
 	if o.Dir != "" && o.Dir != o.Env.WorkDir() {
 		return fmt.Errorf("agent: Options.Dir is %s, but Options.Env works in %s", o.Dir, o.Env.WorkDir())
 	}

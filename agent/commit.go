@@ -162,7 +162,7 @@ func (s *Session) foldAll(records []record, at time.Time, size int64) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.written += size
+	s.state.size += size
 	s.resumed = 0
 	written := make([]recorded, len(records))
 	for i, rec := range records {

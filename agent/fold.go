@@ -22,6 +22,7 @@ func (s *State) Fold(line journal.Record) error {
 		return fmt.Errorf("agent: record %d: %w", line.N, err)
 	}
 	s.fold(rec, line.Time)
+	s.size += sizeOf(line)
 	s.seq = at.Seq
 	if end, ok := rec.(endRecord); ok && end.Session {
 		s.seq++ // SESSION_END

@@ -44,7 +44,7 @@ func isFull(err error) bool {
 
 func (s *Session) journalFull(wanted string) error {
 	return &fullError{fmt.Sprintf("the journal has %d bytes, the limit is %d (Options.MaxJournal), and there is no room for %s: resume the session with a "+
-		"higher limit, or go on in a new one", s.written, s.limits.journal, wanted)}
+		"higher limit, or go on in a new one", s.state.size, s.limits.journal, wanted)}
 }
 
 func eventsFull(size, limit int64) error {
@@ -71,7 +71,7 @@ func (s *Session) fullErr() error {
 // journal has to say how the session ended. It is called with the write lock.
 func (s *Session) checkRoom(size int64, records []record) error {
 	limit := s.limits.journal
-	if s.written+size <= limit-reserved(limit) || s.onlyEnds(records) {
+	if s.state.size+size <= limit-reserved(limit) || s.onlyEnds(records) {
 		return nil
 	}
 	err := s.journalFull(fmt.Sprintf("%d bytes more", size))
@@ -106,7 +106,7 @@ func (s *Session) checkRoundRoom() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	limit := s.limits.journal
-	if s.journal == nil || s.written <= limit-reserved(limit)-min(16<<20, limit/8) {
+	if s.journal == nil || s.state.size <= limit-reserved(limit)-min(16<<20, limit/8) {
 		return nil
 	}
 	return s.journalFull("another model call")

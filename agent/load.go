@@ -17,16 +17,24 @@ type Records interface {
 // Load returns the state of a session, folded from its journal. The session may be running.
 func Load(ctx context.Context, from Records) (*State, error) {
 	state := new(State)
-	for line, err := range from.Records(ctx, 1) {
-		if err != nil {
-			return nil, fmt.Errorf("agent: cannot read the session: %w", err)
-		}
-		if err := state.Fold(line); err != nil {
-			return nil, err
-		}
+	if err := state.foldAll(ctx, from); err != nil {
+		return nil, err
 	}
 	if state.Records == 0 {
 		return nil, errors.New("agent: the journal is empty")
 	}
 	return state, nil
+}
+
+// foldAll folds all records of a journal.
+func (s *State) foldAll(ctx context.Context, from Records) error {
+	for line, err := range from.Records(ctx, 1) {
+		if err != nil {
+			return fmt.Errorf("agent: cannot read the session: %w", err)
+		}
+		if err := s.Fold(line); err != nil {
+			return err
+		}
+	}
+	return nil
 }

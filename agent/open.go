@@ -92,6 +92,8 @@ func create(ctx context.Context, o Options) (*Session, error) {
 // model does not know are not offered; AddTools can add them.
 //
 // If Options.Env works in another directory than the session did, Options.Dir must name it. The model is told.
+//
+// Resume reads the journal once, and not at all if Options.State has what Load returned of it.
 func Resume(ctx context.Context, o Options) (*Session, error) {
 	if o.Journal == nil {
 		return nil, errors.New("agent: Resume needs Options.Journal")
@@ -103,20 +105,11 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	var state State
-	var written int64
-	for line, err := range o.Journal.Records(ctx, 1) {
-		if err != nil {
-			return nil, fmt.Errorf("agent: cannot read the session: %w", err)
-		}
-		if err := state.Fold(line); err != nil {
-			return nil, err
-		}
-		written += sizeOf(line)
+	state, err := o.load(ctx)
+	if err != nil {
+		return nil, err
 	}
-	if state.Records == 0 {
-		return nil, errors.New("agent: the journal is empty; there is nothing to resume")
-	}
+	o.State = nil // the session has it now
 	if err := o.checkResumed(&state); err != nil {
 		return nil, err
 	}
@@ -133,7 +126,7 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 	s.system = unique.Make(state.Header.System)
 	state.Header.System = s.system.Value()
 	state.shrink()
-	s.state, s.written = state, written
+	s.state = state
 	s.inherited = s.state.Input
 	if err := s.checkRoundRoom(); err != nil {
 		return nil, err
@@ -158,6 +151,22 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 	s.warnOfTorn()
 	s.warnOfIgnored(o)
 	return s, nil
+}
+
+// load returns the state of the journal, and takes over the one that the host has loaded.
+func (o *Options) load(ctx context.Context) (state State, err error) {
+	switch loaded := o.State; {
+	case loaded == nil:
+		err = state.foldAll(ctx, o.Journal)
+	case loaded.Records != o.Journal.Len():
+		err = fmt.Errorf("agent: Options.State has %d records and the journal has %d: load the state again, or leave it to Resume", loaded.Records, o.Journal.Len())
+	default:
+		state, *loaded = *loaded, State{}
+	}
+	if err == nil && state.Records == 0 {
+		err = errors.New("agent: the journal is empty; there is nothing to resume")
+	}
+	return state, err
 }
 
 // warnOfTorn emits a warning if the journal has cut off a broken end.

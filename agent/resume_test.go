@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -178,6 +179,91 @@ func withoutResults(turns []agent.Turn) []agent.Turn {
 		blank = append(blank, turn)
 	}
 	return blank
+}
+
+// unreadable is a journal whose records cannot be read again.
+type unreadable struct{ *journal.Memory }
+
+func (unreadable) Records(context.Context, int64) iter.Seq2[journal.Record, error] {
+	return func(yield func(journal.Record, error) bool) { yield(journal.Record{}, errDisk) }
+}
+
+// A session that gets its loaded state does not read the journal, and goes on from any prefix as one that reads it.
+func TestK5_ResumeOfALoadedState(t *testing.T) {
+	session := func(log journal.Log, loaded *agent.State) setup {
+		return setup{tools: []tool.Tool{echo("change")}, steps: byAnswerCount(llmtest.Calls(call("change"), call("change")), llmtest.Text("done"), llmtest.Text("again")),
+			options: agent.Options{Journal: log, State: loaded}}
+	}
+	var log journal.Memory
+	whole := open(t, session(&log, nil))
+	if _, err := whole.Submit(t.Context(), "the task"); err != nil {
+		t.Fatal(err)
+	}
+	records := all(t, &log)
+	for n := 1; n <= len(records); n++ {
+		var ends []*host
+		var logs [2]*journal.Memory
+		for i := range logs {
+			logs[i] = journal.NewMemory(records[:n]...)
+			state, err := agent.Load(t.Context(), logs[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			resumed := session(logs[i], nil)
+			if i == 1 {
+				resumed = session(unreadable{logs[i]}, state)
+			}
+			resumed.options.Dir = state.Dir() // so that open does not read the journal
+			h := open(t, resumed)
+			if i == 1 && state.Records != 0 {
+				t.Error("the host still has the state")
+			}
+			if h.Status() == agent.StatusProcessing {
+				_, err = h.Continue(t.Context())
+			} else {
+				_, err = h.Submit(t.Context(), "more")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			ends = append(ends, h)
+		}
+		if diff := gocmp.Diff(ends[0].History(), ends[1].History(), cmpopts.IgnoreFields(agent.Turn{}, "Time")); diff != "" {
+			t.Errorf("after %d records -read +loaded:\n%s", n, diff)
+		}
+		if diff := gocmp.Diff(all(t, logs[0]), all(t, logs[1]), cmpopts.IgnoreFields(journal.Record{}, "Time", "Data")); diff != "" {
+			t.Errorf("after %d records -read +loaded:\n%s", n, diff)
+		}
+		if len(ends[0].model.Requests()) > 0 {
+			checkSameRequest(t, ends[0].model.Requests()[0], ends[1].model.Requests()[0])
+		}
+	}
+}
+
+// Resume refuses a state that is not the journal's, and New any.
+func TestK5_ResumeRefusesAnotherState(t *testing.T) {
+	var log journal.Memory
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("done")}, options: agent.Options{Journal: &log}})
+	early, err := agent.Load(t.Context(), &log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Submit(t.Context(), "the task"); err != nil {
+		t.Fatal(err)
+	}
+	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer local.Close()
+	o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{h.model}}, Env: local, Journal: &log, State: early}
+	if _, err := agent.Resume(t.Context(), o); err == nil || !strings.Contains(err.Error(), "load the state again") {
+		t.Errorf("Resume = %v", err)
+	}
+	o.Journal, o.Profile.Provider, o.Model = nil, "test", "model-1"
+	if _, err := agent.New(t.Context(), o); err == nil || !strings.Contains(err.Error(), "Options.State") {
+		t.Errorf("New = %v", err)
+	}
 }
 
 // Submit on a session that was killed during an input ends that input first: its open calls get error results.

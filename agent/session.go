@@ -106,7 +106,6 @@ type Session struct {
 	ending  Reason // why the session ends, empty while it goes on
 	failure error  // for Close to return, such as that of the journal
 	why     error  // wrapped by ErrClosed
-	written int64  // about how many bytes the journal has
 	durable int64  // how many records a sync has covered
 	resumed int64  // the number of SESSION_START until a record has it; 0 in a new session
 }

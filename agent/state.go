@@ -66,6 +66,7 @@ type State struct {
 	turnCount          int                   // how many turns there ever were
 	inputs             int                   // how many inputs have begun
 	seq                int64                 // of the newest event, where a resume goes on
+	size               int64                 // about how many bytes the journal has
 	queued             int                   // how many entries were ever queued; the newest id
 	messages           []llm.Message         // the system prompt and those of the turns, nil at rest; appended to, never changed
 }

@@ -37,7 +37,8 @@ func (s *Setup) openJournal(ctx context.Context, c *Config) (*agent.State, error
 	if !s.Resumed {
 		return nil, nil
 	}
-	return agent.Load(ctx, o.Journal)
+	o.State, err = agent.Load(ctx, o.Journal)
+	return o.State, err
 }
 
 // from returns the id of the session to resume or to fork, or "" for a new session.

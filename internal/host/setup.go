@@ -71,6 +71,7 @@ func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
 		return s.begin(ctx)
 	}
 	session, err := agent.Resume(ctx, s.Options)
+	s.Options.State = nil // Resume has taken it over
 	if err != nil {
 		return nil, err
 	}
