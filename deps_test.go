@@ -45,7 +45,7 @@ var allowed = map[string][]string{
 	"internal/guard":      {},
 	"sanitize":            {},
 	"search":              {"env", "internal/guard", "internal/names", "github.com/bmatcuk/doublestar/v4"},
-	"tool":                {"sanitize", "internal/names", "llm", "llm/generate", "env", "env/capture", "internal/guard", "github.com/google/jsonschema-go/jsonschema"},
+	"tool":                {"sanitize", "internal/jsonscan", "internal/names", "llm", "llm/generate", "env", "env/capture", "internal/guard", "github.com/google/jsonschema-go/jsonschema"},
 	"tool/coding":         {"sanitize", "internal/fuzzy", "internal/names", "llm", "tool", "env", "search", "patch", "github.com/rogpeppe/go-internal/diff"},
 	"profile":             {"tool", "llm"},
 	"profile/anthropic":   {"env", "llm", "profile", "tool", "tool/coding"},

@@ -38,7 +38,11 @@ func (t *Tool) compile() (*compiled, error) {
 
 // parse returns the parsed schema.
 func (c *compiled) parse() (*schema, error) {
-	c.parsed.Do(func() { c.schema, c.err = parametersOf(c.raw, c.strict) })
+	c.parsed.Do(func() {
+		if c.schema, c.err = parametersOf(c.raw, c.strict); c.err == nil {
+			c.schema.plain = c.plain
+		}
+	})
 	return c.schema, c.err
 }
 
