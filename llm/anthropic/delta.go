@@ -66,6 +66,41 @@ func scanDelta(data []byte) (d delta, ok bool) {
 	return delta{}, false
 }
 
+// scanStop decodes the events that end each block and each answer. It returns false for every other event and for JSON that it does not expect.
+func scanStop(data []byte) (ev wireEvent, ok bool) {
+	s := api.Scan(data)
+	s.Want('{')
+	typed, indexed := false, false
+	for s.OK() {
+		key := s.Word()
+		s.Want(':')
+		switch {
+		case string(key) == "type" && !typed:
+			typed = true
+			switch string(s.Word()) {
+			case "content_block_stop":
+				ev.Type = "content_block_stop"
+			case "message_stop":
+				ev.Type = "message_stop"
+			default:
+				return wireEvent{}, false
+			}
+		case string(key) == "index" && !indexed:
+			indexed = true
+			ev.Index = s.Int()
+		default:
+			return wireEvent{}, false
+		}
+		if s.Is(',') {
+			continue
+		}
+		s.Want('}')
+		s.End()
+		return ev, s.OK() && typed
+	}
+	return wireEvent{}, false
+}
+
 // scanInner reads {"type":"text_delta","text":"..."} and the like. The API writes the type first, but other servers need not.
 func scanInner(s *api.Scanner) (kind deltaKind, text string, ok bool) {
 	const typed, said = 1, 2

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -57,6 +58,43 @@ func FuzzDelta(f *testing.F) {
 func TestOrdinaryDeltasAreScanned(t *testing.T) {
 	for _, s := range deltas {
 		if _, ok := scanDelta([]byte(s)); !ok {
+			t.Errorf("not scanned: %s", s)
+		}
+	}
+}
+
+var stops = []string{
+	`{"type":"content_block_stop","index":0}`,
+	`{"type":"content_block_stop","index":12           }`,
+	` { "index" : 3 , "type" : "content_block_stop" } `,
+	`{"type":"message_stop"}`,
+	`{"type":"message_stop"       }`,
+}
+
+// FuzzK8_Stop checks that encoding/json decodes whatever scanStop accepts, in the same way.
+func FuzzK8_Stop(f *testing.F) {
+	for _, s := range append(stops, `{"type":"content_block_stop","index":-1}`, `{"type":"content_block_stop","index":01}`, `{"type":"content_block_stop","index":1.0}`,
+		`{"type":"content_block_stop","index":null}`, `{"type":"message_stop","type":"content_block_stop"}`, `{"index":1,"index":2,"type":"content_block_stop"}`,
+		`{"type":"message_stop","usage":{}}`, `{"type":"message_stop"}}`, `{"type":"message_stop",}`, `{"Type":"message_stop"}`, `{"index":1}`, `{}`, `{`, ``,
+		`{"type":"content_block_stop","index":99999999999999999999}`) {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		got, ok := scanStop(b)
+		if !ok {
+			return
+		}
+		var want wireEvent
+		if err := json.Unmarshal(b, &want); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: scanned %+v, encoding/json reads %+v (%v)", b, got, want, err)
+		}
+	})
+}
+
+// TestK8_OrdinaryStopsAreScanned checks that ordinary ends of blocks and answers take the fast way.
+func TestK8_OrdinaryStopsAreScanned(t *testing.T) {
+	for _, s := range stops {
+		if _, ok := scanStop([]byte(s)); !ok {
 			t.Errorf("not scanned: %s", s)
 		}
 	}

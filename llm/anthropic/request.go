@@ -40,7 +40,7 @@ func (p *Provider) encode(req *llm.Request, o options) ([][]byte, error) {
 
 // body returns the pieces of a request's body.
 func (c *conversation) body(req *llm.Request, params []byte) [][]byte {
-	w := bodyPieces{marks: !req.NoCache}
+	w := bodyPieces{list: make([][]byte, 0, mostPieces), marks: !req.NoCache}
 	w.text(`{"model":`)
 	w.add(api.AppendString(nil, req.Model))
 	if len(c.system) > 0 {
@@ -74,6 +74,9 @@ func (c *conversation) body(req *llm.Request, params []byte) [][]byte {
 
 // cacheMark is inserted before the closing brace of a block or a tool.
 const cacheMark = `,"cache_control":{"type":"ephemeral"}`
+
+// mostPieces is how many pieces a body has at most.
+const mostPieces = 24
 
 // bodyPieces collects a body.
 type bodyPieces struct {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"mime"
+	"slices"
 	"strings"
 
 	"github.com/attractor-go/attractor/llm"
@@ -43,11 +44,11 @@ const peekSize = len("event:")
 
 // peek reads the start of the body into r.head, without leading white space: some servers send that until the response is ready.
 func (r *Response) peek() error {
-	buf := make([]byte, 512)
-	var head []byte
+	head := make([]byte, 0, 512)
 	for len(head) < peekSize {
-		n, err := timedBody{r}.Read(buf)
-		head = append(head, buf[:n]...)
+		head = slices.Grow(head, peekSize) // what was trimmed off has taken room
+		n, err := timedBody{r}.Read(head[len(head):cap(head)])
+		head = head[:len(head)+n]
 		head = bytes.TrimPrefix(head, []byte("\xEF\xBB\xBF"))
 		head = bytes.TrimLeft(head, " \t\r\n")
 		if err == io.EOF {
