@@ -67,7 +67,7 @@ func (r *round) applyDecision(c *call, d decision, l lane) {
 // permit returns a hook's decision about a call. It refuses a call whose tool has been removed since it was prepared.
 func (s *Session) permit(ctx context.Context, p *tool.Prepared, hook tool.Authorize) decision {
 	registry := s.tools()
-	d, err := host(ctx, s, "the permission hook that was asked about "+p.Call.Name, s.grace, func() (d decision, _ error) {
+	d, err := hostOnCrew(ctx, s, "the permission hook that was asked about "+p.Call.Name, s.grace, func() (d decision, _ error) {
 		if _, ok := registry.Get(p.Call.Name); !ok && s.inOrder == nil { // a replay takes its results from the journal
 			p = registry.Prepare(p.Call)
 		}
