@@ -274,8 +274,8 @@ func (s *Session) tieToLife(work *activity) func() {
 	}
 }
 
-// lifeOf returns the context of the session's life and the function that ends it, with the activity that runs. Sessions at rest are many,
-// so an AfterFunc for each activity would cost them more: a context keeps the memory for its functions.
+// lifeOf returns the context of the session's life, and the function that ends it together with the running activity. An AfterFunc for each
+// activity would do the same, but a context keeps the memory for its functions, also while the session is at rest.
 func (s *Session) lifeOf(parent context.Context) (context.Context, context.CancelCauseFunc) {
 	life, end := context.WithCancelCause(parent)
 	return life, func(cause error) {

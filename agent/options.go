@@ -29,8 +29,8 @@ type Options struct {
 	// Journal keeps the session's records; nil keeps none. The session is its only writer and closes it. Until then others may read it, and
 	// put blobs beside the records, such as those of a checkpoint. If New or Resume fails, closing it is still up to the caller.
 	Journal journal.Log
-	// State saves Resume reading the journal again: what [Load] returned of it, with nothing written since. Resume takes the state over,
-	// so that it must not be used any more.
+	// State, if set, is what [Load] returned of the journal, to which nothing was written since. Resume then does not read the journal again.
+	// It takes the state over, even if it fails: the caller must not use the state any more.
 	State *State
 	// OutputDir holds the whole outputs of truncated results while the session lives, in a directory of the session's own. Empty means
 	// the system's directory for temporary files.

@@ -34,13 +34,13 @@ func (s *Setup) openDir(c *Config) (err error) {
 	return nil
 }
 
-// SystemPrompt renders the system prompt of a session in a directory. It reads the project's documents through an environment that can read
-// the whole repository, because they begin at its root, which may be above the session's directory. The prompt describes the permissions of
+// SystemPrompt renders the system prompt of a session in a directory. The project's documents begin at the root of the repository, which may
+// be above the directory. Then it reads them through another environment, which can read the whole repository. The prompt describes the permissions of
 // o.Env or, if that is nil, those of a session that may change files in the directory.
 func SystemPrompt(ctx context.Context, dir string, o agent.Options) (text string, err error) {
 	roots := git.Roots(dir)
 	if o.Env != nil && o.Env.WorkDir() == dir && !slices.ContainsFunc(roots, func(root string) bool { return root != dir }) {
-		return agent.SystemPrompt(ctx, o), nil // it can read all that there is to read
+		return agent.SystemPrompt(ctx, o), nil // o.Env can read the whole repository
 	}
 	local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup, Roots: roots})
 	if err != nil {

@@ -51,8 +51,8 @@ func (s *Scanner) Field(name string) bool {
 	return true
 }
 
-// Member reads the object's next member, whatever its name, and returns its name as it is written, with quotes, and its value. Ok is false
-// at the end of the object.
+// Member reads the object's next member, whatever its name. It returns the name as it is written, with quotes, and the value. Ok is false at
+// the end of the object.
 func (s *Scanner) Member() (name, value []byte, ok bool) {
 	if s.peek() == '}' || !s.fresh && !s.take(',') {
 		return nil, nil, false
@@ -82,7 +82,7 @@ func (s *Scanner) Next() bool {
 	return !s.bad
 }
 
-// String reads a string. It does not read escaped surrogates, and text that is not UTF-8.
+// String reads a string without escaped surrogates that is valid UTF-8.
 func (s *Scanner) String() string {
 	from := s.at
 	escaped := s.text()
