@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/agent"
@@ -160,9 +161,27 @@ func (p *progress) paint(sgr, text string) string {
 
 // shorten returns a text as one line of at most limit characters.
 func shorten(text string, limit int) string {
-	text = sanitize.Text(strings.Join(strings.Fields(text), " "))
-	if utf8.RuneCountInString(text) <= limit {
-		return text
+	text = sanitize.Text(strings.Join(strings.Fields(beginning(text, limit)), " "))
+	n := 0
+	for i := range text {
+		if n == limit {
+			return text[:i] + "…"
+		}
+		n++
 	}
-	return string([]rune(text)[:limit]) + "…"
+	return text
+}
+
+// beginning returns the text up to the character with which it has become longer than the limit, whatever is done to its white space and
+// to invalid UTF-8.
+func beginning(text string, limit int) string {
+	for i, r := range text {
+		if r == utf8.RuneError || unicode.IsSpace(r) {
+			continue
+		}
+		if limit--; limit < 0 {
+			return text[:i+utf8.RuneLen(r)]
+		}
+	}
+	return text
 }
