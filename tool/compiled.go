@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
+
+	"github.com/attractor-go/attractor/internal/jsonscan"
 )
 
 // compiled holds a tool's schema, parsed once for all registries that have the tool: it takes more memory than a session.
@@ -47,58 +49,86 @@ func (c *compiled) parse() (*schema, error) {
 }
 
 // isPlain reports whether a text is the schema of an object and uses nothing but common keywords that cannot be wrong together. It may
-// refuse any schema, but every schema that it accepts can be parsed and resolved.
-func isPlain(raw json.RawMessage) bool {
-	value, err := decodeJSON(string(raw))
-	if err != nil {
-		return false
+// refuse any schema, but every schema that it accepts can be parsed and resolved. It reads the compact form that New makes, and refuses
+// others.
+func isPlain(raw []byte) bool {
+	of, ok := membersOf(raw)
+	at := slices.IndexFunc(of, func(m member) bool { return string(m.name) == `"type"` })
+	return ok && at >= 0 && string(of[at].value) == `"object"` && plainSchema(raw, 0)
+}
+
+// member is a member of an object, as it is written.
+type member struct{ name, value []byte }
+
+// mostPlain limits the members of an object, and deepestPlain the nesting of a plain schema.
+const mostPlain, deepestPlain = 100, 20
+
+// membersOf returns the members of an object. Ok is false for other values, and if names may be equal.
+func membersOf(raw []byte) (all []member, ok bool) {
+	s := jsonscan.New(raw)
+	s.Open()
+	for {
+		name, value, more := s.Member()
+		if !more {
+			break
+		}
+		twice := slices.ContainsFunc(all, func(m member) bool { return bytes.Equal(m.name, name) })
+		if twice || bytes.IndexByte(name, '\\') >= 0 || len(all) == mostPlain {
+			return nil, false
+		}
+		all = append(all, member{name, value})
 	}
-	root, ok := value.(map[string]any)
-	return ok && root["type"] == "object" && plainSchema(root)
+	s.Close()
+	return all, s.End()
 }
 
 // plainSchema reports whether all keywords of a schema are plain.
-func plainSchema(value any) bool {
-	doc, ok := value.(map[string]any)
-	if !ok {
-		return false
-	}
-	for keyword, v := range doc {
-		if !plainKeyword(keyword, v) {
-			return false
-		}
-	}
-	return true
+func plainSchema(raw []byte, depth int) bool {
+	all, ok := membersOf(raw)
+	return ok && depth <= deepestPlain && !slices.ContainsFunc(all, func(m member) bool { return !m.plainKeyword(depth) })
 }
 
-func plainKeyword(keyword string, value any) bool {
-	switch keyword {
-	case "type":
-		return isType(value, "string") || plainStrings(value)
-	case "description", "title":
-		return isType(value, "string")
-	case "required", "enum":
-		return plainStrings(value)
-	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
-		return isType(value, "number")
-	case "default":
-		return isType(value, "string") || isType(value, "boolean") || isType(value, "number")
-	case "items":
-		return plainSchema(value)
-	case "additionalProperties":
-		return isType(value, "boolean") || plainSchema(value)
-	case "properties":
-		properties, ok := value.(map[string]any)
-		for _, property := range properties {
-			ok = ok && plainSchema(property)
-		}
-		return ok
+// plainKeyword reports whether a member of a schema is plain.
+func (m member) plainKeyword(depth int) bool {
+	switch string(m.name) {
+	case `"type"`:
+		return isString(m.value) || plainStrings(m.value)
+	case `"description"`, `"title"`:
+		return isString(m.value)
+	case `"required"`, `"enum"`:
+		return plainStrings(m.value)
+	case `"minimum"`, `"maximum"`, `"exclusiveMinimum"`, `"exclusiveMaximum"`:
+		return isNumber(m.value)
+	case `"default"`:
+		return isString(m.value) || isBool(m.value) || isNumber(m.value)
+	case `"items"`:
+		return plainSchema(m.value, depth+1)
+	case `"additionalProperties"`:
+		return isBool(m.value) || plainSchema(m.value, depth+1)
+	case `"properties"`:
+		properties, ok := membersOf(m.value)
+		return ok && !slices.ContainsFunc(properties, func(p member) bool { return !plainSchema(p.value, depth+1) })
 	}
 	return false
 }
 
+func isString(value []byte) bool { return value[0] == '"' }
+
+func isBool(value []byte) bool { return string(value) == "true" || string(value) == "false" }
+
+func isNumber(value []byte) bool {
+	s := jsonscan.New(value)
+	s.Float64()
+	return s.End()
+}
+
 // plainStrings reports whether a value is an array of strings.
-func plainStrings(value any) bool {
-	list, ok := value.([]any)
-	return ok && !slices.ContainsFunc(list, func(v any) bool { return !isType(v, "string") })
+func plainStrings(value []byte) bool {
+	s := jsonscan.New(value)
+	for s.OpenArray(); s.Next(); {
+		if element := s.Raw(); len(element) == 0 || !isString(element) {
+			return false
+		}
+	}
+	return s.End()
 }

@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -32,6 +33,8 @@ func FuzzPlainSchema(f *testing.F) {
 		`{"type":"object","additionalProperties":1}`, `{"type":"object","properties":{"p":{"pattern":"("}}}`, `{"type":"object","properties":{"p":{"$ref":"#/no"}}}`,
 		`{"type":"object","description":5}`, `{"type":"object","description":"\ud800"}`, `{"type":"object","$schema":"no"}`, `{"type":"object","default":1e999}`, `{"type":"object","default":"","exclusiveMinimum":"1"}`,
 		`{"type":"object","default":{"a":1e999}}`,
+		`{"type":"object","type":"string"}`, `{"type":"object","t\u0079pe":5}`, `{"properties":{"a":{},"\u0061":{"type":5}},"type":"object"}`, `{"type":"object","required":[,]}`, `{"type":"object","default":}`,
+		`{"type":"object"` + strings.Repeat(`,"items":{"type":"object"`, 30) + `,"type":5` + strings.Repeat("}", 31),
 		`{"type":"object","properties":{"a":{"type":{}}}}`, `{"type":"object","properties":{"a":{"type":["string",1]}}}`, `{"type":"object","minItems":1.5}`,
 	} {
 		f.Add(raw)
