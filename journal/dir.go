@@ -134,6 +134,9 @@ func measure(ctx context.Context, h handle) (good extent, torn *Torn, err error)
 	if !info.Mode().IsRegular() {
 		return extent{}, nil, fmt.Errorf("%s is not a regular file: %w", info.Name(), fs.ErrInvalid)
 	}
+	if info.Size() == 0 {
+		return extent{}, nil, nil
+	}
 	good, ok, err := tail(h, info.Size())
 	if ok || err != nil {
 		return good, nil, err
