@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/internal/git"
+	"github.com/attractor-go/attractor/internal/jsonscan"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -43,15 +45,39 @@ func newHeader(ctx context.Context, o Options, id string, policy Policy, registr
 }
 
 // written returns a header as it reads after it was written, so that requests before and after a resume are equal. It shares the memory of
-// what is equal.
+// what is equal. Most headers have nothing that changes but parameters and the policy; the prompt and the tools are long.
 func written(h headerRecord) (headerRecord, error) {
-	data, err := marshal(h)
-	if err != nil {
-		return h, fmt.Errorf("agent: the session's header: %w", err)
+	if !h.textsAreStable() {
+		return rewritten(h)
 	}
-	var same headerRecord
-	if err := json.Unmarshal(data, &same); err != nil {
-		return h, fmt.Errorf("agent: the session's header: %w", err)
+	type small struct {
+		Params Params `json:"params,omitzero"`
+		Policy Policy `json:"policy,omitzero"`
+	}
+	same, err := throughJSON(small{h.Params, h.Policy})
+	h.Params, h.Policy = same.Params, same.Policy
+	h.Tools = slices.Clip(h.Tools)
+	return h, err
+}
+
+// textsAreStable reports whether the texts and tools of a header read as they are after they were written.
+func (h *headerRecord) textsAreStable() bool {
+	for _, text := range []string{h.ID, h.Parent, h.ForkOf, h.Profile, h.Dialect, h.Provider, h.Model, h.Dir, h.Effort, h.System, h.Containment} {
+		if !utf8.ValidString(text) {
+			return false
+		}
+	}
+	const within = 4 // objects and arrays of a journal's line, down to the parameters
+	return !slices.ContainsFunc(h.Tools, func(t llm.ToolDefinition) bool {
+		return t.Grammar != nil || !utf8.ValidString(t.Name) || !utf8.ValidString(t.Description) || t.Parameters != nil && !jsonscan.Compact(t.Parameters, within)
+	})
+}
+
+// rewritten is written for any header.
+func rewritten(h headerRecord) (headerRecord, error) {
+	same, err := throughJSON(h)
+	if err != nil {
+		return h, err
 	}
 	for mine, other := range map[*string]string{&same.ID: h.ID, &same.Profile: h.Profile, &same.Dialect: h.Dialect, &same.Provider: h.Provider,
 		&same.Model: h.Model, &same.Dir: h.Dir, &same.Parent: h.Parent} {
@@ -61,6 +87,18 @@ func written(h headerRecord) (headerRecord, error) {
 	}
 	shareTools(same.Tools, h.Tools)
 	same.Tools = slices.Clip(slices.Clone(same.Tools)) // decoding left spare capacity
+	return same, nil
+}
+
+// throughJSON returns a part of a header as it reads after it was written.
+func throughJSON[T any](part T) (same T, err error) {
+	data, err := marshal(part)
+	if err == nil {
+		err = json.Unmarshal(data, &same)
+	}
+	if err != nil {
+		return part, fmt.Errorf("agent: the session's header: %w", err)
+	}
 	return same, nil
 }
 

@@ -12,12 +12,21 @@ type Scanner struct {
 	at    int
 	depth int  // open objects and arrays
 	fresh bool // the innermost object or array has no member yet
+	dense bool // white space is a form that is not read
 	bad   bool
 	buf   []byte // reused by String
 }
 
 // New returns a scanner of a text. The scanner does not change the text.
 func New(data []byte) Scanner { return Scanner{data: data} }
+
+// Compact reports whether a text is one JSON value without white space around or within it. In a text where it stands within so many
+// objects and arrays it must not be nested too deeply for encoding/json.
+func Compact(data []byte, within int) bool {
+	s := Scanner{data: data, dense: true, depth: within}
+	s.Skip()
+	return s.End()
+}
 
 // OK reports whether everything was read up to now.
 func (s *Scanner) OK() bool { return !s.bad }

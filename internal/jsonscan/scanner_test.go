@@ -1,6 +1,7 @@
 package jsonscan_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"slices"
@@ -27,6 +28,14 @@ func FuzzK5_Skip(f *testing.F) {
 		trimmed := strings.Trim(string(data), " \t\r\n") == string(data)
 		if got, want := s.End(), json.Valid(data) && trimmed; got != want {
 			t.Fatalf("Skip of %q = %t, want %t", data, got, want)
+		}
+		var compact bytes.Buffer
+		want := json.Compact(&compact, data) == nil && bytes.Equal(compact.Bytes(), data)
+		if got := jsonscan.Compact(data, 0); got != want {
+			t.Fatalf("Compact of %q = %t, want %t", data, got, want)
+		}
+		if got, want := jsonscan.Compact(data, 1), want && json.Valid(slices.Concat([]byte("["), data, []byte("]"))); got != want {
+			t.Fatalf("Compact of %q in an array = %t, want %t", data, got, want)
 		}
 	})
 }

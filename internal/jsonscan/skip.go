@@ -65,7 +65,7 @@ func (s *Scanner) elements() {
 
 // white reads white space.
 func (s *Scanner) white() {
-	for s.at < len(s.data) {
+	for !s.dense && s.at < len(s.data) {
 		switch s.data[s.at] {
 		case ' ', '\t', '\n', '\r':
 			s.at++
