@@ -38,22 +38,31 @@ type DirOpener interface {
 	OpenDir(ctx context.Context, name string) (Dir, error)
 }
 
-// OpenDir opens a directory of e. A Local on Linux, this package's views of one and a DirOpener keep it open. Other environments,
+// OpenDir opens a directory of e. A Local on Linux and a DirOpener, such as this package's views of one, keep it open. Other environments,
 // including other wrappers of a Local, are asked for each file by its name.
 func OpenDir(ctx context.Context, e Environment, name string) (Dir, error) {
 	switch e := e.(type) {
 	case *Local:
 		return e.openDir(ctx, name)
-	case readOnly:
-		return OpenDir(ctx, e.Environment, name)
-	case protected:
-		return OpenDir(ctx, e.Environment, name)
-	case sub:
-		return OpenDir(ctx, e.Environment, e.name(name))
 	case DirOpener:
 		return e.OpenDir(ctx, name)
 	}
 	return &namedDir{env: e, name: name}, nil
+}
+
+// OpenDir implements [DirOpener].
+func (r readOnly) OpenDir(ctx context.Context, name string) (Dir, error) {
+	return OpenDir(ctx, r.Environment, name)
+}
+
+// OpenDir implements [DirOpener]. Guarded files may be read.
+func (p protected) OpenDir(ctx context.Context, name string) (Dir, error) {
+	return OpenDir(ctx, p.Environment, name)
+}
+
+// OpenDir implements [DirOpener].
+func (s sub) OpenDir(ctx context.Context, name string) (Dir, error) {
+	return OpenDir(ctx, s.Environment, s.name(name))
 }
 
 // Direct reports whether the operations on a directory are system calls of this machine. In other directories they may have to wait for

@@ -23,7 +23,7 @@ func optional() []reflect.Type {
 	return []reflect.Type{
 		reflect.TypeFor[env.Contained](), reflect.TypeFor[env.Hiding](), reflect.TypeFor[env.Graceful](), reflect.TypeFor[env.Guard](),
 		reflect.TypeFor[env.Replacer](), reflect.TypeFor[env.Locker](), reflect.TypeFor[env.Resolver](), reflect.TypeFor[env.Tree](),
-		reflect.TypeFor[env.View](), reflect.TypeFor[env.Confined](),
+		reflect.TypeFor[env.View](), reflect.TypeFor[env.Confined](), reflect.TypeFor[env.DirOpener](),
 	}
 }
 
@@ -40,8 +40,9 @@ func exceptions() map[string]string {
 	const refused = "refused"
 	return map[string]string{
 		"ReadOnly.Replace": refused, "ReadOnly.Delete": refused, "ReadOnly.Symlink": refused, "ReadOnly.Mkdir": refused, "ReadOnly.Chmod": refused,
-		"ReadOnly.Lock": "nothing is changed, so nobody has to be kept from changing it",
-		"Sub.Below":     "names mean something else below",
+		"ReadOnly.Lock":   "nothing is changed, so nobody has to be kept from changing it",
+		"Sub.Below":       "names mean something else below",
+		"Logging.OpenDir": "each file is logged by its name",
 		// Each wrapper decides what its Below returns.
 		"ReadOnly.Below": "its own", "Protect.Below": "its own", "Logging.Below": "its own",
 	}
@@ -84,6 +85,8 @@ func (w whole) Below(context.Context, string, string) (env.Environment, func(err
 	w.note("Below")
 	return w.Environment, func(error) {}
 }
+
+func (w whole) OpenDir(context.Context, string) (env.Dir, error) { w.note("OpenDir"); return nil, nil }
 
 // Every wrapper forwards every optional interface, except for the exceptions.
 func TestJ9_WrappersForwardOptionalInterfaces(t *testing.T) {
