@@ -37,7 +37,7 @@ func TestK8_BodiesArriveWhole(t *testing.T) {
 		most := rapid.SampledFrom([]int{12, 12, 12, 3000}).Draw(rt, "most")
 		sizes := rapid.SliceOfN(rapid.OneOf(rapid.Just(0), rapid.IntRange(1, 5), rapid.IntRange(1, 1<<20/most)), most/2, most).Draw(rt, "sizes")
 		c := call(nil, srv.URL)
-		c.Body = nil
+		c.Body = [][]byte{[]byte("{")} // an empty body would have no length
 		for i, n := range sizes {
 			c.Body = append(c.Body, bytes.Repeat([]byte{byte('a' + i%26)}, n))
 		}
