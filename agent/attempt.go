@@ -119,10 +119,11 @@ func (a *attemptStream) text(ev llm.StreamEvent) {
 	}
 	if a.texts == 0 || a.block != ev.Block {
 		a.block = ev.Block
-		start := &AssistantTextStart{Block: a.texts}
 		a.texts++
-		a.events.emit(start)
-		a.shown.Texts = append(a.shown.Texts, [2]int64{a.events.number(start)})
+		start, delta := &AssistantTextStart{Block: a.texts - 1}, &AssistantTextDelta{Block: a.texts - 1, Text: ev.Delta}
+		a.events.emit(start, delta) // together, because each wait for OnEvent takes time
+		a.shown.Texts = append(a.shown.Texts, [2]int64{a.events.number(start), a.events.number(delta)})
+		return
 	}
 	delta := &AssistantTextDelta{Block: a.texts - 1, Text: ev.Delta}
 	a.events.emit(delta)

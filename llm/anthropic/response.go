@@ -48,7 +48,7 @@ func (d *decoder) Step(data []byte) (api.Progress, error) {
 		return api.Moving, errors.New(ev.Type + " before message_start")
 	}
 	if d.stopped() && strings.HasPrefix(ev.Type, "content_block_") {
-		return api.Moving, d.afterStop(ev)
+		return api.Moving, d.afterStop(&ev)
 	}
 	switch ev.Type {
 	case "ping":
@@ -58,18 +58,18 @@ func (d *decoder) Step(data []byte) (api.Progress, error) {
 	case "content_block_start":
 		return api.Moving, d.blockStart(ev.Index, ev.ContentBlock, data)
 	case "content_block_delta":
-		delta, err := parseDelta(ev)
+		delta, err := parseDelta(&ev)
 		if err != nil {
 			return api.Moving, err
 		}
 		if delta.kind == otherDelta {
-			return api.Moving, d.otherDelta(ev, data)
+			return api.Moving, d.otherDelta(&ev, data)
 		}
 		return api.Moving, d.delta(delta, data)
 	case "content_block_stop":
 		return api.Moving, d.blockStop(ev.Index)
 	case "message_delta":
-		return api.Moving, d.messageDelta(ev)
+		return api.Moving, d.messageDelta(&ev)
 	case "message_stop":
 		return api.Finished, d.closed()
 	case "error":
@@ -80,12 +80,13 @@ func (d *decoder) Step(data []byte) (api.Progress, error) {
 }
 
 // parseEvent decodes any event.
-func parseEvent(data []byte) (*wireEvent, error) {
+func parseEvent(data []byte) (wireEvent, error) {
 	if stop, ok := scanStop(data); ok {
-		return &stop, nil
+		return stop, nil
 	}
-	ev := new(wireEvent)
-	return ev, json.Unmarshal(data, ev)
+	var ev wireEvent
+	err := json.Unmarshal(data, &ev)
+	return ev, err
 }
 
 // Whole implements [api.Decoder]. It handles the blocks as if they had been streamed.
