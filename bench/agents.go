@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -83,17 +84,35 @@ func claude(home, dir, url string) *exec.Cmd {
 	return cmd
 }
 
-// rounds returns a contestant: the agent's session of a number of rounds, each with one command, in a directory or an empty one.
+// rounds returns a contestant: the agent's session of a number of rounds, each with one command, in a directory or an empty one. All its
+// runs have one home, as a user's have: in a new one an agent first makes its directories.
 func (a agent) rounds(b *bench, n int, dir string) contestant {
+	home := filepath.Join(b.temp, "home of "+a.name)
+	return a.roundsAt(b, n, dir, func(string) string { return home })
+}
+
+// first returns a contestant like rounds, each of whose runs is the agent's first in a new home.
+func (a agent) first(b *bench, n int) contestant {
+	return a.roundsAt(b, n, "", func(empty string) string { return filepath.Join(empty, "home") })
+}
+
+// roundsAt returns a contestant like rounds, with homes that may depend on the empty directory of the run.
+func (a agent) roundsAt(b *bench, n int, dir string, homeOf func(empty string) string) contestant {
 	c := contestant{name: fmt.Sprintf("%s %d", a.name, n), every: a.every, optional: a.optional}
 	run := ""
-	c.command = func(home string) *exec.Cmd {
-		where := dir
+	c.command = func(empty string) *exec.Cmd {
+		where, home := dir, homeOf(empty)
 		if where == "" {
-			where = home
+			where = empty
 		}
-		run = filepath.Base(home)
-		return a.task(home, where, fmt.Sprintf("%s/shell/%s/%s/%d", b.url, run, a.tool, n))
+		run = filepath.Base(empty)
+		err := os.MkdirAll(home, 0o700)
+		cmd := a.task(home, where, fmt.Sprintf("%s/shell/%s/%s/%d", b.url, run, a.tool, n))
+		if cmd.Env == nil {
+			cmd.Env = environment(home)
+		}
+		cmd.Err = errors.Join(cmd.Err, err)
+		return cmd
 	}
 	c.check = func() error {
 		var calls int

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// turn measures a session with one answer, outside and inside a repository.
+// turn measures a session with one answer, outside and inside a repository, in a home that was used before and in a new one.
 func (b *bench) turn() (result, error) {
 	all, missing, err := b.agents()
 	if err != nil {
@@ -19,7 +19,9 @@ func (b *bench) turn() (result, error) {
 	}
 	inside := all[0].rounds(b, 0, repository)
 	inside.name = "inside"
-	contestants := []contestant{inside}
+	first := all[0].first(b, 0)
+	first.name = "first"
+	contestants := []contestant{inside, first}
 	for _, a := range all {
 		contestants = append(contestants, a.rounds(b, 0, ""))
 	}
@@ -27,14 +29,15 @@ func (b *bench) turn() (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	memory, err := b.interleave(min(3, b.sizes.runs), memories(contestants[1:])...)
+	memory, err := b.interleave(min(3, b.sizes.runs), memories(contestants[2:])...)
 	if err != nil {
 		return result{}, err
 	}
 	loop := figureOf(costs["a bare loop 0"], cpuMS, "ms")
 	r := result{rows: []row{
 		{id: "K2", what: "a text turn outside a repository, CPU", ours: figureOf(costs[ourName+" 0"], cpuMS, "ms"), against: &loop, of: "a bare loop", goal: 1.6},
-		{id: "K2", what: "a text turn inside a repository, CPU", ours: figureOf(costs["inside"], cpuMS, "ms"), against: &loop, of: "a bare loop", goal: 2.5}}}
+		{id: "K2", what: "a text turn inside a repository, CPU", ours: figureOf(costs["inside"], cpuMS, "ms"), against: &loop, of: "a bare loop", goal: 2.5},
+		{id: "K2", what: "the first text turn in a new home, CPU", ours: figureOf(costs["first"], cpuMS, "ms"), against: &loop, of: "a bare loop", open: true}}}
 	var rows [][]string
 	for _, a := range all {
 		s := costs[a.name+" 0"]

@@ -13,7 +13,8 @@ import (
 
 // BenchmarkK2_TextTurn reports the processor time of short sessions with all their processes, and its ratio to that of a bare loop over
 // net/http that gets the same answers. The repository is a clone of this one. The programs run by turns, and the lowest time of each
-// counts. The goals are for sessions with one text; the last session runs one command first.
+// counts. The goals are for sessions with one text; the last session runs one command first. All sessions but those named first have a home
+// that was used before, as a user's are: the first session in a home makes its directories.
 func BenchmarkK2_TextTurn(b *testing.B) {
 	bin, loop := installed(b, buildCommand(b)), installed(b, buildLoop(b))
 	repository := filepath.Join(b.TempDir(), "repository")
@@ -23,16 +24,23 @@ func BenchmarkK2_TextTurn(b *testing.B) {
 	for _, c := range []struct {
 		name, dir string
 		commands  int
+		fresh     bool    // the home
 		goal      float64 // 0 means none
 	}{
-		{"outside", b.TempDir(), 0, 1.6}, {"inside", repository, 0, 2.5}, {"command", b.TempDir(), 1, 0},
+		{"outside", b.TempDir(), 0, false, 1.6}, {"inside", repository, 0, false, 2.5}, {"command", b.TempDir(), 1, false, 0}, {"first", b.TempDir(), 0, true, 0},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			url, _ := serve(b, nil, shellRounds(c.commands)...)
 			own, bare := cost{cpu: time.Hour, rss: 1 << 60}, time.Hour
+			used := session(b, bin, url, c.dir)
+			costOf(b, used)
 			for b.Loop() {
 				for range 20 {
-					turn := costOf(b, session(b, bin, url, c.dir))
+					again := session(b, bin, url, c.dir)
+					if !c.fresh {
+						again.Env = used.Env
+					}
+					turn := costOf(b, again)
 					own = cost{min(own.cpu, turn.cpu), min(own.rss, turn.rss)}
 					bare = min(bare, costOf(b, exec.Command(loop, url, "go")).cpu)
 				}
