@@ -26,8 +26,8 @@ type cgroups struct {
 
 // findCgroups returns the level in the first directory in which cgroups can be made, or an error that says why none works. With
 // proof a trial is not enough.
-func findCgroups(shell string, proof bool) (*cgroups, error) {
-	mounts, err := readProc("/proc/self/mountinfo", make([]byte, 0, mountsSize))
+func findCgroups(shell string, mounts mountinfo, proof bool) (*cgroups, error) {
+	list, err := mounts()
 	if err != nil {
 		return nil, err
 	}
@@ -36,8 +36,8 @@ func findCgroups(shell string, proof bool) (*cgroups, error) {
 		return nil, err
 	}
 	errs := []error{errors.New("no usable cgroup of version 2")}
-	for _, dir := range cgroupDirs(string(mounts), string(own), os.Getuid()) {
-		c := &cgroups{dir: dir, own: slices.Contains(mountedDirs(string(mounts), ownCgroup(string(own))), dir)}
+	for _, dir := range cgroupDirs(list, string(own), os.Getuid()) {
+		c := &cgroups{dir: dir, own: slices.Contains(mountedDirs(list, ownCgroup(string(own))), dir)}
 		err := c.works(shell, proof)
 		if err == nil {
 			c.removeEmpty()
@@ -88,8 +88,11 @@ func mountedDirs(mountinfo, hierarchyPath string) (dirs []string) {
 // mountpoint options [tags] - type source options.
 func mountedAt(line, hierarchyPath string) (string, bool) {
 	before, after, ok := strings.Cut(line, " - ")
+	if !ok || !strings.HasPrefix(after, "cgroup2 ") {
+		return "", false
+	}
 	fields := strings.Fields(before)
-	if !ok || !strings.HasPrefix(after, "cgroup2 ") || len(fields) < 5 {
+	if len(fields) < 5 {
 		return "", false
 	}
 	root, point := unescapeMount(fields[3]), unescapeMount(fields[4])

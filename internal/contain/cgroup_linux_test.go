@@ -188,7 +188,7 @@ func TestD4_AProbeOfNoCgroupFails(t *testing.T) {
 // liveLeaf starts a script in a cgroup and waits until it prints something.
 func liveLeaf(t *testing.T, script string) (*leaf, *exec.Cmd) {
 	t.Helper()
-	c, err := findCgroups("/bin/sh", true)
+	c, err := findCgroups("/bin/sh", readMountinfo, true)
 	if err != nil {
 		t.Skipf("no cgroups here: %v", err)
 	}

@@ -28,8 +28,8 @@ type cgroupPIDNS struct {
 
 // findCgroupPIDNS returns the level, or an error that says why cgroups and a namespace do not work together. With proof a trial is not
 // enough.
-func findCgroupPIDNS(shell, outer string, proof bool) (*cgroupPIDNS, error) {
-	c, err := findCgroups(shell, proof)
+func findCgroupPIDNS(shell, outer string, mounts mountinfo, proof bool) (*cgroupPIDNS, error) {
+	c, err := findCgroups(shell, mounts, proof)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func findCgroupPIDNS(shell, outer string, proof bool) (*cgroupPIDNS, error) {
 		return nil, err
 	}
 	r := &cgroupPIDNS{cgroups: c, pidns: n}
-	if !proof && n.try(capTrace, unix.CAP_SETPCAP) == nil {
+	if !proof && n.try(mounts, capTrace, unix.CAP_SETPCAP) == nil {
 		return r, nil
 	}
 	if err := r.probe(shell); err != nil {

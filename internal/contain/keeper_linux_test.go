@@ -68,7 +68,7 @@ func TestD4_ThreadsAreNotReused(t *testing.T) {
 // livePIDNS returns the level or skips the test.
 func livePIDNS(t *testing.T) *pidns {
 	t.Helper()
-	n, err := findPIDNS("/bin/sh", "", true)
+	n, err := findPIDNS("/bin/sh", "", readMountinfo, true)
 	if err != nil {
 		t.Skipf("no PID namespaces here: %v", err)
 	}
@@ -90,7 +90,7 @@ func TestI4_NoCommandWithoutItsNamespace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			levels := map[string]mechanism{PIDNS: livePIDNS(t)}
 			broken(levels[PIDNS].(*pidns))
-			if r, err := findCgroupPIDNS("/bin/sh", "", true); err == nil {
+			if r, err := findCgroupPIDNS("/bin/sh", "", readMountinfo, true); err == nil {
 				endKeeper(t, r)
 				broken(r.pidns)
 				levels[CgroupPIDNS] = r

@@ -76,10 +76,11 @@ type candidate struct {
 
 // candidates returns the levels above the process group, the best first. With proof a trial is not enough.
 func (v Level) candidates(shell string, proof bool) []candidate {
+	mounts := mountinfo(sync.OnceValues(readMountinfo)) // the list is long to make
 	return []candidate{
-		{CgroupPIDNS, func() (mechanism, error) { return findCgroupPIDNS(shell, v.outer, proof) }},
-		{PIDNS, func() (mechanism, error) { return findPIDNS(shell, v.outer, proof) }},
-		{Cgroup, func() (mechanism, error) { return findCgroups(shell, proof) }},
+		{CgroupPIDNS, func() (mechanism, error) { return findCgroupPIDNS(shell, v.outer, mounts, proof) }},
+		{PIDNS, func() (mechanism, error) { return findPIDNS(shell, v.outer, mounts, proof) }},
+		{Cgroup, func() (mechanism, error) { return findCgroups(shell, mounts, proof) }},
 	}
 }
 

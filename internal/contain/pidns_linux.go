@@ -22,9 +22,9 @@ type pidns struct {
 }
 
 // findPIDNS returns the level, or an error that says why no namespace can be made. With proof a trial is not enough.
-func findPIDNS(shell, outer string, proof bool) (*pidns, error) {
+func findPIDNS(shell, outer string, mounts mountinfo, proof bool) (*pidns, error) {
 	n, err := preparePIDNS(shell, outer)
-	if err == nil && (proof || n.try() != nil) {
+	if err == nil && (proof || n.try(mounts) != nil) {
 		err = n.probe(shell)
 	}
 	if err != nil {

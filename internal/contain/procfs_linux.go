@@ -106,6 +106,15 @@ func procOptions(mount, super string) string {
 // mountsSize is larger than most lists of mounts.
 const mountsSize = 8 << 10
 
+// mountinfo returns the list of this process's mounts, as proc_pid_mountinfo(5) describes it.
+type mountinfo func() (string, error)
+
+// readMountinfo reads the list from the kernel.
+func readMountinfo() (string, error) {
+	text, err := readProc("/proc/self/mountinfo", make([]byte, 0, mountsSize))
+	return string(text), err
+}
+
 // ownMounts returns the calling thread's mounts. The working directory must be the host's /proc.
 func ownMounts() ([]mount, error) {
 	text, err := readProc("thread-self/mountinfo", make([]byte, 0, mountsSize))

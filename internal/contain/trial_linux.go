@@ -48,7 +48,7 @@ func startsInCgroups() error {
 
 // try returns an error unless this process may certainly make the namespaces and change the mounts in them: it is root with its
 // capabilities, in the machine's own user namespace, and neither a filter of system calls nor a security module restricts it.
-func (n *pidns) try(capabilities ...int) error {
+func (n *pidns) try(mounts mountinfo, capabilities ...int) error {
 	if os.Getuid() != 0 || os.Geteuid() != 0 {
 		return errors.New("another user's keeper may lack the capabilities")
 	}
@@ -60,7 +60,7 @@ func (n *pidns) try(capabilities ...int) error {
 		available("/proc/sys/user/max_pid_namespaces"),
 		available("/proc/sys/user/max_mnt_namespaces"),
 		mayMount(),
-		onlyProc(),
+		onlyProc(mounts),
 	}
 	return errors.Join(errs...)
 }
@@ -119,12 +119,12 @@ func mayMount() error {
 }
 
 // onlyProc returns an error if a procfs is mounted besides the one on /proc. Then only a process can tell whether all can be detached.
-func onlyProc() error {
-	text, err := readProc("/proc/self/mountinfo", make([]byte, 0, mountsSize))
+func onlyProc(mounts mountinfo) error {
+	text, err := mounts()
 	if err != nil {
 		return err
 	}
-	list, err := parseMounts(string(text))
+	list, err := parseMounts(text)
 	if err != nil {
 		return err
 	}

@@ -43,11 +43,11 @@ func bestLevel(t *testing.T) string {
 func TestK2_TheBestLevelIsFoundWithoutAProcess(t *testing.T) {
 	best := bestLevel(t)
 	trials := []error{}
-	if c, err := findCgroups("/bin/sh", true); err == nil {
+	if c, err := findCgroups("/bin/sh", readMountinfo, true); err == nil {
 		trials = append(trials, c.try())
 	}
 	if best == CgroupPIDNS || best == PIDNS {
-		trials = append(trials, new(pidns).try(capTrace, unix.CAP_SETPCAP))
+		trials = append(trials, new(pidns).try(readMountinfo, capTrace, unix.CAP_SETPCAP))
 	}
 	before := childUse(t)
 	v, err := Find("", "/bin/sh")
@@ -70,7 +70,7 @@ func TestK2_TheBestLevelIsFoundWithoutAProcess(t *testing.T) {
 
 // A trial leaves no cgroup behind and changes no mounts.
 func TestK2_ATrialLeavesNothing(t *testing.T) {
-	c, err := findCgroups("/bin/sh", true)
+	c, err := findCgroups("/bin/sh", readMountinfo, true)
 	if err != nil {
 		t.Skipf("no cgroups here: %v", err)
 	}
@@ -87,7 +87,7 @@ func TestK2_ATrialLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Log((&cgroups{dir: inner.dir, own: true}).try(), new(pidns).try())
+	t.Log((&cgroups{dir: inner.dir, own: true}).try(), new(pidns).try(readMountinfo))
 	if left, err := cgroupsBelow(inner.dir); err != nil || len(left) > 0 {
 		t.Errorf("left %q, %v", left, err)
 	}
@@ -100,10 +100,10 @@ func TestK2_ATrialLeavesNothing(t *testing.T) {
 func TestK2_ATrialIsNotCertainOfARestrictedProcess(t *testing.T) {
 	const inside = "ATTRACTOR_TEST_TRIAL"
 	if os.Getenv(inside) != "" {
-		t.Logf("the trial says: %v.", new(pidns).try(capTrace, unix.CAP_SETPCAP))
+		t.Logf("the trial says: %v.", new(pidns).try(readMountinfo, capTrace, unix.CAP_SETPCAP))
 		return
 	}
-	if err := new(pidns).try(capTrace, unix.CAP_SETPCAP); err != nil {
+	if err := new(pidns).try(readMountinfo, capTrace, unix.CAP_SETPCAP); err != nil {
 		t.Skipf("the trial is not certain here: %v", err)
 	}
 	for name, wrap := range map[string]string{
