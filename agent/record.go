@@ -374,8 +374,17 @@ func encodeRecord(rec record, at place) ([]byte, error) {
 	return line, nil
 }
 
-// appendRecord appends a record's JSON and a newline. The texts of an answer that was cut off may be the longest of all.
+// appendRecord appends a record's JSON. A newline may follow.
 func appendRecord(b *bytes.Buffer, rec record) error {
+	if text, ok := writeRecord(b.AvailableBuffer(), rec); ok {
+		_, err := b.Write(text)
+		return err
+	}
+	return appendPlainly(b, rec)
+}
+
+// appendPlainly appends a record's JSON and a newline with encoding/json. The texts of an answer that was cut off may be the longest of all.
+func appendPlainly(b *bytes.Buffer, rec record) error {
 	fault, ok := rec.(faultRecord)
 	if !ok || len(fault.Discarded) == 0 {
 		return pieces.Encode(b, rec)

@@ -123,14 +123,14 @@ func (r *replay) open(h headerRecord, o ReplayOptions) (*Session, error) {
 		client = &llm.Client{Providers: r.providers(h.Provider)}
 	}
 	s := newSession(Options{Client: client, Env: nowhere{dir: h.Dir, machine: h.Machine}, ID: h.ID, Journal: (*replayLog)(r), OnEvent: o.OnEvent,
-		Limits: Limits{MaxJournal: math.MaxInt64, MaxEvents: math.MaxInt64}, Now: r.now, Hooks: Hooks{Authorize: r.authorize}, Subagents: &Subagents{}, Questions: &Questions{}})
+		Limits: Limits{MaxJournal: math.MaxInt64, MaxEvents: math.MaxInt64}, Subagents: &Subagents{}, Questions: &Questions{}})
 	var err error
 	if s.registry, err = s.registryOf(&h.Policy, r.tools(h.Tools)); err != nil {
 		return nil, err
 	}
 	s.events.unread, s.events.now, s.now = true, r.now, r.now // the replay's clock cannot fail
 	s.confirm, s.delay, s.inOrder, s.accessOf = r.confirm, r.delay, r.inOrder, r.access
-	s.pause = r.pause
+	s.pause, s.authorize = r.pause, r.authorize         // which cannot fail
 	s.ledger.budget = func() Budget { return Budget{} } // what a budget ended, the journal says
 	if err := s.commit(h); err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func (r *replay) expect(step Step) {
 func (r *replay) catchUp(ctx context.Context) {
 	for ctx.Err() == nil && r.asynchronous() {
 		if r.acting {
-			r.changed.Wait()
+			r.wait(ctx)
 			continue
 		}
 		r.acting = true
@@ -336,6 +336,13 @@ func (r *replay) next() (rec record, at int) {
 		return nil, at
 	}
 	return r.records[at], at
+}
+
+// wait waits for a change or the end of ctx. It is called with the lock held.
+func (r *replay) wait(ctx context.Context) {
+	stop := context.AfterFunc(ctx, r.broadcast)
+	defer stop()
+	r.changed.Wait()
 }
 
 func (r *replay) broadcast() {

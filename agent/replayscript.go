@@ -16,8 +16,6 @@ import (
 // await commits the host's records that come first and returns the next record if it is a wanted one, otherwise nil. It is called by the
 // loop.
 func (r *replay) await(ctx context.Context, wanted func(record) bool) record {
-	stop := context.AfterFunc(ctx, r.broadcast)
-	defer stop()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.catchUp(ctx); ctx.Err() != nil || r.at >= len(r.records) || !wanted(r.records[r.at]) {
@@ -209,14 +207,12 @@ func (r *replay) runTool(_ context.Context, call *tool.Call) (tool.Result, error
 // inOrder waits until the journal's next record is one of the loop, and of this call if rec is the outcome of a call. It returns the record to
 // commit, nil for none: the journal's where only that knows the outcome, such as of calls that were not run.
 func (r *replay) inOrder(ctx context.Context, rec record) record {
-	stop := context.AfterFunc(ctx, r.broadcast)
-	defer stop()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	call := callOf(rec)
 	r.catchUp(ctx)
 	for ctx.Err() == nil && call != "" && r.isOthersNext(call) {
-		r.changed.Wait()
+		r.wait(ctx)
 		r.catchUp(ctx)
 	}
 	if _, spent := rec.(spentRecord); spent { // the journal's own are committed as they are
