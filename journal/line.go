@@ -101,7 +101,7 @@ func encodeLine(b *bytes.Buffer, n int64, r Record, more bool) error {
 	}
 	if r.Data != nil {
 		b.WriteString(`,"d":`)
-		if err := json.Compact(b, r.Data); err != nil { // removes line breaks
+		if err := appendCompact(b, r.Data); err != nil {
 			return fmt.Errorf("its data is not JSON: %w", err)
 		}
 	}
@@ -112,6 +112,15 @@ func encodeLine(b *bytes.Buffer, n int64, r Record, more bool) error {
 	putSum(b.Bytes()[at:])
 	b.WriteByte('\n')
 	return nil
+}
+
+// appendCompact appends JSON without white space, so without line breaks. Most data has none.
+func appendCompact(b *bytes.Buffer, data []byte) error {
+	if jsonscan.Compact(data, 0) {
+		b.Write(data)
+		return nil
+	}
+	return json.Compact(b, data)
 }
 
 // brackets returns a cheap upper bound of the depth of data.

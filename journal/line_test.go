@@ -1,11 +1,13 @@
 package journal_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -73,4 +75,22 @@ func TestJ8_TheCodecRefuses(t *testing.T) {
 	if r, _, err := journal.ParseLine([]byte(`{"n":3,"t":"2026-01-02T03:04:05Z","k":"old","d":{}}`)); err != nil || r.N != 3 || r.Kind != "old" {
 		t.Errorf("ParseLine of a line of version 1 = %+v, %v", r, err)
 	}
+}
+
+// The line of data without white space is that of the same data with some.
+func FuzzK3_CompactData(f *testing.F) {
+	for _, data := range []string{`{}`, `{"a":[1,"\u2028<\n",null]}`, `"a b"`, `[1,]`, `{"a":1} `, `{ "a":1}`, "[1,\n2]", `"` + "\n" + `"`, `nul`, `"` + "\xff" + `"`, `1 2`,
+		strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000), strings.Repeat("[", 9_999) + strings.Repeat("]", 9_999)} {
+		f.Add([]byte(data))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) == 0 {
+			return // a record without data
+		}
+		line, err := journal.AppendLine(nil, journal.Record{N: 1, Kind: "a", Data: data}, false)
+		spaced, spacedErr := journal.AppendLine(nil, journal.Record{N: 1, Kind: "a", Data: slices.Concat([]byte("\n"), data, []byte(" "))}, false)
+		if (err == nil) != (spacedErr == nil) || !bytes.Equal(line, spaced) {
+			t.Fatalf("%q: %q, %v\nwith white space: %q, %v", data, line, err, spaced, spacedErr)
+		}
+	})
 }

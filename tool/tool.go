@@ -64,6 +64,7 @@ func New[Args any](def llm.ToolDefinition, run func(ctx context.Context, call *C
 		t.Parameters, t.err = SchemaOf[Args]()
 	}
 	var compact bytes.Buffer
+	compact.Grow(len(t.Parameters))
 	if json.Compact(&compact, t.Parameters) == nil { // the form that a journal stores; Register reports invalid JSON
 		t.Parameters = compact.Bytes()
 	}
