@@ -67,14 +67,19 @@ func (r *round) applyDecision(c *call, d decision, l lane) {
 // permit returns a hook's decision about a call. It refuses a call whose tool has been removed since it was prepared.
 func (s *Session) permit(ctx context.Context, p *tool.Prepared, hook tool.Authorize) decision {
 	registry := s.tools()
-	d, err := hostOnCrew(ctx, s, "the permission hook that was asked about "+p.Call.Name, s.grace, func() (d decision, _ error) {
+	decide := func() (d decision) {
 		if _, ok := registry.Get(p.Call.Name); !ok && s.inOrder == nil { // a replay takes its results from the journal
 			p = registry.Prepare(p.Call)
 		}
 		own := *p
 		d.call, d.asks = registry.Authorize(ctx, &own, s.toolCall(), hook)
-		return d, nil
-	})
+		return d
+	}
+	if hook == nil { // only the environment is asked, on a goroutine of its own and no longer than until ctx ends
+		return decide()
+	}
+	d, err := hostOnCrew(ctx, s, "the permission hook that was asked about "+p.Call.Name, s.grace,
+		func() (decision, error) { return decide(), nil })
 	s.warnOfStuck(err)
 	d.err = err
 	return d

@@ -5,14 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
+	"github.com/attractor-go/attractor/profile"
+	"github.com/attractor-go/attractor/tool"
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
@@ -168,4 +173,62 @@ func TestI12_StuckRecall(t *testing.T) {
 	})
 	returns(t, "Compact", func() { compactAll(t, h) })
 	returns(t, "Close", func() { _ = h.Close() })
+}
+
+// mutedEnv is an environment whose Stat of one file does not return, whatever becomes of its context.
+type mutedEnv struct {
+	env.Environment
+	asked, free chan struct{}
+}
+
+func (e mutedEnv) Stat(ctx context.Context, name string) (env.Info, error) {
+	if strings.HasSuffix(name, "silent.txt") {
+		e.asked <- struct{}{}
+		<-e.free
+	}
+	return e.Environment.Stat(ctx, name)
+}
+
+// TestK3_StuckEnvironmentAtThePermission checks that a call about which nothing but the environment is asked, because there is no hook, is not
+// run when the session is interrupted meanwhile, and that Submit returns.
+func TestK3_StuckEnvironmentAtThePermission(t *testing.T) {
+	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := local.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	muted := mutedEnv{local, make(chan struct{}), make(chan struct{})}
+	t.Cleanup(func() { close(muted.free) })
+	provider := llmtest.NewProvider("test", llmtest.Calls(llm.ToolCall{ID: "c1", Name: "change", Args: `{"path":"silent.txt"}`}))
+	var outputs []string
+	s, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Env: muted, System: "You are being tested.",
+		Limits: agent.Limits{Grace: shortGrace}, Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: []tool.Tool{echo("change")}},
+		OnEvent: func(ev agent.Event) {
+			if end, ok := ev.(*agent.ToolCallEnd); ok {
+				outputs = append(outputs, end.Output)
+			}
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		<-muted.asked
+		s.Interrupt()
+	}()
+	returns(t, "Submit", func() {
+		result, err := s.Submit(context.Background(), "go")
+		if err != nil || result.Reason != agent.ReasonInterrupted {
+			t.Errorf("Submit = %+v, %v", result, err)
+		}
+	})
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if len(outputs) != 1 || !strings.Contains(outputs[0], "not run") {
+		t.Errorf("the results are %q", outputs)
+	}
 }
