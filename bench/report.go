@@ -177,10 +177,21 @@ func (r *report) rewrite(name string) error {
 
 // machine describes the machine and how it was measured.
 func (b *bench) machine() string {
-	return fmt.Sprintf("Measured on %s with %s on %s/%s, %d cores%s. Everything ran in turns, %d times (searches %d times, slow contestants less often); "+
+	often := times(b.sizes.runs)
+	if b.sizes.trees != b.sizes.runs {
+		often += ", searches " + times(b.sizes.trees)
+	}
+	return fmt.Sprintf("Measured on %s with %s on %s/%s, %d cores%s. Everything ran in turns, %s, slow contestants less often; "+
 		"a figure is the median, with the minimum in parentheses, and ratios are those of the minima, because noise only adds. Processor time is that of "+
 		"whole process trees (%s).", time.Now().Format(time.DateOnly), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), processor(),
-		b.sizes.runs, b.sizes.trees, b.meter.how())
+		often, b.meter.how())
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // processor returns the name of the processor where the system tells it.
