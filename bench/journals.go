@@ -38,7 +38,7 @@ func (b *bench) journals() (result, error) {
 		if err != nil {
 			return figure{}, err
 		}
-		return pick(f, "s", func(f figures) float64 { return f.CPU / 1e6 }), nil
+		return figureOf(f, func(f figures) float64 { return f.CPU / 1e6 }, "s"), nil
 	}
 	pass, err := seconds("json", rounds[1])
 	if err != nil {

@@ -40,18 +40,16 @@ func (b *bench) long() (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	by := map[string][]figures{}
-	for name, s := range costs {
-		if by[name], err = figuresOf(s); err != nil {
-			return result{}, err
-		}
+	by, err := figuresByName(costs)
+	if err != nil {
+		return result{}, err
 	}
 	less := func(of func(figures) float64, post string) figure {
 		all := make([]figures, len(by["session"]))
 		for i := range all {
 			all[i].CPU = (of(by["session"][i]) - by[post][i].CPU) / 1000
 		}
-		return pick(all, "ms", func(f figures) float64 { return f.CPU })
+		return figureOf(all, func(f figures) float64 { return f.CPU }, "ms")
 	}
 	first := less(func(f figures) float64 { return f.Early }, early.name)
 	return result{rows: []row{{id: "K4", what: fmt.Sprintf("round %d, less posting the same bytes, CPU", s.late),

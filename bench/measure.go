@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -156,22 +155,6 @@ func environment(home string) []string {
 func tail(b []byte) []byte { return b[max(0, len(b)-2000):] }
 
 // least returns the lowest value of the samples, because noise only adds to it, and median the middle one.
-func (s samples) least(of func(cost) float64) float64 { return slices.Min(s.values(of)) }
-
-func (s samples) median(of func(cost) float64) float64 {
-	v := s.values(of)
-	slices.Sort(v)
-	return v[len(v)/2]
-}
-
-func (s samples) values(of func(cost) float64) []float64 {
-	var all []float64
-	for _, c := range s {
-		all = append(all, of(c))
-	}
-	return all
-}
-
 func cpuMS(c cost) float64  { return float64(c.cpu.Microseconds()) / 1000 }
 func wallMS(c cost) float64 { return float64(c.wall.Microseconds()) / 1000 }
 func rssMB(c cost) float64  { return float64(c.rss) / (1 << 20) }

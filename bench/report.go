@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -17,9 +18,14 @@ type figure struct {
 	unit          string
 }
 
-// figureOf returns the figure of samples.
-func figureOf(s samples, of func(cost) float64, unit string) figure {
-	return figure{s.median(of), s.least(of), unit}
+// figureOf returns the figure of a value that each sample has.
+func figureOf[T any](samples []T, of func(T) float64, unit string) figure {
+	var values []float64
+	for _, s := range samples {
+		values = append(values, of(s))
+	}
+	slices.Sort(values)
+	return figure{values[len(values)/2], values[0], unit}
 }
 
 // exact returns the figure of a count.

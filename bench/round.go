@@ -28,15 +28,17 @@ func figuresOf(s samples) ([]figures, error) {
 	return all, nil
 }
 
-// pick returns the median and the minimum of one of the figures.
-func pick(all []figures, unit string, of func(figures) float64) figure {
-	var s samples
-	for range all {
-		s = append(s, cost{})
+// figuresByName is figuresOf for several contestants.
+func figuresByName(costs map[string]samples) (map[string][]figures, error) {
+	by := map[string][]figures{}
+	for name, s := range costs {
+		all, err := figuresOf(s)
+		if err != nil {
+			return nil, err
+		}
+		by[name] = all
 	}
-	i := -1
-	values := func(cost) float64 { i++; return of(all[i%len(all)]) }
-	return figureOf(s, values, unit)
+	return by, nil
 }
 
 // round measures a round: in a session over loopback, by the processor time of its process, and of whole agents with a command.
@@ -66,20 +68,18 @@ func (b *bench) round() (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	by := map[string][]figures{}
-	for name, s := range costs {
-		if by[name], err = figuresOf(s); err != nil {
-			return result{}, err
-		}
+	by, err := figuresByName(costs)
+	if err != nil {
+		return result{}, err
 	}
-	off := pick(by["off"], "ms", func(f figures) float64 { return f.Wall / 1000 })
+	off := figureOf(by["off"], func(f figures) float64 { return f.Wall / 1000 }, "ms")
 	r := result{rows: []row{
-		{id: "K3", what: "a round, journal off, CPU", ours: pick(by["off"], "ms", func(f figures) float64 { return f.CPU / 1000 }), goal: 0.25},
-		{id: "K3", what: "a round, journal on disk, CPU", ours: pick(by["disk"], "ms", func(f figures) float64 { return f.CPU / 1000 }), goal: 0.35},
-		{id: "K3", what: "a round, journal on disk, wall", ours: pick(by["disk"], "ms", func(f figures) float64 { return f.Wall / 1000 }),
+		{id: "K3", what: "a round, journal off, CPU", ours: figureOf(by["off"], func(f figures) float64 { return f.CPU / 1000 }, "ms"), goal: 0.25},
+		{id: "K3", what: "a round, journal on disk, CPU", ours: figureOf(by["disk"], func(f figures) float64 { return f.CPU / 1000 }, "ms"), goal: 0.35},
+		{id: "K3", what: "a round, journal on disk, wall", ours: figureOf(by["disk"], func(f figures) float64 { return f.Wall / 1000 }, "ms"),
 			against: &off, of: "journal off", open: true},
-		{id: "K8", what: "allocation of a round", ours: pick(by["disk"], "kB", func(f figures) float64 { return f.Bytes / 1000 }), goal: 24},
-		{id: "K8", what: "allocation of an event, in rounds with a text", ours: pick(by["talk"], "kB", func(f figures) float64 { return f.Bytes / f.Events / 1000 }), goal: 2}}}
+		{id: "K8", what: "allocation of a round", ours: figureOf(by["disk"], func(f figures) float64 { return f.Bytes / 1000 }, "kB"), goal: 24},
+		{id: "K8", what: "allocation of an event, in rounds with a text", ours: figureOf(by["talk"], func(f figures) float64 { return f.Bytes / f.Events / 1000 }, "kB"), goal: 2}}}
 	agents, err := b.rounds()
 	r.rows = append(r.rows, agents.rows...)
 	r.sections = agents.sections
@@ -104,7 +104,8 @@ func (b *bench) rounds() (result, error) {
 	added := func(name string, of func(cost) float64) figure {
 		a, z := costs[fmt.Sprint(name, " ", few)], costs[fmt.Sprint(name, " ", many)]
 		d := float64(many - few)
-		return figure{(z.median(of) - a.median(of)) / d, (z.least(of) - a.least(of)) / d, "ms"}
+		last, first := figureOf(z, of, "ms"), figureOf(a, of, "ms")
+		return figure{(last.median - first.median) / d, (last.least - first.least) / d, "ms"}
 	}
 	loop := added("a bare loop", cpuMS)
 	r := result{rows: []row{{id: "K3", what: "a round of the command with one shell command, CPU", ours: added(ourName, cpuMS), against: &loop, of: "a bare loop", open: true}}}

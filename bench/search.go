@@ -95,7 +95,7 @@ func (b *bench) tree(find, name, dir string) ([]row, error) {
 	}
 	for _, glob := range []string{"by suffix", "everything"} {
 		best, of := figureOf(costs["rg "+glob], cpuMS, "ms"), "rg --files"
-		if s := costs["fd "+glob]; len(s) > 0 && s.least(cpuMS) < best.least {
+		if s := costs["fd "+glob]; len(s) > 0 && figureOf(s, cpuMS, "ms").least < best.least {
 			best, of = figureOf(s, cpuMS, "ms"), "fd"
 		}
 		sorted := figureOf(costs["rg sorted "+glob], cpuMS, "ms")

@@ -45,7 +45,8 @@ func (b *bench) turn() (result, error) {
 			missing = append(missing, a.name+" (failed)")
 			continue
 		}
-		rows = append(rows, []string{a.name, figureOf(s, cpuMS, "ms").String(), number(s.least(cpuMS) / loop.least),
+		cpu := figureOf(s, cpuMS, "ms")
+		rows = append(rows, []string{a.name, cpu.String(), number(cpu.least / loop.least),
 			figureOf(s, wallMS, "ms").String(), figureOf(memory[a.name+" 0"], rssMB, "MiB").String()})
 	}
 	r.sections = []section{{"turn", table([]string{"a text turn", "CPU", "x bare loop", "wall", "peak memory of the largest process"}, rows) + notFound(missing)}}
