@@ -79,10 +79,10 @@ func rewritten(h headerRecord) (headerRecord, error) {
 	if err != nil {
 		return h, err
 	}
-	for mine, other := range map[*string]string{&same.ID: h.ID, &same.Profile: h.Profile, &same.Dialect: h.Dialect, &same.Provider: h.Provider,
-		&same.Model: h.Model, &same.Dir: h.Dir, &same.Parent: h.Parent} {
-		if *mine == other { // as it is unless it was not UTF-8
-			*mine = other
+	for _, p := range [][2]*string{{&same.ID, &h.ID}, {&same.Profile, &h.Profile}, {&same.Dialect, &h.Dialect}, {&same.Provider, &h.Provider},
+		{&same.Model, &h.Model}, {&same.Dir, &h.Dir}, {&same.Parent, &h.Parent}} {
+		if mine, other := p[0], p[1]; *mine == *other { // as it is unless it was not UTF-8
+			*mine = *other
 		}
 	}
 	shareTools(same.Tools, h.Tools)
