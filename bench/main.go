@@ -97,7 +97,7 @@ func newBench(ctx context.Context, quick bool) (*bench, error) {
 
 func (b *bench) close() {
 	b.meter.close()
-	_ = os.RemoveAll(b.temp)
+	_ = os.RemoveAll(b.temp) // what is left, the system removes
 }
 
 // program builds a program of this module, or the command, and returns its path.
@@ -143,7 +143,7 @@ func (b *bench) serve() (stop func(), err error) {
 	}
 	b.url = strings.TrimSpace(line)
 	return func() {
-		_ = stdin.Close()
+		_ = stdin.Close() // it ends the server, whose own end is of no interest
 		_ = cmd.Wait()
 	}, nil
 }

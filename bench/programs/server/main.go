@@ -46,7 +46,7 @@ func serve() error {
 	mux.HandleFunc("GET /sizes/{id}", long.size)
 	mux.HandleFunc("POST /endless/{kind}/", endless)
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
+		_, _ = io.Copy(io.Discard, os.Stdin) // the end of the input ends the server
 		_ = listener.Close()
 	}()
 	server := &http.Server{Handler: mux}
