@@ -14,7 +14,7 @@ func canonical(args string) string {
 	return canonicalized(args)
 }
 
-// canonicalized is canonical for any text.
+// canonicalized does what canonical does, for any text.
 func canonicalized(args string) string {
 	dec := json.NewDecoder(strings.NewReader(args))
 	dec.UseNumber()

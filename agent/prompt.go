@@ -73,7 +73,7 @@ func (h *headerRecord) textsAreStable() bool {
 	})
 }
 
-// rewritten is written for any header.
+// rewritten does what written does, for any header.
 func rewritten(h headerRecord) (headerRecord, error) {
 	same, err := throughJSON(h)
 	if err != nil {

@@ -68,7 +68,7 @@ data: {"type":"message_stop"}
 
 `
 
-// benchDeltas is how many deltas textAnswer has.
+// benchDeltas counts the deltas of textAnswer.
 const benchDeltas = 10_000
 
 // textAnswer returns an answer with a text of many deltas.
@@ -210,7 +210,7 @@ func barePost(b *testing.B, url string, body []byte) {
 	}
 }
 
-// benchRounds is how many rounds each session of a benchmark has.
+// benchRounds counts the rounds of each session in a benchmark.
 const benchRounds = 500
 
 // BenchmarkK3_Round measures the processor time of a round. The goal is 0.25 ms without a journal and 0.35 ms with one on the disk. The ratio

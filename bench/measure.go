@@ -24,7 +24,7 @@ type contestant struct {
 	name string
 	// command returns the command of one run. Each run gets an empty directory of its own.
 	command func(dir string) *exec.Cmd
-	// every is how many rounds pass from one run to the next: more than 1 for slow contestants.
+	// every counts the rounds from one run to the next: more than 1 for slow contestants.
 	every int
 	// fails says that the command is expected to fail.
 	fails bool

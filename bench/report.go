@@ -96,7 +96,7 @@ func (r row) cells() []string {
 	return cells
 }
 
-// result is what a part has measured.
+// result holds the measurements of a part.
 type result struct {
 	rows     []row
 	sections []section
@@ -117,7 +117,7 @@ func table(head []string, rows [][]string) string {
 	return b.String()
 }
 
-// report is what a run has measured.
+// report holds the measurements of a run.
 type report struct {
 	machine  string
 	rows     [][]string

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// figures is what program session prints.
+// figures holds the output of program session.
 type figures struct{ CPU, Wall, Bytes, Events, Early, Late, Memory, Descriptors, Sessions float64 }
 
 // session returns a contestant that is program session. Its arguments may depend on the directory of the run.

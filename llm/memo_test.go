@@ -29,7 +29,7 @@ func encodeText(m *llm.Memo, key string, messages []llm.Message) (encoded []stri
 	return encoded, err
 }
 
-// outcome is what a caller gets of a request.
+// outcome holds what a caller gets from a request.
 type outcome struct {
 	Valid, Failed string
 	Encoded       []string

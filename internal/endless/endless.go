@@ -8,7 +8,7 @@ import (
 
 // Answer says what the model repeats.
 type Answer struct {
-	// Kind is what comes without end: Text, Thinking, Arguments, or Line for a single event.
+	// Kind says what comes without end: Text, Thinking, Arguments, or Line for a single event.
 	Kind Kind
 	// Delta is the JSON of each piece without its quotes. It must be valid inside a JSON string.
 	Delta string

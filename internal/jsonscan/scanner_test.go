@@ -40,7 +40,7 @@ func FuzzK5_Skip(f *testing.F) {
 	})
 }
 
-// object is what FuzzK5_Values reads in both ways.
+// object holds the values that FuzzK5_Values reads in both ways.
 type object struct {
 	N    int64           `json:"n"`
 	I    int             `json:"i"`

@@ -75,7 +75,7 @@ func (c *conversation) body(req *llm.Request, params []byte) [][]byte {
 // cacheMark is inserted before the closing brace of a block or a tool.
 const cacheMark = `,"cache_control":{"type":"ephemeral"}`
 
-// mostPieces is how many pieces a body has at most.
+// mostPieces limits the pieces of a body.
 const mostPieces = 24
 
 // bodyPieces collects a body.

@@ -157,7 +157,7 @@ func (f *patchFiles) Read(ctx context.Context, name string) ([]byte, fs.FileMode
 	}
 	content, err := readWhole(ctx, f.call.Env, name, r)
 	if errors.Is(err, errTooLarge) {
-		err = fmt.Errorf("it is %w, so a patch cannot change it; change it with a command, for example with sed", err)
+		err = fmt.Errorf("it is %w, so a patch can neither change nor delete it; use a command, such as sed or rm", err)
 	}
 	return []byte(content), info.Mode.Perm(), errors.Join(err, r.Close())
 }

@@ -17,7 +17,7 @@ import (
 	claude "github.com/attractor-go/attractor/profile/anthropic"
 )
 
-// descriptors is how many descriptors the sessions have together, with everything else in the process.
+// descriptors counts the descriptors of the whole process.
 const descriptors = 1024
 
 // idle opens sessions with journals, gives each a short turn and measures them at rest.

@@ -22,7 +22,7 @@ func main() {
 	}
 }
 
-// figures is what a run has measured. Fields that do not apply are empty.
+// figures holds the measurements of a run. Fields that do not apply are empty.
 type figures struct {
 	CPU, Wall   float64 // µs a round
 	Bytes       float64 // allocated a round
