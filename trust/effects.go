@@ -1,0 +1,90 @@
+package trust
+
+import (
+	"slices"
+	"strings"
+)
+
+// Effect is something that a file of a project starts or allows.
+type Effect struct {
+	File string
+	// What says what it is, such as "allows", "hook" or "server".
+	What string
+	// Text is a rule, a command or a name, as the file has it: clean it before a terminal shows it.
+	Text string
+}
+
+// Effects returns what the files start or allow, in the order of the files. It describes them for a person and is not complete: what a
+// file really does is decided by the code that uses it.
+func (s *Snapshot) Effects() (all []Effect) {
+	for i := range s.Files {
+		f := &s.Files[i]
+		switch {
+		case f.Link != "" && f.Data == nil:
+		case strings.HasSuffix(f.Name, ".json") && (f.Kind == Settings || f.Kind == Servers || f.Kind == Hooks):
+			all = append(all, jsonEffects(f)...)
+		case f.Kind == Skills && !strings.HasSuffix(f.Name, "/SKILL.md"):
+		default:
+			all = append(all, Effect{f.Name, plain(f.Kind), ""})
+		}
+	}
+	return all
+}
+
+// plain returns what a file of a kind does if nothing in it says more.
+func plain(k Kind) string {
+	switch k {
+	case Commands:
+		return "command"
+	case Skills:
+		return "skill"
+	case Agents:
+		return "agent"
+	case Script:
+		return "is run"
+	}
+	return string(k)
+}
+
+// jsonEffects returns the rules that allow, the commands of hooks and the servers in a JSON file.
+func jsonEffects(f *File) (all []Effect) {
+	add := func(what, text string) {
+		if e := (Effect{f.Name, what, text}); !slices.Contains(all, e) && len(all) < maxEffects {
+			all = append(all, e)
+		}
+	}
+	err := eachString(f.Data, func(keys []string, value string) {
+		last := ""
+		for _, k := range keys {
+			if k != "" {
+				last = k
+			}
+		}
+		switch {
+		case has(keys, "allow") && (last == "" || strings.EqualFold(last, "allow") || strings.EqualFold(last, "rule")):
+			add("allows", value)
+		case has(keys, "mcpServers"):
+			if strings.EqualFold(last, "command") || strings.EqualFold(last, "args") || strings.EqualFold(last, "url") {
+				add("server "+after(keys, "mcpServers"), value)
+			}
+		case strings.EqualFold(last, "command") && has(keys, "hooks"):
+			add("hook", value)
+		}
+	})
+	if err != nil {
+		add("is not JSON", err.Error())
+	}
+	return all
+}
+
+// maxEffects limits the effects of one file.
+const maxEffects = 1_000
+
+// after returns the key that follows another one.
+func after(keys []string, key string) string {
+	i := slices.IndexFunc(keys, func(k string) bool { return strings.EqualFold(k, key) })
+	if i+1 < len(keys) {
+		return keys[i+1]
+	}
+	return ""
+}
