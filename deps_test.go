@@ -43,6 +43,8 @@ var allowed = map[string][]string{
 	"env/envtest":         {"env"},
 	"internal/contain":    {"golang.org/x/sys/..."},
 	"internal/guard":      {},
+	"internal/netguard":   {"golang.org/x/net/idna"},
+	"internal/proxy":      {"internal/netguard"},
 	"sanitize":            {},
 	"search":              {"env", "internal/guard", "internal/names", "github.com/bmatcuk/doublestar/v4"},
 	"tool":                {"sanitize", "internal/jsonscan", "internal/names", "llm", "llm/generate", "env", "env/capture", "internal/guard", "github.com/google/jsonschema-go/jsonschema"},
@@ -61,6 +63,7 @@ var allowed = map[string][]string{
 	"internal/peer":        {},                                                    // for tests
 	"internal/longsession": {"agent", "env", "journal", "llm", "profile", "tool"}, // for tests
 	"internal/doors":       {},                                                    // has only tests
+	"internal/loopdns":     {"golang.org/x/net/dns/dnsmessage"},                   // for tests
 
 	"examples/remoteenv": {"env"},
 }
@@ -71,7 +74,7 @@ var rooms = map[string]room{
 	"rules":             {planned, []string{"tool", "mvdan.cc/sh/v3/..."}},
 	"trust":             {built, []string{"github.com/rogpeppe/go-internal/diff"}},
 	"secret":            {planned, []string{}},
-	"env/sandbox":       {planned, []string{"env", "internal/contain", "golang.org/x/sys/..."}},
+	"env/sandbox":       {planned, []string{"env", "internal/contain", "internal/netguard", "internal/proxy", "golang.org/x/sys/..."}},
 	"env/remote":        {planned, []string{"env", "search"}},
 	"mcp":               {planned, []string{"llm", "tool", "env", "github.com/modelcontextprotocol/go-sdk/..."}},
 	"lsp":               {planned, []string{"llm", "tool", "env"}},
@@ -80,7 +83,7 @@ var rooms = map[string]room{
 	"acp":               {planned, []string{"llm", "tool", "env", "journal", "agent"}},
 	"web":               {planned, []string{"llm", "tool", "journal", "agent"}},
 	"internal/host":     {built, []string{"sanitize", "internal/git", "llm/...", "tool/...", "env/...", "journal", "profile/...", "agent", "github.com/google/uuid", "rules", "trust", "secret", "mcp", "lsp", "ext", "checkpoint"}},
-	"cmd/attractor-env": {planned, []string{"env/...", "search"}},
+	"cmd/attractor-env": {built, []string{"golang.org/x/sys/...", "github.com/landlock-lsm/go-landlock/..."}},
 }
 
 type room struct {

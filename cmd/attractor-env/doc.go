@@ -1,0 +1,7 @@
+// Command attractor-env is the helper of attractor inside a sandbox. Attractor runs it there; people need not. It imports little, so that
+// it starts fast and can be linked statically.
+//
+//	attractor-env proxy --socket PATH -- command [argument...]
+//
+// Proxy runs a command whose only way to the network is an HTTP proxy on a Unix socket.
+package main

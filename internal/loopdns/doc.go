@@ -1,0 +1,2 @@
+// Package loopdns is a name server on loopback for tests.
+package loopdns

@@ -1,0 +1,69 @@
+package proxy
+
+import (
+	"io"
+	"log"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// forwarder returns the handler of requests that are not encrypted. A request is read and written anew, so that the server sees the same
+// requests and the same host as the proxy.
+func (p *Proxy) forwarder() http.Handler {
+	forward := &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.Out.Host = r.Out.URL.Host },
+		Transport:     &p.transport,
+		FlushInterval: -1,
+		ErrorLog:      log.New(io.Discard, "", 0),
+		ErrorHandler:  p.cannotForward,
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, _, refusal := p.allow(hostOf(r.URL)); refusal != nil {
+			write(w, p.refuse(http.StatusForbidden, *refusal))
+			return
+		}
+		for _, name := range []string{"Connection", "Upgrade", "Proxy-Authorization"} { // an upgraded connection could carry requests to any host
+			r.Header.Del(name)
+		}
+		forward.ServeHTTP(w, r)
+	})
+}
+
+// cannotForward answers a request whose server cannot be reached.
+func (p *Proxy) cannotForward(w http.ResponseWriter, r *http.Request, err error) {
+	host, port, refusal := p.allow(hostOf(r.URL))
+	if refusal != nil { // cannot happen: the request was allowed
+		write(w, p.refuse(http.StatusForbidden, *refusal))
+		return
+	}
+	write(w, p.refuse(unreached(host, port, err)))
+}
+
+// hostOf returns the host and the port of an http URL.
+func hostOf(u *url.URL) (name, port string) {
+	if port = u.Port(); port == "" {
+		port = "80"
+	}
+	return u.Hostname(), port
+}
+
+// answer returns an answer of the proxy itself. It ends the connection.
+func answer(status int, text string) *http.Response {
+	text += "\n"
+	return &http.Response{
+		StatusCode: status, Status: strconv.Itoa(status) + " " + oneLine(strings.TrimSpace(text)), ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}}, Body: io.NopCloser(strings.NewReader(text)),
+		ContentLength: int64(len(text)), Close: true,
+	}
+}
+
+// write sends an answer of the proxy itself to a client.
+func write(w http.ResponseWriter, r *http.Response) {
+	w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
+	w.Header().Set("Connection", "close")
+	w.WriteHeader(r.StatusCode)
+	_, _ = io.Copy(w, r.Body) // the client may have gone
+}
