@@ -10,6 +10,8 @@ type Confinement struct {
 	Network string
 	// Sandbox says briefly what confines commands, such as "bubblewrap; only the working directory is writable".
 	Sandbox string
+	// Limits holds the limits of commands. Zero means none.
+	Limits Limits
 }
 
 // A Confined is an Environment that reports its confinement. The system prompt shows it to the model.

@@ -97,13 +97,15 @@ type Exit struct {
 	Duration time.Duration `json:"duration"`
 	// Left lists the processes that the command left running, one line each, as far as the environment knows them.
 	Left []string `json:"left,omitempty"`
+	// Limits names the limits that the command reached, such as "at most 4096 processes", as far as the environment knows.
+	Limits []string `json:"limits,omitempty"`
 }
 
-// A Contained is an Environment that reports its level of containment: cgroup+pidns, pidns, cgroup or group. SESSION_START shows
-// it.
+// A Contained is an Environment that reports what confines its commands. The text begins with the level of containment, cgroup+pidns,
+// pidns, cgroup or group, and a semicolon if there is more, such as a sandbox and limits. SESSION_START shows it.
 type Contained interface{ Containment() string }
 
-// Containment returns e's level of containment, or "unknown".
+// Containment returns what confines e's commands, or "unknown".
 func Containment(e Environment) string {
 	if c, ok := e.(Contained); ok {
 		return c.Containment()

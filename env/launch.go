@@ -6,7 +6,8 @@ import "os"
 // else: a sandbox, another priority, a tracer. The started program is contained, killed and waited for like any command. Its
 // terminal or pipes, process group and session are not affected.
 type Launch struct {
-	// Args holds the program and its arguments: initially the shell, -c and the script. The program is a path or is looked up in
+	// Args holds the program and its arguments: initially the shell, -c and the script, after a shell that sets limits if there are any
+	// for each process. The program is a path or is looked up in
 	// this process's PATH.
 	Args []string
 	// Dir is the working directory, an absolute path of this machine.

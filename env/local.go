@@ -50,6 +50,11 @@ type LocalOptions struct {
 	// Network and Sandbox say briefly what commands can reach of the network and the machine, because of Launch or of what this
 	// process itself runs in; see Confinement. Empty means unknown.
 	Network, Sandbox string
+	// Limits bounds what commands may use.
+	Limits Limits
+	// UserNamespaces reports that Launch runs each command in a new user namespace, in which the kernel counts its processes apart from
+	// those of the user. It does not count them for root.
+	UserNamespaces bool
 	// Containment selects a level, such as ContainGroup, which NewLocal tries out with a process. If it does not work, NewLocal returns
 	// an error that wraps errors.ErrUnsupported. Empty means the best that works. NewLocal finds it without starting a process if it
 	// can, so the program must keep its privileges as long as it starts commands.
@@ -90,6 +95,7 @@ type Local struct {
 	sandbox     string
 	grace       time.Duration
 	level       contain.Level
+	limits      limits
 	table       processTable
 	locks       *locks
 
@@ -136,8 +142,12 @@ func NewLocal(dir string, opts LocalOptions) (*Local, error) {
 		environ = os.Environ()
 	}
 	l.environ = append(FilterVars(opts.Vars, environ, opts.DropVars), opts.Env...)
-	if l.level, err = contain.Find(opts.Containment, shell); err != nil {
+	wanted := opts.Limits.withDefaults()
+	if l.level, err = contain.Find(opts.Containment, shell, contain.Limits{Processes: wanted.Processes, Memory: wanted.Memory}); err != nil {
 		return nil, err
+	}
+	if l.limits, err = newLimits(wanted, l.level.Limits(), opts.UserNamespaces && opts.Launch != nil); err != nil {
+		return nil, errors.Join(err, l.Close())
 	}
 	if err := l.openRoots(abs, opts.Roots, opts.ReadOnly); err != nil {
 		return nil, errors.Join(err, l.Close())
@@ -189,14 +199,21 @@ func (l *Local) Platform() Platform {
 	return Platform{OS: runtime.GOOS, Arch: runtime.GOARCH, Version: osVersion(), Shell: l.shell}
 }
 
-// Containment returns the level of containment: ContainCgroupPIDNS, ContainPIDNS, ContainCgroup or ContainGroup, or "unknown" where
-// commands are not supported. A command for which no cgroup can be made runs at ContainGroup. One for which no namespace can be
+// Containment says what commands are confined by, such as "pidns; at most 4096 processes, memory unlimited". It begins with the level of
+// containment: ContainCgroupPIDNS, ContainPIDNS, ContainCgroup or ContainGroup, or "unknown" where commands are not supported. The
+// limits follow, unless LocalOptions.Limits has none. A command for which no cgroup can be made runs at ContainGroup. One for which no namespace can be
 // made is refused, because it would see the host.
-func (l *Local) Containment() string { return l.level.Name() }
+func (l *Local) Containment() string {
+	text := l.level.Name()
+	if l.limits.any && l.shell != "" {
+		text += "; " + l.limits.hold.text()
+	}
+	return text
+}
 
-// Confinement returns the directories in which files may be changed, and LocalOptions.Network and Sandbox.
+// Confinement returns the directories in which files may be changed, LocalOptions.Network and Sandbox, and the limits that hold.
 func (l *Local) Confinement() Confinement {
-	c := Confinement{Writable: []string{}, Network: l.network, Sandbox: l.sandbox}
+	c := Confinement{Writable: []string{}, Network: l.network, Sandbox: l.sandbox, Limits: l.limits.hold}
 	for _, r := range l.roots {
 		inside := slices.ContainsFunc(l.roots, func(o *root) bool { return o != r && !o.readOnly && below(r.real, o.real) })
 		switch dir := cmp.Or(r.given, "/"); {

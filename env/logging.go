@@ -277,6 +277,9 @@ func (p *loggedProcess) Wait(ctx context.Context) (Exit, error) {
 		if len(exit.Left) > 0 {
 			attrs = append(attrs, slog.Int("left", len(exit.Left)))
 		}
+		if len(exit.Limits) > 0 {
+			attrs = append(attrs, slog.String("limits", strings.Join(exit.Limits, ", ")))
+		}
 		p.logging.record(ctx, slog.LevelInfo, "exit", exit.Duration, err, attrs...)
 	})
 	return exit, err

@@ -43,6 +43,7 @@ type process struct {
 	stdin  *input // nil without input
 	output *output
 	table  *processTable
+	limits limits
 
 	reaped chan struct{} // closed when the main process has been waited for
 	done   chan struct{} // closed when exit and err are set
@@ -58,7 +59,7 @@ type process struct {
 
 // command returns the exec.Cmd of a command. The caller closes its ExtraFiles.
 func (l *Local) command(ctx context.Context, dir string, c Command) (*exec.Cmd, error) {
-	launch := Launch{Args: []string{l.shell, "-c", c.Script}, Dir: dir,
+	launch := Launch{Args: l.limits.wrap([]string{l.shell, "-c", c.Script}), Dir: dir,
 		Env: append(append(l.environ[:len(l.environ):len(l.environ)], "PWD="+dir), c.Env...)}
 	if l.launch != nil {
 		var err error
@@ -101,7 +102,7 @@ func (l *Local) start(ctx context.Context, id, dir string, c Command) (*process,
 		id: id, cmd: cmd, grace: l.grace,
 		reaped: make(chan struct{}), done: make(chan struct{}),
 		treeGone: make(chan struct{}), killed: make(chan struct{}),
-		table: &l.table,
+		table: &l.table, limits: l.limits,
 	}
 	wire := p.pipes
 	if c.TTY != nil {
@@ -193,6 +194,7 @@ func (p *process) supervise() {
 	p.exit, p.err = exitOf(p.cmd.ProcessState, waitErr)
 	p.exit.Duration = took
 	p.exit.Left = p.tree.Left()
+	p.exit.Limits = p.limits.reached(p.tree.Reached(), p.exit)
 	p.err = errors.Join(p.err, p.output.failure())
 	if p.stdin != nil {
 		p.err = errors.Join(p.err, p.stdin.closeAtExit())

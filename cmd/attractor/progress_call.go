@@ -89,6 +89,8 @@ func commandOutcome(r *tool.Ran) string {
 		return fmt.Sprintf("timed out after %v", rounded(r.TimedOut))
 	case r.Running():
 		return "running as " + r.ID
+	case len(r.Exit.Limits) > 0:
+		return "reached its limit: " + strings.Join(r.Exit.Limits, ", ")
 	case r.Exit.Signal != "":
 		return "killed by " + r.Exit.Signal
 	case r.Exit.Code != 0:

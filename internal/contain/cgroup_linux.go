@@ -22,6 +22,8 @@ const leafPrefix = "attractor-"
 type cgroups struct {
 	dir string
 	own bool // it is the cgroup of this process
+
+	limiter limiter
 }
 
 // findCgroups returns the level in the first directory in which cgroups can be made, or an error that says why none works. With
@@ -50,7 +52,7 @@ func findCgroups(shell string, mounts mountinfo, proof bool) (*cgroups, error) {
 
 // cgroupDirs returns the directories to try. For each mount of cgroup version 2 these are the cgroup of this process and, if both are
 // in the same user's slice, the slice that was delegated to the user. Limits of a cgroup hold for those below it. No directory further
-// up is tried, so that no command escapes the limits.
+// up is tried, so that no command escapes the limits. Those below which commands can be limited come first.
 func cgroupDirs(mountinfo, own string, uid int) []string {
 	at := ownCgroup(own)
 	if at == "" {
@@ -61,6 +63,7 @@ func cgroupDirs(mountinfo, own string, uid int) []string {
 	if slice := "/user.slice/user-" + id + ".slice/"; strings.HasPrefix(at, slice) {
 		dirs = append(dirs, mountedDirs(mountinfo, slice+"user@"+id+".service")...)
 	}
+	slices.SortStableFunc(dirs, func(a, b string) int { return controllers(b) - controllers(a) })
 	return dirs
 }
 
@@ -87,12 +90,17 @@ func mountedDirs(mountinfo, hierarchyPath string) (dirs []string) {
 // mountedAt returns where a mount shows a path of the hierarchy. The line is of proc_pid_mountinfo(5): id parent device root
 // mountpoint options [tags] - type source options.
 func mountedAt(line, hierarchyPath string) (string, bool) {
-	before, after, ok := strings.Cut(line, " - ")
-	if !ok || !strings.HasPrefix(after, "cgroup2 ") {
+	if !strings.Contains(line, " - cgroup2 ") {
 		return "", false
 	}
+	return shownAt(line, hierarchyPath)
+}
+
+// shownAt returns where a mount shows a path of its hierarchy.
+func shownAt(line, hierarchyPath string) (string, bool) {
+	before, _, ok := strings.Cut(line, " - ")
 	fields := strings.Fields(before)
-	if len(fields) < 5 {
+	if !ok || len(fields) < 5 {
 		return "", false
 	}
 	root, point := unescapeMount(fields[3]), unescapeMount(fields[4])
@@ -167,13 +175,40 @@ func (c *cgroups) hides() bool { return false }
 
 func (c *cgroups) close() error { return nil }
 
+func (c *cgroups) limit(wanted Limits, mounts mountinfo) Limits {
+	c.limiter = newLimiter(wanted, c.dir, mounts)
+	return c.limiter.limits
+}
+
 // start starts a command in a new cgroup.
 func (c *cgroups) start(cmd *exec.Cmd, id string) (Tree, error) {
-	leaf, err := c.make(id)
-	if err != nil {
+	leaf, err := c.makeLimited(id)
+	if leaf == nil {
 		return nil, err // a nil *leaf would be a Tree that is not nil
 	}
-	return leaf, leaf.start(cmd)
+	if err != nil {
+		return leaf, err
+	}
+	return leaf, leaf.more.apart(func() error { return leaf.start(cmd) })
+}
+
+// makeLimited makes a cgroup with the limits of a command. The caller closes one that comes with an error.
+func (c *cgroups) makeLimited(id string) (*leaf, error) {
+	leaf, err := c.make(id)
+	if err == nil {
+		leaf.more, err = c.limiter.make(id, leaf)
+	}
+	return leaf, err
+}
+
+// controllers returns how many of the controllers that limit commands are enabled below a cgroup.
+func controllers(dir string) (n int) {
+	for _, r := range resources() {
+		if enabledBelow(dir, r.controller) {
+			n++
+		}
+	}
+	return n
 }
 
 // start starts a command in the cgroup. The kernel creates the process there, so it is never outside.

@@ -145,7 +145,7 @@ func TestD4_OneCommandWithoutACgroup(t *testing.T) {
 	empty := t.TempDir()
 	for name, dir := range map[string]string{"none can be made": path.Join(empty, "gone"), "none can be entered": empty} {
 		for _, session := range []bool{false, true} {
-			v, err := Find(Group, "/bin/sh")
+			v, err := Find(Group, "/bin/sh", Limits{})
 			if err != nil {
 				t.Fatal(err)
 			}

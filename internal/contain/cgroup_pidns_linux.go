@@ -38,7 +38,7 @@ func findCgroupPIDNS(shell, outer string, mounts mountinfo, proof bool) (*cgroup
 		return nil, err
 	}
 	r := &cgroupPIDNS{cgroups: c, pidns: n}
-	if !proof && n.try(mounts, capTrace, unix.CAP_SETPCAP) == nil {
+	if n.certain = !proof && n.try(mounts, capTrace, unix.CAP_SETPCAP) == nil; n.certain {
 		return r, nil
 	}
 	if err := r.probe(shell); err != nil {
@@ -62,11 +62,28 @@ func (r *cgroupPIDNS) probe(shell string) error {
 	return errors.Join(err, leaf.Close())
 }
 
+// limit limits each command by cgroups. If the processes cannot be limited so, all commands of the namespace have the limit together.
+func (r *cgroupPIDNS) limit(wanted Limits, mounts mountinfo) Limits {
+	limits := r.cgroups.limit(wanted, mounts)
+	if limits.Processes == 0 {
+		limits.Processes = r.pidns.limitNumbers(wanted.Processes, func() error {
+			if err := r.end(); err != nil {
+				return err
+			}
+			return r.probe(r.pidns.shell)
+		})
+	}
+	return limits
+}
+
 // start starts a command in a new cgroup and in the namespace.
 func (r *cgroupPIDNS) start(cmd *exec.Cmd, id string) (Tree, error) {
-	leaf, err := r.cgroups.make(id)
-	if err != nil {
+	leaf, err := r.cgroups.makeLimited(id)
+	if leaf == nil {
 		return nil, err
+	}
+	if err != nil {
+		return leaf, err
 	}
 	return r.enter(cmd, leaf)
 }
@@ -77,7 +94,7 @@ func (r *cgroupPIDNS) enter(cmd *exec.Cmd, leaf *leaf) (Tree, error) {
 	if err != nil {
 		return leaf, err
 	}
-	return namespacedLeaf{leaf}, s.do(func() error { return leaf.start(cmd) })
+	return namespacedLeaf{leaf}, s.do(func() error { return leaf.more.within(func() error { return leaf.start(cmd) }) })
 }
 
 // current returns the namespace, or a new one if the last one has ended, as it does when the kernel runs out of memory.
@@ -109,11 +126,16 @@ func (r *cgroupPIDNS) close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
-	if r.now == nil {
-		return nil
-	}
+	return r.end()
+}
+
+// end ends the namespace. The next command gets a new one.
+func (r *cgroupPIDNS) end() error {
 	s := r.now
 	r.now = nil
+	if s == nil {
+		return nil
+	}
 	return s.close()
 }
 

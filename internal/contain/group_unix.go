@@ -118,6 +118,9 @@ func (t group) Left() []string {
 	return describeAll(members, err)
 }
 
+// Reached returns nothing: a group has no limits.
+func (t group) Reached() Reached { return Reached{} }
+
 // Close does nothing: the kernel keeps a group only as long as it has members.
 func (t group) Close() error { return nil }
 

@@ -17,14 +17,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keeperScript is process 1 of a namespace. It mounts /proc with the program $1 and the options $2. It makes process numbers continue
-// from its own number outside, because commands name files after $$ and the names would repeat. Then it says that it is ready, and
+// keeperScript is process 1 of a namespace. It mounts /proc with the program $1 and the options $2, and makes $3, if given, the highest
+// process number. It makes process numbers continue from a number that it reads, because commands name files after $$ and the names
+// would repeat. Then it says that it is ready, and
 // waits for orphans, which it inherits. Its child reads the names of signals and sends them to all other processes, until our end of
 // the pipe is closed, by us or by our death. If a command kills the child, the script starts another; process 1 itself is safe from
 // commands.
 const keeperScript = `: keeps the processes of commands of attractor together
 read -r last
 "$1" -t proc -o "$2" proc /proc || exit
+[ -z "$3" ] || echo "$3" >/proc/sys/kernel/pid_max || exit
 { echo "$last" >/proc/sys/kernel/ns_last_pid; } 2>/dev/null
 echo ready
 exec 3<&0 >/dev/null 2>&1
@@ -42,6 +44,7 @@ type keeper struct {
 	cmd    *exec.Cmd
 	orders *os.File // takes the names of signals, one a line; the keeper ends when this end is closed
 	proc   *os.Root // the namespace's own /proc; nil before it is mounted
+	more   leaves   // cgroups of the command
 
 	killed  atomic.Bool
 	ended   chan struct{} // closed when it has been waited for and nothing of the namespace is left
@@ -60,7 +63,11 @@ func (n *pidns) startKeeper(procOptions string) (_ *keeper, err error) {
 	if err != nil {
 		return nil, errors.Join(err, stdin.Close(), orders.Close())
 	}
-	k := &keeper{cmd: exec.Command(n.shell, "-c", keeperScript, "sh", n.mount, procOptions), orders: orders, ended: make(chan struct{})}
+	pidMax := ""
+	if n.pidMax > 0 {
+		pidMax = strconv.FormatInt(n.pidMax, 10)
+	}
+	k := &keeper{cmd: exec.Command(n.shell, "-c", keeperScript, "sh", n.mount, procOptions, pidMax), orders: orders, ended: make(chan struct{})}
 	k.cmd.Stdin, k.cmd.Stdout, k.cmd.Stderr = stdin, stdout, stdout
 	k.cmd.Env, k.cmd.Dir = n.environ, "/"
 	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: unix.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
@@ -70,15 +77,20 @@ func (n *pidns) startKeeper(procOptions string) (_ *keeper, err error) {
 	if err != nil {
 		return nil, errors.Join(err, closeErr, orders.Close(), answer.Close())
 	}
-	return k, errors.Join(closeErr, k.ready(answer), answer.Close())
+	last := int64(k.cmd.Process.Pid)
+	if n.pidMax > 0 {
+		last = spareNumbers + last%(n.pidMax-spareNumbers)
+	}
+	return k, errors.Join(closeErr, k.ready(answer, last), answer.Close())
 }
 
-// ready tells the keeper its number and waits until it is ready. Otherwise the error contains its output.
-func (k *keeper) ready(answer *os.File) error {
+// ready tells the keeper the number after which those of commands begin, and waits until it is ready. Otherwise the error contains its
+// output.
+func (k *keeper) ready(answer *os.File, last int64) error {
 	if err := answer.SetReadDeadline(time.Now().Add(keeperTime)); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintln(k.orders, k.cmd.Process.Pid); err != nil {
+	if _, err := fmt.Fprintln(k.orders, last); err != nil {
 		return err
 	}
 	line, err := bufio.NewReader(answer).ReadString('\n')
@@ -208,12 +220,19 @@ func (k *keeper) Left() []string {
 	return lines
 }
 
+// Reached returns what the counters of the command's cgroups say.
+func (k *keeper) Reached() Reached { return k.more.reached() }
+
 // Close ends the keeper, and with it what may be left in its namespace. It does not wait for a keeper that has been killed already.
 func (k *keeper) Close() error {
+	limit := settleTime
 	if k.killed.Load() {
-		return k.end(0)
+		limit = 0
 	}
-	return k.end(settleTime)
+	if err := k.end(limit); err != nil {
+		return err
+	}
+	return k.more.Close()
 }
 
 // end kills the keeper and waits for its end. It is an error if that takes longer than the limit.

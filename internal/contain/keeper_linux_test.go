@@ -97,7 +97,7 @@ func TestI4_NoCommandWithoutItsNamespace(t *testing.T) {
 			}
 			for level, r := range levels {
 				dir := t.TempDir()
-				v, err := Find(Group, "/bin/sh")
+				v, err := Find(Group, "/bin/sh", Limits{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -137,7 +137,7 @@ func endKeeper(t *testing.T, r *cgroupPIDNS) {
 
 // If an environment's namespace has ended, the next command gets a new one.
 func TestI4_ANewNamespaceForALostOne(t *testing.T) {
-	v, err := Find(CgroupPIDNS, "/bin/sh")
+	v, err := Find(CgroupPIDNS, "/bin/sh", Limits{})
 	if err != nil {
 		t.Skipf("%s is not reachable here: %v", CgroupPIDNS, err)
 	}

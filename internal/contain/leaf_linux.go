@@ -13,6 +13,7 @@ import (
 type leaf struct {
 	dir    string
 	held   *os.File // the directory, locked as long as the host lives
+	more   leaves   // the command's cgroups of version 1
 	noKill bool     // for tests: the kernel has no cgroup.kill, as before Linux 5.14
 }
 
@@ -135,9 +136,12 @@ func (l *leaf) Left() []string {
 	return describeAll(members, err)
 }
 
+// Reached returns what the cgroup's counters say.
+func (l *leaf) Reached() Reached { return append(leaves{l}, l.more...).reached() }
+
 // Close removes the cgroup and those that commands made below it. All must be empty.
 func (l *leaf) Close() error {
-	if err := removeCgroup(l.dir); err != nil {
+	if err := errors.Join(removeCgroup(l.dir), l.more.Close()); err != nil {
 		return err
 	}
 	if err := l.held.Close(); !errors.Is(err, os.ErrClosed) {

@@ -21,6 +21,8 @@ type Tree interface {
 	Alive() bool
 	// Left returns a line for each process, with its process id and command line, or one line that says why they cannot be listed.
 	Left() []string
+	// Reached says which of the level's limits the command has reached, as far as the kernel counts that.
+	Reached() Reached
 	// Close releases what the level took for the command. No process may be alive. A second call does nothing.
 	Close() error
 }

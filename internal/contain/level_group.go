@@ -13,7 +13,7 @@ import (
 type Level struct{}
 
 // Find returns the level. An error wraps errors.ErrUnsupported.
-func Find(wanted, _ string) (Level, error) {
+func Find(wanted, _ string, _ Limits) (Level, error) {
 	if wanted != "" && wanted != Group {
 		return Level{}, fmt.Errorf("containment %q: %w", wanted, errors.ErrUnsupported)
 	}
@@ -31,6 +31,9 @@ func (Level) Start(cmd *exec.Cmd, session bool, reaped <-chan struct{}) (*exec.C
 	}
 	return cmd, group{leader: cmd.Process.Pid, session: session, reaped: reaped}, nil
 }
+
+// Limits returns no limits.
+func (Level) Limits() Limits { return Limits{} }
 
 // Hides reports whether commands cannot see the host's processes.
 func (Level) Hides() bool { return false }

@@ -16,6 +16,7 @@ type Level struct {
 	outer     string    // the marks of this process itself, with a slash at the end; empty if no command of ours started it
 	unclosed  *unclosed
 	host      *host
+	limits    Limits // those that hold
 }
 
 // mechanism is a level above the process group.
@@ -25,6 +26,9 @@ type mechanism interface {
 	start(cmd *exec.Cmd, id string) (Tree, error)
 	// hides reports whether commands cannot see the host's processes.
 	hides() bool
+	// limit limits the commands to come, each or all together, and returns those of the limits that hold. It is called once, before the
+	// first command.
+	limit(wanted Limits, mounts mountinfo) Limits
 	// close releases what all commands shared. None of them runs any more.
 	close() error
 }
@@ -36,8 +40,9 @@ type unclosed struct {
 }
 
 // Find returns the wanted level, or the best that works on this machine if wanted is empty. A wanted level is tried out with the shell;
-// the best one is found without starting a process, if it can be. An error wraps errors.ErrUnsupported.
-func Find(wanted, shell string) (Level, error) {
+// the best one is found without starting a process, if it can be. An error wraps errors.ErrUnsupported. Limits that the level cannot
+// set do not hold; see Level.Limits.
+func Find(wanted, shell string, limits Limits) (Level, error) {
 	v := Level{unclosed: &unclosed{}, host: newHost()}
 	if own := os.Getenv(MarkVar); own != "" {
 		v.outer = own + "/"
@@ -47,14 +52,15 @@ func Find(wanted, shell string) (Level, error) {
 	}
 	known := wanted == ""
 	var errs []error
-	for _, c := range v.candidates(shell, wanted != "") {
+	mounts := mountinfo(sync.OnceValues(readMountinfo)) // the list is long to make
+	for _, c := range v.candidates(shell, mounts, wanted != "") {
 		if wanted != "" && wanted != c.name {
 			continue
 		}
 		known = true
 		found, err := c.find()
 		if err == nil {
-			v.mechanism = found
+			v.mechanism, v.limits = found, found.limit(limits, mounts)
 			return v, nil
 		}
 		errs = append(errs, err)
@@ -75,8 +81,7 @@ type candidate struct {
 }
 
 // candidates returns the levels above the process group, the best first. With proof a trial is not enough.
-func (v Level) candidates(shell string, proof bool) []candidate {
-	mounts := mountinfo(sync.OnceValues(readMountinfo)) // the list is long to make
+func (v Level) candidates(shell string, mounts mountinfo, proof bool) []candidate {
 	return []candidate{
 		{CgroupPIDNS, func() (mechanism, error) { return findCgroupPIDNS(shell, v.outer, mounts, proof) }},
 		{PIDNS, func() (mechanism, error) { return findPIDNS(shell, v.outer, mounts, proof) }},
@@ -94,6 +99,9 @@ func (v Level) Name() string {
 
 // Hides reports whether commands cannot see the host's processes.
 func (v Level) Hides() bool { return v.mechanism != nil && v.mechanism.hides() }
+
+// Limits returns the limits that hold for commands. Zero means none.
+func (v Level) Limits() Limits { return v.limits }
 
 // Start starts a command and returns the command that runs, which may be a copy, and its tree. The channel is closed when somebody has
 // waited for the command; session says that it leads a session and not only a group.

@@ -10,7 +10,7 @@ import (
 type Level struct{}
 
 // Find returns the level. An error wraps errors.ErrUnsupported.
-func Find(wanted, _ string) (Level, error) {
+func Find(wanted, _ string, _ Limits) (Level, error) {
 	if wanted != "" {
 		return Level{}, fmt.Errorf("containment %q: %w", wanted, errors.ErrUnsupported)
 	}
@@ -19,6 +19,9 @@ func Find(wanted, _ string) (Level, error) {
 
 // Name returns the name of the level.
 func (Level) Name() string { return "unknown" }
+
+// Limits returns no limits.
+func (Level) Limits() Limits { return Limits{} }
 
 // Hides reports whether commands cannot see the host's processes.
 func (Level) Hides() bool { return false }

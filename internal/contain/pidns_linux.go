@@ -19,13 +19,18 @@ import (
 type pidns struct {
 	shell, mount string   // the keeper's programs
 	environ      []string // of the keepers
+	certain      bool     // a trial showed that the level works
+	pidMax       int64    // the kernel.pid_max of the namespaces; 0 leaves the kernel's
+	limiter      limiter
 }
 
 // findPIDNS returns the level, or an error that says why no namespace can be made. With proof a trial is not enough.
 func findPIDNS(shell, outer string, mounts mountinfo, proof bool) (*pidns, error) {
 	n, err := preparePIDNS(shell, outer)
-	if err == nil && (proof || n.try(mounts) != nil) {
-		err = n.probe(shell)
+	if err == nil {
+		if n.certain = !proof && n.try(mounts) == nil; !n.certain {
+			err = n.probe(shell)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("PID namespace: %w", err)
@@ -60,12 +65,35 @@ func (n *pidns) hides() bool { return true }
 
 func (n *pidns) close() error { return nil }
 
+// limit limits each command by cgroups or, if its processes cannot be limited so, by the process numbers of its namespace.
+func (n *pidns) limit(wanted Limits, mounts mountinfo) Limits {
+	n.limiter = newLimiter(wanted, "", mounts)
+	limits := n.limiter.limits
+	if limits.Processes == 0 {
+		limits.Processes = n.limitNumbers(wanted.Processes, func() error { return n.probe(n.shell) })
+	}
+	return limits
+}
+
+// limitNumbers limits the processes of each namespace by the highest process number, and returns the limit, or 0 if that does not work
+// here. probe tries it out; it is called unless a trial has shown that the level works.
+func (n *pidns) limitNumbers(processes int64, probe func() error) int64 {
+	n.pidMax = pidMaxOf(processes)
+	if n.pidMax > 0 && !n.certain && probe() != nil {
+		n.pidMax = 0
+	}
+	if n.pidMax == 0 {
+		return 0
+	}
+	return processes
+}
+
 // probe makes a namespace and runs a command in it.
 func (n *pidns) probe(shell string) error {
 	cmd := exec.Command(shell, "-c", probeScript)
 	var k *keeper
 	err := probe(cmd, func() (t Tree, err error) {
-		if k, err = n.launch(cmd); k != nil {
+		if k, err = n.launch(cmd, nil); k != nil {
 			t = k
 		}
 		return t, err
@@ -120,20 +148,27 @@ func probe(cmd *exec.Cmd, start func() (Tree, error)) (err error) {
 }
 
 // start starts a command in a new namespace.
-func (n *pidns) start(cmd *exec.Cmd, _ string) (Tree, error) {
-	k, err := n.launch(cmd)
+func (n *pidns) start(cmd *exec.Cmd, id string) (Tree, error) {
+	more, err := n.limiter.make(id, nil)
+	if err != nil {
+		return nil, errors.Join(err, more.Close())
+	}
+	k, err := n.launch(cmd, more)
 	if k == nil {
-		return nil, err // a nil *keeper would be a Tree that is not nil
+		return nil, errors.Join(err, more.Close()) // a nil *keeper would be a Tree that is not nil
 	}
 	return k, err
 }
 
-// launch starts a command next to a keeper. The caller closes a keeper that comes with an error.
-func (n *pidns) launch(cmd *exec.Cmd) (k *keeper, err error) {
+// launch starts a command next to a keeper and in the given cgroups. The caller closes a keeper that comes with an error.
+func (n *pidns) launch(cmd *exec.Cmd, more leaves) (k *keeper, err error) {
 	started := make(chan struct{})
 	ownThread(func() {
-		if k, err = n.enter(); err == nil {
-			err = cmd.Start()
+		if k, err = n.enter(); k != nil {
+			k.more = more
+		}
+		if err == nil {
+			err = more.within(cmd.Start)
 		}
 		close(started)
 		if k != nil {

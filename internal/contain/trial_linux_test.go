@@ -26,7 +26,7 @@ func childUse(t *testing.T) syscall.Rusage {
 func bestLevel(t *testing.T) string {
 	t.Helper()
 	for _, level := range []string{CgroupPIDNS, PIDNS, Cgroup} {
-		v, err := Find(level, "/bin/sh")
+		v, err := Find(level, "/bin/sh", Limits{})
 		if err != nil {
 			t.Logf("%s: %v", level, err)
 			continue
@@ -50,7 +50,7 @@ func TestK2_TheBestLevelIsFoundWithoutAProcess(t *testing.T) {
 		trials = append(trials, new(pidns).try(readMountinfo, capTrace, unix.CAP_SETPCAP))
 	}
 	before := childUse(t)
-	v, err := Find("", "/bin/sh")
+	v, err := Find("", "/bin/sh", Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

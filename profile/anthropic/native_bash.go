@@ -58,18 +58,18 @@ func bashResult(r tool.Result) tool.Result {
 		}
 		return r
 	}
-	left := dialect().LeftRunning(r.Ran)
+	remarks := dialect().Remarks(r.Ran)
 	if end := coding.Unfinished(r.Ran, "You can retry with a longer timeout by setting timeout.", "run_in_background"); end != "" {
-		return coding.AppendText(coding.AppendText(r, end), left)
+		return coding.AppendText(coding.AppendText(r, end), remarks)
 	}
 	code := coding.ExitCode(r.Ran)
-	if code == "" && left == "" && r.Content.Text() == "" {
-		left = coding.NoOutput
+	if code == "" && remarks == "" && r.Content.Text() == "" {
+		remarks = coding.NoOutput
 	}
 	if code != "" {
 		r = coding.PrependText("Exit code "+code+"\n", r)
 	}
-	r = coding.AppendText(r, left)
+	r = coding.AppendText(r, remarks)
 	r.Content = llm.TextParts(strings.TrimSuffix(r.Content.Text(), "\n"))
 	return r
 }

@@ -72,16 +72,16 @@ func shellResult(r tool.Result) tool.Result {
 	r = escaped(r)
 	ending := ""
 	if r.Ran != nil { // nil for a patch
-		left, code := dialect().LeftRunning(r.Ran), coding.ExitCode(r.Ran)
+		remarks, code := dialect().Remarks(r.Ran), coding.ExitCode(r.Ran)
 		if end := coding.Unfinished(r.Ran, "Start commands that take longer with is_background.", "is_background"); end != "" {
 			r = coding.AppendText(r, end)
 		} else if code != "" {
 			ending = "Exit Code: " + code + "\n"
-		} else if left == "" && r.Content.Text() == "" {
+		} else if remarks == "" && r.Content.Text() == "" {
 			r = coding.AppendText(r, coding.NoOutput)
 		}
-		if left != "" {
-			ending += escape(left) + "\n"
+		if remarks != "" {
+			ending += escape(remarks) + "\n"
 		}
 	}
 	r.Content = llm.TextParts(orEmpty(r.Content.Text()) + "\n" + ending + closingTag)

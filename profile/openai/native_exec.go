@@ -212,8 +212,8 @@ func execResult(call *tool.Call, start time.Time, result tool.Result, maxTokens 
 		result.Content = llm.TextParts(text)
 	}
 	result = coding.PrependText(head.String(), result)
-	if left := dialect().LeftRunning(ran); left != "" {
-		result = coding.AppendText(result, left)
+	if remarks := dialect().Remarks(ran); remarks != "" {
+		result = coding.AppendText(result, remarks)
 	}
 	result.IsError = ran.Failed()
 	return result

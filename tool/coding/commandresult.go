@@ -18,14 +18,14 @@ func shellResult(r tool.Result) tool.Result {
 	if code := ExitCode(r.Ran); end == "" && code != "" {
 		end = "Exit code: " + code
 	}
-	left := Dialect{}.LeftRunning(r.Ran)
+	remarks := Dialect{}.Remarks(r.Ran)
 	switch {
-	case end == "" && left == "" && r.Content.Text() == "":
+	case end == "" && remarks == "" && r.Content.Text() == "":
 		end = NoOutput
-	case end != "" && left != "":
+	case end != "" && remarks != "":
 		end += "\n"
 	}
-	return AppendText(r, end+left)
+	return AppendText(r, end+remarks)
 }
 
 // NoOutput stands in a result for the output of a command that printed nothing and did not fail.
@@ -85,17 +85,30 @@ func (d Dialect) processStatus(r *tool.Ran) string {
 	if r.Exit.Signal != "" {
 		status = fmt.Sprintf("[Process %s has ended, killed by %s.]", r.ID, r.Exit.Signal)
 	}
-	if left := d.LeftRunning(r); left != "" {
-		status += "\n" + left
+	if remarks := d.Remarks(r); remarks != "" {
+		status += "\n" + remarks
 	}
 	return status
 }
 
-// LeftRunning names what an ended command left running, or returns "". Without an id only the end of the session kills it.
-func (d Dialect) LeftRunning(r *tool.Ran) string {
-	if r.Exit == nil || len(r.Exit.Left) == 0 {
+// Remarks returns what a model should know about an ended command besides its exit code, or "": which limits it reached and what it left
+// running. Without an id only the end of the session kills what is left.
+func (d Dialect) Remarks(r *tool.Ran) string {
+	if r.Exit == nil {
 		return ""
 	}
+	var lines []string
+	if limits := r.Exit.Limits; len(limits) > 0 {
+		lines = append(lines, fmt.Sprintf("[The command reached its limit: %s. Run it so that it needs less; you cannot raise the limit.]", strings.Join(limits, ", ")))
+	}
+	if len(r.Exit.Left) > 0 {
+		lines = append(lines, d.left(r))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// left names what a command left running.
+func (d Dialect) left(r *tool.Ran) string {
 	how := ""
 	if kill := d.word("process"); r.ID != "" && kill != "" {
 		how = fmt.Sprintf(", or when %s kills them by the id %s", kill, r.ID)

@@ -157,6 +157,29 @@ func TestC7_WhatIsLeftRunningIsNamed(t *testing.T) {
 	}
 }
 
+// The model reads which limit a command reached.
+func TestL6_LimitsAreTold(t *testing.T) {
+	dir := t.TempDir()
+	limited, err := env.NewLocal(dir, env.LocalOptions{Limits: env.Limits{FileSize: 1 << 20}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &fixture{t, dir, limited}
+	defer func() {
+		if err := limited.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	o := b.run(sh(), object{"command": "head -c 2000000 /dev/zero >big; echo $?; sleep 4321 >/dev/null 2>&1 & exit 153"})
+	if got := o.Model.Text(); !o.IsError || !strings.Contains(got, "Exit code: 153\n[The command reached its limit: files up to 1 MiB. ") ||
+		!strings.Contains(got, "limit.]\n[The command has ended but left processes running") {
+		t.Errorf("%q", got)
+	}
+	if o := b.run(sh(), object{"command": "head -c 2000 /dev/zero >small; exit 1"}); strings.Contains(o.Model.Text(), "limit") {
+		t.Errorf("%q", o.Model.Text())
+	}
+}
+
 func TestC7_LongOutputIsCountedExactly(t *testing.T) {
 	b := newFixture(t)
 	const size, line = 12 << 20, "ä234567\n" // 9 bytes, 8 characters
