@@ -14,7 +14,8 @@ import (
 
 // config returns the configuration that the flags choose.
 func (f *runFlags) config(given func(flag string) bool) (c host.Config, err error) {
-	c = host.Config{Resume: f.resume, Dir: f.dir, Profile: f.profile, BaseURL: f.baseURL, IdleTimeout: f.idleTimeout, Instructions: f.instructions}
+	c = host.Config{Resume: f.resume, Dir: f.dir, Profile: f.profile, BaseURL: f.baseURL, IdleTimeout: f.idleTimeout, Instructions: f.instructions,
+		TrustProject: f.trustProject}
 	if given("provider") {
 		c.Provider = &f.provider
 	}

@@ -27,7 +27,7 @@ type runFlags struct {
 	maxJournal, keepOutputs                                      int64
 	budgetUSD                                                    float64
 	fallbacks                                                    []string
-	yes, ask, readOnly, json, noJournal, native                  bool
+	yes, ask, readOnly, json, noJournal, native, trustProject    bool
 	timeout, idleTimeout                                         time.Duration
 	schema                                                       json.RawMessage // the content of outputSchema
 }
@@ -95,6 +95,7 @@ Exit codes:
 	flags.BoolVar(&f.yes, "yes", false, "allow all tool calls")
 	flags.BoolVar(&f.ask, "ask", false, "ask before a tool call changes or runs anything")
 	flags.BoolVar(&f.readOnly, "read-only", false, "refuse tool calls that change or run anything")
+	flags.BoolVar(&f.trustProject, "trust-project", false, "trust what the project's files start and allow, this time only; for machines, where nobody can run attractor trust")
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop after this `duration`, such as 10m")
 	flags.DurationVar(&f.idleTimeout, "idle-timeout", 300*time.Second, "give up when the model is silent for this `duration`")
 	flags.BoolVar(&f.json, "json", false, "print events as JSON, one per line")
@@ -130,6 +131,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	}
 	opts.Limits = agent.Limits{MaxJournal: f.maxJournal, KeepOutputs: f.keepOutputs, Diffs: f.diffs}
 	tellAbandoned(t, setup.Local)
+	tellUntrusted(t, setup.Project)
 	r := runner{terminal: t, Setup: setup, json: f.json, timeout: f.timeout, input: &perm.input}
 	return r.run(ctx, prompt)
 }

@@ -41,6 +41,8 @@ type Config struct {
 	Instructions string
 	// Permission says which calls are allowed.
 	Permission Permission
+	// TrustProject trusts the files of the project that start or allow something, this time, whatever the user decided.
+	TrustProject bool
 
 	// Getenv returns a variable of the environment. Nil means os.Getenv.
 	Getenv func(string) string

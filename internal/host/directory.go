@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/attractor-go/attractor/agent"
@@ -28,7 +29,11 @@ func (s *Setup) openDir(c *Config) (err error) {
 		return err
 	}
 	o := &s.Options
-	if o.Env = env.Protect(s.Local, env.DefaultProtection()); c.Permission == ReadOnly {
+	protection := env.DefaultProtection()
+	if state, err := stateDir(c.getenv); err == nil { // a session must not trust its own project
+		protection.Refuse = append(protection.Refuse, filepath.ToSlash(filepath.Join(state, "attractor")))
+	}
+	if o.Env = env.Protect(s.Local, protection); c.Permission == ReadOnly {
 		o.Env = env.ReadOnly(s.Local)
 	}
 	return nil

@@ -17,15 +17,23 @@ import (
 
 // UserStore returns the store of the user's sessions: $XDG_STATE_HOME/attractor/sessions, else ~/.local/state/attractor/sessions.
 func UserStore(getenv func(string) string) (*journal.Dir, error) {
-	state := getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(state) { // the XDG specification requires an absolute path
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return nil, fail(ErrNoStore, "there is no directory to keep sessions in: set XDG_STATE_HOME or HOME")
-		}
-		state = filepath.Join(home, ".local", "state")
+	state, err := stateDir(getenv)
+	if err != nil {
+		return nil, fail(ErrNoStore, "there is no directory to keep sessions in: %w", err)
 	}
 	return journal.NewDir(filepath.Join(state, "attractor", "sessions")), nil
+}
+
+// stateDir returns the user's directory for the state of programs.
+func stateDir(getenv func(string) string) (string, error) {
+	if state := getenv("XDG_STATE_HOME"); filepath.IsAbs(state) { // the XDG specification requires an absolute path
+		return state, nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", errors.New("set XDG_STATE_HOME or HOME")
+	}
+	return filepath.Join(home, ".local", "state"), nil
 }
 
 // Find returns the id of the session whose id equals the prefix or alone begins with it. Journals without a record are not sessions, so they

@@ -15,6 +15,8 @@ type Setup struct {
 	Options agent.Options
 	// Local is the environment that Options.Env wraps.
 	Local *env.Local
+	// Project is what the directory brings that may start or allow something.
+	Project *Project
 	// Resumed reports whether the session is a resumed one or a fork.
 	Resumed bool
 
@@ -56,6 +58,9 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 		o.Subagents.Journal = c.Store.Create
 	}
 	if err := s.openDir(&c); err != nil {
+		return s, err
+	}
+	if s.Project, err = OpenProject(s.Local.WorkDir(), c.getenv, c.TrustProject); err != nil {
 		return s, err
 	}
 	if moved {

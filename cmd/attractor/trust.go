@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/sanitize"
+	"github.com/attractor-go/attractor/trust"
+)
+
+func newTrust(t terminal) *cobra.Command {
+	var list, revoke, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "trust [directory]",
+		Short: "Show and trust what the files of a project start and allow",
+		Long: `Trust shows which files of a project start programs or allow tool calls, and asks whether you trust them: permission rules that allow, hooks
+and the scripts that they name, MCP servers, commands, skills and agents. The project is the git repository of the directory, or the directory
+itself. Until you trust it, these files have no effect, except that their rules that deny or ask count.
+
+When one of the files changes, trust ends until you have seen the difference. A decision says nothing about other work trees or about
+repositories inside the project. Decisions are kept in $XDG_STATE_HOME/attractor/trust, or in ~/.local/state/attractor/trust if XDG_STATE_HOME
+is not set.
+
+For machines, attractor run --trust-project trusts a project for one run and keeps no decision.`,
+		Example: `  attractor trust                    show the project of the current directory, and decide
+  attractor trust --list             list the decisions
+  attractor trust --revoke ~/src/x   forget a decision`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir := "."
+			switch {
+			case len(args) > 1:
+				return usage(cmd, fmt.Errorf("unexpected argument %q", args[1]))
+			case list && (revoke || len(args) > 0):
+				return usage(cmd, errors.New("--list takes no directory, and cannot be used together with --revoke"))
+			case asJSON && !list:
+				return usage(cmd, errors.New("--json needs --list"))
+			case len(args) > 0:
+				dir = args[0]
+			}
+			store, err := host.TrustStore(os.Getenv)
+			switch {
+			case err != nil:
+				return hostError(err)
+			case list:
+				return listTrust(t, store, asJSON)
+			case revoke:
+				return revokeTrust(t, store, dir)
+			}
+			return decideTrust(t, store, dir)
+		},
+	}
+	cmd.Flags().BoolVar(&list, "list", false, "list the decisions")
+	cmd.Flags().BoolVar(&revoke, "revoke", false, "forget the decision about the directory")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON")
+	return cmd
+}
+
+// tellUntrusted warns if files of the project have no effect.
+func tellUntrusted(t terminal, p *host.Project) {
+	if line := p.Untrusted(); line != "" {
+		fmt.Fprintf(t.err, "attractor: warning: %s; to see it and decide, run: attractor trust %s\n", oneLine(line), oneLine(shellWord(p.Root)))
+	}
+}
+
+// shellWord quotes a path for a shell if it needs that.
+func shellWord(path string) string {
+	if strings.Trim(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:\\") == "" {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
+
+// listTrust prints the decisions.
+func listTrust(t terminal, store *trust.Store, asJSON bool) error {
+	entries, err := store.List()
+	if err != nil {
+		return fail(exitFailed, "%w", err)
+	}
+	if asJSON {
+		if entries == nil {
+			entries = []trust.Entry{}
+		}
+		return printJSON(t, entries)
+	}
+	if len(entries) == 0 {
+		fmt.Fprintln(t.err, "attractor: there are no decisions yet; to make one, run: attractor trust")
+	}
+	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+	for _, e := range entries {
+		if e.Problem != "" {
+			fmt.Fprintf(t.err, "attractor: warning: %s\n", oneLine(e.Problem))
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d files\t%s\n", e.State, e.Time.Local().Format(time.DateTime), e.Files, oneLine(e.Root))
+	}
+	return w.Flush()
+}
+
+// revokeTrust forgets the decision about the project of a directory, or about the directory itself if it does not exist any more.
+func revokeTrust(t terminal, store *trust.Store, dir string) error {
+	root := dir
+	if p, err := host.OpenProject(dir, os.Getenv, false); err == nil {
+		root = p.Root
+	}
+	if err := store.Revoke(root); err != nil {
+		return fail(exitFailed, "%w; to list the decisions, run: attractor trust --list", err)
+	}
+	fmt.Fprintf(t.out, "The decision about %s is forgotten.\n", oneLine(root))
+	return nil
+}
+
+// decideTrust shows the project of a directory and asks whether its user trusts it, unless it is trusted already.
+func decideTrust(t terminal, store *trust.Store, dir string) error {
+	p, err := host.OpenProject(dir, os.Getenv, false)
+	if err != nil {
+		return hostError(err)
+	}
+	if p.Empty() {
+		fmt.Fprintf(t.out, "%s has no files that start or allow something, so it needs no trust.\n", oneLine(p.Root))
+		return nil
+	}
+	showProject(t, p)
+	switch {
+	case len(p.Problems) > 0:
+		return fail(exitFailed, "the project cannot be trusted: %w", p.Problems[0])
+	case p.Trusted:
+		fmt.Fprintf(t.out, "\nYou have trusted this project since %s. To end that, run: attractor trust --revoke %s\n",
+			p.Decision.Since.Local().Format(time.DateTime), oneLine(shellWord(p.Root)))
+		return nil
+	}
+	return askTrust(t, store, p)
+}
+
+// showProject prints what a project starts and allows, and what has changed since the last decision.
+func showProject(t terminal, p *host.Project) {
+	fmt.Fprintf(t.out, "Files of %s that start or allow something:\n", oneLine(p.Root))
+	effects := p.Effects()
+	for _, f := range p.Files {
+		fmt.Fprintf(t.out, "  %s (%s, %d bytes%s)\n", oneLine(f.Name), f.Kind, len(f.Data), modeOf(&f))
+		for _, e := range effects {
+			if e.File == f.Name && e.Text != "" {
+				fmt.Fprintf(t.out, "    %s: %s\n", oneLine(e.What), oneLine(e.Text))
+			}
+		}
+	}
+	for _, problem := range p.Problems {
+		fmt.Fprintf(t.out, "  %s\n", oneLine(problem.Error()))
+	}
+	if p.Unknown != nil {
+		fmt.Fprintf(t.out, "\nYour last decision cannot be read: %s\n", oneLine(p.Unknown.Error()))
+	}
+	if p.Decision.State != trust.Changed {
+		return
+	}
+	fmt.Fprintf(t.out, "\nChanges since you decided on %s:\n", p.Decision.Since.Local().Format(time.DateTime))
+	for _, c := range p.Decision.Changes {
+		fmt.Fprintf(t.out, "  %s %s\n    %s\n", c.What, oneLine(c.Name), strings.ReplaceAll(strings.TrimRight(sanitize.Text(c.Diff), "\n"), "\n", "\n    "))
+	}
+}
+
+// modeOf returns what is special about a file, for a person.
+func modeOf(f *trust.File) (text string) {
+	if f.Executable {
+		text = ", executable"
+	}
+	if f.Link != "" {
+		text += ", a link to " + oneLine(f.Link)
+	}
+	return text
+}
+
+// askTrust asks the person on the terminal and keeps the answer.
+func askTrust(t terminal, store *trust.Store, p *host.Project) error {
+	in, ok := openTerminal(t.in)
+	if !ok {
+		return fail(exitUsage, "there is no terminal to ask on; to trust the project for one run, pass --trust-project to attractor run")
+	}
+	lines := bufio.NewReader(in)
+	for range 3 {
+		fmt.Fprint(t.err, "\nThese files take effect if you trust them, until one of them changes. Trust them? [y]es, [n]o: ")
+		line, err := lines.ReadString('\n')
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "y", "yes":
+			if err := store.Grant(p.Snapshot); err != nil {
+				return fail(exitFailed, "%w", err)
+			}
+			fmt.Fprintln(t.err, "The project is trusted.")
+			return nil
+		case "n", "no":
+			if err := store.Decline(p.Snapshot); err != nil {
+				return fail(exitFailed, "%w", err)
+			}
+			fmt.Fprintln(t.err, "The project is not trusted. You will not be asked until one of these files changes.")
+			return nil
+		}
+		if err != nil {
+			break
+		}
+	}
+	return fail(exitFailed, "nothing was decided")
+}

@@ -1,0 +1,90 @@
+package host
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/internal/git"
+	"github.com/attractor-go/attractor/trust"
+)
+
+// Project holds what the project of a directory may start and allow. The root of a project is that of the git repository of the directory,
+// or without one the directory itself.
+type Project struct {
+	*trust.Snapshot
+	// Decision is what the user decided about these files.
+	Decision trust.Decision
+	// Trusted reports whether the files have an effect. If not, only the rules in them that deny or ask have.
+	Trusted bool
+	// Unknown says why the user's decision cannot be known.
+	Unknown error
+}
+
+// TrustStore returns the user's decisions about projects: $XDG_STATE_HOME/attractor/trust, else ~/.local/state/attractor/trust.
+func TrustStore(getenv func(string) string) (*trust.Store, error) {
+	state, err := stateDir(getenv)
+	if err != nil {
+		return nil, fail(ErrConfig, "there is no directory to keep decisions in: %w", err)
+	}
+	return trust.NewStore(filepath.Join(state, "attractor", "trust")), nil
+}
+
+// OpenProject reads the files of the project of a directory that start or allow something, and the user's decision about them. With
+// trusted, they are trusted this time whatever the user decided, unless they have problems.
+func OpenProject(dir string, getenv func(string) string, trusted bool) (*Project, error) {
+	root := dir
+	if roots := git.Roots(dir); len(roots) > 0 {
+		root = roots[0]
+	}
+	files, err := trust.Scan(root)
+	if err != nil {
+		return nil, cannotWork(root, err)
+	}
+	p := &Project{Snapshot: files}
+	if files.Empty() {
+		p.Decision.State, p.Trusted = trust.Trusted, true
+		return p, nil
+	}
+	if trusted && len(files.Problems) > 0 {
+		return nil, fail(ErrConfig, "the project %s cannot be trusted: %w", files.Root, files.Problems[0])
+	}
+	store, err := TrustStore(getenv)
+	if err == nil {
+		p.Decision, err = store.Decide(files)
+	}
+	if p.Unknown = err; err != nil {
+		p.Decision.State = trust.Undecided
+	}
+	p.Trusted = trusted || err == nil && p.Decision.State == trust.Trusted
+	return p, nil
+}
+
+// Untrusted returns a line that says which files have no effect and why, or "" if all have the effect that their user has decided on.
+func (p *Project) Untrusted() string {
+	if p.Trusted || p.Unknown == nil && p.Decision.State == trust.Declined {
+		return ""
+	}
+	why := "is not trusted yet"
+	switch {
+	case p.Unknown != nil:
+		why = "is not trusted (" + p.Unknown.Error() + ")"
+	case len(p.Problems) > 0:
+		why = "cannot be trusted (" + p.Problems[0].Error() + ")"
+	case p.Decision.State == trust.Changed:
+		why = "has changed since you decided about it"
+	}
+	var names []string
+	for _, c := range p.Decision.Changes {
+		names = append(names, c.Name)
+	}
+	slices.Sort(names)
+	if names = slices.Compact(names); len(names) > mostFiles {
+		names = append(names[:mostFiles], fmt.Sprintf("%d more", len(names)-mostFiles))
+	}
+	return fmt.Sprintf("the project %s %s, so nothing in it is started or allowed (%s)", p.Root, why, strings.Join(names, ", "))
+}
+
+// mostFiles limits the files that a line names.
+const mostFiles = 3
