@@ -1,0 +1,136 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxWrappers is the number of wrappers around a command that are looked into.
+const maxWrappers = 8
+
+// call adds a simple command, and those that it runs.
+func (w *walker) call(c *syntax.CallExpr, text string, in scope) flow {
+	if len(c.Args) == 0 {
+		for _, a := range c.Assigns {
+			w.assign(a, in)
+		}
+		w.add(Command{Words: []string{":"}, Text: text}, in)
+		return stays(in.dirs)
+	}
+	var vars []string
+	for _, a := range c.Assigns {
+		w.checkAssign(a, in)
+		if a.Name != nil {
+			vars = append(vars, a.Name.Value)
+		}
+	}
+	var words []word
+	for _, n := range c.Args {
+		words = append(words, w.word(n, in))
+	}
+	if special(words[0].text) { // in POSIX shells its variables stay set
+		w.assigned = append(w.assigned, vars...)
+	}
+	in.vars = append(slices.Clone(in.vars), vars...)
+	return w.run(words, text, in, 0)
+}
+
+// special reports whether a program is a special builtin of POSIX shells, as far as scripts with it are clear.
+func special(program string) bool {
+	return slices.Contains([]string{":", "break", "continue", "exit", "export", "readonly", "return", "set", "shift", "times", "unset"}, program)
+}
+
+// run adds a command with its words, and those that it runs. It returns where it leaves the directory.
+func (w *walker) run(words []word, text string, in scope, level int) flow {
+	cmd := simple(words, text)
+	u := usage(words)
+	if level == maxWrappers && len(u.inner)+len(u.scripts) > 0 {
+		u = use{why: "there are too many wrappers around a command", moves: true}
+	}
+	if cmd.Unclear == "" {
+		cmd.Unclear = u.why
+	}
+	cmd.Wraps = u.why == "" && len(u.inner)+len(u.scripts) > 0
+	w.add(cmd, in)
+	in.unclear = ""
+	f := stays(in.dirs)
+	for _, words := range u.inner {
+		in.start = len(w.commands)
+		f = w.run(words, spell(words), in, level+1)
+	}
+	for _, script := range u.scripts {
+		if w.level++; w.level > maxWrappers {
+			w.fail("there are too many scripts in scripts")
+		} else {
+			f = w.script(script, in)
+		}
+		w.level--
+	}
+	switch {
+	case words[0].text == "cd":
+		return w.cd(words[1:], in)
+	case u.moves:
+		return anywhere()
+	case u.child:
+		return stays(in.dirs)
+	}
+	return f
+}
+
+// simple returns the command of some words.
+func simple(words []word, text string) Command {
+	cmd := Command{Text: text}
+	for i, a := range words {
+		cmd.Words = append(cmd.Words, a.text)
+		if a.glob {
+			cmd.Globs = append(cmd.Globs, i)
+		}
+		if cmd.Unclear != "" {
+			continue
+		}
+		cmd.Unclear = a.unclear
+		if a.number && cmd.Words[0] != "echo" && cmd.Words[0] != "printf" {
+			cmd.Unclear = "it has the parameter $? or $#"
+		}
+	}
+	if (words[0].glob || words[0].text == "") && cmd.Unclear == "" {
+		cmd.Unclear = "the program is not literal"
+	}
+	return cmd
+}
+
+// spell returns the words as a text.
+func spell(words []word) string {
+	var list []string
+	for _, a := range words {
+		list = append(list, a.text)
+	}
+	return strings.Join(list, " ")
+}
+
+// harmlessSet reports whether set only changes how the script ends and what it prints about itself.
+func harmlessSet(args []word) bool {
+	for i := 0; i < len(args); i++ {
+		a := args[i].text
+		if a == "-o" || a == "+o" {
+			i++
+			if i == len(args) || !slices.Contains([]string{"errexit", "nounset", "pipefail", "xtrace"}, args[i].text) {
+				return false
+			}
+			continue
+		}
+		if len(a) < 2 || a[0] != '-' && a[0] != '+' {
+			return false
+		}
+		if pipe, ok := strings.CutSuffix(a, "o"); ok && i+1 < len(args) && args[i+1].text == "pipefail" { // set -euo pipefail
+			a = pipe
+			i++
+		}
+		if strings.Trim(a[1:], "eux") != "" {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,151 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// The limits of what patterns of file names are expanded to.
+const (
+	maxMatches = 500
+	maxListed  = 20_000 // entries of directories that are compared
+)
+
+// expand returns the words of a command with its patterns replaced by the files that match now.
+func expand(ctx context.Context, e env.Environment, c Command) (words []string, why string) {
+	if len(c.Globs) == 0 {
+		return c.Words, ""
+	}
+	g := &globber{ctx: ctx, env: e, left: maxListed}
+	for i, word := range c.Words {
+		if !slices.Contains(c.Globs, i) {
+			words = append(words, word)
+			continue
+		}
+		matches, why := g.glob(c.Dir, word)
+		if why != "" {
+			return nil, why
+		}
+		for _, m := range matches {
+			if strings.HasPrefix(m, "-") {
+				return nil, fmt.Sprintf("the pattern %s matches a file that is named like an option: %s", word, m)
+			}
+		}
+		if len(matches) == 0 {
+			matches = []string{word}
+		}
+		if words = append(words, matches...); len(words) > maxMatches {
+			return nil, fmt.Sprintf("the pattern %s matches more than %d files", word, maxMatches)
+		}
+	}
+	return words, ""
+}
+
+// globber finds the files that match patterns.
+type globber struct {
+	ctx  context.Context
+	env  env.Environment
+	left int
+}
+
+// glob returns the files that match a pattern, in the form in which the shell writes them.
+func (g *globber) glob(dir, pattern string) (found []string, why string) {
+	if dir == "" && !path.IsAbs(pattern) {
+		return nil, "it is not known in which directory it runs"
+	}
+	if depends(pattern) {
+		return nil, "the pattern " + pattern + " has a set of characters that depends on the language"
+	}
+	found = []string{""}
+	for i, element := range strings.SplitAfter(pattern, "/") {
+		name, slash := strings.TrimSuffix(element, "/"), strings.HasSuffix(element, "/")
+		if !strings.ContainsAny(name, "*?[") {
+			for j := range found {
+				found[j] += element
+			}
+			continue
+		}
+		var next []string
+		for _, before := range found {
+			matches, why := g.list(at(dir, before), strings.ReplaceAll(name, "[!", "[^"), slash)
+			if why != "" {
+				return nil, why
+			}
+			for _, m := range matches {
+				if slash {
+					m += "/"
+				}
+				next = append(next, before+m)
+			}
+		}
+		if found = next; len(found) > maxMatches || i > 100 {
+			return nil, fmt.Sprintf("the pattern %s matches more than %d files", pattern, maxMatches)
+		}
+	}
+	return found, ""
+}
+
+// depends reports whether a pattern has a class or a range of characters whose meaning depends on the language.
+func depends(pattern string) bool {
+	_, sets, _ := strings.Cut(pattern, "[")
+	for i := range len(sets) {
+		switch sets[i] {
+		case ':', '.', '=':
+			if i > 0 && sets[i-1] == '[' || i == 0 {
+				return true
+			}
+		case '-':
+			if i > 0 && i+1 < len(sets) && sets[i+1] != ']' && (sets[i-1] < '0' || sets[i+1] > '9') {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// at returns the directory that a beginning of a pattern names.
+func at(dir, before string) string {
+	name, _ := absolute(dir, before+".")
+	return name
+}
+
+// isDir reports whether a name may be that of a directory.
+func (g *globber) isDir(name string) bool {
+	info, err := g.env.Stat(g.ctx, name)
+	return err == nil && info.IsDir() || err != nil && !errors.Is(err, fs.ErrNotExist)
+}
+
+// list returns the names in a directory that match, or only those of directories.
+func (g *globber) list(dir, pattern string, onlyDirs bool) (names []string, why string) {
+	entries, err := g.env.ReadDir(g.ctx, dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, "it is not known what matches in " + dir
+	}
+	if g.left -= len(entries); g.left < 0 {
+		return nil, fmt.Sprintf("patterns of file names are compared with at most %d files", maxListed)
+	}
+	all := []string{".", ".."}
+	for _, entry := range entries {
+		all = append(all, entry.Name)
+	}
+	for _, name := range all {
+		if strings.HasPrefix(name, ".") && !strings.HasPrefix(pattern, ".") {
+			continue
+		}
+		ok, err := path.Match(pattern, name)
+		if err != nil {
+			return nil, "the pattern " + pattern + " is not known here"
+		}
+		if ok && (!onlyDirs || g.isDir(dir+"/"+name)) {
+			names = append(names, name)
+		}
+	}
+	return names, ""
+}

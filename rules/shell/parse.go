@@ -1,0 +1,134 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/attractor-go/attractor/sanitize"
+)
+
+// The limits of what Parse looks at. Beyond them a script is Unclear.
+const (
+	maxScript   = 64 << 10 // bytes
+	maxCommands = 1000
+	maxDepth    = 100
+	maxWork     = 20_000 // statements visited; those in loops that change the directory are visited twice
+)
+
+// Place says where a script runs.
+type Place struct {
+	Dir  string // the absolute working directory; empty means unknown
+	Home string // what ~ stands for; empty means unknown
+}
+
+// Script describes what a script may run.
+type Script struct {
+	// Commands holds every simple command, in the order of the text. A command is followed by those in its substitutions.
+	Commands []Command
+	// Unclear says why the script as a whole cannot be judged; empty means that Commands has all that it may run. An unclear script
+	// must not be allowed, but its commands still serve to deny it.
+	Unclear string
+}
+
+// Command describes a simple command. A redirection or an assignment without a program counts as the command ":", which has the same
+// effect.
+type Command struct {
+	// Words holds the program and its arguments after the removal of quotes. It is never empty. What is not literal stands there as
+	// written, and Unclear says so.
+	Words []string
+	// Globs holds the indexes of the words that are patterns of file names, which the shell replaces by the files that match.
+	Globs []int
+	// Dir is the absolute directory in which the command runs; empty means unknown. A command that may run in one of several
+	// directories is listed for each of them. Names with .. are not simplified, because links may lead elsewhere.
+	Dir string
+	// Vars holds the names of the variables that the script sets, in front of the command or anywhere else for later commands.
+	Vars []string
+	// Reads and Writes hold the files of redirections, as absolute paths. /dev/null and copies of descriptors are left out.
+	Reads, Writes []string
+	// Unclear says why it is not known what exactly the command runs; empty means that it is known.
+	Unclear string
+	// Wraps reports that the command only runs other commands, which are listed after it, as timeout and sh -c do. If it is not Unclear,
+	// only those need to be allowed.
+	Wraps bool
+	// Subshell reports that the command is in a subshell.
+	Subshell bool
+	// Text is the command as written, for messages.
+	Text string
+}
+
+// Parse reads a script. It never fails and never runs anything.
+func Parse(script string, at Place) Script {
+	w := &walker{at: at}
+	w.script(script, scope{dirs: dirs{at.Dir}})
+	for i := range w.commands {
+		c := &w.commands[i]
+		c.Vars = append(c.Vars, w.assigned...)
+	}
+	return Script{Commands: w.commands, Unclear: w.unclear}
+}
+
+// script parses a script and walks through it. It returns where the script leaves the directory.
+func (w *walker) script(text string, in scope) flow {
+	if why := unreadable(text); why != "" {
+		w.fail(why)
+		return anywhere()
+	}
+	file, err := parse(text)
+	if err != nil {
+		w.fail("the script cannot be parsed: " + err.Error())
+		return anywhere()
+	}
+	outer := w.text
+	w.text = text
+	f := w.stmts(file.Stmts, in)
+	w.text = outer
+	return f
+}
+
+// parse returns the syntax tree of a script. A panic of the parser becomes an error.
+func parse(text string) (file *syntax.File, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			file, err = nil, fmt.Errorf("the parser failed: %v", p)
+		}
+	}()
+	file, err = syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	if wrong := (syntax.ParseError{}); errors.As(err, &wrong) {
+		return nil, fmt.Errorf("line %d: %s", wrong.Pos.Line(), wrong.Text)
+	}
+	return file, err
+}
+
+// unreadable returns why a script is not even parsed: shells and people may read its text differently.
+func unreadable(text string) string {
+	if len(text) > maxScript {
+		return fmt.Sprintf("the script has more than %d bytes", maxScript)
+	}
+	ascii := true
+	for i := range len(text) {
+		c := text[i]
+		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
+			return fmt.Sprintf("the script has the control character %#02x", c)
+		}
+		ascii = ascii && c < 0x80
+	}
+	if ascii {
+		return ""
+	}
+	if sanitize.Text(text) != text {
+		return "the script has characters that cannot be seen"
+	}
+	for _, r := range text {
+		if r > 0x7f && (unicode.IsSpace(r) || unicode.Is(unicode.Z, r)) {
+			return fmt.Sprintf("the script has %U, which looks like a space", r)
+		}
+		if r == 0x200d || r == 0xfe0e || r == 0xfe0f {
+			return "the script has characters that cannot be seen"
+		}
+	}
+	return ""
+}

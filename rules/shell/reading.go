@@ -1,0 +1,187 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// File describes what a command reads.
+type File struct {
+	// Path is the absolute path. Links and .. in it are not resolved.
+	Path string
+	// Tree reports that the command also reads what is below the directory. It may open every file there, hidden ones too.
+	Tree bool
+	// Names reports that it reads only names and attributes, as ls and find do, and no content.
+	Names bool
+}
+
+// Reading judges whether a command only reads. It returns the files that it reads, which the caller has to judge, and why the command may
+// do anything else; empty means that it may not.
+//
+// The environment serves to look at directories and at the configuration of git repositories. Nothing is run.
+func Reading(ctx context.Context, e env.Environment, c Command) (files []File, why string) {
+	if why := unfit(c); why != "" {
+		return nil, why
+	}
+	for _, name := range c.Reads {
+		files = append(files, File{Path: name})
+	}
+	if c.Wraps {
+		return files, ""
+	}
+	words, why := expand(ctx, e, c)
+	if why != "" {
+		return nil, why
+	}
+	program, why := systemProgram(words[0])
+	if why != "" {
+		return nil, why
+	}
+	r := &read{ctx: ctx, env: e, dir: c.Dir, program: program, files: files}
+	if why := r.judge(words[1:]); why != "" {
+		return nil, why
+	}
+	return r.files, ""
+}
+
+// unfit returns why a command asks whatever its program is.
+func unfit(c Command) string {
+	switch {
+	case c.Unclear != "":
+		return c.Unclear
+	case len(c.Words) == 0:
+		return "there is no command"
+	case len(c.Writes) > 0:
+		return "it writes " + c.Writes[0]
+	case c.Subshell:
+		return "it is in a subshell"
+	}
+	for _, name := range c.Vars {
+		if !harmlessVar(name) {
+			return fmt.Sprintf("the variable %s may change what it does", name)
+		}
+	}
+	return ""
+}
+
+// harmlessVar reports whether no reading command takes more from a variable than the language, the time zone or the form of its output.
+// Shells and programs have names in capitals for theirs; the others belong to the script.
+func harmlessVar(name string) bool {
+	switch name {
+	case "LANG", "LANGUAGE", "TZ", "TERM", "NO_COLOR", "CLICOLOR", "FORCE_COLOR", "COLUMNS", "LINES", "CI":
+		return true
+	}
+	return strings.HasPrefix(name, "LC_") || strings.ToLower(name) == name
+}
+
+// systemProgram returns the name of a program that belongs to the system: it has no path, or one in a directory of the system.
+func systemProgram(word string) (name, why string) {
+	dir, name := path.Split(word)
+	if dir == "" || slices.Contains([]string{"/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/opt/homebrew/bin/"}, dir) {
+		return name, ""
+	}
+	return "", word + " is not a program of the system"
+}
+
+// read judges one command.
+type read struct {
+	ctx     context.Context
+	env     env.Environment
+	dir     string
+	program string
+	files   []File
+}
+
+// judge returns why a command with these arguments may do more than read.
+func (r *read) judge(args []string) string {
+	switch r.program {
+	case ":", "true", "false", "echo", "cd", "exit", "break", "continue", "return", "set", "wait":
+		return "" // set has been judged by Parse
+	case "printf":
+		return printf(args)
+	case "[", "test", "[[":
+		return r.test(args)
+	case "command":
+		if len(args) > 1 && (args[0] == "-v" || args[0] == "-V") {
+			return ""
+		}
+	case "type", "which":
+		return ""
+	case "jq":
+		return r.jq(args)
+	case "find":
+		return r.find(args)
+	case "sed":
+		return r.sed(args)
+	case "go", "gofmt", "node", "npm", "python", "python3", "gcc", "clang", "make", "java", "ruby", "perl", "php":
+		return r.toolchain(args)
+	}
+	s, ok := specOf(r.program)
+	if !ok {
+		return r.program + " is not known as a command that only reads"
+	}
+	return r.bySpec(s, args)
+}
+
+// file adds a file that the command reads.
+func (r *read) file(name string, f File) (why string) {
+	p, ok := absolute(r.dir, name)
+	if !ok {
+		return "it is not known in which directory it runs"
+	}
+	f.Path = p
+	r.files = append(r.files, f)
+	return ""
+}
+
+// bySpec judges a command by its row of the table.
+func (r *read) bySpec(s spec, args []string) string {
+	p, why := s.parse(args)
+	if why != "" {
+		return r.program + " " + why
+	}
+	operands := p.operands
+	if s.first && len(p.values('e', "regexp"))+len(p.values('f', "file")) == 0 && !p.has(0, "files") {
+		if len(operands) == 0 {
+			return r.program + " has no pattern"
+		}
+		operands = operands[1:]
+	}
+	for _, name := range s.reads(p) {
+		if why := r.operand(name, File{}); why != "" {
+			return why
+		}
+	}
+	if len(operands) > s.max {
+		return fmt.Sprintf("%s may do more than read with %s", r.program, operands[s.max])
+	}
+	f := File{Names: s.kind == names, Tree: s.tree(p)}
+	if s.kind == text {
+		return s.check(r.program, operands)
+	}
+	if len(operands) == 0 && f.Tree {
+		operands = []string{"."}
+	}
+	if len(operands) == 0 && s.kind == names {
+		operands = []string{"."}
+	}
+	for _, name := range operands {
+		if why := r.operand(name, f); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// operand adds a file unless its name stands for the input.
+func (r *read) operand(name string, f File) string {
+	if name == "-" && !f.Names {
+		return ""
+	}
+	return r.file(name, f)
+}

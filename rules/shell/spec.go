@@ -1,0 +1,180 @@
+package shell
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// operands says what the operands of a command are.
+type operands int
+
+const (
+	files operands = iota // files whose content it reads
+	names                 // files of which it reads names and attributes
+	text                  // no files
+)
+
+// spec describes the options of a command that are harmless. All others make it ask.
+type spec struct {
+	kind  operands
+	short string   // options without a value; those followed by : have a value, those followed by :: may have one in the same argument
+	long  []string // NAME without a value, NAME= with one, NAME? with one only after =
+	trees string   // options that make it read whole directories
+	from  string   // options whose value is a file that it reads
+	first bool     // the first operand is a pattern, a filter or the like
+	max   int      // operands
+}
+
+// arguments holds the parsed arguments of a command.
+type arguments struct {
+	options  []option
+	operands []string
+}
+
+// option holds an option and its value. Short options are named by their letter.
+type option struct{ name, value string }
+
+// has reports whether an option was given.
+func (p arguments) has(short byte, long string) bool {
+	return slices.ContainsFunc(p.options, func(o option) bool { return o.name == long || short != 0 && o.name == string(short) })
+}
+
+// values returns the values of an option.
+func (p arguments) values(short byte, long string) (values []string) {
+	for _, o := range p.options {
+		if o.name == long || o.name == string(short) {
+			values = append(values, o.value)
+		}
+	}
+	return values
+}
+
+// parse splits arguments as getopt does. It returns what is not known to be harmless.
+func (s spec) parse(args []string) (p arguments, why string) {
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		switch {
+		case a == "--":
+			p.operands = append(p.operands, args[i+1:]...)
+			return p, ""
+		case strings.HasPrefix(a, "--"):
+			name, value, has := strings.Cut(a[2:], "=")
+			switch {
+			case !has && (slices.Contains(s.long, name) || slices.Contains(s.long, name+"?")):
+			case has && (slices.Contains(s.long, name+"=") || slices.Contains(s.long, name+"?")):
+			case !has && slices.Contains(s.long, name+"=") && i+1 < len(args):
+				i++
+				value = args[i]
+			default:
+				return p, "may do more than read with " + a
+			}
+			p.options = append(p.options, option{name, value})
+		case len(a) > 1 && a[0] == '-':
+			next, ok := s.cluster(a[1:], args[i+1:], &p)
+			if !ok {
+				return p, "may do more than read with " + a
+			}
+			i += next
+		default:
+			p.operands = append(p.operands, a)
+		}
+	}
+	return p, ""
+}
+
+// cluster reads the short options of one argument. It returns the number of further arguments that are used.
+func (s spec) cluster(letters string, following []string, p *arguments) (used int, ok bool) {
+	for i := range len(letters) {
+		at := strings.IndexByte(s.short, letters[i])
+		if at < 0 || letters[i] == ':' {
+			return 0, false
+		}
+		name := letters[i : i+1]
+		if at+1 == len(s.short) || s.short[at+1] != ':' {
+			p.options = append(p.options, option{name: name})
+			continue
+		}
+		if i+1 < len(letters) {
+			p.options = append(p.options, option{name, letters[i+1:]})
+			return 0, true
+		}
+		if strings.HasPrefix(s.short[at+1:], "::") {
+			p.options = append(p.options, option{name: name})
+			return 0, true
+		}
+		if len(following) == 0 {
+			return 0, false
+		}
+		p.options = append(p.options, option{name, following[0]})
+		return 1, true
+	}
+	return 0, true
+}
+
+// tree reports whether the command reads whole directories.
+func (s spec) tree(p arguments) bool {
+	if s.trees == "always" {
+		return true
+	}
+	return slices.ContainsFunc(p.options, func(o option) bool { return slices.Contains(strings.Fields(s.trees), o.name) })
+}
+
+// reads returns the files that options name.
+func (s spec) reads(p arguments) (names []string) {
+	for _, o := range p.options {
+		if o.value != "" && slices.Contains(strings.Fields(s.from), o.name) {
+			names = append(names, o.value)
+		}
+	}
+	return names
+}
+
+// check returns why the operands of a command that reads no files may do more than print.
+func (s spec) check(program string, operands []string) string {
+	for _, a := range operands {
+		switch program {
+		case "date":
+			if !strings.HasPrefix(a, "+") {
+				return "date may set the time"
+			}
+		case "seq", "sleep":
+			if n, err := strconv.ParseFloat(a, 64); err != nil || math.Abs(n) > 1e6 {
+				return program + " may not end"
+			}
+		}
+	}
+	return ""
+}
+
+// specOf returns the row of a command in the table.
+func specOf(program string) (spec, bool) {
+	_, row, found := strings.Cut(table, "\n"+program+" | ")
+	if !found || program == "" || strings.ContainsAny(program, " |\n") {
+		return spec{}, false
+	}
+	row, _, _ = strings.Cut(row, "\n")
+	s := spec{max: math.MaxInt}
+	for i, field := range strings.Split(row, " | ") {
+		field = strings.TrimSpace(field)
+		switch {
+		case i == 0:
+			s.kind = map[string]operands{"files": files, "names": names, "text": text}[field]
+		case field == "-":
+		case i == 1:
+			s.short = field
+		case i == 2:
+			s.long = strings.Fields(field)
+		case strings.HasPrefix(field, "tree "):
+			s.trees = strings.TrimPrefix(field, "tree ")
+		case strings.HasPrefix(field, "from "):
+			s.from = strings.TrimPrefix(field, "from ")
+		case strings.HasPrefix(field, "max "):
+			s.max, _ = strconv.Atoi(strings.TrimPrefix(field, "max ")) // TestTable checks the rows
+		case field == "first":
+			s.first = true
+		}
+	}
+	return s, true
+}

@@ -1,0 +1,307 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// walker walks through the syntax tree of a script.
+type walker struct {
+	at       Place
+	text     string // of the script that it is in
+	commands []Command
+	unclear  string
+	assigned []string // the variables that the script sets for itself
+	depth    int      // of statements
+	level    int      // of scripts in scripts
+	work     int      // statements visited
+}
+
+// scope holds what a statement inherits from those around it.
+type scope struct {
+	dirs          dirs
+	subshell      bool
+	start         int      // the index of the statement's first command
+	vars          []string // set in front of a wrapper
+	reads, writes []string // the files of redirections, also those of constructs around it
+	unclear       string   // about the redirections
+}
+
+// inner returns the scope of a substitution, which does not have the redirections of its command.
+func (s scope) inner() scope { return scope{dirs: s.dirs, subshell: s.subshell} }
+
+func (s scope) at(d dirs) scope {
+	s.dirs = d
+	return s
+}
+
+func (w *walker) fail(why string) {
+	if w.unclear == "" {
+		w.unclear = why
+	}
+}
+
+// source returns the text of a node, without the operator after a statement.
+func (w *walker) source(n syntax.Node) string {
+	from, to := n.Pos().Offset(), n.End().Offset()
+	if s, ok := n.(*syntax.Stmt); ok && s.Semicolon.IsValid() {
+		to = s.Semicolon.Offset()
+	}
+	if from > to || to > uint(len(w.text)) {
+		return ""
+	}
+	return strings.TrimSpace(w.text[from:to])
+}
+
+func (w *walker) stmts(list []*syntax.Stmt, in scope) flow {
+	f := stays(in.dirs)
+	for _, s := range list {
+		f = w.stmt(s, in)
+		in.dirs = f.both()
+	}
+	return f
+}
+
+func (w *walker) stmt(s *syntax.Stmt, in scope) flow {
+	w.depth++
+	w.work++
+	defer func() { w.depth-- }()
+	if w.depth > maxDepth || w.work > maxWork || len(w.commands) > maxCommands {
+		w.fail("the script is too long or nested too deeply")
+		return anywhere()
+	}
+	if s.Coprocess || s.Disown {
+		w.fail("it has an operator that only some shells know")
+	}
+	in.start = len(w.commands)
+	redirected, splits := w.redirects(s.Redirs, in)
+	var f flow
+	if s.Cmd == nil {
+		w.add(Command{Words: []string{":"}, Text: w.source(s)}, redirected)
+		f = stays(in.dirs)
+	} else {
+		f = w.command(s, redirected)
+	}
+	if s.Negated {
+		f = flow{f.failed, f.ok}
+	}
+	if s.Background || splits { // it runs in a process of its own, at least in some shells
+		f = stays(in.dirs.union(f.both()))
+	}
+	return f
+}
+
+func (w *walker) command(s *syntax.Stmt, in scope) flow {
+	switch c := s.Cmd.(type) {
+	case *syntax.CallExpr:
+		return w.call(c, w.source(s), in)
+	case *syntax.BinaryCmd:
+		return w.binary(c, in)
+	case *syntax.Block:
+		return w.stmts(c.Stmts, in)
+	case *syntax.Subshell:
+		in.subshell = true
+		w.stmts(c.Stmts, in)
+		return stays(in.dirs)
+	case *syntax.IfClause:
+		return w.ifClause(c, in)
+	case *syntax.WhileClause:
+		return w.loop(in, func(in scope) flow {
+			cond := w.stmts(c.Cond, in)
+			body := w.stmts(c.Do, in.at(cond.both()))
+			return stays(cond.both().union(body.both()))
+		})
+	case *syntax.ForClause:
+		return w.forClause(c, in)
+	case *syntax.CaseClause:
+		return w.caseClause(c, in)
+	case *syntax.TestClause:
+		w.test(c, w.source(s), in)
+		return stays(in.dirs)
+	case *syntax.DeclClause:
+		w.declaration(c, w.source(s), in)
+		return stays(in.dirs)
+	case *syntax.TimeClause:
+		if c.Stmt == nil {
+			return stays(in.dirs)
+		}
+		return w.stmt(c.Stmt, in)
+	case *syntax.FuncDecl:
+		w.fail("it defines a function")
+		w.stmt(c.Body, in.at(dirs{""}))
+		return stays(in.dirs)
+	case *syntax.CoprocClause:
+		w.fail("it has a coprocess")
+		return w.stmt(c.Stmt, in)
+	}
+	w.fail("it has arithmetic, which may run commands")
+	w.nested(s.Cmd, in)
+	return stays(in.dirs)
+}
+
+func (w *walker) binary(c *syntax.BinaryCmd, in scope) flow {
+	left := w.stmt(c.X, in)
+	switch c.Op {
+	case syntax.AndStmt:
+		right := w.stmt(c.Y, in.at(left.ok))
+		return flow{right.ok, left.failed.union(right.failed)}
+	case syntax.OrStmt:
+		right := w.stmt(c.Y, in.at(left.failed))
+		return flow{left.ok.union(right.ok), right.failed}
+	}
+	right := w.stmt(c.Y, in) // of a pipe; some shells run the last command in their own process
+	return stays(in.dirs.union(right.both()))
+}
+
+func (w *walker) ifClause(c *syntax.IfClause, in scope) flow {
+	if len(c.Cond) == 0 { // else
+		return w.stmts(c.Then, in)
+	}
+	cond := w.stmts(c.Cond, in)
+	out := w.stmts(c.Then, in.at(cond.ok)).both()
+	if c.Else != nil {
+		return stays(out.union(w.ifClause(c.Else, in.at(cond.failed)).both()))
+	}
+	return stays(out.union(cond.failed))
+}
+
+// loop walks through a body that may run several times. If it changes the directory, it is walked through again for an unknown one.
+func (w *walker) loop(in scope, body func(scope) flow) flow {
+	before := len(w.commands)
+	out := body(in).both()
+	if in.dirs.covers(out) {
+		return stays(in.dirs)
+	}
+	w.commands = w.commands[:before]
+	body(in.at(dirs{""}))
+	return anywhere()
+}
+
+func (w *walker) forClause(c *syntax.ForClause, in scope) flow {
+	words, ok := c.Loop.(*syntax.WordIter)
+	if !ok || c.Select || c.Braces {
+		w.fail("it has a loop that only some shells know")
+		w.nested(c.Loop, in)
+	} else {
+		w.assigned = append(w.assigned, words.Name.Value)
+		for _, item := range words.Items {
+			w.value(item, in)
+		}
+	}
+	return w.loop(in, func(in scope) flow { return w.stmts(c.Do, in) })
+}
+
+func (w *walker) caseClause(c *syntax.CaseClause, in scope) flow {
+	if c.Braces {
+		w.fail("it has a case that only some shells know")
+	}
+	w.value(c.Word, in)
+	out := in.dirs
+	for _, item := range c.Items {
+		if item.Op != syntax.Break {
+			w.fail("it has a case that only some shells know")
+		}
+		for _, p := range item.Patterns {
+			w.value(p, in)
+		}
+		out = out.union(w.stmts(item.Stmts, in).both())
+	}
+	return stays(out)
+}
+
+// test adds [[ ]] as a command. Only conditions of one operator are clear, because a POSIX shell takes && and < in it for its own.
+func (w *walker) test(c *syntax.TestClause, text string, in scope) {
+	cmd := Command{Words: []string{"[["}, Text: text}
+	var args []*syntax.Word
+	switch x := c.X.(type) {
+	case *syntax.Word:
+		args = append(args, x)
+	case *syntax.UnaryTest:
+		cmd.Words = append(cmd.Words, x.Op.String())
+		if operand, ok := x.X.(*syntax.Word); ok {
+			args = append(args, operand)
+			break
+		}
+		cmd.Unclear = "[[ is not a simple condition"
+	case *syntax.BinaryTest:
+		left, ok1 := x.X.(*syntax.Word)
+		right, ok2 := x.Y.(*syntax.Word)
+		if ok1 && ok2 && slices.Contains([]syntax.BinTestOperator{syntax.TsMatch, syntax.TsNoMatch, syntax.TsMatchShort}, x.Op) {
+			args = append(args, left, right)
+			break
+		}
+		cmd.Unclear = "[[ has an operator that other shells take for their own, or whose operands are calculated"
+	default:
+		cmd.Unclear = "[[ is not a simple condition"
+	}
+	if cmd.Unclear != "" {
+		cmd.Words = append(cmd.Words, "...")
+		w.add(cmd, in)
+		w.nested(c.X, in)
+		return
+	}
+	for _, n := range args {
+		a := w.word(n, in)
+		cmd.Words = append(cmd.Words, a.text)
+		if a.unclear != "" {
+			cmd.Unclear = a.unclear
+		}
+	}
+	cmd.Words = append(cmd.Words, "]]")
+	w.add(cmd, in)
+}
+
+// declaration adds export, declare and the like as commands.
+func (w *walker) declaration(c *syntax.DeclClause, text string, in scope) {
+	cmd := Command{Words: []string{c.Variant.Value}, Text: text}
+	if c.Variant.Value != "export" {
+		cmd.Unclear = c.Variant.Value + " may calculate values, which may run commands"
+	}
+	for _, a := range c.Args {
+		cmd.Words = append(cmd.Words, w.source(a))
+		if a.Naked && a.Name == nil {
+			cmd.Unclear = "it is not literal what it sets"
+			w.value(a.Value, in)
+			continue
+		}
+		w.assign(a, in)
+	}
+	w.add(cmd, in)
+}
+
+// assign notes a variable that the script sets.
+func (w *walker) assign(a *syntax.Assign, in scope) {
+	w.checkAssign(a, in)
+	if a.Name != nil {
+		w.assigned = append(w.assigned, a.Name.Value)
+	}
+}
+
+// checkAssign walks through the value of a variable.
+func (w *walker) checkAssign(a *syntax.Assign, in scope) {
+	if a.Append || a.Index != nil || a.Array != nil {
+		w.fail("it has an assignment that only some shells know")
+		w.nested(a, in)
+		return
+	}
+	w.value(a.Value, in)
+}
+
+// add adds a command for each directory in which it may run, in front of those that were found in its words.
+func (w *walker) add(c Command, in scope) {
+	c.Subshell = in.subshell
+	c.Vars = append(slices.Clone(in.vars), c.Vars...)
+	c.Reads, c.Writes = in.reads, in.writes
+	if c.Unclear == "" {
+		c.Unclear = in.unclear
+	}
+	var all []Command
+	for _, dir := range in.dirs {
+		at := c
+		at.Dir, at.Vars = dir, slices.Clone(c.Vars)
+		all = append(all, at)
+	}
+	w.commands = slices.Insert(w.commands, in.start, all...)
+}

@@ -1,0 +1,247 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// use says what a command runs besides its program.
+type use struct {
+	why     string   // why it is not certain; empty means that it is
+	inner   [][]word // the commands that it runs, or that it may run if it is not certain
+	scripts []string // the scripts that it runs
+	child   bool     // it runs them in a process of its own
+	moves   bool     // it may change the directory of the script
+}
+
+// usage returns what a command runs besides its program.
+func usage(words []word) use {
+	program := words[0]
+	if program.unclear != "" || program.glob || program.number || program.text == "" {
+		return use{moves: true}
+	}
+	name := path.Base(program.text)
+	switch name {
+	case "pushd", "popd":
+		return use{moves: true}
+	case "eval":
+		return use{why: "eval runs its arguments as a script", scripts: literals(words[1:], true), moves: true}
+	case "trap":
+		return use{why: "trap runs a script later", scripts: literals(words[1:min(2, len(words))], false)}
+	case ".", "source":
+		return use{why: name + " runs a file as a script", moves: true}
+	case "alias", "unalias", "enable", "hash", "shopt", "bind", "complete", "set":
+		if name == "set" && harmlessSet(words[1:]) {
+			return use{}
+		}
+		return use{why: name + " may change what later commands do"}
+	case "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh":
+		return shells(name, words)
+	case "find":
+		return finds(words)
+	case "fd", "fdfind":
+		for i, a := range words {
+			if slices.Contains([]string{"-x", "-X", "--exec", "--exec-batch"}, a.text) {
+				return use{why: "fd runs a program", inner: rest(words, i+1), child: true}
+			}
+		}
+	}
+	if w, ok := wrapperOf(name); ok {
+		return w.use(name, words)
+	}
+	return use{}
+}
+
+// rest returns the words from an index on as a command.
+func rest(words []word, i int) [][]word {
+	if i >= len(words) {
+		return nil
+	}
+	return [][]word{words[i:]}
+}
+
+// literals returns the words that are literal, for scripts that are only read to deny them.
+func literals(words []word, join bool) []string {
+	var texts []string
+	for _, a := range words {
+		if a.unclear == "" {
+			texts = append(texts, a.text)
+		}
+	}
+	if join && len(texts) > 0 {
+		return []string{strings.Join(texts, " ")}
+	}
+	return texts
+}
+
+// finds returns the commands that find runs.
+func finds(words []word) (u use) {
+	for i := 1; i < len(words); i++ {
+		if !slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, words[i].text) {
+			continue
+		}
+		u.why, u.child = "find runs a program", true
+		end := i + 1
+		for end < len(words) && words[end].text != ";" && words[end].text != "+" {
+			end++
+		}
+		if end > i+1 {
+			u.inner = append(u.inner, words[i+1:end])
+		}
+		i = end
+	}
+	return u
+}
+
+// shells returns the script of sh -c. A shell that runs a file is a program like others.
+func shells(name string, words []word) use {
+	has := false
+	i := 1
+	for ; i < len(words) && strings.HasPrefix(words[i].text, "-") && words[i].unclear == "" && words[i].text != "--"; i++ {
+		option := words[i].text
+		has = has || !strings.HasPrefix(option, "--") && strings.Contains(option, "c")
+		if option == "-o" && i+1 < len(words) && harmlessSet(words[i:i+2]) {
+			i++
+		} else if option != "--login" && option != "--norc" && option != "--noprofile" && strings.Trim(option[1:], "celux") != "" {
+			if !has && !slices.ContainsFunc(words[i:], func(a word) bool { return strings.HasPrefix(a.text, "-") && strings.Contains(a.text, "c") }) {
+				return use{}
+			}
+			return use{why: "the option " + option + " of " + name + " is not known here", scripts: literals(words[i+1:], false), child: true}
+		}
+	}
+	if i < len(words) && words[i].text == "--" {
+		i++
+	}
+	u := use{child: true}
+	switch {
+	case !has:
+		return use{}
+	case i == len(words) || words[i].unclear != "" || words[i].glob || words[i].number:
+		u.why = "it is not literal which script " + name + " runs"
+		return u
+	case name == "ksh" || name == "mksh" || name == "zsh" && !same(words[i].text):
+		u.why = "the script may mean something else to " + name
+	}
+	u.scripts = []string{words[i].text}
+	return u
+}
+
+// same reports whether a script certainly means the same to zsh: it has only plain words, lists, pipes and quotes.
+func same(script string) bool {
+	for _, c := range script {
+		plain := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune(" _./,:@+-&|;'\"\n", c)
+		if !plain {
+			return false
+		}
+	}
+	return !strings.Contains(script, "&|") // which zsh knows as an operator
+}
+
+// wrapper describes a program that runs its arguments as a command.
+type wrapper struct {
+	flags  string   // short options without a value
+	valued string   // short options with a value
+	long   []string // long options; those that end in = have a value
+	before int      // arguments in front of the command
+	why    string   // why the command is not all that it does; empty if it is
+}
+
+// wrapperOf returns the description of a wrapper.
+func wrapperOf(name string) (wrapper, bool) {
+	switch name {
+	case "builtin":
+		return wrapper{}, true
+	case "command":
+		return wrapper{flags: "p"}, true
+	case "time":
+		return wrapper{flags: "p"}, true
+	case "nice":
+		return wrapper{flags: "0123456789", valued: "n", long: []string{"--adjustment="}}, true
+	case "timeout":
+		return wrapper{flags: "v", valued: "ks", long: []string{"--kill-after=", "--signal=", "--foreground", "--preserve-status", "--verbose"}, before: 1}, true
+	case "stdbuf":
+		return wrapper{valued: "ioe", long: []string{"--input=", "--output=", "--error="}}, true
+	case "chroot", "flock", "taskset", "chrt":
+		return wrapper{before: 1, why: name + " runs another program"}, true
+	case "env":
+		return wrapper{flags: "i0v", valued: "uCS", long: []string{"--ignore-environment", "--unset=", "--chdir="}, why: "env changes the variables of another program"}, true
+	case "sudo", "doas":
+		return wrapper{flags: "AbEHinPSsKkVvBN", valued: "ugpChrtTURD", why: name + " runs a program as another user"}, true
+	case "xargs":
+		return wrapper{flags: "0rtxpo", valued: "adEeIiLlnPs", long: []string{"--null", "--no-run-if-empty", "--max-args=", "--max-procs="}, why: "xargs adds arguments that are not known"}, true
+	case "exec":
+		return wrapper{flags: "cl", valued: "a", why: "exec replaces the shell, or changes its files"}, true
+	case "nohup", "setsid", "ionice", "watch", "parallel", "strace", "ltrace", "busybox", "toybox", "unshare", "nsenter", "runuser", "fakeroot",
+		"unbuffer", "caffeinate", "systemd-run", "setpriv", "prlimit", "setarch":
+		return wrapper{flags: "fwc", valued: "npu", why: name + " runs another program"}, true
+	}
+	return wrapper{}, false
+}
+
+// use returns the command that a wrapper runs. If an option is not known, there may be several.
+func (k wrapper) use(name string, words []word) use {
+	u := use{why: k.why, child: name != "command" && name != "builtin"}
+	i, ok := k.skip(words)
+	if !ok {
+		if name == "command" { // -v and -V only say what a name stands for
+			return use{}
+		}
+		if u.why == "" {
+			u.why = "the options of " + name + " are not known here"
+		}
+		for j := i; j < len(words) && len(u.inner) < 3; j++ {
+			if a := words[j].text; !strings.HasPrefix(a, "-") {
+				u.inner = append(u.inner, words[j:])
+			}
+		}
+		return u
+	}
+	for range k.before {
+		if i < len(words) && (words[i].unclear != "" || words[i].glob) && u.why == "" {
+			u.why = "the arguments of " + name + " are not literal"
+		}
+		i++
+	}
+	for name == "env" && i < len(words) && strings.Contains(words[i].text, "=") {
+		i++
+	}
+	u.inner = rest(words, i)
+	if len(u.inner) == 0 && (name == "env" || k.why == "") { // env alone prints the variables
+		return use{}
+	}
+	return u
+}
+
+// skip returns the index of the first word after the options. It reports false if an option is not known.
+func (k wrapper) skip(words []word) (i int, ok bool) {
+	for i = 1; i < len(words); i++ {
+		a := words[i].text
+		switch {
+		case words[i].unclear != "" || words[i].glob || words[i].number:
+			return i, false
+		case a == "--":
+			return i + 1, true
+		case len(a) < 2 || a[0] != '-':
+			return i, true
+		case strings.HasPrefix(a, "--"):
+			name, _, has := strings.Cut(a, "=")
+			switch {
+			case has && slices.Contains(k.long, name+"="), slices.Contains(k.long, a):
+			case slices.Contains(k.long, a+"="):
+				i++
+			default:
+				return i, false
+			}
+		default:
+			n := len(a) - len(strings.TrimLeft(a[1:], k.flags)) // the flags, and the dash
+			if n < len(a) && strings.IndexByte(k.valued, a[n]) < 0 {
+				return i, false
+			}
+			if n == len(a)-1 {
+				i++
+			}
+		}
+	}
+	return i, true
+}
