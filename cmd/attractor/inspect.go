@@ -86,6 +86,7 @@ func printTools(t terminal, defs []llm.ToolDefinition) error {
 
 func newTool(t terminal) *cobra.Command {
 	var f inspectFlags
+	var limits limitsFlag
 	cmd := &cobra.Command{
 		Use:   "tool <name> <arguments>",
 		Short: "Run a single tool call and print its result",
@@ -106,7 +107,7 @@ The arguments are a JSON object. The exit code is 1 if the result is an error.`,
 			if err != nil {
 				return fail(exitFailed, "%w", err)
 			}
-			local, err := openDir(t, f.dir)
+			local, err := openDir(t, f.dir, limits.Limits)
 			if err != nil {
 				return err
 			}
@@ -114,6 +115,7 @@ The arguments are a JSON object. The exit code is 1 if the result is an error.`,
 		},
 	}
 	f.register(cmd, true)
+	limits.register(cmd.Flags())
 	return cmd
 }
 

@@ -26,7 +26,7 @@ func newPatch(t terminal) *cobra.Command {
 			if err != nil {
 				return fail(exitFailed, "cannot read the patch: %w", err)
 			}
-			local, err := openDir(t, dir)
+			local, err := openDir(t, dir, env.Limits{})
 			if err != nil {
 				return err
 			}

@@ -29,6 +29,7 @@ type runFlags struct {
 	fallbacks                                                    []string
 	yes, ask, readOnly, json, noJournal, native, trustProject    bool
 	timeout, idleTimeout                                         time.Duration
+	limits                                                       limitsFlag
 	schema                                                       json.RawMessage // the content of outputSchema
 }
 
@@ -96,6 +97,7 @@ Exit codes:
 	flags.BoolVar(&f.ask, "ask", false, "ask before a tool call changes or runs anything")
 	flags.BoolVar(&f.readOnly, "read-only", false, "refuse tool calls that change or run anything")
 	flags.BoolVar(&f.trustProject, "trust-project", false, "trust what the project's files start and allow, this time only; for machines, where nobody can run attractor trust")
+	f.limits.register(flags)
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop after this `duration`, such as 10m")
 	flags.DurationVar(&f.idleTimeout, "idle-timeout", 300*time.Second, "give up when the model is silent for this `duration`")
 	flags.BoolVar(&f.json, "json", false, "print events as JSON, one per line")

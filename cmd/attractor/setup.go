@@ -13,8 +13,8 @@ import (
 )
 
 // openDir opens a working directory.
-func openDir(t terminal, dir string) (*env.Local, error) {
-	local, err := host.OpenDir(dir)
+func openDir(t terminal, dir string, limits env.Limits) (*env.Local, error) {
+	local, err := host.OpenDir(dir, limits)
 	if err != nil {
 		return nil, hostError(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm/providers"
 )
@@ -39,6 +40,8 @@ type Config struct {
 	IdleTimeout time.Duration
 	// Instructions are appended to the system prompt of a new session.
 	Instructions string
+	// Limits bounds what commands may use.
+	Limits env.Limits
 	// Permission says which calls are allowed.
 	Permission Permission
 	// TrustProject trusts the files of the project that start or allow something, this time, whatever the user decided.

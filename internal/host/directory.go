@@ -13,10 +13,10 @@ import (
 	"github.com/attractor-go/attractor/internal/git"
 )
 
-// OpenDir opens a working directory on this machine. It first ends the processes that a killed program has left running, which
+// OpenDir opens a working directory on this machine, with limits for commands. It first ends the processes that a killed program has left running, which
 // [env.Local.Abandoned] lists.
-func OpenDir(dir string) (*env.Local, error) {
-	local, err := env.NewLocal(dir, env.LocalOptions{EndAbandoned: true})
+func OpenDir(dir string, limits env.Limits) (*env.Local, error) {
+	local, err := env.NewLocal(dir, env.LocalOptions{EndAbandoned: true, Limits: limits})
 	if err != nil {
 		return nil, cannotWork(dir, err)
 	}
@@ -25,7 +25,7 @@ func OpenDir(dir string) (*env.Local, error) {
 
 // openDir opens the directory of the session.
 func (s *Setup) openDir(c *Config) (err error) {
-	if s.Local, err = OpenDir(c.Dir); err != nil {
+	if s.Local, err = OpenDir(c.Dir, c.Limits); err != nil {
 		return err
 	}
 	o := &s.Options
