@@ -21,3 +21,18 @@ func (r Rules) Enter(ctx context.Context, e env.Environment, dir string, top boo
 func (r Rules) Exclude(dir, name string, isDir bool) bool {
 	return r.list.ignores(dir, name, isDir)
 }
+
+// NewRules returns the rules of a single pattern, as if it were the only line of a .gitignore in a directory. dir is absolute, or empty for
+// the root of the file system. ok is false if the pattern can match nothing.
+func NewRules(dir, pattern string) (r Rules, ok bool) {
+	list := parseRules(pattern)
+	if len(list) != 1 || list[0].negated {
+		return Rules{}, false
+	}
+	for _, elem := range list[0].pattern {
+		if elem.never {
+			return Rules{}, false
+		}
+	}
+	return Rules{(*ignoreList)(nil).with(dir, list)}, true
+}

@@ -34,6 +34,7 @@ type Decision struct {
 type Request struct {
 	SessionID string
 	AgentID   string       // a subagent's id, as its parent knows it; empty for the host's own session
+	Dir       string       // the working directory of the call; empty if it has no environment
 	Call      llm.ToolCall // with the effective arguments
 	Access    Access
 
@@ -181,7 +182,11 @@ func (r *Registry) edited(ctx context.Context, p *Prepared, c Call, args string)
 
 // request returns the request for a hook about a call.
 func (r *Registry) request(p *Prepared, c Call) Request {
-	return Request{SessionID: c.SessionID, AgentID: c.AgentID, Call: p.Call, Access: p.Access,
+	dir := ""
+	if c.Env != nil {
+		dir = c.Env.WorkDir()
+	}
+	return Request{SessionID: c.SessionID, AgentID: c.AgentID, Dir: dir, Call: p.Call, Access: p.Access,
 		edit: func(ctx context.Context, args string) (Request, error) {
 			edited := r.edited(ctx, p, c, args)
 			if edited.Outcome != nil {

@@ -1,0 +1,229 @@
+package rules
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/rules/shell"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// arguments holds the arguments of tools, of all dialects, that matter for a decision and are not in a call's Access.
+type arguments struct {
+	Workdir  string `json:"workdir"`
+	DirPath  string `json:"dir_path"`
+	Shell    string `json:"shell"`
+	Login    bool   `json:"login"`
+	TTY      bool   `json:"tty"`
+	Sandbox  string `json:"sandbox_permissions"`
+	Outside  bool   `json:"dangerouslyDisableSandbox"`
+	Action   string `json:"action"`
+	Chars    string `json:"chars"`
+	Skill    string `json:"skill"`
+	Name     string `json:"name"`
+	Agent    string `json:"agent"`
+	Kind     string `json:"subagent_type"`
+	AgentIs  string `json:"agent_name"`
+	EnvVars  vars   `json:"env_vars"`
+	Env      vars   `json:"env"`
+	Environs vars   `json:"environment"`
+}
+
+// vars holds the names of environment variables, given as an object or as a list of NAME=value.
+type vars []string
+
+// UnmarshalJSON reads both forms. Anything else counts as a variable without a name.
+func (v *vars) UnmarshalJSON(data []byte) error {
+	var object map[string]json.RawMessage
+	var list []string
+	switch {
+	case string(data) == "null":
+	case json.Unmarshal(data, &object) == nil:
+		*v = slices.Sorted(maps.Keys(object))
+	case json.Unmarshal(data, &list) == nil:
+		for _, pair := range list {
+			name, _, _ := strings.Cut(pair, "=")
+			*v = append(*v, name)
+		}
+	default:
+		*v = vars{""}
+	}
+	return nil
+}
+
+// newCall lists what a call does.
+func (s *Set) newCall(ctx context.Context, e env.Environment, req tool.Request) *call {
+	c := &call{Set: s, ctx: ctx, env: e, req: req, kind: kindOf(req.Call.Name), dir: cmp.Or(req.Dir, e.WorkDir())}
+	if c.kind == command && req.Access.Command == "" && len(req.Access.Paths) > 0 { // a patch in the form of a command
+		c.kind = edit
+	}
+	var args arguments
+	if c.kind != edit && c.kind != read {
+		if err := json.Unmarshal([]byte(req.Call.Args), &args); err != nil && c.kind == command {
+			c.add(part{asks: "its arguments cannot be read", exact: true})
+		}
+	}
+	for _, name := range req.Access.Paths {
+		if !path.IsAbs(name) {
+			name = c.dir + "/" + name
+		}
+		c.add(part{files: []file{{place: &place{named: name}, writes: req.Access.Effect != tool.ReadOnly}}})
+	}
+	for _, host := range req.Access.Hosts {
+		c.add(part{host: host, asks: "it reads from " + host, suggest: []string{"WebFetch(domain:" + plainHost(host) + ")"}})
+	}
+	c.describe(args)
+	return c
+}
+
+func (c *call) add(p part) { c.parts = append(c.parts, p) }
+
+// describe adds the parts that depend on the kind of the tool.
+func (c *call) describe(args arguments) {
+	name := c.req.Call.Name
+	readOnly := c.req.Access.Effect == tool.ReadOnly
+	switch c.kind {
+	case command:
+		c.command(args)
+	case input:
+		if !readOnly && args.Action != "kill" && args.Chars != "\x03" {
+			c.add(part{asks: "it writes to the input of a running command"})
+		}
+	case edit:
+		if len(c.req.Access.Paths) == 0 {
+			c.add(part{asks: "it is not known which files it changes"})
+		}
+	case fetch:
+		if len(c.req.Access.Hosts) == 0 {
+			c.add(part{asks: "it is not known from which host it reads"})
+		}
+	case agents:
+		c.add(part{arg: cmp.Or(args.Agent, args.Kind, args.AgentIs)})
+	case skill:
+		c.add(part{arg: cmp.Or(args.Skill, args.Name), asks: "it uses a skill", suggest: []string{"Skill(" + cmp.Or(args.Skill, args.Name) + ")"}})
+	case mcp:
+		c.add(part{asks: "it calls a tool of a server", suggest: []string{name}})
+	case other:
+		if !readOnly {
+			c.add(part{asks: fmt.Sprintf("it is not known what %s does", name), suggest: []string{name}})
+		}
+	}
+}
+
+// command adds the commands of a script.
+func (c *call) command(args arguments) {
+	c.script = strings.TrimSpace(c.req.Access.Command)
+	dir := cmp.Or(args.Workdir, args.DirPath, c.dir)
+	if !path.IsAbs(dir) {
+		dir = c.dir + "/" + dir
+	}
+	if why := args.unusual(); why != "" {
+		c.add(part{asks: why, exact: true})
+		c.script = "" // a rule for the script alone says nothing about the rest
+	}
+	script := shell.Parse(c.req.Access.Command, shell.Place{Dir: dir, Home: c.dirs.Home})
+	if script.Unclear != "" {
+		c.blind = true
+		c.add(part{asks: script.Unclear, exact: true})
+	}
+	for i := range script.Commands {
+		c.simple(&script.Commands[i])
+	}
+}
+
+// unusual returns why the arguments besides the script ask.
+func (a *arguments) unusual() string {
+	for _, name := range slices.Concat(a.EnvVars, a.Env, a.Environs) {
+		if !harmlessVar(name) {
+			return "it sets the variable " + name + ", which can make programs run others"
+		}
+	}
+	switch {
+	case a.Shell != "":
+		return "it chooses the shell " + a.Shell
+	case a.Login:
+		return "the shell reads its login files first"
+	case a.TTY:
+		return "in a terminal it may start other programs, such as pagers"
+	case a.Sandbox == "require_escalated", a.Outside:
+		return "it asks to run outside the sandbox"
+	}
+	return ""
+}
+
+// simple adds one command with the files that it uses.
+func (c *call) simple(cmd *shell.Command) {
+	p := part{words: cmd.Words}
+	var reads []shell.File
+	switch variable := slices.IndexFunc(cmd.Vars, func(v string) bool { return !harmlessVar(v) }); {
+	case cmd.Unclear != "":
+		p.asks, p.exact, c.blind = cmd.Unclear, true, true
+	case variable >= 0:
+		p.asks, p.exact = "it sets the variable "+cmd.Vars[variable]+", which can make programs run others", true
+	case cmd.Wraps:
+	default:
+		alone := *cmd
+		alone.Writes = nil // these are judged as files
+		if reads, p.asks = shell.Reading(c.ctx, c.env, alone); p.asks != "" {
+			p.suggest = suggestCommand(cmd)
+			if !c.insideRoots(cmd.Dir) {
+				p.exact, p.suggest = true, nil
+			}
+		}
+	}
+	if p.asks != "" {
+		p.asks = fmt.Sprintf("%s: %s", shortened(cmd.Text), p.asks)
+		p.mentions(cmd)
+	}
+	for _, f := range reads {
+		p.files = append(p.files, file{place: &place{named: f.Path}, tree: f.Tree && !f.Names, names: f.Names})
+	}
+	if len(reads) == 0 {
+		for _, name := range cmd.Reads {
+			p.files = append(p.files, file{place: &place{named: name}})
+		}
+	}
+	for _, name := range cmd.Writes {
+		p.files = append(p.files, file{place: &place{named: name}, writes: true})
+	}
+	c.add(p)
+}
+
+// shortened returns a command for a message.
+func shortened(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > 80 {
+		return string(runes[:80]) + "..."
+	}
+	return text
+}
+
+// maxMentions is the number of words of a command that are taken for names of files.
+const maxMentions = 200
+
+// mentions adds the words that may be names of files which the command uses.
+func (p *part) mentions(cmd *shell.Command) {
+	words := cmd.Words[1:]
+	for _, w := range words[:min(len(words), maxMentions)] {
+		if _, value, ok := strings.Cut(w, "="); ok {
+			w = value
+		}
+		if w = strings.TrimPrefix(w, "@"); w == "" || strings.HasPrefix(w, "-") || strings.ContainsAny(w, "\x00\n") || len(w) > 4096 {
+			continue
+		}
+		if !path.IsAbs(w) {
+			if cmd.Dir == "" {
+				continue
+			}
+			w = cmd.Dir + "/" + w
+		}
+		p.files = append(p.files, file{place: &place{named: w}, mention: true})
+	}
+}

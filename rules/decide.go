@@ -1,0 +1,313 @@
+package rules
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// Decision says what happens with a call, and why.
+type Decision struct {
+	Verdict tool.Verdict
+	Rule    string // the rule that decided, with its file; "" if the built-in table did
+	Reason  string // for the model, or for the person who is asked
+	// Default says that no rule matched: the built-in table decided. An allow from a hook may answer such a question, but no other.
+	Default bool
+	// Suggest holds the rules to allow so that this question is not asked again. It is nil if none is safe, or none would help.
+	Suggest []string
+}
+
+// Decide decides about a call in an environment. It reads files to see where links lead and what git would run, and changes nothing.
+func (s *Set) Decide(ctx context.Context, e env.Environment, req tool.Request) Decision {
+	c := s.newCall(ctx, e, req)
+	if r := c.first(tool.Deny); r != nil {
+		return Decision{Verdict: tool.Deny, Rule: r.String(), Reason: r.because("a rule denies it")}
+	}
+	if r := c.first(tool.Ask); r != nil {
+		return Decision{Verdict: tool.Ask, Rule: r.String(), Reason: r.because("a rule asks about it")}
+	}
+	if r := c.mayChange(); r != nil {
+		return Decision{Verdict: tool.Ask, Rule: r.String(), Reason: r.because("the command names a file that a rule denies to change")}
+	}
+	if why := c.guarded(); why != "" {
+		return Decision{Verdict: tool.Ask, Reason: why}
+	}
+	if r := c.whole(); r != nil {
+		return Decision{Verdict: tool.Allow, Rule: r.String()}
+	}
+	return c.judge()
+}
+
+// because returns the reason of the rule, or a general one.
+func (r *rule) because(general string) string {
+	if r.reason != "" {
+		return fmt.Sprintf("%s (%s)", r.reason, r.text)
+	}
+	return fmt.Sprintf("%s: %s", general, r.text)
+}
+
+// call holds a call while it is judged.
+type call struct {
+	*Set
+	ctx    context.Context
+	env    env.Environment
+	req    tool.Request
+	kind   kind
+	dir    string // the working directory
+	script string // of a command
+	parts  []part
+	blind  bool // it is not known what the script runs
+}
+
+// part is one thing that a call does. All parts of a call have to be allowed.
+type part struct {
+	words []string // of a command
+	host  string
+	arg   string // the name of an agent or a skill
+	files []file
+	// asks says why the built-in table asks about the part; "" means that it allows it.
+	asks string
+	// exact says that only a rule for the whole script, or for all commands, can allow the part.
+	exact bool
+	// suggest holds the rules that would allow the part.
+	suggest []string
+}
+
+// file is a file that a part of a call uses.
+type file struct {
+	place   *place
+	writes  bool
+	mention bool // a word of a command that may be the name of a file
+	tree    bool // everything in the directory is read too
+	names   bool // only names and attributes are read
+}
+
+// first returns the first rule with a verdict, deny or ask, that matches a part of the call.
+func (c *call) first(v tool.Verdict) *rule {
+	for _, r := range c.of(v) {
+		if r.matchesCall(c) || slices.ContainsFunc(c.parts, func(p part) bool { return r.touches(c, &p) }) {
+			return r
+		}
+	}
+	return nil
+}
+
+// mayChange returns a rule that denies or asks about changes of a file that a command names. What the command does to the file is not known.
+func (c *call) mayChange() *rule {
+	for _, r := range slices.Concat(c.of(tool.Deny), c.of(tool.Ask)) {
+		if r.path == nil || r.kind != edit {
+			continue
+		}
+		for _, p := range c.parts {
+			if slices.ContainsFunc(p.files, func(f file) bool { return f.mention && c.hits(r, f) }) {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
+// matchesCall reports whether a rule without a pattern is about the call.
+func (r *rule) matchesCall(c *call) bool {
+	if r.words != nil {
+		return r.words.all && c.kind == command
+	}
+	return r.plain() && covers(r.name, c.req.Call.Name, c.kind)
+}
+
+// plain reports whether the rule is a name alone.
+func (r *rule) plain() bool { return r.words == nil && r.path == nil && r.host == "" && r.arg == "" }
+
+// touches reports whether a deny or ask rule matches a part of a call.
+func (r *rule) touches(c *call, p *part) bool {
+	switch {
+	case r.words != nil:
+		return p.words != nil && r.words.matchesAny(p.words)
+	case r.host != "":
+		return p.host != "" && r.matchesHost(p.host, true)
+	case r.arg != "":
+		return p.arg != "" && r.kind == c.kind && r.arg.match(p.arg)
+	}
+	return slices.ContainsFunc(p.files, func(f file) bool { return r.aboutFile(f) && (r.path == nil && !f.mention || c.hits(r, f)) })
+}
+
+// hits reports whether the pattern of a deny or ask rule matches a file, as named or as it is after links.
+func (c *call) hits(r *rule, f file) bool {
+	fold := c.dirs.FoldCase
+	return r.path != nil && (r.path.matches(f.place.name(), fold) || c.resolve(f.place) && r.path.matches(f.place.real, fold))
+}
+
+// aboutFile reports whether the rule is about files that are used in this way.
+func (r *rule) aboutFile(f file) bool {
+	of := r.kind
+	if r.plain() && (r.name == "Read" || covers(r.name, "", edit)) {
+		of = kindOf(r.name)
+	}
+	return of == edit && f.writes || of == read && !f.writes
+}
+
+// guarded returns why the call needs a person's approval each time, or "".
+func (c *call) guarded() string {
+	for _, g := range c.req.Access.Guarded {
+		return fmt.Sprintf("%s: %s", g.Path, g.Why)
+	}
+	if c.kind != command {
+		return ""
+	}
+	for _, p := range c.parts {
+		for _, f := range p.files {
+			if !f.writes {
+				continue
+			}
+			if why := env.Guarded(c.ctx, c.env, f.place.named); why != "" {
+				return fmt.Sprintf("%s: %s", f.place.named, why)
+			}
+		}
+	}
+	return ""
+}
+
+// whole returns a rule that allows the call as a whole: by the name of the tool, or by the very script.
+func (c *call) whole() *rule {
+	for _, r := range c.of(tool.Allow) {
+		switch {
+		case r.matchesCall(c):
+			if !c.blind || !c.restricted() {
+				return r
+			}
+		case r.words != nil && c.kind == command && c.script != "" && r.exactly(c.script):
+			return r
+		}
+	}
+	return nil
+}
+
+// restricted reports whether a deny or ask rule could match a command that is hidden in a script.
+func (c *call) restricted() bool {
+	hidden := func(r *rule) bool { return r.words != nil || r.path != nil }
+	return slices.ContainsFunc(c.of(tool.Deny), hidden) || slices.ContainsFunc(c.of(tool.Ask), hidden)
+}
+
+// judge decides part by part, by the rules that allow and by the built-in table.
+func (c *call) judge() Decision {
+	d := Decision{Verdict: tool.Allow, Default: true}
+	safe := true
+	for i := range c.parts {
+		allowed, asks := c.part(&c.parts[i])
+		if len(asks) == 0 && allowed != nil {
+			d.Rule = allowed.String()
+		}
+		for _, q := range asks {
+			d.Verdict, d.Reason = tool.Ask, cmp.Or(d.Reason, q.why)
+			safe = safe && q.suggest != nil
+			for _, s := range q.suggest {
+				if !slices.Contains(d.Suggest, s) {
+					d.Suggest = append(d.Suggest, s)
+				}
+			}
+		}
+	}
+	if d.Verdict == tool.Allow {
+		d.Default = d.Rule == ""
+		return d
+	}
+	d.Rule = ""
+	if !safe {
+		d.Suggest = c.exactly()
+	}
+	return d
+}
+
+// question says why a part of a call asks, and which rules would allow it.
+type question struct {
+	why     string
+	suggest []string
+}
+
+// part returns the rule that allows a part, if there is one, and the questions about it.
+func (c *call) part(p *part) (allowed *rule, asks []question) {
+	if p.words != nil || p.host != "" || p.arg != "" {
+		allowed = c.allows(p)
+	}
+	if allowed == nil && p.asks != "" {
+		asks = append(asks, question{p.asks, p.suggest})
+	}
+	for _, f := range p.files {
+		by, why, suggest := c.file(f, allowed != nil)
+		if why != "" {
+			asks = append(asks, question{why, suggest})
+		} else if allowed == nil {
+			allowed = by
+		}
+	}
+	return allowed, asks
+}
+
+// allows returns the rule that allows a command, a host or a name.
+func (c *call) allows(p *part) *rule {
+	for _, r := range c.of(tool.Allow) {
+		switch {
+		case p.exact:
+		case r.words != nil && p.words != nil && r.words.matches(joined(p.words), false),
+			r.host != "" && p.host != "" && r.matchesHost(p.host, false),
+			r.arg != "" && p.arg != "" && r.kind == c.kind && r.arg.match(p.arg):
+			return r
+		}
+	}
+	return nil
+}
+
+// file returns the rule that allows the use of a file, or why the use asks. byRule says that a rule allows the command, with the files that
+// it reads, unless these need a rule of their own.
+func (c *call) file(f file, byRule bool) (allowed *rule, why string, suggest []string) {
+	d, isDelicate := c.delicate(f)
+	for _, r := range c.of(tool.Allow) {
+		if !r.aboutFile(f) {
+			continue
+		}
+		if r.path == nil || (!isDelicate || r.path.names(d)) && c.resolve(f.place) && r.path.matches(f.place.real, false) {
+			return r, "", nil
+		}
+	}
+	switch {
+	case isDelicate:
+		return nil, fmt.Sprintf("%s: %s", f.place.named, d.why), c.suggestFile(f, true)
+	case f.mention, byRule && !f.writes:
+		return nil, "", nil
+	case f.writes:
+		return nil, "it changes " + f.place.named, c.suggestFile(f, false)
+	case !c.within(f.place):
+		return nil, f.place.named + " is not in the session's directories", c.suggestFile(f, false)
+	case f.tree:
+		if why := c.tree(f.place); why != "" {
+			return nil, why, nil
+		}
+	}
+	return nil, "", nil
+}
+
+// delicate says why a file needs a rule that names it, if it does.
+func (c *call) delicate(f file) (d delicate, ok bool) {
+	names := []string{f.place.name()}
+	if !f.mention && c.resolve(f.place) && f.place.real != names[0] {
+		names = append(names, f.place.real)
+	}
+	for _, name := range names {
+		if kernelFile(name) {
+			return delicate{why: "files of the kernel and devices show what other programs do, or never end"}, true
+		}
+		if d, ok = secretFile(name); ok && !f.names {
+			return d, true
+		}
+		if f.writes {
+			if d, ok = startingFile(c.below(name)); ok {
+				return d, true
+			}
+		}
+	}
+	return d, false
+}

@@ -1,0 +1,166 @@
+package rules_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// decisionCase is a script or the call of a tool, and what is decided about it.
+type decisionCase struct{ what, want, rule string }
+
+// commands checks decisions about scripts.
+func (p *project) commands(t *testing.T, permissions string, cases []decisionCase) {
+	t.Helper()
+	s := p.load(permissions)
+	for _, c := range cases {
+		d := p.command(s, c.what)
+		if got := verdict(d.Verdict); got != c.want || !strings.HasPrefix(d.Rule, c.rule) {
+			t.Errorf("%s\n  %q: %s by %q (%s), want %s by %q", permissions, c.what, got, d.Rule, d.Reason, c.want, c.rule)
+		}
+	}
+}
+
+func TestL1_Commands(t *testing.T) {
+	p := newProject(t, "a.go", "sub/b.go", "secrets/key")
+	p.commands(t, `{"allow": ["Bash(go test:*)", "Bash(npm run *)", "Bash(ls*)", "Bash(make)", "Bash(git * main)", "Bash(rm *.o)"],
+		"ask": ["Bash(git push *)"], "deny": ["Bash(rm -rf *)", "Bash(curl:*)", "Bash(npm install * -g)", "Bash(npm install * -g *)"]}`, []decisionCase{
+		{"go test", "allow", "Bash(go test:*)"},
+		{"go test ./...", "allow", "Bash(go test:*)"},
+		{"go testing", "ask", ""},
+		{`"go" 'te'st ./x`, "allow", "Bash(go test:*)"},
+		{`go "test ./x"`, "ask", ""},
+		{"npm run", "allow", "Bash(npm run *)"},
+		{"npm run build -- -x", "allow", "Bash(npm run *)"},
+		{"npm runs", "ask", ""},
+		{"lsof", "allow", "Bash(ls*)"},
+		{"make", "allow", "Bash(make)"},
+		{"make install", "ask", ""},
+		{"git checkout main", "allow", "Bash(git * main)"},
+		{"git push origin main", "ask", "Bash(git push *)"},
+		{"go test && make", "allow", ""},
+		{"go test && make install", "ask", ""},
+		{"go test && curl x.test", "deny", "Bash(curl:*)"},
+		{"go test; /usr/bin/curl x.test", "deny", "Bash(curl:*)"},
+		{"echo $(curl x.test)", "deny", "Bash(curl:*)"},
+		{"(cd sub && timeout 5 curl x.test)", "deny", "Bash(curl:*)"},
+		{"sh -c 'curl x.test'", "deny", "Bash(curl:*)"},
+		{"git -C sub push origin", "ask", "Bash(git push *)"},
+		{"git --no-pager -c a.b=c push", "ask", "Bash(git push *)"},
+		{"npm install typescript -g", "deny", "Bash(npm install * -g)"},
+		{"npm install -g typescript", "ask", ""},
+		{"rm a.o b.o", "allow", "Bash(rm *.o)"},
+		{"rm -rf x.o", "deny", "Bash(rm -rf *)"},
+		{"go test > out.txt", "ask", ""},
+		{"LD_PRELOAD=./x.so go test", "ask", ""},
+		{"NO_COLOR=1 go test", "allow", "Bash(go test:*)"},
+		{"cd / && go test", "ask", ""},
+		{"go test $X", "ask", ""},
+		{"go test &&& make", "ask", ""},
+	})
+	p.commands(t, `{"allow": ["Bash"], "deny": ["Bash(curl:*)"]}`, []decisionCase{
+		{"anything at all > here", "allow", "Bash"},
+		{"x; curl y", "deny", "Bash(curl:*)"},
+		{"$X y", "ask", ""}, // X could be curl
+	})
+	p.commands(t, `{"allow": ["Bash(*)"]}`, []decisionCase{{"$X y > z", "allow", "Bash(*)"}})
+	p.commands(t, `{"deny": ["Bash"]}`, []decisionCase{{"ls", "deny", "Bash"}})
+	p.commands(t, `{"allow": ["Bash(echo $X \\* && cat ~/x)"]}`, []decisionCase{{"echo $X * && cat ~/x", "allow", "Bash(echo"}, {"echo $X y && cat ~/x", "ask", ""}})
+}
+
+// Commands that read and write obey the rules for files.
+func TestL1_FilesOfCommands(t *testing.T) {
+	p := newProject(t, "a.go", ".env", ".env.example", "secrets/key", "id_rsa", "docs/x.md")
+	p.link("secrets/key", "innocent")
+	p.link("/etc", "etc")
+	p.commands(t, `{"allow": ["Bash(cat:*)", "Bash(python3:*)", "Edit(docs/**)"], "deny": ["Read(./secrets/**)"]}`, []decisionCase{
+		{"cat a.go", "allow", ""},
+		{"cat secrets/key", "deny", "Read(./secrets/**)"},
+		{"cat < secrets/key", "deny", "Read(./secrets/**)"},
+		{"cat innocent", "deny", "Read(./secrets/**)"},
+		{"cat docs/../secrets/key", "deny", "Read(./secrets/**)"},
+		{"grep x secrets/key", "deny", "Read(./secrets/**)"},
+		{"cd secrets && cat key", "deny", "Read(./secrets/**)"},
+		{"python3 x.py secrets/key", "deny", "Read(./secrets/**)"},
+		{"python3 x.py --in=secrets/key", "deny", "Read(./secrets/**)"},
+		{"cat .env", "ask", ""},
+		{"python3 x.py .env", "ask", ""},
+		{"cat .env.example", "allow", ""},
+		{"cat /proc/1/environ", "ask", ""},
+		{"cat a.go > docs/y.md", "allow", ""},
+		{"cat a.go > y.md", "ask", ""},
+		{"cat a.go > docs/AGENTS.md", "ask", ""},
+		{"cat a.go > /dev/null", "allow", ""},
+	})
+	p.commands(t, `{"allow": ["Read(.env)"], "ask": ["Edit(docs/**)"]}`, []decisionCase{
+		{"cat .env", "allow", "Read(.env)"},
+		{"grep -n x .env", "allow", "Read(.env)"},
+		{"echo x > docs/z", "ask", "Edit(docs/**)"},
+		{"cat etc/hostname", "ask", ""},
+		{"cat /etc/hostname", "ask", ""},
+	})
+	p.commands(t, `{"deny": ["Edit(docs/**)"]}`, []decisionCase{
+		{"echo x > docs/z", "deny", "Edit(docs/**)"},
+		{"rm docs/x.md", "ask", "Edit(docs/**)"}, // it is not known what rm does with it
+		{"cat docs/x.md", "allow", ""},
+	})
+	p.commands(t, `{"allow": ["Read"], "deny": ["Edit"]}`, []decisionCase{{"cat .env /etc/hostname", "allow", "Read"}, {"echo x > y", "deny", "Edit"}})
+	p.commands(t, `{"allow": ["Read(//etc/**)"]}`, []decisionCase{{"cat etc/hostname", "allow", "Read(//etc/**)"}, {"cat /etc/hostname", "allow", "Read(//etc/**)"},
+		{"cat /etc/../proc/1/environ", "ask", ""}})
+}
+
+func TestL2_Files(t *testing.T) {
+	p := newProject(t, "a.go", ".env", "deploy/prod.pem", "docs/x.md", ".claude/settings.json", "sub/.ENV")
+	p.link(".env", "plain.txt")
+	p.link("docs", "link")
+	for _, c := range []struct{ permissions, tool, path, want string }{
+		{`{}`, "read_file", "a.go", "allow"},
+		{`{}`, "read_file", ".env", "ask"},
+		{`{}`, "read_file", "sub/.ENV", "ask"},
+		{`{}`, "read_file", "plain.txt", "ask"},
+		{`{}`, "read_file", ".env.example", "allow"},
+		{`{}`, "read_file", "deploy/prod.pem", "ask"},
+		{`{}`, "read_file", "/etc/hostname", "ask"},
+		{`{}`, "write_file", "a.go", "ask"},
+		{`{"allow": ["Edit(./**)"]}`, "write_file", "a.go", "allow"},
+		{`{"allow": ["Edit(./**)"]}`, "write_file", "new/dir/a.go", "allow"},
+		{`{"allow": ["Write(*.go)"]}`, "write_file", "docs/a.go", "allow"},
+		{`{"allow": ["Edit(/*.go)"]}`, "write_file", "docs/a.go", "ask"},
+		{`{"allow": ["Edit(docs/**)"]}`, "write_file", "link/y", "allow"},
+		{`{"allow": ["Edit(link/**)"]}`, "write_file", "link/y", "ask"}, // the file is in docs
+		{`{"deny": ["Edit(link/**)"]}`, "write_file", "link/y", "deny"},
+		{`{"deny": ["Edit(docs/**)"], "allow": ["Edit"]}`, "write_file", "link/y", "deny"},
+		{`{"ask": ["Edit(docs)"], "allow": ["Edit(docs/x.md)"]}`, "write_file", "docs/x.md", "ask"},
+		{`{"allow": ["Edit(./**)"]}`, "write_file", "AGENTS.md", "ask"},
+		{`{"allow": ["Edit(./**)"]}`, "write_file", "sub/.vscode/tasks.json", "ask"},
+		{`{"allow": ["Edit(AGENTS.md)"]}`, "write_file", "AGENTS.md", "allow"},
+		{`{"allow": ["Edit(.vscode/**)"]}`, "write_file", ".vscode/tasks.json", "allow"},
+		{`{"allow": ["Edit(.claude/**)"]}`, "write_file", ".claude/settings.json", "ask"}, // guarded
+		{`{"allow": ["Edit(./**)"]}`, "write_file", ".env", "ask"},
+		{`{"allow": ["Read(**/*.pem)"]}`, "read_file", "deploy/prod.pem", "allow"},
+		{`{"allow": ["Read(deploy/**)"]}`, "read_file", "deploy/prod.pem", "ask"},
+		{`{"allow": ["Read"]}`, "read_file", "deploy/prod.pem", "allow"},
+		{`{"deny": ["Read(deploy)"]}`, "read_file", "deploy/prod.pem", "deny"},
+		{`{"deny": ["read_file"]}`, "read_file", "a.go", "deny"},
+		{`{"deny": ["Grep"]}`, "read_file", "a.go", "allow"},
+		{`{"deny": ["Write"]}`, "edit_file", "a.go", "deny"},
+	} {
+		args := map[string]string{"file_path": c.path}
+		switch c.tool {
+		case "write_file":
+			args["content"] = "x"
+		case "edit_file":
+			args["old_string"], args["new_string"] = "x", "y"
+		}
+		if d := p.decide(p.load(c.permissions), c.tool, args); verdict(d.Verdict) != c.want {
+			t.Errorf("%s %s %s: %s (%s, %s), want %s", c.permissions, c.tool, c.path, verdict(d.Verdict), d.Rule, d.Reason, c.want)
+		}
+	}
+}
+
+// A command that reads a whole directory asks if a secret, or a file that a rule denies, is in it.
+func TestL2_Trees(t *testing.T) {
+	p := newProject(t, "src/a.go", "conf/.env", "secrets/key")
+	p.commands(t, `{}`, []decisionCase{{"grep -r x .", "ask", ""}, {"grep -r x src", "allow", ""}, {"ls -R .", "allow", ""}, {"find . -name '*.env'", "allow", ""},
+		{"grep x conf/.env", "ask", ""}, {"ls conf/.env", "allow", ""}})
+	p.commands(t, `{"deny": ["Read(key)"]}`, []decisionCase{{"grep -r x secrets", "ask", ""}, {"cat secrets/key", "deny", "Read(key)"}})
+}

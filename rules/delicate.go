@@ -1,0 +1,88 @@
+package rules
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// delicate says why a file needs a rule of its own: one that names it, not one that matches it among others.
+type delicate struct {
+	elem  string // the element of the path that is in a table, in lower case
+	entry string // of the table
+	why   string
+}
+
+// secretNames lists patterns for the names of files that usually hold secrets.
+func secretNames() []string {
+	return []string{".env", ".env.*", "*.env", ".envrc", ".npmrc", ".netrc", "_netrc", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf", ".htpasswd",
+		".dockercfg", ".s3cfg", ".boto", ".vault-token", ".terraformrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk",
+		"*.tfvars", "*.tfvars.json", "*.tfstate", "*.tfstate.*", "*.kubeconfig", "kubeconfig", "credentials.json", "service-account*.json",
+		"service_account*.json", "application_default_credentials.json", "secrets.yml", "secrets.yaml", "secrets.json", "secrets.toml", ".bash_history",
+		".zsh_history", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk", "id_rsa_*", "id_ed25519_*"}
+}
+
+// secretPlaces lists the ends of paths that usually hold secrets. An entry that ends with a slash is a directory.
+func secretPlaces() []string {
+	return []string{".aws/", ".docker/config.json", ".kube/config", ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials",
+		".config/gh/hosts.yml", ".config/gcloud/", ".composer/auth.json", ".ssh/", ".gnupg/", ".m2/settings.xml", ".azure/", ".password-store/"}
+}
+
+// startingNames lists the files and directories that start programs, or that tell a later session what to do.
+func startingNames() []string {
+	return []string{".git", ".mcp.json", ".claude", ".codex", ".agents", ".attractor", ".gemini", ".githooks", ".husky", ".envrc", ".vscode", ".idea", ".github",
+		".gitlab-ci.yml", ".devcontainer", ".pre-commit-config.yaml", "agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md", ".cursorrules",
+		".cursor", ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".zprofile", ".gitconfig", ".gitmodules", ".yarnrc.yml", ".pnpmfile.cjs"}
+}
+
+// example reports whether a name is that of an example, which holds no secrets, or of a public key.
+func exampleName(name string) bool {
+	return slices.Contains([]string{".example", ".sample", ".template", ".dist", ".tmpl", ".pub"}, path.Ext(name))
+}
+
+// secretFile says why reading a file asks, if it does.
+func secretFile(name string) (d delicate, ok bool) {
+	name = strings.ToLower(name)
+	base := path.Base(name)
+	if exampleName(base) {
+		return d, false
+	}
+	for _, entry := range secretNames() {
+		if matched, err := path.Match(entry, base); err == nil && matched {
+			return delicate{base, entry, base + " usually holds secrets"}, true
+		}
+	}
+	for _, entry := range secretPlaces() {
+		if strings.HasSuffix(entry, "/") && strings.Contains(name+"/", "/"+entry) || strings.HasSuffix(name, "/"+entry) {
+			elem, _, _ := strings.Cut(entry, "/")
+			return delicate{elem, elem, name + " usually holds secrets"}, true
+		}
+	}
+	return d, false
+}
+
+// startingFile says why changing a file asks even if a rule allows to change the files around it.
+func startingFile(name string) (d delicate, ok bool) {
+	for elem := range strings.SplitSeq(strings.ToLower(name), "/") {
+		if elem = strings.TrimRight(elem, ". "); elem != "" && slices.Contains(startingNames(), elem) {
+			return delicate{elem, elem, elem + " can start programs, or tells later sessions what to do"}, true
+		}
+	}
+	return d, false
+}
+
+// kernelFile reports whether a path is a file of the kernel or a device. Such files show processes and their variables, or never end.
+func kernelFile(name string) bool {
+	return name != "/dev/null" && (inside("/proc", name) || inside("/sys", name) || inside("/dev", name))
+}
+
+// harmlessVar reports whether a variable can be set for a command without approval. Others can make programs run or load other programs.
+func harmlessVar(name string) bool {
+	if strings.HasPrefix(name, "LC_") {
+		return name != "LC_"
+	}
+	return slices.Contains([]string{"LANG", "LANGUAGE", "TZ", "TERM", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI", "DEBUG",
+		"VERBOSE", "NODE_ENV", "RUST_BACKTRACE", "RUST_LOG", "GOOS", "GOARCH", "CGO_ENABLED", "GOMAXPROCS", "GORACE", "GOTRACEBACK", "PYTHONUNBUFFERED",
+		"PYTHONDONTWRITEBYTECODE", "PORT", "HOST", "DJANGO_DEBUG", "GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL",
+		"GIT_AUTHOR_DATE", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_COMMITTER_DATE"}, name)
+}

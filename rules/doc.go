@@ -1,0 +1,28 @@
+// Package rules decides which tool calls of a model are allowed, denied, or left to a person.
+//
+// Rules have the form of Claude Code's settings files: lists of allow, ask and deny in a JSON object named permissions. A deny rule that
+// matches always wins, then an ask rule, then an allow rule, however specific they are. If none matches, the built-in table decides:
+// reading inside the session's directories is allowed, and so are commands that only read, except for files that usually hold secrets.
+// Everything else asks.
+//
+//	{"permissions": {
+//	  "allow": ["Bash(go test:*)", "Edit(./docs/**)", "WebFetch(domain:go.dev)"],
+//	  "ask":   ["Bash(git push *)"],
+//	  "deny":  [{"rule": "Read(./secrets/**)", "reason": "ask the owner", "match": ["secrets/key"], "not_match": ["secret.go"]}]
+//	}}
+//
+// A rule is the name of a tool, or a name with a pattern:
+//
+//   - Bash(PATTERN) matches commands. A script is parsed (package shell), and PATTERN is compared with the words of each simple command. A
+//     star stands for any text. At the end, " *" and ":*" stand for any further words, or none. Every command of a script must be allowed.
+//     One command that a deny or ask rule matches decides for the script, also in a substitution, behind a wrapper, or under a path.
+//   - Read(PATTERN) and Edit(PATTERN) match files, by patterns as in .gitignore: //x is absolute, ~/x starts at the home directory, /x at
+//     the directory of the file with the rule, and x and ./x at the working directory. They also apply to the files that commands read, and
+//     to redirections. Grep, Glob, LS, Write, MultiEdit and NotebookEdit with a pattern mean the same.
+//   - WebFetch(domain:NAME) matches a host; *.NAME matches the hosts below it.
+//   - Agent(NAME) and Skill(NAME) match an agent or a skill.
+//   - mcp__SERVER, mcp__SERVER__* and mcp__SERVER__TOOL match tools of an MCP server.
+//
+// Names are judged as they are given and as they are after symbolic links: a deny or ask rule matches either, an allow rule has to match
+// the file that is really used.
+package rules

@@ -1,0 +1,128 @@
+package rules
+
+import (
+	"errors"
+	"path"
+	"strings"
+
+	"github.com/attractor-go/attractor/search"
+)
+
+// pathPattern holds a pattern for files, as in .gitignore.
+type pathPattern struct {
+	base   string // the directory in which it matches; "" for the root of the file system
+	tree   bool   // matches base and everything in it
+	rules  search.Rules
+	folded search.Rules // the same in lower case
+	elems  []string     // of the pattern as written
+}
+
+// parsePath reads a pattern. dir is the directory of the file with the rule.
+func parsePath(text, dir string, dirs *Dirs) (p pathPattern, err error) {
+	p.elems = strings.Split(text, "/")
+	line := text
+	switch {
+	case text == "":
+		return p, errors.New("it is empty; the name of the tool alone matches every file")
+	case strings.ContainsAny(text, "\x00\n\r"):
+		return p, errors.New("it contains a control character")
+	case strings.HasPrefix(text, "!"):
+		return p, errors.New("it begins with !; exceptions are not possible, because a deny rule always wins")
+	case strings.HasPrefix(text, "//"):
+		line = text[1:]
+	case text == "~", strings.HasPrefix(text, "~/"):
+		if dirs.Home == "" {
+			return p, errors.New("it begins with ~, but there is no home directory; begin it with // for an absolute path")
+		}
+		p.base, line = dirs.Home, "/"+strings.TrimPrefix(text[1:], "/")
+	case strings.HasPrefix(text, "/"):
+		if p.base = dir; dir == "" {
+			p.base = dirs.Work
+		}
+	default:
+		p.base, line = fromWork(text, dirs.Work)
+	}
+	p.base = strings.TrimSuffix(path.Clean("/"+p.base), "/")
+	if prefix, ok := strings.CutSuffix(line, "/**"); ok { // also the directory itself
+		line = prefix
+		if !strings.HasPrefix(line, "/") {
+			line = "/" + line
+		}
+	}
+	if line == "/" || line == "" || line == "/**" || line == "//**" {
+		p.tree = true
+		return p, nil
+	}
+	return p, p.compile(line)
+}
+
+// fromWork returns the directory and the line for a pattern that starts at the working directory or, with .., above it.
+func fromWork(text, work string) (base, line string) {
+	anchored := strings.HasPrefix(text, "./") || strings.HasPrefix(text, "../") || text == "." || text == ".."
+	for base = work; anchored; {
+		elem, rest, more := strings.Cut(text, "/")
+		if elem == ".." {
+			base = path.Dir(base)
+		} else if elem != "." {
+			break
+		}
+		if text = rest; !more {
+			break
+		}
+	}
+	switch {
+	case anchored:
+		return base, "/" + text
+	case strings.HasPrefix(text, "#"):
+		return base, `\` + text
+	}
+	return base, text
+}
+
+func (p *pathPattern) compile(line string) error {
+	var ok1, ok2 bool
+	p.rules, ok1 = search.NewRules(p.base, line)
+	p.folded, ok2 = search.NewRules(strings.ToLower(p.base), strings.ToLower(line))
+	if !ok1 || !ok2 {
+		return errors.New("it can match nothing; a [ needs its ], and a backslash needs the character after it")
+	}
+	return nil
+}
+
+// matches reports whether the pattern matches a path or a directory above it. With fold it ignores upper and lower case.
+func (p *pathPattern) matches(name string, fold bool) bool {
+	base, rules := p.base, p.rules
+	if fold {
+		base, name, rules = strings.ToLower(base), strings.ToLower(name), p.folded
+	}
+	if !inside(base+"/", name+"/") {
+		return false
+	}
+	if p.tree {
+		return true
+	}
+	for at := len(base) + 1; at < len(name); {
+		end := strings.IndexByte(name[at:], '/')
+		if end < 0 {
+			return rules.Exclude(name[:at], name[at:], false) || rules.Exclude(name[:at], name[at:], true)
+		}
+		if rules.Exclude(name[:at], name[at:at+end], true) {
+			return true
+		}
+		at += end + 1
+	}
+	return false
+}
+
+// names reports whether the pattern was written for files like one of the table: it names them, and does not just match them among others.
+func (p *pathPattern) names(d delicate) bool {
+	for _, elem := range p.elems {
+		if elem == "" || strings.IndexByte("*?[", elem[0]) >= 0 && !strings.HasPrefix(d.entry, "*") {
+			continue
+		}
+		if strings.Trim(elem, "*") != "" && starred(strings.ToLower(elem)).match(d.elem) {
+			return true
+		}
+	}
+	return false
+}

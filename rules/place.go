@@ -1,0 +1,74 @@
+package rules
+
+import (
+	"path"
+	"strings"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// place is a file as it was named, and where the name leads.
+type place struct {
+	named    string // absolute; it may have .. after a link
+	real     string // without links
+	known    bool   // real is set
+	resolved bool   // real was looked up
+}
+
+// name returns the name without .. and the like.
+func (p *place) name() string { return path.Clean(p.named) }
+
+// absolute returns the absolute form of a name in the working directory or, with ~, in the home directory.
+func absolute(dirs *Dirs, name string) string {
+	if rest, ok := strings.CutPrefix(name, "~/"); ok && dirs.Home != "" {
+		return path.Join(dirs.Home, rest)
+	}
+	if !path.IsAbs(name) {
+		name = dirs.Work + "/" + name
+	}
+	return path.Clean(name)
+}
+
+// resolve looks up where a name leads, once. It reports whether that is known.
+func (c *call) resolve(p *place) bool {
+	if p.resolved {
+		return p.known
+	}
+	p.resolved = true
+	real, err := env.Resolve(c.ctx, c.env, p.named)
+	if err != nil && c.dirs.Resolve != nil {
+		real, err = c.dirs.Resolve(p.named)
+	}
+	p.real, p.known = real, err == nil
+	return p.known
+}
+
+// within reports whether a file is really in one of the session's directories.
+func (c *call) within(p *place) bool {
+	if p.named == "/dev/null" {
+		return true
+	}
+	if !c.resolve(p) {
+		return false
+	}
+	return c.insideRoots(p.real)
+}
+
+func (s *Set) insideRoots(name string) bool {
+	for _, root := range s.roots {
+		if inside(root, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// below returns a path as seen from the session's directory that it is in, because the names of the directories above mean nothing.
+func (s *Set) below(name string) string {
+	for _, root := range s.roots {
+		if inside(root, name) {
+			return name[len(strings.TrimSuffix(root, "/")):]
+		}
+	}
+	return name
+}

@@ -1,0 +1,137 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/attractor-go/attractor/tool"
+)
+
+// Origin says whose a file of rules is. It decides about the power of the rules that allow.
+type Origin uint8
+
+// The origins.
+const (
+	User           Origin = iota // the user's own: all rules count
+	Project                      // a project's that nobody trusts yet: its deny and ask rules count, and the others are ignored
+	TrustedProject               // a project's that the user trusts: all rules count
+)
+
+// Source holds the content of a file of rules.
+type Source struct {
+	Name   string // of the file, for messages
+	Data   []byte
+	Origin Origin
+	// Dir is the directory where patterns that begin with / start. Empty means the working directory.
+	Dir string
+	// Foreign says that the file is another program's settings. It may lack permissions, and a rule that allows something this package does
+	// not know becomes a warning instead of an error.
+	Foreign bool
+}
+
+// Dirs holds the directories that rules refer to. All are absolute.
+type Dirs struct {
+	Work string // patterns without a slash in front start here
+	Home string // ~; empty if there is none
+	// Roots are the directories in which reading needs no permission. Nil means Work.
+	Roots []string
+	// Resolve returns a path without symbolic links. It is asked about paths that the environment does not resolve, such as those outside
+	// the roots. If it is nil, no rule allows such a path.
+	Resolve func(path string) (string, error)
+	// FoldCase says that the file system does not distinguish upper and lower case. Deny and ask rules then ignore the case too.
+	FoldCase bool
+}
+
+// MaxFile is the most bytes that a file of rules may have.
+const MaxFile = 1 << 20
+
+// maxRules is the most rules that a Set holds.
+const maxRules = 10_000
+
+// Set holds rules. It is safe for concurrent use.
+type Set struct {
+	dirs     Dirs
+	roots    []string // with and without symbolic links
+	warnings []string
+
+	mu    sync.RWMutex
+	rules [3][]*rule // by verdict
+}
+
+// Load reads rules. Its error joins the errors of all sources, each as FILE:LINE: and what is wrong.
+func Load(dirs Dirs, sources ...Source) (*Set, error) {
+	s := &Set{dirs: dirs}
+	if s.dirs.Roots == nil {
+		s.dirs.Roots = []string{dirs.Work}
+	}
+	s.addRoots(s.dirs.Roots)
+	var errs []error
+	for _, source := range sources {
+		list, more, problems := readSource(source, &s.dirs)
+		errs = append(errs, problems...)
+		s.warnings = append(s.warnings, more.warnings...)
+		s.addRoots(more.roots)
+		for _, r := range list {
+			s.rules[r.verdict] = append(s.rules[r.verdict], r)
+		}
+	}
+	if n := len(s.rules[tool.Allow]) + len(s.rules[tool.Ask]) + len(s.rules[tool.Deny]); n > maxRules {
+		errs = append(errs, fmt.Errorf("there are %d rules; at most %d can be checked", n, maxRules))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// addRoots adds directories in which reading needs no permission.
+func (s *Set) addRoots(dirs []string) {
+	for _, dir := range dirs {
+		s.roots = append(s.roots, path.Clean(dir))
+		if s.dirs.Resolve == nil {
+			continue
+		}
+		if real, err := s.dirs.Resolve(dir); err == nil {
+			s.roots = append(s.roots, real)
+		}
+	}
+}
+
+// Warnings returns what was ignored in the sources, one sentence each, with FILE:LINE in front.
+func (s *Set) Warnings() []string { return s.warnings }
+
+// Allow adds rules that allow, for this process. If a rule is wrong, it adds none.
+func (s *Set) Allow(rules ...string) error {
+	var list []*rule
+	for _, text := range rules {
+		r, err := parseRule(text, "", &s.dirs)
+		if err != nil {
+			return err
+		}
+		r.verdict, r.where = tool.Allow, "allowed in this session"
+		list = append(list, r)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.rules[tool.Allow])+len(list) > maxRules {
+		return fmt.Errorf("there are too many rules; at most %d can be checked", maxRules)
+	}
+	s.rules[tool.Allow] = append(slices.Clip(s.rules[tool.Allow]), list...)
+	return nil
+}
+
+// of returns the rules with a verdict. The slice does not change.
+func (s *Set) of(v tool.Verdict) []*rule {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.rules[v]
+}
+
+// inside reports whether a path is in a directory.
+func inside(dir, name string) bool {
+	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/")
+}
