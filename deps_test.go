@@ -74,7 +74,7 @@ var rooms = map[string]room{
 	"rules":             {built, []string{"env", "search", "tool", "rules/shell"}},
 	"rules/shell":       {built, []string{"env", "sanitize", "mvdan.cc/sh/v3/syntax"}},
 	"trust":             {built, []string{"github.com/rogpeppe/go-internal/diff"}},
-	"secret":            {planned, []string{}},
+	"secret":            {built, []string{}},
 	"env/sandbox":       {planned, []string{"env", "internal/contain", "internal/netguard", "internal/proxy", "golang.org/x/sys/..."}},
 	"env/remote":        {planned, []string{"env", "search"}},
 	"mcp":               {planned, []string{"llm", "tool", "env", "github.com/modelcontextprotocol/go-sdk/..."}},

@@ -1,0 +1,99 @@
+package secret
+
+import (
+	"encoding/base64"
+	"strings"
+)
+
+// matchAuthorization matches the credentials in an Authorization header, as HTTP, curl or JSON have it.
+func matchAuthorization(text string, head int) (int, int, bool) {
+	at := head
+	for at < min(len(text), head+8) && strings.IndexByte("\"'\\:=> ,", text[at]) >= 0 {
+		at++
+	}
+	if at == head && at < len(text) {
+		return -1, 0, false
+	}
+	scheme := at
+	at = runEnd(text, at, scheme+12, "")
+	if at == len(text) {
+		return -1, 0, at < scheme+12
+	}
+	if text[at] != ' ' {
+		return -1, 0, false
+	}
+	from := at + 1
+	end := runEnd(text, from, from+maxToken, "._~+/=-")
+	more := end == len(text) && end < from+maxToken
+	switch credentials := text[from:end]; strings.ToLower(text[scheme:at]) {
+	case "basic":
+		return orNone(from, end, isBasic(credentials)), end, more
+	case "bearer", "token", "apikey":
+		return orNone(from, end, len(credentials) >= 16 && hasRun(credentials, "-")), end, more
+	}
+	return -1, 0, false
+}
+
+// isBasic reports whether credentials are a user and a password in base64.
+func isBasic(credentials string) bool {
+	if len(credentials) < 12 {
+		return false
+	}
+	plain, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(credentials, "="))
+	return err == nil && strings.IndexByte(string(plain), ':') > 0
+}
+
+// matchBearer matches a bearer token that has no name of a header before it. It must have letters and digits.
+func matchBearer(text string, head int) (int, int, bool) {
+	end := runEnd(text, head, head+maxToken, "._~+/=-")
+	credentials := text[head:end]
+	ok := len(credentials) >= 24 && hasRun(credentials, "-") && strings.ContainsFunc(credentials, func(r rune) bool { return isDigit(byte(r)) }) &&
+		strings.ContainsFunc(credentials, func(r rune) bool { return isLetter(byte(r)) })
+	return orNone(head, end, ok), end, end == len(text) && end < head+maxToken
+}
+
+// The most bytes of the user and of the password in a URL.
+const maxUser, maxPassword = 64, 256
+
+// matchURL matches the password in a URL. It must have at least eight bytes, letters and digits, so that examples are left alone.
+func matchURL(text string, head int) (int, int, bool) {
+	const ends = " \t\r\n\"'`<>/\\@[](){}$"
+	colon := head
+	for colon < min(len(text), head+maxUser) && text[colon] != ':' {
+		if strings.IndexByte(ends, text[colon]) >= 0 {
+			return -1, 0, false
+		}
+		colon++
+	}
+	if colon == head+maxUser || colon == len(text) {
+		return -1, 0, colon < head+maxUser
+	}
+	from := colon + 1
+	at := from
+	for at < min(len(text), from+maxPassword) && text[at] != '@' {
+		if strings.IndexByte(ends, text[at]) >= 0 {
+			return -1, 0, false
+		}
+		at++
+	}
+	if at == from+maxPassword || at == len(text) {
+		return -1, 0, at < from+maxPassword
+	}
+	return orNone(from, at, isPassword(text[from:at])), at, false
+}
+
+// isPassword reports whether a text in the place of a password is probably a real one.
+func isPassword(text string) bool {
+	letters, digits := 0, 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '%':
+			i += 2
+		case isLetter(c):
+			letters++
+		case isDigit(c):
+			digits++
+		}
+	}
+	return len(text) >= 8 && letters > 0 && digits > 0
+}

@@ -1,0 +1,215 @@
+package secret
+
+import (
+	"slices"
+	"strings"
+	"unsafe"
+)
+
+// region is a part of a text that a placeholder replaces.
+type region struct {
+	start, end int
+	name       string
+}
+
+// scanner looks for the secrets in one text.
+type scanner struct {
+	*matcher
+	text    string
+	before  string // what stands before the text
+	final   bool   // the text does not go on
+	regions []region
+	safe    int   // no secret begins before this offset and ends behind the text
+	heads   []int // offsets at which the head of a format may begin
+	tried   int   // escapes were looked at in patterns that begin before this offset
+}
+
+// scan returns the secrets in a text, in their order and without overlaps. Unless the text is final, safe is the offset from which on it may
+// be a secret that continues behind the text; everything before it is decided.
+func (m *matcher) scan(text, before string, final bool) (regions []region, safe int) {
+	s := scanner{matcher: m, text: text, before: before, final: final, safe: len(text)}
+	s.candidates()
+	if len(m.patterns) > 0 {
+		s.escapes()
+	}
+	s.regions = union(s.regions)
+	s.matchFormats()
+	for i := len(s.regions) - 1; i >= 0; i-- {
+		r := s.regions[i]
+		if r.start < s.safe && s.safe < r.end { // what begins in it may make it longer
+			s.safe = r.start
+		}
+		if r.start >= s.safe {
+			s.regions = s.regions[:i]
+		}
+	}
+	return s.regions, s.safe
+}
+
+// found adds a region.
+func (s *scanner) found(r region) { s.regions = append(s.regions, r) }
+
+// wait says that a secret may begin at an offset and end behind the text.
+func (s *scanner) wait(at int) {
+	if !s.final {
+		s.safe = min(s.safe, at)
+	}
+}
+
+// small is the length of a text that is not worth a filter.
+const small = 256
+
+// candidates looks at each place at which a pattern or the head of a format may begin.
+func (s *scanner) candidates() {
+	n, at := len(s.text), 0
+	if n >= small {
+		for ; at < span; at++ { // what the filter must know may be before the text
+			s.candidate(at)
+		}
+		f, bytes := s.filter(), unsafe.Slice(unsafe.StringData(s.text), n)
+		for place := 0; ; place += 4 {
+			place = f.next(bytes, place)
+			if place+8 > n {
+				break
+			}
+			for at = max(at, place-reach); at <= place+reach; at++ {
+				s.candidate(at)
+			}
+		}
+		at = max(at, n-2*span-1)
+	}
+	for ; at < n; at++ {
+		s.candidate(at)
+	}
+}
+
+// candidate looks for what may begin at an offset.
+func (s *scanner) candidate(at int) {
+	if s.pairs.has(s.text, at) {
+		found, more := s.plain(s.text[at:])
+		if found != nil {
+			s.found(region{at, at + len(found.text), found.name})
+		}
+		if more {
+			s.wait(at)
+		}
+	}
+	if !s.headPairs.has(s.text, at) {
+		return
+	}
+	for _, h := range s.matcher.heads[s.text[at]] {
+		if rest := s.text[at:]; strings.HasPrefix(rest, h.text) || !s.final && len(rest) < len(h.text) && strings.HasPrefix(h.text, rest) {
+			s.heads = append(s.heads, at)
+			return
+		}
+	}
+}
+
+// escapes looks for patterns that have escapes in them.
+func (s *scanner) escapes() {
+	percent, backslash := indexFrom(s.text, '%', 0), indexFrom(s.text, '\\', 0)
+	for percent < len(s.text) || backslash < len(s.text) {
+		if percent < backslash {
+			s.escaped(percent)
+			percent = indexFrom(s.text, '%', percent+1)
+		} else {
+			s.escaped(backslash)
+			backslash = indexFrom(s.text, '\\', backslash+1)
+		}
+	}
+}
+
+// indexFrom returns the offset of the first c from an offset on, or the length of the text.
+func indexFrom(text string, c byte, from int) int {
+	if i := strings.IndexByte(text[from:], c); i >= 0 {
+		return from + i
+	}
+	return len(text)
+}
+
+// matchFormats looks for the formats whose heads were found, and adds their keys to the regions.
+func (s *scanner) matchFormats() {
+	if len(s.heads) == 0 {
+		return
+	}
+	known := s.regions
+	var keys []region
+	for _, at := range s.heads {
+		rest, inWord := s.text[at:], isInWord(s.leftOf(at)) && !ends(known, at)
+		for _, h := range s.matcher.heads[rest[0]] {
+			if inWord && !h.format.inside {
+				continue
+			}
+			if !strings.HasPrefix(rest, h.text) {
+				if !s.final && strings.HasPrefix(h.text, rest) {
+					s.wait(at)
+				}
+				continue
+			}
+			from, to, more := h.format.match(rest, len(h.text))
+			if more {
+				s.wait(at)
+			}
+			if from >= 0 {
+				keys = append(keys, region{at + from, at + to, h.format.name})
+				break
+			}
+		}
+	}
+	s.regions = union(append(known, keys...))
+}
+
+// ends reports whether one of the regions ends at an offset.
+func ends(regions []region, at int) bool {
+	return slices.ContainsFunc(regions, func(r region) bool { return r.end == at })
+}
+
+// leftContext is how many bytes before a text decide whether a word begins with it.
+const leftContext = 6
+
+// leftOf returns the bytes before an offset that decide whether a word begins there.
+func (s *scanner) leftOf(at int) string {
+	if at >= leftContext {
+		return s.text[at-leftContext : at]
+	}
+	return s.before + s.text[:at]
+}
+
+// isInWord reports whether a text ends in the middle of a word: with a letter or digit that does not belong to an escape.
+func isInWord(left string) bool {
+	n := len(left)
+	switch {
+	case n == 0 || !isAlnum(left[n-1]):
+		return false
+	case n >= 2 && left[n-2] == '\\' && strings.IndexByte("ntrbf", left[n-1]) >= 0:
+		return false
+	case n >= 3 && left[n-3] == '%':
+		return false
+	case n >= 6 && left[n-6:n-4] == `\u`:
+		return false
+	}
+	return true
+}
+
+// union sorts regions and joins those that overlap. The one that begins first, else the longest, else the first found gives the name.
+func union(regions []region) []region {
+	if len(regions) < 2 {
+		return regions
+	}
+	slices.SortStableFunc(regions, func(a, b region) int {
+		if a.start != b.start {
+			return a.start - b.start
+		}
+		return b.end - a.end
+	})
+	joined := regions[:1]
+	for _, r := range regions[1:] {
+		last := &joined[len(joined)-1]
+		if r.start < last.end {
+			last.end = max(last.end, r.end)
+		} else {
+			joined = append(joined, r)
+		}
+	}
+	return joined
+}

@@ -1,0 +1,108 @@
+package secret
+
+import (
+	"io"
+	"sync"
+	"unsafe"
+)
+
+// Stream masks a text that arrives in pieces. It holds back only what may be the beginning of a secret. The result does not depend on how
+// the text is cut into pieces. It is not safe for concurrent use.
+type Stream struct {
+	masker *Masker
+	held   []byte // what may be the beginning of a secret
+	before []byte // the end of the text before held
+	out    []byte // reused
+}
+
+// Stream returns a new stream.
+func (m *Masker) Stream() *Stream { return &Stream{masker: m} }
+
+// Next adds a piece of text and returns what can be shown of the text so far, beyond what Next has returned before.
+func (s *Stream) Next(piece string) string {
+	if len(s.held) > 0 {
+		return string(s.add(piece, false))
+	}
+	regions, safe := s.masker.current().scan(piece, view(s.before), false)
+	shown := piece[:safe]
+	if len(regions) > 0 {
+		shown = string(s.masker.replace(nil, shown, regions))
+	}
+	s.keep(piece, regions, safe)
+	return shown
+}
+
+// Flush ends the text and returns the rest of it. The stream can then be used for another text.
+func (s *Stream) Flush() string { return string(s.flush()) }
+
+func (s *Stream) flush() []byte {
+	out := s.add("", true)
+	s.before = s.before[:0]
+	return out
+}
+
+// add adds a piece to what is held and returns what can be shown. The result is valid until the next call.
+func (s *Stream) add(piece string, final bool) []byte {
+	text := piece
+	if len(s.held) > 0 {
+		s.held = append(s.held, piece...)
+		text = view(s.held)
+	}
+	regions, safe := s.masker.current().scan(text, view(s.before), final)
+	s.out = s.masker.replace(s.out[:0], text[:safe], regions)
+	s.keep(text, regions, safe)
+	return s.out
+}
+
+// keep holds what was not decided of a text, and what decides whether a word begins there.
+func (s *Stream) keep(text string, regions []region, safe int) {
+	switch n := len(regions); {
+	case n > 0 && regions[n-1].end == safe:
+		s.before = append(s.before[:0], ']')
+	case safe >= leftContext:
+		s.before = append(s.before[:0], text[safe-leftContext:safe]...)
+	default:
+		s.before = append(s.before, text[:safe]...)
+		s.before = s.before[max(0, len(s.before)-leftContext):]
+	}
+	s.held = append(s.held[:0], text[safe:]...) // may be a part of held itself, further behind
+}
+
+// view returns p as a string. It is valid as long as p is not changed.
+func view(p []byte) string { return unsafe.String(unsafe.SliceData(p), len(p)) }
+
+// Writer masks what is written to it and writes it on. It holds back what may be the beginning of a secret until Flush. It is safe for
+// concurrent use.
+type Writer struct {
+	mu     sync.Mutex
+	to     io.Writer
+	stream *Stream
+}
+
+// Writer returns a Writer to w.
+func (m *Masker) Writer(w io.Writer) *Writer { return &Writer{to: w, stream: m.Stream()} }
+
+// Write implements io.Writer.
+func (w *Writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.pass(w.stream.add(view(p), false)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Flush writes what is held back, as at the end of a text. It does not flush or close the destination.
+func (w *Writer) Flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.pass(w.stream.flush())
+}
+
+func (w *Writer) pass(text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	_, err := w.to.Write(text)
+	return err
+}

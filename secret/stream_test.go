@@ -1,0 +1,110 @@
+package secret_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/secret"
+)
+
+// Text is shown at once unless it may be the beginning of a secret.
+func TestL7_HoldBack(t *testing.T) {
+	m := newMasker(t, "CANARY", canary)
+	for _, c := range []struct{ pieces, shown []string }{
+		{[]string{"plain text ", "of words, ", "and\n", "more"}, []string{"plain text ", "of words, ", "and\n", "more"}},
+		{[]string{"a cana", "st", "a"}, []string{"a ", "canast", "a"}},
+		{[]string{"x canary/host", "+secret", "~7f3a9c", "?!"}, []string{"x ", "", "", "[secret CANARY]!"}},
+		{[]string{"x %6", "3anary%2Fhos", "ted"}, []string{"x ", "", "%63anary%2Fhosted"}},
+		{[]string{"key gh", "p_", strings.Repeat("a", 36), "b", " end"}, []string{"key ", "", "", "", "[secret github-token] end"}},
+		{[]string{"high", "ghost"}, []string{"high", "ghost"}},
+	} {
+		s := m.Stream()
+		for i, piece := range c.pieces {
+			if got := s.Next(piece); got != c.shown[i] {
+				t.Errorf("%q: after piece %d %q is shown, want %q", c.pieces, i, got, c.shown[i])
+			}
+		}
+		if rest := s.Flush(); rest != "" {
+			t.Errorf("%q: %q is left", c.pieces, rest)
+		}
+	}
+}
+
+func TestL7_FlushShowsTheRest(t *testing.T) {
+	m := newMasker(t, "CANARY", canary)
+	s := m.Stream()
+	if got := s.Next("the canary"); got != "the " {
+		t.Errorf("%q", got)
+	}
+	if got := s.Flush(); got != "canary" {
+		t.Errorf("%q", got)
+	}
+	if got := s.Next(canary) + s.Flush(); got != "[secret CANARY]" {
+		t.Errorf("the stream cannot be used again: %q", got)
+	}
+}
+
+func TestL7_Writer(t *testing.T) {
+	m := newMasker(t, "CANARY", canary)
+	var out bytes.Buffer
+	w := m.Writer(&out)
+	for _, c := range []byte("before " + canary + " after can") {
+		if n, err := w.Write([]byte{c}); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if err := w.Flush(); err != nil || out.String() != "before [secret CANARY] after can" {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+	broken := m.Writer(brokenWriter{})
+	if _, err := broken.Write([]byte("text ")); !errors.Is(err, errBroken) {
+		t.Error(err)
+	}
+}
+
+var errBroken = errors.New("broken")
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
+
+// FuzzL7_Stream checks that a stream gives what masking the whole text gives, wherever the text is cut.
+func FuzzL7_Stream(f *testing.F) {
+	for _, text := range []string{
+		"x " + canary + " y", "%63anary%2fhost", `\u0063anary\/host+secret~7f3a9c?`, "sk-ant-api03-" + strings.Repeat("A", 95) + ".",
+		"-----BEGIN RSA PRIVATE KEY-----\n" + strings.Repeat("L", 64) + "\n-----END RSA PRIVATE KEY-----\nx", "https://user:hunter2pass@example.com/x",
+		"Authorization: Basic dXNlcjpodW50ZXIy\n", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0." + strings.Repeat("k", 43), "[secret CANARY]", "taskhost-12-xoxb-1",
+		strings.Repeat("some words of text, then ", 20) + "AKIAHHHHHHHHHHHHHHHH", "2f686f73742b", "Y2FuYXJ5L2hvc3Q",
+	} {
+		f.Add(text, uint64(0x8421), "shorter1")
+	}
+	f.Fuzz(func(t *testing.T, text string, cuts uint64, value string) {
+		m := newMasker(t, "CANARY", canary)
+		if m.Register("VALUE", value) != nil && len(value) > 1000 {
+			t.Skip("the value cannot be registered")
+		}
+		checkStream(t, m, text, cuts)
+	})
+}
+
+// checkStream fails the test if a stream of the text, cut by the bits of cuts, differs from the whole.
+func checkStream(t *testing.T, m *secret.Masker, text string, cuts uint64) {
+	t.Helper()
+	want := m.String(text)
+	s := m.Stream()
+	var got strings.Builder
+	from := 0
+	for i := range len(text) {
+		if cuts>>(i*7%64)&1 != 0 {
+			got.WriteString(s.Next(text[from:i]))
+			from = i
+		}
+	}
+	got.WriteString(s.Next(text[from:]))
+	got.WriteString(s.Flush())
+	if got.String() != want {
+		t.Errorf("the stream of %q gives %q, the whole %q", text, got.String(), want)
+	}
+}
