@@ -58,7 +58,7 @@ var allowed = map[string][]string{
 	"journal/journaltest": {"journal", "github.com/google/go-cmp/cmp", "pgregory.net/rapid"},
 	"internal/git":        {"env", "internal/guard", "search"},
 	"agent":               {"sanitize", "internal/git", "internal/guard", "internal/jsonscan", "internal/names", "internal/pieces", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
-	"cmd/attractor":       {"sanitize", "agent", "env", "internal/host", "internal/pieces", "journal", "llm/...", "profile/...", "tool/...", "trust", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
+	"cmd/attractor":       {"sanitize", "agent", "env", "internal/host", "internal/pieces", "journal", "llm/...", "profile/...", "rules", "tool/...", "trust", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
 
 	"internal/peer":        {},                                                    // for tests
 	"internal/longsession": {"agent", "env", "journal", "llm", "profile", "tool"}, // for tests
@@ -71,7 +71,7 @@ var allowed = map[string][]string{
 // rooms holds the packages that use the doors of agent and of the packages below it. None of those imports a room. Planned rooms do not
 // exist yet.
 var rooms = map[string]room{
-	"rules":             {built, []string{"env", "search", "tool", "rules/shell"}},
+	"rules":             {built, []string{"env", "llm", "search", "tool", "rules/shell"}},
 	"rules/shell":       {built, []string{"env", "sanitize", "mvdan.cc/sh/v3/syntax"}},
 	"trust":             {built, []string{"github.com/rogpeppe/go-internal/diff"}},
 	"secret":            {built, []string{}},

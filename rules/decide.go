@@ -155,9 +155,6 @@ func (c *call) guarded() string {
 	for _, g := range c.req.Access.Guarded {
 		return fmt.Sprintf("%s: %s", g.Path, g.Why)
 	}
-	if c.kind != command {
-		return ""
-	}
 	for _, p := range c.parts {
 		for _, f := range p.files {
 			if !f.writes {

@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"github.com/attractor-go/attractor/rules"
 	"strings"
 	"testing"
 )
@@ -163,4 +164,19 @@ func TestL2_Trees(t *testing.T) {
 	p.commands(t, `{}`, []decisionCase{{"grep -r x .", "ask", ""}, {"grep -r x src", "allow", ""}, {"ls -R .", "allow", ""}, {"find . -name '*.env'", "allow", ""},
 		{"grep x conf/.env", "ask", ""}, {"ls conf/.env", "allow", ""}})
 	p.commands(t, `{"deny": ["Read(key)"]}`, []decisionCase{{"grep -r x secrets", "ask", ""}, {"cat secrets/key", "deny", "Read(key)"}})
+}
+
+func TestL1_RealPath(t *testing.T) {
+	p := newProject(t, "d/x")
+	p.link("d", "link")
+	p.link("../work/d/new", "dangling")
+	p.link("loop", "loop")
+	p.write("d/e/f", "")
+	p.link("d/e", "deep")
+	for name, want := range map[string]string{"link/x": "d/x", "link/y/z": "d/y/z", "dangling": "d/new", "link/../new": "new", "deep/../new": "d/new", "loop": "", "gone/../x": ""} {
+		real, err := rules.RealPath(p.dir + "/" + name)
+		if want == "" && err == nil || want != "" && real != p.dir+"/"+want {
+			t.Errorf("%s: %s, %v", name, real, err)
+		}
+	}
 }

@@ -77,7 +77,7 @@ func (p *project) link(to, name string) {
 }
 
 func (p *project) dirs() rules.Dirs {
-	return rules.Dirs{Work: p.dir, Home: p.home, Resolve: filepath.EvalSymlinks}
+	return rules.Dirs{Work: p.dir, Home: p.home, Resolve: rules.RealPath}
 }
 
 // source returns the user's own file with the rules.

@@ -15,7 +15,7 @@ import (
 // config returns the configuration that the flags choose.
 func (f *runFlags) config(given func(flag string) bool) (c host.Config, err error) {
 	c = host.Config{Resume: f.resume, Dir: f.dir, Profile: f.profile, BaseURL: f.baseURL, IdleTimeout: f.idleTimeout, Instructions: f.instructions,
-		TrustProject: f.trustProject, Limits: f.limits.Limits}
+		Rules: f.rules, TrustProject: f.trustProject, Limits: f.limits.Limits}
 	if given("provider") {
 		c.Provider = &f.provider
 	}

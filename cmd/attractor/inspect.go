@@ -87,11 +87,15 @@ func printTools(t terminal, defs []llm.ToolDefinition) error {
 func newTool(t terminal) *cobra.Command {
 	var f inspectFlags
 	var limits limitsFlag
+	var ruleFiles []string
 	cmd := &cobra.Command{
 		Use:   "tool <name> <arguments>",
 		Short: "Run a single tool call and print its result",
 		Long: `Tool runs one tool call in a directory, as a session would, and prints the result that the model would see.
-The arguments are a JSON object. The exit code is 1 if the result is an error.`,
+The arguments are a JSON object. The exit code is 1 if the result is an error.
+
+You ask for the call yourself, so nothing is asked. With --rules, a call that a rule of these files, of yours or of the project denies is
+refused.`,
 		Example: `  attractor tool read_file '{"file_path":"README.md","limit":5}'
   attractor tool shell '{"command":"git status --short"}' --dir ~/project`,
 		Args: takes(argument{"name", "to list the tools, run: attractor tools"}, argument{"arguments", "pass them as a JSON object, such as {}"}),
@@ -111,16 +115,45 @@ The arguments are a JSON object. The exit code is 1 if the result is an error.`,
 			if err != nil {
 				return err
 			}
-			return runTool(cmd.Context(), t, registry, local, llm.ToolCall{ID: "call_1", Name: args[0], Args: args[1]})
+			allowed, err := deniedBy(t, local, ruleFiles)
+			if err != nil {
+				return errors.Join(err, local.Close())
+			}
+			return runTool(cmd.Context(), t, registry, local, llm.ToolCall{ID: "call_1", Name: args[0], Args: args[1]}, allowed)
 		},
 	}
 	f.register(cmd, true)
 	limits.register(cmd.Flags())
+	cmd.Flags().StringArrayVar(&ruleFiles, "rules", nil, "refuse what the permission rules deny, also those in this `file`; can be repeated")
 	return cmd
 }
 
-// runTool runs one call and prints its result. A signal ends the call.
-func runTool(ctx context.Context, t terminal, registry *tool.Registry, local *env.Local, call llm.ToolCall) error {
+// deniedBy returns a permission hook that refuses what the rules deny and allows all else but changes of guarded files. It returns nil
+// without files of rules.
+func deniedBy(t terminal, local *env.Local, files []string) (tool.Authorize, error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	project, err := host.OpenProject(local.WorkDir(), os.Getenv, false)
+	if err != nil {
+		return nil, hostError(err)
+	}
+	set, err := host.OpenRules(local, project, files, os.Getenv)
+	if err != nil {
+		return nil, hostError(err)
+	}
+	tellIgnored(t, set)
+	e := env.Protect(local, env.DefaultProtection())
+	return func(ctx context.Context, req tool.Request) (tool.Decision, error) {
+		if d := set.Decide(ctx, e, req); d.Verdict == tool.Deny {
+			return tool.Decision{Reason: fmt.Sprintf("the rule %s denies it: %s", d.Rule, d.Reason)}, nil
+		}
+		return tool.AllowUnguarded(ctx, req)
+	}, nil
+}
+
+// runTool runs one call, if the hook allows it, and prints its result. A signal ends the call.
+func runTool(ctx context.Context, t terminal, registry *tool.Registry, local *env.Local, call llm.ToolCall, allowed tool.Authorize) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	signals := make(chan os.Signal, 1)
@@ -135,7 +168,7 @@ func runTool(ctx context.Context, t terminal, registry *tool.Registry, local *en
 		case <-ctx.Done():
 		}
 	}()
-	outcome := registry.Run(ctx, call, tool.Call{Env: env.Protect(local, env.DefaultProtection()), Session: new(tool.Plain)}, nil)
+	outcome := registry.Run(ctx, call, tool.Call{Env: env.Protect(local, env.DefaultProtection()), Session: new(tool.Plain)}, allowed)
 	if err := errors.Join(printParts(t, outcome.Model), local.Close()); err != nil {
 		return fail(exitFailed, "%w", err)
 	}

@@ -26,7 +26,7 @@ type runFlags struct {
 	maxRounds, maxTurns, budgetTokens, diffs                     int
 	maxJournal, keepOutputs                                      int64
 	budgetUSD                                                    float64
-	fallbacks                                                    []string
+	fallbacks, rules                                             []string
 	yes, ask, readOnly, json, noJournal, native, trustProject    bool
 	timeout, idleTimeout                                         time.Duration
 	limits                                                       limitsFlag
@@ -96,6 +96,7 @@ Exit codes:
 	flags.BoolVar(&f.yes, "yes", false, "allow all tool calls")
 	flags.BoolVar(&f.ask, "ask", false, "ask before a tool call changes or runs anything")
 	flags.BoolVar(&f.readOnly, "read-only", false, "refuse tool calls that change or run anything")
+	flags.StringArrayVar(&f.rules, "rules", nil, "also use the permission rules in this `file`; can be repeated (attractor rules --help describes them)")
 	flags.BoolVar(&f.trustProject, "trust-project", false, "trust what the project's files start and allow, this time only; for machines, where nobody can run attractor trust")
 	f.limits.register(flags)
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop after this `duration`, such as 10m")
@@ -134,6 +135,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	opts.Limits = agent.Limits{MaxJournal: f.maxJournal, KeepOutputs: f.keepOutputs, Diffs: f.diffs}
 	tellAbandoned(t, setup.Local)
 	tellUntrusted(t, setup.Project)
+	tellIgnored(t, setup.Rules)
 	r := runner{terminal: t, Setup: setup, json: f.json, timeout: f.timeout, input: &perm.input}
 	return r.run(ctx, prompt)
 }

@@ -44,6 +44,8 @@ type Config struct {
 	Limits env.Limits
 	// Permission says which calls are allowed.
 	Permission Permission
+	// Rules names files of permission rules, besides the user's own and the project's.
+	Rules []string
 	// TrustProject trusts the files of the project that start or allow something, this time, whatever the user decided.
 	TrustProject bool
 

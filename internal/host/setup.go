@@ -7,6 +7,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/rules"
 )
 
 // Setup holds the options and resources of a session that is ready to start.
@@ -17,6 +18,8 @@ type Setup struct {
 	Local *env.Local
 	// Project is what the directory brings that may start or allow something.
 	Project *Project
+	// Rules decide which calls are allowed, denied or asked about.
+	Rules *rules.Set
 	// Resumed reports whether the session is a resumed one or a fork.
 	Resumed bool
 
@@ -61,6 +64,9 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 		return s, err
 	}
 	if s.Project, err = OpenProject(s.Local.WorkDir(), c.getenv, c.TrustProject); err != nil {
+		return s, err
+	}
+	if s.Rules, err = OpenRules(s.Local, s.Project, c.Rules, c.getenv); err != nil {
 		return s, err
 	}
 	if moved {

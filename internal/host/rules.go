@@ -1,0 +1,132 @@
+package host
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/rules"
+)
+
+// UserRules returns the file of the rules that a person has kept: $XDG_STATE_HOME/attractor/rules.json, else
+// ~/.local/state/attractor/rules.json.
+func UserRules(getenv func(string) string) (string, error) {
+	state, err := stateDir(getenv)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(state, "attractor", "rules.json"), nil
+}
+
+// projectRules lists the files of a project that may have rules.
+func projectRules() []string {
+	return []string{".attractor/rules.json", ".claude/settings.json", ".claude/settings.local.json"}
+}
+
+// OpenRules reads the rules that apply to calls in a directory: those of the named files, of the user, and of the project. The user's are in
+// UserRules, and in Claude Code's settings in $CLAUDE_CONFIG_DIR or ~/.claude. The rules of a project that is not trusted can only deny and
+// ask. The error names every mistake in every file.
+func OpenRules(local *env.Local, project *Project, files []string, getenv func(string) string) (*rules.Set, error) {
+	home := filepath.ToSlash(cmp.Or(getenv("HOME"), getenv("USERPROFILE"))) // without one, patterns that begin with ~ are mistakes, which are told
+	var sources []rules.Source
+	for _, name := range files {
+		source, err := ruleFile(name)
+		if err != nil {
+			return nil, fail(ErrConfig, "cannot read the rules: %w", err)
+		}
+		sources = append(sources, source)
+	}
+	own, err := ownRules(home, getenv)
+	if err != nil {
+		return nil, err
+	}
+	dirs := rules.Dirs{Work: local.WorkDir(), Home: home, Roots: append([]string{local.WorkDir()}, env.ConfinementOf(local).Writable...), Resolve: rules.RealPath,
+		FoldCase: runtime.GOOS == "darwin" || runtime.GOOS == "windows"}
+	set, err := rules.Load(dirs, slices.Concat(sources, own, project.rules())...)
+	if err != nil {
+		return nil, fail(ErrConfig, "the rules have mistakes, so nothing is run:\n%w", err)
+	}
+	return set, nil
+}
+
+// ownRules returns the user's own files, as far as they exist.
+func ownRules(home string, getenv func(string) string) (sources []rules.Source, err error) {
+	kept, err := UserRules(getenv)
+	if err != nil {
+		kept = "" // without a state directory nothing was kept
+	}
+	settings := getenv("CLAUDE_CONFIG_DIR")
+	if settings == "" && home != "" {
+		settings = filepath.Join(home, ".claude")
+	}
+	if settings != "" {
+		settings = filepath.Join(settings, "settings.json")
+	}
+	for _, name := range []string{kept, settings} {
+		if name == "" {
+			continue
+		}
+		source, err := ruleFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fail(ErrConfig, "cannot read the rules: %w", err)
+		}
+		if name == settings {
+			source.Foreign, source.Dir = true, filepath.ToSlash(filepath.Dir(filepath.Dir(name)))
+		} else {
+			source.Dir = ""
+		}
+		sources = append(sources, source)
+	}
+	return sources, nil
+}
+
+// ruleFile reads a file of the user's. Patterns that begin with / start at its directory.
+func ruleFile(name string) (source rules.Source, err error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return source, err
+	}
+	if !info.Mode().IsRegular() {
+		return source, fmt.Errorf("%s is not a regular file", name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return source, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	data, err := io.ReadAll(io.LimitReader(f, rules.MaxFile+1))
+	if err != nil {
+		return source, err
+	}
+	dir, err := filepath.Abs(filepath.Dir(name))
+	return rules.Source{Name: name, Data: data, Dir: filepath.ToSlash(dir)}, err
+}
+
+// rules returns the project's files with rules, with the bytes on which the user decided. Patterns that begin with / start at the root of
+// the project. A file that could not be read makes the project untrusted, which its user is told.
+func (p *Project) rules() (sources []rules.Source) {
+	if p == nil {
+		return nil
+	}
+	origin := rules.Project
+	if p.Trusted {
+		origin = rules.TrustedProject
+	}
+	for _, name := range projectRules() {
+		if f := p.File(name); f != nil {
+			sources = append(sources, rules.Source{Name: filepath.Join(p.Root, filepath.FromSlash(name)), Data: f.Data, Origin: origin, Dir: filepath.ToSlash(p.Root),
+				Foreign: name != projectRules()[0]})
+		}
+	}
+	return sources
+}
