@@ -75,7 +75,7 @@ var rooms = map[string]room{
 	"rules/shell":       {built, []string{"env", "sanitize", "mvdan.cc/sh/v3/syntax"}},
 	"trust":             {built, []string{"github.com/rogpeppe/go-internal/diff"}},
 	"secret":            {built, []string{}},
-	"env/sandbox":       {planned, []string{"env", "internal/contain", "internal/netguard", "internal/proxy", "golang.org/x/sys/..."}},
+	"env/sandbox":       {built, []string{"env", "internal/git", "internal/netguard", "internal/proxy", "golang.org/x/sys/..."}},
 	"env/remote":        {planned, []string{"env", "search"}},
 	"mcp":               {planned, []string{"llm", "tool", "env", "github.com/modelcontextprotocol/go-sdk/..."}},
 	"lsp":               {planned, []string{"llm", "tool", "env"}},

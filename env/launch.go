@@ -17,4 +17,7 @@ type Launch struct {
 	// Files are open in the program as descriptors 3 and up. They are closed in this process once the command has started or failed
 	// to.
 	Files []*os.File
+	// Terminal reports that the command has a terminal of its own. Without one it still belongs to this process's terminal session,
+	// unless the program makes it a new one. Changing Terminal has no effect.
+	Terminal bool
 }

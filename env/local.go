@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -55,6 +56,11 @@ type LocalOptions struct {
 	// UserNamespaces reports that Launch runs each command in a new user namespace, in which the kernel counts its processes apart from
 	// those of the user. It does not count them for root.
 	UserNamespaces bool
+	// Confined lists what Launch adds to the containment, a few words each, such as "network off". Local.Containment appends it.
+	Confined []string
+	// HidesHost says that Launch hides the host's processes from commands, as a PID namespace with its own /proc does. See
+	// Local.HidesHost.
+	HidesHost bool
 	// Containment selects a level, such as ContainGroup, which NewLocal tries out with a process. If it does not work, NewLocal returns
 	// an error that wraps errors.ErrUnsupported. Empty means the best that works. NewLocal finds it without starting a process if it
 	// can, so the program must keep its privileges as long as it starts commands.
@@ -93,6 +99,8 @@ type Local struct {
 	launch      func(context.Context, Launch) (Launch, error)
 	network     string
 	sandbox     string
+	confined    []string
+	hides       bool
 	grace       time.Duration
 	level       contain.Level
 	limits      limits
@@ -130,7 +138,7 @@ func NewLocal(dir string, opts LocalOptions) (*Local, error) {
 		return nil, err
 	}
 	l := &Local{dir: filepath.ToSlash(abs), shell: shell, launch: opts.Launch, network: opts.Network, sandbox: opts.Sandbox,
-		grace: opts.Grace, locks: newLocks(opts.Locks)}
+		confined: slices.Clone(opts.Confined), hides: opts.HidesHost, grace: opts.Grace, locks: newLocks(opts.Locks)}
 	switch {
 	case opts.Grace == 0:
 		l.grace = DefaultGrace
@@ -199,16 +207,16 @@ func (l *Local) Platform() Platform {
 	return Platform{OS: runtime.GOOS, Arch: runtime.GOARCH, Version: osVersion(), Shell: l.shell}
 }
 
-// Containment says what commands are confined by, such as "pidns; at most 4096 processes, memory unlimited". It begins with the level of
-// containment: ContainCgroupPIDNS, ContainPIDNS, ContainCgroup or ContainGroup, or "unknown" where commands are not supported. The
-// limits follow, unless LocalOptions.Limits has none. A command for which no cgroup can be made runs at ContainGroup. One for which no namespace can be
-// made is refused, because it would see the host.
+// Containment says what commands are confined by, such as "pidns; sandbox workspace (bubblewrap); at most 4096 processes, memory
+// unlimited". It begins with the level of containment: ContainCgroupPIDNS, ContainPIDNS, ContainCgroup or ContainGroup, or "unknown"
+// where commands are not supported. LocalOptions.Confined follows, and then the limits, unless LocalOptions.Limits has none. A command
+// for which no cgroup can be made runs at ContainGroup. One for which no namespace can be made is refused, because it would see the host.
 func (l *Local) Containment() string {
-	text := l.level.Name()
+	parts := slices.Concat([]string{l.level.Name()}, l.confined)
 	if l.limits.any && l.shell != "" {
-		text += "; " + l.limits.hold.text()
+		parts = append(parts, l.limits.hold.text())
 	}
-	return text
+	return strings.Join(parts, "; ")
 }
 
 // Confinement returns the directories in which files may be changed, LocalOptions.Network and Sandbox, and the limits that hold.
@@ -229,9 +237,10 @@ func (l *Local) Confinement() Confinement {
 // KillGrace returns the time between TERM and KILL: LocalOptions.Grace or its default.
 func (l *Local) KillGrace() time.Duration { return l.grace }
 
-// HidesHost reports whether commands see no process outside their PID namespace. They can then reach neither the host, nor its
-// parent, nor anything else on the machine by /proc or process id; see SECURITY.md for what root can still do.
-func (l *Local) HidesHost() bool { return l.level.Hides() }
+// HidesHost reports whether commands see no process outside their PID namespace, because of the containment or of
+// LocalOptions.HidesHost. They can then reach neither the host, nor its parent, nor anything else on the machine by /proc or process
+// id; see SECURITY.md for what root can still do.
+func (l *Local) HidesHost() bool { return l.hides || l.level.Hides() }
 
 // Abandoned returns the processes that EndAbandoned ended, one line each, and an error if it failed.
 func (l *Local) Abandoned() ([]string, error) { return l.abandoned, l.abandonedErr }

@@ -59,7 +59,7 @@ type process struct {
 
 // command returns the exec.Cmd of a command. The caller closes its ExtraFiles.
 func (l *Local) command(ctx context.Context, dir string, c Command) (*exec.Cmd, error) {
-	launch := Launch{Args: l.limits.wrap([]string{l.shell, "-c", c.Script}), Dir: dir,
+	launch := Launch{Args: l.limits.wrap([]string{l.shell, "-c", c.Script}), Dir: dir, Terminal: c.TTY != nil,
 		Env: append(append(l.environ[:len(l.environ):len(l.environ)], "PWD="+dir), c.Env...)}
 	if l.launch != nil {
 		var err error

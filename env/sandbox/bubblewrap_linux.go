@@ -1,0 +1,349 @@
+package sandbox
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// bubblewrap runs each command by bwrap.
+type bubblewrap struct {
+	options *Options
+	bwrap   string
+	private *private
+	plan    *plan
+	keeper  *keeper
+	filter  []byte
+	base    []string // arguments that are the same for all commands
+	last    []string // arguments after those for the roots
+	own     []string // variables of commands
+	visible []string // directories of base that commands may work in
+
+	emptyDir, emptyFile, commonDir string // what covers protected files that do not exist
+}
+
+// newBubblewrap returns the mechanism after a command has run in it.
+func newBubblewrap(dir string, o *Options) (_ *bubblewrap, err error) {
+	b := &bubblewrap{options: o}
+	if b.bwrap, err = exec.LookPath("bwrap"); err != nil {
+		return nil, fmt.Errorf("bubblewrap is not installed (Debian and Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap; "+
+			"Arch: pacman -S bubblewrap): %w: %w", errors.ErrUnsupported, err)
+	}
+	a := processor()
+	if a == nil {
+		return nil, fmt.Errorf("there is no filter of system calls for this processor: %w", errors.ErrUnsupported)
+	}
+	b.filter = filter(a).bytes()
+	if b.private, err = newPrivate("tmp", "home", "cache", "empty"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.close())
+		}
+	}()
+	if err := b.prepare(dir); err != nil {
+		return b, err
+	}
+	return b, b.probe(dir)
+}
+
+// prepare decides what commands see.
+func (b *bubblewrap) prepare(dir string) (err error) {
+	home := homeOf(b.options.Environ)
+	keepOut := []string{b.private.dir}
+	if home != "" {
+		keepOut = append(keepOut, home)
+		if real, err := filepath.EvalSymlinks(home); err == nil {
+			keepOut = append(keepOut, real)
+		}
+	}
+	if err := b.empties(); err != nil {
+		return err
+	}
+	if b.plan, err = newPlan(dir, b.options, keepOut); err != nil {
+		return err
+	}
+	var writable []string
+	for _, r := range b.plan.roots {
+		writable = append(writable, r.path)
+	}
+	state, err := stateDir(b.options)
+	if err != nil {
+		return err
+	}
+	if b.keeper, err = newKeeper(state, writable, b.plan.files); err != nil {
+		return fmt.Errorf("placeholders of protected files: %w", err)
+	}
+	if err := b.see(home); err != nil {
+		return err
+	}
+	return b.identity(dir, home)
+}
+
+// empties makes what covers protected files that do not exist.
+func (b *bubblewrap) empties() error {
+	var err1, err2 error
+	b.emptyDir = b.private.path("empty")
+	b.emptyFile, err1 = b.private.write("empty-file", "")
+	b.commonDir, err2 = b.private.write("commondir", ".\n")
+	return errors.Join(err1, err2, os.Chmod(b.emptyDir, 0o555), os.Chmod(b.private.path("tmp"), 0o777|fs.ModeSticky))
+}
+
+// see writes the arguments that are the same for all commands.
+func (b *bubblewrap) see(home string) error {
+	o := b.options
+	b.base = []string{"--unshare-pid", "--unshare-ipc", "--unshare-uts"}
+	if !o.Network {
+		b.base = append(b.base, "--unshare-net")
+	}
+	b.base = append(b.base, "--cap-drop", "ALL")
+	if !b.userNamespaces() { // files of other users in the roots stay as writable as they are outside
+		b.base = append(b.base, "--cap-add", "CAP_DAC_OVERRIDE", "--cap-add", "CAP_FOWNER", "--cap-add", "CAP_CHOWN")
+	} else {
+		b.base = append(b.base, "--unshare-user")
+	}
+	m := &machine{plan: b.plan, home: home, environ: o.Environ}
+	m.system()
+	if err := m.secrets(b.emptyDir, b.emptyFile); err != nil {
+		return err
+	}
+	if o.Network {
+		m.resolver()
+	}
+	b.base = append(b.base, m.args...)
+	b.base = append(b.base, "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm", "--symlink", "/tmp", "/var/tmp")
+	b.plan.mounts = append(b.plan.mounts, mount{path: "/tmp", source: b.private.path("tmp")})
+	b.own = []string{"TMPDIR=/tmp"}
+	if home != "" {
+		cache := cmp.Or(o.Cache, b.private.path("cache"))
+		if err := os.MkdirAll(cache, 0o700); err != nil {
+			return err
+		}
+		b.plan.mounts = append(b.plan.mounts, mount{path: home, source: b.private.path("home")}, mount{path: filepath.Join(home, ".cache"), source: cache})
+	} else {
+		b.own = append(b.own, "HOME=/tmp")
+	}
+	m.toolChains(o)
+	b.own = append(b.own, moduleVars(m, o)...)
+	b.visible = append(slices.Clone(m.shown), "/dev", "/proc")
+	for _, socket := range o.AllowSockets {
+		if info, err := os.Stat(socket); err != nil || info.Mode()&fs.ModeSocket == 0 || !filepath.IsAbs(socket) {
+			return fmt.Errorf("%q is not the absolute path of a Unix socket: %v", socket, err)
+		}
+		b.last = append(b.last, "--ro-bind", socket, socket)
+	}
+	b.last = append(b.last, "--remount-ro", "/dev", "--remount-ro", "/proc", "--remount-ro", "/")
+	return b.plan.finish()
+}
+
+// moduleVars returns the variables with which Go finds modules. Without a network it reads the host's cache. With one it also writes, so it
+// has a cache of its own and takes from the host's what is there.
+func moduleVars(m *machine, o *Options) []string {
+	cache := m.modules()
+	if _, err := os.Stat(cache); err != nil || m.home == "" {
+		return nil
+	}
+	if !o.Network && len(o.AllowHosts) == 0 {
+		return []string{"GOMODCACHE=" + cache}
+	}
+	proxy := cmp.Or(getenv(o.Environ, "GOPROXY"), "https://proxy.golang.org,direct")
+	return []string{"GOMODCACHE=" + filepath.Join(m.home, ".cache/go-mod"), "GOPROXY=file://" + cache + "/cache/download," + proxy}
+}
+
+// stateDir returns the directory with the lock.
+func stateDir(o *Options) (string, error) {
+	if o.State != "" {
+		return o.State, nil
+	}
+	if dir := getenv(o.Environ, "XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "attractor/sandbox"), nil
+	}
+	if home := homeOf(o.Environ); home != "" && unix.Access(home, unix.W_OK) == nil {
+		return filepath.Join(home, ".local/state/attractor/sandbox"), nil
+	}
+	dir := filepath.Join(os.TempDir(), "attractor-sandboxes-"+strconv.Itoa(os.Getuid()))
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	var stat unix.Stat_t
+	if err := unix.Lstat(dir, &stat); err != nil || int(stat.Uid) != os.Getuid() || stat.Mode&unix.S_IFMT != unix.S_IFDIR || stat.Mode&0o022 != 0 {
+		return "", fmt.Errorf("%s is not a directory of this user alone: %w", dir, cmp.Or(err, fs.ErrPermission))
+	}
+	return dir, nil
+}
+
+// launch implements mechanism.
+func (b *bubblewrap) launch(ctx context.Context, l env.Launch) (env.Launch, error) {
+	dir, err := filepath.EvalSymlinks(l.Dir)
+	if err != nil {
+		return l, err
+	}
+	if b.plan.innermost(dir) == nil && !slices.ContainsFunc(b.visible, func(v string) bool { return below(dir, v) }) {
+		return l, fmt.Errorf("the sandbox hides %s; commands can work in %s and /tmp", l.Dir, b.names())
+	}
+	if err := b.plan.check(); err != nil {
+		return l, err
+	}
+	h, err := b.keeper.begin(ctx)
+	if err != nil {
+		return l, fmt.Errorf("protected files: %w", err)
+	}
+	args := b.args(h.state)
+	first := 3 + len(l.Files)
+	program, err1 := memory("filter", b.filter)
+	text, err2 := memory("arguments", []byte(strings.Join(append(args, "--chdir", dir), "\x00")+"\x00"))
+	if err := errors.Join(err1, err2); err != nil {
+		return l, errors.Join(err, h.lock.Close(), h.status.Close())
+	}
+	l.Files = append(slices.Clip(l.Files), h.lock, h.status, program, text)
+	own := []string{b.bwrap, "--sync-fd", strconv.Itoa(first), "--json-status-fd", strconv.Itoa(first + 1), "--seccomp", strconv.Itoa(first + 2), "--args", strconv.Itoa(first + 3)}
+	if !l.Terminal {
+		own = append(own, "--new-session")
+	}
+	l.Args = slices.Concat(own, []string{"--"}, l.Args)
+	l.Env = vars(l.Env, b.options.AllowSockets, b.own)
+	return l, nil
+}
+
+// args returns the arguments for a command.
+func (b *bubblewrap) args(state map[string]replacement) []string {
+	args := slices.Clone(b.base)
+	mounts, files := b.plan.mounts, b.plan.files
+	for len(mounts) > 0 || len(files) > 0 {
+		if len(files) == 0 || len(mounts) > 0 && comparePaths(mounts[0].path, files[0].path) <= 0 {
+			kind := "--bind"
+			if mounts[0].readOnly {
+				kind = "--ro-bind"
+			}
+			args = append(args, kind, cmp.Or(mounts[0].source, mounts[0].path), mounts[0].path)
+			mounts = mounts[1:]
+			continue
+		}
+		if f := files[0]; state[f.path] != void {
+			args = append(args, "--ro-bind", b.cover(f, state[f.path]), f.path)
+		}
+		files = files[1:]
+	}
+	for _, link := range b.plan.links {
+		if !b.plan.shows(link[0]) {
+			args = append(args, "--symlink", link[1], link[0])
+		}
+	}
+	return append(args, b.last...)
+}
+
+// cover returns what commands see of a protected file: the file, or something empty.
+func (b *bubblewrap) cover(f placeholder, r replacement) string {
+	switch {
+	case r == none:
+		return f.path
+	case !f.file:
+		return b.emptyDir
+	case f.content == "":
+		return b.emptyFile
+	}
+	return b.commonDir
+}
+
+// memory returns a file in memory, to be read from its beginning.
+func memory(name string, data []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, os.NewSyscallError("memfd_create", err)
+	}
+	f := os.NewFile(uintptr(fd), name)
+	if _, err := f.Write(data); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if _, err := f.Seek(0, 0); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// names returns the roots for a message.
+func (b *bubblewrap) names() string {
+	var names []string
+	for _, r := range b.plan.roots {
+		names = append(names, r.given)
+	}
+	return strings.Join(names, ", ")
+}
+
+// probe runs a command in the sandbox.
+func (b *bubblewrap) probe(dir string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
+	defer cancel()
+	l, err := b.launch(ctx, env.Launch{Args: []string{"/bin/sh", "-c", "exit 0"}, Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}})
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, l.Args[0], l.Args[1:]...)
+	cmd.Dir, cmd.Env, cmd.ExtraFiles = l.Dir, l.Env, l.Files
+	out, err := cmd.CombinedOutput()
+	for _, f := range l.Files {
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("bubblewrap does not work here: %s%w: %w", advice(out), err, errors.ErrUnsupported)
+	}
+	return nil
+}
+
+// advice returns bubblewrap's error, with what to do about it if that is known.
+func advice(out []byte) string {
+	text := strings.TrimSpace(string(out)) + ": "
+	for _, known := range []struct{ part, todo string }{
+		{"setting up uid map", "allow user namespaces: on Ubuntu, sysctl kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for bwrap: "},
+		{"No permissions to create new namespace", "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1, and in a container the system calls for them: "},
+		{"RTM_NEWADDR", "allow user namespaces: on Ubuntu, sysctl kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for bwrap: "},
+		{"Unknown option", "install bubblewrap 0.5 or later: "},
+	} {
+		if bytes.Contains(out, []byte(known.part)) {
+			return text + known.todo
+		}
+	}
+	return text
+}
+
+func (b *bubblewrap) name() string { return string(b.options.Level) + " (bubblewrap)" }
+
+func (b *bubblewrap) hides() bool { return true }
+
+func (b *bubblewrap) userNamespaces() bool { return os.Getuid() != 0 }
+
+func (b *bubblewrap) about() string {
+	text := b.name() + "; commands write only in "
+	if b.options.Level == Workspace {
+		text += "the writable directories, "
+	}
+	text += "/tmp and the home directory, which are private"
+	if b.options.Level == Workspace {
+		text += "; .git/config, .git/hooks and settings of agents, editors and shells are read-only"
+	}
+	return text
+}
+
+func (b *bubblewrap) protection() env.Protection { return b.plan.protection() }
+
+func (b *bubblewrap) close() error {
+	var err error
+	if b.keeper != nil {
+		err = b.keeper.close()
+	}
+	return errors.Join(err, b.private.close())
+}

@@ -1,0 +1,139 @@
+package sandbox_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/sandbox"
+)
+
+// user returns an environment with a home directory whose git configuration names the user and a program.
+func user(t *testing.T) []string {
+	home := t.TempDir()
+	write(t, filepath.Join(home, ".gitconfig"), "[user]\n\tname = A \\\"quoted\\\" name\n\temail = a@example.com\n[credential]\n\thelper = store\n[core]\n\tpager = less\n[safe]\n\tdirectory = *\n")
+	return []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
+}
+
+// repository makes a repository with a commit.
+func repository(t *testing.T, dir string) {
+	git(t, dir, "init", "-q")
+	write(t, filepath.Join(dir, "f"), "one\n")
+	git(t, dir, "add", "f")
+	git(t, dir, "commit", "-qm", "first")
+}
+
+// commits checks that commands can use the repository and commit, and that no file of the sandbox is added.
+func commits(t *testing.T, b *box) {
+	t.Helper()
+	if out := b.succeeds(t, "git status --porcelain"); out != "" {
+		t.Errorf("git status: %s", out)
+	}
+	out := b.succeeds(t, "echo two >>f && echo new >g && git add -A && git commit -qm second && git log --format=%an%s -1 && git show --stat --format=")
+	if !strings.Contains(out, `A "quoted" namesecond`) || !strings.Contains(out, "2 files changed") {
+		t.Errorf("the commit: %s", out)
+	}
+	if out := b.succeeds(t, "git config --global --list"); strings.Contains(out, "credential") || strings.Contains(out, "pager") {
+		t.Errorf("commands see the user's configuration:\n%s", out)
+	}
+	b.succeeds(t, "git checkout -q -b other && git branch && git stash list && git diff HEAD~1 && git gc -q")
+}
+
+func TestL4_Git(t *testing.T) {
+	dir := t.TempDir()
+	repository(t, dir)
+	b := newBox(t, dir, sandbox.Options{Environ: user(t)}, env.LocalOptions{})
+	commits(t, b)
+	for _, script := range []string{
+		"echo x >.git/hooks/pre-commit", "echo x >>.git/config", "git config core.fsmonitor ./evil", "git config --worktree a.b c", "echo x >.git/commondir",
+		"rm -rf .git/hooks", "mv .git .git2", "mv .git/config .git/config2", "mkdir .git/modules/x", "mkdir .git/worktrees/x", "ln -f f .git/config",
+		"echo x >.git/info/attributes", "rm -f .git/commondir && ! cat .git/commondir", "mkdir .git/new && mv -T .git/new .git/modules",
+		"umount .git", "umount -l .git/hooks", "mount -o remount,rw .git/hooks", "unshare -rm true",
+	} {
+		b.fails(t, script)
+	}
+	b.end(t)
+	if out := git(t, dir, "status", "--porcelain", "--ignored"); out != "" {
+		t.Errorf("left in the work tree: %s", out)
+	}
+	if got := list(t, filepath.Join(dir, ".git")); strings.Contains(got, "commondir") || strings.Contains(got, "modules") || strings.Contains(got, "worktrees") {
+		t.Errorf("left in .git:\n%s", got)
+	}
+}
+
+// The working directory is part of a repository.
+func TestL4_GitBelowTheTop(t *testing.T) {
+	top := t.TempDir()
+	repository(t, top)
+	dir := filepath.Join(top, "sub")
+	write(t, filepath.Join(dir, "f"), "one\n")
+	git(t, top, "add", "-A")
+	git(t, top, "commit", "-qm", "sub")
+	b := newBox(t, dir, sandbox.Options{Environ: user(t)}, env.LocalOptions{})
+	commits(t, b)
+	for _, script := range []string{"echo x >../f", "echo x >../.git/hooks/pre-commit", "echo x >>../.git/config", "git init -q .", "mkdir ../new"} {
+		b.fails(t, script)
+	}
+}
+
+func TestL4_GitWorktree(t *testing.T) {
+	main, dir := t.TempDir(), filepath.Join(t.TempDir(), "linked")
+	repository(t, main)
+	git(t, main, "worktree", "add", "-q", dir)
+	b := newBox(t, dir, sandbox.Options{Environ: user(t)}, env.LocalOptions{})
+	commits(t, b)
+	common := filepath.Join(main, ".git")
+	for _, script := range []string{
+		"ls " + main + "/f", "echo 'gitdir: /tmp' >.git", "rm .git", "mv .git x", "echo x >" + common + "/hooks/pre-commit",
+		"echo x >>" + common + "/config", "echo /tmp >" + common + "/worktrees/linked/commondir", "echo x >" + common + "/worktrees/linked/gitdir",
+		"mkdir " + common + "/worktrees/new", "mv " + common + "/worktrees/linked " + common + "/worktrees/x",
+	} {
+		b.fails(t, script)
+	}
+}
+
+func TestL4_GitSubmodule(t *testing.T) {
+	super, lib := t.TempDir(), t.TempDir()
+	repository(t, super)
+	repository(t, lib)
+	git(t, super, "submodule", "--quiet", "add", lib, "lib")
+	git(t, super, "commit", "-qm", "submodule")
+	b := newBox(t, filepath.Join(super, "lib"), sandbox.Options{Environ: user(t)}, env.LocalOptions{})
+	commits(t, b)
+	gitDir := filepath.Join(super, ".git/modules/lib")
+	for _, script := range []string{"echo x >.git", "echo x >>" + gitDir + "/config", "echo x >" + gitDir + "/hooks/post-commit", "ls " + super + "/f"} {
+		b.fails(t, script)
+	}
+	b.end(t)
+	b = newBox(t, super, sandbox.Options{Environ: user(t)}, env.LocalOptions{})
+	if out := b.succeeds(t, "git status --porcelain --ignore-submodules=none"); out != " M lib\n" {
+		t.Errorf("git status: %s", out)
+	}
+	b.fails(t, "echo x >lib/.git")
+	b.fails(t, "echo x >>.git/modules/lib/config")
+}
+
+// A .git file that names a directory which does not name the work tree in turn opens nothing.
+func TestL4_GitFileIsNotTrusted(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	repository(t, other)
+	write(t, filepath.Join(dir, ".git"), "gitdir: "+other+"/.git\n")
+	b := newBox(t, dir, sandbox.Options{Environ: user(t)}, env.LocalOptions{})
+	b.fails(t, "ls "+other)
+	b.fails(t, "git status")
+}
+
+// Repositories in the work tree that exist when the sandbox is made are protected as well. New ones can be made and used.
+func TestL4_NestedRepositories(t *testing.T) {
+	dir := t.TempDir()
+	nested := filepath.Join(dir, "a/b")
+	write(t, filepath.Join(nested, "f"), "one\n")
+	repository(t, nested)
+	b := newBox(t, dir, sandbox.Options{Environ: user(t)}, env.LocalOptions{})
+	b.succeeds(t, "cd a/b && echo two >>f && git commit -qam second && cd ../.. && mkdir c && cd c && git init -q && git status")
+	for _, script := range []string{"echo x >a/b/.git/hooks/pre-commit", "mv a c/a", "mv a/b a/c", "echo x >>a/b/.git/config", "rm -rf a/b/.git"} {
+		b.fails(t, script)
+	}
+}

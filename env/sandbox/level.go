@@ -1,0 +1,39 @@
+package sandbox
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Level selects how much commands are confined.
+type Level string
+
+// The levels.
+const (
+	// Off does not confine commands.
+	Off Level = "off"
+	// ReadOnly is Workspace with read-only roots: commands write only in their private directories.
+	ReadOnly Level = "read-only"
+	// Workspace confines commands to the roots, by bubblewrap on Linux and Seatbelt on macOS.
+	Workspace Level = "workspace"
+	// WorkspaceWeak confines commands to the roots by Landlock alone, which needs no other program. It cannot make a file in a writable
+	// root read-only, so the files that start programs outside are not protected from commands.
+	WorkspaceWeak Level = "workspace-weak"
+)
+
+// Levels returns the names of all levels.
+func Levels() []string {
+	return []string{string(Off), string(ReadOnly), string(Workspace), string(WorkspaceWeak)}
+}
+
+// ParseLevel returns the level of a name. Empty means Off.
+func ParseLevel(name string) (Level, error) {
+	if name == "" {
+		return Off, nil
+	}
+	if !slices.Contains(Levels(), name) {
+		return Off, fmt.Errorf("there is no sandbox level %q; the levels are %s", name, strings.Join(Levels(), ", "))
+	}
+	return Level(name), nil
+}

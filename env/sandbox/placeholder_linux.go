@@ -1,0 +1,290 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A protected file that does not exist needs something at its place that a read-only mount can cover: a placeholder. It is an empty
+// directory, which git does not show and does not add, or in .git, where an empty directory would disturb git, a small file. It is there
+// while a command runs. Removing it from outside would also remove the mounts on it in every sandbox, so commands hold a lock on the root
+// until they have ended, even if the host was killed, and placeholders are removed under a lock that excludes them.
+//
+// A placeholder is recognized by its mode and by having no content of anybody's, so what a killed host has left is removed by the next one.
+
+// The modes of placeholders: nobody else uses the sticky bit on a read-only file.
+const (
+	placeholderDir  = 0o555 | fs.ModeSticky
+	placeholderFile = 0o444 | fs.ModeSticky
+)
+
+// placeholder is a protected file that may be missing.
+type placeholder struct {
+	path    string
+	file    bool   // it is a file with this content, not an empty directory
+	content string // harmless to git
+}
+
+// present reports whether something other than a placeholder is at the place. A symbolic link is an error: it could be replaced, because a
+// link cannot be covered by a mount.
+func (p placeholder) present() (bool, error) {
+	info, err := os.Lstat(p.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case info.Mode()&fs.ModeSymlink != 0:
+		return true, fmt.Errorf("%s is a symbolic link, which commands could replace by a file: replace it by what it leads to", p.path)
+	case p.file:
+		return info.Mode() != placeholderFile || info.Size() != int64(len(p.content)), nil
+	case info.Mode() != placeholderDir|fs.ModeDir:
+		return true, nil
+	}
+	list, err := os.ReadDir(p.path)
+	return len(list) > 0, err
+}
+
+// make makes the placeholder. Where this user may not make it, commands cannot make the file either.
+func (p placeholder) make() (_ replacement, err error) {
+	if p.file {
+		err = p.makeFile()
+	} else if err = os.Mkdir(p.path, 0o700); err == nil {
+		err = os.Chmod(p.path, placeholderDir)
+	}
+	switch {
+	case err == nil, errors.Is(err, fs.ErrExist):
+		return made, nil
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return void, nil
+	}
+	return none, err
+}
+
+// makeFile makes a file under another name first, so that nobody finds it half made.
+func (p placeholder) makeFile() (err error) {
+	f, err := os.CreateTemp(filepath.Dir(p.path), ".attractor-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.Remove(f.Name())) }()
+	_, err = f.WriteString(p.content)
+	if err = errors.Join(err, f.Chmod(placeholderFile), f.Close()); err != nil {
+		return err
+	}
+	return os.Link(f.Name(), p.path)
+}
+
+// remove removes the placeholder if it is still one.
+func (p placeholder) remove() error {
+	if there, err := p.present(); there || err != nil {
+		return nil // it is somebody's file by now
+	}
+	err := os.Remove(p.path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTEMPTY) {
+		return nil
+	}
+	return err
+}
+
+// keeper makes placeholders for commands and removes them when no command of any session needs them.
+type keeper struct {
+	file    string  // with the locks
+	offsets []int64 // one byte of it for each root
+	all     []placeholder
+
+	mu      sync.Mutex
+	running int
+	made    bool
+	statusR map[*os.File]bool
+	sweeps  sync.WaitGroup
+	closed  chan struct{}
+}
+
+// newKeeper returns a keeper for the placeholders in some roots.
+func newKeeper(state string, roots []string, all []placeholder) (*keeper, error) {
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		return nil, err
+	}
+	k := &keeper{file: filepath.Join(state, "lock"), all: all, statusR: map[*os.File]bool{}, closed: make(chan struct{})}
+	for _, root := range roots {
+		h := fnv.New64a()
+		h.Write([]byte(root))
+		k.offsets = append(k.offsets, int64(h.Sum64()>>2))
+	}
+	f, err := k.lock(context.Background(), unix.F_WRLCK)
+	if err != nil {
+		if errors.Is(err, errBusy) {
+			return k, nil
+		}
+		return nil, err
+	}
+	return k, errors.Join(k.removeAll(), f.Close()) // what a killed host has left
+}
+
+var errBusy = errors.New("commands of another session run in the same directory")
+
+// lock opens the file with a lock on the roots' bytes. For a command it waits, since others only remove placeholders meanwhile; to remove
+// them it returns errBusy if a command runs. The lock belongs to the open file, which a command in the sandbox keeps open.
+func (k *keeper) lock(ctx context.Context, kind int16) (*os.File, error) {
+	f, err := os.OpenFile(k.file, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for _, offset := range k.offsets {
+		for {
+			err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: kind, Start: offset, Len: 1})
+			if err == nil {
+				break
+			}
+			busy := errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES)
+			if busy && kind == unix.F_RDLCK && pause(ctx, time.Millisecond) {
+				continue
+			}
+			if busy {
+				err = errors.Join(errBusy, context.Cause(ctx))
+			}
+			return nil, errors.Join(err, f.Close())
+		}
+	}
+	return f, nil
+}
+
+// pause waits and reports whether the context has not ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// hold is what a command keeps until it has ended.
+type hold struct {
+	lock   *os.File               // locked as long as anything of the command runs
+	status *os.File               // a pipe that ends when the command may have ended
+	state  map[string]replacement // of the protected files that do not exist
+}
+
+// replacement says what is at the place of a protected file that does not exist.
+type replacement int
+
+const (
+	none replacement = iota // the file exists
+	made                    // a placeholder
+	void                    // nothing, because nobody may make it
+)
+
+// begin makes the missing placeholders for a command. The caller closes the files when the command has started or failed to.
+func (k *keeper) begin(ctx context.Context) (h hold, err error) {
+	if h.lock, err = k.lock(ctx, unix.F_RDLCK); err != nil { // first, because others may be removing placeholders
+		return h, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.lock.Close())
+		}
+	}()
+	h.state = make(map[string]replacement)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, p := range k.all {
+		there, err := p.present()
+		if err == nil && !there {
+			k.made = true
+			h.state[p.path], err = p.make()
+		}
+		if err != nil {
+			return h, err
+		}
+	}
+	var r *os.File
+	if r, h.status, err = os.Pipe(); err != nil {
+		return h, err
+	}
+	k.running++
+	k.statusR[r] = true
+	k.sweeps.Go(func() { k.follow(r) })
+	return h, nil
+}
+
+// follow waits for the end of a command and removes the placeholders if it was the last one.
+func (k *keeper) follow(r *os.File) {
+	buf := make([]byte, 512)
+	for {
+		if _, err := r.Read(buf); err != nil {
+			break
+		}
+	}
+	k.mu.Lock()
+	delete(k.statusR, r)
+	_ = r.Close() // it was only read
+	k.running--
+	last := k.running == 0
+	k.mu.Unlock()
+	for wait := time.Millisecond; last && !k.sweep(); wait = min(2*wait, time.Second) {
+		timer := time.NewTimer(wait)
+		select {
+		case <-k.closed:
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+	}
+}
+
+// sweep removes the placeholders if no command runs, and reports whether nothing is left to do.
+func (k *keeper) sweep() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.running > 0 || !k.made {
+		return true // the last command's end does it
+	}
+	f, err := k.lock(context.Background(), unix.F_WRLCK)
+	if err != nil {
+		return false
+	}
+	err = errors.Join(k.removeAll(), f.Close())
+	k.made = err != nil
+	return err == nil
+}
+
+func (k *keeper) removeAll() error {
+	errs := make([]error, 0, len(k.all))
+	for _, p := range k.all {
+		errs = append(errs, p.remove())
+	}
+	return errors.Join(errs...)
+}
+
+// settleTime limits how long close waits for the kernel to end what is left of the commands.
+const settleTime = time.Second
+
+// close ends the goroutines and removes the placeholders. If commands of another session run in the same roots, that session removes them.
+func (k *keeper) close() error {
+	k.mu.Lock()
+	for r := range k.statusR {
+		_ = r.SetReadDeadline(time.Unix(1, 0)) // ends its reader
+	}
+	k.mu.Unlock()
+	close(k.closed)
+	k.sweeps.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), settleTime)
+	defer cancel()
+	for !k.sweep() && pause(ctx, 5*time.Millisecond) {
+	}
+	return nil
+}

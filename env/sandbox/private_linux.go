@@ -1,0 +1,118 @@
+package sandbox
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// private is the directory with what only this sandbox's commands see. It is locked as long as the sandbox is open, so that the next one
+// can remove the directories of sandboxes whose host was killed.
+type private struct {
+	dir  string
+	lock *os.File
+}
+
+const privatePrefix = "attractor-sandbox-"
+
+// newPrivate makes a private directory with the given directories in it.
+func newPrivate(names ...string) (_ *private, err error) {
+	temp, err := filepath.EvalSymlinks(os.TempDir())
+	if err != nil {
+		return nil, err
+	}
+	removeAbandoned(temp)
+	dir, err := os.MkdirTemp(temp, privatePrefix)
+	if err != nil {
+		return nil, err
+	}
+	p := &private{dir: dir}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.close())
+		}
+	}()
+	if p.lock, err = os.OpenFile(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0); err != nil {
+		return p, err
+	}
+	if err := unix.Flock(int(p.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return p, err
+	}
+	for _, name := range names {
+		if err := os.Mkdir(p.path(name), 0o700); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+// path returns the path of something in the directory.
+func (p *private) path(name string) string { return filepath.Join(p.dir, name) }
+
+// write writes a file in the directory.
+func (p *private) write(name, text string) (string, error) {
+	return p.path(name), os.WriteFile(p.path(name), []byte(text), 0o444)
+}
+
+func (p *private) close() error {
+	if p.lock == nil {
+		return removeTree(p.dir)
+	}
+	return errors.Join(removeTree(p.dir), p.lock.Close())
+}
+
+// removeAbandoned removes the private directories of this user's sandboxes whose host has ended. What fails is left to the next one.
+func removeAbandoned(temp string) {
+	list, err := filepath.Glob(filepath.Join(temp, privatePrefix+"*"))
+	if err != nil {
+		return
+	}
+	for _, dir := range list {
+		fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err != nil {
+			continue
+		}
+		var stat unix.Stat_t
+		if unix.Fstat(fd, &stat) == nil && int(stat.Uid) == os.Getuid() && unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil {
+			_ = removeTree(dir)
+		}
+		_ = unix.Close(fd)
+	}
+}
+
+// removeTree removes a directory with everything in it, also in directories that are not writable, such as those of Go's module cache.
+// It does not follow links out of it.
+func removeTree(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return nil // removing it says what is wrong
+		}
+		if info, err := d.Info(); err == nil && info.Mode().Perm()&0o700 != 0o700 {
+			return root.Chmod(name, 0o700)
+		}
+		return nil
+	})
+	entries, readErr := fs.ReadDir(root.FS(), ".")
+	errs := []error{err, readErr}
+	for _, e := range entries {
+		errs = append(errs, root.RemoveAll(e.Name()))
+	}
+	errs = append(errs, root.Close())
+	return errors.Join(append(errs, os.Remove(dir))...)
+}
+
+// below reports whether a clean path is a directory or in it.
+func below(name, dir string) bool {
+	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/")
+}

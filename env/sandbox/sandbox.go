@@ -1,0 +1,164 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// Options are the host's choices for a sandbox.
+type Options struct {
+	// Level is the level. Off, or empty, makes a sandbox that changes nothing.
+	Level Level
+	// Roots lists directories besides the working directory in which commands may write, ReadOnly those in which they may only read.
+	// They mean the same as in env.LocalOptions.
+	Roots, ReadOnly []string
+	// Network lets commands use the network, and with it all services of this machine that listen on it.
+	Network bool
+	// AllowHosts lists the names of hosts that commands may reach although Network is false.
+	AllowHosts []string
+	// AllowSockets lists paths of Unix sockets, such as an SSH agent's, that commands may connect to.
+	AllowSockets []string
+	// Caches lists further directories that commands may read, such as those of downloaded packages.
+	Caches []string
+	// Cache is the directory that commands see as ~/.cache, for the caches of compilers. It is made if it does not exist, and kept.
+	// Empty means a private one that Close removes.
+	Cache string
+	// State is a directory of the user's for the lock by which sandboxes on this machine agree on the files that they protect. Empty
+	// means attractor/sandbox in the user's state directory.
+	State string
+	// Environ is the environment in which tool chains are looked for, as KEY=value. Nil means os.Environ().
+	Environ []string
+	// Helper is the path of the program attractor-env. Empty means that it is looked up next to this program and in PATH.
+	Helper string
+}
+
+// A Sandbox confines the commands of the env.Locals that are made with its options. All methods may be called concurrently.
+type Sandbox struct {
+	options Options
+	dir     string
+	mechanism
+
+	closing  sync.Once
+	closeErr error
+}
+
+// mechanism is a way to confine commands.
+type mechanism interface {
+	// launch returns a command as it runs in the sandbox.
+	launch(ctx context.Context, l env.Launch) (env.Launch, error)
+	// name names the level and the mechanism, about says for the model what commands can do.
+	name() string
+	about() string
+	// hides reports whether commands see no process of the host.
+	hides() bool
+	// userNamespaces reports whether each command runs in a new user namespace.
+	userNamespaces() bool
+	// protection returns the files that commands cannot change.
+	protection() env.Protection
+	close() error
+}
+
+// probeTime limits the command that tries out a level. It takes milliseconds, and longer on a busy machine.
+const probeTime = 20 * time.Second
+
+// New returns a sandbox for commands in dir, after it has run a command in it. An error says what this machine lacks. The caller closes
+// the Sandbox after the env.Local.
+func New(dir string, o Options) (*Sandbox, error) {
+	level, err := ParseLevel(string(o.Level))
+	if err != nil {
+		return nil, err
+	}
+	o.Level = level
+	if o.Environ == nil {
+		o.Environ = os.Environ()
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("sandbox: %w", err)
+	}
+	s := &Sandbox{options: o, dir: abs, mechanism: nothing{}}
+	if level == Off {
+		return s, nil
+	}
+	if s.mechanism, err = find(abs, &s.options); err != nil {
+		return nil, fmt.Errorf("sandbox %s: %w", level, err)
+	}
+	return s, nil
+}
+
+// Confine returns options with which commands run in the sandbox. Launch calls the Launch of the given options first.
+func (s *Sandbox) Confine(o env.LocalOptions) env.LocalOptions {
+	if s.options.Level == Off {
+		return o
+	}
+	o.Roots = append(slices.Clone(o.Roots), s.options.Roots...)
+	o.ReadOnly = append(slices.Clone(o.ReadOnly), s.options.ReadOnly...)
+	o.Network, o.Sandbox = s.network(), s.about()
+	o.Confined = append(slices.Clone(o.Confined), "sandbox "+s.name(), "network "+s.network())
+	o.HidesHost, o.UserNamespaces = o.HidesHost || s.hides(), s.userNamespaces()
+	before := o.Launch
+	o.Launch = func(ctx context.Context, l env.Launch) (env.Launch, error) {
+		if before != nil {
+			var err error
+			if l, err = before(ctx, l); err != nil {
+				return l, err
+			}
+		}
+		return s.launch(ctx, l)
+	}
+	return o
+}
+
+// network says what commands reach of the network.
+func (s *Sandbox) network() string {
+	switch {
+	case s.options.Network:
+		return "on"
+	case len(s.options.AllowHosts) > 0:
+		return "only " + strings.Join(s.options.AllowHosts, ", ")
+	}
+	return "off"
+}
+
+// Protection returns the protection that env.Protect needs so that the file tools refuse what the sandbox refuses to commands.
+func (s *Sandbox) Protection() env.Protection { return s.protection() }
+
+// Level returns the level.
+func (s *Sandbox) Level() Level { return s.options.Level }
+
+// Close removes the private directories and what the sandbox left in the roots. Commands must have ended.
+// Later calls do nothing and return the same error.
+func (s *Sandbox) Close() error {
+	s.closing.Do(func() { s.closeErr = s.close() })
+	return s.closeErr
+}
+
+// nothing is the mechanism of Off.
+type nothing struct{}
+
+func (nothing) launch(_ context.Context, l env.Launch) (env.Launch, error) { return l, nil }
+func (nothing) name() string                                               { return string(Off) }
+func (nothing) about() string                                              { return "" }
+func (nothing) hides() bool                                                { return false }
+func (nothing) userNamespaces() bool                                       { return false }
+func (nothing) protection() env.Protection                                 { return env.DefaultProtection() }
+func (nothing) close() error                                               { return nil }
+
+// protect returns the default protection, which also refuses what it asks about if it is in one of the directories itself.
+func protect(dirs []string) env.Protection {
+	p := env.DefaultProtection()
+	for _, dir := range dirs {
+		for _, name := range p.Ask {
+			p.Refuse = append(p.Refuse, filepath.ToSlash(filepath.Join(dir, name)))
+		}
+	}
+	return p
+}
