@@ -72,7 +72,7 @@ var allowed = map[string][]string{
 // exist yet.
 var rooms = map[string]room{
 	"rules":             {built, []string{"env", "llm", "search", "tool", "rules/shell"}},
-	"rules/shell":       {built, []string{"env", "sanitize", "mvdan.cc/sh/v3/syntax"}},
+	"rules/shell":       {built, []string{"env", "internal/git", "sanitize", "mvdan.cc/sh/v3/syntax"}},
 	"trust":             {built, []string{"github.com/rogpeppe/go-internal/diff"}},
 	"secret":            {built, []string{}},
 	"env/sandbox":       {built, []string{"env", "internal/git", "internal/netguard", "internal/proxy", "golang.org/x/sys/..."}},

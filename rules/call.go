@@ -171,7 +171,7 @@ func (c *call) simple(cmd *shell.Command) {
 	default:
 		alone := *cmd
 		alone.Writes = nil // these are judged as files
-		if reads, p.asks = shell.Reading(c.ctx, c.env, alone); p.asks != "" {
+		if reads, p.asks = shell.Reading(c.ctx, c.machine(), alone); p.asks != "" {
 			p.suggest = suggestCommand(cmd)
 			if !c.insideRoots(cmd.Dir) {
 				p.exact, p.suggest = true, nil
@@ -194,6 +194,11 @@ func (c *call) simple(cmd *shell.Command) {
 		p.files = append(p.files, file{place: &place{named: name}, writes: true})
 	}
 	c.add(p)
+}
+
+// machine describes where commands run.
+func (c *call) machine() shell.Machine {
+	return shell.Machine{Env: c.env, Home: c.dirs.Home, Vars: c.dirs.Vars, Outside: c.dirs.Outside}
 }
 
 // shortened returns a command for a message.

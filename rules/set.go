@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -42,6 +43,12 @@ type Dirs struct {
 	// Resolve returns a path without symbolic links. It is asked about paths that the environment does not resolve, such as those outside
 	// the roots. If it is nil, no rule allows such a path.
 	Resolve func(path string) (string, error)
+	// Vars holds the environment of commands, as NAME=value. A variable that makes git run a program makes git commands ask, for example.
+	// Nil means that it is harmless.
+	Vars []string
+	// Outside returns the content of a file that the environment does not open: git's configuration of the user and of the system. If it
+	// is nil, git commands ask, because that could name programs. Its errors wrap fs.ErrNotExist if there is no such file.
+	Outside func(ctx context.Context, name string) ([]byte, error)
 	// FoldCase says that the file system does not distinguish upper and lower case. Deny and ask rules then ignore the case too.
 	FoldCase bool
 }

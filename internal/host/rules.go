@@ -2,6 +2,7 @@ package host
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -48,7 +49,7 @@ func OpenRules(local *env.Local, project *Project, files []string, getenv func(s
 		return nil, err
 	}
 	dirs := rules.Dirs{Work: local.WorkDir(), Home: home, Roots: append([]string{local.WorkDir()}, env.ConfinementOf(local).Writable...), Resolve: rules.RealPath,
-		FoldCase: runtime.GOOS == "darwin" || runtime.GOOS == "windows"}
+		Vars: os.Environ(), Outside: outside, FoldCase: runtime.GOOS == "darwin" || runtime.GOOS == "windows"}
 	set, err := rules.Load(dirs, slices.Concat(sources, own, project.rules())...)
 	if err != nil {
 		return nil, fail(ErrConfig, "the rules have mistakes, so nothing is run:\n%w", err)
@@ -88,6 +89,12 @@ func ownRules(home string, getenv func(string) string) (sources []rules.Source, 
 		sources = append(sources, source)
 	}
 	return sources, nil
+}
+
+// outside reads a file of this machine that is not in the session's directories.
+func outside(_ context.Context, name string) ([]byte, error) {
+	source, err := ruleFile(filepath.FromSlash(name))
+	return source.Data, err
 }
 
 // ruleFile reads a file of the user's. Patterns that begin with / start at its directory.

@@ -6,8 +6,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/attractor-go/attractor/env"
 )
 
 // File describes what a command reads.
@@ -23,8 +21,8 @@ type File struct {
 // Reading judges whether a command only reads. It returns the files that it reads, which the caller has to judge, and why the command may
 // do anything else; empty means that it may not.
 //
-// The environment serves to look at directories and at the configuration of git repositories. Nothing is run.
-func Reading(ctx context.Context, e env.Environment, c Command) (files []File, why string) {
+// It looks at directories for patterns of file names, and at the configuration of git repositories. Nothing is run.
+func Reading(ctx context.Context, m Machine, c Command) (files []File, why string) {
 	if why := unfit(c); why != "" {
 		return nil, why
 	}
@@ -34,7 +32,7 @@ func Reading(ctx context.Context, e env.Environment, c Command) (files []File, w
 	if c.Wraps {
 		return files, ""
 	}
-	words, why := expand(ctx, e, c)
+	words, why := expand(ctx, m.Env, c)
 	if why != "" {
 		return nil, why
 	}
@@ -42,7 +40,12 @@ func Reading(ctx context.Context, e env.Environment, c Command) (files []File, w
 	if why != "" {
 		return nil, why
 	}
-	r := &read{ctx: ctx, env: e, dir: c.Dir, program: program, files: files}
+	if program == words[0] {
+		if why := m.shadowed(ctx, program, c.Dir); why != "" {
+			return nil, why
+		}
+	}
+	r := &read{Machine: &m, ctx: ctx, dir: c.Dir, program: program, files: files}
 	if why := r.judge(words[1:]); why != "" {
 		return nil, why
 	}
@@ -90,8 +93,8 @@ func systemProgram(word string) (name, why string) {
 
 // read judges one command.
 type read struct {
+	*Machine
 	ctx     context.Context
-	env     env.Environment
 	dir     string
 	program string
 	files   []File
@@ -114,6 +117,12 @@ func (r *read) judge(args []string) string {
 		return ""
 	case "jq":
 		return r.jq(args)
+	case "git":
+		return r.git(args)
+	case "rg":
+		if r.variable("RIPGREP_CONFIG_PATH") != "" {
+			return "rg may run programs that its configuration names"
+		}
 	case "find":
 		return r.find(args)
 	case "sed":

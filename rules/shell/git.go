@@ -1,0 +1,204 @@
+package shell
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// git judges a git command: its options, the environment, and the configuration of its repository.
+func (r *read) git(args []string) string {
+	args, why := r.gitGlobals(args)
+	switch {
+	case why != "":
+		return why
+	case len(args) == 0, args[0] == "--version", args[0] == "version" && len(args) == 1:
+		return ""
+	}
+	sub, args := args[0], args[1:]
+	s, ok := gitSpec(sub)
+	if !ok {
+		return "git " + sub + " is not known as a command that only reads"
+	}
+	p, why := s.parse(args)
+	if why != "" {
+		return "git " + sub + " " + why
+	}
+	if why := gitForm(sub, p, args); why != "" {
+		return why
+	}
+	if why := r.gitVars(); why != "" {
+		return why
+	}
+	repo, why := r.repository(r.dir, 0)
+	if why != "" {
+		return why
+	}
+	if why := repo.shows(sub, p); why != "" {
+		return why
+	}
+	r.files = append(r.files, File{Path: repo.top, Tree: true, Names: true})
+	return r.gitFiles(repo, sub, p)
+}
+
+// gitGlobals reads the options in front of the subcommand, and changes the directory.
+func (r *read) gitGlobals(args []string) (rest []string, why string) {
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		switch args[0] {
+		case "--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--glob-pathspecs", "--noglob-pathspecs", "--icase-pathspecs":
+		case "--version":
+			return args, ""
+		case "-C":
+			if len(args) < 2 {
+				return nil, "git -C has no directory"
+			}
+			dir, ok := absolute(r.dir, args[1])
+			if !ok {
+				return nil, "it is not known in which directory it runs"
+			}
+			r.dir, args = dir, args[1:]
+		default:
+			return nil, "git may run programs with " + args[0]
+		}
+		args = args[1:]
+	}
+	return args, ""
+}
+
+// gitVars returns why git may run programs or use other files because of its environment.
+func (r *read) gitVars() string {
+	for _, entry := range r.Vars {
+		name, value, _ := strings.Cut(entry, "=")
+		switch name {
+		case "GIT_PAGER", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_TERMINAL_PROMPT",
+			"GIT_OPTIONAL_LOCKS", "GIT_MERGE_AUTOEDIT", "GIT_CONFIG_NOSYSTEM", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_LFS_SKIP_SMUDGE":
+			continue
+		}
+		if strings.HasPrefix(name, "GIT_") && value != "" && !strings.HasPrefix(name, "GIT_AUTHOR_") && !strings.HasPrefix(name, "GIT_COMMITTER_") &&
+			!strings.HasPrefix(name, "GIT_PS1_") {
+			return "the variable " + name + " may make git run programs or use other files"
+		}
+	}
+	return ""
+}
+
+// gitFiles adds the files that the operands may name. The whole tree and its history are taken for readable, since they were committed.
+func (r *read) gitFiles(repo *repository, sub string, p arguments) string {
+	switch sub {
+	case "branch", "tag", "remote", "config", "stash", "reflog", "worktree", "for-each-ref", "show-ref", "symbolic-ref", "name-rev", "rev-parse", "merge-base":
+		return ""
+	}
+	for i, name := range p.operands {
+		if sub == "grep" && i == 0 && !p.has('e', "") {
+			continue
+		}
+		if why := r.file(name, File{}); why != "" {
+			return why
+		}
+		_, in, found := strings.Cut(name, ":") // REVISION:PATH, or :(magic)PATH
+		if !found {
+			continue
+		}
+		if _, after, magic := strings.Cut(in, ")"); magic {
+			in = after
+		}
+		if len(in) > 2 && in[1] == ':' && in[0] >= '0' && in[0] <= '3' {
+			in = in[2:]
+		}
+		for _, dir := range []string{repo.top, r.dir} {
+			if file, ok := absolute(dir, strings.TrimLeft(in, "/!^")); ok && in != "" {
+				r.files = append(r.files, File{Path: file})
+			}
+		}
+	}
+	return ""
+}
+
+// gitForm returns why a subcommand that can also change something does more than show.
+func gitForm(sub string, p arguments, args []string) string {
+	n := len(p.operands)
+	filtered := p.has(0, "list") || p.has(0, "contains") || p.has(0, "no-contains") || p.has(0, "merged") || p.has(0, "no-merged") || p.has(0, "points-at")
+	fine := true
+	switch sub {
+	case "branch":
+		fine = n == 0 || filtered
+	case "tag":
+		fine = n == 0 || filtered || p.has('l', "list")
+	case "remote":
+		fine = n == 0 || n == 2 && args[0] == "get-url"
+	case "config":
+		get := p.has('l', "list") || p.has(0, "get") || p.has(0, "get-all") || p.has(0, "get-regexp")
+		fine = get && n <= 2 || n == 1 && p.operands[0] != "edit" || n == 2 && (p.operands[0] == "get")
+	case "stash":
+		fine = n == 1 && p.operands[0] == "list" || n >= 1 && n <= 2 && p.operands[0] == "show"
+	case "reflog":
+		fine = n == 0 || p.operands[0] == "show" || n == 1 && p.operands[0] != "expire" && p.operands[0] != "delete" && p.operands[0] != "drop" && p.operands[0] != "write"
+	case "worktree":
+		fine = n == 1 && p.operands[0] == "list"
+	case "notes":
+		fine = n == 0 || p.operands[0] == "list" || p.operands[0] == "show"
+	case "symbolic-ref":
+		fine = n == 1
+	}
+	if !fine {
+		return fmt.Sprintf("git %s %s may change the repository", sub, strings.Join(p.operands, " "))
+	}
+	for _, o := range p.options {
+		if strings.Contains(o.value, "%G") || strings.Contains(o.value, "signature") {
+			return "git may run gpg for " + o.value
+		}
+	}
+	return ""
+}
+
+// repository holds the directories of a git repository and its configuration.
+type repository struct {
+	top, gitDir, commonDir string
+	settings               []setting
+}
+
+// maxNested is how deep repositories in repositories are looked at.
+const maxNested = 4
+
+// repository returns the repository of a directory. It returns why git may run a program in it.
+func (r *read) repository(dir string, depth int) (*repository, string) {
+	if dir == "" {
+		return nil, "it is not known in which directory git runs"
+	}
+	repo, why := r.discover(dir)
+	if why != "" {
+		return nil, why
+	}
+	if repo.settings, why = r.configuration(repo); why != "" {
+		return nil, why
+	}
+	if why := r.programs(repo); why != "" {
+		return nil, why
+	}
+	return repo, r.submodules(repo, depth)
+}
+
+// submodules checks the repositories inside a work tree, in which git status and diff run git in turn.
+func (r *read) submodules(repo *repository, depth int) string {
+	links, err := gitLinks(r, repo)
+	if err != nil {
+		return "the index of the repository cannot be read"
+	}
+	if len(links) > 50 || len(links) > 0 && depth == maxNested {
+		return "there are too many repositories in the repository"
+	}
+	for _, link := range links {
+		dir := path.Join(repo.top, link)
+		there, err := r.exists(r.ctx, path.Join(dir, ".git"))
+		if err != nil {
+			return "the repository " + dir + " cannot be read"
+		}
+		if !there {
+			continue
+		}
+		if _, why := r.repository(dir, depth+1); why != "" {
+			return why
+		}
+	}
+	return ""
+}
