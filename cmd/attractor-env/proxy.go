@@ -57,7 +57,7 @@ func withProxy(environ []string, proxy string) []string {
 }
 
 // maxConnections limits the connections that are forwarded at a time; others wait.
-const maxConnections = 256
+const maxConnections = 512
 
 // forwarder passes on connections to a Unix socket.
 type forwarder struct {

@@ -26,7 +26,7 @@ type Options struct {
 	// Idle ends a connection on which nothing was sent for that long, or on which a client does not say what it wants. Zero means five
 	// minutes for the former and 30 seconds for the latter.
 	Idle time.Duration
-	// Connections is how many clients are served at a time; others wait. Zero means 256.
+	// Connections is how many clients are served at a time; others wait. Zero means 512.
 	Connections int
 }
 
@@ -70,7 +70,7 @@ func New(o Options) (*Proxy, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot listen on the proxy's socket: %w", err), os.RemoveAll(dir))
 	}
-	go func() { p.served <- p.server.Serve(limit(listener, cmp.Or(o.Connections, 256), p.idle)) }()
+	go func() { p.served <- p.server.Serve(limit(listener, cmp.Or(o.Connections, 512), p.idle)) }()
 	return p, nil
 }
 
