@@ -49,6 +49,7 @@ var allowed = map[string][]string{
 	"search":              {"env", "internal/guard", "internal/names", "github.com/bmatcuk/doublestar/v4"},
 	"tool":                {"sanitize", "internal/jsonscan", "internal/names", "llm", "llm/generate", "env", "env/capture", "internal/guard", "github.com/google/jsonschema-go/jsonschema"},
 	"tool/coding":         {"sanitize", "internal/fuzzy", "internal/names", "llm", "tool", "env", "search", "patch", "github.com/rogpeppe/go-internal/diff"},
+	"tool/webfetch":       {"internal/netguard", "llm", "tool", "github.com/JohannesKaufmann/html-to-markdown/v2/...", "golang.org/x/net/html/..."},
 	"profile":             {"tool", "llm"},
 	"profile/anthropic":   {"env", "llm", "profile", "tool", "tool/coding"},
 	"profile/gemini":      {"sanitize", "internal/names", "llm", "env", "env/capture", "profile", "search", "tool", "tool/coding"},

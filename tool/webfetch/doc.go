@@ -1,0 +1,7 @@
+// Package webfetch has the tool web_fetch, which gives a model the text of a public web page. Profiles do not have it: a host that wants
+// it adds it to the tools.
+//
+// The tool runs in the host's process, not in its environment. It connects only to public addresses, sends no cookies, keys or other data of
+// the user, and uses no proxy. A model can still tell a server something by the URL that it asks for, so a host should let rules or a person
+// decide about the hosts in [tool.Access].
+package webfetch
