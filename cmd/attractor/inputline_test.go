@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -25,7 +25,7 @@ func (w *watched) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.text.Write(b)
-	if strings.HasSuffix(w.text.String(), "(a reason may follow): ") {
+	if strings.HasSuffix(w.text.String(), "Allow it? ") {
 		w.once.Do(func() { close(w.asked) })
 	}
 	return len(b), nil
@@ -35,12 +35,12 @@ func (w *watched) Write(b []byte) (int, error) {
 func TestJ5_ProgressIsWrittenAroundAQuestion(t *testing.T) {
 	screen := &watched{asked: make(chan struct{})}
 	answers, keyboard := io.Pipe()
-	p := &permission{answer: answers, err: screen}
+	p := &asker{console: newConsole(answers, screen)}
 	v := &view{progress: &progress{w: screen}, warnings: screen}
-	v.keepClear(&p.input)
-	decided := make(chan tool.Decision)
+	v.keepClear(&p.line)
+	decided := make(chan host.Answer)
 	go func() {
-		d, err := p.approve(context.Background(), tool.Request{Call: llm.ToolCall{Name: "shell"}, Access: tool.Access{Command: "make"}})
+		d, err := p.ask(context.Background(), host.Question{Request: tool.Request{Access: tool.Access{Command: "make"}}})
 		if err != nil {
 			t.Error(err)
 		}
@@ -58,8 +58,8 @@ func TestJ5_ProgressIsWrittenAroundAQuestion(t *testing.T) {
 		t.Errorf("the decision is %v", d)
 	}
 	v.progress.line("ran make")
-	ask := "Allow it? [y]es, [a]ll from now on, [n]o (a reason may follow): "
-	want := "\nThe agent wants to run:\n  make\n" + ask + "\nread one\n" + ask + "\na text, piece by piece\n" + ask + "\na warning\n" + ask + "ran make\n"
+	ask := "Allow it? "
+	want := "\nThe agent wants to run:\n  make\n\n" + choices(nil) + "\n" + ask + "\nread one\n" + ask + "\na text, piece by piece\n" + ask + "\na warning\n" + ask + "ran make\n"
 	if got := screen.text.String(); got != want {
 		t.Errorf("the screen shows\n%q, want\n%q", got, want)
 	}
@@ -70,11 +70,11 @@ func TestJ5_AnInterruptAsksNothingMore(t *testing.T) {
 	screen := &watched{asked: make(chan struct{})}
 	answers, keyboard := io.Pipe()
 	defer keyboard.Close()
-	p := &permission{answer: answers, err: screen}
+	p := &asker{console: newConsole(answers, screen)}
 	ctx, interrupt := context.WithCancel(context.Background())
 	decided := make(chan error)
 	go func() {
-		_, err := p.approve(ctx, tool.Request{Access: tool.Access{Command: "make"}})
+		_, err := p.ask(ctx, host.Question{Request: tool.Request{Access: tool.Access{Command: "make"}}})
 		decided <- err
 	}()
 	<-screen.asked
@@ -82,13 +82,13 @@ func TestJ5_AnInterruptAsksNothingMore(t *testing.T) {
 	if err := <-decided; !errors.Is(err, context.Canceled) {
 		t.Errorf("the interrupted question returns %v", err)
 	}
-	if _, err := p.approve(ctx, tool.Request{Access: tool.Access{Command: "make"}}); !errors.Is(err, context.Canceled) {
+	if _, err := p.ask(ctx, host.Question{Request: tool.Request{Access: tool.Access{Command: "make"}}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("the next call's question returns %v", err)
 	}
 	if _, err := p.reply(ctx, tool.Question{Text: "Which?"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("the model's question returns %v", err)
 	}
-	want := "\nThe agent wants to run:\n  make\nAllow it? [y]es, [a]ll from now on, [n]o (a reason may follow): \n"
+	want := "\nThe agent wants to run:\n  make\n\n" + choices(nil) + "\nAllow it? \n"
 	if got := screen.text.String(); got != want {
 		t.Errorf("the screen shows\n%q, want\n%q", got, want)
 	}

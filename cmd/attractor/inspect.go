@@ -215,7 +215,7 @@ func newPrompt(t terminal) *cobra.Command {
 				return err
 			}
 			prompt, err := host.SystemPrompt(cmd.Context(), f.dir, agent.Options{Profile: p, Instructions: text, Policy: new(runFlags).policy(),
-				Hooks: agent.Hooks{Approve: new(permission).approve}, Subagents: &agent.Subagents{}})
+				Hooks: agent.Hooks{Approve: new(host.Gate).Approve}, Subagents: &agent.Subagents{}})
 			if err != nil {
 				return hostError(err)
 			}

@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/orphans"
 	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm"
@@ -456,7 +457,7 @@ func TestA15_QuestionHidesNothing(t *testing.T) {
 		{Call: llm.ToolCall{Name: "shell", Args: "rm x\r  ls\x1b[K"}},
 		{Call: llm.ToolCall{Name: "rm x\r  ls\x1b[K"}},
 	} {
-		if got := question(req); !strings.Contains(got, `rm x\u{d}  ls\u{1b}[K`) {
+		if got := question(host.Question{Request: req}); !strings.Contains(got, `rm x\u{d}  ls\u{1b}[K`) {
 			t.Errorf("the question is %q", got)
 		}
 	}

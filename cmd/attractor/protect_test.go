@@ -3,15 +3,10 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/tool"
 )
 
 // File tools cannot write to .git, even if --yes allows every call.
@@ -62,29 +57,5 @@ func TestI6_ToolWritesWithoutASession(t *testing.T) {
 		if data, err := os.ReadFile(filepath.Join(dir, name)); string(data) != want || (err != nil) != (want == "") {
 			t.Errorf("%s holds %q, %v", name, data, err)
 		}
-	}
-}
-
-// A person who has allowed everything is still asked about guarded files, with the reason.
-func TestI2_GuardedFilesAreAskedAbout(t *testing.T) {
-	var shown bytes.Buffer
-	p := &permission{answer: strings.NewReader("a\nno not this\ny\n"), err: &shown}
-	plain := tool.Request{Call: llm.ToolCall{Name: "write_file", Args: "{}"}, Access: tool.Access{Effect: tool.Writes}}
-	guarded := plain
-	guarded.Access.Guarded = []tool.Guarded{{Path: "/w/.mcp.json", Why: ".mcp.json can start programs or allow them"}}
-	for i, want := range []struct {
-		req     tool.Request
-		verdict tool.Verdict
-	}{{plain, tool.Allow}, {plain, tool.Allow}, {guarded, tool.Deny}, {plain, tool.Allow}, {guarded, tool.Allow}} {
-		d, err := p.Authorize(context.Background(), want.req)
-		if err == nil && d.Verdict == tool.Ask {
-			d, err = p.approve(context.Background(), want.req)
-		}
-		if err != nil || d.Verdict != want.verdict {
-			t.Errorf("decision %d: %+v, %v, want %v", i+1, d, err, want.verdict)
-		}
-	}
-	if n := strings.Count(shown.String(), "Allow it?"); n != 3 || strings.Count(shown.String(), "It changes /w/.mcp.json: .mcp.json can start programs") != 2 {
-		t.Errorf("asked %d times, want 3, twice about the guarded file:\n%s", n, shown.String())
 	}
 }

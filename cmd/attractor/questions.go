@@ -17,38 +17,43 @@ import (
 
 // questions returns the handler of the model's questions, or nil if no person can answer.
 func (p *permission) questions() *agent.Questions {
-	if p.answer == nil {
+	if p.console == nil {
 		return nil
 	}
 	return &agent.Questions{Answer: p.reply}
 }
 
+// The labels of the lines on which a person answers.
+const (
+	askLabel    = "Allow it? "
+	answerLabel = "Your answer: "
+)
+
 // reply asks the person a question of the model, or of the source that the question names, and returns the answer.
-func (p *permission) reply(ctx context.Context, q tool.Question) (tool.Answer, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if ctx.Err() != nil { // ended while the person was asked something else
-		return tool.Answer{}, context.Cause(ctx)
+func (c *console) reply(ctx context.Context, q tool.Question) (tool.Answer, error) {
+	release, err := c.take(ctx)
+	if err != nil {
+		return tool.Answer{}, err
 	}
+	defer release()
 	who := "The agent"
 	if q.Source != "" {
 		who = oneLine(q.Source)
 	}
-	fmt.Fprintf(p.err, "\n%s asks: %s\n", who, strings.ReplaceAll(sanitize.Text(q.Text), "\n", "\n  "))
+	fmt.Fprintf(c.out, "\n%s asks: %s\n", who, strings.ReplaceAll(sanitize.Text(q.Text), "\n", "\n  "))
 	if q.Problem != "" {
-		fmt.Fprintf(p.err, "  The last answer does not fit: %s.\n", oneLine(q.Problem))
+		fmt.Fprintf(c.out, "  The last answer does not fit: %s.\n", oneLine(q.Problem))
 	}
 	if q.Form != nil {
-		return p.fillForm(ctx, q)
+		return c.fillForm(ctx, q)
 	}
 	for i, option := range q.Options {
-		fmt.Fprintf(p.err, "  %d. %s\n", i+1, oneLine(option))
+		fmt.Fprintf(c.out, "  %d. %s\n", i+1, oneLine(option))
 	}
-	line, err := p.readLine(ctx, "> ")
+	line, err := c.readLine(ctx, answerLabel)
 	if err != nil {
 		return tool.Answer{}, err
 	}
-	line = strings.TrimSpace(line)
 	if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(q.Options) {
 		line = q.Options[n-1]
 	}
@@ -62,19 +67,19 @@ func (p *permission) reply(ctx context.Context, q tool.Question) (tool.Answer, e
 const decline = "/decline"
 
 // fillForm asks for the fields of a form, the required ones first. The session converts the lines to the types of the fields.
-func (p *permission) fillForm(ctx context.Context, q tool.Question) (tool.Answer, error) {
+func (c *console) fillForm(ctx context.Context, q tool.Question) (tool.Answer, error) {
 	var form questionForm
 	if err := json.Unmarshal(q.Form, &form); err != nil {
 		return tool.Answer{}, fmt.Errorf("cannot read the form: %w", err)
 	}
-	fmt.Fprintf(p.err, "  Fill in the fields. An empty line skips a field; %s declines to answer.\n", decline)
+	fmt.Fprintf(c.out, "  Fill in the fields. An empty line skips a field; %s declines to answer.\n", decline)
 	content := map[string]string{}
 	for _, name := range form.names() {
-		line, err := p.readLine(ctx, "  "+form.describe(name)+" > ")
+		line, err := c.readLine(ctx, "  "+form.describe(name)+" > ")
 		if err != nil {
 			return tool.Answer{}, err
 		}
-		switch line = strings.TrimSpace(line); line {
+		switch line {
 		case decline:
 			return tool.Answer{Action: tool.ActionDecline}, nil
 		case "":

@@ -32,7 +32,7 @@ func TestJ6_QuestionsAtTheTerminal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var shown bytes.Buffer
-			p := &permission{answer: strings.NewReader(c.typed), err: &shown}
+			p := &permission{console: newConsole(strings.NewReader(c.typed), &shown)}
 			answer, err := p.questions().Answer(context.Background(), c.question)
 			if err != nil {
 				t.Fatal(err)

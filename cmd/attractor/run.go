@@ -120,7 +120,8 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	if err != nil {
 		return err
 	}
-	config.Permission = perm.Permission
+	defer perm.Close() // nothing is written to it
+	config.Permission, config.Asker = perm.Permission, perm.asker()
 	setup, err := host.Open(ctx, config)
 	if err != nil {
 		return hostError(err)
@@ -129,14 +130,14 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	fallbacks := opts.Fallbacks
 	opts.Policy, opts.Questions = f.policy(), perm.questions()
 	opts.Fallbacks = fallbacks
-	if perm.Permission == host.Ask {
-		opts.Approve = perm.approve
-	}
 	opts.Limits = agent.Limits{MaxJournal: f.maxJournal, KeepOutputs: f.keepOutputs, Diffs: f.diffs}
 	tellAbandoned(t, setup.Local)
 	tellUntrusted(t, setup.Project)
 	tellIgnored(t, setup.Rules)
-	r := runner{terminal: t, Setup: setup, json: f.json, timeout: f.timeout, input: &perm.input}
+	r := runner{terminal: t, Setup: setup, json: f.json, timeout: f.timeout}
+	if perm.console != nil && perm.out == t.err {
+		r.input = &perm.line
+	}
 	return r.run(ctx, prompt)
 }
 
@@ -153,7 +154,7 @@ type runner struct {
 	*host.Setup
 	json    bool
 	timeout time.Duration
-	input   *inputLine // of the permission; nil if nobody is asked
+	input   *inputLine // of the console; nil if nobody is asked
 }
 
 var errTimeout = errors.New("the timeout was reached")

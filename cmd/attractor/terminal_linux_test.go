@@ -5,17 +5,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/sanitize"
@@ -48,45 +43,21 @@ func hostileTexts(t *testing.T) []string {
 	return texts
 }
 
-// runOnTerminal runs a command on a terminal, with typed as its input, and returns what the terminal receives and the exit code.
-func runOnTerminal(t *testing.T, cmd *exec.Cmd, typed string) (screen string, code int) {
+// runOnTerminal runs a command on a terminal, where a person allows all calls and chooses the first answer to each question. It returns what
+// the terminal receives and the exit code.
+func runOnTerminal(t *testing.T, cmd *exec.Cmd) (screen string, code int) {
 	t.Helper()
-	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("this system has no pseudo-terminals: %v", err)
+	p := startOnTerminal(t, cmd)
+	for {
+		switch p.next(askLabel, answerLabel) {
+		case askLabel:
+			p.write("y\n")
+		case answerLabel:
+			p.write("1\n")
+		default:
+			return p.wait()
+		}
 	}
-	defer ours.Close()
-	if err := unix.IoctlSetPointerInt(int(ours.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	number, err := unix.IoctlGetInt(int(ours.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	theirs, err := os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs, theirs, theirs
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if err := theirs.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(ours, typed); err != nil {
-		t.Fatal(err)
-	}
-	out, err := io.ReadAll(ours)
-	if err != nil && !errors.Is(err, syscall.EIO) { // EIO marks the end of a terminal's output
-		t.Fatal(err)
-	}
-	var exit *exec.ExitError
-	if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
-	return strings.ReplaceAll(string(out), "\r\n", "\n"), cmd.ProcessState.ExitCode()
 }
 
 // checkHarmless checks that a screen received nothing that acts on a terminal except this program's own colours.
@@ -120,34 +91,34 @@ func TestI10_TerminalGetsText(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	on := func(code int, typed string, args ...string) string {
+	on := func(code int, args ...string) string {
 		t.Helper()
 		cmd := attractor(t, args...)
 		cmd.Dir = h.dir
 		cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
-		screen, got := runOnTerminal(t, cmd, typed)
+		screen, got := runOnTerminal(t, cmd)
 		if got != code {
 			t.Errorf("%.40q: exit code %d, want %d\n%s", args, got, code, screen)
 		}
 		checkHarmless(t, strings.Join(args[:min(2, len(args))], " "), screen)
 		return screen
 	}
-	if screen := on(0, "y\ny\n1\n", "run", "--ask", "--dir", h.dir, "the task "+all); !strings.Contains(screen, `\u{1b}[2J`) || !strings.Contains(screen, "\x1b[32m✓") {
+	if screen := on(0, "run", "--ask", "--dir", h.dir, "the task "+all); !strings.Contains(screen, `\u{1b}[2J`) || !strings.Contains(screen, "\x1b[32m✓") {
 		t.Errorf("the screen lacks the escaped text or the colours:\n%q", screen)
 	}
-	on(0, "", "run", "--yes", "--json", "--dir", h.dir, all)
-	on(exitFailed, "", "run", "--yes", "--dir", h.dir, "the server refuses")
+	on(0, "run", "--yes", "--json", "--dir", h.dir, all)
+	on(exitFailed, "run", "--yes", "--dir", h.dir, "the server refuses")
 	id := h.sessions()[2].ID
-	if screen := on(0, "", "sessions", "export", id); !strings.Contains(screen, `\u{1b}[2J`) {
+	if screen := on(0, "sessions", "export", id); !strings.Contains(screen, `\u{1b}[2J`) {
 		t.Errorf("the export lacks the text:\n%q", screen)
 	}
 	for _, args := range [][]string{{"sessions", "list"}, {"sessions", "list", "--json"}, {"sessions", "show", id}, {"sessions", "events", id}, {"sessions", "replay", id},
 		{"prompt", "--instructions", all}, {"tool", "shell", `{"command":"cat raw"}`}, {"tool", "read_file", `{"file_path":"raw"}`}} {
-		on(0, "", args...)
+		on(0, args...)
 	}
 	for _, args := range [][]string{{"sessions", "show", all}, {"run", "--dir", all, "x"}, {"run", "--effort", "x", "--" + all}, {all}, {"run", "--instructions", "@" + all, "x"},
 		{"models", "--provider", all}, {"tools", "--profile", all}, {"completion", all}, {"tool", "shell", all}, {"run", "--provider", all, "x"}} {
-		on(exitUsage, "", args...)
+		on(exitUsage, args...)
 	}
 	// A pipe receives unchanged text, except for errors and completions, because these are shown on a terminal.
 	for _, args := range [][]string{{"__complete", "sessions", "show", ""}, {"__complete", "run", "--resume", ""}} {
@@ -178,7 +149,7 @@ func TestI17_AnswerOnceOnATerminal(t *testing.T) {
 	url, _ := serve(t, nil, fakellm.Turn{Text: "THE ANSWER."})
 	cmd := attractor(t, "run", "--yes", "--no-journal", "x")
 	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
-	if screen, code := runOnTerminal(t, cmd, ""); code != 0 || strings.Count(screen, "THE ANSWER.") != 1 {
+	if screen, code := runOnTerminal(t, cmd); code != 0 || strings.Count(screen, "THE ANSWER.") != 1 {
 		t.Errorf("exit code %d\n%s", code, screen)
 	}
 }

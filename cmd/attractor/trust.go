@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -54,7 +54,7 @@ For machines, attractor run --trust-project trusts a project for one run and kee
 			case revoke:
 				return revokeTrust(t, store, dir)
 			}
-			return decideTrust(t, store, dir)
+			return decideTrust(cmd.Context(), t, store, dir)
 		},
 	}
 	cmd.Flags().BoolVar(&list, "list", false, "list the decisions")
@@ -118,7 +118,7 @@ func revokeTrust(t terminal, store *trust.Store, dir string) error {
 }
 
 // decideTrust shows the project of a directory and asks whether its user trusts it, unless it is trusted already.
-func decideTrust(t terminal, store *trust.Store, dir string) error {
+func decideTrust(ctx context.Context, t terminal, store *trust.Store, dir string) error {
 	p, err := host.OpenProject(dir, os.Getenv, false)
 	if err != nil {
 		return hostError(err)
@@ -136,7 +136,7 @@ func decideTrust(t terminal, store *trust.Store, dir string) error {
 			p.Decision.Since.Local().Format(time.DateTime), oneLine(shellWord(p.Root)))
 		return nil
 	}
-	return askTrust(t, store, p)
+	return askTrust(ctx, t, store, p)
 }
 
 // showProject prints what a project starts and allows, and what has changed since the last decision.
@@ -177,17 +177,25 @@ func modeOf(f *trust.File) (text string) {
 	return text
 }
 
+// trustLabel begins the line on which a person answers.
+const trustLabel = "Trust them? [y]es, [n]o: "
+
 // askTrust asks the person on the terminal and keeps the answer.
-func askTrust(t terminal, store *trust.Store, p *host.Project) error {
-	in, ok := openTerminal(t.in)
-	if !ok {
+func askTrust(ctx context.Context, t terminal, store *trust.Store, p *host.Project) error {
+	c := openConsole(t)
+	if c == nil {
 		return fail(exitUsage, "there is no terminal to ask on; to trust the project for one run, pass --trust-project to attractor run")
 	}
-	lines := bufio.NewReader(in)
+	defer c.Close() // nothing of what was written waits
+	release, err := c.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	fmt.Fprintln(c.out, "\nThese files take effect if you trust them, until one of them changes.")
 	for range 3 {
-		fmt.Fprint(t.err, "\nThese files take effect if you trust them, until one of them changes. Trust them? [y]es, [n]o: ")
-		line, err := lines.ReadString('\n')
-		switch strings.ToLower(strings.TrimSpace(line)) {
+		line, err := c.readLine(ctx, trustLabel)
+		switch strings.ToLower(line) {
 		case "y", "yes":
 			if err := store.Grant(p.Snapshot); err != nil {
 				return fail(exitFailed, "%w", err)

@@ -17,7 +17,13 @@ func (h *home) onTerminal(code int, typed string, args ...string) string {
 	cmd := attractor(h.T, args...)
 	cmd.Dir = h.dir
 	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+h.url)
-	screen, got := runOnTerminal(h.T, cmd, typed)
+	p := startOnTerminal(h.T, cmd)
+	for line := range strings.Lines(typed) {
+		if p.next(trustLabel) != "" {
+			p.write(line)
+		}
+	}
+	screen, got := p.wait()
 	if got != code {
 		h.Fatalf("%v: exit code %d, want %d\n%s", args, got, code, screen)
 	}

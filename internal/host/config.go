@@ -42,8 +42,9 @@ type Config struct {
 	Instructions string
 	// Limits bounds what commands may use.
 	Limits env.Limits
-	// Permission says which calls are allowed.
+	// Permission says what becomes of calls that the rules ask about. Asker asks a person; nil means that there is nobody to ask.
 	Permission Permission
+	Asker      Asker
 	// Rules names files of permission rules, besides the user's own and the project's.
 	Rules []string
 	// TrustProject trusts the files of the project that start or allow something, this time, whatever the user decided.

@@ -198,7 +198,7 @@ func TestJ12_OpenFork(t *testing.T) {
 func TestJ12_Permissions(t *testing.T) {
 	for _, c := range []struct {
 		permission host.Permission
-		verdict    tool.Verdict // the answer of Approve
+		verdict    tool.Verdict // the person's answer
 		asked      int
 		written    bool
 	}{
@@ -210,14 +210,14 @@ func TestJ12_Permissions(t *testing.T) {
 		b := newBench(t, fakellm.Turn{Calls: []fakellm.Call{{Name: "glob", Args: []byte(`{"pattern":"*"}`)}}}, writeTurn("made", "x"), fakellm.Turn{Text: "done"})
 		config, asked := b.config(), 0
 		config.Permission = c.permission
+		config.Asker = func(context.Context, host.Question) (host.Answer, error) {
+			asked++
+			return host.Answer{Verdict: c.verdict}, nil
+		}
 		b.submit(config, "the task", func(o *agent.Options) {
 			err := o.Env.WriteFile(t.Context(), "probe", nil, 0o600)
 			if readOnly := c.permission == host.ReadOnly; readOnly != (err != nil) {
 				t.Errorf("%+v: writing in the environment: %v", c, err)
-			}
-			o.Approve = func(context.Context, tool.Request) (tool.Decision, error) {
-				asked++
-				return tool.Decision{Verdict: c.verdict}, nil
 			}
 		})
 		if _, err := os.Stat(filepath.Join(b.dir, "made")); asked != c.asked || (err == nil) != c.written {

@@ -12,7 +12,7 @@ import (
 
 // Setup holds the options and resources of a session that is ready to start.
 type Setup struct {
-	// Options holds the session's options. A program adds its own, such as OnEvent, Approve and Policy, before it starts the session.
+	// Options holds the session's options. A program adds its own, such as OnEvent and Policy, before it starts the session.
 	Options agent.Options
 	// Local is the environment that Options.Env wraps.
 	Local *env.Local
@@ -55,7 +55,7 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 		return s, err
 	}
 	o.Fallbacks.Models = c.Fallbacks
-	o.Instructions, o.Authorize = c.Instructions, c.Permission.Authorize
+	o.Instructions = c.Instructions
 	o.Subagents = &agent.Subagents{}
 	if c.Store != nil {
 		o.Subagents.Journal = c.Store.Create
@@ -72,7 +72,19 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 	if moved {
 		o.Dir = s.Local.WorkDir()
 	}
+	s.openGate(&c)
 	return s, nil
+}
+
+// openGate puts the gate in front of the tool calls of the session.
+func (s *Setup) openGate(c *Config) {
+	o := &s.Options
+	gate := NewGate(c.Permission, s.Rules, o.Env)
+	gate.Ask = c.Asker
+	o.Authorize, o.Middleware = gate.Authorize, append(o.Middleware, gate.Middleware)
+	if gate.CanAsk() {
+		o.Approve = gate.Approve
+	}
 }
 
 // Start starts the session with the Options, or resumes it and changes its settings. It renders the system prompt of a new session unless

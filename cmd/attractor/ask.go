@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/sanitize"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// asker asks a person on the console about tool calls.
+type asker struct {
+	*console
+	keep func(ctx context.Context, rules []string) (file string, err error) // keeps rules for later sessions
+}
+
+// maxTries limits how often a question is repeated because the answer was none.
+const maxTries = 5
+
+// ask implements [host.Asker].
+func (a *asker) ask(ctx context.Context, q host.Question) (host.Answer, error) {
+	release, err := a.take(ctx)
+	if err != nil {
+		return host.Answer{}, err
+	}
+	defer release()
+	fmt.Fprintf(a.out, "\n%s\n%s\n", question(q), choices(q.Allow))
+	for range maxTries {
+		line, err := a.readLine(ctx, askLabel)
+		if err != nil {
+			return host.Answer{}, err
+		}
+		word, rest, _ := strings.Cut(line, " ")
+		switch word = strings.ToLower(word); {
+		case word == "n" || word == "no":
+			return host.Answer{Reason: strings.TrimSpace("the user said no. " + strings.TrimSpace(rest))}, nil
+		case rest != "": // only a refusal has more words
+		case word == "y" || word == "yes":
+			return host.Answer{Verdict: tool.Allow}, nil
+		case word == "a" && q.Allow != nil:
+			return host.Answer{Verdict: tool.Allow, Remember: true}, nil
+		case word == "p" && q.Allow != nil:
+			a.keepRules(ctx, q.Allow)
+			return host.Answer{Verdict: tool.Allow, Remember: true}, nil
+		}
+		fmt.Fprintf(a.out, "Please type one of the letters above and press Enter.\n")
+	}
+	return host.Answer{Reason: fmt.Sprintf("nobody answered the question with yes or no in %d tries", maxTries)}, nil
+}
+
+// keepRules keeps rules for later sessions and tells the person where.
+func (a *asker) keepRules(ctx context.Context, allow []string) {
+	file, err := a.keep(ctx, allow)
+	if err != nil {
+		fmt.Fprintf(a.out, "attractor: the rule could not be kept, so it counts for this session only: %s\n", plainError(err.Error()))
+		return
+	}
+	fmt.Fprintf(a.out, "Kept in %s\n", oneLine(file))
+}
+
+// choices returns the answers that a person can give.
+func choices(allow []string) string {
+	list := "  y  yes, once\n"
+	if allow != nil {
+		shown := make([]string, len(allow))
+		for i, rule := range allow {
+			shown[i] = oneLine(rule)
+		}
+		rules := strings.Join(shown, " and ")
+		list += "  a  yes, and allow " + rules + " for the rest of this session\n  p  the same, in later sessions too\n"
+	}
+	return list + "  n  no; you can say why: n use the staging server"
+}
+
+// question returns what a person is told about a call. Nothing is left out, and characters that cannot be seen are escapes.
+func question(q host.Question) string {
+	var b strings.Builder
+	who := "The agent"
+	if q.AgentID != "" {
+		who = "The subagent " + oneLine(q.AgentID)
+	}
+	if q.Access.Command != "" {
+		fmt.Fprintf(&b, "%s wants to run%s:\n%s", who, lineCount(q.Access.Command), indented(q.Access.Command, "  "))
+	} else {
+		fmt.Fprintf(&b, "%s wants to call %s:\n", who, oneLine(q.Call.Name))
+	}
+	b.WriteString(callArguments(q.Call.Args, q.Access.Command))
+	if q.Dir != "" {
+		fmt.Fprintf(&b, "  in the directory %s\n", oneLine(q.Dir))
+	}
+	for _, link := range q.Links {
+		fmt.Fprintf(&b, "  %s leads to %s\n", oneLine(link.Path), oneLine(link.Target))
+	}
+	for _, g := range q.Access.Guarded {
+		fmt.Fprintf(&b, "  It changes %s: %s.\n", oneLine(g.Path), oneLine(g.Why))
+	}
+	if q.Reason != "" {
+		fmt.Fprintf(&b, "Asked because %s.\n", strings.TrimSuffix(oneLine(q.Reason), "."))
+	}
+	if q.Rule != "" {
+		fmt.Fprintf(&b, "The rule is %s.\n", oneLine(q.Rule))
+	}
+	if q.Problem != "" {
+		fmt.Fprintf(&b, "The last answer cannot be used: %s.\n", strings.TrimSuffix(oneLine(q.Problem), "."))
+	}
+	return b.String()
+}
+
+// lineCount returns how many lines a script has, in words, if that is not obvious.
+func lineCount(script string) string {
+	if n := strings.Count(strings.TrimSuffix(script, "\n"), "\n") + 1; n > 10 {
+		return fmt.Sprintf(" these %d lines", n)
+	}
+	return ""
+}
+
+// indented returns a cleaned text with the prefix in front of each line. Its last line has an end.
+func indented(text, prefix string) string {
+	text = strings.TrimSuffix(sanitize.Text(text), "\n")
+	return prefix + strings.ReplaceAll(text, "\n", "\n"+prefix) + "\n"
+}

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// askingRun returns a run that asks, with a model whose turns are these.
+func askingRun(t *testing.T, h *home, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := attractor(t, append([]string{"run", "--no-journal", "--dir", h.dir}, args...)...)
+	cmd.Dir = h.dir
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+h.url)
+	return cmd
+}
+
+// touch returns a call that makes a file.
+func touch(name string) fakellm.Call {
+	return use("shell", map[string]any{"command": "echo > " + name})
+}
+
+// made returns the names of the files in the directory.
+func (h *home) made() string {
+	h.Helper()
+	entries, err := os.ReadDir(h.dir)
+	if err != nil {
+		h.Fatal(err)
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	return strings.Join(names, " ")
+}
+
+// Lines and parts of lines that were typed before the question appeared do not answer it.
+func TestL11_TypedBeforeTheQuestion(t *testing.T) {
+	thinking, think := make(chan struct{}), make(chan struct{})
+	script := fakellm.Script(say("", touch("a")), say("Done."))
+	web := httptest.NewServer(fakellm.New(func(r *fakellm.Request) fakellm.Turn {
+		if r.Turn() == 0 {
+			close(thinking)
+			<-think
+		}
+		return script(r)
+	}, fakellm.Options{}))
+	t.Cleanup(web.Close)
+	h := newHome(t, web.URL)
+	p := startOnTerminal(t, askingRun(t, h, "make a"))
+	<-thinking
+	p.write("y\ny\ny\ny")
+	p.expect("y\ny\ny\ny") // the terminal's echo
+	close(think)
+	p.expect(askLabel)
+	p.write("\n") // ends the last of the lines that were typed too early, if the terminal still has it
+	p.expect(askLabel)
+	p.write("n not this\n")
+	if screen, code := p.wait(); code != 0 || h.made() != "" {
+		t.Errorf("exit code %d, files %q, want none:\n%s", code, h.made(), screen)
+	}
+}
+
+// Each answer does what it says. What is no answer is asked for again, and the end of the input refuses.
+func TestL3_Answers(t *testing.T) {
+	for name, c := range map[string]struct {
+		typed []string // at each question
+		made  string
+		shown string
+	}{
+		"yes":           {[]string{"y\n"}, "a", ""},
+		"YES":           {[]string{" YES \n"}, "a", ""},
+		"no":            {[]string{"n\n"}, "", "the user said no"},
+		"no, because":   {[]string{"no use b instead\n"}, "", "the user said no. use b instead"},
+		"nothing":       {[]string{"\n", "y\n"}, "a", "Please type one of the letters"},
+		"unclear":       {[]string{"ye\n", "yes please\n", "all\n", "n\n"}, "", "Please type one of the letters"},
+		"never clear":   {[]string{"\n", "\n", "\n", "\n", "\n"}, "", "in 5 tries"},
+		"end of input":  {[]string{"\x04"}, "", "nobody answered"},
+		"edited line":   {[]string{"n\x7fy\n"}, "a", ""}, // n, backspace, y
+		"a killed line": {[]string{"n this\x15y\n"}, "a", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, server := serve(t, nil, say("", touch("a")), say("Done."))
+			h := newHome(t, url)
+			cmd := askingRun(t, h, "make a")
+			cmd.Env = append(cmd.Env, "NO_COLOR=1", "TERM=dumb")
+			p := startOnTerminal(t, cmd)
+			for _, line := range c.typed {
+				p.expect(askLabel)
+				p.write(line)
+			}
+			screen, code := p.wait()
+			if told := lastResults(server.Requests()[1].Messages); code != 0 || h.made() != c.made || !strings.Contains(screen+told, c.shown) {
+				t.Errorf("exit code %d, files %q, want %q and %q:\n%s\n%s", code, h.made(), c.made, c.shown, screen, told)
+			}
+			if strings.Contains(screen, "\x1b") {
+				t.Errorf("the dumb terminal receives an escape sequence:\n%q", screen)
+			}
+		})
+	}
+}
+
+// Ctrl-C at a question ends the run, and the call does not run.
+func TestL11_InterruptAtAQuestion(t *testing.T) {
+	url, _ := serve(t, nil, say("", touch("a")), say("Done."))
+	h := newHome(t, url)
+	p := startOnTerminal(t, askingRun(t, h, "make a"))
+	p.expect(askLabel)
+	p.write("\x03")
+	if screen, code := p.wait(); code != 130 || h.made() != "" {
+		t.Errorf("exit code %d, files %q:\n%s", code, h.made(), screen)
+	}
+}
+
+// The question comes to the terminal even if all streams are pipes.
+func TestL3_PipesAndATerminal(t *testing.T) {
+	url, _ := serve(t, nil, say("", touch("a")), say("Done."))
+	h := newHome(t, url)
+	cmd := askingRun(t, h, "-")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("make a"), &stdout, &stderr
+	p := startOnTerminal(t, cmd)
+	if above := p.expect(askLabel); !strings.Contains(above, "echo > a") {
+		t.Errorf("the terminal shows %q", above)
+	}
+	p.write("y\n")
+	screen, code := p.wait()
+	if code != 0 || h.made() != "a" || stdout.String() != "Done.\n" || strings.Contains(stderr.String(), askLabel) {
+		t.Errorf("exit code %d, files %q\n%s\n%s\n%s", code, h.made(), screen, &stdout, &stderr)
+	}
+}
+
+// The whole command is shown, however long it is.
+func TestL11_LongCommandsAreShownWhole(t *testing.T) {
+	lines := make([]string, 3000)
+	for i := range lines {
+		lines[i] = "true " + strings.Repeat("x", i%200)
+	}
+	lines[2900] = "echo > hidden\u200b\u202efile\a"
+	script := strings.Join(lines, "\n")
+	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": script})), say("Done."))
+	h := newHome(t, url)
+	p := startOnTerminal(t, askingRun(t, h, "make a"))
+	above := p.expect(askLabel)
+	p.write("n\n")
+	if _, code := p.wait(); code != 0 || h.made() != "" {
+		t.Errorf("exit code %d, files %q", code, h.made())
+	}
+	lines[2900] = `echo > hidden\u{200b}\u{202e}file\u{7}`
+	for i, line := range lines {
+		if !strings.Contains(above, "\n  "+line+"\n") {
+			t.Fatalf("line %d is missing: %q", i+1, line)
+		}
+	}
+	if !strings.Contains(above, "these 3000 lines") {
+		t.Errorf("the number of lines is missing: %.200q", above)
+	}
+}
+
+// labels is a writer that reports each question on a channel.
+type labels chan struct{}
+
+func (l labels) Write(p []byte) (int, error) {
+	if bytes.HasSuffix(p, []byte(askLabel)) {
+		l <- struct{}{}
+	}
+	return len(p), nil
+}
+
+// A line that is typed after a question was canceled does not answer the next one.
+func TestL11_ACanceledQuestionTakesNoAnswer(t *testing.T) {
+	ours, theirs := openTerminal(t)
+	asked := make(labels)
+	a := &asker{console: newConsole(theirs, asked)}
+	answer := make(chan host.Answer)
+	ask := func(ctx context.Context, command string) {
+		got, err := a.ask(ctx, host.Question{Request: tool.Request{Access: tool.Access{Command: command}}})
+		if err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		answer <- got
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go ask(ctx, "first")
+	<-asked
+	cancel()
+	<-answer
+	if _, err := io.WriteString(ours, "y\n"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(ours, make([]byte, len("y\r\n"))); err != nil { // the echo: the terminal has the line
+		t.Fatal(err)
+	}
+	go ask(t.Context(), "second")
+	<-asked
+	if _, err := io.WriteString(ours, "n\n"); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-answer; got.Verdict != tool.Deny || got.Reason == "" {
+		t.Errorf("the second question got %+v", got)
+	}
+	if a.stale != nil {
+		t.Error("the read of the canceled question goes on")
+	}
+}
+
+// The same holds where a read of the terminal cannot be ended.
+func TestL11_ACanceledQuestionThatGoesOnReading(t *testing.T) {
+	in, keyboard := io.Pipe()
+	defer keyboard.Close()
+	asked := make(labels)
+	a := &asker{console: newConsole(in, asked)}
+	answer := make(chan host.Answer)
+	ask := func(ctx context.Context) {
+		got, err := a.ask(ctx, host.Question{Request: tool.Request{Access: tool.Access{Command: "make"}}})
+		if err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		answer <- got
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go ask(ctx)
+	<-asked
+	cancel()
+	<-answer
+	go ask(t.Context())
+	<-asked
+	for _, line := range []string{"y\n", "n\n"} {
+		if _, err := io.WriteString(keyboard, line); err != nil {
+			t.Fatal(err)
+		}
+		if line == "y\n" {
+			<-asked // again
+		}
+	}
+	if got := <-answer; got.Verdict != tool.Deny {
+		t.Errorf("the second question got %+v", got)
+	}
+}

@@ -1,0 +1,21 @@
+package main
+
+import (
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// reopenTerminal opens a terminal again, so that reads from it can be ended. The file that was passed to the process cannot become
+// non-blocking, because other processes share it.
+func reopenTerminal(f *os.File) (*os.File, error) {
+	return os.OpenFile("/proc/self/fd/"+strconv.Itoa(int(f.Fd())), os.O_RDWR|unix.O_NOCTTY, 0)
+}
+
+// discardInput discards what was typed and not read yet.
+func discardInput(f *os.File) {
+	if raw, err := f.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { _ = unix.IoctlSetInt(int(fd), unix.TCFLSH, unix.TCIFLUSH) }) // not a terminal: nothing to discard
+	}
+}

@@ -1,0 +1,263 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"sync"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/names"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// approval holds what a call was allowed to touch: the files as they were, and the directory of a command.
+type approval struct {
+	// leads holds where the call's paths led, by the absolute path. It is empty for a path that led nowhere.
+	leads map[string]string
+	// files holds the contents that were shown to a person, by the path without links.
+	files map[string]env.Hash
+	// dir is where the directory of a command led.
+	dir string
+}
+
+// unseen stands for the content of a file that nobody was shown, or that is too large to be compared.
+const unseen env.Hash = "unseen"
+
+// maxCompared limits the size of the files whose content is compared. The file tools change no larger ones.
+const maxCompared = 256 << 20
+
+// targets returns what a call would touch now. With contents, files that it would write must not change afterwards.
+func (g *Gate) targets(ctx context.Context, req tool.Request, contents bool) *approval {
+	a := &approval{leads: map[string]string{}, files: map[string]env.Hash{}}
+	for _, name := range req.Access.Paths {
+		target := leadsTo(ctx, g.Env, name)
+		a.leads[name] = target
+		if a.files[target] = unseen; contents && req.Access.Effect != tool.ReadOnly {
+			a.files[target] = contentOf(ctx, g.Env, target)
+		}
+	}
+	if req.Access.Command != "" {
+		a.dir = leadsTo(ctx, g.Env, commandDir(req))
+	}
+	return a
+}
+
+// leadsTo returns the path without links, or "" if the environment does not reach it.
+func leadsTo(ctx context.Context, e env.Environment, name string) string {
+	target, err := env.Resolve(ctx, e, name)
+	if err != nil {
+		return ""
+	}
+	return target
+}
+
+// contentOf returns the hash of a file, or unseen if it cannot be read.
+func contentOf(ctx context.Context, e env.Environment, name string) env.Hash {
+	if info, err := e.Stat(ctx, name); err == nil && info.Size > maxCompared {
+		return unseen
+	}
+	hash, err := env.HashFile(ctx, e, name)
+	if err != nil {
+		return unseen
+	}
+	return hash
+}
+
+// approve keeps what a call may touch until the call runs.
+func (g *Gate) approve(req tool.Request, a *approval) {
+	if len(a.leads) == 0 && a.dir == "" {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.approved.put(keyOf(req), a)
+}
+
+// Middleware implements [tool.Middleware]. It runs each call in an environment that refuses to touch anything but what was approved.
+func (g *Gate) Middleware(next tool.Handler) tool.Handler {
+	return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
+		g.mu.Lock()
+		a, ok := g.approved.take(callKey{call.SessionID, call.ID})
+		g.mu.Unlock()
+		if !ok {
+			return next(ctx, call)
+		}
+		within := *call
+		within.Env = &approvedEnv{Base: env.Base{Environment: call.Env}, approval: a}
+		return next(ctx, &within)
+	}
+}
+
+// approvedEnv is the environment of an approved call. It opens and changes only the files that were approved, under the names that led to
+// them, and changes a file only if its content is the one that was shown.
+type approvedEnv struct {
+	env.Base
+	*approval
+	mu sync.Mutex // guards files
+}
+
+// find returns where a name leads, and an error if that is not what was approved. With others, names that the call did not have are
+// let through.
+func (a *approvedEnv) find(ctx context.Context, name string, others bool) (target string, err error) {
+	if target, err = env.Resolve(ctx, a.Environment, name); err != nil {
+		return "", err
+	}
+	abs := name
+	if !path.IsAbs(abs) {
+		abs = path.Join(a.WorkDir(), abs)
+	}
+	led, known := a.leads[path.Clean(abs)]
+	switch {
+	case known && led != target:
+		return "", fmt.Errorf("%s led to %s when the call was approved and leads to %s now, so nothing was done. Look at it again before you repeat the call",
+			names.Shown(name), names.Shown(led), names.Shown(target))
+	case known || others:
+		return target, nil
+	}
+	if a.mu.Lock(); a.files[target] == "" && !a.has(target) {
+		err = fmt.Errorf("%s is none of the files for which the call was approved, so nothing was done", names.Shown(name))
+	}
+	a.mu.Unlock()
+	return target, err
+}
+
+func (a *approvedEnv) has(target string) bool {
+	_, ok := a.files[target]
+	return ok
+}
+
+// write calls do with the path without links and the content that the file must have, and keeps the hash of the new content. Was is what
+// the caller expects, or unseen.
+func (a *approvedEnv) write(ctx context.Context, name string, was, becomes env.Hash, do func(target string, was env.Hash) error) error {
+	target, err := a.find(ctx, name, false)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	shown := a.files[target]
+	switch {
+	case shown == unseen:
+		shown = was
+	case was != unseen && was != shown:
+		return changed(name)
+	}
+	err = do(target, shown)
+	if errors.Is(err, env.ErrChanged) && was == unseen {
+		return changed(name)
+	}
+	if err == nil && a.files[target] != unseen {
+		a.files[target] = becomes
+	}
+	return err
+}
+
+func changed(name string) error {
+	return fmt.Errorf("%s has changed since the call was approved, so nothing was done. Look at it again before you repeat the call", names.Shown(name))
+}
+
+// Open implements env.Environment.
+func (a *approvedEnv) Open(ctx context.Context, name string) (io.ReadCloser, error) {
+	if _, err := a.find(ctx, name, true); err != nil {
+		return nil, err
+	}
+	return a.Environment.Open(ctx, name)
+}
+
+// OpenDir implements env.DirOpener.
+func (a *approvedEnv) OpenDir(ctx context.Context, name string) (env.Dir, error) {
+	if _, err := a.find(ctx, name, true); err != nil {
+		return nil, err
+	}
+	return env.OpenDir(ctx, a.Environment, name)
+}
+
+// WriteFile implements env.Environment.
+func (a *approvedEnv) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
+	return a.write(ctx, name, unseen, env.HashOf(data), func(target string, was env.Hash) error {
+		if was == unseen {
+			return a.Environment.WriteFile(ctx, target, data, perm)
+		}
+		return env.Replace(ctx, a.Environment, target, was, data, perm)
+	})
+}
+
+// Replace implements env.Replacer.
+func (a *approvedEnv) Replace(ctx context.Context, name string, was env.Hash, data []byte, perm fs.FileMode) error {
+	return a.write(ctx, name, was, env.HashOf(data), func(target string, was env.Hash) error {
+		return env.Replace(ctx, a.Environment, target, was, data, perm)
+	})
+}
+
+// Remove implements env.Environment.
+func (a *approvedEnv) Remove(ctx context.Context, name string) error {
+	return a.write(ctx, name, unseen, env.NoFile, func(_ string, was env.Hash) error {
+		if was == unseen {
+			return a.Environment.Remove(ctx, name)
+		}
+		return env.Delete(ctx, a.Environment, name, was)
+	})
+}
+
+// Delete implements env.Replacer. It removes the name, not what it leads to.
+func (a *approvedEnv) Delete(ctx context.Context, name string, was env.Hash) error {
+	return a.write(ctx, name, was, env.NoFile, func(_ string, was env.Hash) error { return env.Delete(ctx, a.Environment, name, was) })
+}
+
+// Lstat implements env.Tree.
+func (a *approvedEnv) Lstat(ctx context.Context, name string) (env.Node, error) {
+	return env.TreeOf(a.Environment).Lstat(ctx, name)
+}
+
+// Readlink implements env.Tree.
+func (a *approvedEnv) Readlink(ctx context.Context, name string) (string, error) {
+	return env.TreeOf(a.Environment).Readlink(ctx, name)
+}
+
+// Symlink implements env.Tree.
+func (a *approvedEnv) Symlink(ctx context.Context, target, name string) error {
+	if _, err := a.find(ctx, name, false); err != nil {
+		return err
+	}
+	return env.TreeOf(a.Environment).Symlink(ctx, target, name)
+}
+
+// Mkdir implements env.Tree.
+func (a *approvedEnv) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
+	if _, err := a.find(ctx, name, false); err != nil {
+		return err
+	}
+	return env.TreeOf(a.Environment).Mkdir(ctx, name, perm)
+}
+
+// Chmod implements env.Tree.
+func (a *approvedEnv) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
+	if _, err := a.find(ctx, name, false); err != nil {
+		return err
+	}
+	return env.TreeOf(a.Environment).Chmod(ctx, name, perm)
+}
+
+// Start implements env.Environment. It refuses to run a command in another directory than the approved one.
+func (a *approvedEnv) Start(ctx context.Context, cmd env.Command) (env.Process, error) {
+	dir := cmd.Dir
+	if dir == "" {
+		dir = "."
+	}
+	if a.dir != "" {
+		if now := leadsTo(ctx, a.Environment, dir); now != a.dir {
+			return nil, fmt.Errorf("the command's directory led to %s when the call was approved and leads to %s now, so it was not run. Look at it again before you repeat the call",
+				names.Shown(a.dir), names.Shown(now))
+		}
+	}
+	return a.Environment.Start(ctx, cmd)
+}
+
+// Below implements env.View. Searches begin at a path of the call, which find has checked.
+func (a *approvedEnv) Below(context.Context, string, string) (env.Environment, func(error)) {
+	return a.Environment, func(error) {}
+}

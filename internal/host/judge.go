@@ -1,0 +1,103 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/attractor-go/attractor/rules"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// Hook says what it thinks of a call. An error denies the call with the error's text.
+type Hook func(ctx context.Context, req tool.Request) (Opinion, error)
+
+// Opinion is what a hook says about a call. The zero value says nothing.
+type Opinion struct {
+	Says   Stance
+	Reason string // for the model if the hook denies, for the person if it asks
+	Args   string // when not empty, replaces the arguments
+}
+
+// Stance is a hook's verdict.
+type Stance uint8
+
+// The stances, the stricter the higher. Denies and Asks count whatever the rules say. Allows answers the question that the built-in rules
+// ask, and no other.
+const (
+	NoOpinion Stance = iota
+	Allows
+	Asks
+	Denies
+)
+
+// consult asks hooks in order. It returns the request with the arguments as they have changed them, and the strictest opinion. The first
+// that denies ends the round.
+func consult(ctx context.Context, hooks []Hook, req tool.Request) (tool.Request, Opinion, error) {
+	var strictest Opinion
+	for _, hook := range hooks {
+		o, err := hook(ctx, req)
+		if err != nil {
+			return req, Opinion{}, err
+		}
+		if o.Says > strictest.Says {
+			strictest = o
+		}
+		if o.Says == Denies {
+			break
+		}
+		if o.Args != "" && o.Args != req.Call.Args {
+			if req, err = req.WithArgs(ctx, o.Args); err != nil {
+				return req, Opinion{}, fmt.Errorf("a hook changed the arguments: %w", err)
+			}
+		}
+	}
+	return req, strictest, nil
+}
+
+// judgement is a decision of the rules and hooks together. Its Reason names the rule, if one decided.
+type judgement rules.Decision
+
+// judge returns what rules and hooks say about a call in the gate's mode.
+func (g *Gate) judge(ctx context.Context, req tool.Request, wish Opinion) judgement {
+	if wish.Says == Denies {
+		return judgement{Reason: wish.Reason}
+	}
+	if g.Mode == ReadOnly && req.Access.Effect != tool.ReadOnly {
+		return judgement{Reason: readOnlySession}
+	}
+	j := judgement(g.Rules.Decide(ctx, g.Env, req))
+	guarded := len(req.Access.Guarded) > 0
+	switch {
+	case j.Verdict == tool.Deny:
+	case g.Mode == AllowAll:
+		j.Verdict = tool.Allow
+	case wish.Says == Asks:
+		j = judgement{Verdict: tool.Ask, Reason: cmp.Or(wish.Reason, "a hook wants a person's approval")}
+	case guarded && j.Verdict == tool.Allow:
+		j = judgement{Verdict: tool.Ask}
+	case guarded:
+		j.Suggest = nil
+	case j.Verdict == tool.Ask && j.Default && wish.Says == Allows:
+		j.Verdict = tool.Allow
+	}
+	return j
+}
+
+const readOnlySession = "this session is read-only: you can read and search files, but not change or run anything. Report what you would do instead"
+
+// refusal returns why a call does not run, for the model.
+func (j *judgement) refusal() string {
+	if j.Verdict == tool.Ask {
+		return "it needs a person's approval" + j.because() + ", and nobody is there to give it. Do without it, or say what you would do and why"
+	}
+	return cmp.Or(j.Reason, "a hook denies it")
+}
+
+// because returns why a call is asked about, in parentheses, or nothing if that is not known.
+func (j *judgement) because() string {
+	if j.Reason == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%s)", j.Reason)
+}

@@ -1,0 +1,75 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// Question describes a call that a person decides about.
+type Question struct {
+	tool.Request
+	// Rule is the rule that asks, with its file. It is empty if no rule is about the call. Reason says why the call is asked about.
+	Rule, Reason string
+	// Allow lists the rules that would allow such calls from now on. It is nil if there are none, or none that would be safe.
+	Allow []string
+	// Dir is the directory in which a command would run, if it is not the session's.
+	Dir string
+	// Links lists the paths of the call that lead elsewhere through symbolic links.
+	Links []Link
+	// Problem says why the previous answer could not be used. It is empty the first time.
+	Problem string
+}
+
+// Link is a path that leads elsewhere.
+type Link struct{ Path, Target string }
+
+// Answer is a person's decision about a call.
+type Answer struct {
+	Verdict tool.Verdict // Allow or Deny
+	Reason  string       // for the model, when denied
+	// Remember adds [Question].Allow to the rules, for as long as the process runs.
+	Remember bool
+	// Args, when not empty, replaces the arguments. They are validated and judged again.
+	Args string
+}
+
+// questionFor returns the question about a call.
+func (g *Gate) questionFor(ctx context.Context, req tool.Request, j judgement, problem string) Question {
+	q := Question{Request: req, Rule: j.Rule, Reason: j.Reason, Allow: j.Suggest, Links: links(ctx, g.Env, req.Access.Paths), Problem: problem}
+	if dir := commandDir(req); req.Access.Command != "" && dir != "." {
+		q.Dir = dir
+		if target := leadsTo(ctx, g.Env, dir); target != "" {
+			q.Dir = target
+		}
+	}
+	return q
+}
+
+// commandDir returns the directory that a call names for its command, or "." if it names none.
+func commandDir(req tool.Request) string {
+	var args struct {
+		Workdir string `json:"workdir"`  // of exec_command
+		DirPath string `json:"dir_path"` // of run_shell_command
+	}
+	if json.Unmarshal([]byte(req.Call.Args), &args) != nil { // raw input has no directory
+		return "."
+	}
+	return cmp.Or(args.Workdir, args.DirPath, ".")
+}
+
+// Asker asks a person about a call. Calls of one [Gate] come one at a time.
+type Asker func(ctx context.Context, q Question) (Answer, error)
+
+// links returns the paths of a call that lead elsewhere.
+func links(ctx context.Context, e env.Environment, paths []string) (list []Link) {
+	for _, name := range paths {
+		if target, err := env.Resolve(ctx, e, name); err == nil && target != name {
+			list = append(list, Link{name, target})
+		}
+	}
+	return list
+}
