@@ -59,7 +59,7 @@ var allowed = map[string][]string{
 	"journal/journaltest": {"journal", "github.com/google/go-cmp/cmp", "pgregory.net/rapid"},
 	"internal/git":        {"env", "internal/guard", "search"},
 	"agent":               {"sanitize", "internal/git", "internal/guard", "internal/jsonscan", "internal/names", "internal/pieces", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
-	"cmd/attractor":       {"sanitize", "agent", "env", "internal/host", "internal/pieces", "journal", "llm/...", "profile/...", "rules", "tool/...", "trust", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/...", "golang.org/x/term"},
+	"cmd/attractor":       {"sanitize", "agent", "env", "env/sandbox", "internal/host", "internal/pieces", "journal", "llm/...", "profile/...", "rules", "tool/...", "trust", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/...", "golang.org/x/term"},
 
 	"internal/peer":        {},                                                    // for tests
 	"internal/longsession": {"agent", "env", "journal", "llm", "profile", "tool"}, // for tests

@@ -48,7 +48,11 @@ type protected struct {
 func (p protected) check(ctx context.Context, op, name string, follow bool) error {
 	for _, where := range p.places(ctx, name, follow) {
 		if entry := p.entry(ctx, p.protection.Refuse, where); entry != "" {
-			return &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("%w (%s can be changed by its own commands, but not by file tools)", ErrProtected, entry)}
+			hint := "can start programs or allow them: a person has to change it"
+			if path.Base(entry) == ".git" {
+				hint = "can be changed by its own commands, but not by file tools"
+			}
+			return &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("%w (%s %s)", ErrProtected, entry, hint)}
 		}
 	}
 	if _, ok := p.Environment.(Resolver); !ok && p.linked(ctx, name) {

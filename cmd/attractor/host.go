@@ -16,6 +16,9 @@ import (
 func (f *runFlags) config(given func(flag string) bool) (c host.Config, err error) {
 	c = host.Config{Resume: f.resume, Dir: f.dir, Profile: f.profile, BaseURL: f.baseURL, IdleTimeout: f.idleTimeout, Instructions: f.instructions,
 		Rules: f.rules, TrustProject: f.trustProject, Limits: f.limits.Limits}
+	if c.Sandbox, err = f.sandbox.options(); err != nil {
+		return c, err
+	}
 	if given("provider") {
 		c.Provider = &f.provider
 	}

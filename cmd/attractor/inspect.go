@@ -87,6 +87,7 @@ func printTools(t terminal, defs []llm.ToolDefinition) error {
 func newTool(t terminal) *cobra.Command {
 	var f inspectFlags
 	var limits limitsFlag
+	var boxed sandboxFlags
 	var ruleFiles []string
 	cmd := &cobra.Command{
 		Use:   "tool <name> <arguments>",
@@ -111,19 +112,28 @@ refused.`,
 			if err != nil {
 				return fail(exitFailed, "%w", err)
 			}
-			local, err := openDir(t, f.dir, limits.Limits)
+			confine, err := boxed.options()
+			if err != nil {
+				return err
+			}
+			local, box, err := openDir(t, f.dir, limits.Limits, confine)
 			if err != nil {
 				return err
 			}
 			allowed, err := deniedBy(t, local, ruleFiles)
-			if err != nil {
-				return errors.Join(err, local.Close())
+			if err == nil {
+				call := llm.ToolCall{ID: "call_1", Name: args[0], Args: args[1]}
+				err = runTool(cmd.Context(), t, registry, env.Protect(local, box.Protection()), call, allowed)
 			}
-			return runTool(cmd.Context(), t, registry, local, llm.ToolCall{ID: "call_1", Name: args[0], Args: args[1]}, allowed)
+			if closeErr := errors.Join(local.Close(), box.Close()); closeErr != nil {
+				return errors.Join(err, fail(exitFailed, "%w", closeErr))
+			}
+			return err
 		},
 	}
 	f.register(cmd, true)
 	limits.register(cmd.Flags())
+	boxed.register(cmd.Flags())
 	cmd.Flags().StringArrayVar(&ruleFiles, "rules", nil, "refuse what the permission rules deny, also those in this `file`; can be repeated")
 	return cmd
 }
@@ -153,7 +163,7 @@ func deniedBy(t terminal, local *env.Local, files []string) (tool.Authorize, err
 }
 
 // runTool runs one call, if the hook allows it, and prints its result. A signal ends the call.
-func runTool(ctx context.Context, t terminal, registry *tool.Registry, local *env.Local, call llm.ToolCall, allowed tool.Authorize) error {
+func runTool(ctx context.Context, t terminal, registry *tool.Registry, e env.Environment, call llm.ToolCall, allowed tool.Authorize) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	signals := make(chan os.Signal, 1)
@@ -168,8 +178,8 @@ func runTool(ctx context.Context, t terminal, registry *tool.Registry, local *en
 		case <-ctx.Done():
 		}
 	}()
-	outcome := registry.Run(ctx, call, tool.Call{Env: env.Protect(local, env.DefaultProtection()), Session: new(tool.Plain)}, allowed)
-	if err := errors.Join(printParts(t, outcome.Model), local.Close()); err != nil {
+	outcome := registry.Run(ctx, call, tool.Call{Env: e, Session: new(tool.Plain)}, allowed)
+	if err := printParts(t, outcome.Model); err != nil {
 		return fail(exitFailed, "%w", err)
 	}
 	switch code := int(stopped.Load()); {

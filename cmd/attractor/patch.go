@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/tool/coding"
 )
 
@@ -26,7 +27,7 @@ func newPatch(t terminal) *cobra.Command {
 			if err != nil {
 				return fail(exitFailed, "cannot read the patch: %w", err)
 			}
-			local, err := openDir(t, dir, env.Limits{})
+			local, _, err := openDir(t, dir, env.Limits{}, sandbox.Options{})
 			if err != nil {
 				return err
 			}

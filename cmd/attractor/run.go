@@ -30,6 +30,7 @@ type runFlags struct {
 	yes, ask, readOnly, json, noJournal, native, trustProject    bool
 	timeout, idleTimeout                                         time.Duration
 	limits                                                       limitsFlag
+	sandbox                                                      sandboxFlags
 	schema                                                       json.RawMessage // the content of outputSchema
 }
 
@@ -99,6 +100,7 @@ Exit codes:
 	flags.StringArrayVar(&f.rules, "rules", nil, "also use the permission rules in this `file`; can be repeated (attractor rules --help describes them)")
 	flags.BoolVar(&f.trustProject, "trust-project", false, "trust what the project's files start and allow, this time only; for machines, where nobody can run attractor trust")
 	f.limits.register(flags)
+	f.sandbox.register(flags)
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop after this `duration`, such as 10m")
 	flags.DurationVar(&f.idleTimeout, "idle-timeout", 300*time.Second, "give up when the model is silent for this `duration`")
 	flags.BoolVar(&f.json, "json", false, "print events as JSON, one per line")

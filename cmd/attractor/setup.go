@@ -8,18 +8,19 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// openDir opens a working directory.
-func openDir(t terminal, dir string, limits env.Limits) (*env.Local, error) {
-	local, err := host.OpenDir(dir, limits)
+// openDir opens a working directory, with limits and a sandbox for commands. The caller closes the Local and then the Sandbox.
+func openDir(t terminal, dir string, limits env.Limits, confine sandbox.Options) (*env.Local, *sandbox.Sandbox, error) {
+	local, box, err := host.OpenDir(dir, limits, confine)
 	if err != nil {
-		return nil, hostError(err)
+		return nil, nil, hostError(err)
 	}
 	tellAbandoned(t, local)
-	return local, nil
+	return local, box, nil
 }
 
 // tellAbandoned lists the processes that a killed attractor had left behind. They have been ended.

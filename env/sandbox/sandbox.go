@@ -101,6 +101,9 @@ func (s *Sandbox) Confine(o env.LocalOptions) env.LocalOptions {
 	}
 	o.Roots = append(slices.Clone(o.Roots), s.options.Roots...)
 	o.ReadOnly = append(slices.Clone(o.ReadOnly), s.options.ReadOnly...)
+	if s.options.Level == ReadOnly {
+		o.ReadOnly = append(append(o.ReadOnly, s.dir), o.Roots...)
+	}
 	o.Network, o.Sandbox = s.network(), s.about()
 	o.Confined = append(slices.Clone(o.Confined), "sandbox "+s.name(), "network "+s.network())
 	o.HidesHost, o.UserNamespaces = o.HidesHost || s.hides(), s.userNamespaces()

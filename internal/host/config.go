@@ -9,6 +9,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm/providers"
 )
@@ -42,6 +43,8 @@ type Config struct {
 	Instructions string
 	// Limits bounds what commands may use.
 	Limits env.Limits
+	// Sandbox confines commands. The zero value does not.
+	Sandbox sandbox.Options
 	// Permission says what becomes of calls that the rules ask about. Asker asks a person; nil means that there is nobody to ask.
 	Permission Permission
 	Asker      Asker

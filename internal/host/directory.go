@@ -10,26 +10,34 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/git"
 )
 
-// OpenDir opens a working directory on this machine, with limits for commands. It first ends the processes that a killed program has left running, which
-// [env.Local.Abandoned] lists.
-func OpenDir(dir string, limits env.Limits) (*env.Local, error) {
-	local, err := env.NewLocal(dir, env.LocalOptions{EndAbandoned: true, Limits: limits})
-	if err != nil {
-		return nil, cannotWork(dir, err)
+// OpenDir opens a working directory on this machine, with limits and a sandbox for commands. It first ends the processes that a killed
+// program has left running, which [env.Local.Abandoned] lists. The caller closes the Local and then the Sandbox.
+func OpenDir(dir string, limits env.Limits, confine sandbox.Options) (*env.Local, *sandbox.Sandbox, error) {
+	if err := checkDir(dir); err != nil {
+		return nil, nil, err
 	}
-	return local, nil
+	box, err := openSandbox(dir, confine)
+	if err != nil {
+		return nil, nil, err
+	}
+	local, err := env.NewLocal(dir, box.Confine(env.LocalOptions{EndAbandoned: true, Limits: limits}))
+	if err != nil {
+		return nil, nil, errors.Join(cannotWork(dir, err), box.Close())
+	}
+	return local, box, nil
 }
 
 // openDir opens the directory of the session.
 func (s *Setup) openDir(c *Config) (err error) {
-	if s.Local, err = OpenDir(c.Dir, c.Limits); err != nil {
+	if s.Local, s.box, err = OpenDir(c.Dir, c.Limits, c.Sandbox); err != nil {
 		return err
 	}
 	o := &s.Options
-	protection := env.DefaultProtection()
+	protection := s.box.Protection()
 	if state, err := stateDir(c.getenv); err == nil { // a session must not trust its own project
 		protection.Refuse = append(protection.Refuse, filepath.ToSlash(filepath.Join(state, "attractor")))
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/rules"
 )
@@ -23,6 +24,7 @@ type Setup struct {
 	// Resumed reports whether the session is a resumed one or a fork.
 	Resumed bool
 
+	box     *sandbox.Sandbox
 	change  agent.Settings // the settings to change in a resumed session
 	store   journal.Store
 	started bool // the session has taken over the journal
@@ -125,7 +127,7 @@ func (s *Setup) begin(ctx context.Context) (*agent.Session, error) {
 func (s *Setup) Close() error {
 	var err error
 	if s.Local != nil {
-		err = s.Local.Close()
+		err = errors.Join(s.Local.Close(), s.box.Close())
 	}
 	return errors.Join(err, s.discard())
 }
