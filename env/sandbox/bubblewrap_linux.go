@@ -24,6 +24,7 @@ type bubblewrap struct {
 	options *Options
 	bwrap   string
 	private *private
+	gateway *gateway
 	plan    *plan
 	keeper  *keeper
 	filter  []byte
@@ -34,6 +35,12 @@ type bubblewrap struct {
 
 	emptyDir, emptyFile, commonDir string // what covers protected files that do not exist
 }
+
+// Where commands see the gateway to allowed hosts.
+const (
+	helperInside = "/run/attractor/" + helperName
+	socketInside = "/run/attractor/proxy"
+)
 
 // newBubblewrap returns the mechanism after a command has run in it.
 func newBubblewrap(dir string, o *Options) (_ *bubblewrap, err error) {
@@ -58,6 +65,9 @@ func newBubblewrap(dir string, o *Options) (_ *bubblewrap, err error) {
 			err = errors.Join(err, b.close())
 		}
 	}()
+	if b.gateway, err = newGateway(o); err != nil {
+		return b, err
+	}
 	if err := b.prepare(dir); err != nil {
 		return b, err
 	}
@@ -149,6 +159,9 @@ func (b *bubblewrap) see(home string) error {
 		}
 		b.last = append(b.last, "--ro-bind", socket, socket)
 	}
+	if b.gateway != nil {
+		b.last = append(b.last, "--ro-bind", b.gateway.helper, helperInside, "--ro-bind", b.gateway.proxy.Socket(), socketInside)
+	}
 	b.last = append(b.last, "--remount-ro", "/dev", "--remount-ro", "/proc", "--remount-ro", "/")
 	return b.plan.finish()
 }
@@ -189,6 +202,9 @@ func stateDir(o *Options) (string, error) {
 	return dir, nil
 }
 
+// hosts returns the gateway to allowed hosts, or nil if there are none.
+func (b *bubblewrap) hosts() *gateway { return b.gateway }
+
 // launch implements mechanism.
 func (b *bubblewrap) launch(ctx context.Context, l env.Launch) (env.Launch, error) {
 	dir, err := filepath.EvalSymlinks(l.Dir)
@@ -217,7 +233,7 @@ func (b *bubblewrap) launch(ctx context.Context, l env.Launch) (env.Launch, erro
 	if !l.Terminal {
 		own = append(own, "--new-session")
 	}
-	l.Args = slices.Concat(own, []string{"--"}, l.Args)
+	l.Args = slices.Concat(own, []string{"--"}, b.gateway.command(helperInside, socketInside, l.Args))
 	l.Env = vars(l.Env, b.options.AllowSockets, b.own)
 	return l, nil
 }
@@ -348,5 +364,5 @@ func (b *bubblewrap) close() error {
 	if b.keeper != nil {
 		err = b.keeper.close()
 	}
-	return errors.Join(err, b.private.close())
+	return errors.Join(err, b.gateway.close(), b.private.close())
 }

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,8 +23,12 @@ type Options struct {
 	Roots, ReadOnly []string
 	// Network lets commands use the network, and with it all services of this machine that listen on it.
 	Network bool
-	// AllowHosts lists the names of hosts that commands may reach although Network is false.
+	// AllowHosts lists hosts that commands may reach although Network is false, such as "example.com", "*.example.com",
+	// "example.com:8443" and "10.1.2.3". A host without a port stands for its ports 80 and 443. Commands reach them by an HTTP proxy,
+	// and only by TLS or plain HTTP. A name has to lead to a public address, unless the address is in the list as well.
 	AllowHosts []string
+	// Resolver resolves the names of AllowHosts. Nil means the system's.
+	Resolver *net.Resolver
 	// AllowSockets lists paths of Unix sockets, such as an SSH agent's, that commands may connect to.
 	AllowSockets []string
 	// Caches lists further directories that commands may read, such as those of downloaded packages.

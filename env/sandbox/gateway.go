@@ -1,0 +1,102 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/attractor-go/attractor/internal/netguard"
+	"github.com/attractor-go/attractor/internal/proxy"
+)
+
+// helperName is the name of the program that runs inside the sandbox.
+const helperName = "attractor-env"
+
+// FindHelper returns the path of the program attractor-env: the given one, or one beside this program, or one in PATH. The error says how to
+// install it.
+func FindHelper(given string) (string, error) {
+	if given != "" {
+		return filepath.Abs(given)
+	}
+	if own, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(own), helperName)
+		if path, err := exec.LookPath(beside); err == nil {
+			return path, nil
+		}
+	}
+	path, err := exec.LookPath(helperName)
+	if err != nil {
+		return "", fmt.Errorf("the program %s is neither beside this one nor in PATH (go install github.com/attractor-go/attractor/cmd/%s@latest): %w",
+			helperName, helperName, errors.ErrUnsupported)
+	}
+	return filepath.Abs(path)
+}
+
+// gateway is the way of commands to the hosts of Options.AllowHosts: a proxy in this process, and a helper in the sandbox that leads there.
+type gateway struct {
+	proxy  *proxy.Proxy
+	helper string
+}
+
+// newGateway starts the proxy. It returns nil if no hosts are allowed.
+func newGateway(o *Options) (*gateway, error) {
+	if len(o.AllowHosts) == 0 {
+		return nil, nil
+	}
+	if o.Network {
+		return nil, errors.New("the whole network is allowed, so single hosts have no effect: allow one or the other")
+	}
+	hosts, err := netguard.ParseHosts(o.AllowHosts)
+	if err != nil {
+		return nil, fmt.Errorf("allowed hosts: %w", err)
+	}
+	g := new(gateway)
+	if g.helper, err = FindHelper(o.Helper); err != nil {
+		return nil, fmt.Errorf("allowed hosts: %w", err)
+	}
+	if _, err := exec.LookPath(g.helper); err != nil {
+		return nil, fmt.Errorf("allowed hosts: the helper %s cannot be run: %w", g.helper, err)
+	}
+	if g.proxy, err = proxy.New(proxy.Options{Hosts: hosts, Resolver: o.Resolver}); err != nil {
+		return nil, fmt.Errorf("allowed hosts: %w", err)
+	}
+	return g, nil
+}
+
+// command returns a command that uses the gateway, as it runs in a sandbox that shows the helper and the socket under these names.
+func (g *gateway) command(helper, socket string, args []string) []string {
+	if g == nil {
+		return args
+	}
+	return append([]string{helper, "proxy", "--socket", socket, "--"}, args...)
+}
+
+// close ends the proxy.
+func (g *gateway) close() error {
+	if g == nil {
+		return nil
+	}
+	return g.proxy.Close()
+}
+
+// RefusedHosts returns the hosts that commands were refused since the last call, each with a sentence for the model that says why, and how
+// many more there were. Commands that run at the same time share the list.
+func (s *Sandbox) RefusedHosts() (list []HostRefusal, more int) {
+	m, ok := s.mechanism.(interface{ hosts() *gateway })
+	if !ok || m.hosts() == nil {
+		return nil, 0
+	}
+	refused, more := m.hosts().proxy.Refused()
+	for _, r := range refused {
+		list = append(list, HostRefusal(r))
+	}
+	return list, more
+}
+
+// HostRefusal describes a connection that a command was refused.
+type HostRefusal struct {
+	Host string // with its port, as far as it could be read
+	Why  string // a sentence, which says what would allow it
+}
