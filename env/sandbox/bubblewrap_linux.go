@@ -54,9 +54,6 @@ func newBubblewrap(dir string, o *Options) (_ *bubblewrap, err error) {
 		return nil, fmt.Errorf("there is no filter of system calls for this processor: %w", errors.ErrUnsupported)
 	}
 	b.filter = filter(a).bytes()
-	if len(o.AllowHosts) > 0 {
-		return nil, fmt.Errorf("hosts cannot be allowed one by one: %w", errors.ErrUnsupported)
-	}
 	if b.private, err = newPrivate("tmp", "home", "cache", "empty"); err != nil {
 		return nil, err
 	}
