@@ -59,7 +59,7 @@ var allowed = map[string][]string{
 	"journal/journaltest": {"journal", "github.com/google/go-cmp/cmp", "pgregory.net/rapid"},
 	"internal/git":        {"env", "internal/guard", "search"},
 	"agent":               {"sanitize", "internal/git", "internal/guard", "internal/jsonscan", "internal/names", "internal/pieces", "llm", "env", "env/capture", "tool", "profile", "journal", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema"},
-	"cmd/attractor":       {"sanitize", "agent", "env", "env/sandbox", "internal/host", "internal/pieces", "journal", "llm/...", "profile/...", "rules", "tool/...", "trust", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/...", "golang.org/x/term"},
+	"cmd/attractor":       {"sanitize", "secret/...", "agent", "env", "env/sandbox", "internal/host", "internal/pieces", "journal", "llm/...", "profile/...", "rules", "tool/...", "trust", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys/...", "golang.org/x/term"},
 
 	"internal/peer":        {},                                                    // for tests
 	"internal/longsession": {"agent", "env", "journal", "llm", "profile", "tool"}, // for tests
@@ -76,6 +76,7 @@ var rooms = map[string]room{
 	"rules/shell":       {built, []string{"env", "internal/git", "sanitize", "mvdan.cc/sh/v3/syntax"}},
 	"trust":             {built, []string{"github.com/rogpeppe/go-internal/diff"}},
 	"secret":            {built, []string{}},
+	"secret/masked":     {built, []string{"agent", "env", "llm", "secret", "tool"}},
 	"env/sandbox":       {built, []string{"env", "internal/git", "internal/netguard", "internal/proxy", "golang.org/x/sys/..."}},
 	"env/remote":        {planned, []string{"env", "search"}},
 	"mcp":               {planned, []string{"llm", "tool", "env", "github.com/modelcontextprotocol/go-sdk/..."}},
@@ -84,7 +85,7 @@ var rooms = map[string]room{
 	"checkpoint":        {planned, []string{"llm", "tool", "env", "journal"}},
 	"acp":               {planned, []string{"llm", "tool", "env", "journal", "agent"}},
 	"web":               {planned, []string{"llm", "tool", "journal", "agent"}},
-	"internal/host":     {built, []string{"sanitize", "internal/git", "internal/names", "llm/...", "tool/...", "env/...", "journal", "profile/...", "agent", "github.com/google/uuid", "rules", "trust", "secret", "mcp", "lsp", "ext", "checkpoint"}},
+	"internal/host":     {built, []string{"sanitize", "internal/git", "internal/names", "llm/...", "tool/...", "env/...", "journal", "profile/...", "agent", "github.com/google/uuid", "rules", "trust", "secret/...", "mcp", "lsp", "ext", "checkpoint"}},
 	"cmd/attractor-env": {built, []string{"golang.org/x/sys/...", "github.com/landlock-lsm/go-landlock/..."}},
 }
 

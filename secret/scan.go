@@ -3,7 +3,6 @@ package secret
 import (
 	"slices"
 	"strings"
-	"unsafe"
 )
 
 // region is a part of a text that a placeholder replaces.
@@ -66,7 +65,7 @@ func (s *scanner) candidates() {
 		for ; at < span; at++ { // what the filter must know may be before the text
 			s.candidate(at)
 		}
-		f, bytes := s.filter(), unsafe.Slice(unsafe.StringData(s.text), n)
+		f, bytes := s.filter(), bytesOf(s.text)
 		for place := 0; ; place += 4 {
 			place = f.next(bytes, place)
 			if place+8 > n {

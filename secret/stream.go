@@ -2,6 +2,7 @@ package secret
 
 import (
 	"io"
+	"strings"
 	"sync"
 	"unsafe"
 )
@@ -20,17 +21,31 @@ func (m *Masker) Stream() *Stream { return &Stream{masker: m} }
 
 // Next adds a piece of text and returns what can be shown of the text so far, beyond what Next has returned before.
 func (s *Stream) Next(piece string) string {
-	if len(s.held) > 0 {
-		return string(s.add(piece, false))
+	shown := view(s.NextBytes(bytesOf(piece)))
+	if len(shown) <= len(piece) && shown == piece[:len(shown)] { // needs no copy
+		return piece[:len(shown)]
 	}
-	regions, safe := s.masker.current().scan(piece, view(s.before), false)
+	return strings.Clone(shown)
+}
+
+// NextBytes does what Next does for bytes. The result may be a part of the piece, and is valid until the next call.
+func (s *Stream) NextBytes(piece []byte) []byte {
+	if len(s.held) > 0 {
+		return s.add(view(piece), false)
+	}
+	text := view(piece)
+	regions, safe := s.masker.current().scan(text, view(s.before), false)
 	shown := piece[:safe]
 	if len(regions) > 0 {
-		shown = string(s.masker.replace(nil, shown, regions))
+		s.out = s.masker.replace(s.out[:0], text[:safe], regions)
+		shown = s.out
 	}
-	s.keep(piece, regions, safe)
+	s.keep(text, regions, safe)
 	return shown
 }
+
+// Held returns what is held back: the end of the text so far, as far as it may be the beginning of a secret.
+func (s *Stream) Held() string { return string(s.held) }
 
 // Flush ends the text and returns the rest of it. The stream can then be used for another text.
 func (s *Stream) Flush() string { return string(s.flush()) }
@@ -68,6 +83,9 @@ func (s *Stream) keep(text string, regions []region, safe int) {
 	s.held = append(s.held[:0], text[safe:]...) // may be a part of held itself, further behind
 }
 
+// bytesOf returns the bytes of a text, which must not be changed.
+func bytesOf(text string) []byte { return unsafe.Slice(unsafe.StringData(text), len(text)) }
+
 // view returns p as a string. It is valid as long as p is not changed.
 func view(p []byte) string { return unsafe.String(unsafe.SliceData(p), len(p)) }
 
@@ -86,7 +104,7 @@ func (m *Masker) Writer(w io.Writer) *Writer { return &Writer{to: w, stream: m.S
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := w.pass(w.stream.add(view(p), false)); err != nil {
+	if err := w.pass(w.stream.NextBytes(p)); err != nil {
 		return 0, err
 	}
 	return len(p), nil

@@ -93,7 +93,7 @@ func session(t testing.TB, bin, url, dir string, args ...string) *exec.Cmd {
 	t.Helper()
 	home := t.TempDir()
 	cmd := exec.Command(bin, append([]string{"run", "--yes", "--dir", dir, "--base-url", url, "go"}, args...)...)
-	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + home, "ANTHROPIC_API_KEY=k"}
+	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + home, "ANTHROPIC_API_KEY=key-of-a-test"}
 	return cmd
 }
 

@@ -48,7 +48,7 @@ func peakOfEndless(t testing.TB, bin, provider string, answer endless.Answer, fl
 	cmd := exec.Command(self, append([]string{bin, "run", "--yes", "--dir", home, "--provider", provider, "--model", "m",
 		"--base-url", web.URL + endlessFormats[provider], "go"}, flags...)...)
 	cmd.Env = []string{peakVar + "=" + peak, "HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + home,
-		"ANTHROPIC_API_KEY=k", "OPENAI_API_KEY=k", "GEMINI_API_KEY=k", "OPENAI_COMPATIBLE_API_KEY=k"}
+		"ANTHROPIC_API_KEY=key-of-a-test", "OPENAI_API_KEY=key-of-a-test", "GEMINI_API_KEY=key-of-a-test", "OPENAI_COMPATIBLE_API_KEY=key-of-a-test"}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	if answer.Kind == endless.Text { // everything that is shown

@@ -16,7 +16,7 @@ func TestJ13_Fallback(t *testing.T) {
 	busy := fakellm.Fault{Kind: fakellm.FaultStatus, Status: 529, Header: map[string]string{"Retry-After": "3600"}}
 	down, chosen := serve(t, map[int]fakellm.Fault{1: busy, 2: busy, 3: busy, 4: busy}, fakellm.Turn{Text: "never"})
 	url, other := serve(t, nil, fakellm.Turn{Text: "The answer."}, fakellm.Turn{Text: "Another."})
-	variables := []string{"ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL=" + down, "OPENAI_API_KEY=k", "OPENAI_BASE_URL=" + url + "/v1", "HOME=" + t.TempDir()}
+	variables := []string{"ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL=" + down, "OPENAI_API_KEY=key-of-a-test", "OPENAI_BASE_URL=" + url + "/v1", "HOME=" + t.TempDir()}
 	run := func(code int, args ...string) output {
 		t.Helper()
 		cmd := attractor(t, append([]string{"run", "--yes", "--dir", t.TempDir()}, args...)...)
@@ -73,7 +73,7 @@ func TestJ13_FallbackFlag(t *testing.T) {
 		{exitAccess, "gemini/gemini-3.5-flash", "the fallback gemini/gemini-3.5-flash: no API key: set GEMINI_API_KEY"},
 	} {
 		cmd := attractor(t, "run", "--yes", "--provider", "anthropic", "--fallback", c.name, "x")
-		cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=k")
+		cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=key-of-a-test")
 		if out := runCommand(t, cmd); out.code != c.code || !strings.Contains(out.stderr, c.want) {
 			t.Errorf("%s: exit code %d, stderr %q, want %q", c.name, out.code, out.stderr, c.want)
 		}

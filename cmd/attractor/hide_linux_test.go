@@ -117,7 +117,7 @@ func TestI5_ResumeEndsLeftoverProcesses(t *testing.T) {
 	cmd := attractor(t, "run", "--yes", "--resume", strings.TrimSuffix(filepath.Base(journals[0]), ".jsonl"))
 	asNobody(t, cmd, h.dir, h.home)
 	cmd.Dir = h.dir
-	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "TMPDIR="+h.home, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "TMPDIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+url)
 	out := runCommand(t, cmd)
 	if out.code != 0 || out.stdout != "recovered\n" || strings.Count(out.stderr, "had left behind: ") < 2 || !strings.Contains(out.stderr, v.sleep) {
 		t.Errorf("resume: %+v", out)

@@ -223,7 +223,7 @@ func TestI2_CommandInAHostileCheckout(t *testing.T) {
 		}
 	}
 	url, _ := serve(t, nil, fakellm.Turn{Text: "I looked."})
-	host := []string{"ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL=" + url, "GIT_DIR=" + repo + "/.git", "GIT_WORK_TREE=" + repo, "GIT_EXTERNAL_DIFF=" + f.program,
+	host := []string{"ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL=" + url, "GIT_DIR=" + repo + "/.git", "GIT_WORK_TREE=" + repo, "GIT_EXTERNAL_DIFF=" + f.program,
 		"GIT_SSH_COMMAND=" + f.program, "GIT_SSH=" + f.program, "GIT_ASKPASS=" + f.program, "SSH_ASKPASS=" + f.program, "GIT_PAGER=" + f.program, "PAGER=" + f.program,
 		"GIT_EDITOR=" + f.program, "EDITOR=" + f.program, "GIT_PROXY_COMMAND=" + f.program, "GIT_EXEC_PATH=" + bin, "GIT_TRACE=" + f.mark, "GIT_CONFIG_COUNT=1",
 		"GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=" + f.program}

@@ -17,6 +17,7 @@ import (
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/sanitize"
+	"github.com/attractor-go/attractor/secret/masked"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -178,7 +179,7 @@ func runTool(ctx context.Context, t terminal, registry *tool.Registry, e env.Env
 		case <-ctx.Done():
 		}
 	}()
-	outcome := registry.Run(ctx, call, tool.Call{Env: e, Session: new(tool.Plain)}, allowed)
+	outcome := registry.Run(ctx, call, tool.Call{Env: e, Session: new(tool.Plain)}, allowed, masked.Tools(environmentSecrets(), masked.Options{}))
 	if err := printParts(t, outcome.Model); err != nil {
 		return fail(exitFailed, "%w", err)
 	}
@@ -229,7 +230,7 @@ func newPrompt(t terminal) *cobra.Command {
 			if err != nil {
 				return hostError(err)
 			}
-			_, err = fmt.Fprintln(t.out, prompt)
+			_, err = fmt.Fprintln(t.out, environmentSecrets().String(prompt))
 			return err
 		},
 	}

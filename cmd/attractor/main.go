@@ -69,11 +69,11 @@ func execute(args []string, t terminal) int {
 		coded = &exitError{code: exitFailed, err: err}
 	}
 	if text := coded.Error(); text != "" {
-		fmt.Fprintln(t.err, "attractor: "+plainError(text))
+		fmt.Fprintln(t.err, "attractor: "+plainError(environmentSecrets().String(text)))
 	}
 	var broken *agent.HostError
 	if errors.As(err, &broken) { // a bug in this program: a report needs the stack
-		fmt.Fprintln(t.err, sanitize.Text(broken.Stack))
+		fmt.Fprintln(t.err, plainStack(broken.Stack))
 	}
 	return coded.code
 }
@@ -83,7 +83,7 @@ func execute(args []string, t terminal) int {
 func plainError(text string) string {
 	lines := strings.Split(sanitize.Text(text), "\n")
 	for i, line := range lines {
-		for _, name := range []string{"agent: ", "journal: ", "tool: ", "env: ", "llm: "} {
+		for _, name := range []string{"agent: ", "journal: ", "tool: ", "env: ", "llm: ", "secret: "} {
 			line = strings.TrimPrefix(strings.ReplaceAll(line, ": "+name, ": "), name)
 		}
 		lines[i] = line

@@ -214,7 +214,7 @@ func TestH_RunWithEvents(t *testing.T) {
 		say("", use("edit_file", map[string]any{"file_path": "a.txt", "old_string": "one", "new_string": "three"})),
 		say("Both are there."))
 	cmd := attractor(t, "run", "--provider", "anthropic", "--base-url", url, "--yes", "--json", "--dir", dir, "--effort", "high", "make two files")
-	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=k")
+	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=key-of-a-test")
 	got := runCommand(t, cmd)
 	if got.code != 0 || got.stderr != "" {
 		t.Fatalf("exit code %d, stderr %s", got.code, got.stderr)
@@ -259,7 +259,7 @@ func TestH_ReadOnly(t *testing.T) {
 	url, server := serve(t, nil, say("", use("read_file", map[string]any{"file_path": "a.txt"}),
 		use("write_file", map[string]any{"file_path": "a.txt", "content": "x"}), use("shell", map[string]any{"command": "rm a.txt"})), say("I looked."))
 	cmd := attractor(t, "run", "--base-url", url, "--read-only", "--dir", dir, "look")
-	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=k")
+	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=key-of-a-test")
 	if got := runCommand(t, cmd); got.code != 0 || got.stdout != "I looked.\n" {
 		t.Errorf("exit code %d, stdout %q, stderr %s", got.code, got.stdout, got.stderr)
 	}
@@ -315,7 +315,7 @@ func TestI5_NohupStaysIgnored(t *testing.T) {
 func TestH_ClosedPipeAborts(t *testing.T) {
 	url, server := serve(t, nil, say("", use("shell", map[string]any{"command": "for i in 1 2 3 4 5 6 7 8 9; do echo $i; sleep 0.1; done; sleep 300"})), say("never"))
 	cmd := attractor(t, "run", "--base-url", url, "--yes", "--json", "--dir", t.TempDir(), "count")
-	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=k")
+	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=key-of-a-test")
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -115,7 +115,7 @@ func TestJ14_TheTodoListIsShown(t *testing.T) {
 	plan := json.RawMessage(`{"plan":[{"step":"look","status":"completed"},{"step":"act\u001b[2J now","status":"in_progress"},{"step":"test","status":"pending"}]}`)
 	url, _ := serve(t, nil, fakellm.Turn{Calls: []fakellm.Call{{Name: "update_plan", Args: plan}}}, fakellm.Turn{Text: "done"})
 	cmd := attractor(t, "run", "--yes", "--native", "--provider", "openai", "--base-url", url+"/v1", "x")
-	cmd.Dir, cmd.Env = t.TempDir(), append(cmd.Env, "OPENAI_API_KEY=k")
+	cmd.Dir, cmd.Env = t.TempDir(), append(cmd.Env, "OPENAI_API_KEY=key-of-a-test")
 	out := runCommand(t, cmd)
 	if want := "  ✓ look\n  ▸ act\\u{1b}[2J now\n  · test\n"; out.code != 0 || !strings.Contains(out.stderr, want) {
 		t.Errorf("exit code %d, stderr %q, want %q in it", out.code, out.stderr, want)

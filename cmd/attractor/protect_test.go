@@ -21,7 +21,7 @@ func TestI2_RunKeepsFileToolsOutOfGit(t *testing.T) {
 		use("write_file", map[string]any{"file_path": ".git/hooks/pre-commit", "content": "touch PWNED\n"}),
 		use("shell", map[string]any{"command": "apply_patch <<'EOF'\n" + patch + "\nEOF"})), say("I tried."))
 	cmd := attractor(t, "run", "--base-url", url, "--yes", "--dir", dir, "look")
-	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=k")
+	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=key-of-a-test")
 	if got := runCommand(t, cmd); got.code != 0 {
 		t.Errorf("exit code %d, stderr %s", got.code, got.stderr)
 	}

@@ -136,6 +136,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	tellAbandoned(t, setup.Local)
 	tellUntrusted(t, setup.Project)
 	tellIgnored(t, setup.Rules)
+	tellUnmasked(t, setup.Unmasked)
 	r := runner{terminal: t, Setup: setup, json: f.json, timeout: f.timeout}
 	if perm.console != nil && perm.out == t.err {
 		r.input = &perm.line
@@ -195,6 +196,7 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 	if closeErr != nil {
 		return fail(exitFailed, "%w", closeErr)
 	}
+	result.Text = r.Secrets.String(result.Text)
 	if err := view.answer(result); err != nil {
 		return fail(exitFailed, "cannot write the answer: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/sanitize"
+	"github.com/attractor-go/attractor/secret/masked"
 )
 
 func newSessions(t terminal) *cobra.Command {
@@ -41,11 +42,18 @@ An id can be shortened to its first characters. Sessions are kept in $XDG_STATE_
 		}}
 	}
 	cmd.AddCommand(newSessionsList(t), newSessionsRm(),
-		one("show", "Show a session and its turns, with the turn numbers for run --fork", showSession),
+		one("show", "Show a session and its turns, with the turn numbers for run --fork", ofMasked(showSession)),
 		one("events", "Print the events of a session as JSON, one per line", printEvents),
-		one("export", "Print a session as Markdown", exportSession),
+		one("export", "Print a session as Markdown", ofMasked(exportSession)),
 		one("replay", "Replay a session from its journal and report the first difference", replaySession))
 	return cmd
+}
+
+// ofMasked returns a function that shows a session without the secrets of the environment: answers of the model are kept as they were.
+func ofMasked(show func(context.Context, terminal, journal.Reader) error) func(context.Context, terminal, journal.Reader) error {
+	return func(ctx context.Context, t terminal, r journal.Reader) error {
+		return maskedOut(t, func(t terminal) error { return show(ctx, t, r) })
+	}
 }
 
 // sessionID returns the argument that names a session.
@@ -78,7 +86,7 @@ func newSessionsList(t terminal) *cobra.Command {
 			if asJSON {
 				return printJSON(t, sessions)
 			}
-			return printSessions(t, sessions)
+			return maskedOut(t, func(t terminal) error { return printSessions(t, sessions) })
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array of sessions, with id, dir, model, task, modified and others")
@@ -242,13 +250,13 @@ func describeTurn(parts llm.Parts) string {
 func printEvents(ctx context.Context, t terminal, r journal.Reader) error {
 	out := bufio.NewWriter(inForm(t.out, sanitize.JSON))
 	v := newView(terminal{out: out, err: t.err}, true)
-	return errors.Join(agent.Project(ctx, r, v.show), v.failed, out.Flush())
+	return errors.Join(agent.Project(ctx, r, masked.Events(environmentSecrets(), v.show)), v.failed, out.Flush())
 }
 
 // replaySession replays a session and shows it as run did.
 func replaySession(ctx context.Context, t terminal, r journal.Reader) error {
 	v := newView(t, false)
-	if err := agent.Replay(ctx, r, agent.ReplayOptions{OnEvent: v.show}); err != nil {
+	if err := agent.Replay(ctx, r, agent.ReplayOptions{OnEvent: masked.Events(environmentSecrets(), v.show)}); err != nil {
 		return err
 	}
 	fmt.Fprintf(t.out, "The replay produced the same %d records.\n", r.Len())

@@ -33,7 +33,7 @@ func (h *home) run(code int, args ...string) output {
 	h.Helper()
 	cmd := attractor(h.T, args...)
 	cmd.Dir = h.dir
-	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+h.url)
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+h.url)
 	out := runCommand(h.T, cmd)
 	if out.code != code {
 		h.Fatalf("%v: exit code %d, want %d\n%s\n%s", args, out.code, code, out.stdout, out.stderr)
@@ -161,7 +161,7 @@ func TestH_OneWriterAndResumeAfterKill(t *testing.T) {
 	h := newHome(t, url)
 	cmd := attractor(t, "run", "--yes", "--json", "wait")
 	cmd.Dir = h.dir
-	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+url)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

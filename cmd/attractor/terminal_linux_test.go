@@ -95,7 +95,7 @@ func TestI10_TerminalGetsText(t *testing.T) {
 		t.Helper()
 		cmd := attractor(t, args...)
 		cmd.Dir = h.dir
-		cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
+		cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+url)
 		screen, got := runOnTerminal(t, cmd)
 		if got != code {
 			t.Errorf("%.40q: exit code %d, want %d\n%s", args, got, code, screen)
@@ -148,7 +148,7 @@ func mustJSON(t *testing.T, value any) []byte {
 func TestI17_AnswerOnceOnATerminal(t *testing.T) {
 	url, _ := serve(t, nil, fakellm.Turn{Text: "THE ANSWER."})
 	cmd := attractor(t, "run", "--yes", "--no-journal", "x")
-	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
+	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+url)
 	if screen, code := runOnTerminal(t, cmd); code != 0 || strings.Count(screen, "THE ANSWER.") != 1 {
 		t.Errorf("exit code %d\n%s", code, screen)
 	}

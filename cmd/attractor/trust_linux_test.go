@@ -16,7 +16,7 @@ func (h *home) onTerminal(code int, typed string, args ...string) string {
 	h.Helper()
 	cmd := attractor(h.T, args...)
 	cmd.Dir = h.dir
-	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+h.url)
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+h.url)
 	p := startOnTerminal(h.T, cmd)
 	for line := range strings.Lines(typed) {
 		if p.next(trustLabel) != "" {

@@ -165,7 +165,7 @@ func TestI17_AnswerOnce(t *testing.T) {
 	}
 	prepare := func() *exec.Cmd {
 		cmd := attractor(t, "run", "--yes", "the task")
-		cmd.Dir, cmd.Env = h.dir, append(cmd.Env, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
+		cmd.Dir, cmd.Env = h.dir, append(cmd.Env, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+url)
 		return cmd
 	}
 	out, err := prepare().CombinedOutput() // both streams go to one pipe
@@ -206,7 +206,7 @@ func TestI17_AnswerNotShownBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := attractor(t, "run", "--yes", "--output-schema", schema, "count")
-	cmd.Dir, cmd.Env = h.dir, append(cmd.Env, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
+	cmd.Dir, cmd.Env = h.dir, append(cmd.Env, "ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+url)
 	out, err := cmd.CombinedOutput()
 	if err != nil || strings.Count(string(out), "\n{\"count\":3}\n") != 1 {
 		t.Errorf("%v\n%s", err, out)

@@ -53,6 +53,13 @@ type Config struct {
 	// TrustProject trusts the files of the project that start or allow something, this time, whatever the user decided.
 	TrustProject bool
 
+	// Secrets holds values to mask, by their names, besides those of the environment.
+	Secrets map[string]string
+	// KeepRawOutputs keeps whole outputs of calls as commands printed them, with secrets.
+	KeepRawOutputs bool
+	// Environ holds the variables, each NAME=value, among which secrets are looked for. Nil means os.Environ if Getenv is nil, too.
+	Environ []string
+
 	// Getenv returns a variable of the environment. Nil means os.Getenv.
 	Getenv func(string) string
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/rules"
+	"github.com/attractor-go/attractor/secret"
 )
 
 // Setup holds the options and resources of a session that is ready to start.
@@ -24,7 +25,13 @@ type Setup struct {
 	// Resumed reports whether the session is a resumed one or a fork.
 	Resumed bool
 
-	box     *sandbox.Sandbox
+	box *sandbox.Sandbox
+	// Secrets masks the secrets of the environment and of the configuration, also in the doors of the session.
+	Secrets *secret.Masker
+	// Unmasked names the secrets that cannot be masked, each with the reason.
+	Unmasked []error
+
+	keepRaw bool           // whole outputs are kept as they are
 	change  agent.Settings // the settings to change in a resumed session
 	store   journal.Store
 	started bool // the session has taken over the journal
@@ -33,7 +40,7 @@ type Setup struct {
 // Open prepares a session. The caller must close the Setup after the session. An error in the configuration has one of this package's
 // kinds.
 func Open(ctx context.Context, c Config) (s *Setup, err error) {
-	s = &Setup{store: c.Store, change: agent.Settings{Provider: c.Provider, Model: c.Model, Effort: c.Effort}}
+	s = &Setup{store: c.Store, keepRaw: c.KeepRawOutputs, change: agent.Settings{Provider: c.Provider, Model: c.Model, Effort: c.Effort}}
 	defer func() {
 		if err != nil {
 			s, err = nil, errors.Join(err, s.Close())
@@ -58,6 +65,7 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 	}
 	o.Fallbacks.Models = c.Fallbacks
 	o.Instructions = c.Instructions
+	s.openSecrets(&c)
 	o.Subagents = &agent.Subagents{}
 	if c.Store != nil {
 		o.Subagents.Journal = c.Store.Create
@@ -92,6 +100,7 @@ func (s *Setup) openGate(c *Config) {
 // Start starts the session with the Options, or resumes it and changes its settings. It renders the system prompt of a new session unless
 // the Options have one. The session closes the journal.
 func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
+	s.maskDoors()
 	if !s.Resumed {
 		return s.begin(ctx)
 	}
@@ -118,6 +127,7 @@ func (s *Setup) begin(ctx context.Context) (*agent.Session, error) {
 			return nil, err
 		}
 	}
+	o.System = s.Secrets.String(o.System)
 	session, err := agent.New(ctx, o)
 	s.started = err == nil
 	return session, err

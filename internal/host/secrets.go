@@ -1,0 +1,111 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/llm/providers"
+	"github.com/attractor-go/attractor/secret"
+	"github.com/attractor-go/attractor/secret/masked"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// Secrets returns a masker for the secrets of an environment, each NAME=value: the keys of model providers and the variables that commands
+// do not get because of what they are called. Values that are paths, numbers or switches are no secrets. own holds others by their names.
+// The errors name what cannot be masked, and never have the value.
+func Secrets(environ []string, own map[string]string) (m *secret.Masker, unmasked []error) {
+	m = secret.New()
+	register := func(name, value string) {
+		if err := m.Register(name, value); err != nil {
+			unmasked = append(unmasked, err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		register(name, own[name])
+	}
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		if len(env.FilterVars(env.VarsDefault, []string{entry}, nil)) > 0 || isSetting(value) {
+			continue
+		}
+		if isWord(value) {
+			unmasked = append(unmasked, fmt.Errorf("%s is not masked: %w", name, errWord))
+			continue
+		}
+		register(name, secretPart(value))
+	}
+	return m, unmasked
+}
+
+// errWord says that a value cannot be told from a word of a text.
+var errWord = errors.New("it is an ordinary word, which other texts may have")
+
+// isSetting reports whether the value of a variable cannot be a secret: it is empty, a path, a number or a switch.
+func isSetting(value string) bool {
+	value = strings.ToLower(strings.TrimSpace(value))
+	switch value {
+	case "", "true", "false", "yes", "no", "on", "off", "none", "null", "auto":
+		return true
+	}
+	return isPath(value) || len(value) < secret.MinLength && strings.Trim(value, "0123456789") == ""
+}
+
+// isPath reports whether a value is an absolute path, such as of a socket or of a file with keys.
+func isPath(value string) bool {
+	_, err := os.Stat(value)
+	return (strings.HasPrefix(value, "/") || strings.HasPrefix(value, "~/") || err == nil) && !strings.ContainsAny(value, " \n") && strings.Contains(value, "/")
+}
+
+// isWord reports whether a value is a short word.
+func isWord(value string) bool {
+	return len(value) >= secret.MinLength && len(value) <= 12 && strings.Trim(strings.ToLower(value), "abcdefghijklmnopqrstuvwxyz") == ""
+}
+
+// secretPart returns the password of a URL that has a long one, else the value.
+func secretPart(value string) string {
+	u, err := url.Parse(value)
+	if err != nil || u.Host == "" || u.User == nil {
+		return value
+	}
+	if password, ok := u.User.Password(); ok && len(password) >= secret.MinLength {
+		return password
+	}
+	return value
+}
+
+// openSecrets makes the masker of a session and puts it into the session's doors. What a program adds to the options later stays outside,
+// except for OnEvent and the hooks, which Start wraps.
+func (s *Setup) openSecrets(c *Config) {
+	environ := c.Environ
+	if environ == nil && c.Getenv == nil {
+		environ = os.Environ()
+	}
+	for _, kind := range providers.Kinds() { // an own Getenv may know more
+		for _, name := range kind.KeyVars {
+			if entry := name + "=" + c.getenv(name); !slices.Contains(environ, entry) {
+				environ = append(slices.Clip(environ), entry)
+			}
+		}
+	}
+	s.Secrets, s.Unmasked = Secrets(environ, c.Secrets)
+	o := &s.Options
+	o.Client.Middleware = append(o.Client.Middleware, masked.Provider(s.Secrets))
+	o.Instructions = s.Secrets.String(o.Instructions)
+}
+
+// maskDoors wraps the hooks that the program has set.
+func (s *Setup) maskDoors() {
+	o := &s.Options
+	if s.Secrets == nil { // a program has made the Setup itself
+		s.Secrets = secret.New()
+	}
+	o.OnEvent = masked.Events(s.Secrets, o.OnEvent)
+	o.BeforeInput = masked.Input(s.Secrets, o.BeforeInput)
+	o.Middleware = append([]tool.Middleware{masked.Tools(s.Secrets, masked.Options{KeepRaw: s.keepRaw})}, o.Middleware...)
+}

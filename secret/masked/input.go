@@ -1,0 +1,76 @@
+package masked
+
+import (
+	"context"
+	"iter"
+	"sync/atomic"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/secret"
+)
+
+// Input returns a BeforeInput hook that masks what people write, and tells the model so. next is another such hook or nil; it gets the
+// masked message, and its answer is masked as well.
+func Input(m *secret.Masker, next func(context.Context, agent.Message) (agent.Message, error)) func(context.Context, agent.Message) (agent.Message, error) {
+	return func(ctx context.Context, msg agent.Message) (agent.Message, error) {
+		text := m.String(msg.Text)
+		changed := text != msg.Text
+		msg.Text, msg.Parts, msg.Content = text, fields(m, msg.Parts), m.JSON(msg.Content)
+		if next != nil {
+			var err error
+			if msg, err = next(ctx, msg); err != nil {
+				return msg, m.Error(err)
+			}
+			msg.Text, msg.Parts, msg.Context = m.String(msg.Text), fields(m, msg.Parts), m.String(msg.Context)
+		}
+		if changed {
+			if msg.Context != "" {
+				msg.Context += "\n\n"
+			}
+			msg.Context += "Secrets in the message before were replaced by placeholders such as [secret NAME]. You cannot see the values. " +
+				"Use them where they are kept, such as in a variable or a file, or ask for another way."
+		}
+		return msg, nil
+	}
+}
+
+// Provider returns a middleware for a [llm.Client] that masks the system prompt and the errors of providers. It should be the outermost.
+func Provider(m *secret.Masker) llm.Middleware {
+	var clean atomic.Pointer[llm.Part] // the first part of the last system prompt without a secret, which most requests have again
+	return func(next llm.Handler) llm.Handler {
+		return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
+			return func(yield func(llm.StreamEvent, error) bool) {
+				for ev, err := range next(ctx, maskSystem(m, req, &clean)) {
+					if err != nil {
+						err = maskFailure(m, err)
+					}
+					if !yield(ev, err) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// maskSystem returns a request whose system prompt has no secrets. clean holds the first part of one that had none.
+func maskSystem(m *secret.Masker, req *llm.Request, clean *atomic.Pointer[llm.Part]) *llm.Request {
+	n := 0
+	for n < len(req.Messages) && (req.Messages[n].Role == llm.RoleSystem || req.Messages[n].Role == llm.RoleDeveloper) {
+		n++
+	}
+	if n == 0 || n == 1 && len(req.Messages[0].Parts) == 1 && &req.Messages[0].Parts[0] == clean.Load() {
+		return req
+	}
+	system, changed := fieldsOf(m, req.Messages[:n:n])
+	if !changed {
+		if len(req.Messages[0].Parts) > 0 {
+			clean.Store(&req.Messages[0].Parts[0])
+		}
+		return req
+	}
+	masked := *req
+	masked.Messages, masked.Memo = append(system, req.Messages[n:]...), nil
+	return &masked
+}

@@ -1,0 +1,124 @@
+package masked
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/secret"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// Options configure [Tools].
+type Options struct {
+	// KeepRaw keeps whole outputs in the session's store, and so in the journal, as commands printed them. The model still gets masked
+	// text from there.
+	KeepRaw bool
+}
+
+// Tools returns a middleware that masks the results and errors of calls, and what they print while they run. It should be the outermost. It
+// refuses calls that would write a placeholder into a file in place of a secret.
+func Tools(m *secret.Masker, o Options) tool.Middleware {
+	return func(next tool.Handler) tool.Handler {
+		return func(ctx context.Context, call *tool.Call) (tool.Result, error) {
+			if err := refuse(m, call); err != nil {
+				return tool.Result{}, err
+			}
+			inner := *call
+			if call.Session != nil {
+				inner.Session = &session{call.Session, m, o}
+			}
+			if call.Live != nil {
+				live := &liveOutput{masker: m, to: call.Live}
+				inner.Live = live.write
+				defer live.close()
+			}
+			result, err := next(ctx, &inner)
+			return maskResult(m, o, result), m.Error(err)
+		}
+	}
+}
+
+// refuse returns an error if a call would write a placeholder into a file.
+func refuse(m *secret.Masker, call *tool.Call) error {
+	if call.Access.Effect == tool.ReadOnly || len(call.Access.Paths) == 0 || call.Access.Command != "" {
+		return nil
+	}
+	held := m.Placeholder(plainText(call.Args))
+	if held == "" {
+		return nil
+	}
+	return fmt.Errorf("nothing was changed: %s in the arguments stands for a secret whose value you were not shown, and would replace it in the file. "+
+		"Leave that part of the file as it is: use a smaller edit that does not touch it, or change the file in place with a command such as sed. "+
+		"Where a program needs the secret, let it read it from its file or variable", held)
+}
+
+// plainText returns arguments without the escapes of JSON, if they have any that could hide a placeholder.
+func plainText(args string) string {
+	var text strings.Builder
+	if !strings.Contains(args, `\u00`) || !json.Valid([]byte(args)) {
+		return args
+	}
+	for dec := json.NewDecoder(strings.NewReader(args)); ; {
+		token, err := dec.Token()
+		if err != nil {
+			return text.String()
+		}
+		if s, ok := token.(string); ok {
+			text.WriteString(s + "\n")
+		}
+	}
+}
+
+// maskResult returns a result without secrets. What the session knows of files stays as it is.
+func maskResult(m *secret.Masker, o Options, r tool.Result) tool.Result {
+	if r.Gap.Bytes > 0 {
+		r = maskEnds(m, r)
+	} else {
+		r.Content = fields(m, r.Content)
+	}
+	if r.Raw != nil && !o.KeepRaw {
+		r.Raw = []byte(m.String(string(r.Raw)))
+	}
+	r.Final, r.Hint = m.String(r.Final), m.String(r.Hint)
+	r.Changes, r.Ran, r.Structured = fields(m, r.Changes), fields(m, r.Ran), m.JSON(r.Structured)
+	return r
+}
+
+// maskEnds masks a result whose first text has a gap. What may be a part of a secret on either side of the gap goes into the gap: the
+// beginning of a secret, and the rest of a line.
+func maskEnds(m *secret.Masker, r tool.Result) tool.Result {
+	parts := fields(m, r.Content)
+	for i, part := range r.Content {
+		text, ok := part.(llm.Text)
+		if !ok {
+			continue
+		}
+		at := min(max(r.Gap.At, 0), len(text.Text))
+		s := m.Stream()
+		head, rest := s.Next(text.Text[:at]), text.Text[at:]
+		line := strings.IndexByte(rest[:min(len(rest), maxRestOfLine)], '\n') + 1
+		lost := s.Held() + rest[:line]
+		r.Gap.Bytes += int64(len(lost))
+		r.Gap.Chars += int64(utf8.RuneCountInString(lost))
+		r.Gap.Lines += int64(strings.Count(lost, "\n"))
+		r.Gap.At = len(head)
+		if r.Ran != nil {
+			ran := *r.Ran
+			ran.Omitted += int64(len(lost))
+			r.Ran = &ran
+		}
+		text.Text = head + m.String(rest[line:])
+		parts = append(llm.Parts(nil), parts...)
+		parts[i] = text
+		break
+	}
+	r.Content = parts
+	return r
+}
+
+// maxRestOfLine bounds what is left out behind a gap.
+const maxRestOfLine = 4 << 10
