@@ -63,6 +63,7 @@ var allowed = map[string][]string{
 
 	"internal/peer":        {},                                                    // for tests
 	"internal/longsession": {"agent", "env", "journal", "llm", "profile", "tool"}, // for tests
+	"internal/soak":        {"agent", "journal", "llm", "llm/fakellm", "tool"},    // for tests
 	"internal/doors":       {},                                                    // has only tests
 	"internal/loopdns":     {"golang.org/x/net/dns/dnsmessage"},                   // for tests
 

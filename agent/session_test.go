@@ -20,6 +20,7 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/orphans"
+	"github.com/attractor-go/attractor/internal/soak"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/llmtest"
@@ -28,6 +29,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	soak.Child(openSoak)
 	orphans.Adopt()
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { os.Exit(orphans.Check(code)) }))
 }

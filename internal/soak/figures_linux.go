@@ -1,0 +1,112 @@
+package soak
+
+import (
+	"bytes"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// ofSystem counts what /proc and the cgroup file system show.
+func (f *Figures) ofSystem() {
+	if status, err := os.ReadFile("/proc/self/status"); err == nil {
+		for line := range strings.Lines(string(status)) {
+			if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+				kib, _ := strconv.ParseUint(strings.Fields(rest)[0], 10, 64) // the kernel writes a number
+				f.RSS = kib << 10
+			}
+		}
+	}
+	if fds, err := os.ReadDir("/proc/self/fd"); err == nil {
+		f.Descriptors = len(fds)
+	}
+	if mounts, err := os.ReadFile("/proc/self/mountinfo"); err == nil {
+		f.Mounts = bytes.Count(mounts, []byte("\n"))
+	}
+	f.Processes = len(descendants())
+	f.Cgroups = abandonedCgroups()
+}
+
+// abandonedCgroups counts the cgroups of commands whose host has ended. A living host holds a lock on each of its cgroups.
+func abandonedCgroups() (n int) {
+	_ = filepath.WalkDir("/sys/fs/cgroup", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return nil // a cgroup that has just ended
+		}
+		if id, ok := strings.CutPrefix(d.Name(), "attractor-"); !ok || len(id) < 20 { // the names that commands get; others are of tests
+			return nil
+		}
+		if dir, err := os.Open(name); err == nil {
+			if syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+				n++
+			}
+			dir.Close() // it was only looked at
+		}
+		return filepath.SkipDir
+	})
+	return n
+}
+
+// descendants returns the processes below this one that have not ended, by id.
+func descendants() map[int]bool {
+	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return nil
+	}
+	parent := map[int]int{}
+	alive := map[int]bool{}
+	for _, name := range files {
+		line, err := os.ReadFile(name)
+		if err != nil {
+			continue // it has ended
+		}
+		fields := strings.Fields(string(line[bytes.LastIndexByte(line, ')')+1:]))
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		if err != nil || len(fields) < 2 {
+			continue
+		}
+		parent[pid], _ = strconv.Atoi(fields[1]) // the kernel writes a number
+		alive[pid] = fields[0] != "Z" && fields[0] != "X"
+	}
+	below := map[int]bool{}
+	for pid := range parent {
+		for at, steps := pid, 0; at > 0 && steps < len(parent); at, steps = parent[at], steps+1 {
+			if parent[at] == os.Getpid() {
+				if alive[pid] {
+					below[pid] = true
+				}
+				break
+			}
+		}
+	}
+	return below
+}
+
+// killOne kills a process below this one, except some, and reports whether there was one.
+func killOne(dice *rand.Rand, except map[int]bool) bool {
+	all := slices.DeleteFunc(slices.Sorted(maps.Keys(descendants())), func(pid int) bool { return except[pid] })
+	if len(all) == 0 {
+		return false
+	}
+	p, err := os.FindProcess(all[dice.IntN(len(all))])
+	if err != nil {
+		return false
+	}
+	defer p.Release() // it only forgets the process
+	return descendants()[p.Pid] && p.Kill() == nil
+}
+
+// reap waits for processes that have ended and whose parent was killed. Nothing else may wait for processes.
+func reap() {
+	for {
+		if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 || err != nil {
+			return
+		}
+	}
+}

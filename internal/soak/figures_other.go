@@ -1,0 +1,13 @@
+//go:build !linux
+
+package soak
+
+import "math/rand/v2"
+
+func (f *Figures) ofSystem() {}
+
+func descendants() map[int]bool { return nil }
+
+func killOne(*rand.Rand, map[int]bool) bool { return false }
+
+func reap() {}

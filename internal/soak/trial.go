@@ -1,0 +1,301 @@
+package soak
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/journal"
+	"github.com/attractor-go/attractor/llm"
+)
+
+// Life is one life of a session, from the start or a resume to its end.
+type Life struct {
+	ID    string
+	Dir   string // the working directory
+	URL   string // of the provider
+	Store journal.Store
+	// Resume reports whether Store has the session.
+	Resume bool
+	// Wild reports whether there are faults. If not, the session has to succeed.
+	Wild bool
+	// IdleTimeout bounds each silence of the model.
+	IdleTimeout time.Duration
+	// Dice makes choices of the tests.
+	Dice *rand.Rand
+	// Change has to be called with the session's options before it starts.
+	Change func(*agent.Options)
+}
+
+// Open starts or resumes the session of a life. The function that it returns closes everything but the session.
+type Open func(ctx context.Context, l *Life) (s *agent.Session, done func() error, err error)
+
+// trial is one session with everything that happens to it.
+type trial struct {
+	*state
+	name string
+	dir  string
+}
+
+// state is what the trials of a process share.
+type state struct {
+	open   Open
+	seed   uint64
+	url    string
+	except func() map[int]bool // processes that must not be killed
+	event  func()              // called for each event
+	tally
+}
+
+func (t *trial) dice(what string, n int) *rand.Rand {
+	return (&models{seed: t.seed}).dice(t.name, what, n)
+}
+
+// whole lives the lives of a trial and removes it. Its error says what went wrong.
+func (t *trial) whole(ctx context.Context) error {
+	if err := os.MkdirAll(filepath.Join(t.dir, "work"), 0o700); err != nil {
+		return err
+	}
+	for n := range 1 + t.dice("lives", 0).IntN(3) {
+		if err := t.wild(ctx, n); err != nil {
+			return fmt.Errorf("life %d: %w", n, err)
+		}
+	}
+	return t.finish(ctx)
+}
+
+// hang bounds a life. It is so long that only a session that hangs reaches it.
+const hang = 5 * time.Minute
+
+// life prepares a life.
+func (t *trial) life(ctx context.Context, g *gremlin, n int, way string) (*Life, error) {
+	dir := journal.NewDir(filepath.Join(t.dir, "journals"))
+	l := &Life{ID: t.name, Dir: filepath.Join(t.dir, "work"), URL: t.url + "/" + way + "/" + t.name, Store: store{dir, g}, Wild: g.wild,
+		IdleTimeout: 200 * time.Millisecond, Dice: t.dice("open "+way, n)}
+	if !g.wild {
+		l.IdleTimeout = time.Minute
+	}
+	r, err := dir.Read(ctx, t.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.Resume = r.Len() > 0
+	if err := r.Close(); err != nil || l.Resume {
+		return l, err
+	}
+	return l, dir.Remove(ctx, t.name) // killed before the first record
+}
+
+// wild lives a life with faults, which may end in any way that is allowed.
+func (t *trial) wild(ctx context.Context, n int) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, hang, errHang)
+	defer cancel()
+	g := &gremlin{wild: true, made: &t.hostFaults, dice: t.dice("gremlin", n)}
+	l, err := t.life(ctx, g, n, "wild")
+	if err != nil {
+		return err
+	}
+	plan := newPlan(t, g, t.dice("plan", n))
+	l.Change = func(o *agent.Options) {
+		g.infest(o)
+		o.Retry = llm.RetryPolicy{Max: 2, Base: time.Millisecond, Cap: 5 * time.Millisecond}
+		o.OnEvent = plan.onEvent
+	}
+	session, done, err := t.open(ctx, l)
+	if err != nil {
+		return t.allowed("starting", err)
+	}
+	t.lives.Add(1)
+	plan.begin(ctx, session)
+	for i := range 1 + plan.dice.IntN(2) {
+		_, err = session.Submit(ctx, fmt.Sprintf("Task %d.%d of %s", n, i, t.name))
+		if err = t.allowed("submitting", err); err != nil {
+			break
+		}
+	}
+	if plan.dice.IntN(5) == 0 {
+		err = errors.Join(err, t.allowed("compacting", session.Compact(ctx)))
+	}
+	err = errors.Join(err, plan.end(), t.allowed("closing", session.Close()))
+	if g.severed.Load() {
+		t.crashes.Add(1)
+	}
+	return errors.Join(err, done())
+}
+
+var errHang = errors.New("the session hangs")
+
+// allowed returns nil for an error with which a life with faults may end.
+func (t *trial) allowed(what string, err error) error {
+	var broken *agent.HostError
+	var model *llm.Error
+	for _, known := range []error{nil, errFault, agent.ErrAborted, agent.ErrClosed, agent.ErrReleased, agent.ErrBusy, agent.ErrUndelivered, agent.ErrStuck} {
+		if errors.Is(err, known) {
+			return nil
+		}
+	}
+	if errors.Is(err, errHang) || !errors.As(err, &broken) && !errors.As(err, &model) {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// finish lives the last life, without faults, checks its end and its journals, and removes the trial.
+func (t *trial) finish(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, hang, errHang)
+	defer cancel()
+	g := &gremlin{}
+	l, err := t.life(ctx, g, 0, "calm")
+	if err != nil {
+		return err
+	}
+	l.Change = func(o *agent.Options) { o.OnEvent = func(agent.Event) { t.event() } }
+	session, done, err := t.open(ctx, l)
+	if err != nil {
+		return fmt.Errorf("the last life: %w", err)
+	}
+	t.lives.Add(1)
+	err = t.last(ctx, session)
+	if err = errors.Join(err, session.Close(), done()); err != nil {
+		return fmt.Errorf("the last life: %w", err)
+	}
+	if err := t.replay(ctx); err != nil {
+		return err
+	}
+	return os.RemoveAll(t.dir)
+}
+
+// last brings the session to its end.
+func (t *trial) last(ctx context.Context, session *agent.Session) error {
+	_, before := session.Continue(ctx) // it is an error if there is no input to continue; whatever else it is fails Submit too
+	result, err := session.Submit(ctx, "Finish.")
+	if err != nil {
+		return errors.Join(before, err)
+	}
+	if result.Reason != agent.ReasonCompleted {
+		return fmt.Errorf("it ended with %s", result.Reason)
+	}
+	return nil
+}
+
+// replay reads and replays all journals of the trial, also those of subagents.
+func (t *trial) replay(ctx context.Context) (err error) {
+	dir := journal.NewDir(filepath.Join(t.dir, "journals"))
+	entries, err := dir.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		r, err := dir.Read(ctx, e.ID)
+		if err != nil {
+			return err
+		}
+		if r.Len() > 0 { // a subagent may have been killed before its first record
+			err = agent.Replay(ctx, r, agent.ReplayOptions{})
+			t.replays.Add(1)
+		}
+		if err = errors.Join(err, r.Close()); err != nil {
+			return fmt.Errorf("the journal %s: %w", e.ID, err)
+		}
+	}
+	return nil
+}
+
+// plan says what a host does to a session in one life: after so many events, this.
+type plan struct {
+	*trial
+	*gremlin
+	dice *rand.Rand
+
+	mu      sync.Mutex
+	events  int
+	at      map[int]string
+	session *agent.Session
+	ctx     context.Context
+	actions sync.WaitGroup
+	errs    []error
+}
+
+func newPlan(t *trial, g *gremlin, dice *rand.Rand) *plan {
+	p := &plan{trial: t, gremlin: g, dice: dice, at: map[int]string{}}
+	what := []string{"steer", "steer", "follow up", "note", "interrupt", "abort", "release", "close", "crash", "kill", "kill", "kill"}
+	for range dice.IntN(5) {
+		p.at[1+dice.IntN(60)] = what[dice.IntN(len(what))]
+	}
+	return p
+}
+
+// begin names the session. Events before that are only counted.
+func (p *plan) begin(ctx context.Context, s *agent.Session) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ctx, p.session = ctx, s
+}
+
+// onEvent implements [agent.Options.OnEvent].
+func (p *plan) onEvent(agent.Event) {
+	p.event()
+	if p.one(5000) {
+		panic("a bug of the soak's OnEvent")
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.events++
+	if what := p.at[p.events]; what != "" && p.session != nil {
+		n := p.events
+		p.actions.Go(func() { p.do(what, n) })
+	}
+}
+
+// do does something to the session after n events, as another goroutine of its host.
+func (p *plan) do(what string, n int) {
+	var err error
+	switch what {
+	case "steer":
+		err = p.session.Steer(p.ctx, "Look again.")
+	case "follow up":
+		err = p.session.FollowUp(p.ctx, "And then look again.")
+	case "note":
+		err = p.session.Note(p.ctx, "soak", []byte("1"), "A note.")
+	case "interrupt":
+		p.session.Interrupt()
+	case "abort":
+		p.session.Abort()
+	case "release":
+		err = p.session.Release(p.ctx)
+	case "close":
+		err = p.session.Close()
+	case "crash":
+		p.severed.Store(true)
+	case "kill":
+		if killOne(p.trial.dice("kill", n), p.except()) {
+			p.kills.Add(1)
+		}
+	}
+	if err = p.allowed(what, err); err != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.errs = append(p.errs, err)
+	}
+}
+
+// end waits for the actions of the plan. The session is closed right after that.
+func (p *plan) end() error {
+	p.mu.Lock()
+	clear(p.at)
+	p.mu.Unlock()
+	p.actions.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return errors.Join(p.errs...)
+}
