@@ -91,8 +91,8 @@ func simple(words []word, text string) Command {
 			continue
 		}
 		cmd.Unclear = a.unclear
-		if a.number && cmd.Words[0] != "echo" && cmd.Words[0] != "printf" {
-			cmd.Unclear = "it has the parameter $? or $#"
+		if a.number && !slices.Contains([]string{"echo", "printf", "[", "test", "exit", "return"}, cmd.Words[0]) {
+			cmd.Unclear = "it has the parameter $? or $#" // which may be the name of a file
 		}
 	}
 	if (words[0].glob || words[0].text == "") && cmd.Unclear == "" {

@@ -44,6 +44,9 @@ func (r *read) test(args []string) string {
 
 // number reports whether a text is a decimal number.
 func number(text string) bool {
+	if text == "$?" || text == "$#" {
+		return true
+	}
 	digits := strings.TrimPrefix(text, "-")
 	return digits != "" && strings.Trim(digits, "0123456789") == ""
 }

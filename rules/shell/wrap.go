@@ -101,7 +101,7 @@ func shells(name string, words []word) use {
 	for ; i < len(words) && strings.HasPrefix(words[i].text, "-") && words[i].unclear == "" && words[i].text != "--"; i++ {
 		option := words[i].text
 		has = has || !strings.HasPrefix(option, "--") && strings.Contains(option, "c")
-		if option == "-o" && i+1 < len(words) && harmlessSet(words[i:i+2]) {
+		if strings.HasSuffix(option, "o") && i+1 < len(words) && harmlessSet(words[i:i+2]) {
 			i++
 		} else if option != "--login" && option != "--norc" && option != "--noprofile" && strings.Trim(option[1:], "celux") != "" {
 			if !has && !slices.ContainsFunc(words[i:], func(a word) bool { return strings.HasPrefix(a.text, "-") && strings.Contains(a.text, "c") }) {
