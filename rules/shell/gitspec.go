@@ -1,9 +1,6 @@
 package shell
 
-import (
-	"math"
-	"strings"
-)
+import "math"
 
 // The options that many git commands share.
 const (
@@ -87,5 +84,5 @@ func gitSpec(sub string) (spec, bool) {
 	default:
 		return spec{}, false
 	}
-	return spec{short: short, long: strings.Fields(long), max: math.MaxInt}, true
+	return spec{short: short, long: long, max: math.MaxInt}, true
 }

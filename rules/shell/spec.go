@@ -19,12 +19,12 @@ const (
 // spec describes the options of a command that are harmless. All others make it ask.
 type spec struct {
 	kind  operands
-	short string   // options without a value; those followed by : have a value, those followed by :: may have one in the same argument
-	long  []string // NAME without a value, NAME= with one, NAME? with one only after =
-	trees string   // options that make it read whole directories
-	from  string   // options whose value is a file that it reads
-	first bool     // the first operand is a pattern, a filter or the like
-	max   int      // operands
+	short string // options without a value; those followed by : have a value, those followed by :: may have one in the same argument
+	long  string // between spaces: NAME without a value, NAME= with one, NAME? with one only after =
+	trees string // options that make it read whole directories
+	from  string // options whose value is a file that it reads
+	first bool   // the first operand is a pattern, a filter or the like
+	max   int    // operands
 }
 
 // arguments holds the parsed arguments of a command.
@@ -62,9 +62,9 @@ func (s spec) parse(args []string) (p arguments, why string) {
 		case strings.HasPrefix(a, "--"):
 			name, value, has := strings.Cut(a[2:], "=")
 			switch {
-			case !has && (slices.Contains(s.long, name) || slices.Contains(s.long, name+"?")):
-			case has && (slices.Contains(s.long, name+"=") || slices.Contains(s.long, name+"?")):
-			case !has && slices.Contains(s.long, name+"=") && i+1 < len(args):
+			case !has && (s.knows(name, ' ') || s.knows(name, '?')):
+			case has && (s.knows(name, '=') || s.knows(name, '?')):
+			case !has && s.knows(name, '=') && i+1 < len(args):
 				i++
 				value = args[i]
 			default:
@@ -82,6 +82,24 @@ func (s spec) parse(args []string) (p arguments, why string) {
 		}
 	}
 	return p, ""
+}
+
+// knows reports whether a long option is harmless in a form: followed by a space, = or ?.
+func (s spec) knows(name string, form byte) bool {
+	if name == "" || strings.Contains(name, " ") {
+		return false
+	}
+	for rest := s.long; ; {
+		i := strings.Index(rest, name)
+		if i < 0 {
+			return false
+		}
+		end := i + len(name)
+		if (i == 0 || rest[i-1] == ' ') && (end == len(rest) && form == ' ' || end < len(rest) && rest[end] == form) {
+			return true
+		}
+		rest = rest[end:]
+	}
 }
 
 // cluster reads the short options of one argument. It returns the number of further arguments that are used.
@@ -156,24 +174,28 @@ func specOf(program string) (spec, bool) {
 	}
 	row, _, _ = strings.Cut(row, "\n")
 	s := spec{max: math.MaxInt}
-	for i, field := range strings.Split(row, " | ") {
-		field = strings.TrimSpace(field)
-		switch {
-		case i == 0:
-			s.kind = map[string]operands{"files": files, "names": names, "text": text}[field]
-		case field == "-":
-		case i == 1:
-			s.short = field
-		case i == 2:
-			s.long = strings.Fields(field)
-		case strings.HasPrefix(field, "tree "):
-			s.trees = strings.TrimPrefix(field, "tree ")
-		case strings.HasPrefix(field, "from "):
-			s.from = strings.TrimPrefix(field, "from ")
-		case strings.HasPrefix(field, "max "):
-			s.max, _ = strconv.Atoi(strings.TrimPrefix(field, "max ")) // TestTable checks the rows
-		case field == "first":
+	kind, row, _ := strings.Cut(row, " | ")
+	s.short, row, _ = strings.Cut(row, " | ")
+	s.long, row, _ = strings.Cut(row, " | ")
+	if s.short == "-" {
+		s.short = ""
+	}
+	switch kind {
+	case "names":
+		s.kind = names
+	case "text":
+		s.kind = text
+	}
+	for field := range strings.SplitSeq(row, " | ") {
+		switch name, value, _ := strings.Cut(field, " "); name {
+		case "tree":
+			s.trees = value
+		case "from":
+			s.from = value
+		case "first":
 			s.first = true
+		case "max":
+			s.max = int(value[0] - '0') // TestL2_Table checks the rows
 		}
 	}
 	return s, true

@@ -116,7 +116,7 @@ func (r *read) find(args []string) string {
 
 // sed judges sed -n with scripts that only print: 5p, 1,5p, $p, /x/p, 1,/x/p and the like.
 func (r *read) sed(args []string) string {
-	s := spec{short: "nEre:suz", long: []string{"quiet", "silent", "regexp-extended", "expression=", "separate", "unbuffered", "null-data"}, max: math.MaxInt}
+	s := spec{short: "nEre:suz", long: "quiet silent regexp-extended expression= separate unbuffered null-data", max: math.MaxInt}
 	p, why := s.parse(args)
 	if why != "" {
 		return "sed " + why

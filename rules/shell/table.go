@@ -60,7 +60,7 @@ sha224sum | files | bzt | binary tag zero text
 sha256sum | files | bzt | binary tag zero text
 sha384sum | files | bzt | binary tag zero text
 sha512sum | files | bzt | binary tag zero text
-shasum | files | ba:tU | binary text algorithm= UNIVERSAL
+shasum | files | ba:tU | binary text algorithm=
 sleep | text | - | - | max 1
 sort | files | bcCdfghik:mMnrRst:uVz | ignore-leading-blanks dictionary-order ignore-case general-numeric-sort human-numeric-sort ignore-nonprinting month-sort numeric-sort random-sort reverse sort= version-sort check? key= merge stable field-separator= unique zero-terminated parallel=
 stat | names | c:f:Llnqrstx | format= printf= dereference file-system terse
