@@ -64,14 +64,13 @@ func (a *asker) keepRules(ctx context.Context, allow []string) {
 func choices(allow []string) string {
 	list := "  y  yes, once\n"
 	if allow != nil {
-		shown := make([]string, len(allow))
-		for i, rule := range allow {
-			shown[i] = oneLine(rule)
+		list += "  a  yes, and in this session always"
+		for _, rule := range allow {
+			list += "\n       " + oneLine(rule)
 		}
-		rules := strings.Join(shown, " and ")
-		list += "  a  yes, and allow " + rules + " for the rest of this session\n  p  the same, in later sessions too\n"
+		list += "\n  p  the same, in later sessions in any directory too\n"
 	}
-	return list + "  n  no; you can say why: n use the staging server"
+	return list + "  n  no; what you type after it is told to the agent"
 }
 
 // question returns what a person is told about a call. Nothing is left out, and characters that cannot be seen are escapes.

@@ -24,35 +24,39 @@ func callArguments(args, command string) string {
 		}
 		return indented(args, "  ")
 	}
-	var b strings.Builder
+	var plain, old, now string // the texts that an edit replaces and inserts come last
 	for dec.More() {
 		name, err := dec.Token()
 		var value json.RawMessage
 		if err == nil {
 			err = dec.Decode(&value)
 		}
-		key, _ := name.(string)
 		if err != nil {
 			return indented(args, "  ")
 		}
-		if command == "" || !unimportant(key) {
-			b.WriteString(callArgument(key, value))
+		key, _ := name.(string)
+		switch {
+		case command != "" && unimportant(key):
+		case key == "old_string":
+			old += callArgument(key, value, "  - ")
+		case key == "new_string":
+			now += callArgument(key, value, "  + ")
+		default:
+			plain += callArgument(key, value, "")
 		}
 	}
-	return b.String()
+	return plain + old + now
 }
 
-// callArgument returns an argument as text.
-func callArgument(name string, value json.RawMessage) string {
+// callArgument returns an argument as text. A text gets the prefix, if there is one, instead of its name.
+func callArgument(name string, value json.RawMessage, prefix string) string {
 	var text string
 	if json.Unmarshal(value, &text) != nil {
 		return "  " + oneLine(name) + ": " + oneLine(string(value)) + "\n"
 	}
 	switch {
-	case name == "old_string":
-		return indented(text, "  - ")
-	case name == "new_string":
-		return indented(text, "  + ")
+	case prefix != "":
+		return indented(text, prefix)
 	case strings.Contains(text, "\n"):
 		return "  " + oneLine(name) + ":\n" + indented(text, "    ")
 	}

@@ -22,8 +22,10 @@ func (w *walker) word(n *syntax.Word, in scope) word {
 		r.part(part, i == 0, i == len(n.Parts)-1)
 	}
 	r.braces()
-	if r.unclear != "" {
+	if r.unclear != "" || r.nests {
 		w.nested(n, in)
+	}
+	if r.unclear != "" {
 		return word{text: w.source(n), unclear: r.unclear}
 	}
 	if r.pattern && r.quoted {
@@ -48,6 +50,7 @@ type reader struct {
 	pattern  bool   // there are unquoted pattern characters
 	quoted   bool   // there are quoted pattern characters
 	number   bool
+	nests    bool // there are commands in it, whose output is known
 	unclear  string
 }
 
@@ -116,11 +119,40 @@ func (r *reader) double(q *syntax.DblQuoted) {
 			r.quote(unescape(lit.Value, "$`\"\\"))
 			continue
 		}
+		if text, ok := quotedText(p); ok {
+			r.quote(text)
+			r.nests = true
+			continue
+		}
 		r.part(p, false, false)
 	}
 	if len(q.Parts) == 0 {
 		r.quote("")
 	}
+}
+
+// quotedText returns the text of a substitution that only quotes it: $(cat <<'EOF' ...), as in messages of commits. Old shells look for the
+// end of the substitution by quotes and parentheses, so a text that has any is not taken for literal.
+func quotedText(p syntax.WordPart) (text string, ok bool) {
+	sub, ok := p.(*syntax.CmdSubst)
+	if !ok || sub.Backquotes || sub.TempFile || sub.ReplyVar || len(sub.Stmts) != 1 {
+		return "", false
+	}
+	s := sub.Stmts[0]
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || s.Negated || s.Background || s.Coprocess || s.Disown || len(s.Redirs) != 1 || len(call.Assigns) > 0 || len(call.Args) != 1 || call.Args[0].Lit() != "cat" {
+		return "", false
+	}
+	r := s.Redirs[0]
+	if r.Op != syntax.Hdoc || r.N != nil || r.Hdoc == nil || len(r.Word.Parts) != 1 {
+		return "", false
+	}
+	end, ok := r.Word.Parts[0].(*syntax.SglQuoted)
+	text = r.Hdoc.Lit()
+	if !ok || end.Dollar || text == "" || strings.ContainsAny(end.Value+text, "'\"`\\$()\x00") {
+		return "", false
+	}
+	return strings.TrimRight(text, "\n"), true
 }
 
 // unescape removes the backslashes in front of the given characters.
