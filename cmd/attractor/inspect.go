@@ -16,6 +16,7 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/profile"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/secret/masked"
 	"github.com/attractor-go/attractor/tool"
@@ -24,12 +25,25 @@ import (
 // inspectFlags holds the flags of the commands that show a profile.
 type inspectFlags struct {
 	profile, dir string
-	native       bool
+	native, web  bool
+}
+
+// find returns the chosen profile.
+func (f *inspectFlags) find() (profile.Profile, error) {
+	p, err := host.FindProfile(f.profile, f.native)
+	if err == nil && f.web {
+		p, err = host.WithWeb(p)
+	}
+	if err != nil {
+		return p, hostError(err)
+	}
+	return p, nil
 }
 
 func (f *inspectFlags) register(cmd *cobra.Command, dir bool) {
 	cmd.Flags().StringVar(&f.profile, "profile", "anthropic", "choose the profile by `name`: "+orList(host.ProfileNames()))
 	cmd.Flags().BoolVar(&f.native, "native", false, "use the tools of the vendor's own agent, with its names and formats")
+	cmd.Flags().BoolVar(&f.web, "web", false, "add the tool that reads public web pages")
 	if dir {
 		cmd.Flags().StringVar(&f.dir, "dir", ".", "work in this `directory`")
 	}
@@ -43,9 +57,9 @@ func newTools(t terminal) *cobra.Command {
 		Short: "List the tools of a profile",
 		Args:  takes(),
 		RunE: func(*cobra.Command, []string) error {
-			p, err := host.FindProfile(f.profile, f.native)
+			p, err := f.find()
 			if err != nil {
-				return hostError(err)
+				return err
 			}
 			registry, err := tool.NewRegistry(p.Tools...)
 			if err != nil {
@@ -102,9 +116,9 @@ refused.`,
   attractor tool shell '{"command":"git status --short"}' --dir ~/project`,
 		Args: takes(argument{"name", "to list the tools, run: attractor tools"}, argument{"arguments", "pass them as a JSON object, such as {}"}),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := host.FindProfile(f.profile, f.native)
+			p, err := f.find()
 			if err != nil {
-				return hostError(err)
+				return err
 			}
 			if !json.Valid([]byte(args[1])) {
 				return fail(exitUsage, "the arguments are not valid JSON: %s", args[1])
@@ -217,9 +231,9 @@ func newPrompt(t terminal) *cobra.Command {
 		Short: "Print the system prompt of a session in a directory",
 		Args:  takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := host.FindProfile(f.profile, f.native)
+			p, err := f.find()
 			if err != nil {
-				return hostError(err)
+				return err
 			}
 			text, err := readInstructions(instructions)
 			if err != nil {

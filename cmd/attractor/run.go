@@ -21,17 +21,17 @@ import (
 
 // runFlags holds the flags of run.
 type runFlags struct {
-	dir, provider, model, profile, baseURL, effort, instructions string
-	resume, fork, onLimit, outputSchema                          string
-	maxRounds, maxTurns, budgetTokens, diffs                     int
-	maxJournal, keepOutputs                                      int64
-	budgetUSD                                                    float64
-	fallbacks, rules                                             []string
-	yes, ask, readOnly, json, noJournal, native, trustProject    bool
-	timeout, idleTimeout                                         time.Duration
-	limits                                                       limitsFlag
-	sandbox                                                      sandboxFlags
-	schema                                                       json.RawMessage // the content of outputSchema
+	dir, provider, model, profile, baseURL, effort, instructions   string
+	resume, fork, onLimit, outputSchema                            string
+	maxRounds, maxTurns, budgetTokens, diffs                       int
+	maxJournal, keepOutputs                                        int64
+	budgetUSD                                                      float64
+	fallbacks, rules                                               []string
+	yes, ask, readOnly, json, noJournal, native, trustProject, web bool
+	timeout, idleTimeout                                           time.Duration
+	limits                                                         limitsFlag
+	sandbox                                                        sandboxFlags
+	schema                                                         json.RawMessage // the content of outputSchema
 }
 
 func newRun(t terminal) *cobra.Command {
@@ -79,6 +79,7 @@ Exit codes:
 	flags.StringArrayVar(&f.fallbacks, "fallback", nil, "go on with this `provider/model`, until the next prompt, when calls of the chosen one keep failing; can be repeated")
 	flags.StringVar(&f.profile, "profile", "", "choose the profile, which has the prompt and the tools, by `name`: "+orList(host.ProfileNames())+" (default: the provider's)")
 	flags.BoolVar(&f.native, "native", false, "offer the tools of the vendor's own agent, with its names and formats")
+	flags.BoolVar(&f.web, "web", false, "offer a tool that reads public web pages; each new host is asked about, unless a rule such as WebFetch(domain:go.dev) allows it")
 	flags.StringVar(&f.baseURL, "base-url", "", "send requests to this `URL`; for openai and openai-compatible it ends in /v1")
 	flags.StringVar(&f.effort, "effort", "", "reason with this `level` of effort, such as low, medium or high (default: the provider's)")
 	flags.StringVar(&f.instructions, "instructions", "", "append this `text` to the system prompt; @file reads it from a file")

@@ -2,8 +2,14 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
+	"log"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -83,5 +89,40 @@ func TestL4_NoBubblewrap(t *testing.T) {
 	cmd.Env = append(cmd.Env, "HOME="+h.home, "PATH=/nowhere")
 	if out := runCommand(t, cmd); out.code != 2 || !strings.Contains(out.stderr, "apt-get install bubblewrap") || out.stdout != "" {
 		t.Errorf("%+v", out)
+	}
+}
+
+// A command in a sandbox with --allow-host reaches that host and no other. Without the helper, attractor does not start.
+func TestL4_RunWithAllowedHosts(t *testing.T) {
+	bwrap, curl := peer.Need(t, "bwrap"), peer.Need(t, "curl")
+	web := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "hello") }))
+	web.Config.ErrorLog = log.New(io.Discard, "", 0)
+	defer web.Close()
+	programs := t.TempDir()
+	build := exec.Command("go", "build", "-o", filepath.Join(programs, "attractor-env"), "github.com/attractor-go/attractor/cmd/attractor-env")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	host := strings.Replace(strings.TrimPrefix(web.URL, "https://"), "127.0.0.1", "localhost", 1)
+	url, server := serve(t, nil, say("", use("shell", map[string]any{"command": curl + " -sSk --noproxy '' https://" + host + "; " + curl + " -sSk https://attractor-test.invalid/"})), fakellm.Turn{Text: "ok"})
+	h := newHome(t, url)
+	cmd := attractor(t, "run", "--yes", "--json", "--sandbox", "workspace", "--allow-host", host, "x")
+	cmd.Dir = h.dir
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "TMPDIR="+h.home, "PATH="+programs+":"+os.Getenv("PATH"), "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
+	if out := runCommand(t, cmd); out.code != 0 || !strings.Contains(out.stdout, "network only "+host) {
+		t.Errorf("%+v", out)
+	}
+	if results := lastResults(server.Requests()[1].Messages); !strings.Contains(results, "hello") || !strings.Contains(results, "403") {
+		t.Errorf("results:\n%s", results)
+	}
+	if left, err := filepath.Glob(filepath.Join(h.home, "attractor-*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	cmd = attractor(t, "run", "--yes", "--sandbox", "workspace", "--allow-host", host, "x")
+	cmd.Dir = h.dir
+	cmd.Env = append(cmd.Env, "HOME="+h.home, "TMPDIR="+h.home, "PATH="+filepath.Dir(bwrap), "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL="+url)
+	if out := runCommand(t, cmd); out.code != exitUsage || !strings.Contains(out.stderr, "go install github.com/attractor-go/attractor/cmd/attractor-env@latest") {
+		t.Errorf("without the helper: %+v", out)
 	}
 }

@@ -35,6 +35,8 @@ type Config struct {
 	// Profile is the name of a profile. Native chooses its native dialect.
 	Profile string
 	Native  *bool
+	// Web offers the tool that reads public web pages.
+	Web bool
 	// BaseURL is the URL of the provider's API. Empty means the environment's, or the vendor's.
 	BaseURL string
 	// IdleTimeout bounds every silence of the model.

@@ -63,6 +63,11 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 	if o.Profile, err = c.chooseProfile(provider); err != nil {
 		return s, err
 	}
+	if c.Web {
+		if o.Profile, err = WithWeb(o.Profile); err != nil {
+			return s, err
+		}
+	}
 	o.Fallbacks.Models = c.Fallbacks
 	o.Instructions = c.Instructions
 	s.openSecrets(&c)
