@@ -87,7 +87,7 @@ var rooms = map[string]room{
 	"acp":               {planned, []string{"llm", "tool", "env", "journal", "agent"}},
 	"web":               {planned, []string{"llm", "tool", "journal", "agent"}},
 	"internal/host":     {built, []string{"sanitize", "internal/git", "internal/names", "llm/...", "tool/...", "env/...", "journal", "profile/...", "agent", "github.com/google/uuid", "rules", "trust", "secret/...", "mcp", "lsp", "ext", "checkpoint"}},
-	"cmd/attractor-env": {built, []string{"golang.org/x/sys/...", "github.com/landlock-lsm/go-landlock/..."}},
+	"cmd/attractor-env": {built, []string{"golang.org/x/sys/..."}},
 }
 
 type room struct {

@@ -2,6 +2,8 @@
 // it starts fast and can be linked statically.
 //
 //	attractor-env proxy --socket PATH -- command [argument...]
+//	attractor-env landlock --read PATH... --write PATH... --filter DESCRIPTOR -- command [argument...]
 //
-// Proxy runs a command whose only way to the network is an HTTP proxy on a Unix socket.
+// Proxy runs a command whose only way to the network is an HTTP proxy on a Unix socket. Landlock becomes a command that can use only some
+// files and system calls.
 package main

@@ -81,8 +81,8 @@ func (m *machine) show(name string) {
 // maxEtc limits the files of /etc that are looked at.
 const maxEtc = 20_000
 
-// secrets hides the files in /etc that not everybody may read: a command that runs as root could read them all.
-func (m *machine) secrets(emptyDir, emptyFile string) error {
+// secrets calls found for each file and directory in /etc that not everybody may read. A command that runs as root could read them all.
+func secrets(found func(name string, dir bool)) error {
 	seen := 0
 	return filepath.WalkDir("/etc", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -96,10 +96,10 @@ func (m *machine) secrets(emptyDir, emptyFile string) error {
 		case err != nil:
 			return nil
 		case d.IsDir() && info.Mode().Perm()&0o005 != 0o005:
-			m.args = append(m.args, "--ro-bind", emptyDir, name)
+			found(name, true)
 			return fs.SkipDir
 		case d.Type().IsRegular() && info.Mode().Perm()&0o004 == 0:
-			m.args = append(m.args, "--ro-bind", emptyFile, name)
+			found(name, false)
 		}
 		return nil
 	})

@@ -53,7 +53,7 @@ func newBubblewrap(dir string, o *Options) (_ *bubblewrap, err error) {
 	if a == nil {
 		return nil, fmt.Errorf("there is no filter of system calls for this processor: %w", errors.ErrUnsupported)
 	}
-	b.filter = filter(a).bytes()
+	b.filter = filter(a, namespaced()).bytes()
 	if b.private, err = newPrivate("tmp", "home", "cache", "empty"); err != nil {
 		return nil, err
 	}
@@ -128,7 +128,14 @@ func (b *bubblewrap) see(home string) error {
 	}
 	m := &machine{plan: b.plan, home: home, environ: o.Environ}
 	m.system()
-	if err := m.secrets(b.emptyDir, b.emptyFile); err != nil {
+	err := secrets(func(name string, dir bool) {
+		cover := b.emptyFile
+		if dir {
+			cover = b.emptyDir
+		}
+		m.args = append(m.args, "--ro-bind", cover, name)
+	})
+	if err != nil {
 		return err
 	}
 	if o.Network {
@@ -148,7 +155,7 @@ func (b *bubblewrap) see(home string) error {
 		b.own = append(b.own, "HOME=/tmp")
 	}
 	m.toolChains(o)
-	b.own = append(b.own, moduleVars(m, o)...)
+	b.own = append(b.own, moduleVars(m, o, filepath.Join(home, ".cache"))...)
 	b.visible = append(slices.Clone(m.shown), "/dev", "/proc")
 	for _, socket := range o.AllowSockets {
 		if info, err := os.Stat(socket); err != nil || info.Mode()&fs.ModeSocket == 0 || !filepath.IsAbs(socket) {
@@ -164,8 +171,8 @@ func (b *bubblewrap) see(home string) error {
 }
 
 // moduleVars returns the variables with which Go finds modules. Without a network it reads the host's cache. With one it also writes, so it
-// has a cache of its own and takes from the host's what is there.
-func moduleVars(m *machine, o *Options) []string {
+// has a cache of its own, in the directory writable, and takes from the host's what is there.
+func moduleVars(m *machine, o *Options, writable string) []string {
 	cache := m.modules()
 	if _, err := os.Stat(cache); err != nil || m.home == "" {
 		return nil
@@ -174,7 +181,7 @@ func moduleVars(m *machine, o *Options) []string {
 		return []string{"GOMODCACHE=" + cache}
 	}
 	proxy := cmp.Or(getenv(o.Environ, "GOPROXY"), "https://proxy.golang.org,direct")
-	return []string{"GOMODCACHE=" + filepath.Join(m.home, ".cache/go-mod"), "GOPROXY=file://" + cache + "/cache/download," + proxy}
+	return []string{"GOMODCACHE=" + filepath.Join(writable, "go-mod"), "GOPROXY=file://" + cache + "/cache/download," + proxy}
 }
 
 // stateDir returns the directory with the lock.

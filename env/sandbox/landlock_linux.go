@@ -1,11 +1,241 @@
 package sandbox
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/git"
 )
 
-// newLandlock returns the mechanism of WorkspaceWeak.
-func newLandlock(_ string, _ *Options) (mechanism, error) {
-	return nil, fmt.Errorf("the level needs the program attractor-env: %w", errors.ErrUnsupported)
+// landlock runs each command by the helper, which confines itself and becomes the command.
+type landlock struct {
+	options *Options
+	helper  string
+	private *private
+	plan    *plan
+	filter  []byte
+	args    []string // of the helper
+	own     []string // variables of commands
 }
+
+// newLandlock returns the mechanism after a command has run in it.
+func newLandlock(dir string, o *Options) (_ *landlock, err error) {
+	if len(o.AllowHosts) > 0 {
+		return nil, errors.New("this level cannot allow single hosts: allow the whole network, or use the level workspace")
+	}
+	a := processor()
+	if a == nil {
+		return nil, fmt.Errorf("there is no filter of system calls for this processor: %w", errors.ErrUnsupported)
+	}
+	k := &landlock{options: o}
+	k.filter = filter(a, k.families()).bytes()
+	if k.helper, err = FindHelper(o.Helper); err != nil {
+		return nil, err
+	}
+	if k.private, err = newPrivate("tmp", "home", "cache"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, k.close())
+		}
+	}()
+	if err := k.prepare(dir); err != nil {
+		return k, err
+	}
+	return k, k.probe(dir)
+}
+
+// families returns the families of sockets that commands may open. Without namespaces, sockets of the machine are reachable by any of them.
+func (k *landlock) families() (list []uint32) {
+	if k.options.Network {
+		list = append(list, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)
+	}
+	if len(k.options.AllowSockets) > 0 {
+		list = append(list, unix.AF_UNIX)
+	}
+	return list
+}
+
+// prepare decides what commands can use.
+func (k *landlock) prepare(dir string) error {
+	o := k.options
+	home := homeOf(o.Environ)
+	k.plan = &plan{keepOut: []string{k.private.dir}}
+	if home != "" {
+		k.plan.keepOut = append(k.plan.keepOut, home)
+	}
+	for i, given := range slices.Concat([]string{dir}, o.Roots, o.ReadOnly) {
+		if err := k.plan.addRoot(given, i > len(o.Roots)); err != nil {
+			return err
+		}
+	}
+	for _, r := range k.plan.roots {
+		if k.plan.add(mount{path: r.path, readOnly: r.readOnly}); !r.readOnly {
+			k.repository(r.path)
+		}
+	}
+	m := &machine{plan: k.plan, home: home, environ: o.Environ}
+	m.system()
+	m.toolChains(o)
+	cache := cmp.Or(o.Cache, k.private.path("cache"))
+	if err := os.MkdirAll(cache, 0o700); err != nil {
+		return err
+	}
+	k.own = append([]string{"TMPDIR=" + k.private.path("tmp"), "HOME=" + k.private.path("home"), "XDG_CACHE_HOME=" + cache, "GOCACHE=" + filepath.Join(cache, "go-build")},
+		toolVars(m, o, cache)...)
+	return k.rules(m, cache)
+}
+
+// rules writes the arguments of the helper.
+func (k *landlock) rules(m *machine, cache string) error {
+	for _, name := range m.shown {
+		if name != "/etc" {
+			k.args = append(k.args, "--read", name)
+		}
+	}
+	etc, err := openEtc()
+	if err != nil {
+		return err
+	}
+	for _, name := range append(etc, "/proc", "/dev/random", "/dev/urandom") {
+		k.args = append(k.args, "--read", name)
+	}
+	for _, name := range []string{"/dev/null", "/dev/zero", "/dev/full", k.private.path("tmp"), k.private.path("home"), cache} {
+		k.args = append(k.args, "--write", name)
+	}
+	for _, r := range k.plan.mounts {
+		if r.readOnly {
+			k.args = append(k.args, "--read", r.path)
+		} else {
+			k.args = append(k.args, "--write", r.path)
+		}
+	}
+	return nil
+}
+
+// repository lets commands use a repository that is not in the roots, as far as Landlock can without its hooks and configuration.
+func (k *landlock) repository(root string) {
+	for _, dir := range git.Roots(root) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && !k.plan.hidden(real) {
+			k.plan.add(mount{path: real, readOnly: true})
+		}
+	}
+	own, ok := linkedDir(filepath.Join(root, ".git"))
+	if !ok || len(git.Roots(root)) < 2 {
+		return
+	}
+	if common := filepath.Dir(filepath.Dir(own)); filepath.Base(filepath.Dir(own)) == "worktrees" {
+		for _, dir := range []string{own, filepath.Join(common, "objects"), filepath.Join(common, "refs"), filepath.Join(common, "logs")} {
+			k.plan.add(mount{path: dir})
+		}
+	}
+}
+
+// openEtc returns the parts of /etc without the files that not everybody may read: Landlock can only add.
+func openEtc() (parts []string, err error) {
+	var closed []string
+	if err := secrets(func(name string, _ bool) { closed = append(closed, name) }); err != nil {
+		return nil, err
+	}
+	var open func(dir string) error
+	open = func(dir string) error {
+		if slices.Contains(closed, dir) {
+			return nil
+		}
+		if !slices.ContainsFunc(closed, func(name string) bool { return below(name, dir) }) {
+			parts = append(parts, dir)
+			return nil
+		}
+		list, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+		for _, e := range list {
+			if e.Type()&fs.ModeSymlink != 0 { // what it leads to has a rule of its own, or none
+				continue
+			}
+			if err := open(filepath.Join(dir, e.Name())); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return parts, open("/etc")
+}
+
+// toolVars returns the variables with which tool chains find what is in the real home directory.
+func toolVars(m *machine, o *Options, cache string) []string {
+	list := moduleVars(m, o, cache)
+	for name, dir := range map[string]string{"RUSTUP_HOME": ".rustup", "PYENV_ROOT": ".pyenv", "NVM_DIR": ".nvm"} {
+		if path := filepath.Join(m.home, dir); m.home != "" && getenv(m.environ, name) == "" {
+			if _, err := os.Stat(path); err == nil {
+				list = append(list, name+"="+path)
+			}
+		}
+	}
+	return list
+}
+
+// launch implements mechanism.
+func (k *landlock) launch(_ context.Context, l env.Launch) (env.Launch, error) {
+	if err := k.plan.check(); err != nil {
+		return l, err
+	}
+	program, err := memory("filter", k.filter)
+	if err != nil {
+		return l, err
+	}
+	l.Files = append(slices.Clip(l.Files), program)
+	own := []string{k.helper, "landlock", "--filter", strconv.Itoa(2 + len(l.Files))}
+	l.Args = slices.Concat(own, k.args, []string{"--"}, l.Args)
+	l.Env = vars(l.Env, k.options.AllowSockets, k.own)
+	return l, nil
+}
+
+// probe runs a command in the sandbox.
+func (k *landlock) probe(dir string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
+	defer cancel()
+	l, err := k.launch(ctx, env.Launch{Args: []string{"/bin/sh", "-c", "exit 0"}, Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}})
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, l.Args[0], l.Args[1:]...)
+	cmd.Dir, cmd.Env, cmd.ExtraFiles = l.Dir, l.Env, l.Files
+	out, err := cmd.CombinedOutput()
+	for _, f := range l.Files {
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("the level does not work here: %s: %w: %w", strings.TrimSpace(string(out)), err, errors.ErrUnsupported)
+	}
+	return nil
+}
+
+func (k *landlock) name() string { return string(k.options.Level) + " (Landlock)" }
+
+func (k *landlock) about() string {
+	return k.name() + "; commands write only in the writable directories, $TMPDIR and $HOME, which is private; it does not protect " +
+		".git/hooks, .git/config and settings of agents, editors and shells in the writable directories, and does not hide other processes"
+}
+
+func (k *landlock) hides() bool { return false }
+
+func (k *landlock) userNamespaces() bool { return false }
+
+func (k *landlock) protection() env.Protection { return k.plan.protection() }
+
+func (k *landlock) close() error { return k.private.close() }

@@ -48,8 +48,10 @@ const (
 	setUID     = unix.S_ISUID
 )
 
-// families lists the families of sockets that commands may open. Others, such as VSOCK, are not confined by a network namespace.
-var families = []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
+// namespaced returns the families of sockets that a network namespace confines. Others, such as VSOCK, reach the host.
+func namespaced() []uint32 {
+	return []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
+}
 
 // program is a filter while it is written.
 type program []unix.SockFilter
@@ -74,8 +76,8 @@ func (p *program) add(code uint16, k uint32, yes, no uint8) {
 // argument returns the offset of the lower half of an argument in the kernel's seccomp_data. Both architectures are little-endian.
 func argument(i uint32) uint32 { return 16 + 8*i }
 
-// filter returns the filter of an architecture.
-func filter(a *architecture) program {
+// filter returns the filter of an architecture. Commands may open sockets of the given families.
+func filter(a *architecture, families []uint32) program {
 	var p program
 	p.add(load, 4, 0, 0) // the architecture of the call
 	p.add(equal, a.audit, 1, 0)
@@ -100,8 +102,8 @@ func filter(a *architecture) program {
 	}
 	p.ioctl(unix.TIOCSTI)
 	p.ioctl(unix.TIOCLINUX)
-	p.socket(unix.SYS_SOCKET)
-	p.socket(unix.SYS_SOCKETPAIR)
+	p.socket(unix.SYS_SOCKET, families)
+	p.socket(unix.SYS_SOCKETPAIR, []uint32{unix.AF_UNIX})
 	p.add(result, allow, 0, 0)
 	return p
 }
@@ -136,7 +138,7 @@ func (p *program) ioctl(request uint32) {
 }
 
 // socket refuses the families that are not in the list.
-func (p *program) socket(number uint32) {
+func (p *program) socket(number uint32, families []uint32) {
 	p.add(equal, number, 0, uint8(2+len(families)+1))
 	p.add(load, argument(0), 0, 0)
 	for i, family := range families {

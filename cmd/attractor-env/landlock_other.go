@@ -1,0 +1,10 @@
+//go:build !linux
+
+package main
+
+import "errors"
+
+// runLandlock returns an error: only Linux has Landlock.
+func runLandlock([]string) (int, error) {
+	return exitUsage, errors.New("only Linux has Landlock")
+}
