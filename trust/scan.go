@@ -98,7 +98,10 @@ func (s *scan) place(p place) {
 		return // it has a problem, which has been told
 	}
 	for _, name := range []string{parent, p.name} {
-		_, err := s.root.Stat(name)
+		info, err := s.root.Stat(name)
+		if err == nil && name == p.name && !p.tree && info.IsDir() {
+			return // nothing reads a directory as a file, and a sandbox puts one there while commands run
+		}
 		if err == nil {
 			continue
 		}

@@ -128,7 +128,8 @@ func TestL10_EveryKindCounts(t *testing.T) {
 
 // Files that start and allow nothing are no part of a snapshot, and a project of them needs no decision.
 func TestL10_NothingToTrust(t *testing.T) {
-	p := newProject(t, "AGENTS.md", "Be kind.", "CLAUDE.md", "Be quick.", ".claude/CLAUDE.md", "x", ".git/hooks/pre-commit", "x", "sub/.mcp.json", "{}", ".env", "A=b")
+	p := newProject(t, "AGENTS.md", "Be kind.", "CLAUDE.md", "Be quick.", ".claude/CLAUDE.md", "x", ".git/hooks/pre-commit", "x", "sub/.mcp.json", "{}", ".env", "A=b",
+		".gemini/settings.json/x", "a directory in the place of a file")
 	if s := p.clean(); !s.Empty() || p.decide().State != trust.Trusted {
 		t.Errorf("%s, %+v", names(s), p.decide())
 	}
@@ -184,7 +185,6 @@ func TestL10_Links(t *testing.T) {
 		"nothing outside":         {filepath.Join(outside, "none"), ".mcp.json", ".mcp.json", ""},
 		"itself":                  {".mcp.json", ".mcp.json", ".mcp.json", ""},
 		"a directory above":       {"..", ".claude/skills/up", ".claude/skills/up/skills", "inside itself"},
-		"a directory for a file":  {"shared", ".mcp.json", "", ""},
 		"a script outside":        {outside, "scripts", "scripts/evil.json", "out of the project"},
 		"a device":                {"/dev/zero", ".claude/settings.json", ".claude/settings.json", "out of the project"},
 		"an absolute one, inside": {"$DIR/shared", ".claude/agents", ".claude/agents", ""},
@@ -192,12 +192,6 @@ func TestL10_Links(t *testing.T) {
 		p := newProject(t, "shared/x", "x", ".codex/hooks.json", `{"hooks":{"Stop":[{"hooks":[{"command":"sh scripts/evil.json"}]}]}}`)
 		p.link(strings.ReplaceAll(c.target, "$DIR", p.dir), c.name)
 		s := p.scan()
-		if c.problem == "" {
-			if len(s.Problems) > 0 || s.File(c.name) == nil || s.File(c.name).Data != nil {
-				t.Errorf("a link to %s: %v", name, s.Problems)
-			}
-			continue
-		}
 		if err := s.Err(c.problem); err == nil || !strings.Contains(err.Error(), c.reason) {
 			t.Errorf("a link to %s: %v in %v", name, err, s.Problems)
 		}

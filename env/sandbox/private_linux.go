@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -26,28 +27,49 @@ func newPrivate(names ...string) (_ *private, err error) {
 		return nil, err
 	}
 	removeAbandoned(temp)
-	dir, err := os.MkdirTemp(temp, privatePrefix)
+	p, err := lockedTemp(temp)
 	if err != nil {
 		return nil, err
 	}
-	p := &private{dir: dir}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
 		}
 	}()
-	if p.lock, err = os.OpenFile(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0); err != nil {
-		return p, err
-	}
-	if err := unix.Flock(int(p.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return p, err
-	}
 	for _, name := range names {
 		if err := os.Mkdir(p.path(name), 0o700); err != nil {
 			return p, err
 		}
 	}
 	return p, nil
+}
+
+// lockTries limits the attempts of lockedTemp. A sandbox that opens at the same time may take a directory that is not locked yet for an
+// abandoned one.
+const lockTries = 20
+
+// lockedTemp makes and locks a directory.
+func lockedTemp(temp string) (*private, error) {
+	var err error
+	for range lockTries {
+		p := &private{}
+		if p.dir, err = os.MkdirTemp(temp, privatePrefix); err != nil {
+			return nil, err
+		}
+		if p.lock, err = os.OpenFile(p.dir, unix.O_RDONLY|unix.O_DIRECTORY, 0); err == nil {
+			if err = unix.Flock(int(p.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
+				if _, err = os.Lstat(p.dir); err == nil {
+					return p, nil
+				}
+			}
+			err = errors.Join(err, p.lock.Close())
+			p.lock = nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, errors.Join(err, p.close())
+		}
+	}
+	return nil, fmt.Errorf("no private directory in %s lasts: %w", temp, err)
 }
 
 // path returns the path of something in the directory.

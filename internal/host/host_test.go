@@ -16,12 +16,14 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/orphans"
+	"github.com/attractor-go/attractor/internal/soak"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/tool"
 )
 
 func TestMain(m *testing.M) {
+	soak.Child(openSoak)
 	orphans.Adopt()
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { os.Exit(orphans.Check(code)) }))
 }

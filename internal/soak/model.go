@@ -1,6 +1,7 @@
 package soak
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -20,7 +21,9 @@ import (
 type models struct {
 	seed   uint64
 	calls  []Call
+	secret []byte
 	faults atomic.Int64 // requests that were failed
+	leaks  atomic.Int64 // requests that had the secret
 
 	mu  sync.Mutex
 	all map[string]http.Handler
@@ -113,6 +116,9 @@ var agentID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 
 // turn returns an answer: calls, and at the end of each few turns a text. Subagents look once and are done.
 func (m *models) turn(name string, r *fakellm.Request) fakellm.Turn {
+	if len(m.secret) > 0 && bytes.Contains(r.Body, m.secret) {
+		m.leaks.Add(1)
+	}
 	n := r.Turn()
 	dice := m.dice(name, "turn", n)
 	first, last := "", ""

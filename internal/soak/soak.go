@@ -24,6 +24,9 @@ type Config struct {
 	Open Open
 	// Calls are what the models call.
 	Calls []Call
+	// Secret, if set, must not be in any request. Check, if set, looks at the directory of a trial at its end, with its journals.
+	Secret string
+	Check  func(dir string) error
 }
 
 // tally counts what has happened.
@@ -44,17 +47,17 @@ func Run(t *testing.T, c Config) {
 		t.Fatalf("the soak needs more time: pass -timeout %v", (c.For + 2*hang).Round(time.Minute))
 	}
 	base := t.TempDir()
-	for variable, dir := range map[string]string{"TMPDIR": "tmp", "XDG_RUNTIME_DIR": "run", "XDG_STATE_HOME": "state"} {
+	for variable, dir := range map[string]string{"TMPDIR": "tmp", "XDG_RUNTIME_DIR": "run", "XDG_STATE_HOME": "state", "XDG_CACHE_HOME": "cache"} {
 		if err := os.MkdirAll(filepath.Join(base, dir), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		t.Setenv(variable, filepath.Join(base, dir))
 	}
-	m := &models{seed: c.Seed, calls: c.Calls}
+	m := &models{seed: c.Seed, calls: c.Calls, secret: []byte(c.Secret)}
 	web := httptest.NewServer(m)
 	defer web.Close()
 	r := &run{TB: t, Config: c, base: base, models: m, web: web, dirs: []string{filepath.Join(base, "tmp"), filepath.Join(base, "run"), filepath.Join(base, "trials")}}
-	r.state = state{open: c.Open, seed: c.Seed, url: web.URL, except: r.children, event: func() { r.events.Add(1) }}
+	r.state = state{open: c.Open, check: c.Check, seed: c.Seed, url: web.URL, except: r.children, event: func() { r.events.Add(1) }}
 	var warm sync.WaitGroup
 	for range workers { // what a process keeps for all its sessions
 		warm.Go(r.trial)
@@ -69,6 +72,9 @@ func Run(t *testing.T, c Config) {
 	reap()
 	after := r.rest(before)
 	fmt.Fprintf(os.Stderr, "soak: before %v\nsoak: after  %v\nsoak: %v of %v, seed %d: %s\n", before, after, t.Name(), time.Since(began).Round(time.Second), c.Seed, r.summary())
+	if n := m.leaks.Load(); n > 0 {
+		t.Errorf("%d requests had the secret", n)
+	}
 	if more := after.more(before); len(more) > 0 {
 		t.Errorf("left behind: %s\n%s", strings.Join(more, "; "), r.left())
 	}

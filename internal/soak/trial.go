@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -18,7 +17,7 @@ import (
 
 // Life is one life of a session, from the start or a resume to its end.
 type Life struct {
-	ID    string
+	ID    string // of the session to resume, or one for a new session
 	Dir   string // the working directory
 	URL   string // of the provider
 	Store journal.Store
@@ -47,6 +46,7 @@ type trial struct {
 // state is what the trials of a process share.
 type state struct {
 	open   Open
+	check  func(dir string) error // looks at the files of a trial at its end
 	seed   uint64
 	url    string
 	except func() map[int]bool // processes that must not be killed
@@ -82,18 +82,34 @@ func (t *trial) life(ctx context.Context, g *gremlin, n int, way string) (*Life,
 	if !g.wild {
 		l.IdleTimeout = time.Minute
 	}
-	r, err := dir.Read(ctx, t.name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return l, nil
-	}
+	entries, err := dir.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	l.Resume = r.Len() > 0
-	if err := r.Close(); err != nil || l.Resume {
-		return l, err
+	for _, e := range entries {
+		if err := t.found(ctx, dir, e.ID, l); err != nil {
+			return nil, err
+		}
 	}
-	return l, dir.Remove(ctx, t.name) // killed before the first record
+	return l, nil
+}
+
+// found makes a life resume a session of the store, unless that is a subagent's or was killed before its first record.
+func (t *trial) found(ctx context.Context, dir *journal.Dir, id string, l *Life) (err error) {
+	r, err := dir.Read(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if r.Len() == 0 {
+		return dir.Remove(ctx, id)
+	}
+	opening, err := agent.ReadOpening(r.Records(ctx, 1))
+	if err != nil || opening.Parent != "" {
+		return err
+	}
+	l.ID, l.Resume = id, true
+	return nil
 }
 
 // wild lives a life with faults, which may end in any way that is allowed.
@@ -171,6 +187,11 @@ func (t *trial) finish(ctx context.Context) error {
 	}
 	if err := t.replay(ctx); err != nil {
 		return err
+	}
+	if t.check != nil {
+		if err := t.check(t.dir); err != nil {
+			return err
+		}
 	}
 	return os.RemoveAll(t.dir)
 }

@@ -1,0 +1,32 @@
+package sandbox_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/peer"
+)
+
+// Sandboxes that are opened at the same time do not take each other's directories for abandoned ones.
+func TestL4_OpenedAtOnce(t *testing.T) {
+	peer.Need(t, "bwrap")
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 10 {
+				box, err := sandbox.New(dir, sandbox.Options{Level: sandbox.Workspace})
+				if err == nil {
+					err = box.Close()
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
