@@ -95,7 +95,7 @@ func question(q host.Question) string {
 	for _, g := range q.Access.Guarded {
 		fmt.Fprintf(&b, "  It changes %s: %s.\n", oneLine(g.Path), oneLine(g.Why))
 	}
-	if q.Reason != "" {
+	if q.Reason != "" && len(q.Access.Guarded) == 0 {
 		fmt.Fprintf(&b, "Asked because %s.\n", strings.TrimSuffix(oneLine(q.Reason), "."))
 	}
 	if q.Rule != "" {

@@ -33,17 +33,26 @@ const maxCompared = 256 << 20
 // targets returns what a call would touch now. With contents, files that it would write must not change afterwards.
 func (g *Gate) targets(ctx context.Context, req tool.Request, contents bool) *approval {
 	a := &approval{leads: map[string]string{}, files: map[string]env.Hash{}}
+	e := g.envOf(req)
 	for _, name := range req.Access.Paths {
-		target := leadsTo(ctx, g.Env, name)
+		target := leadsTo(ctx, e, name)
 		a.leads[name] = target
 		if a.files[target] = unseen; contents && req.Access.Effect != tool.ReadOnly {
-			a.files[target] = contentOf(ctx, g.Env, target)
+			a.files[target] = contentOf(ctx, e, target)
 		}
 	}
 	if req.Access.Command != "" {
-		a.dir = leadsTo(ctx, g.Env, commandDir(req))
+		a.dir = leadsTo(ctx, e, commandDir(req))
 	}
 	return a
+}
+
+// envOf returns the environment of a call, which for a subagent may begin in another directory.
+func (g *Gate) envOf(req tool.Request) env.Environment {
+	if req.Dir == "" || req.Dir == g.Env.WorkDir() {
+		return g.Env
+	}
+	return env.Sub(g.Env, req.Dir)
 }
 
 // leadsTo returns the path without links, or "" if the environment does not reach it.

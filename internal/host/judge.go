@@ -67,17 +67,12 @@ func (g *Gate) judge(ctx context.Context, req tool.Request, wish Opinion) judgem
 		return judgement{Reason: readOnlySession}
 	}
 	j := judgement(g.Rules.Decide(ctx, g.Env, req))
-	guarded := len(req.Access.Guarded) > 0
 	switch {
 	case j.Verdict == tool.Deny:
 	case g.Mode == AllowAll:
 		j.Verdict = tool.Allow
 	case wish.Says == Asks:
 		j = judgement{Verdict: tool.Ask, Reason: cmp.Or(wish.Reason, "a hook wants a person's approval")}
-	case guarded && j.Verdict == tool.Allow:
-		j = judgement{Verdict: tool.Ask}
-	case guarded:
-		j.Suggest = nil
 	case j.Verdict == tool.Ask && j.Default && wish.Says == Allows:
 		j.Verdict = tool.Allow
 	}

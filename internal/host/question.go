@@ -40,11 +40,11 @@ type Answer struct {
 // questionFor returns the question about a call.
 func (g *Gate) questionFor(ctx context.Context, req tool.Request, j judgement, problem string) Question {
 	q := Question{Request: req, Rule: j.Rule, Reason: j.Reason, Allow: j.Suggest, Links: links(ctx, g.Env, req.Access.Paths), Problem: problem}
-	if dir := commandDir(req); req.Access.Command != "" && dir != "." {
-		q.Dir = dir
-		if target := leadsTo(ctx, g.Env, dir); target != "" {
-			q.Dir = target
-		}
+	if req.Access.Command == "" {
+		return q
+	}
+	if dir := leadsTo(ctx, g.envOf(req), commandDir(req)); dir != leadsTo(ctx, g.Env, ".") {
+		q.Dir = cmp.Or(dir, commandDir(req))
 	}
 	return q
 }

@@ -1,0 +1,329 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/rules"
+	"github.com/attractor-go/attractor/tool"
+	"github.com/attractor-go/attractor/tool/coding"
+)
+
+// counter counts questions and keeps the last one.
+type counter struct {
+	questions []host.Question
+	answer    host.Answer
+}
+
+func (c *counter) ask(_ context.Context, q host.Question) (host.Answer, error) {
+	c.questions = append(c.questions, q)
+	return c.answer, nil
+}
+
+// gated holds a gate in front of the real tools, in a real directory.
+type gated struct {
+	*testing.T
+	*host.Gate
+	*counter
+	dir      string
+	registry *tool.Registry
+}
+
+// newGate returns a gate with the rules of a file.
+func newGate(t *testing.T, settings string) *gated {
+	t.Helper()
+	dir := t.TempDir()
+	local, err := env.NewLocal(dir, env.LocalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := local.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	set, err := rules.Load(rules.Dirs{Work: local.WorkDir(), Resolve: rules.RealPath}, rules.Source{Name: "rules.json", Data: []byte(settings)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry, err := tool.NewRegistry(coding.Shell(env.DefaultTimeout), coding.WriteFile(), coding.ReadFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gated{T: t, Gate: host.NewGate(host.Ask, set, env.Protect(local, env.DefaultProtection())), counter: &counter{answer: host.Answer{Verdict: tool.Allow}}, dir: dir, registry: registry}
+	g.Gate.Ask = g.counter.ask
+	return g
+}
+
+// shell runs a command through the gate, as a session does, and returns the model's result.
+func (g *gated) shell(command string) string {
+	return g.call("shell", map[string]any{"command": command})
+}
+
+func (g *gated) call(name string, args map[string]any) string {
+	g.Helper()
+	data, err := json.Marshal(args)
+	if err != nil {
+		g.Fatal(err)
+	}
+	c := tool.Call{Env: g.Env, SessionID: "s", Session: new(tool.Plain)}
+	p, asks := g.registry.Authorize(g.Context(), g.registry.Prepare(llm.ToolCall{ID: "1", Name: name, Args: string(data)}), c, g.Authorize)
+	if asks {
+		p, _ = g.registry.Authorize(g.Context(), p, c, g.Approve)
+	}
+	return p.Run(g.Context(), c, []tool.Middleware{g.Middleware}, nil).Model.Text()
+}
+
+const someRules = `{"permissions": {"allow": ["Bash(echo yes)"], "ask": [{"rule": "Bash(echo ask:*)", "reason": "ask first"}], "deny": [{"rule": "Bash(echo no:*)", "reason": "say yes"}]}}`
+
+// says returns a hook that always says the same.
+func says(s host.Stance) host.Hook {
+	return func(context.Context, tool.Request) (host.Opinion, error) {
+		return host.Opinion{Says: s, Reason: "the hook"}, nil
+	}
+}
+
+// Hooks, rules and the question decide in this order. What a hook allows skips the question of the built-in rules, but no rule. A rule that
+// denies counts in all modes.
+func TestL11_Order(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode            host.Permission
+		before, request host.Stance
+		nobody          bool
+		// what becomes of a command that a rule allows, that no rule is about, that a rule asks about and that one denies: r runs, a asks and
+		// runs, d is denied
+		want string
+	}{
+		"rules":                   {want: "raad"},
+		"hook allows":             {before: host.Allows, want: "rrad"},
+		"hook asks":               {before: host.Asks, want: "aaad"},
+		"hook denies":             {before: host.Denies, want: "dddd"},
+		"request hook allows":     {request: host.Allows, want: "rrad"},
+		"request hook denies":     {request: host.Denies, want: "rddd"},
+		"request hook asks":       {request: host.Asks, want: "raad"},
+		"asks, but then allows":   {before: host.Asks, request: host.Allows, want: "aaad"},
+		"allows, but then denies": {before: host.Allows, request: host.Denies, want: "rrdd"},
+		"nobody to ask":           {nobody: true, want: "rddd"},
+		"only hooks to ask":       {nobody: true, request: host.Allows, want: "rrdd"},
+		"yes to all":              {mode: host.AllowAll, want: "rrrd"},
+		"yes to all, hook asks":   {mode: host.AllowAll, before: host.Asks, want: "rrrd"},
+		"yes to all, hook denies": {mode: host.AllowAll, before: host.Denies, want: "dddd"},
+		"read only":               {mode: host.ReadOnly, want: "dddd"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGate(t, someRules)
+			g.Mode = c.mode
+			if c.before != host.NoOpinion {
+				g.BeforeRules = []host.Hook{says(host.NoOpinion), says(c.before)}
+			}
+			if c.request != host.NoOpinion {
+				g.BeforeQuestion = []host.Hook{says(c.request)}
+			}
+			if c.nobody {
+				g.Gate.Ask = nil
+			}
+			got := ""
+			for _, command := range []string{"echo yes", "mkdir d; echo made", "echo ask me", "echo no more"} {
+				asked := len(g.questions)
+				result := g.shell(command)
+				switch {
+				case strings.Contains(result, "not permitted"):
+					got += "d"
+				case len(g.questions) > asked:
+					got += "a"
+				default:
+					got += "r"
+				}
+			}
+			if got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// The model and the person learn which rule decided.
+func TestL11_RulesAreNamed(t *testing.T) {
+	g := newGate(t, someRules)
+	if result := g.shell("echo no more"); !strings.Contains(result, "say yes") || !strings.Contains(result, "Bash(echo no:*)") {
+		t.Errorf("the model is told %q", result)
+	}
+	g.shell("echo ask me")
+	if q := g.questions[0]; !strings.Contains(q.Rule, "Bash(echo ask:*) (rules.json:1)") || !strings.Contains(q.Reason, "ask first") {
+		t.Errorf("the question is %+v", q)
+	}
+	g.Gate.Ask = nil
+	if result := g.shell("echo ask me"); !strings.Contains(result, "ask first") || !strings.Contains(result, "nobody is there") {
+		t.Errorf("the model is told %q", result)
+	}
+}
+
+// Arguments that a hook or a person changes are validated and judged again.
+func TestL11_ChangedArguments(t *testing.T) {
+	change := func(command string) host.Hook {
+		return func(context.Context, tool.Request) (host.Opinion, error) {
+			return host.Opinion{Says: host.Allows, Args: `{"command":"` + command + `"}`}, nil
+		}
+	}
+	for name, c := range map[string]struct {
+		before, request host.Hook
+		args            []string // of the person's answers
+		want            string
+		questions       int
+	}{
+		"hook, to one that is denied":      {before: change("echo no"), want: "say yes"},
+		"hook, to one that is asked about": {before: change("echo ask"), want: "ask\n", questions: 1},
+		"hook, to an invalid one": {before: func(context.Context, tool.Request) (host.Opinion, error) {
+			return host.Opinion{Args: `{"commando":1}`}, nil
+		}, want: "a hook changed the arguments"},
+		"request hook, to one that is denied":    {request: change("echo no"), want: "say yes"},
+		"request hook, to a harmless one":        {request: change("mkdir e; echo harmless"), want: "harmless"},
+		"person, to one that is denied":          {args: []string{"echo no"}, want: "say yes", questions: 1},
+		"person, to an allowed one":              {args: []string{"echo yes"}, want: "yes\n", questions: 1},
+		"person, twice":                          {args: []string{"mkdir e; echo once", "mkdir e; echo twice", "mkdir e; echo twice"}, want: "twice", questions: 3},
+		"person, without end":                    {args: []string{"mkdir 1", "mkdir 2", "mkdir 3", "mkdir 4", "mkdir 5", "mkdir 6", "mkdir 7", "mkdir 8", "mkdir 9", "mkdir 10"}, want: "changed 8 times", questions: 8},
+		"failing hook":                           {before: func(context.Context, tool.Request) (host.Opinion, error) { return host.Opinion{}, errors.New("broken") }, want: "broken"},
+		"hook, and the person sees what it made": {before: change("mkdir f; echo hook"), args: []string{"mkdir f; echo hook"}, want: "hook\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGate(t, someRules)
+			if c.before != nil {
+				g.BeforeRules = []host.Hook{c.before}
+			}
+			if c.request != nil {
+				g.BeforeQuestion = []host.Hook{c.request}
+			}
+			asked := 0
+			g.Gate.Ask = func(_ context.Context, q host.Question) (host.Answer, error) {
+				asked++
+				answer := host.Answer{Verdict: tool.Allow}
+				if asked <= len(c.args) {
+					args, err := json.Marshal(map[string]string{"command": c.args[asked-1]})
+					if err != nil {
+						t.Error(err)
+					}
+					answer.Args = string(args)
+				}
+				return answer, nil
+			}
+			if result := g.shell("mkdir d; echo first"); !strings.Contains(result, c.want) || asked != c.questions {
+				t.Errorf("asked %d times, want %d; the result is %q, want %q", asked, c.questions, result, c.want)
+			}
+		})
+	}
+}
+
+// An invalid edit of a person is asked about again, with the problem.
+func TestL11_InvalidEditIsAskedAgain(t *testing.T) {
+	g := newGate(t, someRules)
+	var problems []string
+	g.Gate.Ask = func(_ context.Context, q host.Question) (host.Answer, error) {
+		problems = append(problems, q.Problem)
+		if len(problems) == 1 {
+			return host.Answer{Verdict: tool.Allow, Args: `{"commando":1}`}, nil
+		}
+		return host.Answer{Verdict: tool.Allow}, nil
+	}
+	if result := g.shell("mkdir d; echo done"); len(problems) != 2 || problems[0] != "" || !strings.Contains(problems[1], "invalid arguments") || !strings.Contains(result, "done") {
+		t.Errorf("problems %q, result %q", problems, result)
+	}
+}
+
+// A remembered answer answers later questions, but not those about guarded files. A question that waits for its turn is not asked if the
+// answer before it has allowed the call.
+func TestL3_RememberedAnswers(t *testing.T) {
+	g := newGate(t, `{"permissions": {}}`)
+	g.answer.Remember = true
+	for range 2 {
+		g.shell("touch a")
+		g.call("write_file", map[string]any{"file_path": "b", "content": "x"})
+	}
+	if len(g.questions) != 2 {
+		t.Errorf("asked %d times, want twice", len(g.questions))
+	}
+	for range 2 {
+		g.call("write_file", map[string]any{"file_path": ".mcp.json", "content": "{}"})
+	}
+	if n := len(g.questions); n != 4 || g.questions[3].Allow != nil || len(g.questions[3].Access.Guarded) != 1 {
+		t.Errorf("asked %d times, want four times; the last question is %+v", n, g.questions[n-1])
+	}
+	g.BeforeRules = []host.Hook{says(host.Allows)}
+	if g.call("write_file", map[string]any{"file_path": ".mcp.json", "content": "{}"}); len(g.questions) != 5 {
+		t.Error("a hook has answered the question about a guarded file")
+	}
+	if _, err := os.Stat(filepath.Join(g.dir, ".mcp.json")); err != nil {
+		t.Error(err)
+	}
+}
+
+// KeepRules adds rules to the user's file, which later sessions use. It keeps what else the file holds, and leaves a file that it does not
+// understand alone. Concurrent calls lose nothing.
+func TestL3_KeepRules(t *testing.T) {
+	state := t.TempDir()
+	getenv := variables("XDG_STATE_HOME", state, "HOME", state)
+	file := filepath.Join(state, "attractor", "rules.json")
+	errs := make(chan error)
+	names := []string{"Bash(one:*)", "Bash(two:*)", "Bash(three < 'four' & five)", "Edit(./**)"}
+	for _, name := range names {
+		go func() {
+			where, err := host.KeepRules(t.Context(), getenv, []string{name, "Bash(all:*)"})
+			if err == nil && where != file {
+				err = errors.New(where)
+			}
+			errs <- err
+		}()
+	}
+	for range names {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	read := func() (all struct {
+		Hooks       any
+		Permissions struct{ Allow, Deny []string }
+	}) {
+		t.Helper()
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(data, &all); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	want := slices.Sorted(slices.Values(append(names, "Bash(all:*)")))
+	if got := slices.Sorted(slices.Values(read().Permissions.Allow)); !slices.Equal(got, want) {
+		t.Errorf("the file has %q, want %q", got, want)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file is %v, %v", info.Mode(), err)
+	}
+	for content, kept := range map[string]bool{`{"permissions":{"deny":["Bash(x)"]},"hooks":{}}`: true, "": true, "{": false, `{"permissions":null}`: false, `{"permissions":{"allow":3}}`: false} {
+		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := host.KeepRules(t.Context(), getenv, []string{"Bash(y)"})
+		if (err == nil) != kept {
+			t.Errorf("%q: %v", content, err)
+		}
+		if data, _ := os.ReadFile(file); !kept && string(data) != content {
+			t.Errorf("%q became %q", content, data)
+		}
+		if !kept {
+			continue
+		}
+		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 || !slices.Contains(read().Permissions.Allow, "Bash(y)") {
+			t.Errorf("%q: the rule was not added, or others can read the file: %v, %v", content, info.Mode(), err)
+		}
+	}
+}
