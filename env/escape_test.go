@@ -25,10 +25,10 @@ type escapeCase struct {
 
 // decidedElsewhere maps cases that do not test where a name leads to what does test them.
 var decidedElsewhere = map[string]string{
-	"x_agent_dir":           "asking is the policy's",
-	"x_agents_md":           "asking is the policy's",
-	"x_envrc":               "asking is the policy's",
-	"x_vscode_tasks":        "asking is the policy's",
+	"x_agent_dir":           "TestL2_PathsThatAskCorpus of package rules does it",
+	"x_agents_md":           "TestL2_PathsThatAskCorpus of package rules does it",
+	"x_envrc":               "TestL2_PathsThatAskCorpus of package rules does it",
+	"x_vscode_tasks":        "TestL2_PathsThatAskCorpus of package rules does it",
 	"x_glob_follow_loop":    "patterns are package search's",
 	"x_grep_binary":         "binary files are package search's",
 	"x_rename_swap_race":    "TestD2_SwappedLinkNeverEscapes does it",
@@ -49,7 +49,7 @@ func TestD2_PathEscapeCorpus(t *testing.T) {
 	left := map[string]int{}
 	defer func() {
 		for why, n := range left {
-			t.Logf("path_escape: %d cases: waits for its subject (%s)", n, why)
+			t.Logf("path_escape: %d cases are tested elsewhere (%s)", n, why)
 		}
 	}()
 	for _, c := range corpus[escapeCase](t, "path_escape") {

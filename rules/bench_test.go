@@ -1,0 +1,67 @@
+package rules_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/rules/shell"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// BenchmarkL1_Decide decides about a command of 200 characters by 100 rules. The yardstick is one regular expression for each rule, matched
+// with the text, without any parsing.
+func BenchmarkL1_Decide(b *testing.B) {
+	lists := map[string][]string{}
+	var expressions []*regexp.Regexp
+	for i := range 98 {
+		list := []string{"allow", "ask", "deny"}[i%3]
+		lists[list] = append(lists[list], fmt.Sprintf("Bash(program%d sub%d:*)", i, i))
+		expressions = append(expressions, regexp.MustCompile(fmt.Sprintf(`^program%d sub%d( .*)?$`, i, i)))
+	}
+	lists["allow"] = append(lists["allow"], "Bash(go test:*)", "Bash(npm run *)")
+	text, err := json.Marshal(lists)
+	if err != nil {
+		b.Fatal(err)
+	}
+	p := newProject(b)
+	s := p.load(string(text))
+	script := "go test -count=1 -run 'TestOne|TestTwo' ./internal/one/... ./internal/two/... && npm run build -- --mode production --out dist && go test -race ./cmd/server"
+	script += " -timeout " + strings.Repeat("1", 200-len(script)-len(" -timeout ")-1) + "m"
+	if len(script) != 200 {
+		b.Fatal(len(script))
+	}
+	e := env.Protect(p.env, env.DefaultProtection())
+	req := p.request(e, tools(b), "shell", map[string]string{"command": script})
+	if d := s.Decide(b.Context(), e, req); d.Verdict != tool.Allow {
+		b.Fatal(d)
+	}
+	b.ReportAllocs()
+	yardstick := perRun(func() {
+		for _, re := range expressions {
+			re.MatchString(script)
+		}
+	})
+	parse := perRun(func() { shell.Parse(script, shell.Place{Dir: p.dir}) })
+	for b.Loop() {
+		s.Decide(b.Context(), e, req)
+	}
+	each := float64(b.Elapsed().Nanoseconds()) / float64(b.N)
+	b.ReportMetric(each/1000, "µs/decision")
+	b.ReportMetric(each/yardstick, "of-100-regexps")
+	b.ReportMetric(parse/1000, "µs/parse")
+}
+
+// perRun returns the nanoseconds that a function takes.
+func perRun(run func()) float64 {
+	const runs = 500
+	began := time.Now()
+	for range runs {
+		run()
+	}
+	return float64(time.Since(began).Nanoseconds()) / runs
+}
