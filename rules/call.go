@@ -160,7 +160,7 @@ func (a *arguments) unusual() string {
 
 // simple adds one command with the files that it uses.
 func (c *call) simple(cmd *shell.Command) {
-	p := part{words: cmd.Words}
+	p := part{forms: forms(cmd.Words), cmd: cmd}
 	var reads []shell.File
 	switch variable := slices.IndexFunc(cmd.Vars, func(v string) bool { return !harmlessVar(v) }); {
 	case cmd.Unclear != "":
@@ -172,14 +172,10 @@ func (c *call) simple(cmd *shell.Command) {
 		alone := *cmd
 		alone.Writes = nil // these are judged as files
 		if reads, p.asks = shell.Reading(c.ctx, c.machine(), alone); p.asks != "" {
-			p.suggest = suggestCommand(cmd)
-			if !c.insideRoots(cmd.Dir) {
-				p.exact, p.suggest = true, nil
-			}
+			p.exact = !c.insideRoots(cmd.Dir)
 		}
 	}
 	if p.asks != "" {
-		p.asks = fmt.Sprintf("%s: %s", shortened(cmd.Text), p.asks)
 		p.mentions(cmd)
 	}
 	for _, f := range reads {

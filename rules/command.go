@@ -9,31 +9,32 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// matchesAny reports whether a deny or ask rule matches a command, also if the program has a path in front, and if options stand in front
-// of a subcommand.
-func (p *wordPattern) matchesAny(words []string) bool {
-	if p.matches(joined(words), true) {
-		return true
+// forms returns the forms of a command that deny and ask rules are compared with: as it is, without a path in front of the program, and
+// without options in front of a subcommand. Each is joined.
+func forms(words []string) []string {
+	all := []string{joined(words)}
+	plain := words
+	if base := path.Base(words[0]); base != words[0] {
+		plain = slices.Concat([]string{base}, words[1:])
+		all = append(all, joined(plain))
 	}
-	plain := append([]string{path.Base(words[0])}, words[1:]...)
-	if plain[0] != words[0] && p.matches(joined(plain), true) {
-		return true
-	}
-	for start := 1; start < len(plain); start++ {
-		if option := plain[start]; len(option) < 2 || option[0] != '-' {
-			break
-		}
-		// The option may have a value of its own.
-		if p.matches(joined(slices.Concat(plain[:1], plain[start+1:])), true) {
-			return true
-		}
-		if start+1 < len(plain) && !strings.HasPrefix(plain[start+1], "-") {
-			if start++; p.matches(joined(slices.Concat(plain[:1], plain[start+1:])), true) {
-				return true
-			}
+	without := func(from int) { all = append(all, joined(slices.Concat(plain[:1], plain[from:]))) }
+	for start := 1; start < len(plain) && len(plain[start]) > 1 && plain[start][0] == '-' && len(all) < maxForms; start++ {
+		without(start + 1)
+		if start+1 < len(plain) && !strings.HasPrefix(plain[start+1], "-") { // it may be the value of the option
+			start++
+			without(start + 1)
 		}
 	}
-	return false
+	return all
+}
+
+// maxForms limits the forms of a command with very many options.
+const maxForms = 40
+
+// matchesAny reports whether a deny or ask rule matches one of the forms of a command.
+func (p *wordPattern) matchesAny(forms []string) bool {
+	return slices.ContainsFunc(forms, func(words string) bool { return p.matches(words, true) })
 }
 
 // exactly reports whether the rule is for this very script.
@@ -49,7 +50,7 @@ func (r *rule) exampleCommand(text string, dirs *Dirs) (bool, error) {
 		if r.verdict == tool.Allow {
 			return c.Unclear == "" && r.words.matches(joined(c.Words), false)
 		}
-		return r.words.matchesAny(c.Words)
+		return r.words.matchesAny(forms(c.Words))
 	}
 	if r.verdict != tool.Allow {
 		return slices.ContainsFunc(script.Commands, matches), nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/rules/shell"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -65,7 +66,8 @@ type call struct {
 
 // part is one thing that a call does. All parts of a call have to be allowed.
 type part struct {
-	words []string // of a command
+	cmd   *shell.Command
+	forms []string // of the command; the first is the command as it is
 	host  string
 	arg   string // the name of an agent or a skill
 	files []file
@@ -89,8 +91,13 @@ type file struct {
 // first returns the first rule with a verdict, deny or ask, that matches a part of the call.
 func (c *call) first(v tool.Verdict) *rule {
 	for _, r := range c.of(v) {
-		if r.matchesCall(c) || slices.ContainsFunc(c.parts, func(p part) bool { return r.touches(c, &p) }) {
+		if r.matchesCall(c) {
 			return r
+		}
+		for i := range c.parts {
+			if r.touches(c, &c.parts[i]) {
+				return r
+			}
 		}
 	}
 	return nil
@@ -98,13 +105,15 @@ func (c *call) first(v tool.Verdict) *rule {
 
 // mayChange returns a rule that denies or asks about changes of a file that a command names. What the command does to the file is not known.
 func (c *call) mayChange() *rule {
-	for _, r := range slices.Concat(c.of(tool.Deny), c.of(tool.Ask)) {
-		if r.path == nil || r.kind != edit {
-			continue
-		}
-		for _, p := range c.parts {
-			if slices.ContainsFunc(p.files, func(f file) bool { return f.mention && c.hits(r, f) }) {
-				return r
+	for _, v := range []tool.Verdict{tool.Deny, tool.Ask} {
+		for _, r := range c.of(v) {
+			if r.path == nil || r.kind != edit {
+				continue
+			}
+			for i := range c.parts {
+				if slices.ContainsFunc(c.parts[i].files, func(f file) bool { return f.mention && c.hits(r, f) }) {
+					return r
+				}
 			}
 		}
 	}
@@ -126,7 +135,7 @@ func (r *rule) plain() bool { return r.words == nil && r.path == nil && r.host =
 func (r *rule) touches(c *call, p *part) bool {
 	switch {
 	case r.words != nil:
-		return p.words != nil && r.words.matchesAny(p.words)
+		return r.words.matchesAny(p.forms)
 	case r.host != "":
 		return p.host != "" && r.matchesHost(p.host, true)
 	case r.arg != "":
@@ -227,11 +236,11 @@ type question struct {
 
 // part returns the rule that allows a part, if there is one, and the questions about it.
 func (c *call) part(p *part) (allowed *rule, asks []question) {
-	if p.words != nil || p.host != "" || p.arg != "" {
+	if p.forms != nil || p.host != "" || p.arg != "" {
 		allowed = c.allows(p)
 	}
 	if allowed == nil && p.asks != "" {
-		asks = append(asks, question{p.asks, p.suggest})
+		asks = append(asks, p.question())
 	}
 	for _, f := range p.files {
 		by, why, suggest := c.file(f, allowed != nil)
@@ -244,12 +253,24 @@ func (c *call) part(p *part) (allowed *rule, asks []question) {
 	return allowed, asks
 }
 
+// question returns the question about a part that no rule allows.
+func (p *part) question() question {
+	if p.cmd == nil {
+		return question{p.asks, p.suggest}
+	}
+	q := question{why: shortened(p.cmd.Text) + ": " + p.asks}
+	if !p.exact {
+		q.suggest = suggestCommand(p.cmd)
+	}
+	return q
+}
+
 // allows returns the rule that allows a command, a host or a name.
 func (c *call) allows(p *part) *rule {
 	for _, r := range c.of(tool.Allow) {
 		switch {
 		case p.exact:
-		case r.words != nil && p.words != nil && r.words.matches(joined(p.words), false),
+		case r.words != nil && p.forms != nil && r.words.matches(p.forms[0], false),
 			r.host != "" && p.host != "" && r.matchesHost(p.host, false),
 			r.arg != "" && p.arg != "" && r.kind == c.kind && r.arg.match(p.arg):
 			return r

@@ -134,7 +134,7 @@ func TestL2_Files(t *testing.T) {
 		{`{"allow": ["Edit(./**)"]}`, "write_file", "AGENTS.md", "ask"},
 		{`{"allow": ["Edit(./**)"]}`, "write_file", "sub/.vscode/tasks.json", "ask"},
 		{`{"allow": ["Edit(AGENTS.md)"]}`, "write_file", "AGENTS.md", "allow"},
-		{`{"allow": ["Edit(.vscode/**)"]}`, "write_file", ".vscode/tasks.json", "allow"},
+		{`{"allow": ["Edit(.idea/**)"]}`, "write_file", ".idea/x.xml", "allow"},
 		{`{"allow": ["Edit(.claude/**)"]}`, "write_file", ".claude/settings.json", "ask"}, // guarded
 		{`{"allow": ["Edit(./**)"]}`, "write_file", ".env", "ask"},
 		{`{"allow": ["Read(**/*.pem)"]}`, "read_file", "deploy/prod.pem", "allow"},

@@ -13,13 +13,31 @@ type delicate struct {
 	why   string
 }
 
-// secretNames lists patterns for the names of files that usually hold secrets.
-func secretNames() []string {
-	return []string{".env", ".env.*", "*.env", ".envrc", ".npmrc", ".netrc", "_netrc", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf", ".htpasswd",
-		".dockercfg", ".s3cfg", ".boto", ".vault-token", ".terraformrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk",
-		"*.tfvars", "*.tfvars.json", "*.tfstate", "*.tfstate.*", "*.kubeconfig", "kubeconfig", "credentials.json", "service-account*.json",
-		"service_account*.json", "application_default_credentials.json", "secrets.yml", "secrets.yaml", "secrets.json", "secrets.toml", ".bash_history",
-		".zsh_history", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk", "id_rsa_*", "id_ed25519_*"}
+// secretName returns the entry of the table for the name of a file that usually holds secrets, or "". The name is in lower case.
+func secretName(name string) string {
+	switch name {
+	case ".env", ".envrc", ".npmrc", ".netrc", "_netrc", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf", ".htpasswd", ".dockercfg", ".s3cfg", ".boto",
+		".vault-token", ".terraformrc", "kubeconfig", "credentials.json", "application_default_credentials.json", "secrets.yml", "secrets.yaml", "secrets.json",
+		"secrets.toml", ".bash_history", ".zsh_history", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk":
+		return name
+	}
+	for _, prefix := range []string{".env.", "id_rsa_", "id_ed25519_"} {
+		if strings.HasPrefix(name, prefix) {
+			return prefix + "*"
+		}
+	}
+	for _, ending := range []string{".env", ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".tfvars", ".tfvars.json", ".tfstate", ".kubeconfig"} {
+		if strings.HasSuffix(name, ending) {
+			return "*" + ending
+		}
+	}
+	switch {
+	case strings.Contains(name, ".tfstate."):
+		return "*.tfstate.*"
+	case strings.HasSuffix(name, ".json") && (strings.HasPrefix(name, "service-account") || strings.HasPrefix(name, "service_account")):
+		return name
+	}
+	return ""
 }
 
 // secretPlaces lists the ends of paths that usually hold secrets. An entry that ends with a slash is a directory.
@@ -37,7 +55,11 @@ func startingNames() []string {
 
 // example reports whether a name is that of an example, which holds no secrets, or of a public key.
 func exampleName(name string) bool {
-	return slices.Contains([]string{".example", ".sample", ".template", ".dist", ".tmpl", ".pub"}, path.Ext(name))
+	switch path.Ext(name) {
+	case ".example", ".sample", ".template", ".dist", ".tmpl", ".pub":
+		return true
+	}
+	return false
 }
 
 // secretFile says why reading a file asks, if it does.
@@ -47,13 +69,15 @@ func secretFile(name string) (d delicate, ok bool) {
 	if exampleName(base) {
 		return d, false
 	}
-	for _, entry := range secretNames() {
-		if matched, err := path.Match(entry, base); err == nil && matched {
-			return delicate{base, entry, base + " usually holds secrets"}, true
-		}
+	if entry := secretName(base); entry != "" {
+		return delicate{base, entry, base + " usually holds secrets"}, true
 	}
+	if !strings.Contains(name, "/.") {
+		return d, false
+	}
+	slashed := name + "/"
 	for _, entry := range secretPlaces() {
-		if strings.HasSuffix(entry, "/") && strings.Contains(name+"/", "/"+entry) || strings.HasSuffix(name, "/"+entry) {
+		if i := strings.Index(slashed, entry); i > 0 && slashed[i-1] == '/' && (strings.HasSuffix(entry, "/") || i+len(entry)+1 == len(slashed)) {
 			elem, _, _ := strings.Cut(entry, "/")
 			return delicate{elem, elem, name + " usually holds secrets"}, true
 		}

@@ -75,7 +75,7 @@ func TestL3_SuggestionsForTools(t *testing.T) {
 	}{
 		{"a.go", []string{"Edit(./**)"}},
 		{"AGENTS.md", []string{"Edit(./AGENTS.md)"}},
-		{".vscode/tasks.json", []string{"Edit(./.vscode/tasks.json)"}},
+		{".idea/x.xml", []string{"Edit(./.idea/x.xml)"}},
 		{".claude/settings.json", nil}, // guarded: asked each time
 	} {
 		s := p.load(`{}`)

@@ -15,8 +15,9 @@ const (
 // wordPattern holds a pattern for the words of a command, each ended by between.
 type wordPattern struct {
 	text   string
-	narrow bool // has anyText
-	all    bool // matches every command
+	start  string // what the words begin with
+	narrow bool   // has anyText
+	all    bool   // matches every command
 }
 
 // maxNarrow is the length of the words up to which anyText stays in one word. Beyond it the search could take long.
@@ -53,6 +54,9 @@ func parseWords(text string) (p wordPattern, err error) {
 	p.text, p.narrow = words+string(between), strings.ContainsRune(words, anyText)
 	if open {
 		p.text += string(anyWords)
+	}
+	if p.start = p.text; strings.ContainsAny(p.text, "\x01\x02") {
+		p.start = p.text[:strings.IndexAny(p.text, "\x01\x02")]
 	}
 	return p, nil
 }
@@ -109,6 +113,8 @@ func (p *wordPattern) matches(words string, wide bool) bool {
 	switch {
 	case p.all:
 		return true
+	case !strings.HasPrefix(words, p.start):
+		return false
 	case p.narrow && len(words) > maxNarrow:
 		return wide && match(strings.ReplaceAll(p.text, string(anyText), string(anyWords)), words)
 	}
