@@ -80,26 +80,35 @@ func question(q host.Question) string {
 	if q.AgentID != "" {
 		who = "The subagent " + oneLine(q.AgentID)
 	}
-	if q.Access.Command != "" {
+	switch {
+	case len(q.Refused) > 0:
+		fmt.Fprintf(&b, "%s ran this in the sandbox:\n%s", who, indented(q.Access.Command, "  "))
+	case q.Access.Command != "":
 		fmt.Fprintf(&b, "%s wants to run%s:\n%s", who, lineCount(q.Access.Command), indented(q.Access.Command, "  "))
-	} else {
+	default:
 		fmt.Fprintf(&b, "%s wants to call %s:\n", who, oneLine(q.Call.Name))
 	}
 	b.WriteString(callArguments(q.Call.Args, q.Access.Command))
 	if q.Dir != "" {
-		fmt.Fprintf(&b, "  in the directory %s\n", oneLine(q.Dir))
+		fmt.Fprintf(&b, "In the directory %s.\n", oneLine(q.Dir))
 	}
 	for _, link := range q.Links {
-		fmt.Fprintf(&b, "  %s leads to %s\n", oneLine(link.Path), oneLine(link.Target))
+		fmt.Fprintf(&b, "%s leads to %s.\n", oneLine(link.Path), oneLine(link.Target))
 	}
 	for _, g := range q.Access.Guarded {
-		fmt.Fprintf(&b, "  It changes %s: %s.\n", oneLine(g.Path), oneLine(g.Why))
+		fmt.Fprintf(&b, "It changes %s: %s.\n", oneLine(g.Path), oneLine(g.Why))
 	}
 	if q.Reason != "" && len(q.Access.Guarded) == 0 {
 		fmt.Fprintf(&b, "Asked because %s.\n", strings.TrimSuffix(oneLine(q.Reason), "."))
 	}
 	if q.Rule != "" {
 		fmt.Fprintf(&b, "The rule is %s.\n", oneLine(q.Rule))
+	}
+	for _, refused := range q.Refused {
+		fmt.Fprintf(&b, "The sandbox refused: %s\n", oneLine(refused))
+	}
+	if len(q.Refused) > 0 {
+		b.WriteString("Yes runs it again, once and outside the sandbox.\n")
 	}
 	if q.Problem != "" {
 		fmt.Fprintf(&b, "The last answer cannot be used: %s.\n", strings.TrimSuffix(oneLine(q.Problem), "."))

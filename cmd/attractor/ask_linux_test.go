@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -108,6 +109,61 @@ func TestL3_Answers(t *testing.T) {
 				t.Errorf("the dumb terminal receives an escape sequence:\n%q", screen)
 			}
 		})
+	}
+}
+
+// What a person allows always is not asked about again in the session, and what is kept not in later ones either.
+func TestL3_AllowedAndKept(t *testing.T) {
+	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "touch a"})), say("", use("shell", map[string]any{"command": "touch b && touch c"})), say("Done."))
+	h := newHome(t, url)
+	for _, c := range []struct {
+		name, answer string
+		questions    int
+	}{{"once", "y\n", 2}, {"always", "a\n", 1}, {"asked again, and kept", "p\n", 1}, {"kept", "n\n", 0}} {
+		p := startOnTerminal(t, askingRun(t, h, "make files"))
+		questions := 0
+		for p.next(askLabel) != "" {
+			questions++
+			p.write(c.answer)
+		}
+		screen, code := p.wait()
+		if code != 0 || questions != c.questions || h.made() != "a b c" {
+			t.Errorf("%s: exit code %d, %d questions, want %d, files %q:\n%s", c.name, code, questions, c.questions, h.made(), screen)
+		}
+		if c.questions > 0 && !strings.Contains(screen, "\n       Bash(touch:*)\n") {
+			t.Errorf("%s: the question does not show the pattern:\n%s", c.name, screen)
+		}
+		kept := filepath.Join(h.home, ".local", "state", "attractor", "rules.json")
+		if told := strings.Contains(screen, "Kept in "+kept); told != (c.answer == "p\n") {
+			t.Errorf("%s: told %v:\n%s", c.name, told, screen)
+		}
+		if info, err := os.Stat(kept); (err == nil) != (c.answer == "p\n" || c.questions == 0) || err == nil && info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: the file of kept rules: %v, %v", c.name, info, err)
+		}
+		for _, name := range strings.Fields(h.made()) {
+			if err := os.Remove(filepath.Join(h.dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// Without a terminal, a file of rules decides. What it does not allow is refused, and the model learns why.
+func TestL3_RulesWithoutATerminal(t *testing.T) {
+	url, server := serve(t, nil, say("", touch("a"), use("shell", map[string]any{"command": "touch b"}), use("shell", map[string]any{"command": "git push"})), say("Done."))
+	h := newHome(t, url)
+	file := filepath.Join(h.home, "rules.json")
+	if err := os.WriteFile(file, []byte(`{"permissions": {"allow": ["Bash(touch:*)"], "deny": [{"rule": "Bash(git push:*)", "reason": "people push"}]}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.run(0, "run", "--no-journal", "--rules", file, "make files")
+	told := lastResults(server.Requests()[1].Messages)
+	if h.made() != "b" || !strings.Contains(told, "nobody is there") || !strings.Contains(told, "people push") {
+		t.Errorf("files %q; the model is told\n%s", h.made(), told)
+	}
+	h.run(0, "run", "--no-journal", "--rules", file, "--yes", "make files")
+	if told := lastResults(server.Requests()[3].Messages); h.made() != "a b" || !strings.Contains(told, "people push") {
+		t.Errorf("with --yes: files %q; the model is told\n%s", h.made(), told)
 	}
 }
 

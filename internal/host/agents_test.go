@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -38,11 +39,14 @@ func TestL11_ParallelAgentsAskOneAtATime(t *testing.T) {
 	}, fakellm.Options{}))
 	t.Cleanup(web.Close)
 	b.url = web.URL
-	var busy atomic.Int32
+	var busy atomic.Int32 // questions that are open
 	var asked []host.Question
 	b.submit(b.asking(func(_ context.Context, q host.Question) (host.Answer, error) {
 		if busy.Add(1) != 1 {
 			t.Error("two questions at a time")
+		}
+		for range 10_000 { // the others could ask meanwhile
+			runtime.Gosched()
 		}
 		defer busy.Add(-1)
 		asked = append(asked, q)

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -117,6 +118,26 @@ func (g *Gate) Approve(ctx context.Context, req tool.Request) (tool.Decision, er
 		req, problem = edited, ""
 	}
 	return tool.Decision{Reason: fmt.Sprintf("its arguments were changed %d times without a decision", maxEdits)}, nil
+}
+
+// Outside asks a person whether the command of a call, which the sandbox has refused something, may run once more outside it. Nobody else
+// can allow that: no rule, no hook and no mode. It returns false if there is nobody to ask.
+func (g *Gate) Outside(ctx context.Context, call *tool.Call, refused []string) (bool, error) {
+	if g.Mode != Ask || g.Ask == nil {
+		return false, nil
+	}
+	select {
+	case g.turn <- struct{}{}:
+		defer func() { <-g.turn }()
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
+	req := tool.Request{SessionID: call.SessionID, AgentID: call.AgentID, Dir: call.Env.WorkDir(), Access: call.Access,
+		Call: llm.ToolCall{ID: call.ID, Name: call.Name, Args: call.Args}}
+	q := g.questionFor(ctx, req, judgement{}, "")
+	q.Refused = refused
+	answer, err := g.Ask(ctx, q)
+	return err == nil && answer.Verdict == tool.Allow && answer.Args == "", err
 }
 
 // beforeQuestion asks the hooks before the question. What they allow counts as if the hooks before the rules had.

@@ -265,6 +265,35 @@ func TestL3_RememberedAnswers(t *testing.T) {
 	}
 }
 
+// Only a person can allow a command to run outside the sandbox.
+func TestL5_OutsideTheSandbox(t *testing.T) {
+	g := newGate(t, `{"permissions": {"allow": ["Bash"]}}`)
+	call := &tool.Call{ID: "1", Name: "shell", Args: `{"command":"touch /etc/x"}`, Access: tool.Access{Command: "touch /etc/x"}, Env: g.Env, AgentID: "agent-1"}
+	refused := []string{"writing /etc/x"}
+	if ok, err := g.Outside(t.Context(), call, refused); !ok || err != nil {
+		t.Errorf("yes: %v, %v", ok, err)
+	}
+	if q := g.questions[0]; q.Access.Command != "touch /etc/x" || q.AgentID != "agent-1" || !slices.Equal(q.Refused, refused) || q.Allow != nil {
+		t.Errorf("the question is %+v", q)
+	}
+	g.answer = host.Answer{Reason: "no"}
+	if ok, err := g.Outside(t.Context(), call, refused); ok || err != nil {
+		t.Errorf("no: %v, %v", ok, err)
+	}
+	g.answer = host.Answer{Verdict: tool.Allow}
+	g.BeforeRules, g.BeforeQuestion = []host.Hook{says(host.Allows)}, []host.Hook{says(host.Allows)}
+	for _, mode := range []host.Permission{host.AllowAll, host.ReadOnly} {
+		g.Mode = mode
+		if ok, err := g.Outside(t.Context(), call, refused); ok || err != nil {
+			t.Errorf("mode %d: %v, %v", mode, ok, err)
+		}
+	}
+	g.Mode, g.Gate.Ask = host.Ask, nil
+	if ok, err := g.Outside(t.Context(), call, refused); ok || err != nil || len(g.questions) != 2 {
+		t.Errorf("nobody: %v, %v, %d questions", ok, err, len(g.questions))
+	}
+}
+
 // KeepRules adds rules to the user's file, which later sessions use. It keeps what else the file holds, and leaves a file that it does not
 // understand alone. Concurrent calls lose nothing.
 func TestL3_KeepRules(t *testing.T) {

@@ -20,6 +20,9 @@ type Question struct {
 	Dir string
 	// Links lists the paths of the call that lead elsewhere through symbolic links.
 	Links []Link
+	// Refused lists what the sandbox refused to the command of the call, which has run in it. The question is whether the command runs once
+	// more, outside.
+	Refused []string
 	// Problem says why the previous answer could not be used. It is empty the first time.
 	Problem string
 }
