@@ -24,7 +24,7 @@ var (
 // Sessions with faults of providers, journals and hooks, with killed commands and processes, and with floods of output, processes and files
 // come to their ends, and leave nothing behind.
 func TestL9_Soak(t *testing.T) {
-	soak.Run(t, soak.Config{For: *soakFor, Seed: *soakSeed, Open: openSoak, Calls: soak.Calls()})
+	soak.Run(t, soak.Config{For: *soakFor, Seed: *soakSeed, Open: openSoak, Calls: soak.Calls(), KillAny: true})
 }
 
 // openSoak starts or resumes a session of the soak with a real environment and a real provider.

@@ -2,6 +2,7 @@ package soak
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"maps"
 	"math/rand/v2"
@@ -88,9 +89,13 @@ func descendants() map[int]bool {
 	return below
 }
 
-// killOne kills a process below this one, except some, and reports whether there was one.
-func killOne(dice *rand.Rand, except map[int]bool) bool {
-	all := slices.DeleteFunc(slices.Sorted(maps.Keys(descendants())), func(pid int) bool { return except[pid] })
+// killOne kills a process below this one that works in a directory or, if that is empty, in any, except some. It reports whether there was
+// one.
+func killOne(dice *rand.Rand, dir string, except map[int]bool) bool {
+	all := slices.DeleteFunc(slices.Sorted(maps.Keys(descendants())), func(pid int) bool {
+		cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
+		return except[pid] || err != nil || !strings.HasPrefix(cwd, dir)
+	})
 	if len(all) == 0 {
 		return false
 	}

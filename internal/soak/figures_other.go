@@ -8,6 +8,6 @@ func (f *Figures) ofSystem() {}
 
 func descendants() map[int]bool { return nil }
 
-func killOne(*rand.Rand, map[int]bool) bool { return false }
+func killOne(*rand.Rand, string, map[int]bool) bool { return false }
 
 func reap() {}

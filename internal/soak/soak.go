@@ -24,6 +24,8 @@ type Config struct {
 	Open Open
 	// Calls are what the models call.
 	Calls []Call
+	// KillAny kills processes of all trials, also those that hold the others together. Otherwise a trial kills only what runs in its directory.
+	KillAny bool
 	// Secret, if set, must not be in any request. Check, if set, looks at the directory of a trial at its end, with its journals.
 	Secret string
 	Check  func(dir string) error
@@ -57,7 +59,7 @@ func Run(t *testing.T, c Config) {
 	web := httptest.NewServer(m)
 	defer web.Close()
 	r := &run{TB: t, Config: c, base: base, models: m, web: web, dirs: []string{filepath.Join(base, "tmp"), filepath.Join(base, "run"), filepath.Join(base, "trials")}}
-	r.state = state{open: c.Open, check: c.Check, seed: c.Seed, url: web.URL, except: r.children, event: func() { r.events.Add(1) }}
+	r.state = state{open: c.Open, check: c.Check, killAny: c.KillAny, seed: c.Seed, url: web.URL, except: r.children, event: func() { r.events.Add(1) }}
 	var warm sync.WaitGroup
 	for range workers { // what a process keeps for all its sessions
 		warm.Go(r.trial)

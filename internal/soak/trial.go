@@ -45,12 +45,13 @@ type trial struct {
 
 // state is what the trials of a process share.
 type state struct {
-	open   Open
-	check  func(dir string) error // looks at the files of a trial at its end
-	seed   uint64
-	url    string
-	except func() map[int]bool // processes that must not be killed
-	event  func()              // called for each event
+	open    Open
+	killAny bool
+	check   func(dir string) error // looks at the files of a trial at its end
+	seed    uint64
+	url     string
+	except  func() map[int]bool // processes that must not be killed
+	event   func()              // called for each event
 	tally
 }
 
@@ -299,8 +300,18 @@ func (p *plan) do(what string, n int) {
 	case "crash":
 		p.severed.Store(true)
 	case "kill":
-		if killOne(p.trial.dice("kill", n), p.except()) {
+		dir := p.dir + "/"
+		if p.killAny {
+			dir = ""
+		}
+		if killOne(p.trial.dice("kill", n), dir, p.except()) {
 			p.kills.Add(1)
+		} else { // nothing runs now
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if p.at != nil {
+				p.at[p.events+1] = what
+			}
 		}
 	}
 	if err = p.allowed(what, err); err != nil {
@@ -313,7 +324,7 @@ func (p *plan) do(what string, n int) {
 // end waits for the actions of the plan. The session is closed right after that.
 func (p *plan) end() error {
 	p.mu.Lock()
-	clear(p.at)
+	p.at = nil
 	p.mu.Unlock()
 	p.actions.Wait()
 	p.mu.Lock()
