@@ -48,7 +48,12 @@ If several are set, choose with --provider.
 Progress goes to standard error, the answer to standard output. If both are the same terminal, file or
 pipe, the answer is printed once. With --json, standard output has one event per line instead.
 
-Run asks on the terminal before a tool call changes or runs anything, unless --yes or --read-only is given.
+Reading in the directory, and commands that only read, need no permission. Before a tool call does anything
+else, run asks on the terminal. The answers: y allows this call; a allows the pattern that the question shows
+for the rest of the session, and p in later sessions too; n refuses, with a reason if one follows. Permission
+rules answer questions in advance (attractor rules --help). With --yes every question is answered with yes.
+With --read-only, or without a terminal but with --rules, nobody is asked and such calls are refused. A rule
+that denies counts in all cases.
 
 Exit codes:
   0      the task is done
@@ -95,9 +100,9 @@ Exit codes:
 	flags.Int64Var(&f.maxJournal, "max-journal", 1<<30, "end the session before its journal has more than this many `bytes`")
 	flags.IntVar(&f.diffs, "diffs", 0, "record unified diffs of what a call changes, up to this many `bytes` per call; --json prints them")
 	flags.StringVar(&f.outputSchema, "output-schema", "", "require an answer that matches the JSON Schema in this `file`, and print only its JSON")
-	flags.BoolVar(&f.yes, "yes", false, "allow all tool calls")
-	flags.BoolVar(&f.ask, "ask", false, "ask before a tool call changes or runs anything")
-	flags.BoolVar(&f.readOnly, "read-only", false, "refuse tool calls that change or run anything")
+	flags.BoolVar(&f.yes, "yes", false, "answer every question about a tool call with yes")
+	flags.BoolVar(&f.ask, "ask", false, "ask on the terminal about tool calls that no rule decides; this is the default")
+	flags.BoolVar(&f.readOnly, "read-only", false, "refuse tool calls that change or run anything, or that the rules ask about")
 	flags.StringArrayVar(&f.rules, "rules", nil, "also use the permission rules in this `file`; can be repeated (attractor rules --help describes them)")
 	flags.BoolVar(&f.trustProject, "trust-project", false, "trust what the project's files start and allow, this time only; for machines, where nobody can run attractor trust")
 	f.limits.register(flags)
