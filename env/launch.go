@@ -20,4 +20,7 @@ type Launch struct {
 	// Terminal reports that the command has a terminal of its own. Without one it still belongs to this process's terminal session,
 	// unless the program makes it a new one. Changing Terminal has no effect.
 	Terminal bool
+	// Ended, when set by LocalOptions.Launch, is called once: when the started program has ended, before Process.Wait returns, or when it
+	// could not be started. It must not take long: after a second nobody waits for it.
+	Ended func()
 }

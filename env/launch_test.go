@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/attractor-go/attractor/env"
@@ -179,5 +180,26 @@ func TestJ9_LaunchGivesAFileTwice(t *testing.T) {
 	}
 	if exit := wait(t, p); exit.Code != 0 {
 		t.Errorf("%+v, want both", exit)
+	}
+}
+
+// Launch.Ended is called once, before Wait returns or Start fails. A panic in it has no effect.
+func TestJ9_LaunchEnded(t *testing.T) {
+	var ended atomic.Int32
+	program := "/bin/sh"
+	l := newLocal(t, t.TempDir(), env.LocalOptions{Launch: func(_ context.Context, l env.Launch) (env.Launch, error) {
+		l.Args[0] = program
+		l.Ended = func() {
+			ended.Add(1)
+			panic("in Ended")
+		}
+		return l, nil
+	}})
+	if _, result := run(t, l, env.Command{Script: "exit 3"}); result.Code != 3 || ended.Load() != 1 {
+		t.Errorf("%+v, ended %d times", result, ended.Load())
+	}
+	program = "/nowhere"
+	if _, err := l.Start(t.Context(), env.Command{Script: "true"}); err == nil || ended.Load() != 2 {
+		t.Errorf("%v, ended %d times", err, ended.Load())
 	}
 }

@@ -9,10 +9,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
+	"unicode"
 
 	"golang.org/x/sys/unix"
 
@@ -43,6 +46,8 @@ type process struct {
 	stdin  *input // nil without input
 	output *output
 	table  *processTable
+	ended  func() // of the Launch; nil without one
+	around string // the command line of a program in which the command runs; empty if there is none
 	limits limits
 
 	reaped chan struct{} // closed when the main process has been waited for
@@ -57,20 +62,20 @@ type process struct {
 	killErr  error
 }
 
-// command returns the exec.Cmd of a command. The caller closes its ExtraFiles.
-func (l *Local) command(ctx context.Context, dir string, c Command) (*exec.Cmd, error) {
+// command returns the exec.Cmd of a command, and the function to call when it has ended. The caller closes its ExtraFiles.
+func (l *Local) command(ctx context.Context, dir string, c Command) (*exec.Cmd, func(), error) {
 	launch := Launch{Args: l.limits.wrap([]string{l.shell, "-c", c.Script}), Dir: dir, Terminal: c.TTY != nil,
 		Env: append(append(l.environ[:len(l.environ):len(l.environ)], "PWD="+dir), c.Env...)}
 	if l.launch != nil {
 		var err error
 		if launch, err = l.launched(ctx, launch); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	cmd := exec.Command(launch.Args[0], launch.Args[1:]...)
 	cmd.Dir, cmd.ExtraFiles = launch.Dir, launch.Files
 	cmd.Env = append([]string{}, launch.Env...) // not nil, which would mean this process's whole environment
-	return cmd, nil
+	return cmd, launch.Ended, nil
 }
 
 // launched calls LocalOptions.Launch and waits for it until ctx ends.
@@ -82,27 +87,55 @@ func (l *Local) launched(ctx context.Context, launch Launch) (Launch, error) {
 			r.Err = errors.New("LocalOptions.Launch returned no program: Args is empty")
 		}
 		if r.Err != nil {
-			_ = closeAll(r.Value.Files) // the error from Launch matters more
+			r.Value.discard()
 		}
 		return r.Value, r.Err
 	case <-ctx.Done():
-		go func() { _ = closeAll((<-answer).Value.Files) }() // Start has returned, so nobody could use an error
+		go func() { (<-answer).Value.discard() }()
 		return Launch{}, context.Cause(ctx)
+	}
+}
+
+// discard releases what belongs to a command that does not start.
+func (l Launch) discard() {
+	_ = closeAll(l.Files) // the error for which it does not start matters more
+	tellEnded(l.Ended)
+}
+
+// endedTime limits how long a command's end waits for Launch.Ended.
+const endedTime = time.Second
+
+// tellEnded calls Launch.Ended and waits for it. Its failure has no effect on the command.
+func tellEnded(ended func()) {
+	if ended == nil {
+		return
+	}
+	late := time.NewTimer(endedTime)
+	defer late.Stop()
+	select {
+	case <-guard.Start("Launch.Ended", func() (struct{}, error) {
+		ended()
+		return struct{}{}, nil
+	}):
+	case <-late.C:
 	}
 }
 
 // start runs a command that has been checked.
 func (l *Local) start(ctx context.Context, id, dir string, c Command) (*process, error) {
-	cmd, err := l.command(ctx, dir, c)
+	cmd, ended, err := l.command(ctx, dir, c)
 	if err != nil {
 		return nil, err
 	}
 	launched := cmd.ExtraFiles
 	p := &process{
-		id: id, cmd: cmd, grace: l.grace,
+		id: id, cmd: cmd, grace: l.grace, ended: ended,
 		reaped: make(chan struct{}), done: make(chan struct{}),
 		treeGone: make(chan struct{}), killed: make(chan struct{}),
 		table: &l.table, limits: l.limits,
+	}
+	if cmd.Args[0] != l.shell {
+		p.around = commandLine(cmd.Args)
 	}
 	wire := p.pipes
 	if c.TTY != nil {
@@ -117,6 +150,7 @@ func (l *Local) start(ctx context.Context, id, dir string, c Command) (*process,
 	err = errors.Join(err, closeAll(theirs))
 	_ = closeAll(launched) // a file may be listed twice or closed already; the command runs anyway
 	if err != nil {
+		tellEnded(ended)
 		return nil, errors.Join(err, p.closeEnds())
 	}
 	p.output.start()
@@ -193,14 +227,35 @@ func (p *process) supervise() {
 	}
 	p.exit, p.err = exitOf(p.cmd.ProcessState, waitErr)
 	p.exit.Duration = took
-	p.exit.Left = p.tree.Left()
+	p.exit.Left = p.leftByCommand()
 	p.exit.Limits = p.limits.reached(p.tree.Reached(), p.exit)
 	p.err = errors.Join(p.err, p.output.failure())
 	if p.stdin != nil {
 		p.err = errors.Join(p.err, p.stdin.closeAtExit())
 	}
 	p.output.discard(p.pipesEnded)
+	tellEnded(p.ended)
 	close(p.done)
+}
+
+// leftByCommand returns what the containment finds, without the program that LocalOptions.Launch has put around the command: a sandbox
+// that is just ending, or that waits for what the command has left.
+func (p *process) leftByCommand() []string {
+	return slices.DeleteFunc(p.tree.Left(), func(line string) bool {
+		_, shown, _ := strings.Cut(line, " ")
+		begin, cut := strings.CutSuffix(shown, "...")
+		return p.around != "" && (shown == p.around || cut && begin != "" && strings.HasPrefix(p.around, begin))
+	})
+}
+
+// commandLine returns arguments as a Tree shows them.
+func commandLine(args []string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(strings.Join(args, " "), "\uFFFD")))
 }
 
 // pipesEnded runs when no process holds the pipes any more. It releases the containment if nothing of the command is left. If that

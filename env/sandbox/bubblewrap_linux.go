@@ -221,25 +221,38 @@ func (b *bubblewrap) launch(ctx context.Context, l env.Launch) (env.Launch, erro
 	if err := b.plan.check(); err != nil {
 		return l, err
 	}
-	h, err := b.keeper.begin(ctx)
+	lock, state, err := b.keeper.begin(ctx)
 	if err != nil {
 		return l, fmt.Errorf("protected files: %w", err)
 	}
-	args := b.args(h.state)
-	first := 3 + len(l.Files)
 	program, err1 := memory("filter", b.filter)
-	text, err2 := memory("arguments", []byte(strings.Join(append(args, "--chdir", dir), "\x00")+"\x00"))
+	text, err2 := memory("arguments", []byte(strings.Join(append(b.args(state), "--chdir", dir), "\x00")+"\x00"))
 	if err := errors.Join(err1, err2); err != nil {
-		return l, errors.Join(err, h.lock.Close(), h.status.Close())
+		err = errors.Join(err, lock.Close())
+		b.keeper.end()
+		return l, err
 	}
-	l.Files = append(slices.Clip(l.Files), h.lock, h.status, program, text)
-	own := []string{b.bwrap, "--sync-fd", strconv.Itoa(first), "--json-status-fd", strconv.Itoa(first + 1), "--seccomp", strconv.Itoa(first + 2), "--args", strconv.Itoa(first + 3)}
+	first := 3 + len(l.Files)
+	l.Files = append(slices.Clip(l.Files), lock, program, text)
+	l.Ended = both(b.keeper.end, l.Ended)
+	own := []string{b.bwrap, "--sync-fd", strconv.Itoa(first), "--seccomp", strconv.Itoa(first + 1), "--args", strconv.Itoa(first + 2)}
 	if !l.Terminal {
 		own = append(own, "--new-session")
 	}
 	l.Args = slices.Concat(own, []string{"--"}, b.gateway.command(helperInside, socketInside, l.Args))
 	l.Env = vars(l.Env, b.options.AllowSockets, b.own)
 	return l, nil
+}
+
+// both returns a function that calls two, of which the second may be nil.
+func both(first, second func()) func() {
+	if second == nil {
+		return first
+	}
+	return func() {
+		first()
+		second()
+	}
 }
 
 // args returns the arguments for a command.
@@ -321,6 +334,7 @@ func (b *bubblewrap) probe(dir string) error {
 	for _, f := range l.Files {
 		err = errors.Join(err, f.Close())
 	}
+	l.Ended()
 	if err != nil {
 		return fmt.Errorf("bubblewrap does not work here: %s%w: %w", advice(out), err, errors.ErrUnsupported)
 	}

@@ -103,12 +103,12 @@ type keeper struct {
 	offsets []int64 // one byte of it for each root
 	all     []placeholder
 
-	mu      sync.Mutex
-	running int
-	made    bool
-	statusR map[*os.File]bool
-	sweeps  sync.WaitGroup
-	closed  chan struct{}
+	mu       sync.Mutex
+	running  int
+	made     bool
+	retrying bool
+	retries  sync.WaitGroup
+	closed   chan struct{}
 }
 
 // newKeeper returns a keeper for the placeholders in some roots.
@@ -116,7 +116,7 @@ func newKeeper(state string, roots []string, all []placeholder) (*keeper, error)
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return nil, err
 	}
-	k := &keeper{file: filepath.Join(state, "lock"), all: all, statusR: map[*os.File]bool{}, closed: make(chan struct{})}
+	k := &keeper{file: filepath.Join(state, "lock"), all: all, closed: make(chan struct{})}
 	for _, root := range roots {
 		h := fnv.New64a()
 		h.Write([]byte(root))
@@ -172,13 +172,6 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// hold is what a command keeps until it has ended.
-type hold struct {
-	lock   *os.File               // locked as long as anything of the command runs
-	status *os.File               // a pipe that ends when the command may have ended
-	state  map[string]replacement // of the protected files that do not exist
-}
-
 // replacement says what is at the place of a protected file that does not exist.
 type replacement int
 
@@ -188,62 +181,71 @@ const (
 	void                    // nothing, because nobody may make it
 )
 
-// begin makes the missing placeholders for a command. The caller closes the files when the command has started or failed to.
-func (k *keeper) begin(ctx context.Context) (h hold, err error) {
-	if h.lock, err = k.lock(ctx, unix.F_RDLCK); err != nil { // first, because others may be removing placeholders
-		return h, err
+// begin makes the missing placeholders for a command. The command keeps the lock open as long as anything of it runs. The caller closes it
+// when the command has started or failed to, and calls end when it has ended. state tells what stands for the protected files that do not
+// exist.
+func (k *keeper) begin(ctx context.Context) (lock *os.File, state map[string]replacement, err error) {
+	if lock, err = k.lock(ctx, unix.F_RDLCK); err != nil { // first, because others may be removing placeholders
+		return nil, nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, h.lock.Close())
-		}
-	}()
-	h.state = make(map[string]replacement)
+	state = make(map[string]replacement)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, p := range k.all {
 		there, err := p.present()
 		if err == nil && !there {
 			k.made = true
-			h.state[p.path], err = p.make()
+			state[p.path], err = p.make()
 		}
 		if err != nil {
-			return h, err
+			return nil, nil, errors.Join(err, lock.Close())
 		}
-	}
-	var r *os.File
-	if r, h.status, err = os.Pipe(); err != nil {
-		return h, err
 	}
 	k.running++
-	k.statusR[r] = true
-	k.sweeps.Go(func() { k.follow(r) })
-	return h, nil
+	return lock, state, nil
 }
 
-// follow waits for the end of a command and removes the placeholders if it was the last one.
-func (k *keeper) follow(r *os.File) {
-	buf := make([]byte, 512)
-	for {
-		if _, err := r.Read(buf); err != nil {
-			break
-		}
-	}
+// endTime limits how long end waits for the kernel to end the sandbox. It takes longer if the command has left something running.
+const endTime = 100 * time.Millisecond
+
+// end removes the placeholders after a command, so that the file tools do not see them, if it was the last one. If something of it, or a
+// command of another session, still runs, they are removed later.
+func (k *keeper) end() {
 	k.mu.Lock()
-	delete(k.statusR, r)
-	_ = r.Close() // it was only read
 	k.running--
-	last := k.running == 0
 	k.mu.Unlock()
-	for wait := time.Millisecond; last && !k.sweep(); wait = min(2*wait, time.Second) {
-		timer := time.NewTimer(wait)
-		select {
-		case <-k.closed:
-			timer.Stop()
+	ctx, cancel := context.WithTimeout(context.Background(), endTime)
+	defer cancel()
+	for !k.sweep() {
+		if !pause(ctx, time.Millisecond) {
+			k.retry()
 			return
-		case <-timer.C:
 		}
 	}
+}
+
+// retry removes the placeholders as soon as it is possible.
+func (k *keeper) retry() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.retrying {
+		return
+	}
+	k.retrying = true
+	k.retries.Go(func() {
+		timer := time.NewTicker(time.Second)
+		defer timer.Stop()
+		for done := false; !done; done = k.sweep() {
+			select {
+			case <-k.closed:
+				return
+			case <-timer.C:
+			}
+		}
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.retrying = false
+	})
 }
 
 // sweep removes the placeholders if no command runs, and reports whether nothing is left to do.
@@ -275,13 +277,8 @@ const settleTime = time.Second
 
 // close ends the goroutines and removes the placeholders. If commands of another session run in the same roots, that session removes them.
 func (k *keeper) close() error {
-	k.mu.Lock()
-	for r := range k.statusR {
-		_ = r.SetReadDeadline(time.Unix(1, 0)) // ends its reader
-	}
-	k.mu.Unlock()
 	close(k.closed)
-	k.sweeps.Wait()
+	k.retries.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), settleTime)
 	defer cancel()
 	for !k.sweep() && pause(ctx, 5*time.Millisecond) {
