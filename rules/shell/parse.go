@@ -116,6 +116,11 @@ func unreadable(text string) string {
 		}
 		ascii = ascii && c < 0x80
 	}
+	for line := range strings.Lines(text) { // the parser takes the next line for a part of a comment, shells do not
+		if strings.HasSuffix(line, "\\\n") && strings.Contains(line, "#") {
+			return "a line that may have a comment ends in a backslash"
+		}
+	}
 	if ascii {
 		return ""
 	}

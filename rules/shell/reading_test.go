@@ -59,6 +59,8 @@ ls || rm x
 ls\r\nrm x
 ls \\\n; rm x
 ls #\nrm x
+ls # a \\\nrm x
+ls # a \\\\\nrm x
 if ls; then rm x; fi
 while ls; do rm x; done
 until rm x; do ls; done
