@@ -30,16 +30,8 @@ func (w *walker) call(c *syntax.CallExpr, text string, in scope) flow {
 	for _, n := range c.Args {
 		words = append(words, w.word(n, in))
 	}
-	if special(words[0].text) { // in POSIX shells its variables stay set
-		w.assigned = append(w.assigned, vars...)
-	}
 	in.vars = append(slices.Clone(in.vars), vars...)
 	return w.run(words, text, in, 0)
-}
-
-// special reports whether a program is a special builtin of POSIX shells, as far as scripts with it are clear.
-func special(program string) bool {
-	return slices.Contains([]string{":", "break", "continue", "exit", "export", "readonly", "return", "set", "shift", "times", "unset"}, program)
 }
 
 // run adds a command with its words, and those that it runs. It returns where it leaves the directory.

@@ -192,6 +192,11 @@ func TestL2_GitPrograms(t *testing.T) {
 			p.git(".", "worktree", "add", "-q", "linked")
 			p.git(".", "config", "core.fsmonitor", "./x")
 		}, "git -C linked status", true},
+		{"configuration of a linked work tree", func(p *place) {
+			p.git(".", "worktree", "add", "-q", "linked")
+			p.git(".", "config", "extensions.worktreeConfig", "true")
+			p.git("linked", "config", "--worktree", "core.fsmonitor", "./x")
+		}, "git -C linked status", true},
 		{"gitdir file", func(p *place) {
 			p.git(".", "init", "-q", "real")
 			p.git("real", "config", "core.fsmonitor", "./x")

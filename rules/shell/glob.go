@@ -33,11 +33,6 @@ func expand(ctx context.Context, e env.Environment, c Command) (words []string, 
 		if why != "" {
 			return nil, why
 		}
-		for _, m := range matches {
-			if strings.HasPrefix(m, "-") {
-				return nil, fmt.Sprintf("the pattern %s matches a file that is named like an option: %s", word, m)
-			}
-		}
 		if len(matches) == 0 {
 			matches = []string{word}
 		}

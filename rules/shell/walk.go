@@ -87,7 +87,10 @@ func (w *walker) stmt(s *syntax.Stmt, in scope) flow {
 	if s.Negated {
 		f = flow{f.failed, f.ok}
 	}
-	if s.Background || splits { // it runs in a process of its own, at least in some shells
+	if s.Background {
+		f = stays(in.dirs)
+	}
+	if splits { // some shells run it in a process of its own
 		f = stays(in.dirs.union(f.both()))
 	}
 	return f
