@@ -15,6 +15,8 @@ import (
 const (
 	maxScript   = 64 << 10 // bytes
 	maxCommands = 1000
+	maxBrackets = 5000 // in a script: each may be a level of nesting, which the parser needs stack for
+	maxRedirs   = 200  // of one statement
 	maxDepth    = 100
 	maxWork     = 20_000 // statements visited; those in loops that change the directory are visited twice
 )
@@ -108,13 +110,19 @@ func unreadable(text string) string {
 	if len(text) > maxScript {
 		return fmt.Sprintf("the script has more than %d bytes", maxScript)
 	}
-	ascii := true
+	ascii, brackets := true, 0
 	for i := range len(text) {
 		c := text[i]
+		if c == '(' || c == '{' || c == '[' || c == '`' {
+			brackets++
+		}
 		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
 			return fmt.Sprintf("the script has the control character %#02x", c)
 		}
 		ascii = ascii && c < 0x80
+	}
+	if brackets > maxBrackets {
+		return fmt.Sprintf("the script has more than %d brackets", maxBrackets)
 	}
 	for line := range strings.Lines(text) { // the parser takes the next line for a part of a comment, shells do not
 		if strings.HasSuffix(line, "\\\n") && strings.Contains(line, "#") {

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -10,6 +11,11 @@ import (
 // redirects adds redirections to a scope. splits reports that some shells take &> for the operator &.
 func (w *walker) redirects(list []*syntax.Redirect, in scope) (_ scope, splits bool) {
 	out := in
+	out.reads, out.writes = slices.Clip(in.reads), slices.Clip(in.writes)
+	if len(list) > maxRedirs {
+		w.fail("a command has too many redirections")
+		list = list[:maxRedirs]
+	}
 	for _, r := range list {
 		if err := w.redirect(r, in, &out); err != "" && out.unclear == "" {
 			out.unclear = err
@@ -75,10 +81,10 @@ func (s *scope) redirect(name string, from dirs, reads, writes bool) (unclear st
 			continue
 		}
 		if reads {
-			s.reads = append(s.reads[:len(s.reads):len(s.reads)], p)
+			s.reads = append(s.reads, p)
 		}
 		if writes {
-			s.writes = append(s.writes[:len(s.writes):len(s.writes)], p)
+			s.writes = append(s.writes, p)
 		}
 	}
 	return ""

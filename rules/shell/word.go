@@ -188,6 +188,7 @@ func (r *reader) lit(text string, first, last bool) {
 	if first {
 		text = r.tilde(text, last)
 	}
+	closing := strings.LastIndexByte(text, ']')
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		if c == '\\' && i+1 < len(text) {
@@ -201,7 +202,7 @@ func (r *reader) lit(text string, first, last bool) {
 		case '*', '?':
 			r.pattern = true
 		case '[':
-			r.pattern = r.pattern || strings.Contains(text[i+1:], "]") || !last
+			r.pattern = r.pattern || closing > i || !last
 		case '\\':
 			r.fail("it ends in a backslash")
 		case '~':
@@ -243,16 +244,9 @@ func (r *reader) tilde(text string, last bool) string {
 // braces notes a brace expansion, which only some shells know: {a,b} and {1..3}.
 func (r *reader) braces() {
 	text := string(r.unquoted)
-	for {
-		_, after, found := strings.Cut(text, "{")
-		if !found {
-			return
-		}
-		if end := strings.LastIndexByte(after, '}'); end >= 0 && (strings.Contains(after[:end], ",") || strings.Contains(after[:end], "..")) {
-			r.fail("it has a brace expansion, which only some shells know")
-			return
-		}
-		text = after
+	start, end := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
+	if start >= 0 && end > start && (strings.Contains(text[start:end], ",") || strings.Contains(text[start:end], "..")) {
+		r.fail("it has a brace expansion, which only some shells know")
 	}
 }
 
