@@ -127,7 +127,7 @@ func (r *read) judge(args []string) string {
 		return r.find(args)
 	case "sed":
 		return r.sed(args)
-	case "go", "gofmt", "node", "npm", "python", "python3", "gcc", "clang", "make", "java", "ruby", "perl", "php":
+	case "go", "gofmt", "node", "npm", "python", "python3", "gcc", "clang", "make", "java", "ruby", "perl":
 		return r.toolchain(args)
 	}
 	s, ok := specOf(r.program)

@@ -121,6 +121,7 @@ cat < $x
 cat <<E\n$(rm x)\nE
 cat <<E\n` + "`rm x`" + `\nE
 cat <<< $(rm x)
+cat <<E\na\\\nE\nrm x\nE
 cat <<$(x)\na\n$(x)
 diff <(rm x) b
 tee >(rm x)
@@ -161,6 +162,8 @@ nice rm x
 nice -n $(id) ls
 stdbuf -oL rm x
 command rm x
+command export PATH=/tmp
+'export' PATH=/tmp
 builtin eval 'rm x'
 command -p rm x
 exec ls
@@ -276,6 +279,7 @@ rg --search-zip y
 rg --hostname-bin=./x y
 rg --ignore-file x y
 grep --zzz x
+grep -d recurse x .
 sed -i s/a/b/ f
 sed -ni p f
 sed -n -i p f
@@ -784,6 +788,7 @@ func TestL2_Files(t *testing.T) {
 		{"jq .x a", "a"},
 		{"jq --arg k .env . a", "a"},
 		{"diff -r sub sub", "sub sub T"},
+		{"diff sub sub", "sub sub T"},
 		{"sort -k 2 a", "a"},
 		{"cut -d : -f 1 a", "a"},
 		{"tr a b < a", "a"},

@@ -116,6 +116,9 @@ func (w *walker) heredoc(r *syntax.Redirect, in scope) (unclear string) {
 	if r.Hdoc == nil || quoted {
 		return unclear
 	}
+	if strings.Contains(w.source(r.Hdoc), "\\\n") {
+		return "shells differ in what they make of a backslash at the end of a line of a here-document"
+	}
 	for _, p := range r.Hdoc.Parts {
 		if _, ok := p.(*syntax.Lit); !ok {
 			w.nested(r.Hdoc, in)

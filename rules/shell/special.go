@@ -67,7 +67,7 @@ func (r *read) jq(args []string) string {
 		return "jq " + why
 	}
 	if len(p.operands) > 0 {
-		for _, word := range []string{"env", "ENV", "import", "include", "get_search_list", "input_filename", "$__prog"} {
+		for _, word := range []string{"env", "ENV", "import", "include", "modulemeta", "get_search_list", "input_filename", "$__prog"} {
 			if strings.Contains(p.operands[0], word) {
 				return "jq may show variables or read other files with " + word
 			}

@@ -36,6 +36,8 @@ func usage(words []word) use {
 			return use{}
 		}
 		return use{why: name + " may change what later commands do"}
+	case "export", "declare", "typeset", "local", "readonly", "let", "read", "mapfile", "readarray", "getopts", "unset": // behind command or quotes
+		return use{why: name + " may set variables"}
 	case "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh":
 		return shells(name, words)
 	case "find":
