@@ -85,6 +85,7 @@ type file struct {
 	writes  bool
 	mention bool // a word of a command that may be the name of a file
 	tree    bool // everything in the directory is read too
+	visible bool // but no hidden files
 	names   bool // only names and attributes are read
 }
 
@@ -301,7 +302,7 @@ func (c *call) file(f file, byRule bool) (allowed *rule, why string, suggest []s
 	case !c.within(f.place):
 		return nil, f.place.named + " is not in the session's directories", c.suggestFile(f, false)
 	case f.tree:
-		if why := c.tree(f.place); why != "" {
+		if why := c.tree(f.place, f.visible); why != "" {
 			return nil, why, nil
 		}
 	}

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/attractor-go/attractor/tool"
 )
@@ -11,7 +12,7 @@ import (
 const maxTree = 5000
 
 // tree returns why reading everything in a directory asks: a secret, or a file that a rule denies or asks about.
-func (c *call) tree(p *place) (why string) {
+func (c *call) tree(p *place, visible bool) (why string) {
 	left := maxTree
 	dirs := []string{p.name()}
 	for len(dirs) > 0 && left > 0 && c.ctx.Err() == nil {
@@ -25,6 +26,9 @@ func (c *call) tree(p *place) (why string) {
 			entries = entries[:len(entries)+left]
 		}
 		for _, e := range entries {
+			if visible && strings.HasPrefix(e.Name, ".") {
+				continue
+			}
 			name := dir + "/" + e.Name
 			if why := c.inTree(name); why != "" {
 				return why

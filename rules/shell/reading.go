@@ -12,8 +12,10 @@ import (
 type File struct {
 	// Path is the absolute path. Links and .. in it are not resolved.
 	Path string
-	// Tree reports that the command also reads what is below the directory. It may open every file there, hidden ones too.
+	// Tree reports that the command also reads what is below the directory. It may open every file there.
 	Tree bool
+	// Visible reports that files and directories in the tree whose names begin with a dot are skipped, as ripgrep does.
+	Visible bool
 	// Names reports that it reads only names and attributes, as ls and find do, and no content.
 	Names bool
 }
@@ -169,7 +171,7 @@ func (r *read) bySpec(s spec, args []string) string {
 	if len(operands) > s.max {
 		return fmt.Sprintf("%s may do more than read with %s", r.program, operands[s.max])
 	}
-	f := File{Names: s.kind == names, Tree: s.tree(p)}
+	f := File{Names: s.kind == names, Tree: s.tree(p), Visible: r.program == "rg" && !searchesHidden(p)}
 	if s.kind == text {
 		return s.check(r.program, operands)
 	}

@@ -748,7 +748,8 @@ func TestL2_Harmless(t *testing.T) {
 	t.Logf("%d scripts ask, %d do not", len(scripts(asking)), len(scripts(harmless)))
 }
 
-// TestL2_Files checks which files commands are said to read. T stands for a whole tree, N for names alone.
+// TestL2_Files checks which files commands are said to read. T stands for a whole tree, V for the visible part of it, N for names
+// alone.
 func TestL2_Files(t *testing.T) {
 	p := ordinary(t)
 	p.put(".env", "x")
@@ -779,9 +780,14 @@ func TestL2_Files(t *testing.T) {
 		{"grep --file=b x", "b x"},
 		{"grep -r x", ". T"},
 		{"grep -rn x sub", "sub T"},
-		{"rg x", ". T"},
-		{"rg -e x sub a", "sub a T"},
-		{"rg --files sub", "sub T"},
+		{"rg x", ". TV"},
+		{"rg -e x sub a", "sub a TV"},
+		{"rg --files sub", "sub TV"},
+		{"rg x -g '*.go' -g '!.git'", ". TV"},
+		{"rg x -g .env", ". T"},
+		{"rg x -g '*.env'", ". T"},
+		{"rg x -g 'sub/*'", ". T"},
+		{"rg -uu x", ". T"},
 		{"rg --hidden x", ". T"},
 		{"sed -n p a", "a"},
 		{"sed -n -e p a", "a"},
@@ -826,6 +832,9 @@ func (p *place) short(files []shell.File) string {
 		}
 		words = append(words, name)
 		mark := map[[2]bool]string{{true, false}: "N", {false, true}: "T", {true, true}: "NT"}[[2]bool{f.Names, f.Tree}]
+		if f.Visible {
+			mark += "V"
+		}
 		if last := i+1 == len(files) || files[i+1].Names != f.Names || files[i+1].Tree != f.Tree; last && mark != "" {
 			words = append(words, mark)
 		}

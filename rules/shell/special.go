@@ -2,6 +2,7 @@ package shell
 
 import (
 	"math"
+	"path"
 	"slices"
 	"strings"
 )
@@ -240,6 +241,21 @@ func (r *read) goTool(args []string) string {
 		}
 	}
 	return "go " + args[0] + " may run other programs or write files"
+}
+
+// searchesHidden reports whether options of ripgrep make it look at hidden files: those that say so, and patterns that may match some.
+func searchesHidden(p arguments) bool {
+	if p.has('u', "unrestricted") || p.has(0, "hidden") {
+		return true
+	}
+	for _, pattern := range slices.Concat(p.values('g', "glob"), p.values('g', "iglob")) {
+		_, extension, ok := strings.Cut(path.Base(pattern), "*.")
+		harmless := ok && len(extension) < 5 && extension != "env" && strings.Trim(extension, "abcdefghijklmnopqrstuvwxyz0123456789") == "" && strings.HasPrefix(path.Base(pattern), "*.")
+		if !harmless && !strings.HasPrefix(pattern, "!") {
+			return true
+		}
+	}
+	return false
 }
 
 // gofmt judges gofmt, which rewrites files with -w.
