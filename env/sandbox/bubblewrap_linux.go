@@ -143,6 +143,11 @@ func (b *bubblewrap) see(home string) error {
 	}
 	b.base = append(b.base, m.args...)
 	b.base = append(b.base, "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm", "--symlink", "/tmp", "/var/tmp")
+	for _, name := range []string{"/proc/keys", "/proc/kcore"} { // not of the command's own namespace
+		if _, err := os.Stat(name); err == nil {
+			b.base = append(b.base, "--ro-bind", b.emptyFile, name)
+		}
+	}
 	b.plan.mounts = append(b.plan.mounts, mount{path: "/tmp", source: b.private.path("tmp")})
 	b.own = []string{"TMPDIR=/tmp"}
 	if home != "" {

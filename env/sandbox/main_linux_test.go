@@ -14,6 +14,10 @@ import (
 func TestMain(m *testing.M) {
 	orphans.Adopt()
 	code := m.Run()
+	if err := removePrograms(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
 	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1

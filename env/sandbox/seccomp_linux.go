@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The filter of system calls. Calls that it refuses fail with EPERM, as if the kernel did not permit them; clone3 fails with ENOSYS, so
-// that the C library uses clone, whose flags a filter can see.
+// The filter of system calls. Calls that it refuses fail with EPERM, as if the kernel did not permit them; clone3 and openat2 fail
+// with ENOSYS, so that programs use clone and openat, whose flags and modes a filter can see.
 
 // architecture holds what differs between processors.
 type architecture struct {
@@ -91,8 +91,10 @@ func filter(a *architecture, families []uint32) program {
 		p.add(equal, number, 0, 1)
 		p.add(result, failing(unix.EPERM), 0, 0)
 	}
-	p.add(equal, unix.SYS_CLONE3, 0, 1)
-	p.add(result, failing(unix.ENOSYS), 0, 0)
+	for _, number := range []uint32{unix.SYS_CLONE3, unix.SYS_OPENAT2} {
+		p.add(equal, number, 0, 1)
+		p.add(result, failing(unix.ENOSYS), 0, 0)
+	}
 	p.bits(call{unix.SYS_CLONE, 0}, namespaces)
 	for _, c := range a.chmods {
 		p.bits(c, setUID)

@@ -1,0 +1,283 @@
+package sandbox_test
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/peer"
+)
+
+// confinement is a level with options, against which all attacks are run.
+type confinement struct {
+	name    string
+	options sandbox.Options
+	// permitted lists the effects that the level permits, and open those that it does not promise to prevent, as SECURITY.md says.
+	permitted, open []effect
+	needsHelper     bool
+}
+
+func confinements() []confinement {
+	return []confinement{
+		{name: "read-only", options: sandbox.Options{Level: sandbox.ReadOnly}},
+		{name: "workspace", options: sandbox.Options{Level: sandbox.Workspace}, permitted: []effect{inRoot}},
+		{name: "workspace with the network", options: sandbox.Options{Level: sandbox.Workspace, Network: true}, permitted: []effect{inRoot, toTCP, toUDP}, open: []effect{toAbs}},
+		{name: "workspace with a host", options: sandbox.Options{Level: sandbox.Workspace, AllowHosts: []string{"example.com"}}, permitted: []effect{inRoot}, needsHelper: true},
+		{name: "workspace-weak", options: sandbox.Options{Level: sandbox.WorkspaceWeak}, permitted: []effect{inRoot}, needsHelper: true,
+			open: []effect{metadata, protected, toUDP, toPath, readIt, sees}},
+	}
+}
+
+// programs holds the programs that the attacks need, and a directory of this process's own.
+type programs struct{ attack, helper, own string }
+
+// programsVar names the directory with the programs, for a test that runs as another user.
+const programsVar = "ATTRACTOR_TEST_PROGRAMS"
+
+// made reports whether built has made a directory.
+var made atomic.Bool
+
+// built returns the programs, built once.
+var built = sync.OnceValues(func() (p programs, err error) {
+	if p.own, err = os.MkdirTemp("", "attractor-attack-programs-"); err != nil {
+		return p, err
+	}
+	made.Store(true)
+	dir := cmp.Or(os.Getenv(programsVar), p.own)
+	p.attack, p.helper = filepath.Join(dir, "attack"), filepath.Join(dir, "attractor-env")
+	if dir != p.own {
+		return p, nil
+	}
+	for name, source := range map[string]string{p.attack: "./testdata/attack", p.helper: "../../cmd/attractor-env"} {
+		cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", name, source)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return p, fmt.Errorf("%w: %s", err, out)
+		}
+	}
+	return p, nil
+})
+
+// removePrograms removes what built has made. It is for TestMain.
+func removePrograms() error {
+	if !made.Load() {
+		return nil
+	}
+	p, _ := built() // its error was the test's
+	return os.RemoveAll(p.own)
+}
+
+func needPrograms(t *testing.T) programs {
+	t.Helper()
+	p, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// output runs a script in an environment and returns what it printed. A script that does not end is killed.
+func (w *world) output(t *testing.T, e env.Environment, script string) string {
+	t.Helper()
+	var out strings.Builder
+	_, err := env.Run(t.Context(), e, env.Command{Script: script, Output: func(_ int, p []byte) { out.Write(p) }}, time.Minute)
+	if err != nil {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	return out.String()
+}
+
+// enter returns an environment in a world's root, confined or not.
+func (w *world) enter(t *testing.T, c *confinement, p programs) (env.Environment, func()) {
+	t.Helper()
+	lo := env.LocalOptions{Environ: w.environ(), Env: w.vars(), Vars: env.VarsAll, Grace: -1, Containment: env.ContainGroup} // the sandbox alone has to hold
+	ends := []func() error{}
+	if c != nil {
+		o := c.options
+		o.Environ, o.Helper, o.State = w.environ(), p.helper, t.TempDir()
+		box, err := sandbox.New(w.root, o)
+		if errors.Is(err, errors.ErrUnsupported) {
+			peer.Missing(t, "%v", err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		lo, ends = box.Confine(lo), append(ends, box.Close)
+	}
+	l, err := env.NewLocal(w.root, lo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends = append(ends, l.Close)
+	return l, func() {
+		t.Helper()
+		for _, end := range slices.Backward(ends) {
+			if err := end(); err != nil {
+				t.Error(err)
+			}
+		}
+		if left := w.placeholders(); len(left) > 0 {
+			t.Errorf("placeholders are left: %q", left)
+		}
+	}
+}
+
+// usedUp reports whether an attack has changed the world so that the next one would mean something else.
+func (w *world) usedUp() bool {
+	for _, name := range []string{w.tool, w.root + "/.git/HEAD", w.root + "/nested/.git/HEAD", w.root + "/module/.git"} {
+		if _, err := os.Stat(name); err != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Each attack has its effect outside, so that its script is known to work.
+func TestL12_AttacksOutside(t *testing.T) {
+	p := needPrograms(t)
+	w := newWorld(t, p.attack)
+	for _, a := range attacks() {
+		if a.does == "" || a.root && os.Getuid() != 0 {
+			continue
+		}
+		if strings.Contains(a.script, "$TCP6") && w.ports["tcp6"] == "" || strings.Contains(a.script, "$UDP6") && w.ports["udp["] == "" {
+			t.Logf("%s: no IPv6 here", a.name)
+			continue
+		}
+		e, end := w.enter(t, nil, p)
+		out := w.output(t, e, a.script)
+		end()
+		found := w.effects(out)
+		if len(found[a.does]) == 0 {
+			t.Errorf("%s: the script has no effect %q outside, only %q:\n%s", a.name, a.does, found, out)
+		}
+		if len(found[wrote])+len(found[metadata])+len(found[protected])+len(found[inRoot])+len(found[signalled]) > 0 {
+			w.end()
+			w = newWorld(t, p.attack)
+		}
+	}
+}
+
+// No attack has an effect that its level promises to prevent.
+func TestL12_Attacks(t *testing.T) {
+	p := needPrograms(t)
+	for _, c := range confinements() {
+		t.Run(c.name, func(t *testing.T) { c.attacked(t, p) })
+	}
+}
+
+// attacked runs all attacks against a level and prints how many it held.
+func (c confinement) attacked(t *testing.T, p programs) {
+	w := newWorld(t, p.attack)
+	e, end := w.enter(t, &c, p)
+	defer func() { end() }()
+	held, notPromised, all := 0, 0, attacks()
+	for _, a := range all {
+		if w.usedUp() {
+			end()
+			w.end()
+			w = newWorld(t, p.attack)
+			e, end = w.enter(t, &c, p)
+		}
+		out := w.output(t, e, a.script)
+		through, open := c.judge(w.effects(out))
+		switch {
+		case len(through) > 0:
+			t.Errorf("%s:\n\t%s\nhas got through:\n\t%s\nIt printed:\n%s", a.name, a.script, few(through), out)
+		case len(open) > 0:
+			notPromised++
+			t.Logf("%s: not promised, and it happened:\n\t%s", a.name, few(open))
+		default:
+			held++
+		}
+	}
+	t.Logf("%s, as user %d: %d attacks, %d held, %d that are not promised got through", c.name, os.Getuid(), len(all), held, notPromised)
+	if len(all) < 60 {
+		t.Errorf("there are only %d attacks", len(all))
+	}
+}
+
+// few returns the first of several lines.
+func few(lines []string) string {
+	if more := len(lines) - 4; more > 0 {
+		lines = append(lines[:4:4], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, "\n\t")
+}
+
+// judge returns which effects a level promised to prevent, and which it did not.
+func (c confinement) judge(found map[effect][]string) (through, open []string) {
+	for _, e := range slices.Sorted(maps.Keys(found)) {
+		switch {
+		case slices.Contains(c.permitted, e):
+		case slices.Contains(c.open, e):
+			open = append(open, string(e)+": "+found[e][0])
+		default:
+			through = append(through, found[e]...)
+		}
+	}
+	return through, open
+}
+
+// The attacks fail as another user too, for whom sandboxes are made of user namespaces.
+func TestL12_AsNobody(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("this is not root, so TestL12_Attacks runs as an ordinary user")
+	}
+	setpriv := peer.Need(t, "setpriv")
+	p := needPrograms(t)
+	const nobody = 65534
+	dir, err := os.MkdirTemp(placeOfWorlds(t), "attractor-attacks-nobody-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	for name, source := range map[string]string{"test": os.Args[0], "attack": p.attack, "attractor-env": p.helper} {
+		data, err := os.ReadFile(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, own := range []string{"tmp", "home", "worlds"} {
+		if err := errors.Join(os.Mkdir(filepath.Join(dir, own), 0o755), os.Chown(filepath.Join(dir, own), nobody, nobody)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", filepath.Join(dir, "test"), "-test.v", "-test.run=^(TestL12_Attacks|TestL12_AttacksOutside|TestL6_.*|TestL12_Outlives)$")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HOME="+dir+"/home", "TMPDIR="+dir+"/tmp", programsVar+"="+dir, worldsVar+"="+dir+"/worlds", "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=")
+	out, err := cmd.CombinedOutput()
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, " attacks, ") {
+			t.Log(strings.TrimSpace(line))
+		}
+	}
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if n := strings.Count(string(out), " attacks, "); n != len(confinements()) {
+		t.Errorf("%d of %d levels were attacked:\n%s", n, len(confinements()), out)
+	}
+}
