@@ -425,20 +425,34 @@ func TestL4_ProxyCloseEndsTunnels(t *testing.T) {
 	}
 }
 
-func FuzzHello(f *testing.F) {
-	var hello bytes.Buffer
+// clientHello returns what a client of example.com sends first.
+func clientHello(t testing.TB) []byte {
+	t.Helper()
 	client, server := net.Pipe()
-	go func() {
-		tls.Client(client, &tls.Config{ServerName: "example.com"}).Handshake()
-	}()
-	first := make([]byte, 4096)
+	defer server.Close()
+	go func() { _ = tls.Client(client, &tls.Config{ServerName: "example.com"}).Handshake() }() // ends with the pipe
+	first := make([]byte, 1<<14)
 	n, err := server.Read(first)
 	if err != nil {
-		f.Fatal(err)
+		t.Fatal(err)
 	}
-	server.Close()
-	hello.Write(first[:n])
-	f.Add(hello.Bytes())
+	return first[:n]
+}
+
+// What a client sends right behind its hello is passed on as well.
+func TestL4_ProxyKeepsWhatFollowsTheHello(t *testing.T) {
+	hello := clientHello(t)
+	for _, more := range []int{0, 1, 600, 2000} {
+		sent := append(bytes.Clone(hello), bytes.Repeat([]byte("x"), more)...)
+		name, read, err := readHello(bufio.NewReader(bytes.NewReader(sent)))
+		if err != nil || name != "example.com" || !bytes.Equal(read, sent) {
+			t.Errorf("%d bytes more: %q, %d of %d bytes are passed on, %v", more, name, len(read), len(sent), err)
+		}
+	}
+}
+
+func FuzzHello(f *testing.F) {
+	f.Add(clientHello(f))
 	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		name, read, err := readHello(bufio.NewReader(bytes.NewReader(b)))
