@@ -74,7 +74,8 @@ func (s *Set) newCall(ctx context.Context, e env.Environment, req tool.Request) 
 		if !path.IsAbs(name) {
 			name = c.dir + "/" + name
 		}
-		c.add(part{files: []file{{place: &place{named: name}, writes: req.Access.Effect != tool.ReadOnly}}})
+		trees, names := looks(req.Call.Name)
+		c.add(part{files: []file{{place: &place{named: name}, writes: req.Access.Effect != tool.ReadOnly, tree: trees, names: names}}})
 	}
 	for _, host := range req.Access.Hosts {
 		c.add(part{host: host, asks: "it reads from " + host, suggest: []string{"WebFetch(domain:" + plainHost(host) + ")"}})

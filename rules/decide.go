@@ -302,8 +302,8 @@ func (c *call) file(f file, byRule bool) (allowed *rule, why string, suggest []s
 	case !c.within(f.place):
 		return nil, f.place.named + " is not in the session's directories", c.suggestFile(f, false)
 	case f.tree:
-		if why := c.tree(f.place, f.visible); why != "" {
-			return nil, why, nil
+		if why, suggest := c.tree(f); why != "" {
+			return nil, why, suggest
 		}
 	}
 	return nil, "", nil

@@ -163,6 +163,27 @@ func TestL2_Trees(t *testing.T) {
 	p := newProject(t, "src/a.go", "conf/.env", "secrets/key")
 	p.commands(t, `{}`, []decisionCase{{"grep -r x .", "ask", ""}, {"grep -r x src", "allow", ""}, {"ls -R .", "allow", ""}, {"find . -name '*.env'", "allow", ""},
 		{"grep x conf/.env", "ask", ""}, {"ls conf/.env", "allow", ""}})
+	grep := func(s *rules.Set, dir string) string {
+		d := p.decide(s, "grep", map[string]string{"pattern": "x", "path": dir})
+		return verdict(d.Verdict) + " " + strings.Join(d.Suggest, " ")
+	}
+	s := p.load(`{}`)
+	for dir, want := range map[string]string{".": "ask Read(./conf/.env)", "src": "allow ", "conf": "ask Read(./conf/.env)", "conf/.env": "ask Read(./conf/.env)"} {
+		if got := grep(s, dir); got != want {
+			t.Errorf("grep in %s: %s, want %s", dir, got, want)
+		}
+	}
+	if err := s.Allow("Read(./conf/.env)"); err != nil || grep(s, ".") != "allow " {
+		t.Error("it asks again: ", grep(s, "."), err)
+	}
+	p.write(".gitignore", ".env\n") // the tool does not read what is ignored, but the command does
+	if got := grep(p.load(`{}`), "."); got != "allow " {
+		t.Errorf("grep with an ignored secret: %s", got)
+	}
+	if got := grep(p.load(`{}`), "conf"); got != "allow " {
+		t.Errorf("grep in conf with an ignored secret: %s", got)
+	}
+	p.commands(t, `{}`, []decisionCase{{"grep -r x .", "ask", ""}})
 	p.commands(t, `{"deny": ["Read(key)"]}`, []decisionCase{{"grep -r x secrets", "ask", ""}, {"cat secrets/key", "deny", "Read(key)"}})
 }
 

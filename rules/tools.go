@@ -88,3 +88,14 @@ func coversMCP(rule, tool string) bool {
 	}
 	return starred(rule).match(tool)
 }
+
+// looks reports whether a tool reads all files in a directory, and whether it reads only their names.
+func looks(name string) (trees, names bool) {
+	switch name {
+	case "Grep", "grep", "grep_search", "read_many_files":
+		return true, false
+	case "Glob", "glob", "LS", "list_dir", "list_directory":
+		return false, true
+	}
+	return false, false
+}

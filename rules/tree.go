@@ -2,57 +2,100 @@ package rules
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
+	"github.com/attractor-go/attractor/search"
 	"github.com/attractor-go/attractor/tool"
 )
 
-// maxTree is the number of directory entries that are looked at for files which a recursive command should not read. What is beyond them is
+// maxTree is the number of directory entries that are looked at for files which a recursive reader should not read. What is beyond them is
 // not looked for: most trees are smaller, and a question about every search of a large one would help nobody.
 const maxTree = 5000
 
-// tree returns why reading everything in a directory asks: a secret, or a file that a rule denies or asks about.
-func (c *call) tree(p *place, visible bool) (why string) {
+// branch is a directory of a tree.
+type branch struct {
+	name    string
+	ignores search.Rules
+}
+
+// tree returns the question about reading everything in a directory: a secret is there, or a file that a rule denies or asks about. Tools
+// do not read files that .gitignore excludes.
+func (c *call) tree(f file) (why string, suggest []string) {
 	left := maxTree
-	dirs := []string{p.name()}
+	p, ignored := f.place, c.kind == read
+	dirs := []branch{{name: p.name()}}
+	if ignored {
+		dirs[0].ignores = c.ignoresAbove(p.name())
+	}
 	for len(dirs) > 0 && left > 0 && c.ctx.Err() == nil {
 		dir := dirs[0]
 		dirs = dirs[1:]
-		entries, err := c.env.ReadDir(c.ctx, dir)
+		entries, err := c.env.ReadDir(c.ctx, dir.name)
 		if err != nil {
 			continue // what cannot be read here cannot be read by the command, or it is no directory
+		}
+		if ignored {
+			dir.ignores = c.enter(dir, dir.name == c.dirs.Work)
 		}
 		if left -= len(entries); left < 0 {
 			entries = entries[:len(entries)+left]
 		}
 		for _, e := range entries {
-			if visible && strings.HasPrefix(e.Name, ".") {
+			if f.visible && strings.HasPrefix(e.Name, ".") || dir.ignores.Exclude(strings.TrimSuffix(dir.name, "/")+"/", e.Name, e.IsDir()) {
 				continue
 			}
-			name := dir + "/" + e.Name
-			if why := c.inTree(name); why != "" {
-				return why
+			name := path.Join(dir.name, e.Name)
+			if why, suggest := c.inTree(name); why != "" {
+				return why, suggest
 			}
 			if e.IsDir() && e.Name != ".git" {
-				dirs = append(dirs, name)
+				dirs = append(dirs, branch{name, dir.ignores})
 			}
 		}
 	}
-	return ""
+	return "", nil
 }
 
-// inTree returns why a file that is read with all others of a directory asks.
-func (c *call) inTree(name string) string {
-	if _, ok := secretFile(name); ok {
-		return fmt.Sprintf("it also reads %s, which usually holds secrets", name)
+// ignoresAbove returns the rules of .gitignore files from the working directory down to the directory above a path.
+func (c *call) ignoresAbove(name string) (r search.Rules) {
+	if !inside(c.dirs.Work, name) {
+		return r
 	}
+	at := c.dirs.Work
+	for elem := range strings.SplitSeq(strings.TrimPrefix(name[len(at):], "/"), "/") {
+		if at == name {
+			break
+		}
+		r = c.enter(branch{at, r}, at == c.dirs.Work)
+		at = path.Join(at, elem)
+	}
+	return r
+}
+
+// enter returns the rules for the files of a directory.
+func (c *call) enter(b branch, top bool) search.Rules {
+	if r, err := b.ignores.Enter(c.ctx, c.env, b.name, top); err == nil {
+		return r
+	}
+	return b.ignores
+}
+
+// inTree returns the question about a file that is read with all others of a directory.
+func (c *call) inTree(name string) (why string, suggest []string) {
 	f := file{place: &place{named: name, real: name, known: true, resolved: true}}
 	for _, v := range []tool.Verdict{tool.Deny, tool.Ask} {
 		for _, r := range c.of(v) {
 			if r.path != nil && r.aboutFile(f) && c.hits(r, f) {
-				return fmt.Sprintf("it also reads %s, about which there is the rule %s", name, r.text)
+				return fmt.Sprintf("it also reads %s, about which there is the rule %s", name, r.text), nil
 			}
 		}
 	}
-	return ""
+	if _, ok := secretFile(name); !ok {
+		return "", nil
+	}
+	if _, why, suggest = c.file(f, false); why != "" {
+		return "it also reads " + why, suggest
+	}
+	return "", nil
 }

@@ -64,9 +64,17 @@ func parseWords(text string) (p wordPattern, err error) {
 // patternWords removes quotes and puts the special bytes for spaces and stars.
 func patternWords(text string) (string, error) {
 	var b strings.Builder
-	quote := byte(0)
+	quote, inWord := byte(0), false
 	for i := 0; i < len(text); i++ {
 		c := text[i]
+		if quote == 0 && (c == ' ' || c == '\t' || c == '\n') {
+			if inWord {
+				b.WriteByte(between)
+			}
+			inWord = false
+			continue
+		}
+		inWord = true
 		switch {
 		case c == '\\' && i+1 < len(text) && (quote == 0 || text[i+1] == '*' || quote == '"' && strings.IndexByte("\"\\$`", text[i+1]) >= 0):
 			i++
@@ -79,10 +87,6 @@ func patternWords(text string) (string, error) {
 			b.WriteByte(anyWords)
 		case c == '*':
 			b.WriteByte(anyText)
-		case quote == 0 && (c == ' ' || c == '\t' || c == '\n'):
-			if s := b.String(); s[len(s)-1] != between {
-				b.WriteByte(between)
-			}
 		default:
 			b.WriteByte(c)
 		}
