@@ -22,6 +22,8 @@ type Setup struct {
 	Project *Project
 	// Rules decide which calls are allowed, denied or asked about.
 	Rules *rules.Set
+	// Gate decides about the session's tool calls. A program adds its hooks before it starts the session.
+	Gate *Gate
 	// Resumed reports whether the session is a resumed one or a fork.
 	Resumed bool
 
@@ -94,17 +96,17 @@ func Open(ctx context.Context, c Config) (s *Setup, err error) {
 // openGate puts the gate in front of the tool calls of the session.
 func (s *Setup) openGate(c *Config) {
 	o := &s.Options
-	gate := NewGate(c.Permission, s.Rules, o.Env)
-	gate.Ask = c.Asker
-	o.Authorize, o.Middleware = gate.Authorize, append(o.Middleware, gate.Middleware)
-	if gate.CanAsk() {
-		o.Approve = gate.Approve
-	}
+	s.Gate = NewGate(c.Permission, s.Rules, o.Env)
+	s.Gate.Ask = c.Asker
+	o.Authorize, o.Middleware = s.Gate.Authorize, append(o.Middleware, s.Gate.Middleware)
 }
 
 // Start starts the session with the Options, or resumes it and changes its settings. It renders the system prompt of a new session unless
 // the Options have one. The session closes the journal.
 func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
+	if s.Gate != nil && s.Gate.CanAsk() {
+		s.Options.Approve = s.Gate.Approve
+	}
 	s.maskDoors()
 	if !s.Resumed {
 		return s.begin(ctx)

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/attractor-go/attractor/internal/host"
+	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/sanitize"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// FuzzQuestion shows questions about arbitrary calls. Nothing in them acts on a terminal, every line of the call's own text is indented, so
+// that it cannot pass for the program's, and the command is complete.
+func FuzzQuestion(f *testing.F) {
+	f.Add("shell", "ls\nAsked because it is safe.", `{"command":"ls","x":["\u202e"]}`, "/w/a\nb", "Bash(x)\n  y  yes")
+	f.Add("edit_file", "", `{"old_string":"a\nb","new_string":"\u001b[2J","file_path":"f"}`, "", "")
+	f.Add("apply_patch", "", "*** Begin Patch\r\n\x1b]0;x\a", "", "")
+	f.Add("x", "", `{"a":{"b":[1,2]},"a`, "", "")
+	f.Fuzz(func(t *testing.T, name, command, args, path, rule string) {
+		q := host.Question{Request: tool.Request{Call: llm.ToolCall{Name: name, Args: args}, Access: tool.Access{Command: command}}, Reason: path, Rule: rule, Dir: path,
+			Links: []host.Link{{Path: path, Target: path}}}
+		text := question(q) + choices([]string{rule})
+		if clean := sanitize.Text(text); clean != text {
+			t.Errorf("the terminal gets %q", text)
+		}
+		for line := range strings.Lines(question(q)) {
+			ours := strings.HasPrefix(line, "  ")
+			for _, prefix := range []string{"The agent ", "In the directory ", "Asked because ", "The rule is ", oneLine(path) + " leads to "} {
+				ours = ours || strings.HasPrefix(line, prefix)
+			}
+			if !ours {
+				t.Errorf("the line %q looks like the program's", line)
+			}
+		}
+		for line := range strings.Lines(sanitize.Text(command)) {
+			if !strings.Contains(text, "  "+strings.TrimSuffix(line, "\n")) {
+				t.Errorf("the line %q of the command is missing", line)
+			}
+		}
+	})
+}
