@@ -144,7 +144,10 @@ func (s *Setup) begin(ctx context.Context) (*agent.Session, error) {
 func (s *Setup) Close() error {
 	var err error
 	if s.Local != nil {
-		err = errors.Join(s.Local.Close(), s.box.Close())
+		err = s.Local.Close()
+	}
+	if s.box != nil { // a program may have made its own Local
+		err = errors.Join(err, s.box.Close())
 	}
 	return errors.Join(err, s.discard())
 }
