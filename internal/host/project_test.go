@@ -238,3 +238,53 @@ func TestL10_NoTrustByTools(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The rules of a project that allow count when it is trusted; those that deny count always. A rule that was added after the trust does not.
+func TestL10_RulesOfAProject(t *testing.T) {
+	shell := func(command string) fakellm.Turn {
+		return fakellm.Turn{Calls: []fakellm.Call{{Name: "shell", Args: []byte(`{"command":"` + command + `"}`)}}}
+	}
+	state := t.TempDir()
+	run := func(dir string, trusted bool) (asked int) {
+		b := newBench(t, shell("touch allowed"), shell("mkdir denied"), fakellm.Turn{Text: "done"})
+		c := b.config()
+		c.Dir, c.Permission, c.TrustProject = dir, host.Ask, trusted
+		c.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", b.url, "XDG_STATE_HOME", state, "HOME", state)
+		c.Asker = func(context.Context, host.Question) (host.Answer, error) {
+			asked++
+			return host.Answer{Verdict: tool.Allow}, nil
+		}
+		b.submit(c, "the task")
+		if _, err := os.Stat(filepath.Join(dir, "denied")); err == nil {
+			t.Errorf("trusted %v: a denied command has run", trusted)
+		}
+		if err := os.Remove(filepath.Join(dir, "allowed")); err != nil {
+			t.Error(err)
+		}
+		return asked
+	}
+	for _, name := range []string{".attractor/rules.json", ".claude/settings.json", ".claude/settings.local.json"} {
+		dir := t.TempDir()
+		put(t, dir, name, `{"permissions": {"deny": ["Bash(mkdir:*)"], "allow": ["Bash(touch:*)"]}}`)
+		if untrusted, trusted := run(dir, false), run(dir, true); untrusted != 1 || trusted != 0 {
+			t.Errorf("%s: %d questions, trusted %d", name, untrusted, trusted)
+		}
+	}
+	dir := t.TempDir()
+	put(t, dir, ".claude/settings.json", `{"permissions": {"deny": ["Bash(mkdir:*)"]}}`)
+	p, err := host.OpenProject(dir, variables("XDG_STATE_HOME", state), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := host.TrustStore(variables("XDG_STATE_HOME", state))
+	if err == nil {
+		err = store.Grant(p.Snapshot)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, ".claude/settings.json", `{"permissions": {"deny": ["Bash(mkdir:*)"], "allow": ["Bash(touch:*)"]}}`)
+	if asked := run(dir, false); asked != 1 {
+		t.Errorf("a rule that was added later has an effect: %d questions", asked)
+	}
+}
