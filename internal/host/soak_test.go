@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,7 +35,15 @@ const soakSecret = "zq8Vt2-soak-secret-4LmX91"
 // and do not leak the secret.
 func TestL9_SoakTrusted(t *testing.T) {
 	peer.Need(t, "bwrap")
-	calls := append(soak.Calls(), soak.Call{Tool: "shell", Args: func(dice *rand.Rand) any {
+	local, err := env.NewLocal(t.TempDir(), env.LocalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := strings.HasPrefix(local.Containment(), env.ContainGroup)
+	if err := local.Close(); err != nil {
+		t.Fatal(err)
+	}
+	calls := append(soak.Calls(group), soak.Call{Tool: "shell", Args: func(dice *rand.Rand) any {
 		scripts := []string{"cat secret.txt", "base64 secret.txt", "xxd -p secret.txt || od -c secret.txt", "cat secret.txt secret.txt | rev", "for i in 1 2 3 4 5 6 7 8 9; do cat secret.txt; done; yes flood | head -c 200000",
 			"ls .git ~ /", "touch ../outside /etc/soak .claude/settings.json; rm -rf .claude", "git push; rm x", "sudo ls", "curl -m 1 http://127.0.0.1:1"}
 		return map[string]any{"command": scripts[dice.IntN(len(scripts))]}

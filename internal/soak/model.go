@@ -175,7 +175,12 @@ func encode(args any) json.RawMessage {
 }
 
 // Calls returns calls of the tools that all sessions have: ordinary ones, wrong ones, and floods of output, processes and bytes on the disk.
-func Calls() []Call {
+// With group, commands run in process groups alone, and none both leaves its group and clears its environment: nothing would find it.
+func Calls(group bool) []Call {
+	hidden := "env -i "
+	if group {
+		hidden = ""
+	}
 	type args = map[string]any
 	with := func(tool string, all ...args) Call {
 		return Call{tool, func(dice *rand.Rand) any { return all[dice.IntN(len(all))] }}
@@ -203,7 +208,7 @@ func Calls() []Call {
 			shell("yes background", "run_in_background", true)),
 		with("shell", // processes: many, without their group, without their parent, deaf to signals
 			shell("i=0; while [ $i -lt 40 ]; do sleep 1000 & i=$((i+1)); done; exit 1"), shell("setsid sleep 1000 >/dev/null 2>&1 & echo started"),
-			shell("trap '' TERM INT HUP; sleep 1000", "timeout_ms", 50), shell("env -i setsid sh -c 'sleep 1000 & sleep 1000' >/dev/null 2>&1 &"),
+			shell("trap '' TERM INT HUP; sleep 1000", "timeout_ms", 50), shell(hidden+"setsid sh -c 'sleep 1000 & sleep 1000' >/dev/null 2>&1 &"),
 			shell("sleep 1000", "run_in_background", true), shell("f() { if [ $1 -gt 0 ]; then f $(($1-1)) & f $(($1-1)) & fi; sleep 1000; }; f 5", "timeout_ms", 100)),
 		with("shell", shell("head -c 8000000 /dev/urandom > huge; mkfifo pipe; ln -s / root; ln -s nowhere dangling; mkdir -p many; cd many; i=0; while [ $i -lt 200 ]; do : > $i; i=$((i+1)); done")),
 	}
