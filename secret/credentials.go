@@ -23,15 +23,25 @@ func matchAuthorization(text string, head int) (int, int, bool) {
 		return -1, 0, false
 	}
 	from := at + 1
-	end := runEnd(text, from, from+maxToken, "._~+/=-")
-	more := end == len(text) && end < from+maxToken
-	switch credentials := text[from:end]; strings.ToLower(text[scheme:at]) {
+	switch strings.ToLower(text[scheme:at]) {
 	case "basic":
-		return orNone(from, end, isBasic(credentials)), end, more
+		end := runEnd(text, from, from+maxToken, "+/=")
+		return orNone(from, isBasic(text[from:end])), end, end == len(text) && end < from+maxToken
 	case "bearer", "token", "apikey":
-		return orNone(from, end, len(credentials) >= 16 && hasRun(credentials, "-")), end, more
+		end, more := tokenEnd(text, from)
+		return orNone(from, end-from >= 16 && hasRun(text[from:end], "-")), end, more
 	}
 	return -1, 0, false
+}
+
+// tokenEnd returns the end of the bearer token that begins at an offset, without the full stop of a sentence.
+func tokenEnd(text string, from int) (end int, more bool) {
+	end = runEnd(text, from, from+maxToken, "._~+/=-")
+	more = end == len(text) && end < from+maxToken
+	for end > from && text[end-1] == '.' {
+		end--
+	}
+	return end, more
 }
 
 // isBasic reports whether credentials are a user and a password in base64.
@@ -45,11 +55,11 @@ func isBasic(credentials string) bool {
 
 // matchBearer matches a bearer token that has no name of a header before it. It must have letters and digits.
 func matchBearer(text string, head int) (int, int, bool) {
-	end := runEnd(text, head, head+maxToken, "._~+/=-")
+	end, more := tokenEnd(text, head)
 	credentials := text[head:end]
 	ok := len(credentials) >= 24 && hasRun(credentials, "-") && strings.ContainsFunc(credentials, func(r rune) bool { return isDigit(byte(r)) }) &&
 		strings.ContainsFunc(credentials, func(r rune) bool { return isLetter(byte(r)) })
-	return orNone(head, end, ok), end, end == len(text) && end < head+maxToken
+	return orNone(head, ok), end, more
 }
 
 // The most bytes of the user and of the password in a URL.
@@ -79,7 +89,7 @@ func matchURL(text string, head int) (int, int, bool) {
 	if at == from+maxPassword || at == len(text) {
 		return -1, 0, at < from+maxPassword
 	}
-	return orNone(from, at, isPassword(text[from:at])), at, false
+	return orNone(from, isPassword(text[from:at])), at, false
 }
 
 // isPassword reports whether a text in the place of a password is probably a real one.

@@ -54,15 +54,17 @@ func nextJSON(text string, at, layers int) unit {
 	if escape.end < 0 {
 		return escape
 	}
-	switch i := strings.IndexByte(`"\/bfnrtu`, byte(escape.code)); {
-	case i < 0 || escape.code >= 0x80: // not an escape
-		return u
-	case escape.code == 'u':
+	if escape.code == 'u' {
 		return codePoint(text, u, escape.end, layers-1)
-	default:
-		return unit{rune("\"\\/\b\f\n\r\t"[i]), true, escape.end}
 	}
+	if i := strings.IndexByte(jsonEscapes, byte(escape.code)); i >= 0 && escape.code < 0x80 {
+		return unit{rune(jsonEscaped[i]), true, escape.end}
+	}
+	return u // not an escape
 }
+
+// jsonEscapes holds the bytes that make an escape after a backslash, except u, and jsonEscaped what they stand for.
+const jsonEscapes, jsonEscaped = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
 
 // codePoint decodes the digits of \u, and the second half of a surrogate pair. Without digits it returns the backslash.
 func codePoint(text string, backslash unit, at, layers int) unit {
@@ -134,15 +136,8 @@ func (l layer) compare(text string, at int, pattern string) (end int, more bool)
 // relevant reports whether the escape at an offset may stand for a character of a pattern, or may do so once the text goes on.
 func (m *matcher) relevant(text string, at int) bool {
 	if at+1 < len(text) { // most escapes are simple
-		switch c := text[at+1]; {
-		case text[at] == '%' && !isAlnum(c) && c != '\\':
+		if c := text[at+1]; text[at] == '\\' && m.simple[c] || text[at] == '%' && !isAlnum(c) && c != '\\' {
 			return false
-		case text[at] == '\\' && c == 'n':
-			return m.has['\n']
-		case text[at] == '\\' && c == '"':
-			return m.has['"']
-		case text[at] == '\\' && c == 't':
-			return m.has['\t']
 		}
 	}
 	for _, l := range layers {
@@ -157,24 +152,22 @@ func (m *matcher) relevant(text string, at int) bool {
 	return false
 }
 
-// escaped looks for patterns whose first escape is at an offset of text.
-func (s *scanner) escaped(at int) {
+// escaped looks for patterns whose first escape of its kind is at an offset of text. tried is the offset behind the last one.
+func (s *scanner) escaped(at int, tried *int) {
 	if !s.relevant(s.text, at) {
 		return
 	}
-	from := max(0, at-s.longest)
-	if s.tried > from {
-		from = min(s.tried, at)
-	}
-	for i := from; i <= at; i++ {
+	for i := max(at-s.longest, *tried, 0); i <= at; i++ {
 		if i < at && !s.mayBegin(i, at) {
 			continue
 		}
 		for _, l := range layers {
-			s.decoded(l, i)
+			if l.percent && s.text[at] == '%' || l.json > 0 && s.text[at] == '\\' {
+				s.decoded(l, i)
+			}
 		}
 	}
-	s.tried = at + 1
+	*tried = at + 1
 }
 
 // mayBegin reports whether a pattern begins with text[i:at].
@@ -197,7 +190,9 @@ func (s *scanner) decoded(l layer, at int) {
 		}
 		if pos = u.end; u.isByte {
 			first[n] = byte(u.code)
-			n++
+			if n++; n <= 2 && !s.pairs.has(string(first[:n]), 0) {
+				return
+			}
 			continue
 		}
 		var char [utf8.UTFMax]byte

@@ -100,7 +100,7 @@ func token(name, first string, least int, extra string, heads ...string) format 
 		end := runEnd(text, head, head+maxToken, extra)
 		switch body := text[head:end]; {
 		case end == len(text) && end < head+maxToken:
-			return orNone(0, end, len(body) >= least && starts(body, first) && hasRun(body, extra)), end, true
+			return orNone(0, len(body) >= least && starts(body, first) && hasRun(body, extra)), end, true
 		case len(body) < least || !starts(body, first) || !hasRun(body, extra):
 			return -1, 0, false
 		}
@@ -109,7 +109,7 @@ func token(name, first string, least int, extra string, heads ...string) format 
 }
 
 // orNone returns at if ok, else -1.
-func orNone(at, _ int, ok bool) int {
+func orNone(at int, ok bool) int {
 	if ok {
 		return at
 	}
@@ -161,7 +161,7 @@ func awsKey() format {
 		}
 		switch {
 		case end == head+16:
-			return orNone(0, end, !strings.HasSuffix(text[:end], "EXAMPLE")), end, false
+			return orNone(0, !strings.HasSuffix(text[:end], "EXAMPLE")), end, false
 		case end == len(text):
 			return -1, 0, true
 		}
@@ -178,7 +178,7 @@ func matchJWT(text string, head int) (int, int, bool) {
 		least := [...]int{8, 8, 16}[part]
 		switch {
 		case end == len(text) && end < 4*maxToken:
-			return orNone(0, end, part == 2 && end-from >= least), end, true
+			return orNone(0, part == 2 && end-from >= least), end, true
 		case end-from < least:
 			return -1, 0, false
 		case part == 2:
@@ -226,7 +226,7 @@ func matchPEM(text string, head int) (int, int, bool) {
 			data = end + 1
 		}
 	}
-	return orNone(0, data, data > body), data, end == len(text) && end < maxPEM
+	return orNone(0, data > body), data, end == len(text) && end < maxPEM
 }
 
 // maxHeader bounds what stands between lines of data, such as the headers of an encrypted key.
@@ -242,7 +242,7 @@ func endOfPEM(text string, data bool, end int) (int, int, bool) {
 		end++
 	}
 	more := end == len(text) && !strings.HasSuffix(text[label:], "-----")
-	return orNone(0, end, data), end, more
+	return orNone(0, data), end, more
 }
 
 // pemByte reports whether a byte may be in the body of a PEM block: base64, headers, and newlines as they are or escaped.

@@ -12,13 +12,17 @@ func (m *Masker) JSON(data json.RawMessage) json.RawMessage {
 		return data
 	}
 	text := m.String(view(data))
-	if len(text) == len(data) && text == view(data) {
+	same := len(text) == len(data) && text == view(data)
+	if same && bytes.IndexByte(data, '\\') < 0 {
 		return data
 	}
 	if json.Valid(data) {
 		if masked := m.literals(data); json.Valid(masked) && m.onlyInEscapes(masked) {
 			return masked
 		}
+	}
+	if same {
+		return data
 	}
 	return quote(text)
 }

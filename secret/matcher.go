@@ -16,9 +16,10 @@ type matcher struct {
 	wide     bool      // a pattern has bytes beyond ASCII
 	index    []int32   // by hash of the first four bytes: 1 + the first of the patterns, which are neighbours; 0 for none
 
-	heads     [256][]head // of the formats, by their first byte
-	headPairs pairs       // the bytes with which they begin
-	filter    func() *filter
+	heads  [256][]head // of the formats, by their first byte
+	all    pairs       // the bytes with which patterns and heads begin
+	simple [256]bool   // the bytes that, after a backslash, make an escape that no pattern can have
+	filter func() *filter
 }
 
 // pairs is a set of pairs of bytes, and of what may be the first byte of one.
@@ -64,6 +65,7 @@ func newMatcher(formats bool, values []value) *matcher {
 	for i, p := range m.patterns {
 		m.longest = max(m.longest, len(p.text))
 		m.pairs.add(p.text)
+		m.all.add(p.text)
 		for _, c := range []byte(p.text) {
 			m.has[c] = true
 			m.wide = m.wide || c >= 0x80
@@ -74,9 +76,13 @@ func newMatcher(formats bool, values []value) *matcher {
 		m.heads = formatHeads()
 		for _, list := range m.heads {
 			for _, h := range list {
-				m.headPairs.add(h.text)
+				m.all.add(h.text)
 			}
 		}
+	}
+	for c := range m.simple {
+		i := strings.IndexByte(jsonEscapes, byte(c))
+		m.simple[c] = i < 0 && c != 'u' || i >= 0 && c != '\\' && !m.has[jsonEscaped[i]]
 	}
 	m.filter = sync.OnceValue(func() *filter { return newFilter(m.patterns, &m.heads) })
 	return m

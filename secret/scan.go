@@ -20,7 +20,6 @@ type scanner struct {
 	regions []region
 	safe    int   // no secret begins before this offset and ends behind the text
 	heads   []int // offsets at which the head of a format may begin
-	tried   int   // escapes were looked at in patterns that begin before this offset
 }
 
 // scan returns the secrets in a text, in their order and without overlaps. Unless the text is final, safe is the offset from which on it may
@@ -84,6 +83,9 @@ func (s *scanner) candidates() {
 
 // candidate looks for what may begin at an offset.
 func (s *scanner) candidate(at int) {
+	if !s.all.has(s.text, at) {
+		return
+	}
 	if s.pairs.has(s.text, at) {
 		found, more := s.plain(s.text[at:])
 		if found != nil {
@@ -92,9 +94,6 @@ func (s *scanner) candidate(at int) {
 		if more {
 			s.wait(at)
 		}
-	}
-	if !s.headPairs.has(s.text, at) {
-		return
 	}
 	for _, h := range s.matcher.heads[s.text[at]] {
 		if rest := s.text[at:]; strings.HasPrefix(rest, h.text) || !s.final && len(rest) < len(h.text) && strings.HasPrefix(h.text, rest) {
@@ -106,14 +105,10 @@ func (s *scanner) candidate(at int) {
 
 // escapes looks for patterns that have escapes in them.
 func (s *scanner) escapes() {
-	percent, backslash := indexFrom(s.text, '%', 0), indexFrom(s.text, '\\', 0)
-	for percent < len(s.text) || backslash < len(s.text) {
-		if percent < backslash {
-			s.escaped(percent)
-			percent = indexFrom(s.text, '%', percent+1)
-		} else {
-			s.escaped(backslash)
-			backslash = indexFrom(s.text, '\\', backslash+1)
+	for _, kind := range []byte{'%', '\\'} {
+		tried := 0
+		for at := indexFrom(s.text, kind, 0); at < len(s.text); at = indexFrom(s.text, kind, at+1) {
+			s.escaped(at, &tried)
 		}
 	}
 }

@@ -35,6 +35,12 @@ func Input(m *secret.Masker, next func(context.Context, agent.Message) (agent.Me
 	}
 }
 
+// Prompt returns the system prompt of a session with these options, for Options.System. The documents of a project may have secrets, and the
+// journal keeps the prompt.
+func Prompt(ctx context.Context, m *secret.Masker, o agent.Options) string {
+	return m.String(agent.SystemPrompt(ctx, o))
+}
+
 // Provider returns a middleware for a [llm.Client] that masks the system prompt and the errors of providers. It should be the outermost.
 func Provider(m *secret.Masker) llm.Middleware {
 	var clean atomic.Pointer[llm.Part] // the first part of the last system prompt without a secret, which most requests have again
