@@ -135,8 +135,8 @@ func (l layer) compare(text string, at int, pattern string) (end int, more bool)
 
 // relevant reports whether the escape at an offset may stand for a character of a pattern, or may do so once the text goes on.
 func (m *matcher) relevant(text string, at int) bool {
-	if at+1 < len(text) { // most escapes are simple
-		if c := text[at+1]; text[at] == '\\' && m.simple[c] || text[at] == '%' && !isAlnum(c) && c != '\\' {
+	if at+2 < len(text) { // most are simple
+		if a, b := text[at+1], text[at+2]; text[at] == '\\' && m.simple[a] || text[at] == '%' && !(mayBeHex(a) && mayBeHex(b)) {
 			return false
 		}
 	}
@@ -151,6 +151,9 @@ func (m *matcher) relevant(text string, at int) bool {
 	}
 	return false
 }
+
+// mayBeHex reports whether a byte is a hexadecimal digit, or begins the escape of one.
+func mayBeHex(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' || c == '\\' }
 
 // escaped looks for patterns whose first escape of its kind is at an offset of text. tried is the offset behind the last one.
 func (s *scanner) escaped(at int, tried *int) {

@@ -54,7 +54,7 @@ func (g *generator) value() string {
 	for b.Len() < n {
 		b.WriteRune(alphabet[g.IntN(len(alphabet))])
 	}
-	return "x" + strings.TrimSpace(b.String()) + "z"
+	return "x" + b.String() + "z"
 }
 
 // filler returns a random text without secrets.
