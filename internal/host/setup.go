@@ -27,12 +27,12 @@ type Setup struct {
 	// Resumed reports whether the session is a resumed one or a fork.
 	Resumed bool
 
-	box *sandbox.Sandbox
 	// Secrets masks the secrets of the environment and of the configuration, also in the doors of the session.
 	Secrets *secret.Masker
 	// Unmasked names the secrets that cannot be masked, each with the reason.
 	Unmasked []error
 
+	box     *sandbox.Sandbox
 	keepRaw bool           // whole outputs are kept as they are
 	change  agent.Settings // the settings to change in a resumed session
 	store   journal.Store
