@@ -215,6 +215,7 @@ func (g *generator) sink(t *testing.T, text string) (name, out string) {
 // TestL7_GeneratedCases checks that nothing of a secret is left in any way out, and that everything else is left as it was.
 func TestL7_GeneratedCases(t *testing.T) {
 	var g *generator
+	formats := secret.New()
 	for i := range *secretCases {
 		if i%casesPerMasker == 0 {
 			g = newGenerator(t, uint64(i))
@@ -222,6 +223,9 @@ func TestL7_GeneratedCases(t *testing.T) {
 		text, want := g.text()
 		if !strings.Contains(text, "\xff") && strings.ToValidUTF8(text, "") != text {
 			continue // JSON cannot have it
+		}
+		if formats.String(text) != text {
+			continue // by chance there is a key of a known format, too
 		}
 		name, got := g.sink(t, text)
 		if got != want {
