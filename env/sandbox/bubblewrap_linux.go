@@ -62,7 +62,7 @@ func newBubblewrap(dir string, o *Options) (_ *bubblewrap, err error) {
 			err = errors.Join(err, b.close())
 		}
 	}()
-	if b.gateway, err = newGateway(o); err != nil {
+	if b.gateway, err = newGateway(b.private.dir, o); err != nil {
 		return b, err
 	}
 	if err := b.prepare(dir); err != nil {

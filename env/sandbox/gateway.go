@@ -40,8 +40,12 @@ type gateway struct {
 	helper string
 }
 
-// newGateway starts the proxy. It returns nil if no hosts are allowed.
-func newGateway(o *Options) (*gateway, error) {
+// maxSocket is the most bytes that the directory of a socket can have; the system limits the whole path to 107.
+const maxSocket = 100
+
+// newGateway starts the proxy, with its socket in the private directory of a sandbox, because the next sandbox removes that if this process
+// is killed. It returns nil if no hosts are allowed.
+func newGateway(dir string, o *Options) (*gateway, error) {
 	if len(o.AllowHosts) == 0 {
 		return nil, nil
 	}
@@ -52,6 +56,9 @@ func newGateway(o *Options) (*gateway, error) {
 	if err != nil {
 		return nil, fmt.Errorf("allowed hosts: %w", err)
 	}
+	if len(dir) > maxSocket {
+		dir = "" // the proxy makes a shorter one
+	}
 	g := new(gateway)
 	if g.helper, err = FindHelper(o.Helper); err != nil {
 		return nil, fmt.Errorf("allowed hosts: %w", err)
@@ -59,7 +66,7 @@ func newGateway(o *Options) (*gateway, error) {
 	if _, err := exec.LookPath(g.helper); err != nil {
 		return nil, fmt.Errorf("allowed hosts: the helper %s cannot be run: %w", g.helper, err)
 	}
-	if g.proxy, err = proxy.New(proxy.Options{Hosts: hosts, Resolver: o.Resolver}); err != nil {
+	if g.proxy, err = proxy.New(proxy.Options{Hosts: hosts, Resolver: o.Resolver, Dir: dir}); err != nil {
 		return nil, fmt.Errorf("allowed hosts: %w", err)
 	}
 	return g, nil

@@ -21,6 +21,8 @@ import (
 type Options struct {
 	// Hosts are the hosts that may be reached.
 	Hosts netguard.Hosts
+	// Dir is an existing directory for the socket, which only this user can enter. Empty means a new one, which Close removes.
+	Dir string
 	// Resolver resolves their names. Nil means the system's.
 	Resolver *net.Resolver
 	// Idle ends a connection on which nothing was sent for that long, or on which a client does not say what it wants. Zero means five
@@ -32,7 +34,7 @@ type Options struct {
 
 // Proxy serves clients until it is closed. All methods may be called concurrently.
 type Proxy struct {
-	dir, socket string
+	dir, socket string // dir is empty if it is not the proxy's own
 	hosts       netguard.Hosts
 	dialer      *net.Dialer
 	idle        time.Duration // of a tunnel
@@ -51,13 +53,16 @@ type Proxy struct {
 	dropped int
 }
 
-// New starts a proxy. Its socket is in a new directory that only this user can enter.
+// New starts a proxy.
 func New(o Options) (*Proxy, error) {
-	dir, err := os.MkdirTemp("", "attractor-proxy-")
-	if err != nil {
-		return nil, fmt.Errorf("cannot make a directory for the proxy's socket: %w", err)
+	own := "" // removed at the end
+	if o.Dir == "" {
+		var err error
+		if own, err = os.MkdirTemp("", "attractor-proxy-"); err != nil {
+			return nil, fmt.Errorf("cannot make a directory for the proxy's socket: %w", err)
+		}
 	}
-	p := &Proxy{dir: dir, socket: filepath.Join(dir, "socket"), hosts: o.Hosts, served: make(chan error, 1),
+	p := &Proxy{dir: own, socket: filepath.Join(cmp.Or(o.Dir, own), "proxy"), hosts: o.Hosts, served: make(chan error, 1),
 		idle: cmp.Or(o.Idle, 5*time.Minute), patience: cmp.Or(o.Idle, 30*time.Second)}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.dialer = netguard.Guard{Named: o.Hosts}.Dialer(o.Resolver)
@@ -68,7 +73,7 @@ func New(o Options) (*Proxy, error) {
 		ErrorLog: log.New(io.Discard, "", 0), BaseContext: func(net.Listener) context.Context { return p.ctx }}
 	listener, err := net.Listen("unix", p.socket)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot listen on the proxy's socket: %w", err), os.RemoveAll(dir))
+		return nil, errors.Join(fmt.Errorf("cannot listen on the proxy's socket: %w", err), p.removeDir())
 	}
 	go func() { p.served <- p.server.Serve(limit(listener, cmp.Or(o.Connections, 512), p.idle)) }()
 	return p, nil
@@ -102,7 +107,15 @@ func (p *Proxy) Close() error {
 	}
 	p.tunnels.Wait()
 	p.transport.CloseIdleConnections()
-	return errors.Join(err, os.RemoveAll(p.dir))
+	return errors.Join(err, p.removeDir())
+}
+
+// removeDir removes the socket's directory if it is the proxy's own.
+func (p *Proxy) removeDir() error {
+	if p.dir == "" {
+		return nil
+	}
+	return os.RemoveAll(p.dir)
 }
 
 // begin counts a request that a Close has to wait for. It reports whether the proxy is open.

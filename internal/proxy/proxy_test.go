@@ -439,6 +439,27 @@ func clientHello(t testing.TB) []byte {
 	return first[:n]
 }
 
+// In a given directory the proxy leaves nothing.
+func TestL4_ProxyInAGivenDirectory(t *testing.T) {
+	dir := t.TempDir()
+	p, err := New(Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if filepath.Dir(p.Socket()) != dir {
+		t.Errorf("the socket is %s", p.Socket())
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	if _, err := New(Options{Dir: filepath.Join(dir, "nothing")}); err == nil {
+		t.Error("a directory that does not exist is accepted")
+	}
+}
+
 // What a client sends right behind its hello is passed on as well.
 func TestL4_ProxyKeepsWhatFollowsTheHello(t *testing.T) {
 	hello := clientHello(t)
