@@ -280,9 +280,7 @@ func (b *bubblewrap) args(state map[string]replacement) []string {
 		files = files[1:]
 	}
 	for _, link := range b.plan.links {
-		if !b.plan.shows(link[0]) {
-			args = append(args, "--symlink", link[1], link[0])
-		}
+		args = append(args, "--symlink", link[1], link[0])
 	}
 	return append(args, b.last...)
 }

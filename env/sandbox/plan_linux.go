@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -58,7 +59,7 @@ func newPlan(dir string, o *Options, keepOut []string) (*plan, error) {
 
 // finish completes the plan when all mounts are in it.
 func (p *plan) finish() error {
-	if err := p.pin(); err != nil {
+	if err := errors.Join(p.pin(), p.link()); err != nil {
 		return err
 	}
 	slices.SortFunc(p.mounts, func(a, b mount) int { return comparePaths(a.path, b.path) })
@@ -196,6 +197,23 @@ func (p *plan) pin() error {
 			p.mounts = append(p.mounts, m)
 		}
 	}
+	return nil
+}
+
+// link makes the links that are in private directories. Bubblewrap makes the others for each command.
+func (p *plan) link() error {
+	var others [][2]string
+	for _, link := range p.links {
+		switch in := p.innermost(link[0]); {
+		case in == nil:
+			others = append(others, link)
+		case in.source != "":
+			if err := os.Symlink(link[1], filepath.Join(in.source, strings.TrimPrefix(link[0], in.path))); err != nil {
+				return err
+			}
+		} // a root shows its own links
+	}
+	p.links = others
 	return nil
 }
 
