@@ -7,7 +7,7 @@ import "encoding/binary"
 //
 // A secret is described by its first seven bytes, so four bytes of these are at one of the places. A shorter literal beginning has
 // unknown bytes before and behind it.
-type filter struct{ first, second [1 << 16]uint32 }
+type filter struct{ first, second [1 << 16]uint16 }
 
 // The buckets. Four known bytes have one by their hash. Pairs of which a byte is unknown have their own, because so many texts have
 // them that they say little about the other pair.
@@ -19,7 +19,7 @@ const (
 )
 
 // hashBucket returns the bucket of four known bytes.
-func hashBucket(bytes uint32) uint32 { return 1 << (bucketHash + hash4(bytes)%(32-bucketHash)) }
+func hashBucket(bytes uint32) uint16 { return 1 << (bucketHash + hash4(bytes)%(16-bucketHash)) }
 
 // span is how many bytes of a secret the filter knows, and reach how far before or behind a place a secret can begin.
 const span, reach = 7, 3
@@ -59,7 +59,7 @@ func (f *filter) addHead(text string) {
 	}
 	for at := range 4 {
 		a, b, c, d := known(at), known(at+1), known(at+2), known(at+3)
-		bucket := uint32(1) << (bucketUnknown + at)
+		bucket := uint16(1) << (bucketUnknown + at)
 		switch {
 		case min(a, b, c, d) >= 0:
 			bucket = hashBucket(load4(text[at-before:]))
@@ -74,7 +74,7 @@ func (f *filter) addHead(text string) {
 }
 
 // fill adds a bucket to the pairs of two bytes, of which -1 stands for any.
-func fill(table *[1 << 16]uint32, low, high int, bucket uint32) {
+func fill(table *[1 << 16]uint16, low, high int, bucket uint16) {
 	for a := max(low, 0); a <= low || low < 0 && a < 256; a++ {
 		for b := max(high, 0); b <= high || high < 0 && b < 256; b++ {
 			table[b<<8|a] |= bucket
