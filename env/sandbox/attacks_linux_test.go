@@ -60,7 +60,7 @@ func writesByTricks() []attack {
 		{name: "through /proc/self/cwd", script: `echo x >/proc/self/cwd/../../out/new`, does: wrote},
 		{name: "through /proc/1/root", script: `echo x >/proc/1/root"$OUT/new"; echo x >/proc/$VICTIM/root"$OUT/new"`, does: wrote},
 		{name: "through the root of every process", script: `for p in /proc/[0-9]*; do echo x 2>/dev/null >"$p/root$OUT/new"; done`, does: wrote},
-		{name: "through the directory of the victim", script: `echo x >"/proc/$VICTIM/cwd/new"; for p in /proc/[0-9]*; do [ -e "$p/cwd/secret" ] && echo x 2>/dev/null >"$p/cwd/new"; done`, does: wrote},
+		{name: "through the directory of the victim", script: `echo x >"/proc/$VICTIM/cwd/new"; for p in /proc/[0-9]*; do [ "$(readlink $p/cwd)" = "$OUT" ] && echo x >"$p/cwd/new"; done`, does: wrote},
 		{name: "through open descriptors", script: `for fd in /proc/[0-9]*/fd/*; do case $(readlink $fd) in */attractor-attacks-*) echo x 2>/dev/null >>$fd;; esac; done`, does: wrote},
 		{name: "through descriptors that it has from the start", script: `for n in 3 4 5 6 7 8 9 10 11 12; do (echo x >/proc/self/fd/$n/../new; echo x >&$n) 2>/dev/null; done; ls -l /proc/self/fd/ | grep -q attractor-attacks-.*/out && echo GOT descriptor`,
 			why: "a command has none"},

@@ -68,6 +68,8 @@ type mechanism interface {
 	userNamespaces() bool
 	// protection returns the files that commands cannot change.
 	protection() env.Protection
+	// sees reports whether commands see a file as it is outside, and whether they may change it. The path has no symbolic links.
+	sees(name string) (visible, writable bool)
 	close() error
 }
 
@@ -158,6 +160,7 @@ func (nothing) about() string                                              { ret
 func (nothing) hides() bool                                                { return false }
 func (nothing) userNamespaces() bool                                       { return false }
 func (nothing) protection() env.Protection                                 { return env.DefaultProtection() }
+func (nothing) sees(string) (visible, writable bool)                       { return true, true }
 func (nothing) close() error                                               { return nil }
 
 // protect returns the default protection, which also refuses what it asks about if it is in one of the directories itself.

@@ -99,6 +99,12 @@ func (s *Setup) openGate(c *Config) {
 	s.Gate = NewGate(c.Permission, s.Rules, o.Env)
 	s.Gate.Ask = c.Asker
 	o.Authorize, o.Middleware = s.Gate.Authorize, append(o.Middleware, s.Gate.Middleware)
+	if s.box.Level() != sandbox.Off {
+		r := refusals{box: s.box, gate: s.Gate, outside: func() (*env.Local, error) {
+			return env.NewLocal(s.Local.WorkDir(), env.LocalOptions{Limits: c.Limits})
+		}}
+		o.Middleware = append(o.Middleware, r.middleware)
+	}
 }
 
 // Start starts the session with the Options, or resumes it and changes its settings. It renders the system prompt of a new session unless
