@@ -167,23 +167,16 @@ func (t *trial) allowed(what string, err error) error {
 	return nil
 }
 
-// finish lives the last life, without faults, checks its end and its journals, and removes the trial.
+// finish lives the last life, without faults, checks its end and its journals, and removes the trial. A model call that had failed for good
+// when the session was killed is reported by the next life, once. Then one more life is the last.
 func (t *trial) finish(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, hang, errHang)
 	defer cancel()
-	g := &gremlin{}
-	l, err := t.life(ctx, g, 0, "calm")
-	if err != nil {
-		return err
+	err := t.calm(ctx, 0)
+	if earlier := new(llm.Error); errors.As(err, &earlier) {
+		err = t.calm(ctx, 1)
 	}
-	l.Change = func(o *agent.Options) { o.OnEvent = func(agent.Event) { t.event() } }
-	session, done, err := t.open(ctx, l)
 	if err != nil {
-		return fmt.Errorf("the last life: %w", err)
-	}
-	t.lives.Add(1)
-	err = t.last(ctx, session)
-	if err = errors.Join(err, session.Close(), done()); err != nil {
 		return fmt.Errorf("the last life: %w", err)
 	}
 	if err := t.replay(ctx); err != nil {
@@ -195,6 +188,22 @@ func (t *trial) finish(ctx context.Context) error {
 		}
 	}
 	return os.RemoveAll(t.dir)
+}
+
+// calm lives a life without faults.
+func (t *trial) calm(ctx context.Context, n int) error {
+	l, err := t.life(ctx, &gremlin{}, n, "calm")
+	if err != nil {
+		return err
+	}
+	l.Change = func(o *agent.Options) { o.OnEvent = func(agent.Event) { t.event() } }
+	session, done, err := t.open(ctx, l)
+	if err != nil {
+		return err
+	}
+	t.lives.Add(1)
+	err = t.last(ctx, session)
+	return errors.Join(err, session.Close(), done())
 }
 
 // last brings the session to its end.
