@@ -201,45 +201,49 @@ func (p *configParser) setting(section string) (setting, error) {
 	return s, p.value(&s)
 }
 
-// value parses a value up to the end of its line.
+// value parses a value up to the end of its line. Spaces around it do not count, unless they are quoted.
 func (p *configParser) value(s *setting) error {
 	var b strings.Builder
-	quoted, comment := false, false
+	quoted, comment, end := false, false, 0
 	for i := 0; i <= len(p.text); i++ {
 		if i == len(p.text) || p.text[i] == '\n' {
 			if quoted {
 				return errConfig
 			}
-			s.value, p.text = strings.TrimSpace(b.String()), p.text[i:]
+			s.value, p.text = b.String()[:end], p.text[i:]
 			return nil
 		}
 		c := p.text[i]
 		switch {
 		case comment:
+			continue
 		case c == '\\':
 			if i++; i == len(p.text) {
 				return errConfig
 			}
-			switch p.text[i] {
-			case '\n':
-			case 't':
-				b.WriteByte('\t')
-			case 'n':
-				b.WriteByte('\n')
-			case 'b':
-				b.WriteByte('\b')
-			case '"', '\\':
-				b.WriteByte(p.text[i])
-			default:
+			if p.text[i] == '\n' {
+				end = b.Len()
+				continue
+			}
+			escaped := strings.IndexByte(`tnb"\`, p.text[i])
+			if escaped < 0 {
 				return errConfig
 			}
+			b.WriteByte("\t\n\b\"\\"[escaped])
 		case c == '"':
 			quoted = !quoted
 		case !quoted && (c == '#' || c == ';'):
 			comment = true
+			continue
+		case !quoted && (c == ' ' || c == '\t'):
+			if b.Len() > 0 {
+				b.WriteByte(c)
+			}
+			continue
 		default:
 			b.WriteByte(c)
 		}
+		end = b.Len()
 	}
 	return nil
 }
