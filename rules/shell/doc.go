@@ -9,7 +9,7 @@
 // Reading has the table of commands that only read. It knows their options, because find, sort, rg, git and others can also write
 // files and run programs. Which files may be read is left to the caller, who gets their names.
 //
-// Two things are taken on trust. The programs found by a bare name are taken for the system's own, so a PATH that begins with a directory
-// of the workspace can put another program in their place. The environment that the host passes to commands is taken to be harmless too:
-// GREP_OPTIONS, LESSOPEN or GIT_EXTERNAL_DIFF there are not seen.
+// Machine says where commands run. Git commands are taken for reading only if no configuration that applies in their directory names a
+// program. A program with a bare name is taken for the system's own unless PATH finds it in the workspace. What else the user's environment
+// and settings make shells and programs do, such as BASH_ENV, is taken to be wanted.
 package shell
