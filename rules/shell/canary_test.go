@@ -60,11 +60,6 @@ func (p *place) runsCanary(sh []string, script string) bool {
 	if err != nil {
 		p.Fatal(err)
 	}
-	defer func() {
-		if err := os.RemoveAll(dir); err != nil {
-			p.Error(err)
-		}
-	}()
 	mark := filepath.Join(dir, "mark")
 	for _, name := range []string{"canary", "in/canary", "[[", "-f"} {
 		file := filepath.Join(dir, "work", name)
@@ -87,7 +82,23 @@ func (p *place) runsCanary(sh []string, script string) bool {
 	_ = cmd.Run() // random scripts fail in many ways
 	_, err = os.Stat(mark)
 	written, _ := filepath.Glob(filepath.Join(dir, "work", "*written*"))
+	p.clear(dir, cmd.Process)
 	return err == nil || len(written) > 0
+}
+
+// clear ends what a script has left running with its output closed, and removes its directory.
+func (p *place) clear(dir string, process *os.Process) {
+	p.Helper()
+	var err error
+	for range 1000 { // a process may still write a file while it dies
+		if process != nil {
+			_ = syscall.Kill(-process.Pid, syscall.SIGKILL) // usually nothing is left
+		}
+		if err = os.RemoveAll(dir); err == nil {
+			return
+		}
+	}
+	p.Error(err)
 }
 
 // drawScript returns a random script.
