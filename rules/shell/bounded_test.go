@@ -22,7 +22,7 @@ func TestL1_Bounded(t *testing.T) {
 			if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 64 {
 				t.Errorf("%d bytes of %q take %d MiB", len(script), piece, used)
 			}
-			if after.StackSys > 64<<20 {
+			if after.StackSys > 160<<20 {
 				t.Errorf("%d bytes of %q take %d MiB of stack", len(script), piece, after.StackSys>>20)
 			}
 			if len(s.Commands) > 5_000 {
