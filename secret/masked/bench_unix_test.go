@@ -173,8 +173,7 @@ func BenchmarkL7_Text(b *testing.B) {
 	}
 }
 
-// BenchmarkL7_Delta reports the processor time of masking a delta of 20 bytes as an event. BenchmarkL7_DeltaShare of the command has its share
-// of a delta.
+// BenchmarkL7_Delta reports the processor time of masking a delta of 20 bytes as an event.
 func BenchmarkL7_Delta(b *testing.B) {
 	text := string(sources(b, 1<<20))
 	for _, n := range []int{0, 10, 100} {

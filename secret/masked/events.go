@@ -56,12 +56,11 @@ func (e *events) mask(ev agent.Event) []agent.Event {
 	case *agent.SubagentEvent:
 		var shown []agent.Event
 		for _, inner := range e.mask(ev.Event) {
-			if inner == ev.Event {
-				return []agent.Event{ev}
+			outer := ev
+			if inner != ev.Event {
+				outer = &agent.SubagentEvent{EventHeader: ev.EventHeader, AgentID: ev.AgentID, Event: inner}
 			}
-			outer := *ev
-			outer.Event = inner
-			shown = append(shown, &outer)
+			shown = append(shown, outer)
 		}
 		return shown
 	}

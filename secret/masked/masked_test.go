@@ -206,3 +206,26 @@ func TestL7_KeepRaw(t *testing.T) {
 		}
 	}
 }
+
+// What was held back of a subagent's text is shown before the event that ends the text, also if that event has no secret.
+func TestL7_SubagentsKeepTheirRests(t *testing.T) {
+	var shown string
+	show := masked.Events(masker(t), func(ev agent.Event) {
+		switch inner := ev.(*agent.SubagentEvent).Event.(type) {
+		case *agent.ToolCallOutputDelta:
+			shown += inner.Text
+		case *agent.ToolCallEnd:
+			shown += "|" + inner.Output
+		}
+	})
+	header := agent.EventHeader{SessionID: "child"}
+	for _, inner := range []agent.Event{
+		&agent.ToolCallOutputDelta{EventHeader: header, CallID: "1", Text: "a can"},
+		&agent.ToolCallEnd{EventHeader: header, CallID: "1", Output: "a can"},
+	} {
+		show(&agent.SubagentEvent{AgentID: "child", Event: inner})
+	}
+	if shown != "a can|a can" {
+		t.Errorf("shown is %q", shown)
+	}
+}
