@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/attractor-go/attractor/internal/names"
@@ -86,10 +87,14 @@ func (e *outsideError) Error() string {
 
 // dirList returns directories in the form that people and models read.
 func dirList(roots []*root) string {
-	dirs := make([]string, len(roots))
-	for i, r := range roots {
-		if dirs[i] = r.given + "/"; r.readOnly {
-			dirs[i] += " (read-only)"
+	var dirs []string
+	for _, r := range roots {
+		dir := r.given + "/"
+		if r.readOnly {
+			dir += " (read-only)"
+		}
+		if !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
 		}
 	}
 	return strings.Join(dirs, ", ")

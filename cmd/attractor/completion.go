@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/llm/catalog"
 	"github.com/attractor-go/attractor/llm/providers"
@@ -66,6 +67,7 @@ func flagValues(cmd *cobra.Command) map[string]completions {
 		"provider": func() []cobra.Completion { return providers.Names() },
 		"profile":  func() []cobra.Completion { return host.ProfileNames() },
 		"effort":   func() []cobra.Completion { return knownEfforts() },
+		"sandbox":  func() []cobra.Completion { return sandbox.Levels() },
 		"on-limit": func() []cobra.Completion { return []string{"stop", "summarize"} },
 		"resume":   func() []cobra.Completion { return sessionIDs(cmd.Context()) },
 		"fork":     func() []cobra.Completion { return sessionIDs(cmd.Context()) },

@@ -24,6 +24,9 @@ func (f *sandboxFlags) register(flags *pflag.FlagSet) {
 
 // options returns the options of the sandbox.
 func (f *sandboxFlags) options() (sandbox.Options, error) {
+	if f.level == "" { // perhaps a variable that is not set, by somebody who wants a sandbox
+		return f.Options, fail(exitUsage, "--sandbox has no level; the levels are %s", strings.Join(sandbox.Levels(), ", "))
+	}
 	level, err := sandbox.ParseLevel(f.level)
 	if err != nil {
 		return f.Options, fail(exitUsage, "%w", err)

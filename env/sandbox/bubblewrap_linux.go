@@ -46,12 +46,12 @@ const (
 func newBubblewrap(dir string, o *Options) (_ *bubblewrap, err error) {
 	b := &bubblewrap{options: o}
 	if b.bwrap, err = exec.LookPath("bwrap"); err != nil {
-		return nil, fmt.Errorf("bubblewrap is not installed (Debian and Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap; "+
-			"Arch: pacman -S bubblewrap): %w: %w", errors.ErrUnsupported, err)
+		return nil, lacking{fmt.Errorf("bubblewrap is not installed: %w (Debian and Ubuntu: apt-get install bubblewrap; Fedora: dnf install "+
+			"bubblewrap; Arch: pacman -S bubblewrap)", err)}
 	}
 	a := processor()
 	if a == nil {
-		return nil, fmt.Errorf("there is no filter of system calls for this processor: %w", errors.ErrUnsupported)
+		return nil, lacking{errors.New("there is no filter of system calls for this processor")}
 	}
 	b.filter = filter(a, namespaced()).bytes()
 	if b.private, err = newPrivate("tmp", "home", "cache", "empty"); err != nil {
@@ -339,7 +339,7 @@ func (b *bubblewrap) probe(dir string) error {
 	}
 	l.Ended()
 	if err != nil {
-		return fmt.Errorf("bubblewrap does not work here: %s%w: %w", advice(out), err, errors.ErrUnsupported)
+		return lacking{fmt.Errorf("bubblewrap does not work here: %s%w", advice(out), err)}
 	}
 	return nil
 }

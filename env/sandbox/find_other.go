@@ -4,11 +4,10 @@ package sandbox
 
 import (
 	"errors"
-	"fmt"
 	"runtime"
 )
 
 // find returns an error: this system has no sandbox.
 func find(string, *Options) (mechanism, error) {
-	return nil, fmt.Errorf("there is no sandbox on %s: %w", runtime.GOOS, errors.ErrUnsupported)
+	return nil, lacking{errors.New("there is no sandbox on " + runtime.GOOS)}
 }

@@ -28,8 +28,8 @@ func FindHelper(given string) (string, error) {
 	}
 	path, err := exec.LookPath(helperName)
 	if err != nil {
-		return "", fmt.Errorf("the program %s is neither beside this one nor in PATH (go install github.com/attractor-go/attractor/cmd/%s@latest): %w",
-			helperName, helperName, errors.ErrUnsupported)
+		return "", lacking{fmt.Errorf("the program %s is neither beside this one nor in PATH: go install github.com/attractor-go/attractor/cmd/%s@latest",
+			helperName, helperName)}
 	}
 	return filepath.Abs(path)
 }

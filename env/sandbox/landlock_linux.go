@@ -37,7 +37,7 @@ func newLandlock(dir string, o *Options) (_ *landlock, err error) {
 	}
 	a := processor()
 	if a == nil {
-		return nil, fmt.Errorf("there is no filter of system calls for this processor: %w", errors.ErrUnsupported)
+		return nil, lacking{errors.New("there is no filter of system calls for this processor")}
 	}
 	k := &landlock{options: o}
 	k.filter = filter(a, k.families()).bytes()
@@ -220,7 +220,7 @@ func (k *landlock) probe(dir string) error {
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
-		return fmt.Errorf("the level does not work here: %s: %w: %w", strings.TrimSpace(string(out)), err, errors.ErrUnsupported)
+		return lacking{fmt.Errorf("the level does not work here: %s: %w", strings.TrimSpace(string(out)), err)}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,3 +38,10 @@ func ParseLevel(name string) (Level, error) {
 	}
 	return Level(name), nil
 }
+
+// lacking holds an error about what this machine lacks. It matches errors.ErrUnsupported without showing its text.
+type lacking struct{ error }
+
+func (l lacking) Is(target error) bool { return target == errors.ErrUnsupported }
+
+func (l lacking) Unwrap() error { return l.error }

@@ -75,6 +75,9 @@ func TestL4_ReadOnly(t *testing.T) {
 	if err := b.WriteFile(t.Context(), "new", nil, 0o644); err == nil {
 		t.Error("the file tools write in a read-only root")
 	}
+	if _, err := b.Stat(t.Context(), "../f"); err == nil || strings.Count(err.Error(), dir) != 1 {
+		t.Errorf("an error names the root %v", err)
+	}
 }
 
 // A directory of the roots may be read-only, and it cannot be moved away.
