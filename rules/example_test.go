@@ -1,0 +1,61 @@
+package rules_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/attractor-go/attractor/env/envtest"
+	"github.com/attractor-go/attractor/rules"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// Rules are loaded from the bytes of their files, and decide about calls.
+func ExampleSet_Decide() {
+	ctx, e := context.Background(), envtest.NewMemory(nil)
+	set, err := rules.Load(rules.Dirs{Work: e.WorkDir()}, rules.Source{Name: "rules.json", Data: []byte(`{"permissions": {
+		"allow": ["Bash(go test:*)"],
+		"deny":  [{"rule": "Bash(git push:*)", "reason": "a person pushes"}]
+	}}`)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, command := range []string{"go test ./... | tail -n 3", "go test ./... && git push", "make"} {
+		req, err := rules.Query{Command: command}.Request()
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		d := set.Decide(ctx, e, req)
+		fmt.Println(d.Verdict == tool.Allow, d.Verdict == tool.Ask, d.Rule, d.Suggest)
+	}
+	// Output:
+	// true false Bash(go test:*) (rules.json:2) []
+	// false false Bash(git push:*) (rules.json:3) []
+	// false true  [Bash(make)]
+}
+
+// A permission hook for agent.Options.Authorize. A call that is asked about goes on to Options.Approve.
+func ExampleLoad() {
+	e := envtest.NewMemory(nil)
+	set, err := rules.Load(rules.Dirs{Work: e.WorkDir()}, rules.Source{Name: "rules.json", Data: []byte(`{"permissions": {"deny": ["WebFetch"], "alow": []}}`)})
+	fmt.Println(set, err)
+
+	if set, err = rules.Load(rules.Dirs{Work: e.WorkDir()}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	var authorize tool.Authorize = func(ctx context.Context, req tool.Request) (tool.Decision, error) {
+		d := set.Decide(ctx, e, req)
+		return tool.Decision{Verdict: d.Verdict, Reason: d.Reason}, nil
+	}
+	req, err := rules.Query{Tool: "Read", Path: ".env"}.Request()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	d, err := authorize(context.Background(), req)
+	fmt.Println(d.Verdict == tool.Ask, d.Reason, err)
+	// Output:
+	// x
+}
