@@ -25,4 +25,8 @@
 //
 // Names are judged as they are given and as they are after symbolic links: a deny or ask rule matches either, an allow rule has to match
 // the file that is really used.
+//
+// Deny and ask rules match generously: also a program under a path, with options in front of its subcommand, or behind a wrapper. Allow rules
+// match only the words that they have. A wide allow rule does not cover files that hold secrets, start programs or instruct agents:
+// Edit(./**) says nothing about AGENTS.md, nor Bash(cat:*) about .env. A rule has to name them.
 package rules

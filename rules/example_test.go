@@ -35,7 +35,7 @@ func ExampleSet_Decide() {
 	// false true  [Bash(make)]
 }
 
-// A permission hook for agent.Options.Authorize. A call that is asked about goes on to Options.Approve.
+// A mistake is an error with its line. A set becomes the permission hook of agent.Options.Authorize; calls that it asks about go on to Approve.
 func ExampleLoad() {
 	e := envtest.NewMemory(nil)
 	set, err := rules.Load(rules.Dirs{Work: e.WorkDir()}, rules.Source{Name: "rules.json", Data: []byte(`{"permissions": {"deny": ["WebFetch"], "alow": []}}`)})
@@ -57,5 +57,6 @@ func ExampleLoad() {
 	d, err := authorize(context.Background(), req)
 	fmt.Println(d.Verdict == tool.Ask, d.Reason, err)
 	// Output:
-	// x
+	// <nil> rules.json:1: "alow" is not a member of permissions; its members are allow, ask, deny, additionalDirectories and defaultMode
+	// true /work/.env: .env usually holds secrets <nil>
 }

@@ -36,5 +36,7 @@ func ExampleStore() {
 		}
 	}
 	// Output:
-	// x
+	// undecided [{.claude/settings.json allows Bash(make:*)}] <nil>
+	// <nil>
+	// trusted [{.claude/settings.json allows Bash(make:*)}] <nil>
 }
