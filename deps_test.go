@@ -77,7 +77,7 @@ var rooms = map[string]room{
 	"rules/shell":       {built, []string{"env", "internal/git", "sanitize", "mvdan.cc/sh/v3/syntax"}},
 	"trust":             {built, []string{"github.com/rogpeppe/go-internal/diff"}},
 	"secret":            {built, []string{}},
-	"secret/masked":     {built, []string{"agent", "env", "llm", "secret", "tool"}},
+	"secret/masked":     {built, []string{"agent", "env", "journal", "llm", "secret", "tool"}},
 	"env/sandbox":       {built, []string{"env", "internal/git", "internal/netguard", "internal/proxy", "golang.org/x/sys/..."}},
 	"env/remote":        {planned, []string{"env", "search"}},
 	"mcp":               {planned, []string{"llm", "tool", "env", "github.com/modelcontextprotocol/go-sdk/..."}},

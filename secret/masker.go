@@ -171,3 +171,28 @@ func (m *Masker) Placeholder(text string) string {
 		text = rest
 	}
 }
+
+// Recall notes the placeholders in a text for secrets that this Masker knows, as if it had put them there, so that Placeholder finds them. It
+// is for the texts of a session that an earlier process has masked.
+func (m *Masker) Recall(text string) {
+	for {
+		_, rest, ok := strings.Cut(text, open)
+		if !ok {
+			return
+		}
+		if name, _, ok := strings.Cut(rest[:min(len(rest), maxName+1)], "]"); ok && m.knows(name) {
+			m.masked.LoadOrStore(name, true)
+		}
+		text = rest
+	}
+}
+
+// knows reports whether a name is that of a registered value or of a format.
+func (m *Masker) knows(name string) bool {
+	if m.formats && slices.Contains(Formats(), name) {
+		return true
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.ContainsFunc(m.values, func(v value) bool { return v.name == name })
+}

@@ -105,6 +105,11 @@ func (s *Setup) maskDoors() {
 	if s.Secrets == nil { // a program has made the Setup itself
 		s.Secrets = secret.New()
 	}
+	if o.Subagents != nil {
+		agents := *o.Subagents
+		agents.Journal = masked.Journal(s.Secrets, agents.Journal)
+		o.Subagents = &agents
+	}
 	o.OnEvent = masked.Events(s.Secrets, o.OnEvent)
 	o.BeforeInput = masked.Input(s.Secrets, o.BeforeInput)
 	o.Middleware = append([]tool.Middleware{masked.Tools(s.Secrets, masked.Options{KeepRaw: s.keepRaw})}, o.Middleware...)

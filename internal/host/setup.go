@@ -10,6 +10,7 @@ import (
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/secret"
+	"github.com/attractor-go/attractor/secret/masked"
 )
 
 // Setup holds the options and resources of a session that is ready to start.
@@ -123,6 +124,7 @@ func (s *Setup) Start(ctx context.Context) (*agent.Session, error) {
 		return nil, err
 	}
 	s.started = true
+	masked.Recall(s.Secrets, session.History())
 	if change := s.change; change.Provider != nil || change.Model != nil || change.Effort != nil {
 		if err := session.Set(ctx, change); err != nil {
 			return nil, errors.Join(err, session.Close())

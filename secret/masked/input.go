@@ -35,6 +35,24 @@ func Input(m *secret.Masker, next func(context.Context, agent.Message) (agent.Me
 	}
 }
 
+// Recall notes the placeholders in the history of a session that an earlier process has worked on. Call it after [agent.Resume], so that
+// [Tools] refuses to write them into files. What the model wrote itself does not count.
+func Recall(m *secret.Masker, history []agent.Turn) {
+	for _, turn := range history {
+		if turn.Kind == agent.TurnAssistant {
+			continue
+		}
+		for _, part := range turn.Message.Parts {
+			switch part := part.(type) {
+			case llm.Text:
+				m.Recall(part.Text)
+			case llm.ToolResult:
+				m.Recall(part.Content.Text())
+			}
+		}
+	}
+}
+
 // Prompt returns the system prompt of a session with these options, for Options.System. The documents of a project may have secrets, and the
 // journal keeps the prompt.
 func Prompt(ctx context.Context, m *secret.Masker, o agent.Options) string {
