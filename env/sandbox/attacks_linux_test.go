@@ -198,6 +198,7 @@ func processes() []attack {
 		{name: "read the memory of the victim", script: `"$TOOL" vmread $VICTIM $VICTIMAT $SECRETLEN`, does: readIt, root: true},
 		{name: "take a file of the victim", script: `"$TOOL" getfd $VICTIM`, does: readIt, root: true},
 		{name: "find the victim by its name", script: `for p in /proc/[0-9]*; do tr '\0' ' ' <$p/cmdline | grep -aq '^[^ ]*tool victim' && { kill -USR1 ${p#/proc/}; echo SEES ${p#/proc/}; }; done`, does: signalled},
+		{name: "trace bubblewrap's process", script: `"$TOOL" ptrace 1`, why: "outside, the first process is the machine's"},
 		{name: "a higher priority", script: `"$TOOL" nice`, does: kernel, root: true},
 		{name: "capabilities and privileges", script: `"$TOOL" dropcaps`, does: kernel},
 		{name: "another user by setpriv", script: `setpriv --reuid=1 --regid=1 --clear-groups true && echo GOT another user`, does: kernel, root: true},

@@ -142,12 +142,13 @@ func (b *bubblewrap) see(home string) error {
 		m.resolver()
 	}
 	b.base = append(b.base, m.args...)
-	b.base = append(b.base, "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm", "--symlink", "/tmp", "/var/tmp")
+	b.base = append(b.base, "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm")
 	for _, name := range []string{"/proc/keys", "/proc/kcore"} { // not of the command's own namespace
 		if _, err := os.Stat(name); err == nil {
 			b.base = append(b.base, "--ro-bind", b.emptyFile, name)
 		}
 	}
+	b.base = append(b.base, "--ro-bind", b.emptyDir, "/proc/1") // bubblewrap's own process, whose open files are the host's
 	b.plan.mounts = append(b.plan.mounts, mount{path: "/tmp", source: b.private.path("tmp")})
 	b.own = []string{"TMPDIR=/tmp"}
 	if home != "" {
@@ -162,6 +163,9 @@ func (b *bubblewrap) see(home string) error {
 	m.toolChains(o)
 	b.own = append(b.own, moduleVars(m, o, filepath.Join(home, ".cache"))...)
 	b.visible = append(slices.Clone(m.shown), "/dev", "/proc")
+	if !slices.ContainsFunc(b.plan.mounts, func(m mount) bool { return below(m.path, "/var/tmp") }) {
+		b.last = append(b.last, "--symlink", "/tmp", "/var/tmp")
+	}
 	for _, socket := range o.AllowSockets {
 		if info, err := os.Stat(socket); err != nil || info.Mode()&fs.ModeSocket == 0 || !filepath.IsAbs(socket) {
 			return fmt.Errorf("%q is not the absolute path of a Unix socket: %v", socket, err)

@@ -49,9 +49,9 @@ func newPlan(dir string, o *Options, keepOut []string) (*plan, error) {
 	}
 	for _, r := range p.roots {
 		if !r.readOnly {
-			p.repository(r.path)
+			p.repository(o, r.path)
 			p.root(r.path)
-			p.nested(r.path)
+			p.nested(o, r.path)
 		}
 	}
 	return p, nil

@@ -1,10 +1,13 @@
 package sandbox
 
 import (
+	"context"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/attractor-go/attractor/internal/git"
 )
@@ -18,7 +21,7 @@ const (
 )
 
 // repository adds what commands need to use the repository of a writable root, and protects what could start programs outside.
-func (p *plan) repository(root string) {
+func (p *plan) repository(o *Options, root string) {
 	found := git.Roots(root)
 	if len(found) == 0 {
 		return
@@ -33,6 +36,7 @@ func (p *plan) repository(root string) {
 	dotGit := filepath.Join(top, ".git")
 	if info, err := os.Lstat(dotGit); err == nil && info.IsDir() {
 		p.gitDir(dotGit)
+		p.configured(o, dotGit, top)
 		return
 	}
 	p.protect(placeholder{path: dotGit})
@@ -44,6 +48,7 @@ func (p *plan) repository(root string) {
 		return
 	}
 	p.gitDir(gitDir)
+	p.configured(o, gitDir, top)
 	if own, ok := linkedDir(dotGit); ok && filepath.Dir(filepath.Dir(own)) == gitDir {
 		p.add(mount{path: own})
 		for _, name := range []string{"commondir", "gitdir"} {
@@ -82,9 +87,58 @@ func (p *plan) gitDir(dir string) {
 	p.protect(placeholder{path: filepath.Join(dir, "config"), file: true})
 	p.protect(placeholder{path: filepath.Join(dir, "commondir"), file: true, content: ".\n"})
 	p.worktreeConfig(dir, dir)
-	if hooks := hooksPath(dir); hooks != "" {
-		if info, err := os.Lstat(hooks); err == nil && info.IsDir() {
-			p.protect(placeholder{path: hooks})
+}
+
+// configured protects what a repository's configuration names in places where commands can write: directories of hooks, and files that it
+// includes. top is the work tree.
+func (p *plan) configured(o *Options, dir, top string) {
+	program, err := exec.LookPath("git")
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "--git-dir="+dir, "config", "--includes", "--show-origin", "--null", "--list")
+	cmd.Dir, cmd.Env, cmd.WaitDelay = top, o.Environ, time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		return // git cannot read it outside either
+	}
+	for fields := strings.Split(string(out), "\x00"); len(fields) >= 2; fields = fields[2:] {
+		origin, _ := strings.CutPrefix(fields[0], "file:")
+		name, value, _ := strings.Cut(fields[1], "\n")
+		switch {
+		case value == "" || strings.HasPrefix(value, "~"):
+		case name == "core.hookspath":
+			p.protectBelow(absolute(value, top), false)
+		case name == "include.path", strings.HasPrefix(name, "includeif.") && strings.HasSuffix(name, ".path"):
+			p.protectBelow(absolute(value, filepath.Dir(absolute(origin, top))), true)
+		}
+	}
+}
+
+// absolute returns a clean path that may be relative to a directory.
+func absolute(name, dir string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(dir, name)
+}
+
+// protectBelow protects a file where commands can write, or the first directory on the way to it that is not there. A symbolic link on the way
+// is refused when a command starts.
+func (p *plan) protectBelow(name string, file bool) {
+	in := p.innermost(name)
+	if in == nil || in.readOnly || in.source != "" {
+		return
+	}
+	at := in.path
+	for elem := range strings.SplitSeq(strings.TrimPrefix(name[len(at):], "/"), "/") {
+		at = filepath.Join(at, elem)
+		info, err := os.Lstat(at)
+		if at == name || err != nil || info.Mode()&fs.ModeSymlink != 0 {
+			p.protect(placeholder{path: at, file: file && at == name})
+			return
 		}
 	}
 }
@@ -96,21 +150,6 @@ func (p *plan) worktreeConfig(common, own string) {
 	if err == nil || strings.Contains(strings.ToLower(configOf(common)), "worktreeconfig") {
 		p.protect(placeholder{path: name, file: true})
 	}
-}
-
-// hooksPath returns the directory of hooks that a repository's own configuration names, if it is in the work tree.
-func hooksPath(dir string) string {
-	for line := range strings.Lines(configOf(dir)) {
-		name, value, ok := strings.Cut(line, "=")
-		if ok && strings.EqualFold(strings.TrimSpace(name), "hooksPath") {
-			value = strings.Trim(strings.TrimSpace(value), `"`)
-			if !filepath.IsAbs(value) {
-				value = filepath.Join(filepath.Dir(dir), value)
-			}
-			return filepath.Clean(value)
-		}
-	}
-	return ""
 }
 
 // configOf returns a repository's configuration, or "".
@@ -127,7 +166,7 @@ func configOf(dir string) string {
 }
 
 // nested protects the repositories below a root that exist now. Directories of packages and those of other mounts in the plan are left out.
-func (p *plan) nested(root string) {
+func (p *plan) nested(o *Options, root string) {
 	walked, found := 0, 0
 	var walk func(dir string, depth int)
 	walk = func(dir string, depth int) {
@@ -144,6 +183,7 @@ func (p *plan) nested(root string) {
 			case e.Name() == ".git" && dir != root:
 				if found++; e.IsDir() && found <= maxNested {
 					p.gitDir(name)
+					p.configured(o, name, dir)
 				} else if e.Type()&fs.ModeSymlink == 0 {
 					p.protect(placeholder{path: name})
 				}

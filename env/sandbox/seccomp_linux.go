@@ -40,7 +40,7 @@ var refused = []uint32{
 	unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_REBOOT, unix.SYS_SYSLOG,
 	unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_FANOTIFY_INIT,
 	unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
-	unix.SYS_VHANGUP, unix.SYS_NFSSERVCTL, unix.SYS_LOOKUP_DCOOKIE, unix.SYS_KCMP,
+	unix.SYS_VHANGUP, unix.SYS_NFSSERVCTL, unix.SYS_LOOKUP_DCOOKIE, unix.SYS_KCMP, unix.SYS_PIDFD_GETFD,
 }
 
 const (
@@ -102,6 +102,8 @@ func filter(a *architecture, families []uint32) program {
 	for _, o := range a.opens {
 		p.create(o)
 	}
+	p.first(call{unix.SYS_PTRACE, 1})
+	p.first(call{unix.SYS_PROCESS_VM_WRITEV, 0})
 	p.ioctl(unix.TIOCSTI)
 	p.ioctl(unix.TIOCLINUX)
 	p.socket(unix.SYS_SOCKET, families)
@@ -126,6 +128,15 @@ func (p *program) create(o open) {
 	p.add(anyBit, unix.O_CREAT|unix.O_TMPFILE&^unix.O_DIRECTORY, 0, 3)
 	p.add(load, argument(o.mode), 0, 0)
 	p.add(anyBit, setUID, 0, 1)
+	p.add(result, failing(unix.EPERM), 0, 0)
+	p.add(result, allow, 0, 0)
+}
+
+// first refuses a call that changes the first process, which is bubblewrap's: it holds the lock that keeps protected files protected.
+func (p *program) first(c call) {
+	p.add(equal, c.number, 0, 4)
+	p.add(load, argument(c.arg), 0, 0)
+	p.add(equal, 1, 0, 1)
 	p.add(result, failing(unix.EPERM), 0, 0)
 	p.add(result, allow, 0, 0)
 }

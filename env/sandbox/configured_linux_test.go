@@ -1,0 +1,58 @@
+package sandbox_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/env/sandbox"
+)
+
+// What a repository's configuration names as hooks, or includes, is read-only, whether it exists or not.
+func TestL4_ConfiguredHooksAndIncludes(t *testing.T) {
+	dir := t.TempDir()
+	git(t, dir, "init", "-q")
+	git(t, dir, "init", "-q", "nested")
+	write(t, filepath.Join(dir, "shared.cfg"), "[user]\n\tname = x\n[include]\n\tpath = sub/second.cfg\n")
+	write(t, filepath.Join(dir, "sub", "second.cfg"), "[core]\n\thooksPath = there ; a comment\n")
+	write(t, filepath.Join(dir, "there", "pre-commit"), "")
+	git(t, dir, "config", "include.path", "../shared.cfg")
+	git(t, dir, "config", "includeIf.onbranch:other.path", "../missing.cfg")
+	git(t, dir+"/nested", "config", "core.hooksPath", "not/there")
+	before := list(t, dir)
+	b := newBox(t, dir, sandbox.Options{}, env.LocalOptions{})
+	for _, script := range []string{"echo x >>shared.cfg", "mv shared.cfg s", "echo x >>sub/second.cfg", "mv sub s", "echo x >there/pre-push", "mv there t",
+		"echo x >missing.cfg", "mkdir -p nested/not/there", "mv nested n"} {
+		b.fails(t, script)
+	}
+	b.succeeds(t, "git status --short >/dev/null && echo x >sub/file && git -C nested log -1 2>/dev/null; git -C nested status")
+	b.end(t)
+	if after := list(t, dir); after != before {
+		t.Errorf("before:\n%s\nafter:\n%s", before, after)
+	}
+}
+
+// A command cannot use the files that bubblewrap has open, such as the lock of the sandboxes, which is in the user's state directory.
+func TestL4_FilesOfBubblewrap(t *testing.T) {
+	dir, state := t.TempDir(), t.TempDir()
+	b := newBox(t, dir, sandbox.Options{State: state}, env.LocalOptions{})
+	b.fails(t, "for fd in /proc/1/fd/* /proc/1/task/*/fd/*; do echo attack >>$fd; done 2>/dev/null; ls -d /proc/1/fd/*")
+	if text := read(t, filepath.Join(state, "lock")); text != "" {
+		t.Errorf("the lock has been written: %q", text)
+	}
+}
+
+// A directory in /var/tmp can be the working directory, although commands otherwise see /tmp there.
+func TestL4_RootInVarTmp(t *testing.T) {
+	dir, err := os.MkdirTemp("/var/tmp", "attractor-root-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	newBox(t, dir, sandbox.Options{}, env.LocalOptions{}).succeeds(t, "echo x >file && cat "+dir+"/file")
+	if got := read(t, filepath.Join(dir, "file")); got != "x\n" {
+		t.Errorf("the file is %q", got)
+	}
+	newBox(t, t.TempDir(), sandbox.Options{}, env.LocalOptions{}).succeeds(t, "echo x >/tmp/a && cat /var/tmp/a")
+}
