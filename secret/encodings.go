@@ -24,9 +24,18 @@ func encodings(value string) []string {
 	}
 	lower := hex.EncodeToString([]byte(value))
 	texts = append(texts, lower, strings.ToUpper(lower))
+	for _, text := range texts {
+		if len(text) >= skipped+wrapAt { // a line may end so early in it that the beginning does not tell
+			texts = append(texts, text[skipped:])
+		}
+	}
 	slices.Sort(texts)
 	return slices.Compact(texts)
 }
+
+// skipped is how many bytes of a long text may be before the end of a line without the text being found there. It is more than the filter
+// looks at, and few enough to say nothing.
+const skipped = span + 1
 
 // inner64 returns the characters that depend on the value alone in the base64 encoding of a text that has it at an offset of shift bytes,
 // modulo 3.

@@ -206,3 +206,38 @@ func TestL7_Placeholder(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// Long values are found in base64 and hexadecimal that is divided into lines, wherever a line ends, also in pieces.
+func TestL7_LinesOfEncodings(t *testing.T) {
+	value := "sk-ant-" + strings.Repeat("q8Zr3LmW", 12)
+	m := new(secret.Masker)
+	if err := m.Register("LONG", value); err != nil {
+		t.Fatal(err)
+	}
+	for before := range 80 {
+		text := strings.Repeat("x", before) + value + "yz\n"
+		for name, encoded := range map[string]string{"base64": base64.StdEncoding.EncodeToString([]byte(text)), "xxd": hex.EncodeToString([]byte(text))} {
+			for _, width := range []int{60, 64, 76} {
+				for _, end := range []string{"\n", "\r\n"} {
+					var lines strings.Builder
+					for rest := encoded; rest != ""; rest = rest[min(width, len(rest)):] {
+						lines.WriteString(rest[:min(width, len(rest))] + end)
+					}
+					masked := m.String(lines.String())
+					left := strings.NewReplacer("\n", "", "\r", "", "[secret LONG]", "").Replace(masked)
+					if !strings.Contains(masked, "[secret LONG]") || len(left) > len(encoded)-len(value)+8 {
+						t.Fatalf("%s, %d characters a line, %d bytes before: %q is left", name, width, before, masked)
+					}
+					s := m.Stream()
+					var streamed string
+					for i := range lines.Len() {
+						streamed += s.Next(lines.String()[i : i+1])
+					}
+					if streamed += s.Flush(); streamed != masked {
+						t.Fatalf("in pieces it is %q, else %q", streamed, masked)
+					}
+				}
+			}
+		}
+	}
+}

@@ -136,20 +136,41 @@ func (m *matcher) beginning(text string) (from, to int) {
 	return 0, 0
 }
 
-// plain looks for a pattern at the beginning of text. It returns the longest one. more reports that the text may go on as a longer one.
-func (m *matcher) plain(text string) (found *pattern, more bool) {
+// plain looks for a pattern at the beginning of text. It returns the longest one and its end. more reports that the text may go on as a
+// longer one.
+func (m *matcher) plain(text string) (found *pattern, end int, more bool) {
 	from, to := m.beginning(text)
 	if len(text) < 4 {
-		return nil, to > from
+		return nil, 0, to > from
 	}
 	for i := from; i < to; i++ {
 		p := &m.patterns[i]
-		switch {
-		case strings.HasPrefix(text, p.text):
-			found = p // later ones with the same beginning are longer
-		case len(text) < len(p.text) && strings.HasPrefix(p.text, text):
-			more = true
+		at, goesOn := p.compare(text)
+		if at > end {
+			found, end = p, at
 		}
+		more = more || goesOn
 	}
-	return found, more
+	return found, end, more
+}
+
+// wrapAt is the least length of a pattern that programs may divide into lines.
+const wrapAt = 56
+
+// compare returns the end of the pattern at the beginning of text, -1 if it is not there, and whether the text ends before that is known. A
+// long pattern may be divided into lines, as base64 and xxd print it, but not within its beginning, by which the filter finds it.
+func (p *pattern) compare(text string) (end int, more bool) {
+	for i := range len(p.text) {
+		for len(p.text) >= wrapAt && i >= span && end < len(text) && text[end] != p.text[i] && (text[end] == '\n' || text[end] == '\r') {
+			end++
+		}
+		switch {
+		case end == len(text):
+			return -1, true
+		case text[end] != p.text[i]:
+			return -1, false
+		}
+		end++
+	}
+	return end, false
 }

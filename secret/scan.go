@@ -87,9 +87,9 @@ func (s *scanner) candidate(at int) {
 		return
 	}
 	if s.pairs.has(s.text, at) {
-		found, more := s.plain(s.text[at:])
+		found, end, more := s.plain(s.text[at:])
 		if found != nil {
-			s.found(region{at, at + len(found.text), found.name})
+			s.found(region{at, at + end, found.name})
 		}
 		if more {
 			s.wait(at)
