@@ -53,6 +53,9 @@ type Proxy struct {
 	dropped int
 }
 
+// maxSocket is the most bytes that the path of a Unix socket has on Linux.
+const maxSocket = 107
+
 // New starts a proxy.
 func New(o Options) (*Proxy, error) {
 	own := "" // removed at the end
@@ -72,6 +75,9 @@ func New(o Options) (*Proxy, error) {
 	p.server = http.Server{Handler: http.HandlerFunc(p.serve), ReadHeaderTimeout: p.patience, IdleTimeout: p.patience, MaxHeaderBytes: 64 << 10,
 		ErrorLog: log.New(io.Discard, "", 0), BaseContext: func(net.Listener) context.Context { return p.ctx }}
 	listener, err := net.Listen("unix", p.socket)
+	if err != nil && len(p.socket) > maxSocket {
+		err = fmt.Errorf("%w: the path %s has more than %d bytes; set TMPDIR to a directory with a shorter name", err, p.socket, maxSocket)
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot listen on the proxy's socket: %w", err), p.removeDir())
 	}

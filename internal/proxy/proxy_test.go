@@ -485,3 +485,18 @@ func FuzzHello(f *testing.F) {
 		}
 	})
 }
+
+// The name of a socket is limited, so the error says what to change.
+func TestL4_ProxyInADirectoryWithALongName(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), strings.Repeat("x", 120))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", dir)
+	if _, err := New(Options{}); err == nil || !strings.Contains(err.Error(), "TMPDIR") {
+		t.Errorf("the error is %v", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
