@@ -99,7 +99,7 @@ func listTrust(t terminal, store *trust.Store, asJSON bool) error {
 			fmt.Fprintf(t.err, "attractor: warning: %s\n", oneLine(e.Problem))
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d files\t%s\n", e.State, e.Time.Local().Format(time.DateTime), e.Files, oneLine(e.Root))
+		fmt.Fprintf(w, "%s\t%s\tfiles: %d\t%s\n", e.State, e.Time.Local().Format(time.DateTime), e.Files, oneLine(e.Root))
 	}
 	return w.Flush()
 }

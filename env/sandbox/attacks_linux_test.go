@@ -62,7 +62,7 @@ func writesByTricks() []attack {
 		{name: "through the root of every process", script: `for p in /proc/[0-9]*; do echo x 2>/dev/null >"$p/root$OUT/new"; done`, does: wrote},
 		{name: "through the directory of the victim", script: `echo x >"/proc/$VICTIM/cwd/new"; for p in /proc/[0-9]*; do [ "$(readlink $p/cwd)" = "$OUT" ] && echo x >"$p/cwd/new"; done`, does: wrote},
 		{name: "through open descriptors", script: `for fd in /proc/[0-9]*/fd/*; do case $(readlink $fd) in */attractor-attacks-*) echo x 2>/dev/null >>$fd;; esac; done`, does: wrote},
-		{name: "through descriptors that it has from the start", script: `for n in 3 4 5 6 7 8 9 10 11 12; do (echo x >/proc/self/fd/$n/../new; echo x >&$n) 2>/dev/null; done; ls -l /proc/self/fd/ | grep -q attractor-attacks-.*/out && echo GOT descriptor`,
+		{name: "through descriptors that it has from the start", script: `for n in 3 4 5 6 7 8 9 10 11 12; do case $(readlink /proc/$$/fd/$n) in */attractor-attacks-*) (echo x >/proc/self/fd/$n/../new; echo x >&$n) 2>/dev/null;; esac; done; ls -l /proc/self/fd/ | grep -q attractor-attacks-.*/out && echo GOT descriptor`,
 			why: "a command has none"},
 		{name: "openat2 through /proc", script: `"$TOOL" openat2 "$OUT/new"`, does: wrote},
 		{name: "by handle", script: `"$TOOL" handle "$ROOT"`, does: kernel, root: true},
