@@ -160,8 +160,16 @@ const wrapAt = 56
 // compare returns the end of the pattern at the beginning of text, -1 if it is not there, and whether the text ends before that is known. A
 // long pattern may be divided into lines, as base64 and xxd print it, but not within its beginning, by which the filter finds it.
 func (p *pattern) compare(text string) (end int, more bool) {
+	switch {
+	case strings.HasPrefix(text, p.text):
+		return len(p.text), false
+	case strings.HasPrefix(p.text, text):
+		return -1, true
+	case len(p.text) < wrapAt || len(text) < span || !strings.ContainsAny(text[span:min(len(text), len(p.text))], "\r\n"):
+		return -1, false
+	}
 	for i := range len(p.text) {
-		for len(p.text) >= wrapAt && i >= span && end < len(text) && text[end] != p.text[i] && (text[end] == '\n' || text[end] == '\r') {
+		for i >= span && end < len(text) && text[end] != p.text[i] && (text[end] == '\n' || text[end] == '\r') {
 			end++
 		}
 		switch {
