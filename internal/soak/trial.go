@@ -152,19 +152,15 @@ func (t *trial) wild(ctx context.Context, n int) error {
 
 var errHang = errors.New("the session hangs")
 
-// allowed returns nil for an error with which a life with faults may end.
+// allowed returns nil for an error with which a life with faults may go on or end: any but that of a session that hangs. What is wrong with
+// the session shows in the next life, which has to start, and in the last one. Starting may fail only for the faults of the soak.
 func (t *trial) allowed(what string, err error) error {
 	var broken *agent.HostError
-	var model *llm.Error
-	for _, known := range []error{nil, errFault, agent.ErrAborted, agent.ErrClosed, agent.ErrReleased, agent.ErrBusy, agent.ErrUndelivered, agent.ErrStuck} {
-		if errors.Is(err, known) {
-			return nil
-		}
+	started := what != "starting" || errors.Is(err, errFault) || errors.As(err, &broken)
+	if err == nil || started && !errors.Is(err, errHang) {
+		return nil
 	}
-	if errors.Is(err, errHang) || !errors.As(err, &broken) && !errors.As(err, &model) {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return nil
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 // finish lives the last life, without faults, checks its end and its journals, and removes the trial. A model call that had failed for good
