@@ -65,6 +65,6 @@ func count(dirs ...string) Figures {
 			f.Files++
 		}
 	}
-	f.ofSystem()
+	f.ofSystem(dirs)
 	return f
 }

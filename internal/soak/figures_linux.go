@@ -14,8 +14,9 @@ import (
 	"syscall"
 )
 
-// ofSystem counts what /proc and the cgroup file system show.
-func (f *Figures) ofSystem() {
+// ofSystem counts what /proc and the cgroup file system show. Of mounts it counts those that sessions could make: of /proc, of cgroups and
+// in the directories.
+func (f *Figures) ofSystem(dirs []string) {
 	if status, err := os.ReadFile("/proc/self/status"); err == nil {
 		for line := range strings.Lines(string(status)) {
 			if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
@@ -28,7 +29,11 @@ func (f *Figures) ofSystem() {
 		f.Descriptors = len(fds)
 	}
 	if mounts, err := os.ReadFile("/proc/self/mountinfo"); err == nil {
-		f.Mounts = bytes.Count(mounts, []byte("\n"))
+		for line := range strings.Lines(string(mounts)) {
+			if at := strings.Fields(line)[4]; slices.ContainsFunc(append([]string{"/proc", "/sys/fs/cgroup"}, dirs...), func(dir string) bool { return strings.HasPrefix(at, dir) }) {
+				f.Mounts++
+			}
+		}
 	}
 	f.Processes = len(descendants())
 	f.Cgroups = abandonedCgroups()

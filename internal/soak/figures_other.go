@@ -4,7 +4,7 @@ package soak
 
 import "math/rand/v2"
 
-func (f *Figures) ofSystem() {}
+func (f *Figures) ofSystem([]string) {}
 
 func descendants() map[int]bool { return nil }
 
