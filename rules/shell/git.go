@@ -69,17 +69,40 @@ func (r *read) gitGlobals(args []string) (rest []string, why string) {
 func (r *read) gitVars() string {
 	for _, entry := range r.Vars {
 		name, value, _ := strings.Cut(entry, "=")
-		switch name {
-		case "GIT_PAGER", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_TERMINAL_PROMPT",
-			"GIT_OPTIONAL_LOCKS", "GIT_MERGE_AUTOEDIT", "GIT_CONFIG_NOSYSTEM", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_LFS_SKIP_SMUDGE":
-			continue
-		}
-		if strings.HasPrefix(name, "GIT_") && value != "" && !strings.HasPrefix(name, "GIT_AUTHOR_") && !strings.HasPrefix(name, "GIT_COMMITTER_") &&
-			!strings.HasPrefix(name, "GIT_PS1_") {
+		if value != "" && redirectsGit(name, value) {
 			return "the variable " + name + " may make git run programs or use other files"
 		}
 	}
 	return ""
+}
+
+// redirectsGit reports whether a variable can name a program that a reading command of git runs, a file that configures git, another
+// repository, or a file that git writes. It goes by the words in the name, so that variables of later versions count too.
+func redirectsGit(name, value string) bool {
+	rest, ok := strings.CutPrefix(name, "GIT_")
+	if !ok {
+		return false
+	}
+	switch rest {
+	case "SSH_COMMAND", "CONFIG_NOSYSTEM", "ATTR_NOSYSTEM", "CEILING_DIRECTORIES", "DISCOVERY_ACROSS_FILESYSTEM", "LITERAL_PATHSPECS", "GLOB_PATHSPECS",
+		"NOGLOB_PATHSPECS", "ICASE_PATHSPECS", "NO_REPLACE_OBJECTS": // none of them matters for a command that reads and has no terminal
+		return false
+	}
+	if strings.HasPrefix(rest, "TRACE") {
+		return strings.Contains(value, "/") // the name of a file or a socket; other values are descriptors and switches
+	}
+	for _, harmless := range []string{"SSL_", "HTTP_", "PROXY_SSL_", "AUTHOR_", "COMMITTER_", "PS1_"} {
+		if strings.HasPrefix(rest, harmless) {
+			return false
+		}
+	}
+	for _, word := range []string{"DIR", "FILE", "PATH", "TREE", "OBJECT", "CONFIG", "COMMAND", "EXEC", "DIFF", "ATTR", "PROXY", "BASE", "BACKEND", "SOURCE",
+		"NAMESPACE", "PREFIX", "MONITOR", "HOOK", "TEST"} {
+		if strings.Contains(rest, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // gitFiles adds the files that the operands may name. The whole tree and its history are taken for readable, since they were committed.

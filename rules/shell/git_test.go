@@ -155,7 +155,14 @@ func TestL2_GitPrograms(t *testing.T) {
 		{"broken configuration", func(p *place) { p.put(".git/config", "[core\n") }, status, true},
 		{"environment", func(p *place) { p.vars = []string{"GIT_EXTERNAL_DIFF=./x"} }, "git diff", true},
 		{"directory of git in the environment", func(p *place) { p.vars = []string{"GIT_DIR=x"} }, status, true},
-		{"harmless environment", func(p *place) { p.vars = []string{"GIT_PAGER=cat", "GIT_AUTHOR_NAME=x"} }, "git diff", false},
+		{"configuration in the environment", func(p *place) { p.vars = []string{"GIT_CONFIG_COUNT=1"} }, status, true},
+		{"programs of git in the environment", func(p *place) { p.vars = []string{"GIT_EXEC_PATH=x"} }, status, true},
+		{"objects in the environment", func(p *place) { p.vars = []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=/x"} }, status, true},
+		{"trace in a file", func(p *place) { p.vars = []string{"GIT_TRACE2_EVENT=/x"} }, status, true},
+		{"harmless environment", func(p *place) {
+			p.vars = []string{"GIT_PAGER=cat", "GIT_AUTHOR_NAME=x", "GIT_SSL_CAINFO=/etc/ssl/x", "GIT_SSL_CAPATH=/etc/ssl", "GIT_SSL_NO_VERIFY=1",
+				"GIT_HTTP_USER_AGENT=x", "GIT_TRACE=0", "GIT_TRACE_CURL=1", "GIT_BRANCH=main", "GIT_CURL_VERBOSE=1", "GIT_DIR="}
+		}, "git diff", false},
 		{"embedded repository", func(p *place) {
 			p.git(".", "init", "-q", "in")
 			p.git("in", "config", "core.fsmonitor", "./x")

@@ -4,16 +4,16 @@ import "math"
 
 // The options that many git commands share.
 const (
-	diffOptions = "patch no-patch unified= raw patch-with-raw patch-with-stat stat? compact-summary numstat shortstat dirstat? summary name-only name-status " +
+	diffOptions = "patch no-patch unified? raw patch-with-raw patch-with-stat stat? compact-summary numstat shortstat dirstat? summary name-only name-status " +
 		"color? no-color color-words? word-diff? word-diff-regex= no-renames find-renames? find-copies? minimal patience histogram diff-algorithm= " +
 		"anchored= diff-filter= pickaxe-all pickaxe-regex relative? no-relative text ignore-space-at-eol ignore-space-change ignore-all-space " +
 		"ignore-blank-lines ignore-cr-at-eol ignore-matching-lines= inter-hunk-context= function-context abbrev? no-abbrev full-index binary " +
 		"no-ext-diff no-textconv src-prefix= dst-prefix= no-prefix default-prefix exit-code quiet check cached staged merge-base ws-error-highlight= " +
 		"color-moved? no-color-moved ignore-submodules? no-indent-heuristic indent-heuristic"
-	diffShort  = "puU:R:abwWzMCDS:G:l:sB"
-	logOptions = "oneline pretty? format= decorate? no-decorate decorate-refs= graph all branches? tags? remotes? max-count= skip= since= after= until= before= " +
+	diffShort  = "puU::RabwWzMCDS:G:l:sB"
+	logOptions = "oneline pretty? format? decorate? no-decorate decorate-refs= graph all branches? tags? remotes? max-count= skip= since= after= until= before= " +
 		"author= committer= grep= all-match invert-grep regexp-ignore-case extended-regexp fixed-strings perl-regexp basic-regexp merges no-merges " +
-		"min-parents= max-parents= first-parent reverse date= relative-date date-order author-date-order topo-order follow full-history simplify-merges " +
+		"min-parents? max-parents? first-parent reverse date= relative-date date-order author-date-order topo-order follow full-history simplify-merges " +
 		"ancestry-path? left-right left-only right-only cherry-pick cherry-mark cherry boundary walk-reflogs reflog no-walk? do-walk parents children show-pulls " +
 		"source log-size no-notes notes? mailmap no-mailmap use-mailmap abbrev-commit no-abbrev-commit objects count not exclude= glob= full-diff " +
 		"name-only sparse dense remove-empty cc combined-all-paths diff-merges= no-diff-merges encoding= no-expand-tabs expand-tabs? timestamp"
@@ -34,9 +34,9 @@ func gitSpec(sub string) (spec, bool) {
 	case "stash", "reflog":
 		short, long = diffShort+logShort, diffOptions+" "+logOptions+" include-untracked only-untracked"
 	case "shortlog":
-		short, long = "nsec", "numbered summary email committer group= all no-merges merges since= until= after= before= author= format="
+		short, long = "nsec", "numbered summary email committer group= all no-merges merges since= until= after= before= author= format?"
 	case "blame", "annotate":
-		short, long = "bcfnselL:tpwMC", "root show-stats date= porcelain line-porcelain incremental score-debug show-name show-number show-email abbrev= since= reverse first-parent color-lines color-by-age"
+		short, long = "bcfnselL:tpwMC", "root show-stats date= porcelain line-porcelain incremental score-debug show-name show-number show-email abbrev? since= reverse first-parent color-lines color-by-age"
 	case "grep":
 		short, long = "aIiwvhHEGFPnlLzcoqWpA:B:C:e:0123456789", "cached text ignore-case word-regexp invert-match full-name extended-regexp basic-regexp fixed-strings perl-regexp line-number column name-only files-with-matches files-without-match null only-matching count color? no-color break heading show-function context= after-context= before-context= function-context and or not all-match quiet max-depth= recursive no-recursive threads= max-count="
 	case "ls-files":
@@ -48,7 +48,7 @@ func gitSpec(sub string) (spec, bool) {
 	case "rev-parse":
 		short, long = "q", "show-toplevel show-prefix show-cdup git-dir git-common-dir absolute-git-dir is-inside-work-tree is-inside-git-dir is-bare-repository is-shallow-repository abbrev-ref? short? verify quiet symbolic symbolic-full-name all branches? tags? remotes? show-superproject-working-tree show-object-format? sq not show-ref-format show-current path-format="
 	case "describe":
-		short, long = "", "all tags contains abbrev= candidates= exact-match debug long match= exclude= always first-parent dirty? broken?"
+		short, long = "", "all tags contains abbrev? candidates= exact-match debug long match= exclude= always first-parent dirty? broken?"
 	case "name-rev":
 		short, long = "", "tags refs= exclude= all name-only no-undefined always"
 	case "merge-base":
@@ -58,7 +58,7 @@ func gitSpec(sub string) (spec, bool) {
 	case "show-ref":
 		short, long = "dsq", "head heads tags branches dereference hash? abbrev? verify quiet exists"
 	case "branch":
-		short, long = "arvi", refFormat+"list show-current all remotes verbose abbrev= no-abbrev omit-empty"
+		short, long = "arvi", refFormat+"list show-current all remotes verbose abbrev? no-abbrev omit-empty"
 	case "tag":
 		short, long = "ln::i", refFormat+"list omit-empty"
 	case "remote":

@@ -16,6 +16,8 @@ type File struct {
 	Tree bool
 	// Visible reports that files and directories in the tree whose names begin with a dot are skipped, as ripgrep does.
 	Visible bool
+	// Links reports that symbolic links in the tree are followed.
+	Links bool
 	// Names reports that it reads only names and attributes, as ls and find do, and no content.
 	Names bool
 }
@@ -119,6 +121,12 @@ func (r *read) judge(args []string) string {
 		return ""
 	case "jq":
 		return r.jq(args)
+	case "xxd":
+		return r.xxd(args)
+	case "strings":
+		if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "@") }) {
+			return "strings reads further arguments from a file"
+		}
 	case "git":
 		return r.git(args)
 	case "rg":
@@ -171,7 +179,7 @@ func (r *read) bySpec(s spec, args []string) string {
 	if len(operands) > s.max {
 		return fmt.Sprintf("%s may do more than read with %s", r.program, operands[s.max])
 	}
-	f := File{Names: s.kind == names, Tree: s.tree(p), Visible: r.program == "rg" && !searchesHidden(p)}
+	f := File{Names: s.kind == names, Tree: s.tree(p), Visible: r.program == "rg" && !searchesHidden(p), Links: follows(r.program, p)}
 	if s.kind == text {
 		return s.check(r.program, operands)
 	}
@@ -187,6 +195,19 @@ func (r *read) bySpec(s spec, args []string) string {
 		}
 	}
 	return ""
+}
+
+// follows reports whether a command that reads a tree follows the symbolic links in it.
+func follows(program string, p arguments) bool {
+	switch program {
+	case "grep", "egrep", "fgrep":
+		return p.has('R', "dereference-recursive")
+	case "rg":
+		return p.has('L', "follow")
+	case "diff":
+		return !p.has(0, "no-dereference")
+	}
+	return false
 }
 
 // operand adds a file unless its name stands for the input.

@@ -14,6 +14,31 @@ import (
 // asking holds scripts that may do more than read, one a line. Lines that begin with # say what follows. \n stands for a line break, and
 // the like.
 const asking = `
+# options that a program takes otherwise than they look
+git diff -R --output=x
+git diff -U --output=x
+git diff --unified --output=x
+git log --format --output=x
+git log --min-parents --output=x
+git log --max-count --output=x
+git shortlog --format --output=x
+git branch --abbrev --edit-description
+git branch --abbrev --unset-upstream
+git blame --abbrev --contents=/etc/passwd a
+git describe --abbrev --x a
+diff -L -- --to-file=/etc/passwd a
+diff -I -- a b
+sort -k -- -ox a
+sort --key --output=x a
+rg -E --pre=./x a
+xxd -ps a x
+xxd -is a x
+xxd -r a
+xxd a x
+strings @a
+strings -n 4 @a
+jq --indent --arg . /etc/passwd 2 .
+jq -- . a
 # quoting and escapes that hide a program
 r\m x
 'rm' x

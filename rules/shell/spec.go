@@ -67,6 +67,9 @@ func (s spec) parse(args []string) (p arguments, why string) {
 			case !has && s.knows(name, '=') && i+1 < len(args):
 				i++
 				value = args[i]
+				if looksLikeOption(name, value) {
+					return p, "may do more than read with " + value
+				}
 			default:
 				return p, "may do more than read with " + a
 			}
@@ -82,6 +85,15 @@ func (s spec) parse(args []string) (p arguments, why string) {
 		}
 	}
 	return p, ""
+}
+
+// looksLikeOption reports whether the argument after an option may be an option itself, for versions of a program in which the first has no
+// value, or is not known without =. Patterns may begin with a dash.
+func looksLikeOption(name, value string) bool {
+	if len(value) < 2 || value[0] != '-' || value[1] >= '0' && value[1] <= '9' {
+		return false
+	}
+	return name != "e" && name != "regexp" && name != "expression"
 }
 
 // knows reports whether a long option is harmless in a form: followed by a space, = or ?.
@@ -123,6 +135,9 @@ func (s spec) cluster(letters string, following []string, p *arguments) (used in
 			return 0, true
 		}
 		if len(following) == 0 {
+			return 0, false
+		}
+		if looksLikeOption(name, following[0]) {
 			return 0, false
 		}
 		p.options = append(p.options, option{name, following[0]})

@@ -57,8 +57,16 @@ func (r *read) jq(args []string) string {
 	s, _ := specOf("jq")
 	var kept []string
 	for i := 0; i < len(args); i++ {
-		if args[i] == "--arg" || args[i] == "--argjson" { // NAME VALUE
+		switch args[i] {
+		case "--":
+			return "jq may do more than read with --" // versions differ in what they make of it
+		case "--arg", "--argjson": // NAME VALUE
 			i += 2
+			continue
+		case "--indent":
+			if i++; i == len(args) || !number(args[i]) {
+				return "jq has no number after --indent"
+			}
 			continue
 		}
 		kept = append(kept, args[i])
@@ -76,6 +84,32 @@ func (r *read) jq(args []string) string {
 	}
 	return r.bySpec(s, kept)
 }
+
+// xxd judges xxd, which writes its second operand. It has one option an argument and looks only at the first letter of most.
+func (r *read) xxd(args []string) string {
+	operands := 0
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		switch {
+		case slices.Contains([]string{"-a", "-b", "-C", "-E", "-e", "-i", "-p", "-ps", "-u"}, a):
+		case slices.Contains([]string{"-c", "-g", "-l", "-o", "-s"}, a):
+			if i++; i == len(args) || !startsWithDigit(args[i]) {
+				return "xxd has no number after " + a
+			}
+		case len(a) > 2 && a[0] == '-' && strings.IndexByte("cglos", a[1]) >= 0 && startsWithDigit(a[2:]):
+		case len(a) > 1 && a[0] == '-', operands == 1:
+			return "xxd may do more than read with " + a
+		default:
+			operands++
+			if why := r.operand(a, File{}); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+func startsWithDigit(text string) bool { return text != "" && text[0] >= '0' && text[0] <= '9' }
 
 // find judges find, whose expressions can delete and write files and run programs.
 func (r *read) find(args []string) string {

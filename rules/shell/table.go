@@ -15,12 +15,12 @@ cal | text | 13jmy | - | max 2
 cat | files | AbeEnstTuv | show-all number-nonblank show-ends number squeeze-blank show-tabs show-nonprinting
 cksum | files | - | -
 cmp | files | bi:ln:s | print-bytes ignore-initial= verbose bytes= silent quiet
-column | files | tc:s:nexo:N:R:H:d | table separator= output-separator= table-columns= table-right= json
+column | files | tc:s:exo:N:R:H:d | table separator= output-separator= table-columns= table-right= json
 comm | files | 123z | check-order nocheck-order output-delimiter= total zero-terminated
 cut | files | b:c:d:f:nsz | bytes= characters= delimiter= fields= complement only-delimited output-delimiter= zero-terminated
 date | text | d:uRI:: | date= utc universal rfc-email rfc-2822 iso-8601? rfc-3339=
 df | names | ahHiklmPTt:x:B: | all human-readable si inodes local portability print-type type= exclude-type= block-size= total output?
-diff | files | abBcC:dEeHiI:LnNpqrstTuU:wx:yW:Z | brief unified? context? recursive new-file ignore-case ignore-all-space ignore-space-change ignore-blank-lines ignore-matching-lines= ignore-trailing-space side-by-side width= suppress-common-lines color? text exclude= minimal label= report-identical-files no-dereference strip-trailing-cr | tree always
+diff | files | abBcC:dEeHiI:L:nNpqrstTuU:wx:yW:Z | brief unified? context? recursive new-file ignore-case ignore-all-space ignore-space-change ignore-blank-lines ignore-matching-lines= ignore-trailing-space side-by-side width= suppress-common-lines color? text exclude= minimal label= report-identical-files no-dereference strip-trailing-cr | tree always
 dirname | text | z | zero
 du | names | abchHklLmsSxPd:t:B: | all apparent-size bytes total human-readable si max-depth= summarize one-file-system threshold= block-size= exclude= separate-dirs time? | tree always
 egrep | files | acEFGHhiIlLnoqsvwxyrRzZTUA:B:C:m:e:f:0123456789 | regexp= file= ignore-case invert-match word-regexp line-regexp count color? colour? files-with-matches files-without-match max-count= only-matching quiet silent no-messages byte-offset with-filename no-filename line-number initial-tab null after-context= before-context= context= text binary-files= include= exclude= exclude-dir= recursive dereference-recursive null-data fixed-strings extended-regexp basic-regexp | first | tree r R recursive dereference-recursive | from f file
@@ -47,13 +47,13 @@ md5sum | files | bzt | binary tag zero text
 nl | files | b:d:f:h:i:l:n:ps:v:w: | body-numbering= section-delimiter= footer-numbering= header-numbering= line-increment= number-format= number-separator= starting-line-number= number-width= no-renumber
 nproc | text | - | all ignore=
 numfmt | text | d: | delimiter= field= format= from= from-unit= grouping header? invalid= padding= round= suffix= to= to-unit=
-od | files | A:j:N:S:t:vw:abcdfilosx | address-radix= skip-bytes= read-bytes= format= output-duplicates width? endian= strings?
+od | files | A:j:N:S:t:vw::abcdfilosx | address-radix= skip-bytes= read-bytes= format= output-duplicates width? endian= strings?
 paste | files | d:sz | delimiters= serial zero-terminated
 pwd | text | LP | logical physical
 readlink | names | fenmqsvz | canonicalize canonicalize-existing canonicalize-missing no-newline zero quiet silent verbose
 realpath | names | eLmPqsz | canonicalize-existing canonicalize-missing logical physical quiet strip no-symlinks zero relative-to= relative-base=
 rev | files | - | -
-rg | files | acEFHIhilLnNopPqsSuUvwxVA:B:C:m:e:f:g:t:T:M:r:j:d:0 | regexp= file= ignore-case case-sensitive smart-case invert-match word-regexp line-regexp count count-matches color= colors= files files-with-matches files-without-match max-count= only-matching quiet no-messages with-filename no-filename line-number no-line-number column null after-context= before-context= context= text glob= iglob= type= type-not= type-list fixed-strings pcre2 multiline multiline-dotall max-columns= max-columns-preview max-depth= maxdepth= max-filesize= hidden no-ignore no-ignore-vcs no-ignore-parent no-ignore-global no-config no-heading heading pretty vimgrep json replace= trim sort= sortr= stats threads= unrestricted passthru no-unicode one-file-system crlf encoding= engine= auto-hybrid-regex byte-offset path-separator= context-separator= field-match-separator= no-mmap mmap version no-binary binary | first | tree always | from f file
+rg | files | acE:FHIhilLnNopPqsSuUvwxVA:B:C:m:e:f:g:t:T:M:r:j:d:0 | regexp= file= ignore-case case-sensitive smart-case invert-match word-regexp line-regexp count count-matches color= colors= files files-with-matches files-without-match max-count= only-matching quiet no-messages with-filename no-filename line-number no-line-number column null after-context= before-context= context= text glob= iglob= type= type-not= type-list fixed-strings pcre2 multiline multiline-dotall max-columns= max-columns-preview max-depth= maxdepth= max-filesize= hidden no-ignore no-ignore-vcs no-ignore-parent no-ignore-global no-config no-heading heading pretty vimgrep json replace= trim sort= sortr= stats threads= unrestricted passthru no-unicode one-file-system crlf encoding= engine= auto-hybrid-regex byte-offset path-separator= context-separator= field-match-separator= no-mmap mmap version no-binary binary | first | tree always | from f file
 seq | text | ws: | equal-width separator= | max 3
 sha1sum | files | bzt | binary tag zero text
 sha224sum | files | bzt | binary tag zero text
@@ -63,7 +63,7 @@ sha512sum | files | bzt | binary tag zero text
 shasum | files | ba:tU | binary text algorithm=
 sleep | text | - | - | max 1
 sort | files | bcCdfghik:mMnrRst:uVz | ignore-leading-blanks dictionary-order ignore-case general-numeric-sort human-numeric-sort ignore-nonprinting month-sort numeric-sort random-sort reverse sort= version-sort check? key= merge stable field-separator= unique zero-terminated parallel=
-stat | names | c:f:Llnqrstx | format= printf= dereference file-system terse
+stat | names | c:fLlnqrstx | format= printf= dereference file-system terse
 strings | files | afn:t:e:wo0123456789 | all bytes= radix= encoding= include-all-whitespace print-file-name
 sum | files | rs | sysv
 tac | files | brs: | before regex separator=
@@ -77,5 +77,4 @@ uniq | files | cdDf:is:uw:z | count repeated all-repeated? skip-fields= ignore-c
 uptime | text | ps | pretty since | max 0
 wc | files | clmLw | bytes chars lines max-line-length words total=
 whoami | text | - | - | max 0
-xxd | files | abc:Eeg:il:o:ps:u | - | max 1
 `
