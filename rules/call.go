@@ -180,7 +180,7 @@ func (c *call) simple(cmd *shell.Command) {
 		p.mentions(cmd)
 	}
 	for _, f := range reads {
-		p.files = append(p.files, file{place: &place{named: f.Path}, tree: f.Tree && !f.Names, visible: f.Visible, names: f.Names})
+		p.files = append(p.files, file{place: &place{named: f.Path}, tree: f.Tree && !f.Names, visible: f.Visible, links: f.Links, names: f.Names})
 	}
 	if len(reads) == 0 {
 		for _, name := range cmd.Reads {

@@ -86,6 +86,7 @@ type file struct {
 	mention bool // a word of a command that may be the name of a file
 	tree    bool // everything in the directory is read too
 	visible bool // but no hidden files
+	links   bool // and what symbolic links in it lead to
 	names   bool // only names and attributes are read
 }
 

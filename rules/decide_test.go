@@ -187,6 +187,17 @@ func TestL2_Trees(t *testing.T) {
 	p.commands(t, `{"deny": ["Read(key)"]}`, []decisionCase{{"grep -r x secrets", "ask", ""}, {"cat secrets/key", "deny", "Read(key)"}})
 }
 
+// A command that follows the symbolic links in a directory asks if one leads out of it, or to a secret.
+func TestL2_LinkedTrees(t *testing.T) {
+	p := newProject(t, "src/a.go", "out/k", "secret/.env", "ok/a")
+	p.link("/etc/passwd", "out/link")
+	p.link(".env", "secret/link")
+	p.link("a", "ok/link")
+	p.commands(t, `{}`, []decisionCase{{"grep -R x out", "ask", ""}, {"rg -L x out", "ask", ""}, {"rg --follow x out", "ask", ""}, {"diff -r out src", "ask", ""},
+		{"diff -r src out", "ask", ""}, {"diff -r --no-dereference src out", "allow", ""}, {"grep -r x out", "allow", ""}, {"rg x out", "allow", ""}, {"rg -L x secret", "ask", ""},
+		{"grep -R x ok", "allow", ""}, {"diff -r src ok", "allow", ""}})
+}
+
 func TestL1_RealPath(t *testing.T) {
 	p := newProject(t, "d/x")
 	p.link("d", "link")

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"io/fs"
 	"path"
 	"strings"
 
@@ -46,6 +47,12 @@ func (c *call) tree(f file) (why string, suggest []string) {
 				continue
 			}
 			name := path.Join(dir.name, e.Name)
+			if f.links && e.Mode&fs.ModeSymlink != 0 {
+				if why, suggest := c.linked(name, p.name()); why != "" {
+					return why, suggest
+				}
+				continue
+			}
 			if why, suggest := c.inTree(name); why != "" {
 				return why, suggest
 			}
@@ -55,6 +62,15 @@ func (c *call) tree(f file) (why string, suggest []string) {
 		}
 	}
 	return "", nil
+}
+
+// linked returns the question about a symbolic link in a tree whose links are followed.
+func (c *call) linked(name, top string) (why string, suggest []string) {
+	p := &place{named: name}
+	if !c.resolve(p) || !inside(path.Clean(top), p.real) || strings.Contains(p.real[len(path.Clean(top)):], "/.") {
+		return fmt.Sprintf("it also reads what the symbolic link %s leads to", name), nil
+	}
+	return c.inTree(p.real)
 }
 
 // ignoresAbove returns the rules of .gitignore files from the working directory down to the directory above a path.

@@ -193,6 +193,16 @@ func TestL2_GitPrograms(t *testing.T) {
 			p.git("in", "commit", "-q", "--allow-empty", "-m", "x")
 			p.git(".", "-c", "advice.addEmbeddedRepo=false", "add", "in")
 		}, status, false},
+		{"gitdir file with a space in front of the name", func(p *place) {
+			p.git(".", "init", "-q", "in")
+			p.git("in", "config", "core.fsmonitor", "./x")
+			p.git(".", "init", "-q", "clean")
+			p.put("file/.git", "gitdir:  x\n")
+			if err := errors.Join(os.Rename(filepath.Join(p.dir, "in/.git"), filepath.Join(p.dir, "file/ x")),
+				os.Rename(filepath.Join(p.dir, "clean/.git"), filepath.Join(p.dir, "file/x"))); err != nil {
+				p.Fatal(err)
+			}
+		}, "git -C file status", true},
 		{"bare repository", func(p *place) { p.git(".", "init", "-q", "--bare", "bare") }, "git -C bare log", true},
 		{"linked work tree", func(p *place) { p.git(".", "worktree", "add", "-q", "linked") }, "git -C linked status", false},
 		{"linked work tree of a dangerous repository", func(p *place) {

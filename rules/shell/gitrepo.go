@@ -52,17 +52,21 @@ func (r *read) discoverAt(dir string) (*repository, string) {
 	repo := &repository{top: dir, gitDir: dotGit}
 	if !info.IsDir() {
 		text, err := r.read(dotGit)
-		target, ok := strings.CutPrefix(string(text), "gitdir:")
-		if err != nil || !ok {
+		target, ok := strings.CutPrefix(strings.TrimRight(string(text), "\r\n"), "gitdir: ")
+		if err != nil || !ok || target != strings.TrimSpace(target) { // git keeps spaces
 			return nil, unknown
 		}
-		repo.gitDir = from(dir, strings.TrimSpace(target))
+		repo.gitDir = from(dir, target)
 	}
 	repo.commonDir = repo.gitDir
 	common, err := r.read(path.Join(repo.gitDir, "commondir"))
 	switch {
 	case err == nil:
-		repo.commonDir = from(repo.gitDir, strings.TrimSpace(string(common)))
+		target := strings.TrimRight(string(common), "\r\n")
+		if target != strings.TrimSpace(target) {
+			return nil, unknown
+		}
+		repo.commonDir = from(repo.gitDir, target)
 	case !missing(err):
 		return nil, unknown
 	}

@@ -70,6 +70,12 @@ ls {a,b}
 ls {1..3}
 ls !(a)
 ls @(a|b)
+# expansions and operators in two lines
+echo "$\\\n(touch x)"
+echo "a$\\\n{x:=y}"
+x="$\\\n(touch x)"
+cat <\\\n(touch x)
+cat <\\\n<E\nx\nE
 # separators
 ls; rm x
 ls\nrm x
