@@ -18,6 +18,8 @@ type Decision struct {
 	Reason  string // for the model, or for the person who is asked
 	// Default says that no rule matched: the built-in table decided. An allow from a hook may answer such a question, but no other.
 	Default bool
+	// Denied says that the call asks because it also reads a file that a rule denies. Only a person may allow it.
+	Denied bool
 	// Suggest holds the rules to allow so that this question is not asked again. It is nil if none is safe, or none would help.
 	Suggest []string
 }
@@ -54,14 +56,15 @@ func (r *rule) because(general string) string {
 // call holds a call while it is judged.
 type call struct {
 	*Set
-	ctx    context.Context
-	env    env.Environment
-	req    tool.Request
-	kind   kind
-	dir    string // the working directory
-	script string // of a command
-	parts  []part
-	blind  bool // it is not known what the script runs
+	ctx      context.Context
+	env      env.Environment
+	req      tool.Request
+	kind     kind
+	dir      string // the working directory
+	script   string // of a command
+	parts    []part
+	blind    bool  // it is not known what the script runs
+	treeRule *rule // the rule about a file in the tree that was looked at last
 }
 
 // part is one thing that a call does. All parts of a call have to be allowed.
@@ -212,6 +215,9 @@ func (c *call) judge() Decision {
 		for _, q := range asks {
 			d.Verdict, d.Reason = tool.Ask, cmp.Or(d.Reason, q.why)
 			safe = safe && q.suggest != nil
+			if q.rule != nil {
+				d.Default, d.Denied = false, d.Denied || q.rule.verdict == tool.Deny
+			}
 			for _, s := range q.suggest {
 				if !slices.Contains(d.Suggest, s) {
 					d.Suggest = append(d.Suggest, s)
@@ -234,6 +240,7 @@ func (c *call) judge() Decision {
 type question struct {
 	why     string
 	suggest []string
+	rule    *rule // that denies or asks about a file in a tree
 }
 
 // part returns the rule that allows a part, if there is one, and the questions about it.
@@ -246,8 +253,11 @@ func (c *call) part(p *part) (allowed *rule, asks []question) {
 	}
 	for _, f := range p.files {
 		by, why, suggest := c.file(f, allowed != nil)
-		if why != "" {
-			asks = append(asks, question{why, suggest})
+		if c.treeRule != nil {
+			asks = append(asks, question{why: why, rule: c.treeRule})
+			c.treeRule = nil
+		} else if why != "" {
+			asks = append(asks, question{why: why, suggest: suggest})
 		} else if allowed == nil {
 			allowed = by
 		}
@@ -258,7 +268,7 @@ func (c *call) part(p *part) (allowed *rule, asks []question) {
 // question returns the question about a part that no rule allows.
 func (p *part) question() question {
 	if p.cmd == nil {
-		return question{p.asks, p.suggest}
+		return question{why: p.asks, suggest: p.suggest}
 	}
 	q := question{why: shortened(p.cmd.Text) + ": " + p.asks}
 	if !p.exact {

@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"github.com/attractor-go/attractor/rules"
+	"github.com/attractor-go/attractor/tool"
 	"strings"
 	"testing"
 )
@@ -185,6 +186,12 @@ func TestL2_Trees(t *testing.T) {
 	}
 	p.commands(t, `{}`, []decisionCase{{"grep -r x .", "ask", ""}})
 	p.commands(t, `{"deny": ["Read(key)"]}`, []decisionCase{{"grep -r x secrets", "ask", ""}, {"cat secrets/key", "deny", "Read(key)"}})
+	for list, denied := range map[string]bool{"deny": true, "ask": false} {
+		s := p.load(`{"` + list + `": ["Read(key)"]}`)
+		if d := p.decide(s, "grep", map[string]string{"pattern": "x", "path": "secrets"}); d.Verdict != tool.Ask || d.Denied != denied || d.Default {
+			t.Errorf("a tree with a file in %s: %+v", list, d)
+		}
+	}
 }
 
 // A command that follows the symbolic links in a directory asks if one leads out of it, or to a secret.

@@ -103,6 +103,7 @@ func (c *call) inTree(name string) (why string, suggest []string) {
 	for _, v := range []tool.Verdict{tool.Deny, tool.Ask} {
 		for _, r := range c.of(v) {
 			if r.path != nil && r.aboutFile(f) && c.hits(r, f) {
+				c.treeRule = r
 				return fmt.Sprintf("it also reads %s, about which there is the rule %s", name, r.text), nil
 			}
 		}

@@ -92,6 +92,32 @@ func says(s host.Stance) host.Hook {
 	}
 }
 
+// Neither --yes nor a hook allows a search of a directory with a file that a rule denies. A person may.
+func TestL1_DeniedFilesInTrees(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode host.Permission
+		list string
+		runs bool
+		asks int
+	}{
+		"yes to all":              {host.AllowAll, "deny", false, 0},
+		"yes to all, a rule asks": {host.AllowAll, "ask", true, 0},
+		"a hook allows":           {host.Ask, "deny", true, 1},
+		"a hook allows, asked":    {host.Ask, "ask", true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGate(t, `{"permissions": {"`+c.list+`": ["Read(key)"]}}`)
+			g.Mode, g.BeforeRules = c.mode, []host.Hook{says(host.Allows)}
+			if err := os.WriteFile(filepath.Join(g.dir, "key"), []byte("hidden text"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if result := g.shell("grep -rn hid ."); strings.Contains(result, "hidden text") != c.runs || len(g.questions) != c.asks {
+				t.Errorf("%d questions, result: %s", len(g.questions), result)
+			}
+		})
+	}
+}
+
 // Hooks, rules and the question decide in this order. What a hook allows skips the question of the built-in rules, but no rule. A rule that
 // denies counts in all modes.
 func TestL11_Order(t *testing.T) {

@@ -69,6 +69,8 @@ func (g *Gate) judge(ctx context.Context, req tool.Request, wish Opinion) judgem
 	j := judgement(g.Rules.Decide(ctx, g.Env, req))
 	switch {
 	case j.Verdict == tool.Deny:
+	case g.Mode == AllowAll && j.Denied:
+		j = judgement{Reason: j.Reason}
 	case g.Mode == AllowAll:
 		j.Verdict = tool.Allow
 	case wish.Says == Asks:

@@ -117,6 +117,15 @@ func (g *globber) isDir(name string) bool {
 	return err == nil && info.IsDir() || err != nil && !errors.Is(err, fs.ErrNotExist)
 }
 
+// latin1 returns a text with a character for each byte.
+func latin1(text string) string {
+	runes := make([]rune, len(text))
+	for i := range len(text) {
+		runes[i] = rune(text[i])
+	}
+	return string(runes)
+}
+
 // list returns the names in a directory that match, or only those of directories.
 func (g *globber) list(dir, pattern string, onlyDirs bool) (names []string, why string) {
 	entries, err := g.env.ReadDir(g.ctx, dir)
@@ -137,6 +146,9 @@ func (g *globber) list(dir, pattern string, onlyDirs bool) (names []string, why 
 		ok, err := path.Match(pattern, name)
 		if err != nil {
 			return nil, "the pattern " + pattern + " is not known here"
+		}
+		if bytes, _ := path.Match(latin1(pattern), latin1(name)); bytes != ok { // some shells compare bytes
+			return nil, "it depends on the shell whether " + pattern + " matches " + name
 		}
 		if ok && (!onlyDirs || g.isDir(dir+"/"+name)) {
 			names = append(names, name)

@@ -881,6 +881,9 @@ func TestL2_Patterns(t *testing.T) {
 	}{
 		{"-o", "sort *", true},
 		{"--pre=x", "rg y *", true},
+		{"-oé", "sort ????", true}, // é has two bytes, which some shells count
+		{"é", "cat ?", true},
+		{"é", "cat é*", false},
 		{"-o", "sort ./*", false},
 		{"d/-o", "sort d/*", false},
 		{"x", "cat [a-z]*", true},
