@@ -195,8 +195,8 @@ func TestJ9_LaunchEnded(t *testing.T) {
 		}
 		return l, nil
 	}})
-	if _, result := run(t, l, env.Command{Script: "exit 3"}); result.Code != 3 || ended.Load() != 1 {
-		t.Errorf("%+v, ended %d times", result, ended.Load())
+	if result, err := env.Run(t.Context(), l, env.Command{Script: "exit 3"}, 0); err != nil || result.Code != 3 || ended.Load() != 1 {
+		t.Errorf("%+v %v, ended %d times", result, err, ended.Load())
 	}
 	program = "/nowhere"
 	if _, err := l.Start(t.Context(), env.Command{Script: "true"}); err == nil || ended.Load() != 2 {

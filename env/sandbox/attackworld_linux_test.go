@@ -35,7 +35,7 @@ type world struct {
 	victim                    *exec.Cmd
 	victimAt                  string // where it has the secret in its memory
 	system                    string // a file of the system's directories, if this user may write there
-	socket, allowed           string // Unix sockets outside; allowed passes on the directory out
+	socket                    string // a Unix socket outside
 	ports                     map[string]string
 
 	mu    sync.Mutex
