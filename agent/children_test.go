@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -171,7 +172,10 @@ func TestI17_EffortOfAChild(t *testing.T) {
 func TestI17_OnTheWire(t *testing.T) {
 	temperature := 0.25
 	bodies := map[string]map[string]any{}
+	var mu sync.Mutex // the agents ask at the same time
 	server := fakellm.New(func(r *fakellm.Request) fakellm.Turn {
+		mu.Lock()
+		defer mu.Unlock()
 		var body map[string]any
 		if err := json.Unmarshal(r.Body, &body); err != nil {
 			t.Error(err)
