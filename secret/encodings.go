@@ -33,7 +33,7 @@ func encodings(value string) []string {
 	return slices.Compact(texts)
 }
 
-// skipped is how many bytes of a long text may be before the end of a line without the text being found there. It is more than the filter
+// skipped limits how many bytes of a long text may be before the end of a line without the text being found there. It is more than the filter
 // looks at, and few enough to say nothing.
 const skipped = span + 1
 

@@ -15,7 +15,7 @@ type layer struct {
 // layers lists the escapes in which patterns are found.
 var layers = [...]layer{{percent: true}, {json: 1}, {json: 2}, {percent: true, json: 1}}
 
-// unit is what one character or escape stands for.
+// unit holds what one character or escape stands for.
 type unit struct {
 	code   rune
 	isByte bool // one byte, perhaps a part of a character

@@ -21,7 +21,7 @@ const (
 // hashBucket returns the bucket of four known bytes.
 func hashBucket(bytes uint32) uint16 { return 1 << (bucketHash + hash4(bytes)%(16-bucketHash)) }
 
-// span is how many bytes of a secret the filter knows, and reach how far before or behind a place a secret can begin.
+// span counts the bytes of a secret that the filter knows, and reach limits how far before or behind a place a secret can begin.
 const span, reach = 7, 3
 
 // newFilter returns a filter for patterns and the heads of formats.

@@ -25,7 +25,7 @@ type generator struct {
 	values []string
 }
 
-// casesPerMasker is how many cases use the same values.
+// casesPerMasker counts the cases that use the same values.
 const casesPerMasker = 500
 
 // newGenerator returns a generator whose masker knows four random values.

@@ -65,7 +65,7 @@ func (m *Masker) Register(name, text string) error {
 	return nil
 }
 
-// longLine is how many bytes a line of a value must have to be a secret of its own.
+// longLine is the least size in bytes of a line of a value that is a secret of its own.
 const longLine = 32
 
 // cleanName returns the characters of a name that a placeholder can have.

@@ -158,7 +158,7 @@ func ends(regions []region, at int) bool {
 	return slices.ContainsFunc(regions, func(r region) bool { return r.end == at })
 }
 
-// leftContext is how many bytes before a text decide whether a word begins with it.
+// leftContext counts the bytes before a text that decide whether a word begins with it.
 const leftContext = 6
 
 // leftOf returns the bytes before an offset that decide whether a word begins there.

@@ -38,7 +38,7 @@ const (
 	Declined  State = "declined"  // these files
 )
 
-// Decision is what a Store knows about a snapshot.
+// Decision says what a Store knows about a snapshot.
 type Decision struct {
 	State State
 	// Changes are the differences from the files that the last decision was about: all files, if there was none.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/host"
@@ -77,7 +78,12 @@ Exit codes:
 			return f.run(cmd.Context(), t, prompt, cmd.Flags().Changed)
 		},
 	}
-	flags := cmd.Flags()
+	f.register(cmd.Flags())
+	return cmd
+}
+
+// register adds the flags of run.
+func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.dir, "dir", "", "work in this `directory` (default: the current one, or that of the resumed session)")
 	flags.StringVar(&f.provider, "provider", "", "choose the provider by `name`: "+orList(providers.Names())+" (default: the one whose API key is set)")
 	flags.StringVar(&f.model, "model", "", "choose the model by `name` (default: the profile's)")
@@ -110,7 +116,6 @@ Exit codes:
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop after this `duration`, such as 10m")
 	flags.DurationVar(&f.idleTimeout, "idle-timeout", 300*time.Second, "give up when the model is silent for this `duration`")
 	flags.BoolVar(&f.json, "json", false, "print events as JSON, one per line")
-	return cmd
 }
 
 func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given func(flag string) bool) error {

@@ -14,7 +14,7 @@ import (
 // or without one the directory itself.
 type Project struct {
 	*trust.Snapshot
-	// Decision is what the user decided about these files.
+	// Decision holds what the user decided about these files.
 	Decision trust.Decision
 	// Trusted reports whether the files have an effect. If not, only the rules in them that deny or ask have.
 	Trusted bool

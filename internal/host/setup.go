@@ -19,7 +19,7 @@ type Setup struct {
 	Options agent.Options
 	// Local is the environment that Options.Env wraps.
 	Local *env.Local
-	// Project is what the directory brings that may start or allow something.
+	// Project holds what the directory brings that may start or allow something.
 	Project *Project
 	// Rules decide which calls are allowed, denied or asked about.
 	Rules *rules.Set

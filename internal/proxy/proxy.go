@@ -28,7 +28,7 @@ type Options struct {
 	// Idle ends a connection on which nothing was sent for that long, or on which a client does not say what it wants. Zero means five
 	// minutes for the former and 30 seconds for the latter.
 	Idle time.Duration
-	// Connections is how many clients are served at a time; others wait. Zero means 512.
+	// Connections limits the clients that are served at a time; others wait. Zero means 512.
 	Connections int
 }
 

@@ -22,7 +22,7 @@ type Config struct {
 	Seed uint64
 	// Open starts or resumes a session.
 	Open Open
-	// Calls are what the models call.
+	// Calls lists the tools that the models call.
 	Calls []Call
 	// KillAny kills processes of all trials, also those that hold the others together. Otherwise a trial kills only what runs in its directory.
 	KillAny bool

@@ -43,7 +43,7 @@ type trial struct {
 	dir  string
 }
 
-// state is what the trials of a process share.
+// state holds what the trials of a process share.
 type state struct {
 	open    Open
 	killAny bool

@@ -180,7 +180,7 @@ type repository struct {
 	settings               []setting
 }
 
-// maxNested is how deep repositories in repositories are looked at.
+// maxNested limits how deep repositories in repositories are looked for.
 const maxNested = 4
 
 // repository returns the repository of a directory. It returns why git may run a program in it.
