@@ -49,7 +49,11 @@ func TestL4_RootInVarTmp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
 	newBox(t, dir, sandbox.Options{}, env.LocalOptions{}).succeeds(t, "echo x >file && cat "+dir+"/file")
 	if got := read(t, filepath.Join(dir, "file")); got != "x\n" {
 		t.Errorf("the file is %q", got)

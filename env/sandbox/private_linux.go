@@ -102,7 +102,7 @@ func removeAbandoned(temp string) {
 		if unix.Fstat(fd, &stat) == nil && int(stat.Uid) == os.Getuid() && unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil {
 			_ = removeTree(dir)
 		}
-		_ = unix.Close(fd)
+		_ = unix.Close(fd) // nothing was written through it
 	}
 }
 

@@ -56,7 +56,11 @@ func TestL4_Sockets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = l.Close() })
+		t.Cleanup(func() {
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "SSH_AUTH_SOCK=" + allowed, "DOCKER_HOST=unix://" + other, "DISPLAY=:0", "DBUS_SESSION_BUS_ADDRESS=x", "XDG_RUNTIME_DIR=/run/user/0"}
 	b := newBox(t, t.TempDir(), sandbox.Options{AllowSockets: []string{allowed}, Environ: environ}, env.LocalOptions{Vars: env.VarsAll})

@@ -37,7 +37,7 @@ func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	}
 	server, err := p.dialer.DialContext(p.ctx, "tcp", host.WithPort(port))
 	if err != nil {
-		_ = p.refuse(unreached(host, port, err)).Write(client)
+		_ = p.refuse(unreached(host, port, err)).Write(client) // the client may have gone
 		return
 	}
 	defer server.Close()
