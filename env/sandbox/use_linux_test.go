@@ -35,7 +35,7 @@ func TestL4_ToolChains(t *testing.T) {
 	b := newBox(t, dir, sandbox.Options{Cache: cache}, env.LocalOptions{})
 	for program, script := range map[string]string{
 		"go": "go vet ./... && go test ./... && go build -o m ./... && gofmt -l .", "npm": "npm test --silent", "cargo": "cargo check --quiet --offline", "python3": "python3 m.py",
-		"cc": "echo 'int main(void){return 0;}' >x.c && cc x.c && ./a.out",
+		"cc": "mkdir -p c && cd c && echo 'int main(void){return 0;}' >x.c && cc x.c && ./a.out",
 	} {
 		t.Run(program, func(t *testing.T) {
 			if path, err := exec.LookPath(program); err != nil {
