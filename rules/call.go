@@ -36,8 +36,16 @@ type arguments struct {
 	Environs vars   `json:"environment"`
 }
 
-// vars holds the names of environment variables, given as an object or as a list of NAME=value.
+// vars holds the names of environment variables, given as an object or as a list of NAME=value. A variable whose value may name a file stands
+// there with its value.
 type vars []string
+
+func (v *vars) add(name, value string) {
+	if shell.NamesFile(name, value) {
+		name += "=" + value
+	}
+	*v = append(*v, name)
+}
 
 // UnmarshalJSON reads both forms. Anything else counts as a variable without a name.
 func (v *vars) UnmarshalJSON(data []byte) error {
@@ -46,11 +54,15 @@ func (v *vars) UnmarshalJSON(data []byte) error {
 	switch {
 	case string(data) == "null":
 	case json.Unmarshal(data, &object) == nil:
-		*v = slices.Sorted(maps.Keys(object))
+		for _, name := range slices.Sorted(maps.Keys(object)) {
+			value := string(object[name])
+			_ = json.Unmarshal(object[name], &value) // what is no text stays as it is
+			v.add(name, value)
+		}
 	case json.Unmarshal(data, &list) == nil:
 		for _, pair := range list {
-			name, _, _ := strings.Cut(pair, "=")
-			*v = append(*v, name)
+			name, value, _ := strings.Cut(pair, "=")
+			v.add(name, value)
 		}
 	default:
 		*v = vars{""}
@@ -195,7 +207,7 @@ func (c *call) simple(cmd *shell.Command) {
 
 // machine describes where commands run.
 func (c *call) machine() shell.Machine {
-	return shell.Machine{Env: c.env, Home: c.dirs.Home, Vars: c.dirs.Vars, Outside: c.dirs.Outside}
+	return shell.Machine{Env: c.env, Home: c.dirs.Home, Vars: c.dirs.Vars, Outside: c.dirs.Outside, Resolve: c.dirs.Resolve}
 }
 
 // shortened returns a command for a message.

@@ -25,6 +25,9 @@ func (w *walker) call(c *syntax.CallExpr, text string, in scope) flow {
 		if a.Name != nil {
 			vars = append(vars, a.Name.Value)
 		}
+		if why := namesFile(a); why != "" && in.unclear == "" {
+			in.unclear = why
+		}
 	}
 	var words []word
 	for _, n := range c.Args {

@@ -76,7 +76,7 @@ func (p *place) machine() shell.Machine {
 			return nil, fs.ErrNotExist // the machine's own must not decide about a test
 		}
 		return os.ReadFile(name)
-	}}
+	}, Resolve: filepath.EvalSymlinks}
 }
 
 // judge returns the files that a script reads, and why it may do more; "" if it may not.

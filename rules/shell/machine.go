@@ -22,6 +22,9 @@ type Machine struct {
 	// Outside returns the content of a file outside of what Env opens, such as the user's configuration of git. If it is nil, git commands
 	// ask where they have such configuration or where that is not known. Its errors wrap fs.ErrNotExist like those of Env.
 	Outside func(ctx context.Context, name string) ([]byte, error)
+	// Resolve returns a path without symbolic links, also outside of what Env opens. If it is nil, the version of Go is not known, and go
+	// commands ask where a module wants a newer one than go1.21.
+	Resolve func(name string) (string, error)
 }
 
 // maxConfig is the most bytes of a file of git's configuration.

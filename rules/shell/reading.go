@@ -49,7 +49,7 @@ func Reading(ctx context.Context, m Machine, c Command) (files []File, why strin
 			return nil, why
 		}
 	}
-	r := &read{Machine: &m, ctx: ctx, dir: c.Dir, program: program, files: files}
+	r := &read{Machine: &m, ctx: ctx, dir: c.Dir, named: words[0], program: program, files: files}
 	if why := r.judge(words[1:]); why != "" {
 		return nil, why
 	}
@@ -76,16 +76,6 @@ func unfit(c Command) string {
 	return ""
 }
 
-// harmlessVar reports whether no reading command takes more from a variable than the language, the time zone or the form of its output.
-// Shells and programs have names in capitals for theirs; the others belong to the script.
-func harmlessVar(name string) bool {
-	switch name {
-	case "LANG", "LANGUAGE", "TZ", "TERM", "NO_COLOR", "CLICOLOR", "FORCE_COLOR", "COLUMNS", "LINES", "CI":
-		return true
-	}
-	return strings.HasPrefix(name, "LC_") || strings.ToLower(name) == name
-}
-
 // systemProgram returns the name of a program that belongs to the system: it has no path, or one in a directory of the system.
 func systemProgram(word string) (name, why string) {
 	dir, name := path.Split(word)
@@ -100,7 +90,8 @@ type read struct {
 	*Machine
 	ctx     context.Context
 	dir     string
-	program string
+	named   string // the program as the command names it
+	program string // without a path
 	files   []File
 }
 

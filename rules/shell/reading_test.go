@@ -173,6 +173,20 @@ x+=y; ls
 x=$((a[$(id)])); ls
 x=${y:=z}; ls
 GIT_PAGER=id git log
+LANGUAGE=../../../x ls
+LANGUAGE=de:/x ls
+LANGUAGE=$x ls
+LANGUAGE="$(pwd)" ls
+LC_ALL=/x sort a
+LC_MESSAGES=../x; ls
+LANG=../x timeout 5 ls
+export LANG=./x; ls
+for LANGUAGE in ../x; do ls; done
+TZ=:/x date
+TZ=:x date
+TZ=/x date
+TZ=../../x date
+TERM=../x ls
 # wrappers
 sudo ls
 doas ls
@@ -532,6 +546,11 @@ x=1; ls
 x=1 ls
 LC_ALL=C sort a
 TZ=UTC date
+TZ='America/New_York' date
+TZ='<+03>-3' date
+LANG=de_DE.UTF-8@euro LANGUAGE=de:en ls
+LC_ALL= sort a
+LC_ALL=C; sort a
 time ls
 timeout 10 ls
 timeout -k 5s 10s cat a

@@ -254,29 +254,6 @@ func (r *read) toolchain(args []string) string {
 	return r.program + " may run other programs"
 }
 
-// goTool judges the go command.
-func (r *read) goTool(args []string) string {
-	switch args[0] {
-	case "version":
-		if len(args) == 1 {
-			return ""
-		}
-	case "help":
-		return ""
-	case "env":
-		if !slices.ContainsFunc(args[1:], func(a string) bool { return strings.HasPrefix(a, "-") && a != "-json" && a != "-changed" }) {
-			return ""
-		}
-	case "doc":
-		if !slices.ContainsFunc(args[1:], func(a string) bool {
-			return strings.HasPrefix(a, "-") && !slices.Contains([]string{"-all", "-src", "-u", "-short", "-c", "-cmd"}, a)
-		}) {
-			return ""
-		}
-	}
-	return "go " + args[0] + " may run other programs or write files"
-}
-
 // searchesHidden reports whether options of ripgrep make it look at hidden files: those that say so, and patterns that may match some.
 func searchesHidden(p arguments) bool {
 	if p.has('u', "unrestricted") || p.has(0, "hidden") {

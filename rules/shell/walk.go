@@ -189,6 +189,9 @@ func (w *walker) forClause(c *syntax.ForClause, in scope) flow {
 		w.nested(c.Loop, in)
 	} else {
 		w.assigned = append(w.assigned, words.Name.Value)
+		if NamesFile(words.Name.Value, "//") {
+			w.fail("the values of " + words.Name.Value + " may make programs read a file of the same name")
+		}
 		for _, item := range words.Items {
 			w.value(item, in)
 		}
@@ -279,6 +282,9 @@ func (w *walker) assign(a *syntax.Assign, in scope) {
 	w.checkAssign(a, in)
 	if a.Name != nil {
 		w.assigned = append(w.assigned, a.Name.Value)
+	}
+	if why := namesFile(a); why != "" {
+		w.fail(why)
 	}
 }
 
