@@ -92,7 +92,7 @@ func needPrograms(t *testing.T) programs {
 func (w *world) output(t *testing.T, e env.Environment, script string) string {
 	t.Helper()
 	var out strings.Builder
-	_, err := env.Run(t.Context(), e, env.Command{Script: script, Output: func(_ int, p []byte) { out.Write(p) }}, time.Minute)
+	_, err := env.Run(t.Context(), e, env.Command{Script: script, Output: func(_ int, p []byte) { out.Write(p) }}, 5*time.Minute)
 	if err != nil {
 		t.Errorf("%v\n%s", err, out.String())
 	}
@@ -134,14 +134,14 @@ func (w *world) enter(t *testing.T, c *confinement, p programs) (env.Environment
 	}
 }
 
-// usedUp reports whether an attack has changed the world so that the next one would mean something else.
-func (w *world) usedUp() bool {
+// usedUp returns a file that an attack has removed, without which the next one would mean something else, or "".
+func (w *world) usedUp() string {
 	for _, name := range []string{w.tool, w.root + "/.git/HEAD", w.root + "/nested/.git/HEAD", w.root + "/module/.git"} {
 		if _, err := os.Stat(name); err != nil {
-			return true
+			return name
 		}
 	}
-	return false
+	return ""
 }
 
 // Each attack has its effect outside, so that its script is known to work.
@@ -174,40 +174,126 @@ func TestL12_AttacksOutside(t *testing.T) {
 func TestL12_Attacks(t *testing.T) {
 	p := needPrograms(t)
 	for _, c := range confinements() {
-		t.Run(c.name, func(t *testing.T) { c.attacked(t, p) })
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.attacked(t, p)
+		})
 	}
 }
 
-// attacked runs all attacks against a level and prints how many it held.
-func (c confinement) attacked(t *testing.T, p programs) {
-	w := newWorld(t, p.attack)
-	e, end := w.enter(t, &c, p)
-	defer func() { end() }()
-	held, notPromised, all := 0, 0, attacks()
-	for _, a := range all {
-		if w.usedUp() {
-			end()
-			w.end()
-			w = newWorld(t, p.attack)
-			e, end = w.enter(t, &c, p)
+// together is how many attacks run as one command. At the level workspace-weak, where many effects are not promised to be prevented and
+// commands start fast, each attack is a command.
+const together = 16
+
+// attacked runs all attacks against a level and prints how many it held. Attacks run together, and again one by one if any of them has had
+// an effect.
+func (c *confinement) attacked(t *testing.T, p programs) {
+	s := &siege{t: t, level: c, programs: p}
+	s.begin()
+	defer func() { s.end() }()
+	all := attacks()
+	for rest := all; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && n < together && c.options.Level != sandbox.WorkspaceWeak && !rest[n-1].alone && !rest[n].alone {
+			n++
 		}
-		out := w.output(t, e, a.script)
-		through, open := c.judge(w.effects(out))
-		switch {
-		case len(through) > 0:
-			t.Errorf("%s:\n\t%s\nhas got through:\n\t%s\nIt printed:\n%s", a.name, a.script, few(through), out)
-		case len(open) > 0:
-			notPromised++
-			t.Logf("%s: not promised, and it happened:\n\t%s", a.name, few(open))
-		default:
-			held++
+		if n == 1 {
+			s.attack(rest[0])
+		} else {
+			s.attackTogether(rest[:n])
 		}
+		rest = rest[n:]
 	}
-	t.Logf("%s, as user %d: %d attacks, %d held, %d that are not promised got through", c.name, os.Getuid(), len(all), held, notPromised)
+	t.Logf("%s, as user %d: %d attacks, %d held, %d that are not promised got through", c.name, os.Getuid(), len(all), s.held, s.notPromised)
 	if len(all) < 60 {
 		t.Errorf("there are only %d attacks", len(all))
 	}
 }
+
+// siege runs attacks in worlds that are confined by a level.
+type siege struct {
+	t                 *testing.T
+	level             *confinement
+	programs          programs
+	world             *world
+	inside            env.Environment
+	leave             func()
+	held, notPromised int
+}
+
+func (s *siege) begin() {
+	s.t.Helper()
+	s.world = newWorld(s.t, s.programs.attack)
+	s.inside, s.leave = s.world.enter(s.t, s.level, s.programs)
+}
+
+func (s *siege) end() {
+	s.t.Helper()
+	s.leave()
+	s.world.end()
+}
+
+// renew begins again with a new world if the last attack has used up this one.
+func (s *siege) renew() {
+	s.t.Helper()
+	if s.world.usedUp() != "" {
+		s.end()
+		s.begin()
+	}
+}
+
+// attack runs one attack and reports what it has done.
+func (s *siege) attack(a attack) {
+	s.t.Helper()
+	s.renew()
+	out := s.world.output(s.t, s.inside, a.script)
+	through, open := s.level.judge(s.world.effects(out))
+	switch {
+	case len(through) > 0:
+		s.t.Errorf("%s:\n\t%s\nhas got through:\n\t%s\nIt printed:\n%s", a.name, a.script, few(through), out)
+	case len(open) > 0:
+		s.notPromised++
+		s.t.Logf("%s: not promised, and it happened:\n\t%s", a.name, few(open))
+	default:
+		s.held++
+	}
+}
+
+// attackTogether runs several attacks as one command. If any of them has had an effect or has not come to its end, it runs each of them in a
+// new world.
+func (s *siege) attackTogether(some []attack) {
+	s.t.Helper()
+	s.renew()
+	var script strings.Builder
+	for _, a := range some {
+		fmt.Fprintf(&script, "bash -c '%s'\necho '%s'\n", strings.ReplaceAll(a.script, "'", `'\''`), came)
+	}
+	out := s.world.output(s.t, s.inside, script.String())
+	through, open := s.level.judge(s.world.effects(out))
+	ended := 0
+	for line := range strings.Lines(out) {
+		if strings.HasSuffix(line, came+"\n") {
+			ended++
+		}
+	}
+	if len(through)+len(open) == 0 && ended == len(some) {
+		s.held += len(some)
+		return
+	}
+	s.end()
+	s.begin()
+	before := s.held
+	for _, a := range some {
+		s.attack(a)
+	}
+	if s.held == before+len(some) && len(through)+len(open) > 0 {
+		s.t.Errorf("%s to %s: one of them has got through, but not when they ran one by one:\n\t%s\nThey printed:\n%s",
+			some[0].name, some[len(some)-1].name, few(append(through, open...)), out)
+	}
+}
+
+// came says in the output of attacks that run together that one of them has come to its end.
+const came = "CAME TO THE END"
 
 // few returns the first of several lines.
 func few(lines []string) string {

@@ -7,6 +7,8 @@ type attack struct {
 	does effect
 	why  string
 	root bool // only root can do it outside
+	// alone says that it may end, or outlast, other attacks of the same command.
+	alone bool
 }
 
 // attacks returns the table. The scripts run in the working directory of the sandbox, with the variables of world.vars.
@@ -60,15 +62,15 @@ func writesByTricks() []attack {
 		{name: "through /proc/self/cwd", script: `echo x >/proc/self/cwd/../../out/new`, does: wrote},
 		{name: "through /proc/1/root", script: `echo x >/proc/1/root"$OUT/new"; echo x >/proc/$VICTIM/root"$OUT/new"`, does: wrote},
 		{name: "through the root of every process", script: `for p in /proc/[0-9]*; do echo x 2>/dev/null >"$p/root$OUT/new"; done`, does: wrote},
-		{name: "through the directory of the victim", script: `echo x >"/proc/$VICTIM/cwd/new"; for p in /proc/[0-9]*; do [ "$(readlink $p/cwd)" = "$OUT" ] && echo x >"$p/cwd/new"; done`, does: wrote},
-		{name: "through open descriptors", script: `for fd in /proc/[0-9]*/fd/*; do case $(readlink $fd) in */attractor-attacks-*) echo x 2>/dev/null >>$fd;; esac; done`, does: wrote},
+		{name: "through the directory of the victim", script: `echo x >"/proc/$VICTIM/cwd/new"; for cwd in $(find /proc/[0-9]*/cwd -lname "*$MARK/out"); do echo x >"$cwd/new"; done`, does: wrote},
+		{name: "through open descriptors", script: `for fd in $(find /proc/[0-9]*/fd -lname "*$MARK*"); do echo x >>$fd; done`, does: wrote},
 		{name: "through descriptors that it has from the start", script: `for n in 3 4 5 6 7 8 9 10 11 12; do case $(readlink /proc/$$/fd/$n) in */attractor-attacks-*) (echo x >/proc/self/fd/$n/../new; echo x >&$n) 2>/dev/null;; esac; done; ls -l /proc/self/fd/ | grep -q attractor-attacks-.*/out && echo GOT descriptor`,
 			why: "a command has none"},
 		{name: "openat2 through /proc", script: `"$TOOL" openat2 "$OUT/new"`, does: wrote},
 		{name: "by handle", script: `"$TOOL" handle "$ROOT"`, does: kernel, root: true},
 		{name: "rename the root", script: `cd /; mv "$ROOT" "$ROOT.old" && mkdir "$ROOT" && echo x >"$ROOT/new"`, does: wrote},
 		{name: "rename the parent of the root", script: `cd /; mv "$HOSTHOME" "$HOSTHOME.old" && mkdir "$HOSTHOME" && echo x >"$HOSTHOME/new"`, does: wrote},
-		{name: "delete the root", script: `cd /; mkdir "$ROOT/empty"; rm -rf "$ROOT"; [ -e "$ROOT" ] || echo x >"$ROOT"`, does: protected},
+		{name: "delete the root", script: `cd /; mkdir "$ROOT/empty"; rm -rf "$ROOT"; [ -e "$ROOT" ] || echo x >"$ROOT"`, does: protected, alone: true},
 		{name: "a set-user-id program", script: `cp /bin/true s; chmod 4755 s; install -m 4755 /bin/true i; "$TOOL" setuidfile .`, does: special},
 	}
 }
@@ -101,7 +103,7 @@ func writesOfProtected() []attack {
 		{name: "replace a nested repository", script: `mv nested n2; git init -q nested; echo x >nested/.git/hooks/pre-commit`, does: protected},
 		{name: "replace the nested .git", script: `mv nested/.git nested/g2; git init -q nested; echo x >nested/.git/hooks/pre-commit`, does: protected},
 		{name: "rename .git", script: `mv .git .g2; git init -q .; echo x >.git/hooks/pre-commit`, does: protected},
-		{name: "delete .git", script: `rm -rf .git; git init -q .; git config core.pager x`, does: protected},
+		{name: "delete .git", script: `rm -rf .git; git init -q .; git config core.pager x`, does: protected, alone: true},
 		{name: ".git as a link", script: `mv .git .g2; ln -s .g2 .git; echo x >.g2/hooks/pre-commit`, does: protected},
 		{name: "settings that are not there", script: `mkdir .claude; echo x >.claude/settings.json`, does: protected},
 		{name: "settings by rename of a directory", script: `mkdir c; echo x >c/settings.json; mv c .claude`, does: protected},
@@ -138,8 +140,8 @@ func reads() []attack {
 		{name: "environments of processes", script: `cat /proc/[0-9]*/environ`, does: readIt},
 		{name: "command lines of processes", script: `cat /proc/[0-9]*/cmdline`, does: readIt},
 		{name: "memory of the victim", script: `dd if=/proc/$VICTIM/mem bs=1 skip=$((VICTIMAT)) count=$SECRETLEN`, does: readIt, root: true},
-		{name: "files of the victim", script: `cat /proc/$VICTIM/fd/0; cat /proc/[0-9]*/fd/0 </dev/null`, does: readIt},
-		{name: "find it everywhere", script: `find / -xdev \( -name secret -o -name id_ed25519 -o -name secret.txt \) -path '*attractor-attacks*' -exec cat {} +`, does: readIt},
+		{name: "files of the victim", script: `cat /proc/$VICTIM/fd/0; for fd in /proc/[0-9]*/fd/0; do [ -f $fd ] && head -c 1000 $fd; done </dev/null`, does: readIt},
+		{name: "find it everywhere", script: `cat /dev/null $(find $(find / -maxdepth 5 \( -path /proc -o -path /sys -o -path /usr \) -prune -o -name "*$MARK" -prune -print -o -path "$HOSTTMP" -print) -name secret -o -name id_ed25519 -o -name secret.txt)`, does: readIt},
 		{name: "the shadow file", script: `grep -q '^root:' /etc/shadow && echo GOT /etc/shadow; grep -q . /etc/gshadow && echo GOT /etc/gshadow`, does: kernel, root: true},
 		{name: "variables that lead to services", script: `for v in SSH_AUTH_SOCK DOCKER_HOST DBUS_SESSION_BUS_ADDRESS DISPLAY WAYLAND_DISPLAY XDG_RUNTIME_DIR TMUX GPG_AGENT_INFO; do [ -n "${!v}" ] && echo GOT $v; done`, does: kernel},
 	}
@@ -197,7 +199,7 @@ func processes() []attack {
 		{name: "trace the victim", script: `"$TOOL" ptrace $VICTIM`, does: kernel, root: true},
 		{name: "read the memory of the victim", script: `"$TOOL" vmread $VICTIM $VICTIMAT $SECRETLEN`, does: readIt, root: true},
 		{name: "take a file of the victim", script: `"$TOOL" getfd $VICTIM`, does: readIt, root: true},
-		{name: "find the victim by its name", script: `for p in /proc/[0-9]*; do tr '\0' ' ' <$p/cmdline | grep -aq '^[^ ]*tool victim' && { kill -USR1 ${p#/proc/}; echo SEES ${p#/proc/}; }; done`, does: signalled},
+		{name: "find the victim by its name", script: `for p in /proc/[0-9]*; do IFS= read -r -d '' program <$p/cmdline; [ "$program" = "$TOOL" ] && { kill -USR1 ${p#/proc/}; echo SEES ${p#/proc/}; }; done`, does: signalled},
 		{name: "trace bubblewrap's process", script: `"$TOOL" ptrace 1`, why: "outside, the first process is the machine's"},
 		{name: "a higher priority", script: `"$TOOL" nice`, does: kernel, root: true},
 		{name: "capabilities and privileges", script: `"$TOOL" dropcaps`, does: kernel},

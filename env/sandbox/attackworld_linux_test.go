@@ -165,8 +165,13 @@ func (w *world) copyTool(tool string) {
 	w.do(os.WriteFile(w.tool, data, 0o755))
 }
 
+// templates guards the making of a template.
+var templates sync.Mutex
+
 // template returns a directory with a world's files, which is made once.
 func (w *world) template() string {
+	templates.Lock()
+	defer templates.Unlock()
 	p, err := built()
 	w.do(err)
 	base := filepath.Join(p.own, "world")
