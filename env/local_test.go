@@ -47,10 +47,12 @@ func newLocal(t testing.TB, dir string, opts env.LocalOptions) *env.Local {
 }
 
 func TestD1_LocalPassesTheSuite(t *testing.T) {
+	t.Parallel()
 	envtest.Suite(t, func(t *testing.T) env.Environment { return newLocal(t, t.TempDir(), env.LocalOptions{}) })
 }
 
 func TestD1_SubPassesTheSuite(t *testing.T) {
+	t.Parallel()
 	envtest.Suite(t, func(t *testing.T) env.Environment {
 		dir := t.TempDir()
 		if err := os.MkdirAll(filepath.Join(dir, "a/b"), 0o755); err != nil {

@@ -132,6 +132,7 @@ func TestD7_LoggingLogsErrors(t *testing.T) {
 }
 
 func TestD7_LoggingPassesTheSuite(t *testing.T) {
+	t.Parallel()
 	envtest.Suite(t, func(t *testing.T) env.Environment {
 		return env.Logging(newLocal(t, t.TempDir(), env.LocalOptions{}), slog.New(slog.DiscardHandler))
 	})

@@ -142,6 +142,7 @@ func TestI2_ProtectReportsWhatNeedsApproval(t *testing.T) {
 }
 
 func TestI2_ProtectPassesTheSuite(t *testing.T) {
+	t.Parallel()
 	envtest.Suite(t, func(t *testing.T) env.Environment {
 		return env.Protect(newLocal(t, t.TempDir(), env.LocalOptions{}), env.DefaultProtection())
 	})

@@ -96,6 +96,7 @@ func asked(screen string) (about, rules string) {
 
 // Ten ordinary sessions ask at most twice each, if the person allows the pattern that is offered, and never twice for the same pattern.
 func TestL3_TenOrdinarySessions(t *testing.T) {
+	t.Parallel()
 	for _, program := range []string{"git", "go", "npm", "rg"} {
 		peer.Need(t, program)
 	}

@@ -4,11 +4,14 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
+	"maps"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,11 +20,13 @@ import (
 	"github.com/attractor-go/attractor/internal/endless"
 )
 
-// endlessAnswers lists one delta for each form that an endless answer can have.
-var endlessAnswers = []struct {
+type endlessAnswer struct {
 	name string
 	endless.Answer
-}{
+}
+
+// endlessAnswers lists one delta for each form that an endless answer can have.
+var endlessAnswers = []endlessAnswer{
 	{"small text", endless.Answer{Kind: endless.Text, Delta: "forty bytes of text and forty bytes more"}},
 	{"small escaped text", endless.Answer{Kind: endless.Text, Delta: `a \"quoted\" line\n\tof forty bytes, or so\n`}},
 	{"huge text", endless.Answer{Kind: endless.Text, Delta: strings.Repeat(`text\n`, 1_500_000)}},
@@ -91,22 +96,25 @@ func runForPeak(file, program string, args []string) (code int) {
 	return cmd.ProcessState.ExitCode()
 }
 
+// endlessAll makes TestK11_EndlessAnswer try every form of an answer with every provider.
+var endlessAll = flag.Bool("endless.all", false, "in TestK11_EndlessAnswer, try each form of an endless answer with each provider, not with one")
+
 // TestK11_EndlessAnswer checks the memory of the whole command until it has cut off an answer that does not end. The bound leaves room for
 // the garbage collector, whose pace depends on how busy the machine is; BenchmarkK11_EndlessAnswer prints the figures of all forms.
 func TestK11_EndlessAnswer(t *testing.T) {
 	const limit = 160 << 20
 	bin := buildCommand(t)
-	for provider := range endlessFormats {
-		for _, a := range endlessAnswers {
-			var flags []string
-			switch a.name {
-			case "small escaped text":
-				flags = []string{"--json"}
-			case "huge text", "arguments", "one line":
-			default:
+	for i, form := range []string{"small escaped text", "huge text", "arguments", "one line"} {
+		a := endlessAnswers[slices.IndexFunc(endlessAnswers, func(a endlessAnswer) bool { return a.name == form })]
+		var flags []string
+		if form == "small escaped text" {
+			flags = []string{"--json"}
+		}
+		for j, provider := range slices.Sorted(maps.Keys(endlessFormats)) {
+			if i != j && !*endlessAll {
 				continue
 			}
-			t.Run(provider+" "+a.name, func(t *testing.T) {
+			t.Run(provider+" "+form, func(t *testing.T) {
 				if peak := peakOfEndless(t, bin, provider, a.Answer, flags...); peak > limit {
 					t.Errorf("%d MiB", peak>>20)
 				}

@@ -91,6 +91,7 @@ func runWithFault(t *testing.T, provider int, fault *fakellm.Fault) (dir string,
 // A session works with each provider even if the first request fails in any way. Incomplete text is marked as discarded, no text or call
 // is repeated, and the retry is reported.
 func TestG_SessionsOverEveryFormatAndFault(t *testing.T) {
+	t.Parallel()
 	type expected struct {
 		fault *fakellm.Fault
 		kinds []string // of the error; any of them is right

@@ -96,6 +96,7 @@ var endings = map[string]map[string]ending{
 
 // Only a complete answer is a success, whatever finish reason a model gives in any wire format.
 func TestI3_EveryFinishReason(t *testing.T) {
+	t.Parallel()
 	for _, w := range wires {
 		for name, e := range endings[w.provider] {
 			t.Run(w.provider+"/"+name, func(t *testing.T) {

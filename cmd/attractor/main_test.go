@@ -114,6 +114,7 @@ func unusedURL(t *testing.T) string {
 }
 
 func TestH_ExitCodesAndMessages(t *testing.T) {
+	t.Parallel() // two of them wait for all retries
 	url, _ := serve(t, nil, fakellm.Turn{Text: "The answer."})
 	loop, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "true"})), say("", use("shell", map[string]any{"command": "true"})))
 	refusing, _ := serve(t, map[int]fakellm.Fault{1: {Kind: fakellm.FaultStatus, Status: 401}})

@@ -117,7 +117,7 @@ func TestL4_PassesTheSuite(t *testing.T) {
 	helper, environ := helper(t), []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
 	suite := func(t *testing.T, level sandbox.Level) {
 		envtest.Suite(t, func(t *testing.T) env.Environment {
-			return newBox(t, t.TempDir(), sandbox.Options{Level: level, Helper: helper, Environ: environ}, env.LocalOptions{}).Local
+			return newBox(t, t.TempDir(), sandbox.Options{Level: level, Helper: helper, Environ: environ}, env.LocalOptions{Grace: 300 * time.Millisecond}).Local
 		})
 	}
 	if os.Getenv("SUITE_IN_BUBBLEWRAP") != "" {
