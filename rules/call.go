@@ -202,6 +202,11 @@ func (c *call) simple(cmd *shell.Command) {
 	for _, name := range cmd.Writes {
 		p.files = append(p.files, file{place: &place{named: name}, writes: true})
 	}
+	if p.asks != "" {
+		for _, f := range shell.Changes(c.ctx, c.env, *cmd) {
+			p.files = append(p.files, file{place: &place{named: f.Path}, writes: true, known: true, tree: f.Tree})
+		}
+	}
 	c.add(p)
 }
 

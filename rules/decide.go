@@ -40,9 +40,33 @@ func (s *Set) Decide(ctx context.Context, e env.Environment, req tool.Request) D
 		return Decision{Verdict: tool.Ask, Reason: why}
 	}
 	if r := c.whole(); r != nil {
+		if why := c.deniedInTree(); why != "" {
+			return Decision{Verdict: tool.Ask, Reason: why, Denied: true}
+		}
 		return Decision{Verdict: tool.Allow, Rule: r.String()}
 	}
 	return c.judge()
+}
+
+// deniedInTree returns the question about a file that a rule denies and that the call uses with everything in a directory, or "".
+func (c *call) deniedInTree() string {
+	if len(c.of(tool.Deny)) == 0 {
+		return ""
+	}
+	for _, p := range c.parts {
+		for _, f := range p.files {
+			if !f.tree {
+				continue
+			}
+			why, _ := c.tree(f)
+			by := c.treeRule
+			c.treeRule = nil
+			if by != nil && by.verdict == tool.Deny {
+				return why
+			}
+		}
+	}
+	return ""
 }
 
 // because returns the reason of the rule, or a general one.
@@ -87,7 +111,8 @@ type file struct {
 	place   *place
 	writes  bool
 	mention bool // a word of a command that may be the name of a file
-	tree    bool // everything in the directory is read too
+	known   bool // what a known program changes. A rule that allows the command allows it too, except for delicate files
+	tree    bool // everything in the directory is read too, or changed
 	visible bool // but no hidden files
 	links   bool // and what symbolic links in it lead to
 	names   bool // only names and attributes are read
@@ -171,7 +196,7 @@ func (c *call) guarded() string {
 	}
 	for _, p := range c.parts {
 		for _, f := range p.files {
-			if !f.writes {
+			if !f.writes || f.known {
 				continue
 			}
 			if why := env.Guarded(c.ctx, c.env, f.place.named); why != "" {
@@ -295,6 +320,11 @@ func (c *call) allows(p *part) *rule {
 // it reads, unless these need a rule of their own.
 func (c *call) file(f file, byRule bool) (allowed *rule, why string, suggest []string) {
 	d, isDelicate := c.delicate(f)
+	if f.known && f.tree {
+		if why, suggest := c.tree(f); why != "" {
+			return nil, why, suggest
+		}
+	}
 	for _, r := range c.of(tool.Allow) {
 		if !r.aboutFile(f) {
 			continue
@@ -306,7 +336,7 @@ func (c *call) file(f file, byRule bool) (allowed *rule, why string, suggest []s
 	switch {
 	case isDelicate:
 		return nil, fmt.Sprintf("%s: %s", f.place.named, d.why), c.suggestFile(f, true)
-	case f.mention, byRule && !f.writes:
+	case f.mention, f.known, byRule && !f.writes:
 		return nil, "", nil
 	case f.writes:
 		return nil, "it changes " + f.place.named, c.suggestFile(f, false)

@@ -102,12 +102,59 @@ func TestL1_FilesOfCommands(t *testing.T) {
 	})
 	p.commands(t, `{"deny": ["Edit(docs/**)"]}`, []decisionCase{
 		{"echo x > docs/z", "deny", "Edit(docs/**)"},
-		{"rm docs/x.md", "ask", "Edit(docs/**)"}, // it is not known what rm does with it
+		{"rm docs/x.md", "deny", "Edit(docs/**)"},
+		{"make docs/x.md", "ask", "Edit(docs/**)"}, // it is not known what make does with it
 		{"cat docs/x.md", "allow", ""},
 	})
 	p.commands(t, `{"allow": ["Read"], "deny": ["Edit"]}`, []decisionCase{{"cat .env /etc/hostname", "allow", "Read"}, {"echo x > y", "deny", "Edit"}})
 	p.commands(t, `{"allow": ["Read(//etc/**)"]}`, []decisionCase{{"cat etc/hostname", "allow", "Read(//etc/**)"}, {"cat /etc/hostname", "allow", "Read(//etc/**)"},
 		{"cat /etc/../proc/1/environ", "ask", ""}})
+}
+
+// Rules about changes of files count for the files that well-known programs change, also where a rule allows the command.
+func TestL1_ChangesByCommands(t *testing.T) {
+	p := newProject(t, "a.go", "b.go", "prod/y", "prod/sub/z", "top/prod/y", "top/x", "docs/x.md", ".github/w.yml")
+	p.link("prod", "link")
+	var cases []decisionCase
+	for _, script := range []string{
+		"cp a.go prod/y", "cp a.go prod/", "cp a.go b.go prod", "cp -t prod a.go", "cp --target-directory=prod a.go", "cp -rt prod docs", "cp a.go link/y",
+		"install -m 755 a.go prod/y", "ln -sf a.go prod/y", "rsync -a docs/ prod/", "mv a.go prod/y", "mv prod/y a.go", "mv prod old", "tee prod/y", "echo x | tee -a prod/y",
+		"rm prod/y", "rm -rf prod", "rm -rf -- prod/sub", "rm prod/*", "rm */y", "rmdir prod/sub", "touch prod/new", "mkdir -p prod/new", "truncate -s 0 prod/y",
+		"shred prod/y", "gzip prod/y", "chmod 600 prod/y", "chown x prod/y", "dd if=a.go of=prod/y", "sed -i s/a/b/ prod/y", "sed -Ei.bak s/a/b/ prod/y",
+		"sed --in-place=.bak s/a/b/ prod/y", "perl -pi -e s/a/b/ prod/y", "gofmt -w prod", "sort -o prod/y a.go", "sort -uoprod/y a.go", "sort --output prod/y a.go",
+		"sort a.go --outp=prod/y", "uniq a.go prod/y", "tree -o prod/y", "curl -so prod/y http://x", "curl --output prod/y http://x", "wget -O prod/y http://x",
+		"wget --output-document=prod/y http://x", "patch prod/y a.go", "git diff --output=prod/y", "git log --output prod/y", "git -C top diff --output=../prod/y",
+		"git rm prod/y", "git mv prod/y a", "git mv a.go prod", "git checkout -- prod/y", "git checkout HEAD prod/y", "git restore prod/y", "git clean -f prod",
+		"find prod -delete", "find . -fprint prod/y", "cd prod && rm y", "timeout 5 rm prod/y", "sh -c 'rm prod/y'", "(rm prod/y)", "find . -exec rm prod/y ;",
+		"sudo rm prod/y", "env A=b rm prod/y", "echo $(rm prod/y)", "rm $x prod/y", "rm prod/$x", "ls && rm prod/y", "/bin/rm prod/y", "xargs rm prod/y",
+		"echo x > prod/y", "ls > prod/y", "make > prod/y", "cat < a.go >> prod/y",
+	} {
+		cases = append(cases, decisionCase{script, "deny", "Edit(prod/**)"})
+	}
+	const denies = `"deny": ["Edit(prod/**)"]`
+	p.commands(t, `{`+denies+`}`, cases)
+	p.commands(t, `{"allow": ["Bash"], `+denies+`}`, cases)
+	p.commands(t, `{"allow": ["Bash(cp:*)", "Bash(git:*)", "Bash(rm:*)", "Bash(sort:*)", "Bash(mv:*)", "Bash(find:*)", "Bash(chmod:*)"], "deny": ["Edit(prod/**)", "Edit(top/prod/**)"]}`, []decisionCase{
+		{"cp a.go b.go", "allow", "Bash(cp:*)"},
+		{"cp prod/y b.go", "ask", "Edit(prod/**)"}, // the name alone asks
+		{"git diff --output=x", "allow", "Bash(git:*)"},
+		{"git checkout -b feature", "allow", "Bash(git:*)"},
+		{"git commit -m prod", "ask", "Edit(prod/**)"},
+		{"sort -o x a.go", "allow", "Bash(sort:*)"},
+		{"rm -rf docs", "allow", "Bash(rm:*)"},
+		{"rm -rf top", "ask", ""},
+		{"mv top elsewhere", "ask", ""},
+		{"find top -delete", "ask", ""},
+		{"rm -rf .", "ask", ""},
+		{"chmod -R a+w .", "ask", ""},
+		{"cp a.go .github/w.yml", "ask", ""},
+		{"rm -f AGENTS.md", "ask", ""},
+	})
+	p.commands(t, `{"allow": ["Bash"], "deny": ["Edit(top/prod/**)", "Read(docs/*.md)"]}`, []decisionCase{{"rm -rf top", "ask", ""}, {"rm -rf prod", "allow", "Bash"},
+		{"grep -r x .", "ask", ""}, {"grep -r x prod", "allow", "Bash"}})
+	p.commands(t, `{"allow": ["Bash(cp:*)"], "ask": ["Edit(prod/**)"]}`, []decisionCase{{"cp a.go prod/y", "ask", "Edit(prod/**)"}})
+	p.commands(t, `{"allow": ["Bash(cp:*)"], "deny": ["Edit"]}`, []decisionCase{{"cp a.go b.go", "deny", "Edit"}, {"cat a.go", "allow", ""}})
+	p.commands(t, `{"allow": ["Bash(cp:*)", "Edit(.github/**)"]}`, []decisionCase{{"cp a.go .github/w.yml", "allow", ""}, {"cp /etc/x .github/w.yml", "allow", ""}})
 }
 
 func TestL2_Files(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/attractor-go/attractor/search"
@@ -21,8 +22,12 @@ type branch struct {
 }
 
 // tree returns the question about reading everything in a directory: a secret is there, or a file that a rule denies or asks about. Tools
-// do not read files that .gitignore excludes.
+// do not read files that .gitignore excludes. For a directory in which everything may change it returns the question about a file that a rule
+// denies to change.
 func (c *call) tree(f file) (why string, suggest []string) {
+	if f.writes && !c.protects() {
+		return "", nil
+	}
 	left := maxTree
 	p, ignored := f.place, c.kind == read
 	dirs := []branch{{name: p.name()}}
@@ -48,12 +53,12 @@ func (c *call) tree(f file) (why string, suggest []string) {
 			}
 			name := path.Join(dir.name, e.Name)
 			if f.links && e.Mode&fs.ModeSymlink != 0 {
-				if why, suggest := c.linked(name, p.name()); why != "" {
+				if why, suggest := c.linked(name, f); why != "" {
 					return why, suggest
 				}
 				continue
 			}
-			if why, suggest := c.inTree(name); why != "" {
+			if why, suggest := c.inTree(name, f.writes); why != "" {
 				return why, suggest
 			}
 			if e.IsDir() && e.Name != ".git" {
@@ -65,12 +70,12 @@ func (c *call) tree(f file) (why string, suggest []string) {
 }
 
 // linked returns the question about a symbolic link in a tree whose links are followed.
-func (c *call) linked(name, top string) (why string, suggest []string) {
-	p := &place{named: name}
-	if !c.resolve(p) || !inside(path.Clean(top), p.real) || strings.Contains(p.real[len(path.Clean(top)):], "/.") {
+func (c *call) linked(name string, f file) (why string, suggest []string) {
+	p, top := &place{named: name}, f.place.name()
+	if !c.resolve(p) || !inside(top, p.real) || strings.Contains(p.real[len(top):], "/.") {
 		return fmt.Sprintf("it also reads what the symbolic link %s leads to", name), nil
 	}
-	return c.inTree(p.real)
+	return c.inTree(p.real, f.writes)
 }
 
 // ignoresAbove returns the rules of .gitignore files from the working directory down to the directory above a path.
@@ -97,18 +102,25 @@ func (c *call) enter(b branch, top bool) search.Rules {
 	return b.ignores
 }
 
-// inTree returns the question about a file that is read with all others of a directory.
-func (c *call) inTree(name string) (why string, suggest []string) {
-	f := file{place: &place{named: name, real: name, known: true, resolved: true}}
+// protects reports whether a rule with a pattern denies or asks about changes of files.
+func (c *call) protects() bool {
+	about := func(r *rule) bool { return r.path != nil && r.kind == edit }
+	return slices.ContainsFunc(c.of(tool.Deny), about) || slices.ContainsFunc(c.of(tool.Ask), about)
+}
+
+// inTree returns the question about a file that is read, or changed, with all others of a directory.
+func (c *call) inTree(name string, writes bool) (why string, suggest []string) {
+	f := file{place: &place{named: name, real: name, known: true, resolved: true}, writes: writes}
+	does := map[bool]string{false: "reads", true: "may change"}[writes]
 	for _, v := range []tool.Verdict{tool.Deny, tool.Ask} {
 		for _, r := range c.of(v) {
 			if r.path != nil && r.aboutFile(f) && c.hits(r, f) {
 				c.treeRule = r
-				return fmt.Sprintf("it also reads %s, about which there is the rule %s", name, r.text), nil
+				return fmt.Sprintf("it also %s %s, about which there is the rule %s", does, name, r.text), nil
 			}
 		}
 	}
-	if _, ok := secretFile(name); !ok {
+	if _, ok := secretFile(name); !ok || writes {
 		return "", nil
 	}
 	if _, why, suggest = c.file(f, false); why != "" {

@@ -118,6 +118,27 @@ func TestL1_DeniedFilesInTrees(t *testing.T) {
 	}
 }
 
+// A rule that denies changes of files counts with --yes for what known programs change, also in directories.
+func TestL1_DeniedChanges(t *testing.T) {
+	for script, runs := range map[string]bool{"cp a prod/y": false, "echo x > prod/y": false, "echo x | tee prod/y": false, "mv a prod/y": false, "mv prod old": false,
+		"rm -rf ./*": false, "rm -r .": false, "git diff --no-index --output=prod/y a b": false, "sort -o prod/y a": false, "cp a b": true, "sort -o b a; rm a": true} {
+		g := newGate(t, `{"permissions": {"allow": ["Bash(git diff:*)"], "deny": ["Edit(prod/**)"]}}`)
+		g.Mode = host.AllowAll
+		for name, text := range map[string]string{"a": "new", "prod/y": "old"} {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(g.dir, name)), 0o755), os.WriteFile(filepath.Join(g.dir, name), []byte(text), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		result := g.shell(script)
+		if data, err := os.ReadFile(filepath.Join(g.dir, "prod/y")); err != nil || string(data) != "old" {
+			t.Errorf("%s changed the file: %q, %v", script, data, err)
+		}
+		if data, err := os.ReadFile(filepath.Join(g.dir, "b")); (strings.TrimSpace(string(data)) == "new") != runs {
+			t.Errorf("%s: %q, %v; %s", script, data, err, result)
+		}
+	}
+}
+
 // Hooks, rules and the question decide in this order. What a hook allows skips the question of the built-in rules, but no rule. A rule that
 // denies counts in all modes.
 func TestL11_Order(t *testing.T) {

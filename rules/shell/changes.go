@@ -1,0 +1,201 @@
+package shell
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/attractor-go/attractor/env"
+)
+
+// Changes returns files that a command changes, for programs of which that is known, as far as the words are literal. It serves to deny: it
+// may list a file that the command leaves alone, and misses what a program does not say in its arguments. Tree is set where everything in a
+// directory may change.
+func Changes(ctx context.Context, e env.Environment, c Command) []File {
+	words, why := expand(ctx, e, c)
+	if why != "" {
+		words = c.Words
+	}
+	x := &changes{ctx: ctx, env: e, dir: c.Dir}
+	x.program(path.Base(words[0]), words[1:])
+	return x.files
+}
+
+// changes collects the files that a command changes.
+type changes struct {
+	ctx   context.Context
+	env   env.Environment
+	dir   string
+	files []File
+}
+
+func (x *changes) add(tree bool, names ...string) {
+	for _, name := range names {
+		if p, ok := absolute(x.dir, name); ok && name != "" && name != "-" {
+			x.files = append(x.files, File{Path: p, Tree: tree})
+		}
+	}
+}
+
+func (x *changes) program(name string, args []string) {
+	operands := plainWords(args)
+	switch name {
+	case "tee", "rmdir", "unlink", "touch", "mkdir", "truncate", "shred", "gzip", "gunzip", "bzip2", "xz", "zstd":
+		x.add(false, operands...)
+	case "rm", "chmod", "chown", "chgrp":
+		x.add(true, operands...)
+	case "cp", "install", "ln", "rsync":
+		x.copies(args, operands)
+	case "mv":
+		x.add(true, operands...)
+		x.copies(args, operands)
+	case "sed", "perl", "ruby", "yq", "clang-format":
+		if hasOption(args, 'i', "--in-place", "--inplace") {
+			x.add(false, operands...)
+		}
+	case "gofmt", "goimports", "prettier":
+		if hasOption(args, 'w', "--write") {
+			x.add(true, operands...)
+		}
+	case "sort", "tree", "base64":
+		x.add(false, valuesOf(args, 'o', "--output")...)
+	case "git":
+		x.git(args)
+	case "curl", "wget":
+		x.add(false, valuesOf(args, map[string]byte{"curl": 'o', "wget": 'O'}[name], "--output")...)
+	case "uniq", "xxd":
+		x.add(false, operands[min(1, len(operands)):]...)
+	case "patch":
+		x.add(false, operands[:min(1, len(operands))]...)
+		x.add(false, valuesOf(args, 'o', "--output")...)
+	case "dd":
+		for _, a := range args {
+			if file, ok := strings.CutPrefix(a, "of="); ok {
+				x.add(false, file)
+			}
+		}
+	case "find":
+		x.find(args)
+	}
+}
+
+// copies adds what cp and the like write: the last operand or the value of -t, which may be a directory.
+func (x *changes) copies(args, sources []string) {
+	targets := valuesOf(args, 't', "--target-directory")
+	if len(targets) == 0 && len(sources) > 1 {
+		targets, sources = sources[len(sources)-1:], sources[:len(sources)-1]
+	}
+	for _, target := range targets {
+		x.add(false, target)
+		if name, ok := absolute(x.dir, target); ok {
+			if info, err := x.env.Stat(x.ctx, name); err == nil && !info.IsDir() {
+				continue
+			}
+		}
+		for _, source := range sources {
+			x.add(false, target+"/"+path.Base(source))
+		}
+	}
+}
+
+// find adds what the actions of find delete and write.
+func (x *changes) find(args []string) {
+	for i, a := range args {
+		switch {
+		case a == "-delete":
+			tops := args[:slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") || a == "(" || a == "!" })]
+			if len(tops) == 0 {
+				tops = []string{"."}
+			}
+			x.add(true, tops...)
+		case slices.Contains([]string{"-fprint", "-fprint0", "-fprintf", "-fls"}, a) && i+1 < len(args):
+			x.add(false, args[i+1])
+		}
+	}
+}
+
+// git adds what the commands of git change that name files.
+func (x *changes) git(args []string) {
+	for len(args) > 1 && args[0] == "-C" {
+		dir, ok := absolute(x.dir, args[1])
+		if !ok {
+			return
+		}
+		x.dir, args = dir, args[2:]
+	}
+	if len(args) == 0 {
+		return
+	}
+	x.add(false, valuesOf(args[1:], 'o', "--output")...)
+	operands := plainWords(args[1:])
+	switch args[0] {
+	case "rm", "mv", "restore", "clean":
+		x.add(true, operands...)
+		if args[0] == "mv" {
+			x.copies(nil, operands)
+		}
+	case "checkout":
+		if !hasOption(args[1:], 'b', "--orphan") && !hasOption(args[1:], 'B', "--detach") { // whose operands are the names of branches
+			x.add(true, operands...)
+		}
+	}
+}
+
+// plainWords returns the arguments that are not options, and all behind --.
+func plainWords(args []string) (words []string) {
+	for i, a := range args {
+		if a == "--" {
+			return append(words, args[i+1:]...)
+		}
+		if len(a) < 2 || a[0] != '-' {
+			words = append(words, a)
+		}
+	}
+	return words
+}
+
+// hasOption reports whether there is an option, alone or among other letters, or a long one, perhaps shortened.
+func hasOption(args []string, letter byte, long ...string) bool {
+	for _, a := range args {
+		name, _, _ := strings.Cut(a, "=")
+		switch {
+		case a == "--":
+			return false
+		case strings.HasPrefix(a, "--"):
+			if slices.ContainsFunc(long, func(l string) bool { return len(name) > 3 && strings.HasPrefix(l, name) }) {
+				return true
+			}
+		case len(a) > 1 && a[0] == '-' && strings.IndexByte(a, letter) > 0:
+			return true
+		}
+	}
+	return false
+}
+
+// valuesOf returns the values of an option: behind its letter, in the next argument, or behind =.
+func valuesOf(args []string, letter byte, long string) (values []string) {
+	for i, a := range args {
+		name, value, has := strings.Cut(a, "=")
+		at := strings.IndexByte(a, letter)
+		switch {
+		case a == "--":
+			return values
+		case strings.HasPrefix(a, "--"):
+			if len(name) < 4 || !strings.HasPrefix(long, name) && !strings.HasPrefix(name, long) { // --output-document
+				continue
+			}
+			if !has && i+1 < len(args) {
+				value = args[i+1]
+			}
+		case len(a) > 1 && a[0] == '-' && at > 0:
+			if value = a[at+1:]; value == "" && i+1 < len(args) {
+				value = args[i+1]
+			}
+		default:
+			continue
+		}
+		values = append(values, value)
+	}
+	return values
+}
