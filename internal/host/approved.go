@@ -169,20 +169,31 @@ func changed(name string) error {
 	return fmt.Errorf("%s has changed since the call was approved, so nothing was done. Look at it again before you repeat the call", names.Shown(name))
 }
 
-// Open implements env.Environment.
+// Open implements env.Environment. It opens the path that find has checked, because the name may lead elsewhere by now.
 func (a *approvedEnv) Open(ctx context.Context, name string) (io.ReadCloser, error) {
-	if _, err := a.find(ctx, name, true); err != nil {
+	target, err := a.find(ctx, name, true)
+	if err != nil {
 		return nil, err
 	}
-	return a.Environment.Open(ctx, name)
+	return a.Environment.Open(ctx, target)
 }
 
 // OpenDir implements env.DirOpener.
 func (a *approvedEnv) OpenDir(ctx context.Context, name string) (env.Dir, error) {
-	if _, err := a.find(ctx, name, true); err != nil {
+	target, err := a.find(ctx, name, true)
+	if err != nil {
 		return nil, err
 	}
-	return env.OpenDir(ctx, a.Environment, name)
+	return env.OpenDir(ctx, a.Environment, target)
+}
+
+// ReadDir implements env.Environment.
+func (a *approvedEnv) ReadDir(ctx context.Context, name string) ([]env.Info, error) {
+	target, err := a.find(ctx, name, true)
+	if err != nil {
+		return nil, err
+	}
+	return a.Environment.ReadDir(ctx, target)
 }
 
 // WriteFile implements env.Environment.
