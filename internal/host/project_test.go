@@ -13,9 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/tool"
 	"github.com/attractor-go/attractor/trust"
 )
@@ -286,5 +288,55 @@ func TestL10_RulesOfAProject(t *testing.T) {
 	put(t, dir, ".claude/settings.json", `{"permissions": {"deny": ["Bash(mkdir:*)"], "allow": ["Bash(touch:*)"]}}`)
 	if asked := run(dir, false); asked != 1 {
 		t.Errorf("a rule that was added later has an effect: %d questions", asked)
+	}
+}
+
+// In a home directory that is a project, the user's own settings count as the user's. Its other files are the project's.
+func TestL10_HomeIsTheProject(t *testing.T) {
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, home, ".claude/settings.json", `{"permissions": {"allow": ["Bash(touch:*)", "Bash(node -e \":*)"], "deny": ["Bash(mkdir:*)"]}}`)
+	put(t, home, ".claude/settings.local.json", `{"permissions": {"allow": ["Bash(make:*)"]}}`)
+	put(t, home, ".attractor/rules.json", `{"permissions": {"allow": ["Bash(npm test)"], "deny": ["Bash(npm publish:*)"]}}`)
+	link := filepath.Join(t.TempDir(), "home")
+	if err := os.Symlink(home, link); err != nil {
+		t.Fatal(err)
+	}
+	local, err := env.NewLocal(home, env.LocalOptions{Containment: env.ContainGroup})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := local.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, name := range []string{home, link} {
+		for _, trusted := range []bool{false, true} {
+			getenv := variables("HOME", name, "XDG_STATE_HOME", t.TempDir())
+			p, err := host.OpenProject(home, getenv, trusted)
+			if err != nil {
+				t.Fatal(err)
+			}
+			set, err := host.OpenRules(local, p, nil, getenv)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := len(set.Warnings()); got != 1 {
+				t.Errorf("%d warnings: %q", got, set.Warnings())
+			}
+			allowed := map[bool]tool.Verdict{false: tool.Ask, true: tool.Allow}[trusted]
+			for command, want := range map[string]tool.Verdict{"touch x": tool.Allow, "mkdir x": tool.Deny, "make": allowed, "npm test": allowed, "npm publish": tool.Deny} {
+				req, err := rules.Query{Command: command}.Request()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := set.Decide(t.Context(), local, req); d.Verdict != want {
+					t.Errorf("HOME=%s, trusted %v: %s: %+v", name, trusted, command, d)
+				}
+			}
+		}
 	}
 }

@@ -50,7 +50,7 @@ func OpenRules(local *env.Local, project *Project, files []string, getenv func(s
 	}
 	dirs := rules.Dirs{Work: local.WorkDir(), Home: home, Roots: append([]string{local.WorkDir()}, env.ConfinementOf(local).Writable...), Resolve: rules.RealPath,
 		Vars: os.Environ(), Outside: outside, FoldCase: runtime.GOOS == "darwin" || runtime.GOOS == "windows"}
-	set, err := rules.Load(dirs, slices.Concat(sources, own, project.rules())...)
+	set, err := rules.Load(dirs, slices.Concat(sources, own, project.rules(own))...)
 	if err != nil {
 		return nil, fail(ErrConfig, "the rules have mistakes, so nothing is run:\n%w", err)
 	}
@@ -120,8 +120,9 @@ func ruleFile(name string) (source rules.Source, err error) {
 }
 
 // rules returns the project's files with rules, with the bytes on which the user decided. Patterns that begin with / start at the root of
-// the project. A file that could not be read makes the project untrusted, which its user is told.
-func (p *Project) rules() (sources []rules.Source) {
+// the project. A file that could not be read makes the project untrusted, which its user is told. The user's own files, which a home directory
+// that is a project has, are not the project's.
+func (p *Project) rules(own []rules.Source) (sources []rules.Source) {
 	if p == nil {
 		return nil
 	}
@@ -130,10 +131,24 @@ func (p *Project) rules() (sources []rules.Source) {
 		origin = rules.TrustedProject
 	}
 	for _, name := range projectRules() {
+		file := filepath.Join(p.Root, filepath.FromSlash(name))
+		if slices.ContainsFunc(own, func(s rules.Source) bool { return sameFile(s.Name, file) }) {
+			continue
+		}
 		if f := p.File(name); f != nil {
-			sources = append(sources, rules.Source{Name: filepath.Join(p.Root, filepath.FromSlash(name)), Data: f.Data, Origin: origin, Dir: filepath.ToSlash(p.Root),
+			sources = append(sources, rules.Source{Name: file, Data: f.Data, Origin: origin, Dir: filepath.ToSlash(p.Root),
 				Foreign: name != projectRules()[0]})
 		}
 	}
 	return sources
+}
+
+// sameFile reports whether two names lead to the same file.
+func sameFile(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
 }
