@@ -13,7 +13,7 @@ import (
 )
 
 // BenchmarkL5_Sandbox reports the processor time of a command at the level workspace as a ratio to that of the same command without a
-// sandbox. The time of bubblewrap's processes is known only by a cgroup.
+// sandbox, and the mounts that it sees. The time of bubblewrap's processes is known only by a cgroup.
 func BenchmarkL5_Sandbox(b *testing.B) {
 	group := newAccount(b)
 	dir := b.TempDir()
@@ -30,6 +30,10 @@ func BenchmarkL5_Sandbox(b *testing.B) {
 		}
 	})
 	inside := newBox(b, dir, sandbox.Options{}, env.LocalOptions{})
+	mounts, err := strconv.ParseFloat(strings.TrimSpace(inside.succeeds(b, "grep -c . /proc/self/mountinfo")), 64)
+	if err != nil {
+		b.Fatal(err)
+	}
 	for _, script := range []string{"true", "git status", "go vet ."} {
 		b.Run(strings.ReplaceAll(script, " ", "_"), func(b *testing.B) {
 			var used [2][]float64
@@ -49,6 +53,7 @@ func BenchmarkL5_Sandbox(b *testing.B) {
 			b.ReportMetric(out/1e6, "outside-cpu-ms")
 			b.ReportMetric(in/1e6, "inside-cpu-ms")
 			b.ReportMetric(in/out, "ratio")
+			b.ReportMetric(mounts, "mounts")
 			b.ReportMetric(0, "ns/op")
 		})
 	}

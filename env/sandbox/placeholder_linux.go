@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -21,12 +22,18 @@ import (
 // until they have ended, even if the host was killed, and placeholders are removed under a lock that excludes them.
 //
 // A placeholder is recognized by its mode and by having no content of anybody's, so what a killed host has left is removed by the next one.
+//
+// Making and removing directories is much more work for a file system than moving them. So between two commands placeholders are parked in
+// the state directory, if it is on the same file system.
 
 // The modes of placeholders: nobody else uses the sticky bit on a read-only file.
 const (
 	placeholderDir  = 0o555 | fs.ModeSticky
 	placeholderFile = 0o444 | fs.ModeSticky
 )
+
+// movable is the permission that an ordinary user needs to move a directory into another one. A parked placeholder has it.
+const movable = 0o200
 
 // placeholder is a protected file that may be missing.
 type placeholder struct {
@@ -48,7 +55,7 @@ func (p placeholder) present() (bool, error) {
 		return true, fmt.Errorf("%s is a symbolic link, which commands could replace by a file: replace it by what it leads to", p.path)
 	case p.file:
 		return info.Mode() != placeholderFile || info.Size() != int64(len(p.content)), nil
-	case info.Mode() != placeholderDir|fs.ModeDir:
+	case info.Mode()&^movable != placeholderDir|fs.ModeDir:
 		return true, nil
 	}
 	list, err := os.ReadDir(p.path)
@@ -56,12 +63,8 @@ func (p placeholder) present() (bool, error) {
 }
 
 // make makes the placeholder. Where this user may not make it, commands cannot make the file either.
-func (p placeholder) make() (_ replacement, err error) {
-	if p.file {
-		err = p.makeFile()
-	} else if err = os.Mkdir(p.path, 0o700); err == nil {
-		err = os.Chmod(p.path, placeholderDir)
-	}
+func (p placeholder) make(park string) (replacement, error) {
+	err := p.place(park)
 	switch {
 	case err == nil, errors.Is(err, fs.ErrExist):
 		return made, nil
@@ -69,6 +72,34 @@ func (p placeholder) make() (_ replacement, err error) {
 		return void, nil
 	}
 	return none, err
+}
+
+// place moves the parked placeholder to its place, or makes a new one.
+func (p placeholder) place(park string) error {
+	parked := park != "" && move(p.parked(park), p.path) == nil
+	switch {
+	case p.file && parked:
+		return nil
+	case p.file:
+		return p.makeFile()
+	case !parked:
+		if err := os.Mkdir(p.path, 0o700); err != nil {
+			return err
+		}
+	}
+	return os.Chmod(p.path, placeholderDir)
+}
+
+// parked returns where the placeholder is between two commands. No other placeholder has this name.
+func (p placeholder) parked(park string) string {
+	h := fnv.New64a()
+	h.Write([]byte(p.path))
+	return filepath.Join(park, strconv.FormatUint(h.Sum64(), 16))
+}
+
+// move renames a file, unless something has the new name.
+func move(from, to string) error {
+	return unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
 }
 
 // makeFile makes a file under another name first, so that nobody finds it half made.
@@ -85,10 +116,15 @@ func (p placeholder) makeFile() (err error) {
 	return os.Link(f.Name(), p.path)
 }
 
-// remove removes the placeholder if it is still one.
-func (p placeholder) remove() error {
+// remove parks or removes the placeholder if it is still one.
+func (p placeholder) remove(park string) error {
 	if there, err := p.present(); there || err != nil {
 		return nil // it is somebody's file by now
+	}
+	if park != "" {
+		if parked, err := p.putAway(p.parked(park)); parked || err != nil {
+			return err
+		}
 	}
 	err := os.Remove(p.path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTEMPTY) {
@@ -97,11 +133,29 @@ func (p placeholder) remove() error {
 	return err
 }
 
+// putAway parks the placeholder, and reports whether it could.
+func (p placeholder) putAway(to string) (bool, error) {
+	if !p.file && os.Chmod(p.path, placeholderDir|movable) != nil || move(p.path, to) != nil {
+		return false, nil
+	}
+	if p.file {
+		return true, nil
+	}
+	if list, err := os.ReadDir(to); err == nil && len(list) == 0 {
+		return true, nil
+	}
+	if err := move(to, p.path); err != nil { // somebody has put something in it meanwhile
+		return false, fmt.Errorf("%s belongs at %s: %w", to, p.path, err)
+	}
+	return false, nil
+}
+
 // keeper makes placeholders for commands and removes them when no command of any session needs them.
 type keeper struct {
 	file    string  // with the locks
 	offsets []int64 // one byte of it for each root
 	all     []placeholder
+	park    string // the directory for placeholders between two commands, or ""
 
 	mu       sync.Mutex
 	running  int
@@ -116,8 +170,18 @@ func newKeeper(state string, roots []string, all []placeholder) (*keeper, error)
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return nil, err
 	}
-	k := &keeper{file: filepath.Join(state, "lock"), all: all, closed: make(chan struct{})}
+	k := &keeper{file: filepath.Join(state, "lock"), all: all, park: filepath.Join(state, "parked"), closed: make(chan struct{})}
+	if err := os.Mkdir(k.park, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	real, err := filepath.EvalSymlinks(k.park)
+	if err != nil {
+		return nil, err
+	}
 	for _, root := range roots {
+		if below(real, root) { // commands could put something in a parked one
+			k.park = ""
+		}
 		h := fnv.New64a()
 		h.Write([]byte(root))
 		k.offsets = append(k.offsets, int64(h.Sum64()>>2))
@@ -195,7 +259,7 @@ func (k *keeper) begin(ctx context.Context) (lock *os.File, state map[string]rep
 		there, err := p.present()
 		if err == nil && !there {
 			k.made = true
-			state[p.path], err = p.make()
+			state[p.path], err = p.make(k.park)
 		}
 		if err != nil {
 			return nil, nil, errors.Join(err, lock.Close())
@@ -216,7 +280,7 @@ func (k *keeper) end() {
 	k.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), endTime)
 	defer cancel()
-	for !k.sweep() {
+	for k.sweep() != nil {
 		if !pause(ctx, time.Millisecond) {
 			k.retry()
 			return
@@ -235,7 +299,7 @@ func (k *keeper) retry() {
 	k.retries.Go(func() {
 		timer := time.NewTicker(time.Second)
 		defer timer.Stop()
-		for done := false; !done; done = k.sweep() {
+		for err := errBusy; err != nil; err = k.sweep() {
 			select {
 			case <-k.closed:
 				return
@@ -248,26 +312,26 @@ func (k *keeper) retry() {
 	})
 }
 
-// sweep removes the placeholders if no command runs, and reports whether nothing is left to do.
-func (k *keeper) sweep() bool {
+// sweep removes the placeholders if no command runs. It returns an error if that has to be done later, errBusy because of another session.
+func (k *keeper) sweep() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.running > 0 || !k.made {
-		return true // the last command's end does it
+		return nil // the last command's end does it
 	}
 	f, err := k.lock(context.Background(), unix.F_WRLCK)
 	if err != nil {
-		return false
+		return err
 	}
 	err = errors.Join(k.removeAll(), f.Close())
 	k.made = err != nil
-	return err == nil
+	return err
 }
 
 func (k *keeper) removeAll() error {
 	errs := make([]error, 0, len(k.all))
 	for _, p := range k.all {
-		errs = append(errs, p.remove())
+		errs = append(errs, p.remove(k.park))
 	}
 	return errors.Join(errs...)
 }
@@ -281,7 +345,26 @@ func (k *keeper) close() error {
 	k.retries.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), settleTime)
 	defer cancel()
-	for !k.sweep() && pause(ctx, 5*time.Millisecond) {
+	err := k.sweep()
+	for err != nil && pause(ctx, 5*time.Millisecond) {
+		err = k.sweep()
 	}
-	return nil
+	if errors.Is(err, errBusy) {
+		err = nil
+	}
+	return errors.Join(err, k.unpark())
+}
+
+// unpark removes the parked placeholders. Another session in the same roots makes new ones.
+func (k *keeper) unpark() error {
+	if k.park == "" {
+		return nil
+	}
+	var errs []error
+	for _, p := range k.all {
+		if err := os.Remove(p.parked(k.park)); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
