@@ -37,6 +37,18 @@ func homeOf(environ []string) string {
 	return home
 }
 
+// homesOf returns the home directory as the environment has it, and with the path that it really has.
+func homesOf(environ []string) []string {
+	home := homeOf(environ)
+	if home == "" {
+		return nil
+	}
+	if real, err := filepath.EvalSymlinks(home); err == nil && real != home {
+		return []string{home, real}
+	}
+	return []string{home}
+}
+
 // system mounts the system's directories. On most systems /bin and the like are links into /usr.
 func (m *machine) system() {
 	for _, dir := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu", "/snap", "/run/current-system"} {

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -74,17 +73,10 @@ func newBubblewrap(dir string, o *Options) (_ *bubblewrap, err error) {
 // prepare decides what commands see.
 func (b *bubblewrap) prepare(dir string) (err error) {
 	home := homeOf(b.options.Environ)
-	keepOut := []string{b.private.dir}
-	if home != "" {
-		keepOut = append(keepOut, home)
-		if real, err := filepath.EvalSymlinks(home); err == nil {
-			keepOut = append(keepOut, real)
-		}
-	}
 	if err := b.empties(); err != nil {
 		return err
 	}
-	if b.plan, err = newPlan(dir, b.options, keepOut); err != nil {
+	if b.plan, err = newPlan(dir, b.options, b.private.dir); err != nil {
 		return err
 	}
 	var writable []string
@@ -129,6 +121,9 @@ func (b *bubblewrap) see(home string) error {
 	m := &machine{plan: b.plan, home: home, environ: o.Environ}
 	m.system()
 	err := secrets(func(name string, dir bool) {
+		if !mayUse(name, unix.R_OK) && !mayUse(name, unix.X_OK) {
+			return // neither can commands, which have the rights of this user
+		}
 		cover := b.emptyFile
 		if dir {
 			cover = b.emptyDir
@@ -152,8 +147,8 @@ func (b *bubblewrap) see(home string) error {
 	b.plan.mounts = append(b.plan.mounts, mount{path: "/tmp", source: b.private.path("tmp")})
 	b.own = []string{"TMPDIR=/tmp"}
 	if home != "" {
-		cache := cmp.Or(o.Cache, b.private.path("cache"))
-		if err := os.MkdirAll(cache, 0o700); err != nil {
+		cache, err := b.private.cache(o)
+		if err != nil {
 			return err
 		}
 		b.plan.mounts = append(b.plan.mounts, mount{path: home, source: b.private.path("home")}, mount{path: filepath.Join(home, ".cache"), source: cache})
@@ -329,39 +324,26 @@ func (b *bubblewrap) names() string {
 
 // probe runs a command in the sandbox.
 func (b *bubblewrap) probe(dir string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
-	defer cancel()
-	l, err := b.launch(ctx, env.Launch{Args: []string{"/bin/sh", "-c", "exit 0"}, Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}})
-	if err != nil {
-		return err
+	err := try(dir, b)
+	if f, ok := errors.AsType[failed](err); ok {
+		return lacking{fmt.Errorf("bubblewrap does not work here: %s%w", advice(f.output), err)}
 	}
-	cmd := exec.CommandContext(ctx, l.Args[0], l.Args[1:]...)
-	cmd.Dir, cmd.Env, cmd.ExtraFiles = l.Dir, l.Env, l.Files
-	out, err := cmd.CombinedOutput()
-	for _, f := range l.Files {
-		err = errors.Join(err, f.Close())
-	}
-	l.Ended()
-	if err != nil {
-		return lacking{fmt.Errorf("bubblewrap does not work here: %s%w", advice(out), err)}
-	}
-	return nil
+	return err
 }
 
-// advice returns bubblewrap's error, with what to do about it if that is known.
-func advice(out []byte) string {
-	text := strings.TrimSpace(string(out)) + ": "
+// advice returns what to do about an error of bubblewrap, if that is known.
+func advice(out string) string {
 	for _, known := range []struct{ part, todo string }{
 		{"setting up uid map", "allow user namespaces: on Ubuntu, sysctl kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for bwrap: "},
 		{"No permissions to create new namespace", "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1, and in a container the system calls for them: "},
 		{"RTM_NEWADDR", "allow user namespaces: on Ubuntu, sysctl kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for bwrap: "},
 		{"Unknown option", "install bubblewrap 0.5 or later: "},
 	} {
-		if bytes.Contains(out, []byte(known.part)) {
-			return text + known.todo
+		if strings.Contains(out, known.part) {
+			return known.todo
 		}
 	}
-	return text
+	return ""
 }
 
 func (b *bubblewrap) name() string { return string(b.options.Level) + " (bubblewrap)" }

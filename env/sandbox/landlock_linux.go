@@ -1,17 +1,14 @@
 package sandbox
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -73,10 +70,7 @@ func (k *landlock) families() (list []uint32) {
 func (k *landlock) prepare(dir string) error {
 	o := k.options
 	home := homeOf(o.Environ)
-	k.plan = &plan{keepOut: []string{k.private.dir}}
-	if home != "" {
-		k.plan.keepOut = append(k.plan.keepOut, home)
-	}
+	k.plan = &plan{private: k.private.dir, homes: homesOf(o.Environ)}
 	for i, given := range slices.Concat([]string{dir}, o.Roots, o.ReadOnly) {
 		if err := k.plan.addRoot(given, i > len(o.Roots)); err != nil {
 			return err
@@ -90,8 +84,8 @@ func (k *landlock) prepare(dir string) error {
 	m := &machine{plan: k.plan, home: home, environ: o.Environ}
 	m.system()
 	m.toolChains(o)
-	cache := cmp.Or(o.Cache, k.private.path("cache"))
-	if err := os.MkdirAll(cache, 0o700); err != nil {
+	cache, err := k.private.cache(o)
+	if err != nil {
 		return err
 	}
 	k.own = append([]string{"TMPDIR=" + k.private.path("tmp"), "HOME=" + k.private.path("home"), "XDG_CACHE_HOME=" + cache, "GOCACHE=" + filepath.Join(cache, "go-build")},
@@ -207,22 +201,11 @@ func (k *landlock) launch(_ context.Context, l env.Launch) (env.Launch, error) {
 
 // probe runs a command in the sandbox.
 func (k *landlock) probe(dir string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
-	defer cancel()
-	l, err := k.launch(ctx, env.Launch{Args: []string{"/bin/sh", "-c", "exit 0"}, Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}})
-	if err != nil {
-		return err
+	err := try(dir, k)
+	if _, ok := errors.AsType[failed](err); ok {
+		return lacking{fmt.Errorf("the level does not work here: %w", err)}
 	}
-	cmd := exec.CommandContext(ctx, l.Args[0], l.Args[1:]...)
-	cmd.Dir, cmd.Env, cmd.ExtraFiles = l.Dir, l.Env, l.Files
-	out, err := cmd.CombinedOutput()
-	for _, f := range l.Files {
-		err = errors.Join(err, f.Close())
-	}
-	if err != nil {
-		return lacking{fmt.Errorf("the level does not work here: %s: %w", strings.TrimSpace(string(out)), err)}
-	}
-	return nil
+	return err
 }
 
 func (k *landlock) name() string { return string(k.options.Level) + " (Landlock)" }

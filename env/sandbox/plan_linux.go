@@ -15,7 +15,8 @@ import (
 // plan holds what commands see of the roots and how: mounts, and protected files on top of them.
 type plan struct {
 	readOnly bool     // nothing in the roots is writable
-	keepOut  []string // directories that no mount may show: the home directory and the private one
+	private  string   // the sandbox's own directory, which no mount may show
+	homes    []string // the home directory under all its names, which no mount may show either
 	roots    []root
 	mounts   []mount
 	links    [][2]string // symbolic links, by which roots have the names that the host gave them
@@ -37,8 +38,8 @@ type mount struct {
 }
 
 // newPlan returns the plan for a working directory and the other roots.
-func newPlan(dir string, o *Options, keepOut []string) (*plan, error) {
-	p := &plan{readOnly: o.Level == ReadOnly, keepOut: keepOut}
+func newPlan(dir string, o *Options, private string) (*plan, error) {
+	p := &plan{readOnly: o.Level == ReadOnly, private: private, homes: homesOf(o.Environ)}
 	for i, given := range slices.Concat([]string{dir}, o.Roots, o.ReadOnly) {
 		if err := p.addRoot(given, i > len(o.Roots)); err != nil {
 			return nil, err
@@ -90,7 +91,7 @@ func (p *plan) addRoot(given string, readOnly bool) error {
 		return fmt.Errorf("%s is not a directory", given)
 	}
 	if why := p.unfit(real); why != "" {
-		return fmt.Errorf("commands in a sandbox cannot work in %s, because %s; choose a directory in it", given, why)
+		return fmt.Errorf("commands in a sandbox cannot work in %s, because %s", given, why)
 	}
 	if i := slices.IndexFunc(p.roots, func(r root) bool { return os.SameFile(r.info, info) }); i >= 0 {
 		p.roots[i].readOnly = p.roots[i].readOnly || readOnly
@@ -103,25 +104,28 @@ func (p *plan) addRoot(given string, readOnly bool) error {
 	return nil
 }
 
-// unfit says why a directory cannot be a root, or returns "".
+// unfit says why a directory cannot be a root, and what to do, or returns "".
 func (p *plan) unfit(dir string) string {
+	const inside = "; choose a directory in it"
 	for _, system := range []string{"/", "/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/run", "/sbin", "/usr", "/var"} {
 		if dir == system {
-			return "it belongs to the system"
+			return "it belongs to the system" + inside
 		}
 	}
-	if below(dir, "/proc") || below(dir, "/sys") {
-		return "it belongs to the kernel"
-	}
-	if p.hidden(dir) {
-		return "it contains the home directory or temporary files, which the sandbox hides"
+	switch {
+	case below(dir, "/proc") || below(dir, "/sys"):
+		return "it belongs to the kernel" + inside
+	case below(p.private, dir):
+		return "it contains the sandbox's own files; set TMPDIR to a directory outside of it (it is " + filepath.Dir(p.private) + " now)"
+	case p.hidden(dir):
+		return "it contains the home directory, which the sandbox hides" + inside
 	}
 	return ""
 }
 
 // hidden reports whether a directory contains one that no mount may show.
 func (p *plan) hidden(dir string) bool {
-	return slices.ContainsFunc(p.keepOut, func(secret string) bool { return below(secret, dir) })
+	return below(p.private, dir) || slices.ContainsFunc(p.homes, func(home string) bool { return below(home, dir) })
 }
 
 // inside returns the innermost root that contains a path, or nil.
@@ -190,11 +194,31 @@ func (p *plan) pin() error {
 			m := mount{path: dir}
 			if in.source != "" {
 				m.source = filepath.Join(in.source, strings.TrimPrefix(dir, in.path))
-				if err := os.MkdirAll(m.source, 0o700); err != nil {
-					return err
+				if err := mkdirInside(in.source, m.source); err != nil {
+					return fmt.Errorf("%s: %w", dir, err)
 				}
 			}
 			p.mounts = append(p.mounts, m)
+		}
+	}
+	return nil
+}
+
+// mkdirInside makes a directory below another one, in which commands of earlier sessions may have put links. It follows none.
+func mkdirInside(top, dir string) (err error) {
+	root, err := os.OpenRoot(top)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	at := ""
+	for elem := range strings.SplitSeq(strings.TrimPrefix(dir[len(top):], "/"), "/") {
+		at = filepath.Join(at, elem)
+		if err := root.Mkdir(at, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if info, err := root.Lstat(at); err != nil || !info.IsDir() {
+			return errors.Join(fmt.Errorf("a command has put something else at the place of the directory %s: remove it", filepath.Join(top, at)), err)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -78,6 +79,12 @@ func (p *private) path(name string) string { return filepath.Join(p.dir, name) }
 // write writes a file in the directory.
 func (p *private) write(name, text string) (string, error) {
 	return p.path(name), os.WriteFile(p.path(name), []byte(text), 0o444)
+}
+
+// cache returns the directory that commands use for caches. It exists.
+func (p *private) cache(o *Options) (string, error) {
+	dir := cmp.Or(o.Cache, p.path("cache"))
+	return dir, os.MkdirAll(dir, 0o700)
 }
 
 func (p *private) close() error {

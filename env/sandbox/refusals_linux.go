@@ -7,8 +7,11 @@ import (
 )
 
 // mayWrite reports whether this user may write a file outside the sandbox.
-func mayWrite(name string) bool {
-	return unix.Faccessat(unix.AT_FDCWD, name, unix.W_OK, unix.AT_EACCESS) == nil
+func mayWrite(name string) bool { return mayUse(name, unix.W_OK) }
+
+// mayUse reports whether this user has a right, such as unix.R_OK, to a file outside the sandbox.
+func mayUse(name string, right uint32) bool {
+	return unix.Faccessat(unix.AT_FDCWD, name, right, unix.AT_EACCESS) == nil
 }
 
 // sees implements mechanism.

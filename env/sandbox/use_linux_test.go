@@ -210,3 +210,45 @@ func TestL4_WorkspaceOfAnotherUser(t *testing.T) {
 		}
 	}
 }
+
+// The sandbox's own files cannot be in a root. The error says what to set.
+func TestL4_TemporaryFilesInTheRoot(t *testing.T) {
+	dir := t.TempDir()
+	temp := filepath.Join(dir, "tmp")
+	if err := os.Mkdir(temp, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", temp)
+	_, err := sandbox.New(dir, sandbox.Options{Level: sandbox.Workspace, State: t.TempDir()})
+	if err == nil || !strings.Contains(err.Error(), "set TMPDIR to a directory outside of it (it is "+temp+" now)") {
+		t.Errorf("%v", err)
+	}
+	if left := list(t, temp); left != "" {
+		t.Errorf("left: %s", left)
+	}
+}
+
+// A link that a command has left in the kept cache does not lead to directories made outside.
+func TestL4_LinkInTheCache(t *testing.T) {
+	home, cache, victim := t.TempDir(), t.TempDir(), t.TempDir()
+	environ := []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
+	root := filepath.Join(home, ".cache/tools/deep/work")
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	first := newBox(t, t.TempDir(), sandbox.Options{Cache: cache, Environ: environ}, env.LocalOptions{})
+	first.succeeds(t, "ln -s "+victim+" ~/.cache/tools")
+	first.end(t)
+	for _, target := range []string{victim, "elsewhere"} {
+		o := sandbox.Options{Level: sandbox.Workspace, Roots: []string{root}, Cache: cache, Environ: environ, State: t.TempDir()}
+		if _, err := sandbox.New(t.TempDir(), o); err == nil || !strings.Contains(err.Error(), filepath.Join(cache, "tools")+": remove it") {
+			t.Errorf("a link to %s: %v", target, err)
+		}
+		if made := list(t, victim); made != "" {
+			t.Errorf("made outside: %s", made)
+		}
+		second := newBox(t, t.TempDir(), sandbox.Options{Cache: cache, Environ: environ}, env.LocalOptions{})
+		second.succeeds(t, "rm ~/.cache/tools; mkdir ~/.cache/elsewhere; ln -s elsewhere ~/.cache/tools")
+		second.end(t)
+	}
+}
