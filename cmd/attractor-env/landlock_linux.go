@@ -74,9 +74,9 @@ func rights(abi uintptr) unix.LandlockRulesetAttr {
 
 // confine confines the thread to the paths.
 func confine(read, write []string) error {
-	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	if errno != 0 {
-		return fmt.Errorf("this kernel has no Landlock (CONFIG_SECURITY_LANDLOCK, and landlock in the kernel parameter lsm): %w", errno)
+	abi, err := landlockABI()
+	if err != nil {
+		return err
 	}
 	if abi < minimumABI {
 		return fmt.Errorf("this kernel has version %d of Landlock, and version %d is needed (Linux 6.2)", abi, minimumABI)
@@ -102,13 +102,27 @@ func confine(read, write []string) error {
 			return err
 		}
 	}
+	return restrict(fd)
+}
+
+// landlockABI returns the version of Landlock that the kernel has.
+func landlockABI() (uintptr, error) {
+	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return 0, fmt.Errorf("this kernel has no Landlock (CONFIG_SECURITY_LANDLOCK, and landlock in the kernel parameter lsm): %w", errno)
+	}
+	return abi, nil
+}
+
+// restrict confines the thread to a ruleset, which it closes.
+func restrict(ruleset uintptr) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return os.NewSyscallError("prctl", err)
 	}
-	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
+	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0, 0); errno != 0 {
 		return os.NewSyscallError("landlock_restrict_self", errno)
 	}
-	return os.NewSyscallError("close", unix.Close(int(fd)))
+	return os.NewSyscallError("close", unix.Close(int(ruleset)))
 }
 
 // allow adds a rule for a directory and everything in it, or for a file. One that does not exist needs no rule.

@@ -25,7 +25,7 @@ type command struct {
 }
 
 func commands() []command {
-	return []command{{"proxy", runProxy}, {"landlock", runLandlock}}
+	return []command{{"proxy", runProxy}, {"landlock", runLandlock}, {"scope", runScope}}
 }
 
 // run runs a subcommand and returns the exit code.

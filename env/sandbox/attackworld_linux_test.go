@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -318,7 +319,14 @@ func (w *world) victimProcess() {
 	out, err := w.victim.StdoutPipe()
 	w.do(err)
 	w.victim.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true}
-	w.do(w.victim.Start())
+	started, ended := make(chan error), make(chan struct{})
+	go func() {
+		runtime.LockOSThread() // the kernel kills the victim when the thread that has started it ends
+		started <- w.victim.Start()
+		<-ended
+	}()
+	w.atEnd(func() { close(ended) })
+	w.do(<-started)
 	w.do(in.Close())
 	lines := bufio.NewReader(out)
 	first, err := lines.ReadString('\n')

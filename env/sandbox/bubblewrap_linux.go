@@ -24,6 +24,7 @@ type bubblewrap struct {
 	bwrap   string
 	private *private
 	gateway *gateway
+	scope   string // the helper, if it keeps abstract sockets from commands that have the network
 	plan    *plan
 	keeper  *keeper
 	filter  []byte
@@ -64,10 +65,31 @@ func newBubblewrap(dir string, o *Options) (_ *bubblewrap, err error) {
 	if b.gateway, err = newGateway(b.private.dir, o); err != nil {
 		return b, err
 	}
+	if o.Network {
+		b.scope = scopeHelper(o)
+	}
 	if err := b.prepare(dir); err != nil {
 		return b, err
 	}
+	if b.scope != "" {
+		if b.probe(dir) == nil {
+			return b, nil
+		}
+		b.scope = "" // the kernel or the helper is too old; about says what follows
+	}
 	return b, b.probe(dir)
+}
+
+// scopeHelper returns the helper, or "" if it is not there.
+func scopeHelper(o *Options) string {
+	helper, err := FindHelper(o.Helper)
+	if err != nil {
+		return ""
+	}
+	if _, err := exec.LookPath(helper); err != nil {
+		return ""
+	}
+	return helper
 }
 
 // prepare decides what commands see.
@@ -170,6 +192,9 @@ func (b *bubblewrap) see(home string) error {
 	if b.gateway != nil {
 		b.last = append(b.last, "--ro-bind", b.gateway.helper, helperInside, "--ro-bind", b.gateway.proxy.Socket(), socketInside)
 	}
+	if b.scope != "" {
+		b.last = append(b.last, "--ro-bind", b.scope, helperInside)
+	}
 	b.last = append(b.last, "--remount-ro", "/dev", "--remount-ro", "/proc", "--remount-ro", "/")
 	return b.plan.finish()
 }
@@ -243,9 +268,17 @@ func (b *bubblewrap) launch(ctx context.Context, l env.Launch) (env.Launch, erro
 	if !l.Terminal {
 		own = append(own, "--new-session")
 	}
-	l.Args = slices.Concat(own, []string{"--"}, b.gateway.command(helperInside, socketInside, l.Args))
+	l.Args = slices.Concat(own, []string{"--"}, b.inside(l.Args))
 	l.Env = vars(l.Env, b.options.AllowSockets, b.own)
 	return l, nil
+}
+
+// inside returns a command as bubblewrap starts it: by the helper, if it has something to do.
+func (b *bubblewrap) inside(args []string) []string {
+	if b.scope != "" {
+		return append([]string{helperInside, "scope", "--"}, args...)
+	}
+	return b.gateway.command(helperInside, socketInside, args)
 }
 
 // both returns a function that calls two, of which the second may be nil.
@@ -360,6 +393,9 @@ func (b *bubblewrap) about() string {
 	text += "/tmp and the home directory, which are private"
 	if b.options.Level == Workspace {
 		text += "; .git/config, .git/hooks and settings of agents, editors and shells are read-only"
+	}
+	if b.options.Network && b.scope == "" {
+		text += "; they reach abstract Unix sockets of this machine"
 	}
 	return text
 }

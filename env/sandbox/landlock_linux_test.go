@@ -2,7 +2,6 @@ package sandbox_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,24 +10,13 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
-	"github.com/attractor-go/attractor/internal/peer"
 )
-
-// helper builds the program attractor-env.
-func helper(t testing.TB) string {
-	t.Helper()
-	bin := filepath.Join(t.TempDir(), "attractor-env")
-	if out, err := exec.Command(peer.Need(t, "go"), "build", "-o", bin, "../../cmd/attractor-env").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return bin
-}
 
 func TestL4_WorkspaceWeak(t *testing.T) {
 	dir, outside, environ := t.TempDir(), t.TempDir(), user(t)
 	write(t, filepath.Join(outside, "secret"), "secret")
 	repository(t, dir)
-	o := sandbox.Options{Level: sandbox.WorkspaceWeak, Environ: environ, Helper: helper(t)}
+	o := sandbox.Options{Level: sandbox.WorkspaceWeak, Environ: environ, Helper: buildHelper(t)}
 	b := newBox(t, dir, o, env.LocalOptions{Containment: env.ContainGroup})
 	if got := b.Containment(); !strings.Contains(got, "; sandbox workspace-weak (Landlock); network off") {
 		t.Error(got)

@@ -114,7 +114,7 @@ func TestL4_CommandsAtEveryContainment(t *testing.T) {
 // An environment in a sandbox passes the conformance suite. With bubblewrap, which runs a command as its child, the command's signal and what
 // it does at the end of a kill are not in its exit.
 func TestL4_PassesTheSuite(t *testing.T) {
-	helper, environ := helper(t), []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
+	helper, environ := buildHelper(t), []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
 	suite := func(t *testing.T, level sandbox.Level) {
 		envtest.Suite(t, func(t *testing.T) env.Environment {
 			return newBox(t, t.TempDir(), sandbox.Options{Level: level, Helper: helper, Environ: environ}, env.LocalOptions{Grace: 300 * time.Millisecond}).Local

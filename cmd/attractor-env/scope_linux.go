@@ -1,0 +1,48 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// scopeABI is the first version of Landlock that can keep abstract Unix sockets from a command.
+const scopeABI = 6
+
+// runScope becomes a command that cannot connect to the abstract Unix sockets of other commands and of the machine.
+func runScope(args []string) (code int, err error) {
+	if len(args) < 2 || args[0] != "--" {
+		return exitUsage, errors.New("it needs -- and a command")
+	}
+	program, err := exec.LookPath(args[1])
+	if err != nil {
+		return exitNotFound, err
+	}
+	runtime.LockOSThread() // what follows confines this thread, which becomes the command
+	if err := scope(); err != nil {
+		return exitUsage, err
+	}
+	return exitCannotRun, os.NewSyscallError("exec "+program, unix.Exec(program, args[1:], os.Environ()))
+}
+
+// scope confines the thread to abstract sockets of its own.
+func scope() error {
+	abi, err := landlockABI()
+	if err != nil {
+		return err
+	}
+	if abi < scopeABI {
+		return fmt.Errorf("this kernel has version %d of Landlock, and version %d is needed (Linux 6.12)", abi, scopeABI)
+	}
+	attr := unix.LandlockRulesetAttr{Scoped: unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET}
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	if errno != 0 {
+		return os.NewSyscallError("landlock_create_ruleset", errno)
+	}
+	return restrict(fd)
+}
