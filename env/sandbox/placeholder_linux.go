@@ -24,7 +24,7 @@ import (
 // A placeholder is recognized by its mode and by having no content of anybody's, so what a killed host has left is removed by the next one.
 //
 // Making and removing directories is much more work for a file system than moving them. So between two commands placeholders are parked in
-// the state directory, if it is on the same file system.
+// the state directory, if it is on the same file system. What a killed host leaves there, the next session in the same roots uses.
 
 // The modes of placeholders: nobody else uses the sticky bit on a read-only file.
 const (
