@@ -36,12 +36,12 @@ type arguments struct {
 	Environs vars   `json:"environment"`
 }
 
-// vars holds the names of environment variables, given as an object or as a list of NAME=value. A variable whose value may name a file stands
-// there with its value.
+// vars holds the names of environment variables, given as an object or as a list of NAME=value. A variable with a strange value stands there
+// with its value.
 type vars []string
 
 func (v *vars) add(name, value string) {
-	if shell.NamesFile(name, value) {
+	if shell.Strange(name, value) {
 		name += "=" + value
 	}
 	*v = append(*v, name)

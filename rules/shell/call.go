@@ -25,7 +25,7 @@ func (w *walker) call(c *syntax.CallExpr, text string, in scope) flow {
 		if a.Name != nil {
 			vars = append(vars, a.Name.Value)
 		}
-		if why := namesFile(a); why != "" && in.unclear == "" {
+		if why := strange(a); why != "" && in.unclear == "" {
 			in.unclear = why
 		}
 	}
@@ -105,8 +105,11 @@ func spell(words []word) string {
 	return strings.Join(list, " ")
 }
 
-// harmlessSet reports whether set only changes how the script ends and what it prints about itself.
+// harmlessSet reports whether set only changes how the script ends and what it prints about itself. Alone it shows all variables.
 func harmlessSet(args []word) bool {
+	if len(args) == 0 {
+		return false
+	}
 	for i := 0; i < len(args); i++ {
 		a := args[i].text
 		if a == "-o" || a == "+o" {

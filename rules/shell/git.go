@@ -34,6 +34,9 @@ func (r *read) git(args []string) string {
 	if why != "" {
 		return why
 	}
+	if why := repo.aliased(sub); why != "" {
+		return why
+	}
 	if why := repo.shows(sub, p); why != "" {
 		return why
 	}
@@ -167,11 +170,24 @@ func gitForm(sub string, p arguments, args []string) string {
 		return fmt.Sprintf("git %s %s may change the repository", sub, strings.Join(p.operands, " "))
 	}
 	for _, o := range p.options {
-		if strings.Contains(o.value, "%G") || strings.Contains(o.value, "signature") {
+		if showsSignature(o.value) || strings.Contains(o.value, "signature") {
 			return "git may run gpg for " + o.value
+		}
+		if o.name == "diff-merges" && strings.HasPrefix(o.value, "r") { // remerge
+			return "git may run merge drivers for " + o.value
 		}
 	}
 	return ""
+}
+
+// showsSignature reports whether a pretty format has a signature, which gpg checks. A sign may stand in front of the letter.
+func showsSignature(format string) bool {
+	for _, placeholder := range []string{"%G", "%+G", "%-G", "% G"} {
+		if strings.Contains(format, placeholder) {
+			return true
+		}
+	}
+	return false
 }
 
 // repository holds the directories of a git repository and its configuration.

@@ -108,8 +108,12 @@ func TestL2_GitPrograms(t *testing.T) {
 		{"ordinary", func(*place) {}, "git status && git diff && git log -p && git show HEAD:a && git blame a && git grep x", false},
 		{"subdirectory", func(*place) {}, "cd sub && git status; git -C sub diff", false},
 		{"aliases and pagers", func(p *place) {
-			p.put(".git/config", "[core]\n\tpager = ./x\n[alias]\n\tlog = !./x\n[user]\n\tname = x\n")
+			p.put(".git/config", "[core]\n\tpager = ./x\n[alias]\n\tl = !./x\n[user]\n\tname = x\n")
 		}, status, false},
+		{"alias for a command that later versions drop", func(p *place) { p.git(".", "config", "alias.blame", "!./x") }, "git blame a", true},
+		{"alias for another command", func(p *place) { p.git(".", "config", "alias.blame", "!./x") }, status, false},
+		{"remerge in the configuration", func(p *place) { p.git(".", "config", "log.diffMerges", "remerge") }, "git log -p", true},
+		{"signatures in a format", func(p *place) { p.git(".", "config", "format.pretty", "%+G?") }, "git log", true},
 		{"fsmonitor off", func(p *place) { p.git(".", "config", "core.fsmonitor", "false") }, status, false},
 		{"fsmonitor", func(p *place) { p.git(".", "config", "core.fsmonitor", "./x") }, status, true},
 		{"fsmonitor without a value", func(p *place) { p.put(".git/config", "[core]\n\tfsmonitor\n") }, status, true},

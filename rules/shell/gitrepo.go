@@ -127,13 +127,23 @@ func (s setting) runs() bool {
 	case "remote":
 		return key == "promisor" && !s.no() || key == "partialclonefilter"
 	case "log":
-		return key == "showsignature" && !s.no()
+		return key == "showsignature" && !s.no() || key == "diffmerges" && strings.HasPrefix(s.value, "r")
 	case "pretty", "format":
-		return strings.Contains(s.value, "%G")
+		return showsSignature(s.value)
 	case "status":
 		return key == "submodulesummary" && !s.no()
 	}
 	return false
+}
+
+// aliased returns why a command may run something else: a version of git that does not know the command, or is about to drop it, looks for an alias.
+func (repo *repository) aliased(sub string) string {
+	for _, s := range repo.settings {
+		if s.name == "alias."+sub || strings.HasPrefix(s.name, "alias."+sub+".") {
+			return "the configuration of git has an alias " + sub
+		}
+	}
+	return ""
 }
 
 // shows returns why a command may show a secret of the configuration.

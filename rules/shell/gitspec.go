@@ -29,7 +29,7 @@ func gitSpec(sub string) (spec, bool) {
 		short, long = "sbvzu::", "short branch show-stash porcelain? long verbose untracked-files? ignore-submodules? ignored? column? no-column ahead-behind no-ahead-behind renames no-renames find-renames? null"
 	case "diff", "diff-tree", "diff-index", "diff-files":
 		short, long = diffShort+"rtmcq0123", diffOptions+" cc root no-commit-id always pretty? base ours theirs"
-	case "log", "show", "whatchanged", "rev-list":
+	case "log", "show", "rev-list":
 		short, long = diffShort+logShort+"q", diffOptions+" "+logOptions
 	case "stash", "reflog":
 		short, long = diffShort+logShort, diffOptions+" "+logOptions+" include-untracked only-untracked"

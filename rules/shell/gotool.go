@@ -30,7 +30,7 @@ func (r *read) goTool(args []string) string {
 		}
 	case "doc":
 		if !unknown("-all", "-src", "-u", "-short", "-c", "-cmd") {
-			return r.goDoc()
+			return r.goDoc(args[1:])
 		}
 	}
 	return "go " + args[0] + " may run other programs or write files"
@@ -46,8 +46,11 @@ func (r *read) goEnv() string {
 	return r.otherGo()
 }
 
-// goDoc judges go doc, which lists all modules that the module of the directory needs.
-func (r *read) goDoc() string {
+// goDoc judges go doc, which lists all modules that the module of the directory needs, and downloads those that its arguments name.
+func (r *read) goDoc(args []string) string {
+	if slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "@") }) {
+		return "go doc may download a module"
+	}
 	files, why := r.goFiles()
 	if why == "" && len(files) > 0 {
 		why = "go doc may download modules that go.mod names"

@@ -118,6 +118,14 @@ func (r *read) judge(args []string) string {
 		if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "@") }) {
 			return "strings reads further arguments from a file"
 		}
+	case "date":
+		if slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "TZ=") }) {
+			return "date reads the file of a time zone"
+		}
+	case "tail":
+		if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "+") && strings.Contains(a, "f") }) { // +1f, as old versions have it
+			return "tail may not end"
+		}
 	case "git":
 		return r.git(args)
 	case "rg":

@@ -122,6 +122,13 @@ printf -v x y
 printf '%n' PATH
 printf '%5.3n' PATH
 printf '%(a)T' x
+printf '%d' 'a[$(id)]'
+printf '%s %d' x a
+printf '%s %d\n' x 1 y 'a[$(id)]'
+printf '%*d' 'a[$(id)]' 1
+printf '%.*f' 'a[$(id)]' 1
+printf '%1$d' x
+printf %x inf
 declare x=1
 declare -i x='a[$(id)]'
 typeset -n x=PATH
@@ -187,6 +194,23 @@ TZ=:x date
 TZ=/x date
 TZ=../../x date
 TERM=../x ls
+COLUMNS='a[$(touch x)]' ls
+LINES=x ls
+COLUMNS=a; ls
+export LINES='a[$(touch x)]'; ls
+set
+set; ls
+date -d 'TZ="../x" now'
+tail +1f a
+tail +f a
+tail -- +5cf a
+fmt -p b a
+fmt -t b a
+ls -w b a
+ls -I b a
+ls -T b a
+seq 1 1e-300 2
+seq 1 0 2
 # wrappers
 sudo ls
 doas ls
@@ -388,6 +412,7 @@ go list ./...
 go generate
 go version -m f
 go doc -http
+go doc example.com/x@v1.0.0
 go vet
 gofmt -w f
 gofmt -r 'a -> b' f
@@ -460,6 +485,12 @@ git diff -Of
 git diff -O f
 git log --show-signature
 git log --format=%G?
+git log --format=%+GS
+git log --format='%-G?'
+git log --format='% GK'
+git log --diff-merges=remerge
+git show --diff-merges r
+git whatchanged
 git log --pretty=format:%GS
 git for-each-ref --format='%(signature)'
 git log --output=f
@@ -577,6 +608,13 @@ echo "exit: $?"
 ls; echo $?
 printf '%s\n' a b
 printf '%d%%\n' 5
+printf '%-5s|%05.2f\n' a 1.5 b -2e3
+printf '%s\n' 'a[$(id)]'
+printf '%*s' 5 x
+COLUMNS=120 ls
+tail +5 a
+git log --diff-merges=first-parent -p
+seq 0 0.5 10
 false || true
 exit 1
 sleep 1

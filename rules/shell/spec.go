@@ -166,14 +166,16 @@ func (s spec) reads(p arguments) (names []string) {
 
 // check returns why the operands of a command that reads no files may do more than print.
 func (s spec) check(program string, operands []string) string {
-	for _, a := range operands {
+	for i, a := range operands {
 		switch program {
 		case "date":
 			if !strings.HasPrefix(a, "+") {
 				return "date may set the time"
 			}
 		case "seq", "sleep":
-			if n, err := strconv.ParseFloat(a, 64); err != nil || math.Abs(n) > 1e6 {
+			n, err := strconv.ParseFloat(a, 64)
+			step := program == "seq" && i == 1 && len(operands) == 3
+			if err != nil || math.Abs(n) > 1e6 || step && math.Abs(n) < 1e-3 {
 				return program + " may not end"
 			}
 		}

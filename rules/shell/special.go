@@ -4,6 +4,7 @@ import (
 	"math"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -18,14 +19,47 @@ func printf(args []string) string {
 	if strings.HasPrefix(args[0], "-") {
 		return "printf may set a variable with " + args[0]
 	}
-	format := strings.ReplaceAll(args[0], "%%", "")
-	for _, conversion := range strings.Split(format, "%")[1:] {
-		conversion = strings.TrimLeft(conversion, "0123456789.-+ #'*$")
-		if conversion == "" || !strings.ContainsAny(conversion[:1], "sdiouxXbqceEfFgGaA") {
-			return "printf has a conversion that may set a variable"
+	kinds, ok := conversions(args[0])
+	if !ok {
+		return "printf has a conversion that may set a variable"
+	}
+	for i, a := range args[1:] {
+		if len(kinds) > 0 && kinds[i%len(kinds)] && !decimal(a) {
+			return "printf may calculate " + a
 		}
 	}
 	return ""
+}
+
+// conversions returns for each argument of a format of printf whether it is a number, which some shells calculate. It reports false for a
+// conversion that it does not know.
+func conversions(format string) (numbers []bool, ok bool) {
+	for _, text := range strings.Split(strings.ReplaceAll(format, "%%", ""), "%")[1:] {
+		conversion := strings.TrimLeft(text, "0123456789.-+ #'*")
+		for range strings.Count(text[:len(text)-len(conversion)], "*") {
+			numbers = append(numbers, true)
+		}
+		switch {
+		case conversion == "":
+			return nil, false
+		case strings.IndexByte("diouxXeEfFgGaA", conversion[0]) >= 0:
+			numbers = append(numbers, true)
+		case strings.IndexByte("sbqc", conversion[0]) >= 0:
+			numbers = append(numbers, false)
+		default:
+			return nil, false
+		}
+	}
+	return numbers, true
+}
+
+// decimal reports whether a text is a number without a name in it, or empty.
+func decimal(text string) bool {
+	if text == "" || number(text) {
+		return true
+	}
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil && strings.Trim(text, "0123456789.+-eE") == ""
 }
 
 // test judges [, [[ and test. Some shells calculate the operands of -eq and the index of an array, which may run commands.

@@ -189,8 +189,8 @@ func (w *walker) forClause(c *syntax.ForClause, in scope) flow {
 		w.nested(c.Loop, in)
 	} else {
 		w.assigned = append(w.assigned, words.Name.Value)
-		if NamesFile(words.Name.Value, "//") {
-			w.fail("the values of " + words.Name.Value + " may make programs read a file of the same name")
+		if Strange(words.Name.Value, "//") {
+			w.fail("the values of " + words.Name.Value + " may make programs read a file of that name, or run commands")
 		}
 		for _, item := range words.Items {
 			w.value(item, in)
@@ -283,7 +283,7 @@ func (w *walker) assign(a *syntax.Assign, in scope) {
 	if a.Name != nil {
 		w.assigned = append(w.assigned, a.Name.Value)
 	}
-	if why := namesFile(a); why != "" {
+	if why := strange(a); why != "" {
 		w.fail(why)
 	}
 }
