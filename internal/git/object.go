@@ -17,16 +17,17 @@ import (
 const (
 	commitObject = 1
 	treeObject   = 2
+	blobObject   = 3
 	offsetDelta  = 6
 	idDelta      = 7
 )
 
-// maxObject limits the size of a commit or a tree, in bytes.
+// maxObject limits the size of an object that is read, in bytes.
 const maxObject = 8 << 20
 
 var errMissing = errors.New("the object is not here")
 
-// object returns the content of a commit or a tree.
+// object returns the content of an object of a type.
 func (r *repository) object(ctx context.Context, id string, kind int) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func (r *repository) loose(ctx context.Context, id string, kind int) (data []byt
 	}
 	word, size, _ := bytes.Cut(head[:len(head)-1], []byte(" "))
 	n, err := strconv.Atoi(string(size))
-	if want := map[int]string{commitObject: "commit", treeObject: "tree"}[kind]; err != nil || string(word) != want {
+	if want := map[int]string{commitObject: "commit", treeObject: "tree", blobObject: "blob"}[kind]; err != nil || string(word) != want {
 		return nil, fmt.Errorf("object %s: %w", name, errUnknown)
 	}
 	return r.readFull(in, n)

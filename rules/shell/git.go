@@ -30,6 +30,7 @@ func (r *read) git(args []string) string {
 	if why := r.gitVars(); why != "" {
 		return why
 	}
+	r.operands = p.operands
 	repo, why := r.repository(r.dir, 0)
 	if why != "" {
 		return why

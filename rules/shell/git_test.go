@@ -119,10 +119,22 @@ func TestL2_GitPrograms(t *testing.T) {
 		{"fsmonitor without a value", func(p *place) { p.put(".git/config", "[core]\n\tfsmonitor\n") }, status, true},
 		{"fsmonitor in capitals on the line of the section", func(p *place) { p.put(".git/config", "[CORE]FSMonitor=\"./\\\nx\"") }, status, true},
 		{"diff.external", func(p *place) { p.git(".", "config", "diff.external", "./x") }, "git diff", true},
-		{"diff.driver.command", func(p *place) { p.git(".", "config", "diff.d.command", "./x") }, "git diff", true},
-		{"textconv", func(p *place) { p.git(".", "config", "diff.d.textconv", "./x") }, "git log -p", true},
-		{"filter", func(p *place) { p.git(".", "config", "filter.f.clean", "./x") }, status, true},
-		{"filter process", func(p *place) { p.git(".", "config", "filter.f.process", "./x") }, "git diff", true},
+		{"diff.driver.command", func(p *place) {
+			p.put(".gitattributes", "* diff=d\n")
+			p.git(".", "config", "diff.d.command", "./x")
+		}, "git diff", true},
+		{"textconv", func(p *place) {
+			p.put(".gitattributes", "* diff=d\n")
+			p.git(".", "config", "diff.d.textconv", "./x")
+		}, "git log -p", true},
+		{"filter", func(p *place) {
+			p.put(".gitattributes", "* filter=f\n")
+			p.git(".", "config", "filter.f.clean", "./x")
+		}, status, true},
+		{"filter process", func(p *place) {
+			p.put(".gitattributes", "* filter=f\n")
+			p.git(".", "config", "filter.f.process", "./x")
+		}, "git diff", true},
 		{"signatures", func(p *place) { p.git(".", "config", "log.showSignature", "true") }, "git log", true},
 		{"pretty formats", func(p *place) { p.git(".", "config", "format.pretty", "%G?") }, "git log", true},
 		{"promisor", func(p *place) { p.git(".", "config", "remote.o.promisor", "true") }, "git log -p", true},

@@ -107,19 +107,18 @@ func (r *read) programs(repo *repository) string {
 	if there, err := r.exists(r.ctx, hook); there || err != nil {
 		return "git may run the hook " + hook
 	}
-	return ""
+	return r.drivers(repo)
 }
 
-// runs reports whether a setting makes git commands that only read run a program, or get missing objects from elsewhere.
+// runs reports whether a setting makes git commands that only read run a program, or get missing objects from elsewhere. Those of drivers have
+// that effect only together with attributes.
 func (s setting) runs() bool {
 	section, key := s.section(), s.key()
 	switch section {
 	case "core":
 		return key == "fsmonitor" && !s.no() || key == "virtualfilesystem" || key == "usegvfshelper" || key == "gvfs"
 	case "diff":
-		return key == "external" || key == "command" || key == "textconv" || key == "submodule" && s.value != "short"
-	case "filter":
-		return key == "clean" || key == "smudge" || key == "process"
+		return s.name == "diff.external" || s.name == "diff.submodule" && s.value != "short"
 	case "hook":
 		return true
 	case "extensions":

@@ -93,6 +93,8 @@ type read struct {
 	named   string // the program as the command names it
 	program string // without a path
 	files   []File
+
+	operands []string // of a git command
 }
 
 // judge returns why a command with these arguments may do more than read.
