@@ -48,8 +48,8 @@ func internal(name string) bool {
 	return false
 }
 
-// URL reads the URL of a page and returns it with its host and port. The error says what is wrong with it, or that its host may not be
-// reached.
+// URL reads the URL of a page and returns it with its host and port. The host in the URL is the returned one, because other programs may
+// read other spellings of it differently. The error says what is wrong with the URL, or that its host may not be reached.
 func (g Guard) URL(text string) (*url.URL, Host, uint16, error) {
 	u, err := url.Parse(text)
 	switch {
@@ -73,19 +73,24 @@ func (g Guard) URL(text string) (*url.URL, Host, uint16, error) {
 	if err := g.Host(host, port); err != nil {
 		return nil, Host{}, 0, err
 	}
-	u.Fragment, u.RawFragment = "", ""
+	u.Host, u.Fragment, u.RawFragment = host.Authority(port, usualPort(u)), "", ""
 	return u, host, port, nil
 }
 
 // portOf returns the port of a URL with one of the schemes http and https.
 func portOf(u *url.URL) (uint16, error) {
-	switch {
-	case u.Port() != "":
+	if u.Port() != "" {
 		return parsePort(u.Port())
-	case u.Scheme == "https":
-		return 443, nil
 	}
-	return 80, nil
+	return usualPort(u), nil
+}
+
+// usualPort returns the port of a URL that names none.
+func usualPort(u *url.URL) uint16 {
+	if u.Scheme == "https" {
+		return 443
+	}
+	return 80
 }
 
 // Control is a [net.Dialer.Control]. It sees the address of a connection right before it is made, so that it does not matter what a name

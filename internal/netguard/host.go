@@ -32,6 +32,15 @@ func (h Host) WithPort(port uint16) string {
 	return net.JoinHostPort(h.String(), strconv.Itoa(int(port)))
 }
 
+// Authority returns the host with its port as URLs and the header Host have them: without the port if that is the usual one.
+func (h Host) Authority(port, usual uint16) string {
+	text := h.WithPort(port)
+	if port == usual {
+		return text[:strings.LastIndexByte(text, ':')]
+	}
+	return text
+}
+
 // ParseHost reads a name or an address, without a port. IPv6 addresses may be in brackets. It refuses the spellings of IPv4 addresses
 // that programs read differently, such as 127.1 and 0x7f000001.
 func ParseHost(text string) (Host, error) {

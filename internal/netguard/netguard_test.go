@@ -159,6 +159,9 @@ func FuzzURL(f *testing.F) {
 		if again, err := ParseHost(host.String()); err != nil || again != host {
 			t.Errorf("%q: the host %q becomes %q, %v", text, host, again, err)
 		}
+		if again, err := ParseHost(u.Hostname()); err != nil || again != host || u.Hostname() != host.String() {
+			t.Errorf("%q: the host is %q, and the URL %q", text, host, u)
+		}
 		if host.IsAddr() && Public(host.addr) != nil {
 			t.Errorf("%q leads to %s", text, host)
 		}

@@ -19,6 +19,7 @@ import (
 const (
 	maxPage      = 5 << 20   // bytes of a page, after decompression
 	maxHeader    = 256 << 10 // bytes of the header of an answer
+	maxReceived  = 2 * maxPage
 	maxRedirects = 10
 	userAgent    = "attractor-web_fetch (+https://github.com/attractor-go/attractor)"
 )
@@ -51,7 +52,11 @@ type fetched struct {
 func (f *fetcher) fetch(ctx context.Context, p page) (*fetched, error) {
 	dialer := f.guard.Dialer(f.resolver)
 	dialer.Control = f.control
-	transport := &http.Transport{DialContext: dialer.DialContext, TLSClientConfig: f.tls, TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true,
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dialer.DialContext(ctx, network, address)
+		return &counted{Conn: c, left: maxReceived}, err
+	}
+	transport := &http.Transport{DialContext: dial, TLSClientConfig: f.tls, TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true,
 		MaxResponseHeaderBytes: maxHeader, DisableKeepAlives: true}
 	defer transport.CloseIdleConnections()
 	for range maxRedirects {
@@ -74,6 +79,23 @@ func (f *fetcher) fetch(ctx context.Context, p page) (*fetched, error) {
 		p = next
 	}
 	return nil, fmt.Errorf("it redirected more than %d times; try another URL", maxRedirects)
+}
+
+// counted is a connection from which a limited number of bytes can be read. A compressed body can have any number of bytes that are none of
+// the page.
+type counted struct {
+	net.Conn
+	left int
+}
+
+// Read reads from the server.
+func (c *counted) Read(b []byte) (int, error) {
+	if c.left <= 0 {
+		return 0, errTooBig
+	}
+	n, err := c.Conn.Read(b[:min(len(b), c.left)])
+	c.left -= n
+	return n, err
 }
 
 // get sends one request. It has no header that tells something about the user.

@@ -20,6 +20,9 @@ const (
 	maxNested = 12
 	// maxCells limits the cells of a table, counted with those that its longest row requires of the others.
 	maxCells = 50_000
+	// maxLink limits the bytes of a link, and maxLinks those of all links of a page. Relative links are made absolute, so a short page with
+	// a long address has long links.
+	maxLink, maxLinks = 2000, maxPage
 )
 
 // markdown returns the title and the visible text of a page. Links are absolute. A page that takes too long is given up when ctx ends.
@@ -52,7 +55,7 @@ func convert(text string, at *url.URL) (title, md string, err error) {
 	if err != nil {
 		return "", "", fmt.Errorf("its HTML cannot be read: %w", err)
 	}
-	c := cleaner{base: at}
+	c := cleaner{base: at, links: maxLinks}
 	c.clean(doc)
 	conv := converter.NewConverter(converter.WithEscapeMode(converter.EscapeModeDisabled), converter.WithPlugins(base.NewBasePlugin(),
 		commonmark.NewCommonmarkPlugin(commonmark.WithListEndComment(false)), table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal))))
@@ -65,6 +68,7 @@ type cleaner struct {
 	base  *url.URL
 	based bool
 	title string
+	links int // bytes that links may still have
 }
 
 // clean cleans a node and what is below it. The parser limits how deep nodes are.
@@ -77,7 +81,7 @@ func (c *cleaner) cleanAt(n *html.Node, nested int) {
 			c.title = n.FirstChild.Data[:min(len(n.FirstChild.Data), 300)]
 		}
 	case atom.Base:
-		if u, err := c.base.Parse(attribute(n, "href")); err == nil && !c.based {
+		if u := c.absolute(attribute(n, "href")); u != nil && !c.based {
 			c.base, c.based = u, true
 		}
 	case atom.Ul, atom.Ol, atom.Li, atom.Blockquote, atom.Dl, atom.Dd:
@@ -134,8 +138,8 @@ func (c *cleaner) attributes(n *html.Node) {
 	for _, a := range n.Attr {
 		switch {
 		case n.DataAtom == atom.A && a.Key == "href", n.DataAtom == atom.Img && a.Key == "src":
-			u, err := c.base.Parse(strings.TrimSpace(a.Val))
-			if err != nil || u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "mailto" {
+			u := c.absolute(strings.TrimSpace(a.Val))
+			if u == nil || u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "mailto" {
 				continue
 			}
 			a.Val = u.String()
@@ -145,6 +149,20 @@ func (c *cleaner) attributes(n *html.Node) {
 		}
 	}
 	n.Attr = kept
+}
+
+// absolute returns the place that a link leads to, or nil if it is none, is too long, or comes after too many others.
+func (c *cleaner) absolute(link string) *url.URL {
+	size := len(link) + len(c.base.Host) + len(c.base.Path)
+	if size > maxLink || size > c.links {
+		return nil
+	}
+	c.links -= size
+	u, err := c.base.Parse(link)
+	if err != nil {
+		return nil
+	}
+	return u
 }
 
 // tooBig reports whether a table would have too many cells if all its rows were as long as the longest.

@@ -2,6 +2,7 @@ package webfetch
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"context"
 	"crypto/tls"
@@ -426,6 +427,57 @@ func TestL8_HostileHTML(t *testing.T) {
 		if most := 100*len(text) + 1000; err == nil && len(md) > most {
 			t.Errorf("%s: %d bytes became %d", name, len(text), len(md))
 		}
+	}
+}
+
+// A compressed body that never contains a byte of the page ends at a limit too.
+func TestL8_CompressedNothing(t *testing.T) {
+	w := newWeb(t)
+	nothing := bytes.Repeat([]byte("\x00\x00\x00\xff\xff"), 10_000) // stored blocks of no bytes, none of them the last
+	w.HandleFunc("/", func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Content-Encoding", "gzip")
+		rw.Header().Set("Content-Type", "text/plain")
+		_, err := io.WriteString(rw, "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff")
+		for err == nil && r.Context().Err() == nil {
+			_, err = rw.Write(nothing)
+		}
+	})
+	for _, address := range []string{w.plain, w.secure} {
+		refuses(t, w.options, address, "is bigger than 5 MB")
+	}
+}
+
+// A name that can be written in several ways leads to the host that was judged, and the server sees that one.
+func TestL8_TheJudgedHostIsFetched(t *testing.T) {
+	w := newWeb(t)
+	w.HandleFunc("/", func(rw http.ResponseWriter, r *http.Request) { fmt.Fprintf(rw, "<p>asked for %s", r.Host) })
+	want := strings.TrimPrefix(w.plain, "http://")
+	for _, host := range []string{"EXAMPLE.com", "example.com.", "ｅxample。com"} {
+		address := strings.Replace(w.plain, "example.com", host, 1)
+		if text, isError := fetch(t, w.options, address); isError || !strings.Contains(text, "asked for "+want+"\n") || !strings.Contains(text, "URL: "+w.plain) {
+			t.Errorf("%s: %q", address, text)
+		}
+	}
+}
+
+// A long address, of the page or in its base, does not make the links of a page much longer than the page.
+func TestL8_LinksOfLongAddresses(t *testing.T) {
+	links := strings.Repeat("<a href=b>y</a>", 10_000)
+	for name, c := range map[string]struct {
+		page string
+		at   url.URL
+	}{
+		"the base": {"<base href='http://example.com/" + strings.Repeat("x", 1900) + "/'>" + links, url.URL{Scheme: "https", Host: "example.com"}},
+		"the page": {links, url.URL{Scheme: "https", Host: "example.com", Path: "/" + strings.Repeat("x/", 950)}},
+		"both":     {"<base href='" + strings.Repeat("x", 20<<10) + "/'>" + links, url.URL{Scheme: "https", Host: "example.com", Path: "/" + strings.Repeat("x/", 10<<10)}},
+	} {
+		_, md, err := convert(c.page, &c.at)
+		if most := len(c.page) + maxLinks + maxLinks/10; err != nil || len(md) > most {
+			t.Errorf("%s: %d bytes became %d, %v", name, len(c.page), len(md), err)
+		}
+	}
+	if _, md, err := convert(links[:15], &url.URL{Scheme: "https", Host: "example.com", Path: "/a/c"}); err != nil || md != "[y](https://example.com/a/b)" {
+		t.Errorf("a short link: %q, %v", md, err)
 	}
 }
 
