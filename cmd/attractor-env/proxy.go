@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // runProxy runs a command with a proxy on loopback that leads to the one on a Unix socket.
@@ -56,8 +57,9 @@ func withProxy(environ []string, proxy string) []string {
 	return append(environ, set...)
 }
 
-// maxConnections limits the connections that are forwarded at a time; others wait.
-const maxConnections = 512
+// maxConnections limits the connections that are forwarded at a time; others wait. The proxy takes fewer and refuses the others, so that
+// they do not wait long.
+const maxConnections = 1024
 
 // forwarder passes on connections to a Unix socket.
 type forwarder struct {
@@ -82,8 +84,13 @@ func (f *forwarder) accept() {
 	for {
 		places <- struct{}{}
 		client, err := f.listener.Accept()
-		if err != nil {
+		if errors.Is(err, net.ErrClosed) {
 			return
+		}
+		if err != nil { // too many open files
+			<-places
+			time.Sleep(20 * time.Millisecond)
+			continue
 		}
 		f.all.Go(func() {
 			defer func() { <-places }()

@@ -301,3 +301,16 @@ func TestL4_ManyConnectionsOfACommand(t *testing.T) {
 	f.close()
 	f.all.Wait()
 }
+
+// A helper that may open few files serves the connections of a command in turn.
+func TestL4_FewOpenFiles(t *testing.T) {
+	b := newBox(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "x") }))
+	curl := peer.Need(t, "curl")
+	cmd := b.command(fmt.Sprintf(`for i in 1 2 3 4 5 6 7 8; do %s -s -H 'Connection: close' --parallel --parallel-max 20 --max-time 5 --http1.1 'https://%s/[1-50]' >/dev/null 2>&1 & done; wait
+		%s -sS --max-time 20 https://%s/`, curl, "example.com:"+b.port, curl, "example.com:"+b.port))
+	args := slices.Clone(cmd.Args)
+	cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `ulimit -n 40; exec "$@"`, "sh"}, args...)
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "x" {
+		t.Errorf("after many connections: %v: %s", err, out)
+	}
+}

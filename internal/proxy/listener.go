@@ -9,29 +9,55 @@ import (
 // limited is a listener with a limit on the connections that are open at a time.
 type limited struct {
 	net.Listener
-	idle   time.Duration
-	places chan struct{}
-	done   chan struct{}
-	once   sync.Once
+	idle     time.Duration
+	patience time.Duration
+	refuse   func(net.Conn) // tells a client that there is no place, and closes the connection
+	places   chan struct{}
+	full     bool // the last client has waited in vain; only Accept uses it
+	done     chan struct{}
+	once     sync.Once
 }
 
-func limit(l net.Listener, most int, idle time.Duration) net.Listener {
-	return &limited{Listener: l, idle: idle, places: make(chan struct{}, most), done: make(chan struct{})}
+// limit returns a listener for the connections of a proxy.
+func (p *Proxy) limit(l net.Listener) net.Listener {
+	return &limited{Listener: l, idle: p.idle, patience: p.patience, refuse: p.tooMany, places: make(chan struct{}, p.most), done: make(chan struct{})}
 }
 
-// Accept waits for a free place, then for a connection.
+// Accept returns the next connection for which there is a place.
 func (l *limited) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if l.enter() {
+			return &placed{Conn: c, idle: l.idle, free: sync.OnceFunc(func() { <-l.places })}, nil
+		}
+		l.refuse(c)
+	}
+}
+
+// enter takes a place and reports whether there is one. It waits for one, but does not let many clients wait one after the other.
+func (l *limited) enter() bool {
 	select {
 	case l.places <- struct{}{}:
+		l.full = false
+		return true
+	default:
+	}
+	if l.full {
+		return false
+	}
+	enough := time.NewTimer(l.patience)
+	defer enough.Stop()
+	select {
+	case l.places <- struct{}{}:
+		return true
 	case <-l.done:
-		return nil, net.ErrClosed
+	case <-enough.C:
+		l.full = true
 	}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		<-l.places
-		return nil, err
-	}
-	return &placed{Conn: c, idle: l.idle, free: sync.OnceFunc(func() { <-l.places })}, nil
+	return false
 }
 
 // Close stops listening. It also ends an Accept that waits for a place.

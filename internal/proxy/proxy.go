@@ -28,7 +28,7 @@ type Options struct {
 	// Idle ends a connection on which nothing was sent for that long, or on which a client does not say what it wants. Zero means five
 	// minutes for the former and 30 seconds for the latter.
 	Idle time.Duration
-	// Connections limits the clients that are served at a time; others wait. Zero means 512.
+	// Connections limits the clients that are served at a time. Others wait for a while and then get an error. Zero means 512.
 	Connections int
 }
 
@@ -38,7 +38,8 @@ type Proxy struct {
 	hosts       netguard.Hosts
 	dialer      *net.Dialer
 	idle        time.Duration // of a tunnel
-	patience    time.Duration // for what a client sends first
+	patience    time.Duration // for what a client sends first, and of clients when there are too many
+	most        int           // clients at a time
 	server      http.Server
 	transport   http.Transport
 	plain       http.Handler
@@ -66,7 +67,7 @@ func New(o Options) (*Proxy, error) {
 		}
 	}
 	p := &Proxy{dir: own, socket: filepath.Join(cmp.Or(o.Dir, own), "proxy"), hosts: o.Hosts, served: make(chan error, 1),
-		idle: cmp.Or(o.Idle, 5*time.Minute), patience: cmp.Or(o.Idle, 30*time.Second)}
+		idle: cmp.Or(o.Idle, 5*time.Minute), patience: cmp.Or(o.Idle, 30*time.Second), most: cmp.Or(o.Connections, 512)}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.dialer = netguard.Guard{Named: o.Hosts}.Dialer(o.Resolver)
 	p.transport = http.Transport{DialContext: p.dial, DisableCompression: true, MaxIdleConns: 32, IdleConnTimeout: 30 * time.Second,
@@ -81,7 +82,7 @@ func New(o Options) (*Proxy, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot listen on the proxy's socket: %w", err), p.removeDir())
 	}
-	go func() { p.served <- p.server.Serve(limit(listener, cmp.Or(o.Connections, 512), p.idle)) }()
+	go func() { p.served <- p.server.Serve(p.limit(listener)) }()
 	return p, nil
 }
 

@@ -199,7 +199,7 @@ func TestL4_ProxyRefusesOthers(t *testing.T) {
 		{"localhost" + hidden, "does not allow connections to localhost" + hidden},
 		{"2130706433:80", "unusual spelling"}, {"0x7f.1:80", "unusual spelling"}, {"127.1:80", "unusual spelling"},
 		{"169.254.169.254:80", "does not allow connections to 169.254.169.254:80"},
-		{"hidden.example" + hidden, "because 127.0.0.1 is a loopback address; --allow-host 127.0.0.1 would allow the address too"},
+		{"hidden.example" + hidden, "because 127.0.0.1 is a loopback address; --allow-host 127.0.0.1" + hidden + " would allow the address too"},
 		{"metadata.example:80", "because 169.254.169.254 is the address of a cloud's metadata service"},
 		{"private.example" + hidden, "because 10.11.12.13 is a private address"},
 	} {
@@ -298,11 +298,50 @@ func TestL4_ProxyChecksTheNameInTLS(t *testing.T) {
 	if n := w.requests(); n != 0 {
 		t.Errorf("%d requests arrived", n)
 	}
+	// A hello of many records, of 15 kB, and in upper case.
+	for name, c := range map[string]*tls.Config{"upper case": {ServerName: "EXAMPLE.com"}, "15 kB": {ServerName: "example.com", NextProtos: protocols(15 << 10)}} {
+		c.InsecureSkipVerify = true
+		if err := tls.Client(&records{Conn: connect(t, p, "example.com:"+w.tlsPort)}, c).Handshake(); err != nil && !strings.Contains(err.Error(), "no application protocol") {
+			t.Errorf("a hello of %s: %v", name, err)
+		}
+	}
+	if refused, _ := p.Refused(); refused != nil {
+		t.Errorf("refused: %v", refused)
+	}
 	// A hello in many small pieces, and bytes after it in the same packet as CONNECT, arrive whole.
 	conn := tls.Client(pieces{connect(t, p, "example.com:"+w.tlsPort)}, &tls.Config{ServerName: "example.com", InsecureSkipVerify: true})
 	if err := conn.Handshake(); err != nil {
 		t.Errorf("a hello in pieces: %v", err)
 	}
+}
+
+// protocols returns names of protocols with so many bytes.
+func protocols(size int) (list []string) {
+	for range size / 200 {
+		list = append(list, strings.Repeat("x", 199))
+	}
+	return list
+}
+
+// records is a connection that sends its first handshake message in records of 100 bytes.
+type records struct {
+	net.Conn
+	sent bool
+}
+
+func (r *records) Write(b []byte) (int, error) {
+	if r.sent {
+		return r.Conn.Write(b)
+	}
+	r.sent = true
+	for rest := b[5:]; len(rest) > 0; {
+		n := min(100, len(rest))
+		if _, err := r.Conn.Write(append([]byte{22, 3, 1, 0, byte(n)}, rest[:n]...)); err != nil {
+			return 0, err
+		}
+		rest = rest[n:]
+	}
+	return len(b), nil
 }
 
 // pieces is a connection that writes each byte alone.
@@ -359,6 +398,135 @@ func TestL4_ProxyPlainRequestsAreUnambiguous(t *testing.T) {
 		w.seen = nil
 		w.mu.Unlock()
 	}
+}
+
+// The server sees the host that was judged, and the URL as it was asked for.
+func TestL4_ProxyForwardsWhatWasJudged(t *testing.T) {
+	w := newWorld(t)
+	p := w.start(t, Options{})
+	host := "example.com:" + w.plainPort
+	for asked, want := range map[string]string{
+		"http://" + host + "/a?x=1;y=2&z=%zz&&b": "/a?x=1;y=2&z=%zz&&b", "http://EXAMPLE.com.:" + w.plainPort + "/": "/", "http://ｅxample。com:" + w.plainPort + "/%2f//?": "/%2f//?",
+		"http://" + host: "/",
+	} {
+		answer := raw(t, p, "GET "+asked+" HTTP/1.1\r\nHost: other.example\r\nConnection: close\r\n\r\n")
+		w.mu.Lock()
+		if len(w.seen) != 1 || w.seen[0].Host != host || w.seen[0].RequestURI != want {
+			t.Errorf("%s: the server saw %d requests, and the answer is %q", asked, len(w.seen), answer)
+		}
+		for _, r := range w.seen {
+			if r.Host != host || r.RequestURI != want {
+				t.Errorf("%s: the server saw %s %s, want %s %s", asked, r.Host, r.RequestURI, host, want)
+			}
+		}
+		w.seen = nil
+		w.mu.Unlock()
+	}
+}
+
+// endless returns an error if a connection is still open after a minute.
+func endless(c net.Conn) error {
+	if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		return err
+	}
+	_, err := io.Copy(io.Discard, c)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return err
+	}
+	return nil // a reset is an end
+}
+
+// A client that stops in the middle of a request is cut off. One that waits for its answer longer than that is not.
+func TestL4_ProxyEndsStalledRequests(t *testing.T) {
+	w := newWorld(t)
+	p := w.start(t, Options{Idle: 300 * time.Millisecond})
+	note := w.plain.Config.Handler
+	w.plain.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/early" {
+			note.ServeHTTP(rw, r)
+		}
+	})
+	target := "http://example.com:" + w.plainPort + "/"
+	for name, sent := range map[string]string{
+		"a line":                   "GET " + target[:9],
+		"headers":                  "GET " + target + " HTTP/1.1\r\nHost: x\r\nX: ",
+		"a body":                   "POST " + target + " HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nx",
+		"a refused body":           "POST http://other.example/ HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nx",
+		"a body that nobody reads": "POST " + target + "early HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nx",
+		"a chunk":                  "POST " + target + " HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nx",
+		"chunks":                   "POST " + target + " HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+		"CONNECT":                  "CONNECT example.com:" + w.tlsPort + " HTTP/1.1\r\n\r\n\x16\x03\x01\x02\x00\x01",
+	} {
+		c, err := net.Dial("unix", p.Socket())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(c, sent); err != nil {
+			t.Fatal(err)
+		}
+		if err := endless(c); err != nil {
+			t.Errorf("a client that stops in %s: %v", name, err)
+		}
+		c.Close()
+	}
+	w.plain.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(rw, r.Body); err != nil {
+			t.Error(err)
+		}
+		for range 10 { // an answer in pieces that takes longer than the client may be silent in a request
+			<-time.After(100 * time.Millisecond)
+			rw.Write([]byte("."))
+			http.NewResponseController(rw).Flush()
+		}
+	})
+	r, err := w.client(p).Post(target, "text/plain", strings.NewReader("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if body, err := io.ReadAll(r.Body); err != nil || string(body) != "x.........." {
+		t.Errorf("a long answer: %q, %v", body, err)
+	}
+}
+
+// While all places are taken for long, clients get an error instead of waiting without end. They are served again when one is free.
+func TestL4_ProxyIsFull(t *testing.T) {
+	w := newWorld(t)
+	p := w.start(t, Options{Idle: time.Second, Connections: 2})
+	w.secure.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			if _, err := rw.Write(make([]byte, 1<<10)); err != nil {
+				return
+			}
+		}
+	})
+	var busy []net.Conn
+	var all sync.WaitGroup
+	for range 2 {
+		c := tls.Client(connect(t, p, "example.com:"+w.tlsPort), &tls.Config{ServerName: "example.com", InsecureSkipVerify: true})
+		if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: example.com\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		busy = append(busy, c)
+		all.Go(func() { _, _ = io.Copy(io.Discard, c) }) // until it is closed
+	}
+	c, address := w.client(p), "http://example.com:"+w.plainPort
+	for range 3 {
+		if status, body := get(t, c, address); status != 503 || !strings.Contains(body, "at most 2 connections") {
+			t.Errorf("the proxy is full: %d %s", status, body)
+		}
+	}
+	if refused, _ := p.Refused(); len(refused) != 1 || !strings.Contains(refused[0].Why, "at most 2 connections") {
+		t.Errorf("the refusals are %v", refused)
+	}
+	busy[0].Close()
+	for status := 0; status != 200; {
+		if status, _ = get(t, c, address); status != 503 && status != 200 {
+			t.Fatalf("after one has gone: %d", status)
+		}
+	}
+	busy[1].Close()
+	all.Wait()
 }
 
 // Clients that say nothing, or never read, cost a place for a while and no more. Others wait and are served.

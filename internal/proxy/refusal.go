@@ -2,9 +2,12 @@ package proxy
 
 import (
 	"errors"
+	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/attractor-go/attractor/internal/netguard"
 )
@@ -64,12 +67,38 @@ func named(h netguard.Host, port uint16) string {
 func unreached(host netguard.Host, port uint16, err error) (status int, r Refusal) {
 	r = Refusal{Host: host.WithPort(port)}
 	var blocked *netguard.Error
-	if !errors.As(err, &blocked) {
+	var op *net.OpError
+	switch {
+	case errors.As(err, &blocked):
+	case errors.As(err, &op) && op.Op == "dial":
 		r.Why = "The proxy of the sandbox cannot connect to " + r.Host + ": " + err.Error() + "."
 		return http.StatusBadGateway, r
+	default:
+		r.Why = "The request to " + r.Host + " failed: " + err.Error() + "."
+		return http.StatusBadGateway, r
 	}
-	r.Why = "The sandbox does not allow the connection to " + r.Host + ", because " + blocked.Error() + "; --allow-host " + blocked.Host + " would allow the address too."
+	r.Why = "The sandbox does not allow the connection to " + r.Host + ", because " + blocked.Error() + "; --allow-host " + addressed(blocked.Host, port) + " would allow the address too."
 	return http.StatusForbidden, r
+}
+
+// addressed returns an address as --allow-host takes it.
+func addressed(address string, port uint16) string {
+	h, err := netguard.ParseHost(address)
+	if err != nil {
+		return address
+	}
+	return named(h, port)
+}
+
+// tooMany tells a client that too many others are connected.
+func (p *Proxy) tooMany(c net.Conn) {
+	defer c.Close()
+	r := Refusal{Why: "The proxy of the sandbox serves at most " + strconv.Itoa(p.most) + " connections at a time, and none of them has ended in " + p.patience.String() +
+		": use fewer, or end programs that keep some open."}
+	p.record(r)
+	if c.SetDeadline(time.Now().Add(p.patience)) == nil {
+		_ = answer(http.StatusServiceUnavailable, r.Why).Write(c) // the client may have gone
+	}
 }
 
 // refuse records a refusal and returns an answer with it. The reason phrase has it too: some programs show that, and none shows the body.

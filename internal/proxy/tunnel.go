@@ -78,7 +78,7 @@ func (p *Proxy) hello(client net.Conn, buffered *bufio.Reader, host netguard.Hos
 	case err != nil:
 		refused.Why = "The sandbox closed a tunnel to " + refused.Host + ": what was sent is not the beginning of TLS."
 		return nil, &refused
-	case host.IsAddr() && name == "", !host.IsAddr() && strings.EqualFold(name, host.String()):
+	case host.IsAddr() && name == "", !host.IsAddr() && asciiLower(name) == host.String():
 		return hello, nil
 	case name == "":
 		refused.Why = "The sandbox closed a tunnel to " + refused.Host + ": the client did not name the host in TLS (SNI), so the proxy cannot tell whether it is allowed."
@@ -86,6 +86,16 @@ func (p *Proxy) hello(client net.Conn, buffered *bufio.Reader, host netguard.Hos
 		refused.Why = "The sandbox closed a tunnel to " + refused.Host + ": in TLS (SNI) the client named another host, " + netguard.Shown(name) + "."
 	}
 	return nil, &refused
+}
+
+// asciiLower returns a name with its ASCII letters in lower case. Other characters stay: some of them fold to ASCII letters.
+func asciiLower(name string) string {
+	return strings.Map(func(c rune) rune {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		return c
+	}, name)
 }
 
 // errEnough ends the reading of a handshake: only the first message matters.
