@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/internal/host"
 	"github.com/attractor-go/attractor/sanitize"
@@ -28,6 +29,7 @@ func (a *asker) ask(ctx context.Context, q host.Question) (host.Answer, error) {
 	defer release()
 	fmt.Fprintf(a.out, "\n%s\n%s\n", question(q), choices(q.Allow))
 	for range maxTries {
+		a.discard()
 		line, err := a.readLine(ctx, askLabel)
 		if err != nil {
 			return host.Answer{}, err
@@ -89,6 +91,9 @@ func question(q host.Question) string {
 		fmt.Fprintf(&b, "%s wants to call %s:\n", who, oneLine(q.Call.Name))
 	}
 	b.WriteString(callArguments(q.Call.Args, q.Access.Command))
+	if words := lookalikes(judged(q)); len(words) > 0 {
+		fmt.Fprintf(&b, "Careful, some characters only look like others: %s\n", strings.Join(words, ", "))
+	}
 	if q.Dir != "" {
 		fmt.Fprintf(&b, "In the directory %s.\n", oneLine(q.Dir))
 	}
@@ -116,10 +121,21 @@ func question(q host.Question) string {
 	return b.String()
 }
 
-// lineCount returns how many lines a script has, in words, if that is not obvious.
+// judged returns the text that decides what a call does: its command, or what names its files and hosts.
+func judged(q host.Question) string {
+	if q.Access.Command != "" || len(q.Access.Hosts) == 0 {
+		return strings.Join(append([]string{q.Access.Command}, q.Access.Paths...), "\n")
+	}
+	return callArguments(q.Call.Args, "")
+}
+
+// lineCount returns how long a script is, in words, if that is not obvious.
 func lineCount(script string) string {
 	if n := strings.Count(strings.TrimSuffix(script, "\n"), "\n") + 1; n > 10 {
 		return fmt.Sprintf(" these %d lines", n)
+	}
+	if n := utf8.RuneCountInString(script); n > 2000 {
+		return fmt.Sprintf(" this, which has %d characters", n)
 	}
 	return ""
 }

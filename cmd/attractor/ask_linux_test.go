@@ -87,6 +87,8 @@ func TestL3_Answers(t *testing.T) {
 		"unclear":       {[]string{"ye\n", "yes please\n", "all\n", "n\n"}, "", "Please type one of the letters"},
 		"never clear":   {[]string{"\n", "\n", "\n", "\n", "\n"}, "", "in 5 tries"},
 		"end of input":  {[]string{"\x04"}, "", "nobody answered"},
+		"no Enter":      {[]string{"y\x04\x04"}, "", "nobody answered"},
+		"arrows":        {[]string{"\x1b[Ay\n", "\x1b[200~y\x1b[201~\n", "ｙ\n", "n \x1b]0;x\a\n"}, "", `the user said no. \u{1b}]0;x\u{7}`},
 		"edited line":   {[]string{"n\x7fy\n"}, "a", ""}, // n, backspace, y
 		"a killed line": {[]string{"n this\x15y\n"}, "a", ""},
 	} {
@@ -109,6 +111,41 @@ func TestL3_Answers(t *testing.T) {
 				t.Errorf("the dumb terminal receives an escape sequence:\n%q", screen)
 			}
 		})
+	}
+}
+
+// Of a text of several lines that was pasted only the first line counts, and only for the question that was there.
+func TestL11_PastedLines(t *testing.T) {
+	url, _ := serve(t, nil, say("", touch("a"), touch("b")), say("Done."))
+	h := newHome(t, url)
+	p := startOnTerminal(t, askingRun(t, h, "make a and b"))
+	p.expect(askLabel)
+	p.write("see below:\ny\na\ny\n")
+	p.expect("Please type one of the letters")
+	p.expect(askLabel)
+	p.write("y\ny\ny\n")
+	p.expect("echo > b")
+	p.expect(askLabel)
+	p.write("n\n")
+	if screen, code := p.wait(); code != 0 || h.made() != "a" || strings.Count(screen, askLabel) != 3 {
+		t.Errorf("exit code %d, files %q:\n%s", code, h.made(), screen)
+	}
+}
+
+// The person closes the terminal instead of answering: the run ends, and the call does not run.
+func TestL11_TheTerminalGoesAway(t *testing.T) {
+	url, _ := serve(t, nil, say("", touch("a")), say("Done."))
+	h := newHome(t, url)
+	p := startOnTerminal(t, askingRun(t, h, "make a"))
+	p.expect(askLabel)
+	p.write("y") // without Enter
+	p.expect("y")
+	if err := p.ours.Close(); err != nil {
+		t.Fatal(err)
+	}
+	err := p.cmd.Wait()
+	if code := p.cmd.ProcessState.ExitCode(); code != 129 || h.made() != "" {
+		t.Errorf("exit code %d, %v, files %q", code, err, h.made())
 	}
 }
 

@@ -65,7 +65,7 @@ func openConsole(t terminal) *console {
 	return c
 }
 
-// take waits until nobody else asks and discards what was typed so far. The caller then writes its question, reads the answer and calls
+// take waits until nobody else asks. The caller then writes its question, discards what was typed so far, reads the answer and calls
 // release.
 func (c *console) take(ctx context.Context) (release func(), err error) {
 	select {
@@ -77,11 +77,15 @@ func (c *console) take(ctx context.Context) (release func(), err error) {
 		<-c.turn
 		return nil, context.Cause(ctx)
 	}
+	return func() { <-c.turn }, nil
+}
+
+// discard discards what was typed so far. The rest of a text that was pasted is no answer either.
+func (c *console) discard() {
 	if f, ok := c.in.(*os.File); ok {
 		discardInput(f)
 		c.lines = bufio.NewReaderSize(c.in, maxAnswer)
 	}
-	return func() { <-c.turn }, nil
 }
 
 // errNobody reports the end of the input.
@@ -112,7 +116,7 @@ func (c *console) readLine(ctx context.Context, label string) (string, error) {
 		switch {
 		case errors.Is(read.err, bufio.ErrBufferFull):
 			return "", fmt.Errorf("the answer has more than %d bytes", maxAnswer)
-		case read.err != nil && read.line == "":
+		case read.err != nil: // what was typed without Enter is no answer
 			return "", errNobody
 		}
 		return strings.TrimSpace(read.line), nil

@@ -35,13 +35,20 @@ func openTerminal(t *testing.T) (ours, theirs *os.File) {
 		t.Skipf("this system has no pseudo-terminals: %v", err)
 	}
 	t.Cleanup(func() { ours.Close() })
-	if err := unix.IoctlSetPointerInt(int(ours.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+	number := 0
+	raw, err := ours.SyscallConn() // Fd would make reads block, and Close would wait for them
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.IoctlSetWinsize(int(ours.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}); err != nil {
+	if err := raw.Control(func(fd uintptr) {
+		err = errors.Join(unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0),
+			unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}))
+		if err == nil {
+			number, err = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
+		}
+	}); err != nil {
 		t.Fatal(err)
 	}
-	number, err := unix.IoctlGetInt(int(ours.Fd()), unix.TIOCGPTN)
 	if err != nil {
 		t.Fatal(err)
 	}

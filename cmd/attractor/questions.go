@@ -50,6 +50,7 @@ func (c *console) reply(ctx context.Context, q tool.Question) (tool.Answer, erro
 	for i, option := range q.Options {
 		fmt.Fprintf(c.out, "  %d. %s\n", i+1, oneLine(option))
 	}
+	c.discard()
 	line, err := c.readLine(ctx, answerLabel)
 	if err != nil {
 		return tool.Answer{}, err
@@ -74,6 +75,7 @@ func (c *console) fillForm(ctx context.Context, q tool.Question) (tool.Answer, e
 	}
 	fmt.Fprintf(c.out, "  Fill in the fields. An empty line skips a field; %s declines to answer.\n", decline)
 	content := map[string]string{}
+	c.discard()
 	for _, name := range form.names() {
 		line, err := c.readLine(ctx, "  "+form.describe(name)+" > ")
 		if err != nil {

@@ -80,6 +80,7 @@ func readKept(ctx context.Context, dir *env.Local, file string) (data []byte, er
 // withRules returns a file of rules with more rules that allow. The other members stay as they are.
 func withRules(data []byte, allow []string) ([]byte, error) {
 	file, permissions, list := map[string]json.RawMessage{}, map[string]json.RawMessage{}, []json.RawMessage{}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if len(bytes.TrimSpace(data)) > 0 {
 		if err := json.Unmarshal(data, &file); err != nil {
 			return nil, err

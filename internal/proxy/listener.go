@@ -9,19 +9,22 @@ import (
 // limited is a listener with a limit on the connections that are open at a time.
 type limited struct {
 	net.Listener
-	idle     time.Duration
-	patience time.Duration
-	refuse   func(net.Conn) // tells a client that there is no place, and closes the connection
-	places   chan struct{}
-	full     bool // the last client has waited in vain; only Accept uses it
-	done     chan struct{}
-	once     sync.Once
+	idle   time.Duration
+	wait   time.Duration  // for a place
+	refuse func(net.Conn) // tells a client that there is no place, and closes the connection
+	places chan struct{}
+	full   bool // the last client has waited in vain; only Accept uses it
+	done   chan struct{}
+	once   sync.Once
 }
 
 // limit returns a listener for the connections of a proxy.
 func (p *Proxy) limit(l net.Listener) net.Listener {
-	return &limited{Listener: l, idle: p.idle, patience: p.patience, refuse: p.tooMany, places: make(chan struct{}, p.most), done: make(chan struct{})}
+	return &limited{Listener: l, idle: p.idle, wait: p.wait(), refuse: p.tooMany, places: make(chan struct{}, p.most), done: make(chan struct{})}
 }
+
+// wait returns how long a client waits for a place. Meanwhile silent clients lose theirs.
+func (p *Proxy) wait() time.Duration { return 2 * p.patience }
 
 // Accept returns the next connection for which there is a place.
 func (l *limited) Accept() (net.Conn, error) {
@@ -48,7 +51,7 @@ func (l *limited) enter() bool {
 	if l.full {
 		return false
 	}
-	enough := time.NewTimer(l.patience)
+	enough := time.NewTimer(l.wait)
 	defer enough.Stop()
 	select {
 	case l.places <- struct{}{}:

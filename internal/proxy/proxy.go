@@ -38,7 +38,7 @@ type Proxy struct {
 	hosts       netguard.Hosts
 	dialer      *net.Dialer
 	idle        time.Duration // of a tunnel
-	patience    time.Duration // for what a client sends first, and of clients when there are too many
+	patience    time.Duration // for what a client sends first
 	most        int           // clients at a time
 	server      http.Server
 	transport   http.Transport

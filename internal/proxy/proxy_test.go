@@ -532,7 +532,7 @@ func TestL4_ProxyIsFull(t *testing.T) {
 // Clients that say nothing, or never read, cost a place for a while and no more. Others wait and are served.
 func TestL4_ProxyManyConnections(t *testing.T) {
 	w := newWorld(t)
-	p := w.start(t, Options{Idle: 200 * time.Millisecond, Connections: 8})
+	p := w.start(t, Options{Idle: 500 * time.Millisecond, Connections: 8})
 	for range 50 { // silent ones
 		c, err := net.Dial("unix", p.Socket())
 		if err != nil {

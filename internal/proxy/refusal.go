@@ -93,7 +93,7 @@ func addressed(address string, port uint16) string {
 // tooMany tells a client that too many others are connected.
 func (p *Proxy) tooMany(c net.Conn) {
 	defer c.Close()
-	r := Refusal{Why: "The proxy of the sandbox serves at most " + strconv.Itoa(p.most) + " connections at a time, and none of them has ended in " + p.patience.String() +
+	r := Refusal{Why: "The proxy of the sandbox serves at most " + strconv.Itoa(p.most) + " connections at a time, and none of them has ended in " + p.wait().String() +
 		": use fewer, or end programs that keep some open."}
 	p.record(r)
 	if c.SetDeadline(time.Now().Add(p.patience)) == nil {
