@@ -19,6 +19,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/sandbox"
+	"github.com/attractor-go/attractor/internal/loopdns"
 	"github.com/attractor-go/attractor/internal/peer"
 )
 
@@ -36,7 +37,7 @@ func confinements() []confinement {
 		{name: "read-only", options: sandbox.Options{Level: sandbox.ReadOnly}},
 		{name: "workspace", options: sandbox.Options{Level: sandbox.Workspace}, permitted: []effect{inRoot}},
 		{name: "workspace with the network", options: sandbox.Options{Level: sandbox.Workspace, Network: true}, permitted: []effect{inRoot, toTCP, toUDP}, open: scoped()},
-		{name: "workspace with a host", options: sandbox.Options{Level: sandbox.Workspace, AllowHosts: []string{"example.com"}}, permitted: []effect{inRoot}, needsHelper: true},
+		{name: "workspace with a host", options: sandbox.Options{Level: sandbox.Workspace, AllowHosts: []string{named}}, permitted: []effect{inRoot}, needsHelper: true},
 		{name: "workspace-weak", options: sandbox.Options{Level: sandbox.WorkspaceWeak}, permitted: []effect{inRoot}, needsHelper: true,
 			open: []effect{metadata, protected, toUDP, toPath, readIt, sees}},
 	}
@@ -114,8 +115,16 @@ func (w *world) enter(t *testing.T, c *confinement, p programs) (env.Environment
 	t.Helper()
 	lo := env.LocalOptions{Environ: w.environ(), Env: w.vars(), Vars: env.VarsAll, Grace: -1, Containment: env.ContainGroup} // the sandbox alone has to hold
 	ends := []func() error{}
-	if c != nil {
+	if c == nil {
+		url, end := w.openProxy()
+		lo.Env = append(lo.Env, "HTTPS_PROXY="+url)
+		ends = append(ends, func() error { end(); return nil })
+	} else {
 		o := c.options
+		if o.AllowHosts != nil {
+			here := []string{"127.0.0.1"}
+			o.AllowHosts, o.Resolver = w.allowed(), loopdns.Start(t, map[string][]string{named: here, unnamed: here, hidden: here}).Resolver()
+		}
 		o.Environ, o.Helper, o.State = w.environ(), p.helper, t.TempDir()
 		box, err := sandbox.New(w.root, o)
 		if errors.Is(err, errors.ErrUnsupported) {
@@ -201,6 +210,7 @@ func (c *confinement) attacked(t *testing.T, p programs) {
 	s := &siege{t: t, level: c, programs: p}
 	s.begin()
 	defer func() { s.end() }()
+	s.reachesNamed()
 	all := attacks()
 	for rest := all; len(rest) > 0; {
 		n := 1
@@ -241,6 +251,18 @@ func (s *siege) end() {
 	s.t.Helper()
 	s.leave()
 	s.world.end()
+}
+
+// reachesNamed checks that commands reach a host that they may reach through the proxy, so that the attacks on it mean something.
+func (s *siege) reachesNamed() {
+	s.t.Helper()
+	if s.level.options.AllowHosts == nil {
+		return
+	}
+	out := s.world.output(s.t, s.inside, `"$TOOL" proxytls "`+named+`:$TLSPORT" `+named+`; "$TOOL" proxyget "http://$PLAIN/" "$PLAIN" "http://$PLAIN/" "$PLAIN"`)
+	if want := "done: proxytls\ngot it\ngot it\ndone: proxyget\n"; out != want {
+		s.t.Errorf("the named host answered %q, want %q", out, want)
+	}
 }
 
 // renew begins again with a new world if the last attack has used up this one.

@@ -14,7 +14,7 @@ type attack struct {
 // attacks returns the table. The scripts run in the working directory of the sandbox, with the variables of world.vars.
 func attacks() []attack {
 	return flat(
-		writesOutside(), writesByTricks(), writesOfProtected(), reads(), sockets(), networks(), processes(), mounts(), kernels(), devices())
+		writesOutside(), writesByTricks(), writesOfProtected(), reads(), sockets(), networks(), proxies(), processes(), mounts(), kernels(), devices())
 }
 
 func flat(tables ...[]attack) (all []attack) {
@@ -168,6 +168,7 @@ func sockets() []attack {
 		{name: "through the link", script: by + `link-out/docker.sock`, does: toPath},
 		{name: "through /proc/1/root", script: by + `"/proc/1/root$SOCKET"; ` + by + `"/proc/$VICTIM/root$SOCKET"`, does: toPath},
 		{name: "a hard link to a socket", script: `ln "$SOCKET" s; ` + by + `s`, does: toPath},
+		{name: "take an open directory from a socket", script: `"$TOOL" receive "$OUT/passing"`, does: wrote},
 		{name: "an abstract socket", script: `"$TOOL" abstract "$ABSTRACT"`, does: toAbs},
 		{name: "every socket of /run", script: `for s in $(find /run /var/run -type s 2>/dev/null | head -50); do echo GOT "$s"; done`, why: "it depends on the machine"},
 	}
@@ -191,10 +192,35 @@ func networks() []attack {
 	}
 }
 
+func proxies() []attack {
+	return []attack{
+		{name: "a tunnel to the machine", script: `"$TOOL" proxy "$TCP4"`, does: toTCP},
+		{name: "a tunnel to the machine in other spellings", script: `for a in localhost 127.1 2130706433 0x7f.1 0177.0.0.1 127.0.0.1. 0 0.0.0.0 [::1] [::ffff:127.0.0.1] [::]; do "$TOOL" proxy "$a:$PORT"; done`, does: toTCP},
+		{name: "a tunnel by a name that leads to the machine", script: `"$TOOL" proxy "` + hidden + `:$PORT"`, does: toTCP},
+		{name: "a tunnel to another port of a named host", script: `"$TOOL" proxy "` + named + `:$PORT"`, does: toTCP},
+		{name: "a tunnel to a host that is not named", script: `"$TOOL" proxy "` + unnamed + `:$PORT"; "$TOOL" proxy "` + unnamed + `:$TLSPORT"`, does: toTCP},
+		{name: "a tunnel without TLS", script: `"$TOOL" proxy "` + named + `:$TLSPORT"`, does: toHost},
+		{name: "a tunnel with another name in TLS", script: `"$TOOL" proxytls "` + named + `:$TLSPORT" ` + unnamed, does: toHost},
+		{name: "a tunnel without a name in TLS", script: `"$TOOL" proxytls "` + named + `:$TLSPORT" ""`, does: toHost},
+		{name: "a tunnel to an address with another name in TLS", script: `"$TOOL" proxytls "127.0.0.1:$TLSPORT" ` + unnamed, does: toHost},
+		{name: "a page of the machine", script: `"$TOOL" proxyget "http://$TCP4/" "$TCP4"; HTTP_PROXY=$HTTPS_PROXY curl -s -m 3 "http://$TCP4/"`, does: toTCP},
+		{name: "a page of a host that is not named", script: `"$TOOL" proxyget "http://` + unnamed + `:$PLAINPORT/" "` + unnamed + `:$PLAINPORT"`, does: toHost},
+		{name: "a page of another port of a named host", script: `"$TOOL" proxyget "http://` + named + `:$PORT/" "` + named + `:$PORT"`, does: toTCP},
+		{name: "a second request for another host", script: `"$TOOL" proxyget "http://$PLAIN/" "$PLAIN" "http://` + unnamed + `:$PLAINPORT/" "` + unnamed + `:$PLAINPORT"`, does: toHost},
+		{name: "a page with the name of another host", script: `"$TOOL" proxyget "http://$PLAIN/" "` + unnamed + `:$PLAINPORT"`, why: "a proxy corrects the name"},
+		{name: "a request in another", script: `"$TOOL" smuggle "http://$PLAIN/" "$PLAIN" "http://` + unnamed + `:$PLAINPORT/" "` + unnamed + `:$PLAINPORT"`, why: "a proxy corrects the length"},
+	}
+}
+
 func processes() []attack {
+	// deadly is the signal for other processes: SIGKILL, or none, which only asks for permission, where the host's processes could get it.
+	const deadly = `n=$(readlink /proc/self/ns/pid); s=0; [ -n "$n" ] && [ "$n" != "$PIDNS" ] && s=9; `
 	return []attack{
 		{name: "signal the victim", script: `kill -USR1 $VICTIM`, does: signalled},
 		{name: "end the victim", script: `kill -TERM $VICTIM; kill -HUP $VICTIM`, does: signalled},
+		{name: "end every process that it sees", script: deadly + `for p in /proc/[0-9]*; do p=${p#/proc/}; [ $p = $$ ] || kill -$s $p; done; [ $s = 0 ] && kill -0 $VICTIM && echo GOT victim`, does: kernel, alone: true},
+		{name: "end all processes at once", script: deadly + `kill -$s -- -1`, why: "outside it could only ask for permission, and has it for its own processes", alone: true},
+		{name: "end the host", script: deadly + `for p in $HOST -$HOST $VICTIM -$VICTIM; do kill -$s -- $p && [ $s = 0 ] && echo GOT $p; done`, does: kernel, alone: true},
 		{name: "signal by a descriptor of the process", script: `"$TOOL" pidfdsignal $VICTIM`, does: signalled},
 		{name: "trace the victim", script: `"$TOOL" ptrace $VICTIM`, does: kernel, root: true},
 		{name: "read the memory of the victim", script: `"$TOOL" vmread $VICTIM $VICTIMAT $SECRETLEN`, does: readIt, root: true},

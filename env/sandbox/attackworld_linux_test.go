@@ -37,6 +37,7 @@ type world struct {
 	victimAt                  string // where it has the secret in its memory
 	system                    string // a file of the system's directories, if this user may write there
 	socket                    string // a Unix socket outside
+	pidns                     string // names the namespace of this process's identifiers
 	ports                     map[string]string
 
 	mu    sync.Mutex
@@ -67,6 +68,7 @@ const (
 	inRoot    effect = "root"      // changed another file in a root
 	readIt    effect = "read"      // read a secret
 	toTCP     effect = "tcp"
+	toHost    effect = "host" // asked a server for a host that is not named
 	toUDP     effect = "udp"
 	toAbs     effect = "abstract" // reached an abstract Unix socket
 	toPath    effect = "socket"   // reached a Unix socket by its path
@@ -98,6 +100,10 @@ func newWorld(t testing.TB, tool string) *world {
 	w.copyTool(tool)
 	w.system = w.systemFile()
 	w.listeners()
+	w.fronts()
+	w.passing()
+	w.pidns, err = os.Readlink("/proc/self/ns/pid")
+	w.do(err)
 	w.victimProcess()
 	w.sharedMemory()
 	w.keyring()
@@ -267,6 +273,31 @@ func (w *world) sockets() []string {
 		w.run + "/systemd/private", w.run + "/gnupg/S.gpg-agent", w.run + "/keyring/ssh", w.tmp + "/ssh-agent", w.tmp + "/.X11-unix", w.tmp + "/tmux"}
 }
 
+// passing starts a server on a Unix socket that passes an open directory outside to whoever connects.
+func (w *world) passing() {
+	dir, err := os.Open(w.out)
+	w.do(err)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: w.out + "/passing", Net: "unix"})
+	w.do(err)
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			c, err := l.AcceptUnix()
+			if err != nil {
+				return
+			}
+			w.hit(toPath, "connection to %s", l.Addr())
+			_, _, err = c.WriteMsgUnix([]byte("x"), unix.UnixRights(int(dir.Fd())), nil)
+			_ = errors.Join(err, c.Close()) // the attacker may have ended
+		}
+	})
+	w.atEnd(func() {
+		w.do(l.Close())
+		all.Wait()
+		w.do(dir.Close())
+	})
+}
+
 // serve answers each connection with a line.
 func (w *world) serve(l net.Listener, e effect) {
 	var all sync.WaitGroup
@@ -407,7 +438,8 @@ func (w *world) vars() []string {
 	if system == "" {
 		system = "/no-file-of-the-system"
 	}
-	return []string{"OUT=" + w.out, "ROOT=" + w.root, "HOSTHOME=" + w.home, "HOSTTMP=" + w.tmp, "RUN=" + w.run, "TOOL=" + w.tool, "VICTIM=" + fmt.Sprint(w.victim.Process.Pid),
+	return []string{"HOST=" + fmt.Sprint(os.Getpid()), "PIDNS=" + w.pidns, "PORT=" + portOf(w.ports["tcp4"]), "TLSPORT=" + w.ports["tls"], "PLAIN=" + named + ":" + w.ports["plain"], "PLAINPORT=" + w.ports["plain"],
+		"OUT=" + w.out, "ROOT=" + w.root, "HOSTHOME=" + w.home, "HOSTTMP=" + w.tmp, "RUN=" + w.run, "TOOL=" + w.tool, "VICTIM=" + fmt.Sprint(w.victim.Process.Pid),
 		"VICTIMAT=" + w.victimAt, "SECRETLEN=" + fmt.Sprint(len(w.secret)), "SHM=" + fmt.Sprint(w.shmKey), "KEYNAME=" + w.key, "SYSTEM=" + system, "SHMFILE=/dev/shm/" + filepath.Base(w.base),
 		"TCP4=" + w.ports["tcp4"], "TCP6=" + w.ports["tcp6"], "UDP4=" + w.ports["udp1"], "UDP6=" + w.ports["udp["], "ABSTRACT=" + w.ports["abstract"], "SOCKET=" + w.socket, "MARK=" + filepath.Base(w.base)}
 }
