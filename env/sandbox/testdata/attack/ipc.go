@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"syscall"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -69,17 +67,6 @@ func keyring(args []string) error {
 	}
 	fmt.Printf("%s\n", buf[:min(n, len(buf))])
 	return nil
-}
-
-// tiocsti types a letter into a terminal.
-func tiocsti(args []string) error {
-	fd, err := unix.Open(args[0], unix.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		return err
-	}
-	letter := byte('x')
-	_, _, e := syscall.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCSTI, uintptr(unsafe.Pointer(&letter)))
-	return errno(e)
 }
 
 // receive takes a descriptor from a Unix socket and writes a file below that directory.

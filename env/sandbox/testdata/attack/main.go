@@ -45,13 +45,13 @@ func main() {
 
 func attacks() map[string]func(args []string) error {
 	return map[string]func([]string) error{
-		"victim": victim, "listen": listen,
+		"victim": victim, "stay": stay,
 		"connect": connect, "udp": udp, "abstract": abstract, "proxy": proxy, "proxytls": proxyTLS, "proxyget": proxyGet, "smuggle": smuggle, "raw": raw, "vsock": vsock, "packet": packet, "netlink": netlink,
 		"ptrace": ptrace, "vmread": vmread, "getfd": getfd, "pidfdsignal": pidfdsignal, "shm": shm, "makeshm": makeshm, "keyring": keyring, "makekey": makekey,
 		"userns": userns, "clonens": clonens, "mounttmpfs": mountTmpfs, "opentree": openTree, "fsopen": fsopen, "chroot": chroot, "pivot": pivot, "setns": setns,
 		"handle": handle, "io_uring": ioUring, "bpf": bpf, "perf": perf, "userfaultfd": userfaultfd, "fanotify": fanotify, "module": module,
 		"kexec": kexec, "swapon": swapon, "clock": clock, "hostname": hostname, "reboot": reboot, "syslog": syslog, "iopl": iopl, "acct": acct,
-		"tiocsti": tiocsti, "setuidfile": setuidFile, "openat2": openat2, "int80": x32, "dropcaps": capabilities, "memory": memory, "files": files,
+		"setuidfile": setuidFile, "openat2": openat2, "int80": x32, "dropcaps": capabilities,
 		"receive": receive, "nice": priority,
 	}
 }

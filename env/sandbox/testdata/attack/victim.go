@@ -5,9 +5,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/signal"
+	"runtime"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,19 +25,19 @@ func victim(args []string) error {
 	return errors.New(string(secret))
 }
 
-// listen accepts connections on a Unix socket and says so; it is a server that a command leaves running.
-func listen(args []string) error {
-	l, err := net.Listen("unix", args[0])
+// stay writes a line to a FIFO and stays with the FIFO open, in a session of its own if it can have one, until it is killed.
+func stay(args []string) error {
+	f, err := os.OpenFile(args[0], os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
+	signal.Ignore(unix.SIGTERM, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGPIPE)
+	_, _ = unix.Setsid() // the leader of a group cannot have one
+	if _, err := fmt.Fprintln(f, args[1]); err != nil {
+		return err
+	}
 	for {
-		c, err := l.Accept()
-		if err != nil {
-			return err
-		}
-		if err := c.Close(); err != nil {
-			return err
-		}
+		time.Sleep(time.Hour)
+		runtime.KeepAlive(f)
 	}
 }
