@@ -191,6 +191,7 @@ func TestL12_AttacksOutside(t *testing.T) {
 
 // No attack has an effect that its level promises to prevent.
 func TestL12_Attacks(t *testing.T) {
+	t.Parallel()
 	p := needPrograms(t)
 	for _, c := range confinements() {
 		t.Run(c.name, func(t *testing.T) {
@@ -351,13 +352,14 @@ func (c confinement) judge(found map[effect][]string) (through, open []string) {
 
 // The attacks fail as another user too, for whom sandboxes are made of user namespaces.
 func TestL12_AsNobody(t *testing.T) {
+	t.Parallel() // with TestL12_Attacks: both wait for the kernel most of the time
 	if os.Getuid() != 0 {
 		t.Skip("this is not root, so TestL12_Attacks runs as an ordinary user")
 	}
 	setpriv := peer.Need(t, "setpriv")
 	p := needPrograms(t)
 	const nobody = 65534
-	dir, err := os.MkdirTemp(placeOfWorlds(t), "attractor-attacks-nobody-")
+	dir, err := os.MkdirTemp(placeOfWorlds(t), "attractor-nobody-") // the path of a socket can have only 107 bytes
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -375,7 +377,7 @@ func TestL12_AsNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, own := range []string{"tmp", "home", "worlds"} {
+	for _, own := range []string{"tmp", "home", "w"} {
 		if err := errors.Join(os.Mkdir(filepath.Join(dir, own), 0o755), os.Chown(filepath.Join(dir, own), nobody, nobody)); err != nil {
 			t.Fatal(err)
 		}
@@ -385,7 +387,7 @@ func TestL12_AsNobody(t *testing.T) {
 	}
 	cmd := exec.Command(setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", filepath.Join(dir, "test"), "-test.v", "-test.run=^(TestL12_Attacks|TestL12_AttacksOutside|TestL6_.*|TestL12_Outlives)$")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "HOME="+dir+"/home", "TMPDIR="+dir+"/tmp", programsVar+"="+dir, worldsVar+"="+dir+"/worlds", "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=")
+	cmd.Env = append(os.Environ(), "HOME="+dir+"/home", "TMPDIR="+dir+"/tmp", programsVar+"="+dir, worldsVar+"="+dir+"/w", "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=")
 	out, err := cmd.CombinedOutput()
 	for line := range strings.Lines(string(out)) {
 		if strings.Contains(line, " attacks, ") {
