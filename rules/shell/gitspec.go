@@ -1,6 +1,9 @@
 package shell
 
-import "math"
+import (
+	"math"
+	"strings"
+)
 
 // The options that many git commands share.
 const (
@@ -31,6 +34,9 @@ func gitSpec(sub string) (spec, bool) {
 		short, long = diffShort+"rtmcq0123", diffOptions+" cc root no-commit-id always pretty? base ours theirs"
 	case "log", "show", "rev-list":
 		short, long = diffShort+logShort+"q", diffOptions+" "+logOptions
+		if sub == "rev-list" { // which takes these for itself, without a value
+			short, long = strings.Replace(short, "L:", "", 1), strings.Replace(long, "decorate-refs=", "", 1)
+		}
 	case "stash", "reflog":
 		short, long = diffShort+logShort, diffOptions+" "+logOptions+" include-untracked only-untracked"
 	case "shortlog":

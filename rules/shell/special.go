@@ -183,10 +183,14 @@ func (r *read) find(args []string) string {
 	return ""
 }
 
+// sedSpec returns the harmless options of sed.
+func sedSpec() spec {
+	return spec{short: "nEre:suz", long: "quiet silent regexp-extended expression= separate unbuffered null-data", max: math.MaxInt}
+}
+
 // sed judges sed -n with scripts that only print: 5p, 1,5p, $p, /x/p, 1,/x/p and the like.
 func (r *read) sed(args []string) string {
-	s := spec{short: "nEre:suz", long: "quiet silent regexp-extended expression= separate unbuffered null-data", max: math.MaxInt}
-	p, why := s.parse(args)
+	p, why := sedSpec().parse(args)
 	if why != "" {
 		return "sed " + why
 	}

@@ -51,7 +51,7 @@ od | files | A:j:N:S:t:vw::abcdfilosx | address-radix= skip-bytes= read-bytes= f
 paste | files | d:sz | delimiters= serial zero-terminated
 pwd | text | LP | logical physical
 readlink | names | fenmqsvz | canonicalize canonicalize-existing canonicalize-missing no-newline zero quiet silent verbose
-realpath | names | eLmPqsz | canonicalize-existing canonicalize-missing logical physical quiet strip no-symlinks zero relative-to= relative-base=
+realpath | names | eLmPqsz | canonicalize-existing canonicalize-missing logical physical quiet strip no-symlinks zero relative-to= relative-base= | from relative-to relative-base
 rev | files | - | -
 rg | files | acE:FHIhilLnNopPqsSuUvwxVA:B:C:m:e:f:g:t:T:M:r:j:d:0 | regexp= file= ignore-case case-sensitive smart-case invert-match word-regexp line-regexp count count-matches color= colors= files files-with-matches files-without-match max-count= only-matching quiet no-messages with-filename no-filename line-number no-line-number column null after-context= before-context= context= text glob= iglob= type= type-not= type-list fixed-strings pcre2 multiline multiline-dotall max-columns= max-columns-preview max-depth= maxdepth= max-filesize= hidden no-ignore no-ignore-vcs no-ignore-parent no-ignore-global no-config no-heading heading pretty vimgrep json replace= trim sort= sortr= stats threads= unrestricted passthru no-unicode one-file-system crlf encoding= engine= auto-hybrid-regex byte-offset path-separator= follow context-separator= field-match-separator= no-mmap mmap version no-binary binary | first | tree always | from f file
 seq | text | ws: | equal-width separator= | max 3
