@@ -80,7 +80,7 @@ var rooms = map[string]room{
 	"secret/masked":     {built, []string{"agent", "env", "journal", "llm", "secret", "tool"}},
 	"env/sandbox":       {built, []string{"env", "internal/git", "internal/netguard", "internal/proxy", "golang.org/x/sys/..."}},
 	"env/remote":        {planned, []string{"env", "search"}},
-	"mcp":               {planned, []string{"llm", "tool", "env", "github.com/modelcontextprotocol/go-sdk/..."}},
+	"mcp":               {built, []string{"env", "internal/guard", "internal/netguard", "llm", "sanitize", "tool", "github.com/modelcontextprotocol/go-sdk/...", "golang.org/x/oauth2/..."}},
 	"lsp":               {planned, []string{"llm", "tool", "env"}},
 	"ext":               {planned, []string{"llm", "tool", "env", "agent"}},
 	"checkpoint":        {planned, []string{"llm", "tool", "env", "journal"}},

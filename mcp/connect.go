@@ -1,0 +1,197 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/guard"
+)
+
+const (
+	probeTime = 3 * time.Second // for the question that old servers do not know
+	closeTime = 5 * time.Second // for the SDK to end a connection
+)
+
+// conn is one connection to a server.
+type conn struct {
+	session *sdk.ClientSession
+	stdio   *stdio        // nil for a remote server
+	ended   chan struct{} // closed when nothing comes any more
+	changed chan struct{} // has an element if the server's list of tools has changed
+	began   time.Time
+
+	// Changes of the list of tools: those that were read, those that the SDK knows of, and those after which the tools were listed.
+	announced, handled, refreshed atomic.Int64
+}
+
+// errProbe means that a server ended when it was asked for its version of the protocol.
+var errProbe = errors.New("ended by the probe")
+
+// connect starts a server and agrees with it on a version of the protocol. A server that ends at the first message of new versions, which
+// an old one does not know, is started again and not asked.
+func (s *server) connect(ctx context.Context) (*conn, error) {
+	c, err := s.connectWith(ctx, "")
+	if errors.Is(err, errProbe) {
+		c, err = s.connectWith(ctx, "2025-11-25")
+	}
+	return c, err
+}
+
+func (s *server) connectWith(ctx context.Context, version string) (*conn, error) {
+	c := &conn{ended: make(chan struct{}), changed: make(chan struct{}, 1), began: time.Now()}
+	transport, err := s.dial(ctx, c)
+	if err != nil {
+		return nil, s.explain(ctx, c, err)
+	}
+	probed := false
+	client := s.client(c, &probed)
+	c.session, err = client.Connect(ctx, transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		err = s.explain(ctx, c, err)
+		died := c.stdio != nil && c.stdio.reason() != nil
+		err = errors.Join(err, c.close())
+		if died && probed && version == "" {
+			err = errors.Join(errProbe, err)
+		}
+		return nil, err
+	}
+	go func() {
+		_ = c.session.Wait() // stdio.reason says why
+		close(c.ended)
+	}()
+	return c, nil
+}
+
+// dial returns the transport of a new connection.
+func (s *server) dial(ctx context.Context, c *conn) (sdk.Transport, error) {
+	if s.URL != "" {
+		return s.remote()
+	}
+	if s.owner.o.Env == nil {
+		return nil, errors.New("this program runs no servers as processes")
+	}
+	e, err := guard.Value("Options.Env", func() (env.Environment, error) { return s.owner.o.Env(s.Server) })
+	if err == nil {
+		c.stdio, err = startStdio(ctx, e, &s.Server, func(method string, params json.RawMessage) bool { return s.notified(c, method, params) })
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.stdio, nil
+}
+
+// client returns the SDK's client for a connection. It sets probed when the server is asked whether it speaks the newest version.
+func (s *server) client(c *conn, probed *bool) *sdk.Client {
+	o := &sdk.ClientOptions{
+		Capabilities: &sdk.ClientCapabilities{},
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
+			c.handled.Add(1)
+			signal(c.changed)
+		},
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { s.progressed(r.Params) },
+		LoggingMessageHandler:       func(context.Context, *sdk.LoggingMessageRequest) {},
+	}
+	if s.owner.o.Answers {
+		o.Capabilities.Elicitation = &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}
+		o.ElicitationHandler = s.asked
+	}
+	me := &sdk.Implementation{Name: s.owner.o.Client, Version: s.owner.o.Version}
+	if me.Name == "" {
+		me.Name = "attractor"
+	}
+	client := sdk.NewClient(me, o)
+	client.AddSendingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+			*probed = method == "server/discover" || *probed && method == "initialize"
+			if method == "server/discover" {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, probeTime)
+				defer cancel()
+			}
+			return next(ctx, method, req)
+		}
+	})
+	client.AddReceivingMiddleware(refuseSampling)
+	return client
+}
+
+// explain returns the error of a connection with what is known about the server's end.
+func (s *server) explain(ctx context.Context, c *conn, err error) error {
+	if ctx.Err() != nil {
+		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+			err = fmt.Errorf("it did not start within %s; give it more time, or see whether its command works", s.startTimeout())
+		} else {
+			err = context.Cause(ctx)
+		}
+	}
+	if c.stdio == nil {
+		return err
+	}
+	if why := c.stdio.reason(); why != nil {
+		err = why
+	}
+	if last := c.stdio.said.last(); last != "" {
+		err = fmt.Errorf("%w; the last line that it printed: %s", err, last)
+	}
+	return err
+}
+
+// alive reports whether the connection can be used.
+func (c *conn) alive() bool {
+	select {
+	case <-c.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// close ends the connection and the process.
+func (c *conn) close() error {
+	var process sync.WaitGroup
+	var err error
+	if c.stdio != nil {
+		_ = c.stdio.Close() // never fails; open calls end, which the SDK waits for
+		process.Go(func() { err = c.stdio.end() })
+	}
+	if c.session != nil {
+		closing := guard.Start("ClientSession.Close", func() (struct{}, error) { return struct{}{}, c.session.Close() })
+		late := time.NewTimer(closeTime)
+		defer late.Stop()
+		select {
+		case <-closing: // an error says only that the connection has ended already
+		case <-late.C:
+		}
+	}
+	process.Wait()
+	return err
+}
+
+// signal puts an element into a channel that holds one.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// remote returns the transport of a server that speaks streamable HTTP.
+func (s *server) remote() (sdk.Transport, error) {
+	if s.owner.o.HTTP == nil {
+		return nil, errors.New("this program connects to no remote servers")
+	}
+	client, err := guard.Value("Options.HTTP", func() (*http.Client, error) { return s.owner.o.HTTP(s.Server) })
+	if err != nil {
+		return nil, err
+	}
+	return &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client, MaxEventSize: maxMessage}, nil
+}

@@ -1,0 +1,28 @@
+// Package mcp connects a session to servers of the Model Context Protocol, whose tools become tools of the session.
+//
+// [Start] starts the servers side by side and returns at once. A server on this machine is a process in an environment of the host, so
+// it is contained and confined like a command, and ends with the environment at the latest. A remote one is reached by a client of the
+// host's choice.
+//
+//	servers := mcp.Start(ctx, mcp.Options{Servers: list, Env: where, HTTP: guarded, Warn: warn})
+//	defer servers.Close()
+//	if err := servers.Ready(ctx); err != nil { ... } // a required server is missing
+//	options.Profile.Tools = append(options.Profile.Tools, servers.Tools()...)
+//	session, err := agent.New(ctx, options)
+//	leave := servers.Join(session) // late, changed and gone tools
+//
+// # Tools
+//
+// A tool of a server is called mcp__SERVER__TOOL. It is an ordinary tool.Tool: the gate, the secret doors, limits and the output store apply.
+// Everything that a server says is untrusted text. It is cleaned, bounded and never interpreted, and the hashes of definitions are
+// kept, so that the host can tell people when one has changed ([ChangedError]).
+//
+// # Servers that fail
+//
+// Servers never end a session. One that cannot be started, dies, floods or answers nonsense is a warning ([Options.Warn]), and its calls
+// get error results that say what happened. A server that died is started again by the next call of one of its tools, three times at
+// most. The call that it did not finish is not repeated, because it may have had effects.
+//
+// A server may ask a person ([tool.Session.Ask]) while a call runs. It gets no access to the model (sampling) and no list of directories
+// (roots).
+package mcp

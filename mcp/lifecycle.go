@@ -1,0 +1,211 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/attractor-go/attractor/tool"
+)
+
+// restartDelays are the waits before a server that died is started again, each by the call that needs it. One that then works for
+// steadyTime may be started as often again.
+const steadyTime = 5 * time.Minute
+
+func restartDelays() []time.Duration { return []time.Duration{0, time.Second, 5 * time.Second} }
+
+// errEnded means that a server died and the next call starts it again.
+var errEnded = errors.New("it has ended")
+
+// server is one server of a host. Its goroutine run connects, lists tools and closes; calls ask it for a connection.
+type server struct {
+	Server
+	owner *Servers
+	safe  string // its name in the names of its tools
+
+	first chan struct{} // closed when the first start is over, however it went
+	wake  chan struct{} // has an element if a call needs a connection
+
+	mu       sync.Mutex
+	conn     *conn
+	err      error // why there is no connection
+	lost     bool  // err is final
+	step     chan struct{}
+	offered  []offered
+	took     time.Duration
+	restarts int
+	calls    calls
+	closeErr error // for Close, when run is over
+}
+
+func newServer(owner *Servers, s Server, safe string) *server {
+	return &server{Server: s, owner: owner, safe: safe, first: make(chan struct{}), wake: make(chan struct{}, 1), step: make(chan struct{})}
+}
+
+// run is the server's life. The end of starting ends only the first start.
+func (s *server) run(starting context.Context) {
+	ctx, stop := context.WithCancelCause(s.owner.life)
+	defer context.AfterFunc(starting, func() { stop(context.Cause(starting)) })()
+	c := s.start(ctx)
+	close(s.first)
+	stop(nil)
+	s.owner.toolsChanged()
+	for c != nil {
+		select {
+		case <-s.owner.life.Done():
+			s.closeErr = c.close()
+			s.set(nil, errClosed, true)
+			return
+		case <-c.changed:
+			s.refresh(c)
+		case <-c.ended:
+			c = s.again(c)
+		}
+	}
+}
+
+// start connects and lists the tools. If that fails, the host is told.
+func (s *server) start(ctx context.Context) *conn {
+	began := time.Now()
+	c, err := s.open(ctx)
+	s.mu.Lock()
+	s.took = time.Since(began)
+	s.mu.Unlock()
+	s.set(c, err, err != nil)
+	if err != nil && s.owner.life.Err() == nil {
+		s.owner.warn(s.Name, fmt.Errorf("the MCP server %s could not be started, so its tools are missing: %w", s.Name, err))
+	}
+	return c
+}
+
+// open returns a connection whose tools are listed.
+func (s *server) open(ctx context.Context) (*conn, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.startTimeout())
+	defer cancel()
+	c, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.listTools(ctx, c); err != nil {
+		return nil, errors.Join(s.explain(ctx, c, err), c.close())
+	}
+	return c, nil
+}
+
+// again waits for a call that needs the server that died, and starts it. It returns nil if that failed too often or everything ends.
+func (s *server) again(c *conn) *conn {
+	err := s.explain(context.Background(), c, errEnded)
+	s.closeErr = errors.Join(s.closeErr, c.close())
+	if s.owner.life.Err() != nil {
+		s.set(nil, errClosed, true)
+		return nil
+	}
+	if time.Since(c.began) > steadyTime {
+		s.restarts = 0
+	}
+	for delays := restartDelays(); s.restarts < len(delays); {
+		s.set(nil, err, false)
+		s.owner.warn(s.Name, fmt.Errorf("the MCP server %s has ended: %w; the next call of one of its tools starts it again", s.Name, err))
+		select {
+		case <-s.owner.life.Done():
+			s.set(nil, errClosed, true)
+			return nil
+		case <-s.wake:
+		}
+		delay := time.NewTimer(delays[s.restarts])
+		select {
+		case <-s.owner.life.Done():
+		case <-delay.C:
+		}
+		delay.Stop()
+		s.restarts++
+		var next *conn
+		if next, err = s.open(s.owner.life); err == nil {
+			s.set(next, nil, false)
+			s.owner.toolsChanged()
+			return next
+		}
+	}
+	err = fmt.Errorf("%w; it was started %d times and is not started again", err, s.restarts+1)
+	s.set(nil, err, true)
+	s.owner.warn(s.Name, fmt.Errorf("the MCP server %s has ended: %w", s.Name, err))
+	return nil
+}
+
+// set publishes a change of the server's state.
+func (s *server) set(c *conn, err error, lost bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conn, s.err, s.lost = c, err, lost
+	close(s.step)
+	s.step = make(chan struct{})
+}
+
+// connected returns the connection, and starts a server that died.
+func (s *server) connected(ctx context.Context) (*conn, error) {
+	for woken := false; ; {
+		s.mu.Lock()
+		c, err, lost, step := s.conn, s.err, s.lost, s.step
+		s.mu.Unlock()
+		switch {
+		case c != nil && c.alive():
+			return c, nil
+		case lost, woken && c == nil && err != nil:
+			return nil, err
+		case c == nil && err != nil:
+			woken = true
+			signal(s.wake)
+		}
+		select {
+		case <-step:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// problem returns why the server is not connected, or nil if it is.
+func (s *server) problem() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// current returns the server's tools.
+func (s *server) current() []tool.Tool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tools := make([]tool.Tool, len(s.offered))
+	for i := range s.offered {
+		tools[i] = s.offered[i].tool
+	}
+	return tools
+}
+
+// status describes the server.
+func (s *server) status() Status {
+	tools := s.current()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := Status{Server: s.Server, State: Starting, Err: s.err, Tools: tools, Took: s.took}
+	switch {
+	case s.conn != nil && s.conn.alive():
+		st.State = Connected
+		if r := s.conn.session.InitializeResult(); r != nil {
+			st.Protocol, st.Instructions = clean(r.ProtocolVersion, 40), clean(r.Instructions, maxInstructions)
+			if r.ServerInfo != nil {
+				st.Program = clean(r.ServerInfo.Name+" "+r.ServerInfo.Version, 200)
+			}
+		}
+	case s.lost:
+		st.State = Failed
+	case s.err != nil || s.conn != nil:
+		st.State = Ended
+	}
+	return st
+}

@@ -1,0 +1,125 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Origin says whose a server is. The host decides by it where the server runs and what it gets.
+type Origin uint8
+
+// The origins.
+const (
+	User    Origin = iota // from the user's own configuration
+	Project               // from a file of the project
+)
+
+// String returns the origin's name.
+func (o Origin) String() string {
+	if o == Project {
+		return "project"
+	}
+	return "user"
+}
+
+// The defaults of a server's timeouts.
+const (
+	DefaultStartTimeout = 30 * time.Second
+	DefaultCallTimeout  = 2 * time.Minute
+)
+
+// maxCall limits the time of a call whose progress goes on.
+const maxCall = time.Hour
+
+// Server describes a server, as a configuration file has it. It has either a Command or a URL.
+type Server struct {
+	Name   string
+	File   string // the configuration file, for messages
+	Origin Origin
+
+	// Command is a program that speaks the protocol on its standard input and output. Env is added to its environment.
+	Command string
+	Args    []string
+	Env     map[string]string
+	Dir     string // its working directory; empty means the environment's
+
+	// URL is the address of a server that speaks streamable HTTP. Headers go with every request to it.
+	URL     string
+	Headers map[string]string
+	OAuth   OAuth
+
+	// StartTimeout limits the time until the server has listed its tools. CallTimeout limits the time of a call without progress; a
+	// report of progress begins it again, for an hour at most, and time in which a person answers does not count. Zero means the defaults.
+	StartTimeout, CallTimeout time.Duration
+	// Enabled names the only tools that are used, if it is not empty. Disabled names tools that are not used.
+	Enabled, Disabled []string
+	// Required says that the session must not begin without the server.
+	Required bool
+	// Trusted says that the server's annotations are true: its tools with a readOnlyHint then are tool.ReadOnly.
+	Trusted bool
+}
+
+// OAuth holds what a configuration says about the authorization of a remote server. The zero value leaves everything to discovery.
+type OAuth struct {
+	ClientID        string
+	ClientSecretVar string // the environment variable that has the client's secret
+	MetadataURL     string // of the authorization server
+	Scopes          []string
+	CallbackPort    int
+}
+
+// check returns why a server cannot be used.
+func (s *Server) check() error {
+	switch {
+	case s.Name == "":
+		return errors.New("it has no name")
+	case s.Command == "" && s.URL == "":
+		return errors.New(`it has neither a command nor a url; give it one of them`)
+	case s.Command != "" && s.URL != "":
+		return errors.New("it has a command and a url; remove one of them")
+	case s.URL == "":
+		if strings.ContainsRune(s.Command+strings.Join(s.Args, ""), 0) {
+			return errors.New("its command contains a NUL character")
+		}
+		return nil
+	}
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return fmt.Errorf("its url: %w", err)
+	}
+	if u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+		return fmt.Errorf("its url %q does not begin with https:// or http://", s.URL)
+	}
+	return nil
+}
+
+// startTimeout returns the time that the server has to start.
+func (s *Server) startTimeout() time.Duration {
+	if s.StartTimeout > 0 {
+		return s.StartTimeout
+	}
+	return DefaultStartTimeout
+}
+
+// callTimeout returns the time that a call may take without progress.
+func (s *Server) callTimeout() time.Duration {
+	if s.CallTimeout > 0 {
+		return s.CallTimeout
+	}
+	return DefaultCallTimeout
+}
+
+// host returns the host of a remote server, with its port if the URL has one. It is empty for a server on this machine.
+func (s *Server) host() string {
+	if s.URL == "" {
+		return ""
+	}
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}

@@ -1,0 +1,155 @@
+package mcp
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// roles returns the servers that the test binary can be.
+func roles() map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"lab":     lab,
+		"old":     func(context.Context) error { return old(false) },
+		"brittle": func(context.Context) error { return old(true) },
+		"noisy":   noisy,
+		"broken":  func(context.Context) error { return errors.New("no database at this place") },
+		"silent":  func(context.Context) error { time.Sleep(time.Hour); return nil },
+		"huge":    huge,
+	}
+}
+
+type nothing struct{}
+
+func said(text string) *sdk.CallToolResult {
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}
+}
+
+// png is the beginning of an image.
+const png = "\x89PNG\r\n\x1a\n"
+
+// lab is a server with a tool for each thing that a server can do.
+func lab(ctx context.Context) error {
+	cancelled := make(chan struct{})
+	s := sdk.NewServer(&sdk.Implementation{Name: "lab", Version: "1"}, &sdk.ServerOptions{Instructions: "Measure before you weigh."})
+	sdk.AddTool(s, &sdk.Tool{Name: "measure", Description: "Measures.\u200b"}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, map[string]int, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "42 degrees"}, &sdk.ImageContent{MIMEType: "image/png", Data: []byte(png)},
+			&sdk.AudioContent{MIMEType: "audio/wav", Data: []byte("RIFF")},
+			&sdk.ResourceLink{URI: "lab://log", Name: "the\nlog"},
+			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "lab://note", Text: "a note"}}}}, map[string]int{"degrees": 42}, nil
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "only-structure"}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{}, StructuredContent: map[string]int{"n": 1}}, nil, nil
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "book"}, book)
+	sdk.AddTool(s, &sdk.Tool{Name: "calibrate"}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
+		s.RemoveTools("measure")
+		sdk.AddTool(s, &sdk.Tool{Name: "weigh"}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
+			return said("1 kg"), nil, nil
+		})
+		return said("calibrated"), nil, nil
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "die"}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
+		fmt.Fprintln(os.Stderr, "out of \x1b[31mmercury")
+		os.Exit(7)
+		return nil, nil, nil
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "wait"}, func(ctx context.Context, r *sdk.CallToolRequest, _ nothing) (*sdk.CallToolResult, any, error) {
+		err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: 1, Total: 3, Message: "waiting\x1b[2J"})
+		<-ctx.Done()
+		close(cancelled)
+		return nil, nil, err
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "was-cancelled"}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
+		<-cancelled
+		return said("yes"), nil, nil
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "fail"}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
+		return nil, nil, errors.New("the scale is broken")
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "think"}, func(ctx context.Context, r *sdk.CallToolRequest, _ nothing) (*sdk.CallToolResult, any, error) {
+		//lint:ignore SA1019 servers still do this
+		_, err := r.Session.CreateMessage(ctx, &sdk.CreateMessageParams{MaxTokens: 10, Messages: []*sdk.SamplingMessage{}})
+		return said(fmt.Sprint(err)), nil, nil
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "look", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
+		func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
+			return said("seen"), nil, nil
+		})
+	return s.Run(ctx, &sdk.StdioTransport{})
+}
+
+// book asks a person for a day: within the protocol of 2026-07-28 by an unfinished result, before it by a request.
+func book(ctx context.Context, r *sdk.CallToolRequest, _ nothing) (*sdk.CallToolResult, any, error) {
+	ask := &sdk.ElicitParams{Mode: "form", Message: "Which\u202e day?", RequestedSchema: json.RawMessage(
+		`{"type":"object","properties":{"day":{"type":"string"}},"required":["day"]}`)}
+	if answer, ok := r.Params.InputResponses["day"].(*sdk.ElicitResult); ok {
+		return said(fmt.Sprintf("%s %v", answer.Action, answer.Content["day"])), nil, nil
+	}
+	return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"day": ask}}, nil, nil
+}
+
+// old is a server that knows only initialize. It leaves other requests before that without an answer, or ends with the first of them.
+func old(brittle bool) error {
+	lines := bufio.NewScanner(os.Stdin)
+	begun := false
+	for lines.Scan() {
+		var m struct {
+			ID     any
+			Method string
+			Params struct {
+				Arguments json.RawMessage
+				Meta      struct{ ProgressToken any } `json:"_meta"`
+			}
+		}
+		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
+			return err
+		}
+		answer := ""
+		switch {
+		case m.Method == "initialize":
+			begun = true
+			answer = `{"protocolVersion":"2024-11-05","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"0"}}`
+		case !begun && brittle:
+			return errors.New("initialize first")
+		case m.Method == "tools/list":
+			answer = `{"tools":[{"name":"echo","inputSchema":{"type":"object"}},{"name":"echo","inputSchema":{"type":"object"}}]}`
+		case m.Method == "tools/call":
+			answer = `{"content":[{"type":"text","text":` + string(must(json.Marshal(string(m.Params.Arguments)))) + `}]}`
+		}
+		if answer != "" {
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", must(json.Marshal(m.ID)), answer)
+		}
+	}
+	return lines.Err()
+}
+
+func must(data []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
+
+// noisy is a lab that prints other things on its output.
+func noisy(ctx context.Context) error {
+	fmt.Println("Welcome to the lab!\n\n{\"level\":\"info\",\"msg\":\"ready\"}\n[]\n[1]\nnull")
+	return lab(ctx)
+}
+
+// huge sends a message without end.
+func huge(context.Context) error {
+	w := bufio.NewWriter(os.Stdout)
+	for {
+		if _, err := w.WriteString(strings.Repeat("a", 1<<16)); err != nil {
+			return err
+		}
+	}
+}

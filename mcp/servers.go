@@ -1,0 +1,168 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/guard"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// Options are the host's choices for servers. The functions may be called concurrently.
+type Options struct {
+	Servers []Server
+	// Env returns the environment in which a server's process runs. The host closes it after [Servers.Close].
+	Env func(Server) (env.Environment, error)
+	// HTTP returns the client that reaches a remote server.
+	HTTP func(Server) (*http.Client, error)
+	// Pins remembers the definitions that people have seen. Nil means that changes are not noticed across starts of the program.
+	Pins PinStore
+	// Warn is told what went wrong with a server. It must return soon.
+	Warn func(server string, err error)
+	// Answers says that somebody can answer a server's questions. Without it servers are told that they cannot ask.
+	Answers bool
+	// Client and Version name the program to servers. Empty means attractor.
+	Client, Version string
+}
+
+// Servers holds the running servers of a host. Any number of sessions can share it. It is safe for concurrent use.
+type Servers struct {
+	o    Options
+	list []*server // in the order of the configuration
+	life context.Context
+	end  context.CancelCauseFunc
+	busy sync.WaitGroup
+
+	mu      sync.Mutex
+	joined  map[*member]bool
+	closing sync.Once
+	closed  error
+}
+
+// errClosed is the cause with which everything ends in Close.
+var errClosed = errors.New("the servers are closed")
+
+// Start starts the servers side by side and returns at once. They end with Close; the end of ctx ends only the starting.
+func Start(ctx context.Context, o Options) *Servers {
+	s := &Servers{o: o, joined: map[*member]bool{}}
+	s.life, s.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	names := serverNames(o.Servers)
+	for i := range o.Servers {
+		s.list = append(s.list, newServer(s, o.Servers[i], names[i]))
+	}
+	for _, one := range s.list {
+		s.busy.Go(func() { one.run(ctx) })
+	}
+	return s
+}
+
+// serverNames returns the names of servers in the names of their tools.
+func serverNames(servers []Server) []string {
+	originals := make([]string, len(servers))
+	seen := map[string]int{}
+	for i := range servers {
+		originals[i] = servers[i].Name
+		if seen[servers[i].Name]++; seen[servers[i].Name] > 1 {
+			originals[i] += fmt.Sprintf("\x00%d", seen[servers[i].Name])
+		}
+	}
+	return distinct(originals, maxServerName, safeServer)
+}
+
+// Ready waits until the required servers have listed their tools. The error names those that could not be started.
+func (s *Servers) Ready(ctx context.Context) error {
+	var errs []error
+	for _, one := range s.list {
+		if !one.Required {
+			continue
+		}
+		select {
+		case <-one.first:
+			if err := one.problem(); err != nil {
+				errs = append(errs, fmt.Errorf("the required MCP server %s: %w", one.Name, err))
+			}
+		case <-ctx.Done():
+			return errors.Join(append(errs, fmt.Errorf("the required MCP server %s has not started: %w", one.Name, context.Cause(ctx)))...)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Tools returns the tools of the servers that have started, in the order of the configuration and of the servers' lists.
+func (s *Servers) Tools() []tool.Tool {
+	var tools []tool.Tool
+	for _, one := range s.list {
+		tools = append(tools, one.current()...)
+	}
+	return append(tools, s.resourceTools()...)
+}
+
+// Close ends all servers and returns when their processes and connections are gone. Running calls get error results.
+func (s *Servers) Close() error {
+	s.closing.Do(func() {
+		s.end(errClosed)
+		s.busy.Wait()
+		for _, one := range s.list {
+			s.closed = errors.Join(s.closed, one.closeErr)
+		}
+	})
+	return s.closed
+}
+
+// starting reports whether a server is still about to start.
+func (s *Servers) starting() bool {
+	for _, one := range s.list {
+		select {
+		case <-one.first:
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// warn tells the host what went wrong with a server.
+func (s *Servers) warn(server string, err error) {
+	if s.o.Warn == nil || err == nil {
+		return
+	}
+	// A panic there has nobody who could be told.
+	_ = guard.Run("Options.Warn", func() error { s.o.Warn(server, err); return nil })
+}
+
+// State says how far a server is.
+type State string
+
+// The states.
+const (
+	Starting  State = "starting"
+	Connected State = "connected"
+	Failed    State = "failed" // could not be started, or died too often
+	Ended     State = "ended"  // died; the next call starts it again
+)
+
+// Status describes a server for people.
+type Status struct {
+	Server Server
+	State  State
+	Err    error // why it is not connected
+	// Program and Protocol are what the server says of itself and the version of the protocol that it speaks.
+	Program, Protocol string
+	Instructions      string // untrusted text for the model
+	Tools             []tool.Tool
+	Took              time.Duration // to start
+}
+
+// Status returns the status of every server, in the order of the configuration.
+func (s *Servers) Status() []Status {
+	list := make([]Status, len(s.list))
+	for i, one := range s.list {
+		list[i] = one.status()
+	}
+	return list
+}

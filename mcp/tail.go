@@ -1,0 +1,53 @@
+package mcp
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+
+	"github.com/attractor-go/attractor/sanitize"
+)
+
+// maxSaid is how much is kept of what a server printed besides messages, in bytes.
+const maxSaid = 8 << 10
+
+// tail keeps the end of a text.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (t *tail) write(p []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(p) > maxSaid {
+		p = p[len(p)-maxSaid:]
+	}
+	if over := len(t.text) + len(p) - maxSaid; over > 0 {
+		t.text = t.text[:copy(t.text, t.text[over:])]
+	}
+	t.text = append(t.text, p...)
+}
+
+// last returns the last line that is not blank, cleaned and cut.
+func (t *tail) last() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text := bytes.TrimRight(t.text, " \t\r\n")
+	if i := bytes.LastIndexByte(text, '\n'); i >= 0 {
+		text = text[i+1:]
+	}
+	return clean(sanitize.Terminal(string(text)), 300)
+}
+
+// clean returns text of a server for people and models: without invisible characters, and at most max bytes of it.
+func clean(text string, max int) string {
+	cut := len(text) > max
+	if cut {
+		text = strings.ToValidUTF8(text[:max], "")
+	}
+	if text = strings.TrimSpace(sanitize.Text(text)); cut {
+		text += " [...]"
+	}
+	return text
+}
