@@ -181,6 +181,7 @@ func (c *call) simple(cmd *shell.Command) {
 	case variable >= 0:
 		p.asks, p.exact = "it sets the variable "+cmd.Vars[variable]+", which can make programs run others", true
 	case cmd.Wraps:
+		p.asks = shell.Foreign(c.ctx, c.machine(), *cmd)
 	default:
 		alone := *cmd
 		alone.Writes = nil // these are judged as files

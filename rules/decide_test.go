@@ -69,6 +69,21 @@ func TestL1_Commands(t *testing.T) {
 	p.commands(t, `{"allow": ["Bash(echo $X \\* && cat ~/x)"]}`, []decisionCase{{"echo $X * && cat ~/x", "allow", "Bash(echo"}, {"echo $X y && cat ~/x", "ask", ""}})
 }
 
+// A program of the workspace with the name of one that runs others is not taken for it, whatever it runs.
+func TestL2_WrappersOfTheWorkspace(t *testing.T) {
+	p := newProject(t, "timeout", "bin/sh")
+	p.commands(t, `{"allow": ["Bash(go test:*)"]}`, []decisionCase{
+		{"timeout 5 ls", "allow", ""},
+		{"timeout 5 go test", "allow", ""},
+		{"CI=1 PORT=1 timeout 5 go test", "allow", ""},
+		{"./timeout 5 ls", "ask", ""},
+		{"./timeout 5 go test", "ask", ""},
+		{"bin/sh -c ls", "ask", ""},
+		{"/tmp/nice go test", "ask", ""},
+		{"timeout 5 ./timeout 5 ls", "ask", ""},
+	})
+}
+
 // Commands that read and write obey the rules for files.
 func TestL1_FilesOfCommands(t *testing.T) {
 	p := newProject(t, "a.go", ".env", ".env.example", "secrets/key", "id_rsa", "docs/x.md")

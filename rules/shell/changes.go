@@ -13,7 +13,7 @@ import (
 // may list a file that the command leaves alone, and misses what a program does not say in its arguments. Tree is set where everything in a
 // directory may change.
 func Changes(ctx context.Context, e env.Environment, c Command) []File {
-	words, why := expand(ctx, e, c)
+	words, why := expand(ctx, &Machine{Env: e}, c)
 	if why != "" {
 		words = c.Words
 	}

@@ -19,11 +19,16 @@ const (
 )
 
 // expand returns the words of a command with its patterns replaced by the files that match now.
-func expand(ctx context.Context, e env.Environment, c Command) (words []string, why string) {
+func expand(ctx context.Context, m *Machine, c Command) (words []string, why string) {
 	if len(c.Globs) == 0 {
 		return c.Words, ""
 	}
-	g := &globber{ctx: ctx, env: e, left: maxListed}
+	for _, name := range []string{"GLOBIGNORE", "BASHOPTS", "SHELLOPTS"} {
+		if m.variable(name) != "" {
+			return nil, "the variable " + name + " may change which files a pattern matches"
+		}
+	}
+	g := &globber{ctx: ctx, env: m.Env, left: maxListed}
 	for i, word := range c.Words {
 		if !slices.Contains(c.Globs, i) {
 			words = append(words, word)

@@ -34,26 +34,37 @@ func Reading(ctx context.Context, m Machine, c Command) (files []File, why strin
 		files = append(files, File{Path: name})
 	}
 	if c.Wraps {
-		return files, ""
+		return files, Foreign(ctx, m, c)
 	}
-	words, why := expand(ctx, m.Env, c)
+	words, why := expand(ctx, &m, c)
 	if why != "" {
 		return nil, why
 	}
-	program, why := systemProgram(words[0])
+	program, why := m.program(ctx, words[0], c.Dir)
 	if why != "" {
 		return nil, why
-	}
-	if program == words[0] {
-		if why := m.shadowed(ctx, program, c.Dir); why != "" {
-			return nil, why
-		}
 	}
 	r := &read{Machine: &m, ctx: ctx, dir: c.Dir, named: words[0], program: program, files: files}
 	if why := r.judge(words[1:]); why != "" {
 		return nil, why
 	}
 	return r.files, ""
+}
+
+// Foreign returns why the program of a command may be another one than the system's. It is for commands that only run others, such as timeout:
+// these do no harm themselves only if they are what their names say.
+func Foreign(ctx context.Context, m Machine, c Command) (why string) {
+	_, why = m.program(ctx, c.Words[0], c.Dir)
+	return why
+}
+
+// program returns the name of a program of the system, or why it may be another one.
+func (m *Machine) program(ctx context.Context, word, dir string) (name, why string) {
+	name, why = systemProgram(word)
+	if why == "" && name == word {
+		why = m.shadowed(ctx, name, dir)
+	}
+	return name, why
 }
 
 // unfit returns why a command asks whatever its program is.
@@ -100,7 +111,12 @@ type read struct {
 // judge returns why a command with these arguments may do more than read.
 func (r *read) judge(args []string) string {
 	switch r.program {
-	case ":", "true", "false", "echo", "cd", "exit", "break", "continue", "return", "set", "wait":
+	case "cd":
+		if len(args) > 0 && r.variable("CDPATH") != "" && !strings.HasPrefix(args[len(args)-1], "/") && !strings.HasPrefix(args[len(args)-1], ".") {
+			return "the variable CDPATH may make cd lead elsewhere"
+		}
+		return ""
+	case ":", "true", "false", "echo", "exit", "break", "continue", "return", "set", "wait":
 		return "" // set has been judged by Parse
 	case "printf":
 		return printf(args)

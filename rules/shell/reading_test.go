@@ -224,6 +224,15 @@ setsid ls
 xargs ls
 ls | xargs rm
 ls | xargs cat
+./timeout 5 ls
+/tmp/x/nice ls
+sub/bash -c ls
+./sh -c ls
+./command ls
+./builtin ls
+./stdbuf -oL ls
+bin/time ls
+timeout 5 ./nice ls
 timeout 5 rm x
 timeout $x ls
 timeout --strange 5 ls
@@ -974,7 +983,9 @@ func TestL2_Patterns(t *testing.T) {
 // TestL2_Shadowed checks that a program which PATH finds in the workspace is not taken for the system's.
 func TestL2_Shadowed(t *testing.T) {
 	p := newPlace(t)
-	p.put("bin/rg", "#!/bin/sh\n")
+	for _, name := range []string{"rg", "timeout", "bash"} {
+		p.put("bin/"+name, "#!/bin/sh\n")
+	}
 	p.put("ls", "#!/bin/sh\n")
 	for _, c := range []struct {
 		vars   []string
@@ -987,6 +998,14 @@ func TestL2_Shadowed(t *testing.T) {
 		{[]string{"PATH=" + p.dir + "/bin:/usr/bin"}, "/usr/bin/rg x", false},
 		{[]string{"PATH=.:/usr/bin"}, "ls", true},
 		{[]string{"PATH=/usr/bin:"}, "ls", true},
+		{[]string{"PATH=" + p.dir + "/bin:/usr/bin"}, "timeout 5 ls", true},
+		{[]string{"PATH=" + p.dir + "/bin:/usr/bin"}, "bash -c ls", true},
+		{[]string{"PATH=" + p.dir + "/bin:/usr/bin"}, "/usr/bin/timeout 5 ls", false},
+		{[]string{"BASH_FUNC_command%%=() { rm x; }"}, "command ls", true},
+		{[]string{"CDPATH=/etc"}, "cd bin && ls", true},
+		{[]string{"CDPATH=/etc"}, "cd ./bin && ls && cd " + p.dir, false},
+		{[]string{"GLOBIGNORE=x"}, "cat *", true},
+		{[]string{"BASHOPTS=dotglob"}, "cat *", true},
 		{[]string{"PATH=bin:/usr/bin"}, "rg x", true},
 		{[]string{"BASH_FUNC_ls%%=() { rm x; }"}, "ls", true},
 		{[]string{"RIPGREP_CONFIG_PATH=/x"}, "rg x", true},
