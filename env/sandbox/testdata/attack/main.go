@@ -18,7 +18,7 @@ import (
 )
 
 // patience bounds every wait for a peer.
-const patience = 2 * time.Second
+const patience = 20 * time.Second
 
 func main() {
 	if len(os.Args) < 2 {
