@@ -6,7 +6,8 @@ import (
 )
 
 // matchAuthorization matches the credentials in an Authorization header, as HTTP, curl or JSON have it.
-func matchAuthorization(text string, head int) (int, int, bool) {
+func matchAuthorization(s *suffix, head int) (int, int, bool) {
+	text := s.text
 	at := head
 	for at < min(len(text), head+8) && strings.IndexByte("\"'\\:=> ,", text[at]) >= 0 {
 		at++
@@ -15,7 +16,7 @@ func matchAuthorization(text string, head int) (int, int, bool) {
 		return -1, 0, false
 	}
 	scheme := at
-	at = runEnd(text, at, scheme+12, "")
+	at = s.runEnd(at, scheme+12, "")
 	if at == len(text) {
 		return -1, 0, at < scheme+12
 	}
@@ -25,18 +26,19 @@ func matchAuthorization(text string, head int) (int, int, bool) {
 	from := at + 1
 	switch strings.ToLower(text[scheme:at]) {
 	case "basic":
-		end := runEnd(text, from, from+maxToken, "+/=")
+		end := s.runEnd(from, from+maxToken, "+/=")
 		return orNone(from, isBasic(text[from:end])), end, end == len(text) && end < from+maxToken
 	case "bearer", "token", "apikey":
-		end, more := tokenEnd(text, from)
-		return orNone(from, end-from >= 16 && hasRun(text[from:end], "-")), end, more
+		end, more := tokenEnd(s, from)
+		return orNone(from, end-from >= 16 && s.hasRun(from, end)), end, more
 	}
 	return -1, 0, false
 }
 
 // tokenEnd returns the end of the bearer token that begins at an offset, without the full stop of a sentence.
-func tokenEnd(text string, from int) (end int, more bool) {
-	end = runEnd(text, from, from+maxToken, "._~+/=-")
+func tokenEnd(s *suffix, from int) (end int, more bool) {
+	text := s.text
+	end = s.runEnd(from, from+maxToken, "._~+/=-")
 	more = end == len(text) && end < from+maxToken
 	for end > from && text[end-1] == '.' {
 		end--
@@ -54,10 +56,11 @@ func isBasic(credentials string) bool {
 }
 
 // matchBearer matches a bearer token that has no name of a header before it. It must have letters and digits.
-func matchBearer(text string, head int) (int, int, bool) {
-	end, more := tokenEnd(text, head)
+func matchBearer(s *suffix, head int) (int, int, bool) {
+	text := s.text
+	end, more := tokenEnd(s, head)
 	credentials := text[head:end]
-	ok := len(credentials) >= 24 && hasRun(credentials, "-") && strings.ContainsFunc(credentials, func(r rune) bool { return isDigit(byte(r)) }) &&
+	ok := len(credentials) >= 24 && s.hasRun(head, end) && strings.ContainsFunc(credentials, func(r rune) bool { return isDigit(byte(r)) }) &&
 		strings.ContainsFunc(credentials, func(r rune) bool { return isLetter(byte(r)) })
 	return orNone(head, ok), end, more
 }
@@ -65,12 +68,15 @@ func matchBearer(text string, head int) (int, int, bool) {
 // The most bytes of the user and of the password in a URL.
 const maxUser, maxPassword = 64, 256
 
+// inURL reports whether a byte can be in the user or the password of a URL.
+func inURL(c byte) bool { return strings.IndexByte(" \t\r\n\"'`<>/\\@[](){}$", c) < 0 }
+
 // matchURL matches the password in a URL. It must have at least eight bytes, letters and digits, so that examples are left alone.
-func matchURL(text string, head int) (int, int, bool) {
-	const ends = " \t\r\n\"'`<>/\\@[](){}$"
+func matchURL(s *suffix, head int) (int, int, bool) {
+	text := s.text
 	colon := head
 	for colon < min(len(text), head+maxUser) && text[colon] != ':' {
-		if strings.IndexByte(ends, text[colon]) >= 0 {
+		if !inURL(text[colon]) {
 			return -1, 0, false
 		}
 		colon++
@@ -81,7 +87,7 @@ func matchURL(text string, head int) (int, int, bool) {
 	from := colon + 1
 	at := from
 	for at < min(len(text), from+maxPassword) && text[at] != '@' {
-		if strings.IndexByte(ends, text[at]) >= 0 {
+		if !inURL(text[at]) {
 			return -1, 0, false
 		}
 		at++

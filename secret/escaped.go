@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// layer describes escapes to undo: percent-encoding over so many layers of JSON strings.
+// layer describes escapes to undo: percent-encoding over so many layers of JSON strings. The zero value stands for none.
 type layer struct {
 	percent bool
 	json    int
@@ -109,37 +109,8 @@ func hexDigits(text string, at, layers, n int) (code rune, end int) {
 	return code, at
 }
 
-// compare compares a pattern with the text at an offset, whose escapes it undoes. It returns the offset behind the pattern, -1 if it is not
-// there, and more if the text ends before that is known.
-func (l layer) compare(text string, at int, pattern string) (end int, more bool) {
-	for pattern != "" {
-		u := l.next(text, at)
-		n := 1
-		var char [utf8.UTFMax]byte
-		switch {
-		case u.end < 0:
-			return -1, true
-		case u.isByte && (byte(u.code) == pattern[0] || l.percent && u.code == '+' && pattern[0] == ' '):
-		case u.isByte:
-			return -1, false
-		default:
-			n = utf8.EncodeRune(char[:], u.code)
-			if !strings.HasPrefix(pattern, string(char[:n])) {
-				return -1, false
-			}
-		}
-		pattern, at = pattern[n:], u.end
-	}
-	return at, false
-}
-
 // relevant reports whether the escape at an offset may stand for a character of a pattern, or may do so once the text goes on.
 func (m *matcher) relevant(text string, at int) bool {
-	if at+2 < len(text) { // most are simple
-		if a, b := text[at+1], text[at+2]; text[at] == '\\' && m.simple[a] || text[at] == '%' && !(mayBeHex(a) && mayBeHex(b)) {
-			return false
-		}
-	}
 	for _, l := range layers {
 		switch u := l.next(text, at); {
 		case u.end < 0:
@@ -209,12 +180,6 @@ func (s *scanner) decoded(l layer, at int) {
 		return
 	}
 	for i := from; i < to; i++ {
-		p := &s.patterns[i]
-		end, more := l.compare(s.text, at, p.text)
-		if end >= 0 {
-			s.found(region{at, end, p.name})
-		} else if more {
-			s.wait(at)
-		}
+		s.match(&s.patterns[i], l, at)
 	}
 }

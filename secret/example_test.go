@@ -17,10 +17,10 @@ func ExampleMasker() {
 	fmt.Println(m.Register("PIN", "1234"))
 
 	s := m.Stream() // for a text that arrives in pieces
-	fmt.Println(s.Next("it is k7Gq-2") + "|" + s.Next("9xLm-44-z and") + "|" + s.Flush())
+	fmt.Println(s.Next("it is k7Gq-2") + "|" + s.Next("9xLm-44-z, and") + "|" + s.Flush())
 	// Output:
 	// Authorization: [secret DEPLOY_TOKEN]
 	// base64: [secret DEPLOY_TOKEN]
 	// secret: PIN is not masked: it has fewer than 8 bytes, so it cannot be told from ordinary text
-	// it is |[secret DEPLOY_TOKEN] and|
+	// it is |[secret DEPLOY_TOKEN], an|d
 }

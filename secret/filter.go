@@ -6,8 +6,26 @@ import "encoding/binary"
 // pair. Each pair has a set of buckets, and a secret may begin near the place only if both pairs have a bucket in common.
 //
 // A secret is described by its first seven bytes, so four bytes of these are at one of the places. A shorter literal beginning has
-// unknown bytes before and behind it.
-type filter struct{ first, second [1 << 16]uint16 }
+// unknown bytes before it, and bytes of the format's alphabet behind it.
+type filter struct {
+	first, second [1 << 16]uint16
+	windows       windows // the four known bytes of places
+}
+
+// windows is a set of four bytes each, by their hash. It may have others too.
+type windows [1 << windowBits / 64]uint64
+
+const windowBits = 16
+
+func (w *windows) add(bytes uint32) {
+	at := bytes * 0x85EBCA6B >> (32 - windowBits)
+	w[at/64] |= 1 << (at % 64)
+}
+
+func (w *windows) has(bytes uint32) bool {
+	at := bytes * 0x85EBCA6B >> (32 - windowBits)
+	return w[at/64]>>(at%64)&1 != 0
+}
 
 // The buckets. Four known bytes have one by their hash. Pairs of which a byte is unknown have their own, because so many texts have
 // them that they say little about the other pair.
@@ -21,6 +39,19 @@ const (
 // hashBucket returns the bucket of four known bytes.
 func hashBucket(bytes uint32) uint16 { return 1 << (bucketHash + hash4(bytes)%(16-bucketHash)) }
 
+// addWindow adds four known bytes.
+func (f *filter) addWindow(bytes uint32) {
+	f.first[bytes&0xffff] |= hashBucket(bytes)
+	f.second[bytes>>16] |= hashBucket(bytes)
+	f.windows.add(bytes)
+}
+
+// excludes reports whether no secret begins near a place although its pairs have a bucket in common.
+func (f *filter) excludes(text []byte, place int) bool {
+	bytes := binary.LittleEndian.Uint32(text[place:])
+	return f.first[uint16(bytes)]&f.second[bytes>>16]&(1<<bucketHash-1) == 0 && !f.windows.has(bytes)
+}
+
 // span counts the bytes of a secret that the filter knows, and reach limits how far before or behind a place a secret can begin.
 const span, reach = 7, 3
 
@@ -29,43 +60,52 @@ func newFilter(patterns []pattern, heads *[256][]head) *filter {
 	f := new(filter)
 	for _, list := range heads {
 		for _, h := range list {
-			f.addHead(h.text)
+			f.addHead(h)
 		}
 	}
 	for _, p := range patterns {
+		if p.lead { // what is behind the lead is a pattern too
+			continue
+		}
 		for at := range 4 {
-			bytes := load4(p.text[at:])
-			f.first[bytes&0xffff] |= hashBucket(bytes)
-			f.second[bytes>>16] |= hashBucket(bytes)
+			f.addWindow(load4(p.text[at:]))
 		}
 	}
 	return f
 }
 
 // addHead adds a literal beginning. Its bytes stand after up to two unknown ones, as far as it is shorter than seven.
-func (f *filter) addHead(text string) {
+func (f *filter) addHead(h head) {
 	before := 0
 	switch {
-	case len(text) < 4:
+	case len(h.text) < 4:
 		before = 2
-	case len(text) < span:
+	case len(h.text) < span:
 		before = 1
 	}
-	known := func(i int) int { // the byte, or -1
-		if i < before || i-before >= len(text) {
-			return -1
+	var body []byte
+	if len(h.text) < span {
+		body = bytesThat(h.format.body)
+	}
+	known := func(i int) []byte { // the bytes that there may be, nil for any
+		switch {
+		case i < before:
+			return nil
+		case i-before < len(h.text):
+			return []byte{h.text[i-before]}
 		}
-		return int(text[i-before])
+		return body
 	}
 	for at := range 4 {
 		a, b, c, d := known(at), known(at+1), known(at+2), known(at+3)
 		bucket := uint16(1) << (bucketUnknown + at)
 		switch {
-		case min(a, b, c, d) >= 0:
-			bucket = hashBucket(load4(text[at-before:]))
-		case max(a, b) < 0:
+		case at >= before && at+4-before <= len(h.text):
+			f.addWindow(load4(h.text[at-before:]))
+			continue
+		case a == nil && b == nil:
 			bucket = 1 << bucketFirst
-		case max(c, d) < 0:
+		case c == nil && d == nil:
 			bucket = 1 << bucketSecond
 		}
 		fill(&f.first, a, b, bucket)
@@ -73,11 +113,34 @@ func (f *filter) addHead(text string) {
 	}
 }
 
-// fill adds a bucket to the pairs of two bytes, of which -1 stands for any.
-func fill(table *[1 << 16]uint16, low, high int, bucket uint16) {
-	for a := max(low, 0); a <= low || low < 0 && a < 256; a++ {
-		for b := max(high, 0); b <= high || high < 0 && b < 256; b++ {
-			table[b<<8|a] |= bucket
+// bytesThat returns the bytes that a function allows, or nil for all of them.
+func bytesThat(allowed func(byte) bool) []byte {
+	if allowed == nil {
+		return nil
+	}
+	var list []byte
+	for c := range 256 {
+		if allowed(byte(c)) {
+			list = append(list, byte(c))
+		}
+	}
+	return list
+}
+
+// fill adds a bucket to the pairs of two bytes, of which nil stands for any.
+func fill(table *[1 << 16]uint16, low, high []byte, bucket uint16) {
+	if low == nil && high == nil && table[0]&bucket != 0 && bucket&(1<<bucketFirst|1<<bucketSecond) != 0 { // of another head
+		return
+	}
+	if low == nil {
+		low = bytesThat(func(byte) bool { return true })
+	}
+	if high == nil {
+		high = bytesThat(func(byte) bool { return true })
+	}
+	for _, a := range low {
+		for _, b := range high {
+			table[int(b)<<8|int(a)] |= bucket
 		}
 	}
 }
@@ -85,15 +148,29 @@ func fill(table *[1 << 16]uint16, low, high int, bucket uint16) {
 // next returns the first place from at on, in steps of four, near which a secret may begin. If there is none, it returns an offset in the
 // last seven bytes.
 func (f *filter) next(text []byte, at int) int {
-	for ; at+8 <= len(text); at += 8 {
-		x := binary.LittleEndian.Uint64(text[at:])
-		low := f.first[uint16(x)] & f.second[uint16(x>>16)]
-		high := f.first[uint16(x>>32)] & f.second[x>>48]
-		if low|high != 0 {
-			if low != 0 {
-				return at
-			}
+	for ; at+16 <= len(text); at += 16 {
+		p := text[at : at+16]
+		x, y := binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[8:])
+		a := f.first[uint16(x)] & f.second[uint16(x>>16)]
+		b := f.first[uint16(x>>32)] & f.second[x>>48]
+		c := f.first[uint16(y)] & f.second[uint16(y>>16)]
+		d := f.first[uint16(y>>32)] & f.second[y>>48]
+		if a|b|c|d == 0 {
+			continue
+		}
+		switch {
+		case a != 0:
+			return at
+		case b != 0:
 			return at + 4
+		case c != 0:
+			return at + 8
+		}
+		return at + 12
+	}
+	for ; at+8 <= len(text); at += 4 {
+		if f.first[binary.LittleEndian.Uint16(text[at:])]&f.second[binary.LittleEndian.Uint16(text[at+2:])] != 0 {
+			return at
 		}
 	}
 	return at

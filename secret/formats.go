@@ -11,9 +11,11 @@ type format struct {
 	heads []string // the literal beginnings
 	// match looks for a key in a text that begins with the head. It returns where the secret part is, from < 0 for none. more reports that
 	// the text may go on as a key, or as a longer one.
-	match func(text string, head int) (from, to int, more bool)
+	match func(s *suffix, head int) (from, to int, more bool)
 	// inside says that the head may stand inside a word.
 	inside bool
+	// body reports which bytes the first six behind the head can be. nil means any.
+	body func(byte) bool
 }
 
 // head is a literal beginning of a format.
@@ -71,11 +73,11 @@ func formats() []format {
 		token("linear-key", "", 40, "", "lin_api_"),
 		token("supabase-token", "", 40, "", "sbp_"),
 		token("age-key", "", 58, "", "AGE-SECRET-KEY-1"),
-		{"jwt", []string{"eyJ"}, matchJWT, false},
-		{"private-key", []string{"-----BEGIN "}, matchPEM, true},
-		{"authorization", []string{"uthorization", "UTHORIZATION"}, matchAuthorization, true},
-		{"authorization", []string{"Bearer ", "bearer "}, matchBearer, false},
-		{"url-password", []string{"://"}, matchURL, true},
+		{"jwt", []string{"eyJ"}, matchJWT, false, isIn("-_")},
+		{"private-key", []string{"-----BEGIN "}, matchPEM, true, nil},
+		{"authorization", []string{"uthorization", "UTHORIZATION"}, matchAuthorization, true, nil},
+		{"authorization", []string{"Bearer ", "bearer "}, matchBearer, false, nil},
+		{"url-password", []string{"://"}, matchURL, true, inURL},
 	}
 }
 
@@ -96,16 +98,22 @@ func formatHeads() (heads [256][]head) {
 // token returns a format: a head, then at least so many letters, digits and extra characters, the first of them one of first if that is
 // not empty. If there may be extra characters, 12 in a row have to be without: a name of several words is no key.
 func token(name, first string, least int, extra string, heads ...string) format {
-	return format{name: name, heads: heads, match: func(text string, head int) (int, int, bool) {
-		end := runEnd(text, head, head+maxToken, extra)
+	return format{name: name, heads: heads, body: isIn(extra), match: func(s *suffix, head int) (int, int, bool) {
+		text := s.text
+		end := s.runEnd(head, head+maxToken, extra)
 		switch body := text[head:end]; {
 		case end == len(text) && end < head+maxToken:
-			return orNone(0, len(body) >= least && starts(body, first) && hasRun(body, extra)), end, true
-		case len(body) < least || !starts(body, first) || !hasRun(body, extra):
+			return orNone(0, len(body) >= least && starts(body, first) && (extra == "" || s.hasRun(head, end))), end, true
+		case len(body) < least || !starts(body, first) || !(extra == "" || s.hasRun(head, end)):
 			return -1, 0, false
 		}
 		return 0, end, false
 	}}
+}
+
+// isIn returns a function that reports whether a byte is a letter, a digit or one of the extra ones.
+func isIn(extra string) func(byte) bool {
+	return func(c byte) bool { return isAlnum(c) || strings.IndexByte(extra, c) >= 0 }
 }
 
 // orNone returns at if ok, else -1.
@@ -121,31 +129,6 @@ func starts(body, first string) bool {
 	return first == "" || body != "" && strings.IndexByte(first, body[0]) >= 0
 }
 
-// hasRun reports whether a body has 12 letters and digits in a row.
-func hasRun(body, extra string) bool {
-	if extra == "" {
-		return true
-	}
-	run := 0
-	for i := range len(body) {
-		if run++; !isAlnum(body[i]) {
-			run = 0
-		}
-		if run == 12 {
-			return true
-		}
-	}
-	return false
-}
-
-// runEnd returns the end of the run of letters, digits and extra characters that begins at from, at most limit.
-func runEnd(text string, from, limit int, extra string) int {
-	for from < min(len(text), limit) && (isAlnum(text[from]) || strings.IndexByte(extra, text[from]) >= 0) {
-		from++
-	}
-	return from
-}
-
 func isAlnum(c byte) bool { return isDigit(c) || isLetter(c) }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
@@ -154,8 +137,8 @@ func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 // awsKey returns the format of AWS access key ids. The ids of AWS's documentation are left alone.
 func awsKey() format {
-	return format{name: "aws-access-key", heads: []string{"AKIA", "ASIA"}, match: func(text string, head int) (int, int, bool) {
-		end := head
+	return format{name: "aws-access-key", heads: []string{"AKIA", "ASIA"}, match: func(s *suffix, head int) (int, int, bool) {
+		text, end := s.text, head
 		for end < min(len(text), head+16) && ('2' <= text[end] && text[end] <= '7' || 'A' <= text[end] && text[end] <= 'Z') {
 			end++
 		}
@@ -170,11 +153,11 @@ func awsKey() format {
 }
 
 // matchJWT matches a JSON web token: two JSON objects and a signature.
-func matchJWT(text string, head int) (int, int, bool) {
-	end := head
+func matchJWT(s *suffix, head int) (int, int, bool) {
+	text, end := s.text, head
 	for part := range 3 {
 		from := end
-		end = runEnd(text, from, 4*maxToken, "-_")
+		end = s.runEnd(from, 4*maxToken, "-_")
 		least := [...]int{8, 8, 16}[part]
 		switch {
 		case end == len(text) && end < 4*maxToken:
@@ -197,9 +180,9 @@ func matchJWT(text string, head int) (int, int, bool) {
 const maxPEM = 32 << 10
 
 // matchPEM matches a private key in PEM form, also with line numbers, or with its newlines escaped.
-func matchPEM(text string, head int) (int, int, bool) {
+func matchPEM(s *suffix, head int) (int, int, bool) {
 	const label, ending = "PRIVATE KEY", "-----END "
-	end := head
+	text, end := s.text, head
 	for end < min(len(text), head+40) && text[end] != '-' {
 		end++
 	}
@@ -216,8 +199,12 @@ func matchPEM(text string, head int) (int, int, bool) {
 	end = body
 	data := body // the end of the last line of data
 	for run := 0; end < min(len(text), maxPEM) && pemByte(text[end]) && end-data < maxHeader; end++ {
+		s.runs.steps++
 		if text[end] == '-' && strings.HasPrefix(text[end:], ending) {
 			return endOfPEM(text, data > body, end+len(ending))
+		}
+		if text[end] == '-' && strings.HasPrefix(text[end:], "-----BEGIN ") { // another one; this one has no end
+			return orNone(0, data > body), data, false
 		}
 		if run++; !isAlnum(text[end]) && text[end] != '+' && text[end] != '/' {
 			run = 0

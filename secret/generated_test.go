@@ -105,7 +105,7 @@ func (g *generator) base64(value string) (before, core, after string) {
 		back[i] = byte(g.Uint32())
 	}
 	text := encodings[g.IntN(len(encodings))].EncodeToString([]byte(string(front) + value + string(back)))
-	from, to := (8*len(front)+5)/6, 8*(len(front)+len(value))/6
+	from, to := 8*len(front)/6, min((8*(len(front)+len(value))+5)/6, len(text))
 	return text[:from], text[from:to], text[to:]
 }
 
@@ -150,7 +150,7 @@ func (g *generator) text() (text, want string) {
 	for range 1 + g.IntN(3) {
 		i := g.IntN(len(g.values))
 		filler := g.filler()
-		if strings.HasSuffix(filler, `\`) { // it would belong to an escape behind it
+		if strings.HasSuffix(filler, `\`) || strings.HasSuffix(filler, "%") || strings.HasSuffix(filler, `\u00`) { // it would belong to an escape behind it
 			filler += "."
 		}
 		before, core, after := g.encoded(g.values[i])

@@ -3,6 +3,7 @@ package secret
 import (
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strings"
 	"sync"
@@ -105,11 +106,20 @@ func (m *Masker) String(text string) string {
 	if m == nil {
 		return text
 	}
-	regions, _ := m.current().scan(text, "", true)
-	if len(regions) == 0 {
-		return text
+	known, hash := m.current(), uint64(0)
+	if len(text) >= worthHash {
+		if hash = maphash.String(known.clean.seed, text); known.clean.has(hash) {
+			return text
+		}
 	}
-	return string(m.replace(nil, text, regions))
+	regions, _ := known.scan(text, "", true)
+	if len(regions) > 0 {
+		return string(m.replace(nil, text, regions))
+	}
+	if len(text) >= worthHash {
+		known.clean.add(hash)
+	}
+	return text
 }
 
 // Error returns err with its text masked, or err itself if there is no secret in it. errors.Is and errors.As see the original.

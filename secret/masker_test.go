@@ -73,7 +73,7 @@ func TestL7_Encodings(t *testing.T) {
 			got := m.String(text)
 			at := strings.Index(got, "[secret CANARY]")
 			rest := strings.TrimPrefix(got[max(at, 0):], "[secret CANARY]")
-			if at != (8*shift+5)/6 || !strings.HasPrefix(text, got[:at]) || !strings.HasSuffix(text, rest) || len(rest) > 24 {
+			if at != 8*shift/6 || !strings.HasPrefix(text, got[:at]) || rest != text[(8*(shift+len(canary))+5)/6:] {
 				t.Errorf("%q became %q", text, got)
 			}
 		}

@@ -1,17 +1,19 @@
 package secret
 
 import (
+	"hash/maphash"
 	"slices"
 	"sort"
 	"strings"
 	"sync"
 )
 
-// matcher finds the secrets that a Masker knows at one time. It is not changed once it is built.
+// matcher finds the secrets that a Masker knows at one time. Once it is built, only clean changes.
 type matcher struct {
 	patterns []pattern // sorted by text
 	longest  int       // the length of the longest pattern
 	pairs    pairs     // the bytes with which patterns begin, two each
+	starts   windows   // the first four bytes of patterns
 	has      [256]bool // the bytes that a pattern has
 	wide     bool      // a pattern has bytes beyond ASCII
 	index    []int32   // by hash of the first four bytes: 1 + the first of the patterns, which are neighbours; 0 for none
@@ -20,6 +22,8 @@ type matcher struct {
 	all    pairs       // the bytes with which patterns and heads begin
 	simple [256]bool   // the bytes that, after a backslash, make an escape that no pattern can have
 	filter func() *filter
+	clean  clean
+	steps  *int // counts the characters that are looked at, for tests; nil does not
 }
 
 // pairs is a set of pairs of bytes, and of what may be the first byte of one.
@@ -46,13 +50,13 @@ func (p *pairs) has(text string, at int) bool {
 
 // newMatcher returns a matcher for values and, if wanted, the known formats.
 func newMatcher(formats bool, values []value) *matcher {
-	m := new(matcher)
-	names := map[string]string{}
+	m := &matcher{clean: clean{seed: maphash.MakeSeed()}}
+	known := map[string]bool{}
 	for _, v := range values {
-		for _, text := range encodings(v.text) {
-			if _, known := names[text]; !known {
-				names[text] = v.name
-				m.patterns = append(m.patterns, pattern{text, v.name})
+		for _, p := range encodings(v) {
+			if !known[p.text] {
+				known[p.text] = true
+				m.patterns = append(m.patterns, p)
 			}
 		}
 	}
@@ -66,6 +70,7 @@ func newMatcher(formats bool, values []value) *matcher {
 		m.longest = max(m.longest, len(p.text))
 		m.pairs.add(p.text)
 		m.all.add(p.text)
+		m.starts.add(load4(p.text))
 		for _, c := range []byte(p.text) {
 			m.has[c] = true
 			m.wide = m.wide || c >= 0x80
@@ -134,51 +139,4 @@ func (m *matcher) beginning(text string) (from, to int) {
 		return from, to
 	}
 	return 0, 0
-}
-
-// plain looks for a pattern at the beginning of text. It returns the longest one and its end. more reports that the text may go on as a
-// longer one.
-func (m *matcher) plain(text string) (found *pattern, end int, more bool) {
-	from, to := m.beginning(text)
-	if len(text) < 4 {
-		return nil, 0, to > from
-	}
-	for i := from; i < to; i++ {
-		p := &m.patterns[i]
-		at, goesOn := p.compare(text)
-		if at > end {
-			found, end = p, at
-		}
-		more = more || goesOn
-	}
-	return found, end, more
-}
-
-// wrapAt is the least length of a pattern that programs may divide into lines.
-const wrapAt = 56
-
-// compare returns the end of the pattern at the beginning of text, -1 if it is not there, and whether the text ends before that is known. A
-// long pattern may be divided into lines, as base64 and xxd print it, but not within its beginning, by which the filter finds it.
-func (p *pattern) compare(text string) (end int, more bool) {
-	switch {
-	case strings.HasPrefix(text, p.text):
-		return len(p.text), false
-	case strings.HasPrefix(p.text, text):
-		return -1, true
-	case len(p.text) < wrapAt || len(text) < span || !strings.ContainsAny(text[span:min(len(text), len(p.text))], "\r\n"):
-		return -1, false
-	}
-	for i := range len(p.text) {
-		for i >= span && end < len(text) && text[end] != p.text[i] && (text[end] == '\n' || text[end] == '\r') {
-			end++
-		}
-		switch {
-		case end == len(text):
-			return -1, true
-		case text[end] != p.text[i]:
-			return -1, false
-		}
-		end++
-	}
-	return end, false
 }

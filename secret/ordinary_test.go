@@ -141,6 +141,12 @@ func TestL7_Formats(t *testing.T) {
 			if err := w.Flush(); err != nil || out.String() != got {
 				t.Errorf("byte by byte %q became %q, %v", text, out.String(), err)
 			}
+			for shift := range 16 { // in a long text, which is filtered first
+				before, after := strings.Repeat("some words ", 30)+strings.Repeat(".", shift), strings.Repeat(" other words", 30)
+				if long := m.String(before + text + after); long != before+got+after {
+					t.Fatalf("in a long text %q became %q", text, long)
+				}
+			}
 		}
 	}
 }

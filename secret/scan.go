@@ -20,6 +20,9 @@ type scanner struct {
 	regions []region
 	safe    int   // no secret begins before this offset and ends behind the text
 	heads   []int // offsets at which the head of a format may begin
+	extents map[extentOf]*extent
+	runs    *runs // nil until a head was found
+	steps   int   // compared characters, for tests
 }
 
 // scan returns the secrets in a text, in their order and without overlaps. Unless the text is final, safe is the offset from which on it may
@@ -27,7 +30,7 @@ type scanner struct {
 func (m *matcher) scan(text, before string, final bool) (regions []region, safe int) {
 	s := scanner{matcher: m, text: text, before: before, final: final, safe: len(text)}
 	s.candidates()
-	if len(m.patterns) > 0 {
+	if len(s.patterns) > 0 {
 		s.escapes()
 	}
 	s.regions = union(s.regions)
@@ -39,6 +42,12 @@ func (m *matcher) scan(text, before string, final bool) (regions []region, safe 
 		}
 		if r.start >= s.safe {
 			s.regions = s.regions[:i]
+		}
+	}
+	if m.steps != nil {
+		*m.steps += s.steps + len(text)
+		if s.runs != nil {
+			*m.steps += s.runs.steps
 		}
 	}
 	return s.regions, s.safe
@@ -61,39 +70,38 @@ const small = 256
 func (s *scanner) candidates() {
 	n, at := len(s.text), 0
 	if n >= small {
-		for ; at < span; at++ { // what the filter must know may be before the text
-			s.candidate(at)
-		}
+		s.between(0, span) // what the filter must know may be before the text
+		at = span
 		f, bytes := s.filter(), bytesOf(s.text)
 		for place := 0; ; place += 4 {
 			place = f.next(bytes, place)
 			if place+8 > n {
 				break
 			}
-			for at = max(at, place-reach); at <= place+reach; at++ {
-				s.candidate(at)
+			if f.excludes(bytes, place) {
+				continue
 			}
+			at = s.between(max(at, place-reach-1), place+reach+1) // 1 for the first byte of a pattern with a lead
 		}
 		at = max(at, n-2*span-1)
 	}
-	for ; at < n; at++ {
-		s.candidate(at)
+	s.between(at, n)
+}
+
+// between looks at the candidates from one offset to another one, which it returns.
+func (s *scanner) between(from, to int) int {
+	for ; from < to; from++ {
+		if s.all.has(s.text, from) {
+			s.candidate(from)
+		}
 	}
+	return from
 }
 
 // candidate looks for what may begin at an offset.
 func (s *scanner) candidate(at int) {
-	if !s.all.has(s.text, at) {
-		return
-	}
-	if s.pairs.has(s.text, at) {
-		found, end, more := s.plain(s.text[at:])
-		if found != nil {
-			s.found(region{at, at + end, found.name})
-		}
-		if more {
-			s.wait(at)
-		}
+	if s.pairs.has(s.text, at) && (at+4 > len(s.text) || s.starts.has(load4(s.text[at:]))) {
+		s.plain(at)
 	}
 	for _, h := range s.matcher.heads[s.text[at]] {
 		if rest := s.text[at:]; strings.HasPrefix(rest, h.text) || !s.final && len(rest) < len(h.text) && strings.HasPrefix(h.text, rest) {
@@ -105,9 +113,15 @@ func (s *scanner) candidate(at int) {
 
 // escapes looks for patterns that have escapes in them.
 func (s *scanner) escapes() {
-	for _, kind := range []byte{'%', '\\'} {
-		tried := 0
-		for at := indexFrom(s.text, kind, 0); at < len(s.text); at = indexFrom(s.text, kind, at+1) {
+	tried := 0
+	for at := indexFrom(s.text, '%', 0); at < len(s.text); at = indexFrom(s.text, '%', at+1) {
+		if at+2 >= len(s.text) || mayBeHex(s.text[at+1]) && mayBeHex(s.text[at+2]) {
+			s.escaped(at, &tried)
+		}
+	}
+	tried = 0
+	for at := indexFrom(s.text, '\\', 0); at < len(s.text); at = indexFrom(s.text, '\\', at+1) {
+		if at+2 >= len(s.text) || !s.simple[s.text[at+1]] {
 			s.escaped(at, &tried)
 		}
 	}
@@ -115,6 +129,11 @@ func (s *scanner) escapes() {
 
 // indexFrom returns the offset of the first c from an offset on, or the length of the text.
 func indexFrom(text string, c byte, from int) int {
+	for near := min(from+8, len(text)); from < near; from++ { // escapes often come together
+		if text[from] == c {
+			return from
+		}
+	}
 	if i := strings.IndexByte(text[from:], c); i >= 0 {
 		return from + i
 	}
@@ -127,6 +146,7 @@ func (s *scanner) matchFormats() {
 		return
 	}
 	known := s.regions
+	s.runs = new(runs)
 	var keys []region
 	for _, at := range s.heads {
 		rest, inWord := s.text[at:], isInWord(s.leftOf(at)) && !ends(known, at)
@@ -140,7 +160,7 @@ func (s *scanner) matchFormats() {
 				}
 				continue
 			}
-			from, to, more := h.format.match(rest, len(h.text))
+			from, to, more := h.format.match(&suffix{rest, at, s.runs}, len(h.text))
 			if more {
 				s.wait(at)
 			}
@@ -153,9 +173,10 @@ func (s *scanner) matchFormats() {
 	s.regions = union(append(known, keys...))
 }
 
-// ends reports whether one of the regions ends at an offset.
+// ends reports whether one of the regions, which are in order and do not overlap, ends at an offset.
 func ends(regions []region, at int) bool {
-	return slices.ContainsFunc(regions, func(r region) bool { return r.end == at })
+	_, found := slices.BinarySearchFunc(regions, at, func(r region, at int) int { return r.end - at })
+	return found
 }
 
 // leftContext counts the bytes before a text that decide whether a word begins with it.

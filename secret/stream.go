@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"hash/maphash"
 	"io"
 	"strings"
 	"sync"
@@ -14,10 +15,21 @@ type Stream struct {
 	held   []byte // what may be the beginning of a secret
 	before []byte // the end of the text before held
 	out    []byte // reused
+	rescan int    // the length of held with which it is looked at again
+	shared *shared
 }
 
 // Stream returns a new stream.
 func (m *Masker) Stream() *Stream { return &Stream{masker: m} }
+
+// Twin returns another stream for the same Masker. The two may get different texts, but if they get the same pieces, one of them has little
+// to do. Twins may be used concurrently.
+func (s *Stream) Twin() *Stream {
+	if s.shared == nil {
+		s.shared = new(shared)
+	}
+	return &Stream{masker: s.masker, shared: s.shared}
+}
 
 // Next adds a piece of text and returns what can be shown of the text so far, beyond what Next has returned before.
 func (s *Stream) Next(piece string) string {
@@ -34,7 +46,7 @@ func (s *Stream) NextBytes(piece []byte) []byte {
 		return s.add(view(piece), false)
 	}
 	text := view(piece)
-	regions, safe := s.masker.current().scan(text, view(s.before), false)
+	regions, safe := s.scan(text, false)
 	shown := piece[:safe]
 	if len(regions) > 0 {
 		s.out = s.masker.replace(s.out[:0], text[:safe], regions)
@@ -61,12 +73,31 @@ func (s *Stream) add(piece string, final bool) []byte {
 	text := piece
 	if len(s.held) > 0 {
 		s.held = append(s.held, piece...)
+		if len(s.held) < s.rescan && !final {
+			return nil
+		}
 		text = view(s.held)
 	}
-	regions, safe := s.masker.current().scan(text, view(s.before), final)
+	regions, safe := s.scan(text, final)
 	s.out = s.masker.replace(s.out[:0], text[:safe], regions)
 	s.keep(text, regions, safe)
 	return s.out
+}
+
+// scan looks for secrets in what was not decided so far.
+func (s *Stream) scan(text string, final bool) ([]region, int) {
+	m, before := s.masker.current(), view(s.before)
+	if final {
+		return m.scan(text, before, true)
+	}
+	if safe, ok := s.shared.look(m, text, before); ok {
+		return nil, safe
+	}
+	regions, safe := m.scan(text, before, false)
+	if len(regions) == 0 {
+		s.shared.keep(m, text, before, safe)
+	}
+	return regions, safe
 }
 
 // keep holds what was not decided of a text, and what decides whether a word begins there.
@@ -81,7 +112,14 @@ func (s *Stream) keep(text string, regions []region, safe int) {
 		s.before = s.before[max(0, len(s.before)-leftContext):]
 	}
 	s.held = append(s.held[:0], text[safe:]...) // may be a part of held itself, further behind
+	s.rescan = 0
+	if n := len(s.held); n >= longHeld { // looking at it with each small piece would take long
+		s.rescan = n + n/16
+	}
 }
+
+// longHeld is how much is held back before more than a piece has to come for another look at it.
+const longHeld = 1 << 10
 
 // bytesOf returns the bytes of a text, which must not be changed.
 func bytesOf(text string) []byte { return unsafe.Slice(unsafe.StringData(text), len(text)) }
@@ -95,10 +133,25 @@ type Writer struct {
 	mu     sync.Mutex
 	to     io.Writer
 	stream *Stream
+
+	matcher *matcher // at the beginning, if the text is to be known as clean
+	hash    maphash.Hash
+	written int
 }
 
 // Writer returns a Writer to w.
-func (m *Masker) Writer(w io.Writer) *Writer { return &Writer{to: w, stream: m.Stream()} }
+func (m *Masker) Writer(w io.Writer) *Writer { return m.Stream().Writer(w) }
+
+// Writer returns a Writer that masks with the stream, which must not be used by others. If the stream has twins, what was written is known
+// to the Masker until the next secret is registered, so that String has little to do if it gets the whole of it.
+func (s *Stream) Writer(w io.Writer) *Writer {
+	writer := &Writer{to: w, stream: s}
+	if s.shared != nil {
+		writer.matcher = s.masker.current()
+		writer.hash.SetSeed(writer.matcher.clean.seed)
+	}
+	return writer
+}
 
 // Write implements io.Writer.
 func (w *Writer) Write(p []byte) (int, error) {
@@ -114,12 +167,22 @@ func (w *Writer) Write(p []byte) (int, error) {
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.pass(w.stream.flush())
+	err := w.pass(w.stream.flush())
+	if w.matcher != nil && w.matcher == w.stream.masker.current() && w.written >= worthHash {
+		w.matcher.clean.add(w.hash.Sum64())
+	}
+	w.hash.Reset()
+	w.written = 0
+	return err
 }
 
 func (w *Writer) pass(text []byte) error {
 	if len(text) == 0 {
 		return nil
+	}
+	if w.matcher != nil {
+		_, _ = w.hash.Write(text) // never fails
+		w.written += len(text)
 	}
 	_, err := w.to.Write(text)
 	return err

@@ -2,6 +2,7 @@ package masked
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 
 	"github.com/attractor-go/attractor/agent"
@@ -9,16 +10,22 @@ import (
 )
 
 // Events returns an OnEvent that masks all texts of events before show gets them. The deltas of one text are masked together: the end of a
-// delta that may be the beginning of a secret comes with the next delta, or in one more delta before the text ends. It is called with one
-// event at a time, as OnEvent is. A nil show returns nil.
+// delta that may be the beginning of a secret comes with the next delta, or in one more delta before the text ends. The additional delta has a
+// Seq of its own. If an event behind it has that Seq, it is shown with the next one, until a delta that is held back leaves a number free. So
+// the numbers rise, but may be greater than those of [agent.Session.Events]. It is called with one event at a time, as OnEvent is. A nil show
+// returns nil.
 func Events(m *secret.Masker, show func(agent.Event)) func(agent.Event) {
 	if show == nil {
 		return nil
 	}
-	e := &events{masker: m, texts: map[text]*delta{}}
+	e := &events{masker: m}
 	return func(ev agent.Event) {
-		for _, masked := range e.mask(ev) {
-			show(masked)
+		rests, masked := e.mask(ev)
+		for _, rest := range rests {
+			show(e.number(rest))
+		}
+		if masked != nil {
+			show(e.number(masked))
 		}
 	}
 }
@@ -26,7 +33,14 @@ func Events(m *secret.Masker, show func(agent.Event)) func(agent.Event) {
 // events masks the events of a session and of its subagents.
 type events struct {
 	masker *secret.Masker
-	texts  map[text]*delta // the texts that have begun
+	texts  []*delta // the texts that have begun
+	shown  []number // of the sessions that have not ended
+}
+
+// number holds the last Seq of a session that was shown.
+type number struct {
+	session string
+	seq     int64
 }
 
 // text identifies a text that comes in deltas.
@@ -40,68 +54,115 @@ type text struct {
 
 // delta holds the state of one text and the last of its deltas, from which the one with the rest is made.
 type delta struct {
+	text
 	stream *secret.Stream
 	last   agent.Event
 }
 
-// mask returns what is to be shown for an event.
-func (e *events) mask(ev agent.Event) []agent.Event {
+// mask returns what is to be shown for an event: the rests of texts that end with it, and the event itself, nil if all of it is held back.
+func (e *events) mask(ev agent.Event) (rests []agent.Event, masked agent.Event) {
 	switch ev := ev.(type) {
 	case *agent.AssistantTextDelta:
-		return e.delta(text{ev.SessionID, ev.Kind, ev.Block, "", ""}, ev, &ev.Text)
+		return nil, e.delta(text{ev.SessionID, ev.Kind, ev.Block, "", ""}, ev, &ev.Text)
 	case *agent.ThinkingDelta:
-		return e.delta(text{ev.SessionID, ev.Kind, 0, "", ""}, ev, &ev.Text)
+		return nil, e.delta(text{ev.SessionID, ev.Kind, 0, "", ""}, ev, &ev.Text)
 	case *agent.ToolCallOutputDelta:
-		return e.delta(text{ev.SessionID, ev.Kind, 0, ev.CallID, ev.Stream}, ev, &ev.Text)
+		return nil, e.delta(text{ev.SessionID, ev.Kind, 0, ev.CallID, ev.Stream}, ev, &ev.Text)
 	case *agent.SubagentEvent:
-		var shown []agent.Event
-		for _, inner := range e.mask(ev.Event) {
-			outer := ev
-			if inner != ev.Event {
-				outer = &agent.SubagentEvent{EventHeader: ev.EventHeader, AgentID: ev.AgentID, Event: inner}
-			}
-			shown = append(shown, outer)
+		rests, inner := e.mask(ev.Event)
+		for i, rest := range rests {
+			rests[i] = &agent.SubagentEvent{EventHeader: ev.EventHeader, AgentID: ev.AgentID, Event: e.number(rest)}
 		}
-		return shown
+		if inner == nil {
+			return rests, nil
+		}
+		if inner = e.number(inner); inner == ev.Event {
+			return rests, ev
+		}
+		return rests, &agent.SubagentEvent{EventHeader: ev.EventHeader, AgentID: ev.AgentID, Event: inner}
+	case *agent.SessionStart: // a session that is resumed goes on with numbers of its own
+		e.last(ev.SessionID).seq = 0
 	}
-	return append(e.rests(ev), fields(e.masker, ev))
+	return e.rests(ev), fields(e.masker, ev)
 }
 
-// delta masks a delta. It returns nothing if all of it is held back.
-func (e *events) delta(id text, ev agent.Event, piece *string) []agent.Event {
-	d := e.texts[id]
-	if d == nil {
-		d = &delta{stream: e.masker.Stream()}
-		e.texts[id] = d
+// number returns an event whose Seq is greater than that of the events of its session before it: the event itself, or a copy.
+func (e *events) number(ev agent.Event) agent.Event {
+	head := ev.Head()
+	if head.Seq == 0 { // not of a session
+		return ev
 	}
+	last := e.last(head.SessionID)
+	if head.Seq <= last.seq {
+		ev = copied(ev)
+		ev.Head().Seq = last.seq + 1
+	}
+	last.seq = ev.Head().Seq
+	if _, ok := ev.(*agent.SessionEnd); ok {
+		e.shown = slices.DeleteFunc(e.shown, func(n number) bool { return n.session == head.SessionID })
+	}
+	return ev
+}
+
+// last returns the entry of a session.
+func (e *events) last(session string) *number {
+	for i := range e.shown {
+		if e.shown[i].session == session {
+			return &e.shown[i]
+		}
+	}
+	e.shown = append(e.shown, number{session: session})
+	return &e.shown[len(e.shown)-1]
+}
+
+// copied returns a copy of an event.
+func copied(ev agent.Event) agent.Event {
+	v := reflect.ValueOf(ev)
+	c := reflect.New(v.Type().Elem())
+	c.Elem().Set(v.Elem())
+	return c.Interface().(agent.Event)
+}
+
+// delta masks a delta. It returns nil if all of it is held back.
+func (e *events) delta(id text, ev agent.Event, piece *string) agent.Event {
+	d := e.begun(id)
 	d.last = ev
 	switch shown := d.stream.Next(*piece); shown {
 	case *piece:
-		return []agent.Event{ev}
+		return ev
 	case "":
 		return nil
 	default:
-		return []agent.Event{withText(ev, shown)}
+		return withText(ev, shown)
 	}
+}
+
+// begun returns the state of a text.
+func (e *events) begun(id text) *delta {
+	for _, d := range e.texts {
+		if d.text == id {
+			return d
+		}
+	}
+	d := &delta{text: id, stream: e.masker.Stream()}
+	e.texts = append(e.texts, d)
+	return d
 }
 
 // rests returns deltas with what is held back of the texts that end with an event.
 func (e *events) rests(ev agent.Event) []agent.Event {
-	if len(e.texts) == 0 {
-		return nil
-	}
-	var shown []agent.Event
-	for id, d := range e.texts {
-		if !ends(ev, id) {
-			continue
+	var rests []agent.Event
+	e.texts = slices.DeleteFunc(e.texts, func(d *delta) bool {
+		if !ends(ev, d.text) {
+			return false
 		}
 		if rest := d.stream.Flush(); rest != "" {
-			shown = append(shown, withText(d.last, rest))
+			rests = append(rests, withText(d.last, rest))
 		}
-		delete(e.texts, id)
-	}
-	slices.SortFunc(shown, func(a, b agent.Event) int { return cmp.Compare(a.Head().Seq, b.Head().Seq) })
-	return shown
+		return true
+	})
+	slices.SortFunc(rests, func(a, b agent.Event) int { return cmp.Compare(a.Head().Seq, b.Head().Seq) })
+	return rests
 }
 
 // ends reports whether an event ends a text.
@@ -124,19 +185,14 @@ func ends(ev agent.Event, id text) bool {
 
 // withText returns a copy of a delta with another text.
 func withText(ev agent.Event, text string) agent.Event {
+	ev = copied(ev)
 	switch ev := ev.(type) {
 	case *agent.AssistantTextDelta:
-		copied := *ev
-		copied.Text = text
-		return &copied
+		ev.Text = text
 	case *agent.ThinkingDelta:
-		copied := *ev
-		copied.Text = text
-		return &copied
+		ev.Text = text
 	case *agent.ToolCallOutputDelta:
-		copied := *ev
-		copied.Text = text
-		return &copied
+		ev.Text = text
 	}
 	return ev
 }

@@ -176,7 +176,28 @@ func (w *world) run(input string) (*agent.Result, error) {
 	if closeErr := s.Close(); closeErr != nil {
 		w.t.Error(closeErr)
 	}
+	checkNumbers(w.t, w.events)
 	return result, err
+}
+
+// checkNumbers checks that the Seq of the events of each session rise.
+func checkNumbers(t *testing.T, events []agent.Event) {
+	t.Helper()
+	last := map[string]int64{}
+	var check func(agent.Event)
+	check = func(ev agent.Event) {
+		head := ev.Head()
+		if head.Seq <= last[head.SessionID] {
+			t.Errorf("%s of %s is event %d, after event %d", head.Kind, head.SessionID, head.Seq, last[head.SessionID])
+		}
+		last[head.SessionID] = head.Seq
+		if outer, ok := ev.(*agent.SubagentEvent); ok {
+			check(outer.Event)
+		}
+	}
+	for _, ev := range events {
+		check(ev)
+	}
 }
 
 // sink returns all that reached a sink.

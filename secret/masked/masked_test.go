@@ -229,3 +229,47 @@ func TestL7_SubagentsKeepTheirRests(t *testing.T) {
 		t.Errorf("shown is %q", shown)
 	}
 }
+
+// What is held back of a text becomes an event with a number of its own, also in a subagent and between other events. The numbers are those of
+// the session again as soon as there is a free one.
+func TestL7_NumbersOfRests(t *testing.T) {
+	var got []agent.Event
+	show := masked.Events(masker(t), func(ev agent.Event) { got = append(got, ev) })
+	seq := map[string]int64{}
+	header := func(session string, kind agent.Kind) agent.EventHeader {
+		seq[session]++
+		return agent.EventHeader{Kind: kind, SessionID: session, Seq: seq[session]}
+	}
+	output := func(session, call, text string) agent.Event {
+		return &agent.ToolCallOutputDelta{EventHeader: header(session, agent.KindToolCallOutputDelta), CallID: call, Text: text}
+	}
+	end := func(session, call string) agent.Event {
+		return &agent.ToolCallEnd{EventHeader: header(session, agent.KindToolCallEnd), CallID: call}
+	}
+	child := func(ev agent.Event) agent.Event {
+		return &agent.SubagentEvent{EventHeader: header("parent", agent.KindSubagentEvent), AgentID: "1", Event: ev}
+	}
+	for _, ev := range []agent.Event{
+		output("parent", "a", "1 can"), output("parent", "b", "2 can"), end("parent", "a"), end("parent", "b"),
+		child(output("child", "c", "3 can")), child(end("child", "c")),
+		output("parent", "d", "can"), output("parent", "d", "a"), output("parent", "d", "ry."), end("parent", "d"),
+	} {
+		show(ev)
+	}
+	checkNumbers(t, got)
+	var texts strings.Builder
+	for _, ev := range got {
+		if outer, ok := ev.(*agent.SubagentEvent); ok {
+			ev = outer.Event
+		}
+		if delta, ok := ev.(*agent.ToolCallOutputDelta); ok {
+			texts.WriteString(delta.CallID + ":" + delta.Text + "|")
+		}
+	}
+	if got, want := texts.String(), "a:1 |b:2 |a:can|b:can|c:3 |c:can|d:canary.|"; got != want {
+		t.Errorf("the texts are %q, want %q", got, want)
+	}
+	if last := got[len(got)-1].Head().Seq; last != seq["parent"]+1 {
+		t.Errorf("the last event has number %d, in the session %d: three events were added and two held back", last, seq["parent"])
+	}
+}

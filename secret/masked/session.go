@@ -16,6 +16,7 @@ import (
 type session struct {
 	tool.Session
 	masker  *secret.Masker
+	stream  *secret.Stream // the twin of those that mask the output of the call
 	options Options
 }
 
@@ -25,7 +26,7 @@ func (s *session) Outputs() tool.Outputs {
 	if store == nil || s.options.KeepRaw {
 		return store
 	}
-	return outputs{store, s.masker}
+	return outputs{store, s.stream}
 }
 
 // Processes implements [tool.Session].
@@ -51,7 +52,7 @@ func (s *session) Note(ctx context.Context, kind string, data json.RawMessage, t
 // outputs masks what is written to a store.
 type outputs struct {
 	tool.Outputs
-	masker *secret.Masker
+	stream *secret.Stream
 }
 
 // Create implements [tool.Outputs].
@@ -60,7 +61,7 @@ func (o outputs) Create(callID string) (string, io.WriteCloser, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	return id, &output{o.masker.Writer(w), w}, nil
+	return id, &output{o.stream.Twin().Writer(w), w}, nil
 }
 
 // output masks what is written to one output.
@@ -94,7 +95,7 @@ func (e environment) Start(ctx context.Context, cmd env.Command) (env.Process, e
 	if cmd.Output == nil {
 		return e.Environment.Start(ctx, cmd)
 	}
-	live := &liveOutput{masker: e.masker, to: cmd.Output}
+	live := &liveOutput{stream: e.masker.Stream(), to: cmd.Output}
 	cmd.Output = live.write
 	p, err := e.Environment.Start(ctx, cmd)
 	if err != nil {
@@ -120,7 +121,7 @@ func (p *process) Wait(ctx context.Context) (env.Exit, error) {
 
 // liveOutput masks what a command prints while it runs, each stream by itself. It is safe for concurrent use.
 type liveOutput struct {
-	masker *secret.Masker
+	stream *secret.Stream // the twin of those that are used
 	to     func(stream int, p []byte)
 
 	mu      sync.Mutex
@@ -139,7 +140,7 @@ func (l *liveOutput) write(stream int, p []byte) {
 		if l.streams == nil {
 			l.streams = map[int]*secret.Stream{}
 		}
-		s = l.masker.Stream()
+		s = l.stream.Twin()
 		l.streams[stream] = s
 	}
 	if shown := s.NextBytes(p); len(shown) > 0 {

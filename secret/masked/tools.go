@@ -27,12 +27,12 @@ func Tools(m *secret.Masker, o Options) tool.Middleware {
 			if err := refuse(m, call); err != nil {
 				return tool.Result{}, err
 			}
-			inner := *call
+			inner, stream := *call, m.Stream().Twin()
 			if call.Session != nil {
-				inner.Session = &session{call.Session, m, o}
+				inner.Session = &session{call.Session, m, stream, o}
 			}
 			if call.Live != nil {
-				live := &liveOutput{masker: m, to: call.Live}
+				live := &liveOutput{stream: stream, to: call.Live}
 				inner.Live = live.write
 				defer live.close()
 			}
