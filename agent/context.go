@@ -28,8 +28,8 @@ func (c *Context) Tokens() int { return c.Counted + (c.Chars+charsPerToken-1)/ch
 func (c *Context) add(m llm.Message) { c.Chars += chars(m.Parts) }
 
 func (c *Context) addTools(tools []llm.ToolDefinition) {
-	for _, t := range tools {
-		c.Chars += len(t.Name) + len(t.Description) + len(t.Parameters)
+	for i := range tools {
+		c.Chars += tools[i].Size()
 	}
 }
 

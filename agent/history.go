@@ -139,9 +139,15 @@ func belongs(role llm.Role, part llm.Part) bool {
 	case llm.Thinking, llm.ToolCall, llm.Opaque:
 		return role == llm.RoleAssistant
 	case llm.ToolResult:
-		return role == llm.RoleTool && !slices.ContainsFunc(p.Content, func(c llm.Part) bool { return !belongs(llm.RoleUser, c) })
+		return role == llm.RoleTool && !slices.ContainsFunc(p.Content, func(c llm.Part) bool { return !belongsInResult(c) })
 	}
 	return false
+}
+
+// belongsInResult reports whether a result may have a part.
+func belongsInResult(part llm.Part) bool {
+	_, reference := part.(llm.ToolReference)
+	return reference || belongs(llm.RoleUser, part)
 }
 
 // checkPlace returns an error for a message that cannot follow those before it.

@@ -15,6 +15,8 @@ type Model struct {
 	Reasoning bool     `json:"reasoning,omitempty"`
 	// Efforts lists the reasoning efforts that the model supports, lowest first.
 	Efforts []string `json:"efforts,omitempty"`
+	// LoadsTools says that the vendor keeps deferred tools from the model and loads those that a result refers to.
+	LoadsTools bool `json:"loads_tools,omitempty"`
 	// Prices lists the prices by the size of the input; the first one has no lower bound. Empty means unknown.
 	Prices []Price `json:"prices,omitempty"`
 }

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// Part is one piece of a message's content: [Text], [Media], [Thinking], [ToolCall], [ToolResult] or [Opaque], always as a value,
-// never as a pointer. Other packages cannot define more.
+// Part is one piece of a message's content: [Text], [Media], [Thinking], [ToolCall], [ToolResult], [ToolReference] or [Opaque], always as
+// a value, never as a pointer. Other packages cannot define more.
 type Part interface{ isPart() }
 
 // Text holds plain text.
@@ -57,11 +57,17 @@ type ToolCall struct {
 type ToolResult struct {
 	CallID string `json:"call_id"`
 	Name   string `json:"name,omitempty"`
-	// Content has only text and media.
+	// Content has only text, media and references to tools.
 	Content Parts `json:"content,omitempty"`
 	IsError bool  `json:"is_error,omitempty"`
 	// Free marks the result of a free-form tool's call.
 	Free bool `json:"free,omitempty"`
+}
+
+// ToolReference names a deferred tool that a result has found. It stands in a [ToolResult], beside text that describes the tools. If the
+// model's vendor loads tools, the references are sent in place of the result's other content. Other models get only the other content.
+type ToolReference struct {
+	Name string `json:"name"`
 }
 
 // Opaque holds a provider's block that this package has no type for. It is sent back verbatim, and only to that provider.
@@ -71,12 +77,13 @@ type Opaque struct {
 	Data string `json:"data"`
 }
 
-func (Text) isPart()       {}
-func (Media) isPart()      {}
-func (Thinking) isPart()   {}
-func (ToolCall) isPart()   {}
-func (ToolResult) isPart() {}
-func (Opaque) isPart()     {}
+func (Text) isPart()          {}
+func (Media) isPart()         {}
+func (Thinking) isPart()      {}
+func (ToolCall) isPart()      {}
+func (ToolResult) isPart()    {}
+func (ToolReference) isPart() {}
+func (Opaque) isPart()        {}
 
 // Parts is the content of a message. Its JSON is an array of objects, each with the part's kind as its only key:
 // [{"text":{"text":"hi"}}]. It is lossless for valid UTF-8.
@@ -118,6 +125,17 @@ func (p Parts) ToolCalls() []ToolCall {
 	return calls
 }
 
+// ToolReferences returns the names of the tools that the parts refer to, in order.
+func (p Parts) ToolReferences() []string {
+	var names []string
+	for _, part := range p {
+		if r, ok := part.(ToolReference); ok {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
 // Reasoning returns the readable text of the thinking blocks, concatenated.
 func (p Parts) Reasoning() string {
 	var b []byte
@@ -131,12 +149,13 @@ func (p Parts) Reasoning() string {
 
 // The kinds of parts, as written in JSON.
 const (
-	kindText       = "text"
-	kindMedia      = "media"
-	kindThinking   = "thinking"
-	kindToolCall   = "tool_call"
-	kindToolResult = "tool_result"
-	kindOpaque     = "opaque"
+	kindText          = "text"
+	kindMedia         = "media"
+	kindThinking      = "thinking"
+	kindToolCall      = "tool_call"
+	kindToolResult    = "tool_result"
+	kindToolReference = "tool_reference"
+	kindOpaque        = "opaque"
 )
 
 func kindOf(p Part) (string, error) {
@@ -151,6 +170,8 @@ func kindOf(p Part) (string, error) {
 		return kindToolCall, nil
 	case ToolResult:
 		return kindToolResult, nil
+	case ToolReference:
+		return kindToolReference, nil
 	case Opaque:
 		return kindOpaque, nil
 	case nil:
@@ -235,6 +256,8 @@ func decodePart(kind string, body []byte) (Part, error) {
 		return decodeAs[ToolCall](body)
 	case kindToolResult:
 		return decodeAs[ToolResult](body)
+	case kindToolReference:
+		return decodeAs[ToolReference](body)
 	case kindOpaque:
 		return decodeAs[Opaque](body)
 	}

@@ -32,6 +32,10 @@ func scanPart(s *jsonscan.Scanner) Part {
 		return scanToolCall(s)
 	case s.Field(kindToolResult):
 		return scanToolResult(s)
+	case s.Field(kindToolReference):
+		var r ToolReference
+		s.Decode(&r)
+		return r
 	case s.Field(kindThinking):
 		return scanThinking(s)
 	case s.Field(kindMedia):

@@ -183,7 +183,13 @@ func asText(result ToolResult) Parts {
 	if result.IsError {
 		outcome = "Error result"
 	}
-	return append(TextParts(outcome+" of an earlier call of "+name+":\n"), result.Content...)
+	parts := TextParts(outcome + " of an earlier call of " + name + ":\n")
+	for _, part := range result.Content {
+		if _, reference := part.(ToolReference); !reference { // only a result can hold it
+			parts = append(parts, part)
+		}
+	}
+	return parts
 }
 
 // empty reports whether a message has no content that an API would accept.

@@ -64,6 +64,19 @@ type ToolDefinition struct {
 	Parameters json.RawMessage `json:"parameters,omitempty"`
 	// Grammar makes the tool a free-form one for providers that support them; others use Parameters.
 	Grammar *Grammar `json:"grammar,omitempty"`
+	// Deferred keeps the definition from the model until a tool result names the tool by a [ToolReference]. Then a model whose vendor
+	// loads tools ([Model.LoadsTools]) can call it. Other models never get the definition, so its tool needs another way to be called.
+	Deferred bool `json:"deferred,omitempty"`
+	// Finds says that the tool finds deferred ones: its results refer to them. Some vendors have a form of their own for such a tool.
+	Finds bool `json:"finds,omitempty"`
+}
+
+// Size returns how many bytes the definition adds to the beginning of a prompt. A deferred one adds nothing.
+func (d *ToolDefinition) Size() int {
+	if d.Deferred {
+		return 0
+	}
+	return len(d.Name) + len(d.Description) + len(d.Parameters)
 }
 
 // Grammar constrains the text of a free-form tool call.
@@ -113,12 +126,12 @@ func (r *Request) Validate() error {
 	switch r.ToolChoice.Mode {
 	case "", ToolAuto, ToolNone:
 	case ToolRequired:
-		if len(r.Tools) == 0 {
-			return Errorf(ErrInvalidRequest, "the tool choice is required, but the request has no tools")
+		if !r.offers(func(*ToolDefinition) bool { return true }) {
+			return Errorf(ErrInvalidRequest, "the tool choice is required, but the request has no tools that are not deferred")
 		}
 	case ToolNamed:
-		if !r.hasTool(r.ToolChoice.Name) {
-			return Errorf(ErrInvalidRequest, "the tool choice names %q, which is not among the request's tools", r.ToolChoice.Name)
+		if !r.offers(func(t *ToolDefinition) bool { return t.Name == r.ToolChoice.Name }) {
+			return Errorf(ErrInvalidRequest, "the tool choice names %q, which is not among the request's tools that are not deferred", r.ToolChoice.Name)
 		}
 	default:
 		return Errorf(ErrInvalidRequest, "unknown tool choice %q; use auto, none, required or named", r.ToolChoice.Mode)
@@ -126,9 +139,10 @@ func (r *Request) Validate() error {
 	return nil
 }
 
-func (r *Request) hasTool(name string) bool {
-	for _, t := range r.Tools {
-		if t.Name == name {
+// offers reports whether a tool that is not deferred satisfies a condition.
+func (r *Request) offers(is func(*ToolDefinition) bool) bool {
+	for i := range r.Tools {
+		if t := &r.Tools[i]; !t.Deferred && is(t) {
 			return true
 		}
 	}

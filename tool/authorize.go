@@ -101,7 +101,7 @@ func (p *Prepared) findGuarded(ctx context.Context, e env.Environment) {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		*p = *Refuse(p.Call, fmt.Sprintf("Error: the call of %s was not run, because it cannot be told whether it needs an approval: %v", p.Call.Name, err))
+		*p = *Refuse(p.Call, fmt.Sprintf("Error: the call of %s was not run, because it cannot be told whether it needs an approval: %v", p.asked().Name, err))
 	}
 }
 
@@ -140,14 +140,17 @@ func (r *Registry) Authorize(ctx context.Context, p *Prepared, c Call, hook Auth
 	if p.Outcome != nil {
 		return p, false
 	}
+	name, args := p.asked().Name, p.asked().Args
+	if _, ok := r.lookup(name); p.inner != nil && !ok { // it was removed since the call was prepared
+		return p.refused(r.unknownForward(name)), false
+	}
 	d, err := r.decide(ctx, p, c, hook)
-	name := p.Call.Name
 	switch {
 	case err != nil:
 		return p.refused(fmt.Sprintf("Error: the call of %s was not permitted: %v", name, err)), false
 	case d.Verdict != Allow && d.Verdict != Ask:
 		return p.refused(strings.TrimSuffix(fmt.Sprintf("Error: the call of %s was not permitted: %s", name, d.Reason), ": ")), false
-	case d.Args != "" && d.Args != p.Call.Args:
+	case d.Args != "" && d.Args != args:
 		p = r.edited(ctx, p, c, d.Args)
 	}
 	if p.Outcome != nil || d.Verdict == Ask {
@@ -170,14 +173,19 @@ func (r *Registry) decide(ctx context.Context, p *Prepared, c Call, hook Authori
 
 // edited prepares a call again with other arguments.
 func (r *Registry) edited(ctx context.Context, p *Prepared, c Call, args string) *Prepared {
-	call, ignored := p.Call, p.ignored
+	call := p.asked()
 	call.Args = args
-	p = r.Prepare(call)
-	if p.ignored == "" { // report what the model sent
-		p.ignored = ignored
+	var edited *Prepared
+	if p.inner != nil {
+		edited = r.forwarded(p, call)
+	} else {
+		edited = r.Prepare(call)
 	}
-	p.findGuarded(ctx, c.Env)
-	return p
+	if edited.ignored == "" { // report what the model sent
+		edited.ignored = p.ignored
+	}
+	edited.findGuarded(ctx, c.Env)
+	return edited
 }
 
 // request returns the request for a hook about a call.
@@ -186,7 +194,7 @@ func (r *Registry) request(p *Prepared, c Call) Request {
 	if c.Env != nil {
 		dir = c.Env.WorkDir()
 	}
-	return Request{SessionID: c.SessionID, AgentID: c.AgentID, Dir: dir, Call: p.Call, Access: p.Access,
+	return Request{SessionID: c.SessionID, AgentID: c.AgentID, Dir: dir, Call: p.asked(), Access: p.Access,
 		edit: func(ctx context.Context, args string) (Request, error) {
 			edited := r.edited(ctx, p, c, args)
 			if edited.Outcome != nil {
@@ -198,7 +206,7 @@ func (r *Registry) request(p *Prepared, c Call) Request {
 
 // Unapproved returns a call that needs an approval as refused, because nobody can be asked.
 func (p *Prepared) Unapproved() *Prepared {
-	return p.refused(fmt.Sprintf("Error: the call of %s needs a person's approval, and nobody is there to give it.%s", p.Call.Name, p.Access.reasons()))
+	return p.refused(fmt.Sprintf("Error: the call of %s needs a person's approval, and nobody is there to give it.%s", p.asked().Name, p.Access.reasons()))
 }
 
 // refused returns the call as refused, with the text for the model.

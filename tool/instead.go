@@ -30,7 +30,17 @@ func (r *Registry) unknownTool(call llm.ToolCall) *Prepared {
 	} else {
 		problem += ", and no other does the same"
 	}
-	return Refuse(call, fmt.Sprintf("Error: %s. The tools are: %s.", problem, strings.Join(r.Names(), ", ")))
+	var offered []string
+	for _, def := range r.Definitions() {
+		if !def.Deferred {
+			offered = append(offered, def.Name)
+		}
+	}
+	more := ""
+	if deferred := len(r.Names()) - len(offered); deferred > 0 {
+		more = fmt.Sprintf(" There are %d more. %s", deferred, r.howToFind())
+	}
+	return Refuse(call, fmt.Sprintf("Error: %s. The tools are: %s.%s", problem, strings.Join(offered, ", "), more))
 }
 
 // instead returns what the model can call in place of a tool that is not registered, or "".

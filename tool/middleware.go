@@ -73,7 +73,8 @@ func (p *Prepared) Run(ctx context.Context, c Call, chain []Middleware, begin fu
 
 // fill sets the fields of c that describe the prepared call.
 func (p *Prepared) fill(c *Call) {
-	c.ID, c.Name, c.Args, c.Access, c.Approved = p.Call.ID, p.Call.Name, p.Call.Args, p.Access, p.approved
+	call := p.asked()
+	c.ID, c.Name, c.Args, c.Access, c.Approved = call.ID, call.Name, call.Args, p.Access, p.approved
 }
 
 // runMiddleware calls the handler inside the chain.
@@ -93,7 +94,7 @@ func (x *execution) runMiddleware(handler Handler, chain []Middleware, c *Call) 
 // runTool is the innermost handler. Its tool's context ends with the given context and with that of the execution.
 func (x *execution) runTool(ctx context.Context, given *Call) (Result, error) {
 	if !x.state.CompareAndSwap(stateWaiting, stateBegun) {
-		return Result{}, fmt.Errorf("the call of %s was not run again: a middleware calls next once, and before it returns", x.Call.Name)
+		return Result{}, fmt.Errorf("the call of %s was not run again: a middleware calls next once, and before it returns", x.asked().Name)
 	}
 	defer close(x.ended)
 	if ctx != x.ctx { // a middleware has made another one

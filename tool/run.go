@@ -24,10 +24,11 @@ type Prepared struct {
 	Outcome *Outcome
 
 	tool     registered
-	ignored  string   // describes the unknown parameters that were left out
-	readable bool     // the model has a tool that reads stored outputs
-	guarded  bool     // Access.Guarded was looked up
-	approved []string // the guarded paths that may be changed
+	inner    *llm.ToolCall // the call of a deferred tool that Call stands for
+	ignored  string        // describes the unknown parameters that were left out
+	readable bool          // the model has a tool that reads stored outputs
+	guarded  bool          // Access.Guarded was looked up
+	approved []string      // the guarded paths that may be changed
 }
 
 // Outcome holds what became of a call.
@@ -80,6 +81,9 @@ func (r *Registry) Prepare(call llm.ToolCall) *Prepared {
 		return invalid(call, unknown)
 	}
 	p.Valid, p.ignored = true, unknown
+	if t.Forwards {
+		return r.forward(p)
+	}
 	return p
 }
 
@@ -169,7 +173,7 @@ func newOutcome(result Result, limit Limit) *Outcome {
 			gap = Gap{}
 			o.Model = append(o.Model, llm.Text{Text: cut})
 			o.Truncated = o.Truncated || truncated
-		case llm.Media:
+		case llm.Media, llm.ToolReference:
 			o.Content = append(o.Content, part)
 			o.Model = append(o.Model, part)
 		default:

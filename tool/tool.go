@@ -36,6 +36,9 @@ type Tool struct {
 	// ForAgents returns the definition of a tool that starts agents, with the agents that the host defined listed for the model. Nil
 	// means that the definition never changes.
 	ForAgents func(agents []AgentKind) llm.ToolDefinition
+	// Forwards says that a call of this tool is one of a deferred tool: its arguments are a [Forwarded]. Such a call is validated, authorized
+	// and run as the other tool's. Run is not called.
+	Forwards bool
 	// Instead names tools of other agents that this tool can stand in for. A model that calls one of them is told so.
 	Instead []Instead
 
@@ -240,7 +243,8 @@ type Seen struct {
 
 // Result holds what a tool returns.
 type Result struct {
-	// Content is text and media. Text may be long: the pipeline truncates what the model sees to the tool's limit.
+	// Content is text, media, and references to deferred tools. Text may be long: the pipeline truncates what the model sees to the tool's
+	// limit.
 	Content llm.Parts
 	IsError bool
 	// Done ends the input after this round, with Final as its answer.

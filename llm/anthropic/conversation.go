@@ -15,7 +15,10 @@ import (
 type conversation struct {
 	provider string
 	system   []byte // the blocks of the leading system messages
-	tools    toolset
+	tools    *toolset
+
+	// references holds the tools to which results refer, and whether the references were sent: the tool was among the deferred ones.
+	references map[string]bool
 
 	// messages holds the wire messages without the end of the last one: if the next message has the same role, its blocks join
 	// it. role is the last one's role, empty before the first.
@@ -25,6 +28,10 @@ type conversation struct {
 	// last and previous are the positions for cache marks: the closing brace of the last block that can have one, and of the last
 	// one before the last assistant message, where the previous request ended. 0 means none.
 	last, previous int
+}
+
+func newConversation(provider string) *conversation {
+	return &conversation{provider: provider, references: map[string]bool{}}
 }
 
 const (
@@ -192,7 +199,7 @@ func (c *conversation) addResult(r llm.ToolResult) error {
 	c.block(wireUser)
 	b := append(c.messages, `{"type":"tool_result","tool_use_id":`...)
 	b = api.AppendString(b, api.PlainID(r.CallID, math.MaxInt))
-	b, err := appendContent(b, r.Content)
+	b, err := c.appendResult(b, r.Content)
 	if err != nil {
 		return err
 	}
@@ -204,12 +211,36 @@ func (c *conversation) addResult(r llm.ToolResult) error {
 	return nil
 }
 
-// appendContent writes a result's content, or nothing if it is empty.
+// appendResult writes a result's content. References to deferred tools replace everything else: "Tool definitions/code execution functions
+// cannot be mixed with other content".
+func (c *conversation) appendResult(b []byte, content llm.Parts) ([]byte, error) {
+	separator := `,"content":[`
+	for _, name := range content.ToolReferences() {
+		c.references[name] = c.tools.deferred[name]
+		if !c.tools.deferred[name] {
+			continue
+		}
+		b = append(append(b, separator...), `{"type":"tool_reference","tool_name":`...)
+		b = append(api.AppendString(b, name), '}')
+		separator = ","
+	}
+	if separator == "," {
+		return append(b, ']'), nil
+	}
+	return appendContent(b, content)
+}
+
+// appendContent writes text and media, or nothing if there are none.
 func appendContent(b []byte, content llm.Parts) ([]byte, error) {
 	separator := `,"content":[`
 	for _, part := range content {
-		if t, ok := part.(llm.Text); ok && blank(t.Text) {
+		switch part := part.(type) {
+		case llm.ToolReference:
 			continue
+		case llm.Text:
+			if blank(part.Text) {
+				continue
+			}
 		}
 		b = append(b, separator...)
 		separator = ","

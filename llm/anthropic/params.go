@@ -101,7 +101,7 @@ func (p *params) output(req *llm.Request, t thinking) error {
 }
 
 func (p *params) toolChoice(req *llm.Request) {
-	if len(req.Tools) == 0 {
+	if len(api.Offered(req.Tools)) == 0 {
 		return // without tools the API accepts no choice, not even none
 	}
 	sequential := ""

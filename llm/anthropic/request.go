@@ -3,7 +3,6 @@ package anthropic
 import (
 	"encoding/json"
 	"slices"
-	"sync/atomic"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/internal/api"
@@ -21,11 +20,16 @@ func (p *Provider) encode(req *llm.Request, o options) ([][]byte, error) {
 	err = req.Memo.Encode(p.name, req.Messages, func(state any, from int) (any, error) {
 		kept, ok := state.(*conversation)
 		if !ok {
-			kept, from = &conversation{provider: p.name}, 0
+			kept, from = newConversation(p.name), 0
 		}
-		if err := kept.setTools(req.Tools, &p.tools); err != nil {
+		tools, err := p.toolset(req, kept.tools)
+		if err != nil {
 			return nil, err
 		}
+		if !tools.continues(kept) {
+			kept, from = newConversation(p.name), 0
+		}
+		kept.tools = tools
 		if err := kept.add(req.Messages[from:]); err != nil {
 			return nil, err
 		}
@@ -48,9 +52,11 @@ func (c *conversation) body(req *llm.Request, params []byte) [][]byte {
 		w.marked(c.system)
 		w.text(`]`)
 	}
-	if len(c.tools.encoded) > 0 {
+	if t := c.tools; len(t.encoded) > 0 {
 		w.text(`,"tools":[`)
-		w.marked(c.tools.encoded)
+		w.add(t.encoded[:t.mark])
+		w.mark()
+		w.add(t.encoded[t.mark:])
 		w.text(`]`)
 	}
 	w.text(`,"messages":[`)
@@ -108,43 +114,69 @@ func (w *bodyPieces) marked(objects []byte) {
 
 // toolset is the encoded form of a list of tools, kept as long as the tools stay the same.
 type toolset struct {
-	of      []llm.ToolDefinition
-	encoded []byte
+	of       []llm.ToolDefinition
+	encoded  []byte
+	mark     int             // the position for a cache mark: the closing brace of the last tool that is not deferred
+	deferred map[string]bool // the deferred tools, by name
 }
 
-// setTools encodes the tools, unless this conversation or the provider's last one already did: sessions with the same tools share
-// their encoding.
-func (c *conversation) setTools(tools []llm.ToolDefinition, recent *atomic.Pointer[toolset]) error {
-	if api.SameTools(c.tools.of, tools) {
-		return nil
+// continues reports whether a conversation that was encoded with other tools is encoded alike with these. The API refuses references to
+// tools that a request does not have, also in old messages.
+func (t *toolset) continues(c *conversation) bool {
+	for name, sent := range c.references {
+		if t.deferred[name] != sent {
+			return false
+		}
 	}
-	if last := recent.Load(); last != nil && api.SameTools(last.of, tools) {
-		c.tools = *last
-		return nil
+	return true
+}
+
+// toolset returns the tools of a request, encoded unless the conversation or the provider's last one had the same.
+func (p *Provider) toolset(req *llm.Request, kept *toolset) (*toolset, error) {
+	tools := api.Offered(req.Tools)
+	if api.Loads(req) && len(tools) > 0 { // "At least one tool must have defer_loading=false"
+		tools = req.Tools
 	}
-	t := toolset{of: append([]llm.ToolDefinition(nil), tools...)}
-	for i, def := range tools {
+	for _, t := range []*toolset{kept, p.tools.Load()} {
+		if t != nil && api.SameTools(t.of, tools) {
+			return t, nil
+		}
+	}
+	t := &toolset{of: append([]llm.ToolDefinition(nil), tools...), deferred: map[string]bool{}}
+	for i := range tools {
 		if i > 0 {
 			t.encoded = append(t.encoded, ',')
 		}
-		t.encoded = append(t.encoded, `{"name":`...)
-		t.encoded = api.AppendString(t.encoded, def.Name)
-		if def.Description != "" {
-			t.encoded = append(t.encoded, `,"description":`...)
-			t.encoded = api.AppendString(t.encoded, def.Description)
+		var err error
+		if t.encoded, err = appendTool(t.encoded, &tools[i]); err != nil {
+			return nil, err
 		}
-		schema := def.Parameters
-		if len(schema) == 0 {
-			schema = json.RawMessage(`{"type":"object"}`)
+		if tools[i].Deferred {
+			t.deferred[tools[i].Name] = true
+		} else {
+			t.mark = len(t.encoded) - 1
 		}
-		if !json.Valid(schema) {
-			return llm.Errorf(llm.ErrInvalidRequest, "tool %q: its parameters are not valid JSON", def.Name)
-		}
-		t.encoded = append(t.encoded, `,"input_schema":`...)
-		t.encoded = append(append(t.encoded, schema...), '}')
 	}
 	t.encoded = slices.Clip(t.encoded)
-	c.tools = t
-	recent.Store(&t)
-	return nil
+	p.tools.Store(t)
+	return t, nil
+}
+
+func appendTool(b []byte, def *llm.ToolDefinition) ([]byte, error) {
+	b = api.AppendString(append(b, `{"name":`...), def.Name)
+	if def.Description != "" {
+		b = api.AppendString(append(b, `,"description":`...), def.Description)
+	}
+	schema := def.Parameters
+	if len(schema) == 0 {
+		schema = json.RawMessage(`{"type":"object"}`)
+	}
+	if !json.Valid(schema) {
+		return nil, llm.Errorf(llm.ErrInvalidRequest, "tool %q: its parameters are not valid JSON", def.Name)
+	}
+	b = append(append(b, `,"input_schema":`...), schema...)
+	if def.Deferred {
+		b = append(b, `,"defer_loading":true`...)
+	}
+	return append(b, '}'), nil
 }

@@ -43,6 +43,7 @@ type anthropicTool struct {
 	Type        string          `json:"type"`
 	Name        string          `json:"name"`
 	InputSchema json.RawMessage `json:"input_schema"`
+	Deferred    bool            `json:"defer_loading"`
 	raw         json.RawMessage
 }
 
@@ -94,6 +95,7 @@ type anthropicBlock struct {
 	Name      string           `json:"name"`
 	Input     json.RawMessage  `json:"input"`
 	ToolUseID string           `json:"tool_use_id"`
+	ToolName  string           `json:"tool_name"` // tool_reference
 	Content   json.RawMessage  `json:"content"`
 	IsError   bool             `json:"is_error"`
 	Source    *anthropicSource `json:"source"`
@@ -155,6 +157,9 @@ func (f anthropic) read(w *anthropicRequest, r *Request) {
 	r.System = strings.Join(system, "\n\n")
 	for _, t := range w.Tools {
 		r.Tools = append(r.Tools, t.Name)
+		if t.Deferred {
+			r.unread += len(t.raw)
+		}
 	}
 	switch {
 	case w.OutputConfig != nil && w.OutputConfig.Effort != "":
@@ -216,6 +221,8 @@ func (b anthropicBlock) part() llm.Part {
 			}
 		}
 		return r
+	case "tool_reference":
+		return llm.ToolReference{Name: b.ToolName}
 	case "image", "document":
 		if b.Source != nil {
 			return llm.Media{MIME: b.Source.MediaType, Data: b.Source.bytes(), URL: b.Source.URL}

@@ -39,6 +39,9 @@ func (w *anthropicRequest) check(r *Request) *refusal {
 			return invalid("tools.%d.custom.input_schema.type: Field required", i)
 		}
 	}
+	if why := w.checkDeferred(); why != nil {
+		return why
+	}
 	if why := w.checkThinking(); why != nil {
 		return why
 	}
@@ -52,6 +55,45 @@ var (
 	anthropicName = pattern(`^[a-zA-Z0-9_-]{1,128}$`)
 	anthropicID   = pattern(`^[a-zA-Z0-9_-]+$`)
 )
+
+// checkDeferred refuses deferred tools that are marked or alone, and references to tools that the request does not have.
+func (w *anthropicRequest) checkDeferred() *refusal {
+	names := map[string]bool{}
+	deferred := 0
+	for _, t := range w.Tools {
+		names[t.Name] = true
+		if t.Deferred && marked(t.raw) {
+			return invalid("Tool '%s' cannot have both defer_loading=true and cache_control set. Tools with defer_loading cannot use prompt caching.", t.Name)
+		}
+		if t.Deferred {
+			deferred++
+		}
+	}
+	if deferred > 0 && deferred == len(w.Tools) {
+		return invalid("At least one tool must have defer_loading=false.")
+	}
+	for _, m := range w.Messages {
+		for _, b := range m.Content {
+			var content anthropicContent
+			if b.Type != "tool_result" || json.Unmarshal(b.Content, &content) != nil {
+				continue
+			}
+			references := 0
+			for _, c := range content {
+				if c.Type != "tool_reference" {
+					continue
+				}
+				if references++; !names[c.ToolName] {
+					return invalid("Tool reference '%s' not found in available tools", c.ToolName)
+				}
+			}
+			if references > 0 && references < len(content) {
+				return invalid("Tool definitions/code execution functions cannot be mixed with other content")
+			}
+		}
+	}
+	return nil
+}
 
 func (w *anthropicRequest) checkThinking() *refusal {
 	t := w.Thinking

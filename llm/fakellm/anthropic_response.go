@@ -45,7 +45,9 @@ func (f anthropic) walk(w *anthropicRequest) []prefix {
 	}
 	h.Write([]byte(w.Model))
 	for _, t := range w.Tools {
-		add("tool", t.raw)
+		if !t.Deferred { // the others are not part of the prompt
+			add("tool", t.raw)
+		}
 	}
 	for _, b := range w.System {
 		add("system", b.raw)

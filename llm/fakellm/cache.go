@@ -46,7 +46,7 @@ func (c cache) usage(r *Request, prefixes []prefix, a *response) llm.Usage {
 	if a.Turn.Usage != nil {
 		return *a.Turn.Usage
 	}
-	u := llm.Usage{Input: tokens(len(r.Body)), CacheRead: tokens(read), Output: tokens(a.size()), Reasoning: tokens(len(a.Thinking))}
+	u := llm.Usage{Input: tokens(len(r.Body) - r.unread), CacheRead: tokens(read), Output: tokens(a.size()), Reasoning: tokens(len(a.Thinking))}
 	u.CacheWrite = tokens(max(written, read)) - u.CacheRead
 	u.Input = max(u.Input, u.CacheRead+u.CacheWrite)
 	return u

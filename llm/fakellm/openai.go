@@ -119,8 +119,23 @@ type openaiItem struct {
 	Summary   []openaiPart    `json:"summary"`
 	Encrypted string          `json:"encrypted_content"`
 	raw       json.RawMessage
-	unknown   string // an unknown member
+	unknown   string        // an unknown member
+	search    *openaiSearch // of a tool_search_call or tool_search_output
 }
+
+// openaiSearch is a search for tools that the client runs, or its result.
+type openaiSearch struct {
+	Type      string                     `json:"type"`
+	ID        string                     `json:"id"`
+	CallID    string                     `json:"call_id"`
+	Execution string                     `json:"execution"`
+	Status    string                     `json:"status"`
+	Arguments map[string]json.RawMessage `json:"arguments"`
+	Tools     []openaiTool               `json:"tools"`
+}
+
+// searchName is the name by which scripts call the tool that finds others, because the API gives it none.
+const searchName = "tool_search"
 
 // UnmarshalJSON implements json.Unmarshaler. It is strict about known items and ignores others.
 func (it *openaiItem) UnmarshalJSON(b []byte) error {
@@ -135,7 +150,14 @@ func (it *openaiItem) UnmarshalJSON(b []byte) error {
 	type plain openaiItem
 	dec := json.NewDecoder(strings.NewReader(string(b)))
 	dec.DisallowUnknownFields()
-	err := dec.Decode((*plain)(it))
+	var err error
+	if strings.HasPrefix(it.Type, "tool_search_") {
+		it.search = new(openaiSearch)
+		err = dec.Decode(it.search)
+		it.ID, it.Status, it.CallID = it.search.ID, it.search.Status, it.search.CallID
+	} else {
+		err = dec.Decode((*plain)(it))
+	}
 	if err != nil {
 		if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 			it.unknown = strings.Trim(field, `"`)
@@ -151,7 +173,8 @@ func (it *openaiItem) UnmarshalJSON(b []byte) error {
 
 func (it *openaiItem) opaque() bool {
 	switch it.Type {
-	case "", "message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output":
+	case "", "message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output",
+		"tool_search_call", "tool_search_output":
 		return false
 	}
 	return true
@@ -214,6 +237,9 @@ func (f *openai) read(r *Request) {
 		r.Effort = w.Reasoning.Effort
 	}
 	for _, t := range w.Tools {
+		if t.Type == searchName {
+			t.Name = searchName
+		}
 		r.Tools = append(r.Tools, t.Name)
 	}
 	for _, it := range w.Input {
@@ -245,6 +271,15 @@ func (it *openaiItem) read() (llm.Role, llm.Parts) {
 		return llm.RoleAssistant, llm.Parts{llm.ToolCall{ID: it.CallID, Name: it.Name, Args: deref(it.Arguments)}}
 	case "custom_tool_call":
 		return llm.RoleAssistant, llm.Parts{llm.ToolCall{ID: it.CallID, Name: it.Name, Args: deref(it.Input), Free: true}}
+	case "tool_search_call":
+		args, _ := json.Marshal(it.search.Arguments) // it was decoded from JSON
+		return llm.RoleAssistant, llm.Parts{llm.ToolCall{ID: it.CallID, Name: searchName, Args: string(args)}}
+	case "tool_search_output":
+		result := llm.ToolResult{CallID: it.CallID}
+		for _, t := range it.search.Tools {
+			result.Content = append(result.Content, llm.ToolReference{Name: t.Name})
+		}
+		return llm.RoleTool, llm.Parts{result}
 	case "function_call_output", "custom_tool_call_output":
 		content, _ := openaiParts(it.Output, "input_text")
 		return llm.RoleTool, llm.Parts{llm.ToolResult{CallID: it.CallID, Content: openaiRead(content, ""), Free: it.Type[0] == 'c'}}

@@ -149,6 +149,19 @@ func (f *openai) checkItem(at string, it *openaiItem) *refusal {
 			return missing("output")
 		}
 		return f.checkContent(at+".output", it.Output, "input_text", "input_image", "input_file")
+	case "tool_search_call":
+		if it.search.Execution == "client" && (it.CallID == "" || it.search.Arguments == nil) {
+			return missing("arguments")
+		}
+	case "tool_search_output":
+		if it.search.Execution == "client" && (it.CallID == "" || it.search.Tools == nil) {
+			return missing("tools")
+		}
+		for i, t := range it.search.Tools {
+			if why := f.checkSchema(at+".tools["+itoa(i)+"]", t); why != nil {
+				return why
+			}
+		}
 	case "":
 		return missing("type")
 	case "item_reference":
@@ -229,8 +242,15 @@ func (f *openai) checkOrder() *refusal {
 				return f.invalid("input", "", "Duplicate call_id: %s.", it.CallID)
 			}
 			open = append(open, key)
-		case "function_call_output", "custom_tool_call_output":
+		case "tool_search_call":
+			if f.searches() && it.search.Execution == "client" {
+				open = append(open, "tool_search_output "+it.CallID)
+			}
+		case "function_call_output", "custom_tool_call_output", "tool_search_output":
 			at := slices.Index(open, it.Type+" "+it.CallID)
+			if at < 0 && it.search != nil && it.search.Execution != "client" {
+				continue
+			}
 			if at < 0 {
 				kind := strings.ReplaceAll(strings.TrimSuffix(it.Type, "_output"), "_", " ")
 				return f.invalid("input", "", "No tool call found for %s output with call_id %s.", kind, it.CallID)

@@ -132,6 +132,11 @@ func (f *openai) items(a *response) []map[string]any {
 		if args == "" {
 			args = "{}"
 		}
+		if c.Name == searchName && f.searches() {
+			items = append(items, map[string]any{"id": id("tsc"), "type": "tool_search_call", "status": status, "call_id": c.ID,
+				"execution": "client", "arguments": json.RawMessage(args)})
+			continue
+		}
 		items = append(items, map[string]any{"id": id("fc"), "type": "function_call", "status": status, "call_id": c.ID, "name": c.Name,
 			"arguments": args})
 	}
@@ -149,6 +154,11 @@ func (f *openai) text(a *response, text string) map[string]any {
 // custom reports whether a tool takes free text.
 func (f *openai) custom(name string) bool {
 	return slices.ContainsFunc(f.asked.Tools, func(t openaiTool) bool { return t.Name == name && t.Type == "custom" })
+}
+
+// searches reports whether the request has the API's own form of a tool that finds others.
+func (f *openai) searches() bool {
+	return slices.ContainsFunc(f.asked.Tools, func(t openaiTool) bool { return t.Type == searchName })
 }
 
 // whole implements format.

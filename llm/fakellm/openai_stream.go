@@ -29,6 +29,8 @@ func (f *openai) stream(a *response) []frame {
 			s.call(item, "arguments", "response.function_call_arguments")
 		case "custom_tool_call":
 			s.call(item, "input", "response.custom_tool_call_input")
+		case "tool_search_call":
+			s.item(item, map[string]any{"arguments": map[string]any{}, "call_id": "call_of_the_beginning"}, func() {}) // as the API does
 		}
 	}
 	status, _ := a.openaiStatus()

@@ -35,6 +35,8 @@ type Request struct {
 	Stream    bool
 	// CacheMarks counts the cache breakpoints.
 	CacheMarks int
+
+	unread int // bytes of the body that are no part of the prompt
 }
 
 // Turn returns the number of the model's responses in the conversation, which is the index of the response to return.

@@ -93,7 +93,7 @@ func generationConfig(req *llm.Request, o options) ([]byte, error) {
 
 // toolChoice returns the JSON of functionCallingConfig, or "" for the API's default.
 func toolChoice(req *llm.Request) string {
-	if len(req.Tools) == 0 {
+	if len(api.Offered(req.Tools)) == 0 {
 		return ""
 	}
 	switch req.ToolChoice.Mode {

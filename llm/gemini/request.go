@@ -27,7 +27,7 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, *callNames, error) {
 		if !ok {
 			kept, from = &conversation{provider: p.name, model: model, names: &callNames{byID: map[string]string{}}}, 0
 		}
-		if err := kept.setTools(req.Tools); err != nil {
+		if err := kept.setTools(api.Offered(req.Tools)); err != nil {
 			return nil, err
 		}
 		if err := kept.add(req.Messages[from:]); err != nil {

@@ -60,7 +60,7 @@ func (c *conversation) addResponse(r llm.ToolResult) (rest []llm.Media, err erro
 	var nested []llm.Media
 	for _, part := range r.Content {
 		switch part := part.(type) {
-		case llm.Text:
+		case llm.Text, llm.ToolReference:
 		case llm.Media:
 			if c.model == gemini3 && nestable(part) {
 				nested = append(nested, part)

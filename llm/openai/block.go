@@ -53,8 +53,12 @@ type block struct {
 }
 
 // kindOf returns the kind of an item's type.
-func kindOf(itemType string) itemKind {
+func (d *decoder) kindOf(itemType string) itemKind {
 	switch itemType {
+	case searchCall:
+		if d.search != "" {
+			return functionItem
+		}
 	case "message":
 		return messageItem
 	case "reasoning":
@@ -70,13 +74,13 @@ func kindOf(itemType string) itemKind {
 // itemAdded opens an item. An opaque item is announced with event.
 func (d *decoder) itemAdded(index int, raw json.RawMessage, event []byte) (*item, error) {
 	var w wireItem
-	if err := unmarshalItem(raw, &w); err != nil {
+	if err := d.unmarshalItem(raw, &w); err != nil {
 		return nil, err
 	}
 	if d.item(index) != nil {
 		return nil, fmt.Errorf("item %d twice", index)
 	}
-	it := &item{index: index, kind: kindOf(w.Type), open: true, id: w.ID, signature: w.Phase}
+	it := &item{index: index, kind: d.kindOf(w.Type), open: true, id: w.ID, signature: w.Phase}
 	d.items = append(d.items, it)
 	switch it.kind {
 	case reasoningItem:
@@ -98,14 +102,17 @@ func (d *decoder) itemAdded(index int, raw json.RawMessage, event []byte) (*item
 }
 
 // unmarshalItem decodes an item. Of an unknown type it decodes only the type, because its members may have any form.
-func unmarshalItem(raw json.RawMessage, w *wireItem) error {
+func (d *decoder) unmarshalItem(raw json.RawMessage, w *wireItem) error {
 	var head wireHead
 	if err := json.Unmarshal(raw, &head); err != nil {
 		return fmt.Errorf("malformed item: %w", err)
 	}
 	w.Type = head.Type
-	if kindOf(head.Type) == opaqueItem {
+	switch {
+	case d.kindOf(head.Type) == opaqueItem:
 		return nil
+	case head.Type == searchCall:
+		return d.unmarshalSearch(raw, w)
 	}
 	if err := json.Unmarshal(raw, w); err != nil {
 		return fmt.Errorf("malformed item: %w", err)
@@ -127,10 +134,10 @@ func (d *decoder) itemDone(index int, raw json.RawMessage, event []byte) error {
 	}
 	it.open = false
 	var w wireItem
-	if err := unmarshalItem(raw, &w); err != nil {
+	if err := d.unmarshalItem(raw, &w); err != nil {
 		return err
 	}
-	if kindOf(w.Type) != it.kind {
+	if d.kindOf(w.Type) != it.kind {
 		return fmt.Errorf("item %d became %q", index, w.Type)
 	}
 	switch it.kind {

@@ -18,8 +18,11 @@ type conversation struct {
 	tools        toolset
 	items        []byte
 	begun        bool // a message was added that is not a leading system message
-	// free holds the ids of free-form tools' calls, whose results have another item type.
-	free map[string]bool
+	// outputs holds the item types of results by the ids of their calls, as far as they are not function_call_output.
+	outputs map[string]string
+
+	search string               // the tool that finds deferred ones, if the API is to know that
+	known  []llm.ToolDefinition // the request's tools
 }
 
 // add encodes more messages.
@@ -84,8 +87,16 @@ func (c *conversation) addUser(m llm.Message) error {
 	var rest llm.Parts
 	for _, part := range m.Parts {
 		r, ok := part.(llm.ToolResult)
-		if !ok {
+		switch {
+		case !ok:
 			rest = append(rest, part)
+			continue
+		case c.outputs[r.CallID] == searchOutput:
+			text, err := c.addFound(r)
+			if err != nil {
+				return err
+			}
+			rest = append(rest, text...)
 			continue
 		}
 		if err := c.addResult(r); err != nil {
@@ -123,8 +134,8 @@ func (c *conversation) addMessage(role string, parts llm.Parts) error {
 
 func (c *conversation) addResult(r llm.ToolResult) error {
 	kind := "function_call_output"
-	if c.free[r.CallID] {
-		kind = "custom_tool_call_output"
+	if other := c.outputs[r.CallID]; other != "" {
+		kind = other
 	}
 	c.item(`{"type":"` + kind + `","call_id":`)
 	b := append(api.AppendString(c.items, api.PlainID(r.CallID, maxCallID)), `,"output":`...)
@@ -142,13 +153,15 @@ func (c *conversation) addResult(r llm.ToolResult) error {
 func onlyText(content llm.Parts) (string, bool) {
 	text, n := "", 0
 	for _, part := range content {
-		t, ok := part.(llm.Text)
-		if !ok {
+		switch part := part.(type) {
+		case llm.ToolReference:
+		case llm.Text:
+			if part.Text != "" {
+				text = part.Text
+				n++
+			}
+		default:
 			return "", false
-		}
-		if t.Text != "" {
-			text = t.Text
-			n++
 		}
 	}
 	return text, n <= 1

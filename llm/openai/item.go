@@ -56,9 +56,12 @@ func (c *conversation) addReasoning(parts llm.Parts) {
 func (c *conversation) addCall(call llm.ToolCall) {
 	kind, member, args := "function_call", "arguments", call.Args
 	switch {
+	case c.search != "" && call.Name == c.search:
+		c.addSearch(call)
+		return
 	case call.Free:
 		kind, member = "custom_tool_call", "input"
-		c.free[call.ID] = true
+		c.outputs[call.ID] = "custom_tool_call_output"
 	case strings.TrimSpace(args) == "":
 		args = "{}"
 	}
@@ -73,8 +76,13 @@ func (c *conversation) addCall(call llm.ToolCall) {
 func appendContent(b []byte, content llm.Parts) ([]byte, error) {
 	separator := byte('[')
 	for _, part := range content {
-		if t, ok := part.(llm.Text); ok && t.Text == "" {
+		switch part := part.(type) {
+		case llm.ToolReference:
 			continue
+		case llm.Text:
+			if part.Text == "" {
+				continue
+			}
 		}
 		b = append(b, separator)
 		separator = ','

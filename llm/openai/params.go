@@ -103,7 +103,7 @@ func (p *params) sampling(req *llm.Request) error {
 }
 
 func (p *params) toolChoice(req *llm.Request) {
-	if len(req.Tools) == 0 {
+	if len(api.Offered(req.Tools)) == 0 {
 		return
 	}
 	switch req.ToolChoice.Mode {

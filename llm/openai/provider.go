@@ -96,7 +96,9 @@ func (p *Provider) Name() string { return p.name }
 // Stream implements [llm.Provider].
 func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 	return api.Stream(ctx, p.name, func() (*api.Call, error) { return p.call(req) }, func(r *api.Response) api.Decoder {
-		return newDecoder(p.name, req.Model, r.RateLimit)
+		d := newDecoder(p.name, req.Model, r.RateLimit)
+		d.search = searchTool(req)
+		return d
 	})
 }
 

@@ -20,13 +20,16 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var c conversation // its state after this call; a later call may append to the memo's
-	err = req.Memo.Encode(p.name, req.Messages, func(state any, from int) (any, error) {
+	search := searchTool(req)
+	key := p.name + "\x00" + search // what a conversation's encoding depends on
+	var c conversation              // its state after this call; a later call may append to the memo's
+	err = req.Memo.Encode(key, req.Messages, func(state any, from int) (any, error) {
 		kept, ok := state.(*conversation)
 		if !ok {
-			kept, from = &conversation{provider: p.name, free: map[string]bool{}}, 0
+			kept, from = &conversation{provider: p.name, search: search, outputs: map[string]string{}}, 0
 		}
-		if err := kept.setTools(req.Tools); err != nil {
+		kept.known = req.Tools
+		if err := kept.setTools(api.Offered(req.Tools)); err != nil {
 			return nil, err
 		}
 		if err := kept.add(req.Messages[from:]); err != nil {
@@ -73,7 +76,12 @@ func (c *conversation) setTools(tools []llm.ToolDefinition) error {
 		t.encoded = append(t.encoded, separator...)
 		separator = ","
 		var err error
-		if t.encoded, err = appendTool(t.encoded, def); err != nil {
+		if def.Name == c.search && c.search != "" {
+			t.encoded, err = appendSearch(t.encoded, def)
+		} else {
+			t.encoded, err = appendTool(t.encoded, def)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -99,13 +107,24 @@ func appendTool(b []byte, def llm.ToolDefinition) ([]byte, error) {
 		b = api.AppendString(append(b, `,"definition":`...), g.Definition)
 		return append(b, `}}`...), nil
 	}
+	b, err := appendParameters(b, def)
+	if err != nil {
+		return nil, err
+	}
+	// Strict is the API's default. It would forbid optional parameters and most keywords of JSON Schema.
+	b = append(b, `,"strict":false`...)
+	if def.Deferred {
+		b = append(b, `,"defer_loading":true`...)
+	}
+	return append(b, '}'), nil
+}
+
+func appendParameters(b []byte, def llm.ToolDefinition) ([]byte, error) {
 	schema, err := objectSchema(def.Parameters)
 	if err != nil {
 		return nil, llm.Errorf(llm.ErrInvalidRequest, "tool %q: its parameters are not a JSON object", def.Name)
 	}
-	b = append(append(b, `,"parameters":`...), schema...)
-	// Strict is the API's default. It would forbid optional parameters and most keywords of JSON Schema.
-	return append(b, `,"strict":false}`...), nil
+	return append(append(b, `,"parameters":`...), schema...), nil
 }
 
 // objectSchema adds missing properties to a schema, because the API requires them even if they are empty: "object schema missing

@@ -19,7 +19,8 @@ type decoder struct {
 	blocks  []*block // in the order in which they started
 	begun   bool
 	sent    api.Repeats
-	refused bool // the model refused
+	refused bool   // the model refused
+	search  string // the tool that finds others, if the request has it in the API's own form
 }
 
 func newDecoder(provider, model string, limit *llm.RateLimit) *decoder {
@@ -90,6 +91,9 @@ func (d *decoder) event(ev *wireEvent, data []byte) (api.Progress, error) {
 	var err error
 	switch ev.Type {
 	case "response.output_item.added":
+		if d.isSearch(ev.Item) {
+			return api.Moving, nil // its call_id is another one when it is done
+		}
 		_, err = d.itemAdded(ev.OutputIndex, ev.Item, data)
 	case "response.output_item.done":
 		err = d.itemDone(ev.OutputIndex, ev.Item, data)

@@ -178,6 +178,7 @@ func (c *conversation) result(r llm.ToolResult) error {
 			if media, err = appendMedia(media, part); err != nil {
 				return err
 			}
+		case llm.ToolReference:
 		default:
 			return llm.Errorf(llm.ErrInvalidRequest, "a tool result cannot hold a part of type %T", part)
 		}

@@ -91,7 +91,7 @@ func (w *params) format(f *llm.Format) error {
 }
 
 func (w *params) toolChoice(req *llm.Request) {
-	if len(req.Tools) == 0 {
+	if len(api.Offered(req.Tools)) == 0 {
 		return // without tools there is no choice, not even none
 	}
 	switch req.ToolChoice.Mode {

@@ -20,7 +20,7 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 		if !ok || kept.o != p.encoding() {
 			kept, from = &conversation{o: p.encoding()}, 0
 		}
-		if err := kept.setTools(req.Tools); err != nil {
+		if err := kept.setTools(api.Offered(req.Tools)); err != nil {
 			return nil, err
 		}
 		if err := kept.add(req.Messages[from:]); err != nil {
