@@ -108,11 +108,11 @@ func took(ms int64) string {
 	return rounded(time.Duration(ms) * time.Millisecond).String()
 }
 
-// subjectOf returns the most important argument of a call, such as the command, the file or the pattern; else all arguments.
+// subjectOf returns the most important argument of a call, such as the command, the file, the pattern or the page; else all arguments.
 func subjectOf(arguments json.RawMessage) string {
 	var args map[string]any
 	if json.Unmarshal(arguments, &args) == nil {
-		for _, name := range []string{"command", "cmd", "file_path", "pattern", "path", "_raw"} {
+		for _, name := range []string{"command", "cmd", "file_path", "pattern", "path", "url", "_raw"} {
 			if text, ok := args[name].(string); ok {
 				return shorten(text, maxSubject)
 			}

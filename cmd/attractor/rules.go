@@ -165,7 +165,7 @@ func (c *checker) lines(ctx context.Context, in io.Reader) error {
 			verdict, err = c.decide(ctx, q)
 		}
 		if err != nil {
-			return fail(exitUsage, `line %d of standard input: %w; a line is an object such as {"tool": "Bash", "command": "git push"}`, n, err)
+			return fail(exitUsage, `line %d of standard input: %w; a line is an object with tool and one of command, path and host, such as {"tool": "Bash", "command": "git push"}`, n, err)
 		}
 	}
 	if err := scanner.Err(); err != nil {

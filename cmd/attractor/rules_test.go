@@ -62,7 +62,7 @@ func TestL3_RulesCheck(t *testing.T) {
 		{[]string{"-", "--rules", "more.json"}, `{"tool": "Read", "path": "secret"}`, exitDeny, `{"decision":"deny","rule":"Read(/secret) (more.json:1)",`, ""},
 		{[]string{"-"}, `{"tool": "Edit", "path": "x"}` + "\n\n" + `{"command": "ls"}` + "\n", 0, `{"decision":"ask","rule":"","reason":"it changes `, ""},
 		{[]string{"-"}, `{"tool": "WebFetch", "host": "go.dev"}`, exitAsk, `{"decision":"ask"`, ""},
-		{[]string{"-"}, `{"tool": "Bash"}`, exitUsage, "", "line 1 of standard input: Bash needs a command; a line is an object such as"},
+		{[]string{"-"}, `{"tool": "Bash"}`, exitUsage, "", "line 1 of standard input: Bash needs a command; a line is an object with tool and one of"},
 		{[]string{"-"}, "{\"command\": \"ls\"}\nls", exitUsage, `{"decision":"allow"`, "line 2 of standard input: invalid character 'l'"},
 		{[]string{"-"}, `{"cmd": "ls"}`, exitUsage, "", `unknown field "cmd"`},
 		{[]string{"ls", "--rules", "broken.json"}, "", exitUsage, "", "broken.json:2: Bsh: there is no tool Bsh; did you mean Bash?\nbroken.json:3: \"deni\" is not a member of permissions"},

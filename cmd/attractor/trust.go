@@ -194,6 +194,7 @@ func askTrust(ctx context.Context, t terminal, store *trust.Store, p *host.Proje
 	defer release()
 	fmt.Fprintln(c.out, "\nThese files take effect if you trust them, until one of them changes.")
 	for range 3 {
+		c.discard()
 		line, err := c.readLine(ctx, trustLabel)
 		switch strings.ToLower(line) {
 		case "y", "yes":

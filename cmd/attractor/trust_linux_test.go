@@ -135,3 +135,23 @@ func TestL10_TrustIsRefused(t *testing.T) {
 		h.run(exitUsage, args...)
 	}
 }
+
+// Of several lines that were pasted only the first counts, and it counts only with Enter.
+func TestL10_TrustTakesNoPastedLine(t *testing.T) {
+	for name, typed := range map[string]string{"lines": "maybe\ny\ny\n", "no Enter": "y\x04\x04"} {
+		h := newHome(t, "")
+		h.put(".claude/settings.json", `{"permissions":{"allow":["Bash(go test:*)"]}}`)
+		cmd := attractor(t, "trust")
+		cmd.Dir = h.dir
+		cmd.Env = append(cmd.Env, "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home)
+		p := startOnTerminal(t, cmd)
+		p.expect(trustLabel)
+		p.write(typed)
+		if p.next(trustLabel) != "" {
+			p.write("\x04")
+		}
+		if screen, code := p.wait(); code != 1 || !strings.Contains(screen, "nothing was decided") {
+			t.Errorf("%s: exit code %d:\n%s", name, code, screen)
+		}
+	}
+}
