@@ -22,6 +22,16 @@ func Public(a netip.Addr) error {
 	return nil
 }
 
+// Private reports whether an address belongs to the network of a home, a company or a provider. Loopback addresses and those of metadata
+// services do not.
+func Private(a netip.Addr) bool {
+	switch special(a) {
+	case private, provider:
+		return true
+	}
+	return false
+}
+
 // special returns what an address is if it is not a public unicast address, else "".
 func special(a netip.Addr) string {
 	switch {
@@ -58,7 +68,7 @@ var ranges = sync.OnceValue(func() (list []named) {
 	for _, r := range []struct{ prefix, what string }{
 		{"169.254.169.254/32", metadata}, {"169.254.170.2/32", metadata}, {"100.100.100.200/32", metadata}, {"168.63.129.16/32", metadata},
 		{"192.0.0.192/32", metadata}, {"fd00:ec2::254/128", metadata}, {"fd00:ec2::23/128", metadata}, {"fd20:ce::254/128", metadata},
-		{"0.0.0.0/8", "is an unspecified address"}, {"10.0.0.0/8", private}, {"100.64.0.0/10", "is an address inside a provider's network"},
+		{"0.0.0.0/8", "is an unspecified address"}, {"10.0.0.0/8", private}, {"100.64.0.0/10", provider},
 		{"127.0.0.0/8", loopback}, {"169.254.0.0/16", linkLocal}, {"172.16.0.0/12", private}, {"192.0.0.0/24", reserved},
 		{"192.0.2.0/24", documentation}, {"192.31.196.0/24", reserved}, {"192.52.193.0/24", reserved}, {"192.88.99.0/24", embedding},
 		{"192.168.0.0/16", private}, {"192.175.48.0/24", reserved}, {"198.18.0.0/15", benchmarks}, {"198.51.100.0/24", documentation},
@@ -76,6 +86,7 @@ var ranges = sync.OnceValue(func() (list []named) {
 const (
 	metadata      = "is the address of a cloud's metadata service"
 	private       = "is a private address"
+	provider      = "is an address inside a provider's network"
 	loopback      = "is a loopback address"
 	linkLocal     = "is a link-local address"
 	reserved      = "is a reserved address"

@@ -170,3 +170,15 @@ func FuzzURL(f *testing.F) {
 		}
 	})
 }
+
+func TestM12_PrivateAddresses(t *testing.T) {
+	for text, want := range map[string]bool{
+		"10.0.0.1": true, "172.31.255.255": true, "192.168.1.1": true, "100.64.0.1": true, "fd12::1": true,
+		"127.0.0.1": false, "::1": false, "169.254.1.1": false, "169.254.169.254": false, "100.100.100.200": false, "fd00:ec2::254": false,
+		"8.8.8.8": false, "2606:4700::1": false, "::ffff:10.0.0.1": false, "fe80::1%eth0": false, "224.0.0.1": false, "0.0.0.0": false,
+	} {
+		if got := Private(netip.MustParseAddr(text)); got != want {
+			t.Errorf("Private(%s) = %v, want %v", text, got, want)
+		}
+	}
+}
