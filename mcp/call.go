@@ -121,6 +121,12 @@ func (s *server) call(ctx context.Context, name string, call *tool.Call) (tool.R
 	}
 	params.SetProgressToken(r.token)
 	got, err := c.session.CallTool(inner, params)
+	if errors.Is(err, sdk.ErrSessionMissing) { // the server has forgotten the session, so it did not begin the call
+		if next := s.renewed(inner, c); next != nil {
+			c = next
+			got, err = c.session.CallTool(inner, params)
+		}
+	}
 	if err != nil {
 		return s.failed(ctx, inner, c, r, err)
 	}
@@ -128,9 +134,24 @@ func (s *server) call(ctx context.Context, name string, call *tool.Call) (tool.R
 	return resultOf(got), nil
 }
 
+// renewed returns the connection that follows one whose session a remote server has forgotten, or nil.
+func (s *server) renewed(ctx context.Context, old *conn) *conn {
+	select {
+	case <-old.ended:
+	case <-ctx.Done():
+		return nil
+	}
+	c, err := s.connected(ctx)
+	if err != nil {
+		return nil
+	}
+	return c
+}
+
 // failed returns the result of a call that got none.
 func (s *server) failed(ctx, inner context.Context, c *conn, r *running, err error) (tool.Result, error) {
 	var refused *jsonrpc.Error
+	var login *LoginError
 	switch {
 	case ctx.Err() != nil:
 		return tool.Result{}, context.Cause(ctx)
@@ -142,6 +163,8 @@ func (s *server) failed(ctx, inner context.Context, c *conn, r *running, err err
 	case c.stdio != nil && c.stdio.reason() != nil, errors.Is(err, sdk.ErrConnectionClosed), errors.Is(err, sdk.ErrSessionMissing):
 		return tool.Errorf("The MCP server %s ended during the call, which may have had effects: %v. The next call starts it again.",
 			s.Name, s.explain(context.Background(), c, err)), nil
+	case errors.As(err, &login):
+		return tool.Errorf("The call was refused, because %v. Tell the user, or go on without it.", login), nil
 	case errors.As(err, &refused):
 		text := clean(refused.Message, maxError)
 		if refused.Code == jsonrpc.CodeInvalidParams {

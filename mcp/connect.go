@@ -25,9 +25,12 @@ const (
 type conn struct {
 	session *sdk.ClientSession
 	stdio   *stdio        // nil for a remote server
+	cut     func()        // ends the requests to a remote server
 	ended   chan struct{} // closed when nothing comes any more
 	changed chan struct{} // has an element if the server's list of tools has changed
 	began   time.Time
+
+	forgotten bool // the remote server knows the session no more; set when ended is closed
 
 	// Changes of the list of tools: those that were read, those that the SDK knows of, and those after which the tools were listed.
 	announced, handled, refreshed atomic.Int64
@@ -65,7 +68,7 @@ func (s *server) connectWith(ctx context.Context, version string) (*conn, error)
 		return nil, err
 	}
 	go func() {
-		_ = c.session.Wait() // stdio.reason says why
+		c.forgotten = errors.Is(c.session.Wait(), sdk.ErrSessionMissing) // stdio.reason says why others end
 		close(c.ended)
 	}()
 	return c, nil
@@ -74,7 +77,9 @@ func (s *server) connectWith(ctx context.Context, version string) (*conn, error)
 // dial returns the transport of a new connection.
 func (s *server) dial(ctx context.Context, c *conn) (sdk.Transport, error) {
 	if s.URL != "" {
-		return s.remote()
+		transport, cut, err := s.remote()
+		c.cut = cut
+		return transport, err
 	}
 	if s.owner.o.Env == nil {
 		return nil, errors.New("this program runs no servers as processes")
@@ -133,6 +138,9 @@ func (s *server) explain(ctx context.Context, c *conn, err error) error {
 			err = context.Cause(ctx)
 		}
 	}
+	if login, ok := errors.AsType[*LoginError](err); ok {
+		return login
+	}
 	if c.stdio == nil {
 		return err
 	}
@@ -172,6 +180,9 @@ func (c *conn) close() error {
 		case <-late.C:
 		}
 	}
+	if c.cut != nil {
+		c.cut()
+	}
 	process.Wait()
 	return err
 }
@@ -184,14 +195,15 @@ func signal(c chan struct{}) {
 	}
 }
 
-// remote returns the transport of a server that speaks streamable HTTP.
-func (s *server) remote() (sdk.Transport, error) {
-	if s.owner.o.HTTP == nil {
-		return nil, errors.New("this program connects to no remote servers")
+// remote returns the transport of a server that speaks streamable HTTP, and a function that ends its requests.
+func (s *server) remote() (sdk.Transport, func(), error) {
+	o := s.owner.o
+	if o.HTTP == nil {
+		o.HTTP = Network{}.Client
 	}
-	client, err := guard.Value("Options.HTTP", func() (*http.Client, error) { return s.owner.o.HTTP(s.Server) })
+	client, err := guard.Value("Options.HTTP", func() (*http.Client, error) { return o.HTTP(s.Server) })
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client, MaxEventSize: maxMessage}, nil
+	return dialRemote(s.Server, client, o.Tokens, o.Secret)
 }

@@ -110,6 +110,14 @@ func (s *server) again(c *conn) *conn {
 	}
 	for delays := restartDelays(); s.restarts < len(delays); {
 		s.set(nil, err, false)
+		if c.forgotten {
+			c.forgotten = false
+			if next, failed := s.open(s.owner.life); failed == nil {
+				s.set(next, nil, false)
+				s.owner.toolsChanged()
+				return next
+			}
+		}
 		s.owner.warn(s.Name, fmt.Errorf("the MCP server %s has ended: %w; the next call of one of its tools starts it again", s.Name, err))
 		select {
 		case <-s.owner.life.Done():
@@ -123,7 +131,9 @@ func (s *server) again(c *conn) *conn {
 		case <-delay.C:
 		}
 		delay.Stop()
-		s.restarts++
+		if s.restarts++; s.URL != "" {
+			s.restarts = min(s.restarts, len(delays)-1) // the network may come back at any time
+		}
 		var next *conn
 		if next, err = s.open(s.owner.life); err == nil {
 			s.set(next, nil, false)

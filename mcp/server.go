@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"errors"
-	"fmt"
 	"net/url"
 	"strings"
 	"time"
@@ -50,6 +49,8 @@ type Server struct {
 	URL     string
 	Headers map[string]string
 	OAuth   OAuth
+	// Hosts names hosts that may be connected to although they are not public, as [Network.Client] says.
+	Hosts []string
 
 	// StartTimeout limits the time until the server has listed its tools. CallTimeout limits the time of a call without progress; a
 	// report of progress begins it again, for an hour at most, and time in which a person answers does not count. Zero means the defaults.
@@ -86,14 +87,8 @@ func (s *Server) check() error {
 		}
 		return nil
 	}
-	u, err := url.Parse(s.URL)
-	if err != nil {
-		return fmt.Errorf("its url: %w", err)
-	}
-	if u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		return fmt.Errorf("its url %q does not begin with https:// or http://", s.URL)
-	}
-	return nil
+	_, err := serverURL(s.URL)
+	return err
 }
 
 // startTimeout returns the time that the server has to start.

@@ -18,8 +18,12 @@ type Options struct {
 	Servers []Server
 	// Env returns the environment in which a server's process runs. The host closes it after [Servers.Close].
 	Env func(Server) (env.Environment, error)
-	// HTTP returns the client that reaches a remote server.
+	// HTTP returns the client that reaches a remote server and its authorization server. Nil stands for [Network.Client].
 	HTTP func(Server) (*http.Client, error)
+	// Tokens keeps the users' logins at remote servers. Without it none is used.
+	Tokens TokenStore
+	// Secret is called with each token that is used, so that the host can mask it.
+	Secret func(name, value string)
 	// Pins remembers the definitions that people have seen. Nil means that changes are not noticed across starts of the program.
 	Pins PinStore
 	// Warn is told what went wrong with a server. It must return soon.

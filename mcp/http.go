@@ -1,0 +1,341 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/attractor-go/attractor/internal/netguard"
+)
+
+const (
+	maxRedirects = 5
+	maxHeader    = 256 << 10 // bytes of the header of an answer
+	maxRefusal   = 64 << 10  // bytes of an answer that reports an error
+	listenWait   = 10 * time.Second
+	maxListens   = 4 // how often the stream of a server that cuts it is opened
+)
+
+// Network holds how remote servers are reached. The zero value is the network of the process.
+type Network struct {
+	Resolver *net.Resolver // nil stands for the system's
+	TLS      *tls.Config   // nil stands for the system's certificates
+}
+
+// Client returns an HTTP client for a remote server and for its authorization server. It connects with https, and with http if the server's
+// URL is on loopback. It connects to public addresses, to loopback addresses if the server's URL is on loopback, and to what the server's
+// Hosts name: an address, or a name, which may then lead into a private network. Each connection is checked when it is made. The client uses
+// no proxy and keeps no cookies. It follows redirects only to the same scheme, host and port.
+func (n Network) Client(s Server) (*http.Client, error) {
+	u, err := serverURL(s.URL)
+	if err != nil {
+		return nil, err
+	}
+	named, err := netguard.ParseHosts(s.Hosts)
+	if err != nil {
+		return nil, fmt.Errorf("hosts: %w", err)
+	}
+	r := &reach{guard: netguard.Guard{Named: named}, local: isLoopback(u.Hostname()), resolver: n.Resolver}
+	config := &tls.Config{}
+	if n.TLS != nil {
+		config = n.TLS.Clone()
+	}
+	config.MinVersion = max(config.MinVersion, tls.VersionTLS12)
+	transport := &http.Transport{DialContext: r.dial, TLSClientConfig: config, TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true,
+		MaxResponseHeaderBytes: maxHeader, IdleConnTimeout: 90 * time.Second, MaxIdleConnsPerHost: 4}
+	return &http.Client{Transport: &checked{r, transport}, CheckRedirect: sameOrigin}, nil
+}
+
+// serverURL reads the URL of a remote server: https, or http on loopback.
+func serverURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	switch {
+	case err == nil && u.Scheme != "https" && u.Scheme != "http":
+		return nil, fmt.Errorf("the URL %s does not begin with https:// or http://", netguard.Shown(text))
+	case err != nil || u.Host == "":
+		return nil, fmt.Errorf("%s is not a URL such as https://mcp.example.com/mcp", netguard.Shown(text))
+	case u.User != nil:
+		return nil, errors.New("the URL has a user name in front of its host: put credentials into headers")
+	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+		return nil, fmt.Errorf("%s is not encrypted: http is for servers on this machine only (localhost, 127.0.0.1, [::1]); use https", netguard.Shown(text))
+	}
+	u.Fragment, u.RawFragment = "", ""
+	return u, nil
+}
+
+// isLoopback reports whether a host of a URL is this machine by its spelling, whatever a name server says.
+func isLoopback(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.IsLoopback() || strings.EqualFold(host, "localhost")
+}
+
+// origin returns the scheme, host and port of a URL.
+func origin(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+}
+
+// sameOrigin follows redirects that stay where they are and keep the method.
+func sameOrigin(req *http.Request, via []*http.Request) error {
+	from := via[len(via)-1]
+	switch {
+	case origin(req.URL) != origin(from.URL):
+		return fmt.Errorf("it redirects to %s, which is not followed: a redirect must stay on %s", netguard.Shown(origin(req.URL)), origin(from.URL))
+	case req.Method != from.Method:
+		return fmt.Errorf("it redirects a %s request in a way that loses its content: use the URL %s", from.Method, netguard.Shown(req.URL.Redacted()))
+	case len(via) > maxRedirects:
+		return fmt.Errorf("it redirected more than %d times", maxRedirects)
+	}
+	return nil
+}
+
+// checked refuses requests that are not encrypted, except on loopback.
+type checked struct {
+	reach *reach
+	base  *http.Transport
+}
+
+func (c *checked) RoundTrip(req *http.Request) (*http.Response, error) {
+	if _, err := serverURL(req.URL.String()); err != nil {
+		closeBody(req)
+		return nil, err
+	}
+	return c.base.RoundTrip(req)
+}
+
+func (c *checked) CloseIdleConnections() { c.base.CloseIdleConnections() }
+
+// closeBody does what a RoundTripper has to do with a request that it does not send.
+func closeBody(req *http.Request) {
+	if req.Body != nil {
+		_ = req.Body.Close() // it is in memory
+	}
+}
+
+// reach decides which addresses may be connected to for a server.
+type reach struct {
+	guard    netguard.Guard
+	local    bool // the server is on this machine, and so may be what it names
+	resolver *net.Resolver
+}
+
+func (r *reach) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	name, digits, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	host, port, err := netguard.ParseHostPort(name, digits)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.guard.Host(host, port); err != nil && !(r.local && isLoopback(name)) {
+		return nil, unnamed(err)
+	}
+	dialer := r.guard.Dialer(r.resolver)
+	dialer.Control = func(_, address string, _ syscall.RawConn) error {
+		a, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return err
+		}
+		return r.address(host, a)
+	}
+	return dialer.DialContext(ctx, network, address)
+}
+
+// address returns nil if the address to which a host leads may be connected to.
+func (r *reach) address(host netguard.Host, a netip.AddrPort) error {
+	if r.local && isLoopback(host.String()) && a.Addr().IsLoopback() || r.guard.Named.Names(host, a.Port()) && netguard.Private(a.Addr()) {
+		return nil
+	}
+	if err := r.guard.Address(a); err != nil {
+		return unnamed(err)
+	}
+	return nil
+}
+
+// unnamed says what to do about a host that may not be reached.
+func unnamed(err error) error {
+	return fmt.Errorf(`%w: if it is meant, name it in "hosts" of the server's configuration`, err)
+}
+
+// dialRemote returns the transport of a connection to a remote server, and a function that ends it: its requests end, and so do its goroutines.
+// A nil client stands for [Network.Client].
+func dialRemote(s Server, client *http.Client, tokens TokenStore, secret func(name, value string)) (sdk.Transport, func(), error) {
+	u, err := serverURL(s.URL)
+	if err != nil {
+		return nil, nil, err
+	}
+	if client == nil {
+		if client, err = (Network{}).Client(s); err != nil {
+			return nil, nil, err
+		}
+	}
+	base := client.Transport
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	life, end := context.WithCancel(context.Background())
+	a := &authorizer{server: s, life: life, tokens: tokens, client: &http.Client{Transport: base, CheckRedirect: sameOrigin}, secret: secret}
+	t := &remote{server: s, at: origin(u), base: base, life: life, auth: a}
+	return &sdk.StreamableClientTransport{Endpoint: u.String(), HTTPClient: &http.Client{Transport: t, CheckRedirect: sameOrigin}, OAuthHandler: a,
+		MaxEventSize: maxMessage}, func() { end(); client.CloseIdleConnections() }, nil
+}
+
+// remote sends the requests of one connection to a server. It adds the headers of the configuration, bounds what comes back, and turns
+// answers that are not MCP into errors that say what they are. All its requests end with the connection.
+type remote struct {
+	server Server
+	at     string // the origin to which headers are sent
+	base   http.RoundTripper
+	life   context.Context
+	auth   *authorizer
+	listen listening
+}
+
+func (t *remote) RoundTrip(req *http.Request) (*http.Response, error) {
+	if origin(req.URL) != t.at { // redirects are checked already
+		closeBody(req)
+		return nil, fmt.Errorf("%s is not the server", netguard.Shown(origin(req.URL)))
+	}
+	ctx, cancel := context.WithCancelCause(req.Context())
+	stop := context.AfterFunc(t.life, func() { cancel(errClosed) })
+	end := func() { stop(); cancel(nil) }
+	req = req.Clone(ctx)
+	for name, value := range t.server.Headers {
+		if req.Header.Get(name) == "" {
+			req.Header.Set(name, value)
+		}
+	}
+	var resp *http.Response
+	var err error
+	if req.Method == http.MethodGet && req.Header.Get("Last-Event-ID") == "" {
+		resp, err = t.listen.open(req, t.base)
+	} else {
+		resp, err = t.send(req)
+	}
+	if err != nil {
+		end()
+		return nil, err
+	}
+	resp.Body = &body{ReadCloser: resp.Body, left: bound(resp), truncate: resp.StatusCode >= 400, end: end}
+	return resp, nil
+}
+
+// send sends a request and judges the answer.
+func (t *remote) send(req *http.Request) (*http.Response, error) {
+	resp, err := t.base.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.judge(req, resp); err != nil {
+		_ = resp.Body.Close() // the error says more
+		return nil, err
+	}
+	return resp, nil
+}
+
+// judge returns an error for an answer that the protocol does not know.
+func (t *remote) judge(req *http.Request, resp *http.Response) error {
+	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	kind = strings.ToLower(strings.TrimSpace(kind))
+	switch status := resp.StatusCode; {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return t.auth.judge(req, resp)
+	case status < 300 && kind != "application/json" && kind != "text/event-stream" && isCall(req):
+		return fmt.Errorf("it answered with %s instead of MCP: check its URL", clean(cmp.Or(kind, "no content type"), 100))
+	case status < 300 && resp.ContentLength > maxMessage && kind != "text/event-stream":
+		return errTooLong
+	case status < 400 || status == http.StatusMethodNotAllowed || kind == "application/json":
+	case status == http.StatusNotFound && req.Header.Get("Mcp-Session-Id") != "": // the session has ended
+	default:
+		return fmt.Errorf("it answered %s", refusal(resp))
+	}
+	t.auth.accepted(req)
+	return nil
+}
+
+// isCall reports whether a request has a message that wants an answer. It is asked only about answers that are odd.
+func isCall(req *http.Request) bool {
+	if req.Method != http.MethodPost || req.GetBody == nil {
+		return false
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return false
+	}
+	var m struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+	}
+	err = json.NewDecoder(body).Decode(&m)
+	return errors.Join(err, body.Close()) == nil && len(m.ID) > 0 && m.Method != ""
+}
+
+// refusal returns the status of an answer and the beginning of its text, cleaned.
+func refusal(resp *http.Response) string {
+	status := fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+	if strings.Contains(resp.Header.Get("Content-Type"), "html") {
+		return status
+	}
+	data, _ := io.ReadAll(io.LimitReader(resp.Body, 2048)) // what could be read is shown
+	if text := clean(strings.Join(strings.Fields(string(data)), " "), 300); text != "" {
+		return status + ": " + text
+	}
+	return status
+}
+
+// bound returns how many bytes of an answer are read. The SDK bounds each event of a stream.
+func bound(resp *http.Response) int64 {
+	switch {
+	case resp.StatusCode >= 400:
+		return maxRefusal
+	case strings.HasPrefix(strings.ToLower(resp.Header.Get("Content-Type")), "text/event-stream"):
+		return 1 << 62
+	}
+	return maxMessage
+}
+
+// body is the body of an answer, bounded. Its request ends when it is closed.
+type body struct {
+	io.ReadCloser
+	left     int64
+	truncate bool // the rest is left out, which is no error
+	end      func()
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		if b.truncate {
+			return 0, io.EOF
+		}
+		var one [1]byte
+		if n, err := b.ReadCloser.Read(one[:]); n == 0 {
+			return 0, err
+		}
+		return 0, errTooLong
+	}
+	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
+}
+
+func (b *body) Close() error {
+	b.end()
+	return b.ReadCloser.Close()
+}
