@@ -358,9 +358,7 @@ func (p pieces) Write(b []byte) (n int, err error) {
 
 // A client cannot make the server see another host or another request than the proxy.
 func TestL4_ProxyPlainRequestsAreUnambiguous(t *testing.T) {
-	w := newWorld(t)
-	p := w.start(t, Options{Idle: 200 * time.Millisecond}) // so that it closes a connection that it would use again
-	target, host := "http://example.com:"+w.plainPort+"/", "example.com:"+w.plainPort
+	const target, host = "http://HOST/", "HOST"
 	smuggled := "GET /smuggled HTTP/1.1\r\nHost: other.example\r\n\r\n"
 	for name, text := range map[string]string{
 		"another Host":        "GET " + target + " HTTP/1.1\r\nHost: other.example\r\n\r\n",
@@ -375,28 +373,33 @@ func TestL4_ProxyPlainRequestsAreUnambiguous(t *testing.T) {
 		"a smuggled one":      "GET " + target + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n" + smuggled,
 		"an upgrade":          "GET " + target + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n" + smuggled,
 		"a name in the URL":   "GET http://other.example@" + host + "/ HTTP/1.1\r\nHost: other.example\r\n\r\n",
-		"https in plain text": "GET https://example.com:" + w.tlsPort + "/ HTTP/1.1\r\nHost: example.com\r\n\r\n",
+		"https in plain text": "GET https://example.com:TLS/ HTTP/1.1\r\nHost: example.com\r\n\r\n",
 		"no URL":              "GET / HTTP/1.1\r\nHost: " + host + "\r\n\r\n",
 		"a huge header":       "GET " + target + " HTTP/1.1\r\nHost: " + host + "\r\nX: " + strings.Repeat("x", 1<<20) + "\r\n\r\n",
 		"not HTTP":            "\x05\x01\x00",
 		"HTTP/2":              "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
 		"a line without end":  strings.Repeat("x", 1<<20),
 	} {
-		raw(t, p, text)
-		w.mu.Lock()
-		if forwarded := strings.Contains(" another Host, folded, a second request, a smuggled one, an upgrade, a name in the URL, length and chunked, bare line feeds, ", " "+name+", "); forwarded != (len(w.seen) == 1) {
-			t.Errorf("%s: the server saw %d requests", name, len(w.seen))
-		}
-		for _, r := range w.seen {
-			if r.Host != host || r.URL.Path != "/" {
-				t.Errorf("%s: the server saw %s %s with the host %s", name, r.Method, r.URL, r.Host)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			p := w.start(t, Options{Idle: 2 * time.Second}) // so that it closes a connection that it would use again
+			host := "example.com:" + w.plainPort
+			raw(t, p, strings.NewReplacer("HOST", host, "TLS", w.tlsPort).Replace(text))
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if forwarded := strings.Contains(" another Host, folded, a second request, a smuggled one, an upgrade, a name in the URL, length and chunked, bare line feeds, ", " "+name+", "); forwarded != (len(w.seen) == 1) {
+				t.Errorf("the server saw %d requests", len(w.seen))
 			}
-			if r.Header.Get("Upgrade") != "" || r.Header.Get("Proxy-Authorization") != "" {
-				t.Errorf("%s: the server saw %v", name, r.Header)
+			for _, r := range w.seen {
+				if r.Host != host || r.URL.Path != "/" {
+					t.Errorf("the server saw %s %s with the host %s", r.Method, r.URL, r.Host)
+				}
+				if r.Header.Get("Upgrade") != "" || r.Header.Get("Proxy-Authorization") != "" {
+					t.Errorf("the server saw %v", r.Header)
+				}
 			}
-		}
-		w.seen = nil
-		w.mu.Unlock()
+		})
 	}
 }
 
