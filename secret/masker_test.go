@@ -92,6 +92,14 @@ func TestL7_Characters(t *testing.T) {
 	}
 }
 
+// The last character of base64 is masked also if it alone is escaped.
+func TestL7_EscapedTail(t *testing.T) {
+	m := newMasker(t, "TAIL", "xfxF7bF8G2z")
+	if got := m.String("Y9cQl4ZnhGN2JGOEcye%71-GG"); got != "Y9cQ[secret TAIL]-GG" {
+		t.Error(got)
+	}
+}
+
 func TestL7_Register(t *testing.T) {
 	m := secret.New()
 	for value, want := range map[string]string{

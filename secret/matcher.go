@@ -75,6 +75,11 @@ func newMatcher(formats bool, values []value) *matcher {
 			m.has[c] = true
 			m.wide = m.wide || c >= 0x80
 		}
+		if p.tail.bits > 0 {
+			for c := range m.has {
+				m.has[c] = m.has[c] || p.tail.matches(byte(c))
+			}
+		}
 		m.enter(i)
 	}
 	if formats {
