@@ -65,6 +65,7 @@ var allowed = map[string][]string{
 	"internal/longsession": {"agent", "env", "journal", "llm", "profile", "tool"}, // for tests
 	"internal/soak":        {"agent", "journal", "llm", "llm/fakellm", "tool"},    // for tests
 	"internal/doors":       {},                                                    // has only tests
+	"mcp/mcptest":          {},                                                    // has only tests
 	"internal/loopdns":     {"golang.org/x/net/dns/dnsmessage"},                   // for tests
 	"internal/authserver":  {},                                                    // for tests
 
@@ -102,6 +103,8 @@ const planned, built = true, false
 var ofTests = map[string][]string{
 	"internal/doors": {"llm", "llm/llmtest", "llm/fakellm", "llm/anthropic", "env", "search", "tool", "tool/coding", "journal", "profile", "agent",
 		"internal/peer", "internal/orphans", "go.uber.org/goleak"},
+	"mcp/mcptest": {"llm", "llm/llmtest", "env", "tool", "journal", "profile", "agent", "mcp", "internal/peer", "internal/orphans",
+		"go.uber.org/goleak"},
 }
 
 // listed is a package in the output of go list.

@@ -3,16 +3,23 @@ package peer
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 )
 
 // Required names the environment variable that makes a missing program a failure instead of a skip. .ci/run sets it.
 const Required = "ATTRACTOR_PEERS_REQUIRED"
 
-// Need returns the path of a program. If it is not installed, Need skips the test, or fails it if Required is set.
+// Need returns the path of a program, which may be one that .ci/peers has installed. If there is none, Need skips the test, or fails it
+// if Required is set.
 func Need(t testing.TB, program string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)
+	if err != nil {
+		if cache, failed := os.UserCacheDir(); failed == nil {
+			path, err = exec.LookPath(filepath.Join(cache, "attractor-peers", "node_modules", ".bin", program))
+		}
+	}
 	if err != nil {
 		Missing(t, "%s is not installed: %v", program, err)
 	}

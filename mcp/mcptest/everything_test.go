@@ -1,0 +1,176 @@
+package mcptest_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/mcp"
+	"github.com/attractor-go/attractor/tool"
+)
+
+// slow is the start timeout of a server that needs Node, which takes its time on a busy machine.
+const slow = 2 * time.Minute
+
+// overEach runs a test with server-everything over stdio and over streamable HTTP.
+func overEach(t *testing.T, test func(*testing.T, mcp.Server)) {
+	program := peer.Need(t, "mcp-server-everything")
+	server := mcp.Server{Name: "all", Required: true, StartTimeout: slow}
+	t.Run("stdio", func(t *testing.T) {
+		t.Parallel()
+		server := server
+		server.Command = program
+		test(t, server)
+	})
+	t.Run("http", func(t *testing.T) {
+		t.Parallel()
+		server := server
+		server.URL = serveHTTP(t, program)
+		test(t, server)
+	})
+}
+
+// serveHTTP runs server-everything for streamable HTTP until the end of the test, and returns its address.
+func serveHTTP(t *testing.T, program string) string {
+	t.Helper()
+	var said string
+	for range 5 { // the port may be taken by another program in between
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := l.Addr().(*net.TCPAddr).Port
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(program, "streamableHttp")
+		cmd.Env = append(os.Environ(), fmt.Sprint("PORT=", port))
+		stderr, err := cmd.StderrPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+				t.Error(err)
+			}
+			_ = cmd.Wait() // killed
+		})
+		lines := bufio.NewReader(stderr)
+		if said, err = lines.ReadString('\n'); err == nil && strings.Contains(said, "listening") {
+			return fmt.Sprintf("http://127.0.0.1:%d/mcp", port)
+		}
+	}
+	t.Fatalf("server-everything does not listen: %s", said)
+	return ""
+}
+
+// Every tool of server-everything that needs no person, once.
+func TestM5_EverythingTools(t *testing.T) {
+	overEach(t, func(t *testing.T, server mcp.Server) {
+		s := ready(t, mcp.Options{Servers: []mcp.Server{server}})
+		for _, c := range []struct {
+			tool, args string
+			want       []string // in the text
+			images     int
+			structured string
+			isError    bool
+		}{
+			{"echo", `{"message":"grüß dich"}`, []string{"Echo: grüß dich"}, 0, "", false},
+			{"get-sum", `{"a":1.5,"b":2}`, []string{"The sum of 1.5 and 2 is 3.5."}, 0, "", false},
+			{"get-sum", `{"a":"one"}`, []string{"b"}, 0, "", true},
+			{"get-env", `{}`, []string{`"PATH"`}, 0, "", false},
+			{"get-tiny-image", `{}`, []string{"MCP logo"}, 1, "", false},
+			{"get-annotated-message", `{"messageType":"error","includeImage":true}`, []string{"Error: Operation failed"}, 1, "", false},
+			{"get-resource-links", `{"count":2}`, []string{"[Resource demo://resource/dynamic/blob/1; Blob Resource 1; text/plain;", "demo://resource/dynamic/text/2"}, 0, "", false},
+			{"get-resource-reference", `{"resourceType":"Text","resourceId":1}`, []string{"[Resource demo://resource/dynamic/text/1]\nResource 1: This is a plaintext resource"}, 0, "", false},
+			{"get-resource-reference", `{"resourceType":"Blob","resourceId":1}`, []string{"of the resource demo://resource/dynamic/blob/1 were left out"}, 0, "", false},
+			{"get-structured-content", `{"location":"Chicago"}`, []string{"temperature"}, 0, `{"conditions":"Light rain / drizzle","humidity":82,"temperature":36}`, false},
+			{"gzip-file-as-resource", `{"name":"x.gz","data":"data:text/plain,hello","outputType":"resourceLink"}`, []string{"[Resource demo://resource/session/x.gz; x.gz; application/gzip]"}, 0, "", false},
+			{"trigger-long-running-operation", `{"duration":0.01,"steps":2}`, []string{"Long running operation completed"}, 0, "", false},
+			{"toggle-simulated-logging", `{}`, []string{"Started simulated"}, 0, "", false},
+			{"toggle-subscriber-updates", `{}`, []string{"Started simulated"}, 0, "", false},
+			{"simulate-research-query", `{"topic":"go"}`, []string{"task"}, 0, "", true},
+		} {
+			o := call(t.Context(), t, s, "mcp__all__"+c.tool, c.args, tool.Call{})
+			text := o.Model.Text()
+			for _, want := range c.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("%s says %q, want %q in it", c.tool, text, want)
+				}
+			}
+			if len(images(o.Model)) != c.images || c.structured != "" && string(o.Structured) != c.structured || o.IsError != c.isError {
+				t.Errorf("%s returned %d images, structure %s, error %v: %s", c.tool, len(images(o.Model)), o.Structured, o.IsError, text)
+			}
+		}
+		st := s.Status()[0]
+		if st.State != mcp.Connected || st.Protocol != "2025-11-25" || st.Program != "mcp-servers/everything 2.0.0" || !strings.Contains(st.Instructions, "Everything Server") {
+			t.Errorf("the status is %+v", st)
+		}
+		if n := len(s.Status()[0].Tools); n != 13 {
+			t.Errorf("there are %d tools: %s", n, names(s.Tools()))
+		}
+	})
+}
+
+// Questions are answered, declined, and declined at once where nobody is.
+func TestM5_EverythingAsks(t *testing.T) {
+	overEach(t, func(t *testing.T, server mcp.Server) {
+		s := ready(t, mcp.Options{Servers: []mcp.Server{server}, Answers: true})
+		const form, address = "mcp__all__trigger-elicitation-request", "mcp__all__trigger-url-elicitation"
+		ann := &user{answer: tool.Answer{Content: json.RawMessage(`{"name":"Ann","integer":7}`)}}
+		if o := call(t.Context(), t, s, form, `{}`, tool.Call{Session: ann}); !strings.Contains(o.Model.Text(), "- Name: Ann\n- Favorite Integer: 7") {
+			t.Errorf("the answer arrived as %q", o.Model.Text())
+		}
+		if q := ann.asked[0]; q.Source != "MCP server all" || !q.Now || !strings.Contains(string(q.Form), `"Your full, legal name"`) {
+			t.Errorf("asked %+v", q)
+		}
+		shy := &user{answer: tool.Answer{Action: tool.ActionDecline}}
+		for _, session := range []tool.Session{shy, new(tool.Plain)} {
+			if o := call(t.Context(), t, s, form, `{}`, tool.Call{Session: session}); !strings.Contains(o.Model.Text(), `"action": "decline"`) {
+				t.Errorf("declined as %q", o.Model.Text())
+			}
+		}
+		o := call(t.Context(), t, s, address, `{"url":"https://example.com/login"}`, tool.Call{Session: shy})
+		if q := shy.asked[len(shy.asked)-1]; !strings.Contains(q.Text, "https://example.com/login") || !strings.Contains(o.Model.Text(), "declined to open the URL") {
+			t.Errorf("asked %+v, and it says %q", q, o.Model.Text())
+		}
+	})
+}
+
+// Progress is shown, and a cancelled call returns while the server still works. The server then answers the next one.
+func TestM5_EverythingCancelled(t *testing.T) {
+	overEach(t, func(t *testing.T, server mcp.Server) {
+		s := ready(t, mcp.Options{Servers: []mcp.Server{server}})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		interrupted := errors.New("interrupted")
+		var mu sync.Mutex
+		var shown []string
+		o := call(ctx, t, s, "mcp__all__trigger-long-running-operation", `{"duration":600,"steps":60000}`, tool.Call{Live: func(_ int, p []byte) {
+			mu.Lock()
+			defer mu.Unlock()
+			shown = append(shown, string(p))
+			cancel(interrupted)
+		}})
+		mu.Lock()
+		defer mu.Unlock()
+		if len(shown) == 0 || !strings.HasSuffix(shown[0], "/60000\n") || !o.IsError {
+			t.Errorf("shown %q, result %q", shown, o.Model.Text())
+		}
+		if o := call(t.Context(), t, s, "mcp__all__echo", `{"message":"still there"}`, tool.Call{}); o.Model.Text() != "Echo: still there" {
+			t.Errorf("after it the server says %q", o.Model.Text())
+		}
+	})
+}
