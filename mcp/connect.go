@@ -55,14 +55,14 @@ func (s *server) connectWith(ctx context.Context, version string) (*conn, error)
 	if err != nil {
 		return nil, s.explain(ctx, c, err)
 	}
-	probed := false
+	var probed atomic.Bool
 	client := s.client(c, &probed)
 	c.session, err = client.Connect(ctx, transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		err = s.explain(ctx, c, err)
 		died := c.stdio != nil && c.stdio.reason() != nil
 		err = errors.Join(err, c.close())
-		if died && probed && version == "" {
+		if died && probed.Load() && version == "" {
 			err = errors.Join(errProbe, err)
 		}
 		return nil, err
@@ -95,7 +95,7 @@ func (s *server) dial(ctx context.Context, c *conn) (sdk.Transport, error) {
 }
 
 // client returns the SDK's client for a connection. It sets probed when the server is asked whether it speaks the newest version.
-func (s *server) client(c *conn, probed *bool) *sdk.Client {
+func (s *server) client(c *conn, probed *atomic.Bool) *sdk.Client {
 	o := &sdk.ClientOptions{
 		Capabilities: &sdk.ClientCapabilities{},
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
@@ -116,7 +116,7 @@ func (s *server) client(c *conn, probed *bool) *sdk.Client {
 	client := sdk.NewClient(me, o)
 	client.AddSendingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
-			*probed = method == "server/discover" || *probed && method == "initialize"
+			probed.Store(method == "server/discover" || probed.Load() && method == "initialize")
 			if method == "server/discover" {
 				var cancel context.CancelFunc
 				ctx, cancel = context.WithTimeout(ctx, probeTime)
@@ -159,7 +159,7 @@ func (c *conn) alive() bool {
 	case <-c.ended:
 		return false
 	default:
-		return true
+		return c.stdio == nil || c.stdio.reason() == nil // ended follows
 	}
 }
 

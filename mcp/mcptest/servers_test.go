@@ -13,24 +13,6 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// warnings collects what a host is told.
-type warnings struct {
-	mu   sync.Mutex
-	list []string
-}
-
-func (w *warnings) add(_ string, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.list = append(w.list, err.Error())
-}
-
-func (w *warnings) all() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return strings.Join(w.list, "\n")
-}
-
 // local returns an environment for processes.
 func local(t testing.TB) *env.Local { return localAt(t, t.TempDir()) }
 
