@@ -28,8 +28,8 @@ type LoginOptions struct {
 	Show func(url string)
 	// Open opens the URL in a browser. Nil stands for none. Its failure is no error, because the URL was shown.
 	Open func(ctx context.Context, url string) error
-	// Paste reads the URL to which the browser was sent at the end, for a browser on another machine. Nil stands for none. It should
-	// return when its context ends; LogIn does not wait for it.
+	// Paste reads the URL to which the browser was sent at the end, for a browser on another machine. Nil stands for none. It has to return
+	// when its context ends, because LogIn waits for it. If it fails, the browser may still come.
 	Paste func(ctx context.Context) (string, error)
 	// ClientMetadataURL is the Client ID Metadata Document of the host program, if it has one.
 	ClientMetadataURL string
@@ -291,22 +291,23 @@ func (f *flow) once(ctx context.Context, scopes []string) (*Login, error) {
 
 // wait returns the code with which the browser comes back, or which the user pastes.
 func (f *flow) wait(ctx context.Context, belongs func(url.Values) bool) (string, error) {
-	pasted := make(chan error, 1)
-	var text string
+	var pasted chan string // nil if nothing can be pasted
 	if f.options.Paste != nil {
+		pasted = make(chan string, 1)
 		reading, stop := context.WithCancel(ctx)
-		defer stop()
+		done := make(chan struct{})
+		defer func() { stop(); <-done }()
 		go func() {
-			var err error
-			if text, err = f.options.Paste(reading); err == nil && text != "" { // without an input the browser may still come
-				pasted <- nil
+			defer close(done)
+			if text, err := f.options.Paste(reading); err == nil && text != "" {
+				pasted <- text
 			}
 		}()
 	}
 	select {
 	case q := <-f.back.got:
 		return f.code(q)
-	case <-pasted:
+	case text := <-pasted:
 		u, err := url.Parse(strings.TrimSpace(text))
 		if err != nil || !belongs(u.Query()) {
 			return "", errors.New("what was pasted is not the URL at which this login ended: run the command again and paste the whole URL")
