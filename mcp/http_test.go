@@ -109,6 +109,19 @@ func TestM12_WhereServersMayBe(t *testing.T) {
 	}
 }
 
+// An authorization server cannot make the client use a connection that is not encrypted.
+func TestM12_OtherURLsOfAServer(t *testing.T) {
+	client, err := Network{}.Client(Server{URL: "https://mcp.example.com/mcp"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, want := range map[string]string{"http://10.1.2.3/token": "is not encrypted", "http://127.0.0.1:9/token": "127.0.0.1 is a loopback address",
+		"http://localhost:9/token": "localhost is a name inside a private network"} {
+		_, err := client.Get(at)
+		wantError(t, err, want)
+	}
+}
+
 // A name that the user names may lead into a private network, but not to this machine and not to the metadata of a cloud.
 func TestM12_NamedHosts(t *testing.T) {
 	named, err := netguard.ParseHosts([]string{"work.example", "10.0.0.9:8443"})
@@ -427,6 +440,48 @@ func TestM1_TheListeningStream(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// A stream that does not begin well after the first time, or that is cut again and again, is replaced by one that is silent until it is closed.
+func TestM1_TheListeningStreamGoesSilent(t *testing.T) {
+	for name, c := range map[string]struct {
+		status, opens int
+	}{"an error": {500, 1}, "refused": {403, 1}, "not offered any more": {405, 1}, "cut": {200, maxListens}} {
+		var asked atomic.Int32
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			if asked.Add(1) > 1 {
+				w.WriteHeader(c.status)
+			}
+		}))
+		base, l := &http.Transport{DisableKeepAlives: true}, new(listening)
+		ctx, cancel := context.WithCancel(t.Context())
+		for n := range maxListens + 2 {
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, web.URL, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := l.open(req, base)
+			if err != nil || resp.StatusCode != 200 {
+				t.Fatalf("%s: opening %d: %v, %v", name, n, resp, err)
+			}
+			if silent := n >= c.opens; silent != (resp.Body == silence{ctx}) {
+				t.Errorf("%s: opening %d is silent: %v", name, n, !silent)
+			}
+			if n > maxListens {
+				cancel()
+				if _, err := resp.Body.Read(make([]byte, 1)); err == nil {
+					t.Errorf("%s: the silent stream had content", name)
+				}
+			}
+			resp.Body.Close()
+		}
+		cancel()
+		web.Close()
+		if got := int(asked.Load()); got > maxListens {
+			t.Errorf("%s: the server was asked %d times", name, got)
+		}
 	}
 }
 

@@ -251,6 +251,36 @@ func TestM3_ManyProcessesRefresh(t *testing.T) {
 	}
 }
 
+// While one process changes a login, no other does.
+func TestM3_OneChangeAtATime(t *testing.T) {
+	tokens := newTokens(t)
+	const server = "https://mcp.example.com/mcp"
+	held, release, done := make(chan struct{}), make(chan struct{}), make(chan error)
+	go func() {
+		done <- tokens.Change(t.Context(), server, func(*Login) (*Login, error) {
+			close(held)
+			<-release
+			return &Login{Server: server, AccessToken: "first"}, nil
+		})
+	}()
+	<-held
+	other := NewFileTokens(tokens.dir) // as another process has it
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	wantError(t, other.Change(ctx, server, func(*Login) (*Login, error) { t.Error("two changes at a time"); return nil, nil }), "another process holds it")
+	close(release)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	var was *Login
+	if err := other.Change(t.Context(), server, func(l *Login) (*Login, error) { was = l; return l, nil }); err != nil || was == nil || was.AccessToken != "first" {
+		t.Errorf("afterwards: %+v, %v", was, err)
+	}
+	if err := other.Change(t.Context(), "https://other.example/", func(*Login) (*Login, error) { return nil, errNoRefresh }); !errors.Is(err, errNoRefresh) {
+		t.Errorf("the function's error: %v", err)
+	}
+}
+
 // A network that fails, or an authorization server with a fault, costs nobody a login.
 func TestM3_RefreshFails(t *testing.T) {
 	p, tokens := startProtected(t), newTokens(t)

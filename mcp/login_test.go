@@ -348,6 +348,9 @@ func TestM3_LoginsThatAreRefused(t *testing.T) {
 		"private endpoint": {func(p *protected, _ *Server) {
 			p.Issuer.Metadata = func(m map[string]any) { m["token_endpoint"] = "https://10.1.2.3/token" }
 		}, "10.1.2.3"},
+		"private page": {func(p *protected, _ *Server) {
+			p.Issuer.Metadata = func(m map[string]any) { m["authorization_endpoint"] = "https://router.local/setup" }
+		}, "router.local is a name inside a private network"},
 		"private name": {func(p *protected, _ *Server) {
 			p.Issuer.Metadata = func(m map[string]any) { m["token_endpoint"] = "https://vault.internal/token" }
 		}, "vault.internal is a name inside a private network"},

@@ -39,6 +39,9 @@ func TestM1_ForgottenSession(t *testing.T) {
 			t.Fatalf("call %d returned %q; warnings %s", n, o.Model.Text(), warned.all())
 		}
 	}
+	if warned.all() != "" {
+		t.Errorf("the warnings are %s", warned.all())
+	}
 }
 
 // A session never logs in by itself. What the user can do is in the warning and in the results.
