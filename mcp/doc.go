@@ -25,4 +25,10 @@
 //
 // A server may ask a person ([tool.Session.Ask]) while a call runs. It gets no access to the model (sampling) and no list of directories
 // (roots).
+//
+// # Remote servers
+//
+// A [Network] connects only to public addresses and to hosts that the configuration names. [LogIn] lets a user log in with OAuth and keeps
+// the tokens in a [TokenStore]. Sessions use and refresh them, one process at a time, and never begin a login: a server that wants one is a
+// [LoginError].
 package mcp

@@ -108,7 +108,7 @@ func (p *protected) server() Server { return Server{Name: "work", URL: p.URL} }
 // logIn logs in as a user with a browser.
 func (p *protected) logIn(t *testing.T, s Server, tokens TokenStore) error {
 	t.Helper()
-	return LogIn(t.Context(), s, LoginOptions{Tokens: tokens, Open: browser})
+	return LogIn(t.Context(), s, LoginOptions{Tokens: tokens, Open: browser, Timeout: 20 * time.Second})
 }
 
 // session connects to a server as a session does and closes the connection at the test's end.
